@@ -1,14 +1,15 @@
-/* batch.c - blocks of different batch labels, of which only one runs, overlay each other
+/* batch.c - blocks of different batch labels overlay each other, as only one label runs at a time
  * (ge-static.md 4.3).
  *
  * The blocks of the label that needs most are wrapped into virtual parents at the end of B; the
- * blocks of the other labels are laid over them. With memory that may be extended in pieces (static
- * memory policy 1, 2, 4) the wrapping is cut at 400 MiB.
- * Cost: O(labels x parents x blocks) at worst, each misfit ends a row.
+ * blocks of the other labels are laid over them.  With memory that can be extended (static memory
+ * policy 1, 2, 4) a virtual parent ends at 400 MiB.
+ * Cost: O(blocks log blocks) for each label.
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/batch.h"
+#include "planners/ge/library.h"
 
 enum
 {
@@ -146,7 +147,7 @@ overlay_ordinary (GeAssigner *a, GPtrArray **by_label, guint largest)
       overlay_label (a, parents, by_label[label]);
 }
 
-/* Whole labels start at one offset. */
+/* All labels start at one offset, each as a whole. */
 static void
 overlay_whole (GeAssigner *a, GPtrArray **by_label, guint largest)
 {
@@ -193,7 +194,7 @@ largest_label (GPtrArray **by_label, guint n_labels)
 
 /* The blocks of @space and @class among the first @n of B, by label; they are resized. */
 static GPtrArray **
-collect (GeAssigner *a, guint n, guint space, guint class)
+collect_blocks (GeAssigner *a, guint n, guint space, guint class)
 {
   GPtrArray **by_label = g_new0 (GPtrArray *, a->model->n_labels);
 
@@ -206,7 +207,7 @@ collect (GeAssigner *a, guint n, guint space, guint class)
         continue;
       if (by_label[block->label] == NULL)
         by_label[block->label] = g_ptr_array_new ();
-      ge_resize (block);
+      ge_block_resize (block);
       g_ptr_array_add (by_label[block->label], block);
     }
   return by_label;
@@ -220,7 +221,7 @@ ge_batch (GeAssigner *a)
   for (guint space = 0; space < GE_N_SPACES; space++)
     for (guint class = 0; class < N_CLASSES; class ++)
       {
-        GPtrArray **by_label = collect (a, n, space, class);
+        GPtrArray **by_label = collect_blocks (a, n, space, class);
         const guint largest = largest_label (by_label, n_labels);
 
         if (largest != 0 && class == ORDINARY)

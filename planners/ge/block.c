@@ -1,11 +1,5 @@
-/* block.c - occupants and blocks of the GE assigners (ge-static.md 2.1); see block.h.
- *
- * Cost: everything is O(1) but the maxima over occupants, which are cached where they are asked for
- * often.
- */
+/* block.c - occupants, blocks and memory spaces (ge-static.md 2.1); see block.h. */
 #include "config.h"
-
-#include <string.h>
 
 #include "planners/ge/block.h"
 
@@ -134,6 +128,28 @@ ge_block_set_first_last (GeBlock *block)
   block->first = block->last = TRUE;
 }
 
+static guint64
+resize_all (GPtrArray *blocks)
+{
+  guint64 sum = 0;
+
+  for (guint i = 0; blocks != NULL && i < blocks->len; i++)
+    sum += ge_block_resize (g_ptr_array_index (blocks, i));
+  return sum;
+}
+
+guint64
+ge_block_resize (GeBlock *block)
+{
+  guint64 sum = resize_all (block->children);
+
+  sum = MAX (sum, resize_all (block->members));
+  for (guint i = 0; block->overlays != NULL && i < block->overlays->len; i++)
+    sum = MAX (sum, resize_all (g_ptr_array_index (block->overlays, i)));
+  block->size = ge_align (MAX (sum, ge_block_max_real (block)));
+  return block->size;
+}
+
 /* ---- spaces */
 
 static const guint64 space_types[GE_N_SPACES] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY_P2P,
@@ -149,9 +165,7 @@ ge_space_type (GeSpace space)
 guint64
 ge_space_base (GeSpace space)
 {
-  return space == GE_SPACE_HOST       ? G_GUINT64_CONSTANT (64) << 30
-         : space == GE_SPACE_HOST_SVM ? G_GUINT64_CONSTANT (128) << 30
-                                      : 0;
+  return space == GE_SPACE_HOST ? 64 * GEMEM_GIB : space == GE_SPACE_HOST_SVM ? 128 * GEMEM_GIB : 0;
 }
 
 GeSpace
@@ -161,35 +175,4 @@ ge_space_of_type (guint64 type)
     if (space_types[i] == type)
       return (GeSpace) i;
   return GE_SPACE_HBM;
-}
-
-/* ---- sorting */
-
-static void
-merge_sort (gpointer *array, gpointer *scratch, gsize n, GeLess less, gpointer data)
-{
-  const gsize half = n / 2;
-
-  if (n < 2)
-    return;
-  merge_sort (array, scratch, half, less, data);
-  merge_sort (array + half, scratch, n - half, less, data);
-  memcpy (scratch, array, half * sizeof (gpointer));
-  for (gsize left = 0, right = half, out = 0; left < half; out++)
-    array[out] = right < n && less (array[right], scratch[left], data) ? array[right++]
-                                                                       : scratch[left++];
-}
-
-void
-ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpointer data)
-{
-  g_autofree gpointer *scratch = NULL;
-
-  if (options->quirks)
-    {
-      ge_std_sort (array, n, less, data);
-      return;
-    }
-  scratch = g_new (gpointer, n / 2 + 1);
-  merge_sort (array, scratch, n, less, data);
 }

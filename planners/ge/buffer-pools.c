@@ -1,5 +1,4 @@
-/* buffer-pools.c - pools whose layout the graph gives: nodes lie at fixed offsets in them; see the
- * end of block.h.
+/* buffer-pools.c - pools whose layout the graph gives: nodes lie at fixed offsets in them.
  *
  * Pools come behind the feature map, with 512 bytes between them; those of different batch labels
  * overlay each other.  The outputs of a node lie one after another from its offset.
@@ -7,7 +6,8 @@
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/buffer-pools.h"
 
 typedef struct
 {
@@ -42,9 +42,9 @@ pool_of (const GeModel *model, guint32 id, Pool *pool)
   return TRUE;
 }
 
-/* One entry per pool, in order, the largest size that is given for it. */
+/* One entry per pool, in order, with the largest of the sizes that its nodes name. */
 static GArray *
-collect (const GeModel *model)
+collect_pools (const GeModel *model)
 {
   GArray *pools = g_array_new (FALSE, FALSE, sizeof (Pool));
   guint kept = 0;
@@ -69,7 +69,7 @@ collect (const GeModel *model)
 }
 
 static void
-place_node (GeAssigner *a, guint32 id, const Pool *pool)
+place_in_pool (GeAssigner *a, guint32 id, const Pool *pool)
 {
   const GememNode *node = gemem_graph_node (a->model->graph, id);
   gint64 inner = 0;
@@ -87,7 +87,7 @@ place_node (GeAssigner *a, guint32 id, const Pool *pool)
 void
 ge_buffer_pools_place (GeAssigner *a)
 {
-  g_autoptr (GArray) pools = collect (a->model);
+  g_autoptr (GArray) pools = collect_pools (a->model);
   const guint64 start = ge_align (a->counters[GE_SPACE_HBM]) + GE_ALIGN;
   guint64 running = start;
   Pool pool;
@@ -107,6 +107,6 @@ ge_buffer_pools_place (GeAssigner *a)
       guint at;
 
       if (pool_of (a->model, id, &pool) && g_array_binary_search (pools, &pool, compare_pools, &at))
-        place_node (a, id, &g_array_index (pools, Pool, at));
+        place_in_pool (a, id, &g_array_index (pools, Pool, at));
     }
 }

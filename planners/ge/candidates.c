@@ -2,14 +2,21 @@
  * of the winner (ge-static.md 3.3).
  *
  * All candidates run to their end, each on its own thread where threads are allowed; the smallest
- * score wins, the first in the order of the table where scores are equal.  So the plan does not
- * depend on the number of threads.
+ * score wins, of equal ones the first in the table.  So the plan does not depend on the number of
+ * threads.
  * Cost: that of one assigner per candidate.
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/assigner.h"
+#include "planners/ge/buffer-pools.h"
+#include "planners/ge/clear.h"
+#include "planners/ge/fixups.h"
+#include "planners/ge/memset.h"
 #include "planners/ge/params.h"
+#include "planners/ge/place.h"
+#include "planners/ge/segments.h"
 #include "planners/planner.h"
 
 /* ---- strategies (3.3) */
@@ -74,7 +81,7 @@ run_assigner (gpointer assigner)
   return NULL;
 }
 
-/* At most @threads at a time; where the system gives no more threads, one after another. */
+/* At most @threads at a time; where the system starts no more threads, one after another. */
 static void
 run_assigners (GeAssigner **assigners, guint n, guint threads)
 {
@@ -278,27 +285,28 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
                                 .capabilities = GEMEM_PLANNER_GRAPH | (capability), \
                                 .alignment = GE_ALIGN, \
                                 .plan = function }
-PLANNER (gemem_ge_hybrid, "ge-hybrid", "Ascend GE: all strategies at once, the smallest plan",
-         gemem_ge_params, GeOptions, plan_hybrid, GEMEM_PLANNER_THREADS);
-PLANNER (gemem_ge_binary_block, "ge-binary-block",
-         "GE: blocks of the tensors' own sizes, packed inside each other", gemem_ge_params,
-         GeOptions, plan_binary, 0);
-PLANNER (gemem_ge_max_block, "ge-max-block", "GE: all blocks as large as the largest tensor",
-         gemem_ge_params, GeOptions, plan_max, 0);
-PLANNER (gemem_ge_range_descending_frfr, "ge-range-binary-block-descending-frfr",
+PLANNER (gemem_planner_ge_hybrid, "ge-hybrid",
+         "Ascend GE: all strategies at once, the smallest plan", ge_params, GeOptions, plan_hybrid,
+         GEMEM_PLANNER_THREADS);
+PLANNER (gemem_planner_ge_binary_block, "ge-binary-block",
+         "GE: blocks of the tensors' own sizes, packed inside each other", ge_params, GeOptions,
+         plan_binary, 0);
+PLANNER (gemem_planner_ge_max_block, "ge-max-block",
+         "GE: all blocks as large as the largest tensor", ge_params, GeOptions, plan_max, 0);
+PLANNER (gemem_planner_ge_range_descending_frfr, "ge-range-binary-block-descending-frfr",
          "GE: size classes, late blocks packed first, oldest free block first", ge_priority_params,
          GeOptions, plan_descending_frfr, 0);
-PLANNER (gemem_ge_range_ascending_frfr, "ge-range-binary-block-ascending-frfr",
+PLANNER (gemem_planner_ge_range_ascending_frfr, "ge-range-binary-block-ascending-frfr",
          "GE: size classes, early blocks packed first, oldest free block first", ge_priority_params,
          GeOptions, plan_ascending_frfr, 0);
-PLANNER (gemem_ge_range_descending_frlr, "ge-range-binary-block-descending-frlr",
+PLANNER (gemem_planner_ge_range_descending_frlr, "ge-range-binary-block-descending-frlr",
          "GE: size classes, late blocks packed first, newest free block first", ge_priority_params,
          GeOptions, plan_descending_frlr, 0);
-PLANNER (gemem_ge_range_ascending_frlr, "ge-range-binary-block-ascending-frlr",
+PLANNER (gemem_planner_ge_range_ascending_frlr, "ge-range-binary-block-ascending-frlr",
          "GE: size classes, early blocks packed first, newest free block first", ge_priority_params,
          GeOptions, plan_ascending_frlr, 0);
-PLANNER (gemem_ge_dynamic_batch, "ge-dynamic-batch",
+PLANNER (gemem_planner_ge_dynamic_batch, "ge-dynamic-batch",
          "GE: binary-block on memory that grows, batches cut at 400 MiB", ge_extend_params,
          GeOptions, plan_binary, 0);
-PLANNER (gemem_ge_block, "ge-block", "GE: one strategy with free fields", ge_block_params,
+PLANNER (gemem_planner_ge_block, "ge-block", "GE: one strategy with free fields", ge_block_params,
          GeBlockOptions, plan_block, 0);

@@ -1,16 +1,18 @@
-/* chains.c - outputs side by side that are inputs side by side of other nodes, and so on: one block
- * for the whole row; see continuous.h.
+/* chains.c - outputs that lie side by side and are inputs that lie side by side of other nodes, and
+ * so on: one block for the whole row; see chains.h.
  *
- * A row is found from its left end: from a node with padded inputs to the producer of its input 0,
- * as long as that is in the middle of the outputs of a node with padded outputs; then to the right,
- * alternating between the outputs of producers and the inputs of consumers.
+ * The search for a row first goes left: from a node with padded inputs to the producer of its input
+ * 0, as long as that is an output, other than the first, of a node with padded outputs.  Then it
+ * goes right and adds, in turn, the outputs of producers and the inputs of consumers.
  * Cost: linear in the anchors of continuous nodes.  Origin: ge-static.md 5.5.
  */
 #include "config.h"
 
-#include <string.h>
-
-#include "planners/ge/continuous.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/chains.h"
+#include "planners/ge/continuous-model.h"
+#include "planners/ge/padded-outputs.h"
+#include "planners/ge/stream-edges.h"
 
 typedef struct
 {
@@ -34,13 +36,7 @@ typedef struct
   guint8 *visited; /* per node with padded inputs */
 } Search;
 
-static guint32
-kind_of (const Search *search, guint32 tensor)
-{
-  return search->model->nodes[ge_anchor_node (search->model, tensor)].kind;
-}
-
-/* The tensor that really fills input @i of @node; GEMEM_NONE. */
+/* The tensor in input @i of @node, behind all references; GEMEM_NONE. */
 static guint32
 source (const Search *search, guint32 node, guint32 i)
 {
@@ -56,7 +52,7 @@ takes_padded_outputs (const Search *search, guint32 node)
     {
       const guint32 from = source (search, node, i);
 
-      if (from != GEMEM_NONE && (kind_of (search, from) & GE_PADDED_OUT) != 0)
+      if (from != GEMEM_NONE && (ge_tensor_kind (search->model, from) & GE_PADDED_OUT) != 0)
         return TRUE;
     }
   return FALSE;
@@ -65,7 +61,7 @@ takes_padded_outputs (const Search *search, guint32 node)
 /* A node with padded inputs, not visited, that @tensor reaches through references; at an input
  * other than 0 if @inner. */
 static guint32
-next_taker (const Search *search, guint32 tensor, gboolean inner, guint32 *input)
+next_padded_consumer (const Search *search, guint32 tensor, gboolean inner, guint32 *input)
 {
   guint32 node;
 
@@ -86,16 +82,16 @@ left_end (Search *search, guint32 node)
 
       search->visited[node] = 1;
       if (from == GEMEM_NONE || ge_anchor_index (search->model, from) == 0
-          || (kind_of (search, from) & GE_PADDED_OUT) == 0)
+          || (ge_tensor_kind (search->model, from) & GE_PADDED_OUT) == 0)
         return from;
       from -= ge_anchor_index (search->model, from);
-      node = next_taker (search, from, TRUE, &input);
+      node = next_padded_consumer (search, from, TRUE, &input);
       if (node == GEMEM_NONE)
         return from;
     }
 }
 
-/* FALSE: it is in a row already. */
+/* FALSE: @tensor is in a row already. */
 static gboolean
 add_member (Search *search, Chain *chain, guint32 tensor)
 {
@@ -110,11 +106,11 @@ add_member (Search *search, Chain *chain, guint32 tensor)
 /* Adds @tensor and, when its node has padded outputs, all outputs after it; returns the last
  * one. */
 static guint32
-add_outputs (Search *search, Chain *chain, guint32 tensor)
+add_row_outputs (Search *search, Chain *chain, guint32 tensor)
 {
   const GememNode *node = gemem_graph_node (search->model->graph,
                                             ge_anchor_node (search->model, tensor));
-  const guint32 end = kind_of (search, tensor) & GE_PADDED_OUT
+  const guint32 end = ge_tensor_kind (search->model, tensor) & GE_PADDED_OUT
                           ? node->first_output + node->n_outputs
                           : tensor + 1;
 
@@ -123,10 +119,10 @@ add_outputs (Search *search, Chain *chain, guint32 tensor)
   return tensor - 1;
 }
 
-/* Adds the inputs of @node behind @input, the last of them apart, which is returned; GEMEM_NONE:
- * there are none. */
+/* Adds the inputs of @node after @input but the last one, which is returned; GEMEM_NONE: there are
+ * none. */
 static guint32
-add_inputs (Search *search, Chain *chain, guint32 node, guint32 input)
+add_row_inputs (Search *search, Chain *chain, guint32 node, guint32 input)
 {
   const guint32 n = gemem_graph_node (search->model->graph, node)->n_inputs;
 
@@ -143,7 +139,7 @@ collect_row (Search *search, guint32 tensor)
 
   while (tensor != GEMEM_NONE && search->chains->chain_of[tensor] == GEMEM_NONE)
     {
-      const guint32 last = add_outputs (search, &chain, tensor);
+      const guint32 last = add_row_outputs (search, &chain, tensor);
       guint32 input = 0, node = GEMEM_NONE;
 
       for (guint32 i = 0;
@@ -154,7 +150,7 @@ collect_row (Search *search, guint32 tensor)
       if (node == GEMEM_NONE)
         break;
       search->visited[node] = 1;
-      tensor = add_inputs (search, &chain, node, input);
+      tensor = add_row_inputs (search, &chain, node, input);
     }
   if (chain.tensors->len > 0)
     g_array_append_val (search->chains->chains, chain);
@@ -176,8 +172,7 @@ ge_chains_new (const GeModel *model)
 
   chains->chains = g_array_new (FALSE, FALSE, sizeof (Chain));
   g_array_set_clear_func (chains->chains, clear_chain);
-  chains->chain_of = g_new (guint32, (gsize) model->n_tensors + 1);
-  memset (chains->chain_of, 0xff, ((gsize) model->n_tensors + 1) * sizeof (guint32));
+  chains->chain_of = ge_new_none (model->n_tensors);
   for (guint32 id = 0; id < model->n_nodes; id++)
     if ((model->nodes[id].kind & GE_PADDED_IN) != 0 && !search.visited[id]
         && takes_padded_outputs (&search, id))
@@ -201,7 +196,8 @@ ge_chains_free (GeChains *chains)
 
 /* ---- allocation */
 
-/* From the first producer to the last reader, as seen from the stream of the first member. */
+/* Sets the life time of the chain: from the first producer to the last reader, as seen from the
+ * stream of the first member. */
 static void
 span_chain (const GeModel *model, const Chain *chain, GeRequest *request)
 {

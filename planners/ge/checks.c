@@ -1,12 +1,13 @@
 /* checks.c - refuses graphs whose no-padding nodes contradict themselves, before anything is
- * planned; see model-private.h.
+ * planned.
  *
- * Sizes of pieces are compared only where all shapes are given.
+ * Sizes of pieces are compared only where all shapes are known.
  * Cost: linear in the anchors of no-padding nodes.  Origin: ge-static.md 9.3.
  */
 #include "config.h"
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/checks.h"
 
 static gboolean fail (const GememNode *node, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
@@ -22,19 +23,6 @@ fail (const GememNode *node, GError **error, const char *format, ...)
   va_end (args);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "node '%s': %s", node->name, text);
   return FALSE;
-}
-
-gboolean
-ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes)
-{
-  const GememTensor *t = gemem_graph_tensor (model->graph, tensor);
-
-  if (!t->has_shape || gemem_dtype_bits (t->dtype) == 0)
-    return FALSE;
-  if (dim > t->n_dims)
-    dim = t->n_dims;
-  return gemem_dtype_bytes (t->dtype, gemem_graph_dims (model->graph, t->first_dim + dim),
-                            t->n_dims - dim, bytes);
 }
 
 /* How many of the tensors of @pieces (GEMEM_NONE: none) belong to nodes that list offsets under
@@ -76,7 +64,8 @@ check_sum (const GeModel *model, const GememNode *node, const GArray *pieces, gu
                sum, bytes);
 }
 
-/* @pieces without padding, together @whole (or GEMEM_NONE), of @node. */
+/* @pieces of @node lie without padding and make up @whole (or GEMEM_NONE: not known).  @listed of
+ * its @n neighbours list offsets. */
 static gboolean
 check_pieces (const GeModel *model, const GememNode *node, const GArray *pieces, guint32 whole,
               guint listed, guint n, GError **error)

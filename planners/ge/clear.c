@@ -1,15 +1,17 @@
-/* clear.c - memory that one memset at the head of the graph clears: it lies together behind
- * everything else and is never shared; see the end of block.h.
+/* clear.c - memory that one memset at the head of the graph clears: it lies together behind the
+ * feature map and the buffer pools, and is never shared.
  *
- * Where GE's order is that of addresses of its nodes, node ids count.  Cleared nodes that no memset
- * node controls come last.
- * Cost: linear in the nodes and control edges, per label.  Origin: ge-static.md 6.1, 6.2.
+ * GE orders some nodes by the addresses of their objects; here their ids count.  Cleared nodes that
+ * no memset node controls come last.
+ * Cost: linear in the nodes and control edges, for each label.  Origin: ge-static.md 6.1, 6.2.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/clear.h"
+#include "planners/ge/zero-copy.h"
 
 static const gint64 *
 cleared_workspaces (const GeModel *model, guint32 id, guint *n)
@@ -62,7 +64,7 @@ ge_clear_is_central_workspace (const GeModel *model, guint32 node, guint32 works
 /* ---- 6.2 */
 
 static void
-place_outputs (GeAssigner *a, guint32 id)
+place_cleared_outputs (GeAssigner *a, guint32 id)
 {
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
@@ -97,7 +99,7 @@ compare_workspaces (gconstpointer x, gconstpointer y)
 
 /* In order of their indexes; sizes are those of the attribute. */
 static void
-place_workspaces (GeAssigner *a, guint32 id)
+place_cleared_workspaces (GeAssigner *a, guint32 id)
 {
   const GememNode *node = gemem_graph_node (a->model->graph, id);
   guint n;
@@ -110,15 +112,12 @@ place_workspaces (GeAssigner *a, guint32 id)
   for (guint i = 0; i < pairs->len; i++)
     {
       const gint64 *pair = (const gint64 *) (gpointer) pairs->data + 2 * i;
-      guint32 item;
 
       if (pair[0] < 0 || pair[0] >= node->n_workspaces || pair[1] <= 0
           || (i > 0 && pair[0] == pair[-2]))
         continue;
-      item = gemem_node_workspace_item (node, (guint32) pair[0]);
-      a->offsets[item] = *counter;
-      a->sizes[item] = (guint64) pair[1];
-      a->spaces[item] = GE_SPACE_HBM;
+      ge_place_item (a, gemem_node_workspace_item (node, (guint32) pair[0]), *counter, GE_SPACE_HBM,
+                     (guint64) pair[1]);
       *counter = ge_align (*counter + (guint64) pair[1]);
     }
 }
@@ -131,7 +130,7 @@ typedef struct
 } Walk;
 
 static void
-place_node (Walk *walk, guint32 id)
+place_cleared (Walk *walk, guint32 id)
 {
   const GeNode *node = &walk->a->model->nodes[id];
 
@@ -139,11 +138,11 @@ place_node (Walk *walk, guint32 id)
     return;
   walk->placed[id] = TRUE;
   if (node->kind & GE_ATOMIC)
-    place_outputs (walk->a, id);
-  place_workspaces (walk->a, id);
+    place_cleared_outputs (walk->a, id);
+  place_cleared_workspaces (walk->a, id);
 }
 
-/* All of one label: behind each memset node what it controls, then the rest. */
+/* All of one label: what each memset node controls, then the rest. */
 static void
 place_label (Walk *walk)
 {
@@ -153,9 +152,9 @@ place_label (Walk *walk)
     for (guint32 i = 0; (model->nodes[id].kind & GE_MEMSET) != 0
                         && i < gemem_graph_node (model->graph, id)->n_successors;
          i++)
-      place_node (walk, gemem_graph_successors (model->graph, id)[i]);
+      place_cleared (walk, gemem_graph_successors (model->graph, id)[i]);
   for (guint32 id = 0; id < model->n_nodes; id++)
-    place_node (walk, id);
+    place_cleared (walk, id);
 }
 
 /* [QUIRK] the labels are stacked; without quirks they overlay each other behind what has no

@@ -1,22 +1,21 @@
-/* continuous-model.c - what of continuous and centrally cleared memory can be known before
- * planning; see model.h.
+/* continuous-model.c - what is known of continuous and centrally cleared memory before planning.
  *
- * Consumers come after producers, so that searches forward through references are answered from the
- * back of the graph; the depth-first order that the specification asks for is kept: of what a node
- * passes on, the first consumer pushed is the last one visited, and the last one visited wins.
- * Cost: linear in edges and outputs; the cascade table walks the concats above each concat. 
+ * Consumers come after producers.  So searches forward through references are answered for all
+ * nodes at once, from the last node to the first.  The result is that of the depth-first search of
+ * the specification: its last match counts, and of the consumers of a node the first one is visited
+ * last.
+ * Cost: linear in edges and outputs; the cascade table walks the concats above each concat.
  * Origin: ge-static.md 5 (find), 2.8, 6.5.
  */
 #include "config.h"
 
-#include <string.h>
-
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/continuous-model.h"
 
 /* ---- searches forward through references */
 
-/* The result of a search that starts at input @input of node @id, given those of all later nodes;
- * GEMEM_NONE. */
+/* The result of a search that starts at input @input of node @id, as an input anchor less
+ * n_tensors; GEMEM_NONE.  @found: the results of all later nodes. */
 static guint32
 search_from (const GeModel *model, const guint32 *found, guint32 predicate, guint32 id,
              guint32 input)
@@ -42,14 +41,11 @@ search_from (const GeModel *model, const guint32 *found, guint32 predicate, guin
                                            : GEMEM_NONE;
 }
 
-/* Per input anchor, less n_tensors: the same kind of anchor, or GEMEM_NONE. */
+/* Per input anchor less n_tensors: what the search from there finds, likewise, or GEMEM_NONE. */
 static guint32 *
 search_all (const GeModel *model, guint32 predicate)
 {
-  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1)
-                                             : NULL;
-  guint32 *found = g_new (guint32,
-                          last != NULL ? (gsize) last->first_input + last->n_inputs + 1 : 1);
+  guint32 *found = g_new (guint32, (gsize) model->n_inputs + 1);
 
   for (guint32 id = model->n_nodes; id-- > 0;)
     for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
@@ -103,8 +99,8 @@ is_cleared_output (const GeModel *model, guint32 id, guint32 output)
   return FALSE;
 }
 
-/* @fed: per tensor, it flows through references into a node that clears its inputs; filled for all
- * later nodes. */
+/* TRUE if @tensor flows through references into a node that clears its inputs.  @fed: the answers
+ * for all later tensors. */
 static gboolean
 is_fed (const GeModel *model, const guint8 *fed, guint32 tensor)
 {
@@ -142,11 +138,11 @@ fill_central (GeModel *model)
 typedef struct
 {
   GeModel *model;
-  guint32 *seen;  /* per node: the concat whose walk met it last */
+  guint32 *seen;  /* per node: the concat whose walk entered it last */
   GArray *leaves; /* of this walk */
 } Cascade;
 
-/* Looks at the producers of @id, which are leaves or concats themselves; each concat is entered
+/* Visits the producers of @id.  They are leaves, or concats themselves; each concat is entered
  * once. */
 static void
 walk_up (Cascade *cascade, guint32 id, guint32 top, guint depth)
@@ -181,16 +177,14 @@ fill_cascade (GeModel *model)
 {
   Cascade cascade = { model, NULL, NULL };
 
-  model->cascade = g_new (guint32, (gsize) model->n_nodes + 1);
-  memset (model->cascade, 0xff, ((gsize) model->n_nodes + 1) * sizeof (guint32));
+  model->cascade = ge_new_none (model->n_nodes);
   for (guint32 id = 0; id < model->n_nodes; id++)
     {
       if ((model->nodes[id].kind & GE_RAW_NOPADDING_IN) == 0)
         continue;
       if (cascade.seen == NULL)
         {
-          cascade.seen = g_new (guint32, model->n_nodes);
-          memset (cascade.seen, 0xff, model->n_nodes * sizeof (guint32));
+          cascade.seen = ge_new_none (model->n_nodes);
           cascade.leaves = g_array_new (FALSE, FALSE, sizeof (guint32));
         }
       g_array_set_size (cascade.leaves, 0);

@@ -1,9 +1,9 @@
 /* continuous.c - tensors that must lie side by side: which of them allocates, for how long, and
- * where the groups end up; see the end of block.h.
+ * where in B the groups are placed.
  *
  * Without padding (concat), and where a node clears its inputs itself, the producer of input 0
- * allocates one buffer for all.  Otherwise every producer has its own block and the blocks are
- * moved next to each other at the end of B.
+ * allocates one buffer for all.  Otherwise every producer has a block of its own, and the blocks
+ * are moved to the end of B, next to each other.
  *
  * Cost: linear in edges; per group of inputs a sort of its blocks.  Origin: ge-static.md 5.1-5.3.
  */
@@ -11,33 +11,35 @@
 
 #include <string.h>
 
+#include "planners/ge/anchors.h"
+#include "planners/ge/chains.h"
+#include "planners/ge/continuous-model.h"
 #include "planners/ge/continuous.h"
-
-#define CONTINUOUS \
-  (GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)
+#include "planners/ge/library.h"
+#include "planners/ge/stream-edges.h"
 
 /* continuous_blocks[node] of the specification. */
 typedef struct
 {
   guint32 node;
   guint32 n_recorded;
-  gboolean remembered; /* its type and number of inputs are known to 5.2 */
+  gboolean remembered; /* 5.2 knows its type and number of inputs */
   GeBlock **blocks;    /* per input */
-} Entry;
+} Group;
 
 struct _GeContinuous
 {
-  guint32 *entry_of; /* per node: its entry, or GEMEM_NONE */
-  GArray *entries;   /* Entry, in the order of the first look-ups */
+  guint32 *group_of; /* per node: its group, or GEMEM_NONE */
+  GArray *groups;    /* Group, in the order of the first look-ups */
   GeChains *chains;
   guint64 *streams; /* of this request's consumers */
   guint32 sep_node; /* that takes all inputs of this request's block */
 };
 
 static void
-clear_entry (gpointer entry)
+clear_group (gpointer group)
 {
-  g_free (((Entry *) entry)->blocks);
+  g_free (((Group *) group)->blocks);
 }
 
 GeContinuous *
@@ -48,13 +50,12 @@ ge_continuous_new (const GeModel *model)
 
   for (guint32 id = 0; id < model->n_nodes; id++)
     kinds |= model->nodes[id].kind;
-  if ((kinds & CONTINUOUS) == 0)
+  if ((kinds & GE_RAW_CONTINUOUS) == 0)
     return NULL;
   continuous = g_new0 (GeContinuous, 1);
-  continuous->entry_of = g_new (guint32, model->n_nodes);
-  memset (continuous->entry_of, 0xff, model->n_nodes * sizeof (guint32));
-  continuous->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
-  g_array_set_clear_func (continuous->entries, clear_entry);
+  continuous->group_of = ge_new_none (model->n_nodes);
+  continuous->groups = g_array_new (FALSE, FALSE, sizeof (Group));
+  g_array_set_clear_func (continuous->groups, clear_group);
   continuous->streams = g_new0 (guint64, ge_stream_words (model));
   continuous->chains = ge_chains_new (model);
   return continuous;
@@ -65,33 +66,33 @@ ge_continuous_free (GeContinuous *continuous)
 {
   if (continuous == NULL)
     return;
-  g_free (continuous->entry_of);
-  g_array_unref (continuous->entries);
+  g_free (continuous->group_of);
+  g_array_unref (continuous->groups);
   g_free (continuous->streams);
   ge_chains_free (continuous->chains);
   g_free (continuous);
 }
 
-/* The entry of @node, which the look-up creates. */
-static Entry *
+/* The group of @node; it is added if there is none. */
+static Group *
 look_up (GeAssigner *a, guint32 node)
 {
   GeContinuous *continuous = a->continuous;
-  Entry entry = { .node = node };
+  Group group = { .node = node };
 
-  if (continuous->entry_of[node] == GEMEM_NONE)
+  if (continuous->group_of[node] == GEMEM_NONE)
     {
-      continuous->entry_of[node] = continuous->entries->len;
-      entry.blocks = g_new0 (GeBlock *, gemem_graph_node (a->model->graph, node)->n_inputs);
-      g_array_append_val (continuous->entries, entry);
+      continuous->group_of[node] = continuous->groups->len;
+      group.blocks = g_new0 (GeBlock *, gemem_graph_node (a->model->graph, node)->n_inputs);
+      g_array_append_val (continuous->groups, group);
     }
-  return &g_array_index (continuous->entries, Entry, continuous->entry_of[node]);
+  return &g_array_index (continuous->groups, Group, continuous->group_of[node]);
 }
 
-/* The continuous node that consumer @i of @tensor leads to; no-padding ones count first. */
+/* The continuous node that consumer @i of @tensor leads to; one without padding comes first. */
 static gboolean
-find_taker (const GeModel *model, guint32 tensor, guint32 i, guint32 *node, guint32 *input,
-            gboolean *padded)
+find_continuous_consumer (const GeModel *model, guint32 tensor, guint32 i, guint32 *node,
+                          guint32 *input, gboolean *padded)
 {
   *padded = FALSE;
   if (ge_find_continuous (model, tensor, i, GE_NOPADDING_IN, node, input))
@@ -112,7 +113,7 @@ ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
 
   for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
     {
-      if (!find_taker (model, tensor, i, &node, &input, &padded))
+      if (!find_continuous_consumer (model, tensor, i, &node, &input, &padded))
         continue;
       if (input == 0)
         return FALSE;
@@ -124,18 +125,8 @@ ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
 
 /* ---- 5.3: begin and end of a buffer that several producers fill */
 
-guint32
-ge_count_streams (const GeModel *model, const guint64 *streams)
-{
-  guint32 n = 0;
-
-  for (guint i = 0; i < ge_stream_words (model); i++)
-    n += (guint32) __builtin_popcountll (streams[i]);
-  return n;
-}
-
 /* From when on the producer of @tensor may write, as seen from @stream.  [QUIRK] 0 is later ignored
- * (2.1), and where nothing is known memory that died at node 0 may still be taken. */
+ * (2.1), and where nothing is known, memory that is free since node 0 may still be taken. */
 static guint32
 piece_begin (GeAssigner *a, GeRequest *request, guint32 tensor, gint32 stream)
 {
@@ -205,9 +196,9 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
   for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
     {
       gboolean sep, whole;
-      Entry *entry;
+      Group *group;
 
-      if (!find_taker (model, tensor, i, &node, &input, &padded))
+      if (!find_continuous_consumer (model, tensor, i, &node, &input, &padded))
         continue;
       sep = (model->nodes[node].kind & GE_SEP) != 0;
       whole = lx || !padded || sep;
@@ -217,8 +208,8 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
           request->continuous = FALSE;
           return;
         }
-      entry = look_up (a, node);
-      if (entry->n_recorded == 0)
+      group = look_up (a, node);
+      if (group->n_recorded == 0)
         {
           request->zc_ok = FALSE;
           if (whole)
@@ -233,7 +224,7 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
               a->continuous->sep_node = node;
               continue;
             }
-          entry->remembered = TRUE;
+          group->remembered = TRUE;
         }
       request->anchor_node = node;
       request->anchor_input = input;
@@ -244,14 +235,14 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
 void
 ge_continuous_record (GeAssigner *a, const GeRequest *request, GeBlock *block)
 {
-  Entry *entry = look_up (a, request->anchor_node);
+  Group *group = look_up (a, request->anchor_node);
 
-  entry->n_recorded += entry->blocks[request->anchor_input] == NULL;
-  entry->blocks[request->anchor_input] = block;
+  group->n_recorded += group->blocks[request->anchor_input] == NULL;
+  group->blocks[request->anchor_input] = block;
 }
 
 guint64
-ge_continuous_total (GeAssigner *a, G_GNUC_UNUSED const GeRequest *request)
+ge_continuous_total (GeAssigner *a)
 {
   const GeModel *model = a->model;
   const guint32 node = a->continuous->sep_node;
@@ -265,65 +256,65 @@ ge_continuous_total (GeAssigner *a, G_GNUC_UNUSED const GeRequest *request)
 
 /* ---- groups to the tail of B (5.2) */
 
-/* Gives the blocks of one group their places in the tail, in order of inputs. */
+/* Sets the places of the blocks of one group in the tail, in the order of inputs. */
 static void
-place_group (GeAssigner *a, const Entry *entry, guint32 *place, guint32 *next)
+place_group (GeAssigner *a, const Group *group, guint32 *place, guint32 *next)
 {
-  const guint32 n = gemem_graph_node (a->model->graph, entry->node)->n_inputs;
+  const guint32 n = gemem_graph_node (a->model->graph, group->node)->n_inputs;
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
 
   for (guint32 i = 0; i < n; i++)
     {
-      entry->blocks[i]->same_offset = (a->model->nodes[entry->node].kind & GE_BATCH_INDEPENDENT)
+      group->blocks[i]->same_offset = (a->model->nodes[group->node].kind & GE_BATCH_INDEPENDENT)
                                       != 0;
-      entry->blocks[i]->input_index = i;
+      group->blocks[i]->input_index = i;
     }
   for (guint32 i = 0; i < n; i++)
-    if (!g_hash_table_add (seen, entry->blocks[i]))
+    if (!g_hash_table_add (seen, group->blocks[i]))
       return;
   for (guint32 i = 0; i < n; i++)
-    place[entry->blocks[i]->number] = (*next)++;
-  entry->blocks[0]->first = TRUE;
-  entry->blocks[n - 1]->last = TRUE;
+    place[group->blocks[i]->number] = (*next)++;
+  group->blocks[0]->first = TRUE;
+  group->blocks[n - 1]->last = TRUE;
 }
 
-/* [QUIRK] in the order of a hash table; a block of two groups goes where the later one puts it. */
+/* [QUIRK] the groups come in the order of a hash table; a block of two groups goes where the later
+ * one puts it. */
 static gsize *
-entry_order (const GeAssigner *a)
+group_order (const GeAssigner *a)
 {
-  const GArray *entries = a->continuous->entries;
-  g_autofree guint64 *keys = g_new (guint64, (gsize) entries->len + 1);
-  gsize *order = g_new (gsize, (gsize) entries->len + 1);
+  const GArray *groups = a->continuous->groups;
+  g_autofree guint64 *keys = g_new (guint64, (gsize) groups->len + 1);
+  gsize *order = g_new (gsize, (gsize) groups->len + 1);
 
-  for (guint i = 0; i < entries->len; i++)
+  for (guint i = 0; i < groups->len; i++)
     {
-      keys[i] = g_array_index (entries, Entry, i).node;
+      keys[i] = g_array_index (groups, Group, i).node;
       order[i] = i;
     }
   if (a->model->options->quirks)
-    ge_unordered_order (keys, entries->len, order);
+    ge_unordered_order (keys, groups->len, order);
   return order;
 }
 
 void
 ge_continuous_to_tail (GeAssigner *a)
 {
-  const GArray *entries = a->continuous->entries;
-  g_autofree gsize *order = entry_order (a);
+  const GArray *groups = a->continuous->groups;
+  g_autofree gsize *order = group_order (a);
   /* by number of block; GEMEM_NONE: not in the tail */
-  g_autofree guint32 *place = g_new (guint32, (gsize) a->n_blocks + 1);
+  g_autofree guint32 *place = ge_new_none (a->n_blocks);
   g_autofree GeBlock **tail = NULL;
   guint32 next = 0;
   guint kept = 0;
 
-  memset (place, 0xff, ((gsize) a->n_blocks + 1) * sizeof (guint32));
-  for (guint i = 0; i < entries->len; i++)
+  for (guint i = 0; i < groups->len; i++)
     {
-      const Entry *entry = &g_array_index (entries, Entry, order[i]);
+      const Group *group = &g_array_index (groups, Group, order[i]);
 
-      if (entry->remembered
-          && entry->n_recorded == gemem_graph_node (a->model->graph, entry->node)->n_inputs)
-        place_group (a, entry, place, &next);
+      if (group->remembered
+          && group->n_recorded == gemem_graph_node (a->model->graph, group->node)->n_inputs)
+        place_group (a, group, place, &next);
     }
   if (next == 0)
     return;

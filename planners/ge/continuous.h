@@ -1,22 +1,29 @@
-/* continuous.h - between the files of continuous memory: continuous.c (sides, ends, groups),
- * padded-outputs.c, and chains.c (outputs that flow side by side into inputs side by side). */
+/* continuous.h - tensors that must lie side by side (ge-static.md 5).
+ *
+ * All but ge_continuous_new() are called only where there is such memory (assigner->continuous). */
 #pragma once
 
-#include "planners/ge/block.h"
+#include "planners/ge/state.h"
 
-typedef struct _GeChains GeChains;
-
-/* NULL if the graph has none (5.5). */
-GeChains *ge_chains_new (const GeModel *model);
-void ge_chains_free (GeChains *chains);
-/* The output belongs to a chain: its first output allocates all, the others nothing.  FALSE: it
- * does not belong to one. */
-gboolean ge_chains_allocate (GeAssigner *assigner, GeChains *chains, GeRequest *request);
-/* After placement: every member at the head of its chain plus what comes before it. */
-void ge_chains_place (GeAssigner *assigner, const GeChains *chains);
-
-/* A block for outputs that lie side by side, @request->size bytes in all, allocated by the output
- * of @request; never zero-copy. */
-GeBlock *ge_continuous_allocate (GeAssigner *assigner, GeRequest *request);
-/* How many streams are set in the words of @streams. */
-guint32 ge_count_streams (const GeModel *model, const guint64 *streams);
+/* NULL when the graph has no continuous memory (raw attributes count). */
+GeContinuous *ge_continuous_new (const GeModel *model);
+void ge_continuous_free (GeContinuous *continuous);
+/* 5.5: if output (n,i) belongs to an output->input chain: allocates it, TRUE (later outputs of n
+ * are not looked at). */
+gboolean ge_continuous_chain (GeAssigner *assigner, GeRequest *request);
+/* 5.2: sets continuous, anchor_*, zc_ok, n_streams; may set sep, op_reuse, begin, end_request
+ * (5.3). */
+void ge_continuous_role (GeAssigner *assigner, GeRequest *request);
+/* 5.1 */
+gboolean ge_continuous_not_needed (GeAssigner *assigner, const GeRequest *request);
+/* 2.3: continuous_blocks[anchor] := block */
+void ge_continuous_record (GeAssigner *assigner, const GeRequest *request, GeBlock *block);
+/* 2.4: the end of an existing symbol's block whose output feeds input 0 of a concat (5.3); lowers
+ * request->begin.  FALSE: it does not. */
+gboolean ge_continuous_end (GeAssigner *assigner, GeRequest *request, guint32 *end);
+/* 2.4 `sep`: sum of align(size) over the inputs of the consumer. */
+guint64 ge_continuous_total (GeAssigner *assigner);
+/* 4.2 step 1: groups to the tail of B. */
+void ge_continuous_to_tail (GeAssigner *assigner);
+/* 5.5: after placement every member of a chain gets head + running sizes. */
+void ge_continuous_chain_offsets (GeAssigner *assigner);

@@ -1,53 +1,33 @@
 /* fixups.c - offsets that follow other offsets: references without a block, pieces of continuous
- * buffers, outputs of subgraphs; see the end of block.h.
+ * buffers, outputs of subgraphs.
  *
- * Continuous nodes give their producers (or outputs) offsets one after another.  Where such a node
- * refers to, or is referred to by, others, its turn comes after theirs, from the end of the graph
- * backwards, and plain references hand their offset back to what they refer to.
+ * A continuous node places its producers (or outputs) one after another.  A node that refers to
+ * others, or to which others refer, waits on a stack; the stack is worked off from the end of the
+ * graph backwards.  There a plain reference passes its own offset to what it refers to.
  *
  * Where the specification leaves a choice: an lx producer's stride is the entry of its list for
  * that output, as the checker takes it.
- * Invariant: afterwards a reference lies where its input lies.  Cost: linear in the anchors. 
+ * Invariant: afterwards a reference lies where its input lies.  Cost: linear in the anchors.
  * Origin: ge-static.md 5.6, 7.6, 0.2 step 9.
  */
 #include "config.h"
 
 #include "graphs/meaning.h"
-#include "planners/ge/block.h"
-
-static guint32
-item_of (const GeAssigner *a, guint32 tensor)
-{
-  return gemem_graph_tensor_item (a->model->graph, tensor);
-}
+#include "planners/ge/anchors.h"
+#include "planners/ge/clear.h"
+#include "planners/ge/fixups.h"
 
 static guint64
 offset_of (const GeAssigner *a, guint32 tensor)
 {
-  return a->offsets[item_of (a, tensor)];
+  return a->offsets[gemem_graph_tensor_item (a->model->graph, tensor)];
 }
 
-static guint32
-kind_of (const GeAssigner *a, guint32 tensor)
-{
-  return a->model->nodes[gemem_graph_tensor (a->model->graph, tensor)->node].kind;
-}
-
-void
-ge_place_output (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
-{
-  const guint32 item = item_of (a, tensor);
-
-  a->offsets[item] = offset;
-  a->spaces[item] = space;
-  a->sizes[item] = bytes;
-}
-
-/* @tensor lies @inner bytes into @from; without memory if @from has none. */
+/* @tensor lies @inner bytes behind the begin of @from; it has no memory if @from has none. */
 static void
 follow (GeAssigner *a, guint32 tensor, guint32 from, gint64 inner)
 {
-  const guint32 item = item_of (a, from);
+  const guint32 item = gemem_graph_tensor_item (a->model->graph, from);
 
   ge_place_output (a, tensor, a->offsets[item] + (guint64) inner, a->spaces[item],
                    a->sizes[item] > 0 ? ge_tensor_size (a->model, tensor) : 0);
@@ -65,24 +45,13 @@ inner_offset (const GeModel *model, guint32 tensor)
   return inner;
 }
 
-/* The input of the parent node that a nested Data node stands for; GEMEM_NONE. */
-static guint32
-outer_tensor (const GeModel *model, guint32 id)
-{
-  guint32 owner, input;
-
-  return gemem_graph_outer_input (model->graph, id, &owner, &input)
-             ? gemem_graph_inputs (model->graph, owner)[input].tensor
-             : GEMEM_NONE;
-}
-
 /* What @t refers to, by its own node or as an input of a subgraph; GEMEM_NONE. */
 static guint32
 referred (const GeModel *model, guint32 t)
 {
   const guint32 id = gemem_graph_tensor (model->graph, t)->node, input = model->referenced_input[t];
   const guint32 from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor
-                                           : outer_tensor (model, id);
+                                           : ge_outer_tensor (model, id);
 
   return from < t && (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) == 0
                  && ge_tensor_size (model, t) > 0
@@ -101,7 +70,7 @@ find_followers (const GeAssigner *a)
 
   for (guint32 t = 0; t < model->n_tensors; t++)
     {
-      const guint32 from = referred (model, t), item = item_of (a, t);
+      const guint32 from = referred (model, t), item = gemem_graph_tensor_item (a->model->graph, t);
 
       apart[t] = a->cleared[t] == GE_CLEARED_PLACED || (from != GEMEM_NONE && apart[from]);
       if (from != GEMEM_NONE && a->offsets[item] != GEMEM_NO_OFFSET
@@ -124,21 +93,7 @@ follow_all (GeAssigner *a, const GArray *followers)
 
 /* ---- continuous nodes */
 
-/* Entry @index of the list @key of the node; FALSE: there is none. */
-static gboolean
-listed (const GeModel *model, guint32 id, GememAttributeKey key, guint32 index, guint64 *value)
-{
-  guint n;
-  const gint64 *values = gemem_graph_ints (
-      model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
-
-  if (index >= n)
-    return FALSE;
-  *value = (guint64) values[index];
-  return TRUE;
-}
-
-/* Bytes of a piece without padding, as node @id puts it together. */
+/* Bytes of the piece @tensor of node @id, without padding. */
 static guint64
 piece (const GeModel *model, guint32 id, guint32 tensor)
 {
@@ -165,12 +120,12 @@ static guint64
 input_stride (const GeModel *model, guint32 id, guint32 tensor)
 {
   const GememTensor *t = gemem_graph_tensor (model->graph, tensor);
-  guint64 value;
+  gint64 value;
 
   if (model->nodes[id].kind & GE_NOPADDING_IN)
     return piece (model, id, tensor);
-  if (listed (model, t->node, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION, t->index, &value))
-    return value;
+  if (ge_listed (model, t->node, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION, t->index, &value))
+    return (guint64) value;
   return ge_align (ge_tensor_size (model, tensor));
 }
 
@@ -191,7 +146,7 @@ only_reference (const GeModel *model, guint32 id)
   return found;
 }
 
-/* A piece and all it refers to, as far back as it goes. */
+/* Places a piece, and everything it refers to in turn. */
 static void
 place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
 {
@@ -204,14 +159,15 @@ place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint6
                                                gemem_graph_tensor (model->graph, tensor)
                                                    ->node)[model->referenced_input[tensor]]
                                .tensor;
-      if (from >= tensor || (kind_of (a, from) & GE_ZERO_MEMORY) != 0)
+      if (from >= tensor || (ge_tensor_kind (a->model, from) & GE_ZERO_MEMORY) != 0)
         return;
       follow (a, from, tensor, -inner_offset (model, tensor));
       tensor = from;
     }
 }
 
-/* Producers of the inputs of @id get offsets one after another. */
+/* Places the producers of the inputs of @id one after another.  @stacked: @id comes from the
+ * stack. */
 static void
 place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
 {
@@ -228,19 +184,20 @@ place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
   if (reference != GEMEM_NONE)
     follow (a, first, reference, 0);
   running = offset_of (a, first);
-  space = a->spaces[item_of (a, first)];
+  space = a->spaces[gemem_graph_tensor_item (a->model->graph, first)];
   for (guint32 i = 0; i < node->n_inputs; i++)
     {
       const guint32 t = inputs[i].tensor;
-      guint64 offset = running, value, bytes;
+      guint64 offset = running, bytes;
+      gint64 value;
 
-      if (t == GEMEM_NONE || (kind_of (a, t) & GE_ZERO_MEMORY) != 0)
+      if (t == GEMEM_NONE || (ge_tensor_kind (a->model, t) & GE_ZERO_MEMORY) != 0)
         continue;
       if (node->n_outputs > 0
-          && listed (model, gemem_graph_tensor (model->graph, t)->node,
-                     GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS,
-                     gemem_graph_tensor (model->graph, t)->index, &value))
-        offset = offset_of (a, node->first_output) + value;
+          && ge_listed (model, gemem_graph_tensor (model->graph, t)->node,
+                        GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS,
+                        gemem_graph_tensor (model->graph, t)->index, &value))
+        offset = offset_of (a, node->first_output) + (guint64) value;
       bytes = ge_tensor_size (model, t);
       if (model->nodes[id].kind & GE_NOPADDING_IN)
         bytes = MIN (bytes, gemem_graph_unpadded_size (model->graph, t));
@@ -249,7 +206,7 @@ place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
     }
 }
 
-/* Outputs of @id get offsets one after another. */
+/* Places the outputs of @id one after another. */
 static void
 place_outputs (GeAssigner *a, guint32 id)
 {
@@ -264,23 +221,21 @@ place_outputs (GeAssigner *a, guint32 id)
   if (from == GEMEM_NONE)
     return;
   base = running = offset_of (a, from);
-  space = a->spaces[item_of (a, from)];
+  space = a->spaces[gemem_graph_tensor_item (a->model->graph, from)];
   for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
     {
-      guint64 offset = running, bytes = ge_tensor_size (model, t), value;
-      gint64 scope;
+      guint64 offset = running, bytes = ge_tensor_size (model, t);
+      gint64 value;
 
-      if (gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, t)->attributes,
-                           GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope)
-          && scope == 2)
+      if (ge_is_global (model, t))
         continue;
       for (guint32 i = 0; !padded && i < gemem_graph_tensor (model->graph, t)->n_consumers; i++)
         {
           const GememConsumer *consumer = &gemem_graph_consumers (model->graph, t)[i];
 
-          if (listed (model, consumer->node, GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS,
-                      consumer->input, &value))
-            offset = base + value;
+          if (ge_listed (model, consumer->node, GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS,
+                         consumer->input, &value))
+            offset = base + (guint64) value;
         }
       running = padded ? offset + ge_align (bytes) : offset + piece (model, id, t);
       ge_place_output (a, t, offset, space,
@@ -321,7 +276,7 @@ any_consumer (const GeModel *model, guint32 id, gboolean (*test) (const GeModel 
   return FALSE;
 }
 
-/* (a): it refers to a reference, or something that refers reads it. */
+/* (a): an output refers to a reference, or one refers to an input and a consumer refers, too. */
 static gboolean
 is_between_references (const GeModel *model, guint32 id)
 {
@@ -335,8 +290,7 @@ is_between_references (const GeModel *model, guint32 id)
   return refers (model, id) && any_consumer (model, id, refers);
 }
 
-/* (b): another node that joins its inputs is a neighbour.  A variable among the producers decides
- * against it. */
+/* (b): a producer or a consumer joins its inputs, too, and no producer is a variable. */
 static gboolean
 must_wait (const GeModel *model, guint32 id)
 {
@@ -368,9 +322,9 @@ splits_outputs (const GeModel *model, guint32 id)
          || ((kind & (GE_PADDED_OUT | GE_REFERENCE)) == GE_PADDED_OUT && !refers (model, id));
 }
 
-/* Plain references hand their offset back to what they refer to. */
+/* What @id refers to gets the offset of the reference. */
 static void
-hand_back (GeAssigner *a, guint32 id)
+return_offsets (GeAssigner *a, guint32 id)
 {
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
@@ -385,7 +339,7 @@ hand_back (GeAssigner *a, guint32 id)
               ? gemem_graph_inputs (model->graph, id)[model->referenced_input[t]].tensor
               : GEMEM_NONE;
 
-      if (from != GEMEM_NONE && (kind_of (a, from) & GE_ZERO_MEMORY) == 0)
+      if (from != GEMEM_NONE && (ge_tensor_kind (a->model, from) & GE_ZERO_MEMORY) == 0)
         follow (a, from, t, -inner_offset (model, t));
     }
 }
@@ -399,14 +353,20 @@ copy_to_parents (GeAssigner *a)
   const GeModel *model = a->model;
 
   for (guint32 id = 0; id < model->n_nodes; id++)
-    for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
-      {
-        const guint32 inner = gemem_graph_inputs (model->graph, id)[i].tensor;
-        const guint32 outer = gemem_graph_outer_output (model->graph, id, i);
+    {
+      const GememNode *node = gemem_graph_node (model->graph, id);
+      const GememNodeInput *inputs = gemem_graph_inputs (model->graph, id);
 
-        if (inner != GEMEM_NONE && outer != GEMEM_NONE)
-          follow (a, outer, inner, 0);
-      }
+      if ((model->nodes[id].kind & GE_NETOUTPUT) == 0)
+        continue;
+      for (guint32 i = 0; i < node->n_inputs; i++)
+        {
+          const guint32 outer = gemem_graph_outer_output (model->graph, id, i);
+
+          if (outer != GEMEM_NONE && inputs[i].tensor != GEMEM_NONE)
+            follow (a, outer, inputs[i].tensor, 0);
+        }
+    }
 }
 
 void
@@ -437,7 +397,7 @@ ge_fix_offsets (GeAssigner *a)
       if (joins_inputs (model, id))
         place_inputs (a, id, TRUE);
       else
-        hand_back (a, id);
+        return_offsets (a, id);
     }
   if (a->continuous != NULL)
     follow_all (a, followers);

@@ -1,5 +1,5 @@
-/* inplace.c - which outputs may be written over an input of the same node, by the node's own word;
- * see model-private.h.
+/* inplace.c - which outputs may be written over an input of the same node, where the node declares
+ * it.
  *
  * A pair is taken when the node is the last to read the input, on one stream, and sharing
  * contradicts nothing else that is asked of either tensor.  What the specification calls a layout
@@ -10,10 +10,8 @@
  */
 #include "config.h"
 
-#include "planners/ge/model-private.h"
-
-#define CONTINUOUS \
-  (GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN | GE_RAW_NOPADDING_OUT)
+#include "planners/ge/anchors.h"
+#include "planners/ge/inplace.h"
 
 enum /* what a symbol holds */
 {
@@ -22,19 +20,20 @@ enum /* what a symbol holds */
   HOLDS_NESTED = 1 << 2,     /* an anchor inside a subgraph */
 };
 
-/* Per symbol (by the number that `symbol` gives), from all anchors. */
+/* Per class, from all its anchors. */
 static guint8 *
-describe_symbols (const GeModel *model, guint32 n_anchors, GeSymbolOf symbol, gpointer data)
+describe_classes (const GeModel *model, const guint32 *classes)
 {
+  const guint32 n_anchors = model->n_tensors + model->n_inputs;
   guint8 *holds = g_new0 (guint8, (gsize) n_anchors + 1);
 
   for (guint32 a = 0; a < n_anchors; a++)
     {
-      const guint32 kind = model->nodes[ge_anchor_node (model, a)].kind, of = symbol (data, a);
+      const guint32 kind = model->nodes[ge_anchor_node (model, a)].kind, of = classes[a];
 
       if (!ge_anchor_is_input (model, a) && (kind & (GE_DATA | GE_ZERO_MEMORY)) != 0)
         holds[of] |= HOLDS_FIXED;
-      if (kind & CONTINUOUS)
+      if (kind & GE_RAW_CONTINUOUS)
         holds[of] |= HOLDS_CONTINUOUS;
       if (kind & GE_NESTED)
         holds[of] |= HOLDS_NESTED;
@@ -42,8 +41,8 @@ describe_symbols (const GeModel *model, guint32 n_anchors, GeSymbolOf symbol, gp
   return holds;
 }
 
-/* @id reads last what @producer makes, and all who read it run on the producer's stream and write
- * over nothing by themselves. */
+/* @id is the last consumer of what @producer makes; all consumers run on the stream of the producer
+ * and overwrite nothing themselves. */
 static gboolean
 reads_last (const GeModel *model, const gint64 *streams, guint32 id, guint32 producer)
 {
@@ -82,22 +81,20 @@ typedef struct
 {
   const GeModel *model;
   const gint64 *streams;
-  GeSymbolOf symbol;
-  gpointer data;
-  guint8 *holds; /* per symbol */
-  guint8 *taken; /* per input anchor, less n_tensors */
+  const guint32 *classes; /* per anchor */
+  guint8 *holds;          /* per class */
+  guint8 *taken;          /* per input anchor, less n_tensors */
   GArray *pairs;
-} Search;
+} PairSearch;
 
 /* Takes the pair if it is usable. */
 static gboolean
-try_pair (Search *search, guint32 id, guint32 output, guint32 input)
+try_pair (PairSearch *search, guint32 id, guint32 output, guint32 input)
 {
   const GememNode *node = gemem_graph_node (search->model->graph, id);
   const guint32 anchor = ge_input_anchor (search->model, node, input);
   const GeInplacePair pair = { node->first_output + output, input };
-  const guint32 from = search->symbol (search->data, anchor),
-                to = search->symbol (search->data, pair.tensor);
+  const guint32 from = search->classes[anchor], to = search->classes[pair.tensor];
 
   if (search->taken[node->first_input + input] || from == to
       || (search->holds[from] & HOLDS_FIXED) != 0
@@ -111,7 +108,7 @@ try_pair (Search *search, guint32 id, guint32 output, guint32 input)
 
 /* First usable input per output, outputs ascending. */
 static void
-search_node (Search *search, guint32 id)
+search_pairs (PairSearch *search, guint32 id)
 {
   const GememNode *node = gemem_graph_node (search->model->graph, id);
   guint n;
@@ -126,46 +123,41 @@ search_node (Search *search, guint32 id)
 }
 
 static gboolean
-crosses_subgraphs (const Search *search)
+crosses_subgraphs (const PairSearch *search)
 {
   for (guint i = 0; i < search->pairs->len; i++)
     {
       const GeInplacePair *pair = &g_array_index (search->pairs, GeInplacePair, i);
       const GememNode *node = gemem_graph_node (
           search->model->graph, gemem_graph_tensor (search->model->graph, pair->tensor)->node);
-      const guint32 from = search->symbol (search->data,
-                                           ge_input_anchor (search->model, node, pair->input));
+      const guint32 from = search->classes[ge_input_anchor (search->model, node, pair->input)];
 
-      if ((search->holds[from] | search->holds[search->symbol (search->data, pair->tensor)])
-          & HOLDS_NESTED)
+      if ((search->holds[from] | search->holds[search->classes[pair->tensor]]) & HOLDS_NESTED)
         return TRUE;
     }
   return FALSE;
 }
 
-void
-ge_model_inplace_pairs (const GeModel *model, const gint64 *streams, GeSymbolOf symbol,
-                        gpointer data, GArray *pairs)
+gboolean
+ge_inplace_is_declared (const GeModel *model)
 {
-  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1)
-                                             : NULL;
-  const guint32 n_inputs = last != NULL ? last->first_input + last->n_inputs : 0;
-  Search search = { model, streams, symbol, data, NULL, NULL, pairs };
+  for (guint32 id = 0; id < model->n_nodes; id++)
+    if (gemem_graph_has_attribute (model->graph, gemem_graph_node (model->graph, id)->attributes,
+                                   GEMEM_ATTRIBUTE_OUTPUT_INPLACE_ABILITY))
+      return TRUE;
+  return FALSE;
+}
+
+void
+ge_inplace_pairs (const GeModel *model, const gint64 *streams, const guint32 *classes,
+                  GArray *pairs)
+{
+  g_autofree guint8 *holds = describe_classes (model, classes),
+                    *taken = g_new0 (guint8, (gsize) model->n_inputs + 1);
+  PairSearch search = { model, streams, classes, holds, taken, pairs };
 
   for (guint32 id = 0; id < model->n_nodes; id++)
-    {
-      if (!gemem_graph_has_attribute (model->graph, gemem_graph_node (model->graph, id)->attributes,
-                                      GEMEM_ATTRIBUTE_OUTPUT_INPLACE_ABILITY))
-        continue;
-      if (search.holds == NULL)
-        {
-          search.holds = describe_symbols (model, model->n_tensors + n_inputs, symbol, data);
-          search.taken = g_new0 (guint8, (gsize) n_inputs + 1);
-        }
-      search_node (&search, id);
-    }
+    search_pairs (&search, id);
   if (crosses_subgraphs (&search))
     g_array_set_size (pairs, 0);
-  g_free (search.holds);
-  g_free (search.taken);
 }

@@ -1,7 +1,6 @@
-/* kinds.c - what kind of node each node is, for the GE planner: types, engines, attributes,
- * options; see GE_* in model.h.
+/* kinds.c - the kind of each node (GE_* in model.h), from type, engine, attributes and options.
  *
- * Attributes are looked up once per node here, so that the assigners test bits.
+ * Attributes are looked up once per node here; the assigners only test bits.
  * Cost: O(nodes x attributes).  Origin: ge-static.md 1.1, 2.2 (IO-reuse flags), 5, 6.1, 7.4.
  */
 #include "config.h"
@@ -10,7 +9,7 @@
 #include <string.h>
 
 #include "graphs/meaning.h"
-#include "planners/ge/model-private.h"
+#include "planners/ge/kinds.h"
 
 static gboolean
 listed (const char *text, const char *const *list)
@@ -31,7 +30,7 @@ static const char *const batch_independent_types[] = {
   "hvdCallbackAllgather", NULL
 };
 static const char *const not_refreshable_types[] = { "StreamSwitch", "LabelSwitchByIndex", NULL };
-/* dumps; our vectors */
+/* the name in dumps; that in our vectors */
 static const char *const local_engines[] = { "DNN_VM_GE_LOCAL_OP_STORE", "GeLocal", NULL };
 
 static guint32
@@ -83,7 +82,7 @@ kind_by_attributes (const GememGraph *graph, const GememNode *node)
   return kind;
 }
 
-/* Whether anything says that memory of the node must be set before it runs. */
+/* TRUE if an attribute says that memory of the node must be set before it runs. */
 static gboolean
 is_cleared (const GememGraph *graph, const GememNode *node)
 {

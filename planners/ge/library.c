@@ -1,18 +1,19 @@
 /* library.c - behaviour of the C++ library that shows in GE's plans; see library.h.
  *
- * GE sorts with an unstable sort, walks a hash table and takes logarithms in doubles; all three are
- * visible in offsets, so their exact outcomes are part of the planner.  Nothing here depends on the
- * C library, the compiler or its optimisation.
+ * GE sorts with an unstable sort, walks a hash table and takes logarithms in doubles.  The outcomes
+ * of all three show in offsets, so they are reproduced exactly.  Nothing here depends on the C
+ * library, the compiler or its optimisation.
  *
  * Invariant: with a comparator that is no strict weak order (GE has one) the result is some
- * permutation, and no element outside the array is touched: the scans that the original leaves
- * unguarded stop at the ends.
+ * permutation, and nothing outside the array is accessed: the scans that have no bound in the
+ * original stop at the ends.
  * Cost: O(n log n), O(n), O(n * ranges).  Origin: ge-static.md appendix A, 3.2.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/units.h"
 #include "planners/ge/library.h"
 
 /* ---- std::sort */
@@ -167,6 +168,35 @@ ge_std_sort (gpointer *array, gsize n, GeLess less, gpointer data)
     }
 }
 
+static void
+merge_sort (gpointer *array, gpointer *scratch, gsize n, GeLess less, gpointer data)
+{
+  const gsize half = n / 2;
+
+  if (n < 2)
+    return;
+  merge_sort (array, scratch, half, less, data);
+  merge_sort (array + half, scratch, n - half, less, data);
+  memcpy (scratch, array, half * sizeof (gpointer));
+  for (gsize left = 0, right = half, out = 0; left < half; out++)
+    array[out] = right < n && less (array[right], scratch[left], data) ? array[right++]
+                                                                       : scratch[left++];
+}
+
+void
+ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpointer data)
+{
+  g_autofree gpointer *scratch = NULL;
+
+  if (options->quirks)
+    {
+      ge_std_sort (array, n, less, data);
+      return;
+    }
+  scratch = g_new (gpointer, n / 2 + 1);
+  merge_sort (array, scratch, n, less, data);
+}
+
 /* ---- unordered_map */
 
 /* Bucket counts, each used until there would be more elements than buckets; enough for more nodes
@@ -249,7 +279,7 @@ ge_unordered_order (const guint64 *keys, gsize n, gsize *order)
 /* ---- range lists */
 
 #define SMALLEST 512
-#define LARGE (8 * 1024 * 1024)
+#define LARGE (8 * GEMEM_MIB)
 
 /* ceil (log (largest / smallest) / log (2)) as doubles give it.  Quotients of powers of two come
  * out exact, except for these exponents, where the rounded quotient of the two rounded logarithms
@@ -275,8 +305,8 @@ bucket_free (gpointer data)
   g_array_unref (data);
 }
 
-/* Shares the sizes out by halving bounds; each bucket holds its sizes in descending order.  What is
- * below the last bound is forgotten. */
+/* Distributes the sizes over buckets whose bounds halve; each bucket holds its sizes in descending
+ * order.  Sizes below the last bound are dropped. */
 static GPtrArray *
 make_buckets (const guint64 *sizes, gsize n, guint n_buckets)
 {
@@ -295,7 +325,7 @@ make_buckets (const guint64 *sizes, gsize n, guint n_buckets)
   return buckets;
 }
 
-/* One pass: merges buckets that hold too few sizes into the next.  @carry lives on from pass to
+/* One pass: merges buckets that hold too few sizes into the next.  @carry is kept from pass to
  * pass.  TRUE if something changed. */
 static gboolean
 merge_buckets (GPtrArray *buckets, gsize limit, GArray *carry)
@@ -328,8 +358,8 @@ merge_buckets (GPtrArray *buckets, gsize limit, GArray *carry)
   return changed;
 }
 
-static gint
-compare_sizes (gconstpointer a, gconstpointer b)
+gint
+ge_compare_sizes (gconstpointer a, gconstpointer b)
 {
   const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
 
@@ -358,5 +388,5 @@ ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges)
         largest = MAX (largest, g_array_index (bucket, guint64, k));
       g_array_append_val (ranges, largest);
     }
-  g_array_sort (ranges, compare_sizes);
+  g_array_sort (ranges, ge_compare_sizes);
 }

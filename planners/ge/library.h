@@ -2,7 +2,7 @@
  * (ge-static.md appendix A). */
 #pragma once
 
-#include <glib.h>
+#include "planners/ge/options.h"
 
 /* TRUE if a is to come before b. */
 typedef gboolean (*GeLess) (gconstpointer a, gconstpointer b, gpointer data);
@@ -10,9 +10,15 @@ typedef gboolean (*GeLess) (gconstpointer a, gconstpointer b, gpointer data);
 /* std::sort of libstdc++ over @n pointers: introsort, not stable above 16 elements.  O(n log n). */
 void ge_std_sort (gpointer *array, gsize n, GeLess less, gpointer data);
 
+/* As ge_std_sort(), or with quirks=no a stable sort. */
+void ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpointer data);
+
 /* The iteration order of a libstdc++ unordered_map<int64_t, ...> with the identity hash into which
  * @keys (unique) were inserted in this order: fills @order with positions in @keys. */
 void ge_unordered_order (const guint64 *keys, gsize n, gsize *order);
+
+/* Of two guint64, for g_array_sort(). */
+gint ge_compare_sizes (gconstpointer a, gconstpointer b);
 
 /* 3.2: the range list of binary-block from the sorted sizes (zeros deleted); appends to @ranges
  * (guint64). */

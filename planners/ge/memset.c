@@ -1,5 +1,5 @@
-/* memset.c - what the plan's log says besides offsets: the ranges that each memset node clears, the
- * addresses of variables; see the end of block.h.
+/* memset.c - what the log of a plan says besides offsets: the ranges that each memset node clears,
+ * and the addresses of variables.
  *
  * Ranges of a memset node are kept in order of (type, offset, size) and merged where they touch,
  * but never across a segment boundary and never with memory that the caller supplies.  Nodes that
@@ -11,9 +11,10 @@
 #include <string.h>
 
 #include "graphs/meaning.h"
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/memset.h"
 
-#define VARIABLE_BASE (G_GUINT64_CONSTANT (32) << 30)
+#define VARIABLE_BASE (32 * GEMEM_GIB)
 #define DTYPE_FLOAT 0
 
 typedef struct
@@ -30,30 +31,19 @@ typedef struct
   GArray *ranges; /* Range, of one memset node */
   guint number;   /* of the next range among those of its node */
   guint64 tail;   /* where the caller's memory begins */
-} List;
-
-static gint64
-entry (const GeModel *model, guint32 id, GememAttributeKey key, guint i, gint64 otherwise)
-{
-  guint n;
-  const gint64 *values = gemem_graph_ints (
-      model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
-
-  return i < n ? values[i] : otherwise;
-}
+} RangeList;
 
 static void
-add_item (List *list, guint32 id, guint32 item, guint64 size)
+add_item (RangeList *list, guint32 id, guint32 item, guint64 size)
 {
   const GeModel *model = list->a->model;
-  Range range = {
-    .space = list->plan->spaces[item],
-    .offset = list->plan->offsets[item],
-    .size = ge_align (size),
-    .dtype = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_DTYPES, list->number, DTYPE_FLOAT),
-    .value = entry (model, id, GEMEM_ATTRIBUTE_ATOMIC_INT64_VALUES, list->number, 0)
-  };
+  Range range = { .space = list->plan->spaces[item],
+                  .offset = list->plan->offsets[item],
+                  .size = ge_align (size),
+                  .dtype = DTYPE_FLOAT };
 
+  ge_listed (model, id, GEMEM_ATTRIBUTE_ATOMIC_DTYPES, list->number, &range.dtype);
+  ge_listed (model, id, GEMEM_ATTRIBUTE_ATOMIC_INT64_VALUES, list->number, &range.value);
   list->number++;
   if (size == 0 || range.offset == GEMEM_NO_OFFSET)
     return;
@@ -66,7 +56,7 @@ add_item (List *list, guint32 id, guint32 item, guint64 size)
 }
 
 static void
-add_inputs (List *list, guint32 id)
+add_input_ranges (RangeList *list, guint32 id)
 {
   const GeModel *model = list->a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
@@ -88,7 +78,7 @@ add_inputs (List *list, guint32 id)
 }
 
 static void
-add_node (List *list, guint32 id)
+add_ranges (RangeList *list, guint32 id)
 {
   const GeModel *model = list->a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
@@ -98,7 +88,7 @@ add_node (List *list, guint32 id)
   list->number = 0;
   if (model->nodes[id].kind & GE_GENTASK_ATOMIC)
     return;
-  add_inputs (list, id);
+  add_input_ranges (list, id);
   indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX,
                               &n);
   for (guint i = 0; i < n; i++)
@@ -145,7 +135,7 @@ begins_segment (const GememPlan *plan, const Range *range)
 }
 
 static void
-merge_ranges (List *list)
+merge_ranges (RangeList *list)
 {
   guint kept = 0;
 
@@ -168,7 +158,7 @@ merge_ranges (List *list)
 }
 
 static void
-log_ranges (const List *list, GememPlan *plan, guint32 id)
+log_ranges (const RangeList *list, GememPlan *plan, guint32 id)
 {
   const GeModel *model = list->a->model;
   const GememNode *node = gemem_graph_node (model->graph, id);
@@ -193,7 +183,7 @@ log_ranges (const List *list, GememPlan *plan, guint32 id)
 void
 ge_log_memsets (const GeAssigner *a, GememPlan *plan)
 {
-  List list = { a, plan, NULL, 0, a->counters[GE_SPACE_HBM] - a->zero_copy };
+  RangeList list = { a, plan, NULL, 0, a->counters[GE_SPACE_HBM] - a->zero_copy };
 
   for (guint32 id = 0; id < a->model->n_nodes; id++)
     {
@@ -201,7 +191,7 @@ ge_log_memsets (const GeAssigner *a, GememPlan *plan)
         continue;
       list.ranges = g_array_new (FALSE, FALSE, sizeof (Range));
       for (guint32 i = 0; i < gemem_graph_node (a->model->graph, id)->n_successors; i++)
-        add_node (&list, gemem_graph_successors (a->model->graph, id)[i]);
+        add_ranges (&list, gemem_graph_successors (a->model->graph, id)[i]);
       merge_ranges (&list);
       log_ranges (&list, plan, id);
       g_array_unref (list.ranges);

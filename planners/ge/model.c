@@ -1,4 +1,4 @@
-/* model.c - builds the model of a graph, step by step, and answers for single anchors; see model.h.
+/* model.c - builds the model of a graph, step by step; see model.h.
  *
  * Invariant: every field is filled before a later step reads it (the order of GE itself: symbols,
  * in-place pairs, stream normalisation, then what the assigners precompute).
@@ -7,7 +7,14 @@
  */
 #include "config.h"
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/checks.h"
+#include "planners/ge/continuous-model.h"
+#include "planners/ge/kinds.h"
+#include "planners/ge/model.h"
+#include "planners/ge/stream-edges.h"
+#include "planners/ge/streams.h"
+#include "planners/ge/symbol-info.h"
+#include "planners/ge/symbols.h"
 
 static void
 fill_input_nodes (GeModel *model)
@@ -15,8 +22,8 @@ fill_input_nodes (GeModel *model)
   const guint32 n = model->n_nodes;
   const GememNode *last = n > 0 ? gemem_graph_node (model->graph, n - 1) : NULL;
 
-  model->input_node = g_new (guint32,
-                             last != NULL ? (gsize) last->first_input + last->n_inputs + 1 : 1);
+  model->n_inputs = last != NULL ? last->first_input + last->n_inputs : 0;
+  model->input_node = g_new (guint32, (gsize) model->n_inputs + 1);
   for (guint32 id = 0; id < n; id++)
     {
       const GememNode *node = gemem_graph_node (model->graph, id);
@@ -90,50 +97,4 @@ ge_model_free (GeModel *model)
   g_free (model->input_reuse);
   g_free (model->output_reuse);
   g_free (model);
-}
-
-guint32
-ge_anchor_node (const GeModel *model, guint32 anchor)
-{
-  return ge_anchor_is_input (model, anchor) ? model->input_node[anchor - model->n_tensors]
-                                            : gemem_graph_tensor (model->graph, anchor)->node;
-}
-
-guint32
-ge_anchor_index (const GeModel *model, guint32 anchor)
-{
-  if (!ge_anchor_is_input (model, anchor))
-    return gemem_graph_tensor (model->graph, anchor)->index;
-  return anchor - model->n_tensors
-         - gemem_graph_node (model->graph, ge_anchor_node (model, anchor))->first_input;
-}
-
-static gboolean
-feeds_net_output (const GeModel *model, guint32 tensor)
-{
-  const GememConsumer *consumers = gemem_graph_consumers (model->graph, tensor);
-
-  for (guint32 i = 0; i < gemem_graph_tensor (model->graph, tensor)->n_consumers; i++)
-    if (model->nodes[consumers[i].node].kind & GE_NETOUTPUT)
-      return TRUE;
-  return FALSE;
-}
-
-guint64
-ge_tensor_size (const GeModel *model, guint32 tensor)
-{
-  const GememTensor *t = gemem_graph_tensor (model->graph, tensor);
-  gint64 value;
-
-  if (gemem_graph_int (model->graph, t->attributes, GEMEM_ATTRIBUTE_FFTS_SUB_TASK_TENSOR_SIZE,
-                       &value)
-      && value >= 0 && (model->nodes[t->node].kind & GE_DATA) == 0
-      && !feeds_net_output (model, tensor))
-    return (guint64) value;
-  if (t->size == 0
-      && gemem_graph_flag (model->graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_MEM_TYPE)
-      && gemem_graph_int (model->graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_SIZE, &value)
-      && value > 0)
-    return (guint64) value;
-  return t->size;
 }

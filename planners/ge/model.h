@@ -10,6 +10,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "base/units.h"
 #include "graphs/graph.h"
 #include "planners/ge/options.h"
@@ -61,6 +63,9 @@ enum
   GE_DIFF_PRIOR = 1 << 28,  /* diff_prior(n), 1.4 */
   GE_PARTITIONED_CALL = 1 << 29,
   GE_MERGE_TAINTED = 1 << 30, /* its stream is left out of the dependency tables (2.6) */
+
+  GE_RAW_CONTINUOUS = GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN
+                      | GE_RAW_NOPADDING_OUT,
 };
 
 typedef struct
@@ -114,7 +119,7 @@ typedef struct
 {
   const GememGraph *graph;
   const GeOptions *options;
-  guint32 n_nodes, n_tensors;
+  guint32 n_nodes, n_tensors, n_inputs;
   GeNode *nodes;
   gint64 *streams; /* effective stream ids, ascending; GeNode.stream indexes this */
   guint n_streams;
@@ -156,48 +161,14 @@ typedef struct
   gboolean extend_memory; /* static_memory_policy in {1,2,4} */
 } GeModel;
 
+/* @n times GEMEM_NONE; g_free(). */
+static inline guint32 *
+ge_new_none (gsize n)
+{
+  return memset (g_new (guint32, n + 1), 0xff, (n + 1) * sizeof (guint32));
+}
+
 /* @graph and @options must outlive the model.  Errors: GEMEM_ERROR_INPUT for what section 9.3
  * checks before planning. */
 GeModel *ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error);
 void ge_model_free (GeModel *model);
-
-/* Words of a bitmap of streams; the last bit is that of the invalid stream. */
-static inline gsize
-ge_stream_words (const GeModel *model)
-{
-  return model->n_streams / 64 + 1;
-}
-
-/* The node of an anchor, and which output or input of it. */
-static inline gboolean
-ge_anchor_is_input (const GeModel *model, guint32 anchor)
-{
-  return anchor >= model->n_tensors;
-}
-guint32 ge_anchor_node (const GeModel *model, guint32 anchor);
-guint32 ge_anchor_index (const GeModel *model, guint32 anchor);
-
-/* 1.2: the size that counts for @tensor (FFTS, no-tiling). */
-guint64 ge_tensor_size (const GeModel *model, guint32 tensor);
-
-/* 5.6: bytes of one piece of @tensor without padding: its shape from dimension @dim on.  FALSE when
- * shape or element type is not known. */
-gboolean ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes);
-
-/* 2.6 */
-guint32 ge_first_return (const GeModel *model, guint32 node, gint32 stream);
-guint32 ge_last_known (const GeModel *model, guint32 node, gint32 stream);
-/* peer of the largest key <= @life in in_edges[dst][src], else 0 (4.1 depend) */
-guint32 ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life);
-/* max_life (2.6): returns R; updates *tsym; sets the streams met in @streams (bitmap over stream
- * indexes, n_streams for the invalid one, in ge_stream_words() words; may be NULL). */
-guint32 ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_stream,
-                     guint32 *tsym, guint64 *streams);
-
-/* 5: depth-first search from the consumer (number in edge order) of @tensor through references for
- * an input of a node with the predicate (GE_NOPADDING_IN or GE_PADDED_IN); FALSE if there is none. 
- * O(1). */
-gboolean ge_find_continuous (const GeModel *model, guint32 tensor, guint32 consumer,
-                             guint32 predicate, guint32 *node, guint32 *input);
-
-/* 8.3: pairs of (tensor, input) merged in place are part of the symbols already. */

@@ -1,8 +1,7 @@
-/* options.h - the settings of all GE planners (ge-static.md appendix C), and their parameter
- * table. */
+/* options.h - the settings of all GE planners (ge-static.md appendix C). */
 #pragma once
 
-#include "base/params.h"
+#include <glib.h>
 
 typedef struct
 {
@@ -21,14 +20,11 @@ typedef struct
   guint64 split_limit;   /* 400 MiB (4.3) */
   guint64 segment_limit; /* 8.1: 0 = by the kind of graph */
   guint64 device_memory; /* ge.hardwareInfo memory_size; 0: no check */
-  /* yes: everything marked [QUIRK] in ge-static.md is done as the real planner does it.  no, where
-   * a sane way exists: sorts are stable (appendix A), op_reuse cleared by one output does not stay
-   * cleared (2.3), blocks whose last node has id 0 are reused across streams (4.1), a failed
-   * interleave takes no flags (4.1), and what symbols.c, symbol-info.c, stream-edges.c,
-   * continuous.c and clear.c say. Kept either way, as they belong to what is measured: range lists
-   * that forget sizes (3.2), scores with HOST bases (3.3), cached sizes of split blocks (4.1). */
+  /* yes: everything marked [QUIRK] in ge-static.md is done as GE does it.  no: where a sane way
+   * exists it is taken: sorts are stable (appendix A), op_reuse cleared by one output is not
+   * cleared for the later ones (2.3), blocks whose last node has id 0 are reused across streams
+   * (4.1), a failed interleave clears no flags (4.1); and so at each use of this field.  Kept
+   * either way, as they are part of what is measured: range lists that drop sizes (3.2), scores
+   * with HOST bases (3.3), cached sizes of split blocks (4.1). */
   gboolean quirks;
 } GeOptions;
-
-/* A complete table; the rows are shared by the classes in candidates.c. */
-extern const GememParam gemem_ge_params[];

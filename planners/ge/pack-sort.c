@@ -1,16 +1,17 @@
 /* pack-sort.c - the order of B (ge-static.md 4.1), and sorting B again after a block was split.
  *
- * GE's sort is not stable, so that the order of equal blocks depends on every comparison it makes;
- * it has to be made as GE makes it.  But where no two blocks are equal, every sort gives the same
- * order, and after a split only a few blocks are out of place: then they are taken out and put
- * where they belong, in one pass.  In memory-priority mode there is a sort for every split.
+ * GE's sort is not stable: the order of equal blocks depends on every comparison it makes, so the
+ * same algorithm must run here.  But if no two blocks are equal, every sort has the same result,
+ * and after a split only a few blocks are out of place: these are taken out and merged in again, in
+ * one pass.  In memory-priority mode there is a sort for every split.
  * Cost: O(blocks) where few are out of place and none are equal; else O(blocks log blocks).
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/ge/pack.h"
+#include "planners/ge/library.h"
+#include "planners/ge/pack-private.h"
 
 #define FEW 64 /* blocks out of place */
 
@@ -21,10 +22,8 @@ struct _GeSortKey
   GeBlock *block;
 };
 
-typedef struct _GeSortKey Key;
-
 static int
-compare (const Key *a, const Key *b)
+compare (const GeSortKey *a, const GeSortKey *b)
 {
   if (a->major != b->major)
     return a->major < b->major ? -1 : 1;
@@ -33,16 +32,17 @@ compare (const Key *a, const Key *b)
 
 /* Larger ones first; then, descending, the later ones; ascending, those with fewer occupants, then
  * the earlier ones. */
-static Key
+static GeSortKey
 key_of (const GeStrategy *strategy, GeBlock *block)
 {
   const guint64 size = block->cont ? ge_block_max_noalign (block) : ge_block_align_size (block);
   const guint32 begin = (block->traits & GE_SPECIAL) != 0 ? block->occupants[0].begin
                                                           : block->begin;
 
-  return (Key){ ~size,
-                strategy->ascending ? (guint64) block->n_occupants << 32 | begin : ~(guint64) begin,
-                block };
+  return (GeSortKey){ ~size,
+                      strategy->ascending ? (guint64) block->n_occupants << 32 | begin
+                                          : ~(guint64) begin,
+                      block };
 }
 
 static gboolean
@@ -58,12 +58,12 @@ sort_as_ge_does (GePacker *packer, gpointer *blocks, guint n)
     blocks[i] = &packer->keys[i];
   ge_sort (packer->a->model->options, blocks, n, comes_before, NULL);
   for (guint i = 0; i < n; i++)
-    blocks[i] = ((const Key *) blocks[i])->block;
+    blocks[i] = ((const GeSortKey *) blocks[i])->block;
 }
 
-/* Puts @key where it belongs among the @n of @strays; FALSE if it is equal to one of them. */
+/* Inserts @key into the @n sorted @strays; FALSE if it is equal to one of them. */
 static gboolean
-add_stray (Key *strays, guint n, const Key *key)
+add_stray (GeSortKey *strays, guint n, const GeSortKey *key)
 {
   while (n > 0 && compare (key, &strays[n - 1]) < 0)
     {
@@ -77,7 +77,7 @@ add_stray (Key *strays, guint n, const Key *key)
 /* Splits @keys into those in order, in @kept, and a few strays.  FALSE: too many, or two are
  * equal. */
 static gboolean
-take_out (const Key *keys, guint n, Key *kept, Key *strays, guint *n_strays)
+take_out (const GeSortKey *keys, guint n, GeSortKey *kept, GeSortKey *strays, guint *n_strays)
 {
   guint m = 0;
 
@@ -85,8 +85,8 @@ take_out (const Key *keys, guint n, Key *kept, Key *strays, guint *n_strays)
   for (guint i = 0; i < n; i++)
     {
       const int order = m > 0 ? compare (&kept[m - 1], &keys[i]) : -1;
-      const Key *stray = &keys[i];
-      Key last;
+      const GeSortKey *stray = &keys[i];
+      GeSortKey last;
 
       if (order < 0)
         {
@@ -110,7 +110,8 @@ take_out (const Key *keys, guint n, Key *kept, Key *strays, guint *n_strays)
 
 /* Merges both into @blocks; FALSE if two are equal. */
 static gboolean
-merge (const Key *kept, guint n_kept, const Key *strays, guint n_strays, gpointer *blocks)
+merge (const GeSortKey *kept, guint n_kept, const GeSortKey *strays, guint n_strays,
+       gpointer *blocks)
 {
   while (n_strays > 0)
     {
@@ -136,7 +137,7 @@ ge_pack_sort (GePacker *packer, guint first)
   GPtrArray *all = packer->a->blocks;
   const guint n = all->len - first;
   gpointer *blocks;
-  Key strays[FEW];
+  GeSortKey strays[FEW];
   guint n_strays;
 
   if (n < 2) /* and a list without blocks has no memory to point into */
@@ -145,11 +146,11 @@ ge_pack_sort (GePacker *packer, guint first)
   if (packer->n_keys < n)
     {
       packer->n_keys = MAX (n, 2 * packer->n_keys);
-      packer->keys = g_renew (Key, packer->keys, 2 * (gsize) packer->n_keys);
+      packer->keys = g_renew (GeSortKey, packer->keys, 2 * (gsize) packer->n_keys);
     }
   for (guint i = 0; i < n; i++)
     packer->keys[i] = key_of (&packer->a->strategy, blocks[i]);
-  Key *kept = packer->keys + packer->n_keys;
+  GeSortKey *kept = packer->keys + packer->n_keys;
   if (!take_out (packer->keys, n, kept, strays, &n_strays)
       || !merge (kept, n - n_strays, strays, n_strays, blocks))
     sort_as_ge_does (packer, blocks, n);

@@ -1,13 +1,16 @@
-/* padded-outputs.c - outputs that must lie side by side, each rounded up to 512 bytes: one block;
- * see the end of block.h.
+/* padded-outputs.c - outputs that must lie side by side, each rounded up to 512 bytes: one block.
  *
- * Where the specification is silent: they are never zero-copy, since several addresses of the
- * caller need not be adjacent.
+ * Where the specification is silent: they are never zero-copy, as the caller need not supply
+ * adjacent addresses.
  * Cost: linear in the outputs and the members of their symbols.  Origin: ge-static.md 5.4.
  */
 #include "config.h"
 
-#include "planners/ge/continuous.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/apply.h"
+#include "planners/ge/padded-outputs.h"
+#include "planners/ge/stream-edges.h"
+#include "planners/ge/zero-copy.h"
 
 GeBlock *
 ge_continuous_allocate (GeAssigner *a, GeRequest *request)
@@ -23,20 +26,10 @@ ge_continuous_allocate (GeAssigner *a, GeRequest *request)
   ge_block_set_first_last (block);
   block->same_offset = (model->nodes[request->node].kind & GE_BATCH_INDEPENDENT) != 0;
   block->reuse_zc = FALSE;
-  block->ref_count += (gint32) ge_symbol_inputs (a, tensor);
+  block->ref_count += (gint32) ge_symbol_inputs (model, tensor);
   a->symbol_size[symbol] = request->size;
   a->symbol_block[symbol] = block;
   return block;
-}
-
-static gboolean
-is_global (const GeModel *model, guint32 tensor)
-{
-  gint64 scope;
-
-  return gemem_graph_int (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes,
-                          GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE, &scope)
-         && scope == 2;
 }
 
 /* How many outputs of @node reference an input. */
@@ -75,8 +68,8 @@ outputs_end (const GeAssigner *a, const GememNode *node, guint64 *streams)
   return end;
 }
 
-gboolean
-ge_continuous_output (GeAssigner *a, GeRequest *request)
+void
+ge_continuous_outputs (GeAssigner *a, GeRequest *request)
 {
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, request->node);
@@ -87,14 +80,14 @@ ge_continuous_output (GeAssigner *a, GeRequest *request)
   GeBlock *block;
 
   for (guint32 i = 0; i < node->n_outputs; i++)
-    if (!is_global (model, node->first_output + i))
+    if (!ge_is_global (model, node->first_output + i))
       total += ge_align (ge_tensor_size (model, node->first_output + i));
   if (n_references > 0 && n_references < node->n_outputs)
     refuse_mixed (a, node, n_references);
   for (guint32 i = n_references > 0 || total == 0 ? 0 : 1; i < node->n_outputs; i++)
     ge_zero (a, request->node, i);
   if (n_references > 0 || total == 0)
-    return TRUE;
+    return;
   request->index = 0;
   request->size = total;
   block = ge_continuous_allocate (a, request);
@@ -107,5 +100,4 @@ ge_continuous_output (GeAssigner *a, GeRequest *request)
            ->quirks) /* [QUIRK] a reference to output 0 does not know the readers of the others */
     ge_block_set_sym_end (block, end);
   ge_block_raise_out_cnt (block, ge_count_streams (model, streams));
-  return TRUE;
 }

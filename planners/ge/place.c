@@ -1,41 +1,21 @@
 /* place.c - sizes and offsets of the blocks, and the zero-copy tail (ge-static.md 4.2, 7.2).
  *
- * Invariant: every offset that a block gives is a multiple of 512.  Cost: O(occupants + blocks),
+ * Invariant: the offset of every block is a multiple of 512.  Cost: O(occupants + blocks),
  * and the sort of the graph's inputs.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/ge/block.h"
-
-/* ---- sizes */
-
-static guint64
-resize_all (GPtrArray *blocks)
-{
-  guint64 sum = 0;
-
-  for (guint i = 0; blocks != NULL && i < blocks->len; i++)
-    sum += ge_resize (g_ptr_array_index (blocks, i));
-  return sum;
-}
-
-guint64
-ge_resize (GeBlock *block)
-{
-  guint64 sum = resize_all (block->children);
-
-  sum = MAX (sum, resize_all (block->members));
-  for (guint i = 0; block->overlays != NULL && i < block->overlays->len; i++)
-    sum = MAX (sum, resize_all (g_ptr_array_index (block->overlays, i)));
-  block->size = ge_align (MAX (sum, ge_block_max_real (block)));
-  return block->size;
-}
+#include "planners/ge/anchors.h"
+#include "planners/ge/batch.h"
+#include "planners/ge/continuous.h"
+#include "planners/ge/library.h"
+#include "planners/ge/place.h"
 
 /* ---- offsets */
 
-/* Types of whose offsets the larger of the old and the new one is kept. */
+/* TRUE for nodes that keep the larger one of their old and their new offset. */
 static gboolean
 keeps_larger (const GeModel *model, guint32 node)
 {
@@ -62,11 +42,10 @@ place_occupant (GeAssigner *a, const GeBlock *block, const GeOccupant *occupant)
   if (a->offsets[item] != GEMEM_NO_OFFSET && a->offsets[item] > block->head
       && keeps_larger (a->model, occupant->node))
     return;
-  a->offsets[item] = block->head;
-  a->sizes[item] = occupant->kind == GE_KIND_OUTPUT
-                       ? ge_tensor_size (a->model, node->first_output + occupant->index)
-                       : occupant->real;
-  a->spaces[item] = block->space;
+  ge_place_item (a, item, block->head, block->space,
+                 occupant->kind == GE_KIND_OUTPUT
+                     ? ge_tensor_size (a->model, node->first_output + occupant->index)
+                     : occupant->real);
 }
 
 static void place_block (GeAssigner *a, GeBlock *block, guint64 head);
@@ -101,7 +80,7 @@ append_block (GeAssigner *a, GeBlock *block)
 {
   guint64 *counter = &a->counters[block->space];
 
-  ge_resize (block);
+  ge_block_resize (block);
   place_block (a, block, *counter);
   *counter += block->size;
 }

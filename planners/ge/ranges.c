@@ -5,16 +5,9 @@
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
 #include "planners/ge/library.h"
-
-static int
-compare_sizes (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-
-  return (x > y) - (x < y);
-}
+#include "planners/ge/ranges.h"
 
 /* 3.1: the sizes of the unlabelled nodes and of the label with the largest total, ascending,
  * without zeros. */
@@ -59,7 +52,7 @@ collect_sizes (const GeModel *model)
       const guint64 least = GE_ALIGN;
       g_array_append_val (sizes, least);
     }
-  g_array_sort (sizes, compare_sizes);
+  g_array_sort (sizes, ge_compare_sizes);
   while (zeros < sizes->len && g_array_index (sizes, guint64, zeros) == 0)
     zeros++;
   return g_array_remove_range (sizes, 0, zeros);

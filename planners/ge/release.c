@@ -1,25 +1,16 @@
 /* release.c - consumers leave a block; when the last one has, its end is known and it goes to its
  * pool (ge-static.md 2.7).
  *
- * Ends are asymmetric between streams: a block that is consumed on one other stream ends there at
- * the last consumer, and on its own stream at the first node that is known to run after all
- * consumers, or never.
+ * A block that is consumed on one other stream has two ends: on that stream the last consumer; on
+ * its own stream the first node that is known to run after all consumers, or none.
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/pools.h"
+#include "planners/ge/release.h"
+#include "planners/ge/stream-edges.h"
 
-static guint32
-count_bits (const guint64 *words, guint n)
-{
-  guint32 bits = 0;
-
-  for (guint i = 0; i < n; i++)
-    bits += (guint32) __builtin_popcountll (words[i]);
-  return bits;
-}
-
-/* The time by which everybody who reads the symbol has finished, as seen from the block's stream;
+/* The time by which all readers of the symbol have finished, as seen from the stream of the block;
  * *@reached: as seen from the consumers. */
 static guint32
 last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
@@ -41,7 +32,7 @@ last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
   time = ge_max_life (a->model, user->node, user->index,
                       a->model->options->quirks ? -1 : block->stream, reached, streams);
   if ((ge_block_last (block)->flags & GE_OCCUPANT_REF) != 0)
-    ge_block_raise_out_cnt (block, count_bits (streams, n_words));
+    ge_block_raise_out_cnt (block, ge_count_streams (a->model, streams));
   if (block->first && block->last)
     for (guint32 i = 0; i < gemem_graph_node (a->model->graph, user->node)->n_outputs; i++)
       ge_max_life (a->model, user->node, i, -1, reached, NULL);
@@ -129,10 +120,4 @@ ge_release (GeAssigner *a, GeBlock *block, gint32 consumer_stream, gboolean no_r
   ge_pools_push (a, block);
   block->n_visits = 0;
   block->used_by_diff = FALSE;
-}
-
-void
-ge_suspend (GeAssigner *a, GeBlock *block)
-{
-  g_ptr_array_add (a->suspended, block);
 }

@@ -1,4 +1,4 @@
-/* segments.c - the pieces of the plan that the run time may map one by one; see the end of block.h.
+/* segments.c - the pieces of the plan that the run time may map one by one.
  *
  * Top-level blocks are gathered until a segment would reach the limit; groups of continuous memory
  * stay in one segment.
@@ -6,10 +6,10 @@
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/segments.h"
 
 #define STATIC_LIMIT G_GUINT64_CONSTANT (512)
-#define DYNAMIC_LIMIT (G_GUINT64_CONSTANT (200) << 20)
+#define DYNAMIC_LIMIT (200 * GEMEM_MIB)
 
 static guint64
 limit_of (const GeModel *model)

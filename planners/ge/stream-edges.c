@@ -3,8 +3,8 @@
  *
  * in_edges[dst][src] maps nodes on dst to the last node on src that is known to have finished when
  * they start.  Only direct edges and one step of transitivity are taken in, and an edge is dropped
- * when a later one crosses it: the tables say less than the graph, never more. Nodes without a
- * valid stream have no edges.
+ * when a later one crosses it: the tables know less than the graph does, never more.  Nodes without
+ * a valid stream have no edges.
  *
  * Invariant: after pruning, keys and peers of a table ascend strictly.
  * Cost: O(edges x streams) entries in sorted arrays, almost always added at the end.  Origin:
@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/stream-edges.h"
 
 /* ---- sorted arrays */
 
@@ -45,13 +46,13 @@ search (const GeEdges *table, guint32 value, gboolean peer)
 }
 
 static guint
-search_node (const GeEdges *table, guint32 key)
+find_node (const GeEdges *table, guint32 key)
 {
   return search (table, key, FALSE);
 }
 
 static guint
-search_peer (const GeEdges *table, guint32 peer)
+find_peer (const GeEdges *table, guint32 peer)
 {
   return search (table, peer, TRUE);
 }
@@ -59,7 +60,7 @@ search_peer (const GeEdges *table, guint32 peer)
 static void
 insert_edge (GeEdges *table, guint32 key, guint32 peer)
 {
-  const guint at = search_node (table, key);
+  const guint at = find_node (table, key);
 
   if (at < table->n && table->edges[at].node == key)
     {
@@ -105,11 +106,11 @@ add_dependency (GeModel *model, guint32 earlier, guint32 later)
 
       if (known->n == 0 || third == dst)
         continue;
-      at = search_node (known, earlier + 1);
+      at = find_node (known, earlier + 1);
       if (at == 0)
         continue;
       peer = known->edges[at - 1].peer;
-      at = search_node (table, later);
+      at = find_node (table, later);
       if (at < table->n && table->edges[at].node > later && table->edges[at].peer < peer)
         delete_edge (table, at);
       insert_edge (table, later, peer);
@@ -178,7 +179,7 @@ ge_first_return (const GeModel *model, guint32 node, gint32 stream)
   if (own < 0 || stream < 0)
     return GE_MAX;
   table = table_of (model, stream, own);
-  at = search_peer (table, node);
+  at = find_peer (table, node);
   return at < table->n ? table->edges[at].node : GE_MAX;
 }
 
@@ -194,7 +195,7 @@ ge_last_known (const GeModel *model, guint32 node, gint32 stream)
   if (own < 0 || stream < 0)
     return GE_MIN_LIFE;
   table = table_of (model, own, stream);
-  at = search_node (table, node);
+  at = find_node (table, node);
   if (at == table->n
       && model->options->quirks) /* [QUIRK] all keys are smaller, and none of them counts */
     return GE_MIN_LIFE;
@@ -212,15 +213,15 @@ ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life)
   if (dst < 0 || src < 0)
     return 0;
   table = table_of (model, dst, src);
-  at = life == G_MAXUINT32 ? table->n : search_node (table, life + 1);
+  at = life == G_MAXUINT32 ? table->n : find_node (table, life + 1);
   return at > 0 ? table->edges[at - 1].peer : 0;
 }
 
 /* ---- life times of symbols */
 
-/* Adds the consumer @member to what is known of its symbol, seen from @stream. */
+/* Adds the consumer @member to the life time of its symbol, as seen from @stream. */
 static void
-add_member (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
+add_consumer (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
 {
   life->latest = MAX (life->latest, member);
   if (model->nodes[member].stream == stream)
@@ -246,7 +247,7 @@ symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint6
 
       if (!ge_anchor_is_input (model, anchor))
         continue;
-      add_member (model, &life, node, stream);
+      add_consumer (model, &life, node, stream);
       if (streams != NULL && (model->nodes[node].kind & GE_LOCAL) == 0)
         streams[own / 64] |= G_GUINT64_CONSTANT (1) << (own % 64);
     }
@@ -298,4 +299,14 @@ ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_str
   for (gsize i = 0; streams != NULL && i < words; i++)
     streams[i] |= model->life_streams[symbol * words + i];
   return result;
+}
+
+guint32
+ge_count_streams (const GeModel *model, const guint64 *streams)
+{
+  guint32 n = 0;
+
+  for (guint i = 0; i < ge_stream_words (model); i++)
+    n += (guint32) __builtin_popcountll (streams[i]);
+  return n;
 }

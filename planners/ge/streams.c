@@ -1,5 +1,4 @@
-/* streams.c - the effective stream of every node: as given, side trips folded back, numbered; see
- * model.h.
+/* streams.c - the effective stream of every node: as given, side trips folded back, numbered.
  *
  * A side trip is a chain of single-consumer nodes that leaves a stream and comes back to it; when
  * its nodes are numbered one after another they count as being on the stream they left.
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 
 #include "graphs/meaning.h"
-#include "planners/ge/model-private.h"
+#include "planners/ge/streams.h"
 
 #define INVALID (-1)
 
@@ -212,20 +211,24 @@ fill_output_streams (GeModel *model)
   for (guint32 t = 0; t < model->n_tensors; t++)
     model->output_stream[t] = model->nodes[gemem_graph_tensor (model->graph, t)->node].stream;
   for (guint32 id = 0; id < model->n_nodes; id++)
-    for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
-      {
-        const guint32 inner = gemem_graph_inputs (model->graph, id)[i].tensor;
-        const guint32 outer = gemem_graph_outer_output (model->graph, id, i);
+    {
+      const GememNodeInput *inputs = gemem_graph_inputs (model->graph, id);
 
-        if (inner == GEMEM_NONE || outer == GEMEM_NONE)
-          continue;
-        model->output_stream[outer] = seen[outer]
-                                              && model->output_stream[outer]
-                                                     != model->output_stream[inner]
-                                          ? INVALID
-                                          : model->output_stream[inner];
-        seen[outer] = 1;
-      }
+      if ((model->nodes[id].kind & GE_NETOUTPUT) == 0)
+        continue;
+      for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_inputs; i++)
+        {
+          const guint32 t = gemem_graph_outer_output (model->graph, id, i);
+
+          if (t == GEMEM_NONE || inputs[i].tensor == GEMEM_NONE)
+            continue;
+          if (seen[t] && model->output_stream[t] != model->output_stream[inputs[i].tensor])
+            model->output_stream[t] = INVALID;
+          else
+            model->output_stream[t] = model->output_stream[inputs[i].tensor];
+          seen[t] = 1;
+        }
+    }
 }
 
 gboolean

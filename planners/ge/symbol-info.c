@@ -1,5 +1,5 @@
-/* symbol-info.c - what the assigners ask of a symbol: its size, memory type and whether its memory
- * may come from, or go to, others; see model.h.
+/* symbol-info.c - what the assigners need of a symbol: its size, its memory type, whether it may
+ * take memory that was used before, and whether others may use its memory later.
  *
  * Cost: linear in members and their consumers.  Origin: ge-static.md 1.2 (symbol size), 2.2.
  */
@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/symbol-info.h"
 
 /* ---- memory type */
 
@@ -15,16 +16,16 @@
 static guint64
 listed_type (const GeModel *model, guint32 anchor)
 {
-  const GememNode *node = gemem_graph_node (model->graph, ge_anchor_node (model, anchor));
-  const guint32 index = ge_anchor_index (model, anchor);
-  guint n;
-  const gint64 *types = gemem_graph_ints (model->graph, node->attributes,
-                                          ge_anchor_is_input (model, anchor)
-                                              ? GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE
-                                              : GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE,
-                                          &n);
+  const GememAttributeKey key = ge_anchor_is_input (model, anchor)
+                                    ? GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE
+                                    : GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE;
+  gint64 type;
 
-  return index < n && types[index] > 0 ? (guint64) types[index] : GEMEM_MEMORY_DEFAULT;
+  return ge_listed (model, ge_anchor_node (model, anchor), key, ge_anchor_index (model, anchor),
+                    &type)
+                 && type > 0
+             ? (guint64) type
+             : GEMEM_MEMORY_DEFAULT;
 }
 
 static gboolean
@@ -99,7 +100,7 @@ is_iterator (const GeModel *model, const GememNode *node)
          && strcmp (original, "IteratorV2") == 0;
 }
 
-/* Takes from @flags what the output @tensor forbids. */
+/* @flags without those that the output @tensor forbids. */
 static guint32
 restrict_flags (const GeModel *model, guint32 tensor, gboolean has_sub_data, guint32 flags)
 {

@@ -1,9 +1,8 @@
-/* symbols.c - alias classes: the sets of outputs and inputs that must share one address; see
- * model.h.
+/* symbols.c - alias classes: the sets of outputs and inputs that must share one address.
  *
- * Nodes are taken in order, inputs before outputs.  A class is a list that keeps the name of its
- * founder and the order in which members came, both of which show in the plan; classes are merged
- * by appending one list to the other, and found again through a forest of parents.
+ * Nodes are visited in order, inputs before outputs.  A class is a list in the order in which its
+ * members came, named after the first; order and name show in the plan.  Classes are merged by
+ * appending one list to the other; a union-find forest finds the class of an anchor.
  *
  * Where the specification leaves a choice: producers of a merge node are united so that the largest
  * (the first on ties) survives; the inputs of a nested Data node follow its output; in-place pairs
@@ -15,10 +14,12 @@
 #include <string.h>
 
 #include "graphs/meaning.h"
-#include "planners/ge/model-private.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/inplace.h"
+#include "planners/ge/symbols.h"
 
-/* All per anchor; tail and n_members only count at roots.  A root is the founder and the head of
- * its list. */
+/* All per anchor; tail and n_members only count at roots.  A root is the first member
+ * and the head of its list. */
 typedef struct
 {
   GeModel *model;
@@ -39,7 +40,7 @@ find_class (const Classes *classes, guint32 anchor)
 }
 
 static guint32
-found_class (Classes *classes, guint32 anchor)
+new_class (Classes *classes, guint32 anchor)
 {
   classes->parent[anchor] = classes->tail[anchor] = anchor;
   classes->n_members[anchor] = 1;
@@ -61,7 +62,7 @@ append_class (Classes *classes, guint32 kept, guint32 other)
 static void
 join_class (Classes *classes, guint32 class, guint32 anchor)
 {
-  append_class (classes, class, found_class (classes, anchor));
+  append_class (classes, class, new_class (classes, anchor));
 }
 
 /* The longer list survives; [QUIRK] on ties the second. */
@@ -126,14 +127,14 @@ parent_input (const GeModel *model, guint32 id)
              : GEMEM_NONE;
 }
 
-/* The class of the producer of an input; a producer that comes later (back edge) founds its class
+/* The class of the producer of an input; a producer that comes later (back edge) starts its class
  * here. */
 static guint32
 producer_class (Classes *classes, guint32 tensor)
 {
   const guint32 class = find_class (classes, tensor);
 
-  return class != GEMEM_NONE ? class : found_class (classes, tensor);
+  return class != GEMEM_NONE ? class : new_class (classes, tensor);
 }
 
 /* Unites the classes of all producers of a merge node and returns the survivor; GEMEM_NONE without
@@ -192,7 +193,7 @@ add_merge_inputs (Classes *classes, guint32 id)
       const guint32 back = tensor != GEMEM_NONE ? tensor : back_edge_output (model, node);
 
       if (target == GEMEM_NONE)
-        target = found_class (classes, anchor);
+        target = new_class (classes, anchor);
       else
         join_class (classes, target, anchor);
       if (back != GEMEM_NONE && find_class (classes, back) == GEMEM_NONE)
@@ -217,7 +218,7 @@ add_inputs (Classes *classes, guint32 id)
       else if (outer != GEMEM_NONE)
         join_class (classes, find_class (classes, outer), anchor);
       else
-        found_class (classes, anchor);
+        new_class (classes, anchor);
     }
 }
 
@@ -276,24 +277,25 @@ add_output (Classes *classes, guint32 id, guint32 output)
   if (class != GEMEM_NONE)
     join_class (classes, class, tensor);
   else
-    found_class (classes, tensor);
+    new_class (classes, tensor);
 }
 
 /* ---- in-place pairs (8.3) */
-
-static guint32
-class_of (gpointer data, guint32 anchor)
-{
-  return find_class (data, anchor);
-}
 
 static void
 merge_inplace (Classes *classes, const gint64 *streams)
 {
   g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (GeInplacePair));
   GeModel *model = classes->model;
+  const guint32 n_anchors = model->n_tensors + model->n_inputs;
+  g_autofree guint32 *class_of = NULL;
 
-  ge_model_inplace_pairs (model, streams, class_of, classes, pairs);
+  if (!ge_inplace_is_declared (model))
+    return;
+  class_of = g_new (guint32, (gsize) n_anchors + 1);
+  for (guint32 a = 0; a < n_anchors; a++)
+    class_of[a] = find_class (classes, a);
+  ge_inplace_pairs (model, streams, class_of, pairs);
   for (guint i = 0; i < pairs->len; i++)
     {
       const GeInplacePair *pair = &g_array_index (pairs, GeInplacePair, i);
@@ -307,7 +309,7 @@ merge_inplace (Classes *classes, const gint64 *streams)
     }
 }
 
-/* ---- numbering: in order of the founders' anchors */
+/* ---- numbering: in the order of the first members' anchors */
 
 static void
 number_symbols (Classes *classes, guint32 n_anchors)
@@ -342,16 +344,13 @@ number_symbols (Classes *classes, guint32 n_anchors)
 void
 ge_model_fill_symbols (GeModel *model, const gint64 *streams)
 {
-  const GememNode *last = model->n_nodes > 0 ? gemem_graph_node (model->graph, model->n_nodes - 1)
-                                             : NULL;
-  const guint32 n_anchors = model->n_tensors
-                            + (last != NULL ? last->first_input + last->n_inputs : 0);
-  const gsize n = (gsize) n_anchors + 1;
-  Classes classes = { model, g_new (guint32, n), g_new (guint32, n), g_new (guint32, n),
-                      g_new (guint32, n) };
+  const guint32 n_anchors = model->n_tensors + model->n_inputs;
+  Classes classes = { .model = model,
+                      .parent = ge_new_none (n_anchors),
+                      .tail = g_new (guint32, (gsize) n_anchors + 1),
+                      .next = ge_new_none (n_anchors),
+                      .n_members = g_new (guint32, (gsize) n_anchors + 1) };
 
-  memset (classes.parent, 0xff, n * sizeof (guint32));
-  memset (classes.next, 0xff, n * sizeof (guint32));
   fill_references (model);
   for (guint32 id = 0; id < model->n_nodes; id++)
     {
@@ -361,7 +360,7 @@ ge_model_fill_symbols (GeModel *model, const gint64 *streams)
         add_merge_inputs (&classes, id);
       else
         add_inputs (&classes, id);
-      if ((kind & (GE_NETOUTPUT | GE_NESTED)) == (GE_NETOUTPUT | GE_NESTED))
+      if (kind & GE_NETOUTPUT)
         unite_parent_outputs (&classes, id);
       for (guint32 k = 0; k < gemem_graph_node (model->graph, id)->n_outputs; k++)
         add_output (&classes, id, k);

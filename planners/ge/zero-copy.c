@@ -1,10 +1,11 @@
 /* zero-copy.c - which tensors may be supplied by the caller at run time (ge-static.md 7.1, 7.4).
  *
- * O(members of the symbol), asked once for each symbol.
+ * Cost: O(members of the symbol), once for each symbol.
  */
 #include "config.h"
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/zero-copy.h"
 
 static gboolean
 refreshable (const GeModel *model, guint32 node)

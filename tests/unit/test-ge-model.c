@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-#include "planners/ge/model.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/continuous-model.h"
+#include "planners/ge/stream-edges.h"
 #include "tests/util/graph-lines.h"
 
 typedef struct

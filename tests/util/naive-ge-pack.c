@@ -1,359 +1,441 @@
-/* naive-ge-pack.c - level 2 of the GE planner exactly as ge-static.md 4.1 tells it: every pair is
- * tried, every subtree searched, everything sorted.
+/* naive-ge-pack.c - GE's level 2 as ge-static.md 4.1 tells it: every pair is tried, every subtree
+ * searched, everything sorted again; std::sort as appendix A tells it.
  *
- * What ge-pack*.c must agree with.  Cost: quadratic and slow.
+ * Cost: quadratic at the least, and nothing is remembered but what the text says is.
  */
 #include "config.h"
 
 #include "tests/util/naive-ge-pack.h"
 
-typedef struct
+#define OCCUPANT(block, i) (&g_array_index ((block)->occupants, NaivePackOccupant, i))
+#define FIRST(block) OCCUPANT (block, 0)
+#define LAST(block) OCCUPANT (block, (block)->occupants->len - 1)
+#define BLOCK(list, i) ((NaivePackBlock *) g_ptr_array_index (list, i))
+
+NaivePackBlock *
+naive_pack_block_new (void)
 {
-  GeAssigner *a;
-  GPtrArray *clones; /* of the pair being packed */
-  GByteArray *moved; /* scratch of split() */
-} Packer;
+  NaivePackBlock *block = g_new0 (NaivePackBlock, 1);
 
-/* ---- order of B */
-
-static guint64
-sort_size (GeBlock *block)
-{
-  return block->cont ? ge_block_max_noalign (block) : ge_block_align_size (block);
-}
-
-static gboolean
-comes_before (gconstpointer x, gconstpointer y, gpointer data)
-{
-  GeBlock *a = (GeBlock *) x, *b = (GeBlock *) y;
-  const GeStrategy *strategy = data;
-  const guint64 size_a = sort_size (a), size_b = sort_size (b);
-
-  if (size_a != size_b)
-    return size_a > size_b;
-  if (!strategy->ascending)
-    return a->occupants[0].begin > b->occupants[0].begin;
-  if (a->n_occupants != b->n_occupants)
-    return a->n_occupants < b->n_occupants;
-  return a->occupants[0].begin < b->occupants[0].begin;
-}
-
-static void
-sort_from (GeAssigner *a, guint first)
-{
-  ge_sort (a->model->options, a->blocks->pdata + first, a->blocks->len - first, comes_before,
-           &a->strategy);
-}
-
-/* ---- may b start once a is dead? */
-
-/* The end of @a that counts for stream @stream, and on which stream it is (4.1 end2). */
-static guint32
-end_seen_from (const GeBlock *a, gint32 stream, gint32 *on)
-{
-  const GeOccupant *last = ge_block_last (a);
-
-  *on = a->stream;
-  if (last->out_cnt != 1 || last->diff_stream == GE_NO_DIFF)
-    return last->end;
-  if (stream == a->stream && last->diff_stream != stream)
-    return GE_MAX;
-  *on = last->diff_stream;
-  return last->diff_end;
-}
-
-static gboolean
-after_on_other_stream (const GeAssigner *assigner, const GeBlock *a, const GeBlock *b)
-{
-  const GeModel *model = assigner->model;
-  const guint32 begin = ge_block_life_begin (b), tail = ge_block_last (a)->node;
-  const guint32 depend = ge_depend (model, b->stream, a->stream, begin);
-  guint32 end;
-  gint32 on;
-
-  if ((tail == 0 && model->options->quirks) || depend < tail || depend == 0)
-    return FALSE;
-  if (!assigner->strategy.priority)
-    return depend > ge_block_life_end (a, b->stream);
-  end = end_seen_from (a, b->stream, &on);
-  if (on == b->stream)
-    return begin > end;
-  if (on != a->stream && on != -1)
-    return ge_depend (model, b->stream, on, begin) >= end;
-  return depend > end;
-}
-
-static gboolean
-after (const GeAssigner *assigner, const GeBlock *a, const GeBlock *b)
-{
-  const GeModel *model = assigner->model;
-  const GeOccupant *first = &b->occupants[0];
-
-  if (first->kind == GE_KIND_OUTPUT
-      && model->multi_same_out[gemem_graph_node (model->graph, first->node)->first_output
-                               + first->index])
-    return FALSE;
-  if (ge_block_conflict (a, b))
-    return FALSE;
-  if (a->stream == b->stream)
-    return ge_block_life_begin (b) > ge_block_life_end (a, b->stream);
-  return after_on_other_stream (assigner, a, b);
-}
-
-/* ---- interleave: split the later block */
-
-static gboolean
-overlap (const GeOccupant *x, const GeOccupant *y)
-{
-  const guint32 begin_x = ge_occupant_life_begin (x), begin_y = ge_occupant_life_begin (y);
-
-  if (begin_x == begin_y)
-    return TRUE;
-  return begin_x < begin_y ? x->end >= begin_y : y->end >= begin_x;
-}
-
-static gboolean
-overlaps_any (const GeBlock *p, const GeOccupant *occupant)
-{
-  for (guint32 i = 0; i < p->n_occupants; i++)
-    if (overlap (&p->occupants[i], occupant))
-      return TRUE;
-  return FALSE;
-}
-
-/* @o is the i-th occupant of c, not a reference; its references follow it. */
-static gboolean
-crosses (const GeBlock *p, const GeBlock *c, guint32 i)
-{
-  const GeOccupant *o = &c->occupants[i];
-
-  if (!(o->end < ge_block_life_begin (p) || ge_occupant_life_begin (o) > ge_block_last (p)->end)
-      && overlaps_any (p, o))
-    return TRUE;
-  if ((o->flags & GE_OCCUPANT_NEXT_REF) == 0)
-    return FALSE;
-  for (i++; i < c->n_occupants && (c->occupants[i].flags & GE_OCCUPANT_REF) != 0; i++)
-    if (overlaps_any (p, &c->occupants[i]))
-      return TRUE;
-  return FALSE;
-}
-
-static GeBlock *
-clone_of (GeAssigner *a, const GeBlock *block)
-{
-  GeBlock *clone = ge_block_new (a, block->size, block->stream, block->space, block->reuse_mem);
-
-  /* goes behind the pair that is being packed */
-  g_ptr_array_set_size (a->blocks, (int) a->blocks->len - 1);
-  clone->same_stream = block->same_stream;
-  clone->zc = block->zc;
-  clone->reuse_zc = block->reuse_zc;
-  clone->label = block->label;
-  clone->ref_count = block->ref_count;
-  clone->input_index = block->input_index;
-  clone->post_reuse = block->post_reuse;
-  clone->fixed = block->fixed;
-  clone->data = block->data;
-  clone->central = block->central;
-  return clone;
-}
-
-/* Moves the marked occupants of @c to a clone. */
-static GeBlock *
-split (Packer *packer, GeBlock *c)
-{
-  GeBlock *clone = clone_of (packer->a, c);
-  guint32 kept = 0;
-
-  for (guint32 i = 0; i < c->n_occupants; i++)
-    if (packer->moved->data[i])
-      ge_block_add (clone, &c->occupants[i], clone->stream);
-    else
-      c->occupants[kept++] = c->occupants[i];
-  c->n_occupants = kept; /* the align_size of c stays cached [QUIRK] */
-  return clone;
-}
-
-static void
-recompute_flags (GeBlock *block)
-{
-  guint8 all = 0;
-
-  for (guint32 i = 0; i < block->n_occupants; i++)
-    all |= block->occupants[i].flags;
-  block->cont = (all & GE_OCCUPANT_CONT) != 0;
-  block->first = (all & GE_OCCUPANT_FIRST) != 0;
-  block->last = (all & GE_OCCUPANT_LAST) != 0;
-}
-
-static gboolean
-interleave (Packer *packer, const GeBlock *p, GeBlock *c)
-{
-  guint32 n_moved = 0;
-
-  if (p->stream != c->stream || !p->same_stream || !c->same_stream
-      || ge_block_last (p)->diff_stream != GE_NO_DIFF
-      || ge_block_last (c)->diff_stream != GE_NO_DIFF || ge_block_conflict (p, c))
-    return FALSE;
-  g_byte_array_set_size (packer->moved, c->n_occupants);
-  for (guint32 i = 0; i < c->n_occupants; i++)
-    {
-      const gboolean ref = (c->occupants[i].flags & GE_OCCUPANT_REF) != 0;
-      const gboolean moves = ref ? i > 0 && packer->moved->data[i - 1] : crosses (p, c, i);
-
-      packer->moved->data[i] = moves;
-      n_moved += moves;
-    }
-  if (n_moved == c->n_occupants)
-    {
-      if (packer->a->model->options->quirks)
-        c->cont = c->first = c->last = FALSE; /* appendix D 2 */
-      return FALSE;
-    }
-  if (n_moved > 0)
-    g_ptr_array_add (packer->clones, split (packer, c));
-  recompute_flags (c);
-  return TRUE;
-}
-
-/* ---- packing */
-
-static void
-add_child (GeBlock *p, GeBlock *c, guint64 bytes)
-{
-  if (p->children == NULL)
-    p->children = g_ptr_array_new ();
-  g_ptr_array_add (p->children, c);
-  p->child_off += bytes;
-  c->child = TRUE;
-}
-
-static gboolean
-has_children (const GeBlock *block)
-{
-  return block->children != NULL && block->children->len > 0;
-}
-
-static void
-pack_continuous (GeBlock *p, GeBlock *c)
-{
-  const guint64 size_p = ge_block_max_noalign (p), size_c = ge_block_max_noalign (c);
-
-  if ((p->cont && c->cont) || (p->cont && size_p < size_c) || (c->cont && size_p > size_c)
-      || ge_block_conflict (p, c))
-    return;
-  if (p->cont && p->child_off + ge_block_align_size (c) <= size_p)
-    add_child (p, c, ge_block_align_size (c));
-  else if (c->cont && c->child_off + ge_block_align_size (p) <= size_c
-           && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
-    add_child (c, p, ge_block_align_size (p));
-}
-
-/* The same shape with the sizes the caller sees. */
-static void
-pack_zero_copy (GeBlock *p, GeBlock *c)
-{
-  const guint64 size_p = ge_block_max_real (p), size_c = ge_block_max_real (c);
-  const gboolean equal = p->child_off == 0 && c->child_off == 0 && size_p == size_c;
-
-  if ((p->zc && c->zc) || (p->zc && size_p < size_c) || (c->zc && size_p > size_c)
-      || ge_block_conflict (p, c))
-    return;
-  if (!(p->zc ? c : p)->reuse_zc)
-    return;
-  if (p->zc && (equal || p->child_off + ge_block_align_size (c) <= size_p))
-    {
-      add_child (p, c, ge_block_align_size (c));
-      p->reuse_zc &= c->reuse_zc;
-    }
-  else if (c->zc && (equal || c->child_off + ge_block_align_size (p) <= size_c)
-           && ge_block_align_size (p) == ge_block_align_size (c) && !has_children (p))
-    {
-      add_child (c, p, ge_block_align_size (p));
-      c->reuse_zc &= p->reuse_zc;
-    }
-}
-
-static gboolean
-pack (Packer *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
-{
-  gboolean ok;
-  guint64 bytes;
-
-  if (depth + 1 > GE_DEPTH_MAX || !p->reuse_mem || (p->child && !inner) || !c->reuse_mem || c->child
-      || p->label != c->label || p->space != c->space || has_children (c))
-    return FALSE;
-  ok = after (packer->a, p, c) || after (packer->a, c, p);
-  if ((p->zc && (c->first || c->last || c->cont)) || (c->zc && (p->first || p->last || p->cont)))
-    return FALSE;
-  if (p->cont || c->cont)
-    {
-      if (ok)
-        pack_continuous (p, c);
-      return TRUE;
-    }
-  if (p->zc || c->zc)
-    {
-      if (ok)
-        pack_zero_copy (p, c);
-      return TRUE;
-    }
-  if (!ok && !interleave (packer, p, c))
-    return FALSE;
-  for (guint i = 0; p->children != NULL && i < p->children->len; i++)
-    if (pack (packer, g_ptr_array_index (p->children, i), c, depth + 1, TRUE))
-      return TRUE;
-  bytes = ge_block_align_size (c);
-  if (p->child_off + bytes > ge_block_align_size (p) + (bytes != GE_ALIGN ? GE_ALIGN : 0))
-    return FALSE;
-  add_child (p, c, bytes);
-  p->reuse_zc &= c->reuse_zc;
-  return TRUE;
-}
-
-/* Clones go right behind position @j; what follows may have to be sorted again. */
-static void
-insert_clones (Packer *packer, GeBlock *p, guint j)
-{
-  GPtrArray *blocks = packer->a->blocks;
-  const guint n = packer->clones->len;
-  guint64 least = ge_block_align_size (p);
-  const guint next = j + 1 + n;
-
-  for (guint i = 0; i < n; i++)
-    {
-      GeBlock *clone = g_ptr_array_index (packer->clones, i);
-
-      least = MIN (least, ge_block_align_size (clone));
-      g_ptr_array_insert (blocks, (int) (j + 1 + i), clone);
-    }
-  g_ptr_array_set_size (packer->clones, 0);
-  if (packer->a->model->options->memory_priority
-      || (next < blocks->len && least < ge_block_align_size (g_ptr_array_index (blocks, next))))
-    sort_from (packer->a, j + 1);
+  block->occupants = g_array_new (FALSE, FALSE, sizeof (NaivePackOccupant));
+  block->children = g_ptr_array_new ();
+  return block;
 }
 
 void
-test_naive_ge_pack (GeAssigner *a)
+naive_pack_block_free (gpointer data)
 {
-  Packer packer = { a, g_ptr_array_new (), g_byte_array_new () };
+  NaivePackBlock *block = data;
 
-  sort_from (a, 0);
-  for (guint i = 0; i < a->blocks->len; i++)
+  g_array_unref (block->occupants);
+  g_ptr_array_unref (block->children);
+  g_free (block);
+}
+
+/* ---- occupants and blocks (2.1) */
+
+static guint32
+life_begin (const NaivePackOccupant *o)
+{
+  return o->has_begin ? o->begin : o->of_call ? o->end : o->node;
+}
+
+/* The end of the block for @stream. */
+static guint32
+life_end (const NaivePackBlock *block, gint32 stream)
+{
+  const NaivePackOccupant *o = LAST (block);
+
+  return o->out_cnt == 1 && o->has_diff && o->diff_stream == stream ? o->diff_end : o->end;
+}
+
+static guint64
+largest (const NaivePackBlock *block, gboolean noalign)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < block->occupants->len; i++)
+    bytes = MAX (bytes, noalign ? OCCUPANT (block, i)->noalign : OCCUPANT (block, i)->real);
+  return bytes;
+}
+
+static void
+find_align_size (NaivePackBlock *block)
+{
+  block->align_size = (largest (block, FALSE) + 511) / 512 * 512;
+}
+
+static void
+find_flags (NaivePackBlock *block)
+{
+  block->continuous = block->first = block->last = FALSE;
+  for (guint i = 0; i < block->occupants->len; i++)
     {
-      GeBlock *p = g_ptr_array_index (a->blocks, i);
+      block->continuous |= OCCUPANT (block, i)->continuous;
+      block->first |= OCCUPANT (block, i)->first;
+      block->last |= OCCUPANT (block, i)->last;
+    }
+}
 
-      for (guint j = i + 1; j < a->blocks->len && !p->child; j++)
+static gboolean
+conflict (const NaivePackBlock *a, const NaivePackBlock *b) /* 6.5 */
+{
+  return (a->data && b->central) || (b->data && a->central);
+}
+
+/* ---- the order of B */
+
+static gboolean
+precedes (const NaivePack *pack, const NaivePackBlock *a, const NaivePackBlock *b)
+{
+  const guint64 size_a = a->continuous ? largest (a, TRUE) : a->align_size;
+  const guint64 size_b = b->continuous ? largest (b, TRUE) : b->align_size;
+  const guint32 begin_a = FIRST (a)->has_begin ? FIRST (a)->begin : FIRST (a)->node;
+  const guint32 begin_b = FIRST (b)->has_begin ? FIRST (b)->begin : FIRST (b)->node;
+
+  if (size_a != size_b)
+    return size_a > size_b;
+  if (!pack->ascending)
+    return begin_a > begin_b;
+  if (a->occupants->len != b->occupants->len)
+    return a->occupants->len < b->occupants->len;
+  return begin_a < begin_b;
+}
+
+static void
+exchange (gpointer *b, guint i, guint k)
+{
+  gpointer kept = b[i];
+
+  b[i] = b[k];
+  b[k] = kept;
+}
+
+static guint
+median (const NaivePack *pack, gpointer *b, guint x, guint y, guint z)
+{
+  if (precedes (pack, b[x], b[y]))
+    return precedes (pack, b[y], b[z]) ? y : precedes (pack, b[x], b[z]) ? z : x;
+  return precedes (pack, b[x], b[z]) ? x : precedes (pack, b[y], b[z]) ? z : y;
+}
+
+/* The hole at @at in the heap of @n goes down along the larger children to the bottom, then @value
+ * rises from there as far as its parents precede it. */
+static void
+heap_put (const NaivePack *pack, gpointer *heap, guint n, guint at, gpointer value)
+{
+  const guint top = at;
+
+  while (2 * at + 1 < n)
+    {
+      const guint left = 2 * at + 1;
+      const gboolean is_left = left + 1 == n || precedes (pack, heap[left + 1], heap[left]);
+
+      heap[at] = heap[is_left ? left : left + 1];
+      at = is_left ? left : left + 1;
+    }
+  for (; at > top && precedes (pack, heap[(at - 1) / 2], value); at = (at - 1) / 2)
+    heap[at] = heap[(at - 1) / 2];
+  heap[at] = value;
+}
+
+static void
+heap_sort (const NaivePack *pack, gpointer *heap, guint n)
+{
+  for (guint i = n / 2; i > 0; i--)
+    heap_put (pack, heap, n, i - 1, heap[i - 1]);
+  for (; n > 1; n--)
+    {
+      gpointer value = heap[n - 1];
+
+      heap[n - 1] = heap[0];
+      heap_put (pack, heap, n - 1, 0, value);
+    }
+}
+
+/* Appendix A: b[from] .. b[to - 1], parts of up to 16 being left for the insertion sort. */
+static void
+partition (const NaivePack *pack, gpointer *b, guint from, guint to, guint budget)
+{
+  guint left = from + 1, right = to;
+
+  if (to - from <= 16)
+    return;
+  if (budget == 0)
+    {
+      heap_sort (pack, b + from, to - from);
+      return;
+    }
+  exchange (b, from, median (pack, b, from + 1, from + (to - from) / 2, to - 1));
+  for (;; left++)
+    {
+      while (precedes (pack, b[left], b[from]))
+        left++;
+      do
+        right--;
+      while (precedes (pack, b[from], b[right]));
+      if (left >= right)
+        break;
+      exchange (b, left, right);
+    }
+  partition (pack, b, left, to, budget - 1);
+  partition (pack, b, from, left, budget - 1);
+}
+
+/* B from position @first on. */
+static void
+sort (const NaivePack *pack, guint first)
+{
+  gpointer *b = pack->blocks->pdata;
+  guint budget = 0;
+
+  for (guint n = pack->blocks->len - first; n > 1; n /= 2)
+    budget += 2;
+  if (pack->quirks && pack->blocks->len - first > 16)
+    partition (pack, b, first, pack->blocks->len, budget);
+  for (guint i = first; i < pack->blocks->len; i++)
+    for (guint k = i; k > first && precedes (pack, b[k], b[k - 1]); k--)
+      exchange (b, k, k - 1);
+}
+
+/* ---- may b follow a? */
+
+/* The peer of the last entry of in_edges[@dst][@src] with a key up to @time. */
+static guint32
+depend (const NaivePack *pack, gint32 dst, gint32 src, guint32 time)
+{
+  const GArray *edges = pack->edges[(guint) dst * pack->n_streams + (guint) src];
+  guint32 key = 0, peer = 0;
+
+  for (guint i = 0; i < edges->len; i++)
+    {
+      const NaivePackEdge *edge = &g_array_index (edges, NaivePackEdge, i);
+
+      if (edge->key <= time && edge->key >= key)
         {
-          GeBlock *c = g_ptr_array_index (a->blocks, j);
-
-          if (p->cont && c->occupants[0].node < a->model->last_memset)
-            continue;
-          pack (&packer, p, c, 0, FALSE);
-          if (packer.clones->len > 0)
-            insert_clones (&packer, p, j);
+          key = edge->key;
+          peer = edge->peer;
         }
     }
-  g_ptr_array_unref (packer.clones);
-  g_byte_array_unref (packer.moved);
+  return peer;
+}
+
+static gboolean
+follows (const NaivePack *pack, const NaivePackBlock *b, const NaivePackBlock *a)
+{
+  const guint32 begin = life_begin (FIRST (b)), tail = LAST (a)->node;
+  const NaivePackOccupant *o = LAST (a);
+  guint32 known;
+
+  if (FIRST (b)->in_same_out || conflict (a, b))
+    return FALSE;
+  if (a->stream == b->stream)
+    return begin > life_end (a, b->stream);
+  known = depend (pack, b->stream, a->stream, begin);
+  if (known < tail || known == 0 || (tail == 0 && pack->quirks))
+    return FALSE;
+  if (!pack->priority)
+    return known > life_end (a, b->stream);
+  if (!o->has_diff || o->out_cnt != 1)
+    return known > o->end;
+  if (o->diff_stream == b->stream)
+    return begin > o->diff_end;
+  if (o->diff_stream == a->stream || o->diff_stream == -1)
+    return known > o->diff_end;
+  return depend (pack, b->stream, o->diff_stream, begin) >= o->diff_end;
+}
+
+/* ---- interleave */
+
+static gboolean
+overlaps (const NaivePackBlock *p, const NaivePackOccupant *o)
+{
+  for (guint i = 0; i < p->occupants->len; i++)
+    {
+      const NaivePackOccupant *x = OCCUPANT (p, i);
+      const NaivePackOccupant *earlier = life_begin (x) < life_begin (o) ? x : o;
+      const NaivePackOccupant *later = earlier == x ? o : x;
+
+      if (life_begin (x) == life_begin (o) || earlier->end >= life_begin (later))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Occupant @i of @c, which is no reference, or a reference directly behind it, meets one of @p. */
+static gboolean
+crosses (const NaivePackBlock *p, const NaivePackBlock *c, guint i)
+{
+  const NaivePackOccupant *o = OCCUPANT (c, i);
+  const gboolean outside = o->end < life_begin (FIRST (p)) || life_begin (o) > LAST (p)->end;
+
+  if (!outside && overlaps (p, o))
+    return TRUE;
+  for (i++; i < c->occupants->len && OCCUPANT (c, i)->reference; i++)
+    if (overlaps (p, OCCUPANT (c, i)))
+      return TRUE;
+  return FALSE;
+}
+
+static NaivePackBlock *
+clone_of (const NaivePackBlock *c)
+{
+  NaivePackBlock *clone = naive_pack_block_new ();
+  GArray *occupants = clone->occupants;
+  GPtrArray *children = clone->children;
+
+  *clone = *c;
+  clone->occupants = occupants;
+  clone->children = children;
+  clone->child = FALSE;
+  clone->taken = 0;
+  return clone;
+}
+
+/* The clone of @c, if there is one, goes to the end of @clones. */
+static gboolean
+interleave (const NaivePack *pack, const NaivePackBlock *p, NaivePackBlock *c, GPtrArray *clones)
+{
+  NaivePackBlock *clone;
+  GArray *stay;
+  gboolean moves = FALSE;
+
+  if (p->stream != c->stream || !p->same_stream || !c->same_stream || LAST (p)->has_diff
+      || LAST (c)->has_diff || conflict (p, c))
+    return FALSE;
+  clone = clone_of (c);
+  stay = g_array_new (FALSE, FALSE, sizeof (NaivePackOccupant));
+  for (guint i = 0; i < c->occupants->len; i++)
+    {
+      if (!OCCUPANT (c, i)->reference)
+        moves = crosses (p, c, i);
+      g_array_append_vals (moves ? clone->occupants : stay, OCCUPANT (c, i), 1);
+    }
+  if (stay->len == 0)
+    {
+      if (pack->quirks)
+        c->continuous = c->first = c->last = FALSE;
+      g_array_unref (stay);
+      naive_pack_block_free (clone);
+      return FALSE;
+    }
+  g_array_unref (c->occupants);
+  c->occupants = stay;
+  find_flags (c);
+  find_flags (clone);
+  find_align_size (clone);
+  if (clone->occupants->len > 0)
+    g_ptr_array_add (clones, clone);
+  else
+    naive_pack_block_free (clone);
+  return TRUE;
+}
+
+/* ---- trying c in p */
+
+static void
+adopt (NaivePackBlock *parent, NaivePackBlock *child)
+{
+  g_ptr_array_add (parent->children, child);
+  parent->taken += child->align_size;
+  child->child = TRUE;
+}
+
+/* Continuous and zero-copy blocks: @special is the one that is, @other what may become its child.
+ * @special_is_p: the special one is the p of the text. */
+static gboolean
+fits_special (const NaivePackBlock *special, const NaivePackBlock *other, gboolean special_is_p,
+              gboolean zero_copy)
+{
+  const guint64 size = largest (special, !zero_copy), wanted = largest (other, !zero_copy);
+  const gboolean equal = zero_copy && special->taken == 0 && other->taken == 0 && size == wanted;
+
+  if (size < wanted || conflict (special, other) || (zero_copy && !other->reuse_zc))
+    return FALSE;
+  if (!equal && special->taken + other->align_size > size)
+    return FALSE;
+  return special_is_p || (special->align_size == other->align_size && other->children->len == 0);
+}
+
+static void
+pack_special (NaivePackBlock *p, NaivePackBlock *c, gboolean zero_copy)
+{
+  const gboolean p_is = zero_copy ? p->zero_copy : p->continuous;
+  const gboolean c_is = zero_copy ? c->zero_copy : c->continuous;
+  NaivePackBlock *special = p_is ? p : c, *other = p_is ? c : p;
+
+  if (!(p_is && c_is) && fits_special (special, other, p_is, zero_copy))
+    adopt (special, other);
+}
+
+/* TRUE: stop looking. */
+static gboolean
+try (const NaivePack *pack, NaivePackBlock *p, NaivePackBlock *c, guint depth, GPtrArray *clones)
+{
+  gboolean apart;
+
+  if (depth >= 100 || !p->reuse_mem || !c->reuse_mem || (p->child && depth == 0) || c->child
+      || c->children->len > 0 || p->label != c->label || p->type != c->type)
+    return FALSE;
+  apart = follows (pack, p, c) || follows (pack, c, p);
+  if ((p->zero_copy && (c->first || c->last || c->continuous))
+      || (c->zero_copy && (p->first || p->last || p->continuous)))
+    return FALSE;
+  if (p->continuous || c->continuous || p->zero_copy || c->zero_copy)
+    {
+      if (apart)
+        pack_special (p, c, !p->continuous && !c->continuous);
+      return TRUE;
+    }
+  if (!apart && !interleave (pack, p, c, clones))
+    return FALSE;
+  for (guint i = 0; i < p->children->len; i++)
+    if (try (pack, BLOCK (p->children, i), c, depth + 1, clones))
+      return TRUE;
+  if (p->taken + c->align_size > p->align_size + (c->align_size == 512 ? 0 : 512))
+    return FALSE;
+  adopt (p, c);
+  if (!c->reuse_zc)
+    p->reuse_zc = FALSE;
+  return TRUE;
+}
+
+/* @clones go right behind position @j of B. */
+static void
+insert_clones (NaivePack *pack, const NaivePackBlock *p, guint j, const GPtrArray *clones)
+{
+  const guint next = j + 1 + clones->len;
+  guint64 least = p->align_size;
+
+  for (guint i = 0; i < clones->len; i++)
+    {
+      g_ptr_array_insert (pack->blocks, (int) (j + 1 + i), BLOCK (clones, i));
+      least = MIN (least, BLOCK (clones, i)->align_size);
+    }
+  if (clones->len > 0
+      && (pack->memory_priority
+          || (next < pack->blocks->len && least < BLOCK (pack->blocks, next)->align_size)))
+    sort (pack, j + 1);
+}
+
+void
+naive_pack_run (NaivePack *pack)
+{
+  for (guint i = 0; i < pack->blocks->len; i++)
+    {
+      find_align_size (BLOCK (pack->blocks, i));
+      find_flags (BLOCK (pack->blocks, i));
+    }
+  sort (pack, 0);
+  for (guint i = 0; i < pack->blocks->len; i++)
+    for (guint j = i + 1; j < pack->blocks->len; j++)
+      {
+        NaivePackBlock *p = BLOCK (pack->blocks, i), *c = BLOCK (pack->blocks, j);
+        GPtrArray *clones = g_ptr_array_new ();
+
+        if (!p->continuous || FIRST (c)->node >= pack->last_memset)
+          try (pack, p, c, 0, clones);
+        insert_clones (pack, p, j, clones);
+        g_ptr_array_unref (clones);
+      }
 }

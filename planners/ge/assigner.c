@@ -1,8 +1,8 @@
-/* assign.c - one GE assigner: the walk over the nodes that gives every output and workspace a block
- * (ge-static.md 2.3).
+/* assigner.c - one GE assigner: the walk over the nodes, which assigns a block to every output and
+ * workspace (ge-static.md 2.3).
  *
- * Node by node: what became free at the node before is released, the outputs get blocks, the
- * workspaces get blocks, and then the inputs are consumed, so that an output never takes the memory
+ * For each node: the blocks that the node before was the last to use are released, then the outputs
+ * and the workspaces get blocks, then the inputs are consumed.  So an output never takes the memory
  * of an input of its own node.
  * Cost: O((outputs + inputs + symbol members) log n) for a graph on one stream.
  */
@@ -10,41 +10,22 @@
 
 #include <string.h>
 
-#include "planners/ge/block.h"
+#include "planners/ge/anchors.h"
+#include "planners/ge/apply-output.h"
+#include "planners/ge/apply.h"
+#include "planners/ge/assigner.h"
+#include "planners/ge/clear.h"
+#include "planners/ge/continuous.h"
 #include "planners/ge/library.h"
+#include "planners/ge/pack.h"
+#include "planners/ge/padded-outputs.h"
+#include "planners/ge/place.h"
+#include "planners/ge/pools.h"
+#include "planners/ge/release.h"
+
+#define DESCRIPTOR_SIZE 1024 /* bytes beside a no-tiling tensor */
 
 /* ---- life of an assigner */
-
-#define CHUNK 1024 /* blocks */
-
-static void
-free_block (GeBlock *block)
-{
-  g_free (block->occupants);
-  g_free (block->visits);
-  g_clear_pointer (&block->children, g_ptr_array_unref);
-  g_clear_pointer (&block->glances, g_array_unref);
-  g_clear_pointer (&block->members, g_ptr_array_unref);
-  g_clear_pointer (&block->overlays, g_ptr_array_unref);
-}
-
-GeBlock *
-ge_block_new (GeAssigner *a, guint64 size, gint32 stream, GeSpace space, gboolean reuse_mem)
-{
-  GeBlock *block;
-
-  if (a->n_blocks % CHUNK == 0)
-    g_ptr_array_add (a->chunks, g_new0 (GeBlock, CHUNK));
-  block = (GeBlock *) g_ptr_array_index (a->chunks, a->n_blocks / CHUNK) + a->n_blocks % CHUNK;
-  block->size = size;
-  block->stream = stream;
-  block->space = (guint8) space;
-  block->reuse_mem = reuse_mem != FALSE;
-  block->same_stream = block->reuse_zc = block->post_reuse = TRUE;
-  block->number = a->n_blocks++;
-  g_ptr_array_add (a->blocks, block);
-  return block;
-}
 
 GeAssigner *
 ge_assigner_new (const GeModel *model, const GeStrategy *strategy)
@@ -80,13 +61,11 @@ ge_assigner_free (GeAssigner *a)
 {
   if (a == NULL)
     return;
-  for (guint32 i = 0; i < a->n_blocks; i++)
-    free_block ((GeBlock *) g_ptr_array_index (a->chunks, i / CHUNK) + i % CHUNK);
+  ge_blocks_free (a);
   g_array_unref (a->ranges);
   g_ptr_array_unref (a->blocks);
   ge_pools_free (a->pools);
   g_ptr_array_unref (a->suspended);
-  g_ptr_array_unref (a->chunks);
   g_free (a->symbol_block);
   g_free (a->symbol_size);
   g_array_unref (a->zero);
@@ -101,49 +80,40 @@ ge_assigner_free (GeAssigner *a)
 
 /* ---- 2.3 A: outputs */
 
-void
-ge_zero (GeAssigner *a, guint32 node, guint32 output)
-{
-  const guint32 item = gemem_node_output_item (gemem_graph_node (a->model->graph, node), output);
-
-  g_array_append_val (a->zero, item);
-}
-
-/* The memory type that @key lists for the i-th output or workspace; 0: none. */
-static guint64
-listed_type (const GememGraph *graph, const GememNode *node, GememAttributeKey key, guint32 i)
-{
-  guint n = 0;
-  const gint64 *types = node->attributes.n > 0 ? gemem_graph_ints (graph, node->attributes, key, &n)
-                                               : NULL;
-
-  return i < n ? (guint64) types[i] : 0;
-}
-
 static gboolean
 is_on_chip (guint64 type)
 {
   return type == GEMEM_MEMORY_L1 || type == GEMEM_MEMORY_UB;
 }
 
-/* TRUE: the output never gets memory here, whatever is continuous. */
+/* Entry @i of the list @key of node @id; 0: none. */
+static guint64
+listed_or_0 (const GeModel *model, guint32 id, GememAttributeKey key, guint32 i)
+{
+  gint64 value = 0;
+
+  if (gemem_graph_node (model->graph, id)->attributes.n > 0)
+    ge_listed (model, id, key, i, &value);
+  return (guint64) value;
+}
+
+/* TRUE: the output gets no memory from the planner, whether it is continuous or not. */
 static gboolean
 has_no_memory (GeAssigner *a, const GeRequest *request)
 {
   const GememGraph *graph = a->model->graph;
-  const GememNode *node = gemem_graph_node (graph, request->node);
   const GememAttributes attributes =
       gemem_graph_tensor (graph, ge_request_tensor (a, request))->attributes;
   const guint32 kind = a->model->nodes[request->node].kind;
 
   return request->size == 0 || (kind & GE_ZERO_MEMORY) != 0
          || ((kind & GE_BUFFER_POOL) != 0 && !a->model->dynamic_root)
-         || is_on_chip (
-             listed_type (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, request->index))
+         || is_on_chip (listed_or_0 (a->model, request->node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE,
+                                     request->index))
          || gemem_graph_flag (graph, attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY);
 }
 
-/* TRUE: its address comes from elsewhere (2.3 `none`). */
+/* TRUE: its address comes from another step (2.3 `none`). */
 static gboolean
 is_placed_elsewhere (GeAssigner *a, const GeRequest *request)
 {
@@ -167,10 +137,10 @@ add_descriptor (GeAssigner *a, const GeRequest *output)
                         .index = output->index,
                         .kind = GE_KIND_DESCRIPTOR,
                         .begin = a->time,
-                        .noalign = GE_DESCRIPTOR_SIZE,
+                        .noalign = DESCRIPTOR_SIZE,
                         .space = GE_SPACE_HBM };
 
-  ge_apply (a, &request, GE_DESCRIPTOR_SIZE, FALSE);
+  ge_apply (a, &request, DESCRIPTOR_SIZE, FALSE);
 }
 
 static void
@@ -190,7 +160,7 @@ place_output (GeAssigner *a, GeRequest *request)
       if (block->ref_count == 0)
         {
           block->ref_count = 1;
-          ge_suspend (a, block);
+          g_ptr_array_add (a->suspended, block);
         }
     }
   if (gemem_graph_flag (model->graph, gemem_graph_tensor (model->graph, tensor)->attributes,
@@ -198,7 +168,7 @@ place_output (GeAssigner *a, GeRequest *request)
     add_descriptor (a, request);
 }
 
-/* TRUE: go on with the next output; FALSE: the later ones are not looked at [QUIRK]. */
+/* FALSE: the later outputs of the node are not visited [QUIRK]. */
 static gboolean
 assign_output (GeAssigner *a, GeRequest *request)
 {
@@ -220,9 +190,11 @@ assign_output (GeAssigner *a, GeRequest *request)
       ge_zero (a, request->node, request->index);
       return TRUE;
     }
-  if (a->continuous != NULL && (kind & GE_PADDED_OUT) != 0 && !request->continuous
-      && ge_continuous_output (a, request))
-    return FALSE;
+  if (a->continuous != NULL && (kind & GE_PADDED_OUT) != 0 && !request->continuous)
+    {
+      ge_continuous_outputs (a, request);
+      return FALSE;
+    }
   if (request->continuous && (kind & (GE_ATOMIC | GE_GENTASK_ATOMIC)) == GE_ATOMIC)
     request->op_reuse = FALSE;
   place_output (a, request);
@@ -262,9 +234,10 @@ visit_workspace (GeAssigner *a, const GememNode *node, guint32 i, gboolean op_re
 {
   const GememGraph *graph = a->model->graph;
   const guint32 item = gemem_node_workspace_item (node, i);
-  const gboolean session = listed_type (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_NO_REUSE_SCOPE, i)
+  const gboolean session = listed_or_0 (a->model, a->time, GEMEM_ATTRIBUTE_WORKSPACE_NO_REUSE_SCOPE,
+                                        i)
                            == 1;
-  const gint64 *flags;
+  gint64 reusable = TRUE;
   GeRequest request = { .node = a->time,
                         .index = i,
                         .kind = GE_KIND_WORKSPACE,
@@ -273,27 +246,27 @@ visit_workspace (GeAssigner *a, const GememNode *node, guint32 i, gboolean op_re
                         .reuse_flag = TRUE,
                         .size = gemem_graph_workspace (graph, a->time, i) };
   GeBlock *block;
-  guint n = 0;
 
   if (request.size == 0
-      || is_on_chip (listed_type (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, i))
+      || is_on_chip (listed_or_0 (a->model, a->time, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, i))
       || ge_clear_is_central_workspace (a->model, a->time, i))
     {
       g_array_append_val (a->zero, item);
       return;
     }
   request.noalign = request.size;
-  request.space = listed_type (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, i) == GEMEM_MEMORY_P2P
+  request.space = listed_or_0 (a->model, a->time, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, i)
+                          == GEMEM_MEMORY_P2P
                       ? GE_SPACE_P2P
                   : session ? GE_SPACE_SESSION
                             : GE_SPACE_HBM;
-  flags = gemem_graph_ints (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, &n);
-  request.reuse_flag = (i >= n || flags[i] != 0) && request.space != GE_SPACE_SESSION;
+  ge_listed (a->model, a->time, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, i, &reusable);
+  request.reuse_flag = reusable != 0 && request.space != GE_SPACE_SESSION;
   block = ge_apply (a, &request, request.size, FALSE);
   block->ref_count++;
   block->reuse_zc &= (a->model->nodes[a->time].kind & GE_NOT_REFRESHABLE) == 0;
   if (request.reuse_flag)
-    ge_suspend (a, block);
+    g_ptr_array_add (a->suspended, block);
 }
 
 /* ---- 2.3 C: inputs */
@@ -339,7 +312,7 @@ consume (GeAssigner *a, const GememNodeInput *input)
               handles_resources (model->graph, producer, id));
 }
 
-/* By producer; not a strict weak order where inputs are unconnected (appendix A). */
+/* By producer.  No strict weak order where inputs are unconnected (appendix A). */
 static gboolean
 earlier_producer (gconstpointer x, gconstpointer y, gpointer graph)
 {

@@ -1,0 +1,11 @@
+/* assigner.h - one GE assigner, from its start to its score (ge-static.md 2.3). */
+#pragma once
+
+#include "planners/ge/state.h"
+
+GeAssigner *ge_assigner_new (const GeModel *model, const GeStrategy *strategy);
+void ge_assigner_free (GeAssigner *assigner);
+/* Level 1: every output and workspace gets a block. */
+void ge_assigner_walk (GeAssigner *assigner);
+/* Level 1, level 2 (4.1) and placement (4.2), up to the score. */
+void ge_assigner_run (GeAssigner *assigner);

@@ -1,0 +1,7 @@
+/* buffer-pools.h - pools whose layout the graph gives (ge-static.md 7.7). */
+#pragma once
+
+#include "planners/ge/state.h"
+
+/* Places the pools and all outputs in them behind the feature map. */
+void ge_buffer_pools_place (GeAssigner *assigner);

@@ -1,0 +1,7 @@
+/* checks.h - what is checked before planning (ge-static.md 9.3). */
+#pragma once
+
+#include "planners/ge/model.h"
+
+/* FALSE: GEMEM_ERROR_INPUT, with node and attribute. */
+gboolean ge_model_check_attributes (const GeModel *model, GError **error);

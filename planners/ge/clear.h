@@ -1,0 +1,16 @@
+/* clear.h - memory that one memset at the head of the graph clears (ge-static.md 6.1, 6.2). */
+#pragma once
+
+#include "planners/ge/state.h"
+
+enum /* GeAssigner.cleared */
+{
+  GE_CLEARED_WANTED = 1, /* ge_clear_place() has to place it */
+  GE_CLEARED_PLACED,
+};
+
+/* 6.1: no block, its offset is assigned by ge_clear_place(). */
+gboolean ge_clear_is_central (GeAssigner *assigner, const GeRequest *request);
+gboolean ge_clear_is_central_workspace (const GeModel *model, guint32 node, guint32 workspace);
+/* 6.2: after the feature map and the buffer pools. */
+void ge_clear_place (GeAssigner *assigner);

@@ -1,0 +1,7 @@
+/* fixups.h - offsets that follow other offsets (ge-static.md 5.6). */
+#pragma once
+
+#include "planners/ge/state.h"
+
+/* After everything else is placed. */
+void ge_fix_offsets (GeAssigner *assigner);

@@ -1,0 +1,16 @@
+/* inplace.h - which outputs may be written over an input of their node (ge-static.md 8.3). */
+#pragma once
+
+#include "planners/ge/model.h"
+
+typedef struct
+{
+  guint32 tensor, input; /* an output, and which input of its node */
+} GeInplacePair;
+
+/* TRUE if any node declares such outputs. */
+gboolean ge_inplace_is_declared (const GeModel *model);
+/* Appends the usable pairs to @pairs, by node id.  @classes: the alias class of each anchor, any
+ * anchor of it; @streams: effective streams, not normalised. */
+void ge_inplace_pairs (const GeModel *model, const gint64 *streams, const guint32 *classes,
+                       GArray *pairs);
