@@ -103,6 +103,13 @@ push (GememPickle *pickle, GememPickleType type)
   return value;
 }
 
+/* Bytes consumed so far. */
+static inline guint64
+offset_of_next (const GememPickle *pickle)
+{
+  return pickle->base + (guint64) (pickle->at - pickle->start);
+}
+
 /* Lowest stack index that opcodes without a mark may touch. */
 static inline guint32
 stack_floor (const GememPickle *pickle)

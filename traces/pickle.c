@@ -259,7 +259,7 @@ static inline int
 run (GememPickle *pickle, GError **error)
 {
   guint8 opcode = *pickle->at;
-  pickle->opcode_at = pickle->base + (guint64) (pickle->at - pickle->start);
+  pickle->opcode_at = offset_of_next (pickle);
   gsize left = (gsize) (pickle->end - pickle->at);
   GememPickleValue *value;
 
@@ -424,7 +424,7 @@ gemem_pickle_string_key (const GememPickle *pickle, guint32 string)
 guint64
 gemem_pickle_offset (const GememPickle *pickle)
 {
-  return pickle->base + (guint64) (pickle->at - pickle->start);
+  return offset_of_next (pickle);
 }
 
 const guint8 *
