@@ -108,53 +108,6 @@ const GememDeviceClass gemem_cuda_class = {
 
 #else
 
-/* ---- calling the driver */
-
-GememCudaScope
-gemem_cuda_enter (GememCuda *self)
-{
-  GememCudaScope scope = { self, FALSE };
-  CUcontext current = NULL;
-
-  if (!GEMEM_CUDA_DO (self, cuCtxGetCurrent, &current))
-    self->lost = TRUE;
-  else if (current != self->context)
-    {
-      scope.pushed = GEMEM_CUDA_DO (self, cuCtxPushCurrent, self->context);
-      self->lost = !scope.pushed;
-    }
-  return scope;
-}
-
-void
-gemem_cuda_leave (GememCudaScope *scope)
-{
-  CUcontext context;
-
-  if (scope->pushed)
-    GEMEM_CUDA_DO (scope->self, cuCtxPopCurrent, &context);
-  scope->self->lost = FALSE;
-}
-
-gboolean
-gemem_cuda_succeeded (GememCuda *self, const char *call, CUresult result, gboolean short_is_fine)
-{
-  g_autofree char *text = NULL;
-
-  if (G_LIKELY (result == CUDA_SUCCESS))
-    return TRUE;
-  if (result == CUDA_ERROR_OUT_OF_MEMORY && short_is_fine)
-    return FALSE;
-  text = gemem_cuda_result_text (self->driver, result);
-  gemem_device_fail (
-      &self->base,
-      g_error_new (GEMEM_ERROR, GEMEM_ERROR_FAILED,
-                   "device cuda:%" G_GUINT64_FORMAT
-                   ": %s: %s; the GPU cannot go on, look into the system's log (dmesg)",
-                   self->params.gpu, call, text));
-  return FALSE;
-}
-
 static void
 cuda_info (GememDevice *device, GememDeviceInfo *info)
 {

@@ -105,6 +105,39 @@ gemem_device_capacity (GememDevice *device)
 }
 
 char *
+gemem_device_describe (GememDevice *device)
+{
+  GString *text = g_string_new (device->klass->name);
+  char separator = ':';
+  for (GememDevice *each = device; each != NULL; each = each->inner)
+    {
+      g_autofree char *settings = each->params != NULL
+                                      ? gemem_params_describe (each->klass->params, each->params)
+                                      : NULL;
+      if (settings == NULL || *settings == '\0')
+        continue;
+      g_string_append_c (text, separator);
+      g_string_append (text, settings);
+      separator = ',';
+    }
+  return g_string_free (text, FALSE);
+}
+
+GPtrArray *
+gemem_device_settings (GememDevice *device)
+{
+  GPtrArray *rows = gemem_settings_new ();
+  for (GememDevice *each = device; each != NULL; each = each->inner)
+    for (const GememParam *param = each->klass->params; each->params != NULL && param->name != NULL;
+         param++)
+      {
+        g_autofree char *value = gemem_param_value_text (param, each->params);
+        gemem_settings_add (rows, param->name, value);
+      }
+  return rows;
+}
+
+char *
 gemem_device_identify (GememDevice *device)
 {
   GememDevice *each = device;

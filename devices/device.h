@@ -77,6 +77,9 @@ struct _GememDeviceClass
   /* Takes a copy of what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new
    * device. */
   GememDevice *(*create) (gconstpointer params, GError **error);
+  /* Instead of create, of a wrapper: a device before @inner, which it takes over, also on error.
+   * Its setting `on` names the class of @inner. */
+  GememDevice *(*wrap) (GememDevice *inner, gconstpointer params, GError **error);
 
   /* address; 0 = out of memory */
   guint64 (*malloc) (GememDevice *device, guint64 size, guint64 stream);

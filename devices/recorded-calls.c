@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "devices/simulated.h"
+#include "devices/simulated-private.h"
 
 #define HEADER "seq,call,stream,size,address,ok"
 

@@ -34,24 +34,6 @@ struct _GememCudaTouch
 };
 
 #ifdef HAVE_CUDA_KERNELS
-gboolean
-gemem_cuda_load_kernels (GememCuda *self, const void *image, const char *option, CUmodule *module,
-                         GError **error)
-{
-  g_autofree char *text = NULL;
-  CUresult result = self->driver->cuModuleLoadData (module, image);
-
-  if (result == CUDA_SUCCESS)
-    return TRUE;
-  text = gemem_cuda_result_text (self->driver, result);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-               "device cuda:%" G_GUINT64_FORMAT
-               ": cuModuleLoadData: %s: the GPU does not take the kernels of %s, which are for "
-               "sm_80 and later; leave %s out",
-               self->params.gpu, text, option, option);
-  return FALSE;
-}
-
 static gboolean
 begin (GememCuda *self)
 {
