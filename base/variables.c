@@ -1,5 +1,5 @@
-/* variables.c - settings from two sources: what the user wrote, and defaults or environment variables
- * beside it; those that must be left out, with the reason.
+/* variables.c - settings from two sources: what the user wrote, and defaults or environment
+ * variables beside it; those that must be left out, with the reason.
  *
  * Real systems have all their flags in every process, and most have no effect on most
  * configurations; a flag that the user writes in vain is an error (flags.h), one that merely stands

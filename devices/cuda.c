@@ -4,7 +4,7 @@
  * Why: the same engine and the same allocators on real memory.  What device.h says of a device
  * holds: memory that is short is an ordinary answer, and what was refused leaves nothing behind. 
  * Any other error of the driver ends the device (gemem_device_failure()): it is kept with CUDA's
- * name and text, nothing more is given out, and what was given out stays until the end.
+ * name and text, nothing more is allocated, and what was allocated stays until the end.
  *
  * Capacity: `capacity` bounds what is held, counted as the simulated device counts; without it the
  * driver decides.  info() says the lesser of both.

@@ -1,4 +1,4 @@
-/* device-private.h - what the files of devices share with each other and with nobody else. */
+/* device-private.h - what the files of devices share. */
 #pragma once
 
 #include "devices/device.h"

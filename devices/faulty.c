@@ -1,12 +1,13 @@
 /* faulty.c - a wrapper that lets chosen calls fail, to see what the layers above do then.
  *
  * Rules: `call` names the calls that may fail ("malloc|map"; "memory": malloc, reserve, create and
- * map, which is the default; "all": every call that has a failure to report, but for unmap: who
- * cannot give memory back for good cannot give back all).  These calls are counted together, from
- * 1; call k fails if any rule says so:
- *   nth=N    k = N                  every=N  k is a multiple of N
- *   after=N  k > N rate=P% a draw with probability P per call (exact to 0.0001 %), from the stream
- *            of `seed`
+ * map, which is the default; "all": every call that has a failure to report, but for unmap: an
+ * allocator that can never unmap cannot give all memory back).  These calls are counted together,
+ * from 1; call k fails if any rule says so:
+ *   nth=N    k = N
+ *   every=N  k is a multiple of N
+ *   after=N  k > N
+ *   rate=P%  a draw with probability P per call (exact to 0.0001 %), from the stream of `seed`
  * Several wrappers can be stacked for rules that count differently.
  *
  * A failed call never reaches the device beneath: nothing changes, no address is used up, no

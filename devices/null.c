@@ -5,7 +5,7 @@
  * simulated device looks at something it should not.
  *
  * Invariants: allocations lie on 2 MiB boundaries from 0x100000000000, ranges on 1 GiB boundaries
- * from 2^62, nothing is handed out twice; sizes given to free and destroy are believed.  Not for
+ * from 2^62, no address is returned twice; sizes given to free and destroy are believed.  Not for
  * use where a caller's mistakes must be found: that is the simulated device.
  */
 #include "config.h"

@@ -1,6 +1,6 @@
-/* simulated-private.h - the simulated device, as its files see it: simulated-places.c (which addresses
- * are taken), virtual.c (ranges, pages, mappings) and recorded-calls.c (a log of calls) stand below
- * simulated.c (settings, allocations, streams). */
+/* simulated-private.h - the simulated device, as its files see it: simulated-places.c (which
+ * addresses are taken), virtual.c (ranges, pages, mappings) and recorded-calls.c (a log of calls)
+ * stand below simulated.c (settings, allocations, streams). */
 #pragma once
 
 #include "devices/device-private.h"
@@ -89,7 +89,7 @@ gemem_simulated_may_hold (const GememSimulated *self, guint64 size)
 
 /* ---- simulated-places.c */
 
-/* Takes @size bytes for a new owner: the address, or 0.  *@kept: what to give back to the space
+/* Takes @size bytes: the address, or 0.  *@kept: what to give back to the space
  * later, 0 if it is never reused. */
 guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment,
                            guint64 *kept);

@@ -25,7 +25,7 @@
 #include "base/units.h"
 #include "devices/simulated-private.h"
 
-/* Beyond every address a GPU driver hands out (47 bits): where `recorded` places what was not
+/* Beyond every address a GPU driver returns (47 bits): where `recorded` places what was not
  * recorded. */
 #define BEYOND_RECORDED (G_GUINT64_CONSTANT (1) << 47)
 

@@ -1,5 +1,5 @@
 /* virtual.c - virtual memory of the simulated device: addresses from its space, pages under its
- * limit, the rest in the book (mappings.h).
+ * limit, the rest in mappings.h.
  *
  * A caller's mistake is refused without effect; a device without virtual memory refuses everything.
  */

@@ -1,6 +1,6 @@
-/* gpu.h - the CUDA device, as its files see it: calls.c (calling the driver), streams.c (streams and
- * events), touch.c and occupy.c (kernels), memory.c (allocations, virtual memory, memset), above
- * them devices/cuda.c (settings, beginning and end). */
+/* gpu.h - the CUDA device, as its files see it: calls.c (calling the driver), streams.c (streams
+ * and events), touch.c and occupy.c (kernels), memory.c (allocations, virtual memory, memset),
+ * above them devices/cuda.c (settings, beginning and end). */
 #pragma once
 
 #include "devices/cuda/driver.h"

@@ -2,9 +2,9 @@
  *
  * Order: the kernel for a block runs on the stream it is asked for, behind all kernels of this file
  * before it: where the stream changes, the new one first waits for the old.  So nothing is ever
- * verified while it is filled for somebody else, whatever the streams do otherwise, and who waits
- * for a stream waits for the verifications put there.  Memory goes back to the driver when all of
- * them are done.
+ * verified while it is filled for another block, whatever the streams do otherwise, and a wait
+ * for a stream is a wait for the verifications put there.  Memory goes back to the driver when all
+ * of them are done.
  *
  * Findings are written by the GPU into memory of the host, so that looking for them waits for
  * nothing; to be sure that none is missing takes one wait for the stream used last.
