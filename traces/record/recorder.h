@@ -26,7 +26,7 @@
 typedef struct
 {
   bool inside;     /* within a recorded call */
-  bool registered; /* its block is handed on when it ends */
+  bool registered; /* its block goes to another thread when it ends */
   uint32_t number; /* 0: has recorded nothing yet */
   uint32_t used;   /* slots of `block` */
   JournalRecord *block;
