@@ -2,7 +2,7 @@
  *
  * The table below is the only place where a code becomes an exit status. 
  * Errors of other domains (GIOError, GFileError, GOptionError reach us through GLib) are plain
- * failures: whoever knows better converts them where they arise.
+ * failures: code that knows better converts them where they arise.
  */
 #include "config.h"
 

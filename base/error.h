@@ -1,7 +1,7 @@
 /* error.h - the one GError domain of gemem, classed by what the person must do next.
  *
  * Why one domain: the command line maps a code to an exit status in one place
- * (gemem_error_exit_status), and a caller never has to know which room failed.
+ * (gemem_error_exit_status), and a caller never has to know which module failed.
  *
  * Invariants: the library never prints and never exits; every failure travels as
  * a GError of this domain.  A message is one line, without a trailing full stop:

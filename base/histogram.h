@@ -21,7 +21,9 @@ typedef struct
   guint64 buckets[GEMEM_HISTOGRAM_BUCKETS];
 } GememHistogram;
 
+/* Empties @histogram, which may be uninitialised memory. */
 void gemem_histogram_init (GememHistogram *histogram);
+/* Adds all values of @from to @into.  O(buckets). */
 void gemem_histogram_merge (GememHistogram *into, const GememHistogram *from);
 
 /* Smallest bucket end such that at least @permille / 1000 of the values lie at or below it, clamped

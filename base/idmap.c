@@ -5,7 +5,7 @@
  * 0; the entry of the real key 0 has a place of its own behind the table.  A removal shifts later
  * entries of the run back over the gap, so there are no tombstones and a map that is used for ever
  * stays as fast as a new one.  The top bits of key * 2^64/phi spread dense ids evenly, which is
- * what the readers hand out, and addresses with many zero bits as well.
+ * what the readers assign, and addresses with many zero bits as well.
  *
  * Invariants: capacity is a power of two, at most 3/8 full (fuller tables replay measurably
  * slower); it halves below 1/8.  An entry is never separated from its home place by a free one.

@@ -19,15 +19,18 @@ typedef struct _GememIdMap GememIdMap;
 
 /* @record_size: bytes per record, a multiple of 8 (0: a set). */
 GememIdMap *gemem_idmap_new (gsize record_size);
+/* Frees @map (may be NULL) with its records. */
 void gemem_idmap_free (GememIdMap *map);
+/* Entries.  O(1). */
 guint64 gemem_idmap_count (const GememIdMap *map);
-/* The record of @key, or NULL. */
+/* The record of @key, or NULL.  O(1). */
 gpointer gemem_idmap_lookup (const GememIdMap *map, guint64 key);
 /* A record for @key: zeroed and *existed = FALSE if new, the old one and TRUE otherwise.  @existed
- * may be NULL. */
+ * may be NULL.  Amortised O(1). */
 gpointer gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed);
 /* Removes @key, copying its record to @record unless NULL; FALSE if it was not there. */
 gboolean gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record);
+/* Removes all entries. */
 void gemem_idmap_clear (GememIdMap *map);
 /* Asks the processor to fetch the place of @key; for loops that know the keys to come. */
 void gemem_idmap_prefetch (const GememIdMap *map, guint64 key);

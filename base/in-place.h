@@ -2,7 +2,7 @@
  * regular file, and what names an open stream of the process.
  *
  * Why: /dev/stdout leads to a regular file where a shell sent the output there.  A new file in its
- * place would replace the name /dev/stdout for everybody on the machine, and leave the shell's file
+ * place would replace the name /dev/stdout for all users of the machine, and leave the shell's file
  * empty.
  */
 #pragma once

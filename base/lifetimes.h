@@ -1,4 +1,4 @@
-/* lifetimes.h - intervals of time that need memory: what traces and graphs hand to planners.
+/* lifetimes.h - intervals of time that need memory: what planners place, from traces and graphs.
  *
  * Time is a counter of steps (events of a trace, nodes of a graph, the units of a CSV); an item is
  * alive in the steps begin <= t < end, and two items may share addresses when the end of one is <=
@@ -36,11 +36,13 @@ typedef struct
   guint64 steps; /* no step of any item is greater */
 } GememLifetimes;
 
+/* An empty list; @name is copied. */
 GememLifetimes *gemem_lifetimes_new (const char *name);
 void gemem_lifetimes_free (GememLifetimes *lifetimes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememLifetimes, gemem_lifetimes_free)
 
-/* Appends an item with safe_end = end, id and tag = its number; keeps `steps`. */
+/* Appends an item of @size bytes alive in @begin <= t < @end, with safe_end = end, id and tag = its
+ * number; keeps `steps`.  Amortised O(1). */
 void gemem_lifetimes_add (GememLifetimes *lifetimes, guint64 begin, guint64 end, guint64 size);
 
 #define gemem_lifetimes_get(lifetimes, i) (&g_array_index ((lifetimes)->items, GememLifetime, (i)))

@@ -21,6 +21,7 @@ typedef struct
 /* Starts the stream of @purpose (a short fixed word, e.g. "sizes") under @seed. */
 void gemem_rng_init (GememRng *rng, guint64 seed, const char *purpose);
 
+/* 64 random bits. */
 guint64 gemem_rng_next (GememRng *rng);
 
 /* Uniform in [0, bound), unbiased (Lemire's multiply with rejection); bound > 0. */

@@ -1,7 +1,7 @@
 /* slab.c - equal-sized zeroed objects from large slices, with a last-in-first-out free list
  * (slab.h).
  *
- * Objects of a slice are handed out in ascending address order, so that a fresh run walks memory
+ * Objects of a slice are allocated in ascending address order, so that a fresh run walks memory
  * forward; a fresh slice is already zero, so only reuse pays for clearing.  A free object holds the
  * link to the next free one in its first word; under AddressSanitizer the rest of it is poisoned,
  * so that a use after free is still found although the memory never goes back to malloc.

@@ -17,12 +17,16 @@ typedef struct
   gsize object_size;
   gpointer free_list;
   GPtrArray *slices;
-  gsize unused; /* objects not yet handed out in the newest slice */
+  gsize unused; /* objects not yet allocated in the newest slice */
 } GememSlab;
 
+/* @object_size in bytes; nothing is allocated yet. */
 void gemem_slab_init (GememSlab *slab, gsize object_size);
+/* A zeroed object, never NULL; amortised O(1).  Freed with gemem_slab_free() or with the slab. */
 gpointer gemem_slab_alloc (GememSlab *slab);
+/* @object is the next to be allocated again.  O(1). */
 void gemem_slab_free (GememSlab *slab, gpointer object);
+/* Frees all objects; the slab can be used again. */
 void gemem_slab_clear (GememSlab *slab);
 
 GEMEM_END_DECLS

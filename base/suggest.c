@@ -3,7 +3,7 @@
  * Distance is the optimal string alignment distance (insert, delete, replace, swap of neighbours:
  * the usual slips of a keyboard) on normalised names: ASCII lower case, '_' as '-'.  A candidate is
  * near enough when at most a third of the word is wrong, or when the word is the beginning of it
- * (somebody was saved from typing the rest).  Ties go to the first candidate, so the answer is
+ * (the user left out the rest).  Ties go to the first candidate, so the answer is
  * deterministic.
  *
  * Cost: O(length of word * total length of candidates); used only on the way to an error message.

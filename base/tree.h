@@ -48,9 +48,11 @@ typedef struct
 #define GEMEM_TREE_ENTRY(node, type, field) \
   ((type *) (gpointer) ((char *) (node) -G_STRUCT_OFFSET (type, field)))
 
+/* @node, with its key set, stays the caller's; no node of the same key may be in @tree. */
 void gemem_tree_insert (GememTree *tree, GememTreeNode *node);
+/* @node is in @tree; it is not freed. */
 void gemem_tree_remove (GememTree *tree, const GememTreeNode *node);
-/* Forgets all nodes, and frees what the tree has allocated; it is empty then. */
+/* Removes all nodes, which stay the caller's, and frees what the tree has allocated. */
 void gemem_tree_clear (GememTree *tree);
 /* First node with key >= (group, size, address), or NULL. */
 GememTreeNode *gemem_tree_lower_bound (const GememTree *tree, guint64 group, guint64 size,
@@ -60,7 +62,7 @@ GememTreeNode *gemem_tree_before (const GememTree *tree, guint64 group, guint64 
                                   guint64 address);
 GememTreeNode *gemem_tree_first (const GememTree *tree);
 GememTreeNode *gemem_tree_last (const GememTree *tree);
-/* The neighbours of @node, which is in a tree. */
+/* The neighbours of @node, which is in a tree, or NULL.  O(1) within a page. */
 GememTreeNode *gemem_tree_next (const GememTreeNode *node);
 GememTreeNode *gemem_tree_previous (const GememTreeNode *node);
 

@@ -1,5 +1,5 @@
-/* variables.c - environment variables as settings: those that go together with what the user wrote,
- * and those that must be left out, with the reason.
+/* variables.c - settings from two sources: what the user wrote, and defaults or environment
+ * variables beside it; those that must be left out, with the reason.
  *
  * Real systems have all their flags in every process, and most have no effect on most
  * configurations; a flag that the user writes in vain is an error (flags.h), one that merely stands
@@ -17,6 +17,60 @@
 
 #include "base/flags.h"
 #include "base/params.h"
+
+/* TRUE if @own says something about @row, or excludes it. */
+static gboolean
+is_overridden (const GememParam *table, const GPtrArray *own, const GememParam *row)
+{
+  for (guint i = 0; i < own->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (own, i);
+      const GememParam *mine = gemem_params_find (table, setting->key);
+
+      if (mine != NULL
+          && (mine == row || gemem_name_listed (row->conflicts, mine->name)
+              || gemem_name_listed (mine->conflicts, row->name)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+GPtrArray *
+gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const GPtrArray *own)
+{
+  GPtrArray *merged = g_ptr_array_new ();
+
+  for (guint i = 0; defaults != NULL && i < defaults->len; i++)
+    {
+      GememSetting *setting = g_ptr_array_index (defaults, i);
+      const GememParam *row = gemem_params_find (table, setting->key);
+
+      if (row == NULL || !is_overridden (table, own, row))
+        g_ptr_array_add (merged, setting);
+    }
+  for (guint i = 0; i < own->len; i++)
+    g_ptr_array_add (merged, g_ptr_array_index (own, i));
+  return merged;
+}
+
+GPtrArray *
+gemem_settings_from_variables (const GememParam *table, const GPtrArray *variables,
+                               const GPtrArray *own)
+{
+  GPtrArray *settings = gemem_settings_new ();
+
+  for (guint i = 0; variables != NULL && i < variables->len; i++)
+    {
+      const GememSetting *variable = g_ptr_array_index (variables, i);
+      const GememParam *row = gemem_params_find_variable (table, variable->key);
+
+      if (row != NULL && !is_overridden (table, own, row))
+        gemem_settings_add (settings, variable->key, variable->value);
+    }
+  return settings;
+}
+
+/* ---- environment variables */
 
 typedef struct
 {

@@ -54,7 +54,7 @@ typedef struct
 typedef struct
 {
   GememDeviceInfo info;
-  guint64 hit_ns;    /* of an allocator: a guess, unless whoever asked measures it */
+  guint64 hit_ns;    /* of an allocator: a guess, unless the caller measures it */
   guint hit_samples; /* 0: a guess */
   GememCalibratedCall calls[GEMEM_CALL_COUNT];
 } GememCalibration;

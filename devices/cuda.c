@@ -4,7 +4,7 @@
  * Why: the same engine and the same allocators on real memory.  What device.h says of a device
  * holds: memory that is short is an ordinary answer, and what was refused leaves nothing behind. 
  * Any other error of the driver ends the device (gemem_device_failure()): it is kept with CUDA's
- * name and text, nothing more is given out, and what was given out stays until the end.
+ * name and text, nothing more is allocated, and what was allocated stays until the end.
  *
  * Capacity: `capacity` bounds what is held, counted as the simulated device counts; without it the
  * driver decides.  info() says the lesser of both.
@@ -107,53 +107,6 @@ const GememDeviceClass gemem_cuda_class = {
 };
 
 #else
-
-/* ---- calling the driver */
-
-GememCudaScope
-gemem_cuda_enter (GememCuda *self)
-{
-  GememCudaScope scope = { self, FALSE };
-  CUcontext current = NULL;
-
-  if (!GEMEM_CUDA_DO (self, cuCtxGetCurrent, &current))
-    self->lost = TRUE;
-  else if (current != self->context)
-    {
-      scope.pushed = GEMEM_CUDA_DO (self, cuCtxPushCurrent, self->context);
-      self->lost = !scope.pushed;
-    }
-  return scope;
-}
-
-void
-gemem_cuda_leave (GememCudaScope *scope)
-{
-  CUcontext context;
-
-  if (scope->pushed)
-    GEMEM_CUDA_DO (scope->self, cuCtxPopCurrent, &context);
-  scope->self->lost = FALSE;
-}
-
-gboolean
-gemem_cuda_succeeded (GememCuda *self, const char *call, CUresult result, gboolean short_is_fine)
-{
-  g_autofree char *text = NULL;
-
-  if (G_LIKELY (result == CUDA_SUCCESS))
-    return TRUE;
-  if (result == CUDA_ERROR_OUT_OF_MEMORY && short_is_fine)
-    return FALSE;
-  text = gemem_cuda_result_text (self->driver, result);
-  gemem_device_fail (
-      &self->base,
-      g_error_new (GEMEM_ERROR, GEMEM_ERROR_FAILED,
-                   "device cuda:%" G_GUINT64_FORMAT
-                   ": %s: %s; the GPU cannot go on, look into the system's log (dmesg)",
-                   self->params.gpu, call, text));
-  return FALSE;
-}
 
 static void
 cuda_info (GememDevice *device, GememDeviceInfo *info)

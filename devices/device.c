@@ -1,4 +1,4 @@
-/* device.c - the calls every allocator makes: count, charge, dispatch, tell the observer.
+/* device.c - the calls every allocator makes: count, charge, dispatch, notify the observers.
  *
  * The class does the work and may move `now` forward while the call waits; the modelled cost comes
  * on top, so that the time of a call is what `now` moved by in all.  Refused calls cost the same:
@@ -105,6 +105,39 @@ gemem_device_capacity (GememDevice *device)
 }
 
 char *
+gemem_device_describe (GememDevice *device)
+{
+  GString *text = g_string_new (device->klass->name);
+  char separator = ':';
+  for (GememDevice *each = device; each != NULL; each = each->inner)
+    {
+      g_autofree char *settings = each->params != NULL
+                                      ? gemem_params_describe (each->klass->params, each->params)
+                                      : NULL;
+      if (settings == NULL || *settings == '\0')
+        continue;
+      g_string_append_c (text, separator);
+      g_string_append (text, settings);
+      separator = ',';
+    }
+  return g_string_free (text, FALSE);
+}
+
+GPtrArray *
+gemem_device_settings (GememDevice *device)
+{
+  GPtrArray *rows = gemem_settings_new ();
+  for (GememDevice *each = device; each != NULL; each = each->inner)
+    for (const GememParam *param = each->klass->params; each->params != NULL && param->name != NULL;
+         param++)
+      {
+        g_autofree char *value = gemem_param_value_text (param, each->params);
+        gemem_settings_add (rows, param->name, value);
+      }
+  return rows;
+}
+
+char *
 gemem_device_identify (GememDevice *device)
 {
   GememDevice *each = device;
@@ -118,13 +151,13 @@ gemem_device_identify (GememDevice *device)
 /* ---- calls */
 
 static void
-tell (const GememDevice *device, const GememDeviceNote *note)
+notify (const GememDevice *device, const GememDeviceNote *note)
 {
   for (const GememDeviceWatch *watch = device->watches; watch != NULL; watch = watch->next)
     watch->func (watch->data, note);
 }
 
-/* When a call began, by the device's clock and, where somebody measures, by theirs. */
+/* When a call began, by the device's clock and, if it is measured, by the clock of `times`. */
 typedef struct
 {
   guint64 now, measured;
@@ -136,7 +169,7 @@ begin_call (const GememDevice *device)
   return (Moment){ device->now, G_UNLIKELY (device->times != NULL) ? device->times->clock () : 0 };
 }
 
-/* Books one call that began at @start. */
+/* Accounts for one call that began at @start. */
 static inline void
 charge (GememDevice *device, GememDeviceCall call, Moment start, guint64 size, gboolean ok)
 {
@@ -154,14 +187,14 @@ charge (GememDevice *device, GememDeviceCall call, Moment start, guint64 size, g
     device->peak_held = device->held;
 }
 
-/* The same, and tells whoever watches; the rest are fields of the note, which is only made if
- * somebody does. */
-#define BOOK(device, kind, start, bytes, good, ...) \
+/* The same, and notifies the observers; the rest are fields of the note, which is only made if
+ * there is an observer. */
+#define ACCOUNT(device, kind, start, bytes, good, ...) \
   G_STMT_START \
   { \
     charge (device, kind, start, bytes, good); \
     if (G_UNLIKELY ((device)->watches != NULL)) \
-      tell (device, &(const GememDeviceNote){ .call = kind, .size = bytes, __VA_ARGS__ }); \
+      notify (device, &(const GememDeviceNote){ .call = kind, .size = bytes, __VA_ARGS__ }); \
   } \
   G_STMT_END
 
@@ -192,8 +225,8 @@ gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
   const Moment start = begin_call (device);
   guint64 address = device->klass->malloc (device, size, stream);
-  BOOK (device, GEMEM_CALL_MALLOC, start, size, address != 0, .ok = address != 0,
-        .address = address, .stream = stream);
+  ACCOUNT (device, GEMEM_CALL_MALLOC, start, size, address != 0, .ok = address != 0,
+           .address = address, .stream = stream);
   return address;
 }
 
@@ -202,7 +235,7 @@ gemem_device_free (GememDevice *device, guint64 address, guint64 size)
 {
   const Moment start = begin_call (device);
   device->klass->free (device, address, size);
-  BOOK (device, GEMEM_CALL_FREE, start, size, TRUE, .ok = TRUE, .address = address);
+  ACCOUNT (device, GEMEM_CALL_FREE, start, size, TRUE, .ok = TRUE, .address = address);
 }
 
 guint64
@@ -210,8 +243,8 @@ gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment)
 {
   const Moment start = begin_call (device);
   guint64 address = device->klass->reserve (device, size, alignment);
-  BOOK (device, GEMEM_CALL_RESERVE, start, size, address != 0, .ok = address != 0,
-        .address = address);
+  ACCOUNT (device, GEMEM_CALL_RESERVE, start, size, address != 0, .ok = address != 0,
+           .address = address);
   return address;
 }
 
@@ -220,7 +253,7 @@ gemem_device_release (GememDevice *device, guint64 address, guint64 size)
 {
   const Moment start = begin_call (device);
   device->klass->release (device, address, size);
-  BOOK (device, GEMEM_CALL_RELEASE, start, size, TRUE, .ok = TRUE, .address = address);
+  ACCOUNT (device, GEMEM_CALL_RELEASE, start, size, TRUE, .ok = TRUE, .address = address);
 }
 
 GememPage
@@ -228,7 +261,7 @@ gemem_device_create_page (GememDevice *device, guint64 size)
 {
   const Moment start = begin_call (device);
   GememPage page = device->klass->create_page (device, size);
-  BOOK (device, GEMEM_CALL_CREATE, start, size, page != 0, .ok = page != 0, .address = page);
+  ACCOUNT (device, GEMEM_CALL_CREATE, start, size, page != 0, .ok = page != 0, .address = page);
   return page;
 }
 
@@ -237,7 +270,7 @@ gemem_device_destroy_page (GememDevice *device, GememPage page, guint64 size)
 {
   const Moment start = begin_call (device);
   device->klass->destroy_page (device, page, size);
-  BOOK (device, GEMEM_CALL_DESTROY, start, size, TRUE, .ok = TRUE, .address = page);
+  ACCOUNT (device, GEMEM_CALL_DESTROY, start, size, TRUE, .ok = TRUE, .address = page);
 }
 
 gboolean
@@ -246,7 +279,7 @@ gemem_device_map (GememDevice *device, guint64 address, GememPage page, guint64 
 {
   const Moment start = begin_call (device);
   gboolean ok = device->klass->map (device, address, page, offset, size);
-  BOOK (device, GEMEM_CALL_MAP, start, size, ok, .ok = ok, .address = address);
+  ACCOUNT (device, GEMEM_CALL_MAP, start, size, ok, .ok = ok, .address = address);
   return ok;
 }
 
@@ -255,7 +288,7 @@ gemem_device_unmap (GememDevice *device, guint64 address, guint64 size)
 {
   const Moment start = begin_call (device);
   gboolean ok = device->klass->unmap (device, address, size);
-  BOOK (device, GEMEM_CALL_UNMAP, start, size, ok, .ok = ok, .address = address);
+  ACCOUNT (device, GEMEM_CALL_UNMAP, start, size, ok, .ok = ok, .address = address);
   return ok;
 }
 
@@ -265,7 +298,8 @@ gemem_device_memset (GememDevice *device, guint64 address, guint8 value, guint64
 {
   const Moment start = begin_call (device);
   gboolean ok = device->klass->memset (device, address, value, size, stream);
-  BOOK (device, GEMEM_CALL_MEMSET, start, size, ok, .ok = ok, .address = address, .stream = stream);
+  ACCOUNT (device, GEMEM_CALL_MEMSET, start, size, ok, .ok = ok, .address = address,
+           .stream = stream);
   return ok;
 }
 
@@ -274,8 +308,8 @@ gemem_device_event_record (GememDevice *device, guint64 stream)
 {
   const Moment start = begin_call (device);
   GememDeviceEvent event = device->klass->event_record (device, stream);
-  BOOK (device, GEMEM_CALL_EVENT_RECORD, start, 0, event != 0, .ok = event != 0, .stream = stream,
-        .event = event);
+  ACCOUNT (device, GEMEM_CALL_EVENT_RECORD, start, 0, event != 0, .ok = event != 0,
+           .stream = stream, .event = event);
   return event;
 }
 
@@ -284,7 +318,7 @@ gemem_device_event_query (GememDevice *device, GememDeviceEvent event)
 {
   const Moment start = begin_call (device);
   gboolean complete = device->klass->event_query (device, event);
-  BOOK (device, GEMEM_CALL_EVENT_QUERY, start, 0, TRUE, .ok = complete, .event = event);
+  ACCOUNT (device, GEMEM_CALL_EVENT_QUERY, start, 0, TRUE, .ok = complete, .event = event);
   return complete;
 }
 
@@ -293,7 +327,7 @@ gemem_device_event_sync (GememDevice *device, GememDeviceEvent event)
 {
   const Moment start = begin_call (device);
   device->klass->event_sync (device, event);
-  BOOK (device, GEMEM_CALL_EVENT_SYNC, start, 0, TRUE, .ok = TRUE, .event = event);
+  ACCOUNT (device, GEMEM_CALL_EVENT_SYNC, start, 0, TRUE, .ok = TRUE, .event = event);
 }
 
 gboolean
@@ -301,7 +335,7 @@ gemem_device_stream_sync (GememDevice *device, guint64 stream)
 {
   const Moment start = begin_call (device);
   gboolean ok = device->klass->stream_sync (device, stream);
-  BOOK (device, GEMEM_CALL_STREAM_SYNC, start, 0, ok, .ok = ok, .stream = stream);
+  ACCOUNT (device, GEMEM_CALL_STREAM_SYNC, start, 0, ok, .ok = ok, .stream = stream);
   return ok;
 }
 
@@ -310,7 +344,7 @@ gemem_device_sync (GememDevice *device)
 {
   const Moment start = begin_call (device);
   gboolean ok = device->klass->device_sync (device);
-  BOOK (device, GEMEM_CALL_DEVICE_SYNC, start, 0, ok, .ok = ok);
+  ACCOUNT (device, GEMEM_CALL_DEVICE_SYNC, start, 0, ok, .ok = ok);
   return ok;
 }
 
@@ -319,7 +353,7 @@ gemem_device_info (GememDevice *device, GememDeviceInfo *info)
 {
   const Moment start = begin_call (device);
   device->klass->info (device, info);
-  BOOK (device, GEMEM_CALL_INFO, start, 0, TRUE, .ok = TRUE);
+  ACCOUNT (device, GEMEM_CALL_INFO, start, 0, TRUE, .ok = TRUE);
 }
 
 gboolean

@@ -10,9 +10,9 @@
  * every call can fail where documented, and a failed call changes nothing but counters and the
  * clock.  Out-of-memory is an ordinary return value (0, or FALSE).
  *
- * Who keeps what: the class keeps `held` (a page dies with its last mapping, so only the class
- * knows) and moves `now` forward when a call waits; the gemem_device_*() functions charge the cost
- * and keep everything that is counted.
+ * Who keeps what: the class keeps `held` (a page is freed with its last mapping, so only the
+ * class knows) and moves `now` forward when a call waits; the gemem_device_*() functions charge the
+ * cost and keep everything that is counted.
  */
 #pragma once
 
@@ -76,7 +76,11 @@ struct _GememDeviceClass
   /* Takes a copy of what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new
    * device. */
   GememDevice *(*create) (gconstpointer params, GError **error);
+  /* Instead of create, of a wrapper: a device before @inner, which it takes over, also on error.
+   * Its setting `on` names the class of @inner. */
+  GememDevice *(*wrap) (GememDevice *inner, gconstpointer params, GError **error);
   void (*destroy) (GememDevice *device);
+
   /* address; 0 = out of memory */
   guint64 (*malloc) (GememDevice *device, guint64 size, guint64 stream);
   void (*free) (GememDevice *device, guint64 address, guint64 size);
@@ -156,16 +160,16 @@ typedef struct
 
 typedef void (*GememDeviceObserver) (gpointer data, const GememDeviceNote *note);
 
-/* What calls take by a clock of the caller's, beside their modelled cost.  Owned by whoever
- * measures. */
+/* What calls take by a clock of the caller's, beside their modelled cost.  Owned by the caller
+ * that measures. */
 typedef struct
 {
   guint64 (*clock) (void); /* ns, monotonic */
   GememHistogram ns[GEMEM_CALL_COUNT];
 } GememCallTimes;
 
-/* Somebody who watches: the engine's ledger for fidelity, its probe of the order of release.  Owned
- * by whoever watches. */
+/* An observer of all calls, as the engine's ledger for fidelity, or its probe of the order of
+ * release.  Owned by the caller that adds it. */
 typedef struct _GememDeviceWatch GememDeviceWatch;
 struct _GememDeviceWatch
 {
@@ -189,7 +193,7 @@ struct _GememDevice
   guint cost_numbers, cost_guesses;
   /* modelled host cost of one alloc or free without any call (profile); 0: none given */
   guint64 hit_ns;
-  /* calls with an address, page or size that was never handed out: a bug of the caller */
+  /* calls with an address, page or size that was never returned: a bug of the caller */
   guint64 misuses;
   guint64 unexpected; /* address policy `recorded`: mallocs that no recorded segment stood for */
   guint64 calls[GEMEM_CALL_COUNT];
@@ -197,11 +201,11 @@ struct _GememDevice
   guint64 call_ns[GEMEM_CALL_COUNT];
   /* bit per GememDeviceCall that waits until the device is idle before it does its work */
   guint32 waits;
-  GememCallTimes *times;     /* set by whoever measures; NULL: nobody does */
-  GememDeviceWatch *watches; /* in the order in which they came */
+  GememCallTimes *times;     /* set by a caller that measures; else NULL */
+  GememDeviceWatch *watches; /* in the order in which they were added */
   GRecMutex lock;            /* gemem_device_lock() */
   GError *failure;           /* gemem_device_failure() */
-  /* many threads call its allocators, and whoever made it lets one in at a time */
+  /* many threads call its allocators, and its owner admits one at a time */
   gboolean serialized;
 };
 
@@ -218,8 +222,9 @@ GPtrArray *gemem_device_spec_parse (const char *spec, const GememDeviceClass **k
 const GememDeviceClass *gemem_device_class_beneath (const GememDeviceClass *klass,
                                                     const GPtrArray *settings);
 void gemem_device_destroy (GememDevice *device);
-/* For allocators that share a device among threads: the calls below do not lock, who may meet
- * another thread does, around the calls and what depends on them.  The holder may lock again. */
+/* For allocators that share a device among threads: the calls below do not lock; a caller
+ * that may meet another thread does, around the calls and what depends on them.  The holder may
+ * lock again. */
 void gemem_device_lock (GememDevice *device);
 void gemem_device_unlock (GememDevice *device);
 /* "sim:capacity=...": the effective settings. */
@@ -275,13 +280,13 @@ gboolean gemem_device_adopt (GememDevice *device, guint64 address, guint64 size)
 
 /* ---- watching and probing: no allocator calls these */
 
-/* From now on @watch->func is told of every call, after those who came before; until unwatch, which
- * may come twice. */
+/* From now on @watch->func is called after every call, behind the observers added before it; until
+ * unwatch, which may be called twice. */
 void gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
 void gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
 
 /* --touch (sim/engine/touch.c): not calls of an allocator, so they are neither counted nor charged
- * nor shown to who watches.  As in GememDeviceClass; the first answers GEMEM_ERROR_USAGE where
+ * nor shown to observers.  As in GememDeviceClass; the first answers GEMEM_ERROR_USAGE where
  * there is no memory. */
 gboolean gemem_device_touch (GememDevice *device, GError **error);
 gboolean gemem_device_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag,

@@ -1,12 +1,13 @@
 /* faulty.c - a wrapper that lets chosen calls fail, to see what the layers above do then.
  *
  * Rules: `call` names the calls that may fail ("malloc|map"; "memory": malloc, reserve, create and
- * map, which is the default; "all": every call that has a failure to report, but for unmap: who
- * cannot give memory back for good cannot give back all).  These calls are counted together, from
- * 1; call k fails if any rule says so:
- *   nth=N    k = N                  every=N  k is a multiple of N
- *   after=N  k > N rate=P% a draw with probability P per call (exact to 0.0001 %), from the stream
- *            of `seed`
+ * map, which is the default; "all": every call that has a failure to report, but for unmap: an
+ * allocator that can never unmap cannot give all memory back).  These calls are counted together,
+ * from 1; call k fails if any rule says so:
+ *   nth=N    k = N
+ *   every=N  k is a multiple of N
+ *   after=N  k > N
+ *   rate=P%  a draw with probability P per call (exact to 0.0001 %), from the stream of `seed`
  * Several wrappers can be stacked for rules that count differently.
  *
  * A failed call never reaches the device beneath: nothing changes, no address is used up, no
@@ -401,10 +402,10 @@ check_effect (const FaultyParams *p, guint64 rate, GError **error)
   return FALSE;
 }
 
-/* Takes over @inner, also on error. */
 static GememDevice *
-wrap (GememDevice *inner, const FaultyParams *given, GError **error)
+faulty_wrap (GememDevice *inner, gconstpointer params_given, GError **error)
 {
+  const FaultyParams *given = params_given;
   guint32 kinds;
   guint64 rate;
   Faulty *self;
@@ -453,44 +454,9 @@ gemem_faulty_device_new (GememDevice *inner, const char *spec, GError **error)
       gemem_device_destroy (inner);
       return NULL;
     }
-  device = wrap (inner, &given, error);
+  device = faulty_wrap (inner, &given, error);
   gemem_params_clear (params, &given);
   return device;
-}
-
-GememDevice *
-gemem_faulty_device_new_settings (const GPtrArray *settings, const GPtrArray *defaults,
-                                  GError **error)
-{
-  g_autoptr (GPtrArray) own = g_ptr_array_new (), others = g_ptr_array_new ();
-  const GememParamContext context = { 0 };
-  const GememDeviceClass *klass;
-  FaultyParams given = { 0 };
-  GememDevice *device = NULL, *inner;
-
-  for (guint i = 0; i < settings->len; i++)
-    {
-      GememSetting *setting = g_ptr_array_index (settings, i);
-      g_ptr_array_add (gemem_params_find (params, setting->key) != NULL ? own : others, setting);
-    }
-  if (gemem_params_apply (params, &given, &context, "device faulty", own, error)
-      && (klass = gemem_device_class_find (given.on, error)) != NULL)
-    {
-      if (klass == &gemem_faulty_class)
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                     "device faulty: on=%s: cannot stand on itself; use on=sim", given.on);
-      else if ((inner = gemem_device_new_settings (klass, others, defaults, error)) != NULL)
-        device = wrap (inner, &given, error);
-    }
-  gemem_params_clear (params, &given);
-  return device;
-}
-
-static GememDevice *
-faulty_create (gconstpointer given, GError **error)
-{
-  GememDevice *inner = gemem_device_new (((const FaultyParams *) given)->on, NULL, 0, error);
-  return inner != NULL ? wrap (inner, given, error) : NULL;
 }
 
 guint64
@@ -510,7 +476,7 @@ const GememDeviceClass gemem_faulty_class = {
   .summary = "lets chosen calls fail on the device beneath (on=sim): nth, every, after, rate",
   .params = params,
   .params_size = sizeof (FaultyParams),
-  .create = faulty_create,
+  .wrap = faulty_wrap,
   .malloc = faulty_malloc,
   .free = faulty_free,
   .reserve = faulty_reserve,

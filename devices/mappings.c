@@ -4,22 +4,22 @@
 #include "devices/mappings.h"
 
 void
-gemem_mappings_init (GememMappings *book, guint64 granularity)
+gemem_mappings_init (GememMappings *self, guint64 granularity)
 {
-  book->granularity = granularity;
-  gemem_slab_init (&book->range_slab, sizeof (GememRange));
-  gemem_slab_init (&book->mapping_slab, sizeof (GememMapping));
-  book->pages = gemem_idmap_new (sizeof (GememPhysical));
+  self->granularity = granularity;
+  gemem_slab_init (&self->range_slab, sizeof (GememRange));
+  gemem_slab_init (&self->mapping_slab, sizeof (GememMapping));
+  self->pages = gemem_idmap_new (sizeof (GememPhysical));
 }
 
 void
-gemem_mappings_clear (GememMappings *book)
+gemem_mappings_clear (GememMappings *self)
 {
-  gemem_tree_clear (&book->ranges);
-  gemem_tree_clear (&book->mappings);
-  gemem_slab_clear (&book->range_slab);
-  gemem_slab_clear (&book->mapping_slab);
-  gemem_idmap_free (book->pages);
+  gemem_tree_clear (&self->ranges);
+  gemem_tree_clear (&self->mappings);
+  gemem_slab_clear (&self->range_slab);
+  gemem_slab_clear (&self->mapping_slab);
+  gemem_idmap_free (self->pages);
 }
 
 /* The last node that starts at or below @address, or NULL. */
@@ -31,16 +31,16 @@ at_or_below (const GememTree *tree, guint64 address)
 }
 
 static gboolean
-is_granular (const GememMappings *book, guint64 value)
+is_granular (const GememMappings *self, guint64 value)
 {
-  return (value & (book->granularity - 1)) == 0;
+  return (value & (self->granularity - 1)) == 0;
 }
 
 /* TRUE if a mapping shows any byte of [@address, @address + @size). */
 static gboolean
-is_mapped (const GememMappings *book, guint64 address, guint64 size)
+is_mapped (const GememMappings *self, guint64 address, guint64 size)
 {
-  const GememTreeNode *node = at_or_below (&book->mappings, address + size - 1);
+  const GememTreeNode *node = at_or_below (&self->mappings, address + size - 1);
   return node != NULL
          && node->address + GEMEM_TREE_ENTRY (node, const GememMapping, node)->size > address;
 }
@@ -55,25 +55,25 @@ gemem_mappings_may_reserve (guint64 alignment, const char **fault)
 }
 
 void
-gemem_mappings_reserved (GememMappings *book, guint64 address, guint64 size, guint64 kept)
+gemem_mappings_reserved (GememMappings *self, guint64 address, guint64 size, guint64 kept)
 {
-  GememRange *range = gemem_slab_alloc (&book->range_slab);
+  GememRange *range = gemem_slab_alloc (&self->range_slab);
   range->node.address = address;
   range->size = size;
   range->kept = kept;
-  gemem_tree_insert (&book->ranges, &range->node);
+  gemem_tree_insert (&self->ranges, &range->node);
 }
 
 GememRange *
-gemem_mappings_may_release (const GememMappings *book, guint64 address, guint64 size,
+gemem_mappings_may_release (const GememMappings *self, guint64 address, guint64 size,
                             const char **fault)
 {
-  GememTreeNode *node = at_or_below (&book->ranges, address);
+  GememTreeNode *node = at_or_below (&self->ranges, address);
   GememRange *range = node != NULL ? GEMEM_TREE_ENTRY (node, GememRange, node) : NULL;
 
   if (range == NULL || range->node.address != address || range->size != size)
     *fault = "release of a range that is not reserved";
-  else if (is_mapped (book, address, size))
+  else if (is_mapped (self, address, size))
     *fault = "release of a range that still has mappings";
   else
     return range;
@@ -81,67 +81,67 @@ gemem_mappings_may_release (const GememMappings *book, guint64 address, guint64 
 }
 
 void
-gemem_mappings_released (GememMappings *book, GememRange *range)
+gemem_mappings_released (GememMappings *self, GememRange *range)
 {
-  gemem_tree_remove (&book->ranges, &range->node);
-  gemem_slab_free (&book->range_slab, range);
+  gemem_tree_remove (&self->ranges, &range->node);
+  gemem_slab_free (&self->range_slab, range);
 }
 
 /* ---- pages */
 
 gboolean
-gemem_mappings_may_create (const GememMappings *book, guint64 size, const char **fault)
+gemem_mappings_may_create (const GememMappings *self, guint64 size, const char **fault)
 {
   *fault = "create of a page that is no multiple of the granularity";
-  return is_granular (book, size);
+  return is_granular (self, size);
 }
 
 GememPage
-gemem_mappings_created (GememMappings *book, guint64 size, guint64 handle)
+gemem_mappings_created (GememMappings *self, guint64 size, guint64 handle)
 {
-  GememPhysical *page = gemem_idmap_insert (book->pages, ++book->last_page, NULL);
+  GememPhysical *page = gemem_idmap_insert (self->pages, ++self->last_page, NULL);
   page->size = size;
   page->owned = TRUE;
   page->handle = handle;
-  return book->last_page;
+  return self->last_page;
 }
 
-/* Forgets @page if nobody needs it any more, and says how many bytes it had. */
+/* Removes @page if it is neither owned nor mapped, and returns how many bytes it had. */
 static guint64
-drop_if_unused (GememMappings *book, GememPage id, const GememPhysical *page)
+drop_if_unused (GememMappings *self, GememPage id, const GememPhysical *page)
 {
   guint64 size = page->size;
 
   if (page->owned || page->mappings > 0)
     return 0;
-  gemem_idmap_remove (book->pages, id, NULL);
+  gemem_idmap_remove (self->pages, id, NULL);
   return size;
 }
 
 GememPhysical *
-gemem_mappings_may_destroy (const GememMappings *book, GememPage id, guint64 size,
+gemem_mappings_may_destroy (const GememMappings *self, GememPage id, guint64 size,
                             const char **fault)
 {
-  GememPhysical *page = gemem_idmap_lookup (book->pages, id);
+  GememPhysical *page = gemem_idmap_lookup (self->pages, id);
 
   *fault = "destroy of a page that does not exist, or with another size";
   return page != NULL && page->owned && page->size == size ? page : NULL;
 }
 
 guint64
-gemem_mappings_destroyed (GememMappings *book, GememPage id)
+gemem_mappings_destroyed (GememMappings *self, GememPage id)
 {
-  GememPhysical *page = gemem_idmap_lookup (book->pages, id);
+  GememPhysical *page = gemem_idmap_lookup (self->pages, id);
   page->owned = FALSE;
-  return drop_if_unused (book, id, page);
+  return drop_if_unused (self, id, page);
 }
 
 /* ---- mappings */
 
 static gboolean
-lies_in_a_range (const GememMappings *book, guint64 address, guint64 size)
+lies_in_a_range (const GememMappings *self, guint64 address, guint64 size)
 {
-  const GememTreeNode *node = at_or_below (&book->ranges, address);
+  const GememTreeNode *node = at_or_below (&self->ranges, address);
   guint64 offset, whole;
 
   if (node == NULL)
@@ -152,19 +152,19 @@ lies_in_a_range (const GememMappings *book, guint64 address, guint64 size)
 }
 
 GememPhysical *
-gemem_mappings_may_map (const GememMappings *book, guint64 address, GememPage id, guint64 offset,
+gemem_mappings_may_map (const GememMappings *self, guint64 address, GememPage id, guint64 offset,
                         guint64 size, const char **fault)
 {
-  GememPhysical *page = gemem_idmap_lookup (book->pages, id);
+  GememPhysical *page = gemem_idmap_lookup (self->pages, id);
 
-  if (size == 0 || !is_granular (book, address) || !is_granular (book, offset)
-      || !is_granular (book, size))
+  if (size == 0 || !is_granular (self, address) || !is_granular (self, offset)
+      || !is_granular (self, size))
     *fault = "map of nothing, or not in multiples of the granularity";
   else if (page == NULL || !page->owned || offset > page->size || page->size - offset < size)
     *fault = "map of a page that does not exist, or beyond its end";
-  else if (!lies_in_a_range (book, address, size))
+  else if (!lies_in_a_range (self, address, size))
     *fault = "map outside of a reserved range";
-  else if (is_mapped (book, address, size))
+  else if (is_mapped (self, address, size))
     *fault = "map over another mapping";
   else
     return page;
@@ -172,23 +172,23 @@ gemem_mappings_may_map (const GememMappings *book, guint64 address, GememPage id
 }
 
 void
-gemem_mappings_mapped (GememMappings *book, guint64 address, GememPage id, guint64 size)
+gemem_mappings_mapped (GememMappings *self, guint64 address, GememPage id, guint64 size)
 {
-  GememPhysical *page = gemem_idmap_lookup (book->pages, id);
-  GememMapping *mapping = gemem_slab_alloc (&book->mapping_slab);
+  GememPhysical *page = gemem_idmap_lookup (self->pages, id);
+  GememMapping *mapping = gemem_slab_alloc (&self->mapping_slab);
 
   mapping->node.address = address;
   mapping->size = size;
   mapping->page = id;
-  gemem_tree_insert (&book->mappings, &mapping->node);
+  gemem_tree_insert (&self->mappings, &mapping->node);
   page->mappings++;
 }
 
 GememMapping *
-gemem_mappings_may_unmap (const GememMappings *book, guint64 address, guint64 size,
+gemem_mappings_may_unmap (const GememMappings *self, guint64 address, guint64 size,
                           const char **fault)
 {
-  GememTreeNode *first = gemem_tree_lower_bound (&book->mappings, 0, 0, address);
+  GememTreeNode *first = gemem_tree_lower_bound (&self->mappings, 0, 0, address);
 
   for (const GememTreeNode *node = first; node != NULL && node->address == address;
        node = gemem_tree_next (node))
@@ -206,24 +206,24 @@ gemem_mappings_may_unmap (const GememMappings *book, guint64 address, guint64 si
 }
 
 guint64
-gemem_mappings_unmapped (GememMappings *book, GememMapping *mapping)
+gemem_mappings_unmapped (GememMappings *self, GememMapping *mapping)
 {
-  GememPhysical *page = gemem_idmap_lookup (book->pages, mapping->page);
+  GememPhysical *page = gemem_idmap_lookup (self->pages, mapping->page);
   guint64 gone;
 
   page->mappings--;
-  gone = drop_if_unused (book, mapping->page, page);
-  gemem_tree_remove (&book->mappings, &mapping->node);
-  gemem_slab_free (&book->mapping_slab, mapping);
+  gone = drop_if_unused (self, mapping->page, page);
+  gemem_tree_remove (&self->mappings, &mapping->node);
+  gemem_slab_free (&self->mapping_slab, mapping);
   return gone;
 }
 
 guint64
-gemem_mappings_live (const GememMappings *book, GememDeviceCall call)
+gemem_mappings_live (const GememMappings *self, GememDeviceCall call)
 {
   if (call == GEMEM_CALL_RESERVE || call == GEMEM_CALL_RELEASE)
-    return book->ranges.count;
+    return self->ranges.count;
   if (call == GEMEM_CALL_CREATE || call == GEMEM_CALL_DESTROY)
-    return gemem_idmap_count (book->pages);
-  return book->mappings.count;
+    return gemem_idmap_count (self->pages);
+  return self->mappings.count;
 }

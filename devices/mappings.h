@@ -1,9 +1,9 @@
-/* mappings.h - the book of virtual memory: which address ranges are reserved, which pages exist,
- * and which are mapped where.
+/* mappings.h - the accounting of virtual memory: which address ranges are reserved, which pages
+ * exist, and which are mapped where.
  *
  * Why: the simulated device and a CUDA device keep to the same rules, and only the device knows
- * when a page dies.  The book moves no memory: a device asks whether a call keeps the rules, does
- * it, and enters what it did.
+ * when a page is freed.  Nothing here moves memory: a device asks whether a call keeps the rules,
+ * makes it, and enters what it did.
  *
  * Rules.  A page lives while its owner has it or any mapping shows it (as the drivers count
  * references).  A mapping lies inside one range, shows a part of one page, and overlaps no other. 
@@ -52,30 +52,31 @@ typedef struct
   GememPage last_page;
 } GememMappings;
 
-void gemem_mappings_init (GememMappings *book, guint64 granularity);
-void gemem_mappings_clear (GememMappings *book);
+void gemem_mappings_init (GememMappings *self, guint64 granularity);
+void gemem_mappings_clear (GememMappings *self);
 /* How many ranges, pages or mappings there are: those that @call is about. */
-guint64 gemem_mappings_live (const GememMappings *book, GememDeviceCall call);
+guint64 gemem_mappings_live (const GememMappings *self, GememDeviceCall call);
 
 /* Each asks whether a call keeps the rules; what it is about, or NULL (FALSE) with *fault. */
 gboolean gemem_mappings_may_reserve (guint64 alignment, const char **fault);
-GememRange *gemem_mappings_may_release (const GememMappings *book, guint64 address, guint64 size,
+GememRange *gemem_mappings_may_release (const GememMappings *self, guint64 address, guint64 size,
                                         const char **fault);
-gboolean gemem_mappings_may_create (const GememMappings *book, guint64 size, const char **fault);
-GememPhysical *gemem_mappings_may_destroy (const GememMappings *book, GememPage page, guint64 size,
+gboolean gemem_mappings_may_create (const GememMappings *self, guint64 size, const char **fault);
+GememPhysical *gemem_mappings_may_destroy (const GememMappings *self, GememPage page, guint64 size,
                                            const char **fault);
-GememPhysical *gemem_mappings_may_map (const GememMappings *book, guint64 address, GememPage page,
+GememPhysical *gemem_mappings_may_map (const GememMappings *self, guint64 address, GememPage page,
                                        guint64 offset, guint64 size, const char **fault);
 /* the first of them */
-GememMapping *gemem_mappings_may_unmap (const GememMappings *book, guint64 address, guint64 size,
+GememMapping *gemem_mappings_may_unmap (const GememMappings *self, guint64 address, guint64 size,
                                         const char **fault);
 
 /* Each enters what was done. */
-void gemem_mappings_reserved (GememMappings *book, guint64 address, guint64 size, guint64 kept);
-void gemem_mappings_released (GememMappings *book, GememRange *range);
+void gemem_mappings_reserved (GememMappings *self, guint64 address, guint64 size, guint64 kept);
+void gemem_mappings_released (GememMappings *self, GememRange *range);
 /* names count up from 1 and are not used again */
-GememPage gemem_mappings_created (GememMappings *book, guint64 size, guint64 handle);
-void gemem_mappings_mapped (GememMappings *book, guint64 address, GememPage page, guint64 size);
-/* The bytes that ceased to exist: those of the page if nobody needs it any more, else 0. */
-guint64 gemem_mappings_destroyed (GememMappings *book, GememPage page);
-guint64 gemem_mappings_unmapped (GememMappings *book, GememMapping *mapping);
+GememPage gemem_mappings_created (GememMappings *self, guint64 size, guint64 handle);
+void gemem_mappings_mapped (GememMappings *self, guint64 address, GememPage page, guint64 size);
+/* The bytes that ceased to exist: those of the page if it is neither owned nor mapped any more,
+ * else 0. */
+guint64 gemem_mappings_destroyed (GememMappings *self, GememPage page);
+guint64 gemem_mappings_unmapped (GememMappings *self, GememMapping *mapping);

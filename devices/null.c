@@ -5,7 +5,7 @@
  * simulated device looks at something it should not.
  *
  * Invariants: allocations lie on 2 MiB boundaries from 0x100000000000, ranges on 1 GiB boundaries
- * from 2^62, nothing is handed out twice; sizes given to free and destroy are believed.  Not for
+ * from 2^62, no address is returned twice; sizes given to free and destroy are believed.  Not for
  * use where a caller's mistakes must be found: that is the simulated device.
  */
 #include "config.h"
@@ -27,7 +27,7 @@ static guint64
 take (guint64 *next, guint64 size, guint64 step)
 {
   guint64 address = *next;
-  *next += (MAX (size, 1) + step - 1) & ~(step - 1);
+  *next += gemem_align_up (MAX (size, 1), step);
   return address;
 }
 
@@ -49,7 +49,7 @@ null_reserve (GememDevice *device, guint64 size, guint64 alignment)
 {
   NullDevice *self = (NullDevice *) device;
   if (alignment > 1)
-    self->next_range = (self->next_range + alignment - 1) & ~(alignment - 1);
+    self->next_range = gemem_align_up (self->next_range, alignment);
   return take (&self->next_range, size, GEMEM_GIB);
 }
 

@@ -1,6 +1,6 @@
 /* profile.h - what a device call costs: key files profiles/NAME.ini, every number with its source.
  *
- * Why files: costs differ by machine and driver, and whoever measures theirs should not need a
+ * Why files: costs differ by machine and driver, and a user who measures them should not need a
  * compiler.  A profile is complete (every call is priced, a free one says 0) and honest: each
  * number has a source that begins with "guess:", "fact:" or "measured:".
  *

@@ -3,7 +3,7 @@
  *
  * Why: decisions depend on addresses and on when events complete, and both are the machine's.  With
  * them given, an allocator must decide on the simulated device what it decided on the other one;
- * who refuses what, and how much is held, remains the simulated device's own.
+ * what is refused, and how much is held, remains the simulated device's own.
  *
  * Cost: a place per allocation and reservation, a byte per event query, of the whole log.
  */
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "devices/simulated.h"
+#include "devices/simulated-private.h"
 
 #define HEADER "seq,call,stream,size,address,ok"
 

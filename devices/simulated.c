@@ -23,9 +23,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "devices/simulated.h"
+#include "devices/simulated-private.h"
 
-/* Beyond every address a GPU driver hands out (47 bits): where `recorded` places what was not
+/* Beyond every address a GPU driver returns (47 bits): where `recorded` places what was not
  * recorded. */
 #define BEYOND_RECORDED (G_GUINT64_CONSTANT (1) << 47)
 
@@ -68,12 +68,6 @@ enum
 
 /* Bump takes so much at once: the space is asked once in many thousand allocations. */
 #define WINDOW (G_GUINT64_CONSTANT (1) << 40)
-
-struct _GememExpected
-{
-  GememExpected *next;
-  guint64 address, size;
-};
 
 #define FIELD(name) .offset = G_STRUCT_OFFSET (GememSimulatedParams, name)
 
@@ -198,20 +192,6 @@ static const GememParam params[] = {
 
 /* ---- time */
 
-static inline void
-wait_until (GememSimulated *self, guint64 time)
-{
-  if (self->base.now < time)
-    self->base.now = time;
-}
-
-void
-gemem_simulated_wait (GememSimulated *self, GememDeviceCall call)
-{
-  if (self->profile->calls[call].synchronises)
-    wait_until (self, self->busy_until);
-}
-
 /* Puts work on @stream that is done @work after the work before it, but not before @earliest; when
  * it is done. */
 static guint64
@@ -261,7 +241,7 @@ static void
 sim_event_sync (GememDevice *device, GememDeviceEvent event)
 {
   if (event != 0)
-    wait_until ((GememSimulated *) device, event - 1);
+    gemem_simulated_wait_until ((GememSimulated *) device, event - 1);
 }
 
 static gboolean
@@ -270,14 +250,14 @@ sim_stream_sync (GememDevice *device, guint64 stream)
   GememSimulated *self = (GememSimulated *) device;
   const guint64 *busy = gemem_idmap_lookup (self->streams, stream);
   if (busy != NULL)
-    wait_until (self, *busy);
+    gemem_simulated_wait_until (self, *busy);
   return TRUE;
 }
 
 static gboolean
 sim_device_sync (GememDevice *device)
 {
-  wait_until ((GememSimulated *) device, ((GememSimulated *) device)->busy_until);
+  gemem_simulated_wait_until ((GememSimulated *) device, ((GememSimulated *) device)->busy_until);
   return TRUE;
 }
 
@@ -308,35 +288,7 @@ sim_cost (GememDevice *device, GememDeviceCall call, guint64 size)
 
 /* ---- plain allocations */
 
-guint64
-gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment,
-                   guint64 *kept)
-{
-  guint64 extent, address;
-
-  if (size >= GEMEM_SPACE_END)
-    return 0;
-  extent = (size + region->step - 1) & ~(region->step - 1);
-  address = gemem_space_find (space, region->floor, extent, MAX (region->step, alignment));
-  if (address == 0)
-    return 0;
-  gemem_space_take (space, address, extent);
-  *kept = region->reuse ? extent : 0;
-  if (!region->reuse)
-    region->floor = address + extent;
-  return address;
-}
-
-void
-gemem_simulated_settle (GememSimulated *self)
-{
-  if (self->window > self->allocations.floor)
-    gemem_space_give (&self->space, self->allocations.floor,
-                      self->window - self->allocations.floor);
-  self->window = 0;
-}
-
-/* From the policy's region; 0: no room. */
+/* From the policy's region; 0: no free range is long enough. */
 static guint64
 place (GememSimulated *self, guint64 size)
 {
@@ -346,7 +298,7 @@ place (GememSimulated *self, guint64 size)
   if (G_LIKELY (self->window > address && self->window - address >= size))
     {
       /* the window ends on a step */
-      region->floor = (address + size + region->step - 1) & ~(region->step - 1);
+      region->floor = gemem_align_up (address + size, region->step);
       /* where the next one will be remembered */
       gemem_idmap_prefetch (self->blocks, region->floor);
       return address;
@@ -356,26 +308,6 @@ place (GememSimulated *self, guint64 size)
   if (self->policy == ADDRESS_BUMP && address != 0
       && gemem_space_take (&self->space, region->floor, WINDOW))
     self->window = region->floor + WINDOW;
-  return address;
-}
-
-guint64
-gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected, guint64 size)
-{
-  GememExpected *front = expected->first;
-  guint64 address;
-
-  if (front == NULL || front->size != size
-      || !gemem_space_take (&self->space, front->address, size))
-    {
-      self->base.unexpected++;
-      return 0;
-    }
-  address = front->address;
-  expected->first = front->next;
-  if (front->next == NULL)
-    expected->last = NULL;
-  gemem_slab_free (&self->expected_slab, front);
   return address;
 }
 
@@ -395,7 +327,7 @@ sim_malloc (GememDevice *device, guint64 size, guint64 stream)
   guint kept = self->policy == ADDRESS_FIRST_FIT ? KEPT_STEPS : KEPT_NOTHING;
 
   gemem_simulated_wait (self, GEMEM_CALL_MALLOC);
-  if (size == 0 || !gemem_simulated_has_room (self, size))
+  if (size == 0 || !gemem_simulated_may_hold (self, size))
     return 0;
   if (self->policy == ADDRESS_RECORDED
       && (address = gemem_simulated_take_expected (self, &self->expected_blocks, size)) != 0)
@@ -432,32 +364,6 @@ sim_free (GememDevice *device, guint64 address, guint64 size)
   device->held -= size;
 }
 
-/* What is placed without a record goes above everything that has one. */
-static void
-keep_above (GememSimulated *self, guint64 address, guint64 size)
-{
-  guint64 step = self->allocations.step;
-  if (address < GEMEM_SPACE_END && size < GEMEM_SPACE_END
-      && address + size > self->allocations.floor)
-    self->allocations.floor = (address + size + step - 1) & ~(step - 1);
-}
-
-void
-gemem_simulated_expect (GememSimulated *self, GememExpectations *expectations, guint64 address,
-                        guint64 size)
-{
-  GememExpected *expected = gemem_slab_alloc (&self->expected_slab);
-
-  expected->address = address;
-  expected->size = size;
-  if (expectations->last != NULL)
-    expectations->last->next = expected;
-  else
-    expectations->first = expected;
-  expectations->last = expected;
-  keep_above (self, address, size);
-}
-
 /* A log of calls knows more than the trace. */
 static void
 sim_expect (GememDevice *device, guint64 address, guint64 size)
@@ -484,11 +390,11 @@ sim_adopt (GememDevice *device, guint64 address, guint64 size)
   GememSimulated *self = (GememSimulated *) device;
 
   gemem_simulated_settle (self);
-  if (!gemem_simulated_has_room (self, size) || !gemem_space_take (&self->space, address, size))
+  if (!gemem_simulated_may_hold (self, size) || !gemem_space_take (&self->space, address, size))
     return FALSE;
   remember (self, address, size, self->policy == ADDRESS_BUMP ? KEPT_NOTHING : KEPT_SIZE);
   if (self->policy == ADDRESS_RECORDED)
-    keep_above (self, address, size);
+    gemem_simulated_keep_above (self, address, size);
   return TRUE;
 }
 

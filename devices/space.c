@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/units.h"
 #include "devices/space.h"
 
 struct _GememGap
@@ -178,7 +179,7 @@ find (const GememGap *node, guint64 floor, guint64 size, guint64 alignment)
       if (address != 0)
         return address;
     }
-  guint64 address = (MAX (node->start, floor) + alignment - 1) & ~(alignment - 1);
+  guint64 address = gemem_align_up (MAX (node->start, floor), alignment);
   if (address < node->end && node->end - address >= size)
     return address;
   return find (node->right, floor, size, alignment);

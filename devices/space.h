@@ -17,7 +17,7 @@
 
 #include "base/slab.h"
 
-#define GEMEM_SPACE_START G_GUINT64_CONSTANT (0x1000) /* address 0 is never handed out */
+#define GEMEM_SPACE_START G_GUINT64_CONSTANT (0x1000) /* address 0 is never returned */
 #define GEMEM_SPACE_END (G_GUINT64_CONSTANT (1) << 62)
 
 typedef struct _GememGap GememGap;

@@ -1,5 +1,4 @@
-/* spec.c - devices as text: from "sim:capacity=80GiB,address=bump" to a device, and back to what it
- * was made of.
+/* spec.c - the registry of devices: from "sim:capacity=80GiB,address=bump" to a device.
  *
  * "cuda:1:mode=vmm" is another way to write "cuda:gpu=1,mode=vmm": where a class has the setting
  * `gpu`, a number before the settings is its value.
@@ -26,8 +25,9 @@ gemem_device_classes (void)
 
 /* ---- from text */
 
-const GememDeviceClass *
-gemem_device_class_find (const char *name, GError **error)
+/* By name or alias; GEMEM_ERROR_USAGE with a suggestion. */
+static const GememDeviceClass *
+class_find (const char *name, GError **error)
 {
   const char *known[G_N_ELEMENTS (classes)] = { NULL };
   const char *nearest;
@@ -49,9 +49,11 @@ gemem_device_class_find (const char *name, GError **error)
   return NULL;
 }
 
-GememDevice *
-gemem_device_new_settings (const GememDeviceClass *klass, const GPtrArray *settings,
-                           const GPtrArray *defaults, GError **error)
+/* A device of @klass from @settings and, where they leave something open, @defaults (may be
+ * NULL). */
+static GememDevice *
+new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults,
+           GError **error)
 {
   static const GememParam no_params[] = { { .name = NULL } };
   const GememParam *table = klass->params != NULL ? klass->params : no_params;
@@ -90,26 +92,62 @@ gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GErro
   gsize length = strcspn (spec, ":");
   g_autofree char *name = g_strndup (spec, length);
 
-  *klass = gemem_device_class_find (name, error);
+  *klass = class_find (name, error);
   return *klass != NULL
              ? parse_settings (*klass, spec[length] == ':' ? spec + length + 1 : "", error)
              : NULL;
 }
 
-const GememDeviceClass *
-gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *settings)
+/* The device beneath a wrapper with @settings. */
+static const char *
+beneath_name (const GPtrArray *settings)
 {
   const char *beneath = "sim";
 
-  if (klass != &gemem_faulty_class)
-    return klass;
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];
       if (gemem_name_equal (setting->key, "on"))
         beneath = setting->value;
     }
-  return gemem_device_class_find (beneath, NULL);
+  return beneath;
+}
+
+const GememDeviceClass *
+gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *settings)
+{
+  return klass->wrap != NULL ? class_find (beneath_name (settings), NULL) : klass;
+}
+
+/* A wrapper: its own settings to it, the others and all of @defaults to the device beneath. */
+static GememDevice *
+new_wrapper (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults,
+             GError **error)
+{
+  g_autoptr (GPtrArray) own = g_ptr_array_new (), others = g_ptr_array_new ();
+  g_autofree char *what = g_strconcat ("device ", klass->name, NULL);
+  g_autofree gpointer params = g_malloc0 (klass->params_size);
+  const GememParamContext context = { 0 };
+  const GememDeviceClass *beneath;
+  GememDevice *device = NULL, *inner;
+
+  for (guint i = 0; i < settings->len; i++)
+    {
+      GememSetting *setting = g_ptr_array_index (settings, i);
+      g_ptr_array_add (gemem_params_find (klass->params, setting->key) != NULL ? own : others,
+                       setting);
+    }
+  if (gemem_params_apply (klass->params, params, &context, what, own, error)
+      && (beneath = class_find (beneath_name (own), error)) != NULL)
+    {
+      if (beneath->wrap != NULL)
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                     "%s: on=%s: cannot stand on itself; use on=sim", what, beneath_name (own));
+      else if ((inner = new_plain (beneath, others, defaults, error)) != NULL)
+        device = klass->wrap (inner, params, error);
+    }
+  gemem_params_clear (klass->params, params);
+  return device;
 }
 
 GememDevice *
@@ -124,44 +162,8 @@ gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **
   if (settings == NULL
       || (defaults != NULL && (fallback = gemem_settings_parse (defaults, error)) == NULL))
     return NULL;
-  if (klass == &gemem_faulty_class)
-    device = gemem_faulty_device_new_settings (settings, fallback, error);
-  else
-    device = gemem_device_new_settings (klass, settings, fallback, error);
+  device = (klass->wrap != NULL ? new_wrapper : new_plain) (klass, settings, fallback, error);
   for (GememDevice *each = device; each != NULL; each = each->inner)
     each->ordinal = ordinal;
   return device;
-}
-
-char *
-gemem_device_describe (GememDevice *device)
-{
-  GString *text = g_string_new (device->klass->name);
-  char separator = ':';
-  for (GememDevice *each = device; each != NULL; each = each->inner)
-    {
-      g_autofree char *settings = each->params != NULL
-                                      ? gemem_params_describe (each->klass->params, each->params)
-                                      : NULL;
-      if (settings == NULL || *settings == '\0')
-        continue;
-      g_string_append_c (text, separator);
-      g_string_append (text, settings);
-      separator = ',';
-    }
-  return g_string_free (text, FALSE);
-}
-
-GPtrArray *
-gemem_device_settings (GememDevice *device)
-{
-  GPtrArray *rows = gemem_settings_new ();
-  for (GememDevice *each = device; each != NULL; each = each->inner)
-    for (const GememParam *param = each->klass->params; each->params != NULL && param->name != NULL;
-         param++)
-      {
-        g_autofree char *value = gemem_param_value_text (param, each->params);
-        gemem_settings_add (rows, param->name, value);
-      }
-  return rows;
 }

@@ -1,11 +1,11 @@
 /* virtual.c - virtual memory of the simulated device: addresses from its space, pages under its
- * limit, the rest in the book (mappings.h).
+ * limit, the rest in mappings.h.
  *
  * A caller's mistake is refused without effect; a device without virtual memory refuses everything.
  */
 #include "config.h"
 
-#include "devices/simulated.h"
+#include "devices/simulated-private.h"
 
 guint64
 gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
@@ -67,7 +67,7 @@ gemem_virtual_create_page (GememDevice *device, guint64 size)
       gemem_device_misuse (device, fault);
       return 0;
     }
-  if (!gemem_simulated_has_room (self, size))
+  if (!gemem_simulated_may_hold (self, size))
     return 0;
   device->held += size;
   return gemem_mappings_created (&self->mappings, size, 0);

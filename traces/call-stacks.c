@@ -1,6 +1,7 @@
 /* call-stacks.c - see call-stacks.h.
  *
- * Two open-addressing tables of numbers, of frames and of stacks, over arrays that only grow.
+ * Frames and stacks lie in arrays that only grow; two maps lead from a hash to the number.  Where
+ * two have one hash, the later has the next free key behind it.
  * Invariants: number n is at index n - 1 of its array; a stack's frames are pool[start .. start +
  * length).
  */
@@ -8,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/idmap.h"
 #include "traces/call-stacks.h"
 
 #define MAX_NUMBER ((1u << 28) - 2)
@@ -15,34 +17,22 @@
 
 typedef struct
 {
-  guint32 start, length, flags, hash;
+  guint32 start, length, flags;
 } Stack;
-
-typedef struct
-{
-  guint32 *slots; /* number, or 0 */
-  guint32 mask;
-} Table;
 
 struct _GememCallStacks
 {
-  GArray *frames; /* GememFrame */
-  GArray *stacks; /* Stack */
-  GArray *pool;   /* guint32: numbers of frames */
-  Table by_frame, by_stack;
+  GArray *frames;                  /* GememFrame */
+  GArray *stacks;                  /* Stack */
+  GArray *pool;                    /* guint32: numbers of frames */
+  GememIdMap *by_frame, *by_stack; /* hash -> number */
 };
 
-static guint32
-mix (guint32 hash, guint32 value)
+static guint64
+mix (guint64 hash, guint32 value)
 {
-  guint64 product = (hash ^ value) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
-  return (guint32) (product >> 32) ^ (guint32) product;
-}
-
-static guint32
-hash_frame (const GememFrame *frame)
-{
-  return mix (mix (mix (1, frame->name), frame->file), frame->line);
+  const guint64 product = (hash ^ value) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+  return product >> 32 ^ product;
 }
 
 GememCallStacks *
@@ -53,9 +43,8 @@ gemem_call_stacks_new (void)
   stacks->frames = g_array_new (FALSE, FALSE, sizeof (GememFrame));
   stacks->stacks = g_array_new (FALSE, FALSE, sizeof (Stack));
   stacks->pool = g_array_new (FALSE, FALSE, sizeof (guint32));
-  stacks->by_frame.mask = stacks->by_stack.mask = 255;
-  stacks->by_frame.slots = g_new0 (guint32, 256);
-  stacks->by_stack.slots = g_new0 (guint32, 256);
+  stacks->by_frame = gemem_idmap_new (sizeof (guint64));
+  stacks->by_stack = gemem_idmap_new (sizeof (guint64));
   return stacks;
 }
 
@@ -65,32 +54,22 @@ gemem_call_stacks_free (GememCallStacks *stacks)
   g_array_unref (stacks->frames);
   g_array_unref (stacks->stacks);
   g_array_unref (stacks->pool);
-  g_free (stacks->by_frame.slots);
-  g_free (stacks->by_stack.slots);
+  gemem_idmap_free (stacks->by_frame);
+  gemem_idmap_free (stacks->by_stack);
   g_free (stacks);
 }
 
-/* ---- tables */
-
-static void
-table_put (Table *table, guint32 hash, guint32 number)
+/* The new entry at the end of @array gets its number, under @key; 0: the numbers are used up. */
+static guint32
+number_last (GememIdMap *map, guint64 key, GArray *array)
 {
-  guint32 slot = hash & table->mask;
-  while (table->slots[slot] != 0)
-    slot = (slot + 1) & table->mask;
-  table->slots[slot] = number;
-}
-
-/* Room for one more than @n; afterwards the caller puts all in again if TRUE. */
-static gboolean
-table_grow (Table *table, guint32 n)
-{
-  if (n < table->mask / 2)
-    return FALSE;
-  table->mask = table->mask * 2 + 1;
-  g_free (table->slots);
-  table->slots = g_new0 (guint32, (gsize) table->mask + 1);
-  return TRUE;
+  if (array->len > MAX_NUMBER)
+    {
+      g_array_set_size (array, MAX_NUMBER);
+      return 0;
+    }
+  *(guint64 *) gemem_idmap_insert (map, key, NULL) = array->len;
+  return array->len;
 }
 
 /* ---- frames */
@@ -98,64 +77,53 @@ table_grow (Table *table, guint32 n)
 guint32
 gemem_call_stacks_frame (GememCallStacks *stacks, const GememFrame *frame)
 {
-  Table *table = &stacks->by_frame;
-  guint32 hash = hash_frame (frame), n = stacks->frames->len;
+  guint64 key = mix (mix (mix (1, frame->name), frame->file), frame->line);
+  const guint64 *number;
 
-  for (guint32 slot = hash & table->mask; table->slots[slot] != 0; slot = (slot + 1) & table->mask)
+  for (; (number = gemem_idmap_lookup (stacks->by_frame, key)) != NULL; key++)
     {
-      const GememFrame *known = &g_array_index (stacks->frames, GememFrame, table->slots[slot] - 1);
+      const GememFrame *known = &g_array_index (stacks->frames, GememFrame, *number - 1);
       if (known->name == frame->name && known->file == frame->file && known->line == frame->line)
-        return table->slots[slot];
+        return (guint32) *number;
     }
-  if (n == MAX_NUMBER)
-    return 0;
-  if (table_grow (table, n))
-    for (guint32 i = 0; i < n; i++)
-      table_put (table, hash_frame (&g_array_index (stacks->frames, GememFrame, i)), i + 1);
   g_array_append_vals (stacks->frames, frame, 1);
-  table_put (table, hash, n + 1);
-  return n + 1;
+  return number_last (stacks->by_frame, key, stacks->frames);
 }
 
 /* ---- stacks */
 
-/* The frames of pool[start ..) become a stack, or go again if there is one like it. */
+/* The number of @stack, whose frames are the last of the pool; they are dropped again if there is
+ * one like it. */
 static guint32
-settle (GememCallStacks *stacks, Stack *stack)
+intern (GememCallStacks *stacks, const Stack *stack, guint64 key)
 {
-  Table *table = &stacks->by_stack;
-  const guint32 *pool = (const guint32 *) stacks->pool->data, n = stacks->stacks->len;
+  const guint32 *pool = (const guint32 *) stacks->pool->data;
+  const guint64 *number;
+  guint32 added;
 
-  for (guint32 slot = stack->hash & table->mask; table->slots[slot] != 0;
-       slot = (slot + 1) & table->mask)
+  for (; (number = gemem_idmap_lookup (stacks->by_stack, key)) != NULL; key++)
     {
-      const Stack *known = &g_array_index (stacks->stacks, Stack, table->slots[slot] - 1);
-      if (known->hash == stack->hash && known->length == stack->length
+      const Stack *known = &g_array_index (stacks->stacks, Stack, *number - 1);
+      if (known->length == stack->length
           && memcmp (pool + known->start, pool + stack->start, stack->length * sizeof *pool) == 0)
         {
           g_array_set_size (stacks->pool, stack->start);
-          return table->slots[slot];
+          return (guint32) *number;
         }
     }
-  if (n == MAX_NUMBER)
-    {
-      g_array_set_size (stacks->pool, stack->start);
-      return 0;
-    }
-  if (table_grow (table, n))
-    for (guint32 i = 0; i < n; i++)
-      table_put (table, g_array_index (stacks->stacks, Stack, i).hash, i + 1);
   g_array_append_vals (stacks->stacks, stack, 1);
-  table_put (table, stack->hash, n + 1);
-  return n + 1;
+  added = number_last (stacks->by_stack, key, stacks->stacks);
+  if (added == 0)
+    g_array_set_size (stacks->pool, stack->start);
+  return added;
 }
 
 static void
-add_frame (GememCallStacks *stacks, Stack *stack, guint32 frame)
+add_frame (GememCallStacks *stacks, Stack *stack, guint64 *hash, guint32 frame)
 {
   g_array_append_val (stacks->pool, frame);
   stack->length++;
-  stack->hash = mix (stack->hash, frame);
+  *hash = mix (*hash, frame);
   stack->flags |= g_array_index (stacks->frames, GememFrame, frame - 1).flags;
 }
 
@@ -164,15 +132,16 @@ gemem_call_stacks_extend (GememCallStacks *stacks, guint32 before, const guint32
 {
   Stack stack = { .start = stacks->pool->len };
   Stack first = before > 0 ? g_array_index (stacks->stacks, Stack, before - 1) : (Stack){ 0 };
+  guint64 hash = 0;
 
   if ((guint64) stack.start + first.length + n > MAX_POOL)
     return 0;
   for (guint32 i = 0; i < first.length; i++)
-    add_frame (stacks, &stack, g_array_index (stacks->pool, guint32, first.start + i));
+    add_frame (stacks, &stack, &hash, g_array_index (stacks->pool, guint32, first.start + i));
   for (guint i = 0; i < n; i++)
     if (frames[i] > 0)
-      add_frame (stacks, &stack, frames[i]);
-  return stack.length > 0 ? settle (stacks, &stack) : 0;
+      add_frame (stacks, &stack, &hash, frames[i]);
+  return stack.length > 0 ? intern (stacks, &stack, hash) : 0;
 }
 
 guint32

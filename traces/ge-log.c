@@ -14,18 +14,12 @@ typedef struct
   const char *field; /* that is being read */
 } Scan;
 
-static const char *
-find (const char *p, const char *end, const char *word)
-{
-  return p < end ? memmem (p, (gsize) (end - p), word, strlen (word)) : NULL;
-}
-
 /* The text between @open, the next occurrence of which is taken, and @close. */
 static gboolean
 take_piece (Scan *scan, const char *open, const char *close, GememGeLogPiece *piece)
 {
-  const char *start = find (scan->p, scan->end, open);
-  const char *stop = start != NULL ? find (start + strlen (open), scan->end, close) : NULL;
+  const char *start = scan_find (scan->p, scan->end, open);
+  const char *stop = start != NULL ? scan_find (start + strlen (open), scan->end, close) : NULL;
 
   scan->field = open;
   if (stop == NULL)
@@ -133,7 +127,7 @@ take_end (Scan *scan, GememGeLogEntry *entry)
 static gboolean
 take_kind (Scan *scan, GememGeLogEntry *entry)
 {
-  const char *bracket = find (scan->p, scan->end, "[");
+  const char *bracket = scan_find (scan->p, scan->end, "[");
 
   scan->field = "output[";
   scan_blanks (&scan->p, scan->end);
@@ -167,7 +161,7 @@ take_entry (Scan *scan, GememGeLogEntry *entry)
 
   scan->field = "name[";
   scan_blanks (&scan->p, scan->end);
-  space = find (scan->p, scan->end, " name[");
+  space = scan_find (scan->p, scan->end, " name[");
   if (space == NULL)
     return FALSE;
   entry->graph = (GememGeLogPiece){ scan->p, (gsize) (space - scan->p) };
@@ -191,12 +185,12 @@ GememGeLogLine
 gemem_ge_log_parse (const char *p, const char *end, GememGeLogEntry *entry, GememGeLogPiece *what)
 {
   static const char mark[] = "[IMAS]Set ", result[] = "AfterAssignMemory : ";
-  const char *at = find (p, end, mark);
+  const char *at = scan_find (p, end, mark);
   Scan scan = { at, end, "" };
 
   if (at == NULL)
     {
-      at = find (p, end, result);
+      at = scan_find (p, end, result);
       if (at == NULL)
         return GEMEM_GE_LOG_OTHER;
       *what = (GememGeLogPiece){ at + strlen (result), (gsize) (end - at) - strlen (result) };
@@ -212,5 +206,5 @@ gemem_ge_log_parse (const char *p, const char *end, GememGeLogEntry *entry, Geme
 gboolean
 gemem_ge_log_probe (const guint8 *head, gsize size)
 {
-  return find ((const char *) head, (const char *) head + size, "[IMAS]") != NULL;
+  return scan_find ((const char *) head, (const char *) head + size, "[IMAS]") != NULL;
 }

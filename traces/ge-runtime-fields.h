@@ -19,12 +19,6 @@ typedef struct
   GeLine *line;
 } Scan;
 
-static inline const char *
-find (const char *p, const char *end, const char *word)
-{
-  return p < end ? memmem (p, (gsize) (end - p), word, strlen (word)) : NULL;
-}
-
 static inline gboolean
 begins (const Scan *scan, const char *word)
 {
@@ -47,7 +41,7 @@ damaged (Scan *scan, const char *field)
 static inline gboolean
 seek (Scan *scan, const char *field)
 {
-  const char *at = find (scan->p, scan->end, field);
+  const char *at = scan_find (scan->p, scan->end, field);
 
   if (at != NULL)
     scan->p = at + strlen (field);

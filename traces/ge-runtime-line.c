@@ -21,7 +21,7 @@ take_pool (Scan *scan, const char *mark)
 
   for (guint i = 0; i < G_N_ELEMENTS (pools); i++)
     {
-      const char *p = find (scan->start, mark, pools[i].name);
+      const char *p = scan_find (scan->start, mark, pools[i].name);
       guint64 number;
       if (p == NULL)
         continue;
@@ -70,7 +70,7 @@ static void
 pool_refused (Scan *scan)
 {
   take_pool (scan, scan->p);
-  scan->line->kind = find (scan->p, scan->end, "free memory from memory pool") != NULL
+  scan->line->kind = scan_find (scan->p, scan->end, "free memory from memory pool") != NULL
                          ? GE_LINE_REFUSED
                          : GE_LINE_OTHER;
 }
@@ -87,7 +87,7 @@ memory_alloc (Scan *scan)
     return;
   line->size = line->block;
   line->kind = GE_LINE_ALLOC;
-  if (find (scan->p, scan->end, "tensor size ") != NULL)
+  if (scan_find (scan->p, scan->end, "tensor size ") != NULL)
     take_size (scan, "tensor size ", &line->size);
 }
 
@@ -128,8 +128,8 @@ kernel_memory (Scan *scan)
 static void
 kernel_trace (Scan *scan)
 {
-  const char *name = find (scan->p, scan->end, "["), *memory = find (scan->p, scan->end, "][MEM]"),
-             *sent, *waited;
+  const char *name = scan_find (scan->p, scan->end, "["),
+             *memory = scan_find (scan->p, scan->end, "][MEM]"), *sent, *waited;
 
   if (name == NULL)
     return;
@@ -142,8 +142,8 @@ kernel_trace (Scan *scan)
       kernel_memory (scan);
       return;
     }
-  sent = find (name, scan->end, "]Sent event ");
-  waited = sent == NULL ? find (name, scan->end, "]Waited event ") : NULL;
+  sent = scan_find (name, scan->end, "]Sent event ");
+  waited = sent == NULL ? scan_find (name, scan->end, "]Waited event ") : NULL;
   if (sent == NULL && waited == NULL)
     return;
   scan->p = sent != NULL ? sent : waited;
@@ -157,7 +157,8 @@ static void
 driver_malloc (Scan *scan)
 {
   static const char paging[] = "purpose=page caching";
-  const gboolean own = begins (scan, "aclrtMalloc") && find (scan->p, scan->end, paging) != NULL;
+  const gboolean own = begins (scan, "aclrtMalloc")
+                       && scan_find (scan->p, scan->end, paging) != NULL;
 
   scan->line->source = GE_SOURCE_DRIVER;
   /* static memory; or what an L1 pool takes from the bottom pool */
@@ -195,7 +196,7 @@ profiler (Scan *scan)
   gint64 size;
 
   scan->line->source = GE_SOURCE_PROFILER;
-  if (find (scan->p, scan->end, "addr: ") == NULL)
+  if (scan_find (scan->p, scan->end, "addr: ") == NULL)
     return;
   if (!take_number (scan, "addr: ", &scan->line->address) || !take_signed (scan, "size: ", &size))
     return;

@@ -30,8 +30,8 @@ typedef enum
   GE_LINE_FREE,           /* source; pool or stream (kernel: not yet the end); address */
   GE_LINE_REQUEST,        /* pool, size: what an L1 or bottom pool is asked for */
   GE_LINE_REFUSED,        /* pool, if named: the ladder begins */
-  GE_LINE_RECYCLE,        /* stream, address: the block has come home */
-  GE_LINE_BORROW_RECYCLE, /* stream, address: nobody uses it, it stays with the stream */
+  GE_LINE_RECYCLE,        /* stream, address: the block is back at its own stream */
+  GE_LINE_BORROW_RECYCLE, /* stream, address: no longer used, it stays with the stream */
   GE_LINE_WANDER,         /* stream (to), address */
   GE_LINE_EVENT_SENT,     /* event, stream */
   GE_LINE_EVENT_WAITED,   /* event, stream */

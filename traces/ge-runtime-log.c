@@ -194,7 +194,7 @@ take_map (GeLog *log, const GePlace *place)
 static gboolean
 take_refusal (GeLog *log, const GePlace *place)
 {
-  const GePool *pool = gemem_ge_survey_refused (&log->survey, place->line, place->index);
+  const GeLogPool *pool = gemem_ge_survey_refused (&log->survey, place->line, place->index);
   const gboolean failed = log->survey.refusals->data[log->refusals++] != 0;
 
   log->sizeless += pool == NULL;
@@ -208,11 +208,11 @@ take_refusal (GeLog *log, const GePlace *place)
 static gboolean
 take_request (GeLog *log, const GePlace *place)
 {
-  GePool *pool = gemem_ge_survey_pool (&log->survey, place->line, place->index);
+  GeLogPool *pool = gemem_ge_survey_pool (&log->survey, place->line, place->index);
 
   pool->asked = place->line->size;
   g_array_index (log->survey.processes, GeProcess, place->index).asked =
-      1 + (guint) (pool - &g_array_index (log->survey.pools, GePool, 0));
+      1 + (guint) (pool - &g_array_index (log->survey.pools, GeLogPool, 0));
   return skip (log);
 }
 
@@ -225,7 +225,7 @@ take_block (GeLog *log, GePlace *place)
 
   if (line->source == GE_SOURCE_POOL)
     {
-      const GePool *pool = gemem_ge_survey_pool (&log->survey, line, place->index);
+      const GeLogPool *pool = gemem_ge_survey_pool (&log->survey, line, place->index);
       place->device = pool->device;
       place->stream = pool->number;
       below = pool->below;
@@ -333,7 +333,7 @@ tell (GeLog *log)
   guint below = 0;
 
   for (guint i = 0; i < survey->pools->len; i++)
-    below += g_array_index (survey->pools, GePool, i).below;
+    below += g_array_index (survey->pools, GeLogPool, i).below;
   gemem_trace_info_note (info, "source", "%s of %u process%s", sources[survey->source],
                          survey->processes->len, survey->processes->len == 1 ? "" : "es");
   if (survey->source == GE_SOURCE_POOL)

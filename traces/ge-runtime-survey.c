@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "traces/ge-runtime-survey.h"
 
 #define MOST 65536u   /* processes, pools */
 #define POLICY_MAX 16 /* letters of a policy; one in GE */
-#define PAGE_MIN (G_GUINT64_CONSTANT (2) << 20)
+#define PAGE_MIN (2 * GEMEM_MIB)
 
 static gboolean
 too_many (GememInput *input, const char *what, GError **error)
@@ -43,15 +44,15 @@ gemem_ge_survey_process (const GeSurvey *survey, const GeLine *line, guint *inde
   return &g_array_index (survey->processes, GeProcess, *index);
 }
 
-GePool *
+GeLogPool *
 gemem_ge_survey_pool (const GeSurvey *survey, const GeLine *line, guint process)
 {
   return &g_array_index (
-      survey->pools, GePool,
+      survey->pools, GeLogPool,
       *(guint64 *) gemem_idmap_lookup (survey->pool_index, pool_key (line, process)));
 }
 
-GePool *
+GeLogPool *
 gemem_ge_survey_refused (const GeSurvey *survey, const GeLine *line, guint process)
 {
   const guint asked = g_array_index (survey->processes, GeProcess, process).asked;
@@ -60,32 +61,34 @@ gemem_ge_survey_refused (const GeSurvey *survey, const GeLine *line, guint proce
                              : NULL;
 
   if (named != NULL)
-    return &g_array_index (survey->pools, GePool, *named);
-  return line->pool == GE_POOL_NONE && asked > 0 ? &g_array_index (survey->pools, GePool, asked - 1)
-                                                 : NULL;
+    return &g_array_index (survey->pools, GeLogPool, *named);
+  return line->pool == GE_POOL_NONE && asked > 0
+             ? &g_array_index (survey->pools, GeLogPool, asked - 1)
+             : NULL;
 }
 
 /* ---- lines */
 
 static void
-settle (GeSurvey *survey, GePool *pool, gboolean failed)
+settle (GeSurvey *survey, GeLogPool *pool, gboolean failed)
 {
   if (pool->refused > 0 && failed)
     survey->refusals->data[pool->refused - 1] = 1;
   pool->refused = 0;
 }
 
-/* The pool did @line: those that gave out its address just before are below it. */
+/* The pool did @line: those that allocated its address just before are below it. */
 static void
 put_above (GeSurvey *survey, GeProcess *process, guint index, const GeLine *line)
 {
-  const guint32 device = g_array_index (survey->pools, GePool, index).device;
+  const guint32 device = g_array_index (survey->pools, GeLogPool, index).device;
 
   for (guint i = 0; i < GE_RECENT; i++)
     {
       const GeRecent *recent = &process->recent[i];
-      GePool *other = recent->pool > 0 ? &g_array_index (survey->pools, GePool, recent->pool - 1)
-                                       : NULL;
+      GeLogPool *other = recent->pool > 0
+                             ? &g_array_index (survey->pools, GeLogPool, recent->pool - 1)
+                             : NULL;
       if (other != NULL && recent->pool - 1 != index && recent->address == line->address
           && (other->device == device || other->device == GE_DEVICE_UNKNOWN
               || device == GE_DEVICE_UNKNOWN))
@@ -96,7 +99,7 @@ put_above (GeSurvey *survey, GeProcess *process, guint index, const GeLine *line
 static void
 take_alloc (GeSurvey *survey, GeProcess *process, guint index, const GeLine *line)
 {
-  GePool *pool = &g_array_index (survey->pools, GePool, index);
+  GeLogPool *pool = &g_array_index (survey->pools, GeLogPool, index);
 
   settle (survey, pool, FALSE);
   pool->allocs++;
@@ -106,7 +109,7 @@ take_alloc (GeSurvey *survey, GeProcess *process, guint index, const GeLine *lin
   process->recent[process->next++ % GE_RECENT] = (GeRecent){ index + 1, line->address };
 }
 
-/* Whichever pool had it: nothing that lies there is above the next that gives it out. */
+/* Whichever pool had it: nothing that lies there is above the next that allocates it. */
 static void
 take_free (GeProcess *process, const GeLine *line)
 {
@@ -118,7 +121,7 @@ take_free (GeProcess *process, const GeLine *line)
 static void
 take_refusal (GeSurvey *survey, guint process, const GeLine *line)
 {
-  GePool *pool = gemem_ge_survey_refused (survey, line, process);
+  GeLogPool *pool = gemem_ge_survey_refused (survey, line, process);
   const guint8 failed = 0;
 
   g_byte_array_append (survey->refusals, &failed, 1);
@@ -134,16 +137,18 @@ take_pool (GeSurvey *survey, GememInput *input, guint process, const GeLine *lin
   gboolean existed;
   const guint index = number_of (survey->pool_index, pool_key (line, process), survey->pools->len,
                                  &existed);
-  GePool *pool;
+  GeLogPool *pool;
 
   if (!existed)
     {
-      const GePool fresh = { .process = process, .kind = line->pool, .device = GE_DEVICE_UNKNOWN };
+      const GeLogPool fresh = { .process = process,
+                                .kind = line->pool,
+                                .device = GE_DEVICE_UNKNOWN };
       g_array_append_val (survey->pools, fresh);
       if (survey->pools->len > MOST)
         return too_many (input, "pools", error);
     }
-  pool = &g_array_index (survey->pools, GePool, index);
+  pool = &g_array_index (survey->pools, GeLogPool, index);
   if (pool->device == GE_DEVICE_UNKNOWN)
     pool->device = line->device;
   if (line->kind == GE_LINE_ALLOC)
@@ -246,7 +251,7 @@ conclude (GeSurvey *survey)
     }
   for (guint i = 0; i < survey->pools->len; i++)
     {
-      GePool *pool = &g_array_index (survey->pools, GePool, i);
+      GeLogPool *pool = &g_array_index (survey->pools, GeLogPool, i);
       const GeProcess *process = &g_array_index (survey->processes, GeProcess, pool->process);
       settle (survey, pool, TRUE);
       pool->below |= pool->kind == GE_POOL_BOTTOM && process->upper;
@@ -268,7 +273,7 @@ gemem_ge_survey_read (GeSurvey *survey, GememInput *input, GError **error)
   gsize length;
 
   survey->processes = g_array_new (FALSE, TRUE, sizeof (GeProcess));
-  survey->pools = g_array_new (FALSE, TRUE, sizeof (GePool));
+  survey->pools = g_array_new (FALSE, TRUE, sizeof (GeLogPool));
   survey->process_index = gemem_idmap_new (sizeof (guint64));
   survey->pool_index = gemem_idmap_new (sizeof (guint64));
   survey->devices = gemem_idmap_new (sizeof (GeDevice));

@@ -1,17 +1,18 @@
-/* ge-runtime-survey.h - the first pass over a log of GE's run time: who speaks in it, and whom to
- * believe.
+/* ge-runtime-survey.h - the first pass over a log of GE's run time: which sources it has, and which
+ * to believe.
  *
  * Why a pass of its own: the same block is logged at every level that it passes through.  Which
  * level is the uppermost, which of the refused requests failed for good, and which devices and
  * processes there are is known only at the end.
  *
- * Who is below whom: a pool that grows asks for memory just before its own line, and gives out the
- * same address; so a pool is below another of its process and device that gives out the same
- * address within a few lines (threads may come between).  A bottom pool is below where there is any
- * other.
+ * Which pool is below which: a pool that grows asks for memory just before its own line, and
+ * returns the same address; so a pool is below another of its process and device that returns the
+ * same address within a few lines (threads may come between).  A bottom pool is below where there
+ * is any other.
+ *
  * Invariants: processes and pools are numbered in the order of the log.  Memory: a record for each
- * process and pool (at most 65536 each), a byte for each refused request.  Origin: ge-runtime.md 0,
- * 2.1, 10.
+ * process and pool (at most 65536 each), a byte for each refused request.
+ * Origin: ge-runtime.md 0, 2.1, 10.
  */
 #pragma once
 
@@ -23,7 +24,7 @@
 
 #define GE_RECENT 8 /* lines */
 
-/* What a pool gave out, and did not get back. */
+/* A block that a pool allocated, and that is not freed. */
 typedef struct
 {
   guint pool; /* 1 + its index; 0: none */
@@ -52,7 +53,7 @@ typedef struct
   guint number;  /* among the pools of its device that are not below */
   guint64 asked; /* bytes of the request under way */
   guint refused; /* thereof: 1 + index of its refusal; 0: none so far */
-} GePool;
+} GeLogPool;
 
 typedef struct
 {
@@ -61,7 +62,7 @@ typedef struct
 
 typedef struct
 {
-  GArray *processes, *pools;              /* GeProcess, GePool */
+  GArray *processes, *pools;              /* GeProcess, GeLogPool */
   GememIdMap *process_index, *pool_index; /* what the lines say -> index */
   GememIdMap *devices;                    /* device -> GeDevice */
   GByteArray *refusals;                   /* for each REFUSED line: 1 if it failed for good */
@@ -81,5 +82,5 @@ void gemem_ge_survey_clear (GeSurvey *survey);
 /* Of a line that the survey has seen.  The pool: that of an ALLOC, FREE or REQUEST; that which was
  * refused, or NULL. */
 GeProcess *gemem_ge_survey_process (const GeSurvey *survey, const GeLine *line, guint *index);
-GePool *gemem_ge_survey_pool (const GeSurvey *survey, const GeLine *line, guint process);
-GePool *gemem_ge_survey_refused (const GeSurvey *survey, const GeLine *line, guint process);
+GeLogPool *gemem_ge_survey_pool (const GeSurvey *survey, const GeLine *line, guint process);
+GeLogPool *gemem_ge_survey_refused (const GeSurvey *survey, const GeLine *line, guint process);

@@ -9,7 +9,7 @@ struct _GememInitialFilter
 {
   GememIdMap *left_out; /* ids */
   GememTraceEvent *kept;
-  gsize room;
+  gsize capacity;
   gboolean begun; /* an event that is not initial was seen */
 };
 
@@ -72,10 +72,10 @@ gemem_initial_filter_take (GememInitialFilter *filter, const GememTraceEvent **e
 
   if (filter->begun && gemem_idmap_count (filter->left_out) == 0)
     return n;
-  if (filter->room < (gsize) n)
+  if (filter->capacity < (gsize) n)
     {
-      filter->room = (gsize) n;
-      filter->kept = g_renew (GememTraceEvent, filter->kept, filter->room);
+      filter->capacity = (gsize) n;
+      filter->kept = g_renew (GememTraceEvent, filter->kept, filter->capacity);
     }
   for (gssize i = 0; i < n; i++)
     if (is_kept (filter, &all[i]))

@@ -2,8 +2,8 @@
  * file.
  *
  * A journal is what libgemem-record.so (traces/record) writes inside the process under recording,
- * through shared memory, so that every record is in the file when the process dies, however it
- * dies.  It holds calls, not events: journal.c makes events of them.
+ * through shared memory, so that every record is in the file when the process ends, however it
+ * ends.  It holds calls, not events: journal.c makes events of them.
  *
  * Layout: blocks of 64 KiB, in the byte order of the machine.  Block 0 is the header.  Every other
  * block is an array of slots of 64 bytes: slot 0 is the block's own header, the others are
@@ -70,7 +70,7 @@ typedef enum
   JOURNAL_CALL_COUNT
 } JournalCall;
 
-/* What is no allocation of the program, or is made when nobody sees it. */
+/* What is no allocation of the program, or is made unseen. */
 typedef enum
 {
   JOURNAL_LEFT_GRAPH = 1,      /* memory that graphs have while they run */
@@ -117,7 +117,7 @@ typedef struct
   uint32_t driver;       /* cuDriverGetVersion(), 0: unknown */
   uint32_t command_size; /* bytes of `command` */
   uint64_t unused[3];
-  uint64_t sequence; /* the last number given out; a cache line of its own */
+  uint64_t sequence; /* the last number assigned; a cache line of its own */
   uint64_t lost;     /* calls that could not be recorded */
   uint64_t unused2[6];
   JournalDevice devices[JOURNAL_MAX_DEVICES];

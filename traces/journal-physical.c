@@ -1,4 +1,4 @@
-/* journal-physical.c - physical memory of the virtual-memory calls: who holds it (journal-state.c
+/* journal-physical.c - physical memory of the virtual-memory calls: what holds it (journal-state.c
  * says what it is).
  *
  * Invariants: a piece of memory is freed when its last handle is released and its last mapping

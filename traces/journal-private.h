@@ -61,11 +61,11 @@ struct _JournalState
 /* A new event, valid until the next one. */
 GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device,
                                guint64 id);
-/* Gives out the memory of @record as a new block; its id. */
+/* The ALLOC of the memory of @record as a new block; returns its id. */
 guint64 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
                             JournalKind kind);
-/* A free of @key (address or handle) that is no block: left out, and counted if nobody knows what
- * it was. */
+/* A free of @key (address or handle) that is no block: left out, and counted if it is not known
+ * what it was. */
 void journal_unknown_free (JournalState *state, guint64 key);
 
 /* journal-physical.c: the calls of these names. */

@@ -4,7 +4,7 @@
  * the virtual-memory calls is a block from cuMemCreate until it is returned, which is when neither
  * a handle nor a mapping holds it any more; where it is mapped is not told.  A free on another
  * stream than the allocation's is a use on that stream and a free.  What the end of a device or a
- * context takes with it is freed there, in the order of its allocation.  An address given out again
+ * context takes with it is freed there, in the order of its allocation.  An address allocated again
  * while a block is live there: its free was not seen (memory returned by a call that is not
  * recorded), it is freed first.
  *

@@ -75,7 +75,7 @@ set_slot (Cursor *cursor, guint slot)
 }
 
 /* How many slots of a block are used: no file makes us keep what it does not have itself (holes
- * take no room on the disk). */
+ * take no space on the disk). */
 static guint
 used_slots (const guint8 *data)
 {

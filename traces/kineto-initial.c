@@ -1,6 +1,6 @@
 /* kineto-initial.c - see kineto-initial.h.
  *
- * The pages of the file's blocks may be more than what was reserved leaves room for: blocks that
+ * The pages of the file's blocks may be more than what was reserved has space for: blocks that
  * the file never names lie between them.  Then pages count for less, step by step (Detail), until
  * what is left over holds all of GEMEM_KINETO_BEFORE; the last step always does.
  */
@@ -11,10 +11,9 @@
 #include "base/units.h"
 #include "traces/kineto-initial.h"
 
-#define PAGE (G_GUINT64_CONSTANT (2) << 20)
-#define SMALL \
-  (G_GUINT64_CONSTANT (1) \
-   << 20) /* the largest block of small segments, and the largest rest that stays with a block */
+#define PAGE (2 * GEMEM_MIB)
+/* The largest block of small segments, and the largest rest that stays with a block. */
+#define SMALL GEMEM_MIB
 #define HIGHEST (G_GUINT64_CONSTANT (1) << 62) /* no device has addresses beyond */
 
 typedef struct
@@ -111,7 +110,7 @@ page_start (guint64 address)
 static guint64
 page_end (guint64 address)
 {
-  return gemem_round_up (address, PAGE);
+  return gemem_align_up (address, PAGE);
 }
 
 static gboolean

@@ -23,6 +23,7 @@
 #include "base/idmap.h"
 #include "base/io/input.h"
 #include "base/io/json-stream.h"
+#include "base/io/scan.h"
 #include "traces/kineto-initial.h"
 #include "traces/trace.h"
 
@@ -713,12 +714,6 @@ kineto_open (GememInput *input, const GememReadOptions *options, GError **error)
   return NULL;
 }
 
-static gboolean
-contains (const guint8 *head, gsize size, const char *word)
-{
-  return memmem (head, size, word, strlen (word)) != NULL;
-}
-
 static int
 probe (const guint8 *head, gsize size)
 {
@@ -727,10 +722,11 @@ probe (const guint8 *head, gsize size)
     i++;
   if (i == size || (head[i] != '{' && head[i] != '['))
     return 0;
-  if (contains (head, size, "\"traceEvents\"") || contains (head, size, "\"schemaVersion\"")
-      || contains (head, size, "\"[memory]\""))
+  if (scan_contains (head, size, "\"traceEvents\"")
+      || scan_contains (head, size, "\"schemaVersion\"")
+      || scan_contains (head, size, "\"[memory]\""))
     return 90;
-  return contains (head, size, "\"ph\"") ? 60 : 5;
+  return scan_contains (head, size, "\"ph\"") ? 60 : 5;
 }
 
 const GememTraceFormat gemem_format_kineto = {

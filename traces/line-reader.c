@@ -16,8 +16,8 @@ gemem_line_reader_init (GememLineReader *reader, const char *format, GememInput 
 {
   reader->base.next = gemem_line_reader_next;
   reader->input = input;
-  reader->room = LINE_READER_BATCH;
-  reader->events = g_new (GememTraceEvent, reader->room);
+  reader->capacity = LINE_READER_BATCH;
+  reader->events = g_new (GememTraceEvent, reader->capacity);
   reader->options = *options;
   gemem_trace_info_init (&reader->base.info, format, gemem_input_name (input));
   gemem_input_set_single_pass (input);
@@ -35,10 +35,10 @@ gemem_line_reader_clear (GememLineReader *reader)
 GememTraceEvent *
 gemem_line_reader_add (GememLineReader *reader)
 {
-  if (G_UNLIKELY (reader->used == reader->room))
+  if (G_UNLIKELY (reader->used == reader->capacity))
     {
-      reader->room *= 2;
-      reader->events = g_renew (GememTraceEvent, reader->events, reader->room);
+      reader->capacity *= 2;
+      reader->events = g_renew (GememTraceEvent, reader->events, reader->capacity);
     }
   GememTraceEvent *event = &reader->events[reader->used++];
   memset (event, 0, sizeof *event);

@@ -24,7 +24,7 @@ struct _GememLineReader
   guint64 count;   /* events read */
   gboolean ended;  /* the end of the file was judged */
   guint used;      /* of `events` */
-  guint room;      /* thereof: what there is; LINE_READER_BATCH and what the longest line made */
+  guint capacity;  /* thereof: LINE_READER_BATCH and what the longest line made */
   GememTraceEvent *events;
   /* The line [p, end): may call line_reader_add(); FALSE with the failure set. */
   gboolean (*line) (GememLineReader *reader, const char *p, const char *end);

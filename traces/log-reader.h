@@ -4,7 +4,7 @@
  * Over line-reader.h: live blocks, ids, what to do about memory allocated twice and frees of
  * nothing, times that do not run backwards, and the notes about all that at the end.  Such logs
  * begin in the middle when they were rotated, so a free of what was never allocated is left out and
- * counted; but memory that is given out while it is live means that lines are missing, which is
+ * counted; but memory that is allocated while it is live means that lines are missing, which is
  * refused. A reader embeds GememLogReader first.  Memory: the live blocks, and a time for each
  * device.
  */

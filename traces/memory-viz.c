@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/io/input.h"
+#include "base/io/scan.h"
 #include "traces/pytorch-snapshot.h"
 
 #define CHUNK ((gsize) 64 << 10)
@@ -216,12 +217,6 @@ page_close (gpointer data)
 
 /* ---- the format */
 
-static gboolean
-contains (const guint8 *head, gsize size, const char *word)
-{
-  return memmem (head, size, word, strlen (word)) != NULL;
-}
-
 static int
 probe (const guint8 *head, gsize size)
 {
@@ -230,8 +225,8 @@ probe (const guint8 *head, gsize size)
     i++;
   if (i == size || head[i] != '<')
     return 0;
-  return contains (head, size, "local_files") || contains (head, size, "MemoryViz")
-                 || contains (head, size, "alloc_data")
+  return scan_contains (head, size, "local_files") || scan_contains (head, size, "MemoryViz")
+                 || scan_contains (head, size, "alloc_data")
              ? 95
              : 20;
 }

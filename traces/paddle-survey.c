@@ -19,7 +19,7 @@ settle (PaddleSurvey *survey, const PaddleThread *thread)
     g_array_append_val (survey->failed_buddy, thread->line);
 }
 
-/* Versions that do not print what they give out say nothing about failures. */
+/* Versions that do not print what they allocate say nothing about failures. */
 static void
 conclude (PaddleSurvey *survey)
 {

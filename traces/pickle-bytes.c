@@ -115,7 +115,7 @@ gemem_pickle_fail_truncated (GememPickle *pickle, GError **error)
         *error = g_error_copy (pickle->failure);
       return -1;
     }
-  pickle->opcode_at = gemem_pickle_offset (pickle);
+  pickle->opcode_at = offset_of_next (pickle);
   return gemem_pickle_fail (
       pickle, error, "the file ends in the middle of the pickle; it was cut off, fetch it again");
 }

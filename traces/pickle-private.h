@@ -17,7 +17,7 @@ enum
 {
   GEMEM_PICKLE_OPEN = 0, /* no items yet */
   GEMEM_PICKLE_DONE = 1, /* has its items (or came from the memo) */
-  GEMEM_PICKLE_KEPT = 2, /* was handed out as a record */
+  GEMEM_PICKLE_KEPT = 2, /* was returned as a record */
   GEMEM_PICKLE_PAIR = 3, /* all that is known of the list is its pair */
 };
 
@@ -52,7 +52,7 @@ struct _GememPickle
   guint32 table_mask;
   guint n_keys; /* and words */
 
-  GArray *items; /* guint32: what the list handed out last got */
+  GArray *items; /* guint32: what the list returned last got */
   guint32 before;
 
   guint64 present;
@@ -72,7 +72,7 @@ gboolean gemem_pickle_skip (GememPickle *pickle, guint64 n);
 void gemem_pickle_grow_table (GememPickle *pickle);
 guint32 gemem_pickle_intern (GememPickle *pickle, const guint8 *bytes, gsize length);
 
-/* pickle-stack.c; 0: done, GEMEM_PICKLE_NEXT_*: something to hand out, -1: error */
+/* pickle-stack.c; 0: done, GEMEM_PICKLE_NEXT_*: something to return, -1: error */
 gboolean gemem_pickle_grow_stack (GememPickle *pickle);
 int gemem_pickle_make_tuple (GememPickle *pickle, guint8 opcode, guint n, GError **error);
 int gemem_pickle_tuple_to_mark (GememPickle *pickle, GError **error);
@@ -101,6 +101,13 @@ push (GememPickle *pickle, GememPickleType type)
   value->count = 0;
   value->integer = 0;
   return value;
+}
+
+/* Bytes consumed so far. */
+static inline guint64
+offset_of_next (const GememPickle *pickle)
+{
+  return pickle->base + (guint64) (pickle->at - pickle->start);
 }
 
 /* Lowest stack index that opcodes without a mark may touch. */

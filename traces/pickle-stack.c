@@ -237,7 +237,7 @@ gemem_pickle_memo_put (GememPickle *pickle, guint8 opcode, guint64 index, GError
   if (pickle->top <= stack_floor (pickle))
     return gemem_pickle_fail_operands (pickle, opcode, error);
   /* Every entry costs its writer a byte at least, so an honest index is below the offset. */
-  if (index >= GEMEM_PICKLE_MAX_MEMO || index > gemem_pickle_offset (pickle))
+  if (index >= GEMEM_PICKLE_MAX_MEMO || index > offset_of_next (pickle))
     return gemem_pickle_fail (pickle, error,
                               "memo entry %" G_GUINT64_FORMAT
                               " is out of bounds; the pickle is damaged or too large",

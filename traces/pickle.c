@@ -254,12 +254,12 @@ long_at (const guint8 *bytes, guint n)
   return n == 0 ? 0 : (gint64) (GUINT64_FROM_LE (raw) << unused) >> unused;
 }
 
-/* One opcode: GEMEM_PICKLE_NEXT_* = something to hand out, 0 = go on, -1 = error. */
+/* One opcode: GEMEM_PICKLE_NEXT_* = something to return, 0 = go on, -1 = error. */
 static inline int
 run (GememPickle *pickle, GError **error)
 {
   guint8 opcode = *pickle->at;
-  pickle->opcode_at = pickle->base + (guint64) (pickle->at - pickle->start);
+  pickle->opcode_at = offset_of_next (pickle);
   gsize left = (gsize) (pickle->end - pickle->at);
   GememPickleValue *value;
 
@@ -332,7 +332,7 @@ run (GememPickle *pickle, GError **error)
 int
 gemem_pickle_next (GememPickle *pickle, GError **error)
 {
-  if (pickle->current) /* the record handed out last is still the top of the stack */
+  if (pickle->current) /* the record returned last is still the top of the stack */
     merge_dict (pickle);
   pickle->current = FALSE;
   if (!pickle->started && start (pickle, error) < 0)
@@ -353,7 +353,7 @@ gemem_pickle_next (GememPickle *pickle, GError **error)
   return 0;
 }
 
-/* ---- what was handed out */
+/* ---- what was returned */
 
 const guint32 *
 gemem_pickle_items (GememPickle *pickle, guint32 *before, guint *n)
@@ -424,7 +424,7 @@ gemem_pickle_string_key (const GememPickle *pickle, guint32 string)
 guint64
 gemem_pickle_offset (const GememPickle *pickle)
 {
-  return pickle->base + (guint64) (pickle->at - pickle->start);
+  return offset_of_next (pickle);
 }
 
 const guint8 *

@@ -5,14 +5,14 @@
  * name and byte offset: nothing that could run code (globals, reduce, build, persistent ids) exists
  * in it.
  *
- * What it hands out are *records*: each time a dict gets its items, the values of the keys that the
+ * It returns *records*: each time a dict gets its items, the values of the keys that the
  * caller asked for.  An inner dict comes before the one that holds it, as in the file.  Completed
  * dicts shrink to a count on the stack, so memory follows the nesting and 4 bytes per memo entry,
  * not the data.
  *
- * Shared objects: who takes a record may give its dict a *number* (a call-stack frame, say).  A
- * list whose items have numbers is handed out as well, to be given one in its turn, and the memo
- * keeps the numbers: a reference to a dict or list brings its number back.  What must not come
+ * Shared objects: the caller that takes a record may give its dict a *number* (a call-stack frame,
+ * say).  A list whose items have numbers is returned as well, to be given one in its turn, and the
+ * memo keeps the numbers: a reference to a dict or list brings its number back.  What must not come
  * twice (an event) gets the number GEMEM_PICKLE_ONCE; a reference to such a dict, or to a list of
  * such, is an error, so nothing grows by references.
  *
@@ -107,11 +107,11 @@ enum
 };
 int gemem_pickle_next (GememPickle *pickle, GError **error);
 
-/* Gives the dict or list that was handed out last a number below GEMEM_PICKLE_ONCE, or that one; 0
+/* Gives the dict or list that was returned last a number below GEMEM_PICKLE_ONCE, or that one; 0
  * takes it away. */
 void gemem_pickle_set_number (GememPickle *pickle, guint32 number);
 
-/* The items that the list handed out last got now, 0 where one has no number; valid until the next
+/* The items that the list returned last got now, 0 where one has no number; valid until the next
  * call.  @before: the number that the list had. */
 const guint32 *gemem_pickle_items (GememPickle *pickle, guint32 *before, guint *n);
 

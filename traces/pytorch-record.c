@@ -2,7 +2,7 @@
  *
  * Dicts come innermost first: history entries before their block, blocks before their segment.  So
  * blocks wait in `pending` until the segment tells its address and pool.
- * Invariants: every address and size handed out is in range, so that address + size does not
+ * Invariants: every address and size returned is in range, so that address + size does not
  * overflow.
  */
 #include "config.h"

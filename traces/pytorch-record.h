@@ -47,7 +47,7 @@ typedef struct
   GememPytorchSettings settings;  /* complete at the end of the file */
   const GememPickleValue *values; /* private: of the present dict, those of which there are: */
   guint64 present;
-  GArray *blocks;    /* GememPytorchBlock of the segment handed out */
+  GArray *blocks;    /* GememPytorchBlock of the segment returned last */
   GArray *pending;   /* private: blocks whose segment is not complete */
   GArray *counts;    /* private: events seen per device */
   GememIdMap *pools; /* private: pool id pair -> its number */

@@ -20,7 +20,7 @@
  * allocator waits for them too. Those that it found completed without waiting look the same; they
  * are told apart only where it gave back oversize blocks first, which it does before it waits.
  *
- * Segments of a private pool go back only when the program has let go of the pool (a graph was
+ * Segments of a private pool go back only when the program has released the pool (a graph was
  * destroyed), with the next emptying; or, as with a MemPool, at that moment, and then the cache of
  * other pools stays.  Before PyTorch 2.12 events do not name their pool.
  *
@@ -49,7 +49,7 @@ typedef struct
   /* bytes that the request behind it wanted of the device, and unless it failed obtained */
   guint64 asked;
   gint64 before; /* what was reserved then, more than at the start of the events */
-  /* private pools that the program had let go of, from here on in the list of such: */
+  /* private pools that the program had released, from here on in the list of such: */
   guint32 pools;
   guint32 n_pools;
   guint32 completions;

@@ -1,7 +1,7 @@
 /* pytorch-snapshot.c - reads torch.cuda.memory snapshots (_dump_snapshot, _snapshot): format
  * `pytorch-snapshot`.
  *
- * What of the past is in the file must be known before the first event can be handed out, so the
+ * What of the past is in the file must be known before the first event can be returned, so the
  * file is read twice: the first pass checks every event and works out the initial state of each
  * device (pytorch-state.h), the second delivers.  Another pass lies between them only if the size
  * of an initial block must be inferred from later addresses.
@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/io/input.h"
+#include "base/io/scan.h"
 #include "traces/pytorch-record.h"
 #include "traces/pytorch-releases.h"
 #include "traces/pytorch-snapshot.h"
@@ -721,19 +722,13 @@ close_input (gpointer data)
   gemem_input_close (data);
 }
 
-static gboolean
-contains (const guint8 *head, gsize size, const char *word)
-{
-  return memmem (head, size, word, strlen (word)) != NULL;
-}
-
 static int
 probe (const guint8 *head, gsize size)
 {
   if (size < 2 || head[0] != 0x80 || head[1] < 2 || head[1] > 5)
     return 0;
-  return contains (head, size, "segments") || contains (head, size, "device_traces")
-                 || contains (head, size, "segment_type")
+  return scan_contains (head, size, "segments") || scan_contains (head, size, "device_traces")
+                 || scan_contains (head, size, "segment_type")
              ? 95
              : 50;
 }

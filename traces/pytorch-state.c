@@ -378,21 +378,21 @@ deduce_size (GememPytorchState *state, GememPytorchBlock *block, const GememPyto
              guint64 end, const GememPytorchSettings *settings)
 {
   guint64 rounded = gemem_pytorch_settings_round (settings, block->size),
-          room = end - block->address;
+          space = end - block->address;
 
   if (block->block != 0)
-    block->ambiguous = block->block > room;
-  else if (rounded > room)
+    block->ambiguous = block->block > space;
+  else if (rounded > space)
     {
-      block->block = MAX (room, block->size);
+      block->block = MAX (space, block->size);
       block->ambiguous = TRUE;
     }
   else if (segment->small || segment->expandable)
     block->block = rounded;
   else if (settings->max_split_size >= 0 && rounded >= (guint64) settings->max_split_size)
-    block->block = room;
-  else if (room - rounded <= MAX_TAIL)
-    block->block = room;
+    block->block = space;
+  else if (space - rounded <= MAX_TAIL)
+    block->block = space;
   else
     {
       block->block = rounded;

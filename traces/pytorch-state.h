@@ -18,10 +18,11 @@
 #pragma once
 
 #include "base/idmap.h"
+#include "base/units.h"
 #include "traces/trace.h"
 
 #define GEMEM_PYTORCH_SLOTS 16
-#define GEMEM_PYTORCH_SMALL_SEGMENT (G_GUINT64_CONSTANT (2) << 20)
+#define GEMEM_PYTORCH_SMALL_SEGMENT (2 * GEMEM_MIB)
 /* Nothing larger is ever allocated (peers.md 1a.3); keeps every sum of a start and a size within 64
  * bits. */
 #define GEMEM_PYTORCH_MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)

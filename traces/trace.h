@@ -1,8 +1,7 @@
 /* trace.h - the event model, and the reader and writer interfaces of every trace format.
  *
- * A trace is an ordered stream of events.  Readers hand them out a batch at a time and keep memory
- * bounded by what is live in the trace; nothing here holds a
- * whole trace.
+ * A trace is an ordered stream of events.  Readers return them a batch at a time and keep memory
+ * bounded by what is live in the trace; nothing here holds a whole trace.
  *
  * Invariants of what a reader delivers:
  *  - ids are integers that name one allocation; an id is alive from its ALLOC to its FREE (or
@@ -31,7 +30,7 @@ typedef enum
 {
   GEMEM_EVENT_ALLOC = 1, /* id, size, stream, pool, tag; address and aux (block size) as recorded */
   GEMEM_EVENT_FREE = 2,  /* id; requested and completed at once */
-  GEMEM_EVENT_FREE_REQUESTED = 3, /* id; the program let go; streams may still use it */
+  GEMEM_EVENT_FREE_REQUESTED = 3, /* id; the program freed it; streams may still use it */
   GEMEM_EVENT_FREE_COMPLETED = 4, /* id; no stream uses it any more */
   /* id, stream: work that uses the block was queued there (record_stream) */
   GEMEM_EVENT_USE_ON_STREAM = 5,
@@ -61,13 +60,13 @@ typedef enum
   GEMEM_EVENT_GRAPH_SEGMENT = 23,
   /* id = graph, stream: the host waited for the run; a run without end is asynchronous */
   GEMEM_EVENT_GRAPH_RUN_END = 24,
-  /* id, stream: what that stream had of the block is let go (counted references); it lives until
+  /* id, stream: what that stream had of the block is released (counted references); it lives until
    * its FREE */
   GEMEM_EVENT_STREAM_FREE = 25,
   /* size: bytes that the recorded device had for the allocator from here on, to judge by what it
    * refused; 0: no longer known.  An OOM between is a request that failed for it */
   GEMEM_EVENT_DEVICE_LIMIT = 26,
-  /* pool: the program let go of that private pool; aux = 1: its cache goes back now */
+  /* pool: the program released that private pool; aux = 1: its cache goes back now */
   GEMEM_EVENT_POOL_RELEASE = 27,
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
@@ -201,7 +200,7 @@ struct _GememTraceReader
    * Errors: GEMEM_ERROR_INPUT "FILE:LINE-or-EVENT: what; what to do". */
   gssize (*next) (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
   void (*close) (GememTraceReader *reader); /* frees the reader's own parts and the reader itself */
-  /* private to trace.c: GememReadOptions.without_initial, or NULL */
+  /* private to formats.c: GememReadOptions.without_initial, or NULL */
   struct _GememInitialFilter *filter;
 };
 
@@ -219,13 +218,17 @@ struct _GememTraceWriter
 };
 
 /* Opens @path ("-": standard input), recognised by content unless @format names one (NULL:
- * recognise). */
+ * recognise).  @options: NULL for the defaults.  Errors: GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE for an
+ * unknown format, and those of the file system.  gemem_trace_close() frees the reader. */
 GememTraceReader *gemem_trace_open (const char *path, const char *format,
                                     const GememReadOptions *options, GError **error);
-/* The same over @input, which it takes over. */
+/* The same over @input, which it takes over also on error. */
 GememTraceReader *gemem_trace_open_input (GememInput *input, const char *format,
                                           const GememReadOptions *options, GError **error);
+/* The next events, valid until the next call: how many, 0 at the end, -1 with GEMEM_ERROR_INPUT.
+ * After an error the reader can only be closed. */
 gssize gemem_trace_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
+/* Frees @reader (may be NULL) with its info and events, and closes the input. */
 void gemem_trace_close (GememTraceReader *reader);
 
 /* Creates a file in @format (NULL: by the extension of @path, .gmt native, .txt text twin, else an

@@ -2,7 +2,7 @@
  * input-private.h).
  *
  * Stored bytes come from a descriptor or from memory.  What a pipe gave is kept in an unlinked
- * temporary file, unless nobody will go back.  They are passed on as they are, through
+ * temporary file, unless the input is read once.  They are passed on as they are, through
  * GZlibDecompressor (several members) or through libzstd (several frames).
  *
  * Invariants: a compressed stream that stops in the middle is an error, never an end; so are bytes

@@ -27,9 +27,9 @@
 
 /* ---- window */
 
-/* Makes room for more bytes behind `end`: first by moving, then by doubling. */
+/* Makes space for more bytes behind `end`: first by moving, then by doubling. */
 static void
-make_room (GememInput *input)
+make_space (GememInput *input)
 {
   gsize left = input->end - input->start;
   if (left == 0)
@@ -54,7 +54,7 @@ gemem_input_fill (GememInput *input, gsize want, const guint8 **data, GError **e
   while (input->end - input->start < want && !input->ended && input->failure == NULL)
     {
       gsize produced;
-      make_room (input);
+      make_space (input);
       if (!gemem_input_decode (input, input->buffer + input->end, input->capacity - input->end,
                                &produced))
         break;

@@ -77,6 +77,20 @@ scan_uint_word (const char **p, const char *end, guint64 *value)
   return TRUE;
 }
 
+/* Where @word first stands in [p, end), or NULL. */
+static inline const char *
+scan_find (const char *p, const char *end, const char *word)
+{
+  return p < end ? memmem (p, (gsize) (end - p), word, strlen (word)) : NULL;
+}
+
+/* TRUE if @word stands in the @size bytes at @head, of a file. */
+static inline gboolean
+scan_contains (const guint8 *head, gsize size, const char *word)
+{
+  return scan_find ((const char *) head, (const char *) head + size, word) != NULL;
+}
+
 static inline gboolean
 scan_equal (const char *p, gsize length, const char *word)
 {

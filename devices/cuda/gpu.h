@@ -1,5 +1,6 @@
-/* gpu.h - the CUDA device, as its files see it: devices/cuda.c (settings, beginning and end),
- * memory.c (allocations, virtual memory, memset) and streams.c (streams, events). */
+/* gpu.h - the CUDA device, as its files see it: calls.c (calling the driver), streams.c (streams
+ * and events), touch.c and occupy.c (kernels), memory.c (allocations, virtual memory, memset),
+ * above them devices/cuda.c (settings, beginning and end). */
 #pragma once
 
 #include "devices/cuda/driver.h"
@@ -75,6 +76,8 @@ typedef struct
   guint64 late;     /* mode=vmm: freed, and to be given back when waiting is possible */
 } GememCudaBlock;
 
+/* ---- calls.c */
+
 /* The GPU's context is that of this thread until the scope ends, and what it had before then. */
 typedef struct
 {
@@ -91,6 +94,10 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GememCudaScope, gemem_cuda_leave)
  * memory is short. */
 gboolean gemem_cuda_succeeded (GememCuda *self, const char *call, CUresult result,
                                gboolean short_is_fine);
+
+/* The code of kernels, which is for @option.  GEMEM_ERROR_NO_DEVICE if the GPU does not take it. */
+gboolean gemem_cuda_load_kernels (GememCuda *self, const void *image, const char *option,
+                                  CUmodule *module, GError **error);
 
 /* A call that has no reason to fail; and one that asks for memory, which may be refused.  Not made
  * while the context is lost. */
@@ -143,8 +150,3 @@ void gemem_cuda_touch_end (GememCuda *self);
 /* occupy.c: the same, for --occupy. */
 gboolean gemem_cuda_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error);
 void gemem_cuda_occupy_end (GememCuda *self);
-
-/* touch.c: the code of kernels, which is for @option.  GEMEM_ERROR_NO_DEVICE if the GPU does not
- * take it. */
-gboolean gemem_cuda_load_kernels (GememCuda *self, const void *image, const char *option,
-                                  CUmodule *module, GError **error);

@@ -6,8 +6,8 @@
  * mode=vmm, because allocators rely on it; that of mode=async does not.
  *
  * Invariants: what is refused for want of memory leaves nothing behind; every address, page and
- * mapping is in the books (blocks, mappings) as long as the driver has it for us.  Once the device
- * has failed, what it gave stays until its end: nobody can wait for the work on it any more.
+ * mapping is in `blocks` or `mappings` as long as the driver has it for us.  Once the device
+ * has failed, what it gave stays until its end: the work on it can no longer be waited for.
  */
 #include "config.h"
 
@@ -209,8 +209,8 @@ gemem_cuda_memset (GememDevice *device, guint64 address, guint8 value, guint64 s
 
 /* ---- virtual memory */
 
-/* Whoever asks for it where there is none has not looked (info), and cannot do without: the device
- * has failed. */
+/* An allocator that asks for it where there is none did not check info(), and cannot do without:
+ * the device has failed. */
 static gboolean
 has_virtual_memory (GememCuda *self)
 {

@@ -72,7 +72,7 @@ place_of (const GememCudaStream *stream, guint64 number)
 }
 
 /* TRUE if event @number of @stream is complete, as is then all before it; of a device that failed,
- * too: nobody is to wait for it. */
+ * too: no caller is to wait for it. */
 static gboolean
 is_complete (GememCuda *self, GememCudaStream *stream, guint64 number)
 {

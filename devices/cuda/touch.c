@@ -2,9 +2,9 @@
  *
  * Order: the kernel for a block runs on the stream it is asked for, behind all kernels of this file
  * before it: where the stream changes, the new one first waits for the old.  So nothing is ever
- * verified while it is filled for somebody else, whatever the streams do otherwise, and who waits
- * for a stream waits for the verifications put there.  Memory goes back to the driver when all of
- * them are done.
+ * verified while it is filled for another block, whatever the streams do otherwise, and a wait
+ * for a stream is a wait for the verifications put there.  Memory goes back to the driver when all
+ * of them are done.
  *
  * Findings are written by the GPU into memory of the host, so that looking for them waits for
  * nothing; to be sure that none is missing takes one wait for the stream used last.
@@ -34,24 +34,6 @@ struct _GememCudaTouch
 };
 
 #ifdef HAVE_CUDA_KERNELS
-gboolean
-gemem_cuda_load_kernels (GememCuda *self, const void *image, const char *option, CUmodule *module,
-                         GError **error)
-{
-  g_autofree char *text = NULL;
-  CUresult result = self->driver->cuModuleLoadData (module, image);
-
-  if (result == CUDA_SUCCESS)
-    return TRUE;
-  text = gemem_cuda_result_text (self->driver, result);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
-               "device cuda:%" G_GUINT64_FORMAT
-               ": cuModuleLoadData: %s: the GPU does not take the kernels of %s, which are for "
-               "sm_80 and later; leave %s out",
-               self->params.gpu, text, option, option);
-  return FALSE;
-}
-
 static gboolean
 begin (GememCuda *self)
 {

@@ -56,7 +56,7 @@ SHAPE (POOL_SET, int device, Handle pool)
                                                .call = JOURNAL_POOL_SET });
 }
 
-/* The same for whatever kind of memory, as of CUDA 13.  That of the host is nobody's device. */
+/* The same for whatever kind of memory, as of CUDA 13.  That of the host belongs to no device. */
 static uint16_t
 device_of (const Location *location)
 {

@@ -1,7 +1,7 @@
 /* calls-other.c - memory that is not asked for by address: arrays, nodes of graphs, memory of other
  * processes (shapes.h).
  *
- * What is no allocation of the program, or is made when nobody sees it, is written down as left
+ * What is no allocation of the program, or is made unseen, is written down as left
  * out, so that it can be counted and its free is not taken for that of something unknown.
  */
 #include "config.h"

@@ -61,7 +61,7 @@ def main():
     library = use_gemem(options.library) if os.environ.get("GEMEM_ALLOCATOR") else None
     torch.manual_seed(options.seed)
     steps, options.steps = options.steps, 1
-    run(options)  # what is loaded and chosen at the first step is nobody's fault
+    run(options)  # what is loaded and chosen at the first step counts for no step
     torch.cuda.synchronize()
     options.steps = steps
     start = time.perf_counter()

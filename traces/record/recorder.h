@@ -26,7 +26,7 @@
 typedef struct
 {
   bool inside;     /* within a recorded call */
-  bool registered; /* its block is handed on when it ends */
+  bool registered; /* its block goes to another thread when it ends */
   uint32_t number; /* 0: has recorded nothing yet */
   uint32_t used;   /* slots of `block` */
   JournalRecord *block;
@@ -96,7 +96,7 @@ uint64_t recorder_free_bytes (void); /* of the current device; 0: unknown */
 /* Whether what is queued on @stream becomes part of a graph (@per_thread: stream 0 is the
  * thread's). */
 bool recorder_is_capturing (Handle stream, bool per_thread);
-bool recorder_is_active (int device); /* its primary context; true where nobody knows */
+bool recorder_is_active (int device); /* its primary context; true where that is unknown */
 
 /* Marks what other objects may see (with recorder.map, which says it to the linker). */
 #define EXPORT __attribute__ ((visibility ("default")))

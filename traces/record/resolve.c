@@ -88,7 +88,7 @@ unless_own (const Hook *hook, void *function)
 /* ---- the real function */
 
 /* @name behind this library in the global scope; not by a tail call, which would ask for what is
- * behind somebody else. */
+ * behind another caller. */
 static void *
 behind_this (const char *name)
 {

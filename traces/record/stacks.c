@@ -79,17 +79,17 @@ append_frame (char *text, size_t used, void *frame)
   bool known = dladdr ((char *) frame - 1, &info) != 0 && info.dli_fname != NULL;
   const char *file = known ? strrchr (info.dli_fname, '/') : NULL;
   const char *space = used > 0 ? " < " : "";
-  size_t room = JOURNAL_MAX_TEXT - used;
+  size_t space_left = JOURNAL_MAX_TEXT - used;
   int size;
 
   file = file != NULL ? file + 1 : known ? info.dli_fname : "?";
   if (known && info.dli_sname != NULL)
-    size = snprintf (text + used, room, "%s%s+0x%zx (%s)", space, info.dli_sname,
+    size = snprintf (text + used, space_left, "%s%s+0x%zx (%s)", space, info.dli_sname,
                      (size_t) frame - (size_t) info.dli_saddr, file);
   else
-    size = snprintf (text + used, room, "%s%s+0x%zx", space, file,
+    size = snprintf (text + used, space_left, "%s%s+0x%zx", space, file,
                      (size_t) frame - (known ? (size_t) info.dli_fbase : 0));
-  return size > 0 && (size_t) size < room ? used + (size_t) size : used;
+  return size > 0 && (size_t) size < space_left ? used + (size_t) size : used;
 }
 
 static uint32_t

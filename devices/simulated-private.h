@@ -1,5 +1,6 @@
-/* simulated.h - the simulated device, as its two files see it: simulated.c (settings, allocations,
- * streams) and virtual.c (ranges, pages, mappings). */
+/* simulated-private.h - the simulated device, as its files see it: simulated-places.c (which
+ * addresses are taken), virtual.c (ranges, pages, mappings) and recorded-calls.c (a log of calls)
+ * stand below simulated.c (settings, allocations, streams). */
 #pragma once
 
 #include "devices/device-private.h"
@@ -24,8 +25,14 @@ typedef struct
   gboolean reuse;
 } GememRegion;
 
-/* Places that are to be given out, in their order. */
+/* Recorded places, in the order in which they are allocated. */
 typedef struct _GememExpected GememExpected;
+struct _GememExpected
+{
+  GememExpected *next;
+  guint64 address, size;
+};
+
 typedef struct
 {
   GememExpected *first, *last;
@@ -57,35 +64,53 @@ typedef struct
   GememMappings mappings; /* virtual memory: virtual.c */
 } GememSimulated;
 
-/* Takes @size bytes for a new owner: the address, or 0.  *@kept: what to give back to the space
- * later, 0 if it is never reused. */
-guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment,
-                           guint64 *kept);
+/* The host waits until @time. */
+static inline void
+gemem_simulated_wait_until (GememSimulated *self, guint64 time)
+{
+  if (self->base.now < time)
+    self->base.now = time;
+}
 
-/* The next place of @expected, if it has @size bytes and is free; 0: no, which is counted. */
-guint64 gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected,
-                                       guint64 size);
+/* The host waits for all outstanding work if the profile says so of @call. */
+static inline void
+gemem_simulated_wait (GememSimulated *self, GememDeviceCall call)
+{
+  if (self->profile->calls[call].synchronises)
+    gemem_simulated_wait_until (self, self->busy_until);
+}
 
-/* @size more bytes can be held. */
+/* TRUE if @size more bytes can be held. */
 static inline gboolean
-gemem_simulated_has_room (const GememSimulated *self, guint64 size)
+gemem_simulated_may_hold (const GememSimulated *self, guint64 size)
 {
   return size <= self->limit && self->base.held <= self->limit - size;
 }
 
+/* ---- simulated-places.c */
+
+/* Takes @size bytes: the address, or 0.  *@kept: what to give back to the space
+ * later, 0 if it is never reused. */
+guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment,
+                           guint64 *kept);
 /* Gives the window back, before anyone but bump takes from the space. */
 void gemem_simulated_settle (GememSimulated *self);
-
-/* The host waits for all outstanding work if the profile says so of @call. */
-void gemem_simulated_wait (GememSimulated *self, GememDeviceCall call);
-
-/* recorded-calls.c: has @self give the addresses and say of events what stands in the log of calls
- * at @path (--calls).  GEMEM_ERROR_INPUT with file and line, GEMEM_ERROR_FAILED. */
-gboolean gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **error);
+/* Adds a place to @expected; what is placed without a record goes above it. */
 void gemem_simulated_expect (GememSimulated *self, GememExpectations *expected, guint64 address,
                              guint64 size);
+void gemem_simulated_keep_above (GememSimulated *self, guint64 address, guint64 size);
+/* The next place of @expected, if it has @size bytes and is free; 0: no, which is counted. */
+guint64 gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected,
+                                       guint64 size);
 
-/* virtual.c */
+/* ---- recorded-calls.c */
+
+/* Has @self return the addresses, and answer event queries, as the log of calls at @path (--calls)
+ * says.  GEMEM_ERROR_INPUT with file and line, GEMEM_ERROR_FAILED. */
+gboolean gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **error);
+
+/* ---- virtual.c */
+
 guint64 gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment);
 void gemem_virtual_release (GememDevice *device, guint64 address, guint64 size);
 GememPage gemem_virtual_create_page (GememDevice *device, guint64 size);
