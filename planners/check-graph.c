@@ -6,7 +6,7 @@
  * extended one lie over each other, and what came before one must have come before all.)
  *
  * Batch labels: one pass runs the nodes of one label and those without.  So there is a sweep per
- * label, over its items and those without; users and starters of other labels do not count in it. 
+ * label, over its items and those without; users and starters of other labels do not count in it.
  * Cost: O((items without label x labels + items) log items).
  *
  * In place (8.3): an output may lie on an input of its own node where the node says so, if all

@@ -40,7 +40,7 @@ typedef struct
 
 const char *gemem_violation_name (GememViolationKind kind);
 
-/* At most @max violations (GememViolation), in the order found; an empty array: the plan is safe. 
+/* At most @max violations (GememViolation), in the order found; an empty array: the plan is safe.
  * Fills plan->reused.
  * @input as for gemem_planner_run(): with a graph the graph's rules, else those of lifetimes. */
 GPtrArray *gemem_plan_check (GememPlan *plan, const GememPlanInput *input, guint max);

@@ -1,9 +1,4 @@
-/* convert.c - between graphs and lifetimes; see planner.h.
- *
- * Batch labels: nodes of different labels never run in one pass, so their items may lie over one
- * another; lifetimes cannot say that, and keep them apart where their ids do not.  That costs
- * memory, never safety.
- */
+/* convert.c - between graphs and lifetimes; see convert.h. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -11,8 +6,8 @@
 
 #include "graphs/inplace.h"
 #include "graphs/order.h"
+#include "planners/convert.h"
 #include "planners/demand.h"
-#include "planners/planner.h"
 
 #define SESSION_BIT (1u << 31)
 
@@ -237,6 +232,38 @@ gemem_graph_lower_bound (const GememGraph *graph, guint64 alignment)
         bound = MAX (bound, bound_of_pass (graph, demands, label, alignment));
     }
   return bound;
+}
+
+/* ---- from a plan of lifetimes to one of the graph */
+
+GememPlan *
+gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPlanPlace *places)
+{
+  GememPlan *result = gemem_plan_new (plan->planner, gemem_graph_n_items (graph));
+
+  if (plan->spaces != NULL)
+    result->spaces = g_new0 (guint64, (gsize) result->n_items + 1);
+  for (guint32 i = 0; i < result->n_items; i++)
+    {
+      const guint32 lifetime = places[i].lifetime;
+
+      if (lifetime == GEMEM_NONE || plan->offsets[lifetime] == GEMEM_NO_OFFSET)
+        continue;
+      result->offsets[i] = plan->offsets[lifetime] + places[i].inner;
+      result->sizes[i] = places[i].bytes;
+      if (plan->spaces != NULL)
+        result->spaces[i] = gemem_space_unpack ((guint32) plan->spaces[lifetime]);
+    }
+  for (guint i = 0; i < plan->totals->len; i++)
+    {
+      const GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
+
+      gemem_plan_add_total (result, gemem_space_unpack ((guint32) total->space), total->bytes);
+    }
+  result->alignment = plan->alignment;
+  for (guint i = 0; i < plan->log->len; i++)
+    gemem_plan_add_log (result, "%s", (const char *) plan->log->pdata[i]);
+  return result;
 }
 
 /* ---- to a graph */

@@ -9,7 +9,7 @@
  * up its interval (`own`) and at those and all nodes above (`below`), in each as part of a sorted
  * set of disjoint ranges that merge when they touch.  What is taken in an interval is the union of
  * `below` of the nodes that make it up and `own` of the nodes above these: O(log n) sets.
- * Cost: taking O(log n) set updates; asking O(ranges in these sets), which merging keeps few. 
+ * Cost: taking O(log n) set updates; asking O(ranges in these sets), which merging keeps few.
  * Memory O(n log n) at worst.
  */
 #pragma once
@@ -34,8 +34,8 @@ void gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 las
  * last). */
 guint64 gemem_occupancy_first_fit (GememOccupancy *occupancy, guint32 first, guint32 last,
                                    guint64 size, guint64 alignment);
-/* The same in the smallest gap between taken bytes that has room, the lowest of equal ones; above
- * all taken bytes where none has. */
+/* The same in the smallest gap between taken bytes that is large enough, the lowest of equal ones;
+ * above all taken bytes where none is. */
 guint64 gemem_occupancy_best_fit (GememOccupancy *occupancy, guint32 first, guint32 last,
                                   guint64 size, guint64 alignment);
 

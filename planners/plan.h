@@ -67,7 +67,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlan, gemem_plan_free)
 
 void gemem_plan_add_candidate (GememPlan *plan, const char *name, guint64 total);
 void gemem_plan_add_log (GememPlan *plan, const char *format, ...) G_GNUC_PRINTF (2, 3);
-/* Adds @space to the totals (kept sorted) and to the arena. */
+/* The total of @space, added with 0 bytes if there is none; valid until the next call.
+ * O(spaces). */
+GememPlanTotal *gemem_plan_total (GememPlan *plan, guint64 space);
+/* Adds @bytes to the total of @space and to the arena. */
 void gemem_plan_add_total (GememPlan *plan, guint64 space, guint64 bytes);
 
 GEMEM_END_DECLS

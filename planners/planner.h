@@ -13,7 +13,6 @@
  *
  * Rules: a planner changes nothing in its input and uses no global state; the same input and
  * parameters give the same plan, whatever the number of threads; it never prints or reads a clock.
- * May include: base, graphs/graph.h (a data model without behaviour).
  */
 #pragma once
 
@@ -63,41 +62,7 @@ gboolean gemem_planner_parse (const char *text, GPtrArray *choices, GError **err
 GememPlan *gemem_planner_run (const GememChoice *choice, const GememPlanInput *input,
                               GError **error);
 
-/* gemem_lifetimes_lower_bound() of whatever the input is. */
+/* gemem_graph_lower_bound() of the graph, if there is one, else gemem_lifetimes_lower_bound(). */
 guint64 gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment);
-
-/* ---- between graphs and lifetimes (convert.c) */
-
-/* Where an item of a graph lies: in which lifetime, and how far from its start. */
-typedef struct
-{
-  guint32 lifetime; /* GEMEM_NONE: no memory */
-  guint64 inner;    /* bytes from the lifetime's offset */
-  guint64 bytes;    /* that the item needs from there on */
-} GememPlanPlace;
-
-/* The lifetimes of @graph for planners without knowledge of graphs: one per buffer, that is all
- * items whose distance is fixed (references, merged values, continuous members, pools), alive from
- * the first writer to the last reader, in the order of their first item.  Steps are node ids. 
- * @places (free with g_free()) gets one entry per item.  O(items x streams). */
-GememLifetimes *gemem_graph_lifetimes (const GememGraph *graph, GememPlanPlace **places);
-/* From a plan of these lifetimes to one of the items of @graph. */
-GememPlan *gemem_plan_spread (const GememGraph *graph, const GememPlan *plan,
-                              const GememPlanPlace *places);
-/* No plan of @graph needs less: largest live sum at any node, of the nodes that run in one pass
- * (batch labels), where what an operator may overwrite in place ends before it.  Rounded as
- * gemem_lifetimes_lower_bound() does.  O(labels x items log items). */
-guint64 gemem_graph_lower_bound (const GememGraph *graph, guint64 alignment);
-/* A graph with a node per lifetime in order of begin, one stream, each with one output; two of them
- * are alive at once in it exactly if they are in @lifetimes (by safe_end).  @order (free with
- * g_free()) gets the number of the lifetime of each node.  O(n log n).
- * Errors: GEMEM_ERROR_INPUT (all together 2^62 bytes or more). */
-GememGraph *gemem_graph_from_lifetimes (const GememLifetimes *lifetimes, guint32 **order,
-                                        GError **error);
-
-/* Lifetimes name a space with 32 bits: ordinary memory is 0, session scope (whose type needs 33
- * bits) bit 31, the others are their type. */
-guint32 gemem_space_pack (guint64 type);
-guint64 gemem_space_unpack (guint32 space);
 
 GEMEM_END_DECLS

@@ -23,5 +23,5 @@ void gemem_paddle_first_fit_init (PaddleFirstFit *fit);
 void gemem_paddle_first_fit_clear (PaddleFirstFit *fit);
 /* The lowest offset that is a multiple of @alignment (a power of two) with @bytes free behind
  * it. */
-guint64 gemem_paddle_first_fit_take (PaddleFirstFit *fit, guint64 bytes, guint64 alignment);
-void gemem_paddle_first_fit_give (PaddleFirstFit *fit, guint64 offset, guint64 bytes);
+guint64 gemem_paddle_first_fit_allocate (PaddleFirstFit *fit, guint64 bytes, guint64 alignment);
+void gemem_paddle_first_fit_release (PaddleFirstFit *fit, guint64 offset, guint64 bytes);

@@ -16,7 +16,7 @@
  * value the plan differs from it (layout.c).
  *
  * Cost: O(log pool) to find an entry of the right size, then one step per entry of another element
- * type or shape; with print_log, and in era 1.2, one step per entry in front of the one taken. 
+ * type or shape; with print_log, and in era 1.2, one step per entry in front of the one taken.
  * Level 0: O(1) where no shape is equal.  Origin: paddle.md 8.1, 8.2.
  */
 #include "config.h"
@@ -24,18 +24,14 @@
 #include <string.h>
 
 #include "planners/paddle/memory-optimize.h"
-#include "planners/paddle/planner-params.h"
+#include "planners/paddle/params.h"
+#include "planners/paddle/skip.h"
+#include "planners/paddle/walk.h"
 
 static const PaddleMemoryOptimize *
 settings_of (const PaddleWalk *walk)
 {
   return walk->settings;
-}
-
-static gboolean
-is_dynamic (const PaddleVariable *variable)
-{
-  return variable->n_dims > 0 && variable->dims[0] == -1;
 }
 
 static const PaddleVariable *
@@ -79,8 +75,8 @@ skips (const PaddleWalk *walk, guint32 node)
 static int
 compare_sizes (const PaddleVariable *a, const PaddleVariable *b)
 {
-  if (is_dynamic (a) != is_dynamic (b))
-    return is_dynamic (a) ? -1 : 1;
+  if (gemem_paddle_is_dynamic (a) != gemem_paddle_is_dynamic (b))
+    return gemem_paddle_is_dynamic (a) ? -1 : 1;
   return a->elements < b->elements ? -1 : a->elements > b->elements;
 }
 
@@ -130,7 +126,8 @@ matches (const PaddleVariable *x, const PaddleVariable *cache, guint64 level)
 {
   if (level == 0)
     return compare_shapes (&x, &cache) == 0;
-  return is_dynamic (x) == is_dynamic (cache) && x->elements <= cache->elements;
+  return gemem_paddle_is_dynamic (x) == gemem_paddle_is_dynamic (cache)
+         && x->elements <= cache->elements;
 }
 
 static void
@@ -153,7 +150,7 @@ print_hit (PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cach
 static gboolean
 is_beyond (const PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cache)
 {
-  return is_dynamic (x) != is_dynamic (cache)
+  return gemem_paddle_is_dynamic (x) != gemem_paddle_is_dynamic (cache)
          || (settings_of (walk)->level == 0 && cache->elements > x->elements);
 }
 
@@ -237,7 +234,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   g_autoptr (PaddleProgram) program = NULL;
   g_autoptr (PaddleRewrite) rewrite = NULL;
 
-  if (!gemem_paddle_check_alignment (settings->alignment, error))
+  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
   rewrite = gemem_paddle_memory_optimize (program, settings, error);
