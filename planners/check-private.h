@@ -1,5 +1,5 @@
-/* check-private.h - the parts of the checker: check-items.c has what every plan must keep, check-graph.c
- * the rules of graphs, check.c the rules of lifetimes and the entry. */
+/* check-private.h - the parts of the checker: check-items.c has what every plan must keep,
+ * check-graph.c the rules of graphs, check.c the rules of lifetimes and the entry. */
 #pragma once
 
 #include "planners/check.h"
@@ -20,9 +20,9 @@ typedef struct
 gboolean gemem_check_report (GememCheck *check, GememViolationKind kind, guint32 first,
                              guint32 second, const char *format, ...) G_GNUC_PRINTF (5, 6);
 
-/* Checks offset, size and end of an item that needs @bytes at a multiple of @alignment (1: anywhere).
- * *sound: the item has bytes inside its space, which can be compared with those of others.  FALSE as
- * gemem_check_report(). */
+/* Checks offset, size and end of an item that needs @bytes at a multiple of @alignment (1:
+ * anywhere).  *sound: the item has bytes inside its space, which can be compared with those of
+ * others.  FALSE as gemem_check_report(). */
 gboolean gemem_check_item (GememCheck *check, guint32 item, guint64 bytes, guint64 alignment,
                            gboolean *sound);
 

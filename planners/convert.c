@@ -53,8 +53,8 @@ counts (const Reading *reading, guint32 node)
   return reading->label == NULL || *label == '\0' || strcmp (label, reading->label) == 0;
 }
 
-/* What gets one lifetime: a buffer; for the bound only what shares memory, since neighbours come
- * and go one by one. */
+/* What gets one lifetime: a buffer.  For the bound only what shares memory: the members of a buffer
+ * need not all be alive at once. */
 static guint32
 unit_of (const Reading *reading, const GememDemand *item)
 {
@@ -82,8 +82,8 @@ extend (const Reading *reading, GememLifetime *life, guint32 user, gboolean over
   life->safe_end = MAX (life->safe_end, safe);
 }
 
-/* An owner of a subgraph takes no part itself, nor do data; lifetimes may count them, the bound may
- * not. */
+/* Owners of subgraphs and data nodes use no memory while they run.  Lifetimes may count them, the
+ * bound may not. */
 static gboolean
 takes_part (const Reading *reading, guint32 node)
 {
@@ -108,8 +108,8 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
   life->size = MAX (life->size, item->bytes + (reading->tight ? 0 : (guint64) item->inner));
   if (item->flags & GEMEM_DEMAND_TO_END)
     life->end = gemem_graph_n_nodes (graph);
-  if (!gemem_node_is_data (node)
-      && takes_part (reading, item->node)) /* data was written before: only its readers count */
+  /* data was written before the run: only its readers count */
+  if (!gemem_node_is_data (node) && takes_part (reading, item->node))
     extend (reading, life, item->node, FALSE);
   for (guint32 i = 0;
        o < node->n_outputs && i < gemem_graph_tensor (graph, node->first_output + o)->n_consumers;
@@ -122,7 +122,7 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
     }
 }
 
-/* Where nobody took part the first item's node stands for them. */
+/* A lifetime that no node widened is that of its first item's node. */
 static void
 settle (const Reading *reading, GememLifetime *life)
 {
@@ -152,7 +152,7 @@ number_units (const Reading *reading, GememLifetimes *lifetimes)
       numbers[unit_of (reading, item)] = lifetimes->items->len;
       gemem_lifetimes_add (lifetimes, item->node, (guint64) item->node + 1, item->bytes);
       life = gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1);
-      life->begin = G_MAXUINT64; /* until somebody takes part */
+      life->begin = G_MAXUINT64; /* until live() widens it */
       life->end = life->safe_end = 0;
       life->id = life->tag = i;
       life->space = gemem_space_pack (item->space);
@@ -170,12 +170,10 @@ read_lifetimes (const Reading *reading, guint32 **numbers)
   for (guint32 i = 0; i < reading->demands->n; i++)
     {
       const GememDemand *item = &reading->demands->items[i];
-
       const guint32 number = (*numbers)[unit_of (reading, item)];
 
-      if (number != GEMEM_NONE
-          && counts (reading,
-                     item->node)) /* users of members without memory of their own count too */
+      /* users of members without memory of their own count too */
+      if (number != GEMEM_NONE && counts (reading, item->node))
         live (reading, i, gemem_lifetimes_get (lifetimes, number));
     }
   for (guint i = 0; i < lifetimes->items->len; i++)

@@ -135,8 +135,8 @@ gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 last, gu
           add_range (&occupancy->below[high], range);
         }
     }
-  /* every node above one of these is above the first or the last column; where such a node is one of
-   * these itself the range is added twice, which changes nothing */
+  /* every node above one of these is above the first or the last column; where such a node is one
+   * of these itself the range is added twice, which changes nothing */
   for (above_low /= 2, above_high /= 2; above_low > 0; above_low /= 2, above_high /= 2)
     {
       add_range (&occupancy->below[above_low], range);

@@ -2,11 +2,11 @@
  * addresses, and the gaps between them.
  *
  * Why: greedy planners place items in any order of time and need the lowest (or smallest) hole that
- * is free during a whole lifetime.  Looking at every item that is alive meanwhile costs as much as
- * there are conflicts, hundreds of millions for the large traces; this looks at merged ranges.
+ * is free during a whole lifetime.  Visiting every item that is alive meanwhile costs a step per
+ * conflict, hundreds of millions for the large traces; this visits merged ranges.
  *
- * Method: a segment tree over time columns.  A rectangle is noted at the O(log n) nodes that make
- * up its interval (`own`) and at those and all nodes above (`below`), in each as part of a sorted
+ * Method: a segment tree over time columns.  A rectangle is added to the O(log n) nodes that make
+ * up its interval (`own`) and to those and all nodes above (`below`), in each as part of a sorted
  * set of disjoint ranges that merge when they touch.  What is taken in an interval is the union of
  * `below` of the nodes that make it up and `own` of the nodes above these: O(log n) sets.
  * Cost: taking O(log n) set updates; asking O(ranges in these sets), which merging keeps few.

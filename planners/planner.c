@@ -1,4 +1,5 @@
-/* planner.c - the registry of planners, and running one on a graph or on lifetimes; see planner.h. */
+/* planner.c - the registry of planners, and running one on a graph or on lifetimes; see
+ * planner.h. */
 #include "config.h"
 
 #include <string.h>

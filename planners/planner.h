@@ -6,7 +6,7 @@
  * derive from the struct.
  *
  * Two kinds.  GEMEM_PLANNER_GRAPH: plan() is given a graph; from lifetimes alone
- * gemem_planner_run() makes one (a node per item). The others are given lifetimes; from a graph
+ * gemem_planner_run() makes one (a node per item).  The others are given lifetimes; from a graph
  * gemem_planner_run() makes them: tensors that share memory by reference or lie side by side by
  * attribute become one item, several streams make lifetimes longer (safe_end), memory types become
  * spaces.
@@ -54,11 +54,14 @@ typedef struct
 /* In the order of planners.def; NULL-terminated. */
 const GememPlanner *const *gemem_planners (void);
 const GememPlanner *gemem_planner_find (const char *name, GError **error);
-/* "NAME[:key=value,...]" with globs and value lists; appends GememChoice. */
+/* Appends a GememChoice for each planner and setting that @text names: "NAME[:key=value,...]", with
+ * globs and value lists.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_planner_parse (const char *text, GPtrArray *choices, GError **error);
 
 /* Runs the planner of @choice; the graph's own settings are its defaults.  The plan has an entry
- * per item of the graph if there is one, else per lifetime.  It is complete but NOT yet checked. */
+ * per item of the graph if there is one, else per lifetime.  It is complete but NOT yet checked;
+ * free with gemem_plan_free().  Errors: as the planner's, and GEMEM_ERROR_INPUT for settings of the
+ * graph that the planner does not accept. */
 GememPlan *gemem_planner_run (const GememChoice *choice, const GememPlanInput *input,
                               GError **error);
 

@@ -10,9 +10,9 @@
  * that die at one operator are pushed in the order of the program's variables (unspecified in
  * PaddlePaddle).
  *
- * The pass adds dependencies where it relies on its own order.  A plan is for the order that the
- * graph has, so a dead variable is taken only if it is known to be over then without new
- * dependencies (gemem_paddle_is_over()).
+ * The pass adds dependencies where it relies on its own order.  A plan keeps the graph's own order,
+ * so a dead variable is taken only if all its uses are known to be over without new dependencies
+ * (gemem_paddle_is_over()).
  *
  * Cost: O(nodes + edges), and one step per dead variable of the same bytes that is passed over.
  * Origin: paddle.md 8.5.

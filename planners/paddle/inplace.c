@@ -8,13 +8,13 @@
  *   version=1.5  the flag on: whitelisted operators are left out (what the documentation says);
  *   version=1.6  no flag; the rules of the buffer-sharing pass (8.5).
  * In 1.4 and 1.5: neither in the skip set, different names, the input once among the inputs, the
- * output once among the outputs, neither on the other side, nothing else uses the input later or
- * unknown of time, both reusable (8.4), equal NodeSize (but for reshape2 and reshape2_grad). In
- * 1.6: tensors of equal bytes that do not persist, the input dies here, the output is the first
- * version of its name.
+ * output once among the outputs, neither on the other side, no other operator uses the input later
+ * or at a time that is not known, both reusable (8.4), equal NodeSize (but for reshape2 and
+ * reshape2_grad).  In 1.6: tensors of equal bytes that do not persist, the input is dead after the
+ * operator, the output is the first version of its name.
  *
- * Not known: which of the checks 1.4 did not do yet; they are all done.  Its "withdraw if the graph
- * would get a cycle" is the demand that the other readers come first.
+ * Not known: which of these checks release 1.4 lacked; all of them are made.  Its rule "withdraw if
+ * the graph would get a cycle" means here that the other readers must come first.
  *
  * Cost: O(inputs + outputs) per operator, and gemem_paddle_is_over() per pair.  Origin: paddle.md
  * 7.

@@ -2,9 +2,9 @@
  *
  * A buffer is the memory of one name.  PaddlePaddle's passes do not see that a name they took for
  * dead is written again later: then two values that are both needed have one name, or an operator
- * writes over an input that it reads.  There the name moves into another buffer, and the log says so;
- * what is written afterwards under the name lies there too.  So a plan is safe for every program,
- * and equal to PaddlePaddle's for those that PaddlePaddle does not break.
+ * writes over an input that it reads.  There the name gets another buffer, and the log says so;
+ * what is written under the name afterwards lies in that buffer too.  So a plan is safe for every
+ * program, and equal to PaddlePaddle's for those that PaddlePaddle does not break.
  *
  * Cost: O(items + edges).
  */
@@ -48,7 +48,8 @@ last_use (const Settle *settle, guint32 item)
   return last;
 }
 
-/* May write @slot of @node lie on every input of the node that is the variable of @occupant. */
+/* TRUE if write @slot of @node may lie on each input of the node that is the variable of
+ * @occupant. */
 static gboolean
 may_lie_on (const Settle *settle, guint32 node, guint32 slot, guint32 occupant)
 {
@@ -77,8 +78,8 @@ is_in_use (const Settle *settle, guint32 occupant, guint32 node, guint32 slot)
   return last > node || (last == node && !may_lie_on (settle, node, slot, occupant));
 }
 
-/* The item where write @slot of @node must lie: the value that it changes in place, the first part
- * of its buffer; GEMEM_NONE. */
+/* The item in whose memory write @slot of @node must lie: the value that it changes in place, or
+ * the first item of its variable; GEMEM_NONE. */
 static guint32
 anchor_of (const Settle *settle, guint32 node, guint32 slot)
 {

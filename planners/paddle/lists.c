@@ -1,5 +1,4 @@
-/* lists.c - the straight lists of operators that PaddlePaddle's planners walk, and what dies where
- * in them; see lists.h. */
+/* lists.c - see lists.h.  Cost: linear in the operators and their inputs and outputs. */
 #include "config.h"
 
 #include <string.h>
@@ -85,7 +84,7 @@ add_list (GArray *lists, GArray *nodes, guint32 forward)
 static GArray *
 new_nodes (void)
 {
-  /* with a zero behind, so that an empty one has memory */
+  /* zero-terminated, so that an empty list has memory too */
   return g_array_new (TRUE, FALSE, sizeof (guint32));
 }
 
@@ -153,7 +152,7 @@ gemem_paddle_lists (const PaddleProgram *program, gboolean old)
   return lists;
 }
 
-/* ---- what dies */
+/* ---- liveness */
 
 typedef struct
 {
@@ -183,7 +182,7 @@ add_death (const Walk *walk, guint32 position, guint32 variable)
   g_array_append_val (walk->deaths, death);
 }
 
-/* The operator at @position: `live_in` says what is live after it, and then what is live before it. */
+/* One operator: `live_in` holds what is live after it, and then what is live before it. */
 static void
 step_back (const Walk *walk, guint32 position)
 {
@@ -239,10 +238,10 @@ add_given_death (const Walk *walk, guint32 position, guint32 slot)
                                                    : NULL;
   guint32 death;
 
-  if (v == NULL || v->named || v->death == GEMEM_NONE
+  if (v == NULL || v->named || v->dead_after == GEMEM_NONE
       || v->first_item != gemem_node_item (gemem_graph_node (walk->program->graph, id)) + slot)
     return;
-  death = position_of (walk->list, v->death);
+  death = position_of (walk->list, v->dead_after);
   if (death == walk->list->n)
     return;
   add_death (walk, death, variable);

@@ -1,5 +1,6 @@
-/* lists.h - the straight lists of operators that PaddlePaddle's planners walk, each with a control-flow
- * graph of its own, and the variables that are dead after each operator (paddle.md 8.1). */
+/* lists.h - the straight lists of operators that PaddlePaddle's planners walk, each with a
+ * control-flow graph of its own, and the variables that are dead after each operator
+ * (paddle.md 8.1). */
 #pragma once
 
 #include "planners/paddle/program.h"
@@ -20,8 +21,8 @@ GArray *gemem_paddle_lists (const PaddleProgram *program, gboolean old);
 /* Is the operator one that owns such a block? */
 gboolean gemem_paddle_owns_list (const GememNode *node, gboolean old);
 
-/* What dies at each position of a list: dying[first[i] .. first[i + 1]), in no order that
- * counts. */
+/* The variables that are dead after the operator at each position of a list: dying[first[i] ..
+ * first[i + 1]), in no order that counts. */
 typedef struct
 {
   guint32 *first, *dying;

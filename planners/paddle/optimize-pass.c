@@ -5,10 +5,10 @@
  * memory of the first entry of the pool of equal type, batch class and NodeSize - exact sizes only;
  * an entry of the same name is passed over.  The pool: dynamic batches before static shapes; in its
  * class a new entry goes behind the entries in front that equal it, so it is not sorted by size.  A
- * variable that dies under two names by renaming goes into the pool at the first death.
+ * name that several variables have by renaming enters the pool when the first of them is dead.
  *
- * Where a dead name is written again the real pass goes on with stale names in its sets, and its
- * result may be another; those programs it breaks.
+ * Where a dead name is written again the real pass continues with stale names in its sets and
+ * breaks the program; its result may differ there.
  *
  * Beyond the text: variables that operators of another block touch do not enter the pool.  The
  * first %s of the printed line is taken for a counter from 0 on.

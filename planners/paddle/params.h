@@ -1,4 +1,5 @@
-/* params.h - parameters that all PaddlePaddle planners have, and names with a meaning of their own. */
+/* params.h - parameters that all PaddlePaddle planners have, and names with a meaning of their
+ * own. */
 #pragma once
 
 #include "base/params.h"

@@ -1,19 +1,20 @@
 /* program.h - a graph as PaddlePaddle's memory planners see it: operators that read and write named
  * variables.
  *
- * Variables.  Outputs of the graph that bear a variable are that variable, however often it is
- * written.  An output without one is a variable named "NODE:k" of shape [bytes]; a workspace is one
+ * Variables.  All outputs of the graph that name a variable are that variable, however often it is
+ * written.  An output without a variable is one named "NODE:k" of shape [bytes]; a workspace is one
  * named "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
  * gemem_graph_lifetimes()) are one variable, named after a variable of the graph among them, else
  * after the first item.
  *
- * Life.  A variable of the graph dies by PaddlePaddle's own liveness (paddle.md 8.1): after a read
- * that no other read follows before the next write. The fixed point of the equations is reached in
- * one backward walk, because the list of operators is straight; what dies at an operator are those
- * of its inputs that are not live after it.  The other variables die where gemem_graph_lifetimes()
- * says that every later node runs after their last use, which is right for several streams too; one
- * that is never read never dies, a workspace dies at its own operator. Variables of the graph never
- * die in a graph of several streams: PaddlePaddle's programs know one.
+ * Life.  A variable of the graph is dead by PaddlePaddle's own liveness (paddle.md 8.1): after a
+ * read that no other read follows before the next write.  One backward walk reaches the fixed point
+ * of the equations, because the list of operators is straight: inputs of an operator that are not
+ * live after it are dead there.  Other variables are dead where gemem_graph_lifetimes() says that
+ * every later node runs after their last use, which is right for several streams too; those that
+ * are never read stay live to the end, and a workspace is dead after its own operator.  In a graph
+ * of several streams variables of the graph stay live to the end: PaddlePaddle's programs know one
+ * stream.
  *
  * Block of a variable: the innermost block around all operators that touch it; graphs do not say
  * where a variable was declared.
@@ -37,8 +38,8 @@ typedef struct
   guint32 n_items;
   guint32 begin; /* of what is no variable of the graph: the node at which its life begins */
   guint32 last;  /* of what is no variable of the graph: the last node that uses it */
-  /* of what is no variable of the graph: the node at which it dies; GEMEM_NONE: never */
-  guint32 death;
+  /* of what is no variable of the graph: it is dead after this node; GEMEM_NONE: never */
+  guint32 dead_after;
   guint64 elements; /* |product of the shape|, saturating */
   guint64 bytes;    /* of the largest item */
   guint64 space, alignment;

@@ -8,9 +8,9 @@
  *   delete_var block 0 index 3: a, b
  *
  * The plan: a variable gets memory when it is first written, and again when it is written after its
- * deletion; it lasts to the deletion, else to the end of the run.  Memory is given in program
- * order, by first fit: always the lowest hole in which it fits (first-fit.h), variables of one
- * operator in the order of its outputs.
+ * deletion; it keeps it to the deletion, else to the end of the run.  Memory is allocated in
+ * program order, by first fit (first-fit.h), for variables of one operator in the order of its
+ * outputs.
  *
  * Cost: O(lives x holes), in practice near O(items + inputs).  Origin: paddle.md 8.3.
  */
@@ -47,8 +47,8 @@ typedef struct
   guint32 *open;    /* per variable: its life that is open + 1; 0: none */
   guint32 *of_item; /* per item: its life */
   GPtrArray *log;
-  /* nodes of blocks are listed where they run; else what they write keeps its memory for the whole
-   * run */
+  /* nodes of blocks are listed where they run; if not, what they write keeps its memory for the
+   * whole run */
   gboolean nested;
 } Release;
 
@@ -259,8 +259,8 @@ find_lives (Release *release, const Settings *settings, GError **error)
     return FALSE;
   for (guint i = 0; i < lists->len; i++)
     walk (release, &g_array_index (lists, PaddleList, i));
-  for (guint32 id = 0; id < gemem_graph_n_nodes (release->program->graph);
-       id++) /* of blocks that are in no list */
+  /* nodes of blocks that are in no list */
+  for (guint32 id = 0; id < gemem_graph_n_nodes (release->program->graph); id++)
     write_items (release, id);
   return TRUE;
 }

@@ -1,17 +1,13 @@
-/* rewrite.h - a program after variables took over the memory (and the names) of dead ones, and the
- * plan that it means.
+/* rewrite.h - a program after variables took the memory, and the names, of dead ones
+ * (paddle.md 8.1), and the plan of such a program (layout.c).
  *
- * What the renaming planners share: names that change from one operator on (8.1 "rename x -> c in
- * ops i.."), the walk over a list with its pool of dead variables (walk.c), and the layout of what
- * is left.
- *
- * Names.  Every variable begins with its own name.  A rename gives the name `to` to all that is
- * called `from` at this point; both are one group from here on, and part no more.  The name `from`
- * may come back when something takes the memory of the dead variable of that name.
+ * Names.  Every variable begins with its own name.  A rename gives the name `to` to all variables
+ * that have the name `from` at this point; both are one group from here on.  The name `from` is
+ * used again when a variable takes the memory of the dead variable of that name.
  *
  * Plan.  PaddlePaddle without garbage collection keeps every variable to the end of the run.  So
- * each variable that is left has its own memory, one after another in the order of the first item
- * that lies in it, as large as the largest of its items; spaces are separate.
+ * each name that is left has its own memory, one after another in the order of the first item in
+ * it, as large as the largest of its items; spaces are separate.
  *
  * Cost: a rename is O(1) (amortised, inverse Ackermann); names O(variables) memory.
  */
@@ -22,9 +18,9 @@
 typedef struct
 {
   guint32 *parent; /* groups of variables that have one name */
-  guint32 *name;   /* per root: the variable whose name it bears */
-  guint32 *named;  /* per name: a variable of the group that bears it, or GEMEM_NONE */
-  guint32 *n_live; /* per root: how many of its variables are live; kept by who uses it */
+  guint32 *name;   /* per root: the variable whose name the group has */
+  guint32 *named;  /* per name: a variable of the group that has it, or GEMEM_NONE */
+  guint32 *n_live; /* per root: how many of its variables are live; kept by the caller */
 } PaddleNames;
 
 void gemem_paddle_names_init (PaddleNames *names, guint32 n);
@@ -53,7 +49,7 @@ typedef struct
 
 #define PADDLE_LOG_LINES 1000000
 
-/* As it stands: nothing renamed. */
+/* The program with nothing renamed. */
 PaddleRewrite *gemem_paddle_rewrite_new (const PaddleProgram *program);
 void gemem_paddle_rewrite_free (PaddleRewrite *rewrite);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PaddleRewrite, gemem_paddle_rewrite_free)
@@ -63,8 +59,9 @@ void gemem_paddle_rewrite_node (const PaddleProgram *program, PaddleNames *names
                                 PaddleRewrite *rewrite);
 void gemem_paddle_log (PaddleRewrite *rewrite, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* The plan (layout.c); takes the log over.  Where the renames would lose a value, or write over an
- * input that the operator does not allow it on, the name gets other memory from there on, and the
- * log says so: PaddlePaddle's passes do not see that a dead name is written again later. */
+/* The plan of @rewrite, which loses its log to the plan (layout.c).  PaddlePaddle's passes do not
+ * see that a dead name is written again later.  Where the renames would lose a value for that
+ * reason, or write over an input that the operator does not allow, the name gets other memory from
+ * there on, and the log says so. */
 GememPlan *gemem_paddle_rewrite_plan (const PaddleProgram *program, PaddleRewrite *rewrite,
                                       const char *planner, guint64 alignment);

@@ -4,7 +4,7 @@
 
 #include "planners/paddle/lists.h"
 
-void gemem_paddle_skip (guint32 variable, guint8 *skip); /* GEMEM_NONE: nothing */
+void gemem_paddle_skip (guint32 variable, guint8 *skip); /* may be GEMEM_NONE */
 /* All that a node reads and writes. */
 void gemem_paddle_skip_node (const PaddleProgram *program, guint32 node, guint8 *skip);
 /* Variables that operators of different lists touch. */
@@ -22,8 +22,8 @@ gboolean gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const G
                                            gboolean old, gboolean skip_grads, const char *names,
                                            guint8 *skip, GError **error);
 
-/* Is the variable found from @node: in its own block, from a backward operator also in the blocks
- * around it. */
+/* TRUE if @node finds the variable: in its own block; a backward operator also in the blocks around
+ * it. */
 gboolean gemem_paddle_is_found (const PaddleProgram *program, guint32 node, gboolean backward,
                                 const PaddleVariable *variable);
 /* "Valid" of 8.1, but for the skip set: found, a dense tensor with a shape that does not

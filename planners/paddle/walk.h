@@ -1,9 +1,9 @@
 /* walk.h - the walk over a list of operators that gives the memory of dead variables to new ones
  * (paddle.md 8.1, 8.4).
  *
- * At each operator its outputs look for memory in the pool; then the variables that are dead after it
- * enter the pool, in the order of their names.  So memory that becomes free at an operator serves the
- * next ones only.  What differs between the planners is in PaddleRules.
+ * At each operator its outputs look for memory in the pool; then the variables that are dead after
+ * it enter the pool, in the order of their names.  So memory that becomes free at an operator
+ * serves the next ones only.  What differs between the planners is in PaddleRules.
  */
 #pragma once
 
@@ -15,16 +15,16 @@ typedef struct _PaddleWalk PaddleWalk;
 /* Where the planners differ. */
 typedef struct
 {
-  /* operators that neither take nor give */
+  /* The operator neither takes memory nor gives any. */
   gboolean (*skips) (const PaddleWalk *walk, guint32 node);
-  /* an output's memory may be another's */
+  /* An output of that name may lie in the memory of another variable. */
   gboolean (*may_take) (const PaddleWalk *walk, guint32 node, guint32 name);
-  /* a dead variable goes into the pool */
+  /* The dead variable enters the pool. */
   gboolean (*may_give) (const PaddleWalk *walk, guint32 node, guint32 name);
   /* The position in the pool of what @name takes; GEMEM_NONE.  May print. */
   guint32 (*find) (PaddleWalk *walk, guint32 node, guint32 name);
   guint32 (*place) (PaddleWalk *walk, guint32 name); /* where in the pool it is put */
-  /* Names die with the first of the variables that bear them (8.4), not with the last (8.1). */
+  /* A name is dead with the first of its variables (8.4), not with the last (8.1). */
   gboolean first_ends;
 } PaddleRules;
 
@@ -47,8 +47,8 @@ struct _PaddleWalk
   guint32 *class, *n_pooled;
 };
 
-/* @compare: of two PaddleVariable *, by all that is equal where one could replace the other
- * exactly; what is not tells classes apart. */
+/* @compare: of two PaddleVariable **; 0 if one may take the memory of the other exactly.  Variables
+ * that compare equal are a class. */
 PaddleWalk *gemem_paddle_walk_new (const PaddleProgram *program, PaddleRewrite *rewrite,
                                    const PaddleRules *rules, GCompareFunc compare,
                                    gpointer settings);

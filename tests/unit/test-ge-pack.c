@@ -23,8 +23,8 @@ assign (const GeModel *model, const GeStrategy *strategy)
   return a;
 }
 
-/* Gives blocks what level 1 seldom leaves: flags, labels, types, attributes, and memory that may or
- * may not be shared. */
+/* Gives blocks what level 1 seldom leaves: flags, labels, types, attributes, no-align sizes that
+ * differ, and memory that may or may not be shared. */
 static void
 vary (GeAssigner *a, GememRng *rng)
 {
@@ -44,6 +44,8 @@ vary (GeAssigner *a, GememRng *rng)
       block->central = !block->data && gemem_rng_below (rng, 4) == 0;
       for (guint32 k = 0; k < block->n_occupants; k++)
         {
+          if (gemem_rng_below (rng, 2) == 0)
+            block->occupants[k].noalign = gemem_rng_below (rng, 2 * block->occupants[k].real + 1);
           if (gemem_rng_below (rng, 10) == 0)
             block->occupants[k].flags |= flags[gemem_rng_below (rng, G_N_ELEMENTS (flags))];
           block->cont |= (block->occupants[k].flags & GE_OCCUPANT_CONT) != 0;
