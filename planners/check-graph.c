@@ -1,12 +1,13 @@
 /* check-graph.c - the rules of graphs for plans (ge-static.md 9.1 to 9.3): who may follow whom on
  * the same bytes, whatever the timing of the streams.
  *
- * y may follow x if every starter of y's class is known to run after every user of x's
- * (check-roles.h).  (9.1 asks for the writers of y's original symbol only; but members of an
- * extended one lie over each other, and what came before one must have come before all.)
+ * y may follow x if every starter of y's class is known to run after every user of x's class
+ * (check-roles.h).  9.1 asks for the writers of y's original symbol only.  The checker asks for
+ * those of the extended symbol: its members overlap, so what precedes one must precede all.
  *
- * Batch labels: one pass runs the nodes of one label and those without.  So there is a sweep per
- * label, over its items and those without; users and starters of other labels do not count in it. 
+ * Batch labels: one pass runs the nodes of one label and those without a label.  So there is a
+ * sweep per label, over its items and the unlabelled ones; users and starters of other labels do
+ * not count.
  * Cost: O((items without label x labels + items) log items).
  *
  * In place (8.3): an output may lie on an input of its own node where the node says so, if all
@@ -35,7 +36,7 @@ counts (const GraphCheck *self, guint32 label)
 
 /* ---- lives, for order and messages */
 
-/* The first starter's id; the item's own node where nobody starts it: graph inputs. */
+/* The first starter's id; the item's own node where no node starts it (graph inputs). */
 static guint32
 begin_of (const GraphCheck *self, guint32 i)
 {
@@ -130,8 +131,8 @@ may_follow (const GraphCheck *self, guint32 earlier, guint32 later, guint32 *use
   return TRUE;
 }
 
-/* FALSE if this pair was reported before: bytes may be met in pieces, and in the sweeps of several
- * labels. */
+/* FALSE if this pair was reported before: it may share bytes in several pieces, and be seen in the
+ * sweeps of several labels. */
 static gboolean
 is_new_pair (const GraphCheck *self, guint32 earlier, guint32 later)
 {
@@ -174,7 +175,7 @@ meet_items (gpointer data, guint32 earlier, guint32 later)
 
 /* ---- sweeps */
 
-/* The claims of the items without label and with that of this sweep. */
+/* The claims of the items that have no label or that of this sweep. */
 static GArray *
 find_claims (const GraphCheck *self, const guint8 *sound)
 {

@@ -1,5 +1,5 @@
-/* check-private.h - what check.c (every plan, plans of lifetimes) and check-graph.c (plans of
- * graphs) share. */
+/* check-private.h - the parts of the checker: check-items.c has what every plan must keep,
+ * check-graph.c the rules of graphs, check.c the rules of lifetimes and the entry. */
 #pragma once
 
 #include "planners/check.h"
@@ -15,13 +15,14 @@ typedef struct
   gconstpointer data;
 } GememCheck;
 
-/* FALSE when there are enough of them.  The text is "FIRST and SECOND: " and the rest. */
+/* Adds a violation; its text is "FIRST and SECOND: " and the rest, or "FIRST: " where @second is
+ * GEMEM_NONE.  FALSE when max are found: the check ends. */
 gboolean gemem_check_report (GememCheck *check, GememViolationKind kind, guint32 first,
                              guint32 second, const char *format, ...) G_GNUC_PRINTF (5, 6);
 
-/* Offset, size and end of an item that needs @bytes at a multiple of @alignment (1: anywhere). 
- * FALSE when there are enough violations; *sound says whether the item has bytes that can be
- * compared with others'. */
+/* Checks offset, size and end of an item that needs @bytes at a multiple of @alignment (1:
+ * anywhere).  *sound: the item has bytes inside its space, which can be compared with those of
+ * others.  FALSE as gemem_check_report(). */
 gboolean gemem_check_item (GememCheck *check, guint32 item, guint64 bytes, guint64 alignment,
                            gboolean *sound);
 
@@ -31,4 +32,5 @@ gemem_check_space (const GememCheck *check, guint32 item)
   return check->plan->spaces != NULL ? check->plan->spaces[item] : 0;
 }
 
+/* check-graph.c */
 void gemem_check_graph (GememCheck *check, const GememGraph *graph);

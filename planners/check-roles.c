@@ -13,8 +13,8 @@ is_actor (const GememRoles *roles, guint32 node)
   return n->n_blocks == 0 && !gemem_node_is_data (n);
 }
 
-/* Per class: is there a member whose node runs?  Where not (an owner without inner outputs), its
- * own nodes stand for those that do. */
+/* Per class: does the node of any member run?  If none does (an owner without inner outputs), the
+ * nodes of the class count as if they did. */
 static guint8 *
 find_acted (const GememRoles *roles)
 {

@@ -7,7 +7,7 @@
 #include "base/tree.h"
 #include "planners/check-sweep.h"
 
-/* Bytes [node.size, end) of space node.group and who had them last. */
+/* Bytes [node.size, end) of space node.group, last owned by @item. */
 typedef struct
 {
   GememTreeNode node;
@@ -51,7 +51,7 @@ first_touched (const Map *map, const GememClaim *claim)
   return node;
 }
 
-/* Takes the bytes of @claim away from @segment. */
+/* Removes the bytes of @claim from @segment. */
 static void
 cut (Map *map, Segment *segment, const GememClaim *claim)
 {

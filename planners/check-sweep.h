@@ -1,10 +1,10 @@
-/* check-sweep.h - the sweep of the checker: claims in the order of their begin over a map of who
- * had each byte last.
+/* check-sweep.h - the sweep of the checker: visits claims in the order of their begin, with a map
+ * of the last owner of each byte.
  *
  * Why comparing with the last owner is enough: "y may follow x" means that every user of x is known
- * to be finished before the first writer of y starts, and a writer is a user of what it writes; so
- * if y may follow x and z may follow y, z may follow x.  Whoever was overwritten earlier has been
- * compared with whoever overwrote it.  (tests/unit/test-plan-check.c compares with all pairs.)
+ * to be finished before the first writer of y starts, and a writer is a user of what it writes.  So
+ * if y may follow x and z may follow y, z may follow x; and each owner was compared with the one
+ * before it.  tests/unit/test-plan-check.c compares with all pairs.
  *
  * Invariants: the map's segments do not overlap; each byte belongs to the claim that was made last.
  * Cost: O(n log n): a claim adds at most three segments and every segment is removed once.
@@ -26,8 +26,8 @@ typedef struct
 /* @later takes bytes that @earlier (items) had last.  FALSE ends the sweep. */
 typedef gboolean (*GememClaimMeet) (gpointer data, guint32 earlier, guint32 later);
 
-/* Sorts @claims (GememClaim) by (begin, item) and reports who meets whom; a pair may be reported
- * several times.  FALSE if @meet ended it. */
+/* Sorts @claims (GememClaim) by (begin, item) and calls @meet for each pair of consecutive owners
+ * of a byte; a pair may be reported several times.  FALSE if @meet ended the sweep. */
 gboolean gemem_claims_sweep (GArray *claims, GememClaimMeet meet, gpointer data);
 
 GEMEM_END_DECLS

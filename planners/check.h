@@ -1,14 +1,14 @@
 /* check.h - is a plan safe?  Every plan is checked before it is believed, reported or replayed.
  *
  * Against lifetimes: no two items share a byte while both are alive.  Against a graph: the stronger
- * rules of ge-static.md 9.2, true for any timing of the streams: whoever reuses bytes starts only
- * after everybody who used them is known to have finished; references lie where what they refer to
- * lies; continuous members are adjacent; offsets keep the alignment; everything ends inside its
- * space.
+ * rules of ge-static.md 9.2, true for any timing of the streams: a node that reuses bytes starts
+ * only after all nodes that used them are known to have finished; a reference has the offset of
+ * what it refers to; continuous members are adjacent; offsets are aligned; every item ends inside
+ * its space.
  *
- * Method: items in the order of their begin; per space (and batch label) an ordered map of who had
- * each byte last.  "After" is transitive, so that comparing neighbours in time per byte range is
- * enough.  O(n log n), memory linear.
+ * Method: items are visited in the order of their begin; a map per space (and batch label) knows
+ * the last owner of each byte.  "After" is transitive, so comparing with the last owner is enough.
+ * O(n log n), memory linear.
  */
 #pragma once
 
@@ -40,11 +40,13 @@ typedef struct
 
 const char *gemem_violation_name (GememViolationKind kind);
 
-/* At most @max violations (GememViolation), in the order found; an empty array: the plan is safe. 
- * Fills plan->reused.
- * @input as for gemem_planner_run(): with a graph the graph's rules, else those of lifetimes. */
+/* The violations of @plan: GememViolation, at most @max, in the order found; an empty array if the
+ * plan is safe.  Free with g_ptr_array_unref().  Fills plan->reused.
+ * @input as for gemem_planner_run(): with a graph the rules of graphs count, else those of
+ * lifetimes.  O(n log n). */
 GPtrArray *gemem_plan_check (GememPlan *plan, const GememPlanInput *input, guint max);
-/* The same as an error: GEMEM_ERROR_INVARIANT with the first violation and how many there are. */
+/* TRUE if @plan is safe.  Errors: GEMEM_ERROR_INVARIANT with the first violation and the number of
+ * them. */
 gboolean gemem_plan_verify (GememPlan *plan, const GememPlanInput *input, GError **error);
 
 GEMEM_END_DECLS

@@ -1,9 +1,4 @@
-/* convert.c - between graphs and lifetimes; see planner.h.
- *
- * Batch labels: nodes of different labels never run in one pass, so their items may lie over one
- * another; lifetimes cannot say that, and keep them apart where their ids do not.  That costs
- * memory, never safety.
- */
+/* convert.c - between graphs and lifetimes; see convert.h. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -11,8 +6,8 @@
 
 #include "graphs/inplace.h"
 #include "graphs/order.h"
+#include "planners/convert.h"
 #include "planners/demand.h"
-#include "planners/planner.h"
 
 #define SESSION_BIT (1u << 31)
 
@@ -58,8 +53,8 @@ counts (const Reading *reading, guint32 node)
   return reading->label == NULL || *label == '\0' || strcmp (label, reading->label) == 0;
 }
 
-/* What gets one lifetime: a buffer; for the bound only what shares memory, since neighbours come
- * and go one by one. */
+/* What gets one lifetime: a buffer.  For the bound only what shares memory: the members of a buffer
+ * need not all be alive at once. */
 static guint32
 unit_of (const Reading *reading, const GememDemand *item)
 {
@@ -87,8 +82,8 @@ extend (const Reading *reading, GememLifetime *life, guint32 user, gboolean over
   life->safe_end = MAX (life->safe_end, safe);
 }
 
-/* An owner of a subgraph takes no part itself, nor do data; lifetimes may count them, the bound may
- * not. */
+/* Owners of subgraphs and data nodes use no memory while they run.  Lifetimes may count them, the
+ * bound may not. */
 static gboolean
 takes_part (const Reading *reading, guint32 node)
 {
@@ -113,8 +108,8 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
   life->size = MAX (life->size, item->bytes + (reading->tight ? 0 : (guint64) item->inner));
   if (item->flags & GEMEM_DEMAND_TO_END)
     life->end = gemem_graph_n_nodes (graph);
-  if (!gemem_node_is_data (node)
-      && takes_part (reading, item->node)) /* data was written before: only its readers count */
+  /* data was written before the run: only its readers count */
+  if (!gemem_node_is_data (node) && takes_part (reading, item->node))
     extend (reading, life, item->node, FALSE);
   for (guint32 i = 0;
        o < node->n_outputs && i < gemem_graph_tensor (graph, node->first_output + o)->n_consumers;
@@ -127,7 +122,7 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
     }
 }
 
-/* Where nobody took part the first item's node stands for them. */
+/* A lifetime that no node widened is that of its first item's node. */
 static void
 settle (const Reading *reading, GememLifetime *life)
 {
@@ -157,7 +152,7 @@ number_units (const Reading *reading, GememLifetimes *lifetimes)
       numbers[unit_of (reading, item)] = lifetimes->items->len;
       gemem_lifetimes_add (lifetimes, item->node, (guint64) item->node + 1, item->bytes);
       life = gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1);
-      life->begin = G_MAXUINT64; /* until somebody takes part */
+      life->begin = G_MAXUINT64; /* until live() widens it */
       life->end = life->safe_end = 0;
       life->id = life->tag = i;
       life->space = gemem_space_pack (item->space);
@@ -175,12 +170,10 @@ read_lifetimes (const Reading *reading, guint32 **numbers)
   for (guint32 i = 0; i < reading->demands->n; i++)
     {
       const GememDemand *item = &reading->demands->items[i];
-
       const guint32 number = (*numbers)[unit_of (reading, item)];
 
-      if (number != GEMEM_NONE
-          && counts (reading,
-                     item->node)) /* users of members without memory of their own count too */
+      /* users of members without memory of their own count too */
+      if (number != GEMEM_NONE && counts (reading, item->node))
         live (reading, i, gemem_lifetimes_get (lifetimes, number));
     }
   for (guint i = 0; i < lifetimes->items->len; i++)
@@ -237,6 +230,38 @@ gemem_graph_lower_bound (const GememGraph *graph, guint64 alignment)
         bound = MAX (bound, bound_of_pass (graph, demands, label, alignment));
     }
   return bound;
+}
+
+/* ---- from a plan of lifetimes to one of the graph */
+
+GememPlan *
+gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPlanPlace *places)
+{
+  GememPlan *result = gemem_plan_new (plan->planner, gemem_graph_n_items (graph));
+
+  if (plan->spaces != NULL)
+    result->spaces = g_new0 (guint64, (gsize) result->n_items + 1);
+  for (guint32 i = 0; i < result->n_items; i++)
+    {
+      const guint32 lifetime = places[i].lifetime;
+
+      if (lifetime == GEMEM_NONE || plan->offsets[lifetime] == GEMEM_NO_OFFSET)
+        continue;
+      result->offsets[i] = plan->offsets[lifetime] + places[i].inner;
+      result->sizes[i] = places[i].bytes;
+      if (plan->spaces != NULL)
+        result->spaces[i] = gemem_space_unpack ((guint32) plan->spaces[lifetime]);
+    }
+  for (guint i = 0; i < plan->totals->len; i++)
+    {
+      const GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
+
+      gemem_plan_add_total (result, gemem_space_unpack ((guint32) total->space), total->bytes);
+    }
+  result->alignment = plan->alignment;
+  for (guint i = 0; i < plan->log->len; i++)
+    gemem_plan_add_log (result, "%s", (const char *) plan->log->pdata[i]);
+  return result;
 }
 
 /* ---- to a graph */

@@ -5,9 +5,8 @@
 
 #include "planners/demand.h"
 
-#define FARTHEST \
-  ((gint64) 1 \
-   << 61) /* ties that would put members farther apart are left to the checker to reject */
+/* Ties that would put members farther apart are ignored; the checker rejects such plans. */
+#define FARTHEST ((gint64) 1 << 61)
 
 /* ---- classes */
 
@@ -27,7 +26,7 @@ wide_of (GememDemands *demands, guint32 i)
   return i;
 }
 
-/* Flattens the way up: afterwards `inner` of @i is its distance from the root. */
+/* The root of @i; afterwards `buffer` of @i is the root and `inner` its distance from it. */
 static guint32
 buffer_of (GememDemands *demands, guint32 i)
 {
@@ -80,8 +79,8 @@ join_classes (GememDemands *demands)
       if (!tie->loose)
         join_buffers (demands, tie);
     }
-  for (guint i = 0; i < demands->ties->len;
-       i++) /* the operator's own distance is not known here: together with what it refers to */
+  /* the distance that the operator chooses is not known here: 0 from what it refers to */
+  for (guint i = 0; i < demands->ties->len; i++)
     {
       GememTie tie = g_array_index (demands->ties, GememTie, i);
 
@@ -209,10 +208,7 @@ central_memset (const GememGraph *graph, guint32 id, gboolean workspace, guint32
   return GEMEM_NONE;
 }
 
-enum
-{
-  WHOLE_RUN = GEMEM_DEMAND_FROM_START | GEMEM_DEMAND_TO_END
-};
+#define WHOLE_RUN (GEMEM_DEMAND_FROM_START | GEMEM_DEMAND_TO_END)
 
 static void
 demand_output (GememDemands *demands, const GememGraph *graph, guint32 id, guint32 o)
@@ -305,8 +301,8 @@ find_spaces (GememDemands *demands, const GememGraph *graph)
     }
 }
 
-/* Inputs are there from the start with all that shares their address; outputs stay to the end with
- * all pieces. */
+/* A graph input is alive from the start, with all items of its alias class; a graph output to the
+ * end, with all items of its wide class. */
 static void
 share_lives (GememDemands *demands)
 {
@@ -324,7 +320,7 @@ share_lives (GememDemands *demands)
                                   & GEMEM_DEMAND_TO_END);
 }
 
-/* A reference to something that lies elsewhere lies there too. */
+/* A reference to an item without memory in the plan has none either. */
 static void
 follow_elsewhere (GememDemands *demands)
 {
@@ -340,7 +336,7 @@ follow_elsewhere (GememDemands *demands)
     }
 }
 
-/* No-padding members overlap by their padding: what they need is what they hold. */
+/* No-padding members overlap by their padding, so they need their bytes without padding only. */
 static void
 trim_members (GememDemands *demands, const GememGraph *graph)
 {

@@ -1,9 +1,8 @@
 /* demand.h - what a graph demands of every plan: bytes, space and life of each item, and which
  * items are tied together.
  *
- * Why: converting a graph to lifetimes and checking a plan against a graph rest on the same reading
- * of references, continuous memory, graph inputs and outputs, cleared memory and pools; it is
- * written down once, here.
+ * Why: the conversion of graphs to lifetimes and the checker of plans need the same reading of
+ * references, continuous memory, graph inputs and outputs, cleared memory and pools.
  *
  * Ties.  A tie says "`second` lies `delta` bytes after `first`".  Ties make three nested partitions
  * of the items, each known by its smallest item: ALIAS (one address class, the symbol of
@@ -27,7 +26,7 @@ GEMEM_BEGIN_DECLS
 typedef enum
 {
   GEMEM_TIE_REFERENCE, /* `second` is an output that refers to `first`, an input: the same memory */
-  GEMEM_TIE_MERGED,    /* both become one value further on: the same memory */
+  GEMEM_TIE_MERGED,    /* both are one value to a later node: the same memory */
   GEMEM_TIE_NOPADDING, /* pieces of one buffer, one right behind the other, or at listed offsets */
   GEMEM_TIE_PADDED,    /* neighbours, each rounded up to 512 bytes */
   GEMEM_TIE_POOL,      /* of one buffer pool: the offsets in it are given */
@@ -36,7 +35,7 @@ typedef enum
 typedef struct
 {
   GememTieKind kind;
-  gboolean loose; /* one class, but the operator itself decides about the distance */
+  gboolean loose; /* of one class, but the operator itself chooses the distance */
   guint32 first, second;
   gint64 delta;
 } GememTie;
@@ -44,9 +43,10 @@ typedef struct
 enum
 {
   GEMEM_DEMAND_MEMORY = 1 << 0, /* must have an offset */
-  /* written before the first node runs: nobody may use its bytes before */
+  /* written before the first node runs: no item may have its bytes before */
   GEMEM_DEMAND_FROM_START = 1 << 1,
-  GEMEM_DEMAND_TO_END = 1 << 2, /* read after the last node: nobody may use its bytes afterwards */
+  GEMEM_DEMAND_TO_END =
+      1 << 2, /* read after the last node: no item may have its bytes afterwards */
   /* a no-padding member: the bytes behind `bytes` may belong to the next one */
   GEMEM_DEMAND_PIECE = 1 << 3,
   /* the operator decides where: alignment and distance do not count */

@@ -2,7 +2,7 @@
  * systems, as baselines.
  *
  * Items are placed one after another, each at the lowest offset (first fit) or in the smallest gap
- * with room (best fit, the lowest of equal ones, on top if none has room) that is free during its
+ * that is large enough (best fit; the lowest of equal ones, on top if none is) and free during its
  * whole life.  Orders, each ending with the item's number:
  *   allocation  begin
  *   size        size descending, lifetime descending
@@ -37,14 +37,15 @@ typedef struct
   guint64 alignment;
 } Params;
 
+#define ALIGNMENT_PARAM \
+  { \
+    .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "1", \
+    .max = "1GiB", .help = "Offsets are multiples of this.", \
+    .offset = G_STRUCT_OFFSET (Params, alignment) \
+  }
+
 static const GememParam params_in_order[] = {
-  { .name = "alignment",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "512",
-    .min = "1",
-    .max = "1GiB",
-    .help = "Offsets are multiples of this.",
-    .offset = G_STRUCT_OFFSET (Params, alignment) },
+  ALIGNMENT_PARAM,
   { NULL },
 };
 
@@ -55,13 +56,7 @@ static const GememParam params_any_order[] = {
     .choices = "allocation|size|area|lifetime",
     .help = "Which items are placed first.",
     .offset = G_STRUCT_OFFSET (Params, order) },
-  { .name = "alignment",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "512",
-    .min = "1",
-    .max = "1GiB",
-    .help = "Offsets are multiples of this.",
-    .offset = G_STRUCT_OFFSET (Params, alignment) },
+  ALIGNMENT_PARAM,
   { NULL },
 };
 
@@ -264,7 +259,7 @@ IN_ORDER (first, lifetime, LIFETIME, "First fit, longest-lived first", "offline-
 
 const GememPlanner gemem_best_fit = {
   { "best-fit", NULL,
-    "Each item in the smallest gap that has room all its life, in an order to choose",
+    "Each item in the smallest gap that is large enough all its life, in an order to choose",
     "offline-planning.md 3", params_any_order, sizeof (Params) },
   0,
   512,

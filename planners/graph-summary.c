@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planners/convert.h"
 #include "planners/graph-summary.h"
 
 static void

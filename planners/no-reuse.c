@@ -24,19 +24,6 @@ static const GememParam params[] = {
   { NULL },
 };
 
-/* The bytes in use of @space so far; 0 for a new one. */
-static GememPlanTotal *
-total_of (GememPlan *plan, guint64 space)
-{
-  for (;;)
-    {
-      for (guint i = 0; i < plan->totals->len; i++)
-        if (g_array_index (plan->totals, GememPlanTotal, i).space == space)
-          return &g_array_index (plan->totals, GememPlanTotal, i);
-      gemem_plan_add_total (plan, space, 0);
-    }
-}
-
 static GememPlan *
 plan_no_reuse (gconstpointer data, const GememPlanInput *input, GError **error G_GNUC_UNUSED)
 {
@@ -49,7 +36,7 @@ plan_no_reuse (gconstpointer data, const GememPlanInput *input, GError **error G
   for (guint i = 0; i < n; i++)
     {
       const GememLifetime *life = gemem_lifetimes_get (input->lifetimes, i);
-      GememPlanTotal *total = total_of (plan, life->space);
+      GememPlanTotal *total = gemem_plan_total (plan, life->space);
 
       plan->spaces[i] = life->space;
       plan->sizes[i] = life->size;
@@ -57,8 +44,6 @@ plan_no_reuse (gconstpointer data, const GememPlanInput *input, GError **error G
                                          life->alignment != 0 ? life->alignment : alignment);
       total->bytes = gemem_round_up (plan->offsets[i] + life->size, alignment);
     }
-  for (guint i = 0; i < plan->totals->len; i++)
-    plan->arena += g_array_index (plan->totals, GememPlanTotal, i).bytes;
   return plan;
 }
 

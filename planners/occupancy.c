@@ -15,7 +15,7 @@ typedef struct
 typedef struct
 {
   Range *ranges;
-  guint32 n, room;
+  guint32 n, capacity;
 } Ranges;
 
 typedef struct
@@ -23,10 +23,8 @@ typedef struct
   const Range *at, *end;
 } Cursor;
 
-enum
-{
-  MOST_SETS = 160
-}; /* 2 x 32 nodes that make up an interval, 2 x 32 above them, and some */
+/* 2 x 32 nodes that make up an interval, 2 x 32 above them, and some. */
+#define MOST_SETS 160
 
 struct _GememOccupancy
 {
@@ -61,10 +59,10 @@ replace_ranges (Ranges *set, guint32 first, guint32 last, Range range)
 {
   const guint32 n = set->n - (last - first) + 1;
 
-  if (n > set->room)
+  if (n > set->capacity)
     {
-      set->room = MAX (4, 2 * set->room);
-      set->ranges = g_renew (Range, set->ranges, set->room);
+      set->capacity = MAX (4, 2 * set->capacity);
+      set->ranges = g_renew (Range, set->ranges, set->capacity);
     }
   memmove (set->ranges + first + 1, set->ranges + last, sizeof (Range) * (set->n - last));
   set->ranges[first] = range;
@@ -137,8 +135,8 @@ gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 last, gu
           add_range (&occupancy->below[high], range);
         }
     }
-  /* every node above one of these is above the first or the last column; it is told again,
-   * harmlessly, where it is one of these itself */
+  /* every node above one of these is above the first or the last column; where such a node is one
+   * of these itself the range is added twice, which changes nothing */
   for (above_low /= 2, above_high /= 2; above_low > 0; above_low /= 2, above_high /= 2)
     {
       add_range (&occupancy->below[above_low], range);
@@ -169,7 +167,7 @@ look (GememOccupancy *occupancy, guint32 first, guint32 last)
       if (high % 2 == 1)
         look_at (occupancy, &occupancy->below[--high]);
     }
-  for (; above_low > 0; above_low /= 2, above_high /= 2) /* `own` twice is harmless too */
+  for (; above_low > 0; above_low /= 2, above_high /= 2) /* `own` may be listed twice */
     {
       look_at (occupancy, &occupancy->own[above_low]);
       if (above_high != above_low)

@@ -2,14 +2,14 @@
  * addresses, and the gaps between them.
  *
  * Why: greedy planners place items in any order of time and need the lowest (or smallest) hole that
- * is free during a whole lifetime.  Looking at every item that is alive meanwhile costs as much as
- * there are conflicts, hundreds of millions for the large traces; this looks at merged ranges.
+ * is free during a whole lifetime.  Visiting every item that is alive meanwhile costs a step per
+ * conflict, hundreds of millions for the large traces; this visits merged ranges.
  *
- * Method: a segment tree over time columns.  A rectangle is noted at the O(log n) nodes that make
- * up its interval (`own`) and at those and all nodes above (`below`), in each as part of a sorted
+ * Method: a segment tree over time columns.  A rectangle is added to the O(log n) nodes that make
+ * up its interval (`own`) and to those and all nodes above (`below`), in each as part of a sorted
  * set of disjoint ranges that merge when they touch.  What is taken in an interval is the union of
  * `below` of the nodes that make it up and `own` of the nodes above these: O(log n) sets.
- * Cost: taking O(log n) set updates; asking O(ranges in these sets), which merging keeps few. 
+ * Cost: taking O(log n) set updates; asking O(ranges in these sets), which merging keeps few.
  * Memory O(n log n) at worst.
  */
 #pragma once
@@ -34,8 +34,8 @@ void gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 las
  * last). */
 guint64 gemem_occupancy_first_fit (GememOccupancy *occupancy, guint32 first, guint32 last,
                                    guint64 size, guint64 alignment);
-/* The same in the smallest gap between taken bytes that has room, the lowest of equal ones; above
- * all taken bytes where none has. */
+/* The same in the smallest gap between taken bytes that is large enough, the lowest of equal ones;
+ * above all taken bytes where none is. */
 guint64 gemem_occupancy_best_fit (GememOccupancy *occupancy, guint32 first, guint32 last,
                                   guint64 size, guint64 alignment);
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "planners/convert.h"
 #include "planners/plan-file-private.h"
 #include "traces/minimalloc-table.h"
 

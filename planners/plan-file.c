@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planners/convert.h"
 #include "planners/plan-file-private.h"
 
 static int
@@ -66,28 +67,17 @@ drop_empty (GArray *rows)
 static void
 measure (GememPlan *plan)
 {
-  g_autoptr (GArray) ends = g_array_new (FALSE, FALSE, sizeof (GememPlanTotal));
-
   if (plan->totals->len > 0)
     return;
   for (guint32 i = 0; i < plan->n_items; i++)
-    {
-      const GememPlanTotal total = { plan->spaces != NULL ? plan->spaces[i] : 0,
-                                     plan->offsets[i] + plan->sizes[i] };
-      guint t = 0;
+    if (plan->offsets[i] != GEMEM_NO_OFFSET && plan->sizes[i] > 0)
+      {
+        GememPlanTotal *total = gemem_plan_total (plan, plan->spaces != NULL ? plan->spaces[i] : 0);
 
-      if (plan->offsets[i] == GEMEM_NO_OFFSET || plan->sizes[i] == 0)
-        continue;
-      while (t < ends->len && g_array_index (ends, GememPlanTotal, t).space != total.space)
-        t++;
-      if (t == ends->len)
-        g_array_append_val (ends, total);
-      g_array_index (ends, GememPlanTotal, t).bytes = MAX (
-          g_array_index (ends, GememPlanTotal, t).bytes, total.bytes);
-    }
-  for (guint t = 0; t < ends->len; t++)
-    gemem_plan_add_total (plan, g_array_index (ends, GememPlanTotal, t).space,
-                          g_array_index (ends, GememPlanTotal, t).bytes);
+        total->bytes = MAX (total->bytes, plan->offsets[i] + plan->sizes[i]);
+      }
+  for (guint t = 0; t < plan->totals->len; t++)
+    plan->arena += g_array_index (plan->totals, GememPlanTotal, t).bytes;
 }
 
 /* A plan of @n_items with what @head says besides. */

@@ -59,7 +59,7 @@ planned_item (const GememPlan *plan, guint64 id)
   return planned ? (guint32) (id - 1) : GEMEM_NONE;
 }
 
-/* What is not planned: the same id has the same place each time. */
+/* What is not planned lies behind the arena; an id has the same place each time. */
 typedef struct
 {
   GememIdMap *places; /* id -> offset */

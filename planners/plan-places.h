@@ -17,7 +17,7 @@
 
 #include "planners/planner.h"
 
-/* The plan of the lifetimes in @input, in one space; from that of the graph in @input, or
- * (input->graph NULL) checked and returned as one space. Takes @plan over.  Errors:
- * GEMEM_ERROR_INPUT with the violation, and what to do. */
+/* The plan of the lifetimes in @input, in one space.  @plan is of the graph in @input, or of the
+ * lifetimes if there is no graph; it is freed.  Errors: GEMEM_ERROR_INPUT with the violation, and
+ * what to do.  O(n log n). */
 GememPlan *gemem_plan_places (GememPlan *plan, const GememPlanInput *input, GError **error);

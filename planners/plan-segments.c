@@ -53,7 +53,7 @@ items_of (const GememPlan *plan)
   return items;
 }
 
-/* Where an item begins and no other crosses. */
+/* Where an item begins and no other lies across. */
 static GArray *
 cuts_between_items (const GememPlan *plan)
 {

@@ -12,10 +12,10 @@ GEMEM_BEGIN_DECLS
 #define GEMEM_PLAN_SPLIT_STATIC G_GUINT64_CONSTANT (512)
 
 /* The device memory of @plan (ordinary memory and HBM) in segments by base, without gaps, from 0 to
- * its total: those of the planner where it says any, else cut wherever no item crosses.  A segment
- * takes in what follows while that begins less than @split bytes from its own begin; the zero-copy
- * part stays by itself.  Free with g_array_unref().  @elsewhere: bytes of the plan in other
- * memory.  O(items log items). */
+ * its total: those of the planner if it has any, else cut where no item lies across.  A segment
+ * also covers what begins less than @split bytes behind its begin; the zero-copy part is apart.
+ * @elsewhere: gets the bytes of the plan in other memory.  Returns GememPlanSegment; free with
+ * g_array_unref().  O(items log items). */
 GArray *gemem_plan_segments (const GememPlan *plan, guint64 split, guint64 *elsewhere);
 
 GEMEM_END_DECLS

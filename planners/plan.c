@@ -63,14 +63,22 @@ gemem_plan_add_log (GememPlan *plan, const char *format, ...)
   va_end (args);
 }
 
-void
-gemem_plan_add_total (GememPlan *plan, guint64 space, guint64 bytes)
+GememPlanTotal *
+gemem_plan_total (GememPlan *plan, guint64 space)
 {
-  GememPlanTotal total = { space, bytes };
+  const GememPlanTotal empty = { space, 0 };
   guint at = 0;
 
   while (at < plan->totals->len && g_array_index (plan->totals, GememPlanTotal, at).space < space)
     at++;
-  g_array_insert_val (plan->totals, at, total);
+  if (at == plan->totals->len || g_array_index (plan->totals, GememPlanTotal, at).space != space)
+    g_array_insert_val (plan->totals, at, empty);
+  return &g_array_index (plan->totals, GememPlanTotal, at);
+}
+
+void
+gemem_plan_add_total (GememPlan *plan, guint64 space, guint64 bytes)
+{
+  gemem_plan_total (plan, space)->bytes += bytes;
   plan->arena += bytes;
 }

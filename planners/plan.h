@@ -1,8 +1,8 @@
-/* plan.h - a memory plan: an offset for everything that needs memory, and what the planner says of
- * it.
+/* plan.h - a memory plan: an offset for each item that needs memory, and what the planner reports
+ * besides.
  *
  * Items are those of the input: the lifetimes of a trace, in order, or the items of a graph
- * (graph.h: outputs and workspaces in node order). Offsets are relative to the start of the item's
+ * (graph.h: outputs and workspaces in node order).  Offsets are relative to the start of the item's
  * space (memory type); spaces are separate.
  *
  * Invariants: a plan is believed only after gemem_plan_check() (check.h) accepted it.
@@ -16,7 +16,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_NO_OFFSET G_MAXUINT64 /* the item has no memory of its own and none that it shares */
+#define GEMEM_NO_OFFSET G_MAXUINT64 /* the item has no memory */
 
 typedef struct
 {
@@ -56,18 +56,21 @@ typedef struct
   GArray *segments;   /* GememPlanSegment, by base */
   GPtrArray *log;     /* lines the real system prints, in order */
   guint64 reused;     /* items placed on bytes that an earlier item had; filled by the checker */
-  /* planning time on the host; filled by who has a clock, never stored in comparable output */
+  /* planning time on the host; filled by the caller, never written to comparable output */
   guint64 time_ns;
 } GememPlan;
 
-/* Offsets all GEMEM_NO_OFFSET, sizes all 0. */
+/* A plan with all offsets GEMEM_NO_OFFSET and all sizes 0; free with gemem_plan_free(). */
 GememPlan *gemem_plan_new (const char *planner, guint32 n_items);
 void gemem_plan_free (GememPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlan, gemem_plan_free)
 
 void gemem_plan_add_candidate (GememPlan *plan, const char *name, guint64 total);
 void gemem_plan_add_log (GememPlan *plan, const char *format, ...) G_GNUC_PRINTF (2, 3);
-/* Adds @space to the totals (kept sorted) and to the arena. */
+/* The total of @space, added with 0 bytes if there is none; valid until the next call.
+ * O(spaces). */
+GememPlanTotal *gemem_plan_total (GememPlan *plan, guint64 space);
+/* Adds @bytes to the total of @space and to the arena. */
 void gemem_plan_add_total (GememPlan *plan, guint64 space, guint64 bytes);
 
 GEMEM_END_DECLS

@@ -1,9 +1,11 @@
-/* planner.c - the registry of planners, and running one on whatever input there is; see
+/* planner.c - the registry of planners, and running one on a graph or on lifetimes; see
  * planner.h. */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/units.h"
+#include "planners/convert.h"
 #include "planners/planner.h"
 
 #define GEMEM_PLANNER(symbol) extern const GememPlanner symbol;
@@ -44,36 +46,6 @@ gemem_planner_parse (const char *text, GPtrArray *choices, GError **error)
 
 /* ---- running */
 
-GememPlan *
-gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPlanPlace *places)
-{
-  GememPlan *result = gemem_plan_new (plan->planner, gemem_graph_n_items (graph));
-
-  if (plan->spaces != NULL)
-    result->spaces = g_new0 (guint64, (gsize) result->n_items + 1);
-  for (guint32 i = 0; i < result->n_items; i++)
-    {
-      const guint32 lifetime = places[i].lifetime;
-
-      if (lifetime == GEMEM_NONE || plan->offsets[lifetime] == GEMEM_NO_OFFSET)
-        continue;
-      result->offsets[i] = plan->offsets[lifetime] + places[i].inner;
-      result->sizes[i] = places[i].bytes;
-      if (plan->spaces != NULL)
-        result->spaces[i] = gemem_space_unpack ((guint32) plan->spaces[lifetime]);
-    }
-  for (guint i = 0; i < plan->totals->len; i++)
-    {
-      const GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
-
-      gemem_plan_add_total (result, gemem_space_unpack ((guint32) total->space), total->bytes);
-    }
-  result->alignment = plan->alignment;
-  for (guint i = 0; i < plan->log->len; i++)
-    gemem_plan_add_log (result, "%s", (const char *) plan->log->pdata[i]);
-  return result;
-}
-
 static GememPlan *
 plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params,
                          const GememPlanInput *input, GError **error)
@@ -98,7 +70,7 @@ reorder (guint64 **values, const guint32 *order, guint32 n)
   *values = ordered;
 }
 
-/* The graph made from lifetimes has one output per node, and nothing else that counts. */
+/* The graph made from lifetimes has one output per node and no workspaces, so items are nodes. */
 static GememPlan *
 plan_lifetimes_by_graph (const GememPlanner *planner, gconstpointer params,
                          const GememPlanInput *input, GError **error)
@@ -136,8 +108,7 @@ gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment)
                               : gemem_lifetimes_lower_bound (input->lifetimes, alignment);
 }
 
-/* An arena ends where its last item's place ends, as the lower bound counts it: rounded up like
- * every other place. */
+/* Rounds the bytes of each space up to the alignment, as the lower bound rounds every item. */
 static void
 round_totals (GememPlan *plan)
 {
@@ -145,9 +116,8 @@ round_totals (GememPlan *plan)
   for (guint i = 0; i < plan->totals->len; i++)
     {
       GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
-      const guint64 rest = total->bytes % plan->alignment;
 
-      total->bytes += rest > 0 ? plan->alignment - rest : 0;
+      total->bytes = gemem_round_up (total->bytes, plan->alignment);
       plan->arena += total->bytes;
     }
 }

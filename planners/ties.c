@@ -66,7 +66,7 @@ tie_outputs (const Ties *ties, guint32 id)
     }
 }
 
-/* All that may arrive at a merge node is one thing. */
+/* All inputs of a merge node are one value. */
 static void
 tie_merged (const Ties *ties, guint32 id)
 {
@@ -117,8 +117,9 @@ typedef struct
   guint32 *writer, *read_at;
 } Variables;
 
-/* A variable that an operator writes over, or that operators of several blocks write, is one
- * place.  One that is written anew may lie elsewhere than before: planners rename it. */
+/* Versions of a variable are tied where an operator reads one and writes the next, or where
+ * operators of several blocks write it.  Other new versions may lie elsewhere: planners rename
+ * them. */
 static void
 tie_writers (const Ties *ties, const Variables *variables, guint32 id)
 {

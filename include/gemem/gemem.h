@@ -42,6 +42,7 @@
 /* Who is asked: planners and allocators. */
 #include "allocators/allocator.h"
 #include "planners/check.h"
+#include "planners/convert.h"
 #include "planners/graph-summary.h"
 #include "planners/plan-file.h"
 #include "planners/plan.h"

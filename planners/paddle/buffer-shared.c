@@ -10,11 +10,11 @@
  * that die at one operator are pushed in the order of the program's variables (unspecified in
  * PaddlePaddle).
  *
- * The pass adds dependencies where it relies on its own order.  A plan is for the order that the
- * graph has, so a dead variable is taken only if it is known to be over then without new
- * dependencies (gemem_paddle_is_over()).
+ * The pass adds dependencies where it relies on its own order.  A plan keeps the graph's own order,
+ * so a dead variable is taken only if all its uses are known to be over without new dependencies
+ * (gemem_paddle_is_over()).
  *
- * Cost: O(nodes + edges), and one step per dead variable of the same bytes that is passed over. 
+ * Cost: O(nodes + edges), and one step per dead variable of the same bytes that is passed over.
  * Origin: paddle.md 8.5.
  */
 #include "config.h"
@@ -22,7 +22,8 @@
 #include <string.h>
 
 #include "planners/paddle/buffer-shared.h"
-#include "planners/paddle/planner-params.h"
+#include "planners/paddle/params.h"
+#include "planners/paddle/skip.h"
 
 typedef struct
 {
@@ -134,7 +135,7 @@ serve (Pass *pass, guint32 id, guint32 out)
 }
 
 static void
-bury (Pass *pass, guint32 variable)
+add_dead (Pass *pass, guint32 variable)
 {
   const guint64 *bytes = &gemem_paddle_variable (pass->sharing->program, variable)->bytes;
 
@@ -164,7 +165,7 @@ count_down (Pass *pass, const GArray *touched)
 
       if ((i == 0 || g_array_index (touched, guint32, i - 1) != variable)
           && --pass->n_left[variable] == 0)
-        bury (pass, variable);
+        add_dead (pass, variable);
     }
 }
 
@@ -176,11 +177,11 @@ visit (Pass *pass, guint32 id, GArray *touched)
   const guint32 *reads = gemem_paddle_reads (program, id),
                 *writes = gemem_paddle_writes (program, id);
 
-  gemem_paddle_count_node (pass->sharing, id);
+  gemem_paddle_count_node (pass->sharing, id, 1);
   for (guint32 i = 0; i < gemem_paddle_n_writes (node); i++)
     if (writes[i] != GEMEM_NONE && may_take (pass, id, writes[i]))
       serve (pass, id, writes[i]);
-  gemem_paddle_forget_node (pass->sharing, id);
+  gemem_paddle_count_node (pass->sharing, id, -1);
   g_array_set_size (touched, 0);
   for (guint32 i = 0; i < node->n_inputs; i++)
     if (reads[i] != GEMEM_NONE)
@@ -240,7 +241,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   g_autoptr (PaddleProgram) program = NULL;
   g_autoptr (PaddleRewrite) rewrite = NULL;
 
-  if (!gemem_paddle_check_alignment (settings->alignment, error))
+  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
   rewrite = gemem_paddle_buffer_shared (program, settings);

@@ -3,7 +3,6 @@
 
 #include "base/units.h"
 #include "planners/paddle/first-fit.h"
-#include "planners/paddle/program.h"
 
 #define hole_at(fit, i) (&g_array_index ((fit)->holes, PaddleHole, (i)))
 
@@ -35,7 +34,7 @@ cut (PaddleFirstFit *fit, guint i, guint64 offset, guint64 end)
 }
 
 guint64
-gemem_paddle_first_fit_take (PaddleFirstFit *fit, guint64 bytes, guint64 alignment)
+gemem_paddle_first_fit_allocate (PaddleFirstFit *fit, guint64 bytes, guint64 alignment)
 {
   PaddleHole rest = { fit->top, 0 };
   guint64 offset;
@@ -75,7 +74,7 @@ find_hole (const PaddleFirstFit *fit, guint64 offset)
 }
 
 void
-gemem_paddle_first_fit_give (PaddleFirstFit *fit, guint64 offset, guint64 bytes)
+gemem_paddle_first_fit_release (PaddleFirstFit *fit, guint64 offset, guint64 bytes)
 {
   PaddleHole hole = { offset, offset + bytes };
   guint i = find_hole (fit, offset);

@@ -1,5 +1,5 @@
-/* first-fit.h - address-ordered first fit: what an allocator needs that always takes the lowest
- * hole.
+/* first-fit.h - address-ordered first fit: an allocator that always uses the lowest hole that is
+ * large enough.
  *
  * Invariants: holes are ascending, not empty, and never touch one another or the top.  Cost:
  * O(holes) an operation.
@@ -21,7 +21,7 @@ typedef struct
 
 void gemem_paddle_first_fit_init (PaddleFirstFit *fit);
 void gemem_paddle_first_fit_clear (PaddleFirstFit *fit);
-/* The lowest offset that is a multiple of @alignment (a power of two) with @bytes free behind
- * it. */
-guint64 gemem_paddle_first_fit_take (PaddleFirstFit *fit, guint64 bytes, guint64 alignment);
-void gemem_paddle_first_fit_give (PaddleFirstFit *fit, guint64 offset, guint64 bytes);
+/* Allocates @bytes at the lowest multiple of @alignment (a power of two) with as many free bytes
+ * behind it; returns the offset. */
+guint64 gemem_paddle_first_fit_allocate (PaddleFirstFit *fit, guint64 bytes, guint64 alignment);
+void gemem_paddle_first_fit_release (PaddleFirstFit *fit, guint64 offset, guint64 bytes);

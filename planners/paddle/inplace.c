@@ -8,13 +8,13 @@
  *   version=1.5  the flag on: whitelisted operators are left out (what the documentation says);
  *   version=1.6  no flag; the rules of the buffer-sharing pass (8.5).
  * In 1.4 and 1.5: neither in the skip set, different names, the input once among the inputs, the
- * output once among the outputs, neither on the other side, nothing else uses the input later or
- * unknown of time, both reusable (8.4), equal NodeSize (but for reshape2 and reshape2_grad). In
- * 1.6: tensors of equal bytes that do not persist, the input dies here, the output is the first
- * version of its name.
+ * output once among the outputs, neither on the other side, no other operator uses the input later
+ * or at a time that is not known, both reusable (8.4), equal NodeSize (but for reshape2 and
+ * reshape2_grad).  In 1.6: tensors of equal bytes that do not persist, the input is dead after the
+ * operator, the output is the first version of its name.
  *
- * Not known: which of the checks 1.4 did not do yet; they are all done.  Its "withdraw if the graph
- * would get a cycle" is the demand that the other readers come first.
+ * Not known: which of these checks release 1.4 lacked; all of them are made.  Its rule "withdraw if
+ * the graph would get a cycle" means here that the other readers must come first.
  *
  * Cost: O(inputs + outputs) per operator, and gemem_paddle_is_over() per pair.  Origin: paddle.md
  * 7.
@@ -24,9 +24,11 @@
 #include <string.h>
 
 #include "graphs/inplace.h"
+#include "graphs/meaning.h"
 #include "planners/paddle/inplace.h"
 #include "planners/paddle/node-size.h"
-#include "planners/paddle/planner-params.h"
+#include "planners/paddle/params.h"
+#include "planners/paddle/skip.h"
 
 /* ---- who shares with whom */
 
@@ -67,7 +69,7 @@ gemem_paddle_share (PaddleSharing *sharing, guint32 node, guint32 in, guint32 ou
 }
 
 void
-gemem_paddle_count_node (PaddleSharing *sharing, guint32 node)
+gemem_paddle_count_node (PaddleSharing *sharing, guint32 node, int by)
 {
   const GememNode *op = gemem_graph_node (sharing->program->graph, node);
   const guint32 *reads = gemem_paddle_reads (sharing->program, node),
@@ -75,25 +77,10 @@ gemem_paddle_count_node (PaddleSharing *sharing, guint32 node)
 
   for (guint32 i = 0; i < op->n_inputs; i++)
     if (reads[i] != GEMEM_NONE)
-      sharing->n_reads[reads[i]]++;
+      sharing->n_reads[reads[i]] += (guint32) by;
   for (guint32 i = 0; i < gemem_paddle_n_writes (op); i++)
     if (writes[i] != GEMEM_NONE)
-      sharing->n_writes[writes[i]]++;
-}
-
-void
-gemem_paddle_forget_node (PaddleSharing *sharing, guint32 node)
-{
-  const GememNode *op = gemem_graph_node (sharing->program->graph, node);
-  const guint32 *reads = gemem_paddle_reads (sharing->program, node),
-                *writes = gemem_paddle_writes (sharing->program, node);
-
-  for (guint32 i = 0; i < op->n_inputs; i++)
-    if (reads[i] != GEMEM_NONE)
-      sharing->n_reads[reads[i]] = 0;
-  for (guint32 i = 0; i < gemem_paddle_n_writes (op); i++)
-    if (writes[i] != GEMEM_NONE)
-      sharing->n_writes[writes[i]] = 0;
+      sharing->n_writes[writes[i]] += (guint32) by;
 }
 
 gboolean
@@ -130,18 +117,10 @@ may_operate (const Pass *pass, guint32 id)
 static gboolean
 is_at_start (const PaddleProgram *program, guint32 id, guint32 input, guint32 output)
 {
-  const GememNodeInput *in = &gemem_graph_inputs (program->graph, id)[input];
-  const GememTensor *tensor = in->tensor != GEMEM_NONE
-                                  ? gemem_graph_tensor (program->graph, in->tensor)
-                                  : NULL;
-  const GememNode *producer = tensor != NULL ? gemem_graph_node (program->graph, tensor->node)
-                                             : NULL;
+  const guint32 in = gemem_graph_input_item (program->graph, id, input);
+  const guint32 out = gemem_node_output_item (gemem_graph_node (program->graph, id), output);
 
-  return (producer == NULL
-          || program->places[gemem_node_output_item (producer, tensor->index)].inner == 0)
-         && program->places[gemem_node_output_item (gemem_graph_node (program->graph, id), output)]
-                    .inner
-                == 0;
+  return (in == GEMEM_NONE || program->places[in].inner == 0) && program->places[out].inner == 0;
 }
 
 static gboolean
@@ -207,12 +186,12 @@ visit (const Pass *pass, guint32 id)
 
   if (n == 0)
     return;
-  gemem_paddle_count_node (pass->sharing, id);
+  gemem_paddle_count_node (pass->sharing, id, 1);
   for (guint i = 0; i + 1 < n; i += 2)
     if (pairs[i] >= 0 && pairs[i] < node->n_inputs && pairs[i + 1] >= 0
         && pairs[i + 1] < node->n_outputs)
       try_pair (pass, id, (guint32) pairs[i], (guint32) pairs[i + 1]);
-  gemem_paddle_forget_node (pass->sharing, id);
+  gemem_paddle_count_node (pass->sharing, id, -1);
 }
 
 void
@@ -246,7 +225,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   g_autoptr (PaddleRewrite) rewrite = NULL;
   PaddleSharing sharing;
 
-  if (!gemem_paddle_check_alignment (settings->alignment, error))
+  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
   rewrite = gemem_paddle_rewrite_new (program);

@@ -48,6 +48,6 @@ void gemem_paddle_inplace (PaddleSharing *sharing, const PaddleInplace *settings
  * bytes, and is touched by one block only. */
 gboolean gemem_paddle_is_shareable (const PaddleProgram *program, guint32 variable,
                                     const guint8 *foreign);
-/* Fills n_reads and n_writes from @node, and empties them again. */
-void gemem_paddle_count_node (PaddleSharing *sharing, guint32 node);
-void gemem_paddle_forget_node (PaddleSharing *sharing, guint32 node);
+/* Adds @by for each read and write of @node to n_reads and n_writes: 1 before its pairs are looked
+ * at, -1 afterwards. */
+void gemem_paddle_count_node (PaddleSharing *sharing, guint32 node, int by);

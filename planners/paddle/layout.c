@@ -1,10 +1,10 @@
 /* layout.c - from the names after a rewrite to a plan; see rewrite.h.
  *
- * A room is the memory of one name.  PaddlePaddle's passes do not see that a name they took for
+ * A buffer is the memory of one name.  PaddlePaddle's passes do not see that a name they took for
  * dead is written again later: then two values that are both needed have one name, or an operator
- * writes over an input that it reads.  There the name moves into another room, and the log says so;
- * what is written afterwards under the name lies there too.  So a plan is safe for every program,
- * and equal to PaddlePaddle's for those that PaddlePaddle does not break.
+ * writes over an input that it reads.  There the name gets another buffer, and the log says so;
+ * what is written under the name afterwards lies in that buffer too.  So a plan is safe for every
+ * program, and equal to PaddlePaddle's for those that PaddlePaddle does not break.
  *
  * Cost: O(items + edges).
  */
@@ -21,14 +21,14 @@ typedef struct
 {
   const PaddleProgram *program;
   PaddleRewrite *rewrite;
-  guint32 *room;     /* per name */
-  guint32 *occupant; /* per room: the item that was written there last, or GEMEM_NONE */
-  guint32 *rooms;    /* per item; GEMEM_NONE: not yet, or none */
-  guint32 *read_at;  /* per variable: last node + 1 that reads it */
-  guint32 n_rooms;
+  guint32 *buffer_of_name; /* per name */
+  guint32 *occupant;       /* per buffer: the item that was written there last, or GEMEM_NONE */
+  guint32 *buffer_of_item; /* per item; GEMEM_NONE: not yet, or none */
+  guint32 *read_at;        /* per variable: last node + 1 that reads it */
+  guint32 n_buffers;
 } Settle;
 
-/* ---- rooms */
+/* ---- buffers */
 
 /* The last node that uses the value that @item holds when it is written. */
 static guint32
@@ -48,7 +48,8 @@ last_use (const Settle *settle, guint32 item)
   return last;
 }
 
-/* May write @slot of @node lie on every input of the node that is the variable of @occupant. */
+/* TRUE if write @slot of @node may lie on each input of the node that is the variable of
+ * @occupant. */
 static gboolean
 may_lie_on (const Settle *settle, guint32 node, guint32 slot, guint32 occupant)
 {
@@ -77,8 +78,8 @@ is_in_use (const Settle *settle, guint32 occupant, guint32 node, guint32 slot)
   return last > node || (last == node && !may_lie_on (settle, node, slot, occupant));
 }
 
-/* The item where write @slot of @node must lie: the value that it changes in place, the first part
- * of its buffer; GEMEM_NONE. */
+/* The item in whose memory write @slot of @node must lie: the value that it changes in place, or
+ * the first item of its variable; GEMEM_NONE. */
 static guint32
 anchor_of (const Settle *settle, guint32 node, guint32 slot)
 {
@@ -106,22 +107,22 @@ settle_item (Settle *settle, guint32 node, guint32 slot)
   const guint32 anchor = gemem_paddle_has_place (settle->program, item)
                              ? anchor_of (settle, node, slot)
                              : GEMEM_NONE;
-  guint32 *room = gemem_paddle_has_place (settle->program, item)
-                      ? &settle->room[settle->rewrite->items[item]]
-                      : NULL;
+  guint32 *buffer = gemem_paddle_has_place (settle->program, item)
+                        ? &settle->buffer_of_name[settle->rewrite->items[item]]
+                        : NULL;
 
-  if (room == NULL)
+  if (buffer == NULL)
     return;
-  if (anchor != GEMEM_NONE && settle->rooms[anchor] != GEMEM_NONE)
+  if (anchor != GEMEM_NONE && settle->buffer_of_item[anchor] != GEMEM_NONE)
     {
-      settle->rooms[item] = settle->rooms[anchor];
-      settle->occupant[settle->rooms[item]] = item;
+      settle->buffer_of_item[item] = settle->buffer_of_item[anchor];
+      settle->occupant[settle->buffer_of_item[item]] = item;
       return;
     }
-  if (settle->occupant[*room] != GEMEM_NONE
-      && is_in_use (settle, settle->occupant[*room], node, slot))
+  if (settle->occupant[*buffer] != GEMEM_NONE
+      && is_in_use (settle, settle->occupant[*buffer], node, slot))
     {
-      *room = settle->n_rooms++;
+      *buffer = settle->n_buffers++;
       gemem_paddle_log (
           settle->rewrite,
           "gemem: at '%s', '%s' gets memory of its own: PaddlePaddle would write over a value that "
@@ -129,8 +130,8 @@ settle_item (Settle *settle, guint32 node, guint32 slot)
           gemem_graph_node (settle->program->graph, node)->name,
           gemem_paddle_variable (settle->program, settle->program->items[item])->name);
     }
-  settle->occupant[*room] = item;
-  settle->rooms[item] = *room;
+  settle->occupant[*buffer] = item;
+  settle->buffer_of_item[item] = *buffer;
 }
 
 static void
@@ -139,15 +140,15 @@ settle_all (Settle *settle)
   const PaddleProgram *program = settle->program;
   const gsize most = (gsize) program->n_variables + gemem_graph_n_items (program->graph) + 1;
 
-  settle->n_rooms = program->n_variables;
+  settle->n_buffers = program->n_variables;
   settle->read_at = g_new0 (guint32, (gsize) program->n_variables + 1);
-  settle->room = g_new (guint32, (gsize) program->n_variables + 1);
+  settle->buffer_of_name = g_new (guint32, (gsize) program->n_variables + 1);
   settle->occupant = g_new (guint32, most);
-  settle->rooms = g_new (guint32, (gsize) gemem_graph_n_items (program->graph) + 1);
+  settle->buffer_of_item = g_new (guint32, (gsize) gemem_graph_n_items (program->graph) + 1);
   memset (settle->occupant, 0xff, sizeof (guint32) * most);
   for (guint32 v = 0; v < program->n_variables; v++)
-    settle->room[v] = v;
-  memset (settle->rooms, 0xff,
+    settle->buffer_of_name[v] = v;
+  memset (settle->buffer_of_item, 0xff,
           sizeof (guint32) * ((gsize) gemem_graph_n_items (program->graph) + 1));
   for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
     {
@@ -161,34 +162,35 @@ settle_all (Settle *settle)
 
 /* ---- layout */
 
-/* Gives each room its bytes, in the order of the items; fills @offsets per room. */
+/* Gives each buffer its bytes, in the order of the items; fills @offsets per buffer. */
 static void
-lay_out (const Settle *settle, guint64 alignment, guint64 *offsets, GArray *totals)
+lay_out (const Settle *settle, guint64 *offsets, GememPlan *plan)
 {
   const PaddleProgram *program = settle->program;
-  g_autofree guint64 *bytes = g_new0 (guint64, (gsize) settle->n_rooms + 1);
-  g_autofree guint64 *alignments = g_new0 (guint64, (gsize) settle->n_rooms + 1);
+  g_autofree guint64 *bytes = g_new0 (guint64, (gsize) settle->n_buffers + 1);
+  g_autofree guint64 *alignments = g_new0 (guint64, (gsize) settle->n_buffers + 1);
   const guint32 n = gemem_graph_n_items (program->graph);
 
   for (guint32 i = 0; i < n; i++)
     if (gemem_paddle_has_place (program, i))
       {
         const PaddleVariable *variable = gemem_paddle_variable (program, program->items[i]);
-        const guint32 room = settle->rooms[i];
+        const guint32 buffer = settle->buffer_of_item[i];
 
-        bytes[room] = MAX (bytes[room], variable->bytes);
-        alignments[room] = MAX (alignments[room], MAX (variable->alignment, alignment));
-        offsets[room] = GEMEM_NO_OFFSET;
+        bytes[buffer] = MAX (bytes[buffer], variable->bytes);
+        alignments[buffer] = MAX (alignments[buffer], MAX (variable->alignment, plan->alignment));
+        offsets[buffer] = GEMEM_NO_OFFSET;
       }
   for (guint32 i = 0; i < n; i++)
-    if (gemem_paddle_has_place (program, i) && offsets[settle->rooms[i]] == GEMEM_NO_OFFSET)
+    if (gemem_paddle_has_place (program, i)
+        && offsets[settle->buffer_of_item[i]] == GEMEM_NO_OFFSET)
       {
-        const guint32 room = settle->rooms[i];
-        GememPlanTotal *total = gemem_paddle_total (
-            totals, gemem_paddle_variable (program, program->items[i])->space);
+        const guint32 buffer = settle->buffer_of_item[i];
+        GememPlanTotal *total = gemem_plan_total (
+            plan, gemem_paddle_variable (program, program->items[i])->space);
 
-        offsets[room] = gemem_align_up (total->bytes, alignments[room]);
-        total->bytes = offsets[room] + bytes[room];
+        offsets[buffer] = gemem_align_up (total->bytes, alignments[buffer]);
+        total->bytes = offsets[buffer] + bytes[buffer];
       }
 }
 
@@ -197,24 +199,20 @@ gemem_paddle_rewrite_plan (const PaddleProgram *program, PaddleRewrite *rewrite,
                            const char *planner, guint64 alignment)
 {
   Settle settle = { .program = program, .rewrite = rewrite };
-  g_autoptr (GArray) totals = g_array_new (FALSE, FALSE, sizeof (GememPlanTotal));
   GememPlan *plan = gemem_paddle_plan_new (program, planner, alignment);
   g_autofree guint64 *offsets = NULL;
 
   settle_all (&settle);
-  offsets = g_new0 (guint64, (gsize) settle.n_rooms + 1);
-  lay_out (&settle, alignment, offsets, totals);
+  offsets = g_new0 (guint64, (gsize) settle.n_buffers + 1);
+  lay_out (&settle, offsets, plan);
   for (guint32 i = 0; i < plan->n_items; i++)
     if (gemem_paddle_has_place (program, i))
-      gemem_paddle_place_item (program, plan, i, offsets[settle.rooms[i]]);
-  for (guint i = 0; i < totals->len; i++)
-    gemem_plan_add_total (plan, g_array_index (totals, GememPlanTotal, i).space,
-                          g_array_index (totals, GememPlanTotal, i).bytes);
+      gemem_paddle_place_item (program, plan, i, offsets[settle.buffer_of_item[i]]);
   g_ptr_array_unref (plan->log);
   plan->log = g_steal_pointer (&rewrite->log);
-  g_free (settle.room);
+  g_free (settle.buffer_of_name);
   g_free (settle.occupant);
-  g_free (settle.rooms);
+  g_free (settle.buffer_of_item);
   g_free (settle.read_at);
   return plan;
 }

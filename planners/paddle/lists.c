@@ -1,10 +1,9 @@
-/* lists.c - the straight lists of operators that PaddlePaddle's planners walk, and what dies where
- * in them; see program.h, paddle.md 8.1. */
+/* lists.c - see lists.h.  Cost: linear in the operators and their inputs and outputs. */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/paddle/program.h"
+#include "planners/paddle/lists.h"
 
 /* ---- which operators */
 
@@ -85,7 +84,7 @@ add_list (GArray *lists, GArray *nodes, guint32 forward)
 static GArray *
 new_nodes (void)
 {
-  /* with a zero behind, so that an empty one has memory */
+  /* zero-terminated, so that an empty list has memory too */
   return g_array_new (TRUE, FALSE, sizeof (guint32));
 }
 
@@ -153,7 +152,7 @@ gemem_paddle_lists (const PaddleProgram *program, gboolean old)
   return lists;
 }
 
-/* ---- what dies */
+/* ---- liveness */
 
 typedef struct
 {
@@ -183,7 +182,7 @@ add_death (const Walk *walk, guint32 position, guint32 variable)
   g_array_append_val (walk->deaths, death);
 }
 
-/* The operator at @position: `born` says what is live after it, and then what is live before it. */
+/* One operator: `live_in` holds what is live after it, and then what is live before it. */
 static void
 step_back (const Walk *walk, guint32 position)
 {
@@ -191,10 +190,10 @@ step_back (const Walk *walk, guint32 position)
   const GememNode *node = gemem_graph_node (walk->program->graph, id);
   const guint32 *reads = gemem_paddle_reads (walk->program, id),
                 *writes = gemem_paddle_writes (walk->program, id);
-  guint8 *live = walk->liveness->born;
+  guint8 *live = walk->liveness->live_in;
 
   for (guint32 i = 0; i < gemem_paddle_n_writes (node); i++)
-    walk->liveness->survives[walk->liveness->write_at[position] + i] = writes[i] != GEMEM_NONE
+    walk->liveness->live_out[walk->liveness->write_at[position] + i] = writes[i] != GEMEM_NONE
                                                                        && live[writes[i]];
   for (guint32 i = 0; i < node->n_inputs; i++)
     if (is_walked (walk, reads[i]) && !live[reads[i]])
@@ -239,14 +238,14 @@ add_given_death (const Walk *walk, guint32 position, guint32 slot)
                                                    : NULL;
   guint32 death;
 
-  if (v == NULL || v->named || v->death == GEMEM_NONE
+  if (v == NULL || v->named || v->dead_after == GEMEM_NONE
       || v->first_item != gemem_node_item (gemem_graph_node (walk->program->graph, id)) + slot)
     return;
-  death = position_of (walk->list, v->death);
+  death = position_of (walk->list, v->dead_after);
   if (death == walk->list->n)
     return;
   add_death (walk, death, variable);
-  walk->liveness->survives[walk->liveness->write_at[position] + slot] = TRUE;
+  walk->liveness->live_out[walk->liveness->write_at[position] + slot] = TRUE;
 }
 
 /* Sorted by position, by counting. */
@@ -276,13 +275,13 @@ gemem_paddle_liveness_new (const PaddleProgram *program, const PaddleList *list)
   g_autoptr (GArray) deaths = g_array_new (FALSE, FALSE, sizeof (Death));
   const Walk walk = { program, list, liveness, deaths };
 
-  liveness->born = g_new0 (guint8, (gsize) program->n_variables + 1);
+  liveness->live_in = g_new0 (guint8, (gsize) program->n_variables + 1);
   liveness->write_at = g_new0 (guint32, (gsize) list->n + 1);
   for (guint32 i = 0; i < list->n; i++)
     liveness->write_at[i + 1] = liveness->write_at[i]
                                 + gemem_paddle_n_writes (
                                     gemem_graph_node (program->graph, list->nodes[i]));
-  liveness->survives = g_new0 (guint8, (gsize) liveness->write_at[list->n] + 1);
+  liveness->live_out = g_new0 (guint8, (gsize) liveness->write_at[list->n] + 1);
   for (guint32 i = list->n; i-- > 0;)
     step_back (&walk, i);
   for (guint32 i = 0; i < list->n; i++)
@@ -299,8 +298,8 @@ gemem_paddle_liveness_free (PaddleLiveness *liveness)
     return;
   g_free (liveness->first);
   g_free (liveness->dying);
-  g_free (liveness->born);
-  g_free (liveness->survives);
+  g_free (liveness->live_in);
+  g_free (liveness->live_out);
   g_free (liveness->write_at);
   g_free (liveness);
 }

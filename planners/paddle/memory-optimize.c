@@ -5,18 +5,18 @@
  * output takes the memory of the first entry of the pool whose element type is equal and whose
  * shape matches: level 0 the same shape, level 1 both or neither of dynamic batch and no fewer
  * elements.  The pool: dynamic batches before static shapes, then ascending by elements, equal ones
- * in order of arrival (era 1.3); or in the order of death, variables that no operator writes among
- * them (era 1.2).  A variable comes back into the pool under the name, and with the shape, of the
- * memory it took.
+ * in order of arrival (era 1.3); or in the order in which they are dead, with variables that no
+ * operator writes (era 1.2).  A variable comes back into the pool under the name, and with the
+ * shape, of the memory it took.
  *
  * Beyond the text: a variable that operators of two lists touch is skipped, as if the operator that
  * owns the block listed it.
  *
- * The real transpiler does not see that a dead variable is written again later; where that loses a
- * value the plan differs from it (layout.c).
+ * The real transpiler does not see that a dead variable is written again later.  Where it would
+ * lose a value, the plan differs from its result (layout.c).
  *
  * Cost: O(log pool) to find an entry of the right size, then one step per entry of another element
- * type or shape; with print_log, and in era 1.2, one step per entry in front of the one taken. 
+ * type or shape; with print_log, and in era 1.2, one step per entry in front of the one taken.
  * Level 0: O(1) where no shape is equal.  Origin: paddle.md 8.1, 8.2.
  */
 #include "config.h"
@@ -24,18 +24,14 @@
 #include <string.h>
 
 #include "planners/paddle/memory-optimize.h"
-#include "planners/paddle/planner-params.h"
+#include "planners/paddle/params.h"
+#include "planners/paddle/skip.h"
+#include "planners/paddle/walk.h"
 
 static const PaddleMemoryOptimize *
 settings_of (const PaddleWalk *walk)
 {
   return walk->settings;
-}
-
-static gboolean
-is_dynamic (const PaddleVariable *variable)
-{
-  return variable->n_dims > 0 && variable->dims[0] == -1;
 }
 
 static const PaddleVariable *
@@ -79,8 +75,8 @@ skips (const PaddleWalk *walk, guint32 node)
 static int
 compare_sizes (const PaddleVariable *a, const PaddleVariable *b)
 {
-  if (is_dynamic (a) != is_dynamic (b))
-    return is_dynamic (a) ? -1 : 1;
+  if (gemem_paddle_is_dynamic (a) != gemem_paddle_is_dynamic (b))
+    return gemem_paddle_is_dynamic (a) ? -1 : 1;
   return a->elements < b->elements ? -1 : a->elements > b->elements;
 }
 
@@ -130,7 +126,8 @@ matches (const PaddleVariable *x, const PaddleVariable *cache, guint64 level)
 {
   if (level == 0)
     return compare_shapes (&x, &cache) == 0;
-  return is_dynamic (x) == is_dynamic (cache) && x->elements <= cache->elements;
+  return gemem_paddle_is_dynamic (x) == gemem_paddle_is_dynamic (cache)
+         && x->elements <= cache->elements;
 }
 
 static void
@@ -149,11 +146,11 @@ print_hit (PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cach
                       index, x->name, cache->name, from + strlen (x->name));
 }
 
-/* Nothing from this entry on can match (in the order of era 1.3). */
+/* In the order of era 1.3: no entry from this one on can match. */
 static gboolean
 is_beyond (const PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cache)
 {
-  return is_dynamic (x) != is_dynamic (cache)
+  return gemem_paddle_is_dynamic (x) != gemem_paddle_is_dynamic (cache)
          || (settings_of (walk)->level == 0 && cache->elements > x->elements);
 }
 
@@ -162,9 +159,9 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
 {
   const PaddleMemoryOptimize *settings = settings_of (walk);
   const PaddleVariable *x = gemem_paddle_variable (walk->program, name);
-  /* only entries of its class can match, or be itself */
+  /* only entries of its class can match; x itself is of that class */
   const gboolean exact = settings->level == 0 && !settings->print_log;
-  /* over entries that could only print */
+  /* entries in front could only print */
   const gboolean jumps = settings->era == PADDLE_ERA_1_3 && !settings->print_log;
 
   if (exact && walk->n_pooled[walk->class[name]] == 0)
@@ -237,7 +234,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   g_autoptr (PaddleProgram) program = NULL;
   g_autoptr (PaddleRewrite) rewrite = NULL;
 
-  if (!gemem_paddle_check_alignment (settings->alignment, error))
+  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
   rewrite = gemem_paddle_memory_optimize (program, settings, error);

@@ -7,7 +7,7 @@
 enum
 {
   PADDLE_ERA_1_3, /* 1.3 and 1.4: the pool is sorted, dynamic batches first, then by size */
-  PADDLE_ERA_1_2, /* 1.2 and before: in the order of death */
+  PADDLE_ERA_1_2, /* 1.2 and before: the pool is in order of arrival */
 };
 
 typedef struct

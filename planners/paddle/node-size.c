@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "planners/paddle/node-size.h"
-#include "planners/paddle/planner-params.h"
-#include "planners/paddle/rewrite.h"
+#include "planners/paddle/params.h"
+#include "planners/paddle/skip.h"
 
 guint64
 gemem_paddle_node_elements (const PaddleVariable *variable)

@@ -1,5 +1,5 @@
-/* node-size.h - which variables the C++ passes of PaddlePaddle 1.4 and 1.5 touch, and what they
- * take them for (paddle.md 8.4). */
+/* node-size.h - which variables the C++ passes of PaddlePaddle 1.4 and 1.5 share, and the size that
+ * they reckon with (paddle.md 8.4). */
 #pragma once
 
 #include "planners/paddle/program.h"
@@ -22,8 +22,8 @@ enum
 guint64 gemem_paddle_node_elements (const PaddleVariable *variable);
 /* Bytes: elements times the size of one. */
 guint64 gemem_paddle_node_size (const PaddleVariable *variable);
-/* May the variable take part: a dense tensor that does not persist, with a shape, large enough for
- * @place, not made in host memory. */
+/* TRUE if the variable may be shared: a dense tensor that does not persist, with a shape, large
+ * enough for @place, not made in host memory. */
 gboolean gemem_paddle_is_reusable (const PaddleProgram *program, guint32 variable, int place);
 
 /* The skip set of the passes: what op_role_var attributes name, and what operators with sub-blocks

@@ -5,10 +5,10 @@
  * memory of the first entry of the pool of equal type, batch class and NodeSize - exact sizes only;
  * an entry of the same name is passed over.  The pool: dynamic batches before static shapes; in its
  * class a new entry goes behind the entries in front that equal it, so it is not sorted by size.  A
- * variable that dies under two names by renaming goes into the pool at the first death.
+ * name that several variables have by renaming enters the pool when the first of them is dead.
  *
- * Where a dead name is written again the real pass goes on with stale names in its sets, and its
- * result may be another; those programs it breaks.
+ * Where a dead name is written again the real pass continues with stale names in its sets and
+ * breaks the program; its result may differ there.
  *
  * Beyond the text: variables that operators of another block touch do not enter the pool.  The
  * first %s of the printed line is taken for a counter from 0 on.
@@ -23,7 +23,9 @@
 
 #include "planners/paddle/node-size.h"
 #include "planners/paddle/optimize-pass.h"
-#include "planners/paddle/planner-params.h"
+#include "planners/paddle/params.h"
+#include "planners/paddle/skip.h"
+#include "planners/paddle/walk.h"
 
 /* What the pool of this pass knows besides the order. */
 typedef struct
@@ -32,12 +34,6 @@ typedef struct
   guint32 n_dynamic; /* entries of dynamic batch: they come first */
   guint8 *foreign;   /* per variable: touched from other blocks */
 } Pass;
-
-static gboolean
-is_dynamic (const PaddleVariable *variable)
-{
-  return variable->n_dims > 0 && variable->dims[0] == -1;
-}
 
 /* Type, batch class, NodeSize. */
 static int
@@ -49,8 +45,8 @@ compare_classes (gconstpointer a, gconstpointer b)
 
   if (x->type != y->type)
     return x->type < y->type ? -1 : 1;
-  if (is_dynamic (x) != is_dynamic (y))
-    return is_dynamic (x) ? -1 : 1;
+  if (gemem_paddle_is_dynamic (x) != gemem_paddle_is_dynamic (y))
+    return gemem_paddle_is_dynamic (x) ? -1 : 1;
   return size_x < size_y ? -1 : size_x > size_y;
 }
 
@@ -104,7 +100,7 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
   to = gemem_paddle_shape_text (gemem_paddle_variable (walk->program, pool[k]), ",");
   gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u", walk->counter++,
                     from, to, k, walk->pool->len);
-  pass->n_dynamic -= is_dynamic (gemem_paddle_variable (walk->program, name)) ? 1 : 0;
+  pass->n_dynamic -= gemem_paddle_is_dynamic (gemem_paddle_variable (walk->program, name)) ? 1 : 0;
   return k;
 }
 
@@ -112,7 +108,7 @@ static guint32
 place (PaddleWalk *walk, guint32 name)
 {
   Pass *pass = walk->settings;
-  const gboolean dynamic = is_dynamic (gemem_paddle_variable (walk->program, name));
+  const gboolean dynamic = gemem_paddle_is_dynamic (gemem_paddle_variable (walk->program, name));
   const guint32 *pool = (const guint32 *) (gconstpointer) walk->pool->data;
   guint32 k = dynamic ? 0 : pass->n_dynamic;
 
@@ -149,7 +145,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   g_autoptr (PaddleProgram) program = NULL;
   g_autoptr (PaddleRewrite) rewrite = NULL;
 
-  if (!gemem_paddle_check_alignment (settings->alignment, error))
+  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
   rewrite = gemem_paddle_optimize_pass (program, settings);

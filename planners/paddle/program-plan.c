@@ -30,15 +30,3 @@ gemem_paddle_place_item (const PaddleProgram *program, GememPlan *plan, guint32 
   plan->sizes[item] = program->places[item].bytes;
   plan->spaces[item] = gemem_paddle_variable (program, program->items[item])->space;
 }
-
-GememPlanTotal *
-gemem_paddle_total (GArray *totals, guint64 space)
-{
-  const GememPlanTotal empty = { space, 0 };
-
-  for (guint i = 0; i < totals->len; i++)
-    if (g_array_index (totals, GememPlanTotal, i).space == space)
-      return &g_array_index (totals, GememPlanTotal, i);
-  g_array_append_val (totals, empty);
-  return &g_array_index (totals, GememPlanTotal, totals->len - 1);
-}

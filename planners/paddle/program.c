@@ -136,8 +136,8 @@ set_shape (PaddleVariable *variable, const gint64 *dims, guint32 n)
 static void
 describe_named (PaddleProgram *program)
 {
-  for (guint32 v = gemem_graph_n_variables (program->graph);
-       v-- > 0;) /* backwards: the first of several in a class stays */
+  /* backwards: the first of several in a class stays */
+  for (guint32 v = gemem_graph_n_variables (program->graph); v-- > 0;)
     {
       const GememVariable *of_graph = gemem_graph_variable (program->graph, v);
       PaddleVariable *variable = &program->variables[program->of_graph[v]];
@@ -199,7 +199,7 @@ add_item (PaddleProgram *program, guint32 id, guint32 slot)
   variable->last = (guint32) lifetime->end - 1;
   variable->early |= lifetime->begin < variable->writer;
   if (is_read (program, node, slot) && lifetime->safe_end <= gemem_graph_n_nodes (program->graph))
-    variable->death = (guint32) lifetime->safe_end - 1;
+    variable->dead_after = (guint32) lifetime->safe_end - 1;
 }
 
 static guint32
@@ -251,7 +251,7 @@ describe (PaddleProgram *program)
     {
       PaddleVariable *variable = &program->variables[v];
 
-      variable->block = variable->first_item = variable->writer = variable->death = GEMEM_NONE;
+      variable->block = variable->first_item = variable->writer = variable->dead_after = GEMEM_NONE;
       variable->is_tensor = TRUE;
       variable->space = gemem_space_unpack (0);
     }
@@ -369,6 +369,13 @@ gemem_paddle_shape_text (const PaddleVariable *variable, const char *separator)
     g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? separator : "", variable->dims[i]);
   g_string_append_c (text, ']');
   return g_string_free (text, FALSE);
+}
+
+int
+gemem_paddle_compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp ((*(const PaddleVariable *const *) a)->name,
+                 (*(const PaddleVariable *const *) b)->name);
 }
 
 gboolean

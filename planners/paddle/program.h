@@ -1,19 +1,20 @@
 /* program.h - a graph as PaddlePaddle's memory planners see it: operators that read and write named
  * variables.
  *
- * Variables.  Outputs of the graph that bear a variable are that variable, however often it is
- * written.  An output without one is a variable named "NODE:k" of shape [bytes]; a workspace is one
+ * Variables.  All outputs of the graph that name a variable are that variable, however often it is
+ * written.  An output without a variable is one named "NODE:k" of shape [bytes]; a workspace is one
  * named "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
  * gemem_graph_lifetimes()) are one variable, named after a variable of the graph among them, else
  * after the first item.
  *
- * Life.  A variable of the graph dies by PaddlePaddle's own liveness (paddle.md 8.1): after a read
- * that no other read follows before the next write. The fixed point of the equations is reached in
- * one backward walk, because the list of operators is straight; what dies at an operator are those
- * of its inputs that are not live after it.  The other variables die where gemem_graph_lifetimes()
- * says that every later node runs after their last use, which is right for several streams too; one
- * that is never read never dies, a workspace dies at its own operator. Variables of the graph never
- * die in a graph of several streams: PaddlePaddle's programs know one.
+ * Life.  A variable of the graph is dead by PaddlePaddle's own liveness (paddle.md 8.1): after a
+ * read that no other read follows before the next write.  One backward walk reaches the fixed point
+ * of the equations, because the list of operators is straight: inputs of an operator that are not
+ * live after it are dead there.  Other variables are dead where gemem_graph_lifetimes() says that
+ * every later node runs after their last use, which is right for several streams too; those that
+ * are never read stay live to the end, and a workspace is dead after its own operator.  In a graph
+ * of several streams variables of the graph stay live to the end: PaddlePaddle's programs know one
+ * stream.
  *
  * Block of a variable: the innermost block around all operators that touch it; graphs do not say
  * where a variable was declared.
@@ -22,6 +23,7 @@
  */
 #pragma once
 
+#include "planners/convert.h"
 #include "planners/planner.h"
 
 typedef struct
@@ -36,8 +38,8 @@ typedef struct
   guint32 n_items;
   guint32 begin; /* of what is no variable of the graph: the node at which its life begins */
   guint32 last;  /* of what is no variable of the graph: the last node that uses it */
-  /* of what is no variable of the graph: the node at which it dies; GEMEM_NONE: never */
-  guint32 death;
+  /* of what is no variable of the graph: it is dead after this node; GEMEM_NONE: never */
+  guint32 dead_after;
   guint64 elements; /* |product of the shape|, saturating */
   guint64 bytes;    /* of the largest item */
   guint64 space, alignment;
@@ -99,7 +101,17 @@ guint32 gemem_paddle_find (const PaddleProgram *program, const char *name);
 /* "x[-1, 100]" as Python writes it with @separator ", ", as C++ does with ",". */
 char *gemem_paddle_shape_text (const PaddleVariable *variable, const char *separator);
 
-/* Ancestor or self. */
+/* By name; of two PaddleVariable ** (GCompareFunc). */
+int gemem_paddle_compare_names (gconstpointer a, gconstpointer b);
+
+/* The batch size is not known before the run: the first dimension is -1. */
+static inline gboolean
+gemem_paddle_is_dynamic (const PaddleVariable *variable)
+{
+  return variable->n_dims > 0 && variable->dims[0] == -1;
+}
+
+/* Is block @outer block @inner itself or one around it?  O(depth). */
 gboolean gemem_paddle_block_sees (const PaddleProgram *program, guint32 inner, guint32 outer);
 
 /* ---- the plan of a program (program-plan.c) */
@@ -111,37 +123,3 @@ GememPlan *gemem_paddle_plan_new (const PaddleProgram *program, const char *plan
 /* Puts @item where it lies in a variable that begins at @offset. */
 void gemem_paddle_place_item (const PaddleProgram *program, GememPlan *plan, guint32 item,
                               guint64 offset);
-/* The total of @space in an array of GememPlanTotal, added if it is new.  O(spaces). */
-GememPlanTotal *gemem_paddle_total (GArray *totals, guint64 space);
-
-/* ---- a straight list of operators: one control-flow graph */
-
-typedef struct
-{
-  guint32 *nodes;     /* in the order they run */
-  guint32 n, forward; /* the first `forward` are the forward part */
-} PaddleList;
-
-/* The lists of 8.1: the global block, then sub-blocks of while and conditional_block (and
- * parallel_do, @old) that the global block owns, each with that of its gradient operator appended. 
- * A gradient operator belongs to the last forward operator of its kind before it that has none
- * yet.  All are in planning order; a gradient block that is listed before its forward block is left
- * out.
- * GArray of PaddleList; element 0 is the global block. */
-GArray *gemem_paddle_lists (const PaddleProgram *program, gboolean old);
-/* Is the operator one that owns such a block? */
-gboolean gemem_paddle_owns_list (const GememNode *node, gboolean old);
-
-/* What dies at each position of a list: dying[first[i] .. first[i + 1]), in no order that
- * counts. */
-typedef struct
-{
-  guint32 *first, *dying;
-  guint8 *born;     /* per variable: live when the list begins */
-  guint8 *survives; /* write k of position i, at write_at[i] + k: it is live after the operator */
-  guint32 *write_at;
-} PaddleLiveness;
-
-PaddleLiveness *gemem_paddle_liveness_new (const PaddleProgram *program, const PaddleList *list);
-void gemem_paddle_liveness_free (PaddleLiveness *liveness);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (PaddleLiveness, gemem_paddle_liveness_free)

@@ -8,9 +8,9 @@
  *   delete_var block 0 index 3: a, b
  *
  * The plan: a variable gets memory when it is first written, and again when it is written after its
- * deletion; it lasts to the deletion, else to the end of the run.  Memory is given in program
- * order, by first fit: always the lowest hole in which it fits (first-fit.h), variables of one
- * operator in the order of its outputs.
+ * deletion; it keeps it to the deletion, else to the end of the run.  Memory is allocated in
+ * program order, by first fit (first-fit.h), for variables of one operator in the order of its
+ * outputs.
  *
  * Cost: O(lives x holes), in practice near O(items + inputs).  Origin: paddle.md 8.3.
  */
@@ -21,8 +21,8 @@
 
 #include "base/units.h"
 #include "planners/paddle/first-fit.h"
-#include "planners/paddle/planner-params.h"
-#include "planners/paddle/rewrite.h"
+#include "planners/paddle/params.h"
+#include "planners/paddle/skip.h"
 
 typedef struct
 {
@@ -47,8 +47,8 @@ typedef struct
   guint32 *open;    /* per variable: its life that is open + 1; 0: none */
   guint32 *of_item; /* per item: its life */
   GPtrArray *log;
-  /* nodes of blocks are listed where they run; else what they write keeps its memory for the whole
-   * run */
+  /* nodes of blocks are listed where they run; if not, what they write keeps its memory for the
+   * whole run */
   gboolean nested;
 } Release;
 
@@ -84,13 +84,6 @@ write_items (Release *release, guint32 id)
     }
 }
 
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp ((*(const PaddleVariable *const *) a)->name,
-                 (*(const PaddleVariable *const *) b)->name);
-}
-
 static void
 end_life (Release *release, guint32 life, guint32 id)
 {
@@ -105,7 +98,7 @@ static void delete (Release *release, guint32 id, GPtrArray *dying, guint32 inde
 
   g_string_printf (line, "delete_var block %u index %u:",
                    gemem_graph_node (release->program->graph, id)->block, index);
-  g_ptr_array_sort (dying, compare_names);
+  g_ptr_array_sort (dying, gemem_paddle_compare_names);
   for (guint i = 0; i < dying->len; i++)
     {
       const PaddleVariable *variable = dying->pdata[i];
@@ -200,10 +193,10 @@ fit_space (const Release *release, Life **begins, Life **ends, guint64 space, gu
                                                               ends[gone]->variable);
 
           if (dead->space == space)
-            gemem_paddle_first_fit_give (&fit, ends[gone]->offset,
-                                         gemem_align_up (dead->bytes, alignment));
+            gemem_paddle_first_fit_release (&fit, ends[gone]->offset,
+                                            gemem_align_up (dead->bytes, alignment));
         }
-      begins[i]->offset = gemem_paddle_first_fit_take (
+      begins[i]->offset = gemem_paddle_first_fit_allocate (
           &fit, gemem_align_up (variable->bytes, alignment), MAX (alignment, variable->alignment));
       bytes = MAX (bytes, begins[i]->offset + variable->bytes);
     }
@@ -216,16 +209,14 @@ fit_all (const Release *release, GememPlan *plan)
 {
   g_autofree Life **begins = sort_lives (release, compare_begins);
   g_autofree Life **ends = sort_lives (release, compare_ends);
-  g_autoptr (GArray) spaces = g_array_new (FALSE, FALSE, sizeof (GememPlanTotal));
 
   for (guint i = 0; i < release->lives->len; i++)
-    gemem_paddle_total (spaces,
-                        gemem_paddle_variable (release->program, begins[i]->variable)->space);
-  for (guint i = 0; i < spaces->len; i++)
+    gemem_plan_total (plan, gemem_paddle_variable (release->program, begins[i]->variable)->space);
+  for (guint i = 0; i < plan->totals->len; i++)
     {
-      const guint64 space = g_array_index (spaces, GememPlanTotal, i).space;
+      GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, i);
 
-      gemem_plan_add_total (plan, space, fit_space (release, begins, ends, space, plan->alignment));
+      total->bytes = fit_space (release, begins, ends, total->space, plan->alignment);
     }
   for (guint32 i = 0; i < plan->n_items; i++)
     if (release->of_item[i] != GEMEM_NONE)
@@ -268,8 +259,8 @@ find_lives (Release *release, const Settings *settings, GError **error)
     return FALSE;
   for (guint i = 0; i < lists->len; i++)
     walk (release, &g_array_index (lists, PaddleList, i));
-  for (guint32 id = 0; id < gemem_graph_n_nodes (release->program->graph);
-       id++) /* of blocks that are in no list */
+  /* nodes of blocks that are in no list */
+  for (guint32 id = 0; id < gemem_graph_n_nodes (release->program->graph); id++)
     write_items (release, id);
   return TRUE;
 }
@@ -282,7 +273,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   GememPlan *result = NULL;
   Release release;
 
-  if (!gemem_paddle_check_alignment (settings->alignment, error))
+  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
   release = (Release){ program,

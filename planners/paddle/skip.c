@@ -1,11 +1,10 @@
-/* skip.c - skip sets, and checks of settings that the PaddlePaddle planners share; see rewrite.h
- * and planner-params.h. */
+/* skip.c - skip sets, and which variables are valid; see skip.h, paddle.md 8.1. */
 #include "config.h"
 
 #include <string.h>
 
-#include "planners/paddle/planner-params.h"
-#include "planners/paddle/rewrite.h"
+#include "planners/paddle/params.h"
+#include "planners/paddle/skip.h"
 
 void
 gemem_paddle_skip (guint32 variable, guint8 *skip)
@@ -170,14 +169,4 @@ gemem_paddle_is_valid (const PaddleProgram *program, guint32 node, gboolean back
 
   return strcmp (v->name, PADDLE_EMPTY) != 0 && gemem_paddle_is_found (program, node, backward, v)
          && !v->persistable && v->is_tensor && v->n_dims > 0;
-}
-
-gboolean
-gemem_paddle_check_alignment (guint64 alignment, GError **error)
-{
-  if ((alignment & (alignment - 1)) == 0)
-    return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "alignment: %" G_GUINT64_FORMAT " is no power of two; try 256", alignment);
-  return FALSE;
 }

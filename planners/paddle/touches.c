@@ -3,7 +3,7 @@
 
 #include "planners/paddle/touches.h"
 
-/* Counts; stores too where there is room for it. */
+/* Counts the node, and stores it once `nodes` is allocated. */
 static void
 touch (PaddleTouches *touches, guint32 variable, guint32 node)
 {
@@ -81,11 +81,11 @@ gemem_paddle_is_over (const PaddleTouches *touches, guint32 variable, guint32 no
   if (n > 0 && nodes[n - 1] > node)
     return FALSE;
   if (!v->named && (v->last > node || v->last + 1 == gemem_graph_n_nodes (touches->program->graph)))
-    return FALSE; /* to the end of the run, or read by the last node: not told apart */
+    return FALSE; /* kept to the end of the run, or read by the last node: the same here */
   if (touches->order == NULL)
     return TRUE;
   if (!v->named && v->n_items > 1)
-    return v->death != GEMEM_NONE && v->death < node;
+    return v->dead_after != GEMEM_NONE && v->dead_after < node;
   for (guint32 i = 0; i < n; i++)
     if (nodes[i] != node && !gemem_graph_order_after (touches->order, node, nodes[i]))
       return FALSE;

@@ -4,9 +4,9 @@
  * For planners that share memory between two variables directly (in-place, buffer sharing) and so
  * need no list.  In a graph of one stream the order is that of the nodes; with several streams
  * every single operator must be known to be over (graphs/order.h).  A variable that is no variable
- * of the graph and has several items is over only where its lifetime says so: things may lie in it
- * that it does not name. Memory O(inputs + items); questions O(1) for one stream, else O(operators
- * that touch the variable).
+ * of the graph and has several items is over only where its lifetime says so: other items may lie
+ * in its memory.  Memory O(inputs + items); questions O(1) for one stream, else O(operators that
+ * touch the variable).
  */
 #pragma once
 
@@ -26,9 +26,9 @@ PaddleTouches *gemem_paddle_touches_new (const PaddleProgram *program);
 void gemem_paddle_touches_free (PaddleTouches *touches);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PaddleTouches, gemem_paddle_touches_free)
 
-/* Is all that touches @variable, but for @node itself, known to be over when @node begins; and
- * nothing touches it later. */
+/* TRUE if all operators that touch @variable, except @node, are known to be over when @node begins,
+ * and none touches it later. */
 gboolean gemem_paddle_is_over (const PaddleTouches *touches, guint32 variable, guint32 node);
-/* Is @node the first that touches @variable, writes it whole, and may its memory come from
- * elsewhere. */
+/* TRUE if @node is the first operator that touches @variable, writes all of it, and its memory may
+ * be that of another variable. */
 gboolean gemem_paddle_is_first (const PaddleTouches *touches, guint32 variable, guint32 node);

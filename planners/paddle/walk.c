@@ -1,15 +1,10 @@
-/* walk.c - the walk over a list of operators that gives the memory of dead variables to new ones;
- * see rewrite.h, paddle.md 8.1 and 8.4.
- *
- * For each operator: its outputs look into the pool, then what dies at it goes into the pool, by
- * name.  So what dies at an operator serves from the next one on.
- */
+/* walk.c - see walk.h. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/paddle/rewrite.h"
+#include "planners/paddle/walk.h"
 
 /* What the walk keeps for one list. */
 typedef struct
@@ -115,15 +110,8 @@ advance (State *state, guint32 id)
   for (guint32 i = liveness->first[position]; i < liveness->first[position + 1]; i++)
     set_live (state, liveness->dying[i], FALSE);
   for (guint32 i = liveness->write_at[position]; i < liveness->write_at[position + 1]; i++)
-    if (liveness->survives[i])
+    if (liveness->live_out[i])
       set_live (state, writes[i - liveness->write_at[position]], TRUE);
-}
-
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp ((*(const PaddleVariable *const *) a)->name,
-                 (*(const PaddleVariable *const *) b)->name);
 }
 
 static void
@@ -138,11 +126,11 @@ collect_dead (State *state, guint32 id)
       const guint32 group = group_of (state, liveness->dying[i]);
       const guint32 name = walk->names.name[group];
 
-      if ((walk->rules->dies_once || walk->names.n_live[group] == 0)
+      if ((walk->rules->first_ends || walk->names.n_live[group] == 0)
           && walk->rules->may_give (walk, id, name))
         g_ptr_array_add (state->dead, &walk->program->variables[name]);
     }
-  g_ptr_array_sort (state->dead, compare_names);
+  g_ptr_array_sort (state->dead, gemem_paddle_compare_names);
 }
 
 static void
@@ -189,7 +177,7 @@ reset (State *state, guint32 variable, gboolean writes)
     return;
   walk->names.parent[variable] = walk->names.name[variable] = walk->names.named[variable] =
       variable;
-  walk->names.n_live[variable] = state->live[variable] = state->liveness->born[variable];
+  walk->names.n_live[variable] = state->live[variable] = state->liveness->live_in[variable];
   walk->in_pool[variable] = FALSE;
   walk->written[variable] |= (guint8) writes;
   walk->read_at[variable] = 0;

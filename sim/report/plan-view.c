@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "base/units.h"
+#include "planners/convert.h"
 #include "sim/report/plan-picture.h"
 
 /* Where @space begins when the spaces lie one above the other. */

@@ -24,6 +24,38 @@ assign (const GeModel *model, const GeStrategy *strategy)
   return a;
 }
 
+/* Gives blocks what level 1 seldom leaves: flags, labels, types, attributes, no-align sizes that
+ * differ, and memory that may or may not be shared. */
+static void
+vary (GeAssigner *a, GememRng *rng)
+{
+  static const guint8 flags[] = { GE_OCCUPANT_CONT, GE_OCCUPANT_FIRST, GE_OCCUPANT_LAST,
+                                  GE_OCCUPANT_CALL };
+
+  for (guint i = 0; i < a->blocks->len; i++)
+    {
+      GeBlock *block = g_ptr_array_index (a->blocks, i);
+
+      block->reuse_mem = block->stream >= 0 && gemem_rng_below (rng, 5) > 0;
+      block->zc = gemem_rng_below (rng, 8) == 0;
+      block->reuse_zc = gemem_rng_below (rng, 3) > 0;
+      block->label = (gint32) (gemem_rng_below (rng, 6) / 5);
+      block->space = (guint8) (gemem_rng_below (rng, 6) / 5);
+      block->data = gemem_rng_below (rng, 4) == 0;
+      block->central = !block->data && gemem_rng_below (rng, 4) == 0;
+      for (guint32 k = 0; k < block->n_occupants; k++)
+        {
+          if (gemem_rng_below (rng, 2) == 0)
+            block->occupants[k].noalign = gemem_rng_below (rng, 2 * block->occupants[k].real + 1);
+          if (gemem_rng_below (rng, 10) == 0)
+            block->occupants[k].flags |= flags[gemem_rng_below (rng, G_N_ELEMENTS (flags))];
+          block->cont |= (block->occupants[k].flags & GE_OCCUPANT_CONT) != 0;
+          block->first |= (block->occupants[k].flags & GE_OCCUPANT_FIRST) != 0;
+          block->last |= (block->occupants[k].flags & GE_OCCUPANT_LAST) != 0;
+        }
+    }
+}
+
 /* ---- between the planner's structures and the plain ones */
 
 static NaivePackOccupant
@@ -129,7 +161,7 @@ free_edges (GArray **edges)
 
 /* ---- comparing */
 
-/* Everything that packing decides, block by block. */
+/* Everything that packing decides and what clones take over, block by block. */
 static void
 describe (const GPtrArray *blocks, GString *text)
 {
@@ -169,11 +201,10 @@ free_children (GPtrArray *blocks)
 }
 
 static void
-compare (guint64 seed, const GeModel *model, const GeStrategy *strategy)
+compare (guint64 seed, const GeModel *model, const GeStrategy *strategy, GememRng *variation)
 {
   GeAssigner *fast = assign (model, strategy);
-  NaivePack naive = { .blocks = plain_blocks (fast),
-                      .edges = plain_edges (model),
+  NaivePack naive = { .edges = plain_edges (model),
                       .n_streams = model->n_streams,
                       .last_memset = model->last_memset,
                       .ascending = strategy->ascending,
@@ -183,6 +214,9 @@ compare (guint64 seed, const GeModel *model, const GeStrategy *strategy)
   g_autoptr (GString) fast_text = g_string_new (NULL), naive_text = g_string_new (NULL);
   GPtrArray *packed;
 
+  if (variation != NULL)
+    vary (fast, variation);
+  naive.blocks = plain_blocks (fast);
   ge_pack (fast);
   packed = plain_blocks (fast);
   naive_pack_run (&naive);
@@ -221,6 +255,8 @@ compare_all (guint64 seed)
     }
   GeModel *model = ge_model_new (graph, &options, &error);
   g_assert_no_error (error);
+  for (guint32 t = seed % 4 == 0 ? 0 : model->n_tensors; t < model->n_tensors; t++)
+    model->multi_same_out[t] |= gemem_rng_below (&rng, 8) == 0;
   for (guint i = 0; i < 16; i++)
     {
       const GeStrategy strategy = { .name = "random",
@@ -229,7 +265,8 @@ compare_all (guint64 seed)
                                     .first_release = (i & 4) != 0,
                                     .priority = (i & 8) != 0 };
 
-      compare (seed, model, &strategy);
+      compare (seed, model, &strategy, NULL);
+      compare (seed, model, &strategy, &rng);
     }
   ge_model_free (model);
   gemem_params_clear (ge_params, &options);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "planners/convert.h"
 #include "planners/planner.h"
 #include "tests/util/graphs.h"
 #include "tests/util/lowered.h"

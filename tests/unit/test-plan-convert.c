@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "base/rng.h"
+#include "planners/convert.h"
 #include "planners/planner.h"
 #include "tests/util/graph-lines.h"
 #include "tests/util/random-graph.h"

@@ -181,7 +181,7 @@ create_bins (gboolean npu, guint64 platform, guint64 padding, gboolean hinted)
   return &model->base;
 }
 
-/* One CachingAllocator; the real one is asked once more where nobody above it has a ladder. */
+/* One CachingAllocator.  The real one is asked a second time where no pool above it retries. */
 static int
 caching_malloc (Model *model, guint64 stream, guint64 size)
 {

@@ -1,5 +1,5 @@
-/* naive-ge-pack.c - GE's level 2 as ge-static.md 4.1 tells it: every pair is tried, every subtree
- * searched, everything sorted again; std::sort as appendix A tells it.
+/* naive-ge-pack.c - GE's level 2 by the words of ge-static.md 4.1: every pair is tried, every
+ * subtree searched, everything sorted again, with std::sort by the words of appendix A.
  *
  * Cost: quadratic at the least, and nothing is remembered but what the text says is.
  */
@@ -262,7 +262,8 @@ overlaps (const NaivePackBlock *p, const NaivePackOccupant *o)
   return FALSE;
 }
 
-/* Occupant @i of @c, which is no reference, or a reference directly behind it, meets one of @p. */
+/* TRUE if occupant @i of @c, which is no reference, or a reference directly behind it, overlaps an
+ * occupant of @p. */
 static gboolean
 crosses (const NaivePackBlock *p, const NaivePackBlock *c, guint i)
 {

@@ -1,4 +1,5 @@
-/* naive-ge-pack.h - level 2 of the GE planner (ge-static.md 4.1) a second time, from the text alone.
+/* naive-ge-pack.h - level 2 of the GE planner (ge-static.md 4.1) a second time, from the text
+ * alone.
  *
  * It shares nothing with planners/ge: the test copies what level 1 left into the plain structures
  * below, and compares what packing made of them.

@@ -1,4 +1,5 @@
-/* planner-params.h - what the PaddlePaddle planners have in common on the command line. */
+/* params.h - parameters that all PaddlePaddle planners have, and names with a meaning of their
+ * own. */
 #pragma once
 
 #include "base/params.h"
@@ -13,5 +14,5 @@
     .help = "Offsets are multiples of this power of two." \
   }
 
-/* Errors: GEMEM_ERROR_USAGE. */
-gboolean gemem_paddle_check_alignment (guint64 alignment, GError **error);
+/* FALSE with GEMEM_ERROR_USAGE if @alignment is no power of two. */
+gboolean gemem_paddle_check_plan_alignment (guint64 alignment, GError **error);
