@@ -6,7 +6,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -285,12 +284,7 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
     return FALSE;
   if (sqlite != NULL && !gemem_results_write_sqlite (sqlite, NULL, 0, error))
     return FALSE;
-  if (plots != NULL && g_mkdir_with_parents (plots, 0777) != 0)
-    {
-      gemem_error_set_errno (error, errno, plots, "name a folder that can be made and written");
-      return FALSE;
-    }
-  return TRUE;
+  return plots == NULL || gemem_make_folder (plots, error);
 }
 
 /* The row of a run that could not begin, so that no comparison is short of one without a word. */

@@ -2,8 +2,6 @@
  * drawing for the terminal. */
 #include "config.h"
 
-#include <errno.h>
-
 #include "base/units.h"
 #include "planners/plan-file.h"
 #include "sim/cli/plan-command.h"
@@ -49,12 +47,7 @@ gemem_plan_check_outputs (const char *report, char **inputs, guint n_sources, GE
     }
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), inputs, error))
     return FALSE;
-  if (plots != NULL && g_mkdir_with_parents (plots, 0777) != 0)
-    {
-      gemem_error_set_errno (error, errno, plots, "name a folder that can be made and written");
-      return FALSE;
-    }
-  return TRUE;
+  return plots == NULL || gemem_make_folder (plots, error);
 }
 
 /* The smallest arena; the first of equal ones. */

@@ -12,9 +12,10 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/emitters.h"
 #include "sim/report/map.h"
 #include "sim/report/picture.h"
+#include "sim/report/report.h"
+#include "sim/report/rows.h"
 
 #define MAX_BARS 64
 #define LEFT 150  /* of the bars, px; left of it the addresses */
@@ -107,8 +108,8 @@ append_pieces (GString *out, const GememResult *result, const GememMapSegment *s
       if (from == to)
         continue; /* addresses behind the last memory */
       const gboolean narrow = scale (to, widest) - scale (from, widest) < MIN_PIECE;
-      const gboolean room = scale (piece.to, widest) - scale (piece.from, widest) < MIN_PIECE;
-      if (piece.spans > 0 && !(narrow && room))
+      const gboolean open = scale (piece.to, widest) - scale (piece.from, widest) < MIN_PIECE;
+      if (piece.spans > 0 && !(narrow && open))
         {
           append_piece (out, segment, &piece, widest, row);
           piece = (Piece){ 0 };

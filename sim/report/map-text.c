@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/emitters.h"
 #include "sim/report/map.h"
+#include "sim/report/report.h"
+#include "sim/report/rows.h"
 
 #define MAX_ROWS 40
 #define ROW_PREFIX 44 /* columns before the pages */
@@ -23,7 +24,11 @@ typedef struct
   guint64 bytes[GEMEM_SPAN_UNMAPPED + 1]; /* per state */
 } Page;
 
-/* The smallest power of two bytes of which @columns hold @extent. */
+/* The smallest power of two bytes of which #include "sim/report/report.h"
+#include "sim/report/rows.h"
+columns hold #include "sim/report/report.h"
+#include "sim/report/rows.h"
+extent. */
 static guint64
 page_size (guint64 extent, guint columns)
 {
@@ -52,7 +57,9 @@ page_character (const Page *page, guint64 size)
   return page->bytes[GEMEM_SPAN_OVERHEAD] > 0 ? 'x' : ' ';
 }
 
-/* Adds bytes [from, to) of @state to the pages. */
+/* Adds bytes [from, to) of #include "sim/report/report.h"
+#include "sim/report/rows.h"
+state to the pages. */
 static void
 fill_pages (Page *pages, guint64 size, guint64 from, guint64 to, GememSpanState state)
 {

@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "sim/report/plan-picture.h"
-#include "sim/report/plot.h"
+#include "sim/report/plot-script.h"
 
 #define WIDTH 1280
 #define HEIGHT 760
@@ -343,7 +343,7 @@ draw_levels (Drawing *drawing)
   const gint64 apart = (gint64) y_of (drawing, plan->lower_bound)
                        - (gint64) y_of (drawing, plan->arena);
   /* labels that would touch give way to each other */
-  const gint64 room = MAX (0, 36 * PIXEL - ABS (apart)) / 2;
+  const gint64 shift = MAX (0, 36 * PIXEL - ABS (apart)) / 2;
   guint64 base = 0;
 
   for (guint i = 0; i + 1 < plan->totals->len;
@@ -353,8 +353,8 @@ draw_levels (Drawing *drawing)
       if (base > 0 && base < plan->arena)
         draw_level (drawing, base, "memory type ends", INK, TRUE, 0);
     }
-  draw_level (drawing, plan->arena, "arena", INK, FALSE, apart >= 0 ? -room : room);
-  draw_level (drawing, plan->lower_bound, "lower bound", ALARM, TRUE, apart >= 0 ? room : -room);
+  draw_level (drawing, plan->arena, "arena", INK, FALSE, apart >= 0 ? -shift : shift);
+  draw_level (drawing, plan->lower_bound, "lower bound", ALARM, TRUE, apart >= 0 ? shift : -shift);
 }
 
 static void

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "sim/report/plan-report.h"
+#include "sim/report/rows.h"
 
 #define TEXT_MAX 64
 
@@ -284,17 +285,6 @@ append_table (GString *out, const GememPlanResult *results, guint n,
 /* ---- Markdown */
 
 static void
-append_cell (GString *out, const char *text)
-{
-  for (; *text != '\0'; text++)
-    {
-      if (strchr ("\\|_*`<[", *text) != NULL)
-        g_string_append_c (out, '\\');
-      g_string_append_c (out, *text == '\n' ? ' ' : *text);
-    }
-}
-
-static void
 append_markdown (GString *out, const GememPlanResult *results, guint n,
                  const GememPlanReportOptions *options)
 {
@@ -307,7 +297,7 @@ append_markdown (GString *out, const GememPlanResult *results, guint n,
     {
       end = group_end (results, n, start);
       g_string_append (out, start > 0 ? "\n### " : "### ");
-      append_cell (out, results[start].input);
+      gemem_markdown_append_text (out, results[start].input);
       g_string_append (out, "\n\n| planner |");
       for (guint c = 0; c < layout.n; c++)
         g_string_append_printf (out, " %s |", layout.columns[c]->title);
@@ -317,12 +307,13 @@ append_markdown (GString *out, const GememPlanResult *results, guint n,
       for (guint i = start; i < end; i++)
         {
           g_string_append (out, "\n| ");
-          append_cell (out, results[i].plan->planner);
+          gemem_markdown_append_text (out, results[i].plan->planner);
           g_string_append (out, " |");
           for (guint c = 0; c < layout.n; c++)
             {
               g_string_append_c (out, ' ');
-              append_cell (out, people_text (layout.columns[c], &results[i], buffer));
+              gemem_markdown_append_text (out,
+                                          people_text (layout.columns[c], &results[i], buffer));
               g_string_append (out, " |");
             }
         }
@@ -331,23 +322,6 @@ append_markdown (GString *out, const GememPlanResult *results, guint n,
 }
 
 /* ---- CSV (RFC 4180, LF) and JSON */
-
-static void
-append_field (GString *out, const char *text)
-{
-  const gboolean quoted = strpbrk (text, ",\"\n\r") != NULL;
-
-  if (quoted)
-    g_string_append_c (out, '"');
-  for (; *text != '\0'; text++)
-    {
-      if (*text == '"')
-        g_string_append_c (out, '"');
-      g_string_append_c (out, *text);
-    }
-  if (quoted)
-    g_string_append_c (out, '"');
-}
 
 static void
 append_csv (GString *out, const GememPlanResult *results, guint n,
@@ -361,15 +335,15 @@ append_csv (GString *out, const GememPlanResult *results, guint n,
   g_string_append_c (out, '\n');
   for (guint i = 0; i < n; i++)
     {
-      append_field (out, results[i].input);
+      gemem_csv_append_field (out, results[i].input);
       g_string_append_c (out, ',');
-      append_field (out, results[i].planner);
+      gemem_csv_append_field (out, results[i].planner);
       g_string_append_c (out, ',');
-      append_field (out, results[i].plan->planner);
+      gemem_csv_append_field (out, results[i].plan->planner);
       for (guint c = 0; c < n_columns (options); c++)
         {
           g_string_append_c (out, ',');
-          append_field (out, exact_text (&columns[c], &results[i], buffer));
+          gemem_csv_append_field (out, exact_text (&columns[c], &results[i], buffer));
         }
       g_string_append_c (out, '\n');
     }

@@ -78,5 +78,7 @@ gboolean gemem_results_write_sqlite (const char *path, GememResult *const *resul
 
 /* Writes @text to @path atomically; GEMEM_ERROR_FAILED names the file. */
 gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);
+/* Makes the folder @path and those above it where they are missing; GEMEM_ERROR_FAILED names it. */
+gboolean gemem_make_folder (const char *path, GError **error);
 
 GEMEM_END_DECLS

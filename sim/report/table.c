@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "sim/report/emitters.h"
 #include "sim/report/measures.h"
+#include "sim/report/rows.h"
 
 #define MAX_COLUMNS 40
 
@@ -30,14 +31,12 @@ typedef struct
   gsize note;  /* of what stands behind a row */
 } Layout;
 
-/* What stands behind the row of a run that did not go to its end. */
-static const char *
-row_note (const GememResult *result)
+/* Of what stands behind the row of @result, with the second space in front of it. */
+static gsize
+note_width (const GememResult *result)
 {
-  return result->not_run           ? "  (not run)"
-         : result->failure != NULL ? "  (stopped)"
-         : result->partial         ? "  (partial)"
-                                   : "";
+  const char *note = gemem_report_row_note (result);
+  return *note != '\0' ? strlen (note) + 1 : 0;
 }
 
 static void
@@ -49,7 +48,7 @@ measure_widths (Layout *layout, GememTable table, GememResult *const *results, g
   for (guint i = 0; i < n; i++)
     {
       layout->label = MAX (layout->label, (gsize) g_utf8_strlen (results[i]->label, -1));
-      layout->note = MAX (layout->note, strlen (row_note (results[i])));
+      layout->note = MAX (layout->note, note_width (results[i]));
     }
   for (guint c = 0; c < layout->n; c++)
     {
@@ -132,7 +131,7 @@ append_row (GString *out, const Layout *layout, const GememResult *result)
       g_string_append_printf (out, "  %*s", (int) column->width,
                               applies ? gemem_measure_text (column->measure, result, text) : "-");
     }
-  g_string_append (out, row_note (result));
+  g_string_append_printf (out, "%*s", (int) note_width (result), gemem_report_row_note (result));
   g_string_append_c (out, '\n');
 }
 
@@ -185,12 +184,7 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
                           first->capacity == GEMEM_UNLIMITED
                               ? "unlimited"
                               : gemem_format_size (capacity, first->capacity));
-  if (first->cost_guesses > 0)
-    g_string_append_printf (out,
-                            "modelled times rest on %" G_GUINT64_FORMAT
-                            " figures of the device profile, %" G_GUINT64_FORMAT
-                            " of them guesses\n",
-                            first->cost_numbers, first->cost_guesses);
+  gemem_report_append_guesses (out, first, "");
   for (guint i = 0; i < n; i++)
     if (results[i]->fidelity.compared > 0)
       g_string_append_printf (
@@ -220,9 +214,7 @@ gemem_report_table (GString *out, GememResult *const *results, guint n, guint wi
   for (guint start = 0, end; start < n; start = end)
     {
       g_autofree char *group = gemem_report_group (results[start]);
-      for (end = start + 1; end < n && gemem_report_same_group (results[start], results[end]);
-           end++)
-        ;
+      end = gemem_report_group_end (results, n, start);
       g_string_append_printf (out, "%s%s\n", start > 0 ? "\n" : "", group);
       append_group_facts (out, results + start, end - start);
       append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES], results + start,
