@@ -12,6 +12,9 @@
 #include "sim/cli/batch.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/options.h"
+#include "sim/cli/output-files.h"
+#include "sim/cli/source.h"
 #include "sim/report/report.h"
 
 static char **allocators;
@@ -105,24 +108,13 @@ const GOptionEntry gemem_batch_entries[] = {
 };
 
 static gboolean
-check_numbers (GError **error)
+check_options (GError **error)
 {
-  const struct
-  {
-    const char *name;
-    int value, min;
-  } numbers[] = { { "jobs", jobs, 0 },
-                  { "repeat", repeat, 1 },
-                  { "warm-up", warm_up, 0 },
-                  { "timeline-points", points, 0 } };
-  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
-    if (numbers[i].value < numbers[i].min)
-      {
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                     "--%s=%d: out of range; give a number from %d on", numbers[i].name,
-                     numbers[i].value, numbers[i].min);
-        return FALSE;
-      }
+  if (!gemem_want_at_least ("jobs", jobs, 0, error)
+      || !gemem_want_at_least ("repeat", repeat, 1, error)
+      || !gemem_want_at_least ("warm-up", warm_up, 0, error)
+      || !gemem_want_at_least ("timeline-points", points, 0, error))
+    return FALSE;
   GememReportFormat format;
   if (format_name != NULL && !gemem_report_format_parse (format_name, &format, error))
     return FALSE;
@@ -287,9 +279,19 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
   return plots == NULL || gemem_make_folder (plots, error);
 }
 
+/* ---- results */
+
+typedef struct
+{
+  /* GememResult, in order; also of runs that could not begin beside others of their trace */
+  GPtrArray *rows;
+  GPtrArray *results; /* those that began, owned by `rows` */
+  int status;         /* exit status: that of the first run that failed */
+} Batch;
+
 /* The row of a run that could not begin, so that no comparison is short of one without a word. */
 static void
-keep_not_run (GememBatch *batch, const GememJob *job, const char *reason)
+keep_not_run (Batch *batch, const GememJob *job, const char *reason)
 {
   GememResult *result = gemem_result_new ();
 
@@ -305,8 +307,7 @@ keep_not_run (GememBatch *batch, const GememJob *job, const char *reason)
 /* Moves what is worth keeping into @batch; prints what failed, but nothing that is among @said
  * (messages): a trace is as bad for every allocator. */
 static void
-collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *error,
-         GHashTable *said)
+collect (Batch *batch, const GememJob *job, GememResult *result, GError *error, GHashTable *said)
 {
   int status = 0;
   if (result == NULL)
@@ -349,7 +350,7 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
 
 /* Where nothing ran with a trace, the message was all there is to say. */
 static void
-leave_lone_rows_out (GememBatch *batch)
+leave_lone_rows_out (Batch *batch)
 {
   for (guint i = batch->rows->len; i-- > 0;)
     {
@@ -362,15 +363,15 @@ leave_lone_rows_out (GememBatch *batch)
     }
 }
 
-GememBatch *
-gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
+static Batch *
+run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
 {
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
   g_autoptr (GPtrArray) specs = NULL;
   g_autoptr (GPtrArray) variables = use_environment ? NULL : gemem_settings_new ();
-  if (!check_numbers (error)
+  if (!check_options (error)
       || (use_environment && (variables = gemem_environment_read (error)) == NULL)
       || !gemem_source_use_variables (variables, error))
     return NULL;
@@ -399,7 +400,7 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
   gemem_jobs_run ((const GememJob *) list->data, list->len, (guint) jobs, results, errors);
-  GememBatch *batch = g_new0 (GememBatch, 1);
+  Batch *batch = g_new0 (Batch, 1);
   batch->results = g_ptr_array_new ();
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -409,18 +410,10 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
   return batch;
 }
 
-void
-gemem_batch_free (GememBatch *batch)
-{
-  if (batch == NULL)
-    return;
-  g_ptr_array_unref (batch->results);
-  g_ptr_array_unref (batch->rows);
-  g_free (batch);
-}
+/* ---- what is written about them */
 
 static gboolean
-write_plots (const GememBatch *batch, GError **error)
+write_plots (const Batch *batch, GError **error)
 {
   gboolean rendered = FALSE;
   if (!gemem_plot_write (plots, (GememResult *const *) batch->results->pdata, batch->results->len,
@@ -436,14 +429,12 @@ write_plots (const GememBatch *batch, GError **error)
       return FALSE;
     }
   if (!rendered)
-    gemem_note ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them "
-                "with 'gnuplot *.gp' there",
-                plots);
+    gemem_note (GEMEM_NOT_DRAWN, plots);
   return TRUE;
 }
 
 static gboolean
-write_map (const GememBatch *batch, GError **error)
+write_map (const Batch *batch, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   gboolean svg = g_str_has_suffix (map, ".svg");
@@ -463,7 +454,7 @@ write_map (const GememBatch *batch, GError **error)
 
 /* With several runs each report stands under the name of its own. */
 static gboolean
-write_allocator_reports (const GememBatch *batch, GError **error)
+write_allocator_reports (const Batch *batch, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   for (guint i = 0; i < batch->results->len; i++)
@@ -482,7 +473,7 @@ write_allocator_reports (const GememBatch *batch, GError **error)
 }
 
 static gboolean
-write_manifest (const GememBatch *batch, GError **error)
+write_manifest (const Batch *batch, GError **error)
 {
   g_autofree char *command_line = NULL;
   gsize length = 0;
@@ -500,8 +491,8 @@ write_manifest (const GememBatch *batch, GError **error)
   return gemem_put (manifest, text, strlen (text), error);
 }
 
-gboolean
-gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
+static gboolean
+report_batch (const Batch *batch, gboolean details, GError **error)
 {
   GememReportFormat format = GEMEM_FORMAT_TABLE;
   if (batch->results->len == 0)
@@ -535,4 +526,18 @@ gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
       return drawing != NULL && gemem_put (NULL, drawing, strlen (drawing), error);
     }
   return TRUE;
+}
+
+int
+gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
+                 GError **error)
+{
+  Batch *batch = run_batch (paths, default_allocator, setup, error);
+  if (batch == NULL)
+    return 2;
+  const int status = report_batch (batch, details, error) ? batch->status : 1;
+  g_ptr_array_unref (batch->results);
+  g_ptr_array_unref (batch->rows);
+  g_free (batch);
+  return status;
 }

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-#include "sim/cli/batch.h"
+#include "sim/cli/options.h"
+#include "sim/cli/output-files.h"
+#include "sim/cli/source.h"
 
 static char *format;
 static char **notes;

@@ -5,9 +5,9 @@
 
 #include "allocators/allocator.h"
 #include "allocators/paddle/unmodelled.h"
-#include "sim/cli/batch.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/source.h"
 
 /* TRUE if @value is what leaves @flag without effect on memory. */
 static gboolean

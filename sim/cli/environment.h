@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "sim/cli/cli.h"
+#include "base/params.h"
 
 /* The variables FLAGS_... and GE_... that something here reads (GememSetting, by name).  Others of
  * Paddle are named in one note and left out.

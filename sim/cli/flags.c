@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "allocators/paddle/unmodelled.h"
+#include "base/error.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/topics.h"
 
 /* One flag at one of its readers. */
 typedef struct

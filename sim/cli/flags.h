@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "sim/cli/cli.h"
+#include "base/params.h"
 
 /* The table for people: every flag, who reads it, what it changes, since when. */
 char *gemem_flags_help (void);

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/cli/batch.h"
 #include "sim/cli/graph-info.h"
+#include "sim/cli/options.h"
+#include "sim/cli/source.h"
 #include "sim/report/report.h"
 #include "traces/summary.h"
 
@@ -283,15 +284,10 @@ static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_info;
-  gboolean json = format_name != NULL && gemem_name_equal (format_name, "json");
-  if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error))
+  gboolean json;
+  if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error)
+      || !gemem_want_table_or_json (format_name, &json, error))
     return 2;
-  if (format_name != NULL && !json && !gemem_name_equal (format_name, "table"))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--format=%s: unknown format; choose table or json", format_name);
-      return 2;
-    }
   for (char **path = arguments; *path != NULL; path++)
     if (!show (*path, json, error))
       return 1;

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "sim/cli/cli.h"
+#include "sim/cli/options.h"
+#include "sim/cli/topics.h"
 #include "sim/report/report.h"
 
 static gboolean names_only;
@@ -106,15 +107,10 @@ static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_list;
-  gboolean json = format_name != NULL && gemem_name_equal (format_name, "json");
-  if (!gemem_want_arguments (&gemem_command_list, arguments, 0, 1, error))
+  gboolean json;
+  if (!gemem_want_arguments (&gemem_command_list, arguments, 0, 1, error)
+      || !gemem_want_table_or_json (format_name, &json, error))
     return 2;
-  if (format_name != NULL && !json && !gemem_name_equal (format_name, "table"))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--format=%s: unknown format; choose table or json", format_name);
-      return 2;
-    }
   if (json && names_only)
     {
       g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 
 /* One option with a single value on its way through GOption. */
 typedef struct
@@ -202,4 +202,42 @@ gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolea
     if (!settle (command, slots->pdata[i], error))
       return NULL;
   return g_steal_pointer (&words);
+}
+
+gboolean
+gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max,
+                      GError **error)
+{
+  guint n = g_strv_length (arguments);
+  if (n < min)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: %s is missing; usage: gemem-sim %s [OPTION]... %s", command->name,
+                 max == 1 || min == 1 ? command->synopsis : "an argument", command->name,
+                 command->synopsis);
+  else if (n > max)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: too many arguments, from '%s' on; usage: gemem-sim %s [OPTION]...%s%s",
+                 command->name, arguments[max], command->name,
+                 *command->synopsis != '\0' ? " " : "", command->synopsis);
+  return n >= min && n <= max;
+}
+
+gboolean
+gemem_want_at_least (const char *name, int value, int min, GError **error)
+{
+  if (value < min)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "--%s=%d: out of range; give a number from %d on", name, value, min);
+  return value >= min;
+}
+
+gboolean
+gemem_want_table_or_json (const char *format, gboolean *json, GError **error)
+{
+  *json = format != NULL && gemem_name_equal (format, "json");
+  if (format == NULL || *json || gemem_name_equal (format, "table"))
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "--format=%s: unknown format; choose table or json", format);
+  return FALSE;
 }

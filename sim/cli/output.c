@@ -85,24 +85,6 @@ gemem_put (const char *path, const char *text, gsize length, GError **error)
   return TRUE;
 }
 
-gboolean
-gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max,
-                      GError **error)
-{
-  guint n = g_strv_length (arguments);
-  if (n < min)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "%s: %s is missing; usage: gemem-sim %s [OPTION]... %s", command->name,
-                 max == 1 || min == 1 ? command->synopsis : "an argument", command->name,
-                 command->synopsis);
-  else if (n > max)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "%s: too many arguments, from '%s' on; usage: gemem-sim %s [OPTION]...%s%s",
-                 command->name, arguments[max], command->name,
-                 *command->synopsis != '\0' ? " " : "", command->synopsis);
-  return n >= min && n <= max;
-}
-
 guint
 gemem_terminal_width (void)
 {

@@ -13,8 +13,9 @@
 #include "base/io/input.h"
 #include "base/units.h"
 #include "graphs/format.h"
-#include "sim/cli/batch.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/source.h"
+#include "sim/engine/replay.h"
 #include "traces/pytorch-version.h"
 #include "workloads/lowering.h"
 

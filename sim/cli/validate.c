@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-#include "sim/cli/batch.h"
 #include "sim/cli/graph-info.h"
+#include "sim/cli/options.h"
+#include "sim/cli/source.h"
 #include "traces/validate.h"
 
 static void

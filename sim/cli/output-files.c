@@ -14,6 +14,7 @@
 
 #include "graphs/format.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/output-files.h"
 
 static gboolean
 is_file (const char *path, struct stat *status)

@@ -1,4 +1,4 @@
-/* plan-rewrite.c - `gemem-sim plan --rewrite`: the program as a planner rewrote it, to be executed
+/* plan-command-rewrite.c - `gemem-sim plan --rewrite`: the program as a planner rewrote it, to be executed
  * (replay, compare --lower=paddle).
  *
  * PaddlePaddle's planners (memory_optimize, in-place) do not place bytes but rename variables: what
@@ -106,7 +106,7 @@ name_places (const GememGraph *graph, const GArray *places, const char **variabl
 }
 
 gboolean
-gemem_plan_write_rewritten (const char *path, const GememPlanResult *best, GError **error)
+gemem_plan_command_write_rewritten (const char *path, const GememPlanResult *best, GError **error)
 {
   const GememGraph *graph = best->of->graph;
   g_autoptr (GStringChunk) names = g_string_chunk_new (4096);
