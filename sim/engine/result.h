@@ -1,7 +1,7 @@
 /* result.h - everything one replay found, in one object; the only thing the reports see.
  *
  * Measures are defined once, here and in the manual.  All fields are
- * integers; ratios are computed by the emitters from them through gemem_result_ratio_*().  Modelled
+ * integers; ratios are computed by the emitters from them through gemem_result_overhead() and the like.  Modelled
  * and measured latencies are separate fields and never mixed. A result is a pure function of
  * (trace, allocator, parameters, device, options), except for the fields under "measured".
  *

@@ -350,37 +350,34 @@ append_csv (GString *out, const GememPlanResult *results, guint n,
 }
 
 static void
-append_member (GString *out, const char *key, const char *value, gboolean text)
-{
-  g_string_append_printf (out, "%s\"%s\": ", g_str_has_suffix (out->str, "{") ? "" : ", ", key);
-  if (text)
-    gemem_json_append_string (out, value);
-  else
-    g_string_append (out, *value != '\0' ? value : "null");
-}
-
-static void
 append_json_result (GString *out, const GememPlanResult *result,
                     const GememPlanReportOptions *options)
 {
   char buffer[TEXT_MAX];
 
   g_string_append (out, "    {");
-  append_member (out, "input", result->input, TRUE);
-  append_member (out, "planner", result->planner, TRUE);
-  append_member (out, "label", result->plan->planner, TRUE);
+  gemem_json_append_text_member (out, "input", result->input);
+  gemem_json_append_text_member (out, "planner", result->planner);
+  gemem_json_append_text_member (out, "label", result->plan->planner);
   for (guint c = 0; c < G_N_ELEMENTS (columns); c++)
     if (columns[c].unit == UNIT_TEXT)
-      append_member (out, columns[c].key, columns[c].text (result), TRUE);
+      gemem_json_append_text_member (out, columns[c].key, columns[c].text (result));
     else if (columns[c].unit != UNIT_NS)
-      append_member (out, columns[c].key, exact_text (&columns[c], result, buffer), FALSE);
-  g_string_append (out, ", \"candidates\": [");
+      {
+        const char *value = exact_text (&columns[c], result, buffer);
+
+        gemem_json_append_name (out, columns[c].key);
+        g_string_append (out, *value != '\0' ? value : "null");
+      }
+  gemem_json_append_name (out, "candidates");
+  g_string_append_c (out, '[');
   for (guint i = 0; i < result->plan->candidates->len; i++)
     {
       const GememPlanCandidate *candidate = &g_array_index (result->plan->candidates,
                                                             GememPlanCandidate, i);
 
-      g_string_append (out, i > 0 ? ", [" : "[");
+      gemem_json_append_name (out, NULL);
+      g_string_append_c (out, '[');
       gemem_json_append_string (out, candidate->name);
       g_string_append_printf (out, ", %" G_GUINT64_FORMAT "]", candidate->total);
     }
