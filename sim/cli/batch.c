@@ -1,5 +1,5 @@
-/* batch.c - from the shared options of replay, compare and plot to jobs, results, and what is
- * written about them.
+/* batch.c - from the shared options of replay and compare to jobs, results, and what is written
+ * about them.
  *
  * Order of results: traces as given, devices of a trace ascending, allocators as given; it does not
  * depend on --jobs.
@@ -141,11 +141,10 @@ pace_mode (void)
   return pace == NULL ? GEMEM_PACE_DEFAULT : *pace == 'a' ? GEMEM_PACE_ASAP : GEMEM_PACE_RECORDED;
 }
 
-/* The allocators of -a; else @fallback; else the one the first trace was recorded with. */
+/* Planning takes longer than replaying, and ever longer the longer the trace: without -a,
+ * allocators that plan are left out for longer traces. */
 #define PLANNED_EVENTS_MAX 200000
 
-/* Planning takes longer than replaying, and more so the longer the trace: without -a long traces
- * are not planned. */
 static gboolean
 leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
 {
@@ -167,6 +166,7 @@ leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
   return TRUE;
 }
 
+/* The allocators of -a; else @fallback; else the one the first trace was recorded with. */
 static GPtrArray *
 choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
                    GError **error)
@@ -257,7 +257,7 @@ check_one_run (const char *option, const char *path, guint runs, GError **error)
   return path == NULL;
 }
 
-/* What is to be written can be, and over nothing that is needed. */
+/* All outputs can be written, and none overwrites an input. */
 static gboolean
 check_files (const GememJob *list, guint n, char **paths, GError **error)
 {
@@ -287,11 +287,11 @@ typedef struct
   GPtrArray *rows;
   GPtrArray *results; /* those that began, owned by `rows` */
   int status;         /* exit status: that of the first run that failed */
-} Batch;
+} BatchResults;
 
-/* The row of a run that could not begin, so that no comparison is short of one without a word. */
+/* The row of a run that could not begin, so that a comparison names every run. */
 static void
-keep_not_run (Batch *batch, const GememJob *job, const char *reason)
+keep_not_run (BatchResults *batch, const GememJob *job, const char *reason)
 {
   GememResult *result = gemem_result_new ();
 
@@ -304,10 +304,11 @@ keep_not_run (Batch *batch, const GememJob *job, const char *reason)
   g_ptr_array_add (batch->rows, result);
 }
 
-/* Moves what is worth keeping into @batch; prints what failed, but nothing that is among @said
- * (messages): a trace is as bad for every allocator. */
+/* Moves the result of @job into @batch, or prints @error unless it is among @said, the messages
+ * printed so far: a damaged trace gives the same one for every allocator. */
 static void
-collect (Batch *batch, const GememJob *job, GememResult *result, GError *error, GHashTable *said)
+collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *error,
+         GHashTable *said)
 {
   int status = 0;
   if (result == NULL)
@@ -348,9 +349,9 @@ collect (Batch *batch, const GememJob *job, GememResult *result, GError *error, 
     batch->status = status;
 }
 
-/* Where nothing ran with a trace, the message was all there is to say. */
+/* Removes the rows of traces with which nothing ran: the messages were printed. */
 static void
-leave_lone_rows_out (Batch *batch)
+leave_lone_rows_out (BatchResults *batch)
 {
   for (guint i = batch->rows->len; i-- > 0;)
     {
@@ -363,7 +364,7 @@ leave_lone_rows_out (Batch *batch)
     }
 }
 
-static Batch *
+static BatchResults *
 run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
 {
   g_autoptr (GPtrArray)
@@ -400,7 +401,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
   gemem_jobs_run ((const GememJob *) list->data, list->len, (guint) jobs, results, errors);
-  Batch *batch = g_new0 (Batch, 1);
+  BatchResults *batch = g_new0 (BatchResults, 1);
   batch->results = g_ptr_array_new ();
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -413,7 +414,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
 /* ---- what is written about them */
 
 static gboolean
-write_plots (const Batch *batch, GError **error)
+write_plots (const BatchResults *batch, GError **error)
 {
   gboolean rendered = FALSE;
   if (!gemem_plot_write (plots, (GememResult *const *) batch->results->pdata, batch->results->len,
@@ -434,7 +435,7 @@ write_plots (const Batch *batch, GError **error)
 }
 
 static gboolean
-write_map (const Batch *batch, GError **error)
+write_map (const BatchResults *batch, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   gboolean svg = g_str_has_suffix (map, ".svg");
@@ -452,9 +453,9 @@ write_map (const Batch *batch, GError **error)
   return gemem_put (map, text->str, text->len, error);
 }
 
-/* With several runs each report stands under the name of its own. */
+/* Of several runs each report has a title. */
 static gboolean
-write_allocator_reports (const Batch *batch, GError **error)
+write_allocator_reports (const BatchResults *batch, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   for (guint i = 0; i < batch->results->len; i++)
@@ -473,7 +474,7 @@ write_allocator_reports (const Batch *batch, GError **error)
 }
 
 static gboolean
-write_manifest (const Batch *batch, GError **error)
+write_manifest (const BatchResults *batch, GError **error)
 {
   g_autofree char *command_line = NULL;
   gsize length = 0;
@@ -492,7 +493,7 @@ write_manifest (const Batch *batch, GError **error)
 }
 
 static gboolean
-report_batch (const Batch *batch, gboolean details, GError **error)
+report_batch (const BatchResults *batch, gboolean details, GError **error)
 {
   GememReportFormat format = GEMEM_FORMAT_TABLE;
   if (batch->results->len == 0)
@@ -532,7 +533,7 @@ int
 gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
                  GError **error)
 {
-  Batch *batch = run_batch (paths, default_allocator, setup, error);
+  BatchResults *batch = run_batch (paths, default_allocator, setup, error);
   if (batch == NULL)
     return 2;
   const int status = report_batch (batch, details, error) ? batch->status : 1;

@@ -1,8 +1,8 @@
-/* batch.h - the options that replay, compare and plot share, and running the jobs they describe.
+/* batch.h - the options that replay and compare share, and running the jobs they describe.
  *
  * A run is: traces x allocators x devices of the trace -> jobs -> results, in that order.  One
- * failing run does not take the others with it: its error is printed and decides the exit status,
- * the rest is reported.
+ * failing run does not stop the others: its error is printed and decides the exit status, the rest
+ * is reported.
  */
 #pragma once
 

@@ -1,9 +1,8 @@
 /* calibrate.c - `gemem-sim calibrate`: what the calls of a device cost, as a profile with its
  * provenance.
  *
- * A real device is measured by the host clock.  A simulated one has a clock of its own, so that
- * what comes out is the profile that went in: with it the measuring itself is tested.
- */
+ * A real device is measured by the host clock.  A simulated one has its own clock, so that the
+ * result is the profile it was given: this tests the measuring itself. */
 #include "config.h"
 
 #include <string.h>

@@ -85,7 +85,7 @@ convert_graph (GememSourceFile *file, const GememGraphFormat *target, const char
 {
   if (file->graph == NULL
       && !gemem_source_is_trace (
-          file, error)) /* missing or damaged, which says more than that it is no graph */
+          file, error)) /* missing or damaged: a better error than that it is no graph */
     return 1;
   if (file->graph == NULL || gemem_source_lowered ())
     {

@@ -1,8 +1,8 @@
-/* environment.h - `--env`: what PaddlePaddle and GE would read from the environment, as settings.
+/* environment.h - `--env`: the variables that PaddlePaddle and GE read from the environment, as
+ * settings.
  *
  * Only the command reads the environment, and only when asked to: the library knows nothing but
- * settings, and what came from there is recorded with the results.
- */
+ * settings, and what came from there is recorded with the results. */
 #pragma once
 
 #include "base/params.h"

@@ -1,5 +1,5 @@
-/* main.c - gemem-sim: finds the subcommand, parses its options, runs it, and turns what happened
- * into a message and an exit status.
+/* main.c - gemem-sim: finds the subcommand, parses its options, runs it, and turns an error into a
+ * message and an exit status.
  *
  * Nothing is decided here: subcommands are in commands.def, options in their structs.  All printing
  * of errors is in this file and output.c.
@@ -59,8 +59,8 @@ dispatch (int argc, char **argv, GError **error)
   return run_command (command, argc - 1, argv + 1, error);
 }
 
-/* A standard stream that is closed gets a descriptor that fails, or the next file opened would take
- * its place and its words. */
+/* A closed standard stream gets a descriptor that fails: otherwise the next file opened would get
+ * its number, and its output. */
 static void
 hold_standard_streams (void)
 {

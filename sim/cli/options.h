@@ -1,5 +1,5 @@
-/* options.h - the words after a subcommand: its options and positional arguments, and the usage errors
- * about them (GEMEM_ERROR_USAGE). */
+/* options.h - the words after a subcommand: its options and positional arguments, and the usage
+ * errors about them (GEMEM_ERROR_USAGE). */
 #pragma once
 
 #include "sim/cli/cli.h"

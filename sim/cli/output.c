@@ -1,5 +1,5 @@
-/* output.c - where words go: results to stdout or a file, messages to stderr, and signals into one
- * flag. */
+/* output.c - results to stdout or a file, messages to stderr, signals into one flag, and the clock
+ * of the host; see cli.h. */
 #include "config.h"
 
 #include <errno.h>
@@ -19,8 +19,7 @@
 
 gint gemem_interrupted;
 
-/* One line on stderr, whatever names and files hold: control characters, and bytes that are no
- * UTF-8, are written as \ooo. */
+/* One line on stderr: control characters, and bytes that are no UTF-8, are written as \ooo. */
 static void
 put_message (const char *kind, const char *text)
 {
@@ -115,11 +114,12 @@ gemem_catch_interrupts (void)
   sigaction (SIGINT, &action, NULL);
   sigaction (SIGTERM, &action, NULL);
   struct sigaction hangup;
-  if (sigaction (SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup means it */
+  if (sigaction (SIGHUP, NULL, &hangup) == 0
+      && hangup.sa_handler != SIG_IGN) /* unless under nohup */
     sigaction (SIGHUP, &action, NULL);
 }
 
-/* A sleep ends some 50 us late; the rest is waited for awake. */
+/* A sleep ends some 50 us late; the rest is a busy wait. */
 #define SLEEP_SLACK_NS 100000
 #define NS_PER_S G_GUINT64_CONSTANT (1000000000)
 

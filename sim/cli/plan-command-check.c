@@ -10,7 +10,8 @@
 
 #define SHOWN 10
 
-/* The plan at @path for what @inputs name, or for the lifetimes it brings, in @source. */
+/* The plan at @path for the graph or trace in @inputs, or without one for the lifetimes in its own
+ * file; appends to @sources what it is for. */
 static GememPlan *
 load (const char *path, char **inputs, GPtrArray *files, GPtrArray *sources, GError **error)
 {

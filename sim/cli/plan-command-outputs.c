@@ -1,5 +1,5 @@
-/* plan-command-outputs.c - what `gemem-sim plan` writes besides the table: the plan itself, pictures, a
- * drawing for the terminal. */
+/* plan-command-outputs.c - what `gemem-sim plan` writes besides the table: the plan itself,
+ * pictures, a drawing for the terminal. */
 #include "config.h"
 
 #include "base/units.h"

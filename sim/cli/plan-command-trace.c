@@ -1,7 +1,6 @@
-/* plan-command-trace.c - `gemem-sim plan --trace`: the planned graphs as a session, which `compare` and
- * `replay` take: static memory with its segments is loaded, runs in turn, and is unloaded
- * (workloads/session.h).
- */
+/* plan-command-trace.c - `gemem-sim plan --trace`: the planned graphs as a session, which `compare`
+ * and `replay` take: static memory with its segments is loaded, runs in turn, and is unloaded
+ * (workloads/session.h). */
 #include "config.h"
 
 #include <string.h>

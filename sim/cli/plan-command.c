@@ -1,5 +1,5 @@
 /* plan-command.c - `gemem-sim plan`: graphs and traces through off-line planners, a row per plan;
- * every plan is checked before anything is said of it. */
+ * every plan is checked before it is reported. */
 #include "config.h"
 
 #include <string.h>
@@ -114,8 +114,8 @@ make_plan (const GememChoice *choice, const GememPlanSource *source, GError **er
   return gemem_plan_verify (plan, &source->input, error) ? g_steal_pointer (&plan) : NULL;
 }
 
-/* Every planner over every source.  One that fails is named and does not take the others with it;
- * returns the first one's exit status. */
+/* Every planner over every source.  The error of one is printed, and the others go on; returns the
+ * exit status of the first error. */
 static int
 plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
 {

@@ -1,4 +1,4 @@
-/* replay.c - `gemem-sim replay`: one trace through one allocator, everything that was found out. */
+/* replay.c - `gemem-sim replay`: one trace through one allocator, reported in full. */
 #include "config.h"
 
 #include "sim/cli/batch.h"

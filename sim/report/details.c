@@ -33,7 +33,7 @@ append_settings (GString *out, const char *title, const GPtrArray *settings)
     }
 }
 
-/* The system's own counters; those that are 0 are only counted. */
+/* The system's own counters; of those that are 0 only the number. */
 static void
 append_stats (GString *out, const GPtrArray *stats)
 {

@@ -1,4 +1,4 @@
-/* manifest.c - where a set of results came from: enough to make them again.
+/* manifest.c - where a set of results came from: enough to reproduce them.
  *
  * JSON, schema "gemem-manifest", version 1: the arguments, then per run the trace with the hash of
  * its file (and, as "trace_sha256", that of the recording it was converted from, where known), the

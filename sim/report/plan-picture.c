@@ -1,11 +1,10 @@
 /* plan-picture.c - a plan as a picture of fixed size; see plan-picture.h.
  *
- * What is thinner than a pixel in either direction is painted into a raster of pixels first and
- * drawn as runs of it, so that the picture stays small and readable however many items there are:
- * at most one rectangle per pixel.  White outlines separate large items while there are few; two
- * shades of each colour do for the others.  Integers only; colours (viridis) are told apart by
- * colour-blind eyes and in grey.
- */
+ * Rectangles thinner than a pixel in either direction are painted into a raster of pixels first,
+ * and runs of equal pixels drawn as one rectangle, so that the picture stays small and readable
+ * however many items there are: at most one rectangle per pixel.  White outlines separate large
+ * items while there are few, two shades of each colour separate the others.  Integers only.  The
+ * colours (viridis) can be told apart by colour-blind eyes and in grey. */
 #include "config.h"
 
 #include <string.h>
@@ -212,7 +211,7 @@ static void
 draw_rect (Drawing *drawing, const GememPlanRect *rect, const Box *box, guint c, guint shade,
            gboolean titled)
 {
-  /* An outline would eat what is only a few pixels wide. */
+  /* An outline would cover what is only a few pixels wide. */
   const gboolean outlined = drawing->view->rects->len <= OUTLINED_MAX
                             && MIN (box->width, box->height) >= 4 * PIXEL;
   char size[GEMEM_FORMAT_MAX];
@@ -342,7 +341,7 @@ draw_levels (Drawing *drawing)
   const GememPlan *plan = drawing->view->result->plan;
   const gint64 apart = (gint64) y_of (drawing, plan->lower_bound)
                        - (gint64) y_of (drawing, plan->arena);
-  /* labels that would touch give way to each other */
+  /* labels that would overlap are moved apart */
   const gint64 shift = MAX (0, 36 * PIXEL - ABS (apart)) / 2;
   guint64 base = 0;
 

@@ -16,16 +16,16 @@ typedef enum
   UNIT_RATIO, /* in millionths */
   UNIT_TEXT,
   UNIT_NS
-} Unit;
+} PlanColumnUnit;
 
 typedef struct
 {
   const char *key, *title;
-  Unit unit;
-  int rank; /* 0: always in the table; higher ones give way first; -1: in files only */
+  PlanColumnUnit unit;
+  int rank; /* 0: always in the table; higher ones are dropped first; -1: in files only */
   guint64 (*number) (const GememPlanResult *result);
   const char *(*text) (const GememPlanResult *result);
-} Column;
+} PlanColumn;
 
 static guint64
 arena (const GememPlanResult *result)
@@ -50,7 +50,7 @@ overhead (const GememPlanResult *result)
              : 0;
 }
 
-/* Of one candidate there is nothing to win. */
+/* NULL if there was only one candidate. */
 static const char *
 winner (const GememPlanResult *result)
 {
@@ -91,7 +91,7 @@ planning_time (const GememPlanResult *result)
   return result->plan->time_ns;
 }
 
-static const Column columns[] = {
+static const PlanColumn columns[] = {
   { "arena", "arena", UNIT_BYTES, 0, arena, NULL },
   { "lower_bound", "lower bound", UNIT_BYTES, 2, lower_bound, NULL },
   { "overhead", "overhead", UNIT_RATIO, 0, overhead, NULL },
@@ -112,7 +112,7 @@ n_columns (const GememPlanReportOptions *options)
 
 /* For people; "" where there is none. */
 static const char *
-people_text (const Column *column, const GememPlanResult *result, char *buffer)
+people_text (const PlanColumn *column, const GememPlanResult *result, char *buffer)
 {
   const guint64 value = column->number != NULL ? column->number (result) : 0;
 
@@ -137,7 +137,7 @@ people_text (const Column *column, const GememPlanResult *result, char *buffer)
 
 /* For programs: exact; "" where there is none. */
 static const char *
-exact_text (const Column *column, const GememPlanResult *result, char *buffer)
+exact_text (const PlanColumn *column, const GememPlanResult *result, char *buffer)
 {
   const guint64 value = column->number != NULL ? column->number (result) : 0;
 
@@ -153,10 +153,9 @@ exact_text (const Column *column, const GememPlanResult *result, char *buffer)
   return buffer;
 }
 
-/* A column in which no row says anything (no winner, nothing zero-copy) is left out of what people
- * read. */
+/* A column without any value (no winner, nothing zero-copy) is left out of what people read. */
 static gboolean
-says_something (const Column *column, const GememPlanResult *results, guint n)
+has_value (const PlanColumn *column, const GememPlanResult *results, guint n)
 {
   for (guint i = 0; i < n; i++)
     if (column->rank == 0
@@ -180,11 +179,11 @@ group_end (const GememPlanResult *results, guint n, guint start)
 
 typedef struct
 {
-  const Column *columns[G_N_ELEMENTS (columns)];
+  const PlanColumn *columns[G_N_ELEMENTS (columns)];
   gsize widths[G_N_ELEMENTS (columns)];
   guint n;
   gsize label;
-} Layout;
+} PlanTableLayout;
 
 static gsize
 letters (const char *text)
@@ -193,7 +192,7 @@ letters (const char *text)
 }
 
 static gsize
-total_width (const Layout *layout)
+total_width (const PlanTableLayout *layout)
 {
   gsize width = layout->label;
 
@@ -204,7 +203,7 @@ total_width (const Layout *layout)
 
 /* Takes out the last column of the highest rank; FALSE when all that is left must stay. */
 static gboolean
-drop_column (Layout *layout)
+drop_column (PlanTableLayout *layout)
 {
   guint worst = 0;
 
@@ -222,16 +221,16 @@ drop_column (Layout *layout)
 }
 
 static void
-choose_columns (Layout *layout, const GememPlanResult *results, guint n,
+choose_columns (PlanTableLayout *layout, const GememPlanResult *results, guint n,
                 const GememPlanReportOptions *options)
 {
   char buffer[TEXT_MAX];
 
-  *layout = (Layout){ .label = strlen ("planner") };
+  *layout = (PlanTableLayout){ .label = strlen ("planner") };
   for (guint i = 0; i < n; i++)
     layout->label = MAX (layout->label, letters (results[i].plan->planner));
   for (guint c = 0; c < n_columns (options); c++)
-    if (columns[c].rank >= 0 && says_something (&columns[c], results, n))
+    if (columns[c].rank >= 0 && has_value (&columns[c], results, n))
       {
         gsize width = strlen (columns[c].title);
 
@@ -257,7 +256,7 @@ append_table (GString *out, const GememPlanResult *results, guint n,
               const GememPlanReportOptions *options)
 {
   char buffer[TEXT_MAX];
-  Layout layout;
+  PlanTableLayout layout;
 
   choose_columns (&layout, results, n, options);
   for (guint start = 0, end; start < n; start = end)
@@ -290,7 +289,7 @@ append_markdown (GString *out, const GememPlanResult *results, guint n,
 {
   const GememPlanReportOptions any_width = { options->time, 0 };
   char buffer[TEXT_MAX];
-  Layout layout;
+  PlanTableLayout layout;
 
   choose_columns (&layout, results, n, &any_width);
   for (guint start = 0, end; start < n; start = end)

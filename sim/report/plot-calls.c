@@ -1,12 +1,12 @@
 /* plot-calls.c - the picture of device calls: a row per allocator, a stacked bar of modelled time
  * by kind of call, and one of their numbers.
  *
- * Why: allocators that map pages trade memory for calls, and what a call costs differs a
- * hundredfold; the time panel says what they pay, the other one whether it is few dear calls or
- * many cheap ones.  Kinds are gathered into classes, because nine colours are as many as can be
- * told apart (Okabe and Ito's eight, and grey); here a colour is a class of calls, nothing else.  A
- * bar far beyond the others ends where the longest of them does, with >> behind its figure and its
- * parts in proportion.
+ * Why: allocators that map pages trade memory for calls, whose costs differ a hundredfold; the
+ * first panel shows the time, the second whether it went into few expensive calls or many cheap
+ * ones.  Kinds are grouped into nine classes, because no more colours can be told apart (Okabe and
+ * Ito's eight, and grey); in this picture a colour means a class of calls.  A bar far longer than
+ * the others is cut off at the end of the longest of them, with >> behind its figure and its parts
+ * in proportion.
  */
 #include "config.h"
 
@@ -138,8 +138,7 @@ append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean
       "upto(last) = (sum [c=%u:last] column(c))\nwhole = %u\n"
       "cut(last) = upto(last)/unit*(upto(whole) > end ? end/upto(whole) : 1)\nplot ",
       unit->divisor, end, end, space, bar, first, first + CLASSES - 1);
-  for (guint c = CLASSES;
-       c-- > 0;) /* the whole first, so that each lies over the one that ends behind it */
+  for (guint c = CLASSES; c-- > 0;) /* the longest first: each bar is drawn over the longer ones */
     g_string_append_printf (out,
                             "data using (0):1:(0):(cut(%u)):($1-bar):($1+bar) with boxxyerror lc "
                             "rgb '%s' title '%s', \\\n  ",

@@ -1,9 +1,9 @@
-/* plot-comparison.c - the picture of a comparison: a row per allocator, three panels beside one
- * another.
+/* plot-comparison.c - the picture of a comparison: a row per allocator, three panels side by side.
  *
- * Peak reserved with peak allocated and peak live within it, against the lower bound; utilisation;
- * modelled latency of an allocation (median, 99th percentile, largest; logarithmic).  The picture
- * grows with the number of rows, so that twenty allocators are as legible as two.
+ * The panels: peak reserved with peak allocated and peak live within it, against the lower bound;
+ * utilisation; modelled latency of an allocation (median, 99th percentile, largest; logarithmic).
+ * The picture grows with the number of rows, so that twenty allocators are as legible as two.
+ * Data: a row per allocator.
  */
 #include "config.h"
 
@@ -70,12 +70,12 @@ typedef struct
   guint64 latency;   /* largest of the group */
   guint64 fastest;   /* smallest median */
   gboolean requests; /* some result has any: static memory of graphs comes without */
-} Layout;
+} ComparisonLayout;
 
 static void
-lay_out (Layout *layout, const GememPlotGroup *group)
+lay_out (ComparisonLayout *layout, const GememPlotGroup *group)
 {
-  *layout = (Layout){ .fastest = G_MAXUINT64 };
+  *layout = (ComparisonLayout){ .fastest = G_MAXUINT64 };
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
@@ -91,14 +91,14 @@ lay_out (Layout *layout, const GememPlotGroup *group)
 
 /* px of a panel's left edge. */
 static guint
-panel_left (const Layout *layout, guint from)
+panel_left (const ComparisonLayout *layout, guint from)
 {
   return layout->left + (GEMEM_PLOT_WIDTH - 20 - layout->left) * from / 1000;
 }
 
 /* Margins of a panel, from @from to @to thousandths of what is right of the labels. */
 static void
-append_panel (GString *out, const Layout *layout, guint from, guint to, const char *title)
+append_panel (GString *out, const ComparisonLayout *layout, guint from, guint to, const char *title)
 {
   gemem_plot_script_margins (out, panel_left (layout, from), panel_left (layout, to),
                              layout->height - GEMEM_PLOT_HEAD, GEMEM_PLOT_FOOT, layout->height);
@@ -106,7 +106,7 @@ append_panel (GString *out, const Layout *layout, guint from, guint to, const ch
 }
 
 static void
-append_legends (GString *out, const Layout *layout)
+append_legends (GString *out, const ComparisonLayout *layout)
 {
   static const GememPlotKey memory[] = {
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_LIVE "'", "peak live" },
@@ -127,7 +127,7 @@ append_legends (GString *out, const Layout *layout)
 }
 
 static void
-append_memory (GString *out, const Layout *layout)
+append_memory (GString *out, const ComparisonLayout *layout)
 {
   const GememPlotUnit *unit = gemem_plot_size_unit (layout->bytes);
   g_autofree char *title = gemem_plot_axis_title ("peak reserved", unit);
@@ -156,7 +156,7 @@ append_memory (GString *out, const Layout *layout)
 }
 
 static void
-append_utilisation (GString *out, const Layout *layout)
+append_utilisation (GString *out, const ComparisonLayout *layout)
 {
   append_panel (out, layout, SECOND, 710, "utilisation (%)");
   g_string_append (out, "set xrange [0:100]\n"
@@ -170,7 +170,7 @@ append_utilisation (GString *out, const Layout *layout)
 
 /* Tens from one tic to the next, so that tics have at least 60 px each. */
 static guint
-tic_factor (const Layout *layout)
+tic_factor (const ComparisonLayout *layout)
 {
   guint decades = 1;
   for (guint64 at = MAX (layout->fastest, 1); at < layout->latency / 10; at *= 10)
@@ -179,7 +179,7 @@ tic_factor (const Layout *layout)
 }
 
 static void
-append_latency (GString *out, const Layout *layout, const GememPlotGroup *group)
+append_latency (GString *out, const ComparisonLayout *layout, const GememPlotGroup *group)
 {
   append_panel (out, layout, THIRD, 1000, "latency of an allocation, modelled");
   gemem_plot_script_guesses (out, group, "2 ");
@@ -212,7 +212,7 @@ append_latency (GString *out, const Layout *layout, const GememPlotGroup *group)
 void
 gemem_plot_comparison_script (GString *out, const GememPlotGroup *group, const char *base)
 {
-  Layout layout;
+  ComparisonLayout layout;
   lay_out (&layout, group);
   layout.height = gemem_plot_script_begin_rows (
       out, group, base, "peak memory and cost by allocator", GEMEM_PLOT_ROW);

@@ -1,8 +1,7 @@
-/* plot-dumb.c - plots as text for a terminal, by gnuplot's `dumb` terminal: a look without leaving
- * the shell.
+/* plot-dumb.c - plots as text for a terminal, by gnuplot's terminal `dumb`.
  *
  * One diagram per trace.  timeline: live (the same for all) and what each allocator reserved;
- * fragmentation: external waste as a share of what is reserved; comparison: a bar per allocator. 
+ * fragmentation: external waste as a share of what is reserved; comparison: a bar per allocator.
  * Curves that coincide hide one another: the last one is seen.
  */
 #include "config.h"
@@ -62,7 +61,7 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   gemem_plot_axis_clear (&axis);
 }
 
-/* Bars of characters: boxes would be drawn as their outlines. */
+/* Bars are labels made of '=': of boxes this terminal draws the outlines only. */
 static void
 append_comparison (GString *out, const GememPlotGroup *group, guint columns)
 {
@@ -108,8 +107,8 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
       unit->divisor);
 }
 
-/* Without the page feed and empty lines that gnuplot begins with, and spaces at the ends of
- * lines. */
+/* @text without the page feed and empty lines that gnuplot begins with, and without spaces at the
+ * ends of lines. */
 static char *
 tidy (const char *text)
 {

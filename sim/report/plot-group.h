@@ -1,6 +1,5 @@
-/* plot-group.h - the results of one trace, which one picture shows, and the numbers that all of them
- * share.
- */
+/* plot-group.h - the results of one trace, which one picture shows, and the numbers that all of
+ * them share. */
 #pragma once
 
 #include "sim/engine/result.h"

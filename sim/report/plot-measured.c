@@ -1,11 +1,10 @@
 /* plot-measured.c - the pictures of modelled against measured times, for runs with --measure.
  *
- * measured: a row per allocator, the whole time that the device profile predicts above the time
- * that the run took, with the error behind them; logarithmic, as allocators differ a thousandfold,
- * so that the same difference of two bars is the same error anywhere. latency: a row per allocator,
- * how many allocations (left) and frees (right) took how long; both axes are logarithmic, because
- * most take next to no time and those that matter take a thousand times as long.  A bin is a
- * quarter of a doubling.
+ * measured: a row per allocator: the whole time that the device profile predicts, below it the time
+ * that the run took, and the error; logarithmic, as allocators differ a thousandfold, so that equal
+ * differences of two bars are equal errors.  latency: a row per allocator: how many allocations
+ * (left) and frees (right) took how long; both axes are logarithmic, because most take next to no
+ * time and the expensive ones a thousand times as long.  A bin is a quarter of a doubling.
  */
 #include "config.h"
 

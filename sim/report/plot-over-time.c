@@ -1,11 +1,14 @@
 /* plot-over-time.c - timeline and fragmentation: a panel per allocator, all to one scale, one
  * legend above them.
  *
- * Why panels and not one diagram of many lines: with ten allocators the lines lie over one another
- * and nothing is to be seen.  In a panel of the timeline the filled areas are live, internal and
- * external waste on top of one another, so its outline is what is reserved.  The x axis is time
- * where the trace has times, else the number of the event; failed requests are marks on the upper
- * edge.
+ * Why panels and not one diagram of many lines: the lines of ten allocators hide one another.  In a
+ * panel of the timeline the filled areas are live, internal and external waste on top of one
+ * another, so its outline is what is reserved.  The x axis is time where the trace has times, else
+ * the number of the event; failed requests are marks on the upper edge.
+ *
+ * Data: a block per allocator (gnuplot's `index`), two empty lines between.  Pictures with many
+ * panels get fewer points: neighbours are merged as the engine does, the larger maximum and the
+ * later end, so no peak is lost.
  */
 #include "config.h"
 
@@ -17,7 +20,7 @@
 #define U "%" G_GUINT64_FORMAT
 #define HEAD 106
 #define FOOT 64
-#define GAP 56 /* between rows of panels: the title of the next one */
+#define GAP 56 /* between rows of panels, for the title of the next one */
 /* With more points, none far from the next, a line looks the same as steps, and the file is a tenth
  * in size. */
 #define STEPS_MAX 200
@@ -103,7 +106,7 @@ gemem_plot_fragmentation_data (GString *out, const GememPlotGroup *group)
 typedef struct
 {
   guint n, columns, rows, panel_height, height;
-  /* upper end of the y axis; a panel far above it has a scale of its own, and says so */
+  /* upper end of the y axis; a panel far above it has a scale of its own, which its title says */
   guint64 bytes;
   gboolean own_scales; /* some panel has one: then every panel shows its numbers */
   guint64 capacity;    /* 0: not drawn */
@@ -111,7 +114,7 @@ typedef struct
   GememPlotAxis axis;
   const GememPlotUnit *unit;
   const char *area, *line; /* plotting styles */
-} Layout;
+} TimelineLayout;
 
 /* Whether a line from point to point shows what steps would: many points, and no gap in time across
  * which it would be a slope. */
@@ -132,9 +135,11 @@ looks_like_steps (const GArray *timeline, const GememPlotAxis *axis)
 }
 
 static void
-lay_out (Layout *layout, const GememPlotGroup *group)
+lay_out (TimelineLayout *layout, const GememPlotGroup *group)
 {
-  *layout = (Layout){ .n = gemem_plot_timelines (group), .area = "fillsteps", .line = "steps" };
+  *layout = (TimelineLayout){ .n = gemem_plot_timelines (group),
+                              .area = "fillsteps",
+                              .line = "steps" };
   gemem_plot_axis_init (&layout->axis, group);
   for (guint i = 0; i < group->results->len; i++)
     {
@@ -153,7 +158,7 @@ lay_out (Layout *layout, const GememPlotGroup *group)
     layout->own_scales = layout->own_scales
                          || gemem_plot_peak (group->results->pdata[i]) > layout->bytes;
   if (layout->capacity > layout->bytes + layout->bytes / 2)
-    layout->capacity = 0; /* far above everything: it would only press the curves down */
+    layout->capacity = 0; /* far above everything: its line would flatten the curves */
   layout->bytes = MAX (MAX (layout->bytes, layout->capacity), 1);
   layout->columns = layout->n <= 3 ? 1 : layout->n <= 8 ? 2 : 3;
   layout->rows = (layout->n + layout->columns - 1) / layout->columns;
@@ -167,7 +172,7 @@ lay_out (Layout *layout, const GememPlotGroup *group)
 
 /* Margins of panel @i, title, and labels of the axes that are on the outside. */
 static void
-append_panel (GString *out, const Layout *layout, guint i, const GememResult *result,
+append_panel (GString *out, const TimelineLayout *layout, guint i, const GememResult *result,
               const char *fact, const char *ylabel)
 {
   const guint column = i % layout->columns, row = i / layout->columns;
@@ -213,7 +218,7 @@ append_failures (GString *out, const GememResult *result, gboolean time)
 }
 
 static void
-append_timeline (GString *out, const Layout *layout, guint i, const GememResult *result)
+append_timeline (GString *out, const TimelineLayout *layout, guint i, const GememResult *result)
 {
   char text[GEMEM_FORMAT_MAX];
   g_autofree char *ylabel = gemem_plot_axis_title ("memory", layout->unit);
@@ -262,7 +267,8 @@ append_timeline (GString *out, const Layout *layout, guint i, const GememResult 
 }
 
 static void
-append_fragmentation (GString *out, const Layout *layout, guint i, const GememResult *result)
+append_fragmentation (GString *out, const TimelineLayout *layout, guint i,
+                      const GememResult *result)
 {
   const guint external = result->peak_reserved > 0
                              ? (guint) (1000.0 * (double) result->external_at_peak
@@ -282,7 +288,7 @@ append_fragmentation (GString *out, const Layout *layout, guint i, const GememRe
 }
 
 static void
-append_legend (GString *out, gboolean timeline, const Layout *layout)
+append_legend (GString *out, gboolean timeline, const TimelineLayout *layout)
 {
   static const GememPlotKey areas[] = {
     { GEMEM_PLOT_LINE, "lw 1.2 lc rgb '" GEMEM_COLOUR_INK "'", "reserved" },
@@ -321,7 +327,7 @@ append_legend (GString *out, gboolean timeline, const Layout *layout)
 static void
 append_script (GString *out, gboolean timeline, const GememPlotGroup *group, const char *base)
 {
-  Layout layout;
+  TimelineLayout layout;
   guint index = 0;
   lay_out (&layout, group);
   gemem_plot_script_begin (out, base, layout.height);

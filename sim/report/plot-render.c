@@ -76,8 +76,8 @@ gemem_plot_run (const char *program, const char *dir, const char *script, const 
   return TRUE;
 }
 
-/* gnuplot does not report a full disk, so the end of what it wrote is checked: @end must stand in the
- * last 64 bytes of DIR/BASEENDING.  If not, the file is removed. */
+/* gnuplot does not report a full disk, so the end of what it wrote is checked: @end must stand in
+ * the last 64 bytes of DIR/BASEENDING.  If not, the file is removed. */
 static gboolean
 check_picture (const char *dir, const char *base, const char *ending, const char *end,
                GError **error)

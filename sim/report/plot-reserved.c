@@ -1,11 +1,11 @@
-/* plot-reserved.c - the picture of a few settings against one another: what each reserves over time
- * in one diagram, live underneath; below it what each pays in device calls.
+/* plot-reserved.c - the picture that compares a few settings: what each reserves over time in one
+ * diagram, over live memory; below it their device calls.
  *
- * Why: whether a memory policy helps is seen where its line leaves the others', and what that costs
- * belongs beside it.  With many allocators the lines would lie over one another (they have the
- * timeline), so that this picture is drawn of two to six.  Lines of equal height lie on one
- * another: the first is the widest, and shows on both sides of those above it.  Live memory may
- * depend on the allocator (graphs that share memory count once): the least is drawn, and named.
+ * Why: a memory policy helps where its line leaves the others, and the calls show what that costs.
+ * It is drawn of two to six results, as more lines would hide one another (the timeline shows them
+ * in panels).  Where lines coincide, each shows on both sides of the narrower ones drawn later.
+ * Live memory may depend on the allocator (graphs that share memory count once): the least is
+ * drawn, and named.
  * Data: those of the timeline and of the device calls, which lie beside it.
  */
 #include "config.h"
@@ -23,7 +23,7 @@
 #define BETWEEN 104 /* the x axis of the lines, and the legend of the calls */
 #define LABEL_MAX 44
 
-/* Wide to narrow: told apart where they coincide, and without colours. */
+/* From wide to narrow, and differently dashed: distinct where they coincide, and in grey. */
 static const char *const looks[MOST] = {
   "lw 5 lc rgb '" GEMEM_COLOUR_INK "'",   "lw 4 lc rgb '#56b4e9'",
   "lw 3 lc rgb '" GEMEM_COLOUR_ALARM "'", "lw 2 lc rgb '" GEMEM_COLOUR_INTERNAL "'",
@@ -104,7 +104,7 @@ append_lines (GString *out, const GememPlotGroup *group, guint live)
   const GememPlotUnit *unit = gemem_plot_size_unit (top);
 
   gemem_plot_axis_init (&axis, group);
-  /* The script runs twice, and the calls leave other axes behind. */
+  /* The script runs once per terminal: the axes of the calls are set back. */
   g_string_append (out, "set grid xtics ytics\nset ytics autofreq nomirror out scale 0.5\nset "
                         "xtics autofreq format '%g'\n");
   g_string_append_printf (out, "data = 'timeline-%s.dat'\nunit = %s\nx(value) = value/%s\n",

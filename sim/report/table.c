@@ -1,10 +1,9 @@
 /* table.c - the comparison as aligned tables: a group of rows per trace, a column per measure;
  * then, per trace, the device calls by kind.
  *
- * Why two tables: what mapping costs stands in the calls, and a dozen kinds of them beside the
- * measures fit no terminal.  Columns give way by rank until the table fits the terminal; a row is
- * never wrapped.  A kind of call that nobody makes is no column; where nobody calls, there is no
- * second table.
+ * Why two tables: the calls show what mapping costs, and a dozen kinds of them beside the measures
+ * do not fit a terminal.  Columns are dropped by rank until the table fits; a row is never wrapped.
+ * A kind of call that no row makes has no column; without any call there is no second table.
  */
 #include "config.h"
 
@@ -21,15 +20,15 @@ typedef struct
 {
   const GememMeasure *measure;
   gsize width;
-} Column;
+} TableColumn;
 
 typedef struct
 {
-  Column columns[MAX_COLUMNS];
+  TableColumn columns[MAX_COLUMNS];
   guint n;
   gsize label; /* width of the first column */
   gsize note;  /* of what stands behind a row */
-} Layout;
+} TableLayout;
 
 /* Of what stands behind the row of @result, with the second space in front of it. */
 static gsize
@@ -40,7 +39,7 @@ note_width (const GememResult *result)
 }
 
 static void
-measure_widths (Layout *layout, GememTable table, GememResult *const *results, guint n)
+measure_widths (TableLayout *layout, GememTable table, GememResult *const *results, guint n)
 {
   char text[GEMEM_MEASURE_TEXT];
   layout->label = strlen (gemem_table_titles[table]);
@@ -52,7 +51,7 @@ measure_widths (Layout *layout, GememTable table, GememResult *const *results, g
     }
   for (guint c = 0; c < layout->n; c++)
     {
-      Column *column = &layout->columns[c];
+      TableColumn *column = &layout->columns[c];
       column->width = strlen (column->measure->title);
       for (guint i = 0; i < n; i++)
         column->width = MAX (column->width,
@@ -61,7 +60,7 @@ measure_widths (Layout *layout, GememTable table, GememResult *const *results, g
 }
 
 static gsize
-total_width (const Layout *layout)
+total_width (const TableLayout *layout)
 {
   gsize width = layout->label + layout->note;
   for (guint c = 0; c < layout->n; c++)
@@ -69,10 +68,10 @@ total_width (const Layout *layout)
   return width;
 }
 
-/* What was asked for by name (--find-capacity, --measure) is as important as what is always
+/* 0 for measures that an option asked for (--find-capacity, --measure): like those that are always
  * there. */
 static int
-importance (const Column *column)
+importance (const TableColumn *column)
 {
   const int rank = column->measure->rank;
   return rank >= GEMEM_RANK_CALLS ? rank - GEMEM_RANK_CALLS : rank > GEMEM_RANK_DETAIL ? 0 : rank;
@@ -81,7 +80,7 @@ importance (const Column *column)
 /* Drops the least important column (the last of the highest rank); FALSE when only those of rank 0
  * are left. */
 static gboolean
-drop_column (Layout *layout)
+drop_column (TableLayout *layout)
 {
   guint worst = 0;
   for (guint c = 1; c < layout->n; c++)
@@ -90,13 +89,14 @@ drop_column (Layout *layout)
   if (layout->n == 0 || importance (&layout->columns[worst]) == 0)
     return FALSE;
   memmove (&layout->columns[worst], &layout->columns[worst + 1],
-           (layout->n - worst - 1) * sizeof (Column));
+           (layout->n - worst - 1) * sizeof (TableColumn));
   layout->n--;
   return TRUE;
 }
 
 static void
-choose_columns (Layout *layout, GememTable table, GememResult *const *results, guint n, guint width)
+choose_columns (TableLayout *layout, GememTable table, GememResult *const *results, guint n,
+                guint width)
 {
   layout->n = 0;
   for (const GememMeasure *measure = gemem_measures;
@@ -109,7 +109,7 @@ choose_columns (Layout *layout, GememTable table, GememResult *const *results, g
 }
 
 static void
-append_header (GString *out, GememTable table, const Layout *layout)
+append_header (GString *out, GememTable table, const TableLayout *layout)
 {
   g_string_append_printf (out, "%-*s", (int) layout->label, gemem_table_titles[table]);
   for (guint c = 0; c < layout->n; c++)
@@ -119,14 +119,14 @@ append_header (GString *out, GememTable table, const Layout *layout)
 }
 
 static void
-append_row (GString *out, const Layout *layout, const GememResult *result)
+append_row (GString *out, const TableLayout *layout, const GememResult *result)
 {
   char text[GEMEM_MEASURE_TEXT];
   gsize characters = (gsize) g_utf8_strlen (result->label, -1);
   g_string_append_printf (out, "%s%*s", result->label, (int) (layout->label - characters), "");
   for (guint c = 0; c < layout->n; c++)
     {
-      const Column *column = &layout->columns[c];
+      const TableColumn *column = &layout->columns[c];
       gboolean applies = gemem_measure_applies (column->measure, result);
       g_string_append_printf (out, "  %*s", (int) column->width,
                               applies ? gemem_measure_text (column->measure, result, text) : "-");
@@ -135,7 +135,7 @@ append_row (GString *out, const Layout *layout, const GememResult *result)
   g_string_append_c (out, '\n');
 }
 
-/* Addresses differ for want of the recorded segments' places: say how to have them. */
+/* How to compare addresses where they differ because segments were not placed as recorded. */
 static const char *
 fidelity_hint (const GememResult *result)
 {
@@ -196,8 +196,8 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
 }
 
 static void
-append_table (GString *out, GememTable table, const Layout *layout, GememResult *const *results,
-              guint n)
+append_table (GString *out, GememTable table, const TableLayout *layout,
+              GememResult *const *results, guint n)
 {
   append_header (out, table, layout);
   for (guint i = 0; i < n; i++)
@@ -208,7 +208,7 @@ append_table (GString *out, GememTable table, const Layout *layout, GememResult 
 void
 gemem_report_table (GString *out, GememResult *const *results, guint n, guint width)
 {
-  Layout layouts[GEMEM_TABLE_COUNT];
+  TableLayout layouts[GEMEM_TABLE_COUNT];
   for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
     choose_columns (&layouts[table], (GememTable) table, results, n, width);
   for (guint start = 0, end; start < n; start = end)
