@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/plan-picture.h"
+#include "sim/report/plan-view.h"
 
 #define ROWS 24
 #define PREFIX 16 /* columns before the cells */

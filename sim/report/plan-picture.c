@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "sim/report/plan-picture.h"
+#include "sim/report/plan-view.h"
 #include "sim/report/plot-script.h"
 
 #define WIDTH 1280

@@ -179,8 +179,7 @@ group_end (const GememPlanResult *results, guint n, guint start)
 
 typedef struct
 {
-  const PlanColumn *columns[G_N_ELEMENTS (columns)];
-  gsize widths[G_N_ELEMENTS (columns)];
+  GememTextColumn columns[G_N_ELEMENTS (columns)]; /* of a PlanColumn each */
   guint n;
   gsize label;
 } PlanTableLayout;
@@ -191,33 +190,10 @@ letters (const char *text)
   return (gsize) g_utf8_strlen (text, -1);
 }
 
-static gsize
-total_width (const PlanTableLayout *layout)
+static const PlanColumn *
+column_of (const PlanTableLayout *layout, guint c)
 {
-  gsize width = layout->label;
-
-  for (guint c = 0; c < layout->n; c++)
-    width += 2 + layout->widths[c];
-  return width;
-}
-
-/* Takes out the last column of the highest rank; FALSE when all that is left must stay. */
-static gboolean
-drop_column (PlanTableLayout *layout)
-{
-  guint worst = 0;
-
-  for (guint c = 1; c < layout->n; c++)
-    if (layout->columns[c]->rank >= layout->columns[worst]->rank)
-      worst = c;
-  if (layout->n == 0 || layout->columns[worst]->rank == 0)
-    return FALSE;
-  memmove (&layout->columns[worst], &layout->columns[worst + 1],
-           (layout->n - worst - 1) * sizeof layout->columns[0]);
-  memmove (&layout->widths[worst], &layout->widths[worst + 1],
-           (layout->n - worst - 1) * sizeof layout->widths[0]);
-  layout->n--;
-  return TRUE;
+  return layout->columns[c].source;
 }
 
 static void
@@ -236,11 +212,9 @@ choose_columns (PlanTableLayout *layout, const GememPlanResult *results, guint n
 
         for (guint i = 0; i < n; i++)
           width = MAX (width, letters (people_text (&columns[c], &results[i], buffer)));
-        layout->widths[layout->n] = width;
-        layout->columns[layout->n++] = &columns[c];
+        layout->columns[layout->n++] = (GememTextColumn){ &columns[c], columns[c].rank, width };
       }
-  while (options->width > 0 && total_width (layout) > options->width && drop_column (layout))
-    ;
+  layout->n = gemem_text_columns_fit (layout->columns, layout->n, layout->label, options->width);
 }
 
 static void
@@ -265,7 +239,8 @@ append_table (GString *out, const GememPlanResult *results, guint n,
       g_string_append_printf (out, "%s%s\n%-*s", start > 0 ? "\n" : "", results[start].input,
                               (int) layout.label, "planner");
       for (guint c = 0; c < layout.n; c++)
-        g_string_append_printf (out, "  %*s", (int) layout.widths[c], layout.columns[c]->title);
+        g_string_append_printf (out, "  %*s", (int) layout.columns[c].width,
+                                column_of (&layout, c)->title);
       g_string_append_c (out, '\n');
       for (guint i = start; i < end; i++)
         {
@@ -273,8 +248,8 @@ append_table (GString *out, const GememPlanResult *results, guint n,
           for (guint c = 0; c < layout.n; c++)
             {
               g_string_append (out, "  ");
-              append_padded (out, people_text (layout.columns[c], &results[i], buffer),
-                             layout.widths[c], TRUE);
+              append_padded (out, people_text (column_of (&layout, c), &results[i], buffer),
+                             layout.columns[c].width, TRUE);
             }
           g_string_append_c (out, '\n');
         }
@@ -299,7 +274,7 @@ append_markdown (GString *out, const GememPlanResult *results, guint n,
       gemem_markdown_append_text (out, results[start].input);
       g_string_append (out, "\n\n| planner |");
       for (guint c = 0; c < layout.n; c++)
-        g_string_append_printf (out, " %s |", layout.columns[c]->title);
+        g_string_append_printf (out, " %s |", column_of (&layout, c)->title);
       g_string_append (out, "\n| --- |");
       for (guint c = 0; c < layout.n; c++)
         g_string_append (out, " ---: |");
@@ -311,8 +286,8 @@ append_markdown (GString *out, const GememPlanResult *results, guint n,
           for (guint c = 0; c < layout.n; c++)
             {
               g_string_append_c (out, ' ');
-              gemem_markdown_append_text (out,
-                                          people_text (layout.columns[c], &results[i], buffer));
+              gemem_markdown_append_text (
+                  out, people_text (column_of (&layout, c), &results[i], buffer));
               g_string_append (out, " |");
             }
         }

@@ -61,6 +61,27 @@ gemem_report_append_guesses (GString *out, const GememResult *result, const char
                             indent, result->cost_numbers, result->cost_guesses);
 }
 
+guint
+gemem_text_columns_fit (GememTextColumn *columns, guint n, gsize label, gsize width)
+{
+  gsize total = label;
+  for (guint c = 0; c < n; c++)
+    total += 2 + columns[c].width;
+  while (n > 0 && width > 0 && total > width)
+    {
+      guint worst = 0;
+      for (guint c = 1; c < n; c++)
+        if (columns[c].rank >= columns[worst].rank)
+          worst = c;
+      if (columns[worst].rank == 0)
+        break;
+      total -= 2 + columns[worst].width;
+      memmove (&columns[worst], &columns[worst + 1], (n - worst - 1) * sizeof *columns);
+      n--;
+    }
+  return n;
+}
+
 void
 gemem_csv_append_field (GString *out, const char *text)
 {

@@ -17,6 +17,19 @@ const char *gemem_report_row_note (const GememResult *result);
  * where none is. */
 void gemem_report_append_guesses (GString *out, const GememResult *result, const char *indent);
 
+/* A column of a text table: its measure or the like, its rank (0: it always stays), and its width
+ * in characters. */
+typedef struct
+{
+  gconstpointer source;
+  int rank;
+  gsize width;
+} GememTextColumn;
+
+/* Drops columns, the last one of the highest rank first, until a row fits @width (0: any): a label
+ * of @label characters, then two spaces and a cell per column.  Returns how many are left. */
+guint gemem_text_columns_fit (GememTextColumn *columns, guint n, gsize label, gsize width);
+
 /* @text as one field of CSV (RFC 4180), NULL as an empty one. */
 void gemem_csv_append_field (GString *out, const char *text);
 /* @text as part of one line of Markdown, without markup. */

@@ -18,13 +18,7 @@
 
 typedef struct
 {
-  const GememMeasure *measure;
-  gsize width;
-} TableColumn;
-
-typedef struct
-{
-  TableColumn columns[MAX_COLUMNS];
+  GememTextColumn columns[MAX_COLUMNS]; /* of a GememMeasure each */
   guint n;
   gsize label; /* width of the first column */
   gsize note;  /* of what stands behind a row */
@@ -51,47 +45,22 @@ measure_widths (TableLayout *layout, GememTable table, GememResult *const *resul
     }
   for (guint c = 0; c < layout->n; c++)
     {
-      TableColumn *column = &layout->columns[c];
-      column->width = strlen (column->measure->title);
+      GememTextColumn *column = &layout->columns[c];
+      const GememMeasure *measure = column->source;
+      column->width = strlen (measure->title);
       for (guint i = 0; i < n; i++)
         column->width = MAX (column->width,
-                             strlen (gemem_measure_text (column->measure, results[i], text)));
+                             strlen (gemem_measure_text (measure, results[i], text)));
     }
-}
-
-static gsize
-total_width (const TableLayout *layout)
-{
-  gsize width = layout->label + layout->note;
-  for (guint c = 0; c < layout->n; c++)
-    width += 2 + layout->columns[c].width;
-  return width;
 }
 
 /* 0 for measures that an option asked for (--find-capacity, --measure): like those that are always
  * there. */
 static int
-importance (const TableColumn *column)
+importance (const GememMeasure *measure)
 {
-  const int rank = column->measure->rank;
+  const int rank = measure->rank;
   return rank >= GEMEM_RANK_CALLS ? rank - GEMEM_RANK_CALLS : rank > GEMEM_RANK_DETAIL ? 0 : rank;
-}
-
-/* Drops the least important column (the last of the highest rank); FALSE when only those of rank 0
- * are left. */
-static gboolean
-drop_column (TableLayout *layout)
-{
-  guint worst = 0;
-  for (guint c = 1; c < layout->n; c++)
-    if (importance (&layout->columns[c]) >= importance (&layout->columns[worst]))
-      worst = c;
-  if (layout->n == 0 || importance (&layout->columns[worst]) == 0)
-    return FALSE;
-  memmove (&layout->columns[worst], &layout->columns[worst + 1],
-           (layout->n - worst - 1) * sizeof (TableColumn));
-  layout->n--;
-  return TRUE;
 }
 
 static void
@@ -102,10 +71,10 @@ choose_columns (TableLayout *layout, GememTable table, GememResult *const *resul
   for (const GememMeasure *measure = gemem_measures;
        measure->key != NULL && layout->n < MAX_COLUMNS; measure++)
     if (gemem_measure_is_column (measure, table, results, n))
-      layout->columns[layout->n++].measure = measure;
+      layout->columns[layout->n++] = (GememTextColumn){ measure, importance (measure), 0 };
   measure_widths (layout, table, results, n);
-  while (width > 0 && total_width (layout) > width && drop_column (layout))
-    ;
+  layout->n = gemem_text_columns_fit (layout->columns, layout->n, layout->label + layout->note,
+                                      width);
 }
 
 static void
@@ -114,7 +83,7 @@ append_header (GString *out, GememTable table, const TableLayout *layout)
   g_string_append_printf (out, "%-*s", (int) layout->label, gemem_table_titles[table]);
   for (guint c = 0; c < layout->n; c++)
     g_string_append_printf (out, "  %*s", (int) layout->columns[c].width,
-                            layout->columns[c].measure->title);
+                            ((const GememMeasure *) layout->columns[c].source)->title);
   g_string_append_c (out, '\n');
 }
 
@@ -126,10 +95,11 @@ append_row (GString *out, const TableLayout *layout, const GememResult *result)
   g_string_append_printf (out, "%s%*s", result->label, (int) (layout->label - characters), "");
   for (guint c = 0; c < layout->n; c++)
     {
-      const TableColumn *column = &layout->columns[c];
-      gboolean applies = gemem_measure_applies (column->measure, result);
-      g_string_append_printf (out, "  %*s", (int) column->width,
-                              applies ? gemem_measure_text (column->measure, result, text) : "-");
+      const GememMeasure *measure = layout->columns[c].source;
+      g_string_append_printf (out, "  %*s", (int) layout->columns[c].width,
+                              gemem_measure_applies (measure, result)
+                                  ? gemem_measure_text (measure, result, text)
+                                  : "-");
     }
   g_string_append_printf (out, "%*s", (int) note_width (result), gemem_report_row_note (result));
   g_string_append_c (out, '\n');
