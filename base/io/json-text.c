@@ -38,3 +38,27 @@ gemem_json_append_string (GString *out, const char *text)
       }
   g_string_append_c (out, '"');
 }
+
+void
+gemem_json_append_name (GString *out, const char *name)
+{
+  const char last = out->len > 0 ? out->str[out->len - 1] : '{';
+
+  g_string_append (out, last == '{' || last == '[' ? "" : ", ");
+  if (name != NULL)
+    g_string_append_printf (out, "\"%s\": ", name);
+}
+
+void
+gemem_json_append_text_member (GString *out, const char *name, const char *text)
+{
+  gemem_json_append_name (out, name);
+  gemem_json_append_string (out, text);
+}
+
+void
+gemem_json_append_number_member (GString *out, const char *name, guint64 value)
+{
+  gemem_json_append_name (out, name);
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT, value);
+}

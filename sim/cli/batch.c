@@ -1,18 +1,20 @@
-/* batch.c - from the shared options of replay, compare and plot to jobs, results, and what is
- * written about them.
+/* batch.c - from the shared options of replay and compare to jobs, results, and what is written
+ * about them.
  *
  * Order of results: traces as given, devices of a trace ascending, allocators as given; it does not
  * depend on --jobs.
  */
 #include "config.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/options.h"
+#include "sim/cli/output-files.h"
+#include "sim/cli/source.h"
 #include "sim/report/report.h"
 
 static char **allocators;
@@ -106,24 +108,13 @@ const GOptionEntry gemem_batch_entries[] = {
 };
 
 static gboolean
-check_numbers (GError **error)
+check_options (GError **error)
 {
-  const struct
-  {
-    const char *name;
-    int value, min;
-  } numbers[] = { { "jobs", jobs, 0 },
-                  { "repeat", repeat, 1 },
-                  { "warm-up", warm_up, 0 },
-                  { "timeline-points", points, 0 } };
-  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
-    if (numbers[i].value < numbers[i].min)
-      {
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                     "--%s=%d: out of range; give a number from %d on", numbers[i].name,
-                     numbers[i].value, numbers[i].min);
-        return FALSE;
-      }
+  if (!gemem_want_at_least ("jobs", jobs, 0, error)
+      || !gemem_want_at_least ("repeat", repeat, 1, error)
+      || !gemem_want_at_least ("warm-up", warm_up, 0, error)
+      || !gemem_want_at_least ("timeline-points", points, 0, error))
+    return FALSE;
   GememReportFormat format;
   if (format_name != NULL && !gemem_report_format_parse (format_name, &format, error))
     return FALSE;
@@ -150,11 +141,10 @@ pace_mode (void)
   return pace == NULL ? GEMEM_PACE_DEFAULT : *pace == 'a' ? GEMEM_PACE_ASAP : GEMEM_PACE_RECORDED;
 }
 
-/* The allocators of -a; else @fallback; else the one the first trace was recorded with. */
+/* Planning takes longer than replaying, and ever longer the longer the trace: without -a,
+ * allocators that plan are left out for longer traces. */
 #define PLANNED_EVENTS_MAX 200000
 
-/* Planning takes longer than replaying, and more so the longer the trace: without -a long traces
- * are not planned. */
 static gboolean
 leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
 {
@@ -176,6 +166,7 @@ leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
   return TRUE;
 }
 
+/* The allocators of -a; else @fallback; else the one the first trace was recorded with. */
 static GPtrArray *
 choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
                    GError **error)
@@ -266,7 +257,7 @@ check_one_run (const char *option, const char *path, guint runs, GError **error)
   return path == NULL;
 }
 
-/* What is to be written can be, and over nothing that is needed. */
+/* All outputs can be written, and none overwrites an input. */
 static gboolean
 check_files (const GememJob *list, guint n, char **paths, GError **error)
 {
@@ -285,17 +276,22 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
     return FALSE;
   if (sqlite != NULL && !gemem_results_write_sqlite (sqlite, NULL, 0, error))
     return FALSE;
-  if (plots != NULL && g_mkdir_with_parents (plots, 0777) != 0)
-    {
-      gemem_error_set_errno (error, errno, plots, "name a folder that can be made and written");
-      return FALSE;
-    }
-  return TRUE;
+  return plots == NULL || gemem_make_folder (plots, error);
 }
 
-/* The row of a run that could not begin, so that no comparison is short of one without a word. */
+/* ---- results */
+
+typedef struct
+{
+  /* GememResult, in order; also of runs that could not begin beside others of their trace */
+  GPtrArray *rows;
+  GPtrArray *results; /* those that began, owned by `rows` */
+  int status;         /* exit status: that of the first run that failed */
+} BatchResults;
+
+/* The row of a run that could not begin, so that a comparison names every run. */
 static void
-keep_not_run (GememBatch *batch, const GememJob *job, const char *reason)
+keep_not_run (BatchResults *batch, const GememJob *job, const char *reason)
 {
   GememResult *result = gemem_result_new ();
 
@@ -308,10 +304,10 @@ keep_not_run (GememBatch *batch, const GememJob *job, const char *reason)
   g_ptr_array_add (batch->rows, result);
 }
 
-/* Moves what is worth keeping into @batch; prints what failed, but nothing that is among @said
- * (messages): a trace is as bad for every allocator. */
+/* Moves the result of @job into @batch, or prints @error unless it is among @said, the messages
+ * printed so far: a damaged trace gives the same one for every allocator. */
 static void
-collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *error,
+collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *error,
          GHashTable *said)
 {
   int status = 0;
@@ -353,9 +349,9 @@ collect (GememBatch *batch, const GememJob *job, GememResult *result, GError *er
     batch->status = status;
 }
 
-/* Where nothing ran with a trace, the message was all there is to say. */
+/* Removes the rows of traces with which nothing ran: the messages were printed. */
 static void
-leave_lone_rows_out (GememBatch *batch)
+leave_lone_rows_out (BatchResults *batch)
 {
   for (guint i = batch->rows->len; i-- > 0;)
     {
@@ -368,15 +364,15 @@ leave_lone_rows_out (GememBatch *batch)
     }
 }
 
-GememBatch *
-gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
+static BatchResults *
+run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
 {
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
   g_autoptr (GPtrArray) specs = NULL;
   g_autoptr (GPtrArray) variables = use_environment ? NULL : gemem_settings_new ();
-  if (!check_numbers (error)
+  if (!check_options (error)
       || (use_environment && (variables = gemem_environment_read (error)) == NULL)
       || !gemem_source_use_variables (variables, error))
     return NULL;
@@ -405,7 +401,7 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
   gemem_jobs_run ((const GememJob *) list->data, list->len, (guint) jobs, results, errors);
-  GememBatch *batch = g_new0 (GememBatch, 1);
+  BatchResults *batch = g_new0 (BatchResults, 1);
   batch->results = g_ptr_array_new ();
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -415,18 +411,10 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
   return batch;
 }
 
-void
-gemem_batch_free (GememBatch *batch)
-{
-  if (batch == NULL)
-    return;
-  g_ptr_array_unref (batch->results);
-  g_ptr_array_unref (batch->rows);
-  g_free (batch);
-}
+/* ---- what is written about them */
 
 static gboolean
-write_plots (const GememBatch *batch, GError **error)
+write_plots (const BatchResults *batch, GError **error)
 {
   gboolean rendered = FALSE;
   if (!gemem_plot_write (plots, (GememResult *const *) batch->results->pdata, batch->results->len,
@@ -442,14 +430,12 @@ write_plots (const GememBatch *batch, GError **error)
       return FALSE;
     }
   if (!rendered)
-    gemem_note ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them "
-                "with 'gnuplot *.gp' there",
-                plots);
+    gemem_note (GEMEM_NOT_DRAWN, plots);
   return TRUE;
 }
 
 static gboolean
-write_map (const GememBatch *batch, GError **error)
+write_map (const BatchResults *batch, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   gboolean svg = g_str_has_suffix (map, ".svg");
@@ -467,9 +453,9 @@ write_map (const GememBatch *batch, GError **error)
   return gemem_put (map, text->str, text->len, error);
 }
 
-/* With several runs each report stands under the name of its own. */
+/* Of several runs each report has a title. */
 static gboolean
-write_allocator_reports (const GememBatch *batch, GError **error)
+write_allocator_reports (const BatchResults *batch, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   for (guint i = 0; i < batch->results->len; i++)
@@ -488,7 +474,7 @@ write_allocator_reports (const GememBatch *batch, GError **error)
 }
 
 static gboolean
-write_manifest (const GememBatch *batch, GError **error)
+write_manifest (const BatchResults *batch, GError **error)
 {
   g_autofree char *command_line = NULL;
   gsize length = 0;
@@ -506,8 +492,8 @@ write_manifest (const GememBatch *batch, GError **error)
   return gemem_put (manifest, text, strlen (text), error);
 }
 
-gboolean
-gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
+static gboolean
+report_batch (const BatchResults *batch, gboolean details, GError **error)
 {
   GememReportFormat format = GEMEM_FORMAT_TABLE;
   if (batch->results->len == 0)
@@ -541,4 +527,18 @@ gemem_batch_report (const GememBatch *batch, gboolean details, GError **error)
       return drawing != NULL && gemem_put (NULL, drawing, strlen (drawing), error);
     }
   return TRUE;
+}
+
+int
+gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
+                 GError **error)
+{
+  BatchResults *batch = run_batch (paths, default_allocator, setup, error);
+  if (batch == NULL)
+    return 2;
+  const int status = report_batch (batch, details, error) ? batch->status : 1;
+  g_ptr_array_unref (batch->results);
+  g_ptr_array_unref (batch->rows);
+  g_free (batch);
+  return status;
 }

@@ -1,80 +1,22 @@
-/* batch.h - the options that replay, compare and plot share, and running the jobs they describe.
+/* batch.h - the options that replay and compare share, and running the jobs they describe.
  *
  * A run is: traces x allocators x devices of the trace -> jobs -> results, in that order.  One
- * failing run does not take the others with it: its error is printed and decides the exit status,
- * the rest is reported.
+ * failing run does not stop the others: its error is printed and decides the exit status, the rest
+ * is reported.
  */
 #pragma once
 
-#include "graphs/format.h"
 #include "sim/cli/cli.h"
 #include "sim/engine/replay.h"
-
-typedef struct
-{
-  /* GememResult, in order; also of runs that could not begin beside others of their trace */
-  GPtrArray *rows;
-  GPtrArray *results; /* those that began, owned by `rows` */
-  /* exit status so far: that of the first run that failed, else of what the results say */
-  int status;
-} GememBatch;
 
 extern const GOptionEntry gemem_batch_entries[];
 
 /* Adjustments a command makes to every job before it runs; NULL for none. */
 typedef void (*GememJobSetup) (GememJob *job);
 
-/* Runs @default_allocator (when no -a is given) or the chosen ones over @paths.  NULL with @error
- * when nothing could be started. */
-GememBatch *gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup,
-                             GError **error);
-void gemem_batch_free (GememBatch *batch);
-
-/* Writes the report (--format, --output), the plots (--plots) and the manifest (--manifest). */
-gboolean gemem_batch_report (const GememBatch *batch, gboolean details, GError **error);
-
-/* ---- source.c: opening traces by the shared options */
-
-extern const GOptionEntry gemem_source_entries[];
-
-typedef struct
-{
-  char *path; /* its name in messages and results: what the user typed, or "standard input" */
-  char *file; /* what to open: standard input is spooled, so that it can be read again */
-  int fd;
-  GememGraph *graph; /* NULL: the file is a trace */
-  char *lowering;    /* of `graph`; NULL: the default */
-  /* of `lowering` from the others, if the graph is lowered in several ways; else NULL */
-  char *difference;
-  const GememGraphFormat *graph_format; /* of `graph` */
-  GPtrArray *variables;                 /* GememSetting: what `lowering` has from the environment */
-  /* GememSetting: variables without effect there, each with the reason as value */
-  GPtrArray *left_out;
-  char *sha256; /* of the stored bytes, hex; computed when first asked for */
-} GememSourceFile;
-
-GememSourceFile *gemem_source_file_new (const char *path, GError **error);
-/* Appends the file to @files, or if it is a graph and --lower stands for several lowerings, one for
- * each; returns how many, 0 with @error. */
-guint gemem_source_files_add (GPtrArray *files, const char *path, GError **error);
-void gemem_source_file_free (GememSourceFile *file);
-/* for results: with the lowering of a graph, if it is the only one; g_free() */
-char *gemem_source_file_name (const GememSourceFile *file);
-GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
-/* it can be opened as a trace */
-gboolean gemem_source_is_trace (GememSourceFile *file, GError **error);
-const char *gemem_source_file_sha256 (GememSourceFile *file); /* NULL if it cannot be read */
-int gemem_source_device (void);                               /* --trace-device, or -1 */
-gboolean gemem_source_allow_partial (void);
-gboolean gemem_source_lowered (void); /* --lower was given: of a graph, its trace is meant */
-/* Has lowerings take what they read of the environment's @variables (GememSetting, not copied),
- * unless --lower says otherwise.  Before files are opened. */
-gboolean gemem_source_use_variables (const GPtrArray *variables, GError **error);
-/* The devices to work on (guint16): --trace-device, or all that occur.  GEMEM_ERROR_USAGE,
- * GEMEM_ERROR_INPUT when there is none. */
-GArray *gemem_source_devices (GememSourceFile *file, GError **error);
-
-/* Writes all events of @reader to @path ("-": stdout) in @format (NULL: by extension); complete or
- * not at all. */
-gboolean gemem_copy_trace (GememTraceReader *reader, const char *path, const char *format,
-                           GError **error);
+/* Replays @paths through the allocators of -a, or without any through @default_allocator (NULL: the
+ * one that recorded the trace), and writes what the options ask for: the report, with @details one
+ * result in full, plots, map, manifest...  Returns the exit status: of the first run that failed,
+ * else what the results say; with @error set that of the error counts. */
+int gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup,
+                     gboolean details, GError **error);

@@ -1,15 +1,14 @@
 /* calibrate.c - `gemem-sim calibrate`: what the calls of a device cost, as a profile with its
  * provenance.
  *
- * A real device is measured by the host clock.  A simulated one has a clock of its own, so that
- * what comes out is the profile that went in: with it the measuring itself is tested.
- */
+ * A real device is measured by the host clock.  A simulated one has its own clock, so that the
+ * result is the profile it was given: this tests the measuring itself. */
 #include "config.h"
 
 #include <string.h>
 
 #include "devices/calibrate.h"
-#include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/engine/replay.h"
 #include "sim/report/machine.h"
 #include "workloads/generator.h"
@@ -111,14 +110,9 @@ run (char **arguments, GError **error)
   GememDevice *device;
   int status = 1;
 
-  if (!gemem_want_arguments (&gemem_command_calibrate, arguments, 0, 0, error))
+  if (!gemem_want_arguments (&gemem_command_calibrate, arguments, 0, 0, error)
+      || !gemem_want_at_least ("repeats", repeats, 1, error))
     return 2;
-  if (repeats < 1)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--repeats=%d: out of range; give a number from 1 on", repeats);
-      return 2;
-    }
   gemem_catch_interrupts ();
   device = gemem_device_new (device_spec != NULL ? device_spec : "cuda:0", NULL, 0, error);
   if (device == NULL)

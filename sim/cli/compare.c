@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include "sim/cli/batch.h"
+#include "sim/cli/options.h"
+#include "sim/cli/source.h"
 
 static int
 run (char **arguments, GError **error)
@@ -9,14 +11,7 @@ run (char **arguments, GError **error)
   extern const GememCommand gemem_command_compare;
   if (!gemem_want_arguments (&gemem_command_compare, arguments, 1, 10000, error))
     return 2;
-  GememBatch *done = gemem_batch_run (arguments, "*", NULL, error);
-  if (done == NULL)
-    return 2;
-  int status = done->status;
-  if (!gemem_batch_report (done, FALSE, error))
-    status = 1;
-  gemem_batch_free (done);
-  return status;
+  return gemem_batch_run (arguments, "*", NULL, FALSE, error);
 }
 
 const GememCommand gemem_command_compare = {

@@ -5,7 +5,8 @@
  */
 #include "config.h"
 
-#include "sim/cli/cli.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/topics.h"
 
 static void
 append_options (GString *out, const GememCommand *command)
@@ -18,12 +19,12 @@ append_options (GString *out, const GememCommand *command)
 }
 
 char *
-gemem_completion (void)
+gemem_completion (const GememCommand *const *commands)
 {
   GString *out = g_string_new (
       "# bash completion for gemem-sim; written by 'gemem-sim help --bash-completion'\n\n"
       "_gemem_sim_options ()\n{\n  case $1 in\n");
-  for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
+  for (const GememCommand *const *command = commands; *command != NULL; command++)
     {
       g_string_append_printf (out, "    %s) echo '", (*command)->name);
       append_options (out, *command);
@@ -37,8 +38,8 @@ gemem_completion (void)
            "  if [ \"$current\" = '=' ]; then current=; previous=${COMP_WORDS[COMP_CWORD-1]}; fi\n"
            "  if [ \"$previous\" = '=' ]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
            "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    words='");
-  for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
-    g_string_append_printf (out, "%s%s", command == gemem_commands () ? "" : " ", (*command)->name);
+  for (const GememCommand *const *command = commands; *command != NULL; command++)
+    g_string_append_printf (out, "%s%s", command == commands ? "" : " ", (*command)->name);
   g_string_append (
       out, "'\n"
            "  else\n"

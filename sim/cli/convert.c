@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-#include "sim/cli/batch.h"
+#include "sim/cli/options.h"
+#include "sim/cli/output-files.h"
+#include "sim/cli/source.h"
 
 static char *format;
 static char **notes;
@@ -83,7 +85,7 @@ convert_graph (GememSourceFile *file, const GememGraphFormat *target, const char
 {
   if (file->graph == NULL
       && !gemem_source_is_trace (
-          file, error)) /* missing or damaged, which says more than that it is no graph */
+          file, error)) /* missing or damaged: a better error than that it is no graph */
     return 1;
   if (file->graph == NULL || gemem_source_lowered ())
     {

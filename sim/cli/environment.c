@@ -5,9 +5,9 @@
 
 #include "allocators/allocator.h"
 #include "allocators/paddle/unmodelled.h"
-#include "sim/cli/batch.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/source.h"
 
 /* TRUE if @value is what leaves @flag without effect on memory. */
 static gboolean
@@ -72,7 +72,7 @@ gemem_environment_read (GError **error)
   return g_steal_pointer (&settings);
 }
 
-/* ---- what became of them */
+/* ---- variables without effect */
 
 static const GememSetting *
 find (const GPtrArray *settings, const char *key)
@@ -83,11 +83,11 @@ find (const GPtrArray *settings, const char *key)
   return NULL;
 }
 
-/* TRUE if @variable was thought of where some were used and some @left_out, for what is called
- * @option@name: which is said once, as @notes keeps. */
+/* TRUE if @variable is among those that @option@name used or @left_out.  The latter gets a note,
+ * once: @notes are those written. */
 static gboolean
-account (const char *variable, const GPtrArray *used, const GPtrArray *left_out, const char *option,
-         const char *name, GHashTable *notes)
+is_handled (const char *variable, const GPtrArray *used, const GPtrArray *left_out,
+            const char *option, const char *name, GHashTable *notes)
 {
   const GememSetting *why_not = find (left_out, variable);
   g_autofree char *note = why_not != NULL ? g_strdup_printf ("--env: %s is left out for %s%s: %s",
@@ -116,14 +116,14 @@ gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *spec
       for (guint s = 0; s < specs->len; s++)
         {
           const GememAllocatorSpec *spec = specs->pdata[s];
-          known = account (variable, spec->variables, spec->left_out, "", spec->label, notes)
+          known = is_handled (variable, spec->variables, spec->left_out, "", spec->label, notes)
                   || known;
         }
       for (guint f = 0; f < files->len; f++)
         {
           const GememSourceFile *file = files->pdata[f];
-          known = account (variable, file->variables, file->left_out, "--lower=", file->lowering,
-                           notes)
+          known = is_handled (variable, file->variables, file->left_out, "--lower=", file->lowering,
+                              notes)
                   || known;
         }
       g_autofree char *readers = known ? NULL : gemem_flags_readers (variable);

@@ -1,11 +1,11 @@
-/* environment.h - `--env`: what PaddlePaddle and GE would read from the environment, as settings.
+/* environment.h - `--env`: the variables that PaddlePaddle and GE read from the environment, as
+ * settings.
  *
  * Only the command reads the environment, and only when asked to: the library knows nothing but
- * settings, and what came from there is recorded with the results.
- */
+ * settings, and what came from there is recorded with the results. */
 #pragma once
 
-#include "sim/cli/cli.h"
+#include "base/params.h"
 
 /* The variables FLAGS_... and GE_... that something here reads (GememSetting, by name).  Others of
  * Paddle are named in one note and left out.

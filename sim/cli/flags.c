@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "allocators/paddle/unmodelled.h"
+#include "base/error.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/topics.h"
 
 /* One flag at one of its readers. */
 typedef struct
@@ -12,18 +14,18 @@ typedef struct
   char *variable; /* "FLAGS_..." */
   GememTopic topic;
   const GememParam *param;
-} Reading;
+} FlagReading;
 
 static void
 clear_reading (gpointer reading)
 {
-  g_free (((Reading *) reading)->variable);
+  g_free (((FlagReading *) reading)->variable);
 }
 
 static int
 compare_readings (gconstpointer a, gconstpointer b)
 {
-  return strcmp (((const Reading *) a)->variable, ((const Reading *) b)->variable);
+  return strcmp (((const FlagReading *) a)->variable, ((const FlagReading *) b)->variable);
 }
 
 static void
@@ -33,7 +35,7 @@ add_readings (GArray *list, const GememTopic *topic, const GememParam *param)
 
   for (guint i = 0; variables[i] != NULL; i++)
     {
-      const Reading reading = { variables[i], *topic, param };
+      const FlagReading reading = { variables[i], *topic, param };
       g_array_append_val (list, reading);
     }
 }
@@ -44,7 +46,7 @@ static GArray *
 readings (void)
 {
   static const char *const kinds[] = { "shorthand", "allocator", "lowering" };
-  GArray *list = g_array_new (FALSE, FALSE, sizeof (Reading));
+  GArray *list = g_array_new (FALSE, FALSE, sizeof (FlagReading));
 
   g_array_set_clear_func (list, clear_reading);
   for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
@@ -64,14 +66,14 @@ readings (void)
   return list;
 }
 
-static const Reading *
+static const FlagReading *
 reading_at (const GArray *list, guint i)
 {
-  return &g_array_index (list, Reading, i);
+  return &g_array_index (list, FlagReading, i);
 }
 
 static gboolean
-is_lowering (const Reading *reading)
+is_lowering (const FlagReading *reading)
 {
   return strcmp (reading->topic.kind, "lowering") == 0;
 }
@@ -127,12 +129,12 @@ is_known (const char *const *kinds, const char *key)
 }
 
 /* The first flag called @key on the side of @lowering. */
-static const Reading *
+static const FlagReading *
 find_reading (const GArray *list, gboolean lowering, const char *key)
 {
   for (guint i = 0; i < list->len; i++)
     {
-      const Reading *reading = reading_at (list, i);
+      const FlagReading *reading = reading_at (list, i);
       if (is_lowering (reading) == lowering
           && gemem_params_find (reading->topic.params, key) == reading->param)
         return reading;
@@ -160,9 +162,9 @@ find_shorthand (const GArray *shorthands, const char *text, const char *key)
   return found;
 }
 
-/* FALSE for a flag that nothing here has heard of. */
+/* FALSE for an unknown flag. */
 static gboolean
-check_unheard (const char *text, const char *option, const char *key, GError **error)
+check_unknown (const char *text, const char *option, const char *key, GError **error)
 {
   g_autofree char *near = NULL;
 
@@ -203,9 +205,9 @@ check_key (const char *text, gboolean lowering, const GememSetting *setting, GEr
       return FALSE;
     }
   g_autoptr (GArray) list = readings ();
-  const Reading *reading = find_reading (list, !lowering, setting->key);
+  const FlagReading *reading = find_reading (list, !lowering, setting->key);
   if (reading == NULL)
-    return check_unheard (text, option, setting->key, error);
+    return check_unknown (text, option, setting->key, error);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s%s: %s belongs to %s; write %s%s:%s=%s",
                option, text, setting->key,
                lowering ? "the allocator" : "the executor, which turns a graph into a trace", other,
@@ -228,7 +230,7 @@ gemem_flags_check (const char *text, gboolean lowering, GError **error)
 /* ---- the table */
 
 static gboolean
-same_text (const Reading *a, const Reading *b)
+same_text (const FlagReading *a, const FlagReading *b)
 {
   return strcmp (a->variable, b->variable) == 0 && strcmp (a->param->help, b->param->help) == 0
          && g_strcmp0 (a->param->default_text, b->param->default_text) == 0

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/cli/batch.h"
+#include "sim/cli/options.h"
+#include "sim/cli/source.h"
 #include "workloads/generator.h"
 
 static char *seed_text;

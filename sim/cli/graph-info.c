@@ -212,117 +212,97 @@ gemem_graph_info_table (GString *out, const char *path, const char *format, cons
 /* ---- for programs */
 
 static void
-json_text (GString *out, const char *name, const char *text)
-{
-  g_string_append_printf (out, "\"%s\": ", name);
-  gemem_json_append_string (out, text);
-  g_string_append (out, ", ");
-}
-
-static void
-json_number (GString *out, const char *name, guint64 value)
-{
-  g_string_append_printf (out, "\"%s\": %" G_GUINT64_FORMAT ", ", name, value);
-}
-
-/* Closes a list or object, dropping the ", " behind its last member. */
-static void
-json_close (GString *out, const char *bracket)
-{
-  if (g_str_has_suffix (out->str, ", "))
-    g_string_truncate (out, out->len - 2);
-  g_string_append_printf (out, "%s, ", bracket);
-}
-
-static void
 json_head (GString *out, const GememGraph *graph)
 {
   const GPtrArray *settings = gemem_graph_settings (graph),
                   *provenance = gemem_graph_provenance (graph);
 
-  g_string_append (out, "\"settings\": {");
+  gemem_json_append_name (out, "settings");
+  g_string_append_c (out, '{');
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];
 
-      gemem_json_append_string (out, setting->key);
+      gemem_json_append_text_member (out, NULL, setting->key);
       g_string_append (out, ": ");
       gemem_json_append_string (out, setting->value);
-      g_string_append (out, ", ");
     }
-  json_close (out, "}");
-  g_string_append (out, "\"provenance\": [");
+  g_string_append_c (out, '}');
+  gemem_json_append_name (out, "provenance");
+  g_string_append_c (out, '[');
   for (guint i = 0; i < provenance->len; i++)
-    {
-      gemem_json_append_string (out, provenance->pdata[i]);
-      g_string_append (out, ", ");
-    }
-  json_close (out, "]");
+    gemem_json_append_text_member (out, NULL, provenance->pdata[i]);
+  g_string_append_c (out, ']');
 }
 
 static void
 json_groups (GString *out, const char *name, const GArray *groups)
 {
-  g_string_append_printf (out, "\"%s\": [", name);
+  gemem_json_append_name (out, name);
+  g_string_append_c (out, '[');
   for (guint i = 0; i < groups->len; i++)
     {
       const GememGraphGroup *group = &g_array_index (groups, GememGraphGroup, i);
 
+      gemem_json_append_name (out, NULL);
       g_string_append_c (out, '{');
       if (group->label != NULL)
-        json_text (out, "label", group->label);
+        gemem_json_append_text_member (out, "label", group->label);
       else
-        g_string_append_printf (out, "\"stream\": %" G_GINT64_FORMAT ", ", group->stream);
-      json_number (out, "nodes", group->nodes);
-      json_close (out, "}");
+        g_string_append_printf (out, "\"stream\": %" G_GINT64_FORMAT, group->stream);
+      gemem_json_append_number_member (out, "nodes", group->nodes);
+      g_string_append_c (out, '}');
     }
-  json_close (out, "]");
+  g_string_append_c (out, ']');
 }
 
 static void
 json_numbers (GString *out, const GememGraph *graph, const GememGraphSummary *summary)
 {
-  json_number (out, "nodes", gemem_graph_n_nodes (graph));
-  json_number (out, "inputs", summary->inputs);
-  json_number (out, "unconnected_inputs", summary->unconnected);
-  json_number (out, "controls", summary->controls);
-  json_number (out, "subgraphs", gemem_graph_n_blocks (graph) - 1);
-  json_number (out, "tensors", gemem_graph_n_tensors (graph));
-  json_number (out, "unused_tensors", summary->unused);
-  json_number (out, "tensor_bytes", summary->tensor_bytes);
-  json_number (out, "workspaces", gemem_graph_n_workspaces (graph));
-  json_number (out, "workspace_bytes", summary->workspace_bytes);
-  json_number (out, "variables", gemem_graph_n_variables (graph));
-  json_number (out, "variable_bytes", summary->variable_bytes);
-  json_number (out, "persistable_bytes", summary->persistable_bytes);
-  json_number (out, "items", gemem_graph_n_items (graph));
-  json_number (out, "lifetimes", summary->lifetimes->items->len);
-  json_number (out, "peak_live", summary->lower_bound);
-  json_number (out, "peak_live_node", summary->peak);
-  json_number (out, "lower_bound_512", summary->lower_bound_512);
+  gemem_json_append_number_member (out, "nodes", gemem_graph_n_nodes (graph));
+  gemem_json_append_number_member (out, "inputs", summary->inputs);
+  gemem_json_append_number_member (out, "unconnected_inputs", summary->unconnected);
+  gemem_json_append_number_member (out, "controls", summary->controls);
+  gemem_json_append_number_member (out, "subgraphs", gemem_graph_n_blocks (graph) - 1);
+  gemem_json_append_number_member (out, "tensors", gemem_graph_n_tensors (graph));
+  gemem_json_append_number_member (out, "unused_tensors", summary->unused);
+  gemem_json_append_number_member (out, "tensor_bytes", summary->tensor_bytes);
+  gemem_json_append_number_member (out, "workspaces", gemem_graph_n_workspaces (graph));
+  gemem_json_append_number_member (out, "workspace_bytes", summary->workspace_bytes);
+  gemem_json_append_number_member (out, "variables", gemem_graph_n_variables (graph));
+  gemem_json_append_number_member (out, "variable_bytes", summary->variable_bytes);
+  gemem_json_append_number_member (out, "persistable_bytes", summary->persistable_bytes);
+  gemem_json_append_number_member (out, "items", gemem_graph_n_items (graph));
+  gemem_json_append_number_member (out, "lifetimes", summary->lifetimes->items->len);
+  gemem_json_append_number_member (out, "peak_live", summary->lower_bound);
+  gemem_json_append_number_member (out, "peak_live_node", summary->peak);
+  gemem_json_append_number_member (out, "lower_bound_512", summary->lower_bound_512);
 }
 
 static void
 json_largest (GString *out, const GememGraph *graph, const GememGraphSummary *summary)
 {
-  g_string_append (out, "\"largest\": [");
+  gemem_json_append_name (out, "largest");
+  g_string_append_c (out, '[');
   for (guint i = 0; i < summary->n_largest; i++)
     {
       const GememGraphLarge *large = &summary->largest[i];
       g_autofree char *name = gemem_graph_item_text (graph, large->item);
 
+      gemem_json_append_name (out, NULL);
       g_string_append (out, "\n  {");
-      json_text (out, "item", name);
-      json_number (out, "size", large->size);
+      gemem_json_append_text_member (out, "item", name);
+      gemem_json_append_number_member (out, "size", large->size);
       if (large->lifetime != GEMEM_NONE)
         {
-          json_number (out, "begin",
-                       gemem_lifetimes_get (summary->lifetimes, large->lifetime)->begin);
-          json_number (out, "end", gemem_lifetimes_get (summary->lifetimes, large->lifetime)->end);
+          gemem_json_append_number_member (
+              out, "begin", gemem_lifetimes_get (summary->lifetimes, large->lifetime)->begin);
+          gemem_json_append_number_member (
+              out, "end", gemem_lifetimes_get (summary->lifetimes, large->lifetime)->end);
         }
-      json_close (out, "}");
+      g_string_append_c (out, '}');
     }
-  json_close (out, "]");
+  g_string_append_c (out, ']');
 }
 
 void
@@ -330,27 +310,25 @@ gemem_graph_info_json (GString *out, const char *path, const char *format, const
 {
   GememGraphSummary *summary = gemem_graph_summarise (graph);
 
-  g_string_append (out, "{\"schema\": \"gemem-graph-info\", \"version\": 1, ");
-  json_text (out, "path", path);
-  json_text (out, "format", format);
-  json_text (out, "name", gemem_graph_name (graph));
+  g_string_append (out, "{\"schema\": \"gemem-graph-info\", \"version\": 1");
+  gemem_json_append_text_member (out, "path", path);
+  gemem_json_append_text_member (out, "format", format);
+  gemem_json_append_text_member (out, "name", gemem_graph_name (graph));
   json_head (out, graph);
   json_groups (out, "streams", summary->streams);
   json_groups (out, "batch_labels", summary->labels);
   json_numbers (out, graph, summary);
   json_largest (out, graph, summary);
-  g_string_append (out, "\"attributes\": {");
+  gemem_json_append_name (out, "attributes");
+  g_string_append_c (out, '{');
   for (guint i = 0; i < GEMEM_ATTRIBUTE_COUNT; i++)
     if (summary->attributes[i] > 0)
-      json_number (out, gemem_attributes[i].name, summary->attributes[i]);
-  json_close (out, "}");
-  g_string_append (out, "\"live\": [");
+      gemem_json_append_number_member (out, gemem_attributes[i].name, summary->attributes[i]);
+  g_string_append_c (out, '}');
+  gemem_json_append_name (out, "live");
+  g_string_append_c (out, '[');
   for (guint i = 0; i < summary->live->len; i++)
-    g_string_append_printf (out, "%" G_GUINT64_FORMAT ", ",
-                            g_array_index (summary->live, guint64, i));
-  json_close (out, "]");
-  json_close (out, "}");
-  g_string_truncate (out, out->len - 2);
-  g_string_append_c (out, '\n');
+    gemem_json_append_number_member (out, NULL, g_array_index (summary->live, guint64, i));
+  g_string_append (out, "]}\n");
   gemem_graph_summary_free (summary);
 }

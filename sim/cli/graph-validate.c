@@ -1,8 +1,8 @@
 /* graph-validate.c - `gemem-sim validate GRAPH`: what is odd about a graph that could be read.
  *
- * What is wrong (cycles, inputs from nowhere, unknown element types) is found by reading and
- * sealing.  Here are notes, one line for each kind of thing with its first example and how many
- * there are.  O(graph).
+ * Errors (cycles, inputs from nowhere, unknown element types) are found when the graph is read and
+ * sealed.  The notes here are one line per kind, with the first example and how many there are.
+ * O(graph).
  */
 #include "config.h"
 

@@ -4,7 +4,10 @@
 
 #include <string.h>
 
+#include "sim/cli/commands.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/options.h"
+#include "sim/cli/topics.h"
 
 static gboolean want_manual, want_completion;
 
@@ -62,11 +65,11 @@ run (char **arguments, GError **error)
       return 2;
     }
   if (want_manual)
-    text = gemem_manual ();
+    text = gemem_manual (gemem_commands ());
   else if (want_completion)
-    text = gemem_completion ();
+    text = gemem_completion (gemem_commands ());
   else if (arguments[0] == NULL)
-    text = gemem_overview ();
+    text = gemem_overview (gemem_commands ());
   else
     text = help_on (arguments[0], error);
   if (text == NULL)

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "base/io/json-text.h"
 #include "base/units.h"
-#include "sim/cli/batch.h"
 #include "sim/cli/graph-info.h"
-#include "sim/report/report.h"
+#include "sim/cli/options.h"
+#include "sim/cli/source.h"
 #include "traces/summary.h"
 
 static char *format_name;
@@ -167,19 +168,14 @@ append_table (GString *out, const char *path, const GememTraceInfo *info,
 }
 
 static void
-append_number (GString *out, const char *name, guint64 value)
-{
-  g_string_append_printf (out, "\"%s\": %" G_GUINT64_FORMAT ", ", name, value);
-}
-
-static void
 append_percentiles (GString *out, const char *name, const GememHistogram *histogram)
 {
+  gemem_json_append_name (out, name);
   g_string_append_printf (out,
-                          "\"%s\": {\"count\": %" G_GUINT64_FORMAT ", \"p50\": %" G_GUINT64_FORMAT
+                          "{\"count\": %" G_GUINT64_FORMAT ", \"p50\": %" G_GUINT64_FORMAT
                           ", \"p90\": %" G_GUINT64_FORMAT ", \"p99\": %" G_GUINT64_FORMAT
                           ", \"max\": %" G_GUINT64_FORMAT "}",
-                          name, histogram->count, gemem_histogram_percentile (histogram, 500),
+                          histogram->count, gemem_histogram_percentile (histogram, 500),
                           gemem_histogram_percentile (histogram, 900),
                           gemem_histogram_percentile (histogram, 990), histogram->max);
 }
@@ -188,45 +184,39 @@ static void
 append_json (GString *out, const char *path, const GememTraceInfo *info,
              const GememTraceSummary *summary)
 {
-  g_string_append (out, "{\"schema\": \"gemem-info\", \"version\": 1, \"trace\": ");
-  gemem_json_append_string (out, path);
-  g_string_append (out, ", \"format\": ");
-  gemem_json_append_string (out, info->format);
-  g_string_append (out, ", \"sha256\": ");
-  gemem_json_append_string (out, info->sha256);
-  g_string_append (out, ", \"allocator\": ");
-  gemem_json_append_string (out, info->allocator);
-  g_string_append (out, ", \"settings\": ");
-  gemem_json_append_string (out, info->settings);
-  g_string_append (out, ", ");
-  append_number (out, "events", summary->events);
-  append_number (out, "skipped", info->skipped);
-  append_number (out, "inferred", info->ambiguities);
-  g_string_append (out, "\"devices\": [");
+  g_string_append (out, "{\"schema\": \"gemem-info\", \"version\": 1");
+  gemem_json_append_text_member (out, "trace", path);
+  gemem_json_append_text_member (out, "format", info->format);
+  gemem_json_append_text_member (out, "sha256", info->sha256);
+  gemem_json_append_text_member (out, "allocator", info->allocator);
+  gemem_json_append_text_member (out, "settings", info->settings);
+  gemem_json_append_number_member (out, "events", summary->events);
+  gemem_json_append_number_member (out, "skipped", info->skipped);
+  gemem_json_append_number_member (out, "inferred", info->ambiguities);
+  gemem_json_append_name (out, "devices");
+  g_string_append_c (out, '[');
   for (guint i = 0; i < summary->devices->len; i++)
     {
       const GememDeviceSummary *s = summary->devices->pdata[i];
       g_string_append (out, i == 0 ? "\n  {" : ",\n  {");
-      append_number (out, "device", s->device);
-      append_number (out, "events", s->events);
-      append_number (out, "allocs", s->by_kind[GEMEM_EVENT_ALLOC]);
-      append_number (out, "initial_blocks", s->initial_blocks);
-      append_number (out, "initial_bytes", s->initial_bytes);
-      append_number (out, "peak_live", s->peak_live);
-      append_number (out, "peak_live_event", s->peak_live_seq);
-      append_number (out, "peak_live_time_ns", s->peak_live_time);
-      append_number (out, "graph_loads", s->by_kind[GEMEM_EVENT_GRAPH_LOAD]);
-      append_number (out, "graph_bytes", s->graph_bytes);
-      append_number (out, "largest_graph", s->largest_graph);
-      append_number (out, "lower_bound_256", s->lower_bound_256);
-      append_number (out, "lower_bound_512", s->lower_bound_512);
-      append_number (out, "peak_reserved_recorded", s->peak_reserved);
-      append_number (out, "end_live", s->end_live);
-      append_number (out, "streams", s->streams->len);
+      gemem_json_append_number_member (out, "device", s->device);
+      gemem_json_append_number_member (out, "events", s->events);
+      gemem_json_append_number_member (out, "allocs", s->by_kind[GEMEM_EVENT_ALLOC]);
+      gemem_json_append_number_member (out, "initial_blocks", s->initial_blocks);
+      gemem_json_append_number_member (out, "initial_bytes", s->initial_bytes);
+      gemem_json_append_number_member (out, "peak_live", s->peak_live);
+      gemem_json_append_number_member (out, "peak_live_event", s->peak_live_seq);
+      gemem_json_append_number_member (out, "peak_live_time_ns", s->peak_live_time);
+      gemem_json_append_number_member (out, "graph_loads", s->by_kind[GEMEM_EVENT_GRAPH_LOAD]);
+      gemem_json_append_number_member (out, "graph_bytes", s->graph_bytes);
+      gemem_json_append_number_member (out, "largest_graph", s->largest_graph);
+      gemem_json_append_number_member (out, "lower_bound_256", s->lower_bound_256);
+      gemem_json_append_number_member (out, "lower_bound_512", s->lower_bound_512);
+      gemem_json_append_number_member (out, "peak_reserved_recorded", s->peak_reserved);
+      gemem_json_append_number_member (out, "end_live", s->end_live);
+      gemem_json_append_number_member (out, "streams", s->streams->len);
       append_percentiles (out, "sizes", &s->sizes);
-      g_string_append (out, ", ");
       append_percentiles (out, "lifetimes_events", &s->lifetimes_events);
-      g_string_append (out, ", ");
       append_percentiles (out, "lifetimes_ns", &s->lifetimes_ns);
       g_string_append (out, "}");
     }
@@ -283,15 +273,10 @@ static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_info;
-  gboolean json = format_name != NULL && gemem_name_equal (format_name, "json");
-  if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error))
+  gboolean json;
+  if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error)
+      || !gemem_want_table_or_json (format_name, &json, error))
     return 2;
-  if (format_name != NULL && !json && !gemem_name_equal (format_name, "table"))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--format=%s: unknown format; choose table or json", format_name);
-      return 2;
-    }
   for (char **path = arguments; *path != NULL; path++)
     if (!show (*path, json, error))
       return 1;

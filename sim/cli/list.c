@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "sim/cli/cli.h"
-#include "sim/report/report.h"
+#include "base/io/json-text.h"
+#include "sim/cli/options.h"
+#include "sim/cli/topics.h"
 
 static gboolean names_only;
 static char *format_name;
@@ -38,13 +39,6 @@ append_table (GString *out, const GArray *topics)
     }
 }
 
-static void
-append_json_string (GString *out, const char *key, const char *value)
-{
-  g_string_append_printf (out, "\"%s\": ", key);
-  gemem_json_append_string (out, value);
-}
-
 /* What a search over the parameter needs to know. */
 static void
 append_range (GString *out, const GememParam *param)
@@ -59,17 +53,12 @@ append_range (GString *out, const GememParam *param)
 
   for (guint i = 0; i < G_N_ELEMENTS (fields); i++)
     if (fields[i][1] != NULL)
-      {
-        append_json_string (out, fields[i][0], fields[i][1]);
-        g_string_append (out, ", ");
-      }
-  g_string_append (out, "\"values\": [");
+      gemem_json_append_text_member (out, fields[i][0], fields[i][1]);
+  gemem_json_append_name (out, "values");
+  g_string_append_c (out, '[');
   for (guint i = 0; i < values->len; i++)
-    {
-      g_string_append (out, i == 0 ? "" : ", ");
-      gemem_json_append_string (out, values->pdata[i]);
-    }
-  g_string_append (out, "], ");
+    gemem_json_append_text_member (out, NULL, values->pdata[i]);
+  g_string_append_c (out, ']');
 }
 
 static void
@@ -80,22 +69,20 @@ append_json (GString *out, const GArray *topics)
     {
       const GememTopic *topic = &g_array_index (topics, GememTopic, i);
       g_string_append (out, i == 0 ? "\n  {" : ",\n  {");
-      append_json_string (out, "kind", topic->kind);
-      g_string_append (out, ", ");
-      append_json_string (out, "name", topic->name);
-      g_string_append (out, ", ");
-      append_json_string (out, "summary", topic->summary);
-      g_string_append (out, ", \"parameters\": [");
+      gemem_json_append_text_member (out, "kind", topic->kind);
+      gemem_json_append_text_member (out, "name", topic->name);
+      gemem_json_append_text_member (out, "summary", topic->summary);
+      gemem_json_append_name (out, "parameters");
+      g_string_append_c (out, '[');
       for (const GememParam *param = topic->params; param != NULL && param->name != NULL; param++)
         {
-          g_string_append (out, param == topic->params ? "{" : ", {");
-          append_json_string (out, "name", param->name);
-          g_string_append (out, ", ");
+          gemem_json_append_name (out, NULL);
+          g_string_append_c (out, '{');
+          gemem_json_append_text_member (out, "name", param->name);
           append_range (out, param);
-          append_json_string (out, "default", param->default_text);
-          g_string_append (out, ", ");
-          append_json_string (out, "help", param->help);
-          g_string_append (out, "}");
+          gemem_json_append_text_member (out, "default", param->default_text);
+          gemem_json_append_text_member (out, "help", param->help);
+          g_string_append_c (out, '}');
         }
       g_string_append (out, "]}");
     }
@@ -106,15 +93,10 @@ static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_list;
-  gboolean json = format_name != NULL && gemem_name_equal (format_name, "json");
-  if (!gemem_want_arguments (&gemem_command_list, arguments, 0, 1, error))
+  gboolean json;
+  if (!gemem_want_arguments (&gemem_command_list, arguments, 0, 1, error)
+      || !gemem_want_table_or_json (format_name, &json, error))
     return 2;
-  if (format_name != NULL && !json && !gemem_name_equal (format_name, "table"))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--format=%s: unknown format; choose table or json", format_name);
-      return 2;
-    }
   if (json && names_only)
     {
       g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,

@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+#include "sim/cli/commands.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/topics.h"
 #include "sim/report/report.h"
 
 /* @text with what troff would interpret made literal. */
@@ -123,7 +125,7 @@ append_measures (GString *out)
 }
 
 char *
-gemem_manual (void)
+gemem_manual (const GememCommand *const *commands)
 {
   GString *out = g_string_new (
       ".TH GEMEM\\-SIM 1 \"\" \"gemem " PACKAGE_VERSION "\" \"User Commands\"\n"
@@ -141,8 +143,8 @@ gemem_manual (void)
       "\\fINAME\\fR and lists in\n"
       "values (a|b|c) give several allocators.\n");
   g_string_append (out, ".SH COMMANDS\n");
-  for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
-    append_command (out, *command);
+  for (; *commands != NULL; commands++)
+    append_command (out, *commands);
   for (const char *const *kind = gemem_topic_kinds; *kind != NULL; kind++)
     append_topics (out, *kind);
   append_flags (out);

@@ -1,28 +1,27 @@
-/* options.c - the options of a subcommand: GOption does the work, this file makes its silences into
- * messages.
+/* options.c - the options of a subcommand: GOption parses them, this file adds the errors that it
+ * does not report.
  *
  * GOption takes the last of several values of one option and drops the others; here that is an
  * error unless they are equal.  For this every option with a value is handed to it as a list, and
- * settled afterwards.  Values glued to short options (-j4) are taken; an unknown option gets the
- * nearest known one.
- */
+ * settled afterwards.  Values joined to short options (-j4) are accepted; an unknown option gets
+ * the nearest known one. */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 
-/* One option with a single value on its way through GOption. */
+/* One option with a single value, for which GOption fills a list. */
 typedef struct
 {
   const GOptionEntry *entry;
   char **values;
-} Slot;
+} OptionSlot;
 
 static void
 slot_clear (gpointer slot)
 {
-  g_strfreev (((Slot *) slot)->values);
+  g_strfreev (((OptionSlot *) slot)->values);
   g_free (slot);
 }
 
@@ -43,7 +42,7 @@ add_entries (GOptionContext *context, const GOptionEntry *list, GPtrArray *slots
       GOptionEntry entry = *list;
       if (is_single (list))
         {
-          Slot *slot = g_new0 (Slot, 1);
+          OptionSlot *slot = g_new0 (OptionSlot, 1);
           slot->entry = list;
           g_ptr_array_add (slots, slot);
           entry.arg = list->arg == G_OPTION_ARG_FILENAME ? G_OPTION_ARG_FILENAME_ARRAY
@@ -58,7 +57,7 @@ add_entries (GOptionContext *context, const GOptionEntry *list, GPtrArray *slots
 
 /* Gives the option of @slot its value. */
 static gboolean
-settle (const GememCommand *command, const Slot *slot, GError **error)
+settle (const GememCommand *command, const OptionSlot *slot, GError **error)
 {
   const GOptionEntry *entry = slot->entry;
   gint64 number;
@@ -124,7 +123,7 @@ separate_values (const GememCommand *command, int argc, char **argv)
   return (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
 }
 
-/* FALSE for "--name=value" of an option that takes no value: GOption would pass over the value. */
+/* FALSE for "--name=value" of an option that takes no value: GOption would ignore the value. */
 static gboolean
 check_switches (const GememCommand *command, char **words, GError **error)
 {
@@ -202,4 +201,42 @@ gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolea
     if (!settle (command, slots->pdata[i], error))
       return NULL;
   return g_steal_pointer (&words);
+}
+
+gboolean
+gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max,
+                      GError **error)
+{
+  guint n = g_strv_length (arguments);
+  if (n < min)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: %s is missing; usage: gemem-sim %s [OPTION]... %s", command->name,
+                 max == 1 || min == 1 ? command->synopsis : "an argument", command->name,
+                 command->synopsis);
+  else if (n > max)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: too many arguments, from '%s' on; usage: gemem-sim %s [OPTION]...%s%s",
+                 command->name, arguments[max], command->name,
+                 *command->synopsis != '\0' ? " " : "", command->synopsis);
+  return n >= min && n <= max;
+}
+
+gboolean
+gemem_want_at_least (const char *name, int value, int min, GError **error)
+{
+  if (value < min)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "--%s=%d: out of range; give a number from %d on", name, value, min);
+  return value >= min;
+}
+
+gboolean
+gemem_want_table_or_json (const char *format, gboolean *json, GError **error)
+{
+  *json = format != NULL && gemem_name_equal (format, "json");
+  if (format == NULL || *json || gemem_name_equal (format, "table"))
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "--format=%s: unknown format; choose table or json", format);
+  return FALSE;
 }

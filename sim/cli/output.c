@@ -1,5 +1,5 @@
-/* output.c - where words go: results to stdout or a file, messages to stderr, and signals into one
- * flag. */
+/* output.c - results to stdout or a file, messages to stderr, signals into one flag, and the clock
+ * of the host; see cli.h. */
 #include "config.h"
 
 #include <errno.h>
@@ -19,8 +19,7 @@
 
 gint gemem_interrupted;
 
-/* One line on stderr, whatever names and files hold: control characters, and bytes that are no
- * UTF-8, are written as \ooo. */
+/* One line on stderr: control characters, and bytes that are no UTF-8, are written as \ooo. */
 static void
 put_message (const char *kind, const char *text)
 {
@@ -85,24 +84,6 @@ gemem_put (const char *path, const char *text, gsize length, GError **error)
   return TRUE;
 }
 
-gboolean
-gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max,
-                      GError **error)
-{
-  guint n = g_strv_length (arguments);
-  if (n < min)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "%s: %s is missing; usage: gemem-sim %s [OPTION]... %s", command->name,
-                 max == 1 || min == 1 ? command->synopsis : "an argument", command->name,
-                 command->synopsis);
-  else if (n > max)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "%s: too many arguments, from '%s' on; usage: gemem-sim %s [OPTION]...%s%s",
-                 command->name, arguments[max], command->name,
-                 *command->synopsis != '\0' ? " " : "", command->synopsis);
-  return n >= min && n <= max;
-}
-
 guint
 gemem_terminal_width (void)
 {
@@ -133,11 +114,12 @@ gemem_catch_interrupts (void)
   sigaction (SIGINT, &action, NULL);
   sigaction (SIGTERM, &action, NULL);
   struct sigaction hangup;
-  if (sigaction (SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup means it */
+  if (sigaction (SIGHUP, NULL, &hangup) == 0
+      && hangup.sa_handler != SIG_IGN) /* unless under nohup */
     sigaction (SIGHUP, &action, NULL);
 }
 
-/* A sleep ends some 50 us late; the rest is waited for awake. */
+/* A sleep ends some 50 us late; the rest is a busy wait. */
 #define SLEEP_SLACK_NS 100000
 #define NS_PER_S G_GUINT64_CONSTANT (1000000000)
 

@@ -1,10 +1,11 @@
 /* plan-command.c - `gemem-sim plan`: graphs and traces through off-line planners, a row per plan;
- * every plan is checked before anything is said of it. */
+ * every plan is checked before it is reported. */
 #include "config.h"
 
 #include <string.h>
 
 #include "planners/check.h"
+#include "sim/cli/options.h"
 #include "sim/cli/plan-command.h"
 
 static char **planners;
@@ -41,17 +42,15 @@ static gboolean
 check_options (GememReportFormat *format, GError **error)
 {
   *format = GEMEM_FORMAT_TABLE;
-  if (!gemem_plan_check_trace (error))
+  if (!gemem_plan_command_check_trace (error)
+      || !gemem_want_at_least ("threads", threads, 0, error))
     return FALSE;
-  if (threads < 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "--threads=%d: out of range; give a number from 0 on", threads);
-  else if (measure && no_time)
+  if (measure && no_time)
     g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                          "plan: --measure and --no-time exclude each other; keep one of them");
   else if (check != NULL
            && (planners != NULL || format_name != NULL || output != NULL
-               || gemem_plan_trace_path () != NULL))
+               || gemem_plan_command_trace_path () != NULL))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                  "--check=%s: nothing is planned or reported; leave out --planner, --format, "
                  "--output and --trace",
@@ -93,7 +92,7 @@ open_sources (char **paths, GPtrArray *files, GPtrArray *sources, GError **error
       if (file == NULL)
         return FALSE;
       g_ptr_array_add (files, file);
-      if (!gemem_plan_sources_add (sources, file, (guint) threads, error))
+      if (!gemem_plan_command_add_sources (sources, file, (guint) threads, error))
         return FALSE;
     }
   return TRUE;
@@ -115,8 +114,8 @@ make_plan (const GememChoice *choice, const GememPlanSource *source, GError **er
   return gemem_plan_verify (plan, &source->input, error) ? g_steal_pointer (&plan) : NULL;
 }
 
-/* Every planner over every source.  One that fails is named and does not take the others with it;
- * returns the first one's exit status. */
+/* Every planner over every source.  The error of one is printed, and the others go on; returns the
+ * exit status of the first error. */
 static int
 plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
 {
@@ -170,7 +169,7 @@ report (const GArray *planned, GememReportFormat format, GError **error)
     return FALSE;
   gemem_plan_report (text, format, results, planned->len, &options);
   return gemem_put (output, text->str, text->len, error)
-         && gemem_plan_write_outputs (results, planned->len, error);
+         && gemem_plan_command_write_outputs (results, planned->len, error);
 }
 
 static void
@@ -185,7 +184,7 @@ run (char **arguments, GError **error)
   extern const GememCommand gemem_command_plan;
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
-  g_autoptr (GPtrArray) sources = g_ptr_array_new_with_free_func (gemem_plan_source_free);
+  g_autoptr (GPtrArray) sources = g_ptr_array_new_with_free_func (gemem_plan_command_source_free);
   g_autoptr (GPtrArray) choices = NULL;
   g_autoptr (GArray) planned = g_array_new (FALSE, FALSE, sizeof (GememPlanResult));
   GememReportFormat format;
@@ -197,12 +196,12 @@ run (char **arguments, GError **error)
       || !check_options (&format, error))
     return 2;
   if (check != NULL)
-    return gemem_plan_check_outputs (NULL, arguments, 1, error)
-               ? gemem_plan_check_file (check, arguments, error)
+    return gemem_plan_command_check_outputs (NULL, arguments, 1, error)
+               ? gemem_plan_command_check_file (check, arguments, error)
                : 2;
   choices = choose_planners (error);
   if (choices == NULL || !open_sources (arguments, files, sources, error)
-      || !gemem_plan_check_outputs (output, arguments, sources->len, error))
+      || !gemem_plan_command_check_outputs (output, arguments, sources->len, error))
     return 2;
   gemem_catch_interrupts ();
   status = plan_all (choices, sources, planned);
@@ -244,6 +243,7 @@ const GememCommand gemem_command_plan = {
               "  gemem-sim plan program.json -p paddle-memory-optimize --rewrite optimized.json && "
               "gemem-sim compare optimized.json --lower=paddle\n"
               "      the program as PaddlePaddle rewrites it, executed\n",
-  .options = { entries, gemem_plan_output_entries, gemem_plan_trace_entries, gemem_source_entries },
+  .options = { entries, gemem_plan_command_output_entries, gemem_plan_command_trace_entries,
+               gemem_source_entries },
   .run = run,
 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 #include "sim/report/report.h"
 
 static char *directory, *format_name;
@@ -51,9 +51,7 @@ run (char **arguments, GError **error)
     return 1;
   g_autofree char *text = g_strdup_printf ("%s/\n", directory);
   if (!rendered)
-    gemem_warn ("gnuplot was not found: %s holds the data (.dat) and the scripts (.gp); draw them "
-                "with 'gnuplot *.gp' there",
-                directory);
+    gemem_warn (GEMEM_NOT_DRAWN, directory);
   return format_name != NULL || gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
 }
 

@@ -1,7 +1,9 @@
-/* replay.c - `gemem-sim replay`: one trace through one allocator, everything that was found out. */
+/* replay.c - `gemem-sim replay`: one trace through one allocator, reported in full. */
 #include "config.h"
 
 #include "sim/cli/batch.h"
+#include "sim/cli/options.h"
+#include "sim/cli/source.h"
 
 static char *events_path, *calls_path;
 static gboolean stop_at_oom;
@@ -30,14 +32,7 @@ run (char **arguments, GError **error)
   extern const GememCommand gemem_command_replay;
   if (!gemem_want_arguments (&gemem_command_replay, arguments, 1, 1, error))
     return 2;
-  GememBatch *done = gemem_batch_run (arguments, NULL, setup, error);
-  if (done == NULL)
-    return 2;
-  int status = done->status;
-  if (!gemem_batch_report (done, TRUE, error))
-    status = 1;
-  gemem_batch_free (done);
-  return status;
+  return gemem_batch_run (arguments, NULL, setup, TRUE, error);
 }
 
 const GememCommand gemem_command_replay = {

@@ -13,8 +13,9 @@
 #include "base/io/input.h"
 #include "base/units.h"
 #include "graphs/format.h"
-#include "sim/cli/batch.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/source.h"
+#include "sim/engine/replay.h"
 #include "traces/pytorch-version.h"
 #include "workloads/lowering.h"
 
@@ -23,7 +24,7 @@ static char *trace_device;
 static char *lowering;
 static gboolean allow_partial, without_initial;
 static char *torch_version;
-static const GPtrArray *environment; /* GememSetting: what lowerings may read; NULL: nothing */
+static const GPtrArray *environment; /* GememSetting: for the lowerings; NULL: none */
 
 const GOptionEntry gemem_source_entries[] = {
   { "trace-format", 0, 0, G_OPTION_ARG_STRING, &trace_format,
@@ -129,7 +130,8 @@ load_graph (GememSourceFile *file, GError **error)
     return FALSE;
   if (format == NULL && lowering != NULL && g_file_test (file->file, G_FILE_TEST_IS_REGULAR))
     {
-      if (!gemem_source_is_trace (file, error)) /* what it is says more than that it is no graph */
+      /* its own error is better than that it is no graph */
+      if (!gemem_source_is_trace (file, error))
         return FALSE;
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "--lower=%s: %s is no graph; leave --lower out for traces", lowering,

@@ -12,6 +12,7 @@
 #include "graphs/format.h"
 #include "planners/planner.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/topics.h"
 #include "traces/trace.h"
 #include "workloads/generator.h"
 #include "workloads/lowering.h"

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-#include "sim/cli/batch.h"
 #include "sim/cli/graph-info.h"
+#include "sim/cli/options.h"
+#include "sim/cli/source.h"
 #include "traces/validate.h"
 
 static void
@@ -21,7 +22,7 @@ append_finding (GString *out, const char *path, const GememFinding *finding)
   g_string_append_c (out, '\n');
 }
 
-/* What the reader found out, or had to take for granted: "releases: ...", "note: ...". */
+/* What the reader found or had to assume: "releases: ...", "note: ...". */
 static void
 append_notes (GString *out, const char *path, const GememTraceInfo *info)
 {
@@ -60,7 +61,7 @@ validate_trace (GememSourceFile *file, GString *out, GError **error)
   return ok;
 }
 
-/* Appends what is to be said about @path; TRUE if nothing was wrong. */
+/* Appends the findings on @path; TRUE if there are no errors. */
 static gboolean
 validate (const char *path, GString *out, GError **error)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "sim/cli/cli.h"
+#include "sim/cli/options.h"
 
 static int
 run (char **arguments, GError **error)

@@ -2,30 +2,9 @@
  * exact and locale-free). */
 #include "config.h"
 
-#include <string.h>
-
 #include "sim/report/emitters.h"
 #include "sim/report/measures.h"
-
-static void
-append_field (GString *out, const char *text)
-{
-  if (text == NULL)
-    return;
-  if (strpbrk (text, ",\"\n\r") == NULL)
-    {
-      g_string_append (out, text);
-      return;
-    }
-  g_string_append_c (out, '"');
-  for (; *text != '\0'; text++)
-    {
-      if (*text == '"')
-        g_string_append_c (out, '"');
-      g_string_append_c (out, *text);
-    }
-  g_string_append_c (out, '"');
-}
+#include "sim/report/rows.h"
 
 void
 gemem_report_csv (GString *out, GememResult *const *results, guint n)
@@ -38,16 +17,16 @@ gemem_report_csv (GString *out, GememResult *const *results, guint n)
   for (guint i = 0; i < n; i++)
     {
       const GememResult *r = results[i];
-      append_field (out, r->trace);
+      gemem_csv_append_field (out, r->trace);
       g_string_append_printf (out, ",%s,%d,", r->trace_sha256 != NULL ? r->trace_sha256 : "",
                               r->device_ordinal);
-      append_field (out, r->allocator);
+      gemem_csv_append_field (out, r->allocator);
       g_string_append_c (out, ',');
-      append_field (out, r->label);
+      gemem_csv_append_field (out, r->label);
       g_string_append_c (out, ',');
-      append_field (out, r->device);
+      gemem_csv_append_field (out, r->device);
       g_string_append_printf (out, ",%s,", r->partial ? "yes" : "no");
-      append_field (out, r->failure);
+      gemem_csv_append_field (out, r->failure);
       for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
         g_string_append_printf (
             out, ",%s",

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "sim/report/emitters.h"
 #include "sim/report/measures.h"
+#include "sim/report/rows.h"
 
 static int
 widest_key (const GPtrArray *settings)
@@ -32,7 +33,7 @@ append_settings (GString *out, const char *title, const GPtrArray *settings)
     }
 }
 
-/* The system's own counters; those that are 0 are only counted. */
+/* The system's own counters; of those that are 0 only the number. */
 static void
 append_stats (GString *out, const GPtrArray *stats)
 {
@@ -115,12 +116,7 @@ append_latencies (GString *out, const GememResult *result)
   append_latency (out, "free, modelled", &result->free_ns);
   append_latency (out, "alloc, measured", &result->measured_alloc_ns);
   append_latency (out, "free, measured", &result->measured_free_ns);
-  if (result->cost_guesses > 0)
-    g_string_append_printf (out,
-                            "  modelled times rest on %" G_GUINT64_FORMAT
-                            " figures of the device profile, %" G_GUINT64_FORMAT
-                            " of them guesses\n",
-                            result->cost_numbers, result->cost_guesses);
+  gemem_report_append_guesses (out, result, "  ");
 }
 
 /* Modelled and measured side by side, kind by kind. */

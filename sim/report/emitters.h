@@ -8,8 +8,3 @@ void gemem_report_details (GString *out, const GememResult *result);
 void gemem_report_json (GString *out, GememResult *const *results, guint n);
 void gemem_report_csv (GString *out, GememResult *const *results, guint n);
 void gemem_report_markdown (GString *out, GememResult *const *results, guint n);
-
-/* "gpt2-train.gmt", "gpt2-train.gmt, device 1": what the rows of one group have in common. */
-char *gemem_report_group (const GememResult *result);
-/* The same without the folders of the trace: for pictures. */
-char *gemem_report_title (const GememResult *result);

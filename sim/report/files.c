@@ -1,4 +1,4 @@
-/* files.c - writing a file completely or not at all.
+/* files.c - making folders, and writing a file completely or not at all; see report.h.
  *
  * The text goes to a temporary file beside the target, which is renamed over it when all is
  * written, so that a full disk leaves neither half a report nor destroys an old one.  Devices and
@@ -63,4 +63,13 @@ gemem_write_file (const char *path, const char *text, gssize length, GError **er
   gemem_error_set_errno (error, errnum, path,
                          "nothing was left behind; free some space or write elsewhere");
   return FALSE;
+}
+
+gboolean
+gemem_make_folder (const char *path, GError **error)
+{
+  const gboolean made = g_mkdir_with_parents (path, 0777) == 0;
+  if (!made)
+    gemem_error_set_errno (error, errno, path, "name a folder that can be made and written");
+  return made;
 }

@@ -1,11 +1,10 @@
-/* json-read.c - reads back what json.c wrote: for `plot`, and for whoever compares with results of
- * another day.
+/* json-read.c - reads back what json.c wrote: for `plot`, and to compare with earlier results.
  *
  * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only
  * the characters of JSON outside of strings (json-glib also takes comments and other quotes), and
  * be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1 must be there
- * with its type; what is wrong is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results as
- * it was. "measures" and percentiles are not read: they are computed again.  Cost: json-glib's
+ * with its type; anything else is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results
+ * unchanged.  "measures" and percentiles are not read: they are computed again.  Cost: json-glib's
  * tree, about 15 times the file in memory.
  */
 #include "config.h"
@@ -30,12 +29,12 @@ typedef struct
   const char *path;
   guint index; /* of the result being read */
   GError **error;
-} Reading;
+} ResultReading;
 
-static gboolean refuse (const Reading *reading, const char *format, ...) G_GNUC_PRINTF (2, 3);
+static gboolean refuse (const ResultReading *reading, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 static gboolean
-refuse (const Reading *reading, const char *format, ...)
+refuse (const ResultReading *reading, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
@@ -46,7 +45,7 @@ refuse (const Reading *reading, const char *format, ...)
   return FALSE;
 }
 
-/* ---- before json-glib */
+/* ---- checks before json-glib */
 
 /* NULL, or what is wrong with @text. */
 static const char *
@@ -85,7 +84,7 @@ check_text (const char *text, gsize length)
 /* ---- values */
 
 static JsonNode *
-member (const Reading *reading, JsonObject *object, const char *name, JsonNodeType type)
+member (const ResultReading *reading, JsonObject *object, const char *name, JsonNodeType type)
 {
   JsonNode *node = json_object_get_member (object, name);
   if (node != NULL && JSON_NODE_TYPE (node) == type)
@@ -95,14 +94,14 @@ member (const Reading *reading, JsonObject *object, const char *name, JsonNodeTy
 }
 
 static JsonObject *
-member_object (const Reading *reading, JsonObject *object, const char *name)
+member_object (const ResultReading *reading, JsonObject *object, const char *name)
 {
   JsonNode *node = member (reading, object, name, JSON_NODE_OBJECT);
   return node != NULL ? json_node_get_object (node) : NULL;
 }
 
 static JsonArray *
-member_array (const Reading *reading, JsonObject *object, const char *name)
+member_array (const ResultReading *reading, JsonObject *object, const char *name)
 {
   JsonNode *node = member (reading, object, name, JSON_NODE_ARRAY);
   return node != NULL ? json_node_get_array (node) : NULL;
@@ -185,7 +184,7 @@ read_field (const GememJsonField *field, JsonNode *node, gpointer base)
 }
 
 static gboolean
-read_struct (const Reading *reading, const char *name, const GememJsonField *fields,
+read_struct (const ResultReading *reading, const char *name, const GememJsonField *fields,
              JsonObject *object, gpointer base)
 {
   for (const GememJsonField *field = fields; field->name != NULL; field++)
@@ -197,7 +196,7 @@ read_struct (const Reading *reading, const char *name, const GememJsonField *fie
 /* ---- members of a result */
 
 static gboolean
-read_texts (const Reading *reading, JsonObject *object, GememResult *result)
+read_texts (const ResultReading *reading, JsonObject *object, GememResult *result)
 {
   for (const GememJsonMember *text = gemem_json_texts; text->name != NULL; text++)
     {
@@ -223,7 +222,8 @@ read_texts (const Reading *reading, JsonObject *object, GememResult *result)
 }
 
 static gboolean
-read_settings (const Reading *reading, JsonObject *object, const char *name, GPtrArray **settings)
+read_settings (const ResultReading *reading, JsonObject *object, const char *name,
+               GPtrArray **settings)
 {
   JsonObject *source = member_object (reading, object, name);
   JsonObjectIter iter;
@@ -270,7 +270,7 @@ read_buckets (JsonArray *buckets, GememHistogram *histogram)
 }
 
 static gboolean
-read_histogram (const Reading *reading, JsonObject *object, const char *name,
+read_histogram (const ResultReading *reading, JsonObject *object, const char *name,
                 GememHistogram *histogram)
 {
   JsonObject *source = member_object (reading, object, name);
@@ -289,7 +289,7 @@ read_histogram (const Reading *reading, JsonObject *object, const char *name,
 
 /* What a measured run has beside the counts of @call. */
 static gboolean
-read_measured (const Reading *reading, JsonObject *counts, guint call, GememResult *result)
+read_measured (const ResultReading *reading, JsonObject *counts, guint call, GememResult *result)
 {
   if (!json_object_has_member (counts, "measured_ns"))
     return TRUE;
@@ -303,7 +303,7 @@ read_measured (const Reading *reading, JsonObject *counts, guint call, GememResu
 }
 
 static gboolean
-read_calls (const Reading *reading, JsonObject *object, GememResult *result)
+read_calls (const ResultReading *reading, JsonObject *object, GememResult *result)
 {
   JsonObject *calls = member_object (reading, object, "calls");
   for (guint call = 0; calls != NULL && call < GEMEM_CALL_COUNT; call++)
@@ -325,7 +325,8 @@ read_calls (const Reading *reading, JsonObject *object, GememResult *result)
 
 /* A row of a "rows" array: values in the order of the columns, which is that of the table. */
 static gboolean
-read_row (const Reading *reading, const GememJsonArray *array, JsonNode *node, gpointer element)
+read_row (const ResultReading *reading, const GememJsonArray *array, JsonNode *node,
+          gpointer element)
 {
   JsonArray *row = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
   guint column = 0;
@@ -337,7 +338,7 @@ read_row (const Reading *reading, const GememJsonArray *array, JsonNode *node, g
 }
 
 static gboolean
-check_columns (const Reading *reading, const GememJsonArray *array, JsonObject *source)
+check_columns (const ResultReading *reading, const GememJsonArray *array, JsonObject *source)
 {
   JsonArray *columns = member_array (reading, source, "columns");
   guint column = 0;
@@ -354,7 +355,7 @@ check_columns (const Reading *reading, const GememJsonArray *array, JsonObject *
 }
 
 static gboolean
-read_array (const Reading *reading, const GememJsonArray *array, JsonObject *object,
+read_array (const ResultReading *reading, const GememJsonArray *array, JsonObject *object,
             GememResult *result)
 {
   GArray *elements = *(GArray **) (gpointer) ((char *) result + array->offset);
@@ -383,7 +384,7 @@ read_array (const Reading *reading, const GememJsonArray *array, JsonObject *obj
 }
 
 static GememResult *
-read_result (const Reading *reading, JsonObject *object)
+read_result (const ResultReading *reading, JsonObject *object)
 {
   GememResult *result = gemem_result_new ();
   JsonObject *values = member_object (reading, object, "values");
@@ -441,7 +442,7 @@ read_results (const char *path, JsonArray *source, GPtrArray *results, GError **
 {
   const guint before = results->len;
   GError *local = NULL;
-  Reading reading = { path, 0, &local };
+  ResultReading reading = { path, 0, &local };
   for (; reading.index < json_array_get_length (source); reading.index++)
     {
       JsonNode *node = json_array_get_element (source, reading.index);

@@ -1,4 +1,4 @@
-/* machine.h - on what machine something was measured: for the manifest of results and for
+/* machine.h - the machine that something was measured on: for the manifest of results and for
  * calibrated profiles.  No host name, no user name.
  *
  * Each is NULL where it cannot be told; g_free(). */

@@ -1,4 +1,4 @@
-/* manifest.c - where a set of results came from: enough to make them again.
+/* manifest.c - where a set of results came from: enough to reproduce them.
  *
  * JSON, schema "gemem-manifest", version 1: the arguments, then per run the trace with the hash of
  * its file (and, as "trace_sha256", that of the recording it was converted from, where known), the
@@ -9,12 +9,11 @@
  */
 #include "config.h"
 
+#include <json-glib/json-glib.h>
 #include <string.h>
 #include <zstd.h>
 
-#include <gio/gio.h>
-#include <json-glib/json-glib.h>
-
+#include "base/io/input.h"
 #include "sim/report/json.h"
 #include "sim/report/machine.h"
 #include "sim/report/report.h"
@@ -24,10 +23,7 @@ append_arguments (GString *out, const char *const *argv)
 {
   g_string_append (out, "  \"arguments\": [");
   for (guint i = 0; argv != NULL && argv[i] != NULL; i++)
-    {
-      g_string_append (out, i > 0 ? ", " : "");
-      gemem_json_append_string (out, argv[i]);
-    }
+    gemem_json_append_text_member (out, NULL, argv[i]);
   g_string_append (out, "],\n");
 }
 
@@ -35,16 +31,10 @@ append_arguments (GString *out, const char *const *argv)
 static char *
 hash_file (const char *path)
 {
-  guint8 buffer[65536];
-  gssize n = -1;
-  g_autoptr (GFile) file = g_file_new_for_path (path);
-  g_autoptr (GFileInputStream) stream = g_file_read (file, NULL, NULL);
-  g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA256);
-  while (stream != NULL
-         && (n = g_input_stream_read (G_INPUT_STREAM (stream), buffer, sizeof buffer, NULL, NULL))
-                > 0)
-    g_checksum_update (checksum, buffer, n);
-  return n == 0 ? g_strdup (g_checksum_get_string (checksum)) : NULL;
+  GememInput *input = gemem_input_open (path, NULL);
+  char *hash = input != NULL ? gemem_input_sha256 (input, NULL) : NULL;
+  g_clear_pointer (&input, gemem_input_close);
+  return hash;
 }
 
 /* @hash: of the trace's file. */

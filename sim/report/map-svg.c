@@ -1,20 +1,20 @@
-/* map-svg.c - what lies where at the reserved peak, as a picture: a bar per segment, to one scale,
+/* map-svg.c - the segment map at the reserved peak as a picture: a bar per segment, to one scale,
  * colours by state.
  *
- * Own writer: integers only (hundredths of a pixel), no dates, no generated ids, so that equal
- * results give equal bytes.  Every piece has a <title>, which browsers show under the mouse. 
- * Pieces narrower than half a pixel are joined with their neighbours into one that is coloured by
- * what most of its bytes are; its title says how many blocks it stands for.  Colours are told apart
- * by colour-blind eyes too (Okabe and Ito) and differ in lightness.
- */
+ * Integers only (hundredths of a pixel), no dates, no generated ids, so that equal results give
+ * equal bytes.  Every piece has a <title>, which browsers show under the mouse.  Pieces narrower
+ * than half a pixel are joined with their neighbours into one, coloured by the state of most of its
+ * bytes; its title says how many blocks it stands for.  Colour-blind eyes can tell the colours
+ * apart (Okabe and Ito), and they differ in lightness. */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/emitters.h"
 #include "sim/report/map.h"
 #include "sim/report/picture.h"
+#include "sim/report/report.h"
+#include "sim/report/rows.h"
 
 #define MAX_BARS 64
 #define LEFT 150  /* of the bars, px; left of it the addresses */
@@ -43,7 +43,7 @@ typedef struct
   guint64 bytes[G_N_ELEMENTS (states)];
   guint spans;
   const GememMapSpan *only; /* if spans == 1 */
-} Piece;
+} MapPiece;
 
 /* Hundredths of a pixel as "12.34". */
 static void
@@ -60,7 +60,8 @@ scale (guint64 bytes, guint64 widest)
 }
 
 static void
-append_piece_title (GString *out, const GememMapSegment *segment, const Piece *piece, guint state)
+append_piece_title (GString *out, const GememMapSegment *segment, const MapPiece *piece,
+                    guint state)
 {
   char size[2][GEMEM_FORMAT_MAX];
   g_string_append_printf (
@@ -75,7 +76,7 @@ append_piece_title (GString *out, const GememMapSegment *segment, const Piece *p
 }
 
 static void
-append_piece (GString *out, const GememMapSegment *segment, const Piece *piece, guint64 widest,
+append_piece (GString *out, const GememMapSegment *segment, const MapPiece *piece, guint64 widest,
               guint row)
 {
   guint state = 0;
@@ -98,7 +99,7 @@ static void
 append_pieces (GString *out, const GememResult *result, const GememMapSegment *segment,
                guint64 widest, guint row)
 {
-  Piece piece = { 0 };
+  MapPiece piece = { 0 };
   for (guint i = segment->first; i < segment->first + segment->n; i++)
     {
       const GememMapSpan *span = &g_array_index (result->map, GememMapSpan, i);
@@ -107,11 +108,11 @@ append_pieces (GString *out, const GememResult *result, const GememMapSegment *s
       if (from == to)
         continue; /* addresses behind the last memory */
       const gboolean narrow = scale (to, widest) - scale (from, widest) < MIN_PIECE;
-      const gboolean room = scale (piece.to, widest) - scale (piece.from, widest) < MIN_PIECE;
-      if (piece.spans > 0 && !(narrow && room))
+      const gboolean open = scale (piece.to, widest) - scale (piece.from, widest) < MIN_PIECE;
+      if (piece.spans > 0 && !(narrow && open))
         {
           append_piece (out, segment, &piece, widest, row);
-          piece = (Piece){ 0 };
+          piece = (MapPiece){ 0 };
         }
       if (piece.spans++ == 0)
         piece.from = from;

@@ -1,4 +1,4 @@
-/* map-text.c - what lies where at the reserved peak, for a terminal: a row per segment, a character
+/* map-text.c - the segment map at the reserved peak for a terminal: a row per segment, a character
  * per page.
  *
  * A page is the smallest power of two for which the widest segment fits the line, so all rows are
@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/emitters.h"
 #include "sim/report/map.h"
+#include "sim/report/report.h"
+#include "sim/report/rows.h"
 
 #define MAX_ROWS 40
 #define ROW_PREFIX 44 /* columns before the pages */
@@ -21,9 +22,13 @@
 typedef struct
 {
   guint64 bytes[GEMEM_SPAN_UNMAPPED + 1]; /* per state */
-} Page;
+} MapPage;
 
-/* The smallest power of two bytes of which @columns hold @extent. */
+/* The smallest power of two bytes of which #include "sim/report/report.h"
+#include "sim/report/rows.h"
+columns hold #include "sim/report/report.h"
+#include "sim/report/rows.h"
+extent. */
 static guint64
 page_size (guint64 extent, guint columns)
 {
@@ -35,7 +40,7 @@ page_size (guint64 extent, guint columns)
 }
 
 static char
-page_character (const Page *page, guint64 size)
+page_character (const MapPage *page, guint64 size)
 {
   const guint64 live = page->bytes[GEMEM_SPAN_LIVE];
   if (live > 0)
@@ -52,9 +57,11 @@ page_character (const Page *page, guint64 size)
   return page->bytes[GEMEM_SPAN_OVERHEAD] > 0 ? 'x' : ' ';
 }
 
-/* Adds bytes [from, to) of @state to the pages. */
+/* Adds bytes [from, to) of #include "sim/report/report.h"
+#include "sim/report/rows.h"
+state to the pages. */
 static void
-fill_pages (Page *pages, guint64 size, guint64 from, guint64 to, GememSpanState state)
+fill_pages (MapPage *pages, guint64 size, guint64 from, guint64 to, GememSpanState state)
 {
   for (guint64 page = from / size; from < to; page++)
     {
@@ -68,7 +75,7 @@ static void
 append_pages (GString *out, const GememResult *result, const GememMapSegment *segment, guint64 size)
 {
   const guint n = (guint) (segment->extent / size + (segment->extent % size != 0));
-  g_autofree Page *pages = g_new0 (Page, n + 1);
+  g_autofree MapPage *pages = g_new0 (MapPage, n + 1);
   for (guint i = segment->first; i < segment->first + segment->n; i++)
     {
       const GememSpan *span = &g_array_index (result->map, GememMapSpan, i).span;

@@ -2,21 +2,9 @@
  * issues and documents; no character of a name is taken as markup. */
 #include "config.h"
 
-#include <string.h>
-
 #include "sim/report/emitters.h"
 #include "sim/report/measures.h"
-
-static void
-append_cell (GString *out, const char *text)
-{
-  for (; *text != '\0'; text++)
-    {
-      if (strchr ("\\|_*`<[", *text) != NULL)
-        g_string_append_c (out, '\\');
-      g_string_append_c (out, *text == '\n' ? ' ' : *text);
-    }
-}
+#include "sim/report/rows.h"
 
 static void
 append_table (GString *out, GememTable table, GememResult *const *results, guint n)
@@ -43,11 +31,8 @@ append_table (GString *out, GememTable table, GememResult *const *results, guint
       if (results[i]->not_run && table != GEMEM_TABLE_MEASURES)
         continue;
       g_string_append (out, "| ");
-      append_cell (out, results[i]->label);
-      g_string_append (out, results[i]->not_run           ? " (not run)"
-                            : results[i]->failure != NULL ? " (stopped)"
-                            : results[i]->partial         ? " (partial)"
-                                                          : "");
+      gemem_markdown_append_text (out, results[i]->label);
+      g_string_append (out, gemem_report_row_note (results[i]));
       g_string_append (out, " |");
       for (guint c = 0; c < count; c++)
         g_string_append_printf (out, " %s |",
@@ -64,11 +49,9 @@ gemem_report_markdown (GString *out, GememResult *const *results, guint n)
   for (guint start = 0, end; start < n; start = end)
     {
       g_autofree char *group = gemem_report_group (results[start]);
-      for (end = start + 1; end < n && gemem_report_same_group (results[start], results[end]);
-           end++)
-        ;
+      end = gemem_report_group_end (results, n, start);
       g_string_append (out, start > 0 ? "\n### " : "### ");
-      append_cell (out, group);
+      gemem_markdown_append_text (out, group);
       g_string_append_c (out, '\n');
       for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
         append_table (out, (GememTable) table, results + start, end - start);
@@ -76,9 +59,9 @@ gemem_report_markdown (GString *out, GememResult *const *results, guint n)
         if (results[i]->not_run)
           {
             g_string_append (out, "\n");
-            append_cell (out, results[i]->label);
+            gemem_markdown_append_text (out, results[i]->label);
             g_string_append (out, " was not run: ");
-            append_cell (out, results[i]->failure);
+            gemem_markdown_append_text (out, results[i]->failure);
             g_string_append_c (out, '\n');
           }
     }

@@ -15,8 +15,8 @@ typedef enum
 enum
 {
   GEMEM_RANK_DETAIL = 100,   /* full reports and files only */
-  GEMEM_RANK_MEASURED = 101, /* only where the host clock was asked */
-  GEMEM_RANK_CAPACITY = 102, /* only where --find-capacity was asked */
+  GEMEM_RANK_MEASURED = 101, /* only with --measure */
+  GEMEM_RANK_CAPACITY = 102, /* only with --find-capacity */
   GEMEM_RANK_CALLS = 200,    /* and above: the table of device calls */
 };
 
@@ -43,12 +43,12 @@ typedef enum
 
 extern const char *const gemem_table_titles[GEMEM_TABLE_COUNT]; /* of the column of labels */
 
-/* TRUE if @measure is a column of @table over @results: of that table, and it says something about
- * one of them.  A kind of call that nobody makes is no column. */
+/* TRUE if @measure is a column of @table over @results: of that table, and it applies to
+ * one of them.  A kind of call that no row makes is no column. */
 gboolean gemem_measure_is_column (const GememMeasure *measure, GememTable table,
                                   GememResult *const *results, guint n);
 
-/* TRUE if @measure says something about @result (measured, capacity: only when asked for). */
+/* TRUE if @result has a value of @measure (measured, capacity: only if they were requested). */
 gboolean gemem_measure_applies (const GememMeasure *measure, const GememResult *result);
 
 #define GEMEM_MEASURE_TEXT 48

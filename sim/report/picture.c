@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "sim/report/picture.h"
-#include "sim/report/plot.h"
-#include "sim/report/report.h"
+#include "sim/report/plot-render.h"
+#include "sim/report/plot-script.h"
 
 typedef struct
 {
@@ -308,16 +308,6 @@ gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *pictu
 
 /* ---- files */
 
-static gboolean
-write_part (const char *dir, const char *base, const char *ending, const GString *text,
-            GError **error)
-{
-  g_autofree char *name = g_strconcat (base, ending, NULL);
-  g_autofree char *path = g_build_filename (dir, name, NULL);
-
-  return gemem_write_file (path, text->str, (gssize) text->len, error);
-}
-
 gboolean
 gemem_picture_write (const GememPicture *picture, const char *dir, const char *base,
                      const char *program, GError **error)
@@ -325,14 +315,11 @@ gemem_picture_write (const GememPicture *picture, const char *dir, const char *b
   g_autoptr (GString) svg = g_string_new (NULL);
   g_autoptr (GString) script = g_string_new (NULL);
   g_autoptr (GString) data = g_string_new (NULL);
-  g_autofree char *script_name = g_strconcat (base, ".gp", NULL);
-  g_autofree char *png = g_strdup_printf ("%s/%s.png", dir, base);
 
   gemem_picture_svg (svg, picture);
   gemem_picture_gnuplot (script, data, picture, base);
-  return write_part (dir, base, ".svg", svg, error) && write_part (dir, base, ".dat", data, error)
-         && write_part (dir, base, ".gp", script, error)
-         && (program == NULL
-             || (gemem_plot_run (program, dir, script_name, NULL, NULL, error)
-                 && gemem_plot_check_picture (png, "IEND", error)));
+  return gemem_plot_write_part (dir, base, ".svg", svg, error)
+         && gemem_plot_write_part (dir, base, ".dat", data, error)
+         && gemem_plot_write_part (dir, base, ".gp", script, error)
+         && (program == NULL || gemem_plot_render (program, dir, base, FALSE, error));
 }

@@ -1,8 +1,8 @@
-/* picture.h - a picture as a list of rectangles, lines and texts, written as SVG by ourselves or as
+/* picture.h - a picture as a list of rectangles, lines and texts, written as SVG or as
  * a gnuplot script that draws the same.
  *
- * Why: SVG that depends on nothing but what is drawn is byte-identical everywhere; PNG needs a
- * program, and gnuplot is the one the other plots use. Coordinates are hundredths of a pixel from
+ * Why: SVG written here depends on nothing but what is drawn, so it is byte-identical everywhere;
+ * PNG needs a program, and the other plots use gnuplot.  Coordinates are hundredths of a pixel from
  * the upper left corner, integers; rectangles lie below lines, lines below texts.
  * Memory: what was drawn.
  */
@@ -45,7 +45,7 @@ void gemem_picture_svg (GString *out, const GememPicture *picture);
 void gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *picture,
                             const char *base);
 
-/* Writes DIR/BASE.svg, .dat, .gp and, with gnuplot (@program not NULL, gemem_plot_program()),
+/* Writes DIR/BASE.svg, .dat, .gp and, with gnuplot (@program of gemem_plot_program() is not NULL),
  * .png.  GEMEM_ERROR_FAILED. */
 gboolean gemem_picture_write (const GememPicture *picture, const char *dir, const char *base,
                               const char *program, GError **error);

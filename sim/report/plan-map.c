@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/plan-picture.h"
+#include "sim/report/plan-view.h"
 
 #define ROWS 24
 #define PREFIX 16 /* columns before the cells */
-#define SUFFIX 14 /* behind them: "  lower bound" */
+#define SUFFIX 14 /* after them: "  lower bound" */
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 typedef struct
@@ -28,7 +28,7 @@ typedef struct
   const GememPlanView *view;
   guint columns;
   Cell *cells;
-} Map;
+} CellGrid;
 
 /* How much of [from, to) lies in cell @i of @n over @whole, in 1/@n of a unit. */
 static guint64
@@ -49,7 +49,7 @@ share (guint64 part, guint64 whole)
 }
 
 static void
-cover (Map *map, const GememPlanRect *rect, guint letter)
+cover (CellGrid *map, const GememPlanRect *rect, guint letter)
 {
   const GememPlanView *view = map->view;
   const guint first_row = (guint) ((unsigned __int128) rect->from * ROWS / view->top);
@@ -92,7 +92,7 @@ character (const Cell *cell, gboolean letters)
 }
 
 static void
-append_rows (GString *out, const Map *map, gboolean letters)
+append_rows (GString *out, const CellGrid *map, gboolean letters)
 {
   const GememPlanView *view = map->view;
   char size[GEMEM_FORMAT_MAX];
@@ -132,8 +132,8 @@ gemem_plan_map (GString *out, const GememPlanResult *result, guint width)
 {
   const guint wanted = width == 0 ? 100 : width;
   GememPlanView view;
-  Map map = { .view = &view,
-              .columns = wanted > PREFIX + SUFFIX + 16 ? wanted - PREFIX - SUFFIX : 16 };
+  CellGrid map = { .view = &view,
+                   .columns = wanted > PREFIX + SUFFIX + 16 ? wanted - PREFIX - SUFFIX : 16 };
   g_autofree Cell *cells = g_new0 (Cell, ROWS * map.columns);
   g_autofree char *facts = NULL;
   gboolean letters;

@@ -1,18 +1,18 @@
 /* plan-picture.c - a plan as a picture of fixed size; see plan-picture.h.
  *
- * What is thinner than a pixel in either direction is painted into a raster of pixels first and
- * drawn as runs of it, so that the picture stays small and readable however many items there are:
- * at most one rectangle per pixel.  White outlines separate large items while there are few; two
- * shades of each colour do for the others.  Integers only; colours (viridis) are told apart by
- * colour-blind eyes and in grey.
- */
+ * Rectangles thinner than a pixel in either direction are painted into a raster of pixels first,
+ * and runs of equal pixels drawn as one rectangle, so that the picture stays small and readable
+ * however many items there are: at most one rectangle per pixel.  White outlines separate large
+ * items while there are few, two shades of each colour separate the others.  Integers only.  The
+ * colours (viridis) can be told apart by colour-blind eyes and in grey. */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/units.h"
 #include "sim/report/plan-picture.h"
-#include "sim/report/plot.h"
+#include "sim/report/plan-view.h"
+#include "sim/report/plot-script.h"
 
 #define WIDTH 1280
 #define HEIGHT 760
@@ -212,7 +212,7 @@ static void
 draw_rect (Drawing *drawing, const GememPlanRect *rect, const Box *box, guint c, guint shade,
            gboolean titled)
 {
-  /* An outline would eat what is only a few pixels wide. */
+  /* An outline would cover what is only a few pixels wide. */
   const gboolean outlined = drawing->view->rects->len <= OUTLINED_MAX
                             && MIN (box->width, box->height) >= 4 * PIXEL;
   char size[GEMEM_FORMAT_MAX];
@@ -342,8 +342,8 @@ draw_levels (Drawing *drawing)
   const GememPlan *plan = drawing->view->result->plan;
   const gint64 apart = (gint64) y_of (drawing, plan->lower_bound)
                        - (gint64) y_of (drawing, plan->arena);
-  /* labels that would touch give way to each other */
-  const gint64 room = MAX (0, 36 * PIXEL - ABS (apart)) / 2;
+  /* labels that would overlap are moved apart */
+  const gint64 shift = MAX (0, 36 * PIXEL - ABS (apart)) / 2;
   guint64 base = 0;
 
   for (guint i = 0; i + 1 < plan->totals->len;
@@ -353,8 +353,8 @@ draw_levels (Drawing *drawing)
       if (base > 0 && base < plan->arena)
         draw_level (drawing, base, "memory type ends", INK, TRUE, 0);
     }
-  draw_level (drawing, plan->arena, "arena", INK, FALSE, apart >= 0 ? -room : room);
-  draw_level (drawing, plan->lower_bound, "lower bound", ALARM, TRUE, apart >= 0 ? room : -room);
+  draw_level (drawing, plan->arena, "arena", INK, FALSE, apart >= 0 ? -shift : shift);
+  draw_level (drawing, plan->lower_bound, "lower bound", ALARM, TRUE, apart >= 0 ? shift : -shift);
 }
 
 static void

@@ -1,35 +1,7 @@
-/* plan-picture.h - a plan drawn: time across, address up, a rectangle per item; for files and for a
- * terminal.
- *
- * Both rest on the same list of rectangles.  Spaces (memory types) lie one above the other.  Items
- * that share memory by reference and have the same place and life are one rectangle.
- */
+/* plan-picture.h - a plan as a picture of fixed size. */
 #pragma once
 
 #include "sim/report/picture.h"
 #include "sim/report/plan-report.h"
 
-typedef struct
-{
-  guint64 begin, end; /* steps, half-open */
-  guint64 from, to;   /* bytes from the start of the arena */
-  guint32 item;
-} GememPlanRect;
-
-typedef struct
-{
-  const GememPlanResult *result;
-  GArray *rects; /* GememPlanRect, in order of the items */
-  guint64 steps; /* width in steps, > 0 */
-  guint64 top;   /* height in bytes, > 0 */
-} GememPlanView;
-
-/* @result must outlive the view. */
-void gemem_plan_view_init (GememPlanView *view, const GememPlanResult *result);
-void gemem_plan_view_clear (GememPlanView *view);
-/* "conv1", "conv1:1" (second output), "conv1 workspace", "17" (id of a trace). */
-char *gemem_plan_view_item (const GememPlanView *view, guint32 item);
-/* "arena 813 KiB, lower bound 795 KiB (overhead 1.023), 1000 rectangles" */
-char *gemem_plan_view_facts (const GememPlanView *view);
-
-GememPicture *gemem_plan_picture (const GememPlanResult *result);
+GememPicture *gemem_plan_picture (const GememPlanResult *result); /* gemem_picture_free() */

@@ -1,11 +1,9 @@
 /* plan-plots.c - pictures of plans as files; see plan-report.h. */
 #include "config.h"
 
-#include <errno.h>
-
-#include "base/error.h"
 #include "sim/report/plan-picture.h"
-#include "sim/report/plot.h"
+#include "sim/report/plot-group.h"
+#include "sim/report/plot-render.h"
 
 void
 gemem_plan_svg (GString *out, const GememPlanResult *result)
@@ -40,11 +38,8 @@ gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n
   g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
   *rendered = program != NULL;
-  if (g_mkdir_with_parents (dir, 0777) != 0)
-    {
-      gemem_error_set_errno (error, errno, dir, "name a folder that can be made and written");
-      return FALSE;
-    }
+  if (!gemem_make_folder (dir, error))
+    return FALSE;
   for (guint i = 0; i < n; i++)
     {
       g_autofree char *name = picture_name (taken, &results[i]);

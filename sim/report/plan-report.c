@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "sim/report/plan-report.h"
+#include "sim/report/rows.h"
 
 #define TEXT_MAX 64
 
@@ -15,16 +16,16 @@ typedef enum
   UNIT_RATIO, /* in millionths */
   UNIT_TEXT,
   UNIT_NS
-} Unit;
+} PlanColumnUnit;
 
 typedef struct
 {
   const char *key, *title;
-  Unit unit;
-  int rank; /* 0: always in the table; higher ones give way first; -1: in files only */
+  PlanColumnUnit unit;
+  int rank; /* 0: always in the table; higher ones are dropped first; -1: in files only */
   guint64 (*number) (const GememPlanResult *result);
   const char *(*text) (const GememPlanResult *result);
-} Column;
+} PlanColumn;
 
 static guint64
 arena (const GememPlanResult *result)
@@ -49,7 +50,7 @@ overhead (const GememPlanResult *result)
              : 0;
 }
 
-/* Of one candidate there is nothing to win. */
+/* NULL if there was only one candidate. */
 static const char *
 winner (const GememPlanResult *result)
 {
@@ -90,7 +91,7 @@ planning_time (const GememPlanResult *result)
   return result->plan->time_ns;
 }
 
-static const Column columns[] = {
+static const PlanColumn columns[] = {
   { "arena", "arena", UNIT_BYTES, 0, arena, NULL },
   { "lower_bound", "lower bound", UNIT_BYTES, 2, lower_bound, NULL },
   { "overhead", "overhead", UNIT_RATIO, 0, overhead, NULL },
@@ -111,7 +112,7 @@ n_columns (const GememPlanReportOptions *options)
 
 /* For people; "" where there is none. */
 static const char *
-people_text (const Column *column, const GememPlanResult *result, char *buffer)
+people_text (const PlanColumn *column, const GememPlanResult *result, char *buffer)
 {
   const guint64 value = column->number != NULL ? column->number (result) : 0;
 
@@ -136,7 +137,7 @@ people_text (const Column *column, const GememPlanResult *result, char *buffer)
 
 /* For programs: exact; "" where there is none. */
 static const char *
-exact_text (const Column *column, const GememPlanResult *result, char *buffer)
+exact_text (const PlanColumn *column, const GememPlanResult *result, char *buffer)
 {
   const guint64 value = column->number != NULL ? column->number (result) : 0;
 
@@ -152,10 +153,9 @@ exact_text (const Column *column, const GememPlanResult *result, char *buffer)
   return buffer;
 }
 
-/* A column in which no row says anything (no winner, nothing zero-copy) is left out of what people
- * read. */
+/* A column without any value (no winner, nothing zero-copy) is left out of what people read. */
 static gboolean
-says_something (const Column *column, const GememPlanResult *results, guint n)
+has_value (const PlanColumn *column, const GememPlanResult *results, guint n)
 {
   for (guint i = 0; i < n; i++)
     if (column->rank == 0
@@ -179,11 +179,10 @@ group_end (const GememPlanResult *results, guint n, guint start)
 
 typedef struct
 {
-  const Column *columns[G_N_ELEMENTS (columns)];
-  gsize widths[G_N_ELEMENTS (columns)];
+  GememTextColumn columns[G_N_ELEMENTS (columns)]; /* of a PlanColumn each */
   guint n;
   gsize label;
-} Layout;
+} PlanTableLayout;
 
 static gsize
 letters (const char *text)
@@ -191,56 +190,31 @@ letters (const char *text)
   return (gsize) g_utf8_strlen (text, -1);
 }
 
-static gsize
-total_width (const Layout *layout)
+static const PlanColumn *
+column_of (const PlanTableLayout *layout, guint c)
 {
-  gsize width = layout->label;
-
-  for (guint c = 0; c < layout->n; c++)
-    width += 2 + layout->widths[c];
-  return width;
-}
-
-/* Takes out the last column of the highest rank; FALSE when all that is left must stay. */
-static gboolean
-drop_column (Layout *layout)
-{
-  guint worst = 0;
-
-  for (guint c = 1; c < layout->n; c++)
-    if (layout->columns[c]->rank >= layout->columns[worst]->rank)
-      worst = c;
-  if (layout->n == 0 || layout->columns[worst]->rank == 0)
-    return FALSE;
-  memmove (&layout->columns[worst], &layout->columns[worst + 1],
-           (layout->n - worst - 1) * sizeof layout->columns[0]);
-  memmove (&layout->widths[worst], &layout->widths[worst + 1],
-           (layout->n - worst - 1) * sizeof layout->widths[0]);
-  layout->n--;
-  return TRUE;
+  return layout->columns[c].source;
 }
 
 static void
-choose_columns (Layout *layout, const GememPlanResult *results, guint n,
+choose_columns (PlanTableLayout *layout, const GememPlanResult *results, guint n,
                 const GememPlanReportOptions *options)
 {
   char buffer[TEXT_MAX];
 
-  *layout = (Layout){ .label = strlen ("planner") };
+  *layout = (PlanTableLayout){ .label = strlen ("planner") };
   for (guint i = 0; i < n; i++)
     layout->label = MAX (layout->label, letters (results[i].plan->planner));
   for (guint c = 0; c < n_columns (options); c++)
-    if (columns[c].rank >= 0 && says_something (&columns[c], results, n))
+    if (columns[c].rank >= 0 && has_value (&columns[c], results, n))
       {
         gsize width = strlen (columns[c].title);
 
         for (guint i = 0; i < n; i++)
           width = MAX (width, letters (people_text (&columns[c], &results[i], buffer)));
-        layout->widths[layout->n] = width;
-        layout->columns[layout->n++] = &columns[c];
+        layout->columns[layout->n++] = (GememTextColumn){ &columns[c], columns[c].rank, width };
       }
-  while (options->width > 0 && total_width (layout) > options->width && drop_column (layout))
-    ;
+  layout->n = gemem_text_columns_fit (layout->columns, layout->n, layout->label, options->width);
 }
 
 static void
@@ -256,7 +230,7 @@ append_table (GString *out, const GememPlanResult *results, guint n,
               const GememPlanReportOptions *options)
 {
   char buffer[TEXT_MAX];
-  Layout layout;
+  PlanTableLayout layout;
 
   choose_columns (&layout, results, n, options);
   for (guint start = 0, end; start < n; start = end)
@@ -265,7 +239,8 @@ append_table (GString *out, const GememPlanResult *results, guint n,
       g_string_append_printf (out, "%s%s\n%-*s", start > 0 ? "\n" : "", results[start].input,
                               (int) layout.label, "planner");
       for (guint c = 0; c < layout.n; c++)
-        g_string_append_printf (out, "  %*s", (int) layout.widths[c], layout.columns[c]->title);
+        g_string_append_printf (out, "  %*s", (int) layout.columns[c].width,
+                                column_of (&layout, c)->title);
       g_string_append_c (out, '\n');
       for (guint i = start; i < end; i++)
         {
@@ -273,8 +248,8 @@ append_table (GString *out, const GememPlanResult *results, guint n,
           for (guint c = 0; c < layout.n; c++)
             {
               g_string_append (out, "  ");
-              append_padded (out, people_text (layout.columns[c], &results[i], buffer),
-                             layout.widths[c], TRUE);
+              append_padded (out, people_text (column_of (&layout, c), &results[i], buffer),
+                             layout.columns[c].width, TRUE);
             }
           g_string_append_c (out, '\n');
         }
@@ -284,45 +259,35 @@ append_table (GString *out, const GememPlanResult *results, guint n,
 /* ---- Markdown */
 
 static void
-append_cell (GString *out, const char *text)
-{
-  for (; *text != '\0'; text++)
-    {
-      if (strchr ("\\|_*`<[", *text) != NULL)
-        g_string_append_c (out, '\\');
-      g_string_append_c (out, *text == '\n' ? ' ' : *text);
-    }
-}
-
-static void
 append_markdown (GString *out, const GememPlanResult *results, guint n,
                  const GememPlanReportOptions *options)
 {
   const GememPlanReportOptions any_width = { options->time, 0 };
   char buffer[TEXT_MAX];
-  Layout layout;
+  PlanTableLayout layout;
 
   choose_columns (&layout, results, n, &any_width);
   for (guint start = 0, end; start < n; start = end)
     {
       end = group_end (results, n, start);
       g_string_append (out, start > 0 ? "\n### " : "### ");
-      append_cell (out, results[start].input);
+      gemem_markdown_append_text (out, results[start].input);
       g_string_append (out, "\n\n| planner |");
       for (guint c = 0; c < layout.n; c++)
-        g_string_append_printf (out, " %s |", layout.columns[c]->title);
+        g_string_append_printf (out, " %s |", column_of (&layout, c)->title);
       g_string_append (out, "\n| --- |");
       for (guint c = 0; c < layout.n; c++)
         g_string_append (out, " ---: |");
       for (guint i = start; i < end; i++)
         {
           g_string_append (out, "\n| ");
-          append_cell (out, results[i].plan->planner);
+          gemem_markdown_append_text (out, results[i].plan->planner);
           g_string_append (out, " |");
           for (guint c = 0; c < layout.n; c++)
             {
               g_string_append_c (out, ' ');
-              append_cell (out, people_text (layout.columns[c], &results[i], buffer));
+              gemem_markdown_append_text (
+                  out, people_text (column_of (&layout, c), &results[i], buffer));
               g_string_append (out, " |");
             }
         }
@@ -331,23 +296,6 @@ append_markdown (GString *out, const GememPlanResult *results, guint n,
 }
 
 /* ---- CSV (RFC 4180, LF) and JSON */
-
-static void
-append_field (GString *out, const char *text)
-{
-  const gboolean quoted = strpbrk (text, ",\"\n\r") != NULL;
-
-  if (quoted)
-    g_string_append_c (out, '"');
-  for (; *text != '\0'; text++)
-    {
-      if (*text == '"')
-        g_string_append_c (out, '"');
-      g_string_append_c (out, *text);
-    }
-  if (quoted)
-    g_string_append_c (out, '"');
-}
 
 static void
 append_csv (GString *out, const GememPlanResult *results, guint n,
@@ -361,28 +309,18 @@ append_csv (GString *out, const GememPlanResult *results, guint n,
   g_string_append_c (out, '\n');
   for (guint i = 0; i < n; i++)
     {
-      append_field (out, results[i].input);
+      gemem_csv_append_field (out, results[i].input);
       g_string_append_c (out, ',');
-      append_field (out, results[i].planner);
+      gemem_csv_append_field (out, results[i].planner);
       g_string_append_c (out, ',');
-      append_field (out, results[i].plan->planner);
+      gemem_csv_append_field (out, results[i].plan->planner);
       for (guint c = 0; c < n_columns (options); c++)
         {
           g_string_append_c (out, ',');
-          append_field (out, exact_text (&columns[c], &results[i], buffer));
+          gemem_csv_append_field (out, exact_text (&columns[c], &results[i], buffer));
         }
       g_string_append_c (out, '\n');
     }
-}
-
-static void
-append_member (GString *out, const char *key, const char *value, gboolean text)
-{
-  g_string_append_printf (out, "%s\"%s\": ", g_str_has_suffix (out->str, "{") ? "" : ", ", key);
-  if (text)
-    gemem_json_append_string (out, value);
-  else
-    g_string_append (out, *value != '\0' ? value : "null");
 }
 
 static void
@@ -392,21 +330,28 @@ append_json_result (GString *out, const GememPlanResult *result,
   char buffer[TEXT_MAX];
 
   g_string_append (out, "    {");
-  append_member (out, "input", result->input, TRUE);
-  append_member (out, "planner", result->planner, TRUE);
-  append_member (out, "label", result->plan->planner, TRUE);
+  gemem_json_append_text_member (out, "input", result->input);
+  gemem_json_append_text_member (out, "planner", result->planner);
+  gemem_json_append_text_member (out, "label", result->plan->planner);
   for (guint c = 0; c < G_N_ELEMENTS (columns); c++)
     if (columns[c].unit == UNIT_TEXT)
-      append_member (out, columns[c].key, columns[c].text (result), TRUE);
+      gemem_json_append_text_member (out, columns[c].key, columns[c].text (result));
     else if (columns[c].unit != UNIT_NS)
-      append_member (out, columns[c].key, exact_text (&columns[c], result, buffer), FALSE);
-  g_string_append (out, ", \"candidates\": [");
+      {
+        const char *value = exact_text (&columns[c], result, buffer);
+
+        gemem_json_append_name (out, columns[c].key);
+        g_string_append (out, *value != '\0' ? value : "null");
+      }
+  gemem_json_append_name (out, "candidates");
+  g_string_append_c (out, '[');
   for (guint i = 0; i < result->plan->candidates->len; i++)
     {
       const GememPlanCandidate *candidate = &g_array_index (result->plan->candidates,
                                                             GememPlanCandidate, i);
 
-      g_string_append (out, i > 0 ? ", [" : "[");
+      gemem_json_append_name (out, NULL);
+      g_string_append_c (out, '[');
       gemem_json_append_string (out, candidate->name);
       g_string_append_printf (out, ", %" G_GUINT64_FORMAT "]", candidate->total);
     }

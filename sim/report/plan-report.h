@@ -1,4 +1,4 @@
-/* plan-report.h - the door to reports about plans: tables, JSON, CSV, Markdown, pictures.
+/* plan-report.h - reports about plans: tables, JSON, CSV, Markdown, pictures.
  *
  * A row per plan, a group of rows per input.  One list of columns (plan-report.c) feeds all
  * formats.  Planning time is measured on the host: it is a column only when asked for, and no other
@@ -26,17 +26,18 @@ typedef struct
   guint width;   /* of the terminal for the table; 0: any */
 } GememPlanReportOptions;
 
-/* Appends the report; results of one input stand together.  JSON: schema "gemem-plans", version
- * 1. */
+/* Appends the report of @n @results to @out; results of one input stand together.  JSON: schema
+ * "gemem-plans", version 1.  O(results + their items). */
 void gemem_plan_report (GString *out, GememReportFormat format, const GememPlanResult *results,
                         guint n, const GememPlanReportOptions *options);
 
-/* One plan as SVG, by our own writer: the same bytes everywhere. */
+/* Appends one plan as an SVG document: the same bytes everywhere. */
 void gemem_plan_svg (GString *out, const GememPlanResult *result);
-/* For a terminal: rows of addresses, columns of time, at most @width characters wide (0: 100). */
+/* Appends one plan for a terminal: rows of addresses, columns of time, at most @width characters
+ * wide (0: 100). */
 void gemem_plan_map (GString *out, const GememPlanResult *result, guint width);
-/* DIR/INPUT-PLANNER.svg, .dat, .gp, and .png where there is gnuplot (@gnuplot as for
- * gemem_plot_write()), of each. */
+/* Writes DIR/INPUT-PLANNER.svg, .dat, .gp, and .png where there is gnuplot, of each result; makes
+ * DIR.  @gnuplot, *rendered and errors as of gemem_plot_write(). */
 gboolean gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n,
                                  const char *gnuplot, gboolean *rendered, GError **error);
 

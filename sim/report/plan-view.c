@@ -1,9 +1,9 @@
-/* plan-view.c - from a plan to rectangles; see plan-picture.h. */
+/* plan-view.c - from a plan to rectangles; see plan-view.h. */
 #include "config.h"
 
 #include "base/units.h"
 #include "planners/convert.h"
-#include "sim/report/plan-picture.h"
+#include "sim/report/plan-view.h"
 
 /* Where @space begins when the spaces lie one above the other. */
 static guint64

@@ -1,26 +1,23 @@
 /* plot-calls.c - the picture of device calls: a row per allocator, a stacked bar of modelled time
  * by kind of call, and one of their numbers.
  *
- * Why: allocators that map pages trade memory for calls, and what a call costs differs a
- * hundredfold; the time panel says what they pay, the other one whether it is few dear calls or
- * many cheap ones.  Kinds are gathered into classes, because nine colours are as many as can be
- * told apart (Okabe and Ito's eight, and grey); here a colour is a class of calls, nothing else.  A
- * bar far beyond the others ends where the longest of them does, with >> behind its figure and its
- * parts in proportion.
+ * Why: allocators that map pages trade memory for calls, whose costs differ a hundredfold; the
+ * first panel shows the time, the second whether it went into few expensive calls or many cheap
+ * ones.  Kinds are grouped into nine classes, because no more colours can be told apart (Okabe and
+ * Ito's eight, and grey); in this picture a colour means a class of calls.  A bar far longer than
+ * the others is cut off at the end of the longest of them, with >> behind its figure and its parts
+ * in proportion.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/plot.h"
+#include "sim/report/plot-pictures.h"
 
-#define WIDTH 1200
-#define ROW 30
-#define HEAD 76
-#define FOOT 76
-#define SPLIT 560 /* thousandths of what is right of the names: the time panel, then the numbers */
-#define CHARACTER 8 /* px of one character */
+#define SPLIT 560  /* thousandths of what is right of the names: the time panel, then the numbers */
+#define BETWEEN 30 /* px between the panels */
+#define RIGHT 20
 #define CLASSES 9
 
 #define BIT(call) (1u << GEMEM_CALL_##call)
@@ -96,9 +93,9 @@ gemem_plot_calls_data (GString *out, const GememPlotGroup *group)
     }
 }
 
-void
-gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint x, guint y, guint width,
-                         guint height)
+/* Of the classes that occur. */
+static void
+append_legend (GString *out, const GememPlotGroup *group, guint y, guint height)
 {
   GememPlotKey keys[CLASSES];
   char looks[CLASSES][16];
@@ -115,24 +112,24 @@ gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint x, gui
       if (occurs)
         keys[n++] = (GememPlotKey){ GEMEM_PLOT_BOX, looks[c], classes[c].name };
     }
-  gemem_plot_script_legend (out, keys, n, x, y, width, height);
+  gemem_plot_script_legend (out, keys, n, 0, y, height);
 }
 
-void
-gemem_plot_calls_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean cut,
-                        guint room)
+/* Stacked bars: modelled time, or numbers of calls, in @space px from the left margin to the right
+ * one. */
+static void
+append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean cut, guint space)
 {
   guint64 (*const value) (const GememResult *) = time ? whole_time : whole_count;
   const guint64 end = MAX (
       cut ? gemem_plot_common_end (group, value) : gemem_plot_most (group, value), 1);
   const GememPlotUnit *unit = time ? gemem_plot_time_unit (end) : gemem_plot_count_unit (end);
   const guint first = time ? 2 : 2 + CLASSES, text = 2 + 2 * CLASSES + !time;
-  /* beside what is written behind it */
-  const guint bar = room - MIN (CHARACTER * 12 + 24, room / 2);
-  g_string_append_printf (out, "set xlabel '%s%s%s%s' offset 0,0.4\n",
-                          time ? "modelled time in device calls" : "device calls",
-                          unit->name != NULL ? " (" : "", unit->name != NULL ? unit->name : "",
-                          unit->name != NULL ? ")" : "");
+  /* the longest bar leaves space for the text behind it */
+  const guint bar = space - MIN (GEMEM_PLOT_CHARACTER * 12 + 24, space / 2);
+  g_autofree char *title = gemem_plot_axis_title (
+      time ? "modelled time in device calls" : "device calls", unit);
+  g_string_append_printf (out, "set xlabel '%s' offset 0,0.4\n", title);
   g_string_append_printf (
       out,
       "unit = %s\nend = %" G_GUINT64_FORMAT "\n"
@@ -140,9 +137,8 @@ gemem_plot_calls_panel (GString *out, const GememPlotGroup *group, gboolean time
       "/unit*%u/%u]\nset xtics autofreq format '%%g'\nbar = 0.34\n"
       "upto(last) = (sum [c=%u:last] column(c))\nwhole = %u\n"
       "cut(last) = upto(last)/unit*(upto(whole) > end ? end/upto(whole) : 1)\nplot ",
-      unit->divisor, end, end, room, bar, first, first + CLASSES - 1);
-  for (guint c = CLASSES;
-       c-- > 0;) /* the whole first, so that each lies over the one that ends behind it */
+      unit->divisor, end, end, space, bar, first, first + CLASSES - 1);
+  for (guint c = CLASSES; c-- > 0;) /* the longest first: each bar is drawn over the longer ones */
     g_string_append_printf (out,
                             "data using (0):1:(0):(cut(%u)):($1-bar):($1+bar) with boxxyerror lc "
                             "rgb '%s' title '%s', \\\n  ",
@@ -155,28 +151,27 @@ gemem_plot_calls_panel (GString *out, const GememPlotGroup *group, gboolean time
 }
 
 void
-gemem_plot_script_calls (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_calls_panels (GString *out, const GememPlotGroup *group, guint legend, gboolean cut,
+                         guint height)
 {
-  const guint rows = group->results->len, height = HEAD + FOOT + ROW * rows,
-              left = gemem_plot_row_names_width (group);
-  const guint whole = WIDTH - 20 - left, split = left + whole * SPLIT / 1000, second = split + 30;
-  const guint top = (height - HEAD) * 1000 / height, bottom = FOOT * 1000 / height;
-  g_autofree char *guesses = gemem_plot_guesses (group);
-  gemem_plot_script_begin (out, base, WIDTH, height);
-  g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n",
-                          rows - 1);
-  gemem_plot_script_title (out, group, "device calls by kind", height);
-  gemem_plot_calls_legend (out, group, 0, 54, WIDTH, height);
+  const guint left = gemem_plot_row_names_width (group), right = GEMEM_PLOT_WIDTH - RIGHT,
+              split = left + (right - left) * SPLIT / 1000, second = split + BETWEEN,
+              top = GEMEM_PLOT_FOOT + GEMEM_PLOT_ROW * group->results->len;
+  append_legend (out, group, legend, height);
   gemem_plot_script_row_names (out, group);
-  gemem_plot_script_margins (out, left * 1000 / WIDTH, split * 1000 / WIDTH, top, bottom);
-  if (guesses != NULL)
-    g_string_append_printf (
-        out, "set label '%s' at graph 0.5, screen 0 center offset 0,0.8 textcolor rgb '#666666'\n",
-        guesses);
-  gemem_plot_calls_panel (out, group, TRUE, TRUE, split - left);
-  g_string_append (out, "unset label\nunset object\nunset arrow\nunset ytics\n");
-  gemem_plot_script_margins (out, second * 1000 / WIDTH, (left + whole) * 1000 / WIDTH, top,
-                             bottom);
-  gemem_plot_calls_panel (out, group, FALSE, TRUE, left + whole - second);
+  gemem_plot_script_margins (out, left, split, top, GEMEM_PLOT_FOOT, height);
+  gemem_plot_script_guesses (out, group, "");
+  append_panel (out, group, TRUE, cut, split - left);
+  g_string_append (out, GEMEM_PLOT_UNSET "unset ytics\n");
+  gemem_plot_script_margins (out, second, right, top, GEMEM_PLOT_FOOT, height);
+  append_panel (out, group, FALSE, cut, right - second);
+}
+
+void
+gemem_plot_calls_script (GString *out, const GememPlotGroup *group, const char *base)
+{
+  const guint height = gemem_plot_script_begin_rows (out, group, base, "device calls by kind",
+                                                     GEMEM_PLOT_ROW);
+  gemem_plot_calls_panels (out, group, GEMEM_PLOT_LEGEND, TRUE, height);
   gemem_plot_script_end (out);
 }

@@ -1,29 +1,68 @@
-/* plot-comparison.c - the picture of a comparison: a row per allocator, three panels beside one
- * another.
+/* plot-comparison.c - the picture of a comparison: a row per allocator, three panels side by side.
  *
- * Peak reserved with peak allocated and peak live within it, against the lower bound; utilisation;
- * modelled latency of an allocation (median, 99th percentile, largest; logarithmic).  The picture
- * grows with the number of rows, so that twenty allocators are as legible as two.
+ * The panels: peak reserved with peak allocated and peak live within it, against the lower bound;
+ * utilisation; modelled latency of an allocation (median, 99th percentile, largest; logarithmic).
+ * The picture grows with the number of rows, so that twenty allocators are as legible as two.
+ * Data: a row per allocator.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/report/plot.h"
+#include "base/units.h"
+#include "sim/report/plot-pictures.h"
 
-#define WIDTH 1200
-#define ROW 30
-#define HEAD 76 /* above the panels: title and legends */
-#define FOOT 76 /* below: tics and axis labels */
+#define U "%" G_GUINT64_FORMAT
 #define FIRST 0 /* left edges of the panels, thousandths of what is right of the labels */
 #define FIRST_END 520
 #define SECOND 550
 #define THIRD 750
-#define CHARACTER 8 /* px of one character of a label */
+
+/* ---- data */
+
+char *
+gemem_plot_bar_text (const GememResult *result)
+{
+  char size[GEMEM_FORMAT_MAX];
+  GString *text = g_string_new (gemem_format_size (size, result->peak_reserved));
+  if (result->ooms > 0)
+    g_string_append_printf (text, ", " U " failed", result->ooms);
+  if (result->failure != NULL)
+    g_string_append (text, ", stopped");
+  else if (result->partial)
+    g_string_append (text, ", partial");
+  return g_string_free (text, FALSE);
+}
+
+void
+gemem_plot_comparison_data (GString *out, const GememPlotGroup *group)
+{
+  g_string_append (out, "# bytes; latencies of an allocation, modelled, ns\n"
+                        "# row peak_live peak_allocated peak_reserved lower_bound "
+                        "utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time "
+                        "failed text allocator\n");
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *r = group->results->pdata[i];
+      g_autofree char *text = gemem_plot_bar_text (r);
+      g_string_append_printf (out, "%u " U " " U " " U " " U " %u", i, r->peak_live,
+                              r->peak_allocated, r->peak_reserved, r->lower_bound,
+                              (guint) (1000 * gemem_result_utilisation (r) + 0.5));
+      g_string_append_printf (out, " " U " " U " " U " " U " " U,
+                              gemem_histogram_percentile (&r->alloc_ns, 500),
+                              gemem_histogram_percentile (&r->alloc_ns, 990), r->alloc_ns.max,
+                              r->modelled_total_ns, r->ooms);
+      gemem_plot_append_text (out, text);
+      gemem_plot_append_text (out, r->label);
+      g_string_append_c (out, '\n');
+    }
+}
+
+/* ---- script */
 
 typedef struct
 {
-  guint rows, height;
+  guint height;
   guint left; /* of the first panel, px */
   glong text; /* characters behind the longest bar's end */
   /* upper end of the memory axis; longer bars are cut off, with an arrow behind their figure */
@@ -31,14 +70,13 @@ typedef struct
   guint64 latency;   /* largest of the group */
   guint64 fastest;   /* smallest median */
   gboolean requests; /* some result has any: static memory of graphs comes without */
-  char *guesses;     /* what the modelled latencies rest on, or NULL */
-} Layout;
+} ComparisonLayout;
 
 static void
-lay_out (Layout *layout, const GememPlotGroup *group)
+lay_out (ComparisonLayout *layout, const GememPlotGroup *group)
 {
-  *layout = (Layout){ .rows = group->results->len, .fastest = G_MAXUINT64 };
-  for (guint i = 0; i < layout->rows; i++)
+  *layout = (ComparisonLayout){ .fastest = G_MAXUINT64 };
+  for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
       g_autofree char *text = gemem_plot_bar_text (result);
@@ -47,33 +85,28 @@ lay_out (Layout *layout, const GememPlotGroup *group)
       layout->requests = layout->requests || result->allocs > 0;
       layout->fastest = MIN (layout->fastest, gemem_histogram_percentile (&result->alloc_ns, 500));
     }
-  layout->bytes = gemem_plot_common_top (group);
-  layout->guesses = gemem_plot_guesses (group);
+  layout->bytes = gemem_plot_common_end (group, gemem_plot_peak);
   layout->left = gemem_plot_row_names_width (group);
-  layout->height = HEAD + FOOT + ROW * layout->rows;
 }
 
 /* px of a panel's left edge. */
 static guint
-panel_left (const Layout *layout, guint from)
+panel_left (const ComparisonLayout *layout, guint from)
 {
-  return layout->left + (WIDTH - 20 - layout->left) * from / 1000;
+  return layout->left + (GEMEM_PLOT_WIDTH - 20 - layout->left) * from / 1000;
 }
 
 /* Margins of a panel, from @from to @to thousandths of what is right of the labels. */
 static void
-append_panel (GString *out, const Layout *layout, guint from, guint to, const char *title)
+append_panel (GString *out, const ComparisonLayout *layout, guint from, guint to, const char *title)
 {
-  const guint left = panel_left (layout, from) * 1000 / WIDTH,
-              right = panel_left (layout, to) * 1000 / WIDTH;
-  const guint top = (layout->height - HEAD) * 1000 / layout->height,
-              bottom = FOOT * 1000 / layout->height;
-  gemem_plot_script_margins (out, left, right, top, bottom);
+  gemem_plot_script_margins (out, panel_left (layout, from), panel_left (layout, to),
+                             layout->height - GEMEM_PLOT_HEAD, GEMEM_PLOT_FOOT, layout->height);
   g_string_append_printf (out, "set xlabel '%s' offset 0,0.4\n", title);
 }
 
 static void
-append_legends (GString *out, const Layout *layout)
+append_legends (GString *out, const ComparisonLayout *layout)
 {
   static const GememPlotKey memory[] = {
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_LIVE "'", "peak live" },
@@ -86,19 +119,19 @@ append_legends (GString *out, const Layout *layout)
     { GEMEM_PLOT_POINT, "pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL "'", "p99" },
     { GEMEM_PLOT_POINT, "pt 5 ps 0.8 lc rgb '" GEMEM_COLOUR_ALARM "'", "max" },
   };
-  gemem_plot_script_legend (out, memory, G_N_ELEMENTS (memory), panel_left (layout, FIRST), 54,
-                            WIDTH, layout->height);
+  gemem_plot_script_legend (out, memory, G_N_ELEMENTS (memory), panel_left (layout, FIRST),
+                            GEMEM_PLOT_LEGEND, layout->height);
   if (layout->latency > 0)
-    gemem_plot_script_legend (out, latency, G_N_ELEMENTS (latency), panel_left (layout, THIRD), 54,
-                              WIDTH, layout->height);
+    gemem_plot_script_legend (out, latency, G_N_ELEMENTS (latency), panel_left (layout, THIRD),
+                              GEMEM_PLOT_LEGEND, layout->height);
 }
 
 static void
-append_memory (GString *out, const Layout *layout)
+append_memory (GString *out, const ComparisonLayout *layout)
 {
   const GememPlotUnit *unit = gemem_plot_size_unit (layout->bytes);
-  g_autofree char *title = g_strdup_printf ("peak reserved (%s)", unit->name);
-  const guint room = panel_left (layout, FIRST_END) - panel_left (layout, FIRST);
+  g_autofree char *title = gemem_plot_axis_title ("peak reserved", unit);
+  const guint space = panel_left (layout, FIRST_END) - panel_left (layout, FIRST);
   append_panel (out, layout, FIRST, FIRST_END, title);
   g_string_append_printf (out,
                           "unit = %s\n"
@@ -117,12 +150,13 @@ append_memory (GString *out, const Layout *layout)
                           "  data using (cut($4>$5?$4:$5)):1:(stringcolumn(12).($4>end?' >>':'')) "
                           "with labels left offset 0.8,0 textcolor rgb "
                           "'" GEMEM_COLOUR_INK "' notitle\n",
-                          unit->divisor, MAX (layout->bytes, 1), MAX (layout->bytes, 1), room,
-                          room - MIN (CHARACTER * (guint) layout->text + 24, room / 2));
+                          unit->divisor, MAX (layout->bytes, 1), MAX (layout->bytes, 1), space,
+                          space
+                              - MIN (GEMEM_PLOT_CHARACTER * (guint) layout->text + 24, space / 2));
 }
 
 static void
-append_utilisation (GString *out, const Layout *layout)
+append_utilisation (GString *out, const ComparisonLayout *layout)
 {
   append_panel (out, layout, SECOND, 710, "utilisation (%)");
   g_string_append (out, "set xrange [0:100]\n"
@@ -136,7 +170,7 @@ append_utilisation (GString *out, const Layout *layout)
 
 /* Tens from one tic to the next, so that tics have at least 60 px each. */
 static guint
-tic_factor (const Layout *layout)
+tic_factor (const ComparisonLayout *layout)
 {
   guint decades = 1;
   for (guint64 at = MAX (layout->fastest, 1); at < layout->latency / 10; at *= 10)
@@ -145,14 +179,10 @@ tic_factor (const Layout *layout)
 }
 
 static void
-append_latency (GString *out, const Layout *layout)
+append_latency (GString *out, const ComparisonLayout *layout, const GememPlotGroup *group)
 {
   append_panel (out, layout, THIRD, 1000, "latency of an allocation, modelled");
-  if (layout->guesses != NULL)
-    g_string_append_printf (
-        out,
-        "set label 2 '%s' at graph 0.5, screen 0 center offset 0,0.8 textcolor rgb '#666666'\n",
-        layout->guesses);
+  gemem_plot_script_guesses (out, group, "2 ");
   if (layout->latency == 0)
     g_string_append_printf (out,
                             "set xrange [0:1]\nunset xtics\nset label 1 %s at graph 0.5,0.5 center "
@@ -180,20 +210,17 @@ append_latency (GString *out, const Layout *layout)
 }
 
 void
-gemem_plot_script_comparison (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_comparison_script (GString *out, const GememPlotGroup *group, const char *base)
 {
-  Layout layout;
+  ComparisonLayout layout;
   lay_out (&layout, group);
-  gemem_plot_script_begin (out, base, WIDTH, layout.height);
-  g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n",
-                          layout.rows - 1);
-  gemem_plot_script_title (out, group, "peak memory and cost by allocator", layout.height);
+  layout.height = gemem_plot_script_begin_rows (
+      out, group, base, "peak memory and cost by allocator", GEMEM_PLOT_ROW);
   append_legends (out, &layout);
   gemem_plot_script_row_names (out, group);
   append_memory (out, &layout);
-  g_string_append (out, "unset label\nunset object\nunset arrow\n");
+  g_string_append (out, GEMEM_PLOT_UNSET);
   append_utilisation (out, &layout);
-  append_latency (out, &layout);
-  g_free (layout.guesses);
+  append_latency (out, &layout, group);
   gemem_plot_script_end (out);
 }

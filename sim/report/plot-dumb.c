@@ -1,8 +1,7 @@
-/* plot-dumb.c - plots as text for a terminal, by gnuplot's `dumb` terminal: a look without leaving
- * the shell.
+/* plot-dumb.c - plots as text for a terminal, by gnuplot's terminal `dumb`.
  *
  * One diagram per trace.  timeline: live (the same for all) and what each allocator reserved;
- * fragmentation: external waste as a share of what is reserved; comparison: a bar per allocator. 
+ * fragmentation: external waste as a share of what is reserved; comparison: a bar per allocator.
  * Curves that coincide hide one another: the last one is seen.
  */
 #include "config.h"
@@ -11,6 +10,8 @@
 
 #include "base/error.h"
 #include "base/params.h"
+#include "sim/report/plot-pictures.h"
+#include "sim/report/plot-render.h"
 #include "sim/report/plot.h"
 #include "sim/report/report.h"
 
@@ -29,23 +30,21 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   GememPlotAxis axis;
   guint64 bytes = 1;
   guint index = 0;
-  gemem_plot_axis (&axis, group);
+  gemem_plot_axis_init (&axis, group);
   for (guint i = 0; i < group->results->len; i++)
     bytes = MAX (bytes, ((const GememResult *) group->results->pdata[i])->peak_reserved);
   const GememPlotUnit *unit = gemem_plot_size_unit (bytes);
   const gboolean timeline = kind == GEMEM_PLOT_TIMELINE;
   g_string_append_printf (
       out,
-      "unit = %s\nset xlabel '%s%s%s%s'\nset ylabel '%s'\nset yrange [0:%s]\nset xrange "
+      "unit = %s\nset xlabel '%s'\nset ylabel '%s'\nset yrange [0:%s]\nset xrange "
       "[%" G_GUINT64_FORMAT "/%s:%" G_GUINT64_FORMAT "/%s]\nplot ",
-      unit->divisor, axis.time ? "time" : "event", axis.unit->name != NULL ? " (" : "",
-      axis.unit->name != NULL ? axis.unit->name : "", axis.unit->name != NULL ? ")" : "",
-      timeline ? unit->name : "%", timeline ? "*" : "100", axis.from, axis.unit->divisor, axis.to,
-      axis.unit->divisor);
+      unit->divisor, axis.title, timeline ? unit->name : "%", timeline ? "*" : "100", axis.from,
+      axis.unit->divisor, axis.to, axis.unit->divisor);
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
-      if (result->timeline == NULL || result->timeline->len == 0)
+      if (!gemem_plot_has_timeline (result))
         continue;
       g_string_append (out, index > 0 ? ", \\\n  " : "");
       g_string_append_printf (out, "$data index %u using ($%u/%s):(%s) with steps title ", index,
@@ -59,9 +58,10 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
         out, ", \\\n  $data index 0 using ($%u/%s):($3/unit) with steps title 'live'",
         1 + axis.time, axis.unit->divisor);
   g_string_append_c (out, '\n');
+  gemem_plot_axis_clear (&axis);
 }
 
-/* Bars of characters: boxes would be drawn as their outlines. */
+/* Bars are labels made of '=': of boxes this terminal draws the outlines only. */
 static void
 append_comparison (GString *out, const GememPlotGroup *group, guint columns)
 {
@@ -71,12 +71,12 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
     {
       const GememResult *result = group->results->pdata[i];
       g_autofree char *text = gemem_plot_bar_text (result);
-      bytes = MAX (bytes, MAX (result->peak_reserved, result->lower_bound));
+      bytes = MAX (bytes, gemem_plot_peak (result));
       names = MAX (names, g_utf8_strlen (result->label, -1));
       texts = MAX (texts, g_utf8_strlen (text, -1));
     }
   names = MIN (names, (glong) columns * 2 / 5);
-  const guint room = columns - (guint) names - 6, bar = room - MIN ((guint) texts + 4, room / 2);
+  const guint space = columns - (guint) names - 6, bar = space - MIN ((guint) texts + 4, space / 2);
   const GememPlotUnit *unit = gemem_plot_size_unit (bytes);
   g_string_append_printf (out,
                           "largest = %" G_GUINT64_FORMAT
@@ -91,7 +91,7 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
       "'peak reserved (%s); | "
       "is the lower bound'\n"
       "set xrange [0:%u.0*largest/%s/%u]\nset yrange [%u.5:-0.5]\nset ytics scale 0 (",
-      (int) bar, "", names + 2, unit->name, room, unit->divisor, bar, group->results->len - 1);
+      (int) bar, "", names + 2, unit->name, space, unit->divisor, bar, group->results->len - 1);
   for (guint i = 0; i < group->results->len; i++)
     {
       g_string_append (out, i > 0 ? ", " : "");
@@ -107,8 +107,8 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
       unit->divisor);
 }
 
-/* Without the page feed and empty lines that gnuplot begins with, and spaces at the ends of
- * lines. */
+/* @text without the page feed and empty lines that gnuplot begins with, and without spaces at the
+ * ends of lines. */
 static char *
 tidy (const char *text)
 {

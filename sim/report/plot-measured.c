@@ -1,22 +1,18 @@
 /* plot-measured.c - the pictures of modelled against measured times, for runs with --measure.
  *
- * measured: a row per allocator, the whole time that the device profile predicts above the time
- * that the run took, with the error behind them; logarithmic, as allocators differ a thousandfold,
- * so that the same difference of two bars is the same error anywhere. latency: a row per allocator,
- * how many allocations (left) and frees (right) took how long; both axes are logarithmic, because
- * most take next to no time and those that matter take a thousand times as long.  A bin is a
- * quarter of a doubling.
+ * measured: a row per allocator: the whole time that the device profile predicts, below it the time
+ * that the run took, and the error; logarithmic, as allocators differ a thousandfold, so that equal
+ * differences of two bars are equal errors.  latency: a row per allocator: how many allocations
+ * (left) and frees (right) took how long; both axes are logarithmic, because most take next to no
+ * time and the expensive ones a thousand times as long.  A bin is a quarter of a doubling.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/plot.h"
+#include "sim/report/plot-pictures.h"
 
-#define WIDTH 1200
-#define HEAD 76
-#define FOOT 76
 #define ROW_BARS 44
 #define ROW_PANEL 170 /* of which GAP is free */
 #define GAP 46
@@ -92,20 +88,16 @@ gemem_plot_measured_data (GString *out, const GememPlotGroup *group)
 }
 
 void
-gemem_plot_script_measured (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_measured_script (GString *out, const GememPlotGroup *group, const char *base)
 {
-  const guint rows = group->results->len, height = HEAD + FOOT + ROW_BARS * rows,
-              left = gemem_plot_row_names_width (group);
   const guint64 end = MAX (gemem_plot_most (group, longer_time), 1), start = shortest_time (group);
+  const guint height = gemem_plot_script_begin_rows (
+                  out, group, base, "predicted and real time in the allocator", ROW_BARS),
+              left = gemem_plot_row_names_width (group);
 
-  gemem_plot_script_begin (out, base, WIDTH, height);
-  g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n",
-                          rows - 1);
-  gemem_plot_script_title (out, group, "predicted and real time in the allocator", height);
-  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), left, 54, WIDTH, height);
+  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), left, GEMEM_PLOT_LEGEND, height);
   gemem_plot_script_row_names (out, group);
-  gemem_plot_script_margins (out, left * 1000 / WIDTH, 980, (height - HEAD) * 1000 / height,
-                             FOOT * 1000 / height);
+  gemem_plot_script_margins (out, left, 1176, height - GEMEM_PLOT_HEAD, GEMEM_PLOT_FOOT, height);
   g_string_append_printf (
       out,
       "set xlabel 'time in the allocator and its device calls, logarithmic' offset 0,0.4\n"
@@ -200,11 +192,11 @@ static void
 append_panel (GString *out, const GememPlotGroup *group, guint i, guint column, guint height)
 {
   const GememResult *result = group->results->pdata[i];
-  const guint top = height - HEAD - i * ROW_PANEL - 20,
-              bottom = height - HEAD - (i + 1) * ROW_PANEL + GAP - 20;
+  const guint top = height - GEMEM_PLOT_HEAD - i * ROW_PANEL - 20,
+              bottom = height - GEMEM_PLOT_HEAD - (i + 1) * ROW_PANEL + GAP - 20;
 
-  gemem_plot_script_margins (out, column == 3 ? 70 : 555, column == 3 ? 505 : 985,
-                             top * 1000 / height, bottom * 1000 / height);
+  gemem_plot_script_margins (out, column == 3 ? 84 : 666, column == 3 ? 606 : 1182, top, bottom,
+                             height);
   g_string_append (out, "set label 1 ");
   gemem_plot_append_quoted (out, result->label, GEMEM_PLOT_ROW_NAME_MAX, FALSE);
   g_string_append_printf (
@@ -224,11 +216,11 @@ append_panel (GString *out, const GememPlotGroup *group, guint i, guint column, 
 }
 
 void
-gemem_plot_script_latency (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_latency_script (GString *out, const GememPlotGroup *group, const char *base)
 {
-  const guint height = HEAD + 30 + ROW_PANEL * group->results->len;
+  const guint height = GEMEM_PLOT_HEAD + 30 + ROW_PANEL * group->results->len;
 
-  gemem_plot_script_begin (out, base, WIDTH, height);
+  gemem_plot_script_begin (out, base, height);
   g_string_append_printf (out,
                           "set multiplot\nset logscale xy\nset xrange [10e-9:%" G_GUINT64_FORMAT
                           "e-9*2]\nset yrange [0.7:%" G_GUINT64_FORMAT "*2]\n"
@@ -236,7 +228,7 @@ gemem_plot_script_latency (GString *out, const GememPlotGroup *group, const char
                           "'%%.0s%%c'\nunset mxtics\nunset mytics\n",
                           longest (group), MAX (gemem_plot_most (group, most_calls), 1));
   gemem_plot_script_title (out, group, "latency of allocations (left) and frees (right)", height);
-  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), 0, 54, WIDTH, height);
+  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), 0, GEMEM_PLOT_LEGEND, height);
   for (guint i = 0; i < group->results->len; i++)
     {
       append_panel (out, group, i, 3, height);

@@ -1,33 +1,112 @@
 /* plot-over-time.c - timeline and fragmentation: a panel per allocator, all to one scale, one
  * legend above them.
  *
- * Why panels and not one diagram of many lines: with ten allocators the lines lie over one another
- * and nothing is to be seen.  In a panel of the timeline the filled areas are live, internal and
- * external waste on top of one another, so its outline is what is reserved.  The x axis is time
- * where the trace has times, else the number of the event; failed requests are marks on the upper
- * edge.
+ * Why panels and not one diagram of many lines: the lines of ten allocators hide one another.  In a
+ * panel of the timeline the filled areas are live, internal and external waste on top of one
+ * another, so its outline is what is reserved.  The x axis is time where the trace has times, else
+ * the number of the event; failed requests are marks on the upper edge.
+ *
+ * Data: a block per allocator (gnuplot's `index`), two empty lines between.  Pictures with many
+ * panels get fewer points: neighbours are merged as the engine does, the larger maximum and the
+ * later end, so no peak is lost.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/plot.h"
+#include "sim/report/plot-pictures.h"
 
-#define WIDTH 1200
+#define U "%" G_GUINT64_FORMAT
 #define HEAD 106
 #define FOOT 64
-#define GAP 56 /* between rows of panels: the title of the next one */
+#define GAP 56 /* between rows of panels, for the title of the next one */
 /* With more points, none far from the next, a line looks the same as steps, and the file is a tenth
  * in size. */
 #define STEPS_MAX 200
 #define LEFT 84
-#define LABEL_PX 8
+
+/* ---- data */
+
+static void
+merge (GememTimelinePoint *into, const GememTimelinePoint *next)
+{
+  const GememTimelinePoint before = *into;
+  *into = *next;
+  into->live_max = MAX (before.live_max, next->live_max);
+  into->allocated_max = MAX (before.allocated_max, next->allocated_max);
+  into->reserved_max = MAX (before.reserved_max, next->reserved_max);
+}
+
+static void
+append_point (GString *out, gboolean peaks, const GememTimelinePoint *p)
+{
+  char largest[GEMEM_FORMAT_MAX] = "NaN";
+  if (p->largest_free != G_MAXUINT64)
+    g_snprintf (largest, sizeof largest, U, p->largest_free);
+  if (peaks)
+    g_string_append_printf (out, U " " U " " U " " U " " U "\n", p->seq, p->time, p->live_max,
+                            p->allocated_max, p->reserved_max);
+  else
+    g_string_append_printf (out, U " " U " " U " " U " %s\n", p->seq, p->time, p->allocated,
+                            p->reserved, largest);
+}
+
+/* The timeline of @result in at most @max points. */
+static void
+append_points (GString *out, gboolean peaks, const GememResult *result, guint max)
+{
+  const guint n = result->timeline->len, stride = (n + max - 1) / max;
+  for (guint i = 0; i < n; i += stride)
+    {
+      GememTimelinePoint point = g_array_index (result->timeline, GememTimelinePoint, i);
+      for (guint j = i + 1; j < MIN (i + stride, n); j++)
+        merge (&point, &g_array_index (result->timeline, GememTimelinePoint, j));
+      append_point (out, peaks, &point);
+    }
+}
+
+static void
+append_data (GString *out, gboolean peaks, const GememPlotGroup *group)
+{
+  const guint n = gemem_plot_timelines (group);
+  const guint max = n <= 3 ? 1000 : n <= 8 ? 500 : 350;
+  guint index = 0;
+  g_string_append (out, peaks ? "# bytes, the largest value of each between this row and the one "
+                                "before; time in ns\n# event time live allocated reserved\n"
+                              : "# bytes after the event; largest_free: largest request that could "
+                                "be served from the cache; time in ns\n"
+                                "# event time allocated reserved largest_free\n");
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i];
+      g_autofree char *before = g_strdup_printf ("index %u: ", index);
+      if (!gemem_plot_has_timeline (result))
+        continue;
+      g_string_append (out, index++ > 0 ? "\n\n" : "");
+      gemem_plot_append_comment (out, before, result->label);
+      append_points (out, peaks, result, max);
+    }
+}
+
+void
+gemem_plot_timeline_data (GString *out, const GememPlotGroup *group)
+{
+  append_data (out, TRUE, group);
+}
+
+void
+gemem_plot_fragmentation_data (GString *out, const GememPlotGroup *group)
+{
+  append_data (out, FALSE, group);
+}
+
+/* ---- script */
 
 typedef struct
 {
   guint n, columns, rows, panel_height, height;
-  /* upper end of the y axis; a panel far above it has a scale of its own, and says so */
+  /* upper end of the y axis; a panel far above it has a scale of its own, which its title says */
   guint64 bytes;
   gboolean own_scales; /* some panel has one: then every panel shows its numbers */
   guint64 capacity;    /* 0: not drawn */
@@ -35,28 +114,7 @@ typedef struct
   GememPlotAxis axis;
   const GememPlotUnit *unit;
   const char *area, *line; /* plotting styles */
-} Layout;
-
-void
-gemem_plot_axis (GememPlotAxis *axis, const GememPlotGroup *group)
-{
-  guint64 from[2] = { G_MAXUINT64, G_MAXUINT64 }, to[2] = { 0, 0 };
-  for (guint i = 0; i < group->results->len; i++)
-    {
-      const GememResult *result = group->results->pdata[i];
-      for (guint p = 0; result->timeline != NULL && p < result->timeline->len; p++)
-        {
-          const GememTimelinePoint *point = &g_array_index (result->timeline, GememTimelinePoint,
-                                                            p);
-          from[0] = MIN (from[0], point->seq), to[0] = MAX (to[0], point->seq);
-          from[1] = MIN (from[1], point->time), to[1] = MAX (to[1], point->time);
-        }
-    }
-  axis->time = to[1] > from[1] && to[1] > 0;
-  axis->from = from[axis->time];
-  axis->to = MAX (to[axis->time], axis->from + 1);
-  axis->unit = axis->time ? gemem_plot_time_unit (axis->to) : gemem_plot_count_unit (axis->to);
-}
+} TimelineLayout;
 
 /* Whether a line from point to point shows what steps would: many points, and no gap in time across
  * which it would be a slope. */
@@ -77,10 +135,12 @@ looks_like_steps (const GArray *timeline, const GememPlotAxis *axis)
 }
 
 static void
-lay_out (Layout *layout, const GememPlotGroup *group)
+lay_out (TimelineLayout *layout, const GememPlotGroup *group)
 {
-  *layout = (Layout){ .n = gemem_plot_timelines (group), .area = "fillsteps", .line = "steps" };
-  gemem_plot_axis (&layout->axis, group);
+  *layout = (TimelineLayout){ .n = gemem_plot_timelines (group),
+                              .area = "fillsteps",
+                              .line = "steps" };
+  gemem_plot_axis_init (&layout->axis, group);
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
@@ -93,12 +153,12 @@ lay_out (Layout *layout, const GememPlotGroup *group)
           layout->line = "lines";
         }
     }
-  layout->bytes = gemem_plot_common_top (group);
+  layout->bytes = gemem_plot_common_end (group, gemem_plot_peak);
   for (guint i = 0; i < group->results->len; i++)
     layout->own_scales = layout->own_scales
                          || gemem_plot_peak (group->results->pdata[i]) > layout->bytes;
   if (layout->capacity > layout->bytes + layout->bytes / 2)
-    layout->capacity = 0; /* far above everything: it would only press the curves down */
+    layout->capacity = 0; /* far above everything: its line would flatten the curves */
   layout->bytes = MAX (MAX (layout->bytes, layout->capacity), 1);
   layout->columns = layout->n <= 3 ? 1 : layout->n <= 8 ? 2 : 3;
   layout->rows = (layout->n + layout->columns - 1) / layout->columns;
@@ -112,31 +172,27 @@ lay_out (Layout *layout, const GememPlotGroup *group)
 
 /* Margins of panel @i, title, and labels of the axes that are on the outside. */
 static void
-append_panel (GString *out, const Layout *layout, guint i, const GememResult *result,
+append_panel (GString *out, const TimelineLayout *layout, guint i, const GememResult *result,
               const char *fact, const char *ylabel)
 {
   const guint column = i % layout->columns, row = i / layout->columns;
-  const guint pitch = (WIDTH - LEFT - 10) / layout->columns, left = LEFT + column * pitch,
-              right = left + pitch - (layout->own_scales ? 52 : 26);
+  const guint pitch = (GEMEM_PLOT_WIDTH - LEFT - 10) / layout->columns,
+              left = LEFT + column * pitch, right = left + pitch - (layout->own_scales ? 52 : 26);
   const guint top = layout->height - HEAD - row * (layout->panel_height + GAP),
               bottom = top - layout->panel_height;
-  const guint characters = (right - left) / LABEL_PX;
+  const guint characters = (right - left) / GEMEM_PLOT_CHARACTER;
   g_autoptr (GString) name = g_string_new (NULL);
   gemem_plot_append_quoted (name, result->label, characters, FALSE);
   g_string_append_printf (out, "\n# %u\n", i);
-  gemem_plot_script_margins (out, left * 1000 / WIDTH, right * 1000 / WIDTH,
-                             top * 1000 / layout->height, bottom * 1000 / layout->height);
+  gemem_plot_script_margins (out, left, right, top, bottom, layout->height);
   g_string_append_printf (out, "set title %s.\"\\n\".'%s' offset 0,-0.7\n", name->str, fact);
   g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "",
                           column == 0 || layout->own_scales ? "%g" : "");
   if (i + layout->columns < layout->n)
     g_string_append (out, "set xlabel ''\nset format x ''\n");
   else
-    g_string_append_printf (out, "set xlabel '%s%s%s%s' offset 0,0.4\nset format x '%%g'\n",
-                            layout->axis.time ? "time" : "event",
-                            layout->axis.unit->name != NULL ? " (" : "",
-                            layout->axis.unit->name != NULL ? layout->axis.unit->name : "",
-                            layout->axis.unit->name != NULL ? ")" : "");
+    g_string_append_printf (out, "set xlabel '%s' offset 0,0.4\nset format x '%%g'\n",
+                            layout->axis.title);
 }
 
 /* Where the failed requests were: the first point of the timeline at or after each. */
@@ -162,10 +218,10 @@ append_failures (GString *out, const GememResult *result, gboolean time)
 }
 
 static void
-append_timeline (GString *out, const Layout *layout, guint i, const GememResult *result)
+append_timeline (GString *out, const TimelineLayout *layout, guint i, const GememResult *result)
 {
   char text[GEMEM_FORMAT_MAX];
-  g_autofree char *ylabel = g_strdup_printf ("memory (%s)", layout->unit->name);
+  g_autofree char *ylabel = gemem_plot_axis_title ("memory", layout->unit);
   g_autofree char *failed = result->ooms > 0
                                 ? g_strdup_printf (", %" G_GUINT64_FORMAT " failed", result->ooms)
                                 : g_strdup ("");
@@ -211,7 +267,8 @@ append_timeline (GString *out, const Layout *layout, guint i, const GememResult 
 }
 
 static void
-append_fragmentation (GString *out, const Layout *layout, guint i, const GememResult *result)
+append_fragmentation (GString *out, const TimelineLayout *layout, guint i,
+                      const GememResult *result)
 {
   const guint external = result->peak_reserved > 0
                              ? (guint) (1000.0 * (double) result->external_at_peak
@@ -231,16 +288,16 @@ append_fragmentation (GString *out, const Layout *layout, guint i, const GememRe
 }
 
 static void
-append_legend (GString *out, GememPlotKind kind, const Layout *layout)
+append_legend (GString *out, gboolean timeline, const TimelineLayout *layout)
 {
-  static const GememPlotKey timeline[] = {
+  static const GememPlotKey areas[] = {
     { GEMEM_PLOT_LINE, "lw 1.2 lc rgb '" GEMEM_COLOUR_INK "'", "reserved" },
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_EXTERNAL "'", "external waste" },
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_INTERNAL "'", "internal waste" },
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_LIVE "'", "live" },
     { GEMEM_PLOT_LINE, "dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD "'", "lower bound" },
   };
-  static const GememPlotKey fragmentation[] = {
+  static const GememPlotKey shares[] = {
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_EXTERNAL "'", "external waste / reserved" },
     { GEMEM_PLOT_LINE, "lw 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'",
       "fragmentation: 1 - largest free / free" },
@@ -253,52 +310,62 @@ append_legend (GString *out, GememPlotKind kind, const Layout *layout)
                                         "failed request" };
   GememPlotKey keys[8];
   guint n = 0;
-  if (kind == GEMEM_PLOT_FRAGMENTATION)
+  if (!timeline)
     {
-      gemem_plot_script_legend (out, fragmentation, G_N_ELEMENTS (fragmentation), 0, 46, WIDTH,
-                                layout->height);
+      gemem_plot_script_legend (out, shares, G_N_ELEMENTS (shares), 0, 46, layout->height);
       return;
     }
-  for (; n < G_N_ELEMENTS (timeline); n++)
-    keys[n] = timeline[n];
+  for (; n < G_N_ELEMENTS (areas); n++)
+    keys[n] = areas[n];
   if (layout->capacity > 0)
     keys[n++] = capacity;
   if (layout->failures)
     keys[n++] = failure;
-  gemem_plot_script_legend (out, keys, n, 0, 46, WIDTH, layout->height);
+  gemem_plot_script_legend (out, keys, n, 0, 46, layout->height);
 }
 
-void
-gemem_plot_script_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group,
-                             const char *base)
+static void
+append_script (GString *out, gboolean timeline, const GememPlotGroup *group, const char *base)
 {
-  Layout layout;
+  TimelineLayout layout;
   guint index = 0;
   lay_out (&layout, group);
-  gemem_plot_script_begin (out, base, WIDTH, layout.height);
+  gemem_plot_script_begin (out, base, layout.height);
   g_string_append_printf (out, "unit = %s\nx(value) = value/%s\n", layout.unit->divisor,
                           layout.axis.unit->divisor);
-  if (kind == GEMEM_PLOT_FRAGMENTATION)
+  if (!timeline)
     g_string_append (out, "set yrange [0:100]\nindex(free, largest) = free > 0 ? 100*(1 - (largest "
                           "< free ? largest : free)/free) : 0\n");
   g_string_append_printf (
       out, "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\nset multiplot\n",
       layout.axis.from, layout.axis.to);
-  gemem_plot_script_title (
-      out, group, kind == GEMEM_PLOT_TIMELINE ? "memory over time" : "fragmentation over time",
-      layout.height);
-  append_legend (out, kind, &layout);
+  gemem_plot_script_title (out, group, timeline ? "memory over time" : "fragmentation over time",
+                           layout.height);
+  append_legend (out, timeline, &layout);
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
-      if (result->timeline == NULL || result->timeline->len == 0)
+      if (!gemem_plot_has_timeline (result))
         continue;
-      if (kind == GEMEM_PLOT_TIMELINE)
+      if (timeline)
         append_timeline (out, &layout, index, result);
       else
         append_fragmentation (out, &layout, index, result);
-      g_string_append (out, index == 0 ? "unset label\nunset object\nunset arrow\n" : "");
+      g_string_append (out, index == 0 ? GEMEM_PLOT_UNSET : "");
       index++;
     }
+  gemem_plot_axis_clear (&layout.axis);
   gemem_plot_script_end (out);
+}
+
+void
+gemem_plot_timeline_script (GString *out, const GememPlotGroup *group, const char *base)
+{
+  append_script (out, TRUE, group, base);
+}
+
+void
+gemem_plot_fragmentation_script (GString *out, const GememPlotGroup *group, const char *base)
+{
+  append_script (out, FALSE, group, base);
 }

@@ -1,6 +1,6 @@
-/* plot-render.c - running gnuplot, and drawing for a terminal.
+/* plot-render.c - see plot-render.h.
  *
- * gnuplot reads neither the user's start file (-d) nor the environment's wishes for fonts and
+ * gnuplot reads neither the user's start file (-d) nor the environment's settings of fonts and
  * terminals, and runs in the C locale, so that the pictures depend on the script and on gnuplot's
  * version alone.
  */
@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/params.h"
-#include "base/units.h"
-#include "sim/report/plot.h"
+#include "sim/report/plot-render.h"
 #include "sim/report/report.h"
 
 char *
@@ -35,29 +33,6 @@ complaint (const char *text)
     if (strstr (*line, "line ") != NULL && strstr (*line, "warning") == NULL)
       return g_strdup (*line);
   return g_strdup (lines[0] != NULL ? lines[0] : "");
-}
-
-/* gnuplot says nothing of a disk that fills: what it wrote is looked at.  FALSE with @error: @path
- * is not whole, and was removed. */
-gboolean
-gemem_plot_check_picture (const char *path, const char *end, GError **error)
-{
-  char tail[64] = "";
-  FILE *file = g_fopen (path, "rb");
-  gsize n = 0;
-  if (file != NULL)
-    {
-      if (fseek (file, -(long) sizeof tail, SEEK_END) == 0)
-        n = fread (tail, 1, sizeof tail, file);
-      fclose (file);
-    }
-  for (gsize i = 0; i + strlen (end) <= n; i++)
-    if (memcmp (tail + i, end, strlen (end)) == 0)
-      return TRUE;
-  g_unlink (path);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
-               "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
-  return FALSE;
 }
 
 gboolean
@@ -99,4 +74,48 @@ gemem_plot_run (const char *program, const char *dir, const char *script, const 
   if (output != NULL)
     *output = g_steal_pointer (&text);
   return TRUE;
+}
+
+/* gnuplot does not report a full disk, so the end of what it wrote is checked: @end must stand in
+ * the last 64 bytes of DIR/BASEENDING.  If not, the file is removed. */
+static gboolean
+check_picture (const char *dir, const char *base, const char *ending, const char *end,
+               GError **error)
+{
+  g_autofree char *path = g_strconcat (dir, "/", base, ending, NULL);
+  char tail[64] = "";
+  FILE *file = g_fopen (path, "rb");
+  gsize n = 0;
+  if (file != NULL)
+    {
+      if (fseek (file, -(long) sizeof tail, SEEK_END) == 0)
+        n = fread (tail, 1, sizeof tail, file);
+      fclose (file);
+    }
+  for (gsize i = 0; i + strlen (end) <= n; i++)
+    if (memcmp (tail + i, end, strlen (end)) == 0)
+      return TRUE;
+  g_unlink (path);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+               "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
+  return FALSE;
+}
+
+gboolean
+gemem_plot_write_part (const char *dir, const char *base, const char *ending, const GString *text,
+                       GError **error)
+{
+  g_autofree char *name = g_strconcat (base, ending, NULL);
+  g_autofree char *path = g_build_filename (dir, name, NULL);
+  return gemem_write_file (path, text->str, (gssize) text->len, error);
+}
+
+gboolean
+gemem_plot_render (const char *program, const char *dir, const char *base, gboolean svg,
+                   GError **error)
+{
+  g_autofree char *script = g_strconcat (base, ".gp", NULL);
+  return gemem_plot_run (program, dir, script, NULL, NULL, error)
+         && (!svg || check_picture (dir, base, ".svg", "</svg>", error))
+         && check_picture (dir, base, ".png", "IEND", error);
 }

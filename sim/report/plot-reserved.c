@@ -1,20 +1,19 @@
-/* plot-reserved.c - the picture of a few settings against one another: what each reserves over time
- * in one diagram, live underneath; below it what each pays in device calls.
+/* plot-reserved.c - the picture that compares a few settings: what each reserves over time in one
+ * diagram, over live memory; below it their device calls.
  *
- * Why: whether a memory policy helps is seen where its line leaves the others', and what that costs
- * belongs beside it.  With many allocators the lines would lie over one another (they have the
- * timeline), so that this picture is drawn of two to six.  Lines of equal height lie on one
- * another: the first is the widest, and shows on both sides of those above it.  Live memory may
- * depend on the allocator (graphs that share memory count once): the least is drawn, and named.
+ * Why: a memory policy helps where its line leaves the others, and the calls show what that costs.
+ * It is drawn of two to six results, as more lines would hide one another (the timeline shows them
+ * in panels).  Where lines coincide, each shows on both sides of the narrower ones drawn later.
+ * Live memory may depend on the allocator (graphs that share memory count once): the least is
+ * drawn, and named.
  * Data: those of the timeline and of the device calls, which lie beside it.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/report/plot.h"
+#include "sim/report/plot-pictures.h"
 
-#define WIDTH 1200
 #define LEFT 84
 #define RIGHT 20
 #define LEGEND 48 /* px from the upper edge to the first line of the legend */
@@ -22,13 +21,9 @@
 #define MOST 6
 #define PANEL 300
 #define BETWEEN 104 /* the x axis of the lines, and the legend of the calls */
-#define ROW 30
-#define FOOT 76
-#define SPLIT 560 /* as in the picture of the calls */
 #define LABEL_MAX 44
-#define CHARACTER 8
 
-/* Wide to narrow: told apart where they coincide, and without colours. */
+/* From wide to narrow, and differently dashed: distinct where they coincide, and in grey. */
 static const char *const looks[MOST] = {
   "lw 5 lc rgb '" GEMEM_COLOUR_INK "'",   "lw 4 lc rgb '#56b4e9'",
   "lw 3 lc rgb '" GEMEM_COLOUR_ALARM "'", "lw 2 lc rgb '" GEMEM_COLOUR_INTERNAL "'",
@@ -82,15 +77,15 @@ append_legend (GString *out, const GememPlotKey *keys, guint n, guint height)
     {
       guint width = 0;
 
-      for (last = first;
-           last < n
-           && (last == first
-               || width + 46 + CHARACTER * (guint) strlen (keys[last].text) < WIDTH - 2 * RIGHT);
+      for (last = first; last < n
+                         && (last == first
+                             || width + 46 + GEMEM_PLOT_CHARACTER * (guint) strlen (keys[last].text)
+                                    < GEMEM_PLOT_WIDTH - 2 * RIGHT);
            last++)
-        width += 46 + CHARACTER * (guint) strlen (keys[last].text);
+        width += 46 + GEMEM_PLOT_CHARACTER * (guint) strlen (keys[last].text);
       if (out != NULL)
         gemem_plot_script_legend (out, &keys[first], last - first, LEFT, LEGEND + rows * LEGEND_ROW,
-                                  WIDTH, height);
+                                  height);
     }
   return rows;
 }
@@ -108,8 +103,8 @@ append_lines (GString *out, const GememPlotGroup *group, guint live)
   const guint64 top = MAX (gemem_plot_most (group, peak_reserved), 1);
   const GememPlotUnit *unit = gemem_plot_size_unit (top);
 
-  gemem_plot_axis (&axis, group);
-  /* The script runs twice, and the calls leave other axes behind. */
+  gemem_plot_axis_init (&axis, group);
+  /* The script runs once per terminal: the axes of the calls are set back. */
   g_string_append (out, "set grid xtics ytics\nset ytics autofreq nomirror out scale 0.5\nset "
                         "xtics autofreq format '%g'\n");
   g_string_append_printf (out, "data = 'timeline-%s.dat'\nunit = %s\nx(value) = value/%s\n",
@@ -117,11 +112,8 @@ append_lines (GString *out, const GememPlotGroup *group, guint live)
   g_string_append_printf (out,
                           "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT
                           ")]\nset yrange [0:%" G_GUINT64_FORMAT "/unit*1.06]\n"
-                          "set ylabel 'reserved (%s)'\nset xlabel '%s%s%s%s' offset 0,0.4\n",
-                          axis.from, axis.to, top, unit->name, axis.time ? "time" : "event",
-                          axis.unit->name != NULL ? " (" : "",
-                          axis.unit->name != NULL ? axis.unit->name : "",
-                          axis.unit->name != NULL ? ")" : "");
+                          "set ylabel 'reserved (%s)'\nset xlabel '%s' offset 0,0.4\n",
+                          axis.from, axis.to, top, unit->name, axis.title);
   g_string_append_printf (
       out, "plot data index %u using (x($%u)):($3/unit) with fillsteps " LIVE_LOOK " title 'live'",
       live, 1 + axis.time);
@@ -129,37 +121,12 @@ append_lines (GString *out, const GememPlotGroup *group, guint live)
     g_string_append_printf (
         out, ", \\\n  data index %u using (x($%u)):($5/unit) with steps %s title 'reserved %u'", i,
         1 + axis.time, looks[i], i);
-  g_string_append (out, "\nunset label\nunset object\nunset arrow\nset ylabel ''\n");
-}
-
-/* The picture of the calls, in the lower part. */
-static void
-append_calls (GString *out, const GememPlotGroup *group, guint height)
-{
-  const guint rows = group->results->len, left = gemem_plot_row_names_width (group),
-              whole = WIDTH - RIGHT - left;
-  const guint split = left + whole * SPLIT / 1000, second = split + 30;
-  const guint top = (FOOT + ROW * rows) * 1000 / height, bottom = FOOT * 1000 / height;
-  g_autofree char *guesses = gemem_plot_guesses (group);
-
-  g_string_append_printf (out, "data = 'calls-%s.dat'\nset grid noytics\nset yrange [%u.5:-0.5]\n",
-                          group->slug, rows - 1);
-  gemem_plot_calls_legend (out, group, 0, height - FOOT - ROW * rows - 18, WIDTH, height);
-  gemem_plot_script_row_names (out, group);
-  gemem_plot_script_margins (out, left * 1000 / WIDTH, split * 1000 / WIDTH, top, bottom);
-  if (guesses != NULL)
-    g_string_append_printf (
-        out, "set label '%s' at graph 0.5, screen 0 center offset 0,0.8 textcolor rgb '#666666'\n",
-        guesses);
-  gemem_plot_calls_panel (out, group, TRUE, FALSE, split - left);
-  g_string_append (out, "unset label\nunset object\nunset arrow\nunset ytics\n");
-  gemem_plot_script_margins (out, second * 1000 / WIDTH, (left + whole) * 1000 / WIDTH, top,
-                             bottom);
-  gemem_plot_calls_panel (out, group, FALSE, FALSE, left + whole - second);
+  g_string_append (out, "\n" GEMEM_PLOT_UNSET "set ylabel ''\n");
+  gemem_plot_axis_clear (&axis);
 }
 
 void
-gemem_plot_script_reserved (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, const char *base)
 {
   const guint n = MIN (group->results->len, MOST);
   g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func (g_free);
@@ -178,15 +145,17 @@ gemem_plot_script_reserved (GString *out, const GememPlotGroup *group, const cha
                         : g_strdup_printf ("live with %s", (const char *) texts->pdata[live]));
   keys[n] = (GememPlotKey){ GEMEM_PLOT_BOX, "rgb '#b3d5e8'", texts->pdata[n] };
   const guint head = LEGEND + LEGEND_ROW * append_legend (NULL, keys, n + 1, 0) + 6,
-              height = head + PANEL + BETWEEN + ROW * n + FOOT;
-  gemem_plot_script_begin (out, base, WIDTH, height);
+              height = head + PANEL + BETWEEN + GEMEM_PLOT_ROW * n + GEMEM_PLOT_FOOT;
+  gemem_plot_script_begin (out, base, height);
   g_string_append (out, "set multiplot\n");
   gemem_plot_script_title (out, group, "reserved over time, and device calls", height);
   append_legend (out, keys, n + 1, height);
-  gemem_plot_script_margins (out, LEFT * 1000 / WIDTH, (WIDTH - RIGHT) * 1000 / WIDTH,
-                             (height - head) * 1000 / height,
-                             (height - head - PANEL) * 1000 / height);
+  gemem_plot_script_margins (out, LEFT, GEMEM_PLOT_WIDTH - RIGHT, height - head,
+                             height - head - PANEL, height);
   append_lines (out, group, live);
-  append_calls (out, group, height);
+  g_string_append_printf (out, "data = 'calls-%s.dat'\nset grid noytics\nset yrange [%u.5:-0.5]\n",
+                          group->slug, n - 1);
+  gemem_plot_calls_panels (out, group, height - GEMEM_PLOT_FOOT - GEMEM_PLOT_ROW * n - 18, FALSE,
+                           height);
   gemem_plot_script_end (out);
 }

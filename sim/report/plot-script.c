@@ -1,17 +1,13 @@
-/* plot-script.c - what all gnuplot scripts have in common: quoting, units, terminals.
- *
- * A script stands alone: `gnuplot NAME.gp` in its folder makes NAME.svg and NAME.png.  The
- * terminals are set `noenhanced`, so that no character of a label ('_', '^', '{', '@') means
- * anything; fonts, sizes and colours are fixed, nothing depends on the user's settings.
- */
+/* plot-script.c - see plot-script.h. */
 #include "config.h"
 
 #include <string.h>
 
-#include "sim/report/plot.h"
+#include "sim/report/plot-script.h"
 
 #define ELLIPSIS "\342\200\246"
-#define KEY_CHARACTER 8 /* px of a character in a legend */
+
+/* ---- units */
 
 static const GememPlotUnit size_units[] = {
   { "B", "1.0" },       { "KiB", "2.0**10" }, { "MiB", "2.0**20" },
@@ -51,6 +47,42 @@ gemem_plot_count_unit (guint64 count)
 {
   return unit_of (count_units, G_N_ELEMENTS (count_units), 1000, count < 100000 ? 0 : count);
 }
+
+char *
+gemem_plot_axis_title (const char *what, const GememPlotUnit *unit)
+{
+  return unit->name != NULL ? g_strdup_printf ("%s (%s)", what, unit->name) : g_strdup (what);
+}
+
+void
+gemem_plot_axis_init (GememPlotAxis *axis, const GememPlotGroup *group)
+{
+  guint64 from[2] = { G_MAXUINT64, G_MAXUINT64 }, to[2] = { 0, 0 };
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i];
+      for (guint p = 0; result->timeline != NULL && p < result->timeline->len; p++)
+        {
+          const GememTimelinePoint *point = &g_array_index (result->timeline, GememTimelinePoint,
+                                                            p);
+          from[0] = MIN (from[0], point->seq), to[0] = MAX (to[0], point->seq);
+          from[1] = MIN (from[1], point->time), to[1] = MAX (to[1], point->time);
+        }
+    }
+  axis->time = to[1] > from[1] && to[1] > 0;
+  axis->from = from[axis->time];
+  axis->to = MAX (to[axis->time], axis->from + 1);
+  axis->unit = axis->time ? gemem_plot_time_unit (axis->to) : gemem_plot_count_unit (axis->to);
+  axis->title = gemem_plot_axis_title (axis->time ? "time" : "event", axis->unit);
+}
+
+void
+gemem_plot_axis_clear (GememPlotAxis *axis)
+{
+  g_clear_pointer (&axis->title, g_free);
+}
+
+/* ---- text */
 
 /* "name:max_split_size_mb=64" with keys of at most @key characters: the values tell two settings
  * apart, not the keys. */
@@ -116,13 +148,34 @@ gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean fo
 }
 
 void
-gemem_plot_append_fraction (GString *out, const char *before, guint thousandths)
+gemem_plot_append_text (GString *out, const char *text)
+{
+  g_string_append (out, " \"");
+  for (; *text != '\0'; text++)
+    g_string_append_c (out, *text == '"' ? '\'' : (guchar) *text < 0x20 ? ' ' : *text);
+  g_string_append_c (out, '"');
+}
+
+void
+gemem_plot_append_comment (GString *out, const char *before, const char *text)
+{
+  g_string_append_printf (out, "# %s", before);
+  for (; *text != '\0'; text++)
+    g_string_append_c (out, (guchar) *text < 0x20 ? ' ' : *text);
+  g_string_append_c (out, '\n');
+}
+
+/* ---- pieces of a script */
+
+/* @thousandths / 1000 as a decimal. */
+static void
+append_fraction (GString *out, const char *before, guint thousandths)
 {
   g_string_append_printf (out, "%s%u.%03u", before, thousandths / 1000, thousandths % 1000);
 }
 
 void
-gemem_plot_script_begin (GString *out, const char *base, guint width, guint height)
+gemem_plot_script_begin (GString *out, const char *base, guint height)
 {
   g_string_append_printf (out,
                           "# gnuplot %s.gp: draws %s.svg and %s.png\n"
@@ -142,16 +195,24 @@ gemem_plot_script_begin (GString *out, const char *base, guint width, guint heig
                           "set grid back lc rgb '#e6e6e6' lt 1\n"
                           "set style fill solid 1.0 noborder\n"
                           "unset key\n",
-                          base, base, base, base, width, height, width, height, base);
+                          base, base, base, base, GEMEM_PLOT_WIDTH, height, GEMEM_PLOT_WIDTH,
+                          height, base);
 }
 
 void
-gemem_plot_script_margins (GString *out, guint left, guint right, guint top, guint bottom)
+gemem_plot_script_end (GString *out)
 {
-  gemem_plot_append_fraction (out, "set lmargin at screen ", left);
-  gemem_plot_append_fraction (out, "\nset rmargin at screen ", right);
-  gemem_plot_append_fraction (out, "\nset tmargin at screen ", top);
-  gemem_plot_append_fraction (out, "\nset bmargin at screen ", bottom);
+  g_string_append (out, "unset multiplot\nunset output\n}\n");
+}
+
+void
+gemem_plot_script_margins (GString *out, guint left, guint right, guint top, guint bottom,
+                           guint height)
+{
+  append_fraction (out, "set lmargin at screen ", left * 1000 / GEMEM_PLOT_WIDTH);
+  append_fraction (out, "\nset rmargin at screen ", right * 1000 / GEMEM_PLOT_WIDTH);
+  append_fraction (out, "\nset tmargin at screen ", top * 1000 / height);
+  append_fraction (out, "\nset bmargin at screen ", bottom * 1000 / height);
   g_string_append_c (out, '\n');
 }
 
@@ -176,37 +237,38 @@ gemem_plot_row_names_width (const GememPlotGroup *group)
   for (guint i = 0; i < group->results->len; i++)
     characters = MAX (characters,
                       g_utf8_strlen (((const GememResult *) group->results->pdata[i])->label, -1));
-  return 30 + KEY_CHARACTER * (guint) MIN (characters, GEMEM_PLOT_ROW_NAME_MAX);
+  return 30 + GEMEM_PLOT_CHARACTER * (guint) MIN (characters, GEMEM_PLOT_ROW_NAME_MAX);
 }
 
 static guint
 key_width (const GememPlotKey *key)
 {
-  return 30 + KEY_CHARACTER * (guint) strlen (key->text) + 16;
+  return 30 + GEMEM_PLOT_CHARACTER * (guint) strlen (key->text) + 16;
 }
 
 void
 gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
-                          guint width, guint height)
+                          guint height)
 {
   guint total = 0;
   for (guint i = 0; i < n; i++)
     total += key_width (&keys[i]);
-  x = x > 0 ? MIN (x, width - MIN (total, width)) : (width - MIN (total, width)) / 2;
+  x = x > 0 ? MIN (x, GEMEM_PLOT_WIDTH - MIN (total, GEMEM_PLOT_WIDTH))
+            : (GEMEM_PLOT_WIDTH - MIN (total, GEMEM_PLOT_WIDTH)) / 2;
   for (guint i = 0; i < n; x += key_width (&keys[i++]))
     {
       const gboolean box = keys[i].sample == GEMEM_PLOT_BOX,
                      line = keys[i].sample == GEMEM_PLOT_LINE;
-      gemem_plot_append_fraction (out,
-                                  box    ? "set object rect from screen "
-                                  : line ? "set arrow from screen "
-                                         : "set label '' at screen ",
-                                  (x + (box || line ? 0 : 12)) * 1000 / width);
-      gemem_plot_append_fraction (out, ",", (height - y - (box ? 5 : 0)) * 1000 / height);
+      append_fraction (out,
+                       box    ? "set object rect from screen "
+                       : line ? "set arrow from screen "
+                              : "set label '' at screen ",
+                       (x + (box || line ? 0 : 12)) * 1000 / GEMEM_PLOT_WIDTH);
+      append_fraction (out, ",", (height - y - (box ? 5 : 0)) * 1000 / height);
       if (box || line)
         {
-          gemem_plot_append_fraction (out, " to screen ", (x + 22) * 1000 / width);
-          gemem_plot_append_fraction (out, ",", (height - y + (box ? 5 : 0)) * 1000 / height);
+          append_fraction (out, " to screen ", (x + 22) * 1000 / GEMEM_PLOT_WIDTH);
+          append_fraction (out, ",", (height - y + (box ? 5 : 0)) * 1000 / height);
         }
       g_string_append_printf (out, " %s%s\n",
                               box    ? "fs solid noborder fc "
@@ -214,8 +276,8 @@ gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint
                                      : "point ",
                               keys[i].look);
       g_string_append_printf (out, "set label '%s'", keys[i].text);
-      gemem_plot_append_fraction (out, " at screen ", (x + 28) * 1000 / width);
-      gemem_plot_append_fraction (out, ",", (height - y) * 1000 / height);
+      append_fraction (out, " at screen ", (x + 28) * 1000 / GEMEM_PLOT_WIDTH);
+      append_fraction (out, ",", (height - y) * 1000 / height);
       g_string_append (out, " left\n");
     }
 }
@@ -226,29 +288,30 @@ gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *
   g_autofree char *title = g_strdup_printf ("%s: %s", group->title, what);
   g_string_append (out, "set label ");
   gemem_plot_append_quoted (out, title, 110, FALSE);
-  gemem_plot_append_fraction (out, " at screen 0.5,", (height - 18) * 1000 / height);
+  append_fraction (out, " at screen 0.5,", (height - 18) * 1000 / height);
   g_string_append (out, " center font ',16' textcolor rgb '" GEMEM_COLOUR_INK "'\n");
 }
 
-void
-gemem_plot_script_end (GString *out)
+guint
+gemem_plot_script_begin_rows (GString *out, const GememPlotGroup *group, const char *base,
+                              const char *what, guint row)
 {
-  g_string_append (out, "unset multiplot\nunset output\n}\n");
+  const guint rows = group->results->len, height = GEMEM_PLOT_HEAD + GEMEM_PLOT_FOOT + row * rows;
+  gemem_plot_script_begin (out, base, height);
+  g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n",
+                          rows - 1);
+  gemem_plot_script_title (out, group, what, height);
+  return height;
 }
 
 void
-gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base)
+gemem_plot_script_guesses (GString *out, const GememPlotGroup *group, const char *tag)
 {
-  if (kind == GEMEM_PLOT_COMPARISON)
-    gemem_plot_script_comparison (out, group, base);
-  else if (kind == GEMEM_PLOT_CALLS)
-    gemem_plot_script_calls (out, group, base);
-  else if (kind == GEMEM_PLOT_MEASURED)
-    gemem_plot_script_measured (out, group, base);
-  else if (kind == GEMEM_PLOT_LATENCY)
-    gemem_plot_script_latency (out, group, base);
-  else if (kind == GEMEM_PLOT_RESERVED)
-    gemem_plot_script_reserved (out, group, base);
-  else
-    gemem_plot_script_over_time (out, kind, group, base);
+  const GememResult *first = group->results->pdata[0];
+  if (first->cost_guesses > 0)
+    g_string_append_printf (out,
+                            "set label %s'%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                            " costs are guesses' at graph 0.5, screen 0 center offset 0,0.8 "
+                            "textcolor rgb '#666666'\n",
+                            tag, first->cost_guesses, first->cost_numbers);
 }

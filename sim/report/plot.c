@@ -1,232 +1,69 @@
-/* plot.c - groups, names and files of the plots; see report.h.
+/* plot.c - the table of pictures, and writing those of all traces; see report.h.
  *
- * One set of files per trace: comparison-SLUG.dat, .gp, and .svg and .png when gnuplot is there. 
- * Data and script are always written, so that whoever has the folder can change a colour and run
- * `gnuplot comparison-SLUG.gp` in it.  What differs between two runs of the same program over the
- * same results: nothing.
+ * One set of files per trace and picture: comparison-SLUG.dat, .gp, and .svg and .png when gnuplot
+ * is there.  Data and script are always written, so that a colour can be changed in the folder and
+ * `gnuplot comparison-SLUG.gp` run there.  Equal results give equal files.
  */
 #include "config.h"
 
-#include <errno.h>
-#include <glib/gstdio.h>
-#include <string.h>
-
-#include "base/error.h"
-#include "base/params.h"
-#include "sim/report/emitters.h"
+#include "sim/report/plot-pictures.h"
+#include "sim/report/plot-render.h"
 #include "sim/report/plot.h"
-
-#define SLUG_MAX 80
-
-static const char *const kinds[] = { "comparison", "timeline", "fragmentation", "calls",
-                                     "measured",   "latency",  "reserved",      NULL };
-
-guint64
-gemem_plot_peak (const GememResult *result)
-{
-  return MAX (result->peak_reserved, result->lower_bound);
-}
-
-static int
-compare_numbers (gconstpointer a, gconstpointer b)
-{
-  const guint64 *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
-guint64
-gemem_plot_most (const GememPlotGroup *group, guint64 (*value) (const GememResult *result))
-{
-  guint64 most = 0;
-  for (guint i = 0; i < group->results->len; i++)
-    most = MAX (most, value (group->results->pdata[i]));
-  return most;
-}
-
-guint64
-gemem_plot_common_end (const GememPlotGroup *group, guint64 (*value) (const GememResult *result))
-{
-  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (guint64));
-  for (guint i = 0; i < group->results->len; i++)
-    {
-      guint64 one = value (group->results->pdata[i]);
-      g_array_append_val (values, one);
-    }
-  g_array_sort (values, compare_numbers);
-  guint last = values->len - 1;
-  const guint64 median = g_array_index (values, guint64, values->len / 2);
-  while (g_array_index (values, guint64, last) / GEMEM_PLOT_OUTLIER > median)
-    last--;
-  return g_array_index (values, guint64, last);
-}
-
-guint64
-gemem_plot_common_top (const GememPlotGroup *group)
-{
-  return gemem_plot_common_end (group, gemem_plot_peak);
-}
-
-char *
-gemem_plot_guesses (const GememPlotGroup *group)
-{
-  const GememResult *first = group->results->pdata[0];
-  if (first->cost_guesses == 0)
-    return NULL;
-  return g_strdup_printf ("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " costs are guesses",
-                          first->cost_guesses, first->cost_numbers);
-}
-
-const char *
-gemem_plot_kind_name (GememPlotKind kind)
-{
-  return kinds[kind];
-}
-
-static void
-group_free (gpointer data)
-{
-  GememPlotGroup *group = data;
-  g_free (group->title);
-  g_free (group->slug);
-  g_ptr_array_unref (group->results);
-  g_free (group);
-}
-
-char *
-gemem_plot_slug (const char *path)
-{
-  static const char *const endings[] = { ".gz",    ".zst",    ".gmt", ".txt", ".json",
-                                         ".jsonl", ".pickle", ".pkl", ".csv" };
-  g_autofree char *name = g_path_get_basename (path);
-  GString *slug = g_string_new (NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS (endings); i++)
-    if (g_str_has_suffix (name, endings[i]) && strlen (name) > strlen (endings[i]))
-      name[strlen (name) - strlen (endings[i])] = '\0';
-  for (const char *p = name; *p != '\0' && slug->len < SLUG_MAX; p++)
-    if (g_ascii_isalnum (*p) || *p == '_' || (*p == '.' && slug->len > 0))
-      g_string_append_c (slug, g_ascii_tolower (*p));
-    else if (slug->len > 0 && slug->str[slug->len - 1] != '-')
-      g_string_append_c (slug, '-');
-  while (slug->len > 0 && strchr ("-.", slug->str[slug->len - 1]) != NULL)
-    g_string_truncate (slug, slug->len - 1);
-  if (slug->len == 0)
-    g_string_assign (slug, "trace");
-  return g_string_free (slug, FALSE);
-}
-
-/* Device 1: "gpt2-train-device1". */
-static char *
-make_slug (const GememResult *result)
-{
-  g_autofree char *base = gemem_plot_slug (result->trace != NULL ? result->trace : "trace");
-  GString *slug = g_string_new (base);
-  if (result->device_ordinal == GEMEM_DEVICE_HOST)
-    g_string_append (slug, "-host");
-  else if (result->device_ordinal > 0)
-    g_string_append_printf (slug, "-device%d", result->device_ordinal);
-  return g_string_free (slug, FALSE);
-}
+#include "sim/report/report.h"
 
 static gboolean
-slug_taken (const GPtrArray *groups, const char *slug)
+has_timelines (const GememPlotGroup *group)
 {
-  for (guint i = 0; i < groups->len; i++)
-    if (strcmp (((const GememPlotGroup *) groups->pdata[i])->slug, slug) == 0)
-      return TRUE;
-  return FALSE;
+  return gemem_plot_timelines (group) > 0;
 }
 
-static GememPlotGroup *
-add_group (GPtrArray *groups, GememResult *first)
+static const struct
 {
-  GememPlotGroup *group = g_new0 (GememPlotGroup, 1);
-  g_autofree char *slug = make_slug (first);
-  group->title = gemem_report_title (first);
-  group->slug = g_strdup (slug);
-  for (guint i = 2; slug_taken (groups, group->slug); i++)
-    {
-      g_free (group->slug);
-      group->slug = g_strdup_printf ("%s-%u", slug, i);
-    }
-  group->results = g_ptr_array_new ();
-  g_ptr_array_add (groups, group);
-  return group;
+  const char *name;
+  gboolean (*applies) (const GememPlotGroup *group); /* NULL: always */
+  void (*data) (GString *out, const GememPlotGroup *group);
+  void (*script) (GString *out, const GememPlotGroup *group, const char *base);
+} pictures[GEMEM_PLOT_COUNT] = {
+  [GEMEM_PLOT_COMPARISON] = { "comparison", NULL, gemem_plot_comparison_data,
+                              gemem_plot_comparison_script },
+  [GEMEM_PLOT_TIMELINE] = { "timeline", has_timelines, gemem_plot_timeline_data,
+                            gemem_plot_timeline_script },
+  [GEMEM_PLOT_FRAGMENTATION] = { "fragmentation", has_timelines, gemem_plot_fragmentation_data,
+                                 gemem_plot_fragmentation_script },
+  [GEMEM_PLOT_CALLS] = { "calls", NULL, gemem_plot_calls_data, gemem_plot_calls_script },
+  [GEMEM_PLOT_MEASURED] = { "measured", gemem_plot_has_measured, gemem_plot_measured_data,
+                            gemem_plot_measured_script },
+  [GEMEM_PLOT_LATENCY] = { "latency", gemem_plot_has_measured, gemem_plot_latency_data,
+                           gemem_plot_latency_script },
+  [GEMEM_PLOT_RESERVED] = { "reserved", gemem_plot_has_reserved, NULL, gemem_plot_reserved_script },
+};
+
+void
+gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group)
+{
+  if (pictures[kind].data == NULL)
+    return;
+  gemem_plot_append_comment (out, "", group->title);
+  pictures[kind].data (out, group);
 }
 
-GPtrArray *
-gemem_plot_groups (GememResult *const *results, guint n)
+void
+gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base)
 {
-  GPtrArray *groups = g_ptr_array_new_with_free_func (group_free);
-  for (guint i = 0; i < n; i++)
-    {
-      GememPlotGroup *group = NULL;
-      for (guint g = 0; g < groups->len && group == NULL; g++)
-        if (gemem_report_same_group (((GememPlotGroup *) groups->pdata[g])->results->pdata[0],
-                                     results[i]))
-          group = groups->pdata[g];
-      if (group == NULL)
-        group = add_group (groups, results[i]);
-      g_ptr_array_add (group->results, results[i]);
-    }
-  return groups;
-}
-
-guint
-gemem_plot_timelines (const GememPlotGroup *group)
-{
-  guint n = 0;
-  for (guint i = 0; i < group->results->len; i++)
-    {
-      const GememResult *result = group->results->pdata[i];
-      n += result->timeline != NULL && result->timeline->len > 0;
-    }
-  return n;
-}
-
-static gboolean
-write_file (const char *dir, const char *base, const char *ending, const GString *text,
-            GError **error)
-{
-  g_autofree char *name = g_strconcat (base, ending, NULL);
-  g_autofree char *path = g_build_filename (dir, name, NULL);
-  return gemem_write_file (path, text->str, (gssize) text->len, error);
-}
-
-/* Both pictures of @base are there to their end. */
-static gboolean
-check_pictures (const char *dir, const char *base, GError **error)
-{
-  g_autofree char *svg = g_strdup_printf ("%s/%s.svg", dir, base),
-                  *png = g_strdup_printf ("%s/%s.png", dir, base);
-  return gemem_plot_check_picture (svg, "</svg>", error)
-         && gemem_plot_check_picture (png, "IEND", error);
+  pictures[kind].script (out, group, base);
 }
 
 static gboolean
 write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, const char *program,
             GError **error)
 {
-  g_autofree char *base = g_strdup_printf ("%s-%s", kinds[kind], group->slug),
-                  *name = g_strconcat (base, ".gp", NULL);
+  g_autofree char *base = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
   g_autoptr (GString) data = g_string_new (NULL), script = g_string_new (NULL);
-  if (kind != GEMEM_PLOT_RESERVED)
-    gemem_plot_data (data, kind, group);
+  gemem_plot_data (data, kind, group);
   gemem_plot_script (script, kind, group, base);
-  return (data->len == 0 || write_file (dir, base, ".dat", data, error))
-         && write_file (dir, base, ".gp", script, error)
-         && (program == NULL
-             || (gemem_plot_run (program, dir, name, NULL, NULL, error)
-                 && check_pictures (dir, base, error)));
-}
-
-static gboolean
-is_drawn (GememPlotKind kind, const GememPlotGroup *group)
-{
-  if (kind == GEMEM_PLOT_RESERVED)
-    return gemem_plot_has_reserved (group);
-  if (kind == GEMEM_PLOT_MEASURED || kind == GEMEM_PLOT_LATENCY)
-    return gemem_plot_has_measured (group);
-  return !gemem_plot_is_over_time (kind) || gemem_plot_timelines (group) > 0;
+  return (data->len == 0 || gemem_plot_write_part (dir, base, ".dat", data, error))
+         && gemem_plot_write_part (dir, base, ".gp", script, error)
+         && (program == NULL || gemem_plot_render (program, dir, base, TRUE, error));
 }
 
 gboolean
@@ -237,18 +74,12 @@ gemem_plot_write (const char *dir, GememResult *const *results, guint n, const c
   g_autofree char *program = gemem_plot_program (gnuplot);
   if (rendered != NULL)
     *rendered = program != NULL && n > 0;
-  if (g_mkdir_with_parents (dir, 0777) != 0)
-    {
-      gemem_error_set_errno (error, errno, dir, "name a folder that can be made and written");
-      return FALSE;
-    }
+  if (!gemem_make_folder (dir, error))
+    return FALSE;
   for (guint i = 0; i < groups->len; i++)
     for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
-      {
-        const GememPlotGroup *group = groups->pdata[i];
-        if (is_drawn ((GememPlotKind) kind, group)
-            && !write_plot (dir, (GememPlotKind) kind, group, program, error))
-          return FALSE;
-      }
+      if ((pictures[kind].applies == NULL || pictures[kind].applies (groups->pdata[i]))
+          && !write_plot (dir, (GememPlotKind) kind, groups->pdata[i], program, error))
+        return FALSE;
   return TRUE;
 }

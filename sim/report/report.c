@@ -1,8 +1,6 @@
 /* report.c - which emitter writes, and what is common to them; see report.h. */
 #include "config.h"
 
-#include <string.h>
-
 #include "base/params.h"
 #include "sim/report/emitters.h"
 
@@ -22,32 +20,6 @@ gemem_report_format_parse (const char *name, GememReportFormat *format, GError *
                near != NULL ? "did you mean '" : "choose ",
                near != NULL ? near : "table, json, csv or markdown", near != NULL ? "'?" : "");
   return FALSE;
-}
-
-gboolean
-gemem_report_same_group (const GememResult *a, const GememResult *b)
-{
-  return g_strcmp0 (a->trace, b->trace) == 0 && a->device_ordinal == b->device_ordinal;
-}
-
-char *
-gemem_report_group (const GememResult *result)
-{
-  const char *trace = result->trace != NULL ? result->trace : "trace";
-  if (result->device_ordinal == GEMEM_DEVICE_HOST)
-    return g_strdup_printf ("%s, host memory", trace);
-  if (result->device_ordinal > 0)
-    return g_strdup_printf ("%s, device %d", trace, result->device_ordinal);
-  return g_strdup (trace);
-}
-
-char *
-gemem_report_title (const GememResult *result)
-{
-  g_autofree char *group = gemem_report_group (result);
-  const char *trace = result->trace != NULL ? result->trace : "trace";
-  g_autofree char *name = g_path_get_basename (trace);
-  return g_strconcat (name, group + strlen (trace), NULL);
 }
 
 void

@@ -2,10 +2,8 @@
  *
  * All emitters read the same GememResult objects and the same list of measures (measures.def), so
  * that a column never has two definitions.  Text goes to a GString or a FILE name given by the
- * caller; the library never writes to stdout itself.
- * Output is deterministic: locale-free numbers, no dates, no host names except in the manifest's
- * "environment" part.
- */
+ * caller; the library never writes to stdout itself.  Output is deterministic: locale-free numbers,
+ * no dates, no host names except in the manifest's "environment" part. */
 #pragma once
 
 #include "base/io/json-text.h"
@@ -22,7 +20,8 @@ typedef enum
   GEMEM_FORMAT_MARKDOWN
 } GememReportFormat;
 
-/* GEMEM_ERROR_USAGE with the known formats. */
+/* Finds the format called @name ("table", "json", "csv", "markdown").  GEMEM_ERROR_USAGE names the
+ * known ones. */
 gboolean gemem_report_format_parse (const char *name, GememReportFormat *format, GError **error);
 
 typedef struct
@@ -31,52 +30,60 @@ typedef struct
   guint width;      /* terminal columns for the table; 0: unlimited */
 } GememReportOptions;
 
-/* Appends the report of @results to @out. */
+/* Appends the report of the @n @results to @out.  @options: NULL for a comparison of any width.
+ * O(results), plus the timelines and maps in JSON. */
 void gemem_report_write (GString *out, GememReportFormat format, GememResult *const *results,
                          guint n, const GememReportOptions *options);
 
-/* Writes DIR/<name>.dat, .gp and, when gnuplot is found, .svg and .png for: comparison, calls,
- * timeline, fragmentation, and, of two to six results of a trace, reserved; creates DIR.
- * @gnuplot: program, or NULL to search PATH; "" renders nothing.  *rendered: whether pictures were
- * made. */
+/* Writes DIR/NAME.dat, .gp and, when gnuplot is found, .svg and .png, of each trace among @results:
+ * comparison and calls; with timelines also timeline, fragmentation, and of two to six results
+ * reserved; of measured runs also measured and latency.  Makes DIR.
+ * @gnuplot: the program, or NULL to search PATH; "" draws nothing.  *rendered (or NULL): whether
+ * pictures were drawn.  GEMEM_ERROR_FAILED: a file could not be written, or gnuplot failed. */
 gboolean gemem_plot_write (const char *dir, GememResult *const *results, guint n,
                            const char *gnuplot, gboolean *rendered, GError **error);
 
-/* The timeline or comparison as text for a terminal (gnuplot `dumb`); GEMEM_ERROR_FAILED without
- * gnuplot. */
+/* The plot @name ("comparison", "timeline", "fragmentation") as text of @columns times @rows
+ * characters, drawn by gnuplot's terminal `dumb`; g_free().  @gnuplot as above.  GEMEM_ERROR_USAGE:
+ * another name; GEMEM_ERROR_FAILED: without gnuplot. */
 char *gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint columns,
                        guint rows, const char *gnuplot, GError **error);
 
-/* What lies where at the reserved peak: a row per segment, a character per page, legend last. */
+/* Appends the segment map at the reserved peak: a row per segment, a character per page, legend
+ * last; @width: columns of the terminal, 0: unlimited.  The result must have been made with its
+ * map. */
 void gemem_map_text (GString *out, const GememResult *result, guint width);
-/* The same as SVG, own writer, deterministic. */
+/* The same as SVG: a whole document, the same bytes for the same result. */
 void gemem_map_svg (GString *out, const GememResult *result);
 
-/* arguments, effective parameters, trace hash (the files are read for it), version, compiler:
- * JSON. */
+/* Where @results came from, as JSON (manifest.c): arguments @argv (NULL-terminated, or NULL),
+ * effective parameters, hashes of the traces, whose files are read for it, version, compiler;
+ * g_free(). */
 char *gemem_manifest (GememResult *const *results, guint n, const char *const *argv);
 
 /* TRUE if @a and @b belong to one group of a comparison: same trace, same device of it. */
 gboolean gemem_report_same_group (const GememResult *a, const GememResult *b);
 
-/* The measures of measures.def in the order of the tables: name as in tables and files, and its
- * definition; NULL past the end. */
+/* Name and definition of the measure @index of measures.def, in the order of the tables; NULL past
+ * the end. */
 const char *gemem_measure_name (guint index);
 const char *gemem_measure_help (guint index);
 
-/* Appends to @results what `--format=json` wrote to @path.  GEMEM_ERROR_FAILED: cannot be read;
- * GEMEM_ERROR_INPUT: not JSON, another schema or version, something missing; @results is then as it
- * was. */
+/* Appends to @results (GememResult, gemem_result_free()) what gemem_report_write() made as JSON and
+ * the file @path holds.  GEMEM_ERROR_FAILED: cannot be read; GEMEM_ERROR_INPUT: not JSON, another
+ * schema or version, something missing; @results is then unchanged. */
 gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError **error);
 
 /* Appends a row per result to the table `results` of the SQLite database @path, which is made if it
- * is not there: all rows or none.
- * @n = 0 only makes the table, to see whether that can be done.  GEMEM_ERROR_FAILED names the file;
- * so it does where gemem was built without SQLite. */
+ * does not exist: all rows or none.  @n = 0 only makes the table, to check that this is possible.
+ * GEMEM_ERROR_FAILED names the file; also where gemem was built without SQLite. */
 gboolean gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n,
                                      GError **error);
 
-/* Writes @text to @path atomically; GEMEM_ERROR_FAILED names the file. */
+/* Writes @length bytes of @text (-1: to its NUL) to @path: completely, or @path is unchanged.
+ * GEMEM_ERROR_FAILED names the file. */
 gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);
+/* Makes the folder @path and those above it where they are missing; GEMEM_ERROR_FAILED names it. */
+gboolean gemem_make_folder (const char *path, GError **error);
 
 GEMEM_END_DECLS

@@ -1,11 +1,11 @@
-/* sqlite.c - results kept in a SQLite database, to be asked later: a row per run in the table
+/* sqlite.c - results in a SQLite database, for queries over many runs: a row per run in the table
  * `results`.
  *
  * The columns are what identifies a run (as in CSV, parameters as JSON objects), then one per
  * measure of measures.def.  Rows are only ever appended, all of one call in one transaction: a full
  * disk or a crash leaves either all of them or none.  A table made by a gemem that knew fewer
- * measures gets the new columns; its old rows have NULL there, as has a measure that was not asked
- * for or is unlimited.
+ * measures gets the new columns; its old rows have NULL there, as has a measure that was not
+ * requested or is unlimited.
  *
  * Cost: one statement per row; a database in use by another process is waited for, ten seconds at
  * most.

@@ -1,10 +1,9 @@
 /* table.c - the comparison as aligned tables: a group of rows per trace, a column per measure;
  * then, per trace, the device calls by kind.
  *
- * Why two tables: what mapping costs stands in the calls, and a dozen kinds of them beside the
- * measures fit no terminal.  Columns give way by rank until the table fits the terminal; a row is
- * never wrapped.  A kind of call that nobody makes is no column; where nobody calls, there is no
- * second table.
+ * Why two tables: the calls show what mapping costs, and a dozen kinds of them beside the measures
+ * do not fit a terminal.  Columns are dropped by rank until the table fits; a row is never wrapped.
+ * A kind of call that no row makes has no column; without any call there is no second table.
  */
 #include "config.h"
 
@@ -13,35 +12,28 @@
 #include "base/units.h"
 #include "sim/report/emitters.h"
 #include "sim/report/measures.h"
+#include "sim/report/rows.h"
 
 #define MAX_COLUMNS 40
 
 typedef struct
 {
-  const GememMeasure *measure;
-  gsize width;
-} Column;
-
-typedef struct
-{
-  Column columns[MAX_COLUMNS];
+  GememTextColumn columns[MAX_COLUMNS]; /* of a GememMeasure each */
   guint n;
   gsize label; /* width of the first column */
   gsize note;  /* of what stands behind a row */
-} Layout;
+} TableLayout;
 
-/* What stands behind the row of a run that did not go to its end. */
-static const char *
-row_note (const GememResult *result)
+/* Of what stands behind the row of @result, with the second space in front of it. */
+static gsize
+note_width (const GememResult *result)
 {
-  return result->not_run           ? "  (not run)"
-         : result->failure != NULL ? "  (stopped)"
-         : result->partial         ? "  (partial)"
-                                   : "";
+  const char *note = gemem_report_row_note (result);
+  return *note != '\0' ? strlen (note) + 1 : 0;
 }
 
 static void
-measure_widths (Layout *layout, GememTable table, GememResult *const *results, guint n)
+measure_widths (TableLayout *layout, GememTable table, GememResult *const *results, guint n)
 {
   char text[GEMEM_MEASURE_TEXT];
   layout->label = strlen (gemem_table_titles[table]);
@@ -49,94 +41,71 @@ measure_widths (Layout *layout, GememTable table, GememResult *const *results, g
   for (guint i = 0; i < n; i++)
     {
       layout->label = MAX (layout->label, (gsize) g_utf8_strlen (results[i]->label, -1));
-      layout->note = MAX (layout->note, strlen (row_note (results[i])));
+      layout->note = MAX (layout->note, note_width (results[i]));
     }
   for (guint c = 0; c < layout->n; c++)
     {
-      Column *column = &layout->columns[c];
-      column->width = strlen (column->measure->title);
+      GememTextColumn *column = &layout->columns[c];
+      const GememMeasure *measure = column->source;
+      column->width = strlen (measure->title);
       for (guint i = 0; i < n; i++)
         column->width = MAX (column->width,
-                             strlen (gemem_measure_text (column->measure, results[i], text)));
+                             strlen (gemem_measure_text (measure, results[i], text)));
     }
 }
 
-static gsize
-total_width (const Layout *layout)
-{
-  gsize width = layout->label + layout->note;
-  for (guint c = 0; c < layout->n; c++)
-    width += 2 + layout->columns[c].width;
-  return width;
-}
-
-/* What was asked for by name (--find-capacity, --measure) is as important as what is always
+/* 0 for measures that an option asked for (--find-capacity, --measure): like those that are always
  * there. */
 static int
-importance (const Column *column)
+importance (const GememMeasure *measure)
 {
-  const int rank = column->measure->rank;
+  const int rank = measure->rank;
   return rank >= GEMEM_RANK_CALLS ? rank - GEMEM_RANK_CALLS : rank > GEMEM_RANK_DETAIL ? 0 : rank;
 }
 
-/* Drops the least important column (the last of the highest rank); FALSE when only those of rank 0
- * are left. */
-static gboolean
-drop_column (Layout *layout)
-{
-  guint worst = 0;
-  for (guint c = 1; c < layout->n; c++)
-    if (importance (&layout->columns[c]) >= importance (&layout->columns[worst]))
-      worst = c;
-  if (layout->n == 0 || importance (&layout->columns[worst]) == 0)
-    return FALSE;
-  memmove (&layout->columns[worst], &layout->columns[worst + 1],
-           (layout->n - worst - 1) * sizeof (Column));
-  layout->n--;
-  return TRUE;
-}
-
 static void
-choose_columns (Layout *layout, GememTable table, GememResult *const *results, guint n, guint width)
+choose_columns (TableLayout *layout, GememTable table, GememResult *const *results, guint n,
+                guint width)
 {
   layout->n = 0;
   for (const GememMeasure *measure = gemem_measures;
        measure->key != NULL && layout->n < MAX_COLUMNS; measure++)
     if (gemem_measure_is_column (measure, table, results, n))
-      layout->columns[layout->n++].measure = measure;
+      layout->columns[layout->n++] = (GememTextColumn){ measure, importance (measure), 0 };
   measure_widths (layout, table, results, n);
-  while (width > 0 && total_width (layout) > width && drop_column (layout))
-    ;
+  layout->n = gemem_text_columns_fit (layout->columns, layout->n, layout->label + layout->note,
+                                      width);
 }
 
 static void
-append_header (GString *out, GememTable table, const Layout *layout)
+append_header (GString *out, GememTable table, const TableLayout *layout)
 {
   g_string_append_printf (out, "%-*s", (int) layout->label, gemem_table_titles[table]);
   for (guint c = 0; c < layout->n; c++)
     g_string_append_printf (out, "  %*s", (int) layout->columns[c].width,
-                            layout->columns[c].measure->title);
+                            ((const GememMeasure *) layout->columns[c].source)->title);
   g_string_append_c (out, '\n');
 }
 
 static void
-append_row (GString *out, const Layout *layout, const GememResult *result)
+append_row (GString *out, const TableLayout *layout, const GememResult *result)
 {
   char text[GEMEM_MEASURE_TEXT];
   gsize characters = (gsize) g_utf8_strlen (result->label, -1);
   g_string_append_printf (out, "%s%*s", result->label, (int) (layout->label - characters), "");
   for (guint c = 0; c < layout->n; c++)
     {
-      const Column *column = &layout->columns[c];
-      gboolean applies = gemem_measure_applies (column->measure, result);
-      g_string_append_printf (out, "  %*s", (int) column->width,
-                              applies ? gemem_measure_text (column->measure, result, text) : "-");
+      const GememMeasure *measure = layout->columns[c].source;
+      g_string_append_printf (out, "  %*s", (int) layout->columns[c].width,
+                              gemem_measure_applies (measure, result)
+                                  ? gemem_measure_text (measure, result, text)
+                                  : "-");
     }
-  g_string_append (out, row_note (result));
+  g_string_append_printf (out, "%*s", (int) note_width (result), gemem_report_row_note (result));
   g_string_append_c (out, '\n');
 }
 
-/* Addresses differ for want of the recorded segments' places: say how to have them. */
+/* How to compare addresses where they differ because segments were not placed as recorded. */
 static const char *
 fidelity_hint (const GememResult *result)
 {
@@ -185,12 +154,7 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
                           first->capacity == GEMEM_UNLIMITED
                               ? "unlimited"
                               : gemem_format_size (capacity, first->capacity));
-  if (first->cost_guesses > 0)
-    g_string_append_printf (out,
-                            "modelled times rest on %" G_GUINT64_FORMAT
-                            " figures of the device profile, %" G_GUINT64_FORMAT
-                            " of them guesses\n",
-                            first->cost_numbers, first->cost_guesses);
+  gemem_report_append_guesses (out, first, "");
   for (guint i = 0; i < n; i++)
     if (results[i]->fidelity.compared > 0)
       g_string_append_printf (
@@ -202,8 +166,8 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
 }
 
 static void
-append_table (GString *out, GememTable table, const Layout *layout, GememResult *const *results,
-              guint n)
+append_table (GString *out, GememTable table, const TableLayout *layout,
+              GememResult *const *results, guint n)
 {
   append_header (out, table, layout);
   for (guint i = 0; i < n; i++)
@@ -214,15 +178,13 @@ append_table (GString *out, GememTable table, const Layout *layout, GememResult 
 void
 gemem_report_table (GString *out, GememResult *const *results, guint n, guint width)
 {
-  Layout layouts[GEMEM_TABLE_COUNT];
+  TableLayout layouts[GEMEM_TABLE_COUNT];
   for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
     choose_columns (&layouts[table], (GememTable) table, results, n, width);
   for (guint start = 0, end; start < n; start = end)
     {
       g_autofree char *group = gemem_report_group (results[start]);
-      for (end = start + 1; end < n && gemem_report_same_group (results[start], results[end]);
-           end++)
-        ;
+      end = gemem_report_group_end (results, n, start);
       g_string_append_printf (out, "%s%s\n", start > 0 ? "\n" : "", group);
       append_group_facts (out, results + start, end - start);
       append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES], results + start,

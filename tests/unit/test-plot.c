@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "sim/report/plot-render.h"
+#include "sim/report/plot-script.h"
 #include "sim/report/plot.h"
 #include "sim/report/report.h"
 #include "tests/util/sample-result.h"

@@ -1,8 +1,8 @@
-/* outputs.c - output files are looked at before the work begins, not after an hour of it.
+/* output-files.c - output files are checked before the work begins, not after an hour of it.
  *
  * Refused: a file that is also read (a report over the trace it is about), two outputs into one
- * file, a place that cannot be written. What only the writing itself can show (a full disk) is left
- * to it.  Devices and pipes (/dev/stdout) may be named as often as one likes.
+ * file, a place that cannot be written.  A full disk shows only while writing.  Devices and pipes
+ * (/dev/stdout) may be named several times.
  */
 #include "config.h"
 
@@ -14,6 +14,7 @@
 
 #include "graphs/format.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/output-files.h"
 
 static gboolean
 is_file (const char *path, struct stat *status)

@@ -1,7 +1,6 @@
-/* plan-trace.c - `gemem-sim plan --trace`: the planned graphs as a session, which `compare` and
- * `replay` take: static memory with its segments is loaded, runs in turn, and is unloaded
- * (workloads/session.h).
- */
+/* plan-command-trace.c - `gemem-sim plan --trace`: the planned graphs as a session, which `compare`
+ * and `replay` take: static memory with its segments is loaded, runs in turn, and is unloaded
+ * (workloads/session.h). */
 #include "config.h"
 
 #include <string.h>
@@ -21,7 +20,7 @@ static gboolean asynchronous;
 static gboolean zero_copy_reuse;
 static guint64 limit = GEMEM_PLAN_SPLIT_STATIC; /* --split */
 
-const GOptionEntry gemem_plan_trace_entries[] = {
+const GOptionEntry gemem_plan_command_trace_entries[] = {
   { "trace", 0, 0, G_OPTION_ARG_FILENAME, &path,
     "Write the smallest plan of each graph to FILE as a trace: static memory that is loaded, runs "
     "in turn, and is unloaded",
@@ -41,13 +40,13 @@ const GOptionEntry gemem_plan_trace_entries[] = {
 };
 
 const char *
-gemem_plan_trace_path (void)
+gemem_plan_command_trace_path (void)
 {
   return path;
 }
 
 gboolean
-gemem_plan_check_trace (GError **error)
+gemem_plan_command_check_trace (GError **error)
 {
   const char *idle = steps != 1      ? "--steps"
                      : loaded != 0   ? "--loaded"
@@ -126,7 +125,7 @@ add_graphs (GPtrArray *graphs, const GememPlanResult *results, guint n, GError *
 }
 
 gboolean
-gemem_plan_write_trace (const GememPlanResult *results, guint n, GError **error)
+gemem_plan_command_write_trace (const GememPlanResult *results, guint n, GError **error)
 {
   const GememSessionParams params = {
     .steps = (guint64) steps, .runs = 1, .loaded = (guint64) loaded, .asynchronous = asynchronous

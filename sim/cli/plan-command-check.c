@@ -1,4 +1,4 @@
-/* plan-check.c - `gemem-sim plan --check`: is a plan that was made elsewhere safe? */
+/* plan-command-check.c - `gemem-sim plan --check`: is a plan that was made elsewhere safe? */
 #include "config.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@
 
 #define SHOWN 10
 
-/* The plan at @path for what @inputs name, or for the lifetimes it brings, in @source. */
+/* The plan at @path for the graph or trace in @inputs, or without one for the lifetimes in its own
+ * file; appends to @sources what it is for. */
 static GememPlan *
 load (const char *path, char **inputs, GPtrArray *files, GPtrArray *sources, GError **error)
 {
@@ -36,7 +37,7 @@ load (const char *path, char **inputs, GPtrArray *files, GPtrArray *sources, GEr
   if (file == NULL)
     return NULL;
   g_ptr_array_add (files, file);
-  if (!gemem_plan_sources_add (sources, file, 1, error))
+  if (!gemem_plan_command_add_sources (sources, file, 1, error))
     return NULL;
   if (sources->len > 1)
     {
@@ -85,11 +86,11 @@ say_violations (const char *path, const GPtrArray *violations, GError **error)
 }
 
 int
-gemem_plan_check_file (const char *path, char **inputs, GError **error)
+gemem_plan_command_check_file (const char *path, char **inputs, GError **error)
 {
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
-  g_autoptr (GPtrArray) sources = g_ptr_array_new_with_free_func (gemem_plan_source_free);
+  g_autoptr (GPtrArray) sources = g_ptr_array_new_with_free_func (gemem_plan_command_source_free);
   g_autoptr (GememPlan) plan = load (path, inputs, files, sources, error);
   g_autoptr (GPtrArray) violations = NULL;
   const GememPlanSource *source;
@@ -106,5 +107,6 @@ gemem_plan_check_file (const char *path, char **inputs, GError **error)
       return 3;
     }
   const GememPlanResult result = { source->name, &source->input, plan->planner, plan };
-  return say_safe (path, plan, error) && gemem_plan_write_outputs (&result, 1, error) ? 0 : 1;
+  return say_safe (path, plan, error) && gemem_plan_command_write_outputs (&result, 1, error) ? 0
+                                                                                              : 1;
 }

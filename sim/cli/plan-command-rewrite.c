@@ -1,14 +1,12 @@
-/* plan-rewrite.c - `gemem-sim plan --rewrite`: the program as a planner rewrote it, to be executed
- * (replay, compare --lower=paddle).
+/* plan-command-rewrite.c - `gemem-sim plan --rewrite`: the program as a planner rewrote it, to be
+ * executed (replay, compare --lower=paddle).
  *
  * PaddlePaddle's planners (memory_optimize, in-place) do not place bytes but rename variables: what
- * takes the memory of a dead variable is a version of it.  So a plan becomes a graph again: outputs
- * that begin at one place write one variable, called after the first of them.  A lowering then
- * frees and grows variables as PaddlePaddle does with the rewritten program.  Plans in which memory
- * is shared otherwise (overlapping at different offsets) are no renaming, and refused.  Workspaces
- * keep memory of their own.
- * Cost: O(items log items).  Origin: paddle.md 7, 8.
- */
+ * reuses the memory of a variable becomes a version of it.  So a plan becomes a graph again:
+ * outputs that begin at one place write one variable, called after the first of them.  A lowering
+ * then frees and grows variables as PaddlePaddle does with the rewritten program.  Plans in which
+ * memory is shared otherwise (overlapping at different offsets) are no renaming, and refused.
+ * Workspaces keep memory of their own. Cost: O(items log items).  Origin: paddle.md 7, 8. */
 #include "config.h"
 
 #include "graphs/format.h"
@@ -106,7 +104,7 @@ name_places (const GememGraph *graph, const GArray *places, const char **variabl
 }
 
 gboolean
-gemem_plan_write_rewritten (const char *path, const GememPlanResult *best, GError **error)
+gemem_plan_command_write_rewritten (const char *path, const GememPlanResult *best, GError **error)
 {
   const GememGraph *graph = best->of->graph;
   g_autoptr (GStringChunk) names = g_string_chunk_new (4096);

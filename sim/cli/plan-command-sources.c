@@ -1,11 +1,11 @@
-/* plan-sources.c - what is planned: graphs, and the lifetimes of traces. */
+/* plan-command-sources.c - what is planned: graphs, and the lifetimes of traces. */
 #include "config.h"
 
 #include "sim/cli/plan-command.h"
 #include "sim/engine/lifetimes.h"
 
 void
-gemem_plan_source_free (gpointer data)
+gemem_plan_command_source_free (gpointer data)
 {
   GememPlanSource *source = data;
 
@@ -45,7 +45,8 @@ read_lifetimes (GememPlanSource *source, int device, GError **error)
 }
 
 gboolean
-gemem_plan_sources_add (GPtrArray *sources, GememSourceFile *file, guint threads, GError **error)
+gemem_plan_command_add_sources (GPtrArray *sources, GememSourceFile *file, guint threads,
+                                GError **error)
 {
   g_autoptr (GArray) devices = NULL;
 

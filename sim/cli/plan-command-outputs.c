@@ -1,11 +1,10 @@
-/* plan-outputs.c - what `gemem-sim plan` writes besides the table: the plan itself, pictures, a
- * drawing for the terminal. */
+/* plan-command-outputs.c - what `gemem-sim plan` writes besides the table: the plan itself,
+ * pictures, a drawing for the terminal. */
 #include "config.h"
-
-#include <errno.h>
 
 #include "base/units.h"
 #include "planners/plan-file.h"
+#include "sim/cli/output-files.h"
 #include "sim/cli/plan-command.h"
 
 static char *plan_path;
@@ -13,7 +12,7 @@ static char *rewrite_path;
 static char *plots;
 static char *map;
 
-const GOptionEntry gemem_plan_output_entries[] = {
+const GOptionEntry gemem_plan_command_output_entries[] = {
   { "plan", 0, 0, G_OPTION_ARG_FILENAME, &plan_path,
     "Write the best plan to FILE: JSON, or MiniMalloc CSV if it ends in .csv ('-': stdout)",
     "FILE" },
@@ -30,12 +29,13 @@ const GOptionEntry gemem_plan_output_entries[] = {
 };
 
 gboolean
-gemem_plan_check_outputs (const char *report, char **inputs, guint n_sources, GError **error)
+gemem_plan_command_check_outputs (const char *report, char **inputs, guint n_sources,
+                                  GError **error)
 {
   const GememOutputFile outputs[] = { { "--output", report },
                                       { "--plan", plan_path },
                                       { "--map", map },
-                                      { "--trace", gemem_plan_trace_path () },
+                                      { "--trace", gemem_plan_command_trace_path () },
                                       { "--rewrite", rewrite_path } };
   const char *single = plan_path != NULL ? plan_path : rewrite_path;
 
@@ -49,12 +49,7 @@ gemem_plan_check_outputs (const char *report, char **inputs, guint n_sources, GE
     }
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), inputs, error))
     return FALSE;
-  if (plots != NULL && g_mkdir_with_parents (plots, 0777) != 0)
-    {
-      gemem_error_set_errno (error, errno, plots, "name a folder that can be made and written");
-      return FALSE;
-    }
-  return TRUE;
+  return plots == NULL || gemem_make_folder (plots, error);
 }
 
 /* The smallest arena; the first of equal ones. */
@@ -118,7 +113,7 @@ write_map (const GememPlanResult *results, guint n, gboolean svg, GError **error
 }
 
 gboolean
-gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **error)
+gemem_plan_command_write_outputs (const GememPlanResult *results, guint n, GError **error)
 {
   const gboolean svg = map != NULL && g_str_has_suffix (map, ".svg");
 
@@ -129,7 +124,7 @@ gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **erro
   if (plan_path != NULL)
     say_which (plan_path, best_of (results, n), n);
   if (rewrite_path != NULL
-      && !gemem_plan_write_rewritten (rewrite_path, best_of (results, n), error))
+      && !gemem_plan_command_write_rewritten (rewrite_path, best_of (results, n), error))
     return FALSE;
   if (rewrite_path != NULL)
     say_which (rewrite_path, best_of (results, n), n);
@@ -137,6 +132,6 @@ gemem_plan_write_outputs (const GememPlanResult *results, guint n, GError **erro
     return FALSE;
   if (svg)
     say_which (map, best_of (results, n), n);
-  return gemem_plan_write_trace (results, n, error)
+  return gemem_plan_command_write_trace (results, n, error)
          && (plots == NULL || write_plots (results, n, error));
 }

@@ -1,0 +1,15 @@
+/* output-files.h - checking output files before the work begins. */
+#pragma once
+
+#include <glib.h>
+
+typedef struct
+{
+  const char *option; /* "--output" */
+  const char *path;   /* or NULL, "-" */
+} GememOutputFile;
+
+/* Before the work begins: no output is one of @inputs (NULL-terminated) or another output, and each
+ * lies in a folder that can be written. */
+gboolean gemem_check_outputs (const GememOutputFile *outputs, guint n, char **inputs,
+                              GError **error);

@@ -1,0 +1,21 @@
+/* topics.h - one view of all registries: whatever has a name, a summary and perhaps parameters. */
+#pragma once
+
+#include "base/params.h"
+
+typedef struct
+{
+  const char *kind; /* one of gemem_topic_kinds */
+  const char *name, *aliases, *summary, *origin;
+  const GememParam *params; /* or NULL */
+} GememTopic;
+
+/* Of one kind (singular or plural), or of all (NULL): GArray of GememTopic; NULL with
+ * GEMEM_ERROR_USAGE for an unknown kind. */
+GArray *gemem_topics (const char *kind, GError **error);
+/* The kinds, singular, NULL-terminated. */
+extern const char *const gemem_topic_kinds[];
+/* Name, summary, origin and a paragraph per parameter, for people. */
+char *gemem_topic_help (const GememTopic *topic);
+/* "SIZE [MiB]  (default: 0; at most 1GiB)": what values @param takes. */
+void gemem_param_append_values (GString *out, const GememParam *param);

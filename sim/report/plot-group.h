@@ -1,0 +1,33 @@
+/* plot-group.h - the results of one trace, which one picture shows, and the numbers that all of
+ * them share. */
+#pragma once
+
+#include "sim/engine/result.h"
+
+/* The results of one trace on one device, in the order of the tables; at least one. */
+typedef struct
+{
+  char *title; /* as in tables, without folders */
+  char *slug;  /* for file names: a-z, 0-9, '.', '_' and '-'; no two groups have the same */
+  GPtrArray *results;
+} GememPlotGroup;
+
+/* Groups of @results, in order of first occurrence; free with g_ptr_array_unref(). */
+GPtrArray *gemem_plot_groups (GememResult *const *results, guint n);
+/* "/tmp/GPT2 train.gmt" -> "gpt2-train": for file names. */
+char *gemem_plot_slug (const char *path);
+
+gboolean gemem_plot_has_timeline (const GememResult *result); /* of at least one point */
+/* Results of @group that have one. */
+guint gemem_plot_timelines (const GememPlotGroup *group);
+
+/* The largest @value of the group. */
+guint64 gemem_plot_most (const GememPlotGroup *group, guint64 (*value) (const GememResult *result));
+/* Upper end of an axis: the largest @value that is not more than GEMEM_PLOT_OUTLIER times the
+ * median, of two the larger.  Larger ones are cut off, and marked as such, lest one allocator that
+ * takes the whole device shrinks all others to a line.  At least half of the group is never cut. */
+#define GEMEM_PLOT_OUTLIER 3
+guint64 gemem_plot_common_end (const GememPlotGroup *group,
+                               guint64 (*value) (const GememResult *result));
+/* The larger of peak reserved and lower bound: what a result needs of an axis in bytes. */
+guint64 gemem_plot_peak (const GememResult *result);

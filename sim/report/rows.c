@@ -1,0 +1,111 @@
+/* rows.c - see rows.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/report/report.h"
+#include "sim/report/rows.h"
+
+gboolean
+gemem_report_same_group (const GememResult *a, const GememResult *b)
+{
+  return g_strcmp0 (a->trace, b->trace) == 0 && a->device_ordinal == b->device_ordinal;
+}
+
+char *
+gemem_report_group (const GememResult *result)
+{
+  const char *trace = result->trace != NULL ? result->trace : "trace";
+  if (result->device_ordinal == GEMEM_DEVICE_HOST)
+    return g_strdup_printf ("%s, host memory", trace);
+  if (result->device_ordinal > 0)
+    return g_strdup_printf ("%s, device %d", trace, result->device_ordinal);
+  return g_strdup (trace);
+}
+
+char *
+gemem_report_title (const GememResult *result)
+{
+  g_autofree char *group = gemem_report_group (result);
+  const char *trace = result->trace != NULL ? result->trace : "trace";
+  g_autofree char *name = g_path_get_basename (trace);
+  return g_strconcat (name, group + strlen (trace), NULL);
+}
+
+guint
+gemem_report_group_end (GememResult *const *results, guint n, guint start)
+{
+  guint end = start + 1;
+  while (end < n && gemem_report_same_group (results[start], results[end]))
+    end++;
+  return end;
+}
+
+const char *
+gemem_report_row_note (const GememResult *result)
+{
+  return result->not_run           ? " (not run)"
+         : result->failure != NULL ? " (stopped)"
+         : result->partial         ? " (partial)"
+                                   : "";
+}
+
+void
+gemem_report_append_guesses (GString *out, const GememResult *result, const char *indent)
+{
+  if (result->cost_guesses > 0)
+    g_string_append_printf (out,
+                            "%smodelled times rest on %" G_GUINT64_FORMAT
+                            " figures of the device profile, %" G_GUINT64_FORMAT
+                            " of them guesses\n",
+                            indent, result->cost_numbers, result->cost_guesses);
+}
+
+guint
+gemem_text_columns_fit (GememTextColumn *columns, guint n, gsize label, gsize width)
+{
+  gsize total = label;
+  for (guint c = 0; c < n; c++)
+    total += 2 + columns[c].width;
+  while (n > 0 && width > 0 && total > width)
+    {
+      guint worst = 0;
+      for (guint c = 1; c < n; c++)
+        if (columns[c].rank >= columns[worst].rank)
+          worst = c;
+      if (columns[worst].rank == 0)
+        break;
+      total -= 2 + columns[worst].width;
+      memmove (&columns[worst], &columns[worst + 1], (n - worst - 1) * sizeof *columns);
+      n--;
+    }
+  return n;
+}
+
+void
+gemem_csv_append_field (GString *out, const char *text)
+{
+  const gboolean quoted = text != NULL && strpbrk (text, ",\"\n\r") != NULL;
+
+  if (quoted)
+    g_string_append_c (out, '"');
+  for (; text != NULL && *text != '\0'; text++)
+    {
+      if (*text == '"')
+        g_string_append_c (out, '"');
+      g_string_append_c (out, *text);
+    }
+  if (quoted)
+    g_string_append_c (out, '"');
+}
+
+void
+gemem_markdown_append_text (GString *out, const char *text)
+{
+  for (; *text != '\0'; text++)
+    {
+      if (strchr ("\\|_*`<[", *text) != NULL)
+        g_string_append_c (out, '\\');
+      g_string_append_c (out, *text == '\n' ? ' ' : *text);
+    }
+}
