@@ -176,12 +176,12 @@ pool_of (Bins *self, guint64 stream)
 }
 
 /* CachingAllocator's Malloc. */
-static GeBlock *
+static GeBinBlock *
 attempt (Bins *self, guint64 pool, guint64 stream, guint64 size)
 {
   const guint bin = bin_of (size);
   const guint64 group = pool * BINS + bin, bytes = device_size (bin, size);
-  GeBlock *block = gemem_ge_block_set_take (&self->set, group, size, self->hint);
+  GeBinBlock *block = gemem_ge_block_set_take (&self->set, group, size, self->hint);
 
   if (block != NULL || bytes == 0)
     return block;
@@ -205,7 +205,7 @@ free_after_synchronize (Bins *self, guint64 pool, guint64 *released)
 /* One step of NpuMemoryAllocator's ladder: what @other has free goes back, then @own tries again. 
  * FALSE: give up. */
 static gboolean
-free_and_retry (Bins *self, guint64 own, guint64 other, guint64 size, GeBlock **block)
+free_and_retry (Bins *self, guint64 own, guint64 other, guint64 size, GeBinBlock **block)
 {
   guint64 released;
 
@@ -217,10 +217,10 @@ free_and_retry (Bins *self, guint64 own, guint64 other, guint64 size, GeBlock **
   return TRUE;
 }
 
-static GeBlock *
+static GeBinBlock *
 climb_ladder (Bins *self, guint64 own, guint64 size)
 {
-  GeBlock *block = NULL;
+  GeBinBlock *block = NULL;
 
   if (!free_and_retry (self, own, own, size, &block))
     return NULL;
@@ -235,7 +235,7 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block
 {
   Bins *self = (Bins *) allocator;
   const guint64 size = rounded_size (self, request->size);
-  GeBlock *found = NULL;
+  GeBinBlock *found = NULL;
 
   if (size != 0)
     {

@@ -20,21 +20,21 @@
 
 #define GE_BLOCK_UNIT 512 /* sizes are multiples of it */
 
-typedef struct _GeBlock GeBlock;
-struct _GeBlock
+typedef struct _GeBinBlock GeBinBlock;
+struct _GeBinBlock
 {
-  GememTreeNode node;   /* key (bin, size, address), kept while it is out of the set too */
-  GeBlock *prev, *next; /* of the same root, by address */
+  GememTreeNode node;      /* key (bin, size, address), kept while it is out of the set too */
+  GeBinBlock *prev, *next; /* of the same root, by address */
   gboolean occupied;
 };
 
 /* What one device call brought. */
 typedef struct
 {
-  GeBlock first;
+  GeBinBlock first;
   GememTreeNode by_address; /* key (0, 0, address) */
   guint64 bytes, stream;
-} GeBlockRoot;
+} GeBinRoot;
 
 typedef struct
 {
@@ -56,8 +56,8 @@ guint64 gemem_ge_block_round (guint64 bytes);
 gboolean gemem_ge_block_set_grow (GeBlockSet *set, guint64 bin, guint64 bytes, guint64 stream);
 /* The first block of @bin not below (@size, @hint), or its low part if @size is at most half of it;
  * NULL if there is none. */
-GeBlock *gemem_ge_block_set_take (GeBlockSet *set, guint64 bin, guint64 size, guint64 hint);
-void gemem_ge_block_set_give (GeBlockSet *set, GeBlock *block);
+GeBinBlock *gemem_ge_block_set_take (GeBlockSet *set, guint64 bin, guint64 size, guint64 hint);
+void gemem_ge_block_set_give (GeBlockSet *set, GeBinBlock *block);
 /* Member of the classes that hand out blocks of a set: the neighbours, which give() may merge the
  * block with. */
 void gemem_ge_block_set_prefetch (GememAllocator *allocator, const GememBlock *block);

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "allocators/ge/holders.h"
-#include "allocators/ge/scalable-pool.h"
+#include "allocators/ge/pool-core.h"
 #include "base/tree.h"
 
 typedef enum

@@ -35,7 +35,7 @@ is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
 
 /* Pages of the idle @span that have memory, from its top down, where requests are cut. */
 static guint32
-ready_at_top (const GePool *pool, const GeSpan *span)
+ready_at_top (const GeSpanPool *pool, const GeSpan *span)
 {
   const GeRange *range = &pool->expandable->range;
   const guint64 begin = span->address,
@@ -56,7 +56,7 @@ ready_at_top (const GePool *pool, const GeSpan *span)
 }
 
 static gboolean
-is_in_range (const GePool *pool, const GeSpan *span)
+is_in_range (const GeSpanPool *pool, const GeSpan *span)
 {
   return span->root == &pool->expandable->root;
 }
@@ -72,7 +72,7 @@ typedef struct
 
 typedef struct
 {
-  const GePool *pool;
+  const GeSpanPool *pool;
   const GeRange *range;
   GArray *idle;        /* Idle; of equal lengths the last is the front of the layer */
   GememIdMap *claimed; /* memory that pages of the range got back */
@@ -81,7 +81,7 @@ typedef struct
 
 /* Every idle span, each layer from its back to its front. */
 static GArray *
-idle_spans (const GePool *pool)
+idle_spans (const GeSpanPool *pool)
 {
   GArray *idle = g_array_new (FALSE, FALSE, sizeof (Idle));
 
@@ -206,7 +206,7 @@ attempt (Sketch *s, guint32 k, guint *attempts)
 
 /* TRUE if a request of @k pages is served without the device. */
 static gboolean
-is_served (const GePool *pool, const GArray *idle, guint32 k)
+is_served (const GeSpanPool *pool, const GArray *idle, guint32 k)
 {
   Sketch s = { pool, &pool->expandable->range, g_array_copy ((GArray *) idle), gemem_idmap_new (0),
                gemem_idmap_new (0) };
@@ -228,7 +228,7 @@ is_served (const GePool *pool, const GArray *idle, guint32 k)
 
 /* What the first candidate of its length serves. */
 static guint32
-largest_at_once (const GePool *pool)
+largest_at_once (const GeSpanPool *pool)
 {
   guint32 most = 0, shorter = 0;
 
@@ -248,7 +248,7 @@ largest_at_once (const GePool *pool)
 }
 
 static gboolean
-has_block_elsewhere (const GePool *pool)
+has_block_elsewhere (const GeSpanPool *pool)
 {
   for (const GeNewVa *v = pool->expandable->all; v != NULL; v = v->all_next)
     if (v->span.occupied)
@@ -257,7 +257,7 @@ has_block_elsewhere (const GePool *pool)
 }
 
 guint32
-gemem_ge_expandable_largest_backed (const GePool *pool)
+gemem_ge_expandable_largest_backed (const GeSpanPool *pool)
 {
   guint32 most = largest_at_once (pool);
   GArray *idle;

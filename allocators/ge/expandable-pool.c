@@ -5,15 +5,13 @@
 #include <string.h>
 
 #include "allocators/ge/expandable-pool.h"
-#include "allocators/ge/scalable-private.h"
 
 /* ---- life (5.2) */
 
 gboolean
-gemem_ge_expandable_init (GePool *pool, GePages *pages)
+gemem_ge_expandable_init (GeSpanPool *pool, GePages *pages)
 {
   GeExpandable *x;
-  GeSpan *span;
 
   if (pool->config.threshold <= pages->page_size)
     return FALSE;
@@ -27,14 +25,7 @@ gemem_ge_expandable_init (GePool *pool, GePages *pages)
   x->n_idle = x->range.n_records + 1;
   x->idle = g_new0 (GeNewVa *, x->n_idle);
   pool->expandable = x;
-  span = gemem_slab_alloc (&pool->span_slab);
-  span->address = x->range.base;
-  span->pages = x->root.pages = (guint32) (x->range.size >> pool->config.page_shift);
-  span->root = &x->root;
-  span->splitable = TRUE;
-  x->root.pool = pool;
-  x->root.first = span;
-  gemem_ge_pool_push_idle (pool, span);
+  gemem_ge_pool_add_range (pool, &x->root, x->range.base, x->range.size >> pool->config.page_shift);
   return TRUE;
 }
 
@@ -52,7 +43,7 @@ forget (GeExpandable *x, GeNewVa *v)
 }
 
 void
-gemem_ge_expandable_clear (GePool *pool)
+gemem_ge_expandable_clear (GeSpanPool *pool)
 {
   GeExpandable *x = pool->expandable;
 
@@ -74,7 +65,7 @@ hold (GeExpandable *x, GeSpan *span)
 }
 
 static void
-release_held (GePool *pool)
+release_held (GeSpanPool *pool)
 {
   GeExpandable *x = pool->expandable;
 
@@ -86,7 +77,7 @@ release_held (GePool *pool)
 /* @bytes of the top of @span, or all of it: pages of the range count whole, and may reach beyond a
  * span that begins or ends within one. */
 static GeSpan *
-cut_top (GePool *pool, GeSpan *span, guint64 bytes)
+cut_top (GeSpanPool *pool, GeSpan *span, guint64 bytes)
 {
   return gemem_ge_pool_cut (pool, span,
                             (guint32) MIN (bytes >> pool->config.page_shift, span->pages));
@@ -95,7 +86,7 @@ cut_top (GePool *pool, GeSpan *span, guint64 bytes)
 /* The candidate covers pages that are shown elsewhere: @reuse bytes of its top are set aside, so
  * that the next one lies below. */
 static void
-step_aside (GePool *pool, GeSpan *span, guint64 reuse)
+step_aside (GeSpanPool *pool, GeSpan *span, guint64 reuse)
 {
   if (reuse >> pool->config.page_shift == 0)
     {
@@ -156,7 +147,7 @@ take_idle_new_va (GeExpandable *x, guint n)
 }
 
 static GeNewVa *
-make_new_va (GePool *pool, const guint32 *records, guint n)
+make_new_va (GeSpanPool *pool, const guint32 *records, guint n)
 {
   GeExpandable *x = pool->expandable;
   const guint64 address = gemem_ge_range_show (&x->range, records, n);
@@ -184,7 +175,7 @@ make_new_va (GePool *pool, const guint32 *records, guint n)
 /* The pages in the range's list, shown together, for the candidate @span, of whose place @reuse
  * bytes are hidden. */
 static GeSpan *
-serve_elsewhere (GePool *pool, GeSpan *span, guint64 reuse)
+serve_elsewhere (GeSpanPool *pool, GeSpan *span, guint64 reuse)
 {
   GeExpandable *x = pool->expandable;
   const guint32 *records = (const guint32 *) (gconstpointer) x->range.list->data;
@@ -222,7 +213,7 @@ serve_elsewhere (GePool *pool, GeSpan *span, guint64 reuse)
 /* Steps 1 to 4 of 1.3: a candidate in no layer, not yet occupied; NULL when refused.  *again: a
  * span was set aside, ask once more. */
 static GeSpan *
-find_candidate (GePool *pool, guint32 k, guint *attempts, gboolean *again)
+find_candidate (GeSpanPool *pool, guint32 k, guint *attempts, gboolean *again)
 {
   GeExpandable *x = pool->expandable;
   GeSpan *span = gemem_ge_layers_front (&pool->layers, k);
@@ -248,7 +239,7 @@ find_candidate (GePool *pool, guint32 k, guint *attempts, gboolean *again)
 /* @span with memory under it, or what serves instead; NULL when refused.  *again: an obstacle was
  * set aside. */
 static GeSpan *
-back (GePool *pool, GeSpan *span, gboolean *again)
+back (GeSpanPool *pool, GeSpan *span, gboolean *again)
 {
   GeExpandable *x = pool->expandable;
   const guint64 phys = x->range.phys;
@@ -258,8 +249,8 @@ back (GePool *pool, GeSpan *span, gboolean *again)
   *again = FALSE;
   if (!gemem_ge_range_contains (&x->range, span->address))
     return span;
-  backing = gemem_ge_range_back (&x->range, span->address,
-                                 (guint64) span->pages << pool->config.page_shift, &reuse);
+  backing = gemem_ge_range_back (&x->range, span->address, gemem_ge_pool_bytes (pool, span->pages),
+                                 &reuse);
   /* less after a failure: the difference wraps, the sum does not */
   pool->obtained += x->range.phys - phys;
   switch (backing)
@@ -280,7 +271,7 @@ back (GePool *pool, GeSpan *span, gboolean *again)
 }
 
 GeSpan *
-gemem_ge_expandable_alloc (GePool *pool, guint32 k)
+gemem_ge_expandable_alloc (GeSpanPool *pool, guint32 k)
 {
   GeExpandable *x = pool->expandable;
   GeSpan *span = NULL;
@@ -302,7 +293,7 @@ gemem_ge_expandable_alloc (GePool *pool, guint32 k)
 }
 
 void
-gemem_ge_expandable_free (GePool *pool, GeSpan *span)
+gemem_ge_expandable_free (GeSpanPool *pool, GeSpan *span)
 {
   GeExpandable *x = pool->expandable;
 
@@ -319,15 +310,14 @@ gemem_ge_expandable_free (GePool *pool, GeSpan *span)
       return;
     }
   if (gemem_ge_range_contains (&x->range, span->address))
-    gemem_ge_range_unback (&x->range, span->address,
-                           (guint64) span->pages << pool->config.page_shift);
+    gemem_ge_range_unback (&x->range, span->address, gemem_ge_pool_bytes (pool, span->pages));
   gemem_ge_pool_merge (pool, span);
 }
 
 /* ---- recycle (5.6) */
 
 void
-gemem_ge_expandable_drop_idle (GePool *pool)
+gemem_ge_expandable_drop_idle (GeSpanPool *pool)
 {
   GeExpandable *x = pool->expandable;
   const guint64 phys = x->range.phys;
@@ -340,15 +330,14 @@ gemem_ge_expandable_drop_idle (GePool *pool)
 }
 
 gboolean
-gemem_ge_expandable_recycle (GePool *pool, const GeSpan *span)
+gemem_ge_expandable_recycle (GeSpanPool *pool, const GeSpan *span)
 {
   GeExpandable *x = pool->expandable;
   const guint64 phys = x->range.phys;
 
   if (!gemem_ge_range_contains (&x->range, span->address) && span->root != &x->root)
     return FALSE;
-  gemem_ge_range_recycle (&x->range, span->address,
-                          (guint64) span->pages << pool->config.page_shift);
+  gemem_ge_range_recycle (&x->range, span->address, gemem_ge_pool_bytes (pool, span->pages));
   pool->obtained -= phys - x->range.phys;
   return TRUE;
 }

@@ -15,8 +15,8 @@
 #pragma once
 
 #include "allocators/allocator.h"
+#include "allocators/ge/pool-core.h"
 #include "allocators/ge/range.h"
-#include "allocators/ge/scalable-pool.h"
 
 typedef struct _GeNewVa GeNewVa;
 
@@ -50,26 +50,26 @@ struct _GeExpandable
 
 /* Gives @pool a range of its threshold less one page.  FALSE: no virtual memory; the pool stays as
  * it is. */
-gboolean gemem_ge_expandable_init (GePool *pool, GePages *pages);
+gboolean gemem_ge_expandable_init (GeSpanPool *pool, GePages *pages);
 
 /* ---- called by the pool */
 
 /* A span of @k pages (or more, at new addresses), occupied but not booked; NULL when refused. */
-GeSpan *gemem_ge_expandable_alloc (GePool *pool, guint32 k);
-void gemem_ge_expandable_free (GePool *pool, GeSpan *span);
+GeSpan *gemem_ge_expandable_alloc (GeSpanPool *pool, guint32 k);
+void gemem_ge_expandable_free (GeSpanPool *pool, GeSpan *span);
 /* First step of recycle: idle new-VA blocks are given up. */
-void gemem_ge_expandable_drop_idle (GePool *pool);
+void gemem_ge_expandable_drop_idle (GeSpanPool *pool);
 /* If the idle @span lies in the range: its memory goes to the page pool, and TRUE. */
-gboolean gemem_ge_expandable_recycle (GePool *pool, const GeSpan *span);
-void gemem_ge_expandable_clear (GePool *pool);
+gboolean gemem_ge_expandable_recycle (GeSpanPool *pool, const GeSpan *span);
+void gemem_ge_expandable_clear (GeSpanPool *pool);
 
 /* ---- questions (expandable-report.c, expandable-largest.c) */
 
 /* The largest request that is served without the device, in pages of the pool. */
-guint32 gemem_ge_expandable_largest_backed (const GePool *pool);
+guint32 gemem_ge_expandable_largest_backed (const GeSpanPool *pool);
 /* Every span of the range, then every new-VA block, with where memory is; segments in no particular
  * order. */
-void gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func,
+void gemem_ge_expandable_walk (const GeSpanPool *pool, guint64 stream, GememSpanFunc func,
                                gpointer data);
 /* The books of the range against the pool's spans; GEMEM_ERROR_INVARIANT. */
-gboolean gemem_ge_expandable_check (const GePool *pool, const char *what, GError **error);
+gboolean gemem_ge_expandable_check (const GeSpanPool *pool, const char *what, GError **error);

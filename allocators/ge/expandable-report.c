@@ -61,7 +61,7 @@ walk_idle (const GeRange *range, GememSpan *span, guint64 end, GememSpanFunc fun
 }
 
 void
-gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func, gpointer data)
+gemem_ge_expandable_walk (const GeSpanPool *pool, guint64 stream, GememSpanFunc func, gpointer data)
 {
   const GeExpandable *x = pool->expandable;
   const GeRange *range = &x->range;
@@ -97,7 +97,7 @@ gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func
 
 /* How many blocks of the range touch each page. */
 static guint32 *
-count_refs (const GePool *pool)
+count_refs (const GeSpanPool *pool)
 {
   const GeRange *range = &pool->expandable->range;
   guint32 *refs = g_new0 (guint32, range->n_records);
@@ -155,7 +155,7 @@ check_new_va (const GeRange *range, const GeNewVa *v, const char *what, GError *
 }
 
 gboolean
-gemem_ge_expandable_check (const GePool *pool, const char *what, GError **error)
+gemem_ge_expandable_check (const GeSpanPool *pool, const char *what, GError **error)
 {
   const GeExpandable *x = pool->expandable;
   g_autofree guint32 *refs = count_refs (pool);

@@ -44,7 +44,7 @@ void gemem_ge_holders_access (GeHolders *holders, guint stream, GememSlab *wide)
 /* One hold of @stream ends; TRUE: it was the last one of that stream. */
 gboolean gemem_ge_holders_release (GeHolders *holders, guint stream);
 /* All holds of @stream end; it had some. */
-void gemem_ge_holders_let_go (GeHolders *holders, guint stream);
+void gemem_ge_holders_release_all (GeHolders *holders, guint stream);
 /* What stream @from knows, @to knows too. */
 void gemem_ge_holders_tell (GeHolders *holders, guint from, guint to, GememSlab *wide);
 /* What any stream knows, @to knows too. */

@@ -22,5 +22,5 @@ void gemem_ge_rdma_clear (GeRdma *rdma);
  * already. */
 gboolean gemem_ge_rdma_init_memory (GeRdma *rdma, guint64 size);
 /* NULL when nothing fits. */
-GeBlock *gemem_ge_rdma_alloc (GeRdma *rdma, guint64 size);
-void gemem_ge_rdma_free (GeRdma *rdma, GeBlock *block);
+GeBinBlock *gemem_ge_rdma_alloc (GeRdma *rdma, guint64 size);
+void gemem_ge_rdma_free (GeRdma *rdma, GeBinBlock *block);

@@ -30,7 +30,7 @@ gemem_ge_rdma_init_memory (GeRdma *rdma, guint64 size)
   return rdma->set.obtained == 0 && gemem_ge_block_set_grow (&rdma->set, 0, size, 0);
 }
 
-GeBlock *
+GeBinBlock *
 gemem_ge_rdma_alloc (GeRdma *rdma, guint64 size)
 {
   const guint64 rounded = gemem_ge_block_round (size);
@@ -39,7 +39,7 @@ gemem_ge_rdma_alloc (GeRdma *rdma, guint64 size)
 }
 
 void
-gemem_ge_rdma_free (GeRdma *rdma, GeBlock *block)
+gemem_ge_rdma_free (GeRdma *rdma, GeBinBlock *block)
 {
   gemem_ge_block_set_give (&rdma->set, block);
 }
@@ -90,7 +90,7 @@ static gboolean
 alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
   Rdma *self = (Rdma *) allocator;
-  GeBlock *found = NULL;
+  GeBinBlock *found = NULL;
 
   if (self->pool.set.obtained > 0 || gemem_ge_rdma_init_memory (&self->pool, self->size))
     found = gemem_ge_rdma_alloc (&self->pool, request->size);

@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/scalable-pool.h"
 #include "base/error.h"
 
 typedef struct
@@ -67,7 +68,7 @@ check_span (const GeRoot *root, const GeSpan *span, guint64 address, const GeSpa
 }
 
 static gboolean
-check_root (const GePool *pool, const GeRoot *root, const char *what, Totals *totals,
+check_root (const GeSpanPool *pool, const GeRoot *root, const char *what, Totals *totals,
             GError **error)
 {
   const GeSpan *prev = NULL;
@@ -89,7 +90,7 @@ check_root (const GePool *pool, const GeRoot *root, const char *what, Totals *to
 
 /* The range's spans, which nobody lent, the pages under them, and the blocks at other addresses. */
 static gboolean
-check_expandable (const GePool *pool, const char *what, Totals *totals, GError **error)
+check_expandable (const GeSpanPool *pool, const char *what, Totals *totals, GError **error)
 {
   const GeExpandable *x = pool->expandable;
 
@@ -107,7 +108,7 @@ check_expandable (const GePool *pool, const char *what, Totals *totals, GError *
 }
 
 static gboolean
-check_layer (const GePool *pool, guint32 k, const char *what, Totals *totals, GError **error)
+check_layer (const GeSpanPool *pool, guint32 k, const char *what, Totals *totals, GError **error)
 {
   const GeSpan *prev = NULL;
 
@@ -128,7 +129,7 @@ check_layer (const GePool *pool, guint32 k, const char *what, Totals *totals, GE
 }
 
 static gboolean
-check_counters (const GePool *pool, const Totals *totals, const char *what, GError **error)
+check_counters (const GeSpanPool *pool, const Totals *totals, const char *what, GError **error)
 {
   const struct
   {
@@ -152,7 +153,7 @@ check_counters (const GePool *pool, const Totals *totals, const char *what, GErr
 }
 
 gboolean
-gemem_ge_pool_check (const GePool *pool, const char *what, GError **error)
+gemem_ge_pool_check (const GeSpanPool *pool, const char *what, GError **error)
 {
   Totals totals = { 0 }, unseen;
 

@@ -200,7 +200,7 @@ is_ready (const GeSessionRange *range, guint64 i)
 }
 
 guint64
-gemem_ge_session_room (const GeSessionRange *range)
+gemem_ge_session_free_bytes (const GeSessionRange *range)
 {
   guint64 i = range->used / range->page_size;
 

@@ -55,7 +55,7 @@ gboolean gemem_ge_session_bind (GeSessionRange *range, guint64 address, guint64 
 void gemem_ge_session_unbind (GeSessionRange *range, guint64 address, guint64 bytes);
 
 /* Bytes that an append could have without any call of the device. */
-guint64 gemem_ge_session_room (const GeSessionRange *range);
+guint64 gemem_ge_session_free_bytes (const GeSessionRange *range);
 /* A page has memory exactly while it has users; @what names the owner.  GEMEM_ERROR_INVARIANT. */
 gboolean gemem_ge_session_check (const GeSessionRange *range, const char *what, GError **error);
 

@@ -86,7 +86,7 @@ walk_chain (const Walk *walk, const GeRoot *segment, const GeSpan *first, const 
 }
 
 static void
-walk_pool (const Walk *walk, const GePool *pool, const GeL1 *owner)
+walk_pool (const Walk *walk, const GeSpanPool *pool, const GeL1 *owner)
 {
   for (const GeRoot *root = pool->roots; root != NULL; root = root->next)
     walk_chain (walk, root, root->first, owner);
@@ -147,7 +147,7 @@ sum_obtained (const GeStack *self, guint64 *lent, guint64 *pages)
   *lent = *pages = 0;
   for (guint i = 0; i < self->pools->len; i++)
     {
-      const GePool *pool = &((const GeL1 *) g_ptr_array_index (self->pools, i))->pool;
+      const GeSpanPool *pool = &((const GeL1 *) g_ptr_array_index (self->pools, i))->pool;
       const guint64 phys = pool->expandable != NULL ? pool->expandable->range.phys : 0;
 
       *pages += phys;
@@ -198,7 +198,7 @@ gemem_ge_stack_check (GememAllocator *allocator, GError **error)
 
 /* 1.8. */
 void
-gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func, gpointer data)
+gemem_ge_pool_stats (const GeSpanPool *pool, const char *prefix, GememStatFunc func, gpointer data)
 {
   const struct
   {

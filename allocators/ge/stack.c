@@ -94,14 +94,14 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
           self->base.klass->name, threshold);
       return FALSE;
     }
-  self->config = (GePoolConfig){ .page_shift = (guint) p->page_idem_num,
-                                 .threshold = threshold,
-                                 .span_layer_lift_max = p->span_layer_lift_max,
-                                 .quick = p->enable_quick_layer_mode,
-                                 .serialized = device->serialized,
-                                 .retries = &self->base.retries,
-                                 .span_count_in_layer = p->span_count_in_layer_threshold,
-                                 .uncacheable = p->uncacheable_size_threshold };
+  self->config = (GeSpanPoolConfig){ .page_shift = (guint) p->page_idem_num,
+                                     .threshold = threshold,
+                                     .span_layer_lift_max = p->span_layer_lift_max,
+                                     .quick = p->enable_quick_layer_mode,
+                                     .serialized = device->serialized,
+                                     .retries = &self->base.retries,
+                                     .span_count_in_layer = p->span_count_in_layer_threshold,
+                                     .uncacheable = p->uncacheable_size_threshold };
   if (self->config.uncacheable == 0)
     self->config.uncacheable = (reported_total (p, device) > 32 * GEMEM_GIB ? 32 : 16) * GEMEM_GIB;
   return TRUE;
@@ -151,7 +151,7 @@ gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeSt
     }
   if (self->stack != GE_STACK_SINGLE)
     {
-      GePoolConfig bottom = self->config;
+      GeSpanPoolConfig bottom = self->config;
       bottom.minimum = self->stack == GE_STACK_FIXED ? 0 : p->huge_page_mem_size;
       bottom.shared = self->stack == GE_STACK_TWO ? device : NULL;
       gemem_ge_pool_init (&self->bottom, &bottom, &device_lower, device);
@@ -288,7 +288,7 @@ gemem_ge_stack_obtain (GeStack *self, guint64 stream)
 }
 
 gboolean
-gemem_ge_stack_sync_and_recycle (GeStack *self, guint64 stream, GePool *pool)
+gemem_ge_stack_sync_and_recycle (GeStack *self, guint64 stream, GeSpanPool *pool)
 {
   gboolean synchronized;
 

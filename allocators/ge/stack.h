@@ -14,6 +14,7 @@
 
 #include "allocators/allocator.h"
 #include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/scalable-pool.h"
 #include "allocators/ge/stack-params.h"
 #include "base/idmap.h"
 
@@ -28,7 +29,7 @@ enum
 /* The pool of one stream, of a model. */
 typedef struct
 {
-  GePool pool;
+  GeSpanPool pool;
   guint64 stream;
   guint32 model; /* pool number of the trace; 0 where pools are per stream */
 } GeL1;
@@ -37,9 +38,9 @@ typedef struct
 {
   GememAllocator base;
   int stack;
-  GePoolConfig config; /* of the L1 pools */
+  GeSpanPoolConfig config; /* of the L1 pools */
   gboolean threshold_refused;
-  GePool bottom;        /* unless GE_STACK_SINGLE */
+  GeSpanPool bottom;    /* unless GE_STACK_SINGLE */
   GePages *pages;       /* large pages of the L1 pools' virtual ranges, or NULL: no ranges */
   gboolean unsupported; /* a range was refused: that pool does without */
   /* GE_STACK_FIXED: the range, which is the class's own; 0: the device refused it */
@@ -96,14 +97,14 @@ GeL1 *gemem_ge_stack_obtain_for (GeStack *stack, guint32 model, guint64 stream);
 GeSpan *gemem_ge_stack_malloc (GeStack *stack, GeL1 *l1, guint64 size);
 /* The step that all ladders are made of: waits for @stream, then recycles @pool.  FALSE: the stream
  * failed, nothing was recycled. */
-gboolean gemem_ge_stack_sync_and_recycle (GeStack *stack, guint64 stream, GePool *pool);
+gboolean gemem_ge_stack_sync_and_recycle (GeStack *stack, guint64 stream, GeSpanPool *pool);
 
 /* pool-report.c: PrintDetails, for a pool; for each pool of the stack, the lower one first. */
-void gemem_ge_pool_report (const GePool *pool, GString *text);
+void gemem_ge_pool_report (const GeSpanPool *pool, GString *text);
 void gemem_ge_stack_report (GememAllocator *allocator, GString *text);
 /* stack-report.c: the largest request of at most @limit pages that @l1 (NULL: a new pool) serves
  * without going to the device, in pages. */
 guint64 gemem_ge_stack_largest_pages (const GeStack *stack, const GeL1 *l1, guint64 limit);
 /* Statistics of a pool under the names GE prints, each after @prefix. */
-void gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func,
+void gemem_ge_pool_stats (const GeSpanPool *pool, const char *prefix, GememStatFunc func,
                           gpointer data);

@@ -82,7 +82,7 @@ adapter_malloc (gpointer lower, guint64 bytes, GeRoot *root)
         return 0;
       span = gemem_ge_stack_malloc (&self->stack, self->l1, bytes);
     }
-  return span != NULL ? gemem_ge_span_lend (span, root) : 0;
+  return span != NULL ? gemem_ge_span_become_root (span, root) : 0;
 }
 
 static void
@@ -141,17 +141,6 @@ destroy (GememAllocator *allocator)
 
 /* ---- streams */
 
-GeStream *
-gemem_ge_streams_find (const GeStreams *self, guint64 handle)
-{
-  GeStream *const *found;
-
-  if (self->single)
-    return self->streams[0];
-  found = gemem_idmap_lookup (self->by_handle, handle);
-  return found != NULL ? *found : NULL;
-}
-
 static GeStream *
 add_stream (GeStreams *self, guint64 handle)
 {
@@ -192,51 +181,6 @@ obtain_stream (GeStreams *self, guint64 handle)
   self->last = stream;
   self->last_handle = handle;
   return stream;
-}
-
-/* ---- recycles */
-
-/* Ends the block's life so far: entries that name it mean nothing any more. */
-static inline void
-end_life (GeStreams *self, GeStreamBlock *block)
-{
-  if (block->state == GE_BLOCK_PENDING)
-    self->pending_bytes -= gemem_ge_span_bytes (block->span);
-  block->version++;
-  block->deferred = FALSE;
-  gemem_ge_holders_reset (&block->holders, &self->wide);
-}
-
-void
-gemem_ge_streams_birth_recycle (GeStreams *self, GeStreamBlock *block)
-{
-  if (block->state == GE_BLOCK_BORROWED)
-    {
-      gemem_ge_borrow_remove (&self->streams[block->at]->borrow, block);
-      self->borrowed_bytes -= gemem_ge_span_bytes (block->span);
-    }
-  end_life (self, block);
-  gemem_ge_pool_free (self->streams[block->birth]->pool, block->span);
-  block->state = GE_BLOCK_SPARE;
-  block->next = self->spare;
-  self->spare = block;
-  self->birth_recycles++;
-}
-
-void
-gemem_ge_streams_recycle (GeStreams *self, GeStreamBlock *block, guint stream)
-{
-  if (stream == block->birth)
-    {
-      gemem_ge_streams_birth_recycle (self, block);
-      return;
-    }
-  end_life (self, block);
-  block->state = GE_BLOCK_BORROWED;
-  block->at = (guint8) stream;
-  gemem_ge_borrow_insert (&self->streams[stream]->borrow, block, ++self->stamp);
-  self->borrowed_bytes += gemem_ge_span_bytes (block->span);
-  self->borrow_recycles++;
 }
 
 /* Free at a stream (2.4); @dropped: its count became 0. */
@@ -330,7 +274,7 @@ free_one (GeStreams *self, GeStreamBlock *block, guint stream)
 static inline void
 free_all_at (GeStreams *self, GeStreamBlock *block, guint stream)
 {
-  gemem_ge_holders_let_go (&block->holders, stream);
+  gemem_ge_holders_release_all (&block->holders, stream);
   free_at (self, block, stream, TRUE);
 }
 

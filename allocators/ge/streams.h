@@ -48,9 +48,9 @@ typedef struct
 
 typedef struct
 {
-  GeL1 l2;      /* first: the walk asks a pool for its stream; not used with GE_STREAMS_SINGLE */
-  GePool *pool; /* of l2, or the L1 pool */
-  guint number; /* the logical stream: streams count in the order of their first appearance */
+  GeL1 l2; /* first: the walk asks a pool for its stream; not used with GE_STREAMS_SINGLE */
+  GeSpanPool *pool; /* of l2, or the L1 pool */
+  guint number;     /* the logical stream: streams count in the order of their first appearance */
   GeLocalList local;
   GeBorrowPool borrow;
 } GeStream;
@@ -78,7 +78,7 @@ typedef struct
   guint64 birth_recycles, local_recycles, borrow_recycles, borrows;
 } GeStreams;
 
-/* streams.c.  Birth recycle; @block is in no event. */
+/* streams-recycle.c.  Birth recycle; @block is in no event. */
 void gemem_ge_streams_birth_recycle (GeStreams *self, GeStreamBlock *block);
 /* Birth or borrow recycle: @stream knows that nobody holds @block. */
 void gemem_ge_streams_recycle (GeStreams *self, GeStreamBlock *block, guint stream);

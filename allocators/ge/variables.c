@@ -141,7 +141,7 @@ gemem_ge_variables_free (GeVariables *v, const GememBlock *block)
 guint64
 gemem_ge_variables_largest_free (const GeVariables *v)
 {
-  const guint64 room = gemem_ge_session_room (&v->range);
+  const guint64 room = gemem_ge_session_free_bytes (&v->range);
 
   return room > padding (v) ? (room - padding (v)) / ROUNDING * ROUNDING : 0;
 }

@@ -152,7 +152,7 @@ test_check_finds_damage (void)
   get (&rig, 1, 8 * K);
   get (&rig, 2, 8 * K);
   put (&rig, 1);
-  GeBlock *block = rig.blocks[0].handle, *idle = block->next;
+  GeBinBlock *block = rig.blocks[0].handle, *idle = block->next;
   guint64 *figures[] = { &block->node.address, &block->node.size, &block->node.group,
                          &idle->node.size };
 

@@ -1,9 +1,9 @@
-/* ge.c - `ge`: memory of the Ascend Graph Engine as users mean it, static graphs and dynamic
+/* engine.c - `ge`: memory of the Ascend Graph Engine as users mean it, static graphs and dynamic
  * requests under one static memory policy.
  *
  * What: the policy follows from the environment variable and the option together (policy.h), and
  * says where each kind of memory comes from (7.2):
- *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and graphs.c
+ *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and engine-graphs.c
  *                    for what surrounds it
  *   dynamic requests pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM and
  *   P2P have pools of their own variables a range of the session; RDMA a pool that never grows;
@@ -16,10 +16,10 @@
  */
 #include "config.h"
 
-#include "allocators/ge/ge.h"
+#include "allocators/ge/engine.h"
 #include "allocators/ge/policy.h"
 
-#define OWN(field) .offset = G_STRUCT_OFFSET (GeParams, field)
+#define OWN(field) .offset = G_STRUCT_OFFSET (GeEngineParams, field)
 
 static const GememParam params[] = {
   { .name = "static_memory_policy",
@@ -137,13 +137,13 @@ extern const GememAllocatorClass gemem_ge_class;
 /* ---- life */
 
 static gboolean
-shares_static (const Ge *ge)
+shares_static (const GeEngine *ge)
 {
   return ge->policy == 2 || ge->policy == 4;
 }
 
 static GeStaticOptions
-static_options (const Ge *ge, const GeParams *p, guint64 total)
+static_options (const GeEngine *ge, const GeEngineParams *p, guint64 total)
 {
   const gboolean shared = shares_static (ge) && !p->static_model_addr_fixed;
   GeStaticOptions options = { .mode = GE_STATIC_OWN,
@@ -163,7 +163,7 @@ static_options (const Ge *ge, const GeParams *p, guint64 total)
 }
 
 static GeOtherOptions
-other_options (const Ge *ge, const GeParams *p, guint64 total)
+other_options (const GeEngine *ge, const GeEngineParams *p, guint64 total)
 {
   GeOtherOptions options = { .rdma_size = p->rdma_size,
                              .variable_option = (Ge1gOption) p->variable_option,
@@ -177,7 +177,7 @@ other_options (const Ge *ge, const GeParams *p, guint64 total)
 
 /* The pools; the one for P2P memory only where a pool of the trace is such. */
 static gboolean
-create_stacks (Ge *ge, const GeParams *p, GError **error)
+create_stacks (GeEngine *ge, const GeEngineParams *p, GError **error)
 {
   const guint64 page = ge->policy >= 3 ? GE_LARGE_PAGE : 0;
   GeStackParams stack = p->stack;
@@ -198,7 +198,7 @@ create_stacks (Ge *ge, const GeParams *p, GError **error)
 }
 
 static void
-free_lists (Ge *ge)
+free_lists (GeEngine *ge)
 {
   g_clear_pointer (&ge->types, g_array_unref);
   g_clear_pointer (&ge->hccl, g_array_unref);
@@ -208,16 +208,16 @@ free_lists (Ge *ge)
 static GememAllocator *
 create (gconstpointer data, GememDevice *device, GError **error)
 {
-  const GeParams *p = data;
+  const GeEngineParams *p = data;
   const GePolicySources sources = { p->environment, p->option, p->strict, p->as_built };
   GeStaticOptions statics;
   GeOtherOptions others;
   guint64 total;
-  Ge *ge;
+  GeEngine *ge;
 
   if (!gemem_ge_policy_check (&sources, WHAT, error))
     return NULL;
-  ge = g_new0 (Ge, 1);
+  ge = g_new0 (GeEngine, 1);
   ge->base.klass = &gemem_ge_class;
   ge->base.device = device;
   ge->policy = gemem_ge_policy (p->environment, p->option);
@@ -247,7 +247,7 @@ create (gconstpointer data, GememDevice *device, GError **error)
 static void
 destroy (GememAllocator *allocator)
 {
-  Ge *ge = (Ge *) allocator;
+  GeEngine *ge = (GeEngine *) allocator;
 
   gemem_ge_graphs_clear (ge);
   gemem_ge_run_order_clear (&ge->order);
@@ -262,42 +262,15 @@ destroy (GememAllocator *allocator)
 /* ---- requests */
 
 static gboolean
-alloc_from (Ge *ge, GeStack *stack, const GememRequest *request, GememBlock *block)
-{
-  const gboolean served = gemem_ge_stack_alloc (&stack->base, request, block);
-
-  ge->base.retries = ge->hbm->base.retries + (ge->p2p != NULL ? ge->p2p->base.retries : 0);
-  return served;
-}
-
-gboolean
-gemem_ge_dynamic_alloc (Ge *ge, const GememRequest *request, GememBlock *block)
-{
-  return ge->external ? gemem_ge_other_alloc (&ge->others, GE_MEMORY_HBM, request, block)
-                      : alloc_from (ge, ge->hbm, request, block);
-}
-
-void
-gemem_ge_dynamic_free (Ge *ge, const GememBlock *block)
-{
-  if (block->handle == NULL)
-    gemem_ge_other_free (&ge->others, block);
-  else if (ge->p2p != NULL)
-    gemem_ge_pool_free (((GeSpan *) block->handle)->root->pool, block->handle);
-  else
-    gemem_ge_stack_free (&ge->hbm->base, block, FALSE);
-}
-
-static gboolean
 alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
-  Ge *ge = (Ge *) allocator;
+  GeEngine *ge = (GeEngine *) allocator;
   const GeMemoryType type = gemem_ge_memory_type_of (ge->types, request->pool);
 
   if (G_LIKELY (type == GE_MEMORY_HBM))
     return gemem_ge_dynamic_alloc (ge, request, block);
   if (type == GE_MEMORY_P2P)
-    return alloc_from (ge, ge->p2p, request, block);
+    return gemem_ge_dynamic_alloc_from (ge, ge->p2p, request, block);
   return gemem_ge_other_alloc (&ge->others, type, request, block);
 }
 
@@ -305,13 +278,13 @@ static void
 dynamic_free (GememAllocator *allocator, const GememBlock *block,
               G_GNUC_UNUSED gboolean completion_follows)
 {
-  gemem_ge_dynamic_free ((Ge *) allocator, block);
+  gemem_ge_dynamic_free ((GeEngine *) allocator, block);
 }
 
 static void
 trim (GememAllocator *allocator)
 {
-  Ge *ge = (Ge *) allocator;
+  GeEngine *ge = (GeEngine *) allocator;
 
   gemem_ge_stack_trim (&ge->hbm->base);
   if (ge->p2p != NULL)
@@ -321,7 +294,7 @@ trim (GememAllocator *allocator)
 static guint64
 largest_free (GememAllocator *allocator, guint64 stream)
 {
-  const Ge *ge = (Ge *) allocator;
+  const GeEngine *ge = (GeEngine *) allocator;
 
   return ge->external ? 0 : gemem_ge_stack_largest_free (&ge->hbm->base, stream);
 }
@@ -331,19 +304,19 @@ largest_free (GememAllocator *allocator, guint64 stream)
 static void
 sync_stream (GememAllocator *allocator, guint64 stream)
 {
-  gemem_ge_run_order_sync (&((Ge *) allocator)->order, stream);
+  gemem_ge_run_order_sync (&((GeEngine *) allocator)->order, stream);
 }
 
 static void
 event_record (GememAllocator *allocator, guint64 id, guint64 stream, G_GNUC_UNUSED guint64 to)
 {
-  gemem_ge_run_order_record (&((Ge *) allocator)->order, id, stream);
+  gemem_ge_run_order_record (&((GeEngine *) allocator)->order, id, stream);
 }
 
 static void
 event_wait (GememAllocator *allocator, guint64 id, guint64 stream)
 {
-  gemem_ge_run_order_wait (&((Ge *) allocator)->order, id, stream);
+  gemem_ge_run_order_wait (&((GeEngine *) allocator)->order, id, stream);
 }
 
 const GememAllocatorClass gemem_ge_class = {
@@ -356,7 +329,7 @@ const GememAllocatorClass gemem_ge_class = {
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM | GEMEM_CAP_VIRTUAL_MEMORY | GEMEM_CAP_GRAPHS,
   .alignment = 65536,
   .params = params,
-  .params_size = sizeof (GeParams),
+  .params_size = sizeof (GeEngineParams),
   .create = create,
   .alloc = alloc,
   .free = dynamic_free,
