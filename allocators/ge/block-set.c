@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "allocators/ge/block-set.h"
+#include "allocators/ge/links.h"
 #include "base/units.h"
 
 #define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, GeBinBlock, node)
@@ -75,11 +76,7 @@ split (GeBlockSet *set, GeBinBlock *block, guint64 size)
   high->node.group = block->node.group;
   high->node.size = block->node.size - size;
   high->node.address = block->node.address + size;
-  high->prev = block;
-  high->next = block->next;
-  if (high->next != NULL)
-    high->next->prev = high;
-  block->next = high;
+  GE_LINK_AFTER (block, high);
   block->node.size = size;
   gemem_tree_insert (&set->idle, &high->node);
 }
@@ -108,9 +105,7 @@ absorb_next (GeBlockSet *set, GeBinBlock *block)
   GeBinBlock *next = block->next;
 
   block->node.size += next->node.size;
-  block->next = next->next;
-  if (block->next != NULL)
-    block->next->prev = block;
+  GE_UNLINK_NEXT (block);
   gemem_slab_free (&set->block_slab, next);
 }
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "allocators/ge/borrow.h"
+#include "allocators/ge/links.h"
 
 void
 gemem_ge_block_list_append (GeBlockList *list, GeStreamBlock *block)
@@ -18,14 +19,9 @@ gemem_ge_block_list_append (GeBlockList *list, GeStreamBlock *block)
 void
 gemem_ge_block_list_remove (GeBlockList *list, GeStreamBlock *block)
 {
-  if (block->prev != NULL)
-    block->prev->next = block->next;
-  else
-    list->first = block->next;
-  if (block->next != NULL)
-    block->next->prev = block->prev;
-  else
+  if (block == list->last)
     list->last = block->prev;
+  GE_UNLINK (list->first, block, prev, next);
 }
 
 void

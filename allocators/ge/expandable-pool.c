@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/links.h"
 
 /* ---- life (5.2) */
 
@@ -32,12 +33,7 @@ gemem_ge_expandable_init (GeSpanPool *pool, GePages *pages)
 static void
 forget (GeExpandable *x, GeNewVa *v)
 {
-  if (v->all_prev != NULL)
-    v->all_prev->all_next = v->all_next;
-  else
-    x->all = v->all_next;
-  if (v->all_next != NULL)
-    v->all_next->all_prev = v->all_prev;
+  GE_UNLINK (x->all, v, all_prev, all_next);
   gemem_ge_range_hide (&x->range, v->span.address, v->records, v->n);
   g_free (v);
 }
@@ -102,11 +98,7 @@ step_aside (GeSpanPool *pool, GeSpan *span, guint64 reuse)
 static void
 push_new_va (GeExpandable *x, GeNewVa *v)
 {
-  v->prev = NULL;
-  v->next = x->idle[v->n];
-  if (v->next != NULL)
-    v->next->prev = v;
-  x->idle[v->n] = v;
+  GE_LINK_FIRST (x->idle[v->n], v, prev, next);
 }
 
 static GeNewVa *
@@ -115,12 +107,7 @@ pop_new_va (GeExpandable *x, guint n)
   GeNewVa *v = x->idle[n];
 
   if (v != NULL)
-    {
-      x->idle[n] = v->next;
-      if (v->next != NULL)
-        v->next->prev = NULL;
-      v->next = NULL;
-    }
+    GE_UNLINK (x->idle[n], v, prev, next);
   return v;
 }
 
@@ -162,10 +149,7 @@ make_new_va (GeSpanPool *pool, const guint32 *records, guint n)
   v->span.pages = (guint32) (n * (x->range.page_size >> pool->config.page_shift));
   v->span.root = &x->root;
   v->span.new_va = TRUE;
-  v->all_next = x->all;
-  if (v->all_next != NULL)
-    v->all_next->all_prev = v;
-  x->all = v;
+  GE_LINK_FIRST (x->all, v, all_prev, all_next);
   x->used_new_va = TRUE;
   x->new_va_size += n * x->range.page_size;
   x->new_va_count++;

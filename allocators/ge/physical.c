@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include "allocators/ge/links.h"
 #include "allocators/ge/page-params.h"
 #include "allocators/ge/static.h"
 #include "base/slab.h"
@@ -110,10 +111,7 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *out)
   block = gemem_slab_alloc (&self->slab);
   block->address = address;
   block->size = size;
-  block->next = self->blocks;
-  if (block->next != NULL)
-    block->next->prev = block;
-  self->blocks = block;
+  GE_LINK_FIRST (self->blocks, block, prev, next);
   *out = (GememBlock){ .address = address, .size = size, .handle = block };
   return TRUE;
 }
@@ -125,12 +123,7 @@ free_block (GememAllocator *allocator, const GememBlock *given,
   Physical *self = (Physical *) allocator;
   Block *block = given->handle;
 
-  if (block->prev != NULL)
-    block->prev->next = block->next;
-  else
-    self->blocks = block->next;
-  if (block->next != NULL)
-    block->next->prev = block->prev;
+  GE_UNLINK (self->blocks, block, prev, next);
   give_range (self, block->address, block->size, block->address);
   gemem_slab_free (&self->slab, block);
 }

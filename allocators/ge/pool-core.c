@@ -1,6 +1,7 @@
 /* pool-core.c - see pool-core.h; the section numbers are those of ge-runtime.md. */
 #include "config.h"
 
+#include "allocators/ge/links.h"
 #include "allocators/ge/pool-core.h"
 
 /* ---- idle spans */
@@ -55,11 +56,7 @@ gemem_ge_pool_cut (GeSpanPool *pool, GeSpan *span, guint32 k)
   high->address = span->address + ((guint64) span->pages << pool->config.page_shift);
   high->pages = k;
   high->root = span->root;
-  high->prev = span;
-  high->next = span->next;
-  if (high->next != NULL)
-    high->next->prev = high;
-  span->next = high;
+  GE_LINK_AFTER (span, high);
   gemem_ge_pool_push_idle (pool, span);
   return high;
 }
@@ -85,10 +82,7 @@ obtain (GeSpanPool *pool, guint64 pages)
   span->root = root;
   root->pool = pool;
   root->first = span;
-  root->next = pool->roots;
-  if (root->next != NULL)
-    root->next->prev = root;
-  pool->roots = root;
+  GE_LINK_FIRST (pool->roots, root, prev, next);
   pool->obtained += bytes;
   pool->root_alloc_count++;
   return span;
@@ -100,12 +94,7 @@ gemem_ge_pool_return_root (GeSpanPool *pool, GeSpan *span)
   GeRoot *root = span->root;
   guint64 bytes = gemem_ge_pool_bytes (pool, span->pages);
 
-  if (root->prev != NULL)
-    root->prev->next = root->next;
-  else
-    pool->roots = root->next;
-  if (root->next != NULL)
-    root->next->prev = root->prev;
+  GE_UNLINK (pool->roots, root, prev, next);
   pool->obtained -= bytes;
   pool->root_free_count++;
   pool->lower->free (pool->lower_data, span->address, bytes, root);
@@ -155,9 +144,7 @@ absorb_next (GeSpanPool *pool, GeSpan *span)
   GeSpan *next = span->next;
 
   span->pages += next->pages;
-  span->next = next->next;
-  if (span->next != NULL)
-    span->next->prev = span;
+  GE_UNLINK_NEXT (span);
   gemem_slab_free (&pool->span_slab, next);
 }
 

@@ -1,6 +1,7 @@
 /* variables.c - see variables.h. */
 #include "config.h"
 
+#include "allocators/ge/links.h"
 #include "allocators/ge/variables.h"
 #include "base/error.h"
 #include "base/units.h"
@@ -58,10 +59,7 @@ enter (GeVariables *v, GeVariable *one)
 {
   if (one->plain)
     {
-      one->next = v->plain;
-      if (one->next != NULL)
-        one->next->prev = one;
-      v->plain = one;
+      GE_LINK_FIRST (v->plain, one, prev, next);
       return;
     }
   one->prev = v->last;
@@ -75,16 +73,12 @@ enter (GeVariables *v, GeVariable *one)
 static void
 remove_one (GeVariables *v, GeVariable *one)
 {
-  if (one->prev != NULL)
-    one->prev->next = one->next;
-  else if (one->plain)
-    v->plain = one->next;
-  else
-    v->first = one->next;
-  if (one->next != NULL)
-    one->next->prev = one->prev;
-  else if (!one->plain)
+  if (one == v->last)
     v->last = one->prev;
+  if (one->plain)
+    GE_UNLINK (v->plain, one, prev, next);
+  else
+    GE_UNLINK (v->first, one, prev, next);
 }
 
 /* 7.4: without ranges a plain allocation, which has no pages of 1 GiB. */
