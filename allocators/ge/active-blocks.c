@@ -59,9 +59,9 @@ gemem_ge_active_plain (const GeActive *active)
   return sum;
 }
 
-/* ---- 3.3 A: into the blocks that are there */
+/* ---- 3.3 A: into the existing blocks */
 
-/* Among equals the order of the input, which is that of the offsets. */
+/* Descending size; equal sizes in the order of the input, which is that of the offsets. */
 static int
 by_size (gconstpointer a, gconstpointer b)
 {
@@ -93,7 +93,7 @@ place (GeActive *active)
       }
 }
 
-/* ---- B: neighbours become one */
+/* ---- B: merge neighbours */
 
 static gboolean
 continues (const GeActiveSegment *before, const GeActiveSegment *segment)

@@ -1,13 +1,12 @@
 /* active.c - `ge-active`: memory of the Ascend Graph Engine under static memory policies 2 and 4,
  * static graphs and dynamic requests together.
  *
- * What: static memory of graphs is shared by the graphs of the session (static.h). 
- * policy2=documented, what the user documentation says of policy 2: one block, given back and
- * replaced when a graph needs a bigger one, so that reserved is the maximum over the graphs (exact
- * size). Dynamic requests go to the stack of pools of ge-scalable (policy 2) or of ge-expandable
- * (policy 4; its pages come from the same page pool).
- * The allocator alone: `ge` is the whole, which also unloads graphs before a load that would not
- * fit (CheckFreeMemory).
+ * What: the graphs of the session share static memory (static.h).  policy2=documented follows the
+ * user documentation of policy 2: one block, freed and replaced when a graph needs a bigger one, so
+ * that reserved is the maximum over the graphs (exact size).  Dynamic requests go to the stack of
+ * pools of ge-scalable (policy 2) or of ge-expandable (policy 4; its pages come from the same page
+ * pool).
+ * `ge` is this and more: it also unloads graphs before a load that would not fit (CheckFreeMemory).
  * Cost: a load O(blocks * segments), a run O(its pages), dynamic requests as in their stack.
  * Origin: ge-runtime.md 3, 5.9, 7.2.
  */

@@ -1,9 +1,9 @@
 /* beside.h - static memory of graphs (static.h) beside the dynamic memory of a stack of pools
  * (stack.h): what ge-active and ge-fixed-base have in common.
  *
- * Both parts keep their own books; here are the members of an allocator that answers for the two
- * together.
- * Cost: those of the parts; a walk sorts the spans of both.  Origin: ge-runtime.md 7.2.
+ * The two parts do not know each other; the members of the class below combine them.
+ * Cost: that of the parts; a walk sorts the spans of both.
+ * Origin: ge-runtime.md 7.2.
  */
 #pragma once
 

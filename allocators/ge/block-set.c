@@ -67,7 +67,7 @@ gemem_ge_block_set_grow (GeBlockSet *set, guint64 bin, guint64 bytes, guint64 st
   return TRUE;
 }
 
-/* What exceeds @size of @block, which is in no set, becomes a free block. */
+/* Cuts @block, which is not in the set, to @size; the rest becomes a free block. */
 static void
 split (GeBlockSet *set, GeBinBlock *block, guint64 size)
 {
@@ -130,9 +130,9 @@ gemem_ge_block_set_give (GeBlockSet *set, GeBinBlock *block)
 }
 
 void
-gemem_ge_block_set_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *handed)
+gemem_ge_block_set_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *allocated)
 {
-  const GeBinBlock *block = handed->handle;
+  const GeBinBlock *block = allocated->handle;
 
   __builtin_prefetch (block->prev, 1);
   __builtin_prefetch (block->next, 1);

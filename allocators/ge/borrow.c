@@ -31,14 +31,14 @@ gemem_ge_borrow_insert (GeBorrowPool *pool, GeStreamBlock *block, guint64 stamp)
   block->node.size = gemem_ge_span_bytes (block->span);
   block->node.address = G_MAXUINT64 - stamp; /* the latest comes first */
   gemem_tree_insert (&pool->tree, &block->node);
-  gemem_ge_block_list_append (&pool->born[block->birth], block);
+  gemem_ge_block_list_append (&pool->by_birth[block->birth], block);
 }
 
 void
 gemem_ge_borrow_remove (GeBorrowPool *pool, GeStreamBlock *block)
 {
   gemem_tree_remove (&pool->tree, &block->node);
-  gemem_ge_block_list_remove (&pool->born[block->birth], block);
+  gemem_ge_block_list_remove (&pool->by_birth[block->birth], block);
 }
 
 GeStreamBlock *

@@ -1,16 +1,16 @@
-/* engine-graphs.c - graphs of `ge`: routing of their segments, unloading of others to make room, order of
- * their runs; see engine.h.
+/* engine-graphs.c - graphs of `ge`: routing of their segments, unloading of others where memory is
+ * short, order of their runs; see engine.h.
  *
  * Segments of a static subgraph of a dynamic graph come from dynamic memory: for each run, until
  * its end, the next run or the unload; fixed ones from load to unload, under policy 4 from the
  * session's fixed range instead.  All other segments are static memory.
- * CheckFreeMemory: before a load, need is estimated as what the feature map exceeds the memory that
- * graphs share, and compared with what the device has free beyond a reserve of 1/32.  Weights, part
- * of the estimate in the real system, are requests of their own here.  While it does not fit, the
- * graph that was loaded first is unloaded; it is loaded again when it is run.  If all of that is
- * not enough, the load is tried nevertheless.
- * Order of release: an unload synchronises the streams of the graph before its memory goes back,
- * the replacement of the block of policy 2 the device.
+ * CheckFreeMemory: before a load, the need is estimated as the bytes by which the feature map
+ * exceeds the memory that graphs share, and compared with what the device has free beyond a reserve
+ * of 1/32. Weights, part of the estimate in the real system, are requests of their own here.  While
+ * the graph does not fit, the one that was loaded first is unloaded; it is loaded again when it is
+ * run.  If all of that is not enough, the load is tried nevertheless.
+ * Order of release: an unload synchronises the streams of the graph before its memory is freed,
+ * the replacement of the block of policy 2 synchronises the device.
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ take_dynamic (GeEngine *ge, GArray *blocks, guint64 size, guint64 stream)
   return TRUE;
 }
 
-/* Last come, first gone, so that the spans merge as they were cut. */
+/* In reverse order of their allocation, so that the spans merge as they were cut. */
 static void
 give_dynamic (GeEngine *ge, GArray *blocks)
 {
@@ -60,7 +60,7 @@ give_dynamic (GeEngine *ge, GArray *blocks)
 static gboolean
 take_workspaces (GeEngine *ge, GeGraph *graph, guint64 stream)
 {
-  give_dynamic (ge, graph->running); /* of a run whose end nobody waited for */
+  give_dynamic (ge, graph->running); /* of a run that the host did not wait for */
   for (guint i = 0; i < graph->workspaces->len; i++)
     if (!take_dynamic (ge, graph->running, g_array_index (graph->workspaces, guint64, i), stream))
       {
@@ -83,7 +83,7 @@ wait_for (GeEngine *ge, guint64 stream)
   gemem_ge_run_order_sync (&ge->order, stream);
 }
 
-/* What the load set to zero, and a run that nobody waited for. */
+/* For the zeroing at the load, and for a run that the host did not wait for. */
 static void
 wait_for_graph (GeEngine *ge, const GeGraph *graph)
 {
@@ -122,7 +122,7 @@ need_of (const GeGraph *graph)
 }
 
 static void
-make_room (GeEngine *ge, const GeGraph *graph)
+unload_others (GeEngine *ge, const GeGraph *graph)
 {
   const guint64 bytes = need_of (graph);
   GList *next;
@@ -149,7 +149,7 @@ load_static (GeEngine *ge, GeGraph *graph, guint64 *address)
   if (graph->segments->len == 0)
     return TRUE;
   if (ge->check_free_memory && ge->total > 0)
-    make_room (ge, graph);
+    unload_others (ge, graph);
   if (gemem_ge_static_replaces (&ge->memory, segments, graph->segments->len))
     wait_for (ge, G_MAXUINT64);
   if (!gemem_ge_static_load (&ge->memory, graph->id, graph->stream, segments, graph->segments->len,

@@ -1,5 +1,4 @@
-/* engine-report.c - what `ge` says of itself: spans, invariants, statistics; see engine.h.  Not on the event
- * path.
+/* engine-report.c - spans, invariants and statistics of `ge`; see engine.h.  Not on the event path.
  *
  * Dynamic blocks that are memory of graphs (static subgraphs) are no blocks of the program, and
  * OVERHEAD like all static memory.
@@ -8,7 +7,7 @@
 
 #include "allocators/ge/engine.h"
 
-/* What belongs to graphs is not the program's. */
+/* Reports live spans that are memory of graphs as OVERHEAD. */
 static void
 hide_inner (const GeEngine *ge, GArray *spans)
 {

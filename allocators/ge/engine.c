@@ -3,16 +3,18 @@
  *
  * What: the policy follows from the environment variable and the option together (policy.h), and
  * says where each kind of memory comes from (7.2):
- *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and engine-graphs.c
- *                    for what surrounds it
- *   dynamic requests pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM and
- *   P2P have pools of their own variables a range of the session; RDMA a pool that never grows;
- *   weights a device call each; host memory nothing of the device: other-blocks.h
- * The pool number of a request says which kind it is (memory_types); it is dynamic HBM memory
- * unless said otherwise. The alignment promised is that of dynamic memory; variables and blocks of
- * the RDMA pool begin at multiples of 512 bytes. The process environment is not read here:
- * GE_USE_STATIC_MEMORY is a parameter, which the command fills with --env.
- * Cost: as in the parts.  Origin: ge-runtime.md 3.4, 7, 8.
+ *  - static graphs: a block each (0, 3), or memory that the session shares (2, 4): static.h, and
+ *    engine-graphs.c for what surrounds it;
+ *  - dynamic requests: pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM
+ *    and P2P memory have pools of their own;
+ *  - others (other-blocks.h): variables a range of the session; RDMA a pool that never grows;
+ *    weights a device call each; host memory nothing of the device.
+ * The pool number of a request says which kind it is (memory_types); the default is dynamic HBM
+ * memory.  The alignment promised is that of dynamic memory; variables and blocks of the RDMA pool
+ * begin at multiples of 512 bytes.  The process environment is not read here: GE_USE_STATIC_MEMORY
+ * is a parameter, which the command fills with --env.
+ * Cost: that of the parts.
+ * Origin: ge-runtime.md 3.4, 7, 8.
  */
 #include "config.h"
 
@@ -134,7 +136,7 @@ enum
 
 extern const GememAllocatorClass gemem_ge_class;
 
-/* ---- life */
+/* ---- create and destroy */
 
 static gboolean
 shares_static (const GeEngine *ge)
@@ -190,7 +192,7 @@ create_stacks (GeEngine *ge, const GeEngineParams *p, GError **error)
   ge->hbm = (GeStack *) made;
   if (!gemem_ge_memory_types_have (ge->types, GE_MEMORY_P2P))
     return TRUE;
-  /* what the first accepted */
+  /* The first stack accepted the same parameters. */
   ge->p2p = (GeStack *) gemem_ge_stack_create (&gemem_ge_class, &stack, page, ge->base.device,
                                                NULL);
   gemem_ge_stack_share_ladder (ge->p2p, ge->hbm);

@@ -1,5 +1,5 @@
-/* engine.h - the state of `ge`: a session of the Ascend Graph Engine on one device, with every kind of
- * memory that 7.2 lists. */
+/* engine.h - the state of `ge`: a session of the Ascend Graph Engine on one device, with every kind
+ * of memory that ge-runtime.md 7.2 lists; what the engine*.c files share. */
 #pragma once
 
 #include "allocators/ge/other-blocks.h"
@@ -29,9 +29,9 @@ typedef struct
   GArray *kept;       /* GememBlock: fixed segments from dynamic memory */
   GList link;         /* in GeEngine.loaded */
   guint64 run_stream; /* of a run */
-  gboolean queued;    /* nobody has waited for that run */
+  gboolean queued;    /* the host has not waited for that run */
   gboolean loaded;    /* its static memory is there */
-  gboolean hccl;      /* may not be unloaded to make room */
+  gboolean hccl;      /* may not be unloaded for another graph */
 } GeGraph;
 
 typedef struct
@@ -68,7 +68,7 @@ gboolean gemem_ge_graph_run (GememAllocator *allocator, guint64 id, guint64 stre
 void gemem_ge_graph_unload (GememAllocator *allocator, guint64 id);
 guint64 gemem_ge_graph_bytes (GememAllocator *allocator);
 void gemem_ge_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data);
-/* Forgets the graphs; their memory is given back by those who have it. */
+/* Frees the records of the graphs; their memory is freed by the parts that own it. */
 void gemem_ge_graphs_clear (GeEngine *ge);
 
 /* engine-report.c: members of the class. */

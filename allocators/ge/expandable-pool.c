@@ -7,7 +7,7 @@
 #include "allocators/ge/expandable-pool.h"
 #include "allocators/ge/links.h"
 
-/* ---- life (5.2) */
+/* ---- init and clear (5.2) */
 
 gboolean
 gemem_ge_expandable_init (GeSpanPool *pool, GePages *pages)
@@ -31,10 +31,10 @@ gemem_ge_expandable_init (GeSpanPool *pool, GePages *pages)
 }
 
 static void
-forget (GeExpandable *x, GeNewVa *v)
+free_new_va (GeExpandable *x, GeNewVa *v)
 {
   GE_UNLINK (x->all, v, all_prev, all_next);
-  gemem_ge_range_hide (&x->range, v->span.address, v->records, v->n);
+  gemem_ge_range_unmap_elsewhere (&x->range, v->span.address, v->records, v->n);
   g_free (v);
 }
 
@@ -44,7 +44,7 @@ gemem_ge_expandable_clear (GeSpanPool *pool)
   GeExpandable *x = pool->expandable;
 
   while (x->all != NULL)
-    forget (x, x->all);
+    free_new_va (x, x->all);
   gemem_ge_range_clear (&x->range);
   g_ptr_array_unref (x->held);
   g_free (x->idle);
@@ -70,8 +70,8 @@ release_held (GeSpanPool *pool)
   g_ptr_array_set_size (x->held, 0);
 }
 
-/* @bytes of the top of @span, or all of it: pages of the range count whole, and may reach beyond a
- * span that begins or ends within one. */
+/* Cuts @bytes off the top of @span, or all of it: @bytes counts whole pages of the range, which may
+ * reach beyond a span that begins or ends within one. */
 static GeSpan *
 cut_top (GeSpanPool *pool, GeSpan *span, guint64 bytes)
 {
@@ -79,8 +79,8 @@ cut_top (GeSpanPool *pool, GeSpan *span, guint64 bytes)
                             (guint32) MIN (bytes >> pool->config.page_shift, span->pages));
 }
 
-/* The candidate covers pages that are shown elsewhere: @reuse bytes of its top are set aside, so
- * that the next one lies below. */
+/* The candidate covers pages that are mapped elsewhere: sets @reuse bytes of its top aside, so that
+ * the next candidate lies below. */
 static void
 step_aside (GeSpanPool *pool, GeSpan *span, guint64 reuse)
 {
@@ -111,8 +111,8 @@ pop_new_va (GeExpandable *x, guint n)
   return v;
 }
 
-/* An idle block of @n pages all of which nobody uses now, or NULL.  Those looked at in vain go back
- * to the front in the order seen. */
+/* An idle new-VA block of @n pages none of which is in use, or NULL.  Rejected ones go back to the
+ * front in the order in which they were inspected. */
 static GeNewVa *
 take_idle_new_va (GeExpandable *x, guint n)
 {
@@ -137,7 +137,7 @@ static GeNewVa *
 make_new_va (GeSpanPool *pool, const guint32 *records, guint n)
 {
   GeExpandable *x = pool->expandable;
-  const guint64 address = gemem_ge_range_show (&x->range, records, n);
+  const guint64 address = gemem_ge_range_map_elsewhere (&x->range, records, n);
   GeNewVa *v;
 
   if (address == 0)
@@ -156,8 +156,8 @@ make_new_va (GeSpanPool *pool, const guint32 *records, guint n)
   return v;
 }
 
-/* The pages in the range's list, shown together, for the candidate @span, of whose place @reuse
- * bytes are hidden. */
+/* Serves the request of the candidate @span with the pages in the range's list, mapped together;
+ * @reuse bytes of @span become hidden. */
 static GeSpan *
 serve_elsewhere (GeSpanPool *pool, GeSpan *span, guint64 reuse)
 {
@@ -220,8 +220,8 @@ find_candidate (GeSpanPool *pool, guint32 k, guint *attempts, gboolean *again)
   return gemem_ge_pool_cut_or_fetch (pool, span, k);
 }
 
-/* @span with memory under it, or what serves instead; NULL when refused.  *again: an obstacle was
- * set aside. */
+/* @span with memory under it, or the new-VA block that serves instead; NULL when refused.  *again:
+ * an obstacle was set aside. */
 static GeSpan *
 back (GeSpanPool *pool, GeSpan *span, gboolean *again)
 {
@@ -309,7 +309,7 @@ gemem_ge_expandable_drop_idle (GeSpanPool *pool)
 
   for (guint n = 0; x->used_new_va && n < x->n_idle; n++)
     while ((v = pop_new_va (x, n)) != NULL)
-      forget (x, v);
+      free_new_va (x, v);
   pool->obtained -= phys - x->range.phys;
 }
 

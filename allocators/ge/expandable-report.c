@@ -1,10 +1,10 @@
-/* expandable-report.c - what a pool with a virtual range says of itself: where its memory is, and
- * whether its books agree.
+/* expandable-report.c - spans and invariants of a pool with a virtual range.
  *
- * A page of the range may hold memory in its place, or lend it to a new-VA block, or have none;
- * memory that no pool uses waits in the page pool and is reported where it was last.  The check of
- * the books includes what GE's own VA/PA self-check looks for (5.8): no page serves two blocks, and
- * each is mapped where its block is.  Cost: O(spans + pages of the range); not on the event path.
+ * A page of the range has memory in its place, or its memory is mapped in a new-VA block, or it has
+ * none.  Memory that no pool uses waits in the page pool and is reported where it was used last.
+ * The check includes what GE's own VA/PA self-check verifies (5.8): no page serves two blocks, and
+ * each is mapped where its block is.
+ * Cost: O(spans + pages of the range); not on the event path.
  * Origin: ge-runtime.md 5.
  */
 #include "config.h"
@@ -16,7 +16,7 @@
 
 /* ---- walk */
 
-/* TRUE if page @i of the range holds memory of the page pool that nobody uses. */
+/* TRUE if the address of page @i holds memory of the page pool that no user has. */
 static gboolean
 keeps_returned (const GeRange *range, guint32 i)
 {
@@ -133,7 +133,7 @@ check_record (const GeRange *range, guint32 i, guint32 refs, const char *what, G
   return TRUE;
 }
 
-/* The pages of a new-VA block in use are lent to it, and mapped at its addresses. */
+/* The pages of a new-VA block in use are marked `elsewhere`, and mapped at its addresses. */
 static gboolean
 check_new_va (const GeRange *range, const GeNewVa *v, const char *what, GError **error)
 {

@@ -2,12 +2,12 @@
  * (FixedBaseExpandableAllocator), dynamic memory as in ge-scalable.
  *
  * What a trace means here: all segments of every graph are fixed ones, so that each graph begins at
- * the base of one range: graphs overlap on purpose, as they never run at once, and the largest
- * decides how much is backed.  Nothing goes back before the last graph is unloaded. Ordinary
- * requests are served by the pools of ge-scalable, so that live blocks never overlap.  Where the
- * device refuses the range or its pages, a graph has an allocation of its own (static.h).
- * Cost: a load O(pages that are added), requests as in ge-scalable.  Origin:
- * ge-runtime.md 5.10, 7.2.
+ * the base of one range.  Graphs overlap on purpose, as they never run at once, and the largest
+ * decides how much is backed.  Nothing is returned before the last graph is unloaded.  Ordinary
+ * requests are served by the pools of ge-scalable.  Where the device refuses the range or its
+ * pages, a graph has an allocation of its own (static.h).
+ * Cost: a load O(pages that are added), requests as in ge-scalable.
+ * Origin: ge-runtime.md 5.10, 7.2.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ static const GememParam params[] = { GE_PAGE_SIZE_ROW (Params, pages),
 typedef struct
 {
   GeBeside beside;
-  GePages pages; /* of the range, if they are large ones: small ones it has itself */
+  GePages pages; /* of the range, if they are large; small ones are in beside.memory */
 } FixedBase;
 
 extern const GememAllocatorClass gemem_ge_fixed_base_class;

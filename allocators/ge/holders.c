@@ -21,7 +21,7 @@ gemem_ge_holders_reset (GeHolders *holders, GememSlab *wide)
   memset (holders, 0, sizeof *holders);
 }
 
-/* The rows of streams that the narrow form has no room for were never told anything. */
+/* A stream that the narrow form has no row for was never told anything: its row is `touched`. */
 static void
 widen (GeHolders *holders, GememSlab *slab)
 {

@@ -30,7 +30,7 @@ take_host (GeOtherBlocks *others, guint64 size)
   return address;
 }
 
-/* The pool has one block, which is taken once. */
+/* The pool obtains its one block with the first request. */
 static guint64
 take_rdma (GeOtherBlocks *others, GeOtherBlock *other)
 {

@@ -1,14 +1,14 @@
-/* physical.c - `ge-physical`: GE's pool of physical pages by itself, each request a reserved range
- * of its own with pages of the pool under it.
+/* physical.c - `ge-physical`: GE's pool of physical pages alone, under a reserved range for each
+ * request.
  *
- * What a trace means here: a request opens a range of addresses of whole pages (and is a user of
- * the pool of pages, as every range is), takes its pages from the top down, those returned last
- * first, and shows them there; freeing it gives the pages to the pool, ends their mappings and
- * closes the range. Ranges never overlap while they are open, so neither do live blocks.  The pool
- * keeps its pages until the last request is freed; then all go back to the driver.  A device
- * without virtual memory serves nothing.
- * Invariants: the pages of a block are those that its addresses show.
- * Cost: O(pages of the block), every one of them a mapping.  Origin: ge-runtime.md 4.
+ * What a trace means here: a request reserves a range of addresses of whole pages (and is a user of
+ * the page pool, as every range is), takes its pages from the top down, those returned last first,
+ * and maps them there.  Freeing it returns the pages to the pool, ends their mappings and releases
+ * the range.  The pool keeps its pages until the last request is freed; then all return to the
+ * driver.  A device without virtual memory serves nothing.
+ * Invariants: the pages of a block are those that its addresses map.
+ * Cost: O(pages of the block), every one of them a mapping.
+ * Origin: ge-runtime.md 4.
  */
 #include "config.h"
 
@@ -130,7 +130,7 @@ free_block (GememAllocator *allocator, const GememBlock *given,
 
 /* ---- questions */
 
-/* Every request opens a range, which only the device has. */
+/* Every request reserves a range, which is a device call. */
 static guint64
 largest_free (G_GNUC_UNUSED GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
 {

@@ -102,9 +102,9 @@ gemem_ge_pool_return_root (GeSpanPool *pool, GeSpan *span)
   gemem_slab_free (&pool->span_slab, span);
 }
 
-/* FetchNew (1.6, 1.9).  With something idle the threshold is a limit, so that the caller recycles
- * and tries again; with nothing idle it is not.  The subtraction wraps as the original's does when
- * the threshold is below the minimum. */
+/* FetchNew (1.6, 1.9).  While something is idle the threshold is a limit, so that the caller
+ * recycles and tries again; with nothing idle it is none.  The subtraction wraps as the original's
+ * does when the threshold is below the minimum. */
 static GeSpan *
 fetch_new (GeSpanPool *pool, guint32 k)
 {

@@ -38,17 +38,17 @@ typedef struct
   guint64 minimum;   /* smallest root block, in bytes: the bottom pool's 2 MiB; 0 elsewhere */
   guint64 span_layer_lift_max; /* 0: never cut; the Seq table walks at most this many layers */
   gboolean quick;              /* Quick table (else Seq) */
-  /* several threads use the pool, through gemem_ge_pool_lower, which locks this device; NULL: one
-   * thread's */
+  /* several threads use the pool through gemem_ge_pool_lower, which locks this device; NULL: one
+   * thread uses it */
   GememDevice *shared;
-  /* several threads use the pool, and one at a time is let in before it: GememDevice */
+  /* several threads use the pool, and the caller serializes them (GememDevice.serialized) */
   gboolean serialized;
-  guint64 *retries; /* counted up when a recycle released something and alloc is tried again */
+  guint64 *retries; /* counts recycles that released something, after which alloc is tried again */
   guint64 span_count_in_layer; /* printed as the capacity of layers ... */
   guint64 uncacheable;         /* ... up to this many bytes; 0 above */
 } GeSpanPoolConfig;
 
-/* A root block: what the lower level gave, and the chain of spans cut from it. */
+/* A root block: what the lower level allocated, and the chain of spans cut from it. */
 struct _GeRoot
 {
   GeSpanPool *pool;
@@ -71,17 +71,17 @@ struct _GeSpan
     struct /* while occupied */
     {
       GeRoot *upper; /* the root block a pool above made of it, or NULL */
-      gpointer user; /* of the class that has the pool; the pool leaves it alone */
+      gpointer user; /* for the class that owns the pool */
     };
   };
   GeRoot *root;
   guint32 pages;
-  guint32 tryl;  /* pages that others wanted to cut from it while it was whole */
+  guint32 tryl;  /* pages that requests wanted to cut from it while it was whole */
   guint32 waste; /* occupied: block size - requested bytes */
   guint8 occupied;
   guint8 splitable; /* may be cut without delay (fixed-size pools, virtual range) */
   guint8 new_va;    /* embedded in a GeNewVa of expandable-pool.h */
-  guint8 hidden;    /* occupied, but by nobody: its pages are shown by a new-VA block */
+  guint8 hidden;    /* occupied, but no block: its pages are mapped in a new-VA block */
 };
 
 struct _GeSpanPool
@@ -140,8 +140,8 @@ gemem_ge_span_is_split (const GeSpan *span)
 
 /* ---- the steps */
 
-/* Bytes of @pages.  Of a span it is gemem_ge_span_bytes() without a look at the root block, which is
- * seldom in the cache. */
+/* Bytes of @pages.  Of a span it is gemem_ge_span_bytes() without a look at the root block, which
+ * is seldom in the cache. */
 static inline guint64
 gemem_ge_pool_bytes (const GeSpanPool *pool, guint64 pages)
 {
@@ -183,8 +183,9 @@ gemem_ge_span_is_splittable (const GeSpan *span, guint64 wanted)
 /* Adds the whole range [@address, @address + @pages) to @pool as the root block @root, one idle
  * span that may be cut without delay.  @root is not one of pool->roots. */
 void gemem_ge_pool_add_range (GeSpanPool *pool, GeRoot *root, guint64 address, guint64 pages);
-/* 1.4: the front of the first layer that may be cut for @k pages, or NULL.  The Quick table looks at
- * layers in use only and knows no limit but 0; the Seq table counts the empty layers it passes. */
+/* 1.4: the front of the first layer that may be cut for @k pages, or NULL.  The Quick table looks
+ * at layers in use only and knows no limit but 0; the Seq table counts the empty layers it
+ * passes. */
 GeSpan *gemem_ge_pool_find_longer (const GeSpanPool *pool, guint32 k);
 /* Cut: takes the HIGH @k pages off the idle @span, which goes to the front of its new layer.  The
  * piece is in no layer and not occupied. */
@@ -192,8 +193,8 @@ GeSpan *gemem_ge_pool_cut (GeSpanPool *pool, GeSpan *span, guint32 k);
 /* 1.5: cuts the idle @span, or, if @span is NULL or may not be cut yet, fetches @k new pages from
  * the lower level.  NULL when refused. */
 GeSpan *gemem_ge_pool_cut_or_fetch (GeSpanPool *pool, GeSpan *span, guint32 k);
-/* 1.7: marks @span, which is in no layer, as idle, merges it with its idle neighbours and pushes the
- * survivor, which is returned. */
+/* 1.7: marks @span, which is in no layer, as idle, merges it with its idle neighbours and pushes
+ * the survivor, which is returned. */
 GeSpan *gemem_ge_pool_merge (GeSpanPool *pool, GeSpan *span);
 /* Returns the root block of @span, which is all of it and in no layer, to the lower level. */
 void gemem_ge_pool_return_root (GeSpanPool *pool, GeSpan *span);

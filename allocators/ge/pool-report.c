@@ -1,11 +1,11 @@
 /* pool-report.c - the statistics block of a GE pool as PrintDetails writes it, for reading side by
  * side with a log.
  *
- * What the formats are is written down (10); what some figures count is not, and is chosen so:
+ * The specification has the formats (10), but does not say what some figures count.  Chosen here:
  * `level` is the number of layers a pool has, and the count beside it that of `ids`; a layer's size
- * is that of one of its spans; spans are listed in ascending size, layers in ascending length. The
- * real system prints a pool's id in front of each line of a log; here a line with it comes before
- * the block.
+ * is that of one of its spans; spans are listed in ascending size, layers in ascending length.  The
+ * real system prints a pool's id at the beginning of each line of a log; here a line with it comes
+ * before the block.
  * Origin: ge-runtime.md 1.8, 10.
  */
 #include "config.h"
@@ -57,7 +57,7 @@ append_device_memory (GString *text, const GeSpanPool *pool)
                           g_ascii_formatd (rate, sizeof rate, "%.2f", percent));
 }
 
-/* ---- spans that are handed out */
+/* ---- allocated spans */
 
 static int
 compare_pages (gconstpointer a, gconstpointer b)

@@ -4,8 +4,8 @@
  * What: walks every root block's chain (links, addresses, lengths, no two idle neighbours), then
  * every layer (links, lengths, bitmaps), and compares both with the counters.  A pool below is
  * compared with the pool above through `upper`.
- * Cost: O(spans + layers ever used); not on the event path.  Origin: ge-runtime.md 1.2,
- * 1.7, 1.8.
+ * Cost: O(spans + layers ever used); not on the event path.
+ * Origin: ge-runtime.md 1.2, 1.7, 1.8.
  */
 #include "config.h"
 
@@ -88,7 +88,8 @@ check_root (const GeSpanPool *pool, const GeRoot *root, const char *what, Totals
   return TRUE;
 }
 
-/* The range's spans, which nobody lent, the pages under them, and the blocks at other addresses. */
+/* The spans of the range, which is no root block of the lower level, the pages under them, and the
+ * new-VA blocks. */
 static gboolean
 check_expandable (const GeSpanPool *pool, const char *what, Totals *totals, GError **error)
 {

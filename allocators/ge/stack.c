@@ -107,7 +107,7 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
   return TRUE;
 }
 
-/* GE_STACK_FIXED: the range comes from the device, and belongs to nobody but the class. */
+/* GE_STACK_FIXED: the class allocates the range on the device and frees it in the end. */
 static gboolean
 take_fixed_range (GeStack *self, guint64 size, GError **error)
 {
@@ -269,7 +269,7 @@ gemem_ge_stack_obtain_for (GeStack *self, guint32 model, guint64 stream)
         gemem_ge_pool_init (&l1->pool, &self->config, &device_lower, self->base.device);
       else
         gemem_ge_pool_init (&l1->pool, &self->config, &gemem_ge_pool_lower, &self->bottom);
-      /* A pool that gets no range does without, which is no error; the next one asks again
+      /* A pool that is refused a range has none, which is no error; the next one asks again
        * (5.2). */
       if (self->pages != NULL && !gemem_ge_expandable_init (&l1->pool, self->pages))
         self->unsupported = TRUE;
@@ -375,15 +375,15 @@ gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block,
   GeStack *self = (GeStack *) allocator;
   GeSpan *span = block->handle;
 
-  /* The root block knows the pool, but is seldom in the cache; with one stream there is no
-   * question. */
+  /* The root block names the pool, but is seldom in the cache; with one stream there is only one
+   * pool. */
   if (!gemem_ge_stack_is_one_pool (self) && self->pools->len == 1)
     gemem_ge_pool_free (&self->last->pool, span);
   else
     gemem_ge_pool_free (span->root->pool, span);
 }
 
-/* The buddies, which a free may merge the span with. */
+/* Fetches the neighbours, which a free may merge the span with. */
 void
 gemem_ge_stack_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *block)
 {
@@ -393,7 +393,7 @@ gemem_ge_stack_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlo
   __builtin_prefetch (span->next, 1);
 }
 
-/* Recycle of every L1 pool; what it gives back stays in the bottom pool. */
+/* Recycles every L1 pool; what these return stays in the bottom pool. */
 void
 gemem_ge_stack_trim (GememAllocator *allocator)
 {

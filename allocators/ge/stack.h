@@ -4,11 +4,11 @@
  * What: a CachingMemAllocator (L1) for each stream (and model, where the trace's pools are such)
  * over one RtsCachingMemAllocator per device (bottom pool), with the whole ladder: synchronise the
  * stream, recycle L1, try again, then the same for the pools of the other streams in the order of
- * their creation.  The classes ge-scalable and ge-expandable differ in what an L1 pool is, and
- * share everything else.
+ * their creation.  ge-scalable and ge-expandable differ only in what an L1 pool is.
  * Invariants: every L1 root block is a live block of the bottom pool; the bottom pool's root blocks
- * are what the device gave.
- * Cost: O(1) per event; recycle O(idle spans).  Origin: ge-runtime.md 2.1.
+ * are allocations of the device.
+ * Cost: O(1) per event; recycle O(idle spans).
+ * Origin: ge-runtime.md 2.1.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ enum
   GE_STACK_FIXED,  /* one bare fixed-size pool in place of the bottom pool */
 };
 
-/* The pool of one stream, of a model. */
+/* The pool of one stream of a model. */
 typedef struct
 {
   GeSpanPool pool;
@@ -42,7 +42,7 @@ typedef struct
   gboolean threshold_refused;
   GeSpanPool bottom;    /* unless GE_STACK_SINGLE */
   GePages *pages;       /* large pages of the L1 pools' virtual ranges, or NULL: no ranges */
-  gboolean unsupported; /* a range was refused: that pool does without */
+  gboolean unsupported; /* a range was refused: that pool has none */
   /* GE_STACK_FIXED: the range, which is the class's own; 0: the device refused it */
   guint64 fixed, fixed_size;
   GPtrArray *pools;  /* GeL1, in order of creation; empty for GE_STACK_RTS and GE_STACK_FIXED */
@@ -65,8 +65,8 @@ GememAllocator *gemem_ge_stack_create (const GememAllocatorClass *klass,
                                        const GeStackParams *params, guint64 large_page,
                                        GememDevice *device, GError **error);
 
-/* The ladders of both go over the pools of both, in the order of their creation: the pools of one
- * thread, whatever their memory types (2.1, step 6). */
+/* Makes the ladders of both walk the pools of both, in the order of their creation: the ladder
+ * walks the pools of one thread, whatever their memory types (2.1, step 6). */
 void gemem_ge_stack_share_ladder (GeStack *stack, GeStack *with);
 
 /* Members of both classes. */
@@ -88,7 +88,7 @@ gemem_ge_stack_is_one_pool (const GeStack *stack)
   return stack->stack >= GE_STACK_RTS;
 }
 
-/* stack.c: the pool of @stream, or NULL; the same, made if there is none.  Of model 0; obtain_for:
+/* stack.c: the pool of @stream, or NULL; obtain: created if there is none.  Of model 0; obtain_for:
  * of any. */
 GeL1 *gemem_ge_stack_find (const GeStack *stack, guint64 stream);
 GeL1 *gemem_ge_stack_obtain (GeStack *stack, guint64 stream);

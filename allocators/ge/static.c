@@ -254,7 +254,7 @@ gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream,
   return loaded;
 }
 
-/* A load binds the pages for the first run; after a synchronous run they go back, and are bound
+/* A load binds the pages for the first run; after a synchronous run they are unbound, and bound
  * again for the next. */
 static gboolean
 run (GeStatic *memory, guint64 id, gboolean begin)

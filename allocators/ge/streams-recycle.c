@@ -18,9 +18,9 @@ gemem_ge_streams_find (const GeStreams *self, guint64 handle)
   return found != NULL ? *found : NULL;
 }
 
-/* Ends the block's life so far: entries that name it mean nothing any more. */
+/* Ends this use of the block: entries that name it with this version mean nothing any more. */
 static inline void
-end_life (GeStreams *self, GeStreamBlock *block)
+end_use (GeStreams *self, GeStreamBlock *block)
 {
   if (block->state == GE_BLOCK_PENDING)
     self->pending_bytes -= gemem_ge_span_bytes (block->span);
@@ -37,7 +37,7 @@ gemem_ge_streams_birth_recycle (GeStreams *self, GeStreamBlock *block)
       gemem_ge_borrow_remove (&self->streams[block->at]->borrow, block);
       self->borrowed_bytes -= gemem_ge_span_bytes (block->span);
     }
-  end_life (self, block);
+  end_use (self, block);
   gemem_ge_pool_free (self->streams[block->birth]->pool, block->span);
   block->state = GE_BLOCK_SPARE;
   block->next = self->spare;
@@ -53,7 +53,7 @@ gemem_ge_streams_recycle (GeStreams *self, GeStreamBlock *block, guint stream)
       gemem_ge_streams_birth_recycle (self, block);
       return;
     }
-  end_life (self, block);
+  end_use (self, block);
   block->state = GE_BLOCK_BORROWED;
   block->at = (guint8) stream;
   gemem_ge_borrow_insert (&self->streams[stream]->borrow, block, ++self->stamp);

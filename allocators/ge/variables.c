@@ -53,7 +53,7 @@ piece_size (const GeVariables *v, guint64 bytes)
   return bytes > most ? 0 : MAX (gemem_round_up (bytes, ROUNDING) + padding (v), ROUNDING);
 }
 
-/* Behind the last of the range, or before the others of the device. */
+/* Appends a piece of the range; puts a plain allocation first. */
 static void
 enter (GeVariables *v, GeVariable *one)
 {
@@ -135,9 +135,9 @@ gemem_ge_variables_free (GeVariables *v, const GememBlock *block)
 guint64
 gemem_ge_variables_largest_free (const GeVariables *v)
 {
-  const guint64 room = gemem_ge_session_free_bytes (&v->range);
+  const guint64 space = gemem_ge_session_free_bytes (&v->range);
 
-  return room > padding (v) ? (room - padding (v)) / ROUNDING * ROUNDING : 0;
+  return space > padding (v) ? (space - padding (v)) / ROUNDING * ROUNDING : 0;
 }
 
 typedef struct
@@ -163,7 +163,7 @@ report (const Walk *w, const GememSpan *whole, guint64 *from, guint64 to, GememS
   *from = to;
 }
 
-/* The pages in use are one span from the base on, as no piece is ever unbound by itself. */
+/* The pages in use are one span from the base on, since no piece is ever unbound alone. */
 static void
 divide (const GememSpan *span, gpointer data)
 {

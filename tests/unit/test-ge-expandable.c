@@ -160,7 +160,7 @@ assert_violation (const Rig *rig, const char *says)
   g_assert_nonnull (strstr (error->message, says));
 }
 
-/* What GE's VA/PA self-check is for (5.8): a page lent to two blocks, or mapped elsewhere than
+/* What GE's VA/PA self-check is for (5.8): a page that serves two blocks, or mapped elsewhere than
  * where its block is. */
 static void
 test_self_check (void)

@@ -202,7 +202,7 @@ check_end (Shared *s)
   g_autoptr (GError) error = NULL;
 
   check_pool (&s->bottom);
-  g_assert_cmpuint (s->bottom.theory, ==, 0); /* nothing is lent */
+  g_assert_cmpuint (s->bottom.theory, ==, 0); /* nothing is allocated */
   gemem_ge_pages_check (&s->pages, "end", &error);
   g_assert_no_error (error);
   gemem_ge_variables_check (&s->variables, "end", &error);
