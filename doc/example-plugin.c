@@ -1,10 +1,11 @@
 /* example-plugin.c - an allocator outside of gemem's tree: powers of two, a free list per size, a
  * device call when the list is empty.
  *
- * Build it against an installed gemem, and put it where the program looks:
+ * Build it against gemem, installed or not (PKG_CONFIG_PATH=BUILD-FOLDER), and put it where the
+ * program looks:
  *
  *   cc -shared -fPIC -O2 -o power2.so example-plugin.c $(pkg-config --cflags --libs gemem)
- *   GEMEM_PLUGIN_PATH=$PWD gemem-sim compare step.gmt -a power2 -a 'power2:min_block=64KiB'
+ *   GEMEM_PLUGIN_PATH=$PWD gemem-sim compare step.gmt -a power2 -a 'power2:min_block=*'
  *
  * Everything the program knows about it (list, help, parameters, "did you mean", completion) comes
  * from the class at the end. The rules are in allocators/allocator.h; `gemem-sim replay --check`
@@ -12,8 +13,7 @@
  *
  * This file may be copied without condition.
  */
-#include <allocators/allocator.h>
-#include <base/slab.h>
+#include <gemem/gemem.h>
 
 typedef struct
 {
@@ -26,6 +26,7 @@ static const GememParam parameters[] = {
     .default_text = "512",
     .min = "512",
     .max = "1GiB",
+    .sweep = "512|4KiB|64KiB|1MiB|2MiB", /* values worth trying: `-a 'power2:min_block=*'` */
     .offset = G_STRUCT_OFFSET (Params, min_block),
     .help = "Smallest block; every request is rounded up to it, then to a power of two." },
   { .name = NULL }

@@ -58,12 +58,12 @@ typedef struct
 {
   GememTraceReader base;
   gboolean recent, streams;
-  guint64 live, filled, made; /* blocks wanted, there, ids given out */
+  guint64 live, filled, made; /* blocks wanted, there, ids issued */
   guint64 *ids;               /* of the live ones */
   GememRng rng;
   GememTraceEvent batch[BATCH + MOST_EVENTS];
   guint n;                  /* events of the batch */
-  guint64 warm_up;          /* ids given out before the clock runs */
+  guint64 warm_up;          /* ids issued before the clock runs */
   guint64 windows, batches; /* to be timed; batches that were */
   guint64 events;           /* of this window */
   gint64 mark, spent;
@@ -141,7 +141,7 @@ make_batch (Program *p)
              p->filled < p->live ? p->filled++ : p->live - 1 - gemem_rng_below (&p->rng, recent));
 }
 
-/* Takes the time of the batch that was handed out last. */
+/* Takes the time of the batch that was returned last. */
 static void
 book (Program *p)
 {
@@ -263,7 +263,7 @@ typedef struct
   gsize host_bytes[2];
 } Figures;
 
-/* FALSE: the class has no room for so many blocks, whatever the device has (ge-rdma). */
+/* FALSE: the class has no space for so many blocks, whatever the device has (ge-rdma). */
 static gboolean
 measure (const GememAllocatorClass *klass, gboolean recent, guint64 live, Figures *figures)
 {
@@ -283,17 +283,17 @@ measure (const GememAllocatorClass *klass, gboolean recent, guint64 live, Figure
       fprintf (stderr, "bench-flatness: %s: %s\n", klass->name, error->message);
       exit (1);
     }
-  const gboolean room = result->failed_allocs == 0;
+  const gboolean space = result->failed_allocs == 0;
   gemem_result_free (result);
   gemem_allocator_spec_free (spec);
-  if (!room)
-    fprintf (stderr, "bench-flatness: %s has no room for %" G_GUINT64_FORMAT " blocks\n",
+  if (!space)
+    fprintf (stderr, "bench-flatness: %s has no space for %" G_GUINT64_FORMAT " blocks\n",
              klass->name, live);
   figures->ns_per_event[recent] = MIN (figures->ns_per_event[recent], p->best);
   figures->ns_per_touch[recent] = MIN (figures->ns_per_touch[recent], time_touches (p->host_bytes));
   figures->host_bytes[recent] = MIN (figures->host_bytes[recent], p->host_bytes);
   program_free (p);
-  return room;
+  return space;
 }
 
 static void

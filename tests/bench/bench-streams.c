@@ -4,7 +4,7 @@
  *   bench-streams [LIVE EVENTS]     default: 1e3 to 1e6 live blocks, a million events each
  *
  * Four streams; a random block is freed and another one allocated, so that LIVE blocks are there
- * all the time.  Every second block is used by another stream too, and its own stream lets go
+ * all the time.  Every second block is used by another stream too, and its own stream releases it
  * first; every fourth block a stream waits for another, all pairs in turn.  The clock runs once the
  * blocks are there.  counted() is for callgrind (--toggle-collect=counted).  Wanted: 3 M events/s,
  * and the same cost for all numbers of blocks.

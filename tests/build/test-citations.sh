@@ -42,4 +42,13 @@ find "$@" \( -path tests/data -o -path tests/gpu -o -path tests/standin \) -prun
 sed 's/^/# /' "$failures"
 check 'and is found' grep -q '^peers.md 1a.3$' "$known"
 
+# ---- the functions and files that CONTRIBUTING.md and doc/library.md walk past
+grep -rhoE --include='*.[ch]' '[A-Za-z_0-9]+ \(' base devices traces graphs workloads planners allocators sim | tr -d ' (' | LC_ALL=C sort -u >"$GEMEM_TMP/functions"
+grep -ohE '`[a-z_0-9]+ ?\(\)`' CONTRIBUTING.md doc/library.md | tr -d '\140() ' | LC_ALL=C sort -u >"$GEMEM_TMP/named"
+LC_ALL=C comm -13 "$GEMEM_TMP/functions" "$GEMEM_TMP/named" >"$GEMEM_TMP/gone"
+grep -ohE '`[a-z]+/[A-Za-z0-9_/-]+\.(c|h|def|sh|md|txt)`' CONTRIBUTING.md doc/library.md | tr -d '\140' | sort -u | grep -v FOLDER | while read -r file; do
+  [ -e "$file" ] || echo "$file"; done >>"$GEMEM_TMP/gone"
+[ ! -s "$GEMEM_TMP/gone" ]; ok $? 'the walk passes functions and files that exist'
+sed 's/^/# /' "$GEMEM_TMP/gone"
+
 done_testing

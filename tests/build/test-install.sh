@@ -8,6 +8,26 @@
 if [ ! -e "$GEMEM_BUILDDIR/config.status" ]; then echo '1..0 # SKIP no build folder'; exit 0; fi
 root=$GEMEM_TMP/root
 unset MAKEFLAGS MFLAGS MAKELEVEL GEMEM_PROFILES
+CC=$(sed -n 's/^CC = //p' "$GEMEM_BUILDDIR/Makefile")
+sanitize=$(sed -n 's/^SANITIZE_CFLAGS = //p' "$GEMEM_BUILDDIR/Makefile")
+warnings='-Wall -Wextra -Wno-unused-parameter -Werror'
+trace=$GEMEM_SRCDIR/traces/recorded/gpt2-train.gmt
+replayed='^pytorch-caching +peak live 2.142 GiB, peak reserved 2.266 GiB, 0 failed$'
+examples () { # compiles both examples against what pkg-config finds
+  cflags=$(pkg-config --cflags gemem) libs=$(pkg-config --libs gemem)
+  mkdir -p plugins
+  check "the example of a program compiles ($1)" sh -c "$CC -std=gnu11 $sanitize -O1 $warnings -o replay '$GEMEM_SRCDIR/doc/example-replay.c' $cflags $libs"
+  check "the example of a plugin compiles ($1)" sh -c \
+    "$CC -std=gnu11 $sanitize -shared -fPIC -O1 $warnings -o plugins/power2.so '$GEMEM_SRCDIR/doc/example-plugin.c' $cflags $libs"
+}
+
+# ---- from the build folder, not installed
+PKG_CONFIG_PATH=$GEMEM_BUILDDIR examples 'not installed'
+run 0 ./replay "$trace"; says out "$replayed"; says out '^ge-scalable:total=64GiB .*0 failed$'
+run 2 ./replay; says err '^usage: '
+run 1 ./replay missing.gmt; says err 'missing.gmt: No such file or directory'
+run 0 env GEMEM_PLUGIN_PATH="$PWD/plugins" "$GEMEM_BUILDDIR/gemem-sim" replay "$trace" -a power2 -f csv; says out ',power2,'
+rm -r replay plugins
 
 run 0 make -s -C "$GEMEM_BUILDDIR" install "DESTDIR=$root"
 bindir=$(dirname "$(find "$root" -name gemem-sim -path '*/bin/*')")
@@ -36,22 +56,17 @@ if command -v nm >/dev/null && grep -q '^am__append_[0-9]* =.*version-script' "$
 else
   skip 'exported names' 'no nm, or no version script'
 fi
-CC=$(sed -n 's/^CC = //p' "$GEMEM_BUILDDIR/Makefile")
-sanitize=$(sed -n 's/^SANITIZE_CFLAGS = //p' "$GEMEM_BUILDDIR/Makefile")
 mkdir pc
 sed "s|^prefix=.*|prefix=$prefix|" "$libdir/pkgconfig/gemem.pc" > pc/gemem.pc
 PKG_CONFIG_PATH=$GEMEM_TMP/pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
-cflags=$(pkg-config --cflags gemem) libs=$(pkg-config --libs gemem)
+examples installed
 check 'gemem.pc names the library and its headers' sh -c "echo '$cflags $libs' | grep -q -- '-I$incdir .*-L$libdir .*-lgemem'"
 check 'every installed header compiles alone' sh -c "cd $incdir && for h in \$(find . -name '*.h'); do
     echo \"#include <\${h#./}>\" | $CC -std=c11 -Wall -Wextra -Wno-unused-parameter -Werror -fsyntax-only $cflags -x c - || exit 1; done"
 
 # ---- a plugin
-mkdir plugins
-cp "$GEMEM_SRCDIR/doc/example-plugin.c" .
-check 'the example of a plugin compiles' sh -c \
-  "$CC -std=gnu11 $sanitize -shared -fPIC -O1 -Wall -Wextra -Wno-unused-parameter -Werror -o plugins/power2.so example-plugin.c $cflags $libs"
+run 0 ./replay "$trace"; says out "$replayed"
 GEMEM_PLUGIN_PATH=$GEMEM_TMP/plugins; export GEMEM_PLUGIN_PATH
 gemem-sim generate random:events=20000,live=300 --seed 5 -o r.gmt
 run 0 gemem-sim list allocators --names;   says out '^power2$'
@@ -59,6 +74,7 @@ run 0 gemem-sim help power2;               says out 'min_block='
 run 0 gemem-sim compare r.gmt -f csv;      says out ',power2,'; says out ',direct,'
 run 0 gemem-sim replay r.gmt -a power2 -a power2:min_block=1MiB --check
 run 0 gemem-sim replay r.gmt -a power2 --check -d sim:capacity=16MiB
+run 0 gemem-sim compare r.gmt -a 'power2:min_block=*' -f csv; says out 'power2:min_block=4KiB'
 check 'it never holds less than its blocks' sh -c \
   "gemem-sim compare r.gmt -a power2 -a power2:min_block=1MiB -f json | jq -e '[.results[] | .peak_reserved >= .peak_allocated and .peak_allocated >= .peak_live] | all'"
 run 2 gemem-sim replay r.gmt -a power2:min_bloc=1MiB; says err "did you mean 'min_block'"

@@ -16,7 +16,7 @@
 #include "tests/util/sizes.h"
 #include "tests/util/variants.h"
 
-#define ROOM (8 * GIB)    /* never short */
+#define AMPLE (8 * GIB)   /* never short */
 #define TIGHT (192 * MIB) /* often short */
 
 typedef void (*Check) (const TestSubject *subject);
@@ -27,7 +27,7 @@ typedef struct
   Check check;
 } Case;
 
-/* Runs @check for the variants that there is time for, with room and without, on both address
+/* Runs @check for the variants that there is time for, with space and without, on both address
  * policies. */
 static void
 for_variants (gconstpointer data)
@@ -41,42 +41,12 @@ for_variants (gconstpointer data)
         const TestSubject subject = { .klass = c->klass,
                                       .settings = g_ptr_array_index (variants, i),
                                       .verify_every = 1,
-                                      .capacity = world / 2 == 0 ? ROOM : TIGHT,
+                                      .capacity = world / 2 == 0 ? AMPLE : TIGHT,
                                       .first_fit = world % 2,
                                       .odd_base = world == 1 || world == 2 };
 
         c->check (&subject);
       }
-}
-
-static void
-fail_with (const TestSubject *subject, const char *problem)
-{
-  g_autofree char *allocator = test_subject_allocator (subject),
-                  *device = test_subject_device (subject);
-
-  g_test_message ("%s on %s: %s", allocator, device, problem);
-  g_test_fail ();
-}
-
-static TestTrial *
-start (const TestSubject *subject)
-{
-  g_autoptr (GError) error = NULL;
-  TestTrial *trial = test_trial_new (subject, &error);
-
-  g_assert_no_error (error);
-  return trial;
-}
-
-static void
-finish (TestTrial *trial)
-{
-  const TestSubject *subject = trial->subject;
-  g_autofree char *problem = test_trial_finish (trial);
-
-  if (problem != NULL)
-    fail_with (subject, problem);
 }
 
 /* A demand of this test upon @trial. */
@@ -111,8 +81,8 @@ static void
 test_class (gconstpointer data)
 {
   const GememAllocatorClass *klass = ((const Case *) data)->klass;
-  const TestSubject subject = { .klass = klass, .capacity = ROOM };
-  TestTrial *trial = start (&subject);
+  const TestSubject subject = { .klass = klass, .capacity = AMPLE };
+  TestTrial *trial = test_trial_start (&subject);
   guint stats = 0;
 
   g_assert_cmpuint (klass->abi, ==, GEMEM_ALLOCATOR_ABI);
@@ -134,7 +104,7 @@ test_class (gconstpointer data)
   if (klass->stats != NULL)
     klass->stats (trial->allocator, count_stat, &stats);
   g_assert_true (klass->stats == NULL || stats > 0);
-  finish (trial);
+  test_trial_end (trial);
 }
 
 /* ---- a bit of everything */
@@ -159,11 +129,11 @@ static void
 check_mixed (const TestSubject *subject)
 {
   g_autoptr (GArray) ops = mixed (subject, 1, 300);
-  TestTrial *trial = start (subject);
+  TestTrial *trial = test_trial_start (subject);
 
   if (test_trial_run (trial, (const TestOp *) (gconstpointer) ops->data, ops->len))
     test_trial_drain (trial);
-  finish (trial);
+  test_trial_end (trial);
 }
 
 /* ---- sizes */
@@ -173,7 +143,7 @@ static void
 check_single_bytes (const TestSubject *subject)
 {
   const gboolean defaults = subject->settings[0] == '\0';
-  TestTrial *trial = start (subject);
+  TestTrial *trial = test_trial_start (subject);
 
   for (guint32 id = 0; id < 80; id++)
     demand (trial, step (trial, TEST_ALLOC, id, 1, 0) || !defaults, "a byte is served");
@@ -183,7 +153,7 @@ check_single_bytes (const TestSubject *subject)
     demand (trial, step (trial, TEST_ALLOC, id, 1, 0) || !defaults,
             "a byte is served where one was freed");
   test_trial_drain (trial);
-  finish (trial);
+  test_trial_end (trial);
 }
 
 /* Beyond every device; where rounding up could wrap, among others. */
@@ -211,7 +181,7 @@ static const guint64 huge_sizes[] = {
 static void
 check_huge (const TestSubject *subject)
 {
-  TestTrial *trial = start (subject), *twin = start (subject);
+  TestTrial *trial = test_trial_start (subject), *twin = test_trial_start (subject);
 
   for (guint32 round = 0; round < 3; round++)
     {
@@ -233,8 +203,8 @@ check_huge (const TestSubject *subject)
               "and where it would be");
     }
   test_trial_drain (trial);
-  finish (trial);
-  finish (twin);
+  test_trial_end (trial);
+  test_trial_end (twin);
 }
 
 /* What zero bytes mean differs: refused, a null pointer, or a least block; in no case is anything
@@ -242,7 +212,7 @@ check_huge (const TestSubject *subject)
 static void
 check_zero (const TestSubject *subject)
 {
-  TestTrial *trial = start (subject);
+  TestTrial *trial = test_trial_start (subject);
 
   for (guint32 id = 0; id < 6; id++)
     step (trial, TEST_ALLOC, id, id % 2 == 0 ? 0 : 100, 0);
@@ -250,7 +220,7 @@ check_zero (const TestSubject *subject)
   step (trial, TEST_FREE, 1, 0, 0);
   step (trial, TEST_ALLOC, 6, 0, 0);
   test_trial_drain (trial);
-  finish (trial);
+  test_trial_end (trial);
 }
 
 /* ---- largest_free */
@@ -263,7 +233,7 @@ repeat (const TestSubject *subject, const GArray *ops, guint n)
   TestTrial *trial;
 
   quick.verify_every = 0;
-  trial = start (&quick);
+  trial = test_trial_start (&quick);
   test_trial_run (trial, (const TestOp *) (gconstpointer) ops->data, n);
   trial->subject = subject;
   return trial;
@@ -290,7 +260,7 @@ way_of (const TestSubject *subject, const GArray *ops, guint n, guint64 size, gu
     way = FROM_DEVICE;
   else if (way == FROM_CACHE && test_trial_device_calls (trial) != calls)
     way = AFTER_DEVICE_CALLS;
-  finish (trial);
+  test_trial_end (trial);
   return way;
 }
 
@@ -317,12 +287,12 @@ static void
 check_largest_free (const TestSubject *subject)
 {
   g_autoptr (GArray) ops = mixed (subject, 2, 200);
-  TestTrial *trial = start (subject);
+  TestTrial *trial = test_trial_start (subject);
 
   for (guint i = 0; i < ops->len && trial->problem == NULL; i++)
     if (test_trial_step (trial, &g_array_index (ops, TestOp, i)) && i % 10 == 9)
       try_largest (trial, ops, i + 1, i / 10 % 4); /* stream 3 is never used */
-  finish (trial);
+  test_trial_end (trial);
 }
 
 /* ---- trim */
@@ -355,7 +325,7 @@ static void
 check_trim (const TestSubject *subject)
 {
   g_autoptr (GArray) ops = mixed (subject, 3, 160);
-  TestTrial *trial = start (subject);
+  TestTrial *trial = test_trial_start (subject);
 
   for (guint i = 0; i < ops->len && trial->problem == NULL; i++)
     {
@@ -375,17 +345,17 @@ check_trim (const TestSubject *subject)
     }
   test_trial_drain (trial);
   demand (trial, sums_of (trial).live == 0, "nothing is live in the end");
-  finish (trial);
+  test_trial_end (trial);
 }
 
 /* ---- streams, pools, completions */
 
-/* Blocks used on other streams are not handed out again before that work is done: the oracle sees
+/* Blocks used on other streams are not returned again before that work is done: the oracle sees
  * them leave, walk must not lose them. */
 static void
 check_streams (const TestSubject *subject)
 {
-  TestTrial *trial = start (subject);
+  TestTrial *trial = test_trial_start (subject);
   guint32 id = 0;
 
   for (guint round = 0; round < 12; round++)
@@ -401,13 +371,13 @@ check_streams (const TestSubject *subject)
       step (trial, TEST_SYNC, 0, 0, round % 3 == 2 ? G_MAXUINT64 : round % 4);
     }
   test_trial_drain (trial);
-  finish (trial);
+  test_trial_end (trial);
 }
 
 static void
 check_pools (const TestSubject *subject)
 {
-  TestTrial *trial = start (subject);
+  TestTrial *trial = test_trial_start (subject);
   guint32 id = 0;
 
   for (guint round = 0; round < 8 && trial->problem == NULL; round++)
@@ -424,15 +394,15 @@ check_pools (const TestSubject *subject)
           step (trial, TEST_TRIM, 0, 0, 0);
       }
   test_trial_drain (trial);
-  finish (trial);
+  test_trial_end (trial);
 }
 
-/* With room for all there is no reason to reuse a block whose completion is owed. */
+/* With space for all there is no reason to reuse a block whose completion is owed. */
 static void
 check_completion (const TestSubject *subject)
 {
-  TestTrial *trial = start (subject);
-  const gboolean roomy = subject->capacity == ROOM && subject->klass->complete != NULL
+  TestTrial *trial = test_trial_start (subject);
+  const gboolean roomy = subject->capacity == AMPLE && subject->klass->complete != NULL
                          && subject->settings[0] == '\0';
 
   for (guint32 id = 0; id < 8; id++)
@@ -459,7 +429,7 @@ check_completion (const TestSubject *subject)
     step (trial, TEST_COMPLETE, id, 0, 0);
   for (guint32 id = 16; id < 24; id++)
     step (trial, TEST_ALLOC, id, 3 * MIB >> (id % 3), id % 2);
-  finish (trial); /* with blocks live and completions owed */
+  test_trial_end (trial); /* with blocks live and completions owed */
 }
 
 /* ---- life */
@@ -495,7 +465,7 @@ check_lives (const TestSubject *subject)
         }
       problem = test_trial_dissolve (trial);
       if (problem != NULL)
-        fail_with (subject, problem);
+        test_subject_fail (subject, problem);
     }
   gemem_device_destroy (device);
 }
@@ -505,14 +475,14 @@ static void
 check_empty (const TestSubject *subject)
 {
   g_autoptr (GArray) none = g_array_new (FALSE, FALSE, sizeof (TestOp));
-  TestTrial *trial = start (subject);
+  TestTrial *trial = test_trial_start (subject);
 
   test_trial_verify (trial);
   for (guint64 stream = 0; stream < 4; stream++)
     try_largest (trial, none, 0, stream);
   step (trial, TEST_TRIM, 0, 0, 0);
   step (trial, TEST_SYNC, 0, 0, G_MAXUINT64);
-  finish (trial);
+  test_trial_end (trial);
 }
 
 int

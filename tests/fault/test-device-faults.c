@@ -16,7 +16,7 @@
 #include "tests/util/sizes.h"
 #include "tests/util/variants.h"
 
-#define ROOM (G_GUINT64_CONSTANT (8) << 30)
+#define AMPLE (G_GUINT64_CONSTANT (8) << 30)
 #define TIGHT (160 * MIB)
 #define SPARE_ID 100000 /* above those of the workload */
 
@@ -44,36 +44,6 @@ workload (void)
   return test_sequence (11, "faults", &mix);
 }
 
-static void
-fail_with (const TestSubject *subject, const char *problem)
-{
-  g_autofree char *allocator = test_subject_allocator (subject),
-                  *device = test_subject_device (subject);
-
-  g_test_message ("%s on %s: %s", allocator, device, problem);
-  g_test_fail ();
-}
-
-static TestTrial *
-start (const TestSubject *subject)
-{
-  g_autoptr (GError) error = NULL;
-  TestTrial *trial = test_trial_new (subject, &error);
-
-  g_assert_no_error (error);
-  return trial;
-}
-
-static void
-finish (TestTrial *trial)
-{
-  const TestSubject *subject = trial->subject;
-  g_autofree char *problem = test_trial_finish (trial);
-
-  if (problem != NULL)
-    fail_with (subject, problem);
-}
-
 /* The same request again, a block or graph under a new id, up to @times; TRUE if it was served. */
 static gboolean
 ask_again (TestTrial *trial, const TestOp *op, guint32 *spare, guint times)
@@ -91,7 +61,7 @@ ask_again (TestTrial *trial, const TestOp *op, guint32 *spare, guint times)
   return trial->ok;
 }
 
-/* Runs @ops; where there is room for all, a refused request must be served when it comes again, at
+/* Runs @ops; where there is space for all, a refused request must be served when it comes again, at
  * latest the @patience-th time; 0: not demanded.  A graph only at once: its attempts may make k
  * calls each, so that every k-th failing hits them all. */
 static void
@@ -145,10 +115,10 @@ eligible_calls (const TestSubject *subject, const GArray *ops, GememDeviceCall c
 
   healthy.faults = NULL;
   healthy.verify_every = 0;
-  trial = start (&healthy);
+  trial = test_trial_start (&healthy);
   run (trial, ops, 0);
   calls = trial->device->calls[call];
-  finish (trial);
+  test_trial_end (trial);
   return calls;
 }
 
@@ -162,18 +132,18 @@ may_be_refused_again (const GememAllocatorClass *klass, GememDeviceCall call)
          && (call == GEMEM_CALL_MAP || call == GEMEM_CALL_CREATE);
 }
 
-/* The workload with call @n of the kind failing; with room and no limit set, the refused request is
+/* The workload with call @n of the kind failing; with space and no limit set, the refused request is
  * served the next time. */
 static void
 fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64 n)
 {
-  const gboolean roomy = subject->capacity == ROOM && *subject->settings == '\0';
+  const gboolean roomy = subject->capacity == AMPLE && *subject->settings == '\0';
   g_autofree char *faults = g_strdup_printf ("nth=%" G_GUINT64_FORMAT ",call=%s", n,
                                              gemem_device_call_name (call));
   TestTrial *trial;
 
   subject->faults = faults;
-  trial = start (subject);
+  trial = test_trial_start (subject);
   run (trial, ops, roomy && !may_be_refused_again (subject->klass, call) ? 1 : 0);
   if (trial->problem == NULL && gemem_faulty_device_injected (trial->device, call) != 1)
     trial->problem = g_strdup ("the call that was to fail was never made");
@@ -181,7 +151,7 @@ fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64
     demand_recovery (trial, 2 * MIB);
   else if (trial->problem == NULL)
     test_trial_drain (trial);
-  finish (trial);
+  test_trial_end (trial);
   subject->faults = NULL;
 }
 
@@ -210,7 +180,7 @@ test_nth (gconstpointer data)
         {
           TestSubject subject = { .klass = klass,
                                   .settings = g_ptr_array_index (variants, i),
-                                  .capacity = roomy ? ROOM : TIGHT,
+                                  .capacity = roomy ? AMPLE : TIGHT,
                                   .first_fit = TRUE,
                                   .verify_every = 1 };
           const guint64 calls = can_fail (call) ? eligible_calls (&subject, ops, call) : 0;
@@ -238,11 +208,11 @@ run_faulty (const GememAllocatorClass *klass, const char *settings, guint64 capa
                                 .faults = faults,
                                 .verify_every = 1 };
   g_autoptr (GArray) ops = workload ();
-  TestTrial *trial = start (&subject);
+  TestTrial *trial = test_trial_start (&subject);
 
   run (trial, ops, patience);
   test_trial_drain (trial);
-  finish (trial);
+  test_trial_end (trial);
 }
 
 /* A request makes few device calls, and not all its attempts can hit the k-th, but where it puts
@@ -262,9 +232,9 @@ test_every (gconstpointer data)
         g_autofree char *memory = g_strdup_printf ("every=%u", k),
                         *all = g_strdup_printf ("every=%u,call=all", k);
 
-        run_faulty (klass, settings, ROOM, memory,
+        run_faulty (klass, settings, AMPLE, memory,
                     k > 1 && *settings == '\0' && !many_calls ? k : 0);
-        run_faulty (klass, settings, ROOM, all, 0);
+        run_faulty (klass, settings, AMPLE, all, 0);
         run_faulty (klass, settings, TIGHT, all, 0);
       }
 }
@@ -282,7 +252,7 @@ test_random (gconstpointer data)
         g_autofree char *faults = g_strdup_printf ("seed=%u,rate=%u%%,call=all", seed,
                                                    1 + seed * 7 % 60);
 
-        run_faulty (klass, g_ptr_array_index (variants, i), seed % 2 == 0 ? ROOM : TIGHT, faults,
+        run_faulty (klass, g_ptr_array_index (variants, i), seed % 2 == 0 ? AMPLE : TIGHT, faults,
                     0);
       }
 }
@@ -297,7 +267,7 @@ test_after (gconstpointer data)
     {
       g_autofree char *faults = g_strdup_printf ("after=%u,call=all", n);
 
-      run_faulty (klass, "", ROOM, faults, 0);
+      run_faulty (klass, "", AMPLE, faults, 0);
       run_faulty (klass, "", TIGHT, faults, 0);
     }
 }
@@ -325,16 +295,16 @@ reuse_while_in_use (const GememAllocatorClass *klass, const char *faults)
     { .kind = TEST_ALLOC, .id = 1, .size = 4 * MIB },
   };
   const TestSubject subject = {
-    .klass = klass, .capacity = ROOM, .first_fit = TRUE, .faults = faults, .verify_every = 1
+    .klass = klass, .capacity = AMPLE, .first_fit = TRUE, .faults = faults, .verify_every = 1
   };
-  TestTrial *trial = start (&subject);
+  TestTrial *trial = test_trial_start (&subject);
 
   test_trial_run (trial, ops, G_N_ELEMENTS (ops));
   if (trial->problem == NULL
       && test_trial_block (trial, 0)->block.address == test_trial_block (trial, 1)->block.address
       && waits (trial) == 0)
     trial->problem = g_strdup ("a block is reused while a stream still uses it");
-  finish (trial);
+  test_trial_end (trial);
 }
 
 static void

@@ -29,7 +29,7 @@ typedef struct
 typedef struct
 {
   guint64 address, size;
-  guint64 range; /* bytes; 0: in somebody else's */
+  guint64 range; /* bytes; 0: in another caller's */
   GememPage page;
   gboolean owner, mapped; /* of the page */
 } BrokenBlock;

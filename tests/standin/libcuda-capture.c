@@ -4,7 +4,7 @@
  * Nothing captured is ever run: a graph here is a handle.  Work put on a captured stream vanishes,
  * an event recorded there is captured too, and a stream that waits for such an event joins the
  * capture.  As in the manual, a call that could wait for captured work, or that is not safe in the
- * thread's mode (memory is had and given back, events are asked), is refused and makes the capture
+ * thread's mode (memory is obtained and released, events are asked), is refused and makes the capture
  * invalid: its end says so.
  *
  * Stricter than the driver may be: all plain allocations and frees count as not safe.

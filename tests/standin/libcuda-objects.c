@@ -1,4 +1,4 @@
-/* libcuda-objects.c - what has a handle: numbers that are never given out twice and point
+/* libcuda-objects.c - what has a handle: numbers that are never issued twice and point
  * nowhere. */
 #include "config.h"
 

@@ -2,7 +2,7 @@
  *
  * A pool asks the device for a block of each size it has none of, keeps what is freed, and uses it
  * again for requests of the same size: in the stream that freed it at once, elsewhere when the free
- * is done.  At each synchronisation it gives back what exceeds its threshold, oldest first. Work
+ * is done.  At each synchronisation it releases what exceeds its threshold, oldest first. Work
  * may use a block from where its stream has come to the allocation until where the free is.
  */
 #include "config.h"

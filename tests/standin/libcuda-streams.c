@@ -2,7 +2,7 @@
  *
  * Work put on a stream gets its time at once: it begins when all is done that it must wait for, and
  * ends some time later.  It is carried out when the clock has come to its end, work of all streams
- * in the order of these times; so an event is pending until somebody waits, or has made calls
+ * in the order of these times; so an event is pending until a caller waits, or has made calls
  * enough for the time to pass.  The default stream waits for all others of its context, and they
  * for it, but for those made non-blocking.
  *

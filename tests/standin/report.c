@@ -2,7 +2,7 @@
  * process ends; tests read it.
  *
  *   call cuMemAlloc_v2 12             calls, by symbol
- *   leak allocation 2 4194304         obtained and not given back: kind, how many, bytes (0 where a
+ *   leak allocation 2 4194304         obtained and not released: kind, how many, bytes (0 where a
  *                                     kind has none)
  *   misuse cuMemFree_v2: 0x1 is no allocation fault cuLaunchKernel: ... work that went wrong, with
  *   which its context was lost end always the last line: without it the process did not end by

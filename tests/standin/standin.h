@@ -9,7 +9,7 @@
  *
  * Invariants: everything is done under one lock, by the thread that calls.  Work put on a stream is
  * done when the clock has come to its time, in the order of times: the clock moves by what calls
- * cost and by waiting, never by itself.  Handles are numbers that are never given out twice, so
+ * cost and by waiting, never by itself.  Handles are numbers that are never issued twice, so
  * that one kept too long is always noticed.
  *
  * Origin: the CUDA driver API's reference manual; where it is silent, the stricter reading.
@@ -44,7 +44,7 @@ typedef enum
   ENTRY_COUNT
 } StandinEntry;
 
-/* What can be obtained and must be given back; in the report by its name. */
+/* What can be obtained and must be released; in the report by its name. */
 typedef enum
 {
   KIND_CONTEXT, /* handles, standin_object() */

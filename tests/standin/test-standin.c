@@ -327,7 +327,7 @@ scenario_unmapped (void)
   g_assert_cmpstr (name, ==, "CUDA_ERROR_ILLEGAL_ADDRESS");
   REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemAlloc (&memory, 1)); /* the context is lost, */
   OK (cu.cuInit (0));
-  REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemRelease (page)); /* but what is given back is */
+  REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemRelease (page)); /* but what is released is */
   REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemAddressFree (range, 2 * PAGE));
   end ();
 }

@@ -259,7 +259,7 @@ test_inconsistent (void)
   check_refused (kind, 1, "array:event 0: there is no event of kind 99" REPAIR);
 }
 
-/* Sizes near 2^64 are refused by the device and do not wrap the books. */
+/* Sizes near 2^64 are refused by the device and do not wrap the totals. */
 static void
 test_enormous (void)
 {

@@ -200,7 +200,7 @@ test_latency (void)
   equal (result->measured_total_ns, 60);
   equal (result->measured_calls[GEMEM_CALL_MALLOC].count, 1);
   equal (result->measured_calls[GEMEM_CALL_MALLOC].sum, 10);
-  /* what is given back at the end is no part of the run */
+  /* what is released at the end is no part of the run */
   equal (result->measured_calls[GEMEM_CALL_FREE].count, 0);
   gemem_result_free (result);
   job.measure = FALSE;

@@ -8,9 +8,9 @@
 #include "base/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/ge-graphs.h"
+#include "tests/util/sizes.h"
 #include "traces/trace.h"
 
-#define K G_GUINT64_CONSTANT (1024)
 #define ZERO_COPY \
   (GEMEM_GRAPH_SEGMENT_ZERO_COPY | GEMEM_GRAPH_SEGMENT_NO_ALLOC) /* with zero-copy reuse */
 
@@ -60,7 +60,7 @@ test_e20 (gconstpointer settings)
   LOAD (a, 4, { 0, 2098176, 0 }, { 2098176, 512, 0 });
   g_assert_cmpuint (parts (a)->blocks->len, ==, 4);
   g_assert_cmphex (segment (a, 1)->address, ==, first);
-  g_assert_cmpuint (held (a), ==, 6144 + 4 * M);
+  g_assert_cmpuint (held (a), ==, 6144 + 4 * MIB);
   for (guint id = 1; id <= 4; id++)
     unload (a, id);
   g_assert_cmpuint (held (a), ==, 0);
@@ -71,18 +71,18 @@ static void
 test_e21 (gconstpointer settings)
 {
   GememAllocator *a = test_allocator_new (settings, "sim:capacity=64GiB");
-  const guint64 first = LOAD (a, 1, { 0, 3 * M + 512, 0 });
+  const guint64 first = LOAD (a, 1, { 0, 3 * MIB + 512, 0 });
   guint64 second;
 
-  g_assert_cmpuint (held (a), ==, 4 * M);
-  g_assert_cmphex (LOAD (a, 2, { 0, 2 * M, 0 }, { 2 * M, 5 * M, 0 }), ==, first);
+  g_assert_cmpuint (held (a), ==, 4 * MIB);
+  g_assert_cmphex (LOAD (a, 2, { 0, 2 * MIB, 0 }, { 2 * MIB, 5 * MIB, 0 }), ==, first);
   second = segment (a, 1)->address;
-  g_assert_cmpuint (held (a), ==, 10 * M);
-  g_assert_cmphex (LOAD (a, 3, { 0, M, 0 }, { M, M, 0 }), ==, second);
-  g_assert_cmpuint (segment (a, 0)->size, ==, 2 * M);
+  g_assert_cmpuint (held (a), ==, 10 * MIB);
+  g_assert_cmphex (LOAD (a, 3, { 0, MIB, 0 }, { MIB, MIB, 0 }), ==, second);
+  g_assert_cmpuint (segment (a, 0)->size, ==, 2 * MIB);
   unload (a, 1);
   unload (a, 2);
-  g_assert_cmpuint (held (a), ==, 10 * M);
+  g_assert_cmpuint (held (a), ==, 10 * MIB);
   unload (a, 3);
   g_assert_cmpuint (held (a), ==, 0);
   test_allocator_destroy (a);
@@ -95,30 +95,30 @@ test_e22 (gconstpointer settings)
   GememBlock blocks[2];
   guint64 first;
 
-  first = LOAD (a, 1, { 0, 2 * M, 0 });
-  g_assert_cmpuint (held (a), ==, 8 * M);
-  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 2 * M);
+  first = LOAD (a, 1, { 0, 2 * MIB, 0 });
+  g_assert_cmpuint (held (a), ==, 8 * MIB);
+  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 2 * MIB);
   g_assert_true (run (a, 1));
   g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
-  g_assert_cmphex (LOAD (a, 2, { 0, 2 * M, 0 }, { 2 * M, 14 * M, 0 }), ==, first);
+  g_assert_cmphex (LOAD (a, 2, { 0, 2 * MIB, 0 }, { 2 * MIB, 14 * MIB, 0 }), ==, first);
   g_assert_cmpuint (parts (a)->segments->len, ==, 2);
-  g_assert_cmphex (segment (a, 1)->address, ==, first + 2 * M);
-  g_assert_cmpuint (held (a), ==, 16 * M);
+  g_assert_cmphex (segment (a, 1)->address, ==, first + 2 * MIB);
+  g_assert_cmpuint (held (a), ==, 16 * MIB);
   g_assert_true (run (a, 2));
   for (guint i = 0; i < 2; i++)
-    g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = 8 * M }, &blocks[i]));
-  g_assert_cmpuint (held (a), ==, 16 * M); /* the same two pages */
+    g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = 8 * MIB }, &blocks[i]));
+  g_assert_cmpuint (held (a), ==, 16 * MIB); /* the same two pages */
   for (guint i = 0; i < 2; i++)
     a->klass->free (a, &blocks[i], FALSE);
   a->klass->trim (a);
   g_assert_true (run (a, 2));
   g_assert_true (run (a, 2));
-  g_assert_cmpuint (held (a), ==, 16 * M);
+  g_assert_cmpuint (held (a), ==, 16 * MIB);
   unload (a, 1);
   unload (a, 2);
-  g_assert_cmpuint (held (a), ==, 16 * M); /* the pages wait for others */
-  LOAD (a, 3, { 0, 16 * M, 0 });
-  g_assert_cmpuint (held (a), ==, 16 * M);
+  g_assert_cmpuint (held (a), ==, 16 * MIB); /* the pages wait for others */
+  LOAD (a, 3, { 0, 16 * MIB, 0 });
+  g_assert_cmpuint (held (a), ==, 16 * MIB);
   test_allocator_destroy (a);
 }
 
@@ -131,25 +131,25 @@ test_e23 (void)
   GePages pages;
   guint64 base = 0;
 
-  gemem_ge_pages_init (&pages, device, 2 * M, GE_1G_NO);
-  gemem_ge_session_init (&range, &pages, 64 * K * M, TRUE);
+  gemem_ge_pages_init (&pages, device, 2 * MIB, GE_1G_NO);
+  gemem_ge_session_init (&range, &pages, 64 * KIB * MIB, TRUE);
   for (guint i = 0; i < 4; i++)
     {
-      const guint64 address = gemem_ge_session_share (&range, sizes[i] * M);
+      const guint64 address = gemem_ge_session_share (&range, sizes[i] * MIB);
       g_assert_cmphex (address, !=, 0);
       g_assert_cmphex (address, ==, i == 0 ? address : base);
-      g_assert_cmpuint (range.phys, ==, backed[i] * M);
+      g_assert_cmpuint (range.phys, ==, backed[i] * MIB);
       base = address;
     }
   for (guint i = 0; i < 4; i++)
     {
-      g_assert_cmpuint (range.phys, ==, 60 * M);
+      g_assert_cmpuint (range.phys, ==, 60 * MIB);
       gemem_ge_session_unshare (&range);
     }
   g_assert_cmpuint (range.phys, ==, 0);
   g_assert_cmphex (range.base, ==, 0);
   /* more than there are addresses */
-  g_assert_cmphex (gemem_ge_session_share (&range, 65 * K * M), ==, 0);
+  g_assert_cmphex (gemem_ge_session_share (&range, 65 * KIB * MIB), ==, 0);
   gemem_ge_session_clear (&range);
   gemem_ge_pages_clear (&pages);
   g_assert_cmpuint (device->held, ==, 0);
@@ -167,7 +167,7 @@ test_documented (void)
   g_assert_cmpuint (held (a), ==, 2000);
   g_assert_cmphex (LOAD (a, 2, { 0, 1500, 0 }), ==, first);
   g_assert_cmpuint (held (a), ==, 2000);
-  /* fits only as the 2000 bytes are given back before */
+  /* fits only as the 2000 bytes are released before */
   g_assert_cmphex (LOAD (a, 3, { 0, 9000, 0 }), !=, 0);
   g_assert_cmpuint (held (a), ==, 9000);
   g_assert_cmphex (LOAD (a, 4, { 0, 10001, 0 }), ==, 0);
@@ -189,24 +189,25 @@ test_fixed (void)
 {
   static const char *const settings[] = { "ge-active:policy=2", "ge-active:policy2=as-built",
                                           "ge-active:policy=4" };
-  static const guint64 pages[] = { 2 * M, 2 * M, 8 * M };
+  static const guint64 pages[] = { 2 * MIB, 2 * MIB, 8 * MIB };
 
   for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
     {
       GememAllocator *a = test_allocator_new (settings[i], "sim:capacity=64GiB");
-      const guint64 base = LOAD (a, 1, { 0, 3 * M, GEMEM_GRAPH_SEGMENT_FIXED });
+      const guint64 base = LOAD (a, 1, { 0, 3 * MIB, GEMEM_GRAPH_SEGMENT_FIXED });
       const guint64 small = held (a);
 
-      g_assert_cmpuint (small, ==, (3 * M + pages[i] - 1) / pages[i] * pages[i]);
+      g_assert_cmpuint (small, ==, (3 * MIB + pages[i] - 1) / pages[i] * pages[i]);
       g_assert_cmphex (base, !=, 0);
-      g_assert_cmphex (LOAD (a, 2, { 0, M, 0 }, { M, 2 * M, GEMEM_GRAPH_SEGMENT_FIXED }), !=, base);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 4 * M);
+      g_assert_cmphex (LOAD (a, 2, { 0, MIB, 0 }, { MIB, 2 * MIB, GEMEM_GRAPH_SEGMENT_FIXED }), !=,
+                       base);
+      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 4 * MIB);
       g_assert_true (run (a, 2));
       g_assert_true (run (a, 1));
-      g_assert_cmphex (LOAD (a, 3, { 0, 40 * M, GEMEM_GRAPH_SEGMENT_FIXED }), ==, base);
+      g_assert_cmphex (LOAD (a, 3, { 0, 40 * MIB, GEMEM_GRAPH_SEGMENT_FIXED }), ==, base);
       unload (a, 2);
       unload (a, 1);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 40 * M);
+      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 40 * MIB);
       unload (a, 3);
       g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
       test_allocator_destroy (a);
@@ -240,18 +241,18 @@ static void
 test_closed_forms (void)
 {
   static const GememTraceEvent events[] = {
-    WHOLE (1, 6 * M),
+    WHOLE (1, 6 * MIB),
     TEST_EVENT (GRAPH_RUN, 1),
     TEST_EVENT (GRAPH_RUN_END, 1),
-    WHOLE (2, 20 * M),
-    WHOLE (3, 10 * M),
+    WHOLE (2, 20 * MIB),
+    WHOLE (3, 10 * MIB),
     TEST_EVENT (GRAPH_RUN, 2),
     TEST_EVENT (GRAPH_RUN_END, 2),
     TEST_EVENT (GRAPH_RUN, 3),
     TEST_EVENT (GRAPH_RUN_END, 3),
     TEST_EVENT (GRAPH_RUN, 1),
     TEST_EVENT (GRAPH_RUN_END, 1),
-    TEST_ALLOC (7, 4 * M),
+    TEST_ALLOC (7, 4 * MIB),
     TEST_EVENT (GRAPH_UNLOAD, 2),
     TEST_FREE (7),
     TEST_EVENT (GRAPH_UNLOAD, 1),
@@ -262,11 +263,11 @@ test_closed_forms (void)
     const char *spec;
     guint64 reserved, live;
   } rows[] = {
-    { "direct", 40 * M, 40 * M },                              /* 36 and the block */
-    { "ge-active:policy=2", 24 * M, 24 * M },                  /* the largest, and the block */
-    { "ge-active:policy=2,policy2=as-built", 30 * M, 24 * M }, /* 6 and 20, and the block */
+    { "direct", 40 * MIB, 40 * MIB },                              /* 36 and the block */
+    { "ge-active:policy=2", 24 * MIB, 24 * MIB },                  /* the largest, and the block */
+    { "ge-active:policy=2,policy2=as-built", 30 * MIB, 24 * MIB }, /* 6 and 20, and the block */
     /* 26 in pages of 8; 3 shares with 2, the block has a page that waits */
-    { "ge-active:policy=4", 32 * M, 20 * M },
+    { "ge-active:policy=4", 32 * MIB, 20 * MIB },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -288,7 +289,7 @@ static void
 test_refused_load (void)
 {
   static const GememTraceEvent events[] = {
-    WHOLE (1, 65 * K * M),        WHOLE (2, 5),
+    WHOLE (1, 65 * KIB * MIB),    WHOLE (2, 5),
     TEST_EVENT (GRAPH_RUN, 1),    TEST_EVENT (GRAPH_RUN_END, 1),
     TEST_EVENT (GRAPH_UNLOAD, 1), TEST_EVENT (GRAPH_RUN, 2)
   };
@@ -319,7 +320,7 @@ test_refused_load (void)
 static void
 test_log (void)
 {
-  static const GememTraceEvent events[] = { WHOLE (1, 3 * M), WHOLE (2, 65 * K * M),
+  static const GememTraceEvent events[] = { WHOLE (1, 3 * MIB), WHOLE (2, 65 * KIB * MIB),
                                             TEST_EVENT (GRAPH_RUN, 1),
                                             TEST_EVENT (GRAPH_UNLOAD, 1) };
   g_autofree char *path = g_build_filename (test_tmpdir (), "events.csv", NULL), *text = NULL;
@@ -350,13 +351,13 @@ test_unsupported (void)
 {
   GememAllocator *a = test_allocator_new ("ge-active:policy=4",
                                           "sim:capacity=64GiB,virtual_memory=no");
-  const guint64 first = LOAD (a, 1, { 0, 3 * M + 512, 0 });
+  const guint64 first = LOAD (a, 1, { 0, 3 * MIB + 512, 0 });
 
-  g_assert_cmpuint (held (a), ==, 4 * M);
+  g_assert_cmpuint (held (a), ==, 4 * MIB);
   g_assert_true (run (a, 1));
-  g_assert_cmphex (LOAD (a, 2, { 0, 2 * M, 0 }, { 2 * M, 5 * M, 0 }), ==, first);
-  g_assert_cmpuint (held (a), ==, 10 * M);
-  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 7 * M);
+  g_assert_cmphex (LOAD (a, 2, { 0, 2 * MIB, 0 }, { 2 * MIB, 5 * MIB, 0 }), ==, first);
+  g_assert_cmpuint (held (a), ==, 10 * MIB);
+  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 7 * MIB);
   unload (a, 1);
   unload (a, 2);
   g_assert_cmpuint (held (a), ==, 0);
@@ -364,7 +365,7 @@ test_unsupported (void)
 }
 
 /* The device fails at call @nth of @call, and all later ones: loads and runs fail or succeed, the
- * books stay right. */
+ * accounting stays right. */
 static void
 fail_at (const char *settings, const char *call, guint nth)
 {
@@ -376,8 +377,8 @@ fail_at (const char *settings, const char *call, guint nth)
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
-      loaded[i] = LOAD (a, i, { 0, sizes[i] * M, 0 },
-                        { sizes[i] * M, 3 * M, i % 2 ? GEMEM_GRAPH_SEGMENT_FIXED : 0 })
+      loaded[i] = LOAD (a, i, { 0, sizes[i] * MIB, 0 },
+                        { sizes[i] * MIB, 3 * MIB, i % 2 ? GEMEM_GRAPH_SEGMENT_FIXED : 0 })
                   != 0;
       for (guint k = 0; k <= i; k++)
         if (loaded[k])
@@ -433,10 +434,10 @@ random_load (Session *s, guint id)
 
   for (guint i = 0; i < n; i++)
     {
-      segments[i] = (GememGraphSegment){ need, (1 + gemem_rng_below (&s->rng, 6 * M / 512)) * 512,
+      segments[i] = (GememGraphSegment){ need, (1 + gemem_rng_below (&s->rng, 6 * MIB / 512)) * 512,
                                          s->flags[gemem_rng_below (&s->rng, 4)] };
       need += segments[i].size;
-      s->sum += (segments[i].size + 2 * M - 1) / (2 * M) * (2 * M);
+      s->sum += (segments[i].size + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
     }
   if (!s->a->klass->graph_load (s->a, id, 0, segments, n, &address))
     return;
@@ -448,7 +449,7 @@ random_load (Session *s, guint id)
 static void
 random_block (Session *s, guint b)
 {
-  const GememRequest request = { .size = 1 + gemem_rng_below (&s->rng, 20 * M), .stream = b % 3 };
+  const GememRequest request = { .size = 1 + gemem_rng_below (&s->rng, 20 * MIB), .stream = b % 3 };
 
   if (s->live[b])
     {
@@ -502,7 +503,7 @@ random_step (Session *s)
   s->most = s->sum = 0;
 }
 
-/* The books close after every step; policy 2 as documented holds the largest graph, and as built no
+/* The accounting closes after every step; policy 2 as documented holds the largest graph, and as built no
  * less than that and no more than all. */
 static void
 random_session (const char *settings, const char *device, guint64 seed, gboolean exact)

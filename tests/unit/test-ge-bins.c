@@ -5,10 +5,8 @@
 
 #include "allocators/ge/block-set.h"
 #include "tests/util/rig.h"
+#include "tests/util/sizes.h"
 
-#define K G_GUINT64_CONSTANT (1024)
-#define M (1024 * K)
-#define G (1024 * M)
 #define D G_GUINT64_CONSTANT (0x100000000000)
 #define REFUSED G_MAXUINT64
 
@@ -40,20 +38,20 @@ test_bins (void)
   {
     guint64 size, taken;
   } rows[] = {
-    { 0, 512 * K },
-    { 1, 512 * K },
-    { 512 * K, 512 * K },
-    { 512 * K + 1, 8 * M + 512 },
-    { 8 * M + 512, 8 * M + 512 },
-    { 8 * M + 513, 32 * M + 512 },
-    { 32 * M + 513, 128 * M + 512 },
-    { 128 * M + 513, 256 * M + 512 },
-    { 256 * M + 513, 512 * M + 512 },
-    { 512 * M + 512, 512 * M + 512 },
-    { 512 * M + 513, G },
-    { G, G },
-    { G + 1, 2 * G },
-    { 5 * G, 5 * G },
+    { 0, 512 * KIB },
+    { 1, 512 * KIB },
+    { 512 * KIB, 512 * KIB },
+    { 512 * KIB + 1, 8 * MIB + 512 },
+    { 8 * MIB + 512, 8 * MIB + 512 },
+    { 8 * MIB + 513, 32 * MIB + 512 },
+    { 32 * MIB + 513, 128 * MIB + 512 },
+    { 128 * MIB + 513, 256 * MIB + 512 },
+    { 256 * MIB + 513, 512 * MIB + 512 },
+    { 512 * MIB + 512, 512 * MIB + 512 },
+    { 512 * MIB + 513, GIB },
+    { GIB, GIB },
+    { GIB + 1, 2 * GIB },
+    { 5 * GIB, 5 * GIB },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -71,10 +69,10 @@ test_low_part_up_to_half (void)
 {
   Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
 
-  g_assert_cmphex (get (&rig, 0, 256 * K), ==, 0); /* exactly half: cut */
-  g_assert_cmpuint (rig.blocks[0].size, ==, 256 * K);
-  g_assert_cmphex (get (&rig, 1, 128 * K + 1), ==, 256 * K); /* the whole rest */
-  g_assert_cmpuint (rig.blocks[1].size, ==, 256 * K);
+  g_assert_cmphex (get (&rig, 0, 256 * KIB), ==, 0); /* exactly half: cut */
+  g_assert_cmpuint (rig.blocks[0].size, ==, 256 * KIB);
+  g_assert_cmphex (get (&rig, 1, 128 * KIB + 1), ==, 256 * KIB); /* the whole rest */
+  g_assert_cmpuint (rig.blocks[1].size, ==, 256 * KIB);
   put (&rig, 0);
   g_assert_cmphex (get (&rig, 0, 1), ==, 0);
   g_assert_cmpuint (rig.blocks[0].size, ==, 512);
@@ -87,12 +85,12 @@ test_only_the_own_bin (void)
 {
   Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
 
-  g_assert_cmphex (get (&rig, 0, M), ==, 0); /* of 8 MiB + 512 */
-  g_assert_cmphex (get (&rig, 1, 512 * K), ==, 10 * M);
-  g_assert_cmpuint (rig_held (&rig), ==, 8 * M + 512 + 512 * K);
-  g_assert_cmphex (get (&rig, 2, 512 * K + 512), ==, M);
+  g_assert_cmphex (get (&rig, 0, MIB), ==, 0); /* of 8 MiB + 512 */
+  g_assert_cmphex (get (&rig, 1, 512 * KIB), ==, 10 * MIB);
+  g_assert_cmpuint (rig_held (&rig), ==, 8 * MIB + 512 + 512 * KIB);
+  g_assert_cmphex (get (&rig, 2, 512 * KIB + 512), ==, MIB);
   put (&rig, 1);
-  g_assert_cmphex (get (&rig, 3, 512 * K + 512), ==, M + 512 * K + 512);
+  g_assert_cmphex (get (&rig, 3, 512 * KIB + 512), ==, MIB + 512 * KIB + 512);
   rig_done (&rig);
 }
 
@@ -102,13 +100,13 @@ test_merges_both_neighbours (void)
   Rig rig = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
 
   for (guint i = 0; i < 3; i++)
-    g_assert_cmphex (get (&rig, i, 64 * K), ==, 64 * K * i);
+    g_assert_cmphex (get (&rig, i, 64 * KIB), ==, 64 * KIB * i);
   put (&rig, 0);
   put (&rig, 2);
   put (&rig, 1);
-  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 512 * K);
-  g_assert_cmphex (get (&rig, 0, 512 * K), ==, 0);
-  g_assert_cmpuint (rig_held (&rig), ==, 512 * K);
+  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 512 * KIB);
+  g_assert_cmphex (get (&rig, 0, 512 * KIB), ==, 0);
+  g_assert_cmpuint (rig_held (&rig), ==, 512 * KIB);
   rig_done (&rig);
 }
 
@@ -120,12 +118,12 @@ hinted (const char *spec, guint freed_last)
   guint64 address;
 
   for (guint i = 0; i < 8; i++)
-    g_assert_cmphex (get (&rig, i, 64 * K), ==, 64 * K * i);
+    g_assert_cmphex (get (&rig, i, 64 * KIB), ==, 64 * KIB * i);
   for (guint i = 0; i < 8; i += 2)
     if (i != freed_last)
       put (&rig, i);
   put (&rig, freed_last);
-  address = get (&rig, 8, 64 * K);
+  address = get (&rig, 8, 64 * KIB);
   rig_done (&rig);
   return address;
 }
@@ -134,7 +132,7 @@ static void
 test_hint (void)
 {
   g_assert_cmphex (hinted ("ge-bins:npu=no", 4), ==, 0);
-  g_assert_cmphex (hinted ("ge-bins:npu=no,hint=latest", 4), ==, 4 * 64 * K);
+  g_assert_cmphex (hinted ("ge-bins:npu=no,hint=latest", 4), ==, 4 * 64 * KIB);
   g_assert_cmphex (hinted ("ge-bins:npu=no,hint=latest", 0), ==, 0);
 }
 
@@ -144,12 +142,12 @@ test_hint_above_the_only_block (void)
 {
   Rig rig = rig_new ("ge-bins:npu=no,hint=latest", "sim:capacity=64GiB");
 
-  g_assert_cmphex (get (&rig, 0, 512 * K), ==, 0);
-  g_assert_cmphex (get (&rig, 1, M), ==, 2 * M);
+  g_assert_cmphex (get (&rig, 0, 512 * KIB), ==, 0);
+  g_assert_cmphex (get (&rig, 1, MIB), ==, 2 * MIB);
   put (&rig, 0);
   put (&rig, 1);
-  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 8 * M + 512);
-  g_assert_cmphex (get (&rig, 0, 512 * K), ==, 12 * M);
+  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 8 * MIB + 512);
+  g_assert_cmphex (get (&rig, 0, 512 * KIB), ==, 12 * MIB);
   rig_done (&rig);
 }
 
@@ -186,11 +184,11 @@ test_largest_request (void)
   Rig npu = rig_new ("ge-bins", "sim:capacity=4TiB"),
       bare = rig_new ("ge-bins:npu=no", "sim:capacity=4TiB");
 
-  g_assert_cmphex (get (&npu, 0, 1024 * G + 1), ==, REFUSED);
+  g_assert_cmphex (get (&npu, 0, 1024 * GIB + 1), ==, REFUSED);
   g_assert_cmphex (get (&npu, 0, G_MAXUINT64), ==, REFUSED);
   g_assert_cmpuint (calls (&npu, GEMEM_CALL_MALLOC), ==, 0); /* an error, not a lack of memory */
-  g_assert_cmphex (get (&npu, 0, 1024 * G), !=, REFUSED);
-  g_assert_cmphex (get (&bare, 0, 1024 * G + 1), !=, REFUSED);
+  g_assert_cmphex (get (&npu, 0, 1024 * GIB), !=, REFUSED);
+  g_assert_cmphex (get (&bare, 0, 1024 * GIB + 1), !=, REFUSED);
   g_assert_cmphex (get (&bare, 1, G_MAXUINT64), ==, REFUSED);
   rig_done (&npu);
   rig_done (&bare);
@@ -202,14 +200,14 @@ test_streams_have_their_own_pools (void)
   Rig npu = rig_new ("ge-bins", "sim:capacity=64GiB"),
       bare = rig_new ("ge-bins:npu=no", "sim:capacity=64GiB");
 
-  g_assert_cmphex (get_on (&npu, 0, M, 7), ==, 0);
+  g_assert_cmphex (get_on (&npu, 0, MIB, 7), ==, 0);
   put (&npu, 0);
   g_assert_cmpuint (npu.allocator->klass->largest_free (npu.allocator, 3), ==, 0);
-  g_assert_cmphex (get_on (&npu, 1, M, 3), ==, 10 * M);
-  g_assert_cmphex (get_on (&npu, 0, M, 7), ==, 0);
-  g_assert_cmphex (get_on (&bare, 0, M, 7), ==, 0);
+  g_assert_cmphex (get_on (&npu, 1, MIB, 3), ==, 10 * MIB);
+  g_assert_cmphex (get_on (&npu, 0, MIB, 7), ==, 0);
+  g_assert_cmphex (get_on (&bare, 0, MIB, 7), ==, 0);
   put (&bare, 0);
-  g_assert_cmphex (get_on (&bare, 1, M, 3), ==, 0);
+  g_assert_cmphex (get_on (&bare, 1, MIB, 3), ==, 0);
   rig_done (&npu);
   rig_done (&bare);
 }
@@ -220,14 +218,14 @@ test_trim (void)
 {
   Rig rig = rig_new ("ge-bins", "sim:capacity=64GiB");
 
-  get (&rig, 0, M);
-  get (&rig, 1, 9 * M);
-  get_on (&rig, 2, 9 * M, 1);
+  get (&rig, 0, MIB);
+  get (&rig, 1, 9 * MIB);
+  get_on (&rig, 2, 9 * MIB, 1);
   put (&rig, 1);
   put (&rig, 2);
-  g_assert_cmpuint (rig_held (&rig), ==, 72 * M + 3 * 512);
+  g_assert_cmpuint (rig_held (&rig), ==, 72 * MIB + 3 * 512);
   trim (&rig);
-  g_assert_cmpuint (rig_held (&rig), ==, 8 * M + 512);
+  g_assert_cmpuint (rig_held (&rig), ==, 8 * MIB + 512);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, 2);
   rig_done (&rig);
 }
@@ -238,14 +236,14 @@ ladder (guint64 size, guint64 stream, guint64 syncs)
 {
   Rig rig = rig_new ("ge-bins", "sim:capacity=80MiB");
 
-  g_assert_cmphex (get_on (&rig, 0, 9 * M, 0), ==, 0);
-  g_assert_cmphex (get_on (&rig, 1, 8 * M, 1), ==, 34 * M);
-  g_assert_cmphex (get_on (&rig, 2, 9 * M, 1), ==, 44 * M);
+  g_assert_cmphex (get_on (&rig, 0, 9 * MIB, 0), ==, 0);
+  g_assert_cmphex (get_on (&rig, 1, 8 * MIB, 1), ==, 34 * MIB);
+  g_assert_cmphex (get_on (&rig, 2, 9 * MIB, 1), ==, 44 * MIB);
   put (&rig, 0);
   put (&rig, 1);
   put (&rig, 2);
-  g_assert_cmpuint (rig_held (&rig), ==, 72 * M + 1536);
-  g_assert_cmpuint (get_on (&rig, 3, size, stream) != REFUSED, ==, size <= 32 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 72 * MIB + 1536);
+  g_assert_cmpuint (get_on (&rig, 3, size, stream) != REFUSED, ==, size <= 32 * MIB);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, syncs);
   rig_done (&rig);
 }
@@ -253,11 +251,11 @@ ladder (guint64 size, guint64 stream, guint64 syncs)
 static void
 test_ladder (void)
 {
-  ladder (9 * M, 0, 0); /* free there already */
-  ladder (8 * M, 2, 2); /* stream 2 has nothing; stream 0 frees 32 MiB */
-  ladder (9 * M, 2, 2);
-  ladder (M, 0, 1);      /* its own 32 MiB go, of which 8 are taken again */
-  ladder (40 * M, 0, 3); /* no bin that holds it is below the capacity: own, 0, 1 */
+  ladder (9 * MIB, 0, 0); /* free there already */
+  ladder (8 * MIB, 2, 2); /* stream 2 has nothing; stream 0 frees 32 MiB */
+  ladder (9 * MIB, 2, 2);
+  ladder (MIB, 0, 1);      /* its own 32 MiB go, of which 8 are taken again */
+  ladder (40 * MIB, 0, 3); /* no bin that holds it is below the capacity: own, 0, 1 */
 }
 
 static gboolean
@@ -276,17 +274,17 @@ test_failed_sync (void)
 
   broken.stream_sync = refuse_sync;
   for (guint i = 0; i < 2; i++)
-    get (&rig, i, 20 * M);
+    get (&rig, i, 20 * MIB);
   put (&rig, 0);
   device->klass = &broken;
-  g_assert_cmphex (get (&rig, 2, 33 * M), ==, REFUSED);
+  g_assert_cmphex (get (&rig, 2, 33 * MIB), ==, REFUSED);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, 1);
-  g_assert_cmpuint (rig_held (&rig), ==, 64 * M + 1024);
+  g_assert_cmpuint (rig_held (&rig), ==, 64 * MIB + 1024);
   device->klass = klass;
   rig_done (&rig);
 }
 
-/* Without a stream nothing is given back: the device is asked a second time, and that is all. */
+/* Without a stream nothing is released: the device is asked a second time, and that is all. */
 static void
 test_bare_failure (void)
 {
@@ -294,15 +292,15 @@ test_bare_failure (void)
       lucky = rig_new ("ge-bins:npu=no", "faulty:nth=1,call=malloc,capacity=80MiB");
 
   for (guint i = 0; i < 2; i++)
-    get (&rig, i, 20 * M);
+    get (&rig, i, 20 * MIB);
   put (&rig, 0);
-  g_assert_cmphex (get (&rig, 2, 33 * M), ==, REFUSED);
+  g_assert_cmphex (get (&rig, 2, 33 * MIB), ==, REFUSED);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_MALLOC), ==, 4);
   g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, 0);
-  g_assert_cmpuint (rig_held (&rig), ==, 64 * M + 1024);
+  g_assert_cmpuint (rig_held (&rig), ==, 64 * MIB + 1024);
   trim (&rig);
-  g_assert_cmpuint (rig_held (&rig), ==, 32 * M + 512);
-  g_assert_cmphex (get (&lucky, 0, 20 * M), ==, 0);
+  g_assert_cmpuint (rig_held (&rig), ==, 32 * MIB + 512);
+  g_assert_cmphex (get (&lucky, 0, 20 * MIB), ==, 0);
   rig_done (&rig);
   rig_done (&lucky);
 }

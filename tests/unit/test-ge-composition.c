@@ -19,17 +19,17 @@ test_feature_maps (void)
     const char *settings;
     guint64 both, live, end;
   } rows[] = {
-    { "static_memory_policy=0", 8 * M + 2, 8 * M + 2, 0 },
-    { "GE_USE_STATIC_MEMORY=1", 5 * M + 1, 5 * M + 1, 0 },
-    { "static_memory_policy=2", 5 * M + 1, 5 * M + 1, 0 },
-    { "static_memory_policy=2,policy2=as-built", 10 * M, 5 * M + 1, 0 },
-    { "static_memory_policy=3", 8 * M + 2, 8 * M + 2, 0 },
+    { "static_memory_policy=0", 8 * MIB + 2, 8 * MIB + 2, 0 },
+    { "GE_USE_STATIC_MEMORY=1", 5 * MIB + 1, 5 * MIB + 1, 0 },
+    { "static_memory_policy=2", 5 * MIB + 1, 5 * MIB + 1, 0 },
+    { "static_memory_policy=2,policy2=as-built", 10 * MIB, 5 * MIB + 1, 0 },
+    { "static_memory_policy=3", 8 * MIB + 2, 8 * MIB + 2, 0 },
     /* two pages, which go back with the last user of the page pool */
-    { "static_memory_policy=4", 16 * M, 5 * M + 1, 0 },
-    { "static_memory_policy=4,static_model_addr_fixed=yes", 8 * M + 2, 8 * M + 2, 0 },
+    { "static_memory_policy=4", 16 * MIB, 5 * MIB + 1, 0 },
+    { "static_memory_policy=4,static_model_addr_fixed=yes", 8 * MIB + 2, 8 * MIB + 2, 0 },
     /* the quirk: never freed */
-    { "static_memory_policy=2,static_model_addr_fixed=yes,as_built=yes", 8 * M + 2, 8 * M + 2,
-      8 * M + 2 },
+    { "static_memory_policy=2,static_model_addr_fixed=yes,as_built=yes", 8 * MIB + 2, 8 * MIB + 2,
+      8 * MIB + 2 },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -38,8 +38,8 @@ test_feature_maps (void)
       GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
 
       g_test_message ("%s", rows[i].settings);
-      LOAD (a, 1, { 0, 3 * M + 1, 0 });
-      LOAD (a, 2, { 0, 5 * M + 1, 0 });
+      LOAD (a, 1, { 0, 3 * MIB + 1, 0 });
+      LOAD (a, 2, { 0, 5 * MIB + 1, 0 });
       g_assert_cmpuint (held (a), ==, rows[i].both);
       g_assert_cmpuint (a->klass->graph_bytes (a), ==, rows[i].live);
       g_assert_cmpuint (calls (a, GEMEM_CALL_MEMSET), ==, 2);
@@ -61,14 +61,14 @@ test_fixed (void)
     const char *settings, *device;
     guint64 held, mallocs;
   } rows[] = {
-    { "static_memory_policy=0", "sim:capacity=64GiB", 4 * M, 1 },
-    { "static_memory_policy=0,feature_base_refreshable=yes", "sim:capacity=64GiB", 4 * M, 2 },
-    { "static_memory_policy=2", "sim:capacity=64GiB", 5 * M, 1 }, /* 3 MiB in pages of 2 */
-    { "static_memory_policy=2,external=yes", "sim:capacity=64GiB", 4 * M, 2 },
+    { "static_memory_policy=0", "sim:capacity=64GiB", 4 * MIB, 1 },
+    { "static_memory_policy=0,feature_base_refreshable=yes", "sim:capacity=64GiB", 4 * MIB, 2 },
+    { "static_memory_policy=2", "sim:capacity=64GiB", 5 * MIB, 1 }, /* 3 MiB in pages of 2 */
+    { "static_memory_policy=2,external=yes", "sim:capacity=64GiB", 4 * MIB, 2 },
     /* fallback: a block */
-    { "static_memory_policy=2", "sim:capacity=64GiB,virtual_memory=no", 4 * M, 2 },
-    { "static_memory_policy=3", "sim:capacity=64GiB", 4 * M, 1 },
-    { "static_memory_policy=4", "sim:capacity=64GiB", 16 * M, 0 }, /* pages of 8 */
+    { "static_memory_policy=2", "sim:capacity=64GiB,virtual_memory=no", 4 * MIB, 2 },
+    { "static_memory_policy=3", "sim:capacity=64GiB", 4 * MIB, 1 },
+    { "static_memory_policy=4", "sim:capacity=64GiB", 16 * MIB, 0 }, /* pages of 8 */
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -77,10 +77,10 @@ test_fixed (void)
       GememAllocator *a = test_allocator_new (spec, rows[i].device);
 
       g_test_message ("%s on %s", rows[i].settings, rows[i].device);
-      g_assert_cmpuint (LOAD (a, 1, { 0, M, 0 }, { M, 3 * M, FIXED }), !=, 0);
+      g_assert_cmpuint (LOAD (a, 1, { 0, MIB, 0 }, { MIB, 3 * MIB, FIXED }), !=, 0);
       g_assert_cmpuint (held (a), ==, rows[i].held);
       g_assert_cmpuint (calls (a, GEMEM_CALL_MALLOC), ==, rows[i].mallocs);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 4 * M);
+      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 4 * MIB);
       unload (a, 1);
       test_allocator_destroy (a);
     }
@@ -96,23 +96,23 @@ test_subgraph (void)
       g_autofree char *spec = g_strdup_printf ("ge:static_memory_policy=%u", policy);
       GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
       /* of the fixed range in bytes, of the pool in pages */
-      const guint64 fixed = policy == 4 ? 2 * M : 2 * M + 65536;
+      const guint64 fixed = policy == 4 ? 2 * MIB : 2 * MIB + 65536;
       GememBlock block;
       guint64 peak;
 
-      LOAD (a, 1, { 0, 3 * M, SUBGRAPH }, { 3 * M, 2 * M + 1, SUBGRAPH | FIXED },
-            { 5 * M + 1, 512, SUBGRAPH | GEMEM_GRAPH_SEGMENT_NO_ALLOC });
+      LOAD (a, 1, { 0, 3 * MIB, SUBGRAPH }, { 3 * MIB, 2 * MIB + 1, SUBGRAPH | FIXED },
+            { 5 * MIB + 1, 512, SUBGRAPH | GEMEM_GRAPH_SEGMENT_NO_ALLOC });
       g_assert_cmpuint (a->klass->graph_bytes (a), ==, policy == 4 ? fixed + 1 : fixed);
       g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
-      g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * M + (policy == 4 ? 0 : fixed));
+      g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * MIB + (policy == 4 ? 0 : fixed));
       g_assert_true (test_allocator_verify (a, 0, 0));
       /* the first was asynchronous: its memory is that of the second */
       g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
       peak = held (a);
-      g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * M + (policy == 4 ? 0 : fixed));
+      g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * MIB + (policy == 4 ? 0 : fixed));
       g_assert_true (a->klass->graph_run (a, 1, 0, FALSE));
       g_assert_cmpuint (a->klass->graph_bytes (a), ==, policy == 4 ? fixed + 1 : fixed);
-      block = request (a, 3 * M, 0); /* what the run gave back */
+      block = request (a, 3 * MIB, 0); /* what the run gave back */
       g_assert_cmpuint (held (a), ==, peak);
       a->klass->free (a, &block, FALSE);
       unload (a, 1);
@@ -127,12 +127,12 @@ test_subgraph_refused (void)
 {
   GememAllocator *a = test_allocator_new ("ge", "sim:capacity=20MiB");
 
-  LOAD (a, 1, { 0, 8 * M, SUBGRAPH }, { 8 * M, 16 * M, SUBGRAPH });
+  LOAD (a, 1, { 0, 8 * MIB, SUBGRAPH }, { 8 * MIB, 16 * MIB, SUBGRAPH });
   g_assert_false (a->klass->graph_run (a, 1, 0, TRUE));
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
   g_assert_null (a->refusal);
-  g_assert_cmpuint (LOAD (a, 2, { 0, 8 * M, 0 }, { 8 * M, 4 * M, SUBGRAPH | FIXED },
-                          { 12 * M, 30 * M, SUBGRAPH | FIXED }),
+  g_assert_cmpuint (LOAD (a, 2, { 0, 8 * MIB, 0 }, { 8 * MIB, 4 * MIB, SUBGRAPH | FIXED },
+                          { 12 * MIB, 30 * MIB, SUBGRAPH | FIXED }),
                     ==, 0);
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
   test_allocator_destroy (a);
@@ -152,13 +152,13 @@ test_walk_of_a_graph (void)
   GememAllocator *a = test_allocator_new ("ge", "sim:capacity=64MiB");
   guint64 bytes = 0;
 
-  LOAD (a, 1, { 0, M, 0 }, { M, 2 * M, SUBGRAPH }, { 3 * M, 4 * M, SUBGRAPH | FIXED });
+  LOAD (a, 1, { 0, MIB, 0 }, { MIB, 2 * MIB, SUBGRAPH }, { 3 * MIB, 4 * MIB, SUBGRAPH | FIXED });
   a->klass->graph_walk (a, 1, add_bytes, &bytes);
-  g_assert_cmpuint (bytes, ==, 5 * M);
+  g_assert_cmpuint (bytes, ==, 5 * MIB);
   g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
   bytes = 0;
   a->klass->graph_walk (a, 1, add_bytes, &bytes);
-  g_assert_cmpuint (bytes, ==, 7 * M);
+  g_assert_cmpuint (bytes, ==, 7 * MIB);
   test_allocator_destroy (a);
 }
 
@@ -174,31 +174,31 @@ test_memory_types (void)
       GememBlock blocks[6];
       guint64 pools, mallocs;
 
-      blocks[0] = request (a, M, 0);
+      blocks[0] = request (a, MIB, 0);
       pools = held (a);
-      blocks[1] = request (a, M, 7); /* the same pools */
+      blocks[1] = request (a, MIB, 7); /* the same pools */
       g_assert_cmpuint (held (a), ==, pools);
-      blocks[2] = request (a, M, 1);
+      blocks[2] = request (a, MIB, 1);
       g_assert_cmpuint (held (a), ==, 2 * pools);
       mallocs = calls (a, GEMEM_CALL_MALLOC);
       blocks[3] = request (a, 1000, 3);
       g_assert_cmpuint (blocks[3].size, ==, 1000);
       g_assert_cmpuint (held (a), ==, 2 * pools + 1000);
       g_assert_cmpuint (calls (a, GEMEM_CALL_MALLOC), ==, mallocs + 1);
-      blocks[4] = request (a, 100 * 1024 * M, 2); /* more than the device has */
+      blocks[4] = request (a, 100 * 1024 * MIB, 2); /* more than the device has */
       blocks[5] = request (a, 5, 2);
       g_assert_cmphex (blocks[4].address, >=, GEMEM_HOST_ADDRESS);
       g_assert_cmphex (blocks[5].address, >=, blocks[4].address + blocks[4].size);
       g_assert_cmpuint (held (a), ==, 2 * pools + 1000);
-      g_assert_cmpuint (stat_of (a, "host.bytes"), ==, 100 * 1024 * M + 5);
+      g_assert_cmpuint (stat_of (a, "host.bytes"), ==, 100 * 1024 * MIB + 5);
       g_assert_cmpuint (stat_of (a, "weight.bytes"), ==, 1000);
       g_assert_cmpuint (stat_of (a, "p2p.l1_pools"), ==, 1);
-      g_assert_true (test_allocator_verify (a, 4, 3 * M + 1000));
+      g_assert_true (test_allocator_verify (a, 4, 3 * MIB + 1000));
       for (guint i = 0; i < G_N_ELEMENTS (blocks); i++)
         a->klass->free (a, &blocks[i], FALSE);
       g_assert_true (test_allocator_verify (a, 0, 0));
       g_assert_cmpuint (stat_of (a, "host.bytes"), ==, 0);
-      g_assert_cmpuint (stat_of (a, "host.peak"), ==, 100 * 1024 * M + 5);
+      g_assert_cmpuint (stat_of (a, "host.peak"), ==, 100 * 1024 * MIB + 5);
       blocks[0] = request (a, 9, 2);
       request (a, 9, 3);
       test_allocator_destroy (a); /* with blocks alive */
@@ -215,19 +215,19 @@ test_rdma (void)
 
   g_assert_cmpuint (held (a), ==, 0);
   block = request (a, 1000, 5);
-  g_assert_cmpuint (held (a), ==, 8 * M);
+  g_assert_cmpuint (held (a), ==, 8 * MIB);
   g_assert_cmpuint (block.size, ==, 1024);
-  other = request (a, 5 * M, 5);
+  other = request (a, 5 * MIB, 5);
   /* the whole of it: 5 MiB are more than half of the rest */
   g_assert_cmphex (other.address, ==, block.address + 1024);
   g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 512, .pool = 5 }, &block));
   g_assert_true (test_allocator_verify (a, 2, G_MAXUINT64));
   a->klass->free (a, &other, FALSE);
   g_assert_cmpuint (stat_of (a, "rdma.bytes"), ==, 1024);
-  g_assert_cmpuint (held (a), ==, 8 * M);
+  g_assert_cmpuint (held (a), ==, 8 * MIB);
   test_allocator_destroy (a); /* with a block alive */
   a = test_allocator_new ("ge:memory_types=[5=rdma]", "sim:capacity=64MiB");
-  /* no room for 1 GiB */
+  /* no space for 1 GiB */
   g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 512, .pool = 5 }, &block));
   test_allocator_destroy (a);
 }
@@ -242,19 +242,19 @@ test_variables (void)
       g_autofree char *spec = g_strdup_printf (
           "ge:static_memory_policy=%u,memory_types=[3=variable]", policy);
       GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
-      const guint64 page = policy >= 3 ? 8 * M : 2 * M;
-      GememBlock first = request (a, 1000, 3), second = request (a, M, 3);
+      const guint64 page = policy >= 3 ? 8 * MIB : 2 * MIB;
+      GememBlock first = request (a, 1000, 3), second = request (a, MIB, 3);
 
       g_assert_cmpuint (first.size, ==, 1024 + 1024);
       g_assert_cmpuint (first.address % 65536, ==, 512);
       g_assert_cmphex (second.address, ==, first.address + first.size);
       g_assert_cmpuint (held (a), ==, page);
       g_assert_cmpuint (stat_of (a, "variable.bytes"), ==, first.size + second.size);
-      request (a, M, 0);
+      request (a, MIB, 0);
       g_assert_true (test_allocator_verify (a, 3, G_MAXUINT64));
       a->klass->free (a, &first, FALSE);
       a->klass->free (a, &second, FALSE);
-      g_assert_true (test_allocator_verify (a, 1, M));
+      g_assert_true (test_allocator_verify (a, 1, MIB));
       g_assert_cmpuint (stat_of (a, "variable.bytes"), ==, 0);
       request (a, 1000, 3);
       test_allocator_destroy (a); /* with a variable alive */
@@ -269,7 +269,7 @@ test_huge_variables (void)
                                           "sim:capacity=64GiB");
 
   request (a, 1000, 3);
-  g_assert_cmpuint (held (a), ==, 1024 * M);
+  g_assert_cmpuint (held (a), ==, 1024 * MIB);
   test_allocator_destroy (a);
 }
 
@@ -280,20 +280,20 @@ test_unload_synchronises (void)
 {
   GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2", "sim:capacity=64GiB");
 
-  LOAD (a, 1, { 0, M, 0 });
-  LOAD (a, 2, { 0, M, 0 });
+  LOAD (a, 1, { 0, MIB, 0 });
+  LOAD (a, 2, { 0, MIB, 0 });
   g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
   g_assert_cmpuint (calls (a, GEMEM_CALL_DEVICE_SYNC), ==, 0);
-  LOAD (a, 3, { 0, 3 * M, 0 });
+  LOAD (a, 3, { 0, 3 * MIB, 0 });
   g_assert_cmpuint (calls (a, GEMEM_CALL_DEVICE_SYNC), ==, 1);
   test_allocator_destroy (a);
   a = test_allocator_new ("ge:static_memory_policy=4", "sim:capacity=64GiB");
 
-  LOAD (a, 1, { 0, M, 0 });
+  LOAD (a, 1, { 0, MIB, 0 });
   g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
   unload (a, 1);
   g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2); /* that of the load, and 7 */
-  LOAD (a, 1, { 0, M, 0 });
+  LOAD (a, 1, { 0, MIB, 0 });
   g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
   g_assert_true (a->klass->graph_run (a, 1, 7, FALSE));
   unload (a, 1);
@@ -307,15 +307,15 @@ static void
 test_ladder (void)
 {
   GememAllocator *a = test_allocator_new ("ge:memory_types=[1=p2p]", "sim:capacity=32MiB");
-  GememBlock block = request (a, 20 * M, 1);
+  GememBlock block = request (a, 20 * MIB, 1);
 
   a->klass->free (a, &block, FALSE);
-  g_assert_cmpuint (held (a), ==, 20 * M);
+  g_assert_cmpuint (held (a), ==, 20 * MIB);
   /* P2P's bottom pool keeps it */
-  g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 21 * M }, &block));
+  g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 21 * MIB }, &block));
   /* its own stream, and that of the other pool */
   g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2);
-  g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = 12 * M }, &block));
+  g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = 12 * MIB }, &block));
   test_allocator_destroy (a);
 }
 

@@ -37,15 +37,15 @@ test_dynamic_memory (void)
       g_autofree char *spec = g_strdup_printf ("ge:static_memory_policy=%u", policy);
       GememAllocator *a = test_allocator_new (spec, "sim:capacity=64GiB");
 
-      request (a, M, 0);
-      g_assert_cmpuint (a->device->held, ==, policy >= 3 ? 8 * M : 2 * M);
+      request (a, MIB, 0);
+      g_assert_cmpuint (a->device->held, ==, policy >= 3 ? 8 * MIB : 2 * MIB);
       g_assert_cmpuint (a->device->calls[GEMEM_CALL_RESERVE], ==, policy >= 3 ? 1 : 0);
       test_allocator_destroy (a);
     }
 }
 
 /* static_model_addr_fixed: only policies 2 and 4 take a path at unload that forgets the block, and
- * none of them looks for room. */
+ * none of them looks for space. */
 static void
 test_fixed_addresses (void)
 {
@@ -55,12 +55,12 @@ test_fixed_addresses (void)
           "ge:as_built=yes,static_model_addr_fixed=yes,static_memory_policy=%u", policy);
       GememAllocator *a = test_allocator_new (spec, "sim:capacity=32MiB");
 
-      g_assert_cmpuint (LOAD (a, 1, { 0, 20 * M, 0 }), !=, 0);
-      g_assert_cmpuint (LOAD (a, 2, { 0, 20 * M, 0 }), ==, 0);
+      g_assert_cmpuint (LOAD (a, 1, { 0, 20 * MIB, 0 }), !=, 0);
+      g_assert_cmpuint (LOAD (a, 2, { 0, 20 * MIB, 0 }), ==, 0);
       g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
       a->klass->graph_unload (a, 1);
       g_assert_cmpuint (a->device->held, ==,
-                        policy == 1 || policy == 2 || policy == 4 ? 20 * M : 0);
+                        policy == 1 || policy == 2 || policy == 4 ? 20 * MIB : 0);
       test_allocator_destroy (a);
     }
 }
@@ -84,8 +84,8 @@ test_addresses_of_a_session (void)
     {
       GememAllocator *a = test_allocator_new (rows[i].spec, rows[i].device);
 
-      g_assert_cmpuint (((GeEngine *) a)->others.variables.range.total, ==, rows[i].mib * M);
-      g_assert_cmpuint (((GeEngine *) a)->memory.fixed.total, ==, rows[i].mib * M);
+      g_assert_cmpuint (((GeEngine *) a)->others.variables.range.total, ==, rows[i].mib * MIB);
+      g_assert_cmpuint (((GeEngine *) a)->memory.fixed.total, ==, rows[i].mib * MIB);
       test_allocator_destroy (a);
     }
 }
@@ -104,9 +104,9 @@ static void
 test_trim_reaches_p2p (void)
 {
   GememAllocator *a = test_allocator_new ("ge:memory_types=[1=p2p]", "sim:capacity=64MiB");
-  GememBlock block = request (a, 4 * M, 1);
+  GememBlock block = request (a, 4 * MIB, 1);
 
-  g_assert_cmpuint (stat_of (a, "p2p.pool"), ==, 4 * M);
+  g_assert_cmpuint (stat_of (a, "p2p.pool"), ==, 4 * MIB);
   a->klass->free (a, &block, FALSE);
   a->klass->trim (a);
   g_assert_cmpuint (stat_of (a, "p2p.pool"), ==, 0);
@@ -121,7 +121,7 @@ test_huge_pages_first (void)
                                           "sim:capacity=64GiB");
 
   request (a, 1000, 3);
-  g_assert_cmpuint (a->device->held, ==, 1024 * M);
+  g_assert_cmpuint (a->device->held, ==, 1024 * MIB);
   test_allocator_destroy (a);
 }
 
@@ -133,14 +133,14 @@ static void
 test_workspaces_in_turn (void)
 {
   GememAllocator *a = test_allocator_new ("ge", "sim:capacity=64MiB");
-  GememBlock one = request (a, 4 * M, 0), two = request (a, 4 * M, 0), again;
+  GememBlock one = request (a, 4 * MIB, 0), two = request (a, 4 * MIB, 0), again;
 
   a->klass->free (a, &two, FALSE);
   a->klass->free (a, &one, FALSE);
-  LOAD (a, 1, { 0, 4 * M, SUBGRAPH }, { 4 * M, 4 * M, SUBGRAPH });
+  LOAD (a, 1, { 0, 4 * MIB, SUBGRAPH }, { 4 * MIB, 4 * MIB, SUBGRAPH });
   g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
   g_assert_true (a->klass->graph_run (a, 1, 0, FALSE));
-  again = request (a, 4 * M, 0);
+  again = request (a, 4 * MIB, 0);
   g_assert_cmphex (again.address, ==, one.address);
   test_allocator_destroy (a);
 }
@@ -151,7 +151,7 @@ test_unload_while_running (void)
 {
   GememAllocator *a = test_allocator_new ("ge", "sim:capacity=64MiB");
 
-  LOAD (a, 1, { 0, 4 * M, SUBGRAPH });
+  LOAD (a, 1, { 0, 4 * MIB, SUBGRAPH });
   g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
   unload (a, 1);
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
@@ -165,7 +165,7 @@ test_first_block_refused (void)
 {
   GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2", "sim:capacity=8MiB");
 
-  g_assert_cmpuint (LOAD (a, 1, { 0, 16 * M, 0 }), ==, 0);
+  g_assert_cmpuint (LOAD (a, 1, { 0, 16 * MIB, 0 }), ==, 0);
   g_assert_cmpuint (calls (a, GEMEM_CALL_MALLOC), ==, 1);
   test_allocator_destroy (a);
 }
@@ -178,27 +178,27 @@ test_run_after_replacement (void)
   GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,strict=yes",
                                           "sim:capacity=64MiB");
 
-  LOAD (a, 1, { 0, M, 0 });
+  LOAD (a, 1, { 0, MIB, 0 });
   g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
-  LOAD (a, 2, { 0, 3 * M, 0 });
+  LOAD (a, 2, { 0, 3 * MIB, 0 });
   g_assert_true (a->klass->graph_run (a, 2, 5, TRUE));
   g_assert_cmpuint (stat_of (a, "concurrent_runs"), ==, 0);
   test_allocator_destroy (a);
 }
 
 /* CheckFreeMemory unloads the graph first that was loaded first, and no more of them than it must. 
- * Fixed segments are blocks of their own here, so that an unload makes room: 32 MiB, 1 of them in
+ * Fixed segments are blocks of their own here, so that an unload makes space: 32 MiB, 1 of them in
  * reserve, 16 free; the third graph exceeds what is shared by 16. */
 static void
-test_oldest_makes_room (void)
+test_oldest_makes_space (void)
 {
   GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,external=yes",
                                           "sim:capacity=32MiB");
 
-  g_assert_cmpuint (LOAD (a, 1, { 0, 4 * M, 0 }, { 4 * M, 6 * M, FIXED }), !=, 0);
-  g_assert_cmpuint (LOAD (a, 2, { 0, 4 * M, 0 }, { 4 * M, 6 * M, FIXED }), !=, 0);
-  g_assert_cmpuint (a->device->held, ==, 16 * M);
-  g_assert_cmpuint (LOAD (a, 3, { 0, 20 * M, 0 }), !=, 0);
+  g_assert_cmpuint (LOAD (a, 1, { 0, 4 * MIB, 0 }, { 4 * MIB, 6 * MIB, FIXED }), !=, 0);
+  g_assert_cmpuint (LOAD (a, 2, { 0, 4 * MIB, 0 }, { 4 * MIB, 6 * MIB, FIXED }), !=, 0);
+  g_assert_cmpuint (a->device->held, ==, 16 * MIB);
+  g_assert_cmpuint (LOAD (a, 3, { 0, 20 * MIB, 0 }), !=, 0);
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 1);
   g_assert_true (a->klass->graph_run (a, 2, 0, TRUE));
   g_assert_cmpuint (stat_of (a, "check_free_memory.reloaded"), ==, 0);
@@ -212,8 +212,8 @@ test_subgraphs_run_beside (void)
   GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,strict=yes",
                                           "sim:capacity=64MiB");
 
-  LOAD (a, 1, { 0, M, 0 });
-  LOAD (a, 2, { 0, M, SUBGRAPH });
+  LOAD (a, 1, { 0, MIB, 0 });
+  LOAD (a, 2, { 0, MIB, SUBGRAPH });
   g_assert_true (a->klass->graph_run (a, 1, 1, TRUE));
   g_assert_true (a->klass->graph_run (a, 2, 2, TRUE));
   g_assert_null (a->refusal);
@@ -244,9 +244,10 @@ test_events_of_an_earlier_run (void)
 static void
 test_highest_address_is_forgotten (void)
 {
-  const GememGraphSegment large = { 0, 20 * M, 0 };
+  const GememGraphSegment large = { 0, 20 * MIB, 0 };
   const GememGraphSegment small[] = {
-    { 0, 2 * M, 0 }, { 2 * M, M, GEMEM_GRAPH_SEGMENT_NO_ALLOC | GEMEM_GRAPH_SEGMENT_ZERO_COPY }
+    { 0, 2 * MIB, 0 },
+    { 2 * MIB, MIB, GEMEM_GRAPH_SEGMENT_NO_ALLOC | GEMEM_GRAPH_SEGMENT_ZERO_COPY }
   };
   GememDevice *device = gemem_device_new ("sim:capacity=64MiB,address=first-fit", NULL, 0, NULL);
   GeActive active;
@@ -258,7 +259,7 @@ test_highest_address_is_forgotten (void)
   g_assert_cmpuint (active.peak, ==, 0);
   address = gemem_ge_active_load (&active, small, G_N_ELEMENTS (small), 0);
   g_assert_cmphex (g_array_index (active.segments, GeActiveSegment, 1).address, ==,
-                   address + 2 * M);
+                   address + 2 * MIB);
   gemem_ge_active_clear (&active);
   gemem_device_destroy (device);
 }
@@ -267,21 +268,22 @@ test_highest_address_is_forgotten (void)
 static void
 test_highest_address_of_all (void)
 {
-  const GememGraphSegment first = { 0, 10 * M, 0 };
-  const GememGraphSegment second[] = { { 0, 12 * M, 0 },
-                                       { 12 * M, 11 * M, GEMEM_GRAPH_SEGMENT_NO_ALLOC } };
+  const GememGraphSegment first = { 0, 10 * MIB, 0 };
+  const GememGraphSegment second[] = { { 0, 12 * MIB, 0 },
+                                       { 12 * MIB, 11 * MIB, GEMEM_GRAPH_SEGMENT_NO_ALLOC } };
   GememDevice *device = gemem_device_new ("sim:capacity=64MiB,address=first-fit", NULL, 0, NULL);
-  const guint64 below = gemem_device_malloc (device, 20 * M, 0);
+  const guint64 below = gemem_device_malloc (device, 20 * MIB, 0);
   GeActive active;
   guint64 high;
 
   gemem_ge_active_init (&active, device, NULL);
   high = gemem_ge_active_load (&active, &first, 1, 0);
-  gemem_device_free (device, below, 20 * M);
+  gemem_device_free (device, below, 20 * MIB);
   g_assert_cmphex (gemem_ge_active_load (&active, second, 2, 0), ==, below);
   /* what is not allocated is no part of what is (3.3 B) */
   g_assert_cmpuint (active.segments->len, ==, 2);
-  g_assert_cmphex (g_array_index (active.segments, GeActiveSegment, 1).address, ==, high + 10 * M);
+  g_assert_cmphex (g_array_index (active.segments, GeActiveSegment, 1).address, ==,
+                   high + 10 * MIB);
   gemem_ge_active_clear (&active);
   gemem_device_destroy (device);
 }
@@ -290,9 +292,9 @@ test_highest_address_of_all (void)
 static void
 test_small_blocks_are_exact (void)
 {
-  static const guint64 sizes[][2] = { { 3 * M / 2, 3 * M / 2 },
-                                      { 2 * M, 2 * M },
-                                      { 2 * M + 512, 4 * M } };
+  static const guint64 sizes[][2] = { { 3 * MIB / 2, 3 * MIB / 2 },
+                                      { 2 * MIB, 2 * MIB },
+                                      { 2 * MIB + 512, 4 * MIB } };
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
@@ -317,10 +319,10 @@ test_range_to_its_end (void)
   GePages pages;
 
   gemem_ge_pages_init (&pages, device, GE_SMALL_PAGE, GE_1G_NO);
-  gemem_ge_session_init (&range, &pages, 6 * M, TRUE);
-  g_assert_cmpuint (gemem_ge_session_append (&range, 2 * M), !=, 0);
-  g_assert_cmpuint (gemem_ge_session_append (&range, 4 * M + 1), ==, 0);
-  g_assert_cmphex (gemem_ge_session_append (&range, 4 * M), ==, range.base + 2 * M);
+  gemem_ge_session_init (&range, &pages, 6 * MIB, TRUE);
+  g_assert_cmpuint (gemem_ge_session_append (&range, 2 * MIB), !=, 0);
+  g_assert_cmpuint (gemem_ge_session_append (&range, 4 * MIB + 1), ==, 0);
+  g_assert_cmphex (gemem_ge_session_append (&range, 4 * MIB), ==, range.base + 2 * MIB);
   gemem_ge_session_clear (&range);
   gemem_ge_pages_clear (&pages);
   gemem_device_destroy (device);
@@ -334,7 +336,7 @@ test_entries_are_sent_once (void)
 {
   GememAllocator *a = test_allocator_new ("ge-streams", "sim:capacity=1GiB");
   const GememAllocatorClass *klass = a->klass;
-  GememBlock block = request (a, M, 0);
+  GememBlock block = request (a, MIB, 0);
 
   klass->use_on_stream (a, &block, 1);
   klass->use_on_stream (a, &block, 2);
@@ -368,7 +370,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/corners/unload-while-running", test_unload_while_running);
   g_test_add_func ("/ge/corners/first-block-refused", test_first_block_refused);
   g_test_add_func ("/ge/corners/run-after-replacement", test_run_after_replacement);
-  g_test_add_func ("/ge/corners/oldest-makes-room", test_oldest_makes_room);
+  g_test_add_func ("/ge/corners/oldest-makes-space", test_oldest_makes_space);
   g_test_add_func ("/ge/corners/subgraphs-run-beside", test_subgraphs_run_beside);
   g_test_add_func ("/ge/corners/events-of-an-earlier-run", test_events_of_an_earlier_run);
   g_test_add_func ("/ge/corners/highest-address-is-forgotten", test_highest_address_is_forgotten);

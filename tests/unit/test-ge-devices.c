@@ -35,23 +35,23 @@ test_devices (void)
       g_assert_true (gemem_allocator_spec_parse (text, specs, NULL));
       b = gemem_allocator_new (g_ptr_array_index (specs, 0), NULL, three, NULL);
       g_assert_cmpuint (stat_of (b, "device_id"), ==, 3);
-      LOAD (b, 1, { 0, 3 * M, 0 }, { 3 * M, M, FIXED });
+      LOAD (b, 1, { 0, 3 * MIB, 0 }, { 3 * MIB, MIB, FIXED });
       g_assert_true (run (b, 1));
       for (guint32 pool = 0; pool < 4; pool++)
-        request (b, 5 * M, pool);
+        request (b, 5 * MIB, pool);
       b->klass->trim (b);
       for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
         g_assert_cmpuint (zero->calls[call], ==, 0);
       bytes = three->held;
       a = gemem_allocator_new (g_ptr_array_index (specs, 0), NULL, zero, NULL);
       g_assert_cmpuint (stat_of (a, "device_id"), ==, 0);
-      LOAD (a, 1, { 0, 30 * M, 0 });
-      request (a, 50 * M, 1);
+      LOAD (a, 1, { 0, 30 * MIB, 0 });
+      request (a, 50 * MIB, 1);
       g_assert_cmpuint (three->held, ==, bytes);
-      g_assert_cmpuint (zero->held, >=, 50 * M);
+      g_assert_cmpuint (zero->held, >=, 50 * MIB);
       gemem_allocator_destroy (b);
       g_assert_cmpuint (three->held, ==, 0);
-      g_assert_cmpuint (zero->held, >=, 50 * M);
+      g_assert_cmpuint (zero->held, >=, 50 * MIB);
       test_allocator_destroy (a);
       gemem_device_destroy (three);
     }

@@ -7,8 +7,8 @@
 
 #include "allocators/ge/stack.h"
 #include "tests/util/rig.h"
+#include "tests/util/sizes.h"
 
-#define M (G_GUINT64_CONSTANT (1) << 20)
 #define TOP \
   (G_GUINT64_CONSTANT (0x200000000000) \
    + G_GUINT64_CONSTANT (65280147456)) /* of the range on a device of 64 GiB */
@@ -40,13 +40,14 @@ get (Rig *rig, guint i, guint64 size)
 static guint64
 phys (const Rig *rig, guint64 stream)
 {
-  return gemem_ge_stack_find ((GeStack *) rig->allocator, stream)->pool.expandable->range.phys / M;
+  return gemem_ge_stack_find ((GeStack *) rig->allocator, stream)->pool.expandable->range.phys
+         / MIB;
 }
 
 static guint64
 driver (const Rig *rig)
 {
-  return rig->allocator->device->held / M;
+  return rig->allocator->device->held / MIB;
 }
 
 static gboolean
@@ -71,19 +72,19 @@ test_e13 (void)
 {
   Rig rig = rig_with ("");
 
-  g_assert_cmphex (get (&rig, 1, 15 * M), ==, TOP - 15 * M);
+  g_assert_cmphex (get (&rig, 1, 15 * MIB), ==, TOP - 15 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 16);
-  g_assert_cmphex (get (&rig, 2, 15 * M), ==, TOP - 30 * M);
+  g_assert_cmphex (get (&rig, 2, 15 * MIB), ==, TOP - 30 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 32);
   put (&rig, 1);
   put (&rig, 2);
-  g_assert_cmphex (get (&rig, 3, 30 * M), ==, TOP - 30 * M);
+  g_assert_cmphex (get (&rig, 3, 30 * MIB), ==, TOP - 30 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 32);
   put (&rig, 3);
   trim (&rig);
   g_assert_cmpuint (phys (&rig, 0), ==, 0);
   g_assert_cmpuint (driver (&rig), ==, 32);
-  g_assert_cmphex (get (&rig, 4, 30 * M), ==, TOP - 30 * M);
+  g_assert_cmphex (get (&rig, 4, 30 * MIB), ==, TOP - 30 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 32);
   g_assert_cmpuint (driver (&rig), ==, 32);
   rig_done (&rig);
@@ -94,13 +95,13 @@ test_e14 (void)
 {
   Rig rig = rig_with ("");
 
-  get (&rig, 1, 15 * M);
-  get (&rig, 2, 15 * M);
+  get (&rig, 1, 15 * MIB);
+  get (&rig, 2, 15 * MIB);
   put (&rig, 1);
   trim (&rig);
   g_assert_cmpuint (phys (&rig, 0), ==, 24); /* only the topmost page was free */
   put (&rig, 2);
-  g_assert_cmphex (get (&rig, 3, 30 * M), ==, TOP - 30 * M);
+  g_assert_cmphex (get (&rig, 3, 30 * MIB), ==, TOP - 30 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 32);
   rig_done (&rig);
 }
@@ -111,7 +112,7 @@ test_e15 (void)
   Rig rig = rig_with ("");
 
   for (guint i = 1; i <= 4; i++)
-    g_assert_cmphex (get (&rig, i, M), ==, TOP - i * M);
+    g_assert_cmphex (get (&rig, i, MIB), ==, TOP - i * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 8);
   put (&rig, 3);
   put (&rig, 2);
@@ -130,21 +131,21 @@ test_e16 (void)
   Rig rig = rig_with ("");
   guint64 shown;
 
-  g_assert_cmphex (get (&rig, 1, 12 * M), ==, TOP - 12 * M);
+  g_assert_cmphex (get (&rig, 1, 12 * MIB), ==, TOP - 12 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 16);
-  g_assert_cmphex (get (&rig, 2, 10 * M), ==, TOP - 22 * M);
+  g_assert_cmphex (get (&rig, 2, 10 * MIB), ==, TOP - 22 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 24);
   put (&rig, 1);
-  shown = get (&rig, 3, 24 * M);
+  shown = get (&rig, 3, 24 * MIB);
   g_assert_true (is_new_va (&rig, 3));
-  g_assert_cmpuint (rig.blocks[3].size, ==, 24 * M);
+  g_assert_cmpuint (rig.blocks[3].size, ==, 24 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 40);
   put (&rig, 2);
-  g_assert_cmphex (get (&rig, 4, 32 * M), !=, shown);
+  g_assert_cmphex (get (&rig, 4, 32 * MIB), !=, shown);
   g_assert_true (is_new_va (&rig, 4));
   g_assert_cmpuint (phys (&rig, 0), ==, 56);
   put (&rig, 3);
-  g_assert_cmphex (get (&rig, 5, 24 * M), ==, shown);
+  g_assert_cmphex (get (&rig, 5, 24 * MIB), ==, shown);
   g_assert_cmpuint (phys (&rig, 0), ==, 56);
   g_assert_cmpuint (rate (&rig), ==, 100);
   rig_done (&rig);
@@ -160,7 +161,7 @@ assert_violation (const Rig *rig, const char *says)
   g_assert_nonnull (strstr (error->message, says));
 }
 
-/* What GE's VA/PA self-check is for (5.8): a page that serves two blocks, or mapped elsewhere than
+/* What GE's VA/PA self-check is for (5.8): a page borrowed by two blocks, or mapped elsewhere than
  * where its block is. */
 static void
 test_self_check (void)
@@ -170,10 +171,10 @@ test_self_check (void)
   GeNewVa *v;
   guint32 first;
 
-  get (&rig, 1, 12 * M);
-  get (&rig, 2, 10 * M);
+  get (&rig, 1, 12 * MIB);
+  get (&rig, 2, 10 * MIB);
   put (&rig, 1);
-  get (&rig, 3, 24 * M);
+  get (&rig, 3, 24 * MIB);
   range = &gemem_ge_stack_find ((GeStack *) rig.allocator, 0)->pool.expandable->range;
   v = (GeNewVa *) rig.blocks[3].handle;
   first = v->records[0];
@@ -193,21 +194,21 @@ test_e17 (void)
   guint64 shown;
 
   for (guint i = 1; i <= 3; i++)
-    g_assert_cmphex (get (&rig, i, 8 * M), ==, TOP - i * 8 * M);
+    g_assert_cmphex (get (&rig, i, 8 * MIB), ==, TOP - i * 8 * MIB);
   put (&rig, 3);
   put (&rig, 1);
-  shown = get (&rig, 4, 16 * M);
+  shown = get (&rig, 4, 16 * MIB);
   g_assert_true (is_new_va (&rig, 4));
   g_assert_cmpuint (phys (&rig, 0), ==, 24);
   put (&rig, 4);
-  g_assert_cmphex (get (&rig, 5, 16 * M), ==, shown);
+  g_assert_cmphex (get (&rig, 5, 16 * MIB), ==, shown);
   put (&rig, 2);
-  g_assert_cmphex (get (&rig, 6, 16 * M), !=, shown);
+  g_assert_cmphex (get (&rig, 6, 16 * MIB), !=, shown);
   g_assert_true (is_new_va (&rig, 6));
   g_assert_cmpuint (phys (&rig, 0), ==, 32);
   put (&rig, 5);
-  g_assert_cmphex (get (&rig, 7, 8 * M), ==, TOP - 8 * M);
-  get (&rig, 8, 16 * M);
+  g_assert_cmphex (get (&rig, 7, 8 * MIB), ==, TOP - 8 * MIB);
+  get (&rig, 8, 16 * MIB);
   g_assert_true (is_new_va (&rig, 8));
   g_assert_cmpuint (phys (&rig, 0), ==, 40);
   g_assert_cmpuint (rate (&rig), ==, 100);
@@ -224,12 +225,12 @@ test_e18 (void)
 {
   Rig rig = rig_with ("");
 
-  get (&rig, 1, 2 * M);
-  get (&rig, 2, 2 * M);
-  get (&rig, 3, 6 * M);
+  get (&rig, 1, 2 * MIB);
+  get (&rig, 2, 2 * MIB);
+  get (&rig, 3, 6 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 16);
   put (&rig, 2);
-  g_assert_cmphex (get (&rig, 4, 4 * M), ==, TOP - 14 * M);
+  g_assert_cmphex (get (&rig, 4, 4 * MIB), ==, TOP - 14 * MIB);
   g_assert_cmpuint (phys (&rig, 0), ==, 16);
   rig_done (&rig);
 }
@@ -238,15 +239,15 @@ static void
 test_e19 (void)
 {
   Rig rig = rig_with ("");
-  guint64 first = get (&rig, 1, 24 * M);
+  guint64 first = get (&rig, 1, 24 * MIB);
 
-  get (&rig, 2, 8 * M);
+  get (&rig, 2, 8 * MIB);
   put (&rig, 1);
   trim (&rig);
   g_assert_cmpuint (driver (&rig), ==, 32);
-  get (&rig, 3, 40 * M); /* three pages from the pool, two new ones */
+  get (&rig, 3, 40 * MIB); /* three pages from the pool, two new ones */
   g_assert_cmpuint (driver (&rig), ==, 48);
-  g_assert_cmphex (get (&rig, 4, 24 * M), ==, first); /* its pages are taken: three new ones */
+  g_assert_cmphex (get (&rig, 4, 24 * MIB), ==, first); /* its pages are taken: three new ones */
   g_assert_cmpuint (driver (&rig), ==, 72);
   rig_done (&rig);
 }
@@ -263,7 +264,7 @@ test_unsupported (void)
 
   for (guint i = 0; i < SLOTS; i++)
     {
-      const GememRequest request = { .size = (i * 7 % 5 + 1) * 3 * M };
+      const GememRequest request = { .size = (i * 7 % 5 + 1) * 3 * MIB };
       GememBlock block;
 
       g_assert_true (plain->klass->alloc (plain, &request, &block));
@@ -281,22 +282,22 @@ test_pages_are_shared (void)
 {
   Rig rig = rig_with ("");
 
-  get (&rig, 1, 32 * M);
+  get (&rig, 1, 32 * MIB);
   put (&rig, 1);
   trim (&rig);
   rig.stream = 7;
-  get (&rig, 2, 32 * M);
+  get (&rig, 2, 32 * MIB);
   g_assert_cmpuint (driver (&rig), ==, 32);
   g_assert_cmpuint (phys (&rig, 0), ==, 0);
   g_assert_cmpuint (phys (&rig, 7), ==, 32);
   rig.stream = 0;
-  get (&rig, 3, 8 * M); /* its own pages are in use over there */
+  get (&rig, 3, 8 * MIB); /* its own pages are in use over there */
   g_assert_cmpuint (driver (&rig), ==, 40);
   rig_done (&rig);
 }
 
 /* E16 with the device failing at call @nth of @call, and all later ones: requests fail or succeed,
- * the books stay right. */
+ * the accounting stays right. */
 static void
 fail_at (const char *call, guint nth)
 {
@@ -313,7 +314,7 @@ fail_at (const char *call, guint nth)
 
   for (guint i = 0; i < G_N_ELEMENTS (steps); i++)
     if (steps[i].size > 0)
-      live[steps[i].slot] = try (&rig, steps[i].slot, steps[i].size * M);
+      live[steps[i].slot] = try (&rig, steps[i].slot, steps[i].size * MIB);
     else if (live[steps[i].slot])
       {
         put (&rig, steps[i].slot);

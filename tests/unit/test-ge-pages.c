@@ -6,10 +6,8 @@
 #include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
 #include "tests/util/ge-page-trials.h"
+#include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
-
-#define M (G_GUINT64_CONSTANT (1) << 20)
-#define G (G_GUINT64_CONSTANT (1) << 30)
 
 typedef struct
 {
@@ -75,7 +73,7 @@ test_users (void)
   rig_done (&rig);
 }
 
-/* A page that somebody still has, or that an address still shows, stays when the last user
+/* A page that a caller still has, or that an address still shows, stays when the last user
  * leaves. */
 static void
 test_what_stays (void)
@@ -194,7 +192,7 @@ test_variables (void)
   GememBlock blocks[3];
   GeVariables v;
 
-  gemem_ge_variables_init (&v, device, GE_LARGE_PAGE, GE_1G_NO, G, TRUE);
+  gemem_ge_variables_init (&v, device, GE_LARGE_PAGE, GE_1G_NO, GIB, TRUE);
   g_assert_true (get (&v, 1, &blocks[0]));
   g_assert_true (get (&v, 513, &blocks[1]));
   g_assert_cmphex (blocks[0].address, ==, v.range.base + 512);
@@ -203,7 +201,7 @@ test_variables (void)
   g_assert_cmpuint (blocks[1].size, ==, 1024 + 1024);
   g_assert_cmpuint (device->held, ==, GE_LARGE_PAGE);
   g_assert_cmpuint (gemem_ge_variables_largest_free (&v), ==, GE_LARGE_PAGE - 3584 - 1024);
-  g_assert_false (get (&v, G, &blocks[2]));
+  g_assert_false (get (&v, GIB, &blocks[2]));
   gemem_ge_variables_free (&v, &blocks[0]);
   g_assert_true (get (&v, 1, &blocks[2]));
   /* what was freed is not used again */
@@ -225,8 +223,8 @@ way (const char *device, Ge1gOption option, guint64 *held, gboolean *fell_back)
   GeVariables v;
   guint answer = 0;
 
-  gemem_ge_variables_init (&v, d, option != GE_1G_NO ? GE_HUGE_PAGE : GE_SMALL_PAGE, option, 4 * G,
-                           TRUE);
+  gemem_ge_variables_init (&v, d, option != GE_1G_NO ? GE_HUGE_PAGE : GE_SMALL_PAGE, option,
+                           4 * GIB, TRUE);
   if (get (&v, 100, &block))
     answer = v.range.used > 0 ? 1 : 2;
   *held = d->held;
@@ -237,7 +235,7 @@ way (const char *device, Ge1gOption option, guint64 *held, gboolean *fell_back)
       GememBlock more;
 
       /* after the first fall-back no other refused call */
-      g_assert_true (get (&v, 3 * G / 2, &more));
+      g_assert_true (get (&v, 3 * GIB / 2, &more));
       g_assert_cmpuint (d->calls[GEMEM_CALL_CREATE] - creates, <=, 1536 / 2 + 1);
       g_assert_cmpuint (d->refused[GEMEM_CALL_CREATE], <=, 1);
       gemem_ge_variables_free (&v, &more);
@@ -262,14 +260,14 @@ test_huge_pages (void)
   for (Ge1gOption option = GE_1G_ONLY; option <= GE_1G_FIRST; option++)
     {
       g_assert_cmpuint (way ("sim:capacity=8GiB", option, &held, &fell_back), ==, 1);
-      g_assert_cmpuint (held, ==, G);
+      g_assert_cmpuint (held, ==, GIB);
       g_assert_false (fell_back);
     }
   g_assert_cmpuint (way (refuses, GE_1G_ONLY, &held, &fell_back), ==, 0);
   g_assert_cmpuint (way (refuses, GE_1G_NO, &held, &fell_back), ==, 0);
   g_assert_false (fell_back);
   g_assert_cmpuint (way (refuses, GE_1G_FIRST, &held, &fell_back), ==, 1);
-  g_assert_cmpuint (held, ==, G);
+  g_assert_cmpuint (held, ==, GIB);
   g_assert_true (fell_back);
   g_assert_cmpuint (way (none, GE_1G_NO, &held, &fell_back), ==, 2);
   g_assert_cmpuint (held, ==, 1536);
@@ -304,16 +302,16 @@ test_e23 (void)
 
       for (guint i = 0; i < 4; i++)
         {
-          const guint64 address = load (a, i, sizes[i] * M);
+          const guint64 address = load (a, i, sizes[i] * MIB);
 
           g_assert_cmphex (address, ==, i == 0 ? address : base);
           base = address;
-          g_assert_cmpuint (a->device->held, ==, (k == 0 ? backed : large)[i] * M);
+          g_assert_cmpuint (a->device->held, ==, (k == 0 ? backed : large)[i] * MIB);
         }
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 60 * M);
+      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 60 * MIB);
       for (guint i = 0; i < 4; i++)
         {
-          g_assert_cmpuint (a->device->held, ==, (k == 0 ? 60 : 64) * M);
+          g_assert_cmpuint (a->device->held, ==, (k == 0 ? 60 : 64) * MIB);
           a->klass->graph_unload (a, i);
         }
       g_assert_cmpuint (a->device->held, ==, 0);
@@ -326,10 +324,10 @@ test_fixed_base_unsupported (void)
 {
   GememAllocator *a = test_allocator_new ("ge-fixed-base", "sim:capacity=1GiB,virtual_memory=no");
 
-  g_assert_cmphex (load (a, 1, 5 * M), !=, load (a, 2, 7 * M));
-  g_assert_cmpuint (a->device->held, ==, 12 * M);
+  g_assert_cmphex (load (a, 1, 5 * MIB), !=, load (a, 2, 7 * MIB));
+  g_assert_cmpuint (a->device->held, ==, 12 * MIB);
   a->klass->graph_unload (a, 1);
-  g_assert_cmpuint (a->device->held, ==, 7 * M);
+  g_assert_cmpuint (a->device->held, ==, 7 * MIB);
   test_allocator_destroy (a);
 }
 
@@ -337,7 +335,7 @@ test_fixed_base_unsupported (void)
 static gboolean
 try_failing (const char *spec, const char *rule, guint nth)
 {
-  static const guint64 sizes[] = { 3 * M, 100, 9 * M, 2 * M, 1, 17 * M };
+  static const guint64 sizes[] = { 3 * MIB, 100, 9 * MIB, 2 * MIB, 1, 17 * MIB };
   g_autofree char *device = g_strdup_printf ("faulty:call=memory,%s=%u,capacity=2GiB", rule, nth);
   GememAllocator *a = test_allocator_new (spec, device);
   GememBlock blocks[12];

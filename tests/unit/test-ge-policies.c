@@ -1,17 +1,17 @@
 /* test-ge-policies.c - `ge` on whole workloads, through the engine and in random sessions: what the
  * four policies come to in closed form, the order of runs that share memory, host memory in the
- * books, and devices that refuse every kind of call. */
+ * accounting, and devices that refuse every kind of call. */
 #include "config.h"
 
 #include "allocators/ge/engine.h"
 #include "base/rng.h"
 #include "tests/util/engine-job.h"
+#include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 #include "traces/trace.h"
 
-#define M (G_GUINT64_CONSTANT (1) << 20)
-#define PAGE (8 * M)
+#define PAGE (8 * MIB)
 
 static GememResult *
 replay (const char *text, TestTrace *trace, GError **error)
@@ -77,7 +77,7 @@ random_workload (Workload *w, guint64 seed)
           add (w, graphs[g] == 0 ? GEMEM_EVENT_GRAPH_LOAD : GEMEM_EVENT_GRAPH_UNLOAD, g, 0);
           if (graphs[g] == 0)
             g_array_index (w->events, GememTraceEvent, w->events->len - 1).size = graphs[g] =
-                1 + gemem_rng_below (&rng, 40 * M),
+                1 + gemem_rng_below (&rng, 40 * MIB),
                                                                         w->loaded += graphs[g];
           else
             w->loaded -= graphs[g], graphs[g] = 0;
@@ -86,7 +86,7 @@ random_workload (Workload *w, guint64 seed)
           add (w, blocks[b] == 0 ? GEMEM_EVENT_ALLOC : GEMEM_EVENT_FREE, 100 + b, 0);
           if (blocks[b] == 0)
             g_array_index (w->events, GememTraceEvent, w->events->len - 1).size = blocks[b] =
-                1 + gemem_rng_below (&rng, 6 * M),
+                1 + gemem_rng_below (&rng, 6 * MIB),
                                                                         w->dynamic += blocks[b];
           else
             w->dynamic -= blocks[b], blocks[b] = 0;
@@ -144,7 +144,7 @@ test_closed_forms (void)
       g_assert_cmpuint (peak_of ("static_memory_policy=2", &w, TRUE), ==, w.most);
       as_built = peak_of ("static_memory_policy=2,policy2=as-built", &w, TRUE);
       g_assert_cmpuint (as_built, >=, w.most);
-      g_assert_cmpuint (as_built, <=, w.sum + 6 * 2 * M);
+      g_assert_cmpuint (as_built, <=, w.sum + 6 * 2 * MIB);
       g_assert_cmpuint (peak_of ("static_memory_policy=4", &w, TRUE), >=, w.most / PAGE * PAGE);
       g_assert_cmpuint (peak_of ("static_memory_policy=4", &w, FALSE), <=,
                         as_built + w.dynamic_peak + (8 + 6) * PAGE);
@@ -156,7 +156,7 @@ test_closed_forms (void)
 
 #define WHOLE(i) \
   { \
-    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = 3 * M \
+    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = 3 * MIB \
   }
 #define AT(k, i, s) \
   { \
@@ -238,15 +238,15 @@ test_order (void)
                 AT (EVENT_WAIT, 9, 5), AT (GRAPH_RUN, 2, 5));
 }
 
-/* ---- host memory in the books */
+/* ---- host memory in the accounting */
 
 static void
-test_host_books (void)
+test_host_accounting (void)
 {
   static const GememTraceEvent events[] = {
-    TEST_ALLOC (1, M),
-    { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 100 * M, .pool = 2 },
-    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 50 * M, .pool = 2 },
+    TEST_ALLOC (1, MIB),
+    { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 100 * MIB, .pool = 2 },
+    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 50 * MIB, .pool = 2 },
     { .kind = GEMEM_EVENT_MEMSET, .id = 3, .size = 1 },
     TEST_FREE (2),
     TEST_EVENT (FREE_REQUESTED, 3),
@@ -263,14 +263,14 @@ test_host_books (void)
   g_assert_true (gemem_allocator_spec_parse ("ge:memory_types=[2=host]", specs, NULL));
   job = test_job (g_ptr_array_index (specs, 0), &trace);
   job.device_spec = "sim:capacity=8MiB";
-  job.repeat = 2; /* what is left is given back between the rounds */
+  job.repeat = 2; /* what is left is released between the rounds */
   result = test_job_run (&job);
   g_assert_cmpuint (result->failed_allocs, ==, 0);
-  g_assert_cmpuint (result->peak_live, ==, M);
-  g_assert_cmpuint (result->peak_allocated, ==, M);
-  g_assert_cmpuint (result->peak_reserved, ==, 2 * M);
-  g_assert_cmpuint (result->lower_bound, ==, M);
-  g_assert_cmpuint (stat_of (result, "host.peak"), ==, 150 * M);
+  g_assert_cmpuint (result->peak_live, ==, MIB);
+  g_assert_cmpuint (result->peak_allocated, ==, MIB);
+  g_assert_cmpuint (result->peak_reserved, ==, 2 * MIB);
+  g_assert_cmpuint (result->lower_bound, ==, MIB);
+  g_assert_cmpuint (stat_of (result, "host.peak"), ==, 150 * MIB);
   g_assert_cmpuint (stat_of (result, "host.bytes"), ==, 7);
   g_assert_cmpuint (stat_of (result, "host.count"), ==, 6);
   gemem_result_free (result);
@@ -305,7 +305,7 @@ random_load (Session *s, guint id)
 
   for (guint i = 0; i < n; i++)
     {
-      segments[i] = (GememGraphSegment){ end, 1 + gemem_rng_below (&s->rng, 9 * M),
+      segments[i] = (GememGraphSegment){ end, 1 + gemem_rng_below (&s->rng, 9 * MIB),
                                          flags[gemem_rng_below (&s->rng, G_N_ELEMENTS (flags))] };
       end += segments[i].size;
     }
@@ -333,7 +333,7 @@ random_graph (Session *s, guint id)
 static void
 random_block (Session *s, guint b)
 {
-  const GememRequest request = { .size = 1 + gemem_rng_below (&s->rng, 20 * M),
+  const GememRequest request = { .size = 1 + gemem_rng_below (&s->rng, 20 * MIB),
                                  .stream = b % 3,
                                  .pool = b % 6 };
 
@@ -342,7 +342,7 @@ random_block (Session *s, guint b)
   s->live[b] = !s->live[b] && s->a->klass->alloc (s->a, &request, &s->blocks[b]);
 }
 
-/* Graphs, requests of every memory type, trims; the books close after every step. */
+/* Graphs, requests of every memory type, trims; the accounting closes after every step. */
 static void
 random_session (const char *settings, const char *device, guint64 seed, guint steps)
 {
@@ -424,7 +424,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ge/closed-forms", test_closed_forms);
   g_test_add_func ("/ge/order", test_order);
-  g_test_add_func ("/ge/host-books", test_host_books);
+  g_test_add_func ("/ge/host-accounting", test_host_accounting);
   g_test_add_func ("/ge/random", test_random);
   g_test_add_func ("/ge/faults", test_faults);
   return g_test_run ();

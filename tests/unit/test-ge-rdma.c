@@ -4,9 +4,8 @@
 
 #include "allocators/ge/rdma-pool.h"
 #include "tests/util/rig.h"
+#include "tests/util/sizes.h"
 
-#define K G_GUINT64_CONSTANT (1024)
-#define M (1024 * K)
 #define D G_GUINT64_CONSTANT (0x100000000000)
 #define REFUSED G_MAXUINT64
 
@@ -21,15 +20,15 @@ test_low_part_up_to_half (void)
 {
   Rig rig = rig_new ("ge-rdma:size=64KiB", "sim:capacity=1MiB");
 
-  g_assert_cmphex (get (&rig, 0, 32 * K), ==, 0); /* exactly half: cut */
-  g_assert_cmpuint (rig.blocks[0].size, ==, 32 * K);
-  g_assert_cmphex (get (&rig, 1, 16 * K + 1), ==, 32 * K); /* more than half: the whole node */
-  g_assert_cmpuint (rig.blocks[1].size, ==, 32 * K);
+  g_assert_cmphex (get (&rig, 0, 32 * KIB), ==, 0); /* exactly half: cut */
+  g_assert_cmpuint (rig.blocks[0].size, ==, 32 * KIB);
+  g_assert_cmphex (get (&rig, 1, 16 * KIB + 1), ==, 32 * KIB); /* more than half: the whole node */
+  g_assert_cmpuint (rig.blocks[1].size, ==, 32 * KIB);
   g_assert_cmphex (get (&rig, 2, 1), ==, REFUSED);
   put (&rig, 1);
-  g_assert_cmphex (get (&rig, 1, 0), ==, 32 * K);
+  g_assert_cmphex (get (&rig, 1, 0), ==, 32 * KIB);
   g_assert_cmpuint (rig.blocks[1].size, ==, 512);
-  g_assert_cmphex (get (&rig, 2, 513), ==, 32 * K + 512);
+  g_assert_cmphex (get (&rig, 2, 513), ==, 32 * KIB + 512);
   g_assert_cmpuint (rig.blocks[2].size, ==, 1024);
   rig_done (&rig);
 }
@@ -40,18 +39,18 @@ test_best_fit_by_size_then_address (void)
   Rig rig = rig_new ("ge-rdma:size=1MiB", "sim:capacity=8MiB");
 
   for (guint i = 0; i < 8; i++)
-    g_assert_cmphex (get (&rig, i, i % 2 == 0 ? 4 * K : (8 + i) * K), !=, REFUSED);
-  put (&rig, 5);                                      /* 13 KiB */
-  put (&rig, 1);                                      /* 9 KiB */
-  put (&rig, 6);                                      /* with 5: 17 KiB */
-  put (&rig, 2);                                      /* with 1: 13 KiB */
-  g_assert_cmphex (get (&rig, 8, 12 * K), ==, 4 * K); /* the 13 KiB */
+    g_assert_cmphex (get (&rig, i, i % 2 == 0 ? 4 * KIB : (8 + i) * KIB), !=, REFUSED);
+  put (&rig, 5);                                          /* 13 KiB */
+  put (&rig, 1);                                          /* 9 KiB */
+  put (&rig, 6);                                          /* with 5: 17 KiB */
+  put (&rig, 2);                                          /* with 1: 13 KiB */
+  g_assert_cmphex (get (&rig, 8, 12 * KIB), ==, 4 * KIB); /* the 13 KiB */
   put (&rig, 8);
-  g_assert_cmphex (get (&rig, 8, 14 * K), ==, rig.blocks[5].address - D);
+  g_assert_cmphex (get (&rig, 8, 14 * KIB), ==, rig.blocks[5].address - D);
   put (&rig, 8);
-  put (&rig, 0);                                  /* with 1 and 2: 17 KiB, as long as the other */
-  g_assert_cmphex (get (&rig, 8, 16 * K), ==, 0); /* the lower address */
-  g_assert_cmphex (get (&rig, 9, 16 * K), ==, rig.blocks[5].address - D);
+  put (&rig, 0);                                    /* with 1 and 2: 17 KiB, as long as the other */
+  g_assert_cmphex (get (&rig, 8, 16 * KIB), ==, 0); /* the lower address */
+  g_assert_cmphex (get (&rig, 9, 16 * KIB), ==, rig.blocks[5].address - D);
   rig_done (&rig);
 }
 
@@ -61,12 +60,12 @@ test_merges_both_neighbours (void)
   Rig rig = rig_new ("ge-rdma:size=64KiB", "sim:capacity=1MiB");
 
   for (guint i = 0; i < 3; i++)
-    g_assert_cmphex (get (&rig, i, 8 * K), ==, 8 * K * i);
+    g_assert_cmphex (get (&rig, i, 8 * KIB), ==, 8 * KIB * i);
   put (&rig, 0);
   put (&rig, 2);
   put (&rig, 1);
-  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 64 * K);
-  g_assert_cmphex (get (&rig, 0, 64 * K), ==, 0);
+  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 64 * KIB);
+  g_assert_cmphex (get (&rig, 0, 64 * KIB), ==, 0);
   rig_done (&rig);
 }
 
@@ -76,13 +75,13 @@ test_never_grows (void)
   Rig rig = rig_new ("ge-rdma:size=25%", "sim:capacity=4MiB");
   const GememDevice *device = rig.allocator->device;
 
-  g_assert_cmpuint (device->held, ==, M);
-  g_assert_cmphex (get (&rig, 0, M + 1), ==, REFUSED);
+  g_assert_cmpuint (device->held, ==, MIB);
+  g_assert_cmphex (get (&rig, 0, MIB + 1), ==, REFUSED);
   g_assert_cmphex (get (&rig, 0, G_MAXUINT64), ==, REFUSED);
-  g_assert_cmphex (get (&rig, 0, M), ==, 0);
+  g_assert_cmphex (get (&rig, 0, MIB), ==, 0);
   g_assert_cmphex (get (&rig, 1, 1), ==, REFUSED);
   put (&rig, 0);
-  g_assert_cmpuint (device->held, ==, M); /* everything stays to the end */
+  g_assert_cmpuint (device->held, ==, MIB); /* everything stays to the end */
   g_assert_cmpuint (device->calls[GEMEM_CALL_MALLOC], ==, 1);
   rig_done (&rig);
 }
@@ -93,8 +92,8 @@ test_default_size (void)
   Rig large = rig_new ("ge-rdma", "sim:capacity=64GiB"),
       little = rig_new ("ge-rdma", "sim:capacity=100MiB");
 
-  g_assert_cmpuint (large.allocator->device->held, ==, 1024 * M);
-  g_assert_cmpuint (little.allocator->device->held, ==, 50 * M);
+  g_assert_cmpuint (large.allocator->device->held, ==, 1024 * MIB);
+  g_assert_cmpuint (little.allocator->device->held, ==, 50 * MIB);
   rig_done (&large);
   rig_done (&little);
 }
@@ -121,10 +120,10 @@ test_init_memory_once (void)
 
   gemem_ge_rdma_init (&rdma, device);
   g_assert_null (gemem_ge_rdma_alloc (&rdma, 1));
-  g_assert_false (gemem_ge_rdma_init_memory (&rdma, 2 * M));
-  g_assert_true (gemem_ge_rdma_init_memory (&rdma, 64 * K));
-  g_assert_false (gemem_ge_rdma_init_memory (&rdma, 64 * K));
-  g_assert_cmpuint (device->held, ==, 64 * K);
+  g_assert_false (gemem_ge_rdma_init_memory (&rdma, 2 * MIB));
+  g_assert_true (gemem_ge_rdma_init_memory (&rdma, 64 * KIB));
+  g_assert_false (gemem_ge_rdma_init_memory (&rdma, 64 * KIB));
+  g_assert_cmpuint (device->held, ==, 64 * KIB);
   g_assert_nonnull (gemem_ge_rdma_alloc (&rdma, 1));
   gemem_ge_rdma_clear (&rdma); /* with a block in use */
   g_assert_cmpuint (device->held, ==, 0);
@@ -148,9 +147,9 @@ test_check_finds_damage (void)
   Rig rig = rig_new ("ge-rdma:size=64KiB", "sim:capacity=1MiB");
   const GememAllocatorClass *klass = rig.allocator->klass;
 
-  get (&rig, 0, 8 * K);
-  get (&rig, 1, 8 * K);
-  get (&rig, 2, 8 * K);
+  get (&rig, 0, 8 * KIB);
+  get (&rig, 1, 8 * KIB);
+  get (&rig, 2, 8 * KIB);
   put (&rig, 1);
   GeBinBlock *block = rig.blocks[0].handle, *idle = block->next;
   guint64 *figures[] = { &block->node.address, &block->node.size, &block->node.group,

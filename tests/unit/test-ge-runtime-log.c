@@ -114,7 +114,7 @@ test_counted_once (void)
                       MALLOC ("allocator_3", "1", "6", "65536", "0x1000"),
           "alloc 1 +5/65536 @9000; alloc 2 +5/65536 @1000 s1; alloc 3 +6/65536 @1000 d1; | 2 | "
           "skipped 1");
-  /* An address that was let go and is used by another pool does not put the first below it. */
+  /* An address that was released and is used by another pool does not put the first below it. */
   expect (MALLOC ("allocator_1", "0", "1", "65536", "0x1000") FREE ("allocator_1", "0", "0x1000")
               MALLOC ("allocator_2", "0", "2", "65536", "0x1000"),
           "alloc 1 +1/65536 @1000; free 1 +1 @1000; alloc 2 +2/65536 @1000 s1; | 2 | skipped 0");
@@ -171,7 +171,7 @@ test_processes (void)
 static void
 test_failures (void)
 {
-  /* For good: nothing is given out before the pool is asked again, or ever. */
+  /* For good: nothing is returned before the pool is asked again, or ever. */
   expect (REQUEST ("allocator_1", "900") REFUSED ("allocator_1") FREE ("allocator_1", "0", "0x2000")
               REQUEST ("allocator_1", "5") MALLOC ("allocator_1", "0", "5", "65536", "0x1000")
                   REQUEST ("allocator_1", "8") REFUSED ("allocator_1"),
@@ -234,7 +234,7 @@ test_kernel_lines (void)
   expect (K_ALLOC ("2", "0x1000", "") K_FREE ("2", "0x1000") K_ALLOC ("2", "0x1000", ""),
           "alloc 1 +65536/65536 @1000 s2 'A'; free 1 +65536 @1000 s2; alloc 2 +65536/65536 @1000 "
           "s2 'A'; | 2 | skipped 0");
-  /* A borrowed block is given out again before it goes home. */
+  /* A borrowed block is returned again before it goes home. */
   expect (K_ALLOC ("0", "0x1000", "")
               KERNEL ("", "[MEM]Borrow-recycle memory at stream 1, address 0x1000, birth stream 0")
                   K_ALLOC ("1", "0x1000", "") KERNEL (

@@ -9,10 +9,9 @@
 #include "allocators/ge/scalable-pool.h"
 #include "base/rng.h"
 #include "tests/util/rig.h"
+#include "tests/util/sizes.h"
 
 #define P G_GUINT64_CONSTANT (65536)
-#define M (G_GUINT64_CONSTANT (1) << 20)
-#define G (G_GUINT64_CONSTANT (1) << 30)
 #define D G_GUINT64_CONSTANT (0x100000000000)
 #define OUT_OF_MEMORY G_MAXUINT64
 
@@ -121,7 +120,7 @@ test_e4_limit_is_exceeded_not_reached (void)
 
   get (&rig, 1, 112 * P);
   put (&rig, 1);
-  g_assert_cmphex (get (&rig, 2, P), ==, 8 * M);
+  g_assert_cmphex (get (&rig, 2, P), ==, 8 * MIB);
   g_assert_cmpuint (rig_held (&rig), ==, 113 * P);
   g_assert_cmphex (get (&rig, 3, P), ==, 111 * P);
   g_assert_cmpuint (rig_held (&rig), ==, 113 * P);
@@ -134,12 +133,12 @@ test_e5_last_in_first_out (void)
   Rig rig = rig_new ("ge-scalable:stack=single", "sim:capacity=64GiB");
 
   for (guint i = 1; i <= 3; i++)
-    g_assert_cmphex (get (&rig, i, P), ==, (i - 1) * 2 * M);
+    g_assert_cmphex (get (&rig, i, P), ==, (i - 1) * 2 * MIB);
   put (&rig, 1);
   put (&rig, 3);
   put (&rig, 2);
-  g_assert_cmphex (get (&rig, 4, P), ==, 2 * M);
-  g_assert_cmphex (get (&rig, 5, P), ==, 4 * M);
+  g_assert_cmphex (get (&rig, 4, P), ==, 2 * MIB);
+  g_assert_cmphex (get (&rig, 5, P), ==, 4 * MIB);
   g_assert_cmphex (get (&rig, 6, P), ==, 0);
   rig_done (&rig);
 }
@@ -151,10 +150,10 @@ test_e6_bottom_pool_same_size (void)
 
   for (guint i = 1; i <= 4; i++)
     g_assert_cmphex (get (&rig, i, 512 * 1024), ==, (4 - i) * 512 * 1024);
-  g_assert_cmpuint (rig_held (&rig), ==, 2 * M);
-  g_assert_cmphex (get (&rig, 5, 512 * 1024), ==, 2 * M + 3 * M / 2);
-  assert_idle (pool_of (&rig, 5), 24, 2 * M);
-  g_assert_cmpuint (rig_held (&rig), ==, 4 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * MIB);
+  g_assert_cmphex (get (&rig, 5, 512 * 1024), ==, 2 * MIB + 3 * MIB / 2);
+  assert_idle (pool_of (&rig, 5), 24, 2 * MIB);
+  g_assert_cmpuint (rig_held (&rig), ==, 4 * MIB);
   rig_done (&rig);
 }
 
@@ -163,16 +162,16 @@ test_e7_bottom_pool_exceeds_threshold (void)
 {
   Rig rig = rig_new ("ge-scalable:stack=rts", "sim:capacity=64GiB");
   guint64 t = rig_stat (&rig, "page_mem_size_total_threshold");
-  guint64 large = (t - 4 * M + P - 1) / P * P;
+  guint64 large = (t - 4 * MIB + P - 1) / P * P;
 
-  g_assert_cmphex (get (&rig, 1, M + P), ==, 15 * P);
+  g_assert_cmphex (get (&rig, 1, MIB + P), ==, 15 * P);
   assert_idle (pool_of (&rig, 1), 15, 0);
-  g_assert_cmphex (get (&rig, 2, t - 4 * M), ==, 2 * M);
-  g_assert_cmpuint (rig_held (&rig), ==, 2 * M + large);
-  g_assert_cmphex (get (&rig, 3, M), ==, OUT_OF_MEMORY);
+  g_assert_cmphex (get (&rig, 2, t - 4 * MIB), ==, 2 * MIB);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * MIB + large);
+  g_assert_cmphex (get (&rig, 3, MIB), ==, OUT_OF_MEMORY);
   g_assert_cmpuint (rig_stat (&rig, "rts.recycle_count"), ==, 1);
   g_assert_cmpuint (rig.allocator->retries, ==, 0); /* the recycle released nothing */
-  g_assert_cmpuint (rig_held (&rig), ==, 2 * M + large);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * MIB + large);
   rig_done (&rig);
 }
 
@@ -181,12 +180,12 @@ test_e8_two_pools (void)
 {
   Rig rig = rig_new ("ge-scalable", "sim:capacity=64GiB");
 
-  g_assert_cmphex (get (&rig, 1, M), ==, M);
-  g_assert_cmpuint (rig_held (&rig), ==, 2 * M);
-  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, M);
+  g_assert_cmphex (get (&rig, 1, MIB), ==, MIB);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * MIB);
+  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, MIB);
   put (&rig, 1);
-  g_assert_cmphex (get (&rig, 2, 128 * 1024), ==, M + 0xE0000);
-  g_assert_cmpuint (rig_held (&rig), ==, 2 * M);
+  g_assert_cmphex (get (&rig, 2, 128 * 1024), ==, MIB + 0xE0000);
+  g_assert_cmpuint (rig_held (&rig), ==, 2 * MIB);
   rig_done (&rig);
 }
 
@@ -195,21 +194,21 @@ test_e9_recycle_stays_in_bottom_pool (void)
 {
   Rig rig = rig_new ("ge-scalable:stack=two", "sim:capacity=64GiB");
 
-  g_assert_cmphex (get (&rig, 1, 4 * M), ==, 0);
-  g_assert_cmphex (get (&rig, 2, 8 * M), ==, 4 * M);
+  g_assert_cmphex (get (&rig, 1, 4 * MIB), ==, 0);
+  g_assert_cmphex (get (&rig, 2, 8 * MIB), ==, 4 * MIB);
   const GeSpanPool *bottom = pool_of (&rig, 1)->lower_data;
   put (&rig, 1);
   put (&rig, 2);
-  g_assert_cmphex (get (&rig, 3, M), ==, 3 * M);
+  g_assert_cmphex (get (&rig, 3, MIB), ==, 3 * MIB);
   trim (&rig);
-  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, 4 * M);
-  g_assert_cmpuint (rig_held (&rig), ==, 12 * M);
+  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, 4 * MIB);
+  g_assert_cmpuint (rig_held (&rig), ==, 12 * MIB);
   put (&rig, 3);
   trim (&rig);
   g_assert_cmpuint (rig_stat (&rig, "pool"), ==, 0);
   assert_idle (bottom, 64, 0);
-  assert_idle (bottom, 128, 4 * M);
-  g_assert_cmpuint (rig_held (&rig), ==, 12 * M);
+  assert_idle (bottom, 128, 4 * MIB);
+  g_assert_cmpuint (rig_held (&rig), ==, 12 * MIB);
   rig_done (&rig);
 }
 
@@ -222,14 +221,14 @@ check_e10 (guint64 stream, guint64 syncs, guint64 refused)
   const GememDevice *device = rig.allocator->device;
 
   rig.stream = stream;
-  g_assert_cmphex (get (&rig, 1, 20 * M), ==, 0);
+  g_assert_cmphex (get (&rig, 1, 20 * MIB), ==, 0);
   put (&rig, 1);
   rig.stream = 0;
-  g_assert_cmphex (get (&rig, 2, 21 * M), ==, 20 * M);
+  g_assert_cmphex (get (&rig, 2, 21 * MIB), ==, 20 * MIB);
   g_assert_cmpuint (device->calls[GEMEM_CALL_STREAM_SYNC], ==, syncs);
   g_assert_cmpuint (rig_stat (&rig, "stream_syncs"), ==, syncs);
   g_assert_cmpuint (device->refused[GEMEM_CALL_MALLOC], ==, refused);
-  g_assert_cmpuint (rig_held (&rig), ==, 21 * M);
+  g_assert_cmpuint (rig_held (&rig), ==, 21 * MIB);
   /* L1 gave 20 MiB down, the bottom pool gave them to the device */
   g_assert_cmpuint (rig.allocator->retries, ==, 2);
   rig_done (&rig);
@@ -253,12 +252,12 @@ test_e11_soft_threshold (void)
   Rig rig = rig_new ("ge-scalable:stack=single,total=1GiB", "sim:capacity=64GiB");
 
   g_assert_cmpuint (rig_stat (&rig, "page_mem_size_total_threshold"), ==, 1020054732);
-  g_assert_cmphex (get (&rig, 1, 600 * M), ==, 0);
-  g_assert_cmphex (get (&rig, 2, 600 * M), ==, 600 * M);
-  g_assert_cmphex (get (&rig, 3, M), ==, 1200 * M);
+  g_assert_cmphex (get (&rig, 1, 600 * MIB), ==, 0);
+  g_assert_cmphex (get (&rig, 2, 600 * MIB), ==, 600 * MIB);
+  g_assert_cmphex (get (&rig, 3, MIB), ==, 1200 * MIB);
   put (&rig, 3);
-  g_assert_cmphex (get (&rig, 4, 400 * M), ==, OUT_OF_MEMORY);
-  g_assert_cmpuint (rig_held (&rig), ==, 1201 * M);
+  g_assert_cmphex (get (&rig, 4, 400 * MIB), ==, OUT_OF_MEMORY);
+  g_assert_cmpuint (rig_held (&rig), ==, 1201 * MIB);
   /* a bare pool has no ladder */
   g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_STREAM_SYNC], ==, 0);
   rig_done (&rig);
@@ -302,7 +301,7 @@ test_threshold (void)
   check_threshold ("ge-scalable:total=64GiB", "sim:capacity=80GiB", 65283502899, 0);
   check_threshold ("ge-scalable:total=1GiB", "sim:capacity=80GiB", 1020054732, 0);
   check_threshold ("ge-scalable", "sim:capacity=64GiB", 65283502899, 0); /* asked of the device */
-  check_threshold ("ge-scalable:page_mem_size_total_threshold=1GiB", "sim:capacity=64GiB", G, 0);
+  check_threshold ("ge-scalable:page_mem_size_total_threshold=1GiB", "sim:capacity=64GiB", GIB, 0);
 }
 
 static void
@@ -311,10 +310,10 @@ test_threshold_option (void)
   static const char *const refused[] = { "abc",        "0",   "-3",   "61",
                                          "2147483648", "3.5", "3GiB", "99999999999999999999" };
 
-  check_threshold ("ge-scalable:memory_pool_threshold=3,total=64GiB", "sim:capacity=64GiB", 3 * G,
+  check_threshold ("ge-scalable:memory_pool_threshold=3,total=64GiB", "sim:capacity=64GiB", 3 * GIB,
                    0);
   check_threshold ("ge-scalable:ge.experiment.memory_pool_threshold=60,total=64GiB",
-                   "sim:capacity=64GiB", 60 * G, 0);
+                   "sim:capacity=64GiB", 60 * GIB, 0);
   for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
     {
       g_autofree char *spec = g_strdup_printf ("ge-scalable:memory_pool_threshold=%s,total=64GiB",
@@ -366,7 +365,7 @@ test_request_sizes (void)
 
   g_assert_cmphex (get (&rig, 1, largest), ==, 0);
   /* one page, the top of the next 2 MiB block */
-  g_assert_cmphex (get (&rig, 0, 0), ==, 976 * M - P);
+  g_assert_cmphex (get (&rig, 0, 0), ==, 976 * MIB - P);
   g_assert_cmpuint (device->calls[GEMEM_CALL_STREAM_SYNC], ==, 0);
   /* not above t, but one page too long */
   g_assert_cmphex (get (&rig, 2, largest + 1), ==, OUT_OF_MEMORY);
@@ -385,7 +384,7 @@ test_should_not_lift (void)
 
   get (&rig, 1, 16 * P);
   put (&rig, 1);
-  g_assert_cmphex (get (&rig, 2, 2 * P), ==, 2 * M);
+  g_assert_cmphex (get (&rig, 2, 2 * P), ==, 2 * MIB);
   g_assert_cmphex (get (&rig, 3, 16 * P), ==, 0);
   rig_done (&rig);
 }
@@ -420,18 +419,18 @@ test_recycle_order (void)
 {
   Rig rig = rig_new ("ge-scalable:stack=two", "sim:capacity=64GiB");
 
-  g_assert_cmphex (get (&rig, 1, 4 * M), ==, 0);
-  g_assert_cmphex (get (&rig, 2, 4 * M), ==, 4 * M);
-  g_assert_cmphex (get (&rig, 3, 4 * M), ==, 8 * M);
+  g_assert_cmphex (get (&rig, 1, 4 * MIB), ==, 0);
+  g_assert_cmphex (get (&rig, 2, 4 * MIB), ==, 4 * MIB);
+  g_assert_cmphex (get (&rig, 3, 4 * MIB), ==, 8 * MIB);
   put (&rig, 1);
   put (&rig, 2);
   put (&rig, 3);
   trim (&rig);
   /* 8 MiB, 4 MiB, 0 went down in this order; the last is in front */
-  g_assert_cmphex (get (&rig, 1, 4 * M), ==, 0);
-  g_assert_cmphex (get (&rig, 2, 4 * M), ==, 4 * M);
-  g_assert_cmphex (get (&rig, 3, 4 * M), ==, 8 * M);
-  g_assert_cmpuint (rig_held (&rig), ==, 12 * M);
+  g_assert_cmphex (get (&rig, 1, 4 * MIB), ==, 0);
+  g_assert_cmphex (get (&rig, 2, 4 * MIB), ==, 4 * MIB);
+  g_assert_cmphex (get (&rig, 3, 4 * MIB), ==, 8 * MIB);
+  g_assert_cmpuint (rig_held (&rig), ==, 12 * MIB);
   rig_done (&rig);
 }
 
@@ -442,18 +441,18 @@ test_streams_have_their_own_pools (void)
   const GememAllocatorClass *klass = rig.allocator->klass;
 
   rig.stream = 7;
-  g_assert_cmphex (get (&rig, 1, 4 * M), ==, 0);
+  g_assert_cmphex (get (&rig, 1, 4 * MIB), ==, 0);
   put (&rig, 1);
-  g_assert_cmpuint (klass->largest_free (rig.allocator, 7), ==, 4 * M);
+  g_assert_cmpuint (klass->largest_free (rig.allocator, 7), ==, 4 * MIB);
   g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 0);
   rig.stream = 0;
-  g_assert_cmphex (get (&rig, 2, 4 * M), ==, 4 * M); /* stream 7's cached block is not his */
+  g_assert_cmphex (get (&rig, 2, 4 * MIB), ==, 4 * MIB); /* stream 7's cached block is not his */
   g_assert_cmpuint (rig_stat (&rig, "l1_pools"), ==, 2);
-  g_assert_cmpuint (rig_stat (&rig, "stream7.occupied_size"), ==, 4 * M);
+  g_assert_cmpuint (rig_stat (&rig, "stream7.occupied_size"), ==, 4 * MIB);
   trim (&rig);
   /* now it is, through the bottom pool */
-  g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 4 * M);
-  g_assert_cmphex (get (&rig, 3, 4 * M), ==, 0);
+  g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 4 * MIB);
+  g_assert_cmphex (get (&rig, 3, 4 * MIB), ==, 0);
   rig_done (&rig);
 }
 
@@ -469,17 +468,17 @@ test_largest_free_keeps_threshold (void)
   get (&rig, 1, 32 * P);
   put (&rig, 1);
   get (&rig, 2, 2 * P); /* leaves 30 idle pages that recycle cannot take */
-  get (&rig, 3, 30 * M);
+  get (&rig, 3, 30 * MIB);
   rig.stream = 1;
-  get (&rig, 4, 20 * M); /* above the threshold, but nothing is idle in the bottom pool */
-  g_assert_cmpuint (rig_held (&rig), ==, 52 * M);
+  get (&rig, 4, 20 * MIB); /* above the threshold, but nothing is idle in the bottom pool */
+  g_assert_cmpuint (rig_held (&rig), ==, 52 * MIB);
   put (&rig, 4);
   trim (&rig);
-  g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 8 * M);
-  g_assert_cmpuint (klass->largest_free (rig.allocator, 1), ==, 20 * M);
+  g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 8 * MIB);
+  g_assert_cmpuint (klass->largest_free (rig.allocator, 1), ==, 20 * MIB);
   rig.stream = 0;
-  g_assert_cmphex (get (&rig, 5, 8 * M), ==, 32 * M + 12 * M); /* the top of the 20 MiB */
-  g_assert_cmpuint (rig_held (&rig), ==, 52 * M);
+  g_assert_cmphex (get (&rig, 5, 8 * MIB), ==, 32 * MIB + 12 * MIB); /* the top of the 20 MiB */
+  g_assert_cmpuint (rig_held (&rig), ==, 52 * MIB);
   g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_STREAM_SYNC], ==, 0);
   g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 30 * P);
   rig_done (&rig);
@@ -501,15 +500,15 @@ test_failed_sync (void)
   GememDeviceClass broken = *klass;
 
   broken.stream_sync = refuse_sync;
-  get (&rig, 1, 20 * M);
+  get (&rig, 1, 20 * MIB);
   put (&rig, 1);
   device->klass = &broken;
-  g_assert_cmphex (get (&rig, 2, 21 * M), ==, OUT_OF_MEMORY);
+  g_assert_cmphex (get (&rig, 2, 21 * MIB), ==, OUT_OF_MEMORY);
   g_assert_cmpuint (device->calls[GEMEM_CALL_STREAM_SYNC], ==, 1);
   g_assert_cmpuint (rig_stat (&rig, "stream0.recycle_count"), ==, 0);
-  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, 20 * M);
+  g_assert_cmpuint (rig_stat (&rig, "pool"), ==, 20 * MIB);
   device->klass = klass;
-  g_assert_cmphex (get (&rig, 2, 21 * M), ==, 20 * M);
+  g_assert_cmphex (get (&rig, 2, 21 * MIB), ==, 20 * MIB);
   rig_done (&rig);
 }
 
@@ -627,15 +626,15 @@ typedef struct
 } Sequence;
 
 static const Sequence sequences[] = {
-  { "ge-scalable:stack=two,total=512MiB", "sim:capacity=48MiB", 1, 16 * M, 1 },
-  { "ge-scalable:stack=two,total=512MiB", "sim:capacity=48MiB", 1, 16 * M, 4 },
-  { "ge-scalable:stack=two,page_mem_size_total_threshold=40MiB", "sim:capacity=48MiB", 1, 16 * M,
+  { "ge-scalable:stack=two,total=512MiB", "sim:capacity=48MiB", 1, 16 * MIB, 1 },
+  { "ge-scalable:stack=two,total=512MiB", "sim:capacity=48MiB", 1, 16 * MIB, 4 },
+  { "ge-scalable:stack=two,page_mem_size_total_threshold=40MiB", "sim:capacity=48MiB", 1, 16 * MIB,
     3 },
-  { "ge-scalable:stack=two,total=4GiB", "sim:capacity=1GiB", 64, 300 * M, 2 },
-  { "ge-scalable:stack=single,total=512MiB", "sim:capacity=48MiB", 1, 16 * M, 2 },
-  { "ge-scalable:stack=rts,total=512MiB", "sim:capacity=48MiB", 1, 16 * M, 2 },
+  { "ge-scalable:stack=two,total=4GiB", "sim:capacity=1GiB", 64, 300 * MIB, 2 },
+  { "ge-scalable:stack=single,total=512MiB", "sim:capacity=48MiB", 1, 16 * MIB, 2 },
+  { "ge-scalable:stack=rts,total=512MiB", "sim:capacity=48MiB", 1, 16 * MIB, 2 },
   { "ge-scalable:stack=two,total=512MiB,enable_quick_layer_mode=no,span_layer_lift_max=3",
-    "sim:capacity=48MiB", 1, 16 * M, 2 },
+    "sim:capacity=48MiB", 1, 16 * MIB, 2 },
 };
 
 static guint64

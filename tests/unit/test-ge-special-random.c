@@ -14,7 +14,7 @@
 /* Combinations that the rules of the specification plan unsafely (whether GE keeps them away, say
  * by copies inserted beforehand, it does not say) are not made: concats that flow into collectives;
  * references that flow into buffers filled by several; pieces of a concat inside another concat, or
- * of a buffer on several streams, that somebody else reads (only naming outputs know their readers,
+ * of a buffer on several streams, that another user reads (only naming outputs know their readers,
  * ge-static.md appendix D 4); cascades of concats across streams (2.8 counts ids whatever the
  * stream), or fed by several outputs of one node (its table has one entry a node); with quirks,
  * padded outputs on several streams, whose end is forgotten (5.4: NEVER counts as not set). */

@@ -9,9 +9,8 @@
 #include "base/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/rig.h"
+#include "tests/util/sizes.h"
 
-#define K G_GUINT64_CONSTANT (1024)
-#define M (1024 * K)
 #define ANY G_MAXUINT64
 #define equal(a, b) g_assert_cmpuint ((a), ==, (b))
 
@@ -76,13 +75,13 @@ recycles (const Rig *rig, guint64 birth, guint64 local, guint64 borrow)
   equal (rig_stat (rig, "borrow_recycles"), borrow);
 }
 
-/* A block of 4 MiB born on 0 that 1 uses too, on a device that has no other 4 MiB. */
+/* A block of 4 MiB allocated on 0 that 1 uses too, on a device that has no other 4 MiB. */
 static Rig
 shared_block (void)
 {
   Rig rig = rig_new ("ge-streams", "sim:capacity=6MiB");
 
-  g_assert_cmphex (get (&rig, 0, 4 * M, 0), !=, 0);
+  g_assert_cmphex (get (&rig, 0, 4 * MIB, 0), !=, 0);
   use (&rig, 0, 1);
   return rig;
 }
@@ -100,20 +99,20 @@ test_free_event_free (void)
   order (&rig, 0, 1);
   put (&rig, 0);
   recycles (&rig, 0, 1, 1);
-  equal (rig_stat (&rig, "borrowed_size"), 4 * M);
+  equal (rig_stat (&rig, "borrowed_size"), 4 * MIB);
   /* reusable on 1, not on 0 */
-  g_assert_cmphex (get (&rig, 1, 3 * M, 0), ==, 0);
-  g_assert_cmphex (get (&rig, 1, 3 * M, 1), ==, address);
-  equal (rig.blocks[1].size, 4 * M);
+  g_assert_cmphex (get (&rig, 1, 3 * MIB, 0), ==, 0);
+  g_assert_cmphex (get (&rig, 1, 3 * MIB, 1), ==, address);
+  equal (rig.blocks[1].size, 4 * MIB);
   put (&rig, 1);
   recycles (&rig, 0, 1, 2);
   /* home with the next event */
   record (&rig, 7, 1, 0);
-  g_assert_cmphex (get (&rig, 1, 3 * M, 1), ==, 0);
-  equal (rig_stat (&rig, "pending_size"), 4 * M);
+  g_assert_cmphex (get (&rig, 1, 3 * MIB, 1), ==, 0);
+  equal (rig_stat (&rig, "pending_size"), 4 * MIB);
   wait (&rig, 7, 0);
   recycles (&rig, 1, 1, 2);
-  g_assert_cmphex (get (&rig, 1, 4 * M, 0), ==, address);
+  g_assert_cmphex (get (&rig, 1, 4 * MIB, 0), ==, address);
   rig_done (&rig);
 }
 
@@ -124,12 +123,12 @@ test_free_free_event (void)
 
   put (&rig, 0); /* at 0, then at 1 */
   recycles (&rig, 0, 2, 0);
-  equal (rig_stat (&rig, "pending_size"), 4 * M);
-  g_assert_cmphex (get (&rig, 1, M * 3, 1), ==, 0);
+  equal (rig_stat (&rig, "pending_size"), 4 * MIB);
+  g_assert_cmphex (get (&rig, 1, MIB * 3, 1), ==, 0);
   order (&rig, 0, 1);
   recycles (&rig, 0, 2, 1);
   equal (rig_stat (&rig, "pending_size"), 0);
-  g_assert_cmphex (get (&rig, 1, 3 * M, 1), !=, 0);
+  g_assert_cmphex (get (&rig, 1, 3 * MIB, 1), !=, 0);
   rig_done (&rig);
 }
 
@@ -172,7 +171,7 @@ test_still_held (void)
   recycles (&rig, 0, 1, 0);
   order (&rig, 0, 1);
   recycles (&rig, 0, 1, 0);
-  g_assert_cmphex (get (&rig, 1, 3 * M, 1), ==, 0);
+  g_assert_cmphex (get (&rig, 1, 3 * MIB, 1), ==, 0);
   rig_done (&rig);
 }
 
@@ -181,8 +180,8 @@ test_never_shared (void)
 {
   Rig rig = rig_new ("ge-streams", "sim:capacity=6MiB");
 
-  get (&rig, 0, 4 * M, 0);
-  get (&rig, 1, M, 1);
+  get (&rig, 0, 4 * MIB, 0);
+  get (&rig, 1, MIB, 1);
   put (&rig, 0);
   recycles (&rig, 1, 0, 0);
   rig_done (&rig);
@@ -194,7 +193,7 @@ test_many_holders (void)
 {
   Rig rig = rig_new ("ge-streams", "sim:capacity=64MiB");
 
-  get (&rig, 0, M, 50);
+  get (&rig, 0, MIB, 50);
   for (guint64 s = 51; s < 60; s++)
     use (&rig, 0, s);
   for (guint64 s = 50; s < 59; s++)
@@ -263,11 +262,11 @@ test_completion (void)
   recycles (&rig, 0, 1, 0);
   klass->complete (rig.allocator, &rig.blocks[0]);
   recycles (&rig, 1, 1, 0);
-  g_assert_cmphex (get (&rig, 1, 4 * M, 0), ==, rig.blocks[0].address);
+  g_assert_cmphex (get (&rig, 1, 4 * MIB, 0), ==, rig.blocks[0].address);
   klass->free (rig.allocator, &rig.blocks[1], TRUE); /* its only holder: the block waits */
   rig.live--;
   recycles (&rig, 1, 1, 0);
-  g_assert_cmphex (get (&rig, 2, 4 * M, 0), ==, 0);
+  g_assert_cmphex (get (&rig, 2, 4 * MIB, 0), ==, 0);
   klass->complete (rig.allocator, &rig.blocks[1]);
   recycles (&rig, 2, 1, 0);
   rig_done (&rig);
@@ -287,12 +286,12 @@ test_version_mismatch (void)
   klass->free (rig.allocator, &rig.blocks[0], TRUE);
   klass->complete (rig.allocator, &rig.blocks[0]);
   rig.live--;
-  get (&rig, 1, 4 * M, 0);
+  get (&rig, 1, 4 * MIB, 0);
   g_assert_true (rig.blocks[1].handle == rig.blocks[0].handle);
   use (&rig, 1, 1);
   let (&rig, 1, 0);
   wait (&rig, 1, 1);
-  put (&rig, 1); /* 1 does not know that 0 let go */
+  put (&rig, 1); /* 1 does not know that 0 released */
   recycles (&rig, 1, 3, 0);
   order (&rig, 0, 1);
   recycles (&rig, 1, 3, 1);
@@ -305,7 +304,7 @@ test_sent_once (void)
 {
   Rig rig = rig_new ("ge-streams", "sim:capacity=64MiB");
 
-  get (&rig, 0, M, 0);
+  get (&rig, 0, MIB, 0);
   use (&rig, 0, 1);
   use (&rig, 0, 2);
   let (&rig, 0, 0);
@@ -332,7 +331,7 @@ test_undirected (void)
 
   for (guint i = 0; i < 3; i++)
     {
-      get (&rig, i, M, 0);
+      get (&rig, i, MIB, 0);
       use (&rig, i, 1);
     }
   let (&rig, 0, 0);
@@ -356,7 +355,7 @@ test_undirected (void)
   rig_done (&rig);
 }
 
-/* A block on stream 1 that was borrowed, and is born on 0. */
+/* A block on stream 1 that was borrowed, and is allocated on 0. */
 static void
 make_borrowed (Rig *rig, guint i, guint64 size)
 {
@@ -373,11 +372,11 @@ test_undirected_borrowed (void)
 {
   Rig rig = rig_new ("ge-streams", "sim:capacity=6MiB");
 
-  make_borrowed (&rig, 0, 4 * M);
+  make_borrowed (&rig, 0, 4 * MIB);
   record (&rig, 1, 1, ANY);
   wait (&rig, 1, 2);
   recycles (&rig, 0, 1, 1);
-  get (&rig, 1, 4 * M, 1);
+  get (&rig, 1, 4 * MIB, 1);
   wait (&rig, 1, 0);
   recycles (&rig, 0, 1, 1); /* in use */
   put (&rig, 1);
@@ -398,7 +397,7 @@ test_recorded_again (void)
 
   for (guint i = 0; i < 3; i++)
     {
-      get (&rig, i, M, 0);
+      get (&rig, i, MIB, 0);
       use (&rig, i, 1);
     }
   put (&rig, 0);
@@ -424,18 +423,18 @@ test_last_wait_events (void)
   Rig rig = rig_new ("ge-streams", "sim:capacity=64MiB");
 
   for (guint i = 0; i < 3; i++)
-    make_borrowed (&rig, i, M); /* in the borrow pool of 1 */
+    make_borrowed (&rig, i, MIB); /* in the borrow pool of 1 */
   for (guint i = 3; i < 6; i++)
     {
-      get (&rig, i, M, i % 2);
+      get (&rig, i, MIB, i % 2);
       use (&rig, i, 2);
       put (&rig, i); /* pending */
     }
-  get (&rig, 6, M, 1);
+  get (&rig, 6, MIB, 1);
   put (&rig, 6);
   record (&rig, 1, 1, 0); /* on their way home */
-  make_borrowed (&rig, 0, M);
-  get (&rig, 7, M, 2);
+  make_borrowed (&rig, 0, MIB);
+  get (&rig, 7, MIB, 2);
   use (&rig, 7, 0);
   let (&rig, 7, 2);                              /* held by 0 */
   rig.allocator->klass->sync (rig.allocator, 0); /* a stream is not the device */
@@ -446,7 +445,7 @@ test_last_wait_events (void)
   equal (rig_stat (&rig, "borrowed_size"), 0);
   equal (rig_stat (&rig, "stream0.occupied_size"), 0);
   equal (rig_stat (&rig, "stream1.occupied_size"), 0);
-  equal (rig_stat (&rig, "stream2.occupied_size"), M);
+  equal (rig_stat (&rig, "stream2.occupied_size"), MIB);
   equal (rig_stat (&rig, "stream2.recycle_count"), 1);
   order (&rig, 2, 0);
   put (&rig, 7);
@@ -465,21 +464,22 @@ test_borrow_choice (void)
 
   for (guint i = 0; i < 6; i++)
     {
-      make_borrowed (&rig, i, sizes[i] * M);
+      make_borrowed (&rig, i, sizes[i] * MIB);
       address[i] = rig.blocks[i].address;
     }
-  equal (rig_stat (&rig, "borrowed_size"), 59 * M);
-  g_assert_cmphex (get (&rig, 6, 6 * M, 1), ==, address[1]); /* the smallest that is large enough */
+  equal (rig_stat (&rig, "borrowed_size"), 59 * MIB);
+  g_assert_cmphex (get (&rig, 6, 6 * MIB, 1), ==,
+                   address[1]); /* the smallest that is large enough */
   /* of equal ones the one that came last */
-  g_assert_cmphex (get (&rig, 7, 5 * M, 1), ==, address[3]);
+  g_assert_cmphex (get (&rig, 7, 5 * MIB, 1), ==, address[3]);
   put (&rig, 7);
-  g_assert_cmphex (get (&rig, 7, 5 * M, 1), ==, address[3]);
-  g_assert_cmphex (get (&rig, 8, 5 * M, 1), ==, address[2]);
-  g_assert_cmphex (get (&rig, 9, 5 * M, 1), ==, address[0]);
-  equal (rig.blocks[6].size, 8 * M); /* whole */
+  g_assert_cmphex (get (&rig, 7, 5 * MIB, 1), ==, address[3]);
+  g_assert_cmphex (get (&rig, 8, 5 * MIB, 1), ==, address[2]);
+  g_assert_cmphex (get (&rig, 9, 5 * MIB, 1), ==, address[0]);
+  equal (rig.blocks[6].size, 8 * MIB); /* whole */
   /* The class of 8 MiB was emptied by a request for 6: nothing of it is left behind. */
-  g_assert_cmphex (get (&rig, 10, 6 * M, 1), ==, address[4]);
-  g_assert_cmphex (get (&rig, 11, 25 * M, 1), ==, 0);
+  g_assert_cmphex (get (&rig, 10, 6 * MIB, 1), ==, address[4]);
+  g_assert_cmphex (get (&rig, 11, 25 * MIB, 1), ==, 0);
   equal (rig_stat (&rig, "borrows"), 6);
   rig_done (&rig);
 }
@@ -491,10 +491,10 @@ static void
 fill_and_free (Rig *rig)
 {
   for (guint i = 0; i < 3; i++)
-    g_assert_cmphex (get (rig, i, 10 * M, i), !=, 0);
+    g_assert_cmphex (get (rig, i, 10 * MIB, i), !=, 0);
   for (guint i = 0; i < 3; i++)
     put (rig, i);
-  equal (rig_stat (rig, "l1.occupied_size"), 30 * M);
+  equal (rig_stat (rig, "l1.occupied_size"), 30 * MIB);
 }
 
 static void
@@ -504,9 +504,9 @@ test_e24_all_pools_recycled (void)
   const GememDevice *device = rig.allocator->device;
 
   fill_and_free (&rig);
-  g_assert_cmphex (get (&rig, 3, 25 * M, 1), !=, 0);
-  equal (rig_stat (&rig, "l1.occupied_size"), 25 * M);
-  equal (rig_stat (&rig, "stream1.occupied_size"), 25 * M);
+  g_assert_cmphex (get (&rig, 3, 25 * MIB, 1), !=, 0);
+  equal (rig_stat (&rig, "l1.occupied_size"), 25 * MIB);
+  equal (rig_stat (&rig, "stream1.occupied_size"), 25 * MIB);
   for (guint s = 0; s < 3; s++)
     {
       g_autofree char *name = g_strdup_printf ("stream%u.recycle_count", s);
@@ -516,7 +516,7 @@ test_e24_all_pools_recycled (void)
   /* Four attempts of L1, each failed one with its ladder, the last one too; three pools. */
   equal (device->calls[GEMEM_CALL_STREAM_SYNC], 7);
   equal (rig_stat (&rig, "stream_syncs"), 7);
-  equal (device->held, 25 * M);
+  equal (device->held, 25 * MIB);
   rig_done (&rig);
 }
 
@@ -530,12 +530,12 @@ test_threads (void)
       "sim:capacity=30MiB");
 
   fill_and_free (&several);
-  g_assert_cmphex (get (&several, 3, 25 * M, 1), ==, 0);
+  g_assert_cmphex (get (&several, 3, 25 * MIB, 1), ==, 0);
   /* Its own pool was recycled after that, and the attempt repeated. */
   equal (rig_stat (&several, "stream0.recycle_count"), 0);
   equal (rig_stat (&several, "stream1.recycle_count"), 1);
   fill_and_free (&kept);
-  g_assert_cmphex (get (&kept, 3, 25 * M, 1), !=, 0);
+  g_assert_cmphex (get (&kept, 3, 25 * MIB, 1), !=, 0);
   rig_done (&several);
   rig_done (&kept);
 }
@@ -547,7 +547,7 @@ test_failed_sync (void)
   Rig rig = rig_new ("ge-streams:total=64GiB", "faulty:nth=2,call=stream_sync,capacity=30MiB");
 
   fill_and_free (&rig);
-  g_assert_cmphex (get (&rig, 3, 25 * M, 1), !=, 0); /* at the second attempt of its own pool */
+  g_assert_cmphex (get (&rig, 3, 25 * MIB, 1), !=, 0); /* at the second attempt of its own pool */
   equal (rig_stat (&rig, "stream0.recycle_count"), 1);
   equal (rig_stat (&rig, "stream1.recycle_count"), 2);
   rig_done (&rig);
@@ -559,20 +559,20 @@ static void
 test_single (void)
 {
   Rig rig = rig_new ("ge-streams:streams=single", "sim:capacity=6MiB");
-  const guint64 address = get (&rig, 0, 4 * M, 5);
+  const guint64 address = get (&rig, 0, 4 * MIB, 5);
 
   use (&rig, 0, 6);
   let (&rig, 0, 5);
   record (&rig, 1, 5, 6);
   wait (&rig, 1, 6);
-  g_assert_cmphex (get (&rig, 1, 4 * M, 7), ==, 0);
+  g_assert_cmphex (get (&rig, 1, 4 * MIB, 7), ==, 0);
   put (&rig, 0);
   recycles (&rig, 1, 0, 0);
   equal (rig_stat (&rig, "streams"), 1);
-  equal (rig_stat (&rig, "l1.idle_size"), 4 * M);
+  equal (rig_stat (&rig, "l1.idle_size"), 4 * MIB);
   finish_execution (&rig);
   equal (rig_stat (&rig, "l1.recycle_count"), 1); /* by the ladder of the refused request */
-  g_assert_cmphex (get (&rig, 1, 4 * M, 7), ==, address);
+  g_assert_cmphex (get (&rig, 1, 4 * MIB, 7), ==, address);
   rig_done (&rig);
 }
 
@@ -581,20 +581,20 @@ test_64_streams (void)
 {
   Rig rig = rig_new ("ge-streams", "sim:capacity=1GiB");
 
-  get (&rig, 0, M, 100);
+  get (&rig, 0, MIB, 100);
   for (guint64 s = 101; s < 164; s++)
     use (&rig, 0, s);
   g_assert_null (rig.allocator->refusal);
   use (&rig, 0, 164);
   g_assert_cmpstr (rig.allocator->refusal, ==,
                    "stream 164 is the 65th, and GE's multi-stream pools know at most 64");
-  g_assert_cmphex (get (&rig, 1, M, 165), ==, 0);
+  g_assert_cmphex (get (&rig, 1, MIB, 165), ==, 0);
   record (&rig, 1, 166, ANY);
   record (&rig, 1, 100, 167);
   wait (&rig, 1, 168);
   let (&rig, 0, 164);
   equal (rig.allocator->klass->largest_free (rig.allocator, 169), 0);
-  g_assert_cmphex (get (&rig, 1, M, 163), !=, 0);
+  g_assert_cmphex (get (&rig, 1, MIB, 163), !=, 0);
   put (&rig, 0);
   recycles (&rig, 0, 64, 0);
   finish_execution (&rig);

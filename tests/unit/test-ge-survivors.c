@@ -9,7 +9,7 @@
 #include "allocators/ge/variables.h"
 #include "tests/util/ge-graphs.h"
 
-#define PAGE (8 * M)
+#define PAGE (8 * MIB)
 #define RANGES G_GUINT64_CONSTANT (0x200000000000) /* virtual addresses begin here */
 
 /* Of blocks of the same size the older is filled first (3.3). */
@@ -18,10 +18,10 @@ test_equal_blocks (void)
 {
   GememAllocator *a = test_allocator_new ("ge-active:policy=2,policy2=as-built",
                                           "sim:capacity=64MiB");
-  const guint64 first = LOAD (a, 1, { 0, 4 * M, 0 }, { 4 * M + 512, 4 * M, 0 });
+  const guint64 first = LOAD (a, 1, { 0, 4 * MIB, 0 }, { 4 * MIB + 512, 4 * MIB, 0 });
 
   g_assert_cmpuint (stat_of (a, "static.blocks"), ==, 2);
-  g_assert_cmpuint (LOAD (a, 2, { 0, M, 0 }), ==, first);
+  g_assert_cmpuint (LOAD (a, 2, { 0, MIB, 0 }), ==, first);
   test_allocator_destroy (a);
 }
 
@@ -34,9 +34,9 @@ test_rounded_total (void)
   GePages pages;
 
   gemem_ge_pages_init (&pages, device, GE_SMALL_PAGE, GE_1G_NO);
-  gemem_ge_session_init (&range, &pages, 9 * M, TRUE);
-  g_assert_cmpuint (gemem_ge_session_append (&range, 10 * M + 1), ==, 0);
-  g_assert_cmpuint (gemem_ge_session_append (&range, 10 * M), ==, range.base);
+  gemem_ge_session_init (&range, &pages, 9 * MIB, TRUE);
+  g_assert_cmpuint (gemem_ge_session_append (&range, 10 * MIB + 1), ==, 0);
+  g_assert_cmpuint (gemem_ge_session_append (&range, 10 * MIB), ==, range.base);
   g_assert_cmpuint (gemem_ge_session_append (&range, 1), ==, 0);
   gemem_ge_session_clear (&range);
   gemem_ge_pages_clear (&pages);
@@ -55,13 +55,13 @@ test_pages_of_variables (void)
       GeVariables variables;
       GememBlock block;
 
-      gemem_ge_variables_init (&variables, device, GE_SMALL_PAGE, GE_1G_NO, 64 * M, padded);
-      g_assert_true (gemem_ge_variables_alloc (&variables, M, 0, &block));
+      gemem_ge_variables_init (&variables, device, GE_SMALL_PAGE, GE_1G_NO, 64 * MIB, padded);
+      g_assert_true (gemem_ge_variables_alloc (&variables, MIB, 0, &block));
       /* the uppermost of two pages is there */
-      g_assert_false (gemem_ge_variables_alloc (&variables, 4 * M, 0, &block));
-      g_assert_cmpuint (device->held, ==, 4 * M);
-      g_assert_true (gemem_ge_variables_alloc (&variables, 2 * M, 0, &block));
-      g_assert_cmpuint (device->held, ==, padded ? 6 * M : 4 * M);
+      g_assert_false (gemem_ge_variables_alloc (&variables, 4 * MIB, 0, &block));
+      g_assert_cmpuint (device->held, ==, 4 * MIB);
+      g_assert_true (gemem_ge_variables_alloc (&variables, 2 * MIB, 0, &block));
+      g_assert_cmpuint (device->held, ==, padded ? 6 * MIB : 4 * MIB);
       gemem_ge_variables_clear (&variables);
       g_assert_cmpuint (device->held, ==, 0);
       gemem_device_destroy (device);
@@ -77,9 +77,9 @@ test_calls_of_bins (void)
   GememAllocator *bound = test_allocator_new ("ge-bins:npu=yes", "sim:capacity=4MiB");
   GememBlock block;
 
-  g_assert_false (bare->klass->alloc (bare, &(GememRequest){ .size = 6 * M }, &block));
+  g_assert_false (bare->klass->alloc (bare, &(GememRequest){ .size = 6 * MIB }, &block));
   g_assert_cmpuint (calls (bare, GEMEM_CALL_MALLOC), ==, 2);
-  g_assert_false (bound->klass->alloc (bound, &(GememRequest){ .size = 6 * M }, &block));
+  g_assert_false (bound->klass->alloc (bound, &(GememRequest){ .size = 6 * MIB }, &block));
   g_assert_cmpuint (calls (bound, GEMEM_CALL_MALLOC), ==, 3);
   test_allocator_destroy (bare);
   test_allocator_destroy (bound);
@@ -107,7 +107,7 @@ with_obstacles (guint n)
 }
 
 /* After ten vain attempts whole spans are passed over, but not the one that begins where the range
- * does, which has the most room. */
+ * does, which has the most space. */
 static void
 test_span_at_the_base (void)
 {
@@ -142,7 +142,7 @@ test_obstacle_beyond_span (void)
 {
   static const struct
   {
-    guint frees; /* blocks given back before, by their numbers below */
+    guint frees; /* blocks released before, by their numbers below */
     guint numbers[2];
     guint64 size, below_top; /* the request; where it is, 0: elsewhere, G_MAXUINT64: nowhere */
   } steps[] = {
@@ -152,7 +152,7 @@ test_obstacle_beyond_span (void)
     { 0, { 0 }, 6, 63 },
   };
   GememAllocator *a = test_allocator_new ("ge-expandable:total=512MiB", "sim:capacity=96MiB");
-  const guint64 top = RANGES + 480 * M;
+  const guint64 top = RANGES + 480 * MIB;
   GememBlock blocks[G_N_ELEMENTS (steps)];
   guint live = 0;
 
@@ -162,10 +162,10 @@ test_obstacle_beyond_span (void)
 
       for (guint n = 0; n < steps[i].frees; n++)
         a->klass->free (a, &blocks[steps[i].numbers[n]], FALSE);
-      served = a->klass->alloc (a, &(GememRequest){ .size = steps[i].size * M }, &blocks[i]);
+      served = a->klass->alloc (a, &(GememRequest){ .size = steps[i].size * MIB }, &blocks[i]);
       g_assert_cmpint (served, ==, steps[i].below_top != G_MAXUINT64);
       if (served && steps[i].below_top != 0)
-        g_assert_cmphex (blocks[i].address, ==, top - steps[i].below_top * M);
+        g_assert_cmphex (blocks[i].address, ==, top - steps[i].below_top * MIB);
       else if (served)
         g_assert_cmphex (blocks[i].address, >=, top);
       live += (guint) served - steps[i].frees;

@@ -3,7 +3,7 @@
  *
  * Shared by all threads: one device, a page pool, the bottom pool, a session's range, its
  * variables, and its static graphs under each policy.  Each thread has L1 pools of its own, a plain
- * and an expandable one, and a range.  The books are checked when all have ended.  Meant for the
+ * and an expandable one, and a range.  the accounting is checked when all have ended.  Meant for the
  * thread sanitizer (tests/build/long-sanitizers.sh).
  */
 #include "config.h"
@@ -14,11 +14,11 @@
 #include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
 #include "base/rng.h"
+#include "tests/util/sizes.h"
 
-#define M (G_GUINT64_CONSTANT (1) << 20)
 #define THREADS 8
 #define BLOCKS 24
-#define TOTAL (512 * M)
+#define TOTAL (512 * MIB)
 
 typedef struct
 {
@@ -60,7 +60,7 @@ static const GeLower device_lower = { device_malloc, device_free };
 static guint64
 size_of (Worker *w)
 {
-  return 1 + gemem_rng_log_uniform (&w->rng, 1, 12 * M);
+  return 1 + gemem_rng_log_uniform (&w->rng, 1, 12 * MIB);
 }
 
 static void
@@ -202,7 +202,7 @@ check_end (Shared *s)
   g_autoptr (GError) error = NULL;
 
   check_pool (&s->bottom);
-  g_assert_cmpuint (s->bottom.theory, ==, 0); /* nothing is allocated */
+  g_assert_cmpuint (s->bottom.theory, ==, 0); /* nothing is borrowed */
   gemem_ge_pages_check (&s->pages, "end", &error);
   g_assert_no_error (error);
   gemem_ge_variables_check (&s->variables, "end", &error);
@@ -233,7 +233,7 @@ test_stress (gconstpointer device)
   guint64 retries = 0;
   const GeSpanPoolConfig config = { .page_shift = 16,
                                     .threshold = TOTAL,
-                                    .minimum = 2 * M,
+                                    .minimum = 2 * MIB,
                                     .span_layer_lift_max = G_MAXUINT32,
                                     .quick = TRUE,
                                     .shared = s.device,
@@ -318,7 +318,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_data_func ("/ge-threads/room", "sim:capacity=64GiB", test_stress);
+  g_test_add_data_func ("/ge-threads/space", "sim:capacity=64GiB", test_stress);
   g_test_add_data_func ("/ge-threads/tight", "sim:capacity=384MiB", test_stress);
   g_test_add_data_func ("/ge-threads/failing", "faulty:capacity=1GiB,every=29", test_stress);
   g_test_add_func ("/ge-threads/second-thread", test_second_thread);

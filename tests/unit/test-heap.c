@@ -78,7 +78,7 @@ close_clean (GememHeap *heap)
 static const char *const kinds[] = { "pytorch-caching", "paddle-auto-growth", "ge-scalable",
                                      "paddle-buddy", "direct" };
 
-/* A block that another stream uses is not given out before that stream's event is complete; then it
+/* A block that another stream uses is not returned before that stream's event is complete; then it
  * is. */
 static void
 test_use_on_stream (void)

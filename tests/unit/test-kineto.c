@@ -188,7 +188,7 @@ test_reserved (void)
           "alloc@1000 0#2:2097152 segment-map@2000 0#0:1048576[900000] alloc@2000 0#3:2097152 "
           "segment-free@3000 0#0:1048576 "
           "free@3000 0#2:2097152 | flags 1b skipped 0");
-  /* The pages leave too little room for the rest: only those of small blocks count, then only the blocks from before. */
+  /* The pages leave too little space for the rest: only those of small blocks count, then only the blocks from before. */
   expect (TRACE (RESERVED ("1", "1", "0", "2097152", "2097152", "5242880", "6291456") "," RESERVED (
               "2", "1", "0", "8388608", "512", "5243392", "6291456")),
           -1, FALSE,

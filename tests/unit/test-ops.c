@@ -8,7 +8,7 @@
 #include "base/io/input.h"
 #include "base/params.h"
 #include "tests/util/testutil.h"
-#include "traces/trace.h"
+#include "tests/util/trace-text.h"
 
 static GememTraceReader *
 open_text (const char *text, const char *format, gboolean partial, GError **error)
@@ -17,18 +17,6 @@ open_text (const char *text, const char *format, gboolean partial, GError **erro
   g_autoptr (GBytes) bytes = g_bytes_new (text, strlen (text));
   return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "t.ops"), format, &options,
                                  error);
-}
-
-/* All events of @text; @reader stays open for its information. */
-static GArray *
-read_all (GememTraceReader *reader, GError **error)
-{
-  GArray *events = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
-  const GememTraceEvent *batch;
-  gssize n;
-  while ((n = gemem_trace_next (reader, &batch, error)) > 0)
-    g_array_append_vals (events, batch, (guint) n);
-  return events;
 }
 
 static void
@@ -48,7 +36,7 @@ test_plain (void)
       FALSE, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (reader->format->name, ==, "ops");
-  g_autoptr (GArray) events = read_all (reader, &error);
+  g_autoptr (GArray) events = test_read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (events->len, ==, 6);
   assert_event (events, 0, (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 4096 });
@@ -77,7 +65,7 @@ test_results (void)
       "a 3 99 -> NULL reserved=2097152\nf 3 -> ?\nf 1 -> reserved=2097152\nr -> reserved=0\n",
       NULL, FALSE, &error);
   g_assert_no_error (error);
-  g_autoptr (GArray) events = read_all (reader, &error);
+  g_autoptr (GArray) events = test_read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (events->len, ==, 6);
   assert_event (events, 0,
@@ -121,7 +109,7 @@ test_graphs (void)
   g_assert_cmpstr (reader->info.allocator, ==, "ge-active");
   g_assert_cmpstr (reader->info.settings, ==, "policy=4,policy2=as-built,total=68719476736");
   g_assert_cmpstr (reader->info.device, ==, "capacity=68719476736");
-  g_autoptr (GArray) events = read_all (reader, &error);
+  g_autoptr (GArray) events = test_read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (events->len, ==, 3006);
   assert_event (events, 0,
@@ -185,26 +173,7 @@ test_headers (void)
 static void
 assert_refused (const char *text, guint before, const char *message)
 {
-  for (guint partial = 0; partial < 2; partial++)
-    {
-      GError *error = NULL;
-      GememTraceReader *reader = open_text (text, "ops", partial != 0, &error);
-      g_assert_no_error (error);
-      g_autoptr (GArray) events = read_all (reader, &error);
-      g_assert_cmpuint (events->len, ==, before);
-      if (partial)
-        {
-          g_assert_no_error (error);
-          g_assert_true (reader->info.flags & GEMEM_TRACE_TRUNCATED);
-        }
-      else
-        {
-          g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-          g_assert_cmpstr (error->message, ==, message);
-          g_clear_error (&error);
-        }
-      gemem_trace_close (reader);
-    }
+  test_assert_text_refused (text, "t.ops", "ops", before, message);
 }
 
 static void
@@ -345,7 +314,7 @@ read_vector (const char *path, const char *system, guint *failures)
   g_autoptr (GPtrArray) settings = gemem_settings_parse (reader->info.settings, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (settings->len, >, 0);
-  g_autoptr (GArray) events = read_all (reader, &error);
+  g_autoptr (GArray) events = test_read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (reader->info.events, ==, events->len);
   *failures = 0;

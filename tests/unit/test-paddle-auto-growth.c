@@ -218,7 +218,7 @@ test_memory_of_other_streams (void)
 
   give (growth, a);
   give (growth, b);
-  take_on (growth, 2, 5 * MIB, C (4), 5 * MIB); /* stream 2 lets go of its own 4 MiB */
+  take_on (growth, 2, 5 * MIB, C (4), 5 * MIB); /* stream 2 releases its own 4 MiB */
   expect_state (growth, "(C0+0x0,4194304)", 9 * MIB);
   g_assert_cmpuint (growth->retries, ==, 1);
   take_on (growth, 3, 5 * MIB, C (7), 5 * MIB); /* stream 3 has none: stream 1 must */
@@ -331,7 +331,7 @@ test_pre_allocation (void)
   take (growth, 1000, C (0) + 2 * MIB - 1024, 1024);
   expect_state (growth, "(C0+0x0,2096128)(C1+0x0,6291456)", 8 * MIB);
   take (growth, 2 * MIB, C (3), 2 * MIB);
-  /* room for stream 5's small chunk only: it gets neither */
+  /* space for stream 5's small chunk only: it gets neither */
   g_assert_false (try_on (growth, 5, 1000, &block));
   g_assert_cmpuint (growth->device->held, ==, 8 * MIB);
   expect_state (growth, "(C0+0x0,2096128)(C1+0x0,4194304)", 8 * MIB);

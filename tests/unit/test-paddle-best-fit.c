@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "tests/util/rig.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
@@ -35,16 +36,6 @@ take (GememAllocator *allocator, guint64 size, guint64 offset, guint64 reported)
   g_assert_cmphex (block.address, ==, BASE + offset);
   g_assert_cmpuint (block.size, ==, reported);
   return block;
-}
-
-static void
-give (GememAllocator *allocator, GememBlock block)
-{
-  g_autoptr (GError) error = NULL;
-
-  allocator->klass->free (allocator, &block, FALSE);
-  allocator->klass->check (allocator, &error);
-  g_assert_no_error (error);
 }
 
 static void
@@ -83,21 +74,21 @@ test_e9 (void)
                                             "sim:capacity=32GiB");
   GememBlock a, b, c;
 
-  give (fit, take_core (fit, 64, 0));
+  free_block (fit, take_core (fit, 64, 0));
   a = take_core (fit, 80, 0);
   b = take_core (fit, 60, 80);
   c = take_core (fit, 90, 140);
-  give (fit, b);
+  free_block (fit, b);
   b = take_core (fit, 30, 80);
   expect_free (fit, "(440,120)(920,17179868264)");
-  give (fit, b);
+  free_block (fit, b);
   b = take_core (fit, 60, 80);
-  give (fit, a), give (fit, b);
+  free_block (fit, a), free_block (fit, b);
   a = take_core (fit, 140, 0);
-  give (fit, a);
+  free_block (fit, a);
   a = take_core (fit, 80, 0);
   b = take_core (fit, 60, 80);
-  give (fit, a), give (fit, b), give (fit, c);
+  free_block (fit, a), free_block (fit, b), free_block (fit, c);
   expect_free (fit, "(0,17179869184)"); /* exactly one */
   test_allocator_destroy (fit);
 }
@@ -111,10 +102,10 @@ test_e9_aligned (void)
              third = take (fit, 1000, 384, 1008), a;
 
   expect_free (fit, "(1392,1047184)");
-  give (fit, first);
+  free_block (fit, first);
   a = take (fit, 36, 0, 100);
   expect_free (fit, "(100,64)(1392,1047184)");
-  give (fit, a), give (fit, second), give (fit, third);
+  free_block (fit, a), free_block (fit, second), free_block (fit, third);
   expect_free (fit, "(0,1048576)");
   g_assert_cmpuint (fit->klass->largest_free (fit, 0), ==, MIB - 64);
   g_assert_cmpuint (fit->device->held, ==, MIB);
@@ -132,7 +123,7 @@ test_nothing (void)
   g_assert_true (try_take (fit, 0, &block));
   g_assert_cmphex (block.address, ==, 0);
   g_assert_cmpuint (fit->device->held, ==, 0);
-  give (fit, block);
+  free_block (fit, block);
   test_allocator_destroy (fit);
 }
 
@@ -147,7 +138,7 @@ test_ties (void)
   for (guint i = 0; i < 6; i++)
     blocks[i] = take (fit, 960, i * 1024, 1024);
   /* the last merges with the rest of the chunk */
-  give (fit, blocks[3]), give (fit, blocks[1]), give (fit, blocks[5]);
+  free_block (fit, blocks[3]), free_block (fit, blocks[1]), free_block (fit, blocks[5]);
   take (fit, 960, 3 * 1024, 1024);
   take (fit, 960, 1 * 1024, 1024);
   take (fit, 960, 5 * 1024, 1024);
@@ -169,10 +160,10 @@ test_chunks (void)
   b = take (fit, all, chunk, chunk);
   c = take (fit, all, 2 * chunk, chunk);
   g_assert_false (try_take (fit, 1, &block));
-  give (fit, a), give (fit, b), give (fit, c);
+  free_block (fit, a), free_block (fit, b), free_block (fit, c);
   g_assert_cmpuint (fit->device->held, ==, 3 * chunk);
   take (fit, 936, 2 * chunk, 1000); /* the last one served last */
-  a = take (fit, all, 0, chunk);    /* it has no room now: onwards in the circle */
+  a = take (fit, all, 0, chunk);    /* it has no space now: onwards in the circle */
   take (fit, 936, chunk, 1000);     /* after 0 comes 1 */
   take (fit, 936, chunk + 1024, 1000 - 24);
   g_assert_cmpuint (fit->device->held, ==, 3 * chunk);
@@ -189,7 +180,7 @@ test_large (void)
   GememBlock block = take (fit, 2 * MIB, 0, 2 * MIB);
 
   g_assert_cmpuint (fit->device->held, ==, 2 * MIB);
-  give (fit, block);
+  free_block (fit, block);
   g_assert_cmpuint (fit->device->held, ==, 0);
   for (guint i = 1; i <= 4; i++)
     {

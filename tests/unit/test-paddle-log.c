@@ -128,7 +128,7 @@ test_spellings (void)
   expect (AT ("00", "0x7f01") ASK ("300", "512") AT ("00", "0x7f02") ASK ("10", "256")
               AT ("00", "0x7f01") ALLOC ("512", "0x1000"),
           "alloc 1 +10 !8; free 1 +10 !8; alloc 2 +300/512 @1000; | 3 | skipped 1");
-  /* A line with zero bytes in it is somebody else's. */
+  /* A line with zero bytes in it is another caller's. */
   g_autofree char *foreign = test_trace_text (zeros, sizeof zeros - 1, "paddle-log", FALSE, FALSE);
   g_assert_cmpstr (foreign, ==, "alloc 1 +512/512 @1000; | 3 | skipped 0");
 }
@@ -149,7 +149,7 @@ test_buddy (void)
           "alloc 1 +99900/100096 @10040; free 1 +99900 @10040; | 3 | skipped 1");
   expect (T1 BUDDY ("99900", "100096") T1 "Allocated 0x10000 size 100096 from system allocator.\n",
           "alloc 1 +99900/100096 @10040; | 3 | skipped 1");
-  /* Threads; a log that begins in the middle of a request; what is given back. */
+  /* Threads; a log that begins in the middle of a request; what is released. */
   expect (T1 LEFT ("0x10000", "256") T2 BUDDY ("1", "256") T1 BUDDY ("2", "256") T2
           "Left block (0x20000, 256)\n" T1 "Left block (0x30000, 512)\n" T1
           "Release 3 chunks, Free 12 bytes.\n",

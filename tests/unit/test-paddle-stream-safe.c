@@ -176,7 +176,7 @@ test_v2 (void)
   test_allocator_destroy (growth);
 }
 
-/* Each stream lets go of its own idle chunks when it has its first request after the warm-up. */
+/* Each stream releases its own idle chunks when it has its first request after the warm-up. */
 static void
 test_v2_streams (void)
 {

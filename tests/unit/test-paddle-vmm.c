@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "base/units.h"
+#include "tests/util/rig.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
@@ -26,16 +27,6 @@ take (GememAllocator *allocator, guint64 size)
 
   g_assert_true (try_on (allocator, 0, size, &block));
   return block;
-}
-
-static void
-give (GememAllocator *allocator, GememBlock block)
-{
-  g_autoptr (GError) error = NULL;
-
-  allocator->klass->free (allocator, &block, FALSE);
-  allocator->klass->check (allocator, &error);
-  g_assert_no_error (error);
 }
 
 static void
@@ -73,7 +64,7 @@ test_e17 (void)
   g_assert_cmphex (c.address, ==, base + 0xffe00);
   g_assert_cmpuint (c.size, ==, 512);
   expect (vmm, "(0x0,1048064)(0x200000,2097152)", 6 * MIB);
-  give (vmm, a);
+  free_block (vmm, a);
   expect (vmm, "(0x0,1048064)(0x100000,3145728)", 6 * MIB);
   a = take (vmm, 3 * MIB);
   g_assert_cmphex (a.address, ==, base + 0x100000);
@@ -93,19 +84,19 @@ test_cut (void)
 
   g_assert_cmpuint (hole.size, ==, 768); /* 768 left */
   g_assert_cmphex (hole.address, ==, wall.address + 256);
-  give (vmm, hole);
+  free_block (vmm, hole);
   block = take (vmm, 512);
   g_assert_cmpuint (block.size, ==, 768); /* 256 left, and 768 < 2 * 512 */
-  give (vmm, block);
+  free_block (vmm, block);
   block = take (vmm, 256);
   g_assert_cmpuint (block.size, ==, 256); /* 512 left */
-  give (vmm, block), give (vmm, wall), give (vmm, low), give (vmm, rest);
+  free_block (vmm, block), free_block (vmm, wall), free_block (vmm, low), free_block (vmm, rest);
   expect (vmm, "(0x0,2097152)", 2 * MIB);
   test_allocator_destroy (vmm);
 
   vmm = test_allocator_new ("paddle-vmm-auto-growth", "sim:capacity=1GiB,granularity=2MiB");
   rest = take (vmm, 2 * MIB - 512), hole = take (vmm, 512);
-  give (vmm, hole);
+  free_block (vmm, hole);
   /* 512 is not more than twice 256, and 256 are left */
   g_assert_cmpuint (take (vmm, 256).size, ==, 512);
   test_allocator_destroy (vmm);
@@ -120,7 +111,7 @@ test_growth (void)
                                             "sim:capacity=14MiB,granularity=2MiB");
   GememBlock a = take (vmm, MIB), b, other;
 
-  give (vmm, a);
+  free_block (vmm, a);
   b = take (vmm, 3 * MIB);
   /* 4 MiB behind the free 2 MiB: the top 3 of the joined 6 */
   g_assert_cmphex (b.address, ==, a.address + 2 * MIB);
@@ -130,7 +121,7 @@ test_growth (void)
   g_assert_true (try_on (vmm, 7, 2 * MIB, &other));
   expect (vmm, "(0x0,3145728)(0x0,2097152)", 10 * MIB);
   g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_RESERVE], ==, 2);
-  give (vmm, b);
+  free_block (vmm, b);
   g_assert_false (try_on (vmm, 7, 4 * MIB, &other)); /* wants 6 more, 4 are there */
   g_assert_true (try_on (vmm, 0, 6 * MIB, &other));
   g_assert_cmpuint (vmm->device->held, ==, 10 * MIB);
@@ -186,7 +177,7 @@ test_alignment (void)
   /* with the alignment exactly a page, of which no more than one alignment is left */
   g_assert_cmpuint (block.size, ==, 2 * MIB);
   expect (vmm, "", 2 * MIB);
-  give (vmm, block);
+  free_block (vmm, block);
   g_assert_cmpuint (take (vmm, 1).size, ==, 0x10000);
   g_assert_cmpuint (take (vmm, 2 * MIB - 0x10000 + 1).size, ==, 2 * MIB);
   expect (vmm, "(0x0,2031616)(0x200000,2097152)", 6 * MIB);
@@ -232,7 +223,7 @@ test_uses (void)
   vmm->klass->use_on_stream (vmm, &a, 0);
   g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_EVENT_RECORD], ==, 0);
   vmm->klass->use_on_stream (vmm, &a, 7);
-  give (vmm, a);
+  free_block (vmm, a);
   expect_states (vmm, 0, 1, 1);
   b = take (vmm, MIB);
   g_assert_cmphex (b.address, ==, a.address - MIB);
@@ -274,12 +265,12 @@ test_out_of_memory (void)
 
   g_assert_true (try_on (vmm, 1, 5 * MIB, &a));
   vmm->klass->use_on_stream (vmm, &a, 7);
-  give (vmm, a);
+  free_block (vmm, a);
   g_assert_false (try_on (vmm, 2, 3 * MIB, &b));
   expect_states (vmm, 0, 0, 6);
   g_assert_true (try_on (vmm, 1, 5 * MIB, &a));
   vmm->klass->use_on_stream (vmm, &a, 7);
-  give (vmm, a);
+  free_block (vmm, a);
   expect_states (vmm, 0, 5, 1);
   g_assert_true (try_on (vmm, 1, 5 * MIB, &b));
   g_assert_cmphex (b.address, ==, a.address);
@@ -345,12 +336,12 @@ test_threads (void)
   g_assert_true (try_on (threads, 5, 1000, &a));
   g_assert_true (try_on (threads, 9, 1000, &b));
   g_assert_cmpuint (threads->device->held, ==, 8 * MIB);
-  give (threads, a);
+  free_block (threads, a);
   g_assert_true (try_on (threads, 9, 1000, &c));
   g_assert_cmphex (c.address, ==, b.address + 1280); /* not where a was */
   g_assert_true (try_on (threads, 5, 1000, &c));
   g_assert_cmphex (c.address, ==, a.address);
-  give (threads, b), give (threads, c);
+  free_block (threads, b), free_block (threads, c);
   threads->klass->trim (threads);
   g_assert_cmpuint (threads->device->held, ==, 4 * MIB); /* thread 9 has a block yet */
   test_allocator_destroy (threads);

@@ -32,7 +32,7 @@ static const char *const keys[] = { "a", "b", "c", "items", "word", NULL };
 typedef struct
 {
   const guint8 *bytes;
-  gsize size, at, step; /* step: most bytes handed out beyond what was wanted */
+  gsize size, at, step; /* step: most bytes returned beyond what was wanted */
 } Bytes;
 
 /* A source that gives as few bytes as it may, so that every refill is exercised. */
@@ -309,7 +309,7 @@ test_containers (void)
   expect (P4 "}(" A "K\x01" A "K\x02u.", "-1/0/0/0{a=2} .");
   /* Keys that are no strings are passed over. */
   expect (P4 "}(K\x01K\x01" A "K\x02u.", "-1/0/0/0{a=2} .");
-  /* A dict in two parts is fine as long as no part was handed out. */
+  /* A dict in two parts is fine as long as no part was returned. */
   expect (P4 "}" X "K\x01s(" X "K\x02u.", ".");
   expect (P4 "}" X "K\x01s" A "K\x02s.", "-1/0/0/0{a=2} .");
   expect (P4 "}" A "K\x01s" B "K\x02s.",

@@ -1,5 +1,5 @@
 /* test-plan-allocator.c - the `plan` allocator: addresses are those of the plan, the arena is all
- * it takes, a bad plan is never replayed, variables lie behind the plan, no room for the arena is
+ * it takes, a bad plan is never replayed, variables lie behind the plan, no space for the arena is
  * no memory at all, steps and epochs repeat.
  */
 #include "config.h"

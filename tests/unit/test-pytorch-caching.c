@@ -3,7 +3,7 @@
  * what no recording shows: streams, events, private pools, adopted states.
  *
  * Places are written as in the specification: "S1+512" is 512 bytes into the second segment that
- * the device handed out. */
+ * the device returned. */
 #include "config.h"
 
 #include <string.h>
@@ -691,7 +691,7 @@ test_private_pools (void)
       f, "+S0:12582912 +S1:2097152 +S2:2097152 +S3:2097152 -S3:2097152 -S2:2097152 -S0:12582912");
   teardown (f);
 
-  /* A pool that the program let go of gives back with the next trim, or at once and alone; what is
+  /* A pool that the program released releases with the next trim, or at once and alone; what is
    * live in it, later. */
   f = setup ("pytorch", "sim:capacity=1GiB");
   a = get_full (f, 1000, 0, 1, "S0+0:1024");
@@ -885,7 +885,7 @@ test_adopt_split_oversize (void)
   g_assert_true (f->a->klass->adopt_segment (f->a, &segment));
   g_assert_true (f->a->klass->adopt_block (f->a, &block, &a));
   f->a->klass->adopt_done (f->a);
-  /* 98 is too large for it by the rounding rule, and cannot be given back */
+  /* 98 is too large for it by the rounding rule, and cannot be released */
   get (f, 60 * MIB, "OOM");
   g_assert_cmpuint (f->a->device->held, ==, 100 * MIB);
   put (f, a);

@@ -182,7 +182,7 @@ test_initial (void)
           "free-completed #4 10001000:3000 s7\nfree-requested #2 10000200:1000 s7 "
           "@1000\nfree-requested #5 10002000:513 s7 @2000\n"
           "free-completed #5 10002000:513 s7 @3000\n");
-  /* A segment that was there and is given back; its 2 MiB say that it was a small one. */
+  /* A segment that was there and is released; its 2 MiB say that it was a small one. */
   expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\ne "
           "segment_free 0x10000000 2097152 0 2\n",
           "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:10/512 "
@@ -705,7 +705,7 @@ test_refused (void)
 static void
 test_failed (void)
 {
-  /* Nothing to give back; something, but not enough; the first thing that happens. */
+  /* Nothing to release; something, but not enough; the first thing that happens. */
   expect_released (
       "t\n" SEGMENT ("1", "a/m") "e oom 7 83886080 3 1 a/m\n",
       SEGMENT_READ ("1", "1") "device-limit:20971520\noom:83886080/7 s3\ndevice-limit\n"
@@ -746,7 +746,7 @@ test_pools_let_go (void)
   g_autofree char *alone = g_strconcat (
       POOLED_READ ("1", "1") "pool-release/1 p1\nsegment-free 10000000:20971520 p1\n", told, NULL);
 
-  /* The program emptied the cache; or only let go of the pool. */
+  /* The program emptied the cache; or only released the pool. */
   expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 empty_cache/m 5\n",
                    with_trim);
   expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 d/m 5\n", alone);

@@ -16,13 +16,13 @@
 
 typedef enum
 {
-  AT_ONCE,     /* gives memory back when the program lets go */
+  AT_ONCE,     /* gives memory back when the program releases it */
   OWN_STREAM,  /* synchronises the block's own stream, forgets those that use it */
   ALL_STREAMS, /* synchronises all of them */
   EVENTS,      /* records an event on each, asks at the next request, waits for them in the end */
   COMPLETED,   /* waits for its own stream, and for the completion */
   CACHES,      /* keeps one block for whoever comes next; trim gives it back */
-  TAKES_BACK,  /* trim gives back what the program has */
+  TAKES_BACK,  /* trim releases what the program has */
   KEEPS,       /* never gives anything back */
 } Way;
 

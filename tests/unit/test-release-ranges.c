@@ -1,5 +1,5 @@
 /* test-release-ranges.c - the probe of the order of release (release-order.h) where memory goes
- * back, or is worked on, in other pieces than it was given out: pages of a block one by one, work
+ * back, or is worked on, in other pieces than it was returned: pages of a block one by one, work
  * on a part of it, and what neighbours it.  Each test was written for a mutant that
  * test-release-order.c let pass. */
 #include "config.h"

@@ -113,7 +113,7 @@ test_table_width (void)
   gemem_result_free (result);
 }
 
-/* A column per kind of call that somebody makes, none where nobody calls; the least important give
+/* A column per kind of call that a caller makes, none where nobody calls; the least important give
  * way first. */
 static void
 test_table_of_calls (void)

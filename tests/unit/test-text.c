@@ -9,7 +9,7 @@
 #include "base/io/input.h"
 #include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "traces/trace.h"
+#include "tests/util/trace-text.h"
 
 #define HEAD "# gemem-trace: 1\n"
 
@@ -20,17 +20,6 @@ open_text (const char *text, gsize size, gboolean partial, GError **error)
   g_autoptr (GBytes) bytes = g_bytes_new (text, size);
   return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "t.txt"), NULL, &options,
                                  error);
-}
-
-static GArray *
-read_all (GememTraceReader *reader, GError **error)
-{
-  GArray *events = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
-  const GememTraceEvent *batch;
-  gssize n;
-  while ((n = gemem_trace_next (reader, &batch, error)) > 0)
-    g_array_append_vals (events, batch, (guint) n);
-  return events;
 }
 
 /* Writes what @text holds in @format; the file's bytes. */
@@ -122,7 +111,7 @@ test_fields (void)
   g_assert_cmpstr (reader->info.settings, ==, "max_split_size_mb=200");
   g_assert_cmpstr (reader->info.device, ==, "capacity=80GiB");
   g_assert_cmpstr (g_ptr_array_index (reader->info.provenance, 1), ==, "tool: a \"b\" \\ c\nd");
-  g_autoptr (GArray) events = read_all (reader, &error);
+  g_autoptr (GArray) events = test_read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (events->len, ==, 26);
   GememTraceEvent expected = { .kind = GEMEM_EVENT_ALLOC,
@@ -219,7 +208,7 @@ test_late_information (void)
   GError *error = NULL;
   GememTraceReader *reader = open_text (text, sizeof text - 1, FALSE, &error);
   g_assert_cmphex (reader->info.flags, ==, GEMEM_TRACE_HAS_TIME);
-  g_autoptr (GArray) events = read_all (reader, &error);
+  g_autoptr (GArray) events = test_read_all (reader, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (events->len, ==, 1);
   g_assert_cmphex (reader->info.flags, ==, GEMEM_TRACE_HAS_ADDRESSES);
@@ -234,26 +223,8 @@ static void
 assert_refused (const char *lines, guint before, const char *message)
 {
   g_autofree char *text = g_strconcat (HEAD, lines, NULL);
-  for (guint partial = 0; partial < 2; partial++)
-    {
-      GError *error = NULL;
-      GememTraceReader *reader = open_text (text, strlen (text), partial != 0, &error);
-      g_assert_no_error (error);
-      g_autoptr (GArray) events = read_all (reader, &error);
-      g_assert_cmpuint (events->len, ==, before);
-      if (partial)
-        {
-          g_assert_no_error (error);
-          g_assert_true (reader->info.flags & GEMEM_TRACE_TRUNCATED);
-        }
-      else
-        {
-          g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-          g_assert_cmpstr (error->message, ==, message);
-          g_clear_error (&error);
-        }
-      gemem_trace_close (reader);
-    }
+
+  test_assert_text_refused (text, "t.txt", NULL, before, message);
 }
 
 static void
@@ -338,7 +309,7 @@ test_truncated (void)
     {
       GememTraceReader *reader = open_text (sample, size, FALSE, &error);
       if (reader != NULL)
-        g_array_unref (read_all (reader, &error));
+        g_array_unref (test_read_all (reader, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
       g_clear_error (&error);
       gemem_trace_close (reader);
@@ -360,7 +331,7 @@ test_noise (void)
             gemem_rng_next (&rng);
       GememTraceReader *reader = open_text (copy, sizeof sample - 1, FALSE, &error);
       g_assert_no_error (error);
-      g_autoptr (GArray) events = read_all (reader, &error);
+      g_autoptr (GArray) events = test_read_all (reader, &error);
       g_assert_true (error == NULL ? events->len <= 26 : error->code == GEMEM_ERROR_INPUT);
       g_clear_error (&error);
       gemem_trace_close (reader);

@@ -11,7 +11,7 @@ typedef struct
   guint32 flags; /* GEMEM_TRACE_* */
   const char *allocator, *settings, *device;
   gsize fail_at;   /* reading fails with GEMEM_ERROR_INPUT before this event; 0: never */
-  gint *interrupt; /* set to 1 before this event is handed out... */
+  gint *interrupt; /* set to 1 before this event is returned... */
   gsize interrupt_at;
   guint interrupt_opening; /* ...of this opening, from 1; 0: of any */
   gint opened;             /* how often it was opened; atomic */

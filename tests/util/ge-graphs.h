@@ -1,13 +1,12 @@
 /* ge-graphs.h - what tests of `ge` do with it: graphs loaded, run and unloaded on stream 0, with
- * the books checked after each step; requests, figures.
+ * the accounting checked after each step; requests, figures.
  */
 #pragma once
 
 #include "allocators/allocator.h"
+#include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
-
-#define M (G_GUINT64_CONSTANT (1) << 20)
 
 static inline guint64
 held (const GememAllocator *a)

@@ -73,7 +73,7 @@ hide (Model *m, guint64 from, guint64 to)
       g_array_remove_index (m->shown, i);
 }
 
-/* The page put on the stack last that nobody has; those above it that somebody has leave the
+/* The page put on the stack last that nobody has; those above it that a caller has leave the
  * stack. */
 static guint32
 pop (Model *m)

@@ -128,7 +128,7 @@ size_for (const Model *model, guint64 flag, guint64 *size)
   return model->flags.p14 || (usable != 0 && *size <= usable);
 }
 
-/* max_chunk is found at the first use that has room for it. */
+/* max_chunk is found at the first use that has space for it. */
 static gboolean
 prepare (const Model *model, Buddy *buddy)
 {

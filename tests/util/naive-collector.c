@@ -15,7 +15,7 @@ struct _NaiveCollector
   guint32 *came, *gone; /* by storage */
   GArray *garbage;      /* guint32 */
   guint64 sum;
-  GArray *waiting; /* guint32: workspaces given back, in order */
+  GArray *waiting; /* guint32: workspaces released, in order */
   guint32 *block;  /* by workspace: the one whose memory it has */
 };
 
@@ -189,7 +189,7 @@ naive_collector_end_node (NaiveCollector *c, guint32 slot)
   c->sum = 0;
 }
 
-/* The collector dies, and what is left of the garbage goes; workspaces go when the stream is waited
+/* The collector ends, and what is left of the garbage goes; workspaces go when the stream is waited
  * for. */
 void
 naive_collector_end (NaiveCollector *c)

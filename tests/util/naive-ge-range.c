@@ -154,7 +154,7 @@ naive_pages_open (NaivePages *pages, guint64 size)
   return va;
 }
 
-/* All pages of a range were given back before, so that after the last user nothing is in use or
+/* All pages of a range were released before, so that after the last user nothing is in use or
  * mapped. */
 void
 naive_pages_close (NaivePages *pages, guint64 va, guint64 size)

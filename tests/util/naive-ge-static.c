@@ -46,7 +46,7 @@ compare_blocks (gconstpointer a, gconstpointer b)
 }
 
 /* A: the largest segment that has no address yet and fits goes into the largest block that has
- * room. */
+ * space. */
 static void
 place (NaiveStatic *a, GArray *segments)
 {

@@ -397,7 +397,7 @@ drop (Model *m, guint from)
     }
 }
 
-/* The block of @from's borrow pool that was born on @birth and came first, no later than @stamp; or
+/* The block of @from's borrow pool that was allocated on @birth and came first, no later than @stamp; or
  * NULL. */
 static Block *
 first_borrowed (Model *m, guint from, guint birth, guint64 stamp)

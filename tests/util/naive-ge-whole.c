@@ -267,7 +267,7 @@ has_hccl_tasks (const Whole *w, const Graph *graph)
 }
 
 static void
-make_room (Whole *w, const Graph *graph)
+make_space (Whole *w, const Graph *graph)
 {
   for (guint i = 0; i < w->order->len && !seems_to_fit (w, feature_map (graph));)
     {
@@ -307,7 +307,7 @@ load_static (Whole *w, Graph *graph, guint64 *address)
   if (graph->segments->len == 0)
     return TRUE;
   if (w->static_bit && !w->setting->addr_fixed && !w->setting->no_check)
-    make_room (w, graph);
+    make_space (w, graph);
   if (outgrows (w, graph))
     note (w, SYNCED, EVERYBODY, 0);
   if (!naive_static_load (&w->graphs, graph->id, segments, graph->segments->len, address))

@@ -30,7 +30,7 @@ typedef struct
   GPtrArray *pages; /* NaivePhysical */
   GArray *free;     /* guint: stack */
   guint users;      /* ranges */
-  gboolean fresh;   /* reuse=false: what was given back goes only where it was */
+  gboolean fresh;   /* reuse=false: what was released goes only where it was */
 } NaivePages;
 
 NaivePages *naive_pages_new (NaiveDevice *device, guint64 size);

@@ -84,12 +84,13 @@ free_idle_chunks (Model *model, guint64 stream)
 static void
 join (Model *model, guint i)
 {
-  if (i + 1 >= model->blocks->len || BLOCK (model, i)->chunk != BLOCK (model, i + 1)->chunk)
-    return;
-  if (!BLOCK (model, i)->free || !BLOCK (model, i + 1)->free)
-    return;
-  BLOCK (model, i)->size += BLOCK (model, i + 1)->size;
-  g_array_remove_index (model->blocks, i + 1);
+  const Block *block = BLOCK (model, i), *next = block + 1;
+
+  if (i + 1 < model->blocks->len && block->chunk == next->chunk && block->free && next->free)
+    {
+      BLOCK (model, i)->size += next->size;
+      g_array_remove_index (model->blocks, i + 1);
+    }
 }
 
 static guint
@@ -224,7 +225,7 @@ obtain_safely (Model *model, guint64 size, guint64 stream)
   return obtain (model, size, stream);
 }
 
-/* After the warm-up each stream lets go of its idle chunks once. */
+/* After the warm-up each stream releases its idle chunks once. */
 static void
 pass_warm_up (Model *model, guint64 stream)
 {

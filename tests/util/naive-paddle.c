@@ -15,7 +15,7 @@ typedef struct
   guint64 level, least;
   guint n;
   GPtrArray **inputs, **outputs;                            /* per operator: names */
-  GHashTable **uses, **defs, **live_in, **live_out, **dies; /* per operator: sets of names */
+  GHashTable **uses, **defs, **live_in, **live_out, **dead; /* per operator: sets of names */
   GHashTable *written;                                      /* names that some operator writes */
   GPtrArray *pool;                                          /* names */
   GString *renames, *prints;
@@ -131,7 +131,7 @@ live_to_fixed_point (Naive *naive)
         }
     }
   for (guint i = 0; i < naive->n; i++)
-    add_all (naive->dies[i], naive->live_in[i], naive->live_out[i]);
+    add_all (naive->dead[i], naive->live_in[i], naive->live_out[i]);
 }
 
 /* ---- renaming */
@@ -165,7 +165,7 @@ rename_from (Naive *naive, guint op, const char *from, const char *to)
       rename_in_set (naive->defs[i], from, to, FALSE);
       rename_in_set (naive->live_in[i], from, to, FALSE);
       rename_in_set (naive->live_out[i], from, to, FALSE);
-      rename_in_set (naive->dies[i], from, to, TRUE);
+      rename_in_set (naive->dead[i], from, to, TRUE);
     }
 }
 
@@ -270,7 +270,7 @@ static void
 fill (Naive *naive, guint op)
 {
   g_autoptr (GPtrArray) dead = g_ptr_array_new ();
-  GHashTable *from = naive->kind == TEST_PADDLE_PASS ? naive->dies[op] : naive->live_in[op];
+  GHashTable *from = naive->kind == TEST_PADDLE_PASS ? naive->dead[op] : naive->live_in[op];
   GHashTableIter iter;
   gpointer name;
 
@@ -322,7 +322,7 @@ load (Naive *naive)
       naive->defs[i] = new_set ();
       naive->live_in[i] = new_set ();
       naive->live_out[i] = new_set ();
-      naive->dies[i] = new_set ();
+      naive->dead[i] = new_set ();
       for (guint k = 0; k < node->n_inputs; k++)
         {
           const char *name = gemem_graph_variable (naive->graph,
@@ -382,7 +382,7 @@ report (Naive *naive)
 static void
 unload (Naive *naive)
 {
-  GHashTable **sets[] = { naive->uses, naive->defs, naive->live_in, naive->live_out, naive->dies };
+  GHashTable **sets[] = { naive->uses, naive->defs, naive->live_in, naive->live_out, naive->dead };
 
   for (guint i = 0; i < naive->n; i++)
     {
@@ -414,7 +414,7 @@ test_paddle_naive (const GememGraph *graph, TestPaddleKind kind, guint level, gu
   naive.defs = g_new (GHashTable *, n);
   naive.live_in = g_new (GHashTable *, n);
   naive.live_out = g_new (GHashTable *, n);
-  naive.dies = g_new (GHashTable *, n);
+  naive.dead = g_new (GHashTable *, n);
   naive.written = new_set ();
   naive.pool = g_ptr_array_new ();
   naive.renames = g_string_new (NULL);

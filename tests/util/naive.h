@@ -11,7 +11,7 @@
 
 #include "allocators/allocator.h" /* GememGraphSegment */
 
-/* Addresses given out: `bump` never reuses, `first-fit` takes the lowest free place. */
+/* Addresses returned: `bump` never reuses, `first-fit` takes the lowest free place. */
 typedef struct
 {
   guint64 base, step, next;

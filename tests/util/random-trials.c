@@ -14,7 +14,7 @@ typedef struct
   TestMix mix;
 } Setting;
 
-/* Room for all; little room; hardly any; small requests only; few large ones; many. */
+/* Space for all; little space; hardly any; small requests only; few large ones; many. */
 static const Setting settings[] = {
   { 16 * 1024 * MIB,
     FALSE,

@@ -7,7 +7,7 @@
 
 #include "tests/util/trial.h"
 
-/* Sequences of @length operations, @total in all, on devices with room and without: against the
+/* Sequences of @length operations, @total in all, on devices with space and without: against the
  * oracle alone. */
 gboolean test_random_oracle (const GememAllocatorClass *klass, const char *settings, guint64 total,
                              guint length);

@@ -1,10 +1,21 @@
 /* rig.h - an allocator on a simulated device, and its blocks by number, as worked examples count
- * them; its books are checked after each step. */
+ * them; its accounting is checked after each step. */
 #pragma once
 
 #include "allocators/allocator.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
+
+/* Frees @block; the allocator's invariants hold afterwards. */
+static inline void
+free_block (GememAllocator *allocator, GememBlock block)
+{
+  g_autoptr (GError) error = NULL;
+
+  allocator->klass->free (allocator, &block, FALSE);
+  allocator->klass->check (allocator, &error);
+  g_assert_no_error (error);
+}
 
 typedef struct
 {

@@ -118,7 +118,7 @@ add_stream_work (Maker *m)
   return TRUE;
 }
 
-/* TRUE: a stream let go of a block, or an event was recorded or waited for.  There are few events,
+/* TRUE: a stream released a block, or an event was recorded or waited for.  There are few events,
  * so that they are recorded again before they were waited for, and waited for again. */
 static gboolean
 add_event_work (Maker *m)

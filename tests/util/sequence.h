@@ -13,7 +13,7 @@ typedef struct
   gboolean uses;      /* use_on_stream, completions and synchronisation too */
   guint trims;        /* of a thousand operations */
   guint hostile;      /* of a thousand requests: beyond any device */
-  gboolean events;    /* streams let go of blocks one by one, and wait for each other */
+  gboolean events;    /* streams released blocks one by one, and wait for each other */
   guint graphs;       /* most loaded at once; 0: no graphs */
   gboolean subgraphs; /* graphs on all streams, static subgraphs among them */
 } TestMix;

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/io/input.h"
 #include "tests/util/trace-text.h"
-#include "traces/trace.h"
 
 static void
 append (GString *out, const char *format, guint64 value)
@@ -72,4 +71,40 @@ test_trace_text (const char *text, gssize size, const char *format, gboolean par
     }
   gemem_trace_close (reader);
   return g_string_free (out, FALSE);
+}
+
+GArray *
+test_read_all (GememTraceReader *reader, GError **error)
+{
+  GArray *events = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
+  const GememTraceEvent *batch;
+  gssize n;
+
+  while ((n = gemem_trace_next (reader, &batch, error)) > 0)
+    g_array_append_vals (events, batch, (guint) n);
+  return events;
+}
+
+void
+test_assert_text_refused (const char *text, const char *name, const char *format, guint before,
+                          const char *message)
+{
+  for (guint partial = 0; partial < 2; partial++)
+    {
+      const GememReadOptions options = { partial != 0, -1 };
+      g_autoptr (GBytes) bytes = g_bytes_new (text, strlen (text));
+      g_autoptr (GError) error = NULL;
+      GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, name),
+                                                         format, &options, &error);
+
+      g_assert_no_error (error);
+      g_autoptr (GArray) events = test_read_all (reader, &error);
+      g_assert_cmpuint (events->len, ==, before);
+      if (partial)
+        g_assert_true (reader->info.flags & GEMEM_TRACE_TRUNCATED);
+      else
+        g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
+      g_assert_cmpstr (error != NULL ? error->message : NULL, ==, partial ? NULL : message);
+      gemem_trace_close (reader);
+    }
 }

@@ -118,6 +118,36 @@ test_trial_finish (TestTrial *trial)
   return problem;
 }
 
+void
+test_subject_fail (const TestSubject *subject, const char *problem)
+{
+  g_autofree char *allocator = test_subject_allocator (subject),
+                  *device = test_subject_device (subject);
+
+  g_test_message ("%s on %s: %s", allocator, device, problem);
+  g_test_fail ();
+}
+
+TestTrial *
+test_trial_start (const TestSubject *subject)
+{
+  g_autoptr (GError) error = NULL;
+  TestTrial *trial = test_trial_new (subject, &error);
+
+  g_assert_no_error (error);
+  return trial;
+}
+
+void
+test_trial_end (TestTrial *trial)
+{
+  const TestSubject *subject = trial->subject;
+  g_autofree char *problem = test_trial_finish (trial);
+
+  if (problem != NULL)
+    test_subject_fail (subject, problem);
+}
+
 G_GNUC_PRINTF (2, 3)
 static gboolean
 broken (TestTrial *trial, const char *format, ...)
@@ -134,7 +164,7 @@ broken (TestTrial *trial, const char *format, ...)
   return FALSE;
 }
 
-/* ---- the oracle's books */
+/* ---- the accounting of the oracle */
 
 static TestBlock *
 block_at (TestTrial *trial, guint32 id)
@@ -158,7 +188,7 @@ live_at (const TestTrial *trial, guint i)
   return test_trial_block (trial, g_array_index (trial->live, guint32, i));
 }
 
-/* What is not, is in none of the oracle's books. */
+/* What is not, is in none of the accounting of the oracle. */
 static gboolean
 is_on_device (const TestBlock *b)
 {
@@ -554,7 +584,7 @@ test_trial_step (TestTrial *trial, const TestOp *op)
       break;
     }
   if (fine && trial->device->misuses != 0)
-    fine = broken (trial, "a device call with an address or size that was never handed out");
+    fine = broken (trial, "a device call with an address or size that was never returned");
   if (fine && trial->naive != NULL && trial->naive->device.held != trial->device->held)
     fine = broken (trial, "held are " U64 " bytes, by the model " U64, trial->device->held,
                    trial->naive->device.held);

@@ -112,6 +112,11 @@ gboolean test_trial_drain (TestTrial *trial);
 /* Destroys allocator and device: nothing may be held, nothing misused.  Returns the problem, to be
  * freed, or NULL; frees @trial. */
 char *test_trial_finish (TestTrial *trial);
+/* For tests that stop at nothing: a trial that must begin; its end, a failure of the test if a
+ * promise was broken; such a failure. */
+TestTrial *test_trial_start (const TestSubject *subject);
+void test_trial_end (TestTrial *trial);
+void test_subject_fail (const TestSubject *subject, const char *problem);
 /* The same, but the device stays. */
 char *test_trial_dissolve (TestTrial *trial);
 
