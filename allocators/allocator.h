@@ -1,19 +1,24 @@
-/* allocator.h - the interface every on-line allocator implements, and the registry of all of them.
+/* allocator.h - the interface that every on-line allocator implements, and the registry of all.
  *
  * A variant is one file that defines one `const GememAllocatorClass`, and one line in
  * allocators.def.  Help, man page, completion, option parsing and the conformance tests all derive
- * from the class struct.
+ * from the class.  A class fills in what GememAllocatorClass lists as required; everything after
+ * that is optional.
  *
  * Rules for an implementation:
  *  - memory comes only from `base.device` through gemem_device_*(); the allocator never prints,
  *    exits, or reads a clock;
- *  - NULL/FALSE from alloc is simulated out-of-memory: an ordinary result, after the real system's
- *    whole ladder has run;
+ *  - FALSE from alloc(), graphs.load() or graphs.run() is simulated out-of-memory: an ordinary
+ *    result, after the real system's whole ladder has run;
+ *  - an event that breaks a rule of the real system is refused with gemem_allocator_refuse(), by
+ *    alloc(), graphs.load() and graphs.run(), which then return FALSE, or by use(), free(), record()
+ *    and wait() of `streams`; no other function may refuse;
  *  - `block->address` and `block->size` are exactly what the real system decides; `block->handle`
  *    is the allocator's own;
- *  - no two live blocks overlap; addresses keep `alignment`; block->size >= request (or as the spec
- *    says, e.g. user pointer inside);
- *  - no allocation from the host heap per event (slab.h), no iteration in pointer or hash order;
+ *  - no two live blocks overlap; addresses keep `alignment`; block->size >= request, unless the
+ *    real system says otherwise;
+ *  - no allocation from the host heap per event (base/slab.h), no iteration in pointer or hash
+ *    order;
  *  - destroy() returns everything to the device (held == 0 afterwards), live blocks included.
  */
 #pragma once
@@ -33,15 +38,12 @@ typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
 struct _GememPlanInput; /* planners/planner.h */
 
-enum /* capabilities */
+enum /* capabilities: what no pointer of the class says */
 {
-  GEMEM_CAP_STREAMS = 1 << 0,        /* decisions depend on the stream */
-  GEMEM_CAP_POOLS = 1 << 1,          /* knows private pools */
-  GEMEM_CAP_TRIM = 1 << 2,           /* trim returns something */
-  GEMEM_CAP_VIRTUAL_MEMORY = 1 << 3, /* uses reserve/create/map */
-  GEMEM_CAP_ADOPT = 1 << 4,          /* can start from a recorded state */
-  GEMEM_CAP_GRAPHS = 1 << 5,         /* manages static memory of graphs */
-  GEMEM_CAP_EMPTY = 1 << 6, /* requests of 0 bytes get a block: without it none reaches alloc */
+  GEMEM_CAP_STREAMS = 1 << 0, /* decisions depend on the stream: no block goes to another one */
+  GEMEM_CAP_POOLS = 1 << 1,   /* no block of a private pool goes to another pool */
+  GEMEM_CAP_VIRTUAL_MEMORY = 1 << 2, /* calls reserve, create and map of the device */
+  GEMEM_CAP_EMPTY = 1 << 3, /* requests of 0 bytes get a block; otherwise none reaches alloc() */
 };
 
 typedef struct
@@ -49,13 +51,13 @@ typedef struct
   guint64 size;
   guint64 stream;
   guint32 pool;
-  guint64 id; /* of the trace; only for those that were given the trace beforehand (prepare) */
+  guint64 id; /* of the trace; only a class with prepare() may read it */
 } GememRequest;
 
 typedef struct
 {
   guint64 address;
-  guint64 size; /* block size: what the system says it handed out */
+  guint64 size; /* block size: what the system says it allocated */
   gpointer handle;
 } GememBlock;
 
@@ -66,7 +68,7 @@ typedef struct
 /* A block or gap, as walk() reports it. */
 typedef enum
 {
-  GEMEM_SPAN_LIVE,    /* handed out */
+  GEMEM_SPAN_LIVE,    /* allocated */
   GEMEM_SPAN_PENDING, /* freed, but streams may still use it */
   GEMEM_SPAN_FREE,    /* cached, reusable */
   /* physical, but no block (headers, lost tails, static memory that graphs share) */
@@ -109,97 +111,122 @@ typedef struct
 
 struct _GememAllocatorClass
 {
+  /* ---- Required: what it is. */
+
   guint abi;           /* GEMEM_ALLOCATOR_ABI */
   const char *name;    /* "pytorch-caching" */
-  const char *aliases; /* '|' separated, or NULL */
   const char *summary; /* one line, no full stop */
-  const char *origin;  /* the real system and version, and the spec section */
-  guint capabilities;
-  /* every address is a multiple of this; also the unit of the lower bound (plus `offset`) */
+  const char *origin;  /* the real system and version, and the section of doc/systems */
+  /* Every address is a multiple of this, plus `alignment_offset`; also the unit of the lower
+   * bound. */
   guint64 alignment;
-  /* addresses are congruent to this modulo alignment (buddy: 64 mod 256) */
-  guint64 alignment_offset;
-  const GememParam *params;
-  gsize params_size;
 
+  /* ---- Required: what it does. */
+
+  /* @params: a filled struct of `params_size` bytes, valid during the call.  The caller sets
+   * `klass` where it is still NULL, and `device`.  NULL with @error: the parameters do not go
+   * together. */
   GememAllocator *(*create) (gconstpointer params, GememDevice *device, GError **error);
+  void (*destroy) (GememAllocator *allocator);
+  /* Fills @block; FALSE: out of memory. */
   gboolean (*alloc) (GememAllocator *allocator, const GememRequest *request, GememBlock *block);
-  /* The program lets go of @block.  @completion_follows: a later complete() says when streams are
-   * done with it; classes without complete() free at once. */
+  /* The program releases @block.  @completion_follows: a later streams.complete() says when streams
+   * are done with it; a class without that function frees at once. */
   void (*free) (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows);
-  void (*complete) (GememAllocator *allocator, const GememBlock *block); /* optional */
-  /* optional */
-  void (*use_on_stream) (GememAllocator *allocator, const GememBlock *block, guint64 stream);
-  /* optional; the host waited for stream (G_MAXUINT64: device) */
-  void (*sync) (GememAllocator *allocator, guint64 stream);
-  void (*trim) (GememAllocator *allocator); /* optional; empty_cache, Release, recycle */
   /* Largest request that would succeed on @stream without going to the device; 0 if none.  Not on
    * the event path. */
   guint64 (*largest_free) (GememAllocator *allocator, guint64 stream);
-  /* Every span, in address order within a segment, segments in address order. */
+  /* Every span, in address order within a segment, segments in address order.  Not on the event
+   * path. */
   void (*walk) (GememAllocator *allocator, GememSpanFunc func, gpointer data);
-  /* Own invariants; GEMEM_ERROR_INVARIANT. */
+  /* Verifies its own invariants; GEMEM_ERROR_INVARIANT.  Not on the event path. */
   gboolean (*check) (GememAllocator *allocator, GError **error);
-  /* Optional: statistics under the names the real system uses. */
-  void (*stats) (GememAllocator *allocator, GememStatFunc func, gpointer data);
-  void (*destroy) (GememAllocator *allocator);
 
-  /* Optional: the whole future, once, before the first request: the lifetimes of the trace, and the
-   * graph it was lowered from if there is one.  What is not wanted later must be copied.  Where
-   * there is no trace (a program at work) it is not called.  Errors: GEMEM_ERROR_INPUT. */
+  /* ---- Optional, each for itself: 0 or NULL where there is none. */
+
+  const char *aliases;      /* '|' separated */
+  guint capabilities;       /* GEMEM_CAP_* */
+  guint64 alignment_offset; /* addresses are congruent to this modulo `alignment` */
+  const GememParam *params; /* with `params_size`: its parameters */
+  gsize params_size;
+
+  /* Returns cached memory to the device: empty_cache, Release, recycle. */
+  void (*trim) (GememAllocator *allocator);
+  /* The program has released private pool @pool (a CUDA graph was destroyed, say): what is cached
+   * for it may go back with the next trim() or when the device has no more; @at_once: it goes back
+   * now. */
+  void (*release_pool) (GememAllocator *allocator, guint32 pool, gboolean at_once);
+  /* The whole future, once, before the first request: the lifetimes of the trace, and the graph it
+   * was lowered from if there is one.  What is used later must be copied.  Not called where there
+   * is no trace; a running program cannot be served by such a class.  GEMEM_ERROR_INPUT. */
   gboolean (*prepare) (GememAllocator *allocator, const struct _GememPlanInput *input,
                        GError **error);
-
-  /* Optional (GEMEM_CAP_ADOPT): recorded initial state; segments first, then their blocks in
-   * address order, then adopt_done. The allocator takes the memory over from the device itself,
-   * with gemem_device_adopt(): the engine does not. */
-  gboolean (*adopt_segment) (GememAllocator *allocator, const GememAdopt *segment);
-  gboolean (*adopt_block) (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block);
-  void (*adopt_done) (GememAllocator *allocator);
-
-  /* Optional (GEMEM_CAP_GRAPHS; all of the first four or none): static memory of graphs.  Without
-   * them the engine asks alloc() for the whole static memory of a graph when it is loaded, and
-   * frees it when it is unloaded (policy 0 of GE). graph_load: @address is where the graph's memory
-   * begins; FALSE: out of memory, the graph is not loaded.  graph_run: a run begins on @stream, or
-   * ends with the host waiting; FALSE: no memory for the run, or it breaks a rule (`refusal`); not
-   * called for what is not loaded.  graph_bytes: what the loaded graphs have together, counted as
-   * live and allocated. */
-  gboolean (*graph_load) (GememAllocator *allocator, guint64 id, guint64 stream,
-                          const GememGraphSegment *segments, guint n, guint64 *address);
-  gboolean (*graph_run) (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin);
-  void (*graph_unload) (GememAllocator *allocator, guint64 id);
-  guint64 (*graph_bytes) (GememAllocator *allocator);
-
-  /* Optional: what @stream had of @block is let go, the block is not: free() ends it, for every
-   * stream that still has something of it. Streams have what they allocated, or used
-   * (use_on_stream), as often as they did. */
-  void (*stream_free) (GememAllocator *allocator, const GememBlock *block, guint64 stream);
-  /* Optional: event @id marks the work queued on @stream so far, for the stream @to (G_MAXUINT64:
-   * for whoever waits). */
-  void (*event_record) (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to);
-  /* Optional: @stream goes on only after the mark that was last recorded as @id.  Always recorded
-   * before, unless the recording began in the middle. */
-  void (*event_wait) (GememAllocator *allocator, guint64 id, guint64 stream);
-
-  /* Optional: the state in the layout that the real system prints, whole lines appended to @text. 
-   * Not on the event path. */
-  void (*report) (GememAllocator *allocator, GString *text);
-
-  /* Optional (GEMEM_CAP_GRAPHS): the memory that work of graph @id uses as it is now, in any order:
-   * `address` and `size` of each span only.  Nothing for a graph that is not loaded.  The order of
-   * release (sim/engine/release-order.h) is checked for what is told here.  Not on the event
-   * path. */
-  void (*graph_walk) (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data);
-
-  /* Optional: @block, which is live and has a handle, will soon be freed or used; asks the
-   * processor to fetch what that will touch besides the record that `handle` points to, which the
-   * engine asks for itself, and changes nothing. */
+  /* @block, which is live and has a handle, will soon be freed or used: asks the processor to fetch
+   * what that will touch besides the record that `handle` points to, which the engine fetches
+   * itself.  Changes nothing. */
   void (*prefetch) (GememAllocator *allocator, const GememBlock *block);
 
-  /* Optional: the program has let go of private pool @pool (a CUDA graph was destroyed, say): what
-   * is cached for it may go back with the next trim() or when the device has no more; @at_once: it
-   * goes back now. */
-  void (*release_pool) (GememAllocator *allocator, guint32 pool, gboolean at_once);
+  /* ---- Optional: what streams do with blocks.  `record` and `wait` come together. */
+  struct
+  {
+    /* The streams are done with @block, which was freed with @completion_follows. */
+    void (*complete) (GememAllocator *allocator, const GememBlock *block);
+    /* @stream uses @block too. */
+    void (*use) (GememAllocator *allocator, const GememBlock *block, guint64 stream);
+    /* @stream releases its share of @block; the block itself stays until free(), which ends it for
+     * every stream that still has a share.  A stream has a share for having allocated it and one
+     * for each use(). */
+    void (*free) (GememAllocator *allocator, const GememBlock *block, guint64 stream);
+    /* Event @id marks the work queued on @stream so far, for the stream @to (G_MAXUINT64: for
+     * whoever waits). */
+    void (*record) (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to);
+    /* @stream goes on only after the mark that was last recorded as @id.  Always recorded before,
+     * unless the recording began in the middle. */
+    void (*wait) (GememAllocator *allocator, guint64 id, guint64 stream);
+    /* The host waited for @stream (G_MAXUINT64: the device). */
+    void (*sync) (GememAllocator *allocator, guint64 stream);
+  } streams;
+
+  /* ---- Optional: static memory of graphs; the first four come together.  Without them the engine
+   * calls alloc() for the whole static memory of a graph when it is loaded, and free() when it is
+   * unloaded (policy 0 of GE). */
+  struct
+  {
+    /* @address: returns where the memory of the graph begins.  FALSE: the graph is not loaded, and
+     * neither run() nor unload() is called for it. */
+    gboolean (*load) (GememAllocator *allocator, guint64 id, guint64 stream,
+                      const GememGraphSegment *segments, guint n, guint64 *address);
+    /* A run begins on @stream, or ends with the host waiting.  FALSE: no memory for the run. */
+    gboolean (*run) (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin);
+    void (*unload) (GememAllocator *allocator, guint64 id);
+    /* What the loaded graphs have together, counted as live and allocated. */
+    guint64 (*bytes) (GememAllocator *allocator);
+    /* The memory that work of graph @id uses now, in any order: `address` and `size` of each span
+     * only; nothing for a graph that is not loaded.  The order of release
+     * (sim/engine/release-order.h) is checked for what is told here.  Not on the event path. */
+    void (*walk) (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data);
+  } graphs;
+
+  /* ---- Optional: a recorded state to start from: segments first, then their blocks in address
+   * order, then done().  `segment` and `block` come together.  The allocator takes the memory over
+   * from the device itself, with gemem_device_adopt(); the engine does not. */
+  struct
+  {
+    /* FALSE: the device does not have the memory. */
+    gboolean (*segment) (GememAllocator *allocator, const GememAdopt *segment);
+    /* FALSE: it lies in none of the segments. */
+    gboolean (*block) (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block);
+    void (*done) (GememAllocator *allocator);
+  } adopt;
+
+  /* ---- Optional: what the real system says of itself.  Not on the event path. */
+  struct
+  {
+    /* Statistics under the names that the real system uses. */
+    void (*stats) (GememAllocator *allocator, GememStatFunc func, gpointer data);
+    /* The state in the layout that the real system prints: whole lines, appended to @text. */
+    void (*text) (GememAllocator *allocator, GString *text);
+  } report;
 };
 
 /* Embedded first in every allocator. */
@@ -208,10 +235,13 @@ struct _GememAllocator
   const GememAllocatorClass *klass;
   GememDevice *device;
   guint64 retries; /* times the out-of-memory ladder released something and tried again */
-  /* the latest call was refused, not for want of memory: what rule the event breaks; the caller
-   * takes it */
-  char *refusal;
+  char *refusal;   /* gemem_allocator_refuse(); NULL: none */
 };
+
+/* Refuses the event that is being served: it breaks a rule of the real system, which the text says.
+ * The first refusal of an event stands.  The engine reports it as bad input and clears it. */
+void gemem_allocator_refuse (GememAllocator *allocator, const char *format, ...)
+    G_GNUC_PRINTF (2, 3);
 
 /* All built-in classes in the order of allocators.def, then plugins; NULL-terminated. */
 const GememAllocatorClass *const *gemem_allocator_classes (void);
@@ -220,8 +250,9 @@ const GememAllocatorClass *const *gemem_allocator_classes (void);
 const GememAllocatorClass *gemem_allocator_find (const char *name, GError **error);
 
 /* Loads every plugin of the ':'-separated directories (GEMEM_PLUGIN_PATH); a plugin exports
- * `const GememAllocatorClass *const gemem_plugin_allocators[]`.  Wrong ABI: error naming the
- * file. */
+ * `const GememAllocatorClass *const gemem_plugin_allocators[]`.  GEMEM_ERROR_USAGE names the file:
+ * of another GEMEM_ALLOCATOR_ABI, without a required function, with half of an optional group, or
+ * with a name that is taken. */
 gboolean gemem_allocator_load_plugins (const char *directories, GError **error);
 
 /* A chosen allocator with its settings, as on the command line: "NAME[:key=value,...]". */

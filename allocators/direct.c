@@ -53,7 +53,7 @@ direct_create (gconstpointer params, GememDevice *device, GError **error)
   return &direct->base;
 }
 
-/* A new slice of unused records, to be handed out in ascending order. */
+/* Adds a slice of unused records, which are used in ascending order. */
 static void
 add_slice (Direct *direct)
 {
@@ -238,11 +238,6 @@ direct_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBlo
   return TRUE;
 }
 
-static void
-direct_adopt_done (GememAllocator *allocator)
-{
-}
-
 const GememAllocatorClass gemem_direct_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "direct",
@@ -250,7 +245,6 @@ const GememAllocatorClass gemem_direct_class = {
   .summary = "A device call for every request, nothing cached",
   .origin =
       "cudaMalloc and cudaFree per request; PYTORCH_NO_CUDA_MEMORY_CACHING=1 (peers.md 1a.11)",
-  .capabilities = GEMEM_CAP_ADOPT,
   .alignment = 1,
   .create = direct_create,
   .alloc = direct_alloc,
@@ -258,9 +252,7 @@ const GememAllocatorClass gemem_direct_class = {
   .largest_free = direct_largest_free,
   .walk = direct_walk,
   .check = direct_check,
-  .stats = direct_stats,
   .destroy = direct_destroy,
-  .adopt_segment = direct_adopt_segment,
-  .adopt_block = direct_adopt_block,
-  .adopt_done = direct_adopt_done,
+  .adopt = { .segment = direct_adopt_segment, .block = direct_adopt_block },
+  .report.stats = direct_stats,
 };

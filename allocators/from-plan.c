@@ -456,7 +456,7 @@ const GememAllocatorClass gemem_plan_class = {
   .largest_free = plan_largest_free,
   .walk = plan_walk,
   .check = plan_check,
-  .stats = plan_stats,
   .destroy = plan_destroy,
   .prepare = plan_prepare,
+  .report.stats = plan_stats,
 };

@@ -128,6 +128,21 @@ is_taken (const char *name)
          || gemem_named_find (shorthands, "shorthand", name, NULL) != NULL;
 }
 
+/* Has everything required, and no half of an optional group. */
+static gboolean
+is_complete (const GememAllocatorClass *klass)
+{
+  const gboolean graphs = klass->graphs.load != NULL;
+
+  return klass->name != NULL && klass->create != NULL && klass->alloc != NULL && klass->free != NULL
+         && klass->walk != NULL && klass->check != NULL && klass->largest_free != NULL
+         && klass->destroy != NULL
+         && (klass->streams.record != NULL) == (klass->streams.wait != NULL)
+         && (klass->adopt.segment != NULL) == (klass->adopt.block != NULL)
+         && (klass->graphs.run != NULL) == graphs && (klass->graphs.unload != NULL) == graphs
+         && (klass->graphs.bytes != NULL) == graphs;
+}
+
 static gboolean
 check_class (const char *path, const GememAllocatorClass *klass, GError **error)
 {
@@ -141,12 +156,12 @@ check_class (const char *path, const GememAllocatorClass *klass, GError **error)
                    klass->abi, GEMEM_ALLOCATOR_ABI);
       return FALSE;
     }
-  if (klass->name == NULL || klass->create == NULL || klass->alloc == NULL || klass->free == NULL
-      || klass->walk == NULL || klass->check == NULL || klass->largest_free == NULL
-      || klass->destroy == NULL)
+  if (!is_complete (klass))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: an allocator without a name or a required function; see allocator.h", path);
+                   "%s: an allocator without a name or a required function, or with half of an "
+                   "optional group; see allocator.h",
+                   path);
       return FALSE;
     }
   aliases = g_strsplit (klass->aliases != NULL ? klass->aliases : "", "|", -1);

@@ -355,12 +355,3 @@ gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
   gemem_params_clear (params_of (spec->klass), params);
   return settings;
 }
-
-void
-gemem_allocator_destroy (GememAllocator *allocator)
-{
-  if (allocator == NULL)
-    return;
-  g_free (allocator->refusal);
-  allocator->klass->destroy (allocator);
-}

@@ -380,13 +380,13 @@ const GememDeviceClass gemem_cuda_class = {
   .info = cuda_info,
   .destroy = cuda_destroy,
   .cost = cuda_cost,
-  .touch = gemem_cuda_touch,
-  .occupy = gemem_cuda_occupy,
-  .fill = gemem_cuda_fill,
-  .verify = gemem_cuda_verify,
-  .finding = gemem_cuda_finding,
   .identify = cuda_identify,
   .real = TRUE,
+  .probe = { .touch = gemem_cuda_touch,
+             .fill = gemem_cuda_fill,
+             .verify = gemem_cuda_verify,
+             .finding = gemem_cuda_finding,
+             .occupy = gemem_cuda_occupy },
 };
 
 #endif

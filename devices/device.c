@@ -339,21 +339,22 @@ gemem_device_settings_recorded (const GPtrArray *settings)
 void
 gemem_device_expect (GememDevice *device, guint64 address, guint64 size)
 {
-  if (device->klass->expect != NULL)
-    device->klass->expect (device, address, size);
+  if (device->klass->recorded.expect != NULL)
+    device->klass->recorded.expect (device, address, size);
 }
 
 void
 gemem_device_limit (GememDevice *device, guint64 bytes)
 {
-  if (device->klass->limit != NULL)
-    device->klass->limit (device, bytes);
+  if (device->klass->recorded.limit != NULL)
+    device->klass->recorded.limit (device, bytes);
 }
 
 gboolean
 gemem_device_adopt (GememDevice *device, guint64 address, guint64 size)
 {
-  gboolean ok = device->klass->adopt != NULL && device->klass->adopt (device, address, size);
+  gboolean ok = device->klass->recorded.adopt != NULL
+                && device->klass->recorded.adopt (device, address, size);
   if (device->held > device->peak_held)
     device->peak_held = device->held;
   return ok;
@@ -366,8 +367,8 @@ gemem_device_touch (GememDevice *device, GError **error)
 {
   GememDevice *self = innermost (device);
 
-  if (self->klass->touch != NULL)
-    return self->klass->touch (self, error);
+  if (self->klass->probe.touch != NULL)
+    return self->klass->probe.touch (self, error);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                "device %s: it has no memory to touch; use -d cuda:0, or leave --touch out",
                self->klass->name);
@@ -378,7 +379,7 @@ gboolean
 gemem_device_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag, guint64 stream)
 {
   GememDevice *self = innermost (device);
-  return self->klass->fill (self, address, size, tag, stream);
+  return self->klass->probe.fill (self, address, size, tag, stream);
 }
 
 gboolean
@@ -386,14 +387,14 @@ gemem_device_verify (GememDevice *device, guint64 address, guint64 size, guint32
                      guint64 stream, guint64 check)
 {
   GememDevice *self = innermost (device);
-  return self->klass->verify (self, address, size, tag, stream, check);
+  return self->klass->probe.verify (self, address, size, tag, stream, check);
 }
 
 gboolean
 gemem_device_finding (GememDevice *device, gboolean wait, GememMismatch *finding)
 {
   GememDevice *self = innermost (device);
-  return self->klass->finding (self, wait, finding);
+  return self->klass->probe.finding (self, wait, finding);
 }
 
 gboolean
@@ -401,8 +402,8 @@ gemem_device_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **e
 {
   GememDevice *self = innermost (device);
 
-  if (self->klass->occupy != NULL)
-    return self->klass->occupy (self, ns, stream, error);
+  if (self->klass->probe.occupy != NULL)
+    return self->klass->probe.occupy (self, ns, stream, error);
   g_set_error (
       error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
       "device %s: it has no streams to occupy; use -d sim or -d cuda:0, or leave --occupy out",

@@ -69,15 +69,14 @@ typedef struct
 
 struct _GememDeviceClass
 {
+  /* ---- Required. */
+
   const char *name; /* "sim" */
-  const char *aliases;
   const char *summary;
-  const GememParam *params;
-  gsize params_size;
   /* Takes a copy of what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new
    * device. */
   GememDevice *(*create) (gconstpointer params, GError **error);
-
+  void (*destroy) (GememDevice *device);
   /* address; 0 = out of memory */
   guint64 (*malloc) (GememDevice *device, guint64 size, guint64 stream);
   void (*free) (GememDevice *device, guint64 address, guint64 size);
@@ -97,37 +96,51 @@ struct _GememDeviceClass
   gboolean (*stream_sync) (GememDevice *device, guint64 stream);
   gboolean (*device_sync) (GememDevice *device);
   void (*info) (GememDevice *device, GememDeviceInfo *info);
-  void (*destroy) (GememDevice *device);
 
-  /* Optional: the next recorded segment (address policy `recorded`). */
-  void (*expect) (GememDevice *device, guint64 address, guint64 size);
-  /* Optional: until the next call of it no more than @bytes are held (address policy `recorded`);
-   * 0: as many as there are. */
-  void (*limit) (GememDevice *device, guint64 bytes);
-  /* Optional: takes a contiguous allocation that existed before the trace, at its recorded address.
-   * FALSE: no room. */
-  gboolean (*adopt) (GememDevice *device, guint64 address, guint64 size);
-  /* Optional, together: fills memory with a pattern, and verifies it (kernels/touch-kernels.h). 
-   * touch: from now on; GEMEM_ERROR_NO_DEVICE if that cannot be. fill, verify: work on @stream,
-   * which comes after all fills and verifications before it; FALSE: the device has failed. finding:
-   * takes the next verification that failed; @wait: of all, otherwise of those known by now. 
-   * FALSE: none. */
-  gboolean (*touch) (GememDevice *device, GError **error);
-  gboolean (*fill) (GememDevice *device, guint64 address, guint64 size, guint32 tag,
-                    guint64 stream);
-  gboolean (*verify) (GememDevice *device, guint64 address, guint64 size, guint32 tag,
-                      guint64 stream, guint64 check);
-  gboolean (*finding) (GememDevice *device, gboolean wait, GememMismatch *finding);
-  /* Optional: work that keeps @stream busy for @ns, behind what is there.  0: nothing, but does
-   * what the first work would need; GEMEM_ERROR_NO_DEVICE if there cannot be any.  A device that
-   * fails meanwhile says so by itself. */
-  gboolean (*occupy) (GememDevice *device, guint64 ns, guint64 stream, GError **error);
-  /* Optional: "NVIDIA H200, CUDA 13.0", for provenance; g_free(). */
-  char *(*identify) (GememDevice *device);
-  /* hardware: calls can fail for other reasons than memory (gemem_device_failure()) */
+  /* ---- Optional, each for itself: 0 or NULL where there is none. */
+
+  const char *aliases;
+  const GememParam *params;
+  gsize params_size;
+  /* Hardware: calls can fail for other reasons than memory (gemem_device_failure()). */
   gboolean real;
-  /* Optional: modelled cost in ns of one call, charged by the wrapper after the call. */
+  /* "NVIDIA H200, CUDA 13.0", for provenance; g_free(). */
+  char *(*identify) (GememDevice *device);
+  /* Modelled cost in ns of one call, charged by the wrapper after the call. */
   guint64 (*cost) (GememDevice *device, GememDeviceCall call, guint64 size);
+
+  /* ---- Optional: following a recording (address policy `recorded`). */
+  struct
+  {
+    /* The next recorded segment. */
+    void (*expect) (GememDevice *device, guint64 address, guint64 size);
+    /* Until the next call of it no more than @bytes are held; 0: as many as there are. */
+    void (*limit) (GememDevice *device, guint64 bytes);
+    /* Takes a contiguous allocation that existed before the trace, at its recorded address.
+     * FALSE: no space. */
+    gboolean (*adopt) (GememDevice *device, guint64 address, guint64 size);
+  } recorded;
+
+  /* ---- Optional: probes of memory and streams; no allocator calls them.  The first four come
+   * together: they fill memory with a pattern, and verify it (kernels/touch-kernels.h). */
+  struct
+  {
+    /* From now on; GEMEM_ERROR_NO_DEVICE if that cannot be. */
+    gboolean (*touch) (GememDevice *device, GError **error);
+    /* Work on @stream, which comes after all fills and verifications before it; FALSE: the device
+     * has failed. */
+    gboolean (*fill) (GememDevice *device, guint64 address, guint64 size, guint32 tag,
+                      guint64 stream);
+    gboolean (*verify) (GememDevice *device, guint64 address, guint64 size, guint32 tag,
+                        guint64 stream, guint64 check);
+    /* Takes the next verification that failed; @wait: of all, otherwise of those known by now.
+     * FALSE: none. */
+    gboolean (*finding) (GememDevice *device, gboolean wait, GememMismatch *finding);
+    /* Work that keeps @stream busy for @ns, behind what is there.  0: nothing, but does what the
+     * first work would need; GEMEM_ERROR_NO_DEVICE if there cannot be any.  A device that fails
+     * meanwhile says so by itself. */
+    gboolean (*occupy) (GememDevice *device, guint64 ns, guint64 stream, GError **error);
+  } probe;
 };
 
 /* A call as observers see it, after it was made.  What a call does not have is 0. */
@@ -238,17 +251,34 @@ gboolean gemem_device_stream_sync (GememDevice *device, guint64 stream);
 gboolean gemem_device_sync (GememDevice *device);
 void gemem_device_info (GememDevice *device, GememDeviceInfo *info);
 
-/* From now on @watch->func is told of every call, after those who came before; until unwatch, which
- * may come twice. */
-void gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
-void gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
-
 /* Why the device cannot go on, or NULL: a call failed, and not for want of memory
  * (GEMEM_ERROR_FAILED).  It has refused all requests for memory since then, and what it gave stays
  * with it until its end, which gives everything back.  Only real devices fail, or what stands
  * before one. */
 const GError *gemem_device_failure (const GememDevice *device);
 gboolean gemem_device_is_real (const GememDevice *device);
+
+/* The device's capacity without counting a call: for "80%" and for reports. */
+guint64 gemem_device_capacity (GememDevice *device);
+
+const char *gemem_device_call_name (GememDeviceCall call); /* "malloc", "map", ... */
+
+/* ---- following a recording: what the recorded device did, told before the allocator asks */
+
+/* The machine's recorded segments, before the allocator asks for them; no effect on other
+ * policies. */
+void gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
+/* What the recorded device let the recorded allocator hold, until the next call; 0: no longer.  No
+ * effect on other policies. */
+void gemem_device_limit (GememDevice *device, guint64 bytes);
+gboolean gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
+
+/* ---- watching and probing: no allocator calls these */
+
+/* From now on @watch->func is told of every call, after those who came before; until unwatch, which
+ * may come twice. */
+void gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
+void gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
 
 /* --touch (sim/engine/touch.h): not calls of an allocator, so they are neither counted nor charged
  * nor shown to who watches.  As in GememDeviceClass; the first answers GEMEM_ERROR_USAGE where
@@ -262,27 +292,5 @@ gboolean gemem_device_finding (GememDevice *device, gboolean wait, GememMismatch
 
 /* --occupy (sim/engine/pace.h), likewise; GEMEM_ERROR_USAGE where no stream is ever busy. */
 gboolean gemem_device_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error);
-
-/* The device's capacity without counting a call: for "80%" and for reports. */
-guint64 gemem_device_capacity (GememDevice *device);
-/* The machine's recorded segments, before the allocator asks for them; no effect on other
- * policies. */
-void gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
-/* What the recorded device let the recorded allocator hold, until the next call; 0: no longer.  No
- * effect on other policies. */
-void gemem_device_limit (GememDevice *device, guint64 bytes);
-gboolean gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
-
-const char *gemem_device_call_name (GememDeviceCall call); /* "malloc", "map", ... */
-
-/* Wraps @inner so that calls fail as @spec says: "nth=5,call=malloc", "every=7", "seed=3,rate=1%",
- * "after=100,call=map|create".
- * @inner is taken over, also on error.  "faulty:nth=5,capacity=1GiB" makes the same from text: keys
- * that are not the wrapper's own go to the device under it (on=sim).  See faulty.c for the rules;
- * wrappers can be stacked. */
-GememDevice *gemem_faulty_device_new (GememDevice *inner, const char *spec, GError **error);
-/* Failures injected into @call so far, by all wrappers of the stack; GEMEM_CALL_COUNT: into any
- * call.  0 for other devices. */
-guint64 gemem_faulty_device_injected (GememDevice *device, GememDeviceCall call);
 
 GEMEM_END_DECLS

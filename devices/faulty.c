@@ -26,6 +26,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "devices/device-private.h"
+#include "devices/faulty.h"
 
 #define RATE_WHOLE 1000000 /* parts per million */
 #define NEVER G_MAXUINT64
@@ -526,8 +527,6 @@ const GememDeviceClass gemem_faulty_class = {
   .device_sync = faulty_device_sync,
   .info = faulty_info,
   .destroy = faulty_destroy,
-  .expect = faulty_expect,
-  .limit = faulty_limit,
-  .adopt = faulty_adopt,
   .cost = faulty_cost,
+  .recorded = { .expect = faulty_expect, .limit = faulty_limit, .adopt = faulty_adopt },
 };

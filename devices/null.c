@@ -173,5 +173,5 @@ const GememDeviceClass gemem_null_class = {
   .device_sync = null_device_sync,
   .info = null_info,
   .destroy = null_destroy,
-  .adopt = null_adopt,
+  .recorded.adopt = null_adopt,
 };

@@ -660,9 +660,7 @@ const GememDeviceClass gemem_simulated_class = {
   .device_sync = sim_device_sync,
   .info = sim_info,
   .destroy = sim_destroy,
-  .expect = sim_expect,
-  .limit = sim_limit,
-  .occupy = sim_occupy,
-  .adopt = sim_adopt,
   .cost = sim_cost,
+  .recorded = { .expect = sim_expect, .limit = sim_limit, .adopt = sim_adopt },
+  .probe.occupy = sim_occupy,
 };

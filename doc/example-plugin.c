@@ -231,7 +231,6 @@ const GememAllocatorClass power2_class = {
   .name = "power2",
   .summary = "Powers of two with a free list per size",
   .origin = "an example of a plugin",
-  .capabilities = GEMEM_CAP_TRIM,
   .alignment = 512,
   .params = parameters,
   .params_size = sizeof (Params),

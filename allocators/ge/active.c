@@ -96,12 +96,11 @@ destroy (GememAllocator *allocator)
 const GememAllocatorClass gemem_ge_active_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge-active",
-  .aliases = NULL,
   .summary =
       "Ascend GE under policies 2 and 4: static graphs share memory, beside the dynamic pools",
   .origin = "Ascend Graph Engine of 2026-08-21, ActiveMemoryAllocator, "
             "ExpandableActiveMemoryAllocator; ge-runtime.md 3, 5.9, 7.2",
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM | GEMEM_CAP_VIRTUAL_MEMORY | GEMEM_CAP_GRAPHS,
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
   .alignment = 65536,
   .params = params,
   .params_size = sizeof (GeActiveParams),
@@ -112,12 +111,11 @@ const GememAllocatorClass gemem_ge_active_class = {
   .largest_free = gemem_ge_beside_largest_free,
   .walk = gemem_ge_beside_walk,
   .check = gemem_ge_beside_check,
-  .stats = gemem_ge_beside_stats,
   .destroy = destroy,
-  .graph_load = gemem_ge_beside_graph_load,
-  .graph_run = gemem_ge_beside_graph_run,
-  .graph_unload = gemem_ge_beside_graph_unload,
-  .graph_bytes = gemem_ge_beside_graph_bytes,
-  .graph_walk = gemem_ge_beside_graph_walk,
-  .report = gemem_ge_beside_report,
+  .graphs = { .load = gemem_ge_beside_graph_load,
+              .run = gemem_ge_beside_graph_run,
+              .unload = gemem_ge_beside_graph_unload,
+              .bytes = gemem_ge_beside_graph_bytes,
+              .walk = gemem_ge_beside_graph_walk },
+  .report = { .stats = gemem_ge_beside_stats, .text = gemem_ge_beside_report },
 };

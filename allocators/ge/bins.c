@@ -353,7 +353,7 @@ const GememAllocatorClass gemem_ge_bins_class = {
       "Ascend GE's older pool: seven bins by size, cut at half, given back after synchronisation",
   .origin = "Ascend Graph Engine of 2026-08-21, CachingAllocator and NpuMemoryAllocator; "
             "ge-runtime.md 6.1",
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM,
+  .capabilities = GEMEM_CAP_STREAMS,
   .alignment = GE_BLOCK_UNIT,
   .params = params,
   .params_size = sizeof (Params),
@@ -365,6 +365,6 @@ const GememAllocatorClass gemem_ge_bins_class = {
   .largest_free = largest_free,
   .walk = walk,
   .check = check,
-  .stats = stats,
   .destroy = destroy,
+  .report.stats = stats,
 };

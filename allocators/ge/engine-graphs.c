@@ -309,12 +309,13 @@ check_order (GeEngine *ge, const GeGraph *graph, guint64 stream)
     return TRUE;
   ge->concurrent_runs++;
   if (ge->strict)
-    ge->base.refusal = g_strdup_printf (
-        "graph %" G_GUINT64_FORMAT " is run on stream %" G_GUINT64_FORMAT
-        " while the run of graph %" G_GUINT64_FORMAT " on stream %" G_GUINT64_FORMAT
-        " has not ended; they share memory under static memory policy %u, "
-        "which the documentation forbids (strict=yes)",
-        graph->id, stream, ge->order.graph, ge->order.stream, ge->policy);
+    gemem_allocator_refuse (&ge->base,
+                            "graph %" G_GUINT64_FORMAT " is run on stream %" G_GUINT64_FORMAT
+                            " while the run of graph %" G_GUINT64_FORMAT
+                            " on stream %" G_GUINT64_FORMAT
+                            " has not ended; they share memory under static memory policy %u, "
+                            "which the documentation forbids (strict=yes)",
+                            graph->id, stream, ge->order.graph, ge->order.stream, ge->policy);
   return !ge->strict;
 }
 

@@ -29,12 +29,11 @@ create (gconstpointer data, GememDevice *device, GError **error)
 const GememAllocatorClass gemem_ge_expandable_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge-expandable",
-  .aliases = NULL,
   .summary =
       "Ascend GE dynamic memory under policy 3: a virtual range per pool, backed with 8 MiB pages",
   .origin = "Ascend Graph Engine of 2026-08-21, CachingMemAllocator with "
             "ExpandableActiveMemoryAllocatorImp; ge-runtime.md 4, 5",
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM | GEMEM_CAP_VIRTUAL_MEMORY,
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
   .alignment = 65536,
   .params = params,
   .params_size = sizeof (GeStackParams),
@@ -46,7 +45,6 @@ const GememAllocatorClass gemem_ge_expandable_class = {
   .largest_free = gemem_ge_stack_largest_free,
   .walk = gemem_ge_stack_walk,
   .check = gemem_ge_stack_check,
-  .stats = gemem_ge_stack_stats,
   .destroy = gemem_ge_stack_destroy,
-  .report = gemem_ge_stack_report,
+  .report = { .stats = gemem_ge_stack_stats, .text = gemem_ge_stack_report },
 };

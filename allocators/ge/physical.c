@@ -177,7 +177,6 @@ stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 const GememAllocatorClass gemem_ge_physical_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge-physical",
-  .aliases = NULL,
   .summary = "Ascend GE page pool: every request a range of its own, on shared physical pages",
   .origin = "Ascend Graph Engine of 2026-08-21, PhysicalMemoryAllocator; ge-runtime.md 4",
   .capabilities = GEMEM_CAP_VIRTUAL_MEMORY,
@@ -190,6 +189,6 @@ const GememAllocatorClass gemem_ge_physical_class = {
   .largest_free = largest_free,
   .walk = walk,
   .check = check,
-  .stats = stats,
   .destroy = destroy,
+  .report.stats = stats,
 };

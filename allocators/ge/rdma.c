@@ -164,6 +164,6 @@ const GememAllocatorClass gemem_ge_rdma_class = {
   .largest_free = largest_free,
   .walk = walk,
   .check = check,
-  .stats = stats,
   .destroy = destroy,
+  .report.stats = stats,
 };

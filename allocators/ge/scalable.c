@@ -55,7 +55,7 @@ const GememAllocatorClass gemem_ge_scalable_class = {
              "bottom pool",
   .origin = "Ascend Graph Engine of 2026-08-21, ScalableAllocator, CachingMemAllocator, "
             "RtsCachingMemAllocator; ge-runtime.md 1, 2.1",
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM,
+  .capabilities = GEMEM_CAP_STREAMS,
   .alignment = 65536,
   .params = params,
   .params_size = sizeof (GeStackParams),
@@ -67,7 +67,6 @@ const GememAllocatorClass gemem_ge_scalable_class = {
   .largest_free = gemem_ge_stack_largest_free,
   .walk = gemem_ge_stack_walk,
   .check = gemem_ge_stack_check,
-  .stats = gemem_ge_stack_stats,
   .destroy = gemem_ge_stack_destroy,
-  .report = gemem_ge_stack_report,
+  .report = { .stats = gemem_ge_stack_stats, .text = gemem_ge_stack_report },
 };

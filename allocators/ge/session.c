@@ -139,6 +139,6 @@ const GememAllocatorClass gemem_ge_session_range_class = {
   .largest_free = largest_free,
   .walk = walk,
   .check = check,
-  .stats = stats,
   .destroy = destroy,
+  .report.stats = stats,
 };

@@ -99,7 +99,7 @@ guint64 gemem_ge_static_peak (const GeStatic *memory);
 
 /* static-report.c.  Spans are appended, in no order; @name stands in messages. */
 void gemem_ge_static_walk (const GeStatic *memory, GArray *spans);
-/* graph_walk of GememAllocatorClass. */
+/* graphs.walk of GememAllocatorClass. */
 void gemem_ge_static_walk_graph (const GeStatic *memory, guint64 id, GememSpanFunc func,
                                  gpointer data);
 gboolean gemem_ge_static_check (const GeStatic *memory, const char *name, GError **error);

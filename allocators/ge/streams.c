@@ -151,10 +151,10 @@ add_stream (GeStreams *self, guint64 handle)
 
   if (self->n_streams == GE_STREAMS_MAX)
     {
-      if (self->stack.base.refusal == NULL)
-        self->stack.base.refusal = g_strdup_printf (
-            "stream %" G_GUINT64_FORMAT " is the 65th, and GE's multi-stream pools know at most 64",
-            handle);
+      gemem_allocator_refuse (&self->stack.base,
+                              "stream %" G_GUINT64_FORMAT
+                              " is the 65th, and GE's multi-stream pools know at most 64",
+                              handle);
       return NULL;
     }
   if (self->l1 == NULL)
@@ -392,7 +392,7 @@ const GememAllocatorClass gemem_ge_streams_class = {
       "Ascend GE dynamic memory on several streams: L2 pool per stream, borrowed blocks, events",
   .origin = "Ascend Graph Engine of 2026-08-21, MultiStreamL2Allocator, L2MemPool, "
             "SingleStreamL2Allocator; ge-runtime.md 2.2-2.6",
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM,
+  .capabilities = GEMEM_CAP_STREAMS,
   .alignment = 65536,
   .params = params,
   .params_size = sizeof (GeStreamsParams),
@@ -400,16 +400,16 @@ const GememAllocatorClass gemem_ge_streams_class = {
   .alloc = streams_alloc,
   .free = streams_free,
   .prefetch = streams_prefetch,
-  .complete = streams_complete,
-  .use_on_stream = streams_use,
-  .stream_free = streams_stream_free,
-  .event_record = streams_event_record,
-  .event_wait = streams_event_wait,
-  .sync = streams_sync,
   .trim = streams_trim,
   .largest_free = gemem_ge_streams_largest_free,
   .walk = gemem_ge_stack_walk,
   .check = gemem_ge_streams_check,
-  .stats = gemem_ge_streams_stats,
   .destroy = destroy,
+  .streams = { .complete = streams_complete,
+               .use = streams_use,
+               .free = streams_stream_free,
+               .record = streams_event_record,
+               .wait = streams_event_wait,
+               .sync = streams_sync },
+  .report.stats = gemem_ge_streams_stats,
 };

@@ -655,17 +655,14 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
              "chunks as large as the request", \
   .origin = "PaddlePaddle 1.6-3.x, AutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; " \
             "spec/paddle.md sections 3.1, 3.4", \
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM, .alignment = 256, \
-  .params = gemem_paddle_auto_growth_params, .params_size = sizeof (GememPaddleAutoGrowthParams), \
-  .create = auto_growth_create, .alloc = auto_growth_alloc, .free = auto_growth_free, \
-  .prefetch = auto_growth_prefetch, .trim = auto_growth_trim, \
-  .largest_free = auto_growth_largest_free, .walk = auto_growth_walk, .check = auto_growth_check, \
-  .stats = auto_growth_stats, .destroy = auto_growth_destroy
+  .capabilities = GEMEM_CAP_STREAMS, .alignment = 256, .params = gemem_paddle_auto_growth_params, \
+  .params_size = sizeof (GememPaddleAutoGrowthParams), .create = auto_growth_create, \
+  .alloc = auto_growth_alloc, .free = auto_growth_free, .prefetch = auto_growth_prefetch, \
+  .trim = auto_growth_trim, .largest_free = auto_growth_largest_free, .walk = auto_growth_walk, \
+  .check = auto_growth_check, .report.stats = auto_growth_stats, .destroy = auto_growth_destroy
 
 const GememAllocatorClass gemem_paddle_auto_growth_class = {
-  COMMON,
-  .complete = auto_growth_complete,
-  .use_on_stream = auto_growth_use_on_stream,
+  COMMON, .streams = { .complete = auto_growth_complete, .use = auto_growth_use_on_stream }
 };
 
 /* Without StreamSafe a free is complete at once, whatever other streams do. */

@@ -626,6 +626,6 @@ const GememAllocatorClass gemem_paddle_best_fit_class = {
   .largest_free = best_fit_largest_free,
   .walk = best_fit_walk,
   .check = best_fit_check,
-  .stats = best_fit_stats,
   .destroy = best_fit_destroy,
+  .report.stats = best_fit_stats,
 };

@@ -594,11 +594,10 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   .params_size = sizeof (GememPaddleBuddyParams), .create = buddy_create, .alloc = buddy_alloc, \
   .free = buddy_free, .prefetch = gemem_paddle_buddy_prefetch, .trim = buddy_trim, \
   .largest_free = buddy_largest_free, .walk = buddy_walk, .check = buddy_check, \
-  .stats = buddy_stats, .destroy = buddy_destroy
+  .report.stats = buddy_stats, .destroy = buddy_destroy
 
-const GememAllocatorClass gemem_paddle_buddy_class = { COMMON, .capabilities = GEMEM_CAP_TRIM };
+const GememAllocatorClass gemem_paddle_buddy_class = { COMMON };
 
 /* Until 1.5 nothing stands between the program and the buddy: a request of 0 bytes takes a block
  * for its descriptor. */
-static const GememAllocatorClass serves_empty_class = { COMMON, .capabilities = GEMEM_CAP_TRIM
-                                                                                | GEMEM_CAP_EMPTY };
+static const GememAllocatorClass serves_empty_class = { COMMON, .capabilities = GEMEM_CAP_EMPTY };

@@ -190,7 +190,7 @@ thread_local_stats (GememAllocator *allocator, GememStatFunc func, gpointer data
   for (guint i = 0; i < self->buddies->len; i++)
     {
       Sums sums = { stats, 0 };
-      buddy_at (self, i)->klass->stats (buddy_at (self, i), add_stat, &sums);
+      buddy_at (self, i)->klass->report.stats (buddy_at (self, i), add_stat, &sums);
     }
   for (guint i = 0; i < stats->len; i++)
     func (g_array_index (stats, Stat, i).name, g_array_index (stats, Stat, i).value,
@@ -250,7 +250,7 @@ const GememAllocatorClass gemem_paddle_thread_local_class = {
   .name = "paddle-thread-local",
   .summary = "PaddlePaddle's strategy thread_local: a buddy for each thread",
   .origin = "PaddlePaddle 2.1-3.x, ThreadLocalCUDAAllocator; spec/paddle.md section 3.6",
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_TRIM,
+  .capabilities = GEMEM_CAP_STREAMS,
   .alignment = 256,
   .alignment_offset = 64,
   .params = params,
@@ -263,6 +263,6 @@ const GememAllocatorClass gemem_paddle_thread_local_class = {
   .largest_free = thread_local_largest_free,
   .walk = thread_local_walk,
   .check = thread_local_check,
-  .stats = thread_local_stats,
   .destroy = thread_local_destroy,
+  .report.stats = thread_local_stats,
 };

@@ -310,7 +310,7 @@ attempt (VmmGrowth *self, guint64 index, guint64 size)
   if (self->safe.deferred > 0)
     gemem_paddle_safe_process (&self->safe, &arena_at (self, index)->deferred);
   block = attempt_best_fit (self, index, size);
-  if (block != NULL || self->base.klass->complete == NULL)
+  if (block != NULL || self->base.klass->streams.complete == NULL)
     return block;
   self->base.retries += process_all (self);
   return attempt_best_fit (self, index, size);
@@ -364,7 +364,8 @@ vmm_free (GememAllocator *allocator, const GememBlock *freed, gboolean completio
 
   if (block == NULL) /* of zero bytes */
     return;
-  if (block->guard.uses == NULL && !(completion_follows && allocator->klass->complete != NULL))
+  if (block->guard.uses == NULL
+      && !(completion_follows && allocator->klass->streams.complete != NULL))
     release (self, block);
   else
     gemem_paddle_safe_free (&self->safe, &block->guard,
@@ -591,10 +592,10 @@ vmm_destroy (GememAllocator *allocator)
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, \
   .params = params, .params_size = sizeof (Params), .create = vmm_create, .alloc = vmm_alloc, \
   .free = vmm_free, .prefetch = vmm_prefetch, .largest_free = vmm_largest_free, .walk = vmm_walk, \
-  .check = vmm_check, .stats = vmm_stats, .destroy = vmm_destroy
+  .check = vmm_check, .report.stats = vmm_stats, .destroy = vmm_destroy
 
 const GememAllocatorClass gemem_paddle_vmm_auto_growth_class = {
-  COMMON, .complete = vmm_complete, .use_on_stream = vmm_use_on_stream
+  COMMON, .streams = { .complete = vmm_complete, .use = vmm_use_on_stream }
 };
 
 /* Without StreamSafe a free is complete at once, whatever other streams do. */

@@ -36,7 +36,7 @@ typedef struct
 typedef struct
 {
   guint64 live, allocated, reserved;
-  guint64 graphs; /* thereof: static memory that is no block (GememAllocatorClass.graph_bytes) */
+  guint64 graphs; /* thereof: static memory that is no block (GememAllocatorClass.graphs.bytes) */
   guint64 high;   /* most that was reserved at any time during the last event */
   guint64 peak_live, peak_allocated, peak_reserved; /* of this epoch */
   guint64 demand, peak_demand;                      /* bytes asked for, rounded, served or not */

@@ -269,7 +269,7 @@ do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
   if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
     return TRUE;
   give_back (run, &live->block, TRUE);
-  if (run->klass->complete == NULL)
+  if (run->klass->streams.complete == NULL)
     {
       live->flags |= GEMEM_LIVE_GONE;
       account_end (run, live);
@@ -291,7 +291,7 @@ complete (GememRun *run, const GememTraceEvent *event, const GememLive *live)
     g_array_append_val (run->held_back, live->block);
   else
     {
-      run->klass->complete (run->allocator, &live->block);
+      run->klass->streams.complete (run->allocator, &live->block);
       run->modelled_ns += run->device->call_time - charged;
     }
   account_end (run, live);
@@ -326,7 +326,7 @@ adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
                        .pool = event->pool,
                        .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
 
-  if (run->klass->adopt_segment (run->allocator, &adopt))
+  if (run->klass->adopt.segment (run->allocator, &adopt))
     return run->adopted = TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                "%s:event %" G_GUINT64_FORMAT
@@ -352,7 +352,7 @@ adopt_block (GememRun *run, const GememTraceEvent *event, GError **error)
   if (existed)
     return gemem_run_bad_event (
         run, error, "id %" G_GUINT64_FORMAT " is allocated while it is alive", event->id);
-  if (!run->klass->adopt_block (run->allocator, &adopt, &live->block))
+  if (!run->klass->adopt.block (run->allocator, &adopt, &live->block))
     {
       g_set_error (
           error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
@@ -397,10 +397,10 @@ do_sync (GememRun *run, const GememTraceEvent *event)
     gemem_device_sync (run->device);
   else
     gemem_device_stream_sync (run->device, event->stream);
-  if (run->klass->sync != NULL)
+  if (run->klass->streams.sync != NULL)
     {
-      run->klass->sync (run->allocator,
-                        event->kind == GEMEM_EVENT_DEVICE_SYNC ? G_MAXUINT64 : event->stream);
+      run->klass->streams.sync (
+          run->allocator, event->kind == GEMEM_EVENT_DEVICE_SYNC ? G_MAXUINT64 : event->stream);
       log_plain (run, event);
     }
   run->modelled_ns += run->device->call_time - charged;
@@ -466,7 +466,7 @@ gemem_run_lift_limit (GememRun *run)
     return;
   gemem_device_limit (run->device, 0);
   for (guint i = 0; i < held_back->len; i++)
-    run->klass->complete (run->allocator, &g_array_index (held_back, GememBlock, i));
+    run->klass->streams.complete (run->allocator, &g_array_index (held_back, GememBlock, i));
 }
 
 /* The recorded device refused the recorded allocator: so it is for the same one in its place, and
@@ -565,8 +565,8 @@ static void
 finish_adopting (GememRun *run)
 {
   run->adopting = FALSE;
-  if (run->adopt && run->klass->adopt_done != NULL)
-    run->klass->adopt_done (run->allocator);
+  if (run->adopt && run->klass->adopt.done != NULL)
+    run->klass->adopt.done (run->allocator);
 }
 
 static inline gboolean
@@ -677,7 +677,7 @@ order_after (GememRun *run, const GememTraceEvent *event)
   const guint64 id = load ? GEMEM_GRAPH_BLOCK_ID (event->id) : event->id;
   const GememLive *live;
 
-  if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graph_walk != NULL)
+  if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graphs.walk != NULL)
     gemem_release_order_ran (run->order, event->id, event->stream, run->allocator);
   if (!load && event->kind != GEMEM_EVENT_ALLOC)
     return;
@@ -831,7 +831,7 @@ gemem_run_free_all (GememRun *run)
     {
       const GememLive *live = g_array_index (rows, GememLiveRow, i).live;
       if ((live->flags & GEMEM_LIVE_REQUESTED) != 0)
-        run->klass->complete (run->allocator, &live->block);
+        run->klass->streams.complete (run->allocator, &live->block);
       else
         run->klass->free (run->allocator, &live->block, FALSE);
       if ((live->flags & GEMEM_LIVE_HOST) == 0)

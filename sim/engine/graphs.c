@@ -32,7 +32,7 @@ book (GememRun *run, const GememTraceEvent *event, const GememBlock *block, guin
     run->seq, (GememEventKind) event->kind, TRUE, event->id, event->size, block, run->device->held
   };
 
-  gemem_accounts_set_graphs (&run->accounts, run->klass->graph_bytes (run->allocator));
+  gemem_accounts_set_graphs (&run->accounts, run->klass->graphs.bytes (run->allocator));
   run->modelled_ns += run->device->call_time - charged;
   if (run->log != NULL && !gemem_events_log_row (run->log, &row))
     run->stop = TRUE;
@@ -58,13 +58,13 @@ load_by_class (GememRun *run, const GememTraceEvent *load)
   const gboolean given = segments->len > 0;
   const guint64 charged = run->device->call_time;
   GememBlock block = { .size = load->size };
-  const gboolean served = run->klass->graph_load (
+  const gboolean served = run->klass->graphs.load (
       run->allocator, load->id, load->stream,
       given ? (const GememGraphSegment *) (gconstpointer) segments->data : &whole,
       given ? segments->len : 1, &block.address);
 
   book (run, load, served ? &block : NULL, charged);
-  if (!served)
+  if (!served && run->allocator->refusal == NULL)
     {
       const GememRequest request = { .size = load->size, .stream = load->stream, .id = load->id };
       gemem_run_out_of_memory (run, load, &request);
@@ -80,7 +80,7 @@ finish_load (GememRun *run, GError **error)
   guint64 state = GRAPH_SERVED;
 
   run->result->graph_loads++;
-  if (run->klass->graph_load == NULL)
+  if (run->klass->graphs.load == NULL)
     {
       const GememTraceEvent block = about_block (load);
       if (!gemem_run_alloc (run, &block, error))
@@ -91,7 +91,7 @@ finish_load (GememRun *run, GError **error)
   else
     state = 0;
   *(guint64 *) gemem_idmap_insert (run->graphs.map, load->id, NULL) = state;
-  return TRUE;
+  return gemem_run_take_refusal (run, error);
 }
 
 static gboolean
@@ -171,9 +171,9 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
     return gemem_run_bad_event (
         run, error, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
   *state = begin ? *state | GRAPH_RUNNING : *state & ~(guint64) GRAPH_RUNNING;
-  if (run->klass->graph_run == NULL || (*state & GRAPH_SERVED) == 0)
+  if (run->klass->graphs.run == NULL || (*state & GRAPH_SERVED) == 0)
     return TRUE;
-  if (!run->klass->graph_run (run->allocator, event->id, event->stream, begin)
+  if (!run->klass->graphs.run (run->allocator, event->id, event->stream, begin)
       && !refuse_run (run, event, state, error))
     return FALSE;
   book (run, event, NULL, charged);
@@ -190,11 +190,11 @@ do_unload (GememRun *run, const GememTraceEvent *event, GError **error)
   if (!gemem_idmap_remove (run->graphs.map, event->id, &state))
     return gemem_run_bad_event (
         run, error, "graph %" G_GUINT64_FORMAT " is unloaded but not loaded", event->id);
-  if (run->klass->graph_load == NULL)
+  if (run->klass->graphs.load == NULL)
     return gemem_run_free (run, &block, error);
   if ((state & GRAPH_SERVED) == 0)
     return TRUE;
-  run->klass->graph_unload (run->allocator, event->id);
+  run->klass->graphs.unload (run->allocator, event->id);
   book (run, event, NULL, charged);
   return TRUE;
 }
@@ -247,10 +247,10 @@ gemem_run_unload_all (GememRun *run)
       g_array_append_val (ids, id);
   gemem_idmap_clear (run->graphs.map);
   run->graphs.missing = 0;
-  if (run->klass->graph_load == NULL)
+  if (run->klass->graphs.load == NULL)
     return; /* they are blocks */
   g_array_sort (ids, compare_ids);
   for (guint i = 0; i < ids->len; i++)
-    run->klass->graph_unload (run->allocator, g_array_index (ids, guint64, i));
+    run->klass->graphs.unload (run->allocator, g_array_index (ids, guint64, i));
   gemem_accounts_set_graphs (&run->accounts, 0);
 }

@@ -1,7 +1,7 @@
 /* graphs.h - the static graphs that are loaded, as the engine knows them.
  *
  * A load is a GRAPH_LOAD and the GRAPH_SEGMENTs it announces; the allocator hears of it with the
- * last of them.  An allocator that knows graphs (GememAllocatorClass.graph_load) places the
+ * last of them.  An allocator that knows graphs (GememAllocatorClass.graphs) places the
  * segments by its own rules, and says how many bytes of static memory count as live.  For all
  * others the static memory of a graph is one ordinary request, from load to unload: block
  * GEMEM_GRAPH_BLOCK_ID(graph) in logs and maps. So the live bytes of a graph workload depend on the

@@ -274,7 +274,7 @@ gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream,
                 GEMEM_GRAPH_BLOCK_ID (id) };
 
   queue_work (order, stream, now (order) + 1);
-  allocator->klass->graph_walk (allocator, id, put_work, &work);
+  allocator->klass->graphs.walk (allocator, id, put_work, &work);
 }
 
 /* ---- what the device is asked */

@@ -19,7 +19,7 @@
  * nothing.
  * Where memory lies is known by address: a page that is destroyed while it is mapped goes with its
  * last mapping.  Allocators that keep the memory of graphs themselves are asked what a run uses
- * (graph_walk).
+ * (graphs.walk).
  *
  * Invariants: it decides nothing and changes nothing; a violation is never reported falsely for
  * want of room (stream-order.h).
@@ -45,7 +45,7 @@ void gemem_release_order_before (GememReleaseOrder *order, const GememTraceEvent
 void gemem_release_order_served (GememReleaseOrder *order, guint64 id, guint64 stream,
                                  const GememBlock *block);
 /* After a GRAPH_RUN: the work of graph @id on @stream uses the memory that @allocator says (it has
- * a graph_walk). */
+ * a graphs.walk). */
 void gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream,
                               GememAllocator *allocator);
 /* The program lets go of everything it has, after event @seq; @idle: having waited for the

@@ -127,7 +127,7 @@ show_future (GememRun *run, GError **error)
 static void
 expect_first (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n)
 {
-  if ((run->job->allocator->klass->capabilities & GEMEM_CAP_ADOPT) != 0
+  if (run->job->allocator->klass->adopt.segment != NULL
       || !gemem_setup_same_allocator (run->job, info))
     return;
   for (gsize i = 0; i < n; i++)
@@ -191,9 +191,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->middle = (info->flags & (GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_TRUNCATED)) != 0;
   run->adopting = TRUE;
   run->recorded_device = policy_is_recorded (run->device);
-  run->adopt = (run->klass->capabilities & GEMEM_CAP_ADOPT) != 0
-               && run->klass->adopt_segment != NULL && run->klass->adopt_block != NULL
-               && run->recorded_device;
+  run->adopt = run->klass->adopt.segment != NULL && run->recorded_device;
   run->same_allocator = gemem_setup_same_allocator (run->job, info);
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   begin_ledger (run, info);
@@ -441,13 +439,13 @@ gather (GememRun *run)
   add_pace (run);
   if (run->times != NULL)
     result->measured_calls = g_memdup2 (run->times->ns, sizeof run->times->ns);
-  if (run->klass->stats != NULL)
-    run->klass->stats (run->allocator, add_stat, result->stats);
-  if (run->job->keep_report && run->klass->report != NULL)
+  if (run->klass->report.stats != NULL)
+    run->klass->report.stats (run->allocator, add_stat, result->stats);
+  if (run->job->keep_report && run->klass->report.text != NULL)
     {
       GString *text = g_string_new (NULL);
 
-      run->klass->report (run->allocator, text);
+      run->klass->report.text (run->allocator, text);
       result->report = g_string_free (text, FALSE);
     }
 }

@@ -60,7 +60,7 @@ typedef struct
   char *name;        /* of the trace, for messages */
   gboolean adopt;    /* initial events are taken over as recorded */
   gboolean adopted;  /* one was: a segment */
-  gboolean adopting; /* adopt_done() is still to come */
+  gboolean adopting; /* adopt.done() is still to come */
   guint epoch;
   guint64 epoch_ooms;
   guint64 map_seq; /* take the map after this event and stop; G_MAXUINT64: never */

@@ -45,8 +45,8 @@ do_wait (GememRun *run, const GememTraceEvent *event, GError **error)
                                 "stream %" G_GUINT64_FORMAT " waits for event %" G_GUINT64_FORMAT
                                 ", which was never recorded",
                                 event->stream, event->id);
-  if (run->klass->event_wait != NULL)
-    run->klass->event_wait (run->allocator, event->id, event->stream);
+  if (run->klass->streams.wait != NULL)
+    run->klass->streams.wait (run->allocator, event->id, event->stream);
   return TRUE;
 }
 
@@ -59,15 +59,15 @@ gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error)
   switch (event->kind)
     {
     case GEMEM_EVENT_USE_ON_STREAM:
-      ok = do_use (run, event, run->klass->use_on_stream, error);
+      ok = do_use (run, event, run->klass->streams.use, error);
       break;
     case GEMEM_EVENT_STREAM_FREE:
-      ok = do_use (run, event, run->klass->stream_free, error);
+      ok = do_use (run, event, run->klass->streams.free, error);
       break;
     case GEMEM_EVENT_EVENT_RECORD:
       gemem_idset_add (&run->recorded, event->id);
-      if (run->klass->event_record != NULL)
-        run->klass->event_record (run->allocator, event->id, event->stream, event->aux - 1);
+      if (run->klass->streams.record != NULL)
+        run->klass->streams.record (run->allocator, event->id, event->stream, event->aux - 1);
       break;
     default:
       ok = do_wait (run, event, error);

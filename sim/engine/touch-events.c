@@ -13,7 +13,7 @@ gemem_run_touch_before (GememRun *run, const GememTraceEvent *event)
   switch (event->kind)
     {
     case GEMEM_EVENT_FREE_REQUESTED:
-      if (run->klass->complete == NULL)
+      if (run->klass->streams.complete == NULL)
         gemem_touch_let_go (run->touch, run->seq, event->id);
       break;
     case GEMEM_EVENT_FREE:

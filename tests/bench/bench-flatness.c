@@ -198,7 +198,7 @@ program_new (const GememAllocatorClass *klass, gboolean recent, guint64 live)
   const guint64 churned = recent ? MIN (live, RECENT) : live;
 
   p->recent = recent;
-  p->streams = klass->stream_free != NULL && klass->event_wait != NULL;
+  p->streams = klass->streams.free != NULL && klass->streams.wait != NULL;
   p->live = live;
   p->ids = gemem_huge_alloc0 (live * sizeof (guint64));
   p->warm_up = live + 3 * churned;
@@ -367,13 +367,13 @@ counted (Program *p, GememAllocator *a, GememBlock *blocks)
       else if (event->kind == GEMEM_EVENT_ALLOC && !klass->alloc (a, &request, block))
         g_error ("bench-flatness: out of memory");
       else if (event->kind == GEMEM_EVENT_STREAM_FREE)
-        klass->stream_free (a, block, event->stream);
+        klass->streams.free (a, block, event->stream);
       else if (event->kind == GEMEM_EVENT_USE_ON_STREAM)
-        klass->use_on_stream (a, block, event->stream);
+        klass->streams.use (a, block, event->stream);
       else if (event->kind == GEMEM_EVENT_EVENT_RECORD)
-        klass->event_record (a, event->id, event->stream, G_MAXUINT64);
+        klass->streams.record (a, event->id, event->stream, G_MAXUINT64);
       else if (event->kind == GEMEM_EVENT_EVENT_WAIT)
-        klass->event_wait (a, event->id, event->stream);
+        klass->streams.wait (a, event->id, event->stream);
     }
 }
 

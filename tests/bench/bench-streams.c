@@ -44,7 +44,7 @@ replace (Program *p, guint64 i)
   if (p->blocks[i].size != 0)
     {
       if (p->owner[i] != p->user[i])
-        klass->stream_free (p->allocator, &p->blocks[i], p->owner[i]);
+        klass->streams.free (p->allocator, &p->blocks[i], p->owner[i]);
       klass->free (p->allocator, &p->blocks[i], FALSE);
       p->events += 1 + (p->owner[i] != p->user[i]);
     }
@@ -55,7 +55,7 @@ replace (Program *p, guint64 i)
   if (draw (p, 2) == 0)
     {
       p->user[i] = (guint8) ((request.stream + 1 + draw (p, STREAMS - 1)) % STREAMS);
-      klass->use_on_stream (p->allocator, &p->blocks[i], p->user[i]);
+      klass->streams.use (p->allocator, &p->blocks[i], p->user[i]);
       p->events++;
     }
 }
@@ -66,8 +66,8 @@ turn (Program *p)
   const guint64 from = p->turns % STREAMS,
                 to = (from + 1 + p->turns / STREAMS % (STREAMS - 1)) % STREAMS;
 
-  p->allocator->klass->event_record (p->allocator, p->turns % 64, from, to);
-  p->allocator->klass->event_wait (p->allocator, p->turns % 64, to);
+  p->allocator->klass->streams.record (p->allocator, p->turns % 64, from, to);
+  p->allocator->klass->streams.wait (p->allocator, p->turns % 64, to);
   p->events += 2;
   p->turns++;
 }
@@ -125,9 +125,9 @@ main (int argc, char **argv)
   const guint64 only = argc > 1 ? g_ascii_strtoull (argv[1], NULL, 10) : 0;
 
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
-    if ((*c)->event_wait != NULL && (*c)->stream_free != NULL && only > 0)
+    if ((*c)->streams.wait != NULL && (*c)->streams.free != NULL && only > 0)
       bench (*c, only, events);
-    else if ((*c)->event_wait != NULL && (*c)->stream_free != NULL)
+    else if ((*c)->streams.wait != NULL && (*c)->streams.free != NULL)
       for (guint64 live = 1000; live <= bench_size (1000000, 1000); live *= 10)
         bench (*c, live, events);
   return 0;

@@ -93,17 +93,13 @@ test_class (gconstpointer data)
   g_assert_cmpuint (klass->alignment, >, 0);
   g_assert_cmpuint (klass->alignment & (klass->alignment - 1), ==, 0);
   g_assert_cmpuint (klass->alignment_offset, <, klass->alignment);
-  g_assert_true ((klass->capabilities & GEMEM_CAP_TRIM) == 0 || klass->trim != NULL);
-  g_assert_true (
-      (klass->capabilities & GEMEM_CAP_ADOPT) == 0
-      || (klass->adopt_segment != NULL && klass->adopt_block != NULL && klass->adopt_done != NULL));
   for (const GememParam *row = klass->params; row != NULL && row->name != NULL; row++)
     g_assert_true (row->help != NULL && g_str_has_suffix (row->help, "."));
   g_assert_true (trial->allocator->klass == klass);
   g_assert_true (trial->allocator->device == trial->device);
-  if (klass->stats != NULL)
-    klass->stats (trial->allocator, count_stat, &stats);
-  g_assert_true (klass->stats == NULL || stats > 0);
+  if (klass->report.stats != NULL)
+    klass->report.stats (trial->allocator, count_stat, &stats);
+  g_assert_true (klass->report.stats == NULL || stats > 0);
   test_trial_end (trial);
 }
 
@@ -120,7 +116,7 @@ mixed (const TestSubject *subject, guint64 seed, guint operations)
                         .uses = TRUE,
                         .trims = 50,
                         .hostile = 10,
-                        .events = subject->klass->event_wait != NULL };
+                        .events = subject->klass->streams.wait != NULL };
 
   return test_sequence (seed, "conformance", &mix);
 }
@@ -402,7 +398,7 @@ static void
 check_completion (const TestSubject *subject)
 {
   TestTrial *trial = test_trial_start (subject);
-  const gboolean roomy = subject->capacity == AMPLE && subject->klass->complete != NULL
+  const gboolean roomy = subject->capacity == AMPLE && subject->klass->streams.complete != NULL
                          && subject->settings[0] == '\0';
 
   for (guint32 id = 0; id < 8; id++)

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "devices/faulty.h"
 #include "tests/util/sequence.h"
 #include "tests/util/sizes.h"
 #include "tests/util/variants.h"
@@ -312,7 +313,7 @@ test_lost_event (gconstpointer data)
 {
   const GememAllocatorClass *klass = data;
 
-  if (klass->use_on_stream == NULL)
+  if (klass->streams.use == NULL)
     {
       g_test_skip ("blocks are not followed across streams");
       return;

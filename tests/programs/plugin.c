@@ -1,5 +1,5 @@
-/* plugin.c - an allocator plugin for tests/unit/test-registry.c; PLUGIN_ABI and PLUGIN_NAME tell
- * its variants apart. */
+/* plugin.c - an allocator plugin for tests/unit/test-registry.c; PLUGIN_ABI, PLUGIN_NAME
+ * and PLUGIN_HALF tell its variants apart. */
 #include "config.h"
 
 #include "allocators/allocator.h"
@@ -49,6 +49,13 @@ plugin_destroy (GememAllocator *allocator)
   g_free (allocator);
 }
 
+#ifdef PLUGIN_HALF
+static void
+plugin_graph_unload (GememAllocator *allocator, guint64 id)
+{
+}
+#endif
+
 static const GememAllocatorClass plugin_class = {
   .abi = PLUGIN_ABI,
   .name = PLUGIN_NAME,
@@ -63,6 +70,9 @@ static const GememAllocatorClass plugin_class = {
   .walk = plugin_walk,
   .check = plugin_check,
   .destroy = plugin_destroy,
+#ifdef PLUGIN_HALF
+  .graphs.unload = plugin_graph_unload,
+#endif
 };
 
 GEMEM_BEGIN_DECLS

@@ -52,10 +52,10 @@ test_adopt (void)
   const GememAdopt second = { .address = 0x7f0000000400, .size = 512, .requested = 512 };
   GememBlock x, y;
 
-  g_assert_true (a->klass->adopt_segment (a, &segment));
-  g_assert_true (a->klass->adopt_block (a, &first, &x));
-  g_assert_true (a->klass->adopt_block (a, &second, &y));
-  a->klass->adopt_done (a);
+  g_assert_true (a->klass->adopt.segment (a, &segment));
+  g_assert_true (a->klass->adopt.block (a, &first, &x));
+  g_assert_true (a->klass->adopt.block (a, &second, &y));
+  g_assert_null (a->klass->adopt.done);
   g_assert_cmphex (x.address, ==, 0x7f0000000000);
   g_assert_cmpuint (x.size, ==, 1000);
   g_assert_cmpuint (a->device->held, ==, 1512);
@@ -118,7 +118,7 @@ test_random (void)
       if (i % 50 == 0)
         g_assert_true (test_allocator_verify (a, live, bytes));
     }
-  a->klass->stats (a, count_stat, values);
+  a->klass->report.stats (a, count_stat, values);
   g_assert_cmpuint (values[0], ==, live);
   g_assert_cmpuint (values[1], ==, bytes);
   g_assert_cmpuint (values[2], ==, peak);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "base/units.h"
-#include "devices/device.h"
+#include "devices/faulty.h"
 #include "tests/util/sizes.h"
 
 static GememDevice *

@@ -97,9 +97,9 @@ test_e22 (gconstpointer settings)
 
   first = LOAD (a, 1, { 0, 2 * MIB, 0 });
   g_assert_cmpuint (held (a), ==, 8 * MIB);
-  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 2 * MIB);
+  g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 2 * MIB);
   g_assert_true (run (a, 1));
-  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
+  g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 0);
   g_assert_cmphex (LOAD (a, 2, { 0, 2 * MIB, 0 }, { 2 * MIB, 14 * MIB, 0 }), ==, first);
   g_assert_cmpuint (parts (a)->segments->len, ==, 2);
   g_assert_cmphex (segment (a, 1)->address, ==, first + 2 * MIB);
@@ -172,7 +172,7 @@ test_documented (void)
   g_assert_cmpuint (held (a), ==, 9000);
   g_assert_cmphex (LOAD (a, 4, { 0, 10001, 0 }), ==, 0);
   g_assert_cmpuint (held (a), ==, 9000);
-  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 9000);
+  g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 9000);
   unload (a, 3);
   unload (a, 1);
   g_assert_cmpuint (held (a), ==, 9000);
@@ -201,15 +201,15 @@ test_fixed (void)
       g_assert_cmphex (base, !=, 0);
       g_assert_cmphex (LOAD (a, 2, { 0, MIB, 0 }, { MIB, 2 * MIB, GEMEM_GRAPH_SEGMENT_FIXED }), !=,
                        base);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 4 * MIB);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 4 * MIB);
       g_assert_true (run (a, 2));
       g_assert_true (run (a, 1));
       g_assert_cmphex (LOAD (a, 3, { 0, 40 * MIB, GEMEM_GRAPH_SEGMENT_FIXED }), ==, base);
       unload (a, 2);
       unload (a, 1);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 40 * MIB);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 40 * MIB);
       unload (a, 3);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 0);
       test_allocator_destroy (a);
     }
 }
@@ -357,7 +357,7 @@ test_unsupported (void)
   g_assert_true (run (a, 1));
   g_assert_cmphex (LOAD (a, 2, { 0, 2 * MIB, 0 }, { 2 * MIB, 5 * MIB, 0 }), ==, first);
   g_assert_cmpuint (held (a), ==, 10 * MIB);
-  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 7 * MIB);
+  g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 7 * MIB);
   unload (a, 1);
   unload (a, 2);
   g_assert_cmpuint (held (a), ==, 0);
@@ -383,9 +383,9 @@ fail_at (const char *settings, const char *call, guint nth)
       for (guint k = 0; k <= i; k++)
         if (loaded[k])
           {
-            a->klass->graph_run (a, k, 0, TRUE); /* may be refused */
+            a->klass->graphs.run (a, k, 0, TRUE); /* may be refused */
             g_assert_true (test_allocator_verify (a, 0, 0));
-            g_assert_true (a->klass->graph_run (a, k, 0, FALSE));
+            g_assert_true (a->klass->graphs.run (a, k, 0, FALSE));
             g_assert_true (test_allocator_verify (a, 0, 0));
           }
     }
@@ -439,7 +439,7 @@ random_load (Session *s, guint id)
       need += segments[i].size;
       s->sum += (segments[i].size + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
     }
-  if (!s->a->klass->graph_load (s->a, id, 0, segments, n, &address))
+  if (!s->a->klass->graphs.load (s->a, id, 0, segments, n, &address))
     return;
   s->need[id] = need;
   s->most = MAX (s->most, need);
@@ -479,14 +479,14 @@ random_step (Session *s)
       break;
     case 1:
       if (s->need[id] != 0)
-        s->a->klass->graph_unload (s->a, id);
+        s->a->klass->graphs.unload (s->a, id);
       s->need[id] = 0;
       break;
     case 2:
     case 3:
-      if (s->need[id] != 0 && s->a->klass->graph_run (s->a, id, 0, TRUE)
+      if (s->need[id] != 0 && s->a->klass->graphs.run (s->a, id, 0, TRUE)
           && gemem_rng_below (&s->rng, 4) > 0)
-        s->a->klass->graph_run (s->a, id, 0, FALSE); /* else asynchronous */
+        s->a->klass->graphs.run (s->a, id, 0, FALSE); /* else asynchronous */
       break;
     case 4:
       random_block (s, b);
@@ -499,7 +499,7 @@ random_step (Session *s)
     loaded += s->need[i] != 0;
   if (loaded > 0)
     return;
-  g_assert_cmpuint (s->a->klass->graph_bytes (s->a), ==, 0);
+  g_assert_cmpuint (s->a->klass->graphs.bytes (s->a), ==, 0);
   s->most = s->sum = 0;
 }
 
@@ -520,7 +520,7 @@ random_session (const char *settings, const char *device, guint64 seed, gboolean
       random_step (&s);
       g_assert_true (test_allocator_verify (s.a, s.n_live, G_MAXUINT64));
       if (exact)
-        g_assert_cmpuint (s.a->klass->graph_bytes (s.a), ==, s.most);
+        g_assert_cmpuint (s.a->klass->graphs.bytes (s.a), ==, s.most);
       if (exact && memory_of (s.a)->options.mode == GE_STATIC_ACTIVE)
         {
           g_assert_cmpuint (gemem_ge_active_plain (parts (s.a)), >=, s.most);

@@ -44,7 +44,7 @@ load (GememAllocator *a, guint id, const Shape *shape)
 {
   guint64 address;
 
-  return a->klass->graph_load (a, id, 0, shape->segments, shape->n, &address);
+  return a->klass->graphs.load (a, id, 0, shape->segments, shape->n, &address);
 }
 
 static void
@@ -74,13 +74,13 @@ test_policy2 (gconstpointer data)
             g_assert_cmpuint (a->device->held, ==, largest);
           g_assert_cmpuint (a->device->held, >=, largest);
           g_assert_cmpuint (a->device->held, <=, sum);
-          g_assert_true (a->klass->graph_run (a, id, 0, TRUE)
-                         && a->klass->graph_run (a, id, 0, FALSE));
+          g_assert_true (a->klass->graphs.run (a, id, 0, TRUE)
+                         && a->klass->graphs.run (a, id, 0, FALSE));
         }
       for (guint id = 0; id < n; id++)
         {
           g_assert_cmpuint (a->device->held, >=, largest); /* nothing goes back before the last */
-          a->klass->graph_unload (a, id);
+          a->klass->graphs.unload (a, id);
         }
       g_assert_cmpuint (a->device->held, ==, 0);
       test_allocator_destroy (a);
@@ -103,7 +103,7 @@ test_policy0 (void)
           const Shape shape = draw_shape (&rng);
 
           if (sizes[id] > 0)
-            a->klass->graph_unload (a, id);
+            a->klass->graphs.unload (a, id);
           else
             g_assert_true (load (a, id, &shape));
           loaded = sizes[id] > 0 ? loaded - sizes[id] : loaded + shape.total;
@@ -137,8 +137,8 @@ test_policy4 (void)
 
           g_assert_true (load (two, id, &shape) && load (four, id, &shape));
           slack += shape.n * 2 * PAGE; /* each new segment has a first and a last page */
-          g_assert_true (four->klass->graph_run (four, id, 0, TRUE)
-                         && four->klass->graph_run (four, id, 0, FALSE));
+          g_assert_true (four->klass->graphs.run (four, id, 0, TRUE)
+                         && four->klass->graphs.run (four, id, 0, FALSE));
           g_assert_true (four->klass->alloc (four, &(GememRequest){ .size = size }, &block));
           four->klass->free (four, &block, FALSE);
           dynamic_peak = MAX (dynamic_peak, gemem_round_up (size, PAGE) + PAGE);

@@ -58,7 +58,7 @@ test_fixed_addresses (void)
       g_assert_cmpuint (LOAD (a, 1, { 0, 20 * MIB, 0 }), !=, 0);
       g_assert_cmpuint (LOAD (a, 2, { 0, 20 * MIB, 0 }), ==, 0);
       g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
-      a->klass->graph_unload (a, 1);
+      a->klass->graphs.unload (a, 1);
       g_assert_cmpuint (a->device->held, ==,
                         policy == 1 || policy == 2 || policy == 4 ? 20 * MIB : 0);
       test_allocator_destroy (a);
@@ -138,8 +138,8 @@ test_workspaces_in_turn (void)
   a->klass->free (a, &two, FALSE);
   a->klass->free (a, &one, FALSE);
   LOAD (a, 1, { 0, 4 * MIB, SUBGRAPH }, { 4 * MIB, 4 * MIB, SUBGRAPH });
-  g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
-  g_assert_true (a->klass->graph_run (a, 1, 0, FALSE));
+  g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 0, FALSE));
   again = request (a, 4 * MIB, 0);
   g_assert_cmphex (again.address, ==, one.address);
   test_allocator_destroy (a);
@@ -152,7 +152,7 @@ test_unload_while_running (void)
   GememAllocator *a = test_allocator_new ("ge", "sim:capacity=64MiB");
 
   LOAD (a, 1, { 0, 4 * MIB, SUBGRAPH });
-  g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
   unload (a, 1);
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
   test_allocator_destroy (a);
@@ -179,9 +179,9 @@ test_run_after_replacement (void)
                                           "sim:capacity=64MiB");
 
   LOAD (a, 1, { 0, MIB, 0 });
-  g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 7, TRUE));
   LOAD (a, 2, { 0, 3 * MIB, 0 });
-  g_assert_true (a->klass->graph_run (a, 2, 5, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 2, 5, TRUE));
   g_assert_cmpuint (stat_of (a, "concurrent_runs"), ==, 0);
   test_allocator_destroy (a);
 }
@@ -200,7 +200,7 @@ test_oldest_makes_space (void)
   g_assert_cmpuint (a->device->held, ==, 16 * MIB);
   g_assert_cmpuint (LOAD (a, 3, { 0, 20 * MIB, 0 }), !=, 0);
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 1);
-  g_assert_true (a->klass->graph_run (a, 2, 0, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 2, 0, TRUE));
   g_assert_cmpuint (stat_of (a, "check_free_memory.reloaded"), ==, 0);
   test_allocator_destroy (a);
 }
@@ -214,8 +214,8 @@ test_subgraphs_run_beside (void)
 
   LOAD (a, 1, { 0, MIB, 0 });
   LOAD (a, 2, { 0, MIB, SUBGRAPH });
-  g_assert_true (a->klass->graph_run (a, 1, 1, TRUE));
-  g_assert_true (a->klass->graph_run (a, 2, 2, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 1, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 2, 2, TRUE));
   g_assert_null (a->refusal);
   g_assert_cmpuint (stat_of (a, "concurrent_runs"), ==, 0);
   test_allocator_destroy (a);
@@ -338,19 +338,19 @@ test_entries_are_sent_once (void)
   const GememAllocatorClass *klass = a->klass;
   GememBlock block = request (a, MIB, 0);
 
-  klass->use_on_stream (a, &block, 1);
-  klass->use_on_stream (a, &block, 2);
-  klass->stream_free (a, &block, 0);
-  klass->event_record (a, 1, 0, ANY);
-  klass->event_wait (a, 1, 1); /* 1 knows of itself and of 2 */
-  klass->stream_free (a, &block, 2);
-  klass->event_record (a, 2, 2, ANY);
-  klass->event_wait (a, 2, 0); /* 0 knows that 2 is done */
-  klass->event_record (a, 3, 0, ANY);
-  klass->event_wait (a, 3, 1);
+  klass->streams.use (a, &block, 1);
+  klass->streams.use (a, &block, 2);
+  klass->streams.free (a, &block, 0);
+  klass->streams.record (a, 1, 0, ANY);
+  klass->streams.wait (a, 1, 1); /* 1 knows of itself and of 2 */
+  klass->streams.free (a, &block, 2);
+  klass->streams.record (a, 2, 2, ANY);
+  klass->streams.wait (a, 2, 0); /* 0 knows that 2 is done */
+  klass->streams.record (a, 3, 0, ANY);
+  klass->streams.wait (a, 3, 1);
   klass->free (a, &block, FALSE); /* the hold of 1 */
   g_assert_cmpuint (stat_of (a, "borrow_recycles"), ==, 0);
-  klass->sync (a, ANY);
+  klass->streams.sync (a, ANY);
   g_assert_cmpuint (stat_of (a, "birth_recycles"), ==, 1);
   test_allocator_destroy (a);
 }

@@ -5,6 +5,7 @@
 
 #include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
+#include "devices/faulty.h"
 #include "tests/util/ge-page-trials.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
@@ -283,7 +284,7 @@ load (GememAllocator *a, guint64 id, guint64 size)
   const GememGraphSegment segment = { 0, size, 0 };
   guint64 address = 0;
 
-  g_assert_true (a->klass->graph_load (a, id, 0, &segment, 1, &address));
+  g_assert_true (a->klass->graphs.load (a, id, 0, &segment, 1, &address));
   g_assert_true (test_allocator_verify (a, 0, 0));
   return address;
 }
@@ -308,11 +309,11 @@ test_e23 (void)
           base = address;
           g_assert_cmpuint (a->device->held, ==, (k == 0 ? backed : large)[i] * MIB);
         }
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 60 * MIB);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 60 * MIB);
       for (guint i = 0; i < 4; i++)
         {
           g_assert_cmpuint (a->device->held, ==, (k == 0 ? 60 : 64) * MIB);
-          a->klass->graph_unload (a, i);
+          a->klass->graphs.unload (a, i);
         }
       g_assert_cmpuint (a->device->held, ==, 0);
       test_allocator_destroy (a);
@@ -326,7 +327,7 @@ test_fixed_base_unsupported (void)
 
   g_assert_cmphex (load (a, 1, 5 * MIB), !=, load (a, 2, 7 * MIB));
   g_assert_cmpuint (a->device->held, ==, 12 * MIB);
-  a->klass->graph_unload (a, 1);
+  a->klass->graphs.unload (a, 1);
   g_assert_cmpuint (a->device->held, ==, 7 * MIB);
   test_allocator_destroy (a);
 }
@@ -353,12 +354,12 @@ try_failing (const char *spec, const char *rule, guint nth)
           live[i - 1] = FALSE;
           count--;
         }
-      if (a->klass->graph_load != NULL && i % 4 == 0)
+      if (a->klass->graphs.load != NULL && i % 4 == 0)
         {
           const GememGraphSegment segment = { 0, sizes[i % 6], 0 };
           guint64 address;
 
-          a->klass->graph_load (a, i, 0, &segment, 1, &address);
+          a->klass->graphs.load (a, i, 0, &segment, 1, &address);
         }
       g_assert_true (test_allocator_verify (a, count, G_MAXUINT64));
     }

@@ -309,8 +309,8 @@ random_load (Session *s, guint id)
                                          flags[gemem_rng_below (&s->rng, G_N_ELEMENTS (flags))] };
       end += segments[i].size;
     }
-  s->loaded[id] = s->a->klass->graph_load (s->a, id, gemem_rng_below (&s->rng, 3), segments, n,
-                                           &address);
+  s->loaded[id] = s->a->klass->graphs.load (s->a, id, gemem_rng_below (&s->rng, 3), segments, n,
+                                            &address);
 }
 
 static void
@@ -322,11 +322,11 @@ random_graph (Session *s, guint id)
     random_load (s, id);
   else if (gemem_rng_below (&s->rng, 4) == 0)
     {
-      s->a->klass->graph_unload (s->a, id);
+      s->a->klass->graphs.unload (s->a, id);
       s->loaded[id] = FALSE;
     }
-  else if (s->a->klass->graph_run (s->a, id, stream, TRUE) && gemem_rng_below (&s->rng, 3) > 0)
-    s->a->klass->graph_run (s->a, id, stream, FALSE); /* else asynchronous */
+  else if (s->a->klass->graphs.run (s->a, id, stream, TRUE) && gemem_rng_below (&s->rng, 3) > 0)
+    s->a->klass->graphs.run (s->a, id, stream, FALSE); /* else asynchronous */
   g_clear_pointer (&s->a->refusal, g_free);
 }
 

@@ -23,7 +23,7 @@ assert_report (Rig *rig, const char *expected)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
-  rig->allocator->klass->report (rig->allocator, text);
+  rig->allocator->klass->report.text (rig->allocator, text);
   g_assert_cmpstr (text->str, ==, expected);
   test_allocator_destroy (rig->allocator);
 }
@@ -168,7 +168,7 @@ test_numbers (void)
   get (&rig, 0, P);
   rig.stream = 3;
   get (&rig, 1, P);
-  rig.allocator->klass->report (rig.allocator, text);
+  rig.allocator->klass->report.text (rig.allocator, text);
   p = text->str;
   for (guint i = 0; i < G_N_ELEMENTS (heads); i++)
     g_assert_nonnull (p = strstr (p, heads[i]));
@@ -189,7 +189,7 @@ check_new_va (gboolean idle, const char *const *lines)
   get (&rig, 2, 24 * M);
   if (idle)
     put (&rig, 2);
-  rig.allocator->klass->report (rig.allocator, text);
+  rig.allocator->klass->report.text (rig.allocator, text);
   for (; *lines != NULL; lines++)
     if (strstr (text->str, *lines) == NULL)
       g_error ("'%s' is not in\n%s", *lines, text->str);

@@ -26,28 +26,28 @@ get (Rig *rig, guint i, guint64 size, guint64 stream)
 static void
 use (Rig *rig, guint i, guint64 stream)
 {
-  rig->allocator->klass->use_on_stream (rig->allocator, &rig->blocks[i], stream);
+  rig->allocator->klass->streams.use (rig->allocator, &rig->blocks[i], stream);
   rig_verify (rig);
 }
 
 static void
 let (Rig *rig, guint i, guint64 stream)
 {
-  rig->allocator->klass->stream_free (rig->allocator, &rig->blocks[i], stream);
+  rig->allocator->klass->streams.free (rig->allocator, &rig->blocks[i], stream);
   rig_verify (rig);
 }
 
 static void
 record (Rig *rig, guint64 id, guint64 stream, guint64 to)
 {
-  rig->allocator->klass->event_record (rig->allocator, id, stream, to);
+  rig->allocator->klass->streams.record (rig->allocator, id, stream, to);
   rig_verify (rig);
 }
 
 static void
 wait (Rig *rig, guint64 id, guint64 stream)
 {
-  rig->allocator->klass->event_wait (rig->allocator, id, stream);
+  rig->allocator->klass->streams.wait (rig->allocator, id, stream);
   rig_verify (rig);
 }
 
@@ -62,7 +62,7 @@ order (Rig *rig, guint64 from, guint64 to)
 static void
 finish_execution (Rig *rig)
 {
-  rig->allocator->klass->sync (rig->allocator, ANY);
+  rig->allocator->klass->streams.sync (rig->allocator, ANY);
   rig_verify (rig);
 }
 
@@ -260,14 +260,14 @@ test_completion (void)
   recycles (&rig, 0, 1, 0);
   finish_execution (&rig);
   recycles (&rig, 0, 1, 0);
-  klass->complete (rig.allocator, &rig.blocks[0]);
+  klass->streams.complete (rig.allocator, &rig.blocks[0]);
   recycles (&rig, 1, 1, 0);
   g_assert_cmphex (get (&rig, 1, 4 * MIB, 0), ==, rig.blocks[0].address);
   klass->free (rig.allocator, &rig.blocks[1], TRUE); /* its only holder: the block waits */
   rig.live--;
   recycles (&rig, 1, 1, 0);
   g_assert_cmphex (get (&rig, 2, 4 * MIB, 0), ==, 0);
-  klass->complete (rig.allocator, &rig.blocks[1]);
+  klass->streams.complete (rig.allocator, &rig.blocks[1]);
   recycles (&rig, 2, 1, 0);
   rig_done (&rig);
 }
@@ -284,7 +284,7 @@ test_version_mismatch (void)
   let (&rig, 0, 0);
   record (&rig, 1, 0, 1);
   klass->free (rig.allocator, &rig.blocks[0], TRUE);
-  klass->complete (rig.allocator, &rig.blocks[0]);
+  klass->streams.complete (rig.allocator, &rig.blocks[0]);
   rig.live--;
   get (&rig, 1, 4 * MIB, 0);
   g_assert_true (rig.blocks[1].handle == rig.blocks[0].handle);
@@ -436,8 +436,8 @@ test_last_wait_events (void)
   make_borrowed (&rig, 0, MIB);
   get (&rig, 7, MIB, 2);
   use (&rig, 7, 0);
-  let (&rig, 7, 2);                              /* held by 0 */
-  rig.allocator->klass->sync (rig.allocator, 0); /* a stream is not the device */
+  let (&rig, 7, 2);                                      /* held by 0 */
+  rig.allocator->klass->streams.sync (rig.allocator, 0); /* a stream is not the device */
   recycles (&rig, 1, 11, 4);
   finish_execution (&rig);
   recycles (&rig, 8, 11, 4);

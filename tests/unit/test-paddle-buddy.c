@@ -75,7 +75,7 @@ stat_of (GememAllocator *allocator, const char *name)
 {
   Stat stat = { .name = name };
 
-  allocator->klass->stats (allocator, find_stat, &stat);
+  allocator->klass->report.stats (allocator, find_stat, &stat);
   g_assert_true (stat.found);
   return stat.value;
 }

@@ -41,7 +41,7 @@ give (GememAllocator *allocator, GememBlock block, gboolean completion_follows)
 static void
 use (GememAllocator *allocator, GememBlock block, guint64 stream)
 {
-  allocator->klass->use_on_stream (allocator, &block, stream);
+  allocator->klass->streams.use (allocator, &block, stream);
 }
 
 /* Use on the block's own stream is none; without any the free is immediate; a repeated use is one
@@ -91,7 +91,7 @@ test_completion (void)
   g_assert_cmpuint (pending, ==, 1);
   b = take (growth, 0, 1000);
   g_assert_cmphex (b.address, !=, a.address);
-  growth->klass->complete (growth, &a);
+  growth->klass->streams.complete (growth, &a);
   g_assert_cmpuint (growth->klass->largest_free (growth, 0), ==, a.size);
   /* of another stream: does not look there */
   g_assert_cmphex (take (growth, 5, 1000).address, !=, a.address);
@@ -145,8 +145,8 @@ test_without (gconstpointer spec)
   GememAllocator *growth = test_allocator_new (spec, "sim:capacity=1GiB,event_latency=1s");
   GememBlock a = take (growth, 0, 1000);
 
-  g_assert_null (growth->klass->complete);
-  g_assert_null (growth->klass->use_on_stream);
+  g_assert_null (growth->klass->streams.complete);
+  g_assert_null (growth->klass->streams.use);
   give (growth, a, TRUE);
   g_assert_cmphex (take (growth, 0, 1000).address, ==, a.address);
   test_allocator_destroy (growth);

@@ -220,9 +220,9 @@ test_uses (void)
                                             "sim:capacity=1GiB,granularity=2MiB,event_latency=1ms");
   GememBlock a = take (vmm, MIB), b;
 
-  vmm->klass->use_on_stream (vmm, &a, 0);
+  vmm->klass->streams.use (vmm, &a, 0);
   g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_EVENT_RECORD], ==, 0);
-  vmm->klass->use_on_stream (vmm, &a, 7);
+  vmm->klass->streams.use (vmm, &a, 7);
   free_block (vmm, a);
   expect_states (vmm, 0, 1, 1);
   b = take (vmm, MIB);
@@ -247,7 +247,7 @@ test_completion (void)
   vmm->klass->free (vmm, &a, TRUE);
   g_assert_cmphex (take (vmm, MIB).address, ==, a.address - MIB);
   expect_states (vmm, 1, 1, 0);
-  vmm->klass->complete (vmm, &a);
+  vmm->klass->streams.complete (vmm, &a);
   expect_states (vmm, 1, 0, 1);
   g_assert_cmphex (take (vmm, MIB).address, ==, a.address);
   expect_states (vmm, 2, 0, 0);
@@ -264,12 +264,12 @@ test_out_of_memory (void)
   GememBlock a, b;
 
   g_assert_true (try_on (vmm, 1, 5 * MIB, &a));
-  vmm->klass->use_on_stream (vmm, &a, 7);
+  vmm->klass->streams.use (vmm, &a, 7);
   free_block (vmm, a);
   g_assert_false (try_on (vmm, 2, 3 * MIB, &b));
   expect_states (vmm, 0, 0, 6);
   g_assert_true (try_on (vmm, 1, 5 * MIB, &a));
-  vmm->klass->use_on_stream (vmm, &a, 7);
+  vmm->klass->streams.use (vmm, &a, 7);
   free_block (vmm, a);
   expect_states (vmm, 0, 5, 1);
   g_assert_true (try_on (vmm, 1, 5 * MIB, &b));
@@ -285,8 +285,8 @@ test_without_stream_safe (void)
       "sim:capacity=1GiB,granularity=2MiB");
   GememBlock a = take (vmm, MIB);
 
-  g_assert_null (vmm->klass->complete);
-  g_assert_null (vmm->klass->use_on_stream);
+  g_assert_null (vmm->klass->streams.complete);
+  g_assert_null (vmm->klass->streams.use);
   vmm->klass->free (vmm, &a, TRUE);
   g_assert_cmphex (take (vmm, MIB).address, ==, a.address);
   test_allocator_destroy (vmm);
@@ -303,9 +303,9 @@ test_zero (void)
 
   g_assert_cmphex (block.address, ==, 0);
   g_assert_cmpuint (block.size, ==, 0);
-  vmm->klass->use_on_stream (vmm, &block, 1);
+  vmm->klass->streams.use (vmm, &block, 1);
   vmm->klass->free (vmm, &block, TRUE);
-  vmm->klass->complete (vmm, &block);
+  vmm->klass->streams.complete (vmm, &block);
   g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_RESERVE], ==, 0);
   test_allocator_destroy (vmm);
 }

@@ -195,7 +195,7 @@ stat_of (Fixture *f, const char *name)
 {
   StatQuery query = { name, 0, FALSE };
 
-  f->a->klass->stats (f->a, match_stat, &query);
+  f->a->klass->report.stats (f->a, match_stat, &query);
   if (!query.found)
     g_error ("no statistic %s", name);
   return query.value;
@@ -588,13 +588,13 @@ test_events (void)
   GememBlock a = get (f, 1000, "S0+0:1024");
   GememBlock b = get (f, 1000, "S0+1024:1024");
 
-  f->a->klass->use_on_stream (f->a, &a, 0); /* its own stream does not count */
+  f->a->klass->streams.use (f->a, &a, 0); /* its own stream does not count */
   put (f, a);
   expect_spans (f, GEMEM_SPAN_PENDING, "");
   a = get (f, 1000, "S0+0:1024");
-  f->a->klass->use_on_stream (f->a, &a, 3);
-  f->a->klass->use_on_stream (f->a, &a, 4);
-  f->a->klass->use_on_stream (f->a, &a, 3);
+  f->a->klass->streams.use (f->a, &a, 3);
+  f->a->klass->streams.use (f->a, &a, 4);
+  f->a->klass->streams.use (f->a, &a, 3);
   put (f, a);
   g_assert_cmpuint (f->a->device->calls[GEMEM_CALL_EVENT_RECORD], ==, 2);
   expect_spans (f, GEMEM_SPAN_PENDING, "S0+0:1024");
@@ -618,13 +618,13 @@ test_events_and_trim (void)
   Fixture *f = setup ("pytorch", "sim:capacity=1GiB,event_latency=1ms");
   GememBlock a = get (f, 1000, "S0+0:1024");
 
-  f->a->klass->use_on_stream (f->a, &a, 3);
+  f->a->klass->streams.use (f->a, &a, 3);
   put (f, a);
   trim (f);
   g_assert_cmpuint (f->a->device->calls[GEMEM_CALL_EVENT_SYNC], ==, 1);
   expect_calls (f, "+S0:2097152 -S0:2097152");
   a = get (f, 12 * MIB, "S1+0:12582912");
-  f->a->klass->use_on_stream (f->a, &a, 3);
+  f->a->klass->streams.use (f->a, &a, 3);
   teardown (f); /* live, with a stream noted: all goes back */
 }
 
@@ -639,7 +639,7 @@ test_completion (void)
   f->a->klass->free (f->a, &c, TRUE);
   expect_spans (f, GEMEM_SPAN_PENDING, "S2+0:1024");
   get (f, 1000, "S2+1024:1024");
-  f->a->klass->complete (f->a, &c);
+  f->a->klass->streams.complete (f->a, &c);
   expect_free (f, "S2+0:1024 S2+2048:2095104");
 
   f->a->klass->free (f->a, &a, TRUE);
@@ -653,10 +653,10 @@ test_completion (void)
    * them. */
   c = get (f, 1000, "S2+0:1024");
   f->a->klass->free (f->a, &c, TRUE);
-  f->a->klass->complete (f->a, &b);
-  f->a->klass->complete (f->a, &a);
+  f->a->klass->streams.complete (f->a, &b);
+  f->a->klass->streams.complete (f->a, &a);
   expect_spans (f, GEMEM_SPAN_PENDING, "S2+0:1024");
-  f->a->klass->complete (f->a, &c);
+  f->a->klass->streams.complete (f->a, &c);
   expect_free (f, "S2+0:1024 S2+2048:2095104");
   teardown (f);
 }
@@ -849,15 +849,15 @@ test_adopt (void)
   const GememAdopt across = { .address = 0x7f00001ffe00, .size = 1024, .stream = 5 };
   GememBlock a, b, c;
 
-  g_assert_true (f->a->klass->adopt_segment (f->a, &small));
-  g_assert_true (f->a->klass->adopt_segment (f->a, &large));
-  g_assert_true (f->a->klass->adopt_block (f->a, &first, &a));
-  g_assert_true (f->a->klass->adopt_block (f->a, &second, &b));
-  g_assert_true (f->a->klass->adopt_block (f->a, &whole, &c));
-  g_assert_false (f->a->klass->adopt_block (f->a, &outside, &(GememBlock){ 0 }));
-  g_assert_false (f->a->klass->adopt_block (f->a, &overlap, &(GememBlock){ 0 }));
-  g_assert_false (f->a->klass->adopt_block (f->a, &across, &(GememBlock){ 0 }));
-  f->a->klass->adopt_done (f->a);
+  g_assert_true (f->a->klass->adopt.segment (f->a, &small));
+  g_assert_true (f->a->klass->adopt.segment (f->a, &large));
+  g_assert_true (f->a->klass->adopt.block (f->a, &first, &a));
+  g_assert_true (f->a->klass->adopt.block (f->a, &second, &b));
+  g_assert_true (f->a->klass->adopt.block (f->a, &whole, &c));
+  g_assert_false (f->a->klass->adopt.block (f->a, &outside, &(GememBlock){ 0 }));
+  g_assert_false (f->a->klass->adopt.block (f->a, &overlap, &(GememBlock){ 0 }));
+  g_assert_false (f->a->klass->adopt.block (f->a, &across, &(GememBlock){ 0 }));
+  f->a->klass->adopt.done (f->a);
   g_assert_cmpuint (f->a->device->held, ==, 22 * MIB);
   expect_free (f, "0x7f0000000000:1024 0x7f0000000a00:2094592");
   expect_spans (f, GEMEM_SPAN_LIVE,
@@ -882,9 +882,9 @@ test_adopt_split_oversize (void)
   const GememAdopt block = { .address = 0x7f0000000000, .size = 2 * MIB, .requested = 2 * MIB };
   GememBlock a;
 
-  g_assert_true (f->a->klass->adopt_segment (f->a, &segment));
-  g_assert_true (f->a->klass->adopt_block (f->a, &block, &a));
-  f->a->klass->adopt_done (f->a);
+  g_assert_true (f->a->klass->adopt.segment (f->a, &segment));
+  g_assert_true (f->a->klass->adopt.block (f->a, &block, &a));
+  f->a->klass->adopt.done (f->a);
   /* 98 is too large for it by the rounding rule, and cannot be released */
   get (f, 60 * MIB, "OOM");
   g_assert_cmpuint (f->a->device->held, ==, 100 * MIB);
@@ -911,11 +911,11 @@ random_step (Fixture *f, GememRng *rng, Slot *slots, guint n)
     f->a->klass->trim (f->a);
   else if (slot->owed)
     {
-      f->a->klass->complete (f->a, &slot->block);
+      f->a->klass->streams.complete (f->a, &slot->block);
       slot->owed = FALSE;
     }
   else if (slot->live && dice < 20)
-    f->a->klass->use_on_stream (f->a, &slot->block, gemem_rng_below (rng, 3));
+    f->a->klass->streams.use (f->a, &slot->block, gemem_rng_below (rng, 3));
   else if (slot->live)
     {
       slot->owed = dice < 40;

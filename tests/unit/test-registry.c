@@ -88,9 +88,11 @@ test_classes (void)
       g_assert_true (gemem_allocator_find ((*c)->name, NULL) == *c);
       g_assert_true ((*c)->summary != NULL && (*c)->origin != NULL
                      && !g_str_has_suffix ((*c)->summary, "."));
-      g_assert_cmpint (((*c)->capabilities & GEMEM_CAP_ADOPT) != 0, ==,
-                       (*c)->adopt_segment != NULL && (*c)->adopt_block != NULL
-                           && (*c)->adopt_done != NULL);
+      g_assert_true (((*c)->adopt.segment == NULL) == ((*c)->adopt.block == NULL));
+      g_assert_true (((*c)->streams.record == NULL) == ((*c)->streams.wait == NULL));
+      g_assert_true (((*c)->graphs.load == NULL) == ((*c)->graphs.run == NULL)
+                     && ((*c)->graphs.load == NULL) == ((*c)->graphs.unload == NULL)
+                     && ((*c)->graphs.load == NULL) == ((*c)->graphs.bytes == NULL));
     }
 }
 
@@ -319,6 +321,7 @@ test_plugins (void)
   g_autofree char *good = plugin_directory ("plugin-good");
   g_autofree char *abi = plugin_directory ("plugin-abi");
   g_autofree char *taken = plugin_directory ("plugin-name");
+  g_autofree char *half = plugin_directory ("plugin-half");
   g_autofree char *both = g_strjoin (":", good, "", good, NULL);
   g_autofree char *bad = g_build_filename (test_tmpdir (), "bad", NULL);
   g_autofree char *noise = g_build_filename (bad, "noise.so", NULL);
@@ -337,7 +340,8 @@ test_plugins (void)
   g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 43 }, &block));
   test_allocator_destroy (a);
 
-  assert_plugin_refused (abi, "interface 4711");
+  assert_plugin_refused (abi, "interface 4711, this gemem has 5; rebuild the plugin");
+  assert_plugin_refused (half, "or with half of an optional group; see allocator.h");
   assert_plugin_refused (taken, "allocator direct already");
   assert_plugin_refused ("/nonexistent-gemem", "GEMEM_PLUGIN_PATH");
   g_assert_cmpint (g_mkdir_with_parents (bad, 0700), ==, 0);

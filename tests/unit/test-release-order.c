@@ -203,13 +203,12 @@ const GememAllocatorClass planted_class = {
   .create = create,
   .alloc = alloc,
   .free = planted_free,
-  .complete = complete,
-  .use_on_stream = use_on_stream,
   .trim = trim,
   .largest_free = largest_free,
   .walk = walk,
   .check = check,
   .destroy = destroy,
+  .streams = { .complete = complete, .use = use_on_stream },
 };
 
 /* ---- what is found, and what is not */

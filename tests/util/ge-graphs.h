@@ -24,7 +24,7 @@ static inline guint64
 load (GememAllocator *a, guint64 id, const GememGraphSegment *segments, guint n)
 {
   guint64 address = 0;
-  const gboolean ok = a->klass->graph_load (a, id, 0, segments, n, &address);
+  const gboolean ok = a->klass->graphs.load (a, id, 0, segments, n, &address);
 
   g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
   return ok ? address : 0;
@@ -37,11 +37,11 @@ load (GememAllocator *a, guint64 id, const GememGraphSegment *segments, guint n)
 static inline gboolean
 run (GememAllocator *a, guint64 id)
 {
-  const gboolean began = a->klass->graph_run (a, id, 0, TRUE);
+  const gboolean began = a->klass->graphs.run (a, id, 0, TRUE);
   gboolean ended;
 
   g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
-  ended = a->klass->graph_run (a, id, 0, FALSE);
+  ended = a->klass->graphs.run (a, id, 0, FALSE);
   g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
   return began && ended;
 }
@@ -49,7 +49,7 @@ run (GememAllocator *a, guint64 id)
 static inline void
 unload (GememAllocator *a, guint64 id)
 {
-  a->klass->graph_unload (a, id);
+  a->klass->graphs.unload (a, id);
   g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
 }
 

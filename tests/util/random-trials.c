@@ -67,10 +67,10 @@ try_all (TestSubject *subject, guint64 total, guint length)
       g_autoptr (GArray) ops = NULL;
 
       mix.operations = length;
-      mix.events = mix.uses && subject->klass->event_wait != NULL;
+      mix.events = mix.uses && subject->klass->streams.wait != NULL;
       /* refusing those takes the device longer than an operation may */
       mix.hostile = subject->delay == 0 ? mix.hostile : 0;
-      mix.graphs = subject->klass->graph_load != NULL ? (first + i) % 7 : 0;
+      mix.graphs = subject->klass->graphs.load != NULL ? (first + i) % 7 : 0;
       if (subject->naive != NULL)
         {
           mix.pools = subject->naive->pools > 0 ? subject->naive->pools : mix.pools;

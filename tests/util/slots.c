@@ -104,7 +104,7 @@ slots_free (GememAllocator *allocator, const GememBlock *block, gboolean complet
 
   g_string_append (slots_log, completion_follows ? "free-requested;" : "free;");
   g_assert_cmpuint (slots->start[from], ==, 1 + from);
-  if (completion_follows && allocator->klass->complete != NULL)
+  if (completion_follows && allocator->klass->streams.complete != NULL)
     slots->pending[from] = TRUE;
   else
     drop (slots, from);
@@ -254,16 +254,16 @@ slots_adopt_done (GememAllocator *allocator)
 
 #define COMMON \
   .abi = GEMEM_ALLOCATOR_ABI, .summary = "Sixteen slots of 256 bytes, first fit", \
-  .origin = "tests", .capabilities = GEMEM_CAP_ADOPT, .alignment = SLOT, .alloc = slots_alloc, \
-  .free = slots_free, .use_on_stream = slots_use, .sync = slots_sync, .trim = slots_trim, \
-  .stream_free = slots_stream_free, .event_record = slots_event_record, \
-  .event_wait = slots_event_wait, .largest_free = slots_largest_free, .walk = slots_walk, \
-  .check = slots_check, .stats = slots_stats, .destroy = slots_destroy, \
-  .adopt_segment = slots_adopt_segment, .adopt_block = slots_adopt_block, \
-  .adopt_done = slots_adopt_done
+  .origin = "tests", .alignment = SLOT, .alloc = slots_alloc, .free = slots_free, \
+  .streams.use = slots_use, .streams.sync = slots_sync, .trim = slots_trim, \
+  .streams.free = slots_stream_free, .streams.record = slots_event_record, \
+  .streams.wait = slots_event_wait, .largest_free = slots_largest_free, .walk = slots_walk, \
+  .check = slots_check, .report.stats = slots_stats, .destroy = slots_destroy, \
+  .adopt.segment = slots_adopt_segment, .adopt.block = slots_adopt_block, \
+  .adopt.done = slots_adopt_done
 
 const GememAllocatorClass slots_class = {
-  .name = "slots", .create = create, .complete = slots_complete, COMMON
+  .name = "slots", .create = create, .streams.complete = slots_complete, COMMON
 };
 const GememAllocatorClass slots_at_once_class = { .name = "slots-at-once",
                                                   .create = create_at_once,

@@ -306,7 +306,7 @@ do_free (TestTrial *trial, guint32 id, gboolean later)
     return;
   if (is_on_device (b))
     leave_live (trial, b);
-  b->state = later && klass->complete != NULL ? TEST_BLOCK_PENDING : TEST_BLOCK_NONE;
+  b->state = later && klass->streams.complete != NULL ? TEST_BLOCK_PENDING : TEST_BLOCK_NONE;
   klass->free (trial->allocator, &b->block, later);
   if (trial->naive != NULL)
     trial->naive->klass->free (trial->naive, id, later);
@@ -320,7 +320,7 @@ do_complete (TestTrial *trial, guint32 id)
   if (b->state != TEST_BLOCK_PENDING)
     return;
   b->state = TEST_BLOCK_NONE;
-  trial->allocator->klass->complete (trial->allocator, &b->block);
+  trial->allocator->klass->streams.complete (trial->allocator, &b->block);
   if (trial->naive != NULL && trial->naive->klass->complete != NULL)
     trial->naive->klass->complete (trial->naive, id);
 }
@@ -330,9 +330,9 @@ do_use (TestTrial *trial, guint32 id, guint64 stream)
 {
   const TestBlock *b = block_at (trial, id);
 
-  if (b->state != TEST_BLOCK_LIVE || trial->allocator->klass->use_on_stream == NULL)
+  if (b->state != TEST_BLOCK_LIVE || trial->allocator->klass->streams.use == NULL)
     return;
-  trial->allocator->klass->use_on_stream (trial->allocator, &b->block, stream);
+  trial->allocator->klass->streams.use (trial->allocator, &b->block, stream);
   if (trial->naive != NULL && trial->naive->klass->use_on_stream != NULL)
     trial->naive->klass->use_on_stream (trial->naive, id, stream);
 }
@@ -344,8 +344,8 @@ do_sync (TestTrial *trial, guint64 stream)
     gemem_device_sync (trial->device);
   else
     gemem_device_stream_sync (trial->device, stream);
-  if (trial->allocator->klass->sync != NULL)
-    trial->allocator->klass->sync (trial->allocator, stream);
+  if (trial->allocator->klass->streams.sync != NULL)
+    trial->allocator->klass->streams.sync (trial->allocator, stream);
   if (trial->naive != NULL && trial->naive->klass->sync != NULL)
     trial->naive->klass->sync (trial->naive, stream);
 }
@@ -355,9 +355,9 @@ do_let (TestTrial *trial, guint32 id, guint64 stream)
 {
   const TestBlock *b = block_at (trial, id);
 
-  if (b->state != TEST_BLOCK_LIVE || trial->allocator->klass->stream_free == NULL)
+  if (b->state != TEST_BLOCK_LIVE || trial->allocator->klass->streams.free == NULL)
     return;
-  trial->allocator->klass->stream_free (trial->allocator, &b->block, stream);
+  trial->allocator->klass->streams.free (trial->allocator, &b->block, stream);
   if (trial->naive != NULL && trial->naive->klass->stream_free != NULL)
     trial->naive->klass->stream_free (trial->naive, id, stream);
 }
@@ -368,16 +368,16 @@ do_event (TestTrial *trial, const TestOp *op)
   const GememAllocatorClass *klass = trial->allocator->klass;
   const NaiveClass *naive = trial->naive != NULL ? trial->naive->klass : NULL;
 
-  if (klass->event_record == NULL || klass->event_wait == NULL)
+  if (klass->streams.record == NULL || klass->streams.wait == NULL)
     return;
   if (op->kind == TEST_RECORD)
     {
-      klass->event_record (trial->allocator, op->id, op->stream, op->size - 1);
+      klass->streams.record (trial->allocator, op->id, op->stream, op->size - 1);
       if (naive != NULL && naive->event_record != NULL)
         naive->event_record (trial->naive, op->id, op->stream, op->size - 1);
       return;
     }
-  klass->event_wait (trial->allocator, op->id, op->stream);
+  klass->streams.wait (trial->allocator, op->id, op->stream);
   if (naive != NULL && naive->event_wait != NULL)
     naive->event_wait (trial->naive, op->id, op->stream);
 }
@@ -456,8 +456,8 @@ do_load (TestTrial *trial, const TestOp *op)
     return TRUE;
   test_op_segments (op, segments);
   first = (const GememGraphSegment *) (gconstpointer) segments->data;
-  trial->ok = trial->allocator->klass->graph_load (trial->allocator, op->id, op->stream, first,
-                                                   segments->len, &address);
+  trial->ok = trial->allocator->klass->graphs.load (trial->allocator, op->id, op->stream, first,
+                                                    segments->len, &address);
   if (trial->naive != NULL)
     {
       const gboolean ok = trial->naive->klass->graph_load (trial->naive, op->id, op->stream, first,
@@ -479,7 +479,7 @@ do_run (TestTrial *trial, guint32 id, guint64 stream, gboolean begin)
 
   if (*state != (begin ? TEST_GRAPH_LOADED : TEST_GRAPH_RUNNING))
     return TRUE;
-  trial->ok = trial->allocator->klass->graph_run (trial->allocator, id, stream, begin);
+  trial->ok = trial->allocator->klass->graphs.run (trial->allocator, id, stream, begin);
   g_clear_pointer (&trial->allocator->refusal, g_free);
   if (trial->naive != NULL
       && !agree (trial, "run", trial->naive->klass->graph_run (trial->naive, id, stream, begin), 0,
@@ -500,7 +500,7 @@ do_unload (TestTrial *trial, guint32 id)
   if (*state == TEST_GRAPH_NONE)
     return;
   *state = TEST_GRAPH_NONE;
-  trial->allocator->klass->graph_unload (trial->allocator, id);
+  trial->allocator->klass->graphs.unload (trial->allocator, id);
   if (trial->naive != NULL)
     trial->naive->klass->graph_unload (trial->naive, id);
 }
@@ -515,16 +515,16 @@ do_graph (TestTrial *trial, const TestOp *op)
   switch ((TestOpKind) op->kind)
     {
     case TEST_GRAPH_LOAD:
-      return trial->allocator->klass->graph_load != NULL ? do_load (trial, op)
-                                                         : do_alloc (trial, &block);
+      return trial->allocator->klass->graphs.load != NULL ? do_load (trial, op)
+                                                          : do_alloc (trial, &block);
     case TEST_GRAPH_UNLOAD:
-      if (trial->allocator->klass->graph_load != NULL)
+      if (trial->allocator->klass->graphs.load != NULL)
         do_unload (trial, op->id);
       else
         do_free (trial, op->id, FALSE);
       return TRUE;
     default:
-      return trial->allocator->klass->graph_load == NULL
+      return trial->allocator->klass->graphs.load == NULL
              || do_run (trial, op->id, op->stream, op->kind == TEST_GRAPH_RUN);
     }
 }
@@ -731,8 +731,8 @@ compare_figure (const char *name, guint64 value, const char *unit, gpointer data
 gboolean
 test_trial_verify (TestTrial *trial)
 {
-  const guint64 graphs = trial->allocator->klass->graph_bytes != NULL
-                             ? trial->allocator->klass->graph_bytes (trial->allocator)
+  const guint64 graphs = trial->allocator->klass->graphs.bytes != NULL
+                             ? trial->allocator->klass->graphs.bytes (trial->allocator)
                              : 0;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
   g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (GememSpan));
@@ -761,7 +761,7 @@ test_trial_verify (TestTrial *trial)
                    " do not ascend",
                    trial->live_bytes, trial->allocated, graphs, trial->device->held);
   if (trial->naive != NULL && trial->naive->klass->figure != NULL)
-    trial->allocator->klass->stats (trial->allocator, compare_figure, trial);
+    trial->allocator->klass->report.stats (trial->allocator, compare_figure, trial);
   return trial->problem == NULL && verify_tiling (trial, spans) && verify_live (trial, live)
          && verify_largest_free (trial, reusable);
 }

@@ -253,7 +253,7 @@ test_allocator_stat (GememAllocator *allocator, const char *name)
 {
   Wanted wanted = { .name = name };
 
-  allocator->klass->stats (allocator, take_stat, &wanted);
+  allocator->klass->report.stats (allocator, take_stat, &wanted);
   if (wanted.found != 1)
     g_error ("%u statistics %s", wanted.found, name);
   return wanted.value;

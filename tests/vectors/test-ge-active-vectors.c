@@ -69,7 +69,7 @@ load (Rig *rig, const GememTraceEvent *event, const GArray *segments, const char
 {
   guint64 address;
 
-  g_assert_true (rig->allocator->klass->graph_load (
+  g_assert_true (rig->allocator->klass->graphs.load (
       rig->allocator, event->id, 0, (const GememGraphSegment *) (gconstpointer) segments->data,
       segments->len, &address));
   print_load (rig, name, address);
@@ -95,7 +95,7 @@ take_event (Rig *rig, const GememTraceEvent *event, GememTraceEvent *pending, GA
   else
     {
       g_assert_cmpint (event->kind, ==, GEMEM_EVENT_GRAPH_UNLOAD);
-      rig->allocator->klass->graph_unload (rig->allocator, event->id);
+      rig->allocator->klass->graphs.unload (rig->allocator, event->id);
       g_string_append_printf (rig->out, "F reserved=%" G_GUINT64_FORMAT "\n",
                               rig->allocator->device->held);
     }
