@@ -5,7 +5,7 @@
 #include "allocators/ge/active-blocks.h"
 #include "traces/trace.h"
 
-#define ROUNDING (G_GUINT64_CONSTANT (2) << 20) /* of plain blocks that are larger */
+#define ROUNDING (2 * GEMEM_MIB) /* of plain blocks that are larger */
 
 #define BLOCK(active, i) (&g_array_index ((active)->blocks, GeActiveBlock, i))
 #define SEGMENT(active, i) (&g_array_index ((active)->segments, GeActiveSegment, i))
@@ -142,8 +142,7 @@ make_block (GeActive *active, GeActiveSegment *segment, guint64 stream)
   if (block.address == 0)
     {
       if (block.total > ROUNDING)
-        block.total = (block.total - 1) / ROUNDING * ROUNDING
-                      + ROUNDING; /* wraps to 0 only for what no device has */
+        block.total = gemem_round_up (block.total, ROUNDING); /* wraps for what no device has */
       block.plain = TRUE;
       block.address = block.total >= segment->size
                           ? gemem_device_malloc (active->device, block.total, stream)

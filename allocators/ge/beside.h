@@ -18,6 +18,12 @@ typedef struct
   GeStatic memory;
 } GeBeside;
 
+/* Creates the stack of @self, for a class that has more of its own around it.  The caller fills
+ * `memory`. */
+gboolean gemem_ge_beside_init (GeBeside *self, const GememAllocatorClass *klass,
+                               const GeStackParams *params, guint64 large_page, GememDevice *device,
+                               GError **error);
+
 gboolean gemem_ge_beside_graph_load (GememAllocator *allocator, guint64 id, guint64 stream,
                                      const GememGraphSegment *segments, guint n, guint64 *address);
 gboolean gemem_ge_beside_graph_run (GememAllocator *allocator, guint64 id, guint64 stream,
@@ -36,3 +42,13 @@ void gemem_ge_beside_walk (GememAllocator *allocator, GememSpanFunc func, gpoint
 gboolean gemem_ge_beside_check (GememAllocator *allocator, GError **error);
 void gemem_ge_beside_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
 void gemem_ge_beside_report (GememAllocator *allocator, GString *text);
+
+/* What ge-active and ge-fixed-base have in common in their classes. */
+#define GE_BESIDE_MEMBERS \
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = 65536, \
+  .params = params, .params_size = sizeof (Params), .create = create, .destroy = destroy, \
+  .alloc = gemem_ge_beside_alloc, .free = gemem_ge_beside_free, .trim = gemem_ge_beside_trim, \
+  .largest_free = gemem_ge_beside_largest_free, .walk = gemem_ge_beside_walk, \
+  .check = gemem_ge_beside_check, .graphs.run = gemem_ge_beside_graph_run, \
+  .graphs.unload = gemem_ge_beside_graph_unload, .graphs.bytes = gemem_ge_beside_graph_bytes, \
+  .graphs.walk = gemem_ge_beside_graph_walk

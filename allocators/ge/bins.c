@@ -129,9 +129,9 @@ rounded_size (const Bins *self, guint64 size)
     {
       if (size == 0 || size > TIB)
         return 0;
-      size = (size + NPU_ALIGN + self->params.platform_padding - 1) / NPU_ALIGN * NPU_ALIGN;
+      size = gemem_align_up (size + self->params.platform_padding, NPU_ALIGN);
       if (padding > 0)
-        size = (size + 2 * padding - 1) / padding * padding;
+        size = gemem_round_up (size + padding, padding);
     }
   return gemem_ge_block_round (size);
 }
@@ -245,15 +245,7 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block
       if (found == NULL && self->params.npu)
         found = climb_ladder (self, pool, size);
     }
-  if (found == NULL)
-    {
-      self->failures++;
-      return FALSE;
-    }
-  *block = (GememBlock){ .address = found->node.address,
-                         .size = found->node.size,
-                         .handle = found };
-  return TRUE;
+  return gemem_ge_block_set_answer (found, block, &self->failures);
 }
 
 static void

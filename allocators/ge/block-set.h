@@ -59,6 +59,19 @@ gboolean gemem_ge_block_set_grow (GeBlockSet *set, guint64 bin, guint64 bytes, g
  * NULL if there is none. */
 GeBinBlock *gemem_ge_block_set_take (GeBlockSet *set, guint64 bin, guint64 size, guint64 hint);
 void gemem_ge_block_set_give (GeBlockSet *set, GeBinBlock *block);
+/* What alloc() of a class answers for @found; NULL counts as a failure. */
+static inline gboolean
+gemem_ge_block_set_answer (GeBinBlock *found, GememBlock *block, guint64 *failures)
+{
+  if (found == NULL)
+    ++*failures;
+  else
+    *block = (GememBlock){ .address = found->node.address,
+                           .size = found->node.size,
+                           .handle = found };
+  return found != NULL;
+}
+
 /* Member of the classes whose blocks are of a set: fetches the neighbours, which give() may merge
  * the block with. */
 void gemem_ge_block_set_prefetch (GememAllocator *allocator, const GememBlock *block);

@@ -53,15 +53,7 @@ static const GememParam params[] = {
     .help = "Take over quirks of the real system: a policy that is none counts as 0, silently; "
             "static_model_addr_fixed leaves a graph's block "
             "behind when it is unloaded." },
-  { .name = "policy2",
-    .type = GEMEM_PARAM_CHOICE,
-    .default_text = "documented",
-    .choices = "documented|as-built",
-    OWN (policy2),
-    .help =
-        "What policy 2 does when a graph needs more: release the memory and obtain a bigger block "
-        "(documented), or keep all blocks and "
-        "add what is missing, as the real system does (as-built). No effect on other policies." },
+  GE_POLICY2_ROW (GeEngineParams, policy2, "other policies"),
   { .name = "check_free_memory",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",
@@ -126,12 +118,6 @@ static const GememParam params[] = {
   { NULL }
 };
 
-enum
-{
-  DOCUMENTED,
-  AS_BUILT
-};
-
 #define WHAT "allocator ge"
 
 extern const GememAllocatorClass gemem_ge_class;
@@ -155,8 +141,8 @@ static_options (const GeEngine *ge, const GeEngineParams *p, guint64 total)
 
   if (shared)
     {
-      options.mode = ge->policy == 4 || p->policy2 == AS_BUILT ? GE_STATIC_ACTIVE
-                                                               : GE_STATIC_DOCUMENTED;
+      options.mode = ge->policy == 4 || p->policy2 == GE_POLICY2_AS_BUILT ? GE_STATIC_ACTIVE
+                                                                          : GE_STATIC_DOCUMENTED;
       options.fixed = p->external ? GE_FIXED_APART : GE_FIXED_SHARED;
       options.pages = ge->hbm->pages != NULL && ge->policy == 4 ? ge->hbm->pages : NULL;
     }
@@ -233,7 +219,7 @@ create (gconstpointer data, GememDevice *device, GError **error)
       free_lists (ge);
       return NULL;
     }
-  total = gemem_ge_static_addresses (p->stack.total, device, ge->hbm->config.threshold);
+  total = gemem_ge_device_memory (p->stack.total, device, ge->hbm->config.threshold);
   statics = static_options (ge, p, total);
   others = other_options (ge, p, total);
   gemem_ge_static_init (&ge->memory, device, &statics);

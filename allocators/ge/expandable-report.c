@@ -12,8 +12,6 @@
 #include "allocators/ge/expandable-pool.h"
 #include "base/error.h"
 
-#define REFUSE(...) (g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, __VA_ARGS__), FALSE)
-
 /* ---- walk */
 
 /* TRUE if the address of page @i holds memory of the page pool that no user has. */
@@ -121,15 +119,15 @@ check_record (const GeRange *range, guint32 i, guint32 refs, const char *what, G
   const gboolean backed = record->page != GE_NO_PAGE;
 
   if (record->ref != refs)
-    return REFUSE ("%s: page %u of the range is touched by %u blocks, its record says %u", what, i,
-                   refs, record->ref);
+    return GE_BROKEN ("%s: page %u of the range is touched by %u blocks, its record says %u", what,
+                      i, refs, record->ref);
   if (refs > 0 && !(backed && record->using))
-    return REFUSE ("%s: page %u of the range has a block but no memory", what, i);
+    return GE_BROKEN ("%s: page %u of the range has a block but no memory", what, i);
   if (record->elsewhere && !(backed && record->using && refs == 0))
-    return REFUSE ("%s: page %u of the range is shown elsewhere and used in its place", what, i);
+    return GE_BROKEN ("%s: page %u of the range is shown elsewhere and used in its place", what, i);
   if (backed
       && gemem_ge_pages_at (range->pages, range->base + i * range->page_size) != record->page)
-    return REFUSE ("%s: page %u of the range is not mapped in its place", what, i);
+    return GE_BROKEN ("%s: page %u of the range is not mapped in its place", what, i);
   return TRUE;
 }
 
@@ -143,13 +141,13 @@ check_new_va (const GeRange *range, const GeNewVa *v, const char *what, GError *
       const GeRecord *record = &range->records[v->records[i]];
 
       if (!record->elsewhere)
-        return REFUSE ("%s: page %u of the range is shown at 0x%" G_GINT64_MODIFIER
-                       "x, but not lent",
-                       what, v->records[i], address);
+        return GE_BROKEN ("%s: page %u of the range is shown at 0x%" G_GINT64_MODIFIER
+                          "x, but not lent",
+                          what, v->records[i], address);
       if (gemem_ge_pages_at (range->pages, address) != record->page)
-        return REFUSE ("%s: page %u of the range is not mapped at 0x%" G_GINT64_MODIFIER
-                       "x, where it is lent to",
-                       what, v->records[i], address);
+        return GE_BROKEN ("%s: page %u of the range is not mapped at 0x%" G_GINT64_MODIFIER
+                          "x, where it is lent to",
+                          what, v->records[i], address);
     }
   return TRUE;
 }
@@ -175,10 +173,10 @@ gemem_ge_expandable_check (const GeSpanPool *pool, const char *what, GError **er
       shown += v->span.occupied ? v->n : 0;
     }
   if (backed * x->range.page_size != x->range.phys || shown != elsewhere || x->held->len != 0)
-    return REFUSE ("%s: the range holds %" G_GUINT64_FORMAT " pages, %" G_GUINT64_FORMAT
-                   " shown elsewhere, %u spans aside; its books say %" G_GUINT64_FORMAT
-                   ", %" G_GUINT64_FORMAT " and none",
-                   what, backed, shown, x->held->len, x->range.phys / x->range.page_size,
-                   elsewhere);
+    return GE_BROKEN ("%s: the range holds %" G_GUINT64_FORMAT " pages, %" G_GUINT64_FORMAT
+                      " shown elsewhere, %u spans aside; its books say %" G_GUINT64_FORMAT
+                      ", %" G_GUINT64_FORMAT " and none",
+                      what, backed, shown, x->held->len, x->range.phys / x->range.page_size,
+                      elsewhere);
   return TRUE;
 }

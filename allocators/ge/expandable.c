@@ -34,17 +34,5 @@ const GememAllocatorClass gemem_ge_expandable_class = {
   .origin = "Ascend Graph Engine of 2026-08-21, CachingMemAllocator with "
             "ExpandableActiveMemoryAllocatorImp; ge-runtime.md 4, 5",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
-  .alignment = 65536,
-  .params = params,
-  .params_size = sizeof (GeStackParams),
-  .create = create,
-  .alloc = gemem_ge_stack_alloc,
-  .free = gemem_ge_stack_free,
-  .prefetch = gemem_ge_stack_prefetch,
-  .trim = gemem_ge_stack_trim,
-  .largest_free = gemem_ge_stack_largest_free,
-  .walk = gemem_ge_stack_walk,
-  .check = gemem_ge_stack_check,
-  .destroy = gemem_ge_stack_destroy,
-  .report = { .stats = gemem_ge_stack_stats, .text = gemem_ge_stack_report },
+  GE_STACK_MEMBERS,
 };

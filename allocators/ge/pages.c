@@ -4,6 +4,17 @@
 #include "allocators/ge/pages.h"
 #include "base/error.h"
 
+guint64
+gemem_ge_device_memory (guint64 total, GememDevice *device, guint64 fallback)
+{
+  GememDeviceInfo info = { 0 };
+
+  if (total > 0)
+    return total;
+  gemem_device_info (device, &info);
+  return info.total > 0 && info.total >> 48 == 0 ? info.total : fallback;
+}
+
 void
 gemem_ge_pages_init (GePages *pages, GememDevice *device, guint64 page_size, Ge1gOption option)
 {

@@ -16,15 +16,14 @@
 #pragma once
 
 #include "base/idmap.h"
+#include "base/units.h"
 #include "devices/device.h"
 
 #define GE_NO_PAGE G_MAXUINT32
 
-#define GE_SMALL_PAGE (G_GUINT64_CONSTANT (2) << 20) /* kDrvPageSize */
-#define GE_LARGE_PAGE \
-  (G_GUINT64_CONSTANT (8) << 20) /* kLargePageSize: wherever policy 3 or 4 is on */
-#define GE_HUGE_PAGE \
-  (G_GUINT64_CONSTANT (1) << 30) /* kDrv1GPageSize: variables, if the option asks for it */
+#define GE_SMALL_PAGE (2 * GEMEM_MIB) /* kDrvPageSize */
+#define GE_LARGE_PAGE (8 * GEMEM_MIB) /* kLargePageSize: wherever policy 3 or 4 is on */
+#define GE_HUGE_PAGE GEMEM_GIB        /* kDrv1GPageSize: variables, if the option asks for it */
 
 /* Option ge.variableUse1gHugePage. */
 typedef enum
@@ -56,6 +55,12 @@ typedef struct
   GArray *free;       /* guint32: stack; entries may have been taken meanwhile */
   GememIdMap *mapped; /* address -> guint64: the page it maps */
 } GePages;
+
+#define GE_TOTAL_UNKNOWN (30 * GEMEM_GIB) /* assumed of a device that does not say (1.1) */
+
+/* Bytes of device memory: @total if given, else what the device reports, or @fallback where it has
+ * no limit (1.1, 5.9). */
+guint64 gemem_ge_device_memory (guint64 total, GememDevice *device, guint64 fallback);
 
 /* @option matters for pages of 1 GiB only. */
 void gemem_ge_pages_init (GePages *pages, GememDevice *device, guint64 page_size,

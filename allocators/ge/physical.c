@@ -51,7 +51,7 @@ create (gconstpointer data, GememDevice *device, G_GNUC_UNUSED GError **error)
   self->base.klass = &gemem_ge_physical_class;
   self->base.device = device;
   self->page_size = gemem_ge_page_params_size (&p->pages);
-  self->total = gemem_ge_static_addresses (0, device, GE_TOTAL_UNKNOWN);
+  self->total = gemem_ge_device_memory (0, device, GE_TOTAL_UNKNOWN);
   gemem_ge_pages_init (&self->pages, device, self->page_size, (Ge1gOption) p->pages.option);
   gemem_slab_init (&self->slab, sizeof (Block));
   return &self->base;
@@ -104,7 +104,7 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *out)
 
   if (request->size > self->total)
     return FALSE;
-  size = MAX ((request->size + page - 1) / page * page, page);
+  size = MAX (gemem_round_up (request->size, page), page);
   address = take_range (self, size);
   if (address == 0)
     return FALSE;

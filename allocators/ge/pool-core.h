@@ -138,6 +138,9 @@ gemem_ge_span_is_split (const GeSpan *span)
   return span->prev != NULL || span->next != NULL;
 }
 
+/* In a check: FALSE with the broken invariant as GEMEM_ERROR_INVARIANT. */
+#define GE_BROKEN(...) (g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, __VA_ARGS__), FALSE)
+
 /* ---- the steps */
 
 /* Bytes of @pages.  Of a span it is gemem_ge_span_bytes() without a look at the root block, which

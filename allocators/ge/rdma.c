@@ -94,15 +94,7 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block
 
   if (self->pool.set.obtained > 0 || gemem_ge_rdma_init_memory (&self->pool, self->size))
     found = gemem_ge_rdma_alloc (&self->pool, request->size);
-  if (found == NULL)
-    {
-      self->failures++;
-      return FALSE;
-    }
-  *block = (GememBlock){ .address = found->node.address,
-                         .size = found->node.size,
-                         .handle = found };
-  return TRUE;
+  return gemem_ge_block_set_answer (found, block, &self->failures);
 }
 
 static void
@@ -153,7 +145,6 @@ const GememAllocatorClass gemem_ge_rdma_class = {
   .name = "ge-rdma",
   .summary = "Ascend GE's pool for remote memory access: best fit in one block that never grows",
   .origin = "Ascend Graph Engine of 2026-08-21, RdmaPoolAllocator; ge-runtime.md 6.2",
-  .capabilities = 0,
   .alignment = GE_BLOCK_UNIT,
   .params = params,
   .params_size = sizeof (Params),

@@ -20,8 +20,6 @@ typedef struct
   guint64 idle_spans, idle_pages;
 } Totals;
 
-#define REFUSE(...) (g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, __VA_ARGS__), FALSE)
-
 /* What the pool above knows of the block that @span is. */
 static gboolean
 check_upper (const GeSpan *span, const char *what, GError **error)
@@ -32,8 +30,8 @@ check_upper (const GeSpan *span, const char *what, GError **error)
     return TRUE;
   if (upper->handle != span || upper->first->address != span->address
       || upper->pages != span->pages)
-    return REFUSE ("%s: the pool above disagrees on the block at 0x%" G_GINT64_MODIFIER "x", what,
-                   span->address);
+    return GE_BROKEN ("%s: the pool above disagrees on the block at 0x%" G_GINT64_MODIFIER "x",
+                      what, span->address);
   return TRUE;
 }
 
@@ -43,25 +41,25 @@ check_span (const GeRoot *root, const GeSpan *span, guint64 address, const GeSpa
 {
   if (span->root != root || span->prev != prev || span->address != address
       || (span->pages == 0 && root->pool->expandable == NULL))
-    return REFUSE ("%s: broken chain at 0x%" G_GINT64_MODIFIER "x, 0x%" G_GINT64_MODIFIER
-                   "x expected",
-                   what, span->address, address);
+    return GE_BROKEN ("%s: broken chain at 0x%" G_GINT64_MODIFIER "x, 0x%" G_GINT64_MODIFIER
+                      "x expected",
+                      what, span->address, address);
   if (span->hidden)
     return span->occupied
-           || REFUSE ("%s: an idle span at 0x%" G_GINT64_MODIFIER "x is hidden", what,
-                      span->address);
+           || GE_BROKEN ("%s: an idle span at 0x%" G_GINT64_MODIFIER "x is hidden", what,
+                         span->address);
   if (span->occupied)
     {
       if (span->waste > root->pool->page)
-        return REFUSE ("%s: block 0x%" G_GINT64_MODIFIER "x wastes a page or more", what,
-                       span->address);
+        return GE_BROKEN ("%s: block 0x%" G_GINT64_MODIFIER "x wastes a page or more", what,
+                          span->address);
       totals->live += gemem_ge_span_bytes (span);
       totals->real += gemem_ge_span_real (span);
       return check_upper (span, what, error);
     }
   if (prev != NULL && !prev->occupied)
-    return REFUSE ("%s: idle neighbours at 0x%" G_GINT64_MODIFIER "x were not merged", what,
-                   span->address);
+    return GE_BROKEN ("%s: idle neighbours at 0x%" G_GINT64_MODIFIER "x were not merged", what,
+                      span->address);
   totals->idle_spans++;
   totals->idle_pages += span->pages;
   return TRUE;
@@ -82,9 +80,9 @@ check_root (const GeSpanPool *pool, const GeRoot *root, const char *what, Totals
       pages += span->pages;
     }
   if (root->pool != pool || pages != root->pages)
-    return REFUSE ("%s: root block 0x%" G_GINT64_MODIFIER "x has %" G_GUINT64_FORMAT
-                   " pages in its chain, %u expected",
-                   what, base, pages, root->pages);
+    return GE_BROKEN ("%s: root block 0x%" G_GINT64_MODIFIER "x has %" G_GUINT64_FORMAT
+                      " pages in its chain, %u expected",
+                      what, base, pages, root->pages);
   return TRUE;
 }
 
@@ -118,14 +116,14 @@ check_layer (const GeSpanPool *pool, guint32 k, const char *what, Totals *totals
     {
       if (span->pages != k || span->occupied || span->layer_prev != prev
           || span->root->pool != pool)
-        return REFUSE ("%s: span 0x%" G_GINT64_MODIFIER "x does not belong in layer %u", what,
-                       span->address, k);
+        return GE_BROKEN ("%s: span 0x%" G_GINT64_MODIFIER "x does not belong in layer %u", what,
+                          span->address, k);
       if (totals->idle_spans-- == 0)
-        return REFUSE ("%s: layer %u holds a span twice", what, k);
+        return GE_BROKEN ("%s: layer %u holds a span twice", what, k);
       totals->idle_pages -= span->pages;
     }
   if (prev == NULL)
-    return REFUSE ("%s: layer %u is empty but in the set of layers in use", what, k);
+    return GE_BROKEN ("%s: layer %u is empty but in the set of layers in use", what, k);
   return TRUE;
 }
 
@@ -146,10 +144,10 @@ check_counters (const GeSpanPool *pool, const Totals *totals, const char *what, 
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     if (rows[i].value != rows[i].expected)
-      return REFUSE ("%s: %s is %" G_GUINT64_FORMAT ", the spans say %" G_GUINT64_FORMAT, what,
-                     rows[i].name, rows[i].value, rows[i].expected);
+      return GE_BROKEN ("%s: %s is %" G_GUINT64_FORMAT ", the spans say %" G_GUINT64_FORMAT, what,
+                        rows[i].name, rows[i].value, rows[i].expected);
   if (pool->theory_min < pool->theory || pool->real_theory_min < pool->real_theory)
-    return REFUSE ("%s: a maximum lies below the current value", what);
+    return GE_BROKEN ("%s: a maximum lies below the current value", what);
   return TRUE;
 }
 
@@ -175,6 +173,7 @@ gemem_ge_pool_check (const GeSpanPool *pool, const char *what, GError **error)
     if (!check_layer (pool, k, what, &unseen, error))
       return FALSE;
   if (unseen.idle_spans != 0 || unseen.idle_pages != 0)
-    return REFUSE ("%s: %" G_GUINT64_FORMAT " idle spans are in no layer", what, unseen.idle_spans);
+    return GE_BROKEN ("%s: %" G_GUINT64_FORMAT " idle spans are in no layer", what,
+                      unseen.idle_spans);
   return check_counters (pool, &totals, what, error);
 }

@@ -62,7 +62,7 @@ create (gconstpointer data, GememDevice *device, G_GNUC_UNUSED GError **error)
   self->base.device = device;
   gemem_ge_variables_init (
       &self->variables, device, gemem_ge_page_params_size (&p->pages), (Ge1gOption) p->pages.option,
-      gemem_ge_static_addresses (p->total, device, GE_TOTAL_UNKNOWN), p->variables);
+      gemem_ge_device_memory (p->total, device, GE_TOTAL_UNKNOWN), p->variables);
   return &self->base;
 }
 

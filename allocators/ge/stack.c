@@ -53,19 +53,7 @@ derive_threshold (guint64 total)
 {
   if (total > 0)
     return (guint64) ((double) total * 0.95);
-  return 30 * GEMEM_GIB;
-}
-
-static guint64
-reported_total (const GeStackParams *p, GememDevice *device)
-{
-  GememDeviceInfo info = { 0 };
-
-  if (p->total > 0)
-    return p->total;
-  gemem_device_info (device, &info);
-  /* A device without limit reports nothing that a driver would; the query counts as failed. */
-  return info.total >> 48 == 0 ? info.total : 0;
+  return GE_TOTAL_UNKNOWN;
 }
 
 static gboolean
@@ -75,7 +63,7 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
   guint64 threshold = p->page_mem_size_total_threshold;
 
   if (threshold == 0)
-    threshold = derive_threshold (reported_total (p, device));
+    threshold = derive_threshold (gemem_ge_device_memory (p->total, device, 0));
   self->threshold_refused = !apply_option (p->memory_pool_threshold, &threshold);
   if (p->huge_page_mem_size % page != 0)
     {
@@ -103,7 +91,9 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
                                      .span_count_in_layer = p->span_count_in_layer_threshold,
                                      .uncacheable = p->uncacheable_size_threshold };
   if (self->config.uncacheable == 0)
-    self->config.uncacheable = (reported_total (p, device) > 32 * GEMEM_GIB ? 32 : 16) * GEMEM_GIB;
+    self->config.uncacheable = (gemem_ge_device_memory (p->total, device, 0) > 32 * GEMEM_GIB ? 32
+                                                                                              : 16)
+                               * GEMEM_GIB;
   return TRUE;
 }
 

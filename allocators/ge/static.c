@@ -20,17 +20,6 @@ gemem_ge_static_init (GeStatic *memory, GememDevice *device, const GeStaticOptio
   memory->graphs = gemem_idmap_new (sizeof (GeStaticGraph *));
 }
 
-guint64
-gemem_ge_static_addresses (guint64 total, GememDevice *device, guint64 fallback)
-{
-  GememDeviceInfo info = { 0 };
-
-  if (total > 0)
-    return total;
-  gemem_device_info (device, &info);
-  return info.total > 0 && info.total >> 48 == 0 ? info.total : fallback;
-}
-
 static void
 graph_free (GeStaticGraph *graph)
 {

@@ -25,6 +25,23 @@ typedef enum
   GE_STATIC_ACTIVE,
 } GeStaticMode;
 
+/* The parameter `policy2`, an int @field of the @Type of a class's parameters; @others: the
+ * policies that it does not concern. */
+#define GE_POLICY2_ROW(Type, field, others) \
+  { \
+    .name = "policy2", .type = GEMEM_PARAM_CHOICE, .default_text = "documented", \
+    .choices = "documented|as-built", .offset = G_STRUCT_OFFSET (Type, field), \
+    .help = "What policy 2 does when a graph needs more: release the memory and obtain a bigger " \
+            "block (documented), or keep all blocks and " \
+            "add what is missing, as the real system does (as-built). No effect on " others "." \
+  }
+
+enum
+{
+  GE_POLICY2_DOCUMENTED,
+  GE_POLICY2_AS_BUILT
+};
+
 typedef enum
 {
   GE_FIXED_SHARED,
@@ -78,9 +95,6 @@ typedef struct
 
 void gemem_ge_static_init (GeStatic *memory, GememDevice *device, const GeStaticOptions *options);
 void gemem_ge_static_clear (GeStatic *memory);
-/* Addresses to reserve for a session: @total if given, else what the device has, or @fallback where
- * it has no limit (5.9). */
-guint64 gemem_ge_static_addresses (guint64 total, GememDevice *device, guint64 fallback);
 
 /* The members of GememAllocatorClass of these names; the graph is not loaded yet, or is. */
 gboolean gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream,

@@ -33,7 +33,7 @@ typedef struct
 } GeVariables;
 
 /* @page_size: GE_SMALL_PAGE, or GE_LARGE_PAGE under policies 3 and 4, or GE_HUGE_PAGE with
- * @option.  @total: bytes of addresses to reserve (gemem_ge_static_addresses()).  @padded: FALSE
+ * @option.  @total: bytes of addresses to reserve (gemem_ge_device_memory()).  @padded: FALSE
  * for pieces that are no variables. */
 void gemem_ge_variables_init (GeVariables *variables, GememDevice *device, guint64 page_size,
                               Ge1gOption option, guint64 total, gboolean padded);
