@@ -97,9 +97,9 @@ test_class (gconstpointer data)
     g_assert_true (row->help != NULL && g_str_has_suffix (row->help, "."));
   g_assert_true (trial->allocator->klass == klass);
   g_assert_true (trial->allocator->device == trial->device);
-  if (klass->stats != NULL)
-    klass->stats (trial->allocator, count_stat, &stats);
-  g_assert_true (klass->stats == NULL || stats > 0);
+  if (klass->report.stats != NULL)
+    klass->report.stats (trial->allocator, count_stat, &stats);
+  g_assert_true (klass->report.stats == NULL || stats > 0);
   test_trial_end (trial);
 }
 
@@ -398,7 +398,7 @@ static void
 check_completion (const TestSubject *subject)
 {
   TestTrial *trial = test_trial_start (subject);
-  const gboolean roomy = subject->capacity == AMPLE && subject->klass->complete != NULL
+  const gboolean roomy = subject->capacity == AMPLE && subject->klass->streams.complete != NULL
                          && subject->settings[0] == '\0';
 
   for (guint32 id = 0; id < 8; id++)

@@ -97,9 +97,9 @@ test_e22 (gconstpointer settings)
 
   first = LOAD (a, 1, { 0, 2 * MIB, 0 });
   g_assert_cmpuint (held (a), ==, 8 * MIB);
-  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 2 * MIB);
+  g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 2 * MIB);
   g_assert_true (run (a, 1));
-  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 0);
+  g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 0);
   g_assert_cmphex (LOAD (a, 2, { 0, 2 * MIB, 0 }, { 2 * MIB, 14 * MIB, 0 }), ==, first);
   g_assert_cmpuint (parts (a)->segments->len, ==, 2);
   g_assert_cmphex (segment (a, 1)->address, ==, first + 2 * MIB);
@@ -201,13 +201,13 @@ test_fixed (void)
       g_assert_cmphex (base, !=, 0);
       g_assert_cmphex (LOAD (a, 2, { 0, MIB, 0 }, { MIB, 2 * MIB, GEMEM_GRAPH_SEGMENT_FIXED }), !=,
                        base);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 4 * MIB);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 4 * MIB);
       g_assert_true (run (a, 2));
       g_assert_true (run (a, 1));
       g_assert_cmphex (LOAD (a, 3, { 0, 40 * MIB, GEMEM_GRAPH_SEGMENT_FIXED }), ==, base);
       unload (a, 2);
       unload (a, 1);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 40 * MIB);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 40 * MIB);
       unload (a, 3);
       g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 0);
       test_allocator_destroy (a);
@@ -357,7 +357,7 @@ test_unsupported (void)
   g_assert_true (run (a, 1));
   g_assert_cmphex (LOAD (a, 2, { 0, 2 * MIB, 0 }, { 2 * MIB, 5 * MIB, 0 }), ==, first);
   g_assert_cmpuint (held (a), ==, 10 * MIB);
-  g_assert_cmpuint (a->klass->graph_bytes (a), ==, 7 * MIB);
+  g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 7 * MIB);
   unload (a, 1);
   unload (a, 2);
   g_assert_cmpuint (held (a), ==, 0);

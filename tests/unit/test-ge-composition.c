@@ -80,7 +80,7 @@ test_fixed (void)
       g_assert_cmpuint (LOAD (a, 1, { 0, MIB, 0 }, { MIB, 3 * MIB, FIXED }), !=, 0);
       g_assert_cmpuint (held (a), ==, rows[i].held);
       g_assert_cmpuint (calls (a, GEMEM_CALL_MALLOC), ==, rows[i].mallocs);
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 4 * MIB);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 4 * MIB);
       unload (a, 1);
       test_allocator_destroy (a);
     }
@@ -102,16 +102,16 @@ test_subgraph (void)
 
       LOAD (a, 1, { 0, 3 * MIB, SUBGRAPH }, { 3 * MIB, 2 * MIB + 1, SUBGRAPH | FIXED },
             { 5 * MIB + 1, 512, SUBGRAPH | GEMEM_GRAPH_SEGMENT_NO_ALLOC });
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, policy == 4 ? fixed + 1 : fixed);
-      g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, policy == 4 ? fixed + 1 : fixed);
+      g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
       g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * MIB + (policy == 4 ? 0 : fixed));
       g_assert_true (test_allocator_verify (a, 0, 0));
       /* the first was asynchronous: its memory is that of the second */
       g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
       peak = held (a);
       g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * MIB + (policy == 4 ? 0 : fixed));
-      g_assert_true (a->klass->graph_run (a, 1, 0, FALSE));
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, policy == 4 ? fixed + 1 : fixed);
+      g_assert_true (a->klass->graphs.run (a, 1, 0, FALSE));
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, policy == 4 ? fixed + 1 : fixed);
       block = request (a, 3 * MIB, 0); /* what the run gave back */
       g_assert_cmpuint (held (a), ==, peak);
       a->klass->free (a, &block, FALSE);
@@ -128,7 +128,7 @@ test_subgraph_refused (void)
   GememAllocator *a = test_allocator_new ("ge", "sim:capacity=20MiB");
 
   LOAD (a, 1, { 0, 8 * MIB, SUBGRAPH }, { 8 * MIB, 16 * MIB, SUBGRAPH });
-  g_assert_false (a->klass->graph_run (a, 1, 0, TRUE));
+  g_assert_false (a->klass->graphs.run (a, 1, 0, TRUE));
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
   g_assert_null (a->refusal);
   g_assert_cmpuint (LOAD (a, 2, { 0, 8 * MIB, 0 }, { 8 * MIB, 4 * MIB, SUBGRAPH | FIXED },
@@ -153,11 +153,11 @@ test_walk_of_a_graph (void)
   guint64 bytes = 0;
 
   LOAD (a, 1, { 0, MIB, 0 }, { MIB, 2 * MIB, SUBGRAPH }, { 3 * MIB, 4 * MIB, SUBGRAPH | FIXED });
-  a->klass->graph_walk (a, 1, add_bytes, &bytes);
+  a->klass->graphs.walk (a, 1, add_bytes, &bytes);
   g_assert_cmpuint (bytes, ==, 5 * MIB);
-  g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
   bytes = 0;
-  a->klass->graph_walk (a, 1, add_bytes, &bytes);
+  a->klass->graphs.walk (a, 1, add_bytes, &bytes);
   g_assert_cmpuint (bytes, ==, 7 * MIB);
   test_allocator_destroy (a);
 }
@@ -282,7 +282,7 @@ test_unload_synchronises (void)
 
   LOAD (a, 1, { 0, MIB, 0 });
   LOAD (a, 2, { 0, MIB, 0 });
-  g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 7, TRUE));
   g_assert_cmpuint (calls (a, GEMEM_CALL_DEVICE_SYNC), ==, 0);
   LOAD (a, 3, { 0, 3 * MIB, 0 });
   g_assert_cmpuint (calls (a, GEMEM_CALL_DEVICE_SYNC), ==, 1);
@@ -290,12 +290,12 @@ test_unload_synchronises (void)
   a = test_allocator_new ("ge:static_memory_policy=4", "sim:capacity=64GiB");
 
   LOAD (a, 1, { 0, MIB, 0 });
-  g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 7, TRUE));
   unload (a, 1);
   g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2); /* that of the load, and 7 */
   LOAD (a, 1, { 0, MIB, 0 });
-  g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
-  g_assert_true (a->klass->graph_run (a, 1, 7, FALSE));
+  g_assert_true (a->klass->graphs.run (a, 1, 7, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 7, FALSE));
   unload (a, 1);
   g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 3); /* the host has waited for 7 */
   test_allocator_destroy (a);

@@ -138,8 +138,8 @@ test_workspaces_in_turn (void)
   a->klass->free (a, &two, FALSE);
   a->klass->free (a, &one, FALSE);
   LOAD (a, 1, { 0, 4 * MIB, SUBGRAPH }, { 4 * MIB, 4 * MIB, SUBGRAPH });
-  g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
-  g_assert_true (a->klass->graph_run (a, 1, 0, FALSE));
+  g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 0, FALSE));
   again = request (a, 4 * MIB, 0);
   g_assert_cmphex (again.address, ==, one.address);
   test_allocator_destroy (a);
@@ -152,7 +152,7 @@ test_unload_while_running (void)
   GememAllocator *a = test_allocator_new ("ge", "sim:capacity=64MiB");
 
   LOAD (a, 1, { 0, 4 * MIB, SUBGRAPH });
-  g_assert_true (a->klass->graph_run (a, 1, 0, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
   unload (a, 1);
   g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 0);
   test_allocator_destroy (a);
@@ -179,9 +179,9 @@ test_run_after_replacement (void)
                                           "sim:capacity=64MiB");
 
   LOAD (a, 1, { 0, MIB, 0 });
-  g_assert_true (a->klass->graph_run (a, 1, 7, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 7, TRUE));
   LOAD (a, 2, { 0, 3 * MIB, 0 });
-  g_assert_true (a->klass->graph_run (a, 2, 5, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 2, 5, TRUE));
   g_assert_cmpuint (stat_of (a, "concurrent_runs"), ==, 0);
   test_allocator_destroy (a);
 }
@@ -214,8 +214,8 @@ test_subgraphs_run_beside (void)
 
   LOAD (a, 1, { 0, MIB, 0 });
   LOAD (a, 2, { 0, MIB, SUBGRAPH });
-  g_assert_true (a->klass->graph_run (a, 1, 1, TRUE));
-  g_assert_true (a->klass->graph_run (a, 2, 2, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 1, 1, TRUE));
+  g_assert_true (a->klass->graphs.run (a, 2, 2, TRUE));
   g_assert_null (a->refusal);
   g_assert_cmpuint (stat_of (a, "concurrent_runs"), ==, 0);
   test_allocator_destroy (a);

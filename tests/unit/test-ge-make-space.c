@@ -51,7 +51,7 @@ test_make_space_refused (void)
   g_assert_cmpuint (held (a), ==, 32 * MIB);
   unload (a, 2);
   block = request (a, 16 * MIB, 0);
-  g_assert_false (a->klass->graph_run (a, 1, 0, TRUE));
+  g_assert_false (a->klass->graphs.run (a, 1, 0, TRUE));
   g_assert_null (a->refusal);
   g_assert_true (a->klass->graphs.run (a, 1, 0, FALSE)); /* which did not begin */
   g_assert_cmpuint (stat_of (a, "check_free_memory.reloaded"), ==, 0);

@@ -309,11 +309,11 @@ test_e23 (void)
           base = address;
           g_assert_cmpuint (a->device->held, ==, (k == 0 ? backed : large)[i] * MIB);
         }
-      g_assert_cmpuint (a->klass->graph_bytes (a), ==, 60 * MIB);
+      g_assert_cmpuint (a->klass->graphs.bytes (a), ==, 60 * MIB);
       for (guint i = 0; i < 4; i++)
         {
           g_assert_cmpuint (a->device->held, ==, (k == 0 ? 60 : 64) * MIB);
-          a->klass->graph_unload (a, i);
+          a->klass->graphs.unload (a, i);
         }
       g_assert_cmpuint (a->device->held, ==, 0);
       test_allocator_destroy (a);
@@ -327,7 +327,7 @@ test_fixed_base_unsupported (void)
 
   g_assert_cmphex (load (a, 1, 5 * MIB), !=, load (a, 2, 7 * MIB));
   g_assert_cmpuint (a->device->held, ==, 12 * MIB);
-  a->klass->graph_unload (a, 1);
+  a->klass->graphs.unload (a, 1);
   g_assert_cmpuint (a->device->held, ==, 7 * MIB);
   test_allocator_destroy (a);
 }

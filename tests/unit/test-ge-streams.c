@@ -267,7 +267,7 @@ test_completion (void)
   rig.live--;
   recycles (&rig, 1, 1, 0);
   g_assert_cmphex (get (&rig, 2, 4 * MIB, 0), ==, 0);
-  klass->complete (rig.allocator, &rig.blocks[1]);
+  klass->streams.complete (rig.allocator, &rig.blocks[1]);
   recycles (&rig, 2, 1, 0);
   rig_done (&rig);
 }

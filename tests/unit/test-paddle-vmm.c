@@ -222,7 +222,7 @@ test_uses (void)
 
   vmm->klass->streams.use (vmm, &a, 0);
   g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_EVENT_RECORD], ==, 0);
-  vmm->klass->use_on_stream (vmm, &a, 7);
+  vmm->klass->streams.use (vmm, &a, 7);
   free_block (vmm, a);
   expect_states (vmm, 0, 1, 1);
   b = take (vmm, MIB);
@@ -264,12 +264,12 @@ test_out_of_memory (void)
   GememBlock a, b;
 
   g_assert_true (try_on (vmm, 1, 5 * MIB, &a));
-  vmm->klass->use_on_stream (vmm, &a, 7);
+  vmm->klass->streams.use (vmm, &a, 7);
   free_block (vmm, a);
   g_assert_false (try_on (vmm, 2, 3 * MIB, &b));
   expect_states (vmm, 0, 0, 6);
   g_assert_true (try_on (vmm, 1, 5 * MIB, &a));
-  vmm->klass->use_on_stream (vmm, &a, 7);
+  vmm->klass->streams.use (vmm, &a, 7);
   free_block (vmm, a);
   expect_states (vmm, 0, 5, 1);
   g_assert_true (try_on (vmm, 1, 5 * MIB, &b));

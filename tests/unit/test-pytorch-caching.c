@@ -882,9 +882,9 @@ test_adopt_split_oversize (void)
   const GememAdopt block = { .address = 0x7f0000000000, .size = 2 * MIB, .requested = 2 * MIB };
   GememBlock a;
 
-  g_assert_true (f->a->klass->adopt_segment (f->a, &segment));
-  g_assert_true (f->a->klass->adopt_block (f->a, &block, &a));
-  f->a->klass->adopt_done (f->a);
+  g_assert_true (f->a->klass->adopt.segment (f->a, &segment));
+  g_assert_true (f->a->klass->adopt.block (f->a, &block, &a));
+  f->a->klass->adopt.done (f->a);
   /* 98 is too large for it by the rounding rule, and cannot be released */
   get (f, 60 * MIB, "OOM");
   g_assert_cmpuint (f->a->device->held, ==, 100 * MIB);
