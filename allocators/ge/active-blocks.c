@@ -5,7 +5,7 @@
 #include "allocators/ge/active-blocks.h"
 #include "traces/trace.h"
 
-#define ROUNDING (G_GUINT64_CONSTANT (2) << 20) /* of plain blocks that are larger */
+#define ROUNDING (2 * GEMEM_MIB) /* of plain blocks that are larger */
 
 #define BLOCK(active, i) (&g_array_index ((active)->blocks, GeActiveBlock, i))
 #define SEGMENT(active, i) (&g_array_index ((active)->segments, GeActiveSegment, i))
@@ -59,9 +59,9 @@ gemem_ge_active_plain (const GeActive *active)
   return sum;
 }
 
-/* ---- 3.3 A: into the blocks that are there */
+/* ---- 3.3 A: into the existing blocks */
 
-/* Among equals the order of the input, which is that of the offsets. */
+/* Descending size; equal sizes in the order of the input, which is that of the offsets. */
 static int
 by_size (gconstpointer a, gconstpointer b)
 {
@@ -93,7 +93,7 @@ place (GeActive *active)
       }
 }
 
-/* ---- B: neighbours become one */
+/* ---- B: merge neighbours */
 
 static gboolean
 continues (const GeActiveSegment *before, const GeActiveSegment *segment)
@@ -142,8 +142,7 @@ make_block (GeActive *active, GeActiveSegment *segment, guint64 stream)
   if (block.address == 0)
     {
       if (block.total > ROUNDING)
-        block.total = (block.total - 1) / ROUNDING * ROUNDING
-                      + ROUNDING; /* wraps to 0 only for what no device has */
+        block.total = gemem_round_up (block.total, ROUNDING); /* wraps for what no device has */
       block.plain = TRUE;
       block.address = block.total >= segment->size
                           ? gemem_device_malloc (active->device, block.total, stream)

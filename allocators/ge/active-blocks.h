@@ -1,12 +1,13 @@
 /* active-blocks.h - GE's ActiveMemoryAllocator as it is built: the static graphs of a session share
  * blocks.
  *
- * What: the segments of a graph are put into the blocks that are there, largest into largest, as if
- * nothing were in them, since graphs of a session do not run at once; what does not fit gets new
- * blocks.  Nothing is given back before the last graph is unloaded.
+ * What: the segments of a graph are placed in the existing blocks, largest into largest, as if
+ * these were empty, since graphs of a session do not run at once.  What does not fit gets new
+ * blocks. Nothing is returned before the last graph is unloaded.
  * Threads: load, unload, bind and unbind lock the device (recursively, as in the real system).
- * Invariants: `blocks` descend by size, among equals in order of age; used <= total.
- * Cost: O(blocks * segments) per load.  Origin: ge-runtime.md 3.
+ * Invariants: `blocks` descend by size, equal ones in order of age; used <= total.
+ * Cost: O(blocks * segments) per load.
+ * Origin: ge-runtime.md 3.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ typedef struct
   gboolean plain; /* of the device, not of the session's range */
 } GeActiveBlock;
 
-/* A segment of the latest load, or several that became one. */
+/* A segment of the latest load, or several that were merged. */
 typedef struct
 {
   guint64 offset, size;
@@ -28,7 +29,7 @@ typedef struct
   guint32 flags;   /* GEMEM_GRAPH_SEGMENT_* */
 } GeActiveSegment;
 
-/* What a graph uses of a block, from the block's begin. */
+/* What a graph uses of a block, from its beginning. */
 typedef struct
 {
   guint64 address, used;
@@ -52,13 +53,13 @@ void gemem_ge_active_clear (GeActive *active);
  * refused, and the graph is not loaded. */
 guint64 gemem_ge_active_load (GeActive *active, const GememGraphSegment *segments, guint n,
                               guint64 stream);
-/* FreeMemory: the last one gives everything back. */
+/* FreeMemory: that of the last graph returns everything. */
 void gemem_ge_active_unload (GeActive *active);
 
-/* Pages under the pieces of a graph, before a run and after it; without a range nothing happens. 
- * FALSE: the device refused. */
+/* Binds pages to the pieces of a graph before a run, and unbinds them after it; without a range
+ * nothing happens.  FALSE: the device refused. */
 gboolean gemem_ge_active_bind (GeActive *active, const GArray *pieces);
 void gemem_ge_active_unbind (GeActive *active, const GArray *pieces);
 
-/* Bytes of blocks that are of the device. */
+/* Bytes of the blocks that are plain device allocations. */
 guint64 gemem_ge_active_plain (const GeActive *active);

@@ -4,6 +4,21 @@
 #include "allocators/ge/beside.h"
 #include "allocators/ge/spans.h"
 
+gboolean
+gemem_ge_beside_init (GeBeside *self, const GememAllocatorClass *klass, const GeStackParams *params,
+                      guint64 large_page, GememDevice *device, GError **error)
+{
+  GeStackParams p = *params;
+  GememAllocator *stack;
+
+  p.stack = GE_STACK_TWO;
+  stack = gemem_ge_stack_create (klass, &p, large_page, device, error);
+  self->base.klass = klass;
+  self->base.device = device;
+  self->stack = (GeStack *) stack;
+  return stack != NULL;
+}
+
 /* ---- graphs */
 
 gboolean

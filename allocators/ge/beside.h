@@ -1,9 +1,9 @@
 /* beside.h - static memory of graphs (static.h) beside the dynamic memory of a stack of pools
  * (stack.h): what ge-active and ge-fixed-base have in common.
  *
- * Both parts keep their own books; here are the members of an allocator that answers for the two
- * together.
- * Cost: those of the parts; a walk sorts the spans of both.  Origin: ge-runtime.md 7.2.
+ * The two parts do not know each other; the members of the class below combine them.
+ * Cost: that of the parts; a walk sorts the spans of both.
+ * Origin: ge-runtime.md 7.2.
  */
 #pragma once
 
@@ -17,6 +17,12 @@ typedef struct
   GeStack *stack;
   GeStatic memory;
 } GeBeside;
+
+/* Creates the stack of @self, for a class that has more of its own around it.  The caller fills
+ * `memory`. */
+gboolean gemem_ge_beside_init (GeBeside *self, const GememAllocatorClass *klass,
+                               const GeStackParams *params, guint64 large_page, GememDevice *device,
+                               GError **error);
 
 gboolean gemem_ge_beside_graph_load (GememAllocator *allocator, guint64 id, guint64 stream,
                                      const GememGraphSegment *segments, guint n, guint64 *address);
@@ -36,3 +42,13 @@ void gemem_ge_beside_walk (GememAllocator *allocator, GememSpanFunc func, gpoint
 gboolean gemem_ge_beside_check (GememAllocator *allocator, GError **error);
 void gemem_ge_beside_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
 void gemem_ge_beside_report (GememAllocator *allocator, GString *text);
+
+/* What ge-active and ge-fixed-base have in common in their classes. */
+#define GE_BESIDE_MEMBERS \
+  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = 65536, \
+  .params = params, .params_size = sizeof (Params), .create = create, .destroy = destroy, \
+  .alloc = gemem_ge_beside_alloc, .free = gemem_ge_beside_free, .trim = gemem_ge_beside_trim, \
+  .largest_free = gemem_ge_beside_largest_free, .walk = gemem_ge_beside_walk, \
+  .check = gemem_ge_beside_check, .graphs.run = gemem_ge_beside_graph_run, \
+  .graphs.unload = gemem_ge_beside_graph_unload, .graphs.bytes = gemem_ge_beside_graph_bytes, \
+  .graphs.walk = gemem_ge_beside_graph_walk

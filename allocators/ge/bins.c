@@ -1,19 +1,19 @@
 /* bins.c - `ge-bins`: CachingAllocator, the pool of GE's old hybrid executor and of single
  * operators, and NpuMemoryAllocator above it.
  *
- * What: seven bins by size; each asks the device for blocks of its own size, cuts and merges them
+ * What: seven bins by size.  Each asks the device for blocks of its own size, cuts and merges them
  * (block-set.h), and is searched alone.  npu=yes is what a program sees: padding, a
  * CachingAllocator for each stream, and the out-of-memory ladder over them.  npu=no is one bare
- * CachingAllocator. Nothing goes back to the device but what the ladder, or trim, finds whole and
+ * CachingAllocator. Only the ladder and trim return blocks to the device, those that are whole and
  * free.
- * Where the specification is silent: the platform's padding is 32 bytes, the user's padding comes
- * on top of it; the ladder's walk over every known stream, in order of creation, has the own one
- * among them; a stream that cannot be synchronised ends it (as in 2.1); bound to a stream, the
- * device is not asked twice.  A request whose size equals the only fitting block's, below the hint,
- * is not served by it (nor by a new one).
- * Invariants: a block's bin is stream number * BINS + bin, and its root's.
- * Cost: O(log blocks) per event; the ladder O(blocks of one stream) per step.  Origin:
- * ge-runtime.md 6.1.
+ * Where the specification is silent: the platform's padding is 32 bytes; the user's padding is
+ * added to it; the ladder's walk over every known stream, in order of creation, includes the own
+ * one; a stream that cannot be synchronised ends the ladder (as in 2.1); bound to a stream, the
+ * device is not asked twice.  A request is not served by the only block of exactly its size if that
+ * lies below the hint (nor by a new one).
+ * Invariants: a block's bin is stream number * BINS + bin, and is that of its root.
+ * Cost: O(log blocks) per event; the ladder O(blocks of one stream) per step.
+ * Origin: ge-runtime.md 6.1.
  */
 #include "config.h"
 
@@ -129,9 +129,9 @@ rounded_size (const Bins *self, guint64 size)
     {
       if (size == 0 || size > TIB)
         return 0;
-      size = (size + NPU_ALIGN + self->params.platform_padding - 1) / NPU_ALIGN * NPU_ALIGN;
+      size = gemem_align_up (size + self->params.platform_padding, NPU_ALIGN);
       if (padding > 0)
-        size = (size + 2 * padding - 1) / padding * padding;
+        size = gemem_round_up (size + padding, padding);
     }
   return gemem_ge_block_round (size);
 }
@@ -157,7 +157,7 @@ device_size (guint bin, guint64 size)
 
 /* ---- events */
 
-/* The number of @stream's pool, which is made if there is none. */
+/* The number of the pool of @stream; creates the pool if there is none. */
 static guint64
 pool_of (Bins *self, guint64 stream)
 {
@@ -176,12 +176,12 @@ pool_of (Bins *self, guint64 stream)
 }
 
 /* CachingAllocator's Malloc. */
-static GeBlock *
+static GeBinBlock *
 attempt (Bins *self, guint64 pool, guint64 stream, guint64 size)
 {
   const guint bin = bin_of (size);
   const guint64 group = pool * BINS + bin, bytes = device_size (bin, size);
-  GeBlock *block = gemem_ge_block_set_take (&self->set, group, size, self->hint);
+  GeBinBlock *block = gemem_ge_block_set_take (&self->set, group, size, self->hint);
 
   if (block != NULL || bytes == 0)
     return block;
@@ -202,10 +202,10 @@ free_after_synchronize (Bins *self, guint64 pool, guint64 *released)
   return TRUE;
 }
 
-/* One step of NpuMemoryAllocator's ladder: what @other has free goes back, then @own tries again. 
- * FALSE: give up. */
+/* One step of NpuMemoryAllocator's ladder: returns the free blocks of @other, then tries again in
+ * @own.  FALSE: the ladder ends. */
 static gboolean
-free_and_retry (Bins *self, guint64 own, guint64 other, guint64 size, GeBlock **block)
+free_and_retry (Bins *self, guint64 own, guint64 other, guint64 size, GeBinBlock **block)
 {
   guint64 released;
 
@@ -217,10 +217,10 @@ free_and_retry (Bins *self, guint64 own, guint64 other, guint64 size, GeBlock **
   return TRUE;
 }
 
-static GeBlock *
+static GeBinBlock *
 climb_ladder (Bins *self, guint64 own, guint64 size)
 {
-  GeBlock *block = NULL;
+  GeBinBlock *block = NULL;
 
   if (!free_and_retry (self, own, own, size, &block))
     return NULL;
@@ -235,7 +235,7 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block
 {
   Bins *self = (Bins *) allocator;
   const guint64 size = rounded_size (self, request->size);
-  GeBlock *found = NULL;
+  GeBinBlock *found = NULL;
 
   if (size != 0)
     {
@@ -245,15 +245,7 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block
       if (found == NULL && self->params.npu)
         found = climb_ladder (self, pool, size);
     }
-  if (found == NULL)
-    {
-      self->failures++;
-      return FALSE;
-    }
-  *block = (GememBlock){ .address = found->node.address,
-                         .size = found->node.size,
-                         .handle = found };
-  return TRUE;
+  return gemem_ge_block_set_answer (found, block, &self->failures);
 }
 
 static void
@@ -281,7 +273,7 @@ trim (GememAllocator *allocator)
 
 /* ---- questions */
 
-/* The most that may be asked for so that it becomes no more than @limit. */
+/* The largest request that is rounded to no more than @limit. */
 static guint64
 unrounded_size (const Bins *self, guint64 limit)
 {

@@ -2,21 +2,22 @@
 #include "config.h"
 
 #include "allocators/ge/block-set.h"
+#include "allocators/ge/links.h"
 #include "base/units.h"
 
-#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, GeBlock, node)
-#define ROOT_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, GeBlockRoot, by_address)
+#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, GeBinBlock, node)
+#define ROOT_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, GeBinRoot, by_address)
 
 void
 gemem_ge_block_set_init (GeBlockSet *set, GememDevice *device)
 {
   *set = (GeBlockSet){ .device = device };
-  gemem_slab_init (&set->block_slab, sizeof (GeBlock));
-  gemem_slab_init (&set->root_slab, sizeof (GeBlockRoot));
+  gemem_slab_init (&set->block_slab, sizeof (GeBinBlock));
+  gemem_slab_init (&set->root_slab, sizeof (GeBinRoot));
 }
 
 static void
-drop_root (GeBlockSet *set, GeBlockRoot *root)
+drop_root (GeBlockSet *set, GeBinRoot *root)
 {
   gemem_tree_remove (&set->roots, &root->by_address);
   set->obtained -= root->bytes;
@@ -49,7 +50,7 @@ gboolean
 gemem_ge_block_set_grow (GeBlockSet *set, guint64 bin, guint64 bytes, guint64 stream)
 {
   const guint64 address = gemem_device_malloc (set->device, bytes, stream);
-  GeBlockRoot *root;
+  GeBinRoot *root;
 
   if (address == 0)
     return FALSE;
@@ -66,29 +67,25 @@ gemem_ge_block_set_grow (GeBlockSet *set, guint64 bin, guint64 bytes, guint64 st
   return TRUE;
 }
 
-/* What exceeds @size of @block, which is in no set, becomes a free block. */
+/* Cuts @block, which is not in the set, to @size; the rest becomes a free block. */
 static void
-split (GeBlockSet *set, GeBlock *block, guint64 size)
+split (GeBlockSet *set, GeBinBlock *block, guint64 size)
 {
-  GeBlock *high = gemem_slab_alloc (&set->block_slab);
+  GeBinBlock *high = gemem_slab_alloc (&set->block_slab);
 
   high->node.group = block->node.group;
   high->node.size = block->node.size - size;
   high->node.address = block->node.address + size;
-  high->prev = block;
-  high->next = block->next;
-  if (high->next != NULL)
-    high->next->prev = high;
-  block->next = high;
+  GE_LINK_AFTER (block, high);
   block->node.size = size;
   gemem_tree_insert (&set->idle, &high->node);
 }
 
-GeBlock *
+GeBinBlock *
 gemem_ge_block_set_take (GeBlockSet *set, guint64 bin, guint64 size, guint64 hint)
 {
   GememTreeNode *node = gemem_tree_lower_bound (&set->idle, bin, size, hint);
-  GeBlock *block;
+  GeBinBlock *block;
 
   if (node == NULL || node->group != bin)
     return NULL;
@@ -103,19 +100,17 @@ gemem_ge_block_set_take (GeBlockSet *set, guint64 bin, guint64 size, guint64 hin
 
 /* @block absorbs the one after it; neither is in the set. */
 static void
-absorb_next (GeBlockSet *set, GeBlock *block)
+absorb_next (GeBlockSet *set, GeBinBlock *block)
 {
-  GeBlock *next = block->next;
+  GeBinBlock *next = block->next;
 
   block->node.size += next->node.size;
-  block->next = next->next;
-  if (block->next != NULL)
-    block->next->prev = block;
+  GE_UNLINK_NEXT (block);
   gemem_slab_free (&set->block_slab, next);
 }
 
 void
-gemem_ge_block_set_give (GeBlockSet *set, GeBlock *block)
+gemem_ge_block_set_give (GeBlockSet *set, GeBinBlock *block)
 {
   GEMEM_CHECK (block->occupied);
   block->occupied = FALSE;
@@ -135,16 +130,16 @@ gemem_ge_block_set_give (GeBlockSet *set, GeBlock *block)
 }
 
 void
-gemem_ge_block_set_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *handed)
+gemem_ge_block_set_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *allocated)
 {
-  const GeBlock *block = handed->handle;
+  const GeBinBlock *block = allocated->handle;
 
   __builtin_prefetch (block->prev, 1);
   __builtin_prefetch (block->next, 1);
 }
 
 static inline gboolean
-is_whole (const GeBlock *block)
+is_whole (const GeBinBlock *block)
 {
   return block->prev == NULL && block->next == NULL;
 }
@@ -162,7 +157,7 @@ gemem_ge_block_set_release (GeBlockSet *set, guint64 from, guint64 to)
       if (!is_whole (BLOCK_OF (node)))
         continue;
       gemem_tree_remove (&set->idle, node);
-      drop_root (set, (GeBlockRoot *) BLOCK_OF (node));
+      drop_root (set, (GeBinRoot *) BLOCK_OF (node));
     }
   return before - set->obtained;
 }
@@ -185,9 +180,9 @@ gemem_ge_block_set_walk (const GeBlockSet *set, GememSpanFunc func, gpointer dat
   for (GememTreeNode *node = gemem_tree_first (&set->roots); node != NULL;
        node = gemem_tree_next (node))
     {
-      const GeBlockRoot *root = ROOT_OF (node);
+      const GeBinRoot *root = ROOT_OF (node);
 
-      for (const GeBlock *block = &root->first; block != NULL; block = block->next)
+      for (const GeBinBlock *block = &root->first; block != NULL; block = block->next)
         {
           const GememSpan span = { .address = block->node.address,
                                    .size = block->node.size,
@@ -216,12 +211,12 @@ typedef struct
 } Totals;
 
 static gboolean
-check_root (const GeBlockRoot *root, const char *what, Totals *totals, GError **error)
+check_root (const GeBinRoot *root, const char *what, Totals *totals, GError **error)
 {
   guint64 end = root->by_address.address;
-  const GeBlock *prev = NULL;
+  const GeBinBlock *prev = NULL;
 
-  for (const GeBlock *block = &root->first; block != NULL; prev = block, block = block->next)
+  for (const GeBinBlock *block = &root->first; block != NULL; prev = block, block = block->next)
     {
       if (block->node.address != end || block->prev != prev)
         return broken (error, what, block->node.address, "does not follow its neighbour");

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "allocators/ge/borrow.h"
+#include "allocators/ge/links.h"
 
 void
 gemem_ge_block_list_append (GeBlockList *list, GeStreamBlock *block)
@@ -18,14 +19,9 @@ gemem_ge_block_list_append (GeBlockList *list, GeStreamBlock *block)
 void
 gemem_ge_block_list_remove (GeBlockList *list, GeStreamBlock *block)
 {
-  if (block->prev != NULL)
-    block->prev->next = block->next;
-  else
-    list->first = block->next;
-  if (block->next != NULL)
-    block->next->prev = block->prev;
-  else
+  if (block == list->last)
     list->last = block->prev;
+  GE_UNLINK (list->first, block, prev, next);
 }
 
 void
@@ -35,14 +31,14 @@ gemem_ge_borrow_insert (GeBorrowPool *pool, GeStreamBlock *block, guint64 stamp)
   block->node.size = gemem_ge_span_bytes (block->span);
   block->node.address = G_MAXUINT64 - stamp; /* the latest comes first */
   gemem_tree_insert (&pool->tree, &block->node);
-  gemem_ge_block_list_append (&pool->born[block->birth], block);
+  gemem_ge_block_list_append (&pool->by_birth[block->birth], block);
 }
 
 void
 gemem_ge_borrow_remove (GeBorrowPool *pool, GeStreamBlock *block)
 {
   gemem_tree_remove (&pool->tree, &block->node);
-  gemem_ge_block_list_remove (&pool->born[block->birth], block);
+  gemem_ge_block_list_remove (&pool->by_birth[block->birth], block);
 }
 
 GeStreamBlock *

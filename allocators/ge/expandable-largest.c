@@ -2,12 +2,12 @@
  * device.
  *
  * A request takes the top of the front span of the shortest layer that is long enough.  Where a
- * block elsewhere has pages of it, that much is set aside and the next span is looked at (5.4), so
- * that a request may be served although its first candidate has no room: this is played through on
- * a sketch. Lengths that are asked about are those whose first or later candidate is ready from the
- * top down; requests that gather idle pages (5.5) count as needing the device.
- * Cost: O(spans + pages of the range); where a block is shown elsewhere, O(spans) times that.  Not
- * on the event path.
+ * new-VA block has pages of it, that part is set aside and the next span is tried (5.4), so a
+ * request may be served although its first candidate cannot serve it.  This file simulates that on
+ * a copy of the idle spans.  Only lengths whose candidate is ready from the top down are tried.
+ * Requests that gather idle pages (5.5) count as needing the device.
+ * Cost: O(spans + pages of the range); while new-VA blocks are in use, O(spans) times that.  Not on
+ * the event path.
  * Origin: ge-runtime.md 5.3 to 5.6.
  */
 #include "config.h"
@@ -15,8 +15,8 @@
 #include "allocators/ge/expandable-pool.h"
 
 /* TRUE if page @i of the range can be used in its place without a device call: it has memory there,
- * or gets back what it had, wherever that was used meanwhile, since its mapping is still there. 
- * Records may have had the same memory: the first that is asked about has it in @claimed. */
+ * or gets back the memory it had, whose mapping is still there.  Several records may have had the
+ * same memory; the first that is asked about claims it in @claimed. */
 static gboolean
 is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
 {
@@ -35,7 +35,7 @@ is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
 
 /* Pages of the idle @span that have memory, from its top down, where requests are cut. */
 static guint32
-ready_at_top (const GePool *pool, const GeSpan *span)
+ready_at_top (const GeSpanPool *pool, const GeSpan *span)
 {
   const GeRange *range = &pool->expandable->range;
   const guint64 begin = span->address,
@@ -56,12 +56,12 @@ ready_at_top (const GePool *pool, const GeSpan *span)
 }
 
 static gboolean
-is_in_range (const GePool *pool, const GeSpan *span)
+is_in_range (const GeSpanPool *pool, const GeSpan *span)
 {
   return span->root == &pool->expandable->root;
 }
 
-/* ---- a request played through */
+/* ---- simulation of a request */
 
 typedef struct
 {
@@ -72,16 +72,16 @@ typedef struct
 
 typedef struct
 {
-  const GePool *pool;
+  const GeSpanPool *pool;
   const GeRange *range;
   GArray *idle;        /* Idle; of equal lengths the last is the front of the layer */
   GememIdMap *claimed; /* memory that pages of the range got back */
   GememIdMap *backed;  /* set: pages of the range that got memory back */
-} Sketch;
+} Simulation;
 
 /* Every idle span, each layer from its back to its front. */
 static GArray *
-idle_spans (const GePool *pool)
+idle_spans (const GeSpanPool *pool)
 {
   GArray *idle = g_array_new (FALSE, FALSE, sizeof (Idle));
 
@@ -104,7 +104,7 @@ idle_spans (const GePool *pool)
 
 /* The candidate for @k pages: the front of the shortest layer that is long enough; -1: none. */
 static int
-candidate (const Sketch *s, guint32 k)
+candidate (const Simulation *s, guint32 k)
 {
   int best = -1;
 
@@ -119,14 +119,14 @@ candidate (const Sketch *s, guint32 k)
 }
 
 static gboolean
-is_backed (const Sketch *s, guint64 i)
+is_backed (const Simulation *s, guint64 i)
 {
   return s->range->records[i].page != GE_NO_PAGE || gemem_idmap_lookup (s->backed, i) != NULL;
 }
 
 /* 5.4: how much of the top is in the way. */
 static guint64
-in_the_way (const Sketch *s, guint64 offset, guint64 bytes, guint64 tail)
+in_the_way (const Simulation *s, guint64 offset, guint64 bytes, guint64 tail)
 {
   const guint64 page = s->range->page_size;
   guint64 e = (offset + bytes - 1) / page, sum = tail;
@@ -147,7 +147,7 @@ typedef enum
 
 /* 5.3, as far as it needs no device; *reuse: what is to be set aside. */
 static Outcome
-back (Sketch *s, guint64 offset, guint64 bytes, guint64 *reuse)
+back (Simulation *s, guint64 offset, guint64 bytes, guint64 *reuse)
 {
   const guint64 page = s->range->page_size, ib = offset / page, ie = (offset + bytes - 1) / page;
   const guint64 tail = ib < ie && s->range->records[ie].ref > 0 ? (offset + bytes) % page : 0;
@@ -173,7 +173,7 @@ back (Sketch *s, guint64 offset, guint64 bytes, guint64 *reuse)
 
 /* One attempt. */
 static Outcome
-attempt (Sketch *s, guint32 k, guint *attempts)
+attempt (Simulation *s, guint32 k, guint *attempts)
 {
   const guint shift = s->pool->config.page_shift;
   const int at = candidate (s, k);
@@ -206,10 +206,10 @@ attempt (Sketch *s, guint32 k, guint *attempts)
 
 /* TRUE if a request of @k pages is served without the device. */
 static gboolean
-is_served (const GePool *pool, const GArray *idle, guint32 k)
+is_served (const GeSpanPool *pool, const GArray *idle, guint32 k)
 {
-  Sketch s = { pool, &pool->expandable->range, g_array_copy ((GArray *) idle), gemem_idmap_new (0),
-               gemem_idmap_new (0) };
+  Simulation s = { pool, &pool->expandable->range, g_array_copy ((GArray *) idle),
+                   gemem_idmap_new (0), gemem_idmap_new (0) };
   Outcome outcome = SET_ASIDE;
   guint attempts = 0;
 
@@ -228,7 +228,7 @@ is_served (const GePool *pool, const GArray *idle, guint32 k)
 
 /* What the first candidate of its length serves. */
 static guint32
-largest_at_once (const GePool *pool)
+largest_at_once (const GeSpanPool *pool)
 {
   guint32 most = 0, shorter = 0;
 
@@ -248,7 +248,7 @@ largest_at_once (const GePool *pool)
 }
 
 static gboolean
-has_block_elsewhere (const GePool *pool)
+has_block_elsewhere (const GeSpanPool *pool)
 {
   for (const GeNewVa *v = pool->expandable->all; v != NULL; v = v->all_next)
     if (v->span.occupied)
@@ -257,7 +257,7 @@ has_block_elsewhere (const GePool *pool)
 }
 
 guint32
-gemem_ge_expandable_largest_backed (const GePool *pool)
+gemem_ge_expandable_largest_backed (const GeSpanPool *pool)
 {
   guint32 most = largest_at_once (pool);
   GArray *idle;

@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "allocators/ge/expandable-pool.h"
-#include "allocators/ge/scalable-private.h"
+#include "allocators/ge/links.h"
 
-/* ---- life (5.2) */
+/* ---- init and clear (5.2) */
 
 gboolean
-gemem_ge_expandable_init (GePool *pool, GePages *pages)
+gemem_ge_expandable_init (GeSpanPool *pool, GePages *pages)
 {
   GeExpandable *x;
-  GeSpan *span;
 
   if (pool->config.threshold <= pages->page_size)
     return FALSE;
@@ -27,37 +26,25 @@ gemem_ge_expandable_init (GePool *pool, GePages *pages)
   x->n_idle = x->range.n_records + 1;
   x->idle = g_new0 (GeNewVa *, x->n_idle);
   pool->expandable = x;
-  span = gemem_slab_alloc (&pool->span_slab);
-  span->address = x->range.base;
-  span->pages = x->root.pages = (guint32) (x->range.size >> pool->config.page_shift);
-  span->root = &x->root;
-  span->splitable = TRUE;
-  x->root.pool = pool;
-  x->root.first = span;
-  gemem_ge_pool_push_idle (pool, span);
+  gemem_ge_pool_add_range (pool, &x->root, x->range.base, x->range.size >> pool->config.page_shift);
   return TRUE;
 }
 
 static void
-forget (GeExpandable *x, GeNewVa *v)
+free_new_va (GeExpandable *x, GeNewVa *v)
 {
-  if (v->all_prev != NULL)
-    v->all_prev->all_next = v->all_next;
-  else
-    x->all = v->all_next;
-  if (v->all_next != NULL)
-    v->all_next->all_prev = v->all_prev;
-  gemem_ge_range_hide (&x->range, v->span.address, v->records, v->n);
+  GE_UNLINK (x->all, v, all_prev, all_next);
+  gemem_ge_range_unmap_elsewhere (&x->range, v->span.address, v->records, v->n);
   g_free (v);
 }
 
 void
-gemem_ge_expandable_clear (GePool *pool)
+gemem_ge_expandable_clear (GeSpanPool *pool)
 {
   GeExpandable *x = pool->expandable;
 
   while (x->all != NULL)
-    forget (x, x->all);
+    free_new_va (x, x->all);
   gemem_ge_range_clear (&x->range);
   g_ptr_array_unref (x->held);
   g_free (x->idle);
@@ -74,7 +61,7 @@ hold (GeExpandable *x, GeSpan *span)
 }
 
 static void
-release_held (GePool *pool)
+release_held (GeSpanPool *pool)
 {
   GeExpandable *x = pool->expandable;
 
@@ -83,19 +70,19 @@ release_held (GePool *pool)
   g_ptr_array_set_size (x->held, 0);
 }
 
-/* @bytes of the top of @span, or all of it: pages of the range count whole, and may reach beyond a
- * span that begins or ends within one. */
+/* Cuts @bytes off the top of @span, or all of it: @bytes counts whole pages of the range, which may
+ * reach beyond a span that begins or ends within one. */
 static GeSpan *
-cut_top (GePool *pool, GeSpan *span, guint64 bytes)
+cut_top (GeSpanPool *pool, GeSpan *span, guint64 bytes)
 {
   return gemem_ge_pool_cut (pool, span,
                             (guint32) MIN (bytes >> pool->config.page_shift, span->pages));
 }
 
-/* The candidate covers pages that are shown elsewhere: @reuse bytes of its top are set aside, so
- * that the next one lies below. */
+/* The candidate covers pages that are mapped elsewhere: sets @reuse bytes of its top aside, so that
+ * the next candidate lies below. */
 static void
-step_aside (GePool *pool, GeSpan *span, guint64 reuse)
+step_aside (GeSpanPool *pool, GeSpan *span, guint64 reuse)
 {
   if (reuse >> pool->config.page_shift == 0)
     {
@@ -111,11 +98,7 @@ step_aside (GePool *pool, GeSpan *span, guint64 reuse)
 static void
 push_new_va (GeExpandable *x, GeNewVa *v)
 {
-  v->prev = NULL;
-  v->next = x->idle[v->n];
-  if (v->next != NULL)
-    v->next->prev = v;
-  x->idle[v->n] = v;
+  GE_LINK_FIRST (x->idle[v->n], v, prev, next);
 }
 
 static GeNewVa *
@@ -124,17 +107,12 @@ pop_new_va (GeExpandable *x, guint n)
   GeNewVa *v = x->idle[n];
 
   if (v != NULL)
-    {
-      x->idle[n] = v->next;
-      if (v->next != NULL)
-        v->next->prev = NULL;
-      v->next = NULL;
-    }
+    GE_UNLINK (x->idle[n], v, prev, next);
   return v;
 }
 
-/* An idle block of @n pages all of which nobody uses now, or NULL.  Those looked at in vain go back
- * to the front in the order seen. */
+/* An idle new-VA block of @n pages none of which is in use, or NULL.  Rejected ones go back to the
+ * front in the order in which they were inspected. */
 static GeNewVa *
 take_idle_new_va (GeExpandable *x, guint n)
 {
@@ -156,10 +134,10 @@ take_idle_new_va (GeExpandable *x, guint n)
 }
 
 static GeNewVa *
-make_new_va (GePool *pool, const guint32 *records, guint n)
+make_new_va (GeSpanPool *pool, const guint32 *records, guint n)
 {
   GeExpandable *x = pool->expandable;
-  const guint64 address = gemem_ge_range_show (&x->range, records, n);
+  const guint64 address = gemem_ge_range_map_elsewhere (&x->range, records, n);
   GeNewVa *v;
 
   if (address == 0)
@@ -171,20 +149,17 @@ make_new_va (GePool *pool, const guint32 *records, guint n)
   v->span.pages = (guint32) (n * (x->range.page_size >> pool->config.page_shift));
   v->span.root = &x->root;
   v->span.new_va = TRUE;
-  v->all_next = x->all;
-  if (v->all_next != NULL)
-    v->all_next->all_prev = v;
-  x->all = v;
+  GE_LINK_FIRST (x->all, v, all_prev, all_next);
   x->used_new_va = TRUE;
   x->new_va_size += n * x->range.page_size;
   x->new_va_count++;
   return v;
 }
 
-/* The pages in the range's list, shown together, for the candidate @span, of whose place @reuse
- * bytes are hidden. */
+/* Serves the request of the candidate @span with the pages in the range's list, mapped together;
+ * @reuse bytes of @span become hidden. */
 static GeSpan *
-serve_elsewhere (GePool *pool, GeSpan *span, guint64 reuse)
+serve_elsewhere (GeSpanPool *pool, GeSpan *span, guint64 reuse)
 {
   GeExpandable *x = pool->expandable;
   const guint32 *records = (const guint32 *) (gconstpointer) x->range.list->data;
@@ -222,7 +197,7 @@ serve_elsewhere (GePool *pool, GeSpan *span, guint64 reuse)
 /* Steps 1 to 4 of 1.3: a candidate in no layer, not yet occupied; NULL when refused.  *again: a
  * span was set aside, ask once more. */
 static GeSpan *
-find_candidate (GePool *pool, guint32 k, guint *attempts, gboolean *again)
+find_candidate (GeSpanPool *pool, guint32 k, guint *attempts, gboolean *again)
 {
   GeExpandable *x = pool->expandable;
   GeSpan *span = gemem_ge_layers_front (&pool->layers, k);
@@ -245,10 +220,10 @@ find_candidate (GePool *pool, guint32 k, guint *attempts, gboolean *again)
   return gemem_ge_pool_cut_or_fetch (pool, span, k);
 }
 
-/* @span with memory under it, or what serves instead; NULL when refused.  *again: an obstacle was
- * set aside. */
+/* @span with memory under it, or the new-VA block that serves instead; NULL when refused.  *again:
+ * an obstacle was set aside. */
 static GeSpan *
-back (GePool *pool, GeSpan *span, gboolean *again)
+back (GeSpanPool *pool, GeSpan *span, gboolean *again)
 {
   GeExpandable *x = pool->expandable;
   const guint64 phys = x->range.phys;
@@ -258,8 +233,8 @@ back (GePool *pool, GeSpan *span, gboolean *again)
   *again = FALSE;
   if (!gemem_ge_range_contains (&x->range, span->address))
     return span;
-  backing = gemem_ge_range_back (&x->range, span->address,
-                                 (guint64) span->pages << pool->config.page_shift, &reuse);
+  backing = gemem_ge_range_back (&x->range, span->address, gemem_ge_pool_bytes (pool, span->pages),
+                                 &reuse);
   /* less after a failure: the difference wraps, the sum does not */
   pool->obtained += x->range.phys - phys;
   switch (backing)
@@ -280,7 +255,7 @@ back (GePool *pool, GeSpan *span, gboolean *again)
 }
 
 GeSpan *
-gemem_ge_expandable_alloc (GePool *pool, guint32 k)
+gemem_ge_expandable_alloc (GeSpanPool *pool, guint32 k)
 {
   GeExpandable *x = pool->expandable;
   GeSpan *span = NULL;
@@ -302,7 +277,7 @@ gemem_ge_expandable_alloc (GePool *pool, guint32 k)
 }
 
 void
-gemem_ge_expandable_free (GePool *pool, GeSpan *span)
+gemem_ge_expandable_free (GeSpanPool *pool, GeSpan *span)
 {
   GeExpandable *x = pool->expandable;
 
@@ -319,15 +294,14 @@ gemem_ge_expandable_free (GePool *pool, GeSpan *span)
       return;
     }
   if (gemem_ge_range_contains (&x->range, span->address))
-    gemem_ge_range_unback (&x->range, span->address,
-                           (guint64) span->pages << pool->config.page_shift);
+    gemem_ge_range_unback (&x->range, span->address, gemem_ge_pool_bytes (pool, span->pages));
   gemem_ge_pool_merge (pool, span);
 }
 
 /* ---- recycle (5.6) */
 
 void
-gemem_ge_expandable_drop_idle (GePool *pool)
+gemem_ge_expandable_drop_idle (GeSpanPool *pool)
 {
   GeExpandable *x = pool->expandable;
   const guint64 phys = x->range.phys;
@@ -335,20 +309,19 @@ gemem_ge_expandable_drop_idle (GePool *pool)
 
   for (guint n = 0; x->used_new_va && n < x->n_idle; n++)
     while ((v = pop_new_va (x, n)) != NULL)
-      forget (x, v);
+      free_new_va (x, v);
   pool->obtained -= phys - x->range.phys;
 }
 
 gboolean
-gemem_ge_expandable_recycle (GePool *pool, const GeSpan *span)
+gemem_ge_expandable_recycle (GeSpanPool *pool, const GeSpan *span)
 {
   GeExpandable *x = pool->expandable;
   const guint64 phys = x->range.phys;
 
   if (!gemem_ge_range_contains (&x->range, span->address) && span->root != &x->root)
     return FALSE;
-  gemem_ge_range_recycle (&x->range, span->address,
-                          (guint64) span->pages << pool->config.page_shift);
+  gemem_ge_range_recycle (&x->range, span->address, gemem_ge_pool_bytes (pool, span->pages));
   pool->obtained -= phys - x->range.phys;
   return TRUE;
 }

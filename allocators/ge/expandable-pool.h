@@ -2,12 +2,12 @@
  * Graph Engine.
  *
  * What: the pool begins with one idle span that covers a reserved range of addresses as large as
- * its threshold.  Blocks are cut from its top like from any other span, but get memory only when
- * they are handed out (range.h).  Where idle pages lie scattered, a request may be served by
- * showing them together at fresh addresses: a new-VA block, which keeps the addresses it displaced
- * hidden until it is freed.
- * Invariants: what gemem_ge_pool_check() verifies holds for the range too; obtained = root blocks +
- * pages under the range.
+ * its threshold.  Blocks are cut from its top like from any other span, but get physical pages only
+ * when they are allocated (range.h).  Where idle pages are scattered, a request may be served by
+ * mapping them together at fresh addresses: a new-VA block.  The addresses that the request would
+ * have had stay hidden until the new-VA block is freed.
+ * Invariants: those that gemem_ge_pool_check() verifies, for the range too; `obtained` is the sum
+ * of the root blocks and the pages under the range.
  * Cost: O(1) plus the pages of the block; a request that meets obstacles tries again, 1000 times at
  * most (5.4).
  * Origin: ge-runtime.md 5.2, 5.4 to 5.6.
@@ -15,16 +15,16 @@
 #pragma once
 
 #include "allocators/allocator.h"
+#include "allocators/ge/pool-core.h"
 #include "allocators/ge/range.h"
-#include "allocators/ge/scalable-pool.h"
 
 typedef struct _GeNewVa GeNewVa;
 
-/* A block at addresses of its own; span.pages is its length. */
+/* A new-VA block: pages of the range, mapped at addresses outside it. */
 struct _GeNewVa
 {
   GeSpan span;    /* first: the pool's handle */
-  GeSpan *hidden; /* ref_span: the addresses that its pages left */
+  GeSpan *hidden; /* ref_span: the addresses in the range that it stands for */
   /* idle: of the same length, most recently freed first; and `all_*` for every one */
   GeNewVa *prev, *next;
   GeNewVa *all_prev, *all_next;
@@ -32,7 +32,7 @@ struct _GeNewVa
   guint32 records[];
 };
 
-#define GE_EXPANDABLE_TRIES 1000  /* of one request, and idle new-VA blocks looked at */
+#define GE_EXPANDABLE_TRIES 1000  /* attempts of one request; idle new-VA blocks inspected */
 #define GE_EXPANDABLE_PATIENCE 10 /* attempts before whole free spans are set aside */
 
 struct _GeExpandable
@@ -50,26 +50,28 @@ struct _GeExpandable
 
 /* Gives @pool a range of its threshold less one page.  FALSE: no virtual memory; the pool stays as
  * it is. */
-gboolean gemem_ge_expandable_init (GePool *pool, GePages *pages);
+gboolean gemem_ge_expandable_init (GeSpanPool *pool, GePages *pages);
 
 /* ---- called by the pool */
 
-/* A span of @k pages (or more, at new addresses), occupied but not booked; NULL when refused. */
-GeSpan *gemem_ge_expandable_alloc (GePool *pool, guint32 k);
-void gemem_ge_expandable_free (GePool *pool, GeSpan *span);
-/* First step of recycle: idle new-VA blocks are given up. */
-void gemem_ge_expandable_drop_idle (GePool *pool);
-/* If the idle @span lies in the range: its memory goes to the page pool, and TRUE. */
-gboolean gemem_ge_expandable_recycle (GePool *pool, const GeSpan *span);
-void gemem_ge_expandable_clear (GePool *pool);
+/* A span of @k pages (or more, at new addresses), occupied but not counted; NULL when refused. */
+GeSpan *gemem_ge_expandable_alloc (GeSpanPool *pool, guint32 k);
+void gemem_ge_expandable_free (GeSpanPool *pool, GeSpan *span);
+/* First step of recycle: frees idle new-VA blocks. */
+void gemem_ge_expandable_drop_idle (GeSpanPool *pool);
+/* Returns the memory of the idle @span to the page pool, if it lies in the range; FALSE: it does
+ * not. */
+gboolean gemem_ge_expandable_recycle (GeSpanPool *pool, const GeSpan *span);
+void gemem_ge_expandable_clear (GeSpanPool *pool);
 
 /* ---- questions (expandable-report.c, expandable-largest.c) */
 
 /* The largest request that is served without the device, in pages of the pool. */
-guint32 gemem_ge_expandable_largest_backed (const GePool *pool);
+guint32 gemem_ge_expandable_largest_backed (const GeSpanPool *pool);
 /* Every span of the range, then every new-VA block, with where memory is; segments in no particular
  * order. */
-void gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func,
+void gemem_ge_expandable_walk (const GeSpanPool *pool, guint64 stream, GememSpanFunc func,
                                gpointer data);
-/* The books of the range against the pool's spans; GEMEM_ERROR_INVARIANT. */
-gboolean gemem_ge_expandable_check (const GePool *pool, const char *what, GError **error);
+/* Verifies the records and counters of the range against the spans of the pool.
+ * GEMEM_ERROR_INVARIANT. */
+gboolean gemem_ge_expandable_check (const GeSpanPool *pool, const char *what, GError **error);

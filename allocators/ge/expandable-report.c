@@ -1,10 +1,10 @@
-/* expandable-report.c - what a pool with a virtual range says of itself: where its memory is, and
- * whether its books agree.
+/* expandable-report.c - spans and invariants of a pool with a virtual range.
  *
- * A page of the range may hold memory in its place, or lend it to a new-VA block, or have none;
- * memory that no pool uses waits in the page pool and is reported where it was last.  The check of
- * the books includes what GE's own VA/PA self-check looks for (5.8): no page serves two blocks, and
- * each is mapped where its block is.  Cost: O(spans + pages of the range); not on the event path.
+ * A page of the range has memory in its place, or its memory is mapped in a new-VA block, or it has
+ * none.  Memory that no pool uses waits in the page pool and is reported where it was used last.
+ * The check includes what GE's own VA/PA self-check verifies (5.8): no page serves two blocks, and
+ * each is mapped where its block is.
+ * Cost: O(spans + pages of the range); not on the event path.
  * Origin: ge-runtime.md 5.
  */
 #include "config.h"
@@ -12,11 +12,9 @@
 #include "allocators/ge/expandable-pool.h"
 #include "base/error.h"
 
-#define REFUSE(...) (g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, __VA_ARGS__), FALSE)
-
 /* ---- walk */
 
-/* TRUE if page @i of the range holds memory of the page pool that nobody uses. */
+/* TRUE if the address of page @i holds memory of the page pool that no user has. */
 static gboolean
 keeps_returned (const GeRange *range, guint32 i)
 {
@@ -61,7 +59,7 @@ walk_idle (const GeRange *range, GememSpan *span, guint64 end, GememSpanFunc fun
 }
 
 void
-gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func, gpointer data)
+gemem_ge_expandable_walk (const GeSpanPool *pool, guint64 stream, GememSpanFunc func, gpointer data)
 {
   const GeExpandable *x = pool->expandable;
   const GeRange *range = &x->range;
@@ -97,7 +95,7 @@ gemem_ge_expandable_walk (const GePool *pool, guint64 stream, GememSpanFunc func
 
 /* How many blocks of the range touch each page. */
 static guint32 *
-count_refs (const GePool *pool)
+count_refs (const GeSpanPool *pool)
 {
   const GeRange *range = &pool->expandable->range;
   guint32 *refs = g_new0 (guint32, range->n_records);
@@ -121,19 +119,19 @@ check_record (const GeRange *range, guint32 i, guint32 refs, const char *what, G
   const gboolean backed = record->page != GE_NO_PAGE;
 
   if (record->ref != refs)
-    return REFUSE ("%s: page %u of the range is touched by %u blocks, its record says %u", what, i,
-                   refs, record->ref);
+    return GE_BROKEN ("%s: page %u of the range is touched by %u blocks, its record says %u", what,
+                      i, refs, record->ref);
   if (refs > 0 && !(backed && record->using))
-    return REFUSE ("%s: page %u of the range has a block but no memory", what, i);
+    return GE_BROKEN ("%s: page %u of the range has a block but no memory", what, i);
   if (record->elsewhere && !(backed && record->using && refs == 0))
-    return REFUSE ("%s: page %u of the range is shown elsewhere and used in its place", what, i);
+    return GE_BROKEN ("%s: page %u of the range is shown elsewhere and used in its place", what, i);
   if (backed
       && gemem_ge_pages_at (range->pages, range->base + i * range->page_size) != record->page)
-    return REFUSE ("%s: page %u of the range is not mapped in its place", what, i);
+    return GE_BROKEN ("%s: page %u of the range is not mapped in its place", what, i);
   return TRUE;
 }
 
-/* The pages of a new-VA block in use are lent to it, and mapped at its addresses. */
+/* The pages of a new-VA block in use are marked `elsewhere`, and mapped at its addresses. */
 static gboolean
 check_new_va (const GeRange *range, const GeNewVa *v, const char *what, GError **error)
 {
@@ -143,19 +141,19 @@ check_new_va (const GeRange *range, const GeNewVa *v, const char *what, GError *
       const GeRecord *record = &range->records[v->records[i]];
 
       if (!record->elsewhere)
-        return REFUSE ("%s: page %u of the range is shown at 0x%" G_GINT64_MODIFIER
-                       "x, but not lent",
-                       what, v->records[i], address);
+        return GE_BROKEN ("%s: page %u of the range is shown at 0x%" G_GINT64_MODIFIER
+                          "x, but not lent",
+                          what, v->records[i], address);
       if (gemem_ge_pages_at (range->pages, address) != record->page)
-        return REFUSE ("%s: page %u of the range is not mapped at 0x%" G_GINT64_MODIFIER
-                       "x, where it is lent to",
-                       what, v->records[i], address);
+        return GE_BROKEN ("%s: page %u of the range is not mapped at 0x%" G_GINT64_MODIFIER
+                          "x, where it is lent to",
+                          what, v->records[i], address);
     }
   return TRUE;
 }
 
 gboolean
-gemem_ge_expandable_check (const GePool *pool, const char *what, GError **error)
+gemem_ge_expandable_check (const GeSpanPool *pool, const char *what, GError **error)
 {
   const GeExpandable *x = pool->expandable;
   g_autofree guint32 *refs = count_refs (pool);
@@ -175,10 +173,10 @@ gemem_ge_expandable_check (const GePool *pool, const char *what, GError **error)
       shown += v->span.occupied ? v->n : 0;
     }
   if (backed * x->range.page_size != x->range.phys || shown != elsewhere || x->held->len != 0)
-    return REFUSE ("%s: the range holds %" G_GUINT64_FORMAT " pages, %" G_GUINT64_FORMAT
-                   " shown elsewhere, %u spans aside; its books say %" G_GUINT64_FORMAT
-                   ", %" G_GUINT64_FORMAT " and none",
-                   what, backed, shown, x->held->len, x->range.phys / x->range.page_size,
-                   elsewhere);
+    return GE_BROKEN ("%s: the range holds %" G_GUINT64_FORMAT " pages, %" G_GUINT64_FORMAT
+                      " shown elsewhere, %u spans aside; its books say %" G_GUINT64_FORMAT
+                      ", %" G_GUINT64_FORMAT " and none",
+                      what, backed, shown, x->held->len, x->range.phys / x->range.page_size,
+                      elsewhere);
   return TRUE;
 }

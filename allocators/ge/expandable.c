@@ -1,10 +1,10 @@
 /* expandable.c - `ge-expandable`: the dynamic memory of the Ascend Graph Engine under static memory
  * policies 3 and 4.
  *
- * What: the same stack as ge-scalable, but each L1 pool serves from a reserved range of addresses
- * and puts 8 MiB physical pages under the blocks that are in use (expandable-pool.h).  Scattered
- * idle pages are gathered under fresh addresses instead of taking new memory; pages of all pools
- * come from one page pool, which keeps them (pages.h).  A device without virtual memory leaves an
+ * What: the stack of ge-scalable, but each L1 pool serves from a reserved range of addresses and
+ * puts 8 MiB physical pages under the blocks that are in use (expandable-pool.h).  Scattered idle
+ * pages are mapped together at fresh addresses before new memory is taken.  The pages of all pools
+ * come from one page pool, which keeps them (pages.h).  A device without virtual memory makes it an
  * ordinary ge-scalable.
  * Cost: O(1) plus the pages of the block per event.
  * Origin: ge-runtime.md sections 4 and 5.1 to 5.7.
@@ -34,17 +34,5 @@ const GememAllocatorClass gemem_ge_expandable_class = {
   .origin = "Ascend Graph Engine of 2026-08-21, CachingMemAllocator with "
             "ExpandableActiveMemoryAllocatorImp; ge-runtime.md 4, 5",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
-  .alignment = 65536,
-  .params = params,
-  .params_size = sizeof (GeStackParams),
-  .create = create,
-  .alloc = gemem_ge_stack_alloc,
-  .free = gemem_ge_stack_free,
-  .prefetch = gemem_ge_stack_prefetch,
-  .trim = gemem_ge_stack_trim,
-  .largest_free = gemem_ge_stack_largest_free,
-  .walk = gemem_ge_stack_walk,
-  .check = gemem_ge_stack_check,
-  .destroy = gemem_ge_stack_destroy,
-  .report = { .stats = gemem_ge_stack_stats, .text = gemem_ge_stack_report },
+  GE_STACK_MEMBERS,
 };

@@ -2,12 +2,12 @@
  * (FixedBaseExpandableAllocator), dynamic memory as in ge-scalable.
  *
  * What a trace means here: all segments of every graph are fixed ones, so that each graph begins at
- * the base of one range: graphs overlap on purpose, as they never run at once, and the largest
- * decides how much is backed.  Nothing goes back before the last graph is unloaded. Ordinary
- * requests are served by the pools of ge-scalable, so that live blocks never overlap.  Where the
- * device refuses the range or its pages, a graph has an allocation of its own (static.h).
- * Cost: a load O(pages that are added), requests as in ge-scalable.  Origin:
- * ge-runtime.md 5.10, 7.2.
+ * the base of one range.  Graphs overlap on purpose, as they never run at once, and the largest
+ * decides how much is backed.  Nothing is returned before the last graph is unloaded.  Ordinary
+ * requests are served by the pools of ge-scalable.  Where the device refuses the range or its
+ * pages, a graph has an allocation of its own (static.h).
+ * Cost: a load O(pages that are added), requests as in ge-scalable.
+ * Origin: ge-runtime.md 5.10, 7.2.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ static const GememParam params[] = { GE_PAGE_SIZE_ROW (Params, pages),
 typedef struct
 {
   GeBeside beside;
-  GePages pages; /* of the range, if they are large ones: small ones it has itself */
+  GePages pages; /* of the range, if they are large; small ones are in beside.memory */
 } FixedBase;
 
 extern const GememAllocatorClass gemem_ge_fixed_base_class;
@@ -36,23 +36,20 @@ extern const GememAllocatorClass gemem_ge_fixed_base_class;
 static GememAllocator *
 create (gconstpointer data, GememDevice *device, GError **error)
 {
-  Params p = *(const Params *) data;
+  const Params *p = data;
   GeStaticOptions options = { .mode = GE_STATIC_OWN, .fixed = GE_FIXED_SHARED };
-  GememAllocator *stack;
-  FixedBase *self;
+  FixedBase *self = g_new0 (FixedBase, 1);
 
-  p.stack.stack = GE_STACK_TWO;
-  stack = gemem_ge_stack_create (&gemem_ge_fixed_base_class, &p.stack, 0, device, error);
-  if (stack == NULL)
-    return NULL;
-  self = g_new0 (FixedBase, 1);
-  self->beside.base.klass = &gemem_ge_fixed_base_class;
-  self->beside.base.device = device;
-  self->beside.stack = (GeStack *) stack;
+  if (!gemem_ge_beside_init (&self->beside, &gemem_ge_fixed_base_class, &p->stack, 0, device,
+                             error))
+    {
+      g_free (self);
+      return NULL;
+    }
   gemem_ge_pages_init (&self->pages, device, GE_LARGE_PAGE, GE_1G_NO);
-  options.pages = p.pages.page_size == GE_PAGE_SIZE_8M ? &self->pages : NULL;
-  options.total = gemem_ge_static_addresses (p.stack.total, device,
-                                             self->beside.stack->config.threshold);
+  options.pages = p->pages.page_size == GE_PAGE_SIZE_8M ? &self->pages : NULL;
+  options.total = gemem_ge_device_memory (p->stack.total, device,
+                                          self->beside.stack->config.threshold);
   gemem_ge_static_init (&self->beside.memory, device, &options);
   return &self->beside.base;
 }
@@ -96,22 +93,7 @@ const GememAllocatorClass gemem_ge_fixed_base_class = {
   .name = "ge-fixed-base",
   .summary = "Ascend GE fixed memory: all graphs at one address, beside the dynamic pools",
   .origin = "Ascend Graph Engine of 2026-08-21, FixedBaseExpandableAllocator; ge-runtime.md 5.10",
-  .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
-  .alignment = 65536,
-  .params = params,
-  .params_size = sizeof (Params),
-  .create = create,
-  .alloc = gemem_ge_beside_alloc,
-  .free = gemem_ge_beside_free,
-  .trim = gemem_ge_beside_trim,
-  .largest_free = gemem_ge_beside_largest_free,
-  .walk = gemem_ge_beside_walk,
-  .check = gemem_ge_beside_check,
-  .destroy = destroy,
-  .graphs = { .load = graph_load,
-              .run = gemem_ge_beside_graph_run,
-              .unload = gemem_ge_beside_graph_unload,
-              .bytes = gemem_ge_beside_graph_bytes,
-              .walk = gemem_ge_beside_graph_walk },
+  GE_BESIDE_MEMBERS,
+  .graphs.load = graph_load,
   .report.stats = stats,
 };

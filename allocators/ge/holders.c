@@ -21,7 +21,7 @@ gemem_ge_holders_reset (GeHolders *holders, GememSlab *wide)
   memset (holders, 0, sizeof *holders);
 }
 
-/* The rows of streams that the narrow form has no room for were never told anything. */
+/* A stream that the narrow form has no row for was never told anything: its row is `touched`. */
 static void
 widen (GeHolders *holders, GememSlab *slab)
 {
@@ -60,7 +60,7 @@ count_at (GeHolders *holders, guint stream)
 }
 
 void
-gemem_ge_holders_let_go (GeHolders *holders, guint stream)
+gemem_ge_holders_release_all (GeHolders *holders, guint stream)
 {
   guint32 *count = count_at (holders, stream);
 
@@ -79,7 +79,7 @@ gemem_ge_holders_release (GeHolders *holders, guint stream)
   const guint32 count = gemem_ge_holders_count (holders, stream);
 
   if (count == 1)
-    gemem_ge_holders_let_go (holders, stream);
+    gemem_ge_holders_release_all (holders, stream);
   else if (count > 1)
     {
       --*count_at (holders, stream);

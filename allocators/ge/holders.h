@@ -1,16 +1,17 @@
-/* holders.h - who still holds a block, and what each stream knows of it: the counts and the bit
+/* holders.h - which streams hold a block, and what each stream knows of it: the counts and the bit
  * matrix of GE's MultiStreamMemBlock.
  *
- * What: a count per stream, and a bit V[observer][t] "as far as stream `observer` knows, stream t
- * still holds the block".  Access sets column t in every row; when the last hold of s ends, s alone
- * knows of it; events carry knowledge from row to row.
- * Why two forms: hardly any program has more than 8 streams, and then the matrix is one word and an
- * operation a few instructions.  A block that a stream with a higher number touches gets the wide
- * form, from a slab, for as long as it lives; at most 64 streams.
+ * What: a count per stream, and a bit V[observer][t]: as far as stream `observer` knows, stream t
+ * still holds the block.  An access sets column t in every row; when the last hold of s ends, only
+ * s knows of it; events copy knowledge from row to row.
+ * Why two forms: few programs have more than 8 streams, and then the matrix is one word and an
+ * operation takes a few instructions.  A block that a stream with a higher number accesses gets the
+ * wide form, from a slab, until it is recycled; at most 64 streams.
  * Invariants: every row has the bits of all streams that hold the block, and no bit of a stream
- * that never did; a row of zeros means that nobody holds it.  Zeroed memory is a block nobody
- * holds.
- * Cost: O(1) narrow, O(64) wide.  Origin: ge-runtime.md 2.4.
+ * that never did; a row of zeros means that no stream holds it.  Zeroed memory is a block that no
+ * stream holds.
+ * Cost: O(1) narrow, O(64) wide.
+ * Origin: ge-runtime.md 2.4.
  */
 #pragma once
 
@@ -44,7 +45,7 @@ void gemem_ge_holders_access (GeHolders *holders, guint stream, GememSlab *wide)
 /* One hold of @stream ends; TRUE: it was the last one of that stream. */
 gboolean gemem_ge_holders_release (GeHolders *holders, guint stream);
 /* All holds of @stream end; it had some. */
-void gemem_ge_holders_let_go (GeHolders *holders, guint stream);
+void gemem_ge_holders_release_all (GeHolders *holders, guint stream);
 /* What stream @from knows, @to knows too. */
 void gemem_ge_holders_tell (GeHolders *holders, guint from, guint to, GememSlab *wide);
 /* What any stream knows, @to knows too. */

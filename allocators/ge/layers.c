@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "allocators/ge/layers.h"
-#include "allocators/ge/scalable-pool.h"
+#include "allocators/ge/pool-core.h"
 
 #define LEAF_BITS 12
 #define LEAF_SIZE (1u << LEAF_BITS)

@@ -4,10 +4,10 @@
  * What: layer k holds the idle spans of exactly k pages, pushed and taken at the front.  `ids` of
  * the specification is the set of non-empty layers (Quick table) or of all layers that ever held a
  * span (Seq table); both are searched by "smallest id >= k".
- * Why not a tree: a device of 64 GiB has a million layers, most of them never used, and the search
- * is on every allocation that is not an exact hit.  Layers live in leaves of 4096 (256 MiB of
- * lengths), made when first needed; each leaf has a two-level bitmap of its layers, and the same
- * bitmap twice more says which leaves hold anything.
+ * Why not a tree: a device of 64 GiB has a million layers, most of them never used, and every
+ * allocation that is not an exact hit searches.  Layers are in leaves of 4096 (256 MiB of lengths),
+ * allocated when first used.  Each leaf has a two-level bitmap of its layers; two more levels of
+ * the same bitmap say which leaves hold a span.
  * Invariants: bit k is set iff layer k is not empty; a span is in a layer iff it is not occupied
  * and its `pages` is the layer's number.
  * Cost: push, remove, front, next and prev O(1), six words at most.  Memory: 34 KiB for each 256

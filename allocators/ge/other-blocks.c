@@ -30,11 +30,11 @@ take_host (GeOtherBlocks *others, guint64 size)
   return address;
 }
 
-/* The pool has one block, which is taken once. */
+/* The pool obtains its one block with the first request. */
 static guint64
 take_rdma (GeOtherBlocks *others, GeOtherBlock *other)
 {
-  GeBlock *found = NULL;
+  GeBinBlock *found = NULL;
 
   if (others->rdma.set.obtained > 0 || gemem_ge_rdma_init_memory (&others->rdma, others->rdma_size))
     found = gemem_ge_rdma_alloc (&others->rdma, other->size);

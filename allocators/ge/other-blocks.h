@@ -2,8 +2,10 @@
  * file constants), the session's range of variables, the RDMA pool, or host memory.
  *
  * Host memory is new[] of exactly the size in the real system.  Here it has addresses of its own
- * (GEMEM_HOST_ADDRESS), is counted, and costs nothing of the device.  A block is known by its
- * address.  Cost: O(1).  Origin: ge-runtime.md 2.8, 7.2, 8.
+ * (GEMEM_HOST_ADDRESS) and is counted, but takes nothing of the device.  Blocks are found by their
+ * address.
+ * Cost: O(1).
+ * Origin: ge-runtime.md 2.8, 7.2, 8.
  */
 #pragma once
 

@@ -6,9 +6,6 @@
 #include "allocators/allocator.h"
 #include "allocators/ge/pages.h"
 
-#define GE_TOTAL_UNKNOWN \
-  (G_GUINT64_CONSTANT (30) << 30) /* what GE assumes of a device that does not say (1.1) */
-
 typedef struct
 {
   int page_size; /* GE_PAGE_SIZE_* */

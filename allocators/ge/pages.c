@@ -4,6 +4,17 @@
 #include "allocators/ge/pages.h"
 #include "base/error.h"
 
+guint64
+gemem_ge_device_memory (guint64 total, GememDevice *device, guint64 fallback)
+{
+  GememDeviceInfo info = { 0 };
+
+  if (total > 0)
+    return total;
+  gemem_device_info (device, &info);
+  return info.total > 0 && info.total >> 48 == 0 ? info.total : fallback;
+}
+
 void
 gemem_ge_pages_init (GePages *pages, GememDevice *device, guint64 page_size, Ge1gOption option)
 {
@@ -133,7 +144,7 @@ gemem_ge_pages_close (GePages *pages, guint64 address, guint64 size)
 /* ---- mappings */
 
 static guint32
-shown_at (const GePages *pages, guint64 address)
+mapped_at (const GePages *pages, guint64 address)
 {
   const guint64 *page = gemem_idmap_lookup (pages->mapped, address);
 
@@ -143,7 +154,7 @@ shown_at (const GePages *pages, guint64 address)
 static gboolean
 map (GePages *pages, guint64 address, guint32 page)
 {
-  if (shown_at (pages, address) == page)
+  if (mapped_at (pages, address) == page)
     return TRUE;
   if (!gemem_device_map (pages->device, address, at (pages, page)->page, 0, pages->page_size))
     return FALSE;
@@ -156,7 +167,7 @@ map (GePages *pages, guint64 address, guint32 page)
 static gboolean
 unmap (GePages *pages, guint64 address)
 {
-  const guint32 page = shown_at (pages, address);
+  const guint32 page = mapped_at (pages, address);
 
   if (page == GE_NO_PAGE)
     return TRUE;
@@ -191,7 +202,7 @@ gemem_ge_pages_map (GePages *pages, guint64 address, guint32 page)
 
 /* ---- pages */
 
-/* The most recently returned page that nobody took again, or GE_NO_PAGE. */
+/* The most recently returned page that has no user, or GE_NO_PAGE. */
 static guint32
 pop (GePages *pages)
 {
@@ -263,7 +274,7 @@ take_other (GePages *pages, guint32 last, guint64 address, gboolean reuse)
   guint32 page;
 
   /* The last page's mapping was only lazily undone. */
-  if (last != GE_NO_PAGE && (shown_at (pages, address) != last || !unmap (pages, address)))
+  if (last != GE_NO_PAGE && (mapped_at (pages, address) != last || !unmap (pages, address)))
     return GE_NO_PAGE;
   page = reuse ? pop (pages) : GE_NO_PAGE;
   if (page == GE_NO_PAGE)
@@ -301,7 +312,7 @@ gemem_ge_pages_at (const GePages *pages, guint64 address)
   guint32 page;
 
   gemem_device_lock (pages->device);
-  page = shown_at (pages, address);
+  page = mapped_at (pages, address);
   gemem_device_unlock (pages->device);
   return page;
 }
@@ -312,7 +323,7 @@ gemem_ge_pages_waits_at (const GePages *pages, guint32 page, guint64 address)
   gboolean waits;
 
   gemem_device_lock (pages->device);
-  waits = page != GE_NO_PAGE && at (pages, page)->ref == 0 && shown_at (pages, address) == page;
+  waits = page != GE_NO_PAGE && at (pages, page)->ref == 0 && mapped_at (pages, address) == page;
   gemem_device_unlock (pages->device);
   return waits;
 }

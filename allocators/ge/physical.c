@@ -1,17 +1,18 @@
-/* physical.c - `ge-physical`: GE's pool of physical pages by itself, each request a reserved range
- * of its own with pages of the pool under it.
+/* physical.c - `ge-physical`: GE's pool of physical pages alone, under a reserved range for each
+ * request.
  *
- * What a trace means here: a request opens a range of addresses of whole pages (and is a user of
- * the pool of pages, as every range is), takes its pages from the top down, those returned last
- * first, and shows them there; freeing it gives the pages to the pool, ends their mappings and
- * closes the range. Ranges never overlap while they are open, so neither do live blocks.  The pool
- * keeps its pages until the last request is freed; then all go back to the driver.  A device
- * without virtual memory serves nothing.
- * Invariants: the pages of a block are those that its addresses show.
- * Cost: O(pages of the block), every one of them a mapping.  Origin: ge-runtime.md 4.
+ * What a trace means here: a request reserves a range of addresses of whole pages (and is a user of
+ * the page pool, as every range is), takes its pages from the top down, those returned last first,
+ * and maps them there.  Freeing it returns the pages to the pool, ends their mappings and releases
+ * the range.  The pool keeps its pages until the last request is freed; then all return to the
+ * driver.  A device without virtual memory serves nothing.
+ * Invariants: the pages of a block are those that its addresses map.
+ * Cost: O(pages of the block), every one of them a mapping.
+ * Origin: ge-runtime.md 4.
  */
 #include "config.h"
 
+#include "allocators/ge/links.h"
 #include "allocators/ge/page-params.h"
 #include "allocators/ge/static.h"
 #include "base/slab.h"
@@ -50,7 +51,7 @@ create (gconstpointer data, GememDevice *device, G_GNUC_UNUSED GError **error)
   self->base.klass = &gemem_ge_physical_class;
   self->base.device = device;
   self->page_size = gemem_ge_page_params_size (&p->pages);
-  self->total = gemem_ge_static_addresses (0, device, GE_TOTAL_UNKNOWN);
+  self->total = gemem_ge_device_memory (0, device, GE_TOTAL_UNKNOWN);
   gemem_ge_pages_init (&self->pages, device, self->page_size, (Ge1gOption) p->pages.option);
   gemem_slab_init (&self->slab, sizeof (Block));
   return &self->base;
@@ -103,17 +104,14 @@ alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *out)
 
   if (request->size > self->total)
     return FALSE;
-  size = MAX ((request->size + page - 1) / page * page, page);
+  size = MAX (gemem_round_up (request->size, page), page);
   address = take_range (self, size);
   if (address == 0)
     return FALSE;
   block = gemem_slab_alloc (&self->slab);
   block->address = address;
   block->size = size;
-  block->next = self->blocks;
-  if (block->next != NULL)
-    block->next->prev = block;
-  self->blocks = block;
+  GE_LINK_FIRST (self->blocks, block, prev, next);
   *out = (GememBlock){ .address = address, .size = size, .handle = block };
   return TRUE;
 }
@@ -125,19 +123,14 @@ free_block (GememAllocator *allocator, const GememBlock *given,
   Physical *self = (Physical *) allocator;
   Block *block = given->handle;
 
-  if (block->prev != NULL)
-    block->prev->next = block->next;
-  else
-    self->blocks = block->next;
-  if (block->next != NULL)
-    block->next->prev = block->prev;
+  GE_UNLINK (self->blocks, block, prev, next);
   give_range (self, block->address, block->size, block->address);
   gemem_slab_free (&self->slab, block);
 }
 
 /* ---- questions */
 
-/* Every request opens a range, which only the device has. */
+/* Every request reserves a range, which is a device call. */
 static guint64
 largest_free (G_GNUC_UNUSED GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
 {

@@ -2,7 +2,7 @@
  * together.
  *
  * Two bits, each set by either source: static (values 1, 2, 4) and dynamic (3, 4); the policy is 0,
- * 2, 3 or 4.  What is no such value counts as 0.
+ * 2, 3 or 4.  Any other text counts as 0.
  * Origin: ge-runtime.md 7.1.
  */
 #pragma once
@@ -11,7 +11,7 @@
 
 #define GE_POLICY_UNSET "unset" /* a source that is not there */
 
-/* What one source, or both together, are worth; texts are compared as they are, "02" is worth 0. */
+/* The policy of one source, and of both together; texts are compared as they are: "02" is 0. */
 guint gemem_ge_policy_of (const char *text);
 guint gemem_ge_policy (const char *environment, const char *option);
 
@@ -19,7 +19,7 @@ typedef struct
 {
   const char *environment, *option; /* GE_USE_STATIC_MEMORY, ge.exec.staticMemoryPolicy */
   gboolean strict;                  /* not both */
-  gboolean as_built;                /* any text, silently */
+  gboolean as_built;                /* accept any text silently */
 } GePolicySources;
 
 /* Whether the documentation allows this; GEMEM_ERROR_USAGE with @what ("allocator ge") in front. */

@@ -1,11 +1,11 @@
 /* pool-report.c - the statistics block of a GE pool as PrintDetails writes it, for reading side by
  * side with a log.
  *
- * What the formats are is written down (10); what some figures count is not, and is chosen so:
+ * The specification has the formats (10), but does not say what some figures count.  Chosen here:
  * `level` is the number of layers a pool has, and the count beside it that of `ids`; a layer's size
- * is that of one of its spans; spans are listed in ascending size, layers in ascending length. The
- * real system prints a pool's id in front of each line of a log; here a line with it comes before
- * the block.
+ * is that of one of its spans; spans are listed in ascending size, layers in ascending length.  The
+ * real system prints a pool's id at the beginning of each line of a log; here a line with it comes
+ * before the block.
  * Origin: ge-runtime.md 1.8, 10.
  */
 #include "config.h"
@@ -37,7 +37,7 @@ append_size (GString *text, const char *label, guint64 bytes)
 }
 
 static void
-append_device_memory (GString *text, const GePool *pool)
+append_device_memory (GString *text, const GeSpanPool *pool)
 {
   const GeExpandable *x = pool->expandable;
   char rate[G_ASCII_DTOSTR_BUF_SIZE];
@@ -57,7 +57,7 @@ append_device_memory (GString *text, const GePool *pool)
                           g_ascii_formatd (rate, sizeof rate, "%.2f", percent));
 }
 
-/* ---- spans that are handed out */
+/* ---- allocated spans */
 
 static int
 compare_pages (gconstpointer a, gconstpointer b)
@@ -81,7 +81,7 @@ collect_chain (GArray *pages, const GeSpan *first)
 
 /* The lengths of the spans in use, ascending. */
 static GArray *
-collect_used (const GePool *pool)
+collect_used (const GeSpanPool *pool)
 {
   GArray *pages = g_array_new (FALSE, FALSE, sizeof (guint64));
 
@@ -95,7 +95,7 @@ collect_used (const GePool *pool)
 }
 
 static GArray *
-collect_new_va (const GePool *pool, gboolean occupied)
+collect_new_va (const GeSpanPool *pool, gboolean occupied)
 {
   GArray *pages = g_array_new (FALSE, FALSE, sizeof (guint64));
 
@@ -134,7 +134,7 @@ sum_of (const GArray *pages)
 }
 
 static void
-append_spans (GString *text, const GePool *pool, const char *label, const GArray *pages)
+append_spans (GString *text, const GeSpanPool *pool, const char *label, const GArray *pages)
 {
   guint n;
 
@@ -147,7 +147,8 @@ append_spans (GString *text, const GePool *pool, const char *label, const GArray
 }
 
 static void
-append_total (GString *text, const GePool *pool, const char *label, guint64 spans, guint64 pages)
+append_total (GString *text, const GeSpanPool *pool, const char *label, guint64 spans,
+              guint64 pages)
 {
   g_string_append_printf (text, "%s: [span count:" U64 " page count:" U64 " total size:" U64 "]\n",
                           label, spans, pages, pages << pool->config.page_shift);
@@ -156,7 +157,8 @@ append_total (GString *text, const GePool *pool, const char *label, guint64 span
 /* ---- layers */
 
 static void
-append_layer (GString *text, const GePool *pool, const char *label, guint64 pages, guint64 count)
+append_layer (GString *text, const GeSpanPool *pool, const char *label, guint64 pages,
+              guint64 count)
 {
   const guint64 size = pages << pool->config.page_shift;
 
@@ -169,14 +171,14 @@ append_layer (GString *text, const GePool *pool, const char *label, guint64 page
 }
 
 static guint32
-next_id (const GePool *pool, guint32 from)
+next_id (const GeSpanPool *pool, guint32 from)
 {
   return pool->config.quick ? gemem_ge_layers_next (&pool->layers, from)
                             : gemem_ge_layers_next_created (&pool->layers, from);
 }
 
 static guint64
-spans_in (const GePool *pool, guint32 layer)
+spans_in (const GeSpanPool *pool, guint32 layer)
 {
   guint64 n = 0;
 
@@ -187,7 +189,7 @@ spans_in (const GePool *pool, guint32 layer)
 }
 
 static void
-append_layers (GString *text, const GePool *pool)
+append_layers (GString *text, const GeSpanPool *pool)
 {
   guint64 ids = 0, spans = 0;
 
@@ -201,7 +203,7 @@ append_layers (GString *text, const GePool *pool)
 }
 
 void
-gemem_ge_pool_report (const GePool *pool, GString *text)
+gemem_ge_pool_report (const GeSpanPool *pool, GString *text)
 {
   g_autoptr (GArray) used = collect_used (pool), new_va = collect_new_va (pool, TRUE),
                      idle = collect_new_va (pool, FALSE);

@@ -96,7 +96,7 @@ obtain (GeRange *range, guint32 i)
   return TRUE;
 }
 
-/* One place fewer shows the page of record @i; after the last one the memory goes to the physical
+/* One mapping of the page of record @i fewer; after the last one the memory goes to the page
  * pool. */
 static gboolean
 drop_map (GeRange *range, guint32 i)
@@ -125,7 +125,7 @@ undo (GeRange *range, guint32 i)
   if (record->maps == 1)
     drop_map (range, i);
   else
-    push (range, i); /* an idle new-VA block shows it too */
+    push (range, i); /* an idle new-VA block has it mapped too */
 }
 
 /* ---- 5.3 */
@@ -183,7 +183,7 @@ fill_hole (Walk *w, gint64 i, gboolean *failed)
   return TRUE;
 }
 
-/* A record with memory.  FALSE: a new-VA block shows it. */
+/* A record with memory.  FALSE: a new-VA block has it. */
 static gboolean
 use_again (Walk *w, gint64 i)
 {
@@ -205,7 +205,7 @@ use_again (Walk *w, gint64 i)
   return TRUE;
 }
 
-/* 5.7: what was taken for pages above @i, and for the list, is given back. */
+/* 5.7: returns what was taken for pages above @i, and for the list. */
 static GeBacking
 fail (Walk *w, gint64 i)
 {
@@ -216,7 +216,7 @@ fail (Walk *w, gint64 i)
   return GE_BACK_FAILED;
 }
 
-/* 5.4: the pages above the obstacle @in_use are let go; how much of the top is in the way. */
+/* 5.4: releases the pages above the obstacle @in_use; *reuse: how much of the top is in the way. */
 static GeBacking
 yield (Walk *w, gint64 in_use, guint64 bytes, guint64 *reuse)
 {
@@ -244,7 +244,7 @@ yield (Walk *w, gint64 in_use, guint64 bytes, guint64 *reuse)
 }
 
 /* 5.5, the part about pages.  Pages that the walk touched before it gathered are not in the list;
- * they wait for the next. */
+ * they become idle. */
 static GeBacking
 collect (Walk *w, guint64 *reuse)
 {
@@ -369,7 +369,7 @@ gemem_ge_range_claim (GeRange *range, const guint32 *records, guint n)
 }
 
 guint64
-gemem_ge_range_show (GeRange *range, const guint32 *records, guint n)
+gemem_ge_range_map_elsewhere (GeRange *range, const guint32 *records, guint n)
 {
   const guint64 size = n * range->page_size, address = gemem_ge_pages_reserve (range->pages, size);
 
@@ -393,7 +393,7 @@ gemem_ge_range_show (GeRange *range, const guint32 *records, guint n)
 }
 
 void
-gemem_ge_range_hide (GeRange *range, guint64 address, const guint32 *records, guint n)
+gemem_ge_range_unmap_elsewhere (GeRange *range, guint64 address, const guint32 *records, guint n)
 {
   for (guint j = 0; j < n; j++)
     if (range->records[records[j]].page != GE_NO_PAGE)

@@ -1,15 +1,16 @@
 /* range.h - the backing of one virtual range with large physical pages: GE's
  * ExpandableActiveMemoryAllocatorImp.
  *
- * What: a pool cuts blocks from a reserved range of addresses; this puts physical pages under a
- * block when it is handed out and keeps them when it is freed.  Before new memory is taken, idle
- * pages that lie elsewhere in the range may be gathered, to be shown at addresses of their own
- * (NEW_VA); a block that would cover pages which are shown elsewhere is refused (USING) and the
- * pool looks further down.
- * Invariants: a page record counts the blocks that touch it (`ref`); `phys` is the number of pages
+ * What: a pool cuts blocks from a reserved range of addresses.  This module puts physical pages
+ * under a block when it is allocated and keeps them when it is freed.  Before it takes new memory
+ * it may gather idle pages that lie elsewhere in the range, which the pool then maps at addresses
+ * of their own (NEW_VA).  A block that would cover pages which are mapped elsewhere is refused
+ * (USING), and the pool looks further down.
+ * Invariants: a record counts the blocks that touch its page (`ref`); `phys` is the number of pages
  * held, in bytes; a record is on the free stack once at most.  The order of the stack and the
- * integer test of 5.3 decide addresses, and are kept to the letter.
- * Cost: O(pages of the block), amortised.  Origin: ge-runtime.md 5.1 to 5.7.
+ * integer test of 5.3 decide addresses and follow the real system exactly.
+ * Cost: amortised O(pages of the block).
+ * Origin: ge-runtime.md 5.1 to 5.7.
  */
 #pragma once
 
@@ -21,11 +22,11 @@ typedef struct
   guint32 page;     /* physical page, or GE_NO_PAGE */
   guint32 last;     /* the physical page it had before, or GE_NO_PAGE */
   guint32 ref;      /* blocks of the range that touch it */
-  guint32 maps;     /* places where its physical page is shown */
-  guint8 using;     /* handed out, in its place or (with ref 0) in a new-VA block */
+  guint32 maps;     /* addresses at which its physical page is mapped */
+  guint8 using;     /* allocated, in its place or (with ref 0) in a new-VA block */
   guint8 in_free;   /* on the free stack */
-  guint8 recycled;  /* its memory was given back: next time it gets memory in place */
-  guint8 elsewhere; /* a live new-VA block shows it */
+  guint8 recycled;  /* its memory was returned: next time it gets memory in place */
+  guint8 elsewhere; /* a live new-VA block has it mapped */
 } GeRecord;
 
 typedef struct
@@ -44,9 +45,9 @@ typedef enum
 {
   GE_BACKED,
   GE_BACK_FAILED, /* the device refused; nothing is kept */
-  GE_BACK_USING, /* part of it is shown elsewhere; *reuse: bytes from the top that are in the way */
-  /* `list` holds the pages to show at new addresses; *reuse: bytes of the block that lose their
-   * home */
+  /* part of it is mapped elsewhere; *reuse: bytes from the top that are in the way */
+  GE_BACK_USING,
+  /* `list` holds the pages to map at new addresses; *reuse: bytes of the block to hide */
   GE_BACK_NEW_VA,
 } GeBacking;
 
@@ -62,21 +63,23 @@ gemem_ge_range_contains (const GeRange *range, guint64 address)
 
 /* MallocPhysicalMemory for the block of @bytes at @address. */
 GeBacking gemem_ge_range_back (GeRange *range, guint64 address, guint64 bytes, guint64 *reuse);
-/* The block is freed: its pages wait for the next. */
+/* The block is freed: its pages become idle. */
 void gemem_ge_range_unback (GeRange *range, guint64 address, guint64 bytes);
-/* Gives the memory of pages that only the idle span [@address, @address + @bytes) touches back to
- * the physical pool. */
+/* Returns the memory of pages that only the idle span [@address, @address + @bytes) touches to the
+ * page pool. */
 void gemem_ge_range_recycle (GeRange *range, guint64 address, guint64 bytes);
 
-/* ---- new-VA blocks: lists of records whose pages are shown together elsewhere */
+/* ---- new-VA blocks: lists of records whose pages are mapped together elsewhere */
 
 /* Marks all of @records as used; FALSE, with nothing marked, if one is used already. */
 gboolean gemem_ge_range_claim (GeRange *range, const guint32 *records, guint n);
-/* Undoes a claim: the pages wait for the next. */
+/* Undoes a claim: the pages become idle. */
 void gemem_ge_range_unclaim (GeRange *range, const guint32 *records, guint n);
-/* Pages that were gathered but are not needed wait for the next. */
+/* Pages that were gathered but are not needed become idle. */
 void gemem_ge_range_push (GeRange *range, const guint32 *records, guint n);
-/* Shows @records one after another at fresh addresses, claimed; 0 when the device refuses. */
-guint64 gemem_ge_range_show (GeRange *range, const guint32 *records, guint n);
-/* Ends that: the addresses are given up. */
-void gemem_ge_range_hide (GeRange *range, guint64 address, const guint32 *records, guint n);
+/* Maps the pages of @records one after another at fresh addresses and claims them; 0 when the
+ * device refuses. */
+guint64 gemem_ge_range_map_elsewhere (GeRange *range, const guint32 *records, guint n);
+/* Ends that: releases the addresses. */
+void gemem_ge_range_unmap_elsewhere (GeRange *range, guint64 address, const guint32 *records,
+                                     guint n);

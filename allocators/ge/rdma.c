@@ -30,7 +30,7 @@ gemem_ge_rdma_init_memory (GeRdma *rdma, guint64 size)
   return rdma->set.obtained == 0 && gemem_ge_block_set_grow (&rdma->set, 0, size, 0);
 }
 
-GeBlock *
+GeBinBlock *
 gemem_ge_rdma_alloc (GeRdma *rdma, guint64 size)
 {
   const guint64 rounded = gemem_ge_block_round (size);
@@ -39,7 +39,7 @@ gemem_ge_rdma_alloc (GeRdma *rdma, guint64 size)
 }
 
 void
-gemem_ge_rdma_free (GeRdma *rdma, GeBlock *block)
+gemem_ge_rdma_free (GeRdma *rdma, GeBinBlock *block)
 {
   gemem_ge_block_set_give (&rdma->set, block);
 }
@@ -90,19 +90,11 @@ static gboolean
 alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
   Rdma *self = (Rdma *) allocator;
-  GeBlock *found = NULL;
+  GeBinBlock *found = NULL;
 
   if (self->pool.set.obtained > 0 || gemem_ge_rdma_init_memory (&self->pool, self->size))
     found = gemem_ge_rdma_alloc (&self->pool, request->size);
-  if (found == NULL)
-    {
-      self->failures++;
-      return FALSE;
-    }
-  *block = (GememBlock){ .address = found->node.address,
-                         .size = found->node.size,
-                         .handle = found };
-  return TRUE;
+  return gemem_ge_block_set_answer (found, block, &self->failures);
 }
 
 static void
@@ -153,7 +145,6 @@ const GememAllocatorClass gemem_ge_rdma_class = {
   .name = "ge-rdma",
   .summary = "Ascend GE's pool for remote memory access: best fit in one block that never grows",
   .origin = "Ascend Graph Engine of 2026-08-21, RdmaPoolAllocator; ge-runtime.md 6.2",
-  .capabilities = 0,
   .alignment = GE_BLOCK_UNIT,
   .params = params,
   .params_size = sizeof (Params),

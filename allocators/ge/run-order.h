@@ -1,11 +1,11 @@
 /* run-order.h - whether the runs of graphs that share memory follow one another.
  *
- * A run ends when the host has waited for it, or for its stream.  Until then work is after it only
- * on its own stream, and on streams that waited for an event which was recorded after it.  Runs
- * that all follow one another are after the latest one if they are after any, so that one is enough
- * to know.
- * Cost: O(streams that wait) per call.  Origin: ge-runtime.md 3.4, 7.3 (the rule); the
- * bookkeeping is this project's.
+ * A run ends when the host has waited for it, or for its stream.  Until then work follows it only
+ * on its own stream, and on streams that waited for an event which was recorded after it.  As long
+ * as every run follows the one before, work that follows the latest run follows all, so only the
+ * latest is kept.
+ * Cost: O(streams that wait) per call.
+ * Origin: ge-runtime.md 3.4, 7.3 (the rule); how it is tracked is this project's.
  */
 #pragma once
 

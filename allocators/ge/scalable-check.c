@@ -4,12 +4,13 @@
  * What: walks every root block's chain (links, addresses, lengths, no two idle neighbours), then
  * every layer (links, lengths, bitmaps), and compares both with the counters.  A pool below is
  * compared with the pool above through `upper`.
- * Cost: O(spans + layers ever used); not on the event path.  Origin: ge-runtime.md 1.2,
- * 1.7, 1.8.
+ * Cost: O(spans + layers ever used); not on the event path.
+ * Origin: ge-runtime.md 1.2, 1.7, 1.8.
  */
 #include "config.h"
 
 #include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/scalable-pool.h"
 #include "base/error.h"
 
 typedef struct
@@ -18,8 +19,6 @@ typedef struct
   guint64 live, real; /* bytes */
   guint64 idle_spans, idle_pages;
 } Totals;
-
-#define REFUSE(...) (g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, __VA_ARGS__), FALSE)
 
 /* What the pool above knows of the block that @span is. */
 static gboolean
@@ -31,8 +30,8 @@ check_upper (const GeSpan *span, const char *what, GError **error)
     return TRUE;
   if (upper->handle != span || upper->first->address != span->address
       || upper->pages != span->pages)
-    return REFUSE ("%s: the pool above disagrees on the block at 0x%" G_GINT64_MODIFIER "x", what,
-                   span->address);
+    return GE_BROKEN ("%s: the pool above disagrees on the block at 0x%" G_GINT64_MODIFIER "x",
+                      what, span->address);
   return TRUE;
 }
 
@@ -42,32 +41,32 @@ check_span (const GeRoot *root, const GeSpan *span, guint64 address, const GeSpa
 {
   if (span->root != root || span->prev != prev || span->address != address
       || (span->pages == 0 && root->pool->expandable == NULL))
-    return REFUSE ("%s: broken chain at 0x%" G_GINT64_MODIFIER "x, 0x%" G_GINT64_MODIFIER
-                   "x expected",
-                   what, span->address, address);
+    return GE_BROKEN ("%s: broken chain at 0x%" G_GINT64_MODIFIER "x, 0x%" G_GINT64_MODIFIER
+                      "x expected",
+                      what, span->address, address);
   if (span->hidden)
     return span->occupied
-           || REFUSE ("%s: an idle span at 0x%" G_GINT64_MODIFIER "x is hidden", what,
-                      span->address);
+           || GE_BROKEN ("%s: an idle span at 0x%" G_GINT64_MODIFIER "x is hidden", what,
+                         span->address);
   if (span->occupied)
     {
       if (span->waste > root->pool->page)
-        return REFUSE ("%s: block 0x%" G_GINT64_MODIFIER "x wastes a page or more", what,
-                       span->address);
+        return GE_BROKEN ("%s: block 0x%" G_GINT64_MODIFIER "x wastes a page or more", what,
+                          span->address);
       totals->live += gemem_ge_span_bytes (span);
       totals->real += gemem_ge_span_real (span);
       return check_upper (span, what, error);
     }
   if (prev != NULL && !prev->occupied)
-    return REFUSE ("%s: idle neighbours at 0x%" G_GINT64_MODIFIER "x were not merged", what,
-                   span->address);
+    return GE_BROKEN ("%s: idle neighbours at 0x%" G_GINT64_MODIFIER "x were not merged", what,
+                      span->address);
   totals->idle_spans++;
   totals->idle_pages += span->pages;
   return TRUE;
 }
 
 static gboolean
-check_root (const GePool *pool, const GeRoot *root, const char *what, Totals *totals,
+check_root (const GeSpanPool *pool, const GeRoot *root, const char *what, Totals *totals,
             GError **error)
 {
   const GeSpan *prev = NULL;
@@ -81,15 +80,16 @@ check_root (const GePool *pool, const GeRoot *root, const char *what, Totals *to
       pages += span->pages;
     }
   if (root->pool != pool || pages != root->pages)
-    return REFUSE ("%s: root block 0x%" G_GINT64_MODIFIER "x has %" G_GUINT64_FORMAT
-                   " pages in its chain, %u expected",
-                   what, base, pages, root->pages);
+    return GE_BROKEN ("%s: root block 0x%" G_GINT64_MODIFIER "x has %" G_GUINT64_FORMAT
+                      " pages in its chain, %u expected",
+                      what, base, pages, root->pages);
   return TRUE;
 }
 
-/* The range's spans, which nobody lent, the pages under them, and the blocks at other addresses. */
+/* The spans of the range, which is no root block of the lower level, the pages under them, and the
+ * new-VA blocks. */
 static gboolean
-check_expandable (const GePool *pool, const char *what, Totals *totals, GError **error)
+check_expandable (const GeSpanPool *pool, const char *what, Totals *totals, GError **error)
 {
   const GeExpandable *x = pool->expandable;
 
@@ -107,7 +107,7 @@ check_expandable (const GePool *pool, const char *what, Totals *totals, GError *
 }
 
 static gboolean
-check_layer (const GePool *pool, guint32 k, const char *what, Totals *totals, GError **error)
+check_layer (const GeSpanPool *pool, guint32 k, const char *what, Totals *totals, GError **error)
 {
   const GeSpan *prev = NULL;
 
@@ -116,19 +116,19 @@ check_layer (const GePool *pool, guint32 k, const char *what, Totals *totals, GE
     {
       if (span->pages != k || span->occupied || span->layer_prev != prev
           || span->root->pool != pool)
-        return REFUSE ("%s: span 0x%" G_GINT64_MODIFIER "x does not belong in layer %u", what,
-                       span->address, k);
+        return GE_BROKEN ("%s: span 0x%" G_GINT64_MODIFIER "x does not belong in layer %u", what,
+                          span->address, k);
       if (totals->idle_spans-- == 0)
-        return REFUSE ("%s: layer %u holds a span twice", what, k);
+        return GE_BROKEN ("%s: layer %u holds a span twice", what, k);
       totals->idle_pages -= span->pages;
     }
   if (prev == NULL)
-    return REFUSE ("%s: layer %u is empty but in the set of layers in use", what, k);
+    return GE_BROKEN ("%s: layer %u is empty but in the set of layers in use", what, k);
   return TRUE;
 }
 
 static gboolean
-check_counters (const GePool *pool, const Totals *totals, const char *what, GError **error)
+check_counters (const GeSpanPool *pool, const Totals *totals, const char *what, GError **error)
 {
   const struct
   {
@@ -144,15 +144,15 @@ check_counters (const GePool *pool, const Totals *totals, const char *what, GErr
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     if (rows[i].value != rows[i].expected)
-      return REFUSE ("%s: %s is %" G_GUINT64_FORMAT ", the spans say %" G_GUINT64_FORMAT, what,
-                     rows[i].name, rows[i].value, rows[i].expected);
+      return GE_BROKEN ("%s: %s is %" G_GUINT64_FORMAT ", the spans say %" G_GUINT64_FORMAT, what,
+                        rows[i].name, rows[i].value, rows[i].expected);
   if (pool->theory_min < pool->theory || pool->real_theory_min < pool->real_theory)
-    return REFUSE ("%s: a maximum lies below the current value", what);
+    return GE_BROKEN ("%s: a maximum lies below the current value", what);
   return TRUE;
 }
 
 gboolean
-gemem_ge_pool_check (const GePool *pool, const char *what, GError **error)
+gemem_ge_pool_check (const GeSpanPool *pool, const char *what, GError **error)
 {
   Totals totals = { 0 }, unseen;
 
@@ -173,6 +173,7 @@ gemem_ge_pool_check (const GePool *pool, const char *what, GError **error)
     if (!check_layer (pool, k, what, &unseen, error))
       return FALSE;
   if (unseen.idle_spans != 0 || unseen.idle_pages != 0)
-    return REFUSE ("%s: %" G_GUINT64_FORMAT " idle spans are in no layer", what, unseen.idle_spans);
+    return GE_BROKEN ("%s: %" G_GUINT64_FORMAT " idle spans are in no layer", what,
+                      unseen.idle_spans);
   return check_counters (pool, &totals, what, error);
 }

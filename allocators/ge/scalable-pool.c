@@ -3,15 +3,15 @@
 #include "config.h"
 
 #include "allocators/ge/expandable-pool.h"
-#include "allocators/ge/scalable-private.h"
+#include "allocators/ge/scalable-pool.h"
 
 void
-gemem_ge_pool_init (GePool *pool, const GePoolConfig *config, const GeLower *lower,
+gemem_ge_pool_init (GeSpanPool *pool, const GeSpanPoolConfig *config, const GeLower *lower,
                     gpointer lower_data)
 {
   guint64 minimum_pages = config->minimum >> config->page_shift;
 
-  *pool = (GePool){ .config = *config, .lower = lower, .lower_data = lower_data };
+  *pool = (GeSpanPool){ .config = *config, .lower = lower, .lower_data = lower_data };
   pool->page = G_GUINT64_CONSTANT (1) << config->page_shift;
   pool->layer_capacity = 1 + (config->threshold >> config->page_shift);
   /* A root block of the minimum size may be longer than the largest request. */
@@ -21,25 +21,17 @@ gemem_ge_pool_init (GePool *pool, const GePoolConfig *config, const GeLower *low
 }
 
 void
-gemem_ge_pool_init_fixed (GePool *pool, guint64 base, guint64 size)
+gemem_ge_pool_init_fixed (GeSpanPool *pool, guint64 base, guint64 size)
 {
-  GeSpan *span = gemem_slab_alloc (&pool->span_slab);
-
-  span->address = base;
-  span->pages = pool->fixed.pages = (guint32) (size >> pool->config.page_shift);
-  span->splitable = TRUE;
-  span->root = &pool->fixed;
-  pool->fixed.pool = pool;
-  pool->fixed.first = span;
-  gemem_ge_pool_push_idle (pool, span);
+  gemem_ge_pool_add_range (pool, &pool->fixed, base, size >> pool->config.page_shift);
 }
 
 void
-gemem_ge_pool_clear (GePool *pool)
+gemem_ge_pool_clear (GeSpanPool *pool)
 {
   for (GeRoot *root = pool->roots; root != NULL; root = root->next)
     pool->lower->free (pool->lower_data, root->first->address,
-                       (guint64) root->pages << pool->config.page_shift, root);
+                       gemem_ge_pool_bytes (pool, root->pages), root);
   if (pool->expandable != NULL)
     gemem_ge_expandable_clear (pool);
   gemem_ge_layers_clear (&pool->layers);
@@ -47,146 +39,11 @@ gemem_ge_pool_clear (GePool *pool)
   gemem_slab_clear (&pool->root_slab);
 }
 
-/* gemem_ge_span_bytes() without a look at the root block, which is seldom in the cache. */
-static inline guint64
-bytes_of (const GePool *pool, const GeSpan *span)
-{
-  return (guint64) span->pages << pool->config.page_shift;
-}
-
-/* ---- idle spans */
-
-/* The front of the first layer that may be cut for @k pages (1.4), or NULL.  The Quick table looks
- * at non-empty layers only and knows no limit but 0; the Seq table counts the empty layers it
- * passes. */
-GeSpan *
-gemem_ge_pool_find_longer (const GePool *pool, guint32 k)
-{
-  const GeLayers *layers = &pool->layers;
-  guint64 steps = pool->config.span_layer_lift_max;
-  guint32 f;
-
-  if (steps == 0)
-    return NULL;
-  if (pool->config.quick || steps >= pool->layer_capacity)
-    {
-      f = gemem_ge_layers_next (layers, k + 1);
-      return f == GE_LAYER_NONE ? NULL : gemem_ge_layers_front (layers, f);
-    }
-  for (f = k; steps > 0; steps--)
-    {
-      f = gemem_ge_layers_next_created (layers, f + 1);
-      if (f == GE_LAYER_NONE)
-        return NULL;
-      GeSpan *span = gemem_ge_layers_front (layers, f);
-      if (span != NULL)
-        return span;
-    }
-  return NULL;
-}
-
-/* Whether @span may be cut once @wanted pages in all have been asked of it: kDelaySplitRatio = 0.01
- * (1.5). */
-static inline gboolean
-is_splittable (const GeSpan *span, guint64 wanted)
-{
-  return span->splitable || gemem_ge_span_is_split (span) || wanted > span->pages / 100;
-}
-
-/* Takes the HIGH @k pages off the idle @span, which goes to the front of its new layer. */
-GeSpan *
-gemem_ge_pool_cut (GePool *pool, GeSpan *span, guint32 k)
-{
-  GeSpan *high = gemem_slab_alloc (&pool->span_slab);
-
-  gemem_ge_pool_take_idle (pool, span);
-  span->pages -= k;
-  high->address = span->address + ((guint64) span->pages << pool->config.page_shift);
-  high->pages = k;
-  high->root = span->root;
-  high->prev = span;
-  high->next = span->next;
-  if (high->next != NULL)
-    high->next->prev = high;
-  span->next = high;
-  gemem_ge_pool_push_idle (pool, span);
-  return high;
-}
-
-/* ---- the lower level */
-
-/* A root block of @pages from below as one span in no layer, or NULL. */
-static GeSpan *
-obtain (GePool *pool, guint64 pages)
-{
-  guint64 bytes = pages << pool->config.page_shift;
-  GeRoot *root = gemem_slab_alloc (&pool->root_slab);
-  guint64 address = pool->lower->malloc (pool->lower_data, bytes, root);
-
-  if (address == 0)
-    {
-      gemem_slab_free (&pool->root_slab, root);
-      return NULL;
-    }
-  GeSpan *span = gemem_slab_alloc (&pool->span_slab);
-  span->address = address;
-  span->pages = root->pages = (guint32) pages;
-  span->root = root;
-  root->pool = pool;
-  root->first = span;
-  root->next = pool->roots;
-  if (root->next != NULL)
-    root->next->prev = root;
-  pool->roots = root;
-  pool->obtained += bytes;
-  pool->root_alloc_count++;
-  return span;
-}
-
-/* Gives the root block of @span, which is all of it and in no layer, back. */
-static void
-give_back (GePool *pool, GeSpan *span)
-{
-  GeRoot *root = span->root;
-  guint64 bytes = bytes_of (pool, span);
-
-  if (root->prev != NULL)
-    root->prev->next = root->next;
-  else
-    pool->roots = root->next;
-  if (root->next != NULL)
-    root->next->prev = root->prev;
-  pool->obtained -= bytes;
-  pool->root_free_count++;
-  pool->lower->free (pool->lower_data, span->address, bytes, root);
-  gemem_slab_free (&pool->root_slab, root);
-  gemem_slab_free (&pool->span_slab, span);
-}
-
-/* FetchNew (1.6, 1.9).  With something idle the threshold is a limit, so that the caller recycles
- * and tries again; with nothing idle it is not.  The subtraction wraps as the original's does when
- * the threshold is below the minimum. */
-static GeSpan *
-fetch_new (GePool *pool, guint32 k)
-{
-  guint64 minimum_pages = pool->config.minimum >> pool->config.page_shift;
-  guint64 pages = MAX (k, minimum_pages);
-
-  if (pool->obtained > pool->config.threshold - (pages << pool->config.page_shift)
-      && pool->idle_pages > 0)
-    return NULL;
-  GeSpan *span = obtain (pool, pages);
-  if (span == NULL || pages == k)
-    return span;
-  gemem_ge_pool_push_idle (pool, span);
-  return gemem_ge_pool_cut (pool, span, k);
-}
-
 /* ---- allocate and free */
 
 /* A second thread in a pool that does not lock would corrupt it silently. */
 static inline void
-expect_owner (GePool *pool)
+expect_owner (GeSpanPool *pool)
 {
 #if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
   if (pool->config.shared == NULL && !pool->config.serialized
@@ -199,10 +56,11 @@ expect_owner (GePool *pool)
 #endif
 }
 
-void
-gemem_ge_pool_occupy (GePool *pool, GeSpan *span, guint64 size)
+/* Marks @span as allocated for a request of @size bytes, and counts it (1.8). */
+static inline void
+occupy (GeSpanPool *pool, GeSpan *span, guint64 size)
 {
-  guint64 bytes = bytes_of (pool, span);
+  const guint64 bytes = gemem_ge_pool_bytes (pool, span->pages);
 
   span->occupied = TRUE;
   span->upper = NULL;
@@ -215,21 +73,7 @@ gemem_ge_pool_occupy (GePool *pool, GeSpan *span, guint64 size)
 }
 
 GeSpan *
-gemem_ge_pool_cut_or_fetch (GePool *pool, GeSpan *span, guint32 k)
-{
-  if (span == NULL)
-    return fetch_new (pool, k);
-  if (!span->splitable && !gemem_ge_span_is_split (span))
-    {
-      span->tryl += k;
-      if (!is_splittable (span, span->tryl))
-        return fetch_new (pool, k);
-    }
-  return gemem_ge_pool_cut (pool, span, k);
-}
-
-GeSpan *
-gemem_ge_pool_alloc (GePool *pool, guint64 size)
+gemem_ge_pool_alloc (GeSpanPool *pool, guint64 size)
 {
   const guint32 k = gemem_ge_pool_pages_of (pool, size);
   GeSpan *span;
@@ -249,7 +93,7 @@ gemem_ge_pool_alloc (GePool *pool, guint64 size)
     }
   if (span == NULL)
     goto fail;
-  gemem_ge_pool_occupy (pool, span, size);
+  occupy (pool, span, size);
   if (pool->expandable != NULL)
     pool->expandable->range.theory_min = pool->theory_min;
   return span;
@@ -259,50 +103,11 @@ fail:
   return NULL;
 }
 
-/* @span absorbs the buddy after it. */
-static void
-absorb_next (GePool *pool, GeSpan *span)
+/* 1.8: counts the end of @span. */
+static inline void
+count_free (GeSpanPool *pool, const GeSpan *span)
 {
-  GeSpan *next = span->next;
-
-  span->pages += next->pages;
-  span->next = next->next;
-  if (span->next != NULL)
-    span->next->prev = span;
-  gemem_slab_free (&pool->span_slab, next);
-}
-
-GeSpan *
-gemem_ge_pool_merge (GePool *pool, GeSpan *span)
-{
-  gboolean merged = FALSE;
-
-  span->occupied = span->hidden = FALSE;
-  span->waste = 0;
-  if (span->next != NULL && !span->next->occupied)
-    {
-      gemem_ge_pool_take_idle (pool, span->next);
-      absorb_next (pool, span);
-      merged = TRUE;
-    }
-  if (span->prev != NULL && !span->prev->occupied)
-    {
-      span = span->prev;
-      gemem_ge_pool_take_idle (pool, span);
-      absorb_next (pool, span);
-      merged = TRUE;
-    }
-  /* A whole span that was handed out whole keeps its tryl (1.5). */
-  if (merged && !gemem_ge_span_is_split (span))
-    span->tryl = 0;
-  gemem_ge_pool_push_idle (pool, span);
-  return span;
-}
-
-void
-gemem_ge_pool_unbook (GePool *pool, GeSpan *span)
-{
-  const guint64 bytes = bytes_of (pool, span), real = bytes - span->waste;
+  const guint64 bytes = gemem_ge_pool_bytes (pool, span->pages), real = bytes - span->waste;
 
   GEMEM_CHECK (span->occupied);
   GEMEM_FULL_CHECK (span->root->pool == pool);
@@ -315,10 +120,10 @@ gemem_ge_pool_unbook (GePool *pool, GeSpan *span)
 }
 
 void
-gemem_ge_pool_free (GePool *pool, GeSpan *span)
+gemem_ge_pool_free (GeSpanPool *pool, GeSpan *span)
 {
   expect_owner (pool);
-  gemem_ge_pool_unbook (pool, span);
+  count_free (pool, span);
   if (pool->expandable != NULL)
     gemem_ge_expandable_free (pool, span);
   else
@@ -326,7 +131,7 @@ gemem_ge_pool_free (GePool *pool, GeSpan *span)
 }
 
 guint64
-gemem_ge_pool_recycle (GePool *pool)
+gemem_ge_pool_recycle (GeSpanPool *pool)
 {
   guint64 before = pool->obtained;
 
@@ -351,7 +156,7 @@ gemem_ge_pool_recycle (GePool *pool)
               gemem_slab_free (&pool->span_slab, span);
             }
           else
-            give_back (pool, span);
+            gemem_ge_pool_return_root (pool, span);
         }
     }
   pool->recycle_count++;
@@ -359,7 +164,7 @@ gemem_ge_pool_recycle (GePool *pool)
 }
 
 GeSpan *
-gemem_ge_pool_recycle_and_alloc (GePool *pool, guint64 size)
+gemem_ge_pool_recycle_and_alloc (GeSpanPool *pool, guint64 size)
 {
   if (gemem_ge_pool_recycle (pool) > 0)
     ++*pool->config.retries;
@@ -367,7 +172,7 @@ gemem_ge_pool_recycle_and_alloc (GePool *pool, guint64 size)
 }
 
 GeSpan *
-gemem_ge_pool_alloc_or_recycle (GePool *pool, guint64 size)
+gemem_ge_pool_alloc_or_recycle (GeSpanPool *pool, guint64 size)
 {
   GeSpan *span = gemem_ge_pool_alloc (pool, size);
 
@@ -377,14 +182,14 @@ gemem_ge_pool_alloc_or_recycle (GePool *pool, guint64 size)
 /* ---- a pool as lower level */
 
 static void
-lock (const GePool *pool)
+lock (const GeSpanPool *pool)
 {
   if (pool->config.shared != NULL)
     gemem_device_lock (pool->config.shared);
 }
 
 static void
-unlock (const GePool *pool)
+unlock (const GeSpanPool *pool)
 {
   if (pool->config.shared != NULL)
     gemem_device_unlock (pool->config.shared);
@@ -398,7 +203,7 @@ pool_lower_malloc (gpointer lower, guint64 bytes, GeRoot *root)
 
   lock (lower);
   span = gemem_ge_pool_alloc_or_recycle (lower, bytes);
-  address = span != NULL ? gemem_ge_span_lend (span, root) : 0;
+  address = span != NULL ? gemem_ge_span_become_root (span, root) : 0;
   unlock (lower);
   return address;
 }
@@ -417,7 +222,7 @@ const GeLower gemem_ge_pool_lower = { pool_lower_malloc, pool_lower_free };
 /* ---- questions */
 
 guint32
-gemem_ge_pool_largest_idle (const GePool *pool, guint64 limit)
+gemem_ge_pool_largest_idle (const GeSpanPool *pool, guint64 limit)
 {
   guint32 k = (guint32) MIN (limit, pool->layer_capacity - 1);
   guint32 exact;
@@ -431,13 +236,13 @@ gemem_ge_pool_largest_idle (const GePool *pool, guint64 limit)
   /* Between two lengths in use the wish for the most pages is the likeliest to be granted, so only
    * @k itself can do better than the exact hit. */
   longer = gemem_ge_pool_find_longer (pool, k);
-  if (longer != NULL && is_splittable (longer, (guint64) longer->tryl + k))
+  if (longer != NULL && gemem_ge_span_is_splittable (longer, (guint64) longer->tryl + k))
     return k;
   return exact == GE_LAYER_NONE ? 0 : exact;
 }
 
 guint64
-gemem_ge_pool_growth_limit (const GePool *pool)
+gemem_ge_pool_growth_limit (const GeSpanPool *pool)
 {
   if (pool->idle_pages == 0)
     return pool->layer_capacity - 1;
@@ -448,7 +253,7 @@ gemem_ge_pool_growth_limit (const GePool *pool)
 }
 
 guint64
-gemem_ge_pool_reach_theory_rate (const GePool *pool)
+gemem_ge_pool_reach_theory_rate (const GeSpanPool *pool)
 {
   if (pool->obtained == 0)
     return 0;
@@ -458,7 +263,7 @@ gemem_ge_pool_reach_theory_rate (const GePool *pool)
 }
 
 guint64
-gemem_ge_pool_idle_bytes (const GePool *pool)
+gemem_ge_pool_idle_bytes (const GeSpanPool *pool)
 {
-  return pool->idle_pages << pool->config.page_shift;
+  return gemem_ge_pool_bytes (pool, pool->idle_pages);
 }

@@ -4,12 +4,12 @@
  * What: `stack=two` is what a running model sees (stack.h).  `stack=single` is one bare
  * ScalableAllocator per stream on the device, without ladder and minimum; `stack=rts` the bottom
  * pool alone, shared by all streams; `stack=fixed` a bare fixed-size pool (1.10), shared too.
- * Several models: the real system has an L1 pool per model executor and stream.  A trace says which
- * model asks by its pool numbers, and pools=per-pool-and-stream takes them so.  It is not the
- * default, since the pools of other systems' recordings are no models of GE. Blocks are whole 64
- * KiB pages; the block size reported is the rounded one.  A freed block is reusable in its stream's
- * pool at once, since the stream orders its users; other streams get the memory only through the
- * bottom pool, after a recycle.
+ * Several models: the real system has an L1 pool per model executor and stream.
+ * pools=per-pool-and-stream takes the pool numbers of a trace as its models.  It is not the
+ * default, since the pools of other systems' recordings are no models of GE.
+ * Blocks are whole 64 KiB pages; the block size reported is the rounded one.  A freed block is
+ * reusable in its stream's pool at once, since the stream orders its users; other streams get the
+ * memory only through the bottom pool, after a recycle.
  * Cost: O(1) per event; recycle O(idle spans).
  * Origin: ge-runtime.md sections 1 and 2.1.
  */
@@ -56,17 +56,5 @@ const GememAllocatorClass gemem_ge_scalable_class = {
   .origin = "Ascend Graph Engine of 2026-08-21, ScalableAllocator, CachingMemAllocator, "
             "RtsCachingMemAllocator; ge-runtime.md 1, 2.1",
   .capabilities = GEMEM_CAP_STREAMS,
-  .alignment = 65536,
-  .params = params,
-  .params_size = sizeof (GeStackParams),
-  .create = create,
-  .alloc = gemem_ge_stack_alloc,
-  .free = gemem_ge_stack_free,
-  .prefetch = gemem_ge_stack_prefetch,
-  .trim = gemem_ge_stack_trim,
-  .largest_free = gemem_ge_stack_largest_free,
-  .walk = gemem_ge_stack_walk,
-  .check = gemem_ge_stack_check,
-  .destroy = gemem_ge_stack_destroy,
-  .report = { .stats = gemem_ge_stack_stats, .text = gemem_ge_stack_report },
+  GE_STACK_MEMBERS,
 };

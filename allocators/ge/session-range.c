@@ -188,7 +188,7 @@ gemem_ge_session_unshare (GeSessionRange *range)
 
 /* ---- questions */
 
-/* Record @i has memory, or finds the page that it had. */
+/* TRUE if page @i has memory, or gets the page that it had without a device call. */
 static gboolean
 is_ready (const GeSessionRange *range, guint64 i)
 {
@@ -200,7 +200,7 @@ is_ready (const GeSessionRange *range, guint64 i)
 }
 
 guint64
-gemem_ge_session_room (const GeSessionRange *range)
+gemem_ge_session_free_bytes (const GeSessionRange *range)
 {
   guint64 i = range->used / range->page_size;
 
@@ -238,7 +238,7 @@ gemem_ge_session_check (const GeSessionRange *range, const char *what, GError **
 
 /* ---- walks */
 
-/* A page that waits may be shown at several addresses: it counts where it was used last. */
+/* A page in the page pool may be mapped at several addresses: it counts where it was used last. */
 static gboolean
 is_home (const GePages *pages, guint32 page, guint64 address)
 {

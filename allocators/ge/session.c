@@ -1,17 +1,18 @@
 /* session.c - `ge-session-range`: requests of a trace as pieces of a session's growing range
  * (ExpandableActiveMemoryAllocator), as GE's variables are.
  *
- * What a trace means here: every request is appended behind all before it and no address is used
- * twice; freeing a piece gives nothing back, until the last live one is freed: then pages go to the
- * driver and addresses too, and the next request begins a new range.  So live blocks never overlap,
- * and a trace that always keeps something alive uses up the device, whatever it frees: the
- * allocator shows what holding memory as variables costs. variables=yes rounds sizes and hides 512
- * bytes before each variable, and does not take pages that a refused request had returned (7.4);
- * variables=no rounds to 512, as GE's compiler has done with all sizes that come here (5.9).
+ * What a trace means here: every request is appended behind all before it, and no address is used
+ * twice.  Freeing a piece returns nothing until the last live one is freed; then pages and
+ * addresses return to the driver, and the next request begins a new range.  So a trace that always
+ * keeps something alive uses up the device, whatever it frees: the allocator shows what it costs to
+ * hold memory as variables.
+ * variables=yes rounds sizes, hides 512 bytes before each variable, and does not take pages that a
+ * refused request had returned (7.4).  variables=no rounds to 512, as GE's compiler has done with
+ * all sizes of such requests (5.9).
  * When the device refuses addresses, each request is an allocation of the device; with
  * variable_use_1g_huge_page=1 it is refused.
- * Cost: O(pages of the block) per request; at the end of a range O(its pages).  Origin:
- * ge-runtime.md 5.9, 7.4.
+ * Cost: O(pages of the block) per request; the end of a range O(its pages).
+ * Origin: ge-runtime.md 5.9, 7.4.
  */
 #include "config.h"
 
@@ -61,7 +62,7 @@ create (gconstpointer data, GememDevice *device, G_GNUC_UNUSED GError **error)
   self->base.device = device;
   gemem_ge_variables_init (
       &self->variables, device, gemem_ge_page_params_size (&p->pages), (Ge1gOption) p->pages.option,
-      gemem_ge_static_addresses (p->total, device, GE_TOTAL_UNKNOWN), p->variables);
+      gemem_ge_device_memory (p->total, device, GE_TOTAL_UNKNOWN), p->variables);
   return &self->base;
 }
 

@@ -1,5 +1,4 @@
-/* stack-report.c - what a stack of GE pools says of itself: spans, invariants, statistics; see
- * stack.h. */
+/* stack-report.c - spans, invariants and statistics of a stack of GE pools; see stack.h. */
 #include "config.h"
 
 #include <string.h>
@@ -76,7 +75,7 @@ walk_chain (const Walk *walk, const GeRoot *segment, const GeSpan *first, const 
   for (const GeSpan *span = first; span != NULL; span = span->next)
     if (span->occupied && span->upper != NULL)
       {
-        /* What a pool counts as live for the pool above it is known better there. */
+        /* The pool above knows which parts of the block are live. */
         const GeSpan *inner = span->upper->first;
 
         walk_chain (walk, segment, inner, (const GeL1 *) inner->root->pool);
@@ -86,7 +85,7 @@ walk_chain (const Walk *walk, const GeRoot *segment, const GeSpan *first, const 
 }
 
 static void
-walk_pool (const Walk *walk, const GePool *pool, const GeL1 *owner)
+walk_pool (const Walk *walk, const GeSpanPool *pool, const GeL1 *owner)
 {
   for (const GeRoot *root = pool->roots; root != NULL; root = root->next)
     walk_chain (walk, root, root->first, owner);
@@ -142,16 +141,16 @@ gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer dat
 
 /* Bytes that the L1 pools have: from below, and pages under their ranges. */
 static void
-sum_obtained (const GeStack *self, guint64 *lent, guint64 *pages)
+sum_obtained (const GeStack *self, guint64 *from_bottom, guint64 *pages)
 {
-  *lent = *pages = 0;
+  *from_bottom = *pages = 0;
   for (guint i = 0; i < self->pools->len; i++)
     {
-      const GePool *pool = &((const GeL1 *) g_ptr_array_index (self->pools, i))->pool;
+      const GeSpanPool *pool = &((const GeL1 *) g_ptr_array_index (self->pools, i))->pool;
       const guint64 phys = pool->expandable != NULL ? pool->expandable->range.phys : 0;
 
       *pages += phys;
-      *lent += pool->obtained - phys;
+      *from_bottom += pool->obtained - phys;
     }
 }
 
@@ -162,24 +161,24 @@ gemem_ge_stack_check (GememAllocator *allocator, GError **error)
   const char *name = allocator->klass->name;
   g_autofree char *l1_name = g_strconcat (name, ": L1 pool", NULL),
                   *bottom_name = g_strconcat (name, ": bottom pool", NULL);
-  guint64 lent, pages, held;
+  guint64 from_bottom, pages, held;
 
   for (guint i = 0; i < self->pools->len; i++)
     if (!gemem_ge_pool_check (&((const GeL1 *) g_ptr_array_index (self->pools, i))->pool, l1_name,
                               error))
       return FALSE;
-  sum_obtained (self, &lent, &pages);
-  held = lent;
+  sum_obtained (self, &from_bottom, &pages);
+  held = from_bottom;
   if (self->stack != GE_STACK_SINGLE)
     {
       if (!gemem_ge_pool_check (&self->bottom, bottom_name, error))
         return FALSE;
-      if (self->stack == GE_STACK_TWO && lent != self->bottom.theory)
+      if (self->stack == GE_STACK_TWO && from_bottom != self->bottom.theory)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
                        "%s: L1 pools hold %" G_GUINT64_FORMAT
                        " bytes, the bottom pool lent %" G_GUINT64_FORMAT,
-                       name, lent, self->bottom.theory);
+                       name, from_bottom, self->bottom.theory);
           return FALSE;
         }
       held = self->bottom.obtained + (self->fixed != 0 ? self->fixed_size : 0);
@@ -198,7 +197,7 @@ gemem_ge_stack_check (GememAllocator *allocator, GError **error)
 
 /* 1.8. */
 void
-gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func, gpointer data)
+gemem_ge_pool_stats (const GeSpanPool *pool, const char *prefix, GememStatFunc func, gpointer data)
 {
   const struct
   {
@@ -239,11 +238,11 @@ void
 gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
   GeStack *self = (GeStack *) allocator;
-  guint64 lent, pages;
+  guint64 from_bottom, pages;
 
-  sum_obtained (self, &lent, &pages);
-  func ("pool", gemem_ge_stack_is_one_pool (self) ? self->bottom.obtained : lent + pages, "B",
-        data);
+  sum_obtained (self, &from_bottom, &pages);
+  func ("pool", gemem_ge_stack_is_one_pool (self) ? self->bottom.obtained : from_bottom + pages,
+        "B", data);
   func ("page_mem_size_total_threshold", self->config.threshold, "B", data);
   func ("memory_pool_threshold_refused", self->threshold_refused, "", data);
   func ("stream_syncs", self->syncs, "", data);

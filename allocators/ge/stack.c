@@ -53,19 +53,7 @@ derive_threshold (guint64 total)
 {
   if (total > 0)
     return (guint64) ((double) total * 0.95);
-  return 30 * GEMEM_GIB;
-}
-
-static guint64
-reported_total (const GeStackParams *p, GememDevice *device)
-{
-  GememDeviceInfo info = { 0 };
-
-  if (p->total > 0)
-    return p->total;
-  gemem_device_info (device, &info);
-  /* A device without limit reports nothing that a driver would; the query counts as failed. */
-  return info.total >> 48 == 0 ? info.total : 0;
+  return GE_TOTAL_UNKNOWN;
 }
 
 static gboolean
@@ -75,7 +63,7 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
   guint64 threshold = p->page_mem_size_total_threshold;
 
   if (threshold == 0)
-    threshold = derive_threshold (reported_total (p, device));
+    threshold = derive_threshold (gemem_ge_device_memory (p->total, device, 0));
   self->threshold_refused = !apply_option (p->memory_pool_threshold, &threshold);
   if (p->huge_page_mem_size % page != 0)
     {
@@ -94,20 +82,22 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
           self->base.klass->name, threshold);
       return FALSE;
     }
-  self->config = (GePoolConfig){ .page_shift = (guint) p->page_idem_num,
-                                 .threshold = threshold,
-                                 .span_layer_lift_max = p->span_layer_lift_max,
-                                 .quick = p->enable_quick_layer_mode,
-                                 .serialized = device->serialized,
-                                 .retries = &self->base.retries,
-                                 .span_count_in_layer = p->span_count_in_layer_threshold,
-                                 .uncacheable = p->uncacheable_size_threshold };
+  self->config = (GeSpanPoolConfig){ .page_shift = (guint) p->page_idem_num,
+                                     .threshold = threshold,
+                                     .span_layer_lift_max = p->span_layer_lift_max,
+                                     .quick = p->enable_quick_layer_mode,
+                                     .serialized = device->serialized,
+                                     .retries = &self->base.retries,
+                                     .span_count_in_layer = p->span_count_in_layer_threshold,
+                                     .uncacheable = p->uncacheable_size_threshold };
   if (self->config.uncacheable == 0)
-    self->config.uncacheable = (reported_total (p, device) > 32 * GEMEM_GIB ? 32 : 16) * GEMEM_GIB;
+    self->config.uncacheable = (gemem_ge_device_memory (p->total, device, 0) > 32 * GEMEM_GIB ? 32
+                                                                                              : 16)
+                               * GEMEM_GIB;
   return TRUE;
 }
 
-/* GE_STACK_FIXED: the range comes from the device, and belongs to nobody but the class. */
+/* GE_STACK_FIXED: the class allocates the range on the device and frees it in the end. */
 static gboolean
 take_fixed_range (GeStack *self, guint64 size, GError **error)
 {
@@ -151,7 +141,7 @@ gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeSt
     }
   if (self->stack != GE_STACK_SINGLE)
     {
-      GePoolConfig bottom = self->config;
+      GeSpanPoolConfig bottom = self->config;
       bottom.minimum = self->stack == GE_STACK_FIXED ? 0 : p->huge_page_mem_size;
       bottom.shared = self->stack == GE_STACK_TWO ? device : NULL;
       gemem_ge_pool_init (&self->bottom, &bottom, &device_lower, device);
@@ -269,7 +259,7 @@ gemem_ge_stack_obtain_for (GeStack *self, guint32 model, guint64 stream)
         gemem_ge_pool_init (&l1->pool, &self->config, &device_lower, self->base.device);
       else
         gemem_ge_pool_init (&l1->pool, &self->config, &gemem_ge_pool_lower, &self->bottom);
-      /* A pool that gets no range does without, which is no error; the next one asks again
+      /* A pool that is refused a range has none, which is no error; the next one asks again
        * (5.2). */
       if (self->pages != NULL && !gemem_ge_expandable_init (&l1->pool, self->pages))
         self->unsupported = TRUE;
@@ -288,7 +278,7 @@ gemem_ge_stack_obtain (GeStack *self, guint64 stream)
 }
 
 gboolean
-gemem_ge_stack_sync_and_recycle (GeStack *self, guint64 stream, GePool *pool)
+gemem_ge_stack_sync_and_recycle (GeStack *self, guint64 stream, GeSpanPool *pool)
 {
   gboolean synchronized;
 
@@ -375,15 +365,15 @@ gemem_ge_stack_free (GememAllocator *allocator, const GememBlock *block,
   GeStack *self = (GeStack *) allocator;
   GeSpan *span = block->handle;
 
-  /* The root block knows the pool, but is seldom in the cache; with one stream there is no
-   * question. */
+  /* The root block names the pool, but is seldom in the cache; with one stream there is only one
+   * pool. */
   if (!gemem_ge_stack_is_one_pool (self) && self->pools->len == 1)
     gemem_ge_pool_free (&self->last->pool, span);
   else
     gemem_ge_pool_free (span->root->pool, span);
 }
 
-/* The buddies, which a free may merge the span with. */
+/* Fetches the neighbours, which a free may merge the span with. */
 void
 gemem_ge_stack_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *block)
 {
@@ -393,7 +383,7 @@ gemem_ge_stack_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlo
   __builtin_prefetch (span->next, 1);
 }
 
-/* Recycle of every L1 pool; what it gives back stays in the bottom pool. */
+/* Recycles every L1 pool; what these return stays in the bottom pool. */
 void
 gemem_ge_stack_trim (GememAllocator *allocator)
 {

@@ -4,16 +4,17 @@
  * What: a CachingMemAllocator (L1) for each stream (and model, where the trace's pools are such)
  * over one RtsCachingMemAllocator per device (bottom pool), with the whole ladder: synchronise the
  * stream, recycle L1, try again, then the same for the pools of the other streams in the order of
- * their creation.  The classes ge-scalable and ge-expandable differ in what an L1 pool is, and
- * share everything else.
+ * their creation.  ge-scalable and ge-expandable differ only in what an L1 pool is.
  * Invariants: every L1 root block is a live block of the bottom pool; the bottom pool's root blocks
- * are what the device gave.
- * Cost: O(1) per event; recycle O(idle spans).  Origin: ge-runtime.md 2.1.
+ * are allocations of the device.
+ * Cost: O(1) per event; recycle O(idle spans).
+ * Origin: ge-runtime.md 2.1.
  */
 #pragma once
 
 #include "allocators/allocator.h"
 #include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/scalable-pool.h"
 #include "allocators/ge/stack-params.h"
 #include "base/idmap.h"
 
@@ -25,10 +26,10 @@ enum
   GE_STACK_FIXED,  /* one bare fixed-size pool in place of the bottom pool */
 };
 
-/* The pool of one stream, of a model. */
+/* The pool of one stream of a model. */
 typedef struct
 {
-  GePool pool;
+  GeSpanPool pool;
   guint64 stream;
   guint32 model; /* pool number of the trace; 0 where pools are per stream */
 } GeL1;
@@ -37,11 +38,11 @@ typedef struct
 {
   GememAllocator base;
   int stack;
-  GePoolConfig config; /* of the L1 pools */
+  GeSpanPoolConfig config; /* of the L1 pools */
   gboolean threshold_refused;
-  GePool bottom;        /* unless GE_STACK_SINGLE */
+  GeSpanPool bottom;    /* unless GE_STACK_SINGLE */
   GePages *pages;       /* large pages of the L1 pools' virtual ranges, or NULL: no ranges */
-  gboolean unsupported; /* a range was refused: that pool does without */
+  gboolean unsupported; /* a range was refused: that pool has none */
   /* GE_STACK_FIXED: the range, which is the class's own; 0: the device refused it */
   guint64 fixed, fixed_size;
   GPtrArray *pools;  /* GeL1, in order of creation; empty for GE_STACK_RTS and GE_STACK_FIXED */
@@ -64,8 +65,8 @@ GememAllocator *gemem_ge_stack_create (const GememAllocatorClass *klass,
                                        const GeStackParams *params, guint64 large_page,
                                        GememDevice *device, GError **error);
 
-/* The ladders of both go over the pools of both, in the order of their creation: the pools of one
- * thread, whatever their memory types (2.1, step 6). */
+/* Makes the ladders of both walk the pools of both, in the order of their creation: the ladder
+ * walks the pools of one thread, whatever their memory types (2.1, step 6). */
 void gemem_ge_stack_share_ladder (GeStack *stack, GeStack *with);
 
 /* Members of both classes. */
@@ -87,7 +88,7 @@ gemem_ge_stack_is_one_pool (const GeStack *stack)
   return stack->stack >= GE_STACK_RTS;
 }
 
-/* stack.c: the pool of @stream, or NULL; the same, made if there is none.  Of model 0; obtain_for:
+/* stack.c: the pool of @stream, or NULL; obtain: created if there is none.  Of model 0; obtain_for:
  * of any. */
 GeL1 *gemem_ge_stack_find (const GeStack *stack, guint64 stream);
 GeL1 *gemem_ge_stack_obtain (GeStack *stack, guint64 stream);
@@ -96,14 +97,23 @@ GeL1 *gemem_ge_stack_obtain_for (GeStack *stack, guint32 model, guint64 stream);
 GeSpan *gemem_ge_stack_malloc (GeStack *stack, GeL1 *l1, guint64 size);
 /* The step that all ladders are made of: waits for @stream, then recycles @pool.  FALSE: the stream
  * failed, nothing was recycled. */
-gboolean gemem_ge_stack_sync_and_recycle (GeStack *stack, guint64 stream, GePool *pool);
+gboolean gemem_ge_stack_sync_and_recycle (GeStack *stack, guint64 stream, GeSpanPool *pool);
 
 /* pool-report.c: PrintDetails, for a pool; for each pool of the stack, the lower one first. */
-void gemem_ge_pool_report (const GePool *pool, GString *text);
+void gemem_ge_pool_report (const GeSpanPool *pool, GString *text);
 void gemem_ge_stack_report (GememAllocator *allocator, GString *text);
+
+/* What ge-scalable and ge-expandable have in common in their classes. */
+#define GE_STACK_MEMBERS \
+  .alignment = 65536, .params = params, .params_size = sizeof (GeStackParams), .create = create, \
+  .alloc = gemem_ge_stack_alloc, .free = gemem_ge_stack_free, .prefetch = gemem_ge_stack_prefetch, \
+  .trim = gemem_ge_stack_trim, .largest_free = gemem_ge_stack_largest_free, \
+  .walk = gemem_ge_stack_walk, .check = gemem_ge_stack_check, .destroy = gemem_ge_stack_destroy, \
+  .report = { .stats = gemem_ge_stack_stats, .text = gemem_ge_stack_report }
+
 /* stack-report.c: the largest request of at most @limit pages that @l1 (NULL: a new pool) serves
  * without going to the device, in pages. */
 guint64 gemem_ge_stack_largest_pages (const GeStack *stack, const GeL1 *l1, guint64 limit);
 /* Statistics of a pool under the names GE prints, each after @prefix. */
-void gemem_ge_pool_stats (const GePool *pool, const char *prefix, GememStatFunc func,
+void gemem_ge_pool_stats (const GeSpanPool *pool, const char *prefix, GememStatFunc func,
                           gpointer data);

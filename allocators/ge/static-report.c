@@ -1,9 +1,9 @@
-/* static-report.c - what the static memory of a session says of itself: spans, invariants,
- * statistics; see static.h.  Not on the event path.
+/* static-report.c - spans, invariants and statistics of the static memory of a session; see
+ * static.h.  Not on the event path.
  *
- * Static memory is shared by graphs and is no block of the program: it is reported as OVERHEAD. 
- * Memory that waits in the page pool and shows nowhere, since the range it was in has been given
- * up, is reported behind all addresses.
+ * Static memory is shared by graphs and is no block of the program: it is reported as OVERHEAD.
+ * Memory in the page pool that is mapped nowhere, since its range was released, is reported behind
+ * all addresses.
  */
 #include "config.h"
 

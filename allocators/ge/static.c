@@ -20,17 +20,6 @@ gemem_ge_static_init (GeStatic *memory, GememDevice *device, const GeStaticOptio
   memory->graphs = gemem_idmap_new (sizeof (GeStaticGraph *));
 }
 
-guint64
-gemem_ge_static_addresses (guint64 total, GememDevice *device, guint64 fallback)
-{
-  GememDeviceInfo info = { 0 };
-
-  if (total > 0)
-    return total;
-  gemem_device_info (device, &info);
-  return info.total > 0 && info.total >> 48 == 0 ? info.total : fallback;
-}
-
 static void
 graph_free (GeStaticGraph *graph)
 {
@@ -254,7 +243,7 @@ gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream,
   return loaded;
 }
 
-/* A load binds the pages for the first run; after a synchronous run they go back, and are bound
+/* A load binds the pages for the first run; after a synchronous run they are unbound, and bound
  * again for the next. */
 static gboolean
 run (GeStatic *memory, guint64 id, gboolean begin)

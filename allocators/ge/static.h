@@ -2,15 +2,15 @@
  * `ge-active` and `ge` have in common.
  *
  * What, by `mode`: a block of the device for every graph (policies 0 and 3); one block as large as
- * the largest graph, given back and replaced when a graph needs more (policy 2 as documented);
- * blocks that graphs share, on the device or, with `pages`, on a virtual range whose pages go back
- * to their pool after every synchronous run (policy 2 as built, policy 4; active-blocks.h).  Fixed
- * segments, by `fixed`: among the others; in a block of the device for each graph; or at one
- * address for all graphs (5.10), and where that is refused in a block of the device.
+ * the largest graph, freed and replaced when a graph needs more (policy 2 as documented); blocks
+ * that graphs share, on the device or, with `pages`, on a virtual range whose pages return to their
+ * pool after every synchronous run (policy 2 as built, policy 4; active-blocks.h).  Fixed segments,
+ * by `fixed`: among the others; in a block of the device for each graph; or at one address for all
+ * graphs (5.10), and where that is refused in a block of the device.
  * Threads: load, run and unload lock the device (recursively), as active-blocks.h does.
  * Invariants: a graph is loaded once; what is bound is unbound before it is unloaded.
- * Cost: a load O(blocks * segments), a run O(its pages), else O(1).  Origin:
- * ge-runtime.md 3, 5.9, 5.10, 7.2.
+ * Cost: a load O(blocks * segments), a run O(its pages), else O(1).
+ * Origin: ge-runtime.md 3, 5.9, 5.10, 7.2.
  */
 #pragma once
 
@@ -24,6 +24,23 @@ typedef enum
   GE_STATIC_DOCUMENTED,
   GE_STATIC_ACTIVE,
 } GeStaticMode;
+
+/* The parameter `policy2`, an int @field of the @Type of a class's parameters; @others: the
+ * policies that it does not concern. */
+#define GE_POLICY2_ROW(Type, field, others) \
+  { \
+    .name = "policy2", .type = GEMEM_PARAM_CHOICE, .default_text = "documented", \
+    .choices = "documented|as-built", .offset = G_STRUCT_OFFSET (Type, field), \
+    .help = "What policy 2 does when a graph needs more: release the memory and obtain a bigger " \
+            "block (documented), or keep all blocks and " \
+            "add what is missing, as the real system does (as-built). No effect on " others "." \
+  }
+
+enum
+{
+  GE_POLICY2_DOCUMENTED,
+  GE_POLICY2_AS_BUILT
+};
 
 typedef enum
 {
@@ -55,7 +72,7 @@ typedef struct
 {
   GArray *pieces;      /* GeActivePiece; none but with GE_STATIC_ACTIVE */
   GeStaticBlock own;   /* with GE_STATIC_OWN */
-  GeStaticBlock apart; /* its fixed segments, where they are in a block of theirs */
+  GeStaticBlock apart; /* its fixed segments, where they are in a block of their own */
   gboolean bound;      /* the pieces have pages */
   gboolean shares;     /* it has memory besides the fixed */
   guint64 fixed;       /* bytes that it has of the fixed range */
@@ -78,9 +95,6 @@ typedef struct
 
 void gemem_ge_static_init (GeStatic *memory, GememDevice *device, const GeStaticOptions *options);
 void gemem_ge_static_clear (GeStatic *memory);
-/* Addresses to reserve for a session: @total if given, else what the device has, or @fallback where
- * it has no limit (5.9). */
-guint64 gemem_ge_static_addresses (guint64 total, GememDevice *device, guint64 fallback);
 
 /* The members of GememAllocatorClass of these names; the graph is not loaded yet, or is. */
 gboolean gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream,
@@ -89,12 +103,12 @@ gboolean gemem_ge_static_run (GeStatic *memory, guint64 id, gboolean begin);
 void gemem_ge_static_unload (GeStatic *memory, guint64 id);
 guint64 gemem_ge_static_bytes (const GeStatic *memory);
 
-/* Bytes a graph needs: as far as its segments reach that want memory. */
+/* Bytes that a graph needs: up to the end of its last segment that needs memory. */
 guint64 gemem_ge_static_need (const GememGraphSegment *segments, guint n);
 /* Whether a load would replace the block that all graphs have by a larger one. */
 gboolean gemem_ge_static_replaces (const GeStatic *memory, const GememGraphSegment *segments,
                                    guint n);
-/* Bytes that a further graph can have without new memory; 0 where graphs do not share. */
+/* Bytes that one more graph can have without new memory; 0 where graphs do not share. */
 guint64 gemem_ge_static_peak (const GeStatic *memory);
 
 /* static-report.c.  Spans are appended, in no order; @name stands in messages. */

@@ -1,14 +1,14 @@
-/* streams-events.c - how streams learn who let go of a block: local lists, SendEvents, WaitEvents,
+/* streams-events.c - how streams learn who holds a block: local lists, SendEvents, WaitEvents,
  * LastWaitEvents; see streams.h.
  *
- * What: an entry's mask of the streams it was sent to is its place among the marks `sent` of its
- * list, since every send takes all that was not sent yet: a send looks at new entries only. 
- * Entries sent to all other streams, or of an earlier version of their block, are dropped at the
- * next send, as in the real system, and leave the memory when the list is swept.  An event for a
- * stream has what was sent attached; one for whoever waits is a place in the list and a moment of
- * the borrow pool.
- * Cost: send and wait O(log entries + what they carry); a sweep O(entries), at most once per as
- * many appends.
+ * What: the mask of streams that an entry was sent to is its place among the marks `sent` of its
+ * list, since every send takes all that was not sent yet: a send looks at new entries only.
+ * Entries that were sent to all other streams, or name an earlier version of their block, are
+ * dropped at the next send, as in the real system, and removed when the list is swept.  An event
+ * for a stream has what was sent attached; one for whoever waits is a place in the list and a
+ * moment of the borrow pool.
+ * Cost: send and wait O(log entries + what they carry); a sweep O(entries), amortised O(1) per
+ * entry.
  * Origin: ge-runtime.md 2.6.
  */
 #include "config.h"
@@ -30,7 +30,7 @@ struct _GeEvent
   guint64 id;
   GeStream *from, *to;      /* @to NULL: whoever waits */
   GeAttached *first, *last; /* for @to */
-  GeBlockList homeward;     /* born on @to */
+  GeBlockList returning;    /* blocks whose birth stream is @to */
   guint64 until;            /* no @to: entries before it */
   guint64 stamp;            /* and what was borrowed by then */
   GeEvent *prev, *next;
@@ -108,7 +108,7 @@ gemem_ge_streams_local_recycle (GeStreams *self, GeStream *stream, GeStreamBlock
   self->local_recycles++;
 }
 
-/* What was sent to all other streams is sent to nobody again. */
+/* Drops the entries that were sent to all other streams. */
 static void
 drop_sent (const GeStreams *self, GeStream *stream)
 {
@@ -143,7 +143,7 @@ obtain_event (GeStreams *self, guint64 id, GeStream *from, GeStream *to)
   if (existed && (*place)->from == from && (*place)->to == to)
     return *place;
   if (existed)
-    (*place)->replaced = TRUE; /* nobody can wait for it but the end of the execution */
+    (*place)->replaced = TRUE; /* only the end of the execution can wait for it */
   *place = event = gemem_slab_alloc (&self->event_slab);
   event->id = id;
   event->from = from;
@@ -165,19 +165,19 @@ attach_entry (GeStreams *self, GeEvent *event, const GeLocalEntry *entry)
   event->last = attached;
 }
 
-/* Blocks of @from's borrow pool that were born on @to are on their way home. */
+/* Attaches the blocks of the borrow pool of @from whose birth stream is @to. */
 static void
 attach_borrowed (GeStreams *self, GeEvent *event, GeStream *from, const GeStream *to)
 {
   GeStreamBlock *block;
 
-  while ((block = from->borrow.born[to->number].first) != NULL)
+  while ((block = from->borrow.by_birth[to->number].first) != NULL)
     {
       gemem_ge_borrow_remove (&from->borrow, block);
       self->borrowed_bytes -= gemem_ge_span_bytes (block->span);
-      block->state = GE_BLOCK_HOMEWARD;
+      block->state = GE_BLOCK_RETURNING;
       self->pending_bytes += gemem_ge_span_bytes (block->span);
-      gemem_ge_block_list_append (&event->homeward, block);
+      gemem_ge_block_list_append (&event->returning, block);
     }
 }
 
@@ -200,7 +200,7 @@ gemem_ge_streams_send (GeStreams *self, guint64 id, GeStream *from, GeStream *to
   attach_borrowed (self, event, from, to);
 }
 
-/* @on learns what @from knows of @block, if that is still the block it was. */
+/* @on learns what @from knows of @block, unless it was recycled since. */
 static void
 learn (GeStreams *self, GeStreamBlock *block, guint64 version, const GeStream *from,
        const GeStream *on)
@@ -212,7 +212,7 @@ learn (GeStreams *self, GeStreamBlock *block, guint64 version, const GeStream *f
     gemem_ge_streams_recycle (self, block, on->number);
 }
 
-/* Delivers @event to the stream it is for, and ends it. */
+/* Delivers @event to the stream it is for, and frees it. */
 static void
 deliver (GeStreams *self, GeEvent *event)
 {
@@ -225,9 +225,9 @@ deliver (GeStreams *self, GeEvent *event)
       learn (self, attached->block, attached->version, event->from, event->to);
       gemem_slab_free (&self->attached, attached);
     }
-  while ((block = event->homeward.first) != NULL)
+  while ((block = event->returning.first) != NULL)
     {
-      gemem_ge_block_list_remove (&event->homeward, block);
+      gemem_ge_block_list_remove (&event->returning, block);
       self->pending_bytes -= gemem_ge_span_bytes (block->span);
       gemem_ge_streams_birth_recycle (self, block);
     }
@@ -240,14 +240,14 @@ catch_up (GeStreams *self, const GeEvent *event, const GeStream *on)
 {
   GeLocalList *local = &event->from->local;
   guint64 *sent = &local->sent[on->number];
-  GeBlockList *born = &event->from->borrow.born[on->number];
+  GeBlockList *blocks = &event->from->borrow.by_birth[on->number];
 
   for (guint i = find_entry (local, MAX (*sent, local->dropped));
        i < local->entries->len && entry_at (local, i)->seq < event->until; i++)
     learn (self, entry_at (local, i)->block, entry_at (local, i)->version, event->from, on);
   *sent = MAX (*sent, event->until);
-  while (born->first != NULL && gemem_ge_borrow_stamp (born->first) <= event->stamp)
-    gemem_ge_streams_birth_recycle (self, born->first);
+  while (blocks->first != NULL && gemem_ge_borrow_stamp (blocks->first) <= event->stamp)
+    gemem_ge_streams_birth_recycle (self, blocks->first);
 }
 
 void
@@ -263,7 +263,8 @@ gemem_ge_streams_wait (GeStreams *self, guint64 id, GeStream *on)
     catch_up (self, *place, on);
 }
 
-/* Every entry tells the birth stream; the blocks that nobody holds go home. */
+/* Delivers every entry to the birth stream of its block, and recycles the blocks that no stream
+ * holds, borrowed ones too. */
 static void
 settle (GeStreams *self, GeStream *stream)
 {
@@ -281,8 +282,8 @@ settle (GeStreams *self, GeStream *stream)
     }
   sweep (local);
   for (guint birth = 0; birth < self->n_streams; birth++)
-    while (stream->borrow.born[birth].first != NULL)
-      gemem_ge_streams_birth_recycle (self, stream->borrow.born[birth].first);
+    while (stream->borrow.by_birth[birth].first != NULL)
+      gemem_ge_streams_birth_recycle (self, stream->borrow.by_birth[birth].first);
 }
 
 void

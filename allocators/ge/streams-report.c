@@ -1,14 +1,12 @@
-/* streams-report.c - what GE's level-2 pools say of themselves: spans, invariants, statistics; see
- * streams.h.
+/* streams-report.c - spans, invariants and statistics of GE's level-2 pools; see streams.h.
  *
  * A block that waits for streams or for an event is PENDING, one in a borrow pool FREE for the
- * stream that borrowed it; both are live blocks of the pool they were born in.
+ * stream that borrowed it; both are live blocks of the pool of their birth stream.
  */
 #include "config.h"
 
 #include "allocators/ge/streams.h"
 
-#define REFUSE(...) (g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, __VA_ARGS__), FALSE)
 #define HEX "0x%" G_GINT64_MODIFIER "x"
 
 void
@@ -50,18 +48,18 @@ gemem_ge_streams_largest_free (GememAllocator *allocator, guint64 handle)
 
 typedef struct
 {
-  guint64 lent;              /* bytes that the L2 pools have from L1 */
+  guint64 from_l1;           /* bytes that the L2 pools have from L1 */
   guint64 pending, borrowed; /* bytes */
   guint64 borrowed_blocks;
 } Totals;
 
-/* Rows know of every holder; somebody holds what the program has, and who holds nothing and is
- * known to by a stream is recycled. */
+/* Every row has all holders; a block of the program has a holder; a block that a stream knows to be
+ * without holder was recycled. */
 static gboolean
 check_holders (const GeStreams *self, const GeStreamBlock *block, GError **error)
 {
   const GeHolders *holders = &block->holders;
-  const gboolean idle = block->state == GE_BLOCK_BORROWED || block->state == GE_BLOCK_HOMEWARD;
+  const gboolean idle = block->state == GE_BLOCK_BORROWED || block->state == GE_BLOCK_RETURNING;
   guint64 total = 0;
 
   for (guint s = 0; s < self->n_streams; s++)
@@ -72,20 +70,21 @@ check_holders (const GeStreams *self, const GeStreamBlock *block, GError **error
       total += count;
       if ((holders->holding & ~row) != 0 || (row & ~holders->touched) != 0
           || (count > 0) != (holders->holding >> s & 1))
-        return REFUSE ("ge-streams: block " HEX ": stream %u knows what is not so",
-                       block->span->address, s);
+        return GE_BROKEN ("ge-streams: block " HEX ": stream %u knows what is not so",
+                          block->span->address, s);
       if (!idle && row == 0)
-        return REFUSE ("ge-streams: block " HEX ": stream %u knows that nobody holds it",
-                       block->span->address, s);
+        return GE_BROKEN ("ge-streams: block " HEX ": stream %u knows that nobody holds it",
+                          block->span->address, s);
     }
   if (total != holders->total)
-    return REFUSE ("ge-streams: block " HEX ": its counts do not add up", block->span->address);
-  if (block->state == GE_BLOCK_USED || block->state == GE_BLOCK_LEAVING ? total == 0 : total != 0)
-    return REFUSE ("ge-streams: block " HEX " has %" G_GUINT64_FORMAT " holders",
-                   block->span->address, total);
+    return GE_BROKEN ("ge-streams: block " HEX ": its counts do not add up", block->span->address);
+  if (block->state == GE_BLOCK_USED || block->state == GE_BLOCK_FREE_REQUESTED ? total == 0
+                                                                               : total != 0)
+    return GE_BROKEN ("ge-streams: block " HEX " has %" G_GUINT64_FORMAT " holders",
+                      block->span->address, total);
   return !block->deferred || total == 1
-         || REFUSE ("ge-streams: block " HEX ": a hold is to end that is not the last",
-                    block->span->address);
+         || GE_BROKEN ("ge-streams: block " HEX ": a hold is to end that is not the last",
+                       block->span->address);
 }
 
 static gboolean
@@ -95,8 +94,8 @@ check_block (const GeStreams *self, const GeSpan *span, guint birth, Totals *tot
 
   if (block == NULL || block->span != span || block->birth != birth
       || block->state == GE_BLOCK_SPARE)
-    return REFUSE ("ge-streams: the span at " HEX " is nobody's block", span->address);
-  if (block->state == GE_BLOCK_PENDING || block->state == GE_BLOCK_HOMEWARD)
+    return GE_BROKEN ("ge-streams: the span at " HEX " is nobody's block", span->address);
+  if (block->state == GE_BLOCK_PENDING || block->state == GE_BLOCK_RETURNING)
     totals->pending += gemem_ge_span_bytes (span);
   else if (block->state == GE_BLOCK_BORROWED)
     {
@@ -118,7 +117,7 @@ check_pool (const GeStreams *self, const GeStream *stream, Totals *totals, GErro
     for (const GeSpan *span = root->first; span != NULL; span = span->next)
       if (span->occupied && !check_block (self, span, stream->number, totals, error))
         return FALSE;
-  totals->lent += stream->pool->obtained;
+  totals->from_l1 += stream->pool->obtained;
   return TRUE;
 }
 
@@ -132,20 +131,20 @@ check_borrow_pools (const GeStreams *self, const Totals *totals, GError **error)
       const GeBorrowPool *pool = &self->streams[s]->borrow;
 
       if (!gemem_tree_check (&pool->tree))
-        return REFUSE ("ge-streams: the borrow pool of stream %u is out of order", s);
+        return GE_BROKEN ("ge-streams: the borrow pool of stream %u is out of order", s);
       in_trees += pool->tree.count;
       for (guint birth = 0; birth < GE_STREAMS_MAX; birth++)
-        for (const GeStreamBlock *block = pool->born[birth].first; block != NULL;
+        for (const GeStreamBlock *block = pool->by_birth[birth].first; block != NULL;
              block = block->next, in_lists++)
           if (block->state != GE_BLOCK_BORROWED || block->at != s || block->birth != birth)
-            return REFUSE (
+            return GE_BROKEN (
                 "ge-streams: a block in the borrow pool of stream %u does not belong there", s);
     }
   if (in_trees != totals->borrowed_blocks || in_lists != totals->borrowed_blocks)
-    return REFUSE ("ge-streams: %" G_GUINT64_FORMAT
-                   " blocks are borrowed, the borrow pools have %" G_GUINT64_FORMAT
-                   " and %" G_GUINT64_FORMAT,
-                   totals->borrowed_blocks, in_trees, in_lists);
+    return GE_BROKEN ("ge-streams: %" G_GUINT64_FORMAT
+                      " blocks are borrowed, the borrow pools have %" G_GUINT64_FORMAT
+                      " and %" G_GUINT64_FORMAT,
+                      totals->borrowed_blocks, in_trees, in_lists);
   return TRUE;
 }
 
@@ -160,15 +159,15 @@ gemem_ge_streams_check (GememAllocator *allocator, GError **error)
   for (guint s = 0; s < self->n_streams; s++)
     if (!check_pool (self, self->streams[s], &totals, error))
       return FALSE;
-  if (self->l1 != NULL && !self->single && totals.lent != self->l1->pool.theory)
-    return REFUSE ("ge-streams: L2 pools hold %" G_GUINT64_FORMAT
-                   " bytes, L1 lent %" G_GUINT64_FORMAT,
-                   totals.lent, self->l1->pool.theory);
+  if (self->l1 != NULL && !self->single && totals.from_l1 != self->l1->pool.theory)
+    return GE_BROKEN ("ge-streams: L2 pools hold %" G_GUINT64_FORMAT
+                      " bytes, L1 lent %" G_GUINT64_FORMAT,
+                      totals.from_l1, self->l1->pool.theory);
   if (totals.pending != self->pending_bytes || totals.borrowed != self->borrowed_bytes)
-    return REFUSE ("ge-streams: pending and borrowed are %" G_GUINT64_FORMAT
-                   " and %" G_GUINT64_FORMAT " bytes, the books say %" G_GUINT64_FORMAT
-                   " and %" G_GUINT64_FORMAT,
-                   totals.pending, totals.borrowed, self->pending_bytes, self->borrowed_bytes);
+    return GE_BROKEN ("ge-streams: pending and borrowed are %" G_GUINT64_FORMAT
+                      " and %" G_GUINT64_FORMAT " bytes, the books say %" G_GUINT64_FORMAT
+                      " and %" G_GUINT64_FORMAT,
+                      totals.pending, totals.borrowed, self->pending_bytes, self->borrowed_bytes);
   return check_borrow_pools (self, &totals, error);
 }
 

@@ -3,32 +3,35 @@
  *
  * What: every logical stream has a pool of its own (L2) over the model's L1 pool, whose stream is
  * the first one that appears; L1 stands on the device's bottom pool (stack.h).  A block belongs to
- * the pool of its birth stream, and counts who holds it (holders.h).  When a stream lets go of the
- * last of its holds and knows that nobody has the block: birth recycle, where it was born (its pool
- * has it back), borrow recycle elsewhere (that stream may use it again until an event takes it
- * home).  When others may have it: local recycle; events carry the news. L2's ladder: wait for the
- * own stream, recycle, try again; a pool below that gave nothing asks L1, L1 climbs its own ladder,
- * and then all L2 pools are waited for and recycled in turn, each with a new attempt of L1 - unless
- * the executor has several threads.  Then the borrow pool. `streams=single`: one stream; the
- * wrapper counts holds, and the last one returns the block to L1 at once.
+ * the pool of its birth stream, and counts its holders (holders.h).  A stream that has ended its
+ * last hold and knows that no stream holds the block recycles it: on its birth stream the pool has
+ * it back (birth recycle); elsewhere that stream may use it again until an event returns it (borrow
+ * recycle).  While others may hold the block, an entry in a local list says so (local recycle),
+ * which events carry to other streams.
+ * L2's ladder: wait for the own stream, recycle, try again.  An attempt that needs new memory asks
+ * L1, which climbs its own ladder; where that fails, all L2 pools are waited for and recycled in
+ * turn, each followed by a new attempt of L1, unless the executor has several threads.  Last comes
+ * the borrow pool.
+ * `streams=single`: one stream; the wrapper counts holds, and the end of the last one returns the
+ * block to L1 at once.
  *
  * How a trace says it:
  *  - ALLOC holds for its stream, USE_ON_STREAM once more for another one (or the same); STREAM_FREE
- *    ends one hold of a stream, FREE what is left, first of the stream that asked for the block,
- *    then of the others in the order of their numbers.  A stream that holds nothing has nothing to
- *    end.
- *  - The block stays the program's until FREE: the STREAM_FREE of the last hold waits for it, and
+ *    ends one hold of a stream, FREE ends what is left, first of the stream that asked for the
+ *    block, then of the others in the order of their numbers.  A STREAM_FREE of a stream that holds
+ *    nothing has no effect.
+ *  - The block is the program's until FREE: the STREAM_FREE of the last hold waits for it, and
  *    counts earlier only if another hold comes.
  *  - FREE_REQUESTED is the STREAM_FREE of the stream that asked.  FREE_COMPLETED says that the host
- *    waited for all: the block goes home.
- *  - EVENT_RECORD for a stream sends what is not sent yet, and takes home from the borrow pool, at
- *    once; EVENT_WAIT of that stream delivers.  If the trace does not say for which stream, the
- *    state at the record counts for every one, and whoever waits gets what it has not got before,
- *    and of the borrow pool what was in it at the record and has not been used since.  An event
- *    recorded again before it was waited for has both marks.
+ *    waited for all: birth recycle.
+ *  - EVENT_RECORD for a stream sends what is not sent yet, and takes blocks that return to that
+ *    stream out of the borrow pool, at once; EVENT_WAIT of that stream delivers.  If the trace does
+ *    not say for which stream, the state at the record counts for every one: whoever waits gets
+ *    what it has not got before, and of the borrow pool what was in it at the record and has not
+ *    been used since.  An event that is recorded again before it was waited for has both marks.
  *  - DEVICE_SYNC is LastWaitEvents, the end of an execution: all events are delivered, every block
- *    that nobody holds goes home, borrowed ones too, and every L2 pool is recycled.  STREAM_SYNC
- *    has no effect: these pools learn nothing from it.
+ *    without holder returns to its birth stream, borrowed ones too, and every L2 pool is recycled.
+ *    STREAM_SYNC has no effect: these pools learn nothing from it.
  *  - The 65th stream is bad input: the real system has no bit for it.
  *  - Graph outputs that move from an L2 pool to L1 (2.7) cannot be said in a trace, and are not
  *    modelled.
@@ -82,7 +85,7 @@ adapter_malloc (gpointer lower, guint64 bytes, GeRoot *root)
         return 0;
       span = gemem_ge_stack_malloc (&self->stack, self->l1, bytes);
     }
-  return span != NULL ? gemem_ge_span_lend (span, root) : 0;
+  return span != NULL ? gemem_ge_span_become_root (span, root) : 0;
 }
 
 static void
@@ -94,7 +97,7 @@ adapter_free (gpointer lower, G_GNUC_UNUSED guint64 address, G_GNUC_UNUSED guint
 
 static const GeLower adapter = { adapter_malloc, adapter_free };
 
-/* ---- life */
+/* ---- create and destroy */
 
 static GememAllocator *
 create (gconstpointer data, GememDevice *device, GError **error)
@@ -141,17 +144,6 @@ destroy (GememAllocator *allocator)
 
 /* ---- streams */
 
-GeStream *
-gemem_ge_streams_find (const GeStreams *self, guint64 handle)
-{
-  GeStream *const *found;
-
-  if (self->single)
-    return self->streams[0];
-  found = gemem_idmap_lookup (self->by_handle, handle);
-  return found != NULL ? *found : NULL;
-}
-
 static GeStream *
 add_stream (GeStreams *self, guint64 handle)
 {
@@ -178,7 +170,7 @@ add_stream (GeStreams *self, guint64 handle)
   return self->streams[self->n_streams++] = stream;
 }
 
-/* NULL, with the refusal said: too many streams. */
+/* NULL, with a refusal: too many streams. */
 static inline GeStream *
 obtain_stream (GeStreams *self, guint64 handle)
 {
@@ -192,51 +184,6 @@ obtain_stream (GeStreams *self, guint64 handle)
   self->last = stream;
   self->last_handle = handle;
   return stream;
-}
-
-/* ---- recycles */
-
-/* Ends the block's life so far: entries that name it mean nothing any more. */
-static inline void
-end_life (GeStreams *self, GeStreamBlock *block)
-{
-  if (block->state == GE_BLOCK_PENDING)
-    self->pending_bytes -= gemem_ge_span_bytes (block->span);
-  block->version++;
-  block->deferred = FALSE;
-  gemem_ge_holders_reset (&block->holders, &self->wide);
-}
-
-void
-gemem_ge_streams_birth_recycle (GeStreams *self, GeStreamBlock *block)
-{
-  if (block->state == GE_BLOCK_BORROWED)
-    {
-      gemem_ge_borrow_remove (&self->streams[block->at]->borrow, block);
-      self->borrowed_bytes -= gemem_ge_span_bytes (block->span);
-    }
-  end_life (self, block);
-  gemem_ge_pool_free (self->streams[block->birth]->pool, block->span);
-  block->state = GE_BLOCK_SPARE;
-  block->next = self->spare;
-  self->spare = block;
-  self->birth_recycles++;
-}
-
-void
-gemem_ge_streams_recycle (GeStreams *self, GeStreamBlock *block, guint stream)
-{
-  if (stream == block->birth)
-    {
-      gemem_ge_streams_birth_recycle (self, block);
-      return;
-    }
-  end_life (self, block);
-  block->state = GE_BLOCK_BORROWED;
-  block->at = (guint8) stream;
-  gemem_ge_borrow_insert (&self->streams[stream]->borrow, block, ++self->stamp);
-  self->borrowed_bytes += gemem_ge_span_bytes (block->span);
-  self->borrow_recycles++;
 }
 
 /* Free at a stream (2.4); @dropped: its count became 0. */
@@ -317,7 +264,7 @@ streams_alloc (GememAllocator *allocator, const GememRequest *request, GememBloc
   return TRUE;
 }
 
-/* Ends one hold of @stream, or, if that is the last of all, remembers to. */
+/* Ends one hold of @stream; if it is the last of all, defers that. */
 static void
 free_one (GeStreams *self, GeStreamBlock *block, guint stream)
 {
@@ -330,28 +277,28 @@ free_one (GeStreams *self, GeStreamBlock *block, guint stream)
 static inline void
 free_all_at (GeStreams *self, GeStreamBlock *block, guint stream)
 {
-  gemem_ge_holders_let_go (&block->holders, stream);
+  gemem_ge_holders_release_all (&block->holders, stream);
   free_at (self, block, stream, TRUE);
 }
 
 static void
-streams_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *handed)
+streams_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *allocated)
 {
-  const GeStreamBlock *block = handed->handle;
+  const GeStreamBlock *block = allocated->handle;
 
   __builtin_prefetch (block->span, 1);
 }
 
 static void
-streams_free (GememAllocator *allocator, const GememBlock *handed, gboolean completion_follows)
+streams_free (GememAllocator *allocator, const GememBlock *allocated, gboolean completion_follows)
 {
   GeStreams *self = (GeStreams *) allocator;
-  GeStreamBlock *block = handed->handle;
+  GeStreamBlock *block = allocated->handle;
 
   if (completion_follows)
     {
       free_one (self, block, block->owner);
-      block->state = GE_BLOCK_LEAVING;
+      block->state = GE_BLOCK_FREE_REQUESTED;
       return;
     }
   block->deferred = FALSE;
@@ -360,23 +307,23 @@ streams_free (GememAllocator *allocator, const GememBlock *handed, gboolean comp
   while (block->holders.holding != 0)
     free_all_at (self, block, (guint) __builtin_ctzll (block->holders.holding));
   if (block->state != GE_BLOCK_USED)
-    return; /* recycled */
+    return; /* it was recycled */
   block->state = GE_BLOCK_PENDING;
   self->pending_bytes += gemem_ge_span_bytes (block->span);
 }
 
 static void
-streams_complete (GememAllocator *allocator, const GememBlock *handed)
+streams_complete (GememAllocator *allocator, const GememBlock *allocated)
 {
-  gemem_ge_streams_birth_recycle ((GeStreams *) allocator, handed->handle);
+  gemem_ge_streams_birth_recycle ((GeStreams *) allocator, allocated->handle);
 }
 
 static void
-streams_use (GememAllocator *allocator, const GememBlock *handed, guint64 handle)
+streams_use (GememAllocator *allocator, const GememBlock *allocated, guint64 handle)
 {
   GeStreams *self = (GeStreams *) allocator;
   GeStream *stream = obtain_stream (self, handle);
-  GeStreamBlock *block = handed->handle;
+  GeStreamBlock *block = allocated->handle;
   const guint64 before = block->holders.holding;
 
   if (stream == NULL)
@@ -390,13 +337,13 @@ streams_use (GememAllocator *allocator, const GememBlock *handed, guint64 handle
 }
 
 static void
-streams_stream_free (GememAllocator *allocator, const GememBlock *handed, guint64 handle)
+streams_stream_free (GememAllocator *allocator, const GememBlock *allocated, guint64 handle)
 {
   GeStreams *self = (GeStreams *) allocator;
   const GeStream *stream = gemem_ge_streams_find (self, handle);
 
   if (stream != NULL)
-    free_one (self, handed->handle, stream->number);
+    free_one (self, allocated->handle, stream->number);
 }
 
 static void
@@ -427,7 +374,7 @@ streams_sync (GememAllocator *allocator, guint64 stream)
     gemem_ge_streams_last_wait ((GeStreams *) allocator);
 }
 
-/* Recycle of every L2 pool, then of L1; what L1 gives back stays in the bottom pool. */
+/* Recycles every L2 pool, then L1; what L1 returns stays in the bottom pool. */
 static void
 streams_trim (GememAllocator *allocator)
 {

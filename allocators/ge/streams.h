@@ -1,13 +1,13 @@
 /* streams.h - GE's level-2 pools: one for each stream of a model, over one L1 pool, and blocks that
  * several streams share.
  *
- * See streams.c for the rules; this is what its parts share.
+ * See streams.c for the rules; this is what the streams*.c files share.
  * Invariants: every root block of an L2 pool is a live block of the L1 pool; an occupied span of an
  * L2 pool is the block of a wrapper (`user`) that is not SPARE; a PENDING block has no holder and
  * no row of zeros; entries of a local list ascend by `seq`.
  * Memory: 24 bytes for each entry of a local list.  Entries whose block was recycled, or that were
- * sent to all streams, are swept out once they may be half of the list.  An event is 112 bytes
- * until it was waited for, or the device was.
+ * sent to all streams, are removed once they may be half of the list.  An event is 112 bytes until
+ * it, or the device, was waited for.
  */
 #pragma once
 
@@ -27,8 +27,8 @@ enum
   GE_STREAMS_SINGLE,
 };
 
-/* {version, block} of 2.4; a mask of destinations is the place of `seq` among the marks in
- * `sent`. */
+/* {version, block} of 2.4.  The mask of destinations follows from the place of `seq` among the
+ * marks in `sent`. */
 typedef struct
 {
   GeStreamBlock *block;
@@ -36,7 +36,7 @@ typedef struct
   guint64 seq;
 } GeLocalEntry;
 
-/* What a stream let go of and others do not know yet. */
+/* Blocks on which a stream has ended its last hold, as long as others do not know. */
 typedef struct
 {
   GArray *entries;              /* GeLocalEntry */
@@ -48,9 +48,9 @@ typedef struct
 
 typedef struct
 {
-  GeL1 l2;      /* first: the walk asks a pool for its stream; not used with GE_STREAMS_SINGLE */
-  GePool *pool; /* of l2, or the L1 pool */
-  guint number; /* the logical stream: streams count in the order of their first appearance */
+  GeL1 l2; /* first: the walk asks a pool for its stream; not used with GE_STREAMS_SINGLE */
+  GeSpanPool *pool; /* of l2, or the L1 pool */
+  guint number;     /* the logical stream: streams count in the order of their first appearance */
   GeLocalList local;
   GeBorrowPool borrow;
 } GeStream;
@@ -62,7 +62,7 @@ typedef struct
 {
   GeStack stack; /* first */
   gboolean single;
-  gboolean walks; /* what L1 cannot give is sought in all L2 pools */
+  gboolean walks; /* memory that L1 lacks is recycled from all L2 pools */
   GeL1 *l1;       /* or NULL, before the first request */
   GeStream *streams[GE_STREAMS_MAX];
   guint n_streams;
@@ -78,9 +78,9 @@ typedef struct
   guint64 birth_recycles, local_recycles, borrow_recycles, borrows;
 } GeStreams;
 
-/* streams.c.  Birth recycle; @block is in no event. */
+/* streams-recycle.c.  Birth recycle; @block is in no event. */
 void gemem_ge_streams_birth_recycle (GeStreams *self, GeStreamBlock *block);
-/* Birth or borrow recycle: @stream knows that nobody holds @block. */
+/* Birth or borrow recycle: @stream knows that no stream holds @block. */
 void gemem_ge_streams_recycle (GeStreams *self, GeStreamBlock *block, guint stream);
 /* The logical stream of @handle, or NULL. */
 GeStream *gemem_ge_streams_find (const GeStreams *self, guint64 handle);

@@ -1,6 +1,7 @@
 /* variables.c - see variables.h. */
 #include "config.h"
 
+#include "allocators/ge/links.h"
 #include "allocators/ge/variables.h"
 #include "base/error.h"
 #include "base/units.h"
@@ -52,16 +53,13 @@ piece_size (const GeVariables *v, guint64 bytes)
   return bytes > most ? 0 : MAX (gemem_round_up (bytes, ROUNDING) + padding (v), ROUNDING);
 }
 
-/* Behind the last of the range, or before the others of the device. */
+/* Appends a piece of the range; puts a plain allocation first. */
 static void
 enter (GeVariables *v, GeVariable *one)
 {
   if (one->plain)
     {
-      one->next = v->plain;
-      if (one->next != NULL)
-        one->next->prev = one;
-      v->plain = one;
+      GE_LINK_FIRST (v->plain, one, prev, next);
       return;
     }
   one->prev = v->last;
@@ -75,16 +73,12 @@ enter (GeVariables *v, GeVariable *one)
 static void
 remove_one (GeVariables *v, GeVariable *one)
 {
-  if (one->prev != NULL)
-    one->prev->next = one->next;
-  else if (one->plain)
-    v->plain = one->next;
-  else
-    v->first = one->next;
-  if (one->next != NULL)
-    one->next->prev = one->prev;
-  else if (!one->plain)
+  if (one == v->last)
     v->last = one->prev;
+  if (one->plain)
+    GE_UNLINK (v->plain, one, prev, next);
+  else
+    GE_UNLINK (v->first, one, prev, next);
 }
 
 /* 7.4: without ranges a plain allocation, which has no pages of 1 GiB. */
@@ -141,9 +135,9 @@ gemem_ge_variables_free (GeVariables *v, const GememBlock *block)
 guint64
 gemem_ge_variables_largest_free (const GeVariables *v)
 {
-  const guint64 room = gemem_ge_session_room (&v->range);
+  const guint64 space = gemem_ge_session_free_bytes (&v->range);
 
-  return room > padding (v) ? (room - padding (v)) / ROUNDING * ROUNDING : 0;
+  return space > padding (v) ? (space - padding (v)) / ROUNDING * ROUNDING : 0;
 }
 
 typedef struct
@@ -169,7 +163,7 @@ report (const Walk *w, const GememSpan *whole, guint64 *from, guint64 to, GememS
   *from = to;
 }
 
-/* The pages in use are one span from the base on, as no piece is ever unbound by itself. */
+/* The pages in use are one span from the base on, since no piece is ever unbound alone. */
 static void
 divide (const GememSpan *span, gpointer data)
 {

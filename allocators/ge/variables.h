@@ -1,15 +1,16 @@
-/* variables.h - the variables and constants of a session: GE's session range (session-range.h)
- * handed out piece by piece.
+/* variables.h - the variables and constants of a session: pieces of GE's session range
+ * (session-range.h).
  *
  * What: a variable of n bytes takes roundup (n, 512) + 1024 bytes behind those before it, and
- * begins 512 bytes into them.  The pages are the session's own (pages go back with the session, and
- * returned ones are not taken again).  A device that cannot reserve addresses gives each variable a
- * plain allocation, unless pages of 1 GiB are demanded.
- * A range never hands an address out twice: what a freed variable had comes back only when the last
- * one is freed, with everything else.
- * Invariants: `first` to `last` ascend by address and lie in the range's used part; live pieces
- * never overlap.
- * Threads: several may call; every function locks the device.  Cost: O(pages of the piece).
+ * begins 512 bytes into them.  The pages are the session's own: they are returned with the session,
+ * and returned ones are not taken again.  A device that cannot reserve addresses serves each
+ * variable with a plain allocation, unless pages of 1 GiB are required.
+ * No address of a range is used twice: the memory of freed variables is returned only when the last
+ * variable is freed, with everything else.
+ * Invariants: `first` to `last` ascend by address and lie in the used part of the range; live
+ * pieces never overlap.
+ * Threads: several may call; every function locks the device.
+ * Cost: O(pages of the piece).
  * Origin: ge-runtime.md 5.9, 7.4.
  */
 #pragma once
@@ -23,8 +24,8 @@ typedef struct
 {
   GePages pages;
   GeSessionRange range;
-  /* sizes as above, returned pages are not taken again; else sizes rounded up to 512, and they
-   * are */
+  /* sizes as above, and returned pages are not taken again; FALSE: sizes are rounded up to 512, and
+   * returned pages are taken again */
   gboolean padded;
   GeVariable *first, *last; /* of the range */
   GeVariable *plain;        /* of the device, newest first */
@@ -32,7 +33,7 @@ typedef struct
 } GeVariables;
 
 /* @page_size: GE_SMALL_PAGE, or GE_LARGE_PAGE under policies 3 and 4, or GE_HUGE_PAGE with
- * @option.  @total: bytes of addresses to reserve (gemem_ge_static_addresses()).  @padded: FALSE
+ * @option.  @total: bytes of addresses to reserve (gemem_ge_device_memory()).  @padded: FALSE
  * for pieces that are no variables. */
 void gemem_ge_variables_init (GeVariables *variables, GememDevice *device, guint64 page_size,
                               Ge1gOption option, guint64 total, gboolean padded);

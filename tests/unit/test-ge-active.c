@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "allocators/ge/beside.h"
-#include "allocators/ge/ge.h"
+#include "allocators/ge/engine.h"
 #include "base/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/ge-graphs.h"
@@ -17,7 +17,7 @@
 static const GeStatic *
 memory_of (GememAllocator *a)
 {
-  return g_str_equal (a->klass->name, "ge") ? &((const Ge *) a)->memory
+  return g_str_equal (a->klass->name, "ge") ? &((const GeEngine *) a)->memory
                                             : &((const GeBeside *) a)->memory;
 }
 

@@ -2,7 +2,7 @@
  * of ge-runtime.md 7.2). */
 #include "config.h"
 
-#include "allocators/ge/ge.h"
+#include "allocators/ge/engine.h"
 #include "tests/util/ge-graphs.h"
 #include "traces/trace.h"
 

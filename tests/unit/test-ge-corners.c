@@ -3,7 +3,7 @@
  * of the code (a comparison, a reset, an order) that the other tests of its part let pass. */
 #include "config.h"
 
-#include "allocators/ge/ge.h"
+#include "allocators/ge/engine.h"
 #include "allocators/ge/policy.h"
 #include "tests/util/ge-graphs.h"
 #include "traces/trace.h"
@@ -84,8 +84,8 @@ test_addresses_of_a_session (void)
     {
       GememAllocator *a = test_allocator_new (rows[i].spec, rows[i].device);
 
-      g_assert_cmpuint (((Ge *) a)->others.variables.range.total, ==, rows[i].mib * MIB);
-      g_assert_cmpuint (((Ge *) a)->memory.fixed.total, ==, rows[i].mib * MIB);
+      g_assert_cmpuint (((GeEngine *) a)->others.variables.range.total, ==, rows[i].mib * MIB);
+      g_assert_cmpuint (((GeEngine *) a)->memory.fixed.total, ==, rows[i].mib * MIB);
       test_allocator_destroy (a);
     }
 }

@@ -3,7 +3,7 @@
  * accounting, and devices that refuse every kind of call. */
 #include "config.h"
 
-#include "allocators/ge/ge.h"
+#include "allocators/ge/engine.h"
 #include "base/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/sizes.h"

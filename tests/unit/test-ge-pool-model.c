@@ -67,7 +67,7 @@ typedef struct
 
 typedef struct
 {
-  GePoolConfig config;
+  GeSpanPoolConfig config;
   Lower lower;
   GArray *spans;   /* roots in order of creation, a root's spans in address order */
   GArray *created; /* layers that ever held a span, ascending */
@@ -292,7 +292,7 @@ model_largest (Model *m, guint64 limit)
 typedef struct
 {
   const char *name;
-  GePoolConfig config;
+  GeSpanPoolConfig config;
   guint64 budget;            /* of the lower level */
   guint64 smallest, largest; /* request */
   guint live;                /* blocks aimed at */
@@ -314,7 +314,7 @@ compare_lower (const Lower *model, const Lower *pool, guint64 step)
 }
 
 static void
-step_alloc (Model *m, GePool *pool, GArray *live, guint64 size)
+step_alloc (Model *m, GeSpanPool *pool, GArray *live, guint64 size)
 {
   guint64 expected = model_alloc (m, size);
   GeSpan *span = gemem_ge_pool_alloc (pool, size);
@@ -328,7 +328,7 @@ step_alloc (Model *m, GePool *pool, GArray *live, guint64 size)
 }
 
 static void
-step_free (Model *m, GePool *pool, GArray *live, guint i)
+step_free (Model *m, GeSpanPool *pool, GArray *live, guint i)
 {
   Live entry = g_array_index (live, Live, i);
 
@@ -338,7 +338,7 @@ step_free (Model *m, GePool *pool, GArray *live, guint i)
 }
 
 static void
-run_steps (const Case *c, Model *m, GePool *pool, Lower *lower, guint steps)
+run_steps (const Case *c, Model *m, GeSpanPool *pool, Lower *lower, guint steps)
 {
   g_autoptr (GArray) live = g_array_new (FALSE, FALSE, sizeof (Live));
   g_autoptr (GError) error = NULL;
@@ -378,8 +378,8 @@ test_model (gconstpointer data)
 {
   const Case *c = data;
   guint64 retries = 0;
-  GePoolConfig config = c->config;
-  GePool pool;
+  GeSpanPoolConfig config = c->config;
+  GeSpanPool pool;
 
   config.retries = &retries;
   Lower lower = { .next = 1 << 21,

@@ -151,7 +151,7 @@ test_check_finds_damage (void)
   get (&rig, 1, 8 * KIB);
   get (&rig, 2, 8 * KIB);
   put (&rig, 1);
-  GeBlock *block = rig.blocks[0].handle, *idle = block->next;
+  GeBinBlock *block = rig.blocks[0].handle, *idle = block->next;
   guint64 *figures[] = { &block->node.address, &block->node.size, &block->node.group,
                          &idle->node.size };
 

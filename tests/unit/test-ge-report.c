@@ -122,7 +122,7 @@ test_short_sizes (void)
     {
       g_autoptr (GString) text = g_string_new (NULL);
       Rig rig = { .allocator = test_allocator_new ("ge-scalable:stack=rts", "sim:capacity=1GiB") };
-      GePool pool = ((GeStack *) rig.allocator)->bottom;
+      GeSpanPool pool = ((GeStack *) rig.allocator)->bottom;
 
       pool.obtained = rows[i].obtained;
       gemem_ge_pool_report (&pool, text);

@@ -26,7 +26,7 @@ get (Rig *rig, guint i, guint64 size)
   return rig->blocks[i].address - D;
 }
 
-static const GePool *
+static const GeSpanPool *
 pool_of (const Rig *rig, guint i)
 {
   return ((const GeSpan *) rig->blocks[i].handle)->root->pool;
@@ -34,7 +34,7 @@ pool_of (const Rig *rig, guint i)
 
 /* "idle L{pages}{offset}" of the examples: the front of that layer. */
 static void
-assert_idle (const GePool *pool, guint32 pages, guint64 offset)
+assert_idle (const GeSpanPool *pool, guint32 pages, guint64 offset)
 {
   const GeSpan *span = gemem_ge_layers_front (&pool->layers, pages);
 
@@ -50,7 +50,7 @@ test_e1_split (void)
   Rig rig = rig_new ("ge-scalable:stack=single", "sim:capacity=64GiB");
 
   g_assert_cmphex (get (&rig, 1, 16 * P), ==, 0);
-  const GePool *pool = pool_of (&rig, 1);
+  const GeSpanPool *pool = pool_of (&rig, 1);
   put (&rig, 1);
   assert_idle (pool, 16, 0);
   g_assert_cmphex (get (&rig, 2, 2 * P), ==, 14 * P);
@@ -74,7 +74,7 @@ test_e2_buddy_header (void)
   Rig rig = rig_new ("ge-scalable:stack=single", "sim:capacity=64GiB");
 
   get (&rig, 1, 16 * P);
-  const GePool *pool = pool_of (&rig, 1);
+  const GeSpanPool *pool = pool_of (&rig, 1);
   put (&rig, 1);
   get (&rig, 2, 2 * P);
   get (&rig, 3, P);
@@ -96,7 +96,7 @@ test_e3_delayed_split (void)
   Rig rig = rig_new ("ge-scalable:stack=single", "sim:capacity=64GiB");
 
   get (&rig, 1, 10240 * P);
-  const GePool *pool = pool_of (&rig, 1);
+  const GeSpanPool *pool = pool_of (&rig, 1);
   put (&rig, 1);
   g_assert_cmphex (get (&rig, 2, 32 * P), ==, 10240 * P);
   g_assert_cmphex (get (&rig, 3, 64 * P), ==, 10272 * P);
@@ -196,7 +196,7 @@ test_e9_recycle_stays_in_bottom_pool (void)
 
   g_assert_cmphex (get (&rig, 1, 4 * MIB), ==, 0);
   g_assert_cmphex (get (&rig, 2, 8 * MIB), ==, 4 * MIB);
-  const GePool *bottom = pool_of (&rig, 1)->lower_data;
+  const GeSpanPool *bottom = pool_of (&rig, 1)->lower_data;
   put (&rig, 1);
   put (&rig, 2);
   g_assert_cmphex (get (&rig, 3, MIB), ==, 3 * MIB);
@@ -269,7 +269,7 @@ test_e12_split_span_size (void)
   Rig rig = rig_new ("ge-scalable:stack=single", "sim:capacity=64GiB");
 
   get (&rig, 1, 4 * P);
-  const GePool *pool = pool_of (&rig, 1);
+  const GeSpanPool *pool = pool_of (&rig, 1);
   put (&rig, 1);
   g_assert_cmphex (get (&rig, 2, 2 * P), ==, 2 * P);
   g_assert_cmphex (get (&rig, 3, 1), ==, P);
@@ -549,8 +549,8 @@ test_check_finds_damage (void)
   put (&rig, 1);
   get (&rig, 2, 2 * P);
   GeSpan *span = rig.blocks[2].handle, *idle = span->prev;
-  GePool *pool = span->root->pool;
-  GePool *bottom = pool->lower_data;
+  GeSpanPool *pool = span->root->pool;
+  GeSpanPool *bottom = pool->lower_data;
   struct
   {
     guint64 *figure;

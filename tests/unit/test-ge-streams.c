@@ -720,7 +720,7 @@ test_holders (void)
           else if (what == 3)
             gemem_ge_holders_tell_all (&h, t, &slab);
           else if (before > 0)
-            gemem_ge_holders_let_go (&h, s);
+            gemem_ge_holders_release_all (&h, s);
           compare_plain (&p, &h);
         }
       gemem_ge_holders_reset (&h, &slab);

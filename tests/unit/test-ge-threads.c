@@ -10,6 +10,7 @@
 
 #include "allocators/ge/active-blocks.h"
 #include "allocators/ge/expandable-pool.h"
+#include "allocators/ge/scalable-pool.h"
 #include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
 #include "base/rng.h"
@@ -23,7 +24,7 @@ typedef struct
 {
   GememDevice *device;
   GePages pages;
-  GePool bottom;
+  GeSpanPool bottom;
   GeSessionRange fixed, range; /* shares; the active graphs' */
   GeVariables variables;
   GeActive active;
@@ -36,7 +37,7 @@ typedef struct
   Shared *shared;
   guint64 number, retries;
   GememRng rng;
-  GePool plain, expandable;
+  GeSpanPool plain, expandable;
   GeSessionRange own;
   GeSpan *spans[2][BLOCKS];
   GememBlock variables[BLOCKS];
@@ -63,7 +64,7 @@ size_of (Worker *w)
 }
 
 static void
-use_pool (Worker *w, GePool *pool, GeSpan **spans)
+use_pool (Worker *w, GeSpanPool *pool, GeSpan **spans)
 {
   const guint i = (guint) gemem_rng_below (&w->rng, BLOCKS);
 
@@ -130,19 +131,19 @@ use_graphs (Worker *w)
 }
 
 static void
-pool_init (Worker *w, GePool *pool)
+pool_init (Worker *w, GeSpanPool *pool)
 {
-  const GePoolConfig config = { .page_shift = 16,
-                                .threshold = TOTAL,
-                                .span_layer_lift_max = G_MAXUINT32,
-                                .quick = TRUE,
-                                .retries = &w->retries };
+  const GeSpanPoolConfig config = { .page_shift = 16,
+                                    .threshold = TOTAL,
+                                    .span_layer_lift_max = G_MAXUINT32,
+                                    .quick = TRUE,
+                                    .retries = &w->retries };
 
   gemem_ge_pool_init (pool, &config, &gemem_ge_pool_lower, &w->shared->bottom);
 }
 
 static void
-check_pool (const GePool *pool)
+check_pool (const GeSpanPool *pool)
 {
   g_autoptr (GError) error = NULL;
 
@@ -230,13 +231,13 @@ test_stress (gconstpointer device)
   Shared s = { .device = gemem_device_new (device, NULL, 0, NULL),
                .rounds = g_getenv ("GEMEM_QUICK") != NULL ? 300 : 1500 };
   guint64 retries = 0;
-  const GePoolConfig config = { .page_shift = 16,
-                                .threshold = TOTAL,
-                                .minimum = 2 * MIB,
-                                .span_layer_lift_max = G_MAXUINT32,
-                                .quick = TRUE,
-                                .shared = s.device,
-                                .retries = &retries };
+  const GeSpanPoolConfig config = { .page_shift = 16,
+                                    .threshold = TOTAL,
+                                    .minimum = 2 * MIB,
+                                    .span_layer_lift_max = G_MAXUINT32,
+                                    .quick = TRUE,
+                                    .shared = s.device,
+                                    .retries = &retries };
   g_autofree Worker *workers = g_new0 (Worker, THREADS);
   const GeStaticOptions options[G_N_ELEMENTS (s.statics)] = {
     { .mode = GE_STATIC_OWN, .total = TOTAL },
@@ -288,13 +289,13 @@ test_second_thread (void)
 {
 #if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
   guint64 retries = 0;
-  const GePoolConfig config = { .page_shift = 16,
-                                .threshold = TOTAL,
-                                .span_layer_lift_max = G_MAXUINT32,
-                                .quick = TRUE,
-                                .retries = &retries };
+  const GeSpanPoolConfig config = { .page_shift = 16,
+                                    .threshold = TOTAL,
+                                    .span_layer_lift_max = G_MAXUINT32,
+                                    .quick = TRUE,
+                                    .retries = &retries };
   GememDevice *device;
-  GePool pool;
+  GeSpanPool pool;
 
   if (g_test_subprocess ())
     {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "allocators/ge/beside.h"
-#include "allocators/ge/ge.h"
+#include "allocators/ge/engine.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 #include "traces/trace.h"
@@ -25,7 +25,7 @@ static const GeStatic *
 memory_of (const Rig *rig)
 {
   return g_str_equal (rig->allocator->klass->name, "ge")
-             ? &((const Ge *) rig->allocator)->memory
+             ? &((const GeEngine *) rig->allocator)->memory
              : &((const GeBeside *) rig->allocator)->memory;
 }
 

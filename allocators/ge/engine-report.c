@@ -1,16 +1,15 @@
-/* report.c - what `ge` says of itself: spans, invariants, statistics; see ge.h.  Not on the event
- * path.
+/* engine-report.c - spans, invariants and statistics of `ge`; see engine.h.  Not on the event path.
  *
  * Dynamic blocks that are memory of graphs (static subgraphs) are no blocks of the program, and
  * OVERHEAD like all static memory.
  */
 #include "config.h"
 
-#include "allocators/ge/ge.h"
+#include "allocators/ge/engine.h"
 
-/* What belongs to graphs is not the program's. */
+/* Reports live spans that are memory of graphs as OVERHEAD. */
 static void
-hide_inner (const Ge *ge, GArray *spans)
+hide_inner (const GeEngine *ge, GArray *spans)
 {
   for (guint i = 0; gemem_idmap_count (ge->inner) > 0 && i < spans->len; i++)
     {
@@ -26,7 +25,7 @@ hide_inner (const Ge *ge, GArray *spans)
 void
 gemem_ge_report_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
-  const Ge *ge = (const Ge *) allocator;
+  const GeEngine *ge = (const GeEngine *) allocator;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
 
   gemem_ge_stack_walk (&ge->hbm->base, gemem_ge_spans_append, spans);
@@ -41,7 +40,7 @@ gemem_ge_report_walk (GememAllocator *allocator, GememSpanFunc func, gpointer da
 gboolean
 gemem_ge_report_check (GememAllocator *allocator, GError **error)
 {
-  const Ge *ge = (const Ge *) allocator;
+  const GeEngine *ge = (const GeEngine *) allocator;
   const char *name = allocator->klass->name;
 
   if (!gemem_ge_stack_check (&ge->hbm->base, error)
@@ -75,7 +74,7 @@ add_p2p (const char *name, guint64 value, const char *unit, gpointer data)
 void
 gemem_ge_report_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
-  const Ge *ge = (const Ge *) allocator;
+  const GeEngine *ge = (const GeEngine *) allocator;
   Prefixed p2p = { func, data };
 
   func ("static_memory_policy", ge->policy, "", data);
@@ -94,7 +93,7 @@ gemem_ge_report_stats (GememAllocator *allocator, GememStatFunc func, gpointer d
 void
 gemem_ge_report_text (GememAllocator *allocator, GString *text)
 {
-  const Ge *ge = (const Ge *) allocator;
+  const GeEngine *ge = (const GeEngine *) allocator;
 
   gemem_ge_stack_report (&ge->hbm->base, text);
   if (ge->p2p != NULL)

@@ -1,25 +1,27 @@
-/* ge.c - `ge`: memory of the Ascend Graph Engine as users mean it, static graphs and dynamic
+/* engine.c - `ge`: memory of the Ascend Graph Engine as users mean it, static graphs and dynamic
  * requests under one static memory policy.
  *
  * What: the policy follows from the environment variable and the option together (policy.h), and
  * says where each kind of memory comes from (7.2):
- *   static graphs    a block each (0, 3), or shared by the session (2, 4): static.h, and graphs.c
- *                    for what surrounds it
- *   dynamic requests pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM and
- *   P2P have pools of their own variables a range of the session; RDMA a pool that never grows;
- *   weights a device call each; host memory nothing of the device: other-blocks.h
- * The pool number of a request says which kind it is (memory_types); it is dynamic HBM memory
- * unless said otherwise. The alignment promised is that of dynamic memory; variables and blocks of
- * the RDMA pool begin at multiples of 512 bytes. The process environment is not read here:
- * GE_USE_STATIC_MEMORY is a parameter, which the command fills with --env.
- * Cost: as in the parts.  Origin: ge-runtime.md 3.4, 7, 8.
+ *  - static graphs: a block each (0, 3), or memory that the session shares (2, 4): static.h, and
+ *    engine-graphs.c for what surrounds it;
+ *  - dynamic requests: pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM
+ *    and P2P memory have pools of their own;
+ *  - others (other-blocks.h): variables a range of the session; RDMA a pool that never grows;
+ *    weights a device call each; host memory nothing of the device.
+ * The pool number of a request says which kind it is (memory_types); the default is dynamic HBM
+ * memory.  The alignment promised is that of dynamic memory; variables and blocks of the RDMA pool
+ * begin at multiples of 512 bytes.  The process environment is not read here: GE_USE_STATIC_MEMORY
+ * is a parameter, which the command fills with --env.
+ * Cost: that of the parts.
+ * Origin: ge-runtime.md 3.4, 7, 8.
  */
 #include "config.h"
 
-#include "allocators/ge/ge.h"
+#include "allocators/ge/engine.h"
 #include "allocators/ge/policy.h"
 
-#define OWN(field) .offset = G_STRUCT_OFFSET (GeParams, field)
+#define OWN(field) .offset = G_STRUCT_OFFSET (GeEngineParams, field)
 
 static const GememParam params[] = {
   { .name = "static_memory_policy",
@@ -51,15 +53,7 @@ static const GememParam params[] = {
     .help = "Take over quirks of the real system: a policy that is none counts as 0, silently; "
             "static_model_addr_fixed leaves a graph's block "
             "behind when it is unloaded." },
-  { .name = "policy2",
-    .type = GEMEM_PARAM_CHOICE,
-    .default_text = "documented",
-    .choices = "documented|as-built",
-    OWN (policy2),
-    .help =
-        "What policy 2 does when a graph needs more: release the memory and obtain a bigger block "
-        "(documented), or keep all blocks and "
-        "add what is missing, as the real system does (as-built). No effect on other policies." },
+  GE_POLICY2_ROW (GeEngineParams, policy2, "other policies"),
   { .name = "check_free_memory",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",
@@ -124,26 +118,20 @@ static const GememParam params[] = {
   { NULL }
 };
 
-enum
-{
-  DOCUMENTED,
-  AS_BUILT
-};
-
 #define WHAT "allocator ge"
 
 extern const GememAllocatorClass gemem_ge_class;
 
-/* ---- life */
+/* ---- create and destroy */
 
 static gboolean
-shares_static (const Ge *ge)
+shares_static (const GeEngine *ge)
 {
   return ge->policy == 2 || ge->policy == 4;
 }
 
 static GeStaticOptions
-static_options (const Ge *ge, const GeParams *p, guint64 total)
+static_options (const GeEngine *ge, const GeEngineParams *p, guint64 total)
 {
   const gboolean shared = shares_static (ge) && !p->static_model_addr_fixed;
   GeStaticOptions options = { .mode = GE_STATIC_OWN,
@@ -153,8 +141,8 @@ static_options (const Ge *ge, const GeParams *p, guint64 total)
 
   if (shared)
     {
-      options.mode = ge->policy == 4 || p->policy2 == AS_BUILT ? GE_STATIC_ACTIVE
-                                                               : GE_STATIC_DOCUMENTED;
+      options.mode = ge->policy == 4 || p->policy2 == GE_POLICY2_AS_BUILT ? GE_STATIC_ACTIVE
+                                                                          : GE_STATIC_DOCUMENTED;
       options.fixed = p->external ? GE_FIXED_APART : GE_FIXED_SHARED;
       options.pages = ge->hbm->pages != NULL && ge->policy == 4 ? ge->hbm->pages : NULL;
     }
@@ -163,7 +151,7 @@ static_options (const Ge *ge, const GeParams *p, guint64 total)
 }
 
 static GeOtherOptions
-other_options (const Ge *ge, const GeParams *p, guint64 total)
+other_options (const GeEngine *ge, const GeEngineParams *p, guint64 total)
 {
   GeOtherOptions options = { .rdma_size = p->rdma_size,
                              .variable_option = (Ge1gOption) p->variable_option,
@@ -177,7 +165,7 @@ other_options (const Ge *ge, const GeParams *p, guint64 total)
 
 /* The pools; the one for P2P memory only where a pool of the trace is such. */
 static gboolean
-create_stacks (Ge *ge, const GeParams *p, GError **error)
+create_stacks (GeEngine *ge, const GeEngineParams *p, GError **error)
 {
   const guint64 page = ge->policy >= 3 ? GE_LARGE_PAGE : 0;
   GeStackParams stack = p->stack;
@@ -190,7 +178,7 @@ create_stacks (Ge *ge, const GeParams *p, GError **error)
   ge->hbm = (GeStack *) made;
   if (!gemem_ge_memory_types_have (ge->types, GE_MEMORY_P2P))
     return TRUE;
-  /* what the first accepted */
+  /* The first stack accepted the same parameters. */
   ge->p2p = (GeStack *) gemem_ge_stack_create (&gemem_ge_class, &stack, page, ge->base.device,
                                                NULL);
   gemem_ge_stack_share_ladder (ge->p2p, ge->hbm);
@@ -198,7 +186,7 @@ create_stacks (Ge *ge, const GeParams *p, GError **error)
 }
 
 static void
-free_lists (Ge *ge)
+free_lists (GeEngine *ge)
 {
   g_clear_pointer (&ge->types, g_array_unref);
   g_clear_pointer (&ge->hccl, g_array_unref);
@@ -208,16 +196,16 @@ free_lists (Ge *ge)
 static GememAllocator *
 create (gconstpointer data, GememDevice *device, GError **error)
 {
-  const GeParams *p = data;
+  const GeEngineParams *p = data;
   const GePolicySources sources = { p->environment, p->option, p->strict, p->as_built };
   GeStaticOptions statics;
   GeOtherOptions others;
   guint64 total;
-  Ge *ge;
+  GeEngine *ge;
 
   if (!gemem_ge_policy_check (&sources, WHAT, error))
     return NULL;
-  ge = g_new0 (Ge, 1);
+  ge = g_new0 (GeEngine, 1);
   ge->base.klass = &gemem_ge_class;
   ge->base.device = device;
   ge->policy = gemem_ge_policy (p->environment, p->option);
@@ -231,7 +219,7 @@ create (gconstpointer data, GememDevice *device, GError **error)
       free_lists (ge);
       return NULL;
     }
-  total = gemem_ge_static_addresses (p->stack.total, device, ge->hbm->config.threshold);
+  total = gemem_ge_device_memory (p->stack.total, device, ge->hbm->config.threshold);
   statics = static_options (ge, p, total);
   others = other_options (ge, p, total);
   gemem_ge_static_init (&ge->memory, device, &statics);
@@ -247,7 +235,7 @@ create (gconstpointer data, GememDevice *device, GError **error)
 static void
 destroy (GememAllocator *allocator)
 {
-  Ge *ge = (Ge *) allocator;
+  GeEngine *ge = (GeEngine *) allocator;
 
   gemem_ge_graphs_clear (ge);
   gemem_ge_run_order_clear (&ge->order);
@@ -262,42 +250,15 @@ destroy (GememAllocator *allocator)
 /* ---- requests */
 
 static gboolean
-alloc_from (Ge *ge, GeStack *stack, const GememRequest *request, GememBlock *block)
-{
-  const gboolean served = gemem_ge_stack_alloc (&stack->base, request, block);
-
-  ge->base.retries = ge->hbm->base.retries + (ge->p2p != NULL ? ge->p2p->base.retries : 0);
-  return served;
-}
-
-gboolean
-gemem_ge_dynamic_alloc (Ge *ge, const GememRequest *request, GememBlock *block)
-{
-  return ge->external ? gemem_ge_other_alloc (&ge->others, GE_MEMORY_HBM, request, block)
-                      : alloc_from (ge, ge->hbm, request, block);
-}
-
-void
-gemem_ge_dynamic_free (Ge *ge, const GememBlock *block)
-{
-  if (block->handle == NULL)
-    gemem_ge_other_free (&ge->others, block);
-  else if (ge->p2p != NULL)
-    gemem_ge_pool_free (((GeSpan *) block->handle)->root->pool, block->handle);
-  else
-    gemem_ge_stack_free (&ge->hbm->base, block, FALSE);
-}
-
-static gboolean
 alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
-  Ge *ge = (Ge *) allocator;
+  GeEngine *ge = (GeEngine *) allocator;
   const GeMemoryType type = gemem_ge_memory_type_of (ge->types, request->pool);
 
   if (G_LIKELY (type == GE_MEMORY_HBM))
     return gemem_ge_dynamic_alloc (ge, request, block);
   if (type == GE_MEMORY_P2P)
-    return alloc_from (ge, ge->p2p, request, block);
+    return gemem_ge_dynamic_alloc_from (ge, ge->p2p, request, block);
   return gemem_ge_other_alloc (&ge->others, type, request, block);
 }
 
@@ -305,13 +266,13 @@ static void
 dynamic_free (GememAllocator *allocator, const GememBlock *block,
               G_GNUC_UNUSED gboolean completion_follows)
 {
-  gemem_ge_dynamic_free ((Ge *) allocator, block);
+  gemem_ge_dynamic_free ((GeEngine *) allocator, block);
 }
 
 static void
 trim (GememAllocator *allocator)
 {
-  Ge *ge = (Ge *) allocator;
+  GeEngine *ge = (GeEngine *) allocator;
 
   gemem_ge_stack_trim (&ge->hbm->base);
   if (ge->p2p != NULL)
@@ -321,7 +282,7 @@ trim (GememAllocator *allocator)
 static guint64
 largest_free (GememAllocator *allocator, guint64 stream)
 {
-  const Ge *ge = (Ge *) allocator;
+  const GeEngine *ge = (GeEngine *) allocator;
 
   return ge->external ? 0 : gemem_ge_stack_largest_free (&ge->hbm->base, stream);
 }
@@ -331,19 +292,19 @@ largest_free (GememAllocator *allocator, guint64 stream)
 static void
 sync_stream (GememAllocator *allocator, guint64 stream)
 {
-  gemem_ge_run_order_sync (&((Ge *) allocator)->order, stream);
+  gemem_ge_run_order_sync (&((GeEngine *) allocator)->order, stream);
 }
 
 static void
 event_record (GememAllocator *allocator, guint64 id, guint64 stream, G_GNUC_UNUSED guint64 to)
 {
-  gemem_ge_run_order_record (&((Ge *) allocator)->order, id, stream);
+  gemem_ge_run_order_record (&((GeEngine *) allocator)->order, id, stream);
 }
 
 static void
 event_wait (GememAllocator *allocator, guint64 id, guint64 stream)
 {
-  gemem_ge_run_order_wait (&((Ge *) allocator)->order, id, stream);
+  gemem_ge_run_order_wait (&((GeEngine *) allocator)->order, id, stream);
 }
 
 const GememAllocatorClass gemem_ge_class = {
@@ -355,7 +316,7 @@ const GememAllocatorClass gemem_ge_class = {
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
   .alignment = 65536,
   .params = params,
-  .params_size = sizeof (GeParams),
+  .params_size = sizeof (GeEngineParams),
   .create = create,
   .alloc = alloc,
   .free = dynamic_free,

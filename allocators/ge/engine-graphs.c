@@ -1,27 +1,27 @@
-/* graphs.c - graphs of `ge`: routing of their segments, unloading of others to make room, order of
- * their runs; see ge.h.
+/* engine-graphs.c - graphs of `ge`: routing of their segments, unloading of others where memory is
+ * short, order of their runs; see engine.h.
  *
  * Segments of a static subgraph of a dynamic graph come from dynamic memory: for each run, until
  * its end, the next run or the unload; fixed ones from load to unload, under policy 4 from the
  * session's fixed range instead.  All other segments are static memory.
- * CheckFreeMemory: before a load, need is estimated as what the feature map exceeds the memory that
- * graphs share, and compared with what the device has free beyond a reserve of 1/32.  Weights, part
- * of the estimate in the real system, are requests of their own here.  While it does not fit, the
- * graph that was loaded first is unloaded; it is loaded again when it is run.  If all of that is
- * not enough, the load is tried nevertheless.
- * Order of release: an unload synchronises the streams of the graph before its memory goes back,
- * the replacement of the block of policy 2 the device.
+ * CheckFreeMemory: before a load, the need is estimated as the bytes by which the feature map
+ * exceeds the memory that graphs share, and compared with what the device has free beyond a reserve
+ * of 1/32. Weights, part of the estimate in the real system, are requests of their own here.  While
+ * the graph does not fit, the one that was loaded first is unloaded; it is loaded again when it is
+ * run.  If all of that is not enough, the load is tried nevertheless.
+ * Order of release: an unload synchronises the streams of the graph before its memory is freed,
+ * the replacement of the block of policy 2 synchronises the device.
  */
 #include "config.h"
 
-#include "allocators/ge/ge.h"
+#include "allocators/ge/engine.h"
 #include "traces/trace.h"
 
 #define SUBGRAPH GEMEM_GRAPH_SEGMENT_SUBGRAPH
 #define FIXED GEMEM_GRAPH_SEGMENT_FIXED
 
 static GeGraph *
-find (const Ge *ge, guint64 id)
+find (const GeEngine *ge, guint64 id)
 {
   return *(GeGraph **) gemem_idmap_lookup (ge->graphs, id);
 }
@@ -29,7 +29,7 @@ find (const Ge *ge, guint64 id)
 /* ---- dynamic memory of graphs */
 
 static gboolean
-take_dynamic (Ge *ge, GArray *blocks, guint64 size, guint64 stream)
+take_dynamic (GeEngine *ge, GArray *blocks, guint64 size, guint64 stream)
 {
   const GememRequest request = { .size = size, .stream = stream };
   GememBlock block;
@@ -42,9 +42,9 @@ take_dynamic (Ge *ge, GArray *blocks, guint64 size, guint64 stream)
   return TRUE;
 }
 
-/* Last come, first gone, so that the spans merge as they were cut. */
+/* In reverse order of their allocation, so that the spans merge as they were cut. */
 static void
-give_dynamic (Ge *ge, GArray *blocks)
+give_dynamic (GeEngine *ge, GArray *blocks)
 {
   for (guint i = blocks->len; i-- > 0;)
     {
@@ -58,9 +58,9 @@ give_dynamic (Ge *ge, GArray *blocks)
 }
 
 static gboolean
-take_workspaces (Ge *ge, GeGraph *graph, guint64 stream)
+take_workspaces (GeEngine *ge, GeGraph *graph, guint64 stream)
 {
-  give_dynamic (ge, graph->running); /* of a run whose end nobody waited for */
+  give_dynamic (ge, graph->running); /* of a run that the host did not wait for */
   for (guint i = 0; i < graph->workspaces->len; i++)
     if (!take_dynamic (ge, graph->running, g_array_index (graph->workspaces, guint64, i), stream))
       {
@@ -74,7 +74,7 @@ take_workspaces (Ge *ge, GeGraph *graph, guint64 stream)
 
 /* Streams first, then memory; G_MAXUINT64: all streams. */
 static void
-wait_for (Ge *ge, guint64 stream)
+wait_for (GeEngine *ge, guint64 stream)
 {
   if (stream == G_MAXUINT64)
     gemem_device_sync (ge->base.device);
@@ -83,9 +83,9 @@ wait_for (Ge *ge, guint64 stream)
   gemem_ge_run_order_sync (&ge->order, stream);
 }
 
-/* What the load set to zero, and a run that nobody waited for. */
+/* For the zeroing at the load, and for a run that the host did not wait for. */
 static void
-wait_for_graph (Ge *ge, const GeGraph *graph)
+wait_for_graph (GeEngine *ge, const GeGraph *graph)
 {
   wait_for (ge, graph->stream);
   if (graph->queued && graph->run_stream != graph->stream)
@@ -93,7 +93,7 @@ wait_for_graph (Ge *ge, const GeGraph *graph)
 }
 
 static void
-unload_static (Ge *ge, GeGraph *graph)
+unload_static (GeEngine *ge, GeGraph *graph)
 {
   if (!graph->loaded)
     return;
@@ -104,7 +104,7 @@ unload_static (Ge *ge, GeGraph *graph)
 
 /* The estimate of 3.4: whether a graph that needs @bytes fits. */
 static gboolean
-fits (const Ge *ge, guint64 bytes)
+fits (const GeEngine *ge, guint64 bytes)
 {
   const guint64 peak = gemem_ge_static_peak (&ge->memory),
                 reserve = ge->total - (ge->total / 32 * 31 + ge->total % 32 * 31 / 32);
@@ -122,7 +122,7 @@ need_of (const GeGraph *graph)
 }
 
 static void
-make_room (Ge *ge, const GeGraph *graph)
+unload_others (GeEngine *ge, const GeGraph *graph)
 {
   const guint64 bytes = need_of (graph);
   GList *next;
@@ -141,7 +141,7 @@ make_room (Ge *ge, const GeGraph *graph)
 }
 
 static gboolean
-load_static (Ge *ge, GeGraph *graph, guint64 *address)
+load_static (GeEngine *ge, GeGraph *graph, guint64 *address)
 {
   const GememGraphSegment *segments = (const GememGraphSegment *) (gconstpointer)
                                           graph->segments->data;
@@ -149,7 +149,7 @@ load_static (Ge *ge, GeGraph *graph, guint64 *address)
   if (graph->segments->len == 0)
     return TRUE;
   if (ge->check_free_memory && ge->total > 0)
-    make_room (ge, graph);
+    unload_others (ge, graph);
   if (gemem_ge_static_replaces (&ge->memory, segments, graph->segments->len))
     wait_for (ge, G_MAXUINT64);
   if (!gemem_ge_static_load (&ge->memory, graph->id, graph->stream, segments, graph->segments->len,
@@ -188,7 +188,7 @@ graph_free (GeGraph *graph)
 }
 
 static void
-give_all (Ge *ge, GeGraph *graph)
+give_all (GeEngine *ge, GeGraph *graph)
 {
   give_dynamic (ge, graph->running);
   give_dynamic (ge, graph->kept);
@@ -197,7 +197,7 @@ give_all (Ge *ge, GeGraph *graph)
 }
 
 void
-gemem_ge_graphs_clear (Ge *ge)
+gemem_ge_graphs_clear (GeEngine *ge)
 {
   gsize position = 0;
   gpointer graph;
@@ -211,7 +211,7 @@ gemem_ge_graphs_clear (Ge *ge)
 
 /* Routes a segment by 7.2; FALSE: dynamic memory refuses it. */
 static gboolean
-route (Ge *ge, GeGraph *graph, const GememGraphSegment *segment)
+route (GeEngine *ge, GeGraph *graph, const GememGraphSegment *segment)
 {
   const guint32 kind = segment->flags & (SUBGRAPH | FIXED);
 
@@ -232,7 +232,7 @@ gboolean
 gemem_ge_graph_load (GememAllocator *allocator, guint64 id, guint64 stream,
                      const GememGraphSegment *segments, guint n, guint64 *address)
 {
-  Ge *ge = (Ge *) allocator;
+  GeEngine *ge = (GeEngine *) allocator;
   GeGraph *graph = graph_new (id, stream);
   gboolean served = TRUE;
 
@@ -252,7 +252,7 @@ gemem_ge_graph_load (GememAllocator *allocator, guint64 id, guint64 stream,
 void
 gemem_ge_graph_unload (GememAllocator *allocator, guint64 id)
 {
-  Ge *ge = (Ge *) allocator;
+  GeEngine *ge = (GeEngine *) allocator;
   GeGraph *graph;
 
   gemem_idmap_remove (ge->graphs, id, &graph);
@@ -264,7 +264,7 @@ gemem_ge_graph_unload (GememAllocator *allocator, guint64 id)
 guint64
 gemem_ge_graph_bytes (GememAllocator *allocator)
 {
-  const Ge *ge = (const Ge *) allocator;
+  const GeEngine *ge = (const GeEngine *) allocator;
 
   return gemem_ge_static_bytes (&ge->memory) + ge->inner_bytes;
 }
@@ -283,7 +283,7 @@ walk_blocks (const GArray *blocks, GememSpanFunc func, gpointer data)
 void
 gemem_ge_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data)
 {
-  const Ge *ge = (const Ge *) allocator;
+  const GeEngine *ge = (const GeEngine *) allocator;
   GeGraph *const *graph = gemem_idmap_lookup (ge->graphs, id);
 
   if (graph == NULL)
@@ -296,14 +296,14 @@ gemem_ge_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, 
 /* ---- run */
 
 static gboolean
-shares (const Ge *ge, const GeGraph *graph)
+shares (const GeEngine *ge, const GeGraph *graph)
 {
   return ge->memory.options.mode != GE_STATIC_OWN && graph->segments->len > 0;
 }
 
 /* Graphs that share memory must not run at once: FALSE where that is refused. */
 static gboolean
-check_order (Ge *ge, const GeGraph *graph, guint64 stream)
+check_order (GeEngine *ge, const GeGraph *graph, guint64 stream)
 {
   if (!shares (ge, graph) || gemem_ge_run_order_follows (&ge->order, stream))
     return TRUE;
@@ -320,7 +320,7 @@ check_order (Ge *ge, const GeGraph *graph, guint64 stream)
 }
 
 static gboolean
-begin_run (Ge *ge, GeGraph *graph, guint64 stream)
+begin_run (GeEngine *ge, GeGraph *graph, guint64 stream)
 {
   guint64 address;
 
@@ -346,7 +346,7 @@ begin_run (Ge *ge, GeGraph *graph, guint64 stream)
 gboolean
 gemem_ge_graph_run (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin)
 {
-  Ge *ge = (Ge *) allocator;
+  GeEngine *ge = (GeEngine *) allocator;
   GeGraph *graph = find (ge, id);
 
   if (begin)
