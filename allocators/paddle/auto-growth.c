@@ -2,7 +2,7 @@
  * and the default since 2.1.
  *
  * Best fit over (size, address) among all chunks of a stream; the HIGH end of a free block is
- * handed out, the low part stays free; no split threshold and no upper size.  A miss takes a chunk
+ * allocated, the low part stays free; no split threshold and no upper size.  A miss takes a chunk
  * of exactly the rounded request (or of the growth size, if larger) from the device.  Idle chunks
  * return on a refused device call, on empty_cache, and as two flags say.
  * P16 puts an aligning allocator below: every chunk is one alignment longer and begins with the
@@ -22,7 +22,7 @@
 
 #include "allocators/paddle/auto-growth-params.h"
 #include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 #include "allocators/paddle/stream-safe.h"
 #include "base/idmap.h"
 #include "base/slab.h"
@@ -55,7 +55,7 @@ typedef struct
   guint64 chunks, idle;
   PaddleDeferred deferred; /* freed blocks that other streams still use */
   gboolean ready;          /* its pre-allocation is done */
-  gboolean warm; /* use_auto_growth_v2: it has let go of the idle chunks that warming up left */
+  gboolean warm; /* use_auto_growth_v2: it has released the idle chunks that warming up left */
 } Arena;
 
 typedef struct
@@ -288,8 +288,8 @@ pass_warm_up (AutoGrowth *self, Arena *arena)
   free_idle_chunks (self, arena);
 }
 
-/* Takes the chunks a new stream starts with, small pool first; gives them back and says FALSE when
- * there is no room for both. */
+/* Takes the chunks a new stream starts with, small pool first; releases them and returns FALSE
+ * when the device has no space for both. */
 static gboolean
 pre_allocate (AutoGrowth *self, guint64 arena)
 {
@@ -300,7 +300,7 @@ pre_allocate (AutoGrowth *self, guint64 arena)
       if (bytes[small] == 0)
         continue;
       taken[small] = add_chunk (self, 2 * arena + small,
-                                gemem_paddle_round_up (bytes[small], self->params.alignment));
+                                gemem_round_up (bytes[small], self->params.alignment));
       if (taken[small] == NULL)
         {
           if (taken[1] != NULL)
@@ -345,7 +345,7 @@ auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, Gemem
     }
   if (request->size > G_MAXUINT64 - 2 * self->params.alignment)
     return FALSE;
-  guint64 size = gemem_paddle_round_up (request->size, self->params.alignment);
+  guint64 size = gemem_round_up (request->size, self->params.alignment);
   guint64 arena = find_arena (self, request->stream, TRUE);
   if (!arena_at (self, arena)->ready && !pre_allocate (self, arena))
     return FALSE;
@@ -355,7 +355,8 @@ auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, Gemem
   Block *block = attempt_all_streams (self, group, size);
   if (block == NULL && self->params.retry_time != 0)
     {
-      allocator->device->now += self->params.retry_time; /* nobody can free meanwhile: one thread */
+      allocator->device->now +=
+          self->params.retry_time; /* no block is freed meanwhile: one thread */
       block = attempt_all_streams (self, group, size);
     }
   if (block == NULL)
@@ -637,8 +638,8 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
   self->preset = (GememPaddlePreset) own->preset;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
   gboolean pools = own->small_pool != 0;
-  self->grow[0] = gemem_paddle_round_up (pools ? own->large_chunk : own->chunk, own->alignment);
-  self->grow[1] = gemem_paddle_round_up (own->small_chunk, own->alignment);
+  self->grow[0] = gemem_round_up (pools ? own->large_chunk : own->chunk, own->alignment);
+  self->grow[1] = gemem_round_up (own->small_chunk, own->alignment);
   gemem_slab_init (&self->block_slab, sizeof (Block));
   gemem_slab_init (&self->chunk_slab, sizeof (Chunk));
   gemem_paddle_safe_init (&self->safe, device, release, self);

@@ -3,8 +3,8 @@
  *
  * Device memory is taken in chunks of one size, the largest that the buddy of that time would take;
  * a chunk never goes back.  A request gets 64 bytes more and the smallest free block of one chunk
- * that holds it; among blocks of one size the one that was freed first.  The low part is handed
- * out, any rest stays free, and the program's address is the next multiple of 64.  The chunk that
+ * that holds it; among blocks of one size the one that was freed first.  The low part is
+ * allocated, any rest stays free, and the program's address is the next multiple of 64.  The chunk that
  * served last is asked first, then the others in a circle, then a new one is taken.  Requests of
  * the size of a chunk or more go to the device by themselves.
  * A quirk kept: a request that fits a chunk only without its 64 bytes takes a new chunk in vain,
@@ -13,7 +13,7 @@
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
  * free blocks, under their chunk, size and order of release; `largest` of a chunk is the size of
  * its largest free block.
- * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no room;
+ * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no space;
  * nothing allocated per event; 64 bytes per block.
  * Origin: spec/paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real
  * program stops because all allowed chunks are full, the request fails.
@@ -21,7 +21,7 @@
 #include "config.h"
 
 #include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 #include "base/slab.h"
 #include "base/tree.h"
 #include "base/units.h"
@@ -292,9 +292,9 @@ add_chunk (BestFit *self)
   return TRUE;
 }
 
-/* The first chunk from @from on and before @end that has room, or @end. */
+/* The first chunk from @from on and before @end that has space, or @end. */
 static guint64
-find_room (const BestFit *self, guint64 from, guint64 end, guint64 size)
+find_space (const BestFit *self, guint64 from, guint64 end, guint64 size)
 {
   while (from < end && *largest_of (self, from) < size)
     from += from % GROUP == 0 && *group_of (self, from) < size ? GROUP : 1;
@@ -307,12 +307,12 @@ static Block *
 serve (BestFit *self, guint64 size)
 {
   const guint64 n = self->largest->len;
-  guint64 chunk = find_room (self, self->last, n, size);
+  guint64 chunk = find_space (self, self->last, n, size);
   Block *block;
 
   if (chunk == n)
     {
-      chunk = find_room (self, 0, self->last, size);
+      chunk = find_space (self, 0, self->last, size);
       if (chunk == self->last)
         chunk = n;
     }
@@ -336,7 +336,8 @@ serve_pooled (BestFit *self, guint64 request, GememBlock *result)
 
   if (block == NULL && self->params.retry_time != 0)
     {
-      self->base.device->now += self->params.retry_time; /* nobody can free meanwhile: one thread */
+      self->base.device->now +=
+          self->params.retry_time; /* no block is freed meanwhile: one thread */
       block = serve (self, size);
     }
   if (block == NULL)
@@ -565,14 +566,14 @@ best_fit_create (gconstpointer data, GememDevice *device, GError **error)
   static const GememPaddlePreset presets[] = { GEMEM_PADDLE_P13, GEMEM_PADDLE_P14 };
   const Params *own = data;
   const gboolean p14 = own->preset == 1;
-  const GememPaddleFlag flags[] = {
+  const GememFlag flags[] = {
     { "initial_gpu_memory_in_mb", own->initial != 0, p14, "exists since 1.4; choose preset=P14" },
     { "reallocate_gpu_memory_in_mb", own->reallocate != 0, p14,
       "exists since 1.4; choose preset=P14" },
   };
   BestFit *self;
 
-  if (!gemem_paddle_check_flags ("paddle-best-fit", flags, G_N_ELEMENTS (flags), error))
+  if (!gemem_check_flags ("paddle-best-fit", flags, G_N_ELEMENTS (flags), error))
     return NULL;
   self = g_new0 (BestFit, 1);
   self->base.klass = &gemem_paddle_best_fit_class;

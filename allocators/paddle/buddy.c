@@ -3,7 +3,7 @@
  *
  * Not a power-of-two buddy: best fit over (total, address) with merging of neighbours inside each
  * chunk.  A request grows by 64 bytes for a descriptor that GPUs keep elsewhere, is rounded to 256,
- * and the program gets block + 64.  The low part of a block is handed out; a rest of at most 64
+ * and the program gets block + 64.  The low part of a block is allocated; a rest of at most 64
  * bytes is not split off.  What exceeds max_chunk goes to the device by itself ("huge") and is
  * never pooled nor counted.  Chunks are sized by chunk-size.h.
  *
@@ -25,7 +25,7 @@
 
 #include "allocators/paddle/buddy.h"
 #include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 #include "base/slab.h"
 #include "base/tree.h"
 #include "base/units.h"
@@ -289,12 +289,12 @@ buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
     return FALSE;
   if (request->size > G_MAXUINT64 - DESCRIPTOR - buddy->unit)
     return FALSE;
-  guint64 size = gemem_paddle_round_up (request->size + DESCRIPTOR, buddy->unit);
+  guint64 size = gemem_round_up (request->size + DESCRIPTOR, buddy->unit);
   gboolean refused;
   Block *block = attempt (buddy, size, &refused);
   if (block == NULL && refused && buddy->params.retry_time != 0)
     {
-      /* nobody can free meanwhile: one thread */
+      /* no block is freed meanwhile: one thread */
       allocator->device->now += buddy->params.retry_time;
       block = attempt (buddy, size, &refused);
     }

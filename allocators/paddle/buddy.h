@@ -13,5 +13,5 @@ GememAllocator *gemem_paddle_buddy_new (const GememPaddleBuddyParams *params, gu
                                         GememDevice *device, GError **error);
 /* Member of the class; of whichever buddy the block is. */
 void gemem_paddle_buddy_prefetch (GememAllocator *allocator, const GememBlock *block);
-/* Of a block that a buddy handed out. */
+/* Of a block that a buddy allocated. */
 guint64 gemem_paddle_buddy_owner (const GememBlock *block);

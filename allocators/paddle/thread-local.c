@@ -11,7 +11,7 @@
 #include "config.h"
 
 #include "allocators/paddle/buddy.h"
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 #include "base/idmap.h"
 
 typedef struct

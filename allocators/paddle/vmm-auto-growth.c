@@ -3,7 +3,7 @@
  *
  * A range as long as the device's memory is reserved for each stream; what does not fit the free
  * blocks is mapped behind what is there, and joins a free block before it.  Best fit over (size,
- * address); the HIGH end is handed out; a block is cut when it is more than twice as long as
+ * address); the HIGH end is allocated; a block is cut when it is more than twice as long as
  * wanted, or when more than one alignment (256 bytes) would be left.  Memory is never given back
  * before the end.
  * Two facts that cost memory: one alignment is added before the rounding to pages, so that a
@@ -23,7 +23,7 @@
  */
 #include "config.h"
 
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 #include "allocators/paddle/stream-safe.h"
 #include "base/idmap.h"
 #include "base/slab.h"
@@ -265,7 +265,7 @@ static gboolean
 extend (VmmGrowth *self, guint64 index, guint64 size)
 {
   Arena *arena = arena_at (self, index);
-  const guint64 bytes = gemem_paddle_round_up (size + self->alignment, self->granularity),
+  const guint64 bytes = gemem_round_up (size + self->alignment, self->granularity),
                 end = arena->mapped;
 
   if (arena->base == 0)
@@ -330,11 +330,11 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
     }
   index = obtain_arena (self, request->stream);
   /* more than the range is too much anyway */
-  size = gemem_paddle_round_up (MIN (request->size, self->range + 1), self->alignment);
+  size = gemem_round_up (MIN (request->size, self->range + 1), self->alignment);
   block = attempt (self, index, size);
   if (block == NULL && self->retry_time != 0)
     {
-      /* nobody can free meanwhile: one thread; but streams may have done */
+      /* no block is freed meanwhile: one thread; but streams may have done */
       allocator->device->now += self->retry_time;
       block = attempt (self, index, size);
     }
@@ -529,14 +529,14 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
 {
   const Params *own = data;
   GememDeviceInfo info = { 0 };
-  const GememPaddleFlag flags[] = {
+  const GememFlag flags[] = {
     { "alignment_size", own->alignment != ALIGNMENT, own->preset == 1,
       "is a flag in 3.x; choose preset=P3" },
   };
   VmmGrowth *self;
 
-  if (!gemem_paddle_check_flags ("paddle-vmm-auto-growth", flags, G_N_ELEMENTS (flags), error)
-      || !gemem_paddle_check_alignment ("paddle-vmm-auto-growth", own->alignment, error))
+  if (!gemem_check_flags ("paddle-vmm-auto-growth", flags, G_N_ELEMENTS (flags), error)
+      || !gemem_paddle_check_power_of_two ("paddle-vmm-auto-growth", own->alignment, error))
     return NULL;
   gemem_device_info (device, &info);
   self = g_new0 (VmmGrowth, 1);
@@ -546,10 +546,9 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
   self->alignment = own->alignment;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
   self->granularity = MAX (info.granularity, own->alignment); /* both powers of two */
-  /* A device without limit says so by an enormous number; a range of 2^47 is all that the machine
-   * has. */
-  self->range = gemem_paddle_round_up (MIN (info.total, G_GUINT64_CONSTANT (1) << 46),
-                                       self->granularity);
+  /* A device without a limit reports an enormous number, and one range must leave addresses for
+   * the others. */
+  self->range = gemem_round_up (MIN (info.total, G_GUINT64_CONSTANT (1) << 46), self->granularity);
   self->arenas = g_array_new (FALSE, FALSE, sizeof (Arena));
   self->pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
   self->by_stream = gemem_idmap_new (sizeof (guint64));
