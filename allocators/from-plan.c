@@ -11,7 +11,7 @@
  * A plan for a graph is checked by the rules of graphs (no reuse before all users on all streams
  * are known to be done) and against the lifetimes of the trace lowered from it.  A plan for a
  * recorded trace holds for the order of that trace only: frees as they were recorded decide, not
- * streams.  When there is no room for the arena every request fails.
+ * streams.  When the device has no space for the arena every request fails.
  *
  * Invariants: live blocks lie in the arena and do not overlap; one device call in all.  Cost: O(1)
  * per request, 48 bytes per allocation of the trace.  `largest_free` is the largest gap of the

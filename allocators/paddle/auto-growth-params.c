@@ -1,6 +1,6 @@
 /* auto-growth-params.c - the table of auto-growth-params.h and its rules.
  *
- * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are
+ * Every flag has its name in Paddle; FLAGS_NAME and the short keys of the vector files are
  * aliases.  A flag that would have no effect under the chosen preset is refused rather than
  * ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
  * Origin: spec/paddle.md section 1.1.
@@ -9,7 +9,7 @@
 
 #include "allocators/paddle/auto-growth-params.h"
 #include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 
 typedef GememPaddleAutoGrowthParams Params;
 
@@ -123,7 +123,7 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
   GememPaddlePreset preset = presets[params->preset];
   gboolean pools = preset == GEMEM_PADDLE_P3 && params->small_pool != 0;
   const char *why_no_pools = "needs two pools; choose preset=P3 and set small_pool_size_in_mb";
-  const GememPaddleFlag flags[] = {
+  const GememFlag flags[] = {
     { "use_stream_safe_cuda_allocator", !params->stream_safe, preset != GEMEM_PADDLE_P16,
       "came with 2.3; choose preset=P2 or P3" },
     { "auto_growth_chunk_size_in_mb", params->chunk != 0, preset != GEMEM_PADDLE_P16 && !pools,
@@ -139,7 +139,7 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
     { "small_pool_pre_alloc_in_mb", params->small_pre_alloc != 0, pools, why_no_pools },
     { "large_pool_pre_alloc_in_mb", params->large_pre_alloc != 0, pools, why_no_pools },
   };
-  if (!gemem_paddle_check_flags ("paddle-auto-growth", flags, G_N_ELEMENTS (flags), error))
+  if (!gemem_check_flags ("paddle-auto-growth", flags, G_N_ELEMENTS (flags), error))
     return FALSE;
   params->stream_safe = params->stream_safe && preset != GEMEM_PADDLE_P16;
   guint64 largest = MAX (
@@ -151,7 +151,7 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
                    "paddle-auto-growth: a chunk size is beyond any device; use at most 8 EiB");
       return FALSE;
     }
-  if (!gemem_paddle_check_alignment ("paddle-auto-growth", params->alignment, error))
+  if (!gemem_paddle_check_power_of_two ("paddle-auto-growth", params->alignment, error))
     return FALSE;
   params->preset = preset;
   return TRUE;

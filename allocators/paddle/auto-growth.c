@@ -2,7 +2,7 @@
  * and the default since 2.1.
  *
  * Best fit over (size, address) among all chunks of a stream; the HIGH end of a free block is
- * handed out, the low part stays free; no split threshold and no upper size.  A miss takes a chunk
+ * allocated, the low part stays free; no split threshold and no upper size.  A miss takes a chunk
  * of exactly the rounded request (or of the growth size, if larger) from the device.  Idle chunks
  * return on a refused device call, on empty_cache, and as two flags say.
  * P16 puts an aligning allocator below: every chunk is one alignment longer and begins with the
@@ -20,28 +20,18 @@
  */
 #include "config.h"
 
+#include "allocators/neighbours.h"
 #include "allocators/paddle/auto-growth-params.h"
 #include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 #include "allocators/paddle/stream-safe.h"
 #include "base/idmap.h"
-#include "base/slab.h"
-#include "base/tree.h"
 #include "base/units.h"
-
-typedef struct _Block Block;
-struct _Block
-{
-  GememTreeNode node; /* key (2 * arena + small, size, address), kept while out of the pool too */
-  Block *previous, *next;
-  PaddleGuard guard; /* while allocated */
-  gboolean free;
-};
 
 typedef struct _Chunk Chunk;
 struct _Chunk
 {
-  Block first;
+  PaddleBlock first;        /* of the blocks key (2 * arena + small, size, address) */
   GememTreeNode by_address; /* key (0, 0, what the device gave) */
   guint64 bytes;            /* of the device; the first block starts later where alignment costs */
   Chunk *older, *newer;
@@ -55,7 +45,7 @@ typedef struct
   guint64 chunks, idle;
   PaddleDeferred deferred; /* freed blocks that other streams still use */
   gboolean ready;          /* its pre-allocation is done */
-  gboolean warm; /* use_auto_growth_v2: it has let go of the idle chunks that warming up left */
+  gboolean warm; /* use_auto_growth_v2: it has released the idle chunks that warming up left */
 } Arena;
 
 typedef struct
@@ -77,10 +67,7 @@ typedef struct
 extern const GememAllocatorClass gemem_paddle_auto_growth_class;
 static const GememAllocatorClass at_once_class;
 
-#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
 #define CHUNK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Chunk, by_address)
-#define BLOCK_OF_GUARD(pointer) \
-  ((Block *) (gpointer) ((char *) (pointer) -G_STRUCT_OFFSET (Block, guard)))
 
 static Arena *
 arena_at (const AutoGrowth *self, guint64 index)
@@ -88,26 +75,20 @@ arena_at (const AutoGrowth *self, guint64 index)
   return &g_array_index (self->arenas, Arena, index);
 }
 
-static gboolean
-is_whole_chunk (const Block *block)
-{
-  return block->previous == NULL && block->next == NULL;
-}
-
 /* Free blocks enter and leave the pool here, so that idle chunks are counted. */
 static void
-pool_insert (AutoGrowth *self, Block *block)
+pool_insert (AutoGrowth *self, GememNeighbour *block)
 {
   block->free = TRUE;
   gemem_tree_insert (&self->pool, &block->node);
-  if (is_whole_chunk (block))
+  if (gemem_neighbours_alone (block))
     arena_at (self, block->node.group / 2)->idle++;
 }
 
 static void
-pool_remove (AutoGrowth *self, Block *block)
+pool_remove (AutoGrowth *self, GememNeighbour *block)
 {
-  if (is_whole_chunk (block))
+  if (gemem_neighbours_alone (block))
     arena_at (self, block->node.group / 2)->idle--;
   gemem_tree_remove (&self->pool, &block->node);
   block->free = FALSE;
@@ -115,7 +96,7 @@ pool_remove (AutoGrowth *self, Block *block)
 
 /* A chunk of at least @want bytes as one block of @group that is not in the pool yet; NULL: the
  * device refused (BadAlloc). */
-static Block *
+static GememNeighbour *
 add_chunk (AutoGrowth *self, guint64 group, guint64 want)
 {
   Arena *arena = arena_at (self, group / 2);
@@ -134,17 +115,17 @@ add_chunk (AutoGrowth *self, guint64 group, guint64 want)
   arena->newest = chunk;
   arena->chunks++;
   self->reserved += bytes;
-  chunk->first.node.group = group;
-  chunk->first.node.address = address + lost;
-  chunk->first.node.size = bytes - lost;
-  return &chunk->first;
+  chunk->first.place.node.group = group;
+  chunk->first.place.node.address = address + lost;
+  chunk->first.place.node.size = bytes - lost;
+  return &chunk->first.place;
 }
 
 /* Its first block is its only one and not in the pool. */
 static void
 drop_chunk (AutoGrowth *self, Chunk *chunk)
 {
-  Arena *arena = arena_at (self, chunk->first.node.group / 2);
+  Arena *arena = arena_at (self, chunk->first.place.node.group / 2);
   *(chunk->older != NULL ? &chunk->older->newer : &arena->oldest) = chunk->newer;
   *(chunk->newer != NULL ? &chunk->newer->older : &arena->newest) = chunk->older;
   arena->chunks--;
@@ -163,9 +144,9 @@ free_idle_chunks (AutoGrowth *self, Arena *arena)
   for (Chunk *chunk = arena->oldest; chunk != NULL && arena->idle > 0; chunk = newer)
     {
       newer = chunk->newer;
-      if (!chunk->first.free || chunk->first.next != NULL)
+      if (!chunk->first.place.free || chunk->first.place.next != NULL)
         continue;
-      pool_remove (self, &chunk->first);
+      pool_remove (self, &chunk->first.place);
       drop_chunk (self, chunk);
     }
   return any;
@@ -181,23 +162,16 @@ free_idle_chunks_of_all (AutoGrowth *self)
 }
 
 /* The high end of @block, which is in no tree, becomes the allocation; the rest is pooled. */
-static Block *
-carve (AutoGrowth *self, Block *block, guint64 size)
+static GememNeighbour *
+carve (AutoGrowth *self, GememNeighbour *block, guint64 size)
 {
-  guint64 rest = block->node.size - size;
+  GememNeighbour *high;
+
   self->allocated += size;
-  if (rest == 0)
+  if (block->node.size == size)
     return block;
-  Block *high = gemem_slab_alloc (&self->block_slab);
-  high->node.group = block->node.group;
-  high->node.address = block->node.address + rest;
-  high->node.size = size;
-  high->previous = block;
-  high->next = block->next;
-  if (high->next != NULL)
-    high->next->previous = high;
-  block->next = high;
-  block->node.size = rest;
+  high = gemem_slab_alloc (&self->block_slab);
+  gemem_neighbours_split (block, high, size);
   pool_insert (self, block);
   return high;
 }
@@ -213,23 +187,23 @@ available (AutoGrowth *self)
 
 /* use_auto_growth_v2 while it warms up: a free block of exactly this size, else a chunk of exactly
  * this size. */
-static Block *
+static GememNeighbour *
 attempt_exact_fit (AutoGrowth *self, guint64 group, guint64 size)
 {
   GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, group, size, 0);
   if (fit != NULL && fit->group == group && fit->size == size)
     {
-      pool_remove (self, BLOCK_OF (fit));
-      return carve (self, BLOCK_OF (fit), size);
+      pool_remove (self, GEMEM_NEIGHBOUR_OF (fit));
+      return carve (self, GEMEM_NEIGHBOUR_OF (fit), size);
     }
   if (available (self) < size)
     self->base.retries += free_idle_chunks (self, arena_at (self, group / 2));
-  Block *block = add_chunk (self, group, size);
+  GememNeighbour *block = add_chunk (self, group, size);
   return block != NULL ? carve (self, block, size) : NULL;
 }
 
 /* AutoGrowthBestFit: best fit, else a new chunk, else one more try without idle chunks. */
-static Block *
+static GememNeighbour *
 attempt_best_fit (AutoGrowth *self, guint64 group, guint64 size)
 {
   if (self->warm_up > 0)
@@ -237,14 +211,14 @@ attempt_best_fit (AutoGrowth *self, guint64 group, guint64 size)
   GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, group, size, 0);
   if (fit != NULL && fit->group == group)
     {
-      pool_remove (self, BLOCK_OF (fit));
-      return carve (self, BLOCK_OF (fit), size);
+      pool_remove (self, GEMEM_NEIGHBOUR_OF (fit));
+      return carve (self, GEMEM_NEIGHBOUR_OF (fit), size);
     }
   Arena *arena = arena_at (self, group / 2);
   guint64 want = MAX (size, self->grow[group % 2]);
   if (self->params.free_when_no_cache_hit)
     free_idle_chunks (self, arena);
-  Block *block = add_chunk (self, group, want);
+  GememNeighbour *block = add_chunk (self, group, want);
   if (block == NULL && !self->params.free_when_no_cache_hit)
     {
       self->base.retries += free_idle_chunks (self, arena);
@@ -265,12 +239,12 @@ process_and_release_all (AutoGrowth *self)
 
 /* StreamSafe: what is done of this stream first; then once more after all streams gave what they
  * could. */
-static Block *
+static GememNeighbour *
 attempt_all_streams (AutoGrowth *self, guint64 group, guint64 size)
 {
   if (self->safe.deferred > 0)
     gemem_paddle_safe_process (&self->safe, &arena_at (self, group / 2)->deferred);
-  Block *block = attempt_best_fit (self, group, size);
+  GememNeighbour *block = attempt_best_fit (self, group, size);
   if (block != NULL || !self->params.stream_safe)
     return block;
   self->base.retries += process_and_release_all (self);
@@ -288,19 +262,19 @@ pass_warm_up (AutoGrowth *self, Arena *arena)
   free_idle_chunks (self, arena);
 }
 
-/* Takes the chunks a new stream starts with, small pool first; gives them back and says FALSE when
- * there is no room for both. */
+/* Takes the chunks a new stream starts with, small pool first; releases them and returns FALSE
+ * when the device has no space for both. */
 static gboolean
 pre_allocate (AutoGrowth *self, guint64 arena)
 {
   const guint64 bytes[2] = { self->params.large_pre_alloc, self->params.small_pre_alloc };
-  Block *taken[2] = { NULL, NULL };
+  GememNeighbour *taken[2] = { NULL, NULL };
   for (int small = 1; small >= 0; small--)
     {
       if (bytes[small] == 0)
         continue;
       taken[small] = add_chunk (self, 2 * arena + small,
-                                gemem_paddle_round_up (bytes[small], self->params.alignment));
+                                gemem_round_up (bytes[small], self->params.alignment));
       if (taken[small] == NULL)
         {
           if (taken[1] != NULL)
@@ -345,17 +319,18 @@ auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, Gemem
     }
   if (request->size > G_MAXUINT64 - 2 * self->params.alignment)
     return FALSE;
-  guint64 size = gemem_paddle_round_up (request->size, self->params.alignment);
+  guint64 size = gemem_round_up (request->size, self->params.alignment);
   guint64 arena = find_arena (self, request->stream, TRUE);
   if (!arena_at (self, arena)->ready && !pre_allocate (self, arena))
     return FALSE;
   guint64 group = 2 * arena + (size <= self->params.small_pool);
   if (G_UNLIKELY (self->params.v2))
     pass_warm_up (self, arena_at (self, arena));
-  Block *block = attempt_all_streams (self, group, size);
+  GememNeighbour *block = attempt_all_streams (self, group, size);
   if (block == NULL && self->params.retry_time != 0)
     {
-      allocator->device->now += self->params.retry_time; /* nobody can free meanwhile: one thread */
+      allocator->device->now +=
+          self->params.retry_time; /* no block is freed meanwhile: one thread */
       block = attempt_all_streams (self, group, size);
     }
   if (block == NULL)
@@ -366,64 +341,33 @@ auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, Gemem
   return TRUE;
 }
 
-/* @left absorbs its right neighbour; neither is in the pool. */
-static void
-merge (AutoGrowth *self, Block *left)
-{
-  Block *right = left->next;
-  left->node.size += right->node.size;
-  left->next = right->next;
-  if (left->next != NULL)
-    left->next->previous = left;
-  gemem_slab_free (&self->block_slab, right);
-}
-
 /* Free of AutoGrowthBestFit. */
 static void
 release (gpointer data, PaddleGuard *guard)
 {
   AutoGrowth *self = data;
-  Block *block = BLOCK_OF_GUARD (guard);
+  GememNeighbour *block = gemem_paddle_guarded (guard);
+
   GEMEM_CHECK (!block->free);
   self->allocated -= block->node.size;
-  if (block->previous != NULL && block->previous->free)
-    {
-      block = block->previous;
-      pool_remove (self, block);
-      merge (self, block);
-    }
-  if (block->next != NULL && block->next->free)
-    {
-      pool_remove (self, block->next);
-      merge (self, block);
-    }
+  block = gemem_neighbours_coalesce (block, &self->pool, &self->block_slab);
   guint64 arena = block->node.group / 2;
   pool_insert (self, block);
   if (self->params.free_idle_chunk)
     free_idle_chunks (self, arena_at (self, arena));
 }
 
-/* The neighbours, which a free may merge the block with. */
-static void
-auto_growth_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
-{
-  const Block *block = live->handle;
-
-  __builtin_prefetch (block->previous, 1);
-  __builtin_prefetch (block->next, 1);
-}
-
 static void
 auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
   AutoGrowth *self = (AutoGrowth *) allocator;
-  Block *block = freed->handle;
+  GememNeighbour *block = freed->handle;
   if (block == NULL) /* of zero bytes */
     return;
-  if (block->guard.uses == NULL && !(completion_follows && self->params.stream_safe))
-    release (self, &block->guard);
+  if (gemem_paddle_guard (block)->uses == NULL && !(completion_follows && self->params.stream_safe))
+    release (self, gemem_paddle_guard (block));
   else
-    gemem_paddle_safe_free (&self->safe, &block->guard,
+    gemem_paddle_safe_free (&self->safe, gemem_paddle_guard (block),
                             &arena_at (self, block->node.group / 2)->deferred, completion_follows);
 }
 
@@ -431,9 +375,9 @@ static void
 auto_growth_complete (GememAllocator *allocator, const GememBlock *freed)
 {
   AutoGrowth *self = (AutoGrowth *) allocator;
-  Block *block = freed->handle;
+  GememNeighbour *block = freed->handle;
   if (block != NULL)
-    gemem_paddle_safe_complete (&self->safe, &block->guard,
+    gemem_paddle_safe_complete (&self->safe, gemem_paddle_guard (block),
                                 &arena_at (self, block->node.group / 2)->deferred);
 }
 
@@ -441,9 +385,9 @@ static void
 auto_growth_use_on_stream (GememAllocator *allocator, const GememBlock *used, guint64 stream)
 {
   AutoGrowth *self = (AutoGrowth *) allocator;
-  Block *block = used->handle;
+  GememNeighbour *block = used->handle;
   if (block != NULL && arena_at (self, block->node.group / 2)->stream != stream)
-    gemem_paddle_safe_use (&self->safe, &block->guard, stream);
+    gemem_paddle_safe_use (&self->safe, gemem_paddle_guard (block), stream);
 }
 
 static void
@@ -481,21 +425,21 @@ walk_chunk (const AutoGrowth *self, const Chunk *chunk, GememSpanFunc func, gpoi
 {
   GememSpan span = { .segment = chunk->by_address.address,
                      .segment_size = chunk->bytes,
-                     .stream = arena_at (self, chunk->first.node.group / 2)->stream };
-  if (chunk->first.node.address != chunk->by_address.address)
+                     .stream = arena_at (self, chunk->first.place.node.group / 2)->stream };
+  if (chunk->first.place.node.address != chunk->by_address.address)
     {
       span.address = chunk->by_address.address;
-      span.size = chunk->first.node.address - chunk->by_address.address;
+      span.size = chunk->first.place.node.address - chunk->by_address.address;
       span.state = GEMEM_SPAN_OVERHEAD;
       func (&span, data);
     }
-  for (const Block *block = &chunk->first; block != NULL; block = block->next)
+  for (const GememNeighbour *block = &chunk->first.place; block != NULL; block = block->next)
     {
       span.address = block->node.address;
       span.size = block->node.size;
-      span.state = block->free             ? GEMEM_SPAN_FREE
-                   : block->guard.deferred ? GEMEM_SPAN_PENDING
-                                           : GEMEM_SPAN_LIVE;
+      span.state = block->free                            ? GEMEM_SPAN_FREE
+                   : gemem_paddle_guard (block)->deferred ? GEMEM_SPAN_PENDING
+                                                          : GEMEM_SPAN_LIVE;
       span.user = span.state == GEMEM_SPAN_LIVE ? block->node.address : 0;
       func (&span, data);
     }
@@ -511,7 +455,7 @@ auto_growth_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 }
 
 static gboolean
-broken (GError **error, const Block *block, const char *what)
+broken (GError **error, const GememNeighbour *block, const char *what)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
                "paddle-auto-growth: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT
@@ -528,27 +472,29 @@ typedef struct
 static gboolean
 check_chunk (const Chunk *chunk, Tally *tally, GError **error)
 {
-  guint64 end = chunk->first.node.address;
-  const Block *previous = NULL;
-  for (const Block *block = &chunk->first; block != NULL; previous = block, block = block->next)
+  guint64 end = chunk->first.place.node.address;
+  const GememNeighbour *previous = NULL;
+  for (const GememNeighbour *block = &chunk->first.place; block != NULL;
+       previous = block, block = block->next)
     {
       if (block->node.address != end || block->previous != previous)
         return broken (error, block, "does not follow its neighbour");
-      if (block->node.group != chunk->first.node.group)
+      if (block->node.group != chunk->first.place.node.group)
         return broken (error, block, "belongs to another pool than its chunk");
       if (block->free && previous != NULL && previous->free)
         return broken (error, block, "is free beside a free block");
-      if (block->free && (block->guard.deferred || block->guard.uses != NULL))
+      if (block->free
+          && (gemem_paddle_guard (block)->deferred || gemem_paddle_guard (block)->uses != NULL))
         return broken (error, block, "is free, but other streams use it");
       *(block->free ? &tally->free_blocks : &tally->allocated) += block->free ? 1
                                                                               : block->node.size;
-      tally->deferred += block->guard.deferred;
+      tally->deferred += gemem_paddle_guard (block)->deferred;
       end += block->node.size;
     }
   if (end != chunk->by_address.address + chunk->bytes)
-    return broken (error, &chunk->first, "and its neighbours do not cover the chunk");
+    return broken (error, &chunk->first.place, "and its neighbours do not cover the chunk");
   tally->reserved += chunk->bytes;
-  tally->idle += chunk->first.free && chunk->first.next == NULL;
+  tally->idle += chunk->first.place.free && chunk->first.place.next == NULL;
   return TRUE;
 }
 
@@ -563,8 +509,8 @@ auto_growth_check (GememAllocator *allocator, GError **error)
       return FALSE;
   for (GememTreeNode *node = gemem_tree_first (&self->pool); node != NULL;
        node = gemem_tree_next (node))
-    if (!BLOCK_OF (node)->free)
-      return broken (error, BLOCK_OF (node), "is in the pool, but not free");
+    if (!GEMEM_NEIGHBOUR_OF (node)->free)
+      return broken (error, GEMEM_NEIGHBOUR_OF (node), "is in the pool, but not free");
   guint64 idle = 0, chunks = 0;
   for (guint i = 0; i < self->arenas->len; i++)
     {
@@ -637,9 +583,9 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
   self->preset = (GememPaddlePreset) own->preset;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
   gboolean pools = own->small_pool != 0;
-  self->grow[0] = gemem_paddle_round_up (pools ? own->large_chunk : own->chunk, own->alignment);
-  self->grow[1] = gemem_paddle_round_up (own->small_chunk, own->alignment);
-  gemem_slab_init (&self->block_slab, sizeof (Block));
+  self->grow[0] = gemem_round_up (pools ? own->large_chunk : own->chunk, own->alignment);
+  self->grow[1] = gemem_round_up (own->small_chunk, own->alignment);
+  gemem_slab_init (&self->block_slab, sizeof (PaddleBlock));
   gemem_slab_init (&self->chunk_slab, sizeof (Chunk));
   gemem_paddle_safe_init (&self->safe, device, release, self);
   self->warm_up = own->v2 ? own->warm_up + 1 : 0;
@@ -657,7 +603,7 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
             "spec/paddle.md sections 3.1, 3.4", \
   .capabilities = GEMEM_CAP_STREAMS, .alignment = 256, .params = gemem_paddle_auto_growth_params, \
   .params_size = sizeof (GememPaddleAutoGrowthParams), .create = auto_growth_create, \
-  .alloc = auto_growth_alloc, .free = auto_growth_free, .prefetch = auto_growth_prefetch, \
+  .alloc = auto_growth_alloc, .free = auto_growth_free, .prefetch = gemem_neighbours_prefetch, \
   .trim = auto_growth_trim, .largest_free = auto_growth_largest_free, .walk = auto_growth_walk, \
   .check = auto_growth_check, .report.stats = auto_growth_stats, .destroy = auto_growth_destroy
 

@@ -3,8 +3,8 @@
  *
  * Device memory is taken in chunks of one size, the largest that the buddy of that time would take;
  * a chunk never goes back.  A request gets 64 bytes more and the smallest free block of one chunk
- * that holds it; among blocks of one size the one that was freed first.  The low part is handed
- * out, any rest stays free, and the program's address is the next multiple of 64.  The chunk that
+ * that holds it; among blocks of one size the one that was freed first.  The low part is
+ * allocated, any rest stays free, and the program's address is the next multiple of 64.  The chunk that
  * served last is asked first, then the others in a circle, then a new one is taken.  Requests of
  * the size of a chunk or more go to the device by themselves.
  * A quirk kept: a request that fits a chunk only without its 64 bytes takes a new chunk in vain,
@@ -13,17 +13,16 @@
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
  * free blocks, under their chunk, size and order of release; `largest` of a chunk is the size of
  * its largest free block.
- * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no room;
+ * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no space;
  * nothing allocated per event; 64 bytes per block.
  * Origin: spec/paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real
  * program stops because all allowed chunks are full, the request fails.
  */
 #include "config.h"
 
+#include "allocators/neighbours.h"
 #include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/paddle.h"
-#include "base/slab.h"
-#include "base/tree.h"
+#include "allocators/paddle/limit.h"
 #include "base/units.h"
 
 #define ALIGNMENT 64
@@ -117,14 +116,11 @@ static const GememParam params[] = {
   { NULL },
 };
 
-typedef struct _Block Block;
-struct _Block
+typedef struct
 {
-  GememTreeNode node; /* key (chunk, size, order of release), kept while out of the pool too */
-  Block *left, *right;
+  GememNeighbour place; /* key (chunk, size, order of release) */
   guint64 address;
-  gboolean free;
-};
+} Block;
 
 /* A chunk, or a block that the device gave for one request. */
 typedef struct
@@ -153,8 +149,13 @@ typedef struct
 
 extern const GememAllocatorClass gemem_paddle_best_fit_class;
 
-#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
 #define PIECE_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Piece, by_address)
+
+static guint64
+address_of (const GememNeighbour *block)
+{
+  return ((const Block *) block)->address;
+}
 
 /* ---- pieces */
 
@@ -170,7 +171,7 @@ add_piece (BestFit *self, guint64 bytes)
   piece->bytes = bytes;
   piece->by_address.address = address;
   piece->first.address = address;
-  piece->first.node.size = bytes;
+  piece->first.place.node.size = bytes;
   gemem_tree_insert (&self->pieces, &piece->by_address);
   return piece;
 }
@@ -198,7 +199,7 @@ group_of (const BestFit *self, guint64 chunk)
 }
 
 static void
-release (BestFit *self, Block *block)
+release (BestFit *self, GememNeighbour *block)
 {
   guint64 *largest = largest_of (self, block->node.group),
           *group = group_of (self, block->node.group);
@@ -224,7 +225,7 @@ lower_group (BestFit *self, guint64 chunk, guint64 before)
 }
 
 static void
-take (BestFit *self, Block *block)
+take (BestFit *self, GememNeighbour *block)
 {
   guint64 *largest = largest_of (self, block->node.group);
   const gboolean was_largest = block->node.size == *largest;
@@ -242,36 +243,16 @@ take (BestFit *self, Block *block)
 
 /* Splits what exceeds @size off @block, be it one byte, and frees it. */
 static void
-split (BestFit *self, Block *block, guint64 size)
+split (BestFit *self, GememNeighbour *block, guint64 size)
 {
-  Block *rest;
+  GememNeighbour *rest;
 
   if (block->node.size == size)
     return;
   rest = gemem_slab_alloc (&self->block_slab);
-  rest->address = block->address + size;
-  rest->node.size = block->node.size - size;
-  rest->node.group = block->node.group;
-  rest->left = block;
-  rest->right = block->right;
-  if (rest->right != NULL)
-    rest->right->left = rest;
-  block->right = rest;
-  block->node.size = size;
+  gemem_neighbours_split (block, rest, block->node.size - size);
+  ((Block *) rest)->address = address_of (block) + size;
   release (self, rest);
-}
-
-/* @left absorbs its right neighbour; neither is in the pool. */
-static void
-merge (BestFit *self, Block *left)
-{
-  Block *right = left->right;
-
-  left->node.size += right->node.size;
-  left->right = right->right;
-  if (left->right != NULL)
-    left->right->left = left;
-  gemem_slab_free (&self->block_slab, right);
 }
 
 /* ---- chunks */
@@ -284,17 +265,17 @@ add_chunk (BestFit *self)
 
   if (piece == NULL)
     return FALSE;
-  piece->first.node.group = self->largest->len;
+  piece->first.place.node.group = self->largest->len;
   if (self->largest->len % GROUP == 0)
     g_array_append_val (self->groups, nothing);
   g_array_append_val (self->largest, nothing);
-  release (self, &piece->first);
+  release (self, &piece->first.place);
   return TRUE;
 }
 
-/* The first chunk from @from on and before @end that has room, or @end. */
+/* The first chunk from @from on and before @end that has space, or @end. */
 static guint64
-find_room (const BestFit *self, guint64 from, guint64 end, guint64 size)
+find_space (const BestFit *self, guint64 from, guint64 end, guint64 size)
 {
   while (from < end && *largest_of (self, from) < size)
     from += from % GROUP == 0 && *group_of (self, from) < size ? GROUP : 1;
@@ -303,22 +284,22 @@ find_room (const BestFit *self, guint64 from, guint64 end, guint64 size)
 
 /* AutoIncrement: the last successful chunk, the others in a circle, a new one.  The smallest free
  * block there for @size bytes, split, or NULL. */
-static Block *
+static GememNeighbour *
 serve (BestFit *self, guint64 size)
 {
   const guint64 n = self->largest->len;
-  guint64 chunk = find_room (self, self->last, n, size);
-  Block *block;
+  guint64 chunk = find_space (self, self->last, n, size);
+  GememNeighbour *block;
 
   if (chunk == n)
     {
-      chunk = find_room (self, 0, self->last, size);
+      chunk = find_space (self, 0, self->last, size);
       if (chunk == self->last)
         chunk = n;
     }
   if (chunk == n && (n == self->capacity || !add_chunk (self) || *largest_of (self, n) < size))
     return NULL;
-  block = BLOCK_OF (gemem_tree_lower_bound (&self->pool, chunk, size, 0));
+  block = GEMEM_NEIGHBOUR_OF (gemem_tree_lower_bound (&self->pool, chunk, size, 0));
   take (self, block);
   split (self, block, size);
   self->last = chunk;
@@ -331,18 +312,19 @@ static gboolean
 serve_pooled (BestFit *self, guint64 request, GememBlock *result)
 {
   const guint64 size = request + ALIGNMENT;
-  Block *block = serve (self, size);
+  GememNeighbour *block = serve (self, size);
   guint64 offset;
 
   if (block == NULL && self->params.retry_time != 0)
     {
-      self->base.device->now += self->params.retry_time; /* nobody can free meanwhile: one thread */
+      self->base.device->now +=
+          self->params.retry_time; /* no block is freed meanwhile: one thread */
       block = serve (self, size);
     }
   if (block == NULL)
     return FALSE;
-  offset = -block->address % ALIGNMENT;
-  *result = (GememBlock){ .address = block->address + offset,
+  offset = -address_of (block) % ALIGNMENT;
+  *result = (GememBlock){ .address = address_of (block) + offset,
                           .size = size - offset,
                           .handle = block };
   return TRUE;
@@ -355,12 +337,12 @@ serve_directly (BestFit *self, guint64 request, GememBlock *result)
 
   if (piece == NULL)
     return FALSE;
-  piece->first.node.group = G_MAXUINT64;
+  piece->first.place.node.group = G_MAXUINT64;
   self->direct_blocks++;
   self->direct_bytes += request;
   *result = (GememBlock){ .address = piece->first.address,
                           .size = request,
-                          .handle = &piece->first };
+                          .handle = &piece->first.place };
   return TRUE;
 }
 
@@ -380,22 +362,12 @@ best_fit_alloc (GememAllocator *allocator, const GememRequest *request, GememBlo
                                          : serve_directly (self, request->size, result);
 }
 
-/* The neighbours, which a free may merge the block with. */
-static void
-best_fit_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
-{
-  const Block *block = live->handle;
-
-  __builtin_prefetch (block->left, 1);
-  __builtin_prefetch (block->right, 1);
-}
-
 static void
 best_fit_free (GememAllocator *allocator, const GememBlock *freed,
                G_GNUC_UNUSED gboolean completion_follows)
 {
   BestFit *self = (BestFit *) allocator;
-  Block *block = freed->handle;
+  GememNeighbour *block = freed->handle;
 
   if (block == NULL)
     return;
@@ -406,16 +378,16 @@ best_fit_free (GememAllocator *allocator, const GememBlock *freed,
       drop_piece (self, (Piece *) block);
       return;
     }
-  if (block->left != NULL && block->left->free)
+  if (block->previous != NULL && block->previous->free)
     {
-      block = block->left;
+      block = block->previous;
       take (self, block);
-      merge (self, block);
+      gemem_neighbours_merge (block, &self->block_slab);
     }
-  if (block->right != NULL && block->right->free)
+  if (block->next != NULL && block->next->free)
     {
-      take (self, block->right);
-      merge (self, block);
+      take (self, block->next);
+      gemem_neighbours_merge (block, &self->block_slab);
     }
   release (self, block);
 }
@@ -442,27 +414,28 @@ best_fit_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
        node = gemem_tree_next (node))
     {
       const Piece *piece = PIECE_OF (node);
-      for (const Block *block = &piece->first; block != NULL; block = block->right)
+      for (const GememNeighbour *block = &piece->first.place; block != NULL; block = block->next)
         {
-          const guint64 offset = block->node.group == G_MAXUINT64 ? 0 : -block->address % ALIGNMENT;
-          const GememSpan span = { .address = block->address,
+          const guint64 offset = block->node.group == G_MAXUINT64 ? 0
+                                                                  : -address_of (block) % ALIGNMENT;
+          const GememSpan span = { .address = address_of (block),
                                    .size = block->node.size,
                                    .segment = node->address,
                                    .segment_size = piece->bytes,
                                    .state = block->free ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE,
-                                   .user = block->free ? 0 : block->address + offset };
+                                   .user = block->free ? 0 : address_of (block) + offset };
           func (&span, data);
         }
     }
 }
 
 static gboolean
-broken (GError **error, const Block *block, const char *what)
+broken (GError **error, const GememNeighbour *block, const char *what)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
                "paddle-best-fit: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT
                " bytes: %s",
-               block->address, block->node.size, what);
+               address_of (block), block->node.size, what);
   return FALSE;
 }
 
@@ -471,12 +444,13 @@ static gboolean
 check_piece (const BestFit *self, const Piece *piece, guint64 *free_blocks, GError **error)
 {
   guint64 end = piece->by_address.address, largest = 0;
-  const Block *left = NULL;
+  const GememNeighbour *left = NULL;
 
-  for (const Block *block = &piece->first; block != NULL; left = block, block = block->right)
+  for (const GememNeighbour *block = &piece->first.place; block != NULL;
+       left = block, block = block->next)
     {
-      if (block->address != end || block->left != left
-          || block->node.group != piece->first.node.group)
+      if (address_of (block) != end || block->previous != left
+          || block->node.group != piece->first.place.node.group)
         return broken (error, block, "does not follow its left neighbour");
       if (block->free && left != NULL && left->free)
         return broken (error, block, "is free beside a free block");
@@ -485,13 +459,14 @@ check_piece (const BestFit *self, const Piece *piece, guint64 *free_blocks, GErr
       end += block->node.size;
     }
   if (end != piece->by_address.address + piece->bytes)
-    return broken (error, &piece->first, "and its neighbours do not cover the chunk");
-  if (piece->first.node.group != G_MAXUINT64
-      && largest != *largest_of (self, piece->first.node.group))
-    return broken (error, &piece->first,
+    return broken (error, &piece->first.place, "and its neighbours do not cover the chunk");
+  if (piece->first.place.node.group != G_MAXUINT64
+      && largest != *largest_of (self, piece->first.place.node.group))
+    return broken (error, &piece->first.place,
                    "begins a chunk whose largest free block is another than noted");
-  if (piece->first.node.group != G_MAXUINT64 && largest > *group_of (self, piece->first.node.group))
-    return broken (error, &piece->first, "begins a chunk that has more room than its group");
+  if (piece->first.place.node.group != G_MAXUINT64
+      && largest > *group_of (self, piece->first.place.node.group))
+    return broken (error, &piece->first.place, "begins a chunk that has more room than its group");
   return TRUE;
 }
 
@@ -565,14 +540,14 @@ best_fit_create (gconstpointer data, GememDevice *device, GError **error)
   static const GememPaddlePreset presets[] = { GEMEM_PADDLE_P13, GEMEM_PADDLE_P14 };
   const Params *own = data;
   const gboolean p14 = own->preset == 1;
-  const GememPaddleFlag flags[] = {
+  const GememFlag flags[] = {
     { "initial_gpu_memory_in_mb", own->initial != 0, p14, "exists since 1.4; choose preset=P14" },
     { "reallocate_gpu_memory_in_mb", own->reallocate != 0, p14,
       "exists since 1.4; choose preset=P14" },
   };
   BestFit *self;
 
-  if (!gemem_paddle_check_flags ("paddle-best-fit", flags, G_N_ELEMENTS (flags), error))
+  if (!gemem_check_flags ("paddle-best-fit", flags, G_N_ELEMENTS (flags), error))
     return NULL;
   self = g_new0 (BestFit, 1);
   self->base.klass = &gemem_paddle_best_fit_class;
@@ -622,7 +597,7 @@ const GememAllocatorClass gemem_paddle_best_fit_class = {
   .create = best_fit_create,
   .alloc = best_fit_alloc,
   .free = best_fit_free,
-  .prefetch = best_fit_prefetch,
+  .prefetch = gemem_neighbours_prefetch,
   .largest_free = best_fit_largest_free,
   .walk = best_fit_walk,
   .check = best_fit_check,

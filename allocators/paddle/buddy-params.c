@@ -1,6 +1,6 @@
 /* buddy-params.c - the table of buddy-params.h and its rules.
  *
- * Every flag bears its name in Paddle; FLAGS_NAME and the short keys of the vector files are
+ * Every flag has its name in Paddle; FLAGS_NAME and the short keys of the vector files are
  * aliases.  A flag that would have no effect under the chosen preset or place is refused rather
  * than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
  * Origin: spec/paddle.md section 1.1.
@@ -9,7 +9,7 @@
 
 #include "allocators/paddle/buddy-params.h"
 #include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 
 typedef GememPaddleBuddyParams Params;
 
@@ -85,7 +85,7 @@ gemem_paddle_buddy_params_resolve (Params *params, GError **error)
   gboolean since_p14 = gpu && params->preset >= GEMEM_PADDLE_P14,
            since_p16 = gpu && params->preset >= GEMEM_PADDLE_P16;
   gboolean by_fraction = gpu && (params->initial == 0 || params->reallocate == 0);
-  const GememPaddleFlag flags[] = {
+  const GememFlag flags[] = {
     { "available", params->available != 0, gpu,
       "is read on the GPU only; drop it or choose place=gpu" },
     { "fraction_of_gpu_memory_to_use", params->fraction != defaults.fraction, by_fraction,
@@ -108,7 +108,7 @@ gemem_paddle_buddy_params_resolve (Params *params, GError **error)
     { "fraction_of_cuda_pinned_memory_to_use", params->pinned_fraction != defaults.pinned_fraction,
       pinned, "counts for pinned memory only; choose place=pinned" },
   };
-  if (!gemem_paddle_check_flags ("paddle-buddy", flags, G_N_ELEMENTS (flags), error))
+  if (!gemem_check_flags ("paddle-buddy", flags, G_N_ELEMENTS (flags), error))
     return FALSE;
   if (params->retry_time == RETRY_BY_PRESET)
     params->retry_time = since_p16 ? RETRY_DEFAULT : 0;

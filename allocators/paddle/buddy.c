@@ -3,7 +3,7 @@
  *
  * Not a power-of-two buddy: best fit over (total, address) with merging of neighbours inside each
  * chunk.  A request grows by 64 bytes for a descriptor that GPUs keep elsewhere, is rounded to 256,
- * and the program gets block + 64.  The low part of a block is handed out; a rest of at most 64
+ * and the program gets block + 64.  The low part of a block is allocated; a rest of at most 64
  * bytes is not split off.  What exceeds max_chunk goes to the device by itself ("huge") and is
  * never pooled nor counted.  Chunks are sized by chunk-size.h.
  *
@@ -23,31 +23,21 @@
  */
 #include "config.h"
 
+#include "allocators/neighbours.h"
 #include "allocators/paddle/buddy.h"
 #include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/paddle.h"
-#include "base/slab.h"
-#include "base/tree.h"
+#include "allocators/paddle/limit.h"
 #include "base/units.h"
 
 /* Added to each request; also the distance from block to user pointer, and the largest rest that is
  * not split off. */
 #define DESCRIPTOR 64
 
-typedef enum
+typedef struct
 {
-  BLOCK_FREE,
-  BLOCK_ARENA,
-  BLOCK_HUGE,
-} BlockType;
-
-typedef struct _Block Block;
-struct _Block
-{
-  GememTreeNode node; /* key (owner, total, address), kept while out of the pool too */
-  Block *left, *right;
-  BlockType type;
-};
+  GememNeighbour place; /* key (owner, total, address) */
+  gboolean huge;
+} Block;
 
 /* What one device call brought: a chunk, or a huge block. */
 typedef struct
@@ -75,8 +65,13 @@ typedef struct
 
 static const GememAllocatorClass serves_empty_class;
 
-#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
 #define PIECE_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Piece, by_address)
+
+static gboolean
+is_huge (const GememNeighbour *block)
+{
+  return ((const Block *) block)->huge;
+}
 
 /* Memory as Paddle sees it now.  The query is made, and charged, even where a parameter overrides
  * the answer. */
@@ -159,9 +154,9 @@ refill_size (Buddy *buddy, guint64 size, guint64 *bytes)
   return TRUE;
 }
 
-/* A piece from the device as one block of @type, or NULL (BadAlloc). */
-static Block *
-add_piece (Buddy *buddy, guint64 bytes, BlockType type)
+/* A piece from the device as one block, or NULL (BadAlloc). */
+static GememNeighbour *
+add_piece (Buddy *buddy, guint64 bytes, gboolean huge)
 {
   guint64 address = gemem_paddle_malloc (buddy->base.device, bytes, 0, buddy->limit);
   if (address == 0)
@@ -170,16 +165,16 @@ add_piece (Buddy *buddy, guint64 bytes, BlockType type)
   piece->bytes = bytes;
   piece->by_address.address = address;
   gemem_tree_insert (&buddy->pieces, &piece->by_address);
-  piece->first.node.group = buddy->owner;
-  piece->first.node.address = address;
-  piece->first.node.size = bytes;
-  piece->first.type = type;
-  return &piece->first;
+  piece->first.place.node.group = buddy->owner;
+  piece->first.place.node.address = address;
+  piece->first.place.node.size = bytes;
+  piece->first.huge = huge;
+  return &piece->first.place;
 }
 
 /* @block is the whole of its piece. */
 static void
-drop_piece (Buddy *buddy, Block *block)
+drop_piece (Buddy *buddy, GememNeighbour *block)
 {
   Piece *piece = (Piece *) block;
   gemem_tree_remove (&buddy->pieces, &piece->by_address);
@@ -189,7 +184,7 @@ drop_piece (Buddy *buddy, Block *block)
 
 /* Gives an unpooled, whole, free chunk back. */
 static void
-drop_chunk (Buddy *buddy, Block *block)
+drop_chunk (Buddy *buddy, GememNeighbour *block)
 {
   gemem_tree_remove (&buddy->pool, &block->node);
   buddy->free -= block->node.size;
@@ -199,13 +194,13 @@ drop_chunk (Buddy *buddy, Block *block)
 
 /* A new chunk that is not in the pool yet, as its caller takes it at once.  *@refused: the device
  * said no (BadAlloc). */
-static Block *
+static GememNeighbour *
 refill (Buddy *buddy, guint64 size, gboolean *refused)
 {
   guint64 bytes;
   if (!refill_size (buddy, size, &bytes))
     return NULL;
-  Block *block = add_piece (buddy, bytes, BLOCK_FREE);
+  GememNeighbour *block = add_piece (buddy, bytes, FALSE);
   *refused = block == NULL;
   if (block == NULL)
     return NULL;
@@ -216,47 +211,40 @@ refill (Buddy *buddy, guint64 size, gboolean *refused)
 
 /* Splits what exceeds @size off @block, which is in no tree, and pools it. */
 static void
-split (Buddy *buddy, Block *block, guint64 size)
+split (Buddy *buddy, GememNeighbour *block, guint64 size)
 {
   guint64 rest = block->node.size - size;
   if (rest <= DESCRIPTOR)
     return;
-  Block *right = gemem_slab_alloc (&buddy->block_slab);
-  right->node.group = buddy->owner;
-  right->node.address = block->node.address + size;
-  right->node.size = rest;
-  right->left = block;
-  right->right = block->right;
-  if (right->right != NULL)
-    right->right->left = right;
-  block->right = right;
-  block->node.size = size;
+  GememNeighbour *right = gemem_slab_alloc (&buddy->block_slab);
+  gemem_neighbours_split (block, right, rest);
+  right->free = TRUE;
   gemem_tree_insert (&buddy->pool, &right->node);
 }
 
-static Block *
+static GememNeighbour *
 alloc_pooled (Buddy *buddy, guint64 size, gboolean *refused)
 {
   GememTreeNode *fit = gemem_tree_lower_bound (&buddy->pool, buddy->owner, size, 0);
-  Block *block;
+  GememNeighbour *block;
   if (fit != NULL)
     {
       gemem_tree_remove (&buddy->pool, fit);
-      block = BLOCK_OF (fit);
+      block = GEMEM_NEIGHBOUR_OF (fit);
     }
   else if ((block = refill (buddy, size, refused)) == NULL)
     return NULL;
   buddy->used += size;
   buddy->free -= size;
   split (buddy, block, size);
-  block->type = BLOCK_ARENA;
+  block->free = FALSE;
   return block;
 }
 
-static Block *
+static GememNeighbour *
 alloc_huge (Buddy *buddy, guint64 size, gboolean *refused)
 {
-  Block *block = add_piece (buddy, size, BLOCK_HUGE);
+  GememNeighbour *block = add_piece (buddy, size, TRUE);
   *refused = block == NULL;
   if (block != NULL)
     {
@@ -266,7 +254,7 @@ alloc_huge (Buddy *buddy, guint64 size, gboolean *refused)
   return block;
 }
 
-static Block *
+static GememNeighbour *
 attempt (Buddy *buddy, guint64 size, gboolean *refused)
 {
   *refused = FALSE;
@@ -289,12 +277,12 @@ buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
     return FALSE;
   if (request->size > G_MAXUINT64 - DESCRIPTOR - buddy->unit)
     return FALSE;
-  guint64 size = gemem_paddle_round_up (request->size + DESCRIPTOR, buddy->unit);
+  guint64 size = gemem_round_up (request->size + DESCRIPTOR, buddy->unit);
   gboolean refused;
-  Block *block = attempt (buddy, size, &refused);
+  GememNeighbour *block = attempt (buddy, size, &refused);
   if (block == NULL && refused && buddy->params.retry_time != 0)
     {
-      /* nobody can free meanwhile: one thread */
+      /* no block is freed meanwhile: one thread */
       allocator->device->now += buddy->params.retry_time;
       block = attempt (buddy, size, &refused);
     }
@@ -304,18 +292,6 @@ buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
   result->size = block->node.size;
   result->handle = block;
   return TRUE;
-}
-
-/* @left absorbs its right neighbour; neither is in the pool. */
-static void
-merge (Buddy *buddy, Block *left)
-{
-  Block *right = left->right;
-  left->node.size += right->node.size;
-  left->right = right->right;
-  if (left->right != NULL)
-    left->right->left = left;
-  gemem_slab_free (&buddy->block_slab, right);
 }
 
 /* P13, FLAGS_free_idle_memory: chunks from the largest key downwards.  The arithmetic wraps as
@@ -328,58 +304,32 @@ free_idle_memory (Buddy *buddy)
       GememTreeNode *last = gemem_tree_last (&buddy->pool);
       if (last == NULL || last->size < buddy->max_chunk)
         return;
-      drop_chunk (buddy, BLOCK_OF (last));
+      drop_chunk (buddy, GEMEM_NEIGHBOUR_OF (last));
     }
-}
-
-/* The neighbours, which a free may merge the block with. */
-void
-gemem_paddle_buddy_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
-{
-  const Block *block = live->handle;
-
-  __builtin_prefetch (block->left, 1);
-  __builtin_prefetch (block->right, 1);
 }
 
 static void
 buddy_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
   Buddy *buddy = (Buddy *) allocator;
-  Block *block = freed->handle;
+  GememNeighbour *block = freed->handle;
   if (block == NULL) /* of zero bytes */
     return;
-  if (block->type == BLOCK_HUGE)
+  if (is_huge (block))
     {
       buddy->huge_blocks--;
       buddy->huge_bytes -= block->node.size;
       drop_piece (buddy, block);
       return;
     }
-  GEMEM_CHECK (block->type == BLOCK_ARENA);
-  block->type = BLOCK_FREE;
+  GEMEM_CHECK (!block->free);
   buddy->used -= block->node.size;
   buddy->free += block->node.size;
-  if (block->right != NULL && block->right->type == BLOCK_FREE)
-    {
-      gemem_tree_remove (&buddy->pool, &block->right->node);
-      merge (buddy, block);
-    }
-  if (block->left != NULL && block->left->type == BLOCK_FREE)
-    {
-      block = block->left;
-      gemem_tree_remove (&buddy->pool, &block->node);
-      merge (buddy, block);
-    }
+  block = gemem_neighbours_coalesce (block, &buddy->pool, &buddy->block_slab);
+  block->free = TRUE;
   gemem_tree_insert (&buddy->pool, &block->node);
   if (buddy->params.free_idle_memory)
     free_idle_memory (buddy);
-}
-
-static gboolean
-is_whole_chunk (const Block *block)
-{
-  return block->left == NULL && block->right == NULL;
 }
 
 /* Release(), since P16: every chunk that is entirely free, smallest first. */
@@ -393,8 +343,8 @@ buddy_trim (GememAllocator *allocator)
   for (GememTreeNode *node = gemem_tree_first (&buddy->pool); node != NULL; node = next)
     {
       next = gemem_tree_next (node);
-      if (is_whole_chunk (BLOCK_OF (node)))
-        drop_chunk (buddy, BLOCK_OF (node));
+      if (gemem_neighbours_alone (GEMEM_NEIGHBOUR_OF (node)))
+        drop_chunk (buddy, GEMEM_NEIGHBOUR_OF (node));
     }
 }
 
@@ -416,9 +366,9 @@ buddy_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
        node = gemem_tree_next (node))
     {
       const Piece *piece = PIECE_OF (node);
-      for (const Block *block = &piece->first; block != NULL; block = block->right)
+      for (const GememNeighbour *block = &piece->first.place; block != NULL; block = block->next)
         {
-          gboolean live = block->type != BLOCK_FREE;
+          gboolean live = !block->free;
           GememSpan span = { .address = block->node.address,
                              .size = block->node.size,
                              .segment = node->address,
@@ -431,7 +381,7 @@ buddy_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 }
 
 static gboolean
-broken (GError **error, const Block *block, const char *what)
+broken (GError **error, const GememNeighbour *block, const char *what)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
                "paddle-buddy: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT " bytes: %s",
@@ -444,20 +394,21 @@ static gboolean
 check_piece (const Piece *piece, guint64 *free_blocks, GError **error)
 {
   guint64 end = piece->by_address.address;
-  const Block *left = NULL;
-  for (const Block *block = &piece->first; block != NULL; left = block, block = block->right)
+  const GememNeighbour *left = NULL;
+  for (const GememNeighbour *block = &piece->first.place; block != NULL;
+       left = block, block = block->next)
     {
-      if (block->node.address != end || block->left != left)
+      if (block->node.address != end || block->previous != left)
         return broken (error, block, "does not follow its left neighbour");
-      if (block->type == BLOCK_HUGE && !is_whole_chunk (block))
+      if (is_huge (block) && !gemem_neighbours_alone (block))
         return broken (error, block, "is huge, but has neighbours");
-      if (block->type == BLOCK_FREE && left != NULL && left->type == BLOCK_FREE)
+      if (block->free && left != NULL && left->free)
         return broken (error, block, "is free beside a free block");
-      *free_blocks += block->type == BLOCK_FREE;
+      *free_blocks += block->free;
       end += block->node.size;
     }
   if (end != piece->by_address.address + piece->bytes)
-    return broken (error, &piece->first, "and its neighbours do not cover the chunk");
+    return broken (error, &piece->first.place, "and its neighbours do not cover the chunk");
   return TRUE;
 }
 
@@ -472,8 +423,8 @@ check_pool (const Buddy *buddy, guint64 free_blocks, GError **error)
     }
   for (GememTreeNode *node = gemem_tree_first (&buddy->pool); node != NULL;
        node = gemem_tree_next (node))
-    if (BLOCK_OF (node)->type != BLOCK_FREE)
-      return broken (error, BLOCK_OF (node), "is in the pool, but not free");
+    if (!GEMEM_NEIGHBOUR_OF (node)->free)
+      return broken (error, GEMEM_NEIGHBOUR_OF (node), "is in the pool, but not free");
   if (buddy->pool.count != free_blocks)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
@@ -496,7 +447,7 @@ buddy_check (GememAllocator *allocator, GError **error)
       const Piece *piece = PIECE_OF (node);
       if (!check_piece (piece, &free_blocks, error))
         return FALSE;
-      if (piece->first.type == BLOCK_HUGE)
+      if (piece->first.huge)
         huge += piece->bytes;
       else
         pooled += piece->bytes, chunks++;
@@ -535,7 +486,7 @@ buddy_destroy (GememAllocator *allocator)
   Buddy *buddy = (Buddy *) allocator;
   GememTreeNode *node;
   while ((node = gemem_tree_first (&buddy->pieces)) != NULL)
-    drop_piece (buddy, &PIECE_OF (node)->first);
+    drop_piece (buddy, &PIECE_OF (node)->first.place);
   gemem_tree_clear (&buddy->pool);
   gemem_tree_clear (&buddy->pieces);
   gemem_slab_clear (&buddy->block_slab);
@@ -546,7 +497,7 @@ buddy_destroy (GememAllocator *allocator)
 guint64
 gemem_paddle_buddy_owner (const GememBlock *block)
 {
-  return ((const Block *) block->handle)->node.group;
+  return ((const GememNeighbour *) block->handle)->node.group;
 }
 
 GememAllocator *
@@ -592,7 +543,7 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; spec/paddle.md section 2", .alignment = 256, \
   .alignment_offset = DESCRIPTOR, .params = gemem_paddle_buddy_params, \
   .params_size = sizeof (GememPaddleBuddyParams), .create = buddy_create, .alloc = buddy_alloc, \
-  .free = buddy_free, .prefetch = gemem_paddle_buddy_prefetch, .trim = buddy_trim, \
+  .free = buddy_free, .prefetch = gemem_neighbours_prefetch, .trim = buddy_trim, \
   .largest_free = buddy_largest_free, .walk = buddy_walk, .check = buddy_check, \
   .report.stats = buddy_stats, .destroy = buddy_destroy
 

@@ -11,7 +11,5 @@ extern const GememAllocatorClass gemem_paddle_buddy_class;
 /* A buddy whose blocks say @owner.  Errors: GEMEM_ERROR_USAGE. */
 GememAllocator *gemem_paddle_buddy_new (const GememPaddleBuddyParams *params, guint64 owner,
                                         GememDevice *device, GError **error);
-/* Member of the class; of whichever buddy the block is. */
-void gemem_paddle_buddy_prefetch (GememAllocator *allocator, const GememBlock *block);
-/* Of a block that a buddy handed out. */
+/* Of a block that a buddy allocated. */
 guint64 gemem_paddle_buddy_owner (const GememBlock *block);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "allocators/paddle/buddy-params.h"
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 #include "allocators/registry.h"
 #include "allocators/shorthand.h"
 
@@ -122,7 +122,7 @@ settle (Choice *choice, GError **error)
   const gboolean old = choice->preset < GEMEM_PADDLE_P16,
                  gpu = choice->place == GEMEM_PADDLE_PLACE_GPU;
   const char *preset = preset_names[choice->preset];
-  const GememPaddleFlag flags[] = {
+  const GememFlag flags[] = {
     { "use_virtual_memory_auto_growth", choice->virtual_memory, gpu,
       "concerns the GPU; choose place=gpu" },
     { "use_virtual_memory_auto_growth", choice->virtual_memory, choice->preset >= GEMEM_PADDLE_P2,
@@ -145,7 +145,7 @@ settle (Choice *choice, GError **error)
     return refuse (error, "it came with 1.6: choose preset=P16 or later", "auto_growth", preset);
   if (choice->strategy == STRATEGY_THREAD_LOCAL && choice->preset < GEMEM_PADDLE_P2)
     return refuse (error, "it came with 2.1: choose preset=P2 or P3", "thread_local", preset);
-  return gemem_paddle_check_flags ("paddle", flags, G_N_ELEMENTS (flags), error);
+  return gemem_check_flags ("paddle", flags, G_N_ELEMENTS (flags), error);
 }
 
 static const char *

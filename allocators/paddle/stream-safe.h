@@ -13,13 +13,14 @@
  */
 #pragma once
 
+#include "allocators/neighbours.h"
 #include "base/slab.h"
 #include "devices/device.h"
 
 typedef struct _PaddleUse PaddleUse;
 typedef struct _PaddleGuard PaddleGuard;
 
-/* Embedded in a block. */
+/* Part of a block, while that is allocated. */
 struct _PaddleGuard
 {
   PaddleUse *uses;
@@ -27,6 +28,25 @@ struct _PaddleGuard
   gboolean deferred;            /* on a list */
   gboolean owed;                /* its completion will be told */
 };
+
+/* A block of an allocator under StreamSafe. */
+typedef struct
+{
+  GememNeighbour place; /* first */
+  PaddleGuard guard;
+} PaddleBlock;
+
+static inline PaddleGuard *
+gemem_paddle_guard (const GememNeighbour *block)
+{
+  return &((PaddleBlock *) (gpointer) block)->guard;
+}
+
+static inline GememNeighbour *
+gemem_paddle_guarded (PaddleGuard *guard)
+{
+  return (gpointer) ((char *) guard - G_STRUCT_OFFSET (PaddleBlock, guard));
+}
 
 /* Blocks of one allocator that wait, in the order of their frees. */
 typedef struct

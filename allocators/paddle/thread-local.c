@@ -10,8 +10,8 @@
  */
 #include "config.h"
 
+#include "allocators/neighbours.h"
 #include "allocators/paddle/buddy.h"
-#include "allocators/paddle/paddle.h"
 #include "base/idmap.h"
 
 typedef struct
@@ -258,7 +258,7 @@ const GememAllocatorClass gemem_paddle_thread_local_class = {
   .create = thread_local_create,
   .alloc = thread_local_alloc,
   .free = thread_local_free,
-  .prefetch = gemem_paddle_buddy_prefetch,
+  .prefetch = gemem_neighbours_prefetch,
   .trim = thread_local_trim,
   .largest_free = thread_local_largest_free,
   .walk = thread_local_walk,

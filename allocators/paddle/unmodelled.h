@@ -1,5 +1,5 @@
 /* unmodelled.h - PaddlePaddle's memory flags that nothing here stands for: each has a name and a
- * reason, so that nobody takes it for a typing error. */
+ * reason, so that it is not refused as a typing error. */
 #pragma once
 
 #include "base/macros.h"

@@ -3,7 +3,7 @@
  *
  * A range as long as the device's memory is reserved for each stream; what does not fit the free
  * blocks is mapped behind what is there, and joins a free block before it.  Best fit over (size,
- * address); the HIGH end is handed out; a block is cut when it is more than twice as long as
+ * address); the HIGH end is allocated; a block is cut when it is more than twice as long as
  * wanted, or when more than one alignment (256 bytes) would be left.  Memory is never given back
  * before the end.
  * Two facts that cost memory: one alignment is added before the rounding to pages, so that a
@@ -23,11 +23,9 @@
  */
 #include "config.h"
 
-#include "allocators/paddle/paddle.h"
+#include "allocators/paddle/limit.h"
 #include "allocators/paddle/stream-safe.h"
 #include "base/idmap.h"
-#include "base/slab.h"
-#include "base/tree.h"
 #include "base/units.h"
 
 #define ALIGNMENT 256
@@ -84,22 +82,13 @@ static const GememParam params[] = {
   { NULL },
 };
 
-typedef struct _Block Block;
-struct _Block
-{
-  GememTreeNode node; /* key (arena, size, address), kept while out of the pool too */
-  Block *previous, *next;
-  PaddleGuard guard; /* while allocated */
-  gboolean free;
-};
-
 /* The allocator of one stream. */
 typedef struct
 {
   guint64 stream;
   guint64 base;   /* of the range; 0: the device refused it */
   guint64 mapped; /* bytes from the base */
-  Block *first, *last;
+  GememNeighbour *first, *last;
   PaddleDeferred deferred; /* freed blocks that other streams still use */
 } Arena;
 
@@ -127,10 +116,6 @@ typedef struct
 extern const GememAllocatorClass gemem_paddle_vmm_auto_growth_class;
 static const GememAllocatorClass at_once_class;
 
-#define BLOCK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Block, node)
-#define BLOCK_OF_GUARD(pointer) \
-  ((Block *) (gpointer) ((char *) (pointer) -G_STRUCT_OFFSET (Block, guard)))
-
 static Arena *
 arena_at (const VmmGrowth *self, guint64 index)
 {
@@ -155,85 +140,65 @@ obtain_arena (VmmGrowth *self, guint64 stream)
 /* ---- blocks */
 
 static void
-pool_insert (VmmGrowth *self, Block *block)
+pool_insert (VmmGrowth *self, GememNeighbour *block)
 {
   block->free = TRUE;
   gemem_tree_insert (&self->pool, &block->node);
 }
 
 static void
-pool_remove (VmmGrowth *self, Block *block)
+pool_remove (VmmGrowth *self, GememNeighbour *block)
 {
   gemem_tree_remove (&self->pool, &block->node);
   block->free = FALSE;
 }
 
-/* A block behind @previous (NULL: the first), in no tree. */
-static Block *
-insert_after (VmmGrowth *self, guint64 index, Block *previous, guint64 address, guint64 size)
+/* Pools @block with its free neighbours. */
+static void
+release (VmmGrowth *self, GememNeighbour *block)
+{
+  block = gemem_neighbours_coalesce (block, &self->pool, &self->block_slab);
+  if (block->next == NULL)
+    arena_at (self, block->node.group)->last = block;
+  pool_insert (self, block);
+}
+
+/* Pools the @size bytes at @address, which lie behind all blocks of arena @index. */
+static void
+append (VmmGrowth *self, guint64 index, guint64 address, guint64 size)
 {
   Arena *arena = arena_at (self, index);
-  Block *block = gemem_slab_alloc (&self->block_slab);
+  GememNeighbour *block = gemem_slab_alloc (&self->block_slab);
 
   block->node.group = index;
   block->node.address = address;
   block->node.size = size;
-  block->previous = previous;
-  block->next = previous != NULL ? previous->next : arena->first;
-  *(block->next != NULL ? &block->next->previous : &arena->last) = block;
-  *(previous != NULL ? &previous->next : &arena->first) = block;
-  return block;
-}
-
-/* @left absorbs its right neighbour; neither is in the pool. */
-static void
-merge (VmmGrowth *self, Block *left)
-{
-  Block *right = left->next;
-
-  left->node.size += right->node.size;
-  left->next = right->next;
-  *(right->next != NULL ? &right->next->previous
-                        : &arena_at (self, right->node.group)->last) = left;
-  gemem_slab_free (&self->block_slab, right);
-}
-
-/* Pools @block with its free neighbours. */
-static void
-release (VmmGrowth *self, Block *block)
-{
-  if (block->previous != NULL && block->previous->free)
-    {
-      block = block->previous;
-      pool_remove (self, block);
-      merge (self, block);
-    }
-  if (block->next != NULL && block->next->free)
-    {
-      pool_remove (self, block->next);
-      merge (self, block);
-    }
-  pool_insert (self, block);
+  block->previous = arena->last;
+  *(arena->last != NULL ? &arena->last->next : &arena->first) = block;
+  release (self, block);
 }
 
 /* The best free block for @size bytes, cut, or NULL. */
-static Block *
+static GememNeighbour *
 take (VmmGrowth *self, guint64 index, guint64 size)
 {
   GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, index, size, 0);
-  Block *block;
+  GememNeighbour *block, *high;
   guint64 rest;
 
   if (fit == NULL || fit->group != index)
     return NULL;
-  block = BLOCK_OF (fit);
+  block = GEMEM_NEIGHBOUR_OF (fit);
   rest = block->node.size - size;
   pool_remove (self, block);
   if (rest <= self->alignment && rest <= size)
     return block;
-  block->node.size = rest;
+  high = gemem_slab_alloc (&self->block_slab);
+  gemem_neighbours_split (block, high, size);
+  if (high->next == NULL)
+    arena_at (self, index)->last = high;
   pool_insert (self, block);
-  return insert_after (self, index, block, block->node.address + rest, size);
+  return high;
 }
 
 /* ---- the device */
@@ -265,23 +230,23 @@ static gboolean
 extend (VmmGrowth *self, guint64 index, guint64 size)
 {
   Arena *arena = arena_at (self, index);
-  const guint64 bytes = gemem_paddle_round_up (size + self->alignment, self->granularity),
+  const guint64 bytes = gemem_round_up (size + self->alignment, self->granularity),
                 end = arena->mapped;
 
   if (arena->base == 0)
     arena->base = gemem_device_reserve (self->base.device, self->range, self->granularity);
   if (arena->base == 0 || !map (self, arena, bytes))
     return FALSE;
-  release (self, insert_after (self, index, arena->last, arena->base + end, bytes));
+  append (self, index, arena->base + end, bytes);
   return TRUE;
 }
 
 /* ---- events */
 
-static Block *
+static GememNeighbour *
 attempt_best_fit (VmmGrowth *self, guint64 index, guint64 size)
 {
-  Block *block = take (self, index, size);
+  GememNeighbour *block = take (self, index, size);
 
   if (block == NULL && extend (self, index, size))
     block = take (self, index, size);
@@ -302,10 +267,10 @@ process_all (VmmGrowth *self)
 
 /* StreamSafe: what is done of this stream first; then once more after all streams gave what they
  * could. */
-static Block *
+static GememNeighbour *
 attempt (VmmGrowth *self, guint64 index, guint64 size)
 {
-  Block *block;
+  GememNeighbour *block;
 
   if (self->safe.deferred > 0)
     gemem_paddle_safe_process (&self->safe, &arena_at (self, index)->deferred);
@@ -321,7 +286,7 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
 {
   VmmGrowth *self = (VmmGrowth *) allocator;
   guint64 index, size;
-  Block *block;
+  GememNeighbour *block;
 
   if (request->size == 0) /* a null pointer; never reaches the allocator */
     {
@@ -330,11 +295,11 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
     }
   index = obtain_arena (self, request->stream);
   /* more than the range is too much anyway */
-  size = gemem_paddle_round_up (MIN (request->size, self->range + 1), self->alignment);
+  size = gemem_round_up (MIN (request->size, self->range + 1), self->alignment);
   block = attempt (self, index, size);
   if (block == NULL && self->retry_time != 0)
     {
-      /* nobody can free meanwhile: one thread; but streams may have done */
+      /* no block is freed meanwhile: one thread; but streams may have done */
       allocator->device->now += self->retry_time;
       block = attempt (self, index, size);
     }
@@ -346,46 +311,36 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
   return TRUE;
 }
 
-/* The neighbours, which a free may merge the block with. */
-static void
-vmm_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
-{
-  const Block *block = live->handle;
-
-  __builtin_prefetch (block->previous, 1);
-  __builtin_prefetch (block->next, 1);
-}
-
 static void
 vmm_free (GememAllocator *allocator, const GememBlock *freed, gboolean completion_follows)
 {
   VmmGrowth *self = (VmmGrowth *) allocator;
-  Block *block = freed->handle;
+  GememNeighbour *block = freed->handle;
 
   if (block == NULL) /* of zero bytes */
     return;
-  if (block->guard.uses == NULL
+  if (gemem_paddle_guard (block)->uses == NULL
       && !(completion_follows && allocator->klass->streams.complete != NULL))
     release (self, block);
   else
-    gemem_paddle_safe_free (&self->safe, &block->guard,
+    gemem_paddle_safe_free (&self->safe, gemem_paddle_guard (block),
                             &arena_at (self, block->node.group)->deferred, completion_follows);
 }
 
 static void
 release_guarded (gpointer self, PaddleGuard *guard)
 {
-  release (self, BLOCK_OF_GUARD (guard));
+  release (self, gemem_paddle_guarded (guard));
 }
 
 static void
 vmm_complete (GememAllocator *allocator, const GememBlock *freed)
 {
   VmmGrowth *self = (VmmGrowth *) allocator;
-  Block *block = freed->handle;
+  GememNeighbour *block = freed->handle;
 
   if (block != NULL)
-    gemem_paddle_safe_complete (&self->safe, &block->guard,
+    gemem_paddle_safe_complete (&self->safe, gemem_paddle_guard (block),
                                 &arena_at (self, block->node.group)->deferred);
 }
 
@@ -393,10 +348,10 @@ static void
 vmm_use_on_stream (GememAllocator *allocator, const GememBlock *used, guint64 stream)
 {
   VmmGrowth *self = (VmmGrowth *) allocator;
-  Block *block = used->handle;
+  GememNeighbour *block = used->handle;
 
   if (block != NULL && arena_at (self, block->node.group)->stream != stream)
-    gemem_paddle_safe_use (&self->safe, &block->guard, stream);
+    gemem_paddle_safe_use (&self->safe, gemem_paddle_guard (block), stream);
 }
 
 /* ---- questions */
@@ -433,26 +388,26 @@ vmm_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
   for (guint i = 0; i < arenas->len; i++)
     {
       const Arena *arena = g_ptr_array_index (arenas, i);
-      for (const Block *block = arena->first; block != NULL; block = block->next)
+      for (const GememNeighbour *block = arena->first; block != NULL; block = block->next)
         {
-          const GememSpan span = { .address = block->node.address,
-                                   .size = block->node.size,
-                                   .segment = arena->base,
-                                   .segment_size = arena->mapped,
-                                   .stream = arena->stream,
-                                   .state = block->free             ? GEMEM_SPAN_FREE
-                                            : block->guard.deferred ? GEMEM_SPAN_PENDING
-                                                                    : GEMEM_SPAN_LIVE,
-                                   .user = block->free || block->guard.deferred
-                                               ? 0
-                                               : block->node.address };
+          const GememSpan span = {
+            .address = block->node.address,
+            .size = block->node.size,
+            .segment = arena->base,
+            .segment_size = arena->mapped,
+            .stream = arena->stream,
+            .state = block->free                            ? GEMEM_SPAN_FREE
+                     : gemem_paddle_guard (block)->deferred ? GEMEM_SPAN_PENDING
+                                                            : GEMEM_SPAN_LIVE,
+            .user = block->free || gemem_paddle_guard (block)->deferred ? 0 : block->node.address
+          };
           func (&span, data);
         }
     }
 }
 
 static gboolean
-broken (GError **error, const Block *block, const char *what)
+broken (GError **error, const GememNeighbour *block, const char *what)
 {
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
                "paddle-vmm-auto-growth: block 0x%" G_GINT64_MODIFIER "x of %" G_GUINT64_FORMAT
@@ -467,18 +422,20 @@ check_arena (const Arena *arena, guint64 index, guint64 *free_blocks, guint64 *d
              GError **error)
 {
   guint64 end = arena->base;
-  const Block *previous = NULL;
+  const GememNeighbour *previous = NULL;
 
-  for (const Block *block = arena->first; block != NULL; previous = block, block = block->next)
+  for (const GememNeighbour *block = arena->first; block != NULL;
+       previous = block, block = block->next)
     {
       if (block->node.address != end || block->previous != previous || block->node.group != index)
         return broken (error, block, "does not follow its neighbour");
       if (block->free && previous != NULL && previous->free)
         return broken (error, block, "is free beside a free block");
-      if (block->free && (block->guard.deferred || block->guard.uses != NULL))
+      if (block->free
+          && (gemem_paddle_guard (block)->deferred || gemem_paddle_guard (block)->uses != NULL))
         return broken (error, block, "is free, but other streams use it");
       *free_blocks += block->free;
-      *deferred += block->guard.deferred;
+      *deferred += gemem_paddle_guard (block)->deferred;
       end += block->node.size;
     }
   if (arena->last != previous || end != arena->base + arena->mapped)
@@ -529,14 +486,14 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
 {
   const Params *own = data;
   GememDeviceInfo info = { 0 };
-  const GememPaddleFlag flags[] = {
+  const GememFlag flags[] = {
     { "alignment_size", own->alignment != ALIGNMENT, own->preset == 1,
       "is a flag in 3.x; choose preset=P3" },
   };
   VmmGrowth *self;
 
-  if (!gemem_paddle_check_flags ("paddle-vmm-auto-growth", flags, G_N_ELEMENTS (flags), error)
-      || !gemem_paddle_check_alignment ("paddle-vmm-auto-growth", own->alignment, error))
+  if (!gemem_check_flags ("paddle-vmm-auto-growth", flags, G_N_ELEMENTS (flags), error)
+      || !gemem_paddle_check_power_of_two ("paddle-vmm-auto-growth", own->alignment, error))
     return NULL;
   gemem_device_info (device, &info);
   self = g_new0 (VmmGrowth, 1);
@@ -546,14 +503,13 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
   self->alignment = own->alignment;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
   self->granularity = MAX (info.granularity, own->alignment); /* both powers of two */
-  /* A device without limit says so by an enormous number; a range of 2^47 is all that the machine
-   * has. */
-  self->range = gemem_paddle_round_up (MIN (info.total, G_GUINT64_CONSTANT (1) << 46),
-                                       self->granularity);
+  /* A device without a limit reports an enormous number, and one range must leave addresses for
+   * the others. */
+  self->range = gemem_round_up (MIN (info.total, G_GUINT64_CONSTANT (1) << 46), self->granularity);
   self->arenas = g_array_new (FALSE, FALSE, sizeof (Arena));
   self->pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
   self->by_stream = gemem_idmap_new (sizeof (guint64));
-  gemem_slab_init (&self->block_slab, sizeof (Block));
+  gemem_slab_init (&self->block_slab, sizeof (PaddleBlock));
   gemem_paddle_safe_init (&self->safe, device, release_guarded, self);
   return &self->base;
 }
@@ -591,8 +547,8 @@ vmm_destroy (GememAllocator *allocator)
             "StreamSafeCUDAAllocator; spec/paddle.md sections 3.5, 3.4", \
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, \
   .params = params, .params_size = sizeof (Params), .create = vmm_create, .alloc = vmm_alloc, \
-  .free = vmm_free, .prefetch = vmm_prefetch, .largest_free = vmm_largest_free, .walk = vmm_walk, \
-  .check = vmm_check, .report.stats = vmm_stats, .destroy = vmm_destroy
+  .free = vmm_free, .prefetch = gemem_neighbours_prefetch, .largest_free = vmm_largest_free, \
+  .walk = vmm_walk, .check = vmm_check, .report.stats = vmm_stats, .destroy = vmm_destroy
 
 const GememAllocatorClass gemem_paddle_vmm_auto_growth_class = {
   COMMON, .streams = { .complete = vmm_complete, .use = vmm_use_on_stream }

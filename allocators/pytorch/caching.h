@@ -20,11 +20,10 @@
 #include "base/units.h"
 
 #define CACHING_QUANTUM G_GUINT64_CONSTANT (512)
-#define CACHING_SMALL (G_GUINT64_CONSTANT (1) << 20) /* largest rounded size of the small pool */
-#define CACHING_SMALL_SEGMENT (G_GUINT64_CONSTANT (2) << 20)
-#define CACHING_MIN_LARGE \
-  (G_GUINT64_CONSTANT (10) << 20) /* from here on segments follow the request */
-#define CACHING_ROUND_LARGE (G_GUINT64_CONSTANT (2) << 20)
+#define CACHING_SMALL GEMEM_MIB /* largest rounded size of the small pool */
+#define CACHING_SMALL_SEGMENT (2 * GEMEM_MIB)
+#define CACHING_MIN_LARGE (10 * GEMEM_MIB) /* from here on segments follow the request */
+#define CACHING_ROUND_LARGE (2 * GEMEM_MIB)
 #define CACHING_TOO_LARGE (G_GUINT64_CONSTANT (1) << 60) /* out of memory without further ado */
 #define CACHING_DIVISION_SLOTS 16
 #define CACHING_UNLIMITED G_MAXUINT64
@@ -121,7 +120,7 @@ typedef struct
 typedef struct
 {
   CachingPool small, large;
-  gboolean released; /* a private one: the program let go of it */
+  gboolean released; /* a private one: the program has released it */
 } CachingPoolPair;
 
 struct _CachingSegment

@@ -1,22 +1,12 @@
-/* paddle.h - what the allocators of PaddlePaddle share besides chunk-size.h: rounding, cudaMalloc
- * under a limit, and the refusal of flags that the chosen preset does not know or that have no good
- * value.
+/* limit.h - what the allocators of PaddlePaddle share besides chunk-size.h: cudaMalloc under a limit
+ * (FLAGS_gpu_memory_limit_mb), and the check of FLAGS_alignment_size.
  *
- * Origin: spec/paddle.md, head (up) and section 2.8 (FLAGS_gpu_memory_limit_mb).
+ * Origin: spec/paddle.md section 2.8.
  */
 #pragma once
 
 #include "allocators/allocator.h"
 #include "base/flags.h"
-
-/* up(n, unit) of the specification, for any unit; the caller makes sure that it does not
- * overflow. */
-static inline guint64
-gemem_paddle_round_up (guint64 n, guint64 unit)
-{
-  guint64 rest = n % unit;
-  return rest == 0 ? n : n + (unit - rest);
-}
 
 /* Bytes more that this process may hold under @limit. */
 static inline guint64
@@ -41,7 +31,7 @@ gemem_paddle_malloc (GememDevice *device, guint64 size, guint64 stream, guint64 
 
 /* FLAGS_alignment_size of the allocator @who: a power of two. */
 static inline gboolean
-gemem_paddle_check_alignment (const char *who, guint64 alignment, GError **error)
+gemem_paddle_check_power_of_two (const char *who, guint64 alignment, GError **error)
 {
   if ((alignment & (alignment - 1)) == 0)
     return TRUE;
@@ -49,7 +39,3 @@ gemem_paddle_check_alignment (const char *who, guint64 alignment, GError **error
                "%s: alignment_size is not a power of two; use 256, 512, 1KiB, ...", who);
   return FALSE;
 }
-
-/* Settings that only some presets (or places) have. */
-typedef GememFlag GememPaddleFlag;
-#define gemem_paddle_check_flags gemem_check_flags
