@@ -2,7 +2,7 @@
  *
  * Why apart from the registry: this is the one syntax of -a, of sweeps and of the first lines of
  * vector files.  A name may be a glob over the registry, a value may be a list ("chunk_mb=0|64");
- * both multiply into several specs, the last key varying fastest, in the order of the registry. 
+ * both multiply into several specs, the last key varying fastest, in the order of the registry.
  * Keys that the allocator does not know but a device does belong to the device (capacity=, base=,
  * ...).
  *

@@ -1,6 +1,6 @@
 /* error.c - the error domain of gemem, its exit statuses, and system errors as one-line messages.
  *
- * The table below is the only place where a code becomes an exit status. 
+ * The table below is the only place where a code becomes an exit status.
  * Errors of other domains (GIOError, GFileError, GOptionError reach us through GLib) are plain
  * failures: code that knows better converts them where they arise.
  */

@@ -31,6 +31,7 @@ typedef enum
 
 #define GEMEM_ERROR (gemem_error_quark ())
 
+/* The domain of all errors of the library: GEMEM_ERROR. */
 GQuark gemem_error_quark (void);
 
 /* Exit status for @error; 1 for foreign domains, 0 for NULL. */

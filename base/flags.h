@@ -31,7 +31,7 @@ gemem_check_flags (const char *who, const GememFlag *flags, gsize n, GError **er
   return TRUE;
 }
 
-/* The flag that @error of gemem_check_flags() says was set in vain; NULL if it is another error. 
+/* The flag that @error of gemem_check_flags() says was set in vain; NULL if it is another error.
  * g_free(). */
 static inline char *
 gemem_flag_in_vain (const GError *error)

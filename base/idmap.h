@@ -1,8 +1,8 @@
 /* idmap.h - open-addressing map from a 64-bit id (or address) to a fixed-size record, for the event
  * path.
  *
- * Why not GHashTable: one cache line per lookup, no allocation per entry, no pointer-keyed order. 
- * Memory follows the number of live entries (it grows and shrinks), not the number ever inserted. 
+ * Why not GHashTable: one cache line per lookup, no allocation per entry, no pointer-keyed order.
+ * Memory follows the number of live entries (it grows and shrinks), not the number ever inserted.
  * Iteration order is never used for a decision or an output; where order matters the caller sorts.
  *
  * Invariants: any 64-bit key is allowed; records are copied by value and move on growth, so a

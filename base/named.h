@@ -2,7 +2,7 @@
  * the user typed.
  *
  * A planner, a lowering, a graph format is a struct whose first member is a GememNamed; a registry
- * is a NULL-terminated array of pointers to them, in the order of its *.def list. 
+ * is a NULL-terminated array of pointers to them, in the order of its *.def list.
  * "NAME[:key=value,...]" becomes one or, with globs and value lists, several choices.
  *
  * Invariants: names and aliases are unique within a list; a key that is not in the table is an

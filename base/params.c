@@ -6,7 +6,7 @@
  * values.
  *
  * Invariants: after gemem_params_apply() every field is set and within its bounds or one of its
- * special words; what cannot be understood is an error that says what could have been written. 
+ * special words; what cannot be understood is an error that says what could have been written.
  * Nothing here is hot: it runs once per run of a simulation.
  */
 #include "config.h"

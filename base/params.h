@@ -118,7 +118,7 @@ const GememParam *gemem_params_find (const GememParam *table, const char *key);
 /* The environment variables that set @param in the real system: those of its name and aliases which
  * begin with "FLAGS_" or "GE_".  g_strfreev(). */
 GStrv gemem_param_variables (const GememParam *param);
-/* The row that the environment variable @variable sets, or NULL.  Exact, as the system compares. 
+/* The row that the environment variable @variable sets, or NULL.  Exact, as the system compares.
  * @table may be NULL. */
 const GememParam *gemem_params_find_variable (const GememParam *table, const char *variable);
 

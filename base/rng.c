@@ -3,7 +3,7 @@
  *
  * A stream's seed is the FNV-1a hash of the eight bytes of the user's seed, least first, followed
  * by the purpose; SplitMix64 spreads it over the 256 bits of state.  Everything below is integer
- * arithmetic on 64 and 128 bits, so a stream is the same on every machine, compiler and libm. 
+ * arithmetic on 64 and 128 bits, so a stream is the same on every machine, compiler and libm.
  * Golden vectors: tests/unit/test-rng.c.
  */
 #include "config.h"

@@ -3,7 +3,7 @@
  * A comma ends a setting unless it stands within [ ], within quotes, or after a backslash; so the
  * values of the real systems can be written as they are
  * ("roundup_power2_divisions=[256:1,512:2]").  Quotes and backslashes are taken away, brackets
- * stay: they belong to the value.  Spaces around keys and values do not count unless quoted. 
+ * stay: they belong to the value.  Spaces around keys and values do not count unless quoted.
  * Nothing is silently dropped: an empty setting, a missing '=' and an open bracket or quote are
  * errors.
  *

@@ -10,7 +10,7 @@
  * set_access_ns is in its base_ns.  What cannot be measured is a guess, as in generic.ini, and says
  * so.
  *
- * Cost: seconds.  The device's memory is used, up to a quarter of what is free, and given back.
+ * Cost: seconds.  The device's memory is used, up to a quarter of what is free, and released.
  */
 #pragma once
 

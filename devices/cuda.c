@@ -2,7 +2,7 @@
  * end.
  *
  * Why: the same engine and the same allocators on real memory.  What device.h says of a device
- * holds: memory that is short is an ordinary answer, and what was refused leaves nothing behind. 
+ * holds: memory that is short is an ordinary answer, and what was refused leaves nothing behind.
  * Any other error of the driver ends the device (gemem_device_failure()): it is kept with CUDA's
  * name and text, nothing more is allocated, and what was allocated stays until the end.
  *
@@ -14,7 +14,7 @@
  * back its own; devices on several GPUs, and programs with contexts of their own, do not disturb
  * each other.
  *
- * Invariants: everything obtained from the driver is given back at the end, in this order: the
+ * Invariants: everything obtained from the driver is released at the end, in this order: the
  * device is idle, memory, streams and events, pool, context.
  * Cost: two look-ups besides the driver's work; no heap allocation per call once the maps have
  * grown.

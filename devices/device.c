@@ -153,7 +153,7 @@ gemem_device_identify (GememDevice *device)
 static void
 notify (const GememDevice *device, const GememDeviceNote *note)
 {
-  for (const GememDeviceWatch *watch = device->watches; watch != NULL; watch = watch->next)
+  for (const GememDeviceObserver *watch = device->observers; watch != NULL; watch = watch->next)
     watch->func (watch->data, note);
 }
 
@@ -193,15 +193,15 @@ charge (GememDevice *device, GememDeviceCall call, Moment start, guint64 size, g
   G_STMT_START \
   { \
     charge (device, kind, start, bytes, good); \
-    if (G_UNLIKELY ((device)->watches != NULL)) \
+    if (G_UNLIKELY ((device)->observers != NULL)) \
       notify (device, &(const GememDeviceNote){ .call = kind, .size = bytes, __VA_ARGS__ }); \
   } \
   G_STMT_END
 
 void
-gemem_device_watch (GememDevice *device, GememDeviceWatch *watch)
+gemem_device_add_observer (GememDevice *device, GememDeviceObserver *watch)
 {
-  GememDeviceWatch **place = &device->watches;
+  GememDeviceObserver **place = &device->observers;
 
   while (*place != NULL)
     place = &(*place)->next;
@@ -210,9 +210,9 @@ gemem_device_watch (GememDevice *device, GememDeviceWatch *watch)
 }
 
 void
-gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch)
+gemem_device_remove_observer (GememDevice *device, GememDeviceObserver *watch)
 {
-  for (GememDeviceWatch **place = &device->watches; *place != NULL; place = &(*place)->next)
+  for (GememDeviceObserver **place = &device->observers; *place != NULL; place = &(*place)->next)
     if (*place == watch)
       {
         *place = watch->next;

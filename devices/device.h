@@ -158,7 +158,7 @@ typedef struct
   GememDeviceEvent event; /* event_record, event_query, event_sync */
 } GememDeviceNote;
 
-typedef void (*GememDeviceObserver) (gpointer data, const GememDeviceNote *note);
+typedef void (*GememDeviceObserverFunc) (gpointer data, const GememDeviceNote *note);
 
 /* What calls take by a clock of the caller's, beside their modelled cost.  Owned by the caller
  * that measures. */
@@ -170,12 +170,12 @@ typedef struct
 
 /* An observer of all calls, as the engine's ledger for fidelity, or its probe of the order of
  * release.  Owned by the caller that adds it. */
-typedef struct _GememDeviceWatch GememDeviceWatch;
-struct _GememDeviceWatch
+typedef struct _GememDeviceObserver GememDeviceObserver;
+struct _GememDeviceObserver
 {
-  GememDeviceObserver func;
+  GememDeviceObserverFunc func;
   gpointer data;
-  GememDeviceWatch *next; /* private to device.c */
+  GememDeviceObserver *next; /* private to device.c */
 };
 
 struct _GememDevice
@@ -201,10 +201,10 @@ struct _GememDevice
   guint64 call_ns[GEMEM_CALL_COUNT];
   /* bit per GememDeviceCall that waits until the device is idle before it does its work */
   guint32 waits;
-  GememCallTimes *times;     /* set by a caller that measures; else NULL */
-  GememDeviceWatch *watches; /* in the order in which they were added */
-  GRecMutex lock;            /* gemem_device_lock() */
-  GError *failure;           /* gemem_device_failure() */
+  GememCallTimes *times;          /* set by a caller that measures; else NULL */
+  GememDeviceObserver *observers; /* in the order in which they were added */
+  GRecMutex lock;                 /* gemem_device_lock() */
+  GError *failure;                /* gemem_device_failure() */
   /* many threads call its allocators, and its owner admits one at a time */
   gboolean serialized;
 };
@@ -213,7 +213,7 @@ struct _GememDevice
  * @defaults: settings applied before those of @spec when @spec does not set them (from a trace), or
  * NULL. */
 GememDevice *gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error);
-/* The settings in @spec (GememSetting), and its class: "cuda:1:mode=vmm" says gpu=1, mode=vmm. 
+/* The settings in @spec (GememSetting), and its class: "cuda:1:mode=vmm" says gpu=1, mode=vmm.
  * GEMEM_ERROR_USAGE. */
 GPtrArray *gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass,
                                     GError **error);
@@ -238,6 +238,17 @@ gboolean gemem_device_settings_recorded (const GPtrArray *settings);
 
 const GememDeviceClass *const *gemem_device_classes (void); /* NULL-terminated, from devices.def */
 
+/* The calls of allocators.  Each is counted, charged with its modelled cost and shown to observers;
+ * O(1) beside what the class does.  Refused is an ordinary answer, and changes nothing else.
+ *
+ * malloc: the address of @size bytes for work on @stream; 0: out of memory.  free: with the same
+ * size.  reserve, release: a range of addresses, aligned to @alignment, without memory; 0: refused.
+ * create_page, destroy_page: physical memory of @size bytes, a multiple of the granularity; 0: out
+ * of memory; it stays until its last mapping goes.  map, unmap: @size bytes of a page, from @offset
+ * on, at an address of a reserved range.  memset: work on @stream.
+ * event_record: marks the work queued on @stream; 0: refused.  event_query: whether that is done;
+ * event_sync waits for it, stream_sync for a stream, device_sync for all; FALSE: the device has
+ * failed.  info: what the device has and what is free. */
 guint64 gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream);
 void gemem_device_free (GememDevice *device, guint64 address, guint64 size);
 guint64 gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment);
@@ -278,12 +289,12 @@ void gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
 void gemem_device_limit (GememDevice *device, guint64 bytes);
 gboolean gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
 
-/* ---- watching and probing: no allocator calls these */
+/* ---- observing and probing: no allocator calls these */
 
-/* From now on @watch->func is called after every call, behind the observers added before it; until
+/* From now on @observer->func is called after every call, behind the observers added before it; until
  * unwatch, which may be called twice. */
-void gemem_device_watch (GememDevice *device, GememDeviceWatch *watch);
-void gemem_device_unwatch (GememDevice *device, GememDeviceWatch *watch);
+void gemem_device_add_observer (GememDevice *device, GememDeviceObserver *observer);
+void gemem_device_remove_observer (GememDevice *device, GememDeviceObserver *observer);
 
 /* --touch (sim/engine/touch.c): not calls of an allocator, so they are neither counted nor charged
  * nor shown to observers.  As in GememDeviceClass; the first answers GEMEM_ERROR_USAGE where

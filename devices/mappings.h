@@ -6,7 +6,7 @@
  * makes it, and enters what it did.
  *
  * Rules.  A page lives while its owner has it or any mapping shows it (as the drivers count
- * references).  A mapping lies inside one range, shows a part of one page, and overlaps no other. 
+ * references).  A mapping lies inside one range, shows a part of one page, and overlaps no other.
  * A range is released without mappings.  unmap covers whole mappings, one or several that follow
  * each other, and nothing between them.  Addresses, offsets and sizes of pages and mappings are
  * multiples of the granularity.  Whatever breaks a rule is a mistake of the caller, and the text in

@@ -89,7 +89,7 @@ gemem_simulated_may_hold (const GememSimulated *self, guint64 size)
 
 /* ---- simulated-places.c */
 
-/* Takes @size bytes: the address, or 0.  *@kept: what to give back to the space
+/* Takes @size bytes: the address, or 0.  *@kept: what to return to the space
  * later, 0 if it is never reused. */
 guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment,
                            guint64 *kept);

@@ -32,6 +32,7 @@ typedef struct
 } GememGraphFormat;
 
 const GememGraphFormat *const *gemem_graph_formats (void); /* NULL-terminated */
+/* By name; GEMEM_ERROR_USAGE with a suggestion. */
 const GememGraphFormat *gemem_graph_format_find (const char *name, GError **error);
 /* "a, b, c"; caller frees. */
 char *gemem_graph_format_names (void);

@@ -49,7 +49,7 @@ typedef struct
   GPtrArray *graphs; /* GeDumpGraph, in file order */
 } GeDump;
 
-/* The dump at the start of @input (a ModelDef or a GraphDef); stops before a log that may follow. 
+/* The dump at the start of @input (a ModelDef or a GraphDef); stops before a log that may follow.
  * Fields that are not needed are passed over. Errors: GEMEM_ERROR_INPUT. */
 GeDump *ge_dump_parse (GememInput *input, GError **error);
 void ge_dump_free (GeDump *dump);

@@ -162,10 +162,12 @@ typedef struct
 
 /* ---- reading a sealed graph.  All O(1) unless said otherwise. */
 
+/* Graphs are counted by reference; a sealed one may be shared by threads. */
 GememGraph *gemem_graph_ref (GememGraph *graph);
 void gemem_graph_unref (GememGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememGraph, gemem_graph_unref)
 
+/* As the file has it; owned by the graph. */
 const char *gemem_graph_name (const GememGraph *graph);
 /* Planner settings that came with the graph: GPtrArray of GememSetting, in file order; offered as
  * defaults. */
@@ -177,6 +179,8 @@ gboolean gemem_graph_dynamic_root (const GememGraph *graph);
 /* _mem_release_first_reuse_first: 1, 0, or -1 when the graph does not say. */
 int gemem_graph_release_first (const GememGraph *graph);
 
+/* How many there are.  Blocks: the graph itself and those behind nodes; items: what a planner
+ * places, tensors that own memory and workspaces. */
 guint32 gemem_graph_n_nodes (const GememGraph *graph);
 guint32 gemem_graph_n_tensors (const GememGraph *graph);
 guint32 gemem_graph_n_workspaces (const GememGraph *graph);
@@ -184,6 +188,7 @@ guint32 gemem_graph_n_variables (const GememGraph *graph);
 guint32 gemem_graph_n_blocks (const GememGraph *graph);
 guint32 gemem_graph_n_items (const GememGraph *graph);
 
+/* One of them, by its number, which must exist; owned by the graph. */
 const GememNode *gemem_graph_node (const GememGraph *graph, guint32 node);
 const GememTensor *gemem_graph_tensor (const GememGraph *graph, guint32 tensor);
 /* n_inputs elements */
@@ -254,8 +259,10 @@ GememAttributeKey gemem_graph_attribute_at (const GememGraph *graph, GememAttrib
 /* ---- building.  Nodes are added in planning order; everything that follows belongs to the last
  * node (or its last output). */
 
+/* An empty graph, to be filled and sealed; gemem_graph_unref(). */
 GememGraph *gemem_graph_new (const char *name);
 void gemem_graph_set_name (GememGraph *graph, const char *name); /* for files that say it late */
+/* A planner setting that goes with the graph: see gemem_graph_settings(). */
 void gemem_graph_add_setting (GememGraph *graph, const char *key, const char *value);
 /* Adds "KEY: TEXT" to the provenance; also after sealing, before the graph is shared. */
 void gemem_graph_note (GememGraph *graph, const char *key, const char *format, ...)

@@ -19,6 +19,7 @@ GEMEM_BEGIN_DECLS
 
 typedef struct _GememGraphOrder GememGraphOrder;
 
+/* Of a sealed graph, which must outlive it; gemem_graph_order_free(). */
 GememGraphOrder *gemem_graph_order_new (const GememGraph *graph);
 void gemem_graph_order_free (GememGraphOrder *order);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememGraphOrder, gemem_graph_order_free)

@@ -6,7 +6,7 @@
  * i becomes the node "op<i>"; see paddle-import.h for variables.  `level` and `skip_opt_set` become
  * settings; `expect` is for tests and passed over.
  *
- * Memory: the program as a tree, at most 16 bytes per value and its text, and the graph.  O(file). 
+ * Memory: the program as a tree, at most 16 bytes per value and its text, and the graph.  O(file).
  * Origin: paddle.md.
  */
 #include "config.h"

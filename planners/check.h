@@ -38,6 +38,7 @@ typedef struct
   char *text;            /* names both items, both lifetimes, both ranges */
 } GememViolation;
 
+/* "overlap", "stream"...: as reports and JSON name the kind. */
 const char *gemem_violation_name (GememViolationKind kind);
 
 /* The violations of @plan: GememViolation, at most @max, in the order found; an empty array if the

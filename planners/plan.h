@@ -65,6 +65,8 @@ GememPlan *gemem_plan_new (const char *planner, guint32 n_items);
 void gemem_plan_free (GememPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlan, gemem_plan_free)
 
+/* Appends what is kept beside the offsets: a candidate that was tried, with its total in bytes; a
+ * line of the planner's log. */
 void gemem_plan_add_candidate (GememPlan *plan, const char *name, guint64 total);
 void gemem_plan_add_log (GememPlan *plan, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* The total of @space, added with 0 bytes if there is none; valid until the next call.

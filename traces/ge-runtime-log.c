@@ -2,7 +2,7 @@
  *
  * What is delivered:
  *  - requests, from one kind of line only, the best that the log has (GeSource), and of the pools
- *    only the uppermost (ge-runtime-survey.h), because the same block is logged at every level. 
+ *    only the uppermost (ge-runtime-survey.h), because the same block is logged at every level.
  *    Pools are numbered on their device, and the number is the stream of their requests, since GE
  *    has a pool for each stream.  With the kernel trace the stream is that of the log plus 2^32 for
  *    each process before this one on the device; with the other sources it is the number of the

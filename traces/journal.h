@@ -12,7 +12,7 @@ typedef struct _JournalState JournalState;
  * outlive the state. */
 JournalState *journal_state_new (GememTraceInfo *info);
 void journal_state_free (JournalState *state);
-/* Appends the events that @record is to @events (of GememTraceEvent); @time in ns since the start. 
+/* Appends the events that @record is to @events (of GememTraceEvent); @time in ns since the start.
  * Cost: a few look-ups in hash tables; the end of a device or context: what is live there. */
 void journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
                          GArray *events);

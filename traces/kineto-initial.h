@@ -46,7 +46,7 @@ void gemem_kineto_initial_obtain (GememKinetoInitial *initial, guint64 address, 
 /* Where these bytes are: from the block on; or, if they are less than it, to its end, where a
  * segment grew. */
 guint64 gemem_kineto_obtained_at (guint64 address, guint64 block, guint64 size);
-/* Appends the initial state to @events (GememTraceEvent); GEMEM_KINETO_BEFORE gets the next id. 
+/* Appends the initial state to @events (GememTraceEvent); GEMEM_KINETO_BEFORE gets the next id.
  * Returns the bytes of that block. */
 guint64 gemem_kineto_initial_finish (GememKinetoInitial *initial, guint16 device, guint32 tag,
                                      guint64 *last_id, GArray *events);

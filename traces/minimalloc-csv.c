@@ -1,7 +1,7 @@
 /* minimalloc-csv.c - lifetimes of buffers (minimalloc-table.h) as a trace: format `minimalloc-csv`.
  *
  * What is delivered: ALLOC at `lower` and FREE at `upper`, in order of time; at the same moment
- * frees come first, each in the order of the file.  Ids are row numbers from 1, names are tags. 
+ * frees come first, each in the order of the file.  Ids are row numbers from 1, names are tags.
  * Time is logical: one step is one ns, the first event is at 0. Gaps, hints, offsets and alignments
  * have no place in an event; they are left out and noted.
  *

@@ -1,13 +1,16 @@
 /* ops.c - reads the plain list of operations (format "ops"), as people write it by hand and as the
  * vector files hold it.
  *
- *   a ID SIZE [STREAM]     allocate SIZE bytes as ID f ID [STREAM] free ID r give back what is
- *                          cached
- *   ... -> RESULT          the recorded decision, optional: 0xADDR size=BLOCK KEY=N... | NULL
- *                          KEY=N... | ? | KEY=N...
- *   m NAME OFFSET:SIZE[:z]... load a graph with these segments of static memory (z: zero-copy) F
- *   unload the graph loaded first # anything comment; empty lines too are skipped # SYSTEM
- *   KEY=VALUE...  as first line: the allocator and settings that RESULT comes from
+ *   a ID SIZE [STREAM]      allocate SIZE bytes as ID
+ *   f ID [STREAM]           free ID
+ *   r                       release what is cached
+ *   ... -> RESULT           the recorded decision, optional: 0xADDR size=BLOCK KEY=N... |
+ *                           NULL KEY=N... | ? | KEY=N...
+ *   m NAME OFFSET:SIZE[:z]...
+ *                           load a graph with these segments of static memory (z: zero-copy)
+ *   F                       unload the graph loaded first
+ *   # anything              comment; empty lines too are skipped
+ *   # SYSTEM KEY=VALUE...   as first line: the allocator and settings that RESULT comes from
  *
  * Numbers are decimal or 0x.  ADDR and BLOCK become the event's address and aux; NULL and ? set
  * GEMEM_EVENT_FAILED; the other figures (reserved, pool, real, split, the word newva) are checked

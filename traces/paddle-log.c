@@ -18,7 +18,7 @@
  *    address, none is freed (frees do not say which), and no other allocator logs.
  *
  * Passed over: the temporary allocator of 1.3-1.5, which keeps blocks between the program and the
- * allocator below (what it takes and really gives back is in the lines of that one, and what it
+ * allocator below (what it takes and really releases is in the lines of that one, and what it
  * reuses never reaches it), and [cudaMalloc] and [cudaFree], which tell no address.
  *
  * Two passes, because what failed, and which allocators are there, is known at the end.  Memory:

@@ -122,7 +122,7 @@ const GememPickleValue *gemem_pickle_record (const GememPickle *pickle, guint64 
 gint64 gemem_pickle_pair (const GememPickleValue *value);
 void gemem_pickle_path (const GememPickle *pickle, GememPicklePath *path);
 
-/* Text of a kept string, NUL-terminated ("" when it was not kept), valid as long as the reader. 
+/* Text of a kept string, NUL-terminated ("" when it was not kept), valid as long as the reader.
  * Not always UTF-8. */
 const char *gemem_pickle_string (const GememPickle *pickle, guint32 string);
 /* Key number of a string that is one of the keys, else -1. */

@@ -4,7 +4,7 @@
  * the cache: an action of the program, which every allocator is to be told of.  Or the device
  * refused a request, and the allocator gave back what it had cached before it asked again: a fact
  * about the recorded device.  (Garbage collection within a memory limit looks like the second, and
- * may be replayed as such: what it gives back counts.)
+ * may be replayed as such: what it releases counts.)
  *
  * Call stacks tell them apart: all of a run that the allocator made has the stack of the request
  * that follows it.  A run of the program names empty_cache, or at least another line.  But where

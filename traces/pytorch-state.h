@@ -2,10 +2,10 @@
  *
  * A snapshot holds the final segments and blocks and, per device, the last N events.  The state
  * before the first event follows from one forward pass: what is freed without having been seen
- * allocated was there, and so was everything in the final state that was not allocated on the way. 
+ * allocated was there, and so was everything in the final state that was not allocated on the way.
  * (Undoing the events from last to first gives the same; forward needs no random access.)
  *
- * Sizes of blocks that were live before and are freed on the way are recorded as requests only. 
+ * Sizes of blocks that were live before and are freed on the way are recorded as requests only.
  * The block is round(request), plus an unsplit tail: in a large, not expandable segment what
  * remains after a block is split off is more than 1 MiB, so a gap of up to 1 MiB before the next
  * block belongs to the block.  If more is free behind it, a tail may hide there: the first later

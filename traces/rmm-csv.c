@@ -4,11 +4,11 @@
  *   2342727,15:47:02.841961,allocate,0x10012400000,1048576,0
  *
  * Variants: a colon before the fraction of a second, streams in decimal or hexadecimal, `allocate
- * failure` with a null pointer, and the log of RMM before 0.15 (Event Type,Device ID,Address,...). 
+ * failure` with a null pointer, and the log of RMM before 0.15 (Event Type,Device ID,Address,...).
  * The time is a clock without a date: more than half a day backwards is midnight, up to a second
  * backwards is two threads racing for the log (the order of the file is the order of the calls).
  *
- * What is delivered: ALLOC and FREE with the stream; OOM for a failure.  The thread is dropped. 
+ * What is delivered: ALLOC and FREE with the stream; OOM for a failure.  The thread is dropped.
  * Python puts `.dev<k>` into the name of the file, which then tells the device.
  *
  * Memory: the live pointers.  Cost: rows are scanned where they lie in the window of the input,
@@ -346,7 +346,7 @@ take_row (Rmm *rmm, const Row *row, guint *n, GError **error)
       add_event (rmm, n, GEMEM_EVENT_OOM, row, 0)->address = 0;
       return TRUE;
     }
-  if (row->pointer == 0) /* requests of 0 bytes get and give back a null pointer */
+  if (row->pointer == 0) /* requests of 0 bytes get and free a null pointer */
     {
       rmm->nothing++;
       rmm->reader.info.skipped++;

@@ -1,7 +1,7 @@
 /* ge-session.c - generator `ge-session`: static graphs that run in turn, and the requests of a
  * dynamic-shape graph between the runs and during them.
  *
- * What: `graphs` static graphs (session.h) with sizes and segments from chosen distributions. 
+ * What: `graphs` static graphs (session.h) with sizes and segments from chosen distributions.
  * Before the runs of every turn a dynamic-shape graph of `dynamic` operators runs; the full size of
  * each operator's output is drawn once, and every execution draws one shape, a share of it, for all
  * of them. An operator allocates its output and frees its input, the output before; some

@@ -23,6 +23,7 @@ typedef struct
 } GememGenerator;
 
 const GememGenerator *const *gemem_generators (void); /* NULL-terminated, from generators.def */
+/* By name; GEMEM_ERROR_USAGE with a suggestion. */
 const GememGenerator *gemem_generator_find (const char *name, GError **error);
 
 /* Opens "NAME[:key=value,...]" with @seed.  Errors: GEMEM_ERROR_USAGE. */

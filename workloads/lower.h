@@ -123,7 +123,7 @@ gboolean gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *nod
 guint64 gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item,
                                 gboolean *self);
 
-/* The nodes that do not run because of their batch label; NULL: all run; free with g_free(). 
+/* The nodes that do not run because of their batch label; NULL: all run; free with g_free().
  * @label: the one that does; NULL: that with most bytes.
  * Errors: GEMEM_ERROR_USAGE (there is no such label). */
 gboolean gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped,

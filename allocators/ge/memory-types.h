@@ -24,7 +24,7 @@ typedef struct
   GeMemoryType type;
 } GePoolType;
 
-/* GArray of GePoolType; NULL or empty text: none.  @what stands in front of messages. 
+/* GArray of GePoolType; NULL or empty text: none.  @what stands in front of messages.
  * GEMEM_ERROR_USAGE. */
 GArray *gemem_ge_memory_types_parse (const char *text, const char *what, GError **error);
 /* O(types). */

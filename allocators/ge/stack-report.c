@@ -20,7 +20,7 @@ gemem_ge_stack_largest_pages (const GeStack *self, const GeL1 *l1, guint64 limit
                                           : longest;
       limit = MIN (limit, gemem_ge_pool_growth_limit (&l1->pool));
     }
-  /* A request that finds nothing idle in L1 goes to the bottom pool, if L1's own threshold allows. 
+  /* A request that finds nothing idle in L1 goes to the bottom pool, if L1's own threshold allows.
    * Without cutting that is one that is not exactly as long as an idle span. */
   if (self->stack != GE_STACK_SINGLE)
     below = gemem_ge_pool_largest_idle (&self->bottom, limit);

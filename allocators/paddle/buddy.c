@@ -17,7 +17,7 @@
  * chunk lives: left neighbours absorb right ones.  A free block without neighbours is therefore a
  * whole chunk, and Paddle's map of chunks is not needed.
  *
- * Origin: spec/paddle.md section 2; examples E1-E8 and E10; gpu_allocator_retry_time section 3.3. 
+ * Origin: spec/paddle.md section 2; examples E1-E8 and E10; gpu_allocator_retry_time section 3.3.
  * Not modelled: the pool index (one value everywhere), and Paddle's stale records in that map,
  * which matter only if the device reuses an address for a larger chunk.
  */

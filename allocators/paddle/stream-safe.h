@@ -6,7 +6,7 @@
  * allocator, which every request there looks through first.  Where a recording says itself when the
  * block came back (FREE_COMPLETED), it waits for that and for no event.
  *
- * Invariants: a block on a list is neither live nor free; a block that is not has no list links. 
+ * Invariants: a block on a list is neither live nor free; a block that is not has no list links.
  * Memory: 40 bytes per use, while the block lives.
  * Cost: a use O(streams of the block); a request O(blocks on the list).  Origin: spec/paddle.md
  * section 3.4.

@@ -4,7 +4,7 @@
  * A range as long as the device's memory is reserved for each stream; what does not fit the free
  * blocks is mapped behind what is there, and joins a free block before it.  Best fit over (size,
  * address); the HIGH end is allocated; a block is cut when it is more than twice as long as
- * wanted, or when more than one alignment (256 bytes) would be left.  Memory is never given back
+ * wanted, or when more than one alignment (256 bytes) would be left.  Memory is never released
  * before the end.
  * Two facts that cost memory: one alignment is added before the rounding to pages, so that a
  * request of exactly k pages maps k + 1; and what is free at the end of the range does not count

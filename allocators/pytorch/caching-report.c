@@ -2,7 +2,7 @@
  * statistics, the largest free request.
  *
  * Nothing here changes a decision or runs on the event path; segments are sorted by address when
- * they are visited. Statistics bear the names of torch.cuda.memory_stats():
+ * they are visited. Statistics have the names of torch.cuda.memory_stats():
  * NAME.{all,large_pool,small_pool}.{current,peak,allocated,freed}; for the two that the event path
  * does not keep (inactive_split*) only `current`, counted here.  Origin: peers.md 1a.12.
  */

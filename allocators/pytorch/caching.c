@@ -13,7 +13,7 @@
  * Not modelled, because nothing in a trace speaks of it: free-memory callbacks, pools with their
  * own allocator, use_on_oom and no_split.
  *
- * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event. 
+ * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event.
  * Integers only.
  * Origin: peers.md section 1a; the names here follow it.
  */

@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-/* Reads [-]digits[.digits][e[+-]digits] at @text, which ends at the first other character. 
+/* Reads [-]digits[.digits][e[+-]digits] at @text, which ends at the first other character.
  * *@magnitude becomes its value times 10^@scale, digits behind that cut off.  Returns the end of
  * the number, NULL if there is none, if it does not fit into 64 bits, or if it is negative and
  * @negative is NULL.  O(length). */

@@ -1,9 +1,9 @@
 /* input.c - bytes from a file, standard input or memory, decompressed on the way (see input.h).
  *
  * Three layers, each with its own small buffer:
- *   raw     what is stored: a descriptor (with a spool behind a pipe) or a GBytes input-decode.c
- *   decode  nothing, gzip or zstd input-decode.c
- *   window  decoded bytes that were not consumed yet: [start, end) of `buffer`        here
+ *   raw     what is stored: a descriptor (with a spool behind a pipe) or a GBytes; input-decode.c
+ *   decode  nothing, gzip or zstd; input-decode.c
+ *   window  decoded bytes that were not consumed yet: [start, end) of `buffer`; here
  *
  * Invariants: the first error sticks and is reported whenever more bytes are wanted than the window
  * holds, so what was decoded before the damage can still be read; the window grows by doubling only

@@ -49,6 +49,8 @@ guint64 gemem_input_offset (const GememInput *input);      /* decompressed bytes
 guint64 gemem_input_line_number (const GememInput *input); /* of the line last returned, from 1 */
 guint64 gemem_input_line_offset (const GememInput *input); /* offset at which it began */
 
+/* Begins at the first byte again; what was decompressed before is decompressed once more.
+ * GEMEM_ERROR_INPUT where the file cannot be read again. */
 gboolean gemem_input_rewind (GememInput *input, GError **error);
 
 /* Promises that gemem_input_rewind() will not be called: a pipe is then not copied to a temporary

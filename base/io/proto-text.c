@@ -1,6 +1,6 @@
 /* proto-text.c - the tokens of protobuf text; see proto-text.h.
  *
- * The grammar is that of the public description of the text format, without extensions and Any. 
+ * The grammar is that of the public description of the text format, without extensions and Any.
  * One character of look-ahead.
  *
  * Invariants: `open` holds the closing bracket of every message and list around the present place;

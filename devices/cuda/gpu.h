@@ -57,7 +57,7 @@ typedef struct
   guint64 granularity;
   gboolean virtual_memory;
   gboolean lost;          /* the GPU's context could not be made current: no call may be made now */
-  guint64 late;           /* bytes of the blocks that are: no longer held, and not yet given back */
+  guint64 late;           /* bytes of the blocks that are: no longer held, and not yet released */
   GememIdMap *blocks;     /* address -> GememCudaBlock: plain allocations */
   GememMappings mappings; /* virtual memory */
   GArray *streams;        /* GememCudaStream */
@@ -70,10 +70,10 @@ typedef struct
 {
   guint64 size;   /* as asked for */
   guint64 stream; /* mode=async: as asked for */
-  /* mode=vmm: the handle; 0: given back already, as when only a part of a free succeeded */
+  /* mode=vmm: the handle; 0: released already, as when only a part of a free succeeded */
   guint64 page;
   guint64 unmapped; /* mode=vmm: the same of the mapping */
-  guint64 late;     /* mode=vmm: freed, and to be given back when waiting is possible */
+  guint64 late;     /* mode=vmm: freed, and to be released when waiting is possible */
 } GememCudaBlock;
 
 /* ---- calls.c */

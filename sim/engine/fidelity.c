@@ -24,7 +24,7 @@ typedef struct
 {
   GememProbe probe;
   GememFidelity *fidelity;
-  GememDeviceWatch watch;
+  GememDeviceObserver watch;
   GQueue recorded, simulated; /* Call; at most one of them is not empty */
   guint64 seq;                /* of the last event */
   gboolean compares_calls;    /* the recording has them, and neither side was lost */
@@ -133,9 +133,9 @@ start (GememProbe *probe, GememRun *run, GError **error)
   (void) error;
   ledger->fidelity = &run->result->fidelity;
   ledger->compares_calls = (run->trace_flags & GEMEM_TRACE_HAS_SEGMENTS) != 0;
-  ledger->watch = (GememDeviceWatch){ .func = observe, .data = ledger };
+  ledger->watch = (GememDeviceObserver){ .func = observe, .data = ledger };
   if (ledger->compares_calls)
-    gemem_device_watch (run->device, &ledger->watch);
+    gemem_device_add_observer (run->device, &ledger->watch);
   return TRUE;
 }
 
@@ -203,7 +203,7 @@ clear (GememProbe *probe, GememRun *run)
 {
   Ledger *ledger = (Ledger *) probe;
 
-  gemem_device_unwatch (run->device, &ledger->watch);
+  gemem_device_remove_observer (run->device, &ledger->watch);
   g_queue_clear_full (&ledger->recorded, g_free);
   g_queue_clear_full (&ledger->simulated, g_free);
 }

@@ -9,7 +9,7 @@
  * called last, its after() first.  All other functions are called in the order of probes.def.
  *
  * Invariants: a probe decides nothing and changes no number of the result but its own.  It may read
- * the run (run.h), watch the device's calls (gemem_device_watch), and set run->stop.  Accounts and
+ * the run (run.h), watch the device's calls (gemem_device_add_observer), and set run->stop.  Accounts and
  * timeline are no probes: every run has them, inline.
  */
 #pragma once

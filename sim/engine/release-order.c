@@ -39,7 +39,7 @@ typedef struct
 struct _GememReleaseOrder
 {
   GememDevice *device;
-  GememDeviceWatch watch;
+  GememDeviceObserver watch;
   GememStreamOrder streams;
   GememTree pieces;
   GememSlab slab;
@@ -425,8 +425,8 @@ gemem_release_order_new (GememDevice *device)
   order->blocks = gemem_idmap_new (sizeof (Known));
   gemem_slab_init (&order->slab, sizeof (Piece));
   gemem_stream_order_init (&order->streams);
-  order->watch = (GememDeviceWatch){ .func = observe, .data = order };
-  gemem_device_watch (device, &order->watch);
+  order->watch = (GememDeviceObserver){ .func = observe, .data = order };
+  gemem_device_add_observer (device, &order->watch);
   return order;
 }
 
@@ -435,7 +435,7 @@ gemem_release_order_free (GememReleaseOrder *order)
 {
   if (order == NULL)
     return;
-  gemem_device_unwatch (order->device, &order->watch);
+  gemem_device_remove_observer (order->device, &order->watch);
   gemem_stream_order_clear (&order->streams);
   gemem_tree_clear (&order->pieces);
   gemem_slab_clear (&order->slab);

@@ -1,13 +1,13 @@
 /* replay.c - one pass over a trace: opens reader, device and allocator, feeds the events, gathers
  * the result.
  *
- * The reader is opened once per epoch; the first batch decides which device of the trace is meant. 
+ * The reader is opened once per epoch; the first batch decides which device of the trace is meant.
  * The map at the reserved peak needs the state after an event that is known only at the end, so it
  * is taken in a second pass that stops there; a copy at every new peak would cost a walk per event
  * while a workload grows.
  *
  * Invariants: nothing is kept per event; whatever fails, reader, log, allocator and device are
- * given back in that order; the observer is gone before the allocator returns its memory, so that
+ * released in that order; the observer is gone before the allocator returns its memory, so that
  * the end of a run is not compared with the recording.
  */
 #include "config.h"
@@ -113,7 +113,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->same_allocator = gemem_setup_same_allocator (job, info);
   run->device->serialized = job->many_threads;
   if (job->watch != NULL)
-    gemem_device_watch (run->device, job->watch);
+    gemem_device_add_observer (run->device, job->watch);
   run->device->times = run->times;
   expect_first (run, info, events, n);
   if (!gemem_probes_attach (run, error))
@@ -379,7 +379,7 @@ quiesce (GememRun *run, GError **error)
 {
   if (run->device == NULL)
     return TRUE;
-  run->device->watches = NULL;
+  run->device->observers = NULL;
   if (run->real)
     gemem_device_sync (run->device);
   return gemem_run_check_device (run, error);
@@ -390,7 +390,7 @@ static gboolean
 end (GememRun *run, gboolean ok, GError **error)
 {
   if (run->device != NULL && run->job->watch != NULL)
-    gemem_device_unwatch (run->device, run->job->watch);
+    gemem_device_remove_observer (run->device, run->job->watch);
   gemem_probes_shut_down (run);
   if (run->allocator != NULL)
     gemem_allocator_destroy (run->allocator);

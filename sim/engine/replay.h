@@ -72,7 +72,7 @@ typedef struct
   gboolean touch;         /* blocks are filled and verified on the device: touch.h */
   gboolean find_capacity; /* fill result.least_capacity */
   /* is told of every device call from before the allocator is made until it goes; or NULL */
-  GememDeviceWatch *watch;
+  GememDeviceObserver *watch;
   const gint *interrupted; /* atomic; non-zero stops the run, result marked partial */
   guint oom_max;           /* failed requests kept in detail; 0 = 100 */
 } GememJob;

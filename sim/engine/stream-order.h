@@ -3,7 +3,7 @@
  *
  * Why: whether memory may go back to the device depends on what the host knows, not on what the
  * simulated clock says; a clock that jumps hides the missing wait.  Time is counted in ticks that
- * the user gives: work queued at tick t on a stream is done once the stream is done up to t. 
+ * the user gives: work queued at tick t on a stream is done once the stream is done up to t.
  * Streams are in order; a stream that waits for an event goes on only after it, so that what is
  * done of it proves the other stream's work too.
  *

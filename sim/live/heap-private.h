@@ -28,7 +28,7 @@ struct _GememHeap
   GememIdMap *blocks;  /* address -> GememHeapBlock */
   GememWaiting waiting;
   GememRecording *recording;
-  GememDeviceWatch watch;
+  GememDeviceObserver watch;
   void (*name_stream) (GememDevice *device, guint64 stream, guint64 handle);
 
   /* pools.c */
@@ -37,7 +37,7 @@ struct _GememHeap
   GArray *kept;      /* GememHeapBlock, freed: until their pool is released, or no pool is open */
 };
 
-/* GememDeviceObserver, of the heap @data: what the allocator obtains and returns while it serves an
+/* GememDeviceObserverFunc, of the heap @data: what the allocator obtains and returns while it serves an
  * event comes before that event in the recording. */
 void gemem_heap_note_call (gpointer data, const GememDeviceNote *note);
 /* One event to the engine, then to the recording, with what the allocator decided. */

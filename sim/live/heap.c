@@ -170,7 +170,7 @@ gemem_heap_new (const GememHeapOptions *options, GError **error)
   heap->recording = options->recording;
   heap->name_stream = options->name_stream;
   heap->device = g_strdup (options->device);
-  heap->watch = (GememDeviceWatch){ .func = gemem_heap_note_call, .data = heap };
+  heap->watch = (GememDeviceObserver){ .func = gemem_heap_note_call, .data = heap };
   if (choose (heap, options, error))
     {
       heap->job = (GememJob){ .allocator = heap->specs->pdata[0],

@@ -12,7 +12,7 @@
  * with it, and no earlier, so that what it does on its own (ladders that take for granted that the
  * device was waited for) is safe on real memory.  An allocator that does not know streams (no
  * GEMEM_CAP_STREAMS) gets no block back before its own stream is done either, once there are
- * several. Private pools (CUDA graphs): their memory must stay as it was while the graph lives. 
+ * several. Private pools (CUDA graphs): their memory must stay as it was while the graph lives.
  * Allocators with GEMEM_CAP_POOLS see to it; of others, what is freed in a pool is kept until the
  * pool is released.  While a pool is open on the device the program may be capturing: no event is
  * recorded or asked for.
@@ -62,7 +62,7 @@ gboolean gemem_heap_use_on_stream (GememHeap *heap, guint64 address, guint64 str
 GememDevice *gemem_heap_device (const GememHeap *heap);
 /* TRUE if a live block begins at @address. */
 gboolean gemem_heap_has (const GememHeap *heap, guint64 address);
-/* The allocator gives back what it does not need (empty_cache). */
+/* The allocator releases what it does not need (empty_cache). */
 gboolean gemem_heap_trim (GememHeap *heap, GError **error);
 
 /* Requests for @pool begin, or end; they may come several times and must be even.  Released: as

@@ -9,7 +9,7 @@ char *gemem_torch_device_spec (const char *device_class, int device);
 /* @fraction of the device's capacity; 0: the device cannot be had, whoever opens it says why. */
 guint64 gemem_torch_share (const char *spec, int device, double fraction);
 
-/* All measures of the @n heaps (NULL: none) to @path, "stderr" or a file, its extension says how. 
+/* All measures of the @n heaps (NULL: none) to @path, "stderr" or a file, its extension says how.
  * The heaps have no more to say then. */
 gboolean gemem_torch_write_stats (const char *path, GememHeap *const *heaps, guint n,
                                   GError **error);

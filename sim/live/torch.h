@@ -1,9 +1,9 @@
 /* torch.h - libgemem-torch.so: any allocator of gemem for PyTorch's CUDAPluggableAllocator (guide:
  * doc/pytorch.md).
  *
- *   allocator = torch.cuda.memory.CUDAPluggableAllocator ("libgemem-torch.so",
- *   "gemem_torch_malloc", "gemem_torch_free") torch.cuda.memory.change_current_allocator
- *   (allocator)
+ *   allocator = torch.cuda.memory.CUDAPluggableAllocator (
+ *       "libgemem-torch.so", "gemem_torch_malloc", "gemem_torch_free")
+ *   torch.cuda.memory.change_current_allocator (allocator)
  *
  * Environment, read at the first call:
  *   GEMEM_ALLOCATOR  NAME[:key=value,...]; default pytorch-caching; each device has one of its own

@@ -2,7 +2,7 @@
  * of graphs with one and four streams.
  *
  * Every node reads the one before it and the one seven before it, and outputs take turns on 64
- * places, so that each plan is safe and every item but the first 64 meets who was there before. 
+ * places, so that each plan is safe and every item but the first 64 meets who was there before.
  * The exponent is that of the growth from the size before: 1 is linear.
  * Wanted: a million tensors in under five seconds.
  */

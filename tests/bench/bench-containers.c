@@ -9,7 +9,7 @@
  * up, remove the oldest; and look-ups alone.  GHashTable has the keys as pointers (its fastest way)
  * and the records allocated by g_new.
  *
- * Prints one JSON object per line, the best of five rounds; the ratio is GLib's time over ours. 
+ * Prints one JSON object per line, the best of five rounds; the ratio is GLib's time over ours.
  * All run on the same random numbers, and the checksum of what was found must be equal, so that
  * nobody is measured doing something else.
  */

@@ -2,7 +2,7 @@
  * through `pytorch-caching`, segments where they were.
  *
  * Every decision and every device call as recorded, in order, releases of both causes among them,
- * and the figures of expected.tsv, which were read with Python's pickle and know nothing of gemem. 
+ * and the figures of expected.tsv, which were read with Python's pickle and know nothing of gemem.
  * A file written from the snapshot gives the same.
  */
 #include "config.h"

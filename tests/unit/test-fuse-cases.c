@@ -3,9 +3,9 @@
  *
  * The program: six gradients in the order head.w, head.b, norm, conv.w, bias, head.c of 300, 10,
  * 65, 1000, 1 and 64 elements.  Layers are
- *   1.4        {head.w head.b head.c} {norm bias} {conv.w} of 1496, 264, 4000 bytes: names without
- *              a dot are one layer
- *   since 1.5  {head.w head.b head.c} {norm} {conv.w} {bias}    of 1496, 260, 4000, 4 bytes
+ *   1.4        {head.w head.b head.c} {norm bias} {conv.w}    of 1496, 264, 4000 bytes:
+ *              names without a dot are one layer
+ *   since 1.5  {head.w head.b head.c} {norm} {conv.w} {bias}  of 1496, 260, 4000, 4 bytes
  */
 #include "config.h"
 

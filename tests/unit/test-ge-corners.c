@@ -186,7 +186,7 @@ test_run_after_replacement (void)
   test_allocator_destroy (a);
 }
 
-/* CheckFreeMemory unloads the graph first that was loaded first, and no more of them than it must. 
+/* CheckFreeMemory unloads the graph first that was loaded first, and no more of them than it must.
  * Fixed segments are blocks of their own here, so that an unload makes space: 32 MiB, 1 of them in
  * reserve, 16 free; the third graph exceeds what is shared by 16. */
 static void

@@ -99,7 +99,7 @@ test_memory (void)
                 "oom +1048576/77 d1; | 3 | skipped 1 | 1 frees of memory that was not seen to be "
                 "allocated are left out"
                 " | 1 blocks were freed by calls that are not recorded; they end where their "
-                "address is returned again");
+                "address is given out again");
 }
 
 /* A handle, a mapping and another handle hold a page in turn; an unmap takes two mappings; what is

@@ -367,7 +367,7 @@ test_default_chunks (void)
   test_allocator_destroy (p16);
 }
 
-/* The test for "nothing pooled yet" differs: P14 adds the wrapped counters, P16 looks at each. 
+/* The test for "nothing pooled yet" differs: P14 adds the wrapped counters, P16 looks at each.
  * After the only chunk has gone back with a wrapped `used`, P16 takes the reallocate size where a
  * first chunk would take the initial one. */
 static void
@@ -590,7 +590,7 @@ test_refusals (void)
 /* ---- other places */
 
 /* On a host of 64 GiB: a request that fills a chunk, one that is a byte too large, and a small one;
- * by hand.  CPU: chunks of 524288000 bytes (7), the first taken in P13 by a request of nothing. 
+ * by hand.  CPU: chunks of 524288000 bytes (7), the first taken in P13 by a request of nothing.
  * Pinned: chunks of 134217728 bytes, so that the first two go to the system. */
 static void
 test_host_by_hand (void)

@@ -257,7 +257,7 @@ allocate_meanwhile (gpointer stream)
   return NULL;
 }
 
-/* Captures work as torch.cuda.graph() does: with a private pool, while another thread goes on. 
+/* Captures work as torch.cuda.graph() does: with a private pool, while another thread goes on.
  * More is asked for than there is, too. */
 static void
 child_capture (void)

@@ -13,6 +13,6 @@
 
 #include "graphs/graph.h"
 
-/* @settings: of `paddle`, "key=value,..." without time_per_node.  FALSE: refused, with a reason. 
+/* @settings: of `paddle`, "key=value,..." without time_per_node.  FALSE: refused, with a reason.
  * Fails the test on the first rule that is broken. */
 gboolean test_lowering_check (GememGraph *graph, const char *settings);

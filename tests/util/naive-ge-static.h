@@ -2,7 +2,7 @@
  * of pools, for the models of ge-active, ge-fixed-base and ge.
  *
  * naive-ge-session.c: a session's growing range (5.9).  naive-ge-static.c: graphs under each policy
- * (3.3, 5.10, 7.2), and the documented policy 2 from what the user documentation says (3.4). 
+ * (3.3, 5.10, 7.2), and the documented policy 2 from what the user documentation says (3.4).
  * naive-ge-kinds.c: variables and what else has no pool of streams (7.2, 7.4).  Everything is
  * zeroed but for what _init() sets.
  */

@@ -1,5 +1,5 @@
 /* naive-ge-whole.c - `ge` as a whole: the policies of ge-runtime.md 7.1 and the table of 7.2 read
- * once more, over the models of the parts; the estimate of 3.4, and which run comes after which. 
+ * once more, over the models of the parts; the estimate of 3.4, and which run comes after which.
  * Where the text is silent: doc/design-notes.md, "GE's memory as a whole".  See
  * naive-ge-static.h. */
 #include "config.h"

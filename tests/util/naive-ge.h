@@ -1,9 +1,9 @@
 /* naive-ge.h - the Graph Engine's run-time memory a second time, from ge-runtime.md alone: lists,
  * linear searches, the text's own order of steps.
  *
- * naive-ge-range.c: the page pool and the backing of a virtual range (4, 5.1 to 5.3, 5.6, 5.7). 
+ * naive-ge-range.c: the page pool and the backing of a virtual range (4, 5.1 to 5.3, 5.6, 5.7).
  * naive-ge-pool.c: the pool with and without a range (1, 5.4, 5.5).  naive-ge.c: the two levels and
- * the ladder (2.1).  naive-ge-active.c: static graphs (3, 5.9, 5.10), with naive-ge-static.h. 
+ * the ladder (2.1).  naive-ge-active.c: static graphs (3, 5.9, 5.10), with naive-ge-static.h.
  * naive-ge-whole.c: the composition (7.2).  naive-ge-streams.c: the level-2 pools (2.2 to 2.6).
  * Only the Quick table with its defaults, and 64 KiB pages.  Where the text is silent the model
  * does what doc/design-notes.md says.

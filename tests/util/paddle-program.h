@@ -3,10 +3,13 @@
  * sets of names.
  *
  * A program, one statement per line:
- *   x[-1,100] y[8]:int64 w[100,10]! variables: shape, element type (float32), ! for persistable;
- *   "s[]" has an empty shape mul x w -> a b operator i is node "op<i>"; inputs are the latest
- *   tensors of their names, else the variables relu a -> b pairs=0,0 force_cpu optimize=p,g { the
- *   operators up to } form a block of the operator before
+ *   x[-1,100] y[8]:int64 w[100,10]!
+ *                    variables: shape, element type (float32), ! for persistable; "s[]" has an
+ *                    empty shape
+ *   mul x w -> a b   operator i is node "op<i>"; inputs are the latest tensors of their names, else
+ *                    the variables
+ *   relu a -> b pairs=0,0 force_cpu optimize=p,g
+ *   {                the operators up to } form a block of the operator before
  */
 #pragma once
 

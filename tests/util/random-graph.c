@@ -173,7 +173,7 @@ add_ordinary (Maker *maker, guint32 label)
     }
 }
 
-/* @n producers of one output each, for the group that follows; their numbers among the sources. 
+/* @n producers of one output each, for the group that follows; their numbers among the sources.
  * They do not read each other. */
 static void
 add_members (Maker *maker, guint32 label, guint n, guint32 *members, gboolean shaped)

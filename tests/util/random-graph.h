@@ -2,7 +2,7 @@
  * planners must handle as asked for.
  *
  * The same seed, features and number of nodes give the same graph everywhere (base/rng.h).  A
- * feature that is switched off changes nothing in the draws of the others beyond its own nodes. 
+ * feature that is switched off changes nothing in the draws of the others beyond its own nodes.
  * Graphs keep the rules of ge-static.md: members of continuous groups are made for their group,
  * labelled nodes read only what has no label or their own, cleared nodes wait for the MemSet at the
  * head.

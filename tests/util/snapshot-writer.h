@@ -1,16 +1,18 @@
 /* snapshot-writer.h - makes torch.cuda.memory snapshots for tests, from a few lines of text.
  *
  * One line each, words separated by a blank; "-" leaves the key out:
- *   s DEVICE ADDRESS SIZE STREAM TYPE POOL POOL EXPANDABLE a segment (POOL POOL: the pair of its
- *   id) b ADDRESS SIZE REQUESTED STATE [HISTORY] a block of the segment above it t the event list
- *   of the next device begins e ACTION ADDRESS SIZE STREAM TIME [STACK [POOL]] an event (oom:
- *   ADDRESS is device_free); STACK: names of frames, innermost first,
- *                                                            as in inner/outer; POOL: the second
- *                                                                number of its id
- *   n STAGE NAME DEVICE TIME                                 an annotation
- *   c KEY VALUE                                              an allocator setting: integer, True,
- *       False, 0.5, or text
- *   d SLOT VALUE                                             of roundup_power2_divisions
+ *   s DEVICE ADDRESS SIZE STREAM TYPE POOL POOL EXPANDABLE
+ *                    a segment (POOL POOL: the pair of its id)
+ *   b ADDRESS SIZE REQUESTED STATE [HISTORY]
+ *                    a block of the segment above it
+ *   t                the event list of the next device begins
+ *   e ACTION ADDRESS SIZE STREAM TIME [STACK [POOL]]
+ *                    an event (oom: ADDRESS is device_free); STACK: names of frames, innermost
+ *                    first, as in inner/outer; POOL: the second number of its id
+ *   n STAGE NAME DEVICE TIME
+ *                    an annotation
+ *   c KEY VALUE      an allocator setting: integer, True, False, 0.5, or text
+ *   d SLOT VALUE     of roundup_power2_divisions
  */
 #pragma once
 

@@ -40,7 +40,7 @@ typedef struct
 gboolean test_vector_replay (const char *path, const TestVectorOptions *options,
                              TestVectorCounts *counts);
 
-/* What the first line of @path, and the rest of it, say: the allocator as for -a, and the device. 
+/* What the first line of @path, and the rest of it, say: the allocator as for -a, and the device.
  * Caller frees. */
 char *test_vector_spec (const char *path);
 
@@ -55,7 +55,7 @@ gboolean test_allocator_verify (GememAllocator *allocator, guint64 live, guint64
 /* The statistic of that name, which there must be, once. */
 guint64 test_allocator_stat (GememAllocator *allocator, const char *name);
 
-/* A new allocator on a new device from texts as on the command line; fails the test on error. 
+/* A new allocator on a new device from texts as on the command line; fails the test on error.
  * @device NULL: "sim" plus the device settings found in @spec. */
 GememAllocator *test_allocator_new (const char *spec, const char *device);
 /* asserts held == 0, then destroys the device too */

@@ -1,5 +1,5 @@
 /* test-paddle-memory-optimize.c - every program of shared/vectors/paddle-memory-optimize: renames,
- * printed lines, rewritten operators, final pool; and the plan that follows passes the checker. 
+ * printed lines, rewritten operators, final pool; and the plan that follows passes the checker.
  * Both sides are written as text, so that a difference shows where it is.
  */
 #include "config.h"
