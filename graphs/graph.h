@@ -180,7 +180,7 @@ gboolean gemem_graph_dynamic_root (const GememGraph *graph);
 int gemem_graph_release_first (const GememGraph *graph);
 
 /* How many there are.  Blocks: the graph itself and those behind nodes; items: what a planner
- * places, tensors that own memory and workspaces. */
+ * places, first all tensors, then all workspaces. */
 guint32 gemem_graph_n_nodes (const GememGraph *graph);
 guint32 gemem_graph_n_tensors (const GememGraph *graph);
 guint32 gemem_graph_n_workspaces (const GememGraph *graph);
