@@ -1,7 +1,7 @@
 /* auto-growth-params.h - the flags of PaddlePaddle's auto_growth strategy (auto-growth.c) as a
  * parameter table, and which of them go together.
  *
- * Origin: spec/paddle.md sections 1.1 (defaults and versions) and 3.1.
+ * Origin: paddle.md sections 1.1 (defaults and versions) and 3.1.
  */
 #pragma once
 

@@ -16,7 +16,7 @@
  * Cost: O(log free blocks) per request, nothing allocated per event; releasing walks an arena's
  * chunks only while some are idle.
  *
- * Origin: spec/paddle.md sections 3.1-3.4; examples E11-E15.  Not modelled: pools of CUDA graphs.
+ * Origin: paddle.md sections 3.1-3.4; examples E11-E15.  Not modelled: pools of CUDA graphs.
  */
 #include "config.h"
 
@@ -600,7 +600,7 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
   .summary = "PaddlePaddle's AutoGrowthBestFitAllocator: strategy auto_growth, best fit over " \
              "chunks as large as the request", \
   .origin = "PaddlePaddle 1.6-3.x, AutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; " \
-            "spec/paddle.md sections 3.1, 3.4", \
+            "paddle.md sections 3.1, 3.4", \
   .capabilities = GEMEM_CAP_STREAMS, .alignment = 256, .params = gemem_paddle_auto_growth_params, \
   .params_size = sizeof (GememPaddleAutoGrowthParams), .create = auto_growth_create, \
   .alloc = auto_growth_alloc, .free = auto_growth_free, .prefetch = gemem_neighbours_prefetch, \

@@ -15,7 +15,7 @@
  * its largest free block.
  * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no space;
  * nothing allocated per event; 64 bytes per block.
- * Origin: spec/paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real
+ * Origin: paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real
  * program stops because all allowed chunks are full, the request fails.
  */
 #include "config.h"
@@ -590,7 +590,7 @@ const GememAllocatorClass gemem_paddle_best_fit_class = {
   .summary = "PaddlePaddle's chunked BestFit: strategy naive_best_fit until 1.5, best fit in "
              "chunks that never go back",
   .origin =
-      "PaddlePaddle 1.2-1.5, BestFitAllocator, AutoIncrementAllocator; spec/paddle.md section 2.10",
+      "PaddlePaddle 1.2-1.5, BestFitAllocator, AutoIncrementAllocator; paddle.md section 2.10",
   .alignment = ALIGNMENT,
   .params = params,
   .params_size = sizeof (Params),

@@ -3,7 +3,7 @@
  * Every flag has its name in Paddle; FLAGS_NAME and the short keys of the vector files are
  * aliases.  A flag that would have no effect under the chosen preset or place is refused rather
  * than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
- * Origin: spec/paddle.md section 1.1.
+ * Origin: paddle.md section 1.1.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* buddy-params.h - the flags of PaddlePaddle's buddy allocator (buddy.c) as a parameter table, and
  * which of them go together.
  *
- * Origin: spec/paddle.md sections 1.1 (defaults and versions) and 2.1.
+ * Origin: paddle.md sections 1.1 (defaults and versions) and 2.1.
  */
 #pragma once
 

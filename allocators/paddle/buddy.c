@@ -17,7 +17,7 @@
  * chunk lives: left neighbours absorb right ones.  A free block without neighbours is therefore a
  * whole chunk, and Paddle's map of chunks is not needed.
  *
- * Origin: spec/paddle.md section 2; examples E1-E8 and E10; gpu_allocator_retry_time section 3.3.
+ * Origin: paddle.md section 2; examples E1-E8 and E10; gpu_allocator_retry_time section 3.3.
  * Not modelled: the pool index (one value everywhere), and Paddle's stale records in that map,
  * which matter only if the device reuses an address for a larger chunk.
  */
@@ -540,7 +540,7 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-buddy", \
   .summary = "PaddlePaddle's BuddyAllocator: strategy legacy (to 1.5), naive_best_fit (since " \
              "1.6), best fit in few large chunks", \
-  .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; spec/paddle.md section 2", .alignment = 256, \
+  .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; paddle.md section 2", .alignment = 256, \
   .alignment_offset = DESCRIPTOR, .params = gemem_paddle_buddy_params, \
   .params_size = sizeof (GememPaddleBuddyParams), .create = buddy_create, .alloc = buddy_alloc, \
   .free = buddy_free, .prefetch = gemem_neighbours_prefetch, .trim = buddy_trim, \

@@ -1,6 +1,6 @@
 /* buddy.h - PaddlePaddle's buddy as a part of something larger: one of several on a device.
  *
- * Origin: spec/paddle.md sections 2 and 3.6.
+ * Origin: paddle.md sections 2 and 3.6.
  */
 #pragma once
 

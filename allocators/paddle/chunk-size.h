@@ -10,13 +10,13 @@
  * bits), so neither the compiler (x87, fused multiply-add, -O3, -ffast-math) nor the rounding mode
  * can change a byte.
  * Cost: a few 128-bit operations; called once per chunk, never per request.
- * Origin: spec/paddle.md sections 2.1 and 2.2, example E10.
+ * Origin: paddle.md sections 2.1 and 2.2, example E10.
  */
 #pragma once
 
 #include <glib.h>
 
-/* Eras of Paddle with different rules (spec/paddle.md, table of presets). */
+/* Eras of Paddle with different rules (paddle.md, table of presets). */
 typedef enum
 {
   GEMEM_PADDLE_P13, /* 1.2 - 1.3 */

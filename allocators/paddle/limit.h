@@ -1,7 +1,7 @@
 /* limit.h - what the allocators of PaddlePaddle share besides chunk-size.h: cudaMalloc under a limit
  * (FLAGS_gpu_memory_limit_mb), and the check of FLAGS_alignment_size.
  *
- * Origin: spec/paddle.md section 2.8.
+ * Origin: paddle.md section 2.8.
  */
 #pragma once
 

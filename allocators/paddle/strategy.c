@@ -7,7 +7,7 @@
  * that came, the specification leaves open). A flag of another allocator of Paddle is refused with
  * the reason, not passed over.
  *
- * Origin: spec/paddle.md, table of presets, and sections 1.1 and 1.2.
+ * Origin: paddle.md, table of presets, and sections 1.1 and 1.2.
  */
 #include "config.h"
 
@@ -272,7 +272,7 @@ const GememShorthand gemem_paddle_shorthand = {
   .base = { .name = "paddle",
             .summary = "PaddlePaddle as its flags choose: version by preset, "
                        "FLAGS_allocator_strategy, and all flags of what that means",
-            .origin = "PaddlePaddle 1.2-3.x; spec/paddle.md section 1",
+            .origin = "PaddlePaddle 1.2-3.x; paddle.md section 1",
             .params = params,
             .params_size = sizeof (Choice) },
   .choose = choose_any,
@@ -282,7 +282,7 @@ const GememShorthand gemem_paddle_naive_best_fit_shorthand = {
   .base = { .name = "paddle-naive-best-fit",
             .summary = "FLAGS_allocator_strategy=naive_best_fit: chunked BestFit until 1.5, buddy "
                        "since 1.6",
-            .origin = "PaddlePaddle 1.2-3.x; spec/paddle.md section 1.2",
+            .origin = "PaddlePaddle 1.2-3.x; paddle.md section 1.2",
             .params = naive_params,
             .params_size = sizeof (Choice) },
   .choose = choose_naive,
@@ -291,7 +291,7 @@ const GememShorthand gemem_paddle_naive_best_fit_shorthand = {
 const GememShorthand gemem_paddle_legacy_shorthand = {
   .base = { .name = "paddle-legacy",
             .summary = "FLAGS_allocator_strategy=legacy: the buddy of 1.2-1.5",
-            .origin = "PaddlePaddle 1.2-1.5; spec/paddle.md section 1.2",
+            .origin = "PaddlePaddle 1.2-1.5; paddle.md section 1.2",
             .params = legacy_params,
             .params_size = sizeof (Choice) },
   .choose = choose_legacy,

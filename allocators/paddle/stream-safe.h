@@ -8,7 +8,7 @@
  *
  * Invariants: a block on a list is neither live nor free; a block that is not has no list links.
  * Memory: 40 bytes per use, while the block lives.
- * Cost: a use O(streams of the block); a request O(blocks on the list).  Origin: spec/paddle.md
+ * Cost: a use O(streams of the block); a request O(blocks on the list).  Origin: paddle.md
  * section 3.4.
  */
 #pragma once

@@ -6,7 +6,7 @@
  * streams and pools but no threads: either may stand for the thread.
  *
  * Invariants and cost: those of the buddies; nothing is shared but the device.
- * Origin: spec/paddle.md sections 3.6 and 1.2.
+ * Origin: paddle.md sections 3.6 and 1.2.
  */
 #include "config.h"
 
@@ -249,7 +249,7 @@ const GememAllocatorClass gemem_paddle_thread_local_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "paddle-thread-local",
   .summary = "PaddlePaddle's strategy thread_local: a buddy for each thread",
-  .origin = "PaddlePaddle 2.1-3.x, ThreadLocalCUDAAllocator; spec/paddle.md section 3.6",
+  .origin = "PaddlePaddle 2.1-3.x, ThreadLocalCUDAAllocator; paddle.md section 3.6",
   .capabilities = GEMEM_CAP_STREAMS,
   .alignment = 256,
   .alignment_offset = 64,

@@ -2,7 +2,7 @@
  *
  * What is modelled stands in the parameter tables; a flag that comes to be modelled is taken out
  * here (a test finds names in both).
- * Origin: spec/paddle.md sections 1.1, 1.2, 5.4, 7, 8, 9 and 12.
+ * Origin: paddle.md sections 1.1, 1.2, 5.4, 7, 8, 9 and 12.
  */
 #include "config.h"
 

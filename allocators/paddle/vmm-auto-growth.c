@@ -18,7 +18,7 @@
  * is neither free nor live.
  * Cost: O(log free blocks + waiting blocks of the stream) per request; nothing allocated on the
  * host but one record per extension.
- * Origin: spec/paddle.md section 3.5, 1.1, 1.2, 2.8, 3.3 and 3.4; example E17.  Not modelled: the
+ * Origin: paddle.md section 3.5, 1.1, 1.2, 2.8, 3.3 and 3.4; example E17.  Not modelled: the
  * later V2, compaction, multi-scale pools (not specified there).
  */
 #include "config.h"
@@ -544,7 +544,7 @@ vmm_destroy (GememAllocator *allocator)
   .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of " \
              "addresses per stream", \
   .origin = "PaddlePaddle 2.2-3.x, VirtualMemoryAutoGrowthBestFitAllocator, " \
-            "StreamSafeCUDAAllocator; spec/paddle.md sections 3.5, 3.4", \
+            "StreamSafeCUDAAllocator; paddle.md sections 3.5, 3.4", \
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, \
   .params = params, .params_size = sizeof (Params), .create = vmm_create, .alloc = vmm_alloc, \
   .free = vmm_free, .prefetch = gemem_neighbours_prefetch, .largest_free = vmm_largest_free, \

@@ -1,5 +1,5 @@
 /* test-paddle-auto-growth.c - PaddlePaddle's auto_growth: the worked examples E11-E15 of
- * spec/paddle.md by name, then streams, small and large pools, the out-of-memory ladder, and
+ * paddle.md by name, then streams, small and large pools, the out-of-memory ladder, and
  * refusals.
  *
  * Cn below is the n-th piece from the device, which places each on the next 2 MiB boundary

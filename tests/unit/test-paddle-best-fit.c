@@ -1,4 +1,4 @@
-/* test-paddle-best-fit.c - PaddlePaddle's chunked BestFit: example E9 of spec/paddle.md, the rules
+/* test-paddle-best-fit.c - PaddlePaddle's chunked BestFit: example E9 of paddle.md, the rules
  * of 2.10 one by one, and what `paddle`, `paddle-naive-best-fit` and `paddle-legacy` stand for in
  * each version.
  */

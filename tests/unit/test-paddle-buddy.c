@@ -1,4 +1,4 @@
-/* test-paddle-buddy.c - PaddlePaddle's buddy: the worked examples E1-E8 of spec/paddle.md by name,
+/* test-paddle-buddy.c - PaddlePaddle's buddy: the worked examples E1-E8 of paddle.md by name,
  * then what the presets, places and flags change, wrapping counters, and refusals.
  *
  * Addresses below are offsets from the first chunk; the device places each piece on the next 2 MiB

@@ -1,4 +1,4 @@
-/* test-paddle-chunk-size.c - the chunk sizes of PaddlePaddle to the last byte: spec/paddle.md
+/* test-paddle-chunk-size.c - the chunk sizes of PaddlePaddle to the last byte: paddle.md
  * section 2.2 and example E10.
  *
  * The expected products come from exact rational arithmetic, and the integer emulation is compared

@@ -2,7 +2,7 @@
  * differently.
  *
  * Judged by the bytes held at the end of a few requests, with and without, by hand from
- * spec/paddle.md sections 1 to 3; and two devices that know nothing of each other.  Bad values are
+ * paddle.md sections 1 to 3; and two devices that know nothing of each other.  Bad values are
  * in test-cli-paddle.sh.
  */
 #include "config.h"

@@ -1,4 +1,4 @@
-/* test-paddle-stream-safe.c - auto_growth with StreamSafe (spec/paddle.md 3.4) and with
+/* test-paddle-stream-safe.c - auto_growth with StreamSafe (paddle.md 3.4) and with
  * use_auto_growth_v2 (3.1): when a block that other streams used comes back, and what the warm-up
  * takes. */
 #include "config.h"

@@ -1,4 +1,4 @@
-/* test-paddle-vmm.c - PaddlePaddle's auto_growth on virtual memory (example E17 of spec/paddle.md,
+/* test-paddle-vmm.c - PaddlePaddle's auto_growth on virtual memory (example E17 of paddle.md,
  * then the rules of 3.5) and its strategy thread_local.
  */
 #include "config.h"
