@@ -209,12 +209,6 @@ load_plugin (const char *path, GError **error)
   return TRUE;
 }
 
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 static gboolean
 load_directory (const char *path, GError **error)
 {
@@ -233,7 +227,7 @@ load_directory (const char *path, GError **error)
   while ((name = g_dir_read_name (dir)) != NULL)
     if (g_str_has_suffix (name, "." G_MODULE_SUFFIX))
       g_ptr_array_add (names, g_build_filename (path, name, NULL));
-  g_ptr_array_sort (names, compare_names);
+  g_ptr_array_sort (names, gemem_compare_texts);
   for (guint i = 0; i < names->len; i++)
     if (!load_plugin (g_ptr_array_index (names, i), error))
       return FALSE;

@@ -375,3 +375,9 @@ gemem_choice_params_free (const GememChoice *choice, gpointer params)
   gemem_params_clear (params_of (choice->named), params);
   g_free (params);
 }
+
+int
+gemem_compare_texts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}

@@ -58,4 +58,7 @@ gpointer gemem_choice_params (const GememChoice *choice, const char *kind,
                               const GPtrArray *defaults, GError **error);
 void gemem_choice_params_free (const GememChoice *choice, gpointer params);
 
+/* Orders pointers to texts, for qsort() and g_ptr_array_sort(). */
+int gemem_compare_texts (gconstpointer a, gconstpointer b);
+
 GEMEM_END_DECLS

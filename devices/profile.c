@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/named.h"
 #include "base/units.h"
 #include "devices/profile.h"
 /* builtin_profiles[]: name, text; made from profiles/ by devices.am */
@@ -382,12 +383,6 @@ directories (void)
   return g_strsplit (all, ":", -1);
 }
 
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 static void
 add_name (GPtrArray *names, char *name)
 {
@@ -413,7 +408,7 @@ gemem_profile_names (void)
     }
   for (guint i = 0; i < G_N_ELEMENTS (builtin_profiles); i++)
     add_name (names, g_strdup (builtin_profiles[i].name));
-  g_ptr_array_sort (names, compare_names);
+  g_ptr_array_sort (names, gemem_compare_texts);
   g_ptr_array_add (names, NULL);
   return (char **) g_ptr_array_free (names, FALSE);
 }

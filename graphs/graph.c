@@ -635,6 +635,16 @@ gemem_graph_ints (const GememGraph *graph, GememAttributes attributes, GememAttr
   return attribute != NULL ? &g_array_index (graph->values, gint64, attribute->at) : NULL;
 }
 
+gint64
+gemem_graph_int_at (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key,
+                    guint32 i, gint64 otherwise)
+{
+  guint n;
+  const gint64 *values = gemem_graph_ints (graph, attributes, key, &n);
+
+  return i < n ? values[i] : otherwise;
+}
+
 gboolean
 gemem_graph_int (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key,
                  gint64 *value)

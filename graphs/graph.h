@@ -246,6 +246,9 @@ gboolean gemem_graph_int (const GememGraph *graph, GememAttributes attributes,
                           GememAttributeKey key, gint64 *value);
 const gint64 *gemem_graph_ints (const GememGraph *graph, GememAttributes attributes,
                                 GememAttributeKey key, guint *n);
+/* Entry @i of such a list, @otherwise where it is shorter or not there. */
+gint64 gemem_graph_int_at (const GememGraph *graph, GememAttributes attributes,
+                           GememAttributeKey key, guint32 i, gint64 otherwise);
 const char *gemem_graph_text (const GememGraph *graph, GememAttributes attributes,
                               GememAttributeKey key);
 const char *const *gemem_graph_texts (const GememGraph *graph, GememAttributes attributes,

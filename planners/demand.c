@@ -120,17 +120,6 @@ is_on_chip (gint64 type)
   return type == (gint64) GEMEM_MEMORY_L1 || type == (gint64) GEMEM_MEMORY_UB;
 }
 
-/* Entry @i of a list attribute of a node. */
-static gint64
-entry (const GememGraph *graph, const GememNode *node, GememAttributeKey key, guint32 i,
-       gint64 otherwise)
-{
-  guint n;
-  const gint64 *values = gemem_graph_ints (graph, node->attributes, key, &n);
-
-  return i < n ? values[i] : otherwise;
-}
-
 static gboolean
 feeds_graph_output (const GememGraph *graph, guint32 tensor)
 {
@@ -175,7 +164,8 @@ lies_elsewhere (const GememGraph *graph, const GememNode *node, const GememTenso
          || (gemem_graph_int (graph, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE,
                               &scope)
              && scope == 2)
-         || is_on_chip (entry (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, tensor->index, 0))
+         || is_on_chip (gemem_graph_int_at (graph, node->attributes,
+                                            GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, tensor->index, 0))
          || (tensor->variable != GEMEM_NONE
              && gemem_graph_variable (graph, tensor->variable)->persistable);
 }
@@ -238,20 +228,25 @@ demand_workspace (GememDemands *demands, const GememGraph *graph, guint32 id, gu
 {
   const GememNode *node = gemem_graph_node (graph, id);
   GememDemand *item = &demands->items[gemem_node_workspace_item (node, w)];
-  const gboolean session = entry (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_NO_REUSE_SCOPE, w, 0) == 1;
+  const gboolean session = gemem_graph_int_at (graph, node->attributes,
+                                               GEMEM_ATTRIBUTE_WORKSPACE_NO_REUSE_SCOPE, w, 0)
+                           == 1;
 
   item->node = id;
   item->bytes = gemem_graph_workspace (graph, id, w);
   item->memset = central_memset (graph, id, TRUE, w);
-  item->space = entry (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, w, 0)
+  item->space = gemem_graph_int_at (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, w, 0)
                         == (gint64) GEMEM_MEMORY_P2P
                     ? GEMEM_MEMORY_P2P
                 : session ? GEMEM_MEMORY_SESSION
                           : GEMEM_MEMORY_HBM;
   if (item->bytes > 0
-      && !is_on_chip (entry (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, w, 0)))
+      && !is_on_chip (
+          gemem_graph_int_at (graph, node->attributes, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, w, 0)))
     item->flags |= GEMEM_DEMAND_MEMORY;
-  if (session || entry (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, w, 1) == 0
+  if (session
+      || gemem_graph_int_at (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, w, 1)
+             == 0
       || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NO_REUSE_MEM_FLAG))
     item->flags |= WHOLE_RUN;
 }
@@ -280,7 +275,9 @@ find_spaces (GememDemands *demands, const GememGraph *graph)
           const guint32 item = gemem_node_output_item (node, o);
           gint64 type;
 
-          widen_type (demands, item, entry (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, o, 0));
+          widen_type (demands, item,
+                      gemem_graph_int_at (graph, node->attributes,
+                                          GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, o, 0));
           if (gemem_graph_int (graph,
                                gemem_graph_tensor (graph, node->first_output + o)->attributes,
                                GEMEM_ATTRIBUTE_TENSOR_MEMORY_TYPE, &type))
@@ -289,7 +286,8 @@ find_spaces (GememDemands *demands, const GememGraph *graph)
       for (guint32 i = 0; i < node->n_inputs; i++)
         if (gemem_graph_input_item (graph, id, i) != GEMEM_NONE)
           widen_type (demands, gemem_graph_input_item (graph, id, i),
-                      entry (graph, node, GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE, i, 0));
+                      gemem_graph_int_at (graph, node->attributes,
+                                          GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE, i, 0));
     }
   for (guint32 i = 0; i < demands->n; i++)
     {

@@ -165,16 +165,6 @@ gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *node, guint3
 
 /* ---- sizes */
 
-static gint64
-listed (const GememGraph *graph, const GememNode *node, GememAttributeKey key, guint32 i,
-        gint64 otherwise)
-{
-  guint n;
-  const gint64 *values = gemem_graph_ints (graph, node->attributes, key, &n);
-
-  return i < n ? values[i] : otherwise;
-}
-
 static gboolean
 is_on_device (gint64 type)
 {
@@ -193,7 +183,8 @@ output_size (const GememGraph *graph, const GememNode *node, guint32 output)
   gemem_graph_int (graph, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_TYPE, &type);
   if (gemem_graph_flag (graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY)
       || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_FORCE_CPU)
-      || !is_on_device (listed (graph, node, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, output, type)))
+      || !is_on_device (gemem_graph_int_at (graph, node->attributes,
+                                            GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, output, type)))
     return 0;
   return tensor->size;
 }
@@ -205,10 +196,11 @@ gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 i
 
   if (i < node->n_outputs)
     return output_size (graph, node, i);
-  if (!is_on_device (
-          listed (graph, node, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, workspace, GEMEM_MEMORY_DEFAULT))
-      || !is_on_device (listed (graph, node, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, workspace,
-                                GEMEM_MEMORY_DEFAULT)))
+  if (!is_on_device (gemem_graph_int_at (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_TYPE,
+                                         workspace, GEMEM_MEMORY_DEFAULT))
+      || !is_on_device (gemem_graph_int_at (graph, node->attributes,
+                                            GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, workspace,
+                                            GEMEM_MEMORY_DEFAULT)))
     return 0;
   return gemem_graph_workspace (graph, id_of (graph, node), workspace);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/named.h"
 #include "graphs/meaning.h"
 #include "planners/ge/kinds.h"
 
@@ -142,12 +143,6 @@ split_no_reuse (const char *text)
 
 /* ---- batch labels */
 
-static gint
-compare_texts (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 static void
 fill_labels (GeModel *model)
 {
@@ -161,7 +156,7 @@ fill_labels (GeModel *model)
       if (*label != '\0' && g_hash_table_add (seen, (gpointer) label))
         g_ptr_array_add (labels, (gpointer) label);
     }
-  g_ptr_array_sort (labels, compare_texts);
+  g_ptr_array_sort (labels, gemem_compare_texts);
   model->n_labels = labels->len + 1;
   model->labels = g_new (const char *, model->n_labels);
   model->labels[0] = "";

@@ -5,6 +5,7 @@
 
 #include "allocators/allocator.h"
 #include "allocators/paddle/unmodelled.h"
+#include "base/named.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
 #include "sim/cli/source.h"
@@ -49,12 +50,6 @@ sort_variable (const char *name, GPtrArray *settings, GString *others, GError **
   return TRUE;
 }
 
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 GPtrArray *
 gemem_environment_read (GError **error)
 {
@@ -62,7 +57,7 @@ gemem_environment_read (GError **error)
   g_autoptr (GPtrArray) settings = gemem_settings_new ();
   g_autoptr (GString) others = g_string_new (NULL);
 
-  qsort (names, g_strv_length (names), sizeof *names, compare_names);
+  qsort (names, g_strv_length (names), sizeof *names, gemem_compare_texts);
   for (guint i = 0; names[i] != NULL; i++)
     if ((g_str_has_prefix (names[i], "FLAGS_") || g_str_has_prefix (names[i], "GE_"))
         && !sort_variable (names[i], settings, others, error))
