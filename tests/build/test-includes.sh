@@ -8,7 +8,7 @@ cd "$GEMEM_SRCDIR" || exit 99
 folders='base devices traces graphs workloads planners allocators sim/engine sim/report sim/live sim/cli'
 
 # shellcheck disable=SC2086 # a list
-find $folders -name '*.[ch]' -exec grep -Hn '^ *# *include *"' {} + | awk -F'[:"]' -v list="$folders" '
+find $folders -name '*.[ch]' ! -name '*.pb-c.[ch]' -exec grep -Hn '^ *# *include *"' {} + | awk -F'[:"]' -v list="$folders" '
   BEGIN { n = split(list, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
   function folder (path) { return match (path, /^sim\/[a-z]*/) || match (path, /^[^\/]*/) ? substr (path, 1, RLENGTH) : "" }
   function home (path) { sub (/[^\/]*$/, "", path); return path }
