@@ -279,6 +279,7 @@ gboolean gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError 
 gboolean gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables,
                                           GPtrArray *specs, GError **error);
 void gemem_allocator_spec_free (GememAllocatorSpec *spec);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememAllocatorSpec, gemem_allocator_spec_free)
 
 /* Creates the allocator of @spec on @device; parameters not in @spec come from @defaults (may be
  * NULL; keys the class does not know are errors there too), then from the table. */

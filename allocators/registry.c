@@ -128,26 +128,50 @@ is_taken (const char *name)
          || gemem_named_find (shorthands, "shorthand", name, NULL) != NULL;
 }
 
-/* Has everything required, and no half of an optional group. */
-static gboolean
-is_complete (const GememAllocatorClass *klass)
+/* What @klass lacks of what allocator.h requires, or has half of; NULL: nothing. */
+static const char *
+missing (const GememAllocatorClass *klass)
 {
   const gboolean graphs = klass->graphs.load != NULL;
+  const struct
+  {
+    gboolean there;
+    const char *name;
+  } members[] = {
+    { klass->name != NULL && g_regex_match_simple ("^[A-Za-z0-9._-]+$", klass->name, 0, 0),
+      "name (letters, digits, '-', '_', '.')" },
+    { klass->summary != NULL, "summary" },
+    { klass->origin != NULL, "origin" },
+    { klass->alignment != 0 && (klass->alignment & (klass->alignment - 1)) == 0,
+      "alignment (a power of two)" },
+    { klass->create != NULL, "create" },
+    { klass->destroy != NULL, "destroy" },
+    { klass->alloc != NULL, "alloc" },
+    { klass->free != NULL, "free" },
+    { klass->largest_free != NULL, "largest_free" },
+    { klass->walk != NULL, "walk" },
+    { klass->check != NULL, "check" },
+    { (klass->params != NULL) == (klass->params_size > 0), "params or params_size" },
+    { (klass->streams.record != NULL) == (klass->streams.wait != NULL),
+      "one half of the group streams" },
+    { (klass->adopt.segment != NULL) == (klass->adopt.block != NULL),
+      "one half of the group adopt" },
+    { (klass->graphs.run != NULL) == graphs && (klass->graphs.unload != NULL) == graphs
+          && (klass->graphs.bytes != NULL) == graphs,
+      "a part of the group graphs" },
+  };
 
-  return klass->name != NULL && klass->create != NULL && klass->alloc != NULL && klass->free != NULL
-         && klass->walk != NULL && klass->check != NULL && klass->largest_free != NULL
-         && klass->destroy != NULL
-         && (klass->streams.record != NULL) == (klass->streams.wait != NULL)
-         && (klass->adopt.segment != NULL) == (klass->adopt.block != NULL)
-         && (klass->graphs.run != NULL) == graphs && (klass->graphs.unload != NULL) == graphs
-         && (klass->graphs.bytes != NULL) == graphs;
+  for (guint i = 0; i < G_N_ELEMENTS (members); i++)
+    if (!members[i].there)
+      return members[i].name;
+  return NULL;
 }
 
 static gboolean
 check_class (const char *path, const GememAllocatorClass *klass, GError **error)
 {
   g_auto (GStrv) aliases = NULL;
-  const char *taken = NULL;
+  const char *taken = NULL, *lacks;
 
   if (klass->abi != GEMEM_ALLOCATOR_ABI)
     {
@@ -156,12 +180,11 @@ check_class (const char *path, const GememAllocatorClass *klass, GError **error)
                    klass->abi, GEMEM_ALLOCATOR_ABI);
       return FALSE;
     }
-  if (!is_complete (klass))
+  if ((lacks = missing (klass)) != NULL)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: an allocator without a name or a required function, or with half of an "
-                   "optional group; see allocator.h",
-                   path);
+                   "%s: allocator %s lacks %s; allocators/allocator.h says what is required", path,
+                   klass->name != NULL ? klass->name : "without a name", lacks);
       return FALSE;
     }
   aliases = g_strsplit (klass->aliases != NULL ? klass->aliases : "", "|", -1);

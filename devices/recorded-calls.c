@@ -1,4 +1,4 @@
-/* recorded-calls.c - a log of device calls (sim/engine/calls-log.h), read back: what a machine
+/* recorded-calls.c - a log of device calls (sim/engine/calls-log.c), read back: what a machine
  * answered, for the simulated device to answer the same.
  *
  * Why: decisions depend on addresses and on when events complete, and both are the machine's.  With

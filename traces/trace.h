@@ -230,6 +230,7 @@ GememTraceReader *gemem_trace_open_input (GememInput *input, const char *format,
 gssize gemem_trace_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
 /* Frees @reader (may be NULL) with its info and events, and closes the input. */
 void gemem_trace_close (GememTraceReader *reader);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememTraceReader, gemem_trace_close)
 
 /* Creates a file in @format (NULL: by the extension of @path, .gmt native, .txt text twin, else an
  * error).

@@ -1,5 +1,4 @@
-/* gemem.h - the whole library: everything that a program or a plugin may use, and nothing else is
- * installed.
+/* gemem.h - the whole library: everything that a program or a plugin may use.
  *
  *   #include <gemem/gemem.h>          cc program.c $(pkg-config --cflags --libs gemem)
  *

@@ -34,6 +34,8 @@ typedef enum
   GEMEM_PACE_RECORDED,
 } GememPaceMode;
 
+/* What is to be run.  `allocator` and `source` are required, `device_ordinal` is mostly -1; all else
+ * may be 0.  Everything stays the caller's, and must live until the run has ended. */
 typedef struct
 {
   const GememAllocatorSpec *allocator;
@@ -69,7 +71,7 @@ typedef struct
   /* memory goes back to the device only after the streams that use it are synchronised:
    * release-order.h */
   gboolean release_order;
-  gboolean touch;         /* blocks are filled and verified on the device: touch.h */
+  gboolean touch;         /* blocks are filled and verified on the device: touch.c */
   gboolean find_capacity; /* fill result.least_capacity */
   /* is told of every device call from before the allocator is made until it goes; or NULL */
   GememDeviceObserver *watch;
@@ -83,8 +85,9 @@ typedef struct
  * trace, a full disk under events_path or calls_path). */
 GememResult *gemem_job_run (const GememJob *job, GError **error);
 
-/* Runs @n jobs on at most @threads threads (0: one per processor).  results[i] and errors[i] belong
- * to jobs[i]. */
+/* Runs @n jobs on at most @threads threads (0: one per processor).  @results and @errors have @n
+ * elements, errors[i] is NULL: for each job either its result is set, for gemem_result_free(), or
+ * its error, for g_error_free(). */
 void gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results,
                      GError **errors);
 

@@ -160,6 +160,7 @@ struct _GememResult
 /* Everything 0; gemem_result_free(). */
 GememResult *gemem_result_new (void);
 void gemem_result_free (GememResult *result);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
 
 /* Ratios; 0 when undefined. */
 double gemem_result_utilisation (const GememResult *result); /* peak live / peak reserved */

@@ -3,7 +3,7 @@
  *
  * Why: two live blocks that share a byte, or a page that is unmapped under a live block, change no
  * decision and no number of a replay.  Memory itself shows them: every block is filled with a
- * pattern of its own (kernels/touch-kernels.h) when it is allocated, and verified before it is
+ * pattern of its own (touch-kernels.h) when it is allocated, and verified before it is
  * freed, at random in between, and at the end.
  *
  * What is touched: the bytes asked for of every allocation on the device, while the program has

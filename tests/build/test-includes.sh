@@ -8,7 +8,8 @@ cd "$GEMEM_SRCDIR" || exit 99
 folders='base devices traces graphs workloads planners allocators sim/engine sim/report sim/live sim/cli'
 
 # shellcheck disable=SC2086 # a list
-find $folders -name '*.[ch]' ! -name '*.pb-c.[ch]' -exec grep -Hn '^ *# *include *"' {} + | awk -F'[:"]' -v list="$folders" '
+find $folders \( -name '*.[ch]' -o -name '*.def' \) ! -name '*.pb-c.[ch]' -exec grep -Hn '^ *# *include' {} + |
+  sed -E 's#<((base|devices|traces|graphs|workloads|planners|allocators|sim)/.*)>#"\1"#' | grep '"' | awk -F'[:"]' -v list="$folders" '
   BEGIN { n = split(list, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
   function folder (path) { return match (path, /^sim\/[a-z]*/) || match (path, /^[^\/]*/) ? substr (path, 1, RLENGTH) : "" }
   function home (path) { sub (/[^\/]*$/, "", path); return path }
@@ -18,6 +19,10 @@ find $folders -name '*.[ch]' ! -name '*.pb-c.[ch]' -exec grep -Hn '^ *# *include
   rank[to] > rank[from] { print $1 ":" $2 ": " from " includes " $4 ", which comes after it" }
   $4 ~ /private\.h$/ && index ($1, home($4)) != 1 { print $1 ":" $2 ": " $4 " is private to " home($4) }
   END { if (seen < 1000) print "only " seen + 0 " includes were seen" }' >"$GEMEM_TMP/up"
+for folder in */; do
+  case " $folders sim doc tests include build-aux " in *" ${folder%/} "*) ;; *)
+    find "$folder" -name '*.[ch]' -exec echo {} ': its folder has no place in the order' ';' ;; esac
+done >>"$GEMEM_TMP/up"
 [ ! -s "$GEMEM_TMP/up" ]; ok $? "no include goes up: $folders"
 sed 's/^/# /' "$GEMEM_TMP/up"
 
