@@ -4,8 +4,7 @@
  * Paddle wraps each allocation; here the PaddleGuard is a part of the block.  RecordStream keeps
  * one event per other stream, the latest.  Freeing a block with an incomplete event appends it to
  * the list of its allocator; every request to that allocator checks the list first.  Where the
- * recording says when the free completed (FREE_COMPLETED), the block waits for that and for no
- * event.
+ * recording says when the free completed (FREE_COMPLETED), the block waits only for that.
  *
  * Invariants: a block on a list is neither live nor free; a block on no list has no list links.
  * Memory: 40 bytes per use, while the block lives.
