@@ -10,8 +10,7 @@
  *   WIDE    the extended symbol of 9.1: no-padding members too; its members may overlap
  *   BUFFER  all items at fixed distances: padded members too
  *
- * Invariants: demands->items has an entry per item of the graph, in item order; ties are in node
- * order.
+ * Invariants: demands->items has an entry per item, in item order; ties are in node order.
  * Cost: time and memory linear in items, edges, attributes (times inverse Ackermann).
  * Origin: ge-static.md 1.2, 1.6, 2.2, 2.9, 5, 6, 7.7, 9.
  */
