@@ -327,8 +327,7 @@ gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, Gemem
   gemem_params_clear (params_of (spec->klass), params);
   if (allocator != NULL)
     {
-      if (allocator->klass
-          == NULL) /* else its settings decided: a class may serve several ways */
+      if (allocator->klass == NULL) /* else its settings decided: a class may serve several ways */
         allocator->klass = spec->klass;
       allocator->device = device;
     }

@@ -32,7 +32,7 @@ typedef struct
   GememDemands *demands;
   const GememGraphOrder *order; /* NULL: one stream, where ids are the order */
   const char *label;            /* reads only nodes without label or with this one; NULL: all */
-  gboolean tight; /* for the bound: no life or size exceeds what every plan needs */
+  gboolean tight;               /* for the bound: no life or size exceeds what every plan needs */
 } Reading;
 
 static gboolean

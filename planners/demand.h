@@ -45,8 +45,7 @@ enum
   GEMEM_DEMAND_MEMORY = 1 << 0, /* must have an offset */
   /* written before the first node runs: no item may use its bytes earlier */
   GEMEM_DEMAND_FROM_START = 1 << 1,
-  GEMEM_DEMAND_TO_END =
-      1 << 2, /* read after the last node: no item may use its bytes later */
+  GEMEM_DEMAND_TO_END = 1 << 2, /* read after the last node: no item may use its bytes later */
   /* a no-padding member: the bytes behind `bytes` may belong to the next one */
   GEMEM_DEMAND_PIECE = 1 << 3,
   /* the operator chooses the address: alignment and distance are not checked */
