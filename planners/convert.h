@@ -19,7 +19,7 @@ typedef struct
 {
   guint32 lifetime; /* GEMEM_NONE: no memory */
   guint64 inner;    /* offset from the start of the lifetime */
-  guint64 bytes;    /* that the item needs from there on */
+  guint64 bytes;    /* of the item, from `inner` on */
 } GememPlanPlace;
 
 /* The lifetimes of @graph for planners without knowledge of graphs.  One lifetime per buffer (all
