@@ -70,7 +70,7 @@ typedef enum
   GEMEM_SPAN_LIVE,    /* allocated */
   GEMEM_SPAN_PENDING, /* freed, but streams may still use it */
   GEMEM_SPAN_FREE,    /* cached, reusable */
-  /* physical, but not usable for blocks (headers, lost tails, static memory that graphs share) */
+  /* physical, but part of no block (headers, lost tails, static memory that graphs share) */
   GEMEM_SPAN_OVERHEAD,
   GEMEM_SPAN_UNMAPPED, /* addresses without memory; not counted as reserved */
 } GememSpanState;

@@ -171,7 +171,7 @@ typedef struct
   CachingPoolPair *last_private;
   CachingSegment *segments;
   CachingSegment *adopting; /* the segment of the block adopted last */
-  CachingBlock *adopted;    /* that block; NULL after an adoption in another segment */
+  CachingBlock *adopted;    /* that block, where the next search starts; NULL: none */
   guint64 reserved;
   GememSlab block_slab, segment_slab, use_slab, event_slab;
   GArray *queues;      /* CachingQueue, in the order of first use */
