@@ -1,4 +1,4 @@
-/* allocator.c - what every allocator can do without knowing its class: refuse an event, and end. */
+/* allocator.c - what works the same for every class of allocator: refusing an event, destroying. */
 #include "config.h"
 
 #include "allocators/allocator.h"

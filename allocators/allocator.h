@@ -2,24 +2,23 @@
  *
  * A variant is one file that defines one `const GememAllocatorClass`, and one line in
  * allocators.def.  Help, man page, completion, option parsing and the conformance tests all derive
- * from the class.  A class fills in what GememAllocatorClass lists as required; everything after
- * that is optional.
+ * from the class.  The class must fill in the required members; all others are optional.
  *
  * Rules for an implementation:
  *  - memory comes only from `base.device` through gemem_device_*(); the allocator never prints,
  *    exits, or reads a clock;
  *  - FALSE from alloc(), graphs.load() or graphs.run() is simulated out-of-memory: an ordinary
  *    result, after the real system's whole ladder has run;
- *  - an event that breaks a rule of the real system is refused with gemem_allocator_refuse(), by
- *    alloc(), graphs.load() and graphs.run(), which then return FALSE, or by use(), free(), record()
- *    and wait() of `streams`; no other function may refuse;
+ *  - gemem_allocator_refuse() refuses an event that breaks a rule of the real system.  Only
+ *    alloc(), graphs.load() and graphs.run(), which then return FALSE, and use(), free(), record()
+ *    and wait() of `streams` may call it;
  *  - `block->address` and `block->size` are exactly what the real system decides; `block->handle`
  *    is the allocator's own;
  *  - no two live blocks overlap; addresses keep `alignment`; block->size >= request, unless the
  *    real system says otherwise;
  *  - no allocation from the host heap per event (base/slab.h), no iteration in pointer or hash
  *    order;
- *  - destroy() returns everything to the device (held == 0 afterwards), live blocks included.
+ *  - destroy() releases everything to the device (held == 0 afterwards), live blocks included.
  */
 #pragma once
 
@@ -38,12 +37,12 @@ typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
 struct _GememPlanInput; /* planners/planner.h */
 
-enum /* capabilities: what no pointer of the class says */
+enum /* capabilities that no pointer of the class shows */
 {
-  GEMEM_CAP_STREAMS = 1 << 0, /* decisions depend on the stream: no block goes to another one */
-  GEMEM_CAP_POOLS = 1 << 1,   /* no block of a private pool goes to another pool */
+  GEMEM_CAP_STREAMS = 1 << 0, /* decisions depend on the stream: no block moves to another stream */
+  GEMEM_CAP_POOLS = 1 << 1,   /* no block of a private pool moves to another pool */
   GEMEM_CAP_VIRTUAL_MEMORY = 1 << 2, /* calls reserve, create and map of the device */
-  GEMEM_CAP_EMPTY = 1 << 3, /* requests of 0 bytes get a block; otherwise none reaches alloc() */
+  GEMEM_CAP_EMPTY = 1 << 3, /* alloc() serves requests of 0 bytes; otherwise it never sees them */
 };
 
 typedef struct
@@ -61,7 +60,7 @@ typedef struct
   gpointer handle;
 } GememBlock;
 
-/* Blocks at this address and above are host memory: nothing of the device, not in walk(), not
+/* Blocks at this address and above are host memory: no memory of the device, not in walk(), not
  * counted as live. */
 #define GEMEM_HOST_ADDRESS (G_GUINT64_CONSTANT (1) << 62)
 
@@ -71,7 +70,7 @@ typedef enum
   GEMEM_SPAN_LIVE,    /* allocated */
   GEMEM_SPAN_PENDING, /* freed, but streams may still use it */
   GEMEM_SPAN_FREE,    /* cached, reusable */
-  /* physical, but no block (headers, lost tails, static memory that graphs share) */
+  /* physical, but part of no block (headers, lost tails, static memory that graphs share) */
   GEMEM_SPAN_OVERHEAD,
   GEMEM_SPAN_UNMAPPED, /* addresses without memory; not counted as reserved */
 } GememSpanState;
@@ -79,7 +78,7 @@ typedef enum
 typedef struct
 {
   guint64 address, size;
-  guint64 segment; /* start of the piece obtained from the device */
+  guint64 segment; /* start of the device segment that contains the span */
   guint64 segment_size;
   guint64 stream;
   guint32 pool;
@@ -88,7 +87,7 @@ typedef struct
 } GememSpan;
 
 typedef void (*GememSpanFunc) (const GememSpan *span, gpointer data);
-/* @unit: "B" of bytes, "" of counts, or GEMEM_STAT_RATE. */
+/* @unit: "B" (bytes), "" (counts), or GEMEM_STAT_RATE. */
 #define GEMEM_STAT_RATE "0.01%"
 typedef void (*GememStatFunc) (const char *name, guint64 value, const char *unit, gpointer data);
 
@@ -111,7 +110,7 @@ typedef struct
 
 struct _GememAllocatorClass
 {
-  /* ---- Required: what it is. */
+  /* ---- Required: identity. */
 
   guint abi;           /* GEMEM_ALLOCATOR_ABI */
   const char *name;    /* "pytorch-caching" */
@@ -121,20 +120,20 @@ struct _GememAllocatorClass
    * bound. */
   guint64 alignment;
 
-  /* ---- Required: what it does. */
+  /* ---- Required: functions. */
 
   /* @params: a filled struct of `params_size` bytes, valid during the call.  The caller sets
-   * `klass` where it is still NULL, and `device`.  NULL with @error: the parameters do not go
-   * together. */
+   * `klass` where it is still NULL, and `device`.  NULL with @error: the parameters contradict each
+   * other. */
   GememAllocator *(*create) (gconstpointer params, GememDevice *device, GError **error);
   void (*destroy) (GememAllocator *allocator);
   /* Fills @block; FALSE: out of memory. */
   gboolean (*alloc) (GememAllocator *allocator, const GememRequest *request, GememBlock *block);
-  /* The program releases @block.  @completion_follows: a later streams.complete() says when streams
+  /* The program frees @block.  @completion_follows: a later streams.complete() says when streams
    * are done with it; a class without that function frees at once. */
   void (*free) (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows);
-  /* Largest request that would succeed on @stream without going to the device; 0 if none.  Not on
-   * the event path. */
+  /* Largest request that would succeed on @stream without a device call; 0 if none.  Not on the
+   * event path. */
   guint64 (*largest_free) (GememAllocator *allocator, guint64 stream);
   /* Every span, in address order within a segment, segments in address order.  Not on the event
    * path. */
@@ -142,7 +141,7 @@ struct _GememAllocatorClass
   /* Verifies its own invariants; GEMEM_ERROR_INVARIANT.  Not on the event path. */
   gboolean (*check) (GememAllocator *allocator, GError **error);
 
-  /* ---- Optional, each for itself: 0 or NULL where there is none. */
+  /* ---- Optional, each on its own: 0 or NULL if absent. */
 
   const char *aliases;      /* '|' separated */
   guint capabilities;       /* GEMEM_CAP_* */
@@ -152,36 +151,35 @@ struct _GememAllocatorClass
 
   /* Returns cached memory to the device: empty_cache, Release, recycle. */
   void (*trim) (GememAllocator *allocator);
-  /* The program has released private pool @pool (a CUDA graph was destroyed, say): what is cached
-   * for it may go back with the next trim() or when the device has no more; @at_once: it goes back
+  /* The program has released private pool @pool (for example with a CUDA graph).  Its cached memory
+   * may be released at the next trim() or when the device is exhausted; @at_once: it is released
    * now. */
   void (*release_pool) (GememAllocator *allocator, guint32 pool, gboolean at_once);
-  /* The whole future, once, before the first request: the lifetimes of the trace, and the graph it
-   * was lowered from if there is one.  What is used later must be copied.  Not called where there
-   * is no trace; a running program cannot be served by such a class.  GEMEM_ERROR_INPUT. */
+  /* The whole future, once, before the first request: the lifetimes of the trace, and the graph the
+   * trace was lowered from, if any.  The class copies what it needs later.  Not called without a
+   * trace, so such a class cannot serve a running program.  GEMEM_ERROR_INPUT. */
   gboolean (*prepare) (GememAllocator *allocator, const struct _GememPlanInput *input,
                        GError **error);
-  /* @block, which is live and has a handle, will soon be freed or used: asks the processor to fetch
-   * what that will touch besides the record that `handle` points to, which the engine fetches
-   * itself.  Changes nothing. */
+  /* @block, which is live and has a handle, will soon be freed or used: prefetches what that will
+   * touch into the processor's cache, except the record at `handle`, which the engine prefetches.
+   * Changes nothing. */
   void (*prefetch) (GememAllocator *allocator, const GememBlock *block);
 
-  /* ---- Optional: what streams do with blocks.  `record` and `wait` come together. */
+  /* ---- Optional: streams.  `record` and `wait` come together. */
   struct
   {
     /* The streams are done with @block, which was freed with @completion_follows. */
     void (*complete) (GememAllocator *allocator, const GememBlock *block);
-    /* @stream uses @block too. */
+    /* @stream also uses @block. */
     void (*use) (GememAllocator *allocator, const GememBlock *block, guint64 stream);
-    /* @stream releases its share of @block; the block itself stays until free(), which ends it for
-     * every stream that still has a share.  A stream has a share for having allocated it and one
-     * for each use(). */
+    /* @stream releases its share of @block.  A stream has one share for allocating the block and
+     * one for each use().  The block remains until free(), which ends all remaining shares. */
     void (*free) (GememAllocator *allocator, const GememBlock *block, guint64 stream);
-    /* Event @id marks the work queued on @stream so far, for the stream @to (G_MAXUINT64: for
-     * whoever waits). */
+    /* Event @id marks the work queued on @stream so far, for the stream @to (G_MAXUINT64: for any
+     * stream that waits). */
     void (*record) (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to);
-    /* @stream goes on only after the mark that was last recorded as @id.  Always recorded before,
-     * unless the recording began in the middle. */
+    /* @stream waits for the mark that was last recorded as @id.  A record() always precedes, unless
+     * the recording began in the middle. */
     void (*wait) (GememAllocator *allocator, guint64 id, guint64 stream);
     /* The host waited for @stream (G_MAXUINT64: the device). */
     void (*sync) (GememAllocator *allocator, guint64 stream);
@@ -192,34 +190,34 @@ struct _GememAllocatorClass
    * unloaded (policy 0 of GE). */
   struct
   {
-    /* @address: returns where the memory of the graph begins.  FALSE: the graph is not loaded, and
+    /* Returns the start of the graph's memory in @address.  FALSE: the graph is not loaded, and
      * neither run() nor unload() is called for it. */
     gboolean (*load) (GememAllocator *allocator, guint64 id, guint64 stream,
                       const GememGraphSegment *segments, guint n, guint64 *address);
     /* A run begins on @stream, or ends with the host waiting.  FALSE: no memory for the run. */
     gboolean (*run) (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin);
     void (*unload) (GememAllocator *allocator, guint64 id);
-    /* What the loaded graphs have together, counted as live and allocated. */
+    /* Bytes of all loaded graphs, counted as live and allocated. */
     guint64 (*bytes) (GememAllocator *allocator);
-    /* The memory that work of graph @id uses now, in any order: `address` and `size` of each span
-     * only; nothing for a graph that is not loaded.  The order of release
-     * (sim/engine/release-order.h) is checked for what is told here.  Not on the event path. */
+    /* The memory that work of graph @id uses now, in any order; only `address` and `size` of each
+     * span are set.  Reports nothing for a graph that is not loaded.  The order of release
+     * (sim/engine/release-order.h) is checked against these spans.  Not on the event path. */
     void (*walk) (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data);
   } graphs;
 
   /* ---- Optional: a recorded state to start from: segments first, then their blocks in address
-   * order, then done().  `segment` and `block` come together.  The allocator takes the memory over
+   * order, then done().  `segment` and `block` come together.  The allocator takes over the memory
    * from the device itself, with gemem_device_adopt(); the engine does not. */
   struct
   {
     /* FALSE: the device does not have the memory. */
     gboolean (*segment) (GememAllocator *allocator, const GememAdopt *segment);
-    /* FALSE: it lies in none of the segments. */
+    /* FALSE: the block lies in no adopted segment. */
     gboolean (*block) (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block);
     void (*done) (GememAllocator *allocator);
   } adopt;
 
-  /* ---- Optional: what the real system says of itself.  Not on the event path. */
+  /* ---- Optional: reports of the real system.  Not on the event path. */
   struct
   {
     /* Statistics under the names that the real system uses. */
@@ -229,7 +227,7 @@ struct _GememAllocatorClass
   } report;
 };
 
-/* Embedded first in every allocator. */
+/* First member of every allocator. */
 struct _GememAllocator
 {
   const GememAllocatorClass *klass;
@@ -238,8 +236,8 @@ struct _GememAllocator
   char *refusal;   /* gemem_allocator_refuse(); NULL: none */
 };
 
-/* Refuses the event that is being served: it breaks a rule of the real system, which the text says.
- * The first refusal of an event stands.  The engine reports it as bad input and clears it. */
+/* Refuses the current event, which breaks the rule of the real system that the text names.  The
+ * first refusal of an event counts.  The engine reports it as bad input and clears it. */
 void gemem_allocator_refuse (GememAllocator *allocator, const char *format, ...)
     G_GNUC_PRINTF (2, 3);
 
@@ -249,10 +247,10 @@ const GememAllocatorClass *const *gemem_allocator_classes (void);
 /* By name or alias; GEMEM_ERROR_USAGE with a suggestion. */
 const GememAllocatorClass *gemem_allocator_find (const char *name, GError **error);
 
-/* Loads every plugin of the ':'-separated directories (GEMEM_PLUGIN_PATH); a plugin exports
- * `const GememAllocatorClass *const gemem_plugin_allocators[]`.  GEMEM_ERROR_USAGE names the file:
- * of another GEMEM_ALLOCATOR_ABI, without a required function, with half of an optional group, or
- * with a name that is taken. */
+/* Loads every plugin of the ':'-separated directories (GEMEM_PLUGIN_PATH).  A plugin exports `const
+ * GememAllocatorClass *const gemem_plugin_allocators[]`.  GEMEM_ERROR_USAGE names the file if a
+ * class has another GEMEM_ALLOCATOR_ABI, lacks a required function, has half of an optional group,
+ * or has a name that is taken. */
 gboolean gemem_allocator_load_plugins (const char *directories, GError **error);
 
 /* A chosen allocator with its settings, as on the command line: "NAME[:key=value,...]". */
@@ -261,28 +259,28 @@ typedef struct
   const GememAllocatorClass *klass;
   char *label;         /* as the user wrote it */
   GPtrArray *settings; /* GememSetting: allocator parameters */
-  /* GememSetting: device settings found among them (vector-file keys: capacity, base...) */
+  /* GememSetting: settings of the device found among them (vector-file keys: capacity, base...) */
   GPtrArray *device;
-  /* GememSetting: what came from the environment: those of `settings`, and what a shorthand read */
+  /* GememSetting: the environment variables in `settings`, and those that a shorthand read */
   GPtrArray *variables;
   /* GememSetting: environment variables without effect here, each with the reason as value */
   GPtrArray *left_out;
 } GememAllocatorSpec;
 
-/* Expands @text: globs in NAME ('ge-*') and value lists ("chunk_mb=0|64") give several specs;
- * appended to @specs. */
+/* Parses @text and appends its specs to @specs: globs in NAME ('ge-*') and value lists
+ * ("chunk_mb=0|64") yield several. */
 gboolean gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError **error);
 /* The same for a program with the environment @variables (GememSetting; FLAGS_name, GE_NAME): each
- * that the allocator reads in the real system becomes a setting, unless @text says otherwise.  A
- * program of PaddlePaddle has all of its flags everywhere, so a flag that has no effect as things
- * are is left out, not refused.  Errors: also a value that cannot be. */
+ * variable that the allocator reads in the real system becomes a setting, unless @text sets it.  A
+ * program of PaddlePaddle has all of its flags everywhere, so a flag without effect under these
+ * settings is left out, not refused.  Errors: also an invalid value. */
 gboolean gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables,
                                           GPtrArray *specs, GError **error);
 void gemem_allocator_spec_free (GememAllocatorSpec *spec);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememAllocatorSpec, gemem_allocator_spec_free)
 
 /* Creates the allocator of @spec on @device; parameters not in @spec come from @defaults (may be
- * NULL; keys the class does not know are errors there too), then from the table. */
+ * NULL; keys that the class does not know are errors there too), then from the table. */
 GememAllocator *gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults,
                                      GememDevice *device, GError **error);
 /* The effective parameters of @allocator's spec: GPtrArray of GememSetting. */

@@ -1,14 +1,13 @@
-/* direct.c - `direct`: one device call per request, and nothing kept.
+/* direct.c - `direct`: one device call per request, without a cache.
  *
- * Why: the baseline without a cache.  Its reserved bytes are the live bytes, so it shows the least
- * memory any on-line allocator without moving blocks can hold, and its modelled latency shows what
- * caching saves.
+ * Why: the baseline.  Its reserved bytes are the live bytes, the least memory that any on-line
+ * allocator without moving blocks can hold; its modelled latency shows what caching saves.
  *
- * Invariants: block size == request, reserved == sum of live blocks.  The alignment it promises is
- * 1 byte for the lower bound (the device counts bytes as requested); addresses are as aligned as
- * the device makes them.
- * Cost: O(1) per operation, which touches one record of 32 bytes in a pool and no other; walk()
- * goes over the pool and sorts.
+ * Invariants: block size == request, reserved == sum of live blocks.  The promised alignment is 1
+ * byte for the lower bound (the device counts bytes as requested); real addresses have the device's
+ * alignment.
+ * Cost: O(1) per operation, which touches one record of 32 bytes in a pool; walk() visits the whole
+ * pool and sorts.
  * Origin: cudaMalloc and cudaFree per request (PYTORCH_NO_CUDA_MEMORY_CACHING=1, peers.md section
  * 1a.11).
  */
@@ -16,7 +15,7 @@
 
 #include "allocators/allocator.h"
 
-#define SLICE 1024 /* records that come from the heap together */
+#define SLICE 1024 /* records per allocation from the heap */
 
 typedef struct _DirectBlock DirectBlock;
 
@@ -25,7 +24,7 @@ struct _DirectBlock
   union
   {
     guint64 address;
-    DirectBlock *next; /* of the unused ones */
+    DirectBlock *next; /* next unused record */
   };
   guint64 size; /* 0: unused */
   guint64 stream;
@@ -53,7 +52,7 @@ direct_create (gconstpointer params, GememDevice *device, GError **error)
   return &direct->base;
 }
 
-/* Adds a slice of unused records, which are used in ascending order. */
+/* Adds a slice of unused records; they are taken in ascending order. */
 static void
 add_slice (Direct *direct)
 {
@@ -220,7 +219,7 @@ direct_destroy (GememAllocator *allocator)
   g_free (direct);
 }
 
-/* The recorded program's segments belong to its own allocator; only the blocks count here. */
+/* The recorded segments belong to the program's own allocator; only the blocks matter here. */
 static gboolean
 direct_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
 {

@@ -1,21 +1,20 @@
-/* from-plan.c - `plan`: replays a static plan as if it were an allocator, so that static and
- * dynamic memory stand in one table.
+/* from-plan.c - `plan`: replays a static plan as an allocator, so that static and dynamic memory
+ * can be compared in one table.
  *
- * Before the first request it is shown the whole trace (prepare): it makes a plan, or reads one
- * from a file, checks it, and takes the arena from the device in one piece, as a static graph does
- * when it is loaded.  Then each request gets the address the plan has for it.  Requests are known
- * by their id; an id that comes again (steps, epochs) gets its lifetimes in turn, the first after
- * the last.  A request the plan does not know, and every request where there is no trace to plan
- * for, goes to the device as with `direct`.
+ * prepare() sees the whole trace: it makes a plan, or reads one from a file, checks it, and takes
+ * the arena from the device in one call, as a static graph does at load.  Each request then gets
+ * its planned address.  The id identifies a request; a repeated id (steps, epochs) takes its
+ * lifetimes in turn, and restarts with the first after the last.  Requests outside the plan, and
+ * all requests without a trace to plan for, go to the device as with `direct`.
  *
  * A plan for a graph is checked by the rules of graphs (no reuse before all users on all streams
  * are known to be done) and against the lifetimes of the trace lowered from it.  A plan for a
- * recorded trace holds for the order of that trace only: frees as they were recorded decide, not
- * streams.  When the device has no space for the arena every request fails.
+ * recorded trace holds for the order of that trace only: the recorded frees decide, not the
+ * streams.  If the device has no space for the arena, every request fails.
  *
- * Invariants: live blocks lie in the arena and do not overlap; one device call in all.  Cost: O(1)
- * per request, 48 bytes per allocation of the trace.  `largest_free` is the largest gap of the
- * arena, although only those requests get it that were planned there.
+ * Invariants: live blocks lie in the arena and do not overlap; one device call in all.
+ * Cost: O(1) per request, 48 bytes per allocation of the trace.  `largest_free` is the largest gap
+ * of the arena, although only requests planned there can use it.
  * Origin: ge-runtime.md (static memory is taken before the run).
  */
 #include "config.h"
@@ -69,7 +68,7 @@ typedef struct
   guint64 offset, size;
   guint64 stream;
   guint32 pool;
-  guint32 next; /* the next allocation with the same id; of the last: the first */
+  guint32 next; /* next allocation with the same id; the last one links to the first */
   gboolean live;
 } Place;
 
@@ -82,7 +81,7 @@ typedef struct
 {
   GememAllocator base;
   Params params;
-  GememAllocator *direct; /* for what was not planned */
+  GememAllocator *direct; /* serves requests outside the plan */
   Place *places;
   guint32 n_places;
   GememIdMap *turns; /* id -> Turn; NULL: not prepared */
@@ -125,7 +124,7 @@ plan_create (gconstpointer data, GememDevice *device, GError **error)
 
 /* ---- before the run */
 
-/* Two nodes on different streams; -1 is none. */
+/* TRUE if two nodes are on different streams (-1: no stream). */
 static gboolean
 has_streams (const GememGraph *graph)
 {
@@ -144,7 +143,7 @@ has_streams (const GememGraph *graph)
   return FALSE;
 }
 
-/* Whether the graph is planned; @choice NULL: a file. */
+/* TRUE if the graph is planned, not the lifetimes; @choice NULL: the plan is in a file. */
 static gboolean
 plans_graph (const Plan *plan, const GememChoice *choice, const GememGraph *graph)
 {
@@ -155,7 +154,7 @@ plans_graph (const Plan *plan, const GememChoice *choice, const GememGraph *grap
          || has_streams (graph);
 }
 
-/* Where each lifetime of @input lies. */
+/* Returns the offset of each lifetime of @input. */
 static GememPlan *
 obtain (const Plan *plan, const GememPlanInput *input, GError **error)
 {
@@ -189,7 +188,7 @@ add_place (Plan *plan, guint32 i, const GememPlan *places, const GememLifetime *
 
   *place = (Place){ .offset = places->offsets[i], .size = places->sizes[i] };
   if (life->tag != 0)
-    return; /* of 0 bytes: such requests do not come */
+    return; /* of 0 bytes: such requests never arrive */
   turn = gemem_idmap_insert (plan->turns, life->id, &known);
   if (known)
     plan->places[turn->last].next = i;
@@ -220,7 +219,7 @@ plan_prepare (GememAllocator *allocator, const GememPlanInput *input, GError **e
 
 /* ---- requests */
 
-/* The place of @request, whose turn is over then; NULL: it is not known. */
+/* The place of @request, advancing the turn of its id; NULL: not in the plan. */
 static Place *
 take_turn (Plan *plan, const GememRequest *request)
 {
@@ -291,7 +290,7 @@ compare_offset (gconstpointer a, gconstpointer b)
   return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* The live places in the order of their addresses. */
+/* The live places in address order. */
 static GPtrArray *
 live_places (const Plan *plan)
 {

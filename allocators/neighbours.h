@@ -1,11 +1,11 @@
-/* neighbours.h - blocks that lie side by side: a list in the order of addresses, with split and merge.
+/* neighbours.h - blocks that lie side by side: a list in address order, with split and merge.
  *
- * For allocators whose free blocks are in a tree and coalesce with their neighbours.  A block
+ * Why: shared by the allocators that keep free blocks in a tree and coalesce neighbours.  A block
  * embeds a GememNeighbour first; `handle` of a GememBlock points to it.
  *
- * Invariants: the blocks of a list cover its memory without gaps; of two neighbours that merge the
- * left one stays, so that the first block of a list never goes away.
- * Cost: O(1), inline, but for the tree.
+ * Invariants: the blocks of a list cover its memory without gaps; a merge keeps the left of two
+ * neighbours, so the first block of a list always remains.
+ * Cost: O(1), inline, except for tree operations.
  */
 #pragma once
 
@@ -16,23 +16,22 @@
 typedef struct _GememNeighbour GememNeighbour;
 struct _GememNeighbour
 {
-  GememTreeNode node; /* `group` and `size`, and mostly `address`, hold out of the tree too */
+  GememTreeNode node; /* `group`, `size`, and mostly `address` are valid outside the tree too */
   GememNeighbour *previous, *next;
-  gboolean free; /* it is in the tree */
+  gboolean free; /* the block is in the tree */
 };
 
 /* The block whose node is @tree_node. */
 #define GEMEM_NEIGHBOUR_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, GememNeighbour, node)
 
-/* @block is the whole list. */
+/* TRUE if @block is the only block of its list. */
 static inline gboolean
 gemem_neighbours_alone (const GememNeighbour *block)
 {
   return block->previous == NULL && block->next == NULL;
 }
 
-/* Cuts the upper @size bytes off @block, which is in no tree, and returns them as @high, a new
- * block. */
+/* Cuts the upper @size bytes off @block, which is in no tree; they become the new block @high. */
 static inline void
 gemem_neighbours_split (GememNeighbour *block, GememNeighbour *high, guint64 size)
 {
@@ -47,7 +46,7 @@ gemem_neighbours_split (GememNeighbour *block, GememNeighbour *high, guint64 siz
   block->next = high;
 }
 
-/* @left absorbs its right neighbour, which goes back to @slab; neither is in the tree. */
+/* @left absorbs its right neighbour, which returns to @slab; neither is in the tree. */
 static inline void
 gemem_neighbours_merge (GememNeighbour *left, GememSlab *slab)
 {
@@ -60,8 +59,8 @@ gemem_neighbours_merge (GememNeighbour *left, GememSlab *slab)
   gemem_slab_free (slab, right);
 }
 
-/* Merges @block, which is not in @tree, with its free neighbours, which leave it; returns the block
- * that covers them all, not in the tree. */
+/* Merges @block, which is not in @tree, with its free neighbours, which it removes from @tree.
+ * Returns the merged block, not in the tree. */
 static inline GememNeighbour *
 gemem_neighbours_coalesce (GememNeighbour *block, GememTree *tree, GememSlab *slab)
 {
@@ -79,7 +78,7 @@ gemem_neighbours_coalesce (GememNeighbour *block, GememTree *tree, GememSlab *sl
   return block;
 }
 
-/* prefetch() of a class: the neighbours, which a free may merge the block with. */
+/* prefetch() of a class: fetches the neighbours, with which a free may merge the block. */
 static inline void
 gemem_neighbours_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
 {

@@ -1,14 +1,14 @@
 /* registry.c - the one list of allocators: the built-in ones of allocators.def, then plugins.
  *
- * Why: every name, help text, option and conformance test is derived from the class structs found
- * here; there is no second list. A plugin is a shared object in a directory of GEMEM_PLUGIN_PATH
+ * Why: names, help texts, options and conformance tests all derive from the class structs listed
+ * here; there is no second list.  A plugin is a shared object in a directory of GEMEM_PLUGIN_PATH
  * that exports a NULL-terminated array `const GememAllocatorClass *const
  * gemem_plugin_allocators[]`.
  *
- * Invariants: order is that of allocators.def, then plugins in the order of the directories and of
- * the file names in each; names and aliases are unique; a class pointer stays valid for the life of
- * the process (plugins are never unloaded). Plugins are loaded before threads start: the list is
- * read without a lock afterwards.
+ * Invariants: the order is that of allocators.def, then plugins by the order of the directories and
+ * of the file names in each; names and aliases are unique; a class pointer stays valid for the life
+ * of the process (plugins are never unloaded).  Plugins are loaded before threads start; afterwards
+ * the list is read without a lock.
  * Cost: O(number of classes) per lookup, never on the event path.
  */
 #include "config.h"
@@ -38,7 +38,7 @@ static const GememNamed *const shorthands[] = {
 
 typedef struct
 {
-  GPtrArray *classes; /* both end in a NULL element */
+  GPtrArray *classes; /* both NULL-terminated */
   GPtrArray *named;
 } Registry;
 
@@ -224,7 +224,7 @@ load_plugin (const char *path, GError **error)
   for (found = symbol; *found != NULL; found++)
     {
       if (is_listed (*found))
-        continue; /* the same file again, by another directory */
+        continue; /* the same file, found through another directory */
       if (!check_class (path, *found, error))
         return FALSE;
       add_class (the_registry (), *found);

@@ -1,8 +1,8 @@
-/* registry.h - the allocators as things with names (named.h), for the registry and for the reading
- * of "NAME[:key=value,...]".
+/* registry.h - the allocators as named objects (named.h), for the registry and for the parser of
+ * "NAME[:key=value,...]".
  *
- * Why: a class struct is the interface of plugins and begins with its ABI number, so that it cannot
- * begin with a GememNamed itself.
+ * Why: a class struct is the interface of plugins and begins with its ABI number, so it cannot
+ * begin with a GememNamed.
  */
 #pragma once
 
@@ -15,5 +15,5 @@ typedef struct
   const GememAllocatorClass *klass;
 } GememNamedClass;
 
-/* GememNamedClass for every class, in the order of gemem_allocator_classes(); NULL-terminated. */
+/* A GememNamedClass per class, in the order of gemem_allocator_classes(); NULL-terminated. */
 const GememNamed *const *gemem_named_classes (void);

@@ -1,12 +1,12 @@
-/* shorthand.h - names that stand for an allocator chosen by settings: how a system's users ask for
- * "its" allocator.
+/* shorthand.h - names that choose an allocator by settings, as a system's users choose "its"
+ * allocator.
  *
- * PaddlePaddle's users set FLAGS_allocator_strategy and know a version; which allocator that means
- * has changed, and one name has meant two.  A shorthand turns such settings into a class and what
- * is left of them, before anything runs: what follows knows only allocators. Shorthands are no
- * allocators: globs do not range over them, and no result is counted twice.
+ * Why: PaddlePaddle's users set FLAGS_allocator_strategy and know a version.  The allocator that
+ * the flag names has changed between versions, and one name has meant two.  A shorthand turns such
+ * settings into a class and its remaining settings before the run; later code sees only allocators.
+ * A shorthand is not an allocator: globs skip it, so no result is counted twice.
  *
- * A new one is one file and one line in shorthands.def.
+ * A new shorthand is one file and one line in shorthands.def.
  */
 #pragma once
 
@@ -18,9 +18,9 @@ GEMEM_BEGIN_DECLS
 typedef struct
 {
   GememNamed base; /* params: the settings that the shorthand itself reads */
-  /* The class that @settings (GememSetting) ask for; takes the shorthand's own out of them and adds
-   * what the choice implies.  What the class does not know is left to be refused.  Errors:
-   * GEMEM_ERROR_USAGE. */
+  /* Returns the class that @settings (GememSetting) select.  Removes the shorthand's own settings
+   * and adds those that the choice implies; settings that the class does not know are refused
+   * later.  Errors: GEMEM_ERROR_USAGE. */
   const GememAllocatorClass *(*choose) (GPtrArray *settings, GError **error);
 } GememShorthand;
 

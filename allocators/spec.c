@@ -1,12 +1,12 @@
-/* spec.c - "NAME[:key=value,...]": from what the user typed to allocators with checked settings.
+/* spec.c - "NAME[:key=value,...]": from the user's text to allocators with checked settings.
  *
- * Why apart from the registry: this is the one syntax of -a, of sweeps and of the first lines of
- * vector files.  A name may be a glob over the registry, a value may be a list ("chunk_mb=0|64");
- * both multiply into several specs, the last key varying fastest, in the order of the registry.
- * Keys that the allocator does not know but a device does belong to the device (capacity=, base=,
+ * Why separate from the registry: this one syntax serves -a, sweeps and the first lines of vector
+ * files.  A name may be a glob over the registry, a value may be a list ("chunk_mb=0|64"); both
+ * multiply into several specs, in the order of the registry, the last key varying fastest.  Keys
+ * that a device knows and the allocator does not are settings of the device (capacity=, base=,
  * ...).
  *
- * Invariants: a key is known to the class or to a device, or the parse fails with a suggestion; a
+ * Invariants: a key that neither the class nor a device knows is an error with a suggestion; a
  * value that does not depend on the device's capacity is checked here, so that a typing error is
  * reported before the first run begins.
  */
@@ -77,7 +77,7 @@ what_of (const GememAllocatorClass *klass)
   return g_strconcat ("allocator ", klass->name, NULL);
 }
 
-/* Tries @value in a scratch struct; values with "%" depend on a capacity that is not known yet. */
+/* Parses @value into a scratch struct; values with "%" depend on a capacity not known yet. */
 static gboolean
 check_value (const GememAllocatorClass *klass, const char *key, const char *value, GError **error)
 {
@@ -115,7 +115,7 @@ add_setting (GememAllocatorSpec *spec, const char *key, const char *value, GErro
   return TRUE;
 }
 
-/* What the class of @data, a GememAllocatorSpec, has against @settings together. */
+/* The error that the class of @data, a GememAllocatorSpec, reports for @settings together. */
 static GError *
 object_as_class (const GPtrArray *settings, gpointer data)
 {
@@ -147,7 +147,7 @@ add_variables (GememAllocatorSpec *spec, const GPtrArray *variables, GError **er
   return TRUE;
 }
 
-/* What the shorthand @data has against @settings together. */
+/* The error that the shorthand @data reports for @settings together. */
 static GError *
 object_as_shorthand (const GPtrArray *settings, gpointer data)
 {
@@ -159,7 +159,7 @@ object_as_shorthand (const GPtrArray *settings, gpointer data)
   return error;
 }
 
-/* Of @choice, with those of @variables that @shorthand (or NULL) itself reads, noted in @spec. */
+/* The class of @choice; first applies the @variables of @shorthand (or NULL), noted in @spec. */
 static const GememAllocatorClass *
 class_of (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
           GememAllocatorSpec *spec, GError **error)
@@ -185,7 +185,7 @@ add_settings (GememAllocatorSpec *spec, const GPtrArray *settings, GError **erro
   return TRUE;
 }
 
-/* @shorthand: what the choice names, or NULL: it names a class. */
+/* @shorthand: the shorthand that @choice names, or NULL if it names a class. */
 static GememAllocatorSpec *
 make_spec (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
            GError **error)
@@ -216,8 +216,7 @@ find_shorthand (const char *text)
   return NULL;
 }
 
-/* FALSE with a suggestion for a name that nothing here has, but that is near a class's or a
- * shorthand's. */
+/* FALSE, with a suggestion, for an unknown name that is near the name of a class or a shorthand. */
 static gboolean
 check_name (const char *text, GError **error)
 {
@@ -328,8 +327,7 @@ gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, Gemem
   gemem_params_clear (params_of (spec->klass), params);
   if (allocator != NULL)
     {
-      if (allocator->klass
-          == NULL) /* else that of its settings: a class may have one for each of several ways */
+      if (allocator->klass == NULL) /* else its settings decided: a class may serve several ways */
         allocator->klass = spec->klass;
       allocator->device = device;
     }

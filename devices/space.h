@@ -40,7 +40,7 @@ guint64 gemem_space_find (const GememSpace *space, guint64 floor, guint64 size, 
  * outside the space. */
 gboolean gemem_space_take (GememSpace *space, guint64 address, guint64 size);
 
-/* Gives back a range that was taken; neighbouring gaps become one. */
+/* Releases a range that was taken; neighbouring gaps become one. */
 void gemem_space_give (GememSpace *space, guint64 address, guint64 size);
 
 /* TRUE if order, sums and heap are sound and gaps do not touch; O(gaps).  For tests and

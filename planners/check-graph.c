@@ -1,16 +1,16 @@
-/* check-graph.c - the rules of graphs for plans (ge-static.md 9.1 to 9.3): who may follow whom on
- * the same bytes, whatever the timing of the streams.
+/* check-graph.c - the rules of graphs for plans (ge-static.md 9.1 to 9.3): which item may follow
+ * which on the same bytes, for any timing of the streams.
  *
  * y may follow x if every starter of y's class is known to run after every user of x's class
  * (check-roles.h).  9.1 asks for the writers of y's original symbol only.  The checker asks for
- * those of the extended symbol: its members overlap, so what precedes one must precede all.
+ * those of the extended symbol: its members overlap, so a node before one must be before all.
  *
  * Batch labels: one pass runs the nodes of one label and those without a label.  So there is a
  * sweep per label, over its items and the unlabelled ones; users and starters of other labels do
  * not count.
  * Cost: O((items without label x labels + items) log items).
  *
- * In place (8.3): an output may lie on an input of its own node where the node says so, if all
+ * In place (8.3): an output may lie on an input of its own node where the node allows it, if all
  * other users are finished before it.
  */
 #include "config.h"
@@ -25,7 +25,7 @@ typedef struct
   GememCheck *check;
   GememRoles *roles;
   guint32 now;       /* label of this sweep; 0: no labels in the graph */
-  GHashTable *pairs; /* gint64: (earlier, later) already reported */
+  GHashTable *pairs; /* gint64: pairs (earlier, later) already reported */
 } GraphCheck;
 
 static gboolean
@@ -34,9 +34,9 @@ counts (const GraphCheck *self, guint32 label)
   return label == 0 || label == self->now;
 }
 
-/* ---- lives, for order and messages */
+/* ---- lives of items, for sorting and messages */
 
-/* The first starter's id; the item's own node where no node starts it (graph inputs). */
+/* Id of the first starter; for an item without starter (a graph input), its own node. */
 static guint32
 begin_of (const GraphCheck *self, guint32 i)
 {
@@ -87,7 +87,7 @@ describe_item (gconstpointer data, guint32 i)
 
 /* ---- who may follow whom */
 
-/* @later is an output that its node may write over its input @earlier. */
+/* TRUE if the node of output @later may write it over the node's input @earlier. */
 static gboolean
 is_in_place (const GraphCheck *self, guint32 earlier, guint32 later)
 {
@@ -107,8 +107,8 @@ is_in_place (const GraphCheck *self, guint32 earlier, guint32 later)
   return FALSE;
 }
 
-/* A user of @earlier that some starter of @later does not wait for, as *user and *starter; TRUE if
- * there is none. */
+/* TRUE if every starter of @later waits for every user of @earlier; else *user and *starter are a
+ * pair that violates it. */
 static gboolean
 may_follow (const GraphCheck *self, guint32 earlier, guint32 later, guint32 *user, guint32 *starter)
 {
@@ -131,7 +131,7 @@ may_follow (const GraphCheck *self, guint32 earlier, guint32 later, guint32 *use
   return TRUE;
 }
 
-/* FALSE if this pair was reported before: it may share bytes in several pieces, and be seen in the
+/* FALSE if this pair was reported before: a pair may share bytes in several pieces, and in the
  * sweeps of several labels. */
 static gboolean
 is_new_pair (const GraphCheck *self, guint32 earlier, guint32 later)
@@ -175,7 +175,7 @@ meet_items (gpointer data, guint32 earlier, guint32 later)
 
 /* ---- sweeps */
 
-/* The claims of the items that have no label or that of this sweep. */
+/* The claims of the items without label or with the label of this sweep. */
 static GArray *
 find_claims (const GraphCheck *self, const guint8 *sound)
 {

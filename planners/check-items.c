@@ -1,5 +1,5 @@
-/* check-items.c - what every plan must keep: each item has an offset and enough bytes, aligned,
- * inside its space; and how a violation is reported.  See check-private.h. */
+/* check-items.c - what every plan must satisfy: each item that needs memory has an offset and
+ * enough bytes, aligned, inside its space; and the report of a violation.  See check-private.h. */
 #include "config.h"
 
 #include "planners/check-private.h"

@@ -13,8 +13,8 @@ is_actor (const GememRoles *roles, guint32 node)
   return n->n_blocks == 0 && !gemem_node_is_data (n);
 }
 
-/* Per class: does the node of any member run?  If none does (an owner without inner outputs), the
- * nodes of the class count as if they did. */
+/* Per class: TRUE if the node of any member runs.  If none runs (an owner without inner outputs),
+ * the nodes of the class count as if they ran. */
 static guint8 *
 find_acted (const GememRoles *roles)
 {
@@ -28,7 +28,7 @@ find_acted (const GememRoles *roles)
 static void
 add_part (const GememRoles *roles, GememParts *parts, guint32 class, guint32 node)
 {
-  if (parts->parts != NULL) /* else only counting */
+  if (parts->parts != NULL) /* NULL while counting */
     parts->parts[parts->first[class] + parts->n[class]] = (GememPart){
       gemem_graph_order_chain (roles->order, node), roles->label[node], node
     };
@@ -82,7 +82,7 @@ compare_parts (gconstpointer a, gconstpointer b)
   return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Keeps the last (or first) node of each chain and label; all nodes without a chain. */
+/* Keeps the last (or first) node of each chain and label, and all nodes without a chain. */
 static void
 reduce (GememParts *parts, guint32 n_classes, gboolean keep_last)
 {

@@ -1,13 +1,13 @@
-/* check-roles.h - which nodes use, and which start, each class of items in a graph: the checker
- * asks it to know whether y may follow x.
+/* check-roles.h - which nodes use, and which start, each class of items in a graph: the
+ * checker decides from these two sets whether y may follow x.
  *
  * Users of a class (the extended symbol, `wide` of demand.h) are all nodes that read or write a
- * member; starters are those that write one, and the memset that clears it.  Of users on one chain
- * (graphs/order.h) with one label only the last counts, of starters only the first, so both sets
- * are at most as large as there are chains and labels; nodes without a chain all count.
+ * member; starters are those that write one, and the memset that clears it.  Of the users on one
+ * chain (graphs/order.h) with one label only the last is kept, of the starters only the first, so a
+ * set has at most one node per chain and label, plus all nodes without a chain.
  *
- * Owners of subgraphs are neither users nor starters: their inner nodes are, by reference.  Nor are
- * data nodes: their memory is written before the run, or by reference.
+ * Owners of subgraphs are neither users nor starters; their inner nodes are, by reference.  Data
+ * nodes are neither: their memory is written before the run, or by reference.
  *
  * Cost: O(items + edges), each class sorted once.  Origin: ge-static.md 9.1, 9.2.
  */

@@ -7,7 +7,7 @@
 #include "base/tree.h"
 #include "planners/check-sweep.h"
 
-/* Bytes [node.size, end) of space node.group, last owned by @item. */
+/* Bytes [node.size, end) of space node.group; @item claimed them last. */
 typedef struct
 {
   GememTreeNode node;
@@ -39,7 +39,7 @@ add_segment (Map *map, guint64 space, guint64 start, guint64 end, guint32 item)
   gemem_tree_insert (&map->tree, &segment->node);
 }
 
-/* The first segment that ends behind @claim->offset, or one that starts behind the claim. */
+/* The first segment that ends behind @claim->offset; it may start behind the claim. */
 static GememTreeNode *
 first_touched (const Map *map, const GememClaim *claim)
 {

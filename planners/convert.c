@@ -25,14 +25,14 @@ gemem_space_unpack (guint32 space)
 
 /* ---- from a graph */
 
-/* What the lifetimes of a graph are read from. */
+/* Parameters of reading lifetimes from a graph. */
 typedef struct
 {
   const GememGraph *graph;
   GememDemands *demands;
-  const GememGraphOrder *order; /* NULL: one stream; ids say all */
-  const char *label;            /* only nodes without label or with this one; NULL: all */
-  gboolean tight; /* for the bound: nothing longer or larger than any plan must have it */
+  const GememGraphOrder *order; /* NULL: one stream, where ids are the order */
+  const char *label;            /* reads only nodes without label or with this one; NULL: all */
+  gboolean tight;               /* for the bound: no life or size exceeds what every plan needs */
 } Reading;
 
 static gboolean
@@ -53,7 +53,7 @@ counts (const Reading *reading, guint32 node)
   return reading->label == NULL || *label == '\0' || strcmp (label, reading->label) == 0;
 }
 
-/* What gets one lifetime: a buffer.  For the bound only what shares memory: the members of a buffer
+/* The unit that gets one lifetime: a buffer.  For the bound, a wide class: the members of a buffer
  * need not all be alive at once. */
 static guint32
 unit_of (const Reading *reading, const GememDemand *item)
@@ -61,7 +61,7 @@ unit_of (const Reading *reading, const GememDemand *item)
   return reading->tight ? item->wide : item->buffer;
 }
 
-/* May any output of the reader lie on what it reads here? */
+/* TRUE if an output of the reader may lie on the input that it reads here. */
 static gboolean
 is_overwritten (const GememGraph *graph, const GememConsumer *reader)
 {
@@ -82,8 +82,8 @@ extend (const Reading *reading, GememLifetime *life, guint32 user, gboolean over
   life->safe_end = MAX (life->safe_end, safe);
 }
 
-/* Owners of subgraphs and data nodes use no memory while they run.  Lifetimes may count them, the
- * bound may not. */
+/* Owners of subgraphs and data nodes use no memory while they run.  Lifetimes count them, which is
+ * safe; the bound must not. */
 static gboolean
 takes_part (const Reading *reading, guint32 node)
 {
@@ -92,7 +92,7 @@ takes_part (const Reading *reading, guint32 node)
   return counts (reading, node) && !(reading->tight && (n->n_blocks > 0 || gemem_node_is_data (n)));
 }
 
-/* Widens @life by the life of one item. */
+/* Extends @life to cover the life and the bytes of item @number. */
 static void
 live (const Reading *reading, guint32 number, GememLifetime *life)
 {
@@ -108,7 +108,7 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
   life->size = MAX (life->size, item->bytes + (reading->tight ? 0 : (guint64) item->inner));
   if (item->flags & GEMEM_DEMAND_TO_END)
     life->end = gemem_graph_n_nodes (graph);
-  /* data was written before the run: only its readers count */
+  /* data is written before the run: only its readers count */
   if (!gemem_node_is_data (node) && takes_part (reading, item->node))
     extend (reading, life, item->node, FALSE);
   for (guint32 i = 0;
@@ -122,7 +122,7 @@ live (const Reading *reading, guint32 number, GememLifetime *life)
     }
 }
 
-/* A lifetime that no node widened is that of its first item's node. */
+/* A lifetime that no node extended begins and ends with its first item's node. */
 static void
 settle (const Reading *reading, GememLifetime *life)
 {
@@ -132,7 +132,7 @@ settle (const Reading *reading, GememLifetime *life)
   life->safe_end = MAX (life->safe_end, life->end);
 }
 
-/* The number of the lifetime of each unit, in order of the first item that needs memory. */
+/* Per unit, the number of its lifetime, in order of the first item that needs memory. */
 static guint32 *
 number_units (const Reading *reading, GememLifetimes *lifetimes)
 {
@@ -152,7 +152,7 @@ number_units (const Reading *reading, GememLifetimes *lifetimes)
       numbers[unit_of (reading, item)] = lifetimes->items->len;
       gemem_lifetimes_add (lifetimes, item->node, (guint64) item->node + 1, item->bytes);
       life = gemem_lifetimes_get (lifetimes, lifetimes->items->len - 1);
-      life->begin = G_MAXUINT64; /* until live() widens it */
+      life->begin = G_MAXUINT64; /* no begin yet: live() lowers it */
       life->end = life->safe_end = 0;
       life->id = life->tag = i;
       life->space = gemem_space_pack (item->space);
@@ -160,7 +160,7 @@ number_units (const Reading *reading, GememLifetimes *lifetimes)
   return numbers;
 }
 
-/* *numbers: of the lifetime of each unit. */
+/* *numbers: per unit, the number of its lifetime. */
 static GememLifetimes *
 read_lifetimes (const Reading *reading, guint32 **numbers)
 {
@@ -172,7 +172,7 @@ read_lifetimes (const Reading *reading, guint32 **numbers)
       const GememDemand *item = &reading->demands->items[i];
       const guint32 number = (*numbers)[unit_of (reading, item)];
 
-      /* users of members without memory of their own count too */
+      /* members without memory also extend the lifetime by their users */
       if (number != GEMEM_NONE && counts (reading, item->node))
         live (reading, i, gemem_lifetimes_get (lifetimes, number));
     }
@@ -282,7 +282,7 @@ compare_begins (gconstpointer a, gconstpointer b)
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* How many of @begins are before @step. */
+/* Number of @begins before @step. */
 static guint
 count_before (const Begin *begins, guint n, guint64 step)
 {
@@ -300,7 +300,7 @@ count_before (const Begin *begins, guint n, guint64 step)
   return low;
 }
 
-/* Per node, the nodes before it whose last reader it is: first[i] .. first[i + 1] of the result. */
+/* Per node i, the earlier nodes whose last reader is i: indices [first[i], first[i + 1]). */
 static guint32 *
 find_readers (const Begin *begins, guint n, guint32 *first)
 {

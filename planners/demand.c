@@ -5,7 +5,7 @@
 
 #include "planners/demand.h"
 
-/* Ties that would put members farther apart are ignored; the checker rejects such plans. */
+/* Limit of distances: larger ties are ignored, and the checker rejects the plan. */
 #define FARTHEST ((gint64) 1 << 61)
 
 /* ---- classes */
@@ -26,13 +26,13 @@ wide_of (GememDemands *demands, guint32 i)
   return i;
 }
 
-/* The root of @i; afterwards `buffer` of @i is the root and `inner` its distance from it. */
+/* Returns the root of @i; sets `buffer` of @i to the root and `inner` to the distance from it. */
 static guint32
 buffer_of (GememDemands *demands, guint32 i)
 {
   GememDemand *items = demands->items;
   guint32 root = i, next;
-  guint64 distance = 0, own; /* modulo 2^64: hostile offset lists may ask for anything */
+  guint64 distance = 0, own; /* modulo 2^64: hostile offset lists may contain any number */
 
   for (; items[root].buffer != root; root = items[root].buffer)
     distance += (guint64) items[root].inner;
@@ -47,7 +47,7 @@ buffer_of (GememDemands *demands, guint32 i)
   return root;
 }
 
-/* The smaller number is the representative. */
+/* Joins the buffers of a tie; the root with the smaller number remains. */
 static void
 join_buffers (GememDemands *demands, const GememTie *tie)
 {
@@ -79,7 +79,7 @@ join_classes (GememDemands *demands)
       if (!tie->loose)
         join_buffers (demands, tie);
     }
-  /* the distance that the operator chooses is not known here: 0 from what it refers to */
+  /* the operator chooses the distance of a loose tie: 0 here, from the item it refers to */
   for (guint i = 0; i < demands->ties->len; i++)
     {
       GememTie tie = g_array_index (demands->ties, GememTie, i);
@@ -92,7 +92,7 @@ join_classes (GememDemands *demands)
     }
 }
 
-/* Every entry names its representative directly; distances count from the lowest member. */
+/* Points every item at its representatives; `inner` becomes the distance from the lowest member. */
 static void
 settle_classes (GememDemands *demands)
 {
@@ -172,8 +172,8 @@ lies_elsewhere (const GememGraph *graph, const GememNode *node, const GememTenso
 
 /* ---- lives */
 
-/* The node that clears an output or workspace of @id at the start of the graph, if that is done
- * centrally (6.1). */
+/* The node that clears an output or workspace of @id at the start of the graph together with others
+ * (6.1); GEMEM_NONE: none. */
 static guint32
 central_memset (const GememGraph *graph, guint32 id, gboolean workspace, guint32 index)
 {
@@ -251,7 +251,7 @@ demand_workspace (GememDemands *demands, const GememGraph *graph, guint32 id, gu
     item->flags |= WHOLE_RUN;
 }
 
-/* ---- what members of a class have in common */
+/* ---- properties that members of a class share */
 
 static void
 widen_type (GememDemands *demands, guint32 item, gint64 type)
@@ -262,7 +262,7 @@ widen_type (GememDemands *demands, guint32 item, gint64 type)
     *space = MAX (*space, (guint64) type);
 }
 
-/* The largest type listed anywhere in the class counts; most types are ordinary memory (2.2). */
+/* Space of a class: the largest type listed at a member; most types are ordinary memory (2.2). */
 static void
 find_spaces (GememDemands *demands, const GememGraph *graph)
 {
@@ -299,8 +299,8 @@ find_spaces (GememDemands *demands, const GememGraph *graph)
     }
 }
 
-/* A graph input is alive from the start, with all items of its alias class; a graph output to the
- * end, with all items of its wide class. */
+/* A graph input makes all items of its alias class alive from the start; a graph output keeps all
+ * items of its wide class alive to the end. */
 static void
 share_lives (GememDemands *demands)
 {
@@ -318,7 +318,7 @@ share_lives (GememDemands *demands)
                                   & GEMEM_DEMAND_TO_END);
 }
 
-/* A reference to an item without memory in the plan has none either. */
+/* A reference to an item without memory in the plan has no memory either. */
 static void
 follow_elsewhere (GememDemands *demands)
 {
@@ -334,7 +334,7 @@ follow_elsewhere (GememDemands *demands)
     }
 }
 
-/* No-padding members overlap by their padding, so they need their bytes without padding only. */
+/* No-padding members overlap by their padding: only their bytes without padding count. */
 static void
 trim_members (GememDemands *demands, const GememGraph *graph)
 {

@@ -1,18 +1,18 @@
 /* demand.h - what a graph demands of every plan: bytes, space and life of each item, and which
  * items are tied together.
  *
- * Why: the conversion of graphs to lifetimes and the checker of plans need the same reading of
- * references, continuous memory, graph inputs and outputs, cleared memory and pools.
+ * Why: the conversion of graphs to lifetimes and the checker of plans must agree on references,
+ * continuous memory, graph inputs and outputs, cleared memory and pools.
  *
- * Ties.  A tie says "`second` lies `delta` bytes after `first`".  Ties make three nested partitions
- * of the items, each known by its smallest item: ALIAS (one address class, the symbol of
- * ge-static.md 1.6), WIDE (the extended symbol of 9.1: no-padding members too; its members may
- * overlap), BUFFER (everything whose distance is fixed: padded members too).
+ * A tie says "`second` lies `delta` bytes after `first`".  Ties make three nested partitions of the
+ * items; the smallest item represents each class:
+ *   ALIAS   items of one address, the symbol of ge-static.md 1.6
+ *   WIDE    the extended symbol of 9.1: no-padding members too; its members may overlap
+ *   BUFFER  all items at fixed distances: padded members too
  *
- * Invariants: demands->items has an entry per item of the graph, in item order; ties are in node
- * order.
- * Cost: time and memory linear in items, edges and attributes (but for the inverse Ackermann
- * function).  Origin: ge-static.md 1.2, 1.6, 2.2, 2.9, 5, 6, 7.7, 9.
+ * Invariants: demands->items has an entry per item, in item order; ties are in node order.
+ * Cost: time and memory linear in items, edges, attributes (times inverse Ackermann).
+ * Origin: ge-static.md 1.2, 1.6, 2.2, 2.9, 5, 6, 7.7, 9.
  */
 #pragma once
 
@@ -25,11 +25,11 @@ GEMEM_BEGIN_DECLS
 
 typedef enum
 {
-  GEMEM_TIE_REFERENCE, /* `second` is an output that refers to `first`, an input: the same memory */
+  GEMEM_TIE_REFERENCE, /* output `second` refers to input `first`: the same memory */
   GEMEM_TIE_MERGED,    /* both are one value to a later node: the same memory */
-  GEMEM_TIE_NOPADDING, /* pieces of one buffer, one right behind the other, or at listed offsets */
+  GEMEM_TIE_NOPADDING, /* pieces of one buffer, adjacent or at listed offsets */
   GEMEM_TIE_PADDED,    /* neighbours, each rounded up to 512 bytes */
-  GEMEM_TIE_POOL,      /* of one buffer pool: the offsets in it are given */
+  GEMEM_TIE_POOL,      /* of one buffer pool, at fixed offsets in it */
 } GememTieKind;
 
 typedef struct
@@ -43,19 +43,18 @@ typedef struct
 enum
 {
   GEMEM_DEMAND_MEMORY = 1 << 0, /* must have an offset */
-  /* written before the first node runs: no item may have its bytes before */
+  /* written before the first node runs: no item may use its bytes earlier */
   GEMEM_DEMAND_FROM_START = 1 << 1,
-  GEMEM_DEMAND_TO_END =
-      1 << 2, /* read after the last node: no item may have its bytes afterwards */
+  GEMEM_DEMAND_TO_END = 1 << 2, /* read after the last node: no item may use its bytes later */
   /* a no-padding member: the bytes behind `bytes` may belong to the next one */
   GEMEM_DEMAND_PIECE = 1 << 3,
-  /* the operator decides where: alignment and distance do not count */
+  /* the operator chooses the address: alignment and distance are not checked */
   GEMEM_DEMAND_ANYWHERE = 1 << 4,
 };
 
 typedef struct
 {
-  guint64 bytes; /* that it needs from its offset on; without padding for no-padding members */
+  guint64 bytes; /* needed from its offset on; no-padding members: without padding */
   guint64 space; /* GEMEM_MEMORY_* */
   gint64 inner;  /* distance from the lowest member of its buffer, >= 0 */
   guint32 node;
@@ -75,6 +74,6 @@ GememDemands *gemem_demands_new (const GememGraph *graph);
 void gemem_demands_free (GememDemands *demands);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememDemands, gemem_demands_free)
 
-/* The ties alone (ties.c): GArray of GememTie. */
+/* Only the ties (ties.c): GArray of GememTie. */
 GArray *gemem_graph_ties (const GememGraph *graph);
 GEMEM_END_DECLS

@@ -1,9 +1,9 @@
 /* fit.c - first fit and best fit over lifetimes in several orders: the heuristics of production
  * systems, as baselines.
  *
- * Items are placed one after another, each at the lowest offset (first fit) or in the smallest gap
- * that is large enough (best fit; the lowest of equal ones, on top if none is) and free during its
- * whole life.  Orders, each ending with the item's number:
+ * Items are placed one after another.  First fit takes the lowest offset that is free during the
+ * item's whole life; best fit takes the smallest gap that is large enough (the lowest of equal
+ * ones), or the top if there is no such gap.  Orders, each ending with the item's number:
  *   allocation  begin
  *   size        size descending, lifetime descending
  *   area        size x lifetime descending, size descending
@@ -11,9 +11,9 @@
  *
  * Origin: offline-planning.md 3: first fit by size is TensorFlow Lite Micro's greedy planner and
  * idealloc's fallback; best fit by size XLA's kSpatial and TensorFlow Lite's arena; best fit by
- * lifetime XLA's kTemporal; best fit by allocation MLIR's static planning. 5.1 says what they reach
+ * lifetime XLA's kTemporal; best fit by allocation MLIR's static planning.  5.1 lists their results
  * on the MiniMalloc instances (tests/vectors/test-dsa-baselines.c).
- * Cost: O(n log n) and what occupancy.h says.
+ * Cost: O(n log n), plus the cost in occupancy.h.
  */
 #include "config.h"
 
@@ -62,7 +62,7 @@ static const GememParam params_any_order[] = {
 
 typedef struct
 {
-  guint64 a, b, c; /* smaller first, one after the other */
+  guint64 a, b, c; /* sort keys in this order, ascending */
   guint32 number;
 } Key;
 
@@ -99,11 +99,11 @@ key_of (const GememLifetime *life, guint32 number, Order order)
     }
 }
 
-/* ---- time columns: between neighbouring begins and ends nothing changes */
+/* ---- time columns: nothing changes within a column, between one begin or end and the next */
 
 typedef struct
 {
-  guint64 *steps; /* ascending, different */
+  guint64 *steps; /* ascending, distinct */
   guint32 n;
 } Columns;
 
@@ -147,7 +147,7 @@ column_of (const Columns *columns, guint64 step)
 typedef guint64 (*Fit) (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size,
                         guint64 alignment);
 
-/* The items of one space: their keys in the order of placing. */
+/* Places the items of one space in the order of @keys. */
 static guint64
 place_space (const GememLifetimes *lifetimes, const Columns *columns, const Key *keys, guint n,
              Fit fit, guint64 alignment, GememPlan *plan)

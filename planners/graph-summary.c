@@ -94,7 +94,7 @@ measure_live (GememGraphSummary *summary, guint32 n_nodes)
   const GArray *items = summary->lifetimes->items;
   guint64 *live;
 
-  /* differences first; they wrap, their sums do not */
+  /* stores differences first: they may wrap, but their sums do not */
   g_array_set_size (summary->live, n_nodes + 1);
   live = (guint64 *) (gpointer) summary->live->data;
   memset (live, 0, sizeof *live * summary->live->len);

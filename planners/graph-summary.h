@@ -1,8 +1,8 @@
-/* graph-summary.h - what there is to say about a graph: its parts counted, and how much is alive
- * when.
+/* graph-summary.h - a summary of a graph: counts of its parts, and the bytes alive at each node.
  *
  * Live bytes are those of the lifetimes that planners get (gemem_graph_lifetimes): tensors that
- * share memory count once, steps are node ids, sizes are exact.  O(graph + items log items).
+ * share memory count once, steps are node ids, sizes are exact.
+ * Cost: O(graph + items log items).
  */
 #pragma once
 
@@ -14,7 +14,7 @@ GEMEM_BEGIN_DECLS
 
 typedef struct
 {
-  const char *label; /* or NULL: a stream */
+  const char *label; /* NULL: the group is a stream */
   gint64 stream;
   guint32 nodes;
 } GememGraphGroup;
@@ -34,13 +34,13 @@ typedef struct
   guint32 inputs, unconnected, controls, unused; /* unused: outputs that nothing reads */
   GememLifetimes *lifetimes;
   GArray *live; /* guint64 by node: bytes alive while it runs */
-  guint32 peak; /* the first node at which most is alive; 0 in an empty graph */
+  guint32 peak; /* the first node with the most live bytes; 0 in an empty graph */
   guint64 lower_bound, lower_bound_512;
   GememGraphLarge largest[GEMEM_GRAPH_LARGEST]; /* by size, then item */
   guint n_largest;
 } GememGraphSummary;
 
-/* Never fails; the result refers to texts of @graph. */
+/* Never fails; the result points to texts of @graph, which must live as long. */
 GememGraphSummary *gemem_graph_summarise (const GememGraph *graph);
 void gemem_graph_summary_free (GememGraphSummary *summary);
 

@@ -1,5 +1,5 @@
-/* no-reuse.c - every item has memory of its own: what a program costs without any planning; the
- * upper end of every comparison.
+/* no-reuse.c - every item has its own memory: the cost of a program without planning, and the upper
+ * end of every comparison.
  *
  * Items lie in their order, each rounded up to the alignment.  O(n x spaces).
  */

@@ -11,7 +11,7 @@ typedef struct
   guint64 start, end;
 } Range;
 
-/* Disjoint ranges, ascending, none touching the next. */
+/* Disjoint ranges, ascending; no two touch. */
 typedef struct
 {
   Range *ranges;
@@ -23,12 +23,12 @@ typedef struct
   const Range *at, *end;
 } Cursor;
 
-/* 2 x 32 nodes that make up an interval, 2 x 32 above them, and some. */
+/* At most 2 x 32 nodes make up an interval and 2 x 32 lie above them; the rest is reserve. */
 #define MOST_SETS 160
 
 struct _GememOccupancy
 {
-  guint32 width; /* of the tree: a power of two; node 1 is the root, node width + c column c */
+  guint32 width; /* a power of two; node 1 is the root, node width + c is column c */
   Ranges *own, *below;
   Cursor cursors[MOST_SETS];
   guint n_cursors;
@@ -135,8 +135,8 @@ gemem_occupancy_take (GememOccupancy *occupancy, guint32 first, guint32 last, gu
           add_range (&occupancy->below[high], range);
         }
     }
-  /* every node above one of these is above the first or the last column; where such a node is one
-   * of these itself the range is added twice, which changes nothing */
+  /* Every node above a node of the interval is above its first or last column.  Such a node may
+   * itself be one of the interval's: then the range is added twice, which changes nothing. */
   for (above_low /= 2, above_high /= 2; above_low > 0; above_low /= 2, above_high /= 2)
     {
       add_range (&occupancy->below[above_low], range);
@@ -152,7 +152,7 @@ look_at (GememOccupancy *occupancy, const Ranges *set)
     occupancy->cursors[occupancy->n_cursors++] = (Cursor){ set->ranges, set->ranges + set->n };
 }
 
-/* Cursors over all that is taken in columns [first, last). */
+/* Sets cursors on all sets of bytes taken in columns [first, last). */
 static void
 look (GememOccupancy *occupancy, guint32 first, guint32 last)
 {
@@ -167,7 +167,7 @@ look (GememOccupancy *occupancy, guint32 first, guint32 last)
       if (high % 2 == 1)
         look_at (occupancy, &occupancy->below[--high]);
     }
-  for (; above_low > 0; above_low /= 2, above_high /= 2) /* `own` may be listed twice */
+  for (; above_low > 0; above_low /= 2, above_high /= 2) /* a node's `own` may be visited twice */
     {
       look_at (occupancy, &occupancy->own[above_low]);
       if (above_high != above_low)
@@ -182,7 +182,7 @@ static guint64
 next_hole (GememOccupancy *occupancy, guint64 from, guint64 size, guint64 alignment)
 {
   guint64 offset = gemem_round_up (from, alignment);
-  guint quiet = 0; /* sets in a row that did not move the offset */
+  guint quiet = 0; /* consecutive sets that did not move the offset */
 
   for (guint i = 0; quiet < occupancy->n_cursors; i = i + 1 < occupancy->n_cursors ? i + 1 : 0)
     {
@@ -201,7 +201,7 @@ next_hole (GememOccupancy *occupancy, guint64 from, guint64 size, guint64 alignm
   return offset;
 }
 
-/* The first taken byte at or behind @offset, which is free; G_MAXUINT64 if there is none. */
+/* After next_hole(): the first taken byte behind the hole; G_MAXUINT64 if there is none. */
 static guint64
 hole_end (const GememOccupancy *occupancy)
 {

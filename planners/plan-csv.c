@@ -1,7 +1,6 @@
 /* plan-csv.c - plans as MiniMalloc's tables with offsets; see plan-file.h.
  *
- * Ids differ within a table: of an id that comes again in time, all but the first are written
- * "ID@BEGIN".
+ * Invariant: ids are unique within a table; an id that recurs later in time is written "ID@BEGIN".
  */
 #include "config.h"
 
@@ -29,7 +28,8 @@ append_row (GString *out, GHashTable *seen, const GememLifetime *lifetime, guint
   g_string_append_c (out, '\n');
 }
 
-/* Where each lifetime of a graph begins: its first item's offset, less its place inside. */
+/* Offset of each lifetime of a graph: its first item's offset minus that item's offset inside
+ * it. */
 static guint64 *
 lifetime_offsets (const GememPlan *plan, const GememLifetimes *lifetimes,
                   const GememPlanPlace *places)
@@ -65,12 +65,12 @@ gemem_plan_write_csv (GString *out, const GememPlan *plan, const GememPlanInput 
 typedef struct
 {
   GArray *rows;
-  gint64 first;   /* least begin */
+  gint64 first;   /* smallest begin */
   guint64 placed; /* rows with an offset */
-  char *bad;      /* name of the first row whose offset is none */
+  char *bad;      /* name of the first row with an invalid offset */
 } Reading;
 
-/* "12" and "12@34" are 12; other names count as the number of the row, from 1. */
+/* "12" and "12@34" yield 12; any other name yields the number of the row, from 1. */
 static guint64
 id_of (const char *name, guint32 number)
 {

@@ -1,7 +1,7 @@
 /* plan-file.c - from a file to a plan of the given input; see plan-file.h.
  *
- * Rows of a file and lifetimes are matched by id; where an id comes again, the first row of that id
- * in time is the first lifetime's.
+ * Invariant: rows of a file and lifetimes are matched by id; rows of one id match its lifetimes in
+ * time order.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ compare_u64 (guint64 a, guint64 b)
   return (a > b) - (a < b);
 }
 
-/* In time, then in the order of the file. */
+/* By time, then by the order of the file. */
 static int
 compare_begins (gconstpointer a, gconstpointer b)
 {
@@ -35,7 +35,7 @@ compare_ids (gconstpointer a, gconstpointer b)
   return id != 0 ? id : compare_begins (a, b);
 }
 
-/* The lifetimes as rows: `number` is that of the item. */
+/* The lifetimes as rows; `number` is that of the item. */
 static GArray *
 rows_of (const GememLifetimes *lifetimes)
 {
@@ -63,7 +63,7 @@ drop_empty (GArray *rows)
   g_array_set_size (rows, n);
 }
 
-/* Totals from the offsets, for files that have none. */
+/* Computes the totals from the offsets if the file has none. */
 static void
 measure (GememPlan *plan)
 {
@@ -80,7 +80,7 @@ measure (GememPlan *plan)
     plan->arena += g_array_index (plan->totals, GememPlanTotal, t).bytes;
 }
 
-/* A plan of @n_items with what @head says besides. */
+/* A plan of @n_items with the other fields of @head. */
 static GememPlan *
 with_head (const GememPlan *head, guint32 n_items)
 {
@@ -124,8 +124,8 @@ refuse_pair (const char *path, const GememPlanRow *wanted, const GememPlanRow *f
   return FALSE;
 }
 
-/* Lifetimes of one space: the totals of the file are that of it, by whatever name the planner knows
- * it. */
+/* Lifetimes of one space: merges all totals of the file into it, since planners name it
+ * differently. */
 static void
 join_totals (GememPlan *plan)
 {
@@ -147,7 +147,7 @@ has_spaces (const GememLifetimes *lifetimes)
   return FALSE;
 }
 
-/* The offsets of @rows for @lifetimes. */
+/* Matches @rows with @lifetimes: a plan with their offsets. */
 static GememPlan *
 match (const char *path, const GememPlan *head, GArray *rows, const GememLifetimes *lifetimes,
        GError **error)
@@ -185,7 +185,7 @@ match (const char *path, const GememPlan *head, GArray *rows, const GememLifetim
   return g_steal_pointer (&plan);
 }
 
-/* JSON if it begins like it, else CSV.  A plan without items of its own when there are @rows. */
+/* Reads JSON (by its first byte) or CSV.  The plan has no items if the file fills @rows. */
 static GememPlan *
 read_file (const char *path, const GememGraph *graph, GArray *rows, GError **error)
 {
@@ -209,7 +209,7 @@ read_file (const char *path, const GememGraph *graph, GArray *rows, GError **err
   return plan;
 }
 
-/* Sizes and spaces of what has an offset: the graph knows them. */
+/* Takes sizes and spaces of the items with an offset from the graph. */
 static void
 fill_from_graph (GememPlan *plan, const GememGraph *graph)
 {

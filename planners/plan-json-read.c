@@ -1,7 +1,7 @@
-/* plan-json-read.c - plans as JSON, read; see plan-file.h.
+/* plan-json-read.c - reads plans from JSON; see plan-file.h.
  *
- * Only offsets are required; what the file says of totals must fit together.  Cost: linear in the
- * file, which is held whole. */
+ * Only offsets are required; totals in the file must be consistent.  Cost: linear in the file,
+ * which is held whole. */
 #include "config.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static const char *const fields[N_FIELDS + 1] = {
   "items",       NULL
 };
 
-/* An integer that is no offset behind 2^62. */
+/* Reads an integer below 2^62, the limit of offsets and sizes. */
 static gboolean
 read_number (const GememJsonTree *tree, guint32 entry, guint64 *value, GError **error)
 {
@@ -50,7 +50,7 @@ read_number (const GememJsonTree *tree, guint32 entry, guint64 *value, GError **
          || gemem_json_tree_fail (tree, entry, error, "is too large; plans end below 2^62");
 }
 
-/* @entry 0: not in the file. */
+/* Reads the number if @entry is not 0 (not in the file). */
 static gboolean
 read_optional (const GememJsonTree *tree, guint32 entry, guint64 *value, GError **error)
 {
@@ -81,7 +81,7 @@ parse_space (const GememJsonTree *tree, guint32 entry, const char *text, guint64
   return TRUE;
 }
 
-/* ---- what the planner says besides */
+/* ---- other results of the planner */
 
 static gboolean
 read_head (const GememJsonTree *tree, const guint32 *at, GememPlan *plan, GError **error)
@@ -151,7 +151,7 @@ read_totals (const GememJsonTree *tree, const guint32 *at, GememPlan *plan, GErr
   if (!read_optional (tree, at[FIELD_ARENA], &arena, error))
     return FALSE;
   if (at[FIELD_TOTALS] == 0)
-    return TRUE; /* known when the offsets are */
+    return TRUE; /* computed from the offsets later */
   if (!gemem_json_tree_is (tree, at[FIELD_TOTALS], GEMEM_JSON_BEGIN_OBJECT, error))
     return FALSE;
   for (guint32 i = gemem_json_tree_first (tree, at[FIELD_TOTALS]); i != 0;
@@ -237,7 +237,7 @@ read_offsets (const GememJsonTree *tree, guint32 list, guint64 *offsets, guint32
              i, n);
 }
 
-/* {node: [offset...]} into the items of the graph. */
+/* Reads {node: [offset...]} into the items of the graph. */
 static gboolean
 read_nodes (const GememJsonTree *tree, guint32 object, const GememGraph *graph, gboolean workspaces,
             GememPlan *plan, GError **error)
@@ -265,7 +265,7 @@ read_nodes (const GememJsonTree *tree, guint32 object, const GememGraph *graph, 
   return TRUE;
 }
 
-/* [id, begin, end, size, offset] */
+/* Reads [id, begin, end, size, offset]. */
 static gboolean
 read_item (const GememJsonTree *tree, guint32 list, GememPlanRow *row, GError **error)
 {

@@ -1,4 +1,4 @@
-/* plan-json.c - plans as JSON, written; see plan-file.h.  A node or an item a line. */
+/* plan-json.c - writes plans as JSON; see plan-file.h.  One line per node or item. */
 #include "config.h"
 
 #include "base/io/json-text.h"
@@ -42,7 +42,7 @@ append_candidates (GString *out, const GememPlan *plan)
   g_string_append (out, "]");
 }
 
-/* What GE calls the feature map: the memory of the ordinary kind, with the zero-copy tail. */
+/* GE's feature map: ordinary memory, including the zero-copy tail. */
 static guint64
 feature_map (const GememPlan *plan)
 {
@@ -88,7 +88,7 @@ append_segments (GString *out, const GememPlan *plan)
   g_string_append (out, plan->segments->len > 0 ? "\n  ]" : "]");
 }
 
-/* {node: [offset...]} of the outputs or of the workspaces, for the nodes that have any. */
+/* Writes {node: [offset...]} of the outputs or of the workspaces, for the nodes that have any. */
 static void
 append_nodes (GString *out, const char *name, const GememPlan *plan, const GememGraph *graph,
               gboolean workspaces)

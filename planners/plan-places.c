@@ -6,9 +6,9 @@
 #include "planners/check.h"
 #include "planners/plan-places.h"
 
-#define SPACE_ALIGNMENT 512 /* of spaces in the arena, and of what lies behind them */
+#define SPACE_ALIGNMENT 512 /* of spaces in the arena, and of allocations behind them */
 
-/* GEMEM_ERROR_INPUT with what gemem_plan_verify() says of @plan. */
+/* Reports a violation found by gemem_plan_verify() as GEMEM_ERROR_INPUT. */
 static gboolean
 verify (GememPlan *plan, const GememPlanInput *input, const char *advice, GError **error)
 {
@@ -20,7 +20,7 @@ verify (GememPlan *plan, const GememPlanInput *input, const char *advice, GError
   return FALSE;
 }
 
-/* Where the space of @item begins in the arena. */
+/* Offset in the arena at which the space of @item begins. */
 static guint64
 start_of_space (const GememPlan *plan, guint32 item)
 {
@@ -48,8 +48,8 @@ end_of_spaces (const GememPlan *plan)
   return end;
 }
 
-/* The item that allocation @id of a lowered trace is, if it has bytes of its own in @plan; else
- * GEMEM_NONE. */
+/* The item of allocation @id of a lowered trace; GEMEM_NONE: the item has no bytes of its own in
+ * @plan, or the allocation is no item. */
 static guint32
 planned_item (const GememPlan *plan, guint64 id)
 {
@@ -59,7 +59,7 @@ planned_item (const GememPlan *plan, guint64 id)
   return planned ? (guint32) (id - 1) : GEMEM_NONE;
 }
 
-/* What is not planned lies behind the arena; an id has the same place each time. */
+/* Allocations that are not planned lie behind the arena, at a fixed offset per id. */
 typedef struct
 {
   GememIdMap *places; /* id -> offset */
@@ -95,7 +95,7 @@ place_all (const GememPlan *plan, const GememPlanInput *input)
                                               : place_behind (&behind, life);
     }
   gemem_plan_add_total (places, 0, behind.end);
-  places->alignment = 1; /* the planner's was checked with its own input */
+  places->alignment = 1; /* the planner's alignment was checked against its own input */
   places->lower_bound = gemem_lifetimes_lower_bound (lifetimes, 1);
   gemem_idmap_free (behind.places);
   return places;

@@ -18,7 +18,7 @@ compare_bases (gconstpointer x, gconstpointer y)
   return (a->base > b->base) - (a->base < b->base);
 }
 
-/* Where the planner lets the run time cut, by base. */
+/* The segments at which the planner lets the run time cut, by base. */
 static GArray *
 cuts_of_planner (const GememPlan *plan)
 {
@@ -53,7 +53,7 @@ items_of (const GememPlan *plan)
   return items;
 }
 
-/* Where an item begins and no other lies across. */
+/* The items whose base no other item covers. */
 static GArray *
 cuts_between_items (const GememPlan *plan)
 {

@@ -1,5 +1,5 @@
-/* plan-segments.h - a plan as the run time sees it: the pieces of static memory that it may place
- * one by one. */
+/* plan-segments.h - the segments of a plan's static memory, which the run time may place one by
+ * one. */
 #pragma once
 
 #include "base/macros.h"
@@ -11,10 +11,10 @@ GEMEM_BEGIN_DECLS
  * graphs every 200 MiB (ge-runtime.md 3.2). */
 #define GEMEM_PLAN_SPLIT_STATIC G_GUINT64_CONSTANT (512)
 
-/* The device memory of @plan (ordinary memory and HBM) in segments by base, without gaps, from 0 to
- * its total: those of the planner if it has any, else cut where no item lies across.  A segment
- * also covers what begins less than @split bytes behind its begin; the zero-copy part is apart.
- * @elsewhere: gets the bytes of the plan in other memory.  Returns GememPlanSegment; free with
+/* The device memory of @plan (ordinary memory and HBM) as segments by base, without gaps, from 0 to
+ * its total.  Cuts are the planner's segments if it has any, else every base that no item covers.
+ * A segment absorbs cuts less than @split bytes after its base; the zero-copy part stays separate.
+ * *@elsewhere is set to the bytes of the plan in other memory.  Returns GememPlanSegment; free with
  * g_array_unref().  O(items log items). */
 GArray *gemem_plan_segments (const GememPlan *plan, guint64 split, guint64 *elsewhere);
 

@@ -1,11 +1,11 @@
-/* plan.h - a memory plan: an offset for each item that needs memory, and what the planner reports
- * besides.
+/* plan.h - a memory plan: an offset for each item that needs memory, and further results of the
+ * planner.
  *
  * Items are those of the input: the lifetimes of a trace, in order, or the items of a graph
  * (graph.h: outputs and workspaces in node order).  Offsets are relative to the start of the item's
  * space (memory type); spaces are separate.
  *
- * Invariants: a plan is believed only after gemem_plan_check() (check.h) accepted it.
+ * Invariants: a plan is used only after gemem_plan_check() (check.h) accepted it.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ GEMEM_BEGIN_DECLS
 typedef struct
 {
   char *name;
-  guint64 total; /* bytes, the figure by which candidates are compared */
+  guint64 total; /* bytes; candidates are compared by it */
 } GememPlanCandidate;
 
 typedef struct
@@ -30,7 +30,7 @@ typedef struct
   guint64 bytes; /* used, from the start of the space */
 } GememPlanTotal;
 
-/* A piece of the plan that the run time may place by itself (ge-static.md 8.1). */
+/* A segment of the plan that the run time may place on its own (ge-static.md 8.1). */
 typedef struct
 {
   guint64 space, base, size;
@@ -42,20 +42,20 @@ typedef struct
   char *planner; /* label: "ge-hybrid:memory_priority=yes" */
   guint32 n_items;
   guint64 *offsets; /* per item */
-  /* per item: bytes that belong to it from its offset on, as checked and drawn; 0: none */
+  /* per item: bytes reserved from its offset on, as checked and drawn; 0: none */
   guint64 *sizes;
-  guint64 *spaces;     /* per item, or NULL: all in the one space of `totals` */
-  guint64 arena;       /* bytes in all: the sum of `totals` */
+  guint64 *spaces;     /* per item; NULL: all items are in the one space of `totals` */
+  guint64 arena;       /* sum of `totals`, in bytes */
   guint64 lower_bound; /* of the input, at `alignment` */
-  guint64 alignment;   /* what the planner rounds offsets to */
+  guint64 alignment;   /* unit of the planner's offsets */
   GArray *totals;      /* GememPlanTotal, ascending by space */
-  /* What some planners say besides; empty otherwise. */
+  /* Results of some planners; empty otherwise. */
   char *winner;
   GArray *candidates; /* GememPlanCandidate, in the order tried */
   guint64 zero_copy;  /* bytes of the zero-copy tail, contained in the totals */
   GArray *segments;   /* GememPlanSegment, by base */
   GPtrArray *log;     /* lines the real system prints, in order */
-  guint64 reused;     /* items placed on bytes that an earlier item had; filled by the checker */
+  guint64 reused;     /* items placed on bytes of an earlier item; filled by the checker */
   /* planning time on the host; filled by the caller, never written to comparable output */
   guint64 time_ns;
 } GememPlan;
@@ -65,12 +65,11 @@ GememPlan *gemem_plan_new (const char *planner, guint32 n_items);
 void gemem_plan_free (GememPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlan, gemem_plan_free)
 
-/* Appends what is kept beside the offsets: a candidate that was tried, with its total in bytes; a
- * line of the planner's log. */
+/* Append a candidate that was tried, with its total in bytes; append a line of the planner's
+ * log. */
 void gemem_plan_add_candidate (GememPlan *plan, const char *name, guint64 total);
 void gemem_plan_add_log (GememPlan *plan, const char *format, ...) G_GNUC_PRINTF (2, 3);
-/* The total of @space, added with 0 bytes if there is none; valid until the next call.
- * O(spaces). */
+/* The total of @space, added with 0 bytes if missing; valid until the next call.  O(spaces). */
 GememPlanTotal *gemem_plan_total (GememPlan *plan, guint64 space);
 /* Adds @bytes to the total of @space and to the arena. */
 void gemem_plan_add_total (GememPlan *plan, guint64 space, guint64 bytes);

@@ -58,7 +58,7 @@ plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params,
   return plan != NULL ? gemem_plan_spread (input->graph, plan, places) : NULL;
 }
 
-/* Item order[i] of the result is item i of @values, which may be NULL. */
+/* Moves item i of @values to position order[i]; @values may be NULL. */
 static void
 reorder (guint64 **values, const guint32 *order, guint32 n)
 {
@@ -130,7 +130,7 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
       choice, "planner", input->graph != NULL ? gemem_graph_settings (input->graph) : NULL, error);
   GememPlan *plan;
 
-  if (params == NULL) /* the choice's own settings were checked when it was parsed */
+  if (params == NULL) /* only the graph's settings can be wrong: the choice is checked */
     {
       g_prefix_error (error, "settings of the graph: ");
       if (error != NULL)

@@ -5,10 +5,10 @@
  * help, man page, completion, `gemem-sim plan`, the `plan` allocator and the random-graph tests
  * derive from the struct.
  *
- * Two kinds.  GEMEM_PLANNER_GRAPH: plan() is given a graph; from lifetimes alone
- * gemem_planner_run() makes one (a node per item).  The others are given lifetimes; from a graph
- * gemem_planner_run() makes them: tensors that share memory by reference or lie side by side by
- * attribute become one item, several streams make lifetimes longer (safe_end), memory types become
+ * There are two kinds.  plan() of a GEMEM_PLANNER_GRAPH planner gets a graph; from lifetimes,
+ * gemem_planner_run() makes one (a node per item).  plan() of the others gets lifetimes; from a
+ * graph, gemem_planner_run() makes them: tensors that share memory by reference or lie side by side
+ * by attribute become one item, several streams lengthen lifetimes (safe_end), memory types become
  * spaces.
  *
  * Rules: a planner changes nothing in its input and uses no global state; the same input and
@@ -26,27 +26,26 @@ GEMEM_BEGIN_DECLS
 
 enum /* capabilities */
 {
-  GEMEM_PLANNER_GRAPH = 1 << 0,   /* wants the graph */
+  GEMEM_PLANNER_GRAPH = 1 << 0,   /* plan() gets a graph */
   GEMEM_PLANNER_THREADS = 1 << 1, /* uses input.threads */
 };
 
 typedef struct _GememPlanInput
 {
   const GememGraph *graph; /* or NULL */
-  /* or NULL; at least one of the two is there.  Both: the lifetimes of a trace lowered from the
-   * graph */
+  /* or NULL; at least one of the two is set.  Both: lifetimes of a trace lowered from the graph */
   const GememLifetimes *lifetimes;
-  guint threads; /* at most so many; 0: one per processor */
+  guint threads; /* upper limit; 0: one per processor */
 } GememPlanInput;
 
 typedef struct
 {
   GememNamed base;
   guint capabilities;
-  /* of its offsets when no parameter says otherwise; unit of the lower bound in reports */
+  /* default for offsets, in bytes; reports round the lower bound to it */
   guint64 alignment;
-  /* Fills a plan with offsets, sizes, spaces, totals and what else it knows; label, arena and lower
-   * bound are the runner's.
+  /* Fills a plan with offsets, sizes, spaces, totals and further results; the caller sets label,
+   * arena and lower bound.
    * Errors: GEMEM_ERROR_INPUT (the graph breaks a rule of the system: node and field). */
   GememPlan *(*plan) (gconstpointer params, const GememPlanInput *input, GError **error);
 } GememPlanner;
@@ -59,13 +58,13 @@ const GememPlanner *gemem_planner_find (const char *name, GError **error);
 gboolean gemem_planner_parse (const char *text, GPtrArray *choices, GError **error);
 
 /* Runs the planner of @choice; the graph's own settings are its defaults.  The plan has an entry
- * per item of the graph if there is one, else per lifetime.  It is complete but NOT yet checked;
- * free with gemem_plan_free().  Errors: as the planner's, and GEMEM_ERROR_INPUT for settings of the
- * graph that the planner does not accept. */
+ * per item of the graph if there is one, else per lifetime.  The plan is complete but NOT yet
+ * checked; free with gemem_plan_free().  Errors: as the planner's, and GEMEM_ERROR_INPUT for
+ * settings of the graph that the planner does not accept. */
 GememPlan *gemem_planner_run (const GememChoice *choice, const GememPlanInput *input,
                               GError **error);
 
-/* gemem_graph_lower_bound() of the graph, if there is one, else gemem_lifetimes_lower_bound(). */
+/* gemem_graph_lower_bound() of the graph if there is one, else gemem_lifetimes_lower_bound(). */
 guint64 gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment);
 
 GEMEM_END_DECLS

@@ -1,5 +1,5 @@
-/* ties.c - the ties of a graph (demand.h): references and continuous memory, read from types, flags
- * and attributes.
+/* ties.c - the ties of a graph (demand.h): items whose addresses depend on each other, because one
+ * refers to the other or both belong to continuous memory.  Read from types, flags and attributes.
  *
  * Origin: ge-static.md 1.6 (references, merge nodes, subgraphs), 5 (predicates and strides), 7.7
  * (buffer pools), 9.3 (what is checked).
@@ -15,7 +15,7 @@ typedef struct
 {
   const GememGraph *graph;
   GArray *ties;
-  GHashTable *pools; /* "label\nid" -> item + 1 */
+  GHashTable *pools; /* "label\nid" of the pool -> id + 1 of its first node */
 } Ties;
 
 static void
@@ -66,7 +66,7 @@ tie_outputs (const Ties *ties, guint32 id)
     }
 }
 
-/* All inputs of a merge node are one value. */
+/* Ties all inputs of a merge node: they are one value. */
 static void
 tie_merged (const Ties *ties, guint32 id)
 {
@@ -91,7 +91,7 @@ tie_merged (const Ties *ties, guint32 id)
          gemem_node_output_item (gemem_graph_node (ties->graph, back), 0), 0, FALSE);
 }
 
-/* Between a subgraph and the node that owns it. */
+/* Ties the items of a subgraph to those of the node that owns it. */
 static void
 tie_to_owner (const Ties *ties, guint32 id)
 {
@@ -111,15 +111,15 @@ tie_to_owner (const Ties *ties, guint32 id)
     }
 }
 
-/* Per variable of a program: the item that wrote it last, and the last node + 1 that reads it. */
+/* Per variable of a program: the item written last, and 1 + the node that reads it last. */
 typedef struct
 {
   guint32 *writer, *read_at;
 } Variables;
 
-/* Versions of a variable are tied where an operator reads one and writes the next, or where
- * operators of several blocks write it.  Other new versions may lie elsewhere: planners rename
- * them. */
+/* Ties two versions of a variable if one operator reads the first and writes the next, or if
+ * operators of several blocks write it.  Other versions may have different addresses: planners
+ * rename them. */
 static void
 tie_writers (const Ties *ties, const Variables *variables, guint32 id)
 {
@@ -153,7 +153,7 @@ align (guint64 bytes)
   return (gint64) (gemem_round_up (bytes, GEMEM_DEMAND_ALIGN));
 }
 
-/* Bytes of a no-padding piece: dimensions before the one along which the pieces are put together
+/* Bytes of a no-padding piece.  Pieces are joined along one dimension; the dimensions before it
  * count as 1 (5.6). */
 static gint64
 piece_bytes (const Ties *ties, const GememNode *node, guint32 tensor)
@@ -170,7 +170,7 @@ piece_bytes (const Ties *ties, const GememNode *node, guint32 tensor)
   return (gint64) gemem_graph_unpadded_size (ties->graph, tensor);
 }
 
-/* A list on the producer of @tensor: the entry for that output. */
+/* Reads entry @index of the list attribute @key; FALSE: the list is shorter. */
 static gboolean
 listed (const Ties *ties, const GememNode *node, GememAttributeKey key, guint32 index,
         gint64 *value)
@@ -213,7 +213,7 @@ tie_padded_inputs (const Ties *ties, guint32 id)
 {
   const GememNode *node = gemem_graph_node (ties->graph, id);
   guint32 previous = GEMEM_NONE;
-  gboolean fused = FALSE; /* the one before has given offsets: the pieces are one symbol */
+  gboolean fused = FALSE; /* the previous producer lists offsets: the pieces are one symbol */
   gint64 stride = 0;
 
   for (guint32 i = 0; i < node->n_inputs; i++)
@@ -260,8 +260,8 @@ tie_nopadding_outputs (const Ties *ties, const GememNode *node)
     }
 }
 
-/* Outputs of global scope lie elsewhere; if an output is a reference, all are and none is moved
- * (5.4, 5.6). */
+/* Outputs of global scope are not part of the row.  If one output is a reference, all are, and no
+ * output is moved (5.4, 5.6). */
 static void
 tie_padded_outputs (const Ties *ties, guint32 id)
 {
@@ -299,7 +299,7 @@ tie_continuous (const Ties *ties, guint32 id)
     tie_padded_outputs (ties, id);
 }
 
-/* ---- buffer pools (7.7): a node's first output lies at its offset in the pool */
+/* ---- buffer pools (7.7): a node's first output has a fixed offset in the pool */
 
 static void
 tie_pool (const Ties *ties, guint32 id)

@@ -1,5 +1,5 @@
 /* auto-growth-params.h - the flags of PaddlePaddle's auto_growth strategy (auto-growth.c) as a
- * parameter table, and which of them go together.
+ * parameter table, and the check that the chosen flags are compatible.
  *
  * Origin: paddle.md sections 1.1 (defaults and versions) and 3.1.
  */
@@ -9,13 +9,13 @@
 
 typedef struct
 {
-  int preset; /* GememPaddlePreset, once resolved */
+  int preset; /* index of the choices until resolved, then GememPaddlePreset */
   guint64 chunk;
   gboolean free_idle_chunk, free_when_no_cache_hit;
   guint64 memory_limit;
   guint64 retry_time;
   guint64 alignment;
-  gboolean stream_safe; /* once resolved: StreamSafe is there */
+  gboolean stream_safe; /* valid once resolved: StreamSafe is active */
   gboolean v2;
   guint64 warm_up;
   guint64 small_pool, small_chunk, large_chunk, small_pre_alloc, large_pre_alloc;
@@ -23,7 +23,7 @@ typedef struct
 
 extern const GememParam gemem_paddle_auto_growth_params[];
 
-/* Refuses (GEMEM_ERROR_USAGE) what the preset does not know and what other settings override; turns
- * `preset` from an index of the choices into a GememPaddlePreset. */
+/* Refuses (GEMEM_ERROR_USAGE) settings that the preset does not know and settings that others
+ * override; turns `preset` from an index of the choices into a GememPaddlePreset. */
 gboolean gemem_paddle_auto_growth_params_resolve (GememPaddleAutoGrowthParams *params,
                                                   GError **error);

@@ -1,18 +1,18 @@
 /* auto-growth.c - PaddlePaddle's AutoGrowthBestFitAllocator, the `auto_growth` strategy since 1.6
  * and the default since 2.1.
  *
- * Best fit over (size, address) among all chunks of a stream; the HIGH end of a free block is
- * allocated, the low part stays free; no split threshold and no upper size.  A miss takes a chunk
- * of exactly the rounded request (or of the growth size, if larger) from the device.  Idle chunks
- * return on a refused device call, on empty_cache, and as two flags say.
- * P16 puts an aligning allocator below: every chunk is one alignment longer and begins with the
- * loss.  In P2 and P3 each stream is an allocator of its own, and out of memory releases the idle
- * chunks of all of them (what StreamSafe does; 2.3 and later).
+ * Best fit over (size, address) among all chunks of a stream.  The HIGH end of a free block is
+ * allocated and the low part stays free, without a split threshold or an upper size.  A miss takes
+ * a chunk of the rounded request (or of the growth size, if larger) from the device.  Idle chunks
+ * are released when the device refuses, on empty_cache, and as two flags say.
+ * P16 stacks this on an aligning allocator: each chunk is one alignment longer and loses the bytes
+ * before its first aligned address.  In P2 and P3 each stream has an allocator of its own; on out
+ * of memory the idle chunks of all streams are released (StreamSafe; 2.3 and later).
  *
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
  * free blocks, under group 2 * arena + small; an arena's `idle` counts its chunks that are one free
- * block.  The first block of a chunk lies inside its Chunk and never goes away: remainders keep the
- * low part and left neighbours absorb right ones.
+ * block.  The first block of a chunk is embedded in its Chunk and lives as long: a split keeps the
+ * low part in it, and a left neighbour absorbs the right one.
  * Cost: O(log free blocks) per request, nothing allocated per event; releasing walks an arena's
  * chunks only while some are idle.
  *
@@ -31,13 +31,13 @@
 typedef struct _Chunk Chunk;
 struct _Chunk
 {
-  PaddleBlock first;        /* of the blocks key (2 * arena + small, size, address) */
-  GememTreeNode by_address; /* key (0, 0, what the device gave) */
-  guint64 bytes;            /* of the device; the first block starts later where alignment costs */
+  PaddleBlock first;        /* the chunk's blocks have the key (2 * arena + small, size, address) */
+  GememTreeNode by_address; /* key (0, 0, address from the device) */
+  guint64 bytes;            /* from the device; alignment may shift the start of the first block */
   Chunk *older, *newer;
 };
 
-/* One AutoGrowthBestFit of the real stack: the device's in P16, a stream's since P2. */
+/* One AutoGrowthBestFit of the real stack: one for the device in P16, one per stream since P2. */
 typedef struct
 {
   guint64 stream;
@@ -45,7 +45,7 @@ typedef struct
   guint64 chunks, idle;
   PaddleDeferred deferred; /* freed blocks that other streams still use */
   gboolean ready;          /* its pre-allocation is done */
-  gboolean warm; /* use_auto_growth_v2: it has released the idle chunks that warming up left */
+  gboolean warm; /* use_auto_growth_v2: its idle chunks of the warm-up have been released */
 } Arena;
 
 typedef struct
@@ -56,7 +56,7 @@ typedef struct
   guint64 limit;               /* of device bytes held */
   guint64 grow[2];             /* least chunk of the large pool, of the small one */
   guint64 reserved, allocated; /* deferred blocks count as allocated */
-  guint64 warm_up; /* requests for which use_auto_growth_v2 still takes only what fits exactly */
+  guint64 warm_up; /* use_auto_growth_v2: requests that still accept only an exact fit */
   PaddleStreamSafe safe;
   GememTree pool, chunks;
   GememSlab block_slab, chunk_slab;
@@ -75,7 +75,7 @@ arena_at (const AutoGrowth *self, guint64 index)
   return &g_array_index (self->arenas, Arena, index);
 }
 
-/* Free blocks enter and leave the pool here, so that idle chunks are counted. */
+/* Every free block enters and leaves the pool through these two, which count idle chunks. */
 static void
 pool_insert (AutoGrowth *self, GememNeighbour *block)
 {
@@ -94,8 +94,8 @@ pool_remove (AutoGrowth *self, GememNeighbour *block)
   block->free = FALSE;
 }
 
-/* A chunk of at least @want bytes as one block of @group that is not in the pool yet; NULL: the
- * device refused (BadAlloc). */
+/* Takes a chunk of at least @want bytes from the device, as one block of @group that is not in the
+ * pool.  NULL: the device refused (BadAlloc). */
 static GememNeighbour *
 add_chunk (AutoGrowth *self, guint64 group, guint64 want)
 {
@@ -121,7 +121,7 @@ add_chunk (AutoGrowth *self, guint64 group, guint64 want)
   return &chunk->first.place;
 }
 
-/* Its first block is its only one and not in the pool. */
+/* Releases @chunk, which is one block that is not in the pool. */
 static void
 drop_chunk (AutoGrowth *self, Chunk *chunk)
 {
@@ -135,7 +135,7 @@ drop_chunk (AutoGrowth *self, Chunk *chunk)
   gemem_slab_free (&self->chunk_slab, chunk);
 }
 
-/* FreeIdleChunks(): in order of creation; whether there were any. */
+/* FreeIdleChunks(), in order of creation; TRUE if it released a chunk. */
 static gboolean
 free_idle_chunks (AutoGrowth *self, Arena *arena)
 {
@@ -161,7 +161,7 @@ free_idle_chunks_of_all (AutoGrowth *self)
   return any;
 }
 
-/* The high end of @block, which is in no tree, becomes the allocation; the rest is pooled. */
+/* Allocates the high end of @block, which is in no tree; pools the rest. */
 static GememNeighbour *
 carve (AutoGrowth *self, GememNeighbour *block, guint64 size)
 {
@@ -176,7 +176,7 @@ carve (AutoGrowth *self, GememNeighbour *block, guint64 size)
   return high;
 }
 
-/* What cudaMemGetInfo says is left, under the limit. */
+/* Free bytes that cudaMemGetInfo reports, within the limit. */
 static guint64
 available (AutoGrowth *self)
 {
@@ -185,8 +185,8 @@ available (AutoGrowth *self)
   return MIN (info.free, gemem_paddle_left (self->base.device, self->limit));
 }
 
-/* use_auto_growth_v2 while it warms up: a free block of exactly this size, else a chunk of exactly
- * this size. */
+/* use_auto_growth_v2 during the warm-up: takes a free block of exactly @size bytes, else a chunk of
+ * exactly @size bytes. */
 static GememNeighbour *
 attempt_exact_fit (AutoGrowth *self, guint64 group, guint64 size)
 {
@@ -202,7 +202,7 @@ attempt_exact_fit (AutoGrowth *self, guint64 group, guint64 size)
   return block != NULL ? carve (self, block, size) : NULL;
 }
 
-/* AutoGrowthBestFit: best fit, else a new chunk, else one more try without idle chunks. */
+/* AutoGrowthBestFit: best fit, else a new chunk, else a new chunk after releasing idle ones. */
 static GememNeighbour *
 attempt_best_fit (AutoGrowth *self, guint64 group, guint64 size)
 {
@@ -227,7 +227,7 @@ attempt_best_fit (AutoGrowth *self, guint64 group, guint64 size)
   return block != NULL ? carve (self, block, size) : NULL;
 }
 
-/* What other streams have done with, of every stream; then the idle chunks of all. */
+/* Frees the completed deferred blocks of all streams, then releases all idle chunks. */
 static gboolean
 process_and_release_all (AutoGrowth *self)
 {
@@ -237,8 +237,8 @@ process_and_release_all (AutoGrowth *self)
   return free_idle_chunks_of_all (self) || any;
 }
 
-/* StreamSafe: what is done of this stream first; then once more after all streams gave what they
- * could. */
+/* StreamSafe: first frees the completed deferred blocks of this stream; after a miss, those of all
+ * streams, and tries once more. */
 static GememNeighbour *
 attempt_all_streams (AutoGrowth *self, guint64 group, guint64 size)
 {
@@ -251,8 +251,8 @@ attempt_all_streams (AutoGrowth *self, guint64 group, guint64 size)
   return attempt_best_fit (self, group, size);
 }
 
-/* use_auto_growth_v2: counts the requests of the warm-up; an arena's first one after it begins
- * without idle chunks. */
+/* use_auto_growth_v2: counts the requests of the warm-up; after the warm-up, the first request of
+ * each arena releases its idle chunks. */
 static void
 pass_warm_up (AutoGrowth *self, Arena *arena)
 {
@@ -262,8 +262,8 @@ pass_warm_up (AutoGrowth *self, Arena *arena)
   free_idle_chunks (self, arena);
 }
 
-/* Takes the chunks a new stream starts with, small pool first; releases them and returns FALSE
- * when the device has no space for both. */
+/* Takes the chunks that a new stream starts with, small pool first.  FALSE: the device has no space
+ * for both; neither is kept. */
 static gboolean
 pre_allocate (AutoGrowth *self, guint64 arena)
 {
@@ -330,7 +330,7 @@ auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, Gemem
   if (block == NULL && self->params.retry_time != 0)
     {
       allocator->device->now +=
-          self->params.retry_time; /* no block is freed meanwhile: one thread */
+          self->params.retry_time; /* one thread: no block is freed meanwhile */
       block = attempt_all_streams (self, group, size);
     }
   if (block == NULL)
@@ -341,7 +341,7 @@ auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, Gemem
   return TRUE;
 }
 
-/* Free of AutoGrowthBestFit. */
+/* AutoGrowthBestFit's free. */
 static void
 release (gpointer data, PaddleGuard *guard)
 {
@@ -362,7 +362,7 @@ auto_growth_free (GememAllocator *allocator, const GememBlock *freed, gboolean c
 {
   AutoGrowth *self = (AutoGrowth *) allocator;
   GememNeighbour *block = freed->handle;
-  if (block == NULL) /* of zero bytes */
+  if (block == NULL) /* request of 0 bytes */
     return;
   if (gemem_paddle_guard (block)->uses == NULL && !(completion_follows && self->params.stream_safe))
     release (self, gemem_paddle_guard (block));
@@ -396,7 +396,7 @@ auto_growth_trim (GememAllocator *allocator)
   process_and_release_all ((AutoGrowth *) allocator);
 }
 
-/* Size of the largest free block of @group, down to the alignment. */
+/* Size of the largest free block of @group, rounded down to the alignment. */
 static guint64
 largest_in_group (const AutoGrowth *self, guint64 group)
 {
@@ -611,5 +611,5 @@ const GememAllocatorClass gemem_paddle_auto_growth_class = {
   COMMON, .streams = { .complete = auto_growth_complete, .use = auto_growth_use_on_stream }
 };
 
-/* Without StreamSafe a free is complete at once, whatever other streams do. */
+/* Without StreamSafe a free completes at once, even if other streams use the block. */
 static const GememAllocatorClass at_once_class = { COMMON };

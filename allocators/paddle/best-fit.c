@@ -1,22 +1,21 @@
-/* best-fit.c - PaddlePaddle's chunked BestFit: what the strategy `naive_best_fit` meant in 1.2 to
- * early 1.5, before it became the name of the buddy.
+/* best-fit.c - PaddlePaddle's chunked BestFit: the strategy `naive_best_fit` of 1.2 to early 1.5.
+ * Later versions use that name for the buddy.
  *
- * Device memory is taken in chunks of one size, the largest that the buddy of that time would take;
- * a chunk never goes back.  A request gets 64 bytes more and the smallest free block of one chunk
- * that holds it; among blocks of one size the one that was freed first.  The low part is
- * allocated, any rest stays free, and the program's address is the next multiple of 64.  The chunk that
- * served last is asked first, then the others in a circle, then a new one is taken.  Requests of
- * the size of a chunk or more go to the device by themselves.
- * A quirk kept: a request that fits a chunk only without its 64 bytes takes a new chunk in vain,
- * and fails.
+ * All chunks have one size: the largest chunk of that version's buddy.  Chunks are never released.
+ * A request is extended by 64 bytes and gets the smallest free block of one chunk that holds it; of
+ * equal blocks, the one freed first.  The low part is allocated, any rest stays free, and the user
+ * address is the next multiple of 64.  The chunk that served last is searched first, then the
+ * others in a circle, then a new chunk is taken.  Requests of at least the chunk size go directly
+ * to the device.
+ * Quirk kept: a request that fits a chunk only without its 64 bytes takes a new chunk in vain, and
+ * fails.  Where the real program stops because all allowed chunks are full, the request fails.
  *
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
  * free blocks, under their chunk, size and order of release; `largest` of a chunk is the size of
  * its largest free block.
- * Cost: O(log free blocks) per request, and one comparison for each 32 chunks that have no space;
+ * Cost: O(log free blocks) per request, and one comparison for each 32 chunks without space;
  * nothing allocated per event; 64 bytes per block.
- * Origin: paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.  Where the real
- * program stops because all allowed chunks are full, the request fails.
+ * Origin: paddle.md section 2.10; chunk sizes 2.2; examples E9 and E10.
  */
 #include "config.h"
 
@@ -26,7 +25,7 @@
 #include "base/units.h"
 
 #define ALIGNMENT 64
-#define GROUP 32 /* chunks that are passed over at once */
+#define GROUP 32 /* chunks that one comparison can skip */
 
 typedef struct
 {
@@ -34,7 +33,7 @@ typedef struct
   guint64 total, available;
   double fraction;
   guint64 initial, reallocate;
-  guint64 max_chunk, chunks; /* 0: derived */
+  guint64 max_chunk, chunks; /* 0: derived from the device */
   guint64 retry_time;
 } Params;
 
@@ -118,11 +117,11 @@ static const GememParam params[] = {
 
 typedef struct
 {
-  GememNeighbour place; /* key (chunk, size, order of release) */
+  GememNeighbour place; /* key while free (chunk, size, order of release) */
   guint64 address;
 } Block;
 
-/* A chunk, or a block that the device gave for one request. */
+/* Memory from one device call: a chunk, or the block of one large request. */
 typedef struct
 {
   Block first;
@@ -136,12 +135,12 @@ typedef struct
   Params params;
   GememPaddleChunkRule rule;
   guint64 limit;     /* of device bytes held */
-  guint64 max_chunk; /* 0: the device is too small, nothing will ever be served */
-  guint64 capacity;  /* most chunks */
+  guint64 max_chunk; /* 0: the device is too small; every request fails */
+  guint64 capacity;  /* largest number of chunks */
   GArray *largest;   /* guint64, by chunk */
-  GArray *groups;    /* guint64: the most of GROUP chunks */
+  GArray *groups;    /* guint64: per GROUP chunks, the maximum of `largest` */
   guint64 last;      /* the chunk that served last */
-  guint64 releases;  /* so far: the order of equal blocks */
+  guint64 releases;  /* number of releases so far: orders blocks of one size */
   guint64 direct_blocks, direct_bytes;
   GememTree pool, pieces;
   GememSlab block_slab, piece_slab;
@@ -211,7 +210,7 @@ release (BestFit *self, GememNeighbour *block)
   *group = MAX (*group, *largest);
 }
 
-/* @chunk had @before as its largest free block, and has less now. */
+/* Updates the group of @chunk after the chunk's largest free block fell from @before. */
 static void
 lower_group (BestFit *self, guint64 chunk, guint64 before)
 {
@@ -241,7 +240,7 @@ take (BestFit *self, GememNeighbour *block)
     }
 }
 
-/* Splits what exceeds @size off @block, be it one byte, and frees it. */
+/* Cuts @block to @size bytes and frees the rest, even a single byte. */
 static void
 split (BestFit *self, GememNeighbour *block, guint64 size)
 {
@@ -273,7 +272,7 @@ add_chunk (BestFit *self)
   return TRUE;
 }
 
-/* The first chunk from @from on and before @end that has space, or @end. */
+/* The first chunk in [@from, @end) with a free block of @size bytes, or @end. */
 static guint64
 find_space (const BestFit *self, guint64 from, guint64 end, guint64 size)
 {
@@ -282,8 +281,8 @@ find_space (const BestFit *self, guint64 from, guint64 end, guint64 size)
   return MIN (from, end);
 }
 
-/* AutoIncrement: the last successful chunk, the others in a circle, a new one.  The smallest free
- * block there for @size bytes, split, or NULL. */
+/* AutoIncrement: searches the chunk that served last, then the others in a circle, then a new
+ * chunk.  Returns the smallest free block of @size bytes there, split; NULL: none. */
 static GememNeighbour *
 serve (BestFit *self, guint64 size)
 {
@@ -318,7 +317,7 @@ serve_pooled (BestFit *self, guint64 request, GememBlock *result)
   if (block == NULL && self->params.retry_time != 0)
     {
       self->base.device->now +=
-          self->params.retry_time; /* no block is freed meanwhile: one thread */
+          self->params.retry_time; /* one thread: no block is freed meanwhile */
       block = serve (self, size);
     }
   if (block == NULL)
@@ -439,7 +438,7 @@ broken (GError **error, const GememNeighbour *block, const char *what)
   return FALSE;
 }
 
-/* The blocks of one piece; adds the free ones to *@free_blocks. */
+/* Checks the blocks of one piece; adds the free ones to *@free_blocks. */
 static gboolean
 check_piece (const BestFit *self, const Piece *piece, guint64 *free_blocks, GError **error)
 {
@@ -513,7 +512,7 @@ best_fit_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 
 /* ---- creation */
 
-/* Size and number of the chunks, from what cudaMemGetInfo says now. */
+/* Derives size and number of the chunks from what cudaMemGetInfo reports now. */
 static void
 measure (BestFit *self)
 {
@@ -561,7 +560,7 @@ best_fit_create (gconstpointer data, GememDevice *device, GError **error)
   gemem_slab_init (&self->block_slab, sizeof (Block));
   gemem_slab_init (&self->piece_slab, sizeof (Piece));
   measure (self);
-  /* A single chunk is taken at once; where the device refuses it, at the first request. */
+  /* A single chunk is taken at creation; if the device refuses, at the first request. */
   if (self->max_chunk != 0 && self->capacity == 1)
     add_chunk (self);
   return &self->base;

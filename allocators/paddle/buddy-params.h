@@ -1,5 +1,5 @@
 /* buddy-params.h - the flags of PaddlePaddle's buddy allocator (buddy.c) as a parameter table, and
- * which of them go together.
+ * the check that the chosen flags are compatible.
  *
  * Origin: paddle.md sections 1.1 (defaults and versions) and 2.1.
  */
@@ -29,7 +29,7 @@ typedef struct
   double pinned_fraction;
 } GememPaddleBuddyParams;
 
-/* The rows of a device's buddy, for tables over a struct that begins with a
+/* The rows for a device's buddy; a table that uses them fills a struct that begins with a
  * GememPaddleBuddyParams. */
 #define GEMEM_PADDLE_BUDDY_SIZE_ROWS \
   { .name = "total", \
@@ -96,6 +96,6 @@ typedef struct
 
 extern const GememParam gemem_paddle_buddy_params[];
 
-/* Refuses (GEMEM_ERROR_USAGE) what the preset or the place does not know and what other settings
- * override; fills in what depends on the preset. */
+/* Refuses (GEMEM_ERROR_USAGE) settings that the preset or the place does not know and settings that
+ * others override; fills in the defaults of the preset. */
 gboolean gemem_paddle_buddy_params_resolve (GememPaddleBuddyParams *params, GError **error);

@@ -1,25 +1,24 @@
 /* buddy.c - PaddlePaddle's BuddyAllocator: strategy `legacy` until 1.5, `naive_best_fit` since 1.6,
  * one per thread in `thread_local`.
  *
- * Not a power-of-two buddy: best fit over (total, address) with merging of neighbours inside each
- * chunk.  A request grows by 64 bytes for a descriptor that GPUs keep elsewhere, is rounded to 256,
- * and the program gets block + 64.  The low part of a block is allocated; a rest of at most 64
- * bytes is not split off.  What exceeds max_chunk goes to the device by itself ("huge") and is
- * never pooled nor counted.  Chunks are sized by chunk-size.h.
+ * Not a power-of-two buddy: best fit over (total, address), merging neighbours inside each chunk.
+ * A request grows by 64 bytes for a descriptor (which GPUs keep elsewhere) and is rounded to 256;
+ * the user address is block + 64.  The low part of a block is allocated; a rest of at most 64 bytes
+ * is not split off.  A request above max_chunk goes directly to the device ("huge") and is neither
+ * pooled nor counted.  chunk-size.h sizes the chunks.
  *
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
- * free blocks; `used` + `free` equals the bytes of all chunks modulo 2^64.  Apart they wrap: a
+ * free blocks; `used` + `free` equals the bytes of all chunks modulo 2^64.  Each alone may wrap: a
  * skipped split adds the rounded request to `used`, but its free subtracts the whole block (section
- * 2.4); P13's idle cleaning and the first-refill test see the wrapped numbers.
- * Cost: O(log free blocks) per request; no allocation per event; a descriptor of 64 bytes per
- * block.
- * The first block of a chunk (or a huge block) lies inside its Piece and never goes away while the
- * chunk lives: left neighbours absorb right ones.  A free block without neighbours is therefore a
- * whole chunk, and Paddle's map of chunks is not needed.
+ * 2.4).  P13's idle cleaning and the test for the first refill read the wrapped numbers.
+ * The first block of a chunk (or a huge block) is embedded in its Piece and lives as long: left
+ * neighbours absorb right ones.  A free block without neighbours is therefore a whole chunk, and
+ * Paddle's map of chunks is not needed.
+ * Cost: O(log free blocks) per request; no allocation per event; 64 bytes per block.
  *
  * Origin: paddle.md section 2; examples E1-E8 and E10; gpu_allocator_retry_time section 3.3.
- * Not modelled: the pool index (one value everywhere), and Paddle's stale records in that map,
- * which matter only if the device reuses an address for a larger chunk.
+ * Not modelled: the pool index (one value everywhere), and Paddle's stale records in its map of
+ * chunks, which matter only if the device reuses an address for a larger chunk.
  */
 #include "config.h"
 
@@ -29,8 +28,8 @@
 #include "allocators/paddle/limit.h"
 #include "base/units.h"
 
-/* Added to each request; also the distance from block to user pointer, and the largest rest that is
- * not split off. */
+/* Bytes added to each request; also the offset of the user pointer in its block, and the largest
+ * rest that is not split off. */
 #define DESCRIPTOR 64
 
 typedef struct
@@ -39,7 +38,7 @@ typedef struct
   gboolean huge;
 } Block;
 
-/* What one device call brought: a chunk, or a huge block. */
+/* Memory from one device call: a chunk, or a huge block. */
 typedef struct
 {
   Block first;
@@ -52,11 +51,11 @@ typedef struct
   GememAllocator base;
   GememPaddleBuddyParams params;
   GememPaddleChunkRule rule;
-  guint64 owner; /* group of its nodes: whose buddy it is, of several (buddy.h) */
+  guint64 owner; /* group of its nodes; tells several buddies apart (buddy.h) */
   guint64 unit;  /* min_chunk */
   guint64 limit; /* of device bytes held */
   guint64 max_chunk, realloc_cache, used, free;
-  /* max_chunk was found; Paddle throws at the first use of a device that is too small for it */
+  /* max_chunk is known; Paddle throws at the first use of a device that is too small for it */
   gboolean ready;
   guint64 chunks, huge_blocks, huge_bytes;
   GememTree pool, pieces;
@@ -73,8 +72,8 @@ is_huge (const GememNeighbour *block)
   return ((const Block *) block)->huge;
 }
 
-/* Memory as Paddle sees it now.  The query is made, and charged, even where a parameter overrides
- * the answer. */
+/* Memory as Paddle sees it now.  The device is queried, and the query charged, even where a
+ * parameter overrides the answer. */
 static GememPaddleMemory
 query_memory (Buddy *buddy)
 {
@@ -90,7 +89,7 @@ query_memory (Buddy *buddy)
   return memory;
 }
 
-/* *@bytes: max_chunk for the place; FALSE: "not enough available memory". */
+/* Sets *@bytes to max_chunk of the place; FALSE: "not enough available memory". */
 static gboolean
 compute_max_chunk (Buddy *buddy, guint64 *bytes)
 {
@@ -105,7 +104,7 @@ compute_max_chunk (Buddy *buddy, guint64 *bytes)
                                             params->cpu_initial);
       return TRUE;
     case GEMEM_PADDLE_PLACE_PINNED:
-      /* 7: the fraction bounds all of it */
+      /* section 7: the fraction limits all pinned memory */
       buddy->limit = gemem_paddle_double_product (params->pinned_fraction, memory.total);
       *bytes = gemem_paddle_pinned_chunk_size (memory.total, params->pinned_fraction);
       return TRUE;
@@ -113,7 +112,7 @@ compute_max_chunk (Buddy *buddy, guint64 *bytes)
   g_assert_not_reached ();
 }
 
-/* Bytes of the next chunk (section 2.5); FALSE: "not enough available memory". */
+/* Sets *@bytes for the next chunk (section 2.5); FALSE: "not enough available memory". */
 static gboolean
 refill_size (Buddy *buddy, guint64 size, guint64 *bytes)
 {
@@ -154,7 +153,7 @@ refill_size (Buddy *buddy, guint64 size, guint64 *bytes)
   return TRUE;
 }
 
-/* A piece from the device as one block, or NULL (BadAlloc). */
+/* Takes @bytes from the device as one block; NULL: refused (BadAlloc). */
 static GememNeighbour *
 add_piece (Buddy *buddy, guint64 bytes, gboolean huge)
 {
@@ -172,7 +171,7 @@ add_piece (Buddy *buddy, guint64 bytes, gboolean huge)
   return &piece->first.place;
 }
 
-/* @block is the whole of its piece. */
+/* Releases the piece of @block, which is the piece's only block. */
 static void
 drop_piece (Buddy *buddy, GememNeighbour *block)
 {
@@ -182,7 +181,7 @@ drop_piece (Buddy *buddy, GememNeighbour *block)
   gemem_slab_free (&buddy->piece_slab, piece);
 }
 
-/* Gives an unpooled, whole, free chunk back. */
+/* Releases the chunk of @block, which is free, covers the chunk, and is in the pool. */
 static void
 drop_chunk (Buddy *buddy, GememNeighbour *block)
 {
@@ -192,8 +191,8 @@ drop_chunk (Buddy *buddy, GememNeighbour *block)
   drop_piece (buddy, block);
 }
 
-/* A new chunk that is not in the pool yet, as its caller takes it at once.  *@refused: the device
- * said no (BadAlloc). */
+/* Takes a new chunk, not yet in the pool because the caller takes from it at once.  *@refused: the
+ * device refused (BadAlloc). */
 static GememNeighbour *
 refill (Buddy *buddy, guint64 size, gboolean *refused)
 {
@@ -209,7 +208,7 @@ refill (Buddy *buddy, guint64 size, gboolean *refused)
   return block;
 }
 
-/* Splits what exceeds @size off @block, which is in no tree, and pools it. */
+/* Cuts @block, which is in no tree, to @size bytes and pools the rest. */
 static void
 split (Buddy *buddy, GememNeighbour *block, guint64 size)
 {
@@ -282,7 +281,7 @@ buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
   GememNeighbour *block = attempt (buddy, size, &refused);
   if (block == NULL && refused && buddy->params.retry_time != 0)
     {
-      /* no block is freed meanwhile: one thread */
+      /* one thread: no block is freed meanwhile */
       allocator->device->now += buddy->params.retry_time;
       block = attempt (buddy, size, &refused);
     }
@@ -294,7 +293,7 @@ buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
   return TRUE;
 }
 
-/* P13, FLAGS_free_idle_memory: chunks from the largest key downwards.  The arithmetic wraps as
+/* P13, FLAGS_free_idle_memory: releases chunks from the largest key down.  The arithmetic wraps as
  * Paddle's does. */
 static void
 free_idle_memory (Buddy *buddy)
@@ -313,7 +312,7 @@ buddy_free (GememAllocator *allocator, const GememBlock *freed, gboolean complet
 {
   Buddy *buddy = (Buddy *) allocator;
   GememNeighbour *block = freed->handle;
-  if (block == NULL) /* of zero bytes */
+  if (block == NULL) /* request of 0 bytes */
     return;
   if (is_huge (block))
     {
@@ -332,7 +331,7 @@ buddy_free (GememAllocator *allocator, const GememBlock *freed, gboolean complet
     free_idle_memory (buddy);
 }
 
-/* Release(), since P16: every chunk that is entirely free, smallest first. */
+/* Release(), since P16: releases every chunk that is entirely free, smallest first. */
 static void
 buddy_trim (GememAllocator *allocator)
 {
@@ -389,7 +388,7 @@ broken (GError **error, const GememNeighbour *block, const char *what)
   return FALSE;
 }
 
-/* The blocks of one piece; adds the free ones to *@free_blocks. */
+/* Checks the blocks of one piece; adds the free ones to *@free_blocks. */
 static gboolean
 check_piece (const Piece *piece, guint64 *free_blocks, GError **error)
 {
@@ -549,6 +548,5 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
 
 const GememAllocatorClass gemem_paddle_buddy_class = { COMMON };
 
-/* Until 1.5 nothing stands between the program and the buddy: a request of 0 bytes takes a block
- * for its descriptor. */
+/* Until 1.5 a request of 0 bytes reaches the buddy and takes a block for its descriptor. */
 static const GememAllocatorClass serves_empty_class = { COMMON, .capabilities = GEMEM_CAP_EMPTY };

@@ -1,4 +1,4 @@
-/* buddy.h - PaddlePaddle's buddy as a part of something larger: one of several on a device.
+/* buddy.h - PaddlePaddle's buddy as a part: one of several on a device (thread-local.c).
  *
  * Origin: paddle.md sections 2 and 3.6.
  */
@@ -8,8 +8,8 @@
 
 extern const GememAllocatorClass gemem_paddle_buddy_class;
 
-/* A buddy whose blocks say @owner.  Errors: GEMEM_ERROR_USAGE. */
+/* Creates a buddy whose blocks carry @owner.  Errors: GEMEM_ERROR_USAGE. */
 GememAllocator *gemem_paddle_buddy_new (const GememPaddleBuddyParams *params, guint64 owner,
                                         GememDevice *device, GError **error);
-/* Of a block that a buddy allocated. */
+/* The @owner of the buddy that allocated @block. */
 guint64 gemem_paddle_buddy_owner (const GememBlock *block);

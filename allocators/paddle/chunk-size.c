@@ -1,10 +1,10 @@
 /* chunk-size.c - see chunk-size.h.
  *
- * A float product is: both factors are integers times a power of two, their product is exact in 128
- * bits, and one rounding to 24 (float) or 53 (double) significant bits gives what the hardware
- * would.  The conversion of the byte count to float or double before it is a rounding of the same
- * kind.  Rounding does not depend on the exponent (no value here is near the limits of the
- * formats), so the power of two is applied last, as the shift that also truncates to an integer.
+ * How a float product is computed in integers: both factors are an integer times a power of two.
+ * The product of the integers is exact in 128 bits.  One rounding to 24 (float) or 53 (double)
+ * significant bits gives the result of the hardware.  The byte count is rounded to float or double
+ * first, in the same way.  Rounding does not depend on the exponent (no value here is near the
+ * limits of the formats), so the power of two is applied last, by the shift that also truncates.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #define FLOAT_BITS 24
 #define DOUBLE_BITS 53
 #define KEEP_BACK \
-  256 /* bytes that P13 and P14 leave of what is available; P16's least useful remainder */
+  256 /* bytes: P13 and P14 leave them unused; from P16 on a smaller rest counts as 0 */
 
 __extension__ typedef unsigned __int128 Wide;
 
@@ -28,7 +28,7 @@ bit_length (Wide value)
   return low != 0 ? 64 - __builtin_clzll (low) : 0;
 }
 
-/* @value to @bits significant bits: nearest, ties to even. */
+/* Rounds @value to @bits significant bits: to nearest, ties to even. */
 static Wide
 round_to_bits (Wide value, int bits)
 {
@@ -42,7 +42,7 @@ round_to_bits (Wide value, int bits)
   return rest > unit / 2 || (rest == unit / 2 && odd) ? value + unit : value;
 }
 
-/* The integer part of @n times @mantissa * 2^-@shift in a format of @bits significant bits. */
+/* Integer part of @n * @mantissa * 2^-@shift in a float format of @bits significant bits. */
 static guint64
 product (guint64 n, guint64 mantissa, int shift, int bits)
 {
@@ -83,7 +83,7 @@ gemem_paddle_reserving (GememPaddlePreset preset, const GememPaddleMemory *memor
   g_assert_not_reached ();
 }
 
-/* Bytes of which the fraction is taken. */
+/* The bytes that the fraction is multiplied with. */
 static guint64
 usable (GememPaddlePreset preset, const GememPaddleMemory *memory)
 {
@@ -94,7 +94,7 @@ usable (GememPaddlePreset preset, const GememPaddleMemory *memory)
   return rest < KEEP_BACK ? 0 : rest;
 }
 
-/* Size by flag, or by fraction; the check that P16 and later make for each size on its own. */
+/* Size from @flag, or from the fraction if @flag is 0.  FALSE: too large (since P16). */
 static gboolean
 size_for (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 flag,
           guint64 *size)

@@ -29,7 +29,7 @@ typedef enum
 /* (double)0.92f, Paddle's default fraction; 0.92 itself gives other chunks. */
 #define GEMEM_PADDLE_FRACTION_DEFAULT "0.920000016689300537109375"
 
-/* What cudaMemGetInfo would say, gpu_memory_limit_mb already applied. */
+/* What cudaMemGetInfo reports, limited by gpu_memory_limit_mb. */
 typedef struct
 {
   guint64 total, available;
@@ -43,11 +43,11 @@ typedef struct
   guint64 reallocate; /* bytes; 0: by fraction */
 } GememPaddleChunkRule;
 
-/* Bytes kept back for others: 5 % of total (P13, P14) or of available (P16 and later). */
+/* Bytes Paddle leaves to others: 5 % of total (P13, P14) or of available (P16 and later). */
 guint64 gemem_paddle_reserving (GememPaddlePreset preset, const GememPaddleMemory *memory);
 
 /* GpuInitAllocSize, GpuReallocSize, GpuMaxChunkSize.  FALSE: Paddle stops with "not enough
- * available GPU memory" (an enforce error, not BadAlloc, so never retried); *@size is still what it
+ * available GPU memory" (an enforce error, not BadAlloc, so never retried); *@size is the size it
  * wanted. */
 gboolean gemem_paddle_initial_size (const GememPaddleChunkRule *rule,
                                     const GememPaddleMemory *memory, guint64 *size);

@@ -1,12 +1,12 @@
 /* strategy.c - FLAGS_allocator_strategy: which allocator a version of PaddlePaddle means by a name.
  *
- * `paddle` reads the version (preset) and the flag.  `paddle-naive-best-fit` and `paddle-legacy`
- * are two of the flag's values by themselves: the first meant the chunked BestFit until 1.5 and
- * means the buddy since 1.6; the second is what the buddy was called before.  Host memory has no
- * strategy: it is the buddy's, but for pageable memory in 3.x, which is malloc's (when within 2.x
- * that came, the specification leaves open). A flag of another allocator of Paddle is refused with
- * the reason, not passed over.
+ * Why: one name has meant different allocators.  `paddle` chooses by the version (preset) and the
+ * flag.  Two values of the flag are shorthands of their own: `paddle-naive-best-fit` is the chunked
+ * BestFit until 1.5 and the buddy since 1.6; `paddle-legacy` is the buddy under its name until 1.5.
+ * Host memory ignores the flag and is served by the buddy, except pageable memory in 3.x, which is
+ * malloc's.  The specification leaves open when within 2.x that changed.
  *
+ * Invariants: a flag of another allocator of Paddle is refused with the reason, never ignored.
  * Origin: paddle.md, table of presets, and sections 1.1 and 1.2.
  */
 #include "config.h"
@@ -115,7 +115,7 @@ refuse (GError **error, const char *text, const char *strategy, const char *pres
   return FALSE;
 }
 
-/* Fills in the default of the preset; refuses a name that the version does not know. */
+/* Fills in the strategy that the preset defaults to; refuses a strategy that the preset lacks. */
 static gboolean
 settle (Choice *choice, GError **error)
 {
@@ -171,7 +171,7 @@ class_name (const Choice *choice)
 
 /* ---- settings */
 
-/* Moves those of @settings that @table knows to the array that it returns. */
+/* Moves the settings that @table knows from @settings to a new array; returns that array. */
 static GPtrArray *
 take_own (const GememParam *table, GPtrArray *settings)
 {
@@ -189,8 +189,8 @@ take_own (const GememParam *table, GPtrArray *settings)
   return own;
 }
 
-/* Refuses a setting that @klass does not know and another allocator of Paddle does; one that none
- * knows, with the nearest name of all. */
+/* Refuses a setting of another allocator of Paddle that @klass does not know, and a flag that no
+ * allocator knows but whose spelling is near a known one, with the nearest name. */
 static gboolean
 check_setting (const GememAllocatorClass *klass, const char *key, const char *name, GError **error)
 {
@@ -217,7 +217,7 @@ check_setting (const GememAllocatorClass *klass, const char *key, const char *na
                          ? gemem_suggest (key + 6, (const char *const *) names->pdata)
                          : NULL;
   if (near == NULL)
-    return TRUE; /* perhaps the device's; else refused with what the class knows */
+    return TRUE; /* may be the device's; otherwise refused later, with the keys of the class */
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                "%s: unknown flag '%s'; did you mean 'FLAGS_%s'?", name, key, near);
   return FALSE;

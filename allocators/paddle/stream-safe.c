@@ -39,7 +39,7 @@ gemem_paddle_safe_use (PaddleStreamSafe *safe, PaddleGuard *guard, guint64 strea
       (*use)->stream = stream;
     }
   (*use)->event = gemem_device_event_record (safe->device, stream);
-  if ((*use)->event == 0) /* not recorded, and 0 counts as complete: let it be so */
+  if ((*use)->event == 0) /* not recorded, and event 0 counts as complete: wait now */
     gemem_device_stream_sync (safe->device, stream);
 }
 
@@ -85,7 +85,7 @@ gemem_paddle_safe_free (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferr
   safe->deferred++;
 }
 
-/* Takes @guard off @list and frees its block. */
+/* Removes @guard from @list and frees its block. */
 static void
 finish (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferred *list)
 {

@@ -1,15 +1,15 @@
-/* stream-safe.h - PaddlePaddle's StreamSafeCUDAAllocator (2.3 and later): a block that other
- * streams use comes back when they are done.
+/* stream-safe.h - PaddlePaddle's StreamSafeCUDAAllocator (2.3 and later): frees a block that other
+ * streams use only when they are done with it.
  *
- * A wrapper in Paddle, a part of the block here: RecordStream keeps one event for each other
- * stream, the latest; a free with an event that is not complete puts the block on the list of its
- * allocator, which every request there looks through first.  Where a recording says itself when the
- * block came back (FREE_COMPLETED), it waits for that and for no event.
+ * Paddle wraps each allocation; here the PaddleGuard is a part of the block.  RecordStream keeps
+ * one event per other stream, the latest.  Freeing a block with an incomplete event appends it to
+ * the list of its allocator; every request to that allocator checks the list first.  Where the
+ * recording says when the free completed (FREE_COMPLETED), the block waits only for that.
  *
- * Invariants: a block on a list is neither live nor free; a block that is not has no list links.
+ * Invariants: a block on a list is neither live nor free; a block on no list has no list links.
  * Memory: 40 bytes per use, while the block lives.
- * Cost: a use O(streams of the block); a request O(blocks on the list).  Origin: paddle.md
- * section 3.4.
+ * Cost: a use O(streams of the block); a request O(blocks on the list).
+ * Origin: paddle.md section 3.4.
  */
 #pragma once
 
@@ -20,16 +20,16 @@
 typedef struct _PaddleUse PaddleUse;
 typedef struct _PaddleGuard PaddleGuard;
 
-/* Part of a block, while that is allocated. */
+/* Part of an allocated block. */
 struct _PaddleGuard
 {
   PaddleUse *uses;
   PaddleGuard *previous, *next; /* on the list */
   gboolean deferred;            /* on a list */
-  gboolean owed;                /* its completion will be told */
+  gboolean owed;                /* waits for the recording's FREE_COMPLETED */
 };
 
-/* A block of an allocator under StreamSafe. */
+/* A block of an allocator that uses StreamSafe. */
 typedef struct
 {
   GememNeighbour place; /* first */
@@ -48,7 +48,7 @@ gemem_paddle_guarded (PaddleGuard *guard)
   return (gpointer) ((char *) guard - G_STRUCT_OFFSET (PaddleBlock, guard));
 }
 
-/* Blocks of one allocator that wait, in the order of their frees. */
+/* Deferred blocks of one allocator, in the order of their frees. */
 typedef struct
 {
   PaddleGuard *first, *last;
@@ -67,12 +67,12 @@ void gemem_paddle_safe_init (PaddleStreamSafe *safe, GememDevice *device,
                              void (*release) (gpointer data, PaddleGuard *guard), gpointer data);
 void gemem_paddle_safe_clear (PaddleStreamSafe *safe);
 
-/* RecordStream: @stream is not the block's own. */
+/* RecordStream; @stream must differ from the block's own. */
 void gemem_paddle_safe_use (PaddleStreamSafe *safe, PaddleGuard *guard, guint64 stream);
-/* Free: released at once, or put on @list. */
+/* Frees the block at once, or appends it to @list. */
 void gemem_paddle_safe_free (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferred *list,
                              gboolean completion_follows);
-/* The recording says that the block, which is on @list, was freed: released. */
+/* The recording says that the free of a block on @list has completed; frees the block. */
 void gemem_paddle_safe_complete (PaddleStreamSafe *safe, PaddleGuard *guard, PaddleDeferred *list);
-/* Releases what is done on @list, in order; whether anything was. */
+/* Frees the blocks on @list whose events are complete, in order; TRUE if there were any. */
 gboolean gemem_paddle_safe_process (PaddleStreamSafe *safe, PaddleDeferred *list);

@@ -1,11 +1,10 @@
-/* thread-local.c - PaddlePaddle's strategy `thread_local`: every thread has a buddy of its own on
- * the device.
+/* thread-local.c - PaddlePaddle's strategy `thread_local`: each thread has a buddy on the device.
  *
- * A buddy is made at a thread's first request, with the chunk sizes that the free memory of that
- * moment gives; a block goes back to the buddy it came from, whoever frees it.  Recordings know
- * streams and pools but no threads: either may stand for the thread.
+ * A thread's first request creates its buddy; the chunk sizes derive from the device memory free at
+ * that moment.  Any thread may free a block; the block returns to the buddy that allocated it.
+ * Recordings name streams and pools, not threads: a parameter says which of them is the thread.
  *
- * Invariants and cost: those of the buddies; nothing is shared but the device.
+ * Invariants and cost: those of each buddy; the buddies share only the device.
  * Origin: paddle.md sections 3.6 and 1.2.
  */
 #include "config.h"
@@ -41,7 +40,7 @@ static const GememParam params[] = {
 typedef struct
 {
   GememAllocator base;
-  GememPaddleBuddyParams buddy; /* of each */
+  GememPaddleBuddyParams buddy; /* settings of every buddy */
   gboolean by_pool;
   GPtrArray *buddies;    /* GememAllocator, in order of the threads' first requests */
   GememIdMap *by_thread; /* thread -> guint64: number of the buddy */
@@ -64,7 +63,7 @@ obtain_buddy (ThreadLocal *self, guint64 thread)
   if (!existed)
     {
       *index = self->buddies->len;
-      /* Settings that one buddy took all of them take. */
+      /* Cannot fail: thread_local_create() checked these settings. */
       g_ptr_array_add (self->buddies,
                        gemem_paddle_buddy_new (&self->buddy, *index, self->base.device, NULL));
     }
@@ -91,7 +90,7 @@ thread_local_free (GememAllocator *allocator, const GememBlock *block, gboolean 
 {
   GememAllocator *buddy;
 
-  if (block->handle == NULL) /* of zero bytes */
+  if (block->handle == NULL) /* request of 0 bytes */
     return;
   buddy = buddy_at ((ThreadLocal *) allocator, gemem_paddle_buddy_owner (block));
   buddy->klass->free (buddy, block, completion_follows);
@@ -162,7 +161,7 @@ typedef struct
   guint64 value;
 } Stat;
 
-/* Every buddy has the same statistics in the same order. */
+/* Every buddy reports the same statistics in the same order. */
 typedef struct
 {
   GArray *stats; /* Stat: sums */

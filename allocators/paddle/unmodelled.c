@@ -1,6 +1,6 @@
 /* unmodelled.c - see unmodelled.h.
  *
- * What is modelled stands in the parameter tables; a flag that comes to be modelled is taken out
+ * The parameter tables hold the flags that are modelled.  A flag that becomes modelled is removed
  * here (a test finds names in both).
  * Origin: paddle.md sections 1.1, 1.2, 5.4, 7, 8, 9 and 12.
  */

@@ -1,5 +1,5 @@
-/* unmodelled.h - PaddlePaddle's memory flags that nothing here stands for: each has a name and a
- * reason, so that it is not refused as a typing error. */
+/* unmodelled.h - PaddlePaddle's memory flags that no allocator here models: each with a reason, so
+ * that its refusal differs from that of a typing error. */
 #pragma once
 
 #include "base/macros.h"
@@ -10,15 +10,15 @@ GEMEM_BEGIN_DECLS
 typedef struct
 {
   const char *name; /* without FLAGS_ */
-  /* the value that changes nothing; NULL: no value changes where memory lies */
+  /* value that is accepted because it has no effect; NULL: every value is accepted */
   const char *nothing;
-  const char *reason; /* "it ..." */
+  const char *reason; /* continues "it ..." */
 } GememPaddleUnmodelled;
 
-/* In order of names; ends with a NULL name. */
+/* Sorted by name; ends with a NULL name. */
 extern const GememPaddleUnmodelled gemem_paddle_unmodelled[];
 
-/* That of @key, with FLAGS_ or without; NULL: not one of them. */
+/* The entry of @key, with FLAGS_ or without; NULL: none. */
 const GememPaddleUnmodelled *gemem_paddle_unmodelled_find (const char *key);
 
 GEMEM_END_DECLS

@@ -1,25 +1,22 @@
 /* vmm-auto-growth.c - PaddlePaddle's VirtualMemoryAutoGrowthBestFit: auto_growth in one range of
- * addresses (FLAGS_use_virtual_memory_auto_growth).
+ * addresses per stream (FLAGS_use_virtual_memory_auto_growth).
  *
- * A range as long as the device's memory is reserved for each stream; what does not fit the free
- * blocks is mapped behind what is there, and joins a free block before it.  Best fit over (size,
- * address); the HIGH end is allocated; a block is cut when it is more than twice as long as
- * wanted, or when more than one alignment (256 bytes) would be left.  Memory is never released
- * before the end.
- * Two facts that cost memory: one alignment is added before the rounding to pages, so that a
- * request of exactly k pages maps k + 1; and what is free at the end of the range does not count
- * when more is mapped.
- *
- * StreamSafe stands above it: a block that other streams use waits on its arena's list until they
- * are done.
+ * Each stream reserves a range as long as the device's memory.  A miss maps pages behind the mapped
+ * ones; the new memory merges with a free block before it.  Best fit over (size, address); the HIGH
+ * end is allocated.  A block is cut when it is more than twice the wanted size, or when more than
+ * one alignment (256 bytes) would be left.  Memory is released only when the allocator is
+ * destroyed.  Two facts cost memory: one alignment is added before the rounding to pages, so a
+ * request of exactly k pages maps k + 1; and an extension ignores the free bytes at the end of the
+ * range.  StreamSafe stands above: a block that other streams use waits on its arena's list until
+ * they are done.
  *
  * Invariants: the blocks of an arena cover what it has mapped, in order of address; no two
  * neighbours are free; `pool` holds exactly the free blocks, under their arena; a block that waits
  * is neither free nor live.
- * Cost: O(log free blocks + waiting blocks of the stream) per request; nothing allocated on the
- * host but one record per extension.
- * Origin: paddle.md section 3.5, 1.1, 1.2, 2.8, 3.3 and 3.4; example E17.  Not modelled: the
- * later V2, compaction, multi-scale pools (not specified there).
+ * Cost: O(log free blocks + waiting blocks of the stream) per request; on the host, one record per
+ * extension is allocated.
+ * Origin: paddle.md section 3.5, 1.1, 1.2, 2.8, 3.3 and 3.4; example E17.  Not modelled: the later
+ * V2, compaction, multi-scale pools (not specified there).
  */
 #include "config.h"
 
@@ -92,7 +89,7 @@ typedef struct
   PaddleDeferred deferred; /* freed blocks that other streams still use */
 } Arena;
 
-/* What one extension mapped. */
+/* Memory that one extension mapped. */
 typedef struct
 {
   guint64 address, size;
@@ -153,7 +150,7 @@ pool_remove (VmmGrowth *self, GememNeighbour *block)
   block->free = FALSE;
 }
 
-/* Pools @block with its free neighbours. */
+/* Coalesces @block with its free neighbours and pools the result. */
 static void
 release (VmmGrowth *self, GememNeighbour *block)
 {
@@ -178,7 +175,7 @@ append (VmmGrowth *self, guint64 index, guint64 address, guint64 size)
   release (self, block);
 }
 
-/* The best free block for @size bytes, cut, or NULL. */
+/* Takes the best free block for @size bytes, cut; NULL: none. */
 static GememNeighbour *
 take (VmmGrowth *self, guint64 index, guint64 size)
 {
@@ -203,7 +200,7 @@ take (VmmGrowth *self, guint64 index, guint64 size)
 
 /* ---- the device */
 
-/* @bytes of new memory at the end of what is mapped; FALSE: BadAlloc. */
+/* Maps @bytes of new memory behind the mapped part of the range; FALSE: BadAlloc. */
 static gboolean
 map (VmmGrowth *self, Arena *arena, guint64 bytes)
 {
@@ -225,7 +222,7 @@ map (VmmGrowth *self, Arena *arena, guint64 bytes)
   return TRUE;
 }
 
-/* Maps what @size bytes need, as a free block. */
+/* Maps memory for @size bytes and pools it as a free block. */
 static gboolean
 extend (VmmGrowth *self, guint64 index, guint64 size)
 {
@@ -253,8 +250,8 @@ attempt_best_fit (VmmGrowth *self, guint64 index, guint64 size)
   return block;
 }
 
-/* Frees what the other streams have done with, of every stream; there are no idle chunks to
- * return. */
+/* Frees the deferred blocks of all streams whose events are complete; there are no idle chunks to
+ * release. */
 static gboolean
 process_all (VmmGrowth *self)
 {
@@ -265,8 +262,8 @@ process_all (VmmGrowth *self)
   return any;
 }
 
-/* StreamSafe: what is done of this stream first; then once more after all streams gave what they
- * could. */
+/* StreamSafe: first frees the completed deferred blocks of this stream; after a miss, those of all
+ * streams, and tries once more. */
 static GememNeighbour *
 attempt (VmmGrowth *self, guint64 index, guint64 size)
 {
@@ -294,12 +291,12 @@ vmm_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *r
       return TRUE;
     }
   index = obtain_arena (self, request->stream);
-  /* more than the range is too much anyway */
+  /* a request above the range fails anyway; the bound avoids overflow */
   size = gemem_round_up (MIN (request->size, self->range + 1), self->alignment);
   block = attempt (self, index, size);
   if (block == NULL && self->retry_time != 0)
     {
-      /* no block is freed meanwhile: one thread; but streams may have done */
+      /* one thread: no block is freed meanwhile, but events may complete */
       allocator->device->now += self->retry_time;
       block = attempt (self, index, size);
     }
@@ -317,7 +314,7 @@ vmm_free (GememAllocator *allocator, const GememBlock *freed, gboolean completio
   VmmGrowth *self = (VmmGrowth *) allocator;
   GememNeighbour *block = freed->handle;
 
-  if (block == NULL) /* of zero bytes */
+  if (block == NULL) /* request of 0 bytes */
     return;
   if (gemem_paddle_guard (block)->uses == NULL
       && !(completion_follows && allocator->klass->streams.complete != NULL))
@@ -416,7 +413,7 @@ broken (GError **error, const GememNeighbour *block, const char *what)
   return FALSE;
 }
 
-/* Adds the free and the waiting blocks of one arena. */
+/* Checks one arena; adds its free and its waiting blocks to the totals. */
 static gboolean
 check_arena (const Arena *arena, guint64 index, guint64 *free_blocks, guint64 *deferred,
              GError **error)
@@ -503,8 +500,8 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
   self->alignment = own->alignment;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
   self->granularity = MAX (info.granularity, own->alignment); /* both powers of two */
-  /* A device without a limit reports an enormous number, and one range must leave addresses for
-   * the others. */
+  /* A device without a limit reports an enormous size; one range must leave addresses for
+   * others. */
   self->range = gemem_round_up (MIN (info.total, G_GUINT64_CONSTANT (1) << 46), self->granularity);
   self->arenas = g_array_new (FALSE, FALSE, sizeof (Arena));
   self->pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
@@ -524,7 +521,7 @@ vmm_destroy (GememAllocator *allocator)
       const Piece *piece = &g_array_index (self->pieces, Piece, i);
       if (!gemem_device_unmap (allocator->device, piece->address, piece->size))
         gemem_device_unmap (allocator->device, piece->address,
-                            piece->size); /* once more: what stays mapped cannot be released */
+                            piece->size); /* retried: memory that stays mapped cannot be released */
       gemem_device_destroy_page (allocator->device, piece->page, piece->size);
     }
   for (guint i = 0; i < self->arenas->len; i++)
@@ -554,5 +551,5 @@ const GememAllocatorClass gemem_paddle_vmm_auto_growth_class = {
   COMMON, .streams = { .complete = vmm_complete, .use = vmm_use_on_stream }
 };
 
-/* Without StreamSafe a free is complete at once, whatever other streams do. */
+/* Without StreamSafe a free completes at once, even if other streams use the block. */
 static const GememAllocatorClass at_once_class = { COMMON };

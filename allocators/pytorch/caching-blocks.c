@@ -1,9 +1,9 @@
 /* caching-blocks.c - segments, chains of blocks and free sets of `pytorch-caching`.
  *
- * Why apart: the policy in caching.c reads like the specification because the links are kept here.
+ * Why separate: keeps links out of caching.c, whose policy then reads like the specification.
  *
- * Invariants: see caching.h.  The remainder of a split keeps the identity of the block that was
- * split (its struct, its gc_base); the low part is new.  A merged block takes the struct of the
+ * Invariants: see caching.h.  After a split the high part keeps the identity of the block (its
+ * struct, its gc_base); the low part gets a new struct.  A merged block keeps the struct of the
  * block that was freed.
  * Cost: O(log n) per split, merge or insert, no allocation from the host heap but for slabs.
  * Origin: peers.md 1a.2, 1a.5, 1a.6.

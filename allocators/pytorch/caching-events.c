@@ -1,16 +1,16 @@
 /* caching-events.c - blocks that the program has freed while streams still use them.
  *
- * Two ways to know when a stream is done: events recorded on the device and queried at each malloc
- * (record_stream), or a complete() that the engine delivers where the recording says
- * "free_completed".  In both, the block waits in state PENDING: not live, not reusable.
+ * A stream's end of use is known in one of two ways: by events recorded on the device and queried
+ * at each malloc (record_stream), or by a complete() that the engine delivers where the recording
+ * has "free_completed".  In both, the block waits in state PENDING: not live, not reusable.
  *
- * When the out-of-memory ladder waits for everything, a block whose complete() is still to come
- * must be given up before: its bytes move to a new struct, and the old one stays behind as state
- * GONE until complete() returns it.  So a handle never outlives its struct.
+ * The out-of-memory ladder waits for all streams and frees blocks whose complete() is still to
+ * come.  The bytes of such a block move to a new struct; the old struct keeps state GONE until
+ * complete() frees it.  So a handle never outlives its struct.
  *
  * Invariants: block->events = its entries in the queues; queues are visited in the order in which
- * their streams were first used, entries in the order of recording.  Cost: O(1) per malloc while
- * nothing is outstanding, else O(streams + completed events).
+ * their streams were first used, entries in the order of recording.
+ * Cost: O(1) per malloc while no event is outstanding, else O(streams + completed events).
  * Origin: peers.md 1a.5, 1a.7 (step 1 of release_all), 1a.9.
  */
 #include "config.h"
@@ -68,7 +68,7 @@ gemem_caching_record_events (Caching *caching, CachingBlock *block)
       CachingEvent *event = gemem_slab_alloc (&caching->event_slab);
 
       event->event = gemem_device_event_record (caching->base.device, use->stream);
-      if (G_UNLIKELY (event->event == 0)) /* not recorded, and 0 counts as complete: let it be so */
+      if (G_UNLIKELY (event->event == 0)) /* not recorded; 0 counts as complete: wait now */
         gemem_device_stream_sync (caching->base.device, use->stream);
       event->block = block;
       if (queue->tail != NULL)
@@ -83,7 +83,7 @@ gemem_caching_record_events (Caching *caching, CachingBlock *block)
     }
 }
 
-/* Takes the first event out of @queue; its block may become free. */
+/* Removes the first event from @queue; its block may become free. */
 static void
 pop_event (Caching *caching, CachingQueue *queue)
 {
@@ -160,13 +160,13 @@ gemem_caching_complete (Caching *caching, CachingBlock *block)
       gemem_slab_free (&caching->block_slab, block);
       return;
     }
-  if (!block->owed) /* not one we were told to expect */
+  if (!block->owed) /* no complete() was announced for this block */
     return;
   unlink_owed (caching, block);
   gemem_caching_finish (caching, block);
 }
 
-/* The bytes of @block become free; the struct remains as the handle of a complete() to come. */
+/* Frees the bytes of @block; the struct remains as the handle for its later complete(). */
 static void
 give_up (Caching *caching, CachingBlock *block)
 {

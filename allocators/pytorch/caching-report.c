@@ -1,10 +1,11 @@
-/* caching-report.c - reading the state of `pytorch-caching`: every block, its invariants, the
+/* caching-report.c - reads the state of `pytorch-caching`: every block, the invariants, the
  * statistics, the largest free request.
  *
- * Nothing here changes a decision or runs on the event path; segments are sorted by address when
- * they are visited. Statistics have the names of torch.cuda.memory_stats():
- * NAME.{all,large_pool,small_pool}.{current,peak,allocated,freed}; for the two that the event path
- * does not keep (inactive_split*) only `current`, counted here.  Origin: peers.md 1a.12.
+ * Invariants: nothing here changes a decision or runs on the event path; segments are sorted by
+ * address when they are visited.
+ * Statistics have the names of torch.cuda.memory_stats():
+ * NAME.{all,large_pool,small_pool}.{current,peak,allocated,freed}.  The event path does not keep
+ * inactive_split*: only their `current` is reported, counted here.  Origin: peers.md 1a.12.
  */
 #include "config.h"
 
@@ -65,9 +66,8 @@ largest_block (const CachingPool *pool, guint64 stream)
   return node != NULL && node->group == stream ? node->size : 0;
 }
 
-/* The largest block of a pool is always the best fit for a request of its own size, oversize or
- * not; but no rounded size above 1 MiB goes to the small pool, and none up to 1 MiB to the large
- * one. */
+/* The largest block of a pool is the best fit for a request of its own size, oversize or not.  Only
+ * rounded sizes up to 1 MiB use the small pool, only larger ones the large pool. */
 guint64
 gemem_caching_largest_free (GememAllocator *allocator, guint64 stream)
 {
@@ -152,8 +152,8 @@ check_segment (const CachingSegment *segment, Census *census, GError **error)
   return TRUE;
 }
 
-/* Every member of the free set is a free block of this pool; with the counts equal, every free
- * block is a member. */
+/* Every member of the free set is a free block of this pool.  Since the counts are equal, every
+ * free block is a member. */
 static gboolean
 check_pool (const CachingPool *pool, guint64 *members, GError **error)
 {
@@ -248,7 +248,7 @@ emit_stat (GememStatFunc func, gpointer data, const char *name, const char *pool
   emit (func, data, name, pool, "freed", stat->allocated - stat->current);
 }
 
-/* Free blocks with a neighbour: cached, but not returnable to the device. */
+/* Free blocks with a neighbour in their segment: cached, but not releasable to the device. */
 static void
 emit_inactive_split (const Caching *caching, GememStatFunc func, gpointer data)
 {

@@ -1,18 +1,15 @@
 /* caching-settings.c - the options of `pytorch-caching`, under PyTorch's names, and the rounding
  * they decide.
  *
- * Why apart: the option syntax (a number or "[64:8,128:2,>:1]", a whole PYTORCH_CUDA_ALLOC_CONF
- * string) is text work that the event path should not see; it gets CachingSettings, where
- * everything is a plain number.
+ * Why separate: the event path should not parse text (a number or "[64:8,128:2,>:1]", a whole
+ * PYTORCH_CUDA_ALLOC_CONF string); it reads CachingSettings, which holds plain numbers.
  *
- * Invariants: sizes with the suffix _mb count MiB when they carry no unit; what does not fit
- * together is an error; a setting that has no meaning in a sequential model is accepted only if its
- * help says so.
- * The products fraction * total and threshold * limit are one IEEE double multiplication each,
- * rounded once and then cut to an integer: what the real system computes, the same on every
- * machine.
- * Cost: once per allocator; gemem_caching_round_divided() is O(1).  Origin: peers.md 1a.3, 1a.8,
- * 1a.11.
+ * Invariants: sizes with the suffix _mb count MiB when they carry no unit; contradictory settings
+ * are an error; a setting without meaning in a sequential model is accepted only if its help says
+ * so.  The products fraction * total and threshold * limit are one IEEE double multiplication each,
+ * rounded once and then truncated to an integer, as in the real system: the same on every machine.
+ * Cost: once per allocator; gemem_caching_round_divided() is O(1).
+ * Origin: peers.md 1a.3, 1a.8, 1a.11.
  */
 #include "config.h"
 
@@ -135,7 +132,7 @@ fail (GError **error, const char *key, const char *value, const char *problem)
 
 /* ---- text */
 
-/* A copy without white space, which means nothing in these options. */
+/* A copy without white space, which these options ignore. */
 static char *
 squeeze (const char *text)
 {
@@ -147,7 +144,7 @@ squeeze (const char *text)
   return g_string_free (squeezed, FALSE);
 }
 
-/* Splits at the commas that stand outside brackets. */
+/* Splits at the commas outside brackets. */
 static GPtrArray *
 split_outside (const char *text)
 {
@@ -184,7 +181,7 @@ log2_floor (guint64 value)
   return 63 - (guint) __builtin_clzll (value);
 }
 
-/* One "key:value" of a list; @last is the slot named last, -1 before the first. */
+/* Parses one "key:value" of a list; @last: slot of the previous entry, at first -1. */
 static gboolean
 parse_entry (const char *entry, guint32 *slots, int *last, const char *text, GError **error)
 {
@@ -250,7 +247,7 @@ gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error)
   return TRUE;
 }
 
-/* Distance of the sizes to which requests near @size are rounded. */
+/* Distance between the rounded sizes near @size. */
 static guint64
 step_of (const CachingSettings *settings, guint64 size)
 {

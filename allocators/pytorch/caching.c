@@ -1,20 +1,20 @@
 /* caching.c - `pytorch-caching`: the decisions of PyTorch's native CUDA caching allocator with
- * plain (not expandable) segments.
+ * plain (not expandable) segments.  One object per device.
  *
- * What: requests are rounded to 512 bytes (or by roundup_power2_divisions), served best-fit from a
- * small or a large pool of the same stream, split when enough remains, merged when freed; a miss
- * takes a segment from the device, and when that fails a ladder of releases runs before
- * out-of-memory is reported.  One object per device.
+ * Requests are rounded to 512 bytes (or by roundup_power2_divisions), served best-fit from the
+ * small or the large pool of their stream, split when enough remains, and merged when freed.  A
+ * miss takes a segment from the device; if that fails, a ladder of releases runs before
+ * out-of-memory.
  *
- * What a recording cannot tell is settled so: a request with a private pool counts as made while
- * that pool's redirection is active, so it neither polls events nor empties the cache (1a.10); a
- * private pool stays in use until the trace says otherwise (pool-release), or for ever unless
- * release_private_pools is set.
- * Not modelled, because nothing in a trace speaks of it: free-memory callbacks, pools with their
- * own allocator, use_on_oom and no_split.
+ * Two facts are not in recordings and are assumed.  A request with a private pool counts as made
+ * while that pool's redirection is active, so it neither polls events nor empties the cache
+ * (1a.10).  A private pool stays in use until the trace releases it (pool-release), or forever,
+ * unless release_private_pools is set.
+ * Not modelled, because no trace mentions them: free-memory callbacks, pools with their own
+ * allocator, use_on_oom and no_split.
  *
+ * Invariants: see caching.h; integers only.
  * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event.
- * Integers only.
  * Origin: peers.md section 1a; the names here follow it.
  */
 #include "config.h"
@@ -49,7 +49,7 @@ free_pair (gpointer pair)
   g_free (pair);
 }
 
-/* The pair of a private pool, made when first named; kept sorted by id. */
+/* The pair of private pool @id, created on first use; pairs are sorted by id. */
 static CachingPoolPair *
 private_pair (Caching *caching, guint32 id)
 {
@@ -90,8 +90,8 @@ pool_of (Caching *caching, guint32 id, gboolean small)
 
 /* ---- from the cache */
 
-/* Best fit within the stream: exactly one candidate is looked at; if the rules for oversize blocks
- * reject it, that is a miss. */
+/* Best fit within the stream.  Only one candidate is considered: a miss if the rules for oversize
+ * blocks reject it. */
 static CachingBlock *
 find_free (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
@@ -138,8 +138,8 @@ age_of (const CachingPool *pool, const CachingBlock *block)
   return pool->search_count - block->gc_base;
 }
 
-/* Garbage collection (1a.8): rounds that release every unsplit block of the large pool at least as
- * old as the average, until enough came together; a round is never cut short. */
+/* Garbage collection (1a.8).  Each round releases every unsplit block of the large pool at least as
+ * old as the average, and is never cut short; rounds end when enough bytes are released. */
 static void
 collect_garbage (Caching *caching)
 {
@@ -181,16 +181,16 @@ collect_garbage (Caching *caching)
     }
 }
 
-/* A block of at least max_split_size is unsplit as long as that setting is constant; only an
- * adopted state can hold others. */
+/* While max_split_size is constant, a block of at least that size is unsplit; only an adopted state
+ * can hold others. */
 static gboolean
 is_releasable (const CachingBlock *block)
 {
   return !gemem_caching_is_split (block);
 }
 
-/* Releases one oversize block that suffices, or several from the largest down (1a.7); what was
- * released stays released even if it was not enough. */
+/* Releases one oversize block that suffices, or several from the largest down (1a.7).  Released
+ * segments stay released even if they were not enough. */
 static gboolean
 release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
@@ -221,7 +221,7 @@ release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 st
   return got >= key;
 }
 
-/* Gives back every unsplit block of @pool, in the order of the free set. */
+/* Releases every unsplit block of @pool to the device, in the order of the free set. */
 static void
 release_pool (Caching *caching, CachingPool *pool)
 {
@@ -235,7 +235,7 @@ release_pool (Caching *caching, CachingPool *pool)
     }
 }
 
-/* Of a private pool: small blocks first, other than of the default one. */
+/* Releases a private pool: small blocks first; release_all() begins with the large ones. */
 static void
 release_pair (Caching *caching, CachingPoolPair *pair)
 {
@@ -258,7 +258,7 @@ release_all (Caching *caching)
     }
 }
 
-/* The way of a miss: collect garbage, ask the device, release and ask again.  NULL: out of
+/* Serves a miss: collects garbage, asks the device, releases and asks again.  NULL: out of
  * memory. */
 static CachingBlock *
 obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
@@ -341,7 +341,7 @@ caching_alloc (GememAllocator *allocator, const GememRequest *request, GememBloc
   return TRUE;
 }
 
-/* The neighbours, which a free may merge the block with. */
+/* Fetches the neighbours, with which a free may merge the block. */
 static void
 caching_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
 {
@@ -390,7 +390,7 @@ caching_trim (GememAllocator *allocator)
   release_all ((Caching *) allocator);
 }
 
-/* The end of a MemPool: other than emptying the whole cache it waits for no event. */
+/* The end of a MemPool: waits for no event, unlike emptying the whole cache. */
 static void
 caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
 {
@@ -424,7 +424,7 @@ contains (guint64 address, guint64 size, const GememAdopt *adopt)
          && adopt->size <= size - (adopt->address - address);
 }
 
-/* The free block that holds the place of @adopt, or NULL. */
+/* The free block that contains the bytes of @adopt, or NULL. */
 static CachingBlock *
 find_place (Caching *caching, const GememAdopt *adopt)
 {
@@ -440,7 +440,7 @@ find_place (Caching *caching, const GememAdopt *adopt)
   caching->adopting = segment;
   if (segment == NULL || adopt->size == 0)
     return NULL;
-  /* Blocks come in the order of their addresses. */
+  /* blocks are adopted in the order of their addresses */
   if (caching->adopted != NULL && caching->adopted->node.address < adopt->address)
     first = caching->adopted;
   else
@@ -475,7 +475,7 @@ caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBl
   return TRUE;
 }
 
-/* Whatever no block claimed is in the free sets already. */
+/* The bytes that no block claimed are in the free sets already. */
 static void
 caching_adopt_done (GememAllocator *allocator)
 {

@@ -22,15 +22,15 @@
 #define CACHING_QUANTUM G_GUINT64_CONSTANT (512)
 #define CACHING_SMALL GEMEM_MIB /* largest rounded size of the small pool */
 #define CACHING_SMALL_SEGMENT (2 * GEMEM_MIB)
-#define CACHING_MIN_LARGE (10 * GEMEM_MIB) /* from here on segments follow the request */
+#define CACHING_MIN_LARGE (10 * GEMEM_MIB) /* from here on the segment size follows the request */
 #define CACHING_ROUND_LARGE (2 * GEMEM_MIB)
-#define CACHING_TOO_LARGE (G_GUINT64_CONSTANT (1) << 60) /* out of memory without further ado */
+#define CACHING_TOO_LARGE (G_GUINT64_CONSTANT (1) << 60) /* out of memory at once */
 #define CACHING_DIVISION_SLOTS 16
 #define CACHING_UNLIMITED G_MAXUINT64
 
 /* ---- caching-settings.c */
 
-/* As the user wrote them. */
+/* As the user set them. */
 typedef struct
 {
   guint64 max_split_size, max_non_split_rounding, large_segment_size, memory_limit;
@@ -40,7 +40,7 @@ typedef struct
   gboolean expandable_segments, release_lock, release_private_pools;
 } CachingParams;
 
-/* As the event path needs them. */
+/* As the event path reads them. */
 typedef struct
 {
   guint64 max_split_size, max_non_split_rounding, large_segment_size;
@@ -54,14 +54,14 @@ typedef struct
 
 extern const GememParam gemem_caching_params[];
 
-/* Checks @params and what they say together; @capacity: the device's, for the memory fraction. */
+/* Checks @params alone and together; @capacity: the device's, for the memory fraction. */
 gboolean gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
                                          CachingSettings *settings, GError **error);
-/* The value that `roundup_power2_divisions` gives for each slot. */
+/* Parses `roundup_power2_divisions` into one value per slot. */
 gboolean gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error);
 /* Block size for a request of @size < CACHING_TOO_LARGE bytes (1a.3). */
 guint64 gemem_caching_round_divided (const CachingSettings *settings, guint64 size);
-/* The largest request of about @size whose block is not larger than that; 0 if @size is below 512
+/* The largest request not above @size whose block is not larger than @size; 0 if @size is below 512
  * bytes. */
 guint64 gemem_caching_round_down (const CachingSettings *settings, guint64 size);
 
@@ -82,7 +82,7 @@ typedef enum
   CACHING_FREE, /* in the free set */
   CACHING_LIVE,
   CACHING_PENDING, /* freed by the program; waits for events, or for complete() */
-  CACHING_GONE,    /* its bytes were taken by force before complete(); only the handle is left */
+  CACHING_GONE,    /* its bytes were freed before complete(); only the handle remains */
 } CachingState;
 
 typedef struct _CachingBlock CachingBlock;
@@ -125,7 +125,7 @@ typedef struct
 
 struct _CachingSegment
 {
-  CachingSegment *previous, *next; /* all segments, in no order that matters */
+  CachingSegment *previous, *next; /* all segments; the order is irrelevant */
   CachingBlock *first;
   CachingPool *pool;
   guint64 address, size;
@@ -171,7 +171,7 @@ typedef struct
   CachingPoolPair *last_private;
   CachingSegment *segments;
   CachingSegment *adopting; /* the segment of the block adopted last */
-  CachingBlock *adopted;    /* that block, while nothing else happens */
+  CachingBlock *adopted;    /* that block, where the next search starts; NULL: none */
   guint64 reserved;
   GememSlab block_slab, segment_slab, use_slab, event_slab;
   GArray *queues;      /* CachingQueue, in the order of first use */
@@ -230,28 +230,27 @@ gemem_caching_stat_subtract (Caching *caching, guint which, gboolean small, guin
 
 /* ---- caching-blocks.c */
 
-/* Takes @size bytes from the device as one FREE block that is not in the free set yet; NULL: limit
- * or device refused. */
+/* Takes @size bytes from the device as one FREE block, not yet in the free set.  NULL: limit or
+ * device refused. */
 CachingBlock *gemem_caching_segment_new (Caching *caching, CachingPool *pool, guint64 size,
                                          guint64 stream);
-/* Puts [@address, @address + @size) under management, which the device holds already. */
+/* Manages [@address, @address + @size), which the process holds already, as a segment. */
 CachingBlock *gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address,
                                          guint64 size, guint64 stream);
-/* Gives the segment of @block, which is free, unsplit and in the free set, back to the device. */
+/* Releases the segment of @block, which is free, unsplit and in the free set, to the device. */
 void gemem_caching_release (Caching *caching, CachingBlock *block);
-/* Cuts @size bytes off the low end of @block, which is in no set; returns the low part, @block
- * keeps the rest. */
+/* Cuts @block, which is in no set, and returns the low @size bytes; @block keeps the rest. */
 CachingBlock *gemem_caching_split (Caching *caching, CachingBlock *block, guint64 size);
-/* Puts @block into the free set as it is. */
+/* Inserts @block into the free set without merging. */
 void gemem_caching_insert (CachingBlock *block);
-/* Merges @block with its free neighbours and puts it into the free set. */
+/* Merges @block with its free neighbours and inserts it into the free set. */
 void gemem_caching_make_free (Caching *caching, CachingBlock *block);
 
 /* ---- caching-events.c */
 
 /* Blocks whose events are complete become free. */
 void gemem_caching_process_events (Caching *caching);
-/* All pending blocks become free, as after waiting for every event. */
+/* Frees all pending blocks, as after waiting for every event. */
 void gemem_caching_synchronize (Caching *caching);
 /* @block becomes PENDING until its events are complete. */
 void gemem_caching_record_events (Caching *caching, CachingBlock *block);
@@ -259,7 +258,7 @@ void gemem_caching_record_events (Caching *caching, CachingBlock *block);
 void gemem_caching_wait (Caching *caching, CachingBlock *block);
 void gemem_caching_complete (Caching *caching, CachingBlock *block);
 void gemem_caching_add_use (Caching *caching, CachingBlock *block, guint64 stream);
-/* A PENDING block is free at last; updates the counters of active blocks. */
+/* Frees a PENDING block; updates the counters of active blocks. */
 void gemem_caching_finish (Caching *caching, CachingBlock *block);
 
 /* ---- caching-report.c */

@@ -136,7 +136,7 @@ end_block (GememCuda *self, guint64 address, GememCudaBlock *block)
   *counted -= size;
 }
 
-/* Gives back what was freed while a capture forbade to wait. */
+/* Releases what was freed while a capture forbade to wait. */
 static void
 give_late (GememCuda *self)
 {

@@ -19,13 +19,13 @@ ge_input_anchor (const GeModel *model, const GememNode *node, guint32 input)
   return model->n_tensors + node->first_input + input;
 }
 
-/* The node of an anchor, and which output or input of it. */
+/* The node of an anchor, and the index of the anchor among its outputs or inputs. */
 guint32 ge_anchor_node (const GeModel *model, guint32 anchor);
 guint32 ge_anchor_index (const GeModel *model, guint32 anchor);
 
-/* The tensor outside that the nested Data node @id stands for (7.6); GEMEM_NONE. */
+/* The outer tensor that the nested Data node @id stands for (7.6); GEMEM_NONE. */
 guint32 ge_outer_tensor (const GeModel *model, guint32 id);
-/* Entry @index of the list of integers @key of node @id; FALSE: there is none. */
+/* Reads entry @index of the integer list @key of node @id; FALSE: no such entry. */
 gboolean ge_listed (const GeModel *model, guint32 id, GememAttributeKey key, guint32 index,
                     gint64 *value);
 
@@ -36,13 +36,13 @@ ge_tensor_kind (const GeModel *model, guint32 tensor)
   return model->nodes[gemem_graph_tensor (model->graph, tensor)->node].kind;
 }
 
-/* 1.2: the size that counts for @tensor (FFTS, no-tiling). */
+/* 1.2: the size of @tensor that planning uses (FFTS, no-tiling). */
 guint64 ge_tensor_size (const GeModel *model, guint32 tensor);
-/* 5.6: bytes of one piece of @tensor without padding: its shape from dimension @dim on.  FALSE when
- * shape or element type is not known. */
+/* 5.6: bytes of one piece of @tensor without padding: its shape from dimension @dim on.  FALSE if
+ * shape or element type is unknown. */
 gboolean ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes);
-/* The tensor lies in memory that is not the planner's. */
+/* TRUE if @tensor lies in memory that the planner does not manage. */
 gboolean ge_is_global (const GeModel *model, guint32 tensor);
 
-/* Connected input anchors in the symbol of @tensor (2.4).  O(members). */
+/* Number of connected input anchors in the symbol of @tensor (2.4).  O(members). */
 guint32 ge_symbol_inputs (const GeModel *model, guint32 tensor);

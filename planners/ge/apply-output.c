@@ -1,4 +1,4 @@
-/* apply-output.c - the block of an output: that of its symbol, or the one that becomes it
+/* apply-output.c - the block of an output: the block of its symbol, or a new one that becomes it
  * (ge-static.md 2.4).
  */
 #include "config.h"
@@ -9,7 +9,7 @@
 #include "planners/ge/continuous.h"
 #include "planners/ge/zero-copy.h"
 
-/* The symbol has a block: the output becomes one more reference in it. */
+/* The symbol has a block: the output becomes a further reference in it. */
 static GeBlock *
 join_symbol (GeAssigner *a, GeRequest *request, GeBlock *block, guint64 total)
 {
@@ -33,7 +33,7 @@ join_symbol (GeAssigner *a, GeRequest *request, GeBlock *block, guint64 total)
   return block;
 }
 
-/* A nested Data node that stands for a constant or variable outside (2.4). */
+/* TRUE for a nested Data node that stands for an outer constant or variable (2.4). */
 static gboolean
 is_nested_constant (GeAssigner *a, const GeRequest *request)
 {
@@ -42,7 +42,7 @@ is_nested_constant (GeAssigner *a, const GeRequest *request)
   return tensor != GEMEM_NONE && (ge_tensor_kind (a->model, tensor) & GE_ZERO_MEMORY) != 0;
 }
 
-/* The first output of its symbol gets the block that the others join. */
+/* Obtains a block for the first output of a symbol; the later outputs join it. */
 static GeBlock *
 start_symbol (GeAssigner *a, GeRequest *request, guint64 total)
 {

@@ -3,5 +3,5 @@
 
 #include "planners/ge/state.h"
 
-/* NULL: the output has none and is placed at 0 for now. */
+/* The block of the output of @request.  NULL: it has no block and lies at 0 for now. */
 GeBlock *ge_apply_output (GeAssigner *assigner, GeRequest *request);

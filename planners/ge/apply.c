@@ -1,5 +1,5 @@
-/* apply.c - a block for an output or a workspace that shares none yet: from a pool, or a new one
- * (ge-static.md 2.5).
+/* apply.c - a block for an output or a workspace without one: from a pool, or new (ge-static.md
+ * 2.5).
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@ ge_block_size (const GeAssigner *a, guint64 size)
   return low < a->ranges->len ? g_array_index (a->ranges, guint64, low) : size;
 }
 
-/* What 2.5 decides before it looks for a block. */
+/* The decisions of 2.5 that precede the search for a block. */
 typedef struct
 {
   gboolean pre, post, can, multi;
@@ -33,7 +33,7 @@ typedef struct
   gint32 stream;
 } Terms;
 
-/* 2.5, first paragraph: lowers request->begin, sets request->end_request. */
+/* 2.5, first paragraph; also lowers request->begin and sets request->end_request. */
 static Terms
 terms_of (GeAssigner *a, GeRequest *request)
 {

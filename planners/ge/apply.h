@@ -3,7 +3,7 @@
 
 #include "planners/ge/state.h"
 
-/* A pooled or new block for @request, which wants @size bytes (`real`); never NULL.  @zc: it is
+/* Returns a pooled or new block for the @size bytes of @request (`real` of 2.5); never NULL.  @zc:
  * zero-copy (7.1).  May lower request->begin and set request->end_request. */
 GeBlock *ge_apply (GeAssigner *assigner, GeRequest *request, guint64 size, gboolean zc);
 /* Appends @request to the occupants of @block; @flags: GE_OCCUPANT_*. */

@@ -1,7 +1,7 @@
 /* assigner.c - one GE assigner: the walk over the nodes, which assigns a block to every output and
  * workspace (ge-static.md 2.3).
  *
- * For each node: the blocks that the node before was the last to use are released, then the outputs
+ * Per node: first the blocks whose last use was the previous node are released, then the outputs
  * and the workspaces get blocks, then the inputs are consumed.  So an output never takes the memory
  * of an input of its own node.
  * Cost: O((outputs + inputs + symbol members) log n) for a graph on one stream.
@@ -23,7 +23,7 @@
 #include "planners/ge/pools.h"
 #include "planners/ge/release.h"
 
-#define DESCRIPTOR_SIZE 1024 /* bytes beside a no-tiling tensor */
+#define DESCRIPTOR_SIZE 1024 /* bytes, in addition to a no-tiling tensor */
 
 /* ---- life of an assigner */
 
@@ -86,7 +86,7 @@ is_on_chip (guint64 type)
   return type == GEMEM_MEMORY_L1 || type == GEMEM_MEMORY_UB;
 }
 
-/* Entry @i of the list @key of node @id; 0: none. */
+/* Entry @i of the list @key of node @id; 0 if missing. */
 static guint64
 listed_or_0 (const GeModel *model, guint32 id, GememAttributeKey key, guint32 i)
 {
@@ -97,7 +97,7 @@ listed_or_0 (const GeModel *model, guint32 id, GememAttributeKey key, guint32 i)
   return (guint64) value;
 }
 
-/* TRUE: the output gets no memory from the planner, whether it is continuous or not. */
+/* TRUE if the planner provides no memory for the output, continuous or not. */
 static gboolean
 has_no_memory (GeAssigner *a, const GeRequest *request)
 {
@@ -113,7 +113,7 @@ has_no_memory (GeAssigner *a, const GeRequest *request)
          || gemem_graph_flag (graph, attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY);
 }
 
-/* TRUE: its address comes from another step (2.3 `none`). */
+/* TRUE if another step sets the output's address (2.3 `none`). */
 static gboolean
 is_placed_elsewhere (GeAssigner *a, const GeRequest *request)
 {
@@ -129,7 +129,7 @@ is_placed_elsewhere (GeAssigner *a, const GeRequest *request)
          || (symbol->name == tensor && (symbol->flags & GE_SYMBOL_NO_ASSIGN) != 0);
 }
 
-/* 1024 bytes beside a no-tiling tensor, never shared. */
+/* Adds the 1024 bytes for a no-tiling tensor, which are never shared. */
 static void
 add_descriptor (GeAssigner *a, const GeRequest *output)
 {
@@ -168,7 +168,7 @@ place_output (GeAssigner *a, GeRequest *request)
     add_descriptor (a, request);
 }
 
-/* FALSE: the later outputs of the node are not visited [QUIRK]. */
+/* FALSE: the later outputs of the node are skipped [QUIRK]. */
 static gboolean
 assign_output (GeAssigner *a, GeRequest *request)
 {
@@ -312,7 +312,7 @@ consume (GeAssigner *a, const GememNodeInput *input)
               handles_resources (model->graph, producer, id));
 }
 
-/* By producer.  No strict weak order where inputs are unconnected (appendix A). */
+/* Compares by producer.  Not a strict weak order where inputs are unconnected (appendix A). */
 static gboolean
 earlier_producer (gconstpointer x, gconstpointer y, gpointer graph)
 {
@@ -352,7 +352,7 @@ visit_node (GeAssigner *a, guint32 id)
   const GememNode *node = gemem_graph_node (a->model->graph, id);
   gboolean op_reuse = (a->model->nodes[id].kind & GE_OP_NO_REUSE) == 0, more = TRUE;
 
-  if (a->reuse) /* T is still the node before */
+  if (a->reuse) /* T is still the previous node */
     {
       for (guint i = 0; i < a->suspended->len; i++)
         {

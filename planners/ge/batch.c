@@ -1,9 +1,9 @@
-/* batch.c - blocks of different batch labels overlay each other, as only one label runs at a time
- * (ge-static.md 4.3).
+/* batch.c - blocks of different batch labels overlay each other, because only one label runs at a
+ * time (ge-static.md 4.3).
  *
- * The blocks of the label that needs most are wrapped into virtual parents at the end of B; the
- * blocks of the other labels are laid over them.  With memory that can be extended (static memory
- * policy 1, 2, 4) a virtual parent ends at 400 MiB.
+ * The blocks of the label with the most bytes are wrapped into virtual parents at the end of B; the
+ * blocks of the other labels are laid over them.  If memory can be extended (static memory policy
+ * 1, 2, 4), a virtual parent ends at 400 MiB.
  * Cost: O(blocks log blocks) for each label.
  */
 #include "config.h"
@@ -32,7 +32,7 @@ class_of (const GeBlock *block)
   return block->same_offset ? SAME_OFFSET : block->cont ? CONTINUOUS : ORDINARY;
 }
 
-/* From the second on every occupant has the block's label. */
+/* TRUE if every occupant from the second on has the block's label. */
 static gboolean
 one_label (const GeAssigner *a, const GeBlock *block)
 {
@@ -42,7 +42,7 @@ one_label (const GeAssigner *a, const GeBlock *block)
   return TRUE;
 }
 
-/* Wraps @members (taken over) into a block at the end of B. */
+/* Wraps @members (takes ownership) into a block at the end of B. */
 static GeBlock *
 virtual_parent (GeAssigner *a, GPtrArray *members)
 {
@@ -84,7 +84,7 @@ larger (gconstpointer x, gconstpointer y, G_GNUC_UNUSED gpointer data)
   return ((const GeBlock *) x)->size > ((const GeBlock *) y)->size;
 }
 
-/* The label's blocks, cut into parts of at most split_limit bytes where memory can be extended. */
+/* Wraps the blocks of a label, in parts of at most split_limit bytes if memory can be extended. */
 static GPtrArray *
 wrap (GeAssigner *a, const GPtrArray *blocks)
 {
@@ -109,7 +109,7 @@ wrap (GeAssigner *a, const GPtrArray *blocks)
   return parents;
 }
 
-/* Lays the blocks of another label over the parents, largest on largest. */
+/* Lays the blocks of another label over the parents, largest block on largest parent. */
 static void
 overlay_label (GeAssigner *a, GPtrArray *parents, GPtrArray *blocks)
 {
@@ -147,7 +147,7 @@ overlay_ordinary (GeAssigner *a, GPtrArray **by_label, guint largest)
       overlay_label (a, parents, by_label[label]);
 }
 
-/* All labels start at one offset, each as a whole. */
+/* Lays each label as a whole over the largest: all start at one offset. */
 static void
 overlay_whole (GeAssigner *a, GPtrArray **by_label, guint largest)
 {
@@ -170,7 +170,7 @@ overlay_whole (GeAssigner *a, GPtrArray **by_label, guint largest)
     }
 }
 
-/* The label whose blocks sum to most, first in string order; 0: none has any bytes. */
+/* The label with the most bytes, the first in string order if equal; 0: no label has bytes. */
 static guint
 largest_label (GPtrArray **by_label, guint n_labels)
 {
@@ -192,7 +192,7 @@ largest_label (GPtrArray **by_label, guint n_labels)
   return largest;
 }
 
-/* The blocks of @space and @class among the first @n of B, by label; they are resized. */
+/* Resizes the blocks of @space and @class among the first @n of B and returns them by label. */
 static GPtrArray **
 collect_blocks (GeAssigner *a, guint n, guint space, guint class)
 {

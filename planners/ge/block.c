@@ -26,7 +26,7 @@ ge_block_add (GeBlock *block, const GeOccupant *occupant, gint32 stream)
   added = &block->occupants[block->n_occupants++];
   *added = *occupant;
   block->aligned = 0;
-  block->n_visits = 0; /* those of the occupant before are never read again */
+  block->n_visits = 0; /* the visits of the previous occupant are never read again */
   if (stream != block->stream)
     block->same_stream = FALSE;
   block->cont |= (occupant->flags & GE_OCCUPANT_CONT) != 0;

@@ -1,11 +1,11 @@
-/* block.h - occupants and blocks of the GE planner: who lies in a block, from when to when, and in
- * which memory space (ge-static.md 2.1).
+/* block.h - occupants and blocks of the GE planner: which occupants lie in a block, their life
+ * times, and the block's memory space (ge-static.md 2.1).
  *
  * Invariants: life times are node ids, GE_NEVER or GE_MAX; the children of a block are in no other
  * block; a block is freed with its assigner.
- * Cost: O(1), but for the maxima over occupants, which are cached where they are asked for often.
- * 160 bytes a block, 56 an occupant; while blocks are packed 48 a block, and 8 a block and stream,
- * more.
+ * Cost: O(1), except the maxima over occupants; the frequent ones are cached.
+ * Memory: 160 bytes per block, 56 per occupant; during packing 48 more per block, and 8 per block
+ * and stream.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ typedef enum
 {
   GE_KIND_OUTPUT,
   GE_KIND_WORKSPACE,
-  GE_KIND_DESCRIPTOR, /* beside a no-tiling tensor */
+  GE_KIND_DESCRIPTOR, /* additional to a no-tiling tensor */
   GE_KIND_PSEUDO,     /* of a virtual parent (4.3); nothing is placed for it */
 } GeKind;
 
@@ -25,8 +25,8 @@ enum /* GeOccupant.flags */
 {
   GE_OCCUPANT_REF = 1 << 0,       /* is_ref */
   GE_OCCUPANT_NEXT_REF = 1 << 1,  /* next_is_ref */
-  GE_OCCUPANT_BEGIN_MIN = 1 << 2, /* begin was given and is earlier than the node */
-  /* output of a PartitionedCall: without begin_min its life_begin is its end */
+  GE_OCCUPANT_BEGIN_MIN = 1 << 2, /* begin was set and precedes the node */
+  /* output of a PartitionedCall: without begin_min, life_begin equals the end */
   GE_OCCUPANT_CALL = 1 << 3,
   GE_OCCUPANT_CONT = 1 << 4,
   GE_OCCUPANT_FIRST = 1 << 5,
@@ -39,9 +39,9 @@ typedef struct
   guint32 node, index;
   guint32 begin;        /* begin if begin_min, else the node */
   guint32 end, sym_end; /* GE_NEVER: not set */
-  /* The end on stream diff_stream.  The map diff{stream->end} of the rules never has two entries:
-   * set_end() gets another stream only when all visits of this occupant were of one stream, and
-   * then not again before the next occupant */
+  /* The end on stream diff_stream.  The rules' map diff{stream->end} never has two entries:
+   * set_end() gets another stream only if all visits of this occupant were of one stream, and then
+   * no second time before the next occupant */
   guint32 diff_end;
   gint32 diff_stream; /* GE_NO_DIFF: the map is empty */
   guint32 out_cnt;
@@ -52,7 +52,7 @@ typedef struct
 
 /* ---- blocks (2.1) */
 
-typedef enum /* the memory types that 2.2 and 2.3 know, ascending */
+typedef enum /* the memory types of 2.2 and 2.3, ascending */
 {
   GE_SPACE_HBM,
   GE_SPACE_P2P,
@@ -70,18 +70,18 @@ typedef struct
 
 enum /* GeBlock.traits, for level 2 */
 {
-  /* life times alone do not decide: an occupant is the output of a PartitionedCall, or the first
-   * one is in a same-out group */
+  /* life times are not sufficient: an occupant is the output of a PartitionedCall, or the first
+   * occupant is in a same-out group */
   GE_SPECIAL = 1 << 0,
-  /* one occupant, neither continuous nor zero-copy nor first or last: level 2 can do nothing but
-   * make it a child */
+  /* one occupant, neither continuous nor zero-copy nor first or last: level 2 can only make it a
+   * child */
   GE_PLAIN = 1 << 1,
   /* may be interleaved: one stream, no end on another, neither continuous nor zero-copy */
   GE_LOOSE = 1 << 2,
-  GE_TURNS = 1 << 3, /* the occupants follow one another: begins and ends ascend */
+  GE_TURNS = 1 << 3, /* begins and ends of the occupants ascend */
 };
 
-/* Of a child, what decides in most cases that nothing can be packed into it. */
+/* Summary of a child; it mostly suffices to decide that nothing can be packed into the child. */
 typedef struct
 {
   guint64 max_child;
@@ -92,10 +92,10 @@ typedef struct
 
 typedef struct
 {
-  /* what level 2 reads for every pair comes first, to be in one cache line; ge_pack_refresh() keeps
-   * begin, end and traits up to date */
+  /* level 2 reads these fields for every pair, so they come first, in one cache line;
+   * ge_pack_refresh() updates begin, end and traits */
   guint32 begin, end; /* life_begin, life_end on the own stream */
-  guint64 max_child;  /* bytes that one more child here or below may have, at most */
+  guint64 max_child;  /* upper limit in bytes of a further child here or below */
   gint32 stream, label;
   guint8 space, traits;
   guint8 reuse_mem, child, cont, zc;
@@ -109,13 +109,13 @@ typedef struct
 
   guint8 first, last, same_stream, reuse_zc, same_offset, post_reuse, diff_prior, used_by_diff,
       fixed;
-  /* level 2: how many parents are above it; final, as a block with children becomes no child */
+  /* level 2: number of parents above; final, as a block with children never becomes a child */
   guint8 depth;
   guint64 size;
   guint64 head; /* offset in its space */
   GeVisit *visits;
-  GPtrArray *members;  /* of a virtual parent (4.3): one after another; or NULL */
-  GPtrArray *overlays; /* of a virtual parent: per other label a GPtrArray of GeBlock; or NULL */
+  GPtrArray *members;  /* of a virtual parent (4.3): in order of placement; else NULL */
+  GPtrArray *overlays; /* of a virtual parent: per other label a GPtrArray of GeBlock; else NULL */
   guint32 n_visits, visits_size;
   guint32 number;      /* in order of creation */
   guint32 input_index; /* 5.2 */
@@ -124,8 +124,8 @@ typedef struct
 
 #define ge_block_last(block) (&(block)->occupants[(block)->n_occupants - 1])
 
-/* Appends *@occupant, which is on @stream.  Clears the cached align_size; updates next_is_ref,
- * same_stream and the flags of continuous memory. */
+/* Appends *@occupant, on @stream.  Clears the cached align_size; updates next_is_ref, same_stream
+ * and the flags of continuous memory. */
 GeOccupant *ge_block_add (GeBlock *block, const GeOccupant *occupant, gint32 stream);
 void ge_block_set_size (GeBlock *block, guint64 size);
 /* align(max real_size), cached.  [QUIRK] removing an occupant does not clear the cache (2.1). */
@@ -146,9 +146,9 @@ ge_block_conflict (const GeBlock *a, const GeBlock *b) /* 6.5 */
   return (a->data && b->central) || (a->central && b->data);
 }
 
-/* 4.2: the size of the block and, before it, of everything in it; returns it. */
+/* 4.2: sets the sizes of the blocks inside, then of the block; returns the latter. */
 guint64 ge_block_resize (GeBlock *block);
 
 guint64 ge_space_type (GeSpace space); /* GEMEM_MEMORY_* */
-guint64 ge_space_base (GeSpace space); /* where its offsets begin (0.1) */
+guint64 ge_space_base (GeSpace space); /* offset at which the space begins (0.1) */
 GeSpace ge_space_of_type (guint64 type);

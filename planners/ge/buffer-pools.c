@@ -1,7 +1,7 @@
-/* buffer-pools.c - pools whose layout the graph gives: nodes lie at fixed offsets in them.
+/* buffer-pools.c - pools whose layout the graph specifies: nodes lie at fixed offsets in them.
  *
- * Pools come behind the feature map, with 512 bytes between them; those of different batch labels
- * overlay each other.  The outputs of a node lie one after another from its offset.
+ * Pools lie behind the feature map, 512 bytes apart; those of different batch labels overlay each
+ * other.  The outputs of a node lie one after another from its offset.
  * Cost: O(n log n) in nodes with a pool.  Origin: ge-static.md 7.7.
  */
 #include "config.h"
@@ -26,7 +26,7 @@ compare_pools (gconstpointer x, gconstpointer y)
   return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* The pool that @id names; FALSE: none. */
+/* Reads the pool that @id names; FALSE: none. */
 static gboolean
 pool_of (const GeModel *model, guint32 id, Pool *pool)
 {
@@ -42,7 +42,7 @@ pool_of (const GeModel *model, guint32 id, Pool *pool)
   return TRUE;
 }
 
-/* One entry per pool, in order, with the largest of the sizes that its nodes name. */
+/* One entry per pool, in order, with the maximum of the sizes that its nodes name. */
 static GArray *
 collect_pools (const GeModel *model)
 {

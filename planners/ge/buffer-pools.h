@@ -1,4 +1,4 @@
-/* buffer-pools.h - pools whose layout the graph gives (ge-static.md 7.7). */
+/* buffer-pools.h - pools whose layout the graph specifies (ge-static.md 7.7). */
 #pragma once
 
 #include "planners/ge/state.h"

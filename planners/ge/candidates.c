@@ -1,9 +1,8 @@
 /* candidates.c - the GE planners: strategies, parameters, the candidates of a graph and the choice
  * of the winner (ge-static.md 3.3).
  *
- * All candidates run to their end, each on its own thread where threads are allowed; the smallest
- * score wins, of equal ones the first in the table.  So the plan does not depend on the number of
- * threads.
+ * All candidates run to their end, each on its own thread if threads are allowed.  The smallest
+ * score wins, the first in the table on ties; so the plan does not depend on the number of threads.
  * Cost: that of one assigner per candidate.
  */
 #include "config.h"
@@ -33,7 +32,7 @@ enum
 };
 
 static const GeStrategy strategies[N_STRATEGIES] = {
-  /* priority: the option */
+  /* priority: set from the option */
   [BINARY] = { .name = "binary-block", .ascending = TRUE, .level2 = TRUE },
   [MAX_BLOCK] = { .name = "max-block", .single_range = TRUE, .use_range = TRUE, .ascending = TRUE },
   [DESCENDING_FRFR] = { .name = "range-binary-block-descending-frfr",
@@ -58,7 +57,7 @@ static const GeStrategy strategies[N_STRATEGIES] = {
                        .level2 = TRUE },
 };
 
-/* As the options and the graph change it. */
+/* The strategy, adjusted to the options and the graph. */
 static GeStrategy
 strategy_for (guint number, const GeModel *model)
 {
@@ -81,7 +80,7 @@ run_assigner (gpointer assigner)
   return NULL;
 }
 
-/* At most @threads at a time; where the system starts no more threads, one after another. */
+/* Runs at most @threads at a time; one after another if the system starts no more threads. */
 static void
 run_assigners (GeAssigner **assigners, guint n, guint threads)
 {
@@ -114,7 +113,7 @@ fill_items (GememPlan *plan, const GeAssigner *a)
     }
 }
 
-/* HBM and P2P are always there. */
+/* HBM and P2P always have an entry. */
 static void
 fill_totals (GememPlan *plan, const GeAssigner *a)
 {
@@ -124,7 +123,7 @@ fill_totals (GememPlan *plan, const GeAssigner *a)
   plan->zero_copy = a->zero_copy;
 }
 
-/* 0.2 step 7: what lies on the device, and the variables with their gaps (7.3). */
+/* 0.2 step 7: checks the bytes on the device plus the variables with their gaps (7.3). */
 static gboolean
 fits_device (const GeAssigner *a, GError **error)
 {
@@ -256,7 +255,7 @@ PLAN_ONE (plan_ascending_frfr, ASCENDING_FRFR)
 PLAN_ONE (plan_descending_frlr, DESCENDING_FRLR)
 PLAN_ONE (plan_ascending_frlr, ASCENDING_FRLR)
 
-/* The four fields of a ReuseStrategy, free. */
+/* The four fields of a ReuseStrategy are parameters. */
 static GememPlan *
 plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
 {

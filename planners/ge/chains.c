@@ -1,9 +1,9 @@
-/* chains.c - outputs that lie side by side and are inputs that lie side by side of other nodes, and
- * so on: one block for the whole row; see chains.h.
+/* chains.c - outputs that lie side by side and are adjacent inputs of further nodes, and so on: one
+ * block for the whole row; see chains.h.
  *
  * The search for a row first goes left: from a node with padded inputs to the producer of its input
- * 0, as long as that is an output, other than the first, of a node with padded outputs.  Then it
- * goes right and adds, in turn, the outputs of producers and the inputs of consumers.
+ * 0, while that input is an output, other than the first, of a node with padded outputs.  Then it
+ * goes right and adds, alternately, the outputs of producers and the inputs of consumers.
  * Cost: linear in the anchors of continuous nodes.  Origin: ge-static.md 5.5.
  */
 #include "config.h"
@@ -36,7 +36,7 @@ typedef struct
   guint8 *visited; /* per node with padded inputs */
 } Search;
 
-/* The tensor in input @i of @node, behind all references; GEMEM_NONE. */
+/* The tensor in input @i of @node, traced through all references; GEMEM_NONE. */
 static guint32
 source (const Search *search, guint32 node, guint32 i)
 {
@@ -58,8 +58,8 @@ takes_padded_outputs (const Search *search, guint32 node)
   return FALSE;
 }
 
-/* A node with padded inputs, not visited, that @tensor reaches through references; at an input
- * other than 0 if @inner. */
+/* An unvisited node with padded inputs that @tensor reaches through references; @inner: at an input
+ * other than 0. */
 static guint32
 next_padded_consumer (const Search *search, guint32 tensor, gboolean inner, guint32 *input)
 {
@@ -72,7 +72,7 @@ next_padded_consumer (const Search *search, guint32 tensor, gboolean inner, guin
   return GEMEM_NONE;
 }
 
-/* The first tensor of the row that @node is part of. */
+/* The first tensor of the row that contains @node. */
 static guint32
 left_end (Search *search, guint32 node)
 {
@@ -91,7 +91,7 @@ left_end (Search *search, guint32 node)
     }
 }
 
-/* FALSE: @tensor is in a row already. */
+/* FALSE: @tensor is already in a row. */
 static gboolean
 add_member (Search *search, Chain *chain, guint32 tensor)
 {
@@ -103,8 +103,7 @@ add_member (Search *search, Chain *chain, guint32 tensor)
   return TRUE;
 }
 
-/* Adds @tensor and, when its node has padded outputs, all outputs after it; returns the last
- * one. */
+/* Adds @tensor and, if its node has padded outputs, all later outputs; returns the last output. */
 static guint32
 add_row_outputs (Search *search, Chain *chain, guint32 tensor)
 {
@@ -119,8 +118,8 @@ add_row_outputs (Search *search, Chain *chain, guint32 tensor)
   return tensor - 1;
 }
 
-/* Adds the inputs of @node after @input but the last one, which is returned; GEMEM_NONE: there are
- * none. */
+/* Adds the inputs of @node after @input, except the last, which it returns; GEMEM_NONE: no
+ * input. */
 static guint32
 add_row_inputs (Search *search, Chain *chain, guint32 node, guint32 input)
 {
@@ -233,7 +232,7 @@ ge_chains_allocate (GeAssigner *a, GeChains *chains, GeRequest *request)
     }
   span_chain (a->model, chain, request);
   request->size = chain->total;
-  request->space = GE_SPACE_HBM; /* [QUIRK] whatever types are listed */
+  request->space = GE_SPACE_HBM; /* [QUIRK] even if other types are listed */
   if (a->model->options->atomic_clean_policy != 1)
     request->op_reuse = FALSE;
   chain->block = ge_continuous_allocate (a, request);

@@ -1,7 +1,6 @@
-/* checks.c - refuses graphs whose no-padding nodes contradict themselves, before anything is
- * planned.
+/* checks.c - refuses graphs with contradictory no-padding nodes, before planning.
  *
- * Sizes of pieces are compared only where all shapes are known.
+ * Sizes of pieces are compared only if all shapes are known.
  * Cost: linear in the anchors of no-padding nodes.  Origin: ge-static.md 9.3.
  */
 #include "config.h"
@@ -25,8 +24,7 @@ fail (const GememNode *node, GError **error, const char *format, ...)
   return FALSE;
 }
 
-/* How many of the tensors of @pieces (GEMEM_NONE: none) belong to nodes that list offsets under
- * @key. */
+/* Number of tensors in @pieces (which may hold GEMEM_NONE) whose nodes list offsets under @key. */
 static guint
 count_listed (const GeModel *model, const GArray *pieces, GememAttributeKey key)
 {
@@ -42,7 +40,7 @@ count_listed (const GeModel *model, const GArray *pieces, GememAttributeKey key)
   return n;
 }
 
-/* The pieces must make up the whole, where all shapes are known. */
+/* Checks that the pieces sum up to the whole, if all shapes are known. */
 static gboolean
 check_sum (const GeModel *model, const GememNode *node, const GArray *pieces, guint32 whole,
            guint32 dim, GError **error)
@@ -64,8 +62,8 @@ check_sum (const GeModel *model, const GememNode *node, const GArray *pieces, gu
                sum, bytes);
 }
 
-/* @pieces of @node lie without padding and make up @whole (or GEMEM_NONE: not known).  @listed of
- * its @n neighbours list offsets. */
+/* Checks @pieces of @node, which lie without padding and make up @whole (GEMEM_NONE: unknown);
+ * @listed of its @n neighbours list offsets. */
 static gboolean
 check_pieces (const GeModel *model, const GememNode *node, const GArray *pieces, guint32 whole,
               guint listed, guint n, GError **error)

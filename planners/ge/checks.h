@@ -1,4 +1,4 @@
-/* checks.h - what is checked before planning (ge-static.md 9.3). */
+/* checks.h - the checks of a graph before planning (ge-static.md 9.3). */
 #pragma once
 
 #include "planners/ge/model.h"

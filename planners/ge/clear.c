@@ -1,7 +1,7 @@
 /* clear.c - memory that one memset at the head of the graph clears: it lies together behind the
  * feature map and the buffer pools, and is never shared.
  *
- * GE orders some nodes by the addresses of their objects; here their ids count.  Cleared nodes that
+ * GE orders some nodes by the addresses of their objects; here node ids decide.  Cleared nodes that
  * no memset node controls come last.
  * Cost: linear in the nodes and control edges, for each label.  Origin: ge-static.md 6.1, 6.2.
  */
@@ -97,7 +97,7 @@ compare_workspaces (gconstpointer x, gconstpointer y)
   return a[0] < b[0] ? -1 : a[0] > b[0];
 }
 
-/* In order of their indexes; sizes are those of the attribute. */
+/* In order of their indexes; the sizes come from the attribute. */
 static void
 place_cleared_workspaces (GeAssigner *a, guint32 id)
 {
@@ -142,7 +142,7 @@ place_cleared (Walk *walk, guint32 id)
   place_cleared_workspaces (walk->a, id);
 }
 
-/* All of one label: what each memset node controls, then the rest. */
+/* Places the nodes of one label: those that each memset node controls, then the rest. */
 static void
 place_label (Walk *walk)
 {
@@ -157,8 +157,8 @@ place_label (Walk *walk)
     place_cleared (walk, id);
 }
 
-/* [QUIRK] the labels are stacked; without quirks they overlay each other behind what has no
- * label. */
+/* [QUIRK] the labels are stacked; without quirks they overlay each other behind the unlabelled
+ * nodes. */
 void
 ge_clear_place (GeAssigner *a)
 {

@@ -5,11 +5,11 @@
 
 enum /* GeAssigner.cleared */
 {
-  GE_CLEARED_WANTED = 1, /* ge_clear_place() has to place it */
+  GE_CLEARED_WANTED = 1, /* ge_clear_place() must place it */
   GE_CLEARED_PLACED,
 };
 
-/* 6.1: no block, its offset is assigned by ge_clear_place(). */
+/* 6.1: TRUE if it gets no block; ge_clear_place() assigns its offset. */
 gboolean ge_clear_is_central (GeAssigner *assigner, const GeRequest *request);
 gboolean ge_clear_is_central_workspace (const GeModel *model, guint32 node, guint32 workspace);
 /* 6.2: after the feature map and the buffer pools. */

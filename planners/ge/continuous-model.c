@@ -1,9 +1,8 @@
-/* continuous-model.c - what is known of continuous and centrally cleared memory before planning.
+/* continuous-model.c - properties of continuous and cleared memory, found before planning.
  *
- * Consumers come after producers.  So searches forward through references are answered for all
- * nodes at once, from the last node to the first.  The result is that of the depth-first search of
- * the specification: its last match counts, and of the consumers of a node the first one is visited
- * last.
+ * Consumers come after producers, so one pass from the last node to the first answers the forward
+ * searches through references for all nodes.  Results equal those of the specification's
+ * depth-first search: its last match counts, and the first consumer of a node is visited last.
  * Cost: linear in edges and outputs; the cascade table walks the concats above each concat.
  * Origin: ge-static.md 5 (find), 2.8, 6.5.
  */
@@ -14,8 +13,8 @@
 
 /* ---- searches forward through references */
 
-/* The result of a search that starts at input @input of node @id, as an input anchor less
- * n_tensors; GEMEM_NONE.  @found: the results of all later nodes. */
+/* The result of a search from input @input of node @id, as an input anchor less n_tensors;
+ * GEMEM_NONE.  @found: the results of all later nodes. */
 static guint32
 search_from (const GeModel *model, const guint32 *found, guint32 predicate, guint32 id,
              guint32 input)
@@ -41,7 +40,7 @@ search_from (const GeModel *model, const guint32 *found, guint32 predicate, guin
                                            : GEMEM_NONE;
 }
 
-/* Per input anchor less n_tensors: what the search from there finds, likewise, or GEMEM_NONE. */
+/* Per input anchor less n_tensors: the result of the search from it, in the same form. */
 static guint32 *
 search_all (const GeModel *model, guint32 predicate)
 {
@@ -73,7 +72,7 @@ ge_find_continuous (const GeModel *model, guint32 tensor, guint32 consumer, guin
 
 /* ---- central-atomic outputs (6.5) */
 
-/* The node wants all its inputs cleared, and not by itself. */
+/* TRUE if the node requires all its inputs cleared, and does not clear them itself. */
 static gboolean
 clears_inputs (const GeModel *model, guint32 id)
 {
@@ -99,8 +98,8 @@ is_cleared_output (const GeModel *model, guint32 id, guint32 output)
   return FALSE;
 }
 
-/* TRUE if @tensor flows through references into a node that clears its inputs.  @fed: the answers
- * for all later tensors. */
+/* TRUE if @tensor flows through references into a node that requires cleared inputs.  @fed: the
+ * results for all later tensors. */
 static gboolean
 is_fed (const GeModel *model, const guint8 *fed, guint32 tensor)
 {
@@ -138,12 +137,11 @@ fill_central (GeModel *model)
 typedef struct
 {
   GeModel *model;
-  guint32 *seen;  /* per node: the concat whose walk entered it last */
-  GArray *leaves; /* of this walk */
+  guint32 *seen;  /* per node: the concat whose walk reached it last */
+  GArray *leaves; /* of the current walk */
 } Cascade;
 
-/* Visits the producers of @id.  They are leaves, or concats themselves; each concat is entered
- * once. */
+/* Visits the producers of @id: leaves, or further concats, each of which is entered once. */
 static void
 walk_up (Cascade *cascade, guint32 id, guint32 top, guint depth)
 {

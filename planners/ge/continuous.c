@@ -1,9 +1,9 @@
-/* continuous.c - tensors that must lie side by side: which of them allocates, for how long, and
- * where in B the groups are placed.
+/* continuous.c - tensors that must lie side by side: which of them allocates, for which life time,
+ * and the place of the groups in B.
  *
  * Without padding (concat), and where a node clears its inputs itself, the producer of input 0
- * allocates one buffer for all.  Otherwise every producer has a block of its own, and the blocks
- * are moved to the end of B, next to each other.
+ * allocates one buffer for all.  Otherwise every producer has its own block, and the blocks move to
+ * the end of B, next to each other.
  *
  * Cost: linear in edges; per group of inputs a sort of its blocks.  Origin: ge-static.md 5.1-5.3.
  */
@@ -23,17 +23,17 @@ typedef struct
 {
   guint32 node;
   guint32 n_recorded;
-  gboolean remembered; /* 5.2 knows its type and number of inputs */
+  gboolean remembered; /* 5.2 stores its type and number of inputs */
   GeBlock **blocks;    /* per input */
 } Group;
 
 struct _GeContinuous
 {
   guint32 *group_of; /* per node: its group, or GEMEM_NONE */
-  GArray *groups;    /* Group, in the order of the first look-ups */
+  GArray *groups;    /* Group, in the order of first look-ups */
   GeChains *chains;
-  guint64 *streams; /* of this request's consumers */
-  guint32 sep_node; /* that takes all inputs of this request's block */
+  guint64 *streams; /* of the current request's consumers */
+  guint32 sep_node; /* the node that takes all inputs of the current request's block */
 };
 
 static void
@@ -73,7 +73,7 @@ ge_continuous_free (GeContinuous *continuous)
   g_free (continuous);
 }
 
-/* The group of @node; it is added if there is none. */
+/* The group of @node, added if missing. */
 static Group *
 look_up (GeAssigner *a, guint32 node)
 {
@@ -89,7 +89,7 @@ look_up (GeAssigner *a, guint32 node)
   return &g_array_index (continuous->groups, Group, continuous->group_of[node]);
 }
 
-/* The continuous node that consumer @i of @tensor leads to; one without padding comes first. */
+/* The continuous node that consumer @i of @tensor leads to, preferably without padding. */
 static gboolean
 find_continuous_consumer (const GeModel *model, guint32 tensor, guint32 i, guint32 *node,
                           guint32 *input, gboolean *padded)
@@ -125,8 +125,8 @@ ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
 
 /* ---- 5.3: begin and end of a buffer that several producers fill */
 
-/* From when on the producer of @tensor may write, as seen from @stream.  [QUIRK] 0 is later ignored
- * (2.1), and where nothing is known, memory that is free since node 0 may still be taken. */
+/* The time from which the producer of @tensor may write, as seen from @stream.  [QUIRK] 0 is later
+ * ignored (2.1): with an unknown time, memory that is free since node 0 may still be taken. */
 static guint32
 piece_begin (GeAssigner *a, GeRequest *request, guint32 tensor, gint32 stream)
 {
@@ -140,7 +140,7 @@ piece_begin (GeAssigner *a, GeRequest *request, guint32 tensor, gint32 stream)
   return MAX (begin, GE_MIN_LIFE);
 }
 
-/* Lowers request->begin to the first piece's, returns the last reader's time. */
+/* Lowers request->begin to the earliest piece's begin; returns the time of the last reader. */
 static guint32
 span_pieces (GeAssigner *a, GeRequest *request, guint32 node, guint64 *streams)
 {
@@ -202,7 +202,7 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
         continue;
       sep = (model->nodes[node].kind & GE_SEP) != 0;
       whole = lx || !padded || sep;
-      lx |= !padded && model->options->quirks; /* [QUIRK] for all consumers that follow */
+      lx |= !padded && model->options->quirks; /* [QUIRK] also for all later consumers */
       if ((model->nodes[node].kind & GE_ZERO_MEMORY) != 0 || (whole && input != 0))
         {
           request->continuous = FALSE;
@@ -256,7 +256,7 @@ ge_continuous_total (GeAssigner *a)
 
 /* ---- groups to the tail of B (5.2) */
 
-/* Sets the places of the blocks of one group in the tail, in the order of inputs. */
+/* Sets the places in the tail of one group's blocks, in the order of inputs. */
 static void
 place_group (GeAssigner *a, const Group *group, guint32 *place, guint32 *next)
 {
@@ -278,8 +278,8 @@ place_group (GeAssigner *a, const Group *group, guint32 *place, guint32 *next)
   group->blocks[n - 1]->last = TRUE;
 }
 
-/* [QUIRK] the groups come in the order of a hash table; a block of two groups goes where the later
- * one puts it. */
+/* [QUIRK] groups are in the order of a hash table; the later of two groups places their common
+ * block. */
 static gsize *
 group_order (const GeAssigner *a)
 {

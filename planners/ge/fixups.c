@@ -1,13 +1,13 @@
 /* fixups.c - offsets that follow other offsets: references without a block, pieces of continuous
  * buffers, outputs of subgraphs.
  *
- * A continuous node places its producers (or outputs) one after another.  A node that refers to
- * others, or to which others refer, waits on a stack; the stack is worked off from the end of the
- * graph backwards.  There a plain reference passes its own offset to what it refers to.
+ * A continuous node places its producers (or outputs) one after another.  A node waits on a stack
+ * if it refers to others, or others to it; the stack is processed from the end of the graph
+ * backwards.  In that pass a plain reference passes its own offset to the tensor it refers to.
  *
  * Where the specification leaves a choice: an lx producer's stride is the entry of its list for
- * that output, as the checker takes it.
- * Invariant: afterwards a reference lies where its input lies.  Cost: linear in the anchors.
+ * that output, as in the checker.
+ * Invariant: afterwards a reference lies at the offset of its input.  Cost: linear in the anchors.
  * Origin: ge-static.md 5.6, 7.6, 0.2 step 9.
  */
 #include "config.h"
@@ -23,7 +23,7 @@ offset_of (const GeAssigner *a, guint32 tensor)
   return a->offsets[gemem_graph_tensor_item (a->model->graph, tensor)];
 }
 
-/* @tensor lies @inner bytes behind the begin of @from; it has no memory if @from has none. */
+/* Places @tensor @inner bytes behind the start of @from; without memory if @from has none. */
 static void
 follow (GeAssigner *a, guint32 tensor, guint32 from, gint64 inner)
 {
@@ -45,7 +45,7 @@ inner_offset (const GeModel *model, guint32 tensor)
   return inner;
 }
 
-/* What @t refers to, by its own node or as an input of a subgraph; GEMEM_NONE. */
+/* The tensor that @t refers to, by its own node or as an input of a subgraph; GEMEM_NONE. */
 static guint32
 referred (const GeModel *model, guint32 t)
 {
@@ -60,7 +60,7 @@ referred (const GeModel *model, guint32 t)
 }
 
 /* All tensors that follow another one, in order: those on the zero list, inputs of subgraphs, and
- * what refers to memory that is cleared apart from all blocks. */
+ * references to memory that is cleared outside all blocks. */
 static GArray *
 find_followers (const GeAssigner *a)
 {
@@ -115,7 +115,7 @@ joins_inputs (const GeModel *model, guint32 id)
   return (model->nodes[id].kind & GE_PADDED_IN) != 0 || (model->nodes[id].kind & concat) == concat;
 }
 
-/* How many bytes behind @tensor the next input of @id lies. */
+/* Distance in bytes from @tensor to the next input of @id. */
 static guint64
 input_stride (const GeModel *model, guint32 id, guint32 tensor)
 {
@@ -129,7 +129,7 @@ input_stride (const GeModel *model, guint32 id, guint32 tensor)
   return ge_align (ge_tensor_size (model, tensor));
 }
 
-/* The one output of @id that refers to an input, if that is input 0; GEMEM_NONE. */
+/* The output of @id that refers to input 0, if no other output is a reference; GEMEM_NONE. */
 static guint32
 only_reference (const GeModel *model, guint32 id)
 {
@@ -146,7 +146,7 @@ only_reference (const GeModel *model, guint32 id)
   return found;
 }
 
-/* Places a piece, and everything it refers to in turn. */
+/* Places a piece, and in turn every tensor that it refers to. */
 static void
 place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
 {
@@ -166,8 +166,7 @@ place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint6
     }
 }
 
-/* Places the producers of the inputs of @id one after another.  @stacked: @id comes from the
- * stack. */
+/* Places the producers of the inputs of @id one after another.  @stacked: called for the stack. */
 static void
 place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
 {
@@ -251,7 +250,7 @@ is_reference (const GeModel *model, guint32 tensor)
   return tensor != GEMEM_NONE && model->referenced_input[tensor] != GEMEM_NONE;
 }
 
-/* Any output of @id refers to an input. */
+/* TRUE if any output of @id refers to an input. */
 static gboolean
 refers (const GeModel *model, guint32 id)
 {
@@ -276,7 +275,7 @@ any_consumer (const GeModel *model, guint32 id, gboolean (*test) (const GeModel 
   return FALSE;
 }
 
-/* (a): an output refers to a reference, or one refers to an input and a consumer refers, too. */
+/* (a): an output refers to a reference, or refers to an input and a consumer has one, too. */
 static gboolean
 is_between_references (const GeModel *model, guint32 id)
 {
@@ -290,7 +289,7 @@ is_between_references (const GeModel *model, guint32 id)
   return refers (model, id) && any_consumer (model, id, refers);
 }
 
-/* (b): a producer or a consumer joins its inputs, too, and no producer is a variable. */
+/* (b): a producer or a consumer joins its inputs as well, and no producer is a variable. */
 static gboolean
 must_wait (const GeModel *model, guint32 id)
 {
@@ -322,7 +321,7 @@ splits_outputs (const GeModel *model, guint32 id)
          || ((kind & (GE_PADDED_OUT | GE_REFERENCE)) == GE_PADDED_OUT && !refers (model, id));
 }
 
-/* What @id refers to gets the offset of the reference. */
+/* The tensors that outputs of @id refer to get the offsets of these references. */
 static void
 return_offsets (GeAssigner *a, guint32 id)
 {
@@ -346,7 +345,7 @@ return_offsets (GeAssigner *a, guint32 id)
 
 /* ---- subgraphs */
 
-/* What flows out of a subgraph lies where the producer inside lies. */
+/* Outputs of a subgraph's owner lie where their producers inside lie. */
 static void
 copy_to_parents (GeAssigner *a)
 {

@@ -3,5 +3,5 @@
 
 #include "planners/ge/state.h"
 
-/* After everything else is placed. */
+/* Runs after all other placement. */
 void ge_fix_offsets (GeAssigner *assigner);

@@ -1,26 +1,25 @@
-/* inplace.c - which outputs may be written over an input of the same node, where the node declares
- * it.
+/* inplace.c - which outputs may be written over an input of their node, where the node declares it.
  *
- * A pair is taken when the node is the last to read the input, on one stream, and sharing
- * contradicts nothing else that is asked of either tensor.  What the specification calls a layout
- * conflict is taken to be: both symbols hold anchors of continuous nodes.  What it calls the check
- * of control subgraphs is taken to be: a symbol that reaches into a subgraph stops all pairs.
- * Cost: linear in the pairs, their consumers and the members of their symbols.  Origin:
- * ge-static.md 8.3.
+ * A pair is usable if the node is the last reader of the input, on one stream, and sharing
+ * contradicts no other requirement of either tensor.  Two terms of the specification are
+ * interpreted: "layout conflict" as both symbols holding anchors of continuous nodes; "check of
+ * control subgraphs" as a symbol that reaches into a subgraph excluding all pairs.
+ * Cost: linear in the pairs, their consumers and the members of their symbols.
+ * Origin: ge-static.md 8.3.
  */
 #include "config.h"
 
 #include "planners/ge/anchors.h"
 #include "planners/ge/inplace.h"
 
-enum /* what a symbol holds */
+enum /* contents of a symbol */
 {
   HOLDS_FIXED = 1 << 0,      /* an output of a data, variable or constant node */
   HOLDS_CONTINUOUS = 1 << 1, /* an anchor of a continuous node */
   HOLDS_NESTED = 1 << 2,     /* an anchor inside a subgraph */
 };
 
-/* Per class, from all its anchors. */
+/* Per class: the HOLDS_* flags of all its anchors. */
 static guint8 *
 describe_classes (const GeModel *model, const guint32 *classes)
 {
@@ -41,8 +40,8 @@ describe_classes (const GeModel *model, const guint32 *classes)
   return holds;
 }
 
-/* @id is the last consumer of what @producer makes; all consumers run on the stream of the producer
- * and overwrite nothing themselves. */
+/* TRUE if @id is the last consumer of the outputs of @producer, and all their consumers run on the
+ * stream of the producer and overwrite nothing themselves. */
 static gboolean
 reads_last (const GeModel *model, const gint64 *streams, guint32 id, guint32 producer)
 {
@@ -106,7 +105,7 @@ try_pair (PairSearch *search, guint32 id, guint32 output, guint32 input)
   return TRUE;
 }
 
-/* First usable input per output, outputs ascending. */
+/* Takes the first usable input of each output, outputs ascending. */
 static void
 search_pairs (PairSearch *search, guint32 id)
 {

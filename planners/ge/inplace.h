@@ -5,12 +5,12 @@
 
 typedef struct
 {
-  guint32 tensor, input; /* an output, and which input of its node */
+  guint32 tensor, input; /* an output, and an input index of its node */
 } GeInplacePair;
 
 /* TRUE if any node declares such outputs. */
 gboolean ge_inplace_is_declared (const GeModel *model);
-/* Appends the usable pairs to @pairs, by node id.  @classes: the alias class of each anchor, any
- * anchor of it; @streams: effective streams, not normalised. */
+/* Appends the usable pairs to @pairs, by node id.  @classes: per anchor, its alias class,
+ * represented by any of its anchors; @streams: effective streams, not normalised. */
 void ge_inplace_pairs (const GeModel *model, const gint64 *streams, const guint32 *classes,
                        GArray *pairs);

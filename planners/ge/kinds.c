@@ -1,6 +1,6 @@
 /* kinds.c - the kind of each node (GE_* in model.h), from type, engine, attributes and options.
  *
- * Attributes are looked up once per node here; the assigners only test bits.
+ * Why: attributes are looked up once per node here; the assigners only test bits.
  * Cost: O(nodes x attributes).  Origin: ge-static.md 1.1, 2.2 (IO-reuse flags), 5, 6.1, 7.4.
  */
 #include "config.h"
@@ -22,7 +22,7 @@ listed (const char *text, const char *const *list)
 }
 
 static const char *const memset_types[] = { "AtomicAddrClean", "MemSet", NULL };
-/* The last three under both names that the system gives them. */
+/* The last three types have two names each in the system. */
 static const char *const batch_independent_types[] = {
   "HcomBroadcast",        "HcomAllReduce",
   "HcomAllGather",        "HorovodBroadcast",
@@ -31,7 +31,7 @@ static const char *const batch_independent_types[] = {
   "hvdCallbackAllgather", NULL
 };
 static const char *const not_refreshable_types[] = { "StreamSwitch", "LabelSwitchByIndex", NULL };
-/* the name in dumps; that in our vectors */
+/* its name in dumps; its name in our vectors */
 static const char *const local_engines[] = { "DNN_VM_GE_LOCAL_OP_STORE", "GeLocal", NULL };
 
 static guint32
@@ -83,7 +83,7 @@ kind_by_attributes (const GememGraph *graph, const GememNode *node)
   return kind;
 }
 
-/* TRUE if an attribute says that memory of the node must be set before it runs. */
+/* TRUE if an attribute says that memory of the node must be cleared before it runs. */
 static gboolean
 is_cleared (const GememGraph *graph, const GememNode *node)
 {
@@ -94,7 +94,7 @@ is_cleared (const GememGraph *graph, const GememNode *node)
                                        GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO);
 }
 
-/* What follows from several of the above together, and from the options. */
+/* Kinds that follow from several of the above, and from the options. */
 static guint32
 kind_derived (const GeModel *model, const GememNode *node, guint32 kind)
 {
@@ -116,7 +116,7 @@ kind_derived (const GeModel *model, const GememNode *node, guint32 kind)
       && gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_ID)
       && gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_SIZE))
     derived |= GE_BUFFER_POOL;
-  /* Below a root of dynamic shape collectives count as fixed whatever the option says. */
+  /* Below a root of dynamic shape collectives are not refreshable, whatever the option says. */
   if (listed (node->type, not_refreshable_types)
       || ((kind & GE_HCCL) != 0
           && (!model->options->feature_base_refreshable || model->dynamic_root))

@@ -1,4 +1,4 @@
-/* kinds.h - what kind of node each node is (ge-static.md 1.1, 2.2, 5, 6.1, 7.4). */
+/* kinds.h - the kind of each node (ge-static.md 1.1, 2.2, 5, 6.1, 7.4). */
 #pragma once
 
 #include "planners/ge/model.h"

@@ -1,12 +1,11 @@
 /* library.c - behaviour of the C++ library that shows in GE's plans; see library.h.
  *
- * GE sorts with an unstable sort, walks a hash table and takes logarithms in doubles.  The outcomes
- * of all three show in offsets, so they are reproduced exactly.  Nothing here depends on the C
- * library, the compiler or its optimisation.
+ * Why: GE sorts with an unstable sort, walks a hash table and takes logarithms in doubles.  All
+ * three affect offsets, so they are reproduced exactly.  Nothing here depends on the C library, the
+ * compiler or its optimisation.
  *
- * Invariant: with a comparator that is no strict weak order (GE has one) the result is some
- * permutation, and nothing outside the array is accessed: the scans that have no bound in the
- * original stop at the ends.
+ * Invariant: a comparator that is not a strict weak order (GE has one) yields some permutation and
+ * no access outside the array: scans that are unbounded in the original stop at the ends.
  * Cost: O(n log n), O(n), O(n * ranges).  Origin: ge-static.md appendix A, 3.2.
  */
 #include "config.h"
@@ -18,7 +17,7 @@
 
 /* ---- std::sort */
 
-#define SMALL 16 /* ranges of at most so many elements are left to the insertion sort */
+#define SMALL 16 /* largest range that is left to the insertion sort */
 
 typedef struct
 {
@@ -41,8 +40,8 @@ swap (gpointer *a, gpointer *b)
   *b = keep;
 }
 
-/* Fills the hole at @at of the heap of @n elements with @value, coming from above: down along the
- * larger children to the bottom, then up again. */
+/* Fills the hole at @at of the heap of @n elements with @value: moves the hole down along the
+ * larger children to the bottom, then @value up again. */
 static void
 heap_fill (const Sort *sort, gpointer *heap, gsize n, gsize at, gpointer value)
 {
@@ -129,7 +128,7 @@ quick_sort (const Sort *sort, gpointer *first, gpointer *last, guint budget)
     }
 }
 
-/* Moves *@at left to its place, at the farthest to @first. */
+/* Moves *@at left to its place, at most to @first. */
 static void
 insert (const Sort *sort, gpointer *first, gpointer *at)
 {
@@ -199,8 +198,8 @@ ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpoint
 
 /* ---- unordered_map */
 
-/* Bucket counts, each used until there would be more elements than buckets; enough for more nodes
- * than a graph can number. */
+/* Bucket counts; each serves until the elements would outnumber the buckets.  They suffice for more
+ * nodes than a graph can number. */
 static const guint64 bucket_counts[] = { 1,       13,      29,       59,       127,     257,
                                          541,     1109,    2357,     5087,     10273,   20753,
                                          42043,   85229,   172933,   351061,   712697,  1447153,
@@ -281,9 +280,9 @@ ge_unordered_order (const guint64 *keys, gsize n, gsize *order)
 #define SMALLEST 512
 #define LARGE (8 * GEMEM_MIB)
 
-/* ceil (log (largest / smallest) / log (2)) as doubles give it.  Quotients of powers of two come
- * out exact, except for these exponents, where the rounded quotient of the two rounded logarithms
- * is a little too large; between powers the exact answer is far from any rounding while sizes stay
+/* ceil (log (largest / smallest) / log (2)) as doubles compute it.  Quotients of powers of two are
+ * exact, except for these exponents, where the rounded quotient of the two rounded logarithms is a
+ * little too large.  Between powers the exact result is far from any rounding while sizes stay
  * below 64 TiB. */
 static guint
 count_ranges (guint64 largest, guint64 smallest)
@@ -325,8 +324,8 @@ make_buckets (const guint64 *sizes, gsize n, guint n_buckets)
   return buckets;
 }
 
-/* One pass: merges buckets that hold too few sizes into the next.  @carry is kept from pass to
- * pass.  TRUE if something changed. */
+/* One pass: merges buckets with too few sizes into the next.  @carry persists between passes.  TRUE
+ * if something changed. */
 static gboolean
 merge_buckets (GPtrArray *buckets, gsize limit, GArray *carry)
 {

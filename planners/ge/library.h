@@ -4,7 +4,7 @@
 
 #include "planners/ge/options.h"
 
-/* TRUE if a is to come before b. */
+/* TRUE if a must come before b. */
 typedef gboolean (*GeLess) (gconstpointer a, gconstpointer b, gpointer data);
 
 /* std::sort of libstdc++ over @n pointers: introsort, not stable above 16 elements.  O(n log n). */
@@ -17,7 +17,7 @@ void ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, g
  * @keys (unique) were inserted in this order: fills @order with positions in @keys. */
 void ge_unordered_order (const guint64 *keys, gsize n, gsize *order);
 
-/* Of two guint64, for g_array_sort(). */
+/* Compares two guint64, for g_array_sort(). */
 gint ge_compare_sizes (gconstpointer a, gconstpointer b);
 
 /* 3.2: the range list of binary-block from the sorted sizes (zeros deleted); appends to @ranges

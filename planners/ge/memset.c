@@ -1,9 +1,9 @@
-/* memset.c - what the log of a plan says besides offsets: the ranges that each memset node clears,
- * and the addresses of variables.
+/* memset.c - the log of a plan besides offsets: the ranges that each memset node clears, and the
+ * addresses of variables.
  *
- * Ranges of a memset node are kept in order of (type, offset, size) and merged where they touch,
- * but never across a segment boundary and never with memory that the caller supplies.  Nodes that
- * clear their own memory are left out.
+ * Ranges of a memset node are sorted by (type, offset, size) and merged where they touch, but never
+ * across a segment boundary and never with memory that the caller supplies.  Nodes that clear their
+ * own memory are left out.
  * Cost: O(ranges log ranges).  Origin: ge-static.md 6.4, 7.3, 11.2.
  */
 #include "config.h"
@@ -29,8 +29,8 @@ typedef struct
   const GeAssigner *a;
   const GememPlan *plan;
   GArray *ranges; /* Range, of one memset node */
-  guint number;   /* of the next range among those of its node */
-  guint64 tail;   /* where the caller's memory begins */
+  guint number;   /* of the next range within its node */
+  guint64 tail;   /* start of the caller's memory */
 } RangeList;
 
 static void
@@ -200,7 +200,7 @@ ge_log_memsets (const GeAssigner *a, GememPlan *plan)
 
 /* ---- variables (7.3) */
 
-/* Fewer than gemem_node_is_constant(): the types that get addresses of their own. */
+/* The types with addresses of their own: fewer than gemem_node_is_constant(). */
 static gboolean
 is_variable (const GememNode *node)
 {

@@ -1,9 +1,9 @@
 /* model.c - builds the model of a graph, step by step; see model.h.
  *
- * Invariant: every field is filled before a later step reads it (the order of GE itself: symbols,
- * in-place pairs, stream normalisation, then what the assigners precompute).
- * Cost: linear in nodes and edges, times the number of streams for the dependency tables.  Origin:
- * ge-static.md 0.2, 1.2.
+ * Invariant: every field is filled before a later step reads it.  The order is GE's own: symbols,
+ * in-place pairs, stream normalisation, then the values that the assigners precompute.
+ * Cost: linear in nodes and edges, times the number of streams for the dependency tables.
+ * Origin: ge-static.md 0.2, 1.2.
  */
 #include "config.h"
 

@@ -1,9 +1,8 @@
-/* model.h - what the GE assigners know of a graph before they begin: effective streams, alias
- * classes (symbols), stream dependencies, predicates on nodes (ge-static.md 1, 2.2, 2.6, 2.8, 5,
- * 7).
+/* model.h - the knowledge of the GE assigners about a graph: effective streams, alias classes
+ * (symbols), stream dependencies, predicates on nodes (ge-static.md 1, 2.2, 2.6, 2.8, 5, 7).
  *
- * Built once per plan, from the graph and the options; never changed afterwards, so that the
- * assigners may run on threads (GE's own rule: the graph is not modified while they run).
+ * Invariant: built once per plan, from the graph and the options, and never changed afterwards, so
+ * that the assigners may run on threads (GE's own rule: the graph is not modified while they run).
  *
  * Anchors: an output anchor is the tensor's number; an input anchor is `n_tensors + first_input +
  * i`.  A node is its id (the graph is flattened in planning order, ge-static.md 1.5).
@@ -21,7 +20,7 @@
 #define GE_NEVER 0xfffffffeu
 #define GE_MIN_LIFE 1u
 #define GE_DEPTH_MAX 100
-#define GE_STREAMS_MAX 2048 /* more are refused: tables grow with the square */
+#define GE_STREAMS_MAX 2048 /* limit, as tables grow with the square */
 
 static inline guint64
 ge_align (guint64 size)
@@ -62,7 +61,7 @@ enum
   GE_CASCADE_OUT = 1 << 27, /* _output_reuse_input */
   GE_DIFF_PRIOR = 1 << 28,  /* diff_prior(n), 1.4 */
   GE_PARTITIONED_CALL = 1 << 29,
-  GE_MERGE_TAINTED = 1 << 30, /* its stream is left out of the dependency tables (2.6) */
+  GE_MERGE_TAINTED = 1 << 30, /* its stream is excluded from the dependency tables (2.6) */
 
   GE_RAW_CONTINUOUS = GE_RAW_PADDED_IN | GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_IN
                       | GE_RAW_NOPADDING_OUT,
@@ -78,8 +77,8 @@ typedef struct
 /* Flags of a symbol (2.2). */
 enum
 {
-  GE_SYMBOL_PRE = 1 << 0,  /* may be placed on memory used earlier */
-  GE_SYMBOL_POST = 1 << 1, /* others may use its memory later */
+  GE_SYMBOL_PRE = 1 << 0,  /* may take memory that was used earlier */
+  GE_SYMBOL_POST = 1 << 1, /* others may take its memory later */
   GE_SYMBOL_FIXED = 1 << 2,
   GE_SYMBOL_NO_ASSIGN = 1 << 3,
   GE_SYMBOL_DIFF_PRIOR = 1 << 4,
@@ -99,13 +98,13 @@ typedef struct
   guint32 node, peer; /* "node on dst starts after peer on src finished" */
 } GeEdge;
 
-/* Of a symbol's consumers, as seen from the stream of its naming output. */
+/* Consumers of a symbol, as seen from the stream of its naming output. */
 typedef struct
 {
-  guint32 latest;       /* the largest id of a consumer */
-  guint32 other_latest; /* the largest id met up to the last consumer on another stream */
-  guint32 returns;      /* the largest first_return() of those on other streams */
-  gboolean other;       /* there is one on another stream */
+  guint32 latest;       /* largest id of a consumer */
+  guint32 other_latest; /* largest id up to and including the last consumer on another stream */
+  guint32 returns;      /* largest first_return() of the consumers on other streams */
+  gboolean other;       /* a consumer is on another stream */
 } GeLife;
 
 /* Edges from one stream to another, by ascending key. */
@@ -140,35 +139,35 @@ typedef struct
   /* per tensor: the tensor at the end of its references (itself if it references nothing) */
   guint32 *origin;
   guint32 *input_node; /* per input anchor, less n_tensors: its node */
-  /* per tensor: the stream of its node; of a parent's output that of the producers inside, -1 if
+  /* per tensor: the stream of its node; for a parent's output, that of the producers inside, -1 if
    * they differ (7.6) */
   gint32 *output_stream;
 
-  /* [dst * n_streams + src], after pruning (2.6): nodes and peers both ascend strictly, so that the
+  /* [dst * n_streams + src], after pruning (2.6).  Nodes and peers both ascend strictly, so the
    * inverse map (out_edges of the specification) is the same array, searched by peer */
   GeEdges *in_edges;
-  GeLife *lives;         /* per symbol: what ge_max_life() needs to know of the members */
+  GeLife *lives;         /* per symbol: summary of the members for ge_max_life() */
   guint64 *life_streams; /* per symbol ge_stream_words(): streams of the consumers */
 
   /* per input anchor, less n_tensors: result of ge_find_continuous() */
   guint32 *takes_nopadding, *takes_padded;
   guint32 *cascade;    /* per node: begin from the cascade table (2.8), or GEMEM_NONE */
   guint8 *central_out; /* per tensor: attribute set "central-atomic" of an occupant (6.5) */
-  guint32 last_memset; /* id of the last memset node; 0 if there is none */
+  guint32 last_memset; /* id of the last memset node; 0: none */
   /* IO-reuse flags: per Data node (by node id), per input of the graph's NetOutput (by position) */
   guint8 *input_reuse, *output_reuse;
   gboolean dynamic_root;
   gboolean extend_memory; /* static_memory_policy in {1,2,4} */
 } GeModel;
 
-/* @n times GEMEM_NONE; g_free(). */
+/* An array of @n GEMEM_NONE; free with g_free(). */
 static inline guint32 *
 ge_new_none (gsize n)
 {
   return memset (g_new (guint32, n + 1), 0xff, (n + 1) * sizeof (guint32));
 }
 
-/* @graph and @options must outlive the model.  Errors: GEMEM_ERROR_INPUT for what section 9.3
- * checks before planning. */
+/* @graph and @options must outlive the model.  Errors: GEMEM_ERROR_INPUT if a check of section 9.3
+ * that precedes planning fails. */
 GeModel *ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error);
 void ge_model_free (GeModel *model);

@@ -20,11 +20,11 @@ typedef struct
   guint64 split_limit;   /* 400 MiB (4.3) */
   guint64 segment_limit; /* 8.1: 0 = by the kind of graph */
   guint64 device_memory; /* ge.hardwareInfo memory_size; 0: no check */
-  /* yes: everything marked [QUIRK] in ge-static.md is done as GE does it.  no: where a sane way
-   * exists it is taken: sorts are stable (appendix A), op_reuse cleared by one output is not
-   * cleared for the later ones (2.3), blocks whose last node has id 0 are reused across streams
-   * (4.1), a failed interleave clears no flags (4.1); and so at each use of this field.  Kept
-   * either way, as they are part of what is measured: range lists that drop sizes (3.2), scores
-   * with HOST bases (3.3), cached sizes of split blocks (4.1). */
+  /* yes: everything marked [QUIRK] in ge-static.md is done as in GE.  no: the correct behaviour
+   * replaces it where one exists, among others: sorts are stable (appendix A), op_reuse cleared by
+   * one output is not cleared for later ones (2.3), blocks whose last node has id 0 are reused
+   * across streams (4.1), a failed interleave clears no flags (4.1).  Kept in both cases, as
+   * measured behaviour: range lists that drop sizes (3.2), scores with HOST bases (3.3), cached
+   * sizes of split blocks (4.1). */
   gboolean quirks;
 } GeOptions;

@@ -1,13 +1,12 @@
-/* pack-pair.c - level 2: one block is tried as a child of another (ge-static.md 4.1).
+/* pack-pair.c - level 2: tries one block as a child of another (ge-static.md 4.1).
  *
  * A block becomes a child if no life time of its occupants overlaps one in the parent.  If only
- * some overlap, the block is split: the occupants that overlap move to a clone, which comes right
- * after it in B.  Children lie side by side from the head of their parent; there is no search for
- * gaps.
+ * some overlap, the block is split: the overlapping occupants move to a clone, which follows it in
+ * B.  Children lie side by side from the head of their parent; gaps are not searched.
  *
- * Two steps are faster than the rules, with the same outcome: occupants are in the order of time,
- * so an overlap is found by bisection; and a subtree without enough space for the block is not
- * searched, unless the search could split the block.
+ * Two shortcuts do not change the outcome: occupants are in the order of time, so overlaps are
+ * found by bisection; and a subtree without enough space for the block is skipped, unless the
+ * search could split the block.
  * Cost of a pair: O(children of p) + O(occupants of c x log occupants of p).
  */
 #include "config.h"
@@ -17,9 +16,9 @@
 #include "planners/ge/pack-private.h"
 #include "planners/ge/stream-edges.h"
 
-/* ---- does b begin after a has ended? */
+/* ---- does b begin after the end of a? */
 
-/* The end of @a that counts for stream @stream, and on which stream it is (4.1 end2). */
+/* The end of @a that counts for stream @stream; *on: the stream of that end (4.1 end2). */
 static guint32
 end_seen_from (const GeBlock *a, gint32 stream, gint32 *on)
 {
@@ -74,7 +73,7 @@ after (const GeAssigner *assigner, const GeBlock *a, const GeBlock *b)
          && ((b->traits & GE_SPECIAL) == 0 || !starts_in_same_out (assigner->model, b));
 }
 
-/* Begins and ends ascend. */
+/* TRUE if begins and ends of the occupants ascend. */
 static gboolean
 took_turns (const GeBlock *block)
 {
@@ -122,7 +121,7 @@ overlap (const GeOccupant *x, const GeOccupant *y)
   return begin_x < begin_y ? x->end >= begin_y : y->end >= begin_x;
 }
 
-/* The first occupant that does not end before @time. */
+/* The first occupant that ends at or after @time. */
 static const GeOccupant *
 first_not_before (const GeBlock *block, guint32 time)
 {
@@ -156,8 +155,8 @@ overlaps_any (GeBlock *p, const GeOccupant *occupant)
   return FALSE;
 }
 
-/* The i-th occupant of @c, not a reference, overlaps one of @p, or one of the references that
- * follow it does. */
+/* TRUE if occupant @i of @c, which is no reference, or one of the references that follow it,
+ * overlaps an occupant of @p. */
 static gboolean
 crosses (GeBlock *p, const GeBlock *c, guint32 i)
 {
@@ -179,7 +178,7 @@ clone_of (GeAssigner *a, const GeBlock *block)
 {
   GeBlock *clone = ge_block_new (a, block->size, block->stream, block->space, block->reuse_mem);
 
-  /* goes behind the pair that is being packed */
+  /* later inserted behind the pair that is being packed */
   g_ptr_array_set_size (a->blocks, (int) a->blocks->len - 1);
   clone->same_stream = block->same_stream;
   clone->zc = block->zc;
@@ -223,7 +222,7 @@ recompute_flags (GeBlock *block)
   block->last = (all & GE_OCCUPANT_LAST) != 0;
 }
 
-/* Every occupant of @c overlaps the only one of @p, and @c has no flags that a try would clear. */
+/* TRUE if every occupant of @c overlaps the only one of @p, and a try clears no flags of @c. */
 static gboolean
 all_cross (const GeBlock *p, const GeBlock *c)
 {
@@ -265,7 +264,7 @@ interleave (GePacker *packer, GeBlock *p, GeBlock *c)
 
 /* ---- packing */
 
-/* 0 at the nesting limit of pack(). */
+/* Largest possible direct child in bytes; 0 at the nesting limit of pack(). */
 static guint64
 own_max_child (GeBlock *block)
 {
@@ -325,7 +324,7 @@ pack_continuous (GeBlock *p, GeBlock *c)
     add_child (c, p, ge_block_align_size (p));
 }
 
-/* As pack_continuous(), with the sizes that the caller sees. */
+/* pack_continuous() with the sizes that the caller sees. */
 static void
 pack_zero_copy (GeBlock *p, GeBlock *c)
 {
@@ -352,8 +351,8 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
 
 static gboolean pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner);
 
-/* TRUE: @c, which is plain, cannot change anything in the child that @summary describes.
- * Children are ordinary blocks, never continuous or zero-copy. */
+/* TRUE if @c, which is plain, cannot change the child that @summary describes.  Children are
+ * ordinary blocks, never continuous or zero-copy. */
 static inline gboolean
 is_unaffected (const GeChildSummary *summary, const GeBlock *c, guint64 bytes)
 {
@@ -401,7 +400,7 @@ pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
     {
       if (ok)
         pack_continuous (p, c);
-      return TRUE; /* stop trying, even if nothing was packed */
+      return TRUE; /* stop trying, even without success */
     }
   if (p->zc || c->zc)
     {

@@ -1,5 +1,5 @@
-/* pack-private.h - the parts of level 2 (ge-static.md 4.1): what happens between two blocks
- * (pack-pair.c), and the order of B (pack-sort.c); pack.c is the loop over pairs. */
+/* pack-private.h - shared by the parts of level 2 (ge-static.md 4.1): pack.c loops over pairs of
+ * blocks, pack-pair.c packs one pair, pack-sort.c orders B. */
 #pragma once
 
 #include "planners/ge/state.h"
@@ -10,9 +10,9 @@ typedef struct
 {
   GeAssigner *a;
   GPtrArray *clones; /* of the pair being packed, in order */
-  GByteArray *moved; /* scratch: which occupants are split off */
+  GByteArray *moved; /* scratch: which occupants move to the clone */
   GeSortKey *keys;   /* scratch of ge_pack_sort(), two halves */
-  guint n_keys;      /* in a half */
+  guint n_keys;      /* per half */
 } GePacker;
 
 /* pack(p, c) of 4.1 at depth 0; clones are appended to packer->clones. */
@@ -21,8 +21,8 @@ void ge_pack_pair (GePacker *packer, GeBlock *p, GeBlock *c);
 /* Sorts B from position @first on. */
 void ge_pack_sort (GePacker *packer, guint first);
 
-/* Bytes that one more child may have somewhere in @block or its children, at most. */
+/* Upper limit in bytes of a further child in @block or below. */
 guint64 ge_pack_max_child (GeBlock *block);
 
-/* begin, end and traits of @block, to be called when its occupants changed. */
+/* Updates begin, end and traits of @block after its occupants changed. */
 void ge_pack_refresh (const GeModel *model, GeBlock *block);

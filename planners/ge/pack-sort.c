@@ -1,10 +1,10 @@
-/* pack-sort.c - the order of B (ge-static.md 4.1), and sorting B again after a block was split.
+/* pack-sort.c - the order of B (ge-static.md 4.1), and restoring it after a block was split.
  *
- * GE's sort is not stable: the order of equal blocks depends on every comparison it makes, so the
- * same algorithm must run here.  But if no two blocks are equal, every sort has the same result,
- * and after a split only a few blocks are out of place: these are taken out and merged in again, in
- * one pass.  In memory-priority mode there is a sort for every split.
- * Cost: O(blocks) where few are out of place and none are equal; else O(blocks log blocks).
+ * GE's sort is not stable: the order of equal blocks depends on every comparison, so the same
+ * algorithm must run here.  If no two blocks are equal, every sort has the same result, and after a
+ * split few blocks are out of place: these are removed and merged in again, in one pass.
+ * Memory-priority mode sorts after every split.
+ * Cost: O(blocks) if few are out of place and none are equal; else O(blocks log blocks).
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 
 #define FEW 64 /* blocks out of place */
 
-/* Blocks come in ascending order of (major, minor). */
+/* Sort key: ascending (major, minor). */
 struct _GeSortKey
 {
   guint64 major, minor;
@@ -30,8 +30,8 @@ compare (const GeSortKey *a, const GeSortKey *b)
   return (a->minor > b->minor) - (a->minor < b->minor);
 }
 
-/* Larger ones first; then, descending, the later ones; ascending, those with fewer occupants, then
- * the earlier ones. */
+/* Larger blocks first.  Ties: descending strategies, later begin first; ascending ones, fewer
+ * occupants, then earlier begin first. */
 static GeSortKey
 key_of (const GeStrategy *strategy, GeBlock *block)
 {
@@ -61,7 +61,7 @@ sort_as_ge_does (GePacker *packer, gpointer *blocks, guint n)
     blocks[i] = ((const GeSortKey *) blocks[i])->block;
 }
 
-/* Inserts @key into the @n sorted @strays; FALSE if it is equal to one of them. */
+/* Inserts @key into the @n sorted @strays; FALSE if an equal one is among them. */
 static gboolean
 add_stray (GeSortKey *strays, guint n, const GeSortKey *key)
 {
@@ -74,8 +74,8 @@ add_stray (GeSortKey *strays, guint n, const GeSortKey *key)
   return n == 0 || compare (key, &strays[n - 1]) != 0;
 }
 
-/* Splits @keys into those in order, in @kept, and a few strays.  FALSE: too many, or two are
- * equal. */
+/* Splits @keys into an ascending sequence, in @kept, and a few strays.  FALSE: too many strays, or
+ * two keys are equal. */
 static gboolean
 take_out (const GeSortKey *keys, guint n, GeSortKey *kept, GeSortKey *strays, guint *n_strays)
 {
@@ -97,7 +97,7 @@ take_out (const GeSortKey *keys, guint n, GeSortKey *kept, GeSortKey *strays, gu
         return FALSE;
       if (i + 1 < n && compare (&kept[m - 1], &keys[i + 1]) > 0
           && (m < 2 || compare (&kept[m - 2], &keys[i]) < 0))
-        { /* the one before is out of place */
+        { /* the previous key is out of place */
           last = kept[m - 1];
           kept[m - 1] = keys[i];
           stray = &last;
@@ -108,7 +108,7 @@ take_out (const GeSortKey *keys, guint n, GeSortKey *kept, GeSortKey *strays, gu
   return TRUE;
 }
 
-/* Merges both into @blocks; FALSE if two are equal. */
+/* Merges @kept and @strays into @blocks; FALSE if two are equal. */
 static gboolean
 merge (const GeSortKey *kept, guint n_kept, const GeSortKey *strays, guint n_strays,
        gpointer *blocks)
@@ -140,7 +140,7 @@ ge_pack_sort (GePacker *packer, guint first)
   GeSortKey strays[FEW];
   guint n_strays;
 
-  if (n < 2) /* and a list without blocks has no memory to point into */
+  if (n < 2) /* also: an empty list has no memory to point into */
     return;
   blocks = all->pdata + first;
   if (packer->n_keys < n)

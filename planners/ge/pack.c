@@ -1,23 +1,23 @@
 /* pack.c - level 2: which pairs of blocks are tried (ge-static.md 4.1).
  *
  * Blocks are sorted by size, the largest first.  The rules try every block as the parent of every
- * later one.  Nearly all of these tries end at the first comparison of life times.  So what that
- * comparison needs is kept in arrays in the order of B, and a pair for which ge_pack_pair() cannot
- * change anything is skipped:
+ * later one, and nearly all tries fail at the first comparison of life times.  So arrays in the
+ * order of B hold the data of that comparison, and a pair is skipped if ge_pack_pair() cannot
+ * change anything:
  *   - the later block is a child, has children, or may not be reused; or label or memory type
  *     differ;
- *   - neither is known to begin after the other ended, and they cannot be interleaved: they are on
- *     different streams, one of them ends on another stream, or every occupant of the later block
- *     overlaps the only one of the parent;
+ *   - neither is known to begin after the end of the other, and they cannot be interleaved: they
+ *     are on different streams, one of them ends on another stream, or every occupant of the
+ *     later block overlaps the only one of the parent;
  *   - one may follow the other, but no block of the parent's tree has enough space, and the later
  *     block cannot be split.
  *
- * "b begins after a has ended" is the comparison reach >= free: when b begins, all nodes up to
+ * "b begins after the end of a" is the comparison reach >= free: when b begins, all nodes up to
  * `reach` on the stream of a are known to have finished; a has ended once all nodes before `free`
  * have, as seen from the stream of b.  (On its own stream a block has life_begin and life_end + 1.)
  * In memory-priority mode the comparison is necessary but not sufficient.
  *
- * Cost: a few nanoseconds a pair; memory 8 bytes a block and stream, and 48 a block.
+ * Cost: a few nanoseconds per pair; memory 8 bytes per block and stream, and 48 per block.
  */
 #include "config.h"
 
@@ -90,7 +90,7 @@ entry_of (GeBlock *block)
                   ge_block_last (block)->begin };
 
   if (block->first || block->last)
-    entry.traits &= ~(guint32) GE_TURNS; /* trying takes the flags away [QUIRK] */
+    entry.traits &= ~(guint32) GE_TURNS; /* trying clears the flags first and last [QUIRK] */
   return entry;
 }
 
@@ -107,7 +107,7 @@ set_entry (Scan *scan, guint k, GeBlock *block)
   fill_times (scan->packer.a, block, &scan->times[(gsize) k * scan->n_streams]);
 }
 
-/* Moves the entries from @at on up by @more. */
+/* Moves the entries from @at on by @more positions. */
 static void
 open_gap (Scan *scan, guint at, guint more)
 {
@@ -125,7 +125,7 @@ open_gap (Scan *scan, guint at, guint more)
   scan->n += more;
 }
 
-/* Entries from @k on are those of B from @first on. */
+/* Fills the entries from @k on with the blocks of B from @first on. */
 static void
 fill_from (Scan *scan, guint k, guint first)
 {
@@ -152,7 +152,7 @@ mark_gone (Scan *scan, guint k)
   scan->n_gone++;
 }
 
-/* Removes the entries that are gone, once they are more than an eighth. */
+/* Removes GONE entries once they are more than an eighth. */
 static void
 compact (Scan *scan)
 {
@@ -174,16 +174,16 @@ compact (Scan *scan)
 
 /* ---- pairs */
 
-/* What may_skip() needs of the parent. */
+/* The parent's data for may_skip(). */
 typedef struct
 {
   GeBlock *block;
   Entry entry;
   Time *times;
-  guint64 max_child; /* G_MAXUINT64: does not count (continuous, zero-copy) */
+  guint64 max_child; /* G_MAXUINT64: not a criterion (continuous, zero-copy) */
 } Parent;
 
-/* TRUE: ge_pack_pair() of @p and entry @k cannot change anything. */
+/* TRUE if ge_pack_pair() of @p and entry @k cannot change anything. */
 static inline gboolean
 may_skip (const Scan *scan, const Parent *p, guint k)
 {
@@ -208,7 +208,7 @@ max_child_of (GeBlock *p)
   return p->cont || p->zc ? G_MAXUINT64 : ge_pack_max_child (p);
 }
 
-/* Where @block is in B, at or after @from. */
+/* Position of @block in B, at or after @from. */
 static guint
 position_of (const GPtrArray *blocks, const GeBlock *block, guint from)
 {
@@ -217,8 +217,7 @@ position_of (const GPtrArray *blocks, const GeBlock *block, guint from)
   return from;
 }
 
-/* Clones come right behind the block at entry @k, which was @j in B; what follows may have to be
- * sorted again. */
+/* Inserts the clones behind the block of entry @k, at @j in B; may sort the later blocks again. */
 static void
 insert_clones (Scan *scan, GeBlock *p, guint k, guint j)
 {
@@ -251,7 +250,7 @@ static void
 try_all (Scan *scan, Parent *p, guint i)
 {
   GeAssigner *a = scan->packer.a;
-  guint j = i; /* somewhere before the entry in B */
+  guint j = i; /* a lower limit of the entry's position in B */
 
   for (guint k = scan->start; k < scan->n && !p->block->child; k++)
     {

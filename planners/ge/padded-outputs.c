@@ -1,7 +1,7 @@
 /* padded-outputs.c - outputs that must lie side by side, each rounded up to 512 bytes: one block.
  *
- * Where the specification is silent: they are never zero-copy, as the caller need not supply
- * adjacent addresses.
+ * Where the specification is silent: they are never zero-copy, as the caller may supply addresses
+ * that are not adjacent.
  * Cost: linear in the outputs and the members of their symbols.  Origin: ge-static.md 5.4.
  */
 #include "config.h"
@@ -32,7 +32,7 @@ ge_continuous_allocate (GeAssigner *a, GeRequest *request)
   return block;
 }
 
-/* How many outputs of @node reference an input. */
+/* Number of outputs of @node that reference an input. */
 static guint32
 count_references (const GeModel *model, const GememNode *node)
 {
@@ -53,7 +53,7 @@ refuse_mixed (GeAssigner *a, const GememNode *node, guint32 n)
                  node->name, n, node->n_outputs);
 }
 
-/* The end of all outputs together; the streams of their readers into @streams. */
+/* The common end of all outputs; adds the streams of their readers to @streams. */
 static guint32
 outputs_end (const GeAssigner *a, const GememNode *node, guint64 *streams)
 {
@@ -93,11 +93,10 @@ ge_continuous_outputs (GeAssigner *a, GeRequest *request)
   block = ge_continuous_allocate (a, request);
   streams = g_new0 (guint64, ge_stream_words (model));
   end = outputs_end (a, node, streams);
-  /* [QUIRK] NEVER is taken for an end that is not known yet, and the first reader to leave sets
-   * it. */
+  /* [QUIRK] NEVER is taken for an unknown end, which the first reader to leave then sets. */
   ge_block_set_end (block, end == GE_MAX && model->options->quirks ? GE_NEVER : end, block->stream);
   if (!model->options
-           ->quirks) /* [QUIRK] a reference to output 0 does not know the readers of the others */
+           ->quirks) /* [QUIRK] a reference to output 0 ignores the readers of the other outputs */
     ge_block_set_sym_end (block, end);
   ge_block_raise_out_cnt (block, ge_count_streams (model, streams));
 }

@@ -3,8 +3,8 @@
 
 #include "planners/ge/state.h"
 
-/* A block for outputs that lie side by side, @request->size bytes in all, allocated by the output
- * of @request; never zero-copy. */
+/* A block of @request->size bytes for all adjacent outputs, allocated by the output of @request;
+ * never zero-copy. */
 GeBlock *ge_continuous_allocate (GeAssigner *assigner, GeRequest *request);
-/* The node of @request has padded outputs, and request->continuous is FALSE: allocates them all. */
+/* Allocates all (padded) outputs of the node of @request; request->continuous must be FALSE. */
 void ge_continuous_outputs (GeAssigner *assigner, GeRequest *request);

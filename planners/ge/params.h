@@ -1,10 +1,10 @@
-/* params.h - parameter tables of the GE planners; the settings themselves are in options.h. */
+/* params.h - parameter tables of the GE planners; options.h has the settings. */
 #pragma once
 
 #include "base/params.h"
 #include "planners/ge/options.h"
 
-/* `ge-block`: a ReuseStrategy with free fields (ge-static.md 3.3). */
+/* `ge-block`: a ReuseStrategy whose fields are parameters (ge-static.md 3.3). */
 typedef struct
 {
   GeOptions common;
@@ -12,7 +12,7 @@ typedef struct
 } GeBlockOptions;
 
 extern const GememParam ge_params[];
-/* memory_priority=yes: the range strategies exist only in that mode */
+/* memory_priority=yes, the only mode with range strategies */
 extern const GememParam ge_priority_params[];
 extern const GememParam ge_extend_params[]; /* static_memory_policy=2 */
 extern const GememParam ge_block_params[];

@@ -15,7 +15,7 @@
 
 /* ---- offsets */
 
-/* TRUE for nodes that keep the larger one of their old and their new offset. */
+/* TRUE for nodes that keep the larger of their old and their new offset. */
 static gboolean
 keeps_larger (const GeModel *model, guint32 node)
 {
@@ -50,7 +50,7 @@ place_occupant (GeAssigner *a, const GeBlock *block, const GeOccupant *occupant)
 
 static void place_block (GeAssigner *a, GeBlock *block, guint64 head);
 
-/* One after another from @head. */
+/* Places the blocks one after another from @head. */
 static void
 place_chain (GeAssigner *a, GPtrArray *blocks, guint64 head)
 {

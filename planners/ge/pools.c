@@ -1,9 +1,9 @@
-/* pools.c - the free blocks that a later output or workspace may get (ge-static.md 2.5).
+/* pools.c - the free blocks that a later output or workspace may take (ge-static.md 2.5).
  *
- * GE keeps a vector per (memory type, stream) and takes its newest (or oldest) entry that suits.
- * An entry suits only with exactly the size and the batch label of the request.  So the vector is
- * kept here as one list per (type, stream, size, label), each in the order of the vector: the same
- * entry is found without a walk over the others.  Blocks that can never suit (continuous,
+ * GE keeps a vector per (memory type, stream) and takes its newest (or oldest) suitable entry.
+ * Only an entry with exactly the size and the batch label of the request is suitable.  So each
+ * vector is kept here as one list per (type, stream, size, label), in the order of the vector: the
+ * same entry is found without a walk over the others.  Blocks that are never suitable (continuous,
  * zero-copy, never freed) are not kept.
  * Cost: amortised O(1) to add; to take, O(entries of the list) at worst.
  */
@@ -122,7 +122,7 @@ remove_at (PoolList *list, guint i)
     list->first = list->end = 0;
 }
 
-/* The tests of 2.5 on @block that its list does not answer. */
+/* The tests of 2.5 on @block, except those that its list implies. */
 static gboolean
 suits (const GeBlock *block, const GeRequest *request, guint64 size, gboolean data,
        gboolean central)

@@ -1,12 +1,12 @@
-/* pools.h - free blocks, waiting for another occupant (ge-static.md 2.5). */
+/* pools.h - free blocks that wait for another occupant (ge-static.md 2.5). */
 #pragma once
 
 #include "planners/ge/state.h"
 
-/* The last occupant of @block is gone: it may be taken, if it can be at all. */
+/* Adds @block, whose last occupant has left, unless it can never be taken. */
 void ge_pools_push (GeAssigner *assigner, GeBlock *block);
-/* Removes and returns a block of @size bytes on @stream that suits @request, NULL if there is none.
- * @data, @central: attributes of the new occupant (6.5). */
+/* Removes and returns a block of @size bytes on @stream that suits @request; NULL: none.  @data,
+ * @central: attributes of the new occupant (6.5). */
 GeBlock *ge_pools_take (GeAssigner *assigner, const GeRequest *request, guint64 size, gint32 stream,
                         gboolean data, gboolean central);
 void ge_pools_free (GePools *pools);

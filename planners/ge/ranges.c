@@ -1,7 +1,7 @@
 /* ranges.c - the size classes of the GE strategies (ge-static.md 3.1, 3.2).
  *
- * Without ranges a block has the size of its tensor, rounded up; with ranges the first range that
- * holds it.
+ * Without ranges a block has the size of its tensor, rounded up; with ranges, the size of the first
+ * range that holds the tensor.
  */
 #include "config.h"
 

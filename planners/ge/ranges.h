@@ -11,6 +11,6 @@ typedef struct
   gboolean use_range, ascending, first_release, priority, level2;
 } GeStrategy;
 
-/* The size classes of @strategy (guint64, ascending); empty: the size of a block is that of its
- * tensor, rounded up (1.2).  Free with g_array_unref(). */
+/* The size classes of @strategy (guint64, ascending); empty: a block has the size of its tensor,
+ * rounded up (1.2).  Free with g_array_unref(). */
 GArray *ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy);

@@ -1,8 +1,8 @@
-/* release.c - consumers leave a block; when the last one has, its end is known and it goes to its
- * pool (ge-static.md 2.7).
+/* release.c - consumers leave a block; after the last one its end is known and it enters its pool
+ * (ge-static.md 2.7).
  *
  * A block that is consumed on one other stream has two ends: on that stream the last consumer; on
- * its own stream the first node that is known to run after all consumers, or none.
+ * its own stream the first node that is known to run after all consumers, if any.
  */
 #include "config.h"
 
@@ -27,8 +27,7 @@ last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
   *reached = a->time;
   if (user->kind != GE_KIND_OUTPUT)
     return a->time;
-  /* [QUIRK] of a subgraph's output the stream of the node around it counts, not that on which it
-   * was made. */
+  /* [QUIRK] for a subgraph's output the stream of the owner counts, not that of the producer */
   time = ge_max_life (a->model, user->node, user->index,
                       a->model->options->quirks ? -1 : block->stream, reached, streams);
   if ((ge_block_last (block)->flags & GE_OCCUPANT_REF) != 0)
@@ -39,7 +38,7 @@ last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
   return time;
 }
 
-/* outs[@stream] of the last occupant. */
+/* Records a visit in outs[@stream] of the last occupant. */
 static void
 visit (GeBlock *block, gint32 stream, guint32 out, guint32 end)
 {

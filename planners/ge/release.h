@@ -3,6 +3,6 @@
 
 #include "planners/ge/state.h"
 
-/* A consumer on @consumer_stream leaves @block; after the last one the end of its life is known and
- * it goes to its pool.  @no_release: it is never reused. */
+/* A consumer on @consumer_stream leaves @block.  After the last one the block's end is known and it
+ * enters its pool.  @no_release: the block is never reused. */
 void ge_release (GeAssigner *assigner, GeBlock *block, gint32 consumer_stream, gboolean no_release);

@@ -1,4 +1,4 @@
-/* segments.c - the pieces of the plan that the run time may map one by one.
+/* segments.c - the segments of the plan, which the run time may map one by one.
  *
  * Top-level blocks are gathered until a segment would reach the limit; groups of continuous memory
  * stay in one segment.
@@ -19,7 +19,7 @@ limit_of (const GeModel *model)
   return model->dynamic_root ? DYNAMIC_LIMIT : STATIC_LIMIT;
 }
 
-/* Empty segments are dropped, but for that of the graph's inputs and outputs. */
+/* Adds a segment unless it is empty; that of the graph's inputs and outputs is kept even then. */
 static void
 add_segment (GememPlan *plan, guint64 base, guint64 end, gboolean fixed, gboolean zero_copy)
 {

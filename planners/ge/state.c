@@ -1,4 +1,4 @@
-/* state.c - what several steps of an assigner do to its state; see state.h. */
+/* state.c - changes of an assigner's state that several steps make; see state.h. */
 #include "config.h"
 
 #include "graphs/meaning.h"

@@ -1,8 +1,7 @@
-/* state.h - the state of one assigner, which its steps share, and what several of them do to it.
+/* state.h - the state of one assigner, shared by its steps, and changes common to them.
  *
- * An assigner owns everything it changes.  The graph and the model are only read, so that assigners
- * run on threads.
- * Invariant: every block in B has an occupant.
+ * Invariants: an assigner owns everything it changes; graph and model are only read, so assigners
+ * may run on threads; every block in B has an occupant.
  */
 #pragma once
 
@@ -21,7 +20,7 @@ typedef struct
   gboolean reuse;    /* 2.3: reuse enabled */
   GPtrArray *blocks; /* B: GeBlock, not owned */
   GePools *pools;
-  /* released when the next node starts; one list, as the order between streams has no effect */
+  /* released at the next node; one list, as the order between streams has no effect */
   GPtrArray *suspended;
   GeBlock **symbol_block; /* per symbol */
   guint64 *symbol_size;   /* per symbol; 2.4 and 5.4 change it */
@@ -29,19 +28,19 @@ typedef struct
   guint8 *cleared;        /* per tensor: GE_CLEARED_*, or 0 */
   guint32 time;           /* T */
   guint32 n_blocks;       /* created so far */
-  GPtrArray *chunks;      /* where blocks live */
+  GPtrArray *chunks;      /* memory of the blocks */
   guint64 counters[GE_N_SPACES];
-  /* sum of the counters after 4.2, HOST bases included where HOST is used (3.3 QUIRK) */
+  /* sum of the counters after 4.2, including HOST bases if HOST is used (3.3 QUIRK) */
   guint64 score;
   guint64 zero_copy;        /* bytes of the tail (7.2) */
   guint64 *offsets;         /* per item of the graph; GEMEM_NO_OFFSET */
-  guint64 *sizes;           /* per item: bytes that are the item's own there */
+  guint64 *sizes;           /* per item: bytes reserved for the item at its offset */
   guint8 *spaces;           /* per item: GeSpace */
   GeContinuous *continuous; /* NULL unless the graph has continuous memory */
-  GError *error; /* the first one; the walk goes on, and the planner reports it at the end */
+  GError *error; /* the first error; the walk continues, and the planner reports it at the end */
 } GeAssigner;
 
-/* The loop variables of 2.3, which 2.4, 2.5 and the steps of continuous memory read and change. */
+/* The loop variables of 2.3; 2.4, 2.5 and the steps of continuous memory read and change them. */
 typedef struct
 {
   guint32 node, index; /* output or workspace `index` of `node` */
@@ -49,11 +48,11 @@ typedef struct
   guint32 begin;
   guint32 end_request; /* endreq; 0, GE_MAX or a time */
   gboolean sep;        /* the block takes all inputs of a separately cleaned node (5.2) */
-  gboolean op_reuse;   /* [QUIRK] cleared for one output, it is cleared for the later ones */
-  gboolean reuse_flag; /* workspaces: workspace_reuse_flag, and not session scope */
+  gboolean op_reuse;   /* [QUIRK] clearing it for one output also clears it for later ones */
+  gboolean reuse_flag; /* workspaces: workspace_reuse_flag is set and the scope is not session */
   gboolean continuous; /* ci */
   gboolean zc_ok;
-  /* of the continuous node that takes it side by side; GEMEM_NONE */
+  /* the input of the continuous node that takes the output; GEMEM_NONE */
   guint32 anchor_node, anchor_input;
   guint32 n_streams; /* |streams| of 5.2, for out_cnt */
   GeSpace space;
@@ -69,9 +68,9 @@ GeBlock *ge_block_new (GeAssigner *assigner, guint64 size, gint32 stream, GeSpac
                        gboolean reuse_mem);
 /* Frees all blocks. */
 void ge_blocks_free (GeAssigner *assigner);
-/* The output gets no block; its offset is 0 until another one is known. */
+/* The output gets no block; its offset is 0 until another step sets it. */
 void ge_zero (GeAssigner *assigner, guint32 node, guint32 output);
-/* @item gets @offset in @space; @bytes are its own there. */
+/* Sets the offset of @item in @space; @bytes are reserved for the item there. */
 void ge_place_item (GeAssigner *assigner, guint32 item, guint64 offset, guint8 space,
                     guint64 bytes);
 /* The same for the item of an output. */

@@ -1,14 +1,14 @@
-/* stream-edges.c - which nodes of one stream are known to run after which of another, and life
- * times that follow from it.
+/* stream-edges.c - which nodes of one stream are known to run after which of another, and the life
+ * times that follow.
  *
  * in_edges[dst][src] maps nodes on dst to the last node on src that is known to have finished when
- * they start.  Only direct edges and one step of transitivity are taken in, and an edge is dropped
- * when a later one crosses it: the tables know less than the graph does, never more.  Nodes without
- * a valid stream have no edges.
+ * they start.  Only direct edges and one step of transitivity are stored, and an edge is dropped if
+ * a later one crosses it: the tables know less than the graph, never more.  Nodes without a valid
+ * stream have no edges.
  *
  * Invariant: after pruning, keys and peers of a table ascend strictly.
- * Cost: O(edges x streams) entries in sorted arrays, almost always added at the end.  Origin:
- * ge-static.md 2.6.
+ * Cost: O(edges x streams) entries in sorted arrays, almost always added at the end.
+ * Origin: ge-static.md 2.6.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@ field_of (const GeEdge *edge, gboolean peer)
   return peer ? edge->peer : edge->node;
 }
 
-/* The first entry whose key (or peer) is >= @value; most often there is none. */
+/* The first entry whose key (or peer) is >= @value; usually there is none. */
 static inline guint
 search (const GeEdges *table, guint32 value, gboolean peer)
 {
@@ -89,8 +89,8 @@ table_of (const GeModel *model, gint32 dst, gint32 src)
 
 /* ---- building */
 
-/* @later on another stream starts after @earlier; and so after what @earlier waited for on third
- * streams. */
+/* @later, on another stream, starts after @earlier, and so after the nodes on third streams that
+ * @earlier waited for. */
 static void
 add_dependency (GeModel *model, guint32 earlier, guint32 later)
 {
@@ -117,7 +117,7 @@ add_dependency (GeModel *model, guint32 earlier, guint32 later)
     }
 }
 
-/* FALSE for nodes that run a subgraph, when quirks are off: what is inside may be on other
+/* FALSE for nodes that run a subgraph if quirks are off: the nodes inside may be on other
  * streams. */
 static gboolean
 orders_stream (const GeModel *model, guint32 id)
@@ -133,7 +133,7 @@ add_if_dependent (GeModel *model, guint32 earlier, guint32 later)
     add_dependency (model, earlier, later);
 }
 
-/* Deletes entries that say no more than the one before them. */
+/* Deletes entries whose peer is not above that of the entry before. */
 static void
 prune (GeEdges *table)
 {
@@ -165,7 +165,7 @@ ge_model_fill_edges (GeModel *model)
     prune (&model->in_edges[i]);
 }
 
-/* ---- asking */
+/* ---- queries */
 
 guint32
 ge_first_return (const GeModel *model, guint32 node, gint32 stream)
@@ -196,8 +196,7 @@ ge_last_known (const GeModel *model, guint32 node, gint32 stream)
     return GE_MIN_LIFE;
   table = table_of (model, own, stream);
   at = find_node (table, node);
-  if (at == table->n
-      && model->options->quirks) /* [QUIRK] all keys are smaller, and none of them counts */
+  if (at == table->n && model->options->quirks) /* [QUIRK] if all keys are smaller, none counts */
     return GE_MIN_LIFE;
   if (at < table->n && table->edges[at].node == node)
     return table->edges[at].peer;
@@ -219,7 +218,7 @@ ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life)
 
 /* ---- life times of symbols */
 
-/* Adds the consumer @member to the life time of its symbol, as seen from @stream. */
+/* Extends @life by the consumer @member, as seen from @stream. */
 static void
 add_consumer (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
 {
@@ -231,8 +230,8 @@ add_consumer (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
   life->returns = MAX (life->returns, ge_first_return (model, member, stream));
 }
 
-/* The consumers of @symbol, as seen from @stream; their streams into @streams (may be NULL), those
- * of GE's local engine apart. */
+/* The life time of @symbol from its consumers, as seen from @stream; adds their streams to @streams
+ * (may be NULL), except those of GE's local engine. */
 static GeLife
 symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint64 *streams)
 {

@@ -1,7 +1,7 @@
-/* streams.c - the effective stream of every node: as given, side trips folded back, numbered.
+/* streams.c - the effective stream of every node: as specified, side trips folded back, numbered.
  *
- * A side trip is a chain of single-consumer nodes that leaves a stream and comes back to it; when
- * its nodes are numbered one after another they count as being on the stream they left.
+ * A side trip is a chain of single-consumer nodes that leaves a stream and returns to it; if its
+ * nodes have consecutive ids they count as being on the stream they left.
  * Cost: O(nodes x streams) at worst, linear for real graphs.  Origin: ge-static.md 1.3, 1.4, 2.6
  * (tainted streams), 7.6.
  */
@@ -35,7 +35,7 @@ ge_model_effective_streams (const GeModel *model)
 
 /* ---- normalisation (1.4) */
 
-/* a: the one stream of all consumers of output 0; INVALID if there is none. */
+/* a: the common stream of all consumers of output 0; INVALID if there is none. */
 static gint64
 consumers_stream (const GeModel *model, const gint64 *ids, const GememNode *node)
 {
@@ -54,8 +54,7 @@ consumers_stream (const GeModel *model, const gint64 *ids, const GememNode *node
   return common;
 }
 
-/* The one node that consumes anything of @node, counted by edges; GEMEM_NONE if there are none or
- * several. */
+/* The only node that consumes outputs of @node; GEMEM_NONE if no edge or several edges leave it. */
 static guint32
 only_consumer (const GeModel *model, const GememNode *node)
 {
@@ -85,8 +84,8 @@ has_one_input (const GeModel *model, guint32 id)
   return connected == 1;
 }
 
-/* Walks the side trip that starts at @start.  Returns the node that is back on its stream,
- * GEMEM_NONE if there is no side trip; @length: nodes on the way. */
+/* Walks the side trip from @start.  Returns the first node back on its stream, GEMEM_NONE if there
+ * is no side trip; @length: nodes in between. */
 static guint32
 walk_side_trip (const GeModel *model, const gint64 *ids, guint32 start, guint32 *length)
 {
@@ -176,7 +175,7 @@ number_streams (GeModel *model, const gint64 *ids, GError **error)
 
 /* ---- bits and outputs */
 
-/* 2.6: streams of merge nodes and of all their consumers stay out of the dependency tables. */
+/* 2.6: excludes the streams of merge nodes and of their consumers from the dependency tables. */
 static void
 mark_tainted (GeModel *model)
 {
@@ -200,8 +199,8 @@ mark_tainted (GeModel *model)
     model->nodes[id].kind |= tainted[model->nodes[id].stream + 1] ? GE_MERGE_TAINTED : 0;
 }
 
-/* 7.6: what flows out of a subgraph was made on the streams inside.  Inner graphs end before the
- * graphs around them, so that ascending order is innermost first. */
+/* 7.6: outputs of a subgraph's owner have the streams of the producers inside.  Inner graphs end
+ * before outer ones, so ascending order is innermost first. */
 static void
 fill_output_streams (GeModel *model)
 {

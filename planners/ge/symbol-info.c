@@ -1,5 +1,5 @@
-/* symbol-info.c - what the assigners need of a symbol: its size, its memory type, whether it may
- * take memory that was used before, and whether others may use its memory later.
+/* symbol-info.c - properties of symbols for the assigners: size, memory type, whether a symbol may
+ * take memory that was used before, and whether others may take its memory later.
  *
  * Cost: linear in members and their consumers.  Origin: ge-static.md 1.2 (symbol size), 2.2.
  */
@@ -12,7 +12,7 @@
 
 /* ---- memory type */
 
-/* The type listed for an anchor; GEMEM_MEMORY_DEFAULT if there is none. */
+/* The type listed for an anchor; GEMEM_MEMORY_DEFAULT if none is listed. */
 static guint64
 listed_type (const GeModel *model, guint32 anchor)
 {
@@ -34,7 +34,7 @@ is_own_space (guint64 type)
   return type == GEMEM_MEMORY_P2P || type == GEMEM_MEMORY_HOST || type == GEMEM_MEMORY_HOST_SVM;
 }
 
-/* [QUIRK] the largest is taken first: an on-chip type listed at one anchor hides P2P listed at
+/* [QUIRK] the largest type wins: an on-chip type listed at one anchor hides P2P listed at
  * another. */
 static guint64
 symbol_type (const GeModel *model, const GeSymbol *symbol)
@@ -63,7 +63,7 @@ static const char *const no_post[] = {
   "DynamicGetNext", "DropOutGenMask",   NULL
 };
 
-/* @type without a version V1..V4 at its end is listed. */
+/* TRUE if @type is listed, ignoring a version V1..V4 at its end. */
 static gboolean
 base_listed (const char *type, const char *const *list)
 {
@@ -77,7 +77,7 @@ base_listed (const char *type, const char *const *list)
   return FALSE;
 }
 
-/* The input of the graph's own NetOutput that @tensor flows into, the first in edge order;
+/* The first input, in edge order, of the graph's own NetOutput that consumes @tensor;
  * GEMEM_NONE. */
 static guint32
 graph_output (const GeModel *model, guint32 tensor)
@@ -100,7 +100,7 @@ is_iterator (const GeModel *model, const GememNode *node)
          && strcmp (original, "IteratorV2") == 0;
 }
 
-/* @flags without those that the output @tensor forbids. */
+/* Removes the flags that the output @tensor forbids. */
 static guint32
 restrict_flags (const GeModel *model, guint32 tensor, gboolean has_sub_data, guint32 flags)
 {
@@ -120,7 +120,7 @@ restrict_flags (const GeModel *model, guint32 tensor, gboolean has_sub_data, gui
     flags &= ~(guint32) GE_SYMBOL_PRE;
   if (out || !(reuse ? in || post : !in && post))
     flags &= ~(guint32) GE_SYMBOL_POST;
-  /* [QUIRK] the last output looked at decides for all. */
+  /* [QUIRK] the last visited output decides for all */
   if (model->options->quirks)
     flags &= ~(guint32) GE_SYMBOL_DIFF_PRIOR;
   return flags | (model->nodes[id].kind & GE_DIFF_PRIOR ? GE_SYMBOL_DIFF_PRIOR : 0);
@@ -147,7 +147,7 @@ scan_outputs (const GeModel *model, const GeSymbol *symbol)
   return flags;
 }
 
-/* ---- the rest */
+/* ---- size and flags */
 
 static void
 fill_symbol (const GeModel *model, GeSymbol *symbol)
@@ -179,7 +179,7 @@ fill_symbol (const GeModel *model, GeSymbol *symbol)
     }
 }
 
-/* Same-out groups: the producers of a merge node, when they are on several streams. */
+/* Same-out groups: the producers of a merge node, if they are on several streams. */
 static void
 fill_same_out (GeModel *model)
 {

@@ -1,12 +1,12 @@
 /* symbols.c - alias classes: the sets of outputs and inputs that must share one address.
  *
- * Nodes are visited in order, inputs before outputs.  A class is a list in the order in which its
- * members came, named after the first; order and name show in the plan.  Classes are merged by
- * appending one list to the other; a union-find forest finds the class of an anchor.
+ * Nodes are visited in order, inputs before outputs.  A class lists its members in order of arrival
+ * and is named after the first; order and name show in the plan.  Merging appends one list to the
+ * other; a union-find forest finds the class of an anchor.
  *
  * Where the specification leaves a choice: producers of a merge node are united so that the largest
- * (the first on ties) survives; the inputs of a nested Data node follow its output; in-place pairs
- * are taken in order of node ids.
+ * class (the first on ties) survives; the inputs of a nested Data node follow its output; in-place
+ * pairs are taken in order of node ids.
  * Cost: almost linear in anchors.  Origin: ge-static.md 1.6, 2.4 (is_reference), 8.3.
  */
 #include "config.h"
@@ -18,12 +18,12 @@
 #include "planners/ge/inplace.h"
 #include "planners/ge/symbols.h"
 
-/* All per anchor; tail and n_members only count at roots.  A root is the first member
- * and the head of its list. */
+/* All arrays are per anchor; tail and n_members are valid at roots only.  A root is the first
+ * member and the head of its list. */
 typedef struct
 {
   GeModel *model;
-  guint32 *parent; /* GEMEM_NONE: in no class yet */
+  guint32 *parent; /* GEMEM_NONE: not in a class yet */
   guint32 *tail, *next, *n_members;
 } Classes;
 
@@ -58,14 +58,14 @@ append_class (Classes *classes, guint32 kept, guint32 other)
   classes->parent[other] = kept;
 }
 
-/* Puts @anchor, which is in no class, into @class. */
+/* Appends @anchor, which is in no class, to @class. */
 static void
 join_class (Classes *classes, guint32 class, guint32 anchor)
 {
   append_class (classes, class, new_class (classes, anchor));
 }
 
-/* The longer list survives; [QUIRK] on ties the second. */
+/* Merges two classes; the longer list survives, [QUIRK] on ties the second. */
 static void
 unite_classes (Classes *classes, guint32 a, guint32 b)
 {
@@ -97,7 +97,7 @@ fill_references (GeModel *model)
     }
 }
 
-/* References lead to earlier tensors, except along back edges, where they end. */
+/* The origin of a tensor: references lead to earlier tensors; they stop at back edges. */
 static void
 fill_origins (GeModel *model)
 {
@@ -116,7 +116,7 @@ fill_origins (GeModel *model)
 
 /* ---- building */
 
-/* The parent's input that a nested Data node stands for, as an anchor; GEMEM_NONE. */
+/* The anchor of the parent's input that a nested Data node stands for; GEMEM_NONE. */
 static guint32
 parent_input (const GeModel *model, guint32 id)
 {
@@ -127,8 +127,7 @@ parent_input (const GeModel *model, guint32 id)
              : GEMEM_NONE;
 }
 
-/* The class of the producer of an input; a producer that comes later (back edge) starts its class
- * here. */
+/* The class of the producer of an input; a later producer (back edge) starts its class here. */
 static guint32
 producer_class (Classes *classes, guint32 tensor)
 {
@@ -138,7 +137,7 @@ producer_class (Classes *classes, guint32 tensor)
 }
 
 /* Unites the classes of all producers of a merge node and returns the survivor; GEMEM_NONE without
- * producers that came before. */
+ * earlier producers. */
 static guint32
 unite_producers (Classes *classes, guint32 id)
 {
@@ -222,7 +221,7 @@ add_inputs (Classes *classes, guint32 id)
     }
 }
 
-/* Unites what flows into a nested NetOutput with the parent's outputs. */
+/* Unites the inputs of a nested NetOutput with the parent's outputs. */
 static void
 unite_parent_outputs (Classes *classes, guint32 id)
 {

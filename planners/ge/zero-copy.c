@@ -13,7 +13,7 @@ refreshable (const GeModel *model, guint32 node)
   return (model->nodes[node].kind & GE_NOT_REFRESHABLE) == 0;
 }
 
-/* The node and all direct consumers. */
+/* TRUE if the node and all direct consumers are refreshable. */
 static gboolean
 refreshable_around (const GeModel *model, guint32 node, guint32 tensor)
 {
@@ -36,8 +36,8 @@ ge_symbol_refreshable (const GeModel *model, guint32 tensor)
   return TRUE;
 }
 
-/* Inputs of the planned graph's own NetOutput in the symbol; *@outputs_refreshable: every output's
- * node is. */
+/* Number of inputs of the planned graph's own NetOutput in the symbol; *@outputs_refreshable: the
+ * nodes of all outputs in the symbol are refreshable. */
 static guint32
 graph_outputs (const GeModel *model, guint32 tensor, gboolean *outputs_refreshable)
 {

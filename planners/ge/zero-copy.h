@@ -7,5 +7,5 @@
  * for ByGE. */
 gboolean ge_is_zero_copy (const GeModel *model, guint32 node, guint32 output, gboolean continuous,
                           guint64 noalign);
-/* 7.4: every node of the symbol of @tensor may see changing addresses. */
+/* 7.4: TRUE if every node of the symbol of @tensor accepts changing addresses. */
 gboolean ge_symbol_refreshable (const GeModel *model, guint32 tensor);

@@ -1,14 +1,14 @@
 /* buffer-shared.c - planner `paddle-buffer-shared-pass`: buffer_shared_inplace_pass and
  * buffer_shared_cross_op_memory_reuse_pass, PaddlePaddle 1.6 and later.
  *
- * Rules (paddle.md 8.5).  After the in-place pass, operators of the global block in breadth-first
- * topological order (data and control edges; among equals by planning order).  An output that is
- * the first version of its name, a dense tensor of more than no bytes, not persistable, once among
- * the outputs, not an input, and not shared already, looks among the dead variables of exactly its
- * bytes, newest first, for one that was not taken yet and is not touched by the operator.  Element
- * types do not count.  A variable is dead when the last operator that touches it was visited; those
- * that die at one operator are pushed in the order of the program's variables (unspecified in
- * PaddlePaddle).
+ * Rules (paddle.md 8.5).  After the in-place pass, operators of the global block are visited in
+ * breadth-first topological order (data and control edges; equals by planning order).  An output
+ * may share if it is the first version of its name, a dense tensor of more than 0 bytes, not
+ * persistable, once among the outputs, not an input, and not yet sharing.  It takes the newest dead
+ * variable of exactly its bytes that is not taken yet and that the operator does not touch; element
+ * types may differ.  A variable is dead when the last operator that touches it was visited.
+ * Variables that die at one operator are pushed in the order of the program's variables
+ * (unspecified in PaddlePaddle).
  *
  * The pass adds dependencies where it relies on its own order.  A plan keeps the graph's own order,
  * so a dead variable is taken only if all its uses are known to be over without new dependencies
@@ -29,9 +29,9 @@ typedef struct
 {
   PaddleSharing *sharing;
   guint8 *foreign;
-  guint32 *n_left;  /* per variable: operators that touch it and were not visited */
-  GHashTable *dead; /* bytes -> variable + 1: the newest */
-  guint32 *older;   /* per dead variable: the next older of the same bytes, + 1; 0: none */
+  guint32 *n_left;  /* per variable: operators that touch it and are not visited yet */
+  GHashTable *dead; /* bytes -> 1 + the newest dead variable of that size */
+  guint32 *older;   /* per dead variable: 1 + the next older one of the same size; 0: none */
 } Pass;
 
 /* ---- breadth first */
@@ -64,8 +64,8 @@ count_edges (const GememGraph *graph, guint32 id, guint32 *n_waiting)
     }
 }
 
-/* The nodes of the global block.  Edges against the planning order come out of NextIteration and do
- * not count. */
+/* The nodes of the global block in breadth-first order.  Edges against the planning order leave a
+ * NextIteration and are ignored. */
 static GArray *
 breadth_first (const GememGraph *graph)
 {
@@ -115,7 +115,7 @@ is_pair (const Pass *pass, guint32 id, guint32 in, guint32 out)
          && pass->sharing->n_writes[in] == 0;
 }
 
-/* Takes the newest dead variable that fits, out of its list. */
+/* Shares the newest dead variable that fits with @out and removes it from its list. */
 static void
 serve (Pass *pass, guint32 id, guint32 out)
 {
@@ -154,8 +154,7 @@ compare_numbers (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* One operator has been visited that touches each variable of @touched (ascending, with
- * repeats). */
+/* Counts one visited operator off each variable of @touched (ascending, with repeats). */
 static void
 count_down (Pass *pass, const GArray *touched)
 {

@@ -19,7 +19,7 @@ gemem_paddle_first_fit_clear (PaddleFirstFit *fit)
   g_array_unref (fit->holes);
 }
 
-/* Takes [offset, end) out of hole @i. */
+/* Removes [offset, end) from hole @i. */
 static void
 cut (PaddleFirstFit *fit, guint i, guint64 offset, guint64 end)
 {

@@ -1,8 +1,8 @@
-/* first-fit.h - address-ordered first fit: an allocator that always uses the lowest hole that is
- * large enough.
+/* first-fit.h - address-ordered first fit: an allocator that always uses the lowest sufficient
+ * hole.
  *
- * Invariants: holes are ascending, not empty, and never touch one another or the top.  Cost:
- * O(holes) an operation.
+ * Invariants: holes are ascending, not empty, and never touch one another or the top.
+ * Cost: O(holes) per operation.
  */
 #pragma once
 
@@ -16,12 +16,12 @@ typedef struct
 typedef struct
 {
   GArray *holes; /* PaddleHole */
-  guint64 top;   /* all above is free */
+  guint64 top;   /* all bytes above are free */
 } PaddleFirstFit;
 
 void gemem_paddle_first_fit_init (PaddleFirstFit *fit);
 void gemem_paddle_first_fit_clear (PaddleFirstFit *fit);
-/* Allocates @bytes at the lowest multiple of @alignment (a power of two) with as many free bytes
- * behind it; returns the offset. */
+/* Allocates @bytes at the lowest multiple of @alignment (a power of two) where they are free;
+ * returns the offset. */
 guint64 gemem_paddle_first_fit_allocate (PaddleFirstFit *fit, guint64 bytes, guint64 alignment);
 void gemem_paddle_first_fit_release (PaddleFirstFit *fit, guint64 offset, guint64 bytes);

@@ -1,23 +1,23 @@
 /* inplace.c - planner `paddle-inplace-pass`: outputs written over inputs, with the three meanings
  * of FLAGS_enable_inplace_whitelist.
  *
- * Rules (paddle.md 7).  Operators of the global block in planning order; for each pair of the
- * operator's in-place rule (graphs/inplace.h: attribute `inplace_pairs`, else first input and first
- * output of the whitelisted types):
+ * Rules (paddle.md 7).  Operators of the global block are visited in planning order; their pairs
+ * come from the in-place rule (graphs/inplace.h: attribute `inplace_pairs`, else first input and
+ * first output of the whitelisted types):
  *   version=1.4  the flag on: only whitelisted operators;
- *   version=1.5  the flag on: whitelisted operators are left out (what the documentation says);
+ *   version=1.5  the flag on: only operators that are not whitelisted (as the documentation says);
  *   version=1.6  no flag; the rules of the buffer-sharing pass (8.5).
- * In 1.4 and 1.5: neither in the skip set, different names, the input once among the inputs, the
- * output once among the outputs, neither on the other side, no other operator uses the input later
- * or at a time that is not known, both reusable (8.4), equal NodeSize (but for reshape2 and
- * reshape2_grad).  In 1.6: tensors of equal bytes that do not persist, the input is dead after the
- * operator, the output is the first version of its name.
+ * In 1.4 and 1.5 a pair shares if neither is in the skip set, the names differ, the input is once
+ * among the inputs and the output once among the outputs, neither is on the other side, no other
+ * operator uses the input later or at an unknown time, both are reusable (8.4), and NodeSize is
+ * equal (except for reshape2 and reshape2_grad).  In 1.6: if both are non-persistent tensors of
+ * equal bytes, the input is dead after the operator, the output is the first version of its name.
  *
  * Not known: which of these checks release 1.4 lacked; all of them are made.  Its rule "withdraw if
- * the graph would get a cycle" means here that the other readers must come first.
+ * the graph would get a cycle" here requires that the other readers come first.
  *
- * Cost: O(inputs + outputs) per operator, and gemem_paddle_is_over() per pair.  Origin: paddle.md
- * 7.
+ * Cost: O(inputs + outputs) per operator, and gemem_paddle_is_over() per pair.
+ * Origin: paddle.md 7.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@
 #include "planners/paddle/params.h"
 #include "planners/paddle/skip.h"
 
-/* ---- who shares with whom */
+/* ---- the state of sharing */
 
 void
 gemem_paddle_sharing_init (PaddleSharing *sharing, const PaddleProgram *program)
@@ -113,7 +113,7 @@ may_operate (const Pass *pass, guint32 id)
   return gemem_inplace_whitelisted (node->type) == (pass->settings->version == PADDLE_INPLACE_1_4);
 }
 
-/* Both begin where their variables begin. */
+/* TRUE if both items lie at the start of their variables. */
 static gboolean
 is_at_start (const PaddleProgram *program, guint32 id, guint32 input, guint32 output)
 {

@@ -1,10 +1,10 @@
 /* layout.c - from the names after a rewrite to a plan; see rewrite.h.
  *
- * A buffer is the memory of one name.  PaddlePaddle's passes do not see that a name they took for
- * dead is written again later: then two values that are both needed have one name, or an operator
- * writes over an input that it reads.  There the name gets another buffer, and the log says so;
- * what is written under the name afterwards lies in that buffer too.  So a plan is safe for every
- * program, and equal to PaddlePaddle's for those that PaddlePaddle does not break.
+ * A buffer is the memory of one name.  PaddlePaddle's passes overlook that a name which they took
+ * for dead is written again later: then two needed values have one name, or an operator writes over
+ * an input that it reads.  From that write on the name gets another buffer, and the log says so.
+ * Invariant: the plan is safe for every program, and equals PaddlePaddle's wherever PaddlePaddle
+ * does not lose a value.
  *
  * Cost: O(items + edges).
  */
@@ -22,15 +22,15 @@ typedef struct
   const PaddleProgram *program;
   PaddleRewrite *rewrite;
   guint32 *buffer_of_name; /* per name */
-  guint32 *occupant;       /* per buffer: the item that was written there last, or GEMEM_NONE */
-  guint32 *buffer_of_item; /* per item; GEMEM_NONE: not yet, or none */
-  guint32 *read_at;        /* per variable: last node + 1 that reads it */
+  guint32 *occupant;       /* per buffer: the item written there last, or GEMEM_NONE */
+  guint32 *buffer_of_item; /* per item; GEMEM_NONE: not placed yet, or without memory */
+  guint32 *read_at;        /* per variable: 1 + the last node that reads it */
   guint32 n_buffers;
 } Settle;
 
 /* ---- buffers */
 
-/* The last node that uses the value that @item holds when it is written. */
+/* The last node that uses the value that was written to @item. */
 static guint32
 last_use (const Settle *settle, guint32 item)
 {
@@ -48,7 +48,7 @@ last_use (const Settle *settle, guint32 item)
   return last;
 }
 
-/* TRUE if write @slot of @node may lie on each input of the node that is the variable of
+/* TRUE if write @slot of @node may overlay every input of the node that is the variable of
  * @occupant. */
 static gboolean
 may_lie_on (const Settle *settle, guint32 node, guint32 slot, guint32 occupant)
@@ -71,15 +71,15 @@ is_in_use (const Settle *settle, guint32 occupant, guint32 node, guint32 slot)
   if (settle->program->items[occupant]
       == settle->program
              ->items[gemem_node_item (gemem_graph_node (settle->program->graph, node)) + slot])
-    return FALSE; /* one variable, written over by the program itself */
+    return FALSE; /* the program itself overwrites its variable */
   if (gemem_graph_item (settle->program->graph, occupant).node == node)
     return TRUE;
   last = last_use (settle, occupant);
   return last > node || (last == node && !may_lie_on (settle, node, slot, occupant));
 }
 
-/* The item in whose memory write @slot of @node must lie: the value that it changes in place, or
- * the first item of its variable; GEMEM_NONE. */
+/* The item whose memory write @slot of @node must use: the value that the node changes in place, or
+ * the first item of the variable; GEMEM_NONE: no such item. */
 static guint32
 anchor_of (const Settle *settle, guint32 node, guint32 slot)
 {
@@ -162,7 +162,7 @@ settle_all (Settle *settle)
 
 /* ---- layout */
 
-/* Gives each buffer its bytes, in the order of the items; fills @offsets per buffer. */
+/* Places each buffer with its bytes, in the order of the items; fills @offsets per buffer. */
 static void
 lay_out (const Settle *settle, guint64 *offsets, GememPlan *plan)
 {

@@ -10,7 +10,7 @@
 static const char *const owners[][2] = {
   { "while", "while_grad" },
   { "conditional_block", "conditional_block_grad" },
-  { "parallel_do", "parallel_do_grad" }, /* of the old releases only: last */
+  { "parallel_do", "parallel_do_grad" }, /* in the old releases only, so it must be last */
 };
 
 static guint
@@ -44,7 +44,7 @@ sort_by_block (const GememGraph *graph)
     result.first[gemem_graph_node (graph, id)->block + 2]++;
   for (guint32 b = 0; b < n_blocks; b++)
     result.first[b + 2] += result.first[b + 1];
-  for (guint32 id = 0; id < n; id++) /* first[b + 1] runs from the start of b to its end */
+  for (guint32 id = 0; id < n; id++) /* first[b + 1] advances from the start of b to its end */
     result.nodes[result.first[gemem_graph_node (graph, id)->block + 1]++] = id;
   return result;
 }
@@ -84,7 +84,7 @@ add_list (GArray *lists, GArray *nodes, guint32 forward)
 static GArray *
 new_nodes (void)
 {
-  /* zero-terminated, so that an empty list has memory too */
+  /* zero-terminated: an empty list has memory, too */
   return g_array_new (TRUE, FALSE, sizeof (guint32));
 }
 
@@ -182,7 +182,7 @@ add_death (const Walk *walk, guint32 position, guint32 variable)
   g_array_append_val (walk->deaths, death);
 }
 
-/* One operator: `live_in` holds what is live after it, and then what is live before it. */
+/* Walks over one operator: `live_in` changes from what is live after it to what is before it. */
 static void
 step_back (const Walk *walk, guint32 position)
 {
@@ -209,7 +209,7 @@ step_back (const Walk *walk, guint32 position)
       live[reads[i]] = TRUE;
 }
 
-/* The first position of a node not before @node; list->n if there is none. */
+/* Position of the first node that is not before @node; list->n: none. */
 static guint32
 position_of (const PaddleList *list, guint32 node)
 {
@@ -227,8 +227,8 @@ position_of (const PaddleList *list, guint32 node)
   return low;
 }
 
-/* The death of what is written by output or workspace @slot of the operator at @position and is no
- * variable of the graph. */
+/* Adds the death of write @slot of the operator at @position, if the write is no variable of the
+ * graph. */
 static void
 add_given_death (const Walk *walk, guint32 position, guint32 slot)
 {
@@ -248,7 +248,7 @@ add_given_death (const Walk *walk, guint32 position, guint32 slot)
   walk->liveness->live_out[walk->liveness->write_at[position] + slot] = TRUE;
 }
 
-/* Sorted by position, by counting. */
+/* Counting sort by position. */
 static void
 lay_out (const Walk *walk)
 {

@@ -7,27 +7,26 @@
 
 typedef struct
 {
-  guint32 *nodes;     /* in the order they run */
+  guint32 *nodes;     /* in execution order */
   guint32 n, forward; /* the first `forward` are the forward part */
 } PaddleList;
 
-/* The lists of 8.1: the global block, then sub-blocks of while and conditional_block (and
- * parallel_do, @old) that the global block owns, each with that of its gradient operator appended.
- * A gradient operator belongs to the last forward operator of its kind before it that has none
- * yet.  All are in planning order; a gradient block that is listed before its forward block is left
- * out.
- * GArray of PaddleList; element 0 is the global block. */
+/* The lists of 8.1: the global block, then the sub-blocks of while and conditional_block (and
+ * parallel_do, @old) that the global block owns, each followed by the block of its gradient
+ * operator.  A gradient operator belongs to the last forward operator of its kind before it that
+ * has none yet.  All are in planning order; a gradient block listed before its forward block is
+ * left out.  GArray of PaddleList; element 0 is the global block. */
 GArray *gemem_paddle_lists (const PaddleProgram *program, gboolean old);
-/* Is the operator one that owns such a block? */
+/* TRUE if the operator is of a kind that owns such a block. */
 gboolean gemem_paddle_owns_list (const GememNode *node, gboolean old);
 
-/* The variables that are dead after the operator at each position of a list: dying[first[i] ..
- * first[i + 1]), in no order that counts. */
+/* The variables that die at the operator at each position i of a list: dying[first[i] ..  first[i +
+ * 1]), in arbitrary order. */
 typedef struct
 {
   guint32 *first, *dying;
   guint8 *live_in;  /* per variable: live when the list begins */
-  guint8 *live_out; /* write k of position i, at write_at[i] + k: it is live after the operator */
+  guint8 *live_out; /* at write_at[i] + k: write k of position i is live after its operator */
   guint32 *write_at;
 } PaddleLiveness;
 

@@ -2,22 +2,22 @@
  * fluid.memory_optimize() of PaddlePaddle 0.x - 1.4.
  *
  * Rules (paddle.md 8.1, 8.2).  Lists: the global block, then matched sub-blocks (lists.c).  An
- * output takes the memory of the first entry of the pool whose element type is equal and whose
- * shape matches: level 0 the same shape, level 1 both or neither of dynamic batch and no fewer
- * elements.  The pool: dynamic batches before static shapes, then ascending by elements, equal ones
- * in order of arrival (era 1.3); or in the order in which they are dead, with variables that no
- * operator writes (era 1.2).  A variable comes back into the pool under the name, and with the
- * shape, of the memory it took.
+ * output takes the memory of the first entry of the pool with equal element type and matching
+ * shape: level 0 the same shape; level 1 both or neither with dynamic batch, and no fewer elements.
+ * Order of the pool in era 1.3: dynamic batches before static shapes, then ascending by elements,
+ * equal ones by arrival.  In era 1.2: the order in which variables die, including variables that no
+ * operator writes.  A variable that took memory returns to the pool under the name and with the
+ * shape of that memory.
  *
  * Beyond the text: a variable that operators of two lists touch is skipped, as if the operator that
  * owns the block listed it.
  *
- * The real transpiler does not see that a dead variable is written again later.  Where it would
- * lose a value, the plan differs from its result (layout.c).
+ * The real transpiler overlooks that a dead variable is written again later.  Where it would lose a
+ * value, the plan differs from its result (layout.c).
  *
  * Cost: O(log pool) to find an entry of the right size, then one step per entry of another element
- * type or shape; with print_log, and in era 1.2, one step per entry in front of the one taken.
- * Level 0: O(1) where no shape is equal.  Origin: paddle.md 8.1, 8.2.
+ * type or shape; with print_log, and in era 1.2, one step per entry before the one taken.  Level 0:
+ * O(1) where no shape is equal.  Origin: paddle.md 8.1, 8.2.
  */
 #include "config.h"
 
@@ -40,7 +40,7 @@ entry (const PaddleWalk *walk, guint32 index)
   return gemem_paddle_variable (walk->program, g_array_index (walk->pool, guint32, index));
 }
 
-/* ---- who may */
+/* ---- which variables may share */
 
 static gboolean
 is_found (const PaddleWalk *walk, guint32 node, const PaddleVariable *variable)
@@ -71,7 +71,7 @@ skips (const PaddleWalk *walk, guint32 node)
 
 /* ---- the pool */
 
-/* Order of era 1.3, of which entries of equal size keep their arrival. */
+/* Order of era 1.3; entries of equal size stay in order of arrival. */
 static int
 compare_sizes (const PaddleVariable *a, const PaddleVariable *b)
 {
@@ -107,7 +107,7 @@ place (PaddleWalk *walk, guint32 name)
              : first_beyond (walk, gemem_paddle_variable (walk->program, name), FALSE);
 }
 
-/* Type and shape. */
+/* Compares by type and shape. */
 static int
 compare_shapes (gconstpointer a, gconstpointer b)
 {
@@ -146,7 +146,7 @@ print_hit (PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cach
                       index, x->name, cache->name, from + strlen (x->name));
 }
 
-/* In the order of era 1.3: no entry from this one on can match. */
+/* TRUE if no entry from @cache on can match, in the order of era 1.3. */
 static gboolean
 is_beyond (const PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cache)
 {
@@ -159,9 +159,9 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
 {
   const PaddleMemoryOptimize *settings = settings_of (walk);
   const PaddleVariable *x = gemem_paddle_variable (walk->program, name);
-  /* only entries of its class can match; x itself is of that class */
+  /* only entries of the same class as x can match, among them x itself */
   const gboolean exact = settings->level == 0 && !settings->print_log;
-  /* entries in front could only print */
+  /* entries before could only print */
   const gboolean jumps = settings->era == PADDLE_ERA_1_3 && !settings->print_log;
 
   if (exact && walk->n_pooled[walk->class[name]] == 0)

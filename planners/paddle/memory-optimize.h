@@ -1,5 +1,5 @@
-/* memory-optimize.h - fluid.memory_optimize() as a function: the whole result, for the planner and
- * for tests. */
+/* memory-optimize.h - fluid.memory_optimize() as a function that returns the whole result, for the
+ * planner and for tests. */
 #pragma once
 
 #include "planners/paddle/rewrite.h"
@@ -12,7 +12,7 @@ enum
 
 typedef struct
 {
-  guint64 level; /* 0: equal shapes; 1: any that fits */
+  guint64 level; /* 0: equal shapes; 1: any shape that fits */
   char *skip_opt_set;
   gboolean skip_grads, print_log;
   int era;

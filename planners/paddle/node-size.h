@@ -1,5 +1,5 @@
-/* node-size.h - which variables the C++ passes of PaddlePaddle 1.4 and 1.5 share, and the size that
- * they reckon with (paddle.md 8.4). */
+/* node-size.h - which variables the C++ passes of PaddlePaddle 1.4 and 1.5 share, and the size by
+ * which they compare (paddle.md 8.4). */
 #pragma once
 
 #include "planners/paddle/program.h"
@@ -18,14 +18,14 @@ enum
             "4096 without (cpu)." \
   }
 
-/* |product of the shape| as it comes out in 32-bit integers, overflow included. */
+/* product of the shape| in 32-bit integers, with their overflow. */
 guint64 gemem_paddle_node_elements (const PaddleVariable *variable);
-/* Bytes: elements times the size of one. */
+/* Bytes: elements times the size of an element. */
 guint64 gemem_paddle_node_size (const PaddleVariable *variable);
-/* TRUE if the variable may be shared: a dense tensor that does not persist, with a shape, large
- * enough for @place, not made in host memory. */
+/* TRUE if the variable may share: a dense tensor that does not persist, with a shape, large enough
+ * for @place, not created in host memory. */
 gboolean gemem_paddle_is_reusable (const PaddleProgram *program, guint32 variable, int place);
 
-/* The skip set of the passes: what op_role_var attributes name, and what operators with sub-blocks
- * and send, recv and prefetch touch. */
+/* The skip set of the passes: variables named by op_role_var attributes, and variables that send,
+ * recv, prefetch and operators with sub-blocks touch. */
 void gemem_paddle_skip_for_passes (const PaddleProgram *program, guint8 *skip);

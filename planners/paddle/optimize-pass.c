@@ -1,20 +1,20 @@
 /* optimize-pass.c - planner `paddle-memory-optimize-pass`: memory_optimize_pass of BuildStrategy,
  * PaddlePaddle 1.4 and 1.5.
  *
- * Rules (paddle.md 8.4).  Operators of the global block in planning order.  An output takes the
- * memory of the first entry of the pool of equal type, batch class and NodeSize - exact sizes only;
- * an entry of the same name is passed over.  The pool: dynamic batches before static shapes; in its
- * class a new entry goes behind the entries in front that equal it, so it is not sorted by size.  A
- * name that several variables have by renaming enters the pool when the first of them is dead.
+ * Rules (paddle.md 8.4).  Operators of the global block are visited in planning order.  An output
+ * takes the memory of the first entry of the pool with equal type, batch class and NodeSize (exact
+ * sizes only); an entry of the output's own name is passed over.  The pool has dynamic batches
+ * before static shapes; a new entry goes to the front of its part, behind leading entries equal to
+ * it (so the part is not sorted).  A renamed name enters the pool when its first variable is dead.
  *
- * Where a dead name is written again the real pass continues with stale names in its sets and
- * breaks the program; its result may differ there.
+ * When a dead name is written again, the real pass continues with stale names in its sets and
+ * breaks the program; there its result may differ.
  *
  * Beyond the text: variables that operators of another block touch do not enter the pool.  The
- * first %s of the printed line is taken for a counter from 0 on.
+ * first %s of the printed line is assumed to be a counter from 0 on.
  *
- * Cost: O(1) when no entry of the size is in the pool, else one comparison per entry in front of
- * it; 4 bytes moved per entry behind it.
+ * Cost: O(1) when no entry of the size is in the pool, else one comparison per entry before it; 4
+ * bytes moved per entry behind it.
  * Origin: paddle.md 8.4.
  */
 #include "config.h"
@@ -27,15 +27,15 @@
 #include "planners/paddle/skip.h"
 #include "planners/paddle/walk.h"
 
-/* What the pool of this pass knows besides the order. */
+/* State of the pool of this pass, besides its order. */
 typedef struct
 {
   const PaddleOptimizePass *settings;
-  guint32 n_dynamic; /* entries of dynamic batch: they come first */
+  guint32 n_dynamic; /* entries of dynamic batch, which come first */
   guint8 *foreign;   /* per variable: touched from other blocks */
 } Pass;
 
-/* Type, batch class, NodeSize. */
+/* Compares by type, batch class, NodeSize. */
 static int
 compare_classes (gconstpointer a, gconstpointer b)
 {

@@ -1,5 +1,5 @@
-/* optimize-pass.h - the C++ memory_optimize_pass as a function: the whole result, for the planner
- * and for tests. */
+/* optimize-pass.h - the C++ memory_optimize_pass as a function that returns the whole result, for
+ * the planner and for tests. */
 #pragma once
 
 #include "planners/paddle/rewrite.h"

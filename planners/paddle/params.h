@@ -1,10 +1,10 @@
-/* params.h - parameters that all PaddlePaddle planners have, and names with a meaning of their
- * own. */
+/* params.h - the parameters that all PaddlePaddle planners have, and names with a special
+ * meaning. */
 #pragma once
 
 #include "base/params.h"
 
-#define PADDLE_ALIGNMENT 256 /* bytes; of the allocators below (paddle.md 2, 3) */
+#define PADDLE_ALIGNMENT 256 /* bytes; that of PaddlePaddle's allocators (paddle.md 2, 3) */
 #define PADDLE_EMPTY "@EMPTY@"
 
 #define PADDLE_ALIGNMENT_PARAM(Struct) \
@@ -14,5 +14,5 @@
     .help = "Offsets are multiples of this power of two." \
   }
 
-/* FALSE with GEMEM_ERROR_USAGE if @alignment is no power of two. */
+/* FALSE with GEMEM_ERROR_USAGE if @alignment is not a power of two. */
 gboolean gemem_paddle_check_plan_alignment (guint64 alignment, GError **error);

@@ -1,4 +1,4 @@
-/* program-plan.c - from places of variables to a plan of items; see program.h. */
+/* program-plan.c - from offsets of variables to a plan of items; see program.h. */
 #include "config.h"
 
 #include "planners/paddle/program.h"

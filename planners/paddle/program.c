@@ -1,4 +1,4 @@
-/* program.c - which variable each item of a graph is, and what is known of it; see program.h. */
+/* program.c - assigns the items of a graph to variables, and describes those; see program.h. */
 #include "config.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct
   const GememGraph *graph;
   PaddleProgram *program;
   guint32 n_lifetimes;
-  /* lifetimes, then variables of the graph; the root of a class is its smallest number */
+  /* lifetimes, then variables of the graph; the smallest number of a class is its root */
   guint32 *parent;
 } Classes;
 
@@ -116,7 +116,7 @@ connect (PaddleProgram *program)
     }
 }
 
-/* ---- what is known of each variable */
+/* ---- properties of each variable */
 
 static void
 set_shape (PaddleVariable *variable, const gint64 *dims, guint32 n)
@@ -136,7 +136,7 @@ set_shape (PaddleVariable *variable, const gint64 *dims, guint32 n)
 static void
 describe_named (PaddleProgram *program)
 {
-  /* backwards: the first of several in a class stays */
+  /* backwards: the first variable of a class wins */
   for (guint32 v = gemem_graph_n_variables (program->graph); v-- > 0;)
     {
       const GememVariable *of_graph = gemem_graph_variable (program->graph, v);
@@ -223,7 +223,7 @@ touch (PaddleProgram *program, guint32 variable, guint32 id, gboolean writes)
     v->writer = id;
 }
 
-/* One number for each pair of element type and space. */
+/* Numbers each pair of element type and space. */
 static void
 number_types (PaddleProgram *program)
 {

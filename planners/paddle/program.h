@@ -1,20 +1,19 @@
 /* program.h - a graph as PaddlePaddle's memory planners see it: operators that read and write named
  * variables.
  *
- * Variables.  All outputs of the graph that name a variable are that variable, however often it is
- * written.  An output without a variable is one named "NODE:k" of shape [bytes]; a workspace is one
- * named "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
+ * Variables.  All outputs of the graph that name a variable are that variable, for every write.  An
+ * output without a variable is one named "NODE:k" of shape [bytes]; a workspace is one named
+ * "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
  * gemem_graph_lifetimes()) are one variable, named after a variable of the graph among them, else
  * after the first item.
  *
- * Life.  A variable of the graph is dead by PaddlePaddle's own liveness (paddle.md 8.1): after a
- * read that no other read follows before the next write.  One backward walk reaches the fixed point
- * of the equations, because the list of operators is straight: inputs of an operator that are not
- * live after it are dead there.  Other variables are dead where gemem_graph_lifetimes() says that
- * every later node runs after their last use, which is right for several streams too; those that
- * are never read stay live to the end, and a workspace is dead after its own operator.  In a graph
- * of several streams variables of the graph stay live to the end: PaddlePaddle's programs know one
- * stream.
+ * Life.  A variable of the graph dies by PaddlePaddle's own liveness (paddle.md 8.1): after a read
+ * that no other read follows before the next write.  The list of operators is straight, so one
+ * backward walk reaches the fixed point of the equations: inputs of an operator that are not live
+ * after it die there.  Other variables die where gemem_graph_lifetimes() says that every later node
+ * runs after their last use, also across streams; a variable that is never read stays live to the
+ * end, and a workspace dies after its own operator.  In a graph of several streams variables of the
+ * graph stay live to the end: PaddlePaddle's programs know one stream.
  *
  * Block of a variable: the innermost block around all operators that touch it; graphs do not say
  * where a variable was declared.
@@ -29,27 +28,26 @@
 typedef struct
 {
   const char *name;
-  const gint64 *dims; /* `length` is such a shape of one dimension */
+  const gint64 *dims; /* `length` serves as the shape of an unnamed variable */
   guint32 n_dims;
   guint32 block;
   guint32 type;       /* a number for each pair of element type and memory space */
-  guint32 first_item; /* the first item that lies in it, GEMEM_NONE for what only comes in */
+  guint32 first_item; /* the first item in its memory; GEMEM_NONE: it is only read */
   guint32 writer;     /* the first node that writes it; GEMEM_NONE */
   guint32 n_items;
-  guint32 begin; /* of what is no variable of the graph: the node at which its life begins */
-  guint32 last;  /* of what is no variable of the graph: the last node that uses it */
-  /* of what is no variable of the graph: it is dead after this node; GEMEM_NONE: never */
+  guint32 begin; /* unnamed: the node at which its life begins */
+  guint32 last;  /* unnamed: the last node that uses it */
+  /* unnamed: the node after which it is dead; GEMEM_NONE: never */
   guint32 dead_after;
   guint64 elements; /* |product of the shape|, saturating */
   guint64 bytes;    /* of the largest item */
   guint64 space, alignment;
   gint64 length;
   GememDtype dtype;
-  gboolean named;       /* a variable of the graph */
-  gboolean persistable; /* lives longer than the run: its items have no place in a plan */
+  gboolean named;       /* it is a variable of the graph */
+  gboolean persistable; /* outlives the run: a plan does not place its items */
   gboolean is_tensor;   /* LOD_TENSOR */
-  /* not a named variable, and its memory is needed from `begin` on, before the node that writes
-   * it */
+  /* unnamed, and its memory is needed from `begin` on, before the node that writes it */
   gboolean early;
 } PaddleVariable;
 
@@ -60,8 +58,8 @@ typedef struct
   GememPlanPlace *places; /* per item */
   guint32 n_variables;
   PaddleVariable *variables;
-  guint32 *inputs;   /* per input of the graph: variable, GEMEM_NONE when unconnected */
-  guint32 *items;    /* per item: variable, GEMEM_NONE when it needs no memory */
+  guint32 *inputs;   /* per input of the graph: variable, GEMEM_NONE if unconnected */
+  guint32 *items;    /* per item: variable, GEMEM_NONE if without memory */
   guint32 *of_graph; /* per variable of the graph: its number here */
   GStringChunk *names;
   gboolean one_stream;
@@ -77,8 +75,8 @@ gemem_paddle_variable (const PaddleProgram *program, guint32 variable)
   return &program->variables[variable];
 }
 
-/* What @node reads (n_inputs of them, GEMEM_NONE among them), and what it writes: outputs, then
- * workspaces. */
+/* The variables that @node reads (n_inputs, some GEMEM_NONE), and those that it writes: outputs,
+ * then workspaces. */
 static inline const guint32 *
 gemem_paddle_reads (const PaddleProgram *program, guint32 node)
 {
@@ -95,31 +93,31 @@ gemem_paddle_n_writes (const GememNode *node)
   return node->n_outputs + node->n_workspaces;
 }
 
-/* The variable of that name ("x", "NODE:k"), also by another of its names; GEMEM_NONE. */
+/* The variable of a name ("x", "NODE:k"), which may be any of its names; GEMEM_NONE. */
 guint32 gemem_paddle_find (const PaddleProgram *program, const char *name);
 
-/* "x[-1, 100]" as Python writes it with @separator ", ", as C++ does with ",". */
+/* "x[-1, 100]": Python writes it with @separator ", ", C++ with ",". */
 char *gemem_paddle_shape_text (const PaddleVariable *variable, const char *separator);
 
 /* By name; of two PaddleVariable ** (GCompareFunc). */
 int gemem_paddle_compare_names (gconstpointer a, gconstpointer b);
 
-/* The batch size is not known before the run: the first dimension is -1. */
+/* TRUE if the batch size is unknown before the run: the first dimension is -1. */
 static inline gboolean
 gemem_paddle_is_dynamic (const PaddleVariable *variable)
 {
   return variable->n_dims > 0 && variable->dims[0] == -1;
 }
 
-/* Is block @outer block @inner itself or one around it?  O(depth). */
+/* TRUE if block @outer is block @inner or around it.  O(depth). */
 gboolean gemem_paddle_block_sees (const PaddleProgram *program, guint32 inner, guint32 outer);
 
 /* ---- the plan of a program (program-plan.c) */
 
-/* Does the item need memory that a plan gives?  Not what persists, and not what needs none. */
+/* TRUE if a plan places the item: it needs memory and does not persist. */
 gboolean gemem_paddle_has_place (const PaddleProgram *program, guint32 item);
 GememPlan *gemem_paddle_plan_new (const PaddleProgram *program, const char *planner,
                                   guint64 alignment);
-/* Puts @item where it lies in a variable that begins at @offset. */
+/* Places @item inside its variable, which begins at @offset. */
 void gemem_paddle_place_item (const PaddleProgram *program, GememPlan *plan, guint32 item,
                               guint64 offset);

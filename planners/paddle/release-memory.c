@@ -2,14 +2,14 @@
  * delete_var operators where variables die.
  *
  * Rules (paddle.md 8.3): lists, liveness, skip set and valid variables of memory_optimize.  After
- * each operator (but those that own a list) at which valid variables die goes a delete_var of their
- * names, by name.  The log has one line for each, with the place in the block as it is when the
- * operators before it are inserted already; forward and backward part are counted apart:
+ * each operator at which valid variables die (except owners of a list) comes a delete_var of their
+ * names, sorted by name.  The log has one line per delete_var, with its index in the block after
+ * the earlier insertions; forward and backward part are counted apart:
  *   delete_var block 0 index 3: a, b
  *
- * The plan: a variable gets memory when it is first written, and again when it is written after its
- * deletion; it keeps it to the deletion, else to the end of the run.  Memory is allocated in
- * program order, by first fit (first-fit.h), for variables of one operator in the order of its
+ * The plan: a variable gets memory at its first write, and again at the first write after a
+ * deletion; it keeps the memory to its deletion, else to the end of the run.  Memory is allocated
+ * in program order, by first fit (first-fit.h); variables of one operator in the order of its
  * outputs.
  *
  * Cost: O(lives x holes), in practice near O(items + inputs).  Origin: paddle.md 8.3.
@@ -31,7 +31,7 @@ typedef struct
   guint64 alignment;
 } Settings;
 
-/* From a first write to a deletion. */
+/* Life of a variable from a first write to a deletion. */
 typedef struct
 {
   guint32 variable;
@@ -44,11 +44,11 @@ typedef struct
   const PaddleProgram *program;
   guint8 *skip;
   GArray *lives;    /* Life */
-  guint32 *open;    /* per variable: its life that is open + 1; 0: none */
+  guint32 *open;    /* per variable: 1 + its life without deletion yet; 0: none */
   guint32 *of_item; /* per item: its life */
   GPtrArray *log;
-  /* nodes of blocks are listed where they run; if not, what they write keeps its memory for the
-   * whole run */
+  /* the nodes of each block run where they are listed; if FALSE, their items keep their memory for
+   * the whole run */
   gboolean nested;
 } Release;
 
@@ -91,7 +91,7 @@ end_life (Release *release, guint32 life, guint32 id)
     g_array_index (release->lives, Life, life).end = id + 1;
 }
 
-/* One delete_var; @index: where it goes. */
+/* Deletes @dying after node @id and logs the delete_var, whose index in the block is @index. */
 static void delete (Release *release, guint32 id, GPtrArray *dying, guint32 index)
 {
   GString *line = g_string_new (NULL);
@@ -147,7 +147,7 @@ compare_begins (gconstpointer a, gconstpointer b)
 
   if (x->begin != y->begin)
     return x->begin < y->begin ? -1 : 1;
-  return x < y ? -1 : x > y; /* of one array: in the order of their items */
+  return x < y ? -1 : x > y; /* in one array, in the order of their items */
 }
 
 static int
@@ -171,7 +171,7 @@ sort_lives (const Release *release, int (*compare) (gconstpointer, gconstpointer
   return sorted;
 }
 
-/* The lives that lie in @space, in whole units of the alignment; returns the bytes used. */
+/* Allocates the lives in @space, in whole units of the alignment; returns the bytes used. */
 static guint64
 fit_space (const Release *release, Life **begins, Life **ends, guint64 space, guint64 alignment)
 {
@@ -226,12 +226,11 @@ fit_all (const Release *release, GememPlan *plan)
 
 /* ---- the planner */
 
-/* Does every node of a block come right after the node that owns the block, or after a node of that
- * block? */
+/* TRUE if every node of a block follows directly the owner of the block or a node of that block. */
 static gboolean
 is_nested (const GememGraph *graph)
 {
-  /* per block: the node before in it */
+  /* per block: the latest node in it */
   g_autofree guint32 *last = g_new0 (guint32, (gsize) gemem_graph_n_blocks (graph) + 1);
 
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
@@ -259,7 +258,7 @@ find_lives (Release *release, const Settings *settings, GError **error)
     return FALSE;
   for (guint i = 0; i < lists->len; i++)
     walk (release, &g_array_index (lists, PaddleList, i));
-  /* nodes of blocks that are in no list */
+  /* then the nodes of blocks that no list contains */
   for (guint32 id = 0; id < gemem_graph_n_nodes (release->program->graph); id++)
     write_items (release, id);
   return TRUE;

@@ -1,13 +1,13 @@
-/* rewrite.h - a program after variables took the memory, and the names, of dead ones
- * (paddle.md 8.1), and the plan of such a program (layout.c).
+/* rewrite.h - a program whose new variables took the memory and the names of dead ones (paddle.md
+ * 8.1), and the plan of such a program (layout.c).
  *
  * Names.  Every variable begins with its own name.  A rename gives the name `to` to all variables
- * that have the name `from` at this point; both are one group from here on.  The name `from` is
- * used again when a variable takes the memory of the dead variable of that name.
+ * that have the name `from` at this point; both become one group.  A name whose variables are dead
+ * is used again when a variable takes their memory.
  *
  * Plan.  PaddlePaddle without garbage collection keeps every variable to the end of the run.  So
- * each name that is left has its own memory, one after another in the order of the first item in
- * it, as large as the largest of its items; spaces are separate.
+ * each remaining name has its own memory, as large as the largest of its items, in the order of the
+ * first item in it; spaces are separate.
  *
  * Cost: a rename is O(1) (amortised, inverse Ackermann); names O(variables) memory.
  */
@@ -19,7 +19,7 @@ typedef struct
 {
   guint32 *parent; /* groups of variables that have one name */
   guint32 *name;   /* per root: the variable whose name the group has */
-  guint32 *named;  /* per name: a variable of the group that has it, or GEMEM_NONE */
+  guint32 *named;  /* per name: a variable of the group with that name, or GEMEM_NONE */
   guint32 *n_live; /* per root: how many of its variables are live; kept by the caller */
 } PaddleNames;
 
@@ -28,14 +28,14 @@ void gemem_paddle_names_clear (PaddleNames *names);
 guint32 gemem_paddle_names_group (PaddleNames *names, guint32 variable);
 /* The name of @variable at this point. */
 guint32 gemem_paddle_name (PaddleNames *names, guint32 variable);
-/* What is called @from is called @to from here on. */
+/* Renames @from to @to for the operators that follow. */
 void gemem_paddle_rename (PaddleNames *names, guint32 from, guint32 to);
 
 typedef struct
 {
   guint32 list, op; /* number of the list, position in it */
   guint32 from, to;
-  guint32 index, pool_size; /* of the pool, before the removal */
+  guint32 index, pool_size; /* in the pool, before the removal; entries of the pool then */
 } PaddleRename;
 
 typedef struct
@@ -43,25 +43,25 @@ typedef struct
   GArray *renames; /* PaddleRename */
   guint32 *inputs; /* per input of the graph: the variable after the renames, or GEMEM_NONE */
   guint32 *items;  /* per item */
-  GArray *pool;    /* guint32: what is left in the pool of the global block, in its order */
-  GPtrArray *log;  /* what PaddlePaddle prints; at most PADDLE_LOG_LINES */
+  GArray *pool;    /* guint32: the final pool of the global block, in its order */
+  GPtrArray *log;  /* lines that PaddlePaddle prints; at most PADDLE_LOG_LINES */
 } PaddleRewrite;
 
 #define PADDLE_LOG_LINES 1000000
 
-/* The program with nothing renamed. */
+/* A rewrite of the program without renames. */
 PaddleRewrite *gemem_paddle_rewrite_new (const PaddleProgram *program);
 void gemem_paddle_rewrite_free (PaddleRewrite *rewrite);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PaddleRewrite, gemem_paddle_rewrite_free)
 
-/* What @node reads and writes, by the names as they are now. */
+/* Stores the current names of the variables that @node reads and writes. */
 void gemem_paddle_rewrite_node (const PaddleProgram *program, PaddleNames *names, guint32 node,
                                 PaddleRewrite *rewrite);
 void gemem_paddle_log (PaddleRewrite *rewrite, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* The plan of @rewrite, which loses its log to the plan (layout.c).  PaddlePaddle's passes do not
- * see that a dead name is written again later.  Where the renames would lose a value for that
- * reason, or write over an input that the operator does not allow, the name gets other memory from
- * there on, and the log says so. */
+/* The plan of @rewrite, which loses its log to the plan (layout.c).  PaddlePaddle's passes overlook
+ * that a dead name is written again later.  Where the renames would therefore lose a value, or
+ * write over an input that the operator does not allow, the name gets other memory from there on,
+ * and the log says so. */
 GememPlan *gemem_paddle_rewrite_plan (const PaddleProgram *program, PaddleRewrite *rewrite,
                                       const char *planner, guint64 alignment);

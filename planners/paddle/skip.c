@@ -24,7 +24,7 @@ gemem_paddle_skip_node (const PaddleProgram *program, guint32 node, guint8 *skip
     gemem_paddle_skip (gemem_paddle_writes (program, node)[i], skip);
 }
 
-/* Marks @variable if another list touched it before. */
+/* Skips @variable if another list touched it before. */
 static void
 meet (guint32 variable, guint32 list, guint32 *lists, guint8 *skip)
 {
@@ -36,8 +36,7 @@ meet (guint32 variable, guint32 list, guint32 *lists, guint8 *skip)
     skip[variable] = TRUE;
 }
 
-/* The list of each node; nodes of blocks without a list: one number per block, after those of the
- * lists. */
+/* Number of the list of each node.  Blocks without a list get one number each, after the lists. */
 static guint32 *
 number_nodes (const PaddleProgram *program, const GArray *lists)
 {

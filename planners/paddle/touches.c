@@ -81,7 +81,7 @@ gemem_paddle_is_over (const PaddleTouches *touches, guint32 variable, guint32 no
   if (n > 0 && nodes[n - 1] > node)
     return FALSE;
   if (!v->named && (v->last > node || v->last + 1 == gemem_graph_n_nodes (touches->program->graph)))
-    return FALSE; /* kept to the end of the run, or read by the last node: the same here */
+    return FALSE; /* the same here: kept to the end of the run, or read by the last node */
   if (touches->order == NULL)
     return TRUE;
   if (!v->named && v->n_items > 1)

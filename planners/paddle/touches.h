@@ -1,12 +1,12 @@
-/* touches.h - which operators touch a variable, and whether they are all known to be over before
- * another one begins.
+/* touches.h - which operators touch a variable, and whether all of them are known to be over before
+ * another operator begins.
  *
- * For planners that share memory between two variables directly (in-place, buffer sharing) and so
- * need no list.  In a graph of one stream the order is that of the nodes; with several streams
- * every single operator must be known to be over (graphs/order.h).  A variable that is no variable
- * of the graph and has several items is over only where its lifetime says so: other items may lie
- * in its memory.  Memory O(inputs + items); questions O(1) for one stream, else O(operators that
- * touch the variable).
+ * Why: planners that share memory between two variables directly (in-place, buffer sharing) need no
+ * list.  In a graph of one stream the order is that of the nodes; with several streams every single
+ * operator must be known to be over (graphs/order.h).  An unnamed variable with several items is
+ * over only where its lifetime says so: other items may lie in its memory.
+ * Memory: O(inputs + items).
+ * Cost: O(1) per question for one stream, else O(operators that touch the variable).
  */
 #pragma once
 
@@ -27,8 +27,8 @@ void gemem_paddle_touches_free (PaddleTouches *touches);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PaddleTouches, gemem_paddle_touches_free)
 
 /* TRUE if all operators that touch @variable, except @node, are known to be over when @node begins,
- * and none touches it later. */
+ * and no later operator touches it. */
 gboolean gemem_paddle_is_over (const PaddleTouches *touches, guint32 variable, guint32 node);
-/* TRUE if @node is the first operator that touches @variable, writes all of it, and its memory may
- * be that of another variable. */
+/* TRUE if @node is the first operator that touches @variable, and writes all of it, so that the
+ * variable may lie in another one's memory. */
 gboolean gemem_paddle_is_first (const PaddleTouches *touches, guint32 variable, guint32 node);

@@ -6,14 +6,14 @@
 
 #include "planners/paddle/walk.h"
 
-/* What the walk keeps for one list. */
+/* State of the walk over one list. */
 typedef struct
 {
   PaddleWalk *walk;
   const PaddleList *list;
   const PaddleLiveness *liveness;
   guint8 *live;    /* per variable */
-  GArray *outputs; /* guint32, scratch: names of the outputs before anything is taken */
+  GArray *outputs; /* guint32, scratch: names of the outputs before any takes memory */
   GPtrArray *dead; /* PaddleVariable, scratch: names that die at the operator */
 } State;
 
@@ -23,11 +23,11 @@ group_of (State *state, guint32 variable)
   return gemem_paddle_names_group (&state->walk->names, variable);
 }
 
-/* ---- the outputs look into the pool */
+/* ---- outputs take from the pool */
 
-/* The name of write @slot of the operator, if its memory may come from elsewhere at all: the parts
- * of one buffer are one, and what must be there before its operator runs comes too early for the
- * pool. */
+/* The name of write @slot of the operator if it may take memory; else GEMEM_NONE.  Of the parts of
+ * one buffer only the first may, and a variable whose memory is needed before its operator runs may
+ * not. */
 static guint32
 output_name (State *state, guint32 id, guint32 slot)
 {
@@ -85,7 +85,7 @@ serve_outputs (State *state, guint32 id)
     }
 }
 
-/* ---- the dead go into the pool */
+/* ---- dead variables enter the pool */
 
 static void
 set_live (State *state, guint32 variable, gboolean live)
@@ -99,7 +99,7 @@ set_live (State *state, guint32 variable, gboolean live)
     state->walk->names.n_live[group_of (state, variable)]--;
 }
 
-/* From what is live before the operator to what is live after it. */
+/* Advances `live` from before the operator to after it. */
 static void
 advance (State *state, guint32 id)
 {
@@ -183,7 +183,7 @@ reset (State *state, guint32 variable, gboolean writes)
   walk->read_at[variable] = 0;
 }
 
-/* Only what the list touches is set anew, so that many small lists cost no more than one long. */
+/* Resets only variables that the list touches: many small lists cost no more than one long one. */
 static void
 begin (State *state)
 {

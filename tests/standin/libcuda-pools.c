@@ -51,7 +51,7 @@ release_block (StandinPool *pool, guint index)
   standin_span_remove (span);
 }
 
-/* Gives back unused blocks, oldest first, while the pool holds more than @keep. */
+/* Releases unused blocks, oldest first, while the pool holds more than @keep. */
 static void
 trim (StandinPool *pool, guint64 keep)
 {

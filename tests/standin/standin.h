@@ -288,7 +288,7 @@ void standin_device_free (StandinSpan *span);
 void standin_virtual_leaks (void);
 StandinPool *standin_pool_new (StandinDevice *device);
 CUresult standin_pool_free (StandinSpan *span, StandinStream *stream, gboolean ordered);
-/* Gives back what pools of @device hold above their thresholds, as at each synchronisation. */
+/* Releases what pools of @device hold above their thresholds, as at each synchronisation. */
 void standin_pools_trim (StandinDevice *device);
 
 /* ---- streams (libcuda-streams.c), events (libcuda-events.c) */

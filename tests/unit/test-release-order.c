@@ -70,7 +70,7 @@ return_memory (Planted *self, Block *block)
   gemem_device_release (device, block->address, SIZE);
 }
 
-/* Gives back what waited for events that are complete; @wait: waits for them. */
+/* Releases what waited for events that are complete; @wait: waits for them. */
 static void
 poll_events (Planted *self, gboolean wait)
 {

@@ -244,7 +244,7 @@ best_fit (Model *model, guint buddy, guint64 size)
   return best;
 }
 
-/* Gives back a chunk that is one free block, which @i is. */
+/* Releases a chunk that is one free block, which @i is. */
 static void
 drop (Model *model, guint i)
 {
