@@ -1,4 +1,4 @@
-/* test-pace.c - when events happen, what streams have to do meanwhile, and what is not counted:
+/* test-pace.c - the times of events, the work of streams meanwhile, and what is not counted:
  * --pace, --occupy, --warm-up. */
 #include "config.h"
 
