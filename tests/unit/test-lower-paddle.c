@@ -160,7 +160,8 @@ test_many_last_operators (void)
       gemem_graph_add_input (graph, layer, 0);
     }
   g_assert_true (gemem_graph_seal (graph, "ladder", &error));
-  /* all layers but the last count twice: 200 x 1000 + 199 x 1001 = 399199, of which 51 % are 203591: all of 1001 bytes, and 5 times 1000 */
+  /* all layers but the last count twice: 200 x 1000 + 199 x 1001 = 399199, of which 51 % are
+   * 203591: all of 1001 bytes, and 5 times 1000 */
   text = test_lowered_text ("paddle:executor=parallel,memory_fraction_of_eager_deletion=0.51",
                             graph);
   g_assert_true (g_str_has_prefix (text, "S1 a1:1000 a2:1001 f1 a3:1000 f2 a4:1001 f3 a5:1000 f4 "
