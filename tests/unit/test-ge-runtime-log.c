@@ -305,8 +305,8 @@ test_profiler (void)
           "alloc 1 +65536/65536 @1000 'A'; | 2 | skipped 1");
 }
 
-/* Pages of 8 MiB: all totals are multiples of the page size; the driver's own call for a page is not
- * a range of addresses. */
+/* Pages of 8 MiB: all totals are multiples of the page size; the driver's own call for a page is
+ * not a range of addresses. */
 static void
 test_pages (void)
 {

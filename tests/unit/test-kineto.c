@@ -89,7 +89,7 @@ expect (const char *text, int device, gboolean partial, const char *expected)
 static void
 test_order (void)
 {
-  /* Two threads in turn; equal times keep the order of the file; fractions of a microsecond count. */
+  /* Two threads in turn; equal times keep the file's order; fractions of a microsecond count. */
   expect (
       TRACE (EVENT ("20", "1", "0", "4096", "512", "1024") "," EVENT (
           "30", "1", "0", "4096", "-512",
