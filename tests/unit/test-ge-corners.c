@@ -158,8 +158,8 @@ test_unload_while_running (void)
   test_allocator_destroy (a);
 }
 
-/* The documented policy 2 asks the device once for the first block: no earlier block exists
- * whose release could make a second attempt succeed. */
+/* The documented policy 2 asks the device once for the first block: there is no previous block
+ * to allocate again. */
 static void
 test_first_block_refused (void)
 {

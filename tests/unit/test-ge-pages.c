@@ -127,8 +127,7 @@ test_order (void)
   rig_done (&rig);
 }
 
-/* Releasing a page unmaps nothing; when another owner has taken it, the first owner's return
- * unmaps. */
+/* Releasing a page unmaps nothing; if another owner took it, the first owner's next take does. */
 static void
 test_delayed_unmapping (void)
 {

@@ -293,7 +293,7 @@ test_damage (void)
           "x.json:1: a trace event that is no object; this is no Chrome trace");
   expect ("[[]]", -1, FALSE, "x.json:1: a trace event that is no object; this is no Chrome trace");
   expect ("[7]", -1, FALSE, "x.json:1: a trace event that is no object; this is no Chrome trace");
-  /* An address that is live already: the trace is refused, or everything before it is initial. */
+  /* An address that is live already: the trace is refused, or its events before that are read. */
   static const char twice[] = TRACE (
       EVENT ("1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096", "512", "1024"));
   expect (twice, -1, FALSE,

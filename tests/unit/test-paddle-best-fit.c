@@ -169,7 +169,7 @@ test_chunks (void)
   test_allocator_destroy (fit);
 }
 
-/* Requests of a chunk's size or more go to the device; a little less can never be served, and
+/* Requests of a chunk's size go to the device unchanged; a little less can never be served, and
  * each such attempt costs a chunk. */
 static void
 test_large (void)

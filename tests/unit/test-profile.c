@@ -251,7 +251,7 @@ test_bad (void)
       "x.ini: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)");
 }
 
-/* A profile that says that a wait synchronises is refused. */
+/* A wait call synchronises by its meaning: a profile may not say so or otherwise. */
 static void
 test_waits_wait (void)
 {

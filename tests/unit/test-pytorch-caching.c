@@ -695,8 +695,8 @@ test_private_pools (void)
       f, "+S0:12582912 +S1:2097152 +S2:2097152 +S3:2097152 -S3:2097152 -S2:2097152 -S0:12582912");
   teardown (f);
 
-  /* A pool released by the program releases its memory at the next trim, or at once if alone;
-   * live blocks of the pool later. */
+  /* A pool released by the program releases its memory at the next trim, or (TRUE) at once
+   * without the others; its live blocks later. */
   f = setup ("pytorch", "sim:capacity=1GiB");
   a = get_full (f, 1000, 0, 1, "S0+0:1024");
   put (f, get_full (f, 12 * MIB, 0, 1, "S1+0:12582912"));

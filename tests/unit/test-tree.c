@@ -218,7 +218,7 @@ test_check (void)
   g_assert_false (gemem_tree_check (&tree));
   tree.count--;
 
-  tree.height--; /* a page above the leaves is unreachable */
+  tree.height--; /* a page above the leaves is no leaf */
   g_assert_false (gemem_tree_check (&tree));
   tree.height++;
   g_assert_true (gemem_tree_check (&tree));
