@@ -1,15 +1,14 @@
-/* bench-allocators.c - what one allocation or free costs inside each allocator of the registry, on
+/* bench-allocators.c - the cost of one allocation or free inside each allocator of the registry, on
  * the simulated device.
  *
  *   bench-allocators [WORKLOAD [NAME...]]     WORKLOAD: "GENERATOR[:key=value,...]", or "vectors";
  *                                             default: all
  *
- * The events are generated before the clock starts and ids become dense slots, so the time is
- * alloc() and free() of the allocator and the device calls they make, without the engine.  One JSON
- * line per allocator and workload: best of five runs, each on a new device. "vector" are the
- * operations of some files of shared/vectors repeated, by the allocator of the file and its like,
- * where the files are. How the cost grows with the number of live blocks is a question for
- * bench-flatness.
+ * The events are generated before the clock starts and ids become dense slots, so the time is that
+ * of the allocator's alloc() and free() and of their device calls, without the engine. One JSON
+ * line per allocator and workload: best of five runs, each on a new device. "vector" repeats the
+ * operations of some files of shared/vectors, with the allocator of the file and those like it, if
+ * the files are present. bench-flatness measures how the cost grows with the number of live blocks.
  */
 #include "config.h"
 
@@ -45,8 +44,8 @@ fail_on (GError *error)
   exit (2);
 }
 
-/* The allocations and frees that @reader, which is closed, tells; *slots is how many ids are live
- * at most. */
+/* The allocations and frees read from @reader, which is closed; *slots: the most ids live at
+ * once. */
 static GArray *
 load_from (GememTraceReader *reader, guint64 *slots)
 {
@@ -98,7 +97,7 @@ load (const char *workload, guint64 *slots)
   return load_from (reader, slots);
 }
 
-/* Carries out @operations, without the frees of requests that failed; counts those.  Returns
+/* Carries out @operations, without the frees of requests that failed, which are counted. Returns
  * nanoseconds. */
 static guint64
 run (GememAllocator *a, const GArray *operations, GememBlock *blocks, guint64 *failures)
@@ -134,7 +133,7 @@ typedef struct
   guint64 ns, failures, calls, peak;
 } Figures;
 
-/* The best of @runs.  @allocator: "NAME[:key=value,...]". */
+/* The best of @runs. @allocator: "NAME[:key=value,...]". */
 static Figures
 measure (const char *allocator, const GArray *operations, guint64 slots, guint64 runs)
 {
@@ -181,7 +180,7 @@ bench_workload (const char *workload, int n_names, char **names)
     }
 }
 
-/* Frees what @operations leave alive. */
+/* Frees the blocks that @operations leave live. */
 static void
 close_up (GArray *operations, guint64 slots)
 {
@@ -199,8 +198,8 @@ close_up (GArray *operations, guint64 slots)
     }
 }
 
-/* The operations of a vector file "FOLDER/NAME", which is freed of all blocks at its end, over and
- * over on one allocator. */
+/* The operations of a vector file "FOLDER/NAME", repeated on one allocator; all blocks are freed
+ * at the end of each repetition. */
 static GArray *
 load_vector (const char *name, guint64 *slots)
 {
@@ -225,7 +224,8 @@ load_vector (const char *name, guint64 *slots)
   return operations;
 }
 
-/* @settings of the @allocator, as in the head of the file. */
+/* Measures the operations of the vector file @name with @allocator under @settings, those of the
+ * file's first line. */
 static void
 bench_vector (const char *name, const char *allocator, const char *settings)
 {
@@ -248,8 +248,8 @@ bench_vector (const char *name, const char *allocator, const char *settings)
     }
 }
 
-/* PaddlePaddle's virtual memory and threads have no file of their own: they get the operations of
- * their nearest kin. */
+/* PaddlePaddle's virtual memory and threads have no file of their own, and get the operations of
+ * the most similar allocator. */
 static void
 bench_vectors (void)
 {

@@ -1,10 +1,10 @@
-/* bench-check.c - the checker of plans: time per item and how it grows, for plans of lifetimes and
- * of graphs with one and four streams.
+/* bench-check.c - the plan checker: time per item and its growth, for plans of lifetimes and of
+ * graphs with one and four streams.
  *
- * Every node reads the one before it and the one seven before it, and outputs take turns on 64
- * places, so that each plan is safe and every item but the first 64 meets who was there before.
- * The exponent is that of the growth from the size before: 1 is linear.
- * Wanted: a million tensors in under five seconds.
+ * Every node reads the node before it and the one seven before it, and outputs take turns on 64
+ * addresses, so that each plan is safe and every item but the first 64 reuses memory of an earlier
+ * one. The exponent describes the growth from the previous size: 1 is linear. Goal: a million
+ * tensors in under five seconds.
  */
 #include "config.h"
 

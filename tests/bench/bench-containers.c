@@ -1,17 +1,17 @@
-/* bench-containers.c - the containers of the event path against GLib's, on the mix of an allocator,
- * in one run.
+/* bench-containers.c - the containers of the event path compared with GLib's, on the operations of
+ * an allocator, in one run.
  *
- * tree: n free blocks, keyed by (size, address) with sizes of many magnitudes.  One operation is
- * what a best-fit allocation and a free cost: find the first block not below a random size, take it
- * out, and put a block of another size in.  GTree and GSequence search with the same key comparison
- * and allocate their nodes as they always do.  The random sizes are drawn beforehand. idmap: a
- * window of n live ids that slides, as a trace has it: insert the next id, look a random live one
- * up, remove the oldest; and look-ups alone.  GHashTable has the keys as pointers (its fastest way)
- * and the records allocated by g_new.
+ * tree: n free blocks, keyed by (size, address) with sizes of many magnitudes. One operation is
+ * what a best-fit allocation and a free cost: find the first block not below a random size, remove
+ * it, and insert a block of another size. GTree and GSequence search with the same key comparison
+ * and allocate their nodes in their usual way. The random sizes are drawn beforehand. idmap: a
+ * sliding window of n live ids, as in a trace: insert the next id, look up a random live one,
+ * remove the oldest; and look-ups alone. GHashTable has the keys as pointers (its fastest way) and
+ * the records allocated by g_new.
  *
- * Prints one JSON object per line, the best of five rounds; the ratio is GLib's time over ours.
- * All run on the same random numbers, and the checksum of what was found must be equal, so that
- * nobody is measured doing something else.
+ * Prints one JSON object per line, the best of five rounds; the ratio is GLib's time over ours. All
+ * containers run on the same random numbers, and the checksums of the blocks found must be equal,
+ * so that all do the same work.
  */
 #include "config.h"
 
@@ -31,7 +31,7 @@ typedef struct
   GSequenceIter *iter;
 } Block;
 
-/* One container under test: the same three operations. */
+/* A container under test, with the three operations. */
 typedef struct
 {
   const char *name;
@@ -112,7 +112,7 @@ gtree_search (gconstpointer block, gconstpointer data)
   return order;
 }
 
-/* g_tree_lower_bound() is newer than the GLib we ask for; this walks the same way. */
+/* g_tree_lower_bound() is newer than the required GLib; this walk is equivalent. */
 static Block *
 gtree_lower_bound (gpointer self, Block *key)
 {
@@ -145,7 +145,7 @@ gsequence_insert (gpointer self, Block *block)
   block->iter = g_sequence_insert_sorted (self, block, compare_blocks, NULL);
 }
 
-/* g_sequence_search() gives the place behind equal keys; a key that is not there has none, so this
+/* g_sequence_search() returns the place after equal keys; no key equals this one, so the place
  * is the lower bound. */
 static Block *
 gsequence_lower_bound (gpointer self, Block *key)
@@ -224,7 +224,7 @@ bench_ordered (guint64 n, guint64 steps)
   for (gsize i = 0; i < G_N_ELEMENTS (ordered); i++)
     best[i] = G_MAXDOUBLE;
   for (guint round = 0; round < ROUNDS;
-       round++) /* rounds outside: a slow moment of the machine hits all */
+       round++) /* rounds outermost: a slow phase of the machine affects all containers */
     for (gsize i = 0; i < G_N_ELEMENTS (ordered); i++)
       {
         double ns = ordered_round (&ordered[i], n, steps, &checksum[i]);

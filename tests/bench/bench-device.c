@@ -1,10 +1,10 @@
-/* bench-device.c - what one malloc and free of a device costs on the host, with N blocks alive.
+/* bench-device.c - the host cost of one malloc and free of a device, with N blocks live.
  *
  *   bench-device [SPEC BLOCKS]     default: all of the list below
  *
- * Random blocks are freed and others of 2 to 32 MiB taken in their place.  One JSON line per device
- * and number of blocks: best of five runs of a million pairs, the loop's own cost included (the
- * null device shows how much that is).
+ * Random blocks are freed and replaced by others of 2 to 32 MiB. One JSON line per device and
+ * number of blocks: best of five runs of a million pairs, the loop's own cost included (the null
+ * device shows how much that is).
  */
 #include "config.h"
 

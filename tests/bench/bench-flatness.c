@@ -1,4 +1,4 @@
-/* bench-flatness.c - whether an event costs the same however many blocks are live: time in a
+/* bench-flatness.c - does the cost of an event depend on the number of live blocks? Time in a
  * replay, and instructions inside the allocator.
  *
  *   bench-flatness                          time of every allocator; one JSON object per line
@@ -6,18 +6,17 @@
  *   bench-flatness ALLOCATOR WORKLOAD LIVE  its instructions, counted by callgrind in counted();
  *                                           one JSON object
  *
- * LIVE blocks are there all the time: one is freed, another one allocated.  Which one: in "any"
- * each of them is as likely, the worst case for caches; in "recent" one of the thousand newest,
- * what training does above its weights.  Classes that know several streams get four of them: half
- * of the blocks are used by a second one too, and streams wait for each other.
+ * LIVE blocks exist all the time: one is freed, another one allocated. The freed block is in "any"
+ * a random one, the worst case for caches; in "recent" one of the thousand newest, as in training
+ * above its weights. Classes that know several streams get four: half of the blocks are used by a
+ * second stream too, and streams wait for each other.
  *
- * Time is that of the engine and the allocator, without that of making events up: best of some
- * windows once blocks and lists are as they will be.  Whatever visits LIVE records at random pays
- * for memory besides: ns_per_touch is the time of one dependent visit of a random record in a table
- * of as many bytes as the replay has on the host, so that (growth of ns_per_event) / (growth of
- * ns_per_touch) is how many visits to memory, one after the other, the growth is worth.
- * Instructions are those of the allocator alone, so that what the engine does for every event hides
- * no growth.
+ * Time is that of the engine and the allocator, without generating the events: the best of some
+ * windows in the steady state. Random visits to LIVE records also pay for cache misses:
+ * ns_per_touch is the time of one dependent visit to a random record in a table as large as the
+ * replay's host memory, so that (growth of ns_per_event) / (growth of ns_per_touch) says how many
+ * dependent memory visits the growth equals. Instructions are those of the allocator alone, so that
+ * the engine's work per event hides no growth.
  */
 #include "config.h"
 
@@ -44,34 +43,34 @@
 
 #define DEVICE "sim:capacity=4TiB"
 #define BATCH 4096
-#define MOST_EVENTS 8 /* of one replacement */
-#define WINDOW 48     /* batches that are timed together */
+#define MOST_EVENTS 8 /* of one replacement of a block */
+#define WINDOW 48     /* batches timed together */
 #define RECENT 1000
-#define LEAST 1000 /* live blocks; then ten times as many, SIZES times */
+#define LEAST 1000 /* fewest live blocks; then ten times as many, SIZES times */
 #define SIZES 4
 #define ROUNDS 4
 #define STREAMS 4
 #define RECORD 64 /* bytes */
 
-/* The events, as a trace that never lies anywhere. */
+/* A trace of generated events, which is never stored. */
 typedef struct
 {
   GememTraceReader base;
   gboolean recent, streams;
-  guint64 live, filled, made; /* blocks wanted, there, ids issued */
+  guint64 live, filled, made; /* blocks wanted, blocks live, ids issued */
   guint64 *ids;               /* of the live ones */
   GememRng rng;
   GememTraceEvent batch[BATCH + MOST_EVENTS];
-  guint n;                  /* events of the batch */
-  guint64 warm_up;          /* ids issued before the clock runs */
-  guint64 windows, batches; /* to be timed; batches that were */
-  guint64 events;           /* of this window */
+  guint n;                  /* events in the batch */
+  guint64 warm_up;          /* ids issued before the timing begins */
+  guint64 windows, batches; /* windows to time; batches timed */
+  guint64 events;           /* events of this window */
   gint64 mark, spent;
-  gsize before, host_bytes; /* of the host's memory */
+  gsize before, host_bytes; /* host memory in bytes */
   double best;              /* ns per event */
 } Program;
 
-/* What this process has in memory. */
+/* Resident memory of this process. */
 static gsize
 host_bytes (void)
 {
@@ -92,7 +91,7 @@ owner_of (guint64 id)
   return id % STREAMS;
 }
 
-/* The second stream of block @id; its own: there is none. */
+/* The second stream of block @id; its own stream: there is none. */
 static inline guint64
 user_of (guint64 id)
 {
@@ -141,7 +140,7 @@ make_batch (Program *p)
              p->filled < p->live ? p->filled++ : p->live - 1 - gemem_rng_below (&p->rng, recent));
 }
 
-/* Takes the time of the batch that was returned last. */
+/* Adds the time of the batch returned last. */
 static void
 book (Program *p)
 {
@@ -217,7 +216,7 @@ program_free (Program *p)
 
 /* ---- time */
 
-/* ns per dependent visit of a random record in a table of @bytes: one cycle through all of them
+/* ns per dependent visit of a random record in a table of @bytes: one cycle through all records
  * (Sattolo). */
 static double
 time_touches (gsize bytes)
@@ -256,14 +255,14 @@ time_touches (gsize bytes)
   return best;
 }
 
-/* The best of the rounds, in each of the workloads. */
+/* The best times of all rounds, per workload. */
 typedef struct
 {
   double ns_per_event[2], ns_per_touch[2];
   gsize host_bytes[2];
 } Figures;
 
-/* FALSE: the class has no space for so many blocks, whatever the device has (ge-rdma). */
+/* FALSE: the class cannot serve so many blocks on any device (ge-rdma). */
 static gboolean
 measure (const GememAllocatorClass *klass, gboolean recent, guint64 live, Figures *figures)
 {
@@ -308,8 +307,8 @@ print_figures (const GememAllocatorClass *klass, guint64 live, const Figures *fi
   fflush (stdout);
 }
 
-/* All sizes in turn, and again: where the clock of the machine changes meanwhile, the best of each
- * size are of the same clock. */
+/* All sizes in turn, several times: if the clock rate of the machine changes, the best times of
+ * all sizes are still of the same rate. */
 static void
 measure_class (const GememAllocatorClass *klass)
 {
@@ -350,7 +349,7 @@ measure_all (const char *only)
 
 /* ---- instructions */
 
-/* The one function that is counted; its name is in run-bench.sh. */
+/* The only function whose instructions are counted; run-bench.sh has its name. */
 static G_GNUC_NO_INLINE void
 counted (Program *p, GememAllocator *a, GememBlock *blocks)
 {

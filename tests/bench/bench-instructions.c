@@ -1,13 +1,14 @@
-/* bench-instructions.c - work to count instructions of: repeatable where seconds are not.
+/* bench-instructions.c - workloads for counting instructions, which are repeatable where seconds
+ * are not.
  *
  *   bench-instructions list              arguments for the next form, one set per line
- *   bench-instructions WHAT NAME EVENTS  does it once: "replay ALLOCATOR", "read FORMAT" or
+ *   bench-instructions WHAT NAME EVENTS  runs it once: "replay ALLOCATOR", "read FORMAT" or
  *                                        "generate GENERATOR"; one JSON object
  *   bench-instructions environment       what the counts depend on, as JSON
  *
- * run-bench.sh runs it under callgrind with --toggle-collect=counted, so nothing outside counted()
- * is counted: events and files are made before.  What is left of start-up (opening a reader,
- * creating an allocator) is spread over a hundred thousand events.
+ * run-bench.sh runs it under callgrind with --toggle-collect=counted, so only counted() is counted:
+ * events and files are made before. The remaining start-up (opening a reader, creating an
+ * allocator) is spread over a hundred thousand events.
  */
 #include "config.h"
 
@@ -31,7 +32,7 @@ stop (GError *error)
   exit (gemem_error_exit_status (error));
 }
 
-/* The one function that is counted; its name is in run-bench.sh. */
+/* The only function whose instructions are counted; run-bench.sh has its name. */
 static G_GNUC_NO_INLINE guint64
 counted (guint64 (*work) (gpointer data), gpointer data)
 {
@@ -98,7 +99,7 @@ generate (gpointer data)
   return drain (reader, generation->events);
 }
 
-/* ---- what it needs */
+/* ---- the input of the work */
 
 static GArray *
 load (guint64 most)
@@ -169,13 +170,13 @@ count_generate (const char *name, guint64 most)
   return counted (generate, &generation);
 }
 
-/* ---- what there is */
+/* ---- the list and the environment */
 
 static int
 list (void)
 {
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
-    if ((*c)->prepare == NULL) /* planning beforehand is no work of an event */
+    if ((*c)->prepare == NULL) /* planning in advance is not part of an event's cost */
       printf ("replay %s " EVENTS "\n", (*c)->name);
   for (const GememTraceFormat *const *f = gemem_trace_formats (); *f != NULL; f++)
     if ((*f)->create != NULL && (*f)->open != NULL)
@@ -185,7 +186,7 @@ list (void)
   return 0;
 }
 
-/* Counts are compared only where all of this is equal. */
+/* Counts are comparable only where all of these are equal. */
 static int
 environment (void)
 {

@@ -1,14 +1,14 @@
-/* bench-planner.c - what planning a graph costs, and how the cost grows from 1 000 to 100 000
- * tensors; what lowering one costs.
+/* bench-planner.c - the cost of planning a graph, and its growth from 1 000 to 100 000 tensors; the
+ * cost of lowering a graph.
  *
  *   bench-planner [PLANNER [TENSORS [SHAPE]]]     default: ge-hybrid on all shapes, growth in steps
  *                                                 of about three
  *
- * Graphs are built before the clock starts.  Shapes: "chain" (a deep network: few sizes, forward
- * and backward), "random" (sizes over five decades, random fan-out), "streams" (the same on four
- * streams).  One thread.  One JSON line per plan, and one per planner and shape with the exponent
- * of the growth between the smallest and the largest graph.  By default also each lowering, with
- * its defaults, of some 10 000 operators.
+ * Graphs are built before the clock starts. Shapes: "chain" (a deep network: few sizes, forward and
+ * backward), "random" (sizes over five decades, random fan-out), "streams" (the same on four
+ * streams). One thread. One JSON line per plan, and one per planner and shape with the exponent of
+ * the growth between the smallest and the largest graph. By default also each lowering, with its
+ * defaults, of some 10 000 operators.
  */
 #include "config.h"
 
@@ -63,8 +63,8 @@ connect_to (GememGraph *graph, const char *prefix, guint64 i, guint32 output)
   gemem_graph_add_input (graph, name, output);
 }
 
-/* n/2 operators forward, n/2 backward; each backward operator reads what its forward operator
- * kept. */
+/* n/2 operators forward, n/2 backward; each backward operator reads a tensor that its forward
+ * operator kept. */
 static void
 build_chain (GememGraph *graph, guint64 n)
 {
@@ -89,8 +89,8 @@ build_chain (GememGraph *graph, guint64 n)
     }
 }
 
-/* One to three inputs from the last nodes, now and then from far back; sizes from 512 B to 16 MiB;
- * some outputs nobody reads, some workspaces. */
+/* One to three inputs from the latest nodes, sometimes from far back; sizes from 512 B to 16
+ * MiB; some outputs without readers, some workspaces. */
 static void
 build_random (GememGraph *graph, guint64 n, guint streams)
 {
@@ -165,7 +165,7 @@ measure (const char *planner, const Shape *shape, guint64 n)
   return seconds;
 }
 
-/* The power of n that the time grows with. */
+/* The exponent of n in the growth of the time. */
 static void
 measure_growth (const char *planner, const Shape *shape)
 {
@@ -183,7 +183,7 @@ measure_growth (const char *planner, const Shape *shape)
   fflush (stdout);
 }
 
-/* The best of some times in which @graph, made like @shape, becomes a trace. */
+/* The best time of several lowerings of @graph, which has the shape @shape. */
 static void
 measure_lowering (const GememLowering *lowering, const Shape *shape, GememGraph *graph,
                   guint64 operators)

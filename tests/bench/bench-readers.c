@@ -1,4 +1,4 @@
-/* bench-readers.c - how fast the readers of foreign formats are, in MB/s of the (uncompressed)
+/* bench-readers.c - the speed of the readers of foreign formats, in MB/s of the (uncompressed)
  * file, one core, best of five.
  *
  *   bench-readers [MB [NAME]]   (default 256, all)
@@ -7,9 +7,9 @@
  *
  * The files are synthesised: a PyTorch snapshot as Python pickles it (memoised keys, shared call
  * stacks, lists in batches of 1000; about 58 bytes an event), the log of RMM, a profiler trace with
- * one [memory] event in four, the logs of GE's pools and of Paddle's auto growth.  "pickle" is the
- * machine alone, one pass; "pytorch-snapshot" is opening and reading to the end, which takes two
- * passes. Prints one JSON line per measurement.
+ * one [memory] event in four, the logs of GE's pools and of Paddle's auto growth. "pickle" is the
+ * pickle machine alone, one pass; "pytorch-snapshot" is opening and reading to the end, which takes
+ * two passes. Prints one JSON line per measurement.
  */
 #include "config.h"
 
@@ -52,7 +52,7 @@ put_number (guint64 number, guint size)
   put (bytes, size);
 }
 
-/* A string for the first time; returns its memo entry. */
+/* Writes a string for the first time; returns its memo entry. */
 static guint32
 put_string (const char *string)
 {
@@ -81,7 +81,7 @@ open_container (const char *opcode)
   memo++;
 }
 
-/* One call stack as a list of frames, left in the memo. */
+/* Writes one call stack as a list of frames, which stays in the memo. */
 static guint32
 put_stack (guint number, const guint32 *keys)
 {
@@ -190,7 +190,7 @@ write_rmm (const char *path, guint64 size)
   fclose (file);
 }
 
-/* Lines of a pool as slog writes them, and as many of other modules. */
+/* Lines of a pool as slog writes them, and as many lines of other modules. */
 static void
 write_ge (const char *path, guint64 size)
 {
@@ -287,7 +287,7 @@ fill (gpointer data, gsize used, gsize want, const guint8 **bytes, GError **erro
   return gemem_input_fill (data, want, bytes, error);
 }
 
-/* The pickle machine alone; returns how many records there were. */
+/* Runs the pickle machine alone; returns the number of records. */
 static guint64
 run_pickle (const char *path)
 {

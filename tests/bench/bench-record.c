@@ -1,7 +1,7 @@
-/* bench-record.c - what gemem-record adds to a call, in ns: a driver whose calls do nothing
- * (record-nothing), with and without the recorder before it.
+/* bench-record.c - the cost that gemem-record adds to a call, in ns: a driver whose calls do
+ * nothing (record-nothing), with and without the recorder.
  *
- * The recorder is preloaded, so the bench runs itself once more.  Best of five.
+ * The recorder is preloaded, so the bench starts itself once more. Best of five.
  */
 #include "config.h"
 
@@ -64,7 +64,7 @@ main (int argc, char **argv)
   g_autofree char *sanitizer = g_strconcat (
       g_getenv ("ASAN_OPTIONS") != NULL ? g_getenv ("ASAN_OPTIONS") : "",
       ":verify_asan_link_order=0", NULL);
-  g_setenv ("ASAN_OPTIONS", sanitizer, TRUE); /* the recorder comes before its library */
+  g_setenv ("ASAN_OPTIONS", sanitizer, TRUE); /* the recorder comes before libasan */
   g_setenv ("LD_PRELOAD", recorder, TRUE);
   g_setenv ("GEMEM_JOURNALS", folder, TRUE);
   execl ("/proc/self/exe", argv[0], before, NULL);

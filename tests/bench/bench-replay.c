@@ -1,15 +1,15 @@
-/* bench-replay.c - how fast events are replayed, decoding included, on one core; and that memory
+/* bench-replay.c - the speed of a replay, decoding included, on one core; and a check that memory
  * does not grow with the trace.
  *
- *   bench-replay [EVENTS [MEMORY-EVENTS [ALLOCATOR]]] (default 3000000, 10000000 and all; 0: leave
- *   out the memory part)
+ *   bench-replay [EVENTS [MEMORY-EVENTS [ALLOCATOR]]]   default: 3000000, 10000000 and all;
+ *                                                       MEMORY-EVENTS 0: without the memory part
  *
  * Two native traces are written first: "training" (a transformer's training steps with varying
- * sequence length) and "random" (log-uniform sizes, geometric lifetimes).  Each is decoded alone,
+ * sequence length) and "random" (log-uniform sizes, geometric lifetimes). Each is decoded alone,
  * then replayed through every allocator on the simulated device with the default timeline; best of
- * three (`direct`: of five).  The memory part replays MEMORY-EVENTS / 10 and MEMORY-EVENTS from the
- * generator, each in a process of its own, and reports their largest resident sets.  One JSON
- * object per line.
+ * three (`direct`: of five). The memory part replays MEMORY-EVENTS / 10 and MEMORY-EVENTS from the
+ * generator, each in a process of its own, and reports their largest resident sets. One JSON object
+ * per line.
  */
 #include "config.h"
 

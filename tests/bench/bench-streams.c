@@ -1,13 +1,13 @@
-/* bench-streams.c - what events cost inside the allocators that know several streams: allocations,
- * uses, frees, records and waits.
+/* bench-streams.c - the cost of events inside the allocators that know several streams:
+ * allocations, uses, frees, records and waits.
  *
  *   bench-streams [LIVE EVENTS]     default: 1e3 to 1e6 live blocks, a million events each
  *
- * Four streams; a random block is freed and another one allocated, so that LIVE blocks are there
- * all the time.  Every second block is used by another stream too, and its own stream releases it
- * first; every fourth block a stream waits for another, all pairs in turn.  The clock runs once the
- * blocks are there.  counted() is for callgrind (--toggle-collect=counted).  Wanted: 3 M events/s,
- * and the same cost for all numbers of blocks.
+ * Four streams; a random block is freed and another one allocated, so that LIVE blocks exist all
+ * the time. Every second block is used by another stream too, and its own stream releases it first;
+ * at every fourth block a stream waits for another, all pairs in turn. The clock starts when the
+ * blocks exist. counted() is for callgrind (--toggle-collect=counted). Goal: 3 M events/s, and the
+ * same cost for all numbers of blocks.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ typedef struct
 {
   GememAllocator *allocator;
   GememBlock *blocks;
-  guint8 *owner, *user; /* streams; the same: no other one */
+  guint8 *owner, *user; /* streams; user equal to owner: no second one */
   guint64 live, random, events, turns;
 } Program;
 
@@ -102,7 +102,7 @@ bench (const GememAllocatorClass *klass, guint64 live, guint64 events)
   p.user = g_new0 (guint8, live);
   for (guint64 i = 0; i < live; i++)
     replace (&p, i);
-  work (&p, 8 * live); /* until pools and lists are as they will be */
+  work (&p, 8 * live); /* until pools and lists are in a steady state */
   start = bench_clock ();
   counted (&p, events);
   spent = MAX (bench_clock () - start, 1);

@@ -1,13 +1,13 @@
-/* bench-traces.c - how fast traces are written and read, in events per second of one core, and how
- * large they are.
+/* bench-traces.c - how fast traces are written and read, in events per second of one core, and the
+ * size of the files.
  *
  *   bench-traces [EVENTS]      (default 10000000)
  *
  * Two synthetic recordings of a training loop (rounds of layers: allocate on the way in, free in
  * reverse on the way back, some blocks with random lifetimes): "plain" has ids and sizes only,
  * "full" also times, addresses, block sizes, streams and tags. Prints one JSON line per
- * measurement, best of five (three for writing); the reader's sum over ids and sizes keeps the work
- * honest.
+ * measurement, best of five (three for writing); the reader's sum over ids and sizes keeps the
+ * compiler from removing work.
  */
 #include "config.h"
 
@@ -75,7 +75,7 @@ fill_event (Source *source, GememTraceEvent *event, GememEventKind kind, guint64
   event->tag = source->tags[source->layer];
 }
 
-/* One round trip over the layers, 4 blocks each, and every third event a block with a random
+/* One round trip over the layers with 4 blocks each; every third event is a block with a random
  * lifetime. */
 static void
 next_event (Source *source, GememTraceEvent *event)

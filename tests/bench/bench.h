@@ -1,8 +1,8 @@
-/* bench.h - what the benches share: the clock, and how large a run is.
+/* bench.h - shared by the benches: the clock, and the size of a run.
  *
  * Time is processor time of this process, so that other programs on the machine do not count (they
  * still share its caches). GEMEM_BENCH_QUICK=1 makes a bench a smoke test of well under a second
- * (tests/bench/test-bench.sh), so that none can rot unnoticed; its figures then mean nothing.
+ * (tests/bench/test-bench.sh), so that none can break unnoticed; its figures then mean nothing.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ bench_clock (void)
   return (gint64) spent.tv_sec * 1000000 + spent.tv_nsec / 1000;
 }
 
-/* @full, or @quick where only a smoke test is wanted. */
+/* @full, or @quick for a smoke test. */
 static inline guint64
 bench_size (guint64 full, guint64 quick)
 {

@@ -1,5 +1,5 @@
-/* long-random-sequences.c - test-random-sequences.c with four million operations per class and per
- * model; GEMEM_SEED=N for others. */
+/* long-random-sequences.c - test-random-sequences.c with four million operations per class and
+ * per model; GEMEM_SEED=N draws others. */
 #include "config.h"
 
 #include "tests/util/random-trials.h"
@@ -8,7 +8,7 @@
 #define OPERATIONS 4000000
 #define CAPACITY (G_GUINT64_CONSTANT (512) << 20)
 
-/* Half for the defaults, half for the variants. */
+/* Half of the operations for the defaults, half for the variants. */
 static void
 test_oracle (gconstpointer data)
 {

@@ -1,13 +1,13 @@
-/* test-conformance.c - what allocator.h promises, demanded of every registered allocator under
+/* test-conformance.c - checks what allocator.h promises for every registered allocator under
  * variants of its settings (all of them: long-conformance.sh).
  *
- * No allocator is named here: a new line in allocators.def is tested without a change.  The oracle
+ * No allocator is named here: a new line in allocators.def is tested without a change. The oracle
  * (tests/util/trial.h) compares walk, check and the device with the program's view after every
- * operation; these tests choose the operations: a bit of everything, the edges of sizes,
- * largest_free tried out, trim, streams, pools, completions, and life after life on one device.
+ * operation; these tests choose the operations: mixed ones, extreme sizes, requests around
+ * largest_free, trim, streams, pools, completions, and several allocators in turn on one device.
  *
- * largest_free is tried out on a second allocator that has repeated everything so far, so that
- * trying does not disturb.
+ * Requests around largest_free go to a second allocator that has repeated all operations so far, so
+ * that they do not disturb the first.
  */
 #include "config.h"
 
@@ -16,8 +16,8 @@
 #include "tests/util/sizes.h"
 #include "tests/util/variants.h"
 
-#define AMPLE (8 * GIB)   /* never short */
-#define TIGHT (192 * MIB) /* often short */
+#define AMPLE (8 * GIB)   /* always enough memory */
+#define TIGHT (192 * MIB) /* often too little */
 
 typedef void (*Check) (const TestSubject *subject);
 
@@ -27,7 +27,7 @@ typedef struct
   Check check;
 } Case;
 
-/* Runs @check for the variants that there is time for, with space and without, on both address
+/* Runs @check for a selection of variants, with ample and with little memory, under both address
  * policies. */
 static void
 for_variants (gconstpointer data)
@@ -49,7 +49,7 @@ for_variants (gconstpointer data)
       }
 }
 
-/* A demand of this test upon @trial. */
+/* A requirement of this test on @trial. */
 static void
 demand (TestTrial *trial, gboolean holds, const char *what)
 {
@@ -103,7 +103,7 @@ test_class (gconstpointer data)
   test_trial_end (trial);
 }
 
-/* ---- a bit of everything */
+/* ---- mixed operations */
 
 static GArray *
 mixed (const TestSubject *subject, guint64 seed, guint operations)
@@ -134,7 +134,7 @@ check_mixed (const TestSubject *subject)
 
 /* ---- sizes */
 
-/* The defaults serve them; other settings may leave too little memory for that. */
+/* The default settings serve them; other settings may leave too little memory. */
 static void
 check_single_bytes (const TestSubject *subject)
 {
@@ -152,7 +152,7 @@ check_single_bytes (const TestSubject *subject)
   test_trial_end (trial);
 }
 
-/* Beyond every device; where rounding up could wrap, among others. */
+/* Larger than any device; with some of them rounding up could wrap. */
 static const guint64 huge_sizes[] = {
   G_GUINT64_CONSTANT (1) << 50,
   G_GUINT64_CONSTANT (1) << 60,
@@ -172,8 +172,8 @@ static const guint64 huge_sizes[] = {
   G_MAXUINT64,
 };
 
-/* Nothing is cached while they come, so nothing may have changed: the requests between them fare as
- * if they had not been. */
+/* Nothing is cached meanwhile, so the refusals change nothing: the ordinary requests between
+ * them have the same results as in a twin without them. */
 static void
 check_huge (const TestSubject *subject)
 {
@@ -203,7 +203,7 @@ check_huge (const TestSubject *subject)
   test_trial_end (twin);
 }
 
-/* What zero bytes mean differs: refused, a null pointer, or a least block; in no case is anything
+/* Zero bytes may be refused, or return a null pointer or a minimal block; no state may be
  * damaged. */
 static void
 check_zero (const TestSubject *subject)
@@ -235,16 +235,16 @@ repeat (const TestSubject *subject, const GArray *ops, guint n)
   return trial;
 }
 
-/* How a request fared. */
+/* The result of a request. */
 typedef enum
 {
   REFUSED,
-  FROM_DEVICE,        /* memory was asked for */
-  AFTER_DEVICE_CALLS, /* others: synchronisation, queries, releases */
+  FROM_DEVICE,        /* the device was asked for memory */
+  AFTER_DEVICE_CALLS, /* after other calls: synchronisation, queries, releases */
   FROM_CACHE,
 } Way;
 
-/* A request of @size on @stream after the first @n operations. */
+/* The result of a request of @size on @stream after the first @n operations. */
 static Way
 way_of (const TestSubject *subject, const GArray *ops, guint n, guint64 size, guint64 stream)
 {
@@ -260,8 +260,8 @@ way_of (const TestSubject *subject, const GArray *ops, guint n, guint64 size, gu
   return way;
 }
 
-/* No more than largest_free comes without any device call; what polls events does so for smaller
- * requests too. */
+/* largest_free is the most that is served without device calls. Allocators that poll events call
+ * the device for smaller requests, too. */
 static void
 try_largest (TestTrial *trial, const GArray *ops, guint n, guint64 stream)
 {
@@ -316,7 +316,7 @@ sums_of (const TestTrial *trial)
   return sums;
 }
 
-/* That live blocks stay is the oracle's part. */
+/* That live blocks stay is checked by the oracle. */
 static void
 check_trim (const TestSubject *subject)
 {
@@ -346,8 +346,8 @@ check_trim (const TestSubject *subject)
 
 /* ---- streams, pools, completions */
 
-/* Blocks used on other streams are not returned again before that work is done: the oracle sees
- * them leave, walk must not lose them. */
+/* Blocks used on other streams are not returned again before that work is done. The oracle sees
+ * the frees; walk must keep reporting the blocks. */
 static void
 check_streams (const TestSubject *subject)
 {
@@ -393,7 +393,7 @@ check_pools (const TestSubject *subject)
   test_trial_end (trial);
 }
 
-/* With space for all there is no reason to reuse a block whose completion is owed. */
+/* With ample memory no allocator needs to reuse a block whose completion is pending. */
 static void
 check_completion (const TestSubject *subject)
 {
@@ -425,13 +425,13 @@ check_completion (const TestSubject *subject)
     step (trial, TEST_COMPLETE, id, 0, 0);
   for (guint32 id = 16; id < 24; id++)
     step (trial, TEST_ALLOC, id, 3 * MIB >> (id % 3), id % 2);
-  test_trial_end (trial); /* with blocks live and completions owed */
+  test_trial_end (trial); /* with blocks live and completions pending */
 }
 
-/* ---- life */
+/* ---- create and destroy */
 
-/* Destroyed with live blocks and made anew on the same device: where addresses are reused, every
- * life is the same. */
+/* The allocator is destroyed with live blocks and created again on the same device: where
+ * addresses are reused, every allocator decides the same. */
 static void
 check_lives (const TestSubject *subject)
 {
@@ -466,7 +466,7 @@ check_lives (const TestSubject *subject)
   gemem_device_destroy (device);
 }
 
-/* Never used; it may have taken memory already. */
+/* An allocator without requests; it may have allocated memory already. */
 static void
 check_empty (const TestSubject *subject)
 {

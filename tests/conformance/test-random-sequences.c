@@ -1,10 +1,10 @@
 /* test-random-sequences.c - every registered allocator under random operations, and the shrinker
  * that would report a failure.
  *
- * /oracle/CLASS: what any allocator promises, for all variants of the settings.  /model/CLASS:
+ * /oracle/CLASS: what any allocator promises, for all variants of the settings. /model/CLASS:
  * decision by decision against a second, naive implementation of the same specification (the GE
- * pool has its own in tests/unit/test-ge-pool-model.c).  /shrink: an allocator with a planted bug
- * must be reduced to exactly the operations that trigger it.  The long form is
+ * pool has its own in tests/unit/test-ge-pool-model.c). /shrink: an allocator with a planted bug
+ * must be reduced to exactly the operations that trigger the bug. The long form is
  * long-random-sequences.c.
  */
 #include "config.h"
@@ -19,7 +19,7 @@
 #include "tests/util/variants.h"
 #include "traces/trace.h"
 
-#define CAPACITY (G_GUINT64_CONSTANT (512) << 20) /* to find out which settings are refused */
+#define CAPACITY (G_GUINT64_CONSTANT (512) << 20) /* decides which settings are refused */
 
 static guint
 scale (void)
@@ -46,7 +46,7 @@ test_model (gconstpointer data)
 }
 
 /* ---- a planted bug: `direct`, but the block after a trim that follows a free of 4 KiB or more
- * lies on a live one */
+ * overlaps a live one */
 
 typedef enum
 {
@@ -175,7 +175,7 @@ fails (const TestOp *ops, gsize n, gpointer data)
   return problem != NULL;
 }
 
-/* The text's events are the operations, as a reader sees them. */
+/* The events read from the text are the operations. */
 static void
 assert_reads_back (const char *text, const char *name, const GArray *ops)
 {
@@ -212,7 +212,7 @@ assert_reads_back (const char *text, const char *name, const GArray *ops)
   gemem_trace_close (reader);
 }
 
-/* The program replays the text: through `direct` itself, which does not overlap. */
+/* gemem-sim replays the text through the correct `direct`, where blocks do not overlap. */
 static void
 assert_replays (const char *name)
 {
@@ -277,7 +277,7 @@ test_shrink_planted (gconstpointer data)
     }
 }
 
-/* What the plain list cannot say is written as the text twin. */
+/* Operations that the plain list cannot express are written as the text twin. */
 static void
 test_text_twin (void)
 {

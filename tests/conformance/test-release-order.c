@@ -1,10 +1,10 @@
-/* test-release-order.c - streams, then memory, then the device: demanded of every allocator of the
- * registry, where free waits for the device and where it does not.
+/* test-release-order.c - the order of release, for every allocator of the registry: memory returns
+ * to the device after the streams that use it, on devices where free waits and where it does not.
  *
- * Random programs on several streams and on little memory, so that memory goes back often.  What
- * real systems do wrong on some devices stands in `expectations`, with the reason: there a
- * violation must be found, everywhere else none may be.  A new allocator is expected to keep the
- * order; if it does not because the real system does not, it gets a row.
+ * Random programs on several streams and on little memory, so that memory is released often. Known
+ * violations of real systems are rows of `expectations`, with the reason: there a violation must be
+ * found, everywhere else none may be. A new allocator is expected to keep the order; if its real
+ * system does not, it gets a row.
  */
 #include "config.h"
 
@@ -15,14 +15,14 @@
 #include "tests/util/sizes.h"
 
 #define EVENTS 400
-#define PROGRAMS 200 /* tried where a violation is to be found */
+#define PROGRAMS 200 /* tried where a violation is expected */
 #define STREAMS 3
 
-/* What programs do, and on which devices. */
+/* Features of programs; in `expectations` a set of them per kind of device. */
 enum
 {
   OWN = 1 << 0,   /* blocks are used by their own streams; trims come when the device is idle */
-  USES = 1 << 1,  /* other streams use them too */
+  USES = 1 << 1,  /* other streams use blocks, too */
   TRIMS = 1 << 2, /* trims come at any time */
   ALL = OWN | USES | TRIMS,
 };
@@ -37,7 +37,7 @@ enum
   "a pool of one stream waits for that stream alone; of other streams' uses GE knows in its " \
   "multi-stream pools. " GE_RELEASE
 
-/* Where a violation is to be found: where free waits, and where it does not. */
+/* Where a violation must be found: on devices where free waits, and where it does not. */
 static const struct
 {
   const char *allocator;
@@ -100,7 +100,7 @@ add_graph (GArray *events, GememRng *rng, guint64 id)
   add (events, GEMEM_EVENT_GRAPH_RUN_END, id, stream, 0);
 }
 
-/* A program of which every block is freed once; graphs are waited for. */
+/* A program that frees every block once, and waits for graphs. */
 static GArray *
 program (guint64 seed, guint what)
 {
@@ -149,7 +149,7 @@ program (guint64 seed, guint what)
 
 /* ---- runs */
 
-/* NULL: the order was kept. */
+/* NULL: the order was kept; else the violation. */
 static char *
 violation (const GememAllocatorClass *klass, guint64 seed, guint what, gboolean waits)
 {
@@ -172,7 +172,7 @@ violation (const GememAllocatorClass *klass, guint64 seed, guint what, gboolean 
   return error != NULL ? g_strdup (error->message) : NULL;
 }
 
-/* TRUE if a program violates the order in world @w; which one is said. */
+/* TRUE if a program violates the order in world @w; the violation is printed. */
 static gboolean
 finds_violation (const GememAllocatorClass *klass, gsize w, guint64 programs)
 {

@@ -2,11 +2,11 @@
  * n, every k-th, at random.
  *
  * A fixed workload is run once to count the calls of a kind, then once for each of them with that
- * one call failing (the faulty device's `nth=n,call=KIND`).  However a call fails: no crash,
- * nothing lost (the oracle of tests/util/trial.h after every operation), nothing held after
- * destroy; and when the fault is over, the refused request is served as if nothing had been.  Which
- * kinds of calls can fail is asked of the faulty device, which allocator makes them is found by
- * counting: nothing is listed here.
+ * one call failing (the faulty device's `nth=n,call=KIND`). However a call fails: no crash, no
+ * memory lost (the oracle of tests/util/trial.h after every operation), no memory held after
+ * destroy; and after the fault the refused request is served as if it had not occurred. The faulty
+ * device says which kinds of calls can fail, and counting shows which of them an allocator makes:
+ * no list is kept here.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 
 #define AMPLE (G_GUINT64_CONSTANT (8) << 30)
 #define TIGHT (160 * MIB)
-#define SPARE_ID 100000 /* above those of the workload */
+#define SPARE_ID 100000 /* above the ids of the workload */
 
 static guint
 scale (void)
@@ -27,8 +27,8 @@ scale (void)
   return g_getenv ("GEMEM_QUICK") != NULL ? 3 : 1;
 }
 
-/* Ordinary requests, and graphs that are loaded, run and unloaded; on TIGHT the ladders of the
- * allocators are climbed. */
+/* Ordinary requests, and graphs that are loaded, run and unloaded; on TIGHT memory the
+ * allocators retry on all their ladders. */
 static GArray *
 workload (void)
 {
@@ -45,7 +45,7 @@ workload (void)
   return test_sequence (11, "faults", &mix);
 }
 
-/* The same request again, a block or graph under a new id, up to @times; TRUE if it was served. */
+/* Repeats the request, with a new id for a block or graph, up to @times; TRUE if it was served. */
 static gboolean
 ask_again (TestTrial *trial, const TestOp *op, guint32 *spare, guint times)
 {
@@ -62,9 +62,9 @@ ask_again (TestTrial *trial, const TestOp *op, guint32 *spare, guint times)
   return trial->ok;
 }
 
-/* Runs @ops; where there is space for all, a refused request must be served when it comes again, at
- * latest the @patience-th time; 0: not demanded.  A graph only at once: its attempts may make k
- * calls each, so that every k-th failing hits them all. */
+/* Runs @ops. With ample memory a refused request must be served when repeated, at the
+ * @patience-th time at the latest; 0: not required. Graphs are only required with @patience 1:
+ * an attempt may make k calls, so that a fault of every k-th call hits every attempt. */
 static void
 run (TestTrial *trial, const GArray *ops, guint patience)
 {
@@ -84,7 +84,7 @@ run (TestTrial *trial, const GArray *ops, guint patience)
     }
 }
 
-/* Without live blocks and cache, does each stream get what a new allocator gives? */
+/* Checks that without live blocks and cache each stream gets what a new allocator would return. */
 static void
 demand_recovery (TestTrial *trial, guint64 served)
 {
@@ -123,9 +123,10 @@ eligible_calls (const TestSubject *subject, const GArray *ops, GememDeviceCall c
   return calls;
 }
 
-/* Where a page that a place had before is in use elsewhere, GE unmaps it, and refuses the place for
- * as long as the page is not mapped there (ge-runtime.md 4, MallocPhysical): a request whose new
- * page was refused in between can be refused again until that page is free. */
+/* TRUE if a refused request may be refused again. Where the page that an address had before is
+ * in use elsewhere, GE unmaps it, and refuses the address as long as the page is not mapped
+ * there (ge-runtime.md 4, MallocPhysical): a request whose new page was refused in between can
+ * fail until that page is free. */
 static gboolean
 may_be_refused_again (const GememAllocatorClass *klass, GememDeviceCall call)
 {
@@ -133,8 +134,8 @@ may_be_refused_again (const GememAllocatorClass *klass, GememDeviceCall call)
          && (call == GEMEM_CALL_MAP || call == GEMEM_CALL_CREATE);
 }
 
-/* The workload with call @n of the kind failing; with space and no limit set, the refused request is
- * served the next time. */
+/* Runs the workload with call @n of the kind failing; with ample memory and no limit set, the
+ * refused request must be served the next time. */
 static void
 fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64 n)
 {
@@ -186,7 +187,7 @@ test_nth (gconstpointer data)
                                   .verify_every = 1 };
           const guint64 calls = can_fail (call) ? eligible_calls (&subject, ops, call) : 0;
 
-          /* each call for the defaults; where there are many variants these share the calls */
+          /* every call fails once for the defaults; with many variants these share the calls */
           const guint step = scale () * (i == 0 ? 1 : 1 + variants->len / 32);
 
           for (guint64 n = 1 + i % step; n <= calls && !g_test_failed (); n += step, tried++)
@@ -216,9 +217,9 @@ run_faulty (const GememAllocatorClass *klass, const char *settings, guint64 capa
   test_trial_end (trial);
 }
 
-/* A request makes few device calls, and not all its attempts can hit the k-th, but where it puts
- * pages under addresses: attempts of k calls each all do.  "all" may also fail what the retries
- * need. */
+/* Most requests make few device calls, so not all attempts can hit the k-th call. Requests that
+ * map pages can: every attempt makes k calls or more. With "all", the calls that retries need
+ * may fail, too. */
 static void
 test_every (gconstpointer data)
 {
@@ -258,7 +259,8 @@ test_random (gconstpointer data)
       }
 }
 
-/* A device that refuses all from call n on: out of memory for good, and still nothing lost. */
+/* A device that refuses all calls from call n on: out of memory for good, and still no memory
+ * lost. */
 static void
 test_after (gconstpointer data)
 {
@@ -273,7 +275,7 @@ test_after (gconstpointer data)
     }
 }
 
-/* ---- an event that could not be recorded */
+/* ---- an event that cannot be recorded */
 
 static guint64
 waits (const TestTrial *trial)
@@ -284,8 +286,8 @@ waits (const TestTrial *trial)
          + calls[GEMEM_CALL_EVENT_SYNC];
 }
 
-/* A block that stream 1 uses for another hour is freed, and its bytes are asked for again.  Without
- * the event only waiting for the stream makes that safe (faulty.c). */
+/* A block that stream 1 uses for another hour is freed, and its bytes are requested again.
+ * Without the event only a wait for the stream makes their reuse safe (faulty.c). */
 static void
 reuse_while_in_use (const GememAllocatorClass *klass, const char *faults)
 {

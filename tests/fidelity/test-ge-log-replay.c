@@ -1,9 +1,9 @@
-/* test-ge-log-replay.c - there and back: vectors written as GE's own log lines, read by
+/* test-ge-log-replay.c - round trip: vectors written as GE's own log lines, read by
  * `ge-runtime-log`, and replayed.
  *
- * The log is what the real system would print of the recorded decisions (ge-runtime.md 10).  Read
- * back it must be the same requests at the same addresses, and ge-scalable must decide everything
- * again as recorded, the calls of the device included where the log tells them.
+ * The log is what the real system would print of the recorded decisions (ge-runtime.md 10). The
+ * reader must return the same requests at the same addresses, and ge-scalable must repeat every
+ * decision, device calls included where the log has them.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 typedef struct
 {
   const char *name;
-  /* it only takes memory from the device, a block for a request: the log can tell */
+  /* it only allocates from the device, one block per request: the log has these calls */
   gboolean calls;
 } Vector;
 
@@ -95,8 +95,8 @@ print_free (GString *log, guint process, guint device, guint64 time, const Block
                           process, device, block->block, block->address);
 }
 
-/* Appends line @number of a vector, as process 100 + @device; returns what is held from the device
- * now. */
+/* Appends line @number of a vector, as process 100 + @device; returns the bytes now held from
+ * the device. */
 static guint64
 print_line (GString *log, GHashTable *blocks, const Vector *vector, guint device, guint number,
             const char *line, guint64 held)
@@ -126,7 +126,7 @@ print_line (GString *log, GHashTable *blocks, const Vector *vector, guint device
   return strstr (line, " reserved=") != NULL ? figure (line, " reserved=") : held;
 }
 
-/* The log of two vectors at once, each a process on a device of its own. */
+/* The log of two vectors together, each as a process on its own device. */
 static char *
 print_log (const Vector *const *two, char *const *paths)
 {

@@ -1,8 +1,8 @@
-/* test-paddle-log-replay.c - there and back: vectors written as Paddle's own log lines, read by
+/* test-paddle-log-replay.c - round trip: vectors written as Paddle's own log lines, read by
  * `paddle-log`, and replayed.
  *
- * The log is what the real allocators would print of the recorded decisions (paddle.md 9); read
- * back, every decision must be as recorded.
+ * The log is what the real allocators would print of the recorded decisions (paddle.md 9);
+ * replayed, every decision must be as recorded.
  */
 #include "config.h"
 
@@ -75,7 +75,7 @@ print_alloc (GString *log, const GememTraceEvent *event, guint64 seq, Logged log
                               " bytes at address 0x%" G_GINT64_MODIFIER "x  , stream: 0x55d0\n",
                               block, event->address);
     }
-  else if (buddy && event->id % 2 == 0) /* the reader need not know which of them are huge */
+  else if (buddy && event->id % 2 == 0) /* the reader need not know which blocks are huge */
     g_string_append_printf (log, "Allocated 0x%" G_GINT64_MODIFIER "x from system allocator.\n",
                             event->address - 64);
   else if (buddy)
@@ -97,7 +97,7 @@ print_free (GString *log, guint64 address, guint64 seq, Logged logged)
     g_string_append_printf (log, "Free 1 bytes, ptr = 0x%" G_GINT64_MODIFIER "x\n", address);
 }
 
-/* What the trace at @path does, as a log. */
+/* The trace at @path as a log. */
 static char *
 print_log (const char *path, Logged logged)
 {

@@ -1,9 +1,9 @@
 /* test-pytorch-recordings.c - real PyTorch recordings through `pytorch-caching`, on a device that
- * places segments where they were.
+ * places segments at their recorded addresses.
  *
- * For each of the six, without and with its call stacks: every allocation at its recorded address,
+ * For each of the six, with and without its call stacks: every allocation at its recorded address,
  * the recorded device calls in order, and the facts of shared/traces/pytorch/expected.json: counts,
- * initial state, peaks with their events, final state.  The smaller ones also pass the full checks
+ * initial state, peaks with their events, final state. The smaller ones also pass the full checks
  * after each event.
  */
 #include "config.h"
@@ -18,7 +18,7 @@ static JsonNode *expected_root;
 typedef struct
 {
   const char *path;
-  const char *name; /* in expected.json */
+  const char *name; /* key in expected.json */
   gboolean full_checks;
 } Recording;
 
@@ -69,8 +69,8 @@ is_allocator_event (const GememTraceEvent *event)
          && event->kind != GEMEM_EVENT_STEP;
 }
 
-/* expected.json counts the allocator's own events from 0; the initial state is -1, and annotations
- * do not count. */
+/* expected.json counts only the allocator's own events, from 0; the initial state is -1, and
+ * annotations are not counted. */
 static gint64
 recorded_event (const char *path, guint64 seq)
 {

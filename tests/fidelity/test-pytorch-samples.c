@@ -1,9 +1,9 @@
 /* test-pytorch-samples.c - snapshots that PyTorch 2.6, 2.11 and 2.15 wrote (tests/data/pytorch)
- * through `pytorch-caching`, segments where they were.
+ * through `pytorch-caching`, with segments at their recorded addresses.
  *
- * Every decision and every device call as recorded, in order, releases of both causes among them,
- * and the figures of expected.tsv, which were read with Python's pickle and know nothing of gemem.
- * A file written from the snapshot gives the same.
+ * Compared are every decision and every device call, in order, releases of both causes among them,
+ * and the figures of expected.tsv, which were computed with Python's pickle, independently of
+ * gemem. A file written from the snapshot must give the same results.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "tests/util/testutil.h"
 #include "traces/summary.h"
 
-/* Columns of expected.tsv behind the name. */
+/* Columns of expected.tsv after the name. */
 enum
 {
   ALLOCS,
@@ -77,7 +77,7 @@ open_path (gpointer data, GError **error)
 
 #define equal(a, b) g_assert_cmpuint ((a), ==, (b))
 
-/* What the reader says, without any allocator. */
+/* The reader's own figures, without any allocator. */
 static void
 check_summary (const Sample *sample, const char *path)
 {
@@ -136,7 +136,7 @@ check_replay (const Sample *sample, const char *path, const char *device, gboole
       equal (result->fidelity.first_segment_difference, G_MAXUINT64);
       equal (result->fidelity.segments_equal, f[SEGMENT_ALLOCS] + f[SEGMENT_FREES]);
     }
-  else /* nothing of the recorded device is imposed on another one */
+  else /* another device does not repeat the recorded one */
     {
       equal (result->allocs, f[ALLOCS] + f[INITIAL_BLOCKS]);
       equal (result->ooms, 0);
@@ -145,7 +145,7 @@ check_replay (const Sample *sample, const char *path, const char *device, gboole
   gemem_result_free (result);
 }
 
-/* The same file again, as a trace of our own. */
+/* The snapshot written as a native trace. */
 static char *
 convert (const char *path)
 {
@@ -172,7 +172,7 @@ test_sample (gconstpointer data)
                   *path = test_source_path (relative);
 
   check_summary (sample, path);
-  if (g_str_has_prefix (sample->name, "expandable")) /* of another allocator */
+  if (g_str_has_prefix (sample->name, "expandable")) /* recorded from another allocator */
     return;
   if (sample->figures[ALLOCS] > 0)
     {

@@ -1,9 +1,9 @@
-/* test-vectors-replay.c - the vector files through the whole way: reader, settings of the first
+/* test-vectors-replay.c - the vector files through the whole chain: reader, settings of the first
  * line, device, engine, events log.
  *
- * Each file is replayed with what its first line says, with full checks.  The engine's own
+ * Each file is replayed under the settings of its first line, with full checks. The engine's own
  * comparison must find every decision equal, and the events log must be, byte for byte, the log
- * that follows from the vector file: every address, block size, failure and reserved figure.
+ * derived from the vector file: every address, block size, failure and reserved figure.
  */
 #include "config.h"
 
@@ -52,7 +52,7 @@ expect_alloc (GString *log, GHashTable *rows, guint64 seq, char **words, const c
   g_string_append_printf (log, ",%" G_GUINT64_FORMAT "\n", figure (result, "reserved"));
 }
 
-/* One line of the file; @result is what follows the arrow, with its space. */
+/* One line of the file; @result is the text after the arrow, with its leading space. */
 static void
 expect_line (GString *log, GHashTable *rows, guint64 seq, const char *line)
 {

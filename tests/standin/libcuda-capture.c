@@ -1,19 +1,19 @@
-/* libcuda-capture.c - stream capture of the stand-in driver: what may not be done while a stream is
- * captured, and that it spoils the capture.
+/* libcuda-capture.c - stream capture of the stand-in driver: which calls a capture forbids, and how
+ * such a call invalidates the capture.
  *
- * Nothing captured is ever run: a graph here is a handle.  Work put on a captured stream vanishes,
- * an event recorded there is captured too, and a stream that waits for such an event joins the
- * capture.  As in the manual, a call that could wait for captured work, or that is not safe in the
- * thread's mode (memory is obtained and released, events are asked), is refused and makes the capture
- * invalid: its end says so.
+ * Captured work never runs: a graph here is only a handle. Work put on a captured stream is
+ * dropped, an event recorded there is captured too, and a stream that waits for such an event joins
+ * the capture. As in the manual, a call that could wait for captured work, or that is not safe in
+ * the thread's mode (allocations, releases, event queries), is refused and invalidates the capture:
+ * the call that ends the capture reports it.
  *
- * Stricter than the driver may be: all plain allocations and frees count as not safe.
+ * All plain allocations and frees count as not safe, which may be stricter than the driver.
  */
 #include "config.h"
 
 #include "standin.h"
 
-/* A capture, shared by the streams that take part. */
+/* A capture, shared by the streams that take part in it. */
 struct _StandinCapture
 {
   StandinStream *origin;
@@ -29,11 +29,11 @@ typedef struct
 } StandinGraph;
 
 static __thread CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-static GPtrArray *captures; /* going on */
+static GPtrArray *captures; /* in progress */
 
-/* ---- what may be done */
+/* ---- permitted calls */
 
-/* Whether @capture keeps this thread from calls that are not safe. */
+/* TRUE if @capture forbids calls that are not safe on this thread. */
 static gboolean
 forbids (const StandinCapture *capture)
 {
@@ -145,7 +145,7 @@ begin_capture (StandinEntry entry, CUstream handle, CUstreamCaptureMode mode)
   return CUDA_SUCCESS;
 }
 
-/* All streams leave @capture, and no stream can join it any more. */
+/* Removes all streams from @capture; no stream can join it any more. */
 static void
 dissolve (StandinCapture *capture)
 {

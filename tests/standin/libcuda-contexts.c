@@ -1,21 +1,21 @@
 /* libcuda-contexts.c - contexts of the stand-in driver: a device's primary one, counted, others,
- * and which is current to each thread.
+ * and the current one of each thread.
  *
- * A context that is destroyed takes with it what is in it; the report counts that as leaked, since
- * nobody gave it back.  The structs stay: a thread may still have the context current, and is told
- * that it is destroyed.
+ * Destroying a context destroys the objects in it; the report counts these as leaked, since the
+ * program did not release them. The struct of the context stays: a thread may still have the
+ * context current, and its calls are told that the context is destroyed.
  */
 #include "config.h"
 
 #include "standin.h"
 
-#define DEPTH 64 /* of a thread's stack of contexts */
+#define DEPTH 64 /* of the context stack of a thread */
 
 static __thread StandinContext *stack[DEPTH];
 static __thread guint depth;
 
-/* Not inlined: the compiler would see that it can be NULL, and not that those who asked for a
- * context have one. */
+/* Not inlined: the compiler would warn that the result can be NULL, and does not know that
+ * callers that asked for a context have one. */
 __attribute__ ((noinline)) StandinContext *
 standin_context (void)
 {
@@ -47,7 +47,7 @@ standin_context_init (StandinContext *context, StandinDevice *device, guint flag
   context->blocking_busy = context->busy = standin.now;
 }
 
-/* Objects in @context: counted as leaked, and forgotten. */
+/* Removes the objects in @context and counts them as leaked. */
 static void
 clear_objects (StandinContext *context)
 {
@@ -222,7 +222,7 @@ cuCtxDestroy_v2 (CUcontext handle)
   return CUDA_SUCCESS;
 }
 
-/* ---- which is current */
+/* ---- the current context */
 
 CUresult CUDAAPI
 cuCtxGetCurrent (CUcontext *context)
@@ -335,7 +335,7 @@ synchronize (StandinContext *context)
 
   standin_leave_device (context->device);
   if (!ok)
-    return CUDA_ERROR_UNKNOWN; /* injected */
+    return CUDA_ERROR_UNKNOWN; /* injected fault */
   standin_wait_until (context->busy);
   standin_pools_trim (context->device);
   return context->lost;
@@ -349,7 +349,7 @@ cuCtxSynchronize (void)
 }
 
 #if CUDA_VERSION >= 13000
-/* Of the current context, where @handle is NULL. */
+/* The context of @handle; NULL: the current one. */
 static StandinContext *
 given_context (CUcontext handle)
 {

@@ -1,9 +1,8 @@
 /* libcuda-copies.c - memset and memcpy of the stand-in driver.
  *
- * All of them are work on a stream.  A copy to or from memory of the host that is not the driver's
- * own behaves as the reference manual says: what is copied from there is taken at once, what is
- * copied to there is there when the call returns.  A byte that no device may use is an illegal
- * access.
+ * Every call is work on a stream. A copy from or to pageable host memory behaves as the reference
+ * manual says: the source is read before the call returns, the destination is written before the
+ * call returns. An access to a byte that the device may not use is an illegal access.
  */
 #include "config.h"
 
@@ -30,14 +29,14 @@ standin_run_memset (StandinWork *work)
         }
       if (work->unit == 1)
         memset (to, (int) work->value, together);
-      else /* aligned, as the pieces are */
+      else /* aligned, because pieces are */
         for (guint64 i = 0; i < together; i += work->unit)
           memcpy (to + i, &work->value, work->unit);
       done += together;
     }
 }
 
-/* Bytes at @address, of a device or of the host: up to *@together of them. */
+/* The bytes at @address, of a device or of the host: up to *@together contiguous ones. */
 static guint8 *
 side (const StandinWork *work, guint64 address, guint64 *together)
 {
@@ -75,7 +74,7 @@ run_copy (StandinWork *work)
 
 /* ---- calls */
 
-/* The stream of work for the current context, or NULL. */
+/* The stream for work in the current context, or NULL. */
 static StandinStream *
 own_stream (CUstream handle)
 {
@@ -111,12 +110,12 @@ fill (StandinEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t
   ok = gemem_device_memset (standin_enter_device (device), address, (guint8) value, work.size, 0);
   standin_leave_device (device);
   if (!ok)
-    return CUDA_ERROR_UNKNOWN; /* injected */
+    return CUDA_ERROR_UNKNOWN; /* injected fault */
   standin_enqueue (stream, standin_work_ns (work.size), &work);
   return CUDA_SUCCESS;
 }
 
-/* Both forms of a memset, in both meanings of the default stream. */
+/* Defines both forms of a memset, for both kinds of default stream. */
 #define MEMSET(symbol, type, unit) \
   CUresult CUDAAPI symbol##_v2 (CUdeviceptr address, type value, size_t count) \
   { \
@@ -141,7 +140,7 @@ MEMSET (cuMemsetD8, unsigned char, 1)
 MEMSET (cuMemsetD16, unsigned short, 2)
 MEMSET (cuMemsetD32, unsigned int, 4)
 
-/* TRUE for memory of the host that the driver does not know. */
+/* TRUE for host memory unknown to the driver. */
 static gboolean
 is_pageable (guint64 address)
 {
@@ -153,7 +152,7 @@ typedef enum
   HOST_NEITHER = 0,
   HOST_TO = 1,
   HOST_FROM = 2,
-  HOST_ANY = 4, /* the addresses say it */
+  HOST_ANY = 4, /* the addresses tell */
 } HostSides;
 
 static CUresult

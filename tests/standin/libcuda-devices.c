@@ -1,4 +1,4 @@
-/* libcuda-devices.c - devices of the stand-in driver: what they are, and the simulated device
+/* libcuda-devices.c - devices of the stand-in driver: their properties, and the simulated device
  * behind each. */
 #include "config.h"
 
@@ -26,7 +26,7 @@ standin_leave_device (StandinDevice *device)
     standin.now = device->memory->now;
 }
 
-/* The device of a call, or its end. */
+/* The device @number of a call; returns from the call if there is none. */
 #define DEVICE(number) \
   StandinDevice *device = standin_device (number); \
   if (device == NULL) \
@@ -50,7 +50,7 @@ cuDeviceGet (CUdevice *found, int ordinal)
 {
   BEGIN (cuDeviceGet, NEEDS_INIT);
   PLACE (found);
-  /* How programs ask for a GPU that may not be there: no misuse. */
+  /* No misuse: programs ask this way for a GPU that may be missing. */
   if (standin_device (ordinal) == NULL)
     return CUDA_ERROR_INVALID_DEVICE;
   *found = ordinal;
@@ -130,7 +130,7 @@ cuDeviceComputeCapability (int *major, int *minor, CUdevice number)
   return CUDA_SUCCESS;
 }
 
-/* What a Hopper says, as far as anybody here asks; other attributes are 0. */
+/* The attributes of a Hopper that the programs under test query; other attributes are 0. */
 static int
 attribute_of (const StandinDevice *device, CUdevice_attribute attribute)
 {
@@ -200,7 +200,7 @@ cuDeviceCanAccessPeer (int *can, CUdevice number, CUdevice peer)
   return CUDA_SUCCESS;
 }
 
-/* The device of another context, or NULL. */
+/* The device of another context; NULL: none. */
 static StandinDevice *
 peer_of (CUcontext handle)
 {

@@ -1,8 +1,8 @@
-/* libcuda-events.c - events of the stand-in driver: the time at which all work before them in their
- * stream is done.
+/* libcuda-events.c - events of the stand-in driver: an event is the time at which all earlier work
+ * of its stream is done.
  *
- * An event that was never recorded is complete.  A stream that waits for an event waits for its
- * time as it was recorded last.
+ * An event that was never recorded is complete. A stream that waits for an event waits for the time
+ * of its latest record.
  */
 #include "config.h"
 
@@ -65,7 +65,7 @@ record (StandinEntry entry, CUevent handle, CUstream stream_handle, unsigned int
   made = gemem_device_event_record (standin_enter_device (device), 0);
   standin_leave_device (device);
   if (made == 0)
-    return CUDA_ERROR_UNKNOWN; /* injected */
+    return CUDA_ERROR_UNKNOWN; /* injected fault */
   event->done = MAX (standin_stream_start (stream), made - 1);
   event->recorded = TRUE;
   standin_stream_occupy (stream, event->done);

@@ -1,9 +1,9 @@
 /* libcuda-kernels.c - modules, functions and launches of the stand-in driver, and gemem's own
- * kernels done by the CPU.
+ * kernels executed by the CPU.
  *
- * No code is loaded: a module is an image of which only the beginning is looked at (PTX, ELF or a
- * fat binary), and has every kernel of the table below.  They do what devices/cuda/kernels/ says,
- * word for word; parameters are those of the CUDA C functions.
+ * No code is loaded: a module is an image of which only the first bytes are checked (PTX, ELF or a
+ * fat binary), and has every kernel of the table below. The kernels do what devices/cuda/kernels/
+ * says, word for word; parameters are those of the CUDA C functions.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ typedef struct
 
 /* ---- kernels */
 
-/* Occupies its stream: nanoseconds. */
+/* Occupies its stream for some nanoseconds. */
 static void
 run_occupy (StandinWork *work)
 {
@@ -49,7 +49,7 @@ touch_ns (const StandinWork *work)
   return standin_work_ns (work->parameters[1]);
 }
 
-/* The bytes of the block from @done on, and how many lie together; NULL: the work has failed. */
+/* The bytes of the block from @done on, and how many are contiguous; NULL: the work has failed. */
 static guint8 *
 block_piece (const StandinWork *work, guint64 done, guint64 *together)
 {
@@ -86,7 +86,7 @@ run_fill (StandinWork *work)
     }
 }
 
-/* Appends the finding for byte @offset to the report, as the last thread block does. */
+/* Appends the mismatch at byte @offset to the report, as the last thread block does. */
 static void
 tell (StandinWork *work, guint64 offset)
 {
@@ -162,7 +162,7 @@ load (CUmodule *handle, const void *image)
   if (memcmp (image, fat_binary, 4) != 0 && memcmp (image, "\177ELF", 4) != 0)
     {
       while (strncmp (text, "//", 2) == 0
-             || g_ascii_isspace (*text)) /* comments and empty lines before PTX begins */
+             || g_ascii_isspace (*text)) /* comments and empty lines may precede PTX */
         {
           const char *end = strchr (text, '\n');
           if (end == NULL)

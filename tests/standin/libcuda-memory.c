@@ -1,5 +1,5 @@
 /* libcuda-memory.c - allocations of the stand-in driver: device memory, managed memory, host
- * memory, and what pointers are. */
+ * memory, and the attributes of pointers. */
 #include "config.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ cuMemGetInfo_v2 (size_t *free, size_t *total)
   return CUDA_SUCCESS;
 }
 
-/* ---- memory of the host, that devices can use by the same address */
+/* ---- host memory that devices use at the same address */
 
 static StandinSpan *
 host_memory (StandinKind kind, guint64 size, guint flags)
@@ -192,7 +192,7 @@ cuMemHostUnregister (void *memory)
   return standin_context_state ();
 }
 
-/* The host memory that contains @memory, or NULL. */
+/* The host memory that contains @memory; NULL: none. */
 static StandinSpan *
 host_span (const void *memory)
 {
@@ -225,7 +225,7 @@ cuMemHostGetFlags (unsigned int *flags, void *memory)
   return CUDA_SUCCESS;
 }
 
-/* ---- what an address is */
+/* ---- attributes of an address */
 
 CUresult CUDAAPI
 cuMemGetAddressRange_v2 (CUdeviceptr *base, size_t *size, CUdeviceptr address)
@@ -242,7 +242,7 @@ cuMemGetAddressRange_v2 (CUdeviceptr *base, size_t *size, CUdeviceptr address)
   return CUDA_SUCCESS;
 }
 
-/* FALSE: no such attribute here. */
+/* FALSE: the stand-in has no such attribute. */
 static gboolean
 pointer_attribute (const StandinSpan *span, CUdeviceptr address, CUpointer_attribute attribute,
                    void *value)
@@ -297,7 +297,7 @@ cuPointerGetAttribute (void *value, CUpointer_attribute attribute, CUdeviceptr a
   BEGIN (cuPointerGetAttribute, NEEDS_INIT);
   if (value == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
-  /* How programs ask whether a pointer is CUDA's: no misuse. */
+  /* No misuse: programs ask this way whether a pointer belongs to CUDA. */
   if ((span = standin_span_at (address)) == NULL || !span->owned)
     return CUDA_ERROR_INVALID_VALUE;
   return pointer_attribute (span, address, attribute, value) ? CUDA_SUCCESS
@@ -318,7 +318,7 @@ cuPointerGetAttributes (unsigned int count, CUpointer_attribute *attributes, voi
     if (span == NULL || !span->owned)
       memset (
           values[i], 0,
-          sizeof (int)); /* all attributes begin with so many bytes; 0 says that it is not CUDA's */
+          sizeof (int)); /* every attribute has at least so many bytes; 0: not a pointer of CUDA */
     else
       pointer_attribute (span, address, attributes[i], values[i]);
   return CUDA_SUCCESS;

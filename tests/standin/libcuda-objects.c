@@ -1,10 +1,10 @@
-/* libcuda-objects.c - what has a handle: numbers that are never issued twice and point
- * nowhere. */
+/* libcuda-objects.c - objects with handles: handles are numbers that are never issued twice and
+ * are no valid addresses. */
 #include "config.h"
 
 #include "standin.h"
 
-/* No pointer of a program looks like this. */
+/* No pointer of a program has such a value. */
 #define FIRST_ID G_GUINT64_CONSTANT (0x0c0da00000000000)
 
 guint64

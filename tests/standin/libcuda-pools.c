@@ -1,9 +1,9 @@
 /* libcuda-pools.c - stream-ordered memory of the stand-in driver.
  *
- * A pool asks the device for a block of each size it has none of, keeps what is freed, and uses it
- * again for requests of the same size: in the stream that freed it at once, elsewhere when the free
- * is done.  At each synchronisation it releases what exceeds its threshold, oldest first. Work
- * may use a block from where its stream has come to the allocation until where the free is.
+ * A pool keeps freed blocks and reuses them for requests of the same size: at once in the stream of
+ * the free, elsewhere when the free is done. Without such a block the pool allocates one from the
+ * device. At each synchronisation the pool releases blocks above its threshold, oldest first. Work
+ * may use a block between the allocation and the free in the order of its stream.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@ standin_pool_new (StandinDevice *device)
   return pool;
 }
 
-/* The default pool comes into being with the first look at it. */
+/* The first use creates the default pool. */
 static StandinPool *
 default_pool (StandinDevice *device)
 {
@@ -89,7 +89,7 @@ run_end (StandinWork *work)
   work->span->live = FALSE;
 }
 
-/* An unused block of @size that @stream may have now, taken out of the pool; or NULL. */
+/* Removes an unused block of @size that @stream may use now from the pool; NULL: none. */
 static StandinSpan *
 take_unused (StandinPool *pool, guint64 size, const StandinStream *stream)
 {
@@ -346,7 +346,7 @@ cuMemPoolTrimTo (CUmemoryPool handle, size_t keep)
   return CUDA_SUCCESS;
 }
 
-/* Where a pool has the 64-bit attribute, or NULL. */
+/* The field of a pool's 64-bit attribute, or NULL. */
 static guint64 *
 attribute_of (StandinPool *pool, CUmemPool_attribute attribute)
 {
@@ -367,7 +367,7 @@ attribute_of (StandinPool *pool, CUmemPool_attribute attribute)
     }
 }
 
-/* TRUE for those that say how freed memory comes back: on or off, without effect here. */
+/* TRUE for the attributes that allow ways of reuse: they can be set, and have no effect here. */
 static gboolean
 is_reuse (CUmemPool_attribute attribute)
 {

@@ -1,5 +1,5 @@
-/* libcuda-spans.c - what stands behind addresses: spans of memory by address, and the bytes of
- * each, made when first touched.
+/* libcuda-spans.c - the memory behind addresses: spans by address, and the bytes of each, allocated
+ * at the first access.
  *
  * A span is an allocation, host memory, memory from a pool, or a mapping of a page; several
  * mappings of one page share its bytes.
@@ -11,7 +11,7 @@
 
 #include "standin.h"
 
-/* Bytes from which memory is asked of the kernel: pages that nobody touches cost nothing. */
+/* From this size on bytes are mapped from the kernel, where untouched pages cost nothing. */
 #define MAP_FROM (1 << 20)
 
 StandinBytes *

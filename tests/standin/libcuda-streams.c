@@ -1,19 +1,19 @@
 /* libcuda-streams.c - streams of the stand-in driver, and the clock.
  *
- * Work put on a stream gets its time at once: it begins when all is done that it must wait for, and
- * ends some time later.  It is carried out when the clock has come to its end, work of all streams
- * in the order of these times; so an event is pending until a caller waits, or has made calls
- * enough for the time to pass.  The default stream waits for all others of its context, and they
- * for it, but for those made non-blocking.
+ * Work put on a stream gets its times at once: it begins when the work it must wait for is done,
+ * and ends some time later. The work of all streams is carried out in the order of the end times,
+ * as the clock reaches them; so an event is pending until a caller waits, or makes enough calls for
+ * the time to pass. The default stream waits for all other streams of its context, and they wait
+ * for it, except non-blocking streams.
  *
- * Invariant: within a stream, times never go down; a stream's `busy` is the end of its last work.
+ * Invariant: within a stream, times never decrease; a stream's `busy` is the end of its last work.
  */
 #include "config.h"
 
 #include "standin.h"
 
-#define START_NS 20000       /* of any work */
-#define BYTES_PER_NS_LOG2 10 /* about a terabyte per second */
+#define START_NS 20000       /* fixed part of any work */
+#define BYTES_PER_NS_LOG2 10 /* about one terabyte per second */
 
 guint64
 standin_work_ns (guint64 size)
@@ -39,7 +39,7 @@ free_work (StandinWork *work)
   g_free (work);
 }
 
-/* When work put on @stream now could begin. */
+/* The earliest begin of work put on @stream now. */
 guint64
 standin_stream_start (const StandinStream *stream)
 {
@@ -58,7 +58,7 @@ standin_stream_busy (const StandinStream *stream)
   return stream == &context->legacy ? MAX (stream->busy, context->blocking_busy) : stream->busy;
 }
 
-/* @stream is busy until @done. */
+/* Marks @stream as busy until @done. */
 void
 standin_stream_occupy (StandinStream *stream, guint64 done)
 {
@@ -75,7 +75,7 @@ standin_enqueue (StandinStream *stream, guint64 ns, const StandinWork *work)
 {
   StandinWork *copy;
 
-  if (stream->capture != NULL) /* part of a graph that nobody runs */
+  if (stream->capture != NULL) /* part of a graph that is never run */
     {
       g_free (work->staged);
       return;
@@ -229,7 +229,7 @@ cuStreamCreateWithPriority (CUstream *handle, unsigned int flags, int priority)
   return create_stream (handle, flags, priority);
 }
 
-/* Work that was put on it is done all the same. */
+/* Work already on the stream is still done. */
 CUresult CUDAAPI
 cuStreamDestroy_v2 (CUstream handle)
 {
@@ -244,7 +244,8 @@ cuStreamDestroy_v2 (CUstream handle)
   return standin_context_state ();
 }
 
-/* What a query of something that is done at @time says; the simulated device may refuse to know. */
+/* The result of a query about work that is done at @time; the simulated device may answer "not
+ * ready" all the same. */
 CUresult
 standin_is_complete (StandinContext *context, guint64 time)
 {
@@ -293,7 +294,7 @@ synchronize (StandinEntry entry, CUstream handle)
 
   standin_leave_device (device);
   if (!ok)
-    return CUDA_ERROR_UNKNOWN; /* injected */
+    return CUDA_ERROR_UNKNOWN; /* injected fault */
   standin_wait_until (standin_stream_busy (stream));
   standin_pools_trim (device);
   return stream->object.context->lost;
@@ -311,7 +312,7 @@ cuStreamSynchronize_ptsz (CUstream handle)
   return synchronize (ENTRY_cuStreamSynchronize_ptsz, standin_per_thread (handle));
 }
 
-/* One of the questions about streams. */
+/* The queries about a stream. */
 typedef enum
 {
   STREAM_FLAGS,

@@ -1,13 +1,13 @@
 /* libcuda-virtual.c - virtual memory of the stand-in driver: ranges of addresses, pages, mappings
- * and who may use them.
+ * and access rights.
  *
- * A page lives while a handle or a mapping holds it.  A mapping shows no byte to any device before
- * cuMemSetAccess.  A call that does not name whole mappings is refused, and so is whatever the
- * driver refuses: odd sizes, ranges still mapped, offsets into pages.
+ * A page lives while a handle or a mapping holds it. Before cuMemSetAccess no device can access a
+ * mapping. A call that does not name whole mappings is refused, and so is what the driver refuses:
+ * odd sizes, ranges still mapped, offsets into pages.
  *
- * The simulated device of the current context gives a range its addresses, that of the page's
- * location the page; where both are one, it is asked for the mapping too (and can refuse it), else
- * the page is kept from it until its last mapping is gone.
+ * The simulated device of the current context provides the addresses of a range, that of the page's
+ * location the page. If both are one device, it is also asked for the mapping (and can refuse it),
+ * else the page is kept on its device until its last mapping is removed.
  */
 #include "config.h"
 
@@ -116,7 +116,7 @@ cuMemAddressFree (CUdeviceptr address, size_t size)
 
 /* ---- pages */
 
-/* The device of what @properties ask for, or NULL. */
+/* The device that @properties name; NULL: none. */
 static StandinDevice *
 page_device (const CUmemAllocationProp *properties)
 {
@@ -310,7 +310,7 @@ is_whole_mappings (guint64 address, guint64 size)
   return TRUE;
 }
 
-/* FALSE: refused, which is injected. */
+/* Unmaps @span; FALSE: an injected refusal. */
 static gboolean
 unmap (StandinSpan *span)
 {
@@ -398,7 +398,7 @@ cuMemGetAccess (unsigned long long *flags, const CUmemLocation *location, CUdevi
   return CUDA_SUCCESS;
 }
 
-/* What is left of virtual memory at the end of the process. */
+/* Reports the virtual memory still in use at the end of the process. */
 void
 standin_virtual_leaks (void)
 {

@@ -1,21 +1,21 @@
-/* libcuda.c - the stand-in driver's beginning: cuInit and what it reads from the environment,
- * cuGetProcAddress, names of errors, and what every call begins with.
+/* libcuda.c - the core of the stand-in driver: cuInit and the environment, cuGetProcAddress, names
+ * of errors, and the beginning of every call.
  *
  * Environment:
  *   GEMEM_STANDIN          specification of each device's simulated device ("sim"), as in
  *                          faulty:nth=5,call=map,capacity=1GiB
- *   GEMEM_STANDIN_DEVICES  how many devices there are (1); 0: cuInit says CUDA_ERROR_NO_DEVICE
- *   GEMEM_STANDIN_VERSION  the driver's version (13000): younger functions are not found
+ *   GEMEM_STANDIN_DEVICES  number of devices (1); 0: cuInit returns CUDA_ERROR_NO_DEVICE
+ *   GEMEM_STANDIN_VERSION  the driver's version (13000): newer functions are not found
  *   GEMEM_STANDIN_VMM=0    no virtual memory, GEMEM_STANDIN_POOLS=0: no stream-ordered pools
- *   GEMEM_STANDIN_REAL_TIME=1  time is that of the host: a call takes as long as the simulated
- *                              device's profile says, and work on streams goes on meanwhile
+ *   GEMEM_STANDIN_REAL_TIME=1  the clock is the host's: a call takes as long as the simulated
+ *                              device's profile says, and work on streams proceeds meanwhile
  *   GEMEM_STANDIN_FAIL     calls that fail: cuMemMap=3:CUDA_ERROR_UNKNOWN,cuMemcpyDtoH=2+ - the
  *                          third call of cuMemMap with that code, and the second and all later ones
- *                          of cuMemcpyDtoH, without a code with CUDA_ERROR_OUT_OF_MEMORY
+ *                          of cuMemcpyDtoH; without a code: CUDA_ERROR_OUT_OF_MEMORY
  *   GEMEM_STANDIN_REPORT   file to which the report is appended (report.c)
  *
- * Names there are those of cuGetProcAddress, without suffix; calls of one name are counted
- * together.
+ * Names in GEMEM_STANDIN_FAIL are those of cuGetProcAddress, without suffix; calls of one name are
+ * counted together.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 
 #include "standin.h"
 
-#define CALL_NS 100 /* what a call costs the host beside what the simulated device says */
+#define CALL_NS 100 /* host cost of a call, added to the cost on the simulated device */
 
 typedef struct
 {
@@ -102,7 +102,7 @@ static const struct
   { CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
 };
 
-/* A call that $GEMEM_STANDIN_FAIL wants to fail. */
+/* A call that fails by $GEMEM_STANDIN_FAIL. */
 typedef struct
 {
   char *name;
@@ -139,7 +139,7 @@ host_now (void)
   return (guint64) time.tv_sec * 1000000000 + (guint64) time.tv_nsec;
 }
 
-/* Nothing is done before the host's time has come there. */
+/* With real time, returns only when the host's clock has reached the driver's. */
 void
 standin_end (pthread_mutex_t **lock)
 {
@@ -237,7 +237,7 @@ open_devices (void)
     }
 }
 
-/* Once, before anything else; also by calls that need no cuInit. */
+/* Runs once, before any other call, also for calls that need no cuInit. */
 static void
 read_environment (void)
 {
@@ -384,8 +384,8 @@ cuGetErrorString (CUresult error, const char **text)
 
 /* ---- functions by name and version */
 
-/* The youngest symbol of @name that is not younger than @version; *known: there is one, whatever
- * its version. */
+/* The newest symbol of @name that is not newer than @version; *known: the name exists in some
+ * version. */
 static gpointer
 find_function (const char *name, int version, gboolean per_thread, gboolean *known)
 {
@@ -417,7 +417,7 @@ get_function (const char *name, void **function, int version, cuuint64_t flags,
       || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "name, place or flags");
   if (version > standin.version)
-    return CUDA_ERROR_INVALID_VALUE; /* no misuse: how programs learn that the driver is too old */
+    return CUDA_ERROR_INVALID_VALUE; /* no misuse: tells programs that the driver is too old */
   *function = find_function (name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
                              &known);
   if (status != NULL)
@@ -442,8 +442,8 @@ cuGetProcAddress_v2 (const char *name, void **function, int version, cuuint64_t 
   return get_function (name, function, version, flags, status);
 }
 
-/* Tables of functions without names: the driver has some for CUDA's own libraries, this one has
- * none. */
+/* Tables of unnamed functions: the real driver has some for CUDA's own libraries, the stand-in
+ * has none. */
 CUresult CUDAAPI
 cuGetExportTable (const void **table, const CUuuid *id)
 {

@@ -1,15 +1,15 @@
-/* report.c - what the stand-in driver saw, appended to the file $GEMEM_STANDIN_REPORT when the
+/* report.c - the report of the stand-in driver, appended to the file $GEMEM_STANDIN_REPORT when the
  * process ends; tests read it.
  *
  *   call cuMemAlloc_v2 12             calls, by symbol
  *   leak allocation 2 4194304         obtained and not released: kind, how many, bytes (0 where a
  *                                     kind has none)
- *   misuse cuMemFree_v2: 0x1 is no allocation fault cuLaunchKernel: ... work that went wrong, with
- *   which its context was lost end always the last line: without it the process did not end by
- *   itself
+ *   misuse cuMemFree_v2: 0x1 is no allocation
+ *   fault cuLaunchKernel: ...         work that failed, with which its context was lost
+ *   end                               always the last line: without it the process was killed
  *
- * What goes with a context that is destroyed, or with the process, counts as leaked.  The first 100
- * lines of misuse and faults are kept, the others counted ("more 7").
+ * Objects destroyed with their context or with the process count as leaked. The first 100 lines of
+ * misuse and faults are kept, the others counted ("more 7").
  */
 #include "config.h"
 
@@ -58,7 +58,7 @@ standin_report_leak (StandinKind kind, guint64 bytes)
   leaks[kind].bytes += bytes;
 }
 
-/* What is still there now. */
+/* Reports the objects that still exist. */
 static void
 count_remaining (void)
 {

@@ -1,23 +1,23 @@
-/* standin.h - the stand-in driver, as its files see it: a libcuda.so.1 for tests on machines
+/* standin.h - the internal interface of the stand-in driver: a libcuda.so.1 for tests on machines
  * without a GPU.
  *
- * What decides: a simulated device (devices) per ordinal gives addresses, capacity, granularity,
- * faults, and says which calls wait.
- * What is real: bytes stand behind the addresses, page by page, so that two mappings of one page
- * show the same bytes and a page that is not mapped has none.  Device addresses are numbers that
- * only the calls of the driver understand, as on a GPU; nobody can follow them.
+ * Simulated: one device of gemem (devices) per ordinal decides addresses, capacity, granularity and
+ * faults, and which calls wait. Real: bytes stand behind the addresses, page by page, so that two
+ * mappings of one page show the same bytes and an unmapped page shows none. Device addresses are
+ * numbers that only calls of the driver understand, as on a GPU; the program cannot dereference
+ * them.
  *
- * Invariants: everything is done under one lock, by the thread that calls.  Work put on a stream is
- * done when the clock has come to its time, in the order of times: the clock moves by what calls
- * cost and by waiting, never by itself.  Handles are numbers that are never issued twice, so
- * that one kept too long is always noticed.
+ * Invariants: every call runs under one lock, on the caller's thread. Work put on a stream is done
+ * when the clock has reached its time, in the order of times; the clock advances by the costs of
+ * calls and by waiting, never by itself. Handles are numbers that are never issued twice, so that a
+ * stale handle is always noticed.
  *
  * Origin: the CUDA driver API's reference manual; where it is silent, the stricter reading.
  */
 #pragma once
 
 #define __CUDA_API_VERSION_INTERNAL          /* prototypes of all versions */
-#define __CUDA_API_PUSH_VISIBILITY_DEFAULT 1 /* and all of them exported */
+#define __CUDA_API_PUSH_VISIBILITY_DEFAULT 1 /* exports all of them */
 #include <cuda.h>
 #include <glib.h>
 #include <pthread.h>
@@ -44,18 +44,18 @@ typedef enum
   ENTRY_COUNT
 } StandinEntry;
 
-/* What can be obtained and must be released; in the report by its name. */
+/* Objects that programs obtain and must release; named so in the report. */
 typedef enum
 {
-  KIND_CONTEXT, /* handles, standin_object() */
+  KIND_CONTEXT, /* objects with handles, standin_object() */
   KIND_STREAM,
   KIND_EVENT,
   KIND_MODULE,
-  KIND_FUNCTION, /* goes with its module */
+  KIND_FUNCTION, /* unloaded with its module */
   KIND_POOL,
   KIND_GRAPH,
   KIND_PAGE,
-  KIND_ALLOCATION, /* memory, by address */
+  KIND_ALLOCATION, /* memory, found by address */
   KIND_MANAGED,
   KIND_HOST,
   KIND_REGISTERED,
@@ -65,12 +65,12 @@ typedef enum
   KIND_COUNT
 } StandinKind;
 
-/* What has a handle; first member of the structs below. */
+/* An object with a handle; first member of the structs below. */
 typedef struct
 {
   guint64 id;
   StandinKind kind;
-  StandinContext *context; /* with which it goes; NULL: with the process */
+  StandinContext *context; /* destroyed with it; NULL: with the process */
 } StandinObject;
 
 struct _StandinDevice
@@ -79,7 +79,7 @@ struct _StandinDevice
   GememDevice *memory;
   StandinContext *primary;
   StandinPool *default_pool, *pool;
-  guint32 peers; /* bit per device whose memory work here may use */
+  guint32 peers; /* bit per device whose memory work of this device may use */
   guint64 granularity;
 };
 
@@ -88,8 +88,8 @@ typedef struct
   StandinObject object;
   guint flags;
   int priority;
-  guint64 busy;            /* when its work is done */
-  StandinCapture *capture; /* that it takes part in, or NULL */
+  guint64 busy;            /* end of its last work */
+  StandinCapture *capture; /* the capture it takes part in, or NULL */
 } StandinStream;
 
 typedef struct
@@ -97,8 +97,8 @@ typedef struct
   StandinObject object;
   guint flags;
   gboolean recorded;
-  gboolean captured;       /* recorded last in a capture, */
-  StandinCapture *capture; /* which this is while it goes on */
+  gboolean captured;       /* the latest record was in a capture: */
+  StandinCapture *capture; /* this one, while it is in progress */
   guint64 done;
 } StandinEvent;
 
@@ -107,11 +107,11 @@ struct _StandinContext
   StandinObject object;
   StandinDevice *device;
   gboolean alive;
-  guint flags, retained;  /* retained: primary contexts */
-  CUresult lost;          /* after a fault all calls say so, until the context is destroyed */
-  StandinStream legacy;   /* the default stream */
+  guint flags, retained; /* retained: primary contexts */
+  CUresult lost;         /* after a fault the result of all calls, until the context is destroyed */
+  StandinStream legacy;  /* the default stream */
   GHashTable *per_thread; /* GThread * -> StandinStream *, the default streams of threads */
-  /* when the work of all streams that wait for the default stream is done, */
+  /* end of the work of all streams that synchronise with the default stream, */
   guint64 blocking_busy;
   guint64 busy; /* and of all streams */
 };
@@ -122,16 +122,16 @@ struct _StandinPool
   StandinDevice *device;
   gboolean own; /* the device's default pool: cannot be destroyed */
   guint64 threshold, reserved, used, reserved_high, used_high, limit;
-  GPtrArray *unused; /* StandinSpan, in the order in which they were freed */
+  GPtrArray *unused; /* StandinSpan, in the order of their frees */
 };
 
-/* Bytes behind an address, made when first touched. */
+/* The bytes behind an address, allocated at the first access. */
 typedef struct
 {
   guint references;
   guint64 size;
   guint8 *data;
-  gboolean borrowed; /* registered host memory: the program's */
+  gboolean borrowed; /* registered host memory, owned by the program */
 } StandinBytes;
 
 typedef struct
@@ -141,46 +141,46 @@ typedef struct
   guint64 size;
   GememPage page;
   guint owners, mappings;
-  guint foreign; /* mappings that the device does not know of */
+  guint foreign; /* mappings unknown to the device */
   StandinBytes *bytes;
 } StandinPage;
 
-/* Memory that can be used by address, by address. */
+/* Memory that is used by address; sorted by address. */
 typedef struct
 {
   GememTreeNode node;
   StandinKind kind;
   guint64 size;
   StandinDevice *device;   /* NULL: host memory */
-  StandinContext *context; /* with which it goes; NULL: with the process */
+  StandinContext *context; /* released with it; NULL: with the process */
   StandinBytes *bytes;
   StandinPage *page; /* mappings */
   guint32 access;    /* bit per device */
-  guint flags;       /* as given to cuMemHostAlloc ... */
-  StandinPool *pool; /* from a pool: */
-  gboolean owned;    /*   the program has it, */
-  gboolean live;     /*   and so has the stream */
-  guint64 freed;     /*   when its free is done, */
-  guint64 stream;    /*   in this stream */
+  guint flags;       /* as passed to cuMemHostAlloc ... */
+  StandinPool *pool; /* of a block from a pool: */
+  gboolean owned;    /* the program holds it, */
+  gboolean live;     /* its stream has passed the allocation, not the free; */
+  guint64 freed;     /* the end of its free, */
+  guint64 stream;    /* in this stream */
 } StandinSpan;
 
 typedef struct
 {
   GememTreeNode node;
   guint64 size;
-  StandinDevice *device; /* whose simulated device gave it */
+  StandinDevice *device; /* whose simulated device reserved it */
 } StandinRange;
 
-/* Something on a stream. */
+/* Work on a stream. */
 struct _StandinWork
 {
   void (*run) (StandinWork *work);
   guint64 done, sequence;
   StandinContext *context;
   StandinEntry entry;
-  guint64 to, from, size, value; /* as run() needs them; host memory is an address too */
+  guint64 to, from, size, value; /* parameters of run(); host memory has an address too */
   guint unit;
-  guint8 *staged;       /* a copy of the program's bytes, freed with the work */
+  guint8 *staged;       /* copy of the program's bytes, freed with the work */
   gconstpointer kernel; /* a StandinKernel, and its parameters */
   guint64 parameters[8];
   StandinSpan *span;
@@ -201,7 +201,7 @@ typedef struct
   guint64 last_id;
   GHashTable *objects; /* id -> StandinObject */
   GememTree spans, ranges;
-  guint64 lowest, highest; /* of the addresses that devices ever gave out */
+  guint64 lowest, highest; /* lowest and highest address that devices ever returned */
 } Standin;
 
 extern Standin standin;
@@ -213,11 +213,11 @@ typedef enum
   NEEDS_NOTHING,
   NEEDS_INIT,
   NEEDS_CONTEXT,
-  RETURNS, /* gives something back: needs cuInit, and is done in a lost context too */
+  RETURNS, /* releases an object: needs cuInit, and works in a lost context too */
 } StandinNeeds;
 
 /* Takes the lock until the end of the function; counts the call, fails it if $GEMEM_STANDIN_FAIL
- * says so, and looks whether it may be made. */
+ * says so, and checks its preconditions. */
 #define STANDIN_BEGIN(number, needs) \
   __attribute__ ((cleanup (standin_end))) pthread_mutex_t *lock G_GNUC_UNUSED = standin_lock (); \
   CUresult begun = standin_begin (number, needs); \
@@ -226,10 +226,10 @@ typedef enum
 #define BEGIN(symbol, needs) STANDIN_BEGIN (ENTRY_##symbol, needs)
 
 pthread_mutex_t *
-standin_lock (void); /* takes it: one that the thread sanitizer knows, unlike GLib's */
-void standin_end (pthread_mutex_t **lock); /* of a call: lets it go */
+standin_lock (void); /* takes a lock that the thread sanitizer knows, unlike GLib's */
+void standin_end (pthread_mutex_t **lock); /* of a call: releases the lock */
 CUresult standin_begin (StandinEntry entry, StandinNeeds needs);
-/* The call was refused because the program is wrong: in the report.  Returns @code. */
+/* The call was refused as a mistake of the program: notes it in the report. Returns @code. */
 CUresult standin_misuse (CUresult code, const char *format, ...) G_GNUC_PRINTF (2, 3);
 const char *standin_entry_name (StandinEntry entry); /* "cuMemAlloc_v2" */
 
@@ -242,7 +242,7 @@ void standin_report_write (void);
 
 /* ---- handles (libcuda-objects.c) */
 
-/* Takes @object, of g_malloc'ed memory, over and gives it an id. */
+/* Takes ownership of @object, allocated with g_malloc(), and assigns an id. */
 gpointer standin_object_add (gpointer object, StandinKind kind, StandinContext *context);
 guint64 standin_new_id (void);
 gpointer standin_object (gconstpointer handle, StandinKind kind); /* NULL: none such */
@@ -253,13 +253,13 @@ void standin_object_remove (gpointer object);
 
 StandinDevice *standin_device (CUdevice device); /* NULL: no such device */
 StandinContext *standin_context (void);          /* current to this thread, or NULL */
-/* The result of a call that was done nevertheless: what befell the current context. */
+/* The result of a call that was carried out: the error of the current context, if any. */
 CUresult standin_context_state (void);
-void standin_context_clear (StandinContext *context); /* all that is in it, counted as leaked */
+void standin_context_clear (StandinContext *context); /* destroys its content, as leaked */
 void standin_context_init (StandinContext *context, StandinDevice *device, guint flags);
 
-/* The simulated device, at our time; AT_DEVICE (device, call (...)) sets the clock before and
- * after. */
+/* The simulated device, at the driver's time; AT_DEVICE (device, call (...)) sets the clock
+ * before and after the call. */
 GememDevice *standin_enter_device (StandinDevice *device);
 void standin_leave_device (StandinDevice *device);
 
@@ -267,20 +267,20 @@ void standin_leave_device (StandinDevice *device);
 
 StandinBytes *standin_bytes_new (guint64 size);
 void standin_bytes_unref (StandinBytes *bytes);
-guint8 *standin_bytes_data (StandinBytes *bytes); /* made, if there are none yet */
+guint8 *standin_bytes_data (StandinBytes *bytes); /* allocated if needed */
 StandinSpan *standin_span_add (StandinKind kind, guint64 address, guint64 size,
                                StandinDevice *device, StandinBytes *bytes);
-StandinSpan *standin_span_at (guint64 address); /* that contains it, or NULL */
-/* that starts there, owned, and is of this kind; or NULL */
+StandinSpan *standin_span_at (guint64 address); /* the span containing it, or NULL */
+/* the owned span of this kind that starts there, or NULL */
 StandinSpan *standin_span_start (guint64 address, StandinKind kind);
-void standin_span_remove (StandinSpan *span); /* gives the bytes back */
-/* The bytes behind @address for work on @device (NULL: a copy, which may use what any device may),
- * and up to @want how many lie together; NULL: none, an illegal access. */
+void standin_span_remove (StandinSpan *span); /* and its reference to bytes */
+/* The bytes behind @address for work on @device (NULL: a copy, which may use what any device may
+ * use); *@together: how many of up to @want are contiguous. NULL: an illegal access. */
 guint8 *standin_translate (const StandinDevice *device, guint64 address, guint64 want,
                            guint64 *together);
 gboolean standin_is_device_address (guint64 address);
 void standin_saw_address (guint64 address, guint64 size);
-/* Gives memory of a device back to it. */
+/* Releases device memory to its device. */
 void standin_device_free (StandinSpan *span);
 
 /* ---- virtual memory (libcuda-virtual.c), pools (libcuda-pools.c) */
@@ -288,45 +288,46 @@ void standin_device_free (StandinSpan *span);
 void standin_virtual_leaks (void);
 StandinPool *standin_pool_new (StandinDevice *device);
 CUresult standin_pool_free (StandinSpan *span, StandinStream *stream, gboolean ordered);
-/* Releases what pools of @device hold above their thresholds, as at each synchronisation. */
+/* Releases what pools of @device hold above their thresholds, as each synchronisation does. */
 void standin_pools_trim (StandinDevice *device);
 
 /* ---- streams (libcuda-streams.c), events (libcuda-events.c) */
 
-/* 0: none such, of another context, or no context. */
+/* NULL: no such stream, one of another context, or no context. */
 StandinStream *standin_stream (CUstream stream);
-/* the default stream as the functions *_ptsz mean it */
+/* the default stream in the meaning of the functions *_ptsz */
 CUstream standin_per_thread (CUstream stream);
-/* Puts a copy of @work on @stream, @ns long. */
+/* Puts a copy of @work on @stream, for @ns. */
 void standin_enqueue (StandinStream *stream, guint64 ns, const StandinWork *work);
-/* when all before is done that it waits for */
+/* end of all work that it waits for */
 guint64 standin_stream_busy (const StandinStream *stream);
-/* When work put on @stream now could begin; the stream is busy until @done. */
+/* The earliest begin of work put on @stream now; marks the stream as busy until @done. */
 guint64 standin_stream_start (const StandinStream *stream);
 void standin_stream_occupy (StandinStream *stream, guint64 done);
-/* What a query of something that is done at @time says; the simulated device may refuse to know. */
+/* The result of a query about work that is done at @time; the simulated device may answer "not
+ * ready" all the same. */
 CUresult standin_is_complete (StandinContext *context, guint64 time);
 void standin_run_due (void);
 void standin_wait_until (guint64 time);
-/* Before a call of the simulated device that waits until the device is idle. */
+/* Called before a call of the simulated device that waits until the device is idle. */
 void standin_wait_as_device (StandinDevice *device, GememDeviceCall call);
 void standin_stream_clear (StandinContext *context); /* drops the work of a context */
-/* The work went wrong: its context is lost. */
+/* Reports failed work; its context is lost. */
 void standin_fault (const StandinWork *work, CUresult code, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
-/* What a stream takes for @size bytes. */
+/* The time a stream needs for @size bytes. */
 guint64 standin_work_ns (guint64 size);
 
 /* ---- stream capture (libcuda-capture.c) */
 
-/* Whether a call may be made now, the stream or the context waited for: CUDA_SUCCESS, or what the
- * call returns; then captures are invalid. */
+/* CUDA_SUCCESS if the call is permitted now, with the stream or the context it waits for; else
+ * the call's result, and captures are invalidated. */
 CUresult standin_capture_allows (StandinEntry entry);
 CUresult standin_capture_allows_wait (const StandinStream *stream);
 CUresult standin_capture_allows_wait_for_all (const StandinContext *context);
 CUstreamCaptureStatus standin_capture_status (const StandinStream *stream);
 void standin_capture_join (StandinCapture *capture, StandinStream *stream);
-/* The stream, the context is destroyed. */
+/* For a stream, a context that is destroyed. */
 void standin_capture_leave (StandinStream *stream);
 void standin_capture_clear (const StandinContext *context);
 

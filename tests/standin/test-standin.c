@@ -1,8 +1,8 @@
-/* test-standin.c - the stand-in driver itself: what it refuses, what it counts, that bytes and
- * aliases are real and work has an order.
+/* test-standin.c - the stand-in driver itself: refusals, counts, real bytes under several mappings,
+ * and the order of work.
  *
- * Every scenario runs in a process of its own, which opens the library as a program does; its
- * report is read afterwards.
+ * Every scenario runs in a process of its own, which opens the library as a program does; the test
+ * reads its report afterwards.
  */
 #include "config.h"
 
@@ -89,7 +89,7 @@ static struct
 } cu;
 static gpointer library;
 
-/* The functions as the stand-in's cuGetProcAddress gives them for the version of the headers. */
+/* The functions as the stand-in's cuGetProcAddress returns them for the version of the headers. */
 static void
 open_library (void)
 {
@@ -137,7 +137,7 @@ static const CUmemAllocationProp on_device = {
 static const CUmemAccessDesc to_device = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
                                            .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 
-/* A page, mapped at @address and open to the device. */
+/* A page, mapped at @address and accessible to the device. */
 static CUmemGenericAllocationHandle
 map_page (CUdeviceptr address)
 {
@@ -181,7 +181,7 @@ scenario_clean (void)
   OK (cu.cuMemAllocManaged (&managed, 100, CU_MEM_ATTACH_GLOBAL));
   OK (cu.cuMemsetD8 (managed, 7, 100));
   OK (cu.cuStreamSynchronize (NULL));
-  g_assert_cmpint (*(guint8 *) (guintptr) (managed + 99), ==, 7); /* the program's memory too */
+  g_assert_cmpint (*(guint8 *) (guintptr) (managed + 99), ==, 7); /* host accesses work, too */
   OK (cu.cuMemHostAlloc (&host, 100, 0));
   OK (cu.cuMemcpyDtoH (host, managed, 100));
   OK (cu.cuMemAllocAsync (&pooled, 1000, NULL));
@@ -212,7 +212,7 @@ scenario_leaks (void)
   OK (cu.cuStreamCreate (&stream, 0));
   OK (cu.cuEventCreate (&event, 0));
   OK (cu.cuMemAddressReserve (&range, 4 * PAGE, 0, 0, 0));
-  OK (cu.cuMemRelease (map_page (range))); /* still held by its mapping */
+  OK (cu.cuMemRelease (map_page (range))); /* the mapping still holds the page */
   map_page (range + PAGE);
   end ();
   OK (cu.cuDevicePrimaryCtxRetain (&(CUcontext){ NULL }, 0));
@@ -261,7 +261,7 @@ scenario_misuse (void)
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range, PAGE, 0, other, 0)); /* mapped */
   /* beyond the range */
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, 2 * PAGE, 0, other, 0));
-  /* an offset */
+  /* an offset into the page */
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, PAGE, PAGE, other, 0));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE / 2, PAGE, 0, other, 0));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, 2 * PAGE, 0, page, 0));
@@ -273,7 +273,7 @@ scenario_misuse (void)
   OK (cu.cuMemRelease (other));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemRelease (other));
   OK (cu.cuMemRelease (page));
-  /* released, though mapped */
+  /* the handle was released, though its page is mapped */
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, PAGE, 0, page, 0));
   OK (cu.cuMemUnmap (range, PAGE));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemUnmap (range, PAGE));
@@ -327,12 +327,12 @@ scenario_unmapped (void)
   g_assert_cmpstr (name, ==, "CUDA_ERROR_ILLEGAL_ADDRESS");
   REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemAlloc (&memory, 1)); /* the context is lost, */
   OK (cu.cuInit (0));
-  REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemRelease (page)); /* but what is released is */
+  REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemRelease (page)); /* but the release takes effect */
   REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemAddressFree (range, 2 * PAGE));
   end ();
 }
 
-/* What is mapped is not yet for anybody to use. */
+/* A mapped page is not accessible before cuMemSetAccess. */
 static void
 scenario_no_access (void)
 {
@@ -343,7 +343,7 @@ scenario_no_access (void)
   OK (cu.cuMemAddressReserve (&range, PAGE, 0, 0, 0));
   OK (cu.cuMemCreate (&page, PAGE, &on_device, 0));
   OK (cu.cuMemMap (range, PAGE, 0, page, 0));
-  OK (cu.cuMemsetD8 (range, 1, 1)); /* nobody has waited yet */
+  OK (cu.cuMemsetD8 (range, 1, 1)); /* the stream was not waited for yet */
   REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuStreamSynchronize (NULL));
   REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemUnmap (range, PAGE));
   REFUSED (CUDA_ERROR_ILLEGAL_ADDRESS, cu.cuMemRelease (page));
@@ -351,8 +351,8 @@ scenario_no_access (void)
   end ();
 }
 
-/* Events are pending until their work is done; streams without events between them do not wait for
- * each other. */
+/* Events are pending until their work is done; streams without events between them do not wait
+ * for each other. */
 static void
 scenario_streams (void)
 {
@@ -383,7 +383,7 @@ scenario_streams (void)
   OK (cu.cuStreamSynchronize (second));
   g_assert_cmpint (*host, ==, 0);
   OK (cu.cuStreamWaitEvent (second, after, 0));
-  OK (cu.cuMemcpyDtoHAsync (host, memory, 1, second)); /* does */
+  OK (cu.cuMemcpyDtoHAsync (host, memory, 1, second)); /* waits */
   g_assert_cmpint (*host, ==, 0);
   OK (cu.cuStreamSynchronize (second));
   g_assert_cmpint (*host, ==, 3);
@@ -394,7 +394,7 @@ scenario_streams (void)
   OK (cu.cuEventRecord (after, first));
   for (turns = 0; cu.cuEventQuery (after) == CUDA_ERROR_NOT_READY && turns < 1000; turns++)
     {
-    } /* time passes with calls */
+    } /* calls advance the clock */
   g_assert_cmpuint (turns, >, 2);
   g_assert_cmpuint (turns, <, 1000);
   g_assert_cmpint (byte_at (memory), ==, 4);
@@ -422,9 +422,9 @@ scenario_pools (void)
   OK (cu.cuMemsetD8Async (first, 1, 1000, NULL));
   OK (cu.cuMemFreeAsync (first, NULL));
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemFreeAsync (first, NULL));
-  OK (cu.cuMemAllocAsync (&second, 1000, other)); /* the first is still busy in its stream, */
+  OK (cu.cuMemAllocAsync (&second, 1000, other)); /* the first is still in use in its stream, */
   g_assert_cmpuint (second, !=, first);
-  OK (cu.cuMemAllocAsync (&third, 1000, NULL)); /* where it can be had */
+  OK (cu.cuMemAllocAsync (&third, 1000, NULL)); /* where it is available at once */
   g_assert_cmpuint (third, ==, first);
   OK (cu.cuStreamSynchronize (NULL));
   OK (cu.cuMemPoolSetAttribute (pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
@@ -437,13 +437,13 @@ scenario_pools (void)
   OK (cu.cuStreamSynchronize (other));
   OK (cu.cuMemPoolGetAttribute (pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved));
   g_assert_cmpuint (reserved, ==, 1024);
-  OK (cu.cuMemFree (third)); /* is allowed */
+  OK (cu.cuMemFree (third)); /* permitted */
   OK (cu.cuStreamSynchronize (NULL));
   OK (cu.cuStreamDestroy (other));
   end ();
 }
 
-/* Work that comes after its memory is gone. */
+/* Work that runs after its memory was freed. */
 static void
 scenario_late_work (void)
 {
@@ -523,7 +523,7 @@ scenario_faults (void)
   CUdeviceptr memory, range;
 
   begin ();
-  REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc (&memory, 3 << 20)); /* more than there is */
+  REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc (&memory, 3 << 20)); /* more than the capacity */
   OK (cu.cuMemAddressReserve (&range, PAGE, 0, 0, 0));
   OK (cu.cuMemCreate (&page, PAGE, &on_device, 0));
   REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemMap (range, PAGE, 0, page, 0)); /* $GEMEM_STANDIN */
@@ -572,7 +572,7 @@ use_memory (gpointer context)
   CUcontext current;
 
   OK (cu.cuCtxGetCurrent (&current));
-  g_assert_null (current); /* each thread its own */
+  g_assert_null (current); /* each thread has its own */
   OK (cu.cuCtxSetCurrent (context));
   for (guint i = 0; i < 200; i++)
     {
@@ -666,7 +666,7 @@ scenario_capture (void)
   OK (cu.cuStreamCreate (&first, CU_STREAM_NON_BLOCKING));
   OK (cu.cuStreamCreate (&second, CU_STREAM_NON_BLOCKING));
   OK (cu.cuEventCreate (&fork, CU_EVENT_DISABLE_TIMING));
-  /* what is captured is not run; a stream joins by an event, and leaves at the end */
+  /* captured work is not run; a stream joins by an event, and leaves at the end */
   OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
   OK (cu.cuMemsetD8Async (memory, 9, PAGE, first));
   OK (cu.cuEventRecord (fork, first));
@@ -684,7 +684,7 @@ scenario_capture (void)
   REFUSED (CUDA_ERROR_CAPTURED_EVENT, cu.cuStreamWaitEvent (second, fork, 0));
   OK (cu.cuEventRecord (fork, second));
   OK (cu.cuEventSynchronize (fork));
-  /* every call that is not safe, or waits, spoils the capture */
+  /* every call that is not safe, or that waits, invalidates the capture */
   OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
   REFUSED (CUDA_ERROR_ILLEGAL_STATE,
            cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -711,7 +711,7 @@ scenario_capture (void)
   REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
            cu.cuStreamBeginCapture (NULL, CU_STREAM_CAPTURE_MODE_GLOBAL));
   REFUSED (CUDA_ERROR_ILLEGAL_STATE, end_capture (first));
-  /* streams may go while they are captured */
+  /* streams may be destroyed while they are captured */
   OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
   OK (cu.cuEventRecord (fork, first));
   OK (cu.cuStreamWaitEvent (second, fork, 0));
@@ -728,7 +728,7 @@ typedef struct
   const char *name;
   void (*run) (void);
   const char *environment; /* "NAME=value NAME=value" */
-  const char *report;      /* its lines about leaks and faults, in order; "*": not looked at */
+  const char *report;      /* its lines about leaks and faults, in order; "*": not compared */
   guint misuses;
 } Scenario;
 
@@ -779,8 +779,8 @@ set_environment (const char *settings, gboolean on)
     }
 }
 
-/* The lines of the report that begin with one of two words; *@misuses: how many others begin with
- * "misuse". */
+/* The lines of the report that begin with one of two words; *@misuses: the number of other lines
+ * that begin with "misuse". */
 static char *
 read_report (const char *path, guint *misuses)
 {

@@ -1,5 +1,5 @@
-/* test-bundled-graphs.c - the graphs in graphs/bundled: each loads, is what its name says, and is
- * in the table of README.md; all are small. */
+/* test-bundled-graphs.c - the graphs in graphs/bundled: each loads, has the content that its
+ * name says, and is in the table of README.md; all are small. */
 #include "config.h"
 
 #include <string.h>
@@ -65,8 +65,8 @@ check_sizes (const GememGraph *graph)
     }
 }
 
-/* Roles come in order; each trained parameter has one gradient, which the backward pass makes and
- * the optimizer reads. */
+/* Roles come in order; each trained parameter has one gradient, which the backward pass writes
+ * and the optimizer reads. */
 static void
 check_training (const GememGraph *graph)
 {

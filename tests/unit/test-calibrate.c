@@ -1,5 +1,5 @@
-/* test-calibrate.c - a calibrated simulated device gives its own profile again, every number of it;
- * and what is said where something cannot be measured. */
+/* test-calibrate.c - calibrating a simulated device returns its own profile, every number of it;
+ * and the notes about quantities that cannot be measured. */
 #include "config.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ test_same_profile (void)
     }
 }
 
-/* Calls that take longer the more there is: each has its own number. */
+/* Calls whose cost grows with the state of the device: each gets its own number. */
 static void
 test_counts (void)
 {
@@ -102,8 +102,7 @@ test_counts (void)
     }
 }
 
-/* What the device says otherwise than its profile is what counts; what it does not have is a
- * guess. */
+/* Values that the device reports override its profile; values that it lacks are guesses. */
 static void
 test_other_device (void)
 {

@@ -1,4 +1,4 @@
-/* test-capacity.c - the least capacity that fits, on allocators where it is known. */
+/* test-capacity.c - the least capacity that suffices, on allocators where it is known. */
 #include "config.h"
 
 #include "tests/util/engine-job.h"
@@ -38,7 +38,7 @@ test_direct (void)
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = find (test_direct_class (), &trace, NULL);
 
-  /* although 4096 were given, where it fails */
+  /* 4096 was the given capacity, with which the run fails */
   g_assert_cmpuint (result->least_capacity, ==, 5250);
   g_assert_cmpuint (result->ooms, ==, 1);
   g_assert_cmpuint (result->capacity, ==, 4096);
@@ -53,7 +53,7 @@ test_segment (void)
   check (&slots_class, &trace, NULL, 4096, TRUE);
 }
 
-/* More than the unlimited run took. */
+/* The least capacity is larger than the peak of the unlimited run. */
 static void
 test_greedy (void)
 {
@@ -62,7 +62,7 @@ test_greedy (void)
   check (&slots_class, &trace, &greedy, 12345, TRUE);
 }
 
-/* 2 MiB above the answer it fails again. */
+/* With 2 MiB more than the answer the run fails again. */
 static void
 test_not_monotone (void)
 {
@@ -99,7 +99,7 @@ test_interrupted (void)
   job.find_capacity = TRUE;
   job.interrupted = &interrupted;
   trace.interrupt = &interrupted;
-  trace.interrupt_opening = 5; /* in the middle of the search */
+  trace.interrupt_opening = 5; /* during the search */
   result = test_job_run (&job);
   g_assert_true (result->partial);
   g_assert_cmpuint (result->least_capacity, ==, 0);

@@ -1,10 +1,10 @@
 /* test-cuda-device.c - the CUDA device on the stand-in driver: the contract of device.h in every
- * mode, streams and events, bad machines, and every call of the driver failing: a clear error, and
- * nothing kept.
+ * mode, streams and events, unusable machines, and every driver call failing: a clear error, and no
+ * resources kept.
  *
- * Each scene runs in a process of its own, because a driver reads its environment once; what the
- * driver counted is read afterwards.  The library is found by its name, as a driver is, since it is
- * loaded already.
+ * Each scene runs in a process of its own, because a driver reads its environment once; the
+ * driver's report is read afterwards. The device finds the library by name, as it finds a real
+ * driver, since the library is loaded already.
  */
 #include "config.h"
 
@@ -34,7 +34,7 @@ static const char *const calls[] = {
 #undef GEMEM_CUDA_CALL
 };
 
-/* Those ask for memory, which may be short. */
+/* Calls that allocate, and may run out of memory. */
 static const char *const asking[] = {
   "cuMemAlloc",     "cuMemAddressReserve",     "cuMemCreate", "cuMemMap",
   "cuMemSetAccess", "cuMemAllocFromPoolAsync", NULL
@@ -73,8 +73,8 @@ drain (int end)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/* Runs @scene on @spec; what it wrote to its pipe, and in *@report what the driver says of it in
- * the end. */
+/* Runs @scene on @spec; returns the text that the scene wrote to its pipe; *@report is the
+ * driver's final report. */
 static char *
 play (Scene scene, const char *spec, const char *environment, char **report)
 {
@@ -106,7 +106,7 @@ play (Scene scene, const char *spec, const char *environment, char **report)
   return text;
 }
 
-/* How often the report says that @call was made, under whatever suffix. */
+/* How often the report lists @call, under any suffix. */
 static guint
 count (const char *report, const char *call)
 {
@@ -185,7 +185,7 @@ test_misuse (gconstpointer data)
 #endif
 }
 
-/* ---- streams: on the stand-in work is pending until it is waited for */
+/* ---- streams: on the stand-in driver work is pending until it is waited for */
 
 static void
 scene_pending (const char *spec, int out)
@@ -217,7 +217,7 @@ scene_pending (const char *spec, int out)
   gemem_device_destroy (device);
 }
 
-/* No more events are made than were ever pending, in powers of two. */
+/* Events are made in powers of two, no more than were ever pending. */
 static void
 test_pending (void)
 {
@@ -262,7 +262,7 @@ test_two (void)
   g_assert_cmpuint (count (report, "cuCtxPushCurrent"), ==, count (report, "cuCtxPopCurrent"));
 }
 
-/* What the driver refuses for want of memory, it may: the device goes on. */
+/* The driver may refuse for lack of memory: the device stays usable. */
 static void
 scene_full (const char *spec, int out)
 {
@@ -291,7 +291,7 @@ test_full (void)
     }
 }
 
-/* ---- bad machines */
+/* ---- unusable machines */
 
 static void
 say (int out, const char *kind, const char *message)
@@ -340,7 +340,7 @@ test_bad_machines (void)
       g_autofree char *report = NULL,
                       *message = play (scene_create, cases[i].spec, cases[i].environment, &report);
       g_assert_cmpstr (message + 3, ==, cases[i].message);
-      g_assert_true (*report == '\0' || is_clean (report)); /* none before cuInit */
+      g_assert_true (*report == '\0' || is_clean (report)); /* empty if cuInit was never called */
     }
 }
 
@@ -356,7 +356,7 @@ scene_plain (const char *spec, int out)
   g_assert_false (gemem_device_unmap (device, 0x10000000, 2 * MIB));
   g_assert_cmphex (gemem_device_malloc (device, MIB, 0), !=, 0);
   g_assert_no_error (gemem_device_failure (device));
-  /* who asks in spite of it needs it */
+  /* a caller that reserves all the same needs virtual memory: the device has failed */
   g_assert_cmphex (gemem_device_reserve (device, 2 * MIB, 0), ==, 0);
   g_assert_cmpuint (gemem_device_create_page (device, 2 * MIB), ==, 0);
   g_assert_true (
@@ -364,7 +364,7 @@ scene_plain (const char *spec, int out)
   gemem_device_destroy (device);
 }
 
-/* The oldest driver that will do, and no virtual memory. */
+/* The oldest supported driver, without virtual memory. */
 static void
 test_plain (void)
 {
@@ -385,7 +385,7 @@ use_memory (GememDevice *device)
   GememPage page = gemem_device_create_page (device, 4 * MIB),
             other = gemem_device_create_page (device, 2 * MIB);
 
-  gemem_device_malloc (device, 1, 0); /* is left to the end, as is the other page */
+  gemem_device_malloc (device, 1, 0); /* not released before the device ends, like the other page */
   if (block != 0)
     gemem_device_memset (device, block, 0, MIB, 7);
   if (va != 0 && other != 0)
@@ -405,7 +405,7 @@ use_memory (GememDevice *device)
     gemem_device_release (device, va, 2 * MIB);
 }
 
-/* The device is left to the caller, or NULL. */
+/* Returns the device, if the scene leaves it to the caller, or NULL. */
 static GememDevice *
 use_all (const char *spec, int out)
 {
@@ -458,8 +458,8 @@ scene_faults (const char *spec, int out)
   gemem_device_destroy (in_use);
 }
 
-/* Call number @n of @call, and with @later all after it, fails with @code. @ended: that is when the
- * device ends, and nobody can be told. */
+/* Call number @n of @call fails with @code, with @later all after it too. @ended: the call is
+ * made when the device ends, where no caller can get the error. */
 static void
 fail (const char *spec, const char *call, guint n, gboolean later, gboolean ended, const char *code)
 {
@@ -476,7 +476,7 @@ fail (const char *spec, const char *call, guint n, gboolean later, gboolean ende
     {
       g_assert_true (g_str_has_prefix (said, "77 ") || g_str_has_prefix (said, "1 "));
       g_assert_nonnull (strstr (said, call));
-      if (strcmp (call, "cuDriverGetVersion") != 0) /* comes before the names of errors are known */
+      if (strcmp (call, "cuDriverGetVersion") != 0) /* before the names of errors are known */
         g_assert_nonnull (strstr (said, code));
       g_assert_null (strchr (said, '\n'));
     }
@@ -509,8 +509,8 @@ test_faults (gconstpointer spec)
   g_assert_cmpuint (tried, >=, 25);
 }
 
-/* A call fails, and so does what would undo it or clean up after it, then and later: one message,
- * and the process ends as it should. */
+/* A call fails, and then its undo or cleanup fails too: one message, and the process ends
+ * normally. */
 static void
 test_double_faults (gconstpointer spec)
 {
@@ -555,8 +555,8 @@ test_double_faults (gconstpointer spec)
   g_assert_cmpuint (tried, >=, 10);
 }
 
-/* Memory is short at one call, and later another one fails: both are survived, and everything goes
- * back. */
+/* One call runs out of memory, and later another one fails: the device survives both, and
+ * everything is released. */
 static void
 test_short_then_fault (gconstpointer spec)
 {
@@ -582,7 +582,7 @@ test_short_then_fault (gconstpointer spec)
           continue;
         said = play (scene_faults, spec, environment, &report);
         tried += g_str_has_prefix (said, "1 ");
-        /* the second call may not come any more */
+        /* the second call may not be reached */
         g_assert_true (g_str_has_prefix (said, "1 ") || g_str_has_prefix (said, "short "));
         g_assert_true (g_str_has_prefix (said, "short ") || strstr (said, later[k]) != NULL);
         g_assert_true (is_clean (report));
@@ -594,7 +594,8 @@ test_short_then_fault (gconstpointer spec)
 
 #define DRIVER(library, call) ((__typeof__ (call) *) dlsym (library, G_STRINGIFY (call)))
 
-/* While it does, nothing is waited for: that is refused, and what would need it is done later. */
+/* While a program captures, no wait is allowed: the device refuses to wait, and defers what
+ * needs it. */
 static void
 scene_capture (const char *spec, int out)
 {
@@ -629,7 +630,7 @@ scene_capture (const char *spec, int out)
   g_assert_cmpint (DRIVER (library, cuGraphDestroy) (graph), ==, CUDA_SUCCESS);
   g_assert_true (gemem_device_sync (device));
   gemem_device_free (device, gemem_device_malloc (device, 2 * MIB, 0), 2 * MIB);
-  g_assert_cmpuint (device->held, ==, 4 * MIB); /* what was freed late is gone */
+  g_assert_cmpuint (device->held, ==, 4 * MIB); /* the deferred frees are done */
   gemem_device_free (device, kept, 2 * MIB);
   gemem_device_free (device, block, 2 * MIB);
   g_assert_no_error (gemem_device_failure (device));
@@ -647,7 +648,7 @@ test_capture (gconstpointer spec)
   g_assert_true (is_clean (report));
 }
 
-/* The names of errors fail too. */
+/* The driver cannot name its errors either. */
 static void
 test_nameless (void)
 {
@@ -709,7 +710,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/nameless", test_nameless);
   return g_test_run ();
 }
-#else /* without the headers: the device says so */
+#else /* without the headers: a message of the device */
 
 int
 main (int argc, char **argv)

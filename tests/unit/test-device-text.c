@@ -1,4 +1,4 @@
-/* test-device-text.c - devices made from text: bad settings and what is said about them, defaults,
+/* test-device-text.c - devices made from text: invalid settings and their messages, defaults,
  * descriptions, and every class. */
 #include "config.h"
 
@@ -85,7 +85,7 @@ test_defaults (void)
   g_assert_cmpstr (text, ==, "sim:capacity=3MiB,granularity=2MiB,address=first-fit");
   gemem_device_destroy (device);
 
-  /* by another name of the same setting */
+  /* the same setting under another name */
   device = gemem_device_new ("sim:address=recorded", "device=first-fit,capacity=1GiB", 0, &error);
   g_autofree char *recorded = gemem_device_describe (device);
   g_assert_cmpstr (recorded, ==, "sim:capacity=1GiB,granularity=2MiB,address=recorded");

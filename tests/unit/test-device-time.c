@@ -9,7 +9,7 @@
 #include "tests/util/sizes.h"
 #include "tests/util/testutil.h"
 
-/* Prices that tell every call from every other. */
+/* Distinct prices, so that every call can be told from the others. */
 static const char profile[] =
     "[device]\nname=test\ncapacity=64MiB\ngranularity=1MiB\nsource=guess: test\n"
     "[allocator]\nhit_ns=11\nsource=guess: test\n"
@@ -44,7 +44,7 @@ device_new (const char *settings)
   return device;
 }
 
-/* @call was made once more, took @ns, and all of it shows. */
+/* Checks that @call was made once more, cost @ns, and that all counters agree. */
 static void
 assert_cost (GememDevice *device, GememDeviceCall call, guint64 ns)
 {
@@ -99,7 +99,7 @@ test_costs (void)
   gemem_device_destroy (device);
 }
 
-/* A refused call was made all the same. */
+/* A refused call counts as a call. */
 static void
 test_refused (void)
 {
@@ -120,7 +120,8 @@ test_granularity_prices_pages (void)
   gemem_device_destroy (device);
 }
 
-/* A memset costs the host its base; the rest occupies the stream, one after the other. */
+/* A memset costs the host its base; the remainder occupies the stream, one memset after the
+ * other. */
 static void
 test_streams (void)
 {
@@ -164,12 +165,11 @@ test_events (void)
   g_assert_false (gemem_device_event_query (device, a));
   device->now = 1000;
   g_assert_true (gemem_device_event_query (device, a));
-  g_assert_cmpuint (device->now, ==, 1022); /* asking takes time */
+  g_assert_cmpuint (device->now, ==, 1022); /* a query takes time */
   g_assert_true (gemem_device_event_query (device, b));
   g_assert_true (gemem_device_event_query (device, 0));
 
-  /* In stream order: behind 20 MiB of memset; and whoever waits for the stream waits for the
-   * event. */
+  /* In stream order: behind 20 MiB of memset; a wait for the stream includes the event. */
   device->now = 2000;
   gemem_device_memset (device, 1, 0, 20 * MIB, 1);
   c = gemem_device_event_record (device, 1);
@@ -183,7 +183,7 @@ test_events (void)
   gemem_device_destroy (device);
 }
 
-/* An event without latency on an idle stream is complete at once, and is still an event. */
+/* Without latency, an event on an idle stream is complete at once, and counts as an event. */
 static void
 test_event_at_once (void)
 {

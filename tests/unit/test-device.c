@@ -1,5 +1,5 @@
 /* test-device.c - the simulated device by exact addresses: address policies, capacity, virtual
- * memory, and what callers may not do. */
+ * memory, and misuse by callers. */
 #include "config.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)
 #define VA_BASE G_GUINT64_CONSTANT (0x200000000000)
-#define BEYOND G_GUINT64_CONSTANT (0x800000000000) /* where `recorded` puts what was not recorded */
+#define BEYOND G_GUINT64_CONSTANT (0x800000000000) /* where `recorded` puts other requests */
 
 static GememDevice *
 device_new (const char *spec)
@@ -53,8 +53,8 @@ test_bump (void)
   gemem_device_destroy (device);
 }
 
-/* The ascending addresses of 3 million allocations cross many of the pieces in which bump takes the
- * space. */
+/* The ascending addresses of 3 million allocations cross many of the pieces in which bump
+ * reserves addresses. */
 static void
 test_bump_far (void)
 {
@@ -72,11 +72,11 @@ test_bump_far (void)
   g_assert_cmphex (take (device, G_GUINT64_CONSTANT (5) << 40), ==, expected);
   expected += G_GUINT64_CONSTANT (5) << 40;
   g_assert_cmphex (take (device, 1), ==, expected);
-  g_assert_cmphex (take (device, G_MAXUINT64 / 2), ==, 0); /* more than there are addresses */
+  g_assert_cmphex (take (device, G_MAXUINT64 / 2), ==, 0); /* more than all addresses */
   gemem_device_destroy (device);
 }
 
-/* The keys in the first line of the vector files, as they stand. */
+/* The keys in the first line of the vector files, unchanged. */
 static void
 test_vector_keys (void)
 {
@@ -115,11 +115,11 @@ test_first_fit (void)
   g_assert_cmphex (take (device, 6 * MIB + 1), ==, BASE + 10 * MIB);
   g_assert_cmphex (take (device, 6 * MIB), ==, BASE + 2 * MIB);
   gemem_device_free (device, BASE, MIB);
-  g_assert_cmphex (take (device, 2 * MIB), ==, BASE); /* the rest of the step came back too */
+  g_assert_cmphex (take (device, 2 * MIB), ==, BASE); /* the rest of the step was released, too */
   gemem_device_destroy (device);
 }
 
-/* First-fit against a byte per step. */
+/* First-fit against a model with one byte per step. */
 static void
 test_first_fit_naive (void)
 {
@@ -174,24 +174,24 @@ test_recorded (void)
   gemem_device_expect (device, b, 20 * MIB);
   gemem_device_expect (device, c, 512);
   g_assert_cmphex (take (device, 2 * MIB), ==, a);
-  g_assert_cmphex (take (device, 2 * MIB), ==, BEYOND); /* not what comes next */
+  g_assert_cmphex (take (device, 2 * MIB), ==, BEYOND); /* not the expected next size */
   g_assert_cmpuint (device->unexpected, ==, 1);
-  g_assert_cmphex (take (device, 20 * MIB), ==, b); /* which was kept */
+  g_assert_cmphex (take (device, 20 * MIB), ==, b); /* the expectation was kept */
   g_assert_cmphex (take (device, 512), ==, c);
-  g_assert_cmphex (take (device, 1), ==, BEYOND + 2 * MIB); /* nothing comes next */
+  g_assert_cmphex (take (device, 1), ==, BEYOND + 2 * MIB); /* no expectation is left */
   g_assert_cmpuint (device->unexpected, ==, 2);
 
   gemem_device_free (device, a, 2 * MIB);
-  gemem_device_expect (device, a, MIB); /* the place may be reused */
+  gemem_device_expect (device, a, MIB); /* a freed address may be reused */
   g_assert_cmphex (take (device, MIB), ==, a);
-  gemem_device_expect (device, a + MIB / 2, MIB); /* but not while it is taken */
+  gemem_device_expect (device, a + MIB / 2, MIB); /* but not while it is in use */
   g_assert_cmphex (take (device, MIB), ==, BEYOND + 4 * MIB);
   gemem_device_free (device, a, MIB);
   g_assert_cmphex (take (device, MIB), ==, a + MIB / 2);
   g_assert_cmpuint (device->unexpected, ==, 3);
 
-  /* A refused request takes nothing from the queue; an address beyond everything raises the place
-   * of what is not recorded. */
+  /* A refused request takes no address from the queue; an address above all others raises the
+   * base for requests that were not recorded. */
   gemem_device_expect (device, G_GUINT64_CONSTANT (0x900000000001), 3);
   g_assert_cmphex (take (device, 80 * GIB), ==, 0);
   g_assert_cmphex (take (device, 3), ==, 0x900000000001);
@@ -199,8 +199,7 @@ test_recorded (void)
   gemem_device_destroy (device);
 }
 
-/* What a recording says of the device holds for `recorded`, through a wrapper too, until it says
- * otherwise. */
+/* Properties from a recording apply to `recorded`, also through a wrapper, until they change. */
 static void
 test_limit (void)
 {
@@ -218,7 +217,7 @@ test_limit (void)
   g_assert_cmphex (take (device, G_MAXUINT64), ==, 0);
   gemem_device_limit (device, 0);
   g_assert_cmphex (take (device, 90 * MIB), !=, 0);
-  gemem_device_limit (device, G_MAXUINT64); /* no more than there is */
+  gemem_device_limit (device, G_MAXUINT64); /* no more than the capacity */
   g_assert_cmphex (take (device, MIB), ==, 0);
   gemem_device_destroy (device);
 
@@ -229,7 +228,7 @@ test_limit (void)
   g_assert_cmphex (take (device, 2 * MIB), !=, 0);
   gemem_device_destroy (device);
 
-  device = device_new ("sim:capacity=100MiB"); /* another device has what it has */
+  device = device_new ("sim:capacity=100MiB"); /* another device keeps its own properties */
   gemem_device_limit (device, MIB);
   g_assert_cmphex (take (device, 2 * MIB), !=, 0);
   gemem_device_destroy (device);
@@ -248,7 +247,7 @@ test_adopt (void)
   g_assert_cmpuint (device->held, ==, 3 * MIB);
   g_assert_cmpuint (device->peak_held, ==, 3 * MIB);
   g_assert_cmpuint (device->calls[GEMEM_CALL_MALLOC], ==, 0);
-  g_assert_cmphex (take (device, 2 * MIB), ==, BASE); /* around what was there */
+  g_assert_cmphex (take (device, 2 * MIB), ==, BASE); /* beside the adopted memory */
   g_assert_cmphex (take (device, MIB), ==, BASE + 6 * MIB);
   g_assert_true (gemem_device_adopt (device, BASE + 8 * MIB, MIB));
   g_assert_cmphex (take (device, MIB), ==, BASE + 10 * MIB);
@@ -273,14 +272,14 @@ test_adopt (void)
   gemem_device_destroy (device);
 }
 
-/* Allocations and ranges come out of one space. */
+/* Allocations and ranges share one address space. */
 static void
 test_one_space (void)
 {
   GememDevice *device = device_new ("sim:capacity=unlimited,base=0x1fffc0000000");
 
   g_assert_cmphex (take (device, GIB / 2), ==, VA_BASE - GIB);
-  /* though bump had looked ahead */
+  /* though bump had reserved addresses ahead */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, VA_BASE);
   g_assert_cmphex (take (device, GIB), ==, VA_BASE + GIB); /* 512 MiB are left before the range */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, VA_BASE + 2 * GIB);
@@ -298,7 +297,7 @@ test_capacity (void)
   g_assert_cmphex (take (device, 4 * MIB + 1), ==, BASE);
   g_assert_cmphex (take (device, 6 * MIB), ==, 0); /* one byte too many */
   g_assert_cmpuint (device->held, ==, 4 * MIB + 1);
-  /* exactly full, and the refusal used no address up */
+  /* exactly full, and the refusal consumed no address */
   g_assert_cmphex (take (device, 6 * MIB - 1), ==, BASE + 6 * MIB);
   g_assert_cmphex (take (device, 1), ==, 0);
   g_assert_cmphex (take (device, G_MAXUINT64), ==, 0);
@@ -344,7 +343,7 @@ test_info (void)
   /* Paddle's vectors: total and available at the start; the total is the capacity. */
   device = device_new ("sim:total=16GiB,available=12GiB");
   assert_info (device, 16 * GIB, 12 * GIB, 2 * MIB, TRUE);
-  /* available is what is reported, the capacity what counts */
+  /* `available` is only reported, the capacity counts */
   g_assert_cmphex (take (device, 13 * GIB), ==, BASE);
   assert_info (device, 16 * GIB, 0, 2 * MIB, TRUE);
   g_assert_cmphex (take (device, 3 * GIB + 1), ==, 0);
@@ -405,8 +404,8 @@ test_no_virtual_memory (void)
   gemem_device_destroy (device);
 }
 
-/* With internal checks a mistake ends the program and says why; without them it is counted and
- * changes nothing. */
+/* With internal checks a mistake aborts the program with a message; without them it is counted
+ * and changes nothing. */
 static void
 test_misuse (gconstpointer data)
 {

@@ -40,7 +40,7 @@ test_calls (void)
   g_assert_cmpuint (a->device->calls[GEMEM_CALL_FREE], ==, 1);
   g_assert_cmpuint (a->klass->largest_free (a, 0), ==, 0);
   g_assert_true (test_allocator_verify (a, 2, 400000));
-  test_allocator_destroy (a); /* two blocks are live: they go back too */
+  test_allocator_destroy (a); /* two live blocks are released, too */
 }
 
 static void
@@ -80,7 +80,7 @@ count_stat (const char *name, guint64 value, const char *unit, gpointer data)
     values[3] = value;
 }
 
-/* Reserved is the sum of the live requests, at every moment. */
+/* At every moment reserved equals the sum of the live requests. */
 static void
 test_random (void)
 {

@@ -1,6 +1,5 @@
-/* test-engine-events.c - what the engine does with events other than requests and frees, graphs
- * among them, and with events that cannot be right.
- */
+/* test-engine-events.c - the engine on events other than requests and frees, graphs among them,
+ * and on events that cannot be right. */
 #include "config.h"
 
 #include "tests/util/engine-job.h"
@@ -26,7 +25,7 @@ test_completion (void)
 
   result = test_run (&slots_at_once_class, &trace);
   g_assert_cmpstr (slots_log->str, ==, "alloc 4096;free-requested;alloc 256;alloc 256;free;");
-  equal (result->ooms, 0); /* it has the memory back at the request */
+  equal (result->ooms, 0); /* the request found the memory released */
   equal (result->leaked_blocks, 1);
   equal (result->end_live, 256);
   gemem_result_free (result);
@@ -85,7 +84,7 @@ note_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, g
   return plain_class->memset (device, address, value, size, stream);
 }
 
-/* Slots on a device whose memsets are noted. */
+/* Slots on a device that notes its memsets. */
 static GememAllocator *
 create_on_noting (gconstpointer params, GememDevice *device, GError **error)
 {
@@ -128,7 +127,7 @@ test_memset_values (void)
     .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes), .aux = (n) \
   }
 
-/* An allocator that knows no graphs gets their static memory as one request each. */
+/* An allocator without graphs gets their static memory as one request each. */
 static void
 test_graphs_as_blocks (void)
 {
@@ -159,7 +158,7 @@ test_graphs_as_blocks (void)
   gemem_result_free (result);
 }
 
-/* Refused with @message; with damage allowed, @found inconsistencies are counted. */
+/* The trace is refused with @message; with damage allowed, @found inconsistencies are counted. */
 static void
 check_found (const GememTraceEvent *events, gsize n, const char *message, guint64 found)
 {
@@ -247,7 +246,7 @@ test_inconsistent (void)
   check_refused (stray, 2, "array:event 1: a segment of graph 1 does not follow its load" REPAIR);
   check_refused (lacking, 3, "array:event 2: the load of graph 1 lacks 1 of its segments" REPAIR);
   check_refused (cut_off, 2, "array:event 2: the load of graph 1 lacks 1 of its segments" REPAIR);
-  /* the segment, and the load that lacks it */
+  /* the segment, and the load that is short of it */
   check_found (overlap, 3,
                "array:event 2: the segment of graph 1 at offset 49 overlaps or precedes the one "
                "before it, which ends at 50" REPAIR,

@@ -1,5 +1,4 @@
-/* test-engine-files.c - the events log, to the letter, and what is left behind when something
- * fails. */
+/* test-engine-files.c - the events log, byte for byte, and the files left after a failure. */
 #include "config.h"
 
 #include <glib/gstdio.h>
@@ -57,7 +56,7 @@ test_text (void)
   gemem_allocator_spec_free (spec);
 }
 
-/* More rows than the buffer holds, counted and the last one looked at. */
+/* More rows than the buffer holds; they are counted, and the last one is compared. */
 static void
 test_long (void)
 {
@@ -108,7 +107,7 @@ test_failures (void)
   job.events_path = path;
   expect_failure (&job, GEMEM_ERROR_FAILED, path); /* no such folder */
   g_assert_cmpint (g_mkdir (dir, 0700), ==, 0);
-  /* the trace is bad: nothing is left behind */
+  /* the trace is bad: no file is left */
   expect_failure (&job, GEMEM_ERROR_INPUT, "array:event 2: ");
   g_assert_cmpint (g_rmdir (dir), ==, 0);
   if (g_file_test ("/dev/full", G_FILE_TEST_EXISTS))
@@ -137,7 +136,7 @@ test_interrupted (void)
   job.interrupted = &interrupted;
   job.events_path = path;
   gemem_result_free (test_job_run (&job));
-  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS)); /* not as if it were whole */
+  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS)); /* no partial file that looks complete */
   g_autofree char *text = read_file (partial);
   g_assert_true (
       g_str_has_prefix (text, "seq,kind,id,size,address,block,reserved\n0,alloc,1,100,0x"));

@@ -1,6 +1,5 @@
-/* test-engine-oom.c - requests that are refused, through sixteen slots of 256 bytes and through
- * `direct`: which were avoidable, and what lay beside them.
- */
+/* test-engine-oom.c - refused requests, through sixteen slots of 256 bytes and through `direct`:
+ * which were avoidable, and the blocks in the way. */
 #include "config.h"
 
 #include "tests/util/engine-job.h"
@@ -14,14 +13,14 @@ test_oom_avoidable (void)
     TEST_ALLOC (1, 1024), TEST_ALLOC (2, 1280), TEST_ALLOC (3, 768), TEST_ALLOC (4, 1024),
     TEST_FREE (1),        TEST_FREE (3), /* free: 1024 before block 2, 768 between it and block 4 */
     TEST_ALLOC (5, 1792), /* block 4 with the 768 before it would do, and is smaller than block 2 */
-    TEST_ALLOC (6, 1793), /* only block 2 with both neighbours would do */
+    TEST_ALLOC (6, 1793), /* only block 2 with both neighbours would suffice */
     TEST_FREE (5),        TEST_FREE (6),
   };
   TestTrace trace = TEST_TRACE (events);
   GememResult *result = test_run (&slots_class, &trace);
 
   equal (result->ooms, 2);
-  equal (result->ooms_avoidable, 1); /* 2304 + 1793 is one byte more than there is */
+  equal (result->ooms_avoidable, 1); /* 2304 + 1793 is one byte more than the capacity */
   equal (result->failed_allocs, 2);
   equal (result->skipped_frees, 2);
   equal (result->frees, 2);
@@ -90,8 +89,8 @@ test_oom_true (void)
   gemem_result_free (result);
 }
 
-/* Only the device's free memory together with a whole segment would do: the last block of that
- * segment must go. */
+/* Only the device's free memory and a whole segment together would suffice: the last block of
+ * that segment is the one in the way. */
 static void
 test_oom_last_in_segment (void)
 {

@@ -1,6 +1,5 @@
-/* test-engine-runs.c - what surrounds the events of a run: recorded state, settings, latency,
- * epochs, the map, interruption, full checks, many jobs at once.
- */
+/* test-engine-runs.c - the surroundings of a run: recorded state, settings, latency, epochs, the
+ * map, interruption, full checks, many jobs at once. */
 #include "config.h"
 
 #include "tests/util/engine-job.h"
@@ -66,13 +65,13 @@ test_adopt (void)
   gemem_allocator_spec_free (spec);
 }
 
-/* Where no segment is known, what was live is requested like anything else. */
+/* Where no segment is known, blocks live at the start are requested like any others. */
 static void
 test_adopt_without_segments (void)
 {
   static const GememTraceEvent recorded[] = {
     { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 300, .aux = 512, .flags = GEMEM_EVENT_INITIAL },
-    { .kind = GEMEM_EVENT_SEGMENT_ALLOC, .size = 4096 }, /* of all are told how large, not where */
+    { .kind = GEMEM_EVENT_SEGMENT_ALLOC, .size = 4096 }, /* a total has a size only */
     { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 100 },
     TEST_FREE (1),
   };
@@ -103,7 +102,7 @@ test_segments (void)
     TEST_FREE (1), /* recorded after the request that caused it */
     { .kind = GEMEM_EVENT_SEGMENT_FREE, .address = SEGMENT, .size = 100 },
     TEST_FREE (2),
-    { .kind = GEMEM_EVENT_SEGMENT_FREE, .address = SEGMENT + 4096, .size = 61 }, /* a lie */
+    { .kind = GEMEM_EVENT_SEGMENT_FREE, .address = SEGMENT + 4096, .size = 61 }, /* a false entry */
     /* without a partner */
     { .kind = GEMEM_EVENT_SEGMENT_FREE, .address = SEGMENT + 8192, .size = 1 },
   };
@@ -140,7 +139,7 @@ test_device_settings (void)
 
   g_assert_true (gemem_allocator_spec_parse ("direct", specs, NULL));
   g_assert_true (gemem_allocator_spec_parse ("direct:capacity=3000", specs, NULL));
-  trace.device = "capacity=1000,shoe_size=44"; /* the device has no shoes */
+  trace.device = "capacity=1000,shoe_size=44"; /* no device has the setting shoe_size */
   job = test_job (specs->pdata[0], &trace);
   job.device_spec = NULL;
   result = test_job_run (&job);
@@ -189,18 +188,18 @@ test_latency (void)
   g_assert_cmpuint (calls, >, 0);
   equal (result->alloc_ns.count, 2);
   equal (result->free_ns.count, 2);
-  g_assert_cmpuint (result->free_ns.min, >, 0); /* a hit is not free of charge */
+  g_assert_cmpuint (result->free_ns.min, >, 0); /* a hit costs time, too */
   equal (result->free_ns.min, result->free_ns.max);
   equal (result->alloc_ns.min, result->free_ns.min);
   equal (result->alloc_ns.max, result->alloc_ns.min + calls);
   equal (result->modelled_total_ns, result->alloc_ns.sum + result->free_ns.sum);
   equal (result->measured_alloc_ns.count, 2);
-  equal (result->measured_alloc_ns.sum, 40); /* the clock is read twice more for the call within */
+  equal (result->measured_alloc_ns.sum, 40); /* the nested call reads the clock twice more */
   equal (result->measured_free_ns.sum, 20);
   equal (result->measured_total_ns, 60);
   equal (result->measured_calls[GEMEM_CALL_MALLOC].count, 1);
   equal (result->measured_calls[GEMEM_CALL_MALLOC].sum, 10);
-  /* what is released at the end is no part of the run */
+  /* releases at the end are not part of the run */
   equal (result->measured_calls[GEMEM_CALL_FREE].count, 0);
   gemem_result_free (result);
   job.measure = FALSE;
@@ -240,7 +239,7 @@ test_epochs (void)
       equal (epoch->end_largest_free, 3840);
       equal (epoch->ooms, 1);
     }
-  equal (result->peak_live_seq, 1); /* the first of them */
+  equal (result->peak_live_seq, 1); /* the first moment of the peak */
   equal (result->ooms, 3);
   equal (g_array_index (result->oom, GememOom, 2).seq, 11);
   equal (result->leaked_blocks, 1);
@@ -268,7 +267,7 @@ test_map (void)
   equal (g_array_index (result->map, GememMapSpan, 0).requested, 200);
   equal (g_array_index (result->map, GememMapSpan, 1).requested, 250);
   equal (g_array_index (result->map, GememMapSpan, 1).span.size, 250);
-  equal (result->events, 5); /* the second pass leaves no other trace */
+  equal (result->events, 5); /* the second pass changes no other result */
   equal (result->end_live, 250);
   gemem_result_free (result);
   gemem_allocator_spec_free (spec);
@@ -323,7 +322,7 @@ test_damaged (void)
   equal (result->peak_live, 200);
   gemem_result_free (result);
   trace.fail_at = 0;
-  trace.flags = GEMEM_TRACE_TRUNCATED; /* the reader was told, and says that the end is missing */
+  trace.flags = GEMEM_TRACE_TRUNCATED; /* the reader reports that the end is missing */
   result = test_job_run (&job);
   g_assert_true (result->partial);
   gemem_result_free (result);

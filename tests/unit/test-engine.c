@@ -1,4 +1,4 @@
-/* test-engine.c - hand-made traces through `direct` and through sixteen slots of 256 bytes: every
+/* test-engine.c - short traces through `direct` and through sixteen slots of 256 bytes: every
  * measure, computed by hand. */
 #include "config.h"
 
@@ -164,7 +164,7 @@ test_many_streams (void)
     };
   job.full_checks = FALSE;
   GememResult *result = test_job_run (&job);
-  equal (result->streams->len, GEMEM_STREAMS_MAX); /* stream 0 has its place, but no block */
+  equal (result->streams->len, GEMEM_STREAMS_MAX); /* stream 0 has an entry, but no block */
   const GememStreamUse *others = &g_array_index (result->streams, GememStreamUse,
                                                  result->streams->len - 1);
   equal (others->stream, G_MAXUINT64);
@@ -174,7 +174,7 @@ test_many_streams (void)
   gemem_allocator_spec_free (spec);
 }
 
-/* What is held only while a request is served is a peak too. */
+/* Memory held only while a request is served counts for the peak. */
 static void
 test_transient (void)
 {
@@ -191,7 +191,7 @@ test_transient (void)
   slots_faults.transient = TRUE;
   result = test_job_run (&job);
   equal (result->peak_reserved, 5096);
-  equal (result->peak_reserved_seq, 2); /* the first time the segment is there as well */
+  equal (result->peak_reserved_seq, 2); /* at the first peak the segment is held as well */
   equal (result->end_reserved, 4096);
   equal (result->external_mean, 3840 * 4 / 6 + 4096 * 2 / 6);
   equal (g_array_index (result->timeline, GememTimelinePoint, 0).reserved_max, 4096);

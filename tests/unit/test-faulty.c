@@ -1,5 +1,5 @@
-/* test-faulty.c - injected failures: which call fails, that nothing else changes, and that
- * everything else goes through unchanged. */
+/* test-faulty.c - injected failures: the chosen call fails, nothing else changes, and all other
+ * calls pass through unchanged. */
 #include "config.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ test_rules (void)
     }
 }
 
-/* The same seed gives the same failures, another one others, and about as many as asked for. */
+/* The same seed makes the same failures, another seed others, in about the requested number. */
 static void
 test_rate (void)
 {
@@ -88,7 +88,7 @@ test_rate (void)
       gemem_device_destroy (device);
     }
 
-  /* Another rule does not move the random ones. */
+  /* Another rule does not shift the random failures. */
   GememDevice *device = faulty_new ("seed=3,rate=1%,nth=1");
   g_autofree char *text = pattern (device, 20000);
   g_assert_cmpint (text[0], ==, 'x');
@@ -103,7 +103,7 @@ test_stacked (void)
   GememDevice *device = gemem_faulty_device_new (faulty_new ("nth=2"), "nth=3", &error);
   g_autofree char *text = pattern (device, 6);
   g_assert_no_error (error);
-  g_assert_cmpstr (text, ==, ".xx..."); /* the third never reached the inner one */
+  g_assert_cmpstr (text, ==, ".xx..."); /* the third call never reached the inner device */
   g_assert_cmpuint (gemem_faulty_device_injected (device, GEMEM_CALL_MALLOC), ==, 2);
   g_assert_cmpuint (device->held, ==, 4 * MIB);
   gemem_device_destroy (device);
@@ -111,7 +111,7 @@ test_stacked (void)
 
 /* ---- each kind of call: call 2 of it fails, without effect */
 
-/* Makes one call of kind @call, as number @i of its kind; whether it succeeded. */
+/* Makes one call of kind @call, as number @i of its kind; TRUE if it succeeded. */
 static gboolean
 make_call (GememDevice *device, GememDeviceCall call, guint i, guint64 va, GememPage page)
 {
@@ -182,7 +182,7 @@ test_kinds (void)
             if (fails)
               {
                 g_assert_cmpuint (device->held, ==, held);
-                /* charged, but it waited for nothing */
+                /* charged, without waiting */
                 g_assert_cmpuint (device->now - before, ==, cost);
               }
           }
@@ -193,7 +193,7 @@ test_kinds (void)
       }
 }
 
-/* Only calls of the kinds named are counted; a failed malloc uses up no address. */
+/* Only calls of the named kinds are counted; a failed malloc consumes no address. */
 static void
 test_counting (void)
 {
@@ -221,8 +221,8 @@ test_counting (void)
   gemem_device_destroy (device);
 }
 
-/* ---- everything else goes through: a wrapper without rules, or whose rules never strike, and the
- * bare device do the same */
+/* ---- all other calls pass through: a wrapper without rules, or whose rules never match, equals
+ * the bare device */
 
 static void
 assert_same (const GememDevice *a, const GememDevice *b)
@@ -336,7 +336,7 @@ test_adopts (void)
   g_assert_cmpuint (device->now, ==, device->inner->now + device->call_ns[GEMEM_CALL_FREE]);
   gemem_device_destroy (device);
 
-  /* Taken over in the middle. */
+  /* Taken over in the middle of a run. */
   GememDevice *inner = gemem_device_new ("sim:profile=h200", NULL, 5, NULL);
   gemem_device_malloc (inner, MIB, 0);
   device = gemem_faulty_device_new (inner, "nth=1", NULL);

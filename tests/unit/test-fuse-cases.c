@@ -1,8 +1,8 @@
-/* test-fuse-cases.c - fused gradients of one program under each version's rules, worked by hand
- * (paddle.md 6): groups, order, offsets, and what the lowering `paddle` then allocates.
+/* test-fuse-cases.c - fused gradients of one program under each version's rules, computed by hand
+ * (paddle.md 6): groups, order, offsets, and the resulting allocations of the lowering `paddle`.
  *
  * The program: six gradients in the order head.w, head.b, norm, conv.w, bias, head.c of 300, 10,
- * 65, 1000, 1 and 64 elements.  Layers are
+ * 65, 1000, 1 and 64 elements. Layers are
  *   1.4        {head.w head.b head.c} {norm bias} {conv.w}    of 1496, 264, 4000 bytes:
  *              names without a dot are one layer
  *   since 1.5  {head.w head.b head.c} {norm} {conv.w} {bias}  of 1496, 260, 4000, 4 bytes
@@ -19,7 +19,7 @@
 static const char *const names[N] = { "head.w", "head.b", "norm", "conv.w", "bias", "head.c" };
 static const guint elements[N] = { 300, 10, 65, 1000, 1, 64 };
 
-/* head.b and conv.w are of @dtype, with gradients alike. */
+/* head.b and conv.w have type @dtype, and so have their gradients. */
 static char *
 program (const char *dtype)
 {
@@ -46,7 +46,7 @@ program (const char *dtype)
   return g_string_free (json, FALSE);
 }
 
-/* "GRADIENT@OFFSET ...", groups apart by "|", buffers by "||". */
+/* "GRADIENT@OFFSET ...", "|" between groups, "||" between buffers. */
 static char *
 layout (GememGraph *graph, const GememFuseOptions *options)
 {
@@ -103,7 +103,7 @@ static const Case cases[] = {
   { "1.5/size", GEMEM_FUSE_1_5, 0.0015, 1, FALSE, "float32",
     "4@0 | 3@64 | 0@1088 1@1408 5@1472 2@1536",
     "paddle:preset=P14,fuse_version=1.5," PARALLEL "0.0015", "a19:6656 S1 f19" },
-  /* three parameters are not more than three, four are */
+  /* three parameters do not exceed three, four do */
   { "1.5/count", GEMEM_FUSE_1_5, 1, 3, FALSE, "float32", "3@0 4@1024 | 0@1088 1@1408 5@1472 2@1536",
     "paddle:preset=P14,fuse_version=1.5," PARALLEL "1,fuse_parameter_groups_size=3",
     "a19:6656 S1 f19" },

@@ -34,7 +34,7 @@ fill_e20 (GememGradient *list)
     list[i] = gradient (names[i][0], names[i][1], i % 2 == 0 ? 1000000 : 1000, "float32");
 }
 
-/* "0 1|2": gradients in order of memory, groups apart. */
+/* "0 1|2": gradients in memory order, "|" between groups. */
 static char *
 order (const GememFusion *fusion)
 {
@@ -105,7 +105,7 @@ test_e20_groups (void)
   fill_e20 (list);
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_6, 4, 1), "0 1 2 3|4 5");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_6, 4, 3), "0 1 2 3|4 5");
-  /* by the 4 parameters alone */
+  /* closed by the 4 parameters alone */
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_6, 1000, 3), "0 1 2 3|4 5");
   expect_order (list, N_E20, gemem_fuse_options_default (GEMEM_FUSE_1_4), "0 1 2 3 4 5");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 0, 2), "4 5|0 1 2 3");
@@ -164,7 +164,8 @@ test_limits (void)
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 0, 1), "4 5|2 3|0 1");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 0, -1), "0 1 2 3 4 5");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 0, G_MAXINT64), "0 1 2 3 4 5");
-  /* memory_size in bytes: reached, missed by one and overshot, one layer at least */
+  /* memory_size in bytes: reached exactly, missed by one, exceeded; a group has one layer at
+   * least */
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 4004000, 1), "4 5|2 3|0 1");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 4004001, 1), "4 5|0 1 2 3");
   expect_order (list, N_E20, options_of (GEMEM_FUSE_1_4, 1, 1), "4 5|2 3|0 1");
@@ -230,7 +231,7 @@ test_left_out (void)
 
   fill_e20 (list);
   list[2].sparse = TRUE;
-  /* nobody asks for its size, and it does not split the others */
+  /* its size is not needed, and it does not split the others */
   list[2].dtype = gemem_dtype_find ("string");
   g_autoptr (GememFusion) fusion = fuse (list, N_E20, options);
   g_autofree char *text = order (fusion);
@@ -299,7 +300,7 @@ program (const char *const *names, guint n_names, gboolean shape, GError **error
   grad = gemem_graph_add_variable (graph, "fc.w@GRAD", gemem_dtype_find ("float16"),
                                    shape ? dims : NULL, shape ? 2 : 0, FALSE);
   gemem_graph_edit_variable (graph, grad)->parameter = w;
-  /* SelectedRows: who knows how many */
+  /* SelectedRows: the number of rows is unknown */
   grad = gemem_graph_add_variable (graph, "fc.b@GRAD", f32 (), NULL, 0, FALSE);
   gemem_graph_edit_variable (graph, grad)->parameter = b;
   gemem_graph_edit_variable (graph, grad)->is_tensor = FALSE;

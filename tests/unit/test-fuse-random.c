@@ -1,5 +1,6 @@
-/* test-fuse-random.c - fused gradients of random lists, against the steps of paddle.md 6 written a
- * second time, over small arrays and without any structure of workloads/fuse-gradients.c. */
+/* test-fuse-random.c - fused gradients of random lists, against the steps of paddle.md 6 written
+ * a second time, over small arrays and without the data structures of
+ * workloads/fuse-gradients.c. */
 #include "config.h"
 
 #include <string.h>
@@ -145,8 +146,8 @@ by_name (Naive *naive, const Group *dense)
       }
 }
 
-/* Every group by type, in order of first occurrence: what has the type of the first that is left,
- * until none is. */
+/* Regroups every group by type: repeatedly takes out all members of the first remaining one's
+ * type. */
 static void
 by_dtype (Naive *naive)
 {
@@ -191,7 +192,7 @@ padded (const Naive *naive, guint i)
   return count;
 }
 
-/* "GRADIENT@OFFSET ", "|" behind a group, "= BYTES\n" behind a buffer. */
+/* "GRADIENT@OFFSET ", "|" after a group, "= BYTES\n" after a buffer. */
 static char *
 naive_layout (Naive *naive, guint n)
 {
@@ -233,7 +234,7 @@ naive_layout (Naive *naive, guint n)
   return g_string_free (text, FALSE);
 }
 
-/* ---- the program's */
+/* ---- the implementation's result */
 
 static char *
 layout (const GememFusion *fusion)

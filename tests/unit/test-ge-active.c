@@ -1,6 +1,6 @@
-/* test-ge-active.c - the worked examples E20 to E23 of ge-runtime.md section 9 by name, what policy
- * 2 is documented to do, the closed forms of the policies through the engine, a device without
- * virtual memory, and a device that fails at every call. */
+/* test-ge-active.c - the worked examples E20 to E23 of ge-runtime.md section 9 by name, policy 2
+ * as documented, the closed forms of the policies through the engine, a device without virtual
+ * memory, and a device that fails at every call. */
 #include "config.h"
 
 #include "allocators/ge/beside.h"
@@ -116,7 +116,7 @@ test_e22 (gconstpointer settings)
   g_assert_cmpuint (held (a), ==, 16 * MIB);
   unload (a, 1);
   unload (a, 2);
-  g_assert_cmpuint (held (a), ==, 16 * MIB); /* the pages wait for others */
+  g_assert_cmpuint (held (a), ==, 16 * MIB); /* the pages stay for other graphs */
   LOAD (a, 3, { 0, 16 * MIB, 0 });
   g_assert_cmpuint (held (a), ==, 16 * MIB);
   test_allocator_destroy (a);
@@ -167,7 +167,7 @@ test_documented (void)
   g_assert_cmpuint (held (a), ==, 2000);
   g_assert_cmphex (LOAD (a, 2, { 0, 1500, 0 }), ==, first);
   g_assert_cmpuint (held (a), ==, 2000);
-  /* fits only as the 2000 bytes are released before */
+  /* fits only because the 2000 bytes are released before */
   g_assert_cmphex (LOAD (a, 3, { 0, 9000, 0 }), !=, 0);
   g_assert_cmpuint (held (a), ==, 9000);
   g_assert_cmphex (LOAD (a, 4, { 0, 10001, 0 }), ==, 0);
@@ -183,7 +183,7 @@ test_documented (void)
 
 /* ---- fixed segments */
 
-/* All graphs have them at one address, beside what they share. */
+/* All graphs have their fixed segments at one address, beside the shared memory. */
 static void
 test_fixed (void)
 {
@@ -235,8 +235,8 @@ replay (const char *text, const GememTraceEvent *events, gsize n)
     .kind = GEMEM_EVENT_GRAPH_LOAD, .id = (i), .size = (bytes) \
   }
 
-/* Policy 0: the sum of the loaded graphs; 2 as documented: the largest; as built: between; 4:
- * dynamic memory between the runs costs nothing. */
+/* Policy 0: the sum of the loaded graphs; 2 as documented: the largest; as built: between the
+ * two; 4: dynamic memory between the runs needs no extra memory. */
 static void
 test_closed_forms (void)
 {
@@ -266,7 +266,7 @@ test_closed_forms (void)
     { "direct", 40 * MIB, 40 * MIB },                              /* 36 and the block */
     { "ge-active:policy=2", 24 * MIB, 24 * MIB },                  /* the largest, and the block */
     { "ge-active:policy=2,policy2=as-built", 30 * MIB, 24 * MIB }, /* 6 and 20, and the block */
-    /* 26 in pages of 8; 3 shares with 2, the block has a page that waits */
+    /* 26 in pages of 8; 3 shares with 2, the block has an idle page */
     { "ge-active:policy=4", 32 * MIB, 20 * MIB },
   };
 
@@ -283,8 +283,8 @@ test_closed_forms (void)
     }
 }
 
-/* A refused load is out of memory, and its runs and unload are passed over; repeated traces start
- * without graphs. */
+/* A refused load counts as out of memory, and its runs and unload are skipped; repeated traces
+ * start without graphs. */
 static void
 test_refused_load (void)
 {
@@ -316,7 +316,7 @@ test_refused_load (void)
     }
 }
 
-/* The log of decisions names graphs by their ids, and says where they begin. */
+/* The log of decisions names graphs by their ids, and has their addresses. */
 static void
 test_log (void)
 {
@@ -364,7 +364,7 @@ test_unsupported (void)
   test_allocator_destroy (a);
 }
 
-/* The device fails at call @nth of @call, and all later ones: loads and runs fail or succeed, the
+/* The device fails at call @nth of @call and at all later ones: loads and runs may fail, the
  * accounting stays right. */
 static void
 fail_at (const char *settings, const char *call, guint nth)
@@ -417,12 +417,12 @@ typedef struct
   GememAllocator *a;
   GememRng rng;
   guint64 need[GRAPHS]; /* of the loaded graphs; 0: not loaded */
-  /* of what was loaded since there were no graphs: largest, and all together with rounding */
+  /* of the graphs loaded since there were none: the largest, and the sum with rounding */
   guint64 most, sum;
   GememBlock blocks[BLOCKS];
   gboolean live[BLOCKS];
   guint n_live;
-  guint32 flags[4]; /* that segments have */
+  guint32 flags[4]; /* for the segments */
 } Session;
 
 static void
@@ -445,7 +445,7 @@ random_load (Session *s, guint id)
   s->most = MAX (s->most, need);
 }
 
-/* Frees block @b, or asks for it. */
+/* Frees block @b if it is live, else requests it. */
 static void
 random_block (Session *s, guint b)
 {
@@ -503,8 +503,8 @@ random_step (Session *s)
   s->most = s->sum = 0;
 }
 
-/* The accounting closes after every step; policy 2 as documented holds the largest graph, and as built no
- * less than that and no more than all. */
+/* The accounting is right after every step; policy 2 as documented holds the largest graph, as
+ * built at least that and at most all graphs. */
 static void
 random_session (const char *settings, const char *device, guint64 seed, gboolean exact)
 {

@@ -1,6 +1,6 @@
-/* test-ge-bins.c - the rules of ge-runtime.md 6.1 by one: bins and what they ask of the device, the
- * cut at half, the hint, padding, what goes back and when, with NpuMemoryAllocator above and
- * without. */
+/* test-ge-bins.c - the rules of ge-runtime.md 6.1 one by one: bins and their device requests,
+ * the cut at half, the hint, padding, what is released and when, with NpuMemoryAllocator above
+ * and without. */
 #include "config.h"
 
 #include "allocators/ge/block-set.h"
@@ -30,7 +30,7 @@ calls (const Rig *rig, GememDeviceCall call)
   return rig->allocator->device->calls[call];
 }
 
-/* What a request of each bin's edges takes from the device. */
+/* The device memory that a request at each bin's limits allocates. */
 static void
 test_bins (void)
 {
@@ -79,7 +79,7 @@ test_low_part_up_to_half (void)
   rig_done (&rig);
 }
 
-/* What is left of a large block is not for the small, and the other way round. */
+/* The rest of a large block is not used for small requests, and the other way round. */
 static void
 test_only_the_own_bin (void)
 {
@@ -110,7 +110,7 @@ test_merges_both_neighbours (void)
   rig_done (&rig);
 }
 
-/* Four free blocks of 64 KiB; which one comes? */
+/* Four free blocks of 64 KiB: which one is returned? */
 static guint64
 hinted (const char *spec, guint freed_last)
 {
@@ -136,7 +136,7 @@ test_hint (void)
   g_assert_cmphex (hinted ("ge-bins:npu=no,hint=latest", 0), ==, 0);
 }
 
-/* An equal block below the hint is passed over, even if it is the only one. */
+/* A block of equal size below the hint is passed over, even if it is the only one. */
 static void
 test_hint_above_the_only_block (void)
 {
@@ -186,7 +186,7 @@ test_largest_request (void)
 
   g_assert_cmphex (get (&npu, 0, 1024 * GIB + 1), ==, REFUSED);
   g_assert_cmphex (get (&npu, 0, G_MAXUINT64), ==, REFUSED);
-  g_assert_cmpuint (calls (&npu, GEMEM_CALL_MALLOC), ==, 0); /* an error, not a lack of memory */
+  g_assert_cmpuint (calls (&npu, GEMEM_CALL_MALLOC), ==, 0); /* an error, not out of memory */
   g_assert_cmphex (get (&npu, 0, 1024 * GIB), !=, REFUSED);
   g_assert_cmphex (get (&bare, 0, 1024 * GIB + 1), !=, REFUSED);
   g_assert_cmphex (get (&bare, 1, G_MAXUINT64), ==, REFUSED);
@@ -212,7 +212,7 @@ test_streams_have_their_own_pools (void)
   rig_done (&bare);
 }
 
-/* Unsplit free blocks go, after their stream has finished; others stay. */
+/* Unsplit free blocks are released after their stream has finished; others stay. */
 static void
 test_trim (void)
 {
@@ -230,7 +230,7 @@ test_trim (void)
   rig_done (&rig);
 }
 
-/* 40 MiB are free on stream 0, 20 on stream 1: which step finds enough? */
+/* 40 MiB are free on stream 0, 20 on stream 1: which step of the ladder suffices? */
 static void
 ladder (guint64 size, guint64 stream, guint64 syncs)
 {
@@ -254,8 +254,8 @@ test_ladder (void)
   ladder (9 * MIB, 0, 0); /* free there already */
   ladder (8 * MIB, 2, 2); /* stream 2 has nothing; stream 0 frees 32 MiB */
   ladder (9 * MIB, 2, 2);
-  ladder (MIB, 0, 1);      /* its own 32 MiB go, of which 8 are taken again */
-  ladder (40 * MIB, 0, 3); /* no bin that holds it is below the capacity: own, 0, 1 */
+  ladder (MIB, 0, 1);      /* its own 32 MiB are released, 8 are allocated again */
+  ladder (40 * MIB, 0, 3); /* the bin for it exceeds the capacity: own, 0, 1 */
 }
 
 static gboolean
@@ -284,7 +284,7 @@ test_failed_sync (void)
   rig_done (&rig);
 }
 
-/* Without a stream nothing is released: the device is asked a second time, and that is all. */
+/* Without a stream no block is released: the allocator only asks the device a second time. */
 static void
 test_bare_failure (void)
 {

@@ -1,11 +1,12 @@
-/* test-ge-closed-forms.c - what GE's static memory policies come to, for random sets of graphs, as
- * formulas.
+/* test-ge-closed-forms.c - the memory of GE's static policies in closed form, for random sets of
+ * graphs.
  *
  * Policy 2 as documented holds the largest of the graphs loaded since the first; as built between
  * that and the sum of their blocks; policy 0 the sum of the loaded ones; policy 4 with synchronous
  * runs no more than policy 2 as built and the dynamic peak, each segment and block rounded up to
- * its pages.  Compared are bytes held from the device, after every step.  Origin: ge-runtime.md 3
- * and 7.2. */
+ * its pages. Compared are bytes held from the device, after every step. Origin: ge-runtime.md 3 and
+ * 7.2.
+ */
 #include "config.h"
 
 #include "base/rng.h"
@@ -18,7 +19,7 @@
 
 typedef struct
 {
-  guint64 total, blocks; /* its bytes; the most that its blocks of 2 MiB come to */
+  guint64 total, blocks; /* its bytes; the most that its blocks of 2 MiB can take */
   GememGraphSegment segments[4];
   guint n;
 } Shape;
@@ -79,7 +80,7 @@ test_policy2 (gconstpointer data)
         }
       for (guint id = 0; id < n; id++)
         {
-          g_assert_cmpuint (a->device->held, >=, largest); /* nothing goes back before the last */
+          g_assert_cmpuint (a->device->held, >=, largest); /* none is released before the last */
           a->klass->graphs.unload (a, id);
         }
       g_assert_cmpuint (a->device->held, ==, 0);
@@ -114,7 +115,7 @@ test_policy0 (void)
     }
 }
 
-/* Runs are synchronous, dynamic blocks come and go between them. */
+/* Runs are synchronous; dynamic blocks are allocated and freed between them. */
 static void
 test_policy4 (void)
 {

@@ -1,4 +1,4 @@
-/* test-ge-composition.c - `ge`: where each kind of memory comes from under each policy (the table
+/* test-ge-composition.c - `ge`: the origin of each kind of memory under each policy (the table
  * of ge-runtime.md 7.2). */
 #include "config.h"
 
@@ -24,7 +24,7 @@ test_feature_maps (void)
     { "static_memory_policy=2", 5 * MIB + 1, 5 * MIB + 1, 0 },
     { "static_memory_policy=2,policy2=as-built", 10 * MIB, 5 * MIB + 1, 0 },
     { "static_memory_policy=3", 8 * MIB + 2, 8 * MIB + 2, 0 },
-    /* two pages, which go back with the last user of the page pool */
+    /* two pages, released with the last user of the page pool */
     { "static_memory_policy=4", 16 * MIB, 5 * MIB + 1, 0 },
     { "static_memory_policy=4,static_model_addr_fixed=yes", 8 * MIB + 2, 8 * MIB + 2, 0 },
     /* the quirk: never freed */
@@ -86,8 +86,8 @@ test_fixed (void)
     }
 }
 
-/* A static subgraph of a dynamic graph has dynamic memory while it runs, its fixed part from load
- * to unload. */
+/* A static subgraph of a dynamic graph has dynamic memory while it runs; its fixed part stays
+ * from load to unload. */
 static void
 test_subgraph (void)
 {
@@ -106,13 +106,13 @@ test_subgraph (void)
       g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
       g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * MIB + (policy == 4 ? 0 : fixed));
       g_assert_true (test_allocator_verify (a, 0, 0));
-      /* the first was asynchronous: its memory is that of the second */
+      /* the first run was asynchronous: its memory is that of the second */
       g_assert_true (a->klass->graphs.run (a, 1, 0, TRUE));
       peak = held (a);
       g_assert_cmpuint (stat_of (a, "subgraphs.bytes"), ==, 3 * MIB + (policy == 4 ? 0 : fixed));
       g_assert_true (a->klass->graphs.run (a, 1, 0, FALSE));
       g_assert_cmpuint (a->klass->graphs.bytes (a), ==, policy == 4 ? fixed + 1 : fixed);
-      block = request (a, 3 * MIB, 0); /* what the run gave back */
+      block = request (a, 3 * MIB, 0); /* memory that the run released */
       g_assert_cmpuint (held (a), ==, peak);
       a->klass->free (a, &block, FALSE);
       unload (a, 1);
@@ -121,7 +121,7 @@ test_subgraph (void)
     }
 }
 
-/* A run without memory for its workspaces is refused, and leaves nothing behind. */
+/* A run without memory for its workspaces is refused, and keeps no memory. */
 static void
 test_subgraph_refused (void)
 {
@@ -144,8 +144,8 @@ add_bytes (const GememSpan *span, gpointer data)
   *(guint64 *) data += span->size;
 }
 
-/* What a graph's own walk shows: static memory, workspaces while it runs, fixed segments from
- * dynamic memory. */
+/* A graph's own walk: static memory, workspaces while it runs, fixed segments from dynamic
+ * memory. */
 static void
 test_walk_of_a_graph (void)
 {
@@ -162,7 +162,7 @@ test_walk_of_a_graph (void)
   test_allocator_destroy (a);
 }
 
-/* HBM and P2P have pools of their own, weights a call each, host memory nothing of the device. */
+/* HBM and P2P have pools of their own, each weight a device call, host memory no device memory. */
 static void
 test_memory_types (void)
 {
@@ -185,7 +185,7 @@ test_memory_types (void)
       g_assert_cmpuint (blocks[3].size, ==, 1000);
       g_assert_cmpuint (held (a), ==, 2 * pools + 1000);
       g_assert_cmpuint (calls (a, GEMEM_CALL_MALLOC), ==, mallocs + 1);
-      blocks[4] = request (a, 100 * 1024 * MIB, 2); /* more than the device has */
+      blocks[4] = request (a, 100 * 1024 * MIB, 2); /* more than the capacity */
       blocks[5] = request (a, 5, 2);
       g_assert_cmphex (blocks[4].address, >=, GEMEM_HOST_ADDRESS);
       g_assert_cmphex (blocks[5].address, >=, blocks[4].address + blocks[4].size);
@@ -201,11 +201,11 @@ test_memory_types (void)
       g_assert_cmpuint (stat_of (a, "host.peak"), ==, 100 * 1024 * MIB + 5);
       blocks[0] = request (a, 9, 2);
       request (a, 9, 3);
-      test_allocator_destroy (a); /* with blocks alive */
+      test_allocator_destroy (a); /* with live blocks */
     }
 }
 
-/* The RDMA pool is one block of the device, taken with the first request. */
+/* The RDMA pool is one device block, allocated by the first request. */
 static void
 test_rdma (void)
 {
@@ -225,14 +225,14 @@ test_rdma (void)
   a->klass->free (a, &other, FALSE);
   g_assert_cmpuint (stat_of (a, "rdma.bytes"), ==, 1024);
   g_assert_cmpuint (held (a), ==, 8 * MIB);
-  test_allocator_destroy (a); /* with a block alive */
+  test_allocator_destroy (a); /* with a live block */
   a = test_allocator_new ("ge:memory_types=[5=rdma]", "sim:capacity=64MiB");
   /* no space for 1 GiB */
   g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 512, .pool = 5 }, &block));
   test_allocator_destroy (a);
 }
 
-/* Variables lie one behind the other in a range of the session, on pages of 2 MiB, or of 8 under
+/* Variables lie one after the other in a range of the session, on pages of 2 MiB, or of 8 under
  * policies 3 and 4. */
 static void
 test_variables (void)
@@ -257,7 +257,7 @@ test_variables (void)
       g_assert_true (test_allocator_verify (a, 1, MIB));
       g_assert_cmpuint (stat_of (a, "variable.bytes"), ==, 0);
       request (a, 1000, 3);
-      test_allocator_destroy (a); /* with a variable alive */
+      test_allocator_destroy (a); /* with a live variable */
     }
 }
 
@@ -273,8 +273,8 @@ test_huge_variables (void)
   test_allocator_destroy (a);
 }
 
-/* Streams first, then memory: an unload waits for what the graph has queued, the replacement of the
- * block of policy 2 for all streams. */
+/* Streams first, then memory: an unload waits for the graph's queued work, the replacement of
+ * policy 2's block for all streams. */
 static void
 test_unload_synchronises (void)
 {
@@ -292,7 +292,7 @@ test_unload_synchronises (void)
   LOAD (a, 1, { 0, MIB, 0 });
   g_assert_true (a->klass->graphs.run (a, 1, 7, TRUE));
   unload (a, 1);
-  g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2); /* that of the load, and 7 */
+  g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2); /* the stream of the load, and 7 */
   LOAD (a, 1, { 0, MIB, 0 });
   g_assert_true (a->klass->graphs.run (a, 1, 7, TRUE));
   g_assert_true (a->klass->graphs.run (a, 1, 7, FALSE));
@@ -301,7 +301,7 @@ test_unload_synchronises (void)
   test_allocator_destroy (a);
 }
 
-/* The ladder crosses memory types (2.1, step 6): what P2P has idle goes back for a request of
+/* The ladder crosses memory types (2.1, step 6): idle memory of P2P is released for a request of
  * HBM. */
 static void
 test_ladder (void)

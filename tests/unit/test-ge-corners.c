@@ -1,6 +1,6 @@
-/* test-ge-corners.c - rules of `ge`, `ge-streams`, the ActiveMemoryAllocator and sessions' ranges
- * that a small change of the code would break unseen elsewhere: each test was written for a mutant
- * of the code (a comparison, a reset, an order) that the other tests of its part let pass. */
+/* test-ge-corners.c - rules of `ge`, `ge-streams`, the ActiveMemoryAllocator and sessions'
+ * ranges that no other test covers: each test was written for a mutant of the code (a changed
+ * comparison, reset or order) that all other tests of its part passed. */
 #include "config.h"
 
 #include "allocators/ge/engine.h"
@@ -8,13 +8,13 @@
 #include "tests/util/ge-graphs.h"
 #include "traces/trace.h"
 
-#define ANY G_MAXUINT64 /* whoever waits */
+#define ANY G_MAXUINT64 /* any waiter */
 #define SUBGRAPH GEMEM_GRAPH_SEGMENT_SUBGRAPH
 #define FIXED GEMEM_GRAPH_SEGMENT_FIXED
 
 /* ---- the policy (7.1) */
 
-/* A policy with something behind it is none. */
+/* A policy followed by other characters is invalid. */
 static void
 test_policy_with_a_tail (void)
 {
@@ -44,8 +44,8 @@ test_dynamic_memory (void)
     }
 }
 
-/* static_model_addr_fixed: only policies 2 and 4 take a path at unload that forgets the block, and
- * none of them looks for space. */
+/* static_model_addr_fixed: only policies 2 and 4 take the path at unload that forgets the block,
+ * and none of them makes space. */
 static void
 test_fixed_addresses (void)
 {
@@ -65,8 +65,8 @@ test_fixed_addresses (void)
     }
 }
 
-/* A session's range has as many addresses as the device has memory; where that has no limit, as
- * many as the threshold (5.9, 1.1). */
+/* A session's range has as many addresses as the device has memory; without a limit as many as
+ * the threshold (5.9, 1.1). */
 static void
 test_addresses_of_a_session (void)
 {
@@ -90,9 +90,9 @@ test_addresses_of_a_session (void)
     }
 }
 
-/* ---- what is beside dynamic memory */
+/* ---- settings beside dynamic memory */
 
-/* A list of nothing names nothing. */
+/* An empty list names no graph. */
 static void
 test_no_memory_types (void)
 {
@@ -113,7 +113,7 @@ test_trim_reaches_p2p (void)
   test_allocator_destroy (a);
 }
 
-/* Both options of 1 GiB pages begin with one. */
+/* Both options for 1 GiB pages begin with one page. */
 static void
 test_huge_pages_first (void)
 {
@@ -127,8 +127,8 @@ test_huge_pages_first (void)
 
 /* ---- graphs */
 
-/* Workspaces of a run go back in the order opposite to that in which they came: the first is the
- * next to be found (LIFO, 1.2). */
+/* Workspaces of a run are released in reverse order of their allocation: the first is the next
+ * to be found (LIFO, 1.2). */
 static void
 test_workspaces_in_turn (void)
 {
@@ -145,7 +145,7 @@ test_workspaces_in_turn (void)
   test_allocator_destroy (a);
 }
 
-/* What a run has of dynamic memory goes with the graph, though nobody waited for its end. */
+/* The dynamic memory of a run is released with the graph, also if no caller waited for its end. */
 static void
 test_unload_while_running (void)
 {
@@ -158,8 +158,8 @@ test_unload_while_running (void)
   test_allocator_destroy (a);
 }
 
-/* The documented policy 2 asks the device for the first block once: there is none before it to ask
- * for again. */
+/* The documented policy 2 asks the device once for the first block: there is no previous block
+ * to allocate again. */
 static void
 test_first_block_refused (void)
 {
@@ -170,8 +170,8 @@ test_first_block_refused (void)
   test_allocator_destroy (a);
 }
 
-/* Who waited for the device, to replace the block, has waited for the run: what comes then is not
- * concurrent. */
+/* The host waited for the device to replace the block, and thereby for the run: later runs are
+ * not concurrent. */
 static void
 test_run_after_replacement (void)
 {
@@ -186,9 +186,9 @@ test_run_after_replacement (void)
   test_allocator_destroy (a);
 }
 
-/* CheckFreeMemory unloads the graph first that was loaded first, and no more of them than it must.
- * Fixed segments are blocks of their own here, so that an unload makes space: 32 MiB, 1 of them in
- * reserve, 16 free; the third graph exceeds what is shared by 16. */
+/* CheckFreeMemory unloads graphs in the order of their loads, and no more than necessary. Fixed
+ * segments are blocks of their own here, so that an unload frees memory: 32 MiB, 1 of them in
+ * reserve, 16 free; the third graph exceeds the shared memory by 16. */
 static void
 test_oldest_makes_space (void)
 {
@@ -205,7 +205,7 @@ test_oldest_makes_space (void)
   test_allocator_destroy (a);
 }
 
-/* A graph all of whose memory is dynamic shares none: strict lets it run beside another. */
+/* A graph with dynamic memory only shares none: strict lets it run beside another. */
 static void
 test_subgraphs_run_beside (void)
 {
@@ -221,7 +221,7 @@ test_subgraphs_run_beside (void)
   test_allocator_destroy (a);
 }
 
-/* An event recorded behind one run says nothing of the next. */
+/* An event recorded behind one run does not order the next. */
 static void
 test_events_of_an_earlier_run (void)
 {
@@ -239,8 +239,8 @@ test_events_of_an_earlier_run (void)
 
 /* ---- ActiveMemoryAllocator (3.3) */
 
-/* The last unload forgets the highest address too: the next graph's zero-copy part begins where its
- * own memory ends. */
+/* The last unload also resets the highest address: the next graph's zero-copy part begins where
+ * its own memory ends. */
 static void
 test_highest_address_is_forgotten (void)
 {
@@ -264,7 +264,7 @@ test_highest_address_is_forgotten (void)
   gemem_device_destroy (device);
 }
 
-/* It is the highest end of all blocks, not the end of the newest. */
+/* The highest address is the highest end of all blocks, not the end of the newest. */
 static void
 test_highest_address_of_all (void)
 {
@@ -280,7 +280,7 @@ test_highest_address_of_all (void)
   high = gemem_ge_active_load (&active, &first, 1, 0);
   gemem_device_free (device, below, 20 * MIB);
   g_assert_cmphex (gemem_ge_active_load (&active, second, 2, 0), ==, below);
-  /* what is not allocated is no part of what is (3.3 B) */
+  /* zero-copy parts are no part of what is allocated (3.3 B) */
   g_assert_cmpuint (active.segments->len, ==, 2);
   g_assert_cmphex (g_array_index (active.segments, GeActiveSegment, 1).address, ==,
                    high + 10 * MIB);
@@ -288,7 +288,7 @@ test_highest_address_of_all (void)
   gemem_device_destroy (device);
 }
 
-/* Blocks up to 2 MiB are taken exactly, larger ones in steps of it. */
+/* Blocks up to 2 MiB are allocated exactly, larger ones in steps of 2 MiB. */
 static void
 test_small_blocks_are_exact (void)
 {
@@ -310,7 +310,7 @@ test_small_blocks_are_exact (void)
     }
 }
 
-/* A session's range can be used up to its last byte (5.9), and no further. */
+/* A session's range can be used to its last byte (5.9), and no further. */
 static void
 test_range_to_its_end (void)
 {
@@ -330,7 +330,8 @@ test_range_to_its_end (void)
 
 /* ---- events between streams (2.6) */
 
-/* An entry is sent to a stream once: what its sender learns later, the same event does not tell. */
+/* An entry is sent to a stream once: the same event does not deliver what its sender learns
+ * later. */
 static void
 test_entries_are_sent_once (void)
 {

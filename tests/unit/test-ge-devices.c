@@ -1,5 +1,5 @@
-/* test-ge-devices.c - `ge` on several devices: the device is explicit everywhere (ge-runtime.md
- * 8). */
+/* test-ge-devices.c - `ge` on several devices: every part takes its device explicitly
+ * (ge-runtime.md 8). */
 #include "config.h"
 
 #include "tests/util/ge-graphs.h"
@@ -17,8 +17,7 @@ device_of (int ordinal)
   return device;
 }
 
-/* Two allocators at work in turns: each one's memory is on its own device, none on another by
- * default. */
+/* Two allocators in turns: each one's memory is on its own device, none on a default device. */
 static void
 test_devices (void)
 {

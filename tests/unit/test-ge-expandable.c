@@ -36,7 +36,7 @@ get (Rig *rig, guint i, guint64 size)
   return rig->blocks[i].address;
 }
 
-/* MiB that the pool of @stream has under its range. */
+/* MiB of physical memory under the range of @stream's pool. */
 static guint64
 phys (const Rig *rig, guint64 stream)
 {
@@ -161,8 +161,8 @@ assert_violation (const Rig *rig, const char *says)
   g_assert_nonnull (strstr (error->message, says));
 }
 
-/* What GE's VA/PA self-check is for (5.8): a page borrowed by two blocks, or mapped elsewhere than
- * where its block is. */
+/* The faults that GE's VA/PA self-check finds (5.8): a page borrowed by two blocks, or mapped at
+ * an address outside its block. */
 static void
 test_self_check (void)
 {
@@ -247,15 +247,14 @@ test_e19 (void)
   g_assert_cmpuint (driver (&rig), ==, 32);
   get (&rig, 3, 40 * MIB); /* three pages from the pool, two new ones */
   g_assert_cmpuint (driver (&rig), ==, 48);
-  g_assert_cmphex (get (&rig, 4, 24 * MIB), ==, first); /* its pages are taken: three new ones */
+  g_assert_cmphex (get (&rig, 4, 24 * MIB), ==, first); /* its pages are in use: three new ones */
   g_assert_cmpuint (driver (&rig), ==, 72);
   rig_done (&rig);
 }
 
 /* ---- beyond the examples */
 
-/* Without virtual memory the pools are those of ge-scalable, and nothing is reported as an
- * error. */
+/* Without virtual memory the pools are those of ge-scalable, and no error is reported. */
 static void
 test_unsupported (void)
 {
@@ -270,7 +269,7 @@ test_unsupported (void)
       g_assert_true (plain->klass->alloc (plain, &request, &block));
       g_assert_cmphex (get (&rig, i, request.size), ==, block.address);
     }
-  g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_RESERVE], ==, 1); /* asked once */
+  g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_RESERVE], ==, 1); /* a single attempt */
   g_assert_cmpuint (rig.allocator->device->held, ==, plain->device->held);
   test_allocator_destroy (plain);
   rig_done (&rig);
@@ -291,12 +290,12 @@ test_pages_are_shared (void)
   g_assert_cmpuint (phys (&rig, 0), ==, 0);
   g_assert_cmpuint (phys (&rig, 7), ==, 32);
   rig.stream = 0;
-  get (&rig, 3, 8 * MIB); /* its own pages are in use over there */
+  get (&rig, 3, 8 * MIB); /* its own pages are in use by the other pool */
   g_assert_cmpuint (driver (&rig), ==, 40);
   rig_done (&rig);
 }
 
-/* E16 with the device failing at call @nth of @call, and all later ones: requests fail or succeed,
+/* E16 with the device failing at call @nth of @call and at all later ones: requests may fail,
  * the accounting stays right. */
 static void
 fail_at (const char *call, guint nth)

@@ -1,6 +1,6 @@
 /* test-ge-layers.c - the layer sets of the GE pools against a plain array: LIFO order and the
- * searches both ways, over ranges that need one leaf, many, and more than one word at the top (256
- * TiB of lengths). */
+ * searches in both directions, over ranges that need one leaf, many, and more than one word at
+ * the top (256 TiB of lengths). */
 #include "config.h"
 
 #include "allocators/ge/scalable-pool.h"
@@ -43,8 +43,8 @@ model_search (const Model *m, guint32 from, gboolean up)
   return best;
 }
 
-/* Short lengths half of the time; else in one of 97 places all over, since a leaf once made
- * stays. */
+/* Half of the lengths are short; the others come from 97 places of the whole range, since a leaf
+ * is never removed. */
 static guint32
 draw (GememRng *rng, guint64 capacity)
 {
@@ -70,7 +70,7 @@ test_random (gconstpointer data)
       guint i = (guint) gemem_rng_below (&rng, SPANS);
       guint32 from = draw (&rng, capacity);
 
-      /* Phases of growing and shrinking, so that the sets become empty again and again. */
+      /* Phases of growth and shrinkage, so that the sets become empty repeatedly. */
       if (m->stamp[i] != 0 && (step / 2000) % 2 == 1)
         {
           gemem_ge_layers_remove (&layers, &m->span[i]);
@@ -91,8 +91,7 @@ test_random (gconstpointer data)
   g_free (m);
 }
 
-/* Every boundary of words and leaves: one span alone is found from both sides, and nothing else
- * is. */
+/* Every boundary of words and leaves: a single span is found from both sides, and no other. */
 static void
 test_boundaries (void)
 {

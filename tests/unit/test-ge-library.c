@@ -1,7 +1,6 @@
 /* test-ge-library.c - the emulated C++ library against sequences that libstdc++ itself produced
- * (g++ 12, computed once, stored here as figures): permutations of std::sort with many ties, its
- * heap-sort fallback, iteration orders of unordered_map; and the range lists of ge-static.md
- * 3.2. */
+ * (g++ 12, computed once, stored here): permutations of std::sort with many ties, its heap-sort
+ * fallback, iteration orders of unordered_map; and the range lists of ge-static.md 3.2. */
 #include "config.h"
 
 #include <glib.h>
@@ -11,7 +10,7 @@
 
 static guint64 state;
 
-/* The generator with which the stored sequences were made. */
+/* The random generator that made the stored sequences. */
 static guint64
 draw (void)
 {
@@ -30,7 +29,7 @@ hash_add (guint64 hash, guint64 value)
 
 typedef struct
 {
-  /* elements; their keys (sort) or the gaps between keys (map) are below the limit */
+  /* number of elements; bound of their keys (sort) or of the gaps between keys (map) */
   guint n, limit;
   guint64 hash;
 } Sequence;
@@ -115,8 +114,8 @@ test_sort_ties (void)
     g_assert_cmpuint (GPOINTER_TO_UINT (array[i]), ==, expected[i]);
 }
 
-/* An adversary that decides the keys while they are compared, so that every median is among the
- * smallest: quicksort gets nowhere and the heap-sort takes over. */
+/* An adversary that fixes the keys during the comparisons, so that every median is among the
+ * smallest: quicksort makes no progress and the heap sort takes over. */
 typedef struct
 {
   guint64 key[3000], open, next;
@@ -155,8 +154,8 @@ test_sort_fallback (void)
   g_assert_cmphex (hash_array (array, 3000), ==, G_GUINT64_CONSTANT (0x75cabac2e24699e5));
 }
 
-/* No order at all: some permutation, and nothing outside the array is touched (the sanitizers
- * watch). */
+/* With an inconsistent comparison the result is any permutation, and nothing outside the array
+ * is touched (the sanitizers check). */
 static gboolean
 nonsense_less (gconstpointer a, gconstpointer b, gpointer data)
 {
@@ -236,7 +235,7 @@ test_map (void)
     }
 }
 
-/* 13 keys fit; the 14th makes the table grow, and the order of all changes. */
+/* 13 keys fit; the 14th makes the table grow, and the whole order changes. */
 static void
 test_map_growth (void)
 {
@@ -279,7 +278,7 @@ test_ranges (void)
   check_ranges (small, G_N_ELEMENTS (small), small_ranges, G_N_ELEMENTS (small_ranges));
   check_ranges (groups, G_N_ELEMENTS (groups), groups_ranges, G_N_ELEMENTS (groups_ranges));
   check_ranges (tiny, G_N_ELEMENTS (tiny), tiny_ranges, G_N_ELEMENTS (tiny_ranges));
-  /* One bucket only: it is bucket 0, which nothing is ever put into. */
+  /* One bucket only: bucket 0, which always stays empty. */
   check_ranges (one, 1, NULL, 0);
   check_ranges (NULL, 0, NULL, 0);
 }

@@ -1,4 +1,4 @@
-/* test-ge-make-space.c - `ge` unloads graphs to make space for others, and loads them again
+/* test-ge-make-space.c - `ge` unloads graphs to free memory for others, and loads them again
  * (CheckFreeMemory, ge-runtime.md 3.4). */
 #include "config.h"
 
@@ -13,27 +13,27 @@ test_make_space (void)
 
   LOAD (a, 1, { 0, 6 * MIB, 0 });
   LOAD (a, 3, { 0, 6 * MIB, 0 });
-  LOAD (a, 2, { 0, 8 * MIB, 0 }); /* 2 MiB beyond what is shared: fits */
+  LOAD (a, 2, { 0, 8 * MIB, 0 }); /* 2 MiB beyond the shared memory: fits */
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
   g_assert_cmpuint (held (a), ==, 14 * MIB);
-  /* 18 of the 17 that are left: all but the graph with HCCL tasks go, in vain */
+  /* 18 of the remaining 17: all but the graph with HCCL tasks are unloaded, in vain */
   g_assert_cmpuint (LOAD (a, 4, { 0, 26 * MIB, 0 }), ==, 0);
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 2);
   g_assert_cmpuint (calls (a, GEMEM_CALL_STREAM_SYNC), ==, 2);
   unload (a, 2); /* the last: memory is released */
   g_assert_cmpuint (held (a), ==, 0);
   g_assert_cmpuint (LOAD (a, 4, { 0, 26 * MIB, 0 }), !=, 0);
-  g_assert_true (run (a, 1)); /* was unloaded: is loaded again, into the memory of the other */
+  g_assert_true (run (a, 1)); /* was unloaded: is loaded again, in the memory of the other */
   g_assert_cmpuint (stat_of (a, "check_free_memory.reloaded"), ==, 1);
   unload (a, 4);
-  g_assert_cmpuint (held (a), ==, 26 * MIB); /* 1 is still there */
+  g_assert_cmpuint (held (a), ==, 26 * MIB); /* 1 is still loaded */
   unload (a, 1);
   unload (a, 3); /* was unloaded already */
   g_assert_cmpuint (held (a), ==, 0);
   test_allocator_destroy (a);
 }
 
-/* With memory beside it that does not go away; and a run that cannot be loaded again. */
+/* With other memory that is not released; and with a run whose graph cannot be loaded again. */
 static void
 test_make_space_refused (void)
 {
@@ -42,7 +42,7 @@ test_make_space_refused (void)
   GememBlock block;
 
   LOAD (a, 1, { 0, 20 * MIB, 0 });
-  /* by the estimate it needs 4 more; in fact a block of 24 */
+  /* the estimate is 4 more; in fact a block of 24 is needed */
   g_assert_cmpuint (LOAD (a, 2, { 0, 24 * MIB, 0 }), ==, 0);
   g_assert_cmpuint (stat_of (a, "check_free_memory.unloaded"), ==, 0);
   g_assert_cmpuint (LOAD (a, 2, { 0, 20 * MIB, 0 }, { 20 * MIB, 12 * MIB, 0 }), !=,

@@ -1,6 +1,6 @@
-/* test-ge-model.c - what the GE assigners know of a graph: stream dependencies (the tables of
- * ge-static.md appendix E), side trips, symbols and their flags, searches for continuous nodes, the
- * checks before planning. */
+/* test-ge-model.c - the GE assigners' model of a graph: stream dependencies (the tables of
+ * ge-static.md appendix E), side trips, symbols and their flags, searches for continuous nodes,
+ * the checks before planning. */
 #include "config.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct
 
 static GeOptions options; /* models point to it */
 
-/* Builds with the options as they are. */
+/* Builds with the current options. */
 static Fixture
 use_graph (GememGraph *graph)
 {
@@ -35,7 +35,7 @@ use (const char *lines)
   return use_graph (test_graph_from_lines (lines));
 }
 
-/* Builds with the defaults. */
+/* Builds with the default options. */
 static Fixture
 make (const char *lines)
 {
@@ -212,8 +212,8 @@ test_side_trip (void)
   g_assert_cmphex (f.model->nodes[id_of (&f, "a")].kind & GE_DIFF_PRIOR, ==, GE_DIFF_PRIOR);
   g_assert_cmphex (f.model->nodes[id_of (&f, "b")].kind & GE_DIFF_PRIOR, ==, 0);
   drop (&f);
-  /* One node on the way is not enough for diff_prior; a second input of it ends the walk; so does a
-   * merge. */
+  /* A single node on the way is not enough for diff_prior; its second input ends the walk, and
+   * so does a merge. */
   f = make (
       "a stream=5 out=512\nx stream=5 out=512\nb stream=6 in=a out=512\nd stream=5 in=b out=512\n");
   g_assert_cmphex (f.model->nodes[id_of (&f, "a")].kind & GE_DIFF_PRIOR, ==, 0);
@@ -255,10 +255,10 @@ test_max_life (void)
   tsym = 0;
   g_assert_cmpuint (ge_max_life (f.model, id_of (&f, "a"), 0, 1, &tsym, NULL), ==, 3);
   tsym = 0;
-  /* nobody reads it */
+  /* without reader */
   g_assert_cmpuint (ge_max_life (f.model, id_of (&f, "b"), 0, 0, &tsym, NULL), ==, 1);
   drop (&f);
-  /* Not the naming output: its own id. */
+  /* Not the naming output: the output's own id. */
   f = make ("a stream=0 out=512\nb stream=0 in=a out=512 reuse=0.0\nc stream=0 in=b out=512\n");
   tsym = 0;
   g_assert_cmpuint (ge_max_life (f.model, id_of (&f, "b"), 0, -1, &tsym, NULL), ==, 1);
@@ -308,7 +308,7 @@ test_symbols (void)
   drop (&f);
 }
 
-/* The producers of a merge are united into the largest symbol, the first of those. */
+/* The producers of a merge are united into the largest symbol, of equal ones the first. */
 static void
 test_merge (void)
 {
@@ -394,9 +394,9 @@ test_inplace (void)
   f = make ("a stream=1 out=512\nb stream=2 in=a out=512 _output_inplace_ability=0,0\nd:Data "
             "out=512\ne in=d out=512 _output_inplace_ability=0,0\n"
             "s out=700\nt in=s out=512 _output_inplace_ability=0,0\n");
-  g_assert_true (symbol (&f, "a", 0) != symbol (&f, "b", 0)); /* another stream */
-  g_assert_true (symbol (&f, "d", 0) != symbol (&f, "e", 0)); /* the caller's memory */
-  g_assert_true (symbol (&f, "s", 0) != symbol (&f, "t", 0)); /* another size */
+  g_assert_true (symbol (&f, "a", 0) != symbol (&f, "b", 0)); /* on another stream */
+  g_assert_true (symbol (&f, "d", 0) != symbol (&f, "e", 0)); /* in the caller's memory */
+  g_assert_true (symbol (&f, "s", 0) != symbol (&f, "t", 0)); /* of another size */
   drop (&f);
 }
 
@@ -498,8 +498,7 @@ test_sizes (void)
 
 #define CONCAT "_no_padding_continuous_input=1 _output_reuse_input=1 _reuse_input_on_dim_index=0"
 
-/* Example 10.11: the tensor that allocates the buffer may not begin later than the earliest
- * piece. */
+/* Example 10.11: the tensor that allocates the buffer may not begin after the earliest piece. */
 static void
 test_cascade (void)
 {
@@ -629,7 +628,7 @@ test_refused (void)
   g_string_free (many, TRUE);
 }
 
-/* An empty graph, and a node without anything. */
+/* An empty graph, and a node without inputs and outputs. */
 static void
 test_small (void)
 {

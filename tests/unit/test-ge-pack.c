@@ -1,8 +1,9 @@
 /* test-ge-pack.c - the shortcuts of GE's level 2 decide as the rules do: random graphs, packed by
- * the planner and by naive-ge-pack.h, give the same blocks in the same order with the same
+ * the planner and by naive-ge-pack.h, yield the same blocks in the same order with the same
  * children.
  *
- * The naive side gets what level 1 left as plain data, copied here, and nothing else. */
+ * The naive side works on plain copies of level 1's result, made here, and on no other data.
+ */
 #include "config.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "tests/util/naive-ge-pack.h"
 #include "tests/util/random-graph.h"
 
-/* Level 1 only. */
+/* Runs level 1 only. */
 static GeAssigner *
 assign (const GeModel *model, const GeStrategy *strategy)
 {
@@ -24,8 +25,8 @@ assign (const GeModel *model, const GeStrategy *strategy)
   return a;
 }
 
-/* Gives blocks what level 1 seldom leaves: flags, labels, types, attributes, no-align sizes that
- * differ, and memory that may or may not be shared. */
+/* Sets properties that level 1 seldom sets: flags, labels, types, attributes, no-align sizes
+ * that differ, and memory that may or may not be shared. */
 static void
 vary (GeAssigner *a, GememRng *rng)
 {
@@ -56,7 +57,7 @@ vary (GeAssigner *a, GememRng *rng)
     }
 }
 
-/* ---- between the planner's structures and the plain ones */
+/* ---- copies of the planner's structures */
 
 static NaivePackOccupant
 plain_occupant (const GeModel *model, const GeOccupant *o)
@@ -129,7 +130,7 @@ plain_blocks (const GeAssigner *a)
   return plain;
 }
 
-/* in_edges[dst][src] of every pair of streams; freed by its caller. */
+/* in_edges[dst][src] of every pair of streams; freed by the caller. */
 static GArray **
 plain_edges (const GeModel *model)
 {
@@ -161,7 +162,7 @@ free_edges (GArray **edges)
 
 /* ---- comparing */
 
-/* Everything that packing decides and what clones take over, block by block. */
+/* Compares all results of packing and all fields that clones copy, block by block. */
 static void
 describe (const GPtrArray *blocks, GString *text)
 {

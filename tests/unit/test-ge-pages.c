@@ -64,18 +64,17 @@ test_users (void)
   page = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.a, TRUE);
   gemem_ge_pages_give (&rig.pages, page);
   gemem_ge_pages_close (&rig.pages, rig.a, 8 * GE_SMALL_PAGE);
-  g_assert_cmpuint (rig.device->held, ==, GE_SMALL_PAGE); /* another user is there */
+  g_assert_cmpuint (rig.device->held, ==, GE_SMALL_PAGE); /* another user remains */
   gemem_ge_pages_close (&rig.pages, rig.b, 8 * GE_SMALL_PAGE);
   g_assert_cmpuint (rig.device->held, ==, 0);
-  g_assert_true (gemem_ge_pages_enter (&rig.pages, GE_LARGE_PAGE)); /* first again */
+  g_assert_true (gemem_ge_pages_enter (&rig.pages, GE_LARGE_PAGE)); /* the first user again */
   gemem_ge_pages_leave (&rig.pages);
   rig.a = gemem_ge_pages_open (&rig.pages, GE_SMALL_PAGE, 8 * GE_SMALL_PAGE);
   rig.b = gemem_ge_pages_open (&rig.pages, GE_SMALL_PAGE, 8 * GE_SMALL_PAGE);
   rig_done (&rig);
 }
 
-/* A page that a caller still has, or that an address still shows, stays when the last user
- * leaves. */
+/* A page stays when the last user leaves, if a caller holds it or an address maps it. */
 static void
 test_what_stays (void)
 {
@@ -87,13 +86,13 @@ test_what_stays (void)
   gemem_ge_pages_give (&rig.pages, shown);
   gemem_ge_pages_give (&rig.pages, free);
   gemem_ge_pages_close (&rig.pages, rig.a, 8 * GE_SMALL_PAGE);
-  gemem_ge_pages_leave (&rig.pages); /* without its range */
+  gemem_ge_pages_leave (&rig.pages); /* without releasing its range */
   g_assert_cmpuint (rig.device->held, ==, 2 * GE_SMALL_PAGE);
   check (&rig);
   g_assert_true (gemem_ge_pages_enter (&rig.pages, GE_SMALL_PAGE));
   g_assert_false (gemem_ge_pages_enter (&rig.pages, GE_LARGE_PAGE));
   gemem_ge_pages_give (&rig.pages, had);
-  /* the one that went back is not found */
+  /* the released page is not found */
   g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, TRUE), ==,
                     had);
   gemem_ge_pages_give (&rig.pages, had);
@@ -111,9 +110,9 @@ test_order (void)
     page[i] = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.a + i * GE_SMALL_PAGE, TRUE);
   for (guint i = 0; i < 3; i++)
     gemem_ge_pages_give (&rig.pages, page[i]);
-  /* reuse self, whatever the stack says */
+  /* its own page first, regardless of the stack */
   g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page[0], rig.a, TRUE), ==, page[0]);
-  /* else the one returned last */
+  /* else the page released last */
   g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b, TRUE), ==, page[2]);
   /* without reuse a new one */
   g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, FALSE), ==,
@@ -128,7 +127,7 @@ test_order (void)
   rig_done (&rig);
 }
 
-/* Giving unmaps nothing; taking by another owner does, when the first comes back. */
+/* Releasing a page unmaps nothing; if another owner took it, the first owner's next take does. */
 static void
 test_delayed_unmapping (void)
 {
@@ -138,16 +137,16 @@ test_delayed_unmapping (void)
 
   gemem_ge_pages_give (&rig.pages, page);
   g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a, TRUE), ==, page);
-  g_assert_cmpuint (calls[GEMEM_CALL_MAP], ==, 1); /* it was still there */
+  g_assert_cmpuint (calls[GEMEM_CALL_MAP], ==, 1); /* the mapping was still present */
   gemem_ge_pages_give (&rig.pages, page);
   g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b, TRUE), ==, page);
-  g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, page); /* shown at both */
+  g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, page); /* mapped at both addresses */
   g_assert_cmpuint (calls[GEMEM_CALL_UNMAP], ==, 0);
-  /* a new one: the old mapping really ends */
+  /* a new page: the old mapping is removed */
   g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a, TRUE), ==, 1);
   g_assert_cmpuint (calls[GEMEM_CALL_UNMAP], ==, 1);
   g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, 1);
-  /* never was there: an error */
+  /* never mapped there: an error */
   g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a + GE_SMALL_PAGE, TRUE), ==,
                     GE_NO_PAGE);
   gemem_ge_pages_give (&rig.pages, page);
@@ -205,17 +204,17 @@ test_variables (void)
   g_assert_false (get (&v, GIB, &blocks[2]));
   gemem_ge_variables_free (&v, &blocks[0]);
   g_assert_true (get (&v, 1, &blocks[2]));
-  /* what was freed is not used again */
+  /* freed addresses are not reused */
   g_assert_cmphex (blocks[2].address, ==, v.range.base + 3584 + 512);
   gemem_ge_variables_free (&v, &blocks[1]);
   gemem_ge_variables_free (&v, &blocks[2]);
-  g_assert_cmpuint (device->held, ==, 0); /* until all are */
+  g_assert_cmpuint (device->held, ==, 0); /* until all variables are freed */
   gemem_ge_variables_clear (&v);
   gemem_device_destroy (device);
 }
 
-/* Bytes of the address that a variable of a session with @option gets on @device: 0 refused, 1 in a
- * range, 2 plain. */
+/* Where a variable of a session with @option lies on @device: 0 refused, 1 in a range, 2 in
+ * plain memory. */
 static guint
 way (const char *device, Ge1gOption option, guint64 *held, gboolean *fell_back)
 {
@@ -235,7 +234,7 @@ way (const char *device, Ge1gOption option, guint64 *held, gboolean *fell_back)
       const guint64 creates = d->calls[GEMEM_CALL_CREATE];
       GememBlock more;
 
-      /* after the first fall-back no other refused call */
+      /* after the first fallback no further refused call */
       g_assert_true (get (&v, 3 * GIB / 2, &more));
       g_assert_cmpuint (d->calls[GEMEM_CALL_CREATE] - creates, <=, 1536 / 2 + 1);
       g_assert_cmpuint (d->refused[GEMEM_CALL_CREATE], <=, 1);
@@ -332,7 +331,7 @@ test_fixed_base_unsupported (void)
   test_allocator_destroy (a);
 }
 
-/* Requests and frees on a device that fails at call @nth; whether it did. */
+/* Requests and frees on a device that fails at call @nth; TRUE if that call was reached. */
 static gboolean
 try_failing (const char *spec, const char *rule, guint nth)
 {
@@ -368,7 +367,7 @@ try_failing (const char *spec, const char *rule, guint nth)
       a->klass->free (a, &blocks[i], FALSE);
   g_assert_true (test_allocator_verify (a, 0, G_MAXUINT64));
   refused = gemem_faulty_device_injected (a->device, GEMEM_CALL_COUNT) > 0;
-  test_allocator_destroy (a); /* holds nothing, misused nothing */
+  test_allocator_destroy (a); /* fails the test on memory held or misuse */
   return refused;
 }
 

@@ -1,5 +1,5 @@
-/* test-ge-plan-log.c - traces from the log of GE's planner: what is delivered, left out,
- * refused. */
+/* test-ge-plan-log.c - traces from the log of GE's planner: events delivered, events left out,
+ * logs refused. */
 #include "config.h"
 
 #include <string.h>
@@ -97,7 +97,7 @@ open_text (const char *text, gboolean allow_partial, GError **error)
                                  &options, error);
 }
 
-/* GOOD with @from replaced by @to, refused as @expected. */
+/* GOOD with @from replaced by @to must be refused as @expected. */
 static void
 expect_refusal (const char *from, const char *to, const char *expected)
 {
@@ -148,7 +148,7 @@ test_damage (void)
                    "level to INFO and compile again");
 }
 
-/* Every prefix of a line is damaged, and none is read behind its end. */
+/* Every prefix of a line is damaged, and the reader never reads beyond its end. */
 static void
 test_cut (void)
 {

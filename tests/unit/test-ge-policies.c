@@ -1,6 +1,6 @@
-/* test-ge-policies.c - `ge` on whole workloads, through the engine and in random sessions: what the
- * four policies come to in closed form, the order of runs that share memory, host memory in the
- * accounting, and devices that refuse every kind of call. */
+/* test-ge-policies.c - `ge` on whole workloads, through the engine and in random sessions: the
+ * memory of the four policies in closed form, the order of runs that share memory, host memory
+ * in the accounting, and devices that refuse every kind of call. */
 #include "config.h"
 
 #include "allocators/ge/engine.h"
@@ -44,7 +44,7 @@ stat_of (const GememResult *result, const char *name)
 typedef struct
 {
   GArray *events;
-  /* what is loaded; its greatest sum, the largest graph, live bytes of requests */
+  /* bytes loaded now; their greatest sum; the largest graph; live and peak bytes of requests */
   guint64 loaded, sum, most, dynamic, dynamic_peak;
 } Workload;
 
@@ -56,8 +56,8 @@ add (Workload *w, GememEventKind kind, guint64 id, guint64 size)
   g_array_append_val (w->events, event);
 }
 
-/* Graphs of one piece, loaded, run with the host waiting, and unloaded; requests between the runs,
- * when no graph is running. */
+/* Graphs of one piece: loaded, run with the host waiting, unloaded; requests between the runs,
+ * while no graph runs. */
 static void
 random_workload (Workload *w, guint64 seed)
 {
@@ -127,9 +127,9 @@ peak_of (const char *settings, const Workload *w, gboolean graphs_only)
   return peak;
 }
 
-/* Graphs alone: 0 and 3 their greatest sum, 2 as documented the largest, as built between that and
- * the sum of all with rounding.  With requests: policy 4 needs no more than policy 2 as built and
- * the pages of the requests, since those idle while a graph runs. */
+/* Graphs alone: 0 and 3 hold their greatest sum, 2 as documented the largest, as built between
+ * that and the sum of all with rounding. With requests: policy 4 needs no more than policy 2 as
+ * built and the pages of the requests, since these pages are idle while a graph runs. */
 static void
 test_closed_forms (void)
 {
@@ -152,7 +152,7 @@ test_closed_forms (void)
     }
 }
 
-/* ---- runs that follow one another */
+/* ---- successive runs */
 
 #define WHOLE(i) \
   { \
@@ -163,8 +163,8 @@ test_closed_forms (void)
     .kind = GEMEM_EVENT_##k, .id = (i), .stream = (s) \
   }
 
-/* Replays @events under every policy: 2 and 4 refuse with strict=yes what is concurrent, and count
- * it without. */
+/* Replays @events under every policy: with strict=yes 2 and 4 refuse concurrent runs, without it
+ * they count them. */
 static void
 assert_order (const GememTraceEvent *events, gsize n, const char *message)
 {
@@ -226,8 +226,8 @@ test_order (void)
                 AT (GRAPH_RUN, 2, 6));
   ASSERT_ORDER (NULL, WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (EVENT_RECORD, 9, 4),
                 AT (EVENT_WAIT, 9, 5), AT (STREAM_SYNC, 0, 5), AT (GRAPH_RUN, 2, 6));
-  /* what orders nothing: another stream, a mark from before the run, one recorded again, an event
-   * of no such stream */
+  /* events that order nothing: on another stream, recorded before the run, recorded again, or
+   * with an event that has no such stream */
   ASSERT_ORDER ("*event 4: *", WHOLE (1), WHOLE (2), AT (GRAPH_RUN, 1, 4), AT (STREAM_SYNC, 0, 5),
                 AT (GRAPH_RUN, 2, 5));
   ASSERT_ORDER ("*event 5: *", WHOLE (1), WHOLE (2), AT (EVENT_RECORD, 9, 4), AT (GRAPH_RUN, 1, 4),
@@ -263,7 +263,7 @@ test_host_accounting (void)
   g_assert_true (gemem_allocator_spec_parse ("ge:memory_types=[2=host]", specs, NULL));
   job = test_job (g_ptr_array_index (specs, 0), &trace);
   job.device_spec = "sim:capacity=8MiB";
-  job.repeat = 2; /* what is left is released between the rounds */
+  job.repeat = 2; /* remaining memory is released between the rounds */
   result = test_job_run (&job);
   g_assert_cmpuint (result->failed_allocs, ==, 0);
   g_assert_cmpuint (result->peak_live, ==, MIB);
@@ -342,7 +342,7 @@ random_block (Session *s, guint b)
   s->live[b] = !s->live[b] && s->a->klass->alloc (s->a, &request, &s->blocks[b]);
 }
 
-/* Graphs, requests of every memory type, trims; the accounting closes after every step. */
+/* Graphs, requests of every memory type, trims; the accounting is right after every step. */
 static void
 random_session (const char *settings, const char *device, guint64 seed, guint steps)
 {
@@ -367,7 +367,7 @@ random_session (const char *settings, const char *device, guint64 seed, guint st
       g_assert_true (test_allocator_verify (s.a, live, G_MAXUINT64));
       g_assert_cmpuint (s.a->device->misuses, ==, 0);
     }
-  test_allocator_destroy (s.a); /* as it is */
+  test_allocator_destroy (s.a); /* without freeing anything */
 }
 
 static const char *const variants[] = {

@@ -1,11 +1,12 @@
 /* test-ge-pool-model.c - the GE pool against a naive model of the same text: one array of spans,
  * linear scans, a stamp per push.
  *
- * The model shares no code and no structure with the pool.  Compared after every operation: address
- * or failure, and every call to the lower level in order; every so often the largest idle request,
- * by trying all.  Covers what no vector does: the Seq table with a limit, a pool that never cuts, a
- * minimum root block without a pool above, tight thresholds, a lower level that refuses, other page
- * sizes. */
+ * The model shares no code and no structure with the pool. Compared after every operation: address
+ * or failure, and every call to the lower level in order; every so often the largest request that
+ * idle memory serves, by trying all. Covers what no vector does: the Seq table with a limit, a pool
+ * that never cuts, a minimum root block without a pool above, tight thresholds, a lower level that
+ * refuses, other page sizes.
+ */
 #include "config.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "base/rng.h"
 #include "tests/util/sizes.h"
 
-/* ---- the lower level: bump addresses within a budget; writes down its calls */
+/* ---- the lower level: bump addresses within a budget; logs its calls */
 
 typedef struct
 {
@@ -231,7 +232,8 @@ model_free (Model *m, guint64 address)
   model_push (m, i);
 }
 
-/* The whole idle span that recycle takes next: the shortest, of these the one freed last. */
+/* The whole idle span that recycle releases next: the shortest, of equal ones the one freed
+ * last. */
 static int
 model_next_whole (Model *m)
 {
@@ -263,7 +265,7 @@ model_recycle (Model *m)
     }
 }
 
-/* Would @k pages come from idle spans alone? */
+/* TRUE if idle spans alone can serve @k pages. */
 static gboolean
 model_serves (Model *m, guint64 k)
 {
@@ -287,7 +289,7 @@ model_largest (Model *m, guint64 limit)
   return k;
 }
 
-/* ---- both side by side */
+/* ---- the pool beside the model */
 
 typedef struct
 {
@@ -295,7 +297,7 @@ typedef struct
   GeSpanPoolConfig config;
   guint64 budget;            /* of the lower level */
   guint64 smallest, largest; /* request */
-  guint live;                /* blocks aimed at */
+  guint live;                /* number of live blocks aimed at */
 } Case;
 
 typedef struct
@@ -391,7 +393,7 @@ test_model (gconstpointer data)
   m.created = g_array_new (FALSE, FALSE, sizeof (guint64));
   gemem_ge_pool_init (&pool, &config, &test_lower, &lower);
   run_steps (c, &m, &pool, &lower, 10000);
-  g_assert_cmpuint (pool.failures, >, 0); /* every case reaches its limits */
+  g_assert_cmpuint (pool.failures, >, 0); /* every case hits its limits */
   g_assert_cmpuint (pool.recycle_count, >, 0);
   gemem_ge_pool_clear (&pool);
   g_assert_cmpuint (lower.held, ==, 0);

@@ -1,5 +1,5 @@
-/* test-ge-rdma.c - the rules of ge-runtime.md 6.2 by one: obtained once, best fit by size then
- * address, cut at half, merge both ways. */
+/* test-ge-rdma.c - the rules of ge-runtime.md 6.2 one by one: one device allocation, best fit by
+ * size then address, cut at half, coalescing on both sides. */
 #include "config.h"
 
 #include "allocators/ge/rdma-pool.h"
@@ -81,7 +81,7 @@ test_never_grows (void)
   g_assert_cmphex (get (&rig, 0, MIB), ==, 0);
   g_assert_cmphex (get (&rig, 1, 1), ==, REFUSED);
   put (&rig, 0);
-  g_assert_cmpuint (device->held, ==, MIB); /* everything stays to the end */
+  g_assert_cmpuint (device->held, ==, MIB); /* no memory is released before the end */
   g_assert_cmpuint (device->calls[GEMEM_CALL_MALLOC], ==, 1);
   rig_done (&rig);
 }
@@ -98,7 +98,7 @@ test_default_size (void)
   rig_done (&little);
 }
 
-/* The end of an odd pool cannot be cut off, but belongs to the last block. */
+/* The odd end of a pool cannot be cut off; it belongs to the last block. */
 static void
 test_odd_size (void)
 {
@@ -130,7 +130,7 @@ test_init_memory_once (void)
   gemem_device_destroy (device);
 }
 
-/* Refused at first, the pool is asked for again by the next request. */
+/* If the device refuses the pool, the next request asks for it again. */
 static void
 test_device_refuses (void)
 {

@@ -1,5 +1,5 @@
 /* test-ge-report.c - the statistics block of GE's pools, byte by byte (ge-runtime.md 10), also
- * where the locale has a decimal comma. */
+ * in a locale with a decimal comma. */
 #include "config.h"
 
 #include <locale.h>
@@ -17,7 +17,7 @@ get (Rig *rig, guint i, guint64 size)
   g_assert_true (rig_serve (rig, i, &(GememRequest){ .size = size, .stream = rig->stream }));
 }
 
-/* The report is @expected, and the rig is done with. */
+/* Checks that the report is @expected, and destroys the rig. */
 static void
 assert_report (Rig *rig, const char *expected)
 {
@@ -42,7 +42,7 @@ test_empty (void)
                        "Freed: [span count:0 page count:0 total size:0]\n");
 }
 
-/* Spans by size, layers by length, sizes with a short form only above a unit, never at it. */
+/* Spans by size, layers by length; sizes have a short form only above a unit, never at it. */
 static void
 check_two_pools (void)
 {
@@ -154,7 +154,7 @@ test_seq_table (void)
                        "    |-layer: [id:3     capacity:10240 size:196608      count:0    ]\n");
 }
 
-/* Each pool has a number of its own, in the order in which they were made. */
+/* Pools are numbered in the order of their creation. */
 static void
 test_numbers (void)
 {
@@ -175,8 +175,7 @@ test_numbers (void)
   rig_done (&rig);
 }
 
-/* E16: a block at addresses of its own, and the addresses it left, which stay occupied; then the
- * same idle. */
+/* E16: a block at new addresses, and its old addresses, which stay occupied; then both idle. */
 static void
 check_new_va (gboolean idle, const char *const *lines)
 {

@@ -1,4 +1,5 @@
-/* test-ge-runtime-log.c - logs of GE's run time: each kind of line, what is counted once, pools, processes, devices, failures, damage. */
+/* test-ge-runtime-log.c - logs of GE's run time: each kind of line, lines that repeat others,
+ * pools, processes, devices, failures, damage. */
 #include "config.h"
 
 #include <string.h>
@@ -75,7 +76,7 @@ test_pools (void)
           "alloc 1 +1/65536 @1000; alloc 2 +2/65536 @2000 s1; alloc 3 +3/65536 @1000 d1; free 3 +3 "
           "@1000 d1; free 2 +2 @2000 s1; | 2 | "
           "skipped 0");
-  /* A null block is no block. */
+  /* A null block is ignored. */
   expect (MALLOC ("allocator_1", "0", "0", "0", "(nil)") FREE ("allocator_1", "0", "(nil)"),
           "| 2 | skipped 2");
 }
@@ -90,7 +91,8 @@ test_counted_once (void)
                   FREE ("allocator_2", "4294967295", "0x1000") FREE ("allocator_1", "2", "0x1000")
                       FREE ("rts_allocator_0", "2", "0x1000"),
           "alloc 1 +70000/131072 @1000 d2; free 1 +70000 @1000 d2; | 2 | skipped 4");
-  /* The bottom pool is below even where the two never meet; alone, it is what there is. */
+  /* The bottom pool counts as the lower level even if the two share no address; alone it is used
+   * itself. */
   expect (MALLOC ("rts_allocator_0", "0", "9", "65536", "0x1000")
               MALLOC ("allocator_1", "0", "5", "65536", "0x9000"),
           "alloc 1 +5/65536 @9000; | 2 | skipped 1");
@@ -100,21 +102,21 @@ test_counted_once (void)
   expect (MALLOC ("allocator_1", "0", "262144", "262144", "0x1000")
               MALLOC ("ffts_allocator_1", "0", "5", "65536", "0x1000"),
           "alloc 1 +5/65536 @1000; | 2 | skipped 1");
-  /* An output that left the pool of its stream ends with the block below it. */
+  /* A graph output that left the pool of its stream ends with the block below it. */
   expect (MALLOC ("allocator_1", "0", "65536", "65536", "0x1000")
               MALLOC ("allocator_2", "0", "5", "65536", "0x1000")
                   FREE ("allocator_1", "0", "0x1000")
                       MALLOC ("allocator_1", "0", "65536", "65536", "0x1000")
                           MALLOC ("allocator_2", "0", "6", "65536", "0x1000"),
           "alloc 1 +5/65536 @1000; free 1 +5 @1000; alloc 2 +6/65536 @1000; | 2 | skipped 2");
-  /* Another thread comes between; a pool of another device is none of theirs. */
+  /* Lines of another thread come between; a pool of another device belongs to neither. */
   expect (MALLOC ("allocator_1", "0", "65536", "65536", "0x1000")
               MALLOC ("allocator_9", "0", "5", "65536", "0x9000")
                   MALLOC ("allocator_2", "0", "5", "65536", "0x1000")
                       MALLOC ("allocator_3", "1", "6", "65536", "0x1000"),
           "alloc 1 +5/65536 @9000; alloc 2 +5/65536 @1000 s1; alloc 3 +6/65536 @1000 d1; | 2 | "
           "skipped 1");
-  /* An address that was released and is used by another pool does not put the first below it. */
+  /* An address released and reused by another pool does not make the first pool its lower level. */
   expect (MALLOC ("allocator_1", "0", "1", "65536", "0x1000") FREE ("allocator_1", "0", "0x1000")
               MALLOC ("allocator_2", "0", "2", "65536", "0x1000"),
           "alloc 1 +1/65536 @1000; free 1 +1 @1000; alloc 2 +2/65536 @1000 s1; | 2 | skipped 0");
@@ -144,7 +146,7 @@ test_processes (void)
                                                                                                "0"),
       "alloc 1 +1/65536 @1000; alloc 2 +2/65536 @1000 s1; alloc 3 +3/65536 @1000 d5; free 2 +2 "
       "@1000 s1; | 2 | skipped 0");
-  /* In the kernel trace nothing names the device: it is the first that the process names elsewhere. */
+  /* The kernel trace names no device: it is the first one that the process names elsewhere. */
   expect ("GE(10,a) " KERNEL (
               "k",
               "[MEM]Alloc memory at stream 3, block 0x1, address 0x1000, size "
@@ -171,18 +173,19 @@ test_processes (void)
 static void
 test_failures (void)
 {
-  /* For good: nothing is returned before the pool is asked again, or ever. */
+  /* A final failure: nothing is returned before the next request of the pool, or ever. */
   expect (REQUEST ("allocator_1", "900") REFUSED ("allocator_1") FREE ("allocator_1", "0", "0x2000")
               REQUEST ("allocator_1", "5") MALLOC ("allocator_1", "0", "5", "65536", "0x1000")
                   REQUEST ("allocator_1", "8") REFUSED ("allocator_1"),
           "alloc 1 +900 !8; free 1 +900 !8; alloc 2 +5/65536 @1000; alloc 3 +8 !8; free 3 +8 !8; | "
           "12 | skipped 4 | "
           "1 frees of blocks that this log never allocated are left out");
-  /* The ladder helped. */
+  /* The ladder made the request succeed. */
   expect (REQUEST ("allocator_1", "5") REFUSED ("allocator_1")
               MALLOC ("allocator_1", "0", "5", "65536", "0x1000"),
           "alloc 1 +5/65536 @1000; | 2 | skipped 2");
-  /* A pool below fails too, and is not counted; a line that names no pool is about the pool asked last. */
+  /* The failure of a lower pool is not counted; a line without a pool is about the pool asked
+   * last. */
   expect (MALLOC ("rts_allocator_0", "0", "1", "65536", "0x1000")
               MALLOC ("allocator_1", "0", "1", "65536", "0x1000")
                   REQUEST ("rts_allocator_0", "65536") REFUSED ("rts_allocator_0")
@@ -225,16 +228,17 @@ test_kernel_trace (void)
 static void
 test_kernel_lines (void)
 {
-  /* The tensor's size is what was asked for; a free at stream -1 is one at the block's own; the block ends at home. */
+  /* The tensor's size is the requested one; a free at stream -1 is on the block's own stream;
+   * the block ends on its home stream. */
   expect (K_ALLOC ("2", "0x1000", ", tensor size 60000, index 0") K_FREE ("-1", "0x1000")
               K_RECYCLE ("2", "0x1000"),
           "alloc 1 +60000/65536 @1000 s2 'A'; stream-free 1 @1000 s2; free 1 +60000 @1000 s2; | 2 "
           "| skipped 0");
-  /* Without a line about recycling the free is the end. */
+  /* Without a recycle line the free ends the block. */
   expect (K_ALLOC ("2", "0x1000", "") K_FREE ("2", "0x1000") K_ALLOC ("2", "0x1000", ""),
           "alloc 1 +65536/65536 @1000 s2 'A'; free 1 +65536 @1000 s2; alloc 2 +65536/65536 @1000 "
           "s2 'A'; | 2 | skipped 0");
-  /* A borrowed block is returned again before it goes home. */
+  /* A borrowed block is returned again before it goes back to its home stream. */
   expect (K_ALLOC ("0", "0x1000", "")
               KERNEL ("", "[MEM]Borrow-recycle memory at stream 1, address 0x1000, birth stream 0")
                   K_ALLOC ("1", "0x1000", "") KERNEL (
@@ -256,7 +260,7 @@ test_kernel_lines (void)
                                                                                       "Launched")
                           KERNEL ("W", "[MEM]Memory wandering from stream 0 to 1, address 0x9000"),
       "alloc 1 +65536/65536 @1000 'A'; | 2 | skipped 6");
-  /* Beside lines of pools the kernel trace is not used. */
+  /* With lines of pools the kernel trace is ignored. */
   expect (MALLOC ("allocator_1", "0", "5", "65536", "0x1000") K_ALLOC ("0", "0x1000", "")
               K_RECYCLE ("0", "0x1000") KERNEL ("S", "Sent event 3 RT event 0x1 from stream 1"),
           "alloc 1 +5/65536 @1000; | 2 | skipped 3");
@@ -278,7 +282,7 @@ test_driver (void)
               DRIVER_FREE ("2097152", "0x200000", "2"),
           "alloc 1 +2097152 @200000 d1; alloc 2 +2097152 @200000 d2; free 2 +2097152 @200000 d2; | "
           "2 | skipped 0");
-  /* Beside better lines they are what the recorded pool had from the device. */
+  /* With better lines, pages are the recorded pool's memory from the device. */
   expect (PAGING ("2097152", "0x200000", "1") MALLOC ("allocator_1", "1", "5", "65536", "0x200000")
               DRIVER_FREE ("2097152", "0x200000", "1"),
           "segment-alloc +2097152 @200000 d1; alloc 1 +5/65536 @200000 d1; segment-free +2097152 "
@@ -301,7 +305,8 @@ test_profiler (void)
           "alloc 1 +65536/65536 @1000 'A'; | 2 | skipped 1");
 }
 
-/* Pages of 8 MiB: their size is what all totals are multiples of; the driver's own call for one is no range of addresses. */
+/* Pages of 8 MiB: all totals are multiples of the page size; the driver's own call for a page is
+ * not a range of addresses. */
 static void
 test_pages (void)
 {
@@ -312,7 +317,7 @@ test_pages (void)
               PAGING ("8388608", "0x55d0", "0") PHYSICAL ("8388608")
                   PHYSICAL ("25165824") "1 aclrtMapMem success pa_index:0 addr:0x200000000000.\n",
           "alloc 1 +5/65536 @200000000000; segment-map +8388608 @200000000000; | 6 | skipped 3");
-  /* No power of two, or too small: no page that there is. */
+  /* Not a power of two, or too small: no page size. */
   expect (PHYSICAL ("3145728") "1 aclrtMapMem success pa_index:0 addr:0x200000000000.\n",
           "| 2 | skipped 2");
 }
@@ -336,7 +341,7 @@ test_graphs (void)
                                 "total_size:3 used_size:4 new_add:1\n" GRAPH ("7", "1536"),
           "graph-load 1 +1536/3 'graph_7'; graph-segment 1 +512; graph-segment 1 +1024 @200; "
           "graph-segment 1 +64/3 @600; | 2 | skipped 3");
-  /* No listing; loaded again; a listing that another follows before the load. */
+  /* A load without listing; a second load; a listing followed by another before the load. */
   expect (GRAPH ("7", "100") GRAPH ("8", "100") LOGICAL ("0", "512", "0x1", "1")
               LOGICAL ("0", "4096", "0x1", "1") GRAPH ("7", "100"),
           "graph-load 1 +100 'graph_7'; graph-load 2 +100 'graph_8'; graph-unload 1; graph-load 1 "
@@ -363,7 +368,7 @@ test_facts (void)
   gemem_trace_close (reader);
 }
 
-/* The static memory policy is no event, but worth knowing: each text once. */
+/* The static memory policy is no event but a note: each text once. */
 static void
 test_policy (void)
 {
@@ -382,7 +387,7 @@ test_policy (void)
   expect (text, "alloc 1 +100/65536 @1000; | 2 | skipped 3");
 }
 
-/* The reader that @text is for, which need not like it. */
+/* The reader for @text; it may refuse the text. */
 static void
 test_recognised (const char *text, const char *format)
 {
@@ -415,12 +420,12 @@ test_sample (void)
                 "+40000000000 t31000 !8; "
                 "free 1 +1000000 @100000100000 t40000; segment-free +2097152 @100000000000 t50000; "
                 "| 7 | skipped 10");
-  /* slog is known by its first line; other lines in brackets are not ours. */
+  /* slog is recognised by its first line; other bracketed lines are not. */
   test_recognised ("[INFO] HCCL(12,a): nothing yet\n", "ge-runtime-log");
   test_recognised ("[INFO] HCCL[12]", "kineto");
   test_recognised ("[INFO]", "kineto");
   test_recognised ("[1,2]", "kineto");
-  /* What holds plans first of all stays the planner's. */
+  /* A log with plans at its beginning belongs to the planner's reader. */
   GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.log"),
                                                      NULL, NULL, NULL);
   g_assert_nonnull (reader);
@@ -434,19 +439,19 @@ test_times (void)
 {
 #define AT(clock, address) \
   "GE(1,a):2026-08-21" clock " " MALLOC ("allocator_1", "0", "5", "65536", address)
-  /* Over midnight and a month; another form of the fraction; none. */
+  /* Across midnight and the end of a month; another form of the fraction; none. */
   expect_times (AT ("-23:59:59.999.999", "0x1000") "GE(1,a):2026-08-22 00:00:00,5 " MALLOC (
                     "allocator_1", "0", "5", "65536", "0x2000"),
                 FALSE, TRUE,
                 "alloc 1 +5/65536 @1000; alloc 2 +5/65536 @2000 t500001000; | 3 | skipped 0");
-  /* Threads that race for the log. */
+  /* Threads that write to the log out of order. */
   expect_times (
       AT ("-10:00:01.000", "0x1000") AT ("-10:00:02.000", "0x2000") AT ("-10:00:01.500", "0x3000"),
       FALSE, TRUE,
       "alloc 1 +5/65536 @1000; alloc 2 +5/65536 @2000 t1000000000; alloc 3 +5/65536 @3000 "
       "t1000000000; | 3 | skipped 0 | "
       "1 lines are earlier than the line before on their device, their times were raised");
-  /* One line without time, or with no day that there is: none has. */
+  /* One line without a time, or with an invalid day: no event has a time. */
   expect_times (
       AT ("-10:00:01.000", "0x1000") "GE(1,a) " MALLOC ("allocator_1", "0", "5", "65536", "0x2000"),
       FALSE, TRUE, "alloc 1 +5/65536 @1000; alloc 2 +5/65536 @2000; | 2 | skipped 0");
@@ -512,7 +517,7 @@ test_damage (void)
           "and run again, " PLAN);
   expect ("what a day\n", "x.log:1: the log has no whole line of GE's run-time memory; set the log "
                           "level to INFO and run again, " PLAN);
-  /* Not ours, though it begins so. */
+  /* Lines that only begin like GE's. */
   expect ("Malloc size:12\nMalloc size:x\nFailed to apply for "
           "memory\n[KernelTrace][x\n[KernelTrace]\nDeviceAllocator::Find\n[CannMemoryProfiler]["
           "RecordMemory]\n" MALLOC ("allocator_1", "0", "5", "65536", "0x1000"),
@@ -543,7 +548,7 @@ test_inconsistent (void)
           "| 12 | skipped 2 | 2 frees of blocks that this log never allocated are left out");
 }
 
-/* Cut anywhere, the log is refused or what is whole of it is read; nothing else. */
+/* Cut at any byte, the log is refused, or its whole lines are read; nothing else happens. */
 static void
 test_truncated (void)
 {
@@ -556,7 +561,7 @@ test_truncated (void)
     }
 }
 
-/* More blocks and pools than fit into a batch or a window; one line that is very long. */
+/* More blocks and pools than fit into a batch or a window; a very long line. */
 static void
 test_long (void)
 {
@@ -579,7 +584,7 @@ test_long (void)
   g_assert_true (g_str_has_suffix (got, "| 2 | skipped 0"));
 }
 
-/* Pools are bounded, whatever a log says. */
+/* The number of pools is bounded for any log. */
 static void
 test_many_pools (void)
 {

@@ -1,7 +1,6 @@
-/* test-ge-scalable.c - the worked examples E1 to E12 of ge-runtime.md section 9 by name, the rules
- * of sections 1 and 2.1 that they leave out, hostile settings, and two properties on random
- * sequences: the walk adds up, and largest_free is exactly the largest request that needs no call
- * to the device. */
+/* test-ge-scalable.c - the worked examples E1 to E12 of ge-runtime.md section 9 by name, the
+ * other rules of sections 1 and 2.1, hostile settings, and two properties on random sequences:
+ * the walk adds up, and largest_free is exactly the largest request that needs no device call. */
 #include "config.h"
 
 #include <string.h>
@@ -212,8 +211,8 @@ test_e9_recycle_stays_in_bottom_pool (void)
   rig_done (&rig);
 }
 
-/* The 20 MiB wait in the pool of @stream; the same ladder climbs one step more when that is not the
- * own one. */
+/* The 20 MiB are idle in the pool of @stream; if that is not the request's own stream, the
+ * ladder needs one step more. */
 static void
 check_e10 (guint64 stream, guint64 syncs, guint64 refused)
 {
@@ -229,7 +228,7 @@ check_e10 (guint64 stream, guint64 syncs, guint64 refused)
   g_assert_cmpuint (rig_stat (&rig, "stream_syncs"), ==, syncs);
   g_assert_cmpuint (device->refused[GEMEM_CALL_MALLOC], ==, refused);
   g_assert_cmpuint (rig_held (&rig), ==, 21 * MIB);
-  /* L1 gave 20 MiB down, the bottom pool gave them to the device */
+  /* L1 released 20 MiB to the bottom pool, which released them to the device */
   g_assert_cmpuint (rig.allocator->retries, ==, 2);
   rig_done (&rig);
 }
@@ -300,7 +299,7 @@ test_threshold (void)
   check_threshold ("ge-scalable:total=60GiB", "sim:capacity=80GiB", 61203283968, 0);
   check_threshold ("ge-scalable:total=64GiB", "sim:capacity=80GiB", 65283502899, 0);
   check_threshold ("ge-scalable:total=1GiB", "sim:capacity=80GiB", 1020054732, 0);
-  check_threshold ("ge-scalable", "sim:capacity=64GiB", 65283502899, 0); /* asked of the device */
+  check_threshold ("ge-scalable", "sim:capacity=64GiB", 65283502899, 0); /* of the device */
   check_threshold ("ge-scalable:page_mem_size_total_threshold=1GiB", "sim:capacity=64GiB", GIB, 0);
 }
 
@@ -389,7 +388,7 @@ test_should_not_lift (void)
   rig_done (&rig);
 }
 
-/* tryl outlives a whole allocation and an exact hit does not touch it (1.5). */
+/* tryl survives the allocation of a whole span, and an exact hit does not change it (1.5). */
 static void
 check_persistent_tryl (guint64 last, guint64 expected)
 {
@@ -412,8 +411,8 @@ test_persistent_tryl (void)
   check_persistent_tryl (71, (10240 - 71) * P); /* 103: cut */
 }
 
-/* Recycle in ascending length, most recently freed first, seen by the bottom pool's own LIFO
- * order. */
+/* Recycle goes in ascending length, most recently freed first, as the bottom pool's own LIFO
+ * order shows. */
 static void
 test_recycle_order (void)
 {
@@ -426,7 +425,7 @@ test_recycle_order (void)
   put (&rig, 2);
   put (&rig, 3);
   trim (&rig);
-  /* 8 MiB, 4 MiB, 0 went down in this order; the last is in front */
+  /* 8 MiB, 4 MiB, 0 were released in this order; the last is the front */
   g_assert_cmphex (get (&rig, 1, 4 * MIB), ==, 0);
   g_assert_cmphex (get (&rig, 2, 4 * MIB), ==, 4 * MIB);
   g_assert_cmphex (get (&rig, 3, 4 * MIB), ==, 8 * MIB);
@@ -446,7 +445,7 @@ test_streams_have_their_own_pools (void)
   g_assert_cmpuint (klass->largest_free (rig.allocator, 7), ==, 4 * MIB);
   g_assert_cmpuint (klass->largest_free (rig.allocator, 0), ==, 0);
   rig.stream = 0;
-  g_assert_cmphex (get (&rig, 2, 4 * MIB), ==, 4 * MIB); /* stream 7's cached block is not his */
+  g_assert_cmphex (get (&rig, 2, 4 * MIB), ==, 4 * MIB); /* not stream 7's cached block */
   g_assert_cmpuint (rig_stat (&rig, "l1_pools"), ==, 2);
   g_assert_cmpuint (rig_stat (&rig, "stream7.occupied_size"), ==, 4 * MIB);
   trim (&rig);
@@ -456,8 +455,8 @@ test_streams_have_their_own_pools (void)
   rig_done (&rig);
 }
 
-/* What L1 may still take from the bottom pool limits largest_free: 8 MiB are left of the threshold,
- * although 20 MiB lie idle below. */
+/* The bytes that L1 may still take from the bottom pool limit largest_free: 8 MiB are left of
+ * the threshold, although 20 MiB lie idle below. */
 static void
 test_largest_free_keeps_threshold (void)
 {
@@ -470,7 +469,7 @@ test_largest_free_keeps_threshold (void)
   get (&rig, 2, 2 * P); /* leaves 30 idle pages that recycle cannot take */
   get (&rig, 3, 30 * MIB);
   rig.stream = 1;
-  get (&rig, 4, 20 * MIB); /* above the threshold, but nothing is idle in the bottom pool */
+  get (&rig, 4, 20 * MIB); /* above the threshold, but the bottom pool has nothing idle */
   g_assert_cmpuint (rig_held (&rig), ==, 52 * MIB);
   put (&rig, 4);
   trim (&rig);
@@ -490,7 +489,7 @@ refuse_sync (G_GNUC_UNUSED GememDevice *device, G_GNUC_UNUSED guint64 stream)
   return FALSE;
 }
 
-/* A stream that cannot be synchronised ends the ladder: nothing is recycled. */
+/* A stream that cannot be synchronised ends the ladder: no pool is recycled. */
 static void
 test_failed_sync (void)
 {
@@ -589,7 +588,7 @@ test_check_finds_damage (void)
   rig_done (&rig);
 }
 
-/* The walk of a stack: the parts of an L1 block in place of the bottom pool's block. */
+/* The walk of a stack shows the parts of an L1 block in place of the bottom pool's block. */
 static void
 print_span (const GememSpan *span, gpointer data)
 {
@@ -643,7 +642,7 @@ device_calls (const GememDevice *device)
   return device->calls[GEMEM_CALL_MALLOC] + device->calls[GEMEM_CALL_STREAM_SYNC];
 }
 
-/* One request that is freed again at once; TRUE if it was served without a call to the device. */
+/* One request that is freed at once; TRUE if it was served without a device call. */
 static gboolean
 served_from_cache (GememAllocator *allocator, guint64 stream, guint64 size)
 {

@@ -1,7 +1,6 @@
-/* test-ge-session.c - generator `ge-session` and the sessions under it (session.h): balanced,
- * valid, the same for the same seed; graphs of the sizes that were asked for, loaded and run as
- * often; streams that wait before they use.
- */
+/* test-ge-session.c - the generator `ge-session` and the sessions below it (session.h):
+ * balanced, valid, the same for the same seed; sizes and numbers of graphs and of runs as
+ * requested; streams that wait before they use. */
 #include "config.h"
 
 #include <string.h>
@@ -15,13 +14,13 @@ typedef struct
 {
   guint64 count[GEMEM_EVENT_KIND_COUNT];
   guint64 hash;
-  guint64 loaded, most_loaded; /* graphs at once */
+  guint64 loaded, most_loaded; /* graphs loaded */
   guint64 least, most;         /* static memory of a graph */
   guint64 largest;             /* request */
   guint64 live;                /* blocks that are left */
   guint64 flagged;             /* bytes of segments with any flag */
   gboolean running;            /* a graph */
-  gboolean overlap;            /* a request came between a run's begin and end */
+  gboolean overlap;            /* a request between a run's begin and end */
 } Facts;
 
 static void
@@ -81,7 +80,7 @@ read_facts (const char *settings, guint64 seed)
   return facts;
 }
 
-/* A change here is a change of every session that anybody generated. */
+/* A change here changes every session ever generated. */
 static void
 test_golden (void)
 {
@@ -113,8 +112,7 @@ test_valid (void)
     }
 }
 
-/* All graphs are loaded once and run in every step; everything that was loaded or allocated goes
- * again. */
+/* All graphs are loaded once and run in every step; everything loaded or allocated is released. */
 static void
 test_balance (void)
 {
@@ -167,8 +165,8 @@ test_sizes (void)
   g_assert_cmpuint (drawn.largest, >, 6144);
 }
 
-/* Every use on another stream is waited for and counted; a graph that may still run is not unloaded
- * before the host has waited. */
+/* Every use on another stream is waited for and counted; a graph that may still run is unloaded
+ * only after the host has waited. */
 static void
 test_streams (void)
 {

@@ -31,7 +31,7 @@ assert_refused (const char *text, const char *pattern)
   g_assert_true (g_pattern_match_simple (pattern, message));
 }
 
-/* Every cell of the table, and what is no policy. */
+/* Every cell of the table, and invalid policies. */
 static void
 test_policy (void)
 {
@@ -74,7 +74,7 @@ test_refused_settings (void)
                   "*hccl_graphs='?3,x?': 'x' is not the number of a graph*");
   assert_refused ("ge:huge_page_mem_size=1000", "*huge_page_mem_size*");
   assert_refused ("ge:variable_use_1g_huge_page=3", "*variable_use_1g_huge_page*");
-  /* one of them, or both without strict, is fine */
+  /* one of the two, or both without strict, is accepted */
   test_allocator_destroy (test_allocator_new ("ge:strict=yes,GE_USE_STATIC_MEMORY=2", "sim"));
   test_allocator_destroy (test_allocator_new (
       "ge:strict=yes,static_memory_policy=4,atomic_clean_policy=1", "sim:capacity=64GiB"));

@@ -1,6 +1,6 @@
 /* test-ge-several-pools.c - GE's pools beyond one per stream: several models with pools of their
  * own and the step of the ladder that crosses them (ge-runtime.md 2.1, step 6), fixed-size pools
- * (1.10), and what Finalize would say. */
+ * (1.10), and the messages of Finalize. */
 #include "config.h"
 
 #include <string.h>
@@ -76,8 +76,7 @@ test_walk_names_models (gconstpointer data)
 }
 
 /* E10, with 8 MiB more in each of the pools of two other models: the ladder synchronises its own
- * stream, then the others' in the order in which they were made, and stops where the request is
- * served. */
+ * stream, then the others' in the order of their creation, and stops when the request is served. */
 static void
 check_ladder (guint64 size, guint64 syncs, gboolean served)
 {
@@ -113,11 +112,11 @@ test_fixed_is_cut_without_delay (void)
   Rig rig = rig_new ("ge-scalable:stack=fixed,fixed_size=64MiB", "sim:capacity=256MiB");
 
   g_assert_cmpuint (rig.allocator->device->held, ==, 64 * M);
-  /* one page of 1024: an ordinary span would have been spared */
+  /* one page of 1024: an ordinary span would not be cut */
   g_assert_cmphex (get (&rig, 0, P), ==, 64 * M - P);
   put (&rig, 0);
   g_assert_cmphex (get (&rig, 0, 2 * P), ==, 64 * M - 2 * P);
-  g_assert_cmpuint (rig_stat (&rig, "fixed.occupied_size"), ==, 0); /* nothing came from below */
+  g_assert_cmpuint (rig_stat (&rig, "fixed.occupied_size"), ==, 0); /* none from the lower level */
   g_assert_cmpuint (rig_stat (&rig, "fixed.idle_size"), ==, 64 * M - 2 * P);
   rig_done (&rig);
 }
@@ -134,12 +133,12 @@ test_fixed_grows (void)
   put (&rig, 0);
   put (&rig, 1);
   trim (&rig);
-  /* the range is not the pool's to return */
+  /* the pool does not own the range, so it cannot release it */
   g_assert_cmpuint (rig.allocator->device->held, ==, 8 * M + P);
   rig_done (&rig);
 }
 
-/* The quirk: recycled while whole and idle, the range is lost; in part used, it stays. */
+/* The quirk: recycled while whole and idle, the range is lost; partly used, it stays. */
 static void
 test_fixed_is_lost (void)
 {

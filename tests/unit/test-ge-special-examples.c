@@ -1,6 +1,6 @@
-/* test-ge-special-examples.c - continuous, cleared, pooled and nested memory: the worked examples
- * 10.11 to 10.13 of ge-static.md by number, and small graphs of our own, by name, for each storage
- * model whose offsets follow from the rules; every plan is checked too (check.h). */
+/* test-ge-special-examples.c - continuous, cleared, pooled and nested memory: the worked
+ * examples 10.11 to 10.13 of ge-static.md by number, and small graphs of our own, by name, for
+ * each storage model whose offsets follow from the rules; every plan is also checked (check.h). */
 #include "config.h"
 
 #include <string.h>
@@ -38,8 +38,8 @@ typedef struct
   const char *planner; /* "ge-hybrid" if NULL */
   guint64 total;       /* HBM */
   const char *offsets;
-  const char *segments; /* "0+1024 1024+512z": base, size, z: of the caller; NULL: not looked at */
-  const char *log;      /* lines, each ended; NULL: not looked at */
+  const char *segments; /* "0+1024 1024+512z": base, size, z: zero-copy; NULL: not compared */
+  const char *log;      /* lines, each ended; NULL: not compared */
 } Example;
 
 static const Example examples[] = {
@@ -68,7 +68,7 @@ static const Example examples[] = {
              "\nZ in=H.0,H.1,C out=512\n",
     .total = 9216,
     .offsets = "A=0 B=1024 C=3072 H.1=6144 H.0=8192 Z=0" },
-  /* Fused producers say how far the next one is. */
+  /* Fused producers state the distance to the next one. */
   { .name = "lx",
     .graph = "S out=512\nA in=S out=3000 _output_offset_for_buffer_fusion=600\nB in=S out=700 "
              "_output_offset_for_buffer_fusion=1024\n"
@@ -100,7 +100,7 @@ static const Example examples[] = {
              "\nZ in=H.0,H.1 out=512\n",
     .total = 6144,
     .offsets = "A=0 B=1024 R=1024" },
-  /* Outputs side by side that are the inputs side by side, before X: one block, shared with
+  /* Neighbouring outputs that are the inputs of X in the same order: one block, shared with
    * nothing... */
   { .name = "chain",
     .graph = CHAIN,
@@ -128,7 +128,7 @@ static const Example examples[] = {
     .planner = "ge-hybrid:quirks=no",
     .total = 6656,
     .offsets = "A=1024 A.w1=2048 B=3072 C=3072 Z=6144" },
-  /* The caller's memory is cleared to the byte. */
+  /* Zero-copy memory is cleared to the exact byte. */
   { .name = "cleared-output",
     .graph =
         "M:MemSet\nA out=1000 after=M is_atomic_node=1 atomic_output_index=0\nO:NetOutput in=A\n",
@@ -167,7 +167,7 @@ static const Example examples[] = {
         "N:NetOutput in_block=1 in=X _input_parent_node_index=0\nZ in=P out=512\nY in=Z out=2000\n",
     .total = 3072,
     .offsets = "A=2048 D=2048 P=0 X=0 Z=2048 Y=0" },
-  /* What enters a subgraph lies where the cleared memory outside lies. */
+  /* The input of a subgraph lies in the cleared memory outside. */
   { .name = "cleared-into-subgraph",
     .graph = "M:MemSet\nA out=512 after=M is_atomic_node=1 "
              "atomic_output_index=0\nP:PartitionedCall in=A out=512 blocks=sub\n"
@@ -241,7 +241,7 @@ test_example (gconstpointer data)
   g_assert_no_error (error);
 }
 
-/* Blocks of a group that should be fixed make their whole segment fixed. */
+/* A group with blocks that must be fixed fixes its whole segment. */
 static void
 test_fixed (void)
 {

@@ -1,6 +1,6 @@
 /* test-ge-special-random.c - random graphs with continuous, cleared and referenced memory on one
- * stream or several: whatever the GE planners make of them must be safe (check.h), in the default
- * mode and in memory-priority mode, with and without zero-copy reuse. */
+ * or several streams: all plans of the GE planners must be safe (check.h), in the default mode
+ * and in memory-priority mode, with and without zero-copy reuse. */
 #include "config.h"
 
 #include <string.h>
@@ -11,18 +11,19 @@
 #include "tests/util/plans.h"
 #include "tests/util/random-graph.h"
 
-/* Combinations that the rules of the specification plan unsafely (whether GE keeps them away, say
- * by copies inserted beforehand, it does not say) are not made: concats that flow into collectives;
- * references that flow into buffers filled by several; pieces of a concat inside another concat, or
- * of a buffer on several streams, that another user reads (only naming outputs know their readers,
- * ge-static.md appendix D 4); cascades of concats across streams (2.8 counts ids whatever the
- * stream), or fed by several outputs of one node (its table has one entry a node); with quirks,
- * padded outputs on several streams, whose end is forgotten (5.4: NEVER counts as not set). */
+/* The generator avoids combinations that the rules of the specification plan unsafely (the text
+ * does not say whether GE avoids them, for example by copies inserted beforehand): concats that
+ * flow into collectives; references that flow into buffers filled by several; pieces of a concat
+ * inside another concat, or of a buffer on several streams, that have another reader (only
+ * naming outputs know their readers, ge-static.md appendix D 4); cascades of concats across
+ * streams (2.8 counts ids of all streams), or fed by several outputs of one node (its table has
+ * one entry per node); with quirks, padded outputs on several streams, whose end is lost (5.4:
+ * NEVER counts as not set). */
 typedef struct
 {
   guint64 size;
-  gboolean claimed; /* by a node that asks for a place of it, or that refers to it */
-  /* claimed by a node whose inputs are one block: a concat, or a node that clears its inputs
+  gboolean claimed; /* a node reads it that decides its address, or that refers to it */
+  /* claimed by a node whose inputs form one block: a concat, or a node that clears its inputs
    * itself */
   gboolean piece;
   gboolean read; /* by a plain node */
@@ -31,7 +32,7 @@ typedef struct
     PLAIN,
     CONCAT,
     REFERENCE,
-    PLACED /* its own node asks for its place */
+    PLACED /* its own node decides its address */
   } made_by;
 } Tensor;
 
@@ -69,7 +70,7 @@ is_free (const Maker *maker, const Tensor *tensor, gboolean whole, gboolean conc
          && !(whole && tensor->read && maker->n_streams > 1);
 }
 
-/* A tensor that nothing asks a place of, from the last few; G_MAXUINT if none is found. */
+/* One of the last tensors whose address no node decides; G_MAXUINT if none is found. */
 static guint
 draw_free (Maker *maker, gboolean whole, gboolean concat)
 {
@@ -117,8 +118,7 @@ name_of (Maker *maker, guint t)
   return g_array_index (maker->names, const char *, t);
 }
 
-/* " in=" with @n tensors nothing asks a place of, which become claimed.  FALSE: not enough of
- * them. */
+/* " in=" with @n tensors whose address no node decides yet; they become claimed. FALSE: too few. */
 static gboolean
 claim_inputs (Maker *maker, guint n, gboolean whole, gboolean concat, guint *taken)
 {
@@ -340,7 +340,7 @@ test_random (gconstpointer planner)
   g_assert_cmpuint (failed, ==, 0);
 }
 
-/* The graphs that all planners are tried with. */
+/* The graphs for all planners. */
 static void
 try_features (const char *planner, guint features)
 {
@@ -357,8 +357,7 @@ try_features (const char *planner, guint features)
   g_assert_cmpuint (failed, ==, 0);
 }
 
-/* With quirks neither several streams nor subgraphs: MIN_LIFE and forgotten ends make plans that
- * are not safe. */
+/* With quirks, neither several streams nor subgraphs: MIN_LIFE and lost ends make unsafe plans. */
 static void
 test_one_stream (void)
 {

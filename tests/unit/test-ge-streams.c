@@ -1,6 +1,6 @@
-/* test-ge-streams.c - the level-2 pools of ge-runtime.md 2.2 to 2.6: every outcome of 2.6, example
- * E24, the ladders, events for one stream and for whoever waits, the borrow pool, what ends an
- * execution, and the bit matrix against a plain one. */
+/* test-ge-streams.c - the level-2 pools of ge-runtime.md 2.2 to 2.6: every outcome of 2.6,
+ * example E24, the ladders, events for one stream and for any waiter, the borrow pool, the end
+ * of an execution, and the bit matrix against a plain one. */
 #include "config.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ wait (Rig *rig, guint64 id, guint64 stream)
   rig_verify (rig);
 }
 
-/* Both at once. */
+/* A record and its wait. */
 static void
 order (Rig *rig, guint64 from, guint64 to)
 {
@@ -66,7 +66,7 @@ finish_execution (Rig *rig)
   rig_verify (rig);
 }
 
-/* How often blocks were recycled so far. */
+/* Compares the number of recycles so far. */
 static void
 recycles (const Rig *rig, guint64 birth, guint64 local, guint64 borrow)
 {
@@ -75,7 +75,7 @@ recycles (const Rig *rig, guint64 birth, guint64 local, guint64 borrow)
   equal (rig_stat (rig, "borrow_recycles"), borrow);
 }
 
-/* A block of 4 MiB allocated on 0 that 1 uses too, on a device that has no other 4 MiB. */
+/* A block of 4 MiB allocated on 0 and also used on 1, on a device without another 4 MiB. */
 static Rig
 shared_block (void)
 {
@@ -106,7 +106,7 @@ test_free_event_free (void)
   equal (rig.blocks[1].size, 4 * MIB);
   put (&rig, 1);
   recycles (&rig, 0, 1, 2);
-  /* home with the next event */
+  /* the next event returns it */
   record (&rig, 7, 1, 0);
   g_assert_cmphex (get (&rig, 1, 3 * MIB, 1), ==, 0);
   equal (rig_stat (&rig, "pending_size"), 4 * MIB);
@@ -166,8 +166,8 @@ test_still_held (void)
   Rig rig = shared_block ();
 
   let (&rig, 0, 0);
-  let (&rig, 0, 0); /* it holds nothing any more */
-  let (&rig, 0, 9); /* and this one never did */
+  let (&rig, 0, 0); /* a stream that has ended its hold */
+  let (&rig, 0, 9); /* a stream that never held it */
   recycles (&rig, 0, 1, 0);
   order (&rig, 0, 1);
   recycles (&rig, 0, 1, 0);
@@ -209,7 +209,7 @@ test_many_holders (void)
   rig_done (&rig);
 }
 
-/* ---- what a trace says */
+/* ---- the meaning of trace events */
 
 static void
 test_counts (void)
@@ -228,7 +228,7 @@ test_counts (void)
   rig_done (&rig);
 }
 
-/* The last hold ends with the program's free, or when another comes. */
+/* The last hold ends with the program's free, or when another hold follows. */
 static void
 test_deferred (void)
 {
@@ -263,7 +263,7 @@ test_completion (void)
   klass->streams.complete (rig.allocator, &rig.blocks[0]);
   recycles (&rig, 1, 1, 0);
   g_assert_cmphex (get (&rig, 1, 4 * MIB, 0), ==, rig.blocks[0].address);
-  klass->free (rig.allocator, &rig.blocks[1], TRUE); /* its only holder: the block waits */
+  klass->free (rig.allocator, &rig.blocks[1], TRUE); /* the only holder: the block waits */
   rig.live--;
   recycles (&rig, 1, 1, 0);
   g_assert_cmphex (get (&rig, 2, 4 * MIB, 0), ==, 0);
@@ -274,7 +274,7 @@ test_completion (void)
 
 /* ---- events */
 
-/* The wrapper serves another block when the event arrives. */
+/* The wrapper serves another block when the event is delivered. */
 static void
 test_version_mismatch (void)
 {
@@ -298,7 +298,7 @@ test_version_mismatch (void)
   rig_done (&rig);
 }
 
-/* What is sent once is not sent again; another stream still gets it. */
+/* An entry is not sent again to the same stream; another stream still gets it. */
 static void
 test_sent_once (void)
 {
@@ -315,15 +315,15 @@ test_sent_once (void)
   wait (&rig, 2, 1);
   put (&rig, 0); /* 1 waits for event 1 only now */
   recycles (&rig, 0, 3, 0);
-  wait (&rig, 1, 2); /* not for 2 */
+  wait (&rig, 1, 2); /* not event 2 */
   recycles (&rig, 0, 3, 0);
   wait (&rig, 1, 1);
   recycles (&rig, 0, 3, 1);
-  wait (&rig, 1, 1); /* it has nothing any more */
+  wait (&rig, 1, 1); /* the hold has ended */
   rig_done (&rig);
 }
 
-/* An event for whoever waits: what came after the record is not in it. */
+/* An event for any waiter delivers the state at its record, nothing later. */
 static void
 test_undirected (void)
 {
@@ -349,7 +349,7 @@ test_undirected (void)
   recycles (&rig, 0, 4, 2);
   put (&rig, 2);
   recycles (&rig, 0, 5, 2);
-  record (&rig, 2, 0, ANY); /* anew */
+  record (&rig, 2, 0, ANY); /* recorded again */
   wait (&rig, 2, 1);
   recycles (&rig, 0, 5, 3);
   rig_done (&rig);
@@ -366,7 +366,7 @@ make_borrowed (Rig *rig, guint i, guint64 size)
   put (rig, i);
 }
 
-/* ...and of the borrow pool, what was in it at the record and still is. */
+/* ...and of the borrow pool the blocks that were in it at the record and still are. */
 static void
 test_undirected_borrowed (void)
 {
@@ -388,8 +388,8 @@ test_undirected_borrowed (void)
   rig_done (&rig);
 }
 
-/* Recorded again for the same stream, an event has both marks; for another one, the first mark has
- * only the end of the execution. */
+/* Recorded again for the same stream, an event has both marks; recorded for another one, only
+ * the end of the execution delivers the first mark. */
 static void
 test_recorded_again (void)
 {
@@ -413,7 +413,7 @@ test_recorded_again (void)
   wait (&rig, 1, 2);
   recycles (&rig, 0, 6, 2);
   finish_execution (&rig);
-  recycles (&rig, 3, 6, 3); /* delivered, borrowed, home */
+  recycles (&rig, 3, 6, 3); /* delivered, borrowed, returned to its stream */
   rig_done (&rig);
 }
 
@@ -432,12 +432,12 @@ test_last_wait_events (void)
     }
   get (&rig, 6, MIB, 1);
   put (&rig, 6);
-  record (&rig, 1, 1, 0); /* on their way home */
+  record (&rig, 1, 1, 0); /* returning to their stream */
   make_borrowed (&rig, 0, MIB);
   get (&rig, 7, MIB, 2);
   use (&rig, 7, 0);
   let (&rig, 7, 2);                                      /* held by 0 */
-  rig.allocator->klass->streams.sync (rig.allocator, 0); /* a stream is not the device */
+  rig.allocator->klass->streams.sync (rig.allocator, 0); /* a stream sync is no device sync */
   recycles (&rig, 1, 11, 4);
   finish_execution (&rig);
   recycles (&rig, 8, 11, 4);
@@ -470,14 +470,14 @@ test_borrow_choice (void)
   equal (rig_stat (&rig, "borrowed_size"), 59 * MIB);
   g_assert_cmphex (get (&rig, 6, 6 * MIB, 1), ==,
                    address[1]); /* the smallest that is large enough */
-  /* of equal ones the one that came last */
+  /* of equal ones the latest */
   g_assert_cmphex (get (&rig, 7, 5 * MIB, 1), ==, address[3]);
   put (&rig, 7);
   g_assert_cmphex (get (&rig, 7, 5 * MIB, 1), ==, address[3]);
   g_assert_cmphex (get (&rig, 8, 5 * MIB, 1), ==, address[2]);
   g_assert_cmphex (get (&rig, 9, 5 * MIB, 1), ==, address[0]);
   equal (rig.blocks[6].size, 8 * MIB); /* whole */
-  /* The class of 8 MiB was emptied by a request for 6: nothing of it is left behind. */
+  /* The class of 8 MiB was emptied by a request for 6: it keeps no stale entry. */
   g_assert_cmphex (get (&rig, 10, 6 * MIB, 1), ==, address[4]);
   g_assert_cmphex (get (&rig, 11, 25 * MIB, 1), ==, 0);
   equal (rig_stat (&rig, "borrows"), 6);
@@ -486,7 +486,7 @@ test_borrow_choice (void)
 
 /* ---- ladders */
 
-/* The thresholds are those of a larger device: what is short is memory. */
+/* The thresholds are those of a larger device: the memory is scarce. */
 static void
 fill_and_free (Rig *rig)
 {
@@ -513,14 +513,14 @@ test_e24_all_pools_recycled (void)
 
       equal (rig_stat (&rig, name), 1);
     }
-  /* Four attempts of L1, each failed one with its ladder, the last one too; three pools. */
+  /* Four attempts of L1, each failed one followed by its ladder, the last one too; three pools. */
   equal (device->calls[GEMEM_CALL_STREAM_SYNC], 7);
   equal (rig_stat (&rig, "stream_syncs"), 7);
   equal (device->held, 25 * MIB);
   rig_done (&rig);
 }
 
-/* The walk over all pools belongs to the executor with one thread. */
+/* Only the executor with one thread walks over all pools. */
 static void
 test_threads (void)
 {
@@ -602,7 +602,7 @@ test_64_streams (void)
   rig_done (&rig);
 }
 
-/* In a replay that is bad input, with the event. */
+/* In a replay that is bad input; the message names the event. */
 static void
 test_65th_stream (void)
 {
@@ -627,7 +627,7 @@ test_65th_stream (void)
   job.allow_partial = TRUE;
   result = test_job_run (&job);
   equal (result->inconsistent, 2);
-  equal (result->failed_allocs, 64); /* for want of memory, on 4096 bytes */
+  equal (result->failed_allocs, 64); /* out of memory, on 4096 bytes */
   gemem_result_free (result);
   gemem_allocator_spec_free (spec);
 }
@@ -636,7 +636,7 @@ test_65th_stream (void)
 
 #define STREAMS 20
 
-/* The same as plainly as can be. */
+/* The same rules, written as plainly as possible. */
 typedef struct
 {
   guint64 count[STREAMS];

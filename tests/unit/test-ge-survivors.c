@@ -1,8 +1,7 @@
-/* test-ge-survivors.c - rules of GE's parts that changes of the code broke without a test to
- * notice, found by mutation: the order among equal blocks, the rounding of a session's addresses,
- * variables' own pages, the device calls of a stream's bins, when a pool stops to look for a place
- * in its range, and which pages are backed in place.  See test-ge-corners.c for those of `ge` and
- * `ge-streams`. */
+/* test-ge-survivors.c - rules of GE's parts that mutations of the code broke while all other
+ * tests passed: the order among equal blocks, the rounding of a session's addresses, variables'
+ * own pages, the device calls of a stream's bins, when a pool stops searching its range, and
+ * which pages are backed in place. See test-ge-corners.c for those of `ge` and `ge-streams`. */
 #include "config.h"
 
 #include "allocators/ge/stack.h"
@@ -43,8 +42,8 @@ test_rounded_total (void)
   gemem_device_destroy (device);
 }
 
-/* A page that a variable gave back, since the next was refused, waits for its own place (7.4:
- * reuse=false); others share it. */
+/* A page released because the next one was refused waits for its own address (7.4: reuse=false);
+ * in other ranges pages are shared. */
 static void
 test_pages_of_variables (void)
 {
@@ -57,7 +56,7 @@ test_pages_of_variables (void)
 
       gemem_ge_variables_init (&variables, device, GE_SMALL_PAGE, GE_1G_NO, 64 * MIB, padded);
       g_assert_true (gemem_ge_variables_alloc (&variables, MIB, 0, &block));
-      /* the uppermost of two pages is there */
+      /* the upper of the two pages exists */
       g_assert_false (gemem_ge_variables_alloc (&variables, 4 * MIB, 0, &block));
       g_assert_cmpuint (device->held, ==, 4 * MIB);
       g_assert_true (gemem_ge_variables_alloc (&variables, 2 * MIB, 0, &block));
@@ -68,8 +67,8 @@ test_pages_of_variables (void)
     }
 }
 
-/* 6.1: a bare CachingAllocator asks the device twice; bound to a stream once, then once after each
- * step of the ladder: the own stream, each known one. */
+/* 6.1: a bare CachingAllocator asks the device twice; bound to a stream once, then once after
+ * each step of the ladder: the own stream, each known one. */
 static void
 test_calls_of_bins (void)
 {
@@ -85,10 +84,10 @@ test_calls_of_bins (void)
   test_allocator_destroy (bound);
 }
 
-/* ---- places in the way (5.4) */
+/* ---- used pages in the way (5.4) */
 
-/* Of 2 * @n pages from the top of the range down every second is claimed for a block elsewhere;
- * otherwise all is one idle span. */
+/* Of the topmost 2 * @n pages of the range every second one is in use by a block elsewhere;
+ * apart from that the range is one idle span. */
 static GememAllocator *
 with_obstacles (guint n)
 {
@@ -106,8 +105,8 @@ with_obstacles (guint n)
   return a;
 }
 
-/* After ten vain attempts whole spans are passed over, but not the one that begins where the range
- * does, which has the most space. */
+/* After ten failed attempts whole spans are skipped, except the one at the beginning of the
+ * range, which has the most space. */
 static void
 test_span_at_the_base (void)
 {
@@ -118,7 +117,7 @@ test_span_at_the_base (void)
   test_allocator_destroy (a);
 }
 
-/* The thousandth attempt is the last, before the ladder and after it. */
+/* The thousandth attempt is the last, both before and after the ladder. */
 static void
 test_thousand_attempts (void)
 {
@@ -134,17 +133,17 @@ test_thousand_attempts (void)
     }
 }
 
-/* What is in the way counts in whole pages, and may be more than the free span, which begins or
- * ends within one: no more than the span is set aside then (the specification is silent).  Without
+/* The pages in the way count as whole pages, and may exceed the free span, which begins or ends
+ * inside a page: then no more than the span is set aside (the specification is silent). Without
  * that bound the last request here cuts more pages from a span than it has. */
 static void
 test_obstacle_beyond_span (void)
 {
   static const struct
   {
-    guint frees; /* blocks released before, by their numbers below */
+    guint frees; /* blocks freed before, by their indices below */
     guint numbers[2];
-    guint64 size, below_top; /* the request; where it is, 0: elsewhere, G_MAXUINT64: nowhere */
+    guint64 size, below_top; /* the request; its address, 0: elsewhere, G_MAXUINT64: none */
   } steps[] = {
     { 0, { 0 }, 24, 24 },   { 0, { 0 }, 29, 53 },          { 0, { 0 }, 4, 57 },
     { 0, { 0 }, 27, 84 },   { 0, { 0 }, 4, 88 },           { 0, { 0 }, 2, 90 },
@@ -176,8 +175,8 @@ test_obstacle_beyond_span (void)
 
 /* ---- pages backed in place (5.3, 5.6) */
 
-/* A page that was returned is backed in its place, once: after that, and a failure that undoes it,
- * idle pages are gathered for it like for others. */
+/* A released page is backed in its place once: after that, and after a failure that undoes it,
+ * idle pages are collected for it as for others. */
 static void
 test_recycled_once (void)
 {
@@ -193,7 +192,7 @@ test_recycled_once (void)
                    GE_BACKED);
   gemem_ge_range_unback (&range, range.base + 3 * PAGE, PAGE);
   gemem_ge_range_recycle (&range, range.base + 3 * PAGE, PAGE);
-  /* the upper one was there */
+  /* the upper page existed */
   g_assert_cmpint (gemem_ge_range_back (&range, range.base + 2 * PAGE, 2 * PAGE, &reuse), ==,
                    GE_BACK_FAILED);
   gemem_device_free (device, taken, PAGE);

@@ -1,9 +1,9 @@
-/* test-ge-threads.c - the thread rules of ge-runtime.md 1.11: what locks survives eight threads at
- * once, and a build with full checks reports a second thread in a pool that does not.
+/* test-ge-threads.c - the thread rules of ge-runtime.md 1.11: parts with locks survive eight
+ * threads at once, and a build with full checks reports a second thread in a pool without locks.
  *
  * Shared by all threads: one device, a page pool, the bottom pool, a session's range, its
- * variables, and its static graphs under each policy.  Each thread has L1 pools of its own, a plain
- * and an expandable one, and a range.  the accounting is checked when all have ended.  Meant for the
+ * variables, and its static graphs under each policy. Each thread has L1 pools of its own, a plain
+ * and an expandable one, and a range. The accounting is checked when all have ended. Meant for the
  * thread sanitizer (tests/build/long-sanitizers.sh).
  */
 #include "config.h"
@@ -28,7 +28,7 @@ typedef struct
   GeSessionRange fixed, range; /* shares; the active graphs' */
   GeVariables variables;
   GeActive active;
-  GeStatic statics[3]; /* a block each, the largest for all, shared blocks in a range */
+  GeStatic statics[3]; /* one block each, the largest for all, shared blocks in a range */
   guint rounds;
 } Shared;
 
@@ -188,7 +188,7 @@ work (gpointer data)
   return NULL;
 }
 
-/* A first request that found no memory leaves the addresses reserved, with nothing in them. */
+/* After a first request without memory the addresses stay reserved, with nothing mapped. */
 static void
 close_idle (GeSessionRange *range)
 {
@@ -224,7 +224,7 @@ check_end (Shared *s)
   g_assert_cmpuint (s->device->misuses, ==, 0);
 }
 
-/* Memory for all, or too little: then the threads take it from each other. */
+/* Memory for all threads, or too little: then they compete for it. */
 static void
 test_stress (gconstpointer device)
 {

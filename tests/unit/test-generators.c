@@ -1,5 +1,5 @@
 /* test-generators.c - the generators: same seed same events, distributions within their bounds,
- * balanced, bounded, refused when absurd. */
+ * balanced, bounded, absurd parameters refused. */
 #include "config.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ read_facts (const char *spec, guint64 seed)
   return facts;
 }
 
-/* Golden hashes: a change here is a change of every trace anybody generated. */
+/* Golden hashes: a change here changes every trace ever generated. */
 static void
 test_golden (void)
 {
@@ -133,8 +133,8 @@ peak_live (const char *spec)
   return peak;
 }
 
-/* What the shapes say: the parameters of one block, the state of AdamW, less with recomputation,
- * more with the score matrix. */
+/* The figures that follow from the shapes: the parameters of one block, the state of AdamW, less
+ * memory with recomputation, more with the score matrix. */
 static void
 test_transformer_sizes (void)
 {

@@ -1,5 +1,5 @@
-/* test-graph-ge-dump.c - GE dumps: what each field becomes, subgraphs, the log behind a dump, what
- * is refused and how. */
+/* test-graph-ge-dump.c - GE dumps: the meaning of each field, subgraphs, the log behind a dump,
+ * refusals and their messages. */
 #include "config.h"
 
 #include <string.h>
@@ -78,7 +78,7 @@ test_log (void)
           "note: order and streams of 4 of 5 nodes are those of the log\n");
 }
 
-/* ---- what is refused */
+/* ---- refusals */
 
 static void
 expect_refusal (const char *text, const char *expected)
@@ -154,7 +154,7 @@ test_refused_graphs (void)
                                           "but of 'h_1'; append the log of this graph");
 }
 
-/* ---- text that is read */
+/* ---- accepted text */
 
 static GememGraph *
 open_text (const char *text)
@@ -168,8 +168,8 @@ open_text (const char *text)
   return graph;
 }
 
-/* Nodes that a log cannot tell apart, because names are cut to 512 bytes in it, keep what the dump
- * says. */
+/* Names are cut to 512 bytes in the log; nodes whose cut names are equal keep the values of the
+ * dump. */
 static void
 test_cut_names (void)
 {
@@ -187,7 +187,7 @@ test_cut_names (void)
   g_assert_cmpint (gemem_graph_node (unmatched, 1)->stream, ==, 3);
 }
 
-/* Empty lists without end must not cost stack; strings are printable. */
+/* Endless empty lists must not use up the stack; strings are printable. */
 static void
 test_odd_text (void)
 {

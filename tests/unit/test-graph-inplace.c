@@ -1,4 +1,4 @@
-/* test-graph-inplace.c - graphs/inplace.h: who may be written over whom. */
+/* test-graph-inplace.c - graphs/inplace.h: which output may overwrite which input. */
 #include "config.h"
 
 #include "graphs/inplace.h"
@@ -35,7 +35,7 @@ test_whitelist (void)
   g_assert_false (gemem_inplace_whitelisted (""));
 }
 
-/* "in" gives two tensors; every other node reads both and writes two. */
+/* "in" makes two tensors; every other node reads both and makes two. */
 static GememGraph *
 start (const char *type, GememAttributeKey key, const gint64 *pairs, guint n)
 {

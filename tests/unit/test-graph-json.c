@@ -209,7 +209,7 @@ test_every_attribute (void)
   round_trip (graph);
 }
 
-/* ---- what may be left out or come in any order */
+/* ---- optional fields, any order */
 
 static GememGraph *
 load (const char *text)
@@ -288,7 +288,7 @@ test_files (void)
   g_autoptr (GError) error = NULL;
 
   g_assert_true (gemem_graph_save (graph, path, &error));
-  /* a file of that name goes before the number */
+  /* a file of that name takes precedence over the number */
   g_autoptr (GememGraph) again = gemem_graph_open (path, NULL, &error);
   g_assert_no_error (error);
   test_graphs_equal (graph, again);

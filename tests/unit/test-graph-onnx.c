@@ -1,4 +1,4 @@
-/* test-graph-onnx.c - ONNX models: what each part becomes, what is refused and how. */
+/* test-graph-onnx.c - ONNX models: the meaning of each part, refusals and their messages. */
 #include "config.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ test_parts (void)
                    "NetOutput:NetOutput(Clip.0 Shape.0) ->\n");
 }
 
-/* Without a shape: what a node makes and nobody reads. */
+/* Without a shape: outputs without a reader. */
 static void
 test_unread (void)
 {
@@ -102,7 +102,7 @@ test_subgraphs (void)
       "NetOutput:NetOutput(Loop.0 Loop.1 ReduceSum.0) ->\n");
 }
 
-/* ---- what is refused */
+/* ---- refusals */
 
 static void
 load (const char *name, char **data, gsize *size)
@@ -174,7 +174,7 @@ test_refused_bytes (void)
   expect_bytes (BYTES ("\x12\x03yz"), "x: byte 2: the file ends within a message; fetch it again");
 }
 
-/* Graphs within attributes of nodes within graphs... */
+/* Graphs nested in attributes of nodes of graphs... */
 static void
 test_depth (void)
 {
@@ -207,7 +207,7 @@ test_depth (void)
       strstr (message, "messages are nested more than 100 deep; this is no model of a program"));
 }
 
-/* The content of weights is passed over. */
+/* The content of weights is skipped. */
 static void
 test_weights_are_skipped (void)
 {

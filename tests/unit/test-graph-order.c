@@ -35,8 +35,8 @@ is_inside (const GememGraph *graph, guint32 node, guint32 owner)
   return FALSE;
 }
 
-/* The stream on which @node has a turn; -1: none.  Owners have one if all inside is on their
- * stream. */
+/* The stream on which @node has a turn; -1: none. An owner has one if all its inner nodes are on
+ * its stream. */
 static gint64
 turn_of (const GememGraph *graph, guint32 node)
 {
@@ -53,7 +53,7 @@ follow (const Model *model, guint32 earlier, guint32 later)
 {
   if (earlier >= later)
     return;
-  /* Who precedes an owner precedes its inside; who is inside precedes what follows the owner. */
+  /* A node before an owner precedes its inner nodes; inner nodes precede what follows the owner. */
   for (guint32 i = 0; i < model->n; i++)
     for (guint32 k = 0; k < model->n; k++)
       if ((k == later || is_inside (model->graph, k, later))
@@ -127,7 +127,7 @@ compare (const GememGraph *graph)
              && (model.after[(safe - 1) * model.n + node] || is_data (graph, safe - 1)))
         safe--;
       g_assert_cmpuint (found, >=, safe);
-      for (guint32 k = safe; k < found; k++) /* data may count or not */
+      for (guint32 k = safe; k < found; k++) /* data edges may count or not */
         g_assert_true (is_data (graph, k));
     }
   g_free (model.after);

@@ -1,5 +1,5 @@
-/* test-graph-paddle-model.c - PaddlePaddle's program files: what real ones become, the same program
- * as JSON, what is refused and how. */
+/* test-graph-paddle-model.c - PaddlePaddle's program files: the graphs of real ones, the same
+ * program as JSON, refusals and their messages. */
 #include "config.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "tests/util/graph-text.h"
 #include "tests/util/testutil.h"
 
-/* The graph of tests/data/paddle/@name as text, and behind it its provenance; caller frees. */
+/* The graph of tests/data/paddle/@name as text, followed by its provenance; caller frees. */
 static char *
 describe (const char *name)
 {
@@ -88,8 +88,8 @@ test_selected_rows (void)
       strstr (text, "note: 1 variables are no dense tensors; they count as no bytes\n"));
 }
 
-/* A loop around two branches, and the gradients of all: names of the forward block are seen, its
- * gradients of the same name are others. */
+/* A loop around two branches, and the gradients of all: a gradient block sees names of the
+ * forward block, but its gradients are separate from those of the same name. */
 static void
 test_blocks (void)
 {
@@ -160,7 +160,7 @@ test_blocks (void)
       "op_role_var=fc_0.w_0,fc_0.w_0@GRAD\n"));
 }
 
-/* Without what JSON does not say. */
+/* The text without the parts that JSON cannot express. */
 static char *
 without_roles (const GememGraph *graph)
 {
@@ -288,7 +288,7 @@ new_block (gint64 number)
   return block;
 }
 
-/* @program is read or refused with @expected; freed. */
+/* Checks that @program is accepted, or refused with @expected; frees it. */
 static void
 expect (GByteArray *program, const char *expected)
 {

@@ -176,7 +176,7 @@ test_blocks (void)
   g_assert_cmpuint (gemem_graph_node (graph, 0)->first_block, ==, 1);
 }
 
-/* Merge takes a value back from NextIteration, which is listed later: no cycle. */
+/* Merge reads a value of NextIteration, which is listed later: no cycle. */
 static void
 test_loop (void)
 {
@@ -264,7 +264,7 @@ test_dtypes (void)
       gemem_dtype_bytes (gemem_dtype_find ("int8"), (const gint64[]){ G_MAXINT64, 2 }, 2, &bytes));
 }
 
-/* ---- faults: the builder is given what a hostile file would */
+/* ---- faults: calls of the builder as a hostile file would cause them */
 
 static void
 expect_fault (GememGraph *graph, const char *message)

@@ -1,6 +1,6 @@
-/* test-heap.c - allocators at work (sim/live/heap.h): when blocks go back, private pools, errors;
- * and that a recording of any allocator's work, over random programs with streams, pools and too
- * little memory, replays to the same decisions and device calls. */
+/* test-heap.c - allocators in use (sim/live/heap.h): when blocks are freed, private pools,
+ * errors; and a recording of any allocator's work, over random programs with streams, pools and
+ * too little memory, replays to the same decisions and device calls. */
 #include "config.h"
 
 #include "base/rng.h"
@@ -72,14 +72,13 @@ close_clean (GememHeap *heap)
   g_assert_no_error (error);
 }
 
-/* ---- when blocks go back */
+/* ---- when blocks are freed */
 
-/* With streams and pools, with streams, and without. */
+/* Allocators with streams and pools, with streams only, and without both. */
 static const char *const kinds[] = { "pytorch-caching", "paddle-auto-growth", "ge-scalable",
                                      "paddle-buddy", "direct" };
 
-/* A block that another stream uses is not returned before that stream's event is complete; then it
- * is. */
+/* A block that another stream uses is freed when that stream's event is complete, not before. */
 static void
 test_use_on_stream (void)
 {
@@ -96,7 +95,7 @@ test_use_on_stream (void)
       g_assert_cmphex (second, !=, first);
       g_assert_cmpuint (gemem_heap_stat (heap, "live"), <=, 20 * MIB);
       time_now += G_GUINT64_CONSTANT (2000000000);
-      give_back (heap, alloc (heap, 1 * KIB, 0x70)); /* an event: time is told to the device */
+      give_back (heap, alloc (heap, 1 * KIB, 0x70)); /* an event: the device's clock is set */
       third = alloc (heap, 10 * MIB, 0x70);
       g_assert_cmphex (third, ==, first);
       close_clean (heap);
@@ -119,7 +118,8 @@ test_own_stream (void)
     }
 }
 
-/* An allocator that knows no streams is protected from handing the memory of one to the other. */
+/* Without support for streams an allocator is guarded: one stream never gets the memory of
+ * another. */
 static void
 test_streams_unknown (void)
 {
@@ -135,7 +135,7 @@ test_streams_unknown (void)
   close_clean (heap);
 }
 
-/* Before a request fails, what waits is waited for. */
+/* Before a request fails, the heap waits for pending blocks. */
 static void
 test_wait_before_failure (void)
 {
@@ -155,7 +155,7 @@ test_wait_before_failure (void)
   close_clean (heap);
 }
 
-/* trim waits too, and gives everything back. */
+/* trim waits too, and releases all memory. */
 static void
 test_trim (void)
 {
@@ -193,7 +193,7 @@ test_pools (void)
       give_back (heap, inside);
       g_assert_true (gemem_heap_pool_end (heap, &error));
       outside = alloc (heap, 10 * MIB, 0);
-      g_assert_cmphex (outside, !=, inside); /* a graph may write there */
+      g_assert_cmphex (outside, !=, inside); /* a captured graph may write there */
       give_back (heap, outside);
       gemem_heap_pool_begin (heap, 1); /* a second graph in the pool */
       g_assert_true (gemem_heap_pool_end (heap, &error));
@@ -201,7 +201,7 @@ test_pools (void)
       g_assert_cmphex (alloc (heap, 10 * MIB, 0), ==, outside);
       g_assert_cmphex (alloc (heap, 10 * MIB, 0), !=, inside);
       g_assert_true (gemem_heap_pool_release (heap, 1, &error));
-      g_assert_true (gemem_heap_pool_release (heap, 7, &error)); /* never begun: nothing */
+      g_assert_true (gemem_heap_pool_release (heap, 7, &error)); /* never begun: no effect */
       g_assert_no_error (error);
       if (!knows_pools)
         g_assert_cmphex (alloc (heap, 10 * MIB, 0), ==, inside);
@@ -209,7 +209,7 @@ test_pools (void)
     }
 }
 
-/* While a pool is open, no event is recorded or asked for: the program may be capturing. */
+/* While a pool is open, no event is recorded or queried: the program may be capturing. */
 static void
 test_no_events_in_captures (void)
 {
@@ -241,7 +241,7 @@ test_no_events_in_captures (void)
     }
 }
 
-/* ---- where, and errors */
+/* ---- addresses and errors */
 
 static void
 test_segment (void)
@@ -346,7 +346,7 @@ random_step (Program *program)
   g_assert_no_error (error);
 }
 
-/* What a random program did with @allocator on @device, recorded to @path. */
+/* Records to @path the work of a random program with @allocator on @device. */
 static GememResult *
 record (const char *allocator, const char *device, const char *path)
 {
@@ -374,7 +374,7 @@ open_file (gpointer path, GError **error)
 static void
 test_replay (gconstpointer data)
 {
-  /* ranges at a place of their own, which is in the recording; little memory */
+  /* the recording has the addresses of ranges; little memory */
   static const char *const devices[] = {
     "sim:capacity=8GiB,event_latency=1ms,va_base=0x300008200000,va_step=2MiB",
     "sim:capacity=200MiB,event_latency=1ms,reserved_by_others=20MiB"

@@ -27,8 +27,7 @@ test_buckets (void)
   g_assert_cmpuint (gemem_histogram_bucket (G_MAXUINT64), ==, 1919);
   g_assert_cmpuint (gemem_histogram_bucket_end (1919), ==, G_MAXUINT64);
 
-  /* The buckets cover everything, in order, without a gap, none wider than 1/32 of where it
-   * starts. */
+  /* The buckets cover all values, in order, without gaps; none is wider than 1/32 of its start. */
   for (guint b = 1; b < GEMEM_HISTOGRAM_BUCKETS; b++)
     {
       guint64 start = gemem_histogram_bucket_end (b - 1) + 1, end = gemem_histogram_bucket_end (b);

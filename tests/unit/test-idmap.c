@@ -1,5 +1,5 @@
-/* test-idmap.c - base/idmap.h against GHashTable, with the keys that hurt: 0, the extremes, long
- * runs, and one home place for all. */
+/* test-idmap.c - base/idmap.h against GHashTable, with difficult keys: 0, the extremes, long
+ * runs, and keys of one home place. */
 #include "config.h"
 
 #include <string.h>
@@ -130,8 +130,7 @@ test_one_run (void)
   GememIdMap *map = gemem_idmap_new (sizeof (Record));
   guint64 keys[300];
   for (guint i = 0; i < 300; i++)
-    keys[i] = (G_MAXUINT64 - i * 977)
-              * inverse; /* products close to 2^64: home is the last place */
+    keys[i] = (G_MAXUINT64 - i * 977) * inverse; /* products close to 2^64: the last place */
   for (guint i = 0; i < 300; i++)
     put (map, keys[i]);
   for (guint i = 0; i < 300; i += 3)
@@ -195,8 +194,7 @@ test_random (gconstpointer data)
   gemem_idmap_free (map);
 }
 
-/* A sliding window of live ids, as a trace has it: after a million of them only the window is
- * left. */
+/* A sliding window of live ids, as in a trace: after a million of them only the window is left. */
 static void
 test_window (void)
 {
@@ -210,8 +208,8 @@ test_window (void)
         take (map, id - window);
     }
   g_assert_cmpuint (gemem_idmap_count (map), ==, window);
-  /* The places that next() passes are the table: it must follow the live entries, not the number
-   * ever inserted. */
+  /* The places that next() passes are the table: its size must follow the live entries, not the
+   * number ever inserted. */
   gsize position = 0;
   while (gemem_idmap_next (map, &position, NULL, NULL))
     ;

@@ -1,5 +1,5 @@
 /* test-initial.c - traces without the state from before the recording
- * (GememReadOptions.without_initial): what is left of each kind of event. */
+ * (GememReadOptions.without_initial): the remainder of each kind of event. */
 #include "config.h"
 
 #include <string.h>
@@ -69,7 +69,7 @@ test_events (void)
           "before the first event");
 }
 
-/* An id may be used again once it was freed, or where its free is missing. */
+/* An id may be used again after its free, or if its free is missing. */
 static void
 test_ids (void)
 {
@@ -80,7 +80,7 @@ test_ids (void)
           "there before the first event");
 }
 
-/* A trace from the beginning of a program stays what it is; one of nothing else ends at once. */
+/* A trace from the start of a program is unchanged; a trace of initial state only ends at once. */
 static void
 test_nothing (void)
 {

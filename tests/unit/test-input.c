@@ -1,5 +1,5 @@
-/* test-input.c - one view of plain, gzip, zstd and piped bytes; truncation, damage and the end are
- * told apart (base/io/input.c); and the list of formats (traces/trace.c). */
+/* test-input.c - one view of plain, gzip, zstd and piped bytes; truncation, damage and the end
+ * are distinguished (base/io/input.c); and the list of formats (traces/trace.c). */
 #include "config.h"
 
 #include <glib/gstdio.h>
@@ -21,7 +21,7 @@ typedef enum
   CODECS
 } Codec;
 
-/* Bytes that pack a little; lines of various lengths. */
+/* Bytes that compress poorly; lines of various lengths. */
 static GBytes *
 make_content (gsize size)
 {
@@ -69,7 +69,7 @@ join (GBytes *a, GBytes *b)
   return g_byte_array_free_to_bytes (both);
 }
 
-/* Reads to the end in portions of @portion; the bytes, and @error. */
+/* Reads to the end in portions of @portion; returns the bytes, and sets @error. */
 static GBytes *
 read_all (GememInput *input, gsize portion, GError **error)
 {
@@ -159,7 +159,7 @@ test_members (void)
     }
 }
 
-/* Cut at every byte: an error, never an end, and only right bytes before it. */
+/* Cut at every byte: an error, never an end, and only correct bytes before it. */
 static void
 test_truncated (void)
 {
@@ -202,7 +202,7 @@ test_damaged (void)
       g_assert_true (g_str_has_prefix (
           error->message, codec == GZIP ? "bad: the gzip data are damaged near stored byte "
                                         : "bad: the zstd data are damaged near stored byte "));
-      g_assert_cmpuint (g_bytes_get_size (got), >=, 100000); /* what came before the damage */
+      g_assert_cmpuint (g_bytes_get_size (got), >=, 100000); /* the bytes before the damage */
       g_clear_error (&error);
       gemem_input_close (input);
     }
@@ -237,8 +237,8 @@ test_lines (void)
   gemem_input_close (input);
 }
 
-/* Lines across all borders of the window, against splitting in memory; whole lines before damage
- * are delivered. */
+/* Lines across all borders of the window, compared with splitting in memory; whole lines before
+ * damage are delivered. */
 static void
 test_many_lines (void)
 {
@@ -428,7 +428,7 @@ test_pipe (void)
     }
 }
 
-/* Who promises to read once pays for no copy, and cannot go back. */
+/* A caller that promises to read once pays for no copy, and cannot rewind. */
 static void
 test_single_pass (void)
 {
@@ -528,8 +528,8 @@ test_kinds (void)
   g_assert_cmpint (gemem_event_kind_from_name ("allocate", 8), ==, 0);
   g_assert_cmpint (gemem_event_kind_from_name ("fre", 3), ==, 0);
   g_assert_cmpint (gemem_event_kind_from_name ("", 0), ==, 0);
-  /* Bytes of a damaged file: no name holds a zero, and nothing behind a kind's name may be looked
-   * at. */
+  /* Bytes of a damaged file: no name contains a zero, and bytes after a kind's name are not
+   * read. */
   g_assert_cmpint (gemem_event_kind_from_name ("free\0\0", 5), ==, 0);
   g_assert_cmpint (gemem_event_kind_from_name ("snapshot\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 26),
                    ==, 0);

@@ -1,5 +1,5 @@
-/* test-journal.c - journals of the recorder: what calls mean as events, order over threads, damage;
- * and the writer itself, by threads and over a fork. */
+/* test-journal.c - journals of the recorder: calls as events, order over threads, damage; and
+ * the writer itself, by threads and over a fork. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "tests/util/trace-text.h"
 #include "traces/trace.h"
 
-/* The writer is part of a library that shows nothing of it. */
+/* The writer is part of a library that exports none of it. */
 #include "traces/record/journal.c"
 #include "traces/record/stacks.c"
 
@@ -25,7 +25,7 @@ typedef struct
 {
   GByteArray *bytes;
   guint64 sequence;
-  guint slot; /* of the block in work */
+  guint slot; /* of the current block */
 } Draft;
 
 static gpointer
@@ -102,8 +102,8 @@ test_memory (void)
                 "address is given out again");
 }
 
-/* A handle, a mapping and another handle hold a page in turn; an unmap takes two mappings; what is
- * mapped over is released. */
+/* A handle, a mapping and another handle hold a page in turn; one unmap call removes two
+ * mappings; memory mapped over is released. */
 static void
 test_physical (void)
 {
@@ -113,7 +113,7 @@ test_physical (void)
   CALL (.call = JOURNAL_MAP, .p = 0x1000, .q = 100, .r = 5);
   CALL (.call = JOURNAL_MAP, .p = 0x1000 + 100, .q = 50, .r = 6);
   CALL (.call = JOURNAL_RELEASE, .p = 5);
-  CALL (.call = JOURNAL_RELEASE, .p = 5); /* of the unknown now */
+  CALL (.call = JOURNAL_RELEASE, .p = 5); /* of the unknown page now */
   CALL (.call = JOURNAL_RETAIN, .p = 8, .q = 0x1000);
   CALL (.call = JOURNAL_UNMAP, .p = 0x1000, .q = 150);
   CALL (.call = JOURNAL_RELEASE, .p = 8);
@@ -121,7 +121,7 @@ test_physical (void)
   CALL (.call = JOURNAL_RELEASE, .p = 6);
   CALL (.call = JOURNAL_CREATE, .p = 6, .q = 51);
   CALL (.call = JOURNAL_MAP, .p = 0x9000, .q = 51, .r = 6);
-  CALL (.call = JOURNAL_MAP, .p = 0x9900, .q = 51, .r = 12); /* another process's */
+  CALL (.call = JOURNAL_MAP, .p = 0x9900, .q = 51, .r = 12); /* a page of another process */
   CALL (.call = JOURNAL_RETAIN, .p = 13, .q = 0x9900);
   draft_expect (&draft, FALSE,
                 "alloc 1 +100 'physical'; alloc 2 +50 'physical'; free 1; alloc 3 +51 'physical'; "
@@ -139,7 +139,7 @@ test_streams (void)
   CALL (.call = JOURNAL_EVENT_WAIT, .p = 0xe, .r = 0xaa);
   CALL (.call = JOURNAL_FREE_ASYNC, .p = 0x1000, .r = 0xaa);
   CALL (.call = JOURNAL_STREAM_DESTROY, .r = 0xbb);
-  CALL (.call = JOURNAL_STREAM_SYNC, .r = 0xbb); /* another one with its handle */
+  CALL (.call = JOURNAL_STREAM_SYNC, .r = 0xbb); /* another context with its handle */
   CALL (.call = JOURNAL_EVENT_DESTROY, .p = 0xe);
   CALL (.call = JOURNAL_EVENT_WAIT, .p = 0xe, .r = 0xaa);
   CALL (.call = JOURNAL_EVENT_RECORD, .p = 0xe);
@@ -156,7 +156,7 @@ test_pools (void)
   CALL (.call = JOURNAL_POOL_CREATE, .p = 0xc);
   CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x10, .q = 1, .s = 0xd);
   CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x20, .q = 2, .s = 0xc);
-  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x30, .q = 3, .s = 0xb); /* imported */
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x30, .q = 3, .s = 0xb); /* imported pool */
   CALL (.call = JOURNAL_POOL_SET, .p = 0xc);
   CALL (.call = JOURNAL_POOL_DEFAULT, .p = 0xc); /* asked for the current one */
   CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x40, .q = 4);
@@ -191,8 +191,8 @@ test_ends (void)
                 "3; free 2; device-sync d1; | 3 | skipped 0");
 }
 
-/* Waiting for an event is a stream of the host's that waits for it, and is waited for; one that was
- * never recorded is none. */
+/* A host wait for an event is a host stream that waits for it and is waited for; an event that
+ * was never recorded is ignored. */
 static void
 test_event_sync (void)
 {
@@ -206,8 +206,8 @@ test_event_sync (void)
                 "stream-sync s2; | 3 | skipped 0");
 }
 
-/* What is not recorded is counted, and its free is no surprise; an address that a real block gets
- * is forgotten. */
+/* Calls that are not recorded are counted, and their frees expected; when a real block gets such
+ * an address, the address is forgotten. */
 static void
 test_left_out (void)
 {
@@ -220,7 +220,7 @@ test_left_out (void)
   CALL (.call = JOURNAL_LEFT_OUT, .p = 0x30, .q = JOURNAL_LEFT_FOREIGN);
   CALL (.call = JOURNAL_LEFT_OUT, .q = JOURNAL_LEFT_GRAPH);
   CALL (.call = JOURNAL_LEFT_OUT, .p = 0x10, .q = JOURNAL_LEFT_GRAPH_FREE);
-  /* of a reason that is none */
+  /* for an invalid reason */
   CALL (.call = JOURNAL_LEFT_OUT, .p = 0x10, .q = JOURNAL_LEFT_COUNT);
   CALL (.call = JOURNAL_FREE, .p = 0x20);
   CALL (.call = JOURNAL_ALLOC, .p = 0x30, .q = 1);
@@ -234,7 +234,7 @@ test_left_out (void)
                 " | 1 frees of memory that was not seen to be allocated are left out");
 }
 
-/* Events of an allocator at work are delivered as they are; the facts of their trace stand in the
+/* Events of a live allocator are delivered unchanged; the facts of their trace are in the
  * header. */
 static void
 test_events (void)
@@ -304,8 +304,8 @@ test_strings (void)
   draft_expect (&draft, FALSE, expected);
 }
 
-/* A block is claimed by one thread while another one takes the number that is the first it could
- * have. */
+/* One thread claims a block while another takes the number that could be the first of that
+ * block. */
 static void
 test_claim (void)
 {
@@ -317,8 +317,8 @@ test_claim (void)
   draft_expect (&draft, FALSE, "alloc 1 +1 @10; alloc 2 +2 @20; alloc 3 +3 @30; | 3 | skipped 0");
 }
 
-/* Three blocks filled at the same time, one of them empty: their records come in the order of their
- * numbers. */
+/* Three blocks filled at the same time, one of them empty: their records are delivered in the
+ * order of their numbers. */
 static void
 test_merge (void)
 {
@@ -390,8 +390,8 @@ test_damage (void)
                 "| 23 | skipped 0 | 3 calls could not be recorded; was the disk full?");
 }
 
-/* Ended at any byte of what is used, as by a crash of the machine: what is whole is read.  Cut off
- * there, the block was never begun. */
+/* Ended at any byte in use, as by a crash of the machine: whole records are read. Cut off at the
+ * start of a block, the block was never begun. */
 static void
 test_cuts (void)
 {
@@ -416,8 +416,8 @@ test_cuts (void)
     }
 }
 
-/* Hundreds of blocks that hold next to nothing, all to be merged: what is kept of each is what it
- * has. */
+/* Hundreds of nearly empty blocks, all to be merged: of each only the used part is kept in
+ * memory. */
 static void
 test_many_blocks (void)
 {
@@ -437,8 +437,8 @@ test_many_blocks (void)
   draft_expect (&draft, FALSE, expected->str);
 }
 
-/* Reads a journal of whatever calls: the promises of trace.h hold for what is delivered, and it is
- * either whole or refused. */
+/* Reads a journal of random calls: delivered events keep the promises of trace.h, and the
+ * journal is either complete or refused. */
 static void
 read_random (const Draft *draft)
 {
@@ -500,7 +500,7 @@ test_random (void)
                 .thread = 1 + (guint32) gemem_rng_below (&rng, 3),
                 .stack = (guint32) gemem_rng_below (&rng, 2));
         }
-      if (round % 4 == 0) /* damaged somewhere in what is used */
+      if (round % 4 == 0) /* damaged somewhere in the used part */
         draft.bytes->data[JOURNAL_BLOCK + gemem_rng_below (&rng, 50 * JOURNAL_SLOT)] ^=
             (guint8) (1 + gemem_rng_below (&rng, 255));
       read_random (&draft);
@@ -531,7 +531,7 @@ write_calls (gpointer data)
   return NULL;
 }
 
-/* Counts of what is in the journal @path; every number once, in order. */
+/* Counts the records in the journal @path; every number occurs once, in order. */
 static guint64
 count_allocs (const char *path)
 {
@@ -565,8 +565,8 @@ run_threads (guint rounds)
     g_thread_join (threads[i]);
 }
 
-/* Two waves of threads, then a fork: the child's records are in its own journal, the parent's goes
- * on. */
+/* Two waves of threads, then a fork: the child's records are in its own journal, the parent's
+ * continue. */
 static void
 test_writer (void)
 {

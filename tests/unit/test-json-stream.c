@@ -109,7 +109,7 @@ test_skip (void)
   g_assert_cmpstr (got, ==, "[.");
 }
 
-/* Strings longer than what is kept, across many windows of the input. */
+/* Strings longer than the kept part, across many windows of the input. */
 static void
 test_long_string (void)
 {

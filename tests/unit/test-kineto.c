@@ -1,5 +1,5 @@
-/* test-kineto.c - [memory] events of profiler traces: the recording against expected.json, small ones of several versions of PyTorch
- * (tests/data/kineto), and traces made by hand. */
+/* test-kineto.c - [memory] events of profiler traces: the recording against expected.json, small
+ * ones of several versions of PyTorch (tests/data/kineto), and traces made by hand. */
 #include "config.h"
 
 #include <json-glib/json-glib.h>
@@ -31,7 +31,7 @@ open_text (const char *text, gsize size, const GememReadOptions *options, GError
                                  error);
 }
 
-/* "KIND@TIME DEVICE#ID:SIZE", and where of segments and of what was there before. */
+/* "KIND@TIME DEVICE#ID:SIZE", with the address of segments and of initial blocks. */
 static void
 append_event (GString *out, const GememTraceReader *reader, const GememTraceEvent *event)
 {
@@ -51,7 +51,7 @@ append_event (GString *out, const GememTraceReader *reader, const GememTraceEven
   g_string_append_c (out, ' ');
 }
 
-/* The events, and the facts; or the error. */
+/* The events and the facts; or the error. */
 static char *
 run (const char *text, int device, gboolean partial)
 {
@@ -89,7 +89,7 @@ expect (const char *text, int device, gboolean partial, const char *expected)
 static void
 test_order (void)
 {
-  /* Two threads one after the other; equal times keep the order of the file; fractions of a microsecond count. */
+  /* Two threads in turn; equal times keep the file's order; fractions of a microsecond count. */
   expect (
       TRACE (EVENT ("20", "1", "0", "4096", "512", "1024") "," EVENT (
           "30", "1", "0", "4096", "-512",
@@ -121,7 +121,7 @@ test_devices (void)
   expect (text, 7, FALSE, "| flags b skipped 4");
   expect (text, GEMEM_DEVICE_HOST, FALSE,
           "alloc@0 65535#1:100 free@3000 65535#1:100 | flags 3 skipped 2");
-  /* Without an accelerator the host is what there is. */
+  /* Without an accelerator the host's events are used. */
   expect (TRACE (EVENT ("1", "0", "-1", "10", "100", "100")), -1, FALSE,
           "alloc@0 65535#1:100 | flags 3 skipped 0");
 }
@@ -129,7 +129,7 @@ test_devices (void)
 static void
 test_middle (void)
 {
-  /* Nothing is known of what was reserved: no segments. */
+  /* Reserved memory is unknown: no segments. */
   expect (TRACE (EVENT ("1", "1", "0", "4096", "-512", "9000") "," EVENT ("2", "1", "0", "8192",
                                                                           "1024", "10024")),
           -1, FALSE,
@@ -137,7 +137,8 @@ test_middle (void)
           "alloc@1000 0#2:1024 | flags 1b skipped 0 | "
           "before: device 0: 9000 bytes are live in blocks that the file does not name; they are "
           "one block 'before the recording'");
-  /* All that was allocated is freed in the file: there is no other block.  A second free is of nothing. */
+  /* All allocated memory is freed in the file: no other block exists. A second free matches no
+   * block. */
   expect (TRACE (EVENT ("1", "1", "0", "4096", "-512", "0") "," EVENT ("2", "1", "0", "4096",
                                                                        "-512", "0")),
           -1, FALSE,
@@ -158,14 +159,15 @@ test_middle (void)
   " | before: device 0: " bytes " bytes are live in blocks that the file does not name; they are " \
   "one block 'before the recording'"
 
-/* Where memory was reserved: 10 pages of 2 MiB, 3 MiB allocated. */
+/* The addresses of reserved memory: 10 pages of 2 MiB, 3 MiB allocated. */
 static void
 test_reserved (void)
 {
-  /* Nothing before: what is reserved with the first event is obtained for it. */
+  /* Nothing before: the memory reserved at the first event is obtained for its block. */
   expect (TRACE (RESERVED ("1", "1", "0", "2097152", "512", "512", M2)), -1, FALSE,
           "segment-alloc@0 0#0:2097152[200000] alloc@0 0#1:512 | flags b skipped 0");
-  /* A page of small blocks, one of a large one, which leaves more than 1 MiB: the rest is above, with what the file does not name. */
+  /* One page of small blocks, and one of a large block, which leaves more than 1 MiB: the rest
+   * is above, with the blocks that the file does not name. */
   expect (
       TRACE (RESERVED ("1", "1", "0", "2097152", "-512", "3145728", "20971520") "," RESERVED (
           "2", "1", "0", "4194304", "1049088", "4194816",
@@ -176,7 +178,8 @@ test_reserved (void)
       "i:alloc@0 0#1:512[200000] i:alloc@0 0#4:3145728[800000]?'before the recording' free@0 "
       "0#1:512 alloc@1000 0#2:1049088 "
       "alloc@2000 0#3:1048064 | flags 1b skipped 0" BEFORE ("3145728"));
-  /* Obtained in the file, for its block, or at its end: not there before.  What is returned has no address. */
+  /* Obtained in the file, for its block, or at its end: not initial. Returned memory has no
+   * address. */
   expect (TRACE (RESERVED ("1", "1", "0", "2097152", "-2097152", "0", "2097152") "," RESERVED (
               "2", "1", "0", "4194304", "2097152", "2097152",
               "4194304") "," RESERVED ("3", "1", "0", "8388608", "2097152", "4194304",
@@ -188,7 +191,8 @@ test_reserved (void)
           "alloc@1000 0#2:2097152 segment-map@2000 0#0:1048576[900000] alloc@2000 0#3:2097152 "
           "segment-free@3000 0#0:1048576 "
           "free@3000 0#2:2097152 | flags 1b skipped 0");
-  /* The pages leave too little space for the rest: only those of small blocks count, then only the blocks from before. */
+  /* The pages leave too little space for the rest: then only pages of small blocks count, then
+   * only the initial blocks. */
   expect (TRACE (RESERVED ("1", "1", "0", "2097152", "2097152", "5242880", "6291456") "," RESERVED (
               "2", "1", "0", "8388608", "512", "5243392", "6291456")),
           -1, FALSE,
@@ -202,7 +206,7 @@ test_reserved (void)
           "0" BEFORE ("2096640"));
 }
 
-/* Contradictions leave only the blocks; nothing overflows. */
+/* With contradictions only the blocks are delivered; nothing overflows. */
 static void
 test_reserved_hostile (void)
 {
@@ -239,7 +243,7 @@ test_out_of_memory (void)
   expect (TRACE ("{\"name\":\"[OutOfMemory]\",\"ts\":7,\"args\":{\"Device Type\":1,\"Device "
                  "Id\":2,\"Bytes\":4096,\"Total Allocated\":1}}"),
           -1, FALSE, "oom@0 2#0:4096 | flags b skipped 0");
-  /* What the allocator returned before it gave up is not part of what it obtains next. */
+  /* Memory that the allocator released before a failure is not part of what it obtains next. */
   expect (TRACE (RESERVED ("1", "1", "2", "2097152", "512", "512",
                            M2) ","
                                "{\"name\":\"[OutOfMemory]\",\"ts\":2,\"args\":{\"Device "
@@ -289,7 +293,7 @@ test_damage (void)
           "x.json:1: a trace event that is no object; this is no Chrome trace");
   expect ("[[]]", -1, FALSE, "x.json:1: a trace event that is no object; this is no Chrome trace");
   expect ("[7]", -1, FALSE, "x.json:1: a trace event that is no object; this is no Chrome trace");
-  /* An address that is live: refused, or everything before it. */
+  /* An address that is live already: the trace is refused, or its events before that are read. */
   static const char twice[] = TRACE (
       EVENT ("1", "1", "0", "4096", "512", "512") "," EVENT ("2", "1", "0", "4096", "512", "1024"));
   expect (twice, -1, FALSE,
@@ -404,7 +408,7 @@ test_recording (void)
                    GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_BLOCK_SIZES
                        | GEMEM_TRACE_STARTS_IN_MIDDLE);
   g_assert_cmpuint (facts.initial, ==, 1);
-  /* Every Total Allocated agrees: the only note is the one about what was there before. */
+  /* Every Total Allocated agrees: the only note is the one about the initial state. */
   g_assert_cmpuint (reader->info.provenance->len, ==, 1);
   g_assert_cmpstr (g_ptr_array_index (reader->info.provenance, 0), ==,
                    "before: device 1: 4096614400 bytes are live in blocks that the file does not "
@@ -420,9 +424,9 @@ test_recording (void)
   gemem_trace_close (reader);
 }
 
-/* ---- what PyTorch wrote */
+/* ---- files of PyTorch */
 
-/* Live bytes, and reserved ones of the recording, with their peaks. */
+/* Live bytes, and reserved bytes of the recording, with their peaks. */
 static void
 totals (const char *name, int device, gboolean without, const guint64 *expected)
 {
@@ -483,7 +487,7 @@ test_versions (void)
   totals ("train-2.15.0.json.gz", -1, FALSE, (guint64[]){ 11, 90525696, 19061760, 119537664, 742 });
 }
 
-/* What is no trace of blocks says what it is. */
+/* A file without [memory] events is refused, and the message says what it is. */
 static void
 test_others (void)
 {

@@ -1,7 +1,7 @@
-/* test-lower-paddle-flags.c - the lowering `paddle`, parameter by parameter: for each row of its table a setting that moves the trace, event by
- * event as paddle.md says, and a value that is refused.  A parameter without an example here fails the test.  Then the settings that would
- * have no effect, each with its reason.
- */
+/* test-lower-paddle-flags.c - the lowering `paddle`, parameter by parameter: for each row of its
+ * table a setting that changes the trace, event by event as paddle.md says, and a value that is
+ * refused. A parameter without an example here fails the test. Then the settings that would have
+ * no effect, each with its reason. */
 #include "config.h"
 
 #include <string.h>
@@ -58,8 +58,8 @@ static const char mixed[] =
                                                                                                                       "40") "," MAKER ("4",
                                                                                                                                        "20") "]}";
 
-/* With @before alone the trace of @graph is @without, with @name=@value added @with (NULL: the same, tests of their own say what moves);
- * @name=@bad is refused. */
+/* With @before alone the trace of @graph is @without, with @name=@value added @with (NULL: the
+ * same, other tests show the change); @name=@bad is refused. */
 typedef struct
 {
   const char *name, *graph, *before, *value, *without, *with, *bad;
@@ -77,7 +77,7 @@ static const Example examples[] = {
     "npu" },
   { "executor", shape_only, "preset=P3", "parallel", "S1 a1:100 a2:200 f1 f2 a3:300 f3",
     "S1 a1:100 a2:200 f2 a3:300 f1 f3", "threaded" },
-  /* 100 bytes are 256 of auto_growth, which is the threshold */
+  /* 100 bytes count as 256 with auto_growth, which is the threshold */
   { "allocator_strategy", chain, "preset=P3,eager_delete_tensor_gb=2.384185791015625e-07",
     "naive_best_fit", "S1 a1:100 a2:200 f1 a3:300 f2 f3", "S1 a1:100 a2:200 a3:300 f1 f2 f3",
     "best" },
@@ -146,7 +146,7 @@ check_example (const Example *e)
   test_lowered_refused (bad, graph, e->bad);
 }
 
-/* Every parameter moves something, and refuses something. */
+/* Every parameter changes some trace, and refuses some value. */
 static void
 test_every_parameter (void)
 {
@@ -165,7 +165,7 @@ test_every_parameter (void)
     }
 }
 
-/* ---- what would have no effect */
+/* ---- settings without effect */
 
 static void
 test_without_effect (void)
@@ -218,7 +218,7 @@ test_without_effect (void)
     test_lowered_refused (cases[i].spec, graph, cases[i].text);
 }
 
-/* ---- what moves no event */
+/* ---- settings that change no event */
 
 static void
 test_pinned (void)

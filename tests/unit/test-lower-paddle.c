@@ -1,6 +1,6 @@
-/* test-lower-paddle.c - the lowering `paddle`: its rules event by event, what each era does otherwise, the examples E16, E19 and E20 of
- * paddle.md by number, closed forms on the bundled graphs, and the time a large graph takes.  Flag by flag: test-lower-paddle-flags.c.
- */
+/* test-lower-paddle.c - the lowering `paddle`: its rules event by event, the differences of the
+ * eras, the examples E16, E19 and E20 of paddle.md by number, closed forms on the bundled
+ * graphs, and the time for a large graph. Flag by flag: test-lower-paddle-flags.c. */
 #include "config.h"
 
 #include <string.h>
@@ -97,7 +97,8 @@ test_fraction (void)
                 "S1 a1:100 a2:200 a3:300 a4:400 f4 f1 f2 f3");
 }
 
-/* `a` is read by b and c, of which neither comes before the other: both are its last operators, and it counts twice. */
+/* `a` is read by b and c, which are not ordered: both are its last operators, so it counts
+ * twice. */
 #define TWO_LAST(more) \
   NODE ("a", "x", OUT ("100")) \
   "," NODE ("x", "x", OUT ("60")) "," NODE ("b", "x", IN ("a")) "," NODE ("c", "x", IN ("a") more)
@@ -105,7 +106,8 @@ test_fraction (void)
 static void
 test_fraction_counts_operators (void)
 {
-  /* 70 % of 100 + 100 + 60 are 182: `a` alone; of 100 + 60 they would be 112, and x went too */
+  /* 70 % of 100 + 100 + 60 are 182: `a` alone; 70 % of 100 + 60 would be 112, and x would be
+   * freed too */
   test_lowered (TWO_LAST (""), "paddle:executor=parallel,memory_fraction_of_eager_deletion=0.7",
                 "S1 a1:100 a2:60 f1 f2");
   test_lowered (TWO_LAST ("") "," NODE ("z", "x", OUT ("1")),
@@ -115,7 +117,7 @@ test_fraction_counts_operators (void)
   test_lowered (TWO_LAST (",\"controls\":[\"b\"]"),
                 "paddle:executor=parallel,memory_fraction_of_eager_deletion=0.7",
                 "S1 a1:100 a2:60 f2 f1");
-  /* one of the two is taken, with 100 of 78: nobody counts `a` down to zero */
+  /* one of the two counts of `a` is taken, with 100 of 78: its count never reaches zero */
   test_lowered (TWO_LAST ("") "," NODE ("z", "x", OUT ("1")),
                 "paddle:executor=parallel,memory_fraction_of_eager_deletion=0.3",
                 "S1 a1:100 a2:60 a3:1 f1 f2 f3");
@@ -134,7 +136,8 @@ test_fraction_counts_operators (void)
       "paddle:executor=parallel,memory_fraction_of_eager_deletion=0.7", "S1 a1:100 a2:60 f2 f1");
 }
 
-/* A chain of 200 layers: each output is read by the next layer and by a side branch, all of which the end needs. */
+/* A chain of 200 layers: each output is read by the next layer and by a side branch that the end
+ * reads. */
 static void
 test_many_last_operators (void)
 {
@@ -157,7 +160,8 @@ test_many_last_operators (void)
       gemem_graph_add_input (graph, layer, 0);
     }
   g_assert_true (gemem_graph_seal (graph, "ladder", &error));
-  /* all layers but the last count twice: 200 x 1000 + 199 x 1001 = 399199, of which 51 % are 203591: all of 1001 bytes, and 5 times 1000 */
+  /* all layers but the last count twice: 200 x 1000 + 199 x 1001 = 399199, of which 51 % are
+   * 203591: all of 1001 bytes, and 5 times 1000 */
   text = test_lowered_text ("paddle:executor=parallel,memory_fraction_of_eager_deletion=0.51",
                             graph);
   g_assert_true (g_str_has_prefix (text, "S1 a1:1000 a2:1001 f1 a3:1000 f2 a4:1001 f3 a5:1000 f4 "
@@ -199,7 +203,7 @@ test_scope (void)
                          "label\":\"B1\"" OUT ("2") "}," NODE ("c", "x", OUT ("3")),
                 "paddle:preset=P14,steps=2,eager_delete_scope=no",
                 "S1 a2:2 a3:3 S2 a7:2 f2 f3 a8:3 f7 f8");
-  /* garbage that waits is the collector's, and goes with it */
+  /* garbage that waits belongs to the collector, and is freed with it */
   test_lowered (CHAIN, "paddle:steps=2,eager_delete_scope=no,eager_delete_tensor_gb=1",
                 "S1 a1:100 a2:200 a3:300 a4:400 f1 f2 f3 f4 S2 a9:100 a10:200 a11:300 a12:400 f9 "
                 "f10 f11 f12");
@@ -229,7 +233,7 @@ test_no_need_buffer (void)
   test_lowered (SHAPE_ONLY ("[\"a\",0],[\"b\",0]"), "gc", late);
 }
 
-/* What is fed and fetched stays to the end, also if only its shape is asked for. */
+/* Fed and fetched variables stay to the end, also if only their shape is read. */
 static void
 test_skipped (void)
 {
@@ -248,7 +252,8 @@ test_skipped (void)
                       "paddle", "S1 a2:20 a1:5 f1 f2");
 }
 
-/* A variable keeps its memory while that is large enough (1.3); the old goes before the new comes. */
+/* A variable keeps its memory while that is large enough (1.3); else it is freed before the new
+ * allocation. */
 static void
 test_growth (void)
 {
@@ -284,7 +289,7 @@ test_inplace (void)
                 "yes,inplace_version=1.5",
                 "S1 a1:100 a2:100 f1 f2");
   test_lowered (nodes, "paddle:executor=parallel,enable_inplace=yes", "S1 a1:100 f1");
-  /* what is fetched is nobody's */
+  /* a fetched variable is never reused */
   test_lowered (NODE ("a", "x", OUT ("100")) "," NODE ("b", "relu", IN ("a") OUT ("100")) "," NODE (
                     "f", "fetch", IN ("b")),
                 "paddle:executor=parallel,enable_inplace=yes", "S1 a1:100 a2:100 f1 f2");
@@ -340,7 +345,8 @@ test_fusion (void)
   test_lowered_valid ("paddle:executor=parallel,fuse_all_reduce_ops=yes,steps=3", graph);
 }
 
-/* Five layers of ten elements, the last in half precision: since 1.6 every group of one element type has a buffer. */
+/* Five layers of ten elements, the last in half precision: since 1.6 one buffer per group of one
+ * element type. */
 static void
 test_fusion_groups (void)
 {
@@ -395,7 +401,8 @@ test_init_allocated_mem (void)
                       "a3:50 m3:50 S1 a1:5 m1:5 a2:9 m2:9 f2 f1 f3"); /* the host's buddy */
 }
 
-/* The host has no stream to wait for and no auto growth: workspaces go at once, and 100 bytes are 100 bytes of garbage. */
+/* The host has no stream to wait for and no auto growth: workspaces are freed at once, and 100
+ * bytes count as 100 bytes of garbage. */
 static void
 test_cpu (void)
 {
@@ -424,7 +431,7 @@ test_temporary (void)
                 "S1 a1:100 a2:100 s0 f1 f2");
   test_lowered (TWO_WORKSPACES ("99", "100"), "paddle:preset=P14",
                 "S1 a1:99 a2:100 s0 f1 f2"); /* never a smaller one */
-  /* the limit counts what waits; a block that is used again does not, and keeps its size */
+  /* the limit counts waiting blocks; a reused block does not count, and keeps its size */
   test_lowered (TWO_WORKSPACES ("60", "50"), "paddle:preset=P14,limit_of_tmp_allocation=60",
                 "S1 a1:60 s0 f1");
   test_lowered (TWO_WORKSPACES ("60", "61"), "paddle:preset=P14,limit_of_tmp_allocation=120",
@@ -433,7 +440,8 @@ test_temporary (void)
                 "S1 a1:60 a2:20 s0 f2 f1 S2 a1:60 a2:20 s0 f2 f1");
   test_lowered (TWO_WORKSPACES ("199", "100"), "paddle:preset=P16",
                 "S1 a1:199 f1 a2:100 f2"); /* removed */
-  /* blocks of naive_best_fit are 64 bytes larger: 135 + 64 < 200, 136 + 64 is not; and 60 + 64 may wait */
+  /* blocks of naive_best_fit are 64 bytes larger: 135 + 64 < 200, 136 + 64 is not; and 60 + 64
+   * may wait */
   test_lowered (TWO_WORKSPACES ("135", "100"),
                 "paddle:preset=P14,allocator_strategy=naive_best_fit", "S1 a1:135 s0 f1");
   test_lowered (TWO_WORKSPACES ("136", "100"),
@@ -441,7 +449,7 @@ test_temporary (void)
   test_lowered (TWO_WORKSPACES ("60", "50"),
                 "paddle:preset=P14,allocator_strategy=naive_best_fit,limit_of_tmp_allocation=124",
                 "S1 a1:60 a2:50 s0 f2 f1");
-  /* two of one node, of which the second finds nothing; a queue per stream */
+  /* two of one node, of which the second finds none; one queue per stream */
   test_lowered (
       "{\"name\":\"a\",\"type\":\"x\",\"workspaces\":[100,100]}," NODE ("b", "x", WORKSPACE ("90")),
       "paddle:preset=P14", "S1 a1:100 a2:100 s0 f2 f1");
@@ -483,7 +491,8 @@ check_ascending (GememGraph *graph, const char *format, const char *const *value
     }
 }
 
-/* Without collection the peak is the sum of all; the more garbage may wait, and the less is collected, the higher it is. */
+/* Without collection the peak is the sum of all; it grows with the garbage that may wait and
+ * with what is not collected. */
 static void
 test_bundled (gconstpointer file)
 {
@@ -508,8 +517,8 @@ test_bundled (gconstpointer file)
     test_lowered_valid (more[i], graph);
 }
 
-/* 10 000 operators, each with a workspace, of which an output takes two inputs: collection at once equals `gc`, and the trace is made in
- * time. */
+/* 10 000 operators, each with a workspace, of which an output takes two inputs: collection at
+ * once equals `gc`, and the trace is made in time. */
 static void
 test_large (void)
 {
@@ -540,9 +549,8 @@ test_large (void)
       best = MIN (best, g_get_monotonic_time () - start);
     }
   g_test_message ("lowering of %u operators: %.1f ms", n, (double) best / 1000);
-  g_assert_cmpint (
-      best, <,
-      500000); /* 50 ms is what it should take; the machine may be busy and the build checked */
+  g_assert_cmpint (best, <,
+                   500000); /* 50 ms are expected; the machine may be busy, the build checked */
 }
 
 int

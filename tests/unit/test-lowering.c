@@ -1,7 +1,6 @@
-/* test-lowering.c - lowerings: every policy event by event on small graphs, closed forms on larger
- * ones, and all shared vectors: what comes out is a valid trace, whose live bytes no policy brings
- * below those of `eager` and no-gc never undercuts.
- */
+/* test-lowering.c - lowerings: every policy event by event on small graphs, closed forms on
+ * larger ones, and all shared vectors: every trace is valid, no policy has fewer live bytes than
+ * `eager`, and none has more than no-gc. */
 #include "config.h"
 
 #include <string.h>
@@ -29,7 +28,7 @@ static const char *const policies[] = {
 
 /* ---- eager */
 
-/* a (1, workspace 2) -> b (3) -> c (4), whose output nobody wants. */
+/* a (1, workspace 2) -> b (3) -> c (4), whose output has no reader. */
 #define CHAIN \
   "{\"name\":\"a\",\"type\":\"x\",\"workspaces\":[7],\"outputs\":[{\"size\":100}]}," \
   "{\"name\":\"b\",\"type\":\"relu\",\"inputs\":[[\"a\",0]],\"outputs\":[{\"size\":100}]}," \
@@ -64,7 +63,7 @@ test_variables (void)
   test_lowered_check (json, "no-gc", "a4:50 S1 a5:20 a1:8 f4 f5 f1");
 }
 
-/* A variable written again without being read is another tensor, but for the garbage collector the
+/* A variable written again without being read is a new tensor, but for the garbage collector the
  * same variable. */
 static void
 test_versions (void)
@@ -80,8 +79,8 @@ test_versions (void)
   test_lowered_check (json, "gc", "S1 a1:6 f1");
 }
 
-/* b is a view of a, which lives as long as b; constants are there for all steps, what lies in host
- * memory is nowhere. */
+/* b is a view of a, which lives as long as b; constants are live in all steps; host memory is
+ * left out. */
 static void
 test_references (void)
 {
@@ -102,7 +101,7 @@ test_references (void)
 }
 
 /* A concat without padding: its pieces are parts of it from the first one made on, and its first
- * input says where it lies. */
+ * input decides the address. */
 static void
 test_concat (void)
 {
@@ -115,7 +114,7 @@ test_concat (void)
                 "eager", "S1 a2:30 f2");
 }
 
-/* The branches of a merge share memory, the outputs of a call are made inside of it. */
+/* The branches of a merge share memory; the outputs of a call are made inside of it. */
 static void
 test_control_flow (void)
 {
@@ -138,7 +137,7 @@ test_control_flow (void)
                 "eager", "S1 a1:10 a4:30 f1 f4");
 }
 
-/* Of two batches one runs: that with more bytes, or the one that is named. */
+/* One of two batches runs: the named one, else the one with more bytes. */
 static void
 test_batches (void)
 {
@@ -182,7 +181,7 @@ test_streams (void)
   test_lowered (FORK, "gc:threshold=11", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 w2 u2 f1 r2 D c2");
 }
 
-/* Without a stream nothing is used and nothing waits. */
+/* Without a stream there are neither uses nor waits. */
 static void
 test_no_stream (void)
 {
@@ -215,8 +214,8 @@ test_gc (void)
                 "a5:6 f1 f2 f3 f4 f5");
 }
 
-/* 100, 60, 40 bytes: half of 200 takes the 100, a little more the 60 too (paddle.md E19); what is
- * spared goes at the end. */
+/* 100, 60, 40 bytes: half of 200 takes the 100, a little more the 60 too (paddle.md E19); memory
+ * that is spared is freed at the end. */
 static void
 test_gc_fraction (void)
 {
@@ -287,8 +286,8 @@ test_zero_clear (void)
 
 /* ---- closed forms and vectors */
 
-/* A chain of n nodes of one size: two of them live at once, all without garbage collection, one in
- * place. */
+/* A chain of n nodes of one size: two of them live at once, all without garbage collection, one
+ * in place. */
 static void
 test_long_chain (void)
 {
@@ -312,8 +311,8 @@ test_long_chain (void)
   g_assert_cmpuint (test_lowered_peak ("inplace", graph), ==, 1000);
 }
 
-/* TRUE if all nodes run, on one stream; inputs of a graph are there for planners before its first
- * node, so there are none. */
+/* TRUE if all nodes run, on one stream, and there are no graph inputs, which planners keep live
+ * from before the first node. */
 static gboolean
 is_simple (const GememGraph *graph)
 {
@@ -330,7 +329,7 @@ is_simple (const GememGraph *graph)
 
 static guint simple; /* graphs compared with their lifetimes */
 
-/* On one stream no plan needs less than eager, and eager needs no more than any plan must. */
+/* On one stream the peak of eager is the lower bound of all plans. */
 static void
 check_lower_bound (GememGraph *graph)
 {
@@ -339,7 +338,7 @@ check_lower_bound (GememGraph *graph)
 
   if (!is_simple (graph)
       || gemem_graph_n_variables (graph)
-             > 0) /* a variable is one memory here, its versions are several for planners */
+             > 0) /* a variable is one memory here; planners see several versions */
     return;
   g_assert_cmpuint (test_lowered_peak ("eager:variables=no", graph), ==,
                     gemem_lifetimes_lower_bound (lifetimes, 1));
@@ -399,7 +398,7 @@ test_vectors (void)
   g_test_message ("%u graphs compared with their lifetimes", simple);
 }
 
-/* ---- refusals, and what the trace says of itself */
+/* ---- refusals, and the provenance of the trace */
 
 static void
 test_refused (void)

@@ -1,4 +1,4 @@
-/* test-map.c - the segment map as text and as SVG, to the letter; many segments, odd spans, no
+/* test-map.c - the segment map as text and as SVG, byte for byte; many segments, odd spans, no
  * segments. */
 #include "config.h"
 
@@ -82,8 +82,8 @@ test_text (void)
   gemem_result_free (result);
 }
 
-/* A page that is partly live says how many tenths; nothing that is live is shown as free, nothing
- * that has a gap as full. */
+/* A partly live page shows its tenths; live memory is never shown as free, and a page with a gap
+ * never as full. */
 static void
 test_text_tenths (void)
 {
@@ -104,7 +104,7 @@ test_text_tenths (void)
   gemem_result_free (result);
 }
 
-/* Addresses without memory are blank inside and cut off behind; shares count memory only. */
+/* Addresses without memory are blank inside and cut off at the end; shares count memory only. */
 static void
 test_text_unmapped (void)
 {
@@ -155,8 +155,8 @@ test_empty (void)
   gemem_result_free (result);
 }
 
-/* Spans no sane allocator reports (results can be read from files): no crash, nothing outside of
- * the picture. */
+/* Spans that no correct allocator reports (results can be read from files): no crash, and no
+ * output outside of the picture. */
 static void
 test_odd_spans (void)
 {
@@ -219,8 +219,8 @@ test_svg (void)
   gemem_result_free (result);
 }
 
-/* Pieces too narrow to be seen are drawn as one, so the picture does not grow with the number of
- * blocks. */
+/* Pieces too narrow to be visible are drawn as one, so the picture does not grow with the number
+ * of blocks. */
 static void
 test_svg_narrow (void)
 {

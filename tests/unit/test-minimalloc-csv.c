@@ -137,7 +137,7 @@ test_truncated (void)
     {
       g_autoptr (GError) error = NULL;
       GememTraceReader *reader = open_text (SAMPLE, size, FALSE, &error);
-      /* a table that is cut there is a shorter table */
+      /* a table cut after a line is a shorter table */
       gboolean line_end = size > 0 && SAMPLE[size - 1] == '\n';
       g_assert_cmpint (reader != NULL, ==, line_end);
       if (reader == NULL)

@@ -1,5 +1,5 @@
-/* test-named.c - "NAME[:key=value,...]" over a registry of its own: names, globs, value lists,
- * labels, defaults; each error with its message. */
+/* test-named.c - "NAME[:key=value,...]" over a test registry: names, globs, value lists, labels,
+ * defaults; each error with its message. */
 #include "config.h"
 
 #include "base/error.h"
@@ -52,7 +52,7 @@ parse (const char *text, GError **error)
   return NULL;
 }
 
-/* @text stands for these labels, and each label for itself. */
+/* Checks that @text expands to these labels, and each label to itself. */
 static void
 assert_labels (const char *text, const char *expected)
 {
@@ -145,8 +145,8 @@ test_choose (void)
   g_assert_cmpstr (error->message, ==, "thing 'best-*': stands for 2 of them; name one");
 }
 
-/* Defaults count where the choice is silent; keys that the table does not know and what the choice
- * excludes are left out. */
+/* Defaults apply where the choice is silent; keys that the table lacks or the choice excludes
+ * are left out. */
 static void
 test_params (void)
 {

@@ -1,4 +1,4 @@
-/* test-native.c - the native format keeps every field, names every damage, and finds any event
+/* test-native.c - the native format keeps every field, reports every damage, and finds any event
  * (traces/native*.c). */
 #include "config.h"
 
@@ -115,7 +115,7 @@ assert_same_event (const GememTraceEvent *a, const char *tag, const GememTraceEv
   g_assert_cmpmem (&x, sizeof x, &y, sizeof y);
 }
 
-/* Reads on and compares with @events from number @from; returns how many came, sets @error. */
+/* Reads on and compares with @events from number @from; returns the number read, sets @error. */
 static guint
 compare_rest (GememTraceReader *reader, const GArray *events, const GememTraceInfo *info,
               guint from, GError **error)
@@ -247,8 +247,8 @@ gzip (GBytes *bytes)
   return g_memory_output_stream_steal_as_bytes (G_MEMORY_OUTPUT_STREAM (out));
 }
 
-/* What becomes known while writing is in the file: at once where it can be moved in, at the end of
- * a stream. */
+/* Facts that become known while writing are in the file: in the header of a seekable file, at
+ * the end of a stream. */
 static void
 test_information (void)
 {
@@ -295,8 +295,8 @@ test_information (void)
   gemem_trace_info_clear (&info);
 }
 
-/* Reads all of @bytes, which is damaged; checks that it is refused, and what @allow_partial makes
- * of it: whole chunks of @chunk events, the first ones, marked.  Returns how many came. */
+/* Reads all of @bytes, which is damaged; checks that it is refused, and that @allow_partial
+ * delivers whole chunks of @chunk events, the first ones, marked. Returns the number of events. */
 static guint
 assert_damaged (GBytes *bytes, const GArray *events, const GememTraceInfo *info, guint chunk)
 {
@@ -341,7 +341,7 @@ test_truncated (void)
     {
       g_autoptr (GBytes) part = g_bytes_new_from_bytes (bytes, 0, length);
       guint count = assert_damaged (part, events, &info, 10);
-      g_assert_cmpuint (count, >=, most); /* a longer piece never gives less */
+      g_assert_cmpuint (count, >=, most); /* a longer piece never yields less */
       most = count;
     }
   g_assert_cmpuint (most, ==, EXTREME_EVENTS);
@@ -375,7 +375,7 @@ test_altered (void)
   gemem_trace_info_clear (&info);
 }
 
-/* The message that the issue promises, word by word. */
+/* The exact message that the issue promises. */
 static void
 test_message (void)
 {
@@ -466,8 +466,8 @@ test_seek (void)
   gemem_trace_info_clear (&info);
 }
 
-/* Chunks that lie but carry the right checksum must be refused or give events, never anything else
- * (run under ASan). */
+/* Chunks with false content and the right checksum must be refused or deliver events, never
+ * anything else (run under ASan). */
 static void
 test_hostile_chunks (void)
 {
@@ -569,7 +569,7 @@ count_files (void)
   return count;
 }
 
-/* Complete, or not there. */
+/* The file is complete, or does not exist. */
 static void
 test_writing (void)
 {
@@ -637,13 +637,13 @@ test_full_disk (void)
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
   g_assert_true (g_str_has_prefix (error->message, "/dev/full: "));
   g_clear_error (&error);
-  /* what was there before is not ours to remove */
+  /* a file that existed before is not removed */
   g_assert_true (g_file_test ("/dev/full", G_FILE_TEST_EXISTS));
   gemem_trace_info_clear (&info);
 }
 
-/* The disk fills while the file is written beside its place: the file is named, and nothing
- * stays. */
+/* The disk becomes full while the temporary file is written: the message names the file, and no
+ * file is left. */
 static void
 test_disk_fills (void)
 {

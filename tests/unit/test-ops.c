@@ -1,4 +1,4 @@
-/* test-ops.c - the plain list of operations, and every vector file as it stands (traces/ops.c,
+/* test-ops.c - the plain list of operations, and every vector file unchanged (traces/ops.c,
  * vectors/README.md). */
 #include "config.h"
 
@@ -241,7 +241,8 @@ test_not_recognised (void)
     }
 }
 
-/* What looks like nothing is read as what its name says, so that the message can name the line. */
+/* Unrecognisable content is read by the format of the file's name, so that the message has the
+ * line. */
 static void
 test_named (void)
 {
@@ -298,7 +299,7 @@ static const VectorFile vector_files[] = {
   { "rmm-pool/init0max4g-smallbig-1", 4000, 0 },
 };
 
-/* Reads a vector file; checks what every one of them promises; returns the operations and
+/* Reads a vector file; checks the promises of every such file; returns the operations and
  * *@failures. */
 static guint
 read_vector (const char *path, const char *system, guint *failures)
@@ -350,7 +351,7 @@ test_vectors (void)
     }
 }
 
-/* No vector file is forgotten: those of the table and GE's run-time ones are all there are. */
+/* No vector file is left out: there are only those of the table and GE's run-time ones. */
 static void
 test_all_vectors (void)
 {

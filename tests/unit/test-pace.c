@@ -1,4 +1,4 @@
-/* test-pace.c - when events happen, what streams have to do meanwhile, and what is not counted:
+/* test-pace.c - the times of events, the work of streams meanwhile, and what is not counted:
  * --pace, --occupy, --warm-up. */
 #include "config.h"
 
@@ -38,11 +38,11 @@ test_pace (void)
   gemem_pace_keep (&pace, 100);
   gemem_pace_keep (&pace, 400);
   equal (host_now, 5300);
-  host_now += 1000; /* what the allocator took */
+  host_now += 1000; /* the time that the allocator took */
   gemem_pace_keep (&pace, 500);
   gemem_pace_keep (&pace, 1300);
   equal (host_now, 6300);
-  gemem_pace_keep (&pace, 1401); /* and what was lost is made up for */
+  gemem_pace_keep (&pace, 1401); /* and the delay is made up */
   equal (host_now, 6301);
   equal (pace.waits, 2);
   equal (pace.late, 900);
@@ -50,7 +50,7 @@ test_pace (void)
 
 /* ---- work on streams */
 
-/* Times are ms, beside which calls cost next to nothing. */
+/* Times are in ms, beside which the costs of calls are negligible. */
 #define MS G_GUINT64_CONSTANT (1000000)
 
 /* TRUE if @event is complete at @time. */
@@ -69,7 +69,7 @@ test_work (void)
   GememDeviceEvent event, other;
   guint64 pieces, ns;
 
-  gemem_work_until (work, 1, 50 * MS); /* nothing is known of the time before */
+  gemem_work_until (work, 1, 50 * MS); /* the time before is unknown */
   g_assert_true (done_at (device, gemem_device_event_record (device, 1), MS));
   gemem_work_until (work, 1, 90 * MS);
   gemem_work_until (work, 2, 90 * MS);
@@ -79,7 +79,7 @@ test_work (void)
   g_assert_false (done_at (device, event, 40 * MS));
   g_assert_true (done_at (device, event, 42 * MS));
 
-  /* too short: comes with the next */
+  /* too short: added to the next work */
   gemem_work_until (work, 1, 90 * MS + GEMEM_WORK_LEAST_NS - 1);
   gemem_work_counts (work, &pieces, &ns);
   equal (pieces, 1);
@@ -108,7 +108,7 @@ test_no_work (void)
 
 /* ---- runs */
 
-/* A block that two streams used comes back when the event after its free is complete. */
+/* A block that two streams used is freed when the event after its free is complete. */
 static const GememTraceEvent timed[] = {
   { .kind = GEMEM_EVENT_ALLOC, .id = 1, .size = 16 << 20, .stream = 1 },
   { .kind = GEMEM_EVENT_USE_ON_STREAM, .id = 1, .stream = 2, .time = 10 * MS },
@@ -146,7 +146,7 @@ test_runs (void)
   /* no time passes: the event is pending */
   equal (mallocs ("sim:event_latency=5ms", GEMEM_PACE_ASAP, FALSE), 2);
   equal (mallocs ("sim", GEMEM_PACE_ASAP, FALSE), 1);
-  equal (mallocs ("sim", GEMEM_PACE_ASAP, TRUE), 2); /* there is work in front of it */
+  equal (mallocs ("sim", GEMEM_PACE_ASAP, TRUE), 2); /* work is queued before it */
 }
 
 static void
@@ -192,7 +192,7 @@ warm (const char *allocator, guint warm_up, guint repeat)
   return result;
 }
 
-/* An allocator that keeps nothing does each time the same. */
+/* An allocator without a cache does the same in every round. */
 static void
 test_warm_up (void)
 {
@@ -225,7 +225,7 @@ test_warm_up (void)
   gemem_result_free (warmed);
 }
 
-/* One that does has all it needs by then. */
+/* An allocator with a cache has all memory it needs after the warm-up. */
 static void
 test_warm_cache (void)
 {

@@ -1,8 +1,7 @@
-/* test-paddle-auto-growth.c - PaddlePaddle's auto_growth: the worked examples E11-E15 of
- * paddle.md by name, then streams, small and large pools, the out-of-memory ladder, and
- * refusals.
+/* test-paddle-auto-growth.c - PaddlePaddle's auto_growth: the worked examples E11-E15 of paddle.md
+ * by name, then streams, small and large pools, the out-of-memory ladder, and refusals.
  *
- * Cn below is the n-th piece from the device, which places each on the next 2 MiB boundary
+ * Cn below is the n-th device allocation; the device places each on the next 2 MiB boundary
  * (address=bump).
  */
 #include "config.h"
@@ -180,7 +179,7 @@ test_e15 (gconstpointer flag)
 
 /* ---- streams */
 
-/* Since P2 each stream has its own chunks; before, all share. */
+/* Since P2 each stream has its own chunks; before, all streams share them. */
 static void
 test_streams (void)
 {
@@ -193,7 +192,7 @@ test_streams (void)
   g_assert_cmpuint (p2->klass->largest_free (p2, 7), ==, 0);
   block = take_on (p2, 7, 4096, C (1), 4096);
   take_on (p2, 0, 4096, C (0), 4096);
-  give (p2, block); /* back to the stream it came from */
+  give (p2, block); /* freed to its own stream */
   take_on (p2, 0, 512, C (2), 512);
   take_on (p2, 7, 512, C (1) + 3584, 512);
   expect_state (p2, "(C1+0x0,3584)", 8704);
@@ -206,8 +205,8 @@ test_streams (void)
   test_allocator_destroy (p16);
 }
 
-/* Out of memory on one stream takes the idle chunks of all, but only after its own did not
- * suffice. */
+/* Out of memory on one stream releases the idle chunks of all streams, but only if those of its
+ * own do not suffice. */
 static void
 test_memory_of_other_streams (void)
 {
@@ -221,14 +220,14 @@ test_memory_of_other_streams (void)
   take_on (growth, 2, 5 * MIB, C (4), 5 * MIB); /* stream 2 releases its own 4 MiB */
   expect_state (growth, "(C0+0x0,4194304)", 9 * MIB);
   g_assert_cmpuint (growth->retries, ==, 1);
-  take_on (growth, 3, 5 * MIB, C (7), 5 * MIB); /* stream 3 has none: stream 1 must */
+  take_on (growth, 3, 5 * MIB, C (7), 5 * MIB); /* stream 3 has none: stream 1 releases */
   expect_state (growth, "", 10 * MIB);
   g_assert_cmpuint (growth->retries, ==, 2);
   test_allocator_destroy (growth);
 }
 
-/* Best fit twice below StreamSafe, StreamSafe twice below Retry: eight calls before a request has
- * failed; four without Retry. */
+/* Best fit tries twice below StreamSafe, StreamSafe twice below Retry: eight calls before a
+ * request fails; four without Retry. */
 static void
 test_refused_calls (void)
 {
@@ -293,7 +292,7 @@ test_small_and_large_pool (void)
   g_assert_cmpuint (growth->klass->largest_free (growth, 0), ==, MIB);
   take (growth, 512 * 1024, C (0) + 512 * 1024, 512 * 1024);
   give (growth, a);
-  /* of the large pool: no use for a small request, although it would fit better than a new chunk */
+  /* a block of the large pool is not used for a small request, although it fits */
   give (growth, b);
   take (growth, 600 * 1024, C (0) + 2 * MIB - 600 * 1024, 600 * 1024);
   take (growth, 600 * 1024, C (11) + 2 * MIB - 600 * 1024, 600 * 1024);
@@ -301,7 +300,7 @@ test_small_and_large_pool (void)
   test_allocator_destroy (growth);
 }
 
-/* A large pool's rest of at most the small size serves nobody. */
+/* A rest of the large pool of at most the small size is used for no request. */
 static void
 test_largest_of_two_pools (void)
 {
@@ -331,7 +330,7 @@ test_pre_allocation (void)
   take (growth, 1000, C (0) + 2 * MIB - 1024, 1024);
   expect_state (growth, "(C0+0x0,2096128)(C1+0x0,6291456)", 8 * MIB);
   take (growth, 2 * MIB, C (3), 2 * MIB);
-  /* space for stream 5's small chunk only: it gets neither */
+  /* memory for stream 5's small chunk only: it gets neither chunk */
   g_assert_false (try_on (growth, 5, 1000, &block));
   g_assert_cmpuint (growth->device->held, ==, 8 * MIB);
   expect_state (growth, "(C0+0x0,2096128)(C1+0x0,4194304)", 8 * MIB);

@@ -1,7 +1,6 @@
-/* test-paddle-best-fit.c - PaddlePaddle's chunked BestFit: example E9 of paddle.md, the rules
- * of 2.10 one by one, and what `paddle`, `paddle-naive-best-fit` and `paddle-legacy` stand for in
- * each version.
- */
+/* test-paddle-best-fit.c - PaddlePaddle's chunked BestFit: example E9 of paddle.md, the rules of
+ * 2.10 one by one, and the meaning of `paddle`, `paddle-naive-best-fit` and `paddle-legacy` in
+ * each version. */
 #include "config.h"
 
 #include <string.h>
@@ -25,8 +24,8 @@ try_take (GememAllocator *allocator, guint64 size, GememBlock *block)
   return served;
 }
 
-/* A block of @size bytes that must lie at @offset from the first chunk and say that it has
- * @reported. */
+/* A block of @size bytes, checked to lie at @offset from the first chunk and to report @reported
+ * bytes. */
 static GememBlock
 take (GememAllocator *allocator, guint64 size, guint64 offset, guint64 reported)
 {
@@ -55,8 +54,8 @@ expect_free (GememAllocator *allocator, const char *blocks)
   g_assert_cmpstr (text->str, ==, blocks);
 }
 
-/* A block of 4 * @size bytes of the bare BestFit at 4 * @offset: Aligned<64> asks for 64 bytes more
- * than it is asked for, and returns the next multiple of 64 with what is left. */
+/* A block of 4 * @size bytes of the bare BestFit at 4 * @offset: Aligned<64> asks for 64 bytes
+ * more than requested, and returns the next multiple of 64 with the remainder. */
 static GememBlock
 take_core (GememAllocator *allocator, guint64 size, guint64 offset)
 {
@@ -65,8 +64,8 @@ take_core (GememAllocator *allocator, guint64 size, guint64 offset)
   return take (allocator, 4 * size - 64, 4 * offset + rest, 4 * size - rest);
 }
 
-/* E9.  Paddle's own test is of the BestFit within Aligned<64>, with blocks that are too small for
- * that; best fit knows no unit, so that all sizes can be four times as large. */
+/* E9. Paddle's own test is of the BestFit within Aligned<64>, with blocks too small for it; best
+ * fit has no unit, so all sizes can be four times as large. */
 static void
 test_e9 (void)
 {
@@ -89,7 +88,7 @@ test_e9 (void)
   a = take_core (fit, 80, 0);
   b = take_core (fit, 60, 80);
   free_block (fit, a), free_block (fit, b), free_block (fit, c);
-  expect_free (fit, "(0,17179869184)"); /* exactly one */
+  expect_free (fit, "(0,17179869184)"); /* a single block */
   test_allocator_destroy (fit);
 }
 
@@ -112,7 +111,7 @@ test_e9_aligned (void)
   test_allocator_destroy (fit);
 }
 
-/* ZeroSizeAllocator stands above all. */
+/* ZeroSizeAllocator is the topmost layer. */
 static void
 test_nothing (void)
 {
@@ -127,7 +126,7 @@ test_nothing (void)
   test_allocator_destroy (fit);
 }
 
-/* Among free blocks of one size the one that was freed first, wherever it lies. */
+/* Among free blocks of one size the one freed first is taken, regardless of its address. */
 static void
 test_ties (void)
 {
@@ -137,7 +136,7 @@ test_ties (void)
 
   for (guint i = 0; i < 6; i++)
     blocks[i] = take (fit, 960, i * 1024, 1024);
-  /* the last merges with the rest of the chunk */
+  /* the last coalesces with the rest of the chunk */
   free_block (fit, blocks[3]), free_block (fit, blocks[1]), free_block (fit, blocks[5]);
   take (fit, 960, 3 * 1024, 1024);
   take (fit, 960, 1 * 1024, 1024);
@@ -145,8 +144,8 @@ test_ties (void)
   test_allocator_destroy (fit);
 }
 
-/* The chunk that served last is asked first, then the others in a circle, then there is a new one;
- * chunks never go back. */
+/* The chunk that served last is searched first, then the others in a circle, then a new one is
+ * allocated; chunks are never released. */
 static void
 test_chunks (void)
 {
@@ -163,15 +162,15 @@ test_chunks (void)
   free_block (fit, a), free_block (fit, b), free_block (fit, c);
   g_assert_cmpuint (fit->device->held, ==, 3 * chunk);
   take (fit, 936, 2 * chunk, 1000); /* the last one served last */
-  a = take (fit, all, 0, chunk);    /* it has no space now: onwards in the circle */
+  a = take (fit, all, 0, chunk);    /* it has no space now: the search goes on in the circle */
   take (fit, 936, chunk, 1000);     /* after 0 comes 1 */
   take (fit, 936, chunk + 1024, 1000 - 24);
   g_assert_cmpuint (fit->device->held, ==, 3 * chunk);
   test_allocator_destroy (fit);
 }
 
-/* Requests of a chunk's size go to the device as they are; a little less can never be served, and
- * costs a chunk each time. */
+/* Requests of a chunk's size go to the device unchanged; a little less can never be served, and
+ * each such attempt costs a chunk. */
 static void
 test_large (void)
 {
@@ -190,8 +189,8 @@ test_large (void)
   test_allocator_destroy (fit);
 }
 
-/* Sizes of the chunks by the flags: E10's first row, one chunk taken at once; the larger of the two
- * sizes; P13 has no sizes. */
+/* Sizes of the chunks by the flags: E10's first row, where one chunk is allocated at once; the
+ * larger of the two sizes; P13 has no sizes. */
 static void
 test_chunk_size (void)
 {
@@ -213,7 +212,7 @@ test_chunk_size (void)
 
 /* ---- strategies */
 
-/* @spec must stand for @klass with @settings. */
+/* Checks that @spec means @klass with @settings. */
 static void
 expect_choice (const char *spec, const char *klass, const char *settings)
 {

@@ -1,7 +1,7 @@
-/* test-paddle-buddy.c - PaddlePaddle's buddy: the worked examples E1-E8 of paddle.md by name,
- * then what the presets, places and flags change, wrapping counters, and refusals.
+/* test-paddle-buddy.c - PaddlePaddle's buddy: the worked examples E1-E8 of paddle.md by name, then
+ * the effects of presets, places and flags, wrapping counters, and refusals.
  *
- * Addresses below are offsets from the first chunk; the device places each piece on the next 2 MiB
+ * Addresses below are offsets from the first chunk; the device places each chunk on the next 2 MiB
  * boundary (address=bump).
  */
 #include "config.h"
@@ -15,7 +15,7 @@
 #define BASE G_GUINT64_CONSTANT (0x100000000000)
 #define STEP (2 * GEMEM_MIB)
 
-/* A block, as an allocator that must succeed hands it out. */
+/* Allocates a block; failure fails the test. */
 static GememBlock
 take (GememAllocator *allocator, guint64 size)
 {
@@ -41,7 +41,7 @@ give (GememAllocator *allocator, GememBlock block)
   allocator->klass->free (allocator, &block, FALSE);
 }
 
-/* Takes @size, which must lie at @offset, and frees it again. */
+/* Allocates @size, which must lie at @offset, and frees it again. */
 static void
 take_and_give (GememAllocator *allocator, guint64 size, guint64 offset, guint64 reserved)
 {
@@ -246,7 +246,7 @@ test_e5 (gconstpointer preset)
   g_assert_cmpuint (buddy->device->held, ==, 230686976);
   give (buddy, q);
   buddy->klass->trim (buddy);
-  if (g_str_equal (preset, "P14")) /* knew no Release() */
+  if (g_str_equal (preset, "P14")) /* P14 had no Release() */
     g_assert_cmpuint (buddy->device->held, ==, 230686976);
   else
     {
@@ -324,11 +324,11 @@ test_e8 (void)
       give (buddy, block[i]);
       g_assert_cmpuint (buddy->device->held, ==, held[i]);
     }
-  /* the highest addresses went first */
+  /* the highest addresses are released first */
   expect_state (buddy, "(0x0,1048576)(0x200000,1048576)", 0, 2 * MIB);
   test_allocator_destroy (buddy);
 
-  /* without the flag nothing goes back, on no occasion */
+  /* without the flag no chunk is ever released */
   buddy = test_allocator_new (P13_MIB, "sim:capacity=1GiB");
   for (guint i = 0; i < 4; i++)
     block[i] = take (buddy, 1048512);
@@ -339,7 +339,7 @@ test_e8 (void)
   test_allocator_destroy (buddy);
 }
 
-/* ---- E10 as the allocator sees it, and later refills */
+/* ---- E10 in the allocator, and later refills */
 
 static void
 test_default_chunks (void)
@@ -367,9 +367,9 @@ test_default_chunks (void)
   test_allocator_destroy (p16);
 }
 
-/* The test for "nothing pooled yet" differs: P14 adds the wrapped counters, P16 looks at each.
- * After the only chunk has gone back with a wrapped `used`, P16 takes the reallocate size where a
- * first chunk would take the initial one. */
+/* The test for "nothing pooled yet" differs: P14 adds the wrapped counters, P16 tests each one.
+ * After the only chunk was released with a wrapped `used`, P16 allocates the reallocate size
+ * where a first chunk would have the initial one. */
 static void
 test_wrapped_refill (void)
 {
@@ -385,8 +385,7 @@ test_wrapped_refill (void)
   test_allocator_destroy (buddy);
 }
 
-/* P13 measures again when nothing is pooled, and may then find too little although the device has
- * enough. */
+/* P13 measures again when nothing is pooled, and may then refuse although the device has enough. */
 static void
 test_p13_measures_again (void)
 {
@@ -436,7 +435,7 @@ test_retry (void)
     }
 }
 
-/* "Not enough available memory" is no refusal of the device, and never tried twice. */
+/* "Not enough available memory" is no refusal of the device, and never retried. */
 static void
 test_not_enough (void)
 {
@@ -478,7 +477,7 @@ test_hostile_sizes (void)
 {
   GememAllocator *buddy = test_allocator_new ("paddle-buddy:initial_mb=1,realloc_mb=1",
                                               "sim:capacity=1GiB");
-  GememBlock block = take (buddy, 0); /* P16: a null pointer, without the allocator */
+  GememBlock block = take (buddy, 0); /* P16: a null pointer, without using the allocator */
 
   g_assert_cmphex (block.address, ==, 0);
   g_assert_cmpuint (block.size, ==, 0);
@@ -522,7 +521,7 @@ test_device_too_small (void)
     }
 }
 
-/* A device that refuses once: Retry hides it, and P14 has none. */
+/* A device that refuses once: Retry hides the refusal; P14 has no Retry. */
 static void
 test_transient_refusal (void)
 {
@@ -589,9 +588,10 @@ test_refusals (void)
 
 /* ---- other places */
 
-/* On a host of 64 GiB: a request that fills a chunk, one that is a byte too large, and a small one;
- * by hand.  CPU: chunks of 524288000 bytes (7), the first taken in P13 by a request of nothing.
- * Pinned: chunks of 134217728 bytes, so that the first two go to the system. */
+/* On a host of 64 GiB: a request that fills a chunk, one that is a byte too large, and a small
+ * one; computed by hand. CPU: chunks of 524288000 bytes (7), in P13 the first allocated by a
+ * request of zero bytes. Pinned: chunks of 134217728 bytes, so that the first two go to the
+ * system. */
 static void
 test_host_by_hand (void)
 {
@@ -621,7 +621,7 @@ test_host_by_hand (void)
     }
 }
 
-/* The fraction bounds all that is pinned, chunks and huge blocks (7). */
+/* The fraction limits all pinned memory, chunks and huge blocks (7). */
 static void
 test_pinned_limit (void)
 {
@@ -667,7 +667,7 @@ test_host_places (void)
   test_allocator_destroy (pinned);
 }
 
-/* The block belongs to the program with its 64 bytes; the user pointer lies inside. */
+/* The program's block has 64 bytes more; the user pointer lies inside it. */
 static void
 check_user (const GememSpan *span, gpointer data)
 {

@@ -1,5 +1,5 @@
-/* test-paddle-chunk-size.c - the chunk sizes of PaddlePaddle to the last byte: paddle.md
- * section 2.2 and example E10.
+/* test-paddle-chunk-size.c - the chunk sizes of PaddlePaddle to the byte: paddle.md section 2.2 and
+ * example E10.
  *
  * The expected products come from exact rational arithmetic, and the integer emulation is compared
  * with the machine's own floats as well.
@@ -82,7 +82,7 @@ test_products (void)
     { 19, 0, 0 },
     { 20, 1, 1 },
     { 16777217, 838860, 838860 },
-    { 16777219, 838861, 838860 }, /* a tie that goes up to 16777220 */
+    { 16777219, 838861, 838860 }, /* a tie, rounded up to 16777220 */
     { 33554434, 1677721, 1677721 },
     { 85899345919, 4294967296, 4294967295 },
     { 150345551871, 7517277696, 7517277593 },
@@ -105,8 +105,8 @@ test_products (void)
   g_assert_cmpuint (gemem_paddle_double_product (DBL_MIN, G_MAXUINT64), ==, 0);
 }
 
-/* Byte for byte what the machine's single and double arithmetic gives; volatile keeps the compiler
- * from fusing or widening. */
+/* Compares with the machine's own single and double arithmetic; volatile keeps the compiler from
+ * fusing or widening operations. */
 static void
 test_against_hardware (void)
 {
@@ -149,7 +149,7 @@ test_flags_in_mb (void)
   g_assert_cmpuint (size, ==, GIB);
 }
 
-/* Each era has its own idea of "not enough". */
+/* Each era has its own rule for "not enough". */
 static void
 test_not_enough (void)
 {

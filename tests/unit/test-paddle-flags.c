@@ -1,9 +1,9 @@
-/* test-paddle-flags.c - what each flag of PaddlePaddle moves, and what each version decides
- * differently.
+/* test-paddle-flags.c - the effect of each flag of PaddlePaddle, and the decisions that differ
+ * between versions.
  *
- * Judged by the bytes held at the end of a few requests, with and without, by hand from
- * paddle.md sections 1 to 3; and two devices that know nothing of each other.  Bad values are
- * in test-cli-paddle.sh.
+ * Compared are the bytes held after a few requests, with and without the flag, computed by hand
+ * from paddle.md sections 1 to 3; and two devices must be independent. Bad values are in
+ * test-cli-paddle.sh.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
-/* 'a': request of `size` on `stream`; 'f': the youngest block goes; 't': trim. */
+/* 'a': request of `size` on `stream`; 'f': frees the newest block; 't': trim. */
 typedef struct
 {
   char kind;
@@ -133,7 +133,7 @@ static const Row flags[] = {
     { { 'a', 1, 0 } } },
 };
 
-/* The same settings and requests, two versions. */
+/* The same settings and requests in two versions. */
 static const Row versions[] = {
   { "total-or-available",
     { "paddle-buddy:preset=P14,available=512MiB,fraction=0.25",
@@ -177,7 +177,7 @@ static const Row versions[] = {
     { { 'a', 1000, 0 } } },
 };
 
-/* @n: of the live @blocks. */
+/* Runs an operation; @n counts the live @blocks. */
 static void
 apply (GememAllocator *allocator, const Op *op, GememBlock *blocks, guint *n)
 {
@@ -212,8 +212,8 @@ test_row (gconstpointer data)
   g_assert_cmpuint (row->held[0], !=, row->held[1]);
 }
 
-/* A refused device call: until 1.5 the answer comes at once, since 1.6 after ten seconds and
- * another try. */
+/* A refused device call: until 1.5 the request fails at once, since 1.6 after ten seconds and a
+ * second attempt. */
 static void
 test_waits (void)
 {
@@ -240,8 +240,8 @@ test_waits (void)
     }
 }
 
-/* Devices 0 and 3: what one allocator takes, the other does not see, and nothing is taken before it
- * is asked for. */
+/* Devices 0 and 3: one allocator does not see the memory of the other, and no memory is
+ * allocated before the first request. */
 static void
 test_two_devices (gconstpointer spec)
 {
@@ -269,7 +269,7 @@ test_two_devices (gconstpointer spec)
     test_allocator_destroy (on[i]);
 }
 
-/* A flag is modelled, or it is not. */
+/* A flag is a parameter of a class or in the list of unmodelled flags, never both. */
 static void
 test_unmodelled (void)
 {

@@ -45,12 +45,13 @@ test_growth (void)
 {
   expect (T1 ASK ("300", "512") T1 ALLOC ("512", "0x1000") T1 FREE ("512", "0x1000"),
           "alloc 1 +300/512 @1000; free 1 +300 @1000; | 3 | skipped 1");
-  /* What the hit and the chunk say in between; without a request the size is the block's. */
+  /* The lines of the hit and of the chunk between; without a request line the size is the
+   * block's. */
   expect (T1 ASK ("300", "512") T1
           "Allocate 512 bytes from chunk size 4096, remaining 3584\n" T1 ALLOC ("512", "0x1000")
               T1 ALLOC ("256", "0x2000"),
           "alloc 1 +300/512 @1000; alloc 2 +256/256 @2000; | 3 | skipped 1");
-  /* Two threads at once; no prefix, or something in front of it; Windows line ends; other lines. */
+  /* Two threads at once; no prefix, or text before it; Windows line ends; other lines. */
   expect (T1 ASK ("300", "512") T2 ASK ("10", "256") T2 ALLOC ("256", "0x2000")
               T1 ALLOC ("512", "0x1000"),
           "alloc 1 +10/256 @2000; alloc 2 +300/512 @1000; | 3 | skipped 2");
@@ -68,13 +69,14 @@ test_chunks (void)
       T1 ASK ("5", "256") T1
       "Not found and reallocate 4096(0x10000), and remaining 3840\n" T1 ALLOC ("256", "0x10f00"),
       "segment-alloc +4096 @10000; alloc 1 +5/256 @10f00; | 7 | skipped 1");
-  /* A hit that was cut off is no request of a buddy, beside which there would be no segments. */
+  /* A hit whose line was cut off is not a request of a buddy; with a buddy there would be no
+   * segments. */
   expect (T1
           "Not found and reallocate 4096(0x10000), and remaining 3840\n" T1 ALLOC ("256", "0x10f00")
               T1 ASK ("5", "256") T1 "Allocate 256 bytes from chunk size 3840, rem",
           "segment-alloc +4096 @10000; alloc 1 +256/256 @10f00; alloc 2 +5 !8; free 2 +5 !8; | 7 | "
           "skipped 0");
-  /* Where one has no address, or one is freed, segments would be wrong. */
+  /* Where a chunk has no address, or is freed, segments would be wrong: none are delivered. */
   expect (T1 "Not found and reallocate 4096, and remaining 3840\n" T1 ALLOC ("256", "0x10f00"),
           "alloc 1 +256/256 @10f00; | 3 | skipped 1");
   expect (T1 "Not found and reallocate 4096(0x10000), and remaining 3840\n" T1
@@ -85,17 +87,17 @@ test_chunks (void)
 static void
 test_streams (void)
 {
-  /* Requests are those above: they name the stream, and ask for less than the block below. */
+  /* The upper requests count: they name the stream, and ask for less than the block below. */
   expect (T1 ASK ("300", "512") T1 ALLOC ("512", "0x1000")
               T1 STREAM_ALLOC ("512", "0x1000", "0x55d0") T2 TRY_FREE ("0x1000") T2
           "Put into unfreed_allocation list\n" T1 FREE ("512", "0x1000"),
           "alloc 1 +300/512 @1000 s21968; free-requested 1 +300 @1000 s21968; free-completed 1 "
           "+300 @1000 s21968; | 43 | skipped 2");
-  /* Alone they are the whole story. */
+  /* Alone they are sufficient. */
   expect (T1 STREAM_ALLOC ("512", "0x1000", "0") T1 STREAM_ALLOC ("512", "0x2000", "7")
               T1 TRY_FREE ("0x1000") T1 "Directly delete allocation\n",
           "alloc 1 +512/512 @1000; alloc 2 +512/512 @2000 s7; free 1 +512 @1000; | 3 | skipped 0");
-  /* A free of auto growth that nobody tried above; one that is tried twice. */
+  /* A free of auto growth without one above; a free that is tried twice. */
   expect (T1 ALLOC ("512", "0x1000") T1 STREAM_ALLOC ("512", "0x1000", "(nil)")
               T1 FREE ("512", "0x1000"),
           "alloc 1 +512/512 @1000; free 1 +512 @1000; | 43 | skipped 1");
@@ -105,8 +107,7 @@ test_streams (void)
           "| skipped 1");
 }
 
-/* On Windows pointers have no 0x; terminals are sent colours; threads may be numbered in
- * hexadecimal. */
+/* On Windows pointers have no 0x; terminals get colours; threads may be numbered in hexadecimal. */
 static void
 test_spellings (void)
 {
@@ -128,7 +129,7 @@ test_spellings (void)
   expect (AT ("00", "0x7f01") ASK ("300", "512") AT ("00", "0x7f02") ASK ("10", "256")
               AT ("00", "0x7f01") ALLOC ("512", "0x1000"),
           "alloc 1 +10 !8; free 1 +10 !8; alloc 2 +300/512 @1000; | 3 | skipped 1");
-  /* A line with zero bytes in it is another caller's. */
+  /* A line with zero bytes in it was written by another program. */
   g_autofree char *foreign = test_trace_text (zeros, sizeof zeros - 1, "paddle-log", FALSE, FALSE);
   g_assert_cmpstr (foreign, ==, "alloc 1 +512/512 @1000; | 3 | skipped 0");
 }
@@ -136,7 +137,7 @@ test_spellings (void)
 static void
 test_buddy (void)
 {
-  /* The user has what lies 64 bytes behind the block. */
+  /* The user's address is 64 bytes behind the block. */
   expect (T1 BUDDY ("100", "256") T1 LEFT ("0x10000", "256") T1
           "Allocation from existing memory block 0x10000 at address 0x10040\n" T1 BUDDY_FREE (
               "0x10000"),
@@ -149,15 +150,15 @@ test_buddy (void)
           "alloc 1 +99900/100096 @10040; free 1 +99900 @10040; | 3 | skipped 1");
   expect (T1 BUDDY ("99900", "100096") T1 "Allocated 0x10000 size 100096 from system allocator.\n",
           "alloc 1 +99900/100096 @10040; | 3 | skipped 1");
-  /* Threads; a log that begins in the middle of a request; what is released. */
+  /* Threads; a log that begins in the middle of a request; released chunks. */
   expect (T1 LEFT ("0x10000", "256") T2 BUDDY ("1", "256") T1 BUDDY ("2", "256") T2
           "Left block (0x20000, 256)\n" T1 "Left block (0x30000, 512)\n" T1
           "Release 3 chunks, Free 12 bytes.\n",
           "alloc 1 +1/256 @20040; alloc 2 +2/512 @30040; trim; | 3 | skipped 3");
 }
 
-/* What the temporary allocator keeps is the buddy's all the while; what it reuses does not reach
- * it.  [cudaMalloc] tells no address. */
+/* Blocks that the temporary allocator keeps stay the buddy's; its reuses do not reach the buddy.
+ * [cudaMalloc] has no address. */
 static void
 test_passed_over (void)
 {
@@ -170,7 +171,7 @@ test_passed_over (void)
   expect (T1 ASK ("300", "512") T1 "[cudaMalloc] size=2 MB, result=0\n" T1 ALLOC ("512", "0x1000")
               T1 "[cudaFree] size=2 MB\n",
           "alloc 1 +300/512 @1000; | 3 | skipped 1");
-  /* Cut, or with nonsense in the fields: nothing of it is read. */
+  /* Cut, or with nonsense in the fields: the lines are ignored. */
   expect (T1 ASK ("300", "512") T1
           "Alloc temporary allocation: \n" T1 "Alloc temporary allocation: 0x: -1\n" T1
           "Reuse temporary\n" T1 "[cudaMalloc] size=\n" T1
@@ -183,7 +184,7 @@ test_passed_over (void)
 static void
 test_places (void)
 {
-  /* No allocator below that logs. */
+  /* The allocator below writes no log. */
   expect (T1 "Allocate 10 bytes on CPUPlace\n" T1 "  pointer=0x10\n" T1
              "Allocate 20 bytes on Place(gpu:3)\n" T1 "  pointer=0x20\n" T1
              "Allocate 30 bytes on CUDAPlace(1)\n" T1 "  pointer=0x30\n" T1
@@ -198,7 +199,7 @@ test_places (void)
               T1 "  pointer=0x10040\n" T1
                  "Free pointer=0x10040 on CPUPlace\n" T1 BUDDY_FREE ("0x10000"),
           "alloc 1 +10/4096 @10040 d65535; free 1 +10 @10040 d65535; | 3 | skipped 4");
-  /* Beside auto growth a buddy is the CPU's. */
+  /* With auto growth present a buddy is the CPU's. */
   expect (T1 ASK ("5", "256") T1 ALLOC ("256", "0x100") T1 BUDDY ("10", "4096")
               T1 LEFT ("0x10000", "4096"),
           "alloc 1 +5/256 @100; alloc 2 +10/4096 @10040 d65535; | 3 | skipped 2");
@@ -210,7 +211,7 @@ test_failures (void)
   expect (T1 ASK ("900", "1024") T1 ASK ("5", "256") T1 ALLOC ("256", "0x100") T1 ASK ("70", "256"),
           "alloc 1 +900 !8; free 1 +900 !8; alloc 2 +5/256 @100; alloc 3 +70 !8; free 3 +70 !8; | "
           "3 | skipped 1");
-  /* Tried again: once for both, or none where it helped. */
+  /* A repeated request: one failure for both attempts, none if the second succeeded. */
   expect (T1 ASK ("900", "1024") T2 ASK ("5", "256") T1 ASK ("900", "1024")
               T2 ALLOC ("256", "0x100"),
           "alloc 1 +900 !8; free 1 +900 !8; alloc 2 +5/256 @100; | 3 | skipped 2");
@@ -218,7 +219,7 @@ test_failures (void)
           "alloc 1 +900/1024 @100; | 3 | skipped 2");
   expect (T1 BUDDY ("900", "1024") T1 BUDDY ("5", "256") T1 LEFT ("0x10000", "256"),
           "alloc 1 +900 !8; free 1 +900 !8; alloc 2 +5/256 @10040; | 3 | skipped 1");
-  /* Versions that print no blocks say nothing about failures. */
+  /* Versions that print no blocks do not show failures. */
   expect (T1 ASK ("900", "1024") T1 ASK ("5", "256") T1 STREAM_ALLOC ("256", "0x100", "0"),
           "alloc 1 +256/256 @100; | 3 | skipped 2");
 }
@@ -278,7 +279,7 @@ test_damage (void)
     { "Release 99999999999999999999 chunks, Free 1 bytes.\nAllocated x\nAllocated 0x1 "
       "size\nAllocate 5 by\npointer=\nAlloc x\nFree "
       "x\nAllocate 5 bytes",
-      "alloc 1 +1/2 @1; | 2 | skipped 0" }, /* not ours, as far as one can tell */
+      "alloc 1 +1/2 @1; | 2 | skipped 0" }, /* another program's, as far as one can tell */
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -299,8 +300,8 @@ test_damage (void)
   expect_times (T1 ALLOC ("256", "0x100") T1 "Free 256 bytes, ptr = ", TRUE, FALSE,
                 "alloc 1 +256/256 @100; | 23 | skipped 1 | 1 lines are cut or mixed with others "
                 "and left out");
-  /* Two processes wrote at once: the rest is read, and the request whose block the torn line told
-   * is none that failed. */
+  /* Two processes wrote at once: the rest is read, and the request whose block was in the torn
+   * line does not count as failed. */
   expect_times (T1 ASK ("300", "512") T1 "Alloc 512 bytes, ptr = 0x10" T2 ASK ("5", "256")
                     T2 ALLOC ("256", "0x200") T1 FREE ("512", "0x1000") T2 FREE ("256", "0x200"),
                 TRUE, FALSE,
@@ -341,7 +342,7 @@ test_sample (void)
   g_assert_cmpstr (reader->format->name, ==, "paddle-log"); /* by its content */
   g_assert_cmpstr (reader->info.allocator, ==, "paddle-auto-growth");
   gemem_trace_close (reader);
-  for (gsize size = 1; size < strlen (text); size++) /* recognised once the first line is there */
+  for (gsize size = 1; size < strlen (text); size++) /* with the first line recognised */
     {
       g_autoptr (GBytes) head = g_bytes_new (text, size);
       gboolean known;

@@ -1,6 +1,5 @@
-/* test-paddle-planners-random.c - every PaddlePaddle planner with all its settings on random graphs
- * of every feature: the checker accepts each plan, and planning twice gives the same.
- */
+/* test-paddle-planners-random.c - every PaddlePaddle planner with all its settings on random
+ * graphs of every feature: the checker accepts each plan, and a second run makes the same plan. */
 #include "config.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
-/* test-paddle-planners.c - PaddlePaddle's planners: worked examples of paddle.md, every rule in a
- * small program, random programs against the pseudo-code followed word by word, and plans that the
- * checker accepts.
- */
+/* test-paddle-planners.c - PaddlePaddle's planners: worked examples of paddle.md, every rule in
+ * a small program, random programs against the pseudo-code followed word by word, and plans that
+ * the checker accepts. */
 #include "config.h"
 
 #include <string.h>
@@ -26,7 +25,7 @@ optimize (const char *text, const PaddleMemoryOptimize *settings)
   return rewrite != NULL ? test_paddle_rewrite_text (program, rewrite) : g_strdup (error->message);
 }
 
-/* The lines of @text that begin with @prefix, without it. */
+/* The lines of @text that begin with @prefix, without the prefix. */
 static char *
 lines_of (const char *text, const char *prefix)
 {
@@ -63,7 +62,7 @@ plan (const GememGraph *graph, const char *spec, GError **error)
                                                                      : NULL;
 }
 
-/* Offsets of all outputs as "op0=0 op1=256...", a '-' for none, and the arena. */
+/* Offsets of all outputs as "op0=0 op1=256...", '-' for none, and the arena. */
 static char *
 offsets (const char *text, const char *spec)
 {
@@ -214,12 +213,12 @@ test_printed (void)
       "x_dtype and cache_dtype are different\n"
       "Hit Cache !!!! cache pool index is 0, var name is b, cached var name is x, var shape is [8] "
       "\n"
-      "x :  a  cache :  a  is same var!\n" /* and stays in the pool, though it is alive again */
+      "x :  a  cache :  a  is same var!\n" /* and stays in the pool, though it is live again */
       "Hit Cache !!!! cache pool index is 0, var name is c, cached var name is a, var shape is "
       "[8] ");
 }
 
-/* Static shapes stay apart from dynamic ones; the pool has the dynamic ones first. */
+/* Static shapes are separate from dynamic ones; the pool lists the dynamic ones first. */
 static void
 test_batch_classes (void)
 {
@@ -240,8 +239,8 @@ test_batch_classes (void)
   "while_grad og -> h\n{\nop og -> gs\nop gs -> gt\nop gt -> gu\n}\n" \
   "op h -> k\n"
 
-/* The global list neither gives nor takes what the loop touches; forward and backward block are one
- * list, and the backward one does not find what the forward one declares. */
+/* The global list neither reuses nor provides variables that the loop uses; forward and backward
+ * block are one list, and the backward block does not find declarations of the forward one. */
 static void
 test_blocks (void)
 {
@@ -267,8 +266,8 @@ test_release (void)
   static const char program[] = "x[64] w[64]! a[64] b[64] c[32] d[64] e[32]\n"
                                 "mul x w -> a\nrelu a -> b\nop a b -> c\nop c -> d\nop d c -> e\n";
 
-  /* a 0, b 256; both are deleted behind op2, c lies behind them; d takes the place of a, e that of
-   * b: c and d are still there */
+  /* a 0, b 256; both are deleted after op2, c lies after them; d reuses a, e reuses b: c and d
+   * are still live */
   assert_offsets (program, "paddle-release-memory",
                   "0 256 512 0 256 of 768\n"
                   "delete_var block 0 index 1: x\n"
@@ -280,7 +279,7 @@ test_release (void)
                   "delete_var block 0 index 6: c, d");
 }
 
-/* Forward and backward part are counted apart; what the loop touches stays. */
+/* Forward and backward part are counted separately; variables that the loop uses stay. */
 static void
 test_release_blocks (void)
 {
@@ -317,8 +316,8 @@ test_pass_sizes (void)
                            cpu = { PADDLE_PLACE_CPU, FALSE, 256 };
   g_autofree char *text = run_pass (program, &gpu), *nothing = run_pass (program, &cpu);
 
-  /* b: x and a are of its bytes though not of its shape; not: c and d (below 256), e (batch), f
-   * (type) */
+  /* b: x and a have its bytes though not its shape; not renamed: c and d (below 256), e (batch),
+   * f (type) */
   assert_lines (text, "rename ", "1 b x 0 1\n3 g a 0 2");
   assert_lines (text, "print ",
                 "!!! 0,  b[16,32] => x[512], cache idx 0, pool size 1\n!!! 1,  g[2,256] => a[512], "
@@ -326,7 +325,7 @@ test_pass_sizes (void)
   assert_lines (nothing, "rename ", "");
 }
 
-/* A new entry goes behind those in front that equal it: the pool is not sorted. */
+/* A new entry is inserted after equal entries at the front: the pool is not sorted. */
 static void
 test_pass_order (void)
 {
@@ -352,9 +351,9 @@ test_pass_skips (void)
   g_autofree char *with_roles = run_pass (roles, &gpu), *with_send = run_pass (sent, &gpu);
   g_autofree char *with_loop = run_pass (loop, &gpu), *optimized = run_pass (loop, &subgraph);
 
-  assert_lines (with_roles, "rename ", "3 b x 0 2"); /* g gives, but does not take */
+  assert_lines (with_roles, "rename ", "3 b x 0 2"); /* g provides memory, but does not reuse any */
   assert_lines (with_send, "rename ", "2 c x 0 2");
-  assert_lines (with_loop, "rename ", "2 c x 0 1"); /* the loop touches a: it is in no pool */
+  assert_lines (with_loop, "rename ", "2 c x 0 1"); /* the loop uses a: it is in no pool */
   assert_lines (optimized, "rename ", "2 c x 0 1");
 }
 
@@ -424,8 +423,8 @@ test_buffer_shared (void)
   /* Newest first: d takes b (dead at op2), not x; element types do not count; the size does. */
   static const char program[] = "x[8] a[8] b[8] c[16] d[8]:int32 e[16]\n"
                                 "op x -> a\nop a -> b\nop b -> c\nop c -> d\nop d -> e\n";
-  /* Breadth first: op0, op2, op1, op3.  c takes x; b does not take y, dead by then but read after
-   * op1 runs; d takes b, which nobody reads. */
+  /* Breadth first: op0, op2, op1, op3. c takes x; b does not take y, which is dead by then but
+   * read after op1 runs; d takes b, which has no reader. */
   static const char branches[] =
       "x[8] y[8] a[8] b[8] c[8] d[8]\nop x -> a\nop a -> b\nop y -> c\nop c -> d\n";
 
@@ -453,7 +452,7 @@ ours (const PaddleProgram *program, TestPaddleKind kind, guint level, int place)
                                         ? NULL
                                         : gemem_paddle_memory_optimize (program, &quiet, NULL);
 
-  if (again != NULL) /* without printing entries are jumped over */
+  if (again != NULL) /* without printing, entries are skipped */
     {
       g_assert_cmpuint (again->renames->len, ==, rewrite->renames->len);
       g_assert_cmpmem (again->renames->data, sizeof (PaddleRename) * again->renames->len,
@@ -471,7 +470,7 @@ check_against_naive (const char *text, TestPaddleKind last)
   for (guint kind = TEST_PADDLE_1_3; kind <= (guint) last; kind++)
     for (guint level = 0; level <= 1; level++)
       {
-        const guint least = level == 0 ? 256 : 4096; /* of the pass, which has no level */
+        const guint least = level == 0 ? 256 : 4096; /* of the pass, which has no levels */
         g_autofree char *a = ours (program, (TestPaddleKind) kind, level,
                                    level == 0 ? PADDLE_PLACE_GPU : PADDLE_PLACE_CPU);
         g_autofree char *b = test_paddle_naive (graph, (TestPaddleKind) kind, level, least);
@@ -512,8 +511,8 @@ static const char *const specs[] = {
   "paddle-inplace-pass:version=1.6",
 };
 
-/* Plans of programs with names are safe, also where the renames are not; and where no dead name is
- * written again, they are the renames. */
+/* Plans of programs with names are safe, also where the renames are not; and where no dead name
+ * is written again, the plans equal the renames. */
 static void
 test_plans (void)
 {
@@ -537,7 +536,7 @@ test_plans (void)
     }
 }
 
-/* By names, as the real system runs the program. */
+/* Resolves names as the real system does. */
 static void
 test_meaning (void)
 {

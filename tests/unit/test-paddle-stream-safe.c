@@ -1,6 +1,6 @@
 /* test-paddle-stream-safe.c - auto_growth with StreamSafe (paddle.md 3.4) and with
- * use_auto_growth_v2 (3.1): when a block that other streams used comes back, and what the warm-up
- * takes. */
+ * use_auto_growth_v2 (3.1): when a block that other streams used is freed, and the allocations
+ * of the warm-up. */
 #include "config.h"
 
 #include "base/units.h"
@@ -44,8 +44,8 @@ use (GememAllocator *allocator, GememBlock block, guint64 stream)
   allocator->klass->streams.use (allocator, &block, stream);
 }
 
-/* Use on the block's own stream is none; without any the free is immediate; a repeated use is one
- * event, the latest. */
+/* Use on the block's own stream does not count; without other uses the free is immediate; a
+ * repeated use is one event, the latest. */
 static void
 test_uses (void)
 {
@@ -60,7 +60,7 @@ test_uses (void)
   g_assert_cmphex (b.address, ==, a.address);
   use (growth, b, 7);
   growth->device->now += 500000;
-  use (growth, b, 7); /* recorded again: a millisecond from here */
+  use (growth, b, 7); /* recorded again: complete a millisecond from here */
   growth->device->now += 700000;
   give (growth, b, FALSE);
   a = take (growth, 3, 1000);
@@ -77,7 +77,8 @@ count_pending (const GememSpan *span, gpointer data)
   *(guint *) data += span->state == GEMEM_SPAN_PENDING;
 }
 
-/* A recording that says when the block came back: it waits for that, and is free at once. */
+/* If the recording says when the block was freed, the block waits for that moment, and is free
+ * at once then. */
 static void
 test_completion (void)
 {
@@ -93,14 +94,14 @@ test_completion (void)
   g_assert_cmphex (b.address, !=, a.address);
   growth->klass->streams.complete (growth, &a);
   g_assert_cmpuint (growth->klass->largest_free (growth, 0), ==, a.size);
-  /* of another stream: does not look there */
+  /* of another stream: its list is not searched */
   g_assert_cmphex (take (growth, 5, 1000).address, !=, a.address);
   g_assert_cmphex (take (growth, 0, 1000).address, ==, a.address);
   test_allocator_destroy (growth);
 }
 
-/* Out of memory: every stream gives what it can, the lists looked through first; empty_cache does
- * the same. */
+/* Out of memory: every stream releases its idle memory, after its list was searched; empty_cache
+ * does the same. */
 static void
 test_out_of_memory (void)
 {
@@ -110,7 +111,7 @@ test_out_of_memory (void)
 
   use (growth, a, 7);
   give (growth, a, FALSE);
-  g_assert_false (try_on (growth, 2, 4 * MIB, &b)); /* nobody waits for stream 7 */
+  g_assert_false (try_on (growth, 2, 4 * MIB, &b)); /* no request waits for stream 7 */
   growth->device->now += 2000000;
   b = take (growth, 2, 4 * MIB);
   g_assert_cmpuint (growth->device->held, ==, 4 * MIB);
@@ -152,8 +153,7 @@ test_without (gconstpointer spec)
   test_allocator_destroy (growth);
 }
 
-/* Only what fits exactly while it warms up; what is idle goes back with the first request after
- * that. */
+/* Exact fits only during the warm-up; idle chunks are released with the first request after it. */
 static void
 test_v2 (void)
 {
@@ -169,14 +169,14 @@ test_v2 (void)
   g_assert_cmpuint (growth->device->held, ==, 4096 + 1024);
   give (growth, take (growth, 0, 2048), FALSE);
   g_assert_cmpuint (growth->device->held, ==, 4096 + 1024 + 2048);
-  b = take (growth, 0, 512); /* the fifth: both idle chunks are gone, and the old rules count */
+  b = take (growth, 0, 512); /* the fifth: both idle chunks are released, and the old rules apply */
   g_assert_cmpuint (growth->device->held, ==, 4096 + 512);
   give (growth, b, FALSE);
   g_assert_cmphex (take (growth, 0, 256).address, ==, b.address + 256);
   test_allocator_destroy (growth);
 }
 
-/* Each stream releases its own idle chunks when it has its first request after the warm-up. */
+/* Each stream releases its own idle chunks with its first request after the warm-up. */
 static void
 test_v2_streams (void)
 {
@@ -194,8 +194,8 @@ test_v2_streams (void)
   test_allocator_destroy (growth);
 }
 
-/* A warm-up request that would not fit gives the idle chunks back before it asks, be it the device
- * that is small or the limit. */
+/* A warm-up request that would not fit releases the idle chunks before it asks the device,
+ * whether the device is too small or the limit. */
 static void
 test_v2_pressure (gconstpointer spec)
 {

@@ -1,7 +1,6 @@
-/* test-paddle-versions.c - what the table of PaddlePaddle's flags says of versions ("Default in
- * P13-P14: -1, P16-P3: 0.") is so: a version that it names takes the flag, with that default; in
- * every other the flag is refused.  Every flag has such a sentence, and a probe here.
- */
+/* test-paddle-versions.c - checks the versions in the table of PaddlePaddle's flags ("Default in
+ * P13-P14: -1, P16-P3: 0."): a version that the text names accepts the flag, with that default;
+ * every other version refuses it. Every flag has such a sentence, and a probe here. */
 #include "config.h"
 
 #include <string.h>
@@ -15,8 +14,8 @@
 
 static const char *const versions[N_VERSIONS] = { "P13", "P14", "P16", "P2", "P3" };
 
-/* A value that is not the default, and what it takes for the flag to count: one or the other of
- * two. */
+/* A value that is not the default, and the settings under which the flag has an effect: either
+ * of two. */
 typedef struct
 {
   const char *name, *value, *with[2];
@@ -80,7 +79,7 @@ version_number (const char *text, gsize length)
   g_error ("no version: %.*s", (int) length, text);
 }
 
-/* Sets @defaults, which are all NULL, of the versions that the help of @param names. */
+/* Sets @defaults, which are all NULL, for the versions that the help of @param names. */
 static void
 read_sentence (const char *owner, const GememParam *param, char **defaults)
 {
@@ -118,8 +117,8 @@ clear (char **defaults)
     g_clear_pointer (&defaults[v], g_free);
 }
 
-/* "0.92" is a short form; a default that depends on the version is "preset" or "default" in the
- * table. */
+/* "0.92" is a short form; the table has "preset" or "default" for a default that depends on the
+ * version. */
 static void
 check_default (const char *owner, const GememParam *param, char *const *defaults)
 {
@@ -200,7 +199,7 @@ check_probe (const Probe *probe, gboolean lowering, char *const *defaults)
                defaults[v] != NULL ? "refused" : "taken", versions[v]);
 }
 
-/* Adds what @table says of the flag @name; whether it has it. */
+/* Adds the versions that @table names for the flag @name; TRUE if the table has the flag. */
 static gboolean
 add_row (const char *owner, const GememParam *table, const char *name, char **defaults)
 {
@@ -245,7 +244,7 @@ test_allocators (void)
     }
 }
 
-/* Of the lowering also the values, where they follow the version. */
+/* For the lowering the values are compared, too, where they depend on the version. */
 static void
 test_lowering (void)
 {

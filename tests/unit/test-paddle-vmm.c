@@ -37,7 +37,7 @@ add_free (const GememSpan *span, gpointer data)
                             span->address - span->segment, span->size);
 }
 
-/* The free blocks, by their distance from the begin of the range, and what is mapped. */
+/* Compares the free blocks, by their distance from the start of the range, and the mapped bytes. */
 static void
 expect (GememAllocator *allocator, const char *pool, guint64 mapped)
 {
@@ -72,8 +72,8 @@ test_e17 (void)
   test_allocator_destroy (vmm);
 }
 
-/* Cut when more than twice as long, or when more than 256 bytes are left; else the slack goes with
- * the block. */
+/* A block is cut if it is more than twice as long, or if more than 256 bytes remain; else the
+ * slack stays with the block. */
 static void
 test_cut (void)
 {
@@ -102,8 +102,8 @@ test_cut (void)
   test_allocator_destroy (vmm);
 }
 
-/* What is mapped behind a free block joins it, but is never less for it; every stream has a range
- * of its own; nothing goes back. */
+/* New mappings behind a free block join it, but no less is mapped for it; every stream has a
+ * range of its own; no memory is released. */
 static void
 test_growth (void)
 {
@@ -122,14 +122,14 @@ test_growth (void)
   expect (vmm, "(0x0,3145728)(0x0,2097152)", 10 * MIB);
   g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_RESERVE], ==, 2);
   free_block (vmm, b);
-  g_assert_false (try_on (vmm, 7, 4 * MIB, &other)); /* wants 6 more, 4 are there */
+  g_assert_false (try_on (vmm, 7, 4 * MIB, &other)); /* needs 6 more, 4 are left */
   g_assert_true (try_on (vmm, 0, 6 * MIB, &other));
   g_assert_cmpuint (vmm->device->held, ==, 10 * MIB);
   test_allocator_destroy (vmm);
 }
 
-/* The range is as long as the memory, so that it ends first where memory comes back from
- * nowhere. */
+/* A range is as long as the memory that `total` says, and can end while the device has memory
+ * left. */
 static void
 test_range (void)
 {
@@ -146,7 +146,7 @@ test_range (void)
   test_allocator_destroy (vmm);
 }
 
-/* gpu_memory_limit_mb counts what all streams hold, and may be met but not passed. */
+/* gpu_memory_limit_mb counts the bytes held by all streams, and may be reached but not exceeded. */
 static void
 test_limit (void)
 {
@@ -157,16 +157,17 @@ test_limit (void)
 
   g_assert_true (try_on (vmm, 0, 3 * MIB, &block));
   g_assert_false (try_on (vmm, 7, 4 * MIB, &block));
-  /* the limit is not the device's */
+  /* the limit refused, not the device */
   g_assert_cmpuint (vmm->device->calls[GEMEM_CALL_CREATE], ==, 1);
   g_assert_true (try_on (vmm, 7, 3 * MIB, &block));
   g_assert_cmpuint (vmm->device->held, ==, 8 * MIB);
-  g_assert_true (try_on (vmm, 0, MIB, &block)); /* out of what is mapped */
+  g_assert_true (try_on (vmm, 0, MIB, &block)); /* from mapped memory */
   g_assert_false (try_on (vmm, 0, MIB, &block));
   test_allocator_destroy (vmm);
 }
 
-/* alignment_size rounds requests, is added to a mapping, and is the most that is left uncut. */
+/* alignment_size rounds requests, is added to a mapping, and is the largest remainder left
+ * uncut. */
 static void
 test_alignment (void)
 {
@@ -174,7 +175,7 @@ test_alignment (void)
                                             "sim:capacity=1GiB,granularity=2MiB");
   GememBlock block = take (vmm, 2 * MIB - 0x20000 + 1);
 
-  /* with the alignment exactly a page, of which no more than one alignment is left */
+  /* with the alignment exactly a page, which leaves no more than one alignment */
   g_assert_cmpuint (block.size, ==, 2 * MIB);
   expect (vmm, "", 2 * MIB);
   free_block (vmm, block);
@@ -183,7 +184,7 @@ test_alignment (void)
   expect (vmm, "(0x0,2031616)(0x200000,2097152)", 6 * MIB);
   test_allocator_destroy (vmm);
 
-  /* pages of an alignment at least */
+  /* pages have at least the alignment */
   vmm = test_allocator_new ("paddle-vmm-auto-growth:alignment_size=4KiB",
                             "sim:capacity=1GiB,granularity=512");
   g_assert_cmphex (take (vmm, 1).address % 4096, ==, 0);
@@ -211,8 +212,8 @@ expect_states (GememAllocator *allocator, guint64 live, guint64 pending, guint64
   g_assert_cmpuint (sums[GEMEM_SPAN_FREE], ==, unused);
 }
 
-/* The event of another stream keeps a freed block until a request of the block's own stream finds
- * it complete; the own stream needs none. */
+/* The event of another stream keeps a freed block until a request of the block's own stream
+ * finds the event complete; the own stream needs no event. */
 static void
 test_uses (void)
 {
@@ -228,7 +229,7 @@ test_uses (void)
   b = take (vmm, MIB);
   g_assert_cmphex (b.address, ==, a.address - MIB);
   vmm->device->now += 2000000;
-  g_assert_true (try_on (vmm, 3, MIB, &b)); /* does not look there */
+  g_assert_true (try_on (vmm, 3, MIB, &b)); /* its list is not searched */
   expect_states (vmm, 2, 1, 1);
   b = take (vmm, MIB);
   g_assert_cmphex (b.address, ==, a.address);
@@ -236,7 +237,7 @@ test_uses (void)
   test_allocator_destroy (vmm);
 }
 
-/* Where the recording says when the block came back, that counts and no event. */
+/* If the recording says when the block was freed, that counts and no event. */
 static void
 test_completion (void)
 {
@@ -254,8 +255,8 @@ test_completion (void)
   test_allocator_destroy (vmm);
 }
 
-/* Out of memory: the lists of all streams are looked through.  That helps no other stream, as
- * nothing goes back to the device; the wait for the retry helps the own one. */
+/* Out of memory: the lists of all streams are searched. That helps no other stream, as no memory
+ * is released to the device; the wait before the retry helps the own stream. */
 static void
 test_out_of_memory (void)
 {
@@ -294,7 +295,7 @@ test_without_stream_safe (void)
 
 /* ---- what is refused */
 
-/* Zero bytes are a null pointer and touch nothing. */
+/* Zero bytes return a null pointer and change nothing. */
 static void
 test_zero (void)
 {
@@ -324,8 +325,8 @@ test_unsupported (void)
 
 /* ---- thread_local */
 
-/* Each thread has chunks of its own, sized when it comes; a block goes back to its thread's
- * buddy. */
+/* Each thread has chunks of its own, sized at its first request; a block is freed to the buddy
+ * of its thread. */
 static void
 test_threads (void)
 {
@@ -343,7 +344,7 @@ test_threads (void)
   g_assert_cmphex (c.address, ==, a.address);
   free_block (threads, b), free_block (threads, c);
   threads->klass->trim (threads);
-  g_assert_cmpuint (threads->device->held, ==, 4 * MIB); /* thread 9 has a block yet */
+  g_assert_cmpuint (threads->device->held, ==, 4 * MIB); /* thread 9 still has a block */
   test_allocator_destroy (threads);
 }
 

@@ -117,7 +117,7 @@ test_settings (void)
 {
   static const struct
   {
-    const char *text, *pairs; /* keys and values, a '|' between all */
+    const char *text, *pairs; /* keys and values, separated by '|' */
   } good[] = {
     { "", "" },
     { "  ", "" },
@@ -178,7 +178,7 @@ test_settings_bad (void)
     }
 }
 
-/* Whatever the value, quoting and parsing give it back. */
+/* Quoting and parsing restore any value. */
 static void
 test_settings_quote (void)
 {
@@ -206,7 +206,7 @@ test_defaults (void)
 {
   Params params;
 
-  memset (&params, 0xA5, sizeof params); /* taken as uninitialised */
+  memset (&params, 0xA5, sizeof params); /* as if uninitialised */
   gemem_params_set_defaults (table, &params);
   g_assert_cmpint (params.free_idle, ==, FALSE);
   g_assert_cmpuint (params.max_split, ==, G_MAXUINT64);
@@ -247,7 +247,7 @@ test_apply (void)
   gemem_params_clear (table, &params);
   g_assert_null (params.label);
 
-  /* Special words pass the bounds; the unit of the parameter does not scale them; "%" is of the
+  /* Special words pass the bounds; the parameter's unit does not scale them; "%" refers to the
    * capacity. */
   apply (&params, "max_split_size_mb=default,chunk=12.5%,policy=yes,free_idle=0", &error);
   g_assert_no_error (error);
@@ -315,7 +315,7 @@ test_no_context (void)
   assert_usage (
       &error,
       "device: chunk='10%': a percentage has no whole to be a part of here; give a size in bytes");
-  /* "50%" of what is not known */
+  /* "50%" of an unknown quantity */
   g_assert_true (gemem_params_set (table, &params, NULL, "device", "chunk", "41GiB", &error));
   g_assert_cmpuint (params.chunk, ==, 41 * GEMEM_GIB);
   g_assert_false (gemem_params_set (none, &params, NULL, "device", "chunk", "1", &error));
@@ -323,8 +323,8 @@ test_no_context (void)
   g_assert_true (gemem_params_apply (none, &params, NULL, "device", NULL, &error));
 }
 
-/* A failed apply leaves nothing to free (the leak checker sees it otherwise); set replaces strings,
- * also by themselves. */
+/* A failed apply leaves nothing to free (the leak checker would report it); set replaces
+ * strings, also by themselves. */
 static void
 test_strings (void)
 {
@@ -395,7 +395,7 @@ test_round_trip (void)
     }
 }
 
-/* Tables that a programmer got wrong; each must stop the program the first time it is used. */
+/* Tables with a programmer's mistake; each must abort the program at its first use. */
 static const GememParam unsound[][2] = {
   { { .name = "a", .type = GEMEM_PARAM_UINT }, { NULL } },
   { { .name = "a", .type = GEMEM_PARAM_UINT, .default_text = "5", .max = "4" }, { NULL } },
@@ -426,7 +426,7 @@ test_unsound (void)
     }
 }
 
-/* Every name that begins as an environment variable is one. */
+/* Every name with the prefix of an environment variable is one. */
 static void
 test_variables (void)
 {
@@ -475,7 +475,7 @@ test_suggest (void)
   g_assert_cmpstr (gemem_suggest ("paddle", words), ==, "paddle-buddy"); /* a tie: the first */
   g_assert_cmpstr (gemem_suggest ("scalable", words), ==, NULL);
   g_assert_cmpstr (gemem_suggest ("rmm-pool", words), ==, NULL);
-  g_assert_cmpstr (gemem_suggest ("y", words), ==, NULL); /* nothing of the word would be left */
+  g_assert_cmpstr (gemem_suggest ("y", words), ==, NULL); /* no letter of the word would be left */
   g_assert_cmpstr (gemem_suggest ("", words), ==, NULL);
   g_autofree char *endless = g_strnfill (100000, 'd');
   g_assert_cmpstr (gemem_suggest (endless, words), ==, NULL);

@@ -1,5 +1,5 @@
-/* test-pickle.c - the pickle machine opcode by opcode, from hand-made bytes, and everything it must
- * refuse. */
+/* test-pickle.c - the pickle machine opcode by opcode, from bytes written by hand, and all
+ * refusals. */
 #include "config.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ typedef struct
   gsize size, at, step; /* step: most bytes returned beyond what was wanted */
 } Bytes;
 
-/* A source that gives as few bytes as it may, so that every refill is exercised. */
+/* A source that returns as few bytes as allowed, so that every refill runs. */
 static gssize
 fill_bytes (gpointer data, gsize used, gsize want, const guint8 **bytes, GError **error)
 {
@@ -101,8 +101,8 @@ append_value (GString *text, const GememPickle *pickle, const GememPickleValue *
     }
 }
 
-/* A list with numbers: "[BEFORE+ITEM,ITEM=NUMBER] "; its number is that of the list before and of
- * the items, as digits behind one another. */
+/* Numbers a list: "[BEFORE+ITEM,ITEM=NUMBER] "; the number consists of the digits of the number
+ * before and of the items' numbers. */
 static void
 take_list (GString *text, GememPickle *pickle)
 {
@@ -216,8 +216,8 @@ test_longs (void)
   expect_value ("\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f", "9223372036854775807");
   expect_value ("\x8a\x08\0\0\0\0\0\0\0\x80", "-9223372036854775808");
   expect_value ("\x8b\x02\0\0\0\xff\0", "255");
-  /* Beyond 64 bits the low ones are known: 2^64 - 1, as torch.compile writes for a line, and
-   * 2^512. */
+  /* Of numbers beyond 64 bits the low 64 are known: 2^64 - 1, as torch.compile writes for a
+   * line, and 2^512. */
   expect_value ("\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\0", "big-1");
   expect_value ("\x8b\x09\0\0\0\x05\0\0\0\0\0\0\0\x01", "big5");
   expect (P4 "}" A "\x8b\xff\xff\xff\xffs.", "x.pickle: byte 11: the file ends in the middle of "
@@ -268,7 +268,7 @@ test_memo (void)
   expect_value ("K\x03K\x04\x86\x94"
                 "0h\0",
                 "(3,4)");
-  /* too large to be remembered, not wrong */
+  /* too large to be remembered, but valid */
   expect_value ("J\0\0\x01\0K\x04\x86\x94"
                 "0h\0",
                 "tuple");
@@ -307,7 +307,7 @@ test_containers (void)
   expect (P4 "}" X "K\x01s.", ".");
   /* A key twice: the later one counts, as in Python. */
   expect (P4 "}(" A "K\x01" A "K\x02u.", "-1/0/0/0{a=2} .");
-  /* Keys that are no strings are passed over. */
+  /* Keys that are no strings are ignored. */
   expect (P4 "}(K\x01K\x01" A "K\x02u.", "-1/0/0/0{a=2} .");
   /* A dict in two parts is fine as long as no part was returned. */
   expect (P4 "}" X "K\x01s(" X "K\x02u.", ".");
@@ -315,7 +315,7 @@ test_containers (void)
   expect (P4 "}" A "K\x01s" B "K\x02s.",
           "-1/0/0/0{a=1} x.pickle: byte 14: a dict gets its items in several parts; save the "
           "snapshot again with pickle.dump()");
-  /* FRAME and a second PROTO are passed over; POP and POP_MARK take back. */
+  /* FRAME and a second PROTO are ignored; POP and POP_MARK remove values. */
   expect (P4 "\x95\x05\0\0\0\0\0\0\0}\x80\x02K\x01"
              "0(K\x01K\x02"
              "1" A "K\x01s.",
@@ -323,7 +323,7 @@ test_containers (void)
   expect (P4 "}(0" A "K\x01s.", "-1/0/0/0{a=1} .");
 }
 
-/* Where a record lies, in all the ways a pickler may write lists. */
+/* The position of a record, for all ways in which a pickler may write lists. */
 static void
 test_paths (void)
 {
@@ -357,8 +357,8 @@ test_paths (void)
   expect (P4 "}" ITEMS "]"
              "]" DICT_A ("\x01") "aas.",
           "3/2/0/0{a=1} -1/0/0/0{items=list1} .");
-  /* A dict inside a dict, before and after its sibling's keys; empty dicts beside it do not count
-   * as around it. */
+  /* A dict inside a dict, before and after its sibling's keys; empty dicts beside it do not
+   * count as enclosing. */
   expect (P4 "}" ITEMS "](}(" A "](" DICT_A ("\x01") "e" B "K\x02"
                                                      "ues.",
           "3/1/0/1{a=1} 3/1/0/0{a=list1 b=2} -1/0/0/0{items=list1} .");
@@ -402,7 +402,7 @@ test_operands (void)
           "x.pickle: byte 4: STOP finds the wrong values on the stack; the pickle is damaged");
 }
 
-/* Every byte that is no opcode of plain data is refused by name, as the very first opcode. */
+/* Every byte that is no opcode of plain data is refused by name, as the first opcode. */
 static void
 test_refused (void)
 {
@@ -450,7 +450,7 @@ test_protocols (void)
                   "fetch it again");
 }
 
-/* A pickle cut anywhere is an error; what follows STOP is not looked at. */
+/* A pickle cut anywhere is an error; bytes after STOP are not read. */
 static void
 test_truncated (void)
 {
@@ -542,7 +542,7 @@ test_long_list (void)
 
 #define DICT_C(n) "}\x94(" C "K" n "u"
 
-/* References bring the numbers of dicts and lists back. */
+/* References restore the numbers of dicts and lists. */
 static void
 test_numbers (void)
 {
@@ -566,10 +566,10 @@ test_numbers (void)
           "3/2/0/0{c=3} [0+3=3] [0+3,3=33] -1/0/0/0{items=list2} .");
   expect (P4 "}" ITEMS "]\x94(" DICT_C ("\x03") "h\0es.",
           "3/1/0/0{c=3} [0+3,0=30] -1/0/0/0{items=list2} .");
-  /* A dict in itself has no number yet. */
+  /* A dict inside itself has no number yet. */
   expect (P4 "}" ITEMS "](}\x94(" A "h\0" C "K\x04ues.",
           "3/1/0/0{a=dict c=4} [0+4=4] -1/0/0/0{items=list1} .");
-  /* What must not come twice, in its list, as a list, and in a list of lists. */
+  /* Values that must not occur twice: in their list, as a list, and in a list of lists. */
   expected = g_strconcat ("3/1/0/0{c=255} ", in_list, NULL);
   expect (P4 "}" ITEMS "](" DICT_C ("\xff") "h\0es.", expected);
   g_free (expected);
@@ -610,7 +610,7 @@ test_references (void)
   gemem_pickle_free (pickle);
 }
 
-/* Long strings are passed over, in whatever pieces they come; 16 KiB are kept. */
+/* Long strings are skipped, in pieces of any size; 16 KiB are kept. */
 static void
 test_long_strings (void)
 {

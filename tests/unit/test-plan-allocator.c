@@ -1,7 +1,6 @@
-/* test-plan-allocator.c - the `plan` allocator: addresses are those of the plan, the arena is all
- * it takes, a bad plan is never replayed, variables lie behind the plan, no space for the arena is
- * no memory at all, steps and epochs repeat.
- */
+/* test-plan-allocator.c - the `plan` allocator: addresses are those of the plan, the arena is
+ * all memory it allocates, a bad plan is never replayed, variables lie behind the plan, without
+ * memory for the arena every request fails, steps and epochs repeat. */
 #include "config.h"
 
 #include <string.h>
@@ -107,7 +106,7 @@ log_events (GememJob *job)
   job->events_path = events_file;
 }
 
-/* What the planner says of @source. */
+/* The plan that the planner makes for @source. */
 static GememPlan *
 plan_of (const char *planner, Source *source, GememLifetimes **lifetimes)
 {
@@ -195,7 +194,8 @@ three_epochs (GememJob *job)
   job->repeat = 3;
 }
 
-/* What the plan does not place has a place of its own behind it, the same in every step. */
+/* Tensors that the plan does not place have their own addresses behind it, the same in every
+ * step. */
 static void
 test_variables (void)
 {
@@ -224,8 +224,8 @@ test_variables (void)
   gemem_result_free (result);
 }
 
-/* A lowering that keeps tensors longer than the planner thinks does not fit the plan of the graph;
- * its trace can be planned. */
+/* A lowering that keeps tensors longer than the planner assumes does not fit the plan of the
+ * graph; its trace can be planned. */
 static void
 test_other_lowering (void)
 {
@@ -244,7 +244,7 @@ test_other_lowering (void)
   gemem_result_free (result);
 }
 
-/* A plan that shares memory fits the lowering that shares it too. */
+/* A plan that shares memory fits the lowering that shares the same memory. */
 static void
 test_sharing (void)
 {
@@ -300,7 +300,7 @@ check_vector (GememGraph *graph, const GememPlanner *planner)
     }
 }
 
-/* The plan of every planner for a graph fits the trace that eager makes of it, on one stream and on
+/* Every planner's plan of a graph fits the trace of the lowering eager, on one stream and on
  * several. */
 static void
 test_vectors (void)
@@ -320,7 +320,7 @@ test_vectors (void)
       }
 }
 
-/* Liveness by names is liveness of what eager holds; in-place planners choose for themselves and
+/* Liveness by names equals the liveness in eager; in-place planners choose for themselves and
  * are left out. */
 static void
 test_paddle_vectors (void)
@@ -350,7 +350,7 @@ write_file (const char *name, const char *text)
   return path;
 }
 
-/* Tables name each allocation once. */
+/* A table must name each allocation once. */
 static const GememTraceEvent named_events[] = { TEST_ALLOC (1, 1000), TEST_ALLOC (2, 500),
                                                 TEST_FREE (1),        TEST_ALLOC (3, 700),
                                                 TEST_FREE (2),        TEST_ALLOC (4, 512),
@@ -453,7 +453,7 @@ test_out_of_memory (void)
   gemem_result_free (result);
 }
 
-/* A request that the plan does not know, or that is larger than it thinks, goes to the device. */
+/* A request that the plan does not know, or that is larger than planned, goes to the device. */
 static void
 test_unknown_request (void)
 {

@@ -1,10 +1,10 @@
 /* test-plan-check-pairs.c - the checker's sweep against a comparison of all pairs, on random plans
  * of random graphs and lifetimes.
  *
- * The sweep compares an item only with who had its bytes last; that this finds a fault whenever
- * there is one is the argument of check-sweep.h.  The naive side knows nothing of chains, sets or
- * order of time: for every pair, in both directions, every writer of the one must be known to start
- * after every user of the other.
+ * The sweep compares an item only with the latest items in its bytes; check-sweep.h argues that
+ * this finds a fault whenever there is one. The naive side has no chains, sets or order of time:
+ * for every pair, in both directions, every writer of the one must be known to start after every
+ * user of the other.
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ acts (const Naive *naive, guint32 node)
   return n->n_blocks == 0 && !gemem_node_is_data (n) && runs (naive, node);
 }
 
-/* Does @item's output feed @user, or does @user write it? */
+/* TRUE if @user reads or writes @item's output. */
 static gboolean
 uses (const Naive *naive, guint32 item, guint32 user)
 {
@@ -74,7 +74,7 @@ overwrites_own_input (const Naive *naive, guint32 earlier, guint32 later)
   return FALSE;
 }
 
-/* Does any node that acts write a member of @item's class? */
+/* TRUE if any node that runs writes a member of @item's class. */
 static gboolean
 acted (const Naive *naive, guint32 item)
 {
@@ -140,7 +140,7 @@ static gboolean
 any_conflict (Naive *naive)
 {
   for (guint32 node = 0; node < gemem_graph_n_nodes (naive->graph);
-       node++) /* every label that occurs, and none */
+       node++) /* every label in the graph, and none */
     {
       naive->label = gemem_graph_node (naive->graph, node)->batch_label;
       for (guint32 a = 0; a < naive->demands->n; a++)
@@ -166,7 +166,7 @@ checker_finds (GememPlan *plan, const GememPlanInput *input)
   return FALSE;
 }
 
-/* A plan by first fit, in which some items are moved, mostly a little. */
+/* A plan by first fit, in which some items are moved, most of them a little. */
 static GememPlan *
 disturbed_plan (const GememGraph *graph, guint64 seed, guint percent)
 {

@@ -1,6 +1,5 @@
-/* test-plan-check.c - planners/check.h on small graphs: what is safe passes, and every kind of
- * fault planted into a safe plan is found, with the two items that it concerns.
- */
+/* test-plan-check.c - planners/check.h on small graphs: safe plans pass, and every kind of fault
+ * planted into a safe plan is found, with the two items that it concerns. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -9,8 +8,8 @@
 #include "planners/check.h"
 #include "tests/util/graph-lines.h"
 
-/* "A=0 S.1=7168 A.w0=4096" to a plan of @graph with sizes as needed, in one space of @total bytes,
- * at alignment 512. */
+/* Makes a plan of @graph from "A=0 S.1=7168 A.w0=4096", with the needed sizes, in one space of
+ * @total bytes, at alignment 512. */
 static GememPlan *
 plan_from_text (const GememGraph *graph, const char *text, guint64 total)
 {
@@ -38,7 +37,7 @@ plan_from_text (const GememGraph *graph, const char *text, guint64 total)
   return plan;
 }
 
-/* "overlap A:output 0, B:output 0; size C:workspace 0": kinds and items of what is found. */
+/* The findings: "overlap A:output 0, B:output 0; size C:workspace 0": kinds and items. */
 static char *
 findings (const GememGraph *graph, GememPlan *plan)
 {
@@ -63,7 +62,7 @@ findings (const GememGraph *graph, GememPlan *plan)
   return g_string_free (text, FALSE);
 }
 
-/* The plan @offsets of @lines gives @expected ("" for a safe one). */
+/* Checks that the plan @offsets of @lines has the findings @expected ("" for a safe one). */
 static void
 expect (const char *lines, const char *offsets, guint64 total, const char *expected)
 {
@@ -121,7 +120,7 @@ test_one_item (void)
   g_autofree char *large = (plan->sizes[0] = 1536, findings (graph, plan));
 
   g_assert_cmpstr (small, ==, "size A:output 0");
-  /* what the plan gives it counts, not only what it needs */
+  /* the size in the plan counts, not only the needed size */
   g_assert_cmpstr (large, ==, "overlap A:output 0, B:output 0");
 }
 
@@ -184,9 +183,9 @@ test_inputs_and_outputs (void)
       "X out=512\nD:Data out=512 index=0\nA in=D out=512\nB in=A out=512\nN:NetOutput in=A\n";
 
   expect (io, "X=0 D=512 A=1024 B=512", 1536, "");
-  /* the input is there before X runs */
+  /* the input exists before X runs */
   expect (io, "X=0 D=0 A=1024 B=512", 1536, "overlap D:output 0, X:output 0");
-  /* and the output afterwards */
+  /* and the output exists afterwards */
   expect (io, "X=0 D=512 A=1024 B=1024", 1536, "overlap A:output 0, B:output 0");
   expect (
       "A out=512 0._assign_var_name=w\nV:Variable out=512\nE out=512 0._size_calc_always_empty=1\n",
@@ -307,7 +306,7 @@ test_lifetimes (void)
   expect_lifetimes (lives, (guint64[]){ 0, 200, 0 }, 299, GEMEM_VIOLATION_OUTSIDE, 1, GEMEM_NONE);
   expect_lifetimes (lives, (guint64[]){ 0, 200, GEMEM_NO_OFFSET }, 300, GEMEM_VIOLATION_MISSING, 2,
                     GEMEM_NONE);
-  gemem_lifetimes_get (lives, 0)->safe_end = 6; /* known to be finished later only */
+  gemem_lifetimes_get (lives, 0)->safe_end = 6; /* known to be complete only later */
   expect_lifetimes (lives, (guint64[]){ 0, 200, 0 }, 300, GEMEM_VIOLATION_OVERLAP, 0, 2);
   gemem_lifetimes_get (lives, 1)->alignment = 64;
   expect_lifetimes (lives, (guint64[]){ 0, 200, 300 }, 500, GEMEM_VIOLATION_ALIGNMENT, 1,

@@ -1,5 +1,5 @@
-/* test-plan-convert.c - lifetimes of graphs, and graphs of lifetimes: by hand, and that both say
- * the same about who is alive at once. */
+/* test-plan-convert.c - lifetimes of graphs, and graphs of lifetimes: by hand, and both must
+ * agree on the items that are live at the same time. */
 #include "config.h"
 
 #include "base/rng.h"

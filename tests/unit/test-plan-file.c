@@ -1,5 +1,5 @@
-/* test-plan-file.c - plans in files: what was written loads to the same plan; plans of others;
- * every kind of damage is refused by name. */
+/* test-plan-file.c - plans in files: a written plan loads as the same plan; plans of other
+ * programs; every kind of damage is refused with a specific message. */
 #include "config.h"
 
 #include <string.h>
@@ -137,10 +137,10 @@ test_csv (void)
   read = gemem_plan_load (path, &input, &error);
   g_assert_no_error (error);
   g_assert_cmpmem (plan->offsets, 4 * sizeof (guint64), read->offsets, 4 * sizeof (guint64));
-  g_assert_cmpuint (read->arena, ==, 812); /* a table has no totals: what is used */
+  g_assert_cmpuint (read->arena, ==, 812); /* a table has no totals: the used bytes count */
 }
 
-/* As others write it: other order of columns, names, negative times, rows of no bytes. */
+/* As other programs write tables: other column order, names, negative times, rows of zero bytes. */
 static void
 test_csv_of_others (void)
 {
@@ -274,7 +274,7 @@ test_missing (void)
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
 }
 
-/* Random damage gives a plan or an error, nothing else; what is accepted is an offset below 2^62 or
+/* Random damage results in a plan or an error, nothing else; accepted offsets are below 2^62, or
  * none. */
 static void
 test_mutations (void)

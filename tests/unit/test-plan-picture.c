@@ -1,5 +1,5 @@
-/* test-plan-picture.c - pictures of plans: well-formed, complete, inside the canvas, the same every
- * time, small however many items there are. */
+/* test-plan-picture.c - pictures of plans: well-formed, complete, inside the canvas,
+ * reproducible, and small for any number of items. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct
   GememPlanResult result;
 } Sample;
 
-/* @n items one above the other in time and address, of @size bytes each. */
+/* Adds @n items of @size bytes each, consecutive in time and address. */
 static void
 sample_init (Sample *sample, guint n, guint64 size)
 {
@@ -69,7 +69,7 @@ count (const char *text, const char *part)
 typedef struct
 {
   guint rects, titles;
-  GString *texts; /* each ends in a bar */
+  GString *texts; /* '|' after each */
   gboolean inside;
 } Seen;
 
@@ -167,8 +167,8 @@ test_few (void)
   sample_clear (&sample);
 }
 
-/* 5 000 items that do not fit any pixel grid: no outlines, no label that does not fit, a picture of
- * reasonable size. */
+/* 5 000 items that do not fit any pixel grid: no outlines, no label that does not fit, a picture
+ * of reasonable size. */
 static void
 test_many (void)
 {
@@ -191,7 +191,7 @@ test_many (void)
   sample_clear (&sample);
 }
 
-/* Neighbours thinner than a pixel become one rectangle; none disappears, wherever it lies. */
+/* Neighbours thinner than a pixel become one rectangle; none disappears, at any position. */
 static void
 test_thin (void)
 {
@@ -298,7 +298,7 @@ test_map (void)
   sample_clear (&many);
 }
 
-/* The gnuplot twin has every rectangle, and quotes what it must. */
+/* The gnuplot twin has every rectangle, and quotes special characters. */
 static void
 test_gnuplot (void)
 {

@@ -1,7 +1,6 @@
-/* test-plan-segments.c - plans cut into segments: those of GE's planner as they are, other plans
- * where nothing crosses, gathered up to the split size; together they are the plan's device memory,
- * byte for byte.
- */
+/* test-plan-segments.c - plans cut into segments: those of GE's planner unchanged, other plans
+ * at offsets that no item crosses, joined up to the split size; together they are the plan's
+ * device memory, byte for byte. */
 #include "config.h"
 
 #include "graphs/format.h"
@@ -30,7 +29,7 @@ check_whole (const GArray *segments)
   return end;
 }
 
-/* Items at 0-1000, 500-2000, 2000-2100, 2100-4096; one without memory, one that lies elsewhere. */
+/* Items at 0-1000, 500-2000, 2000-2100, 2100-4096; one without memory, one in another space. */
 static GememPlan *
 small_plan (void)
 {
@@ -83,8 +82,7 @@ test_nothing (void)
   g_assert_cmpuint (elsewhere, ==, 0);
 }
 
-/* What GE's planner says is passed on, the part that must not move and the zero-copy part
- * included. */
+/* The segments of GE's planner are passed on, the fixed and the zero-copy part included. */
 static void
 test_of_planner (void)
 {
@@ -110,7 +108,7 @@ test_of_planner (void)
   g_assert_cmpuint (check_whole (one), ==, 4300);
 }
 
-/* Bundled graphs: the segments are the whole feature map, whoever planned it. */
+/* Bundled graphs: the segments are the whole feature map, for any planner. */
 static void
 test_bundled (void)
 {
@@ -140,7 +138,7 @@ test_bundled (void)
               segments = gemem_plan_segments (plan, GEMEM_PLAN_SPLIT_STATIC, &elsewhere);
 
           g_assert_cmpuint (check_whole (segments) + elsewhere, ==, plan->arena);
-          /* first fit: there may be no place that nothing crosses */
+          /* first fit: every offset may be crossed by an item */
           g_assert_cmpuint (segments->len, >, p == 1 || p == 2 ? 0 : 1);
           /* No item crosses from one segment into the next. */
           for (guint32 i = 0; i < plan->n_items; i++)

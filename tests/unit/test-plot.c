@@ -1,5 +1,5 @@
-/* test-plot.c - data and scripts of the plots to the letter, and pictures that do not change from
- * one run to the next. */
+/* test-plot.c - data and scripts of the plots byte for byte, and pictures that are the same in
+ * every run. */
 #include "config.h"
 
 #include <glib/gstdio.h>
@@ -129,8 +129,8 @@ script_of (GememResult *result, GememPlotKind kind)
   return g_string_free (out, FALSE);
 }
 
-/* Many points are drawn as a line; not where one is far from the next, as at the end of a long run:
- * it would be a slope where nothing changed. */
+/* Many points are drawn as a line, except where one is far from the next, as at the end of a
+ * long run: the line would be a slope where nothing changed. */
 static void
 test_gaps (void)
 {
@@ -152,8 +152,8 @@ test_gaps (void)
   gemem_result_free (result);
 }
 
-/* A panel without latencies says why: no prices, or no requests, as where all memory is that of
- * static graphs. */
+/* A panel without latencies states the reason: no prices, or no requests, as when all memory is
+ * static memory of graphs. */
 static void
 test_no_latencies (void)
 {
@@ -327,7 +327,7 @@ test_script (void)
   free_results (results, 2);
 }
 
-/* One allocator far above the others: its bar is cut off, its panel has a scale of its own; three
+/* One allocator far above the others: its bar is cut off, its panel has its own scale; three
  * times the median is not far. */
 static void
 test_outlier (void)
@@ -349,14 +349,12 @@ test_outlier (void)
   assert_contains (far, "top = 4294967296/unit*1.06\n");
   assert_contains (comparison, "\nend = 4294967296\n");
   assert_contains (comparison, "(stringcolumn(12).($4>end?' >>':''))");
-  write_plots (dir, results, 2, ""); /* half of them is no outlier */
+  write_plots (dir, results, 2, ""); /* with two results there is no outlier */
   g_autofree char *half = read_file (dir, "comparison-x.gp");
   assert_contains (half, "\nend = 17179869184\n");
   free_results (results, 3);
 }
 
-/* Without times the axis counts events; a capacity within reach is drawn; no timeline, no files of
- * it. */
 /* Two to six results that all have timelines: a line each, the first one widest; least live below;
  * bars at full length. */
 static void
@@ -398,6 +396,8 @@ test_reserved (void)
   free_results (results, G_N_ELEMENTS (labels));
 }
 
+/* Without times the axis counts events; a capacity within reach is drawn; without a timeline no
+ * files of it are written. */
 static void
 test_script_variants (void)
 {
@@ -425,7 +425,7 @@ test_script_variants (void)
   free_results (results, 2);
 }
 
-/* Calls are gathered into classes; a bar far above the others is cut off; what nobody calls is not
+/* Calls are grouped into classes; a bar far above the others is cut off; calls never made are not
  * in the legend. */
 static void
 test_calls (void)
@@ -522,7 +522,7 @@ test_rendered (void)
   free_results (results, 2);
 }
 
-/* Results with nothing in them, or with numbers at the edge, are drawn too. */
+/* Results without data, or with extreme numbers, are drawn too. */
 static void
 test_rendered_edges (void)
 {
@@ -554,7 +554,7 @@ test_rendered_edges (void)
   free_results (results, 4);
 }
 
-/* The script makes the same pictures when it is run by hand in its folder. */
+/* Run by hand in its folder, the script makes the same pictures. */
 static void
 test_by_hand (void)
 {

@@ -1,5 +1,5 @@
-/* test-profile.c - cost profiles: the formula, the files of the project, where they are found, and
- * what is wrong with a bad one. */
+/* test-profile.c - cost profiles: the formula, the files of the project, the search path, and
+ * the messages about bad profiles. */
 #include "config.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "devices/profile.h"
 #include "tests/util/testutil.h"
 
-/* A whole profile in which [malloc] reads @malloc_group. */
+/* A complete profile in which [malloc] is @malloc_group. */
 static char *
 profile_text (const char *device, const char *malloc_group)
 {
@@ -36,7 +36,7 @@ test_formula (void)
   g_assert_cmpuint (gemem_call_cost_ns (&base, G_MAXUINT64, 4096), ==, 100);
   g_assert_cmpuint (gemem_call_cost_ns (&map, 4 * GEMEM_MIB, 2 * GEMEM_MIB), ==, 122);
   g_assert_cmpuint (gemem_call_cost_ns (&cost, 0, 2 * GEMEM_MIB), ==, 100);
-  /* a page begun counts whole */
+  /* a partial page counts as a whole one */
   g_assert_cmpuint (gemem_call_cost_ns (&cost, 1, 2 * GEMEM_MIB), ==, 130);
   g_assert_cmpuint (gemem_call_cost_ns (&cost, 2 * GEMEM_MIB, 2 * GEMEM_MIB), ==, 100 + 14 + 30);
   g_assert_cmpuint (gemem_call_cost_ns (&cost, 2 * GEMEM_MIB + 1, 2 * GEMEM_MIB), ==,
@@ -68,7 +68,7 @@ test_parse (void)
   g_assert_cmpuint (profile->guesses, ==, profile->numbers - 2); /* [malloc] was measured */
 }
 
-/* The files of the project parse, say what they guess, and are built in word for word. */
+/* The project's profiles parse, mark their guesses, and are built in unchanged. */
 static void
 test_ours (void)
 {
@@ -138,7 +138,7 @@ test_search (void)
   g_assert_cmpstr (by_name->path, ==, path);
   g_assert_cmpstr (by_path->path, ==, path);
 
-  /* before the installed and the built-in one */
+  /* found before the installed and the built-in one */
   write_profile (test_tmpdir (), "generic.ini", text);
   g_autoptr (GememProfile) own = gemem_profile_load ("generic", &error);
   g_assert_no_error (error);
@@ -169,7 +169,7 @@ assert_refused (const char *text, gsize length, const char *message)
   g_assert_cmpstr (error->message, ==, message);
 }
 
-/* Line 6 of a whole profile is [malloc]. */
+/* Line 6 of a complete profile is [malloc]. */
 static void
 test_bad (void)
 {
@@ -251,7 +251,7 @@ test_bad (void)
       "x.ini: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)");
 }
 
-/* Whoever says that a wait synchronises has misunderstood something. */
+/* A wait call synchronises by its meaning: a profile may not say so or otherwise. */
 static void
 test_waits_wait (void)
 {

@@ -1,9 +1,10 @@
 /* test-pytorch-caching.c - `pytorch-caching` against the worked examples of peers.md 3.1 (P1 to P6,
- * P13, P14, what P7 says without expandable segments), the configuration check values of 1a.11, and
- * what no recording shows: streams, events, private pools, adopted states.
+ * P13, P14, P7 without expandable segments), the configuration check values of 1a.11, and behaviour
+ * that no recording shows: streams, events, private pools, adopted states.
  *
- * Places are written as in the specification: "S1+512" is 512 bytes into the second segment that
- * the device returned. */
+ * Addresses are written as in the specification: "S1+512" is 512 bytes into the second segment that
+ * the device returned.
+ */
 #include "config.h"
 
 #include <string.h>
@@ -85,7 +86,7 @@ teardown (Fixture *f)
   g_free (f);
 }
 
-/* Allocates and returns the block; "" when out of memory was the answer. */
+/* Allocates a block, which must be @expected ("OOM": the request must fail), and returns it. */
 static GememBlock
 get_full (Fixture *f, guint64 size, guint64 stream, guint32 pool, const char *expected)
 {
@@ -126,7 +127,7 @@ trim (Fixture *f)
   f->a->klass->trim (f->a);
 }
 
-/* Device calls since the last time. */
+/* Compares the device calls since the last time. */
 static void
 expect_calls (Fixture *f, const char *expected)
 {
@@ -303,12 +304,12 @@ test_p5_garbage_collection (void)
   expect_calls (f, "+S0:41943040 +S1:41943040");
   get (f, 50 * MIB, "S2+0:52428800");
   expect_calls (f, "-S0:41943040 -S1:41943040 +S2:52428800");
-  g_assert_cmpuint (f->a->retries, ==, 0); /* collecting garbage is not a retry */
+  g_assert_cmpuint (f->a->retries, ==, 0); /* garbage collection is not a retry */
   teardown (f);
 }
 
-/* Ages differ: only blocks at least as old as the average go; a second round follows only if that
- * was not enough. */
+/* Ages differ: only blocks at least as old as the average are released; a second round follows
+ * only if that was not enough. */
 static void
 test_gc_rounds (void)
 {
@@ -316,11 +317,11 @@ test_gc_rounds (void)
   {
     const char *spec, *calls;
   } cases[] = {
-    /* 86 MiB reserved, 36 to get: the first round takes the older 32 MiB, the second the other
-     * block */
+    /* 86 MiB reserved, 36 to release: the first round releases the older 32 MiB, the second the
+     * other block */
     { "pytorch-caching:memory_limit=200MiB,garbage_collection_threshold=0.25",
       "-S1:33554432 -S2:35651584 +S4:41943040" },
-    /* 26 to get: the older one is enough */
+    /* 26 to release: the older one is enough */
     { "pytorch-caching:memory_limit=200MiB,garbage_collection_threshold=0.3",
       "-S1:33554432 +S4:41943040" },
   };
@@ -333,7 +334,7 @@ test_gc_rounds (void)
       GememBlock c = get (f, 34 * MIB, "S2+0:35651584");
 
       put (f, a); /* its age counts from search 3 */
-      /* more than the threshold: S0, the only candidate, goes */
+      /* above the threshold: S0, the only candidate, is released */
       get_full (f, 2 * MIB, 5, 0, "S3+0:2097152");
       expect_calls (f, "+S0:31457280 +S1:33554432 +S2:35651584 -S0:31457280 +S3:20971520");
       put (f, b); /* from search 4 */
@@ -364,8 +365,8 @@ test_p6_max_split_size (void)
   teardown (f);
 }
 
-/* P7 without its expandable block: the walk down from the largest releases 80 MiB, which is not the
- * 120 wanted, and reports failure; then everything goes. */
+/* P7 without its expandable block: the walk down from the largest releases 80 MiB of the wanted
+ * 120, and reports failure; then the whole cache is released. */
 static void
 test_p7_release_available_fails (void)
 {
@@ -402,7 +403,8 @@ test_release_available (void)
   put (f, a);
   put (f, b);
   put (f, c);
-  /* 100: none is as large; from the largest down until 100 MiB came together, so S0 stays. */
+  /* 100: no block is as large; blocks are released from the largest down to a sum of 100 MiB, so
+   * S0 stays. */
   d = get (f, 100 * MIB, "S3+0:104857600");
   expect_calls (
       f,
@@ -410,12 +412,13 @@ test_release_available (void)
   g_assert_cmpuint (f->a->retries, ==, 1);
   g_assert_cmpuint (stat_of (f, "num_alloc_retries"), ==, 0);
   put (f, d);
-  /* A block that suffices alone goes alone: 120 MiB wanted by a request of another stream finds
-   * nothing there, and empties the cache. */
+  /* A block that suffices is released alone: a request of another stream for 120 MiB finds no
+   * such block there, and empties the cache. */
   get_full (f, 60 * MIB, 9, 0, "S4+0:62914560");
   expect_calls (f, "!62914560 -S0:41943040 -S3:104857600 +S4:62914560");
   put (f, get (f, 90 * MIB, "S5+0:94371840"));
-  /* 90 is more than 60 + 20: rejected; the device refuses; the one block of at least 60 goes. */
+  /* 90 is more than 60 + 20: not used; the device refuses; the only block of at least 60 is
+   * released. */
   get (f, 60 * MIB, "S6+0:62914560");
   expect_calls (f, "+S5:94371840 !62914560 -S5:94371840 +S6:62914560");
   teardown (f);
@@ -444,7 +447,7 @@ test_p13_roundings (void)
   g_assert_cmpuint (rounded ("4", 3000), ==, 3072);
   g_assert_cmpuint (rounded ("8", 1048577), ==, 1179648);
   g_assert_cmpuint (rounded ("8", 4097), ==, 4608);
-  /* around the guards */
+  /* values around the special cases */
   g_assert_cmpuint (rounded ("0", 4097), ==, 4608);
   g_assert_cmpuint (rounded ("1", 84 * MIB + 1), ==, 84 * MIB + 512);
   g_assert_cmpuint (rounded ("4", 0), ==, 512);
@@ -511,7 +514,8 @@ test_config_check_values (void)
     }
 }
 
-/* @spec is refused, at the latest when the allocator is made; the message has @part in it. */
+/* Checks that @spec is refused, when the allocator is created at the latest; @part is in the
+ * message. */
 static void
 assert_refused (const char *spec, const char *device_spec, const char *part)
 {
@@ -611,7 +615,7 @@ test_events (void)
   teardown (f);
 }
 
-/* Emptying the cache waits for events, so that the segment can go. */
+/* Emptying the cache waits for events, so that the segment can be released. */
 static void
 test_events_and_trim (void)
 {
@@ -625,7 +629,7 @@ test_events_and_trim (void)
   expect_calls (f, "+S0:2097152 -S0:2097152");
   a = get (f, 12 * MIB, "S1+0:12582912");
   f->a->klass->streams.use (f->a, &a, 3);
-  teardown (f); /* live, with a stream noted: all goes back */
+  teardown (f); /* live, with a stream recorded: all memory is released */
 }
 
 static void
@@ -644,12 +648,12 @@ test_completion (void)
 
   f->a->klass->free (f->a, &a, TRUE);
   f->a->klass->free (f->a, &b, TRUE);
-  /* Out of memory: the ladder waits for everything, before complete() comes. */
+  /* Out of memory: the ladder waits for all events, before complete() is called. */
   get (f, 40 * MIB, "S3+0:41943040");
   expect_calls (
       f, "+S0:20971520 +S1:20971520 +S2:2097152 !41943040 -S0:20971520 -S1:20971520 +S3:41943040");
   g_assert_cmpuint (f->a->retries, ==, 1);
-  /* New blocks may take structs and bytes of the old ones; a late complete() does not disturb
+  /* New blocks may reuse structs and bytes of the old ones; a late complete() has no effect on
    * them. */
   c = get (f, 1000, "S2+0:1024");
   f->a->klass->free (f->a, &c, TRUE);
@@ -691,8 +695,8 @@ test_private_pools (void)
       f, "+S0:12582912 +S1:2097152 +S2:2097152 +S3:2097152 -S3:2097152 -S2:2097152 -S0:12582912");
   teardown (f);
 
-  /* A pool that the program released releases with the next trim, or at once and alone; what is
-   * live in it, later. */
+  /* A pool released by the program releases its memory at the next trim, or (TRUE) at once
+   * without the others; its live blocks later. */
   f = setup ("pytorch", "sim:capacity=1GiB");
   a = get_full (f, 1000, 0, 1, "S0+0:1024");
   put (f, get_full (f, 12 * MIB, 0, 1, "S1+0:12582912"));
@@ -710,7 +714,7 @@ test_private_pools (void)
   expect_calls (f, "-S0:2097152 +S4:2097152 -S2:2097152");
   teardown (f);
 
-  /* While a private pool is redirected to, the cache is not emptied for it. */
+  /* While requests are redirected to a private pool, the cache is not emptied for it. */
   f = setup ("pytorch", "sim:capacity=64MiB");
   put (f, get (f, 40 * MIB, "S0+0:41943040"));
   get_full (f, 40 * MIB, 0, 1, "OOM");
@@ -780,7 +784,7 @@ test_largest_free (void)
   GememBlock a = get (f, 18 * MIB, "S0+0:20971520"); /* 16 to 32 MiB in steps of 4 */
 
   get (f, MIB - 512, "S1+0:1048064");
-  /* not the whole rest: 1 MiB is the most for the small pool */
+  /* not the whole rest: 1 MiB is the largest request for the small pool */
   g_assert_cmpuint (f->a->klass->largest_free (f->a, 0), ==, MIB);
   put (f, a);
   g_assert_cmpuint (f->a->klass->largest_free (f->a, 0), ==, 20 * MIB);
@@ -872,7 +876,7 @@ test_adopt (void)
   teardown (f);
 }
 
-/* A block of at least max_split_size that is split can only come from a state recorded with other
+/* A split block of at least max_split_size can only come from a state recorded with other
  * settings: it must not be released. */
 static void
 test_adopt_split_oversize (void)
@@ -932,8 +936,8 @@ random_step (Fixture *f, GememRng *rng, Slot *slots, guint n)
   f->a->device->now += gemem_rng_below (rng, 1000);
 }
 
-/* Random requests on streams and pools against little memory, each kind of setting; all invariants
- * after every step. */
+/* Random requests on streams and pools with little memory, for each kind of setting; all
+ * invariants after every step. */
 static void
 test_random (gconstpointer spec)
 {

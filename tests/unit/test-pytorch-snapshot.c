@@ -1,5 +1,5 @@
-/* test-pytorch-snapshot.c - the six recordings against every figure of expected.json that a reader
- * (without a replay) must find. */
+/* test-pytorch-snapshot.c - the reader on the six recordings: every figure of expected.json that
+ * needs no replay. */
 #include "config.h"
 
 #include <json-glib/json-glib.h>
@@ -40,7 +40,7 @@ add_initial (Facts *facts, const GememTraceEvent *event)
     {
       facts->initial_segments++;
       facts->initial_reserved += event->size;
-      g_assert_cmpuint (facts->initial_live, ==, 0); /* segments come first */
+      g_assert_cmpuint (facts->initial_live, ==, 0); /* segments precede all else */
       return;
     }
   g_assert_cmpint (event->kind, ==, GEMEM_EVENT_ALLOC);
@@ -230,8 +230,8 @@ test_recording (gconstpointer data)
   gemem_trace_close (reader);
 }
 
-/* Cut anywhere, plain or compressed, a recording is an error that names the file, and never read as
- * if it were whole. */
+/* Cut anywhere, plain or compressed, a recording is an error that names the file, and is never
+ * read as complete. */
 static void
 test_truncated (void)
 {

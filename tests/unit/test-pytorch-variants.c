@@ -1,7 +1,9 @@
-/* test-pytorch-variants.c - snapshots made by hand: what the recordings do not show (peers.md 2.1, README of shared/traces).
+/* test-pytorch-variants.c - snapshots written by hand, for cases that the recordings lack (peers.md
+ * 2.1, README of shared/traces).
  *
- * Several devices and streams, expandable segments, private pools, out-of-memory and snapshot events, blocks that wait for streams,
- * hidden tails, settings, old layouts, both writers, the page of memory_viz, and everything that must be refused.
+ * Several devices and streams, expandable segments, private pools, out-of-memory and snapshot
+ * events, blocks that wait for streams, hidden tails, settings, old layouts, both writers, the page
+ * of memory_viz, and all refusals.
  */
 #include "config.h"
 
@@ -55,7 +57,7 @@ append_event (GString *out, const GememTraceReader *reader, const GememTraceEven
   g_string_append_c (out, '\n');
 }
 
-/* All events, one a line, and the notes; or the error. */
+/* All events, one per line, and the notes; or the error. */
 static char *
 read_all (GBytes *bytes, int device, gboolean partial)
 {
@@ -94,7 +96,7 @@ expect_with (const char *text, int device, gboolean partial, const char *expecte
   g_autofree char *page_text = snapshot_page (cxx);
   g_autoptr (GBytes) page = g_bytes_new (page_text, strlen (page_text));
   g_autofree char *inside = read_all (page, device, partial);
-  if (g_str_has_prefix (expected, "x.pickle: byte")) /* the place differs between the writers */
+  if (g_str_has_prefix (expected, "x.pickle: byte")) /* the position differs between the writers */
     g_assert_cmpstr (strstr (strchr (inside, ':') + 1, ": "), !=, NULL);
   else
     g_assert_cmpstr (inside, ==, expected);
@@ -140,7 +142,7 @@ test_events (void)
           "@8000\nsegment-free 10000000:2097152 s5 small @8000\n"
           "releases: device 0: the program emptied the cache (trim): 1, of these guessed for want "
           "of call stacks: 1; requests that ran out of memory: 1\n");
-  /* An action of the future is passed over and told. */
+  /* An unknown action of a later version is skipped and noted. */
   expect ("t\ne teleport 0x10000000 512 0 1000\n",
           "note: events with an unknown action are left out: 1, the first has \"teleport\"\n");
 }
@@ -167,7 +169,8 @@ test_devices (void)
 static void
 test_initial (void)
 {
-  /* Final blocks that were not allocated, a block freed on the way, one that waited for a stream before, two that still do. */
+  /* Final blocks that were not allocated in the events, a block freed in between, one that
+   * waited for a stream before the recording, two that still wait. */
   expect ("s 0 0x10000000 2097152 7 small 0 0 False\nb 0x10000000 512 100 active_allocated\nb "
           "0x10000200 1024 1000 active_pending_free\n"
           "b 0x10000600 512 1 active_awaiting_free\nb 0x10000800 2093056 0 inactive\n"
@@ -182,26 +185,26 @@ test_initial (void)
           "free-completed #4 10001000:3000 s7\nfree-requested #2 10000200:1000 s7 "
           "@1000\nfree-requested #5 10002000:513 s7 @2000\n"
           "free-completed #5 10002000:513 s7 @3000\n");
-  /* A segment that was there and is released; its 2 MiB say that it was a small one. */
+  /* An initial segment that is released; its 2 MiB show that it was a small one. */
   expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\ne "
           "segment_free 0x10000000 2097152 0 2\n",
           "i:segment-alloc 10000000:2097152 small\ni:alloc #1 10000000:10/512 "
           "small\nfree-requested #1 10000000:10\nfree-completed #1 "
           "10000000:10\n"
           "trim @1000\nsegment-free 10000000:2097152 small @1000\n" GUESSED ("1"));
-  /* A block in no segment at all: kept, and said to be doubtful. */
+  /* A block in no segment: kept, and noted as doubtful. */
   expect ("t\ne free_requested 0x10000000 10 0 1\ne free_completed 0x10000000 10 0 1\n",
           "i:alloc #1 10000000:10/512 ?\nfree-requested #1 10000000:10\nfree-completed #1 "
           "10000000:10\n" DOUBT ("0", "1"));
 }
 
-/* Sizes of blocks that are freed on the way, in a large segment of 20 MiB (peers.md 1a.4, 2.1). */
+/* Sizes of blocks that are freed in between, in a large segment of 20 MiB (peers.md 1a.4, 2.1). */
 static void
 test_tails (void)
 {
 #define FREED(address, size) \
   "e free_requested " address " " size " 0 5\ne free_completed " address " " size " 0 5\n"
-  /* Up to 1 MiB to the next block or to the end belongs to the block; no doubt. */
+  /* A gap of up to 1 MiB to the next block or to the end belongs to the block, without doubt. */
   expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED ("0x10000000", "10485760")
               FREED ("0x10a80000", "9437184"),
           "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:10485760/11010048\ni:alloc #2 "
@@ -218,7 +221,8 @@ test_tails (void)
           "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:19922432/19922432 "
           "?\nfree-requested #1 10000000:19922432\nfree-completed "
           "#1 10000000:19922432\n" DOUBT ("0", "1"));
-  /* Free memory follows; the first allocation in it shows where the block ends: 512 KiB behind its request. */
+  /* Free memory follows; the first allocation in it shows the end of the block: 512 KiB behind
+   * its request. */
   expect (S0 "b 0x10000000 20971520 0 inactive\nt\ne alloc 0x10480000 2097152 0 1\n" FREED (
               "0x10000000", "4194304") FREED ("0x10480000", "2097152"),
           "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:4194304/4718592 ?\nalloc #2 "
@@ -226,7 +230,7 @@ test_tails (void)
           "free-requested #1 10000000:4194304 @4000\nfree-completed #1 10000000:4194304 "
           "@4000\nfree-requested #2 10480000:2097152 @4000\n"
           "free-completed #2 10480000:2097152 @4000\n" DOUBT ("1", "0"));
-  /* Freed first: what comes later says nothing. */
+  /* Freed first: later events show nothing. */
   expect (
       S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED (
           "0x10000000", "4194304") "e alloc 0x10480000 2097152 0 9\n" FREED ("0x10480000",
@@ -238,7 +242,7 @@ test_tails (void)
       "#2 10480000:2097152 @4000\n" DOUBT (
           "0",
           "1") "note: device 0: the clock ran backwards at 2 events, whose times were raised\n");
-  /* Blocks of max_split_size and more have their segment for themselves. */
+  /* Blocks of max_split_size and more have a segment of their own. */
   expect (S0 "b 0x10000000 20971520 0 inactive\nt\n" FREED (
               "0x10000000", "14680064") "c max_split_size 8388608\n",
           "i:segment-alloc 10000000:20971520\ni:alloc #1 "
@@ -249,7 +253,8 @@ test_tails (void)
 static void
 test_expandable (void)
 {
-  /* Final: [0, 40) MiB mapped; of it [20, 40) was mapped on the way, [40, 60) unmapped: so [0, 20) and [40, 60) were there. */
+  /* Final: [0, 40) MiB mapped; [20, 40) was mapped during the recording, [40, 60) unmapped: so
+   * [0, 20) and [40, 60) are initial. */
   expect ("s 0 0x40000000 41943040 3 large 0 0 True\nb 0x40000000 41943040 0 inactive\n"
           "t\ne segment_map 0x41400000 20971520 3 1\ne segment_unmap 0x42800000 20971520 3 2\ne "
           "segment_map 0x50000000 2097152 3 3\n"
@@ -259,7 +264,7 @@ test_expandable (void)
           "trim @1000\nsegment-unmap 42800000:20971520 s3 @1000\nsegment-map 50000000:2097152 s3 "
           "small @2000\ntrim @3000\nsegment-unmap 50000000:2097152 s3 small "
           "@3000\n" GUESSED ("2"));
-  /* One unmap over two maps and a page from before; one that leaves both ends. */
+  /* One unmap over two maps and an initial page; one that leaves both ends. */
   expect ("s 0 0x40000000 20971520 0 large 0 0 True\ns 0 0x43c00000 20971520 0 large 0 0 True\n"
           "t\ne segment_map 0x40000000 41943040 0 1\ne segment_map 0x43c00000 20971520 0 1\ne "
           "segment_unmap 0x41400000 41943040 0 1\n",
@@ -276,7 +281,8 @@ test_expandable (void)
 static void
 test_pools (void)
 {
-  /* Two private pools, numbered as they come; an allocation inside one is of that pool once its segment exists. */
+  /* Two private pools, numbered in order of appearance; an allocation inside one belongs to that
+   * pool once its segment exists. */
   expect (
       "s 0 0x10000000 2097152 0 small 0 0 False\ns 0 0x20000000 2097152 0 small 0 7 False\ns 0 "
       "0x30000000 2097152 0 small 1 0 False\n"
@@ -316,7 +322,8 @@ test_old (void)
 static void
 test_phases (void)
 {
-  /* Beginnings only, in order of time, in front of the first event that is not earlier; none before or behind the events. */
+  /* Beginnings only, in order of time, before the first event that is not earlier; none before
+   * or after the events. */
   expect (
       "t\ne alloc 0x10000000 8 0 10\ne alloc 0x20000000 8 0 20\nn START late 0 21\nn START two 0 "
       "20\nn END two 0 20\nn START one 0 "
@@ -412,7 +419,7 @@ test_contradictions (void)
           "x.pickle:device_traces[0]: two blocks at 0x10000000 are live before the first event; "
           "segments and events of this file do not "
           "belong together, or actions were left out (skip_actions)");
-  /* What came before the contradiction can be had. */
+  /* The events before the contradiction can be read. */
   expect_with ("t\ne alloc 0x10000000 8 0 1\ne alloc 0x10000000 8 0 2\n", -1, TRUE,
                "alloc #1 10000000:8\npartial: x.pickle:device_traces[0][1]: 0x10000000 is "
                "allocated while it is live; the recording is "
@@ -464,7 +471,8 @@ test_values (void)
                    "it is no snapshot of torch.cuda.memory");
 }
 
-/* A file cut anywhere, as it is and in a page, is an error; with allow_partial it is marked, and never crashes. */
+/* A file cut anywhere, plain or in a page, is an error; with allow_partial it is marked, and
+ * never crashes. */
 static void
 test_truncated (void)
 {
@@ -537,7 +545,7 @@ test_page_errors (void)
     }
 }
 
-/* More events than a batch, and than a pickler's batch of 1000: nothing is lost at the seams. */
+/* More events than a batch, and than a pickler's batch of 1000: none is lost at the borders. */
 static void
 test_many (void)
 {
@@ -563,7 +571,7 @@ test_many (void)
             {
               g_assert_cmpuint (events[i].time, ==, (2000 + phases++) * 1000);
               g_assert_cmpuint (events[i].time, ==,
-                                id * 1000); /* right in front of the event of the same time */
+                                id * 1000); /* directly before the event of the same time */
             }
           else
             {
@@ -577,9 +585,10 @@ test_many (void)
     }
 }
 
-/* ---- what segments are released for */
+/* ---- why segments are released */
 
-/* As expect(), but without the notes on devices: on what is live at the end, and on pools that nobody names. */
+/* As expect(), but without the notes on devices: on blocks live at the end, and on unnamed
+ * pools. */
 static void
 expect_released (const char *text, const char *expected)
 {
@@ -617,7 +626,7 @@ test_emptied (void)
       SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") SEGMENT_READ ("2", "2"),
       told, NULL);
 
-  /* By name; by another line; without a stack where requests have them; and without any. */
+  /* By name; by another line; without a stack where requests have stacks; and without any. */
   expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "empty_cache/m")
                        SEGMENT ("2", "a/m"),
                    read);
@@ -628,7 +637,8 @@ test_emptied (void)
       "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "a/m"), read);
   expect_released (
       "t\n" SEGMENT ("1", "a/m") FREE ("1", "a/m") BACK ("1", "-") SEGMENT ("2", "a/m"), read);
-  /* Only requests have stacks, and the segment has that of its last: believed only where the device could not have given both. */
+  /* Only requests have stacks, and a segment has that of its last request: this is believed only
+   * where the device could not have served both. */
   expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m")
                        FREE ("3", "a/m") BACK ("1", "a/m") SEGMENT ("2", "a/m"),
                    SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1")
@@ -644,7 +654,7 @@ test_emptied (void)
           FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3") SEGMENT_READ ("2", "3")
               SEGMENT_READ ("4", "4") SEGMENT_READ (
                   "5", "5") "releases: device 0: the program emptied the cache (trim): 1\n");
-  /* What no empty_cache did may have been the end of a pool, which only newer files name. */
+  /* A release outside of empty_cache may be the end of a pool, which only newer files name. */
   g_autoptr (GBytes) nameless = snapshot_pickle (
       "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m"), SNAPSHOT_PYTHON);
   g_autofree char *with_note = read_all (nameless, -1, FALSE);
@@ -672,7 +682,8 @@ test_refused (void)
       one, NULL);
   expect_released (
       "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "b/m"), served);
-  /* The stack of the request is on all of the run, and a segment comes of it: else the program did it. */
+  /* All events of the run have the request's stack, and the request obtains a segment: else the
+   * program released. */
   expect_released (
       "t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "d/m") FREE ("3", "d/m")
           BACK ("1", "b/m") BACK ("3", "-") SEGMENT ("2", "b/m"),
@@ -686,7 +697,8 @@ test_refused (void)
                            "3") "free-requested #1 10000000:20000000\nreleases: device 0: the "
                                 "program emptied the cache (trim): 1\n"
                                 "");
-  /* What the request waited for completes inside; what completes with its free does not. */
+  /* A block that the request waited for completes within the run; one that completes with its
+   * free does not count. */
   expect_released (
       "t\n" SEGMENT ("1", "a/m")
           SEGMENT ("3", "a/m") "e free_requested 0x10000000 20000000 0 1 d/m\n" FREE (
@@ -705,7 +717,7 @@ test_refused (void)
 static void
 test_failed (void)
 {
-  /* Nothing to release; something, but not enough; the first thing that happens. */
+  /* Nothing to release; something, but not enough; the first event of the file. */
   expect_released (
       "t\n" SEGMENT ("1", "a/m") "e oom 7 83886080 3 1 a/m\n",
       SEGMENT_READ ("1", "1") "device-limit:20971520\noom:83886080/7 s3\ndevice-limit\n"
@@ -720,7 +732,7 @@ test_failed (void)
   expect_released ("t\ne oom 7 83886080 0 1 b/m\n",
                    "device-limit:1\noom:83886080/7\ndevice-limit\n"
                    "releases: device 0: requests that ran out of memory: 1\n");
-  /* Without a size there is no request. */
+  /* Without a size the event is no request. */
   expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m")
                        BACK ("1", "b/m") "e oom 7 0 0 1 b/m\n",
                    SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ (
@@ -777,11 +789,12 @@ test_repeats (void)
   expect_released (text->str, expected->str);
 }
 
-/* Actions that the program had left out (skip_actions), marks that stand for nothing. */
+/* Actions that the program excluded (skip_actions), marks without meaning. */
 static void
 test_skipped (void)
 {
-  /* No completion at all: a place is used again, or is not live at the end. */
+  /* No completion at all: the block is complete when its address is reused, or is not live at
+   * the end. */
   expect (S0 "b 0x10000000 512 500 active_allocated\nt\ne alloc 0x10000000 400 0 1\ne "
              "free_requested 0x10000000 400 0 1\ne alloc 0x10000000 500 0 1\n",
           "i:segment-alloc 10000000:20971520\nalloc #1 10000000:400\nfree #1 10000000:400\nalloc "
@@ -789,7 +802,7 @@ test_skipped (void)
   expect (S0 "b 0x10000000 20971520 0 inactive\nt\ne free_requested 0x10000000 400 0 1\n",
           "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:400/512 ?\nfree #1 "
           "10000000:400\n" DOUBT ("0", "1"));
-  /* One that still waits is no such thing. */
+  /* A block that still waits is not such a case. */
   expect (
       S0 "b 0x10000000 512 400 active_pending_free\nt\ne alloc 0x10000000 400 0 1\ne "
          "free_requested 0x10000000 400 0 1\n",

@@ -47,7 +47,7 @@ assert_labels (const char *text, const char *expected)
   g_assert_cmpstr (got, ==, expected);
 }
 
-/* @text is refused as bad usage, and the message has @part in it. */
+/* Checks that @text is refused as bad usage, with @part in the message. */
 static void
 assert_refused (const char *text, const char *part)
 {
@@ -74,7 +74,7 @@ test_find (void)
                    "unknown allocator 'pytorch-cachng'; did you mean 'pytorch-caching'?");
 }
 
-/* What every class promises to the registry's users. */
+/* The promises of every class to the registry's users. */
 static void
 test_classes (void)
 {
@@ -148,8 +148,7 @@ test_globs (void)
   assert_refused ("*:max_split_size_mb=200", "allocator direct: unknown parameter");
 }
 
-/* What "key=*" stands for is taken by the parameter, for all of @list; how many values there
- * are. */
+/* The parameter accepts every value of "key=*", for all of @list; returns the number of values. */
 static guint
 try_sweeps (const GememNamed *const *list, const char *kind)
 {
@@ -193,7 +192,7 @@ test_sweeps (void)
   g_assert_cmpuint (try_sweeps ((const GememNamed *const *) gemem_planners (), "planner"), >, 20);
 }
 
-/* The first line of a vector file, as it stands. */
+/* The first line of a vector file, unchanged. */
 static void
 test_vector_keys (void)
 {
@@ -257,7 +256,7 @@ test_defaults (void)
   assert_effective ("pytorch:max-split-size-mb=128", "max_split_size_mb=64", "max_split_size_mb",
                     "128MiB");
   assert_effective ("pytorch:limit=50%", NULL, "memory_limit", "500MiB");
-  /* A default that excludes what the user asked for gives way. */
+  /* A default that contradicts a setting of the user is dropped. */
   assert_effective ("pytorch:memory_limit=1GiB", "per_process_memory_fraction=0.5",
                     "per_process_memory_fraction", "1");
   assert_effective ("pytorch:conf=max_split_size_mb:200", "max_split_size_mb=64",
@@ -273,7 +272,7 @@ test_defaults (void)
 
 /* ---- plugins */
 
-/* A fresh directory that holds a copy of the plugin @name. */
+/* A new directory with a copy of the plugin @name. */
 static char *
 plugin_directory (const char *name)
 {

@@ -1,8 +1,8 @@
-/* test-release-order.c - allocators that give memory back too early, each in its own way, and
- * others that wait: the probe tells them apart.
+/* test-release-order.c - allocators that release memory too early, each in its own way, and others
+ * that wait: the probe must tell them apart.
  *
  * The planted allocator has one device allocation, or one mapped page, per block, so that every
- * block goes back by itself; what it waits for before that is the fault to find.
+ * block is released by itself; the fault to find is which wait is missing before the release.
  */
 #include "config.h"
 
@@ -16,14 +16,14 @@
 
 typedef enum
 {
-  AT_ONCE,     /* gives memory back when the program releases it */
-  OWN_STREAM,  /* synchronises the block's own stream, forgets those that use it */
+  AT_ONCE,     /* releases memory with the program's free */
+  OWN_STREAM,  /* synchronises the block's own stream, not those that use it */
   ALL_STREAMS, /* synchronises all of them */
-  EVENTS,      /* records an event on each, asks at the next request, waits for them in the end */
-  COMPLETED,   /* waits for its own stream, and for the completion */
-  CACHES,      /* keeps one block for whoever comes next; trim gives it back */
-  TAKES_BACK,  /* trim releases what the program has */
-  KEEPS,       /* never gives anything back */
+  EVENTS,     /* records an event on each, queries at the next request, waits for them in the end */
+  COMPLETED,  /* waits for its own stream, and for the completion */
+  CACHES,     /* keeps one block for the next request; trim releases it */
+  TAKES_BACK, /* trim releases live blocks */
+  KEEPS,      /* never releases anything */
 } Way;
 
 static Way way;
@@ -70,7 +70,7 @@ return_memory (Planted *self, Block *block)
   gemem_device_release (device, block->address, SIZE);
 }
 
-/* Releases what waited for events that are complete; @wait: waits for them. */
+/* Releases the blocks whose events are complete; @wait: waits for the events. */
 static void
 poll_events (Planted *self, gboolean wait)
 {
@@ -164,7 +164,7 @@ largest_free (GememAllocator *allocator, guint64 stream)
   return 0;
 }
 
-/* Full checks look at it. */
+/* Used by the full checks. */
 static void
 walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
@@ -211,7 +211,7 @@ const GememAllocatorClass planted_class = {
   .streams = { .complete = complete, .use = use_on_stream },
 };
 
-/* ---- what is found, and what is not */
+/* ---- faults found, and faultless ways */
 
 #define ALLOC(i, s) \
   { \
@@ -394,17 +394,17 @@ test_case (gconstpointer data)
         g_error ("expected '%s' in '%s'", c->error, error->message);
       g_assert_true (strstr (error->message, "allocator planted: ") != NULL);
       g_clear_error (&error);
-      job.release_order = FALSE; /* nothing is looked for where nobody asked */
-      /* which other checks find */
+      job.release_order = FALSE; /* without the probe no order is checked */
+      /* other checks find these */
       result = way == KEEPS || way == TAKES_BACK ? NULL : test_job_run (&job);
     }
   gemem_result_free (result);
   gemem_allocator_spec_free (spec);
 }
 
-/* An allocator that keeps the memory of graphs itself: GE's policy 2, as documented, gives the
- * block of the graphs back when a bigger one is loaded, which is too early while a run is not
- * waited for.  (A load sets its memory to zero, on its stream.) */
+/* An allocator that holds the memory of graphs itself: GE's policy 2, as documented, releases
+ * the block of the graphs when a larger one is loaded, which is too early while a run is not
+ * waited for. (A load clears its memory, on its stream.) */
 static void
 test_policy_2 (void)
 {
@@ -435,7 +435,7 @@ test_policy_2 (void)
   gemem_allocator_spec_free (spec);
 }
 
-/* Graph 3 runs and nobody waits for it: graph 2's memory may go back, its own may not. */
+/* Graph 3 runs without a wait: graph 2's memory may be released, its own may not. */
 static void
 test_other_graph (void)
 {

@@ -1,6 +1,6 @@
-/* test-release-ranges.c - the probe of the order of release (release-order.h) where memory goes
- * back, or is worked on, in other pieces than it was returned: pages of a block one by one, work
- * on a part of it, and what neighbours it.  Each test was written for a mutant that
+/* test-release-ranges.c - the probe of the order of release (release-order.h) where memory is
+ * released or used in other pieces than it was returned: pages of a block one by one, work on a
+ * part of a block, and neighbouring memory. Each test was written for a mutant that
  * test-release-order.c let pass. */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 #define PAGES 4
 #define STREAM 3
 
-/* Four pages in a row, and the probe that watches them. */
+/* Four consecutive pages, and the probe that watches them. */
 typedef struct
 {
   GememDevice *device;
@@ -36,7 +36,7 @@ rig_new (void)
   return rig;
 }
 
-/* Block @id is served on STREAM: @n pages from @first on. */
+/* Returns block @id on STREAM: @n pages from @first on. */
 static void
 give (Rig *rig, guint64 id, guint first, guint n)
 {
@@ -77,7 +77,7 @@ rig_done (Rig *rig, gboolean expected)
   gemem_device_destroy (rig->device);
 }
 
-/* Any page of a block is the block's. */
+/* Every page of a block belongs to it. */
 static void
 test_last_page_of_a_block (void)
 {
@@ -91,7 +91,7 @@ test_last_page_of_a_block (void)
     }
 }
 
-/* Work on a part of a block leaves the rest of it what it was, and ends where it ends. */
+/* Work on a part of a block does not concern the rest, and ends at the end of the part. */
 static void
 test_work_on_a_part (void)
 {
@@ -107,7 +107,7 @@ test_work_on_a_part (void)
     }
 }
 
-/* A wait right behind the work, within one event, covers it. */
+/* A wait directly after the work, within one event, covers the work. */
 static void
 test_wait_within_an_event (void)
 {
@@ -124,8 +124,7 @@ test_wait_within_an_event (void)
     }
 }
 
-/* At the end of a program that waited for the device, memory may go back though blocks were never
- * freed. */
+/* After a final wait for the device, memory may be released though blocks were never freed. */
 static void
 test_end_of_the_program (void)
 {

@@ -1,4 +1,4 @@
-/* test-report.c - table, full page, CSV, Markdown and JSON of small results, to the letter; and
+/* test-report.c - table, full page, CSV, Markdown and JSON of small results, byte for byte; and
  * JSON read back. */
 #include "config.h"
 
@@ -39,7 +39,7 @@ free_results (GememResult **results, guint n)
     gemem_result_free (results[i]);
 }
 
-/* ---- for people */
+/* ---- for human readers */
 
 static void
 test_table (void)
@@ -92,7 +92,7 @@ test_table (void)
   free_results (results, 3);
 }
 
-/* No line is wider than was asked for, as long as the columns of rank 0 fit at all; and more width
+/* No line is wider than requested, as long as the columns of rank 0 fit; and a larger width
  * never shows less. */
 static void
 test_table_width (void)
@@ -113,8 +113,8 @@ test_table_width (void)
   gemem_result_free (result);
 }
 
-/* A column per kind of call that a caller makes, none where nobody calls; the least important give
- * way first. */
+/* A column per kind of call that occurs, none for other kinds; the least important columns are
+ * dropped first. */
 static void
 test_table_of_calls (void)
 {
@@ -369,7 +369,7 @@ read_text (const char *text, gssize length, GPtrArray *results, GError **error)
   return gemem_results_read_json (path, results, error);
 }
 
-/* Marks the bytes of a GememResult that a table speaks of. */
+/* Marks the bytes of a GememResult that a table covers. */
 static void
 cover (guint8 *bytes, gsize offset, gsize size)
 {
@@ -380,7 +380,7 @@ cover (guint8 *bytes, gsize offset, gsize size)
     }
 }
 
-/* Every field of result.h is written: what no table covers is padding, which is shorter than any
+/* Every field of result.h is written: uncovered bytes are padding, which is shorter than any
  * number. */
 static void
 test_complete (void)
@@ -400,13 +400,13 @@ test_complete (void)
     cover (bytes, array->offset, sizeof (GArray *));
   cover (bytes, G_STRUCT_OFFSET (GememResult, device_ordinal), sizeof (int));
   cover (bytes, G_STRUCT_OFFSET (GememResult, partial), sizeof (gboolean));
-  /* an array of its own */
+  /* an array of its own in the report */
   cover (bytes, G_STRUCT_OFFSET (GememResult, not_run), sizeof (gboolean));
   cover (bytes, G_STRUCT_OFFSET (GememResult, calls), 3 * GEMEM_CALL_COUNT * sizeof (guint64));
   cover (bytes, G_STRUCT_OFFSET (GememResult, fidelity), sizeof (GememFidelity));
   /* with the counts of calls */
   cover (bytes, G_STRUCT_OFFSET (GememResult, measured_calls), sizeof (GememHistogram *));
-  /* a file of its own (--allocator-report) */
+  /* written to a file of its own (--allocator-report) */
   cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *));
   for (gsize i = 0; i < sizeof bytes; i++)
     {
@@ -428,7 +428,7 @@ fill_numbers (GememResult *result)
       result->refused[call] = next++;
       result->call_ns[call] = next++;
     }
-  result->lower_bound = G_MAXUINT64 - 1; /* above what a signed number holds */
+  result->lower_bound = G_MAXUINT64 - 1; /* above the range of a signed number */
   result->capacity = G_MAXUINT64;
   result->trace_sha256 = g_strdup ("0123abcd");
   result->failure = g_strdup ("tab\there \303\251 \"quoted\"");
@@ -491,7 +491,7 @@ test_round_trip (void)
   free_results (results, 2);
 }
 
-/* What is not ours is refused with the name of the file, and leaves the array as it was. */
+/* A foreign file is refused with its name, and leaves the array unchanged. */
 static void
 refused (const char *text, gssize length, const char *reason)
 {
@@ -541,7 +541,7 @@ test_refused (void)
                    "/nonexistent/r.json: No such file or directory; name a readable file");
 }
 
-/* A whole result with one part exchanged for another. */
+/* A whole result with one part replaced by another. */
 static void
 test_altered (void)
 {
@@ -595,7 +595,7 @@ test_altered (void)
   gemem_result_free (result);
 }
 
-/* Every beginning of a file is refused, without harm. */
+/* Every prefix of a file is refused, without side effects. */
 static void
 test_truncated (void)
 {
@@ -668,7 +668,7 @@ test_format (void)
   g_assert_cmpstr (error->message, ==, "unknown report format 'jsn'; did you mean 'json'?");
 }
 
-/* A file is complete or not there; an old one survives a failure. */
+/* A file is complete or absent; an old one survives a failure. */
 static void
 test_write_file (void)
 {

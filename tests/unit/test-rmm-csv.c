@@ -66,7 +66,7 @@ expect_partial (const char *text, const char *expected)
   g_assert_cmpstr (got, ==, expected);
 }
 
-/* The sample of peers.md 2.3, and how it is recognised. */
+/* The sample of peers.md 2.3, and its recognition. */
 static void
 test_sample (void)
 {
@@ -94,7 +94,7 @@ test_variants (void)
           "alloc@0 0#1:8/100/1 alloc@1000 0#2:8/200/2 alloc@2000 0#3:8/300/59a83b9 alloc@3000 "
           "0#4:8/400/7f11 alloc@4000 0#5:8/500/7f1a "
           "alloc@5000 0#6:8/600/0 | 3 0");
-  /* Failures, as three C libraries print a null pointer; requests of nothing. */
+  /* Failures, with null pointers as three C libraries print them; requests of zero bytes. */
   expect (HEADER "1,00:00:00.1,allocate failure,(nil),11136000000,0\n1,00:00:00.2,allocate "
                  "failure,0x0,7,0\n1,00:00:00.3,allocate "
                  "failure,0000000000000000,7,0\n"
@@ -147,7 +147,7 @@ test_devices (void)
 static void
 test_clock (void)
 {
-  /* Over midnight twice, with a race of two threads right at it. */
+  /* Past midnight twice, with a race of two threads at midnight. */
   expect (HEADER "1,23:59:59.5,allocate,0x100,8,0\n1,00:00:00.1,allocate,0x200,8,0\n2,23:59:59.9,"
                  "allocate,0x300,8,0\n1,12:00:00,allocate,0x400,8,0\n"
                  "1,23:00:00,allocate,0x500,8,0\n1,01:00:00,allocate,0x600,8,0\n",
@@ -213,7 +213,8 @@ test_damage (void)
                   "is damaged, cut the line out or use --allow-partial");
 }
 
-/* Cut anywhere but at the end of a line, a log is refused; what is whole is delivered on demand. */
+/* Cut anywhere except at the end of a line, a log is refused; whole lines are delivered on
+ * request. */
 static void
 test_truncated (void)
 {
@@ -241,7 +242,7 @@ test_long (void)
     g_string_append_printf (text, "%u,10:%02u:%02u.%06u,allocate,0x%x,%u,%u\n", i % 7, i / 60 % 60,
                             i % 60, i, 4096 + i, i + 1, i % 3);
   g_autofree char *all = run (text->str, text->len, "x.csv", -1, TRUE);
-  /* then the minutes wrap: refused as running backwards, events before it stand */
+  /* then the minutes wrap: refused as running backwards, earlier events are kept */
   g_assert_nonnull (strstr (all, "#60:60/"));
   g_string_truncate (text, strlen (HEADER));
   for (guint i = 0; i < 50000; i++)

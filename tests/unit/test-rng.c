@@ -1,6 +1,6 @@
 /* test-rng.c - golden vectors of base/rng.h, computed by an independent implementation (Python
- * integers), and the shape of the distributions.  A vector that changes here changes every
- * synthetic trace that was ever published: do not adapt it. */
+ * integers), and the shape of the distributions. A change of a vector changes every synthetic
+ * trace ever published: do not adapt the vectors. */
 #include "config.h"
 
 #include "base/rng.h"
@@ -143,7 +143,7 @@ test_log_shape (void)
       g_assert_cmpuint (octaves[i], >, 100000 - 1775);
       g_assert_cmpuint (octaves[i], <, 100000 + 1775);
     }
-  for (guint i = 0; i < 10000; i++) /* where the fixed point has fewer bits than the value */
+  for (guint i = 0; i < 10000; i++) /* where the fixed-point format has fewer bits than the value */
     {
       guint64 v = gemem_rng_log_uniform (&rng, G_MAXUINT64 - 5, G_MAXUINT64 - 3);
       g_assert_true (v >= G_MAXUINT64 - 5 && v <= G_MAXUINT64 - 3);

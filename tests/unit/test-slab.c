@@ -1,5 +1,5 @@
-/* test-slab.c - base/slab.h: alignment, zeroing, last-in-first-out reuse, no overlap, and that
- * nothing leaks (under ASan). */
+/* test-slab.c - base/slab.h: alignment, zeroing, last-in-first-out reuse, no overlap, no leaks
+ * (under ASan). */
 #include "config.h"
 
 #include <string.h>
@@ -31,14 +31,14 @@ test_objects (gconstpointer data)
             g_assert_cmpuint (objects[i][j], ==, 0);
           memset (objects[i], (int) (i % 255) + 1, size);
         }
-      for (guint i = 0; i < N; i++) /* nobody wrote into another's object */
+      for (guint i = 0; i < N; i++) /* no object was overwritten by another */
         for (gsize j = 0; j < size; j++)
           g_assert_cmpuint (objects[i][j], ==, i % 255 + 1);
       for (guint i = 0; i < N; i++)
         gemem_slab_free (&slab, objects[i]);
     }
   guint slices = slab.slices->len;
-  for (guint i = 0; i < N; i++) /* the last freed is the first reused; no new memory is taken */
+  for (guint i = 0; i < N; i++) /* the last freed is the first reused; no new memory is allocated */
     g_assert_true (gemem_slab_alloc (&slab) == objects[N - 1 - i]);
   g_assert_cmpuint (slab.slices->len, ==, slices);
   gemem_slab_clear (&slab);
@@ -46,7 +46,7 @@ test_objects (gconstpointer data)
   gemem_slab_clear (&slab);
 }
 
-/* Fresh objects of a slice lie one behind the other. */
+/* New objects of a slice are consecutive. */
 static void
 test_order (void)
 {

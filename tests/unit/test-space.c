@@ -23,7 +23,7 @@ test_find_and_take (void)
   g_assert_cmphex (gemem_space_find (&space, 0xf000, 0x1000, 1), ==, 0xf000);
   g_assert_cmphex (gemem_space_find (&space, 0xf000, 0x1001, 1), ==, 0x11000);
 
-  /* Any byte in common refuses the whole, and nothing changes. */
+  /* A range with any byte in use is refused as a whole, and nothing changes. */
   g_assert_false (gemem_space_take (&space, 0x10fff, 1));
   g_assert_false (gemem_space_take (&space, 0xffff, 2));
   g_assert_false (gemem_space_take (&space, 0x8000, 0x20000));
@@ -60,7 +60,7 @@ test_ends (void)
   gemem_space_clear (&space);
 }
 
-/* Gaps of one page between taken pages, closed from every side. */
+/* Gaps of one page between pages in use, filled from every side. */
 static void
 test_give_joins (void)
 {
@@ -70,14 +70,14 @@ test_give_joins (void)
   for (guint64 page = 0; page < 5; page++)
     g_assert_true (gemem_space_take (&space, 0x10000 + page * 0x1000, 0x1000));
   g_assert_cmpuint (space.gaps, ==, 2);
-  gemem_space_give (&space, 0x12000, 0x1000); /* alone */
+  gemem_space_give (&space, 0x12000, 0x1000); /* no gap beside it */
   g_assert_cmpuint (space.gaps, ==, 3);
-  gemem_space_give (&space, 0x13000, 0x1000); /* to the gap below */
+  gemem_space_give (&space, 0x13000, 0x1000); /* joins the gap below */
   g_assert_cmpuint (space.gaps, ==, 3);
-  gemem_space_give (&space, 0x11000, 0x1000); /* to the gap above */
+  gemem_space_give (&space, 0x11000, 0x1000); /* joins the gap above */
   g_assert_cmpuint (space.gaps, ==, 3);
   g_assert_cmphex (gemem_space_find (&space, 0x10000, 0x3000, 1), ==, 0x11000);
-  gemem_space_give (&space, 0x10000, 0x1000); /* between two */
+  gemem_space_give (&space, 0x10000, 0x1000); /* joins two gaps */
   g_assert_cmpuint (space.gaps, ==, 2);
   gemem_space_give (&space, 0x14000, 0x1000);
   g_assert_cmpuint (space.gaps, ==, 1);

@@ -1,5 +1,5 @@
-/* test-text.c - the text twin keeps everything, both ways, and says where a line is wrong
- * (traces/text*.c). */
+/* test-text.c - the text twin keeps everything in both directions, and names the line of an
+ * error (traces/text*.c). */
 #include "config.h"
 
 #include <glib/gstdio.h>
@@ -22,7 +22,7 @@ open_text (const char *text, gsize size, gboolean partial, GError **error)
                                  error);
 }
 
-/* Writes what @text holds in @format; the file's bytes. */
+/* Writes the trace @text in @format; returns the file's bytes. */
 static GBytes *
 convert (GBytes *source, const char *format)
 {
@@ -198,7 +198,7 @@ test_random_round_trip (void)
   gemem_trace_info_clear (&info);
 }
 
-/* What is known only at the end stands at the end and replaces the beginning. */
+/* Facts known only at the end are written at the end and replace those at the beginning. */
 static void
 test_late_information (void)
 {
@@ -300,7 +300,7 @@ test_first_line (void)
   g_clear_error (&error);
 }
 
-/* A file cut anywhere is refused; what it gives is the beginning of the whole. */
+/* A file cut anywhere is refused; the events delivered are the first ones of the whole. */
 static void
 test_truncated (void)
 {
@@ -316,7 +316,7 @@ test_truncated (void)
     }
 }
 
-/* Random damage never does worse than an error (run under ASan). */
+/* Random damage never causes more than an error (run under ASan). */
 static void
 test_noise (void)
 {

@@ -1,5 +1,5 @@
-/* test-timeline.c - the bounded timeline against the whole curve: no extreme is lost, points stand
- * for equal stretches. */
+/* test-timeline.c - the bounded timeline against the whole curve: no extreme is lost, and points
+ * cover equal stretches. */
 #include "config.h"
 
 #include "base/rng.h"
@@ -50,7 +50,7 @@ build (const State *states, guint n, guint max)
   return points;
 }
 
-/* Each point is exactly the extremes and the end of the stretch it stands for. */
+/* Each point has exactly the extremes and the end of its stretch. */
 static void
 check_points (const State *states, guint n, const GArray *points)
 {
@@ -77,7 +77,7 @@ check_points (const State *states, guint n, const GArray *points)
       g_assert_cmpuint (point->largest_free, ==, point->seq);
       from = (guint) point->seq + 1;
     }
-  g_assert_cmpuint (from, ==, n); /* nothing is left out at the end */
+  g_assert_cmpuint (from, ==, n); /* the last stretch is complete */
 }
 
 static void

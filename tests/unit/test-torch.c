@@ -1,10 +1,11 @@
 /* test-torch.c - libgemem-torch.so, opened and driven as PyTorch does: eight threads on two devices
- * with streams, frees from other threads, private pools; what it writes at exit; a recording that
- * replays to the same decisions; and how it fails.
+ * with streams, frees from other threads, private pools; its files at exit; a recording that
+ * replays to the same decisions; and its failures.
  *
  * Each program is a child process (this one with --child NAME), since the library reads the
- * environment once and reports at exit.  The devices are simulated ones, and, where the CUDA
- * headers are, CUDA devices of the stand-in driver (tests/standin), with the program's own streams.
+ * environment once and reports at exit. The devices are simulated ones, and, if the CUDA headers
+ * are installed, CUDA devices of the stand-in driver (tests/standin), with the program's own
+ * streams.
  */
 #include "config.h"
 
@@ -76,12 +77,12 @@ open_library (void)
 #undef SYMBOL
   g_assert_false (
       g_module_symbol (module, "gemem_allocator_find",
-                       &hidden)); /* nothing of ours gets in the way of the program's own */
+                       &hidden)); /* no symbol of ours can clash with the program's own */
 }
 
 #define STREAMS 3
 
-/* Of each device, as the program made them; [0] is the default stream. */
+/* The streams of each device, as the program created them; [0] is the default stream. */
 static gpointer streams[2][STREAMS];
 
 #ifdef HAVE_CUDA
@@ -130,9 +131,9 @@ typedef struct
   void *stream;
 } Tensor;
 
-/* Shared by all threads: who takes a tensor out may be another than who put it in. */
+/* Shared by all threads: a thread may free a tensor that another one allocated. */
 static Tensor tensors[BLOCKS];
-/* which the thread sanitizer knows */
+/* a lock known to the thread sanitizer */
 static pthread_mutex_t tensors_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static Tensor
@@ -201,7 +202,7 @@ free_late (void)
   torch.record_stream (late, NULL);
 }
 
-/* Handlers run in the opposite order: this one after the library's own. */
+/* Exit handlers run in reverse order: this one after the library's own. */
 static void
 child_teardown (void)
 {
@@ -257,8 +258,8 @@ allocate_meanwhile (gpointer stream)
   return NULL;
 }
 
-/* Captures work as torch.cuda.graph() does: with a private pool, while another thread goes on.
- * More is asked for than there is, too. */
+/* Captures as torch.cuda.graph() does: with a private pool, while another thread continues; also
+ * with requests beyond the capacity. */
 static void
 child_capture (void)
 {
@@ -303,7 +304,7 @@ child_capture (void)
 }
 #endif
 
-/* Ends in the middle of its work, without a chance to write anything. */
+/* Killed in the middle of its work, before it can write anything. */
 static void
 child_killed (void)
 {
@@ -317,7 +318,7 @@ child_killed (void)
   raise (SIGKILL);
 }
 
-/* A child of fork() goes on with its copy; the recording is its parent's. */
+/* A child of fork() continues with its copy; the recording belongs to the parent. */
 static void
 child_forks (void)
 {
@@ -386,7 +387,7 @@ child (const char *name)
 
 static const char *self;
 
-/* Runs --child @name with the variables @settings ("NAME=value"); what it said on stderr.  Its
+/* Runs --child @name with the variables @settings ("NAME=value"); returns its stderr. Its exit
  * status must be @status. */
 static char *
 run_child (const char *name, int status, const char *const *settings)
@@ -426,8 +427,8 @@ open_file (gpointer path, GError **error)
   return gemem_trace_open (path, NULL, NULL, error);
 }
 
-/* Every decision on @device of the recording, once more in the simulator on @simulated: the result
- * is that of @live. */
+/* Replays every decision on @device of the recording in the simulator on @simulated: the result
+ * must equal that of @live. */
 static void
 check_replay (char *path, const char *allocator, int device, const char *simulated,
               const GememResult *live)
@@ -454,8 +455,8 @@ check_replay (char *path, const char *allocator, int device, const char *simulat
   gemem_result_free (replayed);
 }
 
-/* Eight threads with @allocator on the device that @settings say (the first three are left open);
- * @simulated: devices for the replay. */
+/* Eight threads with @allocator on the device that @settings name (the first three are left
+ * open); @simulated: devices for the replay. */
 static void
 run_threads (const char *allocator, const char **settings, const char *const *simulated)
 {
@@ -486,8 +487,8 @@ run_threads (const char *allocator, const char **settings, const char *const *si
     }
 }
 
-/* Little memory, so that there is pressure; but what never takes memory back before its end needs
- * what all threads ask for together. */
+/* Devices have little memory, to cause pressure; an allocator that releases nothing before its
+ * end needs enough for all threads together. */
 static gboolean
 needs_all (const char *allocator)
 {
@@ -505,7 +506,7 @@ test_threads (gconstpointer allocator)
   run_threads (allocator, settings, simulated);
 }
 
-/* On two GPUs of the stand-in driver, which finds nothing wrong with any call. */
+/* On two GPUs of the stand-in driver, which must report no misuse. */
 static void
 test_threads_on_cuda (gconstpointer allocator)
 {
@@ -525,7 +526,7 @@ test_threads_on_cuda (gconstpointer allocator)
                                                    : "GEMEM_STANDIN=sim:capacity=4GiB",
                              "GEMEM_STANDIN_DEVICES=2",
                              NULL };
-  /* where the stand-in has their ranges */
+  /* the base of ranges in the stand-in driver */
   static const char *const simulated[] = { "sim:va_base=0x200000000000",
                                            "sim:va_base=0x1200000000000" };
 
@@ -541,8 +542,8 @@ test_threads_on_cuda (gconstpointer allocator)
 #endif
 }
 
-/* A call of the driver fails, then what would undo it: the program goes on without memory, and is
- * told the first reason. */
+/* A driver call fails, then its undo: the program continues without memory, and is told the
+ * first reason. */
 static void
 test_double_faults (void)
 {
@@ -583,7 +584,7 @@ test_double_faults (void)
 #endif
 }
 
-/* Whatever the allocator does: the capture stays valid, and no call of the driver is refused. */
+/* With any allocator the capture stays valid, and no driver call is refused. */
 static void
 test_capture (void)
 {
@@ -631,7 +632,7 @@ test_teardown (void)
   g_autofree char *said = run_child ("teardown", 0, settings);
 
   assert_says (said, "peak reserved");
-  g_assert_null (strstr (said, "libgemem-torch: ")); /* no complaint */
+  g_assert_null (strstr (said, "libgemem-torch: ")); /* no message */
 }
 
 static void
@@ -678,7 +679,7 @@ test_wrong (void)
     }
 }
 
-/* %p is the process; files that cannot be written do not stop anything. */
+/* %p is the process id; files that cannot be written stop nothing. */
 static void
 test_files (void)
 {
@@ -702,8 +703,7 @@ test_files (void)
   assert_says (again, "GEMEM_STATS: /nowhere/x");
 }
 
-/* The file in the folder of the test whose name begins with @begins and ends with @ends; NULL:
- * there is none. */
+/* The file in the test's folder whose name begins with @begins and ends with @ends; NULL: none. */
 static char *
 find_file (const char *begins, const char *ends)
 {
@@ -736,8 +736,8 @@ count_events (const char *path, GememEventKind kind, char **allocator)
   return count;
 }
 
-/* What was recorded when the program was killed is in its journal, complete, and replays to the
- * same decisions. */
+/* After the program was killed, its journal has all that was recorded, and replays to the same
+ * decisions. */
 static void
 test_killed (void)
 {

@@ -52,8 +52,8 @@ test_plain (void)
   assert_lifetimes ((TestTrace){ .events = events, .n = 0 }, 0, "");
 }
 
-/* The static memory of a graph is planned like a block; graphs and blocks may have the same
- * numbers. */
+/* The static memory of a graph is planned like a block; a graph and a block may have the same
+ * id. */
 static void
 test_graphs (void)
 {

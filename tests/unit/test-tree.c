@@ -39,7 +39,7 @@ compare_keys (const GememTreeNode *a, guint64 group, guint64 size, guint64 addre
   return a->address < address ? -1 : a->address > address;
 }
 
-/* Index of the first node with key >= the one given. */
+/* Index of the first node with a key >= the given one. */
 static guint
 model_find (const Model *model, guint64 group, guint64 size, guint64 address)
 {
@@ -127,7 +127,7 @@ test_random (gconstpointer data)
         model_remove (&model, &block->node);
       else
         {
-          /* insert must not rely on what was there */
+          /* insert must not rely on the old content */
           memset (&block->node, 0xA5, sizeof block->node);
           block->node.group = group;
           block->node.size = size;
@@ -152,7 +152,7 @@ test_random (gconstpointer data)
   gemem_tree_clear (&model.tree);
 }
 
-/* The orders that are worst for trees: ascending, descending, zigzag, organ pipe; then taken away
+/* The orders that are worst for trees: ascending, descending, zigzag, organ pipe; then removal
  * in order. */
 static void
 test_orders (void)
@@ -192,7 +192,7 @@ test_orders (void)
       }
 }
 
-/* The check must see what it promises to see. */
+/* The check must find each kind of damage that it promises to find. */
 static void
 test_check (void)
 {
@@ -210,7 +210,7 @@ test_check (void)
     }
   g_assert_true (gemem_tree_check (&tree));
 
-  nodes[20].size = 305; /* the key is another one than in the tree */
+  nodes[20].size = 305; /* the key differs from the one in the tree */
   g_assert_false (gemem_tree_check (&tree));
   nodes[20].size = 200;
 
@@ -218,7 +218,7 @@ test_check (void)
   g_assert_false (gemem_tree_check (&tree));
   tree.count--;
 
-  tree.height--; /* a page above the leaves is none */
+  tree.height--; /* a page above the leaves is no leaf */
   g_assert_false (gemem_tree_check (&tree));
   tree.height++;
   g_assert_true (gemem_tree_check (&tree));

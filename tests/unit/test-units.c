@@ -23,7 +23,7 @@ typedef struct
 {
   const char *text;
   guint64 unit, whole;
-  const char *message; /* the whole of it, or its beginning when it ends in '*' */
+  const char *message; /* the whole message, or its beginning when it ends in '*' */
 } Bad;
 
 static void

@@ -1,5 +1,5 @@
-/* test-validate.c - every finding of validate.h on the smallest trace that has it, and the facts of
- * summary.h on a trace added up by hand. */
+/* test-validate.c - every finding of validate.h on the smallest trace that causes it, and the
+ * facts of summary.h on a trace summed up by hand. */
 #include "config.h"
 
 #include <string.h>
@@ -209,7 +209,7 @@ test_whole (void)
   TestTrace broken = { .events = middle, .n = 2, .fail_at = 1 };
   g_autofree char *found = findings_of (&broken);
   ASSERT_FINDINGS (time, GEMEM_TRACE_HAS_TIME, "time backwards@1 x1");
-  /* nothing was live, and it says so */
+  /* no block was live, which the flags say */
   ASSERT_FINDINGS (cached, GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_HAS_SEGMENTS, "");
   ASSERT_FINDINGS (time, 0, "");
   ASSERT_FINDINGS (middle, GEMEM_TRACE_STARTS_IN_MIDDLE, "missing start@- x1");

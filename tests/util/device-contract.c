@@ -118,20 +118,20 @@ check_mappings (GememDevice *device, guint64 granule)
   g_assert_cmphex (gemem_device_reserve (device, G_MAXUINT64, 0), ==, 0);
   g_assert_true (gemem_device_map (device, va + granule, a, 0, 2 * granule));
   g_assert_true (gemem_device_map (device, va, b, 0, granule));
-  /* a page may be shown twice */
+  /* a page may be mapped twice */
   g_assert_true (gemem_device_map (device, va + 7 * granule, a, 0, granule));
-  g_assert_cmpuint (device->held, ==, 3 * granule); /* a mapping holds nothing by itself */
+  g_assert_cmpuint (device->held, ==, 3 * granule); /* a mapping holds no memory of its own */
   g_assert_true (gemem_device_memset (device, va, 0xa5, 3 * granule, 0)); /* across two mappings */
   g_assert_true (gemem_device_sync (device));
 
-  /* A page lives as long as its owner or a mapping needs it. */
+  /* A page lives until its owner has destroyed it and no mapping shows it. */
   gemem_device_destroy_page (device, a, 2 * granule);
   g_assert_cmpuint (device->held, ==, 3 * granule);
   g_assert_true (gemem_device_unmap (device, va, 3 * granule)); /* two mappings at once */
   g_assert_cmpuint (device->held, ==, 3 * granule);
   g_assert_true (gemem_device_unmap (device, va + 7 * granule, granule));
   g_assert_cmpuint (device->held, ==, granule);
-  /* where there was a mapping */
+  /* at an address that had a mapping before */
   g_assert_true (gemem_device_map (device, va + 2 * granule, b, 0, granule));
   g_assert_true (gemem_device_unmap (device, va + 2 * granule, granule));
   gemem_device_destroy_page (device, b, granule);
@@ -179,7 +179,7 @@ test_device_streams (const char *spec)
         events[s][e] = gemem_device_event_record (device, streams[s]);
         g_assert_cmphex (events[s][e], !=, 0);
       }
-  gemem_device_event_sync (device, events[0][20]); /* and with it all before, on its stream */
+  gemem_device_event_sync (device, events[0][20]); /* and so is all work before it on its stream */
   g_assert_true (gemem_device_event_query (device, events[0][20]));
   g_assert_true (gemem_device_event_query (device, events[0][0]));
   g_assert_true (gemem_device_stream_sync (device, streams[1]));
@@ -211,7 +211,7 @@ test_device_leave_all (const char *spec)
   owned = gemem_device_create_page (device, info.granularity);
   g_assert_true (gemem_device_map (device, va, page, 0, info.granularity));
   g_assert_true (gemem_device_map (device, va + info.granularity, owned, 0, info.granularity));
-  gemem_device_destroy_page (device, page, info.granularity); /* its mapping keeps it */
+  gemem_device_destroy_page (device, page, info.granularity); /* the mapping keeps the page alive */
   g_assert_cmphex (take (device, MIB), !=, 0);
   g_assert_cmphex (gemem_device_malloc (device, 1, 5), !=, 0);
   g_assert_true (gemem_device_memset (device, va, 1, 2 * info.granularity, 5));
@@ -219,7 +219,7 @@ test_device_leave_all (const char *spec)
   destroy (device);
 }
 
-/* ---- mistakes: on a device with an allocation, a page and a mapping */
+/* ---- misuse by callers: on a device with an allocation, a page and a mapping */
 
 typedef struct
 {

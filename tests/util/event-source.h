@@ -1,4 +1,4 @@
-/* event-source.h - a trace that lies in an array: what the engine's tests replay. */
+/* event-source.h - a trace held in an array, which the engine's tests replay. */
 #pragma once
 
 #include "sim/engine/replay.h"
@@ -13,7 +13,7 @@ typedef struct
   gsize fail_at;   /* reading fails with GEMEM_ERROR_INPUT before this event; 0: never */
   gint *interrupt; /* set to 1 before this event is returned... */
   gsize interrupt_at;
-  guint interrupt_opening; /* ...of this opening, from 1; 0: of any */
+  guint interrupt_opening; /* ...of this opening, counted from 1; 0: of any opening */
   gint opened;             /* how often it was opened; atomic */
 } TestTrace;
 

@@ -1,6 +1,5 @@
-/* ge-graphs.h - what tests of `ge` do with it: graphs loaded, run and unloaded on stream 0, with
- * the accounting checked after each step; requests, figures.
- */
+/* ge-graphs.h - helpers for the tests of `ge`: load, run and unload graphs on stream 0, make
+ * requests, read statistics. The accounting is checked after each step. */
 #pragma once
 
 #include "allocators/allocator.h"

@@ -73,8 +73,7 @@ hide (Model *m, guint64 from, guint64 to)
       g_array_remove_index (m->shown, i);
 }
 
-/* The page put on the stack last that nobody has; those above it that a caller has leave the
- * stack. */
+/* Pops the page stacked last that has no user; pages in use above it leave the stack. */
 static guint32
 pop (Model *m)
 {
@@ -194,7 +193,7 @@ model_reset (Model *m, guint r)
   m->held = 0;
 }
 
-/* The device says where the range lies. */
+/* @base: the address the device chose for the range. */
 static guint64
 model_append (Model *m, guint r, guint64 bytes, guint64 base)
 {

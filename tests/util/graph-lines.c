@@ -56,7 +56,7 @@ set_shape (GememGraph *graph, const char *text)
   gemem_graph_set_shape (graph, gemem_dtype_find ("uint8"), dims, n);
 }
 
-/* The part of "reuse=0.1,2.0" that is about @output; -1. */
+/* The input whose memory @output reuses, from a text like "reuse=0.1,2.0"; -1: none. */
 static gint32
 reused_input (char **reuse, guint output)
 {
@@ -100,7 +100,8 @@ add_outputs (GememGraph *graph, char **words)
     }
 }
 
-/* What each word says; outputs come last, as attributes belong to what was added before. */
+/* Parses the fields of a line; outputs come last, as attributes belong to the object added
+ * before. */
 static void
 add_word (GememGraph *graph, const char *key, const char *value)
 {

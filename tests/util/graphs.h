@@ -1,4 +1,4 @@
-/* graphs.h - graphs in tests: from text, and whether two are the same in every field. */
+/* graphs.h - graphs in tests: made from text, and compared in every field. */
 #pragma once
 
 #include "graphs/format.h"
@@ -9,5 +9,5 @@ GememGraph *test_graph_from_text (const char *text, const char *format, GError *
 /* Fails at the first difference between two sealed graphs. */
 void test_graphs_equal (const GememGraph *a, const GememGraph *b);
 
-/* The message for @text, which is no good graph. */
+/* The error message for @text, which is not a valid graph. */
 char *test_graph_error (const char *text, const char *format);

@@ -7,15 +7,15 @@
 
 #include "graphs/graph.h"
 
-/* The trace of the graph @json lowered by @spec is @expected, and valid. */
+/* Checks that the trace of the graph @json lowered by @spec is @expected, and valid. */
 void test_lowered_check (const char *json, const char *spec, const char *expected);
 /* The same for a graph of @nodes alone, as text between "[" and "]". */
 void test_lowered (const char *nodes, const char *spec, const char *expected);
-/* @spec is refused for @graph as bad usage, with @text in the message. */
+/* Checks that @spec is refused for @graph as bad usage, with @text in the message. */
 void test_lowered_refused (const char *spec, GememGraph *graph, const char *text);
 /* Free with g_free(). */
 char *test_lowered_text (const char *spec, GememGraph *graph);
-/* It is a valid trace. */
+/* Checks that the trace is valid. */
 void test_lowered_valid (const char *spec, GememGraph *graph);
-/* Most bytes alive at once. */
+/* The largest number of bytes live at once. */
 guint64 test_lowered_peak (const char *spec, GememGraph *graph);

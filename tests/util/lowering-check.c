@@ -1,7 +1,7 @@
 /* lowering-check.c - see lowering-check.h.
  *
- * A nanosecond a node tells at which node an event is: SLOT r of a step is the r-th node that runs,
- * slot R the end of the step.
+ * With one nanosecond per node, the time of an event says at which node it happens: SLOT r of a
+ * step is the r-th node that runs, slot R the end of the step.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ buffers_only (const LoweringRun *run)
   return !run->p.parallel && run->p.preset >= GEMEM_ERA_P14;
 }
 
-/* The storage whose bytes input @i of @id needs, and how many. */
+/* The storage whose bytes input @i of @id needs, and how many bytes. */
 static guint32
 needed (const LoweringRun *run, guint32 id, guint32 i, guint64 *bytes)
 {
@@ -45,9 +45,9 @@ needed (const LoweringRun *run, guint32 id, guint32 i, guint64 *bytes)
   return storage_of (run, gemem_lower_input_slot (run->graph, input));
 }
 
-/* ---- who lives when */
+/* ---- lifetimes */
 
-/* A node that runs subgraphs writes nothing: they do. */
+/* A node that runs subgraphs writes nothing itself: the subgraphs write. */
 static void
 use (LoweringRun *run, guint32 i, guint32 slot)
 {
@@ -260,7 +260,7 @@ check_node (const LoweringRun *run, guint begin, guint end, guint32 slot)
     }
 }
 
-/* The node runs when all of its memory is there: behind the last allocation. */
+/* The node runs when all of its memory is allocated: after the last allocation. */
 static void
 walk_slot (LoweringRun *run, guint begin, guint end, guint32 slot)
 {
@@ -432,7 +432,7 @@ check_run (LoweringRun *run, GememTraceReader *reader)
   g_free (run->size);
 }
 
-/* The graph from its own text gives the same trace. */
+/* The graph, written as text and read again, gives the same trace. */
 static void
 check_again (GememGraph *graph, const char *spec)
 {

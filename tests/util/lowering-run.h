@@ -1,5 +1,5 @@
-/* lowering-run.h - a trace of the lowering `paddle` under check: what lowering-check.c and
- * lowering-sharing.c know of it. */
+/* lowering-run.h - a trace of the lowering `paddle` under check: the state that lowering-check.c
+ * and lowering-sharing.c share. */
 #pragma once
 
 #include "tests/util/naive-collector.h"
@@ -19,7 +19,7 @@ typedef struct
   /* by id, both sets of ids */
   guint8 *alive;
   guint64 *size;
-  /* by storage: slots in which it came and went; GEMEM_NONE: not in this step */
+  /* by storage: slots of its allocation and its free; GEMEM_NONE: none in this step */
   guint32 *came, *gone;
   NaiveCollector *collector;
 } LoweringRun;
@@ -45,6 +45,6 @@ storage_of (const LoweringRun *run, guint32 slot)
   return slot != GEMEM_NONE ? run->lower->storage_of[slot] : GEMEM_NONE;
 }
 
-/* Of the tensors that lie in one storage without a reference each begins where the one before is
- * used last, by a legal pair. */
+/* Checks the tensors that lie in one storage without a reference: each begins where the one
+ * before has its last use, and the two are a legal in-place pair. */
 void test_lowering_sharing (const LoweringRun *run);

@@ -1,4 +1,5 @@
-/* lowering-sharing.c - in-place pairs of the lowering `paddle` are legal; see lowering-run.h. */
+/* lowering-sharing.c - checks that in-place pairs of the lowering `paddle` are legal; see
+ * lowering-run.h. */
 #include "config.h"
 
 #include <string.h>
@@ -27,8 +28,8 @@ unite (gpointer data, guint32 a, guint32 b, gboolean first G_GNUC_UNUSED)
   unions->root[root_of (unions, a)] = root_of (unions, b);
 }
 
-/* Output @o of @id lies in memory of another root: it must have taken over an input that ends
- * there. */
+/* Output @o of @id lies in memory of another root: the output must have taken over the memory of
+ * an input whose last user is @id. */
 static void
 check_overlay (const LoweringRun *run, const Unions *unions, guint32 id, guint32 o)
 {

@@ -18,7 +18,7 @@ below (GememRng *rng, guint bound)
   return (guint) gemem_rng_below (rng, bound);
 }
 
-/* One of the words of "a|b|c=b". */
+/* One word of "a|b|c=b", drawn at random. */
 static char *
 random_choice (GememRng *rng, const char *choices)
 {
@@ -29,7 +29,7 @@ random_choice (GememRng *rng, const char *choices)
   return word;
 }
 
-/* Gibibytes of a few tensors among the numbers. */
+/* A random value; the real numbers include the sizes of a few tensors, in GiB. */
 static char *
 random_value (GememRng *rng, const GememParam *param)
 {
@@ -59,7 +59,7 @@ is_drawn (const char *name)
          && strcmp (name, "preset") != 0 && strcmp (name, "executor") != 0;
 }
 
-/* Adds one setting after the other, as long as they are accepted together. */
+/* Adds settings one by one, and keeps those that are accepted together. */
 static void
 try_settings (GememRng *rng, GememGraph *graph)
 {

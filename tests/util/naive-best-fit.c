@@ -7,8 +7,8 @@
 
 typedef struct
 {
-  guint64 address, size, freed; /* freed: when, 0: in use */
-  guint chunk;                  /* G_MAXUINT: of the device itself */
+  guint64 address, size, freed; /* time of the free; 0: in use */
+  guint chunk;                  /* G_MAXUINT: a device block of its own */
   guint32 id;
 } Block;
 
@@ -39,7 +39,7 @@ destroy (Naive *naive)
   g_array_unref (((Model *) naive)->blocks);
 }
 
-/* Smallest, and of these the one that has been free for longest. */
+/* The smallest free block that fits; of equal ones the one freed first. */
 static int
 best_in (const Model *model, guint chunk, guint64 size)
 {

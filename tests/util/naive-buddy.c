@@ -1,6 +1,6 @@
-/* naive-buddy.c - Paddle's buddy on a GPU, of the P13, the P14 and the P16 era, on the host and in
- * pinned memory, and `thread_local`, which is several of them, from paddle.md section 2, 3.6 and 7,
- * over one array of blocks in address order.
+/* naive-buddy.c - Paddle's buddy allocator, from paddle.md section 2, 3.6 and 7, over one array of
+ * blocks in address order: on a GPU in the P13, P14 and P16 era, on the host, in pinned memory, and
+ * `thread_local`, which is several buddies.
  *
  * Chunk sizes are computed in float and double as the text says, not in integers; the counters wrap
  * as Paddle's do (2.4, example E6).
@@ -15,7 +15,7 @@ typedef struct
   guint64 address, size, chunk;
   gboolean free, huge;
   guint32 id;  /* unless free */
-  guint buddy; /* its number */
+  guint buddy; /* index of its buddy */
 } Block;
 
 typedef struct
@@ -36,13 +36,13 @@ typedef struct
 {
   Threads threads;
   guint64 initial, reallocate;
-  guint64 total;   /* P13, on a device that reports so much; 0: P16 */
+  guint64 total;   /* P13: the device memory that is reported; 0: P16 */
   double fraction; /* of P13 */
   gboolean idle;   /* P13: free_idle_memory */
   gboolean p14;
-  guint64 unit;  /* of the host and of pinned memory; 0: of the GPU, 256 */
-  guint64 chunk; /* size of every chunk there */
-  guint64 limit; /* of what is held there; 0: none */
+  guint64 unit;  /* of the host and of pinned memory; 0: of the GPU, which has 256 */
+  guint64 chunk; /* host, pinned memory: size of every chunk */
+  guint64 limit; /* host, pinned memory: most bytes held; 0: no limit */
 } Flags;
 
 typedef struct
@@ -90,7 +90,7 @@ buddy_of (Model *model, const NaiveRequest *request)
 
 /* ---- chunk sizes (2.2) */
 
-/* P13's only size; FALSE: "insufficient GPU memory". */
+/* P13's only chunk size; FALSE: "insufficient GPU memory". */
 static gboolean
 p13_size (const Model *model, guint64 *size)
 {
@@ -104,7 +104,7 @@ p13_size (const Model *model, guint64 *size)
   return *size <= MIN (MAX (available, 256) - 256, usable);
 }
 
-/* P14: of the total, and never refused. */
+/* P14's chunk size: of the total memory, and never refused. */
 static guint64
 p14_usable (const Model *model)
 {
@@ -128,7 +128,7 @@ size_for (const Model *model, guint64 flag, guint64 *size)
   return model->flags.p14 || (usable != 0 && *size <= usable);
 }
 
-/* max_chunk is found at the first use that has space for it. */
+/* max_chunk is computed at the first use that has memory for it. */
 static gboolean
 prepare (const Model *model, Buddy *buddy)
 {
@@ -197,7 +197,7 @@ next_chunk (const Model *model, Buddy *buddy, guint64 size, guint64 *bytes)
 static int
 add (Model *model, guint buddy, guint64 bytes, gboolean huge)
 {
-  const guint64 most = model->flags.total + model->flags.limit; /* one of them */
+  const guint64 most = model->flags.total + model->flags.limit; /* at most one of the two is set */
   const gboolean fits = most == 0
                         || (model->base.device.held <= most
                             && bytes <= most - model->base.device.held);
@@ -244,7 +244,7 @@ best_fit (Model *model, guint buddy, guint64 size)
   return best;
 }
 
-/* Releases a chunk that is one free block, which @i is. */
+/* Releases the chunk whose only block is the free block @i. */
 static void
 drop (Model *model, guint i)
 {
@@ -253,7 +253,8 @@ drop (Model *model, guint i)
   g_array_remove_index (model->blocks, i);
 }
 
-/* FLAGS_free_idle_memory (2.7): the largest, of these the last, while there is too much. */
+/* FLAGS_free_idle_memory (2.7): releases the largest free block, of equal ones the last, while
+ * the free bytes exceed the limit. */
 static void
 free_idle_memory (Model *model)
 {
@@ -355,7 +356,7 @@ release (Naive *naive, guint32 id, gboolean completion_follows)
     free_idle_memory (model);
 }
 
-/* Release(), since P16: chunks that are one free block. */
+/* Release(), since P16: releases the chunks that are one free block. */
 static void
 trim (Naive *naive)
 {
@@ -374,7 +375,7 @@ trim (Naive *naive)
     }
 }
 
-/* The counters, which wrap, of all buddies. */
+/* The wrapping counters, summed over all buddies. */
 static gboolean
 figure (Naive *naive, const char *name, guint64 *value)
 {
@@ -401,15 +402,15 @@ create_fixed (void)
   return create ((Flags){ .initial = 12 * MIB, .reallocate = 4 * MIB });
 }
 
-/* A chunk whose last 64 bytes are just not split off (2.4). */
+/* A chunk whose last 64 bytes are just too few to be split off (2.4). */
 static Naive *
 create_initial (void)
 {
   return create ((Flags){ .initial = 8 * MIB + 320 });
 }
 
-/* Chunks of 4136 and 65832 bytes, with 40 bytes at the end that are not split off: the counters are
- * soon below zero. */
+/* Chunks of 4136 and 65832 bytes, with 40 bytes at the end that are not split off: the counters
+ * soon wrap below zero. */
 static Naive *
 create_ragged (void)
 {
@@ -435,21 +436,21 @@ create_p13 (void)
   return create ((Flags){ .total = GIB, .fraction = 0.01 });
 }
 
-/* A 32nd of 1 GiB. */
+/* A chunk of 1/32 of 1 GiB. */
 static Naive *
 create_cpu (void)
 {
   return create ((Flags){ .unit = 4096, .chunk = 32 * MIB });
 }
 
-/* 40 bytes at the end that are not split off. */
+/* A chunk with 40 bytes at the end that are not split off. */
 static Naive *
 create_cpu_ragged (void)
 {
   return create ((Flags){ .unit = 4096, .chunk = 4 * MIB + 40 });
 }
 
-/* A 256th of 0.3 GiB, which is also all that there may be. */
+/* A chunk of 1/256 of 0.3 GiB, which is also the limit. */
 static Naive *
 create_pinned (void)
 {

@@ -15,13 +15,13 @@ typedef enum
   FREE,
   LIVE,
   EVENTS, /* freed, events recorded */
-  OWED,   /* freed, a completion is to come */
+  OWED,   /* freed, its completion is pending */
 } State;
 
 typedef struct
 {
   guint64 address, size;
-  guint64 segment; /* its address */
+  guint64 segment; /* the segment's address */
   guint64 stream;
   guint32 pool;
   gboolean small, used_elsewhere;
@@ -81,7 +81,7 @@ finish (Model *model, guint i)
     }
 }
 
-/* Every block in @state; the array shrinks on the way. */
+/* Frees every block in @state; the array shrinks in the loop. */
 static void
 finish_all (Model *model, State state)
 {
@@ -95,7 +95,7 @@ finish_all (Model *model, State state)
       i++;
 }
 
-/* The whole segment is this one block. */
+/* TRUE: the segment consists of this one block. */
 static gboolean
 is_unsplit (Model *model, guint i)
 {
@@ -210,7 +210,7 @@ release (Naive *naive, guint32 id, gboolean completion_follows)
     finish (model, i);
 }
 
-/* Nothing, if the block has been taken by force meanwhile. */
+/* No effect if the allocator has taken the block by force before. */
 static void
 complete (Naive *naive, guint32 id)
 {

@@ -17,7 +17,7 @@ struct _NaiveCollector
   GArray *garbage;      /* guint32 */
   guint64 sum;
   GArray *waiting; /* guint32: workspaces released, in order */
-  guint32 *block;  /* by workspace: the one whose memory it has */
+  guint32 *block;  /* by workspace: the workspace whose memory it reuses */
 };
 
 /* ---- 5.3 */
@@ -57,7 +57,7 @@ has_edge (const GememGraph *graph, guint32 from, guint32 to)
   return FALSE;
 }
 
-/* [from * n + to], by slots. */
+/* Reachability [from * n + to], by slots. */
 static gboolean *
 reachable (const NaiveCollector *c)
 {
@@ -91,7 +91,7 @@ compare (gconstpointer a, gconstpointer b)
   return (x->storage > y->storage) - (x->storage < y->storage);
 }
 
-/* What dimensions say, where they say something. */
+/* The bytes that the dimensions say, where known. */
 static guint64
 described (const NaiveCollector *c, const GememStorage *storage)
 {
@@ -158,7 +158,7 @@ spare (NaiveCollector *c)
 static guint32
 slot_of_release (const NaiveCollector *c, guint32 slot)
 {
-  /* id of the node before which it goes */
+  /* id of the node before which the storage is freed */
   const guint64 due = (guint64) c->running[slot] + 1 + c->p->host_ahead;
 
   if (c->p->fast_eager_deletion_mode)
@@ -190,8 +190,8 @@ naive_collector_end_node (NaiveCollector *c, guint32 slot)
   c->sum = 0;
 }
 
-/* The collector ends, and what is left of the garbage goes; workspaces go when the stream is waited
- * for. */
+/* The collector ends and frees the rest of the garbage; workspaces are freed when the host waits
+ * for the stream. */
 void
 naive_collector_end (NaiveCollector *c)
 {
@@ -305,7 +305,8 @@ naive_collector_free (NaiveCollector *c)
   g_free (c);
 }
 
-/* What nobody collects goes with the scope; a workspace that is its node's alone with the node. */
+/* Storage that is not collected is freed with the scope; a workspace that only its node uses is
+ * freed with the node. */
 void
 naive_collector_begin (NaiveCollector *c)
 {

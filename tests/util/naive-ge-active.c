@@ -11,8 +11,8 @@ typedef struct
   NaiveGe ge;
   NaiveStaticMode mode;
   gboolean all_fixed;
-  guint64 page;      /* of the fixed range */
-  NaivePages *apart; /* its pages, unless the pools have the same */
+  guint64 page;      /* size of a page of the fixed range */
+  NaivePages *apart; /* pages of the fixed range; NULL: those of the pools */
   NaiveStatic graphs;
 } Active;
 

@@ -1,5 +1,5 @@
-/* naive-ge-blocks.c - GE's allocators before the ScalableAllocator, from ge-runtime.md section 6,
- * over one array of blocks. */
+/* naive-ge-blocks.c - GE's allocators of the time before the ScalableAllocator, from
+ * ge-runtime.md section 6, over one array of blocks. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
@@ -16,7 +16,7 @@ typedef struct
 typedef struct
 {
   Naive base;
-  guint64 pool;   /* ge-rdma: bytes */
+  guint64 pool;   /* ge-rdma: bytes of the pool */
   GArray *blocks; /* by address */
   /* ge-bins */
   gboolean npu, hinted;
@@ -67,7 +67,7 @@ best_fit (Model *model, guint64 stream, guint bin, guint64 size)
   return best;
 }
 
-/* The low part of block @i, or all of it. */
+/* Takes the low part of block @i, or all of it. */
 static void
 take (Model *model, guint i, guint64 size, guint32 id, guint64 *address, guint64 *block)
 {
@@ -181,7 +181,7 @@ create_bins (gboolean npu, guint64 platform, guint64 padding, gboolean hinted)
   return &model->base;
 }
 
-/* One CachingAllocator.  The real one is asked a second time where no pool above it retries. */
+/* The CachingAllocator of one stream; the real one retries where no pool above it does. */
 static int
 caching_malloc (Model *model, guint64 stream, guint64 size)
 {
@@ -200,7 +200,7 @@ caching_malloc (Model *model, guint64 stream, guint64 size)
   return i;
 }
 
-/* Free blocks that are all the device gave, of one stream. */
+/* Releases the free blocks of @stream that are whole device allocations. */
 static void
 free_blocks (Model *model, guint64 stream)
 {

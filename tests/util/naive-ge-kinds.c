@@ -1,20 +1,20 @@
-/* naive-ge-kinds.c - memory of ge that no pool of streams has: variables (ge-runtime.md 7.4),
- * weights and blocks of external allocators (7.2), the RDMA pool (6.2) and host memory (2.8); see
- * naive-ge-static.h. */
+/* naive-ge-kinds.c - memory of ge outside the pools of streams: variables (ge-runtime.md 7.4),
+ * weights and blocks of external allocators (7.2), the RDMA pool (6.2) and host memory (2.8);
+ * see naive-ge-static.h. */
 #include "config.h"
 
 #include "tests/util/naive-ge-static.h"
 
 #define RDMA_BASE \
   G_GUINT64_CONSTANT ( \
-      0x100000000000) /* where the model of the RDMA pool believes its memory to be */
+      0x100000000000) /* the base address at which the model of the RDMA pool places its memory */
 
 typedef struct
 {
   guint32 id;
   NaiveKind kind;
-  guint64 address, size; /* of the device's block, of a variable's piece, or as the pool says */
-  gboolean plain;        /* a device call of its own */
+  guint64 address, size; /* of the device's block, of a variable's piece, or as the pool returned */
+  gboolean plain;        /* allocated by a device call of its own */
 } Piece;
 
 void
@@ -38,7 +38,7 @@ naive_kinds_clear (NaiveKinds *k)
   g_array_unref (k->pieces);
 }
 
-/* 7.4: the visible address is 512 bytes into the piece. */
+/* 7.4: the visible address is the piece's address plus 512 bytes. */
 static gboolean
 take_variable (NaiveKinds *k, Piece *piece, guint64 bytes)
 {
@@ -53,7 +53,7 @@ take_variable (NaiveKinds *k, Piece *piece, guint64 bytes)
   return piece->address != 0;
 }
 
-/* 6.2: the one block is taken with the first request. */
+/* 6.2: the first request allocates the pool's one block. */
 static gboolean
 take_rdma (NaiveKinds *k, Piece *piece, guint64 bytes)
 {
@@ -72,7 +72,7 @@ take_rdma (NaiveKinds *k, Piece *piece, guint64 bytes)
   return TRUE;
 }
 
-/* Where host memory is does not matter to GE; the addresses are this project's. */
+/* GE defines no addresses for host memory; these are this project's. */
 static gboolean
 take_host (NaiveKinds *k, Piece *piece, guint64 bytes)
 {
@@ -145,7 +145,7 @@ naive_kinds_free (NaiveKinds *k, guint32 id)
   else if (piece.kind == NAIVE_RDMA)
     naive_ge_rdma.free (k->rdma, id, FALSE);
   else if (piece.kind == NAIVE_VARIABLE
-           && --k->ranged == 0) /* what one had comes back with the last */
+           && --k->ranged == 0) /* the last variable releases the whole range */
     naive_session_reset (&k->variables);
   return TRUE;
 }

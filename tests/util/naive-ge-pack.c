@@ -1,7 +1,7 @@
-/* naive-ge-pack.c - GE's level 2 by the words of ge-static.md 4.1: every pair is tried, every
- * subtree searched, everything sorted again, with std::sort by the words of appendix A.
+/* naive-ge-pack.c - GE's level 2 as ge-static.md 4.1 states it: every pair is tried, every subtree
+ * is searched, and everything is sorted again, with std::sort as appendix A describes it.
  *
- * Cost: quadratic at the least, and nothing is remembered but what the text says is.
+ * Cost: at least quadratic; only what the text says is remembered is kept between steps.
  */
 #include "config.h"
 
@@ -119,8 +119,8 @@ median (const NaivePack *pack, gpointer *b, guint x, guint y, guint z)
   return precedes (pack, b[x], b[z]) ? x : precedes (pack, b[y], b[z]) ? z : y;
 }
 
-/* The hole at @at in the heap of @n goes down along the larger children to the bottom, then @value
- * rises from there as far as its parents precede it. */
+/* The hole at @at in the heap of @n moves down along the larger children to the bottom, then
+ * @value rises from there until its parent does not precede it. */
 static void
 heap_put (const NaivePack *pack, gpointer *heap, guint n, guint at, gpointer value)
 {
@@ -153,7 +153,7 @@ heap_sort (const NaivePack *pack, gpointer *heap, guint n)
     }
 }
 
-/* Appendix A: b[from] .. b[to - 1], parts of up to 16 being left for the insertion sort. */
+/* Appendix A: sorts b[from] .. b[to - 1], leaving parts of up to 16 to the insertion sort. */
 static void
 partition (const NaivePack *pack, gpointer *b, guint from, guint to, guint budget)
 {
@@ -182,7 +182,7 @@ partition (const NaivePack *pack, gpointer *b, guint from, guint to, guint budge
   partition (pack, b, from, left, budget - 1);
 }
 
-/* B from position @first on. */
+/* B from position @first on, sorted. */
 static void
 sort (const NaivePack *pack, guint first)
 {
@@ -262,8 +262,8 @@ overlaps (const NaivePackBlock *p, const NaivePackOccupant *o)
   return FALSE;
 }
 
-/* TRUE if occupant @i of @c, which is no reference, or a reference directly behind it, overlaps an
- * occupant of @p. */
+/* TRUE if occupant @i of @c, which is no reference, or a reference directly after it, overlaps
+ * an occupant of @p. */
 static gboolean
 crosses (const NaivePackBlock *p, const NaivePackBlock *c, guint i)
 {
@@ -293,7 +293,7 @@ clone_of (const NaivePackBlock *c)
   return clone;
 }
 
-/* The clone of @c, if there is one, goes to the end of @clones. */
+/* Appends the clone of @c, if there is one, to @clones. */
 static gboolean
 interleave (const NaivePack *pack, const NaivePackBlock *p, NaivePackBlock *c, GPtrArray *clones)
 {
@@ -342,8 +342,8 @@ adopt (NaivePackBlock *parent, NaivePackBlock *child)
   child->child = TRUE;
 }
 
-/* Continuous and zero-copy blocks: @special is the one that is, @other what may become its child.
- * @special_is_p: the special one is the p of the text. */
+/* Continuous and zero-copy blocks: @special is the block of that kind, @other the candidate for
+ * its child. @special_is_p: @special is the p of the text. */
 static gboolean
 fits_special (const NaivePackBlock *special, const NaivePackBlock *other, gboolean special_is_p,
               gboolean zero_copy)
@@ -369,7 +369,7 @@ pack_special (NaivePackBlock *p, NaivePackBlock *c, gboolean zero_copy)
     adopt (special, other);
 }
 
-/* TRUE: stop looking. */
+/* TRUE: the search ends. */
 static gboolean
 try (const NaivePack *pack, NaivePackBlock *p, NaivePackBlock *c, guint depth, GPtrArray *clones)
 {
@@ -401,7 +401,7 @@ try (const NaivePack *pack, NaivePackBlock *p, NaivePackBlock *c, guint depth, G
   return TRUE;
 }
 
-/* @clones go right behind position @j of B. */
+/* Inserts @clones directly after position @j of B. */
 static void
 insert_clones (NaivePack *pack, const NaivePackBlock *p, guint j, const GPtrArray *clones)
 {

@@ -1,8 +1,8 @@
-/* naive-ge-pack.h - level 2 of the GE planner (ge-static.md 4.1) a second time, from the text
- * alone.
+/* naive-ge-pack.h - level 2 of the GE planner (ge-static.md 4.1), written a second time from the
+ * text alone.
  *
- * It shares nothing with planners/ge: the test copies what level 1 left into the plain structures
- * below, and compares what packing made of them.
+ * It shares no code with planners/ge: the test copies the result of level 1 into the plain
+ * structures below, and compares the results of packing.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 typedef struct
 {
-  guint32 node, kind, index; /* kind and index only name it in messages */
+  guint32 node, kind, index; /* kind and index are used in messages only */
   guint64 real, noalign;     /* bytes */
   guint32 begin;             /* if has_begin */
   guint32 end, diff_end;     /* diff_end if has_diff: on stream diff_stream */
@@ -28,10 +28,10 @@ typedef struct
   guint64 type;
   gboolean reuse_mem, same_stream, zero_copy, reuse_zc;
   gboolean data, central; /* attribute set (6.5) */
-  guint64 inherited[4];   /* whatever else a clone takes over; not read */
+  guint64 inherited[4];   /* other fields that a clone copies; not read */
   /* set by packing */
   gboolean continuous, first, last, child;
-  guint64 align_size; /* kept when occupants are taken away [QUIRK] */
+  guint64 align_size; /* unchanged when occupants are removed [QUIRK] */
   guint64 taken;      /* bytes that children take */
   GPtrArray *children;
 } NaivePackBlock;
@@ -50,8 +50,8 @@ typedef struct
   gboolean ascending, priority, memory_priority, quirks;
 } NaivePack;
 
-/* A block without occupants, as yet in no list. */
+/* A block without occupants, in no list yet. */
 NaivePackBlock *naive_pack_block_new (void);
 void naive_pack_block_free (gpointer block);
-/* 4.1 as far as the placement of 4.2. */
+/* Runs 4.1 up to, and without, the placement of 4.2. */
 void naive_pack_run (NaivePack *pack);

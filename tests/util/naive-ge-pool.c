@@ -80,7 +80,7 @@ index_of (const NaivePool *pool, const NaiveSpan *span)
   return i;
 }
 
-/* The buddy @step places further (-1, 1), or NULL. */
+/* The buddy span before (@step -1) or after (1) @span, or NULL. */
 static NaiveSpan *
 buddy (const NaivePool *pool, const NaiveSpan *span, int step)
 {
@@ -121,7 +121,7 @@ front (const NaivePool *pool, guint64 least, guint64 most)
   return best;
 }
 
-/* The HIGH @k pages of the idle @span, occupied. */
+/* Cuts off the HIGH @k pages of the idle @span; they are occupied. */
 static NaiveSpan *
 cut (NaivePool *pool, NaiveSpan *span, guint64 k)
 {
@@ -135,14 +135,14 @@ cut (NaivePool *pool, NaiveSpan *span, guint64 k)
   return high;
 }
 
-/* The same, all of it if @bytes are more (design notes). */
+/* The same for @bytes; the whole span if @bytes exceed it (design notes). */
 static NaiveSpan *
 cut_top (NaivePool *pool, NaiveSpan *span, guint64 bytes)
 {
   return cut (pool, span, MIN (bytes / NAIVE_PAGE, span->pages));
 }
 
-/* 1.7; the survivor. */
+/* Coalesces @span with its idle buddies (1.7); returns the coalesced span. */
 static NaiveSpan *
 merge (NaivePool *pool, NaiveSpan *span)
 {
@@ -234,7 +234,7 @@ take_exact (NaivePool *pool, guint64 k)
   return s;
 }
 
-/* ---- 5.5: a span at other addresses */
+/* ---- 5.5: a span mapped at other addresses */
 
 static gboolean
 mark_all (NaiveRange *range, const GArray *list)
@@ -356,7 +356,7 @@ lies_in_range (const NaivePool *pool, guint64 address)
          && address < pool->range->base + pool->range->size;
 }
 
-/* One attempt: the result, or NULL; *again: something was held. */
+/* One attempt: the result, or NULL; *again: a span was held back, another attempt follows. */
 static NaiveSpan *
 attempt (NaivePool *pool, guint64 k, guint *attempts, GPtrArray *held, gboolean *again)
 {

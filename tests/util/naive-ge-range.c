@@ -88,7 +88,7 @@ pop_page (NaivePages *pages)
   return -1;
 }
 
-/* A page of the driver; one that cannot be mapped goes back at once. */
+/* Creates a page of the driver; a page that cannot be mapped is destroyed at once. */
 static int
 create_page (NaivePages *pages, guint64 va)
 {
@@ -154,8 +154,7 @@ naive_pages_open (NaivePages *pages, guint64 size)
   return va;
 }
 
-/* All pages of a range were released before, so that after the last user nothing is in use or
- * mapped. */
+/* All pages of a range were released before, so after the last user nothing is in use or mapped. */
 void
 naive_pages_close (NaivePages *pages, guint64 va, guint64 size)
 {
@@ -259,7 +258,7 @@ undo (NaiveRange *range, guint i)
   if (r->ref > 0 || r->page < 0)
     return;
   r->using = FALSE;
-  if (r->maps > 1) /* an idle new-VA span shows it too */
+  if (r->maps > 1) /* an idle new-VA span maps the page, too */
     naive_range_push (range, i);
   else
     naive_range_drop_map (range, i);
@@ -307,7 +306,7 @@ in_use (NaiveRange *range, gint64 at, gint64 ib, gint64 ie, guint64 tail, guint6
   return NAIVE_USING;
 }
 
-/* ---- 5.5, the part of the range.  What was touched and is not in the list goes back to the free
+/* ---- 5.5, the part of the range. Pages touched that are not in the list return to the free
  * stack (design notes). */
 static NaiveBacking
 collected (NaiveRange *range, gint64 low, gint64 ie, guint64 need)
@@ -332,7 +331,7 @@ collected (NaiveRange *range, gint64 low, gint64 ie, guint64 need)
   return NAIVE_REFUSED;
 }
 
-/* ---- 5.3, in one piece as the text has it */
+/* ---- 5.3, in one function as in the text */
 
 NaiveBacking
 naive_range_back (NaiveRange *range, guint64 address, guint64 n, guint64 *reuse)

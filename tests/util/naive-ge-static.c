@@ -26,9 +26,9 @@ typedef struct
 {
   guint32 id;
   gboolean shares, fixed, bound;
-  guint64 apart, own; /* blocks of the device, of its fixed segments and of the others; 0: none */
+  guint64 apart, own; /* device blocks of its fixed and of its other segments; 0: none */
   guint64 own_size;
-  GArray *active; /* Block: those that it uses, with `used` as it is for it */
+  GArray *active; /* Block: copies of those in use, with its own `used` */
 } Graph;
 
 #define AT(array, type, i) (&g_array_index ((array), type, i))
@@ -45,8 +45,7 @@ compare_blocks (gconstpointer a, gconstpointer b)
   return (x->age > y->age) - (x->age < y->age);
 }
 
-/* A: the largest segment that has no address yet and fits goes into the largest block that has
- * space. */
+/* A: places the largest unplaced segment that fits into the largest block that has space for it. */
 static void
 place (NaiveStatic *a, GArray *segments)
 {
@@ -138,7 +137,7 @@ allocate_rest (NaiveStatic *a, GArray *segments)
   return TRUE;
 }
 
-/* The pages of the parts of @active that have some (@old: and are not new); FALSE, and nothing
+/* Binds pages under the paged parts of @active (@old: without fresh ones). FALSE, with nothing
  * bound, when the device refuses. */
 static gboolean
 bind_all (NaiveStatic *a, const GArray *active, gboolean old)
@@ -208,7 +207,7 @@ malloc_memory (NaiveStatic *a, GArray *segments, GArray *active)
   return 0;
 }
 
-/* How far the segments reach that want memory. */
+/* The end of the last segment that needs memory: the bytes to allocate. */
 static guint64
 extent (const GArray *segments)
 {
@@ -298,7 +297,7 @@ drop_fixed (NaiveStatic *a, const Graph *graph)
     naive_device_free (a->device, graph->apart);
 }
 
-/* Where the @bytes of a graph's fixed segments are; 0: refused. */
+/* The address of the @bytes of a graph's fixed segments; 0: refused. */
 static guint64
 place_fixed (NaiveStatic *a, Graph *graph, guint64 bytes)
 {

@@ -1,10 +1,10 @@
-/* naive-ge-static.h - the naive models' static memory of graphs, session ranges and memory outside
- * of pools, for the models of ge-active, ge-fixed-base and ge.
+/* naive-ge-static.h - static memory of graphs, session ranges and memory outside of pools, for the
+ * naive models of ge-active, ge-fixed-base and ge.
  *
- * naive-ge-session.c: a session's growing range (5.9).  naive-ge-static.c: graphs under each policy
- * (3.3, 5.10, 7.2), and the documented policy 2 from what the user documentation says (3.4).
- * naive-ge-kinds.c: variables and what else has no pool of streams (7.2, 7.4).  Everything is
- * zeroed but for what _init() sets.
+ * naive-ge-session.c: a session's growing range (5.9). naive-ge-static.c: graphs under each policy
+ * (3.3, 5.10, 7.2), and policy 2 as the user documentation describes it (3.4). naive-ge-kinds.c:
+ * variables and other memory outside the pools of streams (7.2, 7.4). All fields are zeroed except
+ * those that _init() sets.
  */
 #pragma once
 
@@ -17,18 +17,19 @@ typedef struct
   NaivePages *pages;
   guint64 base, size, used, users;
   gboolean unsupported;
-  GArray *physical; /* int per page of the range, -1: none; its `last` and `ref` beside it */
+  GArray *physical; /* int per page of the range, -1: none; `last` and `refs` are parallel */
   GArray *last, *refs;
 } NaiveSession;
 
 void naive_session_init (NaiveSession *session);
-void naive_session_clear (NaiveSession *session); /* its arrays */
+void naive_session_clear (NaiveSession *session); /* frees its arrays */
 void naive_session_reset (NaiveSession *session);
 guint64 naive_session_append (NaiveSession *session, guint64 bytes); /* 0: refused */
-/* incremental=false: everybody gets the base. */
+/* incremental=false: every caller gets the base address. */
 guint64 naive_session_share (NaiveSession *session, guint64 bytes);
 void naive_session_unshare (NaiveSession *session);
-/* Pages under [@address, @address + @bytes); FALSE, and nothing bound, when the device refuses. */
+/* Binds pages under [@address, @address + @bytes); FALSE, with nothing bound, when the device
+ * refuses. */
 gboolean naive_session_bind (NaiveSession *session, guint64 address, guint64 bytes);
 void naive_session_unbind (NaiveSession *session, guint64 address, guint64 bytes);
 guint64 naive_session_phys (const NaiveSession *session);
@@ -63,11 +64,11 @@ typedef struct
   guint64 address, size; /* NAIVE_STATIC_DOCUMENTED */
 } NaiveStatic;
 
-/* @pages: of the fixed range, and of NAIVE_STATIC_PAGED. */
+/* @pages: for the fixed range, and for NAIVE_STATIC_PAGED. */
 void naive_static_init (NaiveStatic *s, NaiveDevice *device, NaivePages *pages,
                         NaiveStaticMode mode, NaiveFixedMode fixed);
 void naive_static_clear (NaiveStatic *s);
-/* How far the memory reaches that the graph wants. */
+/* The end of the last segment that needs memory: the bytes that the graph allocates. */
 guint64 naive_static_extent (const GememGraphSegment *segments, guint n);
 gboolean naive_static_load (NaiveStatic *s, guint32 id, const GememGraphSegment *segments, guint n,
                             guint64 *address);
@@ -75,7 +76,7 @@ gboolean naive_static_run (NaiveStatic *s, guint32 id, gboolean begin);
 void naive_static_unload (NaiveStatic *s, guint32 id);
 gboolean naive_static_figure (const NaiveStatic *s, const char *name, guint64 *value);
 
-/* ---- 7.2: what is not in the pools of streams */
+/* ---- 7.2: memory outside the pools of streams */
 
 typedef enum
 {
@@ -96,7 +97,7 @@ typedef struct
   GArray *pieces;
   NaivePages *private;
   NaiveSession variables;
-  guint ranged; /* variables in the range */
+  guint ranged; /* number of variables in the range */
   Naive *rdma;  /* NULL before the first request */
   guint64 rdma_base, host, bytes[NAIVE_KINDS];
 } NaiveKinds;
@@ -105,7 +106,7 @@ void naive_kinds_init (NaiveKinds *k, NaiveDevice *device, guint64 variable_page
 void naive_kinds_clear (NaiveKinds *k);
 gboolean naive_kinds_alloc (NaiveKinds *k, guint32 id, NaiveKind kind, guint64 bytes,
                             guint64 *address, guint64 *size);
-/* FALSE: there is no such block. */
+/* FALSE: no such block exists. */
 gboolean naive_kinds_free (NaiveKinds *k, guint32 id);
 guint64 naive_kinds_size (const NaiveKinds *k, guint32 id);
 gboolean naive_kinds_figure (const NaiveKinds *k, const char *name, guint64 *value);

@@ -1,13 +1,13 @@
-/* naive-ge-streams.c - the level-2 pools from ge-runtime.md 2.2 to 2.6, and
- * allocators/ge/streams.c's head where the text is silent: whole matrices, masks per entry, a walk
- * over all blocks wherever one is sought. */
+/* naive-ge-streams.c - the level-2 pools from ge-runtime.md 2.2 to 2.6, and from the opening
+ * comment of allocators/ge/streams.c where the text is silent: whole matrices, masks per entry,
+ * a walk over all blocks for every search. */
 #include "config.h"
 
 #include <string.h>
 
 #include "tests/util/naive-ge.h"
 
-#define STREAMS 16 /* more than any test of it has */
+#define STREAMS 16 /* more than any test uses */
 #define ANY -1
 
 typedef enum
@@ -46,7 +46,7 @@ typedef struct
   guint from;
   int to;
   guint64 stamp;
-  GPtrArray *entries;  /* Entry: attached, or all at the moment of the record */
+  GPtrArray *entries;  /* Entry: attached, or all when the event was recorded */
   GPtrArray *homeward; /* Block */
 } Event;
 
@@ -56,7 +56,7 @@ typedef struct
   NaivePool *bottom, *l1, *l2[STREAMS];
   guint64 handles[STREAMS];
   guint n;
-  GPtrArray *blocks, *spare; /* Block: all of them, and a stack */
+  GPtrArray *blocks, *spare; /* Block: all of them, and a stack of unused ones */
   GPtrArray *entries;        /* Entry: all of them */
   GPtrArray *local[STREAMS]; /* Entry */
   GPtrArray *events;         /* Event */
@@ -111,7 +111,7 @@ destroy (Naive *naive)
 
 /* ---- pools */
 
-/* The ladders of L1 and L2 wait for a stream before they recycle, which moves no memory. */
+/* The ladders of L1 and L2 wait for a stream before they recycle; the wait moves no memory. */
 static NaiveSpan *
 ask_l1 (NaivePool *pool, guint64 bytes)
 {
@@ -397,8 +397,8 @@ drop (Model *m, guint from)
     }
 }
 
-/* The block of @from's borrow pool that was allocated on @birth and came first, no later than @stamp; or
- * NULL. */
+/* The block of @from's borrow pool that was allocated on @birth and entered the pool first, not
+ * after @stamp; or NULL. */
 static Block *
 first_borrowed (Model *m, guint from, guint birth, guint64 stamp)
 {
@@ -547,7 +547,7 @@ sync_device (Naive *naive, guint64 stream)
           birth_recycle (m, b);
     }
   for (guint i = 0; i < m->blocks->len; i++)
-    g_assert_true (BLOCK (m, i)->state <= LEAVING); /* nobody else's memory is left anywhere */
+    g_assert_true (BLOCK (m, i)->state <= LEAVING); /* no pool holds a block of another */
   for (guint s = 0; s < m->n; s++)
     naive_pool_recycle (m->l2[s]);
 }

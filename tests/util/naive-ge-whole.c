@@ -1,6 +1,6 @@
-/* naive-ge-whole.c - `ge` as a whole: the policies of ge-runtime.md 7.1 and the table of 7.2 read
- * once more, over the models of the parts; the estimate of 3.4, and which run comes after which.
- * Where the text is silent: doc/design-notes.md, "GE's memory as a whole".  See
+/* naive-ge-whole.c - `ge` as a whole: the policies of ge-runtime.md 7.1 and the table of 7.2,
+ * written a second time over the models of the parts; the estimate of 3.4, and the order of
+ * runs. Where the text is silent: doc/design-notes.md, "GE's memory as a whole". See
  * naive-ge-static.h. */
 #include "config.h"
 
@@ -15,14 +15,14 @@
 #define NO_ALLOC GEMEM_GRAPH_SEGMENT_NO_ALLOC
 #define EVERYBODY G_MAXUINT64
 
-/* What the settings of a model say. */
+/* The settings of a model. */
 typedef struct
 {
   const char *environment, *option;
   gboolean as_built; /* policy2=as-built */
   gboolean addr_fixed, leaky, refreshable, external, strict, no_check;
-  const guint32 *hccl; /* graphs with HCCL tasks, 0 at the end; or NULL */
-  NaiveKind kinds[6];  /* of the pools of the trace */
+  const guint32 *hccl; /* ids of graphs with HCCL tasks, 0-terminated; or NULL */
+  NaiveKind kinds[6];  /* by pool of the trace */
 } Setting;
 
 typedef struct
@@ -35,7 +35,7 @@ typedef struct
   GArray *running, *kept; /* guint32: ids of dynamic blocks */
 } Graph;
 
-/* What happened on the streams since the latest run of graphs that share memory began. */
+/* Synchronisation on the streams since the latest run of graphs that share memory began. */
 typedef enum
 {
   ENDED,
@@ -56,13 +56,13 @@ typedef struct
   NaiveGe hbm, p2p;
   const Setting *setting;
   gboolean static_bit, dynamic_bit;
-  NaivePages *small; /* of the fixed range, unless policy 4 */
+  NaivePages *small; /* pages of the fixed range, unless policy 4 */
   NaiveStatic graphs;
   NaiveKinds kinds;
   /* Graph: all, and those with static memory in the order of their loads */
   GPtrArray *known, *order;
   GArray *p2p_ids;  /* guint32 */
-  guint32 inner_id; /* ids of blocks of graphs go down from the top */
+  guint32 inner_id; /* ids of blocks of graphs descend from the top */
   guint64 inner_bytes, unloaded, reloaded, concurrent;
   GArray *log; /* LogEntry */
   gboolean has_run;
@@ -72,7 +72,7 @@ typedef struct
 
 #define SEGMENT(graph, i) (&g_array_index ((graph)->segments, GememGraphSegment, i))
 
-/* ---- which run comes after which */
+/* ---- the order of runs */
 
 static void
 note (Whole *w, Happening kind, guint64 stream, guint32 id)
@@ -100,8 +100,8 @@ take_number (GArray *numbers, guint64 number)
       g_array_remove_index (numbers, i);
 }
 
-/* What is queued on @stream now comes after the latest run: on its stream, behind an event that
- * does, or because the host has waited. */
+/* TRUE: work queued on @stream now runs after the latest run: @stream is the stream of that run,
+ * or waits for an event recorded after it, or the host has waited. */
 static gboolean
 comes_after (const Whole *w, guint64 stream)
 {
@@ -201,7 +201,7 @@ size_of (const Whole *w, guint32 id)
   return naive_kinds_size (&w->kinds, id);
 }
 
-/* The last is given first. */
+/* Releases the blocks, the last one first. */
 static void
 give_dynamic (Whole *w, GArray *ids)
 {
@@ -217,7 +217,7 @@ give_dynamic (Whole *w, GArray *ids)
 
 /* ---- 3.4: the estimate before a load */
 
-/* Bytes of static memory that the graph wants, fixed ones among them. */
+/* Bytes of static memory that the graph needs, fixed segments included. */
 static guint64
 feature_map (const Graph *graph)
 {
@@ -284,7 +284,7 @@ make_space (Whole *w, const Graph *graph)
     }
 }
 
-/* The one block of the documented policy 2 is replaced by a larger one, when nobody uses it. */
+/* A larger block replaces the one block of the documented policy 2 when no graph uses it. */
 static gboolean
 outgrows (const Whole *w, const Graph *graph)
 {
@@ -349,7 +349,7 @@ drop_graph (Whole *w, Graph *graph)
   g_ptr_array_remove (w->known, graph);
 }
 
-/* A segment to its row of the table; FALSE: there is no dynamic memory for it. */
+/* Allocates a segment by its row of the table; FALSE: no dynamic memory is left for it. */
 static gboolean
 route (Whole *w, Graph *graph, const GememGraphSegment *segment)
 {
@@ -580,7 +580,7 @@ static const guint32 hccl_graphs[] = { 10, 20, 30, 60, 110, 200, 410, 0 };
   }
 #define TYPES ",memory_types=[1=p2p,2=host,3=variable,4=weight,5=rdma],rdma_size=41943340B"
 
-/* A model of those settings; on a device that refuses each @refuses-th call. */
+/* A model with those settings, on a device that refuses each @refuses-th call. */
 #define WHOLE(name_, text, refuses, ...) \
   static Naive *create_##name_ (void) \
   { \

@@ -1,5 +1,5 @@
-/* naive-ge.c - the pools of the streams over the bottom pool, and what the registered classes have
- * of it; see naive-ge.h. */
+/* naive-ge.c - the pools of the streams over the bottom pool, and the registered classes made of
+ * them; see naive-ge.h. */
 #include "config.h"
 
 #include <stdio.h>
@@ -148,7 +148,7 @@ naive_ge_trim (Naive *naive)
     naive_pool_recycle (g_ptr_array_index (ge->pools, i));
 }
 
-/* ---- what the pools say of themselves (1.8) */
+/* ---- the statistics of the pools (1.8) */
 
 static gboolean
 pool_figure (const NaivePool *pool, const char *name, guint64 *value)

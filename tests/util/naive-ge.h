@@ -1,12 +1,12 @@
-/* naive-ge.h - the Graph Engine's run-time memory a second time, from ge-runtime.md alone: lists,
- * linear searches, the text's own order of steps.
+/* naive-ge.h - the Graph Engine's run-time memory, written a second time from ge-runtime.md alone:
+ * lists, linear searches, the text's own order of steps.
  *
  * naive-ge-range.c: the page pool and the backing of a virtual range (4, 5.1 to 5.3, 5.6, 5.7).
- * naive-ge-pool.c: the pool with and without a range (1, 5.4, 5.5).  naive-ge.c: the two levels and
- * the ladder (2.1).  naive-ge-active.c: static graphs (3, 5.9, 5.10), with naive-ge-static.h.
- * naive-ge-whole.c: the composition (7.2).  naive-ge-streams.c: the level-2 pools (2.2 to 2.6).
- * Only the Quick table with its defaults, and 64 KiB pages.  Where the text is silent the model
- * does what doc/design-notes.md says.
+ * naive-ge-pool.c: the pool with and without a range (1, 5.4, 5.5). naive-ge.c: the two levels and
+ * the ladder (2.1). naive-ge-active.c: static graphs (3, 5.9, 5.10), with naive-ge-static.h.
+ * naive-ge-whole.c: the composition (7.2). naive-ge-streams.c: the level-2 pools (2.2 to 2.6). Only
+ * the Quick table with its defaults, and 64 KiB pages. Where the text is silent the model does what
+ * doc/design-notes.md says.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ typedef struct
 {
   guint ref;
   gboolean in_free;
-  GArray *mapped; /* guint64: addresses that show it */
+  GArray *mapped; /* guint64: addresses where it is mapped */
 } NaivePhysical;
 
 typedef struct
@@ -29,8 +29,8 @@ typedef struct
   guint64 size;
   GPtrArray *pages; /* NaivePhysical */
   GArray *free;     /* guint: stack */
-  guint users;      /* ranges */
-  gboolean fresh;   /* reuse=false: what was released goes only where it was */
+  guint users;      /* number of ranges */
+  gboolean fresh;   /* reuse=false: a released page is only reused at its last address */
 } NaivePages;
 
 NaivePages *naive_pages_new (NaiveDevice *device, guint64 size);
@@ -79,7 +79,7 @@ void naive_range_free (NaiveRange *range, guint64 address, guint64 bytes);
 void naive_range_recycle (NaiveRange *range, guint64 address, guint64 bytes);
 /* The free-stack rule of 5.1. */
 void naive_range_push (NaiveRange *range, guint i);
-/* One place fewer shows page @i; TRUE: its memory went back to the pages. */
+/* One mapping of page @i fewer; TRUE: its memory returned to the page pool. */
 gboolean naive_range_drop_map (NaiveRange *range, guint i);
 
 /* ---- 1: a pool */
@@ -87,7 +87,7 @@ gboolean naive_range_drop_map (NaiveRange *range, guint i);
 typedef struct _NaiveSpan NaiveSpan;
 typedef struct _NaivePool NaivePool;
 
-/* What the lower level gave; that of the range has none. */
+/* Memory obtained from the lower level; the root of the range has none. */
 typedef struct
 {
   guint64 bytes;
@@ -97,23 +97,23 @@ typedef struct
 struct _NaiveSpan
 {
   guint64 address, pages, tryl, real;
-  guint64 stamp; /* when it came to the front of its layer */
+  guint64 stamp; /* when the span became the front of its layer */
   gboolean occupied;
   guint32 id;
   NaiveRoot *root;
-  NaiveSpan *hidden; /* new-VA: ref_span, and the pages it shows */
+  NaiveSpan *hidden; /* new-VA: ref_span, and the pages mapped in it */
   GArray *list;
 };
 
 struct _NaivePool
 {
-  NaiveDevice *device; /* or */
+  NaiveDevice *device; /* or `lower` */
   NaivePool *lower;
-  /* `lower` for a block; NULL: alloc or recycle */
+  /* asks `lower` for a block; NULL: alloc or recycle */
   NaiveSpan *(*ask) (NaivePool *pool, guint64 bytes);
   gpointer data;
   guint64 threshold, minimum, stream;
-  guint32 model;      /* pool of the trace, where those have pools of their own */
+  guint32 model;      /* the trace's pool, where each has pools of its own */
   GPtrArray *spans;   /* NaiveSpan: root by root, in address order within one */
   GPtrArray *new_vas; /* NaiveSpan: idle and occupied */
   NaiveRange *range;
@@ -137,18 +137,18 @@ void naive_pool_recycle (NaivePool *pool);
 typedef struct
 {
   Naive base;
-  NaiveDevice *device; /* that of `base`, unless another stack lends its own */
+  NaiveDevice *device; /* that of `base`, unless another stack shares its own */
   gboolean expandable;
   gboolean per_model; /* pools=per-pool-and-stream */
   NaivePages *pages;  /* if expandable */
   NaivePool *bottom;  /* NULL before the first request */
   GPtrArray *pools;   /* NaivePool: of the streams, in order of creation */
-  GPtrArray *ladder; /* NaivePool: these, and those of stacks that share it, in order of creation */
-  GPtrArray *live;   /* NaiveSpan */
+  GPtrArray *ladder;  /* NaivePool: `pools`, and those of stacks that share it, by creation */
+  GPtrArray *live;    /* NaiveSpan */
 } NaiveGe;
 
 void naive_ge_init (NaiveGe *ge, gboolean expandable);
-/* One thread's list for both (2.1, step 6). */
+/* @ge and @with share the ladder of one thread (2.1, step 6). */
 void naive_ge_share_ladder (NaiveGe *ge, NaiveGe *with);
 gboolean naive_ge_alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address,
                          guint64 *size);
@@ -156,5 +156,5 @@ void naive_ge_free (Naive *naive, guint32 id, gboolean completion_follows);
 void naive_ge_trim (Naive *naive);
 gboolean naive_ge_figure (Naive *naive, const char *name, guint64 *value);
 void naive_ge_destroy (Naive *naive);
-/* The page pool, which exists once it is asked for. */
+/* The page pool; the first call creates it. */
 NaivePages *naive_ge_pages (NaiveGe *ge);

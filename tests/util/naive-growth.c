@@ -1,6 +1,6 @@
-/* naive-growth.c - Paddle's AutoGrowthBestFitAllocator, from paddle.md 3.1 and 3.4, over one array
- * of blocks: one allocator per stream in the P2 era, one in all over an aligning allocator in P16;
- * P3's pools and its warm-up. */
+/* naive-growth.c - Paddle's AutoGrowthBestFitAllocator, from paddle.md 3.1 and 3.4, over one
+ * array of blocks: one allocator per stream in the P2 era, a single one over an aligning
+ * allocator in P16; P3's pools and its warm-up. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
@@ -19,13 +19,13 @@ typedef struct
 typedef struct
 {
   Naive base;
-  guint64 least;                    /* C: least bytes of a chunk, of a large pool */
+  guint64 least;                    /* C: least bytes of a chunk (with pools: of a large one) */
   guint64 small_pool, small_least;  /* requests up to this size, and least bytes of their chunks */
   guint64 small_first, large_first; /* chunks that a stream begins with; 0: none */
-  GArray *begun;                    /* guint64: streams that have them */
-  guint64 warm_up; /* use_auto_growth_v2: requests that only fit exactly, and one more */
+  GArray *begun;                    /* guint64: streams that have these chunks */
+  guint64 warm_up;                  /* use_auto_growth_v2: exact-fit requests left, and one more */
   gboolean v2;
-  GArray *warm; /* guint64: streams without idle chunks from the warm-up */
+  GArray *warm; /* guint64: streams that released the idle chunks of the warm-up */
   gboolean p16;
   gboolean free_idle;   /* free_idle_chunk */
   gboolean free_before; /* free_when_no_cache_hit */
@@ -117,7 +117,7 @@ release (Model *model, guint32 id)
     free_idle_chunks (model, stream);
 }
 
-/* What waits no longer, of one stream or of all. */
+/* Releases the blocks whose uses are complete, of one stream or of all. */
 static void
 release_done (Model *model, guint64 stream)
 {
@@ -164,7 +164,7 @@ add_chunk (Model *model, guint64 bytes, gboolean small, guint64 stream)
   return (int) at;
 }
 
-/* A chunk of @least bytes or as many as @size. */
+/* Adds a chunk of at least @least bytes that holds @size. */
 static int
 grow_by (Model *model, guint64 size, guint64 least, guint64 stream)
 {
@@ -178,7 +178,7 @@ grow (Model *model, guint64 size, guint64 stream)
   return grow_by (model, size, is_small (model, size) ? model->small_least : model->least, stream);
 }
 
-/* During the warm-up. */
+/* The rule during the warm-up: exact fits only. */
 static int
 obtain_exactly (Model *model, guint64 size, guint64 stream)
 {
@@ -210,7 +210,7 @@ obtain (Model *model, guint64 size, guint64 stream)
   return grow (model, size, stream);
 }
 
-/* With StreamSafe above it, which there is since P2. */
+/* AutoGrowthBestFit under StreamSafe, which exists since P2. */
 static int
 obtain_safely (Model *model, guint64 size, guint64 stream)
 {
@@ -239,7 +239,7 @@ pass_warm_up (Model *model, guint64 stream)
   free_idle_chunks (model, stream);
 }
 
-/* The chunks that a stream begins with, both or none. */
+/* Adds the chunks that a stream begins with, both or none. */
 static gboolean
 begin (Model *model, guint64 stream)
 {
@@ -366,7 +366,7 @@ create_p16 (void)
   return create (0, TRUE, FALSE, FALSE);
 }
 
-/* Sizes that are multiples of 256 anyway. */
+/* All sizes are multiples of 256. */
 static Naive *
 create_pools (void)
 {

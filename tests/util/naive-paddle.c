@@ -1,6 +1,5 @@
-/* naive-paddle.c - paddle.md 8.1, 8.2 and 8.4 as they are written, with sets and lists of names;
- * for straight programs without skip set.  Shares nothing with the planners.
- */
+/* naive-paddle.c - paddle.md 8.1, 8.2 and 8.4 word by word, with sets and lists of names; for
+ * straight programs without a skip set. Shares no code with the planners. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -22,7 +21,7 @@ typedef struct
   guint counter;
 } Naive;
 
-/* ---- what is known of a name */
+/* ---- the attributes of a name */
 
 static const GememVariable *
 var (const Naive *naive, const char *name)
@@ -71,7 +70,7 @@ valid (const Naive *naive, const char *name)
          && (naive->kind != TEST_PADDLE_PASS || elements (naive, name) >= (gint64) naive->least);
 }
 
-/* Type, batch class and bytes. */
+/* Equal type, batch class and bytes. */
 static gboolean
 equal (const Naive *naive, const char *a, const char *b)
 {

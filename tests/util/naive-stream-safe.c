@@ -3,7 +3,7 @@
 
 #include "tests/util/naive-stream-safe.h"
 
-#define UNKNOWN G_MAXUINT64 /* when the completion will be told */
+#define UNKNOWN G_MAXUINT64 /* time of a completion that is yet to be announced */
 
 typedef struct
 {

@@ -24,7 +24,7 @@ typedef struct
 {
   Naive base;
   gboolean bare;            /* no StreamSafe */
-  guint64 alignment, limit; /* limit: or 2^64-1 */
+  guint64 alignment, limit; /* limit: most bytes held; 2^64-1: none */
   GArray *blocks;           /* Block, by address */
   GArray *ranges;           /* Range */
   NaiveStreamSafe safe;
@@ -131,7 +131,7 @@ release_done (Model *model, guint64 stream)
     set_free (model, find (model, id));
 }
 
-/* The block for @n bytes, cut off the best one; -1: none is large enough. */
+/* Cuts a block of @n bytes off the best-fitting one; -1: none is large enough. */
 static int
 take (Model *model, guint64 stream, guint64 n)
 {
@@ -161,7 +161,7 @@ take (Model *model, guint64 stream, guint64 n)
 
 /* ---- the device */
 
-/* The range of @stream; NULL: the device refuses it. */
+/* The range of @stream, reserved if needed; NULL: the device refuses. */
 static Range *
 range_of (Model *model, guint64 stream)
 {
@@ -232,7 +232,7 @@ static gboolean
 alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, guint64 *size)
 {
   Model *model = (Model *) naive;
-  const guint64 most = G_GUINT64_CONSTANT (1) << 60; /* of which nobody has an address */
+  const guint64 most = G_GUINT64_CONSTANT (1) << 60; /* more than any device has addresses for */
   const guint64 n = up (MIN (request->size, most), model->alignment);
   int i = obtain_safely (model, request->stream, n);
 

@@ -41,7 +41,7 @@ take_place (NaiveRegion *region, gboolean first_fit, guint64 size)
   return piece.address;
 }
 
-/* Its size. */
+/* Removes the piece at @address; returns its size. */
 static guint64
 give_place (NaiveRegion *region, guint64 address)
 {

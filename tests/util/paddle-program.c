@@ -184,7 +184,7 @@ test_paddle_random (guint64 seed, guint operators, guint variables, gboolean aga
                                         "[400]:int64", "[7]" };
   GememRng rng;
   GString *text = g_string_new (NULL);
-  guint next; /* names from here on have not been written */
+  guint next; /* names from this index on have not been written */
 
   gemem_rng_init (&rng, seed, "paddle program");
   variables = MAX (variables, 3);
@@ -223,7 +223,7 @@ test_paddle_random (guint64 seed, guint operators, guint variables, gboolean aga
   return g_string_free (text, FALSE);
 }
 
-/* ---- what a rewrite says */
+/* ---- the result of a rewrite as text */
 
 static const char *
 name_of (const PaddleProgram *program, guint32 v)

@@ -1,13 +1,13 @@
-/* paddle-program.h - PaddlePaddle programs in tests: written as text, drawn at random, what a
- * rewrite says as text, and the pseudo-code of paddle.md 8.1 and 8.4 followed word by word with
+/* paddle-program.h - PaddlePaddle programs in tests: read from text, drawn at random, the result of
+ * a rewrite as text, and a word-by-word version of the pseudo-code of paddle.md 8.1 and 8.4 over
  * sets of names.
  *
- * A program, one statement per line:
+ * A program has one statement per line:
  *   x[-1,100] y[8]:int64 w[100,10]!
  *                    variables: shape, element type (float32), ! for persistable; "s[]" has an
  *                    empty shape
- *   mul x w -> a b   operator i is node "op<i>"; inputs are the latest tensors of their names, else
- *                    the variables
+ *   mul x w -> a b   operator i is node "op<i>"; an input is the latest tensor of its name, else
+ *                    the variable
  *   relu a -> b pairs=0,0 force_cpu optimize=p,g
  *   {                the operators up to } form a block of the operator before
  */
@@ -15,10 +15,10 @@
 
 #include "planners/paddle/memory-optimize.h"
 
-/* Sealed; fails the test on what it does not understand. */
+/* Returns a sealed graph; fails the test on text that is no program. */
 GememGraph *test_paddle_program (const char *text);
 
-/* A straight program of @operators operators over about @variables variables.  @again: dead names
+/* A straight program of @operators operators over about @variables variables. @again: dead names
  * are written again. */
 char *test_paddle_random (guint64 seed, guint operators, guint variables, gboolean again);
 
@@ -33,10 +33,10 @@ typedef enum
   TEST_PADDLE_PASS, /* 8.4 */
 } TestPaddleKind;
 
-/* The same text from sets and lists of names, for a straight program.  @least: elements of 8.4
- * (MinChunkSize). */
+/* The same text, computed from sets and lists of names, for a straight program. @least: elements
+ * of 8.4 (MinChunkSize). */
 char *test_paddle_naive (const GememGraph *graph, TestPaddleKind kind, guint level, guint least);
 
-/* Does every read see, after the renames, what it saw before? By names, as PaddlePaddle would run
- * it. */
+/* TRUE if after the renames every read, resolved by name as PaddlePaddle does, sees the value it
+ * saw before. */
 gboolean test_paddle_keeps_meaning (const PaddleProgram *program, const PaddleRewrite *rewrite);

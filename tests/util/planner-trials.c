@@ -7,7 +7,7 @@
 #include "tests/util/planner-trials.h"
 #include "tests/util/random-graph.h"
 
-/* What is planned with which features: one at a time, then all together. */
+/* The feature sets to plan: a few features at a time, then all together. */
 static const guint feature_sets[] = {
   0,
   TEST_GRAPH_WORKSPACES | TEST_GRAPH_REFERENCES,
@@ -41,8 +41,8 @@ same_plan (const GememPlan *a, const GememPlan *b)
          && g_strcmp0 (a->winner, b->winner) == 0;
 }
 
-/* The bound rounds every item up, the last ones too; not all planners round up what they need in
- * the end. */
+/* The lower bound rounds every item up to the alignment, the last one too; some planners do not
+ * round their totals up, so totals are rounded before the comparison. */
 static guint64
 rounded_arena (const GememPlan *plan)
 {
@@ -78,9 +78,9 @@ test_planner_trial (const GememChoice *choice, guint64 seed, guint features, gui
                                                   : g_strdup ("8 threads give another plan than 1");
 }
 
-/* Some quirks of GE make unsafe plans (ge-static.md 5.4: an end that is never known counts as not
- * set yet), which its own checker would refuse as ours does; about one graph in ten thousand.  That
- * is no fault of the planner if it is sound without quirks. */
+/* TRUE if the failure comes from a quirk of GE: the plan is sound with quirks=no. Some quirks
+ * make unsafe plans (ge-static.md 5.4: an end that is never known counts as not set yet), which
+ * GE's own checker would refuse as ours does; about one graph in ten thousand. */
 static gboolean
 is_quirk (const GememChoice *choice, guint64 seed, guint features, guint nodes, const char *text)
 {
@@ -98,7 +98,7 @@ is_quirk (const GememChoice *choice, guint64 seed, guint features, guint nodes, 
   return other == NULL;
 }
 
-/* The fewest nodes with which one of some seeds fails as well; reports that graph. */
+/* Finds the fewest nodes with which one of several seeds fails as well; reports that graph. */
 static void
 fail_with_smallest (const GememChoice *choice, guint64 seed, guint features, guint nodes)
 {

@@ -1,8 +1,8 @@
 /* planner-trials.h - random graphs planned by every planner of the registry, each plan checked.
  *
- * A planner that refuses a graph (GEMEM_ERROR_INPUT) is fine; a plan that the checker rejects, that
- * needs less than the lower bound, or that depends on the number of threads, fails the test with
- * the seed, the features, the smallest graph found that shows it, and the text of the violation.
+ * A planner may refuse a graph (GEMEM_ERROR_INPUT). A plan fails the test if the checker rejects
+ * it, if it needs less than the lower bound, or if it depends on the number of threads; the message
+ * has the seed, the features, the smallest graph found that fails, and the violation.
  */
 #pragma once
 
@@ -12,6 +12,6 @@
  * ("*": all). */
 void test_planner_trials (const char *planners, guint64 first, guint graphs, guint nodes);
 
-/* NULL if @choice plans the graph of (@seed, @features, @nodes) soundly, else what is wrong; free
- * with g_free(). */
+/* NULL if @choice makes a sound plan of the graph (@seed, @features, @nodes), else the problem;
+ * free with g_free(). */
 char *test_planner_trial (const GememChoice *choice, guint64 seed, guint features, guint nodes);

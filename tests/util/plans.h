@@ -1,4 +1,4 @@
-/* plans.h - plans of graphs in tests, and offsets expected of them. */
+/* plans.h - plans of graphs in tests, and their expected offsets. */
 #pragma once
 
 #include "planners/planner.h"
@@ -6,8 +6,8 @@
 /* The plan of @planner ("ge-hybrid:memory_priority=yes"); fails the test on an error. */
 GememPlan *test_plan (const GememGraph *graph, const char *planner, guint threads);
 
-/* "A=0 S.1=7168 A.w0=4096": offsets of outputs (output 0 if not said) and workspaces; every one is
- * compared. */
+/* "A=0 S.1=7168 A.w0=4096": expected offsets of outputs (output 0 by default) and workspaces;
+ * every one is compared. */
 void test_plan_offsets (const GememGraph *graph, const GememPlan *plan, const char *expected);
 
 /* Bytes of a memory type; 0 if the plan has none. */

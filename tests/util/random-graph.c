@@ -10,7 +10,7 @@ typedef struct
 {
   guint32 node, index, label;
   guint64 size;
-  gboolean plain; /* may be referred to: no input, no member of a group */
+  gboolean plain; /* may be referred to: neither an input nor a member of a group */
 } Source;
 
 typedef struct
@@ -19,7 +19,7 @@ typedef struct
   GememGraph *graph;
   GArray *sources; /* Source */
   guint features, n_streams, n_labels;
-  guint32 block; /* that new nodes join */
+  guint32 block; /* block of new nodes */
 } Maker;
 
 static gboolean
@@ -93,7 +93,7 @@ add_output (Maker *maker, guint32 node, guint32 index, guint32 label, guint64 si
   return maker->sources->len - 1;
 }
 
-/* Source @at if a node of @label may read it, else NULL. */
+/* Source @at, or NULL if a node of @label may not read it. */
 static const Source *
 readable (const Maker *maker, guint at, guint32 label)
 {
@@ -102,7 +102,7 @@ readable (const Maker *maker, guint at, guint32 label)
   return source->label == 0 || source->label == label ? source : NULL;
 }
 
-/* A random thing that a node of @label may read, among the @recent last; or none. */
+/* A random source among the @recent last, or NULL if a node of @label may not read it. */
 static const Source *
 pick_source (Maker *maker, guint32 label, guint recent)
 {
@@ -173,8 +173,8 @@ add_ordinary (Maker *maker, guint32 label)
     }
 }
 
-/* @n producers of one output each, for the group that follows; their numbers among the sources.
- * They do not read each other. */
+/* Adds @n producers of one output each, for the group that follows, and stores their indices
+ * among the sources. They do not read each other. */
 static void
 add_members (Maker *maker, guint32 label, guint n, guint32 *members, gboolean shaped)
 {
@@ -198,7 +198,7 @@ add_members (Maker *maker, guint32 label, guint n, guint32 *members, gboolean sh
     }
 }
 
-/* Takes the last @n sources away: nobody else may read them. */
+/* Adds the last @n sources as inputs and removes them: no other node may read them. */
 static guint64
 add_group_inputs (Maker *maker, const guint32 *members, guint n)
 {
@@ -249,8 +249,8 @@ add_nopadding (Maker *maker, guint32 label)
   gemem_graph_set_shape (maker->graph, gemem_dtype_find ("uint8"), &size, 1);
 }
 
-/* An owner that reads and writes one thing (none if there is nothing to read), and inside a Data,
- * some nodes, and a NetOutput. */
+/* Adds an owner that reads one tensor and writes one, and its subgraph: a Data, some nodes, and
+ * a NetOutput. No effect without a tensor to read. */
 static void
 add_subgraph (Maker *maker)
 {

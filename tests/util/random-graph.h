@@ -1,10 +1,10 @@
-/* random-graph.h - random graphs for tests: small, valid, and with as many of the features that
- * planners must handle as asked for.
+/* random-graph.h - random graphs for tests: small, valid, and with the requested subset of the
+ * features that planners must handle.
  *
- * The same seed, features and number of nodes give the same graph everywhere (base/rng.h).  A
- * feature that is switched off changes nothing in the draws of the others beyond its own nodes.
- * Graphs keep the rules of ge-static.md: members of continuous groups are made for their group,
- * labelled nodes read only what has no label or their own, cleared nodes wait for the MemSet at the
+ * The same seed, features and number of nodes give the same graph everywhere (base/rng.h).
+ * Switching a feature off changes no random draw except those of its own nodes. Graphs keep the
+ * rules of ge-static.md: members of continuous groups are made for their group, labelled nodes read
+ * only unlabelled tensors or those of their own label, cleared nodes wait for the MemSet at the
  * head.
  */
 #pragma once
@@ -14,7 +14,7 @@
 typedef enum
 {
   TEST_GRAPH_STREAMS = 1 << 0,    /* up to four, with edges between them */
-  TEST_GRAPH_REFERENCES = 1 << 1, /* outputs that are an input's memory */
+  TEST_GRAPH_REFERENCES = 1 << 1, /* outputs that share an input's memory */
   TEST_GRAPH_WORKSPACES = 1 << 2,
   TEST_GRAPH_LABELS = 1 << 3,    /* batch labels */
   TEST_GRAPH_PADDED = 1 << 4,    /* continuous_input, continuous_output */
@@ -25,10 +25,10 @@ typedef enum
   TEST_GRAPH_TYPES = 1 << 9,      /* memory of other types, session workspaces */
   TEST_GRAPH_NO_STREAM = 1 << 10, /* some nodes on stream -1 */
   TEST_GRAPH_BLOCKS = 1 << 11,    /* nodes that own a subgraph */
-  TEST_GRAPH_ALL = (1 << 10) - 1, /* what ge-static.md has been tried with: not the last two */
+  TEST_GRAPH_ALL = (1 << 10) - 1, /* features checked against ge-static.md: not the last two */
 } TestGraphFeatures;
 
 /* A sealed graph of about @nodes nodes (at least 2); free with gemem_graph_unref(). */
 GememGraph *test_random_graph (guint64 seed, guint features, guint nodes);
-/* The same as text for a report: our JSON (graphs/format.h); free with g_free(). */
+/* The graph as JSON in our format (graphs/format.h), for a report; free with g_free(). */
 char *test_graph_json (const GememGraph *graph);

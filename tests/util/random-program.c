@@ -5,7 +5,7 @@
 #include "tests/util/random-program.h"
 
 #define MOST_WEIGHTS 5
-#define MOST_NAMES 4 /* variables that are written again and again */
+#define MOST_NAMES 4 /* variables that are written repeatedly */
 #define RECENT 10
 
 typedef struct
@@ -15,9 +15,9 @@ typedef struct
   guint streams, n_weights, n_names;
   gint64 elements[MOST_WEIGHTS];
   guint32 weight[MOST_WEIGHTS], gradient[MOST_WEIGHTS], name[MOST_NAMES], feed;
-  /* operator that wrote the name last, as output 0; GEMEM_NONE: nobody */
+  /* operator of the latest write, as output 0; GEMEM_NONE: none */
   guint32 version[MOST_NAMES];
-  guint32 made[RECENT]; /* the operators with an output, latest first, by turns */
+  guint32 made[RECENT]; /* ring of the latest operators with an output */
   guint n_made;
 } Maker;
 
@@ -54,7 +54,7 @@ add_op (Maker *maker, const char *type)
   return id;
 }
 
-/* A tensor, a weight, what is fed, or the latest version of a name. */
+/* A tensor, a weight, the fed variable, or the latest version of a name. */
 static void
 add_input (Maker *maker)
 {
@@ -117,7 +117,7 @@ add_forward (Maker *maker)
   remember (maker, id);
 }
 
-/* Makes the gradient of weight @w, and updates it. */
+/* Adds the gradient of weight @w and its update. */
 static void
 add_backward (Maker *maker, guint w)
 {

@@ -1,9 +1,9 @@
 /* random-program.h - random training programs for tests, as PaddlePaddle would run them: weights
- * and their gradients (some in half precision), what is fed and fetched, variables that are written
- * again with other sizes, workspaces, shape-only inputs, in-place rules, an optimizer.
+ * and their gradients (some in half precision), fed and fetched variables, variables that are
+ * written again with other sizes, workspaces, shape-only inputs, in-place rules, an optimizer.
  *
- * The same seed and number of operators give the same graph everywhere.  Complements
- * random-graph.h, which has the features of GE.
+ * The same seed and number of operators give the same graph everywhere. Complements random-graph.h,
+ * which has the features of GE.
  */
 #pragma once
 

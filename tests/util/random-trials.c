@@ -6,7 +6,7 @@
 #include "tests/util/shrink.h"
 #include "tests/util/sizes.h"
 
-/* A device and what to do on it. */
+/* A device and a mix of operations for it. */
 typedef struct
 {
   guint64 capacity;
@@ -14,7 +14,7 @@ typedef struct
   TestMix mix;
 } Setting;
 
-/* Space for all; little space; hardly any; small requests only; few large ones; many. */
+/* Ample memory; little; hardly any; small requests only; few large ones; many. */
 static const Setting settings[] = {
   { 16 * 1024 * MIB,
     FALSE,
@@ -68,7 +68,7 @@ try_all (TestSubject *subject, guint64 total, guint length)
 
       mix.operations = length;
       mix.events = mix.uses && subject->klass->streams.wait != NULL;
-      /* refusing those takes the device longer than an operation may */
+      /* refusals with retries take longer than the time of one operation */
       mix.hostile = subject->delay == 0 ? mix.hostile : 0;
       mix.graphs = subject->klass->graphs.load != NULL ? (first + i) % 7 : 0;
       if (subject->naive != NULL)

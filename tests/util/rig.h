@@ -1,12 +1,12 @@
-/* rig.h - an allocator on a simulated device, and its blocks by number, as worked examples count
- * them; its accounting is checked after each step. */
+/* rig.h - an allocator on a simulated device; the test names blocks by index, as worked examples
+ * do. The accounting is checked after each step. */
 #pragma once
 
 #include "allocators/allocator.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 
-/* Frees @block; the allocator's invariants hold afterwards. */
+/* Frees @block and checks the allocator's invariants. */
 static inline void
 free_block (GememAllocator *allocator, GememBlock block)
 {
@@ -21,8 +21,8 @@ typedef struct
 {
   GememAllocator *allocator;
   GememBlock blocks[16];
-  guint64 live;   /* blocks in the hands of the test */
-  guint64 stream; /* of requests that name none */
+  guint64 live;   /* blocks the test holds */
+  guint64 stream; /* of requests without a stream of their own */
 } Rig;
 
 static inline Rig
@@ -37,7 +37,7 @@ rig_verify (const Rig *rig)
   g_assert_true (test_allocator_verify (rig->allocator, rig->live, G_MAXUINT64));
 }
 
-/* Live blocks included. */
+/* Destroys allocator and device; blocks may still be live. */
 static inline void
 rig_done (Rig *rig)
 {

@@ -1,8 +1,8 @@
 /* sequence.c - see sequence.h.
  *
- * What makes allocators go wrong is sought out: sizes that recur (exact fits and ties), sizes
- * around powers of two and rounding units, log-uniform ones, and hostile ones; numbers of live
- * blocks that rise and fall, so that caches fill, merge and empty.
+ * The draws favour what breaks allocators: sizes that recur (exact fits and ties), sizes around
+ * powers of two and rounding units, log-uniform and hostile sizes; numbers of live blocks that rise
+ * and fall, so that caches fill, coalesce and empty.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@ typedef struct
   GArray *ops;
   GArray *live, *owed, *graphs; /* ids */
   guint32 next_id;
-  guint target; /* live blocks aimed at */
+  guint target; /* number of live blocks aimed at */
 } Maker;
 
 static guint64
@@ -118,8 +118,8 @@ add_stream_work (Maker *m)
   return TRUE;
 }
 
-/* TRUE: a stream released a block, or an event was recorded or waited for.  There are few events,
- * so that they are recorded again before they were waited for, and waited for again. */
+/* TRUE: a stream released a block, or an event was recorded or waited for. Events are few, so
+ * that some are recorded again before any wait, and some are waited for twice. */
 static gboolean
 add_event_work (Maker *m)
 {
@@ -138,7 +138,7 @@ add_event_work (Maker *m)
   return TRUE;
 }
 
-/* TRUE: an operation on a graph was added: loads and unloads, and many runs. */
+/* TRUE: an operation on a graph was added: few loads and unloads, many runs. */
 static gboolean
 add_graph_work (Maker *m)
 {

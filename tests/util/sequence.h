@@ -1,4 +1,4 @@
-/* sequence.h - random lists of operations: the same for the same seed everywhere. */
+/* sequence.h - random lists of operations; the same seed gives the same list everywhere. */
 #pragma once
 
 #include "tests/util/trial.h"
@@ -7,12 +7,12 @@ typedef struct
 {
   guint operations;
   guint live;         /* most blocks alive at once */
-  guint64 largest;    /* request, but for hostile ones */
+  guint64 largest;    /* largest request, hostile ones aside */
   guint streams;      /* 1: all on stream 0 */
   guint pools;        /* 1: the default pool only */
   gboolean uses;      /* use_on_stream, completions and synchronisation too */
-  guint trims;        /* of a thousand operations */
-  guint hostile;      /* of a thousand requests: beyond any device */
+  guint trims;        /* per thousand operations */
+  guint hostile;      /* per thousand requests: beyond any device */
   gboolean events;    /* streams released blocks one by one, and wait for each other */
   guint graphs;       /* most loaded at once; 0: no graphs */
   gboolean subgraphs; /* graphs on all streams, static subgraphs among them */

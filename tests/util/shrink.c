@@ -27,7 +27,7 @@ still_fails (Shrink *s, const GArray *ops)
   return s->fails ((const TestOp *) (gconstpointer) ops->data, ops->len, s->data);
 }
 
-/* One pass over all chunks of @size; TRUE if any could go. */
+/* One pass over all chunks of @size; TRUE if any was removed. */
 static gboolean
 remove_chunks (Shrink *s, guint size)
 {
@@ -60,7 +60,7 @@ remove_all (Shrink *s)
       size = MIN (size / 2, s->ops->len);
 }
 
-/* Ids 0, 1, 2... in the order of their first appearance. */
+/* Renumbers ids 0, 1, 2... in the order of their first appearance. */
 static void
 close_up_ids (Shrink *s)
 {
@@ -85,7 +85,7 @@ close_up_ids (Shrink *s)
   g_array_append_vals (s->ops, closed->data, closed->len);
 }
 
-/* Tries @value - @step in @field as long as that fails too. */
+/* Tries @value - @step in @field as long as the list still fails. */
 static void
 descend (Shrink *s, guint64 *field, guint64 step, guint64 least)
 {
@@ -100,7 +100,7 @@ descend (Shrink *s, guint64 *field, guint64 step, guint64 least)
     }
 }
 
-/* Halves, then quarters... down to single bytes. */
+/* Lowers by halves, then quarters... down to single bytes. */
 static void
 lower_values (Shrink *s)
 {
@@ -128,7 +128,7 @@ test_shrink (GArray *ops, TestFails fails, gpointer data)
       remove_all (&s);
       lower_values (&s);
     }
-  /* smaller sizes may have made more superfluous */
+  /* with smaller sizes more operations may be superfluous */
   while (ops->len < before && remove_chunks (&s, 1));
   close_up_ids (&s);
   return s.trials;
@@ -198,7 +198,7 @@ event_of (const TestOp *op)
   return event;
 }
 
-/* The operation as events: a load and its segments. */
+/* Writes the operation as trace events; a load is followed by its segments. */
 static void
 write_op (GememTraceWriter *writer, const TestOp *op)
 {

@@ -1,9 +1,9 @@
-/* shrink.h - makes a failing list of operations as small as it gets, and writes it down so that it
+/* shrink.h - makes a failing list of operations as small as possible, and writes it to a file that
  * can be replayed.
  *
  * Delta debugging: chunks of operations are removed, halves first and single ones last, as long as
- * the list still fails; then ids are closed up, and streams and sizes are brought down.  Cost:
- * O(n^2) trials at worst, about n log n as a rule.
+ * the list still fails; then ids are renumbered without gaps, and streams and sizes are lowered.
+ * Cost: O(n^2) trials at worst, usually about n log n.
  */
 #pragma once
 
@@ -15,10 +15,10 @@ typedef gboolean (*TestFails) (const TestOp *ops, gsize n, gpointer data);
 /* @ops must fail; it is made smaller in place.  Returns the number of trials made. */
 guint test_shrink (GArray *ops, TestFails fails, gpointer data);
 
-/* Runs the list, shrinks it if it fails and says so with g_test_message() and g_test_fail(): the
- * problem, the seed, the smallest list, and how to replay it.  FALSE if it failed. */
+/* Runs the list. If it fails, shrinks it, reports the problem, the seed, the smallest list and
+ * how to replay it with g_test_message(), calls g_test_fail(), and returns FALSE. */
 gboolean test_subject_try (const TestSubject *subject, const GArray *ops, guint64 seed);
 
-/* The list as a file for `gemem-sim replay`: format "ops" if that can say it, else the text
+/* The list as a file for `gemem-sim replay`: format "ops" if that can express it, else the text
  * twin. */
 char *test_ops_text (const TestSubject *subject, const GArray *ops);

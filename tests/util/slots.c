@@ -6,9 +6,9 @@
 typedef struct
 {
   GememAllocator base;
-  guint64 segment;         /* 0: not yet taken */
+  guint64 segment;         /* 0: not allocated yet */
   guint start[SLOTS];      /* 1 + first slot of the block that owns this slot; 0: free */
-  gboolean pending[SLOTS]; /* by first slot: freed, completion to come */
+  gboolean pending[SLOTS]; /* by first slot: freed, completion pending */
 } Slots;
 
 GString *slots_log;

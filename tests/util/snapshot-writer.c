@@ -1,5 +1,5 @@
-/* snapshot-writer.c - see snapshot-writer.h.  Writes the opcodes that Python's pickle and the C++
- * pickler of PyTorch write. */
+/* snapshot-writer.c - see snapshot-writer.h. Writes the opcodes that Python's pickle and
+ * PyTorch's C++ pickler write. */
 #include "config.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 typedef struct
 {
   GByteArray *out;
-  GHashTable *memo; /* string -> its number + 1 */
+  GHashTable *memo; /* string -> its memo index + 1 */
   guint32 next;
   SnapshotStyle style;
 } Writer;
@@ -190,7 +190,7 @@ put_segments (Writer *writer, char **lines)
     }
 }
 
-/* What was written under @name before, if the writer shares objects. */
+/* TRUE: @name was written before and the writer shares objects; a reference to it is written. */
 static gboolean
 put_again (Writer *writer, const char *name)
 {
@@ -207,7 +207,7 @@ put_again (Writer *writer, const char *name)
   return found != 0;
 }
 
-/* As PyTorch has it: equal frames are one dict, equal stacks one list. */
+/* Shares objects as PyTorch does: equal frames are one dict, equal stacks one list. */
 static void
 put_frames (Writer *writer, const char *stack)
 {
@@ -228,7 +228,7 @@ put_frames (Writer *writer, const char *stack)
       put_string (writer, "filename");
       put_string (writer, "program.py");
       put_string (writer, "line");
-      /* 2^64 - 1, as torch.compile has it */
+      /* 2^64 - 1, as torch.compile writes it */
       put (writer, "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\0", 11);
       put_op (writer, 'u');
     }

@@ -24,8 +24,8 @@ typedef enum
   SNAPSHOT_CXX,    /* protocol 2, one APPENDS per list */
 } SnapshotStyle;
 
-/* The pickle of @text. */
+/* The snapshot @text as a pickle. */
 GBytes *snapshot_pickle (const char *text, SnapshotStyle style);
 
-/* The page that torch.cuda._memory_viz makes of @pickle. */
+/* The HTML page that torch.cuda._memory_viz makes of @pickle. */
 char *snapshot_page (GBytes *pickle);

@@ -1,10 +1,11 @@
-/* testutil.h - what several tests share: where test data is, and skipping that cannot hide. */
+/* testutil.h - shared by all tests: the paths of test data, and skips that cannot go unnoticed. */
 #pragma once
 
 #include <glib.h>
 
-/* Path of @relative under the shared test data (--with-shared).  NULL, with the test marked as
- * skipped, when it is not there; with GEMEM_REQUIRE=shared a missing file is a failure instead. */
+/* Path of @relative under the shared test data (--with-shared). NULL, with the test marked as
+ * skipped, if the file is missing; with GEMEM_REQUIRE=shared a missing file is a failure
+ * instead. */
 char *test_shared_path (const char *relative);
 
 /* Path under the source tree; never NULL. */
@@ -16,9 +17,9 @@ GPtrArray *test_shared_files (const char *dir, const char *suffix);
 /* An empty directory that is removed, with its content, at exit. */
 const char *test_tmpdir (void);
 
-/* Switches the process to a locale with a decimal comma, making one (localedef) where none is
- * installed; FALSE, with the test marked as skipped, where that cannot be done.  Undo with
- * setlocale (LC_ALL, "C"). */
+/* Switches the process to a locale with a decimal comma; makes one with localedef if none is
+ * installed. FALSE, with the test marked as skipped, if that fails. Undo with setlocale (LC_ALL,
+ * "C"). */
 gboolean test_use_comma_locale (void);
 
 /* Fails with the message of @error. */

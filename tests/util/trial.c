@@ -1,5 +1,5 @@
-/* trial.c - see trial.h.  The live blocks are kept sorted by address: an overlap is an overlap with
- * a neighbour. */
+/* trial.c - see trial.h. Live blocks are kept sorted by address, so that every overlap is one
+ * between neighbours. */
 #include "config.h"
 
 #include <errno.h>
@@ -188,7 +188,7 @@ live_at (const TestTrial *trial, guint i)
   return test_trial_block (trial, g_array_index (trial->live, guint32, i));
 }
 
-/* What is not, is in none of the accounting of the oracle. */
+/* FALSE: host memory, which the oracle's accounting leaves out. */
 static gboolean
 is_on_device (const TestBlock *b)
 {
@@ -433,7 +433,7 @@ graph_at (TestTrial *trial, guint32 id)
   return &g_array_index (trial->graphs, guint8, id);
 }
 
-/* The model's word against the allocator's. */
+/* Compares the model's answer with the allocator's. */
 static gboolean
 agree (TestTrial *trial, const char *what, gboolean ok, guint64 address, guint64 expected)
 {
@@ -505,7 +505,7 @@ do_unload (TestTrial *trial, guint32 id)
     trial->naive->klass->graph_unload (trial->naive, id);
 }
 
-/* As the engine does: static memory is one block to classes that know no graphs. */
+/* Static memory is one block to classes without graphs, as in the engine. */
 static gboolean
 do_graph (TestTrial *trial, const TestOp *op)
 {
@@ -529,8 +529,8 @@ do_graph (TestTrial *trial, const TestOp *op)
     }
 }
 
-/* To the next second, so that nothing but the number of operations decides whether an event is
- * complete. */
+/* Sets the clock to the next full second, so that the number of operations alone decides whether
+ * an event is complete. */
 static void
 tick (TestTrial *trial)
 {
@@ -635,7 +635,7 @@ test_trial_device_calls (const TestTrial *trial)
   return sum;
 }
 
-/* ---- what walk says */
+/* ---- the report of walk */
 
 static void
 add_span (const GememSpan *span, gpointer data)
@@ -679,7 +679,7 @@ verify_tiling (TestTrial *trial, const GArray *spans)
   return end == segment_end || broken (trial, "walk: the last segment is not full");
 }
 
-/* The live spans are the live blocks, one for one. */
+/* Each live span is a live block, and each live block a live span. */
 static gboolean
 verify_live (TestTrial *trial, GArray *live)
 {
@@ -717,7 +717,7 @@ verify_largest_free (TestTrial *trial, guint64 reusable)
   return TRUE;
 }
 
-/* A statistic against the model's. */
+/* Compares a statistic with the model's. */
 static void
 compare_figure (const char *name, guint64 value, const char *unit, gpointer data)
 {
@@ -781,7 +781,8 @@ test_trial_of (const TestSubject *subject, const TestOp *ops, gsize n)
   return test_trial_finish (trial);
 }
 
-/* In the child, whose every word goes to the parent: what assertions print would not be TAP. */
+/* Runs in the child. All its output goes to the parent: messages of assertions would break the
+ * TAP. */
 static void
 tell (int fd, const TestSubject *subject, const TestOp *ops, gsize n)
 {

@@ -27,7 +27,7 @@ add_choices (GPtrArray *texts, const GememParam *row)
       add (texts, row, words[i]);
 }
 
-/* The values to try of @row; those out of its bounds are refused later. */
+/* Adds the values to try of @row; those out of its bounds are refused later. */
 static void
 add_row (Singles *singles, const GememParam *row)
 {
@@ -62,7 +62,7 @@ add_row (Singles *singles, const GememParam *row)
   g_assert_not_reached ();
 }
 
-/* The effective parameters of @settings, or NULL if they are refused. */
+/* The effective parameters of @settings; NULL if they are refused. */
 static char *
 effective (const GememAllocatorClass *klass, const char *settings, guint64 capacity)
 {
@@ -109,15 +109,15 @@ texts_new (void)
   return g_ptr_array_new_with_free_func (g_free);
 }
 
-/* "a,b"; either may be empty. */
+/* Joins "a" and "b" to "a,b"; either may be empty. */
 static char *
 both (const char *a, const char *b)
 {
   return g_strconcat (a, *a != '\0' && *b != '\0' ? "," : "", b, NULL);
 }
 
-/* Adds to @start whatever of @others is accepted on top and changes something, again and again, as
- * some settings need others. */
+/* Adds to @start each of @others that is accepted and changes the effective parameters,
+ * repeatedly, as some settings need others. */
 static char *
 heap_up (const GememAllocatorClass *klass, const char *start, const GPtrArray *others,
          gboolean backwards, guint64 capacity)
@@ -155,7 +155,7 @@ test_variants (const GememAllocatorClass *klass, guint64 capacity)
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   Singles singles = { texts_new (), texts_new () };
 
-  g_ptr_array_add (singles.choices, g_strdup ("")); /* the default */
+  g_ptr_array_add (singles.choices, g_strdup ("")); /* defaults only */
   for (const GememParam *row = klass->params; row != NULL && row->name != NULL; row++)
     add_row (&singles, row);
   for (guint c = 0; c < singles.choices->len; c++)
@@ -179,7 +179,8 @@ test_variants (const GememAllocatorClass *klass, guint64 capacity)
 GPtrArray *
 test_some_variants (const GememAllocatorClass *klass, guint64 capacity)
 {
-  /* "NAME CAPACITY" -> all variants: what settings go together takes many trials */
+  /* "NAME CAPACITY" -> all variants, cached: finding which settings go together takes many
+   * trials */
   static GHashTable *known;
   g_autofree char *key = g_strdup_printf ("%s %" G_GUINT64_FORMAT, klass->name, capacity);
   const guint most = g_getenv ("GEMEM_LONG") != NULL    ? G_MAXUINT

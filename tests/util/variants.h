@@ -3,12 +3,12 @@
 
 #include "allocators/allocator.h"
 
-/* "key=value,..." texts (GPtrArray of char *): the defaults (""), each BOOL the other way, each
- * CHOICE, least and middling numbers, and each of these together with each CHOICE, and as many
- * together as are accepted; what create() refuses on a device of @capacity is left out, and texts
- * that give the same effective parameters are given once.  The first is "". */
+/* "key=value,..." texts (GPtrArray of char *): the defaults (""); each BOOL inverted, each
+ * CHOICE, least and middling numbers; each of these with each CHOICE; and as many together as
+ * are accepted. Texts that create() refuses on a device of @capacity are left out; of texts with
+ * the same effective parameters one is kept. The first is "". */
 GPtrArray *test_variants (const GememAllocatorClass *klass, guint64 capacity);
 
-/* As many of them as a user's `make check` has time for: the first, and others spread over the
- * rest.  GEMEM_QUICK: fewer; GEMEM_LONG: all. */
+/* A selection that fits a user's `make check`: the first, and others spread over the rest.
+ * GEMEM_QUICK: fewer; GEMEM_LONG: all. */
 GPtrArray *test_some_variants (const GememAllocatorClass *klass, guint64 capacity);

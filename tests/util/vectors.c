@@ -1,5 +1,5 @@
-/* vectors.c - see vectors.h.  A line that is not understood is a difference: nothing is skipped
- * silently. */
+/* vectors.c - see vectors.h. A line that cannot be parsed counts as a difference: no line is
+ * skipped silently. */
 #include "config.h"
 
 #include <gio/gio.h>
@@ -54,7 +54,7 @@ append_setting (GString *spec, const char *key, const char *rest)
   g_string_append_printf (spec, "%s%s%s", spec->str[spec->len - 1] == ':' ? "" : ",", key, rest);
 }
 
-/* "# single|two|exp --total=N --cap=N": modes of GE's pools, written as program options. */
+/* "# single|two|exp --total=N --cap=N": modes of GE's pools, as options of a program. */
 static char *
 ge_spec (const char *mode, char **words)
 {
@@ -120,7 +120,7 @@ find_setting (const GPtrArray *settings, const char *key)
   return NULL;
 }
 
-/* The older Paddle vectors call the capacity `total`, which is a setting of the allocator there. */
+/* The older Paddle vectors name the capacity `total`, which is an allocator setting there. */
 static char *
 device_of_spec (const GememAllocatorSpec *spec)
 {

@@ -1,8 +1,8 @@
 /* test-dsa-baselines.c - the greedy baselines over the shared planning instances: every plan is
- * safe, none is below the lower bound, and the MiniMalloc instances come out as offline-planning.md
- * 5.1 measured them with programs of its own.
+ * safe, none is below the lower bound, and the MiniMalloc instances give the figures that
+ * offline-planning.md 5.1 measured with independent programs.
  *
- * The arenas are in the diagnostics, as multiples of the lower bound.
+ * The diagnostics list the arenas, as multiples of the lower bound.
  */
 #include "config.h"
 
@@ -34,7 +34,7 @@ read_instance (const char *path)
   return lifetimes;
 }
 
-/* The arena of the planner that @text chooses, at alignment 1. */
+/* The arena of a plan by the planner @text, at alignment 1. */
 static guint64
 plan_checked (const char *text, const GememLifetimes *lifetimes)
 {
@@ -60,7 +60,7 @@ plan_checked (const char *text, const GememLifetimes *lifetimes)
   return plan->arena;
 }
 
-/* Table of 5.1: arena over lower bound, to three digits. */
+/* The table of 5.1: arena divided by lower bound, to three digits. */
 static const struct
 {
   const char *name, *first_by_size, *first_by_area, *best_by_lifetime;
@@ -123,7 +123,7 @@ test_all (void)
   static const char *const planners[] = {
     "no-reuse",
     "first-fit-by-size",
-    "best-fit-by-allocation", /* for large ones these are enough */
+    "best-fit-by-allocation", /* large instances run these only */
     "first-fit-by-allocation",
     "first-fit-by-area",
     "first-fit-by-lifetime",

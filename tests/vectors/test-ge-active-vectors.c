@@ -1,6 +1,6 @@
-/* test-ge-active-vectors.c - ge-active, and ge, load static graphs as the real system did: every
- * line of the policy2 and policy4 files, which is each segment's address, the active list, the
- * block list, the peak and the bytes of the device. */
+/* test-ge-active-vectors.c - ge-active and ge load static graphs as the real system did: every
+ * line of the policy2 and policy4 files, that is, each segment's address, the active list, the
+ * block list, the peak and the bytes held from the device. */
 #include "config.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "tests/util/vectors.h"
 #include "traces/trace.h"
 
-/* In the recorded process the dynamic pool had reserved 61 GiB of addresses before the first graph
- * was loaded, and was a user of the page pool. */
+/* In the recorded process the dynamic pool had reserved 61 GiB of addresses before the first
+ * graph was loaded, and was a user of the page pool. */
 #define DEVICE "sim:capacity=64GiB,vabase=0x200f40000000"
 
 typedef struct
@@ -113,7 +113,7 @@ assert_same_lines (const char *expected, const char *got)
                a[i] != NULL ? a[i] : "(end)", b[i] != NULL ? b[i] : "(end)");
 }
 
-/* As the file says for `ge-active`, or the same for `ge`. */
+/* The settings of the file for `ge-active`, or the equivalent ones for `ge`. */
 static char *
 spec_for (const char *class, const char *settings)
 {

@@ -29,8 +29,8 @@ static const Expected files[] = {
   { "two-train-1", 2133, 2007, 0, 0 },
 };
 
-/* Fields that the real system reads but never uses, and a Seq table whose limit never bites (it is
- * below the number of layers, so that the walk itself runs). */
+/* Fields that the real system reads but never uses, and a Seq table whose limit never takes
+ * effect (it is below the number of layers, so the walk itself runs). */
 static const char dead_fields[] =
     "span_prepared_count=1,span_layer_prepared_count=1,span_count_in_layer_threshold=1,"
     "uncacheable_size_threshold=1,page_mem_size_in_layer_threshold=1,unsplitable_size_threshold=1";
@@ -100,7 +100,7 @@ test_seq_table (gconstpointer data)
   replay (data, seq_table);
 }
 
-/* The comparison itself can fail: another page size gives other sizes. */
+/* Checks that the comparison can fail: another page size gives other sizes. */
 static void
 test_difference_is_found (void)
 {
@@ -120,7 +120,7 @@ test_difference_is_found (void)
     }
   g_test_trap_subprocess (NULL, 0, 0);
   g_test_trap_assert_failed ();
-  g_test_trap_assert_stdout ("*stopped after 3 operations*"); /* the first that cuts */
+  g_test_trap_assert_stdout ("*stopped after 3 operations*"); /* the first to cut */
 }
 
 int

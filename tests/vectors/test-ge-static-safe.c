@@ -1,5 +1,5 @@
-/* test-ge-static-safe.c - the checker of plans over the vectors of GE's compile-time planner: what
- * the reference planned must pass.
+/* test-ge-static-safe.c - the plan checker over the vectors of GE's compile-time planner: the plans
+ * of the reference must pass.
  *
  * The vectors' plans are the `expect` object of each line, which is a plan file as it stands.
  */

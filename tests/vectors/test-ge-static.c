@@ -11,7 +11,7 @@
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 
-/* What the file expects of one graph. */
+/* The expected results of one graph. */
 typedef struct
 {
   GememJsonTree *tree;
@@ -64,7 +64,7 @@ read_expect (const char *line)
   return expect;
 }
 
-/* ---- comparing; the first difference is reported */
+/* ---- comparisons; the first difference is reported */
 
 static gboolean
 same (const char *graph, const char *what, guint64 expected, guint64 got)
@@ -84,7 +84,7 @@ find_candidate (const GememPlan *plan, const char *name)
   g_error ("no candidate '%s'", name);
 }
 
-/* The files list them by score, plans in the order of GE's table. */
+/* The files list candidates by score, plans in the order of GE's table. */
 static gboolean
 compare_candidates (const GememPlan *plan, const Expect *expect, const char *name)
 {
@@ -223,7 +223,7 @@ test_file (gconstpointer name)
   g_assert_cmpuint (replay (path, "ge-hybrid", 8), ==, 0);
 }
 
-/* The comparison itself can fail. */
+/* Checks that the comparison can fail. */
 static void
 test_difference_is_found (void)
 {

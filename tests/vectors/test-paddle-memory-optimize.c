@@ -1,7 +1,6 @@
-/* test-paddle-memory-optimize.c - every program of shared/vectors/paddle-memory-optimize: renames,
- * printed lines, rewritten operators, final pool; and the plan that follows passes the checker.
- * Both sides are written as text, so that a difference shows where it is.
- */
+/* test-paddle-memory-optimize.c - every program of shared/vectors/paddle-memory-optimize:
+ * renames, printed lines, rewritten operators, final pool; and the resulting plan passes the
+ * checker. Both sides are compared as text, so that a difference shows its place. */
 #include "config.h"
 
 #include <string.h>
@@ -20,7 +19,7 @@ enum
   MOVED = 7
 };
 
-/* ---- what is expected, from the "expect" object */
+/* ---- the expected text, from the "expect" object */
 
 static const char *
 text_of (const GememJsonTree *tree, guint32 entry, const char *name)
@@ -87,8 +86,8 @@ typedef struct
   guint programs, operators, renames, moved;
 } Counts;
 
-/* The plan of the planner itself, with the settings of the file as its defaults.  Returns how often
- * it had to leave PaddlePaddle's way. */
+/* Plans with the planner itself, under the file's settings. Returns how often the planner had to
+ * deviate from PaddlePaddle. */
 static guint
 check_plan (GememGraph *graph)
 {

@@ -35,7 +35,7 @@ test_file (gconstpointer data)
                     files[i].operations);
 }
 
-/* A new file in the folder must be tested too. */
+/* Checks that every file of the folder is tested. */
 static void
 test_all_files_are_named (void)
 {
