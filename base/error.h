@@ -1,14 +1,14 @@
-/* error.h - the one GError domain of gemem, classed by what the person must do next.
+/* error.h - the single GError domain of gemem, with one code per kind of action that the user must
+ * take.
  *
- * Why one domain: the command line maps a code to an exit status in one place
- * (gemem_error_exit_status), and a caller never has to know which module failed.
+ * Why one domain: the command line maps codes to exit statuses in one place
+ * (gemem_error_exit_status), and a caller need not know which module failed.
  *
  * Invariants: the library never prints and never exits; every failure travels as
  * a GError of this domain.  A message is one line, without a trailing full stop:
  * "WHERE: what is wrong; what to do".  WHERE is FILE:LINE, FILE:event N, or the
  * name of the option.  Simulated out-of-memory is a result, not an error; it
- * becomes GEMEM_ERROR_OUT_OF_MEMORY only where the user asked for that
- * (--fail-on-oom).
+ * becomes GEMEM_ERROR_OUT_OF_MEMORY only on request (--fail-on-oom).
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* decimal.c - see decimal.h.
  *
- * Digits in front of the point must all fit; behind it, those beyond 64 bits are dropped.
+ * All digits before the point must fit into 64 bits; digits after the point beyond 64 bits are
+ * dropped.
  */
 #include "config.h"
 
