@@ -34,8 +34,7 @@ gboolean gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record);
 void gemem_idmap_clear (GememIdMap *map);
 /* Prefetches the slot of @key, for loops that know later keys in advance. */
 void gemem_idmap_prefetch (const GememIdMap *map, guint64 key);
-/* Visits all entries: *@position starts at 0; FALSE at the end.  No insert or remove during a
- * visit. */
+/* Visits all entries: *@position starts at 0; FALSE at the end.  No insert or remove between. */
 gboolean gemem_idmap_next (const GememIdMap *map, gsize *position, guint64 *key, gpointer *record);
 
 GEMEM_END_DECLS

@@ -42,8 +42,7 @@ const GememNamed *gemem_named_find (const GememNamed *const *list, const char *k
  * lists ("a=1|2") multiply, the last key varying fastest.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text,
                             GPtrArray *choices, GError **error);
-/* The only choice that @text denotes.  Errors: as for gemem_named_parse(), and for several
- * choices. */
+/* The only choice that @text denotes.  Errors: as gemem_named_parse(), and for several choices. */
 GememChoice *gemem_named_choose (const GememNamed *const *list, const char *kind, const char *text,
                                  GError **error);
 /* gemem_named_parse() without checks of the settings, for objects with settings beyond their table

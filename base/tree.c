@@ -131,8 +131,7 @@ find_path (const GememTree *tree, guint64 group, guint64 size, guint64 address, 
     }
 }
 
-/* The node at index @at of @leaf; -1 and n select the neighbour in the adjacent leaf; NULL if there
- * is none. */
+/* The node at index @at of @leaf; -1 and n: the neighbour in the adjacent leaf; NULL: none. */
 static inline GememTreeNode *
 node_at (const Page *leaf, gint64 at)
 {

@@ -48,8 +48,7 @@ typedef struct
 #define GEMEM_TREE_ENTRY(node, type, field) \
   ((type *) (gpointer) ((char *) (node) -G_STRUCT_OFFSET (type, field)))
 
-/* Inserts @node, whose key is set; the caller keeps ownership; no node with the same key may be in
- * @tree. */
+/* Inserts @node, which the caller owns and whose key is set.  @tree has no node with this key. */
 void gemem_tree_insert (GememTree *tree, GememTreeNode *node);
 /* Removes @node, which is in @tree, without freeing it. */
 void gemem_tree_remove (GememTree *tree, const GememTreeNode *node);

@@ -299,8 +299,7 @@ gemem_parse_double (const char *text, double *value, GError **error)
   const char *digits = text + (*text == '-' || *text == '+' ? 1 : 0);
   char *end = NULL;
 
-  /* A number starts with a decimal digit or point: no spaces, no "inf", no "nan", no
-   * hexadecimal. */
+  /* A number starts with a digit or point: no spaces, no "inf", no "nan", no hexadecimal. */
   if (!(g_ascii_isdigit (digits[0]) || (digits[0] == '.' && g_ascii_isdigit (digits[1])))
       || digits[1] == 'x' || digits[1] == 'X')
     return fail (error, text, "not a number; write it like 0.5 or 1e-3");

@@ -59,8 +59,7 @@ gemem_call_stacks_free (GememCallStacks *stacks)
   g_free (stacks);
 }
 
-/* Enters the number of the last element of @array in @map under @key and returns it; 0: the numbers
- * are used up. */
+/* Returns the number of the last element of @array, entered in @map under @key; 0: none is left. */
 static guint32
 number_last (GememIdMap *map, guint64 key, GArray *array)
 {

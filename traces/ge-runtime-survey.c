@@ -77,8 +77,7 @@ settle (GeSurvey *survey, GeLogPool *pool, gboolean failed)
   pool->refused = 0;
 }
 
-/* Pool @index allocated the address of @line: pools that allocated this address just before are
- * below it. */
+/* Pool @index allocated the address of @line: pools that allocated it just before are below. */
 static void
 put_above (GeSurvey *survey, GeProcess *process, guint index, const GeLine *line)
 {
@@ -110,8 +109,7 @@ take_alloc (GeSurvey *survey, GeProcess *process, guint index, const GeLine *lin
   process->recent[process->next++ % GE_RECENT] = (GeRecent){ index + 1, line->address };
 }
 
-/* Forgets the address of @line for all pools, so that its next allocation is not related to earlier
- * ones. */
+/* Forgets the address of @line, so that its next allocation is not related to earlier ones. */
 static void
 take_free (GeProcess *process, const GeLine *line)
 {

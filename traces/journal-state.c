@@ -81,8 +81,7 @@ pool_with (JournalState *state, guint64 handle, guint64 device)
   return pool;
 }
 
-/* Returns the pool that the memory of @record comes from, which may be on another device than the
- * current one. */
+/* Returns the pool of the memory of @record, which may be on a device that is not current. */
 static JournalPool
 pool_of (JournalState *state, const JournalRecord *record)
 {
@@ -324,8 +323,7 @@ leave_out (JournalState *state, const JournalRecord *record)
     gemem_idmap_insert (state->foreign, record->p, NULL);
 }
 
-/* Handles a call about a pool.  A pool of the device gets number 0, unless the program created
- * it. */
+/* Handles a call about a pool.  A pool that the program did not create has number 0. */
 static void
 pool_call (JournalState *state, const JournalRecord *record)
 {

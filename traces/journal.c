@@ -9,8 +9,7 @@
  * Invariants: records are delivered in ascending order; a block that was claimed but not started,
  * and an incomplete block at the end of the file, are empty; a journal that contradicts itself is
  * refused with the number of the block.  Writer and reader must have the same byte order.  Memory:
- * the used part of one block for each thread recording at the time, and the state of
- * journal-state.c.
+ * the used part of one block for each recording thread, and the state of journal-state.c.
  */
 #include "config.h"
 

@@ -403,8 +403,7 @@ typedef struct
   guint64 size;
 } Block;
 
-/* Compares Total Allocated with the running sum; the first total tells the bytes allocated
- * before. */
+/* Compares Total Allocated with the running sum; the first total tells the initial bytes. */
 static void
 check_allocated (Device *device, const Record *record)
 {
@@ -447,8 +446,7 @@ check_reserved (Device *device, Record *record)
   device->reserved = reserved;
 }
 
-/* Assigns to a free the id of its block, which may be an initial block; 0: the block was freed
- * already. */
+/* Assigns to a free the id of its block, perhaps an initial one; 0: it was freed already. */
 static int
 pair_free (Device *device, Record *record, guint64 *last_id)
 {

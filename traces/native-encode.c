@@ -176,8 +176,7 @@ try_delta (NativeEncoder *encoder, gsize n, Column *best)
   consider (encoder, column, best);
 }
 
-/* Tries the coding NATIVE_TABLE: up to 256 distinct values, numbered in the order of first
- * occurrence. */
+/* Tries NATIVE_TABLE: up to 256 distinct values, numbered in the order of first occurrence. */
 static void
 try_table (NativeEncoder *encoder, gsize n, Column *best)
 {

@@ -240,8 +240,7 @@ take_strings (NativeReader *reader, const NativeBlock *block, const guint8 *payl
 
 /* ---- the footer */
 
-/* Verifies the end of a file read in order: the footer matches the blocks read, and the trailer
- * ends the file. */
+/* Verifies the end of a file read in order: the footer matches, and the trailer ends the file. */
 static gboolean
 take_footer (NativeReader *reader, const guint8 *payload, guint64 place, GError **error)
 {
@@ -381,8 +380,7 @@ native_next (GememTraceReader *base, const GememTraceEvent **events, GError **er
 
 /* ---- the index */
 
-/* Loads the index from the footer at the end of the file, if the file is seekable and the footer is
- * sound. */
+/* Loads the index from the footer, if the file is seekable and the footer is sound. */
 static void
 load_index (NativeReader *reader)
 {
@@ -450,8 +448,7 @@ load_strings_before (NativeReader *reader, guint64 offset, GError **error)
   return TRUE;
 }
 
-/* Returns the index entry of the chunk that contains @event; *@before: the number of chunks before
- * that chunk. */
+/* Returns the index entry of the chunk that contains @event; *@before: the chunks before it. */
 static const IndexEntry *
 find_chunk (const NativeReader *reader, guint64 event, guint *before)
 {
@@ -566,8 +563,7 @@ read_first_info (NativeReader *reader, GError **error)
   return advance (reader, error);
 }
 
-/* In a seekable file, reads the index and the final information at the end, then restores the
- * position. */
+/* In a seekable file, reads index and final information, then restores the position. */
 static gboolean
 look_ahead (NativeReader *reader, GError **error)
 {

@@ -134,8 +134,7 @@ parse_segment (GememLineReader *reader, guint64 graph, const char *p, const char
   return TRUE;
 }
 
-/* Parses "NAME SEGMENT...".  The load event precedes its segments and is completed when they are
- * known. */
+/* Parses "NAME SEGMENT...".  The load precedes its segments and is completed after them. */
 static gboolean
 parse_load (GememLineReader *reader, const char *p, const char *end)
 {

@@ -230,8 +230,7 @@ static const guint8 first[256] = {
   ['A'] = 1, ['F'] = 4, ['L'] = 8, ['N'] = 9, ['R'] = 10, ['T'] = 11, ['p'] = 12
 };
 
-/* Parses the first mark after @p that is followed by its fields; returns the position of the mark,
- * or NULL. */
+/* Parses the first mark after @p that is followed by its fields; returns its position, or NULL. */
 static const char *
 read_mark (const char *p, const char *end, PaddleLine *line)
 {

@@ -253,8 +253,7 @@ take_line (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
     }
 }
 
-/* Counts and skips a damaged line; text that other threads wrote into a line does not affect the
- * next line. */
+/* Counts and skips a damaged line, perhaps written by two threads; the next line is unaffected. */
 static gboolean
 take_damaged (PaddleLog *log, const PaddleLine *line)
 {

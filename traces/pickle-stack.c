@@ -156,8 +156,7 @@ gemem_pickle_set_number (GememPickle *pickle, guint32 number)
   set_number (pickle, &pickle->stack[pickle->top - 1], number);
 }
 
-/* Copies the numbers of the stack entries from @first on to `items`; a run of dicts is one
- * entry. */
+/* Copies the numbers of the stack entries from @first on to `items`; a run of dicts has one. */
 static void
 keep_numbers (GememPickle *pickle, guint32 first)
 {
@@ -237,8 +236,7 @@ gemem_pickle_memo_put (GememPickle *pickle, guint8 opcode, guint64 index, GError
 {
   if (pickle->top <= stack_floor (pickle))
     return gemem_pickle_fail_operands (pickle, opcode, error);
-  /* Every memo entry needs at least one byte of the pickle, so a valid index is below the
-   * offset. */
+  /* A memo entry takes at least one byte of the pickle: a valid index is below the offset. */
   if (index >= GEMEM_PICKLE_MAX_MEMO || index > offset_of_next (pickle))
     return gemem_pickle_fail (pickle, error,
                               "memo entry %" G_GUINT64_FORMAT

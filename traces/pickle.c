@@ -400,8 +400,7 @@ gemem_pickle_path (const GememPickle *pickle, GememPicklePath *path)
     else if (stack[i].type == GEMEM_PICKLE_DICT && i > 0)
       {
         counting = FALSE;
-        /* An unfinished dict has a mark or a key above it; an empty dict that is a sibling item has
-         * neither. */
+        /* An unfinished dict has a mark or a key above it; an empty sibling dict has neither. */
         path->dicts += stack[i].state == GEMEM_PICKLE_OPEN
                        && (stack[i + 1].type == GEMEM_PICKLE_MARK
                            || stack[i + 1].type == GEMEM_PICKLE_STRING);

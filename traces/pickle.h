@@ -109,8 +109,7 @@ enum
 };
 int gemem_pickle_next (GememPickle *pickle, GError **error);
 
-/* Assigns a number up to GEMEM_PICKLE_ONCE to the dict or list returned last; 0 removes the
- * number. */
+/* Assigns a number up to GEMEM_PICKLE_ONCE to the dict or list returned last; 0 removes it. */
 void gemem_pickle_set_number (GememPickle *pickle, guint32 number);
 
 /* The numbers of the items just appended to the list returned last, 0 for an item without a number;

@@ -269,8 +269,7 @@ get_stream (const GememPytorchRecords *records)
              : 0;
 }
 
-/* Pool (0, 0) is the default pool, number 0; other pools are numbered in the order of first
- * occurrence. */
+/* Pool (0, 0) is the default pool, number 0; others are numbered by first occurrence. */
 static guint32
 get_pool (GememPytorchRecords *records, guint id)
 {
@@ -513,8 +512,7 @@ read_settings (GememPytorchRecords *records)
 
 /* ---- call stacks */
 
-/* Assigns a number to a frame, so that lists of frames become numbers too, however often they are
- * referenced. */
+/* Assigns a number to a frame, so that lists of frames become numbers too. */
 static void
 read_frame (GememPytorchRecords *records)
 {
@@ -553,8 +551,7 @@ read_frames (GememPytorchRecords *records)
 
 /* ---- which dict is it */
 
-/* Forbids references to the present dict, because a reference would repeat an event of the
- * recording. */
+/* Forbids references to the present dict: a reference would repeat a part of the recording. */
 static gboolean
 once (GememPytorchRecords *records)
 {

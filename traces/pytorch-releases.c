@@ -43,8 +43,7 @@ is_of_request (const GememTraceEvent *event)
          || event->kind == GEMEM_EVENT_ALLOC || event->kind == GEMEM_EVENT_OOM;
 }
 
-/* Addition modulo 2^64: each size is below 2^60, but a hostile file may have any number of
- * sizes. */
+/* Adds modulo 2^64: sizes are below 2^60, but a hostile file may have any number of them. */
 static gint64
 plus (gint64 reserved, guint64 size)
 {

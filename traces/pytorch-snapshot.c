@@ -13,8 +13,8 @@
  * segments become TRIM and DEVICE_LIMIT events (pytorch-releases.h).  Addresses of blocks become
  * ids 1, 2, 3...
  *
- * Memory: live blocks, plus the memo of the pickle (4 bytes per memoised object).  Origin: peers.md
- * 2.1.
+ * Memory: live blocks, plus the memo of the pickle (4 bytes per memoised object).
+ * Origin: peers.md 2.1.
  */
 #include "config.h"
 
@@ -596,8 +596,7 @@ deliver_before (Snapshot *snapshot, GememTraceEvent *event)
   return TRUE;
 }
 
-/* Converts the held record to an event, followed by any event to add after it; returns their
- * number, 0: error. */
+/* Converts the held record to an event and any event after it; returns their number, 0: error. */
 static guint
 deliver_held (Snapshot *snapshot, GememTraceEvent *event, GError **error)
 {
@@ -617,8 +616,7 @@ deliver_held (Snapshot *snapshot, GememTraceEvent *event, GError **error)
   return 2;
 }
 
-/* Reads up to the next event of a wanted device in the second pass and keeps it as `held`; FALSE:
- * error. */
+/* Second pass: reads the next event of a wanted device into `held`; FALSE: error. */
 static gboolean
 hold_next (Snapshot *snapshot, GError **error)
 {

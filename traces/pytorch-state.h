@@ -5,11 +5,11 @@
  * allocates, and of everything in the final state that no event allocates.  (Undoing the events
  * from last to first has the same result but needs random access.)
  *
- * Of an initial block that is freed by an event, only the requested size is recorded.  The block size is
- * round(request) plus an unsplit tail: in a large, not expandable segment a remainder is split off
- * only if it exceeds 1 MiB, so a gap of up to 1 MiB before the next block belongs to the block.  A
- * larger gap may include a hidden tail: the first later allocation in the gap during the life of
- * the block starts where the block ends.  This takes one more pass, only for such blocks.
+ * Of an initial block that is freed by an event, only the requested size is recorded.  The block
+ * size is round(request) plus an unsplit tail: in a large, not expandable segment a remainder is
+ * split off only if it exceeds 1 MiB, so a gap of up to 1 MiB before the next block belongs to the
+ * block.  A larger gap may include a hidden tail: the first later allocation in the gap during the
+ * life of the block starts where the block ends.  This takes one more pass, only for such blocks.
  *
  * Memory: 32 bytes per address live at a time, 64 per initial block or segment.  Origin: peers.md
  * 2.1, 1a.3, 1a.4.

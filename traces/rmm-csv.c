@@ -12,8 +12,7 @@
  * Events delivered: ALLOC and FREE with the stream; OOM for a failure.  The thread is dropped.  The
  * device is taken from the part `.dev<k>` that RMM's Python package puts into the file name.
  *
- * Memory: the live pointers.  Cost: rows are scanned in place in the window of the input, without a
- * copy.
+ * Memory: the live pointers.  Cost: rows are scanned in the input's window, without a copy.
  * Origin: peers.md 2.3.
  */
 #include "config.h"
@@ -414,8 +413,7 @@ finish (Rmm *rmm, const char *data, gsize size, GError **error)
   return TRUE;
 }
 
-/* Reads whole lines from the window until the batch is full.  FALSE: error; *@used: the bytes of
- * the lines read. */
+/* Reads whole lines until the batch is full.  FALSE: error; *@used: the bytes of these lines. */
 static gboolean
 take_lines (Rmm *rmm, const char *data, gsize size, gsize *used, guint *n, GError **error)
 {

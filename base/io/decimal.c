@@ -1,7 +1,6 @@
 /* decimal.c - see decimal.h.
  *
- * All digits before the point must fit into 64 bits; digits after the point beyond 64 bits are
- * dropped.
+ * The digits before the point must fit into 64 bits; digits after it beyond 64 bits are dropped.
  */
 #include "config.h"
 

@@ -27,8 +27,7 @@
 
 /* ---- window */
 
-/* Makes space for more bytes after `end`: first by moving the window, then by doubling the
- * buffer. */
+/* Makes space after `end`: first by moving the window, then by doubling the buffer. */
 static void
 make_space (GememInput *input)
 {

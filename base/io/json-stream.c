@@ -59,8 +59,7 @@ fail_end (const GememJson *json, GError **error)
 
 /* ---- bytes */
 
-/* Fetches more bytes after the window is used up.  1: bytes are available, 0: the end, -1:
- * error. */
+/* Fetches more bytes when the window is used up.  1: there are some, 0: the end, -1: error. */
 static int
 refill (GememJson *json, GError **error)
 {

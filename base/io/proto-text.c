@@ -249,8 +249,7 @@ read_piece (GememProtoText *text, int quote, GError **error)
   return TRUE;
 }
 
-/* Replaces control characters and damaged bytes, because strings are displayed and written to
- * line-oriented files. */
+/* Replaces control characters and damaged bytes: strings go to displays and line-oriented files. */
 static void
 make_printable (GString *value)
 {

@@ -42,8 +42,7 @@ gboolean gemem_proto_text_skip (GememProtoText *text, GError **error);
 /* Valid until the next call. */
 const char *gemem_proto_text_field (const GememProtoText *text);
 const char *gemem_proto_text_value (const GememProtoText *text);
-/* The word as a number (decimal or hexadecimal, signed); FALSE if it is not a number or does not
- * fit. */
+/* The word as a number (decimal or hexadecimal, signed); FALSE if it is none or does not fit. */
 gboolean gemem_proto_text_int (const GememProtoText *text, gint64 *value);
 
 /* "FILE:LINE: ..."; returns FALSE. */

@@ -56,8 +56,7 @@ SHAPE (POOL_SET, int device, Handle pool)
                                                .call = JOURNAL_POOL_SET });
 }
 
-/* The device of a location (CUDA 13 and later), for any kind of memory; host memory belongs to no
- * device. */
+/* The device of a location (CUDA 13 and later); host memory belongs to no device. */
 static uint16_t
 device_of (const Location *location)
 {
@@ -110,8 +109,7 @@ stream_record (JournalCall call, Handle event, Handle stream, bool per_thread)
   };
 }
 
-/* The sequence number of a call that waits is taken after the real call, that of a call that queues
- * work before it. */
+/* A call that waits is numbered after the real call, a call that queues work before it. */
 SHAPE (STREAM_SYNC, Handle stream)
 {
   REAL ((Handle), stream);

@@ -71,8 +71,7 @@ static void G_GNUC_PRINTF (1, 2) say (const char *format, ...)
 
 /* ---- the program */
 
-/* Finds the library: beside this program in the build folder, else in its installed place; NULL if
- * missing. */
+/* Finds the library: beside this program in a build folder, else as installed; NULL: missing. */
 static char *
 find_library (void)
 {
@@ -130,8 +129,7 @@ set_signals (void)
   signal (SIGXFSZ, SIG_IGN); /* writing beyond the file size limit becomes an error */
 }
 
-/* Runs @arguments and waits for the end; returns the exit status as a shell does.  *@pid: the
- * process. */
+/* Runs @arguments to the end; returns the exit status as a shell does.  *@pid: the process. */
 static int
 run (char **arguments, char **environment, pid_t *pid)
 {
@@ -268,8 +266,7 @@ convert (const Journal *journal, const char *path, const char *ended, guint64 *c
   return done;
 }
 
-/* The path of the trace: FILE for the program, FILE with the process id before the extension for a
- * child. */
+/* The path of the trace: FILE for the program, with the process id in the name for a child. */
 static char *
 output_of (const Journal *journal)
 {
@@ -341,8 +338,7 @@ name_depth (int count, char **arguments)
       i++;
 }
 
-/* Parses the options before the program; the remaining @arguments are the program and its
- * arguments. */
+/* Parses the options before the program; *@arguments then starts with the program. */
 static gboolean
 parse (int *count, char ***arguments, GError **error)
 {

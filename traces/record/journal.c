@@ -127,8 +127,7 @@ on_thread_end (void *unused)
   pthread_mutex_unlock (&journal.lock);
 }
 
-/* Runs in the only thread of the child: resets the inherited state, which belongs to the journal of
- * the parent. */
+/* Runs in the only thread of the child: drops the state of the parent's journal. */
 static void
 on_fork (void)
 {

@@ -25,8 +25,7 @@
 
 typedef void *(*Lookup) (void *, const char *);
 
-/* dlsym() has two symbol versions: that of glibc 2.34, and the first glibc version of the
- * architecture. */
+/* The versions of dlsym(): that of glibc 2.34, and the first one of the architecture. */
 #if defined(__x86_64__)
 #define FIRST_VERSION "GLIBC_2.2.5"
 #elif defined(__powerpc64__) || defined(__aarch64__)
@@ -147,8 +146,7 @@ recorder_driver_function (const char *name)
   return function;
 }
 
-/* Keeps the library of @function loaded, in any name space, because a wrapper may outlive the
- * program's handle. */
+/* Keeps the library of @function loaded, in any name space: a wrapper may outlive its handle. */
 static void
 keep_loaded (void *function)
 {
