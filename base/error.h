@@ -26,7 +26,7 @@ typedef enum
   GEMEM_ERROR_REGRESSION,    /* worse than the stored baseline                   -> exit 5 */
   GEMEM_ERROR_NO_DEVICE,     /* the device asked for is not on this machine      -> exit 77 */
   GEMEM_ERROR_INTERRUPTED,   /* stopped by the user; partial results are marked  -> exit 130 */
-  GEMEM_ERROR_INVARIANT,     /* an allocator or the engine broke its own promise -> exit 1 */
+  GEMEM_ERROR_INVARIANT,     /* an allocator or the engine violated an invariant -> exit 1 */
 } GememError;
 
 #define GEMEM_ERROR (gemem_error_quark ())

@@ -1,7 +1,7 @@
 /* call-stacks.c - see call-stacks.h.
  *
- * Frames and stacks lie in arrays that only grow; two maps lead from a hash to the number.  If two
- * entries have the same hash, the later one uses the next free key.
+ * Frames and stacks are kept in arrays that only grow; two maps lead from a hash to the number.  If
+ * two entries have the same hash, the later one uses the next free key.
  * Invariants: number n is at index n - 1 of its array; the frames of a stack are pool[start ..
  * start + length).
  */

@@ -36,7 +36,7 @@ typedef struct
 
 void gemem_kineto_initial_init (GememKinetoInitial *initial);
 void gemem_kineto_initial_clear (GememKinetoInitial *initial);
-/* Notes that a block of the file lies at @address. */
+/* Notes a block of the file. */
 void gemem_kineto_initial_use (GememKinetoInitial *initial, guint64 address, guint64 size);
 /* Adds an initial block, which is freed in the file under @id. */
 void gemem_kineto_initial_add (GememKinetoInitial *initial, guint64 id, guint64 address,

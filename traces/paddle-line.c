@@ -83,7 +83,7 @@ read_device (const char *p, const char *end)
   return GEMEM_DEVICE_HOST;
 }
 
-/* "Allocate N bytes" and what follows it. */
+/* Parses "Allocate N bytes" and the text after it. */
 static void
 allocate (Scan *scan)
 {

@@ -2,9 +2,9 @@
  *
  * Events delivered:
  *  - auto growth: "Alloc S bytes, ptr = P" and "Free S bytes, ptr = P", with the size that the
- *    thread asked for in a line before it.  If the stream-safe allocator above auto growth logs
- *    too, its lines are the requests, since they name the stream: "Try free" is FREE_REQUESTED, and
- *    the Free of auto growth is FREE_COMPLETED (in a log without Free lines, "Try free" is FREE).
+ *    thread requested in an earlier line.  If the stream-safe allocator above auto growth logs too,
+ *    its lines are the requests, since they name the stream: "Try free" is FREE_REQUESTED, and the
+ *    Free of auto growth is FREE_COMPLETED (in a log without Free lines, "Try free" is FREE).
  *  - buddy: after "Allocate N bytes from chunk size S" the thread's next "Left block (P, S)" or
  *    "Allocated P from system allocator" is the block; "Free from address P" frees it.  The address
  *    of the event is the one returned to the caller, P + 64.

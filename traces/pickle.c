@@ -244,7 +244,7 @@ get (GememPickle *pickle, guint8 opcode, guint32 index, GError **error)
   return 0;
 }
 
-/* LONG1 with its @n <= 8 bytes and, whatever they are, enough behind them to take 8 at once. */
+/* LONG1 with @n <= 8 bytes; enough bytes of any content follow to read 8 at once. */
 static inline gint64
 long_at (const guint8 *bytes, guint n)
 {

@@ -50,8 +50,8 @@ plus (gint64 reserved, guint64 size)
   return (gint64) ((guint64) reserved + size);
 }
 
-/* Detects whether frees have stacks of their own.  A free without its own stack has that of its
- * block's request, so a stack that no request has proves own stacks. */
+/* Detects whether frees have stacks of their own.  Otherwise a free has the stack of its block's
+ * request, so a stack that no request has is proof. */
 static void
 look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack,
                gboolean seen)

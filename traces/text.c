@@ -5,12 +5,12 @@
  *   ## anything                               comment; empty lines too are skipped
  *   # KEY: VALUE                              information: flags, ambiguities, skipped, sha256,
  *                                             allocator, settings, device, provenance
- *   KIND [ID] [KEY=VALUE]...                  an event; what is left out is 0:
+ *   KIND [ID] [KEY=VALUE]...                  an event; omitted fields are 0:
  *       size=N  block=N free=N aux=N (one field) addr=N stream=N pool=N device=N|host t=NS
  *               flags=NAME,...  tag="..."
  *   # end: N                                  last line: the number of events
  *
- * Numbers are decimal or 0x; strings stand in double quotes with \" \\ \n \r \t \xHH.  Information
+ * Numbers are decimal or 0x; strings are in double quotes with \" \\ \n \r \t \xHH.  Information
  * after the events replaces the information before them (for counts unknown at the start).
  *
  * Invariants: a file without its "# end" line is truncated; the events before an error are
