@@ -109,7 +109,7 @@ split_values (const char *text)
     }
 }
 
-/* The values of @setting of @named; "*" stands for all values in the parameter's `sweep`. */
+/* The values of @setting of @named; "*" stands for all of gemem_param_sweep(). */
 static GPtrArray *
 values_of (const GememNamed *named, const GememSetting *setting, GError **error)
 {
