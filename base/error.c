@@ -1,8 +1,8 @@
 /* error.c - the error domain of gemem, its exit statuses, and system errors as one-line messages.
  *
  * The table below is the only place where a code becomes an exit status.
- * Errors of other domains (GIOError, GFileError, GOptionError reach us through GLib) are plain
- * failures: code that knows better converts them where they arise.
+ * Errors of other domains (GIOError, GFileError, GOptionError, from GLib) count as plain failures;
+ * code that needs another exit status converts them where they arise.
  */
 #include "config.h"
 

@@ -1,14 +1,14 @@
-/* error.h - the one GError domain of gemem, classed by what the person must do next.
+/* error.h - the single GError domain of gemem, with one code per kind of action that the user must
+ * take.
  *
- * Why one domain: the command line maps a code to an exit status in one place
- * (gemem_error_exit_status), and a caller never has to know which module failed.
+ * Why one domain: the command line maps codes to exit statuses in one place
+ * (gemem_error_exit_status), and a caller need not know which module failed.
  *
  * Invariants: the library never prints and never exits; every failure travels as
  * a GError of this domain.  A message is one line, without a trailing full stop:
  * "WHERE: what is wrong; what to do".  WHERE is FILE:LINE, FILE:event N, or the
  * name of the option.  Simulated out-of-memory is a result, not an error; it
- * becomes GEMEM_ERROR_OUT_OF_MEMORY only where the user asked for that
- * (--fail-on-oom).
+ * becomes GEMEM_ERROR_OUT_OF_MEMORY only on request (--fail-on-oom).
  */
 #pragma once
 
@@ -26,7 +26,7 @@ typedef enum
   GEMEM_ERROR_REGRESSION,    /* worse than the stored baseline                   -> exit 5 */
   GEMEM_ERROR_NO_DEVICE,     /* the device asked for is not on this machine      -> exit 77 */
   GEMEM_ERROR_INTERRUPTED,   /* stopped by the user; partial results are marked  -> exit 130 */
-  GEMEM_ERROR_INVARIANT,     /* an allocator or the engine broke its own promise -> exit 1 */
+  GEMEM_ERROR_INVARIANT,     /* an allocator or the engine violated an invariant -> exit 1 */
 } GememError;
 
 #define GEMEM_ERROR (gemem_error_quark ())

@@ -1,5 +1,5 @@
-/* flags.h - settings that only some versions (or places, or modes) have: refused with the reason
- * where they would have no effect, rather than ignored. */
+/* flags.h - checks settings that exist in some versions (or places, or modes) only.  A setting that
+ * would have no effect is refused with the reason, not ignored. */
 #pragma once
 
 #include <string.h>
@@ -12,12 +12,12 @@ typedef struct
 {
   const char *name;
   gboolean set;        /* differs from its default */
-  gboolean known;      /* has an effect as things are */
+  gboolean known;      /* has an effect in this configuration */
   const char *why_not; /* after "it": "exists since 1.4; choose preset=P14 or later" */
 } GememFlag;
 
-/* FALSE, with GEMEM_ERROR_USAGE, for the first flag that was set in vain.  @who: "paddle-buddy",
- * for messages. */
+/* FALSE, with GEMEM_ERROR_USAGE, for the first flag that is set without an effect.  @who:
+ * "paddle-buddy", for messages. */
 static inline gboolean
 gemem_check_flags (const char *who, const GememFlag *flags, gsize n, GError **error)
 {
@@ -31,8 +31,8 @@ gemem_check_flags (const char *who, const GememFlag *flags, gsize n, GError **er
   return TRUE;
 }
 
-/* The flag that @error of gemem_check_flags() says was set in vain; NULL if it is another error.
- * g_free(). */
+/* The name of the flag without an effect in @error of gemem_check_flags(); NULL for any other
+ * error.  g_free(). */
 static inline char *
 gemem_flag_in_vain (const GError *error)
 {

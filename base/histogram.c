@@ -1,9 +1,9 @@
 /* histogram.c - the log-linear histogram of histogram.h.
  *
- * Bucket numbers: a value below 64 is its own bucket.  A larger one with its highest bit at e is
- * shifted right by e - 5, which leaves six bits of it (32..63); each further power of two adds 32
- * buckets.  So the bucket is (e - 5) * 32 + six bits, without a gap and ascending with the value,
- * and the largest 64-bit value has the number 58 * 32 + 63 = BUCKETS - 1.
+ * Bucket numbers: a value below 64 is its own bucket.  A larger value with its highest bit at e is
+ * shifted right by e - 5, which leaves six bits (32..63); each further power of two adds 32
+ * buckets.  So the bucket number is (e - 5) * 32 + these six bits; it has no gaps and ascends with
+ * the value.  The largest 64-bit value has the number 58 * 32 + 63 = BUCKETS - 1.
  */
 #include "config.h"
 
@@ -55,7 +55,7 @@ gemem_histogram_percentile (const GememHistogram *histogram, guint permille)
 {
   if (histogram->count == 0)
     return 0;
-  /* The rank of the value asked for, from 1: ceil (count * permille / 1000). */
+  /* The rank of the requested value, from 1: ceil (count * permille / 1000). */
   unsigned __int128 scaled = (unsigned __int128) histogram->count * MIN (permille, 1000);
   guint64 rank = MAX ((guint64) ((scaled + 999) / 1000), 1);
   guint64 seen = 0;

@@ -1,5 +1,5 @@
-/* histogram.h - log-linear latency histogram in the manner of HdrHistogram/fio: integer, fixed
- * size, mergeable.
+/* histogram.h - log-linear latency histogram like those of HdrHistogram and fio: integers only,
+ * fixed size, mergeable.
  *
  * Values below 64 are exact; above, each power of two is divided into 32 buckets, so that a
  * reported percentile is at most 1/32 (3.2 %) above the true one.  Recording is O(1) and
@@ -43,7 +43,7 @@ gemem_histogram_bucket (guint64 value)
   return (shift << GEMEM_HISTOGRAM_SUB_BITS) + (guint) (value >> shift);
 }
 
-/* Records one value; inline, as every event records one. */
+/* Records one value; inline, because every event records a value. */
 static inline void
 gemem_histogram_add (GememHistogram *histogram, guint64 value)
 {

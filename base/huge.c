@@ -19,7 +19,7 @@ gemem_huge_alloc0 (gsize bytes)
     g_error ("out of host memory: %" G_GSIZE_FORMAT " bytes are wanted", bytes);
 #ifdef MADV_HUGEPAGE
   if (large)
-    madvise (memory, bytes & ~(GEMEM_HUGE_PAGE - 1), MADV_HUGEPAGE); /* a wish: it may fail */
+    madvise (memory, bytes & ~(GEMEM_HUGE_PAGE - 1), MADV_HUGEPAGE); /* may fail */
 #endif
   return memset (memory, 0, bytes);
 }

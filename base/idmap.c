@@ -1,15 +1,15 @@
 /* idmap.c - open addressing with linear probing, Fibonacci hashing and backward-shift deletion
  * (idmap.h).
  *
- * Key and record lie side by side, so a hit usually costs one cache line.  A free place has the key
- * 0; the entry of the real key 0 has a place of its own behind the table.  A removal shifts later
- * entries of the run back over the gap, so there are no tombstones and a map that is used for ever
- * stays as fast as a new one.  The top bits of key * 2^64/phi spread dense ids evenly, which is
- * what the readers assign, and addresses with many zero bits as well.
+ * Key and record are adjacent, so a hit usually costs one cache line.  A free slot has the key 0;
+ * the entry of the real key 0 has a separate slot after the table.  A removal shifts later entries
+ * of the run back over the gap, so there are no tombstones and a map does not slow down with use.
+ * The top bits of key * 2^64/phi spread dense ids evenly, which the readers assign, and also
+ * addresses with many zero bits.
  *
  * Invariants: capacity is a power of two, at most 3/8 full (fuller tables replay measurably
- * slower); it halves below 1/8.  An entry is never separated from its home place by a free one.
- * Cost: O(1) amortised; the resize is the only time that memory is allocated.
+ * slower); it halves below 1/8.  No free slot lies between an entry and its home slot.
+ * Cost: O(1) amortised; only a resize allocates memory.
  */
 #include "config.h"
 
@@ -26,11 +26,11 @@ struct _GememIdMap
   guint64 *table; /* capacity entries of `words`, and one more for the key 0 */
   gsize words;    /* per entry: the key and its record */
   guint shift;    /* 64 - log2 (capacity) */
-  gboolean zero;  /* the key 0 is there */
+  gboolean zero;  /* the key 0 is present */
   gsize mask;     /* capacity - 1 */
   gsize count;    /* in the table, without the key 0 */
-  gsize grow;     /* count that makes it grow */
-  gsize shrink;   /* count below which it shrinks */
+  gsize grow;     /* count that triggers growth */
+  gsize shrink;   /* count below which the map shrinks */
 };
 
 static inline gsize
@@ -52,7 +52,7 @@ copy (guint64 *to, const guint64 *from, gsize words)
     to[i] = from[i];
 }
 
-/* The place of @key, or the free one where it belongs. */
+/* Returns the slot of @key, or the free slot for it. */
 static inline guint64 *
 find (const GememIdMap *map, guint64 key, gsize *index, gsize words)
 {
@@ -163,7 +163,7 @@ insert_any (GememIdMap *map, guint64 key, gboolean *existed)
   return entry + 1;
 }
 
-/* Closes the gap at @hole: moves back every later entry of the run that may stand there. */
+/* Closes the gap at @hole: moves later entries of the run back where that is allowed. */
 static inline void
 close_gap (GememIdMap *map, gsize hole, gsize words)
 {
@@ -172,7 +172,7 @@ close_gap (GememIdMap *map, gsize hole, gsize words)
       const guint64 *entry = place (map, i, words);
       if (*entry == 0)
         break;
-      /* It may if its home is not after the hole, seen from the entry backwards. */
+      /* An entry may move into the hole unless its home slot lies after the hole. */
       if (((i - home (map, *entry)) & map->mask) >= ((i - hole) & map->mask))
         {
           copy (place (map, hole, words), entry, words);
@@ -203,8 +203,8 @@ remove_any (GememIdMap *map, guint64 key, gpointer record)
   return TRUE;
 }
 
-/* A record of one word is what the event path uses: it gets code of its own that calls nothing,
- * while neither growing nor shrinking. */
+/* The event path uses records of one word: these have a separate code path without calls, unless
+ * the map grows. */
 gpointer
 gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed)
 {

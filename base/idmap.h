@@ -3,10 +3,10 @@
  *
  * Why not GHashTable: one cache line per lookup, no allocation per entry, no pointer-keyed order.
  * Memory follows the number of live entries (it grows and shrinks), not the number ever inserted.
- * Iteration order is never used for a decision or an output; where order matters the caller sorts.
+ * Iteration order never affects a decision or an output; a caller that needs an order sorts.
  *
- * Invariants: any 64-bit key is allowed; records are copied by value and move on growth, so a
- * pointer returned by lookup/insert is valid until the next insert or remove.
+ * Invariants: any 64-bit key is allowed; records are copied by value and move when the map changes,
+ * so a pointer from lookup or insert is valid until the next insert or remove.
  */
 #pragma once
 
@@ -21,20 +21,20 @@ typedef struct _GememIdMap GememIdMap;
 GememIdMap *gemem_idmap_new (gsize record_size);
 /* Frees @map (may be NULL) with its records. */
 void gemem_idmap_free (GememIdMap *map);
-/* Entries.  O(1). */
+/* Number of entries.  O(1). */
 guint64 gemem_idmap_count (const GememIdMap *map);
 /* The record of @key, or NULL.  O(1). */
 gpointer gemem_idmap_lookup (const GememIdMap *map, guint64 key);
-/* A record for @key: zeroed and *existed = FALSE if new, the old one and TRUE otherwise.  @existed
- * may be NULL.  Amortised O(1). */
+/* The record of @key, with *@existed = TRUE; a new @key gets a zeroed record and *@existed = FALSE.
+ * @existed may be NULL.  Amortised O(1). */
 gpointer gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed);
-/* Removes @key, copying its record to @record unless NULL; FALSE if it was not there. */
+/* Removes @key and copies its record to @record unless NULL; FALSE if @key was absent. */
 gboolean gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record);
 /* Removes all entries. */
 void gemem_idmap_clear (GememIdMap *map);
-/* Asks the processor to fetch the place of @key; for loops that know the keys to come. */
+/* Prefetches the slot of @key, for loops that know later keys in advance. */
 void gemem_idmap_prefetch (const GememIdMap *map, guint64 key);
-/* Visits all entries: *@position starts at 0; FALSE at the end.  No insert or remove meanwhile. */
+/* Visits all entries: *@position starts at 0; FALSE at the end.  No insert or remove between. */
 gboolean gemem_idmap_next (const GememIdMap *map, gsize *position, guint64 *key, gpointer *record);
 
 GEMEM_END_DECLS

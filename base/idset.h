@@ -1,9 +1,9 @@
 /* idset.h - a set of 64-bit ids that are mostly dense: one bit per id, in words found through an
  * idmap.
  *
- * For ids that must be remembered for good (recorded stream events), where a record per id would
- * make memory follow the length of a trace.
- * Cost: one look-up; 16 bytes for every 64 neighbours.
+ * For ids that must be kept until the end (recorded stream events); a record per id would make
+ * memory grow with the length of a trace.
+ * Cost: one look-up; 16 bytes for 64 consecutive ids.
  */
 #pragma once
 

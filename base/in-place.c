@@ -8,7 +8,7 @@
 
 #include "base/in-place.h"
 
-/* The descriptor that @path stands for, or -1: "/dev/stdout", "/dev/fd/3", "/proc/self/fd/3". */
+/* The descriptor that @path names, or -1: "/dev/stdout", "/dev/fd/3", "/proc/self/fd/3". */
 static int
 descriptor_of (const char *path)
 {
@@ -33,7 +33,7 @@ gemem_open_in_place (const char *path, int *fd)
   struct stat status;
 
   if (descriptor >= 0)
-    *fd = fcntl (descriptor, F_DUPFD_CLOEXEC, 0); /* goes on where the stream is */
+    *fd = fcntl (descriptor, F_DUPFD_CLOEXEC, 0); /* continues at the position of the stream */
   else if (stat (path, &status) == 0 && !S_ISREG (status.st_mode))
     *fd = open (path, O_WRONLY | O_CLOEXEC);
   else

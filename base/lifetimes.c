@@ -45,7 +45,7 @@ typedef struct
   gboolean begins;
 } Edge;
 
-/* Ends before begins: intervals are half-open. */
+/* At equal steps ends precede begins, because intervals are half-open. */
 static int
 compare_edges (gconstpointer a, gconstpointer b)
 {

@@ -2,7 +2,7 @@
  * symbols.
  *
  * Everything is compiled with -fvisibility=hidden; the tests link the internal library and see all
- * of it. GEMEM_CHECK is an assertion of --enable-checks=cheap (the default), GEMEM_FULL_CHECK of
+ * symbols.  GEMEM_CHECK is an assertion of --enable-checks=cheap (the default), GEMEM_FULL_CHECK of
  * --enable-checks=full.
  */
 #pragma once

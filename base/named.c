@@ -1,10 +1,10 @@
 /* named.c - see named.h.
  *
  * Expansion: the name (or every name that matches the glob, in the order of the list) times the
- * product of the value lists.  The label of what was not expanded is what the user wrote; other
- * labels are written from name and settings and parse back to the same.
- * Cost: linear in the list and in what comes out; a text may stand for CHOICES_MAX settings of one
- * name at most.
+ * product of the value lists.  Without an expansion the label is the user's text; other labels are
+ * made from name and settings and parse back to the same choice.
+ * Cost: linear in the list and in the choices made; a text expands to at most CHOICES_MAX settings
+ * of one name.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/named.h"
 
-#define CHOICES_MAX 10000 /* a longer product of value lists is a typing error */
+#define CHOICES_MAX 10000 /* a longer product of value lists is taken for a typing error */
 
 static const GememParam no_params[] = { { NULL } };
 
@@ -25,7 +25,7 @@ params_of (const GememNamed *named)
 
 /* ---- by name */
 
-/* Names, then all aliases: NULL-terminated, for "did you mean". */
+/* All names, then all aliases, NULL-terminated, for suggestions ("did you mean"). */
 static GPtrArray *
 all_names (const GememNamed *const *list)
 {
@@ -109,7 +109,7 @@ split_values (const char *text)
     }
 }
 
-/* The values of @setting of @named; "*" stands for all that its parameter calls worth trying. */
+/* The values of @setting of @named; "*" stands for all of gemem_param_sweep(). */
 static GPtrArray *
 values_of (const GememNamed *named, const GememSetting *setting, GError **error)
 {
@@ -127,8 +127,8 @@ values_of (const GememNamed *named, const GememSetting *setting, GError **error)
   return NULL;
 }
 
-/* One GPtrArray of values per setting; NULL if they multiply to more than CHOICES_MAX, or one has
- * no values. */
+/* One GPtrArray of values per setting; NULL if there are more than CHOICES_MAX combinations, or a
+ * setting has no values. */
 static GPtrArray *
 split_all (const GememNamed *named, const GPtrArray *settings, guint *combinations, GError **error)
 {
@@ -214,7 +214,7 @@ multiply (const GememNamed *named, const char *name, const GPtrArray *settings, 
 
 /* ---- names and globs */
 
-/* '-' and '_' are the same, and case does not matter, in globs too. */
+/* Makes '-' and '_' equal and ignores case, in globs too. */
 static char *
 normalise (const char *text)
 {
@@ -279,7 +279,7 @@ expand (const GememNamed *const *list, const char *kind, const char *text, GErro
   named = gemem_named_find (list, kind, name, error);
   if (named == NULL || !multiply (named, name, settings, choices, error))
     return NULL;
-  if (choices->len == 1) /* nothing was expanded: the label is what the user wrote */
+  if (choices->len == 1) /* no expansion: the label is the user's text */
     {
       GememChoice *choice = g_ptr_array_index (choices, 0);
 

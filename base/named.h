@@ -1,5 +1,5 @@
-/* named.h - what every registered thing begins with, and finding and choosing such things by what
- * the user typed.
+/* named.h - the common first member of all registered objects, and functions that find and choose
+ * such objects by the user's text.
  *
  * A planner, a lowering, a graph format is a struct whose first member is a GememNamed; a registry
  * is a NULL-terminated array of pointers to them, in the order of its *.def list.
@@ -25,11 +25,11 @@ typedef struct
   gsize params_size;
 } GememNamed;
 
-/* One thing with its settings, as chosen on the command line. */
+/* A registered object with its settings, as chosen on the command line. */
 typedef struct
 {
   const GememNamed *named;
-  char *label;         /* as the user wrote it */
+  char *label;         /* the user's text */
   GPtrArray *settings; /* GememSetting, checked */
 } GememChoice;
 
@@ -38,21 +38,21 @@ typedef struct
 const GememNamed *gemem_named_find (const GememNamed *const *list, const char *kind,
                                     const char *name, GError **error);
 
-/* Appends the choices that @text stands for; all or nothing.  Globs ('ge-*') range over @list,
- * value lists ("a=1|2") multiply, the last key varying fastest.  Errors: GEMEM_ERROR_USAGE. */
+/* Appends the choices that @text denotes; all or nothing.  Globs ('ge-*') range over @list, value
+ * lists ("a=1|2") multiply, the last key varying fastest.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text,
                             GPtrArray *choices, GError **error);
-/* The one choice that @text stands for.  Errors: the same, and when there are several. */
+/* The only choice that @text denotes.  Errors: as gemem_named_parse(), and for several choices. */
 GememChoice *gemem_named_choose (const GememNamed *const *list, const char *kind, const char *text,
                                  GError **error);
-/* gemem_named_parse() before the settings are checked: for things whose settings are more than
- * their table (allocators: device keys, percentages). */
+/* gemem_named_parse() without checks of the settings, for objects with settings beyond their table
+ * (allocators: device keys, percentages). */
 gboolean gemem_named_expand (const GememNamed *const *list, const char *kind, const char *text,
                              GPtrArray *choices, GError **error);
 void gemem_choice_free (GememChoice *choice);
 
-/* A parameter struct filled from the table's defaults, then from those settings of @defaults
- * (GememSetting, may be NULL) whose keys the table knows, then from @choice.  Free with
+/* A parameter struct filled from the defaults of the table, then from the settings of @defaults
+ * (GememSetting, may be NULL) with keys in the table, then from @choice.  Free with
  * gemem_choice_params_free(). */
 gpointer gemem_choice_params (const GememChoice *choice, const char *kind,
                               const GPtrArray *defaults, GError **error);

@@ -1,13 +1,13 @@
 /* params.c - parsing, checking and printing settings by the tables of params.h.
  *
- * One parser serves defaults, bounds and the user's values, so a table cannot say something that a
- * user could not write.  Every value passes through one union (Value), whose member is given by the
- * parameter's type; bounds, special words and "is it the default?" are comparisons of two such
+ * One parser reads defaults, bounds and the user's values, so a table cannot contain a value that a
+ * user could not write.  Every value passes through one union (Value), whose member depends on the
+ * type of the parameter; bounds, special words and the test for the default compare two such
  * values.
  *
- * Invariants: after gemem_params_apply() every field is set and within its bounds or one of its
- * special words; what cannot be understood is an error that says what could have been written.
- * Nothing here is hot: it runs once per run of a simulation.
+ * Invariants: after gemem_params_apply() every field is set, and within its bounds or one of its
+ * special words; invalid text is an error that names the valid alternatives.
+ * Cost: irrelevant, once per run of a simulation.
  */
 #include "config.h"
 
@@ -124,7 +124,7 @@ unknown_parameter (const GememParam *table, const char *what, const char *key, G
 
 /* ---- values */
 
-/* What a bare number of @param counts, in bytes or ns. */
+/* The unit of a bare number of @param, in bytes or ns. */
 static guint64
 bare_unit (const GememParam *param)
 {
@@ -154,8 +154,8 @@ parse_bool (const char *text, gboolean *value, GError **error)
   return FALSE;
 }
 
-/* The words of a CHOICE: those without '=' in order are the choices, "a=b" is another word for
- * b. */
+/* Index of the choice @text in @words: words without '=' are the choices in order, "a=b" makes a a
+ * synonym of b. */
 static int
 choice_index (char **words, const char *text)
 {
@@ -220,7 +220,7 @@ parse_choice (const GememParam *param, const char *text, int *choice, GError **e
     {
       char *equals = strchr (words[i], '=');
       if (equals != NULL)
-        *equals = '\0'; /* leaves the synonym alone as a candidate */
+        *equals = '\0'; /* only the synonym remains as a candidate */
       else
         g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", words[i]);
     }
@@ -284,8 +284,7 @@ compare_values (const GememParam *param, Value a, Value b)
     }
 }
 
-/* A number behind a special word: bytes, ns or a plain number, whatever the unit of the
- * parameter. */
+/* The number of a special word: bytes, ns or a plain number, regardless of the parameter's unit. */
 static Value
 special_number (const GememParam *param, const char *text)
 {
@@ -299,7 +298,7 @@ special_number (const GememParam *param, const char *text)
   return value;
 }
 
-/* Splits "word=number" of a table; *number is what stands behind. */
+/* Splits "word=number" of a table; *@number: the number. */
 static char *
 split_special (const GememParam *param, const char *pair, Value *number)
 {
@@ -327,7 +326,7 @@ special_value (const GememParam *param, const char *text, Value *value)
   return FALSE;
 }
 
-/* The word that stands for @value, or NULL. */
+/* The special word for @value, or NULL. */
 static char *
 special_word (const GememParam *param, Value value)
 {
@@ -343,7 +342,7 @@ special_word (const GememParam *param, Value value)
   return NULL;
 }
 
-/* The bound @text; FALSE if there is none, or it is a "%" of a capacity that is not known. */
+/* Parses the bound @text; FALSE if there is none, or if it is a "%" of an unknown capacity. */
 static gboolean
 bound_value (const GememParam *param, const GememParamContext *context, const char *text,
              Value *bound)
@@ -504,7 +503,7 @@ gemem_params_set (const GememParam *table, gpointer dest, const GememParamContex
   if (param->type == GEMEM_PARAM_STRING)
     {
       char *old = *(char **) field_of (param, dest);
-      /* copies before the old text, which may be the new one, is freed */
+      /* store() copies before the old text is freed, because both may be the same */
       store (param, dest, value);
       g_free (old);
     }
@@ -513,8 +512,8 @@ gemem_params_set (const GememParam *table, gpointer dest, const GememParamContex
   return TRUE;
 }
 
-/* The keys of @settings in rows[] (one place per row of the table), refusing what may not stand
- * together. */
+/* Stores the keys of @settings in rows[] (one entry per row of the table); refuses duplicates and
+ * conflicts. */
 static gboolean
 check_together (const GememParam *table, const char *what, const GPtrArray *settings,
                 const char **rows, GError **error)
@@ -570,7 +569,7 @@ gemem_params_apply (const GememParam *table, gpointer dest, const GememParamCont
   return ok;
 }
 
-/* The shortest decimal that reads back as @value. */
+/* The shortest decimal that parses back to @value. */
 static char *
 double_text (double value)
 {
@@ -585,8 +584,8 @@ double_text (double value)
   return g_strdup (buffer);
 }
 
-/* A size or time as text: a bare number would be taken in the parameter's own unit, so the unit is
- * written. */
+/* A size or time as text, with its unit, because a bare number would be read in the parameter's own
+ * unit. */
 static char *
 size_text (const GememParam *param, guint64 bytes)
 {

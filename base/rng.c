@@ -146,7 +146,7 @@ exponential (GememRng *rng)
     k++;
   for (guint i = 0; i <= k; i++)
     {
-      guint64 next = gemem_rng_next (rng); /* once: MIN() evaluates its arguments twice */
+      guint64 next = gemem_rng_next (rng); /* first: MIN() evaluates its arguments twice */
       least = MIN (least, next);
     }
   return ((halvings << 64 | least) >> 32) * LN2 >> 32;

@@ -1,10 +1,10 @@
 /* rng.h - gemem's own random numbers: xoshiro256** seeded by SplitMix64, one stream per purpose.
  *
- * Why own: GRand's sequence depends on the environment (G_RANDOM_VERSION), and one global generator
- * makes every new draw shift every other component.  A stream is named by (seed, purpose), so
- * adding a purpose changes no other.  Golden vectors are in tests/unit/test-rng.c.  Integers only:
- * distributions are computed with exact integer or table arithmetic so that results do not depend
- * on libm or the compiler.
+ * Why not GRand: its sequence depends on the environment (G_RANDOM_VERSION), and with one global
+ * generator a new draw in one component changes all others.  A stream is identified by (seed,
+ * purpose), so a new purpose changes no other stream.  Golden vectors are in tests/unit/test-rng.c.
+ * Integers only: distributions are computed with exact integer or table arithmetic so that results
+ * do not depend on libm or the compiler.
  */
 #pragma once
 

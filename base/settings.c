@@ -1,14 +1,14 @@
-/* settings.c - "key=value,key=value" as written after an allocator's or device's name, and back.
+/* settings.c - parses and writes "key=value,key=value", the text after the name of an allocator or
+ * device.
  *
- * A comma ends a setting unless it stands within [ ], within quotes, or after a backslash; so the
- * values of the real systems can be written as they are
- * ("roundup_power2_divisions=[256:1,512:2]").  Quotes and backslashes are taken away, brackets
- * stay: they belong to the value.  Spaces around keys and values do not count unless quoted.
+ * A comma ends a setting unless it is within [ ], within quotes, or after a backslash; so values of
+ * the real systems can be written unchanged ("roundup_power2_divisions=[256:1,512:2]").  Quotes and
+ * backslashes are removed; brackets are part of the value.  Spaces around keys and values are
+ * ignored unless quoted.
  * Nothing is silently dropped: an empty setting, a missing '=' and an open bracket or quote are
  * errors.
  *
- * gemem_settings_quote() is the inverse: what it returns, put behind "key=", parses back to the
- * same value.
+ * gemem_settings_quote() is the inverse: its result, after "key=", parses back to the same value.
  * Cost: linear in the text.
  */
 #include "config.h"
@@ -53,12 +53,12 @@ gemem_settings_append (GPtrArray *settings, const GPtrArray *more)
     }
 }
 
-/* Reads one value up to a comma on the outer level or the end, without quotes and backslashes, into
- * @value. Returns what ended it, or NULL with *problem set. */
+/* Reads one value into @value, up to a comma on the outer level or the end, without quotes and
+ * backslashes.  Returns the end of the value, or NULL with *@problem set. */
 static const char *
 scan_value (const char *p, GString *value, const char **problem)
 {
-  gsize keep = 0; /* length up to which spaces at the end are meant */
+  gsize keep = 0; /* length up to which trailing spaces are kept */
   guint depth = 0;
   char quote = '\0';
 
@@ -93,7 +93,7 @@ scan_value (const char *p, GString *value, const char **problem)
   return *problem == NULL ? p : NULL;
 }
 
-/* Reads one setting from *text and moves *text behind it. */
+/* Reads one setting from *@text and moves *@text behind it. */
 static GememSetting *
 scan_setting (const char **text, const char **problem)
 {
@@ -144,7 +144,7 @@ gemem_settings_parse (const char *text, GError **error)
     }
 }
 
-/* TRUE if @value means itself: no character of ours in it, unless in brackets that balance. */
+/* TRUE if @value needs no quotes: it has no special character except within balanced brackets. */
 static gboolean
 is_plain (const char *value)
 {

@@ -1,14 +1,14 @@
 /* slab.c - equal-sized zeroed objects from large slices, with a last-in-first-out free list
  * (slab.h).
  *
- * Objects of a slice are allocated in ascending address order, so that a fresh run walks memory
- * forward; a fresh slice is already zero, so only reuse pays for clearing.  A free object holds the
- * link to the next free one in its first word; under AddressSanitizer the rest of it is poisoned,
- * so that a use after free is still found although the memory never goes back to malloc.
+ * Objects of a slice are allocated in ascending address order, so that a new slice is used forward.
+ * A new slice is zero already, so only reuse pays for clearing.  The first word of a free object
+ * links to the next free object.  Under AddressSanitizer the remaining words are poisoned, so that
+ * a use after free is detected although the memory is not returned to malloc.
  *
- * Each slice is twice as large as the one before it, up to a huge page, since the objects of large
- * slabs are visited at random.
- * Cost: O(1), no call to malloc except once per slice.
+ * Each slice is twice as large as the previous one, up to a huge page, because objects of large
+ * slabs are accessed at random.
+ * Cost: O(1); one call of malloc per slice.
  */
 #include "config.h"
 
@@ -36,7 +36,7 @@
 
 #define ALIGNMENT 16
 #define FIRST_SLICE ((gsize) 4096)
-#define DOUBLINGS 9 /* until slices are huge pages */
+#define DOUBLINGS 9 /* doublings until a slice fills a huge page */
 #define SLICE_MIN_OBJECTS 8
 
 static gsize
@@ -93,7 +93,7 @@ gemem_slab_free (GememSlab *slab, gpointer object)
 void
 gemem_slab_clear (GememSlab *slab)
 {
-  g_clear_pointer (&slab->slices, g_ptr_array_unref); /* free() lifts the poison */
+  g_clear_pointer (&slab->slices, g_ptr_array_unref); /* free() unpoisons the memory */
   slab->free_list = NULL;
   slab->unused = 0;
 }

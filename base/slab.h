@@ -24,7 +24,7 @@ typedef struct
 void gemem_slab_init (GememSlab *slab, gsize object_size);
 /* A zeroed object, never NULL; amortised O(1).  Freed with gemem_slab_free() or with the slab. */
 gpointer gemem_slab_alloc (GememSlab *slab);
-/* @object is the next to be allocated again.  O(1). */
+/* Frees @object, which is the next to be allocated again.  O(1). */
 void gemem_slab_free (GememSlab *slab, gpointer object);
 /* Frees all objects; the slab can be used again. */
 void gemem_slab_clear (GememSlab *slab);

@@ -1,12 +1,11 @@
-/* suggest.c - names: which are the same, and which was probably meant ("did you mean").
+/* suggest.c - compares names, and finds the name that was probably intended ("did you mean").
  *
  * Distance is the optimal string alignment distance (insert, delete, replace, swap of neighbours:
  * the usual slips of a keyboard) on normalised names: ASCII lower case, '_' as '-'.  A candidate is
- * near enough when at most a third of the word is wrong, or when the word is the beginning of it
- * (the user left out the rest).  Ties go to the first candidate, so the answer is
- * deterministic.
+ * near enough if at most a third of the word is wrong, or if the word is a prefix of the candidate
+ * (the user omitted the rest).  Ties go to the first candidate, so the answer is deterministic.
  *
- * Cost: O(length of word * total length of candidates); used only on the way to an error message.
+ * Cost: O(length of word * total length of candidates); used only for error messages.
  */
 #include "config.h"
 
@@ -14,7 +13,7 @@
 
 #include "base/params.h"
 
-#define WORD_MAX 64 /* longer words are not typing mistakes */
+#define WORD_MAX 64 /* longer words are not taken for typing mistakes */
 #define PREFIX_MIN 3
 
 static char
@@ -104,8 +103,7 @@ gemem_suggest (const char *word, const char *const *candidates)
         continue;
       else
         d = distance (word, length, *candidates, candidate_length);
-      if (d < best_distance
-          && d < MAX (length, candidate_length)) /* something must be left of the word */
+      if (d < best_distance && d < MAX (length, candidate_length)) /* part of the word must match */
         {
           best = *candidates;
           best_distance = d;

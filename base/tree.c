@@ -1,17 +1,17 @@
 /* tree.c - a B+ tree ordered by (group, size, address) (tree.h).
  *
- * Why this one: a binary tree of a million nodes is twenty levels deep, of which the lower ones are
- * in no cache, and waits for each.  Here a page of eight cache lines, all asked for at once, stands
- * for four of those levels.  Keys are copied into the pages, so that no block is visited on the
- * way. In small trees, what counts most is the comparison: which way a search turns cannot be
- * predicted, so keys are compared without branches.
+ * Why a B+ tree: a binary tree of a million nodes has twenty levels, and a search waits for a cache
+ * miss at each of the lower ones.  A page of eight cache lines, all fetched at once, replaces four
+ * of these levels.  Keys are copied into the pages, so a search reads no block.  In small trees the
+ * comparison costs most: the direction of a search is unpredictable, so keys are compared without
+ * branches.
  *
- * Invariants: all leaves are on level 0; a page has LEAST to WIDTH entries, the root any number
- * (two at least above the leaves); the key of an entry above the leaves is an upper bound of all
- * keys below it, and below the first one behind it; the last one of a page is the bound that its
- * parent has, LAST in the root. The keys behind the last entry of a page are LAST too, so that
- * every search takes the same four steps. `next` and `previous` link the leaves.  Insert and remove
- * touch one page, and seldom two per level.
+ * Invariants: all leaves are on level 0; a page has LEAST to WIDTH entries, the root any number (at
+ * least two above the leaves); the key of an entry above the leaves is an upper bound of all keys
+ * in its subtree, and less than the first key after that subtree; the last key of a page equals the
+ * bound in its parent, LAST in the root.  The keys after the last entry of a page are LAST too, so
+ * that every search takes the same four steps.  `next` and `previous` link the leaves.  Insert and
+ * remove usually change one page, seldom two per level.
  */
 #include "config.h"
 
@@ -19,28 +19,28 @@
 
 #include "base/tree.h"
 
-#define WIDTH 15 /* with what stands before the entries: 512 bytes */
+#define WIDTH 15 /* entries per page: 512 bytes with the header */
 #define LEAST 4
-#define DEEPEST 32 /* levels: LEAST^32 entries are more than there can be */
+#define DEEPEST 32 /* levels: LEAST^32 exceeds any number of entries */
 #define CACHE_LINE 64
-#define MANY 4096 /* entries from which the leaves are in no near cache */
+#define MANY 4096 /* entries above which leaves miss the near caches */
 
 typedef struct
 {
   guint64 size, address, group;
-  gpointer to; /* node, or page of the level below */
+  gpointer to; /* a node, or a page of the level below */
 } Entry;
 
 typedef struct _GememTreePage Page;
 struct _GememTreePage
 {
   guint64 n;
-  Page *next, *previous; /* of leaves */
+  Page *next, *previous; /* neighbours of a leaf */
   guint64 unused;
   Entry entry[WIDTH];
 };
 
-/* The way to a leaf, by level. */
+/* The path to a leaf, by level. */
 typedef struct
 {
   Page *page[DEEPEST];
@@ -55,7 +55,7 @@ static const Entry LAST = { G_MAXUINT64, G_MAXUINT64, G_MAXUINT64, NULL };
 static inline gsize
 below (const Entry *entry, guint64 group, guint64 size, guint64 address)
 {
-#ifdef __x86_64__ /* a subtraction of three words, which compilers do not find by themselves */
+#ifdef __x86_64__ /* a subtraction of three words, which compilers do not generate */
   guint64 middle = entry->size, high = entry->group;
   gboolean less;
 
@@ -72,7 +72,7 @@ below (const Entry *entry, guint64 group, guint64 size, guint64 address)
 #endif
 }
 
-/* How many entries of @page are below the key. */
+/* Number of entries of @page below the key. */
 static inline gsize
 count_below (const Page *page, guint64 group, guint64 size, guint64 address)
 {
@@ -99,7 +99,7 @@ prefetch_page (const Page *page)
     }
 }
 
-/* The leaf where the key belongs. */
+/* The leaf for the key. */
 static inline Page *
 find_leaf (const GememTree *tree, guint64 group, guint64 size, guint64 address)
 {
@@ -115,7 +115,7 @@ find_leaf (const GememTree *tree, guint64 group, guint64 size, guint64 address)
   return page;
 }
 
-/* The way there. */
+/* The path to the leaf for the key. */
 static void
 find_path (const GememTree *tree, guint64 group, guint64 size, guint64 address, Path *path)
 {
@@ -131,8 +131,7 @@ find_path (const GememTree *tree, guint64 group, guint64 size, guint64 address, 
     }
 }
 
-/* The node in place @at of @leaf, which may be one before its first or behind its last; NULL: there
- * is none. */
+/* The node at index @at of @leaf; -1 and n: the neighbour in the adjacent leaf; NULL: none. */
 static inline GememTreeNode *
 node_at (const Page *leaf, gint64 at)
 {
@@ -142,7 +141,7 @@ node_at (const Page *leaf, gint64 at)
   return leaf != NULL ? leaf->entry[at < 0 ? leaf->n - 1 : 0].to : NULL;
 }
 
-/* The node @offset places from the first one of @leaf that is not below the key. */
+/* The node @offset positions after the first node of @leaf that is not below the key. */
 static inline GememTreeNode *
 look_up (const Page *leaf, guint64 group, guint64 size, guint64 address, int offset)
 {
@@ -223,7 +222,7 @@ new_page (GememTree *tree)
   return page;
 }
 
-/* The entries behind the last one have become unused. */
+/* Cuts @page to @n entries and resets the unused ones. */
 static void
 end_at (Page *page, guint64 n)
 {
@@ -232,7 +231,7 @@ end_at (Page *page, guint64 n)
   page->n = n;
 }
 
-/* Entries @from to @to - 1 of @page are new there. */
+/* Sets the leaf of the nodes of entries @from to @to - 1, which are new in @page. */
 static inline void
 settle (Page *page, guint64 level, guint64 from, guint64 to)
 {
@@ -240,7 +239,7 @@ settle (Page *page, guint64 level, guint64 from, guint64 to)
     ((GememTreeNode *) page->entry[i].to)->leaf = page;
 }
 
-/* Moves the last @n entries of @lower to the start of @upper, which is behind it. */
+/* Moves the last @n entries of @lower to the start of @upper, the next page. */
 static void
 move_up (Page *lower, Page *upper, guint64 level, guint64 n)
 {
@@ -262,7 +261,7 @@ move_down (Page *lower, Page *upper, guint64 level, guint64 n)
   settle (lower, level, lower->n - n, lower->n);
 }
 
-/* The bound of @page, whatever it leads to. */
+/* Sets the key of @entry to the bound of @page; `to` is unchanged. */
 static inline void
 set_bound (Entry *entry, const Page *page)
 {
@@ -293,8 +292,9 @@ grow_root (GememTree *tree)
   tree->height++;
 }
 
-/* Puts @entry in place @at of @page, which is full: its upper half becomes a page of its own, whose
- * entry in the level above is *@entry afterwards; *@above is the one that @page has there. */
+/* Inserts *@entry at index @at of the full @page.  The upper half of @page becomes a new page, and
+ * *@entry becomes the entry of that page in the level above; *@above is the entry of @page
+ * there. */
 static void
 split (GememTree *tree, Page *page, guint64 level, gsize at, Entry *entry, Entry *above)
 {
@@ -314,7 +314,7 @@ split (GememTree *tree, Page *page, guint64 level, gsize at, Entry *entry, Entry
   *entry = new_above;
 }
 
-/* The leaf where @entry belongs is full. */
+/* Inserts @entry into a full leaf. */
 static G_GNUC_NO_INLINE void
 insert_splitting (GememTree *tree, Entry entry)
 {
@@ -368,8 +368,8 @@ gemem_tree_insert (GememTree *tree, GememTreeNode *node)
   put (leaf, count_below (leaf, KEY_OF (node)), &entry);
 }
 
-/* Evens out the pages @at and @at + 1 below @above, one of which has too few entries, or makes one
- * of them; TRUE: @above has one entry less. */
+/* Balances the pages @at and @at + 1 below @above, one of which has too few entries, or merges
+ * them; TRUE if merged: @above has one entry less. */
 static gboolean
 join (GememTree *tree, Page *above, guint64 level, gsize at)
 {
@@ -395,7 +395,7 @@ join (GememTree *tree, Page *above, guint64 level, gsize at)
   return TRUE;
 }
 
-/* The leaf where @node was has too few entries. */
+/* Refills the leaf that contained @node and has too few entries. */
 static G_GNUC_NO_INLINE void
 fill_up (GememTree *tree, const GememTreeNode *node)
 {
@@ -439,8 +439,8 @@ gemem_tree_clear (GememTree *tree)
 typedef struct
 {
   guint64 count;    /* of nodes */
-  const Page *leaf; /* the one before; NULL: none */
-  Entry last;       /* the one before, if count > 0 */
+  const Page *leaf; /* previous leaf; NULL: none */
+  Entry last;       /* previous entry, if count > 0 */
 } Sweep;
 
 static gboolean
@@ -464,7 +464,7 @@ check_leaf (const Page *leaf, Sweep *sweep)
   return TRUE;
 }
 
-/* @bound: what the level above says of @page. */
+/* @bound: the entry of @page in the level above. */
 static gboolean
 check_page (const GememTree *tree, const Page *page, guint64 level, const Entry *bound,
             Sweep *sweep)

@@ -1,10 +1,10 @@
 /* tree.h - the ordered container of the allocators: a B+ tree over (group, size, address).
  *
  * Why: every best-fit allocator keeps its free blocks ordered by (size, address), some by (stream,
- * size, address), and asks for the first block not below a key and for neighbours.  The key lies in
- * the block and, for the search, in a page of the tree beside those of its neighbours, so that a
- * search among a million blocks waits for memory once or twice, and visits no block but the one
- * that it finds. Measured against GTree and GSequence in tests/bench.
+ * size, address), and searches the first block not below a key and its neighbours.  Keys are stored
+ * in the blocks and, for searches, adjacent in the pages of the tree, so that a search among a
+ * million blocks waits for memory once or twice and reads only the block that it finds.  Measured
+ * against GTree and GSequence in tests/bench.
  *
  * Invariants: keys are unique within a tree; a node's key does not change while it is in a tree;
  * order is ascending by group, then size, then address.  All operations O(log n); pages come from a
@@ -35,7 +35,7 @@ typedef struct
   GememSlab pages;
 } GememTree;
 
-/* What is all zeroes is an empty tree. */
+/* All zeroes are an empty tree. */
 #define GEMEM_TREE_INIT \
   { \
     NULL, 0, 0, \
@@ -48,11 +48,11 @@ typedef struct
 #define GEMEM_TREE_ENTRY(node, type, field) \
   ((type *) (gpointer) ((char *) (node) -G_STRUCT_OFFSET (type, field)))
 
-/* @node, with its key set, stays the caller's; no node of the same key may be in @tree. */
+/* Inserts @node, which the caller owns and whose key is set.  @tree has no node with this key. */
 void gemem_tree_insert (GememTree *tree, GememTreeNode *node);
-/* @node is in @tree; it is not freed. */
+/* Removes @node, which is in @tree, without freeing it. */
 void gemem_tree_remove (GememTree *tree, const GememTreeNode *node);
-/* Removes all nodes, which stay the caller's, and frees what the tree has allocated. */
+/* Removes all nodes, which the caller keeps, and frees the pages of the tree. */
 void gemem_tree_clear (GememTree *tree);
 /* First node with key >= (group, size, address), or NULL. */
 GememTreeNode *gemem_tree_lower_bound (const GememTree *tree, guint64 group, guint64 size,

@@ -1,10 +1,10 @@
 /* units.c - exact parsing and printing of sizes, times and numbers (units.h).
  *
  * How decimals stay exact: "1.1GiB" is 1 * 2^30 plus the fraction ".1" times 2^30.  The fraction is
- * multiplied as a string of decimal digits, from its last digit to its first, with a carry, as on
- * paper: the final carry is the whole part of the product, and the product is whole if and only if
- * every digit left behind is zero.  So a fraction of any length is exact without big numbers, and
- * no double is involved.  Only ASCII is recognised, whatever the locale.
+ * multiplied digit by digit, from its last digit to its first, with a carry: the final carry is the
+ * integer part of the product, and the product is an integer if and only if every remaining digit
+ * is zero.  So a fraction of any length is exact without big numbers and without a double.  Only
+ * ASCII is recognised, whatever the locale.
  *
  * Cost: linear in the length of the text; nothing is allocated unless there is an error to report.
  */
@@ -122,8 +122,8 @@ scan_number (const char *text, Number *number)
   return number->end > start;
 }
 
-/* @number * @factor, rounded down; *exact tells whether nothing was lost.  Cannot overflow: both
- * are below 2^64. */
+/* @number * @factor, rounded down; *exact tells whether nothing was lost.  No overflow: both
+ * factors are below 2^64. */
 static Wide
 number_scale (const Number *number, guint64 factor, gboolean *exact)
 {
@@ -149,7 +149,7 @@ unit_factor (const Unit *units, const char *name)
   return 0;
 }
 
-/* What sizes and times have in common once the number is known: @factor is of one unit. */
+/* The common part of parsing sizes and times: scales @number by @factor, the value of its unit. */
 static gboolean
 scaled_value (const char *text, const Number *number, guint64 factor, const char *smallest,
               guint64 *result, GError **error)
@@ -299,7 +299,7 @@ gemem_parse_double (const char *text, double *value, GError **error)
   const char *digits = text + (*text == '-' || *text == '+' ? 1 : 0);
   char *end = NULL;
 
-  /* Only decimal digits may start it: no spaces, no "inf", no "nan", no hexadecimal. */
+  /* A number starts with a digit or point: no spaces, no "inf", no "nan", no hexadecimal. */
   if (!(g_ascii_isdigit (digits[0]) || (digits[0] == '.' && g_ascii_isdigit (digits[1])))
       || digits[1] == 'x' || digits[1] == 'X')
     return fail (error, text, "not a number; write it like 0.5 or 1e-3");
@@ -313,8 +313,8 @@ gemem_parse_double (const char *text, double *value, GError **error)
 }
 
 /* Prints @value / @unit to four significant digits, rounded half up, or as it is when @unit is 1.
- * FALSE if rounding reaches @limit (thousands of the unit's own next unit), where the caller takes
- * that next unit instead. */
+ * FALSE if the rounded number reaches @limit, the number of units in the next unit; the caller then
+ * uses the next unit. */
 static gboolean
 format_scaled (char *buffer, guint64 value, guint64 unit, guint64 limit, const char *name)
 {
@@ -370,7 +370,7 @@ gemem_format_time (char *buffer, guint64 ns)
   static const struct
   {
     const char *name;
-    guint64 unit, limit; /* limit: how many of it make the next unit */
+    guint64 unit, limit; /* limit: number of units in the next unit */
   } steps[] = {
     { "ns", 1, 1000 },   { "us", KB, 1000 },         { "ms", KB * KB, 1000 },
     { "s", SECOND, 60 }, { "min", 60 * SECOND, 60 }, { "h", 3600 * SECOND, 0 },

@@ -1,7 +1,7 @@
 /* units.h - exact parsing and printing of sizes, times and numbers with units.
  *
- * Why not g_ascii_strtod: "1.1GiB" must be the same number of bytes everywhere,
- * so decimals are scaled in 128-bit integers, never through a double.
+ * Why not g_ascii_strtod: "1.1GiB" must be the same number of bytes on every machine, so decimals
+ * are scaled in 128-bit integers, never in a double.
  *
  * Sizes: B, kB/MB/GB/TB/PB (powers of 1000), KiB/MiB/GiB/TiB/PiB and the short
  * K/M/G/T/P (powers of 1024), "N%" of a whole, "unlimited"/"none" (GEMEM_UNLIMITED).
@@ -23,7 +23,7 @@ GEMEM_BEGIN_DECLS
 #define GEMEM_MIB (G_GUINT64_CONSTANT (1) << 20)
 #define GEMEM_GIB (G_GUINT64_CONSTANT (1) << 30)
 
-/* @value rounded up to a multiple of @alignment, a power of two.  The caller sees to it that the
+/* @value rounded up to a multiple of @alignment, a power of two.  The caller ensures that the
  * result fits into 64 bits. */
 static inline guint64
 gemem_align_up (guint64 value, guint64 alignment)
@@ -31,8 +31,8 @@ gemem_align_up (guint64 value, guint64 alignment)
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* @value rounded up to a multiple of @unit, any number above 0.  The caller sees to it that the
- * result fits into 64 bits. */
+/* @value rounded up to a multiple of @unit, any number above 0.  The caller ensures that the result
+ * fits into 64 bits. */
 static inline guint64
 gemem_round_up (guint64 value, guint64 unit)
 {
@@ -43,7 +43,7 @@ gemem_round_up (guint64 value, guint64 unit)
 
 /* Parses a size into bytes.
  * @default_unit: multiplier for a number without a unit (1, or GEMEM_MIB for *_mb settings)
- * @whole: what "%" is a part of, in bytes (rounded down); 0 refuses "%"
+ * @whole: the bytes that "%" refers to (rounded down); 0 refuses "%"
  * Errors: GEMEM_ERROR_USAGE with the text and, for an unknown unit, the known ones. */
 gboolean gemem_parse_size (const char *text, guint64 default_unit, guint64 whole, guint64 *bytes,
                            GError **error);
@@ -59,11 +59,11 @@ gboolean gemem_parse_double (const char *text, double *value, GError **error);
 
 #define GEMEM_FORMAT_MAX 32
 
-/* For people: four significant digits and a binary unit, "1.500 GiB", "512 B"; locale-free.
+/* For display: four significant digits and a binary unit, "1.500 GiB", "512 B"; locale-free.
  * @buffer of GEMEM_FORMAT_MAX bytes; returns @buffer. */
 char *gemem_format_size (char *buffer, guint64 bytes);
 char *gemem_format_time (char *buffer, guint64 ns); /* "3.250 us" */
-/* For files: exact and readable back, "20MiB", "1000", "unlimited". */
+/* For files: exact and parseable, "20MiB", "1000", "unlimited". */
 char *gemem_format_size_exact (char *buffer, guint64 bytes);
 
 GEMEM_END_DECLS

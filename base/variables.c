@@ -1,15 +1,16 @@
-/* variables.c - settings from two sources: what the user wrote, and defaults or environment
- * variables beside it; those that must be left out, with the reason.
+/* variables.c - combines the user's settings with defaults or environment variables, and determines
+ * which of these must be left out, with the reason.
  *
- * Real systems have all their flags in every process, and most have no effect on most
- * configurations; a flag that the user writes in vain is an error (flags.h), one that merely stands
- * in the environment is not.  Which of several is in vain, only the owner of the table knows: it is
- * asked, and what it names goes, until it has nothing more to say of this kind.
+ * Real systems have all their flags in every process, and most flags have no effect in most
+ * configurations.  A flag without an effect is an error if the user writes it (flags.h), but not if
+ * it is in the environment.  Only the owner of the table knows which flags have no effect: its
+ * check is called repeatedly, and each flag it names is removed, until it reports no further such
+ * flag.
  *
- * Invariants: what the user wrote counts more than any variable; a bad value is never left out
- * silently, as it is another kind of error.
- * Cost: one question per variable left out, and one more per variable for those that stand in the
- * way of what the user wrote.
+ * Invariants: the user's settings take precedence over any variable; a bad value is never left out
+ * silently, because it is another kind of error.
+ * Cost: one check per variable left out, and one more per variable for variables that make a
+ * setting of the user ineffective.
  */
 #include "config.h"
 
@@ -18,7 +19,7 @@
 #include "base/flags.h"
 #include "base/params.h"
 
-/* TRUE if @own says something about @row, or excludes it. */
+/* TRUE if @own sets or excludes @row. */
 static gboolean
 is_overridden (const GememParam *table, const GPtrArray *own, const GememParam *row)
 {
@@ -75,13 +76,13 @@ gemem_settings_from_variables (const GememParam *table, const GPtrArray *variabl
 typedef struct
 {
   const GememParam *table;
-  const GPtrArray *settings; /* of the user */
+  const GPtrArray *settings; /* settings of the user */
   GPtrArray *known;          /* variables */
   GememObjection object;
   gpointer data;
 } Question;
 
-/* What is wrong with the settings and the variables but the one at @without. */
+/* Checks the settings and all variables except the one at @without; returns the error or NULL. */
 static GError *
 ask (const Question *question, guint without)
 {
@@ -95,8 +96,8 @@ ask (const Question *question, guint without)
   return question->object (all, question->data);
 }
 
-/* The variable to leave out because of @error: the flag that it says is in vain, or one without
- * which it would not; G_MAXUINT: none. */
+/* The index of the variable to leave out because of @error: the flag named as without effect, else
+ * a variable whose absence changes the error; G_MAXUINT: none. */
 static guint
 find_culprit (const Question *question, const GError *error)
 {

@@ -1,9 +1,9 @@
 /* call-stacks.c - see call-stacks.h.
  *
- * Frames and stacks lie in arrays that only grow; two maps lead from a hash to the number.  Where
- * two have one hash, the later has the next free key behind it.
- * Invariants: number n is at index n - 1 of its array; a stack's frames are pool[start .. start +
- * length).
+ * Frames and stacks are kept in arrays that only grow; two maps lead from a hash to the number.  If
+ * two entries have the same hash, the later one uses the next free key.
+ * Invariants: number n is at index n - 1 of its array; the frames of a stack are pool[start ..
+ * start + length).
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ gemem_call_stacks_free (GememCallStacks *stacks)
   g_free (stacks);
 }
 
-/* The new entry at the end of @array gets its number, under @key; 0: the numbers are used up. */
+/* Returns the number of the last element of @array, entered in @map under @key; 0: none is left. */
 static guint32
 number_last (GememIdMap *map, guint64 key, GArray *array)
 {
@@ -92,8 +92,8 @@ gemem_call_stacks_frame (GememCallStacks *stacks, const GememFrame *frame)
 
 /* ---- stacks */
 
-/* The number of @stack, whose frames are the last of the pool; they are dropped again if there is
- * one like it. */
+/* Returns the number of @stack, whose frames are the last of the pool; they are removed again if an
+ * equal stack exists. */
 static guint32
 intern (GememCallStacks *stacks, const Stack *stack, guint64 key)
 {

@@ -1,12 +1,12 @@
-/* call-stacks.h - call stacks of a recording: every frame and every stack is kept once and has a
- * number.
+/* call-stacks.h - the call stacks of a recording: every distinct frame and stack is stored once,
+ * under a number.
  *
- * A stack is a sequence of frames, innermost first, as the recorders write it; equal sequences have
- * the same number, so that comparing two stacks is comparing two integers.  Strings are the
- * caller's: a frame refers to them by number.
+ * A stack is a sequence of frames, innermost first, as recorders write it.  Equal sequences have
+ * the same number, so that stacks compare as integers.  The caller keeps the strings; a frame
+ * refers to them by number.
  *
- * Memory: 16 bytes a distinct frame, 4 bytes for each frame of a distinct stack, and their hash
- * tables; nothing is kept twice.
+ * Memory: 16 bytes per distinct frame, 4 bytes for each frame of a distinct stack, and the hash
+ * tables.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ typedef struct
 {
   guint32 name, file; /* numbers of strings */
   guint32 line;
-  guint32 flags; /* the caller's; not part of what makes two frames equal */
+  guint32 flags; /* for the caller; not compared */
 } GememFrame;
 
 typedef struct _GememCallStacks GememCallStacks;
@@ -24,14 +24,14 @@ typedef struct _GememCallStacks GememCallStacks;
 GememCallStacks *gemem_call_stacks_new (void);
 void gemem_call_stacks_free (GememCallStacks *stacks);
 
-/* Number of @frame, from 1 on; 0: the table is full (2^28 - 2 frames).  O(1). */
+/* Returns the number of @frame, from 1 on; 0: the table is full (2^28 - 2 frames).  O(1). */
 guint32 gemem_call_stacks_frame (GememCallStacks *stacks, const GememFrame *frame);
 
-/* Number, from 1 on, of stack @before (0: the empty one) with the @n frames of those numbers behind
- * it; number 0 among them is left out.  0: the table is full, or nothing is in it.  O(frames of the
- * result). */
+/* Returns the number, from 1 on, of the stack that consists of stack @before (0: empty) and the @n
+ * frames of the given numbers; frames with number 0 are omitted.  0: the table is full, or the
+ * stack is empty.  O(frames of the result). */
 guint32 gemem_call_stacks_extend (GememCallStacks *stacks, guint32 before, const guint32 *frames,
                                   guint n);
 
-/* The flags of all frames of a stack, or-ed; 0 for stack 0.  O(1). */
+/* The bitwise or of the flags of all frames of a stack; 0 for stack 0.  O(1). */
 guint32 gemem_call_stacks_flags (const GememCallStacks *stacks, guint32 stack);

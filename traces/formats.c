@@ -1,8 +1,8 @@
 /* formats.c - the registry of trace formats: finding, recognising and opening them (trace.h).
  *
- * The formats come from formats.def and nowhere else.  A file is recognised by its first 4096
- * decompressed bytes: each format returns its confidence, the highest one is taken, a matching file
- * name breaks a tie, then the order of the list.
+ * formats.def is the only list of formats.  A file is recognised by its first 4096 decompressed
+ * bytes: each format returns its confidence, and the highest one wins; ties are decided by a
+ * matching file name, then by the order of the list.
  *
  * Invariants: an input that was passed in is closed on every path.
  */
@@ -38,7 +38,7 @@ gemem_trace_formats (void)
   return formats;
 }
 
-/* "a, b, c": the formats that can be read (or written), and @others behind them (may be NULL). */
+/* "a, b, c": the readable (or writable) formats, followed by @others (may be NULL). */
 static char *
 format_names (gboolean writable, const char *others)
 {
@@ -51,7 +51,7 @@ format_names (gboolean writable, const char *others)
   return g_string_free (names, FALSE);
 }
 
-/* @others: as for format_names(); none of them is meant. */
+/* Finds the format @name; @others as for format_names(), for the message only. */
 static const GememTraceFormat *
 find (const char *name, const char *others, GError **error)
 {
@@ -76,7 +76,7 @@ gemem_trace_format_find (const char *name, GError **error)
   return find (name, NULL, error);
 }
 
-/* The extension of @path in front of a compression suffix, or NULL; caller frees. */
+/* The extension of @path before a compression suffix, or NULL; the caller frees it. */
 static char *
 path_extension (const char *path)
 {
@@ -100,7 +100,7 @@ recognise (GememInput *input, const char *others, GError **error)
   int best_score = 1;
   gssize size = gemem_input_fill (input, PROBE_SIZE, &head, error);
 
-  if (size < 0) /* damaged within the first bytes: what there is may still be enough */
+  if (size < 0) /* damage within the first bytes: the bytes before it may suffice */
     {
       size = gemem_input_fill (input, 1, &head, NULL);
       if (size < 0)
@@ -114,8 +114,8 @@ recognise (GememInput *input, const char *others, GError **error)
         continue;
       int confidence = formats[i]->probe (head, MIN ((gsize) size, PROBE_SIZE));
       gboolean hinted = extension != NULL && gemem_name_listed (formats[i]->extensions, extension);
-      /* A file that looks like nothing is still read as what its name says: that reader knows which
-       * line is wrong. */
+      /* A file that no format recognises is still opened by its name, because that reader can tell
+       * which line is wrong. */
       int score = 2 * (confidence == 0 && hinted ? 1 : confidence)
                   + (confidence > 0 && hinted ? 1 : 0);
       if (score > best_score)
@@ -126,7 +126,7 @@ recognise (GememInput *input, const char *others, GError **error)
     }
   if (best == NULL
       || (best_score <= 2
-          && gemem_is_foreign (head, (gsize) size))) /* at most its name spoke for it */
+          && gemem_is_foreign (head, (gsize) size))) /* recognised by its name at most */
     {
       g_autofree char *names = format_names (FALSE, others);
       gemem_fail_unrecognised (input, others != NULL ? "trace or graph" : "trace", names, error);

@@ -6,15 +6,15 @@
 #include "base/io/scan.h"
 #include "traces/ge-log.h"
 
-#define MAX_TIME G_GUINT64_CONSTANT (0xfffffffe) /* "never released"; and above it "to the end" */
+#define MAX_TIME G_GUINT64_CONSTANT (0xfffffffe) /* "never released"; one more: "to the end" */
 
 typedef struct
 {
   const char *p, *end;
-  const char *field; /* that is being read */
+  const char *field; /* the field being read */
 } Scan;
 
-/* The text between @open, the next occurrence of which is taken, and @close. */
+/* Reads the text between the next @open and @close. */
 static gboolean
 take_piece (Scan *scan, const char *open, const char *close, GememGeLogPiece *piece)
 {
@@ -44,7 +44,7 @@ take_int (const char **p, const char *end, gint64 *value)
   return TRUE;
 }
 
-/* "--" between two numbers; a minus sign may follow it. */
+/* Reads "--" between two numbers; the second number may have a minus sign. */
 static gboolean
 take_dashes (const char **p, const char *end)
 {
@@ -100,7 +100,7 @@ take_begin (Scan *scan, GememGeLogEntry *entry)
   return (!take_dashes (&p, end) || scan_uint (&p, end, &entry->id)) && p == end;
 }
 
-/* "END--END...": of other streams, of the own one, of references. */
+/* Reads "END--END...": the last uses by other streams, by the own stream, by references. */
 static gboolean
 take_end (Scan *scan, GememGeLogEntry *entry)
 {

@@ -1,5 +1,5 @@
-/* ge-log.h - lines in which GE's static planner logs its result (ge-static.md 11.2): for traces
- * made of them, and for graphs that get ids and streams from them.
+/* ge-log.h - parses the lines in which GE's static planner logs its result (ge-static.md 11.2).
+ * Traces are made from these lines; graphs take ids and streams from them.
  *
  *   [IMAS]Set G_1 name[N] optype[T] output[0] offset to [512] streamid[0--1] memtype[2] size[1024]
  *   realsize[1000] noalignsize[1000]
@@ -24,25 +24,25 @@ typedef struct
   GememGeLogPiece kind;                     /* "output", "workspace", "output_desc" */
   guint64 index;
   gint64 offset;
-  gint64 stream, own_stream; /* effective; as the graph says */
+  gint64 stream, own_stream; /* effective stream; stream in the graph */
   guint64 memory_type;
-  guint64 size, real_size; /* bytes: of the block, of what lies in it */
-  guint64 begin, id;       /* of the life time; of the node */
+  guint64 size, real_size; /* bytes: of the block, of its content */
+  guint64 begin, id;       /* begin of the life time; id of the node */
   guint64 end;        /* the last node that uses it, on any stream; G_MAXUINT64: never released */
-  gboolean reference; /* an alias of what the lines before it say */
+  gboolean reference; /* an alias of an item in an earlier line */
 } GememGeLogEntry;
 
 typedef enum
 {
-  GEMEM_GE_LOG_OTHER, /* not a line about a placed output or workspace */
+  GEMEM_GE_LOG_OTHER, /* no line about a placed output or workspace */
   GEMEM_GE_LOG_ENTRY,
   GEMEM_GE_LOG_RESULT,  /* totals of a plan ("AfterAssignMemory"): *what is their text */
-  GEMEM_GE_LOG_DAMAGED, /* *what is the field that is missing or no number */
+  GEMEM_GE_LOG_DAMAGED, /* *what is the field that is missing or not a number */
 } GememGeLogLine;
 
 /* The line [p, end). */
 GememGeLogLine gemem_ge_log_parse (const char *p, const char *end, GememGeLogEntry *entry,
                                    GememGeLogPiece *what);
 
-/* TRUE if @head, of a file, has such lines. */
+/* TRUE if @head, the start of a file, has such lines. */
 gboolean gemem_ge_log_probe (const guint8 *head, gsize size);

@@ -1,16 +1,16 @@
 /* ge-plan-log.c - life times from the log of GE's static planner (ge-log.h): format `ge-plan-log`.
  *
- * What is delivered: for each output and workspace that GE placed, ALLOC at the begin of its life
- * time and FREE behind its end, of `realsize` bytes on the effective stream; names are tags, the
- * memory type is the pool (0: HBM).  Time is logical: one step is one node, graphs follow one
- * another, each begun by a phase.  At the same moment frees come first, allocations in the order of
- * the log.
- * Left out and noted: aliases (isref=1: they share what a line before placed), entries of no bytes,
- * further entries for the same output.
- * Offsets are not delivered: they are places in a plan, not addresses.  The totals that GE logs are
- * kept as provenance.
+ * Events delivered: for each output and workspace that GE placed, ALLOC at the begin of its life
+ * time and FREE after its end, of `realsize` bytes on the effective stream; names are tags, the
+ * memory type is the pool (0: HBM).  Time is logical: one step is one node; graphs follow one
+ * another, and each starts with a PHASE event.  At equal times frees come first, then allocations
+ * in the order of the log.
+ * Omitted and noted: aliases (isref=1: they share memory that an earlier line placed), entries of 0
+ * bytes, further entries for the same output.
+ * Offsets are not delivered, because they are offsets in a plan, not addresses.  The totals that GE
+ * logs are kept as provenance.
  *
- * Memory: an offline format, all life times are held (at most 2^24).  Origin: ge-static.md 11.2.
+ * Memory: all life times (at most 2^24), because the format is offline.  Origin: ge-static.md 11.2.
  */
 #include "config.h"
 
@@ -29,11 +29,11 @@
 
 extern const GememTraceFormat gemem_format_ge_plan_log;
 
-/* What one graph of the log holds; times from 0 until they are put in a row. */
+/* The events of one graph of the log; its times start at 0 until put_in_order() adds offsets. */
 typedef struct
 {
   guint32 tag;
-  guint64 steps;  /* no life time ends behind it */
+  guint64 steps;  /* no life time ends after this step */
   GArray *events; /* GememTraceEvent; FREE with time G_MAXUINT64: at the end */
 } Part;
 
@@ -44,7 +44,7 @@ typedef struct
   GPtrArray *parts;    /* Part, in the order of the log */
   GHashTable *by_name; /* graph -> Part */
   GHashTable *seen;    /* "GRAPH:NODE:KIND:INDEX" */
-  GArray *events;      /* of all, in order */
+  GArray *events;      /* of all graphs, in order */
   gboolean delivered;
   guint64 aliases, empty, repeated;
 } PlanLog;
@@ -67,7 +67,7 @@ static gboolean G_GNUC_PRINTF (3, 4)
   va_start (args, format);
   raw = g_strdup_vprintf (format, args);
   va_end (args);
-  text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
+  text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
                gemem_input_name (log->input), MAX (gemem_input_line_number (log->input), 1), text);
   return FALSE;
@@ -210,7 +210,7 @@ compare_events (const void *a, const void *b)
   return (x->id > y->id) - (x->id < y->id);
 }
 
-/* The graphs one after another, each sorted by time and begun by its phase. */
+/* Concatenates the graphs, each sorted by time and started by its phase. */
 static void
 put_in_order (PlanLog *log)
 {

@@ -1,8 +1,8 @@
-/* ge-runtime-fields.h - the fields of a line of GE's run time, for ge-runtime-line.c and
+/* ge-runtime-fields.h - reads the fields of a line of GE's run time, for ge-runtime-line.c and
  * ge-runtime-prefix.c.
  *
- * A field is looked for by its name, from where reading is, so that other fields may come between;
- * what is missing or no number makes the line damaged, and its name is kept.  Private.
+ * A field is searched by its name from the read position on, so that other fields may come between.
+ * A field that is missing or not a number makes the line damaged, and its name is kept.  Private.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 typedef struct
 {
-  const char *start, *p, *end; /* of the line; where reading is */
+  const char *start, *p, *end; /* start of the line; read position; end of the line */
   GeLine *line;
 } Scan;
 
@@ -26,8 +26,7 @@ begins (const Scan *scan, const char *word)
          && memcmp (scan->p, word, strlen (word)) == 0;
 }
 
-/* ---- fields: each goes to its name, wherever that follows; one that is missing is remembered, so
- * that the line is damaged */
+/* ---- fields: each function searches its field by name; a missing field makes the line damaged */
 
 static inline void
 damaged (Scan *scan, const char *field)
@@ -37,7 +36,7 @@ damaged (Scan *scan, const char *field)
   scan->line->length = strlen (field);
 }
 
-/* To behind @field; FALSE if it is not there. */
+/* Moves behind @field; FALSE if @field is missing. */
 static inline gboolean
 seek (Scan *scan, const char *field)
 {
@@ -147,5 +146,5 @@ take_device (Scan *scan, const char *field)
   return scan->line->kind != GE_LINE_DAMAGED;
 }
 
-/* The process and the time in front of @mark. */
+/* Reads the process and the time before @mark. */
 void gemem_ge_runtime_prefix (Scan *scan, const char *mark);

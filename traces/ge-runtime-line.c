@@ -5,7 +5,7 @@
 
 /* ---- pools */
 
-/* "[allocator_N]" in front of the mark. */
+/* Reads "[allocator_N]" before the mark. */
 static void
 take_pool (Scan *scan, const char *mark)
 {
@@ -55,8 +55,7 @@ pool_free (Scan *scan)
     seek (scan, ".");
 }
 
-/* Other modules may say "Malloc size:" too: without a pool and a whole number it is none of
- * ours. */
+/* "Malloc size:" may come from other modules; a line without a pool and an integer is ignored. */
 static void
 pool_request (Scan *scan)
 {
@@ -161,7 +160,7 @@ driver_malloc (Scan *scan)
                        && scan_find (scan->p, scan->end, paging) != NULL;
 
   scan->line->source = GE_SOURCE_DRIVER;
-  /* static memory; or what an L1 pool takes from the bottom pool */
+  /* static memory, or memory that an L1 pool obtains from the bottom pool */
   scan->line->kind = GE_LINE_UNUSED;
   if (own && take_size (scan, " size=", &scan->line->size) && seek (scan, paging)
       && take_pointer (scan, "ptr=", &scan->line->address) && take_device (scan, "device_id="))
@@ -276,7 +275,7 @@ static const struct
   void (*read) (Scan *scan);
 } marks[] = {
   { NULL, 0, NULL },
-  /* `skip`: how much of the mark is read again. */
+  /* The last `skip` bytes of a mark are read again, as part of a field. */
   { "Malloc block device_id:", 10, pool_malloc },
   { "Malloc size:", 5, pool_request },
   { "MallocMemory, func=", 0, driver_malloc },
@@ -284,7 +283,7 @@ static const struct
   { "Failed to apply for memory", 0, pool_refused },
   { "Final StaticMemoryPolicy is set to ", 0, policy },
   { "[KernelTrace]", 0, kernel_trace },
-  { "[MEM]", 0, unused }, /* Expand, Shrink: between pools */
+  { "[MEM]", 0, unused }, /* Expand and Shrink: transfers between pools */
   { "[CannMemoryProfiler][RecordMemory]", 0, profiler },
   { "[IMAS]InitFeatureMapAndP2PMem ", 0, graph },
   { "RtMemAllocator::free ", 0, driver_free },
@@ -296,7 +295,7 @@ static const struct
   { "device total max size: ", 6, total },
 };
 
-/* The first mark of each letter; those of a letter stand together. */
+/* Index of the first mark for each initial letter; marks with one initial are adjacent. */
 static const guint8 first[256] = { ['M'] = 1,  ['F'] = 4,  ['['] = 7,  ['R'] = 11, ['D'] = 12,
                                    ['r'] = 13, ['a'] = 14, ['L'] = 15, ['A'] = 16, ['d'] = 17 };
 

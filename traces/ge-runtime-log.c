@@ -1,27 +1,25 @@
 /* ge-runtime-log.c - the log of GE's run time as a trace: format `ge-runtime-log`.
  *
- * What is delivered:
- *  - requests, from one kind of line only, the best that the log has (GeSource), and of the pools
- *    only the uppermost (ge-runtime-survey.h), because the same block is logged at every level.
- *    Pools are numbered on their device, and the number is the stream of their requests, since GE
- *    has a pool for each stream.  With the kernel trace the stream is that of the log plus 2^32 for
- *    each process before this one on the device; with the other sources it is the number of the
- *    process on its device.
- *  - in the kernel trace a block lives until it is recycled at home, or left with the stream that
- *    borrowed it: Free is STREAM_FREE, wandering is USE_ON_STREAM, events sent and waited for are
- *    EVENT_RECORD and EVENT_WAIT.  A log without any Recycle line ends blocks at Free.
- *  - a request that was refused for good: ALLOC flagged FAILED where the ladder began, and its
+ * Events delivered:
+ *  - requests, from a single kind of line, the most informative in the log (GeSource), and from the
+ *    uppermost pools only (ge-runtime-survey.h), because the same block is logged at every level.
+ *    GE has one pool per stream, so the number of the pool on its device is the stream of the
+ *    request.  With the kernel trace the stream is that of the log plus 2^32 for each earlier
+ *    process on the device; with other sources it is the number of the process on its device.
+ *  - in the kernel trace a block lives until its own stream recycles it, or a borrowing stream
+ *    keeps it: Free is STREAM_FREE, wandering is USE_ON_STREAM, events sent and waited for are
+ *    EVENT_RECORD and EVENT_WAIT.  In a log without a Recycle line, Free ends a block.
+ *  - a request that failed after all retries: ALLOC flagged FAILED where the ladder began, and its
  *    FREE.
- *  - SEGMENT_ALLOC, SEGMENT_FREE: the bottom pool's own calls of the driver; SEGMENT_MAP: pages
- *    mapped.
- *  - GRAPH_LOAD with its segments, where the memory of a static graph is told; GRAPH_UNLOAD before
- *    another load of the same.
+ *  - SEGMENT_ALLOC, SEGMENT_FREE: driver calls of the bottom pool; SEGMENT_MAP: pages mapped.
+ *  - GRAPH_LOAD with its segments, if the log lists the memory of a static graph; GRAPH_UNLOAD
+ *    before another load of the same graph.
  * Everything else is counted in `skipped`: lines of other sources and of lower pools, static
- * memory, what pools decide among themselves.
+ * memory, transfers between pools.
  *
- * Devices are those of the lines; a line without one belongs to the first device that its process
- * names, else 0. Two passes.  Memory: what is live, and the survey.  Cost:
- * tests/bench/bench-readers.c.  Origin: ge-runtime.md 10.
+ * A line without a device belongs to the first device that its process names, else 0.  Two passes.
+ * Memory: the live blocks and the survey.  Cost: tests/bench/bench-readers.c.  Origin:
+ * ge-runtime.md 10.
  */
 #include "config.h"
 
@@ -37,7 +35,7 @@ skip (GeLog *log)
   return gemem_log_reader_skip (&log->base);
 }
 
-/* Where the blocks of the process on the device are. */
+/* Returns the map of the live blocks of the process on the device. */
 static GememIdMap *
 space_of (GeLog *log, const GePlace *place)
 {
@@ -82,9 +80,9 @@ take_alloc (GeLog *log, const GePlace *place)
   GememTraceEvent *event;
 
   if (line->address == 0)
-    return skip (log); /* requests of nothing get a null block */
+    return skip (log); /* a request of 0 bytes returns a null block */
   if (line->source == GE_SOURCE_CALLER)
-    block.address = 0; /* an object of the host */
+    block.address = 0; /* the line names a host object, no device address */
   event = gemem_log_reader_alloc (&log->base, space_of (log, place), line->address, &block,
                                   line->time);
   if (event == NULL)
@@ -94,7 +92,7 @@ take_alloc (GeLog *log, const GePlace *place)
   return TRUE;
 }
 
-/* @expected: the line says that a block ends, not only that there can be none any more. */
+/* @expected: the line ends a block; otherwise a missing block is not counted. */
 static gboolean
 take_end (GeLog *log, const GePlace *place, gboolean expected)
 {
@@ -151,7 +149,7 @@ take_kernel_line (GeLog *log, const GePlace *place)
     {
     case GE_LINE_WANDER:
       return take_use (log, place, GEMEM_EVENT_USE_ON_STREAM);
-    case GE_LINE_RECYCLE: /* of a block that was borrowed: its life ended when it was left */
+    case GE_LINE_RECYCLE: /* of a borrowed block: it ended at BORROW_RECYCLE */
     case GE_LINE_BORROW_RECYCLE:
       return take_end (log, place, FALSE);
     default:
@@ -161,7 +159,7 @@ take_kernel_line (GeLog *log, const GePlace *place)
 
 /* ---- the rest */
 
-/* A line of another source than that of the requests. */
+/* Takes a line of a source other than that of the requests. */
 static gboolean
 take_segment (GeLog *log, const GePlace *place)
 {
@@ -172,7 +170,7 @@ take_segment (GeLog *log, const GePlace *place)
 
   if (line->source != GE_SOURCE_DRIVER || line->address == 0
       || (line->kind == GE_LINE_ALLOC && line->size == place->process->page))
-    return skip (log); /* a physical page is no range of addresses: its mapping is */
+    return skip (log); /* a physical page has no address; its mapping has one */
   event = gemem_log_reader_add (&log->base, kind, place->device, line->time);
   event->address = line->address;
   event->size = line->size;
@@ -238,7 +236,7 @@ take_block (GeLog *log, GePlace *place)
     return below ? skip (log) : take_alloc (log, place);
   if (line->source == GE_SOURCE_KERNEL && log->survey.recycles > 0)
     return take_use (log, place, GEMEM_EVENT_STREAM_FREE);
-  /* what left its pool ends with the block below that it was cut from */
+  /* a free in a lower pool ends any block left at that address, uncounted if there is none */
   return take_end (log, place, !below);
 }
 
@@ -395,7 +393,7 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   return &reader->base;
 }
 
-/* TRUE if the head begins as slog does: "[INFO] GE(123". */
+/* TRUE if [p, end) begins with the prefix of slog: "[INFO] GE(123". */
 static gboolean
 is_slog (const char *p, const char *end)
 {
@@ -410,8 +408,8 @@ is_slog (const char *p, const char *end)
   return end - p > 1 && p[0] == '(' && g_ascii_isdigit (p[1]);
 }
 
-/* A log may hold lines of GE's planner too; those are another format's, which says more.  Lines
- * about memory may come late. */
+/* A log may hold lines of GE's planner too; format `ge-plan-log` takes precedence then, as its
+ * lines tell more.  Lines about memory may come after @head. */
 static int
 probe (const guint8 *head, gsize size)
 {

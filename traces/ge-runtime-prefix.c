@@ -1,14 +1,14 @@
-/* ge-runtime-prefix.c - what slog writes in front of a message: "[INFO]
+/* ge-runtime-prefix.c - parses the prefix that slog writes before a message: "[INFO]
  * GE(PID,NAME):YYYY-MM-DD-HH:MM:SS.mmm.uuu [file.cc:LINE]TID ...".
  *
- * Its form is not GE's, so it is only searched for the two things that are of use
- * (ge-runtime-line.h).
+ * GE does not define the form of the prefix, so it is only searched for the two fields that are
+ * used (ge-runtime-line.h).
  */
 #include "config.h"
 
 #include "traces/ge-runtime-fields.h"
 
-#define PREFIX 160 /* bytes in which they are looked for */
+#define PREFIX 160 /* bytes searched for the two fields */
 
 /* "(DIGITS," or "(DIGITS)" */
 static void
@@ -27,7 +27,7 @@ take_process (Scan *scan, const char *end)
     }
 }
 
-/* @digits digits, and behind them one of @separators (NULL: none). */
+/* Reads @digits digits, then one of @separators (NULL: none). */
 static gboolean
 take_digits (const char **p, const char *end, guint digits, const char *separators, guint *value)
 {

@@ -5,30 +5,30 @@
 #include "traces/ge-runtime-survey.h"
 #include "traces/log-reader.h"
 
-/* Segments of the static graph that is being loaded. */
+/* Segments of the static graph being loaded. */
 typedef struct
 {
   GArray *segments; /* GememTraceEvent */
   guint64 end;
-  gboolean placed; /* they are as placed: better ones may follow */
+  gboolean placed; /* the addresses are known; a better listing may follow */
 } GeListing;
 
 typedef struct
 {
   GememLogReader base;
   GeSurvey survey;
-  GPtrArray *spaces;       /* blocks by address, of a process on a device */
+  GPtrArray *spaces;       /* for each process and device: address -> live block */
   GememIdMap *space_index; /* process, device -> index */
-  GeListing *listings;     /* of each process */
+  GeListing *listings;     /* by process */
   GememIdMap *graphs;      /* process, number -> id */
   GememIdMap *sent;        /* process, event */
   GString *scratch;
   guint64 last_graph;
-  guint64 sizeless; /* refused requests whose size is not told */
-  guint refusals;   /* lines so far */
+  guint64 sizeless; /* refused requests of unknown size */
+  guint refusals;   /* REFUSED lines so far */
 } GeLog;
 
-/* Where a line belongs. */
+/* A line with its process, device and stream. */
 typedef struct
 {
   const GeLine *line;

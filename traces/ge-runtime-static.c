@@ -1,9 +1,9 @@
-/* ge-runtime-static.c - static graphs in a log of GE's run time: the segments of one that is
- * loaded, and the load.
+/* ge-runtime-static.c - makes the load events of static graphs, with their segments, from a log of
+ * GE's run time.
  *
- * The segments are listed before they are placed and again behind, then merged; the first listing
- * is the one that was asked for.  The line "InitFeatureMapAndP2PMem graph_N" then says which graph
- * it is, and ends the load.  Memory: the segments of one graph for each process.
+ * The log lists the segments as requested, then again as placed, then merged; the first listing is
+ * used.  The line "InitFeatureMapAndP2PMem graph_N" then names the graph and ends the load.
+ * Memory: the segments of one graph for each process.
  * Origin: ge-runtime.md 3, 10.
  */
 #include "config.h"
@@ -22,7 +22,7 @@ gemem_ge_runtime_logical (GeLog *log, const GePlace *place)
   if (listing->segments == NULL)
     listing->segments = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
   if (line->address != 0 && !listing->placed && listing->segments->len > 0)
-    return gemem_log_reader_skip (&log->base); /* the same, placed and merged */
+    return gemem_log_reader_skip (&log->base); /* the same segments, placed or merged */
   if (line->logical < listing->end || (line->address == 0 && listing->placed))
     g_array_set_size (listing->segments, 0); /* another listing begins */
   listing->placed = line->address != 0;

@@ -26,7 +26,7 @@ pool_key (const GeLine *line, guint process)
   return (guint64) process << 34 | (guint64) line->pool << 32 | line->pool_number;
 }
 
-/* The number of @key, a new one if there is none; records of one word. */
+/* Returns the number of @key, assigning @next if @key is new; @map has records of one word. */
 static guint
 number_of (GememIdMap *map, guint64 key, guint next, gboolean *existed)
 {
@@ -77,7 +77,7 @@ settle (GeSurvey *survey, GeLogPool *pool, gboolean failed)
   pool->refused = 0;
 }
 
-/* The pool did @line: those that allocated its address just before are below it. */
+/* Pool @index allocated the address of @line: pools that allocated it just before are below. */
 static void
 put_above (GeSurvey *survey, GeProcess *process, guint index, const GeLine *line)
 {
@@ -109,7 +109,7 @@ take_alloc (GeSurvey *survey, GeProcess *process, guint index, const GeLine *lin
   process->recent[process->next++ % GE_RECENT] = (GeRecent){ index + 1, line->address };
 }
 
-/* Whichever pool had it: nothing that lies there is above the next that allocates it. */
+/* Forgets the address of @line, so that its next allocation is not related to earlier ones. */
 static void
 take_free (GeProcess *process, const GeLine *line)
 {
@@ -176,7 +176,7 @@ greatest_common_divisor (guint64 a, guint64 b)
   return a;
 }
 
-/* Each text once, in the order of the log. */
+/* Appends the text of @line to `policy` unless it is there already. */
 static void
 take_policy (GeSurvey *survey, const GeLine *line)
 {
@@ -232,7 +232,7 @@ take_line (GeSurvey *survey, GememInput *input, const GeLine *line, GError **err
   return TRUE;
 }
 
-/* ---- what follows from all of them */
+/* ---- conclusions from all lines */
 
 static void
 conclude (GeSurvey *survey)
@@ -247,7 +247,7 @@ conclude (GeSurvey *survey)
                           ? process->page
                           : 0;
       survey->pages |= process->page > 0;
-      process->asked = 0; /* the second pass follows the requests again */
+      process->asked = 0; /* the second pass tracks the requests itself */
     }
   for (guint i = 0; i < survey->pools->len; i++)
     {

@@ -1,5 +1,5 @@
-/* initial.c - see initial.h.  Events pass untouched, and uncopied, once all blocks that were left
- * out are freed. */
+/* initial.c - see initial.h.  Once all omitted blocks are freed, events pass unchanged and without
+ * a copy. */
 #include "config.h"
 
 #include "base/idmap.h"
@@ -10,7 +10,7 @@ struct _GememInitialFilter
   GememIdMap *left_out; /* ids */
   GememTraceEvent *kept;
   gsize capacity;
-  gboolean begun; /* an event that is not initial was seen */
+  gboolean begun; /* a non-initial event was seen */
 };
 
 GememInitialFilter *

@@ -1,10 +1,10 @@
-/* initial.h - a trace without the state from before the recording
- * (GememReadOptions.without_initial): of any format, in one place.
+/* initial.h - removes the initial state from a trace of any format
+ * (GememReadOptions.without_initial).
  *
- * What is flagged GEMEM_EVENT_INITIAL is left out, and with it every later event about a block that
- * is then unknown: its free, its use on streams, what sets it.  An id that is allocated again is
- * known from there on.  The trace says no longer that it has all segments.
- * Memory: the ids of the blocks left out that are not freed yet, and one batch.
+ * Events flagged GEMEM_EVENT_INITIAL are omitted, and with them every later event about their
+ * blocks: free, use on streams, memset.  An id that is allocated again is known from then on.  The
+ * fact that the trace has all segments is cleared.
+ * Memory: the ids of the omitted blocks that are not freed yet, and one batch.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 
 typedef struct _GememInitialFilter GememInitialFilter;
 
-/* A filter for the events that have the facts @info, where it is noted. */
+/* A filter for the events of a trace with the facts @info; the omission is noted in @info. */
 GememInitialFilter *gemem_initial_filter_new (GememTraceInfo *info);
 void gemem_initial_filter_free (GememInitialFilter *filter);
-/* What is left of @n > 0 events: *events may become a copy, valid until the next call.  Returns how
- * many, perhaps 0. */
+/* Filters @n > 0 events; *@events may become a copy, valid until the next call.  Returns the number
+ * of remaining events, possibly 0. */
 gssize gemem_initial_filter_take (GememInitialFilter *filter, const GememTraceEvent **events,
                                   gssize n);

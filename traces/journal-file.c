@@ -11,8 +11,8 @@
 #include "traces/journal-file.h"
 #include "traces/journal-format.h"
 
-/* Whether a file may have @size bytes: beyond its limit a process gets a signal, which it does not
- * expect of us. */
+/* Whether a file may have @size bytes.  Growing a file beyond the limit of the process would raise
+ * a signal, which the program does not expect. */
 static bool
 may_have (off_t size)
 {

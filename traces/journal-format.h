@@ -1,19 +1,18 @@
-/* journal-format.h - what the writers of journals and their reader share: the layout of a .gmj
- * file.
+/* journal-format.h - the layout of a .gmj file, shared by the writers and the reader of journals.
  *
- * A journal is what libgemem-record.so (traces/record) writes inside the process under recording,
- * through shared memory, so that every record is in the file when the process ends, however it
- * ends.  It holds calls, not events: journal.c makes events of them.
+ * libgemem-record.so (traces/record) writes a journal inside the recorded process, through shared
+ * memory, so that every record is in the file however the process ends.  A journal holds calls, not
+ * events: journal.c converts calls to events.
  *
  * Layout: blocks of 64 KiB, in the byte order of the machine.  Block 0 is the header.  Every other
- * block is an array of slots of 64 bytes: slot 0 is the block's own header, the others are
- * records.  A block is filled by one thread at a time; threads number their records from one
- * counter, so that the order of all of them is known.  A record is there when its `call` is not 0:
- * that is written last.
+ * block is an array of slots of 64 bytes: slot 0 is the header of the block, the others are
+ * records.  One thread at a time fills a block; all threads number their records from one counter,
+ * which defines the order of all records.  A record is valid when its `call` is not 0; `call` is
+ * written last.
  *
- * Invariants: numbers below never change their meaning; within a block `sequence` grows; no record
- * of a block comes before the block's `first`, which grows with the number of the block.  No GLib
- * here: the library inside other programs has none.
+ * Invariants: the numbers below never change their meaning; within a block `sequence` grows; no
+ * record of a block precedes `first` of the block, and `first` grows with the number of the block.
+ * No GLib, because libgemem-record.so does not use it.
  */
 #pragma once
 
@@ -29,7 +28,7 @@
 #define JOURNAL_MAX_TEXT 4096u /* bytes of one string record */
 #define JOURNAL_HOST 0xffffu   /* device of host memory, as GEMEM_DEVICE_HOST */
 
-/* What was called; successful calls only, but for ALLOC_FAILED.  p, q, r are the arguments. */
+/* The function called; successful calls only, except ALLOC_FAILED.  p, q, r are the arguments. */
 typedef enum
 {
   JOURNAL_NOTHING = 0,
@@ -49,8 +48,8 @@ typedef enum
   JOURNAL_POOL_CREATE = 14, /* p pool */
   JOURNAL_POOL_DESTROY = 15, /* p pool */
   JOURNAL_POOL_TRIM = 16,    /* p pool, q bytes to keep */
-  JOURNAL_POOL_SET = 17,     /* p pool, now the device's current one */
-  /* p pool: one of the device, its default one unless the program made it */
+  JOURNAL_POOL_SET = 17,     /* p pool, the current one of the device from now on */
+  /* p pool: a pool of the device; its default pool unless the program created it */
   JOURNAL_POOL_DEFAULT = 18,
   JOURNAL_STREAM_SYNC = 19,    /* r stream */
   JOURNAL_STREAM_DESTROY = 20, /* r stream */
@@ -58,23 +57,23 @@ typedef enum
   JOURNAL_EVENT_WAIT = 22,     /* p event, r stream */
   JOURNAL_EVENT_DESTROY = 23,  /* p event */
   JOURNAL_DEVICE_SYNC = 24,
-  JOURNAL_DEVICE_RESET = 25,    /* all memory of the device is gone */
-  JOURNAL_CONTEXT_DESTROY = 26, /* p context: its memory is gone */
+  JOURNAL_DEVICE_RESET = 25,    /* all memory of the device is freed */
+  JOURNAL_CONTEXT_DESTROY = 26, /* p context: its memory is freed */
   JOURNAL_STRING = 27,     /* p number, from 1, q bytes; the text is in the slots that follow */
-  JOURNAL_EVENT_SYNC = 28, /* p event: the host knows that it is done */
+  JOURNAL_EVENT_SYNC = 28, /* p event: the host knows that the event is complete */
   JOURNAL_ARRAY = 29,      /* p handle, q bytes of its elements, s context */
-  JOURNAL_REGISTER = 30,   /* p address, q size: the program's own memory, pinned */
+  JOURNAL_REGISTER = 30,   /* p address, q size: existing host memory is pinned */
   JOURNAL_LEFT_OUT = 31,   /* p address or handle, 0: none; q JournalLeft */
-  /* an event of a trace, as it is, in the slot that follows (allocators at work) */
+  /* the next slot holds an event of a trace (recordings of running allocators) */
   JOURNAL_EVENT = 32,
   JOURNAL_CALL_COUNT
 } JournalCall;
 
-/* What is no allocation of the program, or is made unseen. */
+/* Memory that is not an allocation of the program, or whose allocation is not visible. */
 typedef enum
 {
-  JOURNAL_LEFT_GRAPH = 1,      /* memory that graphs have while they run */
-  JOURNAL_LEFT_GRAPH_FREE = 2, /* its free, by a graph */
+  JOURNAL_LEFT_GRAPH = 1,      /* memory that a graph holds while it runs */
+  JOURNAL_LEFT_GRAPH_FREE = 2, /* a free of such memory by a graph */
   JOURNAL_LEFT_FOREIGN = 3,    /* memory of another process */
   JOURNAL_LEFT_ARRAY = 4,      /* an array whose size is not known */
   JOURNAL_LEFT_MAPPED = 5,     /* memory mapped to arrays piece by piece */
@@ -83,7 +82,7 @@ typedef enum
 
 typedef struct
 {
-  uint64_t sequence; /* over all threads, from 1 */
+  uint64_t sequence; /* number over all threads, from 1 */
   uint64_t time;     /* ns, CLOCK_MONOTONIC */
   uint64_t p, q, r;
   uint64_t s;      /* ALLOC: the context */
@@ -104,7 +103,7 @@ typedef struct
 
 typedef struct
 {
-  uint64_t bytes; /* total memory; 0: there is no such device, or nothing is known */
+  uint64_t bytes; /* total memory; 0: no such device, or unknown */
   char name[120];
 } JournalDevice;
 
@@ -117,13 +116,12 @@ typedef struct
   uint32_t driver;       /* cuDriverGetVersion(), 0: unknown */
   uint32_t command_size; /* bytes of `command` */
   uint64_t unused[3];
-  uint64_t sequence; /* the last number assigned; a cache line of its own */
+  uint64_t sequence; /* the last number assigned; in its own cache line */
   uint64_t lost;     /* calls that could not be recorded */
   uint64_t unused2[6];
   JournalDevice devices[JOURNAL_MAX_DEVICES];
-  char command[JOURNAL_MAX_TEXT]; /* arguments, each with its NUL, perhaps cut off */
-  /* What a recording of an allocator at work says of itself, as the facts of a trace; "" and 0
-   * elsewhere. */
+  char command[JOURNAL_MAX_TEXT]; /* arguments, each with its NUL; may be cut off */
+  /* Facts of the trace, for a recording of a running allocator; "" and 0 in other journals. */
   uint32_t flags, unused3;
   char allocator[256], settings[JOURNAL_MAX_TEXT], device[512], made_on[256];
 } JournalHeader;

@@ -1,9 +1,9 @@
-/* journal-physical.c - physical memory of the virtual-memory calls: what holds it (journal-state.c
- * says what it is).
+/* journal-physical.c - counts the handles and mappings that hold physical memory of the
+ * virtual-memory calls (events: journal-state.c).
  *
- * Invariants: a piece of memory is freed when its last handle is released and its last mapping
- * gone, in whatever order; handles and addresses that are not known (of memory from another
- * process) change nothing.  Cost: a few look-ups for each handle or mapping.
+ * Invariants: memory is freed when its last handle is released and its last mapping is removed, in
+ * any order; unknown handles and addresses (memory of another process) are ignored.  Cost: a few
+ * look-ups for each handle or mapping.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@ journal_create (JournalState *state, const JournalRecord *record)
   *(guint64 *) gemem_idmap_insert (state->handles, record->p, NULL) = id;
 }
 
-/* Frees block @id if nothing holds it any more. */
+/* Frees block @id if no handle or mapping holds it. */
 static void
 settle (JournalState *state, guint64 id)
 {
@@ -31,7 +31,7 @@ settle (JournalState *state, guint64 id)
   gemem_idmap_remove (state->physical, id, NULL);
 }
 
-/* The handle of what is mapped at an address, once more. */
+/* Counts one more handle of the memory mapped at an address. */
 void
 journal_retain (JournalState *state, const JournalRecord *record)
 {
@@ -85,7 +85,7 @@ journal_map (JournalState *state, const JournalRecord *record)
     }
 }
 
-/* Takes away the mappings that lie side by side in the range. */
+/* Removes the adjacent mappings in the range. */
 void
 journal_unmap (JournalState *state, const JournalRecord *record)
 {

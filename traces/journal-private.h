@@ -1,5 +1,5 @@
-/* journal-private.h - the state behind journal-state.c and journal-physical.c, and what they
- * share. */
+/* journal-private.h - the state and the functions shared by journal-state.c and
+ * journal-physical.c. */
 #pragma once
 
 #include "base/idmap.h"
@@ -32,7 +32,7 @@ typedef struct
   guint64 size, id;
 } JournalMapping;
 
-/* A pool: its number, 0 for a device's own, and where its memory is. */
+/* A pool: its number, 0 for the own pool of a device, and the device of its memory. */
 typedef struct
 {
   guint64 number, device;
@@ -47,28 +47,27 @@ struct _JournalState
   GememIdMap *mappings;                   /* address -> JournalMapping */
   GememIdMap *streams, *events, *threads; /* -> guint64 number */
   GememIdMap *pools;                      /* handle -> JournalPool */
-  GememIdMap *foreign; /* addresses and handles that are left out, until they are freed */
-  GememIdMap *strings; /* number -> tag of its text */
-  GememIdMap *tags;    /* kind, thread, stack -> tag */
+  GememIdMap *foreign;                    /* omitted addresses and handles, until they are freed */
+  GememIdMap *strings;                    /* number -> tag of its text */
+  GememIdMap *tags;                       /* kind, thread, stack -> tag */
   guint64 last_id, last_stream, last_event, last_pool, last_time;
-  guint64 unknown, unseen; /* frees of memory not known; frees that were not seen */
+  guint64 unknown, unseen; /* frees of unknown memory; frees that were not recorded */
   guint64 left_out[JOURNAL_LEFT_COUNT];
   guint64 current_pool[JOURNAL_MAX_DEVICES];
   GArray *out;
   guint64 time;
 };
 
-/* A new event, valid until the next one. */
+/* Appends an event; the pointer is valid until the next one. */
 GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device,
                                guint64 id);
-/* The ALLOC of the memory of @record as a new block; returns its id. */
+/* Appends the ALLOC of the memory of @record as a new block; returns its id. */
 guint64 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
                             JournalKind kind);
-/* A free of @key (address or handle) that is no block: left out, and counted if it is not known
- * what it was. */
+/* Omits a free of @key (address or handle) that is no block; counts the free if @key is unknown. */
 void journal_unknown_free (JournalState *state, guint64 key);
 
-/* journal-physical.c: the calls of these names. */
+/* journal-physical.c: each function handles the call of its name. */
 void journal_create (JournalState *state, const JournalRecord *record);
 void journal_retain (JournalState *state, const JournalRecord *record);
 void journal_release (JournalState *state, const JournalRecord *record);

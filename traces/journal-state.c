@@ -1,25 +1,24 @@
-/* journal-state.c - what recorded CUDA calls mean as events (journal.h).
+/* journal-state.c - converts recorded CUDA calls to events (journal.h).
  *
- * Memory is a block from the call that gave it to the one that took it back.  Physical memory of
- * the virtual-memory calls is a block from cuMemCreate until it is returned, which is when neither
- * a handle nor a mapping holds it any more; where it is mapped is not told.  A free on another
- * stream than the allocation's is a use on that stream and a free.  What the end of a device or a
- * context takes with it is freed there, in the order of its allocation.  An address allocated again
- * while a block is live there: its free was not seen (memory returned by a call that is not
- * recorded), it is freed first.
+ * A block lasts from the call that allocates memory to the call that frees it.  Physical memory of
+ * the virtual-memory calls is a block from cuMemCreate until neither a handle nor a mapping holds
+ * it; the addresses of its mappings are not delivered.  A free on a stream other than that of the
+ * allocation is a use on that stream and a free.  The end of a device or context frees its blocks
+ * in the order of their allocation.  If an address is allocated while a block is live there, the
+ * free was not recorded (another call freed the memory), and the old block is freed first.
  *
- * Handles become small numbers in the order in which they are first seen, so that two recordings of
- * a program can be compared: streams (0: the default one), events, pools (0: the device's own,
- * current one at first).
+ * Handles become small numbers in the order of first occurrence, so that two recordings of a
+ * program can be compared: streams (0: the default one), events, pools (0: the default pool of the
+ * device, which is current at first).
  *
- * Invariants: what trace.h promises of ids, frees and waits.  Memory: what is live, and a tag for
- * each kind, thread and stack there is.
+ * Invariants: those of trace.h for ids, frees and waits.  Memory: live blocks, and a tag for each
+ * combination of kind, thread and stack.
  */
 #include "config.h"
 
 #include "traces/journal-private.h"
 
-#define HOST_STREAM G_MAXUINT64 /* no handle of a stream */
+#define HOST_STREAM G_MAXUINT64 /* not a handle of any stream */
 
 JournalState *
 journal_state_new (GememTraceInfo *info)
@@ -53,7 +52,7 @@ journal_state_free (JournalState *state)
 
 /* ---- numbers and tags */
 
-/* The number of @key in @map: *@last + 1 if it is new. */
+/* Returns the number of @key in @map; a new @key gets *@last + 1. */
 static guint64
 number_of (GememIdMap *map, guint64 key, guint64 *last)
 {
@@ -70,7 +69,7 @@ stream_of (JournalState *state, const JournalRecord *record)
   return record->r == 0 ? 0 : number_of (state->streams, record->r, &state->last_stream);
 }
 
-/* The pool with @handle; a new one has the next number, and its memory on @device. */
+/* Returns the pool with @handle; a new pool gets the next number and has its memory on @device. */
 static const JournalPool *
 pool_with (JournalState *state, guint64 handle, guint64 device)
 {
@@ -82,7 +81,7 @@ pool_with (JournalState *state, guint64 handle, guint64 device)
   return pool;
 }
 
-/* Where the memory of @record comes from: not always from the current device. */
+/* Returns the pool of the memory of @record, which may be on a device that is not current. */
 static JournalPool
 pool_of (JournalState *state, const JournalRecord *record)
 {
@@ -102,7 +101,7 @@ journal_state_add_string (JournalState *state, guint32 number, const char *text)
   *tag = gemem_trace_info_intern (state->info, text);
 }
 
-/* "managed, thread 2, ALLOC-STACK": what there is to say of where @record comes from. */
+/* The tag of @record: kind, thread and stack, for example "managed, thread 2, ALLOC-STACK". */
 static guint32
 tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
 {
@@ -158,7 +157,7 @@ journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 ad
   return state->last_id;
 }
 
-/* Memory of pools does not. */
+/* TRUE if the memory of @call belongs to a context; memory of pools does not. */
 static gboolean
 belongs_to_context (guint32 call)
 {
@@ -277,7 +276,7 @@ wait_for_event (JournalState *state, const JournalRecord *record)
 {
   const guint64 *event = gemem_idmap_lookup (state->events, record->p);
 
-  if (event == NULL) /* CUDA does not wait for an event that was never recorded, either */
+  if (event == NULL) /* CUDA ignores a wait for an event that was never recorded, too */
     {
       state->info->skipped++;
       return;
@@ -294,8 +293,8 @@ record_event (JournalState *state, const JournalRecord *record)
   journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
-/* The host waits for an event: as a stream of its own would, on which there is nothing else, and
- * for which it waits then. */
+/* The host waits for an event.  This is expressed as an otherwise empty stream that waits for the
+ * event, and a wait of the host for that stream. */
 static void
 sync_event (JournalState *state, const JournalRecord *record)
 {
@@ -308,7 +307,7 @@ sync_event (JournalState *state, const JournalRecord *record)
   journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
 }
 
-/* What is not recorded: its free will not be that of something unknown. */
+/* Notes memory that is omitted, so that its free is not counted as unknown. */
 static void
 leave_out (JournalState *state, const JournalRecord *record)
 {
@@ -324,7 +323,7 @@ leave_out (JournalState *state, const JournalRecord *record)
     gemem_idmap_insert (state->foreign, record->p, NULL);
 }
 
-/* The device's own pool is number 0, unless the program has made it. */
+/* Handles a call about a pool.  A pool that the program did not create has number 0. */
 static void
 pool_call (JournalState *state, const JournalRecord *record)
 {

@@ -1,15 +1,15 @@
 /* journal.c - reads journals of the recorder: format `journal` (layout: journal-format.h; calls to
  * events: journal-state.c).
  *
- * `gemem-record` makes a .gmt of each journal when the program has ended; where it could not (it
- * was killed too), every command reads the journal itself, which is as complete as the process
- * came.  The blocks of all threads are merged by their numbers: one cursor for each block that may
- * hold the next record.
+ * `gemem-record` converts each journal to .gmt when the program has ended.  If `gemem-record` was
+ * killed too, every command can read the journal itself, which is complete up to the end of the
+ * process.  The blocks of all threads are merged by sequence number, with one cursor for each block
+ * that may hold the next record.
  *
- * Invariants: what is delivered grows in number; a block that was claimed but not begun, and an
- * incomplete one at the end of the file, hold nothing; a journal that contradicts itself is
- * refused, naming the block.  Written and read on machines of one byte order. Memory: what is used
- * of a block for each thread that was recording at the time, and what journal-state.c needs.
+ * Invariants: records are delivered in ascending order; a block that was claimed but not started,
+ * and an incomplete block at the end of the file, are empty; a journal that contradicts itself is
+ * refused with the number of the block.  Writer and reader must have the same byte order.  Memory:
+ * the used part of one block for each recording thread, and the state of journal-state.c.
  */
 #include "config.h"
 
@@ -21,12 +21,12 @@
 
 #define BATCH 1024u
 
-/* A block whose records are not all delivered. */
+/* A block with records that are not delivered yet. */
 typedef struct
 {
   guint64 key; /* sequence of its next record */
   JournalRecord *slots;
-  guint slot, n; /* where it is, of how many that are used */
+  guint slot, n; /* index of that record; number of used slots */
   guint number;  /* of the block */
 } Cursor;
 
@@ -35,9 +35,9 @@ typedef struct
   GememTraceReader base;
   GememInput *input;
   GememReadOptions options;
-  guint64 start, last; /* time of the journal's beginning; number of the last record */
+  guint64 start, last; /* start time of the journal; number of the last record */
   guint blocks, next_block;
-  Cursor ahead; /* the next block, read but perhaps not begun; slots: NULL if there is none */
+  Cursor ahead; /* the next block, read ahead; slots: NULL if there is none */
   guint64 ahead_first;
   GArray *cursors;
   JournalState *state;
@@ -60,7 +60,7 @@ static gboolean G_GNUC_PRINTF (4, 5)
 
 /* ---- blocks */
 
-/* Slot @slot of @cursor is the next record; FALSE if it holds none. */
+/* Moves @cursor to slot @slot; FALSE if that slot holds no record. */
 static gboolean
 set_slot (Cursor *cursor, guint slot)
 {
@@ -74,8 +74,8 @@ set_slot (Cursor *cursor, guint slot)
   return TRUE;
 }
 
-/* How many slots of a block are used: no file makes us keep what it does not have itself (holes
- * take no space on the disk). */
+/* Returns the number of used slots of a block.  Only these are kept, so that a sparse file cannot
+ * make the reader allocate more memory than the file has data. */
 static guint
 used_slots (const guint8 *data)
 {
@@ -118,8 +118,8 @@ read_ahead (JournalReader *reader, GError **error)
   return TRUE;
 }
 
-/* The cursor with the next record of all; NULL at the end.  *@until: it has all records before this
- * number. */
+/* Returns the cursor with the next record; NULL at the end.  *@until: all records with smaller
+ * numbers come from this cursor. */
 static Cursor *
 next_cursor (JournalReader *reader, guint64 *until, GError **error)
 {
@@ -156,7 +156,7 @@ next_cursor (JournalReader *reader, guint64 *until, GError **error)
 
 /* ---- records */
 
-/* Takes the event behind @record. */
+/* Takes the event in the slot after @record. */
 static gboolean
 take_event (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots,
             GError **error)
@@ -174,7 +174,7 @@ take_event (JournalReader *reader, const Cursor *cursor, const JournalRecord *re
   return TRUE;
 }
 
-/* Takes the string behind @record; *@slots are those it has. */
+/* Takes the string in the slots after @record; *@slots: their number. */
 static gboolean
 take_string (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots,
              GError **error)
@@ -286,7 +286,7 @@ journal_next (GememTraceReader *base, const GememTraceEvent **events, GError **e
 
 /* ---- opening and closing */
 
-/* The command line, as a shell would take it. */
+/* Notes the command line, quoted for a shell. */
 static void
 note_command (GememTraceInfo *info, const JournalHeader *header)
 {

@@ -1,21 +1,22 @@
-/* journal.h - what the two halves of the reader of journals share: calls in order (journal.c)
- * become events (journal-state.c). */
+/* journal.h - the interface between the two halves of the reader of journals: journal.c delivers
+ * calls in order, journal-state.c converts them to events. */
 #pragma once
 
 #include "traces/journal-format.h"
 #include "traces/trace.h"
 
-/* What the recorded calls have made so far: memory, streams, events, pools. */
+/* The state after the calls so far: memory, streams, events, pools. */
 typedef struct _JournalState JournalState;
 
-/* @info gets the tags, what is left out (skipped) and, from journal_state_end(), notes; it must
- * outlive the state. */
+/* @info receives the tags, the number of omitted records (skipped) and, from journal_state_end(),
+ * notes; @info must outlive the state. */
 JournalState *journal_state_new (GememTraceInfo *info);
 void journal_state_free (JournalState *state);
-/* Appends the events that @record is to @events (of GememTraceEvent); @time in ns since the start.
- * Cost: a few look-ups in hash tables; the end of a device or context: what is live there. */
+/* Converts @record and appends the events to @events (GememTraceEvent); @time in ns since the
+ * start.
+ * Cost: a few look-ups in hash tables; for the end of a device or context, O(live blocks). */
 void journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
                          GArray *events);
-/* The string with number @number. */
+/* Adds the string with number @number. */
 void journal_state_add_string (JournalState *state, guint32 number, const char *text);
 void journal_state_end (JournalState *state);

@@ -1,8 +1,9 @@
 /* kineto-initial.c - see kineto-initial.h.
  *
- * The pages of the file's blocks may be more than what was reserved has space for: blocks that
- * the file never names lie between them.  Then pages count for less, step by step (Detail), until
- * what is left over holds all of GEMEM_KINETO_BEFORE; the last step always does.
+ * The pages of the blocks in the file may add up to more than the bytes reserved before the first
+ * event, because blocks that the file never names lie between them.  The segments are then built
+ * from fewer pages, step by step (Detail), until the remaining reserved bytes hold
+ * GEMEM_KINETO_BEFORE; the last step always succeeds.
  */
 #include "config.h"
 
@@ -12,9 +13,9 @@
 #include "traces/kineto-initial.h"
 
 #define PAGE (2 * GEMEM_MIB)
-/* The largest block of small segments, and the largest rest that stays with a block. */
+/* The largest block in a small segment, and the largest remainder that is not split off a block. */
 #define SMALL GEMEM_MIB
-#define HIGHEST (G_GUINT64_CONSTANT (1) << 62) /* no device has addresses beyond */
+#define HIGHEST (G_GUINT64_CONSTANT (1) << 62) /* no device has higher addresses */
 
 typedef struct
 {
@@ -29,16 +30,16 @@ typedef struct
 
 typedef struct
 {
-  GememTreeNode node; /* size: where it begins */
+  GememTreeNode node; /* the key `size` is the start address */
   guint64 end;
 } Segment;
 
-/* What the segments are made of. */
+/* The address ranges from which the segments are built. */
 typedef enum
 {
   DETAIL_ALL,    /* the pages of all blocks */
-  DETAIL_SMALL,  /* the pages of the blocks from before, and of all small blocks */
-  DETAIL_BLOCKS, /* the blocks from before themselves */
+  DETAIL_SMALL,  /* the pages of the initial blocks and of all small blocks */
+  DETAIL_BLOCKS, /* the exact ranges of the initial blocks */
   DETAIL_NONE
 } Detail;
 
@@ -71,7 +72,7 @@ compare_spans (gconstpointer a, gconstpointer b)
                               : (x->end > y->end) - (x->end < y->end);
 }
 
-/* Sorts @spans and makes one of those that overlap, or touch and are of one kind. */
+/* Sorts @spans and joins those that overlap, or that touch and are of one kind. */
 static void
 merge (GArray *spans)
 {
@@ -119,8 +120,8 @@ is_small (guint64 size)
   return size <= SMALL;
 }
 
-/* Where the pages of a block end.  What is left behind a large one is more than 1 MiB, or it would
- * have been given away with it. */
+/* Returns the end of the pages of a block.  The remainder after a large block exceeds 1 MiB: a
+ * smaller one would not have been split off the block. */
 static guint64
 pages_end (guint64 address, guint64 size)
 {
@@ -129,7 +130,7 @@ pages_end (guint64 address, guint64 size)
   return !is_small (size) && left > 0 && left <= SMALL ? end + PAGE : end;
 }
 
-/* FALSE for what no device can have. */
+/* Updates the highest address; FALSE for a range that no device can have. */
 static gboolean
 note_end (GememKinetoInitial *initial, guint64 address, guint64 size)
 {
@@ -139,7 +140,8 @@ note_end (GememKinetoInitial *initial, guint64 address, guint64 size)
   return TRUE;
 }
 
-/* The obtained segment with @address, or the first one behind it but before @end, or NULL. */
+/* The segment obtained in the file that contains @address, else the first one between @address and
+ * @end, else NULL. */
 static const Segment *
 obtained_at (const GememKinetoInitial *initial, guint64 address, guint64 end)
 {
@@ -215,7 +217,7 @@ compare_blocks (gconstpointer a, gconstpointer b)
                                   : (x->id > y->id) - (x->id < y->id);
 }
 
-/* FALSE if blocks overlap or lie where no memory is. */
+/* FALSE if blocks overlap or have impossible addresses. */
 static gboolean
 blocks_are_sound (const GememKinetoInitial *initial)
 {
@@ -232,7 +234,7 @@ blocks_are_sound (const GememKinetoInitial *initial)
   return TRUE;
 }
 
-/* The segments that @detail knows; returns their bytes. */
+/* Fills @spans with the ranges of the segments under @detail; returns their bytes. */
 static guint64
 lay_out (const GememKinetoInitial *initial, Detail detail, GArray *spans)
 {
@@ -274,7 +276,7 @@ add_event (GArray *events, GememEventKind kind, guint16 device, guint64 address,
   return &g_array_index (events, GememTraceEvent, events->len - 1);
 }
 
-/* Small segments are a page each. */
+/* Each small segment is one page. */
 static void
 add_segments (GArray *events, guint16 device, const GArray *spans)
 {
@@ -298,7 +300,8 @@ add_block (GArray *events, guint16 device, const Block *block)
   event->aux = device != GEMEM_DEVICE_HOST ? block->size : 0;
 }
 
-/* Segments for the blocks and @rest bytes; returns where the rest begins, 0: nowhere. */
+/* Adds segments for the blocks and for @rest bytes; returns the address of these bytes, or 0 if no
+ * segments can be derived. */
 static guint64
 add_reserved (const GememKinetoInitial *initial, guint16 device, guint64 rest, GArray *events)
 {
@@ -333,7 +336,7 @@ gemem_kineto_initial_finish (GememKinetoInitial *initial, guint16 device, guint3
   for (guint i = 0; i < initial->blocks->len; i++)
     rest.size -= MIN (rest.size, g_array_index (initial->blocks, Block, i).size);
   if (initial->blocks->len == 0 && rest.size == 0)
-    return 0; /* a program from its beginning, as far as can be told */
+    return 0; /* the trace seems to start with the program */
   rest.address = add_reserved (initial, device, rest.size, events);
   for (guint i = 0; i < initial->blocks->len; i++)
     add_block (events, device, &g_array_index (initial->blocks, Block, i));

@@ -1,16 +1,17 @@
 /* kineto.c - the [memory] events of a torch.profiler trace (Chrome trace JSON with
  * profile_memory=True): format `kineto`.
  *
- * The events are not in order of time, a thread stands behind the other; a stable sort by `ts`
- * makes every free meet its allocation. So the memory events are held as records of 48 bytes until
- * the file is read (at most 2^26 of them, 3 GiB); everything else is passed over as it comes.
+ * The events are grouped by thread, not ordered by time; a stable sort by `ts` puts every free
+ * after its allocation.  The memory events are therefore kept as records of 48 bytes until the
+ * whole file is read (at most 2^26 records, 3 GiB); all other events are skipped while reading.
  *
- * What is delivered: what was live before (kineto-initial.h), ALLOC and FREE (a free is logged when
- * it is requested; no streams), OOM for [OutOfMemory]; where `Total Reserved` changes, a segment of
- * the difference, which is a sum: the trace does not have GEMEM_TRACE_HAS_SEGMENTS. A segment for
- * an allocation is where that block is; of others the address is not known.  Sizes of CUDA events
- * are block sizes (GEMEM_TRACE_BLOCK_SIZES), of host events requests.  A second free of an address
- * in a row is counted as skipped.
+ * Events delivered: the initial state (kineto-initial.h); ALLOC and FREE (a free is logged when it
+ * is requested; streams are unknown); OOM for [OutOfMemory]; one segment event of the difference
+ * where `Total Reserved` changes.  The difference may be the sum of several segments, so
+ * GEMEM_TRACE_HAS_SEGMENTS is not set.  A segment obtained for an allocation has the address of
+ * that block; the addresses of other segments are unknown.  Sizes of CUDA events are block sizes
+ * (GEMEM_TRACE_BLOCK_SIZES), of host events requests.  A second free of an address without an
+ * allocation between is counted as skipped.
  *
  * Origin: peers.md 2.2.
  */
@@ -37,12 +38,12 @@ extern const GememTraceFormat gemem_format_kineto;
 
 typedef struct
 {
-  gint64 time; /* ns; later: since the first event */
+  gint64 time; /* ns; after sorting: since the first event */
   guint64 address;
   guint64 size;
-  guint64 total;    /* Total Allocated after it; later: the id */
-  gint64 reserved;  /* Total Reserved after it; later: how much more that is */
-  guint32 sequence; /* among the memory events of the file */
+  guint64 total;    /* Total Allocated after the event; after pairing: the id */
+  gint64 reserved;  /* Total Reserved after the event; after pairing: its change */
+  guint32 sequence; /* index among the memory events of the file */
   guint16 device;
   guint8 kind;
   guint8 has_total : 1, has_reserved : 1;
@@ -50,7 +51,7 @@ typedef struct
 
 G_STATIC_ASSERT (sizeof (Record) == 48);
 
-/* One trace event while it is read. */
+/* The fields of the trace event being read. */
 typedef struct
 {
   gboolean memory, oom, has_time, has_type, has_address, has_bytes, has_total, has_reserved;
@@ -71,9 +72,9 @@ typedef struct
   GArray *initial; /* GememTraceEvent */
   gsize initial_at;
   guint64 memory; /* memory events of the file */
-  guint64 other;  /* trace events that are no memory events */
-  guint64 type;   /* of the accelerator, 0: none seen */
-  gboolean found; /* a list of trace events */
+  guint64 other;  /* other trace events */
+  guint64 type;   /* device type of the accelerator, 0: none seen */
+  gboolean found; /* the file has a list of trace events */
   GememTraceEvent batch[BATCH];
 } Kineto;
 
@@ -83,7 +84,7 @@ static gboolean G_GNUC_PRINTF (3, 4)
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *raw = g_strdup_vprintf (format, arguments);
-  g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
+  g_autofree char *text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
   va_end (arguments);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
                gemem_input_name (kineto->input), gemem_json_line (kineto->json), text);
@@ -99,7 +100,7 @@ read_number (Kineto *kineto, const char *name, int scale, guint64 *magnitude, gb
   int token = gemem_json_next (kineto->json, error);
   if (token < 0)
     return FALSE;
-  if (token != GEMEM_JSON_NUMBER) /* some writers quote numbers; then they are not for reading */
+  if (token != GEMEM_JSON_NUMBER) /* numbers written as strings are ignored */
     return gemem_json_skip (kineto->json, token, error);
   if (!gemem_json_scaled (kineto->json, scale, magnitude, negative))
     return fail (kineto, error, "\"%s\" is %.40s, which is out of range; the trace is damaged",
@@ -108,7 +109,7 @@ read_number (Kineto *kineto, const char *name, int scale, guint64 *magnitude, gb
   return TRUE;
 }
 
-/* A total, where it is one. */
+/* Reads a total, if the value is a valid one. */
 static gboolean
 read_total (Kineto *kineto, const char *name, guint64 *total, gboolean *has, GError **error)
 {
@@ -166,7 +167,7 @@ read_arguments (Kineto *kineto, Fields *fields, GError **error)
   return token >= 0;
 }
 
-/* Keeps a memory event as a record. */
+/* Appends a memory event as a record. */
 static gboolean
 keep (Kineto *kineto, const Fields *fields, GError **error)
 {
@@ -211,7 +212,7 @@ keep (Kineto *kineto, const Fields *fields, GError **error)
                                    : GEMEM_EVENT_ALLOC;
   if ((fields->type != 0 && fields->type != kineto->type) || (fields->bytes == 0 && !fields->oom))
     {
-      kineto->reader.info.skipped++; /* another kind of accelerator, or nothing */
+      kineto->reader.info.skipped++; /* another type of accelerator, or size 0 */
       return TRUE;
     }
   if (kineto->n == kineto->capacity)
@@ -239,7 +240,7 @@ read_event (Kineto *kineto, GError **error)
           if (!read_arguments (kineto, &fields, error))
             return FALSE;
         }
-      else if (strcmp (key, "ts") == 0) /* microseconds, from some versions on with a fraction */
+      else if (strcmp (key, "ts") == 0) /* microseconds, with a fraction in newer versions */
         {
           if (!read_number (kineto, "ts", 3, &time, &negative, &fields.has_time, error))
             return FALSE;
@@ -275,8 +276,8 @@ read_event (Kineto *kineto, GError **error)
   "record with export_chrome_trace() and profile_memory=True, or " \
   "torch.cuda.memory._dump_snapshot()"
 
-/* A list in a list: what export_memory_timeline() writes, [times, sizes] or, if raw, [[time,
- * action, bytes, category], ...]; FALSE with @error. */
+/* Reports a list in a list, which export_memory_timeline() writes: [times, sizes] or, if raw,
+ * [[time, action, bytes, category], ...]; FALSE with @error. */
 static gboolean
 refuse_timeline (Kineto *kineto, GError **error)
 {
@@ -395,14 +396,14 @@ typedef struct
   guint64 mismatches, sizes;
 } Device;
 
-/* What was last at an address. */
+/* The last block at an address. */
 typedef struct
 {
   guint64 id; /* 0: freed */
   guint64 size;
 } Block;
 
-/* Compares Total Allocated with the running sum; the first one tells what was there before. */
+/* Compares Total Allocated with the running sum; the first total tells the initial bytes. */
 static void
 check_allocated (Device *device, const Record *record)
 {
@@ -424,8 +425,9 @@ check_allocated (Device *device, const Record *record)
   device->allocated = record->total;
 }
 
-/* How Total Reserved changed; a request that fails can have returned what was cached.  Whether it
- * did so at the first event is not told: it did, if nothing was allocated before. */
+/* Computes the change of Total Reserved.  A request may have released cached segments before it was
+ * served or failed.  For the first event this is unknown; the first total counts as reserved before
+ * only if memory was allocated before. */
 static void
 check_reserved (Device *device, Record *record)
 {
@@ -444,7 +446,7 @@ check_reserved (Device *device, Record *record)
   device->reserved = reserved;
 }
 
-/* A free gets the id of its block, which may be from before; 0: it was freed already. */
+/* Assigns to a free the id of its block, perhaps an initial one; 0: it was freed already. */
 static int
 pair_free (Device *device, Record *record, guint64 *last_id)
 {
@@ -463,7 +465,7 @@ pair_free (Device *device, Record *record, guint64 *last_id)
   return 1;
 }
 
-/* Gives a record its id.  1: keep it, 0: drop it, -1: error. */
+/* Assigns an id to @record.  1: keep the record, 0: drop the record, -1: error. */
 static int
 pair (Kineto *kineto, Device *device, Record *record, guint64 *last_id, GError **error)
 {
@@ -514,7 +516,7 @@ note_device (Kineto *kineto, const char *name, const Device *device)
                            name, device->sizes);
 }
 
-/* What @device had before its first event. */
+/* Derives the initial state of @device. */
 static void
 settle_initial (Kineto *kineto, guint16 number, const char *name, Device *device, guint64 *last_id)
 {
@@ -539,7 +541,7 @@ settle_initial (Kineto *kineto, guint16 number, const char *name, Device *device
         name, rest, GEMEM_KINETO_BEFORE);
 }
 
-/* Numbers the events, starts time at 0, and finds out what was there before. */
+/* Assigns ids to the events, lets time start at 0, and derives the initial state. */
 static gboolean
 settle (Kineto *kineto, GError **error)
 {
@@ -643,7 +645,7 @@ deliver (const Record *record, gboolean blocks, GememTraceEvent *event)
   event->aux = blocks && record->kind == GEMEM_EVENT_ALLOC ? record->size : 0;
 }
 
-/* Total Reserved changed with @record. */
+/* Makes the segment event for the change of Total Reserved at @record. */
 static void
 deliver_segment (const Record *record, GememTraceEvent *event)
 {

@@ -93,12 +93,12 @@ gemem_line_reader_step (GememLineReader *reader)
     }
   if (reader->line (reader, line, line + length))
     return TRUE;
-  reader->count -= reader->used - used; /* a bad line makes no event */
+  reader->count -= reader->used - used; /* a bad line produces no event */
   reader->used = used;
   return FALSE;
 }
 
-/* The end of reading because of the failure. */
+/* Ends reading because of the failure. */
 static gssize
 give_up (GememLineReader *reader, GError **error)
 {

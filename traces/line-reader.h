@@ -1,9 +1,9 @@
-/* line-reader.h - the common half of the readers of line-oriented formats: batches, errors with
+/* line-reader.h - the common part of the readers of line-oriented formats: batches, errors with
  * FILE:LINE, partial reading.
  *
- * A format embeds GememLineReader first and gives two functions: one that turns a line into its
- * events (mostly none or one), one that judges the end.  What was read before an error is delivered
- * first, then the error (or, with allow_partial, the end, marked as truncated).
+ * A format embeds GememLineReader as its first member and supplies two functions: line() converts a
+ * line to its events (mostly none or one), end() checks the end of the file.  Events before an
+ * error are delivered first, then the error (with allow_partial: the end, marked as truncated).
  */
 #pragma once
 
@@ -19,28 +19,28 @@ struct _GememLineReader
   GememTraceReader base;
   GememInput *input;
   GememReadOptions options;
-  gsize longest;   /* line, in bytes */
-  GError *failure; /* reported when the events before it are delivered */
+  gsize longest;   /* longest line accepted, in bytes */
+  GError *failure; /* reported after the events before it */
   guint64 count;   /* events read */
-  gboolean ended;  /* the end of the file was judged */
+  gboolean ended;  /* end() was called */
   guint used;      /* of `events` */
-  guint capacity;  /* thereof: LINE_READER_BATCH and what the longest line made */
+  guint capacity;  /* of `events`: LINE_READER_BATCH plus the events of the longest line */
   GememTraceEvent *events;
-  /* The line [p, end): may call line_reader_add(); FALSE with the failure set. */
+  /* Converts the line [p, end), with calls of line_reader_add(); FALSE with the failure set. */
   gboolean (*line) (GememLineReader *reader, const char *p, const char *end);
-  /* The end of the file: FALSE with the failure set if it came too early.  NULL: any end is
-   * good. */
+  /* Checks the end of the file: FALSE with the failure set if it is premature.  NULL: every end is
+   * accepted. */
   gboolean (*end) (GememLineReader *reader);
 };
 
-/* Takes over @input; @reader is zeroed memory in front of which nothing lies. */
+/* Takes ownership of @input.  @reader is zeroed memory and the first member of its struct. */
 void gemem_line_reader_init (GememLineReader *reader, const char *format, GememInput *input,
                              const GememReadOptions *options);
-/* Frees what init and reading made, not @reader. */
+/* Frees the members of @reader, not @reader itself. */
 void gemem_line_reader_clear (GememLineReader *reader);
-/* A zeroed event for this line, counted; valid until the next. */
+/* Adds and counts a zeroed event of this line; valid until the next call. */
 GememTraceEvent *gemem_line_reader_add (GememLineReader *reader);
-/* Reads and takes in one line; FALSE at the end or with the failure set. */
+/* Reads and converts one line; FALSE at the end or with the failure set. */
 gboolean gemem_line_reader_step (GememLineReader *reader);
 /* GememTraceReader.next */
 gssize gemem_line_reader_next (GememTraceReader *reader, const GememTraceEvent **events,

@@ -1,12 +1,11 @@
-/* log-reader.h - the common half of the readers of allocators' own logs, where blocks are known by
- * their addresses.
+/* log-reader.h - the common part of the readers of logs that allocators write, which identify
+ * blocks by address.
  *
- * Over line-reader.h: live blocks, ids, what to do about memory allocated twice and frees of
- * nothing, times that do not run backwards, and the notes about all that at the end.  Such logs
- * begin in the middle when they were rotated, so a free of what was never allocated is left out and
- * counted; but memory that is allocated while it is live means that lines are missing, which is
- * refused. A reader embeds GememLogReader first.  Memory: the live blocks, and a time for each
- * device.
+ * Adds to line-reader.h: live blocks, ids, checks for double allocations and unmatched frees,
+ * monotonic times, and final notes about these.  A rotated log starts in the middle, so a free
+ * without an allocation is skipped and counted; an allocation at a live address means that lines
+ * are missing, and is refused.  A reader embeds GememLogReader as its first member.  Memory: the
+ * live blocks, and a time for each device.
  */
 #pragma once
 
@@ -16,47 +15,46 @@
 typedef struct
 {
   guint64 id, size, stream, address, device;
-  guint64 requested; /* its free was (FREE_REQUESTED) */
+  guint64 requested; /* FREE_REQUESTED was delivered */
 } GememLogBlock;
 
 typedef struct
 {
   GememLineReader lines;
   GememIdMap *times;  /* device -> time of its last event */
-  gboolean timeless;  /* lines have none */
-  guint64 first_time; /* of the log */
+  gboolean timeless;  /* lines have no time */
+  guint64 first_time; /* first time in the log */
   guint64 last_id;
-  guint64 late, unknown, replaced; /* for the notes */
+  guint64 late, unknown, replaced; /* counts for the notes */
 } GememLogReader;
 
-/* As gemem_line_reader_init(), clear(). */
+/* See gemem_line_reader_init() and gemem_line_reader_clear(). */
 void gemem_log_reader_init (GememLogReader *log, const char *format, GememInput *input,
                             const GememReadOptions *options);
 void gemem_log_reader_clear (GememLogReader *log);
 /* A map of live blocks: key -> GememLogBlock. */
 GememIdMap *gemem_log_blocks_new (void);
 
-/* An event of this kind; @time is as the log says. */
+/* Adds an event of @kind; @time as in the log. */
 GememTraceEvent *gemem_log_reader_add (GememLogReader *log, GememEventKind kind, guint64 device,
                                        guint64 time);
-/* The same about @block. */
+/* Adds an event of @kind about @block. */
 GememTraceEvent *gemem_log_reader_add_block (GememLogReader *log, GememEventKind kind,
                                              const GememLogBlock *block, guint64 time);
-/* The ALLOC of @block, which gets an id and is live under @key from now on; NULL with the failure
- * set if that is live already. */
+/* Adds the ALLOC of @block, assigns its id and enters it as live under @key; NULL with the failure
+ * set if @key is live already. */
 GememTraceEvent *gemem_log_reader_alloc (GememLogReader *log, GememIdMap *blocks, guint64 key,
                                          GememLogBlock *block, guint64 time);
-/* The event @kind that ends what is live under @key, or nothing; @expected: then it is counted that
- * something was to end. */
+/* Adds the event @kind that ends the block live under @key.  If there is none, nothing is added,
+ * and the miss is counted if @expected. */
 void gemem_log_reader_end (GememLogReader *log, GememIdMap *blocks, guint64 key,
                            GememEventKind kind, gboolean expected, guint64 time);
-/* A request of @block that was refused for good: it gets an id, and its ALLOC and FREE are flagged
- * FAILED. */
+/* Adds a failed request of @block: assigns an id, and adds ALLOC and FREE flagged FAILED. */
 void gemem_log_reader_refuse (GememLogReader *log, GememLogBlock *block, guint64 time);
-/* TRUE: the line tells nothing to replay. */
+/* Counts a line with nothing to replay as skipped; returns TRUE. */
 gboolean gemem_log_reader_skip (GememLogReader *log);
 
-/* "note: N WHAT" in the provenance, unless @n is 0. */
+/* Adds "note: N WHAT" to the provenance, unless @n is 0. */
 void gemem_log_reader_note (GememLogReader *log, guint64 n, const char *what);
-/* GememLineReader.end: the notes. */
+/* Implements GememLineReader.end: adds the notes. */
 gboolean gemem_log_reader_finish (GememLineReader *reader);

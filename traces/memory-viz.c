@@ -1,10 +1,11 @@
-/* memory-viz.c - the snapshot inside a page of torch.cuda._memory_viz: format `memory-viz`.
+/* memory-viz.c - reads the snapshot inside an HTML page of torch.cuda._memory_viz: format
+ * `memory-viz`.
  *
- * The page holds the pickle as base64 in its first `"base64": "..."`; it is decoded as it is read
- * and goes through the same reader as a pickle of its own.  The writer pads it with zero bytes,
- * which lie behind STOP and are never looked at. Pages of 2022/23 hold `alloc_data` instead,
- * without addresses and segments; they are refused by name, and so are those of
- * export_memory_timeline(), which hold a picture.
+ * The page holds the pickle as base64 in its first `"base64": "..."`; the text is decoded while it
+ * is read and passed to the reader of pickle files.  The writer pads the pickle with zero bytes,
+ * which follow STOP and are never read.  Pages of 2022/23 hold `alloc_data` instead, without
+ * addresses and segments; they are refused by name, as are pages of export_memory_timeline(), which
+ * hold a picture.
  *
  * Memory: one window of decoded bytes.  Origin: peers.md 2.1.
  */
@@ -18,7 +19,7 @@
 #include "traces/pytorch-snapshot.h"
 
 #define CHUNK ((gsize) 64 << 10)
-#define MAX_PATTERN 64 /* base64" : " with its blanks */
+#define MAX_PATTERN 64 /* base64" : " including blanks */
 
 typedef struct
 {
@@ -42,7 +43,7 @@ fail (const Page *page, gsize at, GError **error, const char *what)
 
 /* ---- finding it */
 
-/* Length of  base64["']? *: *["']  at @text, 0 if it is not there. */
+/* Returns the length of a match of  base64["']? *: *["']  at @text, 0 if there is none. */
 static gsize
 match_key (const guint8 *text, gsize size)
 {
@@ -83,7 +84,7 @@ find_text (Page *page, GError **error)
           at += strlen ("base64");
         }
       old_page |= memmem (data, size, "alloc_data", strlen ("alloc_data")) != NULL;
-      /* its title */
+      /* the title of such a page */
       picture |= memmem (data, size, "GPU Memory Timeline HTML",
                          strlen ("GPU Memory Timeline HTML"))
                  != NULL;
@@ -116,7 +117,7 @@ digit (guint8 c)
   return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* One character that is no plain digit: escapes, padding, the closing quote. */
+/* Decodes a character that is not a base64 digit: escape, padding, closing quote. */
 static gboolean
 decode_other (Page *page, guint8 c, gsize at, GError **error)
 {

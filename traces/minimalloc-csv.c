@@ -1,11 +1,11 @@
 /* minimalloc-csv.c - lifetimes of buffers (minimalloc-table.h) as a trace: format `minimalloc-csv`.
  *
- * What is delivered: ALLOC at `lower` and FREE at `upper`, in order of time; at the same moment
- * frees come first, each in the order of the file.  Ids are row numbers from 1, names are tags.
- * Time is logical: one step is one ns, the first event is at 0. Gaps, hints, offsets and alignments
- * have no place in an event; they are left out and noted.
+ * Events delivered: ALLOC at `lower` and FREE at `upper`, in order of time; at equal times frees
+ * precede allocations, each in the order of the file.  Ids are row numbers from 1, names are tags.
+ * Time is logical: one step is one ns, the first event is at 0. An event cannot express gaps,
+ * hints, offsets and alignments; they are omitted and noted.
  *
- * Memory: an offline format, all lifetimes are held (at most 2^24).  Origin: peers.md 2.4.
+ * Memory: all lifetimes (at most 2^24), because the format is offline.  Origin: peers.md 2.4.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ typedef struct
 {
   GememTraceReader reader;
   GememInput *input;
-  /* Rows with something that is left out. */
+  /* Numbers of rows with a property that is omitted. */
   guint64 alignments, hints, gaps, offsets, behind;
   GArray *lifetimes;
   Edge *edges;

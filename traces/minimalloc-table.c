@@ -53,7 +53,7 @@ static gboolean G_GNUC_PRINTF (3, 4)
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *raw = g_strdup_vprintf (format, arguments);
-  g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
+  g_autofree char *text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
   va_end (arguments);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
                gemem_input_name (table->input), MAX (gemem_input_line_number (table->input), 1),
@@ -63,7 +63,7 @@ static gboolean G_GNUC_PRINTF (3, 4)
 
 /* ---- the header */
 
-/* Column of the name at @text, N_COLUMNS if there is none. */
+/* Returns the column named by @text, or N_COLUMNS if there is none. */
 static Column
 find_column (const char *text, gsize length)
 {
@@ -73,7 +73,7 @@ find_column (const char *text, gsize length)
   return N_COLUMNS;
 }
 
-/* The field at *@at up to a comma or @end, without blanks around it. */
+/* Returns the field at *@at up to a comma or @end, without surrounding blanks. */
 static const char *
 next_field (const char **at, const char *end, gsize *length)
 {
@@ -137,7 +137,7 @@ parse_integer (const char *text, gsize length, gint64 *value)
   return TRUE;
 }
 
-/* The name of a row; owned by the table. */
+/* Returns the name of a row; the table owns it. */
 static const char *
 take_name (Table *table, const char *field, gsize length, GError **error)
 {
@@ -157,7 +157,7 @@ take_name (Table *table, const char *field, gsize length, GError **error)
   return NULL;
 }
 
-/* The integer field @text of @column into @row. */
+/* Parses the integer field @text of @column into @row. */
 static gboolean
 take_integer (const Table *table, Column column, const char *text, gsize length,
               GememMinimallocRow *row, GError **error)

@@ -1,13 +1,13 @@
-/* native-decode.c - the payload of a native chunk back into events (layout: native-format.h,
+/* native-decode.c - decodes the payload of a native chunk into events (layout: native-format.h,
  * doc/trace-formats.md).
  *
- * native_decoder_start() checks the whole directory and unpacks the columns; native_decode() then
- * makes the events of the chunk, 1024 at a time so that they stay in the cache.  For each batch the
- * places of each kind are listed once, without a branch; then every stored column is decoded
- * densely and scattered to its places.  A column that is not stored costs nothing but the clearing
- * of the event.
+ * native_decoder_start() checks the whole directory and unpacks the columns.  native_decode() then
+ * makes the events of the chunk, 1024 at a time so that the batch stays in the cache.  For each
+ * batch the indices of the events of each kind are listed once, without a branch; every stored
+ * column is then decoded densely and scattered to these indices.  A column that is not stored costs
+ * only the zeroing of the event.
  *
- * Invariants: nothing outside payload and arena is read whatever the payload says; memory is
+ * Invariants: no payload, however damaged, causes a read outside payload and arena; memory is
  * bounded by the limits of native-format.h (about 6 MiB).
  * Cost: see tests/bench/bench-traces.c.
  */
@@ -20,8 +20,8 @@
 
 #define BATCH 1024
 #define TABLE_SIZE 256
-#define GROUPS_MAX GEMEM_EVENT_KIND_COUNT /* all events, and each kind */
-#define NO_GROUP GROUPS_MAX               /* where events of a kind without a group are counted */
+#define GROUPS_MAX GEMEM_EVENT_KIND_COUNT /* one group for all events, one for each kind */
+#define NO_GROUP GROUPS_MAX               /* counts events of a kind without a group */
 
 typedef struct
 {
@@ -115,7 +115,7 @@ read_column (Column *column, const guint8 *head, guint32 count)
   return NULL;
 }
 
-/* Reads a group and its columns at *@head; moves *@head behind them. */
+/* Reads a group and its columns at *@head; advances *@head past them. */
 static const char *
 read_group (NativeDecoder *decoder, Group *group, const guint8 **head, const guint8 *end)
 {
@@ -175,8 +175,8 @@ read_directory (NativeDecoder *decoder, const guint8 *head, const guint8 *end)
 
 /* ---- unpacking */
 
-/* Calls nothing for linear columns; others get their data unpacked in the arena or, when stored
- * raw, where they are. */
+/* Prepares the data of @column: packed data are unpacked into the arena, raw data are used in
+ * place; a linear column has no data. */
 static const char *
 unpack_column (NativeDecoder *decoder, Column *column, guint32 count, const guint8 **data,
                gsize *left, guint8 **arena)
@@ -196,7 +196,7 @@ unpack_column (NativeDecoder *decoder, Column *column, guint32 count, const guin
     }
   *data += column->stored;
   *left -= column->stored;
-  if (column->coding == NATIVE_TABLE) /* always 256 entries, so that no index can miss */
+  if (column->coding == NATIVE_TABLE) /* always 256 entries, so that every index byte is valid */
     {
       column->table = (guint64 *) (gpointer) *arena;
       *arena += TABLE_SIZE * 8;
@@ -286,8 +286,8 @@ join_planes (guint64 *restrict values, const guint8 *restrict data, gsize stride
     }
 }
 
-/* The @m values of @column from number @from on, in decoder->values.  In order: a delta column
- * remembers the last one in `base`. */
+/* Decodes the @m values of @column from number @from on into decoder->values.  Calls must proceed
+ * in order, because a delta column keeps its last value in `base`. */
 static void
 decode_column (NativeDecoder *decoder, Column *column, guint32 count, guint32 from, guint32 m)
 {
@@ -320,7 +320,7 @@ decode_column (NativeDecoder *decoder, Column *column, guint32 count, guint32 fr
     }
 }
 
-/* Writes decoder->values to a field of the events at @places. */
+/* Writes decoder->values to one field of the events whose indices are @places. */
 static void
 scatter (NativeDecoder *decoder, NativeField field, const guint16 *places, guint32 m)
 {
@@ -348,7 +348,7 @@ scatter (NativeDecoder *decoder, NativeField field, const guint16 *places, guint
     }
 }
 
-/* Sets the kinds of the next @m events and lists the places of each kind. */
+/* Sets the kinds of the next @m events and lists the indices of the events of each kind. */
 static const char *
 place_kinds (NativeDecoder *decoder, guint32 m)
 {

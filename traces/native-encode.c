@@ -1,13 +1,13 @@
 /* native-encode.c - turns up to 65536 events into the payload of a native chunk (layout:
  * native-format.h, doc/trace-formats.md).
  *
- * For each column every coding that applies is made and packed, and the smallest is kept (the first
- * among equals), so the choice depends on the data only.  zstd sees one column at a time, by byte
- * planes: the high bytes of ids and sizes are nearly constant and the repetitions of training steps
- * line up.
+ * Each column is encoded and packed with every coding that applies, and the smallest result is kept
+ * (the first among equals), so the choice depends on the data only.  zstd compresses one column at
+ * a time, by byte planes: the high bytes of ids and sizes are nearly constant, and the repetitions
+ * of training steps align.
  *
- * Invariants: same events, same zstd: same bytes.  Cost: up to three passes of zstd per column;
- * memory a few MiB.
+ * Invariants: equal events and an equal version of zstd make equal bytes.  Cost: up to three passes
+ * of zstd per column; memory a few MiB.
  */
 #include "config.h"
 
@@ -31,10 +31,10 @@ typedef struct
 struct _NativeEncoder
 {
   ZSTD_CCtx *zstd;
-  guint16 *places;  /* of the events of the kind in work */
-  guint64 *values;  /* of the column in work */
-  guint64 *numbers; /* what a candidate stores of them */
-  guint8 *raw;      /* a candidate as planes or table */
+  guint16 *places;  /* indices of the events of the current kind */
+  guint64 *values;  /* of the current column */
+  guint64 *numbers; /* the numbers that a candidate coding stores for them */
+  guint8 *raw;      /* the candidate as planes or table */
   guint8 *packed;   /* the candidate as zstd */
   guint8 *best;     /* the best candidate so far */
   gsize packed_size;
@@ -95,7 +95,7 @@ field_value (const GememTraceEvent *event, NativeField field)
     }
 }
 
-/* Finds the events of @kind (0: all); returns how many. */
+/* Lists the indices of the events of @kind (0: all) in `places`; returns their count. */
 static gsize
 find_places (NativeEncoder *encoder, const GememTraceEvent *events, gsize n, guint8 kind)
 {
@@ -121,8 +121,8 @@ zigzag (guint64 difference)
   return difference << 1 ^ (guint64) - (gint64) (difference >> 63);
 }
 
-/* Keeps @column with the bytes in `raw`, packed if that saves an eighth, when it is smaller than
- * @best. */
+/* Replaces @best by @column, with the bytes in `raw`, if that is smaller.  The bytes are packed if
+ * packing saves an eighth. */
 static void
 consider (NativeEncoder *encoder, Column column, Column *best)
 {
@@ -142,7 +142,7 @@ consider (NativeEncoder *encoder, Column column, Column *best)
   memcpy (encoder->best, bytes, column.size);
 }
 
-/* Lays @n numbers out as planes of their lowest, second lowest... bytes. */
+/* Stores @n numbers as byte planes: all lowest bytes, then all second lowest bytes, and so on. */
 static void
 store_planes (guint8 *restrict raw, const guint64 *restrict numbers, gsize n, guint8 width)
 {
@@ -176,7 +176,7 @@ try_delta (NativeEncoder *encoder, gsize n, Column *best)
   consider (encoder, column, best);
 }
 
-/* Up to 256 distinct values, numbered as they first come. */
+/* Tries NATIVE_TABLE: up to 256 distinct values, numbered in the order of first occurrence. */
 static void
 try_table (NativeEncoder *encoder, gsize n, Column *best)
 {
@@ -209,8 +209,8 @@ try_table (NativeEncoder *encoder, gsize n, Column *best)
   consider (encoder, column, best);
 }
 
-/* Chooses a coding for the @n gathered values and appends the column; FALSE if all are 0 and
- * nothing was stored. */
+/* Chooses a coding for the @n gathered values and appends the column.  FALSE if all values are 0:
+ * nothing is stored then. */
 static gboolean
 encode_column (NativeEncoder *encoder, gsize n)
 {

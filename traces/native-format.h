@@ -1,16 +1,16 @@
-/* native-format.h - what the reader and the writer of .gmt files share: block layout and column
- * coding.
+/* native-format.h - block layout and column coding of .gmt files, shared by their reader and
+ * writer.
  *
  * doc/trace-formats.md describes every byte.  In short: an 8-byte magic and version, then blocks
  * (information, strings, chunks of events, footer with the index), each with a 32-byte header and a
- * checksum over header and payload, then a trailer that says where the footer is.  Everything is
+ * checksum over header and payload, then a trailer with the offset of the footer.  Everything is
  * little-endian.
  *
- * A chunk is stored by columns.  Kind, time and device are columns over all its events; the other
- * fields are columns of each kind, so a field that a kind does not use is all zero and is not
+ * A chunk is stored by columns.  Kind, time and device are columns over all its events; each other
+ * field is a column per kind of event, so a field that a kind does not use is all zero and is not
  * stored.  A column is linear (first + i * step), or fixed-width integers stored as byte planes
- * (offset from a base, zigzag difference from the value before), or indices of a table of up to 256
- * values; what zstd makes smaller is stored by zstd.
+ * (offset from a base, zigzag difference from the value before), or indices into a table of up to
+ * 256 values.  A column that zstd makes smaller is stored compressed.
  *
  * Invariants: the numbers below are part of the format; sizes read from a file are checked against
  * the limits here before anything is allocated.
@@ -23,13 +23,13 @@
 #include "traces/trace.h"
 
 #define NATIVE_MAGIC \
-  "\x89GMT\r\n\x1a\n" /* like PNG's: shows text-mode damage and cut bits at once */
+  "\x89GMT\r\n\x1a\n" /* like PNG's: reveals text-mode conversion and stripped high bits */
 #define NATIVE_END_MAGIC "GMTEND\r\n"
 #define NATIVE_VERSION 1
 #define NATIVE_HEADER_SIZE 24
 #define NATIVE_BLOCK_HEADER_SIZE 32
 #define NATIVE_INDEX_ENTRY_SIZE 24
-#define NATIVE_FOOTER_SIZE 32 /* in front of its entries */
+#define NATIVE_FOOTER_SIZE 32 /* bytes before the entries of the footer */
 #define NATIVE_TRAILER_SIZE 16
 
 #define NATIVE_CHUNK_EVENTS 65536                /* events per chunk, at most and by default */
@@ -95,8 +95,8 @@ typedef struct _NativeEncoder NativeEncoder;
 
 NativeEncoder *native_encoder_new (void);
 void native_encoder_free (NativeEncoder *encoder);
-/* Appends the payload of a chunk of @n events (1..NATIVE_CHUNK_EVENTS) to @payload; their tags are
- * already the file's. */
+/* Appends the payload of a chunk of @n events (1..NATIVE_CHUNK_EVENTS) to @payload.  The tags of
+ * the events are string numbers of the file. */
 void native_encode (NativeEncoder *encoder, const GememTraceEvent *events, gsize n,
                     GByteArray *payload);
 
@@ -106,18 +106,18 @@ typedef struct _NativeDecoder NativeDecoder;
 
 NativeDecoder *native_decoder_new (void);
 void native_decoder_free (NativeDecoder *decoder);
-/* Starts a chunk of @n events; @payload must stay in place until the last native_decode().  NULL,
- * or what is wrong with it. */
+/* Starts a chunk of @n events; @payload must stay valid until the last native_decode().  Returns
+ * NULL, or a description of the damage. */
 const char *native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
                                   guint32 n, guint32 strings);
-/* The next events of the chunk, valid until the next call: a count, 0 at its end, -1 with *@problem
- * if it contradicts itself. */
+/* Decodes the next events of the chunk, valid until the next call.  Returns their count, 0 at the
+ * end of the chunk, -1 with *@problem if the chunk contradicts itself. */
 gssize native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem);
 
 /* ---- native-writer.c */
 
-/* gemem_trace_create() of the native format; @chunk_events 1..NATIVE_CHUNK_EVENTS (the tests want
- * small ones). */
+/* gemem_trace_create() of the native format.  @chunk_events: 1..NATIVE_CHUNK_EVENTS (tests use
+ * small chunks). */
 GememTraceWriter *gemem_native_create (const char *path, const GememTraceInfo *info,
                                        guint32 chunk_events, GError **error);
 
@@ -127,7 +127,7 @@ typedef enum
 {
   NATIVE_LINEAR = 0, /* base + i * step */
   NATIVE_OFFSET = 1, /* base + unsigned of `width` bytes */
-  /* the value before + zigzag of `width` bytes; the one before the first is `base` */
+  /* the previous value + zigzag of `width` bytes; `base` precedes the first value */
   NATIVE_DELTA = 2,
   NATIVE_TABLE = 3, /* table[byte]; `width` + 1 entries of 8 bytes precede the bytes */
 } NativeCoding;

@@ -1,12 +1,11 @@
 /* native-writer.c - writes .gmt files (layout: native-format.h, doc/trace-formats.md).
  *
- * Events are gathered into chunks; before a chunk come the strings that its events are the first to
- * use.  The information block is written at the start and, if counts or flags have changed
- * meanwhile, once more at the end.
+ * Events are gathered into chunks.  A block of strings precedes a chunk whose events use strings
+ * for the first time.  The information block is written at the start and, if counts or flags have
+ * changed since, again at the end.
  *
- * Invariants: the file holds each string once, in the order of first use, and only strings that are
- * used; nothing depends on the time, the machine or the place of the file; memory is one chunk and
- * the string table.
+ * Invariants: the file holds each used string once, in the order of first use; the bytes do not
+ * depend on the time, the machine or the path; memory is one chunk and the string table.
  */
 #include "config.h"
 
@@ -18,7 +17,7 @@
 #include "base/io/output.h"
 #include "traces/native-format.h"
 
-#define PACK_LEVEL 9 /* of strings and information: small, written once */
+#define PACK_LEVEL 9 /* zstd level for strings and information, which are small and written once */
 
 typedef struct
 {
@@ -29,12 +28,12 @@ typedef struct
   GememTraceEvent *chunk;
   guint32 used, chunk_events;
   guint64 events;
-  GememTraceInfo own;  /* its strings are the file's */
-  GArray *tags;        /* guint32: string of `info` -> string of the file */
-  GByteArray *strings; /* not yet written, `new_strings` of them */
+  GememTraceInfo own;  /* a copy of the facts, with the strings of the file */
+  GArray *tags;        /* guint32: index of a string in `info` -> its number in the file */
+  GByteArray *strings; /* `new_strings` strings that are not written yet */
   guint32 new_strings;
   GByteArray *payload, *first_info, *index;
-  guint64 total; /* checksum over the blocks' checksums */
+  guint64 total; /* checksum over the checksums of the blocks */
   gboolean failed;
 } NativeWriter;
 
@@ -165,7 +164,7 @@ flush_chunk (NativeWriter *writer, GError **error)
                       writer->events - count, error);
 }
 
-/* Adds the source's string @tag to the file; *@own is its number there. */
+/* Adds string @tag of the source to the file; *@own becomes its number in the file. */
 static gboolean
 add_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
 {

@@ -1,15 +1,15 @@
 /* native.c - reads .gmt files, gemem's own trace format (layout: native-format.h,
  * doc/trace-formats.md).
  *
- * Blocks are read in their order, so a pipe will do.  Where the file can be moved in, the footer is
- * read first: it tells the number of events and the final information beforehand, and lets
- * gemem_native_seek() find a chunk.  A footer that cannot be read is no error there: reading in
- * order will come to the damage and name it.
+ * Blocks are read in order, so a pipe suffices.  In a seekable file the footer is read first: it
+ * holds the number of events and the final information, and gemem_native_seek() finds chunks
+ * through its index.  An unreadable footer is not an error at that point, because reading in order
+ * reaches the damage and reports it.
  *
- * Invariants: a block's checksum is verified before anything in it is believed; counts and sizes
- * are bounded before memory is taken; the file must continue without a gap up to its trailer and
- * end there.  With allow_partial whole chunks up to the first damage are delivered and
- * GEMEM_TRACE_TRUNCATED is set.
+ * Invariants: the checksum of a block is verified before its content is used; counts and sizes are
+ * checked against their limits before memory is allocated; blocks must follow one another without a
+ * gap up to the trailer, which ends the file.  With allow_partial, whole chunks up to the first
+ * damage are delivered and GEMEM_TRACE_TRUNCATED is set.
  * Memory: one stored chunk, its unpacked columns, 1024 events, the string table.
  */
 #include "config.h"
@@ -35,19 +35,19 @@ typedef struct
   GememReadOptions options;
   NativeDecoder *decoder;
   guint64 event;  /* number of the next event not yet decoded */
-  guint64 skip;   /* events to drop first, after a seek */
-  guint chunk;    /* chunks begun so far */
+  guint64 skip;   /* events to discard after a seek */
+  guint chunk;    /* chunks started so far */
   guint64 blocks; /* read in order */
-  guint64 total;  /* checksum over their checksums */
+  guint64 total;  /* checksum over the checksums of these blocks */
   gboolean in_order, ended;
-  GArray *index; /* IndexEntry; NULL: none */
+  GArray *index; /* IndexEntry; NULL: there is no index */
 } NativeReader;
 
 #define ADVICE "convert the source again, or read what is whole with --allow-partial"
 
 /* ---- blocks */
 
-/* Sets the error for damage at this place: @what is "is damaged (checksum)" and the like. */
+/* Sets the error for damage at the present offset; @what: for example "is damaged (checksum)". */
 static gboolean
 damaged (NativeReader *reader, const char *part, const char *what, GError **error)
 {
@@ -88,7 +88,7 @@ block_limits (const NativeBlock *block)
     }
 }
 
-/* The next block; its payload stays in the input's window until the next read. */
+/* Reads the next block; its payload stays valid in the window of the input until the next read. */
 static gboolean
 read_block (NativeReader *reader, NativeBlock *block, const guint8 **payload, GError **error)
 {
@@ -120,8 +120,8 @@ read_block (NativeReader *reader, NativeBlock *block, const guint8 **payload, GE
   return TRUE;
 }
 
-/* The payload before packing, from @block; NULL if it does not unpack.  @unpacked owns the bytes,
- * if new ones were needed. */
+/* Returns the unpacked payload of @block; NULL if unpacking fails.  *@unpacked owns the bytes if a
+ * buffer was allocated for them. */
 static const guint8 *
 unpack_block (const NativeBlock *block, const guint8 *payload, guint8 **unpacked, gsize *size)
 {
@@ -178,7 +178,7 @@ take_info_field (GememTraceInfo *info, NativeInfoField field, const guint8 *data
     }
 }
 
-/* Replaces what the reader says about the trace by the block's content. */
+/* Replaces the reader's facts about the trace by those of the block. */
 static gboolean
 take_info (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
 {
@@ -218,7 +218,7 @@ take_strings (NativeReader *reader, const NativeBlock *block, const guint8 *payl
   gsize size;
 
   if (block->first + block->count <= info->strings->len && block->first >= 1)
-    return TRUE; /* known already, after a seek */
+    return TRUE; /* these strings were read already, before a seek */
   const guint8 *data = unpack_block (block, payload, &unpacked, &size);
   gboolean good = data != NULL && block->first == info->strings->len;
   for (guint32 i = 0; good && i < block->count; i++)
@@ -240,8 +240,7 @@ take_strings (NativeReader *reader, const NativeBlock *block, const guint8 *payl
 
 /* ---- the footer */
 
-/* Verifies the end of a file read in order: footer against what came, trailer, and nothing behind
- * it. */
+/* Verifies the end of a file read in order: the footer matches, and the trailer ends the file. */
 static gboolean
 take_footer (NativeReader *reader, const guint8 *payload, guint64 place, GError **error)
 {
@@ -290,7 +289,7 @@ start_chunk (NativeReader *reader, const NativeBlock *block, const guint8 *paylo
   return events_damaged (reader, problem, error);
 }
 
-/* Reads one block and does what it says. */
+/* Reads and processes one block. */
 static gboolean
 advance (NativeReader *reader, GError **error)
 {
@@ -305,7 +304,7 @@ advance (NativeReader *reader, GError **error)
   total = gemem_checksum (chain, sizeof chain, reader->total);
   if (block.type == NATIVE_FOOTER)
     return take_footer (reader, payload, place, error);
-  /* block_limits() let no other type through */
+  /* block_limits() rejects every other type */
   if (!(block.type == NATIVE_INFO      ? take_info (reader, &block, payload, error)
         : block.type == NATIVE_STRINGS ? take_strings (reader, &block, payload, error)
                                        : start_chunk (reader, &block, payload, error)))
@@ -315,7 +314,7 @@ advance (NativeReader *reader, GError **error)
   return TRUE;
 }
 
-/* Ends at damage: quietly if the user wants what is whole. */
+/* Ends reading at damage: without an error under allow_partial. */
 static gssize
 give_up (NativeReader *reader, GError *problem, GError **error)
 {
@@ -331,7 +330,7 @@ give_up (NativeReader *reader, GError *problem, GError **error)
   return 0;
 }
 
-/* The next decoded events, as stored; 0 at the end, -1 with @error. */
+/* Decodes the next events as stored; returns their count, 0 at the end, -1 with @error. */
 static gssize
 next_batch (NativeReader *reader, GememTraceEvent **events, GError **error)
 {
@@ -381,7 +380,7 @@ native_next (GememTraceReader *base, const GememTraceEvent **events, GError **er
 
 /* ---- the index */
 
-/* Reads the footer from the end of the file, if that can be done and it is sound. */
+/* Loads the index from the footer, if the file is seekable and the footer is sound. */
 static void
 load_index (NativeReader *reader)
 {
@@ -425,7 +424,7 @@ load_final_info (NativeReader *reader)
   return TRUE;
 }
 
-/* Reads the strings that come before @offset and are not known yet. */
+/* Reads those blocks of strings before @offset that were not read yet. */
 static gboolean
 load_strings_before (NativeReader *reader, guint64 offset, GError **error)
 {
@@ -449,7 +448,7 @@ load_strings_before (NativeReader *reader, guint64 offset, GError **error)
   return TRUE;
 }
 
-/* The index entry of the chunk with @event; *@before is the number of chunks in front of it. */
+/* Returns the index entry of the chunk that contains @event; *@before: the chunks before it. */
 static const IndexEntry *
 find_chunk (const NativeReader *reader, guint64 event, guint *before)
 {
@@ -482,7 +481,7 @@ gemem_native_seek (GememTraceReader *base, guint64 event, GError **error)
       return FALSE;
     }
   reader->in_order = FALSE;
-  reader->ended = TRUE; /* until the new place is reached */
+  reader->ended = TRUE; /* until the seek succeeds */
   reader->skip = 0;
   if (event == base->info.events)
     return TRUE;
@@ -564,7 +563,7 @@ read_first_info (NativeReader *reader, GError **error)
   return advance (reader, error);
 }
 
-/* Reads what the file says at its end, if it can be moved in, and goes back to where it is. */
+/* In a seekable file, reads index and final information, then restores the position. */
 static gboolean
 look_ahead (NativeReader *reader, GError **error)
 {

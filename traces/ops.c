@@ -1,5 +1,5 @@
-/* ops.c - reads the plain list of operations (format "ops"), as people write it by hand and as the
- * vector files hold it.
+/* ops.c - reads the plain list of operations (format "ops"), written by hand or found in vector
+ * files.
  *
  *   a ID SIZE [STREAM]      allocate SIZE bytes as ID
  *   f ID [STREAM]           free ID
@@ -14,13 +14,13 @@
  *
  * Numbers are decimal or 0x.  ADDR and BLOCK become the event's address and aux; NULL and ? set
  * GEMEM_EVENT_FAILED; the other figures (reserved, pool, real, split, the word newva) are checked
- * for syntax only: they belong to the tests.  The keys of the first line that describe the device
- * (capacity, device, base, step, reuse, va...) become info.device, the others info.settings; where
- * there is no capacity, `total` is it.  "# policy=2|4 total=N" becomes ge-active as built.  Graphs
- * are numbered from 1 in the order of their loads. GE's own first lines, "# single|two|exp
- * --total=N [--cap=N]", become ge-scalable (exp: ge-expandable).
+ * for syntax only, because the tests use them.  The keys of the first line that describe the device
+ * (capacity, device, base, step, reuse, va...) become info.device, the others info.settings;
+ * without `capacity`, `total` is the capacity.  "# policy=2|4 total=N" becomes ge-active with its
+ * real behaviour.  Graphs are numbered from 1 in the order of their loads. GE's own first lines, "#
+ * single|two|exp --total=N [--cap=N]", become ge-scalable (exp: ge-expandable).
  *
- * Whether ids are alive is not judged here (`gemem-sim validate` does).  Memory: one line, 1024
+ * Whether ids are alive is not checked here, but by `gemem-sim validate`.  Memory: one line, 1024
  * events.
  * Source: the README.md of the shared vectors.
  */
@@ -35,7 +35,7 @@
 typedef struct
 {
   GememLineReader lines;
-  guint64 loads, unloads; /* of graphs */
+  guint64 loads, unloads; /* numbers of graph events */
 } OpsReader;
 
 /* ---- one operation */
@@ -55,7 +55,7 @@ parse_number (GememLineReader *reader, const char **p, const char *end, const ch
   return gemem_line_reader_fail_at (reader, *p, scan_word_end (*p, end), problem);
 }
 
-/* KEY=N of a result. */
+/* Parses KEY=N of a result. */
 static gboolean
 parse_figure (GememLineReader *reader, GememTraceEvent *event, const char *p, const char *end)
 {
@@ -73,7 +73,7 @@ parse_figure (GememLineReader *reader, GememTraceEvent *event, const char *p, co
   return TRUE;
 }
 
-/* What follows "->". */
+/* Parses the text after "->". */
 static gboolean
 parse_result (GememLineReader *reader, GememTraceEvent *event, const char *p, const char *end)
 {
@@ -107,7 +107,7 @@ parse_result (GememLineReader *reader, GememTraceEvent *event, const char *p, co
 
 /* ---- graphs */
 
-/* "OFFSET:SIZE[:z]" */
+/* Parses "OFFSET:SIZE[:z]". */
 static gboolean
 parse_segment (GememLineReader *reader, guint64 graph, const char *p, const char *end,
                guint64 *most)
@@ -134,7 +134,7 @@ parse_segment (GememLineReader *reader, guint64 graph, const char *p, const char
   return TRUE;
 }
 
-/* "NAME SEGMENT..."; the load comes before its segments, and is completed when they are known. */
+/* Parses "NAME SEGMENT...".  The load precedes its segments and is completed after them. */
 static gboolean
 parse_load (GememLineReader *reader, const char *p, const char *end)
 {
@@ -226,7 +226,7 @@ ops_line (GememLineReader *reader, const char *p, const char *end)
 
 /* ---- the first line */
 
-/* Appends "KEY=VALUE" as gemem_settings_parse() reads it. */
+/* Appends "KEY=VALUE" in the form that gemem_settings_parse() reads. */
 static void
 append_setting (GString *settings, const char *setting)
 {
@@ -252,7 +252,7 @@ is_device_key (const char *setting)
   return FALSE;
 }
 
-/* "single --total=N --cap=N": GE's run-time allocators. */
+/* Parses "single --total=N --cap=N": GE's run-time allocators. */
 static void
 take_ge_header (GememTraceInfo *info, char **words)
 {
@@ -299,7 +299,7 @@ take_header (GememTraceInfo *info, char **words)
   info->device = g_strdup (device->str);
 }
 
-/* "policy=2 total=N": GE's static graphs as they really behave. */
+/* Parses "policy=2 total=N": the real behaviour of GE's static graphs. */
 static void
 take_policy_header (GememTraceInfo *info, char **words)
 {
@@ -317,7 +317,7 @@ is_policy_header (char **words)
          && g_str_has_prefix (words[0], "policy=") && g_str_has_prefix (words[1], "total=");
 }
 
-/* TRUE if the words are "SYSTEM KEY=VALUE..." with at least one setting, all of one style. */
+/* TRUE if the words are "SYSTEM KEY=VALUE..." with at least one setting, all in one style. */
 static gboolean
 is_header (char **words, gboolean *ge)
 {
@@ -348,7 +348,7 @@ split_words (const char *p, const char *end)
   return (char **) g_ptr_array_free (words, FALSE);
 }
 
-/* Looks, without consuming, at the first line and for results behind it. */
+/* Reads the first line, and looks for results after it, without consuming input. */
 static void
 look_at_header (GememLineReader *reader)
 {
@@ -358,7 +358,7 @@ look_at_header (GememLineReader *reader)
   gssize size = gemem_input_fill (reader->input, LOOK_AHEAD, &data, NULL);
 
   if (size < 0)
-    size = gemem_input_fill (reader->input, 1, &data, NULL); /* damaged further on */
+    size = gemem_input_fill (reader->input, 1, &data, NULL); /* damage lies ahead */
   if (size <= 0)
     return;
   const char *text = (const char *) data;
@@ -408,7 +408,7 @@ ops_open (GememInput *input, const GememReadOptions *options, GError **error G_G
   return &reader->base;
 }
 
-/* TRUE if [p, end) is what may follow 'm': a name and "OFFSET:SIZE". */
+/* TRUE if [p, end) may follow 'm': a name and "OFFSET:SIZE". */
 static gboolean
 looks_like_load (const char *p, const char *end)
 {
@@ -443,7 +443,8 @@ looks_like_operation (const char *p, const char *end)
                          : numbers == 0;
 }
 
-/* Recognised by its first line that is neither empty nor a comment, if all of it is there. */
+/* Recognises the format by its first line that is neither empty nor a comment, if @head contains
+ * that line completely. */
 static int
 ops_probe (const guint8 *head, gsize size)
 {

@@ -8,7 +8,7 @@
 #include "traces/trace.h"
 
 #define MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)
-#define PREFIX 160 /* bytes in which the prefix of glog is looked for */
+#define PREFIX 160 /* bytes searched for the prefix of glog */
 
 typedef struct
 {
@@ -16,7 +16,7 @@ typedef struct
   PaddleLine *line;
 } Scan;
 
-/* ---- words and numbers at the place where reading is */
+/* ---- words and numbers at the read position */
 
 static gboolean
 take (Scan *scan, const char *word)
@@ -35,8 +35,8 @@ take_size (Scan *scan, guint64 *value)
   return scan_uint (&scan->p, scan->end, value) && *value < MAX_SIZE;
 }
 
-/* 0x..., on Windows 16 digits without it; a null pointer may be (nil) or 0.  Nothing is taken where
- * there is none. */
+/* Reads a pointer: 0x..., on Windows 16 digits without 0x; a null pointer may be (nil) or 0.
+ * FALSE, with nothing consumed, if there is no pointer. */
 static gboolean
 take_pointer (Scan *scan, guint64 *value)
 {
@@ -83,7 +83,7 @@ read_device (const char *p, const char *end)
   return GEMEM_DEVICE_HOST;
 }
 
-/* "Allocate N bytes" and what follows it. */
+/* Parses "Allocate N bytes" and the text after it. */
 static void
 allocate (Scan *scan)
 {
@@ -97,7 +97,7 @@ allocate (Scan *scan)
     {
       finish (scan, take_size (scan, &line->block), PADDLE_LINE_BUDDY_REQUEST, "chunk size");
       if (take (scan,
-                ",")) /* ", remaining": a hit of auto growth, whose request was a line before */
+                ",")) /* ", remaining": served from the cache; the line before is the request */
         line->kind = PADDLE_LINE_OTHER;
     }
   else if (take (scan, " at address "))
@@ -225,12 +225,12 @@ static const struct
   { "pointer=", place_alloc },
 };
 
-/* The first mark of each letter; those of a letter stand together. */
+/* Index of the first mark for each initial letter; marks with one initial are adjacent. */
 static const guint8 first[256] = {
   ['A'] = 1, ['F'] = 4, ['L'] = 8, ['N'] = 9, ['R'] = 10, ['T'] = 11, ['p'] = 12
 };
 
-/* Reads the first mark behind @p that has what belongs to it; returns where it stands, or NULL. */
+/* Parses the first mark after @p that is followed by its fields; returns its position, or NULL. */
 static const char *
 read_mark (const char *p, const char *end, PaddleLine *line)
 {
@@ -249,7 +249,7 @@ read_mark (const char *p, const char *end, PaddleLine *line)
   return NULL;
 }
 
-/* @digits digits. */
+/* Reads exactly @digits digits. */
 static gboolean
 take_digits (const char *p, guint digits, guint *value)
 {
@@ -263,7 +263,7 @@ take_digits (const char *p, guint digits, guint *value)
   return TRUE;
 }
 
-/* "[yyyy]mmdd " in front of @clock; without the year it is a leap year. */
+/* Reads "[yyyy]mmdd " before @clock; a date without a year is read as one of a leap year. */
 static gboolean
 read_day (const char *start, const char *clock, guint64 *day)
 {
@@ -324,7 +324,7 @@ gemem_paddle_line (const char *p, const char *end, PaddleLine *line)
     read_prefix (p, MIN (mark, p + PREFIX), line);
 }
 
-/* By the lines that nothing else has: those with addresses. */
+/* Recognises the log by its lines with addresses, which no other format has. */
 gboolean
 gemem_paddle_probe (const guint8 *head, gsize size)
 {

@@ -1,8 +1,8 @@
-/* paddle-line.h - one line of the log of PaddlePaddle's allocators: what it says (paddle.md 9).
+/* paddle-line.h - parses one line of the log of PaddlePaddle's allocators (paddle.md 9).
  *
- * A line is recognised by the first mark in it that is followed by what belongs there; the prefix
- * of glog ("Lmmdd hh:mm:ss.uuuuuu tid file.cc:N] ", or with the year) may be missing or have
- * something in front.  Of it time and thread are taken. Nothing is copied.  O(line).
+ * A line is recognised by its first mark that is followed by the fields of that mark.  The prefix
+ * of glog ("Lmmdd hh:mm:ss.uuuuuu tid file.cc:N] ", or with the year) supplies time and thread; it
+ * may be missing or follow other text.  Nothing is copied.  O(line).
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 typedef enum
 {
   PADDLE_LINE_OTHER,          /* none of these */
-  PADDLE_LINE_DAMAGED,        /* `field` is no number */
+  PADDLE_LINE_DAMAGED,        /* `field` is not a number */
   PADDLE_LINE_GROWTH_REQUEST, /* size                  Allocate N bytes, aligned to S */
   PADDLE_LINE_GROWTH_ALLOC,   /* block, address        Alloc S bytes, ptr = P */
   PADDLE_LINE_GROWTH_FREE,    /* block, address        Free S bytes, ptr = P */
@@ -32,7 +32,7 @@ typedef enum
 typedef struct
 {
   PaddleLineKind kind;
-  guint64 thread; /* 0: not told */
+  guint64 thread; /* 0: unknown */
   guint64 size, block, address, stream;
   guint16 device; /* GEMEM_DEVICE_HOST: CPU, pinned memory */
   gboolean has_time;
@@ -43,7 +43,7 @@ typedef struct
 /* The line [p, end). */
 void gemem_paddle_line (const char *p, const char *end, PaddleLine *line);
 
-/* TRUE if @head, of a file, has a line by which such logs are known. */
+/* TRUE if @head, the start of a file, has a line of such a log. */
 gboolean gemem_paddle_probe (const guint8 *head, gsize size);
-/* TRUE if it begins as logs of glog do. */
+/* TRUE if @head begins with a line of glog. */
 gboolean gemem_paddle_glog (const guint8 *head, gsize size);

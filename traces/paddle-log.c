@@ -1,28 +1,29 @@
 /* paddle-log.c - the log of PaddlePaddle's allocators (GLOG_v=10) as a trace: format `paddle-log`.
  *
- * What is delivered:
+ * Events delivered:
  *  - auto growth: "Alloc S bytes, ptr = P" and "Free S bytes, ptr = P", with the size that the
- *    thread asked for in a line before it.  Where the stream-safe allocator above it logs too, its
- *    lines are the requests, since they name the stream: "Try free" is FREE_REQUESTED, the Free of
- *    auto growth below it FREE_COMPLETED (FREE at once in a log without those).
+ *    thread requested in an earlier line.  If the stream-safe allocator above auto growth logs too,
+ *    its lines are the requests, since they name the stream: "Try free" is FREE_REQUESTED, and the
+ *    Free of auto growth is FREE_COMPLETED (in a log without Free lines, "Try free" is FREE).
  *  - buddy: after "Allocate N bytes from chunk size S" the thread's next "Left block (P, S)" or
- *    "Allocated P from system allocator" is the block, "Free from address P" its end.  The address
- *    is what the user gets, P + 64.
- *  - places: "Allocate N bytes on PLACE" tells the device of the buddy's block that follows in the
- *    thread; where no buddy logs, it and "pointer=U" are the request.  The lines of buddy and auto
- *    growth name no device: it is 0, or where auto growth serves the GPU and a buddy the CPU, the
- *    host for the buddy.
- *  - a request that a thread never got, unless it asks again for as much at once (a retry): ALLOC
- *    and FREE flagged FAILED.
- *  - TRIM for "Release K chunks".  SEGMENT_ALLOC for chunks of auto growth, where all name their
- *    address, none is freed (frees do not say which), and no other allocator logs.
+ *    "Allocated P from system allocator" is the block; "Free from address P" frees it.  The address
+ *    of the event is the one returned to the caller, P + 64.
+ *  - places: "Allocate N bytes on PLACE" tells the device of the thread's next buddy block; in a
+ *    log without buddy lines, this line and "pointer=U" are the request.  The lines of buddy and
+ *    auto growth name no device: their device is 0, except that buddy blocks belong to the host
+ *    where auto growth serves the GPU and a buddy the CPU.
+ *  - a request without a block: ALLOC and FREE flagged FAILED, unless the thread's next request has
+ *    the same size (a retry).
+ *  - TRIM for "Release K chunks".  SEGMENT_ALLOC for chunks of auto growth, if all lines name their
+ *    address, no chunk is freed (frees do not say which one), and no other allocator logs.
  *
- * Passed over: the temporary allocator of 1.3-1.5, which keeps blocks between the program and the
- * allocator below (what it takes and really releases is in the lines of that one, and what it
- * reuses never reaches it), and [cudaMalloc] and [cudaFree], which tell no address.
+ * Skipped: the lines of the temporary allocator of 1.3-1.5, which caches blocks between the program
+ * and the allocator below (the lower allocator logs the blocks it obtains and frees; a reused block
+ * never reaches the lower allocator); [cudaMalloc] and [cudaFree], which name no address.
  *
- * Two passes, because what failed, and which allocators are there, is known at the end.  Memory:
- * what is live, the threads that ask, and the lines of failed requests.  Origin: paddle.md 9.
+ * Two passes, because the failed requests and the set of logging allocators are known only at the
+ * end.  Memory: live blocks, threads with a pending request, and the lines of failed requests.
+ * Origin: paddle.md 9.
  */
 #include "config.h"
 
@@ -30,7 +31,7 @@
 #include "traces/log-reader.h"
 #include "traces/paddle-survey.h"
 
-#define DESCRIPTOR 64 /* bytes in front of what the buddy's user gets */
+#define DESCRIPTOR 64 /* bytes of a buddy block before the address returned to the caller */
 
 extern const GememTraceFormat gemem_format_paddle_log;
 
@@ -40,8 +41,8 @@ typedef struct
   PaddleSurvey survey;
   GememIdMap *threads; /* thread -> PaddleThread */
   GememIdMap *blocks;  /* address -> GememLogBlock */
-  guint failed;        /* of the survey's, so far */
-  guint64 damaged;     /* lines left out */
+  guint failed;        /* entries of survey.failed consumed so far */
+  guint64 damaged;     /* lines skipped as damaged */
 } PaddleLog;
 
 static void
@@ -165,7 +166,7 @@ take_buddy_alloc (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
   const guint64 rounded = line->kind == PADDLE_LINE_BUDDY_HUGE ? thread->block : line->block;
 
   if (thread->asks != PADDLE_ASKS_BUDDY)
-    return skip (log); /* the log begins between the lines of a request */
+    return skip (log); /* the log begins within the lines of a request */
   thread->asks = PADDLE_ASKS_NOTHING;
   thread->place = 0;
   return take_block (log, line->address, &block, rounded, line->time);
@@ -252,7 +253,7 @@ take_line (PaddleLog *log, PaddleThread *thread, const PaddleLine *line)
     }
 }
 
-/* Lines of a log stand by themselves: what others wrote into one does not spoil the next. */
+/* Counts and skips a damaged line, perhaps written by two threads; the next line is unaffected. */
 static gboolean
 take_damaged (PaddleLog *log, const PaddleLine *line)
 {
@@ -361,7 +362,7 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   return NULL;
 }
 
-/* Lines about memory may come late: then the prefix of glog has to do. */
+/* Lines about memory may come after @head; the prefix of glog then decides. */
 static int
 probe (const guint8 *head, gsize size)
 {

@@ -19,7 +19,7 @@ settle (PaddleSurvey *survey, const PaddleThread *thread)
     g_array_append_val (survey->failed_buddy, thread->line);
 }
 
-/* Versions that do not print what they allocate say nothing about failures. */
+/* A log without lines of allocated blocks tells nothing about failures. */
 static void
 conclude (PaddleSurvey *survey)
 {
@@ -39,7 +39,7 @@ take_request (PaddleSurvey *survey, GememIdMap *threads, const PaddleLine *line,
   PaddleThread *thread = gemem_idmap_insert (threads, line->thread, NULL);
 
   if (thread->asks == asks && thread->size == line->size)
-    return; /* the same, tried again */
+    return; /* a retry of the same request */
   settle (survey, thread);
   *thread = (PaddleThread){ .asks = asks, .size = line->size, .line = number };
 }
@@ -81,7 +81,7 @@ gemem_paddle_survey_read (PaddleSurvey *survey, GememInput *input, GError **erro
     {
       PaddleLine line;
       gemem_paddle_line (text, text + length, &line);
-      if (line.kind == PADDLE_LINE_DAMAGED) /* it may have told of the block */
+      if (line.kind == PADDLE_LINE_DAMAGED) /* the damaged line may have named the block */
         gemem_idmap_remove (threads, line.thread, NULL);
       else if (line.kind != PADDLE_LINE_OTHER)
         take_line (survey, threads, &line, gemem_input_line_number (input));

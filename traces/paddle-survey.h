@@ -1,9 +1,10 @@
-/* paddle-survey.h - the first pass over a log of Paddle's allocators: which of them log, and which
- * requests failed.
+/* paddle-survey.h - the first pass over a log of Paddle's allocators, which finds the logging
+ * allocators and the failed requests.
  *
- * A request that gets no block is one that failed, unless its thread asks for as much again at
- * once: then it was a retry.
- * Memory: the threads that ask, and the lines of failed requests.  Origin: paddle.md 9.
+ * A request without a block failed, unless the next request of its thread has the same size: then
+ * the program retried it.
+ * Memory: the threads with a pending request, and the lines of failed requests.
+ * Origin: paddle.md 9.
  */
 #pragma once
 
@@ -20,26 +21,26 @@ enum
   PADDLE_ASKS_BUDDY,
 };
 
-/* What a thread is about; kept as long as it is about something. */
+/* The pending request of a thread; kept until the request ends. */
 typedef struct
 {
-  guint64 asks;              /* PADDLE_ASKS_* */
-  guint64 size, block, line; /* thereof: as requested, as rounded; its number */
-  guint64 place, place_size; /* 1 + device of the place that it asked, 0 when served; bytes */
-  guint64 got, got_size, got_block; /* address of the block of auto growth that it got last */
+  guint64 asks;                     /* PADDLE_ASKS_* */
+  guint64 size, block, line;        /* of that request: size, block size, line number */
+  guint64 place, place_size;        /* request to a place: 1 + device, 0 when served; bytes */
+  guint64 got, got_size, got_block; /* last block of auto growth: address, size, block size */
 } PaddleThread;
 
-/* What the pass finds. */
+/* The results of the pass. */
 typedef struct
 {
   guint64 known, first_time;
-  guint64 growth, growth_frees, streams, buddy; /* lines */
-  guint64 chunks, hidden; /* chunks; what shows that they are not all there is */
+  guint64 growth, growth_frees, streams, buddy; /* numbers of lines */
+  guint64 chunks, hidden; /* chunk lines; signs of chunks that are not logged */
   gboolean timeless;
   GArray *failed;       /* guint64: lines of requests, ascending */
-  GArray *failed_buddy; /* of buddies, until the pass is over */
+  GArray *failed_buddy; /* of buddies, moved at the end of the pass */
 } PaddleSurvey;
 
-/* Reads @input to its end, or to where it is damaged (the second pass will say so), and rewinds
- * it.  survey->failed is to be freed in any case. */
+/* Reads @input to its end, or to damage, which the second pass reports, and rewinds it.  The caller
+ * frees survey->failed even after an error. */
 gboolean gemem_paddle_survey_read (PaddleSurvey *survey, GememInput *input, GError **error);

@@ -1,10 +1,10 @@
-/* pickle-bytes.c - the bytes of a pickle, its strings, and how what is wrong with it is said (see
+/* pickle-bytes.c - fetches the bytes of a pickle, interns its strings, and words its errors (see
  * pickle.h).
  *
- * Strings are interned in one text and one open-addressing table of numbers; the words that are
- * always the same are found by hash and one comparison.
- * Invariants: text is NUL-terminated after each string; the first error of the source sticks and is
- * told when its bytes are needed.
+ * Strings are interned in one text and one open-addressing table of numbers; a known word is found
+ * by its hash and one comparison.
+ * Invariants: text is NUL-terminated after each string; the first error of the source is kept and
+ * reported when bytes beyond it are needed.
  */
 #include "config.h"
 
@@ -149,7 +149,7 @@ gemem_pickle_fail_operands (GememPickle *pickle, guint8 opcode, GError **error)
 
 /* ---- bytes */
 
-/* Fetches more; afterwards as many bytes as there are, up to FILL_SIZE and beyond, lie at `at`. */
+/* Fetches more bytes to `at`: at least FILL_SIZE, unless the source ends first. */
 void
 gemem_pickle_refill (GememPickle *pickle)
 {
@@ -157,7 +157,7 @@ gemem_pickle_refill (GememPickle *pickle)
   const guint8 *bytes = NULL;
   gssize n = pickle->source.fill (pickle->source.data, used, FILL_SIZE, &bytes, &pickle->failure);
 
-  if (pickle->failure != NULL) /* what was fetched before the damage is still good */
+  if (pickle->failure != NULL) /* bytes before the damage are valid */
     n = pickle->source.fill (pickle->source.data, 0, 0, &bytes, NULL);
   pickle->base += used;
   pickle->ended = pickle->failure != NULL || n < (gssize) FILL_SIZE;
@@ -210,7 +210,7 @@ gemem_pickle_grow_table (GememPickle *pickle)
     }
 }
 
-/* The number of a string, the same for equal ones; 0 if it is not kept. */
+/* Returns the number of a string, equal for equal strings; 0 if the string is not kept. */
 guint32
 gemem_pickle_intern (GememPickle *pickle, const guint8 *bytes, gsize length)
 {

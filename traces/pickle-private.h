@@ -1,6 +1,6 @@
-/* pickle-private.h - what the parts of the pickle reader share: pickle.c runs the opcodes,
- * pickle-stack.c keeps stack and memo, pickle-bytes.c fetches bytes, keeps strings and words the
- * errors.
+/* pickle-private.h - the state and functions shared by the parts of the pickle reader: pickle.c
+ * runs the opcodes, pickle-stack.c keeps stack and memo, pickle-bytes.c fetches bytes, keeps
+ * strings and words errors.
  */
 #pragma once
 
@@ -15,10 +15,10 @@
 /* GememPickleValue.state of a DICT; of a LIST: OPEN, or PAIR. */
 enum
 {
-  GEMEM_PICKLE_OPEN = 0, /* no items yet */
+  GEMEM_PICKLE_OPEN = 0, /* has no items yet */
   GEMEM_PICKLE_DONE = 1, /* has its items (or came from the memo) */
   GEMEM_PICKLE_KEPT = 2, /* was returned as a record */
-  GEMEM_PICKLE_PAIR = 3, /* all that is known of the list is its pair */
+  GEMEM_PICKLE_PAIR = 3, /* a list of which only the pair is kept */
 };
 
 typedef struct
@@ -31,11 +31,11 @@ typedef struct
 struct _GememPickle
 {
   GememPickleSource source;
-  const guint8 *start, *at, *end; /* bytes fetched, next byte, their end */
+  const guint8 *start, *at, *end; /* fetched bytes: first, next, end */
   guint64 base;                   /* offset of start */
   guint64 opcode_at;              /* offset of the opcode being run */
   gboolean ended;
-  GError *failure; /* of the source, reported when its bytes are needed */
+  GError *failure; /* error of the source, reported when bytes beyond it are needed */
   gboolean started, stopped, current;
 
   GememPickleValue *stack;
@@ -43,16 +43,16 @@ struct _GememPickle
   guint32 marks[GEMEM_PICKLE_MAX_NESTING];
   guint n_marks;
 
-  guint32 *memo; /* type in the low 4 bits, above it the string, the number or the packed pair */
+  guint32 *memo; /* type in the low 4 bits, string, number or packed pair above */
   gsize memo_size, memo_capacity;
 
   GByteArray *text;
-  GArray *strings; /* String; [0] stands for all that were not kept */
+  GArray *strings; /* String; [0] stands for all strings not kept */
   guint32 *table;  /* open addressing: string number or 0 */
   guint32 table_mask;
-  guint n_keys; /* and words */
+  guint n_keys; /* number of keys and words */
 
-  GArray *items; /* guint32: what the list returned last got */
+  GArray *items; /* guint32: items appended to the list returned last */
   guint32 before;
 
   guint64 present;
@@ -117,7 +117,7 @@ stack_floor (const GememPickle *pickle)
   return pickle->n_marks > 0 ? pickle->marks[pickle->n_marks - 1] + 1 : 0;
 }
 
-/* The completed dict on top joins a run of equals below it. */
+/* Merges the completed dict on top of the stack into the run of such dicts below. */
 static inline void
 merge_dict (GememPickle *pickle)
 {

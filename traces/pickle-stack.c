@@ -1,14 +1,14 @@
 /* pickle-stack.c - the stack and the memo of the pickle machine (see pickle.h).
  *
- * The stack holds 16-byte values.  Containers stay on it as a type, a count and a number; their
- * items are popped by SETITEM(S) and APPEND(S) and forgotten, except that a dict's wanted values
- * are copied to the record first, and the numbers of a list's items to `items`.  Dicts that follow
- * one another (the items of a list before its APPENDS, which some writers emit only once) share one
- * stack entry, unless they have numbers of their own.
+ * The stack holds 16-byte values.  A container is kept as a type, a count and a number.  SETITEM(S)
+ * and APPEND(S) pop and discard the items, after the requested values of a dict are copied to the
+ * record, and the numbers of the items of a list to `items`.  Consecutive dicts (the items of a
+ * list before its APPENDS, which some writers emit only once) share one stack entry, unless they
+ * have numbers.
  *
  * Invariants: no opcode reaches below the last mark; the memo never grows faster than the bytes
- * read; stack[0 .. top) is initialised; the memo entry of a container has the number that the
- * container had last.
+ * read; stack[0 .. top) is initialised; the memo entry of a container has the latest number of the
+ * container.
  */
 #include "config.h"
 
@@ -50,7 +50,7 @@ static void
 pop_value (GememPickle *pickle)
 {
   GememPickleValue *value = &pickle->stack[pickle->top - 1];
-  if (value->type == GEMEM_PICKLE_DICT && value->count > 1) /* one of a run */
+  if (value->type == GEMEM_PICKLE_DICT && value->count > 1) /* the last dict of a run */
     value->count--;
   else
     pickle->top--;
@@ -156,7 +156,7 @@ gemem_pickle_set_number (GememPickle *pickle, guint32 number)
   set_number (pickle, &pickle->stack[pickle->top - 1], number);
 }
 
-/* The numbers of what is on the stack from @first on become `items`; a run of dicts is one. */
+/* Copies the numbers of the stack entries from @first on to `items`; a run of dicts has one. */
 static void
 keep_numbers (GememPickle *pickle, guint32 first)
 {
@@ -204,7 +204,7 @@ append_items (GememPickle *pickle, guint8 opcode, guint32 first, GError **error)
   return numbers != 0 && !once ? GEMEM_PICKLE_NEXT_LIST : 0;
 }
 
-/* SETITEMS, APPENDS, SETITEM, APPEND: 1 = a record. */
+/* Runs SETITEMS, APPENDS, SETITEM and APPEND; returns 1 for a record. */
 int
 gemem_pickle_fill_container (GememPickle *pickle, guint8 opcode, GError **error)
 {
@@ -236,7 +236,7 @@ gemem_pickle_memo_put (GememPickle *pickle, guint8 opcode, guint64 index, GError
 {
   if (pickle->top <= stack_floor (pickle))
     return gemem_pickle_fail_operands (pickle, opcode, error);
-  /* Every entry costs its writer a byte at least, so an honest index is below the offset. */
+  /* A memo entry takes at least one byte of the pickle: a valid index is below the offset. */
   if (index >= GEMEM_PICKLE_MAX_MEMO || index > offset_of_next (pickle))
     return gemem_pickle_fail (pickle, error,
                               "memo entry %" G_GUINT64_FORMAT

@@ -1,8 +1,8 @@
-/* pickle.c - the pickle machine: which opcodes there are and what they do (see pickle.h).
+/* pickle.c - the pickle machine: the supported opcodes and their effects (see pickle.h).
  *
- * Invariants: every opcode checks that its argument is inside the bytes and its operands above the
- * last mark.
- * Cost: one switch per opcode, no allocation per value; strings are hashed once per occurrence that
+ * Invariants: every opcode checks that its argument lies within the bytes and its operands above
+ * the last mark.
+ * Cost: one switch per opcode, no allocation per value; a string is hashed at each occurrence that
  * is not a memo reference.
  */
 #include "config.h"
@@ -11,7 +11,7 @@
 
 #include "traces/pickle-private.h"
 
-#define SLACK 272 /* longest opcode with its argument, long strings aside */
+#define SLACK 272 /* bytes of the longest opcode with argument, except long strings */
 
 static guint32
 little4 (const guint8 *bytes)
@@ -40,7 +40,7 @@ push_long (GememPickle *pickle, guint64 n, GError **error)
   return gemem_pickle_skip (pickle, n) ? 0 : gemem_pickle_fail_truncated (pickle, error);
 }
 
-/* A str or bytes object of @n bytes, which need not be in the buffer yet. */
+/* Pushes a str or bytes object of @n bytes, which need not be in the buffer yet. */
 static int
 push_text (GememPickle *pickle, GememPickleType type, guint64 n, GError **error)
 {
@@ -85,7 +85,7 @@ stop (GememPickle *pickle, GError **error)
   return 0;
 }
 
-/* The first opcode: PROTO with a protocol that is understood. */
+/* Checks the first opcode: PROTO with a supported protocol. */
 static int
 start (GememPickle *pickle, GError **error)
 {
@@ -108,7 +108,7 @@ start (GememPickle *pickle, GError **error)
   return 0;
 }
 
-/* Number of argument bytes that must be at hand before the opcode runs. */
+/* Number of argument bytes that must be in the buffer before the opcode runs. */
 static guint
 argument_size (guint8 opcode)
 {
@@ -143,7 +143,7 @@ argument_size (guint8 opcode)
     }
 }
 
-/* Opcodes with an argument; it is at hand. */
+/* Runs an opcode with an argument, which is in the buffer. */
 static int
 run_argument (GememPickle *pickle, guint8 opcode, guint size, GError **error)
 {
@@ -244,7 +244,7 @@ get (GememPickle *pickle, guint8 opcode, guint32 index, GError **error)
   return 0;
 }
 
-/* LONG1 with its @n <= 8 bytes and, whatever they are, enough behind them to take 8 at once. */
+/* LONG1 with @n <= 8 bytes; enough bytes of any content follow to read 8 at once. */
 static inline gint64
 long_at (const guint8 *bytes, guint n)
 {
@@ -265,7 +265,7 @@ run (GememPickle *pickle, GError **error)
 
   switch (opcode)
     {
-    /* The common ones, at their shortest. */
+    /* Fast paths of the most frequent opcodes. */
     case 'h':
       if (left < 2)
         break;
@@ -332,7 +332,7 @@ run (GememPickle *pickle, GError **error)
 int
 gemem_pickle_next (GememPickle *pickle, GError **error)
 {
-  if (pickle->current) /* the record returned last is still the top of the stack */
+  if (pickle->current) /* the record returned last is still on top of the stack */
     merge_dict (pickle);
   pickle->current = FALSE;
   if (!pickle->started && start (pickle, error) < 0)
@@ -400,7 +400,7 @@ gemem_pickle_path (const GememPickle *pickle, GememPicklePath *path)
     else if (stack[i].type == GEMEM_PICKLE_DICT && i > 0)
       {
         counting = FALSE;
-        /* An empty dict that is an item beside this one has neither a mark nor a key above it. */
+        /* An unfinished dict has a mark or a key above it; an empty sibling dict has neither. */
         path->dicts += stack[i].state == GEMEM_PICKLE_OPEN
                        && (stack[i + 1].type == GEMEM_PICKLE_MARK
                            || stack[i + 1].type == GEMEM_PICKLE_STRING);

@@ -1,24 +1,25 @@
-/* pickle.h - a restricted, streaming reader of Python pickles: plain data only, a dict at a time.
+/* pickle.h - a restricted, streaming reader of Python pickles: plain data only, one dict at a time.
  *
  * A pickle is a program for a stack machine.  This machine knows the opcodes that protocols 2 to 5
  * write for None, bool, int, float, str, bytes, tuple, list and dict, and refuses all others by
- * name and byte offset: nothing that could run code (globals, reduce, build, persistent ids) exists
- * in it.
+ * name and byte offset: no opcode that could run code (globals, reduce, build, persistent ids) is
+ * implemented.
  *
- * It returns *records*: each time a dict gets its items, the values of the keys that the
- * caller asked for.  An inner dict comes before the one that holds it, as in the file.  Completed
- * dicts shrink to a count on the stack, so memory follows the nesting and 4 bytes per memo entry,
- * not the data.
+ * The machine returns *records*: whenever a dict gets its items, the values of the keys that the
+ * caller requested.  An inner dict precedes the dict that contains it, as in the file.  A completed
+ * dict shrinks to a count on the stack, so memory depends on the nesting, plus 4 bytes per memo
+ * entry, not on the data.
  *
- * Shared objects: the caller that takes a record may give its dict a *number* (a call-stack frame,
- * say).  A list whose items have numbers is returned as well, to be given one in its turn, and the
- * memo keeps the numbers: a reference to a dict or list brings its number back.  What must not come
- * twice (an event) gets the number GEMEM_PICKLE_ONCE; a reference to such a dict, or to a list of
- * such, is an error, so nothing grows by references.
+ * Shared objects: the caller may assign a *number* to the dict of a record (for example to a
+ * call-stack frame).  A list whose items have numbers is returned too, so that the caller can
+ * assign a number to the list.  The memo keeps these numbers: a reference to a dict or list yields
+ * its number.  A dict that must not occur twice (an event) gets the number GEMEM_PICKLE_ONCE; a
+ * reference to such a dict, or to a list of such dicts, is an error, so references cannot multiply
+ * data.
  *
  * Limits, each with its message: nesting 256, 65536 values on the stack, 2^28 memo entries (1 GiB),
- * 64 keys; at most 32 MiB of distinct strings are kept, later ones (and ones beyond 16 KiB) are
- * known to be strings and no more.  An int of more than 8 bytes is known to be one.
+ * 64 keys; at most 32 MiB of distinct strings are kept, of later strings (and of strings beyond 16
+ * KiB) only the type is kept, as of ints of more than 8 bytes.
  *
  * Origin: peers.md 2.1; the pickle format as documented by Python's pickletools.
  */
@@ -26,7 +27,7 @@
 
 #include "base/macros.h"
 
-#define GEMEM_PICKLE_MAX_KEYS 64 /* words that are only looked for as values may follow them */
+#define GEMEM_PICKLE_MAX_KEYS 64 /* words that occur only as values may follow the keys */
 
 typedef enum
 {
@@ -44,7 +45,7 @@ typedef enum
 } GememPickleType;
 
 #define GEMEM_PICKLE_NO_PAIR G_MININT64
-/* Number of a dict that must not be referred to again, and of a list of such. */
+/* Number of a dict that must not be referenced again, and of a list of such dicts. */
 #define GEMEM_PICKLE_ONCE ((1u << 28) - 1)
 
 typedef struct
@@ -62,27 +63,27 @@ typedef struct
     gint64 pair;
     struct
     {
-      guint32 number; /* DICT, other LIST: as given, 0: none */
-      guint32 memo;   /* private: 1 + the memo entry of it */
+      guint32 number; /* DICT, other LIST: as assigned, 0: none */
+      guint32 memo;   /* private: 1 + index of its memo entry */
     };
   };
 } GememPickleValue;
 
-/* Where a record lies. */
+/* The position of a record in the pickle. */
 typedef struct
 {
-  /* key (index) of the outermost dict under which it is; -1: another key; -2: the outermost object
-   * is no dict */
+  /* index of the key of the outermost dict that contains the record; -1: another key; -2: the
+   * outermost object is no dict */
   int section;
-  guint lists;    /* 1: it is an item of the section's own list; 2: of a list in that list */
-  guint position; /* lists == 2: which of the inner lists, from 0 */
-  guint dicts;    /* unfinished dicts around it, the outermost object not counted */
+  guint lists;    /* 1: an item of the list of the section; 2: of a list within that list */
+  guint position; /* lists == 2: index of the inner list, from 0 */
+  guint dicts;    /* unfinished dicts around the record, without the outermost object */
 } GememPicklePath;
 
 /* Where the bytes come from. */
 typedef struct
 {
-  /* Drops @used bytes of what it gave last, then makes at least @want available unless the end
+  /* Consumes @used of the bytes supplied last, then supplies at least @want bytes unless the end
    * comes first; -1: error. */
   gssize (*fill) (gpointer data, gsize used, gsize want, const guint8 **bytes, GError **error);
   gpointer data;
@@ -91,13 +92,14 @@ typedef struct
 
 typedef struct _GememPickle GememPickle;
 
-/* @keys: NULL-terminated; only the first GEMEM_PICKLE_MAX_KEYS are keys of records, all are known
- * to gemem_pickle_string_key().  They and the @source's data must outlive the reader. */
+/* @keys: NULL-terminated; only the first GEMEM_PICKLE_MAX_KEYS are keys of records,
+ * gemem_pickle_string_key() knows all of them.  @keys and the data of @source must outlive the
+ * reader. */
 GememPickle *gemem_pickle_new (const GememPickleSource *source, const char *const *keys);
 void gemem_pickle_free (GememPickle *pickle);
 
-/* Runs to the next dict with at least one of the keys, or to a list that got items with numbers (a
- * piece at a time, 1000 of Python's own writer).  GEMEM_PICKLE_NEXT_*; -1: error, always
+/* Runs to the next dict with at least one of the keys, or to a list that got items with numbers (in
+ * portions; Python's own writer makes portions of 1000).  GEMEM_PICKLE_NEXT_*; -1: error, always
  * GEMEM_ERROR_INPUT or what the source reported.  O(bytes). */
 enum
 {
@@ -107,28 +109,27 @@ enum
 };
 int gemem_pickle_next (GememPickle *pickle, GError **error);
 
-/* Gives the dict or list that was returned last a number below GEMEM_PICKLE_ONCE, or that one; 0
- * takes it away. */
+/* Assigns a number up to GEMEM_PICKLE_ONCE to the dict or list returned last; 0 removes it. */
 void gemem_pickle_set_number (GememPickle *pickle, guint32 number);
 
-/* The items that the list returned last got now, 0 where one has no number; valid until the next
- * call.  @before: the number that the list had. */
+/* The numbers of the items just appended to the list returned last, 0 for an item without a number;
+ * valid until the next call.  *@before: the previous number of the list. */
 const guint32 *gemem_pickle_items (GememPickle *pickle, guint32 *before, guint *n);
 
-/* The values of the keys, by number, of which the current record has those in @present (bits);
- * valid until the next call. */
+/* The values of the current record by key number; bit i of *@present tells that key i is present.
+ * Valid until the next call. */
 const GememPickleValue *gemem_pickle_record (const GememPickle *pickle, guint64 *present);
 /* a << 32 | b of a TUPLE or LIST of two ints in [0, 2^31), else GEMEM_PICKLE_NO_PAIR. */
 gint64 gemem_pickle_pair (const GememPickleValue *value);
 void gemem_pickle_path (const GememPickle *pickle, GememPicklePath *path);
 
-/* Text of a kept string, NUL-terminated ("" when it was not kept), valid as long as the reader.
+/* Text of a kept string, NUL-terminated ("" for a string not kept), valid as long as the reader.
  * Not always UTF-8. */
 const char *gemem_pickle_string (const GememPickle *pickle, guint32 string);
 /* Key number of a string that is one of the keys, else -1. */
 int gemem_pickle_string_key (const GememPickle *pickle, guint32 string);
 
-/* Bytes consumed; for messages and for what follows the pickle. */
+/* Number of bytes consumed, for messages and for reading on after the pickle. */
 guint64 gemem_pickle_offset (const GememPickle *pickle);
-/* The bytes behind STOP that were already fetched. */
+/* The bytes after STOP that were already fetched. */
 const guint8 *gemem_pickle_rest (const GememPickle *pickle, gsize *size);

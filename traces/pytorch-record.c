@@ -1,7 +1,7 @@
 /* pytorch-record.c - see pytorch-record.h.
  *
- * Dicts come innermost first: history entries before their block, blocks before their segment.  So
- * blocks wait in `pending` until the segment tells its address and pool.
+ * Dicts arrive innermost first: history entries before their block, blocks before their segment.
+ * Blocks therefore wait in `pending` until their segment supplies its address and pool.
  * Invariants: every address and size returned is in range, so that address + size does not
  * overflow.
  */
@@ -15,7 +15,7 @@
 #define MAX_DEVICES 4096u
 #define MAX_POOLS 65536u
 
-enum /* what the pickle reader looks for: keys first, then the words that are values */
+enum /* words that the pickle reader looks for: keys first, then values */
 {
   K_SEGMENTS,
   K_DEVICE_TRACES,
@@ -185,7 +185,7 @@ static gboolean G_GNUC_PRINTF (3, 4)
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *raw = g_strdup_vprintf (format, arguments);
-  g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
+  g_autofree char *text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
   va_end (arguments);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s",
                records->name, gemem_pickle_offset (records->pickle), text);
@@ -200,8 +200,8 @@ get (const GememPytorchRecords *records, guint key)
   return (records->present & HAS (key)) != 0 ? &records->values[key] : NULL;
 }
 
-/* A number in [0, @limit) under @key; @fallback if it is absent, unless @required names what must
- * have it. */
+/* Reads a number in [0, @limit) under @key.  An absent key yields @fallback, or an error if
+ * @required names the object that must have the key. */
 static gboolean
 get_number (const GememPytorchRecords *records, guint key, guint64 limit, const char *required,
             guint64 fallback, guint64 *number, GError **error)
@@ -231,7 +231,7 @@ get_number (const GememPytorchRecords *records, guint key, guint64 limit, const 
   return TRUE;
 }
 
-/* The word under @key as its number, -1 if it is absent or another one. */
+/* The number of the word under @key; -1 if the key is absent or the word unknown. */
 static int
 get_word (const GememPytorchRecords *records, guint key)
 {
@@ -258,8 +258,8 @@ get_flag (const GememPytorchRecords *records, guint key)
          && value->integer != 0;
 }
 
-/* Stream handles may be any pointer; one with its top bit set is a negative number, or one of 9
- * bytes. */
+/* A stream handle may be any pointer; one with its top bit set is pickled as a negative int or as
+ * an int of 9 bytes. */
 static guint64
 get_stream (const GememPytorchRecords *records)
 {
@@ -269,7 +269,7 @@ get_stream (const GememPytorchRecords *records)
              : 0;
 }
 
-/* (0, 0) is the default pool, 0; the others are numbered as they come. */
+/* Pool (0, 0) is the default pool, number 0; others are numbered by first occurrence. */
 static guint32
 get_pool (GememPytorchRecords *records, guint id)
 {
@@ -289,7 +289,7 @@ get_pool (GememPytorchRecords *records, guint id)
   return number;
 }
 
-/* The stack under "frames"; 0: there is none, or an empty one. */
+/* The number of the stack under "frames"; 0: absent or empty. */
 static guint32
 get_stack (const GememPytorchRecords *records)
 {
@@ -512,8 +512,7 @@ read_settings (GememPytorchRecords *records)
 
 /* ---- call stacks */
 
-/* A frame gets a number, so that lists of frames, however often they are referred to, are numbers
- * too. */
+/* Assigns a number to a frame, so that lists of frames become numbers too. */
 static void
 read_frame (GememPytorchRecords *records)
 {
@@ -552,7 +551,7 @@ read_frames (GememPytorchRecords *records)
 
 /* ---- which dict is it */
 
-/* The present dict is part of the recording: a reference to it would make it happen twice. */
+/* Forbids references to the present dict: a reference would repeat a part of the recording. */
 static gboolean
 once (GememPytorchRecords *records)
 {
@@ -604,7 +603,7 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
           continue;
         }
       gemem_pickle_path (records->pickle, &path);
-      if (path.section == -1) /* the outermost dict itself, or something unknown */
+      if (path.section == -1) /* the outermost dict itself, or an unknown section */
         {
           records->has_segments |= get (records, K_SEGMENTS) != NULL;
           records->has_traces |= get (records, K_DEVICE_TRACES) != NULL;
@@ -643,8 +642,8 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
 
 /* ---- the version */
 
-/* Sets the bit of @feature: in @possible if any dict of the kind was seen, in @seen if one had @key
- * (@present: all keys they had). */
+/* Sets the bit of @feature: in *@possible if any dict of the kind was seen, in *@seen if one had
+ * @key.  @present: all keys seen in dicts of the kind. */
 static void
 look (guint64 present, guint feature, guint key, guint *seen, guint *possible)
 {

@@ -1,6 +1,6 @@
 /* pytorch-releases.c - see pytorch-releases.h.
  *
- * Invariants: runs are in order and do not touch; at most the last one is open.
+ * Invariants: runs are in order and separated by other events; at most the last run is open.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ is_release (guint kind)
   return kind == GEMEM_EVENT_SEGMENT_FREE || kind == GEMEM_EVENT_SEGMENT_UNMAP;
 }
 
-/* What a request leads to; its stack is that of the request. */
+/* TRUE for an event caused by a request, which has the stack of the request. */
 static gboolean
 is_of_request (const GememTraceEvent *event)
 {
@@ -43,15 +43,15 @@ is_of_request (const GememTraceEvent *event)
          || event->kind == GEMEM_EVENT_ALLOC || event->kind == GEMEM_EVENT_OOM;
 }
 
-/* Sizes are below 2^60, but a hostile file may have any number of them. */
+/* Adds modulo 2^64: sizes are below 2^60, but a hostile file may have any number of them. */
 static gint64
 plus (gint64 reserved, guint64 size)
 {
   return (gint64) ((guint64) reserved + size);
 }
 
-/* Whether frees have stacks of their own: one that no request has tells; a free without its own has
- * that of its block's request. */
+/* Detects whether frees have stacks of their own.  Otherwise a free has the stack of its block's
+ * request, so a stack that no request has is proof. */
 static void
 look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack,
                gboolean seen)
@@ -107,7 +107,7 @@ add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event, guint3
   run->n_pools++;
 }
 
-/* @next: the event behind the run, or NULL. */
+/* @next: the event after the run, or NULL. */
 static void
 end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 stack)
 {
@@ -130,8 +130,8 @@ end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 st
   releases->open = FALSE;
 }
 
-/* A completion that a request or the program waited for, not one that comes with its free.  In a
- * run: one of the same stack. */
+/* TRUE for a completion that a request or the program waited for, as opposed to one directly after
+ * its free.  Within a run, only a completion with the stack of the run counts. */
 static gboolean
 is_waited_for (const GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
@@ -142,7 +142,7 @@ is_waited_for (const GememPytorchReleases *releases, const GememTraceEvent *even
          || releases->last_address != event->address || releases->stack != stack;
 }
 
-/* How many completions with one stack there are without another event between. */
+/* Counts consecutive completions with the same stack. */
 static void
 count_completions (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
 {
@@ -184,7 +184,7 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
     add_to_run (releases, event, stack);
   else if (!releases->open)
     count_completions (releases, event, stack);
-  if (event->kind > GEMEM_EVENT_FREE_COMPLETED) /* no block's */
+  if (event->kind > GEMEM_EVENT_FREE_COMPLETED) /* an event about a segment or the device */
     count_reserved (releases, event);
   releases->last_kind = event->kind;
   releases->last_address = event->address;
@@ -215,12 +215,13 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split
       releases->added += run->n_pools;
       if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED)
         releases->added += run->whole;
-      else if (!run->failed) /* a failed request has its limit already */
+      else if (!run->failed) /* the limit of a failed request is counted already */
         releases->added += 2;
     }
 }
 
-/* The run cannot have been for want of memory, as as much was reserved at another time. */
+/* TRUE if the run must be garbage collection: the device had provided as much memory at another
+ * time, so it did not refuse the request. */
 static gboolean
 is_collection (const GememPytorchReleases *releases, const GememPytorchRelease *run)
 {
@@ -228,9 +229,9 @@ is_collection (const GememPytorchReleases *releases, const GememPytorchRelease *
          && plus (run->before, run->asked) <= releases->peak;
 }
 
-/* Garbage is collected when more than threshold * limit is reserved at a miss, until no more than
- * that is: so that product is below what was reserved at each collection, not below what was at a
- * miss without one, and not below what a collection left. */
+/* Garbage is collected at a miss while more than threshold * limit is reserved.  So the product is
+ * below the bytes reserved at each collection, not below those at a miss without a collection, and
+ * not below those after a collection. */
 guint64
 gemem_pytorch_releases_infer_limit (const GememPytorchReleases *releases, double threshold,
                                     guint64 initial)
@@ -264,14 +265,14 @@ gemem_pytorch_releases_infer_limit (const GememPytorchReleases *releases, double
   if (below <= 0 || peak <= 0 || peak >= G_MAXINT64 / 4)
     return 0;
   guint64 limit = (guint64) ((double) least / threshold);
-  limit += (gint64) (threshold * (double) limit) < least; /* rounded down */
+  limit += (gint64) (threshold * (double) limit) < least; /* corrects the rounding down */
   limit = MAX (limit, (guint64) peak);
   return (gint64) (threshold * (double) limit) < below ? limit : 0;
 }
 
 /* ---- second pass */
 
-/* What comes before the run that is the next. */
+/* Makes the next event that precedes the next run. */
 static gboolean
 before_run (GememPytorchReleases *releases, guint64 reserved, GememTraceEvent *added)
 {
@@ -322,7 +323,7 @@ gemem_pytorch_releases_behind (GememPytorchReleases *releases, const GememTraceE
 {
   if (!releases->limited || event->kind == GEMEM_EVENT_FREE_COMPLETED
       || (event->kind >= GEMEM_EVENT_SEGMENT_ALLOC && event->kind <= GEMEM_EVENT_SEGMENT_UNMAP))
-    return FALSE; /* the request is not served yet */
+    return FALSE; /* the request is still pending */
   releases->limited = FALSE;
   memset (added, 0, sizeof *added);
   added->kind = GEMEM_EVENT_DEVICE_LIMIT;

@@ -1,8 +1,8 @@
-/* pytorch-settings.c - allocator_settings of a PyTorch snapshot: rounding, and the text that is
- * offered as default parameters.
+/* pytorch-settings.c - uses allocator_settings of a PyTorch snapshot to round requests and to make
+ * the text of default parameters.
  *
- * The snapshot holds the effective values of four settings and the string that
- * PYTORCH_CUDA_ALLOC_CONF had.  The values win; from the string come only the settings that the
+ * The snapshot holds the effective values of four settings and the string of
+ * PYTORCH_CUDA_ALLOC_CONF.  The values take precedence; the string supplies only settings that the
  * values do not cover.
  * Origin: peers.md 1a.3 (rounding), 1a.11 (options), 2.1 (allocator_settings).
  */
@@ -71,7 +71,7 @@ append_divisions (GString *text, const GememPytorchSettings *settings)
     append (text, "roundup_power2_divisions", list->str);
 }
 
-/* Settings that only the string tells. */
+/* Appends the settings that only the string contains. */
 static void
 append_configuration (GString *text, const char *configuration)
 {

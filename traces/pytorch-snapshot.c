@@ -1,20 +1,20 @@
 /* pytorch-snapshot.c - reads torch.cuda.memory snapshots (_dump_snapshot, _snapshot): format
  * `pytorch-snapshot`.
  *
- * What of the past is in the file must be known before the first event can be returned, so the
- * file is read twice: the first pass checks every event and works out the initial state of each
- * device (pytorch-state.h), the second delivers.  Another pass lies between them only if the size
- * of an initial block must be inferred from later addresses.
+ * The initial state must be known before the first event is returned, so the file is read twice:
+ * the first pass checks every event and derives the initial state of each device (pytorch-state.h),
+ * the second delivers.  A pass between these two is needed only if the size of an initial block
+ * must be inferred from later addresses.
  *
- * What is delivered: the initial state of all devices in order (INITIAL; SEGMENT_ALLOC, or
+ * Events delivered: the initial state of all devices in order (INITIAL; SEGMENT_ALLOC, or
  * SEGMENT_MAP for ranges of expandable segments, then ALLOC with the block size in `aux`, then
- * FREE_REQUESTED for blocks that waited for streams), then the events of device 0, 1, ...
- * Annotations that begin (optimizer steps, user marks) become PHASE events, and what segments were
- * released for becomes TRIM and DEVICE_LIMIT events (pytorch-releases.h).  Addresses of blocks
- * become ids 1, 2, 3...
+ * FREE_REQUESTED for blocks that waited for streams), then the events of device 0, 1, ...  The
+ * begin of an annotation (optimizer step, user mark) becomes a PHASE event; the causes of released
+ * segments become TRIM and DEVICE_LIMIT events (pytorch-releases.h).  Addresses of blocks become
+ * ids 1, 2, 3...
  *
- * Memory: what is live, plus the pickle's memo (4 bytes per object that was memoised).  Origin:
- * peers.md 2.1.
+ * Memory: live blocks, plus the memo of the pickle (4 bytes per memoised object).
+ * Origin: peers.md 2.1.
  */
 #include "config.h"
 
@@ -42,11 +42,11 @@ typedef struct
   GememPytorchReleases releases;
   GememIdMap *ids; /* address -> id */
   GArray *phases;
-  guint phase;         /* next one */
+  guint phase;         /* the next phase */
   guint64 first, last; /* us */
   guint64 events, backwards;
   guint64 delivered; /* events */
-  guint64 reserved;  /* by the events delivered */
+  guint64 reserved;  /* reserved bytes after the events delivered */
 } Device;
 
 typedef struct
@@ -55,15 +55,15 @@ typedef struct
   GememSnapshotBytes bytes;
   GememReadOptions options;
   GememPytorchRecords records;
-  gboolean open; /* records */
+  gboolean open; /* `records` is initialised */
   GPtrArray *devices;
   guint64 origin; /* us since 1970 of time 0 */
   gboolean has_time, truncated, expandable, names_pools;
   guint64 phases, phases_lost, unknown;
-  char *unknown_action; /* the first */
+  char *unknown_action; /* the first unknown action */
   guint64 last_id;
   guint initial_device;    /* next device whose initial state to deliver */
-  guint step, at;          /* within it */
+  guint step, at;          /* position within that state */
   guint64 accepted, taken; /* event records of the first pass, of the second */
   GememPytorchRecord held; /* the event to deliver after the phases before it */
   gboolean holding, ended;
@@ -237,7 +237,7 @@ first_pass (Snapshot *snapshot, GError **error)
   return TRUE;
 }
 
-/* The pass that looks for hidden tails of initial blocks. */
+/* Runs the pass that looks for hidden tails of initial blocks. */
 static gboolean
 tail_pass (Snapshot *snapshot, GError **error)
 {
@@ -269,7 +269,7 @@ compare_phases (gconstpointer a, gconstpointer b)
                             : (x->tag > y->tag) - (x->tag < y->tag);
 }
 
-/* Keeps the phases that begin while the device's events run, in order of time. */
+/* Keeps the phases that begin within the time of the device's events, in order of time. */
 static void
 settle_phases (Snapshot *snapshot, Device *device)
 {
@@ -322,7 +322,7 @@ add_facts (Snapshot *snapshot, guint number)
                            number, state->unexplained);
 }
 
-/* What segments were released for, where any was. */
+/* Notes why segments were released, if any were. */
 static void
 note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *releases,
                gboolean collects, gboolean names_pools)
@@ -358,7 +358,7 @@ note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *r
     gemem_trace_info_note (info, "releases", "device %u: %s", number, text->str);
 }
 
-/* Everything that the first pass learned becomes the facts of the trace. */
+/* Derives the facts of the trace from the first pass. */
 static gboolean
 settle (Snapshot *snapshot, GError **error)
 {
@@ -366,10 +366,10 @@ settle (Snapshot *snapshot, GError **error)
   GememPytorchSettings *settings = &snapshot->records.settings;
   guint open = 0;
 
-  /* another pass begins with settings of its own */
+  /* copied, because the next pass resets the settings */
   const gboolean collects = settings->garbage_collection_threshold > 0;
 
-  settings->expandable_segments |= snapshot->expandable; /* it can be switched at run time */
+  settings->expandable_segments |= snapshot->expandable; /* the setting can change at run time */
 
   if (snapshot->options.torch != NULL)
     gemem_trace_info_note (info, "PyTorch", "%s", snapshot->options.torch);
@@ -475,8 +475,8 @@ initial_block (GememTraceEvent *event, const GememPytorchBlock *block)
                   | (block->ambiguous ? GEMEM_EVENT_AMBIGUOUS : 0);
 }
 
-/* The next event of the initial state: segments, blocks, pending frees of a device, then the next
- * device.  FALSE: none is left. */
+/* The next event of the initial state: segments, blocks and pending frees of a device, then the
+ * next device.  FALSE: no event is left. */
 static gboolean
 next_initial (Snapshot *snapshot, GememTraceEvent *event)
 {
@@ -534,7 +534,7 @@ phase_event (Snapshot *snapshot, guint number, GememTraceEvent *event)
   event->time = event_time (snapshot, device, phase->time);
 }
 
-/* Turns a record into the event that is delivered: time and id. */
+/* Converts a record to the event to deliver: sets time and id. */
 static gboolean
 deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *event,
          GError **error)
@@ -581,7 +581,7 @@ deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *
   return TRUE;
 }
 
-/* What comes before the held record; FALSE: nothing more. */
+/* Makes the next event to deliver before the held record; FALSE: none is left. */
 static gboolean
 deliver_before (Snapshot *snapshot, GememTraceEvent *event)
 {
@@ -596,7 +596,7 @@ deliver_before (Snapshot *snapshot, GememTraceEvent *event)
   return TRUE;
 }
 
-/* The held record as an event, with what comes behind it; how many, 0: error. */
+/* Converts the held record to an event and any event after it; returns their number, 0: error. */
 static guint
 deliver_held (Snapshot *snapshot, GememTraceEvent *event, GError **error)
 {
@@ -616,8 +616,7 @@ deliver_held (Snapshot *snapshot, GememTraceEvent *event, GError **error)
   return 2;
 }
 
-/* The next record of the second pass that is an event of a wanted device becomes `held`; FALSE:
- * error. */
+/* Second pass: reads the next event of a wanted device into `held`; FALSE: error. */
 static gboolean
 hold_next (Snapshot *snapshot, GError **error)
 {

@@ -1,20 +1,19 @@
-/* pytorch-snapshot.h - opens a snapshot wherever its pickle lies: a file of its own, or inside a
- * page. */
+/* pytorch-snapshot.h - opens a snapshot whose pickle is a file or part of an HTML page. */
 #pragma once
 
 #include "traces/pickle.h"
 #include "traces/trace.h"
 
-/* The bytes of a pickle that can be read more than once. */
+/* A rewindable source of the bytes of a pickle. */
 typedef struct
 {
   GememPickleSource source;
   gboolean (*rewind) (gpointer data, GError **error); /* to the first byte of the pickle */
   void (*close) (gpointer data);
-  GememInput *input; /* the file they come from; closed by `close` */
+  GememInput *input; /* the file of these bytes; closed by `close` */
 } GememSnapshotBytes;
 
-/* Takes over @bytes in all cases. */
+/* Takes ownership of @bytes in all cases. */
 GememTraceReader *gemem_pytorch_snapshot_open (const GememTraceFormat *format,
                                                const GememSnapshotBytes *bytes,
                                                const GememReadOptions *options, GError **error);

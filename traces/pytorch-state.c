@@ -1,7 +1,9 @@
-/* pytorch-state.c - the state before the first event of a PyTorch snapshot (see pytorch-state.h).
+/* pytorch-state.c - derives the state before the first event of a PyTorch snapshot (see
+ * pytorch-state.h).
  *
- * Invariants: the maps hold what is live by the events; `segments` and `blocks` only grow until
- * finish and are sorted afterwards; no decision depends on the order in which a map is walked.
+ * Invariants: the maps hold the blocks and segments live after the events so far; `segments` and
+ * `blocks` only grow until finish and are sorted then; no decision depends on the iteration order
+ * of a map.
  * Cost: O(1) per event in the first pass, O(log blocks) in the second, O(n log n) for the final
  * state.
  */
@@ -102,7 +104,7 @@ range_add (GArray *ranges, Range range)
   return TRUE;
 }
 
-/* The pieces of @range that are not in @ranges become initial segments like @like. */
+/* Adds the parts of @range outside of @ranges as initial segments with the properties of @like. */
 static void
 range_missing (GememPytorchState *state, Range range, const GememPytorchSegment *like)
 {
@@ -331,7 +333,7 @@ finish_segments (GememPytorchState *state, GError **error)
   return TRUE;
 }
 
-/* Live blocks of the final state that were not allocated by the events were there before. */
+/* Adds the live blocks of the final state that no event allocated as initial blocks. */
 static gboolean
 finish_blocks (GememPytorchState *state, gboolean truncated, GError **error)
 {
@@ -348,8 +350,7 @@ finish_blocks (GememPytorchState *state, gboolean truncated, GError **error)
       else if (mark != NULL && *mark >> 1 != 0)
         g_array_index (state->blocks, GememPytorchBlock, (*mark >> 1) - 1).block = block->block;
     }
-  if (!state->completes && !truncated
-      && state->requested > waiting) /* free they are, and no event said so */
+  if (!state->completes && !truncated && state->requested > waiting) /* freed without an event */
     {
       state->skips_completions = TRUE;
       explained += state->requested - waiting;
@@ -371,8 +372,8 @@ finish_blocks (GememPytorchState *state, gboolean truncated, GError **error)
   return TRUE;
 }
 
-/* Size of one initial block; @end: start of the next block in the segment, or the end of the
- * segment. */
+/* Deduces the size of one initial block; @end: start of the next block in the segment, or end of
+ * the segment. */
 static void
 deduce_size (GememPytorchState *state, GememPytorchBlock *block, const GememPytorchSegment *segment,
              guint64 end, const GememPytorchSettings *settings)

@@ -8,7 +8,7 @@
 static const struct
 {
   guint minor;
-  gboolean optional; /* absence says nothing */
+  gboolean optional; /* its absence tells nothing */
   const char *where, *what;
 } features[GEMEM_PYTORCH_FEATURES] = {
   [GEMEM_PYTORCH_HAS_BLOCK_ADDRESS] = { 1, FALSE, "blocks have", "address" },

@@ -5,14 +5,14 @@
  *
  * Variants: a colon before the fraction of a second, streams in decimal or hexadecimal, `allocate
  * failure` with a null pointer, and the log of RMM before 0.15 (Event Type,Device ID,Address,...).
- * The time is a clock without a date: more than half a day backwards is midnight, up to a second
- * backwards is two threads racing for the log (the order of the file is the order of the calls).
+ * The time is a clock without a date.  A step back by more than half a day is taken for midnight; a
+ * step back by up to a second is a race of two threads for the log, and the order of the file is
+ * the order of the calls.
  *
- * What is delivered: ALLOC and FREE with the stream; OOM for a failure.  The thread is dropped.
- * Python puts `.dev<k>` into the name of the file, which then tells the device.
+ * Events delivered: ALLOC and FREE with the stream; OOM for a failure.  The thread is dropped.  The
+ * device is taken from the part `.dev<k>` that RMM's Python package puts into the file name.
  *
- * Memory: the live pointers.  Cost: rows are scanned where they lie in the window of the input,
- * nothing is copied.
+ * Memory: the live pointers.  Cost: rows are scanned in the input's window, without a copy.
  * Origin: peers.md 2.3.
  */
 #include "config.h"
@@ -59,7 +59,7 @@ typedef struct
   GememReadOptions options;
   gboolean old;
   guint64 line;
-  guint64 clock, days, origin, last; /* ns; clock: as last read */
+  guint64 clock, days, origin, last; /* ns; clock: the last time of day read */
   gboolean started, ended;
   guint64 device, late, unknown, nothing;
   GememIdMap *live[MAX_DEVICES]; /* pointer -> id */
@@ -78,8 +78,8 @@ static gboolean G_GNUC_PRINTF (3, 4) fail (const Rmm *rmm, GError **error, const
   return FALSE;
 }
 
-/* ---- fields; each scanner stops by itself at the end of the line and returns NULL if there is no
- * such field */
+/* ---- fields: each scanner stops at the end of the line and returns NULL if the field is
+ * missing */
 
 static inline const char *
 scan_decimal (const char *at, guint64 *value)
@@ -124,7 +124,7 @@ scan_pointer (const char *at, guint64 *value)
   return strncmp (at, "(nil)", 5) == 0 ? at + 5 : NULL;
 }
 
-/* Decimal, or hexadecimal with 0x or with a letter. */
+/* Scans a decimal number, or a hexadecimal one marked by 0x or by containing a letter. */
 static inline const char *
 scan_stream (const char *at, guint64 *value)
 {
@@ -143,7 +143,7 @@ scan_two (const char *at, guint64 limit, char end, guint64 *value)
                                                                       : NULL;
 }
 
-/* HH:MM:SS, then a fraction behind '.' or ':'. */
+/* Scans HH:MM:SS and a fraction after '.' or ':'. */
 static const char *
 scan_clock (const char *at, guint64 *ns)
 {
@@ -219,7 +219,7 @@ scan_row (const Rmm *rmm, const char *line, Row *row, GError **error)
   return TRUE;
 }
 
-/* A row of RMM before 0.15; the columns behind Start are not needed. */
+/* Scans a row of RMM before 0.15; the columns after Start are ignored. */
 static gboolean
 scan_old_row (const Rmm *rmm, const char *line, Row *row, GError **error)
 {
@@ -260,7 +260,7 @@ scan_old_row (const Rmm *rmm, const char *line, Row *row, GError **error)
 
 /* ---- events */
 
-/* Turns the clock into ns since the first row. */
+/* Converts the clock to ns since the first row. */
 static gboolean
 advance_clock (Rmm *rmm, guint64 clock, GError **error)
 {
@@ -277,7 +277,7 @@ advance_clock (Rmm *rmm, guint64 clock, GError **error)
       rmm->clock = clock;
     }
   else if (clock > rmm->clock || rmm->old
-           || rmm->clock - clock <= SECOND) /* threads racing, perhaps around midnight */
+           || rmm->clock - clock <= SECOND) /* a race of threads, perhaps around midnight */
     rmm->late++;
   else
     return fail (
@@ -346,7 +346,7 @@ take_row (Rmm *rmm, const Row *row, guint *n, GError **error)
       add_event (rmm, n, GEMEM_EVENT_OOM, row, 0)->address = 0;
       return TRUE;
     }
-  if (row->pointer == 0) /* requests of 0 bytes get and free a null pointer */
+  if (row->pointer == 0) /* requests of 0 bytes allocate and free a null pointer */
     {
       rmm->nothing++;
       rmm->reader.info.skipped++;
@@ -396,7 +396,7 @@ note_end (Rmm *rmm)
         info, "note", "%" G_GUINT64_FORMAT " rows with a null pointer are left out", rmm->nothing);
 }
 
-/* The end of the log: FALSE with an error if it is in the middle of a row. */
+/* Checks the end of the log: FALSE with an error if it ends within a row. */
 static gboolean
 finish (Rmm *rmm, const char *data, gsize size, GError **error)
 {
@@ -413,8 +413,7 @@ finish (Rmm *rmm, const char *data, gsize size, GError **error)
   return TRUE;
 }
 
-/* Takes whole lines from the window until the batch is full.  FALSE: error; *@used: bytes of the
- * lines taken. */
+/* Reads whole lines until the batch is full.  FALSE: error; *@used: the bytes of these lines. */
 static gboolean
 take_lines (Rmm *rmm, const char *data, gsize size, gsize *used, guint *n, GError **error)
 {
@@ -439,7 +438,7 @@ take_lines (Rmm *rmm, const char *data, gsize size, gsize *used, guint *n, GErro
   return ok;
 }
 
-/* With --allow-partial an error ends the trace and is noted. */
+/* Delivers @n events or @damage; under --allow-partial damage ends the trace and is noted. */
 static gssize
 give (Rmm *rmm, guint n, GError *damage, GError **error)
 {
@@ -470,7 +469,7 @@ rmm_next (GememTraceReader *reader, const GememTraceEvent **events, GError **err
       const guint8 *data;
       gsize used;
       gssize size = gemem_input_fill (rmm->input, MAX_LINE, &data, NULL);
-      if (size < 0) /* damaged further on: first what is before */
+      if (size < 0) /* damage lies ahead: the bytes before it are read first */
         size = gemem_input_fill (rmm->input, 0, &data, NULL);
       if (!take_lines (rmm, (const char *) data, (gsize) size, &used, &n, &damage))
         break;
@@ -525,7 +524,7 @@ read_header (Rmm *rmm, GError **error)
   return TRUE;
 }
 
-/* "rmm_log.dev3.csv": 3; without it 0. */
+/* The device in a file name: 3 for "rmm_log.dev3.csv", 0 without ".dev<k>". */
 static guint64
 device_from_name (const char *name)
 {

@@ -99,7 +99,7 @@ on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 
     return;
   LiveBlock *block = gemem_idmap_insert (pass->live, event->id, &existed);
   if (existed)
-    return; /* validate's finding */
+    return; /* reported by validate.c */
   *block = (LiveBlock){ event->size, seq, event->time, event->device };
   state->live += event->size;
   state->blocks++;

@@ -1,7 +1,7 @@
 /* summary.h - facts about a trace in one pass with bounded memory: what `gemem-sim info` shows.
  *
- * Bounded by what is live in the trace.  Lower bounds are given for several alignments, since every
- * allocator rounds differently.
+ * Memory is bounded by the live blocks of the trace.  Lower bounds are computed for several
+ * alignments, since every allocator rounds differently.
  */
 #pragma once
 
@@ -26,15 +26,15 @@ typedef struct
   guint64 first_time, last_time; /* ns */
   guint64 peak_live, peak_live_seq, peak_live_time, peak_live_blocks;
   guint64 peak_blocks; /* most blocks alive at once */
-  /* static memory: sum over the loads of graphs; the most of one. In no other figure, as policies
-   * share it */
+  /* static memory: sum over the loads of graphs; maximum of one graph.  Not part of any other
+   * figure, because policies share this memory */
   guint64 graph_bytes, largest_graph;
   guint64 lower_bound_256, lower_bound_512; /* max over time of live bytes, each rounded up */
   guint64 peak_reserved;                    /* recorded segments; 0 if there are none */
   guint64 end_live, end_blocks;
   GememHistogram sizes;            /* requested bytes per ALLOC */
   GememHistogram lifetimes_events; /* events between ALLOC and FREE */
-  GememHistogram lifetimes_ns;     /* when the trace has times */
+  GememHistogram lifetimes_ns;     /* filled if the trace has times */
   GArray *streams;                 /* GememStreamSummary, by stream */
 } GememDeviceSummary;
 

@@ -1,5 +1,5 @@
-/* text-format.h - the words of the text twin, for its reader and its writer (grammar: text.c and
- * doc/trace-formats.md). */
+/* text-format.h - the words of the text format, shared by its reader and its writer (grammar:
+ * text.c and doc/trace-formats.md). */
 #pragma once
 
 #include "traces/trace.h"
@@ -7,14 +7,14 @@
 #define TEXT_MAGIC "# gemem-trace: "
 #define TEXT_VERSION 1
 
-/* Bit i. */
+/* Entry i names bit i. */
 static const char *const text_event_flags[] = { "initial", "ambiguous", "small", "failed" };
 static const char *const text_trace_flags[] = { "has-time",         "has-addresses",
                                                 "has-segments",     "block-sizes",
                                                 "starts-in-middle", "truncated",
                                                 "has-completion",   "is-vector" };
 
-/* What `aux` is called in events of @kind. */
+/* The name of the field `aux` in events of @kind. */
 static inline const char *
 text_aux_name (guint8 kind)
 {

@@ -1,8 +1,8 @@
-/* text-writer.c - writes the text twin: one event a line, every field that is not 0 (grammar:
- * text.c and doc/trace-formats.md).
+/* text-writer.c - writes the text form of the native format: one event per line, with every field
+ * that is not 0 (grammar: text.c and doc/trace-formats.md).
  *
- * Invariants: reading the file back gives the same events and information; same trace, same bytes;
- * the last line counts the events.
+ * Invariants: reading the file back gives the same events and information; equal traces make equal
+ * bytes; the last line holds the number of events.
  * Cost: about 50 bytes and 100 ns per event.
  */
 #include "config.h"
@@ -79,7 +79,7 @@ append_quoted (GString *line, const char *text)
   g_string_append_c (line, '"');
 }
 
-/* "initial,small,0x10": names of the known bits, then the others as a number. */
+/* Appends the names of the known bits, then the other bits as one number: "initial,small,0x10". */
 static void
 append_flags (GString *line, guint32 flags, const char *const *names, guint count)
 {
@@ -164,7 +164,7 @@ format_event (GString *line, const GememTraceEvent *event, const char *tag)
       g_string_append (line, " addr=");
       append_hex (line, event->address);
     }
-  if (event->stream > G_MAXUINT32) /* a pointer */
+  if (event->stream > G_MAXUINT32) /* the stream is a pointer */
     {
       g_string_append (line, " stream=");
       append_hex (line, event->stream);

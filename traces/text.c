@@ -1,17 +1,17 @@
-/* text.c - reads the text twin of the native format (format "text"): one event a line, loss-free
- * both ways.
+/* text.c - reads the text form of the native format (format "text"): one event per line,
+ * convertible without loss in both directions.
  *
  *   # gemem-trace: 1                          first line: magic and version
  *   ## anything                               comment; empty lines too are skipped
  *   # KEY: VALUE                              information: flags, ambiguities, skipped, sha256,
  *                                             allocator, settings, device, provenance
- *   KIND [ID] [KEY=VALUE]...                  an event; what is left out is 0:
+ *   KIND [ID] [KEY=VALUE]...                  an event; omitted fields are 0:
  *       size=N  block=N free=N aux=N (one field) addr=N stream=N pool=N device=N|host t=NS
  *               flags=NAME,...  tag="..."
  *   # end: N                                  last line: the number of events
  *
- * Numbers are decimal or 0x; strings stand in double quotes with \" \\ \n \r \t \xHH.  Information
- * after the events replaces all that came before them (counts that were not known at the start).
+ * Numbers are decimal or 0x; strings are in double quotes with \" \\ \n \r \t \xHH.  Information
+ * after the events replaces the information before them (for counts unknown at the start).
  *
  * Invariants: a file without its "# end" line is truncated; the events before an error are
  * delivered, then the error; memory is one line, 1024 events and the strings.  Cost: see
@@ -23,7 +23,7 @@
 #include "traces/line-reader.h"
 #include "traces/text-format.h"
 
-#define LONGEST_LINE ((gsize) 8 << 20) /* a tag of 1 MiB, every byte escaped, and the rest */
+#define LONGEST_LINE ((gsize) 8 << 20) /* an escaped tag of 1 MiB, plus the other fields */
 
 typedef struct
 {
@@ -71,7 +71,7 @@ unescape (TextReader *reader, const char **p, const char *end)
   return TRUE;
 }
 
-/* A quoted string, into `scratch`. */
+/* Parses a quoted string into `scratch`. */
 static gboolean
 parse_string (TextReader *reader, const char **p, const char *end)
 {
@@ -213,7 +213,7 @@ store_number (TextReader *reader, GememTraceEvent *event, Field field, guint64 v
   return TRUE;
 }
 
-/* The value behind "KEY=". */
+/* Parses the value after "KEY=". */
 static gboolean
 parse_value (TextReader *reader, GememTraceEvent *event, Field field, const char **p,
              const char *end)
@@ -341,7 +341,7 @@ parse_text_info (TextReader *reader, const char *key, gsize length, const char *
   return TRUE;
 }
 
-/* "# KEY: VALUE", from behind the '#'. */
+/* Parses "# KEY: VALUE"; @p is after the '#'. */
 static gboolean
 parse_info (TextReader *reader, const char *p, const char *end)
 {
@@ -432,8 +432,8 @@ read_first_line (TextReader *reader)
                   version, TEXT_VERSION);
 }
 
-/* Reads up to the first event, so that the information is there; damage behind the first line waits
- * for next(). */
+/* Reads up to the first event, so that the information is complete after opening.  Damage after the
+ * first line is reported by next(). */
 static GememTraceReader *
 text_open (GememInput *input, const GememReadOptions *options, GError **error)
 {

@@ -1,5 +1,5 @@
-/* trace.c - the event model: what events are called, the facts about a trace, and what all readers
- * and writers share (trace.h).  It knows no format; those are found through formats.c.
+/* trace.c - the event model: names of events, the facts about a trace, and functions common to all
+ * readers and writers (trace.h).  This file is independent of formats; formats.c finds them.
  *
  * Invariants: the string table begins with "" and holds each string once.
  */
@@ -49,8 +49,7 @@ gemem_event_kind_name (GememEventKind kind)
 GememEventKind
 gemem_event_kind_from_name (const char *name, gsize length)
 {
-  if (memchr (name, '\0', length)
-      != NULL) /* else a prefix with zero bytes behind would match beyond its end */
+  if (memchr (name, '\0', length) != NULL) /* else a name followed by zero bytes would match */
     return (GememEventKind) 0;
   for (guint kind = 1; kind < GEMEM_EVENT_KIND_COUNT; kind++)
     if (strncmp (kind_names[kind], name, length) == 0 && kind_names[kind][length] == '\0')
@@ -127,7 +126,7 @@ gemem_trace_info_intern (GememTraceInfo *info, const char *string)
     return GEMEM_NO_TAG;
   if (info->string_index == NULL)
     info->string_index = g_hash_table_new (g_str_hash, g_str_equal);
-  /* Strings that a reader put into the table by itself are found as well. */
+  /* Indexes strings that a reader added to the table directly. */
   for (; info->indexed < info->strings->len; info->indexed++)
     if (!g_hash_table_contains (info->string_index,
                                 g_ptr_array_index (info->strings, info->indexed)))

@@ -1,14 +1,14 @@
 /* trace.h - the event model, and the reader and writer interfaces of every trace format.
  *
- * A trace is an ordered stream of events.  Readers return them a batch at a time and keep memory
- * bounded by what is live in the trace; nothing here holds a whole trace.
+ * A trace is an ordered stream of events.  Readers return events in batches, and their memory is
+ * bounded by the live blocks of the trace; no part holds a whole trace.
  *
- * Invariants of what a reader delivers:
+ * Invariants of the events that a reader delivers:
  *  - ids are integers that name one allocation; an id is alive from its ALLOC to its FREE (or
  *    FREE_COMPLETED) and is not used again while alive.  Formats that name blocks by pointer map
  *    pointers to ids 1, 2, 3...
- *  - `address` is what was recorded (0: unknown); it is ground truth for comparison, never a
- *    decision's input (except the addresses of segments under the `recorded` device policy).
+ *  - `address` is the recorded address (0: unknown); it is ground truth for comparison and never
+ *    the input of a decision (except addresses of segments under the `recorded` device policy).
  *  - events flagged GEMEM_EVENT_INITIAL come before all others: the state found when the recording
  *    began, first SEGMENT_ALLOCs, then ALLOCs, each in address order, per device.
  *  - time is in ns from the start of the trace and does not run backwards per device (readers sort,
@@ -31,13 +31,13 @@ typedef enum
   GEMEM_EVENT_ALLOC = 1, /* id, size, stream, pool, tag; address and aux (block size) as recorded */
   GEMEM_EVENT_FREE = 2,  /* id; requested and completed at once */
   GEMEM_EVENT_FREE_REQUESTED = 3, /* id; the program freed it; streams may still use it */
-  GEMEM_EVENT_FREE_COMPLETED = 4, /* id; no stream uses it any more */
+  GEMEM_EVENT_FREE_COMPLETED = 4, /* id; no stream uses the block */
   /* id, stream: work that uses the block was queued there (record_stream) */
   GEMEM_EVENT_USE_ON_STREAM = 5,
-  GEMEM_EVENT_STREAM_SYNC = 6, /* stream: the host waited for it */
-  /* id = event id, stream; aux = 1 + the stream that will wait, 0: not said */
+  GEMEM_EVENT_STREAM_SYNC = 6, /* stream: the host waited for the stream */
+  /* id = event id, stream; aux = 1 + the stream that will wait, 0: unknown */
   GEMEM_EVENT_EVENT_RECORD = 7,
-  /* id = event id, stream waits for what was recorded last under that id */
+  /* id = event id, stream: waits for the last EVENT_RECORD with that id */
   GEMEM_EVENT_EVENT_WAIT = 8,
   GEMEM_EVENT_DEVICE_SYNC = 9,
   /* id = graph, size = static memory; aux = GRAPH_SEGMENT events that follow */
@@ -54,19 +54,19 @@ typedef enum
   GEMEM_EVENT_SEGMENT_MAP = 19,
   GEMEM_EVENT_SEGMENT_UNMAP = 20,
   GEMEM_EVENT_SNAPSHOT = 21, /* size = total active bytes at that moment */
-  /* id, size, stream: the first `size` bytes of a live block are set to aux (a byte) */
+  /* id, size, stream: sets the first `size` bytes of a live block to aux (a byte) */
   GEMEM_EVENT_MEMSET = 22,
   /* id = graph, address = logical offset, size, aux = GEMEM_GRAPH_SEGMENT_* */
   GEMEM_EVENT_GRAPH_SEGMENT = 23,
-  /* id = graph, stream: the host waited for the run; a run without end is asynchronous */
+  /* id = graph, stream: the host waited for the run; a run without this event is asynchronous */
   GEMEM_EVENT_GRAPH_RUN_END = 24,
-  /* id, stream: what that stream had of the block is released (counted references); it lives until
-   * its FREE */
+  /* id, stream: the stream releases its reference to the block (counted); the block lives until
+   * FREE */
   GEMEM_EVENT_STREAM_FREE = 25,
-  /* size: bytes that the recorded device had for the allocator from here on, to judge by what it
-   * refused; 0: no longer known.  An OOM between is a request that failed for it */
+  /* size: capacity of the recorded device from here on, inferred from its refusals; 0: unknown from
+   * here on.  An OOM event between reports a request that failed because of this limit */
   GEMEM_EVENT_DEVICE_LIMIT = 26,
-  /* pool: the program released that private pool; aux = 1: its cache goes back now */
+  /* pool: the program released that private pool; aux = 1: its cache is released at once */
   GEMEM_EVENT_POOL_RELEASE = 27,
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
@@ -76,9 +76,9 @@ enum
 {
   /* inputs and outputs that the caller's memory may replace */
   GEMEM_GRAPH_SEGMENT_ZERO_COPY = 1 << 0,
-  GEMEM_GRAPH_SEGMENT_NO_ALLOC = 1 << 1, /* needs no memory of its own: only an address */
+  GEMEM_GRAPH_SEGMENT_NO_ALLOC = 1 << 1, /* needs an address, but no memory of its own */
   GEMEM_GRAPH_SEGMENT_FIXED = 1 << 2,    /* must have the same address in all graphs */
-  /* of a static subgraph of a dynamic graph: dynamic memory, for each run */
+  /* of a static subgraph of a dynamic graph: dynamic memory, allocated for each run */
   GEMEM_GRAPH_SEGMENT_SUBGRAPH = 1 << 3,
 };
 
@@ -86,14 +86,14 @@ enum
 enum
 {
   GEMEM_EVENT_INITIAL = 1 << 0,   /* state from before the recording */
-  GEMEM_EVENT_AMBIGUOUS = 1 << 1, /* size or place was inferred by the reader */
+  GEMEM_EVENT_AMBIGUOUS = 1 << 1, /* the reader inferred size or address */
   GEMEM_EVENT_SMALL = 1 << 2,     /* segment or block of a small pool, as recorded */
-  /* an ALLOC the recorded allocator refused (out of memory); FREE of such an id */
+  /* an ALLOC that the recorded allocator refused (out of memory), and the FREE of its id */
   GEMEM_EVENT_FAILED = 1 << 3,
 };
 
-/* The id under which the static memory of a graph is a block, where it is one
- * (sim/engine/graphs.h): out of the way of the ids of blocks. */
+/* The id of the block that holds the static memory of a graph, for policies that use a block
+ * (sim/engine/graphs.h); distinct from all ids of blocks. */
 #define GEMEM_GRAPH_BLOCK_ID(graph) ((graph) ^ G_GUINT64_CONSTANT (1) << 63)
 
 #define GEMEM_DEVICE_HOST 0xffff /* GememTraceEvent.device of CPU memory */
@@ -133,24 +133,24 @@ enum
 
 typedef struct _GememTraceInfo GememTraceInfo;
 
-/* Facts known after opening (and, for counts, after the last event).  Owned by the reader. */
+/* Facts known after opening; counts are final after the last event.  Owned by the reader. */
 struct _GememTraceInfo
 {
   const char *format; /* name of the format read */
   char *path;
   guint32 flags; /* GEMEM_TRACE_* */
-  /* number of events if known beforehand, else 0; with those that without_initial leaves out */
+  /* number of events if known in advance, else 0; includes those that without_initial omits */
   guint64 events;
-  guint64 ambiguities; /* initial blocks whose place or size had to be guessed */
+  guint64 ambiguities; /* initial blocks with inferred address or size */
   guint64 skipped; /* source events with nothing to replay (operators, kernels, host memory...) */
-  char *sha256; /* of the recorded source's bytes, hex (kept by native and text); NULL: unknown */
-  GPtrArray *provenance; /* "key: value" strings, in order: source, tool, options... */
-  char *allocator;       /* allocator the recording was made with ("pytorch-caching"), or NULL */
-  char *settings;        /* its settings, "key=value,...", offered as default parameters; or NULL */
-  char *device;          /* device settings, "capacity=...,address=bump"; or NULL */
-  GPtrArray *strings;    /* tags; [0] is "" */
-  GHashTable *string_index; /* private: where gemem_trace_info_intern() finds them */
-  guint32 indexed;          /* private: how many of them it knows */
+  char *sha256;    /* hex, of the recorded source (kept by native and text); NULL: unknown */
+  GPtrArray *provenance;    /* "key: value" strings, in order: source, tool, options... */
+  char *allocator;          /* the recorded allocator ("pytorch-caching"), or NULL */
+  char *settings;           /* its settings, "key=value,...", used as default parameters; or NULL */
+  char *device;             /* device settings, "capacity=...,address=bump"; or NULL */
+  GPtrArray *strings;       /* tags; [0] is "" */
+  GHashTable *string_index; /* private to gemem_trace_info_intern() */
+  guint32 indexed;          /* private: number of strings in the index */
 };
 
 typedef struct _GememTraceFormat GememTraceFormat;
@@ -159,13 +159,13 @@ typedef struct _GememInput GememInput; /* input.h: a byte stream, gz/zst transpa
 
 typedef struct
 {
-  /* deliver what is readable of a damaged file, set GEMEM_TRACE_TRUNCATED */
+  /* deliver the readable part of a damaged file and set GEMEM_TRACE_TRUNCATED */
   gboolean allow_partial;
   int device; /* only this device; -1: all (CUDA devices if there are any, else the host) */
-  /* leave out the state from before the recording, and what is about its blocks (initial.h) */
+  /* omit the initial state and all events about its blocks (initial.h) */
   gboolean without_initial;
-  const char *torch; /* "2.11": the PyTorch that wrote a snapshot; NULL: as the file tells */
-  /* "a, b": what the caller can read beside traces, for messages; NULL: nothing */
+  const char *torch; /* "2.11": the PyTorch that wrote a snapshot; NULL: inferred */
+  /* "a, b": other formats that the caller can read, for messages; NULL: none */
   const char *others;
 } GememReadOptions;
 
@@ -186,7 +186,7 @@ struct _GememTraceFormat
   int (*probe) (const guint8 *head, gsize size);
   /* Takes ownership of @input in all cases.  NULL for write-only formats. */
   GememTraceReader *(*open) (GememInput *input, const GememReadOptions *options, GError **error);
-  /* NULL for read-only formats.  Writes to @path atomically (complete, or not there). */
+  /* NULL for read-only formats.  Writes @path atomically: the file is complete or absent. */
   struct _GememTraceWriter *(*create) (const char *path, const GememTraceInfo *info,
                                        GError **error);
 };
@@ -199,7 +199,7 @@ struct _GememTraceReader
   /* The next events, valid until the next call: n > 0, 0 at the end, -1 with @error set.
    * Errors: GEMEM_ERROR_INPUT "FILE:LINE-or-EVENT: what; what to do". */
   gssize (*next) (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
-  void (*close) (GememTraceReader *reader); /* frees the reader's own parts and the reader itself */
+  void (*close) (GememTraceReader *reader); /* frees the format's members and the reader */
   /* private to formats.c: GememReadOptions.without_initial, or NULL */
   struct _GememInitialFilter *filter;
 };
@@ -213,29 +213,29 @@ struct _GememTraceWriter
   /* Completes the file (footer, rename into place) and frees the writer; on error the file is
    * removed. */
   gboolean (*finish) (GememTraceWriter *writer, GError **error);
-  /* Removes what was written and frees the writer. */
+  /* Removes the unfinished file and frees the writer. */
   void (*discard) (GememTraceWriter *writer);
 };
 
-/* Opens @path ("-": standard input), recognised by content unless @format names one (NULL:
- * recognise).  @options: NULL for the defaults.  Errors: GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE for an
- * unknown format, and those of the file system.  gemem_trace_close() frees the reader. */
+/* Opens @path ("-": standard input) as @format; NULL: recognised by content.  @options: NULL for
+ * the defaults.  Errors: GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE for an unknown format, and those of
+ * the file system.  gemem_trace_close() frees the reader. */
 GememTraceReader *gemem_trace_open (const char *path, const char *format,
                                     const GememReadOptions *options, GError **error);
-/* The same over @input, which it takes over also on error. */
+/* As gemem_trace_open(), for @input; takes ownership of @input even on error. */
 GememTraceReader *gemem_trace_open_input (GememInput *input, const char *format,
                                           const GememReadOptions *options, GError **error);
-/* The next events, valid until the next call: how many, 0 at the end, -1 with GEMEM_ERROR_INPUT.
- * After an error the reader can only be closed. */
+/* Reads the next events, valid until the next call; returns their number, 0 at the end, -1 with
+ * GEMEM_ERROR_INPUT.  After an error the reader can only be closed. */
 gssize gemem_trace_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
 /* Frees @reader (may be NULL) with its info and events, and closes the input. */
 void gemem_trace_close (GememTraceReader *reader);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememTraceReader, gemem_trace_close)
 
-/* Creates a file in @format (NULL: by the extension of @path, .gmt native, .txt text twin, else an
+/* Creates a file in @format (NULL: by the extension of @path: .gmt native, .txt text, else an
  * error).
- * @info must stay alive until finish or discard: its strings may grow meanwhile, and the flags and
- * counts it has at the end are the ones that the file carries. */
+ * @info must stay valid until finish or discard.  Strings may be added to @info meanwhile; the file
+ * holds the flags and counts that @info has at the end. */
 GememTraceWriter *gemem_trace_create (const char *path, const char *format,
                                       const GememTraceInfo *info, GError **error);
 
@@ -244,7 +244,7 @@ const GememTraceFormat *const *gemem_trace_formats (void);
 const GememTraceFormat *gemem_trace_format_find (const char *name, GError **error);
 
 const char *gemem_event_kind_name (GememEventKind kind); /* "alloc", "free-requested", ... */
-/* Returns 0 if @name is no kind. */
+/* Returns 0 if @name is not the name of a kind. */
 GememEventKind gemem_event_kind_from_name (const char *name, gsize length);
 
 /* For readers and writers. */
@@ -253,13 +253,13 @@ void gemem_trace_info_clear (GememTraceInfo *info);
 void gemem_trace_info_copy (GememTraceInfo *to, const GememTraceInfo *from);
 void gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
-/* Index of @string in the table, added if new (linear in nothing: hashed). */
+/* Index of @string in the table; a new string is added.  O(length), by hash. */
 guint32 gemem_trace_info_intern (GememTraceInfo *info, const char *string);
-/* Drops the events of other devices than @device (steps and phases stay; -1: drops none); returns
- * how many are left. */
+/* Drops the events of devices other than @device (steps and phases stay; -1: drops none); returns
+ * the number of remaining events. */
 gssize gemem_trace_filter_device (GememTraceEvent *events, gssize n, int device);
-/* The provenance that a file written from @info carries: that of @info, with the format it was read
- * from named once. Free with g_ptr_array_unref(). */
+/* The provenance for a file written from @info: that of @info, plus the format of the source, named
+ * once.  Free with g_ptr_array_unref(). */
 GPtrArray *gemem_trace_info_provenance (const GememTraceInfo *info);
 
 GEMEM_END_DECLS

@@ -36,10 +36,10 @@ typedef struct
   guint64 serial;
   GArray *last_time;         /* guint64, by device */
   GememIdMap *graphs;        /* graph -> guint64: 1 while it runs */
-  GememTraceEvent load;      /* of the graph whose segments come */
+  GememTraceEvent load;      /* GRAPH_LOAD of the graph whose segments follow */
   GememIdSet recorded;       /* stream events */
-  guint64 missing, load_end; /* segments still to come, end of those that came */
-  gboolean initial;          /* some event is of the initial state */
+  guint64 missing, load_end; /* segments still expected, end of those seen */
+  gboolean initial;          /* an event of the initial state was seen */
 } Pass;
 
 static const struct
@@ -83,7 +83,7 @@ finding_free (gpointer data)
 static void find (Pass *pass, GememFindingKind kind, guint64 seq, const char *format, ...)
     G_GNUC_PRINTF (4, 5);
 
-/* Counts one more finding of @kind; the first one keeps its text. */
+/* Counts a finding of @kind; the first finding keeps its text. */
 static void
 find (Pass *pass, GememFindingKind kind, guint64 seq, const char *format, ...)
 {
@@ -262,7 +262,7 @@ on_free (Pass *pass, const GememTraceEvent *event, guint64 seq)
 
 /* ---- graphs */
 
-/* What is kept of a loaded graph: where, and whether it runs. */
+/* The state kept for a loaded graph: its device, and whether it runs. */
 static guint64
 graph_state (guint16 device, gboolean running)
 {
@@ -422,7 +422,7 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
     }
 }
 
-/* What can only be said at the end. */
+/* Adds the findings that are known only at the end. */
 static void
 conclude (Pass *pass, const GememTraceInfo *info, const GError *broken)
 {

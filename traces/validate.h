@@ -1,7 +1,7 @@
-/* validate.h - is this trace whole and consistent?  What `gemem-sim validate` says.
+/* validate.h - checks that a trace is complete and consistent, for `gemem-sim validate`.
  *
- * One pass, memory bounded by what is live.  Every finding names its event; the first of each kind
- * carries the explanation.
+ * One pass; memory is bounded by the live blocks.  Every finding names its event; the first of each
+ * kind carries the explanation.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ GEMEM_BEGIN_DECLS
 
 typedef enum
 {
-  /* free of an id that is not alive: the recording starts in the middle, or the ring buffer
+  /* free of an id that is not alive: the recording starts in the middle, or its ring buffer
    * overflowed */
   GEMEM_FINDING_ORPHAN_FREE,
   GEMEM_FINDING_DOUBLE_ALLOC,    /* alloc of an id that is alive */
@@ -26,8 +26,8 @@ typedef enum
   GEMEM_FINDING_INITIAL_STATE, /* blocks from before the recording (a note) */
   GEMEM_FINDING_AMBIGUOUS,     /* initial blocks whose place or size was inferred (a note) */
   GEMEM_FINDING_OVERFLOW,      /* the recorder's ring buffer overflowed: events are missing */
-  /* run or unloaded but not loaded, loaded twice, segments that overlap, are missing or do not
-   * fit */
+  /* a graph runs or is unloaded without a load, is loaded twice, or has segments that overlap, are
+   * missing or do not fit */
   GEMEM_FINDING_GRAPH,
   GEMEM_FINDING_EVENT, /* a stream waits for an event that was never recorded */
   GEMEM_FINDING_TRUNCATED,
@@ -37,17 +37,17 @@ typedef enum
 typedef struct
 {
   GememFindingKind kind;
-  gboolean error; /* or only a note */
+  gboolean error; /* FALSE: only a note */
   guint64 count;
-  guint64 seq; /* of the first; G_MAXUINT64: of the trace as a whole */
-  char *text;  /* about the first: what, and what to do */
+  guint64 seq; /* of the first event; G_MAXUINT64: about the whole trace */
+  char *text;  /* about the first: what is wrong; what to do */
 } GememFinding;
 
 const char *gemem_finding_name (GememFindingKind kind); /* "orphan free" */
 
 /* Reads @reader to its end; findings in the order of GememFindingKind.  NULL with @error only when
- * the trace cannot be read at all; a trace that breaks off is a finding (TRUNCATED) with the
- * reader's message. */
+ * the trace cannot be read at all; a trace that ends with a read error is a finding (TRUNCATED)
+ * with the message of the reader. */
 GPtrArray *gemem_trace_validate (GememTraceReader *reader, GError **error);
 
 GEMEM_END_DECLS

@@ -1,6 +1,6 @@
-/* checksum.c - XXH64 (see checksum.h): four lanes of 8 bytes, then what is left by 8, 4 and 1, then
- * an avalanche. Values are read little-endian whatever the machine, so the result is part of the
- * file format (doc/trace-formats.md).
+/* checksum.c - XXH64 (see checksum.h): four lanes of 8 bytes, then the remainder in steps of 8, 4
+ * and 1, then the final mix.  Values are read little-endian on every machine, since the result is
+ * part of the file format (doc/trace-formats.md).
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* checksum.h - the 64-bit checksum of the native trace format: XXH64 as its author's published
  * description defines it.
  *
- * Why this one: it is documented, detects every single-byte change, runs at memory speed in plain
- * C, and any other program can compute it.  It guards against accidents, not against an adversary.
+ * Why XXH64: it is documented, detects every single-byte change, runs at memory speed in plain C,
+ * and other programs can compute it.  It guards against accidents, not against an adversary.
  */
 #pragma once
 

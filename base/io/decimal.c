@@ -1,6 +1,6 @@
 /* decimal.c - see decimal.h.
  *
- * Digits in front of the point must all fit; behind it, those beyond 64 bits are dropped.
+ * The digits before the point must fit into 64 bits; digits after it beyond 64 bits are dropped.
  */
 #include "config.h"
 

@@ -1,12 +1,12 @@
 /* input-decode.c - the stored bytes of an input and their decompression (see input.h,
  * input-private.h).
  *
- * Stored bytes come from a descriptor or from memory.  What a pipe gave is kept in an unlinked
- * temporary file, unless the input is read once.  They are passed on as they are, through
- * GZlibDecompressor (several members) or through libzstd (several frames).
+ * Stored bytes come from a descriptor or from memory.  Bytes from a pipe are kept in an unlinked
+ * temporary file, unless the input is read only once.  Stored bytes are delivered unchanged, or
+ * decompressed by GZlibDecompressor (several members) or libzstd (several frames).
  *
- * Invariants: a compressed stream that stops in the middle is an error, never an end; so are bytes
- * behind it.  The memory of a zstd frame is bounded by libzstd's own limit (a window of 128 MiB).
+ * Invariants: a truncated compressed stream is an error, never an end; so are bytes after the
+ * stream.  The memory of a zstd frame is bounded by libzstd's own limit (a window of 128 MiB).
  */
 #include "config.h"
 
@@ -38,8 +38,8 @@ spool_append (GememInput *input, const guint8 *data, gsize size)
   return TRUE;
 }
 
-/* Keeps a copy of what came from a pipe for a later rewind; a failure matters only if that rewind
- * comes. */
+/* Keeps a copy of bytes from a pipe for a later rewind; a failure matters only if that rewind is
+ * requested. */
 static void
 spool_keep (GememInput *input, const guint8 *data, gsize size)
 {
@@ -86,7 +86,7 @@ read_descriptor (GememInput *input, guint8 *to, gsize size)
   return n;
 }
 
-/* Stored bytes; 0 at the end, -1 with the failure set. */
+/* Reads stored bytes; 0 at the end, -1 with the failure set. */
 static gssize
 read_raw (GememInput *input, guint8 *to, gsize size)
 {
@@ -136,7 +136,7 @@ fail_truncated (GememInput *input, const char *codec)
                codec, input->position);
 }
 
-/* More stored bytes behind [raw_start, raw_end); FALSE on a read error. */
+/* Appends stored bytes to [raw_start, raw_end); FALSE on a read error. */
 static gboolean
 refill_raw (GememInput *input)
 {
@@ -191,7 +191,7 @@ static gboolean
 decode_plain (GememInput *input, guint8 *to, gsize size, gsize *produced)
 {
   gsize left = input->raw_end - input->raw_start;
-  if (left > 0) /* what detect_codec looked at */
+  if (left > 0) /* bytes that detect_codec() has read */
     {
       *produced = MIN (left, size);
       memcpy (to, input->raw + input->raw_start, *produced);
@@ -206,7 +206,7 @@ decode_plain (GememInput *input, guint8 *to, gsize size, gsize *produced)
   return TRUE;
 }
 
-/* Between two members or frames: TRUE if another one follows, else the end is set (or the
+/* At the end of a member or frame: TRUE if another one follows, else sets the end (or the
  * failure). */
 static gboolean
 next_member (GememInput *input)

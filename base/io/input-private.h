@@ -1,5 +1,5 @@
-/* input-private.h - the parts of an input, for input.c (window, lines, moving) and input-decode.c
- * (stored bytes, decompression). */
+/* input-private.h - the parts of an input, shared by input.c (window, lines, seeking) and
+ * input-decode.c (stored bytes, decompression). */
 #pragma once
 
 #include <zstd.h>
@@ -24,7 +24,7 @@ struct _GememInput
   guint64 position; /* stored bytes read so far */
   GBytes *bytes;
   gboolean single_pass;
-  int spool; /* unlinked copy of what a pipe gave, or -1 */
+  int spool; /* unlinked copy of the bytes of a pipe, or -1 */
   int spool_errno;
   guint64 spool_size;
 
@@ -43,6 +43,6 @@ struct _GememInput
   guint64 offset, lines, line_offset;
 };
 
-/* Up to @size decoded bytes at @to; FALSE with input->failure set.  May produce 0 without being at
- * the end. */
+/* Writes up to @size decoded bytes to @to; FALSE with input->failure set.  May produce 0 bytes
+ * before the end. */
 gboolean gemem_input_decode (GememInput *input, guint8 *to, gsize size, gsize *produced);

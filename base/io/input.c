@@ -1,13 +1,13 @@
 /* input.c - bytes from a file, standard input or memory, decompressed on the way (see input.h).
  *
  * Three layers, each with its own small buffer:
- *   raw     what is stored: a descriptor (with a spool behind a pipe) or a GBytes; input-decode.c
- *   decode  nothing, gzip or zstd; input-decode.c
- *   window  decoded bytes that were not consumed yet: [start, end) of `buffer`; here
+ *   raw     stored bytes: a descriptor (with a spool for a pipe) or a GBytes; input-decode.c decode
+ *   nothing, gzip or zstd; input-decode.c window  decoded bytes not consumed yet: [start, end) of
+ *   `buffer`; this file
  *
- * Invariants: the first error sticks and is reported whenever more bytes are wanted than the window
- * holds, so what was decoded before the damage can still be read; the window grows by doubling only
- * while bytes really arrive, so a count in a hostile header cannot make it large.
+ * Invariants: the first error is kept and reported whenever more bytes are requested than the
+ * window holds, so bytes decoded before the damage can still be read; the window is doubled only
+ * while bytes arrive, so a count in a hostile header cannot make it large.
  *
  * Cost: one copy of each byte (plain: from the kernel), one memchr per line.
  */
@@ -27,7 +27,7 @@
 
 /* ---- window */
 
-/* Makes space for more bytes behind `end`: first by moving, then by doubling. */
+/* Makes space after `end`: first by moving the window, then by doubling the buffer. */
 static void
 make_space (GememInput *input)
 {
@@ -35,7 +35,7 @@ make_space (GememInput *input)
   if (left == 0)
     input->start = input->end = 0;
   else if (input->start >= left
-           && input->end > input->capacity / 2) /* moves each byte once on the average */
+           && input->end > input->capacity / 2) /* moves each byte about once on average */
     {
       memmove (input->buffer, input->buffer + input->start, left);
       input->start = 0;
@@ -224,7 +224,7 @@ gemem_input_open_as (const char *path, const char *name, GError **error)
     }
   GememInput *input = input_new (name);
   input->fd = fd;
-  /* a half-read standard input is like a pipe */
+  /* a partly read standard input is treated as a pipe */
   input->regular = S_ISREG (status.st_mode) && lseek (fd, 0, SEEK_CUR) == 0;
   return input;
 }
@@ -269,7 +269,7 @@ gemem_input_set_single_pass (GememInput *input)
     }
 }
 
-/* Forgets everything decoded; the next byte read is stored byte @position. */
+/* Discards all decoded bytes; the next byte read is stored byte @position. */
 static void
 restart (GememInput *input, guint64 position)
 {
@@ -285,7 +285,7 @@ restart (GememInput *input, guint64 position)
 gboolean
 gemem_input_rewind (GememInput *input, GError **error)
 {
-  if (input->offset == input->start) /* the first bytes are all still in the window */
+  if (input->offset == input->start) /* all bytes so far are still in the window */
     {
       input->start = 0;
       input->offset = input->lines = input->line_offset = 0;

@@ -1,15 +1,14 @@
-/* input.h - a byte stream with look-ahead: plain, gzip and zstd files and standard input look the
- * same.
+/* input.h - a byte stream with look-ahead, for plain, gzip and zstd files and standard input alike.
  *
- * Why: every reader needs "the next bytes, and where am I", transparently decompressed, with
+ * Why: every reader needs the next bytes and their position, transparently decompressed, with
  * bounded memory.  gzip goes through GIO, zstd through libzstd.  Two-pass readers call
  * gemem_input_rewind(); standard input that must be rewound is spooled to an unlinked temporary
  * file.
  *
- * Invariants: the buffer never grows beyond what gemem_input_fill() was asked for; a read error, a
- * broken compressed stream and a clean end are three different things; nothing is read twice from
- * the disk without a rewind.  The first error sticks: it is reported whenever more is wanted than
- * was decoded before it, so the whole lines (or bytes) before the damage are still delivered.
+ * Invariants: the buffer never grows beyond the request to gemem_input_fill(); a read error, a
+ * broken compressed stream and a clean end are distinguished; nothing is read twice from the disk
+ * without a rewind.  The first error is kept and reported whenever more is requested than was
+ * decoded before it, so the complete lines (or bytes) before the damage are still delivered.
  */
 #pragma once
 
@@ -21,8 +20,8 @@ GEMEM_BEGIN_DECLS
 typedef struct _GememInput GememInput;
 
 GememInput *gemem_input_open (const char *path, GError **error); /* "-": standard input */
-/* The same under another @name for messages: standard input that was kept in a file is still
- * "standard input" to its user. */
+/* The same with another @name for messages: standard input that was spooled to a file is still
+ * called "standard input". */
 GememInput *gemem_input_open_as (const char *path, const char *name, GError **error);
 /* for tests, fuzzing and embedded pickles */
 GememInput *gemem_input_new_from_bytes (GBytes *bytes, const char *name);
@@ -31,12 +30,12 @@ void gemem_input_close (GememInput *input);
 /* The name for messages. */
 const char *gemem_input_name (const GememInput *input);
 
-/* Makes at least @want bytes available at *data unless the end comes first; returns how many there
- * are (>= want, or fewer at the end), -1 on error.  Does not consume. */
+/* Makes at least @want bytes available at *@data unless the end comes first; returns the number of
+ * bytes (>= @want, or fewer at the end), -1 on error.  Does not consume. */
 gssize gemem_input_fill (GememInput *input, gsize want, const guint8 **data, GError **error);
-void gemem_input_consume (GememInput *input, gsize n); /* n <= what fill returned */
+void gemem_input_consume (GememInput *input, gsize n); /* n <= result of fill */
 
-/* Skips @n bytes however many they are; FALSE with GEMEM_ERROR_INPUT if the end comes first. */
+/* Skips any number @n of bytes; FALSE with GEMEM_ERROR_INPUT if the end comes first. */
 gboolean gemem_input_skip (GememInput *input, guint64 n, GError **error);
 
 /* The next line without its end (LF or CRLF), not NUL-terminated, at most @max bytes long
@@ -49,21 +48,21 @@ guint64 gemem_input_offset (const GememInput *input);      /* decompressed bytes
 guint64 gemem_input_line_number (const GememInput *input); /* of the line last returned, from 1 */
 guint64 gemem_input_line_offset (const GememInput *input); /* offset at which it began */
 
-/* Begins at the first byte again; what was decompressed before is decompressed once more.
- * GEMEM_ERROR_INPUT where the file cannot be read again. */
+/* Returns to the first byte; bytes decompressed before are decompressed again.  GEMEM_ERROR_INPUT
+ * where the file cannot be read again. */
 gboolean gemem_input_rewind (GememInput *input, GError **error);
 
 /* Promises that gemem_input_rewind() will not be called: a pipe is then not copied to a temporary
  * file. */
 void gemem_input_set_single_pass (GememInput *input);
 
-/* Random access, where the bytes are stored plain in a regular file or in memory: the size in bytes
- * (FALSE elsewhere), and going to @offset <= size.  Line numbers start again there. */
+/* Random access, for uncompressed bytes in a regular file or in memory: the size in bytes (FALSE
+ * otherwise), and seeking to @offset <= size.  Line numbers restart there. */
 gboolean gemem_input_size (GememInput *input, guint64 *size);
 gboolean gemem_input_seek (GememInput *input, guint64 offset, GError **error);
 
 /* SHA-256 (hex, caller frees) of the stored file's bytes, before decompression; NULL for
- * non-regular files, or with @error set. Does not move the input. */
+ * non-regular files, or with @error set. Does not change the position. */
 char *gemem_input_sha256 (GememInput *input, GError **error);
 
 GEMEM_END_DECLS

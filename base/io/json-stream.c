@@ -3,7 +3,7 @@
  * A tokenizer over the window of the input, with one state between tokens and a stack of open
  * brackets.
  * Invariants: [at, end) are bytes of the window not yet consumed; `text` is NUL-terminated.
- * Cost: each byte is looked at once; strings in skipped values are scanned, not copied.
+ * Cost: each byte is examined once; strings in skipped values are scanned, not copied.
  */
 #include "config.h"
 
@@ -33,7 +33,7 @@ struct _GememJson
   State state;
   guint depth;
   guint8 objects[GEMEM_JSON_MAX_DEPTH]; /* TRUE: the bracket is { */
-  gboolean discard;                     /* strings are not kept */
+  gboolean discard;                     /* strings are discarded */
   gsize length;
   char text[GEMEM_JSON_MAX_TEXT + 8];
 };
@@ -44,7 +44,7 @@ static int G_GNUC_PRINTF (3, 4)
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *raw = g_strdup_vprintf (format, arguments);
-  g_autofree char *text = g_strescape (raw, "\"\\"); /* what it quotes may be any bytes */
+  g_autofree char *text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
   va_end (arguments);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
                gemem_input_name (json->input), json->line, text);
@@ -59,13 +59,13 @@ fail_end (const GememJson *json, GError **error)
 
 /* ---- bytes */
 
-/* Fetches more; the window was used up.  1: there is something, 0: the end, -1: error. */
+/* Fetches more bytes when the window is used up.  1: there are some, 0: the end, -1: error. */
 static int
 refill (GememJson *json, GError **error)
 {
   gemem_input_consume (json->input, (gsize) (json->end - json->start));
   gssize n = gemem_input_fill (json->input, FILL_SIZE, &json->start, NULL);
-  if (n < 0) /* damaged further on: what is before it is still good */
+  if (n < 0) /* damage lies ahead; bytes before it are valid */
     n = gemem_input_fill (json->input, 1, &json->start, error);
   if (n <= 0)
     json->start = (const guint8 *) "";
@@ -74,7 +74,7 @@ refill (GememJson *json, GError **error)
   return n > 0 ? 1 : (int) n;
 }
 
-/* The next byte without taking it; -1: error, -2: the end. */
+/* The next byte, not consumed; -1: error, -2: the end. */
 static inline int
 peek (GememJson *json, GError **error)
 {
@@ -145,7 +145,7 @@ keep_code (GememJson *json, guint code)
       keep (json, (guint8) bytes[i]);
 }
 
-/* Behind "\u": one code point, or two escapes that are a surrogate pair. */
+/* Reads the text after "\u": one code point, or the two escapes of a surrogate pair. */
 static int
 read_unicode (GememJson *json, GError **error)
 {
@@ -195,7 +195,7 @@ read_escape (GememJson *json, GError **error)
   return 0;
 }
 
-/* Behind the opening quote, up to and with the closing one. */
+/* Reads the text after the opening quote, including the closing quote. */
 static int
 read_string (GememJson *json, GError **error)
 {
@@ -229,7 +229,7 @@ read_string (GememJson *json, GError **error)
 
 /* ---- numbers and words */
 
-/* The characters of a number or a word, into `text`. */
+/* Reads the characters of a number or a word into `text`. */
 static int
 read_bare (GememJson *json, GError **error)
 {

@@ -1,8 +1,8 @@
-/* json-stream.h - JSON a token at a time, without a tree: for traces of any length.
+/* json-stream.h - reads JSON token by token, without a tree, for traces of any length.
  *
- * Checks the grammar of RFC 8259 (except that a control character inside a string is let through)
- * and counts lines.  Memory: one token of at most 4096 bytes (longer strings are cut, not refused)
- * and a byte per open bracket.
+ * Checks the grammar of RFC 8259 (except that control characters inside a string are accepted) and
+ * counts lines.  Memory: one token of at most 4096 bytes (longer strings are cut, not refused) and
+ * a byte per open bracket.
  */
 #pragma once
 
@@ -29,29 +29,28 @@ typedef enum
 
 typedef struct _GememJson GememJson;
 
-/* Reads from where @input stands; does not own it. */
+/* Reads from the position of @input; does not own @input. */
 GememJson *gemem_json_new (GememInput *input);
 void gemem_json_free (GememJson *json);
 
 /* The next GememJsonToken, or -1 with GEMEM_ERROR_INPUT "FILE:LINE: ...". */
 int gemem_json_next (GememJson *json, GError **error);
 
-/* Passes over the rest of the value that begins with @token, the token just returned. */
+/* Skips the rest of the value that begins with @token, the token just returned. */
 gboolean gemem_json_skip (GememJson *json, int token, GError **error);
 
-/* For files of several documents (JSON lines), after GEMEM_JSON_END would be due: 1 if another
- * document follows, which gemem_json_next() then reads; 0 if nothing but white space does; -1 on
- * error. */
+/* For files of several documents (JSON lines), at the end of a document: 1 if another document
+ * follows, which gemem_json_next() then reads; 0 if only white space follows; -1 on error. */
 int gemem_json_next_document (GememJson *json, GError **error);
 
 /* KEY, STRING: decoded to UTF-8, cut at GEMEM_JSON_MAX_TEXT; NUMBER: as written.  NUL-terminated;
  * valid until the next call. */
 const char *gemem_json_text (const GememJson *json);
-/* a text may hold NUL; one that was cut is at least GEMEM_JSON_MAX_TEXT - 4 long */
+/* a text may contain NUL; a text that was cut has at least GEMEM_JSON_MAX_TEXT - 4 bytes */
 gsize gemem_json_text_length (const GememJson *json);
 guint64 gemem_json_line (const GememJson *json);
 
-/* The number last returned times 10^@scale as an integer, digits behind that cut off.  FALSE if it
- * does not fit into 64 bits with a sign (@negative NULL: if it is negative). */
+/* The number last returned times 10^@scale as a truncated integer.  FALSE if the result does not
+ * fit into 64 bits plus sign, or if it is negative and @negative is NULL. */
 gboolean gemem_json_scaled (const GememJson *json, int scale, guint64 *magnitude,
                             gboolean *negative);

@@ -1,4 +1,4 @@
-/* json-text.h - pieces of JSON, for whatever writes it (results, graphs, plans). */
+/* json-text.h - appends pieces of JSON, for writers of results, graphs and plans. */
 #pragma once
 
 #include "base/macros.h"
@@ -9,10 +9,10 @@ GEMEM_BEGIN_DECLS
 /* Appends @text as a JSON string with quotes; "null" for NULL; invalid UTF-8 is replaced. */
 void gemem_json_append_string (GString *out, const char *text);
 
-/* Begins a member called @name, or with NULL an element, of what stands in one line: ", " unless the
- * object or array was just opened, then the name. */
+/* Starts a member @name of an object, or with NULL an element of an array, in one line: appends ",
+ * " unless the object or array was just opened, then the name. */
 void gemem_json_append_name (GString *out, const char *name);
-/* A whole member. */
+/* Append a complete member. */
 void gemem_json_append_text_member (GString *out, const char *name, const char *text);
 void gemem_json_append_number_member (GString *out, const char *name, guint64 value);
 

@@ -1,8 +1,8 @@
 /* json-tree.c - see json-tree.h.
  *
- * A flat array of entries in document order; `end` of an entry is the number of the one behind all
- * that is in it.  Paths for messages are found again by walking down from the root, so that reading
- * without fault costs nothing for them.
+ * The tree is a flat array of entries in document order; `end` of an entry is the number of the
+ * first entry after its content.  Paths for messages are reconstructed by a walk from the root, so
+ * that they cost nothing without an error.
  */
 #include "config.h"
 
@@ -243,7 +243,7 @@ path_of (const GememJsonTree *tree, guint32 entry)
   return g_string_free (path, FALSE);
 }
 
-/* Control characters as escapes: a message is one line. */
+/* Escapes control characters, because a message is one line. */
 static char *
 one_line (const char *text)
 {

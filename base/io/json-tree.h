@@ -1,10 +1,10 @@
 /* json-tree.h - one value of the token stream (json-stream.h) in memory, for readers of graphs and
- * plans: fields by name, typed values, messages that say where.
+ * plans: fields by name, typed values, messages with the position.
  *
- * It parses nothing itself.  json-glib cannot take its place: it reads only whole files of one
- * document, wraps integers beyond 64 bits silently, keeps the last of two fields of one name, and
- * does not limit memory.  Files of results, which need not stream, are read with json-glib
- * (sim/report/json-read.c).
+ * The tree uses the tokens of json-stream.h.  json-glib is unsuitable here: it reads only whole
+ * files of one document, wraps integers beyond 64 bits silently, keeps the last of two fields of
+ * one name, and does not limit memory.  Files of results, which need no streaming, are read with
+ * json-glib (sim/report/json-read.c).
  *
  * Entries are numbered in document order, the root being 0; texts are valid UTF-8 without NUL.
  * Messages are "WHERE: outputs[1].size: what".
@@ -20,7 +20,7 @@ typedef struct _GememJsonTree GememJsonTree;
 GememJsonTree *gemem_json_tree_new (void);
 void gemem_json_tree_free (GememJsonTree *tree);
 
-/* What begins the messages from now on. */
+/* Sets the prefix of later messages. */
 void gemem_json_tree_set_where (GememJsonTree *tree, const char *format, ...) G_GNUC_PRINTF (2, 3);
 const char *gemem_json_tree_where (const GememJsonTree *tree);
 
@@ -29,27 +29,27 @@ const char *gemem_json_tree_where (const GememJsonTree *tree);
 gboolean gemem_json_tree_read (GememJsonTree *tree, GememJson *json, int token, GError **error);
 
 GememJsonToken gemem_json_tree_token (const GememJsonTree *tree, guint32 entry);
-/* of a member of an object; else "" */
+/* name of a member of an object; else "" */
 const char *gemem_json_tree_key (const GememJsonTree *tree, guint32 entry);
 /* STRING, NUMBER; else "" */
 const char *gemem_json_tree_text (const GememJsonTree *tree, guint32 entry);
 
-/* The first member @name of an object, 0 if there is none or @object is something else: for
- * messages about the others. */
+/* The first member @name of an object; 0 if there is none or @object is no object.  For messages
+ * about other members. */
 guint32 gemem_json_tree_find (const GememJsonTree *tree, guint32 object, const char *name);
 
-/* Elements of an array, members of an object: 0 when there is none (any more). */
+/* The elements of an array or members of an object; 0 at the end. */
 guint32 gemem_json_tree_first (const GememJsonTree *tree, guint32 parent);
 guint32 gemem_json_tree_next (const GememJsonTree *tree, guint32 parent, guint32 child);
 
 /* The members of @object by name: at[i] is the entry of names[i] or 0.  @names ends with NULL.  A
- * member that begins with "x_" is ignored, another one that is not in @names is an error with a
- * suggestion, one given twice is an error. */
+ * member that begins with "x_" is ignored; any other unknown member is an error with a suggestion;
+ * a repeated member is an error. */
 gboolean gemem_json_tree_fields (const GememJsonTree *tree, guint32 object,
                                  const char *const *names, guint32 *at, GError **error);
 
-/* Typed values; an entry of another type is an error, like an integer below @min or above 2^63 - 1,
- * or with a fraction. */
+/* Typed values.  Errors: an entry of another type; an integer below @min, above 2^63 - 1, or with a
+ * fraction. */
 gboolean gemem_json_tree_is (const GememJsonTree *tree, guint32 entry, GememJsonToken token,
                              GError **error);
 gboolean gemem_json_tree_int (const GememJsonTree *tree, guint32 entry, gint64 min, gint64 *value,
@@ -58,7 +58,7 @@ gboolean gemem_json_tree_bool (const GememJsonTree *tree, guint32 entry, gboolea
                                GError **error);
 gboolean gemem_json_tree_string (const GememJsonTree *tree, guint32 entry, const char **text,
                                  GError **error);
-/* A string that is not empty and without control characters. */
+/* A non-empty string without control characters. */
 gboolean gemem_json_tree_name (const GememJsonTree *tree, guint32 entry, const char **text,
                                GError **error);
 

@@ -1,4 +1,4 @@
-/* output.c - files written beside their place and renamed into it (see output.h). */
+/* output.c - writes a file under a temporary name and renames it (see output.h). */
 #include "config.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 struct _GememOutput
 {
   char *name;      /* for messages */
-  char *path;      /* where it goes; NULL: written in place */
-  char *temporary; /* what is written; NULL: written in place */
+  char *path;      /* final path; NULL: written in place */
+  char *temporary; /* path while writing; NULL: written in place */
   int fd;
   guint64 offset;
   gsize used;

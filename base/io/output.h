@@ -1,12 +1,12 @@
-/* output.h - a file that is complete or not there: written beside its place, renamed into it at the
- * end.
+/* output.h - writes a file that is complete or absent: under a temporary name beside its path,
+ * renamed at the end.
  *
- * What is not a regular file (a pipe, /dev/stdout, /dev/full) and "-" (standard output) are written
- * to directly.  A symbolic link is followed: its target is replaced, not the link.  No fsync: this
- * guards against full disks and interrupted programs, not against power loss.
+ * Paths that are not regular files (a pipe, /dev/stdout, /dev/full) and "-" (standard output) are
+ * written directly.  A symbolic link is followed: its target is replaced, not the link.  No fsync:
+ * this guards against full disks and interrupted programs, not against power loss.
  *
- * Invariants: after an error, and after discard, nothing of the file is left; an older file of the
- * same name stays as it was until finish.
+ * Invariants: after an error or discard no part of the file remains; an older file of the same name
+ * is unchanged until finish.
  */
 #pragma once
 

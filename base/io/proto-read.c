@@ -1,14 +1,14 @@
-/* proto-read.c - the wanted part of a protobuf message; see proto-read.h.
+/* proto-read.c - reads the requested part of a protobuf message; see proto-read.h.
  *
- * protobuf-c keeps unknown fields, nests without a limit and says no more than "no" of a damaged
- * message (and that on standard error).  So the wire format is walked first: wanted fields are
- * checked and copied to a buffer, the others passed over.  What is then unpacked is well-formed. A
- * copied message may be shorter than it was: its length is written with five bytes always and
- * filled in behind.
+ * protobuf-c keeps unknown fields, nests without a limit, and reports damage without a reason, on
+ * standard error.  Therefore the wire format is walked first: declared fields are checked and
+ * copied to a buffer, other fields are skipped.  protobuf-c then unpacks a well-formed buffer.  A
+ * copied message may be shorter than the original, so its length always takes five bytes, filled in
+ * afterwards.
  *
- * Invariants: what is unpacked holds declared fields only, each with the wire type of its
+ * Invariants: the unpacked buffer holds declared fields only, each with the wire type of its
  * declaration.
- * Cost: one pass; memory for what is wanted, twice.
+ * Cost: one pass; memory for twice the declared fields.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 
 #define MAX_DEPTH 100
 #define MAX_WANTED (256u << 20)
-#define MAX_STRING 2040 /* two of them and a few characters fit in a text of our JSON */
+#define MAX_STRING 2040 /* two such strings and a few characters fit into one JSON text */
 #define LENGTH_BYTES 5
 
 enum
@@ -56,8 +56,8 @@ fail_cut (const Walk *walk)
   return fail (walk, "the file ends within a message; fetch it again");
 }
 
-/* The end of the message that is being walked, in bytes of the input; G_MAXUINT64: the end of the
- * file. */
+/* Sets *@ended if the input is at @end, the end of the current message in bytes of the input
+ * (G_MAXUINT64: the end of the file). */
 static gboolean
 at_end (const Walk *walk, guint64 end, gboolean *ended)
 {
@@ -74,7 +74,7 @@ at_end (const Walk *walk, guint64 end, gboolean *ended)
   return size >= 0;
 }
 
-/* A number, which lies before @end. */
+/* Reads a number, which must end before @end. */
 static gboolean
 read_varint (const Walk *walk, guint64 end, guint64 *value)
 {
@@ -124,7 +124,7 @@ put_varint (GByteArray *bytes, guint64 value)
   g_byte_array_append (bytes, &byte, 1);
 }
 
-/* Fills in the length of what follows @at. */
+/* Fills in the length of the bytes that follow @at. */
 static void
 set_length (GByteArray *bytes, guint at)
 {
@@ -141,7 +141,7 @@ has_room (const Walk *walk, guint64 n)
          || fail (walk, "more than 256 MiB besides weights; this is no model of a program");
 }
 
-/* Messages are one line: a name holds no control characters. */
+/* TRUE for printable text: messages are one line, so a name must not contain control characters. */
 static gboolean
 is_name (const char *text, gsize length)
 {
@@ -151,7 +151,7 @@ is_name (const char *text, gsize length)
   return g_utf8_validate (text, (gssize) length, NULL);
 }
 
-/* @lenient: what is no name is left empty. */
+/* @lenient: a string that is no valid name is left empty. */
 static gboolean
 copy_string (const Walk *walk, guint64 length, gboolean lenient)
 {

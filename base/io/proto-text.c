@@ -3,8 +3,8 @@
  * The grammar is that of the public description of the text format, without extensions and Any.
  * One character of look-ahead.
  *
- * Invariants: `open` holds the closing bracket of every message and list around the present place;
- * `fields` the field of every list.
+ * Invariants: `open` holds the closing bracket of every message and list around the current
+ * position; `fields` holds the field of every such list.
  * Cost: linear; O(depth) memory beside the value.
  */
 #include "config.h"
@@ -19,7 +19,7 @@ struct _GememProtoText
   GememInput *input;
   guint64 line;
   GString *open;     /* closing characters, innermost last */
-  GPtrArray *fields; /* of the lists among them */
+  GPtrArray *fields; /* fields of the open lists */
   GString *field, *value;
 };
 
@@ -96,7 +96,7 @@ gemem_proto_text_int (const GememProtoText *text, gint64 *value)
 enum
 {
   AT_END = -1,
-  BROKEN = -2, /* the input failed, the error is set */
+  BROKEN = -2, /* the input failed and the error is set */
 };
 
 /* The next byte, not consumed. */
@@ -172,7 +172,7 @@ read_word (GememProtoText *text, GString *word, const char *expected, GError **e
 
 /* ---- strings */
 
-/* Up to @most digits to the base @base, the first of which is next. */
+/* Reads up to @most digits to the base @base; the next byte is a digit. */
 static gboolean
 read_digits (GememProtoText *text, guint base, guint most, guint *value, GError **error)
 {
@@ -191,7 +191,7 @@ read_digits (GememProtoText *text, guint base, guint most, guint *value, GError 
   return c != BROKEN;
 }
 
-/* What follows a backslash. */
+/* Reads the text after a backslash. */
 static gboolean
 read_escape (GememProtoText *text, GError **error)
 {
@@ -249,7 +249,7 @@ read_piece (GememProtoText *text, int quote, GError **error)
   return TRUE;
 }
 
-/* Strings are shown to people and written to line-oriented files. */
+/* Replaces control characters and damaged bytes: strings go to displays and line-oriented files. */
 static void
 make_printable (GString *value)
 {
@@ -280,7 +280,7 @@ read_string (GememProtoText *text, int quote, GError **error)
 
 /* ---- structure */
 
-#define LIST 100 /* a list was opened: nothing to deliver yet */
+#define LIST 100 /* a list was opened: no token to deliver yet */
 
 static int
 innermost (const GememProtoText *text)
@@ -311,7 +311,7 @@ pop (GememProtoText *text, int closing)
   g_string_truncate (text->open, text->open->len - 1);
 }
 
-/* A message, a string or a word, the first character of which is next. */
+/* Reads a message, a string or a word; @c is its first character, not consumed. */
 static int
 read_value (GememProtoText *text, int c, GError **error)
 {
@@ -353,7 +353,7 @@ next_step (GememProtoText *text, GError **error)
   int c = skip_blanks (text, error);
 
   while (c == ',' || c == ';'
-         || (c == ']' && innermost (text) == ']')) /* separators, and ends of lists */
+         || (c == ']' && innermost (text) == ']')) /* a separator, or the end of a list */
     {
       if (c == ']')
         pop (text, c);

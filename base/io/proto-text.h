@@ -1,10 +1,10 @@
-/* proto-text.h - protobuf text format a token at a time, without a schema: for dumps that compilers
- * write.
+/* proto-text.h - reads protobuf text format token by token, without a schema, for dumps that
+ * compilers write.
  *
  * Fields, messages in braces or angle brackets, lists in square brackets (delivered as repeated
- * fields), strings in either quote (pieces side by side are one), numbers and names, comments.  A
- * square bracket where a field should begin outside of any message ends the document: dumps use no
- * extensions there, and what follows may be a log.
+ * fields), strings in either quote (adjacent strings are joined), numbers and names, comments.  A
+ * square bracket in place of a field outside of any message ends the document: dumps use no
+ * extensions there, and the text after it may be a log.
  *
  * Memory: one value of at most 2040 bytes (longer strings are cut, not refused) and the open
  * lists.  Strings are delivered as printable UTF-8: control characters and damaged bytes are
@@ -17,26 +17,26 @@
 
 #define GEMEM_PROTO_TEXT_MAX_DEPTH 100
 #define GEMEM_PROTO_TEXT_MAX_VALUE \
-  2040 /* two of them and a few characters fit in a text of our JSON */
+  2040 /* two such strings and a few characters fit into one JSON text */
 
 typedef enum
 {
-  GEMEM_PROTO_TEXT_END,   /* of the document, which is no longer than the input */
+  GEMEM_PROTO_TEXT_END,   /* of the document, which may end before the input */
   GEMEM_PROTO_TEXT_BEGIN, /* a message: field */
-  GEMEM_PROTO_TEXT_CLOSE, /* its end */
+  GEMEM_PROTO_TEXT_CLOSE, /* end of a message */
   GEMEM_PROTO_TEXT_WORD,  /* a number, true, false, or the name of an enumerator: field and value */
   GEMEM_PROTO_TEXT_STRING, /* field and value */
 } GememProtoTextToken;
 
 typedef struct _GememProtoText GememProtoText;
 
-/* Reads from where @input stands; does not own it. */
+/* Reads from the position of @input; does not own @input. */
 GememProtoText *gemem_proto_text_new (GememInput *input);
 void gemem_proto_text_free (GememProtoText *text);
 
 /* The next GememProtoTextToken, or -1 with GEMEM_ERROR_INPUT "FILE:LINE: ...". */
 int gemem_proto_text_next (GememProtoText *text, GError **error);
-/* Passes over the rest of the message just begun, and its end. */
+/* Skips the rest of the message just begun, including its end. */
 gboolean gemem_proto_text_skip (GememProtoText *text, GError **error);
 
 /* Valid until the next call. */

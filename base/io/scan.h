@@ -1,8 +1,8 @@
-/* scan.h - numbers and words of a text line, without copying it: for the line-oriented readers.
+/* scan.h - scans numbers and words of a text line without a copy, for the line-oriented readers.
  *
- * A line is [p, end) and not NUL-terminated.  Every function moves *p behind what it took and
- * leaves it where it was on failure. Numbers are decimal or 0x-hexadecimal, without sign; one that
- * does not fit in 64 bits is none.
+ * A line is [p, end) and not NUL-terminated.  Every function moves *p behind the text it consumed
+ * and leaves *p unchanged on failure.  Numbers are decimal or 0x-hexadecimal, without sign; a
+ * number beyond 64 bits is a failure.
  */
 #pragma once
 
@@ -77,14 +77,14 @@ scan_uint_word (const char **p, const char *end, guint64 *value)
   return TRUE;
 }
 
-/* Where @word first stands in [p, end), or NULL. */
+/* The first occurrence of @word in [p, end), or NULL. */
 static inline const char *
 scan_find (const char *p, const char *end, const char *word)
 {
   return p < end ? memmem (p, (gsize) (end - p), word, strlen (word)) : NULL;
 }
 
-/* TRUE if @word stands in the @size bytes at @head, of a file. */
+/* TRUE if the @size bytes at @head contain @word. */
 static inline gboolean
 scan_contains (const guint8 *head, gsize size, const char *word)
 {

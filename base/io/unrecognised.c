@@ -8,8 +8,8 @@
 
 typedef struct
 {
-  const char *begin; /* of the file */
-  const char *what;  /* it is, and what to do */
+  const char *begin; /* first bytes of the file */
+  const char *what;  /* the kind of file, and what to do */
 } Foreign;
 
 static const Foreign foreign[] = {
@@ -41,7 +41,7 @@ gemem_fail_unrecognised (GememInput *input, const char *what, const char *format
   const guint8 *head;
   gssize size = gemem_input_fill (input, 64, &head, NULL);
 
-  if (size < 0) /* damaged: what there is may still say more than the damage */
+  if (size < 0) /* damaged: the bytes before the damage may tell more */
     size = gemem_input_fill (input, 1, &head, error);
   if (size < 0)
     return;

@@ -1,5 +1,5 @@
-/* abi-check.c - compares abi.h with CUDA's own headers, at compile time; compiled only where they
- * are there. */
+/* abi-check.c - compares abi.h with CUDA's own headers at compile time; compiled only if these
+ * headers are installed. */
 #include "config.h"
 
 #include <cuda.h>

@@ -1,23 +1,23 @@
-/* abi.h - what of CUDA's binary interface the recorder relies on; so it is built, and tested,
- * without CUDA's headers.
+/* abi.h - the part of CUDA's binary interface that the recorder relies on, so that the recorder is
+ * built and tested without CUDA's headers.
  *
- * abi-check.c compares it with the headers where they are there.  All of it is the same for the
- * runtime and the driver, and since CUDA 11.2.
+ * abi-check.c compares these definitions with the headers if installed.  All definitions hold for
+ * the runtime and the driver, since CUDA 11.2.
  */
 #pragma once
 
 #include <stddef.h>
 
-#define NOT_INITIALIZED 3 /* result where there is no real function */
+#define NOT_INITIALIZED 3 /* the result if there is no real function */
 #define OUT_OF_MEMORY 2
-#define STREAM_LEGACY 1 /* handles that are no pointers */
+#define STREAM_LEGACY 1 /* special handles that are not pointers */
 #define STREAM_PER_THREAD 2
 #define LOCATION_DEVICE 1  /* type of a location; the others are on the host */
-#define KIND_PINNED 1      /* of memory of a pool */
+#define KIND_PINNED 1      /* kind of the memory of a pool */
 #define ENTRY_PER_THREAD 2 /* flag of look-ups: stream 0 is the thread's */
 #define ENTRY_LEGACY 1
 
-typedef void *Address; /* CUdeviceptr and void * alike */
+typedef void *Address; /* stands for CUdeviceptr and void * */
 typedef void *Handle;
 
 /* The beginning of CUmemAllocationProp, CUmemPoolProps and cudaMemPoolProps. */
@@ -59,7 +59,7 @@ enum
   ARRAY_FLOAT = 32,
 };
 
-#define ARRAY_MAPPED_LATER 0xC0u /* sparse, or mapping deferred */
+#define ARRAY_MAPPED_LATER 0xC0u /* flags: sparse, or deferred mapping */
 
 typedef struct
 {
@@ -70,7 +70,7 @@ typedef struct
 
 typedef struct
 {
-  size_t width, height, depth; /* 0: the array has not so many dimensions */
+  size_t width, height, depth; /* 0: the array has fewer dimensions */
   int format;
   unsigned channels, flags;
 } Array3D;
@@ -85,7 +85,7 @@ typedef struct
   char pool[88];
   const void *access;
   size_t access_count, size;
-  Address address; /* which the driver fills in */
+  Address address; /* filled in by the driver */
 } AllocNode;
 
 typedef struct

@@ -1,12 +1,12 @@
-/* calls-lookup.c - calls that look functions up: what they find is the wrapper, where there is
- * one.  Nothing of it is recorded. */
+/* calls-lookup.c - calls that look up functions: they return the wrapper of a hooked function.
+ * These calls are not recorded. */
 #include "config.h"
 
 #include <errno.h>
 
 #include "traces/record/shapes.h"
 
-/* Whether stream 0 of a function looked up with @flags is the thread's. */
+/* Whether stream 0 of a function looked up with @flags is the per-thread default stream. */
 static bool
 wants_per_thread (const Hook *hook, unsigned long long flags)
 {
@@ -43,8 +43,8 @@ SHAPE (PROC_ADDRESS_STATUS, const char *symbol, void **function, int version,
   return wrap_found (result, symbol, function, version, wants_per_thread (hook, flags));
 }
 
-/* The runtime asks for its own version: the newest that it could know; a fourth argument is ignored
- * by runtimes before 12. */
+/* The runtime looks up functions of its own version, the newest it can know.  Runtimes before 12
+ * ignore the fourth argument. */
 SHAPE (ENTRY_POINT, const char *symbol, void **function, unsigned long long flags, int *status)
 {
   LOOK_UP ((const char *, void **, unsigned long long, int *), symbol, function, flags, status);

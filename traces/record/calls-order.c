@@ -35,7 +35,7 @@ SHAPE (POOL_TRIM, Handle pool, size_t keep)
       (JournalRecord){ .p = recorder_number (pool), .q = keep, .call = JOURNAL_POOL_TRIM });
 }
 
-/* The default or the current pool: one that the program has made is known by its handle. */
+/* The default or the current pool; a pool created by the program is identified by its handle. */
 SHAPE (POOL_DEFAULT, Handle *pool, int device)
 {
   REAL ((Handle *, int), pool, device);
@@ -56,7 +56,7 @@ SHAPE (POOL_SET, int device, Handle pool)
                                                .call = JOURNAL_POOL_SET });
 }
 
-/* The same for whatever kind of memory, as of CUDA 13.  That of the host belongs to no device. */
+/* The device of a location (CUDA 13 and later); host memory belongs to no device. */
 static uint16_t
 device_of (const Location *location)
 {
@@ -75,7 +75,7 @@ SHAPE (POOL_OF, Handle *pool, const Location *location, int kind)
   return recorder_leave_with (result, NULL, record);
 }
 
-/* Plain requests take from pinned memory of a device. */
+/* Only a pool of pinned device memory serves plain requests. */
 SHAPE (POOL_SET_OF, const Location *location, int kind, Handle pool)
 {
   REAL ((const Location *, int, Handle), location, kind, pool);
@@ -99,7 +99,7 @@ SHAPE (STREAM_DESTROY, Handle stream)
       (JournalRecord){ .r = recorder_number (stream), .call = JOURNAL_STREAM_DESTROY });
 }
 
-/* What a call on a stream leaves; without what is not given. */
+/* The record of a call on a stream; an absent @event is NULL. */
 static JournalRecord
 stream_record (JournalCall call, Handle event, Handle stream, bool per_thread)
 {
@@ -109,8 +109,7 @@ stream_record (JournalCall call, Handle event, Handle stream, bool per_thread)
   };
 }
 
-/* The numbers of what the host learns are taken after the call, those of what it asks for
- * before. */
+/* A call that waits is numbered after the real call, a call that queues work before it. */
 SHAPE (STREAM_SYNC, Handle stream)
 {
   REAL ((Handle), stream);
@@ -122,7 +121,7 @@ SHAPE (STREAM_SYNC, Handle stream)
                               stream_record (JOURNAL_STREAM_SYNC, NULL, stream, hook->per_thread));
 }
 
-/* Also the question whether the event is done. */
+/* Also for a query whether the event is complete. */
 SHAPE (EVENT_SYNC, Handle event)
 {
   REAL ((Handle), event);
@@ -181,7 +180,7 @@ SHAPE_VOID (DEVICE_SYNC)
       (JournalRecord){ .device = recorder_current_device (), .call = JOURNAL_DEVICE_SYNC });
 }
 
-/* Of the context that is given, or of the current one; nearly always that is the same device. */
+/* For the context in the argument, or the current one; both nearly always have the same device. */
 SHAPE (CONTEXT_SYNC, Handle context)
 {
   REAL ((Handle), context);
@@ -208,7 +207,7 @@ SHAPE (PRIMARY_RESET, int device)
       (JournalRecord){ .device = (uint16_t) device, .call = JOURNAL_DEVICE_RESET });
 }
 
-/* The last release of a primary context ends it. */
+/* The last release of a primary context destroys it. */
 SHAPE (PRIMARY_RELEASE, int device)
 {
   REAL ((int), device);

@@ -1,8 +1,8 @@
-/* calls-other.c - memory that is not asked for by address: arrays, nodes of graphs, memory of other
+/* calls-other.c - memory that is not allocated by address: arrays, nodes of graphs, memory of other
  * processes (shapes.h).
  *
- * What is no allocation of the program, or is made unseen, is written down as left
- * out, so that it can be counted and its free is not taken for that of something unknown.
+ * Memory that is not an allocation of the program, or whose allocation is not visible, is recorded
+ * as left out, so that it is counted and its free is not taken for a free of unknown memory.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@ leave_out (int result, Address address, JournalLeft why)
 
 /* ---- arrays */
 
-/* Bytes of an element; 0: of a format in which an element has no bytes of its own (compressed,
+/* Bytes of an element; 0 for a format whose elements have no size of their own (compressed,
  * video). */
 static size_t
 element_size (int format, unsigned channels)
@@ -47,7 +47,7 @@ at_least_one (size_t value)
   return value > 0 ? value : 1;
 }
 
-/* Bytes of the elements of @levels mipmap levels; what the driver adds to each row is not known. */
+/* Bytes of the elements of @levels mipmap levels; the padding of rows by the driver is unknown. */
 static size_t
 array_size (const Array3D *array, unsigned levels)
 {
@@ -58,7 +58,7 @@ array_size (const Array3D *array, unsigned levels)
   return size * element_size (array->format, array->channels);
 }
 
-/* Arrays whose memory is mapped later have none of their own. */
+/* An array whose memory is mapped later has no memory of its own. */
 static int
 leave_array (int result, const Handle *handle, const Array3D *array, unsigned levels)
 {
@@ -127,7 +127,7 @@ SHAPE (NODE_FREE, Handle *node, Handle graph, const Handle *before, size_t count
   return leave_out (real (node, graph, before, count, address), address, JOURNAL_LEFT_GRAPH_FREE);
 }
 
-/* A node of any type: what it says of memory. */
+/* Records the memory of a graph node, if its type has any. */
 static int
 leave_node (int result, const Node *node)
 {

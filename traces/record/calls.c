@@ -1,12 +1,12 @@
-/* calls.c - what is done at a call of each shape: the real function, and the record of it
+/* calls.c - handles a call of each shape: calls the real function and records the call
  * (recorder.h).
  *
- * A shape is how a call is made and what of it is written down; hooks.def says which functions have
- * it.
+ * A shape is the signature of a call and the content of its record; hooks.def lists the functions
+ * of each shape.
  *
- * Invariants: the real function is called exactly once with the caller's arguments, and its result
- * is what the caller gets; a call within a recorded call, and any call when nothing is recorded,
- * does nothing else.  errno is as the real function left it.
+ * Invariants: the real function is called exactly once with the caller's arguments, and the caller
+ * receives its result.  Nothing else happens for a call within a recorded call, and for any call
+ * while nothing is recorded.  errno is as the real function left it.
  */
 #include "config.h"
 
@@ -83,7 +83,7 @@ recorder_stream_number (Handle stream, bool per_thread)
 
 /* ---- memory: recorder_call_SHAPE() does the work for each exported function */
 
-/* Leaves a call that gave (or refused) memory. */
+/* Records and leaves a call that allocated memory or failed to. */
 static int
 leave_alloc (int result, JournalCall call, const Address *address, size_t size, Handle stream,
              Handle pool, bool per_thread)
@@ -98,7 +98,7 @@ leave_alloc (int result, JournalCall call, const Address *address, size_t size, 
       record.call = JOURNAL_ALLOC_FAILED;
       record.s = on_host ? 0 : recorder_free_bytes ();
     }
-  else if (result == 0 && got == NULL) /* 0 bytes were asked for */
+  else if (result == 0 && got == NULL) /* a request of 0 bytes */
     {
       recorder_leave (errno);
       return result;
@@ -110,7 +110,7 @@ leave_alloc (int result, JournalCall call, const Address *address, size_t size, 
                               .call = JOURNAL_LEFT_OUT };
   else
     record.s = call == JOURNAL_ALLOC_POOL ? recorder_number (pool) : recorder_context ();
-  Place place = recorder_place (); /* also gives the thread its number */
+  Place place = recorder_place (); /* also assigns the number of the thread */
   if (record.call != JOURNAL_LEFT_OUT)
     record.r = recorder_stream_number (stream, per_thread);
   return recorder_leave_with (result, &place, record);
@@ -182,7 +182,7 @@ SHAPE (ALLOC_POOL, Address *address, size_t size, Handle pool, Handle stream)
                       pool, hook->per_thread);
 }
 
-/* Memory of the program's own that becomes pinned. */
+/* Existing host memory of the program becomes pinned. */
 SHAPE (REGISTER, Address address, size_t size, unsigned flags)
 {
   REAL ((Address, size_t, unsigned), address, size, flags);

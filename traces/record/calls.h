@@ -1,5 +1,5 @@
-/* calls.h - the shapes of calls (calls.c): for each hook, its entry in the table and who called;
- * then the arguments.  Results are CUDA's.
+/* calls.h - one function per shape of calls (calls.c), with the entry of the hook, the caller's
+ * address and the arguments of the call.  Results are those of CUDA.
  */
 #pragma once
 

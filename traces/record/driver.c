@@ -1,9 +1,9 @@
-/* driver.c - what the recorder asks of the driver about the process under recording: current device
- * and context, free memory, names (recorder.h).
+/* driver.c - queries the driver about the recorded process: current device and context, free
+ * memory, names (recorder.h).
  *
- * Asked only after a call of the process itself has succeeded, so that the driver is loaded and a
- * context is there; nothing is initialised or changed by it.  Where there is no driver (a runtime
- * library of another kind) all is device 0.
+ * Queries follow only a successful call of the process itself, so the driver is loaded and a
+ * context exists; queries initialise and change nothing.  Without a driver (another kind of runtime
+ * library), every device is device 0.
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ know_driver (void)
   atomic_store_explicit (&driver.known, true, memory_order_release);
 }
 
-/* Notes what device @number is, when it is first seen. */
+/* Writes the properties of device @number to the journal at its first use. */
 static void
 describe_device (unsigned number)
 {
@@ -99,7 +99,7 @@ recorder_free_bytes (void)
   return driver.memory_info != NULL && driver.memory_info (&left, &total) == 0 ? left : 0;
 }
 
-/* The default stream cannot be captured. */
+/* FALSE for the default stream, which cannot be captured. */
 bool
 recorder_is_capturing (Handle stream, bool per_thread)
 {

@@ -1,15 +1,15 @@
-/* gemem-record.c - runs a program under the recorder and makes .gmt files of what it did.
+/* gemem-record.c - runs a program under the recorder and writes .gmt files of its memory calls.
  *
  *   gemem-record [-o FILE] [--stacks[=DEPTH]] [--] PROGRAM [ARGUMENTS]
  *
- * The program gets the library libgemem-record.so (LD_PRELOAD) and the folder of the journals
- * (GEMEM_JOURNALS), made beside FILE.  When it has ended, however it did, each journal becomes a
- * trace: that of the program itself FILE, those of its children FILE with their process id before
- * the extension.
+ * The environment of the program names the library libgemem-record.so (LD_PRELOAD) and the folder
+ * of the journals (GEMEM_JOURNALS), which is created beside FILE.  When the program has ended,
+ * normally or not, each journal becomes a trace: FILE for the program itself, and FILE with the
+ * process id before the extension for each child.
  *
- * Invariants: the program runs whatever happens to the recording; its standard streams, signals and
- * exit status are its own (128 + n for signal n, 127 and 126 where it cannot be run).  FILE is
- * written whole or not at all.  What is said goes to stderr.
+ * Invariants: a failed recording never stops the program; standard streams and signals of the
+ * program are unchanged; the exit status is that of the program (128 + n for signal n, 127 and 126
+ * if the program cannot be run).  FILE is written completely or not at all.  Messages go to stderr.
  */
 #include "config.h"
 
@@ -71,8 +71,7 @@ static void G_GNUC_PRINTF (1, 2) say (const char *format, ...)
 
 /* ---- the program */
 
-/* The library: beside this program where it was built, else where it is installed; NULL:
- * nowhere. */
+/* Finds the library: beside this program in a build folder, else as installed; NULL: missing. */
 static char *
 find_library (void)
 {
@@ -87,7 +86,7 @@ find_library (void)
              : NULL;
 }
 
-/* The environment of the program; @folder NULL: as it is. */
+/* The environment of the program; @folder NULL: unchanged. */
 static char **
 make_environment (const char *library, const char *folder)
 {
@@ -109,8 +108,7 @@ make_environment (const char *library, const char *folder)
 
 static volatile sig_atomic_t child;
 
-/* Signals for this process are meant for the program; those from the terminal reach it by
- * themselves. */
+/* Forwards a signal to the program; signals from the terminal reach the program directly. */
 static void
 pass_on (int number)
 {
@@ -128,10 +126,10 @@ set_signals (void)
     sigaction (passed[i], &action, NULL);
   signal (SIGINT, SIG_IGN);
   signal (SIGQUIT, SIG_IGN);
-  signal (SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing */
+  signal (SIGXFSZ, SIG_IGN); /* writing beyond the file size limit becomes an error */
 }
 
-/* Runs @arguments to its end; its exit status as a shell tells it.  *@pid: its process. */
+/* Runs @arguments to the end; returns the exit status as a shell does.  *@pid: the process. */
 static int
 run (char **arguments, char **environment, pid_t *pid)
 {
@@ -214,7 +212,7 @@ find_journals (const char *folder)
   return journals;
 }
 
-/* Writes what @reader delivers; no file for no events unless @empty. */
+/* Writes the events of @reader to @path; a trace without events is written only if @empty. */
 static gboolean
 copy (GememTraceReader *reader, const char *path, gboolean empty, guint64 *count, GError **error)
 {
@@ -234,9 +232,10 @@ copy (GememTraceReader *reader, const char *path, gboolean empty, guint64 *count
   return n == 0;
 }
 
-/* Makes @path of @journal, which may be NULL (nothing was recorded), and removes the journal;
- * FALSE, having said why, if it cannot.
- * @ended: how the program has ended, if it is the program's; only its file may be empty. */
+/* Converts @journal (NULL: nothing was recorded) to @path and removes the journal; on failure
+ * prints the reason and returns FALSE.
+ * @ended: for the journal of the program itself, how the program ended; only this file may be
+ * empty. */
 static gboolean
 convert (const Journal *journal, const char *path, const char *ended, guint64 *count)
 {
@@ -267,7 +266,7 @@ convert (const Journal *journal, const char *path, const char *ended, guint64 *c
   return done;
 }
 
-/* FILE for the program, FILE with the process before the extension for its children. */
+/* The path of the trace: FILE for the program, with the process id in the name for a child. */
 static char *
 output_of (const Journal *journal)
 {
@@ -278,8 +277,8 @@ output_of (const Journal *journal)
                           part);
 }
 
-/* The journal that is FILE: the last of the program's own process (which may have become another
- * program), else that of the first process.
+/* Finds the journal that becomes FILE: the last one of the program's process (which may have
+ * executed another program), else that of the first process.
  */
 static const Journal *
 main_journal (const GPtrArray *journals, pid_t pid)
@@ -322,12 +321,12 @@ finish (const char *program, const char *folder, pid_t pid, int status)
     }
   if (first == NULL && convert (NULL, output, ended, &count))
     say ("%s made no CUDA calls that are recorded; %s holds no events", program, output);
-  g_rmdir (folder); /* stays where a journal does */
+  g_rmdir (folder); /* fails, as intended, if a journal remains */
 }
 
 /* ---- */
 
-/* Writes --stacks out as --stacks=16: GLib would take the program for the depth. */
+/* Replaces --stacks by --stacks=16, because GLib would take the program name for the depth. */
 static void
 name_depth (int count, char **arguments)
 {
@@ -339,7 +338,7 @@ name_depth (int count, char **arguments)
       i++;
 }
 
-/* Takes the options in front of the program; what is left in @arguments is the program's. */
+/* Parses the options before the program; *@arguments then starts with the program. */
 static gboolean
 parse (int *count, char ***arguments, GError **error)
 {

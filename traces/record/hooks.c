@@ -1,7 +1,7 @@
-/* hooks.c - the functions that programs call instead of CUDA's: one for each line of hooks.def, and
- * the table of them (recorder.h).
+/* hooks.c - the wrappers that programs call instead of CUDA's functions, one for each line of
+ * hooks.def, and their table (recorder.h).
  *
- * Each hands its entry in the table and its caller to the shape of the call (calls.c).
+ * Each wrapper passes its entry in the table and its caller to the function of its shape (calls.c).
  */
 #include "config.h"
 

@@ -1,12 +1,12 @@
-/* journal.c - writes the journal of a process: records into shared memory, a block of 64 KiB per
- * thread at a time (recorder.h).
+/* journal.c - writes the journal of a process: each thread puts records into its own block of 64
+ * KiB of shared memory (recorder.h).
  *
- * A block is claimed under a lock, once in 1023 records, and made sure of on the disk first
- * (journal-file.h), so that a full disk ends the recording and never the program.  Adding a record
- * takes one atomic increment, the time, and 64 bytes of memory that belong to the file: nothing is
- * left to be flushed.
+ * A block is claimed under a lock, once in 1023 records, after its disk space is allocated
+ * (journal-file.h), so that a full disk ends the recording and never the program.  A record costs
+ * one atomic increment, a read of the clock, and 64 bytes of memory that is mapped from the file,
+ * so no data need flushing.
  *
- * A child of fork() shares nothing: it begins a journal of its own at its first call.
+ * A child of fork() shares nothing with its parent and starts its own journal at its first call.
  */
 #include "config.h"
 
@@ -31,13 +31,13 @@ typedef enum
 {
   UNKNOWN,
   OPEN,
-  CLOSED, /* not to be recorded, or not any more */
+  CLOSED, /* not recorded, or recording has ended */
 } State;
 
 static struct
 {
   _Atomic (int) state;
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* protects the members below */
   pthread_key_t key;
   bool forks; /* the handler of fork() is installed */
   JournalHeader *header;
@@ -70,7 +70,7 @@ read_command (JournalHeader *header)
     close (fd);
 }
 
-/* The one line that is ever printed. */
+/* Prints the only message of the recorder. */
 static void
 complain (const char *directory, int problem)
 {
@@ -84,7 +84,7 @@ complain (const char *directory, int problem)
     return;
 }
 
-/* Creates the journal; a name is taken if an earlier program of this process had it. */
+/* Creates the journal; tries further names if an earlier program of this process used a name. */
 static JournalHeader *
 create (const char *directory)
 {
@@ -111,7 +111,7 @@ create (const char *directory)
 
 /* ---- threads and forks */
 
-/* A thread ends: another one may fill its block. */
+/* At the end of a thread, another thread may continue to fill its block. */
 static void
 on_thread_end (void *unused)
 {
@@ -127,7 +127,7 @@ on_thread_end (void *unused)
   pthread_mutex_unlock (&journal.lock);
 }
 
-/* The one thread of the child: what it inherited belongs to its parent's journal. */
+/* Runs in the only thread of the child: drops the state of the parent's journal. */
 static void
 on_fork (void)
 {
@@ -206,14 +206,14 @@ recorder_header (void)
 
 /* ---- records */
 
-/* The numbers are only written through atomics: the header is shared by all threads. */
+/* The counters in the header are written by atomics only, because all threads share the header. */
 static uint64_t
 next_sequence (void)
 {
   return __atomic_add_fetch (&journal.header->sequence, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Where the used part of a block that another thread began ends. */
+/* Returns the number of used slots of a block that another thread started. */
 static uint32_t
 used_slots (const JournalRecord *block)
 {
@@ -225,7 +225,7 @@ used_slots (const JournalRecord *block)
   return used;
 }
 
-/* A new block for the thread; under the lock. */
+/* Claims a new block for the thread; the caller holds the lock. */
 static bool
 claim_block (RecorderThread *thread)
 {
@@ -244,7 +244,7 @@ claim_block (RecorderThread *thread)
   return true;
 }
 
-/* Makes place for @slots in the thread's block. */
+/* Ensures that the thread's block has @slots free slots. */
 static bool
 reserve (RecorderThread *thread, uint32_t slots)
 {
@@ -280,14 +280,14 @@ recorder_moment (Moment *moment)
   if (!reserve (&recorder_thread, 1))
     return false;
   moment->stack = recorder_stack ();
-  if (!reserve (&recorder_thread, 1)) /* the stack may have taken the last place */
+  if (!reserve (&recorder_thread, 1)) /* the stack may have filled the block */
     return false;
   moment->sequence = next_sequence ();
   moment->time = now ();
   return true;
 }
 
-/* Writes all of a slot but `call`, then that: a record is whole or not there. */
+/* Writes a slot, with `call` last, so that a record is complete or absent. */
 static void
 put (JournalRecord *slot, const JournalRecord *record)
 {
@@ -300,7 +300,7 @@ recorder_add (const Moment *moment, JournalRecord record)
 {
   RecorderThread *thread = &recorder_thread;
 
-  if (thread->block == NULL) /* the call forked, and this is the child */
+  if (thread->block == NULL) /* the recorded call forked, and this process is the child */
     return;
   record.sequence = moment->sequence;
   record.time = moment->time;

@@ -1,15 +1,14 @@
-/* recorder.h - what the parts of libgemem-record.so share.
+/* recorder.h - the interfaces between the parts of libgemem-record.so.
  *
- * The library lives inside programs that know nothing of it, so: no GLib, no malloc, no exit
- * handlers, no signal handlers, no descriptor kept open, nothing printed but one line when the
- * recording cannot be written.  errno is left as it was.
+ * The library runs inside programs that do not expect it.  It therefore uses no GLib, malloc, exit
+ * handler or signal handler, keeps no descriptor open, prints only one line if the recording cannot
+ * be written, and preserves errno.
  *
  * How a call becomes a record: the wrapper (hooks.c, calls.c) finds the real function (resolve.c),
- * enters (one call of the outermost API a thread is in is recorded, what the runtime asks of the
- * driver beneath is not), calls it, and adds one record to the thread's block (journal.c). Records
- * of what gives memory are numbered after the real call, of what takes it away before: numbers
- * therefore order a free before the allocation that gets the same address, on whatever thread it
- * happens.
+ * enters (only the outermost call of a thread is recorded, not the driver calls that the runtime
+ * makes within it), calls the real function, and adds one record to the thread's block (journal.c).
+ * An allocation is numbered after the real call, a free before it.  Numbers therefore order a free
+ * before the allocation that reuses its address, on any thread.
  */
 #pragma once
 
@@ -22,43 +21,44 @@
 
 /* ---- journal.c */
 
-/* State of a thread.  No constructor, no destructor: it is there before main() and after exit(). */
+/* State of a thread.  Without constructor and destructor, so that it is valid before main() and
+ * after exit(). */
 typedef struct
 {
-  bool inside;     /* within a recorded call */
-  bool registered; /* its block goes to another thread when it ends */
-  uint32_t number; /* 0: has recorded nothing yet */
+  bool inside;     /* the thread is within a recorded call */
+  bool registered; /* another thread gets the block when this thread ends */
+  uint32_t number; /* 0: nothing recorded yet */
   uint32_t used;   /* slots of `block` */
   JournalRecord *block;
 } RecorderThread;
 
 extern _Thread_local RecorderThread recorder_thread __attribute__ ((tls_model ("initial-exec")));
 
-/* When a call happened: its place in the order of all calls. */
+/* The moment of a call: its position in the order of all calls, and its time. */
 typedef struct
 {
   uint64_t sequence, time;
   uint32_t stack;
 } Moment;
 
-/* Whether this process is to be recorded; opens the journal when first asked.  Cost when it is
- * open: a load. */
+/* Whether this process is recorded; the first call opens the journal.  Cost after that: one
+ * load. */
 bool recorder_ready (void);
-/* Takes a number, the time and (if wanted) the call stack.  FALSE if there is no place for a
- * record. */
+/* Takes a number, the time and (if enabled) the call stack.  FALSE if the record cannot be
+ * stored. */
 bool recorder_moment (Moment *moment);
-/* Adds @record, in which p to s, device and call are filled in. */
+/* Adds @record; the caller has set p to s, device and call. */
 void recorder_add (const Moment *moment, JournalRecord record);
-/* The number of a string with @size bytes, after adding it; 0 if there was no place. */
+/* Adds a string of @size bytes and returns its number; 0 if the string cannot be stored. */
 uint32_t recorder_add_string (const char *text, uint32_t size);
-/* The header of the journal; only between a recorder_moment() and the end of the call. */
+/* The header of the journal; valid only between recorder_moment() and the end of the call. */
 JournalHeader *recorder_header (void);
 
 /* ---- stacks.c */
 
-/* Reads how deep stacks shall be (0: none). */
+/* Reads the requested depth of stacks (0: none). */
 void recorder_stacks_init (void);
-/* The string of the stack of the calling thread; 0: none are wanted. */
+/* The string number of the calling thread's stack; 0: stacks are disabled. */
 uint32_t recorder_stack (void);
 
 /* ---- resolve.c */
@@ -66,9 +66,9 @@ uint32_t recorder_stack (void);
 typedef struct
 {
   const char *name; /* as exported */
-  const char *base; /* as cuGetProcAddress knows it; NULL: not through there */
+  const char *base; /* name for cuGetProcAddress; NULL: not available there */
   int since;        /* CUDA version from which `base` means this function */
-  bool per_thread;  /* stream 0 is the thread's */
+  bool per_thread;  /* stream 0 is the per-thread default stream */
   void *wrapper;
   _Atomic (void *) real;
 } Hook;
@@ -76,27 +76,27 @@ typedef struct
 extern Hook recorder_hooks[];
 extern const int recorder_hook_count;
 
-/* The function behind @hook for a caller at @caller; NULL: there is none. */
+/* The real function of @hook for a caller at @caller; NULL if there is none. */
 void *recorder_real (Hook *hook, const void *caller);
-/* A function of the driver, if that is loaded; NULL otherwise. */
+/* A function of the driver; NULL if the driver is not loaded. */
 void *recorder_driver_function (const char *name);
-/* What a program gets that was given @real for @symbol by the driver's own lookup: @real or the
- * wrapper around it. */
+/* The function to return to a program for which the driver looked up @symbol as @real: @real or its
+ * wrapper. */
 void *recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thread);
-/* The same for the entry point whose exported name is @hook's. */
+/* The same for the entry point with the exported name of @hook. */
 void *recorder_adopt (Hook *hook, void *real);
 
 /* ---- driver.c; only after a call of the program has succeeded */
 
 uint16_t recorder_current_device (void);
-/* Device @number, which the program named itself. */
+/* Device @number, named by the program itself. */
 uint16_t recorder_device (int number);
 uint64_t recorder_context (void);
-uint64_t recorder_free_bytes (void); /* of the current device; 0: unknown */
-/* Whether what is queued on @stream becomes part of a graph (@per_thread: stream 0 is the
- * thread's). */
+uint64_t recorder_free_bytes (void); /* free bytes of the current device; 0: unknown */
+/* Whether work queued on @stream is captured into a graph (@per_thread: stream 0 is the per-thread
+ * default stream). */
 bool recorder_is_capturing (Handle stream, bool per_thread);
-bool recorder_is_active (int device); /* its primary context; true where that is unknown */
+bool recorder_is_active (int device); /* its primary context is active; true if unknown */
 
-/* Marks what other objects may see (with recorder.map, which says it to the linker). */
+/* Marks symbols visible to other objects (together with recorder.map, for the linker). */
 #define EXPORT __attribute__ ((visibility ("default")))

@@ -1,20 +1,19 @@
-/* resolve.c - which function is behind a wrapper, and giving programs the wrapper where they look
- * functions up themselves (recorder.h).
+/* resolve.c - finds the real function of a wrapper, and returns the wrapper to programs that look
+ * up functions themselves (recorder.h).
  *
  * Programs reach CUDA by linking (the preloaded library is found first), by dlsym() on a handle
  * (Python's ctypes, the runtime on the driver), and by cuGetProcAddress() and
- * cudaGetDriverEntryPoint().  All of them end here.
+ * cudaGetDriverEntryPoint().  All three are handled here.
  *
- * The real function is looked for where the caller would have found it: among the libraries of the
- * object that called (a Python extension's are not in the global scope), then behind this library,
- * then in whatever libcuda or libcudart is loaded.
+ * The real function is searched where the caller would have found it: among the libraries of the
+ * calling object (those of a Python extension are not in the global scope), then after this library
+ * in the global scope, then in any loaded libcuda or libcudart.
  *
- * dlsym() is replaced for names that are hooked; any other call goes on to the C library's as a
- * tail call, because that looks at its return address to find out who asks for RTLD_NEXT.
+ * dlsym() is replaced for hooked names.  Any other call continues in the dlsym() of the C library
+ * by a tail call, because that function identifies the caller of RTLD_NEXT by its return address.
  *
- * Invariants: no name is answered that would not have been answered without the recorder; a
- * function of a second runtime library in the same process is left as it is (what it asks of the
- * driver is recorded).
+ * Invariants: a name is found only if it would be found without the recorder; a function of a
+ * second runtime library in the same process is not wrapped (its driver calls are recorded).
  */
 #include "config.h"
 
@@ -26,7 +25,7 @@
 
 typedef void *(*Lookup) (void *, const char *);
 
-/* dlsym() has had its version since the architecture's first: that of glibc 2.34 and one before. */
+/* The versions of dlsym(): that of glibc 2.34, and the first one of the architecture. */
 #if defined(__x86_64__)
 #define FIRST_VERSION "GLIBC_2.2.5"
 #elif defined(__powerpc64__) || defined(__aarch64__)
@@ -35,7 +34,7 @@ typedef void *(*Lookup) (void *, const char *);
 #define FIRST_VERSION "GLIBC_2.0"
 #endif
 
-/* A call at the end of a function must become a jump. */
+/* TAIL_RETURN must compile to a jump. */
 #if defined(__clang__)
 #define TAIL_CALLER
 #define TAIL_RETURN __attribute__ ((musttail)) return
@@ -78,7 +77,7 @@ is_runtime (const Hook *hook)
   return strncmp (hook->name, "cuda", 4) == 0;
 }
 
-/* @function unless it is nothing or the wrapper itself. */
+/* Returns @function, or NULL if it is the wrapper itself. */
 static void *
 unless_own (const Hook *hook, void *function)
 {
@@ -87,8 +86,8 @@ unless_own (const Hook *hook, void *function)
 
 /* ---- the real function */
 
-/* @name behind this library in the global scope; not by a tail call, which would ask for what is
- * behind another caller. */
+/* Looks up @name after this library in the global scope.  Must not be a tail call, which would
+ * search after another caller. */
 static void *
 behind_this (const char *name)
 {
@@ -97,7 +96,7 @@ behind_this (const char *name)
   return function;
 }
 
-/* @name as the loaded library @path (and what it is linked with) sees it. */
+/* Looks up @name in the loaded library @path and its dependencies. */
 static void *
 in_library (const char *path, const char *name)
 {
@@ -105,7 +104,7 @@ in_library (const char *path, const char *name)
   void *function = handle != NULL ? real_dlsym () (handle, name) : NULL;
 
   if (handle != NULL)
-    dlclose (handle); /* it was loaded before, and stays */
+    dlclose (handle); /* the library was loaded before, and stays loaded */
   return function;
 }
 
@@ -129,7 +128,7 @@ look_at_object (struct dl_phdr_info *info, size_t size, void *data)
   return 1;
 }
 
-/* @name in the loaded library whose file begins with @begins. */
+/* Looks up @name in the loaded library whose file name begins with @begins. */
 static void *
 in_loaded (const char *begins, const char *name)
 {
@@ -147,7 +146,7 @@ recorder_driver_function (const char *name)
   return function;
 }
 
-/* Its library stays, in whichever name space it is: a wrapper may outlive the program's handle. */
+/* Keeps the library of @function loaded, in any name space: a wrapper may outlive its handle. */
 static void
 keep_loaded (void *function)
 {
@@ -160,7 +159,7 @@ keep_loaded (void *function)
     dlmopen (space, map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* Makes @real the function behind @hook, if that is not known yet; the function that is. */
+/* Sets @real as the function of @hook unless one is set; returns the function set. */
 static void *
 know (Hook *hook, void *real)
 {
@@ -214,8 +213,8 @@ recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thre
         return real;
       if (hook->base == NULL || strcmp (hook->base, symbol) != 0 || hook->since > version)
         continue;
-      /* the newest that the version covers; of a pair the one for this kind of default stream, of a
-       * single one that one */
+      /* choose the newest hook up to @version; of a pair, the hook for this kind of default
+       * stream */
       if (best == NULL || hook->since > best->since
           || (hook->since == best->since && hook->per_thread == per_thread))
         best = hook;
@@ -232,7 +231,7 @@ hooked_symbol (Hook *hook, void *handle, const void *caller)
     return recorder_adopt (hook, function);
   if (recorder_real (hook, caller) != NULL)
     return function;
-  return behind_this (hook->name); /* there is none: NULL, and dlerror() says so */
+  return behind_this (hook->name); /* not found: returns NULL and sets dlerror() */
 }
 
 EXPORT void *dlsym (void *restrict handle, const char *restrict name);

@@ -1,37 +1,36 @@
-/* shapes.h - what the shapes of calls have in common (calls.h): entering a recorded call, its place
- * in the order of calls, leaving it.
+/* shapes.h - the common parts of all shapes of calls (calls.h): entering a recorded call, its
+ * position in the order of calls, leaving it.
  *
- * Invariants: the real function is called exactly once with the caller's arguments, and its result
- * is what the caller gets; a call within a recorded call, and any call when nothing is recorded,
- * does nothing else.  errno is as the real function left it.
+ * Invariants: those of calls.c.
  */
 #pragma once
 
 #include "traces/record/calls.h"
 
-/* The place of a call in the order of calls; a record is added there at the end if the call
- * succeeds. */
+/* The position of a call in the order of calls; a record with this position is added at the end if
+ * the call succeeds. */
 typedef struct
 {
   Moment moment;
   bool there;
 } Place;
 
-/* Whether this call is the outermost one of a recorded process; then recorder_leave() must follow,
- * here or in what calls it. */
+/* TRUE if this call is the outermost one and the process is recorded; then recorder_leave() must
+ * follow, directly or by a function that calls recorder_leave(). */
 bool recorder_enter (void);
 void recorder_leave (int saved_errno);
-/* The place that is taken now: before the call where it takes memory away, after it where it gives
- * some. */
+/* Takes the present position: before the real call for a free, after it for an allocation. */
 Place recorder_place (void);
-/* Adds @record of a call that returned @result, at @before or now, then leaves.  Returns
- * @result. */
+/* Adds @record of a call that returned @result, at position @before (NULL: the present one), then
+ * leaves the call.  Returns @result. */
 int recorder_leave_with (int result, const Place *before, JournalRecord record);
 uint64_t recorder_number (const void *pointer);
-/* Streams by number: 0 the default one, 2 + thread << 8 a thread's own. */
+/* The number of a stream: 0 for the default stream, 2 + thread << 8 for a per-thread default
+ * stream. */
 uint64_t recorder_stream_number (Handle stream, bool per_thread);
 
-/* The start of each: the real function, or the error; alone it does without a record. */
+/* The start of each shape: finds the real function or returns the error; calls it without a record
+ * if the call is not recorded. */
 #define REAL(parameters, ...) \
   int (*real) parameters = (int (*) parameters) recorder_real (hook, caller); \
   if (real == NULL) \

@@ -1,13 +1,13 @@
-/* stacks.c - call stacks of recorded calls, each distinct one written once
+/* stacks.c - call stacks of recorded calls, each distinct stack written once
  * (GEMEM_RECORD_STACKS=DEPTH; recorder.h).
  *
- * A stack is walked at every call that is recorded (backtrace() of the C library), named when it is
- * new: function+offset where the dynamic symbols tell, else file+offset, which addr2line
- * understands.  Innermost frame first, as deep as asked, without the recorder's own frames.
+ * Every recorded call takes a stack by backtrace() of the C library.  The frames of a new stack are
+ * named: function+offset from the dynamic symbols, else file+offset, which addr2line understands.
+ * Innermost frame first, up to DEPTH frames, without the recorder's own frames.
  *
- * Invariants: a stack is the same if its return addresses are; after STACKS distinct ones new ones
- * are recorded without.
- * Cost: about a microsecond and more per call, which is why it is off by default.
+ * Invariants: stacks with equal return addresses are equal; after STACKS distinct stacks, calls
+ * with new stacks are recorded without a stack.
+ * Cost: a microsecond or more per call, so stacks are off by default.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 #include "traces/record/recorder.h"
 
 #define MOST_FRAMES 64
-#define OWN_FRAMES 8 /* of the recorder, above the caller's: at most */
+#define OWN_FRAMES 8 /* most frames of the recorder above the caller's */
 #define SLOTS (UINT32_C (1) << 16)
 #define STACKS (SLOTS / 4 * 3)
 
@@ -35,10 +35,10 @@ typedef struct
 static struct
 {
   int depth;
-  pthread_mutex_t lock; /* of the table */
+  pthread_mutex_t lock; /* protects the table */
   Slot *table;
   uint32_t count;
-  const void *own; /* where this library is loaded */
+  const void *own; /* load address of this library */
 } stacks = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void
@@ -67,7 +67,7 @@ recorder_stacks_init (void)
       return;
     }
   stacks.own = dladdr ((void *) recorder_stacks_init, &info) != 0 ? info.dli_fbase : NULL;
-  if (backtrace (frame, 1) < 0) /* loads what it needs now, not within a call */
+  if (backtrace (frame, 1) < 0) /* loads the unwinder now, not within a call */
     stacks.depth = 0;
 }
 
@@ -102,7 +102,7 @@ add_stack (void *const *frames, int count)
   return recorder_add_string (text, (uint32_t) used);
 }
 
-/* Entry of @hash, or the empty one where it belongs. */
+/* Returns the slot of @hash, or the empty slot for it. */
 static Slot *
 find (uint64_t hash)
 {
@@ -141,11 +141,8 @@ recorder_stack (void)
   if (stacks.depth == 0)
     return 0;
   int count = backtrace (frames, stacks.depth + OWN_FRAMES);
-  while (
-      skip < count && skip < OWN_FRAMES
-      && (skip == 0
-          || is_own (
-              frames[skip]))) /* the first is ours or, under sanitizers, in front of backtrace() */
+  while (skip < count && skip < OWN_FRAMES
+         && (skip == 0 || is_own (frames[skip]))) /* first: a frame of ours or a sanitizer */
     skip++;
   count = count - skip < stacks.depth ? count - skip : stacks.depth;
   if (count <= 0)
