@@ -41,7 +41,7 @@ static const Row rows[] = {
   { "string", "DT_STRING", 0 },
 };
 
-/* One spelling for all names that gemem_name_equal() takes for the same. */
+/* The canonical spelling of names that gemem_name_equal() treats as equal. */
 static char *
 normalise (const char *name)
 {

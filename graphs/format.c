@@ -1,8 +1,8 @@
 /* format.c - the registry of graph formats, recognition by content, opening and saving; see
  * format.h.
  *
- * The formats come from formats.def and nowhere else.  Each says how sure it is of the first 4096
- * decompressed bytes; the surest wins, then the order of the list.
+ * The formats come from formats.def alone.  Each rates the first 4096 decompressed bytes; the
+ * highest rating wins, then the order of the list.
  */
 #include "config.h"
 
@@ -66,7 +66,7 @@ recognise (GememInput *input)
   int best_confidence = 0;
   gssize size = gemem_input_fill (input, PROBE_SIZE, &head, NULL);
 
-  if (size < 0) /* damaged within the first bytes: what there is may still be enough */
+  if (size < 0) /* damaged within the first bytes: the bytes read may still suffice */
     size = gemem_input_fill (input, 1, &head, NULL);
   for (guint i = 0; size > 0 && formats[i] != NULL; i++)
     {

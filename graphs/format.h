@@ -1,7 +1,7 @@
 /* format.h - reading and writing graphs: the list of formats (formats.def) and opening by content.
  *
- * A format is one file and one line in formats.def.  Readers hold the graph that they return and
- * little else.  Hostile input gives an error, never a crash; memory is in proportion to the file.
+ * A format is one file and one line in formats.def.  Readers hold little beside the returned graph.
+ * Hostile input gives an error, never a crash; memory is in proportion to the file.
  */
 #pragma once
 
@@ -13,8 +13,7 @@
 
 GEMEM_BEGIN_DECLS
 
-/* Ends the message about a graph without nodes, which is never a result: gemem_graph_open_input()
- * refuses it whatever the format. */
+/* Ends the message about a graph without nodes, which gemem_graph_open_input() always refuses. */
 #define GEMEM_GRAPH_WITHOUT_NODES \
   "the graph has no nodes, so there is nothing to run or plan; check what wrote the file"
 
@@ -39,20 +38,20 @@ char *gemem_graph_format_names (void);
 /* The format of the file at @path by its content, or NULL (no error) when it is no graph. */
 const GememGraphFormat *gemem_graph_format_probe (const char *path);
 
-/* The file of "PATH#N" (a file of that whole name comes first), and in @index (may be NULL)
- * its N, else 0; caller frees. */
+/* The file of "PATH#N" (an existing file of that whole name is preferred), and its N, else 0, in
+ * @index (may be NULL); caller frees. */
 char *gemem_graph_file (const char *path, guint *index);
 
 /* Opens "PATH" or "PATH#N" (the N-th graph of the file, from 0); gz and zst are transparent. */
 GememGraph *gemem_graph_open (const char *path, const char *format, GError **error);
-/* The same over @input, which it takes over. */
+/* The same from @input, of which it takes ownership. */
 GememGraph *gemem_graph_open_input (GememInput *input, const char *format, guint index,
                                     GError **error);
-/* Our JSON, readable by gemem_graph_open(); atomically. */
+/* Saves as our JSON, readable by gemem_graph_open(); atomically. */
 gboolean gemem_graph_save (const GememGraph *graph, const char *path, GError **error);
 
-/* Appends @graph as our own JSON, its outputs writing other variables: @variables has a name per
- * tensor, NULL where nothing changes.  New names become variables of the graph. */
+/* Appends @graph as our own JSON with outputs that write other variables: @variables has a name per
+ * tensor, NULL where unchanged.  New names become variables of the graph. */
 void gemem_graph_json_write_renamed (const GememGraph *graph, const char *const *variables,
                                      GString *out);
 

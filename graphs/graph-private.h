@@ -1,5 +1,5 @@
-/* graph-private.h - what graph.c (building, reading) and seal.c (connecting, checking) share: the
- * arrays of a graph. */
+/* graph-private.h - the arrays of a graph, shared by graph.c (building, reading) and seal.c
+ * (connecting, checking). */
 #pragma once
 
 #include "graphs/graph.h"
@@ -8,7 +8,7 @@ typedef struct
 {
   guint16 key;
   guint32 n;
-  guint32 at; /* in `values` or `texts`, by kind */
+  guint32 at; /* index in `values` or `texts`, by kind */
 } GememAttribute;
 
 /* A connection by name, until seal(). */

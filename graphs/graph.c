@@ -1,8 +1,8 @@
 /* graph.c - building and reading graphs; see graph.h.
  *
- * Everything lies in a few flat arrays, a node's part of each being a slice: memory is linear and
- * reading needs no look-up.  Names are interned in one string chunk.  Connections are kept by name
- * until seal(), so that a file may list them in any order.
+ * Everything lies in a few flat arrays, of which each node has slices: memory is linear and reading
+ * needs no look-up.  Names are interned in one string chunk.  Connections are kept by name until
+ * seal(), so that a file may list them in any order.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ gemem_attribute_find (const char *name, GememAttributeOwner owner)
   return GEMEM_ATTRIBUTE_COUNT;
 }
 
-/* ---- life */
+/* ---- creation and release */
 
 static void
 free_setting (gpointer data)
@@ -40,7 +40,7 @@ free_setting (gpointer data)
   g_free (setting);
 }
 
-/* Never empty inside, so that an empty slice is computed from an address and not from NULL. */
+/* Allocated even when empty, so that the address of an empty slice is not computed from NULL. */
 #define NEW_ARRAY(type) g_array_sized_new (FALSE, FALSE, sizeof (type), 1)
 
 GememGraph *

@@ -1,9 +1,9 @@
 /* graph.h - the graph model: operators in planning order, their tensors, workspaces, streams and
  * attributes.
  *
- * A graph is what a compiler or a framework knows before a program runs.  Planners place its
- * tensors, lowerings turn it into a trace; what types and attributes mean is in meaning.h.  Formats
- * are in formats.def; doc/graph-format.md describes our own JSON.
+ * A graph is what a compiler or framework knows before a program runs.  Planners place its tensors,
+ * lowerings turn it into a trace; meaning.h interprets types and attributes.  Formats are in
+ * formats.def; doc/graph-format.md describes our own JSON.
  *
  * A graph is built node by node, then sealed; a sealed graph never changes and may be read by any
  * number of threads.
@@ -15,9 +15,8 @@
  * Invariants of a sealed graph: names of nodes are unique; every input names an output that exists,
  * or a variable, or nothing; consumers of a tensor are in edge order; the edges (data and control,
  * without those that come out of NextIteration nodes) form no cycle and go from smaller ids to
- * larger ones; sizes fit in 62 bits.
- * Cost: memory linear in nodes, tensors and edges (about 100 bytes a node, 64 a tensor, 16 an
- * edge).
+ * larger ones; sizes fit in 62 bits.  Cost: memory linear in nodes, tensors and edges (about 100
+ * bytes a node, 64 a tensor, 16 an edge).
  */
 #pragma once
 
@@ -100,7 +99,7 @@ typedef struct
   const char *name, *type, *engine; /* engine: kernel library; "" if none */
   const char *batch_label;          /* "" if none */
   gint64 stream;                    /* -1: none */
-  gint64 index;                     /* of a Data node among the graph's inputs; -1: not given */
+  gint64 index;                     /* of a Data node among the graph's inputs; -1: unset */
   guint32 first_input, n_inputs;
   guint32 first_output, n_outputs; /* numbers of tensors */
   guint32 first_workspace, n_workspaces;
@@ -113,8 +112,7 @@ typedef struct
   guint32 role; /* GEMEM_ROLE_* */
 } GememNode;
 
-/* What an input is connected to: a tensor, or a variable that no node of the graph produces, or
- * nothing. */
+/* The source of an input: a tensor, a variable that no node of the graph produces, or nothing. */
 typedef struct
 {
   guint32 tensor;   /* or GEMEM_NONE */
@@ -129,15 +127,15 @@ typedef struct
 /* One output of a node. */
 typedef struct
 {
-  guint64 size;        /* bytes as the planner takes it: padded by the engine where it pads */
+  guint64 size;        /* bytes as the planner counts them: padded by engines that pad */
   guint32 node, index; /* output `index` of `node` */
   guint32 first_dim, n_dims;
   guint32 first_consumer, n_consumers;
-  gint32 reuse_input; /* number of the input whose memory this output is; -1: none */
-  guint32 variable;   /* the variable that it writes, or GEMEM_NONE */
+  gint32 reuse_input; /* number of the input whose memory the output shares; -1: none */
+  guint32 variable;   /* the variable that the output writes, or GEMEM_NONE */
   GememAttributes attributes;
   GememDtype dtype;
-  guint8 has_shape; /* n_dims is meant, even when 0 */
+  guint8 has_shape; /* n_dims is valid, even when 0 */
 } GememTensor;
 
 /* A named variable of a program (PaddlePaddle, ONNX initialisers, PyTorch parameters). */
@@ -146,7 +144,7 @@ typedef struct
   const char *name;
   guint64 size; /* bytes; from shape and dtype when not given (-1 counts as 1) */
   guint32 first_dim, n_dims;
-  guint32 parameter; /* of a gradient: the variable it is the gradient of, or GEMEM_NONE */
+  guint32 parameter; /* of a gradient: its parameter; or GEMEM_NONE */
   GememDtype dtype;
   guint8 has_shape;
   guint8 persistable; /* lives longer than one run: weights, optimizer state */
@@ -157,7 +155,7 @@ typedef struct
 typedef struct
 {
   const char *name;
-  guint32 node; /* that owns it; GEMEM_NONE for block 0 */
+  guint32 node; /* the node that owns the block; GEMEM_NONE for block 0 */
 } GememBlockInfo;
 
 /* ---- reading a sealed graph.  All O(1) unless said otherwise. */
@@ -169,7 +167,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememGraph, gemem_graph_unref)
 
 /* As the file has it; owned by the graph. */
 const char *gemem_graph_name (const GememGraph *graph);
-/* Planner settings that came with the graph: GPtrArray of GememSetting, in file order; offered as
+/* Planner settings in the graph's file: GPtrArray of GememSetting, in file order; used as
  * defaults. */
 GPtrArray *gemem_graph_settings (const GememGraph *graph);
 /* "key: value" strings: source, tool, options... */
@@ -179,8 +177,8 @@ gboolean gemem_graph_dynamic_root (const GememGraph *graph);
 /* _mem_release_first_reuse_first: 1, 0, or -1 when the graph does not say. */
 int gemem_graph_release_first (const GememGraph *graph);
 
-/* How many there are.  Blocks: the graph itself and those behind nodes; items: what a planner
- * places, first all tensors, then all workspaces. */
+/* Counts.  Blocks: the graph itself and the subgraphs of nodes; items: what a planner places, first
+ * all tensors, then all workspaces. */
 guint32 gemem_graph_n_nodes (const GememGraph *graph);
 guint32 gemem_graph_n_tensors (const GememGraph *graph);
 guint32 gemem_graph_n_workspaces (const GememGraph *graph);
@@ -188,7 +186,7 @@ guint32 gemem_graph_n_variables (const GememGraph *graph);
 guint32 gemem_graph_n_blocks (const GememGraph *graph);
 guint32 gemem_graph_n_items (const GememGraph *graph);
 
-/* One of them, by its number, which must exist; owned by the graph. */
+/* The element of that number, which must exist; owned by the graph. */
 const GememNode *gemem_graph_node (const GememGraph *graph, guint32 node);
 const GememTensor *gemem_graph_tensor (const GememGraph *graph, guint32 tensor);
 /* n_inputs elements */
@@ -259,13 +257,13 @@ gboolean gemem_graph_has_attribute (const GememGraph *graph, GememAttributes att
 GememAttributeKey gemem_graph_attribute_at (const GememGraph *graph, GememAttributes attributes,
                                             guint32 i);
 
-/* ---- building.  Nodes are added in planning order; everything that follows belongs to the last
- * node (or its last output). */
+/* ---- building.  Nodes are added in planning order; later calls apply to the last node (or its
+ * last output). */
 
 /* An empty graph, to be filled and sealed; gemem_graph_unref(). */
 GememGraph *gemem_graph_new (const char *name);
-void gemem_graph_set_name (GememGraph *graph, const char *name); /* for files that say it late */
-/* A planner setting that goes with the graph: see gemem_graph_settings(). */
+void gemem_graph_set_name (GememGraph *graph, const char *name); /* for files with a late name */
+/* A planner setting stored with the graph: see gemem_graph_settings(). */
 void gemem_graph_add_setting (GememGraph *graph, const char *key, const char *value);
 /* Adds "KEY: TEXT" to the provenance; also after sealing, before the graph is shared. */
 void gemem_graph_note (GememGraph *graph, const char *key, const char *format, ...)
@@ -273,14 +271,13 @@ void gemem_graph_note (GememGraph *graph, const char *key, const char *format, .
 void gemem_graph_set_dynamic_root (GememGraph *graph, gboolean dynamic);
 void gemem_graph_set_release_first (GememGraph *graph, int release_first);
 
-/* Returns the number; a name given twice returns the first. */
+/* Returns the variable's number; a known name returns the existing one. */
 guint32 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype,
                                   const gint64 *dims, guint n_dims, gboolean persistable);
-/* The same, but always a new one: named "NAME#NUMBER" where NAME is taken. */
+/* The same, but always adds a variable: named "NAME#NUMBER" where NAME is taken. */
 guint32 gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dtype,
                                       const gint64 *dims, guint n_dims, gboolean persistable);
-/* Shape and dtype of a variable that was added without (dims NULL), and the size that follows from
- * them. */
+/* Sets shape and dtype of a variable that was added without (dims NULL), and its size from them. */
 void gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememDtype dtype,
                                      const gint64 *dims, guint n_dims);
 /* valid until the next add */
@@ -288,14 +285,14 @@ GememVariable *gemem_graph_edit_variable (GememGraph *graph, guint32 variable);
 /* owned by the last node; nodes join it by `block` */
 guint32 gemem_graph_add_block (GememGraph *graph, const char *name);
 
-/* Returns its id; the fields that are not set by functions below (engine and label with
- * gemem_graph_intern()) are filled through gemem_graph_edit_node(). */
+/* Returns the node's id; fields that the functions below do not set (engine and label with
+ * gemem_graph_intern()) are set through gemem_graph_edit_node(). */
 guint32 gemem_graph_add_node (GememGraph *graph, const char *name, const char *type);
 /* the last node; valid until the next add_node */
 GememNode *gemem_graph_edit_node (GememGraph *graph);
 /* lives as long as the graph */
 const char *gemem_graph_intern (GememGraph *graph, const char *text);
-/* @producer may come later */
+/* @producer may be added later */
 void gemem_graph_add_input (GememGraph *graph, const char *producer, guint32 output);
 void gemem_graph_add_variable_input (GememGraph *graph, guint32 variable); /* produced outside */
 void gemem_graph_add_no_input (GememGraph *graph);                         /* unconnected */
@@ -306,9 +303,9 @@ guint32 gemem_graph_add_output (GememGraph *graph, guint64 size); /* returns the
 GememTensor *gemem_graph_edit_output (GememGraph *graph);
 /* of the last output */
 void gemem_graph_set_shape (GememGraph *graph, GememDtype dtype, const gint64 *dims, guint n);
-/* A consumer of the last output, in edge order.  Optional: without any for a tensor, the order is
- * that of the inputs by node id. When given, seal() insists that they are exactly the inputs
- * connected to it. */
+/* A consumer of the last output, in edge order.  Optional: a tensor without listed consumers gets
+ * its inputs by node id.  Where consumers are listed, seal() requires that they are exactly the
+ * inputs connected to it. */
 void gemem_graph_add_consumer (GememGraph *graph, const char *node, guint32 input);
 
 /* FLAG, INT, INTS */

@@ -1,14 +1,14 @@
 /* inplace.h - which output of a node may be written over which of its inputs while the node runs.
  *
- * In-place planners, lowerings and the checker of plans use the one rule.  An output may lie on an
+ * In-place planners, lowerings and the checker of plans share this rule.  An output may lie on an
  * input when
  *   - the output refers to it (`reuse_input`), or both are the same named variable;
  *   - attribute `inplace_pairs` (input, output) or `_output_inplace_ability` (output, input) of the
  *     node says so;
  *   - the node has no `inplace_pairs` and its type is on PaddlePaddle's whitelist: first output on
  *     first input.
- * This is what the operator permits; the caller checks that no other node reads the input later.
- * Origin: paddle.md 7, ge-static.md 8.3.  Cost: O(attributes of the node + pairs), and 5
+ * The rule says what the operator permits; the caller checks that no other node reads the input
+ * later.  Origin: paddle.md 7, ge-static.md 8.3.  Cost: O(attributes of the node + pairs), and 5
  * comparisons of names.
  */
 #pragma once

@@ -7,7 +7,7 @@
 
 /* ---- groups of types */
 
-/* Asked several times per tensor, and mostly in vain: the first letter decides nearly always. */
+/* Called several times per tensor, mostly without a match: the first letter usually decides. */
 static gboolean
 type_is (const GememNode *node, const char *const *types)
 {
@@ -101,7 +101,7 @@ gemem_graph_overwritten_input (const GememGraph *graph, guint32 node, guint32 ou
   return GEMEM_NONE;
 }
 
-/* The number of the input by the rules alone; there may be no such input. */
+/* The number of the input by the rules alone; that input may not exist. */
 static guint32
 reference_by_rule (const GememGraph *graph, guint32 node, guint32 output)
 {

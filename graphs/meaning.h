@@ -1,12 +1,10 @@
-/* meaning.h - what the types and attributes of nodes mean, written once for planners, lowerings and
- * the checker of plans.
+/* meaning.h - the meaning of types and attributes of nodes, written once for planners, lowerings
+ * and the checker of plans.
  *
  * Groups of types, which input an output refers to, how a subgraph is connected to its owner.  What
- * may be written in place is in inplace.h.
- * The rules are those of Ascend GE, extended by the named variables of programs; where a system
- * deviates on purpose, the deviation stands in that system's code.
- * Origin: ge-static.md 1.1, 1.6.  Cost: a few comparisons of names per call, and what is said
- * below.
+ * may be written in place is in inplace.h.  The rules are those of Ascend GE, extended by the named
+ * variables of programs; deliberate deviations of a system are in that system's code.  Origin:
+ * ge-static.md 1.1, 1.6.  Cost: a few comparisons of names per call, and what is said below.
  */
 #pragma once
 
@@ -23,7 +21,7 @@ gboolean gemem_node_is_data (const GememNode *node);
 gboolean gemem_node_is_graph_input (const GememNode *node);
 /* Constants and variables: their outputs live longer than a run and are no part of its memory. */
 gboolean gemem_node_is_constant (const GememNode *node);
-/* Merge nodes: all their inputs are one value. */
+/* Merge nodes: all their inputs are the same value. */
 gboolean gemem_node_is_merge (const GememNode *node);
 
 /* ---- items */
@@ -35,13 +33,13 @@ guint32 gemem_graph_input_item (const GememGraph *graph, guint32 node, guint32 i
 
 /* ---- references (ge-static.md 1.6) */
 
-/* The input of @node whose memory output @output is, by the first rule that applies; GEMEM_NONE if
- * the output has its own.  O(attributes + inputs). */
+/* The input of @node whose memory output @output shares, by the first rule that applies; GEMEM_NONE
+ * if the output has its own.  O(attributes + inputs). */
 guint32 gemem_graph_referenced_input (const GememGraph *graph, guint32 node, guint32 output);
 
-/* The input that output @output writes over by its name: the one of that name in the attribute
- * lists when `reference` is set, or else the first input that is a version of the same variable and
- * was made by a node of the graph.  GEMEM_NONE if there is none.  O(attributes + inputs). */
+/* The input that output @output overwrites by name: the input of that name in the attribute lists
+ * when `reference` is set; else the first input that is a version of the same variable and comes
+ * from a node of the graph.  GEMEM_NONE if there is none.  O(attributes + inputs). */
 guint32 gemem_graph_overwritten_input (const GememGraph *graph, guint32 node, guint32 output);
 
 /* ---- subgraphs (ge-static.md 1.6) */

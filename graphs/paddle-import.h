@@ -1,5 +1,5 @@
-/* paddle-import.h - what the readers of PaddlePaddle programs share: operators on named variables
- * become nodes and tensors.
+/* paddle-import.h - shared by the readers of PaddlePaddle programs: turns operators on named
+ * variables into nodes and tensors.
  *
  * Each output of an operator is a tensor that writes a variable.  An input is the tensor that wrote
  * its variable last, in the order of the nodes, else the variable itself.  "@EMPTY@" is a variable
@@ -19,13 +19,13 @@ typedef struct
 } PaddleImport;
 
 void paddle_import_init (PaddleImport *import, const char *name);
-/* Leaves the graph alone. */
+/* Frees the scratch arrays, not the graph. */
 void paddle_import_clear (PaddleImport *import);
 /* The scratch dims, as an array that is never NULL. */
 const gint64 *paddle_import_dims (const PaddleImport *import);
 
-/* After variables were added to the graph: they may be read and written. */
+/* Call after adding variables to the graph, before they are read or written. */
 void paddle_import_take_variables (PaddleImport *import);
-/* To the last node: an input, an output. */
+/* Adds an input or an output to the last node. */
 void paddle_import_read (PaddleImport *import, guint32 variable);
 void paddle_import_write (PaddleImport *import, guint32 variable);

@@ -1,19 +1,19 @@
 /* paddle-model.c - PaddlePaddle's own program files (`__model__`, `*.pdmodel`): format
  * `paddle-model`.
  *
- * A ProgramDesc, as save_inference_model() writes it and Program.desc.serialize_to_string() gives
- * it.  Operator i of the program becomes the node "op<i>", as in format paddle-program, that of
- * block k "block<k>/op<i>"; see paddle-import.h for variables.  The operators of a block follow the
- * operator that runs it.  A name means the variable that the operator's block declares or (of a
- * gradient block) its forward block, else that of the block around it.  Names that several blocks
- * declare get a number.
+ * The file is a ProgramDesc, as written by save_inference_model() or returned by
+ * Program.desc.serialize_to_string().  Operator i of block 0 becomes the node "op<i>", as in format
+ * paddle-program, that of block k "block<k>/op<i>"; see paddle-import.h for variables.  The
+ * operators of a block follow the operator that runs the block.  A name is looked up in the
+ * operator's block, then (in a gradient block) in its forward block, then in the enclosing blocks.
+ * Names that several blocks declare get a number.
  *
- * Sizes are dimensions x element type.  A dimension that is not known (-1) counts as 1, a product
- * with one (-12) as 12.  What is no dense tensor (arrays, selected rows, scopes) or has no shape
- * counts as no bytes.  The provenance says how many there are of each.
- * Attributes: op_role, op_role_var, force_cpu, and blocks.
+ * Sizes are dimensions x element type.  An unknown dimension (-1) counts as 1; a stored product
+ * with an unknown dimension (-12) counts as 12.  Variables that are no dense tensors (arrays,
+ * selected rows, scopes) or have no shape count as 0 bytes.  The provenance counts each of these
+ * cases.  Attributes read: op_role, op_role_var, force_cpu, and blocks.
  *
- * Invariants: every block is run by one operator; the block around it is that operator's.
+ * Invariants: every block is run by exactly one operator, which lies in the enclosing block.
  * Memory: the program and the graph.  O(names x depth of blocks), which is at most 100.  Origin:
  * framework_pb2 of the wheels; paddle.md 5-8.
  */
@@ -28,9 +28,9 @@
 #include "graphs/paddle.pb-c.h"
 
 #define MAX_DEPTH 100
-#define LOD_TENSOR 7 /* type of a variable */
+#define LOD_TENSOR 7 /* type of a dense tensor variable */
 
-/* By number; the numbers are part of the format. */
+/* Indexed by type number; the numbers are part of the format. */
 static const char *const element_types[] = {
   [0] = "bool",        [1] = "int16",          [2] = "int32",        [3] = "int64",
   [4] = "float16",     [5] = "float32",        [6] = "float64",      [19] = "uint64",
@@ -43,10 +43,10 @@ typedef struct
   PaddleImport import;
   const Paddle__ProgramDesc *program;
   const char *where;
-  GHashTable **names; /* by block, of those that are run: name -> number + 1 of the variable */
-  GArray *around;     /* guint32: the blocks around the operator just read, innermost last */
-  guint32 block;      /* of the graph: that new nodes belong to */
-  guint64 open, products, shapeless, others; /* variables; products: dimensions */
+  GHashTable **names; /* by block, for blocks that are run: name -> variable number + 1 */
+  GArray *around;     /* guint32: the blocks around the current operator, innermost last */
+  guint32 block;      /* block of the graph to which new nodes belong */
+  guint64 open, products, shapeless, others; /* counts: variables; products: dimensions */
 } Model;
 
 static gboolean add_block (Model *model, guint32 number, GError **error);
@@ -150,7 +150,7 @@ declare (Model *model, guint32 number, GError **error)
   return TRUE;
 }
 
-/* What block @number itself declares; GEMEM_NONE. */
+/* The variable that block @number itself declares as @name; GEMEM_NONE. */
 static guint32
 find_declared (const Model *model, gint64 number, const char *name)
 {
@@ -162,7 +162,7 @@ find_declared (const Model *model, gint64 number, const char *name)
   return found != 0 ? found - 1 : GEMEM_NONE;
 }
 
-/* What @name means to the operator just read; GEMEM_NONE. */
+/* The variable that @name denotes in the current operator; GEMEM_NONE. */
 static guint32
 find_variable (const Model *model, const char *name)
 {
@@ -184,7 +184,7 @@ find_variable (const Model *model, const char *name)
 
 /* ---- operators */
 
-/* Has @take, a function of paddle-import.h, deal with each variable that @n lists of names name. */
+/* Calls @take, a function of paddle-import.h, for each variable named in the @n lists. */
 static gboolean
 take_names (Model *model, Paddle__OpDesc__Var *const *lists, gsize n,
             void (*take) (PaddleImport *import, guint32 variable), GError **error)
@@ -218,12 +218,12 @@ add_role_variables (Model *model, const Paddle__OpDesc__Attr *attribute)
                                      (const char *const *) names->pdata, names->len);
 }
 
-/* Into @blocks (gint32) those that the operator runs. */
+/* Appends the blocks that the operator runs to @blocks (gint32). */
 static void
 take_attributes (Model *model, const Paddle__OpDesc *op, GArray *blocks)
 {
   const gint64 yes = 1;
-  guint seen = 0; /* an attribute given twice counts once */
+  guint seen = 0; /* attributes seen; a repeated one counts once */
 
   for (gsize i = 0; i < op->n_attrs; i++)
     {
@@ -248,7 +248,7 @@ take_attributes (Model *model, const Paddle__OpDesc *op, GArray *blocks)
     }
 }
 
-/* The blocks of the node just added: all of them first, because they belong to the last node. */
+/* Adds the blocks of the node just added, before other nodes: blocks belong to the last node. */
 static gboolean
 add_blocks (Model *model, const GArray *blocks, GError **error)
 {
@@ -333,7 +333,7 @@ add_notes (const Model *model)
   for (gsize i = 0; i < model->program->n_blocks; i++)
     left_out += model->names[i] == NULL;
   gemem_graph_note (graph, "source", "PaddlePaddle program");
-  if (version > 0) /* 2006002: 2.6.2 */
+  if (version > 0) /* 2006002 means 2.6.2 */
     gemem_graph_note (graph, "tool",
                       "PaddlePaddle %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT,
                       version / 1000000, version / 1000 % 1000, version % 1000);
@@ -391,7 +391,7 @@ read_model (GememInput *input, guint index, GError **error)
   return graph;
 }
 
-/* The first block comes first: number 0, parent -1. */
+/* Probe: the first block comes first in the file, with number 0 and parent -1. */
 static int
 probe (const guint8 *head, gsize size)
 {
@@ -399,7 +399,7 @@ probe (const guint8 *head, gsize size)
                                   0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
   gsize i = 1;
 
-  while (i < size && i < 10 && (head[i] & 0x80) != 0) /* its length */
+  while (i < size && i < 10 && (head[i] & 0x80) != 0) /* skips the length of the block */
     i++;
   return size > i + sizeof begin && head[0] == 0x0a
                  && memcmp (head + i + 1, begin, sizeof begin) == 0

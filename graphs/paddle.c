@@ -3,8 +3,8 @@
  *
  * {"name", "level", "skip_opt_set", "vars": {NAME: {"shape", "dtype", "persistable"}}, "ops":
  * [{"type", "inputs", "outputs"}], "expect"}: the form of the vectors of memory_optimize.  Operator
- * i becomes the node "op<i>"; see paddle-import.h for variables.  `level` and `skip_opt_set` become
- * settings; `expect` is for tests and passed over.
+ * i becomes the node "op<i>"; see paddle-import.h for variables. `level` and `skip_opt_set` become
+ * settings; `expect` is for tests and ignored.
  *
  * Memory: the program as a tree, at most 16 bytes per value and its text, and the graph.  O(file).
  * Origin: paddle.md.
@@ -118,7 +118,7 @@ find_variable (const Reader *reader, guint32 entry, guint32 *variable, GError **
                                   name);
 }
 
-/* Has @take, a function of paddle-import.h, deal with each variable that @list names. */
+/* Calls @take, a function of paddle-import.h, for each variable that @list names. */
 static gboolean
 read_names (Reader *reader, guint32 list, void (*take) (PaddleImport *import, guint32 variable),
             GError **error)

@@ -1,8 +1,8 @@
-/* seal.c - from a list of named nodes to a connected, checked graph.
+/* seal.c - turns a list of named nodes into a connected, checked graph.
  *
- * Connections are resolved by name, consumers and successors are laid out by counting, and what
- * graph.h promises is checked; the first fault is reported with the node and the field.  O(nodes +
- * edges); naming a cycle costs one more walk.
+ * Connections are resolved by name, consumers and successors are laid out by counting, and the
+ * invariants of graph.h are checked; the first violation is reported with node and field.  O(nodes
+ * + edges); naming a cycle costs one more walk.
  */
 #include "config.h"
 
@@ -135,7 +135,7 @@ lay_out_successors (const Seal *seal)
       }
 }
 
-/* How many inputs are connected to each tensor. */
+/* The number of inputs connected to each tensor. */
 static guint32 *
 count_uses (const Seal *seal)
 {
@@ -151,7 +151,7 @@ count_uses (const Seal *seal)
   return uses;
 }
 
-/* The listed consumers of @tensor, from @first_wanted on, into its slice. */
+/* Writes the listed consumers of @tensor, from @first_wanted on, into its slice. */
 static gboolean
 take_consumers (const Seal *seal, guint32 tensor, guint32 first_wanted, guint8 *seen)
 {
@@ -247,8 +247,8 @@ push_before (const Seal *seal, GArray *stack, guint32 *via, guint32 from, guint3
   g_array_append_val (stack, from);
 }
 
-/* @late feeds @early, which is listed before it: says whether @late also depends on @early (a
- * cycle), and how. */
+/* @late feeds @early, which is listed before it: reports a cycle if @late also depends on @early,
+ * else the wrong order. */
 static gboolean
 fail_order (const Seal *seal, guint32 early, guint32 late)
 {

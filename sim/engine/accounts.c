@@ -1,4 +1,4 @@
-/* accounts.c - see accounts.h: the parts of the accounting that are not needed for every event.
+/* accounts.c - see accounts.h: the accounting that is not needed at every event.
  *
  * Streams beyond GEMEM_STREAMS_MAX share one account, so that a hostile trace with a new stream per
  * event cannot make memory grow.  Lists in the result are sorted by stream and size.
@@ -65,7 +65,7 @@ finish_means (const GememAccounts *accounts, gboolean time_weighted, GememResult
             reserved = accounts->reserved_sum;
   guint64 weight = accounts->weight_sum;
 
-  if (weight == 0) /* a span of no length: its average is what was there */
+  if (weight == 0) /* no time passed: the present value is the average */
     {
       live = accounts->live, allocated = accounts->allocated, reserved = accounts->reserved;
       weight = 1;

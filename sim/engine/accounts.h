@@ -1,17 +1,17 @@
-/* accounts.h - the accounting of one replay: what is live, allocated and reserved now, at most, on
- * average, by stream, by size.
+/* accounts.h - the accounting of one replay: live, allocated and reserved bytes: now, their peaks
+ * and averages, by stream and by size.
  *
- * Everything here happens once per event, so it is a few additions and compares, inline, without a
- * call or an allocation. `reserved` is read from the device, never summed, so the accounts cannot
- * drift from it.
+ * All of this runs once per event: a few additions and comparisons, inline, without a call or an
+ * allocation.  `reserved` is read from the device, never summed, so the accounts cannot drift from
+ * it.
  *
- * Peaks are those of the current epoch; gemem_accounts_sample() returns TRUE when one is to be
- * raised, which its caller does. "What was in each size class at the allocated
- * peak" is kept without copying the table at every new peak: a class remembers its value at the
- * last peak only when it is changed afterwards (`stamp`).
+ * Peaks are those of the current epoch; gemem_accounts_sample() returns TRUE when its caller is to
+ * raise one.  The contents of each size class at the allocated peak are kept without copying the
+ * table at every new peak: a class saves its value at the last peak when it changes afterwards
+ * (`stamp`).
  *
- * Averages are 128-bit sums of value * weight; the weight is 1 after each event, or the ns that a
- * state lasted.
+ * Averages are 128-bit sums of value * weight; the weight is 1 after each event, or the ns for
+ * which a state lasted.
  */
 #pragma once
 
@@ -36,10 +36,10 @@ typedef struct
 typedef struct
 {
   guint64 live, allocated, reserved;
-  guint64 graphs; /* thereof: static memory that is no block (GememAllocatorClass.graphs.bytes) */
-  guint64 high;   /* most that was reserved at any time during the last event */
+  guint64 graphs; /* part: static memory that is no block (GememAllocatorClass.graphs.bytes) */
+  guint64 high;   /* largest reserved bytes during the last event */
   guint64 peak_live, peak_allocated, peak_reserved; /* of this epoch */
-  guint64 demand, peak_demand;                      /* bytes asked for, rounded, served or not */
+  guint64 demand, peak_demand;                      /* rounded requests, also failed ones */
   guint64 alignment_mask;
   guint64 peak_stamp; /* raised with the allocated peak of the whole run */
   GememWide live_sum, allocated_sum, reserved_sum;
@@ -52,9 +52,9 @@ typedef struct
 /* @alignment: the allocator's; rounds the demand. */
 void gemem_accounts_init (GememAccounts *accounts, guint64 alignment);
 void gemem_accounts_clear (GememAccounts *accounts);
-/* Index of the account of @stream, made if new; O(streams). */
+/* Index of the account of @stream, created if missing; O(streams). */
 guint gemem_accounts_stream (GememAccounts *accounts, guint64 stream);
-/* Starts an epoch: its peaks begin at what is there now. */
+/* Starts an epoch, whose peaks begin at the present values. */
 void gemem_accounts_epoch (GememAccounts *accounts);
 /* Writes means, streams, classes and lower bound into @result. */
 void gemem_accounts_finish (GememAccounts *accounts, gboolean time_weighted, GememResult *result);
@@ -89,7 +89,7 @@ gemem_accounts_demand (GememAccounts *accounts, guint64 size)
   accounts->peak_demand = MAX (accounts->peak_demand, accounts->demand);
 }
 
-/* Its id is freed. */
+/* The request's id is freed. */
 static inline void
 gemem_accounts_end_demand (GememAccounts *accounts, guint64 size)
 {
@@ -148,8 +148,8 @@ gemem_accounts_release (GememAccounts *accounts, guint stream, guint64 requested
   use->allocated -= block;
 }
 
-/* Static memory of graphs that is no block has become @bytes; it is demanded as it is, since graphs
- * are not rounded as requests are. */
+/* Static memory of graphs that is no block is now @bytes.  The demand counts it unrounded, since
+ * graphs are not rounded as requests are. */
 static inline void
 gemem_accounts_set_graphs (GememAccounts *accounts, guint64 bytes)
 {
@@ -171,9 +171,8 @@ gemem_accounts_weigh (GememAccounts *accounts, guint64 weight)
   accounts->weight_sum += weight;
 }
 
-/* Takes the state after an event, and the most that was reserved meanwhile (an allocator may obtain
- * before it returns).
- * TRUE: a peak of this epoch is to be raised. */
+/* Samples the state after an event, and the most reserved meanwhile (an allocator may obtain memory
+ * before it returns some).  TRUE: a peak of this epoch is to be raised. */
 static inline gboolean
 gemem_accounts_sample (GememAccounts *accounts, guint64 reserved, guint64 high)
 {

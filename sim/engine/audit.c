@@ -1,21 +1,21 @@
 /* audit.c - the out-of-memory audit.
  *
  * A failure is *true* when no layout could have served it: live + request > capacity, where
- * capacity is what the device could give this program (held + free).  Every other failure is
- * *avoidable*: the bytes are there, but in pieces, in another stream's or pool's cache, in waste,
- * or beyond a limit of the allocator's own.
+ * capacity is the bytes this program could have (held + free).  Every other failure is *avoidable*:
+ * the bytes are there, but in pieces, in another stream's or pool's cache, in waste, or beyond a
+ * limit of the allocator's own.
  *
- * For an avoidable one the audit looks for the smallest live block whose release would suffice, in
- * one walk over all spans: the block with its free neighbours is as large as the request (and
- * belongs to the same stream and pool, where the allocator minds), or the block is the last one in
- * its segment and the segment with the device's free memory is.  The request is taken as it was
- * made, not as rounded.  O(spans + live ids), only for the failures that are kept in detail.
+ * For an avoidable failure the audit finds, in one walk over all spans, the smallest live block
+ * whose release would suffice: either the block with its free neighbours is as large as the request
+ * (in the same stream and pool, where the allocator separates them), or the block is the only one
+ * in use in its segment, and the segment plus the device's free memory is.  The request counts
+ * unrounded.  O(spans + live ids), only for the failures that are kept in detail.
  */
 #include "config.h"
 
 #include "sim/engine/audit.h"
 
-/* Free bytes of the span @i if it lies in @segment. */
+/* Free bytes of span @i if it lies in @segment; else 0. */
 static guint64
 free_at (const GArray *spans, guint i, guint64 segment)
 {
@@ -24,8 +24,8 @@ free_at (const GArray *spans, guint i, guint64 segment)
                                                                                     : 0;
 }
 
-/* Blocks in use, or pending, among the spans from @begin that lie in its segment; *end is the first
- * span after it. */
+/* Number of blocks in use or pending from span @begin to the end of its segment; *end is the first
+ * span after the segment. */
 static guint
 busy_in_segment (const GArray *spans, guint begin, guint *end)
 {
@@ -107,7 +107,7 @@ gemem_audit (GememAllocator *allocator, const GememLiveTable *table, const Gemem
   GememDeviceInfo info = { 0 };
   guint64 space;
 
-  /* not through the wrapper: the audit is no call of the program */
+  /* called directly: the audit is no call of the program */
   device->klass->info (device, &info);
   oom->live = accounts->live;
   oom->allocated = accounts->allocated;

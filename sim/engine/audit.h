@@ -3,8 +3,8 @@
 
 #include "sim/engine/live.h"
 
-/* Fills everything of @oom but seq, id, requested and stream, which the caller has set.  @detail
- * FALSE: only what can be had without a walk (the class avoidable/true, the sums). */
+/* Fills all fields of @oom but seq, id, requested and stream, which the caller has set.  @detail
+ * FALSE: only the fields that need no walk (the class avoidable/true, the sums). */
 void gemem_audit (GememAllocator *allocator, const GememLiveTable *table,
                   const GememAccounts *accounts, const GememRequest *request, gboolean detail,
                   GememOom *oom);

@@ -1,8 +1,8 @@
-/* blocks-private.h - a request and a free: what most events are, and what loads and unloads of
- * graphs come to for allocators that know none.
+/* blocks-private.h - a request and a free: most events, and, for allocators that know no graphs,
+ * the loads and unloads of graphs.
  *
- * Inline, because events.c serves millions per second with them; graphs.c uses the same.
- * Cost: one idmap operation, one call of the allocator, some 40 additions and compares.
+ * Inline, because events.c serves millions per second; graphs.c uses them too.  Cost: one idmap
+ * operation, one call of the allocator, some 40 additions and compares.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "sim/engine/run.h"
 
-/* Tells the probes, if there are any, what became of @event. */
+/* Reports the allocator's decision about @event to the probes, if any. */
 static inline void
 gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean request, guint64 size,
                      const GememBlock *block)
@@ -53,7 +53,7 @@ gemem_block_account (GememRun *run, const GememTraceEvent *event, GememLive *liv
                                        live->block.size);
 }
 
-/* ALLOC, or an event that comes to the same. */
+/* ALLOC, or an event with the same effect. */
 static inline gboolean
 gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -114,7 +114,7 @@ gemem_block_account_end (GememRun *run, const GememLive *live)
   gemem_accounts_end_demand (&run->accounts, live->requested);
 }
 
-/* FREE, or an event that comes to the same. */
+/* FREE, or an event with the same effect. */
 static inline gboolean
 gemem_block_free (GememRun *run, const GememTraceEvent *event, GError **error)
 {

@@ -1,10 +1,9 @@
-/* calls-log.c - the probe of `--calls FILE`: one CSV row per device call, so that two devices can
- * be compared, or one be replayed (-d sim:calls=FILE).
+/* calls-log.c - the probe of `--calls FILE`: one CSV row per device call, to compare two devices or
+ * to replay one (-d sim:calls=FILE).
  *
- * Columns: seq,call,stream,size,address,ok.  seq is that of the event during which the call was
- * made (0 also for what came before the first); address is hexadecimal, of memory or, for create
- * and destroy, the number of the page; ok is 0 for what was refused and for an event that was not
- * complete.
+ * Columns: seq,call,stream,size,address,ok. seq is that of the event during which the call was made
+ * (0 also before the first event); address is hexadecimal: of memory, or for create and destroy the
+ * number of the page; ok is 0 for a refused call and for an event that was not complete.
  */
 #include "config.h"
 

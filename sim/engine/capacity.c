@@ -1,10 +1,10 @@
 /* capacity.c - the least capacity that fits (`--find-capacity`), to the byte.
  *
- * A capacity fits when the whole trace replays without a failed request.  Nothing below the lower
- * bound can fit, and a run on an unlimited device says how much the allocator takes when it may;
- * between the two the answer is found by bisection, each step a replay that ends at its first
- * failure.  Allocators that size their chunks by the capacity may need more than the unlimited run
- * took; then the upper end is doubled until it fits.
+ * A capacity fits when the whole trace replays without a failed request.  No capacity below the
+ * lower bound can fit, and a run on an unlimited device shows how much the allocator takes when
+ * nothing limits it.  Bisection between the two finds the answer; each step is a replay that ends
+ * at its first failure.  Allocators that size their chunks by the capacity may need more than the
+ * unlimited run took; then the upper end is doubled until it fits.
  *
  * Bisection is exact where fitting is monotone in the capacity.  It need not be (chunk sizes
  * derived from free memory, garbage-collection thresholds), so PROBES capacities above the answer
@@ -77,8 +77,8 @@ raise_until_fits (Search *search, guint64 high, guint64 *low, GError **error)
   return UNLIMITED;
 }
 
-/* Whether the capacities above @least fit too: just above, a page above, and evenly up to twice as
- * much. */
+/* Whether the capacities above @least fit too: just above, one page above, and evenly spaced up to
+ * twice @least. */
 static int
 probe_above (Search *search, guint64 least, GError **error)
 {
@@ -126,7 +126,7 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
   search.job.timeline_points = 0;
   search.job.keep_map = search.job.keep_report = search.job.measure = search.job.find_capacity =
       FALSE;
-  search.job.repeat = job->warm_up + MAX (job->repeat, 1); /* nothing may fail in any of them */
+  search.job.repeat = job->warm_up + MAX (job->repeat, 1); /* no request may fail in any epoch */
   search.job.warm_up = 0;
   search.job.events_path = search.job.calls_path = NULL;
   answer = fits (&search, UNLIMITED, &unlimited, error);

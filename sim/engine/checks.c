@@ -1,8 +1,8 @@
 /* checks.c - the probe of --check: walks and checks the allocator after every event.
  *
- * What is demanded of an allocator: spans tile their segments without overlap; what is not UNMAPPED
- * adds up to the bytes held from the device; every block of the program is a LIVE span that covers
- * what was asked for, and every LIVE span is such a block; the sums over the live records are the
+ * Requirements: spans tile their segments without overlap; spans that are not UNMAPPED add up to
+ * the bytes held from the device; every block of the program is a LIVE span that covers the
+ * requested bytes, and every LIVE span is such a block; the sums over the live records are the
  * engine's accounts; the allocator's own check passes.
  */
 #include "config.h"
@@ -80,7 +80,7 @@ compare_users (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* LIVE spans sorted by the address the program has. */
+/* The LIVE spans, sorted by the address that the program sees. */
 static GArray *
 live_spans (const GArray *spans)
 {
@@ -104,7 +104,7 @@ check_blocks (GememAllocator *allocator, const GArray *spans, const GArray *rows
       const GememSpan *span = s < live->len ? &g_array_index (live, GememSpan, s) : NULL;
       gboolean found = span != NULL && gemem_span_user (span) == row->address;
       if (!found && (row->live->flags & (GEMEM_LIVE_REQUESTED | GEMEM_LIVE_HOST)) != 0)
-        continue; /* no longer the program's, or not the device's */
+        continue; /* the program freed the block, or it is not on the device */
       if (!found)
         return broken (error, allocator,
                        "walk does not report the live block of id %" G_GUINT64_FORMAT

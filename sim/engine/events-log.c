@@ -1,10 +1,10 @@
-/* events-log.c - the probe of `--events FILE`: one CSV row per event that reached the allocator, so
- * that anyone can compare decision by decision.
+/* events-log.c - the probe of `--events FILE`: one CSV row per event that reached the allocator,
+ * for comparison decision by decision.
  *
- * Columns: seq,kind,id,size,address,block,reserved.  address is hexadecimal, and empty when the
- * request failed; size is what was asked for, block the bytes of the block, reserved the bytes held
- * from the device after the event.  Events that concern no block (trim, syncs) leave id to block
- * empty.  Cost: about 40 ns a row.
+ * Columns: seq,kind,id,size,address,block,reserved. address is hexadecimal, and empty when the
+ * request failed; size is the requested bytes, block the bytes of the block, reserved the bytes
+ * held from the device after the event.  Events that concern no block (trim, syncs) leave id to
+ * block empty.  Cost: about 40 ns a row.
  */
 #include "config.h"
 
@@ -52,7 +52,7 @@ decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
   at = block != NULL ? gemem_rows_number (at, block->size) : at;
   *at++ = ',';
   if (!gemem_rows_end (rows, gemem_rows_number (at, run->device->held)))
-    run->stop = TRUE; /* finish() says why */
+    run->stop = TRUE; /* finish() reports why */
 }
 
 static gboolean

@@ -2,11 +2,11 @@
  * accounts.
  *
  * A block is live from its ALLOC to its FREE or FREE_COMPLETED; for an allocator without complete()
- * it ends at FREE_REQUESTED, because that is when such an allocator has the memory back, and the
- * accounts must close.  Requests of 0 bytes are passed on only to an allocator that has a block for
- * them.  A request that failed keeps its id, so that its free can be told from a free of nothing.
- * The recorded segment events are truth for comparison and, under the device policy `recorded`,
- * where segments lie and what the device refused; they never decide anything.
+ * it ends at FREE_REQUESTED, because such an allocator then regains the memory, and the accounts
+ * must close.  Requests of 0 bytes are passed on only to an allocator that has a block for them.  A
+ * request that failed keeps its id, so that its free can be told from a free of nothing.  Recorded
+ * segment events are the reference for comparison.  Under the device policy `recorded` they also
+ * say where segments lie and which calls the device refused.  They never decide anything else.
  *
  * Cost per event: one idmap operation, one call of the allocator, some 40 additions and compares;
  * no host allocation.
@@ -15,12 +15,12 @@
 
 #include "sim/engine/blocks-private.h"
 
-/* what is there twice, with probes and without */
+/* for functions compiled twice, with probes and without */
 #define ALWAYS_INLINE inline __attribute__ ((always_inline))
 
 #define STAGE 4   /* events that each stage of fetch_ahead() runs before the next one */
 #define AHEAD 16  /* more than 3 STAGE; a power of two */
-#define MANY 8192 /* live blocks from which their records are in no near cache */
+#define MANY 8192 /* live blocks beyond which their records are in no near cache */
 
 static gboolean
 do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
@@ -44,7 +44,7 @@ do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
   return TRUE;
 }
 
-/* The end of a block that the allocator still has. */
+/* The end of a block that the allocator has not freed. */
 static void
 complete (GememRun *run, const GememTraceEvent *event, const GememLive *live)
 {
@@ -79,7 +79,7 @@ do_free_completed (GememRun *run, const GememTraceEvent *event, GError **error)
   return TRUE;
 }
 
-/* ---- the state found at the beginning */
+/* ---- the initial state */
 
 static gboolean
 adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
@@ -134,7 +134,7 @@ adopt_block (GememRun *run, const GememTraceEvent *event, GError **error)
   return TRUE;
 }
 
-/* A block from before is requested like any other where nobody knows in which segment it lay. */
+/* Requests an initial block like any other where the segment in which it lay is unknown. */
 static gboolean
 do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -151,7 +151,7 @@ do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
 
 /* ---- everything else */
 
-/* Tells the probes of an event that concerns no block. */
+/* Reports an event that concerns no block to the probes. */
 static void
 decided_plain (GememRun *run, const GememTraceEvent *event)
 {
@@ -177,7 +177,7 @@ do_sync (GememRun *run, const GememTraceEvent *event)
   run->modelled_ns += run->device->call_time - charged;
 }
 
-/* The program sets memory that it has; a block that was refused is not there to be set. */
+/* The program sets memory of a live block; a block whose request failed is skipped. */
 static gboolean
 do_memset (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -237,9 +237,9 @@ gemem_run_lift_limit (GememRun *run)
     run->klass->streams.complete (run->allocator, &g_array_index (held_back, GememBlock, i));
 }
 
-/* The recorded device refused the recorded allocator: so it is for the same one in its place, and
- * for no other.  What completed meanwhile did because the allocator waited; the one here is to wait
- * by itself, and hears of it afterwards. */
+/* DEVICE_LIMIT: the recorded device refused the recorded allocator; only a replay of the same
+ * allocator is limited too.  Completions inside the limit happened because the recorded allocator
+ * waited; the replayed one must wait by itself, so they are delivered afterwards. */
 static void
 do_limit (GememRun *run, const GememTraceEvent *event)
 {
@@ -250,8 +250,8 @@ do_limit (GememRun *run, const GememTraceEvent *event)
   run->held_back = g_array_new (FALSE, FALSE, sizeof (GememBlock));
 }
 
-/* Where the recorded device is followed, the request that failed is made, as it changed what the
- * allocator holds; else it is a mark. */
+/* A recorded failure.  Where the recorded device is followed, the request is made, as it changed
+ * what the allocator held; else the event is a mark. */
 static gboolean
 do_oom (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -361,7 +361,7 @@ dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
     }
 }
 
-/* ---- the accounts after each event */
+/* ---- the accounting after each event */
 
 static void
 close_point (GememRun *run, guint64 stream)
@@ -383,7 +383,7 @@ after_event (GememRun *run, const GememTraceEvent *event)
   if (G_UNLIKELY (gemem_accounts_sample (accounts, run->device->held, run->device->peak_held)))
     gemem_run_raise_peaks (run, event->stream);
   for (GememDevice *device = run->device; device != NULL; device = device->inner)
-    device->peak_held = device->held; /* from here on: the peak of the next event */
+    device->peak_held = device->held; /* the peak of the next event starts here */
   if (!run->has_time)
     gemem_accounts_weigh (accounts, 1);
   if (G_UNLIKELY (
@@ -405,11 +405,10 @@ advance_clock (GememRun *run, const GememTraceEvent *event)
     run->device->now = MAX (run->device->now, time);
 }
 
-/* Among many live blocks an event visits records that are in no cache, each found through the one
- * before: place of the id, record of the engine, record of the allocator, its neighbours.  So each
- * is asked for some events after the one that leads to it, and long before it is needed.
- * @ahead: of the events up to i + 3 STAGE, the records of ids that were alive when they were looked
- * up. */
+/* With many live blocks an event visits records that are in no cache, each found through the one
+ * before: slot of the id, record of the engine, record of the allocator, its neighbours.  So each
+ * record is prefetched some events after the one that leads to it, and long before it is needed.
+ * @ahead: for the events up to i + 3 STAGE, the records of the ids that were alive at look-up. */
 static inline void
 fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize n,
              const GememLive **ahead)
@@ -423,7 +422,7 @@ fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize 
     __builtin_prefetch (live, 1);
   ahead[(i + 3 * STAGE) % AHEAD] = live;
   if ((live = ahead[(i + 2 * STAGE) % AHEAD]) != NULL)
-    __builtin_prefetch (live->block.handle, 1); /* whatever it is by now */
+    __builtin_prefetch (live->block.handle, 1); /* harmless if the record was reused */
   if (run->klass->prefetch != NULL && (live = ahead[(i + STAGE) % AHEAD]) != NULL
       && live->flags == 0 && live->id == events[i + STAGE].id && live->block.handle != NULL)
     run->klass->prefetch (run->allocator, &live->block);

@@ -1,5 +1,5 @@
-/* failure.c - the probe of devices that can fail: a run ends with the event in which its device
- * did. */
+/* failure.c - the probe of devices that can fail: the run ends with the event during which the
+ * device failed. */
 #include "config.h"
 
 #include "sim/engine/run.h"

@@ -1,12 +1,11 @@
-/* fidelity.c - the probe that compares the recorded decisions with the simulated ones, where the
- * allocator that made the recording is replayed: GememResult.fidelity.
+/* fidelity.c - the probe that compares recorded with simulated decisions when the recorded
+ * allocator is replayed: GememResult.fidelity.
  *
- * Block addresses are compared one by one.  Device calls are compared as two sequences: what the
- * recording says its allocator obtained and returned, and what the simulated one does, in order.
- * The recording may write a call before or after the request that caused it, so each side waits in
- * a queue for the other; a side that runs ahead by more than QUEUE_MAX calls has lost the other
- * one, and the comparison of calls ends there (memory stays bounded).  Only the first epoch is
- * compared.
+ * Block addresses are compared one by one.  Device calls are compared as two sequences: the obtains
+ * and returns in the recording, and those of the simulated allocator.  The recording may list a
+ * call before or after the request that caused it, so each side queues for the other.  When one
+ * side is ahead by more than QUEUE_MAX calls, the two no longer match and the comparison of calls
+ * ends (memory stays bounded).  Only the first epoch is compared.
  */
 #include "config.h"
 
@@ -27,7 +26,7 @@ typedef struct
   GememDeviceObserver watch;
   GQueue recorded, simulated; /* Call; at most one of them is not empty */
   guint64 seq;                /* of the last event */
-  gboolean compares_calls;    /* the recording has them, and neither side was lost */
+  gboolean compares_calls;    /* the recording has calls, and the two sides still match */
 } Ledger;
 
 static void
@@ -102,7 +101,7 @@ call_of_kind (guint kind)
     }
 }
 
-/* What the simulated allocator obtains and returns. */
+/* Observes the memory that the simulated allocator obtains and returns. */
 static void
 observe (gpointer data, const GememDeviceNote *note)
 {
@@ -173,7 +172,7 @@ decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
     }
 }
 
-/* A SEGMENT_* event of the recording; those of its beginning are no calls of the simulated one. */
+/* A SEGMENT_* event of the recording.  The simulated allocator makes no calls for initial ones. */
 static gboolean
 after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
 {

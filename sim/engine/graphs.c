@@ -5,7 +5,7 @@
 
 enum
 {
-  GRAPH_SERVED = 1 << 0,  /* it has its memory */
+  GRAPH_SERVED = 1 << 0,  /* the load succeeded */
   GRAPH_RUNNING = 1 << 1, /* GRAPH_RUN came, GRAPH_RUN_END did not */
 };
 
@@ -23,8 +23,8 @@ gemem_graphs_clear (GememGraphs *graphs)
   g_array_unref (graphs->segments);
 }
 
-/* Accounts for the allocator's static memory and the time since @charged; @block: where the graph
- * is, or NULL. */
+/* Accounts for the allocator's static memory and the time since @charged; @block: the graph's
+ * block, or NULL. */
 static void
 account (GememRun *run, const GememTraceEvent *event, const GememBlock *block, guint64 charged)
 {
@@ -33,7 +33,7 @@ account (GememRun *run, const GememTraceEvent *event, const GememBlock *block, g
   gemem_block_decided (run, event, FALSE, event->size, block);
 }
 
-/* The event as one about the block that the static memory is. */
+/* @event rewritten as an event of the block that holds the static memory. */
 static GememTraceEvent
 about_block (const GememTraceEvent *event)
 {
@@ -67,7 +67,7 @@ load_by_class (GememRun *run, const GememTraceEvent *load)
   return served;
 }
 
-/* All segments are there. */
+/* All segments of the load have arrived. */
 static gboolean
 finish_load (GememRun *run, GError **error)
 {
@@ -136,7 +136,7 @@ do_segment (GememRun *run, const GememTraceEvent *event, GError **error)
 
 /* ---- run and unload */
 
-/* The allocator says no to a run: for want of memory, or since the event breaks a rule. */
+/* The allocator refuses a run: out of memory, or the event breaks a rule. */
 static gboolean
 refuse_run (GememRun *run, const GememTraceEvent *event, guint64 *state, GError **error)
 {
@@ -243,7 +243,7 @@ gemem_run_unload_all (GememRun *run)
   gemem_idmap_clear (run->graphs.map);
   run->graphs.missing = 0;
   if (run->klass->graphs.load == NULL)
-    return; /* they are blocks */
+    return; /* the graphs are ordinary blocks, released as such */
   g_array_sort (ids, compare_ids);
   for (guint i = 0; i < ids->len; i++)
     run->klass->graphs.unload (run->allocator, g_array_index (ids, guint64, i));

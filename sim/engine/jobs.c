@@ -1,15 +1,15 @@
 /* jobs.c - one job with all its passes; many jobs at once, a job per thread at a time, results by
  * index.
  *
- * Threads take the next job from a counter; which thread runs which job touches nothing in the
- * results.  Jobs on real devices run one after another: they would take each other's memory.
+ * Threads take the next job from a counter; results do not depend on which thread runs which job.
+ * Jobs on real devices run one after another, because they would compete for memory.
  */
 #include "config.h"
 
 #include "sim/engine/run.h"
 #include "sim/engine/setup.h"
 
-/* A second pass, only as far as the peak. */
+/* Runs a second pass that ends at the peak and takes the map there. */
 static gboolean
 fetch_map (const GememJob *job, GememResult *result, GError **error)
 {
@@ -78,7 +78,7 @@ gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **resu
       others = 0;
   for (guint i = 0; i < others; i++)
     helpers[i] = g_thread_try_new ("gemem-job", work, &queue,
-                                   NULL); /* without a thread, this one does it all */
+                                   NULL); /* if no thread can be started, this one runs all jobs */
   work (&queue);
   for (guint i = 0; i < others; i++)
     if (helpers[i] != NULL)

@@ -52,7 +52,7 @@ end_item (const Pass *pass, guint64 item, guint64 number)
   life->end = life->safe_end = number;
 }
 
-/* The static memory of a graph is a block for allocators that know no graphs (graphs.h). */
+/* For allocators that know no graphs, the static memory of a graph is a block (graphs.h). */
 static gboolean
 on_graph (const Pass *pass, const GememTraceEvent *event, guint64 number, GError **error)
 {

@@ -1,7 +1,7 @@
-/* live.h - what the engine keeps of each id that is alive, and the walks over all of them.
+/* live.h - the engine's record of each live id, and the walks over all of them.
  *
  * One 48-byte record per id, from its ALLOC to its FREE or FREE_COMPLETED.  The idmap holds
- * pointers, so that its table is small and four entries share a cache line; the records are reused
+ * pointers, so that its table is small and four entries share a cache line; free records are reused
  * last in, first out.  The walks are off the event path and cost O(n log n) in the number of live
  * blocks.
  */
@@ -14,12 +14,11 @@
 enum
 {
   GEMEM_LIVE_UNSERVED = 1 << 0,  /* the request failed or was of 0 bytes: there is no block */
-  GEMEM_LIVE_REQUESTED = 1 << 1, /* its free was requested; a completion is to come */
-  /* thereof: the allocator has no complete(), the block went back at the request; or the record is
-   * unused */
+  GEMEM_LIVE_REQUESTED = 1 << 1, /* its free was requested; the completion is still to come */
+  /* REQUESTED, and the allocator has no complete(), so it freed the block at the request; or the
+   * record is unused */
   GEMEM_LIVE_GONE = 1 << 2,
-  GEMEM_LIVE_HOST =
-      1 << 3, /* the block is host memory, which the accounts of the device leave out */
+  GEMEM_LIVE_HOST = 1 << 3, /* the block is host memory, which the device's accounting excludes */
 };
 
 typedef struct _GememLive GememLive;
@@ -29,7 +28,7 @@ struct _GememLive
   union
   {
     guint64 requested;
-    GememLive *next; /* of the unused ones */
+    GememLive *next; /* of the unused records */
   };
   guint32 stream; /* index of the account */
   guint32 flags;
@@ -72,8 +71,7 @@ gemem_live_find (const GememLiveTable *table, guint64 id)
   return place != NULL ? *place : NULL;
 }
 
-/* Takes @id out; NULL: it was not there.  The caller gives the record back with
- * gemem_live_recycle(). */
+/* Removes @id; NULL: it was not there.  The caller frees the record with gemem_live_recycle(). */
 static inline GememLive *
 gemem_live_take (GememLiveTable *table, guint64 id)
 {
@@ -103,7 +101,7 @@ GArray *gemem_live_rows (const GememLiveTable *table, gboolean by_id);
 /* Every span of @allocator: GArray of GememSpan. */
 GArray *gemem_spans_of (GememAllocator *allocator);
 
-/* Where the program sees the block of @span. */
+/* The address of the block of @span as the program sees it. */
 static inline guint64
 gemem_span_user (const GememSpan *span)
 {

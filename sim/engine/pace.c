@@ -1,4 +1,4 @@
-/* pace.c - see pace.h; at the end the probe of --pace=recorded and --occupy. */
+/* pace.c - see pace.h; the last part is the probe of --pace=recorded and --occupy. */
 #include "config.h"
 
 #include "sim/engine/pace.h"
@@ -25,15 +25,15 @@ gemem_pace_keep (GememPace *pace, guint64 time)
 
 typedef struct
 {
-  guint64 stream, time; /* up to which it has its work */
+  guint64 stream, time; /* time: up to which the stream has its work */
 } Stream;
 
 struct _GememWork
 {
   GememDevice *device;
   GememIdMap *places; /* stream -> index in streams */
-  GememIdMap *shared; /* id of a live block -> nothing */
-  GArray *streams;    /* Stream, in the order in which they came */
+  GememIdMap *shared; /* set of the ids of live blocks that several streams use */
+  GArray *streams;    /* Stream, in the order of first use */
   guint64 pieces, ns;
 };
 
@@ -73,7 +73,7 @@ put (GememWork *work, Stream *stream, guint64 time)
   stream->time = time;
   work->pieces++;
   work->ns += ns;
-  /* a device that fails says so by itself */
+  /* a failed device is reported by the failure probe */
   gemem_device_occupy (work->device, ns, stream->stream, NULL);
 }
 
@@ -130,11 +130,11 @@ gemem_work_counts (const GememWork *work, guint64 *pieces, guint64 *ns)
 typedef struct
 {
   GememProbe probe;
-  GememPace pace;  /* `wait` NULL: the host does not wait */
+  GememPace pace;  /* `wait` NULL: no pacing, the host does not wait */
   GememWork *work; /* NULL: streams are not occupied */
 } PaceProbe;
 
-/* The stream of @event in @stream; FALSE: it has none. */
+/* Stores the stream of @event in @stream; FALSE: it has none. */
 static gboolean
 stream_of (GememRun *run, const GememTraceEvent *event, guint64 *stream)
 {

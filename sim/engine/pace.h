@@ -1,29 +1,29 @@
-/* pace.h - --pace=recorded and --occupy: a GPU is as busy during a replay as it was when the trace
- * was recorded.
+/* pace.h - --pace=recorded and --occupy: keeps a GPU as busy during a replay as it was when the
+ * trace was recorded.
  *
- * Why: whether memory is free when it is asked for depends on what streams have done by then.  A
- * replay without pauses on an idle GPU finds events complete at once that were pending in the
- * program, or the other way round.
+ * Why: whether memory is free when it is requested depends on what streams have completed by then.
+ * A replay without pauses on an idle GPU finds events complete at once that were pending in the
+ * recorded program, or the reverse.
  *
- * Pace: before each event the host waits until as much time has passed since the first one as in
- * the recording; where it is late it goes on without waiting.  By the hooks of the job; the
- * simulated device has its own clock, which needs no waiting.
- * Work: traces hold no kernels.  What a stream did is taken to be the time between two events of
- * it, as recorded: before the second one is replayed, work that lasts as long is put there.  So a
- * free that is ordered by a stream has the work of the time before it in front of it, and a stream
- * is busy as long as the recording lasted.  It is an upper bound: time in which the stream was idle
- * counts too.  The stream of a free is that of its block; a free of a block that several streams
- * used, and a synchronisation of the device, are events of all streams.
+ * Pace: before each event the host waits until as much time has passed since the first event as in
+ * the recording; if the replay is late it does not wait.  Uses the clock and wait of the job.  The
+ * simulated device has its own clock, which needs no waiting.  Work: traces hold no kernels.  A
+ * stream's work is taken to last from one of its events to the next: before the second is replayed,
+ * work of that length is launched on the stream.  So a free ordered by a stream follows the work of
+ * the time before it, and a stream is busy as long as the recording lasted.  This is an upper
+ * bound: idle time of the stream counts too.  The stream of a free is that of its block; a free of
+ * a block that several streams used, and a synchronisation of the device, are events of all
+ * streams.
  *
- * Invariants: decides nothing by itself; which work is put where depends on the trace alone.  Cost:
- * O(log streams) per event, and a launch where GEMEM_WORK_LEAST_NS have passed.
+ * Invariants: makes no decision; the work launched depends on the trace alone.  Cost: O(log
+ * streams) per event, and a launch where GEMEM_WORK_LEAST_NS have passed.
  */
 #pragma once
 
 #include "devices/device.h"
 #include "traces/trace.h"
 
-#define GEMEM_WORK_LEAST_NS 2000 /* shorter work is added to the next: a launch takes as long */
+#define GEMEM_WORK_LEAST_NS 2000 /* shorter work is added to the next: a launch takes this long */
 
 typedef struct
 {
@@ -31,24 +31,24 @@ typedef struct
   void (*wait) (guint64 until);
   gboolean begun;
   guint64 origin;      /* host time of trace time 0 */
-  guint64 waits, late; /* events waited for; the longest that one came too late, ns */
+  guint64 waits, late; /* waits: events waited for; late: largest delay of an event, ns */
 } GememPace;
 
-/* Event at @time (ns, trace time over all epochs) is next: waits for its time. */
+/* Waits until @time (ns, trace time over all epochs), the time of the next event. */
 void gemem_pace_keep (GememPace *pace, guint64 time);
 
 typedef struct _GememWork GememWork;
 
-/* NULL: @device has no streams that could be busy (GEMEM_ERROR_USAGE), or cannot do it here
+/* NULL: @device has no streams that could be kept busy (GEMEM_ERROR_USAGE), or cannot do so here
  * (GEMEM_ERROR_NO_DEVICE). */
 GememWork *gemem_work_new (GememDevice *device, GError **error);
 void gemem_work_free (GememWork *work);
-/* An event of @stream, or of all streams, is next. */
+/* The next event, at @time, is one of @stream, or of all streams: launches the work before it. */
 void gemem_work_until (GememWork *work, guint64 stream, guint64 time);
 void gemem_work_until_all (GememWork *work, guint64 time);
-/* @id is used by other streams than that of its block; until it is freed: was it? */
+/* From share to unshare (its free), block @id is used by streams other than its own. */
 void gemem_work_share (GememWork *work, guint64 id);
 gboolean gemem_work_is_shared (const GememWork *work, guint64 id);
 void gemem_work_unshare (GememWork *work, guint64 id);
-/* Pieces of work put on streams so far, and their length together. */
+/* Number of pieces of work launched so far, and their total length. */
 void gemem_work_counts (const GememWork *work, guint64 *pieces, guint64 *ns);

@@ -1,16 +1,16 @@
-/* probe.h - the interface of what observes a run without taking part in it: logs, comparisons with
- * the recording, checks.
+/* probe.h - the interface of observers of a run: logs, comparisons with the recording, checks.
  *
- * Why: the event loop asks once per event whether any probe is attached; a plain replay pays for
+ * Why: the event loop tests once per event whether any probe is attached; a plain replay pays for
  * that branch alone.  A probe is one file that defines a GememProbeClass, and one line in
- * probes.def.  What the job asks for is attached when the run begins (gemem_probes_attach).
+ * probes.def.  The probes that the job asks for are attached when the run begins
+ * (gemem_probes_attach).
  *
- * Order: the probe that stands first in probes.def is nearest to the allocator: its before() is
- * called last, its after() first.  All other functions are called in the order of probes.def.
+ * Order: the first probe in probes.def is nearest to the allocator: its before() is called last,
+ * its after() first.  All other functions are called in the order of probes.def.
  *
- * Invariants: a probe decides nothing and changes no number of the result but its own.  It may read
- * the run (run.h), watch the device's calls (gemem_device_add_observer), and set run->stop.  Accounts and
- * timeline are no probes: every run has them, inline.
+ * Invariants: a probe makes no decision and changes no number of the result but its own.  It may
+ * read the run (run.h), observe the device's calls (gemem_device_add_observer), and set run->stop.
+ * Accounting and timeline are no probes: every run has them, inline.
  */
 #pragma once
 
@@ -20,26 +20,26 @@
 typedef struct _GememRun GememRun;
 typedef struct _GememProbe GememProbe;
 
-/* What became of an event that reached the allocator. */
+/* The allocator's decision about an event that reached it. */
 typedef struct
 {
   const GememTraceEvent *event;
-  gboolean request;        /* the allocator was asked for a block, which it chose or refused */
+  gboolean request;        /* the allocator was asked for a block, and served or refused it */
   gboolean of_block;       /* the event concerns a block or graph: event->id */
-  guint64 size;            /* of_block: bytes asked for */
+  guint64 size;            /* of_block: bytes requested */
   const GememBlock *block; /* NULL: the request was refused, or the event has no block */
 } GememDecision;
 
-/* Functions may be NULL, but for wanted().  Errors come with the name of the trace, where they
- * concern an event with its number. */
+/* Functions other than wanted() may be NULL.  Errors begin with the name of the trace and, where
+ * they concern an event, its number. */
 typedef struct
 {
-  gsize size; /* of the probe: a struct that begins with a GememProbe; it is zeroed at first */
+  gsize size; /* size of the probe: a struct that begins with a GememProbe; zeroed at creation */
 
-  /* Whether the job asks for the probe.  The device is there, the allocator is not. */
+  /* Whether the job asks for the probe.  The device exists, the allocator does not yet. */
   gboolean (*wanted) (const GememRun *run);
   gboolean (*attach) (GememProbe *probe, GememRun *run, GError **error);
-  /* The allocator has been made; the first event is next. */
+  /* The allocator has been created; the first event is next. */
   gboolean (*start) (GememProbe *probe, GememRun *run, GError **error);
 
   /* Event run->seq is next; its block is still live if it frees one. */
@@ -52,15 +52,15 @@ typedef struct
 
   /* The epoch has ended.  FALSE ends the run.  A probe that sets `done` is detached. */
   gboolean (*end_epoch) (GememProbe *probe, GememRun *run, GError **error);
-  /* Another epoch begins: what is live is released next, which are no events. */
+  /* Another epoch begins: next, live blocks are freed, without events. */
   void (*next_epoch) (GememProbe *probe, GememRun *run);
   /* Adds to run->result (gemem_result_add_stat). */
   void (*gather) (GememProbe *probe, GememRun *run);
-  /* The allocator is destroyed next, also after errors. */
+  /* The allocator is destroyed next; called after errors too. */
   void (*shut_down) (GememProbe *probe, GememRun *run);
-  /* All went well, the allocator is gone, and the device is idle. */
+  /* The run succeeded, the allocator is destroyed, and the device is idle. */
   gboolean (*finish) (GememProbe *probe, GememRun *run, GError **error);
-  /* Frees the state but not @probe, also after attach() or start() failed; the device still
+  /* Frees the state but not @probe, also when attach() or start() failed; the device still
    * exists. */
   void (*clear) (GememProbe *probe, GememRun *run);
 } GememProbeClass;
@@ -90,7 +90,7 @@ typedef struct
   guint n;
 } GememProbes;
 
-/* Each calls the function of that name of all attached probes. */
+/* Each calls the function of that name of every attached probe. */
 gboolean gemem_probes_attach (GememRun *run, GError **error);
 gboolean gemem_probes_start (GememRun *run, GError **error);
 void gemem_probes_before (GememRun *run, const GememTraceEvent *event);

@@ -1,7 +1,7 @@
 /* release-order.c - see release-order.h.
  *
- * Two ticks of stream-order.h per event: 2 * seq + 1 while it is served, 2 * seq + 2 for the work
- * that comes after it, so that a wait within a request does not cover the work that the request is
+ * Each event has two ticks of stream-order.h: 2 * seq + 1 while it is served, 2 * seq + 2 for the
+ * work queued after it, so that a wait within a request does not cover the work that the request is
  * for.
  */
 #include "config.h"
@@ -11,22 +11,22 @@
 #include "sim/engine/run.h"
 #include "sim/engine/stream-order.h"
 
-/* A range of memory and the last work of one stream that uses it; pieces of one stream do not
+/* A range of memory and the last work of one stream that uses it.  Pieces of one stream do not
  * overlap. */
 typedef struct
 {
   GememTreeNode node; /* group: index of the stream; address */
   guint64 size, id;
-  guint64 tick;  /* of the work */
-  gboolean live; /* the program has it: no end yet */
+  guint64 tick;  /* of the last work */
+  gboolean live; /* the program still has the memory: its work has no end yet */
 } Piece;
 
-/* What is known of a block until its last free. */
+/* A block, until its last free. */
 typedef struct
 {
   guint64 address, size;
-  guint64 stream; /* index: its own */
-  guint64 last;   /* tick of its own stream's last work with it; 0: not said yet */
+  guint64 stream; /* index of its own stream */
+  guint64 last;   /* tick of its own stream's last work with it; 0: unknown */
 } Known;
 
 typedef struct
@@ -45,12 +45,12 @@ struct _GememReleaseOrder
   GememSlab slab;
   GememIdMap *blocks; /* id -> Known */
   guint64 seq;        /* of the present event */
-  guint64 set_id;     /* block that a memset is about */
+  guint64 set_id;     /* block that the memset in progress concerns */
   gboolean violated;
   Violation first;
 };
 
-#define NO_BLOCK G_MAXUINT64 /* memory that the allocator itself works on */
+#define NO_BLOCK G_MAXUINT64 /* the allocator itself uses the memory */
 #define GRAPH_BIT GEMEM_GRAPH_BLOCK_ID (G_GUINT64_CONSTANT (0))
 
 static inline guint64
@@ -110,7 +110,7 @@ drop_piece (GememReleaseOrder *order, Piece *piece)
   gemem_slab_free (&order->slab, piece);
 }
 
-/* Forgets what @stream has in [@address, @end). */
+/* Drops the pieces of @stream in [@address, @end). */
 static void
 cut_out (GememReleaseOrder *order, guint stream, guint64 address, guint64 end)
 {
@@ -127,8 +127,8 @@ cut_out (GememReleaseOrder *order, guint stream, guint64 address, guint64 end)
     }
 }
 
-/* @stream's work at @tick uses [@address, +@size).  What is live there has its work until the free
- * anyway. */
+/* Work of @stream at @tick uses [@address, +@size).  Live pieces there are left alone: their work
+ * lasts until the free. */
 static void
 put (GememReleaseOrder *order, guint stream, guint64 address, guint64 size, guint64 id,
      guint64 tick, gboolean live)
@@ -158,7 +158,7 @@ queue_work (GememReleaseOrder *order, guint64 stream, guint64 tick)
 
 /* ---- blocks */
 
-/* The work of @stream with block @id ends at @tick: pieces that are done with are dropped. */
+/* The work of @stream with block @id ends at @tick; pieces whose work is complete are dropped. */
 static void
 end_work (GememReleaseOrder *order, guint stream, const Known *known, guint64 id, guint64 tick)
 {
@@ -197,7 +197,7 @@ free_block (GememReleaseOrder *order, guint64 id)
     release (order, id, &known);
 }
 
-/* No stream but its own uses block @id any more. */
+/* No stream but its own uses block @id. */
 static void
 complete_block (GememReleaseOrder *order, guint64 id)
 {
@@ -220,7 +220,7 @@ use_block (GememReleaseOrder *order, guint64 id, guint64 stream)
     put (order, index, known->address, known->size, id, now (order), FALSE);
 }
 
-/* @stream releases its share of block @id: its work with it is what it has queued so far. */
+/* @stream releases its reference to block @id: its work with the block ends with what is queued. */
 static void
 stream_free (GememReleaseOrder *order, guint64 id, guint64 stream)
 {
@@ -278,9 +278,9 @@ gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream,
   allocator->klass->graphs.walk (allocator, id, put_work, &work);
 }
 
-/* ---- what the device is asked */
+/* ---- device calls */
 
-/* Memory went back. */
+/* Memory was returned to the device: reports unfinished work on it. */
 static void
 returned (GememReleaseOrder *order, const GememDeviceNote *note)
 {
@@ -344,7 +344,7 @@ observe (gpointer data, const GememDeviceNote *note)
     }
 }
 
-/* ---- what the trace says */
+/* ---- events of the trace */
 
 void
 gemem_release_order_before (GememReleaseOrder *order, const GememTraceEvent *event, guint64 seq)
@@ -413,7 +413,7 @@ gemem_release_order_release_all (GememReleaseOrder *order, guint64 seq, gboolean
     gemem_stream_order_complete_all (&order->streams, now (order));
 }
 
-/* ---- life, and the answer */
+/* ---- creation and check */
 
 GememReleaseOrder *
 gemem_release_order_new (GememDevice *device)
@@ -538,7 +538,7 @@ next_epoch (GememProbe *probe, GememRun *run)
   gemem_release_order_release_all (((OrderProbe *) probe)->order, run->seq, TRUE);
 }
 
-/* As a program ends: it releases everything and waits for the device; then memory goes back. */
+/* At the end the program releases everything and waits for the device before memory is returned. */
 static void
 shut_down (GememProbe *probe, GememRun *run)
 {

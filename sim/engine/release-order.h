@@ -1,31 +1,27 @@
-/* release-order.h - the probe of the order of release: stream synchronisation, then memory, then
- * the device (ge-runtime.md 2.1).
+/* release-order.h - the probe that checks the order of release: stream synchronisation, then
+ * memory, then the device (ge-runtime.md 2.1).
  *
- * Why: work runs long after the host queued it.  Memory that goes back to the device (free, unmap,
- * release) while a stream still has work that uses a block which lay there is a fault on a real
- * device and nothing at all on a simulated one.  The probe watches the events of the trace and the
- * calls of the allocator, and finds the first time that it happens.
+ * Why: work runs long after the host queued it.  Returning memory to the device (free, unmap,
+ * release) while queued work still uses a block there faults on a real device and goes unnoticed on
+ * a simulated one.  The probe observes trace events and device calls and reports the first
+ * violation.
  *
- * What is work: the stream of the request may use the block from its allocation until the program
- * releases it, so that any work queued there up to then counts (a request, a use, a memset or a
- * run on a stream is work queued there; a free is none).  Another stream uses it where the trace
- * says so (USE_ON_STREAM, GRAPH_RUN; up to STREAM_FREE).  Memory that the program still has may
- * never go back.
- * What ends it: the stream or the device is synchronised; an event recorded after the work is found
- * complete or waited for by the host; another stream that waited for such an event is done;
- * FREE_COMPLETED, for all streams but the block's own; GRAPH_RUN_END; a device call that waits
- * until the device is idle before it does its work (GememDevice.waits: free_synchronises,
- * profiles).  All of it counts only from the moment when the host knew: the simulated clock proves
- * nothing.
- * Where memory lies is known by address: a page that is destroyed while it is mapped goes with its
- * last mapping.  Allocators that keep the memory of graphs themselves are asked what a run uses
- * (graphs.walk).
+ * Work: a request, use, memset or run on a stream is work queued there; a free is none.  The stream
+ * of the request may use the block from its allocation until the program frees it, so all work
+ * queued there in between counts.  Other streams use it where the trace says so (USE_ON_STREAM,
+ * GRAPH_RUN; up to STREAM_FREE).  Memory that the program has not freed may never be returned.
+ * Work ends when: the stream or device is synchronised; the host finds an event recorded after the
+ * work complete, or waits for it; another stream that waited for such an event is done;
+ * FREE_COMPLETED (for all streams but the block's own); GRAPH_RUN_END; a device call that first
+ * waits until the device is idle (GememDevice.waits: free_synchronises, profiles).  Each counts
+ * only once the host knows it: the simulated clock proves nothing.  Memory is identified by
+ * address: a page destroyed while mapped is returned with its last mapping.  Allocators that manage
+ * the memory of graphs report what a run uses (graphs.walk).
  *
- * Invariants: it decides nothing and changes nothing; a violation is never reported falsely for
- * want of space (stream-order.h).
- * Memory: a record per live block, and the pieces of memory with unfinished work, which are
- * replaced by those that are put over them: bounded by what is held, per stream.  Cost: O(log n)
- * per event; per device call that gives memory back O(streams * log n).
+ * Invariants: the probe changes no decision; want of space never causes a false report
+ * (stream-order.h).  Memory: a record per live block, and pieces of memory with unfinished work,
+ * which newer pieces replace: bounded by the held memory, per stream.  Cost: O(log n) per event;
+ * O(streams * log n) per device call that returns memory.
  */
 #pragma once
 
@@ -34,22 +30,21 @@
 
 typedef struct _GememReleaseOrder GememReleaseOrder;
 
-/* Watches @device from now on; @device must live until gemem_release_order_free(). */
+/* Observes @device from now on; @device must outlive the GememReleaseOrder. */
 GememReleaseOrder *gemem_release_order_new (GememDevice *device);
 void gemem_release_order_free (GememReleaseOrder *order);
 
-/* Before event @seq reaches the allocator. */
+/* Call before event @seq reaches the allocator. */
 void gemem_release_order_before (GememReleaseOrder *order, const GememTraceEvent *event,
                                  guint64 seq);
-/* After it: block @id for @stream is where @block says. */
+/* Call after it: @block tells where block @id for @stream lies. */
 void gemem_release_order_served (GememReleaseOrder *order, guint64 id, guint64 stream,
                                  const GememBlock *block);
-/* After a GRAPH_RUN: the work of graph @id on @stream uses the memory that @allocator says (it has
- * a graphs.walk). */
+/* Call after a GRAPH_RUN: the work of graph @id on @stream uses the memory that @allocator reports
+ * (it has a graphs.walk). */
 void gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream,
                               GememAllocator *allocator);
-/* The program releases everything it has, after event @seq; @idle: having waited for the
- * device. */
+/* The program releases everything after event @seq; @idle: after waiting for the device. */
 void gemem_release_order_release_all (GememReleaseOrder *order, guint64 seq, gboolean idle);
 
 /* FALSE if the order was violated: GEMEM_ERROR_INVARIANT "event N: ...", the first one only. */

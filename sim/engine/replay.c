@@ -1,13 +1,13 @@
 /* replay.c - one pass over a trace: opens reader, device and allocator, feeds the events, gathers
  * the result.
  *
- * The reader is opened once per epoch; the first batch decides which device of the trace is meant.
- * The map at the reserved peak needs the state after an event that is known only at the end, so it
- * is taken in a second pass that stops there; a copy at every new peak would cost a walk per event
- * while a workload grows.
+ * The reader is opened once per epoch; the first batch decides which device of the trace is
+ * replayed.  The map at the reserved peak needs the state after an event that is known only at the
+ * end, so a second pass takes it and stops there; a copy at every new peak would cost a walk per
+ * event while a workload grows.
  *
  * Invariants: nothing is kept per event; whatever fails, reader, log, allocator and device are
- * released in that order; the observer is gone before the allocator returns its memory, so that
+ * released in that order; the observer is removed before the allocator returns its memory, so that
  * the end of a run is not compared with the recording.
  */
 #include "config.h"
@@ -29,7 +29,7 @@ trace_name (const GememTraceInfo *info)
 
 /* ---- beginning */
 
-/* @error says that the allocator cannot be: whose settings were it? */
+/* The allocator could not be created: if the recording's settings are the cause, @error says so. */
 static void
 blame_trace_settings (const GememRun *run, const char *defaults, GError **error)
 {
@@ -59,11 +59,11 @@ policy_is_recorded (GememDevice *device)
   return gemem_device_settings_recorded (settings);
 }
 
-/* Shows the allocator the whole trace if it wants to know it beforehand. */
+/* Passes the whole trace to an allocator that must know it beforehand. */
 static gboolean
 show_future (GememRun *run, GError **error)
 {
-  GememPlanInput input = { .graph = run->job->graph, .threads = 1 }; /* the threads are for jobs */
+  GememPlanInput input = { .graph = run->job->graph, .threads = 1 }; /* threads are for jobs */
   g_autoptr (GememLifetimes) lifetimes = NULL;
   GememTraceReader *reader;
 
@@ -78,9 +78,9 @@ show_future (GememRun *run, GError **error)
   return lifetimes != NULL && run->klass->prepare (run->allocator, &input, error);
 }
 
-/* What the recorded allocator had obtained before its first event, to be asked for again while it
- * is made: the places of these segments, under the address policy `recorded`.  One that starts from
- * the recorded state takes them over instead. */
+/* The recorded allocator obtained segments before its first event.  The replayed one asks for them
+ * again while it is created; under the address policy `recorded` their addresses are reserved here.
+ * An allocator that starts from the recorded state takes them over instead. */
 static void
 expect_first (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n)
 {
@@ -142,7 +142,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->recorded_device = policy_is_recorded (run->device);
   run->adopt = run->klass->adopt.segment != NULL && run->recorded_device;
   gemem_accounts_init (&run->accounts, run->klass->alignment);
-  /* what the allocator took before the first event */
+  /* what the allocator obtained before the first event */
   gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held);
   gemem_run_raise_peaks (run, 0);
   return TRUE;
@@ -162,7 +162,7 @@ begin_histograms (GememRun *run)
   gemem_timeline_init (&run->timeline, run->result->timeline, run->job->timeline_points);
 }
 
-/* The warm-up is over: nothing that was counted so far counts.  No block is live. */
+/* Ends the warm-up: resets everything counted so far.  No block is live. */
 static void
 start_counting (GememRun *run)
 {
@@ -241,8 +241,8 @@ note_trace (GememRun *run, const GememTraceInfo *info)
     result->partial = TRUE;
 }
 
-/* Reads on after the first batch.  A reader that fails although damage is allowed leaves a partial
- * result. */
+/* Reads the events after the first batch.  With --allow-partial, a reader that fails leaves a
+ * partial result. */
 static gboolean
 feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gssize n,
       GError **error)
@@ -357,7 +357,7 @@ gather (GememRun *run)
     }
 }
 
-/* The allocator must have returned everything, and never have returned what it did not have. */
+/* Checks that the allocator returned all memory, and returned only memory that it had. */
 static gboolean
 check_end (GememRun *run, GError **error)
 {
@@ -372,8 +372,8 @@ check_end (GememRun *run, GError **error)
   return FALSE;
 }
 
-/* Real memory was used until now: what is still at work may fail.  This wait is not the program's:
- * nothing that watches the device is told. */
+/* On real memory, unfinished work may still fail: waits for it.  The wait is not the program's, so
+ * observers of the device are not called. */
 static gboolean
 quiesce (GememRun *run, GError **error)
 {
@@ -385,7 +385,7 @@ quiesce (GememRun *run, GError **error)
   return gemem_run_check_device (run, error);
 }
 
-/* Returns and frees everything.  TRUE if @ok and the end went well too. */
+/* Releases and frees everything.  TRUE if @ok and the end succeeded too. */
 static gboolean
 end (GememRun *run, gboolean ok, GError **error)
 {
@@ -465,7 +465,7 @@ gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError *
   return result;
 }
 
-/* ---- a run that a running program feeds */
+/* ---- a run fed by a running program */
 
 GememRun *
 gemem_run_open (const GememJob *job, const char *name, guint16 ordinal, guint64 capacity,

@@ -1,12 +1,12 @@
 /* replay.h - the engine: drives one trace through one allocator on one device and returns a result.
  *
- * Why a job object: compare, find-capacity, the tests and the bench all run the same loop.  A job
- * is self-contained (it opens its own reader and device), so jobs run in parallel, one thread each,
- * and results are indexed by job: the output does not depend on the number of threads.  Parallel
- * between runs, never inside one.
+ * Why a job object: compare, find-capacity, the tests and the bench run the same loop.  A job is
+ * self-contained (it opens its own reader and device), so jobs run in parallel, one thread each,
+ * and results are indexed by job: the output does not depend on the number of threads.  A single
+ * run is never parallel.
  *
- * Invariants: memory is bounded by what is live plus `timeline_points`; integers only; the reader's
- * events are seen once per epoch; accounting closes at every sample (live + internal + external ==
+ * Invariants: memory is bounded by what is live plus `timeline_points`; integers only; each event
+ * is read once per epoch; accounting closes at every sample (live + internal + external ==
  * reserved).
  */
 #pragma once
@@ -19,18 +19,17 @@
 
 GEMEM_BEGIN_DECLS
 
-/* Opens the trace afresh; called once per epoch, once more for the map, and some 50 times for the
+/* Opens the trace anew: called once per epoch, once more for the map, and some 50 times for the
  * least capacity; from any thread. */
 typedef GememTraceReader *(*GememTraceSource) (gpointer data, GError **error);
 
-/* When events happen. */
+/* The times at which events are replayed. */
 typedef enum
 {
-  GEMEM_PACE_DEFAULT, /* on the simulated device as recorded, on a real one as soon as possible */
-  /* one after the other: the clock of a simulated device moves by what calls cost, alone */
+  GEMEM_PACE_DEFAULT, /* simulated device: RECORDED; real device: ASAP */
+  /* one after the other: the clock of a simulated device advances only by the cost of calls */
   GEMEM_PACE_ASAP,
-  /* not before their time: the clock of a simulated device moves on, the host of a real one
-   * waits */
+  /* not before their time: a simulated device advances its clock, for a real one the host waits */
   GEMEM_PACE_RECORDED,
 } GememPaceMode;
 
@@ -43,15 +42,15 @@ typedef struct
   int device_ordinal;      /* which device of the trace; -1: the first one that occurs */
   GememTraceSource source;
   gpointer source_data;
-  const GememGraph *graph; /* from which the source lowers its trace; NULL: none */
-  /* settings recorded in the trace are the default parameters (if made by this allocator) */
+  const GememGraph *graph; /* from which the source lowers the trace; NULL: none */
+  /* settings recorded in the trace are default parameters (if recorded by this allocator) */
   gboolean use_trace_settings;
-  /* events that cannot be are left out and counted, a reader that fails ends the run as partial */
+  /* impossible events are skipped and counted; a reader that fails ends the run as partial */
   gboolean allow_partial;
-  /* epochs; 0 = 1. The allocator lives on, the trace starts again; live blocks are freed between */
+  /* epochs; 0 = 1.  The allocator persists, the trace restarts; live blocks are freed between */
   guint repeat;
-  /* epochs before these, of which nothing is counted or measured (but failed requests end them, and
-   * fidelity is that of the very first) */
+  /* epochs before these, neither counted nor measured (but a failed request ends the epoch, and
+   * fidelity is that of the very first epoch) */
   guint warm_up;
   GememPaceMode pace;
   gboolean occupy;       /* streams get work that lasts as long as in the recording: pace.h */
@@ -59,21 +58,21 @@ typedef struct
   guint timeline_points; /* at most; 0: no timeline */
   gboolean keep_map;     /* fill result.map; costs a second pass up to the peak */
   gboolean keep_report;  /* fill result.report */
-  gboolean many_threads; /* whoever feeds the run calls from many threads, one at a time */
+  gboolean many_threads; /* the caller feeds the run from many threads, one at a time */
   gboolean measure;      /* take host-clock latencies with `clock` */
   /* ns, monotonic; needed when measure, and for GEMEM_PACE_RECORDED on real devices */
   guint64 (*clock) (void);
-  /* returns when `clock` has come there, or when interrupted; for GEMEM_PACE_RECORDED, too */
+  /* returns when `clock` reaches the time or on interruption; also for GEMEM_PACE_RECORDED */
   void (*wait) (guint64 until);
   const char *events_path; /* --events FILE, or NULL */
   const char *calls_path;  /* --calls FILE, or NULL */
   gboolean full_checks;    /* walk and check after every event */
-  /* memory goes back to the device only after the streams that use it are synchronised:
+  /* check that memory returns to the device only after the streams that use it are synchronised:
    * release-order.h */
   gboolean release_order;
   gboolean touch;         /* blocks are filled and verified on the device: touch.c */
   gboolean find_capacity; /* fill result.least_capacity */
-  /* is told of every device call from before the allocator is made until it goes; or NULL */
+  /* observes every device call from before the allocator's creation to its destruction; or NULL */
   GememDeviceObserver *watch;
   const gint *interrupted; /* atomic; non-zero stops the run, result marked partial */
   guint oom_max;           /* failed requests kept in detail; 0 = 100 */

@@ -1,4 +1,4 @@
-/* result.c - making and freeing a result, and the ratios: the only floating point of the engine,
+/* result.c - creates and frees results, and the ratios: the only floating point of the engine,
  * computed once at the end. */
 #include "config.h"
 
@@ -78,7 +78,7 @@ gemem_result_free (GememResult *result)
   g_free (result);
 }
 
-/* A number; a rate in hundredths of a percent as people write it. */
+/* Formats a number; a rate in hundredths of a percent as a percentage. */
 void
 gemem_result_add_stat (const char *name, guint64 value, const char *unit, gpointer stats)
 {

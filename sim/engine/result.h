@@ -1,12 +1,12 @@
-/* result.h - everything one replay found, in one object; the only thing the reports see.
+/* result.h - all findings of one replay, in one object; the only input of the reports.
  *
  * Measures are defined once, here and in the manual.  All fields are integers; the ratios are
  * computed from them by the functions below.  Modelled and measured latencies are separate fields
  * and never mixed.  A result is a pure function of (trace, allocator, parameters, device, options),
  * except for the fields under "measured".
  *
- * `seq` is everywhere the number of an event in the stream of the reader, from 0, initial events
- * and events of other devices included; with --repeat it goes on counting through the epochs.
+ * `seq` is always the number of an event in the reader's stream, from 0, including initial events
+ * and events of other devices; with --repeat the count continues across epochs.
  */
 #pragma once
 
@@ -32,12 +32,12 @@ typedef struct
 {
   guint64 seq, id, requested, stream;
   guint64 live, allocated, reserved;
-  guint64 capacity; /* what the device could give this program: held + free */
+  guint64 capacity; /* held + free: bytes this program could have */
   guint64 device_free;
   guint64 largest_free; /* within the allocator's cache */
   gboolean avoidable;   /* live + request <= capacity: some layout could have served it */
   guint64 missing;      /* true: bytes by which live + request exceeds the capacity */
-  /* avoidable: the smallest live block whose release would suffice, 0 if none was found */
+  /* avoidable: the smallest live block whose release would suffice; 0: none found */
   guint64 blocking_id;
   guint64 blocking_size;
 } GememOom;
@@ -46,7 +46,7 @@ typedef struct
 typedef struct
 {
   GememSpan span;
-  guint64 requested; /* LIVE: bytes asked for */
+  guint64 requested; /* LIVE: bytes requested */
 } GememMapSpan;
 
 typedef struct
@@ -65,15 +65,14 @@ typedef struct
   guint64 live_at_peak;
 } GememSizeClassUse;
 
-/* Decision by decision against what was recorded; all 0 unless the recording was made by this
- * allocator.  A decision is equal when address and, if recorded, block size are, or when both
- * failed. */
+/* Comparison with the recorded decisions; all 0 unless this allocator made the recording.  A
+ * decision is equal when address and, if recorded, block size are equal, or when both failed. */
 typedef struct
 {
   guint64 compared, equal;  /* ALLOCs with a recorded address, or recorded as failed */
   guint64 first_difference; /* seq of the first unequal one; G_MAXUINT64: none */
   guint64 expected_address, got_address;
-  /* device calls, in order; one that has no partner is unequal */
+  /* device calls, in order; a call without a partner is unequal */
   guint64 segments_compared, segments_equal;
   guint64 first_segment_difference; /* seq; G_MAXUINT64: none */
 } GememFidelity;
@@ -92,30 +91,30 @@ struct _GememResult
   char *hardware;             /* "NVIDIA H200, CUDA 13.0"; NULL: simulated */
   GPtrArray *parameters;      /* GememSetting: effective */
   GPtrArray *device_settings; /* GememSetting: effective */
-  /* GememSetting: what of it came from environment variables, by their names */
+  /* GememSetting: values set by environment variables, by the variables' names */
   GPtrArray *variables;
   int device_ordinal;
   gboolean partial; /* interrupted, or a damaged trace read with --allow-partial */
   char *failure;    /* NULL, or why the run could not be completed */
-  gboolean not_run; /* it could not even begin: but for names and `failure` nothing is known */
+  gboolean not_run; /* the run did not begin: only names and `failure` are set */
 
   /* counts */
   guint64 events;         /* of this device, of every kind, initial ones included */
-  guint64 initial_events; /* thereof: the state found when the recording began */
-  guint64 initial_blocks; /* thereof: blocks; in `allocs` too unless adopted as they were */
+  guint64 initial_events; /* part of events: the initial state of the recording */
+  guint64 initial_blocks; /* part of these: blocks; in `allocs` too unless adopted as they were */
   guint64 allocs;         /* requests that reached the allocator, failed ones included */
-  guint64 frees;          /* frees that reached it */
+  guint64 frees;          /* frees that reached the allocator */
   guint64 trims, failed_allocs;
   guint64 skipped_frees; /* frees of requests that had failed */
   guint64 zero_allocs;   /* requests of 0 bytes that reached no allocator */
   guint64 graph_loads;   /* graphs whose static memory was asked for, failed ones included */
   guint64 inconsistent;  /* --allow-partial: unknown or doubled ids, not replayed */
-  /* peaks, and the seq of the first event after which they held; of `reserved` also what is held
+  /* peaks, and the seq of the first event after which they held; `reserved` includes bytes held
    * only during an event */
   guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved,
       peak_reserved_seq;
-  /* max over time of the bytes asked for, each rounded to the allocator's alignment, whether served
-   * or not: a property of the trace; more than the capacity means that nothing could make it fit */
+  /* max over time of the bytes requested, each request rounded to the allocator's alignment, failed
+   * ones included: a property of the trace; no smaller capacity can fit */
   guint64 lower_bound;
   guint64 allocated_at_peak_reserved, live_at_peak_reserved;
   guint64 end_live, end_allocated, end_reserved, leaked_blocks;
@@ -130,7 +129,7 @@ struct _GememResult
   guint64 calls[GEMEM_CALL_COUNT], refused[GEMEM_CALL_COUNT], call_ns[GEMEM_CALL_COUNT];
   guint64 retries;
   guint64 capacity;
-  /* figures of the device profile behind the modelled latencies, and how many are guesses */
+  /* figures of the device profile behind the modelled latencies; how many of them are guesses */
   guint64 cost_numbers, cost_guesses;
   /* out of memory; at most `oom_max` kept, all counted */
   guint64 ooms, ooms_avoidable;
@@ -149,15 +148,15 @@ struct _GememResult
   GArray *streams;  /* GememStreamUse */
   GArray *classes;  /* GememSizeClassUse */
   GArray *epochs;   /* GememEpoch; one unless --repeat */
-  /* GememSetting: the system's own statistics at the end, values as plain numbers */
+  /* GememSetting: the allocator's own statistics at the end, values as plain numbers */
   GPtrArray *stats;
-  char *report; /* the system's own report at the end; NULL: not asked for, or it has none */
+  char *report; /* the allocator's own report at the end; NULL: not asked for, or it has none */
   GememFidelity fidelity;
-  guint64 least_capacity;     /* --find-capacity; 0: not asked; G_MAXUINT64: none found */
+  guint64 least_capacity;     /* --find-capacity; 0: not asked for; G_MAXUINT64: none found */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
 };
 
-/* Everything 0; gemem_result_free(). */
+/* All fields 0; gemem_result_free(). */
 GememResult *gemem_result_new (void);
 void gemem_result_free (GememResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)

@@ -17,7 +17,7 @@
 
 struct _GememRows
 {
-  char *path, *temporary; /* temporary NULL: written in place */
+  char *path, *temporary; /* temporary NULL: `path` is written in place */
   int fd, error;
   gsize used;
   char buffer[BUFFER_SIZE];

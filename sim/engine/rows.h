@@ -1,10 +1,10 @@
-/* rows.h - a CSV file written row by row: what --events and --calls have in common.
+/* rows.h - a CSV file written row by row, for --events and --calls.
  *
  * The file appears complete or not at all: rows go through a large buffer to a temporary file
  * beside it, which is renamed at the end.  A destination that is not a regular file (a pipe,
  * /dev/stdout) is written directly.  An interrupted run leaves FILE.partial.
  *
- * Cost: numbers are formatted by hand, a write per MiB.  A row has at most 250 characters.
+ * Cost: numbers are formatted without printf; one write per MiB.  A row has at most 250 characters.
  */
 #pragma once
 
@@ -12,16 +12,16 @@
 
 typedef struct _GememRows GememRows;
 
-/* @header: the first lines, each with its end.  GEMEM_ERROR_FAILED naming the file. */
+/* @header: the first lines, each with its line end.  GEMEM_ERROR_FAILED names the file. */
 GememRows *gemem_rows_open (const char *path, const char *header, GError **error);
 
-/* Where the next row is to be written, and that it has been written up to @end.  FALSE after a
- * write error; it is reported by close. */
+/* gemem_rows_begin: where to write the next row.  gemem_rows_end: the row ends at @end; FALSE after
+ * a write error, which close reports. */
 char *gemem_rows_begin (GememRows *rows);
 gboolean gemem_rows_end (GememRows *rows, char *end);
 
 /* Completes the file and frees the rows.  @partial: the run was interrupted.  GEMEM_ERROR_FAILED
- * naming the file. */
+ * names the file. */
 gboolean gemem_rows_close (GememRows *rows, gboolean partial, GError **error);
 /* Removes what was written and frees the rows; NULL is allowed. */
 void gemem_rows_discard (GememRows *rows);

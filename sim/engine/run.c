@@ -1,6 +1,5 @@
-/* run.c - what the handlers of all kinds of events share: refusals, failed requests, peaks, the
- * state of the device.
- */
+/* run.c - shared by the handlers of all kinds of events: refusals, failed requests, peaks, the
+ * state of the device. */
 #include "config.h"
 
 #include "sim/engine/audit.h"

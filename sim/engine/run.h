@@ -1,6 +1,6 @@
-/* run.h - the state of one pass over a trace, shared by replay.c (what surrounds the events),
- * events.c (the event path) and the probes.  Private to the engine, and to sim/live, which feeds
- * one from a running program.
+/* run.h - the state of one pass over a trace, shared by replay.c (start and end), events.c (the
+ * event path) and the probes.  Private to the engine and to sim/live, which feeds events from a
+ * running program.
  */
 #pragma once
 
@@ -13,47 +13,47 @@
 
 struct _GememRun
 {
-  /* what the event path reads each time */
+  /* read at every event */
   const GememAllocatorClass *klass;
   GememAllocator *allocator;
   GememDevice *device;
   GememLiveTable live;
   GememAccounts accounts;
   GememGraphs graphs;
-  GememIdSet recorded; /* stream events */
+  GememIdSet recorded; /* stream events that were recorded */
   GememTimeline timeline;
   GememHistogram alloc_ns, free_ns, measured_alloc_ns, measured_free_ns;
-  guint64 seq;         /* of the present event */
+  guint64 seq;         /* number of the current event */
   guint64 time_base;   /* trace time at which this epoch began */
   guint64 last_time;   /* of the last event; trace time over all epochs */
   guint64 modelled_ns; /* all device calls and hits so far */
   guint16 ordinal;     /* of the device that is replayed */
   gboolean has_time;
-  gboolean middle; /* the recording may begin in the middle */
-  gboolean stop;   /* no further event is wanted */
+  gboolean middle; /* the recording may begin in the middle of the program */
+  gboolean stop;   /* no further event is needed */
   guint64 (*clock) (void);
   GememProbes probes;
-  GememCallTimes *times;    /* of the device's calls, by the same clock; or NULL */
+  GememCallTimes *times;    /* latencies of the device's calls, by the same clock; or NULL */
   gboolean hurry;           /* the device's clock does not follow the trace's */
-  gboolean same_allocator;  /* as the recording was made with */
+  gboolean same_allocator;  /* the allocator is the one that made the recording */
   gboolean recorded_device; /* its segments lie where they were recorded */
-  /* GememBlock: completions inside a limit of the recorded device; NULL: no limit */
+  /* GememBlock: completions deferred by a limit of the recorded device; NULL: no limit */
   GArray *held_back;
   gboolean real;      /* the device can fail */
-  gboolean verify;    /* after each event */
-  gboolean check_end; /* that the allocator returned everything */
+  gboolean verify;    /* check after each event */
+  gboolean check_end; /* check that the allocator returned everything */
 
-  /* what surrounds it */
+  /* start and end of the run */
   const GememJob *job;
   GememResult *result;
   char *name;          /* of the trace, for messages */
   guint32 trace_flags; /* GememTraceInfo.flags */
-  gboolean adopt;      /* initial events are taken over as recorded */
-  gboolean adopted;    /* one was: a segment */
-  gboolean adopting;   /* adopt.done() is still to come */
+  gboolean adopt;      /* initial segments and blocks are taken over as recorded */
+  gboolean adopted;    /* a segment was taken over */
+  gboolean adopting;   /* adopt.done() has not been called yet */
   guint epoch;
   guint64 epoch_ooms;
-  guint64 map_seq; /* take the map after this event and stop; G_MAXUINT64: never */
+  guint64 map_seq; /* take the map after this event, then stop; G_MAXUINT64: never */
   guint oom_max;
 };
 
@@ -61,32 +61,32 @@ struct _GememRun
  * GEMEM_ERROR_INVARIANT, GEMEM_ERROR_FAILED. */
 gboolean gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error);
 
-/* The event is wrong: GEMEM_ERROR_INPUT with its number, or TRUE, with the event left out, under
- * --allow-partial. */
+/* Reports a wrong event: GEMEM_ERROR_INPUT with its number; under --allow-partial TRUE, and the
+ * event is skipped. */
 gboolean gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
-/* The event frees an id that is not alive: as above. */
+/* The same for the free of an id that is not alive. */
 gboolean gemem_run_bad_free (GememRun *run, const GememTraceEvent *event, GError **error);
-/* The free of @live, which was taken out but has no block, or whose completion is still to come. */
+/* The free of @live, removed from the table: its request failed, or it was freed already. */
 gboolean gemem_run_unusual_free (GememRun *run, const GememTraceEvent *event, GememLive *live,
                                  GError **error);
-/* The free of an id whose request had failed, or did not reach the allocator. */
+/* The free of an id whose request failed or did not reach the allocator. */
 void gemem_run_skip_free (GememRun *run, const GememLive *live);
-/* A request was refused: counted, and looked into. */
+/* Counts and audits a refused request. */
 void gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event,
                               const GememRequest *request);
-/* Ends what a DEVICE_LIMIT began, if one did. */
+/* Ends the limit of a DEVICE_LIMIT event, if there is one. */
 void gemem_run_lift_limit (GememRun *run);
 /* GRAPH_LOAD, GRAPH_SEGMENT, GRAPH_RUN, GRAPH_RUN_END, GRAPH_UNLOAD (graphs.c). */
 gboolean gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error);
-/* What gemem_run_bad_event returns if segments of a load are still missing, which is forgotten
- * then; else TRUE. */
+/* If segments of a load are missing: drops the load and returns what gemem_run_bad_event returns;
+ * else TRUE. */
 gboolean gemem_run_no_load_is_open (GememRun *run, GError **error);
-/* What gemem_run_bad_event returns if the allocator refused its latest call for breaking a rule
- * (GememAllocator.refusal); else TRUE. */
+/* If the allocator refused its latest call because it breaks a rule (GememAllocator.refusal):
+ * returns what gemem_run_bad_event returns; else TRUE. */
 gboolean gemem_run_take_refusal (GememRun *run, GError **error);
-/* The device can go on; GEMEM_ERROR_FAILED with trace and event, in place of what @error says
- * already. */
+/* Checks that the device has not failed.  GEMEM_ERROR_FAILED with trace and event replaces an
+ * @error already set. */
 gboolean gemem_run_check_device (const GememRun *run, GError **error);
 /* USE_ON_STREAM, STREAM_FREE, EVENT_RECORD, EVENT_WAIT (streams.c). */
 gboolean gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error);
@@ -96,32 +96,32 @@ void gemem_run_unload_all (GememRun *run);
  * workload. */
 void gemem_run_free_all (GememRun *run);
 
-/* Raises the peaks of the epoch, and those of the run, to the present state; remembers what else is
- * asked about the peak. */
+/* Raises the peaks of the epoch, and those of the run, to the present state; saves the other
+ * measures taken at the peak. */
 void gemem_run_raise_peaks (GememRun *run, guint64 stream);
 
 /* One pass over the trace with the device at @capacity (0: as the job says), ending after event
- * @map_seq with the map taken (G_MAXUINT64: the whole trace).  NULL with @error. */
+ * @map_seq and taking the map there (G_MAXUINT64: the whole trace).  NULL with @error. */
 GememResult *gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq,
                              GError **error);
 
-/* A run without a reader: the caller feeds it with gemem_run_events(), one device, times from 0
- * on.  @job must outlive it; its source may be NULL (no future is shown to the allocator), epochs,
- * map and capacity are not for it.  @name stands for the trace in messages; @capacity of the
- * device, 0: as the job says. */
+/* Opens a run without a reader: the caller feeds it one device's events with gemem_run_events(),
+ * times from 0 on.  @job must outlive it; its source may be NULL (no plan-ahead), its epochs, map
+ * and capacity search are ignored.  @name: the trace in messages; @capacity of the device, 0: as
+ * @job says. */
 GememRun *gemem_run_open (const GememJob *job, const char *name, guint16 ordinal, guint64 capacity,
                           GError **error);
-/* What was found so far, once; calls nothing of the device, after it only gemem_run_close() may
- * come.  gemem_result_free(). */
+/* The result so far; may be called once, makes no device call.  Afterwards only gemem_run_close()
+ * may be called.  gemem_result_free(). */
 GememResult *gemem_run_finish (GememRun *run);
-/* Returns everything, what is live included, and frees @run.  @error NULL: without looking whether
- * all came back. */
+/* Releases everything, including live blocks, and frees @run.  @error NULL: does not check that all
+ * memory was returned. */
 gboolean gemem_run_close (GememRun *run, GError **error);
 
 /* Fills least_capacity and capacity_monotone of @result. */
 gboolean gemem_capacity_find (const GememJob *job, GememResult *result, GError **error);
 
-/* Forgets what was counted and measured, but not whose result it is. */
+/* Resets counts and measures; names and settings stay. */
 void gemem_result_restart (GememResult *result);
 /* Adds a number to @stats (GPtrArray of GememSetting); a GememStatFunc. */
 void gemem_result_add_stat (const char *name, guint64 value, const char *unit, gpointer stats);

@@ -1,6 +1,5 @@
-/* segment-map.c - the probe of the pass that takes the segment map: what lies where after one
- * event, with which the pass ends.
- */
+/* segment-map.c - the probe of the pass that takes the segment map: the layout of memory after one
+ * event, at which the pass ends. */
 #include "config.h"
 
 #include "sim/engine/run.h"

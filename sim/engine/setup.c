@@ -2,8 +2,8 @@
  *
  * Settings are merged as text, key by key, so that a device class sees one list in which each key
  * stands once and names in its messages what the user wrote.  A key of the trace that the chosen
- * device class does not have is left out: it described another kind of device.  A wrapper (faulty)
- * passes on what is not its own, so there the device beneath counts.
+ * device class does not have is dropped: it described another kind of device.  A wrapper (faulty)
+ * passes unknown keys to the device beneath, whose keys count too.
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ is_overridden (const GememDeviceClass *klass, const char *key, const GPtrArray *
   return capacity > 0 && same_key (klass, key, "capacity");
 }
 
-/* @settings without those that @overrides (and @capacity) replace, then these. */
+/* @settings without the keys that @overrides (and @capacity) replace, followed by @overrides. */
 static char *
 merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *overrides,
        guint64 capacity)
@@ -68,7 +68,7 @@ merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray
   return g_string_free (text, FALSE);
 }
 
-/* The keys of @text that @klass has. */
+/* Those settings of @text whose keys @klass has. */
 static char *
 known_defaults (const GememDeviceClass *klass, const char *text, GError **error)
 {

@@ -1,16 +1,15 @@
-/* setup.h - from the settings of a job and of its trace to a device and an allocator. */
+/* setup.h - creates the device of a job, and finds its allocator's settings, from job and trace. */
 #pragma once
 
 #include "sim/engine/replay.h"
 
-/* Creates the device of @job.  Precedence, weakest first: what the trace says of its device, the
- * job's device_spec, the device keys of the allocator's settings (vector files), @capacity (0:
- * none). */
+/* Creates the device of @job.  Precedence, weakest first: the trace's device settings, the job's
+ * device_spec, the device keys of the allocator's settings (vector files), @capacity (0: none). */
 GememDevice *gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal,
                                  guint64 capacity, GError **error);
 
-/* The allocator settings recorded in the trace, if @job wants them and the same allocator made the
- * trace; else NULL. */
+/* The allocator settings recorded in the trace; NULL unless @job wants them and the trace was
+ * recorded with the same allocator. */
 const char *gemem_setup_defaults (const GememJob *job, const GememTraceInfo *info);
 
 /* TRUE if the recording was made by the allocator of @job. */

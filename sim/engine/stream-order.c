@@ -6,7 +6,7 @@
 #define EVENTS_MAX 65536
 #define WAITS_MAX 1024
 
-/* From tick `at` on, a stream's work comes after what stream `index` had queued up to `tick`. */
+/* From tick `at` on, a stream's work runs after that queued on stream `index` up to `tick`. */
 typedef struct
 {
   guint64 at, tick;
@@ -73,9 +73,9 @@ gemem_stream_order_index (GememStreamOrder *order, guint64 stream)
   return (guint) *index;
 }
 
-/* ---- what is done */
+/* ---- completed work */
 
-/* Raises one stream, and puts what it had waited for on the list. */
+/* Raises the completed tick of one stream, and queues the streams it had waited for. */
 static void
 raise_one (GememStreamOrder *order, guint index, guint64 tick)
 {
@@ -114,7 +114,7 @@ gemem_stream_order_complete_all (GememStreamOrder *order, guint64 tick)
 
 /* ---- events */
 
-/* Takes the chain of @key out, calling it reached if @reached. */
+/* Removes the chain of @key; @reached: its events are complete. */
 static void
 take_out (GememStreamOrder *order, GememStreamMarks *marks, guint64 key, gboolean reached)
 {
@@ -133,7 +133,7 @@ take_out (GememStreamOrder *order, GememStreamMarks *marks, guint64 key, gboolea
     }
 }
 
-/* Too many events that nobody asked about: they are believed to be reached. */
+/* Drops all events when there are EVENTS_MAX; they are taken to be complete. */
 static void
 forget_all (GememStreamOrder *order, GememStreamMarks *marks)
 {

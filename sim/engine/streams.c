@@ -1,9 +1,9 @@
-/* streams.c - what a trace says of the order of streams: uses, counted references, events recorded
- * and waited for.
+/* streams.c - the events of a trace about the order of streams: uses, counted references, events
+ * recorded and waited for.
  *
- * The engine only passes it on, and sees to it that a block is there before a stream uses it, and
- * an event recorded before a stream waits for it; but recordings may begin in the middle, and a
- * request may have been refused.
+ * The engine passes them on to the allocator.  It checks that a block exists before a stream uses
+ * it, and that an event is recorded before a stream waits for it.  Exceptions: a recording may
+ * begin in the middle, and a request may have been refused.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@ do_use (GememRun *run, const GememTraceEvent *event,
   if (live == NULL && !run->middle)
     return gemem_run_bad_event (
         run, error, "id %" G_GUINT64_FORMAT " is used on a stream but is not alive", event->id);
-  if (live == NULL || live->flags != 0 || use == NULL) /* the allocator has it not in full */
+  if (live == NULL || live->flags != 0 || use == NULL) /* no block, or its free was requested */
     return TRUE;
   use (run->allocator, &live->block, event->stream);
   gemem_block_decided (run, event, FALSE, live->requested, &live->block);

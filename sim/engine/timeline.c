@@ -14,7 +14,7 @@ gemem_timeline_init (GememTimeline *timeline, GArray *points, guint max)
   timeline->stride = max > 1 ? 1 : G_MAXUINT64;
 }
 
-/* Each pair becomes its later point with the larger maxima; the number of points is even here. */
+/* Merges each pair of points into the later one with the larger maxima; the number is even here. */
 static void
 halve (GememTimeline *timeline)
 {
@@ -45,7 +45,7 @@ gemem_timeline_close_point (GememTimeline *timeline, const GememTimelinePoint *e
     {
       halve (timeline);
       if (timeline->count < timeline->stride && !last)
-        return; /* the open point goes on: closed points stand for the same number of events */
+        return; /* the open point continues: closed points have equal numbers of events */
     }
   closed.live_max = timeline->open.live_max;
   closed.allocated_max = timeline->open.allocated_max;

@@ -1,10 +1,9 @@
-/* timeline.h - what was live, allocated and reserved over a whole run, in a bounded number of
- * points.
+/* timeline.h - live, allocated and reserved bytes over a whole run, in a bounded number of points.
  *
- * A point stands for a fixed number of events (the stride) and keeps the largest value of each
- * curve within them beside the last one, so no peak is ever skipped.  When the points are full,
- * neighbours are merged pairwise (larger maximum, later end) and the stride doubles.  A run of n
- * events costs O(n) and at most 2 * points * log2 (n / points) samples of the largest free block.
+ * A point stands for a fixed number of events (the stride) and keeps the largest and the last value
+ * of each curve within them, so no peak is skipped.  When the points are full, neighbours are
+ * merged pairwise (larger maximum, later end) and the stride doubles.  A run of n events costs O(n)
+ * and at most 2 * points * log2 (n / points) samples of the largest free block.
  */
 #pragma once
 
@@ -13,12 +12,12 @@
 typedef struct
 {
   GArray *points; /* GememTimelinePoint */
-  guint max;      /* even, or 1 (one point for the whole run), or 0: none kept */
+  guint max;      /* even; or 1: one point for the whole run; or 0: none */
   guint64 stride, count;
   GememTimelinePoint open; /* the point being filled; only its maxima are kept up to date */
 } GememTimeline;
 
-/* Points go to @points, at most @max of them. */
+/* Stores at most @max points in @points. */
 void gemem_timeline_init (GememTimeline *timeline, GArray *points, guint max);
 
 /* Ends the open point with the state in @end (its `_max` fields are ignored).  @last: the run is

@@ -1,30 +1,26 @@
-/* touch.c - the probe of --touch: do the bytes of a block stay its own from its allocation to its
- * free, on real memory?
+/* touch.c - the probe of --touch: checks on real memory that the bytes of a block stay its own from
+ * its allocation to its free.
  *
- * Why: two live blocks that share a byte, or a page that is unmapped under a live block, change no
- * decision and no number of a replay.  Memory itself shows them: every block is filled with a
- * pattern of its own (touch-kernels.h) when it is allocated, and verified before it is
- * freed, at random in between, and at the end.
+ * Why: two live blocks that share a byte, or a page unmapped under a live block, change no decision
+ * and no number of a replay.  Memory shows them: every block is filled with its own pattern
+ * (touch-kernels.h) at its allocation, and verified before its free, at random in between,
+ * and at the end.
  *
- * What is touched: the bytes asked for of every allocation on the device, while the program has
- * them: for an allocator without complete() until the free is requested, for others until it is
- * completed.  Host memory is not touched, nor the memory of graphs, whose parts may share bytes.  A
- * MEMSET of the trace is followed by another fill.
- * When: fills and verifications are work on the block's stream, in the order of the replay.  A
- * verification that fails is reported when the host looks, at latest BATCH verifications later; the
- * message names the event at which it was asked for.  What streams must wait for is not looked at
- * here (release-order.h).  Memory taken from under a live block (seen by watching the device's
- * calls) is verified at once, with a wait, so that the message can name the call.  After that the
- * GPU's context is lost, to all runs of the process: compare allocators that may do such things one
- * at a time.
+ * Touched are the requested bytes of every allocation on the device while the program has them:
+ * until the free is requested if the allocator has no complete(), else until it is completed.  Host
+ * memory is not touched, nor the memory of graphs, whose parts may share bytes.  A MEMSET refills
+ * the block.  Fills and verifications are work on the block's stream, in the order of the replay.
+ * A failed verification is reported when the host looks, at most BATCH verifications later; the
+ * message names the event that asked for it.  Required stream waits are not checked here
+ * (release-order.h).  Memory unmapped under a live block (seen by observing device calls) is
+ * verified at once, with a wait, so that the message can name the call.  After that the GPU's
+ * context is lost to all runs of the process: compare allocators that may do this one at a time.
  *
- * Blocks are found by id, by place among the live ones (to draw one), by address (to find the block
- * that an unmap hits), and by tag when something was found.  Tags ascend; a block freed lately is
- * still known by its tag, so that its bytes in another block have a name.
- *
- * Invariants: the blocks verified at random depend on the trace and the seed alone.
- * Memory: a record per live block, BATCH of past verifications and as many of past blocks.  Cost:
- * O(log n) per event and two kernels per block.
+ * Blocks are found by id, by place among the live ones (to draw one), by address (an unmapped
+ * range), and by tag (a finding).  Tags ascend; recently freed blocks are kept by tag, so that
+ * their bytes in another block can be attributed.  Invariants: the blocks verified at random depend
+ * on the trace and the seed alone.  Memory: a record per live block, BATCH past verifications and
+ * BATCH past blocks.  Cost: O(log n) per event and two kernels per block.
  */
 #include "config.h"
 
@@ -38,8 +34,8 @@
 
 #define SEED 1
 #define BATCH 4096    /* verifications whose outcome may be unknown */
-#define ONE_IN 4      /* events after which a block is verified */
-#define LOOK_EVERY 64 /* events after which the host looks */
+#define ONE_IN 4      /* events between verifications at random */
+#define LOOK_EVERY 64 /* events between looks of the host at outcomes */
 
 typedef enum
 {
@@ -61,15 +57,15 @@ static const char *const reasons[] = {
 typedef struct
 {
   guint64 id, address, size, stream;
-  guint64 allocated, freed; /* events; freed: G_MAXUINT64 while it is live */
+  guint64 allocated, freed; /* seq; freed: G_MAXUINT64 while live */
   guint32 tag;
 } Block;
 
 typedef struct
 {
-  GememTreeNode node; /* group: address, address: tag, so that blocks in one place are kept apart */
+  GememTreeNode node; /* group: address, address: tag, which keeps blocks at one address apart */
   Block block;
-  guint place; /* in `live` */
+  guint place; /* index in `live` */
 } Live;
 
 /* A verification whose outcome may still be unknown. */
@@ -80,7 +76,7 @@ typedef struct
   Reason reason;
 } Check;
 
-/* Memory that went from under a live block. */
+/* Memory that was unmapped under a live block. */
 typedef struct
 {
   gboolean seen;
@@ -98,11 +94,11 @@ typedef struct
   GememIdMap *by_id; /* id -> Live * */
   GPtrArray *live;
   GememTree by_address;
-  Block past[BATCH];               /* freed, by tag */
+  Block past[BATCH];               /* freed blocks, by tag */
   Check checks[BATCH];             /* by number, from check_known on */
-  guint64 check_next, check_known; /* all below are known to be good */
+  guint64 check_next, check_known; /* checks below check_known are known to have passed */
   guint32 last_tag;
-  guint events; /* since the host looked */
+  guint events; /* since the host last looked */
   Taken taken;
 } Touch;
 
@@ -125,7 +121,7 @@ name_block (const Block *block)
   return g_string_free (text, FALSE);
 }
 
-/* The block with @tag, alive or freed lately, if it has a word @index; or NULL. */
+/* The block with @tag, live or recently freed, if it has a word @index; or NULL. */
 static const Block *
 find_tag (const Touch *touch, guint32 tag, guint32 index)
 {
@@ -143,7 +139,7 @@ find_tag (const Touch *touch, guint32 tag, guint32 index)
              : NULL;
 }
 
-/* What a finding means. */
+/* Describes a finding. */
 static void
 report (Touch *touch, const GememMismatch *finding, GError **error)
 {
@@ -167,8 +163,8 @@ report (Touch *touch, const GememMismatch *finding, GError **error)
                other != NULL ? finding->offset / 8 * 8 : finding->offset, what);
 }
 
-/* The device failed after the verifications from check_known on, as it does where a page is not
- * mapped. */
+/* The device failed after the verifications from check_known on, as happens where a page is
+ * unmapped. */
 static void
 report_failure (Touch *touch, GError **error)
 {
@@ -191,7 +187,7 @@ report_failure (Touch *touch, GError **error)
 
 /* ---- verifications */
 
-/* FALSE with @error if a verification failed; @wait: looks at all of them. */
+/* FALSE with @error if a verification failed; @wait: waits for all of them. */
 static gboolean
 look (Touch *touch, gboolean wait, GError **error)
 {
@@ -212,7 +208,7 @@ look (Touch *touch, gboolean wait, GError **error)
   return FALSE;
 }
 
-/* The caller sees to it that `checks` has space for one more (settle). */
+/* The caller ensures that `checks` has space for one more (settle). */
 static void
 verify (Touch *touch, const Block *block, guint64 seq, Reason reason)
 {
@@ -223,7 +219,7 @@ verify (Touch *touch, const Block *block, guint64 seq, Reason reason)
                        number);
 }
 
-/* Waits if all checks of the batch are open. */
+/* Waits if all BATCH checks are open. */
 static gboolean
 settle (Touch *touch, GError **error)
 {
@@ -239,7 +235,7 @@ find (const Touch *touch, guint64 id)
   return place != NULL ? *place : NULL;
 }
 
-/* A block that lies in [@address, @address + @size), wholly or in part; or NULL. */
+/* A block that overlaps [@address, @address + @size); or NULL. */
 static Live *
 find_in (const Touch *touch, guint64 address, guint64 size)
 {
@@ -309,7 +305,7 @@ released (Touch *touch, guint64 seq, guint64 id)
   forget (touch, live, seq);
 }
 
-/* On the stream of the memset, which thereby comes after all that was touched before. */
+/* Fills on the stream of the memset, whose work follows all earlier touches. */
 static void
 will_set (Touch *touch, guint64 seq, guint64 id, guint64 stream)
 {
@@ -335,7 +331,7 @@ was_set (Touch *touch, guint64 id, guint64 stream)
 
 /* ---- events */
 
-/* Memory went from under a block: does it still hold its own? */
+/* Memory was unmapped under a block: does the block still hold its pattern? */
 static gboolean
 look_under (Touch *touch, guint64 seq, GError **error)
 {
@@ -362,7 +358,7 @@ look_under (Touch *touch, guint64 seq, GError **error)
   return FALSE;
 }
 
-/* After event @seq: verifies some block now and then. */
+/* After event @seq: verifies a block drawn at random every ONE_IN events. */
 static gboolean
 verify_some (Touch *touch, guint64 seq, GError **error)
 {
@@ -379,7 +375,7 @@ verify_some (Touch *touch, guint64 seq, GError **error)
   return ++touch->events < LOOK_EVERY || look (touch, FALSE, error);
 }
 
-/* Verifies all blocks, waits, and forgets them. */
+/* Verifies all blocks, waits, and drops them. */
 static gboolean
 verify_all (Touch *touch, guint64 seq, GError **error)
 {
@@ -442,7 +438,7 @@ before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
     }
 }
 
-/* The error with what it is about in front of it. */
+/* Prefixes the error with its context. */
 static gboolean
 named (const GememRun *run, gboolean ok, GError **error)
 {
@@ -486,7 +482,7 @@ clear (GememProbe *probe, GememRun *run)
   Touch *touch = (Touch *) probe;
 
   if (touch->by_id == NULL)
-    return; /* it was refused */
+    return; /* the call was refused */
   gemem_device_remove_observer (run->device, &touch->watch);
   gemem_idmap_free (touch->by_id);
   g_ptr_array_unref (touch->live);

@@ -1,6 +1,5 @@
-/* heap-events.c - what a heap does becomes events: of the engine, then of the recording; and blocks
- * go back to the allocator when no stream uses them any more.
- */
+/* heap-events.c - turns a heap's calls into events, which it feeds to the engine and then to the
+ * recording, and returns blocks to the allocator once no stream uses them. */
 #include "config.h"
 
 #include "sim/live/heap-private.h"
@@ -20,7 +19,7 @@ gemem_heap_note_call (gpointer data, const GememDeviceNote *note)
   if (!note->ok)
     return;
   if (heap->run == NULL)
-    event.flags = GEMEM_EVENT_INITIAL; /* the allocator is being made */
+    event.flags = GEMEM_EVENT_INITIAL; /* the allocator is being created */
   switch (note->call)
     {
     case GEMEM_CALL_RESERVE:
@@ -70,7 +69,7 @@ gemem_heap_feed (GememHeap *heap, GememTraceEvent *event, GError **error)
 
 /* ---- frees */
 
-/* The allocator gets block @id back: nobody uses it. */
+/* Returns block @id, which no stream uses, to the allocator. */
 static gboolean
 release_now (GememHeap *heap, guint64 id, GError **error)
 {
@@ -96,8 +95,8 @@ gemem_heap_release_ready (GememHeap *heap, gboolean wait, gboolean *any, GError 
   return TRUE;
 }
 
-/* The streams that must be done before @block is free: its own only where the allocator does not
- * know streams and there are several. */
+/* The streams that must finish before @block is free.  Its own stream counts only where the
+ * allocator does not know streams and there are several. */
 static guint
 streams_to_wait_for (GememHeap *heap, const GememHeapBlock *block, guint64 *streams)
 {

@@ -1,4 +1,4 @@
-/* heap-private.h - a heap, as its files see it: heap.c, pools.c, heap-report.c,
+/* heap-private.h - the internals of a heap, shared by heap.c, pools.c, heap-report.c and
  * heap-events.c. */
 #pragma once
 
@@ -10,7 +10,7 @@
 typedef struct
 {
   guint64 id, stream;
-  guint64 *users; /* other streams that used it */
+  guint64 *users; /* other streams that used the block */
   guint32 n_users;
   guint32 pool;
 } GememHeapBlock;
@@ -22,9 +22,9 @@ struct _GememHeap
   GPtrArray *specs;
   char *device;
   guint64 (*clock) (void);
-  guint64 start, now; /* of the clock; ns since the start, of the event in work */
+  guint64 start, now; /* start: the clock at creation; now: ns from start to the current event */
   guint64 last_id, last_stream;
-  GememIdMap *streams; /* handle of the program -> number */
+  GememIdMap *streams; /* handle of the program -> stream number */
   GememIdMap *blocks;  /* address -> GememHeapBlock */
   GememWaiting waiting;
   GememRecording *recording;
@@ -33,19 +33,19 @@ struct _GememHeap
 
   /* pools.c */
   guint pools_open;  /* begun and not ended: the program may be capturing */
-  GememIdMap *pools; /* pool -> how often it was begun and not released */
-  GArray *kept;      /* GememHeapBlock, freed: until their pool is released, or no pool is open */
+  GememIdMap *pools; /* pool -> begins minus releases */
+  GArray *kept;      /* GememHeapBlock, freed: until the pool is released, or no pool is open */
 };
 
-/* GememDeviceObserverFunc, of the heap @data: what the allocator obtains and returns while it serves an
- * event comes before that event in the recording. */
+/* GememDeviceObserverFunc, of the heap @data: the device calls with which the allocator serves an
+ * event precede that event in the recording. */
 void gemem_heap_note_call (gpointer data, const GememDeviceNote *note);
-/* One event to the engine, then to the recording, with what the allocator decided. */
+/* Feeds one event to the engine, then records it with the allocator's decision. */
 gboolean gemem_heap_feed (GememHeap *heap, GememTraceEvent *event, GError **error);
-/* Returns @block, which is no longer in `blocks`, now or when its streams are done. */
+/* Returns @block, removed from `blocks`, to the allocator, now or when its streams are done. */
 gboolean gemem_heap_release (GememHeap *heap, GememHeapBlock *block, GError **error);
-/* Returns the blocks whose streams are done; @wait: at least one block, if there is one that waits.
- * *@any: there was one. */
+/* Returns the blocks whose streams are done to the allocator.  @wait: waits for at least one block,
+ * if any is pending.  *@any: one was returned. */
 gboolean gemem_heap_release_ready (GememHeap *heap, gboolean wait, gboolean *any, GError **error);
 
 static inline gboolean
@@ -56,5 +56,5 @@ gemem_heap_knows_streams (const GememHeap *heap)
 
 void gemem_heap_pools_init (GememHeap *heap);
 void gemem_heap_pools_clear (GememHeap *heap);
-/* Takes a freed block over that must not go back yet. */
+/* Keeps a freed block that must not return to the allocator yet; FALSE: it may return. */
 gboolean gemem_heap_pool_keeps (GememHeap *heap, GememHeapBlock *block);

@@ -1,5 +1,5 @@
-/* heap-report.c - what people ask about a heap: its statistics now, why a request failed, where an
- * address came from, and the result at the end. */
+/* heap-report.c - queries about a heap: its statistics now, why a request failed, which segment
+ * contains an address, and the result at the end. */
 #include "config.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "sim/live/heap-private.h"
 
-/* ---- where */
+/* ---- segments */
 
 GememDevice *
 gemem_heap_device (const GememHeap *heap)
@@ -41,7 +41,7 @@ gemem_heap_segment (GememHeap *heap, guint64 address, guint64 *size)
   return search.segment;
 }
 
-/* ---- why */
+/* ---- failures */
 
 char *
 gemem_heap_explain (GememHeap *heap)
@@ -51,7 +51,7 @@ gemem_heap_explain (GememHeap *heap)
   const GememOom *oom;
 
   if (failures->len == 0 || failures->len < heap->run->result->ooms)
-    return NULL; /* none, or more than are kept */
+    return NULL; /* no failure, or more failures than are kept */
   oom = &g_array_index (failures, GememOom, failures->len - 1);
   return g_strdup_printf (
       "%s: out of memory: %s asked for, %s live, %s allocated, %s reserved, %s of %s left on the "
@@ -64,7 +64,7 @@ gemem_heap_explain (GememHeap *heap)
                      : "full, no layout would have had room");
 }
 
-/* ---- how much */
+/* ---- statistics */
 
 const char *const gemem_heap_stats[] = { "live",      "allocated",      "reserved",
                                          "peak_live", "peak_allocated", "peak_reserved",

@@ -1,7 +1,5 @@
-/* heap.c - see heap.h.  Here: a heap's beginning and end, and the calls of the program;
- * heap-events.c feeds the engine, pools.c has what belongs to private pools, heap-report.c what
- * people ask about a heap.
- */
+/* heap.c - creates and closes a heap, and serves the calls of the program; see heap.h.
+ * heap-events.c feeds the engine, pools.c handles private pools, heap-report.c answers queries. */
 #include "config.h"
 
 #include <string.h>
@@ -10,7 +8,7 @@
 
 /* ---- streams */
 
-/* The number of the program's stream. */
+/* The number for the program's stream @handle; a new one on first use. */
 static guint64
 stream_number (GememHeap *heap, guint64 handle)
 {
@@ -19,7 +17,7 @@ stream_number (GememHeap *heap, guint64 handle)
 
   if (existed)
     return *number;
-  *number = handle != 0 ? ++heap->last_stream : 0; /* 0 is the default stream, here as there */
+  *number = handle != 0 ? ++heap->last_stream : 0; /* 0 is the default stream in both numberings */
   if (heap->name_stream != NULL)
     heap->name_stream (heap->run->device, *number, handle);
   /* what was freed while there was one stream may be allocated to the second */
@@ -128,7 +126,7 @@ gemem_heap_trim (GememHeap *heap, GError **error)
   GememTraceEvent event = { .kind = GEMEM_EVENT_TRIM };
   gboolean any = TRUE;
 
-  while (any) /* as an empty_cache waits for what is in use */
+  while (any) /* like empty_cache, waits for blocks that streams still use */
     if (!gemem_heap_release_ready (heap, TRUE, &any, error))
       return FALSE;
   return gemem_heap_feed (heap, &event, error);

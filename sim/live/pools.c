@@ -1,8 +1,8 @@
-/* pools.c - private pools: what is freed too early for the graphs that live in them (heap.h).
+/* pools.c - private pools: keeps blocks freed too early for the graphs that use them (heap.h).
  *
- * Two reasons to keep a freed block.  Its pool is in use and the allocator knows no pools: a graph
- * may write there whenever it is launched.  Or a pool is open and the block waits for streams:
- * while the program captures, no event may be recorded.
+ * A freed block is kept for two reasons.  Its pool is in use and the allocator knows no pools: a
+ * graph may write to the block whenever it is launched.  Or a pool is open and the block waits for
+ * streams: while the program captures, no event may be recorded.
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ gemem_heap_pool_keeps (GememHeap *heap, GememHeapBlock *block)
   return TRUE;
 }
 
-/* Releases what there is no reason to keep any more, in the order in which it was freed. */
+/* Releases the blocks that need not be kept, in the order in which they were freed. */
 static gboolean
 look_again (GememHeap *heap, GError **error)
 {

@@ -1,8 +1,8 @@
 /* recording.c - see recording.h.
  *
- * Events go into a journal beside the file (traces/journal-format.h), through memory that belongs
- * to it, so that whatever was recorded is there however the process ends.  The end makes the file
- * of it.
+ * Events are stored in a journal beside the file (traces/journal-format.h), which is mapped memory,
+ * so that recorded events survive however the process ends.  gemem_recording_finish() converts the
+ * journal into the file.
  */
 #include "config.h"
 
@@ -21,14 +21,14 @@
 struct _GememRecording
 {
   GememTraceInfo info;
-  char *journal; /* its name */
+  char *journal; /* journal: file name */
   JournalHeader *header;
   JournalRecord *block;
-  guint used; /* slots of it */
+  guint used; /* slots in use */
   guint blocks;
   guint64 last_id, range;
-  gboolean ended;  /* in a child of fork() */
-  GError *failure; /* the first */
+  gboolean ended;  /* this process is a child of fork() */
+  GError *failure; /* the first error */
 };
 
 static void
@@ -38,8 +38,8 @@ fail (GememRecording *recording, int problem)
                "%s: %s; the recording ends there", recording->journal, g_strerror (problem));
 }
 
-/* The journal is of this process alone: one that an earlier process with its number has left makes
- * way. */
+/* The journal belongs to this process alone: one left by an earlier process with the same number is
+ * replaced. */
 static gboolean
 begin_journal (GememRecording *recording, const char *path, GError **error)
 {
@@ -76,7 +76,7 @@ free_recording (GememRecording *recording)
   g_free (recording);
 }
 
-/* Whether the file can be made in the end; nothing is left of the attempt. */
+/* Tests whether the file can be created at the end; the attempt leaves nothing behind. */
 static gboolean
 try_place (GememRecording *recording, GError **error)
 {
@@ -117,25 +117,25 @@ settings_text (const GPtrArray *settings)
   return g_string_free (text, FALSE);
 }
 
-/* What a simulated device must be told to decide like @device: its size, and how much of it others
- * had. */
+/* The settings with which a simulated device decides like @device: its capacity, and the bytes that
+ * other programs had. */
 static char *
 device_text (GememDevice *device)
 {
   GememDeviceInfo info;
 
-  device->klass->info (device, &info); /* the allocator did not ask: not counted */
+  device->klass->info (device, &info); /* direct: not counted as a call of the allocator */
   return g_strdup_printf ("capacity=%" G_GUINT64_FORMAT ",reserved_by_others=%" G_GUINT64_FORMAT
                           ",granularity=%" G_GUINT64_FORMAT ",virtual_memory=%s,address=recorded",
                           info.total, info.total - MIN (info.total, info.free + device->held),
                           info.granularity, info.virtual_memory ? "yes" : "no");
 }
 
-/* Says where ranges begin, as soon as both that and the device are known. */
+/* Notes where ranges begin, once the range and the device are both known. */
 static void
 describe_range (GememRecording *recording)
 {
-  /* a multiple of which it is */
+  /* the largest power of two, at most 1 GiB, that divides the range's address */
   const guint64 step = MIN (recording->range & -recording->range, GEMEM_GIB);
   char *text;
 
@@ -185,7 +185,7 @@ gemem_recording_new_id (GememRecording *recording)
   return ++recording->last_id;
 }
 
-/* Place for @slots records; FALSE: there is none any more. */
+/* Maps space for @slots records; FALSE: there is none left. */
 static gboolean
 reserve (GememRecording *recording, guint slots)
 {
@@ -220,7 +220,7 @@ gemem_recording_add (GememRecording *recording, const GememTraceEvent *event)
   recording->used += 2;
   memcpy (slot + 1, event, sizeof *event);
   slot->sequence = ++recording->header->sequence;
-  /* last: it is whole or not there */
+  /* stored last: a reader finds the whole record or none */
   __atomic_store_n (&slot->call, JOURNAL_EVENT, __ATOMIC_RELEASE);
 }
 
@@ -230,7 +230,7 @@ gemem_recording_forget (GememRecording *recording)
   recording->ended = TRUE;
 }
 
-/* The file, of the journal's events. */
+/* Writes the file from the journal's events. */
 static gboolean
 write_file (GememRecording *recording, GError **error)
 {

@@ -1,11 +1,11 @@
-/* torch-device.c - the devices of libgemem-torch.so as text: their numbers, and a share of one. */
+/* torch-device.c - the devices of libgemem-torch.so as text: their numbers and fractions. */
 #include "config.h"
 
 #include <string.h>
 
 #include "sim/live/torch-private.h"
 
-/* "cuda:mode=vmm" of device 1: "cuda:1:mode=vmm".  Simulated devices have no numbers. */
+/* "cuda:mode=vmm" on device 1 becomes "cuda:1:mode=vmm".  Simulated devices have no numbers. */
 char *
 gemem_torch_device_spec (const char *device_class, int device)
 {

@@ -6,13 +6,13 @@
 
 /* "cuda" becomes "cuda:DEVICE"; g_free(). */
 char *gemem_torch_device_spec (const char *device_class, int device);
-/* @fraction of the device's capacity; 0: the device cannot be had, whoever opens it says why. */
+/* Bytes of @fraction of the device's capacity; 0: it cannot be opened, opening it says why. */
 guint64 gemem_torch_share (const char *spec, int device, double fraction);
 
-/* All measures of the @n heaps (NULL: none) to @path, "stderr" or a file, its extension says how.
- * The heaps have no more to say then. */
+/* Writes all measures of the @n heaps (NULL entries are skipped) to @path: "stderr", or a file
+ * whose extension says the format.  Afterwards the heaps may only be closed. */
 gboolean gemem_torch_write_stats (const char *path, GememHeap *const *heaps, guint n,
                                   GError **error);
-/* Throws std::bad_alloc if PyTorch is in this process; returns otherwise.  The caller holds
- * nothing. */
+/* Throws std::bad_alloc if PyTorch is in this process; returns otherwise.  The caller must hold no
+ * lock and no memory. */
 void gemem_torch_throw (void);

@@ -1,10 +1,10 @@
-/* torch-throw.c - tells PyTorch that there is no memory.
+/* torch-throw.c - reports to PyTorch that there is no memory.
  *
  * CUDAPluggableAllocator takes NULL for an address: the tensor lies at 0, and the first kernel on
- * it ends the GPU's context (seen with PyTorch 2.15).  Its own allocator throws there, so that
- * every caller is prepared for an exception; std::bad_alloc reaches Python as an error like any
- * other.  This is C: the function that throws is the C++ library's, found only in a process that
- * has PyTorch.  Frames of C are passed by the unwinder, so nothing may be held.
+ * it destroys the GPU's context (seen with PyTorch 2.15).  PyTorch's own allocator throws, so every
+ * caller is prepared for an exception; std::bad_alloc reaches Python as an ordinary error.  This
+ * file is C: the function that throws is the C++ library's, found only in a process with PyTorch.
+ * The unwinder skips C frames without clean-up, so no lock or memory may be held.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 #include "sim/live/torch-private.h"
 
-/* @name in @library if that is loaded; NULL otherwise. */
+/* The address of symbol @name in @library if that library is loaded; else NULL. */
 static void *
 find (const char *library, const char *name)
 {
@@ -22,7 +22,7 @@ find (const char *library, const char *name)
   if (handle != NULL && name != NULL)
     found = dlsym (handle, name);
   if (handle != NULL)
-    dlclose (handle); /* it was loaded before, and stays */
+    dlclose (handle); /* the library was loaded before and stays loaded */
   return found;
 }
 

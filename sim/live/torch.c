@@ -1,5 +1,5 @@
-/* torch.c - see torch.h.  The one place of sim/live that reads the environment and the clock, and
- * says something on stderr: to PyTorch, it is the program. */
+/* torch.c - see torch.h.  Only this file of sim/live reads the environment and the clock and writes
+ * to stderr: towards PyTorch, it is the program. */
 #include "config.h"
 
 #include <pthread.h>
@@ -26,21 +26,21 @@ typedef struct
 static struct
 {
   gboolean begun, ended;
-  pid_t process; /* children that were forked have nothing to report */
+  pid_t process; /* process that initialised; its forked children report nothing */
   char *allocator, *device, *stats;
   GememHeap *heaps[DEVICES_MAX];
-  double fractions[DEVICES_MAX]; /* 0: all */
+  double fractions[DEVICES_MAX]; /* of the capacity; 0: all of it */
   GememRecording *recording;
-  GArray *pools; /* GememTorchPool: pool n + 1 of the traces */
+  GArray *pools; /* GememTorchPool: index n is pool n + 1 of the traces */
   GArray *open;  /* OpenPool */
   guint warnings;
-  char *told; /* the last error */
+  char *told; /* last error message that was printed */
 } state;
 
-/* of state; one that the thread sanitizer knows */
+/* Guards `state`.  A pthread mutex, because the thread sanitizer knows it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- words */
+/* ---- messages */
 
 static void G_GNUC_PRINTF (1, 2) warn (const char *format, ...)
 {
@@ -55,7 +55,7 @@ static void G_GNUC_PRINTF (1, 2) warn (const char *format, ...)
               state.warnings == WARNINGS_MAX ? " (further messages are left out)" : "");
 }
 
-/* A device that has failed gives the same answer to every request: it is told once. */
+/* A device that has failed refuses every request with the same message: it is printed once. */
 static void
 warn_of (GError *error)
 {
@@ -68,8 +68,8 @@ warn_of (GError *error)
   g_clear_error (&error);
 }
 
-/* @variable is to blame, "" where @error says it.  There is no way on: a training run with another
- * allocator than the one asked for would be worse than none. */
+/* Ends the process.  @variable is the environment variable at fault, "" where @error names it.
+ * Training with another allocator than the requested one would be worse than not training. */
 static void G_GNUC_NORETURN
 give_up (const char *variable, const GError *error)
 {
@@ -89,7 +89,7 @@ now (void)
   return (guint64) time.tv_sec * G_GUINT64_CONSTANT (1000000000) + (guint64) time.tv_nsec;
 }
 
-/* The value of @name with the process id for %p; NULL if it is not set, or empty. */
+/* The value of @name, with %p replaced by the process id; NULL if unset or empty. */
 static char *
 file_name (const char *name)
 {
@@ -130,8 +130,8 @@ finish_all (void)
   pthread_mutex_unlock (&lock);
 }
 
-/* Over a fork() the lock is held, so that the child finds everything as it should be; the recording
- * is its parent's. */
+/* The lock is held over fork(), so that the child finds consistent state.  The recording remains
+ * the parent's. */
 static void
 before_fork (void)
 {
@@ -204,8 +204,7 @@ make_heap (int device)
   return heap;
 }
 
-/* The heap of @device if anything may still be asked of it; NULL: the process ends.  @make: if it
- * is not there yet. */
+/* The heap of @device; @make: created if missing.  NULL: none, or the process is ending. */
 static GememHeap *
 heap_of (int device, gboolean make)
 {
@@ -237,7 +236,7 @@ pool_number (GememTorchPool pool)
   return state.pools->len;
 }
 
-/* The pool for a request of this thread on @stream; the one begun last counts. */
+/* The pool for a request of this thread on @stream; of several open pools the latest. */
 static guint32
 pool_for (GememHeap *heap, int device, void *stream)
 {
@@ -304,7 +303,7 @@ gemem_torch_release_pool (int device, GememTorchPool pool)
 
 /* ---- memory */
 
-/* While a pool is open, some thread may be capturing. */
+/* While a pool is open, a thread may be capturing a CUDA graph. */
 static int
 enter (GememHeap *heap)
 {
@@ -318,7 +317,8 @@ leave (GememHeap *heap, int before)
     gemem_cuda_restrict_calls (gemem_heap_device (heap), before);
 }
 
-/* 0: there is none; *@refused: and the program can be told, since it is not at its end. */
+/* Address of the block; 0: none.  *@refused: the request failed and the process is not ending, so
+ * PyTorch can be informed. */
 static guint64
 take (guint64 size, int device, void *stream, gboolean *refused)
 {
@@ -380,7 +380,7 @@ gemem_torch_free (void *pointer, ssize_t size, int device, void *stream)
   pthread_mutex_unlock (&lock);
 }
 
-/* The heap that has @pointer, which PyTorch does not say here; NULL: none. */
+/* The heap that owns @pointer, for hooks without a device argument; NULL: none. */
 static GememHeap *
 find_heap (void *pointer)
 {
@@ -423,7 +423,7 @@ gemem_torch_base_alloc (void *pointer, size_t *size)
   return GSIZE_TO_POINTER (base);
 }
 
-/* ---- the rest */
+/* ---- the other hooks */
 
 void
 gemem_torch_init (int device_count)

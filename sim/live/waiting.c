@@ -6,7 +6,7 @@
 typedef struct
 {
   guint64 id;
-  guint marks; /* events that are not known to be complete */
+  guint marks; /* events not known to be complete */
 } Block;
 
 typedef struct
@@ -67,7 +67,7 @@ gemem_waiting_add (GememWaiting *waiting, guint64 id, const guint64 *streams, gu
   waiting->count++;
 }
 
-/* The first event of @queue is complete. */
+/* Removes the first event of @queue, which is complete. */
 static void
 end_first (GememWaiting *waiting, GQueue *queue)
 {
@@ -78,7 +78,7 @@ end_first (GememWaiting *waiting, GQueue *queue)
   gemem_slab_free (&waiting->marks, mark);
 }
 
-/* Moves on what is complete; @wait: waits for the first event of each stream until a block is
+/* Processes completed events.  @wait: waits for the first event of each stream until a block is
  * ready. */
 static void
 look (GememWaiting *waiting, gboolean wait)

@@ -1,12 +1,11 @@
 /* waiting.h - blocks that were freed while streams may still use them, and the device events that
- * tell when they no longer do.
+ * tell when the streams are done.
  *
- * Each stream has its events in the order in which they were recorded; the first that is not
- * complete ends the look at that stream.  A block comes out when the last of its events is
- * complete.
+ * Each stream has a queue of its events in the order of recording; a scan of a queue ends at the
+ * first incomplete event.  A block is removed when the last of its events is complete.
  *
- * Invariant: what goes in comes out once.  Cost: one event per block and stream; a look is one
- * query per stream that has any.
+ * Invariant: every added block is removed once.  Cost: one event per block and stream; a scan is
+ * one query per stream with events.
  */
 #pragma once
 
@@ -16,18 +15,18 @@
 typedef struct
 {
   GememDevice *device;
-  GPtrArray *queues; /* by stream, which are numbered from 0: GQueue of marks */
-  GQueue ready;      /* blocks that nobody uses any more */
+  GPtrArray *queues; /* GQueue of marks, by stream number (from 0) */
+  GQueue ready;      /* blocks that no stream uses */
   GememSlab marks, blocks;
-  guint64 count; /* blocks that are in */
+  guint64 count; /* blocks added and not removed */
 } GememWaiting;
 
 void gemem_waiting_init (GememWaiting *waiting, GememDevice *device);
 void gemem_waiting_clear (GememWaiting *waiting);
 
-/* Block @id waits for what is queued on @streams now.  Where no event can be recorded, the host
- * waits. */
+/* Block @id waits for the work queued on @streams so far.  Where no event can be recorded, the host
+ * waits at once. */
 void gemem_waiting_add (GememWaiting *waiting, guint64 id, const guint64 *streams, guint n);
-/* Takes a block out that nobody uses any more; FALSE: there is none.  @wait: the host waits until
- * there is one, if any is in. */
+/* Removes a block that no stream uses; FALSE: there is none.  @wait: the host waits until there is
+ * one, if any block was added. */
 gboolean gemem_waiting_take (GememWaiting *waiting, gboolean wait, guint64 *id);
