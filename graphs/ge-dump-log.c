@@ -33,7 +33,7 @@ is_label_of (GememGeLogPiece label, const char *name)
          && strlen (name) == length - 1 && memcmp (label.text, name, length - 1) == 0;
 }
 
-/* Removes names of the dump that are the same once the log has cut them. */
+/* Removes names of the dump that are equal after the log's cut. */
 static void
 drop_ambiguous (const GeDump *dump, GHashTable *log)
 {

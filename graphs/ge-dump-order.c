@@ -1,8 +1,8 @@
 /* ge-dump-order.c - the operators of a dumped graph in the order of their ids, as far as their
  * inputs allow; see ge-dump.h.
  *
- * Kahn's algorithm; of the operators that are ready the one with the smallest key is next, then the
- * one that is earlier in the file.
+ * Kahn's algorithm; of the ready operators the one with the smallest key is next; ties: the earlier
+ * in the file.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ compare_ready (gconstpointer a, gconstpointer b, gpointer data)
   return (x > y) - (x < y);
 }
 
-/* Adds to the successors of each producer of @number; counts what it waits for. */
+/* Adds @number to the successors of each of its producers; counts the producers. */
 static void
 connect (const GeDumpPart *part, guint number, GPtrArray *successors, guint *waits)
 {

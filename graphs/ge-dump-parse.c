@@ -1,10 +1,10 @@
-/* ge-dump-parse.c - dumps of GE from text to ge-dump.h.
+/* ge-dump-parse.c - parses dumps of GE from text into the structures of ge-dump.h.
  *
- * Names of fields are those of ge-static.md 11.1.  How an attribute wraps its value is not written
+ * Field names are those of ge-static.md 11.1.  How an attribute wraps its value is not specified
  * there, so every number, flag and string within its value is taken, in order; names of enumerators
  * are not.
  *
- * Cost: linear; memory for what is kept.
+ * Cost: linear; memory for the kept parts.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ is_field (const Parse *parse, const char *name)
   return strcmp (gemem_proto_text_field (parse->text), name) == 0;
 }
 
-/* The fields of the message just begun, to its end. */
+/* Reads the fields of the message just begun, to its end. */
 static gboolean
 take_message (const Parse *parse, TakeField take, gpointer into)
 {
@@ -255,7 +255,7 @@ take_input_field (const Parse *parse, int token, gpointer into)
   return is_field (parse, "attr") ? add_attribute (parse, token, into) : pass_over (parse, token);
 }
 
-/* Of the description of an input only the output of the owner that it stands for is needed. */
+/* Of an input's description only the output of the owner that it stands for is needed. */
 static gboolean
 add_parent (const Parse *parse, int token, GeDumpOp *op)
 {
@@ -363,8 +363,8 @@ take_graph_field (const Parse *parse, int token, gpointer into)
   return pass_over (parse, token);
 }
 
-/* A field of a ModelDef.  A ModelDef that has nodes itself is the other form that GE dumps; it is
- * not specified where that form has the sizes of tensors. */
+/* A field of a ModelDef.  A ModelDef that has nodes itself is GE's other form, whose place for the
+ * sizes of tensors is not specified. */
 static gboolean
 take_inner_field (const Parse *parse, int token, gpointer into)
 {
@@ -378,8 +378,7 @@ take_inner_field (const Parse *parse, int token, gpointer into)
 }
 
 /* A field of the outermost message: `graph` of a ModelDef, or a field of a GraphDef, which goes
- * into
- * @into. */
+ * into @into. */
 static gboolean
 take_outer_field (const Parse *parse, int token, GeDumpGraph *into)
 {

@@ -2,18 +2,17 @@
  *
  * Nodes come in the order of their ids, moved behind their inputs where ids say otherwise; the
  * nodes of a subgraph follow the node that owns it (ge-static.md 1.5).  "PRODUCER:-1" is a control
- * edge.  Attributes of attributes.def are kept, the others counted.  `size` is the planner's,
- * padded; where a dump has none it is dimensions x element type.
+ * edge.  Attributes in attributes.def are kept, others counted. `size` is the planner's padded
+ * size; where a dump has none it is dimensions x element type.
  *
  * The log of the planner may be appended to the dump (cat DUMP LOG): its "[IMAS]Set" lines then
- * give ids and effective streams, which a dump of the usual stages does not have as the planner saw
- * them (11.1).  Names are cut to 512 bytes there; nodes whose names differ only behind that are not
- * matched.  Several root graphs in a file: FILE#0, FILE#1...
+ * provide the planner's ids and effective streams, which a dump of the usual stages lacks (11.1).
+ * The log cuts names to 512 bytes; nodes whose names differ only later are not matched.  Several
+ * root graphs in a file: FILE#0, FILE#1...
  *
  * Kernel libraries: the field that holds the name is not specified, so an attribute whose value is
- * one of the three names that planning depends on sets the engine.
- * Cost: O((nodes + edges) log nodes); memory for the file's graphs twice.  Origin: ge-static.md
- * 1.1, 1.5, 11.1, 11.2.
+ * one of the three names that planning depends on sets the engine.  Cost: O((nodes + edges) log
+ * nodes); memory for the file's graphs twice.  Origin: ge-static.md 1.1, 1.5, 11.1, 11.2.
  */
 #include "config.h"
 
@@ -31,12 +30,12 @@ typedef struct
   const GeDump *dump;
   GememGraph *graph;
   const char *where;
-  GHashTable *log;    /* of ge_dump_read_log() */
+  GHashTable *log;    /* from ge_dump_read_log() */
   GHashTable *names;  /* of nodes */
   GHashTable *placed; /* GeDumpGraph */
   guint32 block;
   guint depth;
-  guint64 unknown, unsized, matched; /* attributes, outputs, nodes */
+  guint64 unknown, unsized, matched; /* numbers of attributes, outputs, nodes */
 } Import;
 
 static gboolean add_part (Import *import, const GeDumpGraph *graph, GError **error);
@@ -67,7 +66,7 @@ has_kind (const GeDumpAttribute *attribute, GememAttributeKind kind)
   return (texts ? attribute->texts->len : attribute->ints->len) == 1;
 }
 
-/* What a node has in fields of its own: batch label, engine, index. */
+/* Reads what a node has in fields of its own: batch label, engine, index. */
 static gboolean
 take_own_attribute (Import *import, const GeDumpAttribute *attribute)
 {
@@ -88,7 +87,7 @@ take_own_attribute (Import *import, const GeDumpAttribute *attribute)
   return TRUE;
 }
 
-/* Those of @attributes that attributes.def has for @owner; @without (or COUNT) is left out. */
+/* Adds those of @attributes in attributes.def for @owner, without @without (or COUNT). */
 static void
 add_attributes (Import *import, const GPtrArray *attributes, GememAttributeOwner owner,
                 GememAttributeKey without)
@@ -210,7 +209,7 @@ find_graph (const Import *import, const char *name)
   return NULL;
 }
 
-/* The subgraphs of the node just added: blocks first, because they belong to the last node. */
+/* Adds the subgraphs of the node just added, before other nodes: blocks belong to the last node. */
 static gboolean
 add_blocks (Import *import, const GeDumpOp *op, GError **error)
 {
@@ -272,7 +271,7 @@ add_op (Import *import, const GeDumpPart *part, guint number, GError **error)
 
 /* ---- graphs */
 
-/* Gives the operators of @part their numbers, names and keys. */
+/* Assigns the operators of @part their numbers, names and keys. */
 static gboolean
 name_ops (const Import *import, const GeDumpPart *part, GError **error)
 {
@@ -319,7 +318,7 @@ add_part (Import *import, const GeDumpGraph *graph, GError **error)
   return ok && order != NULL;
 }
 
-/* The root graph number @index: the graphs that no operator owns are roots. */
+/* Root graph number @index: roots are the graphs that no operator owns. */
 static const GeDumpGraph *
 find_root (const Import *import, guint index, GError **error)
 {
@@ -430,7 +429,7 @@ holds (const guint8 *head, gsize size, const char *word)
   return memmem (head, size, word, strlen (word)) != NULL;
 }
 
-/* Protobuf text with messages named graph or op near its beginning; JSON and logs begin with a
+/* Protobuf text with a message named graph or op near the beginning; JSON and logs begin with a
  * bracket. */
 static int
 probe (const guint8 *head, gsize size)

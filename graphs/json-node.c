@@ -1,6 +1,6 @@
 /* json-node.c - reading one node of our JSON graph format; see json-node.h.
  *
- * The tree holds the node, so its fields may come in any order; attributes are added before
+ * The node is held as a tree, so its fields may come in any order; attributes are added before
  * outputs, as the builder requires.  O(size of the node).
  */
 #include "config.h"
@@ -11,7 +11,7 @@
 
 typedef GememGraphJsonReader Reader;
 
-/* ---- what variables and outputs share */
+/* ---- fields of variables and outputs */
 
 guint32
 gemem_graph_json_use_variable (Reader *reader, const char *name)
@@ -357,7 +357,7 @@ read_list (Reader *reader, guint32 list, gboolean (*read) (Reader *, guint32, GE
   return TRUE;
 }
 
-/* stream, index, id, role, block: integers with a least value. */
+/* stream, index, id, role, block: integers with a minimum. */
 static gboolean
 read_numbers (Reader *reader, const guint32 *at, guint32 position, GError **error)
 {

@@ -2,8 +2,8 @@
  *
  * The members of the file are streamed; one node at a time is held as a tree, because its fields
  * may come in any order and the builder requires attributes before outputs.  Variables may be used
- * before they are listed; what is used and never listed is an error at the end.
- * Memory: the graph, and the largest node.  O(file).
+ * before they are listed; a variable never listed is an error at the end.  Memory: the graph, and
+ * the largest node.  O(file).
  */
 #include "config.h"
 
@@ -13,8 +13,8 @@
 #include "base/params.h"
 #include "graphs/json-node.h"
 
-#define LISTED G_MAXUINT32         /* a variable that "variables" has */
-#define GRADIENT (G_MAXUINT32 - 1) /* one that so far only gradient_of names */
+#define LISTED G_MAXUINT32         /* the variable is listed in "variables" */
+#define GRADIENT (G_MAXUINT32 - 1) /* so far named only by gradient_of */
 
 typedef GememGraphJsonReader Reader;
 
@@ -206,7 +206,7 @@ read_version (const Reader *reader, GError **error)
                                   version, GEMEM_GRAPH_JSON_VERSION);
 }
 
-/* A member that is a single value, which the tree holds. */
+/* Reads a member that is a single value, which the tree holds. */
 static gboolean
 take_field (Reader *reader, guint field, GError **error)
 {
@@ -242,7 +242,7 @@ take_field (Reader *reader, guint field, GError **error)
     }
 }
 
-/* The elements of "nodes" or "variables", each through the tree. */
+/* Reads the elements of "nodes" or "variables", each through the tree. */
 static gboolean
 read_elements (Reader *reader, GememJson *json, const char *field,
                gboolean (*read) (Reader *, guint32, GError **), GError **error)
@@ -287,7 +287,7 @@ read_member (Reader *reader, GememJson *json, guint field, GError **error)
          && take_field (reader, field, error);
 }
 
-/* The key that was just read: MEMBERS for one to ignore, -1 with an error. */
+/* Index of the key just read; MEMBERS: ignore it; -1: an error. */
 static int
 find_field (const Reader *reader, const GememJson *json, guint *seen, GError **error)
 {

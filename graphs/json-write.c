@@ -1,8 +1,8 @@
-/* json-write.c - writing our JSON graph format: one node a line, fields in a fixed order, what has
- * its default value left out.
+/* json-write.c - writes our JSON graph format: one node a line, fields in a fixed order, defaults
+ * omitted.
  *
- * What is written loads back to an equal graph; the bytes depend on the graph alone.  Consumers are
- * only written where their order is not that of the inputs by node id, which the reader assumes.
+ * The output loads back to an equal graph; the bytes depend on the graph alone.  Consumers are only
+ * written where their order is not that of the inputs by node id, which the reader assumes.
  * O(graph).
  */
 #include "config.h"
@@ -14,11 +14,11 @@ typedef struct
 {
   const GememGraph *graph;
   GString *out;
-  /* by tensor: the variable it writes instead, NULL: its own; or NULL */
+  /* by tensor: the variable it writes instead, NULL: its own; the whole array may be NULL */
   const char *const *variables;
 } Writer;
 
-/* A comma unless something was just opened; then "key":. */
+/* Writes a comma unless an object or list was just opened; then "key":. */
 static void
 write_key (GString *out, const char *key)
 {
@@ -291,7 +291,7 @@ write_variable (const Writer *writer, guint32 number)
   g_string_append_c (writer->out, '}');
 }
 
-/* Names that are new to the graph: variables that its outputs write now. */
+/* Adds names that are new to the graph as variables that its outputs write. */
 static void
 write_new_variables (const Writer *writer)
 {

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "graphs/onnx-import.h"
 
-/* By number; the numbers are part of ONNX. */
+/* Indexed by type number; the numbers are part of ONNX. */
 static const char *const element_types[] = {
   NULL,
   "float32",
@@ -168,7 +168,7 @@ onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype, GErro
 
   if (!take_bytes (import, name, dtype, &bytes, error))
     return FALSE;
-  /* subgraphs repeat names */
+  /* subgraphs may repeat names */
   variable = gemem_graph_add_own_variable (import->graph, name, dtype, onnx_dims (import),
                                            import->dims->len, TRUE);
   return onnx_add_value (import, name, NULL, variable, NULL, error);
@@ -223,7 +223,7 @@ onnx_add_output (OnnxImport *import, const char *name, guint32 number, const cha
   GError *unsized = NULL;
   guint64 bytes;
 
-  if (name == NULL || *name == '\0') /* left out; those behind it keep their number */
+  if (name == NULL || *name == '\0') /* omitted; later ones keep their number */
     {
       gemem_graph_add_output (import->graph, 0);
       return TRUE;

@@ -1,21 +1,19 @@
 /* onnx.c - ONNX models: format `onnx`.
  *
- * The nodes of the model in file order, which ONNX requires to be an order of execution.  Beside
- * them:
+ * Nodes are in file order, which ONNX requires to be an order of execution.  In addition:
  *   inputs        Data nodes, numbered by `index`; an input that is also an initializer is only the
  *                 initializer
  *   outputs       a NetOutput node at the end
- *   initializers  variables that persist, and so do the results of Constant nodes; what they
- *                 contain is never read
+ *   initializers  persistable variables; results of Constant nodes too.  Their contents are never
+ *                 read
  *   views         Reshape, Flatten, Squeeze, Unsqueeze and Identity share the memory of input 0, as
- *                 run times do; views of a variable are left out, and their readers read the
- *                 variable
- *   subgraphs     of If, Loop, Scan: blocks behind their node, with Data and NetOutput of their own
- *                 that name the input and output of the node they stand for
+ *                 in run times; views of a variable are dropped, and their readers read the variable
+ *   subgraphs     of If, Loop, Scan: blocks after their node, with their own Data and NetOutput that
+ *                 name the input and output of the node they stand for
  * Sizes are exact: dimensions x element type.  Both must be known for every tensor that is read:
- * dimensions that are names or missing are errors that say what to do.  Without them, what is
- * never read (the mask of a Dropout) counts as no bytes, as do tensors of strings.  Workspaces are
- * not part of ONNX.
+ * symbolic or missing dimensions are errors that say what to do.  An output that no node reads (the
+ * mask of a Dropout) counts as 0 bytes without them, as do tensors of strings.  Workspaces are not
+ * part of ONNX.
  *
  * Memory: the model without the contents of weights, and the graph.  Origin: the public ONNX
  * specification (onnx.proto).
@@ -36,8 +34,8 @@ static gboolean add_graph (OnnxImport *import, const Onnx__GraphProto *part, con
 
 /* ---- nodes */
 
-/* Adds a node whose name is @wanted (its type if that is empty), or that and its number where it is
- * taken. */
+/* Adds a node named @wanted (its type if that is empty); where the name is taken, "#" and the
+ * node's number follow. */
 static const char *
 add_named_node (OnnxImport *import, const char *wanted, const char *type)
 {
@@ -64,7 +62,7 @@ is_view (const Onnx__NodeProto *node)
          && node->n_output == 1 && *node->input[0] != '\0' && *node->output[0] != '\0';
 }
 
-/* The value of a Constant: its tensor, else what shape inference says of its output. */
+/* The value of a Constant: its tensor, else the inferred shape of its output. */
 static gboolean
 add_constant (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 {
@@ -77,7 +75,7 @@ add_constant (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
          && onnx_add_variable (import, node->output[0], dtype, error);
 }
 
-/* Subgraphs of the node just added, in order: all blocks first, because they belong to the last
+/* Adds the subgraphs of the node just added, all before other nodes: blocks belong to the last
  * node. */
 static gboolean
 add_blocks (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
@@ -304,8 +302,8 @@ read_onnx (GememInput *input, guint index, GError **error)
   return graph;
 }
 
-/* A model begins with its ir_version (1, 2... so far), in the files of all known writers; a short
- * field follows. */
+/* In the files of all known writers a model begins with its ir_version (1, 2... so far), followed
+ * by a short field. */
 static int
 probe (const guint8 *head, gsize size)
 {

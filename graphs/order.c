@@ -1,21 +1,21 @@
 /* order.c - see order.h.
  *
- * Chains.  The nodes of a stream, in id order, run one after another: a chain.  So for every node
- * it is enough to know, per chain, the first node that runs after it.  A node without a stream (-1)
- * has no next; if it follows some node by an edge it joins the chain of a direct predecessor that
- * is the chain's last so far, or opens a chain.  If it follows no node no query can be true for it
- * and it needs no chain; data and constants need none either, as no query is about them.
+ * Chains.  The nodes of a stream, in id order, run one after another: a chain.  So each node
+ * stores, per chain, only the first node that runs after it.  A node without a stream (-1) has no
+ * next node; if it follows a node by an edge it joins the chain of a direct predecessor that is the
+ * chain's last so far, or opens a chain.  A node that follows no other needs no chain, as no query
+ * can be true for it; data and constants need none either, as no query concerns them.
  *
  * Blocks.  An owner (a node with blocks that hold nodes) runs nothing itself.  An edge to the owner
- * leads to its GATE, which reaches whatever the inner nodes reach; inner nodes join what the owner
- * reaches.  An owner counts on its stream (has a TURN there) only if all that it contains runs on
- * that stream; the next after it is then the first node behind its inner nodes.
+ * leads to its GATE, which reaches whatever the inner nodes reach; inner nodes reach what the owner
+ * reaches.  An owner counts on its stream (has a TURN there) only if all inner nodes run on that
+ * stream; the next node after it is then the first after its inner nodes.
  *
  * Rows are filled from the last id to the first; a row is final when its node's turn comes, except
  * an owner's, which its consumers (of larger ids than the inner nodes) fill beforehand.
  *
- * Bound: at most MAX_CELLS entries.  Streams and chains beyond get no column; nodes there are then
- * known to run only after nodes of the same stream.  That errs on the safe side.
+ * Bound: at most MAX_CELLS entries.  Streams and chains beyond it have no column; their nodes are
+ * known to run only after nodes of the same stream, which is safe.
  */
 #include "config.h"
 
@@ -33,20 +33,20 @@ struct _GememGraphOrder
   const GememGraph *graph;
   guint32 n, n_chains;
   guint32 *chain;    /* per node: column, or GEMEM_NONE */
-  guint32 *previous; /* per node: the one before it in its chain, or GEMEM_NONE */
+  guint32 *previous; /* per node: the previous one in its chain, or GEMEM_NONE */
   guint32 *last;     /* per chain */
-  guint32 *first;    /* [node * n_chains + chain]: the first that runs after; or GEMEM_NONE */
+  guint32 *first;    /* [node * n_chains + chain]: the first node that runs after; or GEMEM_NONE */
   guint8 *owner;     /* per node: has blocks that hold nodes */
   gint64 *turn;      /* per node: the stream it has a turn on, or -1 */
-  guint32 unordered; /* 1 + the last node that may write memory and is in no chain; 0: none */
+  guint32 unordered; /* 1 + the last node that may write memory and has no chain; 0: none */
 };
 
-/* ---- who is where */
+/* ---- owners and turns */
 
 static gboolean
 has_order_edge (guint32 from, guint32 to)
 {
-  return from < to; /* all edges but those of loops go up */
+  return from < to; /* all edges but those of loops ascend */
 }
 
 /* The node that owns the block of @node, or GEMEM_NONE. */
@@ -58,7 +58,7 @@ owner_of (const GememGraph *graph, guint32 node)
   return block == 0 ? GEMEM_NONE : gemem_graph_block (graph, block)->node;
 }
 
-/* Owners, and the streams on which nodes have turns. */
+/* Finds owners, and the streams on which nodes have turns. */
 static void
 find_turns (GememGraphOrder *order)
 {
@@ -73,7 +73,7 @@ find_turns (GememGraphOrder *order)
         order->owner[owner] = TRUE;
     }
   for (guint32 id = 0; id < order->n;
-       id++) /* an owner with anything inside on another stream has no turn */
+       id++) /* an owner with an inner node on another stream has no turn */
     if (!order->owner[id])
       for (guint32 owner = owner_of (graph, id); owner != GEMEM_NONE;
            owner = owner_of (graph, owner))
@@ -131,8 +131,8 @@ chain_of_stream (Chains *chains, gint64 *stream)
   return chain;
 }
 
-/* For a node without a turn: a chain that ends at a direct predecessor, else a new one, else
- * none. */
+/* Finds a chain for a node without a turn: one that ends at a direct predecessor, else a new one,
+ * else none. */
 static guint32
 chain_of_edges (Chains *chains, guint32 id)
 {
@@ -164,8 +164,7 @@ chain_of_edges (Chains *chains, guint32 id)
   return follows ? new_chain (chains) : GEMEM_NONE;
 }
 
-/* Data of a subgraph that stands for an input of the owner to which nothing is connected: it has
- * memory of its own. */
+/* Data of a subgraph that stands for an unconnected input of the owner has its own memory. */
 static gboolean
 is_orphan (const GememGraph *graph, guint32 id)
 {
@@ -220,13 +219,13 @@ join_row (const GememGraphOrder *order, guint32 *row, const guint32 *other)
 typedef struct
 {
   GememGraphOrder *order;
-  guint32 **gates; /* per node: row of what is inside, for owners; or NULL */
-  /* per owner: first on its stream behind its inside; NOT_MET while no inner node was met */
+  guint32 **gates; /* per owner: row of its inner nodes; others: NULL */
+  /* per owner: first on its stream after its inner nodes; NOT_MET while no inner node was met */
   guint32 *behind;
-  guint32 *next; /* per chain: the node that has the next turn */
+  guint32 *next; /* per chain: the node with the next turn */
 } Fill;
 
-/* @row reaches @to, and what @to reaches. */
+/* Adds @to, and everything it reaches, to @row. */
 static void
 reach (const Fill *fill, guint32 *row, guint32 to)
 {
@@ -285,7 +284,7 @@ tell_owners (const Fill *fill, guint32 id)
     }
 }
 
-/* An inner node reaches what its owners reach. */
+/* Makes an inner node reach everything its owners reach. */
 static void
 follow_owners (const Fill *fill, guint32 id)
 {
@@ -300,7 +299,7 @@ follow_owners (const Fill *fill, guint32 id)
     }
 }
 
-/* The gates around @id reach it and what it reaches. */
+/* Makes the gates around @id reach @id and everything it reaches. */
 static void
 enter_gates (const Fill *fill, guint32 id)
 {
@@ -384,7 +383,7 @@ gemem_graph_order_free (GememGraphOrder *order)
   g_free (order);
 }
 
-/* ---- questions */
+/* ---- queries */
 
 gboolean
 gemem_graph_order_after (const GememGraphOrder *order, guint32 later, guint32 earlier)

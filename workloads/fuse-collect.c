@@ -1,8 +1,7 @@
 /* fuse-collect.c - the gradients of a graph, for fusing; see fuse-gradients.h.
  *
- * It is a file of its own because grouping does not depend on graphs.  Names belong to the graph.
- * O(nodes + pairs).
- * Origin: paddle.md 6 (op_role_var of every operator whose role has the Backward bit).
+ * A separate file, because grouping does not depend on graphs.  Names belong to the graph.  O(nodes
+ * + pairs).  Origin: paddle.md 6 (op_role_var of every operator whose role has the Backward bit).
  */
 #include "config.h"
 

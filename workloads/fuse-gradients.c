@@ -1,8 +1,8 @@
 /* fuse-gradients.c - groups and layout of fused gradients; see fuse-gradients.h.
  *
- * A group is a GArray of gradient numbers.  Grouping makes a GPtrArray of them: layers, then layers
- * merged, then, from 1.6 on, split by element type; the layout walks the groups in the version's
- * order.  Origin: paddle.md 6.1, 6.2.
+ * A group is a GArray of gradient numbers.  Grouping builds a GPtrArray of groups: by layer, then
+ * layers merged, then, from 1.6 on, split by element type; the layout follows the version's order
+ * of groups.  Origin: paddle.md 6.1, 6.2.
  */
 #include "config.h"
 
@@ -51,8 +51,8 @@ new_groups (void)
   return g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
 }
 
-/* The part of the name before the first dot; without a dot the whole name, or in 1.4 one layer for
- * all such names, called "." because no part of a name is. */
+/* The part of the name before the first dot.  Names without a dot: the whole name; in 1.4 one layer
+ * for all of them, called "." because no part of a name is. */
 static char *
 layer_name (const Fuse *fuse, const char *param)
 {
@@ -66,7 +66,7 @@ layer_name (const Fuse *fuse, const char *param)
 static GPtrArray *
 group_by_layer (const Fuse *fuse, const GArray *fused)
 {
-  /* name: group */
+  /* name -> group */
   g_autoptr (GHashTable) layers = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   GPtrArray *groups = new_groups ();
 
@@ -90,7 +90,7 @@ gradient_bytes (const GememGradient *gradient)
   return gradient->elements * (gemem_dtype_bits (gradient->dtype) / 8);
 }
 
-/* Bytes as the version counts them for memory_size. */
+/* Bytes that the version counts towards memory_size. */
 static guint64
 counted_bytes (const Fuse *fuse, const GArray *group)
 {
@@ -106,7 +106,7 @@ counted_bytes (const Fuse *fuse, const GArray *group)
   return bytes;
 }
 
-/* Whole layers are added until a limit is reached or overshot. */
+/* Adds whole layers until a limit is reached or exceeded. */
 static GPtrArray *
 merge_by_size (const Fuse *fuse, GPtrArray *layers)
 {
@@ -135,7 +135,7 @@ merge_by_size (const Fuse *fuse, GPtrArray *layers)
   return groups;
 }
 
-/* 1.4: groups_size groups become one; -1: all. */
+/* 1.4: merges groups_size groups into one; -1: all. */
 static GPtrArray *
 merge_by_count (const Fuse *fuse, GPtrArray *parts)
 {
@@ -167,7 +167,7 @@ by_names (gconstpointer a, gconstpointer b, gpointer gradients)
   return params != 0 ? params : strcmp (x->grad, y->grad);
 }
 
-/* Takes each group apart by element type, in order of first occurrence. */
+/* Splits each group by element type, in order of first occurrence. */
 static GPtrArray *
 split_by_dtype (const Fuse *fuse, GPtrArray *mixed)
 {
@@ -262,7 +262,7 @@ lay_out_group (const Fuse *fuse, const GArray *group, guint number, gboolean new
     }
 }
 
-/* ---- what is taken */
+/* ---- accepted gradients */
 
 static gboolean
 check_options (const GememFuseOptions *options, GError **error)
@@ -288,7 +288,7 @@ check_options (const GememFuseOptions *options, GError **error)
   return FALSE;
 }
 
-/* Sums of sizes, padding included, stay under 2^62, so that no function above checks overflow. */
+/* Sums of sizes, with padding, stay under 2^62: the functions above need no overflow checks. */
 static gboolean
 check_sizes (const Fuse *fuse, GError **error)
 {

@@ -1,16 +1,16 @@
 /* fuse-gradients.h - which gradients PaddlePaddle puts into one buffer (alloc_continuous_space,
  * coalesce_grad_tensor), and where.
  *
- * Fused gradients live as long as their buffer, and each is padded: memory spent so that one
- * all-reduce or one optimizer operator can take several.  Gradients come from a graph (op_role_var
- * of its backward operators) or from a list.  They are grouped by layer, the part of the
- * parameter's name before the first ".", and layers are merged by size and by count; the three
+ * Fused gradients live as long as their buffer, and each is padded: memory is spent so that one
+ * all-reduce or one optimizer operator can process several.  Gradients come from a graph
+ * (op_role_var of its backward operators) or from a list.  They are grouped by layer, the part of
+ * the parameter's name before the first ".", and layers are merged by size and by count; the three
  * versions differ, see GememFuseVersion.
  *
  * Invariants of a fusion: every dense gradient is a member exactly once; offsets in a buffer are
- * multiples of the alignment, ascend, and do not overlap; a buffer has one element type.  Integers,
- * but for `memory_size`, which is a double in PaddlePaddle too.
- * Cost: O(n) expected, O(n log n) for 1.6 with memory_size 0.  Origin: paddle.md 6 and E20.
+ * multiples of the alignment, ascend, and do not overlap; a buffer has one element type.  All
+ * numbers are integers but `memory_size`, which is a double in PaddlePaddle too.  Cost: O(n)
+ * expected, O(n log n) for 1.6 with memory_size 0.  Origin: paddle.md 6 and E20.
  */
 #pragma once
 
@@ -22,20 +22,20 @@ typedef struct
 {
   const char *param, *grad;
   guint64 elements;    /* of the gradient; 0 where it is sparse */
-  guint64 param_bytes; /* of the parameter, which 1.4 and 1.5 measure; 0: like the gradient */
+  guint64 param_bytes; /* of the parameter, used by 1.4 and 1.5; 0: as the gradient */
   GememDtype dtype;    /* of the gradient */
-  guint8 sparse; /* not a LoDTensor: 1.6 leaves it out whatever it is, 1.4 and 1.5 refuse it */
+  guint8 sparse;       /* not a LoDTensor: 1.6 always leaves it out, 1.4 and 1.5 refuse it */
 } GememGradient;
 
 typedef enum
 {
-  /* layers merged to memory_size, then by groups_size groups; padded by elements; groups laid out
-   * in reverse order */
+  /* layers merged to memory_size, then groups merged by groups_size; padded by elements; groups
+   * laid out in reverse order */
   GEMEM_FUSE_1_4,
   /* layers merged until memory_size or more than groups_size parameters; padded by bytes; reverse
    * order */
   GEMEM_FUSE_1_5,
-  /* as 1.5 by the bytes of gradients, on several places only; split by element type; forward
+  /* as 1.5, by the bytes of gradients, and only with several places; split by element type; forward
    * order */
   GEMEM_FUSE_1_6,
 } GememFuseVersion;
@@ -44,7 +44,7 @@ typedef struct
 {
   GememFuseVersion version;
   double memory_size; /* FLAGS_fuse_parameter_memory_size: bytes in 1.4, else MiB */
-  /* FLAGS_fuse_parameter_groups_size: groups in 1.4 (-1: all), else parameters */
+  /* FLAGS_fuse_parameter_groups_size: in 1.4 groups (-1: all), else parameters */
   gint64 groups_size;
   gboolean gpu; /* the place; FALSE: cpu */
   guint n_places;
@@ -52,8 +52,8 @@ typedef struct
 
 typedef struct
 {
-  guint gradient; /* number in the list that was given */
-  guint group;    /* 0, 1... in order of grouping */
+  guint gradient; /* number in the input list */
+  guint group;    /* 0, 1... in the order of grouping */
   guint buffer;
   guint64 offset; /* elements, in the buffer */
 } GememFuseMember;
@@ -61,31 +61,30 @@ typedef struct
 typedef struct
 {
   GememDtype dtype;
-  guint64 elements, bytes; /* with padding, also behind the last member */
+  guint64 elements, bytes; /* with padding, also after the last member */
 } GememFuseBuffer;
 
 typedef struct
 {
-  GArray *members; /* GememFuseMember, in the order of memory: by buffer, then by offset */
+  GArray *members; /* GememFuseMember, in memory order: by buffer, then by offset */
   GArray *buffers; /* GememFuseBuffer, each one allocation */
-  /* guint: gradients that are not fused: sparse ones, or all when 1.6 runs on one place */
+  /* guint: gradients not fused: sparse ones, or all when 1.6 runs on one place */
   GArray *left_out;
   guint n_groups;
 } GememFusion;
 
-/* The defaults of the version's flags, on a GPU, with one place before 1.6 and two from there
- * on. */
+/* The defaults of the version's flags, on a GPU, with one place before 1.6 and two from 1.6 on. */
 GememFuseOptions gemem_fuse_options_default (GememFuseVersion version);
 
-/* The gradients of @graph in its order: pairs of op_role_var of nodes whose role has
- * GEMEM_ROLE_BACKWARD, a gradient once.  Names are the graph's.  GArray of GememGradient, maybe
- * empty.  GEMEM_ERROR_INPUT if a list is not of pairs, or a dense gradient has no shape. O(nodes +
+/* The gradients of @graph in its order, each once: from pairs of op_role_var of nodes whose role
+ * has GEMEM_ROLE_BACKWARD.  Names belong to @graph.  GArray of GememGradient, may be empty.
+ * GEMEM_ERROR_INPUT if a list is not of pairs, or a dense gradient has no shape.  O(nodes +
  * pairs). */
 GArray *gemem_fuse_collect (const GememGraph *graph, GError **error);
 
 /* Groups and places @n gradients.  Errors: GEMEM_ERROR_USAGE for options that the version does not
- * take, GEMEM_ERROR_INPUT for gradients that it cannot fuse or that do not fit in 62 bits.  Free
- * with gemem_fusion_free(). */
+ * support, GEMEM_ERROR_INPUT for gradients that it cannot fuse or that exceed 62 bits.  Free with
+ * gemem_fusion_free(). */
 GememFusion *gemem_fuse_gradients (const GememGradient *gradients, guint n,
                                    const GememFuseOptions *options, GError **error);
 

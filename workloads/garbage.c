@@ -12,7 +12,7 @@ collect (GememGarbage *garbage, GememLower *lower)
   gemem_garbage_forget (garbage);
 }
 
-/* The threshold is tested once per node, with its last piece of garbage. */
+/* Tests the threshold once per node, with the node's last piece of garbage. */
 static gboolean
 more_from_this_node (const GememLower *lower)
 {
@@ -70,7 +70,7 @@ compare_candidates (gconstpointer a, gconstpointer b)
   return x->storage < y->storage ? -1 : x->storage > y->storage;
 }
 
-/* Bytes of the tensor that allocates; a variable's are what they are. */
+/* Bytes of the tensor that allocates; variables keep their own size. */
 static guint64
 unpadded (const GememGraph *graph, const GememStorage *storage)
 {
@@ -93,7 +93,7 @@ is_candidate (const GememLower *lower, guint32 i)
          && storage->end <= gemem_graph_n_nodes (lower->graph);
 }
 
-/* Saturates, since sizes are not trusted. */
+/* Saturating sum, since sizes are not trusted. */
 static guint64
 add (guint64 sum, guint64 size)
 {

@@ -1,16 +1,15 @@
 /* garbage.h - PaddlePaddle's garbage collector as lowerings use it: a queue with a threshold, and
- * the choice of what is collected at all.
+ * the selection of the tensors that are collected.
  *
  * After each node the tensors of which it was the last user become garbage together; then, once per
  * node, if the queue has `threshold` bytes or more, all of it is freed and the sum starts at 0.
- * With a threshold of at most 1 byte everything is freed at once.  What is left is freed at the end
- * of the step.
- * Fraction F in (0, 1): only the largest tensors (bytes without padding, -1 counting as 1; ties in
- * program order) are collected, as long as the sum of those taken is below (i64) (F x the sum of
- * all); 0: none, 1: all.  Both sums count a tensor once for each of its last operators
- * (last-users.h).  A tensor is freed only if all of its last operators are taken: otherwise its
- * count does not reach zero.
- * Origin: paddle.md 1.2 (reported sizes), 5.1, 5.3, E19.
+ * With a threshold of at most 1 byte everything is freed at once.  The rest is freed at the end of
+ * the step.  Fraction F in (0, 1): only the largest tensors (bytes without padding, -1 counting as
+ * 1; ties in program order) are collected, as long as the sum of the selected ones is below (i64)
+ * (F x the sum of all); 0: none, 1: all.  Both sums count a tensor once for each of its last
+ * operators (last-users.h).  A tensor is freed only if it is selected for all of its last
+ * operators: otherwise its count does not reach zero.  Origin: paddle.md 1.2 (reported sizes), 5.1,
+ * 5.3, E19.
  */
 #pragma once
 
@@ -22,16 +21,16 @@ typedef struct
   /* The allocator reports sizes rounded up to a multiple of `unit`, and `extra` bytes more. */
   guint64 unit, extra;
   GArray *queue;  /* guint32, storages */
-  guint8 *spared; /* by storage: not collected; NULL: all are */
+  guint8 *spared; /* by storage: TRUE: not collected; NULL: all are collected */
   void (*release) (GememLower *lower, guint32 storage); /* its memory may be freed */
 } GememGarbage;
 
 void gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 threshold,
                          double fraction);
 void gemem_garbage_clear (GememGarbage *garbage);
-/* @storage had its last user: to be called from GememLower.release. */
+/* @storage had its last user.  Call from GememLower.release. */
 void gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storage);
-/* The end of a step: what is queued is freed. */
+/* The end of a step: frees what is queued. */
 void gemem_garbage_end (GememGarbage *garbage, GememLower *lower);
 /* Empties the queue without freeing. */
 void gemem_garbage_forget (GememGarbage *garbage);

@@ -1,20 +1,20 @@
 /* ge-session.c - generator `ge-session`: static graphs that run in turn, and the requests of a
  * dynamic-shape graph between the runs and during them.
  *
- * What: `graphs` static graphs (session.h) with sizes and segments from chosen distributions.
- * Before the runs of every turn a dynamic-shape graph of `dynamic` operators runs; the full size of
- * each operator's output is drawn once, and every execution draws one shape, a share of it, for all
- * of them. An operator allocates its output and frees its input, the output before; some
- * outputs are kept to the end of the execution (as for a backward pass), some are carried over to a
- * later one (as caches of keys and values).  `during` operators of the same graph run while each
- * static graph runs. Two streams: operators alternate.  An operator that reads what the other
- * stream made waits for it (EVENT_RECORD, EVENT_WAIT), uses it there (USE_ON_STREAM), and both
- * streams free it (STREAM_FREE, then FREE); every execution ends with stream 0 waiting for
- * stream 1.
+ * `graphs` static graphs (session.h) get sizes and segments from chosen distributions.  Before the
+ * runs of every turn a dynamic-shape graph of `dynamic` operators executes.  The full size of each
+ * operator's output is drawn once; every execution draws one shape, a fraction of it, for all
+ * operators.  An operator allocates its output and frees its input, the previous output; some
+ * outputs are kept to the end of the execution (as for a backward pass), some are kept for a later
+ * one (as caches of keys and values).  `during` operators of the same graph run while each static
+ * graph runs.  Operators alternate between two streams.  An operator that reads an output of the
+ * other stream waits for it (EVENT_RECORD, EVENT_WAIT), uses it there (USE_ON_STREAM), and both
+ * streams free it (STREAM_FREE, then FREE); every execution ends with stream 0 waiting for stream
+ * 1.
  *
- * Every draw has a stream of its own, so that changing one distribution leaves the others' draws
- * alone.  Memory: the operators and what is live.  Cost: O(1) per event.  Origin: ge-runtime.md 2,
- * 3, 7.
+ * Every distribution has its own random stream, so that changing one leaves the others' draws
+ * alone.  Memory: the operators and the live blocks.  Cost: O(1) per event.  Origin: ge-runtime.md
+ * 2, 3, 7.
  */
 #include "config.h"
 
@@ -198,7 +198,7 @@ static const GememParam params[] = {
 typedef struct
 {
   guint64 id, stream;
-  guint64 due; /* execution at whose end it is freed */
+  guint64 due; /* number of the execution at whose end it is freed */
 } Output;
 
 typedef struct
@@ -211,7 +211,7 @@ typedef struct
   guint64 executions;
 } Reader;
 
-#define ROUNDING 512 /* of everything the compiler sizes */
+#define ROUNDING 512 /* the compiler rounds all sizes to it */
 
 /* ---- static graphs */
 
@@ -241,7 +241,7 @@ percent (guint64 size, guint64 share)
   return gemem_round_up (size / 100 * share + size % 100 * share / 100, ROUNDING);
 }
 
-/* @size in at most `segments` pieces of uneven size. */
+/* Splits @size into at most `segments` pieces of uneven size. */
 static void
 cut (const Params *p, GememRng *rng, GememStaticGraph *graph, guint64 size)
 {
@@ -295,7 +295,7 @@ append (Reader *reader, GememEventKind kind, guint64 id, guint64 stream, guint64
   g_array_append_val (reader->session.parent.events, event);
 }
 
-/* @to waits for the work queued on @from so far; the id of the event is @from + 1. */
+/* @to waits for the work queued on @from so far; the event's id is @from + 1. */
 static void
 wait_for (Reader *reader, guint64 from, guint64 to)
 {
@@ -303,7 +303,7 @@ wait_for (Reader *reader, guint64 from, guint64 to)
   append (reader, GEMEM_EVENT_EVENT_WAIT, from + 1, to, 0);
 }
 
-/* An operator on @stream makes its output from @input. */
+/* An operator on @stream computes its output from @input. */
 static Output
 run_operator (Reader *reader, const Output *input, guint64 size, guint64 stream)
 {
@@ -320,7 +320,7 @@ run_operator (Reader *reader, const Output *input, guint64 size, guint64 stream)
   return output;
 }
 
-/* Frees what is due at the end of this execution, or (@all) everything; the latest first. */
+/* Frees the outputs due at the end of this execution, or (@all) every output; the latest first. */
 static void
 release_due (Reader *reader, gboolean all)
 {
@@ -335,7 +335,7 @@ release_due (Reader *reader, gboolean all)
     }
 }
 
-/* @output has had its last reader: frees or keeps it. */
+/* @output was read for the last time: frees or keeps it. */
 static void
 dispose (Reader *reader, Output *output)
 {
@@ -353,7 +353,7 @@ dispose (Reader *reader, Output *output)
   g_array_append_val (reader->kept, *output);
 }
 
-/* The first @n operators, at a shape of its own. */
+/* Executes the first @n operators, with a newly drawn shape. */
 static void
 execute (Reader *reader, guint64 n)
 {
@@ -378,7 +378,7 @@ execute (Reader *reader, guint64 n)
   release_due (reader, FALSE);
   if (p->trim > 0 && reader->executions % p->trim == 0)
     {
-      /* First the streams, then memory (ge-runtime.md 2.1); stream 0 has waited for the other. */
+      /* First the streams, then memory (ge-runtime.md 2.1); stream 0 has waited for stream 1. */
       append (reader, GEMEM_EVENT_STREAM_SYNC, 0, 0, 0);
       append (reader, GEMEM_EVENT_TRIM, 0, 0, 0);
     }

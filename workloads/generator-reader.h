@@ -1,8 +1,8 @@
-/* generator-reader.h - a trace reader whose events are made a piece at a time, for generators,
+/* generator-reader.h - a trace reader whose events are generated a piece at a time, for generators,
  * sessions and lowerings.
  *
  * A variant embeds GememGeneratorReader and appends the next piece of events when the last one has
- * been read; nothing is kept but the piece and what the variant holds as live.
+ * been read; memory holds that piece and the variant's live state.
  */
 #pragma once
 
@@ -12,9 +12,9 @@ typedef struct _GememGeneratorReader GememGeneratorReader;
 struct _GememGeneratorReader
 {
   GememTraceReader parent;
-  GArray *events;  /* GememTraceEvent: the piece being made */
+  GArray *events;  /* GememTraceEvent: the current piece */
   guint64 next_id; /* ids count from 1 */
-  guint64 time;    /* ns, of the next event */
+  guint64 time;    /* ns, time of the next event */
   /* Appends the next piece to `events`; FALSE when there is none. */
   gboolean (*fill) (GememGeneratorReader *reader);
   void (*free_parts) (GememGeneratorReader *reader); /* NULL: nothing to free */

@@ -1,11 +1,11 @@
 /* generator.h - synthetic workloads: seeded, streaming trace sources.
  *
- * A generator is a GememTraceReader, so whatever reads traces reads generators: `gemem-sim
- * generate` writes one to a file, benches and tests replay them without one.  Same name, parameters
+ * A generator is a GememTraceReader, so every consumer of traces accepts generators: `gemem-sim
+ * generate` writes one to a file, benches and tests replay them directly.  Same name, parameters
  * and seed: the same events, byte for byte, everywhere.
  *
- * A generator is one file and one line in generators.def; its reader is made with
- * generator-reader.h.  Memory is bounded by what is live plus one piece of events.
+ * A generator is one file and one line in generators.def; generator-reader.h provides the reader.
+ * Memory is bounded by the live blocks plus one piece of events.
  */
 #pragma once
 

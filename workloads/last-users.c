@@ -10,7 +10,7 @@
 typedef struct
 {
   guint32 storage, node;
-  /* of the storage among those with several users, by the first of them; GEMEM_NONE: it has one */
+  /* number of the storage among those with several users, by first user; GEMEM_NONE: one user */
   guint32 number;
 } User;
 
@@ -22,11 +22,11 @@ typedef struct
   guint32 *seen;    /* by storage: 1 + the last user so far */
   guint32 *number;  /* by storage: 1 + User.number; 0: none */
   GArray *users;    /* User */
-  guint64 *uses;    /* by node: a bit for each storage of the batch that it is a user of */
-  guint64 *needed;  /* by node: a bit for each that has a user which needs this node */
+  guint64 *uses;    /* by node: bits of those storages of the batch that the node uses */
+  guint64 *needed;  /* by node: bits of those storages of which another user depends on this node */
 } Search;
 
-/* ---- who uses what after the last write */
+/* ---- users after the last write */
 
 static void
 add_user (Search *search, guint32 slot, guint32 node)
@@ -36,7 +36,7 @@ add_user (Search *search, guint32 slot, guint32 node)
 
   if (storage == GEMEM_NONE || node < search->written[storage] || search->seen[storage] == node + 1)
     return;
-  search->number[storage] = search->seen[storage] > 0; /* several; numbered later */
+  search->number[storage] = search->seen[storage] > 0; /* several users; numbered later */
   search->seen[storage] = node + 1;
   g_array_append_val (search->users, user);
 }
@@ -99,7 +99,7 @@ number_storages (Search *search)
   g_array_sort (search->users, compare_users);
 }
 
-/* ---- who of them comes before another */
+/* ---- users that precede other users */
 
 static guint64
 needed_by (const Search *search, guint32 later, guint32 last)
@@ -125,8 +125,8 @@ needed (const Search *search, guint32 id, guint32 last)
   return bits;
 }
 
-/* The users of [@begin, @end) are those of up to LANES storages: appends to @last who is left of
- * them. */
+/* Appends to @last the remaining users of [@begin, @end), which belong to at most LANES
+ * storages. */
 static void
 choose (Search *search, guint begin, guint end, GArray *last)
 {

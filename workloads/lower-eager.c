@@ -1,9 +1,9 @@
 /* lower-eager.c - lowering `eager`: memory is allocated when a node runs and freed right after its
  * last user.
  *
- * Outputs and workspaces are allocated just before their node, workspaces freed right after
- * it, tensors after their last consumer; tensors without consumers at once.  This is what
- * frameworks with reference counts do; its live bytes are the least without moving work.
+ * Outputs and workspaces are allocated just before their node; workspaces are freed right after the
+ * node, tensors after their last consumer; tensors without consumers at once.  Frameworks with
+ * reference counts work so; live bytes are the minimum for the given order of work.
  */
 #include "config.h"
 

@@ -1,9 +1,9 @@
 /* lower-gc.c - lowering `gc`: garbage is collected in batches, when its sum reaches a threshold;
  * see garbage.h.
  *
- * A variable that is written again is one memory from its first use to its last (5.2).  Only
- * those of PaddlePaddle's rules are here that apply to any graph; its flags, eras and executors are
- * in the lowering `paddle`.  Origin: paddle.md 5.1-5.3 (the fast mode, which is the default).
+ * A variable that is rewritten is one memory from its first use to its last (5.2).  Only those of
+ * PaddlePaddle's rules that apply to any graph are here; its flags, eras and executors are in the
+ * lowering `paddle`.  Origin: paddle.md 5.1-5.3 (the fast mode, which is the default).
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ add_garbage (GememLower *lower, guint32 storage)
   gemem_garbage_add (&((Reader *) lower)->garbage, lower, storage);
 }
 
-/* What was queued has been freed at the end of the step. */
+/* At the end of the step everything queued has been freed. */
 static void
 forget (GememLower *lower)
 {

@@ -1,10 +1,10 @@
 /* lower-inplace.c - lowering `inplace`: like eager, but an output takes over the memory of an input
- * that ends at the same node.
+ * last used there.
  *
- * Which pairs may is the operator's business (graphs/inplace.h: attributes, PaddlePaddle's
- * whitelist).  The input must be read there once, last, and on the output's stream only, be no
- * variable, and have the output's size.  The first input that fits is taken, each once.
- * Origin: ge-static.md 8.3; paddle.md 7 (enable_inplace_whitelist).
+ * The operator determines the permitted pairs (graphs/inplace.h: attributes, PaddlePaddle's
+ * whitelist).  The node must read the input exactly once and last, with all uses on the output's
+ * stream; the input must be no variable and have the output's size.  The first fitting input is
+ * taken, each once.  Origin: ge-static.md 8.3; paddle.md 7 (enable_inplace_whitelist).
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* lower-no-gc.c - lowering `no-gc`: tensors live to the end of the step; only workspaces are freed
- * before.
+ * earlier.
  *
- * So does a framework that keeps all variables in a scope until the run is over (PaddlePaddle with
- * garbage collection off, paddle.md 5.1).
+ * It models a framework that keeps all variables in a scope until the run is over (PaddlePaddle
+ * with garbage collection off, paddle.md 5.1).
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
-/* lower-paddle-params.c - the flags of PaddlePaddle's execution: defaults by era, and what has no
- * effect where; see lower-paddle.h.
+/* lower-paddle-params.c - the flags of PaddlePaddle's execution: defaults by era, and combinations
+ * in which a flag has no effect; see lower-paddle.h.
  *
  * Where several releases share a preset the earlier form is the default (in-place pass and fusion
- * of 1.4 for P14); `inplace_version` and `fuse_version` choose another.  Origin: paddle.md 1.1,
+ * of 1.4 for P14); `inplace_version` and `fuse_version` select another.  Origin: paddle.md 1.1,
  * 1.2, 5.1, 5.3, 6.1, 7.
  */
 #include "config.h"
@@ -35,7 +35,7 @@ enum
 
 #define ROW(field_name, kind, field) \
   .name = field_name, .type = kind, .offset = G_STRUCT_OFFSET (Params, field)
-/* A flag of Paddle: --env and the table of flags know it by the alias. */
+/* A flag of Paddle, which --env and the table of flags list under its alias. */
 #define FLAG(field_name, kind, field) ROW (field_name, kind, field), .aliases = "FLAGS_" field_name
 #define VERSIONS .default_text = "preset", .choices = "preset|1.4|1.5|1.6|1.3=1.4"
 
@@ -169,7 +169,7 @@ resolve_strategy (Params *p, GError **error)
   return TRUE;
 }
 
-/* On the host there is a buddy until 2.6, and then none (1.2). */
+/* TRUE if the allocator fills memory.  On the host that is a buddy, only until 2.6 (1.2). */
 static gboolean
 fills (const Params *p)
 {

@@ -1,9 +1,9 @@
 /* lower-paddle-slots.c - which tensors are no candidates for collection, which lie in fused
  * buffers, and which grow; see lower-paddle.h.
  *
- * Fed is what comes from outside without persisting, and what operators `feed` and `Data` make;
- * fetched is what `fetch` and `NetOutput` read.
- * Origin: paddle.md 1.3, 5.2, 6.  Cost: O(nodes + edges), and that of the fusion.
+ * Fed: non-persistable inputs of the program, and outputs of operators `feed` and `Data`.  Fetched:
+ * inputs of `fetch` and `NetOutput`.  Origin: paddle.md 1.3, 5.2, 6.  Cost: O(nodes + edges), and
+ * that of the fusion.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@ is_type (const GememNode *node, const char *a, const char *b)
   return strcmp (node->type, a) == 0 || strcmp (node->type, b) == 0;
 }
 
-/* ---- to the end of the run */
+/* ---- tensors kept to the end of the run */
 
 static void
 mark_input (const GememGraph *graph, const GememNode *node, const GememNodeInput *input,
@@ -132,8 +132,8 @@ gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *grap
 
 typedef struct
 {
-  guint64 need, held;       /* of this version; of the versions before */
-  guint32 moment, variable; /* where this version began, and what wrote it */
+  guint64 need, held;       /* bytes: need of this version; held by earlier versions */
+  guint32 moment, variable; /* where this version began; the variable that was written */
 } Version;
 
 static void
@@ -162,7 +162,7 @@ reads (const GememLower *lower, const GememNode *node, guint32 id, guint32 stora
   return FALSE;
 }
 
-/* A variable that a node writes without reading its memory begins a version. */
+/* A node that writes a variable without reading its memory begins a new version. */
 static void
 visit (const GememLower *lower, guint32 id, Version *versions, GArray *growth)
 {
@@ -207,7 +207,7 @@ gemem_lower_paddle_growth (const GememLower *lower)
       const guint32 storage = lower->storage_of[n_items + v];
       if (storage != GEMEM_NONE
           && gemem_lower_storage (lower, storage)->id
-                 == (guint64) n_items + v + 1) /* comes from outside */
+                 == (guint64) n_items + v + 1) /* an input of the program */
         versions[storage] = (Version){ gemem_lower_storage (lower, storage)->kept
                                            ? gemem_lower_storage (lower, storage)->size
                                            : gemem_graph_variable (lower->graph, v)->size,

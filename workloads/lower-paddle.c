@@ -1,33 +1,33 @@
 /* lower-paddle.c - lowering `paddle`: how PaddlePaddle executes a program, with the flags and
  * defaults of five eras; see lower-paddle.h.
  *
- * Operators run one by one on one host thread.  A tensor that no operator needs any more is garbage
- * (garbage.h).  Without collection, and if it is no candidate, it lives to the end of the run, when
+ * Operators run one by one on one host thread.  A tensor that no later operator needs is garbage
+ * (garbage.h).  Without collection, or if it is no candidate, it lives to the end of the run, when
  * its scope is destroyed.
  *   plain      an input whose buffer an operator does not need (attribute no_need_buffer) does not
- *              keep the tensor (since 1.4)
+ *              keep the tensor alive (since 1.4)
  *   parallel   fraction by size, in-place pass, fused gradients; every input counts
- * fast_eager_deletion_mode=no: a host callback frees when the stream has come so far.  How far the
- * host is ahead is no flag of Paddle but `host_ahead`: garbage of operator i is freed before
- * operator i + 1 + host_ahead allocates.  ParallelExecutor uses a stream of its own for it (the
- * number after the graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids
- * above those of the nodes.  The frees are plain FREEs at that time, because allocators are not
- * called earlier. Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the
- * wait at the end of a run empties its queue. place=cpu: as on a GPU, but without waiting, without
- * that queue, with the host's alignment of fused gradients, and with requested bytes as sizes,
- * which both the host's buddy and malloc report. eager_delete_scope=no: "later" is after the first
+ * fast_eager_deletion_mode=no: a host callback frees when the stream has reached it.  `host_ahead`,
+ * which is no flag of Paddle, is the host's lead: garbage of operator i is freed before operator i
+ * + 1 + host_ahead allocates.  ParallelExecutor collects on its own stream (the number after the
+ * graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids above those of the
+ * nodes.  The frees are plain FREEs at that time, because allocators are not called earlier.
+ * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of
+ * a run empties its queue. place=cpu: as on a GPU, but without waiting and that queue, with the
+ * host's alignment of fused gradients, and requested bytes as sizes, which the host's buddy and
+ * malloc both report. eager_delete_scope=no: garbage left by a run is freed after the first
  * operator of the next run; the ids of every other step are shifted, so that both can be alive.
  *
- * A variable is one tensor from its first use to its last.  Written again with more bytes than it
- * has, it is freed and allocated anew; with fewer it keeps its memory (1.3).  In
- * graphs of several streams it has the largest size from the start.  This holds
- * for persistable variables too.
+ * A variable is one tensor from its first use to its last.  Rewritten with more bytes than it has,
+ * the tensor is freed and allocated anew; with fewer it keeps its memory (1.3).  In graphs of
+ * several streams it has the largest size from the start.  This also holds for persistable
+ * variables.
  *
  * Sizes that allocators report (1.2) are requested bytes, in auto_growth rounded.  The chunked best
  * fit of P13 and P14 reports 64 more, less what it loses to alignment: nothing where sizes are
- * multiples of 64, up to 63 bytes of a tensor elsewhere, which only the allocator knows and which
- * are not subtracted here.  Nor is it known here which requests are too large for its chunks and
- * reported as they are, or when a background thread runs.  Origin: paddle.md 1.2, 1.3, 4-7.
+ * multiples of 64, else up to 63 bytes of a tensor, which only the allocator knows and which are
+ * not subtracted here.  Also unknown here: which requests exceed its chunks and are reported
+ * unchanged, and when a background thread runs.  Origin: paddle.md 1.2, 1.3, 4-7.
  */
 #include "config.h"
 
@@ -39,7 +39,7 @@
 
 typedef struct
 {
-  guint32 due, storage; /* before the node of moment `due` */
+  guint32 due, storage; /* the storage is freed before the node of moment `due` */
 } Pending;
 
 typedef struct
@@ -47,17 +47,17 @@ typedef struct
   GememLower parent;
   GememLowerPaddle params;
   GememGarbage garbage;
-  GArray *pending;  /* Pending, by `due`: waits for the stream */
-  guint32 passed;   /* how many of them were freed */
+  GArray *pending;  /* Pending, by `due`: waiting for the stream */
+  guint32 passed;   /* how many of `pending` were freed */
   guint32 recorded; /* moment of the last event of collection */
-  guint64 stream;   /* of collection */
-  gboolean ran;     /* an operator, in this run */
+  guint64 stream;   /* on which collection runs */
+  gboolean ran;     /* an operator has run in this run */
   GArray *scope;    /* guint64: ids that the last run left */
-  guint64 stride;   /* of ids, between steps */
+  guint64 stride;   /* difference between the ids of two steps */
   GArray *growth;   /* GememGrowth, by moment; NULL: nothing grows */
   guint32 grown;
   GememTemporary *temporary;
-  guint32 *block; /* by storage of a workspace: whose memory it has */
+  guint32 *block; /* by storage of a workspace: the storage whose memory it uses */
 } Reader;
 
 static Reader *
@@ -75,7 +75,7 @@ stream_now (const GememLower *lower)
       gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, lower->moment - 1)), 0);
 }
 
-/* ParallelExecutor's collector: its own stream waits for what is queued. */
+/* ParallelExecutor's collector: its own stream waits for the work queued so far. */
 static void
 record_event (Reader *reader)
 {
@@ -89,7 +89,7 @@ record_event (Reader *reader)
   gemem_lower_event (lower, GEMEM_EVENT_EVENT_WAIT, event)->stream = reader->stream;
 }
 
-/* The collector's callback is queued. */
+/* Queues the collector's callback. */
 static void
 release_later (GememLower *lower, guint32 storage)
 {
@@ -171,7 +171,7 @@ drop_scope (Reader *reader)
   g_array_set_size (reader->scope, 0);
 }
 
-/* What the run leaves is freed in the next one. */
+/* Moves the tensors left by the run to the next run, which frees them. */
 static void
 leave_scope (Reader *reader)
 {
@@ -220,7 +220,7 @@ grow (GememLower *lower, const GememGrowth *growth)
   const gboolean alive = gemem_lower_is_alive (lower, growth->storage);
 
   if (storage->kept && storage->size >= growth->size)
-    return; /* as large as it became in the first run */
+    return; /* the variable keeps the size it reached in the first run */
   if (alive && growth->moment > 0)
     gemem_lower_free (lower, growth->storage);
   storage->size = growth->size;
@@ -333,7 +333,7 @@ open_paddle (gconstpointer data, GememGraph *graph, GError **error)
   if (reader == NULL)
     return NULL;
   reader->params = p;
-  reader->params.common.batch_label = NULL; /* belongs to the caller */
+  reader->params.common.batch_label = NULL; /* owned by the caller */
   set_up (reader);
   grow_until (reader, 0);
   if (!p.use_pinned_memory)

@@ -1,9 +1,8 @@
-/* lower-paddle.h - parameters of the lowering `paddle`, and which tensors PaddlePaddle's executors
- * treat in which way.
+/* lower-paddle.h - parameters of the lowering `paddle`, and the tensors that PaddlePaddle's
+ * executors treat specially.
  *
- * Flags have their names in Paddle; a default that differs by era follows `preset`.  A flag that
- * has no effect with the others as they are is refused.
- * Origin: paddle.md 1.1, 5-7.
+ * Flags have their names in Paddle; defaults that differ by era follow `preset`.  A flag that has
+ * no effect in combination with the others is refused.  Origin: paddle.md 1.1, 5-7.
  */
 #pragma once
 
@@ -43,7 +42,7 @@ typedef struct
   double times_excess;
   /* derived from the above */
   gint64 threshold;    /* bytes; -1: nothing is collected */
-  guint64 unit, extra; /* the allocator reports sizes in multiples of it, and so many bytes more */
+  guint64 unit, extra; /* reported sizes: multiples of `unit`, plus `extra` */
   int whitelist;       /* GEMEM_WHITELIST_* */
   gboolean temporary;  /* workspaces come from the temporary allocator */
 } GememLowerPaddle;
@@ -53,20 +52,19 @@ extern const GememParam gemem_lower_paddle_params[];
 /* Replaces values "by preset" and fills in the derived fields.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_lower_paddle_resolve (GememLowerPaddle *params, GError **error);
 
-/* By slot, GEMEM_SLOT_*: what is fed, fetched or used by several blocks lives to the end of the
- * run; gradients that are fused lie in the buffers, whose sizes are appended to @buffers
- * (guint64).  Free with g_free().  Errors: GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE (fuse-gradients.h;
- * no gradients). */
+/* By slot, GEMEM_SLOT_*: tensors that are fed, fetched or used by several blocks live to the end of
+ * the run; fused gradients lie in buffers, whose sizes are appended to @buffers (guint64).
+ * g_free().  Errors: GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE (fuse-gradients.h; no gradients). */
 guint8 *gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *graph,
                                   GArray *buffers, GError **error);
 
-/* ---- tensors that are written again keep their memory while it is large enough (1.3) */
+/* ---- rewritten tensors keep their memory while it is large enough (1.3) */
 
 typedef struct
 {
-  guint32 moment, storage; /* moment 0: the size at first */
+  guint32 moment, storage; /* moment 0: the initial size */
   guint64 size;
 } GememGrowth;
 
-/* Where variables need more bytes than they have: GArray of GememGrowth by moment. */
+/* Where variables need more bytes than they have: GArray of GememGrowth, by moment. */
 GArray *gemem_lower_paddle_growth (const GememLower *lower);

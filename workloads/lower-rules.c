@@ -1,9 +1,9 @@
 /* lower-rules.c - what the types and attributes of nodes say about memory, for lowerings; see
  * lower.h.
  *
- * Only what can be seen at run time is here: who shares memory with whom, what is not in device
- * memory, what is cleared.  How planners place tensors side by side is in planners/ties.c.
- * Origin: ge-static.md 1.1, 1.6, 6.1, 7.5, 7.6.
+ * Only rules visible at run time are here: shared memory, memory outside the device, cleared
+ * memory.  How planners place tensors side by side is in planners/ties.c.  Origin: ge-static.md
+ * 1.1, 1.6, 6.1, 7.5, 7.6.
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ is_nopadding_in (const GememGraph *graph, const GememNode *node)
          && gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_REUSE_INPUT);
 }
 
-/* The variable whose memory an output is: one that outlives the run, or is named as its address. */
+/* The variable whose memory an output is: one that outlives the run, or named by attributes. */
 static guint32
 variable_slot (const Sharing *sharing, const GememTensor *tensor)
 {
@@ -79,7 +79,7 @@ variable_slot (const Sharing *sharing, const GememTensor *tensor)
   return variable != GEMEM_NONE ? gemem_graph_n_items (graph) + variable : GEMEM_NONE;
 }
 
-/* A node of a subgraph: its data nodes are the owner's inputs, what goes into its NetOutput are the
+/* Connects a subgraph: its data nodes are the owner's inputs, the inputs of its NetOutput the
  * owner's outputs. */
 static void
 join_with_owner (const Sharing *sharing, guint32 id)
@@ -100,7 +100,7 @@ join_with_owner (const Sharing *sharing, guint32 id)
     }
 }
 
-/* The input of @node that is @variable, which the node writes again; GEMEM_NONE: it does not read
+/* The input of @node that is @variable, which the node rewrites; GEMEM_NONE: the node does not read
  * it. */
 static guint32
 version_before (const GememGraph *graph, guint32 id, guint32 variable)
@@ -246,12 +246,12 @@ bytes_of (const GememGraph *graph, const GememNode *node)
   return bytes;
 }
 
-/* The labels in the order in which they occur, with the bytes of their nodes. */
+/* The labels in the order of first occurrence, with the bytes of their nodes. */
 static GArray *
 list_batches (const GememGraph *graph)
 {
   GArray *batches = g_array_new (FALSE, FALSE, sizeof (Batch));
-  g_autoptr (GHashTable) numbers = g_hash_table_new (g_str_hash, g_str_equal); /* from 1 */
+  g_autoptr (GHashTable) numbers = g_hash_table_new (g_str_hash, g_str_equal); /* label -> number */
 
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     {

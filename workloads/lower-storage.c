@@ -1,15 +1,14 @@
-/* lower-storage.c - the storages of a graph: which memory there is, from when to when, on which
+/* lower-storage.c - the storages of a graph: which memory exists, from when to when, on which
  * stream; see lower.h.
  *
  * Slots (items, then variables) that share memory are united.  The id of a storage is that of the
- * slot that allocates, or in a no-padding concat that of the first piece, which lies where the
- * storage begins.  Then every node is visited once in order: its outputs begin there at the latest,
- * its inputs end there at the earliest; the end of uses on other streams is known later.  In-place
- * pairs are united in the same order, when all uses are known.
+ * slot that allocates; in a no-padding concat that of the first piece, where the storage begins.
+ * Then every node is visited once, in order: storages of its outputs begin at this node or earlier,
+ * those of its inputs end there or later; the end of uses on other streams is determined
+ * afterwards.  In-place pairs are united in the same order, when all uses are known.
  *
  * Invariants: begin <= end; two slots of one root have one storage; the result does not depend on
- * the order of unions.
- * Cost: O((nodes + edges) log) time, 64 bytes a slot while it is made.
+ * the order of unions.  Cost: O((nodes + edges) log) time, 64 bytes a slot during construction.
  */
 #include "config.h"
 
@@ -22,11 +21,11 @@
 typedef struct
 {
   GememStorage storage;
-  guint32 owner; /* the slot that allocates; GEMEM_NONE until there is one */
-  guint32 start; /* the slot whose memory begins where the storage does; GEMEM_NONE: any of them */
-  guint32 taken; /* moment at which an output moved in */
+  guint32 owner;   /* the slot that allocates; GEMEM_NONE: not yet known */
+  guint32 start;   /* the slot at whose memory the storage begins; GEMEM_NONE: any of them */
+  guint32 taken;   /* moment at which an in-place output took the memory */
   guint8 streamed; /* `stream` is set */
-  guint8 bound;    /* to the end of the step, by the policy */
+  guint8 bound;    /* lives to the end of the step, by the policy */
   guint8 inner;    /* begins at a node that is no wrapper of a subgraph */
 } Record;
 
@@ -133,7 +132,7 @@ visit (Builder *builder, guint32 id)
       record = record_of (builder, slot);
       if (inputs[i].tensor == GEMEM_NONE && record->owner == GEMEM_NONE)
         {
-          record->owner = slot; /* comes from outside: exists from the head of the step */
+          record->owner = slot; /* an input of the graph: exists from the head of the step */
           record->inner = TRUE;
         }
       if (builder->rules->buffers_only && !gemem_lower_needs_buffer (graph, node, i))
@@ -169,7 +168,7 @@ add_variables (Builder *builder)
     }
 }
 
-/* Feeds have the size of their variable. */
+/* A feed has the size of its variable. */
 static void
 size_variables (Builder *builder)
 {
@@ -185,7 +184,7 @@ size_variables (Builder *builder)
     }
 }
 
-/* A rule of the policy for a slot holds for all slots of its storage. */
+/* Extends a slot's rule of the policy to all slots of its storage. */
 static void
 apply_slots (Builder *builder)
 {
@@ -219,8 +218,8 @@ times_read (Builder *builder, const GememNode *node, guint32 id, const Record *r
   return times;
 }
 
-/* Whether the output @to of a node may be written over the input @from: the output begins at this
- * node, the input ends there, and all is on one stream. */
+/* Whether the output @to of a node may overwrite the input @from: the output begins at this node,
+ * the input ends there, and all uses are on one stream. */
 static gboolean
 fits_in_place (const Record *from, const Record *to, guint32 moment)
 {
@@ -245,7 +244,7 @@ move_in (Builder *builder, guint32 from, guint32 to, guint32 id)
   record->storage.complete = second.storage.complete;
 }
 
-/* The first input over which @output can be written; GEMEM_NONE if there is none. */
+/* The first input that @output may overwrite; GEMEM_NONE if there is none. */
 static guint32
 find_host (Builder *builder, const GememNode *node, guint32 id, guint32 output)
 {
@@ -292,7 +291,7 @@ work_in_place (Builder *builder)
 
 /* ---- the list */
 
-/* The slot that gives the storage of @record its id and name. */
+/* The slot whose id and name the storage of @record has. */
 static guint32
 namesake (const Record *record)
 {
@@ -313,7 +312,7 @@ compare_begin (gconstpointer a, gconstpointer b)
   return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Numbers of the storages by id, which is 1 + a slot. */
+/* Numbers the storages by id, which is 1 + a slot. */
 static void
 number_slots (Builder *builder, const GArray *storages, guint32 *storage_of)
 {

@@ -1,8 +1,8 @@
-/* lower-streams.c - which stream a node runs on, and when it is known to be done; see lower.h.
+/* lower-streams.c - the stream on which a node runs, and when it is known to be done; see lower.h.
  *
  * A node is known to be done when a node starts that had to wait for it: the next on its stream, a
- * consumer, a control successor.  What is known through others is known later, since edges go from
- * smaller ids to larger ones.  O(nodes + edges).
+ * consumer, a control successor.  Indirect successors start later, since edges go from smaller to
+ * larger ids.  O(nodes + edges).
  */
 #include "config.h"
 
@@ -21,8 +21,7 @@ gemem_lower_stream (const GememGraph *graph, const GememNode *node)
   return node->stream;
 }
 
-/* The first node after @id that waits for it, by data or without; the number of nodes if there is
- * none. */
+/* The first node after @id that waits for it by data or control; the number of nodes: none. */
 static guint32
 first_waiter (const GememGraph *graph, guint32 id, const guint8 *skipped)
 {
@@ -52,7 +51,7 @@ gemem_lower_after (const GememGraph *graph, const guint8 *skipped)
 {
   const guint32 n = gemem_graph_n_nodes (graph);
   guint32 *after = g_new0 (guint32, n + 1);
-  GememIdMap *next = gemem_idmap_new (sizeof (guint64)); /* of each stream: its next node */
+  GememIdMap *next = gemem_idmap_new (sizeof (guint64)); /* stream -> its next node */
 
   for (guint32 id = n; id-- > 0;)
     {

@@ -1,13 +1,13 @@
-/* lower-zero-clear.c - lowering `zero-clear`: like eager, and the memory that atomic nodes need
- * cleared is set by memsets.
+/* lower-zero-clear.c - lowering `zero-clear`: like eager, but memory that atomic nodes need cleared
+ * is set by memsets.
  *
- * Policy 0 (centralised): what is to be cleared is allocated at the head of the step and set there,
+ * Policy 0 (centralised): memory to be cleared is allocated at the head of the step and set there,
  * so it is alive from then on; nodes with need_gentask_atomic clear their own.  Policy 1
- * (separate): every atomic node clears its own just before it runs, and its memory is allocated as
+ * (separate): every atomic node clears its own memory just before it runs, and allocates it as
  * usual.  GE's one central memset works on a list of ranges; memory of an on-line allocator is not
- * adjacent, so that each buffer is a range of its own here, and an event.  Inputs to be cleared
- * (atomic_input_index) are left to their producers.
- * Origin: ge-static.md 6.1, 9.2 (ge.exec.atomicCleanPolicy).
+ * adjacent, so each buffer is a range, and an event, of its own here.  Inputs to be cleared
+ * (atomic_input_index) are left to their producers.  Origin: ge-static.md 6.1, 9.2
+ * (ge.exec.atomicCleanPolicy).
  */
 #include "config.h"
 

@@ -1,11 +1,11 @@
-/* lower.c - the reader of all lowerings: runs a graph node by node and allocates and frees its
+/* lower.c - the reader of all lowerings: runs a graph node by node, allocating and freeing its
  * storages; see lower.h.
  *
  * The lists of storages (by begin, by end, by completion) are walked by cursors, once per step;
  * nothing is kept per event.
  *
  * Invariants: a storage is ABSENT, ALIVE, or, between FREE_REQUESTED and FREE_COMPLETED, REQUESTED;
- * at the end of a step all are ABSENT but those that are kept.
+ * at the end of a step all but the kept ones are ABSENT.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 #include "workloads/lower.h"
 
-#define PIECE 4096 /* events made at a time, roughly */
+#define PIECE 4096 /* events generated at a time, roughly */
 
 enum
 {
@@ -269,7 +269,7 @@ begin_step (GememLower *lower)
   allocate_begun (lower);
 }
 
-/* Frees what is left; what is kept is freed in the last step. */
+/* Frees the remaining storages; kept ones are freed in the last step. */
 static void
 end_step (GememLower *lower)
 {
@@ -406,7 +406,7 @@ gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params,
   lower = gemem_generator_reader_new (size, fill, free_parts);
   lower->graph = gemem_graph_ref (graph);
   lower->params = *params;
-  lower->params.batch_label = NULL; /* belongs to the caller */
+  lower->params.batch_label = NULL; /* owned by the caller */
   lower->skipped = skipped;
   lower->storages = gemem_storages_new (graph, &own, &lower->storage_of);
   lower->state = g_new0 (guint8, lower->storages->len + 1);

@@ -1,4 +1,4 @@
-/* lower.h - what all lowerings share: the storages of a graph, and the reader that runs the graph
+/* lower.h - shared by all lowerings: the storages of a graph, and the reader that runs the graph
  * node by node.
  *
  * A STORAGE is a piece of device memory: tensors that share memory (references, sides of a merge,
@@ -13,13 +13,13 @@
  * Memory that only its own stream used is freed after its last user and may be used again at once
  * (FREE): the order of the stream protects it.  For memory that other streams used (USE_ON_STREAM)
  * the free is requested after the last user (FREE_REQUESTED); FREE_COMPLETED comes just before the
- * first node that is known to run after all users on other streams: the next on the user's stream,
- * or one that waits for it.  At the end of a step of several streams the host waits for the device
- * (DEVICE_SYNC).
+ * first node known to run after all users on other streams: the next node on the user's stream, or
+ * one that waits for the user.  At the end of a step of several streams the host waits for the
+ * device (DEVICE_SYNC).
  *
- * Nodes without a stream (-1) wait for nothing and use nothing.  Host memory, on-chip memory and
- * empty tensors are left out.  Every block and loop body runs once per step; of nodes with batch
- * labels those of one label run, as at run time (ge-static.md 4.3).
+ * Nodes without a stream (-1) wait for no node and use no memory.  Host memory, on-chip memory and
+ * empty tensors are left out.  Every block and loop body runs once per step; of the batch labels,
+ * only the nodes of one run, as at run time (ge-static.md 4.3).
  *
  * Memory: some 60 bytes an item.  A step costs O(nodes + edges).  Origin: ge-static.md 1.3, 1.6,
  * 2.3; paddle.md 5.
@@ -36,11 +36,11 @@ typedef struct
   guint64 size;
   guint64 clear; /* bytes to be set when it is allocated; 0: none */
   guint64 stream;
-  guint32 begin; /* moment before whose node it is allocated; 0: at the head */
+  guint32 begin; /* moment of the node before which it is allocated; 0: at the head */
   guint32 end;   /* moment of the last user */
-  /* moment at which users on other streams are known to be done; 0: there are none */
+  /* moment at which users on other streams are known to be done; 0: no such users */
   guint32 complete;
-  guint8 kept; /* variables and constants: there for all steps */
+  guint8 kept; /* variables and constants: alive in all steps */
   guint8 workspace;
 } GememStorage;
 
@@ -51,25 +51,24 @@ enum
   GEMEM_CLEAR_NONE,
   /* memory that atomic nodes need cleared is allocated and set at the head of the step */
   GEMEM_CLEAR_CENTRAL,
-  GEMEM_CLEAR_SEPARATE, /* each just before its node */
+  GEMEM_CLEAR_SEPARATE, /* memory is set just before each node */
 };
 
 typedef struct
 {
-  /* An output gets the memory of an input whose last user is the same node, where the operator
+  /* An output may reuse the memory of an input whose last user is the same node, where the operator
    * permits it (graphs/inplace.h). */
   gboolean inplace;
   int clear; /* GEMEM_CLEAR_* */
-  /* A variable is one storage from its first use to its last, even where it is not needed in
-   * between. */
+  /* A variable is one storage from its first use to its last, even while not needed. */
   gboolean whole_variables;
-  const guint8 *skipped; /* by node: TRUE if it does not run; NULL: all run */
-  const guint8 *slots;   /* by slot: GEMEM_SLOT_*; NULL: all are plain */
+  const guint8 *skipped; /* by node: TRUE: does not run; NULL: all run */
+  const guint8 *slots;   /* by slot: GEMEM_SLOT_*; NULL: no special slots */
   /* Reading an input whose buffer the operator does not need (attribute no_need_buffer) is not a
    * use. */
   gboolean buffers_only;
-  int whitelist; /* GEMEM_WHITELIST_*: which operators work in place */
-  /* guint64: sizes of more memory that is kept, with ids above all slots; or NULL */
+  int whitelist; /* GEMEM_WHITELIST_*: operators that work in place */
+  /* guint64: sizes of additional kept storages, with ids above all slots; or NULL */
   const GArray *buffers;
 } GememStorageRules;
 
@@ -85,17 +84,17 @@ enum
 {
   GEMEM_WHITELIST_OFF,
   GEMEM_WHITELIST_ONLY, /* only operators of PaddlePaddle's whitelist */
-  GEMEM_WHITELIST_NOT,  /* only others */
+  GEMEM_WHITELIST_NOT,  /* only operators not on the whitelist */
 };
 
-/* GArray of GememStorage by (begin, id), of those with a size.  @storage_of gets an entry per item,
- * then per variable: number of the storage or GEMEM_NONE. */
+/* GArray of GememStorage with a size, by (begin, id).  @storage_of gets an entry per item, then per
+ * variable: number of the storage or GEMEM_NONE. */
 GArray *gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules,
                             guint32 **storage_of);
 
 /* ---- lower-streams.c */
 
-/* The stream that counts for @node; -1: none (ge-static.md 1.3). */
+/* The effective stream of @node; -1: none (ge-static.md 1.3). */
 gint64 gemem_lower_stream (const GememGraph *graph, const GememNode *node);
 /* TRUE if there are two or more; -1 does not count. */
 gboolean gemem_lower_has_streams (const GememGraph *graph);
@@ -103,18 +102,18 @@ gboolean gemem_lower_has_streams (const GememGraph *graph);
  * g_free(). */
 guint32 *gemem_lower_after (const GememGraph *graph, const guint8 *skipped);
 
-/* ---- lower-rules.c: who shares memory with whom, what is not there, what does not run */
+/* ---- lower-rules.c: shared memory, memory outside the device, nodes that do not run */
 
 /* Slots: items, then variables.  GEMEM_NONE for an input that is not connected. */
 guint32 gemem_lower_input_slot (const GememGraph *graph, const GememNodeInput *input);
 
 /* @first: the storage of both begins where @a does. */
 typedef void (*GememShareFunc) (gpointer data, guint32 a, guint32 b, gboolean first);
-/* Calls @share for every two slots that must share their memory.  Versions of a variable do where a
- * node reads one and writes the next, or (@whole_variables) all of them. */
+/* Calls @share for every two slots that must share their memory.  Versions of a variable share
+ * where a node reads one and writes the next, or (@whole_variables) always. */
 void gemem_lower_references (const GememGraph *graph, gboolean whole_variables,
                              GememShareFunc share, gpointer data);
-/* Bytes of an item in device memory; 0: it has none there. */
+/* Bytes of an item in device memory; 0: it is elsewhere or empty. */
 guint64 gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 item);
 /* FALSE if @node reads only the shape of its input @input (attribute no_need_buffer). */
 gboolean gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *node, guint32 input);
@@ -123,9 +122,8 @@ gboolean gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *nod
 guint64 gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item,
                                 gboolean *self);
 
-/* The nodes that do not run because of their batch label; NULL: all run; free with g_free().
- * @label: the one that does; NULL: that with most bytes.
- * Errors: GEMEM_ERROR_USAGE (there is no such label). */
+/* The nodes that do not run because of their batch label; NULL: all run; g_free().  @label: the
+ * label that runs; NULL: the one with most bytes.  Errors: GEMEM_ERROR_USAGE (unknown label). */
 gboolean gemem_lower_skip (const GememGraph *graph, const char *label, guint8 **skipped,
                            GError **error);
 
@@ -187,37 +185,37 @@ struct _GememLower
   guint8 *state;      /* by storage */
   guint32 *used_at;   /* by storage: moment of the last USE_ON_STREAM */
   guint32 *waited_at; /* by node: moment of the last EVENT_WAIT; NULL: one stream */
-  guint8 *skipped;    /* by node: does not run; NULL: all do */
+  guint8 *skipped;    /* by node: does not run; NULL: all run */
   guint64 step;       /* from 1 */
-  /* added to the ids of what is not kept: ids of a step that live into the next one stay apart */
+  /* added to ids of storages that are not kept: separates ids that live into the next step */
   guint64 bias;
-  /* value to which all memory is set when it is allocated, requested bytes; 0: it is not set */
+  /* value to which the requested bytes are set at allocation; 0: not set */
   guint8 fill;
-  guint32 moment, begun, ended, completed; /* the cursors: next of each list */
-  /* Hooks of the policy, NULL where there is none.  The last user of a tensor's storage has run;
-   * NULL: tensors live to the end of the step. */
+  guint32 moment, begun, ended, completed; /* cursors: next of each list */
+  /* Hooks of the policy; NULL: none.  release: the last user of a tensor's storage has run; NULL:
+   * tensors live to the end of the step. */
   void (*release) (GememLower *lower, guint32 storage);
-  void (*before_node) (GememLower *lower); /* before the node of `moment` allocates */
-  /* A workspace begins and ends; NULL: it is allocated and freed as any storage. */
+  void (*before_node) (GememLower *lower); /* called before the node of `moment` allocates */
+  /* A workspace begins and ends; NULL: it is allocated and freed like any storage. */
   void (*allocate_workspace) (GememLower *lower, guint32 storage);
   void (*release_workspace) (GememLower *lower, guint32 storage);
-  /* all nodes have run; what is still allocated has not been freed yet */
+  /* all nodes have run; remaining storages have not been freed yet */
   void (*leave_step) (GememLower *lower);
   void (*end_step) (GememLower *lower);   /* everything has been freed */
-  void (*free_parts) (GememLower *lower); /* what the policy allocated */
+  void (*free_parts) (GememLower *lower); /* frees what the policy allocated */
 };
 
-/* A zeroed reader of @size bytes (which embeds GememLower first).  Errors: GEMEM_ERROR_USAGE (a
- * batch label that is not there). */
+/* A zeroed reader of @size bytes (which embeds GememLower first).  Errors: GEMEM_ERROR_USAGE
+ * (unknown batch label). */
 gpointer gemem_lower_new (gsize size, GememGraph *graph, const GememLowerParams *params,
                           const GememStorageRules *rules, GError **error);
 void gemem_lower_allocate (GememLower *lower, guint32 storage);
 /* The host frees @storage now. */
 void gemem_lower_free (GememLower *lower, guint32 storage);
 gboolean gemem_lower_is_alive (const GememLower *lower, guint32 storage);
-/* The reader forgets @storage, which stays allocated; returns the id under which to free it. */
+/* Stops tracking @storage, which stays allocated; returns the id under which to free it. */
 guint64 gemem_lower_detach (GememLower *lower, guint32 storage);
-/* Appends an event now; valid until the next one. */
+/* Appends an event at the current time; the result is valid until the next call. */
 GememTraceEvent *gemem_lower_event (GememLower *lower, GememEventKind kind, guint64 id);
 
 #define gemem_lower_storage(lower, i) (&g_array_index ((lower)->storages, GememStorage, (i)))

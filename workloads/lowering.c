@@ -73,8 +73,8 @@ setting_of (const GPtrArray *choices, guint choice, guint setting)
   return ((const GememChoice *) choices->pdata[choice])->settings->pdata[setting];
 }
 
-/* The settings in which @choice differs from others of @choices, which have the same keys; its
- * whole label where several lowerings are meant. */
+/* The label of @choice: the settings in which it differs from the others of @choices, which have
+ * the same keys; the whole label where @choices name several lowerings. */
 static char *
 difference (const GPtrArray *choices, guint choice)
 {
@@ -125,7 +125,7 @@ typedef struct
   GememGraph *graph;
 } Lowered;
 
-/* What the lowering @data, a Lowered, has against @settings together. */
+/* The objection of the lowering in @data, a Lowered, to @settings as a whole; NULL: none. */
 static GError *
 object_as_lowering (const GPtrArray *settings, gpointer data)
 {
@@ -159,7 +159,7 @@ gemem_lowering_with_variables (const char *spec, GememGraph *graph, const GPtrAr
       g_string_append_printf (text, "%c%s=%s", strchr (text->str, ':') != NULL ? ',' : ':',
                               variable->key, quoted);
     }
-  params = gemem_choice_params (choice, "lowering", NULL, error); /* each value by itself */
+  params = gemem_choice_params (choice, "lowering", NULL, error); /* checks each value alone */
   if (params != NULL)
     gemem_choice_params_free (choice, params);
   gemem_choice_free (choice);

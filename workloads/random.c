@@ -1,10 +1,10 @@
 /* random.c - generator `random`: independent sizes and lifetimes from chosen distributions.
  *
  * Each allocation draws a size and the number of later allocations it survives; before each
- * allocation those at their end are freed, in the order of their end (ties: oldest first).
- * Mean live blocks = mean lifetime.  At the end everything is freed, unless drain=no.
- * Memory: the live blocks.  O(log live) per event.  Sizes and lifetimes come from streams of their
- * own, so that changing one distribution leaves the other's draws alone.
+ * allocation those whose lifetime has ended are freed, in the order of their end (ties: oldest
+ * first).  Mean live blocks = mean lifetime.  At the end everything is freed, unless drain=no.
+ * Memory: the live blocks.  O(log live) per event.  Sizes and lifetimes have separate random
+ * streams, so that changing one distribution leaves the other's draws alone.
  */
 #include "config.h"
 
@@ -112,8 +112,8 @@ typedef struct
   GememRng sizes, lifetimes, streams;
   GememTree live;
   GememSlab slab;
-  guint64 made;        /* events so far */
-  guint64 allocations; /* the clock of lifetimes */
+  guint64 made;        /* number of events so far */
+  guint64 allocations; /* number of allocations: the clock of lifetimes */
 } Reader;
 
 #define PIECE 4096

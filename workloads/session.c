@@ -97,7 +97,7 @@ take_turn (GememSession *session)
     return;
   if (!session->is_loaded[graph])
     {
-      /* As many turns ago as may be loaded at once. */
+      /* The graph loaded `loaded` turns ago is unloaded. */
       if (session->params.loaded > 0 && session->params.loaded < n)
         unload (session, (guint) ((graph + n - session->params.loaded) % n));
       load (session, graph);

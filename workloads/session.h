@@ -1,11 +1,11 @@
 /* session.h - a session of static graphs as a trace: graphs are loaded, run in turn, and unloaded.
  *
  * A STATIC GRAPH is what the run time sees of a compiled graph: its static memory, cut into
- * segments (ge-runtime.md 3.2).  In every step each graph has its turn: it is loaded if it is not
- * (where as many are loaded as may be, the one loaded longest is unloaded first), runs, and stays.
- * A run is synchronous (GRAPH_RUN_END: the host waited for it) or not; before a graph that may
- * still run is unloaded the host waits for its stream. At the end all are unloaded.  A user adds
- * events of its own before a run and during it (`before`, `during`).
+ * segments (ge-runtime.md 3.2).  In every step each graph has its turn: it is loaded unless it is
+ * loaded (at the limit of loaded graphs, the one loaded longest is unloaded first), runs, and stays
+ * loaded.  A run is synchronous (GRAPH_RUN_END: the host waited for it) or not; the host waits for
+ * its stream before it unloads a graph that may still run.  At the end all graphs are unloaded.  A
+ * variant adds its own events before a run and during it (`before`, `during`).
  *
  * Memory: the graphs and the events of one turn.  Cost: O(1) per event.  Origin: ge-runtime.md 3,
  * 7.
@@ -21,22 +21,22 @@ typedef struct
 {
   char *name;
   GArray *load;     /* GememTraceEvent: GRAPH_LOAD, then its GRAPH_SEGMENTs */
-  guint64 end;      /* of the segments so far */
+  guint64 end;      /* end of the last segment */
   guint64 run_time; /* ns of a run */
 } GememStaticGraph;
 
 GememStaticGraph *gemem_static_graph_new (const char *name, guint64 run_time);
 void gemem_static_graph_free (GememStaticGraph *graph);
-/* Appends a segment of @size bytes behind the last; @flags: GEMEM_GRAPH_SEGMENT_*.  Empty ones are
- * left out.  FALSE: 2^60 bytes or more in all. */
+/* Appends a segment of @size bytes after the last; @flags: GEMEM_GRAPH_SEGMENT_*.  Empty segments
+ * are skipped.  FALSE: 2^60 bytes or more in all. */
 gboolean gemem_static_graph_add (GememStaticGraph *graph, guint64 size, guint32 flags);
 
 typedef struct
 {
-  guint64 steps;         /* how often every graph has its turn */
-  guint64 runs;          /* in a row, each turn */
-  guint64 loaded;        /* graphs loaded at once, at most; 0: all */
-  gboolean asynchronous; /* the host waits for no run */
+  guint64 steps;         /* turns of every graph */
+  guint64 runs;          /* consecutive runs in each turn */
+  guint64 loaded;        /* maximum number of graphs loaded at once; 0: all */
+  gboolean asynchronous; /* the host never waits for a run */
 } GememSessionParams;
 
 typedef struct _GememSession GememSession;
@@ -47,7 +47,7 @@ struct _GememSession
   GPtrArray *graphs; /* GememStaticGraph; without graphs a step is one turn with nothing to run */
   guint8 *is_loaded; /* by graph */
   guint64 step;      /* from 1 */
-  guint turn;        /* of the step: which graph is next */
+  guint turn;        /* in the step: number of the next graph */
   void (*before) (GememSession *session); /* before the runs of a turn, or NULL */
   void (*during) (GememSession *session); /* in every run, or NULL */
   /* after the last turn, before the graphs are unloaded, or NULL */
@@ -56,7 +56,7 @@ struct _GememSession
 };
 
 /* A zeroed reader of @size bytes (which embeds GememSession first) over @graphs (GememStaticGraph,
- * taken over), whose ids are 1, 2, ... in order. */
+ * ownership passes), whose ids are 1, 2, ... in order. */
 gpointer gemem_session_new (gsize size, GPtrArray *graphs, const GememSessionParams *params);
 
 GEMEM_END_DECLS

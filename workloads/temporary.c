@@ -5,7 +5,7 @@
 
 typedef struct
 {
-  guint64 size, turn; /* turn: when it was queued, from 1 */
+  guint64 size, turn; /* turn: order of queueing, from 1 */
   guint32 block;
 } Entry;
 
@@ -75,7 +75,7 @@ queue_of (GememTemporary *temporary, guint64 stream)
   return &g_array_index (temporary->queues, Queue, temporary->queues->len - 1);
 }
 
-/* (u64) (n * times), as far as it goes. */
+/* (u64) (n * times), saturating. */
 static guint64
 excess (guint64 n, double times)
 {

@@ -1,17 +1,16 @@
-/* temporary.h - PaddlePaddle's temporary allocator (1.3-1.5): scratch memory of operators waits in
- * a queue and is used again.
+/* temporary.h - PaddlePaddle's temporary allocator (1.3-1.5): released scratch memory of operators
+ * is queued and reused.
  *
  * One queue per stream, ordered by size, first come first served among equals.  A request of n
- * bytes takes the smallest block of n bytes or more if that has less than n x `times`; the block
- * keeps its size.  A block that is released is queued; when the queue then holds more than `limit`
- * bytes (limit > 0), the stream is waited for and all blocks of the queue are freed, smallest
- * first.
+ * bytes takes the smallest block of at least n bytes if the block has less than n x `times`; the
+ * block keeps its size.  A block that is released is queued; when the queue then holds more than
+ * `limit` bytes (limit > 0), the stream is waited for and all blocks of the queue are freed,
+ * smallest first.
  *
- * The lowering decides with it which workspaces of a graph are requests at all; a block is the
- * number of the storage that was allocated for it.
- * Sizes of blocks are those that the allocator below reports: requested bytes in legacy, 64 more in
- * naive_best_fit (1.2).
- * Cost: O(log queued) a request.  Origin: paddle.md 4, E16.
+ * The lowering uses it to decide which workspaces of a graph become requests; a block is the number
+ * of the storage that was allocated for it.  Sizes of blocks are those that the allocator below
+ * reports: requested bytes in legacy, 64 more in naive_best_fit (1.2).  Cost: O(log queued) a
+ * request.  Origin: paddle.md 4, E16.
  */
 #pragma once
 
@@ -22,7 +21,7 @@ GEMEM_BEGIN_DECLS
 
 typedef struct _GememTemporary GememTemporary;
 
-/* What happens when a queue is emptied: the wait, then each block. */
+/* Callbacks when a queue is emptied: the wait, then each block. */
 typedef struct
 {
   void (*synchronise) (gpointer data, guint64 stream);
@@ -33,14 +32,13 @@ typedef struct
 GememTemporary *gemem_temporary_new (gint64 limit, double times, const GememTemporaryHooks *hooks,
                                      gpointer data);
 void gemem_temporary_free (GememTemporary *temporary);
-/* TRUE and *block: a queued block serves a request of @size bytes; it is no longer queued. */
+/* TRUE: *block, a queued block, serves a request of @size bytes and leaves the queue. */
 gboolean gemem_temporary_allocate (GememTemporary *temporary, guint64 stream, guint64 size,
                                    guint32 *block);
 /* Queues @block, of @size bytes as its allocator reports it. */
 void gemem_temporary_release (GememTemporary *temporary, guint64 stream, guint64 size,
                               guint32 block);
-/* The context waits: every queue that is not empty is emptied, in the order of the streams' first
- * use. */
+/* The context waits: empties every queue, in the order of the streams' first use. */
 void gemem_temporary_flush (GememTemporary *temporary);
 
 GEMEM_END_DECLS

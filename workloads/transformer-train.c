@@ -1,16 +1,15 @@
 /* transformer-train.c - generator `transformer-train`: the allocations of training a decoder-only
  * transformer, step by step.
  *
- * What is modelled: parameters, gradients and optimizer state as tensors of their real shapes; per
- * layer the activations that autograd keeps (inputs of norms, projections, attention,
- * feed-forward), the temporaries of each operation, gradients made in backward in reverse order,
- * recomputation of a layer's activations in backward instead of keeping them,
- * zero_grad(set_to_none) at the start of a step.
- * What is not: kernels' own workspaces, fused operators, data loaders.  Sizes are exact products of
- * the shape; nothing is random, the seed has no effect unless jitter > 0, which varies the sequence
- * length of each step.
+ * Modelled: parameters, gradients and optimizer state as tensors of their real shapes; per layer
+ * the activations that autograd keeps (inputs of norms, projections, attention, feed-forward), the
+ * temporaries of each operation, gradients created in backward in reverse order; optionally
+ * recomputing a layer's activations in backward instead of keeping them; zero_grad(set_to_none) at
+ * the start of a step.  Not modelled: kernels' own workspaces, fused operators, data loaders.
+ * Sizes are exact products of the shape.  Nothing is random unless jitter > 0, which varies the
+ * sequence length of each step; the seed has no other effect.
  *
- * Events per step: about 46 per layer; a piece is one step.  Memory: O(layers).
+ * Events per step: about 46 per layer; one piece of events is one step.  Memory: O(layers).
  */
 #include "config.h"
 
@@ -133,7 +132,7 @@ typedef struct
 {
   /* ids; 0: none */
   guint64 weight[PARAMS_PER_LAYER], gradient[PARAMS_PER_LAYER], state[PARAMS_PER_LAYER][2];
-  guint64 size[PARAMS_PER_LAYER]; /* elements */
+  guint64 size[PARAMS_PER_LAYER]; /* in elements */
   guint64 input, kept[KEPT_PER_LAYER];
 } Layer;
 
@@ -142,8 +141,8 @@ typedef struct
   GememGeneratorReader parent;
   Params p;
   GememRng rng;
-  Layer *layers;            /* p.layers, then one for embedding and head */
-  guint64 step;             /* 0: parameters; 1..iterations: steps; then the end */
+  Layer *layers;            /* p.layers of them, then one for embedding and head */
+  guint64 step;             /* 0: parameters; 1..iterations: steps; then the end of the trace */
   guint64 tokens, sequence; /* of this step */
 } Reader;
 
@@ -183,7 +182,7 @@ make_parameters (Reader *reader)
         reader->layers[l].weight[i] = make (reader, reader->layers[l].size[i]);
 }
 
-/* The activations of one layer; those that backward needs stay in `kept`. */
+/* Allocates the activations of one layer; those that backward needs stay in `kept`. */
 static void
 forward_layer (Reader *reader, Layer *layer)
 {
@@ -233,7 +232,7 @@ forward (Reader *reader)
       input = layer->kept[10];
       if (reader->p.recompute)
         drop_kept (reader, layer, FALSE);
-      layer->kept[10] = 0; /* owned by the next layer as its input */
+      layer->kept[10] = 0; /* the next layer owns this block as its input */
     }
   reader->layers[reader->p.layers].input = input;
 }
@@ -245,8 +244,7 @@ gradient (Reader *reader, Layer *layer, guint i)
     layer->gradient[i] = make (reader, layer->size[i]);
 }
 
-/* Backward through one layer: from the gradient of its output (freed) to that of its input
- * (returned). */
+/* Backward through one layer: frees the gradient of its output, returns that of its input. */
 static guint64
 backward_layer (Reader *reader, Layer *layer, guint64 output_gradient)
 {
@@ -391,7 +389,7 @@ free_parts (GememGeneratorReader *parent)
   g_free (((Reader *) parent)->layers);
 }
 
-/* The largest tensor must stay below 2^60 bytes, or no allocator would take it. */
+/* The largest tensor must stay below 2^60 bytes, which no allocator could serve. */
 static gboolean
 sizes_fit (const Params *p)
 {
