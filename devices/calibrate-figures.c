@@ -1,5 +1,5 @@
-/* calibrate-figures.c - from the samples of a calibration to the figures of a profile: medians, and
- * lines through them. */
+/* calibrate-figures.c - turns the samples of a calibration into the figures of a profile: medians,
+ * and lines through them. */
 #include "config.h"
 
 #include "base/units.h"
@@ -57,15 +57,15 @@ gemem_calibrate_fit (const GememPoint *points, guint n, guint64 *base, guint64 *
   *base = value > 0 ? (guint64) (value + 0.5) : 0;
 }
 
-/* Pages are counted where a call works page by page, bytes elsewhere; sizes are whole pages, so
- * that only one of both can be told. */
+/* TRUE: cost is fitted per page, FALSE: per byte.  Sizes are whole pages, so only one of the two
+ * can be determined; calls that work page by page use pages. */
 static gboolean
 is_by_page (GememDeviceCall call)
 {
   return call >= GEMEM_CALL_RESERVE && call <= GEMEM_CALL_UNMAP;
 }
 
-/* How many are live after @call that were not before: it gives one, or takes one back. */
+/* The call's own objects that are live after it: 1 if @call allocates one, 0 if it releases one. */
 static guint64
 own (GememDeviceCall call)
 {
@@ -88,8 +88,8 @@ summarise (GememCalibrator *self, GememDeviceCall call, guint i)
                                      .samples = samples->len };
 }
 
-/* What a thousand others cost; the base is without the one that was there when sizes were
- * measured. */
+/* The cost of a thousand other live objects; the base excludes the one that was live when sizes
+ * were measured. */
 static void
 conclude_counts (GememCalibrator *self, GememDeviceCall call)
 {

@@ -1,6 +1,5 @@
-/* calibrate-private.h - what the files of the calibration share: calibrate.c makes the calls,
- * calibrate-figures.c draws lines through their medians, calibrate-waits.c sees which of them
- * wait. */
+/* calibrate-private.h - shared by the files of the calibration: calibrate.c makes the calls,
+ * calibrate-figures.c fits lines to their medians, calibrate-waits.c finds the calls that wait. */
 #pragma once
 
 #include "devices/calibrate.h"
@@ -15,7 +14,7 @@ typedef struct
   const GememCalibrateOptions *options;
   GememCalibration *out;
   guint64 unit;                                              /* smallest size */
-  guint sizes;                                               /* that fit */
+  guint sizes;                                               /* number of sizes that fit */
   GArray *samples[GEMEM_CALL_COUNT][GEMEM_CALIBRATE_POINTS]; /* guint64 ns; sizes, then counts */
 } GememCalibrator;
 
@@ -24,18 +23,18 @@ typedef struct
   double x, y;
 } GememPoint;
 
-/* How many others are live at the count number @count. */
+/* The number of other live objects at count number @count. */
 static inline guint64
 gemem_calibrate_others (guint count)
 {
   return count == 0 ? 0 : G_GUINT64_CONSTANT (16) << 2 * count;
 }
 
-/* The value below which @permille of @samples (guint64, sorted by this) lie. */
+/* The value below which @permille of @samples (guint64, sorted here) lie. */
 guint64 gemem_calibrate_quantile (GArray *samples, guint permille);
 /* y = base + slope * x, both at least 0. */
 void gemem_calibrate_fit (const GememPoint *points, guint n, guint64 *base, guint64 *slope);
-/* From the samples of @call to its figures. */
+/* Computes the figures of @call from its samples. */
 void gemem_calibrate_conclude (GememCalibrator *self, GememDeviceCall call);
-/* Sees of each call that was measured whether it waits. */
+/* Determines for each measured call whether it waits. */
 void gemem_calibrate_find_waiting (GememCalibrator *self);

@@ -1,10 +1,10 @@
-/* calibrate-profile.c - what was measured, as a profile (profile.h): every number with its
+/* calibrate-profile.c - writes measurements as a profile (profile.h): every number with its
  * source. */
 #include "config.h"
 
 #include "devices/calibrate.h"
 
-/* Events and waiting have no size, and wait by nature. */
+/* TRUE for events and synchronisation, which have no size and wait by definition. */
 static gboolean
 has_waits (GememDeviceCall call)
 {
@@ -43,7 +43,7 @@ append_call (GString *out, GememDeviceCall call, const GememCalibratedCall *from
     g_string_append (out, "source=guess: as in generic.ini; the device does not have it\n");
 }
 
-/* What the figures were made of, for people and for spreadsheets. */
+/* Writes the samples behind the figures, for people and for spreadsheets. */
 static void
 append_points (GString *out, const GememCalibration *calibration)
 {

@@ -1,20 +1,20 @@
-/* calibrate-waits.c - which calls wait until the device is idle: seen, not timed. */
+/* calibrate-waits.c - which calls wait until the device is idle: observed, not timed. */
 #include "config.h"
 
 #include "devices/calibrate-private.h"
 
 #define TRIALS 5         /* of each call */
-#define WORK_NS 10000000 /* of work on the stream meanwhile */
-#define WORK_CALLS 64    /* memsets, where it cannot be occupied */
+#define WORK_NS 10000000 /* work on the stream during the call */
+#define WORK_CALLS 64    /* memsets, if the stream cannot be occupied */
 
-/* What a call needs, and gets before it is made. */
+/* The objects that a call needs, created before the call. */
 typedef struct
 {
   guint64 address, range;
   GememPage page;
 } Subject;
 
-/* Everything that @call needs is there. */
+/* Creates everything that @call needs. */
 static gboolean
 set_up (GememCalibrator *self, GememDeviceCall call, Subject *subject)
 {
@@ -56,7 +56,7 @@ make (GememCalibrator *self, GememDeviceCall call, Subject *subject)
     gemem_device_unmap (device, subject->range, bytes);
 }
 
-/* After make(). */
+/* Releases what is left after the call. */
 static void
 clear (GememCalibrator *self, GememDeviceCall call, const Subject *subject)
 {
@@ -73,7 +73,7 @@ clear (GememCalibrator *self, GememDeviceCall call, const Subject *subject)
     gemem_device_free (device, subject->address, bytes);
 }
 
-/* Work on the stream: so long, or else memsets of @bytes at @work. */
+/* Queues work on the stream: of that length, or else memsets of @bytes at @work. */
 static void
 put_work (GememCalibrator *self, guint64 work, guint64 bytes)
 {
@@ -83,8 +83,8 @@ put_work (GememCalibrator *self, guint64 work, guint64 bytes)
     gemem_device_memset (self->device, work, 0, bytes, STREAM);
 }
 
-/* Makes @call while the stream has work on @bytes at @work.  *@seen: the work was pending
- * before. */
+/* Makes @call while the stream has work on @bytes at @work.  *@seen: the work was pending before
+ * the call. */
 static gboolean
 waits (GememCalibrator *self, GememDeviceCall call, guint64 work, guint64 bytes, gboolean *seen)
 {

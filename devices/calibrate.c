@@ -1,4 +1,4 @@
-/* calibrate.c - see calibrate.h.  Here: the calls, timed. */
+/* calibrate.c - makes the calls of a calibration and times them; see calibrate.h. */
 #include "config.h"
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 #include "devices/calibrate-private.h"
 
 #define WARM_UP 3
-#define SIZES_MEMSET 4 /* larger ones: a launch hides what a small one takes */
+#define SIZES_MEMSET 4 /* larger ones: a launch hides the cost of a small one */
 
 static guint64
 now (const GememCalibrator *self)
@@ -92,7 +92,7 @@ measure_virtual (GememCalibrator *self, guint point, guint64 bytes)
   return TRUE;
 }
 
-/* The call itself, and what the stream has to do: until it has done it. */
+/* Times the call itself, then the stream's work until it is done. */
 static void
 measure_memset (GememCalibrator *self, guint size, guint64 bytes, GArray *until_done)
 {
@@ -136,7 +136,7 @@ measure_rest (GememCalibrator *self)
   }
 }
 
-/* ---- others that are live */
+/* ---- other live objects */
 
 typedef struct
 {
@@ -186,7 +186,7 @@ remove_others (GememCalibrator *self, const GArray *list)
     }
 }
 
-/* The calls that give memory and take it back, of the smallest size, among ever more others. */
+/* Times calls that allocate and release, at the smallest size, with more and more live objects. */
 static void
 measure_counts (GememCalibrator *self, gboolean virtual, guint64 limit)
 {
@@ -203,9 +203,9 @@ measure_counts (GememCalibrator *self, gboolean virtual, guint64 limit)
   remove_others (self, list);
 }
 
-/* ---- the whole */
+/* ---- the calibration */
 
-/* The slope of a memset is that of the stream's work. */
+/* A memset's slope is that of the stream's work. */
 static void
 measure_memsets (GememCalibrator *self)
 {

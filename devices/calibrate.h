@@ -1,16 +1,15 @@
-/* calibrate.h - what the calls of a device cost, measured, as a cost profile (profile.h).
+/* calibrate.h - measures the costs of a device's calls, as a cost profile (profile.h).
  *
- * Each call is made `repeats` times at each of several sizes, and of the smallest size while others
- * are live, ever more of them; after a few that are not counted.  Of each size the median counts;
- * the line through the medians is that of Theil and Sen (median of the slopes of all pairs), which
- * a few outliers do not move and which is exact where the medians lie on one: a calibrated
- * simulated device gives its own profile again.
- * Whether a call synchronises is seen, not timed: long work is put on a stream, the call is made
- * while it is pending, and is it done afterwards? A map is measured with its access rights, so that
- * set_access_ns is in its base_ns.  What cannot be measured is a guess, as in generic.ini, and says
- * so.
+ * Each call is made `repeats` times at each of several sizes, and at the smallest size with more
+ * and more other live objects; a few warm-up rounds are not counted.  The figure of each size is
+ * the median.  The line through the medians is that of Theil and Sen (median of the slopes of all
+ * pairs), which resists outliers and is exact where the medians lie on a line: calibrating a
+ * simulated device reproduces its profile.  Whether a call synchronises is observed, not timed: the
+ * call is made while long work is pending on a stream, and the work is then checked for completion.
+ * A map is measured with its access rights, so its base_ns includes set_access_ns.  A figure that
+ * cannot be measured is marked as a guess, taken from generic.ini.
  *
- * Cost: seconds.  The device's memory is used, up to a quarter of what is free, and released.
+ * Cost: seconds.  Uses up to a quarter of the device's free memory, and releases it.
  */
 #pragma once
 
@@ -24,16 +23,16 @@ typedef struct
   guint64 (*clock) (gpointer data); /* ns, monotonic */
   gpointer clock_data;
   guint repeats; /* of each call and size; at least 1 */
-  /* atomic, or NULL; non-zero ends the measuring after the call it is at */
+  /* atomic, or NULL; non-zero ends the calibration after the current call */
   const gint *interrupted;
 } GememCalibrateOptions;
 
 #define GEMEM_CALIBRATE_SIZES 7 /* granularity * 1, 2, 4 ... */
 #define GEMEM_CALIBRATE_COUNTS \
-  5 /* 0, 64, 256, 1024, 4096 that are live, as far as a quarter of what is free goes */
+  5 /* 0, 64, 256, 1024, 4096 live, within a quarter of the free memory */
 #define GEMEM_CALIBRATE_POINTS (GEMEM_CALIBRATE_SIZES + GEMEM_CALIBRATE_COUNTS)
 
-/* One size and one number of others that were live. */
+/* One size and one number of other live objects. */
 typedef struct
 {
   guint64 bytes, live;
@@ -44,7 +43,7 @@ typedef struct
 typedef struct
 {
   gboolean measured;       /* FALSE: `cost` is generic.ini's */
-  gboolean waits_measured; /* `cost.synchronises` was seen */
+  gboolean waits_measured; /* `cost.synchronises` was observed */
   GememCallCost cost;
   guint64 p99, max; /* ns, over all sizes */
   guint samples, sizes;
@@ -59,14 +58,14 @@ typedef struct
   GememCalibratedCall calls[GEMEM_CALL_COUNT];
 } GememCalibration;
 
-/* Measures @device, of which nothing else may be in use.  Errors: GEMEM_ERROR_FAILED: it has not
- * memory enough, or has failed; GEMEM_ERROR_INTERRUPTED.  Nothing is held at the end. */
+/* Measures @device, which must be otherwise unused.  Nothing is held at the end.  Errors:
+ * GEMEM_ERROR_FAILED: too little memory, or the device failed; GEMEM_ERROR_INTERRUPTED. */
 gboolean gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options,
                           GememCalibration *calibration, GError **error);
 
-/* The profile as text: @name of the device; @provenance: lines on where and when it was measured
- * (NULL-terminated), which become comments; @how: what the sources of the numbers say after
- * "measured: ", in one line. */
+/* The profile as text.  @name: of the device; @provenance: lines on place and time of the
+ * measurement (NULL-terminated), which become comments; @how: one line that follows "measured: " in
+ * the sources of the numbers. */
 char *gemem_calibration_profile (const GememCalibration *calibration, const char *name,
                                  const char *const *provenance, const char *how);
 

@@ -7,7 +7,7 @@
 
 #include "devices/cuda/gpu.h"
 
-/* The CUDA device that @device is, or stands before; NULL: none. */
+/* The CUDA device that @device is or wraps; NULL: none. */
 static GememCuda *
 cuda_of (GememDevice *device)
 {

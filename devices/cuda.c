@@ -1,23 +1,20 @@
-/* cuda.c - the CUDA device: memory of an NVIDIA GPU through its driver; settings, beginning and
- * end.
+/* cuda.c - the CUDA device: memory of an NVIDIA GPU through its driver; settings, creation and end.
  *
- * Why: the same engine and the same allocators on real memory.  What device.h says of a device
- * holds: memory that is short is an ordinary answer, and what was refused leaves nothing behind.
- * Any other error of the driver ends the device (gemem_device_failure()): it is kept with CUDA's
- * name and text, nothing more is allocated, and what was allocated stays until the end.
+ * Why: the same engine and the same allocators on real memory.  The contract of device.h holds: out
+ * of memory is an ordinary result, and a refused call leaves nothing behind.  Any other error of
+ * the driver fails the device (gemem_device_failure()): the error is kept with CUDA's name and
+ * text, nothing more is allocated, and allocated memory stays until the end.
  *
- * Capacity: `capacity` bounds what is held, counted as the simulated device counts; without it the
- * driver decides.  info() says the lesser of both.
- * Time: a real device has no modelled clock.  `now` is what the trace says, and calls cost nothing
- * unless `profile` prices them, so that modelled and measured latency stand side by side.
- * Which GPU: every call makes the GPU's primary context that of the calling thread, and gives it
- * back its own; devices on several GPUs, and programs with contexts of their own, do not disturb
- * each other.
+ * Capacity: `capacity` bounds the held bytes, counted as by the simulated device; without it the
+ * driver decides.  info() reports the lesser of both.  Time: a real device has no modelled clock.
+ * `now` is the trace's time, and calls cost nothing unless `profile` prices them; then modelled and
+ * measured latency can be compared.  Which GPU: every call makes the GPU's primary context current
+ * in the calling thread, and restores the thread's own afterwards; devices on several GPUs, and
+ * programs with their own contexts, do not interfere.
  *
- * Invariants: everything obtained from the driver is released at the end, in this order: the
- * device is idle, memory, streams and events, pool, context.
- * Cost: two look-ups besides the driver's work; no heap allocation per call once the maps have
- * grown.
+ * Invariants: everything obtained from the driver is released at the end, in this order: wait until
+ * the device is idle, memory, streams and events, pool, context.  Cost: two look-ups besides the
+ * driver's work; no heap allocation per call once the maps have grown.
  */
 #include "config.h"
 
@@ -37,7 +34,7 @@ typedef struct
 } GememCudaParams;
 #endif
 
-#define UNSET (G_MAXUINT64 - 1) /* no size that could be meant; stands for a word in the table */
+#define UNSET (G_MAXUINT64 - 1) /* represents a word in the table; no valid size */
 #define UNSET_TEXT "18446744073709551614"
 
 #define FIELD(name) .offset = G_STRUCT_OFFSET (GememCudaParams, name)
@@ -149,7 +146,7 @@ cuda_cost (GememDevice *device, GememDeviceCall call, guint64 size)
                                          : gemem_mappings_live (&self->mappings, call));
 }
 
-/* ---- beginning and end */
+/* ---- creation and end */
 
 static void
 cuda_destroy (GememDevice *device)
@@ -161,7 +158,7 @@ cuda_destroy (GememDevice *device)
       GEMEM_CUDA_ENTER (self);
       GEMEM_CUDA_DO (self, cuCtxSynchronize);
       gemem_cuda_give_memory_back (self);
-      GEMEM_CUDA_DO (self, cuCtxSynchronize); /* what is freed on streams */
+      GEMEM_CUDA_DO (self, cuCtxSynchronize); /* waits for frees queued on streams */
       gemem_cuda_touch_end (self);
       gemem_cuda_occupy_end (self);
       gemem_cuda_destroy_streams (self);
@@ -229,7 +226,7 @@ make_pool (GememCuda *self)
                            CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
 }
 
-/* What the GPU can do, and how much it has.  FALSE with @error or with the device failed. */
+/* Reads the GPU's capabilities and memory.  FALSE with @error or with the device failed. */
 static gboolean
 look_around (GememCuda *self, GError **error)
 {
@@ -266,7 +263,7 @@ begin (GememCuda *self, GError **error)
          && self->base.failure == NULL;
 }
 
-/* The profile is read before the driver is asked: a wrong name is an error on any machine. */
+/* The profile is read before the driver is loaded: a wrong name is an error on any machine. */
 static gboolean
 set_costs (GememCuda *self, GError **error)
 {

@@ -1,4 +1,4 @@
-/* device-private.h - what the files of devices share. */
+/* device-private.h - shared by the files of devices. */
 #pragma once
 
 #include "devices/device.h"
@@ -6,8 +6,8 @@
 extern const GememDeviceClass gemem_simulated_class, gemem_null_class, gemem_faulty_class,
     gemem_cuda_class;
 
-/* A mistake of the caller: counted, and with internal checks the end of the program. */
+/* Counts an error of the caller; with internal checks, ends the program. */
 void gemem_device_misuse (GememDevice *device, const char *what);
 
-/* The device cannot go on because of @error, which is taken over; the first one is kept. */
+/* Marks the device as failed because of @error, whose ownership passes; the first one is kept. */
 void gemem_device_fail (GememDevice *device, GError *error);

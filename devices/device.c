@@ -1,9 +1,9 @@
-/* device.c - the calls every allocator makes: count, charge, dispatch, notify the observers.
+/* device.c - the calls of allocators: counted, charged, dispatched to the class, then observed.
  *
- * The class does the work and may move `now` forward while the call waits; the modelled cost comes
- * on top, so that the time of a call is what `now` moved by in all.  Refused calls cost the same:
- * the driver was asked.  One function pays for every call (charge), so that counters, clock and
- * ledger cannot drift apart.
+ * The class does the work and advances `now` while the call waits; the modelled cost is added, so
+ * that the time of a call is the whole advance of `now`.  Refused calls cost the same: the driver
+ * was asked.  One function (charge) accounts for every call, so that counters, clock and ledger
+ * cannot drift apart.
  *
  * Cost: O(1) above the class; two indirect calls (one more for each observer), no allocation.
  */
@@ -157,7 +157,7 @@ notify (const GememDevice *device, const GememDeviceNote *note)
     watch->func (watch->data, note);
 }
 
-/* When a call began, by the device's clock and, if it is measured, by the clock of `times`. */
+/* The start of a call, by the device's clock and, if measured, by the clock of `times`. */
 typedef struct
 {
   guint64 now, measured;
@@ -187,8 +187,8 @@ charge (GememDevice *device, GememDeviceCall call, Moment start, guint64 size, g
     device->peak_held = device->held;
 }
 
-/* The same, and notifies the observers; the rest are fields of the note, which is only made if
- * there is an observer. */
+/* The same, and notifies the observers.  The further arguments are fields of the note, which is
+ * built only if there is an observer. */
 #define ACCOUNT(device, kind, start, bytes, good, ...) \
   G_STMT_START \
   { \
@@ -368,7 +368,7 @@ gemem_device_settings_recorded (const GPtrArray *settings)
   return FALSE;
 }
 
-/* ---- not calls: what the machine did, told before the allocator asks */
+/* ---- following a recording: no calls of the allocator */
 
 void
 gemem_device_expect (GememDevice *device, guint64 address, guint64 size)
@@ -394,7 +394,7 @@ gemem_device_adopt (GememDevice *device, guint64 address, guint64 size)
   return ok;
 }
 
-/* ---- memory itself: wrappers have none */
+/* ---- memory contents: of the innermost device, not of wrappers */
 
 gboolean
 gemem_device_touch (GememDevice *device, GError **error)

@@ -1,4 +1,4 @@
-/* device.h - what an allocator obtains memory from: the vtable of simulated, faulty, null and CUDA
+/* device.h - the source of an allocator's memory: the vtable of simulated, faulty, null and CUDA
  * devices.
  *
  * One GememDevice is one device ordinal; nothing defaults to device 0.  An allocator calls only the
@@ -10,9 +10,9 @@
  * every call can fail where documented, and a failed call changes nothing but counters and the
  * clock.  Out-of-memory is an ordinary return value (0, or FALSE).
  *
- * Who keeps what: the class keeps `held` (a page is freed with its last mapping, so only the
- * class knows) and moves `now` forward when a call waits; the gemem_device_*() functions charge the
- * cost and keep everything that is counted.
+ * Division of work: the class maintains `held` (a page is freed with its last mapping, which only
+ * the class knows) and advances `now` when a call waits; the gemem_device_*() functions charge the
+ * cost and maintain all counters.
  */
 #pragma once
 
@@ -51,7 +51,7 @@ typedef enum
 typedef struct
 {
   guint64 total;           /* bytes the device reports */
-  guint64 free;            /* bytes not held by anyone */
+  guint64 free;            /* bytes that no program holds */
   guint64 granularity;     /* of physical pages and mappings */
   gboolean virtual_memory; /* reserve/create/map are supported */
 } GememDeviceInfo;
@@ -59,8 +59,8 @@ typedef struct
 typedef guint64 GememPage;        /* a physical allocation; 0 = none */
 typedef guint64 GememDeviceEvent; /* 0 = none, always complete */
 
-/* A verification that failed: its number, the first byte that is wrong, the word that it lies in,
- * and what that would be of a block's pattern. */
+/* A failed verification: its number, the first wrong byte, the word that contains the byte, and
+ * that word decoded as a block's pattern. */
 typedef struct
 {
   guint64 check, offset, word;
@@ -73,11 +73,10 @@ struct _GememDeviceClass
 
   const char *name; /* "sim" */
   const char *summary;
-  /* Takes a copy of what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new
-   * device. */
+  /* Copies what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new device. */
   GememDevice *(*create) (gconstpointer params, GError **error);
-  /* Instead of create, of a wrapper: a device before @inner, which it takes over, also on error.
-   * Its setting `on` names the class of @inner. */
+  /* Replaces create for a wrapper: a device in front of @inner, which it owns from now on, also on
+   * error.  The setting `on` names the class of @inner. */
   GememDevice *(*wrap) (GememDevice *inner, gconstpointer params, GError **error);
   void (*destroy) (GememDevice *device);
 
@@ -101,7 +100,7 @@ struct _GememDeviceClass
   gboolean (*device_sync) (GememDevice *device);
   void (*info) (GememDevice *device, GememDeviceInfo *info);
 
-  /* ---- Optional, each for itself: 0 or NULL where there is none. */
+  /* ---- Optional, independently of each other: 0 or NULL if absent. */
 
   const char *aliases;
   const GememParam *params;
@@ -116,9 +115,9 @@ struct _GememDeviceClass
   /* ---- Optional: following a recording (address policy `recorded`). */
   struct
   {
-    /* The next recorded segment. */
+    /* Announces the next recorded segment. */
     void (*expect) (GememDevice *device, guint64 address, guint64 size);
-    /* Until the next call of it no more than @bytes are held; 0: as many as there are. */
+    /* Until the next call of limit at most @bytes are held; 0: no limit. */
     void (*limit) (GememDevice *device, guint64 bytes);
     /* Takes a contiguous allocation that existed before the trace, at its recorded address.
      * FALSE: no space. */
@@ -129,46 +128,45 @@ struct _GememDeviceClass
    * together: they fill memory with a pattern, and verify it (devices/cuda/kernels/touch-kernels.h). */
   struct
   {
-    /* From now on; GEMEM_ERROR_NO_DEVICE if that cannot be. */
+    /* Enables touching; GEMEM_ERROR_NO_DEVICE if impossible. */
     gboolean (*touch) (GememDevice *device, GError **error);
-    /* Work on @stream, which comes after all fills and verifications before it; FALSE: the device
-     * has failed. */
+    /* Work on @stream, after all earlier fills and verifications; FALSE: the device has failed. */
     gboolean (*fill) (GememDevice *device, guint64 address, guint64 size, guint32 tag,
                       guint64 stream);
     gboolean (*verify) (GememDevice *device, guint64 address, guint64 size, guint32 tag,
                         guint64 stream, guint64 check);
-    /* Takes the next verification that failed; @wait: of all, otherwise of those known by now.
-     * FALSE: none. */
+    /* Takes the next failed verification; @wait: waits for all, otherwise only known ones.  FALSE:
+     * none. */
     gboolean (*finding) (GememDevice *device, gboolean wait, GememMismatch *finding);
-    /* Work that keeps @stream busy for @ns, behind what is there.  0: nothing, but does what the
-     * first work would need; GEMEM_ERROR_NO_DEVICE if there cannot be any.  A device that fails
-     * meanwhile says so by itself. */
+    /* Queues work that keeps @stream busy for @ns.  0: queues none, but prepares for the first
+     * work; GEMEM_ERROR_NO_DEVICE if impossible.  Failures during the work are reported by the
+     * device (gemem_device_failure()). */
     gboolean (*occupy) (GememDevice *device, guint64 ns, guint64 stream, GError **error);
   } probe;
 };
 
-/* A call as observers see it, after it was made.  What a call does not have is 0. */
+/* A completed call as observers see it.  Fields that the call does not have are 0. */
 typedef struct
 {
   GememDeviceCall call;
   gboolean ok;     /* FALSE: refused; of an event_query: not complete */
   guint64 address; /* of memory; create, destroy: the page */
   guint64 size;
-  guint64 stream;         /* memset, event_record, stream_sync; malloc: for which it was asked */
+  guint64 stream;         /* memset, event_record, stream_sync; malloc: the requester's */
   GememDeviceEvent event; /* event_record, event_query, event_sync */
 } GememDeviceNote;
 
 typedef void (*GememDeviceObserverFunc) (gpointer data, const GememDeviceNote *note);
 
-/* What calls take by a clock of the caller's, beside their modelled cost.  Owned by the caller
- * that measures. */
+/* Latencies of calls by a clock of the caller, in addition to their modelled cost.  Owned by the
+ * measuring caller. */
 typedef struct
 {
   guint64 (*clock) (void); /* ns, monotonic */
   GememHistogram ns[GEMEM_CALL_COUNT];
 } GememCallTimes;
 
-/* An observer of all calls, as the engine's ledger for fidelity, or its probe of the order of
+/* An observer of all calls, such as the engine's ledger for fidelity or its probe of the order of
  * release.  Owned by the caller that adds it. */
 typedef struct _GememDeviceObserver GememDeviceObserver;
 struct _GememDeviceObserver
@@ -184,18 +182,18 @@ struct _GememDevice
   int ordinal;
   /* effective settings, of klass->params_size bytes, owned by the class; NULL: no settings */
   gconstpointer params;
-  GememDevice *inner; /* what a wrapper (faulty) stands before; NULL: this is the device itself */
+  GememDevice *inner; /* the device in front of which a wrapper (faulty) stands; NULL: no wrapper */
   guint64 capacity;   /* bytes of the whole device; G_MAXUINT64: unlimited */
   guint64 held, peak_held; /* physical bytes held through this device object */
   guint64 now;             /* virtual clock, ns */
   guint64 call_time;       /* ns charged for calls since creation */
   /* figures of the cost model, and how many of them are guesses */
   guint cost_numbers, cost_guesses;
-  /* modelled host cost of one alloc or free without any call (profile); 0: none given */
+  /* modelled host cost of one alloc or free without a device call (profile); 0: unset */
   guint64 hit_ns;
-  /* calls with an address, page or size that was never returned: a bug of the caller */
+  /* calls with an address, page or size that was never returned: errors of the caller */
   guint64 misuses;
-  guint64 unexpected; /* address policy `recorded`: mallocs that no recorded segment stood for */
+  guint64 unexpected; /* address policy `recorded`: mallocs that matched no recorded segment */
   guint64 calls[GEMEM_CALL_COUNT];
   guint64 refused[GEMEM_CALL_COUNT];
   guint64 call_ns[GEMEM_CALL_COUNT];
@@ -205,50 +203,48 @@ struct _GememDevice
   GememDeviceObserver *observers; /* in the order in which they were added */
   GRecMutex lock;                 /* gemem_device_lock() */
   GError *failure;                /* gemem_device_failure() */
-  /* many threads call its allocators, and its owner admits one at a time */
+  /* many threads use the device's allocators; its owner serialises them */
   gboolean serialized;
 };
 
 /* Creates a device from "sim:capacity=80GiB,address=bump,profile=h200" (class name, then settings).
- * @defaults: settings applied before those of @spec when @spec does not set them (from a trace), or
- * NULL. */
+ * @defaults (or NULL): settings, from a trace, that apply where @spec does not set them. */
 GememDevice *gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error);
-/* The settings in @spec (GememSetting), and its class: "cuda:1:mode=vmm" says gpu=1, mode=vmm.
+/* The settings in @spec (GememSetting), and its class: "cuda:1:mode=vmm" means gpu=1, mode=vmm.
  * GEMEM_ERROR_USAGE. */
 GPtrArray *gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass,
                                     GError **error);
-/* Of a wrapper (faulty) with @settings the class beneath, which takes what it does not know itself;
- * else @klass.  NULL: unknown. */
+/* For a wrapper (faulty) with @settings: the class of the device beneath, to which unknown settings
+ * belong; else @klass.  NULL: unknown. */
 const GememDeviceClass *gemem_device_class_beneath (const GememDeviceClass *klass,
                                                     const GPtrArray *settings);
 void gemem_device_destroy (GememDevice *device);
-/* For allocators that share a device among threads: the calls below do not lock; a caller
- * that may meet another thread does, around the calls and what depends on them.  The holder may
- * lock again. */
+/* For allocators that share a device among threads.  The calls below do not lock: a caller that may
+ * run concurrently locks around the calls and what depends on them.  The lock is recursive. */
 void gemem_device_lock (GememDevice *device);
 void gemem_device_unlock (GememDevice *device);
 /* "sim:capacity=...": the effective settings. */
 char *gemem_device_describe (GememDevice *device);
-/* What hardware it is, or, of a simulated device, as described; g_free(). */
+/* The hardware, or, of a simulated device, its description; g_free(). */
 char *gemem_device_identify (GememDevice *device);
 /* Name/value rows of all effective settings, for the manifest; GPtrArray of GememSetting. */
 GPtrArray *gemem_device_settings (GememDevice *device);
-/* Such settings (NULL: none) place segments where they were recorded. */
+/* TRUE if @settings (or NULL) place segments where they were recorded. */
 gboolean gemem_device_settings_recorded (const GPtrArray *settings);
 
 const GememDeviceClass *const *gemem_device_classes (void); /* NULL-terminated, from devices.def */
 
 /* The calls of allocators.  Each is counted, charged with its modelled cost and shown to observers;
- * O(1) beside what the class does.  Refused is an ordinary answer, and changes nothing else.
+ * O(1) beside the work of the class.  Refusal is an ordinary result and changes nothing else.
  *
  * malloc: the address of @size bytes for work on @stream; 0: out of memory.  free: with the same
  * size.  reserve, release: a range of addresses, aligned to @alignment, without memory; 0: refused.
  * create_page, destroy_page: physical memory of @size bytes, a multiple of the granularity; 0: out
- * of memory; it stays until its last mapping goes.  map, unmap: @size bytes of a page, from @offset
- * on, at an address of a reserved range.  memset: work on @stream.
- * event_record: marks the work queued on @stream; 0: refused.  event_query: whether that is done;
- * event_sync waits for it, stream_sync for a stream, device_sync for all; FALSE: the device has
- * failed.  info: what the device has and what is free. */
+ * of memory; it exists until its last mapping is removed.  map, unmap: @size bytes of a page, from
+ * @offset on, at an address of a reserved range.  memset: work on @stream. event_record: marks the
+ * work queued on @stream; 0: refused.  event_query: whether that work is done; event_sync waits for
+ * it, stream_sync for a stream, device_sync for all; FALSE: the device has failed.  info: total and
+ * free bytes. */
 guint64 gemem_device_malloc (GememDevice *device, guint64 size, guint64 stream);
 void gemem_device_free (GememDevice *device, guint64 address, guint64 size);
 guint64 gemem_device_reserve (GememDevice *device, guint64 size, guint64 alignment);
@@ -267,38 +263,37 @@ gboolean gemem_device_stream_sync (GememDevice *device, guint64 stream);
 gboolean gemem_device_sync (GememDevice *device);
 void gemem_device_info (GememDevice *device, GememDeviceInfo *info);
 
-/* Why the device cannot go on, or NULL: a call failed, and not for want of memory
- * (GEMEM_ERROR_FAILED).  It has refused all requests for memory since then, and what it gave stays
- * with it until its end, which gives everything back.  Only real devices fail, or what stands
- * before one. */
+/* Why the device cannot continue: a call failed for another reason than want of memory
+ * (GEMEM_ERROR_FAILED); NULL: it can.  A failed device refuses all requests for memory; what it had
+ * allocated stays until its end, which releases everything.  Only real devices, and wrappers of
+ * them, fail. */
 const GError *gemem_device_failure (const GememDevice *device);
 gboolean gemem_device_is_real (const GememDevice *device);
 
-/* The device's capacity without counting a call: for "80%" and for reports. */
+/* The device's capacity, without counting a call: for "80%" and for reports. */
 guint64 gemem_device_capacity (GememDevice *device);
 
 const char *gemem_device_call_name (GememDeviceCall call); /* "malloc", "map", ... */
 
-/* ---- following a recording: what the recorded device did, told before the allocator asks */
+/* ---- following a recording: the recorded device's behaviour, announced in advance */
 
-/* The machine's recorded segments, before the allocator asks for them; no effect on other
- * policies. */
+/* Announces a recorded segment before the allocator asks for it; no effect on other policies. */
 void gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
-/* What the recorded device let the recorded allocator hold, until the next call; 0: no longer.  No
- * effect on other policies. */
+/* Limits the held bytes, as the recorded device did, until the next call; 0: no limit.  No effect
+ * on other policies. */
 void gemem_device_limit (GememDevice *device, guint64 bytes);
 gboolean gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
 
-/* ---- observing and probing: no allocator calls these */
+/* ---- observing and probing: not used by allocators */
 
-/* From now on @observer->func is called after every call, behind the observers added before it; until
- * unwatch, which may be called twice. */
+/* Calls @observer->func after every later call, after the observers added earlier, until
+ * gemem_device_remove_observer(), which may be called twice. */
 void gemem_device_add_observer (GememDevice *device, GememDeviceObserver *observer);
 void gemem_device_remove_observer (GememDevice *device, GememDeviceObserver *observer);
 
-/* --touch (sim/engine/touch.c): not calls of an allocator, so they are neither counted nor charged
- * nor shown to observers.  As in GememDeviceClass; the first answers GEMEM_ERROR_USAGE where
- * there is no memory. */
+/* --touch (sim/engine/touch.c): not calls of an allocator, so neither counted nor charged nor shown
+ * to observers.  As in GememDeviceClass; the first fails with GEMEM_ERROR_USAGE where there is no
+ * memory. */
 gboolean gemem_device_touch (GememDevice *device, GError **error);
 gboolean gemem_device_fill (GememDevice *device, guint64 address, guint64 size, guint32 tag,
                             guint64 stream);
@@ -306,7 +301,7 @@ gboolean gemem_device_verify (GememDevice *device, guint64 address, guint64 size
                               guint64 stream, guint64 check);
 gboolean gemem_device_finding (GememDevice *device, gboolean wait, GememMismatch *finding);
 
-/* --occupy (sim/engine/pace.h), likewise; GEMEM_ERROR_USAGE where no stream is ever busy. */
+/* --occupy (sim/engine/pace.h), likewise; GEMEM_ERROR_USAGE where streams are never busy. */
 gboolean gemem_device_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **error);
 
 GEMEM_END_DECLS

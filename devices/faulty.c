@@ -1,9 +1,9 @@
-/* faulty.c - a wrapper that lets chosen calls fail, to see what the layers above do then.
+/* faulty.c - a wrapper that makes chosen calls fail, to test the layers above.
  *
  * Rules: `call` names the calls that may fail ("malloc|map"; "memory": malloc, reserve, create and
- * map, which is the default; "all": every call that has a failure to report, but for unmap: an
- * allocator that can never unmap cannot give all memory back).  These calls are counted together,
- * from 1; call k fails if any rule says so:
+ * map, which is the default; "all": every call that can report failure, except unmap: an allocator
+ * that can never unmap cannot release all memory).  These calls are counted together, from 1; call
+ * k fails if any rule matches:
  *   nth=N    k = N
  *   every=N  k is a multiple of N
  *   after=N  k > N
@@ -12,10 +12,9 @@
  *
  * A failed call never reaches the device beneath: nothing changes, no address is used up, no
  * recorded segment is consumed; it is counted, refused and charged like one that the device
- * refused.  Everything else is forwarded, and clock, held bytes and mistakes are the same on both
- * objects after every call; what is counted per call is counted on the outer object alone. A failed
- * event_query says "not complete"; a failed event_record returns 0, after which only waiting for
- * the stream is safe.
+ * refused.  Everything else is forwarded.  Clock, held bytes and misuses are equal on both objects
+ * after every call; calls are counted on the outer object alone.  A failed event_query says "not
+ * complete"; a failed event_record returns 0, after which only waiting for the stream is safe.
  *
  * Cost: O(1) above the device beneath, no allocation.
  */
@@ -46,7 +45,7 @@ typedef struct
   guint32 kinds; /* bit per GememDeviceCall that may fail */
   guint64 rate;  /* of RATE_WHOLE */
   GememRng rng;
-  guint64 seen; /* calls that might have failed */
+  guint64 seen; /* number of calls that were eligible to fail */
   guint64 injected[GEMEM_CALL_COUNT];
 } Faulty;
 
@@ -99,7 +98,7 @@ static const GememParam params[] = {
   (MEMORY_CALLS | BIT (UNMAP) | BIT (MEMSET) | BIT (EVENT_RECORD) | BIT (EVENT_QUERY) \
    | BIT (STREAM_SYNC) | BIT (DEVICE_SYNC))
 
-/* ---- the decision, and keeping both objects alike */
+/* ---- the decision, and keeping both objects in step */
 
 static gboolean
 fails (Faulty *self, GememDeviceCall call)
@@ -114,13 +113,13 @@ fails (Faulty *self, GememDeviceCall call)
   fail = k == p->nth || (p->every != 0 && k % p->every == 0) || k > p->after;
   if (self->rate != 0
       && gemem_rng_below (&self->rng, RATE_WHOLE)
-             < self->rate) /* drawn always: the rules do not shift each other */
+             < self->rate) /* drawn on every call, so that the rules are independent */
     fail = TRUE;
   self->injected[call] += fail;
   return fail;
 }
 
-/* The device beneath, at the caller's time. */
+/* The device beneath, set to the caller's time. */
 static inline GememDevice *
 enter (GememDevice *device)
 {
@@ -250,7 +249,7 @@ faulty_device_sync (GememDevice *device)
   return ok;
 }
 
-/* ---- calls that have no failure to report */
+/* ---- calls that cannot report failure */
 
 static void
 faulty_free (GememDevice *device, guint64 address, guint64 size)
@@ -384,7 +383,7 @@ parse_rate (const char *text, guint64 *rate, GError **error)
   return FALSE;
 }
 
-/* A setting that could have no effect is an error. */
+/* A setting without effect is an error. */
 static gboolean
 check_effect (const FaultyParams *p, guint64 rate, GError **error)
 {

@@ -36,7 +36,7 @@ is_granular (const GememMappings *self, guint64 value)
   return (value & (self->granularity - 1)) == 0;
 }
 
-/* TRUE if a mapping shows any byte of [@address, @address + @size). */
+/* TRUE if any byte of [@address, @address + @size) is mapped. */
 static gboolean
 is_mapped (const GememMappings *self, guint64 address, guint64 size)
 {

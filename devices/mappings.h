@@ -1,16 +1,15 @@
 /* mappings.h - the accounting of virtual memory: which address ranges are reserved, which pages
  * exist, and which are mapped where.
  *
- * Why: the simulated device and a CUDA device keep to the same rules, and only the device knows
- * when a page is freed.  Nothing here moves memory: a device asks whether a call keeps the rules,
- * makes it, and enters what it did.
+ * Why: the simulated device and a CUDA device follow the same rules, and only the device knows when
+ * a page is freed.  Nothing here moves memory: a device asks whether a call follows the rules,
+ * makes the call, and records it here.
  *
- * Rules.  A page lives while its owner has it or any mapping shows it (as the drivers count
- * references).  A mapping lies inside one range, shows a part of one page, and overlaps no other.
- * A range is released without mappings.  unmap covers whole mappings, one or several that follow
- * each other, and nothing between them.  Addresses, offsets and sizes of pages and mappings are
- * multiples of the granularity.  Whatever breaks a rule is a mistake of the caller, and the text in
- * *fault says which.
+ * Rules.  A page exists while its owner or any mapping holds it (drivers count references).  A
+ * mapping lies inside one range, maps a part of one page, and overlaps no other mapping.  Only a
+ * range without mappings is released.  unmap covers whole mappings, one or several adjacent ones,
+ * and nothing between them.  Addresses, offsets and sizes of pages and mappings are multiples of
+ * the granularity.  Breaking a rule is an error of the caller, which the text in *fault names.
  *
  * Cost: O(log ranges + log mappings) per call, unmap per mapping; no heap allocation per call once
  * the slabs have grown.
@@ -26,7 +25,7 @@ typedef struct
 {
   GememTreeNode node; /* by address */
   guint64 size;
-  guint64 kept; /* the device's own */
+  guint64 kept; /* private to the device */
 } GememRange;
 
 typedef struct
@@ -40,7 +39,7 @@ typedef struct
 {
   guint64 size, mappings;
   guint64 owned;  /* not destroyed yet */
-  guint64 handle; /* the device's own */
+  guint64 handle; /* private to the device */
 } GememPhysical;
 
 typedef struct
@@ -54,10 +53,10 @@ typedef struct
 
 void gemem_mappings_init (GememMappings *self, guint64 granularity);
 void gemem_mappings_clear (GememMappings *self);
-/* How many ranges, pages or mappings there are: those that @call is about. */
+/* The number of ranges, pages or mappings, whichever @call concerns. */
 guint64 gemem_mappings_live (const GememMappings *self, GememDeviceCall call);
 
-/* Each asks whether a call keeps the rules; what it is about, or NULL (FALSE) with *fault. */
+/* Each checks a call: the object of the call; or NULL (FALSE) with *fault if it breaks a rule. */
 gboolean gemem_mappings_may_reserve (guint64 alignment, const char **fault);
 GememRange *gemem_mappings_may_release (const GememMappings *self, guint64 address, guint64 size,
                                         const char **fault);
@@ -66,17 +65,16 @@ GememPhysical *gemem_mappings_may_destroy (const GememMappings *self, GememPage 
                                            const char **fault);
 GememPhysical *gemem_mappings_may_map (const GememMappings *self, guint64 address, GememPage page,
                                        guint64 offset, guint64 size, const char **fault);
-/* the first of them */
+/* the first mapping */
 GememMapping *gemem_mappings_may_unmap (const GememMappings *self, guint64 address, guint64 size,
                                         const char **fault);
 
-/* Each enters what was done. */
+/* Each records a call that was made. */
 void gemem_mappings_reserved (GememMappings *self, guint64 address, guint64 size, guint64 kept);
 void gemem_mappings_released (GememMappings *self, GememRange *range);
-/* names count up from 1 and are not used again */
+/* numbers ascend from 1 and are not reused */
 GememPage gemem_mappings_created (GememMappings *self, guint64 size, guint64 handle);
 void gemem_mappings_mapped (GememMappings *self, guint64 address, GememPage page, guint64 size);
-/* The bytes that ceased to exist: those of the page if it is neither owned nor mapped any more,
- * else 0. */
+/* The bytes freed: those of the page if it is neither owned nor mapped, else 0. */
 guint64 gemem_mappings_destroyed (GememMappings *self, GememPage page);
 guint64 gemem_mappings_unmapped (GememMappings *self, GememMapping *mapping);

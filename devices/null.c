@@ -1,12 +1,12 @@
-/* null.c - the device that says yes: no cost, no limit, ascending addresses, nothing remembered.
+/* null.c - the device that serves every request: no cost, no limit, ascending addresses.
  *
- * Why: to measure and test gemem itself.  Whatever a replay costs on this device is the price of
- * the engine and the allocator; and an allocator that behaves differently here than on an unlimited
- * simulated device looks at something it should not.
+ * Why: to measure and test gemem itself.  The time of a replay on this device is the cost of engine
+ * and allocator alone.  An allocator that decides differently here than on an unlimited simulated
+ * device depends on something it should not.
  *
  * Invariants: allocations lie on 2 MiB boundaries from 0x100000000000, ranges on 1 GiB boundaries
- * from 2^62, no address is returned twice; sizes given to free and destroy are believed.  Not for
- * use where a caller's mistakes must be found: that is the simulated device.
+ * from 2^62, no address is returned twice.  Sizes passed to free and destroy are not checked: use
+ * the simulated device where errors of the caller must be found.
  */
 #include "config.h"
 

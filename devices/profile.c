@@ -1,10 +1,9 @@
 /* profile.c - see profile.h.
  *
- * GKeyFile reads the values; a first pass over the lines notes where each key stands, so that every
- * message can name its line, and refuses what GKeyFile would let pass (a key or group given
- * twice).  Every key must be known, every number must have a source. The profiles of the source
- * tree are also built in: a program that was not installed, or whose data files are gone, still has
- * the devices it documents.
+ * GKeyFile reads the values; a first pass notes the line of each key, so that every message can
+ * name it, and refuses what GKeyFile would accept (a repeated key or group).  Every key must be
+ * known, every number must have a source.  The profiles of the source tree are also built in: a
+ * program without installed data files still has the profiles it documents.
  */
 #include "config.h"
 
@@ -51,7 +50,7 @@ static gboolean G_GNUC_PRINTF (5, 6)
   return FALSE;
 }
 
-/* ---- first pass: where everything stands */
+/* ---- first pass: line numbers */
 
 static gboolean
 note_line (Parser *parser, const char *line, guint number, char **group, GError **error)
@@ -107,7 +106,7 @@ note_lines (Parser *parser, const char *text, GError **error)
 
 /* ---- second pass: values */
 
-/* Every number says where it comes from: by KEY_source, or by the group's `source`. */
+/* Checks that every number has a source: KEY_source, or the group's `source`. */
 static gboolean
 check_source (Parser *parser, const char *group, const char *key, GError **error)
 {
@@ -133,8 +132,7 @@ check_source (Parser *parser, const char *group, const char *key, GError **error
       "'%.40s' does not say what it is; begin with 'guess: ', 'fact: ' or 'measured: '", source);
 }
 
-/* The value of @key, whose source is checked; NULL if it is not there and, when @required,
- * @error. */
+/* The value of @key, whose source is checked; NULL if absent, with @error when @required. */
 static char *
 numeric_text (Parser *parser, const char *group, const char *key, gboolean required, GError **error)
 {
@@ -156,7 +154,7 @@ read_ns (Parser *parser, const char *group, const char *key, gboolean required, 
 
   *ns = 0;
   if (text == NULL && cause == NULL)
-    return TRUE; /* optional and not given */
+    return TRUE; /* optional and absent */
   if (text == NULL)
     {
       g_propagate_error (error, g_steal_pointer (&cause));
@@ -180,7 +178,7 @@ read_size (Parser *parser, const char *group, const char *key, guint64 *bytes, G
   return TRUE;
 }
 
-/* Every key of @group is one of @known, or the source of one. */
+/* Checks that every key of @group is one of @known, or the source of one. */
 static gboolean
 check_keys (Parser *parser, const char *group, const char *const *known, GError **error)
 {
@@ -327,7 +325,7 @@ parse (Parser *parser, const char *text, gsize length, GError **error)
 GememProfile *
 gemem_profile_parse (const char *text, gsize length, const char *path, GError **error)
 {
-  g_autofree char *copy = g_strndup (text, length); /* the passes want an end */
+  g_autofree char *copy = g_strndup (text, length); /* the passes need a terminating NUL */
   g_autoptr (GememProfile) profile = g_new0 (GememProfile, 1);
   Parser parser = { .path = path, .keys = g_key_file_new (), .profile = profile };
   gboolean ok;
@@ -350,7 +348,7 @@ gemem_profile_free (GememProfile *profile)
   g_free (profile);
 }
 
-/* ---- finding one */
+/* ---- finding a profile */
 
 static GememProfile *
 load_file (const char *path, GError **error)
@@ -374,7 +372,7 @@ load_file (const char *path, GError **error)
   return NULL;
 }
 
-/* The directories looked into, in order. */
+/* The directories searched, in order. */
 static char **
 directories (void)
 {

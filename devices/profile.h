@@ -1,8 +1,8 @@
-/* profile.h - what a device call costs: key files profiles/NAME.ini, every number with its source.
+/* profile.h - the costs of device calls: key files profiles/NAME.ini, every number with its source.
  *
  * Why files: costs differ by machine and driver, and a user who measures them should not need a
- * compiler.  A profile is complete (every call is priced, a free one says 0) and honest: each
- * number has a source that begins with "guess:", "fact:" or "measured:".
+ * compiler.  A profile is complete (every call has a price, which may be 0), and each number has a
+ * source that begins with "guess:", "fact:" or "measured:".
  *
  *   [device]                        [malloc]                          [allocator]
  *   name=NVIDIA A100 80 GB          base_ns=100000                    hit_ns=200
@@ -11,14 +11,14 @@
  *   granularity=2MiB                source=guess: why this number
  *   granularity_source=guess: ...
  *
- * KEY_source speaks for one number, `source` for all other numbers of its group.  The groups of
- * calls are named as in gemem_device_call_name().  The cost of a call is base_ns + per_mib_ns *
- * bytes / 2^20 (rounded down) + per_page_ns for every granule begun.  Calls that give memory or
- * take it back may have per_1000_live_ns, for every thousand allocations (pages, ranges, mappings:
- * what the call is about) that are live after the call: a driver with many of them may take
- * longer.  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and
+ * KEY_source is the source of one number, `source` that of all other numbers of its group.  The
+ * groups of calls are named as in gemem_device_call_name().  The cost of a call is base_ns +
+ * per_mib_ns * bytes / 2^20 (rounded down) + per_page_ns for every granule begun.  Calls that
+ * allocate or release may have per_1000_live_ns, for every thousand allocations (or pages, ranges,
+ * mappings, as the call concerns) that are live after the call: a driver may slow down with their
+ * number.  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and
  * cuMemSetAccess, or aclrtMapMem. `synchronises` says whether a call waits until the device is
- * idle; `synchronises_source` may say why, it is no number.
+ * idle; `synchronises_source` is optional, as it is no number.
  */
 #pragma once
 
@@ -30,9 +30,9 @@ typedef struct
 {
   guint64 base_ns, per_mib_ns, per_page_ns;
   guint64 per_1000_live_ns; /* malloc to unmap only */
-  /* map only: of the access rights, without which mapped memory cannot be used */
+  /* map only: cost of setting access rights, without which mapped memory is unusable */
   guint64 set_access_ns;
-  gboolean synchronises; /* the host waits until the device is idle before the call is done */
+  gboolean synchronises; /* the host waits until the device is idle before the call completes */
 } GememCallCost;
 
 typedef struct
@@ -40,14 +40,14 @@ typedef struct
   char *path;        /* the file, or "built-in NAME.ini" */
   char *device_name; /* "NVIDIA A100 80 GB" */
   guint64 capacity, granularity;
-  guint64 hit_ns; /* host cost of one allocator operation that needs no call */
+  guint64 hit_ns; /* host cost of one allocator operation without a device call */
   guint numbers, guesses;
   GememCallCost calls[GEMEM_CALL_COUNT];
 } GememProfile;
 
 /* Loads @name: a path (has a '/' or ends in ".ini"), or NAME.ini from $GEMEM_PROFILES
  * (':'-separated), then from the installed profiles, then from those built in.  Errors:
- * GEMEM_ERROR_USAGE: no such profile (with the known ones), or FILE:LINE and what is wrong with it;
+ * GEMEM_ERROR_USAGE: unknown profile (lists the known ones), or FILE:LINE and the fault;
  * GEMEM_ERROR_FAILED: cannot be read. */
 GememProfile *gemem_profile_load (const char *name, GError **error);
 
@@ -71,14 +71,14 @@ gemem_call_cost_ns (const GememCallCost *cost, guint64 size, guint64 granularity
   return ns > G_MAXUINT64 ? G_MAXUINT64 : (guint64) ns;
 }
 
-/* TRUE of calls after which more or fewer allocations, ranges, pages or mappings are live. */
+/* TRUE for calls that change the number of live allocations, ranges, pages or mappings. */
 static inline gboolean
 gemem_call_has_live (GememDeviceCall call)
 {
   return call <= GEMEM_CALL_UNMAP;
 }
 
-/* What comes on top with @live of them. */
+/* The additional cost with @live of them. */
 static inline guint64
 gemem_call_live_ns (const GememCallCost *cost, guint64 live)
 {

@@ -1,11 +1,11 @@
-/* recorded-calls.c - a log of device calls (sim/engine/calls-log.c), read back: what a machine
- * answered, for the simulated device to answer the same.
+/* recorded-calls.c - reads a log of device calls (sim/engine/calls-log.c), so that the simulated
+ * device answers as the logged device did.
  *
- * Why: decisions depend on addresses and on when events complete, and both are the machine's.  With
- * them given, an allocator must decide on the simulated device what it decided on the other one;
- * what is refused, and how much is held, remains the simulated device's own.
+ * Why: decisions depend on addresses and on when events complete, and both come from the device.
+ * With the logged ones, an allocator must decide on the simulated device as it did on the other
+ * one.  Refusals and held bytes remain the simulated device's own.
  *
- * Cost: a place per allocation and reservation, a byte per event query, of the whole log.
+ * Cost: an address per allocation and reservation, a byte per event query, of the whole log.
  */
 #include "config.h"
 

@@ -1,6 +1,5 @@
 /* simulated-places.c - where the simulated device places allocations and ranges: regions of the
- * address space, and the places that a recording expects.
- */
+ * address space, and the addresses that a recording expects. */
 #include "config.h"
 
 #include "base/units.h"

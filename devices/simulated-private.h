@@ -1,6 +1,6 @@
-/* simulated-private.h - the simulated device, as its files see it: simulated-places.c (which
- * addresses are taken), virtual.c (ranges, pages, mappings) and recorded-calls.c (a log of calls)
- * stand below simulated.c (settings, allocations, streams). */
+/* simulated-private.h - internals of the simulated device.  simulated.c (settings, allocations,
+ * streams) uses simulated-places.c (taken addresses), virtual.c (ranges, pages, mappings) and
+ * recorded-calls.c (a log of calls). */
 #pragma once
 
 #include "devices/device-private.h"
@@ -17,15 +17,15 @@ typedef struct
   char *profile, *calls;
 } GememSimulatedParams;
 
-/* Where one kind of address comes from. */
+/* The source of one kind of address. */
 typedef struct
 {
-  guint64 floor; /* nothing below; moves up when addresses are not reused */
+  guint64 floor; /* lowest address; rises when addresses are not reused */
   guint64 step;  /* every range starts and ends on a multiple */
   gboolean reuse;
 } GememRegion;
 
-/* Recorded places, in the order in which they are allocated. */
+/* Recorded addresses, in the order of allocation. */
 typedef struct _GememExpected GememExpected;
 struct _GememExpected
 {
@@ -44,27 +44,27 @@ typedef struct
   GememSimulatedParams params; /* effective: capacity and granularity filled in */
   GememProfile *profile;
   int policy; /* `address`, or `recorded` if there is a log of calls */
-  /* most bytes that can be held: capacity - reserved_by_others, or what a recording says */
+  /* most bytes that can be held: capacity - reserved_by_others, or a recorded limit */
   guint64 limit;
-  GememSpace space; /* of allocations and ranges together, so that they never overlap */
+  GememSpace space; /* one for allocations and ranges, so that they never overlap */
   GememRegion allocations, ranges;
-  guint64 window;     /* bump: [allocations.floor, window) is taken from the space ahead of need */
+  guint64 window;     /* bump: [allocations.floor, window) was taken from the space in advance */
   GememIdMap *blocks; /* address -> size and GememKept: live allocations */
 
   /* address policy `recorded` */
   GememExpectations expected_blocks, expected_ranges;
   GememSlab expected_slab;
-  GByteArray *answers; /* of event queries, as in the log of calls; NULL: there is no log */
+  GByteArray *answers; /* to event queries, from the log of calls; NULL: no log */
   gsize answered;
 
   /* outstanding work */
   GememIdMap *streams; /* stream -> ns at which its work is done */
-  guint64 busy_until;  /* the latest of them */
+  guint64 busy_until;  /* the latest of these times */
 
   GememMappings mappings; /* virtual memory: virtual.c */
 } GememSimulated;
 
-/* The host waits until @time. */
+/* Makes the host wait until @time. */
 static inline void
 gemem_simulated_wait_until (GememSimulated *self, guint64 time)
 {
@@ -72,7 +72,7 @@ gemem_simulated_wait_until (GememSimulated *self, guint64 time)
     self->base.now = time;
 }
 
-/* The host waits for all outstanding work if the profile says so of @call. */
+/* Makes the host wait for all outstanding work if the profile says so of @call. */
 static inline void
 gemem_simulated_wait (GememSimulated *self, GememDeviceCall call)
 {
@@ -89,24 +89,24 @@ gemem_simulated_may_hold (const GememSimulated *self, guint64 size)
 
 /* ---- simulated-places.c */
 
-/* Takes @size bytes: the address, or 0.  *@kept: what to return to the space
- * later, 0 if it is never reused. */
+/* Takes @size bytes: the address, or 0.  *@kept: bytes to return to the space later, 0 if the
+ * address is never reused. */
 guint64 gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64 alignment,
                            guint64 *kept);
-/* Gives the window back, before anyone but bump takes from the space. */
+/* Returns the window to the space, before any other policy takes from it. */
 void gemem_simulated_settle (GememSimulated *self);
-/* Adds a place to @expected; what is placed without a record goes above it. */
+/* Adds an address to @expected; allocations without a record are placed above it. */
 void gemem_simulated_expect (GememSimulated *self, GememExpectations *expected, guint64 address,
                              guint64 size);
 void gemem_simulated_keep_above (GememSimulated *self, guint64 address, guint64 size);
-/* The next place of @expected, if it has @size bytes and is free; 0: no, which is counted. */
+/* The next address of @expected, if it has @size bytes and is free; else 0, which is counted. */
 guint64 gemem_simulated_take_expected (GememSimulated *self, GememExpectations *expected,
                                        guint64 size);
 
 /* ---- recorded-calls.c */
 
-/* Has @self return the addresses, and answer event queries, as the log of calls at @path (--calls)
- * says.  GEMEM_ERROR_INPUT with file and line, GEMEM_ERROR_FAILED. */
+/* Makes @self return the addresses, and answer event queries, as in the log of calls at @path
+ * (--calls).  GEMEM_ERROR_INPUT with file and line, GEMEM_ERROR_FAILED. */
 gboolean gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **error);
 
 /* ---- virtual.c */

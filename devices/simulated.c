@@ -1,19 +1,17 @@
-/* simulated.c - the simulated device: capacity, addresses, a clock and nothing else; contents do
- * not exist.
+/* simulated.c - the simulated device: capacity, addresses and a clock; memory has no contents.
  *
- * Capacity: an allocation or page of n bytes succeeds iff held + n <= limit; n counts exactly as
- * asked for.  The limit is capacity - reserved_by_others, or less while `recorded` follows what the
- * recorded device had to give.
- * Addresses: `bump` ascends from base in whole steps and never comes back; `first-fit` takes the
- * lowest free range of whole steps; `recorded` takes the segments announced by
- * gemem_device_expect() in order, as long as the sizes agree, and otherwise bumps above everything
- * recorded (counted in `unexpected`).  A log of calls (recorded-calls.c) gives the addresses of
- * allocations and ranges, and the answers of event queries; what is refused, it does not.  All
- * addresses, ranges for mappings too, come out of one space and never overlap.
- * Time: the cost of a call is the profile's.  A stream is busy until the last thing put on it is
- * done: a memset takes its size-dependent part there, a recorded event completes event_latency
- * after now, in stream order.  A call that synchronises first waits for all streams.  An event is
- * its completion time + 1, so nothing is remembered about events.
+ * Capacity: an allocation or page of n bytes succeeds iff held + n <= limit; n counts as requested.
+ * The limit is capacity - reserved_by_others, or less where `recorded` follows the recorded
+ * device's limits.  Addresses: `bump` ascends from base in whole steps and never reuses an address;
+ * `first-fit` takes the lowest free range of whole steps; `recorded` takes the segments announced
+ * by gemem_device_expect() in order, as long as the sizes agree, and otherwise bumps above
+ * everything recorded (counted in `unexpected`).  A log of calls (recorded-calls.c) provides the
+ * addresses of allocations and ranges and the answers of event queries, but not refusals.  All
+ * addresses, ranges for mappings too, come from one space and never overlap.  Time: a call costs
+ * what the profile says.  A stream is busy until its last work is done: a memset puts its
+ * size-dependent part there; a recorded event completes event_latency after now, in stream order.
+ * A call that synchronises first waits for all streams.  An event is its completion time + 1, so
+ * events need no memory.
  *
  * Invariants: held <= capacity - reserved_by_others; blocks, ranges and gaps tile the space.  Cost:
  * O(log gaps), O(1) for bump; no heap allocation per call once the maps have grown.  Origin: the
@@ -25,8 +23,7 @@
 #include "base/units.h"
 #include "devices/simulated-private.h"
 
-/* Beyond every address a GPU driver returns (47 bits): where `recorded` places what was not
- * recorded. */
+/* Above every address of a GPU driver (47 bits): `recorded` places unrecorded allocations here. */
 #define BEYOND_RECORDED (G_GUINT64_CONSTANT (1) << 47)
 
 enum
@@ -36,7 +33,7 @@ enum
   FREE_AT_ONCE
 };
 
-/* Not a size that could be meant; stands for a word in the table. */
+/* Represents a word in the table; no valid size. */
 #define UNSET (G_MAXUINT64 - 1)
 #define UNSET_TEXT "18446744073709551614"
 
@@ -54,8 +51,8 @@ enum
   REUSE_YES
 };
 
-/* What goes back to the space when a block is freed; beside its size in one word, so that a look-up
- * touches one place. */
+/* What is returned to the space when a block is freed; stored in one word with its size, so that a
+ * look-up touches one cache line. */
 enum
 {
   KEPT_NOTHING, /* the address is never reused */
@@ -66,7 +63,7 @@ enum
 #define BLOCK_SIZE(block) ((block) & (GEMEM_SPACE_END - 1))
 #define BLOCK_KEPT(block) ((block) >> 62)
 
-/* Bump takes so much at once: the space is asked once in many thousand allocations. */
+/* Bump takes this much at once, so that the space is asked once in many thousand allocations. */
 #define WINDOW (G_GUINT64_CONSTANT (1) << 40)
 
 #define FIELD(name) .offset = G_STRUCT_OFFSET (GememSimulatedParams, name)
@@ -192,7 +189,7 @@ static const GememParam params[] = {
 
 /* ---- time */
 
-/* Puts work on @stream that is done @work after the work before it, but not before @earliest; when
+/* Queues work of length @work on @stream, after earlier work and not before @earliest; returns when
  * it is done. */
 static guint64
 enqueue (GememSimulated *self, guint64 stream, guint64 work, guint64 earliest)
@@ -212,7 +209,7 @@ sim_memset (GememDevice *device, guint64 address, guint8 value, guint64 size, gu
   GememSimulated *self = (GememSimulated *) device;
   GememCallCost work = self->profile->calls[GEMEM_CALL_MEMSET];
 
-  work.base_ns = 0; /* that is the host's part */
+  work.base_ns = 0; /* this part is the host's */
   enqueue (self, stream, gemem_call_cost_ns (&work, size, self->params.granularity), 0);
   gemem_simulated_wait (self, GEMEM_CALL_MEMSET);
   return TRUE;
@@ -277,7 +274,7 @@ sim_cost (GememDevice *device, GememDeviceCall call, guint64 size)
   guint64 ns;
 
   if (call == GEMEM_CALL_MEMSET)
-    size = 0; /* the rest is done by the stream */
+    size = 0; /* the stream does the rest */
   ns = gemem_call_cost_ns (cost, size, self->params.granularity);
   if (G_UNLIKELY (cost->per_1000_live_ns != 0))
     ns += gemem_call_live_ns (cost, call <= GEMEM_CALL_FREE
@@ -288,7 +285,7 @@ sim_cost (GememDevice *device, GememDeviceCall call, guint64 size)
 
 /* ---- plain allocations */
 
-/* From the policy's region; 0: no free range is long enough. */
+/* Takes an address from the policy's region; 0: no free range is long enough. */
 static guint64
 place (GememSimulated *self, guint64 size)
 {
@@ -299,7 +296,7 @@ place (GememSimulated *self, guint64 size)
     {
       /* the window ends on a step */
       region->floor = gemem_align_up (address + size, region->step);
-      /* where the next one will be remembered */
+      /* where the next block will be recorded */
       gemem_idmap_prefetch (self->blocks, region->floor);
       return address;
     }
@@ -364,7 +361,7 @@ sim_free (GememDevice *device, guint64 address, guint64 size)
   device->held -= size;
 }
 
-/* A log of calls knows more than the trace. */
+/* Ignored with a log of calls, which has more addresses than the trace. */
 static void
 sim_expect (GememDevice *device, guint64 address, guint64 size)
 {
@@ -438,7 +435,7 @@ check_steps (const char *base_name, guint64 base, const char *step_name, guint64
   return TRUE;
 }
 
-/* `reuse` may only say what the policy does anyway. */
+/* Checks that `reuse` states what the policy does anyway. */
 static gboolean
 check_reuse (const char *name, int reuse, gboolean reuses, const char *policy, GError **error)
 {

@@ -1,8 +1,8 @@
 /* space.c - see space.h.
  *
- * The treap is changed by recursive split and merge, and by refreshing the sums on the way back
- * from a gap whose ends moved.  The usual device call takes from the front of a gap or gives to its
- * end, which moves one end and touches no link.
+ * The treap is changed by recursive split and merge, and by refreshing the sums on the way up from
+ * a gap whose ends moved.  The usual call takes from the front of a gap or extends its end, which
+ * changes no link.
  */
 #include "config.h"
 
@@ -13,11 +13,11 @@ struct _GememGap
 {
   GememGap *left, *right;
   guint64 start, end; /* free: [start, end) */
-  guint64 longest;    /* of this gap and all beneath */
+  guint64 longest;    /* of this gap and all gaps beneath */
   guint64 priority;   /* not smaller than that of any gap beneath */
 };
 
-/* The finaliser of SplitMix64: every bit of the address counts. */
+/* The finaliser of SplitMix64: every bit of the address affects the result. */
 static guint64
 hash (guint64 x)
 {
@@ -47,7 +47,7 @@ refresh_path (GememGap *node, guint64 start)
   refresh (node);
 }
 
-/* Gaps that start below @key to @low, the others to @high. */
+/* Splits: gaps that start below @key to @low, the others to @high. */
 static void
 split (GememGap *node, guint64 key, GememGap **low, GememGap **high)
 {
@@ -85,8 +85,7 @@ merge (GememGap *low, GememGap *high)
   return high;
 }
 
-/* @gap in its place under @node: above the first gap on the way down that has a smaller
- * priority. */
+/* Inserts @gap under @node: above the first gap on the way down that has a smaller priority. */
 static GememGap *
 link_gap (GememGap *node, GememGap *gap)
 {
@@ -206,7 +205,7 @@ gemem_space_take (GememSpace *space, guint64 address, guint64 size)
     erase (space, gap);
   else if (address == gap->start)
     {
-      gap->start = end; /* stays between the same neighbours */
+      gap->start = end; /* the gap keeps its neighbours */
       refresh_path (space->root, end);
     }
   else

@@ -1,15 +1,14 @@
 /* space.h - the address space of a simulated device: which addresses are free, lowest first.
  *
- * Why own: "the lowest free range of n bytes" is a question about the longest gap below a point,
- * which an ordered tree without such a sum can only answer by walking.  The free gaps form a treap
- * in address order; every node knows the longest gap beneath it. The priorities are a hash of the
- * address at which a gap first began, so the shape depends on the calls alone.
+ * Why not a plain ordered tree: finding the lowest free range of n bytes needs the longest gap of a
+ * subtree, without which a search must walk.  The free gaps form a treap in address order; every
+ * node stores the longest gap beneath it.  The priorities are a hash of the address at which a gap
+ * first began, so the shape depends on the calls alone.
  *
  * Invariants: gaps do not touch or overlap; everything in [GEMEM_SPACE_START, GEMEM_SPACE_END) that
- * is not in a gap was taken.
- * Cost: all operations O(log gaps) expected, no heap allocation per call (slab.h).  A request for
- * an alignment beyond that of the gaps may look at several gaps that are long enough but wrongly
- * placed.
+ * is not in a gap was taken.  Cost: all operations O(log gaps) expected, no heap allocation per
+ * call (slab.h).  A request for an alignment beyond that of the gaps may examine several gaps that
+ * are long enough but misaligned.
  */
 #pragma once
 
@@ -36,13 +35,13 @@ void gemem_space_clear (GememSpace *space);
  * @size > 0 bytes are free; 0: none. */
 guint64 gemem_space_find (const GememSpace *space, guint64 floor, guint64 size, guint64 alignment);
 
-/* Takes [@address, @address + @size); FALSE, and nothing changes, if any byte of it is taken or
- * outside the space. */
+/* Takes [@address, @address + @size); FALSE, without effect, if any byte of it is taken or outside
+ * the space. */
 gboolean gemem_space_take (GememSpace *space, guint64 address, guint64 size);
 
-/* Releases a range that was taken; neighbouring gaps become one. */
+/* Returns a taken range; adjacent gaps coalesce. */
 void gemem_space_give (GememSpace *space, guint64 address, guint64 size);
 
-/* TRUE if order, sums and heap are sound and gaps do not touch; O(gaps).  For tests and
+/* TRUE if order, sums and heap property hold and gaps do not touch; O(gaps).  For tests and
  * --enable-checks=full. */
 gboolean gemem_space_check (const GememSpace *space);

@@ -1,4 +1,4 @@
-/* spec.c - the registry of devices: from "sim:capacity=80GiB,address=bump" to a device.
+/* spec.c - the registry of devices: creates a device from "sim:capacity=80GiB,address=bump".
  *
  * "cuda:1:mode=vmm" is another way to write "cuda:gpu=1,mode=vmm": where a class has the setting
  * `gpu`, a number before the settings is its value.
@@ -23,7 +23,7 @@ gemem_device_classes (void)
   return classes;
 }
 
-/* ---- from text */
+/* ---- parsing */
 
 /* By name or alias; GEMEM_ERROR_USAGE with a suggestion. */
 static const GememDeviceClass *
@@ -49,8 +49,7 @@ class_find (const char *name, GError **error)
   return NULL;
 }
 
-/* A device of @klass from @settings and, where they leave something open, @defaults (may be
- * NULL). */
+/* A device of @klass from @settings and, for unset keys, @defaults (may be NULL). */
 static GememDevice *
 new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults,
            GError **error)
@@ -69,7 +68,7 @@ new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrA
   return device;
 }
 
-/* The settings of @klass in @text, which is what follows "NAME:". */
+/* The settings of @klass in @text, which follows "NAME:". */
 static GPtrArray *
 parse_settings (const GememDeviceClass *klass, const char *text, GError **error)
 {
@@ -98,7 +97,7 @@ gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GErro
              : NULL;
 }
 
-/* The device beneath a wrapper with @settings. */
+/* The name of the device beneath a wrapper with @settings. */
 static const char *
 beneath_name (const GPtrArray *settings)
 {
@@ -119,7 +118,7 @@ gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *sett
   return klass->wrap != NULL ? class_find (beneath_name (settings), NULL) : klass;
 }
 
-/* A wrapper: its own settings to it, the others and all of @defaults to the device beneath. */
+/* Creates a wrapper: it gets its own settings, the device beneath the others and all @defaults. */
 static GememDevice *
 new_wrapper (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults,
              GError **error)

@@ -1,7 +1,7 @@
 /* virtual.c - virtual memory of the simulated device: addresses from its space, pages under its
  * limit, the rest in mappings.h.
  *
- * A caller's mistake is refused without effect; a device without virtual memory refuses everything.
+ * A call that breaks a rule is refused without effect; without virtual memory every call is.
  */
 #include "config.h"
 

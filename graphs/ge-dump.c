@@ -2,7 +2,7 @@
  *
  * Nodes come in the order of their ids, moved behind their inputs where ids say otherwise; the
  * nodes of a subgraph follow the node that owns it (ge-static.md 1.5).  "PRODUCER:-1" is a control
- * edge.  Attributes in attributes.def are kept, others counted. `size` is the planner's padded
+ * edge.  Attributes in attributes.def are kept, others counted.  `size` is the planner's padded
  * size; where a dump has none it is dimensions x element type.
  *
  * The log of the planner may be appended to the dump (cat DUMP LOG): its "[IMAS]Set" lines then

@@ -3,7 +3,7 @@
  *
  * {"name", "level", "skip_opt_set", "vars": {NAME: {"shape", "dtype", "persistable"}}, "ops":
  * [{"type", "inputs", "outputs"}], "expect"}: the form of the vectors of memory_optimize.  Operator
- * i becomes the node "op<i>"; see paddle-import.h for variables. `level` and `skip_opt_set` become
+ * i becomes the node "op<i>"; see paddle-import.h for variables.  `level` and `skip_opt_set` become
  * settings; `expect` is for tests and ignored.
  *
  * Memory: the program as a tree, at most 16 bytes per value and its text, and the graph.  O(file).

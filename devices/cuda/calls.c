@@ -1,8 +1,8 @@
 /* calls.c - how the files of the CUDA device call the driver: the GPU's context around a call, the
- * result after it, and the code of kernels.
+ * result after it, and loading kernels.
  *
- * Invariants: a thread has its own context back when a scope ends; the first call that fails for
- * another reason than memory ends the device (gemem_device_failure()).
+ * Invariants: a thread's own context is restored when a scope ends; the first call that fails for
+ * another reason than want of memory fails the device (gemem_device_failure()).
  */
 #include "config.h"
 

@@ -7,7 +7,7 @@
 #include "devices/cuda/driver.h"
 
 #define LIBRARY "libcuda.so.1"
-#define OLDEST 11030 /* has cuGetProcAddress */
+#define OLDEST 11030 /* the first version with cuGetProcAddress */
 #define ADVICE "use a simulated device, for example -d sim:profile=h200"
 
 typedef CUresult (CUDAAPI *FindOld) (const char *symbol, void **function, int version,
@@ -104,7 +104,7 @@ begin (GModule *library, GememCudaDriver *driver, GError **error)
   return refuse (error, "cuInit: %s", text);
 }
 
-/* Tried anew as long as it fails.  The library stays open for good: it has threads of its own. */
+/* Retried after a failure.  The library is never closed: it has its own threads. */
 const GememCudaDriver *
 gemem_cuda_driver (GError **error)
 {

@@ -1,10 +1,10 @@
-/* driver.h - NVIDIA's driver, found when the program runs: one table of its functions.
+/* driver.h - NVIDIA's driver, loaded at run time: one table of its functions.
  *
- * Why: one binary runs with and without a driver.  The library is opened by name, each function
- * asked for by name and version (cuGetProcAddress), so that a newer driver gives the form that the
- * headers describe.
+ * Why: one binary runs with and without a driver.  The library is opened by name, and each function
+ * is looked up by name and version (cuGetProcAddress), so that a newer driver returns the form that
+ * the headers describe.
  *
- * Invariants: the table is made once per process and whole: a driver that lacks a function of
+ * Invariants: the table is created once per process, and complete: a driver without a function of
  * calls.def is refused as too old.
  */
 #pragma once
@@ -19,8 +19,8 @@ typedef struct
 #undef GEMEM_CUDA_CALL
 } GememCudaDriver;
 
-/* The driver, initialised; from any thread.  GEMEM_ERROR_NO_DEVICE: there is none, it is too old,
- * or it finds no GPU. */
+/* The initialised driver; callable from any thread.  GEMEM_ERROR_NO_DEVICE: no driver, too old, or
+ * no GPU. */
 const GememCudaDriver *gemem_cuda_driver (GError **error);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY: out of memory"; g_free(). */

@@ -1,13 +1,13 @@
 /* memory.c - memory of the CUDA device: plain allocations in three ways, virtual memory, memset.
  *
- * Plain allocations, by `mode`: cuMemAlloc and cuMemFree; a range of addresses and a page of its
- * own, mapped for good; or a stream-ordered pool of our own, freed on the stream for which it was
- * asked.  Where the driver's free waits until the device is idle (cuMemFree), so does that of
+ * Plain allocations, by `mode`: cuMemAlloc and cuMemFree; a range of addresses and a page per
+ * allocation, mapped for its lifetime; or our own stream-ordered pool, freed on the requesting
+ * stream.  The driver's free waits until the device is idle (cuMemFree), and so does that of
  * mode=vmm, because allocators rely on it; that of mode=async does not.
  *
- * Invariants: what is refused for want of memory leaves nothing behind; every address, page and
- * mapping is in `blocks` or `mappings` as long as the driver has it for us.  Once the device
- * has failed, what it gave stays until its end: the work on it can no longer be waited for.
+ * Invariants: a request refused for want of memory leaves nothing behind; every address, page and
+ * mapping that the driver holds for us is in `blocks` or `mappings`.  Once the device has failed,
+ * its memory stays allocated until its end: the work on it can no longer be waited for.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ round_up (const GememCuda *self, guint64 size)
   return gemem_align_up (size, self->granularity);
 }
 
-/* Nothing more is given by a device that failed, or above the limit. */
+/* FALSE: the device has failed, or the limit would be exceeded. */
 static gboolean
 may_have (const GememCuda *self, guint64 size)
 {
@@ -136,7 +136,7 @@ end_block (GememCuda *self, guint64 address, GememCudaBlock *block)
   *counted -= size;
 }
 
-/* Releases what was freed while a capture forbade to wait. */
+/* Releases what was freed while a capture forbade waiting. */
 static void
 give_late (GememCuda *self)
 {
@@ -150,7 +150,7 @@ give_late (GememCuda *self)
     if (((GememCudaBlock *) block)->late)
       {
         end_block (self, address, block);
-        at = 0; /* the map has changed */
+        at = 0; /* restart: the map has changed */
       }
 }
 
@@ -209,8 +209,8 @@ gemem_cuda_memset (GememDevice *device, guint64 address, guint8 value, guint64 s
 
 /* ---- virtual memory */
 
-/* An allocator that asks for it where there is none did not check info(), and cannot do without:
- * the device has failed. */
+/* An allocator that uses virtual memory where there is none ignored info() and cannot continue: the
+ * device fails. */
 static gboolean
 has_virtual_memory (GememCuda *self)
 {
@@ -321,7 +321,7 @@ gemem_cuda_map (GememDevice *device, guint64 address, GememPage page, guint64 of
   return TRUE;
 }
 
-/* Mapping by mapping, as they were made. */
+/* Unmaps mapping by mapping, as they were mapped. */
 gboolean
 gemem_cuda_unmap (GememDevice *device, guint64 address, guint64 size)
 {

@@ -54,7 +54,7 @@ gemem_cuda_occupy (GememDevice *device, guint64 ns, guint64 stream, GError **err
 }
 #endif
 
-/* The device is idle. */
+/* Call when the device is idle. */
 void
 gemem_cuda_occupy_end (GememCuda *self)
 {

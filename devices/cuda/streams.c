@@ -1,13 +1,13 @@
 /* streams.c - streams and events of the CUDA device.
  *
- * A stream of a trace is a number.  streams=made: 0 is the default stream, any other becomes a
- * stream of ours, which does not wait for the default one, when it is first used; streams=handles:
- * the number is the caller's CUstream.
+ * A stream of a trace is a number.  streams=made: 0 is the default stream; any other becomes our
+ * own stream at its first use, which does not wait for the default one.  streams=handles: the
+ * number is the caller's CUstream.
  *
- * Events have no end in device.h, so they get one here: those of a stream complete in order, and
- * one that is known to be complete needs nothing but its number.  An event is stream << 40 |
- * number.  A full ring is first searched for complete ones, then doubled: memory follows what is
- * pending.
+ * device.h has no call that destroys an event, so events are recycled here: those of a stream
+ * complete in order, and a complete one needs nothing but its number.  An event is stream << 40 |
+ * number.  A full ring is first searched for complete events, then doubled: memory follows the
+ * pending events.
  */
 #include "config.h"
 
@@ -71,8 +71,8 @@ place_of (const GememCudaStream *stream, guint64 number)
   return &stream->ring[number & (stream->size - 1)];
 }
 
-/* TRUE if event @number of @stream is complete, as is then all before it; of a device that failed,
- * too: no caller is to wait for it. */
+/* TRUE if event @number of @stream, and so every earlier one, is complete; also if the device has
+ * failed, so that no caller waits for it. */
 static gboolean
 is_complete (GememCuda *self, GememCudaStream *stream, guint64 number)
 {
@@ -88,7 +88,7 @@ is_complete (GememCuda *self, GememCudaStream *stream, guint64 number)
   return TRUE;
 }
 
-/* Makes a place for event recorded + 1. */
+/* Makes an entry free for event recorded + 1. */
 static void
 make_place (GememCuda *self, GememCudaStream *stream)
 {
@@ -166,7 +166,7 @@ gemem_cuda_event_sync (GememDevice *device, GememDeviceEvent event)
     stream->done = number;
 }
 
-/* ---- waiting for more */
+/* ---- waiting for streams and the device */
 
 static gboolean
 is_capturing (GememCuda *self, const GememCudaStream *stream)
@@ -195,7 +195,7 @@ gemem_cuda_stream_sync (GememDevice *device, guint64 id)
   GEMEM_CUDA_ENTER (self);
 
   if (stream == NULL && id != 0 && self->params.streams == GEMEM_CUDA_STREAMS_MADE)
-    return TRUE; /* nothing was ever put there */
+    return TRUE; /* the stream was never used */
   if (stream != NULL && stream->handle != NULL ? is_capturing (self, stream)
                                                : !gemem_cuda_may_wait (self))
     return FALSE;

@@ -1,13 +1,12 @@
 /* touch.c - filling and verifying memory on the CUDA device, with the kernels of kernels/touch.cu.
  *
- * Order: the kernel for a block runs on the stream it is asked for, behind all kernels of this file
- * before it: where the stream changes, the new one first waits for the old.  So nothing is ever
- * verified while it is filled for another block, whatever the streams do otherwise, and a wait
- * for a stream is a wait for the verifications put there.  Memory goes back to the driver when all
- * of them are done.
+ * Order: the kernel for a block runs on the requested stream, after all earlier kernels of this
+ * file: where the stream changes, the new one first waits for the old.  So no memory is verified
+ * while it is filled for another block, whatever the streams do otherwise, and a wait for a stream
+ * covers its verifications.  Memory returns to the driver when all of them are done.
  *
- * Findings are written by the GPU into memory of the host, so that looking for them waits for
- * nothing; to be sure that none is missing takes one wait for the stream used last.
+ * The GPU writes findings into host memory, so that reading them needs no wait; to be sure of all
+ * findings, one waits for the stream used last.
  */
 #include "config.h"
 
@@ -26,11 +25,11 @@ struct _GememCudaTouch
   CUmodule module;
   CUfunction fill, verify;
   CUevent order; /* recorded where the stream changes */
-  CUstream last; /* where the latest kernel is */
+  CUstream last; /* stream of the latest kernel */
   gboolean used;
   guint64 blocks_max;
-  GememTouchReport *report; /* memory of the host that the GPU writes */
-  guint64 taken;            /* findings that were told */
+  GememTouchReport *report; /* host memory that the GPU writes */
+  guint64 taken;            /* number of findings reported */
 };
 
 #ifdef HAVE_CUDA_KERNELS
@@ -81,7 +80,7 @@ gemem_cuda_touch (GememDevice *device, GError **error)
 }
 #endif
 
-/* The handle of @stream, where the next kernel comes after all before. */
+/* The handle of @stream, on which the next kernel follows all earlier ones. */
 static gboolean
 next_stream (GememCuda *self, guint64 stream, CUstream *handle)
 {
@@ -152,7 +151,7 @@ gemem_cuda_finding (GememDevice *device, gboolean wait, GememMismatch *finding)
       GEMEM_CUDA_ENTER (self);
       gemem_cuda_touch_wait (self);
     }
-  /* the finding was written before it */
+  /* each finding was written before the count */
   count = __atomic_load_n (&touch->report->count, __ATOMIC_ACQUIRE);
   if (touch->taken >= MIN (count, GEMEM_TOUCH_FINDINGS))
     return FALSE;
@@ -165,7 +164,7 @@ gemem_cuda_finding (GememDevice *device, gboolean wait, GememMismatch *finding)
   return TRUE;
 }
 
-/* The device is idle. */
+/* Call when the device is idle. */
 void
 gemem_cuda_touch_end (GememCuda *self)
 {

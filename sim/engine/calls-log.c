@@ -1,9 +1,10 @@
 /* calls-log.c - the probe of `--calls FILE`: one CSV row per device call, to compare two devices or
  * to replay one (-d sim:calls=FILE).
  *
- * Columns: seq,call,stream,size,address,ok. seq is that of the event during which the call was made
- * (0 also before the first event); address is hexadecimal: of memory, or for create and destroy the
- * number of the page; ok is 0 for a refused call and for an event that was not complete.
+ * Columns: seq,call,stream,size,address,ok.  seq is that of the event during which the call was
+ * made (0 also before the first event); address is hexadecimal: of memory, or for create and
+ * destroy the number of the page; ok is 0 for a refused call and for an event that was not
+ * complete.
  */
 #include "config.h"
 

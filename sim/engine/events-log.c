@@ -1,7 +1,7 @@
 /* events-log.c - the probe of `--events FILE`: one CSV row per event that reached the allocator,
  * for comparison decision by decision.
  *
- * Columns: seq,kind,id,size,address,block,reserved. address is hexadecimal, and empty when the
+ * Columns: seq,kind,id,size,address,block,reserved.  address is hexadecimal, and empty when the
  * request failed; size is the requested bytes, block the bytes of the block, reserved the bytes
  * held from the device after the event.  Events that concern no block (trim, syncs) leave id to
  * block empty.  Cost: about 40 ns a row.
