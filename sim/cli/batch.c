@@ -1,5 +1,4 @@
-/* batch.c - from the shared options of replay and compare to jobs, results, and what is written
- * about them.
+/* batch.c - turns the shared options of replay and compare into jobs, results and output.
  *
  * Order of results: traces as given, devices of a trace ascending, allocators as given; it does not
  * depend on --jobs.
@@ -141,8 +140,8 @@ pace_mode (void)
   return pace == NULL ? GEMEM_PACE_DEFAULT : *pace == 'a' ? GEMEM_PACE_ASAP : GEMEM_PACE_RECORDED;
 }
 
-/* Planning takes longer than replaying, and ever longer the longer the trace: without -a,
- * allocators that plan are left out for longer traces. */
+/* Planning takes longer than replaying, increasingly so for long traces: without -a, allocators
+ * that plan are left out for longer traces. */
 #define PLANNED_EVENTS_MAX 200000
 
 static gboolean
@@ -166,7 +165,7 @@ leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
   return TRUE;
 }
 
-/* The allocators of -a; else @fallback; else the one the first trace was recorded with. */
+/* The allocators of -a; else @fallback; else the one that recorded the first trace. */
 static GPtrArray *
 choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
                    GError **error)
@@ -257,7 +256,7 @@ check_one_run (const char *option, const char *path, guint runs, GError **error)
   return path == NULL;
 }
 
-/* All outputs can be written, and none overwrites an input. */
+/* Checks that all outputs can be written, and that none overwrites an input. */
 static gboolean
 check_files (const GememJob *list, guint n, char **paths, GError **error)
 {
@@ -283,13 +282,13 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
 
 typedef struct
 {
-  /* GememResult, in order; also of runs that could not begin beside others of their trace */
+  /* GememResult, in order; includes runs that could not begin while others of their trace did */
   GPtrArray *rows;
-  GPtrArray *results; /* those that began, owned by `rows` */
-  int status;         /* exit status: that of the first run that failed */
+  GPtrArray *results; /* the results of runs that began, owned by `rows` */
+  int status;         /* exit status: that of the first failed run */
 } BatchResults;
 
-/* The row of a run that could not begin, so that a comparison names every run. */
+/* Adds the row of a run that could not begin, so that a comparison names every run. */
 static void
 keep_not_run (BatchResults *batch, const GememJob *job, const char *reason)
 {
@@ -304,8 +303,8 @@ keep_not_run (BatchResults *batch, const GememJob *job, const char *reason)
   g_ptr_array_add (batch->rows, result);
 }
 
-/* Moves the result of @job into @batch, or prints @error unless it is among @said, the messages
- * printed so far: a damaged trace gives the same one for every allocator. */
+/* Moves the result of @job into @batch, or prints @error unless it is in @said, the messages
+ * already printed: a damaged trace causes the same one for every allocator. */
 static void
 collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *error,
          GHashTable *said)
@@ -349,7 +348,7 @@ collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *
     batch->status = status;
 }
 
-/* Removes the rows of traces with which nothing ran: the messages were printed. */
+/* Removes the rows of traces of which no run began: their messages were printed. */
 static void
 leave_lone_rows_out (BatchResults *batch)
 {
@@ -411,7 +410,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
   return batch;
 }
 
-/* ---- what is written about them */
+/* ---- output */
 
 static gboolean
 write_plots (const BatchResults *batch, GError **error)
@@ -421,7 +420,7 @@ write_plots (const BatchResults *batch, GError **error)
                          NULL, &rendered, error))
     {
       if (g_atomic_int_get (&gemem_interrupted) != 0
-          && batch->status != 130) /* gnuplot was interrupted with us */
+          && batch->status != 130) /* 130: the interrupt stopped gnuplot too */
         {
           g_clear_error (error);
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
@@ -453,7 +452,7 @@ write_map (const BatchResults *batch, GError **error)
   return gemem_put (map, text->str, text->len, error);
 }
 
-/* Of several runs each report has a title. */
+/* Titles the reports if there are several runs. */
 static gboolean
 write_allocator_reports (const BatchResults *batch, GError **error)
 {

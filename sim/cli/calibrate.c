@@ -1,8 +1,8 @@
-/* calibrate.c - `gemem-sim calibrate`: what the calls of a device cost, as a profile with its
+/* calibrate.c - `gemem-sim calibrate`: measures the costs of a device's calls as a profile with its
  * provenance.
  *
- * A real device is measured by the host clock.  A simulated one has its own clock, so that the
- * result is the profile it was given: this tests the measuring itself. */
+ * A real device is measured by the host clock.  A simulated one has its own clock, so the result
+ * equals its profile: this tests the calibration itself. */
 #include "config.h"
 
 #include <string.h>
@@ -42,8 +42,8 @@ open_requests (gpointer unused, GError **error)
   return gemem_generator_open ("random:events=3000,live=100,size_max=1MiB", 1, error);
 }
 
-/* What this host takes for a request or a free without any call of a device: those of the allocator
- * whose cache serves nearly all of them. */
+/* Measures this host's time for a request or free without a device call, with an allocator whose
+ * cache serves nearly all requests. */
 static gboolean
 measure_hits (GememCalibration *calibration, GError **error)
 {

@@ -1,12 +1,12 @@
-/* cli.h - what a subcommand is, and what the subcommands share.
+/* cli.h - the definition of a subcommand, and functions shared by subcommands.
  *
  * A subcommand is one file with one `const GememCommand` and one line in commands.def; usage, help,
  * the man page and the shell completion are derived from these structs and from the registries of
  * the library.
  *
- * Conventions: results go to stdout, everything else to stderr as "gemem-sim:
- * error|warning|note: ..."; exit statuses are those of gemem_error_exit_status().  Commands return
- * errors, main() prints them.
+ * Conventions: results go to stdout, everything else to stderr as "gemem-sim: error|warning|note:
+ * ..."; exit statuses are those of gemem_error_exit_status().  Commands return errors, which main()
+ * prints.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ typedef struct
   const char *description;        /* paragraphs, separated by an empty line */
   const char *examples;           /* "COMMAND LINE\n  what it does\n" pairs, or NULL */
   const GOptionEntry *options[5]; /* its own and those it shares with others; NULL-terminated */
-  /* The positional arguments (NULL-terminated).  Returns the exit status; with @error set that of
-   * the error counts. */
+  /* Runs with the positional arguments (NULL-terminated).  Returns the exit status; if @error is
+   * set, that of the error counts. */
   int (*run) (char **arguments, GError **error);
 } GememCommand;
 
@@ -36,16 +36,16 @@ void gemem_note (const char *format, ...) G_GNUC_PRINTF (1, 2);
 void gemem_warn (const char *format, ...) G_GNUC_PRINTF (1, 2);
 void gemem_print_error (const GError *error);
 
-/* Writes @text to @path, or to stdout when @path is NULL or "-".  A full disk is an error that
- * names the file. */
+/* Writes @text to @path, or to stdout if @path is NULL or "-".  A full disk is an error that names
+ * the file. */
 gboolean gemem_put (const char *path, const char *text, gsize length, GError **error);
 
-/* Monotonic time in ns: for what is measured. */
+/* Monotonic time in ns, for measurements. */
 guint64 gemem_host_clock (void);
-/* Returns when it has come to @until, or when interrupted. */
+/* Returns when the clock reaches @until, or when interrupted. */
 void gemem_host_wait (guint64 until);
 
-/* Columns of the terminal; 0 when stdout is none and COLUMNS is not set. */
+/* Columns of the terminal; 0 if stdout is no terminal and COLUMNS is not set. */
 guint gemem_terminal_width (void);
 
 /* For a note or warning: what a folder of plots lacks without gnuplot. */
@@ -54,6 +54,6 @@ guint gemem_terminal_width (void);
   "'gnuplot " \
   "*.gp' there"
 
-/* Set by SIGINT, SIGTERM and SIGHUP once gemem_catch_interrupts() was called. */
+/* Set by SIGINT, SIGTERM and SIGHUP after gemem_catch_interrupts(). */
 extern gint gemem_interrupted;
 void gemem_catch_interrupts (void);

@@ -1,7 +1,7 @@
 /* commands.c - the table of subcommands, made from commands.def.
  *
- * One of them, help, explains the table it stands in: this file and help.c use each other, nothing
- * else uses both.
+ * The command help describes the table that contains it: this file and help.c depend on each other,
+ * no other file on both.
  */
 #include "config.h"
 

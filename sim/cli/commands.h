@@ -1,13 +1,13 @@
-/* commands.h - the table of subcommands, and the texts that are made of it. */
+/* commands.h - the table of subcommands, and the texts generated from it. */
 #pragma once
 
 #include "sim/cli/cli.h"
 
 /* ---- commands.c */
 
-/* All of them, NULL-terminated, in the order of commands.def. */
+/* All subcommands, NULL-terminated, in the order of commands.def. */
 const GememCommand *const *gemem_commands (void);
-/* GEMEM_ERROR_USAGE for an unknown one, with the nearest name. */
+/* GEMEM_ERROR_USAGE for an unknown name, with the nearest name. */
 const GememCommand *gemem_command_find (const char *name, GError **error);
 
 /* ---- usage.c, manual.c, completion.c; g_free().  @commands as gemem_commands() returns them. */

@@ -1,7 +1,7 @@
 /* completion.c - the bash completion, written from the command structs and the registries.
  *
  * Static parts (commands, options) are written out; names of allocators, parameters and so on are
- * asked of the program itself at completion time, so that plugins complete too.
+ * queried from the program at completion time, so that plugins complete too.
  */
 #include "config.h"
 

@@ -34,7 +34,7 @@ add_to_graph (gpointer graph, const char *key, const char *value)
   gemem_graph_note (graph, key, "%s", value);
 }
 
-/* Where a trace or graph comes from travels with it. */
+/* Copies the provenance of a trace or graph to the output. */
 static gboolean
 note_provenance (AddNote add, gpointer target, const GememSourceFile *file, GError **error)
 {
@@ -60,8 +60,7 @@ note_provenance (AddNote add, gpointer target, const GememSourceFile *file, GErr
 
 /* ---- to a graph */
 
-/* The graph format that --format, or else the extension of @path, stands for; NULL: a trace is
- * wanted. */
+/* The graph format of --format, or else of the extension of @path; NULL: the output is a trace. */
 static const GememGraphFormat *
 graph_target (const char *path)
 {
@@ -84,8 +83,8 @@ convert_graph (GememSourceFile *file, const GememGraphFormat *target, const char
                GError **error)
 {
   if (file->graph == NULL
-      && !gemem_source_is_trace (
-          file, error)) /* missing or damaged: a better error than that it is no graph */
+      && !gemem_source_is_trace (file,
+                                 error)) /* missing or damaged: a better error than "no graph" */
     return 1;
   if (file->graph == NULL || gemem_source_lowered ())
     {

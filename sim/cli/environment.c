@@ -10,7 +10,7 @@
 #include "sim/cli/flags.h"
 #include "sim/cli/source.h"
 
-/* TRUE if @value is what leaves @flag without effect on memory. */
+/* TRUE if @value leaves @flag without effect on memory. */
 static gboolean
 changes_nothing (const GememPaddleUnmodelled *flag, const char *value)
 {
@@ -78,8 +78,8 @@ find (const GPtrArray *settings, const char *key)
   return NULL;
 }
 
-/* TRUE if @variable is among those that @option@name used or @left_out.  The latter gets a note,
- * once: @notes are those written. */
+/* TRUE if the lowering or allocator @option@name @used or @left_out @variable.  For the latter
+ * prints a note unless it is in @notes, those printed. */
 static gboolean
 is_handled (const char *variable, const GPtrArray *used, const GPtrArray *left_out,
             const char *option, const char *name, GHashTable *notes)

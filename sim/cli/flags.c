@@ -40,8 +40,8 @@ add_readings (GArray *list, const GememTopic *topic, const GememParam *param)
     }
 }
 
-/* All readings of what runs (planners plan, and know no environment), by name of the flag, then in
- * the order of the registries. */
+/* All readings by allocators, shorthands and lowerings (planners read no environment), by name of
+ * the flag, then in the order of the registries. */
 static GArray *
 readings (void)
 {
@@ -78,7 +78,7 @@ is_lowering (const FlagReading *reading)
   return strcmp (reading->topic.kind, "lowering") == 0;
 }
 
-/* ---- questions */
+/* ---- queries */
 
 char *
 gemem_flags_readers (const char *variable)
@@ -111,9 +111,9 @@ gemem_flags_suggest (const char *variable)
   return near != NULL ? g_strconcat (prefix, near, NULL) : NULL;
 }
 
-/* ---- in the wrong place */
+/* ---- misplaced flags */
 
-/* TRUE if a row of one of @kinds is called @key. */
+/* TRUE if a row of one of @kinds has the key @key. */
 static gboolean
 is_known (const char *const *kinds, const char *key)
 {
@@ -128,7 +128,7 @@ is_known (const char *const *kinds, const char *key)
   return known;
 }
 
-/* The first flag called @key on the side of @lowering. */
+/* The first flag with the key @key among lowerings (@lowering) or the others. */
 static const FlagReading *
 find_reading (const GArray *list, gboolean lowering, const char *key)
 {
@@ -142,7 +142,7 @@ find_reading (const GArray *list, gboolean lowering, const char *key)
   return NULL;
 }
 
-/* The shorthand that alone knows @key, if what @text names does not; else NULL. */
+/* The first shorthand that knows @key; NULL: none, or @text names a shorthand that does. */
 static const GememTopic *
 find_shorthand (const GArray *shorthands, const char *text, const char *key)
 {
@@ -237,7 +237,7 @@ same_text (const FlagReading *a, const FlagReading *b)
          && g_strcmp0 (a->param->choices, b->param->choices) == 0;
 }
 
-/* The readers from @first to before @end, which say the same. */
+/* Lists the readers from @first to before @end, whose descriptions are equal. */
 static void
 append_readers (GString *out, const GArray *list, guint first, guint end)
 {
@@ -253,7 +253,7 @@ append_readers (GString *out, const GArray *list, guint first, guint end)
   g_string_append_printf (out, "\n      %s\n", param->help);
 }
 
-/* The flag @only (NULL: all) of those that are read. */
+/* Lists the flag @only (NULL: all flags) with its readers. */
 static void
 append_flags (GString *out, const GArray *list, const char *only)
 {

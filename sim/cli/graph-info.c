@@ -8,7 +8,7 @@
 #include "planners/graph-summary.h"
 #include "sim/cli/graph-info.h"
 
-#define ROWS 20 /* of the picture */
+#define ROWS 20 /* rows of the picture */
 #define WIDTH 50
 
 /* ---- for people */
@@ -106,7 +106,7 @@ append_parts (GString *out, const GememGraph *graph, const GememGraphSummary *su
                summary->lifetimes->items->len);
 }
 
-/* Most bytes alive in each part of the node order. */
+/* Draws the largest live bytes in each part of the node order. */
 static void
 append_picture (GString *out, const GememGraphSummary *summary)
 {

@@ -1,5 +1,5 @@
-/* graph-info.h - what info and validate say about graphs.  @path and @format (its name) are those
- * of the file. */
+/* graph-info.h - the reports of info and validate on graphs.  @path and @format (its name) are
+ * those of the file. */
 #pragma once
 
 #include "graphs/graph.h"
@@ -10,7 +10,6 @@ void gemem_graph_info_table (GString *out, const char *path, const char *format,
 void gemem_graph_info_json (GString *out, const char *path, const char *format,
                             const GememGraph *graph);
 
-/* graph-validate.c: what is odd about a graph that is not wrong, a line each; "PATH: valid
- * (FORMAT)" last. */
+/* graph-validate.c: the oddities of a valid graph, a line each; "PATH: valid (FORMAT)" last. */
 void gemem_graph_validate (GString *out, const char *path, const char *format,
                            const GememGraph *graph);

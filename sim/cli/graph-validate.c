@@ -1,7 +1,7 @@
-/* graph-validate.c - `gemem-sim validate GRAPH`: what is odd about a graph that could be read.
+/* graph-validate.c - `gemem-sim validate GRAPH`: the oddities of a readable graph.
  *
- * Errors (cycles, inputs from nowhere, unknown element types) are found when the graph is read and
- * sealed.  The notes here are one line per kind, with the first example and how many there are.
+ * Errors (cycles, inputs without source, unknown element types) are found when the graph is read
+ * and sealed.  The notes here are one line per kind, with the first example and the count.
  * O(graph).
  */
 #include "config.h"
@@ -27,7 +27,7 @@ typedef struct
 {
   const GememGraph *graph;
   guint64 counts[KINDS];
-  char *texts[KINDS]; /* "node 'X': note: KIND: WHAT" of the first */
+  char *texts[KINDS]; /* "node 'X': note: KIND: WHAT" of the first example */
 } Notes;
 
 static void note (Notes *notes, guint kind, const char *owner, const char *name, const char *format,

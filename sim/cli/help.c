@@ -17,7 +17,7 @@ static const GOptionEntry entries[] = { { "man", 0, 0, G_OPTION_ARG_NONE, &want_
                                           &want_completion, "Write the completion for bash", NULL },
                                         { NULL } };
 
-/* The help of everything called @word, or NULL. */
+/* The help of every topic named @word, or NULL. */
 static char *
 help_on (const char *word, GError **error)
 {

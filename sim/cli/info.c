@@ -1,4 +1,4 @@
-/* info.c - `gemem-sim info`: what is in a trace; graphs are in graph-info.c. */
+/* info.c - `gemem-sim info`: the contents of a trace; graphs are in graph-info.c. */
 #include "config.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ append_size (GString *out, const char *label, guint64 bytes)
                           gemem_format_size (text, bytes), bytes);
 }
 
-/* Bars over powers of two, from the first to the last that is not empty. */
+/* Draws bars over powers of two, from the first to the last that is not empty. */
 static void
 append_sizes (GString *out, const GememHistogram *sizes)
 {

@@ -1,4 +1,4 @@
-/* list.c - `gemem-sim list`: what there is, from the registries. */
+/* list.c - `gemem-sim list`: lists the registries. */
 #include "config.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ append_table (GString *out, const GArray *topics)
     }
 }
 
-/* What a search over the parameter needs to know. */
+/* Writes the facts that a search over the parameter needs. */
 static void
 append_range (GString *out, const GememParam *param)
 {

@@ -1,8 +1,8 @@
 /* main.c - gemem-sim: finds the subcommand, parses its options, runs it, and turns an error into a
  * message and an exit status.
  *
- * Nothing is decided here: subcommands are in commands.def, options in their structs.  All printing
- * of errors is in this file and output.c.
+ * Subcommands are in commands.def, options in their structs.  All errors are printed by this file
+ * and output.c.
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ dispatch (int argc, char **argv, GError **error)
   return run_command (command, argc - 1, argv + 1, error);
 }
 
-/* A closed standard stream gets a descriptor that fails: otherwise the next file opened would get
+/* Opens a failing descriptor for a closed standard stream: otherwise the next opened file would get
  * its number, and its output. */
 static void
 hold_standard_streams (void)
@@ -75,7 +75,7 @@ main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
   hold_standard_streams ();
-  signal (SIGXFSZ, SIG_IGN); /* a file size limit is then an error with the file's name */
+  signal (SIGXFSZ, SIG_IGN); /* a file size limit then is an error that names the file */
   setlocale (LC_ALL, "");
   int status = dispatch (argc, argv, &error);
   if (error != NULL)

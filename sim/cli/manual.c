@@ -12,7 +12,7 @@
 #include "sim/cli/topics.h"
 #include "sim/report/report.h"
 
-/* @text with what troff would interpret made literal. */
+/* Appends @text with troff's special characters escaped. */
 static void
 append_text (GString *out, const char *text)
 {

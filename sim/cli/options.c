@@ -1,10 +1,10 @@
 /* options.c - the options of a subcommand: GOption parses them, this file adds the errors that it
  * does not report.
  *
- * GOption takes the last of several values of one option and drops the others; here that is an
- * error unless they are equal.  For this every option with a value is handed to it as a list, and
- * settled afterwards.  Values joined to short options (-j4) are accepted; an unknown option gets
- * the nearest known one. */
+ * GOption uses the last of several values of one option and drops the others; here that is an error
+ * unless they are equal.  So every option with a value is declared as a list, and resolved
+ * afterwards.  Values joined to short options (-j4) are accepted; the error about an unknown option
+ * names the nearest known one. */
 #include "config.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ is_single (const GOptionEntry *entry)
          || entry->arg == G_OPTION_ARG_INT;
 }
 
-/* The entries of @list with those of a single value redirected into new slots. */
+/* Copies the entries of @list, redirecting those with a single value into new slots. */
 static void
 add_entries (GOptionContext *context, const GOptionEntry *list, GPtrArray *slots)
 {
@@ -55,7 +55,7 @@ add_entries (GOptionContext *context, const GOptionEntry *list, GPtrArray *slots
                                      NULL);
 }
 
-/* Gives the option of @slot its value. */
+/* Sets the option of @slot to its value. */
 static gboolean
 settle (const GememCommand *command, const OptionSlot *slot, GError **error)
 {
@@ -123,7 +123,7 @@ separate_values (const GememCommand *command, int argc, char **argv)
   return (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
 }
 
-/* FALSE for "--name=value" of an option that takes no value: GOption would ignore the value. */
+/* FALSE for "--name=value" of an option without a value: GOption would ignore the value. */
 static gboolean
 check_switches (const GememCommand *command, char **words, GError **error)
 {
@@ -142,7 +142,7 @@ check_switches (const GememCommand *command, char **words, GError **error)
   return TRUE;
 }
 
-/* "Unknown option --foo" gets the nearest known one. */
+/* Adds the nearest known option to "Unknown option --foo". */
 static void
 suggest_option (const GememCommand *command, const GError *parse_error, GError **error)
 {

@@ -5,14 +5,14 @@
 #include "sim/cli/cli.h"
 
 /* The words of @argv without the options of @command and --help, argv[0] first (g_strfreev); option
- * values go where their entries say. */
+ * values are stored where their entries say. */
 char **gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolean *help,
                             GError **error);
 
-/* There are @min to @max positional @arguments. */
+/* Checks that there are @min to @max positional @arguments. */
 gboolean gemem_want_arguments (const GememCommand *command, char **arguments, guint min, guint max,
                                GError **error);
-/* The value of option --@name is at least @min. */
+/* Checks that the value of option --@name is at least @min. */
 gboolean gemem_want_at_least (const char *name, int value, int min, GError **error);
-/* The value @format (NULL: none) of option --format is table or json; *json says which. */
+/* Checks that @format (NULL: none), of option --format, is table or json; *json says which. */
 gboolean gemem_want_table_or_json (const char *format, gboolean *json, GError **error);

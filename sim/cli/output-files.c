@@ -1,8 +1,8 @@
 /* output-files.c - output files are checked before the work begins, not after an hour of it.
  *
- * Refused: a file that is also read (a report over the trace it is about), two outputs into one
- * file, a place that cannot be written.  A full disk shows only while writing.  Devices and pipes
- * (/dev/stdout) may be named several times.
+ * Refused: a file that is also read (a report that overwrites its trace), two outputs to one file,
+ * an unwritable location.  A full disk shows only while writing.  Devices and pipes (/dev/stdout)
+ * may be named several times.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ is_file (const char *path, struct stat *status)
          && S_ISREG (status->st_mode);
 }
 
-/* The same regular file, or the same name of one that is still to be made. */
+/* TRUE for the same regular file, or the same name of a file not yet created. */
 static gboolean
 same (const char *a, const char *b)
 {

@@ -1,4 +1,4 @@
-/* output-files.h - checking output files before the work begins. */
+/* output-files.h - checks output files before the work begins. */
 #pragma once
 
 #include <glib.h>
@@ -9,7 +9,7 @@ typedef struct
   const char *path;   /* or NULL, "-" */
 } GememOutputFile;
 
-/* Before the work begins: no output is one of @inputs (NULL-terminated) or another output, and each
- * lies in a folder that can be written. */
+/* Call before the work begins: no output is one of @inputs (NULL-terminated) or another output, and
+ * each lies in a writable folder. */
 gboolean gemem_check_outputs (const GememOutputFile *outputs, guint n, char **inputs,
                               GError **error);

@@ -19,7 +19,7 @@
 
 gint gemem_interrupted;
 
-/* One line on stderr: control characters, and bytes that are no UTF-8, are written as \ooo. */
+/* Prints one line on stderr: control characters, and bytes that are no UTF-8, as \ooo. */
 static void
 put_message (const char *kind, const char *text)
 {

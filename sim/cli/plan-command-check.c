@@ -1,4 +1,4 @@
-/* plan-command-check.c - `gemem-sim plan --check`: is a plan that was made elsewhere safe? */
+/* plan-command-check.c - `gemem-sim plan --check`: checks whether a plan made elsewhere is safe. */
 #include "config.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 
 #define SHOWN 10
 
-/* The plan at @path for the graph or trace in @inputs, or without one for the lifetimes in its own
- * file; appends to @sources what it is for. */
+/* Reads the plan at @path for the graph or trace in @inputs; without input, for the lifetimes in
+ * its own file.  Appends the plan's subject to @sources. */
 static GememPlan *
 load (const char *path, char **inputs, GPtrArray *files, GPtrArray *sources, GError **error)
 {

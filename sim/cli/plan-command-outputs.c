@@ -1,4 +1,4 @@
-/* plan-command-outputs.c - what `gemem-sim plan` writes besides the table: the plan itself,
+/* plan-command-outputs.c - outputs of `gemem-sim plan` besides the table: the plan itself,
  * pictures, a drawing for the terminal. */
 #include "config.h"
 
@@ -52,7 +52,7 @@ gemem_plan_command_check_outputs (const char *report, char **inputs, guint n_sou
   return plots == NULL || gemem_make_folder (plots, error);
 }
 
-/* The smallest arena; the first of equal ones. */
+/* The result with the smallest arena; the first of equal ones. */
 static const GememPlanResult *
 best_of (const GememPlanResult *results, guint n)
 {

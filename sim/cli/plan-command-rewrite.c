@@ -1,12 +1,12 @@
 /* plan-command-rewrite.c - `gemem-sim plan --rewrite`: the program as a planner rewrote it, to be
  * executed (replay, compare --lower=paddle).
  *
- * PaddlePaddle's planners (memory_optimize, in-place) do not place bytes but rename variables: what
- * reuses the memory of a variable becomes a version of it.  So a plan becomes a graph again:
- * outputs that begin at one place write one variable, called after the first of them.  A lowering
- * then frees and grows variables as PaddlePaddle does with the rewritten program.  Plans in which
- * memory is shared otherwise (overlapping at different offsets) are no renaming, and refused.
- * Workspaces keep memory of their own. Cost: O(items log items).  Origin: paddle.md 7, 8. */
+ * PaddlePaddle's planners (memory_optimize, in-place) do not place bytes but rename variables: an
+ * output that reuses the memory of a variable becomes a version of the variable.  So a plan becomes
+ * a graph again: outputs at one offset write one variable, named after the first of them.  A
+ * lowering then frees and grows variables as PaddlePaddle does with the rewritten program.  Plans
+ * that share memory otherwise (overlapping at different offsets) are no renaming, and refused.
+ * Workspaces keep their own memory.  Cost: O(items log items).  Origin: paddle.md 7, 8. */
 #include "config.h"
 
 #include "graphs/format.h"
@@ -66,8 +66,8 @@ name_of (const GememGraph *graph, guint32 tensor, GStringChunk *names)
   return g_string_chunk_insert (names, text);
 }
 
-/* Names what shares one place after the first of it; FALSE if something overlaps it from
- * elsewhere. */
+/* Names the outputs at one offset after the first of them; FALSE if an item at another offset
+ * overlaps them. */
 static gboolean
 name_places (const GememGraph *graph, const GArray *places, const char **variables,
              GStringChunk *names, const char *path, GError **error)

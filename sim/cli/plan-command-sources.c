@@ -1,4 +1,4 @@
-/* plan-command-sources.c - what is planned: graphs, and the lifetimes of traces. */
+/* plan-command-sources.c - the inputs of planners: graphs, and the lifetimes of traces. */
 #include "config.h"
 
 #include "sim/cli/plan-command.h"
@@ -27,7 +27,7 @@ new_source (GememSourceFile *file, char *name, guint threads)
   return source;
 }
 
-/* The allocations of @device. */
+/* Adds the allocations of @device. */
 static gboolean
 read_lifetimes (GememPlanSource *source, int device, GError **error)
 {

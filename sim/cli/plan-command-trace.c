@@ -1,5 +1,5 @@
-/* plan-command-trace.c - `gemem-sim plan --trace`: the planned graphs as a session, which `compare`
- * and `replay` take: static memory with its segments is loaded, runs in turn, and is unloaded
+/* plan-command-trace.c - `gemem-sim plan --trace`: writes the planned graphs as a session for
+ * `compare` and `replay`: static memory with its segments is loaded, runs in turn, and is unloaded
  * (workloads/session.h). */
 #include "config.h"
 
@@ -106,7 +106,7 @@ add_graph (GPtrArray *graphs, const GememPlanResult *result, GError **error)
   return TRUE;
 }
 
-/* The smallest plan of each input, in the order of the inputs, whose results stand together. */
+/* The smallest plan of each input, in the order of inputs, whose results are adjacent. */
 static gboolean
 add_graphs (GPtrArray *graphs, const GememPlanResult *results, guint n, GError **error)
 {

@@ -1,5 +1,5 @@
-/* plan-command.c - `gemem-sim plan`: graphs and traces through off-line planners, a row per plan;
- * every plan is checked before it is reported. */
+/* plan-command.c - `gemem-sim plan`: passes graphs and traces through off-line planners, a row per
+ * plan; every plan is checked before it is reported. */
 #include "config.h"
 
 #include <string.h>
@@ -98,7 +98,7 @@ open_sources (char **paths, GPtrArray *files, GPtrArray *sources, GError **error
   return TRUE;
 }
 
-/* A checked plan, or NULL with the reason. */
+/* Makes and checks a plan; NULL with the reason. */
 static GememPlan *
 make_plan (const GememChoice *choice, const GememPlanSource *source, GError **error)
 {
@@ -114,8 +114,8 @@ make_plan (const GememChoice *choice, const GememPlanSource *source, GError **er
   return gemem_plan_verify (plan, &source->input, error) ? g_steal_pointer (&plan) : NULL;
 }
 
-/* Every planner over every source.  The error of one is printed, and the others go on; returns the
- * exit status of the first error. */
+/* Runs every planner on every source.  An error is printed and does not stop the others; returns
+ * the exit status of the first error. */
 static int
 plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
 {

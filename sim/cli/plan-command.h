@@ -1,4 +1,4 @@
-/* plan-command.h - what the parts of `gemem-sim plan` share: inputs, outputs, checking. */
+/* plan-command.h - shared by the parts of `gemem-sim plan`: inputs, outputs, checking. */
 #pragma once
 
 #include "sim/cli/source.h"
@@ -16,8 +16,8 @@ typedef struct
 
 /* ---- plan-command-sources.c */
 
-/* Appends GememPlanSource for everything in @file: the graph itself (unless --lower makes a trace
- * of it), or each device of the trace. */
+/* Appends a GememPlanSource for each input in @file: the graph itself (unless --lower turns it into
+ * a trace), or each device of the trace. */
 gboolean gemem_plan_command_add_sources (GPtrArray *sources, GememSourceFile *file, guint threads,
                                          GError **error);
 void gemem_plan_command_source_free (gpointer source);
@@ -26,28 +26,28 @@ void gemem_plan_command_source_free (gpointer source);
 
 extern const GOptionEntry gemem_plan_command_output_entries[];
 
-/* Before any work: the outputs can be written, and there is one input if there is to be one
- * plan. */
+/* Call before any work: checks that the outputs can be written, and that options for one plan have
+ * one input. */
 gboolean gemem_plan_command_check_outputs (const char *report, char **inputs, guint n_sources,
                                            GError **error);
-/* Writes what the options ask for. */
+/* Writes the outputs that the options ask for. */
 gboolean gemem_plan_command_write_outputs (const GememPlanResult *results, guint n, GError **error);
 
 /* ---- plan-command-rewrite.c: --rewrite */
 
-/* Writes to @path the graph of @best with the variables that its plan shares.  Errors:
- * GEMEM_ERROR_USAGE for what is no graph or no renaming. */
+/* Writes the graph of @best, with the variables that its plan shares, to @path.  Errors:
+ * GEMEM_ERROR_USAGE if it is no graph or no renaming. */
 gboolean gemem_plan_command_write_rewritten (const char *path, const GememPlanResult *best,
                                              GError **error);
 
-/* ---- plan-command-trace.c: --trace and what belongs to it */
+/* ---- plan-command-trace.c: --trace and related options */
 
 extern const GOptionEntry gemem_plan_command_trace_entries[];
 
-const char *gemem_plan_command_trace_path (void); /* NULL: none is wanted */
-/* Before any work: the options fit together. */
+const char *gemem_plan_command_trace_path (void); /* NULL: not requested */
+/* Call before any work: checks that the options are compatible. */
 gboolean gemem_plan_command_check_trace (GError **error);
-/* Writes the session if one is wanted; results of one input stand together. */
+/* Writes the session if requested; results of one input must be adjacent. */
 gboolean gemem_plan_command_write_trace (const GememPlanResult *results, guint n, GError **error);
 
 /* ---- plan-command-check.c: --check */

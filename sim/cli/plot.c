@@ -1,4 +1,4 @@
-/* plot.c - `gemem-sim plot`: pictures of saved results, or of traces replayed for them. */
+/* plot.c - `gemem-sim plot`: pictures of saved results, or of traces that it replays. */
 #include "config.h"
 
 #include <string.h>

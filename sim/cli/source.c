@@ -1,7 +1,7 @@
-/* source.c - opening traces by the options that all commands reading traces share.
+/* source.c - opens traces and graphs by the options that all reading commands share.
  *
- * Every job opens its trace afresh, so standard input is first spooled to an unlinked file.  A
- * graph is loaded once, shared by all jobs, and lowered to a trace each time (--lower).
+ * Every job opens its trace anew, so standard input is first spooled to an unlinked file.  A graph
+ * is loaded once, shared by all jobs, and lowered to a trace each time (--lower).
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ gemem_source_use_variables (const GPtrArray *variables, GError **error)
   return lowering == NULL || gemem_flags_check (lowering, TRUE, error);
 }
 
-/* Adds to the lowering of @file what it reads of the environment. */
+/* Adds the variables of the environment that the lowering of @file reads. */
 static gboolean
 add_variables (GememSourceFile *file, GError **error)
 {
@@ -108,8 +108,7 @@ spool (GError **error)
     }
 }
 
-/* The format by which @file is to be read if it is a graph: as --trace-format says, or by its
- * content. */
+/* The graph format of @file, by --trace-format or by its content; NULL: no graph. */
 static const GememGraphFormat *
 graph_format (const GememSourceFile *file)
 {
@@ -117,7 +116,7 @@ graph_format (const GememSourceFile *file)
                               : gemem_graph_format_probe (file->file);
 }
 
-/* Loads what is a graph; a trace is left for later. */
+/* Loads a graph; a trace is opened later. */
 static gboolean
 load_graph (GememSourceFile *file, GError **error)
 {
@@ -130,7 +129,7 @@ load_graph (GememSourceFile *file, GError **error)
     return FALSE;
   if (format == NULL && lowering != NULL && g_file_test (file->file, G_FILE_TEST_IS_REGULAR))
     {
-      /* its own error is better than that it is no graph */
+      /* its own error is more useful than "no graph" */
       if (!gemem_source_is_trace (file, error))
         return FALSE;
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
@@ -204,7 +203,7 @@ gemem_source_file_new (const char *path, GError **error)
   return open_file (path, lowering, error);
 }
 
-/* The same graph, lowered otherwise; not longer alive than @file, whose descriptor it may read. */
+/* The same graph with another lowering; must not outlive @file, whose descriptor it may read. */
 static GememSourceFile *
 lowered_otherwise (const GememSourceFile *file, const char *lower, const char *difference,
                    GError **error)
@@ -316,7 +315,7 @@ gemem_source_lowered (void)
   return lowering != NULL;
 }
 
-/* The trace that the graph of @file becomes. */
+/* The trace to which the graph of @file is lowered. */
 static GememTraceReader *
 open_lowered (const GememSourceFile *file, GError **error)
 {

@@ -9,39 +9,39 @@ extern const GOptionEntry gemem_source_entries[];
 
 typedef struct
 {
-  char *path; /* its name in messages and results: what the user typed, or "standard input" */
-  char *file; /* what to open: standard input is spooled, so that it can be read again */
+  char *path; /* name in messages and results: as the user typed it, or "standard input" */
+  char *file; /* file to open: standard input is spooled, so that it can be read again */
   int fd;
   GememGraph *graph; /* NULL: the file is a trace */
   char *lowering;    /* of `graph`; NULL: the default */
-  /* of `lowering` from the others, if the graph is lowered in several ways; else NULL */
+  /* how `lowering` differs from the others, if the graph is lowered in several ways; else NULL */
   char *difference;
   const GememGraphFormat *graph_format; /* of `graph` */
-  GPtrArray *variables;                 /* GememSetting: what `lowering` has from the environment */
-  /* GememSetting: variables without effect there, each with the reason as value */
+  GPtrArray *variables;                 /* GememSetting: those of `lowering` from the environment */
+  /* GememSetting: variables without effect there; the value is the reason */
   GPtrArray *left_out;
   char *sha256; /* of the stored bytes, hex; computed when first asked for */
 } GememSourceFile;
 
 GememSourceFile *gemem_source_file_new (const char *path, GError **error);
-/* Appends the file to @files, or if it is a graph and --lower stands for several lowerings, one for
- * each; returns how many, 0 with @error. */
+/* Appends the file to @files; a graph once for each lowering that --lower names.  Returns how many,
+ * 0 with @error. */
 guint gemem_source_files_add (GPtrArray *files, const char *path, GError **error);
 void gemem_source_file_free (GememSourceFile *file);
 /* for results: with the lowering of a graph, if it is the only one; g_free() */
 char *gemem_source_file_name (const GememSourceFile *file);
 GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
-/* it can be opened as a trace */
+/* TRUE if it can be opened as a trace */
 gboolean gemem_source_is_trace (GememSourceFile *file, GError **error);
-const char *gemem_source_file_sha256 (GememSourceFile *file); /* NULL if it cannot be read */
+const char *gemem_source_file_sha256 (GememSourceFile *file); /* NULL if unreadable */
 int gemem_source_device (void);                               /* --trace-device, or -1 */
 gboolean gemem_source_allow_partial (void);
-gboolean gemem_source_lowered (void); /* --lower was given: of a graph, its trace is meant */
-/* Has lowerings take what they read of the environment's @variables (GememSetting, not copied),
- * unless --lower says otherwise.  Before files are opened. */
+gboolean gemem_source_lowered (void); /* --lower is set: graphs are treated as traces */
+/* Sets the environment's @variables (GememSetting, not copied) for lowerings that read them, unless
+ * --lower sets them otherwise.  Call before opening files. */
 gboolean gemem_source_use_variables (const GPtrArray *variables, GError **error);
 /* The devices to work on (guint16): --trace-device, or all that occur.  GEMEM_ERROR_USAGE,
- * GEMEM_ERROR_INPUT when there is none. */
+ * GEMEM_ERROR_INPUT if there is none. */
 GArray *gemem_source_devices (GememSourceFile *file, GError **error);
 
 /* Writes all events of @reader to @path ("-": stdout) in @format (NULL: by extension); complete or

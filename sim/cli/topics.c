@@ -1,7 +1,7 @@
-/* topics.c - one view of all registries: whatever has a name, a summary and perhaps parameters.
+/* topics.c - one view of all registries: everything with a name, a summary and perhaps parameters.
  *
- * help, list, the man page and the completion iterate this and nothing else, so that a new
- * allocator, generator, device or format appears in all of them by being in its own list.
+ * help, list, the man page and the completion iterate this view alone, so that a new allocator,
+ * generator, device or format appears in all of them once it is in its own list.
  */
 #include "config.h"
 
@@ -61,7 +61,7 @@ append_kind (GArray *topics, const char *kind)
     }
 }
 
-/* "allocators" means "allocator". */
+/* Accepts the plural: "allocators" means "allocator". */
 static gboolean
 kind_matches (const char *word, const char *kind)
 {

@@ -1,4 +1,4 @@
-/* topics.h - one view of all registries: whatever has a name, a summary and perhaps parameters. */
+/* topics.h - one view of all registries: everything with name, summary and perhaps parameters. */
 #pragma once
 
 #include "base/params.h"
@@ -10,12 +10,12 @@ typedef struct
   const GememParam *params; /* or NULL */
 } GememTopic;
 
-/* Of one kind (singular or plural), or of all (NULL): GArray of GememTopic; NULL with
+/* The topics of one kind (singular or plural), or all (NULL): GArray of GememTopic; NULL with
  * GEMEM_ERROR_USAGE for an unknown kind. */
 GArray *gemem_topics (const char *kind, GError **error);
 /* The kinds, singular, NULL-terminated. */
 extern const char *const gemem_topic_kinds[];
 /* Name, summary, origin and a paragraph per parameter, for people. */
 char *gemem_topic_help (const GememTopic *topic);
-/* "SIZE [MiB]  (default: 0; at most 1GiB)": what values @param takes. */
+/* "SIZE [MiB]  (default: 0; at most 1GiB)": the values that @param accepts. */
 void gemem_param_append_values (GString *out, const GememParam *param);

@@ -1,5 +1,5 @@
-/* validate.c - `gemem-sim validate`: is this trace or graph whole and consistent?  Graphs are in
- * graph-validate.c. */
+/* validate.c - `gemem-sim validate`: checks whether a trace or graph is complete and consistent.
+ * Graphs are in graph-validate.c. */
 #include "config.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ append_finding (GString *out, const char *path, const GememFinding *finding)
   g_string_append_c (out, '\n');
 }
 
-/* What the reader found or had to assume: "releases: ...", "note: ...". */
+/* Writes what the reader found or assumed: "releases: ...", "note: ...". */
 static void
 append_notes (GString *out, const char *path, const GememTraceInfo *info)
 {

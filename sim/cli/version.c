@@ -1,4 +1,4 @@
-/* version.c - `gemem-sim version`: what this program is and what it was built with. */
+/* version.c - `gemem-sim version`: version and build options of the program. */
 #include "config.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* details.c - one result in full, for people: what `replay` prints. */
+/* details.c - one result in full, for people: the output of `replay`. */
 #include "config.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ append_settings (GString *out, const char *title, const GPtrArray *settings)
     }
 }
 
-/* The system's own counters; of those that are 0 only the number. */
+/* The allocator's own counters; of zero ones only their number. */
 static void
 append_stats (GString *out, const GPtrArray *stats)
 {
@@ -119,7 +119,7 @@ append_latencies (GString *out, const GememResult *result)
   gemem_report_append_guesses (out, result, "  ");
 }
 
-/* Modelled and measured side by side, kind by kind. */
+/* Modelled and measured latencies side by side, by kind. */
 static void
 append_measured_calls (GString *out, const GememResult *result)
 {
@@ -144,7 +144,7 @@ append_measured_calls (GString *out, const GememResult *result)
     }
 }
 
-/* Which request failed, and why. */
+/* The failed requests and their reasons. */
 static void
 append_oom (GString *out, const GememOom *oom)
 {

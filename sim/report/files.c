@@ -1,8 +1,8 @@
-/* files.c - making folders, and writing a file completely or not at all; see report.h.
+/* files.c - creates folders, and writes a file completely or not at all; see report.h.
  *
- * The text goes to a temporary file beside the target, which is renamed over it when all is
- * written, so that a full disk leaves neither half a report nor destroys an old one.  Devices and
- * pipes (/dev/stdout, /dev/full) are written directly.
+ * The text goes to a temporary file beside the target, which is renamed over it when complete, so
+ * that a full disk neither leaves half a report nor destroys an old one.  Devices and pipes
+ * (/dev/stdout, /dev/full) are written directly.
  */
 #include "config.h"
 
@@ -31,7 +31,7 @@ write_all (int fd, const char *text, gsize length)
   return TRUE;
 }
 
-/* Writes to the open @fd and closes it; errno says what failed. */
+/* Writes to the open @fd and closes it; on failure errno is set. */
 static gboolean
 write_and_close (int fd, const char *text, gsize length)
 {

@@ -1,9 +1,9 @@
-/* json-fields.h - what a result looks like in JSON: one table per struct, from which json.c writes
- * and json-read.c reads.
+/* json-fields.h - the JSON form of a result: one table per struct, which json.c writes from and
+ * json-read.c reads by.
  *
  * One table for both directions, so that a field cannot be written and not read.  Numbers are
  * exact: `null` stands for G_MAXUINT64 (unlimited, none, not sampled), a number above 2^63 - 1 is a
- * string of its digits, addresses and streams are "0x..." strings because common tools round
+ * string of its digits; addresses and streams are "0x..." strings, because common tools round
  * integers above 2^53.
  */
 #pragma once

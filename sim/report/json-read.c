@@ -1,11 +1,11 @@
-/* json-read.c - reads back what json.c wrote: for `plot`, and to compare with earlier results.
+/* json-read.c - reads the files that json.c wrote: for `plot`, and to compare with earlier results.
  *
  * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only
- * the characters of JSON outside of strings (json-glib also takes comments and other quotes), and
- * be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1 must be there
+ * the characters of JSON outside of strings (json-glib also accepts comments and other quotes), and
+ * be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1 must be present
  * with its type; anything else is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results
- * unchanged.  "measures" and percentiles are not read: they are computed again.  Cost: json-glib's
- * tree, about 15 times the file in memory.
+ * unchanged.  "measures" and percentiles are not read but recomputed.  Cost: json-glib's tree,
+ * about 15 times the file in memory.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@
 typedef struct
 {
   const char *path;
-  guint index; /* of the result being read */
+  guint index; /* of the current result */
   GError **error;
 } ResultReading;
 
@@ -47,7 +47,7 @@ refuse (const ResultReading *reading, const char *format, ...)
 
 /* ---- checks before json-glib */
 
-/* NULL, or what is wrong with @text. */
+/* NULL, or the fault of @text. */
 static const char *
 check_text (const char *text, gsize length)
 {
@@ -287,7 +287,7 @@ read_histogram (const ResultReading *reading, JsonObject *object, const char *na
   return TRUE;
 }
 
-/* What a measured run has beside the counts of @call. */
+/* Reads the additional members of @call in a measured run. */
 static gboolean
 read_measured (const ResultReading *reading, JsonObject *counts, guint call, GememResult *result)
 {

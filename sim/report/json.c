@@ -1,11 +1,11 @@
-/* json.c - results as JSON, schema "gemem-result", version 1: everything a result holds, exactly.
+/* json.c - results as JSON, schema "gemem-result", version 1: a complete, exact copy of a result.
  *
  * Shape: {"schema", "version", "results": [{identity, "measures": {...}, "values": {...}, "calls",
- * latencies, arrays}]}.  "measures" are those of measures.def under their keys, the ones to read;
- * "values" are the numbers they are made of.  Written by hand rather than through json-glib's tree:
- * it would cost fifteen times the text in memory and can print NaN.  Ratios are decimals of six
- * digits, finite by construction (gemem_result_*() are 0 when undefined).  How numbers are written:
- * json-fields.h.  Latency buckets are sparse: [largest value of the bucket in ns, count].
+ * latencies, arrays}]}.  "measures" are those of measures.def under their keys, meant for reading;
+ * "values" are the numbers from which they are computed.  Written without json-glib, whose tree
+ * takes fifteen times the text in memory and can print NaN.  Ratios are decimals of six digits,
+ * finite by construction (gemem_result_*() are 0 when undefined).  Form of numbers: json-fields.h.
+ * Latency buckets are sparse: [largest value of the bucket in ns, count].
  */
 #include "config.h"
 
@@ -54,7 +54,7 @@ append_field (GString *out, const GememJsonField *field, gconstpointer base)
     }
 }
 
-/* @start, then "name": value pairs with @between between them. */
+/* Writes @start, then "name": value pairs separated by @between. */
 static void
 append_struct (GString *out, const GememJsonField *fields, gconstpointer base, const char *start,
                const char *between)
@@ -134,7 +134,7 @@ append_histogram (GString *out, const GememHistogram *histogram)
   g_string_append (out, "]}");
 }
 
-/* @value as it stands if it is a number that JSON would not change, else as a string. */
+/* Writes @value unquoted if it is a number that JSON preserves, else as a string. */
 static void
 append_setting_value (GString *out, const char *value, gboolean numbers)
 {
@@ -256,7 +256,7 @@ append_result (GString *out, const GememResult *result)
   g_string_append (out, "\n    }");
 }
 
-/* Those that were run, or of those that were not the identity. */
+/* The results that ran; or (@not_run) the identity of those that did not. */
 static void
 append_results (GString *out, GememResult *const *results, guint n, gboolean not_run)
 {

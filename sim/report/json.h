@@ -1,4 +1,4 @@
-/* json.h - pieces of JSON that results and the manifest have in common. */
+/* json.h - pieces of JSON shared by results and the manifest. */
 #pragma once
 
 #include "sim/engine/result.h"

@@ -1,11 +1,11 @@
-/* manifest.c - where a set of results came from: enough to reproduce them.
+/* manifest.c - the origin of a set of results: enough to reproduce them.
  *
  * JSON, schema "gemem-manifest", version 1: the arguments, then per run the trace with the hash of
  * its file (and, as "trace_sha256", that of the recording it was converted from, where known), the
- * allocator and the device with all their effective settings, and of a real device what it is
- * ("hardware": the GPU and its driver's version of CUDA).  What belongs to this build and machine
- * and not to the results stands apart under "environment", so that manifests of two machines can be
- * compared without it.  No date, no host name, no user name.
+ * allocator and the device with all their effective settings, and for a real device its hardware
+ * ("hardware": the GPU and its driver's version of CUDA).  Facts about this build and machine, not
+ * about the results, are separate under "environment", so that manifests of two machines can be
+ * compared without them.  No date, no host name, no user name.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@ append_arguments (GString *out, const char *const *argv)
   g_string_append (out, "],\n");
 }
 
-/* The hash of the bytes of the file at @path, as it is now; NULL: it cannot be read. */
+/* The present hash of the file at @path; NULL: unreadable. */
 static char *
 hash_file (const char *path)
 {

@@ -1,11 +1,11 @@
-/* map-svg.c - the segment map at the reserved peak as a picture: a bar per segment, to one scale,
- * colours by state.
+/* map-svg.c - the segment map at the reserved peak as a picture: a bar per segment, on one scale,
+ * coloured by state.
  *
  * Integers only (hundredths of a pixel), no dates, no generated ids, so that equal results give
  * equal bytes.  Every piece has a <title>, which browsers show under the mouse.  Pieces narrower
- * than half a pixel are joined with their neighbours into one, coloured by the state of most of its
- * bytes; its title says how many blocks it stands for.  Colour-blind eyes can tell the colours
- * apart (Okabe and Ito), and they differ in lightness. */
+ * than half a pixel are merged with their neighbours into one, coloured by the state of most of its
+ * bytes; its title says how many blocks it stands for.  The colours are distinct for colour-blind
+ * readers (Okabe and Ito), and differ in lightness. */
 #include "config.h"
 
 #include <string.h>
@@ -17,9 +17,9 @@
 #include "sim/report/rows.h"
 
 #define MAX_BARS 64
-#define LEFT 150  /* of the bars, px; left of it the addresses */
-#define WIDTH 900 /* of the widest bar */
-#define RIGHT 170 /* for size and share */
+#define LEFT 150  /* px left of the bars, for addresses */
+#define WIDTH 900 /* px of the widest bar */
+#define RIGHT 170 /* px for size and percentage */
 #define TOP 96
 #define BAR 16
 #define PITCH 21
@@ -36,7 +36,7 @@ static const struct
   [GEMEM_SPAN_UNMAPPED] = { "unmapped", "#ffffff", "unmapped" },
 };
 
-/* What is drawn as one rectangle: one span, or several that are too narrow. */
+/* One rectangle: one span, or several spans that are too narrow. */
 typedef struct
 {
   guint64 from, to;
@@ -106,7 +106,7 @@ append_pieces (GString *out, const GememResult *result, const GememMapSegment *s
       guint64 from, to;
       gemem_map_place (segment, &span->span, &from, &to);
       if (from == to)
-        continue; /* addresses behind the last memory */
+        continue; /* addresses after the last memory */
       const gboolean narrow = scale (to, widest) - scale (from, widest) < MIN_PIECE;
       const gboolean open = scale (piece.to, widest) - scale (piece.from, widest) < MIN_PIECE;
       if (piece.spans > 0 && !(narrow && open))

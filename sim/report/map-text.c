@@ -1,10 +1,10 @@
 /* map-text.c - the segment map at the reserved peak for a terminal: a row per segment, a character
  * per page.
  *
- * A page is the smallest power of two for which the widest segment fits the line, so all rows are
- * to one scale.  '#' is a page full of live blocks, a digit one that is so many tenths full, '.'
- * memory that is cached and free.  At most MAX_ROWS segments, the largest, are shown; the last line
- * counts the others.
+ * A page is the smallest power of two for which the widest segment fits the line, so all rows have
+ * one scale.  '#' is a page full of live blocks, a digit a page that is that many tenths full, '.'
+ * cached free memory.  At most MAX_ROWS segments, the largest, are shown; the last line counts the
+ * others.
  */
 #include "config.h"
 
@@ -24,11 +24,7 @@ typedef struct
   guint64 bytes[GEMEM_SPAN_UNMAPPED + 1]; /* per state */
 } MapPage;
 
-/* The smallest power of two bytes of which #include "sim/report/report.h"
-#include "sim/report/rows.h"
-columns hold #include "sim/report/report.h"
-#include "sim/report/rows.h"
-extent. */
+/* The smallest power of two bytes of which @columns hold @extent. */
 static guint64
 page_size (guint64 extent, guint columns)
 {
@@ -57,9 +53,7 @@ page_character (const MapPage *page, guint64 size)
   return page->bytes[GEMEM_SPAN_OVERHEAD] > 0 ? 'x' : ' ';
 }
 
-/* Adds bytes [from, to) of #include "sim/report/report.h"
-#include "sim/report/rows.h"
-state to the pages. */
+/* Adds bytes [@from, @to) of @state to the pages. */
 static void
 fill_pages (MapPage *pages, guint64 size, guint64 from, guint64 to, GememSpanState state)
 {

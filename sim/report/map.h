@@ -8,7 +8,7 @@ typedef struct
 {
   guint64 start;        /* address */
   guint64 extent;       /* bytes from start to the end of the last span that has memory */
-  guint64 mapped, live; /* bytes with memory behind them; thereof in live blocks */
+  guint64 mapped, live; /* mapped: bytes with memory; live: bytes in live blocks */
   guint first, n;       /* its spans in result->map */
   guint64 stream;
   guint32 pool;
@@ -16,18 +16,18 @@ typedef struct
 
 typedef struct
 {
-  GArray *segments;               /* GememMapSegment, in the order of the map; those to be drawn */
-  guint total;                    /* segments there are */
-  guint64 mapped, live;           /* of all of them */
-  guint64 left_mapped, left_live; /* of those not drawn */
-  guint64 widest;                 /* extent, of those drawn */
+  GArray *segments;               /* GememMapSegment, in address order; those to be drawn */
+  guint total;                    /* number of all segments */
+  guint64 mapped, live;           /* of all segments */
+  guint64 left_mapped, left_live; /* of segments not drawn */
+  guint64 widest;                 /* largest extent of the drawn ones */
 } GememMapView;
 
-/* The @max largest segments of @result (0: all; equal ones: lower address first). */
+/* Selects the @max largest segments of @result (0: all; of equal ones the lower address first). */
 void gemem_map_view_init (GememMapView *view, const GememResult *result, guint max);
 void gemem_map_view_clear (GememMapView *view);
 
-/* Where @span lies in @segment: bytes from its start; clipped to its extent whatever @span says. */
+/* The bytes of @span from the start of @segment, clipped to the segment's extent. */
 void gemem_map_place (const GememMapSegment *segment, const GememSpan *span, guint64 *from,
                       guint64 *to);
 

@@ -1,5 +1,5 @@
 /* markdown.c - the comparison as two Markdown tables per trace, measures and device calls, for
- * issues and documents; no character of a name is taken as markup. */
+ * issues and documents; all characters of names are escaped. */
 #include "config.h"
 
 #include "sim/report/emitters.h"

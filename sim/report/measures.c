@@ -1,5 +1,5 @@
-/* measures.c - see measures.h.  Every number in a report passes through here once, so that two
- * reports cannot disagree. */
+/* measures.c - see measures.h.  Every number in a report is formatted here, so that two reports
+ * cannot disagree. */
 #include "config.h"
 
 #include "base/units.h"
@@ -11,7 +11,7 @@
 #define CAPACITY GEMEM_RANK_CAPACITY
 #define CALLS GEMEM_RANK_CALLS
 
-/* Of all kinds of calls. */
+/* The sum over all kinds of calls. */
 static guint64
 total (const guint64 *by_call)
 {
@@ -44,7 +44,7 @@ prediction_error (const GememResult *result)
   return result->measured_total_ns > 0 ? modelled_to_measured (result) - 1 : 0;
 }
 
-/* Each measure is one function of the type its unit says; the other type is never called. */
+/* Each measure is one function of the type its unit implies; the other type is never called. */
 #define TYPE_BYTES guint64
 #define TYPE_COUNT guint64
 #define TYPE_NS guint64

@@ -1,4 +1,4 @@
-/* measures.h - the table made of measures.def, and how a value is printed. */
+/* measures.h - the table built from measures.def, and the formatting of values. */
 #pragma once
 
 #include "sim/engine/result.h"
@@ -17,7 +17,7 @@ enum
   GEMEM_RANK_DETAIL = 100,   /* full reports and files only */
   GEMEM_RANK_MEASURED = 101, /* only with --measure */
   GEMEM_RANK_CAPACITY = 102, /* only with --find-capacity */
-  GEMEM_RANK_CALLS = 200,    /* and above: the table of device calls */
+  GEMEM_RANK_CALLS = 200,    /* and above: columns of the table of device calls */
 };
 
 typedef struct
@@ -27,13 +27,13 @@ typedef struct
   int rank;
   const char *help;
   guint64 (*integer) (const GememResult *result); /* BYTES, COUNT, NS */
-  double (*real) (const GememResult *result);     /* RATIO, PERCENT (of 1) */
+  double (*real) (const GememResult *result);     /* RATIO, PERCENT (1 is 100 %) */
 } GememMeasure;
 
-/* All of them; ends with a NULL key. */
+/* All measures; ends with a NULL key. */
 extern const GememMeasure gemem_measures[];
 
-/* The comparison is two tables: what an allocator needs and costs, and its device calls by kind. */
+/* The comparison is two tables: an allocator's needs and costs, and its device calls by kind. */
 typedef enum
 {
   GEMEM_TABLE_MEASURES,
@@ -41,10 +41,10 @@ typedef enum
   GEMEM_TABLE_COUNT
 } GememTable;
 
-extern const char *const gemem_table_titles[GEMEM_TABLE_COUNT]; /* of the column of labels */
+extern const char *const gemem_table_titles[GEMEM_TABLE_COUNT]; /* heading of the label column */
 
-/* TRUE if @measure is a column of @table over @results: of that table, and it applies to
- * one of them.  A kind of call that no row makes is no column. */
+/* TRUE if @measure belongs to @table and applies to one of @results.  A kind of call that no row
+ * makes has no column. */
 gboolean gemem_measure_is_column (const GememMeasure *measure, GememTable table,
                                   GememResult *const *results, guint n);
 
@@ -54,6 +54,6 @@ gboolean gemem_measure_applies (const GememMeasure *measure, const GememResult *
 #define GEMEM_MEASURE_TEXT 48
 /* For people: "1.500 GiB", "12.3 %", "1.07", "3.2 us". */
 char *gemem_measure_text (const GememMeasure *measure, const GememResult *result, char *buffer);
-/* For files: an integer, or a decimal with six digits, whatever the locale; "none" for a number of
- * bytes that was not found. */
+/* For files: an integer, or a decimal with six digits, in any locale; "none" for a number of bytes
+ * that was not found. */
 char *gemem_measure_exact (const GememMeasure *measure, const GememResult *result, char *buffer);

@@ -119,7 +119,7 @@ gemem_svg_append_text (GString *out, const char *text)
       g_string_append_c (out, (guchar) *p < 0x20 ? ' ' : *p);
 }
 
-/* Hundredths of a pixel as " x=\"12.3\"", without zeros at the end. */
+/* Hundredths of a pixel as " x=\"12.3\"", without trailing zeros. */
 static void
 append_pixels (GString *out, const char *name, guint64 hundredths)
 {
@@ -163,7 +163,7 @@ static void
 append_text (GString *out, const Text *text)
 {
   static const char *const anchors[] = { "", " text-anchor=\"middle\"", " text-anchor=\"end\"" };
-  const guint64 below = (guint64) text->size * 35; /* of the middle: where letters stand */
+  const guint64 below = (guint64) text->size * 35; /* from middle to baseline */
 
   g_string_append (out, "<text");
   if (text->flags & GEMEM_TEXT_UPWARDS)
@@ -244,7 +244,7 @@ append_block (GString *data, const GememPicture *picture, gboolean outlined)
       any = TRUE;
     }
   if (!any)
-    g_string_append (data, "0 0 0 0 0xffffff\n"); /* a block without a line does not count */
+    g_string_append (data, "0 0 0 0 0xffffff\n"); /* gnuplot does not count a block without lines */
   g_string_append (data, "\n\n");
   return any;
 }

@@ -1,10 +1,10 @@
-/* picture.h - a picture as a list of rectangles, lines and texts, written as SVG or as
- * a gnuplot script that draws the same.
+/* picture.h - a picture as a list of rectangles, lines and texts, written as SVG or as a gnuplot
+ * script that draws the same.
  *
- * Why: SVG written here depends on nothing but what is drawn, so it is byte-identical everywhere;
- * PNG needs a program, and the other plots use gnuplot.  Coordinates are hundredths of a pixel from
- * the upper left corner, integers; rectangles lie below lines, lines below texts.
- * Memory: what was drawn.
+ * Why: SVG written here depends only on the drawing, so it is byte-identical everywhere; PNG needs
+ * a program: gnuplot, as for the other plots.  Coordinates are hundredths of a pixel from the upper
+ * left corner, integers; rectangles lie below lines, lines below texts.  Memory: the drawn
+ * elements.
  */
 #pragma once
 
@@ -22,15 +22,15 @@ typedef enum
 enum
 {
   GEMEM_TEXT_BOLD = 1 << 0,
-  GEMEM_TEXT_UPWARDS = 1 << 1, /* turned by a quarter to the left */
+  GEMEM_TEXT_UPWARDS = 1 << 1, /* rotated a quarter turn to the left */
 };
 
-/* In pixels.  @title: what the picture shows, for screen readers. */
+/* Sizes in pixels.  @title: description of the picture for screen readers. */
 GememPicture *gemem_picture_new (guint width, guint height, const char *title);
 void gemem_picture_free (GememPicture *picture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPicture, gemem_picture_free)
 
-/* @colour: 0xrrggbb.  @outlined: a thin white line around it.  @title: shown under the mouse, or
+/* @colour: 0xrrggbb.  @outlined: with a thin white outline.  @title: shown under the mouse, or
  * NULL. */
 void gemem_picture_rect (GememPicture *picture, guint64 x, guint64 y, guint64 width, guint64 height,
                          guint32 colour, gboolean outlined, const char *title);
@@ -41,7 +41,7 @@ void gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAncho
                          guint size, guint flags, guint32 colour, const char *text);
 
 void gemem_picture_svg (GString *out, const GememPicture *picture);
-/* A script that draws BASE.png from BASE.dat, and that file. */
+/* Writes a script that draws BASE.png from BASE.dat, and the content of that file. */
 void gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *picture,
                             const char *base);
 
@@ -50,6 +50,6 @@ void gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *
 gboolean gemem_picture_write (const GememPicture *picture, const char *dir, const char *base,
                               const char *program, GError **error);
 
-/* @text as the content of an SVG element or attribute: valid UTF-8, markup escaped, control
+/* Appends @text as content of an SVG element or attribute: valid UTF-8, markup escaped, control
  * characters as spaces. */
 void gemem_svg_append_text (GString *out, const char *text);

@@ -1,8 +1,8 @@
 /* plan-map.c - a plan for a terminal: a row per range of addresses, the highest first, a column per
  * range of time.
  *
- * With few items each has a letter of its own, listed below; with many a character says how full
- * its cell is: '#' full, a digit so many tenths, ' ' empty.  Areas are exact integers.
+ * With few items each has its own letter, listed below; with many, a character says how full its
+ * cell is: '#' full, a digit that many tenths, ' ' empty.  Areas are exact integers.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 typedef struct
 {
   guint64 covered; /* in 1/ROWS of a byte times 1/columns of a step */
-  guint64 most;    /* by the item that covers most of it */
+  guint64 most;    /* the part covered by the item that covers most */
   guint letter;
 } Cell;
 
@@ -30,7 +30,7 @@ typedef struct
   Cell *cells;
 } CellGrid;
 
-/* How much of [from, to) lies in cell @i of @n over @whole, in 1/@n of a unit. */
+/* The part of [from, to) in cell @i of @n over @whole, in 1/@n of a unit. */
 static guint64
 overlap (guint64 from, guint64 to, guint64 whole, guint n, guint i)
 {
@@ -41,7 +41,7 @@ overlap (guint64 from, guint64 to, guint64 whole, guint n, guint i)
   return high > low ? (guint64) (high - low) : 0;
 }
 
-/* Parts of a cell are counted in 1/1024 across and 1/1024 up. */
+/* A cell is divided into 1024 parts in each direction. */
 static guint64
 share (guint64 part, guint64 whole)
 {

@@ -1,10 +1,10 @@
 /* plan-picture.c - a plan as a picture of fixed size; see plan-picture.h.
  *
- * Rectangles thinner than a pixel in either direction are painted into a raster of pixels first,
- * and runs of equal pixels drawn as one rectangle, so that the picture stays small and readable
- * however many items there are: at most one rectangle per pixel.  White outlines separate large
- * items while there are few, two shades of each colour separate the others.  Integers only.  The
- * colours (viridis) can be told apart by colour-blind eyes and in grey. */
+ * Rectangles thinner than a pixel in either direction are first painted into a raster of pixels,
+ * and runs of equal pixels are drawn as one rectangle, so that a picture of many items stays small
+ * and readable: at most one rectangle per pixel.  White outlines separate items while there are
+ * few, two shades of each colour separate the others.  Integers only.  The colours (viridis) are
+ * distinct for colour-blind readers and in grey. */
 #include "config.h"
 
 #include <string.h>
@@ -16,20 +16,20 @@
 
 #define WIDTH 1280
 #define HEIGHT 760
-#define LEFT 110 /* of the field of rectangles */
+#define LEFT 110 /* px left of the field of rectangles */
 #define TOP 100
 #define ACROSS 1000
 #define UP 586
-#define PIXEL 100 /* hundredths */
+#define PIXEL 100 /* in hundredths */
 #define OUTLINED_MAX 1000
 #define TITLED_MAX 20000
-#define CHARACTER 68 /* hundredths of the font size: width of a letter, on the wide side */
+#define CHARACTER 68 /* hundredths of the font size: width of a letter, rather too wide */
 #define LABEL_SIZE 11
 #define TITLE_MAX 110
 #define INK 0x222222
 #define ALARM 0xd55e00
 
-/* By size against the largest: at least half of it (rounded to a power of two), an eighth... */
+/* By size relative to the largest: at least half of it (rounded to a power of two), an eighth... */
 static const guint32 colours[] = { 0x440154, 0x3b528b, 0x21918c, 0x5ec962, 0xfde725 };
 static const guint32 inks[] = { 0xffffff, 0xffffff, 0xffffff, INK, INK };
 #define N_CLASSES G_N_ELEMENTS (colours)
@@ -38,9 +38,9 @@ typedef struct
 {
   const GememPlanView *view;
   GememPicture *picture;
-  guint64 thresholds[N_CLASSES]; /* least size of each class */
+  guint64 thresholds[N_CLASSES]; /* smallest size of each class */
   guint used[N_CLASSES];
-  guint8 *raster; /* ACROSS x UP: 0 nothing, else 1 + class * 2 + shade */
+  guint8 *raster; /* ACROSS x UP: 0: empty; else 1 + class * 2 + shade */
 } Drawing;
 
 static guint64
@@ -90,7 +90,7 @@ class_of (const Drawing *drawing, const GememPlanRect *rect)
   return c;
 }
 
-/* A fifth of the way to white. */
+/* Lightens a colour by a fifth. */
 static guint32
 lighter (guint32 colour)
 {
@@ -132,7 +132,7 @@ is_thin (const Box *box)
   return box->width < PIXEL || box->height < PIXEL;
 }
 
-/* Where several share a pixel the class of the largest is seen. */
+/* Where several items share a pixel the class of the largest is visible. */
 static void
 paint (Drawing *drawing, const Box *box, guint code)
 {
@@ -149,8 +149,8 @@ paint (Drawing *drawing, const Box *box, guint code)
       }
 }
 
-/* The run of equal pixels at @column of @row, extended downwards while the rows below have the
- * same, as one rectangle; taken out. */
+/* Removes the run of equal pixels at @column of @row, extended downwards over equal rows, and draws
+ * it as one rectangle. */
 static guint
 take_run (Drawing *drawing, guint row, guint column)
 {
@@ -184,7 +184,7 @@ draw_raster (Drawing *drawing)
       column += drawing->raster[row * ACROSS + column] != 0 ? take_run (drawing, row, column) : 1;
 }
 
-/* The name if it fits, and the size below it if that fits too. */
+/* Writes the name if it fits, and the size below it if that fits too. */
 static void
 draw_label (Drawing *drawing, const Box *box, const char *name, guint64 bytes, guint32 ink)
 {
@@ -212,7 +212,7 @@ static void
 draw_rect (Drawing *drawing, const GememPlanRect *rect, const Box *box, guint c, guint shade,
            gboolean titled)
 {
-  /* An outline would cover what is only a few pixels wide. */
+  /* an outline would cover items a few pixels wide */
   const gboolean outlined = drawing->view->rects->len <= OUTLINED_MAX
                             && MIN (box->width, box->height) >= 4 * PIXEL;
   char size[GEMEM_FORMAT_MAX];
@@ -242,10 +242,9 @@ draw_rects (Drawing *drawing)
 
       drawing->used[c]++;
       if (is_thin (&box))
-        paint (
-            drawing, &box,
-            2 * c
-                + (rects->len <= TITLED_MAX ? i % 2 : 0)); /* beyond, shades would only be noise */
+        paint (drawing, &box,
+               2 * c + (rects->len <= TITLED_MAX ? i % 2 : 0)); /* beyond that, shades would only be
+                                                            * noise */
     }
   draw_raster (drawing);
   for (guint i = 0; i < rects->len; i++)
@@ -258,9 +257,9 @@ draw_rects (Drawing *drawing)
     }
 }
 
-/* ---- around them */
+/* ---- axes and labels */
 
-/* 1, 2, 5, 10... steps, so that there are at most ten. */
+/* The step of the tics: 1, 2, 5, 10..., for at most ten tics. */
 static guint64
 step_of_time (guint64 steps)
 {
@@ -273,7 +272,7 @@ step_of_time (guint64 steps)
         return power * factors[i];
 }
 
-/* A power of two, so that there are at most ten. */
+/* The step of the tics, a power of two, for at most ten tics. */
 static guint64
 step_of_bytes (guint64 top)
 {
@@ -319,7 +318,8 @@ draw_axes (Drawing *drawing)
                       13, GEMEM_TEXT_UPWARDS, INK, "address, from the start of the arena");
 }
 
-/* A line over the whole field, with two lines of text on its right, @shift below (or above) it. */
+/* Draws a line over the whole field, with two lines of text on its right, @shift below (or above)
+ * it. */
 static void
 draw_level (Drawing *drawing, guint64 bytes, const char *name, guint32 colour, gboolean dashed,
             gint64 shift)
@@ -342,12 +342,11 @@ draw_levels (Drawing *drawing)
   const GememPlan *plan = drawing->view->result->plan;
   const gint64 apart = (gint64) y_of (drawing, plan->lower_bound)
                        - (gint64) y_of (drawing, plan->arena);
-  /* labels that would overlap are moved apart */
+  /* overlapping labels are moved apart */
   const gint64 shift = MAX (0, 36 * PIXEL - ABS (apart)) / 2;
   guint64 base = 0;
 
-  for (guint i = 0; i + 1 < plan->totals->len;
-       i++) /* where one memory type ends and the next begins */
+  for (guint i = 0; i + 1 < plan->totals->len; i++) /* boundaries between memory types */
     {
       base += g_array_index (plan->totals, GememPlanTotal, i).bytes;
       if (base > 0 && base < plan->arena)

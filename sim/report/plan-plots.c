@@ -13,7 +13,7 @@ gemem_plan_svg (GString *out, const GememPlanResult *result)
   gemem_picture_svg (out, picture);
 }
 
-/* "step-ge-hybrid", with a number behind it when there was one of that name. */
+/* "step-ge-hybrid", with a number appended if that name is taken. */
 static char *
 picture_name (GHashTable *taken, const GememPlanResult *result)
 {

@@ -22,7 +22,7 @@ typedef struct
 {
   const char *key, *title;
   PlanColumnUnit unit;
-  int rank; /* 0: always in the table; higher ones are dropped first; -1: in files only */
+  int rank; /* 0: always in the table; higher ranks are dropped first; -1: in files only */
   guint64 (*number) (const GememPlanResult *result);
   const char *(*text) (const GememPlanResult *result);
 } PlanColumn;
@@ -50,7 +50,7 @@ overhead (const GememPlanResult *result)
              : 0;
 }
 
-/* NULL if there was only one candidate. */
+/* The winner; NULL if there was only one candidate. */
 static const char *
 winner (const GememPlanResult *result)
 {
@@ -100,7 +100,7 @@ static const PlanColumn columns[] = {
   { "reused", "reused", UNIT_COUNT, 1, reused, NULL },
   { "items", "items", UNIT_COUNT, 3, items, NULL },
   { "alignment", "alignment", UNIT_BYTES, -1, alignment, NULL },
-  /* last: it is left out unless asked for */
+  /* last: omitted unless asked for */
   { "planning_ns", "planning time", UNIT_NS, 1, planning_time, NULL },
 };
 
@@ -110,7 +110,7 @@ n_columns (const GememPlanReportOptions *options)
   return G_N_ELEMENTS (columns) - (options->time ? 0 : 1);
 }
 
-/* For people; "" where there is none. */
+/* Text for people; "" if there is no value. */
 static const char *
 people_text (const PlanColumn *column, const GememPlanResult *result, char *buffer)
 {
@@ -135,7 +135,7 @@ people_text (const PlanColumn *column, const GememPlanResult *result, char *buff
     }
 }
 
-/* For programs: exact; "" where there is none. */
+/* Exact text for programs; "" if there is no value. */
 static const char *
 exact_text (const PlanColumn *column, const GememPlanResult *result, char *buffer)
 {
@@ -153,7 +153,7 @@ exact_text (const PlanColumn *column, const GememPlanResult *result, char *buffe
   return buffer;
 }
 
-/* A column without any value (no winner, nothing zero-copy) is left out of what people read. */
+/* TRUE if the column has a value; others (no winner, nothing zero-copy) are omitted for people. */
 static gboolean
 has_value (const PlanColumn *column, const GememPlanResult *results, guint n)
 {
@@ -179,7 +179,7 @@ group_end (const GememPlanResult *results, guint n, guint start)
 
 typedef struct
 {
-  GememTextColumn columns[G_N_ELEMENTS (columns)]; /* of a PlanColumn each */
+  GememTextColumn columns[G_N_ELEMENTS (columns)]; /* one per PlanColumn */
   guint n;
   gsize label;
 } PlanTableLayout;

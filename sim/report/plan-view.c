@@ -1,11 +1,11 @@
-/* plan-view.c - from a plan to rectangles; see plan-view.h. */
+/* plan-view.c - turns a plan into rectangles; see plan-view.h. */
 #include "config.h"
 
 #include "base/units.h"
 #include "planners/convert.h"
 #include "sim/report/plan-view.h"
 
-/* Where @space begins when the spaces lie one above the other. */
+/* The start of @space when the spaces are stacked. */
 static guint64
 space_base (const GememPlan *plan, guint64 space)
 {
@@ -41,7 +41,7 @@ is_placed (const GememPlan *plan, guint32 item)
   return plan->offsets[item] != GEMEM_NO_OFFSET && plan->sizes[item] > 0;
 }
 
-/* Items of one lifetime at one place are drawn once: references. */
+/* References: items with the same lifetime and place are drawn once. */
 static void
 add_graph (GememPlanView *view, const GememGraph *graph)
 {

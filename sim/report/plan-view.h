@@ -1,8 +1,8 @@
-/* plan-view.h - a plan as rectangles, time across, address up, an item each; drawings for files and
- * for a terminal are made of them.
+/* plan-view.h - a plan as rectangles, one per item, time across, address up; the basis of drawings
+ * for files and terminals.
  *
- * Spaces (memory types) lie one above the other.  Items that share memory by reference and have the
- * same place and lifetime are one rectangle.
+ * Spaces (memory types) are stacked.  Items that share memory by reference and have the same place
+ * and lifetime are one rectangle.
  */
 #pragma once
 

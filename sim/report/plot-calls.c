@@ -1,12 +1,11 @@
-/* plot-calls.c - the picture of device calls: a row per allocator, a stacked bar of modelled time
- * by kind of call, and one of their numbers.
+/* plot-calls.c - the picture of device calls: a row per allocator with two stacked bars by kind of
+ * call: modelled time, and number of calls.
  *
  * Why: allocators that map pages trade memory for calls, whose costs differ a hundredfold; the
  * first panel shows the time, the second whether it went into few expensive calls or many cheap
- * ones.  Kinds are grouped into nine classes, because no more colours can be told apart (Okabe and
+ * ones.  Kinds are grouped into nine classes, because more colours are not distinct (Okabe and
  * Ito's eight, and grey); in this picture a colour means a class of calls.  A bar far longer than
- * the others is cut off at the end of the longest of them, with >> behind its figure and its parts
- * in proportion.
+ * the others is cut at the longest of them, with >> after its figure and its parts in proportion.
  */
 #include "config.h"
 
@@ -15,7 +14,7 @@
 #include "base/units.h"
 #include "sim/report/plot-pictures.h"
 
-#define SPLIT 560  /* thousandths of what is right of the names: the time panel, then the numbers */
+#define SPLIT 560  /* time panel, then numbers: thousandths of the width right of the names */
 #define BETWEEN 30 /* px between the panels */
 #define RIGHT 20
 #define CLASSES 9
@@ -93,7 +92,7 @@ gemem_plot_calls_data (GString *out, const GememPlotGroup *group)
     }
 }
 
-/* Of the classes that occur. */
+/* The legend of the classes that occur. */
 static void
 append_legend (GString *out, const GememPlotGroup *group, guint y, guint height)
 {
@@ -125,7 +124,7 @@ append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean
       cut ? gemem_plot_common_end (group, value) : gemem_plot_most (group, value), 1);
   const GememPlotUnit *unit = time ? gemem_plot_time_unit (end) : gemem_plot_count_unit (end);
   const guint first = time ? 2 : 2 + CLASSES, text = 2 + 2 * CLASSES + !time;
-  /* the longest bar leaves space for the text behind it */
+  /* the longest bar leaves space for its text */
   const guint bar = space - MIN (GEMEM_PLOT_CHARACTER * 12 + 24, space / 2);
   g_autofree char *title = gemem_plot_axis_title (
       time ? "modelled time in device calls" : "device calls", unit);
@@ -138,7 +137,7 @@ append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean
       "upto(last) = (sum [c=%u:last] column(c))\nwhole = %u\n"
       "cut(last) = upto(last)/unit*(upto(whole) > end ? end/upto(whole) : 1)\nplot ",
       unit->divisor, end, end, space, bar, first, first + CLASSES - 1);
-  for (guint c = CLASSES; c-- > 0;) /* the longest first: each bar is drawn over the longer ones */
+  for (guint c = CLASSES; c-- > 0;) /* the longest first: shorter bars are drawn over longer ones */
     g_string_append_printf (out,
                             "data using (0):1:(0):(cut(%u)):($1-bar):($1+bar) with boxxyerror lc "
                             "rgb '%s' title '%s', \\\n  ",

@@ -2,8 +2,8 @@
  *
  * The panels: peak reserved with peak allocated and peak live within it, against the lower bound;
  * utilisation; modelled latency of an allocation (median, 99th percentile, largest; logarithmic).
- * The picture grows with the number of rows, so that twenty allocators are as legible as two.
- * Data: a row per allocator.
+ * The picture grows with the number of rows, so that twenty allocators stay legible.  Data: a row
+ * per allocator.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "sim/report/plot-pictures.h"
 
 #define U "%" G_GUINT64_FORMAT
-#define FIRST 0 /* left edges of the panels, thousandths of what is right of the labels */
+#define FIRST 0 /* left edges of the panels, thousandths of the width right of the labels */
 #define FIRST_END 520
 #define SECOND 550
 #define THIRD 750
@@ -64,12 +64,12 @@ typedef struct
 {
   guint height;
   guint left; /* of the first panel, px */
-  glong text; /* characters behind the longest bar's end */
-  /* upper end of the memory axis; longer bars are cut off, with an arrow behind their figure */
+  glong text; /* characters after the end of the longest bar */
+  /* upper end of the memory axis; longer bars are cut, with an arrow after their figure */
   guint64 bytes;
   guint64 latency;   /* largest of the group */
   guint64 fastest;   /* smallest median */
-  gboolean requests; /* some result has any: static memory of graphs comes without */
+  gboolean requests; /* a result has requests: not so if all memory is static memory of graphs */
 } ComparisonLayout;
 
 static void
@@ -96,7 +96,7 @@ panel_left (const ComparisonLayout *layout, guint from)
   return layout->left + (GEMEM_PLOT_WIDTH - 20 - layout->left) * from / 1000;
 }
 
-/* Margins of a panel, from @from to @to thousandths of what is right of the labels. */
+/* Margins of a panel, from @from to @to thousandths of the width right of the labels. */
 static void
 append_panel (GString *out, const ComparisonLayout *layout, guint from, guint to, const char *title)
 {
@@ -168,7 +168,7 @@ append_utilisation (GString *out, const ComparisonLayout *layout)
                         "rgb '" GEMEM_COLOUR_INK "' notitle\n");
 }
 
-/* Tens from one tic to the next, so that tics have at least 60 px each. */
+/* Powers of ten between two tics, so that tics are at least 60 px apart. */
 static guint
 tic_factor (const ComparisonLayout *layout)
 {

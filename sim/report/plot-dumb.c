@@ -1,8 +1,8 @@
-/* plot-dumb.c - plots as text for a terminal, by gnuplot's terminal `dumb`.
+/* plot-dumb.c - plots as text, drawn by gnuplot's terminal `dumb`.
  *
- * One diagram per trace.  timeline: live (the same for all) and what each allocator reserved;
- * fragmentation: external waste as a share of what is reserved; comparison: a bar per allocator.
- * Curves that coincide hide one another: the last one is seen.
+ * One diagram per trace.  timeline: live bytes (the same for all) and each allocator's reserved
+ * bytes; fragmentation: external waste as a fraction of the reserved bytes; comparison: a bar per
+ * allocator.  Of coinciding curves the last one is visible.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "sim/report/plot.h"
 #include "sim/report/report.h"
 
-/* The data between lines of a here-document, so that no file is needed. */
+/* Writes the data as a here-document, so that no file is needed. */
 static void
 append_data (GString *out, GememPlotKind kind, const GememPlotGroup *group)
 {
@@ -61,7 +61,7 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   gemem_plot_axis_clear (&axis);
 }
 
-/* Bars are labels made of '=': of boxes this terminal draws the outlines only. */
+/* Bars are labels made of '=', because this terminal draws only the outlines of boxes. */
 static void
 append_comparison (GString *out, const GememPlotGroup *group, guint columns)
 {
@@ -107,8 +107,7 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
       unit->divisor);
 }
 
-/* @text without the page feed and empty lines that gnuplot begins with, and without spaces at the
- * ends of lines. */
+/* @text without gnuplot's initial page feed and empty lines, and without trailing spaces. */
 static char *
 tidy (const char *text)
 {

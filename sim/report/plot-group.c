@@ -80,7 +80,7 @@ gemem_plot_slug (const char *path)
   return g_string_free (slug, FALSE);
 }
 
-/* Device 1: "gpt2-train-device1". */
+/* For device 1: "gpt2-train-device1". */
 static char *
 make_slug (const GememResult *result)
 {

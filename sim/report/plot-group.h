@@ -1,5 +1,5 @@
-/* plot-group.h - the results of one trace, which one picture shows, and the numbers that all of
- * them share. */
+/* plot-group.h - the results of one trace, shown in one picture, and numbers shared by all
+ * pictures. */
 #pragma once
 
 #include "sim/engine/result.h"
@@ -8,7 +8,7 @@
 typedef struct
 {
   char *title; /* as in tables, without folders */
-  char *slug;  /* for file names: a-z, 0-9, '.', '_' and '-'; no two groups have the same */
+  char *slug;  /* for file names: a-z, 0-9, '.', '_' and '-'; unique among the groups */
   GPtrArray *results;
 } GememPlotGroup;
 
@@ -18,16 +18,16 @@ GPtrArray *gemem_plot_groups (GememResult *const *results, guint n);
 char *gemem_plot_slug (const char *path);
 
 gboolean gemem_plot_has_timeline (const GememResult *result); /* of at least one point */
-/* Results of @group that have one. */
+/* Number of results of @group that have a timeline. */
 guint gemem_plot_timelines (const GememPlotGroup *group);
 
 /* The largest @value of the group. */
 guint64 gemem_plot_most (const GememPlotGroup *group, guint64 (*value) (const GememResult *result));
-/* Upper end of an axis: the largest @value that is not more than GEMEM_PLOT_OUTLIER times the
- * median, of two the larger.  Larger ones are cut off, and marked as such, lest one allocator that
- * takes the whole device shrinks all others to a line.  At least half of the group is never cut. */
+/* Upper end of an axis: the largest @value of at most GEMEM_PLOT_OUTLIER times the median (of two,
+ * of the larger).  Larger values are cut and marked, so that one allocator that takes the whole
+ * device does not shrink all others to a line.  At least half of the group is never cut. */
 #define GEMEM_PLOT_OUTLIER 3
 guint64 gemem_plot_common_end (const GememPlotGroup *group,
                                guint64 (*value) (const GememResult *result));
-/* The larger of peak reserved and lower bound: what a result needs of an axis in bytes. */
+/* The larger of peak reserved and lower bound: the extent of a result on an axis of bytes. */
 guint64 gemem_plot_peak (const GememResult *result);

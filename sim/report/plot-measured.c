@@ -1,10 +1,10 @@
 /* plot-measured.c - the pictures of modelled against measured times, for runs with --measure.
  *
- * measured: a row per allocator: the whole time that the device profile predicts, below it the time
- * that the run took, and the error; logarithmic, as allocators differ a thousandfold, so that equal
- * differences of two bars are equal errors.  latency: a row per allocator: how many allocations
- * (left) and frees (right) took how long; both axes are logarithmic, because most take next to no
- * time and the expensive ones a thousand times as long.  A bin is a quarter of a doubling.
+ * measured: a row per allocator: the total time predicted by the device profile, below it the
+ * measured time, and the error; logarithmic, as allocators differ a thousandfold, so that equal
+ * differences of two bars are equal errors.  latency: a row per allocator: histograms of the
+ * latency of allocations (left) and frees (right); both axes are logarithmic, because expensive
+ * ones take a thousand times as long as most.  A bin is a quarter of a doubling.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #include "sim/report/plot-pictures.h"
 
 #define ROW_BARS 44
-#define ROW_PANEL 170 /* of which GAP is free */
+#define ROW_PANEL 170 /* px, GAP of them free */
 #define GAP 46
 #define BINS 256
 #define MODELLED GEMEM_COLOUR_LIVE
@@ -34,7 +34,7 @@ static const GememPlotKey legend[] = {
   { GEMEM_PLOT_BOX, "rgb '" MEASURED "'", "measured: by the clock of the host" },
 };
 
-/* ---- the whole time */
+/* ---- total time */
 
 static guint64
 longer_time (const GememResult *result)
@@ -42,7 +42,7 @@ longer_time (const GememResult *result)
   return MAX (result->modelled_total_ns, result->measured_total_ns);
 }
 
-/* Where bars begin: a tenth of the shortest time, at least a microsecond. */
+/* The start of the bars: a tenth of the shortest time, at least a microsecond. */
 static guint64
 shortest_time (const GememPlotGroup *group)
 {

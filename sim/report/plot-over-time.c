@@ -1,14 +1,14 @@
-/* plot-over-time.c - timeline and fragmentation: a panel per allocator, all to one scale, one
+/* plot-over-time.c - timeline and fragmentation: a panel per allocator, on one scale, with one
  * legend above them.
  *
  * Why panels and not one diagram of many lines: the lines of ten allocators hide one another.  In a
- * panel of the timeline the filled areas are live, internal and external waste on top of one
- * another, so its outline is what is reserved.  The x axis is time where the trace has times, else
- * the number of the event; failed requests are marks on the upper edge.
+ * panel of the timeline the filled areas live, internal and external waste are stacked, so the
+ * outline is the reserved bytes.  The x axis is time where the trace has times, else the number of
+ * the event; failed requests are marks on the upper edge.
  *
  * Data: a block per allocator (gnuplot's `index`), two empty lines between.  Pictures with many
- * panels get fewer points: neighbours are merged as the engine does, the larger maximum and the
- * later end, so no peak is lost.
+ * panels get fewer points: neighbours are merged as in the engine (larger maximum, later end), so
+ * no peak is lost.
  */
 #include "config.h"
 
@@ -20,9 +20,9 @@
 #define U "%" G_GUINT64_FORMAT
 #define HEAD 106
 #define FOOT 64
-#define GAP 56 /* between rows of panels, for the title of the next one */
-/* With more points, none far from the next, a line looks the same as steps, and the file is a tenth
- * in size. */
+#define GAP 56 /* px between rows of panels, for the title of the next one */
+/* With more points, closely spaced, a line looks the same as steps, and the file is a tenth in
+ * size. */
 #define STEPS_MAX 200
 #define LEFT 84
 
@@ -106,9 +106,9 @@ gemem_plot_fragmentation_data (GString *out, const GememPlotGroup *group)
 typedef struct
 {
   guint n, columns, rows, panel_height, height;
-  /* upper end of the y axis; a panel far above it has a scale of its own, which its title says */
+  /* upper end of the y axis; a panel far above it has its own scale, which its title states */
   guint64 bytes;
-  gboolean own_scales; /* some panel has one: then every panel shows its numbers */
+  gboolean own_scales; /* a panel has its own scale: then every panel shows its numbers */
   guint64 capacity;    /* 0: not drawn */
   gboolean failures;   /* some request failed */
   GememPlotAxis axis;
@@ -116,8 +116,8 @@ typedef struct
   const char *area, *line; /* plotting styles */
 } TimelineLayout;
 
-/* Whether a line from point to point shows what steps would: many points, and no gap in time across
- * which it would be a slope. */
+/* Whether a line between points looks like steps: many points, and no gap in time that would become
+ * a slope. */
 static gboolean
 looks_like_steps (const GArray *timeline, const GememPlotAxis *axis)
 {
@@ -158,7 +158,7 @@ lay_out (TimelineLayout *layout, const GememPlotGroup *group)
     layout->own_scales = layout->own_scales
                          || gemem_plot_peak (group->results->pdata[i]) > layout->bytes;
   if (layout->capacity > layout->bytes + layout->bytes / 2)
-    layout->capacity = 0; /* far above everything: its line would flatten the curves */
+    layout->capacity = 0; /* far above all curves, which its line would flatten */
   layout->bytes = MAX (MAX (layout->bytes, layout->capacity), 1);
   layout->columns = layout->n <= 3 ? 1 : layout->n <= 8 ? 2 : 3;
   layout->rows = (layout->n + layout->columns - 1) / layout->columns;
@@ -170,7 +170,7 @@ lay_out (TimelineLayout *layout, const GememPlotGroup *group)
   layout->unit = gemem_plot_size_unit (layout->bytes);
 }
 
-/* Margins of panel @i, title, and labels of the axes that are on the outside. */
+/* Margins of panel @i, title, and labels of the outer axes. */
 static void
 append_panel (GString *out, const TimelineLayout *layout, guint i, const GememResult *result,
               const char *fact, const char *ylabel)
@@ -195,7 +195,7 @@ append_panel (GString *out, const TimelineLayout *layout, guint i, const GememRe
                             layout->axis.title);
 }
 
-/* Where the failed requests were: the first point of the timeline at or after each. */
+/* Positions of the failed requests: the first point of the timeline at or after each. */
 static guint
 append_failures (GString *out, const GememResult *result, gboolean time)
 {

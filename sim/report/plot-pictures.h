@@ -8,10 +8,10 @@
 /* plot-comparison.c */
 void gemem_plot_comparison_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_comparison_script (GString *out, const GememPlotGroup *group, const char *base);
-/* What stands behind the bar of a result: "16.00 GiB, 15 failed"; g_free(). */
+/* The text after the bar of a result: "16.00 GiB, 15 failed"; g_free(). */
 char *gemem_plot_bar_text (const GememResult *result);
 
-/* plot-over-time.c: of a group with timelines */
+/* plot-over-time.c: for a group with timelines */
 void gemem_plot_timeline_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_timeline_script (GString *out, const GememPlotGroup *group, const char *base);
 void gemem_plot_fragmentation_data (GString *out, const GememPlotGroup *group);
@@ -20,20 +20,20 @@ void gemem_plot_fragmentation_script (GString *out, const GememPlotGroup *group,
 /* plot-calls.c */
 void gemem_plot_calls_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_calls_script (GString *out, const GememPlotGroup *group, const char *base);
-/* The same as a part of another picture, at the lower edge, from the gnuplot variable `data`, which
- * names a file of gemem_plot_calls_data().
- * @legend: px from the upper edge to the legend; @cut: bars far beyond the others are cut off. */
+/* The same panels as part of another picture, at its lower edge.  The gnuplot variable `data` names
+ * a file of gemem_plot_calls_data().  @legend: px from the upper edge to the legend; @cut: cuts
+ * bars far longer than the others. */
 void gemem_plot_calls_panels (GString *out, const GememPlotGroup *group, guint legend, gboolean cut,
                               guint height);
 
-/* plot-measured.c: of a group with measured latencies */
+/* plot-measured.c: for a group with measured latencies */
 gboolean gemem_plot_has_measured (const GememPlotGroup *group);
 void gemem_plot_measured_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_measured_script (GString *out, const GememPlotGroup *group, const char *base);
 void gemem_plot_latency_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_latency_script (GString *out, const GememPlotGroup *group, const char *base);
 
-/* plot-reserved.c: of two to six results with timelines.  The script reads the data of the timeline
- * and of the calls. */
+/* plot-reserved.c: for two to six results with timelines.  The script reads the data of the
+ * timeline and of the calls. */
 gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
 void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, const char *base);

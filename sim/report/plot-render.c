@@ -1,8 +1,7 @@
 /* plot-render.c - see plot-render.h.
  *
- * gnuplot reads neither the user's start file (-d) nor the environment's settings of fonts and
- * terminals, and runs in the C locale, so that the pictures depend on the script and on gnuplot's
- * version alone.
+ * gnuplot is run without the user's start file (-d) and the environment's settings of fonts and
+ * terminals, in the C locale, so that pictures depend only on the script and on gnuplot's version.
  */
 #include "config.h"
 
@@ -23,8 +22,8 @@ gemem_plot_program (const char *gnuplot)
   return g_find_program_in_path (gnuplot != NULL ? gnuplot : "gnuplot");
 }
 
-/* What gnuplot complained about: the first line that names a line of the script and is no warning,
- * else the first line. */
+/* gnuplot's complaint: its first line that names a line of the script and is no warning, else its
+ * first line. */
 static char *
 complaint (const char *text)
 {
@@ -76,8 +75,8 @@ gemem_plot_run (const char *program, const char *dir, const char *script, const 
   return TRUE;
 }
 
-/* gnuplot does not report a full disk, so the end of what it wrote is checked: @end must stand in
- * the last 64 bytes of DIR/BASEENDING.  If not, the file is removed. */
+/* gnuplot does not report a full disk, so the end of its output is checked: @end must occur in the
+ * last 64 bytes of DIR/BASEENDING.  Otherwise the file is removed. */
 static gboolean
 check_picture (const char *dir, const char *base, const char *ending, const char *end,
                GError **error)

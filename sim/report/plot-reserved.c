@@ -1,12 +1,11 @@
-/* plot-reserved.c - the picture that compares a few settings: what each reserves over time in one
- * diagram, over live memory; below it their device calls.
+/* plot-reserved.c - the picture that compares a few settings: reserved bytes over time in one
+ * diagram, over live memory; below it the device calls.
  *
- * Why: a memory policy helps where its line leaves the others, and the calls show what that costs.
- * It is drawn of two to six results, as more lines would hide one another (the timeline shows them
- * in panels).  Where lines coincide, each shows on both sides of the narrower ones drawn later.
- * Live memory may depend on the allocator (graphs that share memory count once): the least is
- * drawn, and named.
- * Data: those of the timeline and of the device calls, which lie beside it.
+ * Why: a memory policy helps where its line departs from the others, and the calls show the cost.
+ * Drawn for two to six results, as more lines would hide one another (the timeline shows them in
+ * panels).  Where lines coincide, wider ones stay visible on both sides of the narrower ones drawn
+ * later.  Live memory may depend on the allocator (graphs that share memory count once): the least
+ * is drawn and named.  Data: the files of the timeline and of the device calls, in the same folder.
  */
 #include "config.h"
 
@@ -20,10 +19,10 @@
 #define LEGEND_ROW 20
 #define MOST 6
 #define PANEL 300
-#define BETWEEN 104 /* the x axis of the lines, and the legend of the calls */
+#define BETWEEN 104 /* px between the x axis of the lines and the legend of the calls */
 #define LABEL_MAX 44
 
-/* From wide to narrow, and differently dashed: distinct where they coincide, and in grey. */
+/* From wide to narrow, with different dashes: distinct where they coincide, and in grey. */
 static const char *const looks[MOST] = {
   "lw 5 lc rgb '" GEMEM_COLOUR_INK "'",   "lw 4 lc rgb '#56b4e9'",
   "lw 3 lc rgb '" GEMEM_COLOUR_ALARM "'", "lw 2 lc rgb '" GEMEM_COLOUR_INTERNAL "'",
@@ -39,7 +38,7 @@ gemem_plot_has_reserved (const GememPlotGroup *group)
   return n >= 2 && n <= MOST && gemem_plot_timelines (group) == n;
 }
 
-/* The result with the least live memory; *@same: all have as much. */
+/* The result with the least live memory; *@same: it is equal in all results. */
 static guint
 least_live (const GememPlotGroup *group, gboolean *same)
 {
@@ -57,7 +56,7 @@ least_live (const GememPlotGroup *group, gboolean *same)
   return least;
 }
 
-/* @label between single quotes of gnuplot. */
+/* @label for use between single quotes in gnuplot. */
 static char *
 legend_text (const char *label)
 {
@@ -67,7 +66,8 @@ legend_text (const char *label)
   return g_strjoinv ("''", parts);
 }
 
-/* Lines of @keys, as many to a line as fit; returns how many lines.  @out: NULL to count. */
+/* Writes @keys, as many to a line as fit; returns the number of lines.  @out: NULL to count
+ * only. */
 static guint
 append_legend (GString *out, const GememPlotKey *keys, guint n, guint height)
 {
@@ -104,7 +104,7 @@ append_lines (GString *out, const GememPlotGroup *group, guint live)
   const GememPlotUnit *unit = gemem_plot_size_unit (top);
 
   gemem_plot_axis_init (&axis, group);
-  /* The script runs once per terminal: the axes of the calls are set back. */
+  /* The script runs once per terminal: resets the axes that the calls changed. */
   g_string_append (out, "set grid xtics ytics\nset ytics autofreq nomirror out scale 0.5\nset "
                         "xtics autofreq format '%g'\n");
   g_string_append_printf (out, "data = 'timeline-%s.dat'\nunit = %s\nx(value) = value/%s\n",

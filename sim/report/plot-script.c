@@ -84,8 +84,8 @@ gemem_plot_axis_clear (GememPlotAxis *axis)
 
 /* ---- text */
 
-/* "name:max_split_size_mb=64" with keys of at most @key characters: the values tell two settings
- * apart, not the keys. */
+/* "name:max_split_size_mb=64" with keys of at most @key characters: settings differ in their
+ * values, not in their keys. */
 static char *
 shorten_keys (const char *label, guint key)
 {

@@ -1,9 +1,9 @@
-/* plot-script.h - what the gnuplot scripts and data files have in common: size, colours, units,
- * quoting, axes, legends.
+/* plot-script.h - shared by the gnuplot scripts and data files: size, colours, units, quoting,
+ * axes, legends.
  *
- * A script stands alone: `gnuplot NAME.gp` in its folder makes NAME.svg and NAME.png.  The
+ * A script is self-contained: `gnuplot NAME.gp` in its folder creates NAME.svg and NAME.png.  The
  * terminals are set `noenhanced`, so that no character of a label ('_', '^', '{', '@') is markup;
- * fonts, sizes and colours are fixed, nothing depends on the user's settings.
+ * fonts, sizes and colours are fixed and independent of the user's settings.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 #define GEMEM_PLOT_CHARACTER 8     /* px of one character */
 #define GEMEM_PLOT_ROW_NAME_MAX 44 /* characters of a row's name */
 
-/* The palette of Okabe and Ito, which colour-blind eyes can tell apart; one meaning each in all
- * pictures. */
+/* The palette of Okabe and Ito, distinct for colour-blind readers; each colour has one meaning in
+ * all pictures. */
 #define GEMEM_COLOUR_LIVE "#0072b2"
 #define GEMEM_COLOUR_INTERNAL "#e69f00"
 #define GEMEM_COLOUR_EXTERNAL "#d4d4d4"
@@ -26,19 +26,19 @@
 #define GEMEM_COLOUR_GOOD "#009e73"
 #define GEMEM_COLOUR_INK "#222222"
 
-/* Undoes legends, titles and labels: to be written after the first plot that shows them. */
+/* Removes legends, titles and labels: written after the first plot that shows them. */
 #define GEMEM_PLOT_UNSET "unset label\nunset object\nunset arrow\n"
 
 /* ---- units */
 
-/* A unit of an axis: what one of it is in the unit of the data. */
+/* A unit of an axis: its name, and its size in the unit of the data. */
 typedef struct
 {
   const char *name;    /* NULL: none is written */
-  const char *divisor; /* as gnuplot reads it */
+  const char *divisor; /* in gnuplot's syntax */
 } GememPlotUnit;
 
-/* The largest unit of which @bytes (B to PiB), @ns (ns to s) or @count (one, from 100000 on
+/* The largest unit of which @bytes (B to PiB), @ns (ns to s) or @count (one; from 100000 on
  * thousands, to billions) is at least one. */
 const GememPlotUnit *gemem_plot_size_unit (guint64 bytes);
 const GememPlotUnit *gemem_plot_time_unit (guint64 ns);
@@ -61,17 +61,16 @@ void gemem_plot_axis_clear (GememPlotAxis *axis);
 /* ---- text */
 
 /* @text in one line of at most @max characters (0: all): keys of settings are shortened first, then
- * the middle is left out. */
+ * the middle is omitted. */
 char *gemem_plot_shorten (const char *text, guint max);
-/* @text, shortened like that, between single quotes for gnuplot; @format: for tic labels, where '%'
- * is doubled. */
+/* @text, shortened likewise, in single quotes for gnuplot; @format: for tic labels, doubles '%'. */
 void gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean format);
-/* A column of text in a data file: in double quotes, which gnuplot cannot escape. */
+/* A text column of a data file: in double quotes, which gnuplot cannot escape. */
 void gemem_plot_append_text (GString *out, const char *text);
 /* "# BEFORETEXT", a line of a data file. */
 void gemem_plot_append_comment (GString *out, const char *before, const char *text);
 
-/* ---- pieces of a script; everything in px, from the left and the upper edge unless said */
+/* ---- pieces of a script; px from the left and the upper edge unless stated */
 
 /* Opens and closes the loop over the two terminals, which draw BASE.svg and BASE.png from
  * BASE.dat. */
@@ -80,21 +79,21 @@ void gemem_plot_script_end (GString *out);
 /* The title of the whole picture. */
 void gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *what,
                               guint height);
-/* Begins a picture of a row per result, @row px each, row i at y = i, with title @what; returns its
- * height.  Legends and names of the rows are the caller's. */
+/* Begins a picture with a row per result, @row px each, row i at y = i, with title @what; returns
+ * its height.  The caller adds legends and row names. */
 guint gemem_plot_script_begin_rows (GString *out, const GememPlotGroup *group, const char *base,
                                     const char *what, guint row);
 /* Edges of a panel; @top and @bottom are measured from the lower edge of the picture. */
 void gemem_plot_script_margins (GString *out, guint left, guint right, guint top, guint bottom,
                                 guint height);
-/* Names of the results as tics of the y axis, row i at i; and the px they take. */
+/* Names of the results as tics of the y axis, row i at i; and their width in px. */
 void gemem_plot_script_row_names (GString *out, const GememPlotGroup *group);
 guint gemem_plot_row_names_width (const GememPlotGroup *group);
-/* "24 of 25 costs are guesses" below the panel, unless none is: beside every modelled time.
- * @tag: number of the label and a space, or "". */
+/* Writes "24 of 25 costs are guesses" below the panel unless none is: needed beside every modelled
+ * time.  @tag: number of the label and a space, or "". */
 void gemem_plot_script_guesses (GString *out, const GememPlotGroup *group, const char *tag);
 
-/* An entry of a legend: a box, or a line or point as gnuplot's words @look say. */
+/* An entry of a legend: a box, or a line or point in gnuplot's style @look. */
 typedef struct
 {
   enum
@@ -106,7 +105,7 @@ typedef struct
   const char *look, *text;
 } GememPlotKey;
 
-/* Draws a legend in one line at @y, from @x on (0: centred; further left if it is too long).
- * gnuplot's own legend wraps at the width of a panel. */
+/* Draws a legend in one line at @y, from @x on (0: centred; further left if too long).  gnuplot's
+ * own legend wraps at the width of a panel. */
 void gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
                                guint height);

@@ -1,8 +1,8 @@
-/* plot.c - the table of pictures, and writing those of all traces; see report.h.
+/* plot.c - the table of pictures, and writing them for all traces; see report.h.
  *
- * One set of files per trace and picture: comparison-SLUG.dat, .gp, and .svg and .png when gnuplot
- * is there.  Data and script are always written, so that a colour can be changed in the folder and
- * `gnuplot comparison-SLUG.gp` run there.  Equal results give equal files.
+ * One set of files per trace and picture: comparison-SLUG.dat, .gp, and with gnuplot .svg and .png.
+ * Data and script are always written, so that a colour can be changed in the folder and `gnuplot
+ * comparison-SLUG.gp` run there.  Equal results give equal files.
  */
 #include "config.h"
 

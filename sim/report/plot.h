@@ -15,8 +15,8 @@ typedef enum
   GEMEM_PLOT_COUNT
 } GememPlotKind;
 
-/* The data file: comment lines, then rows; nothing where the script reads the data of others. */
+/* The data file: comment lines, then rows; empty where the script reads data of others. */
 void gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group);
-/* The script, to be run in the folder of the data; draws BASE.svg and BASE.png from BASE.dat. */
+/* The script, to be run in the folder of the data; it draws BASE.svg and BASE.png from BASE.dat. */
 void gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group,
                         const char *base);

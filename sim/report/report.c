@@ -1,4 +1,4 @@
-/* report.c - which emitter writes, and what is common to them; see report.h. */
+/* report.c - selects the emitter, and holds what emitters share; see report.h. */
 #include "config.h"
 
 #include "base/params.h"

@@ -20,13 +20,13 @@ typedef enum
   GEMEM_FORMAT_MARKDOWN
 } GememReportFormat;
 
-/* Finds the format called @name ("table", "json", "csv", "markdown").  GEMEM_ERROR_USAGE names the
- * known ones. */
+/* Finds the format @name ("table", "json", "csv", "markdown").  GEMEM_ERROR_USAGE lists the known
+ * ones. */
 gboolean gemem_report_format_parse (const char *name, GememReportFormat *format, GError **error);
 
 typedef struct
 {
-  gboolean details; /* one result in full (replay) instead of a row each (compare) */
+  gboolean details; /* one result in full (replay), not a row each (compare) */
   guint width;      /* terminal columns for the table; 0: unlimited */
 } GememReportOptions;
 
@@ -35,33 +35,31 @@ typedef struct
 void gemem_report_write (GString *out, GememReportFormat format, GememResult *const *results,
                          guint n, const GememReportOptions *options);
 
-/* Writes DIR/NAME.dat, .gp and, when gnuplot is found, .svg and .png, of each trace among @results:
- * comparison and calls; with timelines also timeline, fragmentation, and of two to six results
- * reserved; of measured runs also measured and latency.  Makes DIR.
- * @gnuplot: the program, or NULL to search PATH; "" draws nothing.  *rendered (or NULL): whether
- * pictures were drawn.  GEMEM_ERROR_FAILED: a file could not be written, or gnuplot failed. */
+/* Writes DIR/NAME.dat, .gp and, when gnuplot is found, .svg and .png, for each trace among
+ * @results: comparison and calls; with timelines also timeline, fragmentation, and for two to six
+ * results reserved; for measured runs also measured and latency.  Creates DIR.  @gnuplot: the
+ * program, or NULL to search PATH; "" draws nothing.  *rendered (or NULL): whether pictures were
+ * drawn.  GEMEM_ERROR_FAILED: a file could not be written, or gnuplot failed. */
 gboolean gemem_plot_write (const char *dir, GememResult *const *results, guint n,
                            const char *gnuplot, gboolean *rendered, GError **error);
 
 /* The plot @name ("comparison", "timeline", "fragmentation") as text of @columns times @rows
  * characters, drawn by gnuplot's terminal `dumb`; g_free().  @gnuplot as above.  GEMEM_ERROR_USAGE:
- * another name; GEMEM_ERROR_FAILED: without gnuplot. */
+ * another name; GEMEM_ERROR_FAILED: no gnuplot. */
 char *gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint columns,
                        guint rows, const char *gnuplot, GError **error);
 
 /* Appends the segment map at the reserved peak: a row per segment, a character per page, legend
- * last; @width: columns of the terminal, 0: unlimited.  The result must have been made with its
- * map. */
+ * last; @width: columns of the terminal, 0: unlimited.  The result must contain the map. */
 void gemem_map_text (GString *out, const GememResult *result, guint width);
-/* The same as SVG: a whole document, the same bytes for the same result. */
+/* The same as a complete SVG document; equal results give equal bytes. */
 void gemem_map_svg (GString *out, const GememResult *result);
 
-/* Where @results came from, as JSON (manifest.c): arguments @argv (NULL-terminated, or NULL),
- * effective parameters, hashes of the traces, whose files are read for it, version, compiler;
- * g_free(). */
+/* The origin of @results, as JSON (manifest.c): arguments @argv (NULL-terminated, or NULL),
+ * effective parameters, hashes of the traces (reads their files), version, compiler; g_free(). */
 char *gemem_manifest (GememResult *const *results, guint n, const char *const *argv);
 
-/* TRUE if @a and @b belong to one group of a comparison: same trace, same device of it. */
+/* TRUE if @a and @b belong to one group of a comparison: same trace, same device. */
 gboolean gemem_report_same_group (const GememResult *a, const GememResult *b);
 
 /* Name and definition of the measure @index of measures.def, in the order of the tables; NULL past
@@ -69,21 +67,22 @@ gboolean gemem_report_same_group (const GememResult *a, const GememResult *b);
 const char *gemem_measure_name (guint index);
 const char *gemem_measure_help (guint index);
 
-/* Appends to @results (GememResult, gemem_result_free()) what gemem_report_write() made as JSON and
- * the file @path holds.  GEMEM_ERROR_FAILED: cannot be read; GEMEM_ERROR_INPUT: not JSON, another
- * schema or version, something missing; @results is then unchanged. */
+/* Appends the results (GememResult, gemem_result_free()) in the file @path, which
+ * gemem_report_write() wrote as JSON, to @results.  GEMEM_ERROR_FAILED: unreadable;
+ * GEMEM_ERROR_INPUT: not JSON, another schema or version, a missing member; @results is then
+ * unchanged. */
 gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError **error);
 
-/* Appends a row per result to the table `results` of the SQLite database @path, which is made if it
- * does not exist: all rows or none.  @n = 0 only makes the table, to check that this is possible.
- * GEMEM_ERROR_FAILED names the file; also where gemem was built without SQLite. */
+/* Appends a row per result to the table `results` of the SQLite database @path, which is created if
+ * missing: all rows or none.  @n = 0 only creates the table, as a check.  GEMEM_ERROR_FAILED names
+ * the file; also where gemem was built without SQLite. */
 gboolean gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n,
                                      GError **error);
 
 /* Writes @length bytes of @text (-1: to its NUL) to @path: completely, or @path is unchanged.
  * GEMEM_ERROR_FAILED names the file. */
 gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);
-/* Makes the folder @path and those above it where they are missing; GEMEM_ERROR_FAILED names it. */
+/* Creates the folder @path and missing ones above it; GEMEM_ERROR_FAILED names it. */
 gboolean gemem_make_folder (const char *path, GError **error);
 
 GEMEM_END_DECLS

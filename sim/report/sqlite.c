@@ -1,14 +1,13 @@
 /* sqlite.c - results in a SQLite database, for queries over many runs: a row per run in the table
  * `results`.
  *
- * The columns are what identifies a run (as in CSV, parameters as JSON objects), then one per
+ * The columns are the identity of a run (as in CSV, parameters as JSON objects), then one per
  * measure of measures.def.  Rows are only ever appended, all of one call in one transaction: a full
- * disk or a crash leaves either all of them or none.  A table made by a gemem that knew fewer
- * measures gets the new columns; its old rows have NULL there, as has a measure that was not
- * requested or is unlimited.
+ * disk or a crash leaves either all of them or none.  A table of a gemem with fewer measures gets
+ * the new columns, NULL in its old rows; NULL also stands for a measure that was not requested or
+ * is unlimited.
  *
- * Cost: one statement per row; a database in use by another process is waited for, ten seconds at
- * most.
+ * Cost: one statement per row; waits at most ten seconds for a database that another process uses.
  */
 #include "config.h"
 
@@ -88,7 +87,7 @@ add_column (Database *database, const char *definition)
   return has || execute (database, statement);
 }
 
-/* The table with all columns that this program knows. */
+/* Creates the table, or adds the columns it lacks. */
 static gboolean
 make_table (Database *database)
 {
@@ -106,8 +105,8 @@ make_table (Database *database)
   return TRUE;
 }
 
-/* "INSERT INTO results (gemem, ...) VALUES (?, ...)" with the columns in the order in which
- * bind_row() gives them. */
+/* "INSERT INTO results (gemem, ...) VALUES (?, ...)" with the columns in the order of
+ * bind_row(). */
 static char *
 insert_statement (void)
 {
@@ -128,7 +127,7 @@ insert_statement (void)
   return g_string_free (names, FALSE);
 }
 
-/* SQLite's integers end at 2^63 - 1: what lies above is "unlimited" here, and NULL there. */
+/* SQLite's integers end at 2^63 - 1; larger values mean "unlimited" here and become NULL. */
 static void
 bind_measure (sqlite3_stmt *row, int place, const GememMeasure *measure, const GememResult *result)
 {

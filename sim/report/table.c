@@ -1,8 +1,8 @@
 /* table.c - the comparison as aligned tables: a group of rows per trace, a column per measure;
  * then, per trace, the device calls by kind.
  *
- * Why two tables: the calls show what mapping costs, and a dozen kinds of them beside the measures
- * do not fit a terminal.  Columns are dropped by rank until the table fits; a row is never wrapped.
+ * Why two tables: a dozen kinds of calls, which show the cost of mapping, do not fit a terminal
+ * beside the measures.  Columns are dropped by rank until the table fits; a row is never wrapped.
  * A kind of call that no row makes has no column; without any call there is no second table.
  */
 #include "config.h"
@@ -18,13 +18,13 @@
 
 typedef struct
 {
-  GememTextColumn columns[MAX_COLUMNS]; /* of a GememMeasure each */
+  GememTextColumn columns[MAX_COLUMNS]; /* one per GememMeasure */
   guint n;
   gsize label; /* width of the first column */
-  gsize note;  /* of what stands behind a row */
+  gsize note;  /* width of the notes after rows */
 } TableLayout;
 
-/* Of what stands behind the row of @result, with the second space in front of it. */
+/* Width of the note after the row of @result, with the second space before it. */
 static gsize
 note_width (const GememResult *result)
 {
@@ -54,8 +54,8 @@ measure_widths (TableLayout *layout, GememTable table, GememResult *const *resul
     }
 }
 
-/* 0 for measures that an option asked for (--find-capacity, --measure): like those that are always
- * there. */
+/* The rank for dropping columns; 0 for measures that an option asked for (--find-capacity,
+ * --measure), which are always shown. */
 static int
 importance (const GememMeasure *measure)
 {
@@ -105,7 +105,7 @@ append_row (GString *out, const TableLayout *layout, const GememResult *result)
   g_string_append_c (out, '\n');
 }
 
-/* How to compare addresses where they differ because segments were not placed as recorded. */
+/* Advice on comparing addresses, where segments were not placed as recorded. */
 static const char *
 fidelity_hint (const GememResult *result)
 {
@@ -116,9 +116,8 @@ fidelity_hint (const GememResult *result)
   return "; to compare addresses, give the segments their recorded places: -d sim:address=recorded";
 }
 
-/* "peak live 4 GiB", or from the least to the most: lowerings of a graph, and graphs that share
- * memory, differ.  Where requests failed, less was live than the workload has: such runs count only
- * among themselves. */
+/* "peak live 4 GiB", or a range: lowerings of a graph, and graphs that share memory, differ.
+ * Failed requests reduce live memory: such runs are only compared with each other. */
 static void
 append_peak_live (GString *out, GememResult *const *results, guint n)
 {
@@ -140,7 +139,7 @@ append_peak_live (GString *out, GememResult *const *results, guint n)
     g_string_append_printf (out, " to %s", gemem_format_size (text, most));
 }
 
-/* What all rows of a group share, and a sentence on failures. */
+/* Writes the facts shared by all rows of a group, and a sentence on failures. */
 static void
 append_group_facts (GString *out, GememResult *const *results, guint n)
 {
