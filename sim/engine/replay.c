@@ -6,7 +6,7 @@
  * end, so a second pass takes it and stops there; a copy at every new peak would cost a walk per
  * event while a workload grows.
  *
- * Invariants: nothing is kept per event; whatever fails, reader, log, allocator and device are
+ * Invariants: nothing is kept per event; after any failure reader, log, allocator and device are
  * released in that order; the observer is removed before the allocator returns its memory, so that
  * the end of a run is not compared with the recording.
  */
