@@ -7,8 +7,8 @@
  *   initializers  persistable variables; results of Constant nodes too.  Their contents are never
  *                 read
  *   views         Reshape, Flatten, Squeeze, Unsqueeze and Identity share the memory of input 0, as
- *                 in run times; views of a variable are dropped, and their readers read the variable
- *   subgraphs     of If, Loop, Scan: blocks after their node, with their own Data and NetOutput that
+ *                 in run times; views of a variable are dropped, their readers read the variable
+ *   subgraphs     of If, Loop, Scan: blocks after their node, with own Data and NetOutput that
  *                 name the input and output of the node they stand for
  * Sizes are exact: dimensions x element type.  Both must be known for every tensor that is read:
  * symbolic or missing dimensions are errors that say what to do.  An output that no node reads (the

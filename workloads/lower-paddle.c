@@ -8,14 +8,14 @@
  *              keep the tensor alive (since 1.4)
  *   parallel   fraction by size, in-place pass, fused gradients; every input counts
  * fast_eager_deletion_mode=no: a host callback frees when the stream has reached it.  `host_ahead`,
- * which is no flag of Paddle, is the host's lead: garbage of operator i is freed before operator i
- * + 1 + host_ahead allocates.  ParallelExecutor collects on its own stream (the number after the
+ * which is no flag of Paddle, is the host's lead: garbage of operator i is freed before operator
+ * i + 1 + host_ahead allocates.  ParallelExecutor collects on its own stream (the number after the
  * graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids above those of the
  * nodes.  The frees are plain FREEs at that time, because allocators are not called earlier.
  * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of
- * a run empties its queue. place=cpu: as on a GPU, but without waiting and that queue, with the
+ * a run empties its queue.  place=cpu: as on a GPU, but without waiting or that queue, with the
  * host's alignment of fused gradients, and requested bytes as sizes, which the host's buddy and
- * malloc both report. eager_delete_scope=no: garbage left by a run is freed after the first
+ * malloc both report.  eager_delete_scope=no: garbage left by a run is freed after the first
  * operator of the next run; the ids of every other step are shifted, so that both can be alive.
  *
  * A variable is one tensor from its first use to its last.  Rewritten with more bytes than it has,
