@@ -125,7 +125,7 @@ struct _GememDeviceClass
   } recorded;
 
   /* ---- Optional: probes of memory and streams; no allocator calls them.  The first four come
-   * together: they fill memory with a pattern, and verify it (devices/cuda/kernels/touch-kernels.h). */
+   * together: they fill memory with a pattern and verify it (cuda/kernels/touch-kernels.h). */
   struct
   {
     /* Enables touching; GEMEM_ERROR_NO_DEVICE if impossible. */

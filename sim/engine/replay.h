@@ -33,8 +33,8 @@ typedef enum
   GEMEM_PACE_RECORDED,
 } GememPaceMode;
 
-/* What is to be run.  `allocator` and `source` are required, `device_ordinal` is mostly -1; all else
- * may be 0.  Everything stays the caller's, and must live until the run has ended. */
+/* A run.  `allocator` and `source` are required, `device_ordinal` is mostly -1; the rest may be 0.
+ * The caller owns everything, and keeps it until the run has ended. */
 typedef struct
 {
   const GememAllocatorSpec *allocator;
