@@ -3,7 +3,7 @@
  *
  * For ids that must be kept until the end (recorded stream events); a record per id would make
  * memory grow with the length of a trace.
- * Cost: one look-up; 16 bytes for 64 consecutive ids.
+ * Cost: one lookup; 16 bytes for 64 consecutive ids.
  */
 #pragma once
 

@@ -13,7 +13,7 @@
  * programs with their own contexts, do not interfere.
  *
  * Invariants: everything obtained from the driver is released at the end, in this order: wait until
- * the device is idle, memory, streams and events, pool, context.  Cost: two look-ups besides the
+ * the device is idle, memory, streams and events, pool, context.  Cost: two lookups besides the
  * driver's work; no heap allocation per call once the maps have grown.
  */
 #include "config.h"

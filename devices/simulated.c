@@ -52,7 +52,7 @@ enum
 };
 
 /* What is returned to the space when a block is freed; stored in one word with its size, so that a
- * look-up touches one cache line. */
+ * lookup touches one cache line. */
 enum
 {
   KEPT_NOTHING, /* the address is never reused */

@@ -54,7 +54,7 @@ typedef struct
 extern const GememAllocatorClass power2_class;
 
 static GememAllocator *
-power2_create (gconstpointer params, GememDevice *device, GError **error)
+power2_create (gconstpointer params, GememDevice *device, G_GNUC_UNUSED GError **error)
 {
   Power2 *p = g_new0 (Power2, 1);
   p->base.klass = &power2_class;
@@ -142,7 +142,8 @@ power2_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock
 }
 
 static void
-power2_free (GememAllocator *allocator, const GememBlock *block, gboolean completion_follows)
+power2_free (GememAllocator *allocator, const GememBlock *block,
+             G_GNUC_UNUSED gboolean completion_follows)
 {
   Power2 *p = (Power2 *) allocator;
   Block *b = block->handle;
@@ -153,7 +154,7 @@ power2_free (GememAllocator *allocator, const GememBlock *block, gboolean comple
 }
 
 static guint64
-power2_largest_free (GememAllocator *allocator, guint64 stream)
+power2_largest_free (GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
 {
   Power2 *p = (Power2 *) allocator;
   for (guint k = 64; k-- > 0;)

@@ -1,7 +1,7 @@
 /* graph.c - building and reading graphs; see graph.h.
  *
  * Everything lies in a few flat arrays, of which each node has slices: memory is linear and reading
- * needs no look-up.  Names are interned in one string chunk.  Connections are kept by name until
+ * needs no lookup.  Names are interned in one string chunk.  Connections are kept by name until
  * seal(), so that a file may list them in any order.
  */
 #include "config.h"

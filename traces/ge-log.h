@@ -3,7 +3,7 @@
  *
  *   [IMAS]Set G_1 name[N] optype[T] output[0] offset to [512] streamid[0--1] memtype[2] size[1024]
  *   realsize[1000] noalignsize[1000]
- *     life time begin[3--2] life time end[5--7] child[1:1:0:0:1] isref[0] batch[], block_type[]
+ *     lifetime begin[3--2] lifetime end[5--7] child[1:1:0:0:1] isref[0] batch[], block_type[]
  *     (one line)
  *
  * Nothing is copied: pieces point into the line.  O(line).
@@ -27,7 +27,7 @@ typedef struct
   gint64 stream, own_stream; /* effective stream; stream in the graph */
   guint64 memory_type;
   guint64 size, real_size; /* bytes: of the block, of its content */
-  guint64 begin, id;       /* begin of the life time; id of the node */
+  guint64 begin, id;       /* begin of the lifetime; id of the node */
   guint64 end;        /* the last node that uses it, on any stream; G_MAXUINT64: never released */
   gboolean reference; /* an alias of an item in an earlier line */
 } GememGeLogEntry;

@@ -3,7 +3,7 @@
  *
  * Invariants: memory is freed when its last handle is released and its last mapping is removed, in
  * any order; unknown handles and addresses (memory of another process) are ignored.  Cost: a few
- * look-ups for each handle or mapping.
+ * lookups for each handle or mapping.
  */
 #include "config.h"
 

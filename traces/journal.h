@@ -14,7 +14,7 @@ JournalState *journal_state_new (GememTraceInfo *info);
 void journal_state_free (JournalState *state);
 /* Converts @record and appends the events to @events (GememTraceEvent); @time in ns since the
  * start.
- * Cost: a few look-ups in hash tables; for the end of a device or context, O(live blocks). */
+ * Cost: a few lookups in hash tables; for the end of a device or context, O(live blocks). */
 void journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
                          GArray *events);
 /* Adds the string with number @number. */

@@ -1,4 +1,4 @@
-/* anchors.c - look-ups of single anchors, tensors and nodes of a model; see anchors.h. */
+/* anchors.c - lookups of single anchors, tensors and nodes of a model; see anchors.h. */
 #include "config.h"
 
 #include "graphs/meaning.h"

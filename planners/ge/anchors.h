@@ -1,4 +1,4 @@
-/* anchors.h - look-ups of single anchors, tensors and nodes of a model.
+/* anchors.h - lookups of single anchors, tensors and nodes of a model.
  *
  * They read the graph and the fields that are filled first: nodes[].kind and input_node;
  * ge_symbol_inputs() reads the symbols.  O(attributes) where an attribute is looked up, else O(1).

@@ -1,7 +1,7 @@
 /* block.h - occupants and blocks of the GE planner: which occupants lie in a block, their life
  * times, and the block's memory space (ge-static.md 2.1).
  *
- * Invariants: life times are node ids, GE_NEVER or GE_MAX; the children of a block are in no other
+ * Invariants: lifetimes are node ids, GE_NEVER or GE_MAX; the children of a block are in no other
  * block; a block is freed with its assigner.
  * Cost: O(1), except the maxima over occupants; the frequent ones are cached.
  * Memory: 160 bytes per block, 56 per occupant; during packing 48 more per block, and 8 per block
@@ -70,7 +70,7 @@ typedef struct
 
 enum /* GeBlock.traits, for level 2 */
 {
-  /* life times are not sufficient: an occupant is the output of a PartitionedCall, or the first
+  /* lifetimes are not sufficient: an occupant is the output of a PartitionedCall, or the first
    * occupant is in a same-out group */
   GE_SPECIAL = 1 << 0,
   /* one occupant, neither continuous nor zero-copy nor first or last: level 2 can only make it a

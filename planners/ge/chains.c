@@ -195,7 +195,7 @@ ge_chains_free (GeChains *chains)
 
 /* ---- allocation */
 
-/* Sets the life time of the chain: from the first producer to the last reader, as seen from the
+/* Sets the lifetime of the chain: from the first producer to the last reader, as seen from the
  * stream of the first member. */
 static void
 span_chain (const GeModel *model, const Chain *chain, GeRequest *request)

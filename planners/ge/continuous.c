@@ -1,4 +1,4 @@
-/* continuous.c - tensors that must lie side by side: which of them allocates, for which life time,
+/* continuous.c - tensors that must lie side by side: which of them allocates, for which lifetime,
  * and the place of the groups in B.
  *
  * Without padding (concat), and where a node clears its inputs itself, the producer of input 0
@@ -30,7 +30,7 @@ typedef struct
 struct _GeContinuous
 {
   guint32 *group_of; /* per node: its group, or GEMEM_NONE */
-  GArray *groups;    /* Group, in the order of first look-ups */
+  GArray *groups;    /* Group, in the order of first lookups */
   GeChains *chains;
   guint64 *streams; /* of the current request's consumers */
   guint32 sep_node; /* the node that takes all inputs of the current request's block */

@@ -1,6 +1,6 @@
 /* pack-pair.c - level 2: tries one block as a child of another (ge-static.md 4.1).
  *
- * A block becomes a child if no life time of its occupants overlaps one in the parent.  If only
+ * A block becomes a child if no lifetime of its occupants overlaps one in the parent.  If only
  * some overlap, the block is split: the overlapping occupants move to a clone, which follows it in
  * B.  Children lie side by side from the head of their parent; gaps are not searched.
  *

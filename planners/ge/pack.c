@@ -1,7 +1,7 @@
 /* pack.c - level 2: which pairs of blocks are tried (ge-static.md 4.1).
  *
  * Blocks are sorted by size, the largest first.  The rules try every block as the parent of every
- * later one, and nearly all tries fail at the first comparison of life times.  So arrays in the
+ * later one, and nearly all tries fail at the first comparison of lifetimes.  So arrays in the
  * order of B hold the data of that comparison, and a pair is skipped if ge_pack_pair() cannot
  * change anything:
  *   - the later block is a child, has children, or may not be reused; or label or memory type

@@ -216,7 +216,7 @@ ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life)
   return at > 0 ? table->edges[at - 1].peer : 0;
 }
 
-/* ---- life times of symbols */
+/* ---- lifetimes of symbols */
 
 /* Extends @life by the consumer @member, as seen from @stream. */
 static void
@@ -230,7 +230,7 @@ add_consumer (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
   life->returns = MAX (life->returns, ge_first_return (model, member, stream));
 }
 
-/* The life time of @symbol from its consumers, as seen from @stream; adds their streams to @streams
+/* The lifetime of @symbol from its consumers, as seen from @stream; adds their streams to @streams
  * (may be NULL), except those of GE's local engine. */
 static GeLife
 symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint64 *streams)

@@ -408,7 +408,7 @@ advance_clock (GememRun *run, const GememTraceEvent *event)
 /* With many live blocks an event visits records that are in no cache, each found through the one
  * before: slot of the id, record of the engine, record of the allocator, its neighbours.  So each
  * record is prefetched some events after the one that leads to it, and long before it is needed.
- * @ahead: for the events up to i + 3 STAGE, the records of the ids that were alive at look-up. */
+ * @ahead: for the events up to i + 3 STAGE, the records of the ids that were alive at lookup. */
 static inline void
 fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize n,
              const GememLive **ahead)

@@ -18,7 +18,7 @@
  *
  * Invariants: an address is live once; no decision depends on the value of a pointer or handle
  * (streams are numbered in order of first use, ids ascend).  Not locked: the caller serialises all
- * calls.  Cost per call: one event of the engine, one look-up, two or three readings of the clock.
+ * calls.  Cost per call: one event of the engine, one lookup, two or three readings of the clock.
  */
 #pragma once
 

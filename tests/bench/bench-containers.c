@@ -6,7 +6,7 @@
  * it, and insert a block of another size. GTree and GSequence search with the same key comparison
  * and allocate their nodes in their usual way. The random sizes are drawn beforehand. idmap: a
  * sliding window of n live ids, as in a trace: insert the next id, look up a random live one,
- * remove the oldest; and look-ups alone. GHashTable has the keys as pointers (its fastest way) and
+ * remove the oldest; and lookups alone. GHashTable has the keys as pointers (its fastest way) and
  * the records allocated by g_new.
  *
  * Prints one JSON object per line, the best of five rounds; the ratio is GLib's time over ours. All

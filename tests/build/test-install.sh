@@ -10,7 +10,7 @@ root=$GEMEM_TMP/root
 unset MAKEFLAGS MFLAGS MAKELEVEL GEMEM_PROFILES
 CC=$(sed -n 's/^CC = //p' "$GEMEM_BUILDDIR/Makefile")
 sanitize=$(sed -n 's/^SANITIZE_CFLAGS = //p' "$GEMEM_BUILDDIR/Makefile")
-warnings='-Wall -Wextra -Wno-unused-parameter -Werror'
+warnings='-Wall -Wextra -Werror'
 trace=$GEMEM_SRCDIR/traces/recorded/gpt2-train.gmt
 replayed='^pytorch-caching +peak live 2.142 GiB, peak reserved 2.266 GiB, 0 failed$'
 examples () { # compiles both examples against what pkg-config finds

@@ -17,7 +17,7 @@ typedef enum
   LEAVING,
   PENDING,
   BORROWED,
-  HOMEWARD,
+  RETURNING,
 } State;
 
 typedef struct
@@ -47,7 +47,7 @@ typedef struct
   int to;
   guint64 stamp;
   GPtrArray *entries;  /* Entry: attached, or all when the event was recorded */
-  GPtrArray *homeward; /* Block */
+  GPtrArray *returning; /* Block */
 } Event;
 
 typedef struct
@@ -75,7 +75,7 @@ event_free (gpointer data)
   Event *event = data;
 
   g_ptr_array_unref (event->entries);
-  g_ptr_array_unref (event->homeward);
+  g_ptr_array_unref (event->returning);
   g_free (event);
 }
 
@@ -442,7 +442,7 @@ event_record (Naive *naive, guint32 id, guint64 handle, guint64 to_handle)
     {
       event = g_new0 (Event, 1);
       event->entries = g_ptr_array_new ();
-      event->homeward = g_ptr_array_new ();
+      event->returning = g_ptr_array_new ();
       g_ptr_array_add (m->events, event);
     }
   event->id = id;
@@ -464,8 +464,8 @@ event_record (Naive *naive, guint32 id, guint64 handle, guint64 to_handle)
     }
   while (to != ANY && (b = first_borrowed (m, from, (guint) to, G_MAXUINT64)) != NULL)
     {
-      b->state = HOMEWARD;
-      g_ptr_array_add (event->homeward, b);
+      b->state = RETURNING;
+      g_ptr_array_add (event->returning, b);
     }
 }
 
@@ -484,8 +484,8 @@ deliver (Model *m, Event *event)
 {
   for (guint i = 0; i < event->entries->len; i++)
     learn (m, ENTRY (event->entries, i), event->from, (guint) event->to);
-  for (guint i = 0; i < event->homeward->len; i++)
-    birth_recycle (m, g_ptr_array_index (event->homeward, i));
+  for (guint i = 0; i < event->returning->len; i++)
+    birth_recycle (m, g_ptr_array_index (event->returning, i));
   g_ptr_array_remove (m->events, event);
 }
 

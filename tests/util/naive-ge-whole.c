@@ -13,7 +13,7 @@
 #define SUBGRAPH GEMEM_GRAPH_SEGMENT_SUBGRAPH
 #define FIXED GEMEM_GRAPH_SEGMENT_FIXED
 #define NO_ALLOC GEMEM_GRAPH_SEGMENT_NO_ALLOC
-#define EVERYBODY G_MAXUINT64
+#define EVERY_STREAM G_MAXUINT64
 
 /* The settings of a model. */
 typedef struct
@@ -115,7 +115,7 @@ comes_after (const Whole *w, guint64 stream)
       const guint64 id = e->id;
 
       if ((e->kind == ENDED && e->id == w->last_run)
-          || (e->kind == SYNCED && (e->stream == EVERYBODY || has_number (after, e->stream))))
+          || (e->kind == SYNCED && (e->stream == EVERY_STREAM || has_number (after, e->stream))))
         return TRUE;
       if (e->kind == RECORDED)
         {
@@ -309,7 +309,7 @@ load_static (Whole *w, Graph *graph, guint64 *address)
   if (w->static_bit && !w->setting->addr_fixed && !w->setting->no_check)
     make_space (w, graph);
   if (outgrows (w, graph))
-    note (w, SYNCED, EVERYBODY, 0);
+    note (w, SYNCED, EVERY_STREAM, 0);
   if (!naive_static_load (&w->graphs, graph->id, segments, graph->segments->len, address))
     return FALSE;
   graph->loaded = TRUE;

@@ -14,7 +14,7 @@
 #define STREAM_PER_THREAD 2
 #define LOCATION_DEVICE 1  /* type of a location; the others are on the host */
 #define KIND_PINNED 1      /* kind of the memory of a pool */
-#define ENTRY_PER_THREAD 2 /* flag of look-ups: stream 0 is the thread's */
+#define ENTRY_PER_THREAD 2 /* flag of lookups: stream 0 is the thread's */
 #define ENTRY_LEGACY 1
 
 typedef void *Address; /* stands for CUdeviceptr and void * */

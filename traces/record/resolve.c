@@ -189,7 +189,7 @@ recorder_real (Hook *hook, const void *caller)
   return real != NULL ? know (hook, real) : NULL;
 }
 
-/* ---- look-ups by the program */
+/* ---- lookups by the program */
 
 void *
 recorder_adopt (Hook *hook, void *real)
