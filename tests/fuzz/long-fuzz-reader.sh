@@ -15,8 +15,8 @@ if ! echo 'int LLVMFuzzerTestOneInput (const unsigned char *d, unsigned long n) 
 fi
 # shellcheck disable=SC2046
 "$clang" -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -DG_LOG_DOMAIN='"gemem"' \
-  -I"$source" -I"$build" $(pkg-config --cflags gio-2.0 gio-unix-2.0 libzstd) "$source"/tests/fuzz/fuzz-reader.c "$source"/traces/*.c \
-  "$source"/base/*.c "$source"/base/io/*.c -o "$work/fuzz" $(pkg-config --libs gio-2.0 gio-unix-2.0 libzstd) -lm >"$work/log" 2>&1 ||
+  -I"$source" -I"$build" $(pkg-config --cflags gio-2.0 gio-unix-2.0 libzstd libprotobuf-c) "$source"/tests/fuzz/fuzz-reader.c "$source"/traces/*.c \
+  "$source"/base/*.c "$source"/base/io/*.c -o "$work/fuzz" $(pkg-config --libs gio-2.0 gio-unix-2.0 libzstd libprotobuf-c) -lm >"$work/log" 2>&1 ||
   { sed 's/^/# /' "$work/log"; echo "not ok 1 - the harness does not build"; exit 1; }
 mkdir "$work/corpus"
 if "$work/fuzz" -max_total_time="$seconds" -max_len=8192 -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$build/" "$work/corpus" \

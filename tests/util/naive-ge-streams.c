@@ -46,7 +46,7 @@ typedef struct
   guint from;
   int to;
   guint64 stamp;
-  GPtrArray *entries;  /* Entry: attached, or all when the event was recorded */
+  GPtrArray *entries;   /* Entry: attached, or all when the event was recorded */
   GPtrArray *returning; /* Block */
 } Event;
 
