@@ -635,27 +635,32 @@ gemem_graph_ints (const GememGraph *graph, GememAttributes attributes, GememAttr
   return attribute != NULL ? &g_array_index (graph->values, gint64, attribute->at) : NULL;
 }
 
-gint64
+gboolean
 gemem_graph_int_at (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key,
-                    guint32 i, gint64 otherwise)
+                    guint32 i, gint64 *value)
 {
   guint n;
   const gint64 *values = gemem_graph_ints (graph, attributes, key, &n);
 
-  return i < n ? values[i] : otherwise;
+  if (i >= n)
+    return FALSE;
+  *value = values[i];
+  return TRUE;
+}
+
+gint64
+gemem_graph_int_or (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key,
+                    guint32 i, gint64 otherwise)
+{
+  gemem_graph_int_at (graph, attributes, key, i, &otherwise);
+  return otherwise;
 }
 
 gboolean
 gemem_graph_int (const GememGraph *graph, GememAttributes attributes, GememAttributeKey key,
                  gint64 *value)
 {
-  guint n;
-  const gint64 *values = gemem_graph_ints (graph, attributes, key, &n);
-
-  if (n == 0)
-    return FALSE;
-  *value = values[0];
-  return TRUE;
+  return gemem_graph_int_at (graph, attributes, key, 0, value);
 }
 
 gboolean

@@ -244,8 +244,12 @@ gboolean gemem_graph_int (const GememGraph *graph, GememAttributes attributes,
                           GememAttributeKey key, gint64 *value);
 const gint64 *gemem_graph_ints (const GememGraph *graph, GememAttributes attributes,
                                 GememAttributeKey key, guint *n);
-/* Entry @i of such a list, @otherwise where it is shorter or not there. */
-gint64 gemem_graph_int_at (const GememGraph *graph, GememAttributes attributes,
+/* Entry @i of such a list in *@value; FALSE, with *@value unchanged, where the list is shorter or
+ * absent. */
+gboolean gemem_graph_int_at (const GememGraph *graph, GememAttributes attributes,
+                             GememAttributeKey key, guint32 i, gint64 *value);
+/* The same entry, @otherwise where there is none. */
+gint64 gemem_graph_int_or (const GememGraph *graph, GememAttributes attributes,
                            GememAttributeKey key, guint32 i, gint64 otherwise);
 const char *gemem_graph_text (const GememGraph *graph, GememAttributes attributes,
                               GememAttributeKey key);

@@ -164,7 +164,7 @@ lies_elsewhere (const GememGraph *graph, const GememNode *node, const GememTenso
          || (gemem_graph_int (graph, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_SCOPE,
                               &scope)
              && scope == 2)
-         || is_on_chip (gemem_graph_int_at (graph, node->attributes,
+         || is_on_chip (gemem_graph_int_or (graph, node->attributes,
                                             GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, tensor->index, 0))
          || (tensor->variable != GEMEM_NONE
              && gemem_graph_variable (graph, tensor->variable)->persistable);
@@ -228,24 +228,24 @@ demand_workspace (GememDemands *demands, const GememGraph *graph, guint32 id, gu
 {
   const GememNode *node = gemem_graph_node (graph, id);
   GememDemand *item = &demands->items[gemem_node_workspace_item (node, w)];
-  const gboolean session = gemem_graph_int_at (graph, node->attributes,
+  const gboolean session = gemem_graph_int_or (graph, node->attributes,
                                                GEMEM_ATTRIBUTE_WORKSPACE_NO_REUSE_SCOPE, w, 0)
                            == 1;
 
   item->node = id;
   item->bytes = gemem_graph_workspace (graph, id, w);
   item->memset = central_memset (graph, id, TRUE, w);
-  item->space = gemem_graph_int_at (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, w, 0)
+  item->space = gemem_graph_int_or (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, w, 0)
                         == (gint64) GEMEM_MEMORY_P2P
                     ? GEMEM_MEMORY_P2P
                 : session ? GEMEM_MEMORY_SESSION
                           : GEMEM_MEMORY_HBM;
   if (item->bytes > 0
       && !is_on_chip (
-          gemem_graph_int_at (graph, node->attributes, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, w, 0)))
+          gemem_graph_int_or (graph, node->attributes, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, w, 0)))
     item->flags |= GEMEM_DEMAND_MEMORY;
   if (session
-      || gemem_graph_int_at (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, w, 1)
+      || gemem_graph_int_or (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, w, 1)
              == 0
       || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NO_REUSE_MEM_FLAG))
     item->flags |= WHOLE_RUN;
@@ -276,7 +276,7 @@ find_spaces (GememDemands *demands, const GememGraph *graph)
           gint64 type;
 
           widen_type (demands, item,
-                      gemem_graph_int_at (graph, node->attributes,
+                      gemem_graph_int_or (graph, node->attributes,
                                           GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, o, 0));
           if (gemem_graph_int (graph,
                                gemem_graph_tensor (graph, node->first_output + o)->attributes,
@@ -286,7 +286,7 @@ find_spaces (GememDemands *demands, const GememGraph *graph)
       for (guint32 i = 0; i < node->n_inputs; i++)
         if (gemem_graph_input_item (graph, id, i) != GEMEM_NONE)
           widen_type (demands, gemem_graph_input_item (graph, id, i),
-                      gemem_graph_int_at (graph, node->attributes,
+                      gemem_graph_int_or (graph, node->attributes,
                                           GEMEM_ATTRIBUTE_INPUT_MEMORY_TYPE, i, 0));
     }
   for (guint32 i = 0; i < demands->n; i++)

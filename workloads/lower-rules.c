@@ -183,7 +183,7 @@ output_size (const GememGraph *graph, const GememNode *node, guint32 output)
   gemem_graph_int (graph, tensor->attributes, GEMEM_ATTRIBUTE_TENSOR_MEMORY_TYPE, &type);
   if (gemem_graph_flag (graph, tensor->attributes, GEMEM_ATTRIBUTE_ALWAYS_EMPTY)
       || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_FORCE_CPU)
-      || !is_on_device (gemem_graph_int_at (graph, node->attributes,
+      || !is_on_device (gemem_graph_int_or (graph, node->attributes,
                                             GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, output, type)))
     return 0;
   return tensor->size;
@@ -196,9 +196,9 @@ gemem_lower_item_size (const GememGraph *graph, const GememNode *node, guint32 i
 
   if (i < node->n_outputs)
     return output_size (graph, node, i);
-  if (!is_on_device (gemem_graph_int_at (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_TYPE,
+  if (!is_on_device (gemem_graph_int_or (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_TYPE,
                                          workspace, GEMEM_MEMORY_DEFAULT))
-      || !is_on_device (gemem_graph_int_at (graph, node->attributes,
+      || !is_on_device (gemem_graph_int_or (graph, node->attributes,
                                             GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, workspace,
                                             GEMEM_MEMORY_DEFAULT)))
     return 0;

@@ -76,14 +76,8 @@ ge_outer_tensor (const GeModel *model, guint32 id)
 gboolean
 ge_listed (const GeModel *model, guint32 id, GememAttributeKey key, guint32 index, gint64 *value)
 {
-  guint n;
-  const gint64 *values = gemem_graph_ints (
-      model->graph, gemem_graph_node (model->graph, id)->attributes, key, &n);
-
-  if (index >= n)
-    return FALSE;
-  *value = values[index];
-  return TRUE;
+  return gemem_graph_int_at (model->graph, gemem_graph_node (model->graph, id)->attributes, key,
+                             index, value);
 }
 
 guint32
