@@ -13,7 +13,7 @@ known=$GEMEM_TMP/known failures=$GEMEM_TMP/failures
     ' {} +; } > "$known"
 
 set --
-for folder in base devices traces graphs workloads planners allocators sim tests doc; do [ ! -d $folder ] || set -- "$@" $folder; done
+for folder in $folders tests doc; do [ ! -d $folder ] || set -- "$@" $folder; done
 # Scripts under tests/gpu and tests/standin name the reports that they write, not documents.
 find "$@" \( -path tests/data -o -path tests/gpu -o -path tests/standin \) -prune -o -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \
   -o -name '*.py' -o -name '*.md' -o -name '*.am' \) -exec awk -v known="$known" '
@@ -43,7 +43,8 @@ sed 's/^/# /' "$failures"
 check 'and is found' grep -q '^peers.md 1a.3$' "$known"
 
 # ---- the functions and files that CONTRIBUTING.md and doc/library.md walk past
-grep -rhoE --include='*.[ch]' '[A-Za-z_0-9]+ \(' base devices traces graphs workloads planners allocators sim | tr -d ' (' | LC_ALL=C sort -u >"$GEMEM_TMP/functions"
+# shellcheck disable=SC2086 # a list
+grep -rhoE --include='*.[ch]' '[A-Za-z_0-9]+ \(' $folders | tr -d ' (' | LC_ALL=C sort -u >"$GEMEM_TMP/functions"
 grep -ohE '`[a-z_0-9]+ ?\(\)`' CONTRIBUTING.md doc/library.md | tr -d '\140() ' | LC_ALL=C sort -u >"$GEMEM_TMP/named"
 LC_ALL=C comm -13 "$GEMEM_TMP/functions" "$GEMEM_TMP/named" >"$GEMEM_TMP/gone"
 grep -ohE '`[a-z]+/[A-Za-z0-9_/-]+\.(c|h|def|sh|md|txt)`' CONTRIBUTING.md doc/library.md | tr -d '\140' | sort -u | grep -v FOLDER | while read -r file; do

@@ -5,11 +5,11 @@
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 cd "$GEMEM_SRCDIR" || exit 99
-folders='base devices traces graphs workloads planners allocators sim/engine sim/report sim/live sim/cli'
+top=$folders folders="${folders%sim}sim/engine sim/report sim/live sim/cli"
 
 # shellcheck disable=SC2086 # a list
 find $folders \( -name '*.[ch]' -o -name '*.def' \) ! -name '*.pb-c.[ch]' -exec grep -Hn '^ *# *include' {} + |
-  sed -E 's#<((base|devices|traces|graphs|workloads|planners|allocators|sim)/.*)>#"\1"#' | grep '"' | awk -F'[:"]' -v list="$folders" '
+  sed -E "s#<(($(echo "$top" | tr ' ' '|'))/.*)>#\"\1\"#" | grep '"' | awk -F'[:"]' -v list="$folders" '
   BEGIN { n = split(list, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
   function folder (path) { return match (path, /^sim\/[a-z]*/) || match (path, /^[^\/]*/) ? substr (path, 1, RLENGTH) : "" }
   function home (path) { sub (/[^\/]*$/, "", path); return path }

@@ -7,7 +7,8 @@
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 cd "$GEMEM_SRCDIR" || exit 99
 
-find base devices traces graphs workloads planners allocators sim tests doc -path tests/data -prune -o -name '*.[ch]' ! -name '*.pb-c.[ch]' \
+# shellcheck disable=SC2086 # a list
+find $folders tests doc -path tests/data -prune -o -name '*.[ch]' ! -name '*.pb-c.[ch]' \
   ! -name profiles-builtin.h ! -name '*-image.h' -type f -print | LC_ALL=C sort | xargs awk -v most=10 '
   function start () { n = 0; comment = 0; last = "" }
   FNR == 1 { start() }

@@ -6,7 +6,8 @@
 cd "$GEMEM_SRCDIR" || exit 99
 
 pattern=$(sed -n '/^#/!s/	.*//p' tests/build/words.txt | paste -sd '|')
-find README.md CONTRIBUTING.md NEWS.md configure.ac bootstrap build-aux/[a-z]* base devices traces graphs workloads planners allocators sim include doc tests man/*.am \
+# shellcheck disable=SC2086 # a list
+find README.md CONTRIBUTING.md NEWS.md configure.ac bootstrap build-aux/[a-z]* $folders include doc tests man/*.am \
   \( -path tests/data -o -path tests/build/words.txt -o -path doc/reference -o -path tests/fuzz/corpus -o -path doc/images \) -prune -o -type f \
   \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' -o -name '*.py' -o -name '*.md' -o -name '*.am' -o -name '*.in' -o -path build-aux/demo \) \
   ! -name '*.pb-c.[ch]' -exec grep -niwE "$pattern" {} + | sed 's/"\([^"\\]\|\\.\)*"//g' | \
