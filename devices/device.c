@@ -153,8 +153,9 @@ gemem_device_identify (GememDevice *device)
 static void
 notify (const GememDevice *device, const GememDeviceNote *note)
 {
-  for (const GememDeviceObserver *watch = device->observers; watch != NULL; watch = watch->next)
-    watch->func (watch->data, note);
+  for (const GememDeviceObserver *observer = device->observers; observer != NULL;
+       observer = observer->next)
+    observer->func (observer->data, note);
 }
 
 /* The start of a call, by the device's clock and, if measured, by the clock of `times`. */
@@ -199,23 +200,23 @@ charge (GememDevice *device, GememDeviceCall call, Moment start, guint64 size, g
   G_STMT_END
 
 void
-gemem_device_add_observer (GememDevice *device, GememDeviceObserver *watch)
+gemem_device_add_observer (GememDevice *device, GememDeviceObserver *observer)
 {
   GememDeviceObserver **place = &device->observers;
 
   while (*place != NULL)
     place = &(*place)->next;
-  watch->next = NULL;
-  *place = watch;
+  observer->next = NULL;
+  *place = observer;
 }
 
 void
-gemem_device_remove_observer (GememDevice *device, GememDeviceObserver *watch)
+gemem_device_remove_observer (GememDevice *device, GememDeviceObserver *observer)
 {
   for (GememDeviceObserver **place = &device->observers; *place != NULL; place = &(*place)->next)
-    if (*place == watch)
+    if (*place == observer)
       {
-        *place = watch->next;
+        *place = observer->next;
         return;
       }
 }

@@ -16,7 +16,7 @@ typedef struct
   GememProbe probe;
   GememRows *rows; /* NULL: not opened, or closed */
   const guint64 *seq;
-  GememDeviceObserver watch;
+  GememDeviceObserver observer;
 } CallsLog;
 
 static void
@@ -52,8 +52,8 @@ attach (GememProbe *probe, GememRun *run, GError **error)
   if (log->rows == NULL)
     return FALSE;
   log->seq = &run->seq;
-  log->watch = (GememDeviceObserver){ .func = write_call, .data = log };
-  gemem_device_add_observer (run->device, &log->watch);
+  log->observer = (GememDeviceObserver){ .func = write_call, .data = log };
+  gemem_device_add_observer (run->device, &log->observer);
   return TRUE;
 }
 
@@ -62,7 +62,7 @@ finish (GememProbe *probe, GememRun *run, GError **error)
 {
   CallsLog *log = (CallsLog *) probe;
 
-  gemem_device_remove_observer (run->device, &log->watch);
+  gemem_device_remove_observer (run->device, &log->observer);
   return gemem_rows_close (g_steal_pointer (&log->rows), run->result->partial, error);
 }
 
@@ -71,7 +71,7 @@ clear (GememProbe *probe, GememRun *run)
 {
   CallsLog *log = (CallsLog *) probe;
 
-  gemem_device_remove_observer (run->device, &log->watch);
+  gemem_device_remove_observer (run->device, &log->observer);
   gemem_rows_discard (log->rows);
 }
 

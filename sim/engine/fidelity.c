@@ -23,7 +23,7 @@ typedef struct
 {
   GememProbe probe;
   GememFidelity *fidelity;
-  GememDeviceObserver watch;
+  GememDeviceObserver observer;
   GQueue recorded, simulated; /* Call; at most one of them is not empty */
   guint64 seq;                /* of the last event */
   gboolean compares_calls;    /* the recording has calls, and the two sides still match */
@@ -132,9 +132,9 @@ start (GememProbe *probe, GememRun *run, GError **error)
   (void) error;
   ledger->fidelity = &run->result->fidelity;
   ledger->compares_calls = (run->trace_flags & GEMEM_TRACE_HAS_SEGMENTS) != 0;
-  ledger->watch = (GememDeviceObserver){ .func = observe, .data = ledger };
+  ledger->observer = (GememDeviceObserver){ .func = observe, .data = ledger };
   if (ledger->compares_calls)
-    gemem_device_add_observer (run->device, &ledger->watch);
+    gemem_device_add_observer (run->device, &ledger->observer);
   return TRUE;
 }
 
@@ -202,7 +202,7 @@ clear (GememProbe *probe, GememRun *run)
 {
   Ledger *ledger = (Ledger *) probe;
 
-  gemem_device_remove_observer (run->device, &ledger->watch);
+  gemem_device_remove_observer (run->device, &ledger->observer);
   g_queue_clear_full (&ledger->recorded, g_free);
   g_queue_clear_full (&ledger->simulated, g_free);
 }

@@ -39,7 +39,7 @@ typedef struct
 struct _GememReleaseOrder
 {
   GememDevice *device;
-  GememDeviceObserver watch;
+  GememDeviceObserver observer;
   GememStreamOrder streams;
   GememTree pieces;
   GememSlab slab;
@@ -425,8 +425,8 @@ gemem_release_order_new (GememDevice *device)
   order->blocks = gemem_idmap_new (sizeof (Known));
   gemem_slab_init (&order->slab, sizeof (Piece));
   gemem_stream_order_init (&order->streams);
-  order->watch = (GememDeviceObserver){ .func = observe, .data = order };
-  gemem_device_add_observer (device, &order->watch);
+  order->observer = (GememDeviceObserver){ .func = observe, .data = order };
+  gemem_device_add_observer (device, &order->observer);
   return order;
 }
 
@@ -435,7 +435,7 @@ gemem_release_order_free (GememReleaseOrder *order)
 {
   if (order == NULL)
     return;
-  gemem_device_remove_observer (order->device, &order->watch);
+  gemem_device_remove_observer (order->device, &order->observer);
   gemem_stream_order_clear (&order->streams);
   gemem_tree_clear (&order->pieces);
   gemem_slab_clear (&order->slab);

@@ -112,8 +112,8 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->middle = (info->flags & (GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_TRUNCATED)) != 0;
   run->same_allocator = gemem_setup_same_allocator (job, info);
   run->device->serialized = job->many_threads;
-  if (job->watch != NULL)
-    gemem_device_add_observer (run->device, job->watch);
+  if (job->observer != NULL)
+    gemem_device_add_observer (run->device, job->observer);
   run->device->times = run->times;
   expect_first (run, info, events, n);
   if (!gemem_probes_attach (run, error))
@@ -389,8 +389,8 @@ quiesce (GememRun *run, GError **error)
 static gboolean
 end (GememRun *run, gboolean ok, GError **error)
 {
-  if (run->device != NULL && run->job->watch != NULL)
-    gemem_device_remove_observer (run->device, run->job->watch);
+  if (run->device != NULL && run->job->observer != NULL)
+    gemem_device_remove_observer (run->device, run->job->observer);
   gemem_probes_shut_down (run);
   if (run->allocator != NULL)
     gemem_allocator_destroy (run->allocator);

@@ -73,7 +73,7 @@ typedef struct
   gboolean touch;         /* blocks are filled and verified on the device: touch.c */
   gboolean find_capacity; /* fill result.least_capacity */
   /* observes every device call from before the allocator's creation to its destruction; or NULL */
-  GememDeviceObserver *watch;
+  GememDeviceObserver *observer;
   const gint *interrupted; /* atomic; non-zero stops the run, result marked partial */
   guint oom_max;           /* failed requests kept in detail; 0 = 100 */
 } GememJob;

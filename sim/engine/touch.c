@@ -88,7 +88,7 @@ typedef struct
 {
   GememProbe probe;
   GememDevice *device;
-  GememDeviceObserver watch;
+  GememDeviceObserver observer;
   GememRng rng;
   GememSlab slab;
   GememIdMap *by_id; /* id -> Live * */
@@ -406,12 +406,12 @@ attach (GememProbe *probe, GememRun *run, GError **error)
   if (!gemem_device_touch (run->device, error))
     return FALSE;
   touch->device = run->device;
-  touch->watch = (GememDeviceObserver){ .func = observe, .data = touch };
+  touch->observer = (GememDeviceObserver){ .func = observe, .data = touch };
   touch->by_id = gemem_idmap_new (sizeof (Live *));
   touch->live = g_ptr_array_new ();
   gemem_rng_init (&touch->rng, SEED, "touch");
   gemem_slab_init (&touch->slab, sizeof (Live));
-  gemem_device_add_observer (run->device, &touch->watch);
+  gemem_device_add_observer (run->device, &touch->observer);
   return TRUE;
 }
 
@@ -483,7 +483,7 @@ clear (GememProbe *probe, GememRun *run)
 
   if (touch->by_id == NULL)
     return; /* the call was refused */
-  gemem_device_remove_observer (run->device, &touch->watch);
+  gemem_device_remove_observer (run->device, &touch->observer);
   gemem_idmap_free (touch->by_id);
   g_ptr_array_unref (touch->live);
   gemem_tree_clear (&touch->by_address);

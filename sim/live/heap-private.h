@@ -28,7 +28,7 @@ struct _GememHeap
   GememIdMap *blocks;  /* address -> GememHeapBlock */
   GememWaiting waiting;
   GememRecording *recording;
-  GememDeviceObserver watch;
+  GememDeviceObserver observer;
   void (*name_stream) (GememDevice *device, guint64 stream, guint64 handle);
 
   /* pools.c */

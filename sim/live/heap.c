@@ -168,7 +168,7 @@ gemem_heap_new (const GememHeapOptions *options, GError **error)
   heap->recording = options->recording;
   heap->name_stream = options->name_stream;
   heap->device = g_strdup (options->device);
-  heap->watch = (GememDeviceObserver){ .func = gemem_heap_note_call, .data = heap };
+  heap->observer = (GememDeviceObserver){ .func = gemem_heap_note_call, .data = heap };
   if (choose (heap, options, error))
     {
       heap->job = (GememJob){ .allocator = heap->specs->pdata[0],
@@ -178,7 +178,7 @@ gemem_heap_new (const GememHeapOptions *options, GError **error)
                               .measure = TRUE,
                               .clock = options->clock,
                               .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT,
-                              .watch = heap->recording != NULL ? &heap->watch : NULL };
+                              .observer = heap->recording != NULL ? &heap->observer : NULL };
       g_autofree char *name = g_strdup_printf ("device %d (%s)", options->ordinal, options->device);
       heap->run = gemem_run_open (&heap->job, name, (guint16) options->ordinal, options->capacity,
                                   error);

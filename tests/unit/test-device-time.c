@@ -211,13 +211,13 @@ test_observer (void)
   GememDevice *device = device_new ("");
   GString *log = g_string_new (NULL);
   GString *late = g_string_new (NULL);
-  GememDeviceObserver watch = { .func = observe, .data = log },
+  GememDeviceObserver observer = { .func = observe, .data = log },
                       second = { .func = observe, .data = late };
   GememDeviceInfo info;
   GememDeviceEvent event;
   GememPage page;
 
-  gemem_device_add_observer (device, &watch);
+  gemem_device_add_observer (device, &observer);
   gemem_device_add_observer (device, &second);
   gemem_device_malloc (device, 5, 0);
   gemem_device_malloc (device, 65 * MIB, 9);
@@ -230,11 +230,11 @@ test_observer (void)
   gemem_device_unmap (device, 0x200040000000, MIB);
   gemem_device_destroy_page (device, page, MIB);
   gemem_device_memset (device, 1, 0, 3, 6);
-  gemem_device_remove_observer (device, &watch);
-  gemem_device_remove_observer (device, &watch); /* a second time: nothing */
+  gemem_device_remove_observer (device, &observer);
+  gemem_device_remove_observer (device, &observer); /* a second time: nothing */
   g_assert_cmpstr (log->str, ==, late->str);
   gemem_device_remove_observer (device, &second);
-  gemem_device_add_observer (device, &watch);
+  gemem_device_add_observer (device, &observer);
   g_string_set_size (late, 0);
   event = gemem_device_event_record (device, 7);
   gemem_device_event_query (device, event);

@@ -18,7 +18,7 @@ typedef struct
 {
   GememAllocator *a;
   GArray *segments; /* guint64: address of each device allocation, in order */
-  GememDeviceObserver watch;
+  GememDeviceObserver observer;
   GString *calls; /* "+S0:SIZE -S0:SIZE !SIZE", since the last expect_calls() */
 } Fixture;
 
@@ -67,8 +67,8 @@ setup (const char *spec, const char *device)
   f->a = test_allocator_new (spec, device);
   f->segments = g_array_new (FALSE, FALSE, sizeof (guint64));
   f->calls = g_string_new (NULL);
-  f->watch = (GememDeviceObserver){ .func = observe, .data = f };
-  gemem_device_add_observer (f->a->device, &f->watch);
+  f->observer = (GememDeviceObserver){ .func = observe, .data = f };
+  gemem_device_add_observer (f->a->device, &f->observer);
   return f;
 }
 
@@ -79,7 +79,7 @@ teardown (Fixture *f)
 
   f->a->klass->check (f->a, &error);
   g_assert_no_error (error);
-  gemem_device_remove_observer (f->a->device, &f->watch);
+  gemem_device_remove_observer (f->a->device, &f->observer);
   test_allocator_destroy (f->a);
   g_array_unref (f->segments);
   g_string_free (f->calls, TRUE);
