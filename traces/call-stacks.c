@@ -22,6 +22,7 @@ typedef struct
 
 struct _GememCallStacks
 {
+  guint references;
   GArray *frames;                  /* GememFrame */
   GArray *stacks;                  /* Stack */
   GArray *pool;                    /* guint32: numbers of frames */
@@ -40,6 +41,7 @@ gemem_call_stacks_new (void)
 {
   GememCallStacks *stacks = g_new0 (GememCallStacks, 1);
 
+  stacks->references = 1;
   stacks->frames = g_array_new (FALSE, FALSE, sizeof (GememFrame));
   stacks->stacks = g_array_new (FALSE, FALSE, sizeof (Stack));
   stacks->pool = g_array_new (FALSE, FALSE, sizeof (guint32));
@@ -48,9 +50,18 @@ gemem_call_stacks_new (void)
   return stacks;
 }
 
+GememCallStacks *
+gemem_call_stacks_ref (GememCallStacks *stacks)
+{
+  stacks->references++;
+  return stacks;
+}
+
 void
 gemem_call_stacks_free (GememCallStacks *stacks)
 {
+  if (stacks == NULL || --stacks->references > 0)
+    return;
   g_array_unref (stacks->frames);
   g_array_unref (stacks->stacks);
   g_array_unref (stacks->pool);
@@ -74,20 +85,61 @@ number_last (GememIdMap *map, guint64 key, GArray *array)
 
 /* ---- frames */
 
-guint32
-gemem_call_stacks_frame (GememCallStacks *stacks, const GememFrame *frame)
+/* Returns the number of the frame equal to @frame, or 0 and in *@key the free key for it. */
+static guint32
+find_frame (const GememCallStacks *stacks, const GememFrame *frame, guint64 *key)
 {
-  guint64 key = mix (mix (mix (1, frame->name), frame->file), frame->line);
   const guint64 *number;
 
-  for (; (number = gemem_idmap_lookup (stacks->by_frame, key)) != NULL; key++)
+  *key = mix (mix (mix (1, frame->name), frame->file), frame->line);
+  for (; (number = gemem_idmap_lookup (stacks->by_frame, *key)) != NULL; ++*key)
     {
       const GememFrame *known = &g_array_index (stacks->frames, GememFrame, *number - 1);
       if (known->name == frame->name && known->file == frame->file && known->line == frame->line)
         return (guint32) *number;
     }
+  return 0;
+}
+
+guint32
+gemem_call_stacks_frame (GememCallStacks *stacks, const GememFrame *frame)
+{
+  guint64 key;
+  guint32 known = find_frame (stacks, frame, &key);
+
+  if (known != 0)
+    return known;
   g_array_append_vals (stacks->frames, frame, 1);
   return number_last (stacks->by_frame, key, stacks->frames);
+}
+
+const GememFrame *
+gemem_call_stacks_get_frame (const GememCallStacks *stacks, guint32 frame)
+{
+  return &g_array_index (stacks->frames, GememFrame, frame - 1);
+}
+
+guint32
+gemem_call_stacks_frames (const GememCallStacks *stacks)
+{
+  return stacks->frames->len;
+}
+
+void
+gemem_call_stacks_rename (GememCallStacks *stacks, GememRenameString rename, gpointer data)
+{
+  gemem_idmap_free (stacks->by_frame);
+  stacks->by_frame = gemem_idmap_new (sizeof (guint64));
+  for (guint32 i = 0; i < stacks->frames->len; i++)
+    {
+      GememFrame *frame = &g_array_index (stacks->frames, GememFrame, i);
+      guint64 key;
+
+      frame->name = rename (data, frame->name, FALSE);
+      frame->file = rename (data, frame->file, TRUE);
+      if (find_frame (stacks, frame, &key) == 0)
+        *(guint64 *) gemem_idmap_insert (stacks->by_frame, key, NULL) = i + 1;
+    }
 }
 
 /* ---- stacks */
@@ -134,6 +186,7 @@ gemem_call_stacks_extend (GememCallStacks *stacks, guint32 before, const guint32
   Stack first = before > 0 ? g_array_index (stacks->stacks, Stack, before - 1) : (Stack){ 0 };
   guint64 hash = 0;
 
+  n = MIN (n, GEMEM_MAX_STACK - first.length);
   if ((guint64) stack.start + first.length + n > MAX_POOL)
     return 0;
   for (guint32 i = 0; i < first.length; i++)
@@ -142,6 +195,21 @@ gemem_call_stacks_extend (GememCallStacks *stacks, guint32 before, const guint32
     if (frames[i] > 0)
       add_frame (stacks, &stack, &hash, frames[i]);
   return stack.length > 0 ? intern (stacks, &stack, hash) : 0;
+}
+
+guint32
+gemem_call_stacks_count (const GememCallStacks *stacks)
+{
+  return stacks->stacks->len;
+}
+
+const guint32 *
+gemem_call_stacks_get (const GememCallStacks *stacks, guint32 stack, guint *n)
+{
+  const Stack *found = stack > 0 ? &g_array_index (stacks->stacks, Stack, stack - 1) : NULL;
+
+  *n = found != NULL ? found->length : 0;
+  return found != NULL ? &g_array_index (stacks->pool, guint32, found->start) : NULL;
 }
 
 guint32

@@ -51,7 +51,7 @@ struct _NativeDecoder
   guint group_count;
   Group groups[GROUPS_MAX];
   guint8 group_of_kind[256];
-  guint32 n, done, strings;
+  guint32 n, done, strings, stacks;
   guint32 found[GROUPS_MAX + 1];
   guint16 places[GROUPS_MAX + 1][BATCH];
   guint64 values[BATCH];
@@ -126,7 +126,7 @@ read_group (NativeDecoder *decoder, Group *group, const guint8 **head, const gui
   if (end - *head < NATIVE_GROUP_SIZE)
     return "the directory is too short";
   group->kind = (*head)[0];
-  guint mask = (*head)[1];
+  guint mask = (guint) (*head)[1] | (guint) (*head)[2] << 8;
   group->count = native_get32 (*head + 4);
   group->done = 0;
   group->column_count = 0;
@@ -237,7 +237,7 @@ unpack (NativeDecoder *decoder, const guint8 *data, gsize left)
 
 const char *
 native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n,
-                      guint32 strings)
+                      guint32 strings, guint32 stacks)
 {
   decoder->n = decoder->done = 0;
   if (size < 8)
@@ -247,6 +247,7 @@ native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
     return "its directory is impossible";
   decoder->n = n;
   decoder->strings = strings;
+  decoder->stacks = stacks;
   decoder->group_count = groups;
   const char *problem = read_directory (decoder, payload + 8, payload + 8 + directory);
   if (problem == NULL)
@@ -372,13 +373,20 @@ place_kinds (NativeDecoder *decoder, guint32 m)
   return NULL;
 }
 
-static gboolean
-tags_known (const NativeDecoder *decoder, guint32 m)
+/* Checks the @m values just decoded, of a column that refers to a table of the file. */
+static const char *
+check_references (const NativeDecoder *decoder, const Column *column, guint32 m)
 {
+  const gboolean tag = column->field.offset == G_STRUCT_OFFSET (GememTraceEvent, tag);
   guint64 highest = 0;
+
+  if (!tag && column->field.offset != G_STRUCT_OFFSET (GememTraceEvent, stack))
+    return NULL;
   for (guint32 i = 0; i < m; i++)
     highest = MAX (highest, decoder->values[i]);
-  return highest < decoder->strings;
+  if (highest < (tag ? decoder->strings : decoder->stacks))
+    return NULL;
+  return tag ? "a tag is not in the string table" : "a stack is not in the table of stacks";
 }
 
 gssize
@@ -400,12 +408,9 @@ native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **pr
         {
           Column *column = &group->columns[c];
           decode_column (decoder, column, group->count, group->done, decoder->found[g]);
-          if (column->field.offset == G_STRUCT_OFFSET (GememTraceEvent, tag)
-              && !tags_known (decoder, decoder->found[g]))
-            {
-              *problem = "a tag is not in the string table";
-              return -1;
-            }
+          *problem = check_references (decoder, column, decoder->found[g]);
+          if (*problem != NULL)
+            return -1;
           scatter (decoder, column->field, decoder->places[g], decoder->found[g]);
         }
       group->done += decoder->found[g];

@@ -261,7 +261,7 @@ encode_group (NativeEncoder *encoder, const GememTraceEvent *events, gsize n, gu
       for (gsize k = 0; k < count; k++)
         encoder->values[k] = field_value (&events[encoder->places[k]], fields[i]);
       if (encode_column (encoder, count))
-        head[1] |= (guint8) (1 << i);
+        head[1 + i / 8] |= (guint8) (1 << i % 8);
     }
   native_put32 (head + 4, (guint32) count);
   memcpy (encoder->directory->data + place, head, sizeof head);

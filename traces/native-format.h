@@ -2,7 +2,7 @@
  * writer.
  *
  * doc/trace-formats.md describes every byte.  In short: an 8-byte magic and version, then blocks
- * (information, strings, chunks of events, footer with the index), each with a 32-byte header and a
+ * (information, strings, frames, stacks, chunks of events, footer with the index), each with a 32-byte header and a
  * checksum over header and payload, then a trailer with the offset of the footer.  Everything is
  * little-endian.
  *
@@ -25,7 +25,10 @@
 #define NATIVE_MAGIC \
   "\x89GMT\r\n\x1a\n" /* like PNG's: reveals text-mode conversion and stripped high bits */
 #define NATIVE_END_MAGIC "GMTEND\r\n"
-#define NATIVE_VERSION 1
+/* 2: blocks of frames and stacks, and a column of stacks.  A trace without call stacks is written as
+ * version 1, which older readers know. */
+#define NATIVE_VERSION 2
+#define NATIVE_VERSION_WITHOUT_STACKS 1
 #define NATIVE_HEADER_SIZE 24
 #define NATIVE_BLOCK_HEADER_SIZE 32
 #define NATIVE_INDEX_ENTRY_SIZE 24
@@ -34,7 +37,7 @@
 
 #define NATIVE_CHUNK_EVENTS 65536                /* events per chunk, at most and by default */
 #define NATIVE_MAX_STRING ((gsize) 1 << 20)      /* bytes of one string */
-#define NATIVE_MAX_STRINGS_RAW ((gsize) 4 << 20) /* bytes of a block of strings */
+#define NATIVE_MAX_STRINGS_RAW ((gsize) 4 << 20) /* of a block of strings, frames or stacks */
 #define NATIVE_MAX_INFO ((gsize) 16 << 20)       /* bytes of an information block */
 #define NATIVE_MAX_CHUNK ((gsize) 8 << 20)       /* bytes of a stored chunk */
 
@@ -43,6 +46,10 @@
 #define NATIVE_STRINGS GUINT32_FROM_LE (0x53525453)
 #define NATIVE_EVENTS GUINT32_FROM_LE (0x53545645)
 #define NATIVE_FOOTER GUINT32_FROM_LE (0x544f4f46)
+#define NATIVE_FRAMES GUINT32_FROM_LE (0x534d5246) /* FRMS */
+#define NATIVE_STACKS GUINT32_FROM_LE (0x534b5453) /* STKS */
+
+#define NATIVE_FRAME_SIZE 12 /* u32 name, u32 file, u32 line */
 
 /* Fields of the information block. */
 typedef enum
@@ -96,7 +103,7 @@ typedef struct _NativeEncoder NativeEncoder;
 NativeEncoder *native_encoder_new (void);
 void native_encoder_free (NativeEncoder *encoder);
 /* Appends the payload of a chunk of @n events (1..NATIVE_CHUNK_EVENTS) to @payload.  The tags of
- * the events are string numbers of the file. */
+ * the events and their stacks are numbers of the file. */
 void native_encode (NativeEncoder *encoder, const GememTraceEvent *events, gsize n,
                     GByteArray *payload);
 
@@ -107,9 +114,10 @@ typedef struct _NativeDecoder NativeDecoder;
 NativeDecoder *native_decoder_new (void);
 void native_decoder_free (NativeDecoder *decoder);
 /* Starts a chunk of @n events; @payload must stay valid until the last native_decode().  Returns
- * NULL, or a description of the damage. */
+ * NULL, or a description of the damage.  @strings, @stacks: how many the file has defined so far,
+ * with string 0 and stack 0. */
 const char *native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
-                                  guint32 n, guint32 strings);
+                                  guint32 n, guint32 strings, guint32 stacks);
 /* Decodes the next events of the chunk, valid until the next call.  Returns their count, 0 at the
  * end of the chunk, -1 with *@problem if the chunk contradicts itself. */
 gssize native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem);
@@ -137,7 +145,7 @@ typedef enum
 #define NATIVE_COLUMN_SIZE \
   24 /* u8 coding, u8 width, u8 flags, u8 0, u32 stored size, u64 base, u64 step */
 #define NATIVE_GROUP_SIZE \
-  8 /* u8 kind (0: all events), u8 columns present (bits), u16 0, u32 count */
+  8 /* u8 kind (0: all events), u16 columns present (bits), u8 0, u32 count */
 
 typedef struct
 {
@@ -150,7 +158,7 @@ enum
   NATIVE_COMMON_TIME = 1,
   NATIVE_COMMON_DEVICE = 2,
   NATIVE_COMMON_COUNT = 3,
-  NATIVE_FIELD_COUNT = 8,
+  NATIVE_FIELD_COUNT = 9,
 };
 
 #define NATIVE_FIELD(name) \
@@ -163,6 +171,7 @@ static const NativeField native_common_fields[NATIVE_COMMON_COUNT] = { NATIVE_FI
                                                                        NATIVE_FIELD (time),
                                                                        NATIVE_FIELD (device) };
 static const NativeField native_kind_fields[NATIVE_FIELD_COUNT] = {
-  NATIVE_FIELD (id),  NATIVE_FIELD (size), NATIVE_FIELD (address), NATIVE_FIELD (stream),
-  NATIVE_FIELD (aux), NATIVE_FIELD (pool), NATIVE_FIELD (tag),     NATIVE_FIELD (flags),
+  NATIVE_FIELD (id),     NATIVE_FIELD (size),  NATIVE_FIELD (address),
+  NATIVE_FIELD (stream), NATIVE_FIELD (aux),   NATIVE_FIELD (pool),
+  NATIVE_FIELD (tag),    NATIVE_FIELD (flags), NATIVE_FIELD (stack),
 };

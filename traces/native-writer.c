@@ -1,10 +1,10 @@
 /* native-writer.c - writes .gmt files (layout: native-format.h, doc/trace-formats.md).
  *
- * Events are gathered into chunks.  A block of strings precedes a chunk whose events use strings
- * for the first time.  The information block is written at the start and, if counts or flags have
+ * Events are gathered into chunks.  Blocks of strings, frames and stacks precede a chunk whose
+ * events use them for the first time.  The information block is written at the start and, if counts or flags have
  * changed since, again at the end.
  *
- * Invariants: the file holds each used string once, in the order of first use; the bytes do not
+ * Invariants: the file holds each used string, frame and stack once, in the order of first use; the bytes do not
  * depend on the time, the machine or the path; memory is one chunk and the string table.
  */
 #include "config.h"
@@ -32,6 +32,10 @@ typedef struct
   GArray *tags;        /* guint32: index of a string in `info` -> its number in the file */
   GByteArray *strings; /* `new_strings` strings that are not written yet */
   guint32 new_strings;
+  /* the same of frames and stacks, whose own numbers are those of `own.stacks` */
+  GArray *frame_numbers, *stack_numbers;
+  GByteArray *frames, *stacks;
+  guint32 new_frames, new_stacks;
   GByteArray *payload, *first_info, *index;
   guint64 total; /* checksum over the checksums of the blocks */
   gboolean failed;
@@ -149,19 +153,66 @@ flush_strings (NativeWriter *writer, GError **error)
 }
 
 static gboolean
+flush_frames (NativeWriter *writer, GError **error)
+{
+  guint32 count = writer->new_frames;
+  gboolean done;
+
+  if (count == 0)
+    return TRUE;
+  done = flush_strings (writer, error)
+         && write_packed_block (writer, NATIVE_FRAMES, writer->frames, count,
+                                gemem_call_stacks_frames (writer->own.stacks) + 1 - count, error);
+  g_byte_array_set_size (writer->frames, 0);
+  writer->new_frames = 0;
+  return done;
+}
+
+static gboolean
+flush_stacks (NativeWriter *writer, GError **error)
+{
+  guint32 count = writer->new_stacks;
+  gboolean done;
+
+  if (count == 0)
+    return TRUE;
+  done = flush_frames (writer, error)
+         && write_packed_block (writer, NATIVE_STACKS, writer->stacks, count,
+                                gemem_call_stacks_count (writer->own.stacks) + 1 - count, error);
+  g_byte_array_set_size (writer->stacks, 0);
+  writer->new_stacks = 0;
+  return done;
+}
+
+static gboolean
 flush_chunk (NativeWriter *writer, GError **error)
 {
   guint32 count = writer->used;
 
   if (count == 0)
     return TRUE;
-  if (!flush_strings (writer, error))
+  if (!flush_strings (writer, error) || !flush_stacks (writer, error))
     return FALSE;
   g_byte_array_set_size (writer->payload, 0);
   native_encode (writer->encoder, writer->chunk, count, writer->payload);
   writer->used = 0;
   return write_block (writer, NATIVE_EVENTS, writer->payload->data, writer->payload->len, 0, count,
                       writer->events - count, error);
+}
+
+/* Number @index of a table of the source -> its number in the file; 0: none yet. */
+static guint32
+get_number (const GArray *numbers, guint32 index)
+{
+  return index < numbers->len ? g_array_index (numbers, guint32, index) : 0;
+}
+
+static void
+set_number (GArray *numbers, guint32 index, guint32 own)
+{
+  if (index >= numbers->len)
+    g_array_set_size (numbers, index + 1);
+  g_array_index (numbers, guint32, index) = own;
 }
 
 /* Adds string @tag of the source to the file; *@own becomes its number in the file. */
@@ -193,16 +244,95 @@ add_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
       g_byte_array_append (writer->strings, (const guint8 *) text, (guint) length);
       writer->new_strings++;
     }
-  if (tag >= writer->tags->len)
-    g_array_set_size (writer->tags, tag + 1);
-  g_array_index (writer->tags, guint32, tag) = *own;
+  set_number (writer->tags, tag, *own);
+  return TRUE;
+}
+
+/* Sets *@own to the number in the file of string @tag of the source. */
+static gboolean
+take_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
+{
+  *own = get_number (writer->tags, tag);
+  return tag == GEMEM_NO_TAG || *own != 0 || add_string (writer, tag, own, error);
+}
+
+/* Sets *@own to the number in the file of frame @number of the source. */
+static gboolean
+take_frame (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
+{
+  const GememFrame *frame = gemem_call_stacks_get_frame (writer->info->stacks, number);
+  GememFrame renamed = { .line = frame->line };
+  guint8 bytes[NATIVE_FRAME_SIZE];
+  guint32 before = gemem_call_stacks_frames (writer->own.stacks);
+
+  *own = get_number (writer->frame_numbers, number);
+  if (*own != 0)
+    return TRUE;
+  if (writer->frames->len + sizeof bytes > NATIVE_MAX_STRINGS_RAW && !flush_frames (writer, error))
+    return FALSE;
+  if (!take_string (writer, frame->name, &renamed.name, error)
+      || !take_string (writer, frame->file, &renamed.file, error))
+    return FALSE;
+  *own = gemem_call_stacks_frame (writer->own.stacks, &renamed);
+  if (*own > before)
+    {
+      native_put32 (bytes, renamed.name);
+      native_put32 (bytes + 4, renamed.file);
+      native_put32 (bytes + 8, renamed.line);
+      g_byte_array_append (writer->frames, bytes, sizeof bytes);
+      writer->new_frames++;
+    }
+  set_number (writer->frame_numbers, number, *own);
+  return TRUE;
+}
+
+/* Sets *@own to the number in the file of stack @number of the source. */
+static gboolean
+take_stack (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
+{
+  const GememCallStacks *from = writer->info->stacks;
+  g_autofree guint32 *renamed = NULL;
+  guint n;
+  guint8 bytes[4];
+
+  *own = get_number (writer->stack_numbers, number);
+  if (number == 0 || *own != 0)
+    return TRUE;
+  if (writer->own.stacks == NULL || number > gemem_call_stacks_count (from))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: event %" G_GUINT64_FORMAT
+                   ": its stack is not in the table of stacks; correct the source",
+                   gemem_output_name (writer->output), writer->events);
+      return FALSE;
+    }
+  const guint32 *frames = gemem_call_stacks_get (from, number, &n);
+  if (writer->stacks->len + 4 + n * 4 > NATIVE_MAX_STRINGS_RAW && !flush_stacks (writer, error))
+    return FALSE;
+  renamed = g_new (guint32, n);
+  for (guint i = 0; i < n; i++)
+    if (!take_frame (writer, frames[i], &renamed[i], error))
+      return FALSE;
+  guint32 before = gemem_call_stacks_count (writer->own.stacks);
+  *own = gemem_call_stacks_extend (writer->own.stacks, 0, renamed, n);
+  set_number (writer->stack_numbers, number, *own);
+  if (*own <= before)
+    return TRUE;
+  native_put32 (bytes, n);
+  g_byte_array_append (writer->stacks, bytes, 4);
+  for (guint i = 0; i < n; i++)
+    {
+      native_put32 (bytes, renamed[i]);
+      g_byte_array_append (writer->stacks, bytes, 4);
+    }
+  writer->new_stacks++;
   return TRUE;
 }
 
 static gboolean
 add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
 {
-  guint32 tag = GEMEM_NO_TAG;
+  guint32 tag, stack;
 
   if (event->kind == 0 || event->kind >= GEMEM_EVENT_KIND_COUNT)
     {
@@ -211,14 +341,11 @@ add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
                    gemem_output_name (writer->output), writer->events, event->kind);
       return FALSE;
     }
-  if (event->tag != GEMEM_NO_TAG)
-    {
-      tag = event->tag < writer->tags->len ? g_array_index (writer->tags, guint32, event->tag)
-                                           : GEMEM_NO_TAG;
-      if (tag == GEMEM_NO_TAG && !add_string (writer, event->tag, &tag, error))
-        return FALSE;
-    }
+  if (!take_string (writer, event->tag, &tag, error)
+      || !take_stack (writer, event->stack, &stack, error))
+    return FALSE;
   writer->chunk[writer->used] = *event;
+  writer->chunk[writer->used].stack = stack;
   writer->chunk[writer->used++].tag = tag;
   writer->events++;
   return writer->used < writer->chunk_events || flush_chunk (writer, error);
@@ -245,6 +372,10 @@ writer_free (NativeWriter *writer)
   native_encoder_free (writer->encoder);
   gemem_trace_info_clear (&writer->own);
   g_array_unref (writer->tags);
+  g_array_unref (writer->frame_numbers);
+  g_array_unref (writer->stack_numbers);
+  g_byte_array_unref (writer->frames);
+  g_byte_array_unref (writer->stacks);
   g_byte_array_unref (writer->strings);
   g_byte_array_unref (writer->payload);
   g_byte_array_unref (writer->index);
@@ -309,7 +440,8 @@ write_header (NativeWriter *writer, GError **error)
   guint8 head[NATIVE_HEADER_SIZE];
 
   memcpy (head, NATIVE_MAGIC, 8);
-  native_put32 (head + 8, NATIVE_VERSION);
+  native_put32 (head + 8,
+                writer->own.stacks != NULL ? NATIVE_VERSION : NATIVE_VERSION_WITHOUT_STACKS);
   native_put32 (head + 12, writer->chunk_events);
   native_put64 (head + 16, gemem_checksum (head, 16, 0));
   return gemem_output_write (writer->output, head, sizeof head, error)
@@ -335,10 +467,16 @@ gemem_native_create (const char *path, const GememTraceInfo *info, guint32 chunk
   writer->chunk = g_new (GememTraceEvent, writer->chunk_events);
   writer->tags = g_array_new (FALSE, TRUE, sizeof (guint32));
   writer->strings = g_byte_array_new ();
+  writer->frame_numbers = g_array_new (FALSE, TRUE, sizeof (guint32));
+  writer->stack_numbers = g_array_new (FALSE, TRUE, sizeof (guint32));
+  writer->frames = g_byte_array_new ();
+  writer->stacks = g_byte_array_new ();
   writer->payload = g_byte_array_new ();
   writer->index = g_byte_array_new ();
   writer->first_info = encode_info (info);
   gemem_trace_info_init (&writer->own, "native", path);
+  if (info->stacks != NULL)
+    gemem_trace_info_stacks (&writer->own);
   if (!write_header (writer, error))
     {
       native_discard (&writer->base);

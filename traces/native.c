@@ -63,6 +63,8 @@ block_damaged (NativeReader *reader, guint32 type, const char *what, GError **er
   g_autofree char *chunk = g_strdup_printf ("chunk %u", reader->chunk + 1);
   const char *part = type == NATIVE_INFO      ? "the information block"
                      : type == NATIVE_STRINGS ? "the string table"
+                     : type == NATIVE_FRAMES  ? "the table of frames"
+                     : type == NATIVE_STACKS  ? "the table of stacks"
                      : type == NATIVE_FOOTER  ? "the footer"
                                               : chunk;
   return damaged (reader, part, what, error);
@@ -76,6 +78,8 @@ block_limits (const NativeBlock *block)
     case NATIVE_INFO:
       return block->stored <= NATIVE_MAX_INFO && block->raw <= NATIVE_MAX_INFO;
     case NATIVE_STRINGS:
+    case NATIVE_FRAMES:
+    case NATIVE_STACKS:
       return block->stored <= NATIVE_MAX_STRINGS_RAW && block->raw <= NATIVE_MAX_STRINGS_RAW;
     case NATIVE_EVENTS:
       return block->stored <= NATIVE_MAX_CHUNK && block->raw == 0;
@@ -210,6 +214,29 @@ take_info (NativeReader *reader, const NativeBlock *block, const guint8 *payload
 
 /* ---- strings */
 
+static guint32
+stack_count (const GememTraceInfo *info)
+{
+  return info->stacks != NULL ? gemem_call_stacks_count (info->stacks) : 0;
+}
+
+static guint32
+frame_count (const GememTraceInfo *info)
+{
+  return info->stacks != NULL ? gemem_call_stacks_frames (info->stacks) : 0;
+}
+
+/* TRUE if the table entries of a block were read already. */
+static gboolean
+is_known (const NativeReader *reader, guint32 type, guint64 first, guint32 count)
+{
+  const GememTraceInfo *info = &reader->base.info;
+  const guint64 known = type == NATIVE_STRINGS  ? info->strings->len - 1
+                        : type == NATIVE_FRAMES ? frame_count (info)
+                                                : stack_count (info);
+  return first >= 1 && first + count <= known + 1;
+}
+
 static gboolean
 take_strings (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
 {
@@ -217,8 +244,8 @@ take_strings (NativeReader *reader, const NativeBlock *block, const guint8 *payl
   g_autofree guint8 *unpacked = NULL;
   gsize size;
 
-  if (block->first + block->count <= info->strings->len && block->first >= 1)
-    return TRUE; /* these strings were read already, before a seek */
+  if (is_known (reader, block->type, block->first, block->count))
+    return TRUE;
   const guint8 *data = unpack_block (block, payload, &unpacked, &size);
   gboolean good = data != NULL && block->first == info->strings->len;
   for (guint32 i = 0; good && i < block->count; i++)
@@ -236,6 +263,82 @@ take_strings (NativeReader *reader, const NativeBlock *block, const guint8 *payl
   return (good && size == 0)
          || block_damaged (reader, NATIVE_STRINGS, "is damaged (its strings are impossible)",
                            error);
+}
+
+/* ---- frames and stacks */
+
+static gboolean
+take_frames (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
+{
+  GememTraceInfo *info = &reader->base.info;
+  g_autofree guint8 *unpacked = NULL;
+  gsize size;
+
+  if (is_known (reader, block->type, block->first, block->count))
+    return TRUE; /* read before a seek */
+  const guint8 *data = unpack_block (block, payload, &unpacked, &size);
+  gboolean good = data != NULL && block->first == (guint64) frame_count (info) + 1
+                  && size == (guint64) block->count * NATIVE_FRAME_SIZE;
+  for (guint32 i = 0; good && i < block->count; i++, data += NATIVE_FRAME_SIZE)
+    {
+      const GememFrame frame = { .name = native_get32 (data),
+                                 .file = native_get32 (data + 4),
+                                 .line = native_get32 (data + 8) };
+      good = frame.name < info->strings->len && frame.file < info->strings->len
+             && gemem_call_stacks_frame (gemem_trace_info_stacks (info), &frame)
+                    == block->first + i;
+    }
+  return good
+         || block_damaged (reader, NATIVE_FRAMES, "is damaged (its frames are impossible)", error);
+}
+
+/* Adds the stack at *@data, which then is after it. */
+static gboolean
+take_stack (GememTraceInfo *info, const guint8 **data, gsize *size, guint64 number)
+{
+  g_autofree guint32 *frames = NULL;
+  const guint32 known = frame_count (info);
+  gsize n = *size >= 4 ? native_get32 (*data) : 0;
+
+  if (n == 0 || n > GEMEM_MAX_STACK || n * 4 > *size - 4)
+    return FALSE;
+  frames = g_new (guint32, n);
+  for (gsize i = 0; i < n; i++)
+    {
+      frames[i] = native_get32 (*data + 4 + i * 4);
+      if (frames[i] == 0 || frames[i] > known)
+        return FALSE;
+    }
+  *data += 4 + n * 4;
+  *size -= 4 + n * 4;
+  return gemem_call_stacks_extend (gemem_trace_info_stacks (info), 0, frames, (guint) n) == number;
+}
+
+static gboolean
+take_stacks (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
+{
+  GememTraceInfo *info = &reader->base.info;
+  g_autofree guint8 *unpacked = NULL;
+  gsize size;
+
+  if (is_known (reader, block->type, block->first, block->count))
+    return TRUE;
+  const guint8 *data = unpack_block (block, payload, &unpacked, &size);
+  gboolean good = data != NULL && block->first == (guint64) stack_count (info) + 1;
+  for (guint32 i = 0; good && i < block->count; i++)
+    good = take_stack (info, &data, &size, block->first + i);
+  return (good && size == 0)
+         || block_damaged (reader, NATIVE_STACKS, "is damaged (its stacks are impossible)", error);
+}
+
+/* Processes a block that precedes the chunks that use it. */
+static gboolean
+take_table (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
+{
+  return block->type == NATIVE_INFO      ? take_info (reader, block, payload, error)
+         : block->type == NATIVE_STRINGS ? take_strings (reader, block, payload, error)
+         : block->type == NATIVE_FRAMES  ? take_frames (reader, block, payload, error)
+                                         : take_stacks (reader, block, payload, error);
 }
 
 /* ---- the footer */
@@ -280,7 +383,8 @@ start_chunk (NativeReader *reader, const NativeBlock *block, const guint8 *paylo
   if (block->first != reader->event)
     return block_damaged (reader, block->type, "is not the one that must follow here", error);
   const char *problem = native_decoder_start (reader->decoder, payload, block->stored, block->count,
-                                              reader->base.info.strings->len);
+                                              reader->base.info.strings->len,
+                                              stack_count (&reader->base.info) + 1);
   if (problem == NULL)
     {
       reader->chunk++;
@@ -305,9 +409,8 @@ advance (NativeReader *reader, GError **error)
   if (block.type == NATIVE_FOOTER)
     return take_footer (reader, payload, place, error);
   /* block_limits() rejects every other type */
-  if (!(block.type == NATIVE_INFO      ? take_info (reader, &block, payload, error)
-        : block.type == NATIVE_STRINGS ? take_strings (reader, &block, payload, error)
-                                       : start_chunk (reader, &block, payload, error)))
+  if (!(block.type == NATIVE_EVENTS ? start_chunk (reader, &block, payload, error)
+                                    : take_table (reader, &block, payload, error)))
     return FALSE;
   reader->total = total;
   reader->blocks++;
@@ -424,9 +527,9 @@ load_final_info (NativeReader *reader)
   return TRUE;
 }
 
-/* Reads those blocks of strings before @offset that were not read yet. */
+/* Reads those blocks of strings, frames and stacks before @offset that were not read yet. */
 static gboolean
-load_strings_before (NativeReader *reader, guint64 offset, GError **error)
+load_tables_before (NativeReader *reader, guint64 offset, GError **error)
 {
   NativeBlock block;
   const guint8 *payload;
@@ -434,15 +537,15 @@ load_strings_before (NativeReader *reader, guint64 offset, GError **error)
   for (guint i = 0; i < reader->index->len; i++)
     {
       const IndexEntry *entry = &g_array_index (reader->index, IndexEntry, i);
-      if (entry->type != NATIVE_STRINGS || entry->offset > offset
-          || entry->first < reader->base.info.strings->len)
+      if (entry->type == NATIVE_INFO || entry->type == NATIVE_EVENTS || entry->offset > offset
+          || is_known (reader, entry->type, entry->first, entry->count))
         continue;
       if (!gemem_input_seek (reader->input, entry->offset, error)
           || !read_block (reader, &block, &payload, error))
         return FALSE;
-      if (block.type != NATIVE_STRINGS)
+      if (block.type != entry->type || block.type == NATIVE_FOOTER)
         return block_damaged (reader, NATIVE_FOOTER, "points to the wrong place", error);
-      if (!take_strings (reader, &block, payload, error))
+      if (!take_table (reader, &block, payload, error))
         return FALSE;
     }
   return TRUE;
@@ -488,7 +591,7 @@ gemem_native_seek (GememTraceReader *base, guint64 event, GError **error)
   entry = find_chunk (reader, event, &before);
   if (entry == NULL)
     return block_damaged (reader, NATIVE_FOOTER, "does not list every chunk", error);
-  if (!load_strings_before (reader, entry->offset, error)
+  if (!load_tables_before (reader, entry->offset, error)
       || !gemem_input_seek (reader->input, entry->offset, error))
     return FALSE;
   reader->event = entry->first;
@@ -534,6 +637,8 @@ read_header (NativeReader *reader, GError **error)
                    "%s: event 0: the header is damaged (checksum); copy the file again", name);
       return FALSE;
     }
+  if (native_get32 (head + 8) > NATIVE_VERSION_WITHOUT_STACKS)
+    gemem_trace_info_stacks (&reader->base.info);
   gemem_input_consume (reader->input, NATIVE_HEADER_SIZE);
   return TRUE;
 }

@@ -309,7 +309,11 @@ read_block (GememPytorchRecords *records, GError **error)
   int state = get_word (records, K_STATE);
   guint64 history = records->history;
 
+  block.stack = get_stack (records);
+  if (block.stack == 0)
+    block.stack = records->history_stack;
   records->history = 0;
+  records->history_stack = 0;
   if (state != W_ACTIVE_ALLOCATED && state != W_ACTIVE_PENDING && state != W_ACTIVE_AWAITING
       && state != W_INACTIVE)
     return fail (records, error, "a block in state \"%s\"; this state is not known",
@@ -451,6 +455,7 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
   record->has_time = (records->present & HAS (K_TIME_US)) != 0;
   record->has_pool = (records->present & HAS (K_POOL_ID)) != 0;
   record->stack = get_stack (records);
+  record->name = get_text (records, K_USER_METADATA);
   if (record->has_pool)
     event->pool = get_pool (records, K_POOL_ID);
   event->stream = get_stream (records);
@@ -573,7 +578,11 @@ read_in_segments (GememPytorchRecords *records, GememPytorchRecord *record,
     {
       if (!get_number (records, K_REAL_SIZE, GEMEM_PYTORCH_MAX_SIZE, NULL, 0, &history, error))
         return FALSE;
-      records->history = records->history != 0 ? records->history : history; /* newest first */
+      if (records->history == 0) /* newest first */
+        {
+          records->history = history;
+          records->history_stack = get_stack (records);
+        }
     }
   return TRUE;
 }

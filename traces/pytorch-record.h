@@ -38,6 +38,8 @@ typedef struct
   GememTraceEvent event;
   guint32 stack; /* of an event, in `stacks`; 0: none was recorded */
   gboolean has_time, has_pool, begin;
+  /* of an annotation or an unknown action; of an event the program's own name for what it
+   * allocates, or "" */
   const char *name;
 } GememPytorchRecord;
 
@@ -56,6 +58,7 @@ typedef struct
   GememCallStacks *stacks;
   guint32 last_name, last_flags; /* private: of a frame */
   guint64 history;               /* private: newest request in the history of the next block */
+  guint32 history_stack;         /* private: and its stack */
   struct
   {
     guint64 file, settings, event, segment, block;

@@ -9,11 +9,13 @@
  * Events delivered: the initial state of all devices in order (INITIAL; SEGMENT_ALLOC, or
  * SEGMENT_MAP for ranges of expandable segments, then ALLOC with the block size in `aux`, then
  * FREE_REQUESTED for blocks that waited for streams), then the events of device 0, 1, ...  The
- * begin of an annotation (optimizer step, user mark) becomes a PHASE event; the causes of released
- * segments become TRIM and DEVICE_LIMIT events (pytorch-releases.h).  Addresses of blocks become
- * ids 1, 2, 3...
+ * begin of an annotation (optimizer step, user mark) becomes a PHASE event, its end a PHASE_END; the
+ * causes of released segments become TRIM and DEVICE_LIMIT events (pytorch-releases.h).  Addresses
+ * of blocks become ids 1, 2, 3...  The call stacks of the first pass are kept; the second one skips
+ * the frames.  The program's own metadata of an allocation becomes its tag.
  *
- * Memory: live blocks, plus the memo of the pickle (4 bytes per memoised object).
+ * Memory: live blocks, the distinct call stacks, 4 bytes per event if it has a stack, plus the memo
+ * of the pickle (4 bytes per memoised object).
  * Origin: peers.md 2.1.
  */
 #include "config.h"
@@ -34,6 +36,7 @@ typedef struct
 {
   guint64 time; /* us since 1970 */
   guint32 tag;
+  guint8 kind; /* GEMEM_EVENT_PHASE or GEMEM_EVENT_PHASE_END */
 } Phase;
 
 typedef struct
@@ -43,6 +46,7 @@ typedef struct
   GememIdMap *ids; /* address -> id */
   GArray *phases;
   guint phase;         /* the next phase */
+  GArray *stacks;      /* guint32: of the events that have one, by their place in the file */
   guint64 first, last; /* us */
   guint64 events, backwards;
   guint64 delivered; /* events */
@@ -80,6 +84,7 @@ device_free (gpointer data)
   gemem_pytorch_releases_clear (&device->releases);
   gemem_idmap_free (device->ids);
   g_array_unref (device->phases);
+  g_array_unref (device->stacks);
   g_free (device);
 }
 
@@ -99,6 +104,7 @@ get_device (Snapshot *snapshot, guint number)
       gemem_pytorch_releases_init (&device->releases);
       device->ids = gemem_idmap_new (sizeof (guint64));
       device->phases = g_array_new (FALSE, FALSE, sizeof (Phase));
+      device->stacks = g_array_new (FALSE, TRUE, sizeof (guint32));
       g_ptr_array_add (snapshot->devices, device);
     }
   return g_ptr_array_index (snapshot->devices, number);
@@ -133,6 +139,11 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
                    record->device, record->index, reason->message);
       return FALSE;
     }
+  if (record->stack != 0)
+    {
+      g_array_set_size (device->stacks, (guint) record->index + 1);
+      g_array_index (device->stacks, guint32, record->index) = record->stack;
+    }
   gemem_pytorch_releases_event (
       &device->releases, &record->event, record->stack,
       (gemem_call_stacks_flags (snapshot->records.stacks, record->stack)
@@ -155,10 +166,9 @@ first_event (Snapshot *snapshot, const GememPytorchRecord *record, GError **erro
 static void
 first_annotation (Snapshot *snapshot, const GememPytorchRecord *record)
 {
-  Phase phase = { .time = record->event.time };
+  Phase phase = { .time = record->event.time,
+                  .kind = record->begin ? GEMEM_EVENT_PHASE : GEMEM_EVENT_PHASE_END };
 
-  if (!record->begin)
-    return;
   if (snapshot->phases >= MAX_PHASES)
     {
       snapshot->phases_lost++;
@@ -261,27 +271,29 @@ tail_pass (Snapshot *snapshot, GError **error)
 
 /* ---- between the passes */
 
+/* The sort is stable: phases of equal time stay in the order of the file. */
 static int
 compare_phases (gconstpointer a, gconstpointer b)
 {
   const Phase *x = a, *y = b;
-  return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
-                            : (x->tag > y->tag) - (x->tag < y->tag);
+  return (x->time > y->time) - (x->time < y->time);
 }
 
 /* Keeps the phases that begin within the time of the device's events, in order of time. */
 static void
 settle_phases (Snapshot *snapshot, Device *device)
 {
-  guint keep = 0;
+  guint keep = 0, lost = 0;
   for (guint i = 0; i < device->phases->len; i++)
     {
       Phase phase = g_array_index (device->phases, Phase, i);
       if (snapshot->has_time && device->events > 0 && phase.time >= device->first
           && phase.time <= device->last)
         g_array_index (device->phases, Phase, keep++) = phase;
+      else
+        lost += phase.kind == GEMEM_EVENT_PHASE;
     }
-  snapshot->reader.info.skipped += device->phases->len - keep;
+  snapshot->reader.info.skipped += lost;
   g_array_set_size (device->phases, keep);
   g_array_sort (device->phases, compare_phases);
 }
@@ -356,6 +368,52 @@ note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *r
         number, releases->nameless);
   if (text->len > 0)
     gemem_trace_info_note (info, "releases", "device %u: %s", number, text->str);
+}
+
+typedef struct
+{
+  GememTraceInfo *info;
+  const GememPickle *pickle;
+  GArray *numbers; /* string of the pickle -> of the trace */
+} Renaming;
+
+/* A frame without a file would be an operator; PyTorch writes some native frames so. */
+static guint32
+rename_string (gpointer data, guint32 string, gboolean file)
+{
+  Renaming *renaming = data;
+  guint32 *number;
+
+  if (file && *gemem_pickle_string (renaming->pickle, string) == '\0')
+    return gemem_trace_info_intern (renaming->info, "??");
+  if (string >= renaming->numbers->len)
+    g_array_set_size (renaming->numbers, string + 1);
+  number = &g_array_index (renaming->numbers, guint32, string);
+  if (*number == 0)
+    {
+      const char *text = gemem_pickle_string (renaming->pickle, string);
+      g_autofree char *valid = g_utf8_make_valid (text, -1);
+      *number = gemem_trace_info_intern (renaming->info, valid);
+    }
+  return *number;
+}
+
+/* Takes the call stacks of the first pass over into the trace, if there are any. */
+static void
+keep_stacks (Snapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  GememCallStacks *stacks = g_steal_pointer (&snapshot->records.stacks);
+  Renaming renaming = { info, snapshot->records.pickle,
+                        g_array_new (FALSE, TRUE, sizeof (guint32)) };
+
+  if (gemem_call_stacks_count (stacks) > 0)
+    {
+      gemem_call_stacks_rename (stacks, rename_string, &renaming);
+      info->stacks = gemem_call_stacks_ref (stacks);
+    }
+  g_array_unref (renaming.numbers);
+  gemem_call_stacks_free (stacks);
 }
 
 /* Derives the facts of the trace from the first pass. */
@@ -471,6 +529,7 @@ initial_block (GememTraceEvent *event, const GememPytorchBlock *block)
   event->aux = block->block;
   event->stream = block->stream;
   event->pool = block->pool;
+  event->stack = block->stack;
   event->flags |= (block->small ? GEMEM_EVENT_SMALL : 0)
                   | (block->ambiguous ? GEMEM_EVENT_AMBIGUOUS : 0);
 }
@@ -528,7 +587,7 @@ phase_event (Snapshot *snapshot, guint number, GememTraceEvent *event)
   Device *device = g_ptr_array_index (snapshot->devices, number);
   const Phase *phase = &g_array_index (device->phases, Phase, device->phase++);
   memset (event, 0, sizeof *event);
-  event->kind = GEMEM_EVENT_PHASE;
+  event->kind = phase->kind;
   event->device = (guint16) number;
   event->tag = phase->tag;
   event->time = event_time (snapshot, device, phase->time);
@@ -545,6 +604,13 @@ deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *
 
   *event = record->event;
   event->time = event_time (snapshot, device, record->event.time);
+  if (record->index < device->stacks->len)
+    event->stack = g_array_index (device->stacks, guint32, record->index);
+  if (event->kind == GEMEM_EVENT_ALLOC && *record->name != '\0')
+    {
+      g_autofree char *name = g_utf8_make_valid (record->name, -1);
+      event->tag = gemem_trace_info_intern (&snapshot->reader.info, name);
+    }
   switch (event->kind)
     {
     case GEMEM_EVENT_ALLOC:
@@ -693,9 +759,12 @@ gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshot
   snapshot->has_time = TRUE;
   snapshot->devices = g_ptr_array_new_with_free_func (device_free);
   gemem_trace_info_init (&snapshot->reader.info, format->name, bytes->source.name);
-  if (first_pass (snapshot, error) && settle (snapshot, error)
-      && begin_pass (snapshot, FALSE, error))
-    return &snapshot->reader;
+  if (first_pass (snapshot, error))
+    {
+      keep_stacks (snapshot);
+      if (settle (snapshot, error) && begin_pass (snapshot, FALSE, error))
+        return &snapshot->reader;
+    }
   snapshot_close (&snapshot->reader);
   return NULL;
 }

@@ -348,7 +348,12 @@ finish_blocks (GememPytorchState *state, gboolean truncated, GError **error)
       if (mark == NULL && !truncated)
         g_array_append_vals (state->blocks, block, 1);
       else if (mark != NULL && *mark >> 1 != 0)
-        g_array_index (state->blocks, GememPytorchBlock, (*mark >> 1) - 1).block = block->block;
+        {
+          GememPytorchBlock *initial = &g_array_index (state->blocks, GememPytorchBlock,
+                                                       (*mark >> 1) - 1);
+          initial->block = block->block;
+          initial->stack = block->stack;
+        }
     }
   if (!state->completes && !truncated && state->requested > waiting) /* freed without an event */
     {

@@ -59,6 +59,7 @@ typedef struct
   guint64 block;                 /* block size with its tail; 0: not known yet */
   guint64 limit;                 /* upper bound of the end of a hidden tail; 0: no hidden tail */
   guint32 pool;
+  guint32 stack;           /* that allocated it, for the caller; 0: unknown */
   gboolean small, pending; /* pending: its free was requested before the first event */
   gboolean freed;          /* by an event */
   gboolean ambiguous;      /* the file does not determine its size (or address) */

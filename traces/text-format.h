@@ -5,7 +5,10 @@
 #include "traces/trace.h"
 
 #define TEXT_MAGIC "# gemem-trace: "
-#define TEXT_VERSION 1
+/* 2: lines of frames and stacks, and the field stack= of events.  A trace without call stacks is
+ * written as version 1, which older readers know. */
+#define TEXT_VERSION 2
+#define TEXT_VERSION_WITHOUT_STACKS 1
 
 /* Entry i names bit i. */
 static const char *const text_event_flags[] = { "initial", "ambiguous", "small", "failed" };

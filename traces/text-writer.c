@@ -19,6 +19,8 @@ typedef struct
   GememOutput *output;
   const GememTraceInfo *info;
   GString *first_header, *line;
+  GArray *frames, *stacks; /* number in `info` -> number in the file */
+  guint32 n_frames, n_stacks;
   guint64 events;
   gboolean failed;
 } TextWriter;
@@ -110,7 +112,7 @@ append_number_field (GString *line, const char *name, guint64 value)
   append_uint (line, value);
 }
 
-/* ---- header and events */
+/* ---- header */
 
 static void
 append_text_header (GString *header, const char *key, const char *value)
@@ -147,10 +149,71 @@ format_header (const GememTraceInfo *info)
   return header;
 }
 
-static void
-format_event (GString *line, const GememTraceEvent *event, const char *tag)
+/* ---- call stacks */
+
+/* Sets *@own to the number in the file of number @index of a table; TRUE if it is new. */
+static gboolean
+take_number (GArray *numbers, guint32 index, guint32 *count, guint32 *own)
 {
-  g_string_truncate (line, 0);
+  if (index >= numbers->len)
+    g_array_set_size (numbers, index + 1);
+  *own = g_array_index (numbers, guint32, index);
+  if (*own != 0)
+    return FALSE;
+  *own = g_array_index (numbers, guint32, index) = ++*count;
+  return TRUE;
+}
+
+static guint32
+take_frame (TextWriter *writer, guint32 number, GString *out)
+{
+  const GememFrame *frame = gemem_call_stacks_get_frame (writer->info->stacks, number);
+  guint32 own;
+
+  if (!take_number (writer->frames, number, &writer->n_frames, &own))
+    return own;
+  g_string_append (out, "# frame: ");
+  append_quoted (out, g_ptr_array_index (writer->info->strings, frame->name));
+  if (frame->file != 0)
+    {
+      g_string_append_c (out, ' ');
+      append_quoted (out, g_ptr_array_index (writer->info->strings, frame->file));
+      g_string_append_c (out, ' ');
+      append_uint (out, frame->line);
+    }
+  g_string_append_c (out, '\n');
+  return own;
+}
+
+/* Returns the number in the file of stack @number; appends the lines that define it to @out if it
+ * is new. */
+static guint32
+take_stack (TextWriter *writer, guint32 number, GString *out)
+{
+  g_autoptr (GString) line = g_string_new ("# stack:");
+  guint32 own;
+  guint n;
+  const guint32 *frames = gemem_call_stacks_get (writer->info->stacks, number, &n);
+
+  if (!take_number (writer->stacks, number, &writer->n_stacks, &own))
+    return own;
+  for (guint i = 0; i < n; i++)
+    {
+      const guint32 frame = take_frame (writer, frames[i], out);
+      g_string_append_c (line, ' ');
+      append_uint (line, frame);
+    }
+  g_string_append_len (out, line->str, (gssize) line->len);
+  g_string_append_c (out, '\n');
+  return own;
+}
+
+/* ---- events */
+
+/* Appends the line of @event; @stack: the number of its stack in the file. */
+static void
+format_event (GString *line, const GememTraceEvent *event, const char *tag, guint32 stack)
+{
   g_string_append (line, gemem_event_kind_name ((GememEventKind) event->kind));
   if (event->id != 0)
     {
@@ -187,6 +250,7 @@ format_event (GString *line, const GememTraceEvent *event, const char *tag)
       g_string_append (line, " tag=");
       append_quoted (line, tag);
     }
+  append_number_field (line, "stack", stack);
   g_string_append_c (line, '\n');
 }
 
@@ -194,11 +258,16 @@ static gboolean
 write_event (TextWriter *writer, const GememTraceEvent *event, GError **error)
 {
   const char *problem = NULL;
+  guint32 stack = 0;
 
   if (event->kind == 0 || event->kind >= GEMEM_EVENT_KIND_COUNT)
     problem = "it has an unknown kind";
   else if (event->tag >= writer->info->strings->len)
     problem = "its tag is not in the string table";
+  else if (event->stack != 0
+           && (writer->info->stacks == NULL
+               || event->stack > gemem_call_stacks_count (writer->info->stacks)))
+    problem = "its stack is not in the table of stacks";
   if (problem != NULL)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
@@ -206,7 +275,10 @@ write_event (TextWriter *writer, const GememTraceEvent *event, GError **error)
                    gemem_output_name (writer->output), writer->events, problem);
       return FALSE;
     }
-  format_event (writer->line, event, g_ptr_array_index (writer->info->strings, event->tag));
+  g_string_truncate (writer->line, 0);
+  if (event->stack != 0)
+    stack = take_stack (writer, event->stack, writer->line);
+  format_event (writer->line, event, g_ptr_array_index (writer->info->strings, event->tag), stack);
   writer->events++;
   return gemem_output_write (writer->output, writer->line->str, writer->line->len, error);
 }
@@ -231,6 +303,8 @@ writer_free (TextWriter *writer)
 {
   g_string_free (writer->first_header, TRUE);
   g_string_free (writer->line, TRUE);
+  g_array_unref (writer->frames);
+  g_array_unref (writer->stacks);
   g_free (writer);
 }
 
@@ -285,7 +359,10 @@ gemem_text_create (const char *path, const GememTraceInfo *info, GError **error)
   writer->info = info;
   writer->first_header = format_header (info);
   writer->line = g_string_sized_new (256);
-  g_string_printf (writer->line, TEXT_MAGIC "%d\n%s", TEXT_VERSION, comment);
+  writer->frames = g_array_new (FALSE, TRUE, sizeof (guint32));
+  writer->stacks = g_array_new (FALSE, TRUE, sizeof (guint32));
+  g_string_printf (writer->line, TEXT_MAGIC "%d\n%s",
+                   info->stacks != NULL ? TEXT_VERSION : TEXT_VERSION_WITHOUT_STACKS, comment);
   if (!gemem_output_write (output, writer->line->str, writer->line->len, error)
       || !gemem_output_write (output, writer->first_header->str, writer->first_header->len, error))
     {

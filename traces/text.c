@@ -5,9 +5,12 @@
  *   ## anything                               comment; empty lines too are skipped
  *   # KEY: VALUE                              information: flags, ambiguities, skipped, sha256,
  *                                             allocator, settings, device, provenance
+ *   # frame: "NAME" ["FILE" LINE]             a frame, the next number from 1 on
+ *   # stack: FRAME...                         a stack of frames by number, innermost first; the
+ *                                             next number from 1 on
  *   KIND [ID] [KEY=VALUE]...                  an event; omitted fields are 0:
  *       size=N  block=N free=N aux=N (one field) addr=N stream=N pool=N device=N|host t=NS
- *               flags=NAME,...  tag="..."
+ *               flags=NAME,...  tag="..."  stack=N
  *   # end: N                                  last line: the number of events
  *
  * Numbers are decimal or 0x; strings are in double quotes with \" \\ \n \r \t \xHH.  Information
@@ -28,7 +31,8 @@
 typedef struct
 {
   GememLineReader lines;
-  GString *scratch; /* an unquoted string */
+  GString *scratch;        /* an unquoted string */
+  GArray *frames, *stacks; /* number in the file - 1 -> number in the table of the trace */
   gboolean final_header, ended;
 } TextReader;
 
@@ -136,7 +140,8 @@ typedef enum
   FIELD_DEVICE,
   FIELD_TIME,
   FIELD_FLAGS,
-  FIELD_TAG
+  FIELD_TAG,
+  FIELD_STACK
 } Field;
 
 static Field
@@ -159,6 +164,7 @@ find_field (const char *name, gsize length)
     case 5:
       return memcmp (name, "block", 5) == 0   ? FIELD_AUX
              : memcmp (name, "flags", 5) == 0 ? FIELD_FLAGS
+             : memcmp (name, "stack", 5) == 0 ? FIELD_STACK
                                               : FIELD_NONE;
     case 6:
       return memcmp (name, "stream", 6) == 0   ? FIELD_STREAM
@@ -201,6 +207,14 @@ store_number (TextReader *reader, GememTraceEvent *event, Field field, guint64 v
       break;
     case FIELD_DEVICE:
       event->device = (guint16) value;
+      break;
+    case FIELD_STACK:
+      if (value > reader->stacks->len)
+        return fail (reader,
+                     "stack %" G_GUINT64_FORMAT
+                     " is not defined before this line; add its '# stack:' line",
+                     value);
+      event->stack = value > 0 ? g_array_index (reader->stacks, guint32, value - 1) : 0;
       break;
     case FIELD_TIME:
     case FIELD_FLAGS:
@@ -290,6 +304,58 @@ parse_event (TextReader *reader, const char *p, const char *end)
   return TRUE;
 }
 
+/* ---- call stacks */
+
+/* Parses the value of "# frame: ". */
+static gboolean
+parse_frame (TextReader *reader, const char **p, const char *end)
+{
+  GememTraceInfo *info = &reader->lines.base.info;
+  GememFrame frame = { 0 };
+  guint64 line = 0;
+
+  if (!parse_string (reader, p, end))
+    return FALSE;
+  frame.name = gemem_trace_info_intern (info, reader->scratch->str);
+  scan_blanks (p, end);
+  if (*p < end)
+    {
+      if (!parse_string (reader, p, end))
+        return FALSE;
+      frame.file = gemem_trace_info_intern (info, reader->scratch->str);
+      scan_blanks (p, end);
+      if (!scan_uint_word (p, end, &line) || line > G_MAXUINT32)
+        return fail_at (reader, *p, end, "is no line number from 0 to 2^32-1; correct the line");
+      frame.line = (guint32) line;
+    }
+  const guint32 number = gemem_call_stacks_frame (gemem_trace_info_stacks (info), &frame);
+  g_array_append_val (reader->frames, number);
+  return TRUE;
+}
+
+/* Parses the value of "# stack: ". */
+static gboolean
+parse_stack (TextReader *reader, const char **p, const char *end)
+{
+  g_autoptr (GArray) frames = g_array_new (FALSE, FALSE, sizeof (guint32));
+  guint64 frame;
+
+  while (*p < end)
+    {
+      const char *start = *p;
+      if (!scan_uint_word (p, end, &frame) || frame == 0 || frame > reader->frames->len)
+        return fail_at (reader, start, scan_word_end (start, end),
+                        "is no frame defined before this line; add its '# frame:' line");
+      g_array_append_val (frames, g_array_index (reader->frames, guint32, frame - 1));
+      scan_blanks (p, end);
+    }
+  const guint32 number = gemem_call_stacks_extend (
+      gemem_trace_info_stacks (&reader->lines.base.info), 0, (const guint32 *) frames->data,
+      frames->len);
+  g_array_append_val (reader->stacks, number);
+  return TRUE;
+}
+
 /* ---- information */
 
 static void
@@ -357,6 +423,11 @@ parse_info (TextReader *reader, const char *p, const char *end)
   scan_blanks (&p, end);
   if (scan_equal (key, length, "end"))
     return parse_end (reader, p, end);
+  if (scan_equal (key, length, "frame"))
+    return parse_frame (reader, &p, end)
+           && (p == end || fail_at (reader, p, end, "follows the frame; correct the line"));
+  if (scan_equal (key, length, "stack"))
+    return parse_stack (reader, &p, end);
   if (reader->lines.count > 0 && !reader->final_header)
     {
       reader->final_header = TRUE;
@@ -404,6 +475,8 @@ text_close (GememTraceReader *base)
   TextReader *reader = (TextReader *) base;
   gemem_line_reader_clear (&reader->lines);
   g_string_free (reader->scratch, TRUE);
+  g_array_unref (reader->frames);
+  g_array_unref (reader->stacks);
   g_free (reader);
 }
 
@@ -425,6 +498,8 @@ read_first_line (TextReader *reader)
   const char *p = line + magic, *end = line + length;
   if (!scan_uint_word (&p, end, &version) || p != end || version == 0)
     return fail_at (reader, line + magic, end, "is no version; correct the line");
+  if (version > TEXT_VERSION_WITHOUT_STACKS)
+    gemem_trace_info_stacks (&reader->lines.base.info);
   return version <= TEXT_VERSION
          || fail (reader,
                   "version %" G_GUINT64_FORMAT
@@ -445,6 +520,8 @@ text_open (GememInput *input, const GememReadOptions *options, GError **error)
   reader->lines.line = text_line;
   reader->lines.end = text_end;
   reader->scratch = g_string_new (NULL);
+  reader->frames = g_array_new (FALSE, FALSE, sizeof (guint32));
+  reader->stacks = g_array_new (FALSE, FALSE, sizeof (guint32));
   if (!read_first_line (reader))
     {
       g_propagate_error (error, g_steal_pointer (&reader->lines.failure));

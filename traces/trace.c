@@ -37,6 +37,7 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_STREAM_FREE] = "stream-free",
   [GEMEM_EVENT_DEVICE_LIMIT] = "device-limit",
   [GEMEM_EVENT_POOL_RELEASE] = "pool-release",
+  [GEMEM_EVENT_PHASE_END] = "phase-end",
 };
 
 const char *
@@ -76,6 +77,7 @@ gemem_trace_info_clear (GememTraceInfo *info)
   g_clear_pointer (&info->string_index, g_hash_table_unref);
   g_clear_pointer (&info->provenance, g_ptr_array_unref);
   g_clear_pointer (&info->strings, g_ptr_array_unref);
+  g_clear_pointer (&info->stacks, gemem_call_stacks_free);
   g_clear_pointer (&info->path, g_free);
   g_clear_pointer (&info->sha256, g_free);
   g_clear_pointer (&info->allocator, g_free);
@@ -103,6 +105,7 @@ gemem_trace_info_copy (GememTraceInfo *to, const GememTraceInfo *from)
   to->device = g_strdup (from->device);
   to->provenance = copy_strings (from->provenance);
   to->strings = copy_strings (from->strings);
+  to->stacks = from->stacks != NULL ? gemem_call_stacks_ref (from->stacks) : NULL;
   to->string_index = NULL;
   to->indexed = 0;
 }
@@ -142,6 +145,14 @@ gemem_trace_info_intern (GememTraceInfo *info, const char *string)
   return index;
 }
 
+GememCallStacks *
+gemem_trace_info_stacks (GememTraceInfo *info)
+{
+  if (info->stacks == NULL)
+    info->stacks = gemem_call_stacks_new ();
+  return info->stacks;
+}
+
 gssize
 gemem_trace_filter_device (GememTraceEvent *events, gssize n, int device)
 {
@@ -151,7 +162,7 @@ gemem_trace_filter_device (GememTraceEvent *events, gssize n, int device)
     return n;
   for (gssize i = 0; i < n; i++)
     if (events[i].device == device || events[i].kind == GEMEM_EVENT_STEP
-        || events[i].kind == GEMEM_EVENT_PHASE)
+        || events[i].kind == GEMEM_EVENT_PHASE || events[i].kind == GEMEM_EVENT_PHASE_END)
       events[kept++] = events[i];
   return kept;
 }

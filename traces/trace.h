@@ -22,6 +22,7 @@
 #include <gio/gio.h>
 
 #include "base/error.h"
+#include "traces/call-stacks.h"
 
 GEMEM_BEGIN_DECLS
 
@@ -45,9 +46,11 @@ typedef enum
   GEMEM_EVENT_GRAPH_RUN = 11,    /* id = graph, stream: a run begins */
   GEMEM_EVENT_GRAPH_UNLOAD = 12, /* id = graph */
   GEMEM_EVENT_STEP = 13,         /* id = step number: a training step or an iteration begins */
-  GEMEM_EVENT_PHASE = 14,        /* tag = name: a phase begins */
-  GEMEM_EVENT_TRIM = 15,         /* empty_cache / Release / recycle, by the program */
-  GEMEM_EVENT_OOM = 16,          /* size (rounded), aux = device free bytes; as recorded */
+  /* tag = name: a phase (an annotation) begins.  It lasts until its PHASE_END; in a trace without
+   * any PHASE_END until the next PHASE */
+  GEMEM_EVENT_PHASE = 14,
+  GEMEM_EVENT_TRIM = 15, /* empty_cache / Release / recycle, by the program */
+  GEMEM_EVENT_OOM = 16,  /* size (rounded), aux = device free bytes; as recorded */
   /* address, size, stream: the recorded allocator's own device calls */
   GEMEM_EVENT_SEGMENT_ALLOC = 17,
   GEMEM_EVENT_SEGMENT_FREE = 18,
@@ -68,6 +71,7 @@ typedef enum
   GEMEM_EVENT_DEVICE_LIMIT = 26,
   /* pool: the program released that private pool; aux = 1: its cache is released at once */
   GEMEM_EVENT_POOL_RELEASE = 27,
+  GEMEM_EVENT_PHASE_END = 28, /* tag = name: the newest open phase of that name ends */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
 
@@ -109,11 +113,11 @@ typedef struct
   guint64 stream;  /* handle as recorded; 0 = default */
   guint64 aux;     /* ALLOC: recorded block size (0: unknown); OOM: device free */
   guint32 pool;    /* 0 = default pool */
-  guint32 tag;     /* string table index */
+  guint32 tag;     /* string table index: a name, or the category of a block */
   guint16 device;
   guint8 kind; /* GememEventKind */
   guint8 flags;
-  guint32 reserved;
+  guint32 stack; /* who caused the event: a stack of GememTraceInfo.stacks; 0: unknown */
 } GememTraceEvent;
 
 G_STATIC_ASSERT (sizeof (GememTraceEvent) == 64);
@@ -149,6 +153,7 @@ struct _GememTraceInfo
   char *settings;           /* its settings, "key=value,...", used as default parameters; or NULL */
   char *device;             /* device settings, "capacity=...,address=bump"; or NULL */
   GPtrArray *strings;       /* tags; [0] is "" */
+  GememCallStacks *stacks;  /* of the events, whose frames refer to `strings`; NULL: none */
   GHashTable *string_index; /* private to gemem_trace_info_intern() */
   guint32 indexed;          /* private: number of strings in the index */
 };
@@ -255,6 +260,8 @@ void gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *f
     G_GNUC_PRINTF (3, 4);
 /* Index of @string in the table; a new string is added.  O(length), by hash. */
 guint32 gemem_trace_info_intern (GememTraceInfo *info, const char *string);
+/* The call stacks of @info, created by the first call; owned by @info. */
+GememCallStacks *gemem_trace_info_stacks (GememTraceInfo *info);
 /* Drops the events of devices other than @device (steps and phases stay; -1: drops none); returns
  * the number of remaining events. */
 gssize gemem_trace_filter_device (GememTraceEvent *events, gssize n, int device);

@@ -322,6 +322,7 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
       return do_oom (run, event, error);
     case GEMEM_EVENT_STEP:
     case GEMEM_EVENT_PHASE:
+    case GEMEM_EVENT_PHASE_END:
     case GEMEM_EVENT_SNAPSHOT:
       return TRUE; /* marks: nothing to decide */
     default:

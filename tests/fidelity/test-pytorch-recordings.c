@@ -66,7 +66,7 @@ static gboolean
 is_allocator_event (const GememTraceEvent *event)
 {
   return (event->flags & GEMEM_EVENT_INITIAL) == 0 && event->kind != GEMEM_EVENT_PHASE
-         && event->kind != GEMEM_EVENT_STEP;
+         && event->kind != GEMEM_EVENT_PHASE_END && event->kind != GEMEM_EVENT_STEP;
 }
 
 /* expected.json counts only the allocator's own events, from 0; the initial state is -1, and

@@ -419,7 +419,7 @@ test_version (void)
   g_assert_null (open_bytes (future, NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
   g_assert_cmpstr (error->message, ==,
-                   "t.gmt: version 2 of the native format, and this gemem knows versions up to 1; "
+                   "t.gmt: version 3 of the native format, and this gemem knows versions up to 2; "
                    "use a newer gemem");
   g_clear_error (&error);
   head[4] = '\n'; /* CR LF became LF */
@@ -600,7 +600,7 @@ test_writing (void)
       g_assert_false (writer->write (writer, i == 0 ? &bad : &untagged, 1, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
       g_assert_nonnull (
-          strstr (error->message, i == 0 ? "event 0: there is no event kind 28"
+          strstr (error->message, i == 0 ? "event 0: there is no event kind 29"
                                          : "event 0: its tag is not in the string table"));
       g_clear_error (&error);
       g_assert_false (writer->finish (writer, &error));

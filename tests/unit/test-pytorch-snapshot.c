@@ -74,11 +74,12 @@ add_event (Facts *facts, const GememTraceEvent *event, GememIdMap *sizes)
       facts->reserved += event->size;
       break;
     default:
-      g_assert_true (event->kind == GEMEM_EVENT_FREE_REQUESTED || event->kind == GEMEM_EVENT_PHASE);
+      g_assert_true (event->kind == GEMEM_EVENT_FREE_REQUESTED || event->kind == GEMEM_EVENT_PHASE
+                     || event->kind == GEMEM_EVENT_PHASE_END);
     }
   if ((event->flags & GEMEM_EVENT_INITIAL) != 0)
     add_initial (facts, event);
-  else if (event->kind != GEMEM_EVENT_PHASE)
+  else if (event->kind != GEMEM_EVENT_PHASE && event->kind != GEMEM_EVENT_PHASE_END)
     facts->kinds[event->kind]++;
   gint64 at = (gint64) count_of (facts) - 1;
   if (facts->requested > facts->peak_live)

@@ -322,14 +322,15 @@ test_old (void)
 static void
 test_phases (void)
 {
-  /* Beginnings only, in order of time, before the first event that is not earlier; none before
+  /* Beginnings and ends, in order of time, before the first event that is not earlier; none before
    * or after the events. */
   expect (
       "t\ne alloc 0x10000000 8 0 10\ne alloc 0x20000000 8 0 20\nn START late 0 21\nn START two 0 "
       "20\nn END two 0 20\nn START one 0 "
       "11\nn START early 0 9\n"
       "n START elsewhere 1 15\n",
-      "alloc #1 10000000:8\nphase 'one' @1000\nphase 'two' @10000\nalloc #2 20000000:8 @10000\n"
+      "alloc #1 10000000:8\nphase 'one' @1000\nphase 'two' @10000\nphase-end 'two' @10000\nalloc "
+      "#2 20000000:8 @10000\n"
       "note: device 0: 2 blocks are live after the last event, but not in the final segments\n");
 }
 

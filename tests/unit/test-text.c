@@ -286,13 +286,13 @@ test_refused (void)
 static void
 test_first_line (void)
 {
-  static const char future[] = "# gemem-trace: 2\n# end: 0\n", strange[] = "# gemem-trace: x\n";
+  static const char future[] = "# gemem-trace: 3\n# end: 0\n", strange[] = "# gemem-trace: x\n";
   GError *error = NULL;
 
   g_assert_null (open_text (future, sizeof future - 1, FALSE, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
   g_assert_cmpstr (error->message, ==,
-                   "t.txt:1: version 2 of the text format, and this gemem knows versions up to 1; "
+                   "t.txt:1: version 3 of the text format, and this gemem knows versions up to 2; "
                    "use a newer gemem");
   g_clear_error (&error);
   g_assert_null (open_text (strange, sizeof strange - 1, FALSE, &error));

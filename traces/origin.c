@@ -1,0 +1,185 @@
+/* origin.c - see origin.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "traces/origin.h"
+
+/* ---- one frame */
+
+static const char *
+text_of (const GememTraceInfo *info, guint32 string)
+{
+  return string < info->strings->len ? g_ptr_array_index (info->strings, string) : "";
+}
+
+const char *
+gemem_frame_name (const GememTraceInfo *info, const GememFrame *frame)
+{
+  return text_of (info, frame->name);
+}
+
+const char *
+gemem_frame_file (const GememTraceInfo *info, const GememFrame *frame)
+{
+  return text_of (info, frame->file);
+}
+
+GememFrameLanguage
+gemem_frame_language (const GememTraceInfo *info, const GememFrame *frame)
+{
+  const char *file = gemem_frame_file (info, frame);
+
+  if (*file == '\0')
+    return GEMEM_FRAME_OPERATOR;
+  return g_str_has_suffix (file, ".py") || *file == '<' ? GEMEM_FRAME_PYTHON : GEMEM_FRAME_NATIVE;
+}
+
+void
+gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *frame)
+{
+  const char *file = gemem_frame_file (info, frame);
+
+  if (*file != '\0' && strcmp (file, "??") != 0)
+    {
+      g_string_append (out, file);
+      if (frame->line > 0)
+        g_string_append_printf (out, ":%u", frame->line);
+      g_string_append_c (out, ' ');
+    }
+  g_string_append (out, gemem_frame_name (info, frame));
+}
+
+/* ---- choosing the line */
+
+static gboolean
+has_any_prefix (const char *text, const char *const *prefixes)
+{
+  for (; *prefixes != NULL; prefixes++)
+    if (g_str_has_prefix (text, *prefixes))
+      return TRUE;
+  return FALSE;
+}
+
+/* How well a frame stands for the program's line; 0: hardly. */
+static guint
+rank (const GememTraceInfo *info, const GememFrame *frame)
+{
+  static const char *const frameworks[] = { "c10::",   "at::",
+                                            "torch::", "THP",
+                                            "Py",      "_Py",
+                                            "__",      "_start",
+                                            "rmm::",   "paddle::",
+                                            "phi::",   "tensorflow::",
+                                            "tsl::",   "stream_executor::",
+                                            "cuda",    "cu",
+                                            "??",      "std::",
+                                            NULL };
+  const char *file = gemem_frame_file (info, frame);
+
+  switch (gemem_frame_language (info, frame))
+    {
+    case GEMEM_FRAME_PYTHON:
+      return *file != '<' && strstr (file, "site-packages/") == NULL
+                     && strstr (file, "dist-packages/") == NULL
+                     && strstr (file, "/lib/python") == NULL
+                 ? 5
+                 : 4;
+    case GEMEM_FRAME_NATIVE:
+      return frame->line > 0                                                ? 3
+             : !has_any_prefix (gemem_frame_name (info, frame), frameworks) ? 2
+                                                                            : 1;
+    case GEMEM_FRAME_OPERATOR:
+    default:
+      return 0;
+    }
+}
+
+guint32
+gemem_origin_line (const GememTraceInfo *info, guint32 stack)
+{
+  guint n = 0, best_rank = 0;
+  const guint32 *frames = stack > 0 ? gemem_call_stacks_get (info->stacks, stack, &n) : NULL;
+  guint32 best = n > 0 ? frames[0] : 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const guint r = rank (info, gemem_call_stacks_get_frame (info->stacks, frames[i]));
+      if (r > best_rank)
+        {
+          best_rank = r;
+          best = frames[i];
+        }
+    }
+  return best;
+}
+
+/* ---- choosing the operator */
+
+/* The operator that @frame is, as a new string; NULL: it is none. */
+static char *
+operator_of (const GememTraceInfo *info, const GememFrame *frame)
+{
+  static const char dispatcher[] = "at::_ops::";
+  const char *name = gemem_frame_name (info, frame);
+  const char *end;
+
+  if (gemem_frame_language (info, frame) == GEMEM_FRAME_OPERATOR)
+    return g_strdup (name);
+  if (!g_str_has_prefix (name, dispatcher))
+    return NULL;
+  name += strlen (dispatcher);
+  end = strstr (name, "::");
+  return end != NULL ? g_strndup (name, (gsize) (end - name)) : NULL;
+}
+
+static gboolean
+only_allocates (const char *op)
+{
+  static const char *const names[] = { "empty", "new_empty", "resize_", NULL };
+  if (g_str_has_prefix (op, "aten::"))
+    op += strlen ("aten::");
+  return has_any_prefix (op, names);
+}
+
+char *
+gemem_origin_operator (const GememTraceInfo *info, guint32 stack)
+{
+  guint n = 0;
+  const guint32 *frames = stack > 0 ? gemem_call_stacks_get (info->stacks, stack, &n) : NULL;
+  g_autofree char *allocates = NULL;
+
+  for (guint i = 0; i < n; i++)
+    {
+      char *op = operator_of (info, gemem_call_stacks_get_frame (info->stacks, frames[i]));
+      if (op == NULL)
+        continue;
+      if (!only_allocates (op))
+        return op;
+      g_free (allocates);
+      allocates = op;
+    }
+  return g_steal_pointer (&allocates);
+}
+
+/* ---- both */
+
+void
+gemem_origin_append (GString *out, const GememTraceInfo *info, guint32 stack, guint32 tag)
+{
+  const char *separator = "";
+
+  if (stack > 0)
+    {
+      const GememFrame *line = gemem_call_stacks_get_frame (info->stacks,
+                                                            gemem_origin_line (info, stack));
+      g_autofree char *op = gemem_origin_operator (info, stack);
+
+      gemem_frame_append (out, info, line);
+      if (op != NULL && strcmp (op, gemem_frame_name (info, line)) != 0)
+        g_string_append_printf (out, " (%s)", op);
+      separator = " ";
+    }
+  if (tag != GEMEM_NO_TAG)
+    g_string_append_printf (out, "%s[%s]", separator, text_of (info, tag));
+}

@@ -1,0 +1,43 @@
+/* origin.h - who caused an allocation: the line of the program, the operator, the stack as text.
+ *
+ * A call stack as recorded begins in the allocator and ends in the interpreter; a person needs the
+ * line that they wrote.  These rules choose it, in one place for tables, messages and pages:
+ *  - line: the innermost Python frame outside of installed packages; else the innermost Python
+ *    frame; else the innermost native frame with a line number, or else outside of the frameworks'
+ *    own namespaces; else the innermost frame.
+ *  - operator: the innermost frame that is an operator (a frame without a file, or a call of
+ *    PyTorch's dispatcher, at::_ops::NAME::call), except one that only allocates (aten::empty and
+ *    the like) if another operator surrounds it.
+ */
+#pragma once
+
+#include "base/macros.h"
+#include "traces/trace.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef enum
+{
+  GEMEM_FRAME_OPERATOR, /* no file: an operator of a framework, or a range of a profile */
+  GEMEM_FRAME_PYTHON,
+  GEMEM_FRAME_NATIVE, /* C, C++ */
+} GememFrameLanguage;
+
+/* The name and file of @frame; "" if unknown.  Owned by @info. */
+const char *gemem_frame_name (const GememTraceInfo *info, const GememFrame *frame);
+const char *gemem_frame_file (const GememTraceInfo *info, const GememFrame *frame);
+GememFrameLanguage gemem_frame_language (const GememTraceInfo *info, const GememFrame *frame);
+/* Appends "train.py:212 forward" (without ":0"), or the name alone for an operator. */
+void gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *frame);
+
+/* The number of the frame that stands for the line of the program in @stack; 0: @stack is 0.
+ * O(frames). */
+guint32 gemem_origin_line (const GememTraceInfo *info, guint32 stack);
+/* The operator that allocated: a new string ("mm", "aten::mm" as recorded); NULL: none is known.
+ * O(frames). */
+char *gemem_origin_operator (const GememTraceInfo *info, guint32 stack);
+/* Appends what is known of the origin of a block, for one line of a message: "train.py:212 forward
+ * (mm) [activation]"; nothing for stack 0 and tag 0. */
+void gemem_origin_append (GString *out, const GememTraceInfo *info, guint32 stack, guint32 tag);
+
+GEMEM_END_DECLS
