@@ -35,10 +35,31 @@ gemem_frame_language (const GememTraceInfo *info, const GememFrame *frame)
   return g_str_has_suffix (file, ".py") || *file == '<' ? GEMEM_FRAME_PYTHON : GEMEM_FRAME_NATIVE;
 }
 
+/* Length of @name without the list of arguments that ends it. */
+static gsize
+without_arguments (const char *name)
+{
+  gsize end = strlen (name);
+  guint depth = 0;
+
+  if (g_str_has_suffix (name, " const"))
+    end -= strlen (" const");
+  if (end == 0 || name[end - 1] != ')')
+    return strlen (name);
+  while (end > 0)
+    {
+      end--;
+      depth += name[end] == ')';
+      if (name[end] == '(' && --depth == 0)
+        break;
+    }
+  return end > 0 ? end : strlen (name);
+}
+
 void
 gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *frame)
 {
-  const char *file = gemem_frame_file (info, frame);
+  const char *file = gemem_frame_file (info, frame), *name = gemem_frame_name (info, frame);
 
   if (*file != '\0' && strcmp (file, "??") != 0)
     {
@@ -47,10 +68,59 @@ gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *
         g_string_append_printf (out, ":%u", frame->line);
       g_string_append_c (out, ' ');
     }
-  g_string_append (out, gemem_frame_name (info, frame));
+  g_string_append_len (out, name, (gssize) without_arguments (name));
+}
+
+gboolean
+gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame)
+{
+  const char *file = gemem_frame_file (info, frame);
+
+  return gemem_frame_language (info, frame) == GEMEM_FRAME_PYTHON && *file != '<'
+         && strstr (file, "site-packages/") == NULL && strstr (file, "dist-packages/") == NULL
+         && strstr (file, "/lib/python") == NULL;
 }
 
 /* ---- choosing the line */
+
+/* TRUE for a function of a framework or of the runtime below it, which may follow its return
+ * type. */
+static gboolean
+is_framework (const char *name)
+{
+  static const char *const names[] = { "c10::",
+                                       "at::",
+                                       "torch::",
+                                       "THP",
+                                       "Py",
+                                       "_Py",
+                                       "__",
+                                       "_start",
+                                       "rmm::",
+                                       "paddle::",
+                                       "phi::",
+                                       "tensorflow::",
+                                       "tsl::",
+                                       "stream_executor::",
+                                       "execute_native_thread_routine",
+                                       "start_thread",
+                                       "clone",
+                                       "cuda",
+                                       "cu",
+                                       "??",
+                                       "std::",
+                                       NULL };
+  const char *end = name + strcspn (name, "(<");
+
+  for (guint i = 0; names[i] != NULL; i++)
+    for (const char *word = name; word != NULL && word < end; word = strchr (word, ' '))
+      {
+        word += *word == ' ';
+        if (g_str_has_prefix (word, names[i]))
+          return TRUE;
+      }
+  return FALSE;
+}
 
 static gboolean
 has_any_prefix (const char *text, const char *const *prefixes)
@@ -65,30 +135,14 @@ has_any_prefix (const char *text, const char *const *prefixes)
 static guint
 rank (const GememTraceInfo *info, const GememFrame *frame)
 {
-  static const char *const frameworks[] = { "c10::",   "at::",
-                                            "torch::", "THP",
-                                            "Py",      "_Py",
-                                            "__",      "_start",
-                                            "rmm::",   "paddle::",
-                                            "phi::",   "tensorflow::",
-                                            "tsl::",   "stream_executor::",
-                                            "cuda",    "cu",
-                                            "??",      "std::",
-                                            NULL };
-  const char *file = gemem_frame_file (info, frame);
-
   switch (gemem_frame_language (info, frame))
     {
     case GEMEM_FRAME_PYTHON:
-      return *file != '<' && strstr (file, "site-packages/") == NULL
-                     && strstr (file, "dist-packages/") == NULL
-                     && strstr (file, "/lib/python") == NULL
-                 ? 5
-                 : 4;
+      return gemem_frame_is_program (info, frame) ? 5 : 4;
     case GEMEM_FRAME_NATIVE:
-      return frame->line > 0                                                ? 3
-             : !has_any_prefix (gemem_frame_name (info, frame), frameworks) ? 2
-                                                                            : 1;
+      if (g_str_has_prefix (gemem_frame_name (info, frame), "torch::autograd::generated::"))
+        return 3; /* the operator whose gradient is computed */
+      return frame->line > 0 ? 3 : !is_framework (gemem_frame_name (info, frame)) ? 2 : 1;
     case GEMEM_FRAME_OPERATOR:
     default:
       return 0;
@@ -96,10 +150,9 @@ rank (const GememTraceInfo *info, const GememFrame *frame)
 }
 
 guint32
-gemem_origin_line (const GememTraceInfo *info, guint32 stack)
+gemem_origin_choose (const GememTraceInfo *info, const guint32 *frames, guint n)
 {
-  guint n = 0, best_rank = 0;
-  const guint32 *frames = stack > 0 ? gemem_call_stacks_get (info->stacks, stack, &n) : NULL;
+  guint best_rank = 0;
   guint32 best = n > 0 ? frames[0] : 0;
 
   for (guint i = 0; i < n; i++)
@@ -112,6 +165,14 @@ gemem_origin_line (const GememTraceInfo *info, guint32 stack)
         }
     }
   return best;
+}
+
+guint32
+gemem_origin_line (const GememTraceInfo *info, guint32 stack)
+{
+  guint n = 0;
+  const guint32 *frames = stack > 0 ? gemem_call_stacks_get (info->stacks, stack, &n) : NULL;
+  return gemem_origin_choose (info, frames, n);
 }
 
 /* ---- choosing the operator */

@@ -3,8 +3,9 @@
  * A call stack as recorded begins in the allocator and ends in the interpreter; a person needs the
  * line that they wrote.  These rules choose it, in one place for tables, messages and pages:
  *  - line: the innermost Python frame outside of installed packages; else the innermost Python
- *    frame; else the innermost native frame with a line number, or else outside of the frameworks'
- *    own namespaces; else the innermost frame.
+ *    frame; else the innermost native frame with a line number, or of a gradient (PyTorch computes
+ *    gradients in threads without Python); else one outside of the frameworks' own namespaces; else
+ *    the innermost frame.
  *  - operator: the innermost frame that is an operator (a frame without a file, or a call of
  *    PyTorch's dispatcher, at::_ops::NAME::call), except one that only allocates (aten::empty and
  *    the like) if another operator surrounds it.
@@ -27,12 +28,18 @@ typedef enum
 const char *gemem_frame_name (const GememTraceInfo *info, const GememFrame *frame);
 const char *gemem_frame_file (const GememTraceInfo *info, const GememFrame *frame);
 GememFrameLanguage gemem_frame_language (const GememTraceInfo *info, const GememFrame *frame);
-/* Appends "train.py:212 forward" (without ":0"), or the name alone for an operator. */
+/* Appends "train.py:212 forward" (without ":0"), or the name alone for an operator; of a native
+ * function without its arguments. */
 void gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *frame);
+
+/* TRUE for a Python frame outside of installed packages. */
+gboolean gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame);
 
 /* The number of the frame that stands for the line of the program in @stack; 0: @stack is 0.
  * O(frames). */
 guint32 gemem_origin_line (const GememTraceInfo *info, guint32 stack);
+/* The same among @n frames, innermost first; 0: @n is 0. */
+guint32 gemem_origin_choose (const GememTraceInfo *info, const guint32 *frames, guint n);
 /* The operator that allocated: a new string ("mm", "aten::mm" as recorded); NULL: none is known.
  * O(frames). */
 char *gemem_origin_operator (const GememTraceInfo *info, guint32 stack);

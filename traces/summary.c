@@ -96,7 +96,10 @@ on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 
       count_stream (s, event->stream, 1, event->size);
     }
   if (event->flags & GEMEM_EVENT_FAILED)
-    return;
+    {
+      s->failed++;
+      return;
+    }
   LiveBlock *block = gemem_idmap_insert (pass->live, event->id, &existed);
   if (existed)
     return; /* reported by validate.c */
@@ -114,6 +117,7 @@ on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 
       s->peak_live_seq = seq;
       s->peak_live_time = event->time;
       s->peak_live_blocks = state->blocks;
+      s->reserved_at_peak = state->reserved;
     }
 }
 
@@ -165,6 +169,11 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
     case GEMEM_EVENT_SEGMENT_FREE:
     case GEMEM_EVENT_SEGMENT_UNMAP:
       state->reserved -= MIN (state->reserved, event->size);
+      s->released++;
+      s->released_bytes += event->size;
+      break;
+    case GEMEM_EVENT_OOM:
+      s->failed++;
       break;
     default:
       break;

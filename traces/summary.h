@@ -31,6 +31,9 @@ typedef struct
   guint64 graph_bytes, largest_graph;
   guint64 lower_bound_256, lower_bound_512; /* max over time of live bytes, each rounded up */
   guint64 peak_reserved;                    /* recorded segments; 0 if there are none */
+  guint64 reserved_at_peak;                 /* recorded segments at the moment of peak_live */
+  guint64 released, released_bytes;         /* segments released, as recorded */
+  guint64 failed;                           /* recorded requests that ran out of memory */
   guint64 end_live, end_blocks;
   GememHistogram sizes;            /* requested bytes per ALLOC */
   GememHistogram lifetimes_events; /* events between ALLOC and FREE */
@@ -47,5 +50,10 @@ typedef struct
 /* Reads @reader to its end. */
 GememTraceSummary *gemem_trace_summarise (GememTraceReader *reader, GError **error);
 void gemem_trace_summary_free (GememTraceSummary *summary);
+
+/* Appends for each device with blocks a line of one sentence: what its peak is and when, how much
+ * of what was reserved then is fragmentation, what was released, what the recording lacks. */
+void gemem_trace_summary_sentences (GString *out, const GememTraceInfo *info,
+                                    const GememTraceSummary *summary);
 
 GEMEM_END_DECLS

@@ -174,7 +174,7 @@ take_frame (TextWriter *writer, guint32 number, GString *out)
     return own;
   g_string_append (out, "# frame: ");
   append_quoted (out, g_ptr_array_index (writer->info->strings, frame->name));
-  if (frame->file != 0)
+  if (frame->file != 0 || frame->line != 0)
     {
       g_string_append_c (out, ' ');
       append_quoted (out, g_ptr_array_index (writer->info->strings, frame->file));

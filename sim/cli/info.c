@@ -6,15 +6,18 @@
 #include "base/io/json-text.h"
 #include "base/units.h"
 #include "sim/cli/graph-info.h"
+#include "sim/cli/info-holders.h"
 #include "sim/cli/options.h"
 #include "sim/cli/source.h"
 #include "traces/summary.h"
 
 static char *format_name;
 
-static const GOptionEntry entries[] = { { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
-                                          "table (default) or json", "FORMAT" },
-                                        { NULL } };
+static const GOptionEntry entries[] = {
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
+    "table (default) or json; with --at or --by also folded, for flame graphs", "FORMAT" },
+  { NULL }
+};
 
 static void
 append_size (GString *out, const char *label, guint64 bytes)
@@ -165,6 +168,8 @@ append_table (GString *out, const char *path, const GememTraceInfo *info,
                             info->skipped);
   for (guint i = 0; i < summary->devices->len; i++)
     append_device (out, summary->devices->pdata[i], (info->flags & GEMEM_TRACE_HAS_TIME) != 0);
+  g_string_append_c (out, '\n');
+  gemem_trace_summary_sentences (out, info, summary);
 }
 
 static void
@@ -274,8 +279,11 @@ run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_info;
   gboolean json;
-  if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error)
-      || !gemem_want_table_or_json (format_name, &json, error))
+  if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error))
+    return 2;
+  if (gemem_info_holders_wanted ())
+    return gemem_info_holders (arguments, format_name, error);
+  if (!gemem_want_table_or_json (format_name, &json, error))
     return 2;
   for (char **path = arguments; *path != NULL; path++)
     if (!show (*path, json, error))
@@ -288,11 +296,17 @@ const GememCommand gemem_command_info = {
   .synopsis = "TRACE...",
   .summary =
       "Show what is in a trace or graph: events or nodes, sizes, lifetimes, peak and lower bound",
-  .description = "Of a graph its nodes, tensors, streams and attributes are shown, and how many "
-                 "bytes are alive while each node runs; with --lower,\n"
-                 "the trace that it becomes. FILE#N is the N-th graph of a file, from 0.",
+  .description =
+      "Of a graph its nodes, tensors, streams and attributes are shown, and how many "
+      "bytes are alive while each node runs; with --lower,\n"
+      "the trace that it becomes. FILE#N is the N-th graph of a file, from 0.\n"
+      "With --at or --by: who holds the memory at a moment. The rows sum to the requested "
+      "bytes that are alive then; of a graph, its\n"
+      "trace is shown. --format=folded writes 'frame;frame;frame BYTES', outermost first, "
+      "for flamegraph.pl, speedscope and the like.",
   .examples = "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n  "
-              "gemem-sim info model.json\n",
-  .options = { entries, gemem_source_entries },
+              "gemem-sim info model.json\n  gemem-sim info snapshot.pickle --at=peak --by=line\n  "
+              "gemem-sim info snapshot.pickle --at=oom --by=stack --focus=attention\n",
+  .options = { entries, gemem_info_holders_entries, gemem_source_entries },
   .run = run,
 };

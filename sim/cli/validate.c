@@ -7,6 +7,7 @@
 #include "sim/cli/graph-info.h"
 #include "sim/cli/options.h"
 #include "sim/cli/source.h"
+#include "traces/summary.h"
 #include "traces/validate.h"
 
 static void
@@ -38,6 +39,21 @@ append_notes (GString *out, const char *path, const GememTraceInfo *info)
     }
 }
 
+/* Appends what the trace says in short, by one more pass over it. */
+static gboolean
+append_sentences (GString *out, GememSourceFile *file, GError **error)
+{
+  GememTraceReader *reader = gemem_source_file_open (file, error);
+  GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, error) : NULL;
+  const gboolean ok = summary != NULL;
+
+  if (ok)
+    gemem_trace_summary_sentences (out, &reader->info, summary);
+  gemem_trace_summary_free (summary);
+  gemem_trace_close (reader);
+  return ok;
+}
+
 static gboolean
 validate_trace (GememSourceFile *file, GString *out, GError **error)
 {
@@ -57,6 +73,7 @@ validate_trace (GememSourceFile *file, GString *out, GError **error)
       if (ok)
         g_string_append_printf (out, "%s: valid (%s)\n", file->path, reader->info.format);
       gemem_trace_close (reader);
+      ok = ok && append_sentences (out, file, error);
     }
   return ok;
 }
