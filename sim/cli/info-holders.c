@@ -38,10 +38,10 @@ const GOptionEntry gemem_info_holders_entries[] = {
 };
 
 gboolean
-gemem_info_holders_wanted (void)
+gemem_info_holders_wanted (const char *format)
 {
-  return at_text != NULL || by_name != NULL || frames_name != NULL || focus_text != NULL
-         || depth != 0 || top >= 0;
+  return (format != NULL && strcmp (format, "folded") == 0) || at_text != NULL || by_name != NULL
+         || frames_name != NULL || focus_text != NULL || depth != 0 || top != -1;
 }
 
 /* ---- options */
@@ -304,6 +304,7 @@ append_json (GString *out, const char *path, const GememHolders *holders,
   gemem_json_append_text_member (out, "trace", path);
   gemem_json_append_text_member (out, "at", at_text != NULL ? at_text : "peak");
   gemem_json_append_text_member (out, "by", gemem_hold_by_names ()[options->by]);
+  gemem_json_append_text_member (out, "frames", gemem_frame_choice_names ()[options->frames]);
   gemem_json_append_name (out, "devices");
   g_string_append_c (out, '[');
   for (guint i = 0; i < holders->devices->len; i++)

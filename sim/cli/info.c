@@ -281,7 +281,7 @@ run (char **arguments, GError **error)
   gboolean json;
   if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error))
     return 2;
-  if (gemem_info_holders_wanted ())
+  if (gemem_info_holders_wanted (format_name))
     return gemem_info_holders (arguments, format_name, error);
   if (!gemem_want_table_or_json (format_name, &json, error))
     return 2;

@@ -314,7 +314,9 @@ test_damage (void)
 static void
 test_forged (void)
 {
-  g_autoptr (GBytes) text = g_bytes_new_static (sample, sizeof sample - 1),
+  static const char small[] = "# gemem-trace: 2\n# frame: \"a\" \"b\" 77\n# stack: 1\n"
+                              "alloc 1 size=1 tag=\"c\" stack=1\n# end: 1\n";
+  g_autoptr (GBytes) text = g_bytes_new_static (small, sizeof small - 1),
                      native = convert (text, NULL, 100);
   gsize size;
   const guint8 *whole = g_bytes_get_data (native, &size);
@@ -357,7 +359,7 @@ test_forged (void)
         break;
     }
   g_assert_cmpuint (tables, ==, 2);
-  g_assert_cmpuint (refused, >, 20);
+  g_assert_cmpuint (refused, >=, 12); /* a line number may be any */
 }
 
 /* Both writers refuse an event whose stack does not exist. */

@@ -5,6 +5,7 @@
                                                   by pickle's Python implementation, with keys of the future
     snapshots.py mixed FILE                       a state of its own: four streams, plain segments, private pools, empty devices between
     snapshots.py hostile DIR                      what must be refused or be harmless, and never hang
+    snapshots.py big FILE EVENTS                  random events with call stacks of 40 to 99 frames, about 420 bytes an event
 """
 import copy, gzip, os, pickle, pickletools, random, sys
 
@@ -85,6 +86,26 @@ def mixed(path):
     pickle.dump(snapshot, open(path, "wb"), 4)
 
 
+def big(path, events):
+    r = random.Random(7)
+    frames = [{"name": f"function_{i}", "filename": f"/home/user/project/module{i % 300}.py" if i % 3 else "??", "line": i % 1000} for i in range(20000)]
+    starts = [r.randrange(len(frames) - 100) for _ in range(20000)]
+    stacks = [frames[start : start + r.randrange(40, 100)] for start in starts]
+    trace, live, at = [], [], 0x7F0000000000
+    for i in range(int(events)):
+        common = {"stream": 0, "time_us": 1700000000000000 + i, "frames": list(r.choice(stacks))}
+        if live and (len(live) > 2000 or r.random() < 0.5):
+            address, size = live.pop(r.randrange(len(live)))
+            trace.append({"action": "free_requested", "addr": address, "size": size, **common})
+            trace.append({"action": "free_completed", "addr": address, "size": size, **common, "frames": []})
+        else:
+            at += 1 << 20
+            live.append((at, r.randrange(1, 1 << 20)))
+            trace.append({"action": "alloc", "addr": live[-1][0], "size": live[-1][1], **common})
+    with open(path, "wb") as file:
+        pickle.dump({"segments": [], "device_traces": [trace], "allocator_settings": {}, "external_annotations": []}, file, 4)
+
+
 def hostile(folder):
     def write(name, value):
         with open(os.path.join(folder, name + ".pickle"), "wb") as file:
@@ -124,4 +145,4 @@ def hostile(folder):
 
 if __name__ == "__main__":
     sys.setrecursionlimit(20000)
-    {"rewrite": rewrite, "mixed": mixed, "hostile": hostile}[sys.argv[1]](*sys.argv[2:])
+    {"rewrite": rewrite, "mixed": mixed, "hostile": hostile, "big": big}[sys.argv[1]](*sys.argv[2:])
