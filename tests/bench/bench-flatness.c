@@ -113,15 +113,15 @@ replace (Program *p, guint64 slot)
   const guint64 old = p->ids[slot], new = ++p->made;
 
   if (old != 0 && p->streams && owner_of (old) != user_of (old))
-    emit (p, GEMEM_EVENT_STREAM_FREE, old, owner_of (old))->reserved = (guint32) slot;
+    emit (p, GEMEM_EVENT_STREAM_FREE, old, owner_of (old))->aux = slot;
   if (old != 0)
-    emit (p, GEMEM_EVENT_FREE, old, 0)->reserved = (guint32) slot;
+    emit (p, GEMEM_EVENT_FREE, old, 0)->aux = slot;
   GememTraceEvent *event = emit (p, GEMEM_EVENT_ALLOC, new, p->streams ? owner_of (new) : 0);
   event->size = gemem_rng_log_uniform (&p->rng, 512, 1 << 20);
-  event->reserved = (guint32) slot;
+  event->aux = slot;
   p->ids[slot] = new;
   if (p->streams && owner_of (new) != user_of (new))
-    emit (p, GEMEM_EVENT_USE_ON_STREAM, new, user_of (new))->reserved = (guint32) slot;
+    emit (p, GEMEM_EVENT_USE_ON_STREAM, new, user_of (new))->aux = slot;
   if (p->streams && new % 4 == 0)
     {
       emit (p, GEMEM_EVENT_EVENT_RECORD, new / 4 % 64, new / 4 % STREAMS);
@@ -359,7 +359,7 @@ counted (Program *p, GememAllocator *a, GememBlock *blocks)
     {
       const GememTraceEvent *event = &p->batch[i];
       const GememRequest request = { .size = event->size, .stream = event->stream };
-      GememBlock *block = &blocks[event->reserved];
+      GememBlock *block = &blocks[event->aux];
 
       if (event->kind == GEMEM_EVENT_FREE)
         klass->free (a, block, FALSE);
