@@ -27,13 +27,33 @@ params_of (const GememAllocatorClass *klass)
 
 /* ---- settings */
 
+/* "allocator NAME", for messages. */
+static char *
+what_of (const GememAllocatorClass *klass)
+{
+  return g_strconcat ("allocator ", klass->name, NULL);
+}
+
 static gboolean
 device_knows (const char *key)
 {
   for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
-    if ((*d)->params != NULL && gemem_params_find ((*d)->params, key) != NULL)
+    if (gemem_params_find ((*d)->params, key) != NULL)
       return TRUE;
   return FALSE;
+}
+
+/* FALSE if @value is too small a bare number for the setting @key of a device. */
+static gboolean
+check_device_unit (const GememAllocatorClass *klass, const char *key, const char *value,
+                   GError **error)
+{
+  g_autofree char *what = what_of (klass);
+
+  for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
+    if (!gemem_params_check_unit ((*d)->params, what, key, value, error))
+      return FALSE;
+  return TRUE;
 }
 
 static void
@@ -70,24 +90,21 @@ set_unknown_key (GError **error, const GememAllocatorClass *klass, const char *k
                  "allocator %s: unknown parameter '%s'; it takes no parameters", klass->name, key);
 }
 
-/* "allocator NAME", for messages. */
-static char *
-what_of (const GememAllocatorClass *klass)
-{
-  return g_strconcat ("allocator ", klass->name, NULL);
-}
-
-/* Parses @value into a scratch struct; values with "%" depend on a capacity not known yet. */
+/* Parses @value into a scratch struct; values with "%" depend on a capacity not known yet.
+ * @native: it is the real system's own text (GememParamContext). */
 static gboolean
-check_value (const GememAllocatorClass *klass, const char *key, const char *value, GError **error)
+check_value (const GememAllocatorClass *klass, const char *key, const char *value, gboolean native,
+             GError **error)
 {
-  static const GememParamContext context = { 0 };
+  const GememParamContext context = { .native = native };
   g_autofree gpointer scratch = g_malloc0 (klass->params_size);
   g_autofree char *what = what_of (klass);
   gboolean ok;
 
-  if (strchr (value, '%') != NULL)
+  if (strchr (value, '%') != NULL && !native)
     return TRUE;
+  if (!gemem_params_check_unit (klass->params, what, key, value, error))
+    return FALSE;
   gemem_params_set_defaults (params_of (klass), scratch);
   ok = gemem_params_set (params_of (klass), scratch, &context, what, key, value, error);
   gemem_params_clear (params_of (klass), scratch);
@@ -101,7 +118,7 @@ add_setting (GememAllocatorSpec *spec, const char *key, const char *value, GErro
 {
   if (gemem_params_find (params_of (spec->klass), key) != NULL)
     {
-      if (!check_value (spec->klass, key, value, error))
+      if (!check_value (spec->klass, key, value, FALSE, error))
         return FALSE;
       gemem_settings_add (spec->settings, key, value);
       return TRUE;
@@ -111,6 +128,8 @@ add_setting (GememAllocatorSpec *spec, const char *key, const char *value, GErro
       set_unknown_key (error, spec->klass, key);
       return FALSE;
     }
+  if (!check_device_unit (spec->klass, key, value, error))
+    return FALSE;
   gemem_settings_add (spec->device, key, value);
   return TRUE;
 }
@@ -141,7 +160,7 @@ add_variables (GememAllocatorSpec *spec, const GPtrArray *variables, GError **er
     {
       const GememSetting *variable = g_ptr_array_index (spec->settings, i);
 
-      if (!check_value (spec->klass, variable->key, variable->value, error))
+      if (!check_value (spec->klass, variable->key, variable->value, TRUE, error))
         return FALSE;
     }
   return TRUE;

@@ -308,6 +308,22 @@ gemem_named_expand (const GememNamed *const *list, const char *kind, const char 
   return found != NULL;
 }
 
+static gboolean
+check_units (const GememChoice *choice, const char *kind, GError **error)
+{
+  g_autofree char *what = g_strdup_printf ("%s %s", kind, choice->named->name);
+
+  for (guint i = 0; i < choice->settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (choice->settings, i);
+
+      if (!gemem_params_check_unit (choice->named->params, what, setting->key, setting->value,
+                                    error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 gboolean
 gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text,
                    GPtrArray *choices, GError **error)
@@ -317,7 +333,9 @@ gemem_named_parse (const GememNamed *const *list, const char *kind, const char *
   for (guint i = 0; found != NULL && i < found->len; i++)
     {
       const GememChoice *choice = g_ptr_array_index (found, i);
-      gpointer params = gemem_choice_params (choice, kind, NULL, error);
+      gpointer params = check_units (choice, kind, error)
+                            ? gemem_choice_params (choice, kind, NULL, error)
+                            : NULL;
 
       if (params == NULL)
         return FALSE;

@@ -49,12 +49,13 @@ class_find (const char *name, GError **error)
   return NULL;
 }
 
+static const GememParam no_params[] = { { .name = NULL } };
+
 /* A device of @klass from @settings and, for unset keys, @defaults (may be NULL). */
 static GememDevice *
 new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults,
            GError **error)
 {
-  static const GememParam no_params[] = { { .name = NULL } };
   const GememParam *table = klass->params != NULL ? klass->params : no_params;
   g_autoptr (GPtrArray) merged = gemem_settings_merge (table, defaults, settings);
   g_autofree char *what = g_strconcat ("device ", klass->name, NULL);
@@ -85,8 +86,9 @@ parse_settings (const GememDeviceClass *klass, const char *text, GError **error)
   return gemem_settings_parse (whole, error);
 }
 
-GPtrArray *
-gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GError **error)
+/* The settings in @spec as written, lists included. */
+static GPtrArray *
+parse_spec (const char *spec, const GememDeviceClass **klass, GError **error)
 {
   gsize length = strcspn (spec, ":");
   g_autofree char *name = g_strndup (spec, length);
@@ -116,6 +118,30 @@ const GememDeviceClass *
 gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *settings)
 {
   return klass->wrap != NULL ? class_find (beneath_name (settings), NULL) : klass;
+}
+
+GPtrArray *
+gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GError **error)
+{
+  g_autoptr (GPtrArray) settings = parse_spec (spec, klass, error);
+  const GememDeviceClass *beneath;
+  g_autofree char *what = NULL;
+
+  if (settings == NULL)
+    return NULL;
+  beneath = gemem_device_class_beneath (*klass, settings);
+  what = g_strconcat ("device ", (*klass)->name, NULL);
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+
+      if (!gemem_params_check_unit ((*klass)->params, what, setting->key, setting->value, error)
+          || (beneath != NULL
+              && !gemem_params_check_unit (beneath->params, what, setting->key, setting->value,
+                                           error)))
+        return NULL;
+    }
+  return g_steal_pointer (&settings);
 }
 
 /* Creates a wrapper: it gets its own settings, the device beneath the others and all @defaults. */

@@ -461,6 +461,81 @@ test_names (void)
   g_assert_null (gemem_params_find (table, ""));
 }
 
+/* Amounts of memory, and numbers that a real system reads itself. */
+static void
+test_units (void)
+{
+  typedef struct
+  {
+    guint64 memory, alignment, split;
+  } Sizes;
+  static const GememParam rows[] = { { .name = "memory",
+                                       .type = GEMEM_PARAM_SIZE,
+                                       .flags = GEMEM_PARAM_MEMORY,
+                                       .default_text = "16",
+                                       .aliases = "bytes",
+                                       .offset = G_STRUCT_OFFSET (Sizes, memory) },
+                                     { .name = "alignment",
+                                       .type = GEMEM_PARAM_SIZE,
+                                       .default_text = "1",
+                                       .offset = G_STRUCT_OFFSET (Sizes, alignment) },
+                                     { .name = "split_mb",
+                                       .type = GEMEM_PARAM_SIZE,
+                                       .default_text = "0",
+                                       .unit = "MiB",
+                                       .special = "never=0",
+                                       .offset = G_STRUCT_OFFSET (Sizes, split) },
+                                     { NULL } };
+  static const struct
+  {
+    const char *value, *message; /* NULL: a real system accepts it */
+  } native[] = { { "20", NULL },
+                 { "20.5", "x: split_mb='20.5': not a whole number of MiB, which the real system "
+                           "reads here; write digits only" },
+                 { "20MiB", "x: split_mb='20MiB': not a whole number of MiB, *" },
+                 { "never", "x: split_mb='never': not a whole number of MiB, *" } };
+  const GememParamContext theirs = { .native = TRUE };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  Sizes sizes;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (native); i++)
+    {
+      const gboolean ok = gemem_params_set (rows, &sizes, &theirs, "x", "split_mb", native[i].value,
+                                            &error);
+
+      g_assert_true (ok == (native[i].message == NULL));
+      if (ok)
+        continue;
+      g_assert_true (g_pattern_match_simple (native[i].message, error->message));
+      g_clear_error (&error);
+    }
+  /* our own spelling: units, words, and what is left of a byte dropped */
+  g_assert_true (gemem_params_set (rows, &sizes, NULL, "x", "split_mb", "20.51MiB", &error));
+  g_assert_cmpuint (sizes.split, ==, 21506293);
+  g_assert_true (gemem_params_set (rows, &sizes, NULL, "x", "split_mb", "never", &error));
+  g_assert_false (gemem_params_set (rows, &sizes, NULL, "x", "split_mb", "20.5", &error));
+  g_assert_cmpstr (error->message, ==,
+                   "x: split_mb='20.5': a fraction needs a unit; write 20.5MiB, or a whole number");
+  g_clear_error (&error);
+
+  g_assert_true (gemem_params_check_unit (rows, "x", "alignment", "16", &error));
+  g_assert_true (gemem_params_check_unit (rows, "x", "nothing", "16", &error));
+  g_assert_true (gemem_params_check_unit (NULL, "x", "memory", "16", &error));
+  g_assert_true (gemem_params_check_unit (rows, "x", "memory", "16B", &error));
+  g_assert_true (gemem_params_check_unit (rows, "x", "memory", "0", &error));
+  g_assert_no_error (error);
+  g_assert_false (gemem_params_check_unit (rows, "x", "bytes", "16", &error));
+  g_assert_cmpstr (error->message, ==,
+                   "x: bytes=16: 16 bytes? write 16GiB, or 16B if so few are meant");
+  /* what a program writes is not refused when it is read again */
+  gemem_params_set_defaults (rows, &sizes);
+  g_assert_cmpuint (sizes.memory, ==, 16);
+  sizes.memory = 17;
+  text = gemem_params_describe (rows, &sizes);
+  g_assert_cmpstr (text, ==, "memory=17B");
+}
+
 static void
 test_suggest (void)
 {
@@ -519,6 +594,7 @@ main (int argc, char **argv)
   g_test_add_func ("/params/names", test_names);
   g_test_add_func ("/params/variables", test_variables);
   g_test_add_func ("/params/suggest", test_suggest);
+  g_test_add_func ("/params/units", test_units);
   g_test_add_func ("/params/locale", test_locale);
   return g_test_run ();
 }
