@@ -548,13 +548,51 @@ test_suggest (void)
   g_assert_cmpstr (gemem_suggest ("driect", words), ==, "direct"); /* a swap is one mistake */
   g_assert_cmpstr (gemem_suggest ("pytorch", words), ==, "pytorch-caching");
   g_assert_cmpstr (gemem_suggest ("paddle", words), ==, "paddle-buddy"); /* a tie: the first */
-  g_assert_cmpstr (gemem_suggest ("scalable", words), ==, NULL);
+  g_assert_cmpstr (gemem_suggest ("scalable", words), ==, "ge-scalable");
   g_assert_cmpstr (gemem_suggest ("rmm-pool", words), ==, NULL);
   g_assert_cmpstr (gemem_suggest ("y", words), ==, NULL); /* no letter of the word would be left */
   g_assert_cmpstr (gemem_suggest ("", words), ==, NULL);
   g_autofree char *endless = g_strnfill (100000, 'd');
   g_assert_cmpstr (gemem_suggest (endless, words), ==, NULL);
   g_assert_cmpstr (gemem_suggest ("direct", words + 6), ==, NULL);
+}
+
+/* Long names by a part of them. */
+static void
+test_suggest_parts (void)
+{
+  static const char *const names[] = { "max_split_size_mb",
+                                       "max_non_split_rounding_mb",
+                                       "auto_growth_chunk_size_in_mb",
+                                       "FLAGS_small_pool_size_in_mb",
+                                       "eager_delete_tensor_gb",
+                                       "limit",
+                                       NULL };
+  static const struct
+  {
+    const char *word, *name;
+  } pairs[] = {
+    { "chunk_size_in_mb", "auto_growth_chunk_size_in_mb" },
+    { "chunk-size", "auto_growth_chunk_size_in_mb" },
+    { "growth_chunk", "auto_growth_chunk_size_in_mb" },
+    { "chunk_size_mb", "auto_growth_chunk_size_in_mb" }, /* not neighbours */
+    { "chnuk_size_in_mb", "auto_growth_chunk_size_in_mb" },
+    { "split_size", "max_split_size_mb" },
+    { "split_mb", "max_split_size_mb" },
+    { "spilt_size", "max_split_size_mb" },
+    { "rounding", "max_non_split_rounding_mb" },
+    { "small_pool_size_in_mb", "FLAGS_small_pool_size_in_mb" },
+    { "tensor", "eager_delete_tensor_gb" },
+    { "limt", "limit" },
+    { "mb", NULL },            /* of nearly every name */
+    { "plit_siz", NULL },      /* too many slips for so short a part */
+    { "mb_size_split", NULL }, /* another order */
+    { "chunks_of_memory", NULL },
+    { "split_chunk", NULL }, /* words of two names */
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
+    g_assert_cmpstr (gemem_suggest (pairs[i].word, names), ==, pairs[i].name);
 }
 
 static void
@@ -594,6 +632,7 @@ main (int argc, char **argv)
   g_test_add_func ("/params/names", test_names);
   g_test_add_func ("/params/variables", test_variables);
   g_test_add_func ("/params/suggest", test_suggest);
+  g_test_add_func ("/params/suggest-parts", test_suggest_parts);
   g_test_add_func ("/params/units", test_units);
   g_test_add_func ("/params/locale", test_locale);
   return g_test_run ();

@@ -120,6 +120,8 @@ test_specs (void)
   assert_refused ("pytorch:max_split_size_md=1", "did you mean 'max_split_size_mb'?");
   assert_refused ("pytorch:max_split_size_mb=1", "too small");
   assert_refused ("pytorch:max_split_size_mb=200|fish", "fish");
+  assert_refused ("pytorch:split_size=20", "did you mean 'max_split_size_mb'?");
+  assert_refused ("paddle:chunk_size_in_mb=20", "did you mean 'auto_growth_chunk_size_in_mb'?");
   assert_refused ("direct:capacity=1GiB|16", "capacity=16: 16 bytes? write 16GiB");
   assert_refused ("pytorch:memory_limit=24", "memory_limit=24: 24 bytes? write 24GiB");
   assert_refused ("direct:qqqqqqqqqqqq=1", "unknown parameter 'qqqqqqqqqqqq'");
