@@ -38,6 +38,8 @@ enum
   /* SIZE: an amount of a device's memory.  gemem_params_check_unit() refuses so few bytes that a
    * unit was forgotten; other sizes (alignments, requests) may be as small. */
   GEMEM_PARAM_MEMORY = 1 << 0,
+  /* STRING: '|' belongs to the value; it does not separate several values */
+  GEMEM_PARAM_BARS = 1 << 1,
 };
 
 typedef struct

@@ -190,6 +190,25 @@ test_sweeps (void)
                  "segment_size_mb=32;"
                  "pytorch:large_segment_size_mb=64;pytorch:large_segment_size_mb=128;pytorch:large_"
                  "segment_size_mb=256");
+  /* behind a shorthand: a key of the class that its other settings choose */
+  assert_labels ("paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=*,place=cpu",
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=50,place=cpu;"
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=100,place=cpu;"
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=500,place=cpu;"
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=1000,place=cpu;"
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=5000,place=cpu");
+  assert_labels (
+      "paddle:FLAGS_use_virtual_memory_auto_growth=no|yes,use_stream_safe_cuda_allocator=*",
+      "paddle:FLAGS_use_virtual_memory_auto_growth=no,use_stream_safe_cuda_allocator=no;"
+      "paddle:FLAGS_use_virtual_memory_auto_growth=no,use_stream_safe_cuda_allocator=yes;"
+      "paddle:FLAGS_use_virtual_memory_auto_growth=yes,use_stream_safe_cuda_allocator=no;"
+      "paddle:FLAGS_use_virtual_memory_auto_growth=yes,use_stream_safe_cuda_allocator=yes");
+  assert_labels ("direct:address=*",
+                 "direct:address=bump;direct:address=first-fit;direct:address=recorded");
+  assert_refused ("direct:capacity=*", "direct: capacity=*: no values are known");
+  assert_refused ("direct:qqqqqqqqqqqq=*", "unknown parameter 'qqqqqqqqqqqq'");
+  assert_refused ("paddle:FLAGS_gpu_memory_limit_mb=*", "no values are known");
+  assert_refused ("paddle:preset=P14,auto_growth_chunk_size_in_mb=*", "has no effect here");
   assert_refused ("pytorch:conf=*", "pytorch-caching: conf=*: no values are known");
   g_assert_cmpuint (try_sweeps (gemem_named_classes (), "allocator"), >, 200);
   g_assert_cmpuint (try_sweeps ((const GememNamed *const *) gemem_lowerings (), "lowering"), >, 50);
