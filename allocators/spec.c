@@ -2,8 +2,9 @@
  *
  * Why separate from the registry: this one syntax serves -a, sweeps and the first lines of vector
  * files.  A name may be a glob over the registry, a value may be a list ("chunk_mb=0|64"); both
- * multiply into several specs, in the order of the registry, the last key varying fastest.  Keys
- * that a device knows and the allocator does not are settings of the device (capacity=, base=,
+ * multiply into several specs, in the order of the registry, the last key varying fastest.  A "*"
+ * behind a shorthand is resolved after the other lists, because they say which class is meant.
+ * Keys that a device knows and the allocator does not are settings of the device (capacity=, base=,
  * ...).
  *
  * Invariants: a key that neither the class nor a device knows is an error with a suggestion; a
@@ -27,13 +28,33 @@ params_of (const GememAllocatorClass *klass)
 
 /* ---- settings */
 
+/* "allocator NAME", for messages. */
+static char *
+what_of (const GememAllocatorClass *klass)
+{
+  return g_strconcat ("allocator ", klass->name, NULL);
+}
+
 static gboolean
 device_knows (const char *key)
 {
   for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
-    if ((*d)->params != NULL && gemem_params_find ((*d)->params, key) != NULL)
+    if (gemem_params_find ((*d)->params, key) != NULL)
       return TRUE;
   return FALSE;
+}
+
+/* FALSE if @value is too small a bare number for the setting @key of a device. */
+static gboolean
+check_device_unit (const GememAllocatorClass *klass, const char *key, const char *value,
+                   GError **error)
+{
+  g_autofree char *what = what_of (klass);
+
+  for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
+    if (!gemem_params_check_unit ((*d)->params, what, key, value, error))
+      return FALSE;
+  return TRUE;
 }
 
 static void
@@ -70,24 +91,21 @@ set_unknown_key (GError **error, const GememAllocatorClass *klass, const char *k
                  "allocator %s: unknown parameter '%s'; it takes no parameters", klass->name, key);
 }
 
-/* "allocator NAME", for messages. */
-static char *
-what_of (const GememAllocatorClass *klass)
-{
-  return g_strconcat ("allocator ", klass->name, NULL);
-}
-
-/* Parses @value into a scratch struct; values with "%" depend on a capacity not known yet. */
+/* Parses @value into a scratch struct; values with "%" depend on a capacity not known yet.
+ * @native: it is the real system's own text (GememParamContext). */
 static gboolean
-check_value (const GememAllocatorClass *klass, const char *key, const char *value, GError **error)
+check_value (const GememAllocatorClass *klass, const char *key, const char *value, gboolean native,
+             GError **error)
 {
-  static const GememParamContext context = { 0 };
+  const GememParamContext context = { .native = native };
   g_autofree gpointer scratch = g_malloc0 (klass->params_size);
   g_autofree char *what = what_of (klass);
   gboolean ok;
 
-  if (strchr (value, '%') != NULL)
+  if (strchr (value, '%') != NULL && !native)
     return TRUE;
+  if (!gemem_params_check_unit (klass->params, what, key, value, error))
+    return FALSE;
   gemem_params_set_defaults (params_of (klass), scratch);
   ok = gemem_params_set (params_of (klass), scratch, &context, what, key, value, error);
   gemem_params_clear (params_of (klass), scratch);
@@ -101,7 +119,7 @@ add_setting (GememAllocatorSpec *spec, const char *key, const char *value, GErro
 {
   if (gemem_params_find (params_of (spec->klass), key) != NULL)
     {
-      if (!check_value (spec->klass, key, value, error))
+      if (!check_value (spec->klass, key, value, FALSE, error))
         return FALSE;
       gemem_settings_add (spec->settings, key, value);
       return TRUE;
@@ -111,6 +129,8 @@ add_setting (GememAllocatorSpec *spec, const char *key, const char *value, GErro
       set_unknown_key (error, spec->klass, key);
       return FALSE;
     }
+  if (!check_device_unit (spec->klass, key, value, error))
+    return FALSE;
   gemem_settings_add (spec->device, key, value);
   return TRUE;
 }
@@ -141,7 +161,7 @@ add_variables (GememAllocatorSpec *spec, const GPtrArray *variables, GError **er
     {
       const GememSetting *variable = g_ptr_array_index (spec->settings, i);
 
-      if (!check_value (spec->klass, variable->key, variable->value, error))
+      if (!check_value (spec->klass, variable->key, variable->value, TRUE, error))
         return FALSE;
     }
   return TRUE;
@@ -185,18 +205,26 @@ add_settings (GememAllocatorSpec *spec, const GPtrArray *settings, GError **erro
   return TRUE;
 }
 
+static GememAllocatorSpec *
+new_spec (const char *label)
+{
+  GememAllocatorSpec *spec = g_new0 (GememAllocatorSpec, 1);
+
+  spec->label = g_strdup (label);
+  spec->settings = gemem_settings_new ();
+  spec->device = gemem_settings_new ();
+  spec->variables = gemem_settings_new ();
+  spec->left_out = gemem_settings_new ();
+  return spec;
+}
+
 /* @shorthand: the shorthand that @choice names, or NULL if it names a class. */
 static GememAllocatorSpec *
 make_spec (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
            GError **error)
 {
-  GememAllocatorSpec *spec = g_new0 (GememAllocatorSpec, 1);
+  GememAllocatorSpec *spec = new_spec (choice->label);
 
-  spec->label = g_strdup (choice->label);
-  spec->settings = gemem_settings_new ();
-  spec->device = gemem_settings_new ();
-  spec->variables = gemem_settings_new ();
-  spec->left_out = gemem_settings_new ();
   spec->klass = class_of (choice, shorthand, variables, spec, error);
   if (spec->klass == NULL || !add_settings (spec, choice->settings, error)
       || !add_variables (spec, variables, error))
@@ -241,6 +269,74 @@ check_name (const char *text, GError **error)
   return near == NULL;
 }
 
+/* The class that @choice means, which stays as it is. */
+static const GememAllocatorClass *
+find_class (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
+            GError **error)
+{
+  GememAllocatorSpec *spec = new_spec (choice->label);
+  GememChoice copy = { .named = choice->named, .settings = gemem_settings_new () };
+  const GememAllocatorClass *klass;
+
+  gemem_settings_append (copy.settings, choice->settings);
+  klass = class_of (&copy, shorthand, variables, spec, error);
+  g_ptr_array_unref (copy.settings);
+  gemem_allocator_spec_free (spec);
+  return klass;
+}
+
+/* Appends what @choice stands for, when "*" may also belong to the class that a shorthand means, or
+ * to a device. */
+static gboolean
+resolve (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
+         GPtrArray *choices, GError **error)
+{
+  g_autoptr (GPtrArray) tables = g_ptr_array_new ();
+  const GememAllocatorClass *klass = find_class (choice, shorthand, variables, error);
+
+  if (klass == NULL)
+    return FALSE;
+  g_ptr_array_add (tables, (gpointer) params_of (klass));
+  for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
+    if ((*d)->params != NULL)
+      g_ptr_array_add (tables, (gpointer) (*d)->params);
+  g_ptr_array_add (tables, NULL);
+  return gemem_choice_multiply (choice, (const GememParam *const *) tables->pdata, choices, error);
+}
+
+static gboolean
+has_star (const GememChoice *choice)
+{
+  for (guint i = 0; i < choice->settings->len; i++)
+    if (strcmp (((const GememSetting *) choice->settings->pdata[i])->value, "*") == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* Replaces each of the @choices that still has a "*" by what it stands for. */
+static gboolean
+resolve_all (GPtrArray *choices, const GememShorthand *shorthand, const GPtrArray *variables,
+             GError **error)
+{
+  for (guint i = 0; i < choices->len;)
+    {
+      const GememChoice *choice = g_ptr_array_index (choices, i);
+      g_autoptr (GPtrArray) found = g_ptr_array_new ();
+
+      if (!has_star (choice))
+        {
+          i++;
+          continue;
+        }
+      if (!resolve (choice, shorthand, variables, found, error))
+        return FALSE;
+      g_ptr_array_remove_index (choices, i);
+      for (guint k = 0; k < found->len; k++)
+        g_ptr_array_insert (choices, (gint) i++, g_ptr_array_index (found, k));
+    }
+  return TRUE;
+}
+
 gboolean
 gemem_allocator_spec_parse (const char *text, GPtrArray *specs, GError **error)
 {
@@ -258,7 +354,8 @@ gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, G
 
   if (!check_name (text, error)
       || !gemem_named_expand (shorthand != NULL ? gemem_shorthands () : gemem_named_classes (),
-                              "allocator", text, choices, error))
+                              "allocator", text, choices, error)
+      || !resolve_all (choices, shorthand, variables, error))
     return FALSE;
   for (guint i = 0; i < choices->len; i++)
     {

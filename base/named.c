@@ -109,28 +109,36 @@ split_values (const char *text)
     }
 }
 
-/* The values of @setting of @named; "*" stands for all of gemem_param_sweep(). */
+/* The values of @setting, which belongs to the row @param (or NULL: unknown) of @name; "*" stands
+ * for all of gemem_param_sweep(). */
 static GPtrArray *
-values_of (const GememNamed *named, const GememSetting *setting, GError **error)
+values_of (const char *name, const GememParam *param, const GememSetting *setting, GError **error)
 {
-  const GememParam *param = strcmp (setting->value, "*") == 0
-                                ? gemem_params_find (named->params, setting->key)
-                                : NULL;
-  GPtrArray *values = param != NULL ? gemem_param_sweep (param) : split_values (setting->value);
+  GPtrArray *values;
 
+  if (param != NULL && strcmp (setting->value, "*") == 0)
+    values = gemem_param_sweep (param);
+  else if (param != NULL && (param->flags & GEMEM_PARAM_BARS) != 0)
+    {
+      values = g_ptr_array_new_with_free_func (g_free);
+      g_ptr_array_add (values, g_strdup (setting->value));
+    }
+  else
+    values = split_values (setting->value);
   if (values->len > 0)
     return values;
   g_ptr_array_unref (values);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s: %s=*: no values are known to be worth trying; write a list, %s=A|B",
-               named->name, setting->key, setting->key);
+               "%s: %s=*: no values are known to be worth trying; write a list, %s=A|B", name,
+               setting->key, setting->key);
   return NULL;
 }
 
 /* One GPtrArray of values per setting; NULL if there are more than CHOICES_MAX combinations, or a
  * setting has no values. */
 static GPtrArray *
-split_all (const GememNamed *named, const GPtrArray *settings, guint *combinations, GError **error)
+split_all (const char *name, const GememParam *const *tables, const GPtrArray *settings,
+           guint *combinations, GError **error)
 {
   g_autoptr (GPtrArray) lists = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
 
@@ -138,7 +146,10 @@ split_all (const GememNamed *named, const GPtrArray *settings, guint *combinatio
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = g_ptr_array_index (settings, i);
-      GPtrArray *values = values_of (named, setting, error);
+      const GememParam *param = NULL;
+      for (const GememParam *const *table = tables; *table != NULL && param == NULL; table++)
+        param = gemem_params_find (*table, setting->key);
+      GPtrArray *values = values_of (name, param, setting, error);
 
       if (values == NULL)
         return NULL;
@@ -171,11 +182,10 @@ make_label (const char *name, const GPtrArray *settings)
 }
 
 /* The @index-th combination of @lists, the last setting varying fastest. */
-static GememChoice *
-make_choice (const GememNamed *named, const char *name, const GPtrArray *settings,
-             const GPtrArray *lists, guint index)
+static GPtrArray *
+combine (const GPtrArray *settings, const GPtrArray *lists, guint index)
 {
-  GememChoice *choice = g_new0 (GememChoice, 1);
+  GPtrArray *combination = gemem_settings_new ();
   g_autofree guint *digits = g_new0 (guint, (gsize) settings->len + 1);
 
   for (guint i = settings->len; i-- > 0;)
@@ -185,31 +195,68 @@ make_choice (const GememNamed *named, const char *name, const GPtrArray *setting
       digits[i] = index % n;
       index /= n;
     }
-  choice->named = named;
-  choice->settings = gemem_settings_new ();
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = g_ptr_array_index (settings, i);
       const GPtrArray *values = g_ptr_array_index (lists, i);
 
-      gemem_settings_add (choice->settings, setting->key, g_ptr_array_index (values, digits[i]));
+      gemem_settings_add (combination, setting->key, g_ptr_array_index (values, digits[i]));
     }
-  choice->label = make_label (name, choice->settings);
-  return choice;
+  return combination;
+}
+
+GPtrArray *
+gemem_settings_multiply (const char *name, const GememParam *const *tables,
+                         const GPtrArray *settings, GError **error)
+{
+  guint combinations;
+  g_autoptr (GPtrArray) lists = split_all (name, tables, settings, &combinations, error);
+  GPtrArray *all;
+
+  if (lists == NULL)
+    return NULL;
+  all = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
+  for (guint i = 0; i < combinations; i++)
+    g_ptr_array_add (all, combine (settings, lists, i));
+  return all;
+}
+
+/* Appends a choice of @named, which the user calls @name, for each combination of the values that
+ * @settings have by @tables. */
+static gboolean
+multiply_by (const GememNamed *named, const char *name, const GememParam *const *tables,
+             const GPtrArray *settings, GPtrArray *choices, GError **error)
+{
+  g_autoptr (GPtrArray) all = gemem_settings_multiply (named->name, tables, settings, error);
+
+  for (guint i = 0; all != NULL && i < all->len; i++)
+    {
+      GememChoice *choice = g_new0 (GememChoice, 1);
+
+      choice->named = named;
+      choice->settings = g_ptr_array_ref (g_ptr_array_index (all, i));
+      choice->label = make_label (name, choice->settings);
+      g_ptr_array_add (choices, choice);
+    }
+  return all != NULL;
 }
 
 static gboolean
 multiply (const GememNamed *named, const char *name, const GPtrArray *settings, GPtrArray *choices,
           GError **error)
 {
-  guint combinations;
-  g_autoptr (GPtrArray) lists = split_all (named, settings, &combinations, error);
+  const GememParam *const tables[] = { named->params, NULL };
 
-  if (lists == NULL)
-    return FALSE;
-  for (guint i = 0; i < combinations; i++)
-    g_ptr_array_add (choices, make_choice (named, name, settings, lists, i));
-  return TRUE;
+  return multiply_by (named, name, tables, settings, choices, error);
+}
+
+gboolean
+gemem_choice_multiply (const GememChoice *choice, const GememParam *const *tables,
+                       GPtrArray *choices, GError **error)
+{
+  g_autofree char *name = g_strndup (choice->label, strcspn (choice->label, ":"));
+
+  return multiply_by (choice->named, g_strstrip (name), tables, choice->settings, choices, error);
 }
 
 /* ---- names and globs */
@@ -308,6 +355,22 @@ gemem_named_expand (const GememNamed *const *list, const char *kind, const char 
   return found != NULL;
 }
 
+static gboolean
+check_units (const GememChoice *choice, const char *kind, GError **error)
+{
+  g_autofree char *what = g_strdup_printf ("%s %s", kind, choice->named->name);
+
+  for (guint i = 0; i < choice->settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (choice->settings, i);
+
+      if (!gemem_params_check_unit (choice->named->params, what, setting->key, setting->value,
+                                    error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 gboolean
 gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text,
                    GPtrArray *choices, GError **error)
@@ -317,7 +380,9 @@ gemem_named_parse (const GememNamed *const *list, const char *kind, const char *
   for (guint i = 0; found != NULL && i < found->len; i++)
     {
       const GememChoice *choice = g_ptr_array_index (found, i);
-      gpointer params = gemem_choice_params (choice, kind, NULL, error);
+      gpointer params = check_units (choice, kind, error)
+                            ? gemem_choice_params (choice, kind, NULL, error)
+                            : NULL;
 
       if (params == NULL)
         return FALSE;

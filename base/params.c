@@ -382,10 +382,28 @@ check_range (const GememParam *param, const GememParamContext *context, const ch
   return FALSE;
 }
 
+/* FALSE if @text has a unit or is a special word where the real system reads a number in the unit of
+ * @param. */
+static gboolean
+check_native (const GememParam *param, const char *text, GError **error)
+{
+  guint64 number;
+
+  if (param->unit == NULL || gemem_parse_uint (text, &number, NULL))
+    return TRUE;
+  g_set_error (
+      error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+      "'%s': not a whole number of %s, which the real system reads here; write digits only", text,
+      param->unit);
+  return FALSE;
+}
+
 static gboolean
 parse_value (const GememParam *param, const GememParamContext *context, const char *text,
              Value *value, GError **error)
 {
+  if (context != NULL && context->native && !check_native (param, text, error))
+    return FALSE;
   if (special_value (param, text, value))
     return TRUE;
   return parse_plain (param, context, text, value, error)
@@ -512,6 +530,18 @@ gemem_params_set (const GememParam *table, gpointer dest, const GememParamContex
   return TRUE;
 }
 
+gboolean
+gemem_params_check_unit (const GememParam *table, const char *what, const char *key,
+                         const char *value, GError **error)
+{
+  const GememParam *param = gemem_params_find (table, key);
+
+  if (param == NULL || (param->flags & GEMEM_PARAM_MEMORY) == 0 || gemem_check_unit (value, error))
+    return TRUE;
+  g_prefix_error (error, "%s: %s=", what, key);
+  return FALSE;
+}
+
 /* Stores the keys of @settings in rows[] (one entry per row of the table); refuses duplicates and
  * conflicts. */
 static gboolean
@@ -584,18 +614,19 @@ double_text (double value)
   return g_strdup (buffer);
 }
 
-/* A size or time as text, with its unit, because a bare number would be read in the parameter's own
- * unit. */
+/* A size as text, with its unit where a bare number would be read in the parameter's own unit, or
+ * would be too small to be meant. */
 static char *
 size_text (const GememParam *param, guint64 bytes)
 {
   char buffer[GEMEM_FORMAT_MAX];
+  const gboolean needs_unit = bytes != GEMEM_UNLIMITED
+                              && (param->unit != NULL
+                                  || ((param->flags & GEMEM_PARAM_MEMORY) != 0
+                                      && bytes < GEMEM_BARE_MIN));
 
   gemem_format_size_exact (buffer, bytes);
-  return g_strconcat (
-      buffer,
-      param->unit != NULL && bytes != 0 && bytes % 1024 != 0 && bytes != GEMEM_UNLIMITED ? "B" : "",
-      NULL);
+  return g_strconcat (buffer, needs_unit && bytes != 0 && bytes % 1024 != 0 ? "B" : "", NULL);
 }
 
 static char *

@@ -33,10 +33,20 @@ typedef enum
   GEMEM_PARAM_STRING, /* char *, owned by the parameter struct */
 } GememParamType;
 
+enum
+{
+  /* SIZE: an amount of a device's memory.  gemem_params_check_unit() refuses so few bytes that a
+   * unit was forgotten; other sizes (alignments, requests) may be as small. */
+  GEMEM_PARAM_MEMORY = 1 << 0,
+  /* STRING: '|' belongs to the value; it does not separate several values */
+  GEMEM_PARAM_BARS = 1 << 1,
+};
+
 typedef struct
 {
   const char *name;
   GememParamType type;
+  guint32 flags;            /* GEMEM_PARAM_MEMORY ... */
   const char *default_text; /* parsed by the same parser; NULL for STRING means NULL */
   const char *min, *max;    /* inclusive, as text; NULL: no bound */
   const char *unit;         /* unit of a bare number: "MiB" for SIZE, "ms" for TIME; NULL: B, ns */
@@ -55,6 +65,9 @@ typedef struct
 typedef struct
 {
   guint64 capacity; /* device bytes, for "80%"; 0: unknown, "%" refused */
+  /* The text is the real system's own (an environment variable, a configuration string): where a
+   * bare number counts in a `unit`, that system reads a whole number and knows no units. */
+  gboolean native;
 } GememParamContext;
 
 /* One "key=value" as the user wrote it. */
@@ -112,6 +125,12 @@ gboolean gemem_params_set (const GememParam *table, gpointer dest, const GememPa
 gboolean gemem_params_apply (const GememParam *table, gpointer dest,
                              const GememParamContext *context, const char *what,
                              const GPtrArray *settings, GError **error);
+
+/* FALSE, with a GEMEM_ERROR_USAGE that asks for a unit, if the row of @table for @key is a
+ * GEMEM_PARAM_MEMORY and @value too small a bare number of bytes (gemem_check_unit()).  For what a
+ * person writes; what a program recorded needs no such check.  @table may be NULL. */
+gboolean gemem_params_check_unit (const GememParam *table, const char *what, const char *key,
+                                  const char *value, GError **error);
 
 /* The row for @key (name or alias, normalised), or NULL.  @table may be NULL: it has no rows. */
 const GememParam *gemem_params_find (const GememParam *table, const char *key);

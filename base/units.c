@@ -3,8 +3,8 @@
  * How decimals stay exact: "1.1GiB" is 1 * 2^30 plus the fraction ".1" times 2^30.  The fraction is
  * multiplied digit by digit, from its last digit to its first, with a carry: the final carry is the
  * integer part of the product, and the product is an integer if and only if every remaining digit
- * is zero.  So a fraction of any length is exact without big numbers and without a double.  Only
- * ASCII is recognised, whatever the locale.
+ * is zero.  So a fraction of any length is rounded down exactly, without big numbers and without a
+ * double.  Only ASCII is recognised, whatever the locale.
  *
  * Cost: linear in the length of the text; nothing is allocated unless there is an error to report.
  */
@@ -149,17 +149,20 @@ unit_factor (const Unit *units, const char *name)
   return 0;
 }
 
-/* The common part of parsing sizes and times: scales @number by @factor, the value of its unit. */
+/* The common part of parsing sizes and times: scales @number by @factor, the value of its unit.
+ * @round_down: a part of a byte is left out, but never all that was asked for. */
 static gboolean
-scaled_value (const char *text, const Number *number, guint64 factor, const char *smallest,
-              guint64 *result, GError **error)
+scaled_value (const char *text, const Number *number, guint64 factor, gboolean round_down,
+              const char *smallest, guint64 *result, GError **error)
 {
   gboolean exact;
   Wide value = number_scale (number, factor, &exact);
 
   if (number->overflow || value > G_MAXUINT64)
     return fail (error, text, "too large for 64 bits; use a smaller number");
-  if (!exact)
+  if (!exact && round_down && value == 0)
+    return fail (error, text, "less than a byte; use a larger number");
+  if (!exact && !round_down)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "'%s': not a whole number of %s; use a smaller unit", text, smallest);
@@ -167,6 +170,28 @@ scaled_value (const char *text, const Number *number, guint64 factor, const char
     }
   *result = (guint64) value;
   return TRUE;
+}
+
+/* FALSE for a fraction without a unit.  A bare number counts in units of @factor, and the systems
+ * whose settings do so read whole numbers.  @likely: the unit that is probably meant where that
+ * is 1. */
+static gboolean
+check_bare (const char *text, const Number *number, const Unit *units, guint64 factor,
+            const char *likely, GError **error)
+{
+  const char *name = likely;
+
+  if (number->fraction == NULL)
+    return TRUE;
+  for (const Unit *unit = units; factor > 1 && unit->name != NULL; unit++)
+    if (unit->factor == factor)
+      {
+        name = unit->name;
+        break;
+      }
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "'%s': a fraction needs a unit; write %s%s, or a whole number", text, text, name);
+  return FALSE;
 }
 
 static gboolean
@@ -228,13 +253,31 @@ gemem_parse_size (const char *text, guint64 default_unit, guint64 whole, guint64
     return percent_value (text, &number, whole, bytes, error);
   if (*unit != '\0')
     factor = unit_factor (size_units, unit);
+  else if (!check_bare (text, &number, size_units, factor, "GiB", error))
+    return FALSE;
   if (factor == 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "'%s': unknown unit '%s'; use " SIZE_UNITS, text, unit);
       return FALSE;
     }
-  return scaled_value (text, &number, factor, "bytes", bytes, error);
+  return scaled_value (text, &number, factor, factor > 1, "bytes", bytes, error);
+}
+
+gboolean
+gemem_check_unit (const char *text, GError **error)
+{
+  Number number;
+
+  if (!scan_number (text, &number) || *number.end != '\0' || number.fraction != NULL
+      || number.overflow || number.integer == 0 || number.integer >= GEMEM_BARE_MIN)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: %" G_GUINT64_FORMAT " byte%s? write %" G_GUINT64_FORMAT
+               "%s, or %" G_GUINT64_FORMAT "B if so few are meant",
+               text, number.integer, number.integer == 1 ? "" : "s", number.integer,
+               number.integer < 1024 ? "GiB" : "MiB", number.integer);
+  return FALSE;
 }
 
 gboolean
@@ -250,13 +293,15 @@ gemem_parse_time (const char *text, guint64 default_unit, guint64 *ns, GError **
     factor = unit_factor (time_units, unit);
   if (factor == 0 && *unit == '\0')
     return fail (error, text, "a time needs a unit; use " TIME_UNITS);
+  if (*unit == '\0' && !check_bare (text, &number, time_units, factor, "ms", error))
+    return FALSE;
   if (factor == 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "'%s': unknown unit '%s'; use " TIME_UNITS, text, unit);
       return FALSE;
     }
-  return scaled_value (text, &number, factor, "nanoseconds", ns, error);
+  return scaled_value (text, &number, factor, FALSE, "nanoseconds", ns, error);
 }
 
 gboolean

@@ -7,8 +7,9 @@
  * K/M/G/T/P (powers of 1024), "N%" of a whole, "unlimited"/"none" (GEMEM_UNLIMITED).
  * Times: ns, us, ms, s, min, h.  Case-insensitive except that a bare "b" is bytes.
  * Underscores between digits and 0x-hexadecimal integers are accepted.
- * A value that is not a whole number of the smallest unit is an error, unless
- * noted; so is overflow.
+ * A fraction needs a unit.  A size with a fraction and a unit is rounded down to a byte ("39.4GiB",
+ * as a tool printed it); a time must be a whole number of ns.  Overflow is an error, and so is a
+ * size above 0 that would be rounded down to 0.
  */
 #pragma once
 
@@ -47,6 +48,14 @@ gemem_round_up (guint64 value, guint64 unit)
  * Errors: GEMEM_ERROR_USAGE with the text and, for an unknown unit, the known ones. */
 gboolean gemem_parse_size (const char *text, guint64 default_unit, guint64 whole, guint64 *bytes,
                            GError **error);
+
+/* A bare number of bytes below this is hardly an amount of memory. */
+#define GEMEM_BARE_MIN 4096
+
+/* For amounts of memory: FALSE, with a GEMEM_ERROR_USAGE that asks for a unit ("16: 16 bytes? write
+ * 16GiB, ..."), if @text is a number without a unit from 1 to GEMEM_BARE_MIN - 1.  Other texts, even
+ * invalid ones, are left to gemem_parse_size(). */
+gboolean gemem_check_unit (const char *text, GError **error);
 
 /* Parses a duration into nanoseconds; @default_unit in ns for a bare number (0: a unit is
  * required). */

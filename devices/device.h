@@ -218,6 +218,17 @@ GPtrArray *gemem_device_spec_parse (const char *spec, const GememDeviceClass **k
  * belong; else @klass.  NULL: unknown. */
 const GememDeviceClass *gemem_device_class_beneath (const GememDeviceClass *klass,
                                                     const GPtrArray *settings);
+/* One of the devices that the user's text stands for. */
+typedef struct
+{
+  char *spec; /* for gemem_device_new() */
+  char *
+      difference; /* the settings that tell it from the others, "capacity=8GiB"; NULL: it is alone */
+} GememDeviceSpec;
+
+/* The devices that @text denotes, GememDeviceSpec: value lists ("sim:capacity=8GiB|16GiB") and "*"
+ * multiply, the last key varying fastest.  GEMEM_ERROR_USAGE; g_ptr_array_unref(). */
+GPtrArray *gemem_device_spec_expand (const char *text, GError **error);
 void gemem_device_destroy (GememDevice *device);
 /* For allocators that share a device among threads.  The calls below do not lock: a caller that may
  * run concurrently locks around the calls and what depends on them.  The lock is recursive. */

@@ -80,6 +80,7 @@ static const GememParam params[] = {
     .help = "Seed of the random failures." },
   { .name = "call",
     .type = GEMEM_PARAM_STRING,
+    .flags = GEMEM_PARAM_BARS,
     .default_text = "memory",
     FIELD (call),
     .help = "Calls that may fail, '|' separated: names of device calls, 'memory' (malloc, reserve, "

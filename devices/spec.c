@@ -1,13 +1,15 @@
 /* spec.c - the registry of devices: creates a device from "sim:capacity=80GiB,address=bump".
  *
  * "cuda:1:mode=vmm" is another way to write "cuda:gpu=1,mode=vmm": where a class has the setting
- * `gpu`, a number before the settings is its value.
+ * `gpu`, a number before the settings is its value.  "sim:capacity=8GiB|16GiB" stands for two
+ * devices.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "base/named.h"
 #include "devices/device-private.h"
 
 static const GememDeviceClass *const classes[] = {
@@ -49,12 +51,13 @@ class_find (const char *name, GError **error)
   return NULL;
 }
 
+static const GememParam no_params[] = { { .name = NULL } };
+
 /* A device of @klass from @settings and, for unset keys, @defaults (may be NULL). */
 static GememDevice *
 new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults,
            GError **error)
 {
-  static const GememParam no_params[] = { { .name = NULL } };
   const GememParam *table = klass->params != NULL ? klass->params : no_params;
   g_autoptr (GPtrArray) merged = gemem_settings_merge (table, defaults, settings);
   g_autofree char *what = g_strconcat ("device ", klass->name, NULL);
@@ -85,8 +88,9 @@ parse_settings (const GememDeviceClass *klass, const char *text, GError **error)
   return gemem_settings_parse (whole, error);
 }
 
-GPtrArray *
-gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GError **error)
+/* The settings in @spec as written, lists included. */
+static GPtrArray *
+parse_spec (const char *spec, const GememDeviceClass **klass, GError **error)
 {
   gsize length = strcspn (spec, ":");
   g_autofree char *name = g_strndup (spec, length);
@@ -116,6 +120,94 @@ const GememDeviceClass *
 gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *settings)
 {
   return klass->wrap != NULL ? class_find (beneath_name (settings), NULL) : klass;
+}
+
+GPtrArray *
+gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GError **error)
+{
+  g_autoptr (GPtrArray) settings = parse_spec (spec, klass, error);
+  const GememDeviceClass *beneath;
+  g_autofree char *what = NULL;
+
+  if (settings == NULL)
+    return NULL;
+  beneath = gemem_device_class_beneath (*klass, settings);
+  what = g_strconcat ("device ", (*klass)->name, NULL);
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+
+      if (!gemem_params_check_unit ((*klass)->params, what, setting->key, setting->value, error)
+          || (beneath != NULL
+              && !gemem_params_check_unit (beneath->params, what, setting->key, setting->value,
+                                           error)))
+        return NULL;
+    }
+  return g_steal_pointer (&settings);
+}
+
+static void
+free_spec (GememDeviceSpec *spec)
+{
+  g_free (spec->spec);
+  g_free (spec->difference);
+  g_free (spec);
+}
+
+/* "NAME:key=value,..." of @settings, with @lists (or NULL) only those whose text differs there. */
+static char *
+join_settings (const char *name, const GPtrArray *settings, const GPtrArray *lists)
+{
+  GString *text = g_string_new (name);
+
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+      g_autofree char *quoted = gemem_settings_quote (setting->value);
+
+      if (lists == NULL
+          || strcmp (setting->value, ((const GememSetting *) lists->pdata[i])->value) != 0)
+        g_string_append_printf (text, "%s%s=%s",
+                                text->len == 0               ? ""
+                                : text->len == strlen (name) ? ":"
+                                                             : ",",
+                                setting->key, quoted);
+    }
+  return g_string_free (text, FALSE);
+}
+
+GPtrArray *
+gemem_device_spec_expand (const char *text, GError **error)
+{
+  const GememDeviceClass *klass, *beneath;
+  g_autoptr (GPtrArray) lists = parse_spec (text, &klass, error);
+  g_autoptr (GPtrArray) all = NULL;
+  g_autofree char *what = NULL;
+  g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) free_spec);
+
+  if (lists == NULL)
+    return NULL;
+  beneath = gemem_device_class_beneath (klass, lists);
+  const GememParam *const tables[] = { klass->params != NULL ? klass->params : no_params,
+                                       beneath != NULL ? beneath->params : NULL, NULL };
+  what = g_strconcat ("device ", klass->name, NULL);
+  all = gemem_settings_multiply (what, tables, lists, error);
+  for (guint i = 0; all != NULL && i < all->len; i++)
+    {
+      const GPtrArray *settings = g_ptr_array_index (all, i);
+      GememDeviceSpec *spec = g_new0 (GememDeviceSpec, 1);
+      g_autofree char *difference = join_settings ("", settings, lists);
+      const GememDeviceClass *checked;
+
+      spec->spec = *difference == '\0' ? g_strdup (text)
+                                       : join_settings (klass->name, settings, NULL);
+      spec->difference = all->len > 1 ? g_steal_pointer (&difference) : NULL;
+      g_ptr_array_add (specs, spec);
+      g_autoptr (GPtrArray) sound = gemem_device_spec_parse (spec->spec, &checked, error);
+      if (sound == NULL)
+        return NULL;
+    }
+  return all != NULL ? g_steal_pointer (&specs) : NULL;
 }
 
 /* Creates a wrapper: it gets its own settings, the device beneath the others and all @defaults. */

@@ -22,6 +22,7 @@ static const GememParam params[] = {
   GEMEM_LOWER_PARAMS (Params),
   { .name = "threshold",
     .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
     .default_text = "0",
     .sweep = "0|64MiB|256MiB|1GiB|never",
     .special = "never=" NEVER,

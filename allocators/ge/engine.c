@@ -90,6 +90,7 @@ static const GememParam params[] = {
             "not the device's and is only counted." },
   { .name = "rdma_size",
     .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
     .default_text = "1GiB",
     .min = "512",
     OWN (rdma_size),

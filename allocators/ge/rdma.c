@@ -62,6 +62,7 @@ typedef struct
 static const GememParam params[] = {
   { .name = "size",
     .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
     .default_text = "0",
     .offset = G_STRUCT_OFFSET (Params, size),
     .help = "Bytes of the pool, which never grows (50%: half of the device); 0: 1 GiB, or half of "

@@ -30,6 +30,7 @@ static const GememParam params[] = {
             "(fixed)." },
   { .name = "fixed_size",
     .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
     .default_text = "0",
     FIELD (fixed_size),
     .help = "The range of stack=fixed, which no recycle gives back, but a recycle that finds it "

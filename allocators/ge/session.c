@@ -42,6 +42,7 @@ static const GememParam params[] = {
             "program's address 512 bytes into that." },
   { .name = "total",
     .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
     .default_text = "0",
     .max = "16TiB",
     .offset = G_STRUCT_OFFSET (Params, total),

@@ -45,6 +45,7 @@ enum
 #define GE_STACK_PARAM_ROWS \
   { .name = "total", \
     .type = GEMEM_PARAM_SIZE, \
+    .flags = GEMEM_PARAM_MEMORY, \
     .default_text = "0", \
     FIELD (total), \
     .help = "Device memory as the driver reports it, from which the threshold is derived (95 %); " \
@@ -58,6 +59,7 @@ enum
                 "does not exceed the derived threshold." }, \
       { .name = "page_mem_size_total_threshold", \
         .type = GEMEM_PARAM_SIZE, \
+        .flags = GEMEM_PARAM_MEMORY, \
         .default_text = "0", \
         .conflicts = "memory_pool_threshold", \
         FIELD (page_mem_size_total_threshold), \
@@ -73,6 +75,7 @@ enum
         .help = "Page size as a power of two: 16 is 64 KiB." }, \
       { .name = "huge_page_mem_size", \
         .type = GEMEM_PARAM_SIZE, \
+        .flags = GEMEM_PARAM_MEMORY, \
         .default_text = "2MiB", \
         .sweep = "2MiB|8MiB|32MiB|128MiB|512MiB|1GiB", \
         .max = "64GiB", \

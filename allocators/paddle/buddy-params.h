@@ -34,6 +34,7 @@ typedef struct
 #define GEMEM_PADDLE_BUDDY_SIZE_ROWS \
   { .name = "total", \
     .type = GEMEM_PARAM_SIZE, \
+    .flags = GEMEM_PARAM_MEMORY, \
     .default_text = "0", \
     .special = "device=0", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, total), \
@@ -41,6 +42,7 @@ typedef struct
             "pinned: the physical memory)." }, \
       { .name = "available", \
         .type = GEMEM_PARAM_SIZE, \
+        .flags = GEMEM_PARAM_MEMORY, \
         .default_text = "0", \
         .special = "device=0", \
         .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, available), \

@@ -82,6 +82,7 @@ const GememParam gemem_caching_params[] = {
     .help = "Below 1: the memory limit, as a part of the device's capacity." },
   { .name = "memory_limit",
     .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
     .default_text = "none",
     .aliases = "limit",
     .special = "none=18446744073709551615",
@@ -288,7 +289,7 @@ is_conf_key (const char *key)
 static gboolean
 apply_conf (CachingParams *params, GError **error)
 {
-  static const GememParamContext context = { 0 };
+  static const GememParamContext context = { .native = TRUE };
   g_autofree char *squeezed = squeeze (params->conf);
   g_autoptr (GPtrArray) parts = split_outside (squeezed);
 

@@ -1,7 +1,7 @@
 /* batch.c - turns the shared options of replay and compare into jobs, results and output.
  *
- * Order of results: traces as given, devices of a trace ascending, allocators as given; it does not
- * depend on --jobs.
+ * Order of results: traces as given, devices of a trace ascending, devices of -d and allocators as
+ * given; it does not depend on --jobs.
  */
 #include "config.h"
 
@@ -46,7 +46,9 @@ const GOptionEntry gemem_batch_entries[] = {
     "chunk_mb=* for all worth trying) give several",
     "NAME[:KEY=VALUE,...]" },
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
-    "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200", "SPEC" },
+    "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200; lists (capacity=40GiB|80GiB) give "
+    "several, and every run is made on each",
+    "SPEC" },
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown",
     "FORMAT" },
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout",
@@ -208,16 +210,18 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
 }
 
 static void
-append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const GPtrArray *specs,
-             GememJobSetup setup)
+append_jobs (GArray *list, GememSourceFile *file, const GArray *ordinals, const GPtrArray *devices,
+             const GPtrArray *specs, GememJobSetup setup)
 {
-  for (guint d = 0; d < devices->len; d++)
+  for (guint i = 0; i < ordinals->len * devices->len; i++)
     for (guint a = 0; a < specs->len; a++)
       {
+        const GememDeviceSpec *device = devices->pdata[i % devices->len];
         GememJob job = {
           .allocator = specs->pdata[a],
-          .device_spec = device_spec,
-          .device_ordinal = g_array_index (devices, guint16, d),
+          .device_spec = device->spec,
+          .device_difference = device->difference,
+          .device_ordinal = g_array_index (ordinals, guint16, i / devices->len),
           .source = gemem_source_file_open,
           .source_data = file,
           .graph = file->graph,
@@ -249,10 +253,11 @@ static gboolean
 check_one_run (const char *option, const char *path, guint runs, GError **error)
 {
   if (path != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "--%s=%s: one file holds the %s of one run, these are %u; give one -a, and "
-                 "--trace-device where the trace has several",
-                 option, path, strcmp (option, "events") == 0 ? "decisions" : "device calls", runs);
+    g_set_error (
+        error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+        "--%s=%s: one file holds the %s of one run, these are %u; give one -a and one device, and "
+        "--trace-device where the trace has several",
+        option, path, strcmp (option, "events") == 0 ? "decisions" : "device calls", runs);
   return path == NULL;
 }
 
@@ -288,6 +293,20 @@ typedef struct
   int status;         /* exit status: that of the first failed run */
 } BatchResults;
 
+/* The allocator as the user wrote it, then what else tells the run of @job from others. */
+static char *
+label_of (const GememJob *job)
+{
+  const char *differences[] = { job->device_difference,
+                                ((const GememSourceFile *) job->source_data)->difference };
+  GString *label = g_string_new (job->allocator->label);
+
+  for (guint i = 0; i < G_N_ELEMENTS (differences); i++)
+    if (differences[i] != NULL)
+      g_string_append_printf (label, " (%s)", differences[i]);
+  return g_string_free (label, FALSE);
+}
+
 /* Adds the row of a run that could not begin, so that a comparison names every run. */
 static void
 keep_not_run (BatchResults *batch, const GememJob *job, const char *reason)
@@ -296,7 +315,7 @@ keep_not_run (BatchResults *batch, const GememJob *job, const char *reason)
 
   result->not_run = TRUE;
   result->allocator = g_strdup (job->allocator->klass->name);
-  result->label = g_strdup (job->allocator->label);
+  result->label = label_of (job);
   result->trace = gemem_source_file_name (job->source_data);
   result->device_ordinal = job->device_ordinal;
   result->failure = g_strdup (reason);
@@ -324,11 +343,8 @@ collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *
       g_free (result->trace);
       g_free (result->trace_sha256);
       result->trace = gemem_source_file_name (file);
-      if (file->difference != NULL)
-        {
-          g_autofree char *label = result->label;
-          result->label = g_strdup_printf ("%s (%s)", label, file->difference);
-        }
+      g_free (result->label);
+      result->label = label_of (job);
       result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
       gemem_settings_append (result->variables, file->variables);
       if (result->failure != NULL)
@@ -369,11 +385,13 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
-  g_autoptr (GPtrArray) specs = NULL;
+  g_autoptr (GPtrArray) specs = NULL, devices = NULL;
   g_autoptr (GPtrArray) variables = use_environment ? NULL : gemem_settings_new ();
   if (!check_options (error)
       || (use_environment && (variables = gemem_environment_read (error)) == NULL)
-      || !gemem_source_use_variables (variables, error))
+      || !gemem_source_use_variables (variables, error)
+      || (devices = gemem_device_spec_expand (device_spec != NULL ? device_spec : "sim", error))
+             == NULL)
     return NULL;
   for (char **path = paths; *path != NULL; path++)
     {
@@ -386,10 +404,10 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
           if (specs == NULL
               && (specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
             return NULL;
-          g_autoptr (GArray) devices = gemem_source_devices (file, error);
-          if (devices == NULL)
+          g_autoptr (GArray) ordinals = gemem_source_devices (file, error);
+          if (ordinals == NULL)
             return NULL;
-          append_jobs (list, file, devices, specs, setup);
+          append_jobs (list, file, ordinals, devices, specs, setup);
         }
     }
 

@@ -141,7 +141,18 @@ gemem_manual (const GememCommand *const *commands)
       "the names they have in the real system; \\- and _ are\n"
       "the same, sizes take units (512MiB, 2GB, 80% of the device), times too (30us). Globs in "
       "\\fINAME\\fR and lists in\n"
-      "values (a|b|c) give several allocators.\n");
+      "values (a|b|c) give several allocators, * all values worth trying, behind a shorthand too. "
+      "A "
+      "device is written in the same\n"
+      "way, and lists in its values give several devices.\n"
+      ".PP\nA size with a fraction and a unit is rounded down to a byte: 39.4GiB is 42305427865 "
+      "bytes. A number without a unit\n"
+      "counts bytes, or the unit in [] behind the parameter (max_split_size_mb: MiB); then it is "
+      "whole, as the real system\n"
+      "reads it, and text that is the real system's own (PYTORCH_CUDA_ALLOC_CONF, FLAGS_ in the "
+      "environment) takes no units.\n"
+      "Amounts of memory below 4096 bytes need a unit: capacity=16 is refused, write 16GiB, or 16B "
+      "if so few are meant.\n");
   g_string_append (out, ".SH COMMANDS\n");
   for (; *commands != NULL; commands++)
     append_command (out, *commands);

@@ -63,6 +63,8 @@ gemem_plan_command_check_trace (GError **error)
                  "plan: --steps=%d, --loaded=%d: out of range; give at least 1 step, and 0 (all) "
                  "or more graphs",
                  steps, loaded);
+  else if (split != NULL && !gemem_check_unit (split, error))
+    g_prefix_error (error, "--split=");
   else if (split != NULL && !gemem_parse_size (split, 1, 0, &limit, error))
     g_prefix_error (error, "--split=%s: ", split);
   else

@@ -39,7 +39,9 @@ typedef struct
 {
   const GememAllocatorSpec *allocator;
   const char *device_spec; /* "sim:capacity=80GiB"; NULL: "sim" */
-  int device_ordinal;      /* which device of the trace; -1: the first one that occurs */
+  /* "capacity=80GiB", what tells the device from those of other jobs, for labels; NULL: nothing */
+  const char *device_difference;
+  int device_ordinal; /* which device of the trace; -1: the first one that occurs */
   GememTraceSource source;
   gpointer source_data;
   const GememGraph *graph; /* from which the source lowers the trace; NULL: none */

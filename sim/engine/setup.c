@@ -62,7 +62,7 @@ merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray
     }
   if (capacity > 0)
     {
-      g_autofree char *number = g_strdup_printf ("%" G_GUINT64_FORMAT, capacity);
+      g_autofree char *number = g_strdup_printf ("%" G_GUINT64_FORMAT "B", capacity);
       append_setting (text, "capacity", number);
     }
   return g_string_free (text, FALSE);

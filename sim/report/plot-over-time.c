@@ -109,8 +109,9 @@ typedef struct
   /* upper end of the y axis; a panel far above it has its own scale, which its title states */
   guint64 bytes;
   gboolean own_scales; /* a panel has its own scale: then every panel shows its numbers */
-  guint64 capacity;    /* 0: not drawn */
-  gboolean failures;   /* some request failed */
+  /* the largest that is drawn: a line far above all curves would flatten them; 0: none */
+  guint64 capacity;
+  gboolean failures; /* some request failed */
   GememPlotAxis axis;
   const GememPlotUnit *unit;
   const char *area, *line; /* plotting styles */
@@ -145,8 +146,6 @@ lay_out (TimelineLayout *layout, const GememPlotGroup *group)
     {
       const GememResult *result = group->results->pdata[i];
       layout->failures = layout->failures || result->ooms > 0;
-      if (result->capacity != GEMEM_UNLIMITED)
-        layout->capacity = MAX (layout->capacity, result->capacity);
       if (result->timeline != NULL && looks_like_steps (result->timeline, &layout->axis))
         {
           layout->area = "filledcurves y1=0";
@@ -155,10 +154,12 @@ lay_out (TimelineLayout *layout, const GememPlotGroup *group)
     }
   layout->bytes = gemem_plot_common_end (group, gemem_plot_peak);
   for (guint i = 0; i < group->results->len; i++)
-    layout->own_scales = layout->own_scales
-                         || gemem_plot_peak (group->results->pdata[i]) > layout->bytes;
-  if (layout->capacity > layout->bytes + layout->bytes / 2)
-    layout->capacity = 0; /* far above all curves, which its line would flatten */
+    {
+      const GememResult *result = group->results->pdata[i];
+      layout->own_scales = layout->own_scales || gemem_plot_peak (result) > layout->bytes;
+      if (result->capacity <= layout->bytes + layout->bytes / 2)
+        layout->capacity = MAX (layout->capacity, result->capacity);
+    }
   layout->bytes = MAX (MAX (layout->bytes, layout->capacity), 1);
   layout->columns = layout->n <= 3 ? 1 : layout->n <= 8 ? 2 : 3;
   layout->rows = (layout->n + layout->columns - 1) / layout->columns;
@@ -253,12 +254,12 @@ append_timeline (GString *out, const TimelineLayout *layout, guint i, const Geme
                           "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD
                           "' title 'lower bound'",
                           result->lower_bound);
-  if (layout->capacity > 0)
+  if (layout->capacity > 0 && result->capacity <= layout->capacity)
     g_string_append_printf (out,
                             ", \\\n  %" G_GUINT64_FORMAT
                             "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM
                             "' title 'capacity'",
-                            layout->capacity);
+                            result->capacity);
   if (failures > 0)
     g_string_append (out,
                      ", \\\n  for [at in failures] '+' every ::::0 using (x(real(at))):(top) with "

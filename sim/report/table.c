@@ -139,20 +139,35 @@ append_peak_live (GString *out, GememResult *const *results, guint n)
     g_string_append_printf (out, " to %s", gemem_format_size (text, most));
 }
 
+/* Writes the capacity of the device, or the least and the largest if there are several.  @least: that
+ * of a row that ran. */
+static void
+append_capacity (GString *out, GememResult *const *results, guint n, guint64 least)
+{
+  char text[GEMEM_FORMAT_MAX];
+  guint64 most = least;
+  for (guint i = 0; i < n; i++)
+    if (!results[i]->not_run)
+      {
+        least = MIN (least, results[i]->capacity);
+        most = MAX (most, results[i]->capacity);
+      }
+  g_string_append_printf (out, ", device %s", gemem_format_size (text, least));
+  if (most > least)
+    g_string_append_printf (out, " to %s", gemem_format_size (text, most));
+  g_string_append_c (out, '\n');
+}
+
 /* Writes the facts shared by all rows of a group, and a sentence on failures. */
 static void
 append_group_facts (GString *out, GememResult *const *results, guint n)
 {
-  char capacity[GEMEM_FORMAT_MAX];
   const GememResult *first = results[0];
   for (guint i = 0; i < n && first->not_run; i++)
     first = results[i];
   g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, ", first->events);
   append_peak_live (out, results, n);
-  g_string_append_printf (out, ", device %s\n",
-                          first->capacity == GEMEM_UNLIMITED
-                              ? "unlimited"
-                              : gemem_format_size (capacity, first->capacity));
+  append_capacity (out, results, n, first->capacity);
   gemem_report_append_guesses (out, first, "");
   for (guint i = 0; i < n; i++)
     if (results[i]->fidelity.compared > 0)

@@ -71,15 +71,15 @@ says out '^g.json,[0-9a-f]+,0,paddle-auto-growth,paddle-auto-growth \(eager_dele
 run 0 gemem-sim compare g.json -a direct --lower='paddle:executor=parallel,memory_fraction_of_eager_deletion=0|0.5|1' --plots pictures
 check 'one diagram of what they reserve' test -s pictures/reserved-g.gp
 check 'a line for each' grep -q 'reserved 2' pictures/reserved-g.gp
-run 0 gemem-sim compare g.json -a direct -f csv --lower='gc:steps=2,threshold=0|1'
-says out 'direct \(threshold=1\),'
+run 0 gemem-sim compare g.json -a direct -f csv --lower='gc:steps=2,threshold=0|1B'
+says out 'direct \(threshold=1B\),'
 run 0 gemem-sim compare g.json -a direct -f csv --lower='*gc'
 says out 'direct \(no-gc\)'
 says out 'direct \(gc\)'
 run 0 gemem-sim compare g.json -a direct -f csv --lower=gc
 says out '^g.json \(gc\),[0-9a-f]+,0,direct,direct,'
-check 'from standard input' sh -c 'test $(gemem-sim compare - -a direct -f csv --lower="gc:threshold=0|1" < g.json | wc -l) = 3'
-run 2 gemem-sim info g.json --lower='gc:threshold=0|1'
+check 'from standard input' sh -c 'test $(gemem-sim compare - -a direct -f csv --lower="gc:threshold=0|1B" < g.json | wc -l) = 3'
+run 2 gemem-sim info g.json --lower='gc:threshold=0|1B'
 says err 'stands for 2 of them; name one'
 run 2 gemem-sim compare g.json -a direct --lower='gc:threshold=0|x'
 run 2 gemem-sim compare g.json -a direct --lower='paddle:memory_fraction_of_eager_deletion=0.5'

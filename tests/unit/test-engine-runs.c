@@ -138,14 +138,14 @@ test_device_settings (void)
   GememJob job;
 
   g_assert_true (gemem_allocator_spec_parse ("direct", specs, NULL));
-  g_assert_true (gemem_allocator_spec_parse ("direct:capacity=3000", specs, NULL));
+  g_assert_true (gemem_allocator_spec_parse ("direct:capacity=3000B", specs, NULL));
   trace.device = "capacity=1000,shoe_size=44"; /* no device has the setting shoe_size */
   job = test_job (specs->pdata[0], &trace);
   job.device_spec = NULL;
   result = test_job_run (&job);
   equal (result->capacity, 1000);
   gemem_result_free (result);
-  job.device_spec = "sim:capacity=2000";
+  job.device_spec = "sim:capacity=2000B";
   result = test_job_run (&job);
   equal (result->capacity, 2000);
   gemem_result_free (result);
@@ -399,7 +399,7 @@ test_jobs (void)
   for (guint i = 0; i < JOBS; i++)
     {
       g_ptr_array_add (devices, i == BAD_JOB ? g_strdup ("sim:colour=red")
-                                             : g_strdup_printf ("sim:capacity=%u", 360 + 10 * i));
+                                             : g_strdup_printf ("sim:capacity=%uB", 360 + 10 * i));
       jobs[i] = test_job (spec, &trace);
       jobs[i].device_spec = devices->pdata[i];
     }

@@ -102,7 +102,7 @@ test_default_size (void)
 static void
 test_odd_size (void)
 {
-  Rig rig = rig_new ("ge-rdma:size=1300", "sim:capacity=4MiB");
+  Rig rig = rig_new ("ge-rdma:size=1300B", "sim:capacity=4MiB");
 
   g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 0), ==, 1024);
   g_assert_cmphex (get (&rig, 0, 1025), ==, REFUSED);

@@ -178,7 +178,7 @@ test_streams (void)
   test_lowered (FORK ",{\"name\":\"t\",\"type\":\"x\",\"stream\":0}", "eager",
                 "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 r1 c1 w2 u2 r2 c2 D");
   test_lowered (FORK, "no-gc", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 w2 u2 D f1 f2");
-  test_lowered (FORK, "gc:threshold=11", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 w2 u2 f1 r2 D c2");
+  test_lowered (FORK, "gc:threshold=11B", "S1 a1:10 e1 w1@1 a2:20@1 u1@1 e2@1 w2 u2 f1 r2 D c2");
 }
 
 /* Without a stream there are neither uses nor waits. */
@@ -206,9 +206,9 @@ static void
 test_gc (void)
 {
   test_lowered (GARBAGE, "gc", "S1 a1:600 a2:300 a3:200 f1 a4:5 f2 f3 a5:6 f4 f5");
-  test_lowered (GARBAGE, "gc:threshold=1000", "S1 a1:600 a2:300 a3:200 a4:5 f1 f2 f3 a5:6 f4 f5");
-  test_lowered (GARBAGE, "gc:threshold=1100", "S1 a1:600 a2:300 a3:200 a4:5 f1 f2 f3 a5:6 f4 f5");
-  test_lowered (GARBAGE, "gc:threshold=1101", "S1 a1:600 a2:300 a3:200 a4:5 a5:6 f1 f2 f3 f4 f5");
+  test_lowered (GARBAGE, "gc:threshold=1000B", "S1 a1:600 a2:300 a3:200 a4:5 f1 f2 f3 a5:6 f4 f5");
+  test_lowered (GARBAGE, "gc:threshold=1100B", "S1 a1:600 a2:300 a3:200 a4:5 f1 f2 f3 a5:6 f4 f5");
+  test_lowered (GARBAGE, "gc:threshold=1101B", "S1 a1:600 a2:300 a3:200 a4:5 a5:6 f1 f2 f3 f4 f5");
   test_lowered (GARBAGE, "gc:threshold=never,steps=2",
                 "S1 a1:600 a2:300 a3:200 a4:5 a5:6 f1 f2 f3 f4 f5 S2 a1:600 a2:300 a3:200 a4:5 "
                 "a5:6 f1 f2 f3 f4 f5");

@@ -504,10 +504,10 @@ test_hostile_sizes (void)
 static void
 test_device_too_small (void)
 {
-  static const char *const specs[] = { "paddle-buddy:initial_mb=1000",
-                                       "paddle-buddy:realloc_mb=1000", "paddle-buddy:available=200",
-                                       "paddle-buddy:preset=P13,available=1000",
-                                       "paddle-buddy:preset=P14,initial_mb=1000" };
+  static const char *const specs[] = {
+    "paddle-buddy:initial_mb=1000", "paddle-buddy:realloc_mb=1000", "paddle-buddy:available=200B",
+    "paddle-buddy:preset=P13,available=1000B", "paddle-buddy:preset=P14,initial_mb=1000"
+  };
 
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     {

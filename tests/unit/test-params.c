@@ -461,6 +461,81 @@ test_names (void)
   g_assert_null (gemem_params_find (table, ""));
 }
 
+/* Amounts of memory, and numbers that a real system reads itself. */
+static void
+test_units (void)
+{
+  typedef struct
+  {
+    guint64 memory, alignment, split;
+  } Sizes;
+  static const GememParam rows[] = { { .name = "memory",
+                                       .type = GEMEM_PARAM_SIZE,
+                                       .flags = GEMEM_PARAM_MEMORY,
+                                       .default_text = "16",
+                                       .aliases = "bytes",
+                                       .offset = G_STRUCT_OFFSET (Sizes, memory) },
+                                     { .name = "alignment",
+                                       .type = GEMEM_PARAM_SIZE,
+                                       .default_text = "1",
+                                       .offset = G_STRUCT_OFFSET (Sizes, alignment) },
+                                     { .name = "split_mb",
+                                       .type = GEMEM_PARAM_SIZE,
+                                       .default_text = "0",
+                                       .unit = "MiB",
+                                       .special = "never=0",
+                                       .offset = G_STRUCT_OFFSET (Sizes, split) },
+                                     { NULL } };
+  static const struct
+  {
+    const char *value, *message; /* NULL: a real system accepts it */
+  } native[] = { { "20", NULL },
+                 { "20.5", "x: split_mb='20.5': not a whole number of MiB, which the real system "
+                           "reads here; write digits only" },
+                 { "20MiB", "x: split_mb='20MiB': not a whole number of MiB, *" },
+                 { "never", "x: split_mb='never': not a whole number of MiB, *" } };
+  const GememParamContext theirs = { .native = TRUE };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  Sizes sizes;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (native); i++)
+    {
+      const gboolean ok = gemem_params_set (rows, &sizes, &theirs, "x", "split_mb", native[i].value,
+                                            &error);
+
+      g_assert_true (ok == (native[i].message == NULL));
+      if (ok)
+        continue;
+      g_assert_true (g_pattern_match_simple (native[i].message, error->message));
+      g_clear_error (&error);
+    }
+  /* our own spelling: units, words, and what is left of a byte dropped */
+  g_assert_true (gemem_params_set (rows, &sizes, NULL, "x", "split_mb", "20.51MiB", &error));
+  g_assert_cmpuint (sizes.split, ==, 21506293);
+  g_assert_true (gemem_params_set (rows, &sizes, NULL, "x", "split_mb", "never", &error));
+  g_assert_false (gemem_params_set (rows, &sizes, NULL, "x", "split_mb", "20.5", &error));
+  g_assert_cmpstr (error->message, ==,
+                   "x: split_mb='20.5': a fraction needs a unit; write 20.5MiB, or a whole number");
+  g_clear_error (&error);
+
+  g_assert_true (gemem_params_check_unit (rows, "x", "alignment", "16", &error));
+  g_assert_true (gemem_params_check_unit (rows, "x", "nothing", "16", &error));
+  g_assert_true (gemem_params_check_unit (NULL, "x", "memory", "16", &error));
+  g_assert_true (gemem_params_check_unit (rows, "x", "memory", "16B", &error));
+  g_assert_true (gemem_params_check_unit (rows, "x", "memory", "0", &error));
+  g_assert_no_error (error);
+  g_assert_false (gemem_params_check_unit (rows, "x", "bytes", "16", &error));
+  g_assert_cmpstr (error->message, ==,
+                   "x: bytes=16: 16 bytes? write 16GiB, or 16B if so few are meant");
+  /* what a program writes is not refused when it is read again */
+  gemem_params_set_defaults (rows, &sizes);
+  g_assert_cmpuint (sizes.memory, ==, 16);
+  sizes.memory = 17;
+  text = gemem_params_describe (rows, &sizes);
+  g_assert_cmpstr (text, ==, "memory=17B");
+}
+
 static void
 test_suggest (void)
 {
@@ -473,13 +548,51 @@ test_suggest (void)
   g_assert_cmpstr (gemem_suggest ("driect", words), ==, "direct"); /* a swap is one mistake */
   g_assert_cmpstr (gemem_suggest ("pytorch", words), ==, "pytorch-caching");
   g_assert_cmpstr (gemem_suggest ("paddle", words), ==, "paddle-buddy"); /* a tie: the first */
-  g_assert_cmpstr (gemem_suggest ("scalable", words), ==, NULL);
+  g_assert_cmpstr (gemem_suggest ("scalable", words), ==, "ge-scalable");
   g_assert_cmpstr (gemem_suggest ("rmm-pool", words), ==, NULL);
   g_assert_cmpstr (gemem_suggest ("y", words), ==, NULL); /* no letter of the word would be left */
   g_assert_cmpstr (gemem_suggest ("", words), ==, NULL);
   g_autofree char *endless = g_strnfill (100000, 'd');
   g_assert_cmpstr (gemem_suggest (endless, words), ==, NULL);
   g_assert_cmpstr (gemem_suggest ("direct", words + 6), ==, NULL);
+}
+
+/* Long names by a part of them. */
+static void
+test_suggest_parts (void)
+{
+  static const char *const names[] = { "max_split_size_mb",
+                                       "max_non_split_rounding_mb",
+                                       "auto_growth_chunk_size_in_mb",
+                                       "FLAGS_small_pool_size_in_mb",
+                                       "eager_delete_tensor_gb",
+                                       "limit",
+                                       NULL };
+  static const struct
+  {
+    const char *word, *name;
+  } pairs[] = {
+    { "chunk_size_in_mb", "auto_growth_chunk_size_in_mb" },
+    { "chunk-size", "auto_growth_chunk_size_in_mb" },
+    { "growth_chunk", "auto_growth_chunk_size_in_mb" },
+    { "chunk_size_mb", "auto_growth_chunk_size_in_mb" }, /* not neighbours */
+    { "chnuk_size_in_mb", "auto_growth_chunk_size_in_mb" },
+    { "split_size", "max_split_size_mb" },
+    { "split_mb", "max_split_size_mb" },
+    { "spilt_size", "max_split_size_mb" },
+    { "rounding", "max_non_split_rounding_mb" },
+    { "small_pool_size_in_mb", "FLAGS_small_pool_size_in_mb" },
+    { "tensor", "eager_delete_tensor_gb" },
+    { "limt", "limit" },
+    { "mb", NULL },            /* of nearly every name */
+    { "plit_siz", NULL },      /* too many slips for so short a part */
+    { "mb_size_split", NULL }, /* another order */
+    { "chunks_of_memory", NULL },
+    { "split_chunk", NULL }, /* words of two names */
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
+    g_assert_cmpstr (gemem_suggest (pairs[i].word, names), ==, pairs[i].name);
 }
 
 static void
@@ -519,6 +632,8 @@ main (int argc, char **argv)
   g_test_add_func ("/params/names", test_names);
   g_test_add_func ("/params/variables", test_variables);
   g_test_add_func ("/params/suggest", test_suggest);
+  g_test_add_func ("/params/suggest-parts", test_suggest_parts);
+  g_test_add_func ("/params/units", test_units);
   g_test_add_func ("/params/locale", test_locale);
   return g_test_run ();
 }

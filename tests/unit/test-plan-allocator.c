@@ -427,8 +427,8 @@ test_out_of_memory (void)
 {
   GememResult *result = replay ("plan", &small, find_capacity);
   const guint64 arena = result->peak_reserved;
-  g_autofree char *too_small = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT, arena - 1),
-                  *enough = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT, arena);
+  g_autofree char *too_small = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT "B", arena - 1),
+                  *enough = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT "B", arena);
 
   equal (result->least_capacity, arena);
   g_assert_true (result->capacity_monotone);

@@ -120,6 +120,10 @@ test_specs (void)
   assert_refused ("pytorch:max_split_size_md=1", "did you mean 'max_split_size_mb'?");
   assert_refused ("pytorch:max_split_size_mb=1", "too small");
   assert_refused ("pytorch:max_split_size_mb=200|fish", "fish");
+  assert_refused ("pytorch:split_size=20", "did you mean 'max_split_size_mb'?");
+  assert_refused ("paddle:chunk_size_in_mb=20", "did you mean 'auto_growth_chunk_size_in_mb'?");
+  assert_refused ("direct:capacity=1GiB|16", "capacity=16: 16 bytes? write 16GiB");
+  assert_refused ("pytorch:memory_limit=24", "memory_limit=24: 24 bytes? write 24GiB");
   assert_refused ("direct:qqqqqqqqqqqq=1", "unknown parameter 'qqqqqqqqqqqq'");
   assert_refused ("direct:capacity=1|2|3|4|5|6|7|8|9|10,base=1|2|3|4|5|6|7|8|9|10,step=1|2|3|4|5|6|"
                   "7|8|9|10,reuse=1|2|3|4|5|6|7|8|9|10|11",
@@ -186,6 +190,25 @@ test_sweeps (void)
                  "segment_size_mb=32;"
                  "pytorch:large_segment_size_mb=64;pytorch:large_segment_size_mb=128;pytorch:large_"
                  "segment_size_mb=256");
+  /* behind a shorthand: a key of the class that its other settings choose */
+  assert_labels ("paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=*,place=cpu",
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=50,place=cpu;"
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=100,place=cpu;"
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=500,place=cpu;"
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=1000,place=cpu;"
+                 "paddle:preset=P14,FLAGS_initial_cpu_memory_in_mb=5000,place=cpu");
+  assert_labels (
+      "paddle:FLAGS_use_virtual_memory_auto_growth=no|yes,use_stream_safe_cuda_allocator=*",
+      "paddle:FLAGS_use_virtual_memory_auto_growth=no,use_stream_safe_cuda_allocator=no;"
+      "paddle:FLAGS_use_virtual_memory_auto_growth=no,use_stream_safe_cuda_allocator=yes;"
+      "paddle:FLAGS_use_virtual_memory_auto_growth=yes,use_stream_safe_cuda_allocator=no;"
+      "paddle:FLAGS_use_virtual_memory_auto_growth=yes,use_stream_safe_cuda_allocator=yes");
+  assert_labels ("direct:address=*",
+                 "direct:address=bump;direct:address=first-fit;direct:address=recorded");
+  assert_refused ("direct:capacity=*", "direct: capacity=*: no values are known");
+  assert_refused ("direct:qqqqqqqqqqqq=*", "unknown parameter 'qqqqqqqqqqqq'");
+  assert_refused ("paddle:FLAGS_gpu_memory_limit_mb=*", "no values are known");
+  assert_refused ("paddle:preset=P14,auto_growth_chunk_size_in_mb=*", "has no effect here");
   assert_refused ("pytorch:conf=*", "pytorch-caching: conf=*: no values are known");
   g_assert_cmpuint (try_sweeps (gemem_named_classes (), "allocator"), >, 200);
   g_assert_cmpuint (try_sweeps ((const GememNamed *const *) gemem_lowerings (), "lowering"), >, 50);

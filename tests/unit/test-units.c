@@ -59,7 +59,18 @@ test_sizes (void)
     { "15EiB", 1, 0, G_GUINT64_CONSTANT (15) << 60 },
     { "1.5GiB", 1, 0, G_GUINT64_CONSTANT (1610612736) },
     { "1.1GB", 1, 0, G_GUINT64_CONSTANT (1100000000) },
+    { "2.01GB", 1, 0, G_GUINT64_CONSTANT (2010000000) }, /* a double: one byte less */
     { ".5KiB", 1, 0, 512 },
+    /* rounded down, from all digits */
+    { "0.1KiB", 1, 0, 102 },
+    { "1.1GiB", 1, 0, G_GUINT64_CONSTANT (1181116006) },
+    { "39.4GiB", 1, 0, G_GUINT64_CONSTANT (42305427865) },
+    { "11.7GiB", 1, 0, G_GUINT64_CONSTANT (12562779340) },
+    { "11.7 GiB", GEMEM_MIB, 0, G_GUINT64_CONSTANT (12562779340) },
+    { "0.0019kB", 1, 0, 1 },
+    { "0.0GiB", 1, 0, 0 },
+    { "1.99999999999999999999999999999999999GiB", 1, 0, 2 * GEMEM_GIB - 1 },
+    { "15.9999999999999999999999999999999EiB", 1, 0, MAX64 },
     { "0.0009765625KiB", 1, 0, 1 },
     /* 2^-50 PiB needs all its 50 digits */
     { "0.00000000000000088817841970012523233890533447265625PiB", 1, 0, 1 },
@@ -118,9 +129,14 @@ test_sizes_bad (void)
     { "1_", 1, 0, "'1_': unknown unit '_'; *" },
     { "1%%", 1, 10, "'1%%': unknown unit '%%'; *" },
     { "0x1.8", 1, 0, "'0x1.8': unknown unit '.8'; *" },
-    { "0.5", 1, 0, "'0.5': not a whole number of bytes; use a smaller unit" },
-    { "1.1GiB", 1, 0, "'1.1GiB': not a whole number of bytes; use a smaller unit" },
-    { "0.00000000000000000000000000000000001PiB", 1, 0, "*: not a whole number of bytes; *" },
+    { "0.5", 1, 0, "'0.5': a fraction needs a unit; write 0.5GiB, or a whole number" },
+    { "39.0", 1, 0, "'39.0': a fraction needs a unit; write 39.0GiB, or a whole number" },
+    { "20.5", GEMEM_MIB, 0, "'20.5': a fraction needs a unit; write 20.5MiB, or a whole number" },
+    { "0.5B", 1, 0, "'0.5B': not a whole number of bytes; use a smaller unit" },
+    { "1.5B", GEMEM_MIB, 0, "'1.5B': not a whole number of bytes; use a smaller unit" },
+    { "0.0009KiB", 1, 0, "'0.0009KiB': less than a byte; use a larger number" },
+    { "0.00000000000000000000000000000000001PiB", 1, 0, "*: less than a byte; *" },
+    { "16.000000000000000000000000001EiB", 1, 0, "*: too large for 64 bits; *" },
     { "80%", 1, 0, "'80%': a percentage has no whole to be a part of here; give a size in bytes" },
     { "18446744073709551616", 1, 0,
       "'18446744073709551616': too large for 64 bits; use a smaller number" },
@@ -144,6 +160,38 @@ test_sizes_bad (void)
     }
 }
 
+/* A bare number that is too small for an amount of memory. */
+static void
+test_forgotten_units (void)
+{
+  static const char *const fine[] = { "0",         "4096", "16B",    "16GiB",
+                                      "39.4",      "1%",   "all",    "",
+                                      "unlimited", "-3",   "0x1000", "99999999999999999999" };
+  static const struct
+  {
+    const char *text, *message;
+  } bad[] = {
+    { "1", "1: 1 byte? write 1GiB, or 1B if so few are meant" },
+    { "16", "16: 16 bytes? write 16GiB, or 16B if so few are meant" },
+    { "0x10", "0x10: 16 bytes? write 16GiB, or 16B if so few are meant" },
+    { "1_023", "1_023: 1023 bytes? write 1023GiB, *" },
+    { "1024", "1024: 1024 bytes? write 1024MiB, *" },
+    { "4095", "4095: 4095 bytes? write 4095MiB, or 4095B if so few are meant" },
+  };
+  g_autoptr (GError) error = NULL;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (fine); i++)
+    {
+      g_assert_true (gemem_check_unit (fine[i], &error));
+      g_assert_no_error (error);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_assert_false (gemem_check_unit (bad[i].text, &error));
+      assert_message (&error, bad[i].message);
+    }
+}
+
 static void
 test_times (void)
 {
@@ -162,6 +210,7 @@ test_times (void)
   static const Bad bad[] = {
     { "7", 0, 0, "'7': a time needs a unit; use ns, us, ms, s, min or h" },
     { "7m", 1, 0, "'7m': unknown unit 'm'; use ns, us, ms, s, min or h" },
+    { "0.5", 1000000, 0, "'0.5': a fraction needs a unit; write 0.5ms, or a whole number" },
     { "0.5ns", 1, 0, "'0.5ns': not a whole number of nanoseconds; use a smaller unit" },
     { "-5ms", 1, 0, "'-5ms': negative; *" },
     { "", 1, 0, "'': empty; write a number and one of ns, us, ms, s, min or h" },
@@ -366,6 +415,7 @@ main (int argc, char **argv)
   g_test_add_func ("/units/sizes", test_sizes);
   g_test_add_func ("/units/sizes/bad", test_sizes_bad);
   g_test_add_func ("/units/times", test_times);
+  g_test_add_func ("/units/forgotten-units", test_forgotten_units);
   g_test_add_func ("/units/integers", test_integers);
   g_test_add_func ("/units/doubles", test_doubles);
   g_test_add_func ("/units/format", test_format);
