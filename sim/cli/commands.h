@@ -16,9 +16,9 @@ const GememCommand *gemem_command_find (const char *name, GError **error);
  * '-', '_' and a prefix FLAGS_ do not matter, nor do "torch.cuda." and "()" around the last part of
  * a dotted name.  A name of code (cudaMalloc) that is no term is searched in all descriptions.  NULL
  * with GEMEM_ERROR_USAGE, which suggests similar terms.  Cost: a pass over all tables. */
-char *gemem_terms_help (const char *word, GError **error);
+char *gemem_terms_help (const GememCommand *const *commands, const char *word, GError **error);
 /* The whole index, a term a line, sorted. */
-char *gemem_terms_index (void);
+char *gemem_terms_index (const GememCommand *const *commands);
 
 /* ---- usage.c, manual.c, completion.c; g_free().  @commands as gemem_commands() returns them. */
 

@@ -37,7 +37,7 @@ run (char **arguments, GError **error)
   else if (arguments[0] == NULL)
     text = gemem_overview (gemem_commands ());
   else
-    text = gemem_terms_help (name, error);
+    text = gemem_terms_help (gemem_commands (), name, error);
   if (text == NULL)
     return 2;
   return gemem_put (NULL, text, strlen (text), error) ? 0 : 1;

@@ -48,14 +48,20 @@ typedef struct
   guint number; /* of the page, measure, event, attribute or flag in its table */
 } Term;
 
+static char *
+flags_page (G_GNUC_UNUSED const GememCommand *const *commands)
+{
+  return gemem_flags_help ();
+}
+
 /* Texts that are no description of a single thing. */
 static const struct
 {
   const char *name, *summary;
-  char *(*text) (void);
+  char *(*text) (const GememCommand *const *commands);
 } pages[] = {
   { "terms", "the index of all terms", gemem_terms_index },
-  { "paddle-flags", "the table of PaddlePaddle's flags", gemem_flags_help },
+  { "paddle-flags", "the table of PaddlePaddle's flags", flags_page },
 };
 
 /* ---- the index */
@@ -90,9 +96,9 @@ add_words (GPtrArray *terms, const Term *term, const char *words)
 }
 
 static void
-add_commands (GPtrArray *terms)
+add_commands (GPtrArray *terms, const GememCommand *const *command)
 {
-  for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
+  for (; *command != NULL; command++)
     {
       Term term = { .kind = TERM_COMMAND, .command = *command };
       add (terms, &term, (*command)->name);
@@ -180,11 +186,11 @@ add_others (GPtrArray *terms)
 
 /* All terms: an array of Term. */
 static GPtrArray *
-all_terms (void)
+all_terms (const GememCommand *const *commands)
 {
   GPtrArray *terms = g_ptr_array_new_with_free_func (free_term);
 
-  add_commands (terms);
+  add_commands (terms, commands);
   add_topics (terms);
   add_others (terms);
   return terms;
@@ -394,14 +400,13 @@ append_param (GString *out, const char *word, GPtrArray *chosen, guint first)
 }
 
 static void
-append_option (GString *out, const GPtrArray *chosen, guint at)
+append_option (GString *out, const GememCommand *const *commands, const Term *term)
 {
-  const Term *term = chosen->pdata[at];
   const char *argument = term->option->arg_description, *separator = "";
 
   g_string_append_printf (out, "--%s%s%s: option of gemem-sim ", term->option->long_name,
                           argument != NULL ? "=" : "", argument != NULL ? argument : "");
-  for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
+  for (const GememCommand *const *command = commands; *command != NULL; command++)
     for (const GOptionEntry *const *list = (*command)->options; *list != NULL; list++)
       for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
         if (entry == term->option)
@@ -453,7 +458,8 @@ append_event (GString *out, GememEventKind kind)
 }
 
 static void
-append_term (GString *out, const char *word, GPtrArray *chosen, guint at)
+append_term (GString *out, const GememCommand *const *commands, const char *word, GPtrArray *chosen,
+             guint at)
 {
   const Term *term = chosen->pdata[at];
   g_autofree char *text = NULL;
@@ -463,7 +469,7 @@ append_term (GString *out, const char *word, GPtrArray *chosen, guint at)
   switch (term->kind)
     {
     case TERM_PAGE:
-      text = pages[term->number].text ();
+      text = pages[term->number].text (commands);
       g_string_append (out, text);
       break;
     case TERM_COMMAND:
@@ -501,7 +507,7 @@ append_term (GString *out, const char *word, GPtrArray *chosen, guint at)
           gemem_attributes[term->number].help);
       break;
     case TERM_OPTION:
-      append_option (out, chosen, at);
+      append_option (out, commands, term);
       break;
     }
 }
@@ -540,16 +546,16 @@ suggestions (const GPtrArray *terms, const char *word)
 }
 
 char *
-gemem_terms_help (const char *word, GError **error)
+gemem_terms_help (const GememCommand *const *commands, const char *word, GError **error)
 {
-  g_autoptr (GPtrArray) terms = all_terms ();
+  g_autoptr (GPtrArray) terms = all_terms (commands);
   g_autoptr (GPtrArray) chosen = choose_terms (terms, word, is_term);
   GString *out = g_string_new (NULL);
 
   if (chosen->len > 0)
     {
       for (guint i = 0; i < chosen->len; i++) /* grows shorter on the way */
-        append_term (out, word, chosen, i);
+        append_term (out, commands, word, chosen, i);
       return g_string_free (out, FALSE);
     }
   g_clear_pointer (&chosen, g_ptr_array_unref);
@@ -558,7 +564,7 @@ gemem_terms_help (const char *word, GError **error)
     {
       g_string_append_printf (out, "'%s' is no name here; these descriptions mention it:\n", word);
       for (guint i = 0; i < chosen->len; i++)
-        append_term (out, NULL, chosen, i);
+        append_term (out, commands, NULL, chosen, i);
       return g_string_free (out, FALSE);
     }
   g_string_free (out, TRUE);
@@ -648,9 +654,9 @@ append_entry (GString *out, const GPtrArray *terms, guint first, guint end, int 
 }
 
 char *
-gemem_terms_index (void)
+gemem_terms_index (const GememCommand *const *commands)
 {
-  g_autoptr (GPtrArray) terms = all_terms ();
+  g_autoptr (GPtrArray) terms = all_terms (commands);
   GString *out = g_string_new (NULL);
   guint width = 0;
 
