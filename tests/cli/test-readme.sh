@@ -17,9 +17,9 @@ for page in $pages; do
   ! grep -q '^\$ ' "$page" || check "$name: what the commands print" sh -c "'$GEMEM_SRCDIR/build-aux/update-transcripts' --print '$page' | diff '$page' -"
 done
 check 'there are transcripts' sh -c 'test $(cat '"$pages"' | grep -c "^\$ ") -ge 10'
-printf '```\n$ echo one; echo two\nthree\n```\n    $ echo no\n```\n$ printf "a\\n\\nb\\n\\nc\\n"\n[...]\nx\n```\n' >wrong.md
-printf '```\n$ echo one; echo two\none\ntwo\n```\n    $ echo no\n```\n$ printf "a\\n\\nb\\n\\nc\\n"\na\n[...]\nc\n```\n' >right.md
-check 'a transcript that is not true is found' sh -c '"$GEMEM_SRCDIR/build-aux/update-transcripts" --print wrong.md | diff right.md -'
+printf '```\n$ echo one; echo two\nthree\n```\n    $ echo no\n```\n$ printf "a\\n\\nb\\n\\nc\\n"\n[...]\nx\n```\n' >wrong
+printf '```\n$ echo one; echo two\none\ntwo\n```\n    $ echo no\n```\n$ printf "a\\n\\nb\\n\\nc\\n"\na\n[...]\nc\n```\n' >right
+check 'a transcript that is not true is found' sh -c '"$GEMEM_SRCDIR/build-aux/update-transcripts" --print wrong | diff right -'
 
 # ---- indented command lines: in the order of the page, in one folder, with recordings under the names that the guides use
 mkdir run && cd run || exit 99
