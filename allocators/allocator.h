@@ -31,7 +31,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 5
+#define GEMEM_ALLOCATOR_ABI 6
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -144,6 +144,7 @@ struct _GememAllocatorClass
   /* ---- Optional, each on its own: 0 or NULL if absent. */
 
   const char *aliases;      /* '|' separated */
+  const char *known_as;     /* names in the real system, '|' separated; for help only */
   guint capabilities;       /* GEMEM_CAP_* */
   guint64 alignment_offset; /* addresses are congruent to this modulo `alignment` */
   const GememParam *params; /* with `params_size`: its parameters */

@@ -48,7 +48,7 @@ add_class (Registry *registry, const GememAllocatorClass *klass)
   GememNamedClass *named = g_new (GememNamedClass, 1);
 
   *named = (GememNamedClass){ { klass->name, klass->aliases, klass->summary, klass->origin,
-                                klass->params, klass->params_size },
+                                klass->params, klass->params_size, klass->known_as },
                               klass };
   g_ptr_array_insert (registry->classes, (gint) registry->classes->len - 1, (gpointer) klass);
   g_ptr_array_insert (registry->named, (gint) registry->named->len - 1, named);

@@ -23,6 +23,7 @@ typedef struct
   const char *origin;       /* "ge-static.md 3" */
   const GememParam *params; /* or NULL */
   gsize params_size;
+  const char *known_as; /* its names in the real system, '|' separated, or NULL; for help only */
 } GememNamed;
 
 /* A registered object with its settings, as chosen on the command line. */

@@ -81,8 +81,8 @@ const GememAllocatorClass gemem_ge_active_class = {
   .name = "ge-active",
   .summary =
       "Ascend GE under policies 2 and 4: static graphs share memory, beside the dynamic pools",
-  .origin = "Ascend Graph Engine of 2026-08-21, ActiveMemoryAllocator, "
-            "ExpandableActiveMemoryAllocator; ge-runtime.md 3, 5.9, 7.2",
+  .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 3, 5.9, 7.2",
+  .known_as = "ActiveMemoryAllocator|ExpandableActiveMemoryAllocator",
   GE_BESIDE_MEMBERS,
   .graphs.load = gemem_ge_beside_graph_load,
   .report = { .stats = gemem_ge_beside_stats, .text = gemem_ge_beside_report },

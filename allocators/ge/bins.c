@@ -343,8 +343,8 @@ const GememAllocatorClass gemem_ge_bins_class = {
   .name = "ge-bins",
   .summary =
       "Ascend GE's older pool: seven bins by size, cut at half, given back after synchronisation",
-  .origin = "Ascend Graph Engine of 2026-08-21, CachingAllocator and NpuMemoryAllocator; "
-            "ge-runtime.md 6.1",
+  .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 6.1",
+  .known_as = "CachingAllocator|NpuMemoryAllocator",
   .capabilities = GEMEM_CAP_STREAMS,
   .alignment = GE_BLOCK_UNIT,
   .params = params,

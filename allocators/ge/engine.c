@@ -36,6 +36,7 @@ static const GememParam params[] = {
   { .name = "GE_USE_STATIC_MEMORY",
     .type = GEMEM_PARAM_STRING,
     .default_text = GE_POLICY_UNSET,
+    .choices = "2|3|4",
     OWN (environment),
     .help = "The same as environment variable (the environment itself is read with --env only); "
             "what either of the two switches on "

@@ -31,8 +31,8 @@ const GememAllocatorClass gemem_ge_expandable_class = {
   .name = "ge-expandable",
   .summary =
       "Ascend GE dynamic memory under policy 3: a virtual range per pool, backed with 8 MiB pages",
-  .origin = "Ascend Graph Engine of 2026-08-21, CachingMemAllocator with "
-            "ExpandableActiveMemoryAllocatorImp; ge-runtime.md 4, 5",
+  .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 4, 5",
+  .known_as = "CachingMemAllocator|ExpandableActiveMemoryAllocatorImp",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
   GE_STACK_MEMBERS,
 };

@@ -54,8 +54,8 @@ const GememAllocatorClass gemem_ge_scalable_class = {
   .aliases = "ge-runtime",
   .summary = "Ascend GE dynamic memory: 64 KiB spans, delayed split, L1 pool per stream over a "
              "bottom pool",
-  .origin = "Ascend Graph Engine of 2026-08-21, ScalableAllocator, CachingMemAllocator, "
-            "RtsCachingMemAllocator; ge-runtime.md 1, 2.1",
+  .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 1, 2.1",
+  .known_as = "ScalableAllocator|CachingMemAllocator|RtsCachingMemAllocator",
   .capabilities = GEMEM_CAP_STREAMS,
   GE_STACK_MEMBERS,
 };

@@ -390,8 +390,8 @@ const GememAllocatorClass gemem_ge_streams_class = {
   .name = "ge-streams",
   .summary =
       "Ascend GE dynamic memory on several streams: L2 pool per stream, borrowed blocks, events",
-  .origin = "Ascend Graph Engine of 2026-08-21, MultiStreamL2Allocator, L2MemPool, "
-            "SingleStreamL2Allocator; ge-runtime.md 2.2-2.6",
+  .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 2.2-2.6",
+  .known_as = "MultiStreamL2Allocator|L2MemPool|SingleStreamL2Allocator",
   .capabilities = GEMEM_CAP_STREAMS,
   .alignment = 65536,
   .params = params,

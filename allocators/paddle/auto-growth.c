@@ -599,8 +599,8 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
   .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-auto-growth", \
   .summary = "PaddlePaddle's AutoGrowthBestFitAllocator: strategy auto_growth, best fit over " \
              "chunks as large as the request", \
-  .origin = "PaddlePaddle 1.6-3.x, AutoGrowthBestFitAllocator, StreamSafeCUDAAllocator; " \
-            "paddle.md sections 3.1, 3.4", \
+  .origin = "PaddlePaddle 1.6-3.x; paddle.md sections 3.1, 3.4", \
+  .known_as = "AutoGrowthBestFitAllocator|StreamSafeCUDAAllocator|auto_growth", \
   .capabilities = GEMEM_CAP_STREAMS, .alignment = 256, .params = gemem_paddle_auto_growth_params, \
   .params_size = sizeof (GememPaddleAutoGrowthParams), .create = auto_growth_create, \
   .alloc = auto_growth_alloc, .free = auto_growth_free, .prefetch = gemem_neighbours_prefetch, \

@@ -591,8 +591,8 @@ const GememAllocatorClass gemem_paddle_best_fit_class = {
   .name = "paddle-best-fit",
   .summary = "PaddlePaddle's chunked BestFit: strategy naive_best_fit until 1.5, best fit in "
              "chunks that never go back",
-  .origin =
-      "PaddlePaddle 1.2-1.5, BestFitAllocator, AutoIncrementAllocator; paddle.md section 2.10",
+  .origin = "PaddlePaddle 1.2-1.5; paddle.md section 2.10",
+  .known_as = "BestFitAllocator|AutoIncrementAllocator|naive_best_fit",
   .alignment = ALIGNMENT,
   .params = params,
   .params_size = sizeof (Params),

@@ -539,7 +539,8 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-buddy", \
   .summary = "PaddlePaddle's BuddyAllocator: strategy legacy (to 1.5), naive_best_fit (since " \
              "1.6), best fit in few large chunks", \
-  .origin = "PaddlePaddle 1.2-3.x, BuddyAllocator; paddle.md section 2", .alignment = 256, \
+  .origin = "PaddlePaddle 1.2-3.x; paddle.md section 2", \
+  .known_as = "BuddyAllocator|legacy|naive_best_fit", .alignment = 256, \
   .alignment_offset = DESCRIPTOR, .params = gemem_paddle_buddy_params, \
   .params_size = sizeof (GememPaddleBuddyParams), .create = buddy_create, .alloc = buddy_alloc, \
   .free = buddy_free, .prefetch = gemem_neighbours_prefetch, .trim = buddy_trim, \

@@ -283,6 +283,7 @@ const GememShorthand gemem_paddle_naive_best_fit_shorthand = {
             .summary = "FLAGS_allocator_strategy=naive_best_fit: chunked BestFit until 1.5, buddy "
                        "since 1.6",
             .origin = "PaddlePaddle 1.2-3.x; paddle.md section 1.2",
+            .known_as = "naive_best_fit",
             .params = naive_params,
             .params_size = sizeof (Choice) },
   .choose = choose_naive,
@@ -292,6 +293,7 @@ const GememShorthand gemem_paddle_legacy_shorthand = {
   .base = { .name = "paddle-legacy",
             .summary = "FLAGS_allocator_strategy=legacy: the buddy of 1.2-1.5",
             .origin = "PaddlePaddle 1.2-1.5; paddle.md section 1.2",
+            .known_as = "legacy",
             .params = legacy_params,
             .params_size = sizeof (Choice) },
   .choose = choose_legacy,

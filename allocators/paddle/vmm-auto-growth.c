@@ -540,8 +540,8 @@ vmm_destroy (GememAllocator *allocator)
   .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-vmm-auto-growth", \
   .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of " \
              "addresses per stream", \
-  .origin = "PaddlePaddle 2.2-3.x, VirtualMemoryAutoGrowthBestFitAllocator, " \
-            "StreamSafeCUDAAllocator; paddle.md sections 3.5, 3.4", \
+  .origin = "PaddlePaddle 2.2-3.x; paddle.md sections 3.5, 3.4", \
+  .known_as = "VirtualMemoryAutoGrowthBestFitAllocator|StreamSafeCUDAAllocator|auto_growth", \
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, \
   .params = params, .params_size = sizeof (Params), .create = vmm_create, .alloc = vmm_alloc, \
   .free = vmm_free, .prefetch = gemem_neighbours_prefetch, .largest_free = vmm_largest_free, \

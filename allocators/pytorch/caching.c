@@ -529,8 +529,8 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .name = "pytorch-caching",
   .aliases = "pytorch|torch",
   .summary = "PyTorch's CUDA caching allocator with plain segments",
-  .origin = "PyTorch CUDACachingAllocator, native backend, about 2.10/2.11, "
-            "expandable_segments:False (peers.md 1a)",
+  .origin = "PyTorch, native backend, about 2.10/2.11, expandable_segments:False (peers.md 1a)",
+  .known_as = "CUDACachingAllocator",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS,
   .alignment = CACHING_QUANTUM,
   .params = gemem_caching_params,

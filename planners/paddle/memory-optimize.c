@@ -281,6 +281,7 @@ const GememPlanner gemem_planner_paddle_memory_optimize = {
   .base = { .name = "paddle-memory-optimize",
             .summary = "PaddlePaddle's fluid.memory_optimize(): liveness and renaming",
             .origin = "paddle.md 8.1",
+            .known_as = "fluid.memory_optimize",
             .params = params,
             .params_size = sizeof (PaddleMemoryOptimize) },
   .capabilities = GEMEM_PLANNER_GRAPH,

@@ -316,6 +316,7 @@ const GememPlanner gemem_planner_paddle_release_memory = {
             .summary = "PaddlePaddle's fluid.release_memory(): delete_var where variables die, "
                        "then first fit",
             .origin = "paddle.md 8.3",
+            .known_as = "fluid.release_memory",
             .params = params,
             .params_size = sizeof (Settings) },
   .capabilities = GEMEM_PLANNER_GRAPH,

@@ -10,6 +10,16 @@ const GememCommand *const *gemem_commands (void);
 /* GEMEM_ERROR_USAGE for an unknown name, with the nearest name. */
 const GememCommand *gemem_command_find (const char *name, GError **error);
 
+/* ---- terms.c: the index of terms, every name that a user of a real system or of gemem knows; g_free() */
+
+/* What is known about @word, for people, with commands to try: all places that have the name.  Case,
+ * '-', '_' and a prefix FLAGS_ do not matter, nor do "torch.cuda." and "()" around the last part of
+ * a dotted name.  A name of code (cudaMalloc) that is no term is searched in all descriptions.  NULL
+ * with GEMEM_ERROR_USAGE, which suggests similar terms.  Cost: a pass over all tables. */
+char *gemem_terms_help (const GememCommand *const *commands, const char *word, GError **error);
+/* The whole index, a term a line, sorted. */
+char *gemem_terms_index (const GememCommand *const *commands);
+
 /* ---- usage.c, manual.c, completion.c; g_free().  @commands as gemem_commands() returns them. */
 
 char *gemem_command_usage (const GememCommand *command); /* "Usage: ..." with options */

@@ -253,38 +253,22 @@ append_readers (GString *out, const GArray *list, guint first, guint end)
   g_string_append_printf (out, "\n      %s\n", param->help);
 }
 
-/* Lists the flag @only (NULL: all flags) with its readers. */
+/* Lists all flags with their readers. */
 static void
-append_flags (GString *out, const GArray *list, const char *only)
+append_flags (GString *out, const GArray *list)
 {
   for (guint i = 0, end; i < list->len; i = end)
     {
       for (end = i + 1; end < list->len && same_text (reading_at (list, i), reading_at (list, end));
            end++)
         continue;
-      if (only != NULL ? !gemem_name_equal (reading_at (list, i)->variable, only)
-                       : !g_str_has_prefix (reading_at (list, i)->variable, "FLAGS_"))
+      if (!g_str_has_prefix (reading_at (list, i)->variable, "FLAGS_"))
         continue;
       if (i == 0
           || strcmp (reading_at (list, i)->variable, reading_at (list, i - 1)->variable) != 0)
-        g_string_append_printf (out, "%s%s\n", only == NULL ? "\n" : "",
-                                reading_at (list, i)->variable);
+        g_string_append_printf (out, "\n%s\n", reading_at (list, i)->variable);
       append_readers (out, list, i, end);
     }
-}
-
-char *
-gemem_flags_help_on (const char *variable)
-{
-  g_autoptr (GArray) list = readings ();
-  const GememPaddleUnmodelled *flag = gemem_paddle_unmodelled_find (variable);
-  GString *out = g_string_new (NULL);
-
-  append_flags (out, list, variable);
-  if (flag != NULL)
-    g_string_append_printf (out, "FLAGS_%s\n      Not modelled: it %s.\n", flag->name,
-                            flag->reason);
-  return g_string_free (out, out->len == 0);
 }
 
 char *
@@ -301,7 +285,7 @@ gemem_flags_help (void)
       "Where it would have no effect it is\n"
       "refused; so it is in versions that are not named behind 'Default in'.\n");
 
-  append_flags (out, list, NULL);
+  append_flags (out, list);
   g_string_append (out, "\nNot modelled, and refused with the reason:\n");
   for (const GememPaddleUnmodelled *flag = gemem_paddle_unmodelled; flag->name != NULL; flag++)
     g_string_append_printf (out, "\nFLAGS_%s\n      It %s.\n", flag->name, flag->reason);

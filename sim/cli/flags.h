@@ -10,9 +10,6 @@
 /* The table for people: every flag, its readers, its effect, its first version. */
 char *gemem_flags_help (void);
 
-/* The entry of @variable, FLAGS_...; NULL if there is no such flag. */
-char *gemem_flags_help_on (const char *variable);
-
 /* Checks @text, "NAME[:key=value,...]" of an allocator (-a), or with @lowering of --lower.  FALSE
  * with GEMEM_ERROR_USAGE for a flag that belongs to the other one, or is not modelled.  Other
  * errors are not checked here. */

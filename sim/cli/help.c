@@ -1,13 +1,11 @@
-/* help.c - `gemem-sim help`: a command, an allocator, a generator, a device or a format by name;
- * also the man page and the completion. */
+/* help.c - `gemem-sim help`: everything that has a name, here or in a real system (terms.c); also
+ * the man page and the completion. */
 #include "config.h"
 
 #include <string.h>
 
 #include "sim/cli/commands.h"
-#include "sim/cli/flags.h"
 #include "sim/cli/options.h"
-#include "sim/cli/topics.h"
 
 static gboolean want_manual, want_completion;
 
@@ -17,45 +15,13 @@ static const GOptionEntry entries[] = { { "man", 0, 0, G_OPTION_ARG_NONE, &want_
                                           &want_completion, "Write the completion for bash", NULL },
                                         { NULL } };
 
-/* The help of every topic named @word, or NULL. */
-static char *
-help_on (const char *word, GError **error)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  g_autoptr (GArray) topics = gemem_topics (NULL, NULL);
-  for (const GememCommand *const *command = gemem_commands (); *command != NULL; command++)
-    {
-      if (gemem_name_equal ((*command)->name, word))
-        return gemem_command_usage (*command);
-      g_ptr_array_add (names, (gpointer) (*command)->name);
-    }
-  if (gemem_name_equal ("paddle-flags", word))
-    return gemem_flags_help ();
-  char *flag = g_ascii_strncasecmp (word, "FLAGS_", 6) == 0 ? gemem_flags_help_on (word) : NULL;
-  if (flag != NULL)
-    return flag;
-  g_ptr_array_add (names, (gpointer) "paddle-flags");
-  for (guint i = 0; i < topics->len; i++)
-    {
-      const GememTopic *topic = &g_array_index (topics, GememTopic, i);
-      if (gemem_name_is (topic->name, topic->aliases, word))
-        return gemem_topic_help (topic);
-      g_ptr_array_add (names, (gpointer) topic->name);
-    }
-  g_ptr_array_add (names, NULL);
-  const char *near = gemem_suggest (word, (const char *const *) names->pdata);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "no help on '%s'; %s%s%s", word,
-               near != NULL ? "did you mean '" : "see 'gemem-sim help' and ",
-               near != NULL ? near : "'gemem-sim list'", near != NULL ? "'?" : "");
-  return NULL;
-}
-
 static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_help;
   g_autofree char *text = NULL;
-  if (!gemem_want_arguments (&gemem_command_help, arguments, 0, 1, error))
+  g_autofree char *name = g_strjoinv (" ", arguments); /* of several words: "external waste" */
+  if (!gemem_want_arguments (&gemem_command_help, arguments, 0, G_MAXUINT, error))
     return 2;
   if (want_manual + want_completion + (arguments[0] != NULL) > 1)
     {
@@ -71,7 +37,7 @@ run (char **arguments, GError **error)
   else if (arguments[0] == NULL)
     text = gemem_overview (gemem_commands ());
   else
-    text = help_on (arguments[0], error);
+    text = gemem_terms_help (gemem_commands (), name, error);
   if (text == NULL)
     return 2;
   return gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
@@ -79,8 +45,19 @@ run (char **arguments, GError **error)
 
 const GememCommand gemem_command_help = {
   .name = "help",
-  .synopsis = "[COMMAND|ALLOCATOR|GENERATOR|DEVICE|FORMAT|paddle-flags]",
-  .summary = "Explain a command, an allocator and its parameters, or PaddlePaddle's flags",
+  .synopsis = "[NAME|terms|paddle-flags]",
+  .summary = "Explain a command, an allocator, a parameter, a flag, or any name of a real system",
+  .description =
+      "NAME is a command or an option, an allocator, planner, lowering, generator, device or "
+      "format, a\n"
+      "parameter, environment variable or value, a measure, an event, an attribute of graphs, or "
+      "what\n"
+      "one of these is called in PyTorch, PaddlePaddle or the Ascend Graph Engine (empty_cache,\n"
+      "ScalableAllocator). All places that have the name are shown, with commands to try. 'terms' "
+      "is\n"
+      "the index of all names, 'paddle-flags' the table of PaddlePaddle's flags.",
+  .examples = "  gemem-sim help max_split_size_mb\n  gemem-sim help GE_USE_STATIC_MEMORY\n"
+              "  gemem-sim help empty_cache\n",
   .options = { entries },
   .run = run,
 };

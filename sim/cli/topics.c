@@ -22,9 +22,9 @@ const char *const gemem_topic_kinds[] = { "allocator", "shorthand", "planner", "
 
 static void
 append (GArray *topics, const char *kind, const char *name, const char *aliases,
-        const char *summary, const char *origin, const GememParam *params)
+        const char *summary, const char *origin, const char *known_as, const GememParam *params)
 {
-  GememTopic topic = { kind, name, aliases, summary, origin, params };
+  GememTopic topic = { kind, name, aliases, summary, origin, known_as, params };
   g_array_append_val (topics, topic);
 }
 
@@ -33,7 +33,7 @@ append_named (GArray *topics, const char *kind, const GememNamed *const *list)
 {
   for (; *list != NULL; list++)
     append (topics, kind, (*list)->name, (*list)->aliases, (*list)->summary, (*list)->origin,
-            (*list)->params);
+            (*list)->known_as, (*list)->params);
 }
 
 static void
@@ -41,7 +41,8 @@ append_kind (GArray *topics, const char *kind)
 {
   if (strcmp (kind, "allocator") == 0)
     for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
-      append (topics, kind, (*c)->name, (*c)->aliases, (*c)->summary, (*c)->origin, (*c)->params);
+      append (topics, kind, (*c)->name, (*c)->aliases, (*c)->summary, (*c)->origin, (*c)->known_as,
+              (*c)->params);
   else if (strcmp (kind, "shorthand") == 0)
     append_named (topics, kind, gemem_shorthands ());
   else if (strcmp (kind, "generator") == 0)
@@ -52,11 +53,11 @@ append_kind (GArray *topics, const char *kind)
     append_named (topics, kind, (const GememNamed *const *) gemem_lowerings ());
   else if (strcmp (kind, "device") == 0)
     for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
-      append (topics, kind, (*d)->name, (*d)->aliases, (*d)->summary, NULL, (*d)->params);
+      append (topics, kind, (*d)->name, (*d)->aliases, (*d)->summary, NULL, NULL, (*d)->params);
   else
     {
       for (const GememTraceFormat *const *f = gemem_trace_formats (); *f != NULL; f++)
-        append (topics, kind, (*f)->name, (*f)->aliases, (*f)->summary, (*f)->origin, NULL);
+        append (topics, kind, (*f)->name, (*f)->aliases, (*f)->summary, (*f)->origin, NULL, NULL);
       append_named (topics, kind, (const GememNamed *const *) gemem_graph_formats ());
     }
 }
@@ -117,8 +118,8 @@ gemem_param_append_values (GString *out, const GememParam *param)
   g_string_append_c (out, ')');
 }
 
-static void
-append_param (GString *out, const GememParam *param)
+void
+gemem_param_append_help (GString *out, const GememParam *param)
 {
   g_string_append_printf (out, "  %s=", param->name);
   gemem_param_append_values (out, param);
@@ -140,9 +141,15 @@ gemem_topic_help (const GememTopic *topic)
     g_string_append_printf (out, "Also called: %s\n", topic->aliases);
   if (topic->origin != NULL)
     g_string_append_printf (out, "Origin: %s\n", topic->origin);
+  if (topic->known_as != NULL)
+    {
+      g_auto (GStrv) names = g_strsplit (topic->known_as, "|", -1);
+      g_autofree char *all = g_strjoinv (", ", names);
+      g_string_append_printf (out, "Known as: %s\n", all);
+    }
   if (topic->params != NULL && topic->params->name != NULL)
     g_string_append (out, "\nParameters:\n");
   for (const GememParam *param = topic->params; param != NULL && param->name != NULL; param++)
-    append_param (out, param);
+    gemem_param_append_help (out, param);
   return g_string_free (out, FALSE);
 }

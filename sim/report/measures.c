@@ -78,6 +78,12 @@ gemem_measure_name (guint index)
 }
 
 const char *
+gemem_measure_title (guint index)
+{
+  return index < G_N_ELEMENTS (gemem_measures) ? gemem_measures[index].title : NULL;
+}
+
+const char *
 gemem_measure_help (guint index)
 {
   return index < G_N_ELEMENTS (gemem_measures) ? gemem_measures[index].help : NULL;

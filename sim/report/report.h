@@ -62,9 +62,10 @@ char *gemem_manifest (GememResult *const *results, guint n, const char *const *a
 /* TRUE if @a and @b belong to one group of a comparison: same trace, same device. */
 gboolean gemem_report_same_group (const GememResult *a, const GememResult *b);
 
-/* Name and definition of the measure @index of measures.def, in the order of the tables; NULL past
- * the end. */
+/* Name, heading of its column and definition of the measure @index of measures.def, in the order of
+ * the tables; NULL past the end. */
 const char *gemem_measure_name (guint index);
+const char *gemem_measure_title (guint index);
 const char *gemem_measure_help (guint index);
 
 /* Appends the results (GememResult, gemem_result_free()) in the file @path, which

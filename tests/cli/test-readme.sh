@@ -1,5 +1,7 @@
 #!/bin/sh
-# test-readme.sh - what the README shows is what the program prints: each "$ COMMAND" of its transcripts is run in the source tree and compared.
+# test-readme.sh - what README.md and doc show is what the program prints: each "$ COMMAND" of their transcripts is run in the source tree and compared
+# (build-aux/update-transcripts writes them anew), each indented command line is run with files of the names that it uses, and every link leads to a file.
+# shellcheck disable=SC2016 # scripts for sh -c
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
@@ -7,15 +9,56 @@ if [ -n "${GEMEM_QUICK:-}" ]; then
   skip 'the transcripts' 'GEMEM_QUICK: under sanitizers and full checks a recording through every allocator takes minutes'
   done_testing
 fi
-awk '/^```/ { inside = !inside; n += inside; next }
-     inside && /^\$ / { print substr($0, 3) > ("command-" n); next }
-     inside { print > ("expected-" n) }' "$GEMEM_SRCDIR/README.md"
-check 'the README has transcripts' test -s command-1
-for command in command-*; do
-  n=${command#command-}
-  (cd "$GEMEM_SRCDIR" && COLUMNS=120 sh "$GEMEM_TMP/$command") >"got-$n" 2>&1
-  sed -e '$!b' -e '/^$/d' "got-$n" >"trimmed-$n"
-  check "README: $(cat "$command")" diff "expected-$n" "trimmed-$n"
+pages="$GEMEM_SRCDIR/README.md $GEMEM_SRCDIR/CONTRIBUTING.md $(echo "$GEMEM_SRCDIR"/doc/*.md)"
+
+# ---- transcripts
+for page in $pages; do
+  name=${page#"$GEMEM_SRCDIR/"}
+  ! grep -q '^\$ ' "$page" || check "$name: what the commands print" sh -c "'$GEMEM_SRCDIR/build-aux/update-transcripts' --print '$page' | diff '$page' -"
 done
-check 'the README names files that exist' sh -c 'grep -o "(doc/images/[a-z.]*)" "$GEMEM_SRCDIR/README.md" | tr -d "()" | while read -r f; do test -s "$GEMEM_SRCDIR/$f" || exit 1; done'
+check 'there are transcripts' sh -c 'test $(cat '"$pages"' | grep -c "^\$ ") -ge 10'
+printf '```\n$ echo one; echo two\nthree\n```\n    $ echo no\n```\n$ printf "a\\n\\nb\\n\\nc\\n"\n[...]\nx\n```\n' >wrong
+printf '```\n$ echo one; echo two\none\ntwo\n```\n    $ echo no\n```\n$ printf "a\\n\\nb\\n\\nc\\n"\na\n[...]\nc\n```\n' >right
+check 'a transcript that is not true is found' sh -c '"$GEMEM_SRCDIR/build-aux/update-transcripts" --print wrong | diff right -'
+
+# ---- indented command lines: in the order of the page, in one folder, with recordings under the names that the guides use
+mkdir run && cd run || exit 99
+for folder in traces graphs workloads doc; do ln -s "$GEMEM_SRCDIR/$folder" .; done
+ln -s "$GEMEM_BUILDDIR/gemem-uninstalled.pc" .
+gunzip -c "$GEMEM_SRCDIR/tests/data/pytorch/all-stacks-2.15.pickle.gz" >snapshot.pickle
+cp "$GEMEM_SRCDIR/tests/data/kineto/train-2.15.0.json.gz" trace.json.gz
+for name in step train out; do cp "$GEMEM_SRCDIR/traces/recorded/resnet50-train.gmt" $name.gmt; done
+gemem-sim convert snapshot.pickle ge-expandable.gmt
+gemem-sim replay step.gmt -a pytorch-caching --calls calls.csv >/dev/null
+total=0
+for page in $pages; do
+  awk '/^```/ { inside = !inside }
+       !inside && /^    ([A-Z_]+=[^ ]* )*(gemem-sim|cc|cp|export) / { sub(/^ */, ""); print; print "result $? " NR }' "$page" >commands
+  [ -s commands ] || continue
+  name=${page#"$GEMEM_SRCDIR/"}
+  : >results
+  (result () { echo "$1 $2" >>results; }; . ./commands) >printed 2>errors
+  # 77: no GPU here; 1: what --check-release-order is asked for
+  while read -r status line; do
+    total=$((total + 1))
+    text=$(sed -n "${line}s/^ *//p" "$page")
+    case $status:$text in 0:* | 77:*cuda:* | 1:*--check-release-order*) ;; *) ok 1 "$name:$line: exit $status: $text" ;; esac
+  done <results
+  check "$name: the command lines run" sh -c 'test $(grep -c "^result" commands) = $(grep -c . results)'
+  [ $tap_failed -eq 0 ] || sed 's/^/# /' errors | head -n 20
+done
+[ $total -ge 40 ]; ok $? "there are command lines ($total)"
+cd "$GEMEM_TMP" || exit 99
+
+# ---- links
+for page in $pages "$GEMEM_SRCDIR"/doc/systems/README.md; do
+  grep -o '](\([a-zA-Z/.-]*\))' "$page" | tr -d '()]' | while read -r link; do
+    test -s "$(dirname "$page")/$link" || echo "${page#"$GEMEM_SRCDIR/"}: $link"
+  done
+done >broken
+check 'every link leads to a file' sh -c '! grep . broken'
+for page in "$GEMEM_SRCDIR"/doc/*.md; do grep -q "\`$(basename "$page")\`" "$GEMEM_SRCDIR/doc/README.md" || basename "$page"; done | grep -v '^README.md$' >unlisted
+check 'doc/README.md lists every page' sh -c '! grep . unlisted'
+check 'the first picture comes in the first 40 lines of README.md' sh -c 'head -n 40 "$GEMEM_SRCDIR/README.md" | grep -q "^!\["'
+check 'README.md is the first minute: below 8 kB' sh -c 'test $(wc -c <"$GEMEM_SRCDIR/README.md") -lt 8192'
 done_testing

@@ -362,7 +362,7 @@ test_plugins (void)
   g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 43 }, &block));
   test_allocator_destroy (a);
 
-  assert_plugin_refused (abi, "interface 4711, this gemem has 5; rebuild the plugin");
+  assert_plugin_refused (abi, "interface 4711, this gemem has 6; rebuild the plugin");
   assert_plugin_refused (half, "allocator plugin-half lacks a part of the group graphs");
   assert_plugin_refused (taken, "allocator direct already");
   assert_plugin_refused ("/nonexistent-gemem", "GEMEM_PLUGIN_PATH");

@@ -1,0 +1,65 @@
+/* event-kinds.c - see event-kinds.h.  The names of the kinds are those of traces/trace.c; every
+ * kind has a sentence here, which the test of the index of terms checks. */
+#include "config.h"
+
+#include "sim/cli/event-kinds.h"
+
+static const struct
+{
+  const char *help, *known_as;
+} kinds[GEMEM_EVENT_KIND_COUNT] = {
+  [GEMEM_EVENT_ALLOC] = { "The program asks for a block, on a stream and from a pool.", NULL },
+  [GEMEM_EVENT_FREE] = { "The program gives a block back, and no stream uses it any more.", NULL },
+  [GEMEM_EVENT_FREE_REQUESTED] = { "The program gives a block back that streams may still use.",
+                                   "free_requested" },
+  [GEMEM_EVENT_FREE_COMPLETED] = { "No stream uses the block any more that was given back.",
+                                   "free_completed" },
+  [GEMEM_EVENT_USE_ON_STREAM] = { "Work that uses the block was queued on another stream.",
+                                  "Tensor.record_stream" },
+  [GEMEM_EVENT_STREAM_SYNC] = { "The host waited for a stream.",
+                                "cudaStreamSynchronize|cuStreamSynchronize" },
+  [GEMEM_EVENT_EVENT_RECORD] = { "A mark was set behind the work of a stream.",
+                                 "cudaEventRecord|cuEventRecord" },
+  [GEMEM_EVENT_EVENT_WAIT] = { "A stream waits for a mark of another one.",
+                               "cudaStreamWaitEvent|cuStreamWaitEvent" },
+  [GEMEM_EVENT_DEVICE_SYNC] = { "The host waited for the whole device.",
+                                "torch.cuda.synchronize|cudaDeviceSynchronize|cuCtxSynchronize" },
+  [GEMEM_EVENT_GRAPH_LOAD] = { "A static graph is loaded, with its static memory.", NULL },
+  [GEMEM_EVENT_GRAPH_RUN] = { "A run of a loaded graph begins.", NULL },
+  [GEMEM_EVENT_GRAPH_UNLOAD] = { "A static graph is unloaded.", NULL },
+  [GEMEM_EVENT_STEP] = { "A training step or an iteration begins.", NULL },
+  [GEMEM_EVENT_PHASE] = { "A phase of the program begins.", NULL },
+  [GEMEM_EVENT_TRIM] = { "The program asks the allocator to give cached memory back to the device.",
+                         "torch.cuda.empty_cache|paddle.device.cuda.empty_cache|Release|recycle" },
+  [GEMEM_EVENT_OOM] = { "The recorded program ran out of memory.", "torch.OutOfMemoryError" },
+  [GEMEM_EVENT_SEGMENT_ALLOC] = { "The recorded allocator obtained a segment from the device.",
+                                  "segment_alloc" },
+  [GEMEM_EVENT_SEGMENT_FREE] = { "The recorded allocator gave a segment back to the device.",
+                                 "segment_free" },
+  [GEMEM_EVENT_SEGMENT_MAP] = { "The recorded allocator mapped pages into a segment.",
+                                "segment_map" },
+  [GEMEM_EVENT_SEGMENT_UNMAP] = { "The recorded allocator removed pages from a segment.",
+                                  "segment_unmap" },
+  [GEMEM_EVENT_SNAPSHOT] = { "A snapshot was taken, with so many active bytes.",
+                             "torch.cuda.memory.memory_snapshot" },
+  [GEMEM_EVENT_MEMSET] = { "A block is set to a byte, from its start.", "cudaMemset|cuMemsetD8" },
+  [GEMEM_EVENT_GRAPH_SEGMENT] = { "A piece of the static memory of a graph.", NULL },
+  [GEMEM_EVENT_GRAPH_RUN_END] = { "The host waited for a run of a graph.", NULL },
+  [GEMEM_EVENT_STREAM_FREE] = { "A stream gives up its share of a block.", NULL },
+  [GEMEM_EVENT_DEVICE_LIMIT] = { "So many bytes the recorded device had from here on, as its "
+                                 "refusals tell.",
+                                 NULL },
+  [GEMEM_EVENT_POOL_RELEASE] = { "The program released a private pool.", "torch.cuda.MemPool" },
+};
+
+const char *
+gemem_event_kind_help (GememEventKind kind)
+{
+  return kinds[kind].help;
+}
+
+const char *
+gemem_event_kind_known_as (GememEventKind kind)
+{
+  return kinds[kind].known_as;
+}

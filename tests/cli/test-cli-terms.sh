@@ -1,0 +1,69 @@
+#!/bin/sh
+# test-cli-terms.sh - every name that a user of a real system knows finds its help, with a command that runs: `gemem-sim help NAME`.
+# shellcheck disable=SC2154,SC2016 # out and err come from tap.sh; scripts for sh -c
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+cd "$GEMEM_SRCDIR" || exit 99 # commands to try name the bundled graphs
+found () { # NAME PATTERN: NAME is explained, the explanation has a line that matches, and each command to try runs
+  run 0 gemem-sim help "$1"
+  says out "$2"
+  sed -n '/train\.out\| FILE\| -d cuda/d; s/^ *Try: //p' "$out" >"$GEMEM_TMP/try"
+  check "$1: the commands run" sh -c "test -s '$GEMEM_TMP/try' && sh -e '$GEMEM_TMP/try' >'$GEMEM_TMP/tried' 2>&1"
+}
+
+# ---- the names of the real systems
+found static_memory_policy    '^static_memory_policy: parameter of allocator ge$'
+says out '^static_memory_policy: parameter of planners ge-hybrid, .*ge-block'
+says out ' gemem-sim replay - -a ge:static_memory_policy=[234]$'
+found GE_USE_STATIC_MEMORY    '^GE_USE_STATIC_MEMORY: parameter of allocator ge$'
+says out '--env .*: GE_USE_STATIC_MEMORY$'
+found atomic_clean_policy     'parameter of lowering zero-clear'
+found legacy                  '^legacy: value of allocator_strategy \(shorthand paddle\)'
+says out '^paddle-buddy \(allocator\)'
+found naive_best_fit          '^paddle-best-fit \(allocator\)'
+found allocator_strategy      'parameter of shorthand paddle$'
+found FLAGS_allocator_strategy '^FLAGS_allocator_strategy: parameter allocator_strategy of shorthand paddle$'
+found memory_optimize         '^paddle-memory-optimize \(planner\)'
+found skip_opt_set            'parameter of planner paddle-memory-optimize$'
+found print_log               '^--print-log: option of gemem-sim plan$'
+found release_memory          '^paddle-release-memory \(planner\)'
+found ScalableAllocator       '^ge-scalable \(allocator\)'
+found PhysicalMemoryAllocator '^ge-physical \(allocator\)'
+found batch_label             'parameter of lowerings eager, .*paddle$'
+found max_split_size_mb       'parameter of allocator pytorch-caching$'
+found empty_cache             '^trim: event of a trace$'
+found PYTORCH_CUDA_ALLOC_CONF 'parameter conf of allocator pytorch-caching$'
+found CUDACachingAllocator    '^pytorch-caching \(allocator\)'
+found peak_reserved           '^peak reserved: measure \(peak_reserved\)$'
+found continuous_input        '^continuous_input: attribute of a node of a graph$'
+found capacity                'parameter of devices? .*sim'
+
+# ---- spelling does not matter, and all places are named
+for word in STATIC-MEMORY-POLICY staticMemoryPolicy ge.exec.staticMemoryPolicy; do run 0 gemem-sim help $word; says out 'of allocator ge$'; done
+run 0 gemem-sim help 'torch.cuda.empty_cache()'; says out '^trim: event'
+run 0 gemem-sim help external waste; says out 'external_at_peak\)$'
+run 0 gemem-sim help plan;  says out '^Usage: gemem-sim plan'; says out '^plan \(allocator\)'
+run 0 gemem-sim help paddle; says out '^paddle \(shorthand\)'; says out '^paddle \(lowering\)'
+run 0 gemem-sim help cudaMalloc; says out 'these descriptions mention it'; says out '\(calls_malloc\)$'
+run 0 gemem-sim help FLAGS_use_cuda_managed_memory; says out 'Not modelled: it lets the driver'
+
+# ---- what is no name
+run 2 gemem-sim help ScalabelAllocator; says err "no help on 'ScalabelAllocator'; did you mean 'ScalableAllocator'\?"
+run 2 gemem-sim help zzz;               says err "no help on 'zzz'; 'gemem-sim help terms' lists all"
+run 2 gemem-sim help chunk_size_in;     says err 'did you mean .*auto_growth_chunk_size_in_mb'
+
+# ---- the index has every name in every table
+cd "$GEMEM_TMP" || exit 99
+run 0 gemem-sim help terms
+sed 's|  .*||' "$out" | sort -u >index
+gemem-sim list --format=json | jq -r '.[] | .name, .parameters[].name' | sort -u >names
+check 'every class and every parameter is in the index' sh -c 'test $(wc -l <names) -gt 250 && test -z "$(comm -23 names index | tee /dev/stderr)"'
+for topic in $(gemem-sim list --names | sort -u); do gemem-sim help "$topic"; done |
+  sed -n 's/^ *Also: //p; s/^Also called: //p; s/^Known as: //p' | tr '|' '\n' | sed 's/, /\n/g' | sort -u >others
+check 'every alias and every known name is in the index' sh -c 'test $(wc -l <others) -gt 80 && test -z "$(comm -23 others index | tee /dev/stderr)"'
+check 'and is found: every twelfth' sh -c 'sed -n "0~12p" index | while read -r word; do gemem-sim help "$word" >help || exit 1; test -s help || exit 1; done'
+check 'every command, too' sh -c 'for c in replay compare plan help; do grep -qx $c index || exit 1; done'
+check 'every kind of event has a sentence' sh -c 'test $(gemem-sim help terms | grep -c "  .*event\(;\|$\)") -ge 27 && ! gemem-sim help terms | grep -q "(null)"'
+
+done_testing
