@@ -1,11 +1,12 @@
-/* help.c - `gemem-sim help`: a command, an allocator, a generator, a device or a format by name;
- * also the man page and the completion. */
+/* help.c - `gemem-sim help`: a command, an allocator, a generator, a device, a format or a measure
+ * by name; also the man page and the completion. */
 #include "config.h"
 
 #include <string.h>
 
 #include "sim/cli/commands.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/measures-help.h"
 #include "sim/cli/options.h"
 #include "sim/cli/topics.h"
 
@@ -31,10 +32,13 @@ help_on (const char *word, GError **error)
     }
   if (gemem_name_equal ("paddle-flags", word))
     return gemem_flags_help ();
+  if (gemem_name_equal ("measures", word))
+    return gemem_measures_help ();
   char *flag = g_ascii_strncasecmp (word, "FLAGS_", 6) == 0 ? gemem_flags_help_on (word) : NULL;
   if (flag != NULL)
     return flag;
   g_ptr_array_add (names, (gpointer) "paddle-flags");
+  g_ptr_array_add (names, (gpointer) "measures");
   for (guint i = 0; i < topics->len; i++)
     {
       const GememTopic *topic = &g_array_index (topics, GememTopic, i);
@@ -42,6 +46,9 @@ help_on (const char *word, GError **error)
         return gemem_topic_help (topic);
       g_ptr_array_add (names, (gpointer) topic->name);
     }
+  char *measure = gemem_measures_help_on (word);
+  if (measure != NULL)
+    return measure;
   g_ptr_array_add (names, NULL);
   const char *near = gemem_suggest (word, (const char *const *) names->pdata);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "no help on '%s'; %s%s%s", word,
@@ -79,8 +86,9 @@ run (char **arguments, GError **error)
 
 const GememCommand gemem_command_help = {
   .name = "help",
-  .synopsis = "[COMMAND|ALLOCATOR|GENERATOR|DEVICE|FORMAT|paddle-flags]",
-  .summary = "Explain a command, an allocator and its parameters, or PaddlePaddle's flags",
+  .synopsis = "[COMMAND|ALLOCATOR|GENERATOR|DEVICE|FORMAT|paddle-flags|measures]",
+  .summary =
+      "Explain a command, an allocator and its parameters, PaddlePaddle's flags, or the measures",
   .options = { entries },
   .run = run,
 };
