@@ -14,6 +14,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
 #include "sim/cli/source.h"
+#include "sim/cli/table-options.h"
 #include "sim/report/report.h"
 
 static char **allocators;
@@ -49,10 +50,11 @@ const GOptionEntry gemem_batch_entries[] = {
     "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200; lists (capacity=40GiB|80GiB) give "
     "several, and every run is made on each",
     "SPEC" },
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown",
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
+    "table, json, csv or markdown (default: as the name of the output ends, else table)",
     "FORMAT" },
-  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout",
-    "FILE" },
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+    "Write the report to FILE instead of stdout; .json, .csv and .md choose the format", "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
     "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
   { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb,
@@ -117,7 +119,9 @@ check_options (GError **error)
       || !gemem_want_at_least ("timeline-points", points, 0, error))
     return FALSE;
   GememReportFormat format;
-  if (format_name != NULL && !gemem_report_format_parse (format_name, &format, error))
+  GememReportOptions options;
+  if (!gemem_report_format_choose (format_name, output, &format, error)
+      || !gemem_table_options (&options, error))
     return FALSE;
   if (dumb != NULL && strcmp (dumb, "comparison") != 0 && strcmp (dumb, "timeline") != 0
       && strcmp (dumb, "fragmentation") != 0)
@@ -512,12 +516,14 @@ write_manifest (const BatchResults *batch, GError **error)
 static gboolean
 report_batch (const BatchResults *batch, gboolean details, GError **error)
 {
-  GememReportFormat format = GEMEM_FORMAT_TABLE;
+  GememReportFormat format;
+  GememReportOptions options = { .details = details,
+                                 .width = output == NULL ? gemem_terminal_width () : 0 };
   if (batch->results->len == 0)
     return TRUE;
-  if (format_name != NULL && !gemem_report_format_parse (format_name, &format, error))
+  if (!gemem_report_format_choose (format_name, output, &format, error)
+      || !gemem_table_options (&options, error))
     return FALSE;
-  GememReportOptions options = { details, output == NULL ? gemem_terminal_width () : 0 };
   g_autoptr (GString) text = g_string_new (NULL);
   gemem_report_write (text, format, (GememResult *const *) batch->rows->pdata, batch->rows->len,
                       &options);

@@ -4,6 +4,7 @@
 #include "sim/cli/batch.h"
 #include "sim/cli/options.h"
 #include "sim/cli/source.h"
+#include "sim/cli/table-options.h"
 
 static int
 run (char **arguments, GError **error)
@@ -21,10 +22,16 @@ const GememCommand gemem_command_compare = {
   .description =
       "Without -a every allocator of 'gemem-sim list' is compared, each with its defaults. "
       "Settings recorded in a trace are the\n"
-      "defaults of the allocator that recorded it. A graph is lowered to a trace as --lower says.",
+      "defaults of the allocator that recorded it. A graph is lowered to a trace as --lower says.\n"
+      "Runs in which a request failed stand last: they need less because they did less. Below the "
+      "tables stands which real allocator\n"
+      "needs least, by how much, and what it costs.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"
       "      all allocators, a table and pictures\n"
+      "  gemem-sim compare step.gmt --sort modelled_time --columns peak_reserved,modelled_time "
+      "-o step.csv\n"
+      "      two measures, the fastest first, as CSV\n"
       "  gemem-sim compare step.gmt -a 'paddle-*' -a "
       "'pytorch-caching:max_split_size_mb=64|128|256'\n"
       "      a family, and one allocator with three settings\n"
@@ -33,6 +40,6 @@ const GememCommand gemem_command_compare = {
       "  gemem-sim compare model.json --lower='paddle:eager_delete_tensor_gb=-1|0|1' -a "
       "paddle-auto-growth --plots plots\n"
       "      what PaddlePaddle's garbage collection saves: a row and a line for each threshold\n",
-  .options = { gemem_batch_entries, gemem_source_entries },
+  .options = { gemem_table_entries, gemem_batch_entries, gemem_source_entries },
   .run = run,
 };

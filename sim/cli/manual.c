@@ -114,12 +114,18 @@ append_measures (GString *out)
 {
   g_string_append (
       out,
-      ".SH MEASURES\nEach is defined once and means the same in every table, file and plot.\n");
+      ".SH MEASURES\nEach is defined once and means the same in every table, file and plot: its "
+      "name "
+      "in files and behind \\-\\-sort and\n\\-\\-columns, its title in tables, its definition "
+      "(gemem\\-sim help measures). What is unknown is \\- in tables,\nempty in CSV and null in "
+      "JSON.\n");
   for (guint i = 0; gemem_measure_name (i) != NULL; i++)
     {
       g_string_append (out, ".TP\n\\fB");
       append_text (out, gemem_measure_name (i));
-      g_string_append (out, "\\fR\n");
+      g_string_append (out, "\\fR (");
+      append_text (out, gemem_measure_title (i));
+      g_string_append (out, ")\n");
       append_line (out, "", gemem_measure_help (i));
     }
 }

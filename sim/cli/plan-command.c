@@ -22,10 +22,11 @@ static const GOptionEntry entries[] = {
     "Planner and its parameters; repeatable; globs ('ge-*') and lists (a=1|2, a=*) give several "
     "(default: all)",
     "NAME[:KEY=VALUE,...]" },
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default), json, csv or markdown",
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
+    "table, json, csv or markdown (default: as the name of the output ends, else table)",
     "FORMAT" },
-  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the report to FILE instead of stdout",
-    "FILE" },
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+    "Write the report to FILE instead of stdout; .json, .csv and .md choose the format", "FILE" },
   { "check", 0, 0, G_OPTION_ARG_FILENAME, &check,
     "Check the plan in FILE (JSON, MiniMalloc CSV with offsets) instead of planning", "FILE" },
   { "threads", 0, 0, G_OPTION_ARG_INT, &threads,
@@ -55,7 +56,7 @@ check_options (GememReportFormat *format, GError **error)
                  "--check=%s: nothing is planned or reported; leave out --planner, --format, "
                  "--output and --trace",
                  check);
-  else if (format_name != NULL && !gemem_report_format_parse (format_name, format, error))
+  else if (!gemem_report_format_choose (format_name, output, format, error))
     return FALSE;
   else if (print_log && *format != GEMEM_FORMAT_TABLE
            && (output == NULL || strcmp (output, "-") == 0))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/cli/options.h"
+#include "sim/cli/table-options.h"
 #include "sim/report/report.h"
 
 static char *directory, *format_name;
@@ -18,11 +19,12 @@ static const GOptionEntry entries[] = {
 static gboolean
 print_results (const GPtrArray *results, GError **error)
 {
-  const GememReportOptions options = { FALSE, gemem_terminal_width () };
+  GememReportOptions options = { .width = gemem_terminal_width () };
   g_autoptr (GString) text = g_string_new (NULL);
   GememReportFormat format;
 
-  if (!gemem_report_format_parse (format_name, &format, error))
+  if (!gemem_report_format_parse (format_name, &format, error)
+      || !gemem_table_options (&options, error))
     return FALSE;
   gemem_report_write (text, format, (GememResult *const *) results->pdata, results->len, &options);
   return gemem_put (NULL, text->str, text->len, error);
@@ -66,6 +68,6 @@ const GememCommand gemem_command_plot = {
       "  gemem-sim compare step.gmt -f json -o step.json && gemem-sim plot step.json -o plots\n"
       "  gemem-sim plot step.json -f markdown\n"
       "      the same results as a table in Markdown\n",
-  .options = { entries },
+  .options = { entries, gemem_table_entries },
   .run = run,
 };

@@ -20,6 +20,7 @@
 #include "sim/cli/event-kinds.h"
 #include "sim/cli/examples.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/measures-help.h"
 #include "sim/report/report.h"
 
 typedef enum /* in the order in which they are explained */
@@ -54,6 +55,12 @@ flags_page (G_GNUC_UNUSED const GememCommand *const *commands)
   return gemem_flags_help ();
 }
 
+static char *
+measures_page (G_GNUC_UNUSED const GememCommand *const *commands)
+{
+  return gemem_measures_help ();
+}
+
 /* Texts that are no description of a single thing. */
 static const struct
 {
@@ -62,6 +69,7 @@ static const struct
 } pages[] = {
   { "terms", "the index of all terms", gemem_terms_index },
   { "paddle-flags", "the table of PaddlePaddle's flags", flags_page },
+  { "measures", "what every number of a report means", measures_page },
 };
 
 /* ---- the index */

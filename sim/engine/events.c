@@ -333,7 +333,7 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
 static void
 finish_adopting (GememRun *run)
 {
-  run->adopting = FALSE;
+  run->attention &= ~(guint) GEMEM_RUN_ADOPTING;
   if (run->adopt && run->klass->adopt.done != NULL)
     run->klass->adopt.done (run->allocator);
 }
@@ -341,11 +341,16 @@ finish_adopting (GememRun *run)
 static inline gboolean
 dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  if (G_UNLIKELY (run->adopting))
+  if (G_UNLIKELY (run->attention != 0))
     {
-      if ((event->flags & GEMEM_EVENT_INITIAL) != 0)
-        return do_initial (run, event, error);
-      finish_adopting (run);
+      if (event->kind != GEMEM_EVENT_ALLOC)
+        gemem_run_leave_live_peak (run);
+      if ((run->attention & GEMEM_RUN_ADOPTING) != 0)
+        {
+          if ((event->flags & GEMEM_EVENT_INITIAL) != 0)
+            return do_initial (run, event, error);
+          finish_adopting (run);
+        }
     }
   switch (event->kind)
     {

@@ -183,7 +183,7 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
   };
 
   (void) error;
-  if (call >= 0 && ledger->compares_calls && !run->adopting)
+  if (call >= 0 && ledger->compares_calls && (run->attention & GEMEM_RUN_ADOPTING) == 0)
     meet (ledger, &ledger->recorded, &ledger->simulated, &entry);
   return TRUE;
 }

@@ -138,7 +138,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->result->device_settings = gemem_device_settings (run->device);
   run->result->capacity = gemem_device_capacity (run->device);
   run->result->device_ordinal = run->ordinal;
-  run->adopting = TRUE;
+  run->attention |= GEMEM_RUN_ADOPTING;
   run->recorded_device = policy_is_recorded (run->device);
   run->adopt = run->klass->adopt.segment != NULL && run->recorded_device;
   gemem_accounts_init (&run->accounts, run->klass->alignment);
@@ -169,6 +169,7 @@ start_counting (GememRun *run)
   GememDevice *device = run->device;
 
   gemem_result_restart (run->result);
+  run->attention &= ~(guint) GEMEM_RUN_AT_LIVE_PEAK;
   begin_histograms (run);
   run->modelled_ns = 0;
   run->allocator->retries = 0;
@@ -188,7 +189,8 @@ open_epoch (GememRun *run)
   run->time_base = run->last_time;
   if (run->epoch == 0)
     return;
-  run->adopting = TRUE; /* the initial blocks of a later epoch are plain requests */
+  gemem_run_leave_live_peak (run);
+  run->attention |= GEMEM_RUN_ADOPTING; /* the initial blocks of a later epoch are plain requests */
   run->adopt = run->adopted = FALSE;
   gemem_probes_next_epoch (run);
   gemem_run_free_all (run);
@@ -324,12 +326,10 @@ gather (GememRun *run)
                              .reserved = run->device->held,
                              .largest_free = run->klass->largest_free (run->allocator, 0) };
 
+  gemem_run_leave_live_peak (run);
   gemem_timeline_close_point (&run->timeline, &end, TRUE);
   count_leaks (run);
   gemem_accounts_finish (&run->accounts, run->has_time, result);
-  result->internal_at_peak = above (result->allocated_at_peak_reserved,
-                                    result->live_at_peak_reserved);
-  result->external_at_peak = above (result->peak_reserved, result->allocated_at_peak_reserved);
   run->device->peak_held = result->peak_reserved;
   memcpy (result->calls, run->device->calls, sizeof result->calls);
   memcpy (result->refused, run->device->refused, sizeof result->refused);

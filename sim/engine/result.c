@@ -108,9 +108,63 @@ gemem_result_overhead (const GememResult *result)
   return ratio (result->peak_reserved, result->lower_bound);
 }
 
+static double
+fragmentation (guint64 allocated, guint64 reserved, guint64 largest)
+{
+  const guint64 free = reserved > allocated ? reserved - allocated : 0;
+
+  return free > 0 ? 1.0 - ratio (MIN (largest, free), free) : 0.0;
+}
+
 double
 gemem_result_fragmentation (const GememResult *result)
 {
-  guint64 free = result->external_at_peak;
-  return free > 0 ? 1.0 - ratio (MIN (result->largest_free_at_peak, free), free) : 0.0;
+  return fragmentation (result->allocated_at_live_peak, result->reserved_at_live_peak,
+                        result->largest_free_at_live_peak);
+}
+
+/* The state of a point lasts until the time of the next one; without times it stands for the events
+ * since the one before. */
+double
+gemem_result_mean_fragmentation (const GememResult *result)
+{
+  const GememTimelinePoint *before = NULL;
+  double sum = 0;
+  guint64 weight = 0;
+
+  for (guint i = 0; i < result->timeline->len; i++)
+    {
+      const GememTimelinePoint *point = &g_array_index (result->timeline, GememTimelinePoint, i);
+      const GememTimelinePoint *state = result->time_weighted ? before : point;
+      guint64 lasted = before != NULL ? point->seq - before->seq : point->seq + 1;
+
+      if (result->time_weighted)
+        lasted = before != NULL ? point->time - before->time : 0;
+      before = point;
+      if (state == NULL || state->largest_free == G_MAXUINT64)
+        continue;
+      sum += (double) lasted
+             * fragmentation (state->allocated, state->reserved, state->largest_free);
+      weight += lasted;
+    }
+  return weight > 0 ? sum / (double) weight : 0.0;
+}
+
+gboolean
+gemem_result_is_complete (const GememResult *result)
+{
+  return result->ooms == 0 && result->failure == NULL && !result->partial && !result->not_run;
+}
+
+guint64
+gemem_result_internal_waste (const GememResult *result)
+{
+  return result->allocated_at_live_peak - MIN (result->allocated_at_live_peak, result->peak_live);
+}
+
+guint64
+gemem_result_external_waste (const GememResult *result)
+{
+  return result->reserved_at_live_peak
+         - MIN (result->reserved_at_live_peak, result->allocated_at_live_peak);
 }

@@ -116,15 +116,15 @@ struct _GememResult
   /* max over time of the bytes requested, each request rounded to the allocator's alignment, failed
    * ones included: a property of the trace; no smaller capacity can fit */
   guint64 lower_bound;
-  guint64 allocated_at_peak_reserved, live_at_peak_reserved;
+  /* where live memory stood at its peak: what its blocks took, what was held from the device, and
+   * the largest request that the cache could have served.  Taken before the first event after the
+   * peak that requests nothing, so that a refused request in between counts */
+  guint64 allocated_at_live_peak, reserved_at_live_peak, largest_free_at_live_peak;
   guint64 end_live, end_allocated, end_reserved, leaked_blocks;
-  /* waste: internal = allocated - live, external = reserved - allocated; at the reserved peak, and
-   * the average over events (128-bit sum / events), kept as sums */
-  guint64 internal_at_peak, external_at_peak;
-  /* per event, or time-weighted when the trace has times; rounded down */
+  /* average waste (internal: allocated - live, external: reserved - allocated), per event, or
+   * time-weighted when the trace has times; rounded down */
   guint64 internal_mean, external_mean;
   gboolean time_weighted;
-  guint64 largest_free_at_peak; /* at the reserved peak */
   /* device */
   guint64 calls[GEMEM_CALL_COUNT], refused[GEMEM_CALL_COUNT], call_ns[GEMEM_CALL_COUNT];
   guint64 retries;
@@ -161,10 +161,20 @@ GememResult *gemem_result_new (void);
 void gemem_result_free (GememResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
 
+/* TRUE if the run served every request to the end of the trace: only then do its peaks say what the
+ * workload needs. */
+gboolean gemem_result_is_complete (const GememResult *result);
+
+/* Waste at the live peak. */
+guint64 gemem_result_internal_waste (const GememResult *result); /* allocated - live */
+guint64 gemem_result_external_waste (const GememResult *result); /* reserved - allocated */
+
 /* Ratios; 0 when undefined. */
 double gemem_result_utilisation (const GememResult *result); /* peak live / peak reserved */
 double gemem_result_overhead (const GememResult *result);    /* peak reserved / lower bound */
-/* 1 - largest free / free at the reserved peak */
+/* 1 - largest free / free, free = external waste: at the live peak, and averaged over the time
+ * (the events, where the trace has no times) between the points of the timeline. */
 double gemem_result_fragmentation (const GememResult *result);
+double gemem_result_mean_fragmentation (const GememResult *result);
 
 GEMEM_END_DECLS

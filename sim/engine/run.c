@@ -116,6 +116,8 @@ gemem_run_raise_peaks (GememRun *run, guint64 stream)
     {
       result->peak_live = accounts->live;
       result->peak_live_seq = run->seq;
+      run->peak_stream = stream;
+      run->attention |= GEMEM_RUN_AT_LIVE_PEAK;
     }
   if (accounts->allocated > result->peak_allocated)
     {
@@ -127,8 +129,18 @@ gemem_run_raise_peaks (GememRun *run, guint64 stream)
     {
       result->peak_reserved = accounts->high;
       result->peak_reserved_seq = run->seq;
-      result->live_at_peak_reserved = accounts->live;
-      result->allocated_at_peak_reserved = accounts->allocated;
-      result->largest_free_at_peak = run->klass->largest_free (run->allocator, stream);
     }
+}
+
+void
+gemem_run_leave_live_peak (GememRun *run)
+{
+  GememResult *result = run->result;
+
+  if ((run->attention & GEMEM_RUN_AT_LIVE_PEAK) == 0)
+    return;
+  run->attention &= ~(guint) GEMEM_RUN_AT_LIVE_PEAK;
+  result->allocated_at_live_peak = run->accounts.allocated;
+  result->reserved_at_live_peak = run->accounts.reserved;
+  result->largest_free_at_live_peak = run->klass->largest_free (run->allocator, run->peak_stream);
 }

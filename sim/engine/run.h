@@ -11,6 +11,14 @@
 #include "sim/engine/replay.h"
 #include "sim/engine/timeline.h"
 
+/* What the event loop does before it serves the next event; bits of GememRun.attention, so that an
+ * ordinary event pays for one test. */
+typedef enum
+{
+  GEMEM_RUN_ADOPTING = 1 << 0,    /* adopt.done() has not been called yet */
+  GEMEM_RUN_AT_LIVE_PEAK = 1 << 1 /* live memory stands at its peak, whose measures are not saved */
+} GememRunAttention;
+
 struct _GememRun
 {
   /* read at every event */
@@ -50,7 +58,8 @@ struct _GememRun
   guint32 trace_flags; /* GememTraceInfo.flags */
   gboolean adopt;      /* initial segments and blocks are taken over as recorded */
   gboolean adopted;    /* a segment was taken over */
-  gboolean adopting;   /* adopt.done() has not been called yet */
+  guint attention;     /* GememRunAttention: what is to be done before the next event */
+  guint64 peak_stream; /* of the event that raised the live peak */
   guint epoch;
   guint64 epoch_ooms;
   guint64 map_seq; /* take the map after this event, then stop; G_MAXUINT64: never */
@@ -96,9 +105,12 @@ void gemem_run_unload_all (GememRun *run);
  * workload. */
 void gemem_run_free_all (GememRun *run);
 
-/* Raises the peaks of the epoch, and those of the run, to the present state; saves the other
- * measures taken at the peak. */
+/* Raises the peaks of the epoch, and those of the run, to the present state. */
 void gemem_run_raise_peaks (GememRun *run, guint64 stream);
+/* Saves the measures taken at the live peak, if live memory still stands at it.  Called when it is
+ * about to fall and not at each new peak: while live memory grows every event is one, and the
+ * largest free block of some allocators takes a walk. */
+void gemem_run_leave_live_peak (GememRun *run);
 
 /* One pass over the trace with the device at @capacity (0: as the job says), ending after event
  * @map_seq and taking the map there (G_MAXUINT64: the whole trace).  NULL with @error. */

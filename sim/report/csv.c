@@ -1,5 +1,6 @@
-/* csv.c - a row per result, a column per measure of measures.def (RFC 4180, LF line ends, numbers
- * exact and locale-free). */
+/* csv.c - a row per result, a column per measure of measures.def or for each that was chosen (RFC
+ * 4180, LF line ends, numbers exact and locale-free).  Empty: unknown; host memory has no device
+ * number. */
 #include "config.h"
 
 #include "sim/report/emitters.h"
@@ -7,19 +8,29 @@
 #include "sim/report/rows.h"
 
 void
-gemem_report_csv (GString *out, GememResult *const *results, guint n)
+gemem_report_csv (GString *out, GememResult *const *results, guint n,
+                  const GememReportOptions *options)
 {
   char text[GEMEM_MEASURE_TEXT];
+  g_autoptr (GPtrArray) columns = g_ptr_array_new ();
+  if (options != NULL && options->columns != NULL)
+    for (const GememMeasure *const *column = options->columns; *column != NULL; column++)
+      g_ptr_array_add (columns, (gpointer) *column);
+  else
+    for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
+      g_ptr_array_add (columns, (gpointer) measure);
   g_string_append (out, "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure");
-  for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-    g_string_append_printf (out, ",%s", measure->key);
+  for (guint c = 0; c < columns->len; c++)
+    g_string_append_printf (out, ",%s", ((const GememMeasure *) columns->pdata[c])->key);
   g_string_append_c (out, '\n');
   for (guint i = 0; i < n; i++)
     {
       const GememResult *r = results[i];
       gemem_csv_append_field (out, r->trace);
-      g_string_append_printf (out, ",%s,%d,", r->trace_sha256 != NULL ? r->trace_sha256 : "",
-                              r->device_ordinal);
+      g_string_append_printf (out, ",%s,", r->trace_sha256 != NULL ? r->trace_sha256 : "");
+      if (r->device_ordinal != GEMEM_DEVICE_HOST)
+        g_string_append_printf (out, "%d", r->device_ordinal);
+      g_string_append_c (out, ',');
       gemem_csv_append_field (out, r->allocator);
       g_string_append_c (out, ',');
       gemem_csv_append_field (out, r->label);
@@ -27,10 +38,8 @@ gemem_report_csv (GString *out, GememResult *const *results, guint n)
       gemem_csv_append_field (out, r->device);
       g_string_append_printf (out, ",%s,", r->partial ? "yes" : "no");
       gemem_csv_append_field (out, r->failure);
-      for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-        g_string_append_printf (
-            out, ",%s",
-            gemem_measure_applies (measure, r) ? gemem_measure_exact (measure, r, text) : "");
+      for (guint c = 0; c < columns->len; c++)
+        g_string_append_printf (out, ",%s", gemem_measure_exact (columns->pdata[c], r, text));
       g_string_append_c (out, '\n');
     }
 }

@@ -62,9 +62,10 @@ append_measures (GString *out, const GememResult *result)
   for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
     if (measure->rank < GEMEM_RANK_CALLS && gemem_measure_applies (measure, result))
       {
-        g_string_append_printf (out, "  %-20s %14s", measure->title,
+        g_string_append_printf (out, "  %-26s %14s", measure->title,
                                 gemem_measure_text (measure, result, text));
-        if (measure->unit == GEMEM_UNIT_BYTES && measure->integer (result) != GEMEM_UNLIMITED)
+        if (measure->unit == GEMEM_UNIT_BYTES && gemem_measure_known (measure, result)
+            && measure->integer (result) != GEMEM_UNLIMITED)
           g_string_append_printf (out, "  %" G_GUINT64_FORMAT " bytes", measure->integer (result));
         if (strcmp (measure->key, "peak_reserved") == 0)
           g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT,
@@ -116,7 +117,6 @@ append_latencies (GString *out, const GememResult *result)
   append_latency (out, "free, modelled", &result->free_ns);
   append_latency (out, "alloc, measured", &result->measured_alloc_ns);
   append_latency (out, "free, measured", &result->measured_free_ns);
-  gemem_report_append_guesses (out, result, "  ");
 }
 
 /* Modelled and measured latencies side by side, by kind. */
@@ -218,7 +218,8 @@ append_classes (GString *out, const GememResult *result)
   if (result->classes == NULL || result->classes->len == 0)
     return;
   g_string_append (
-      out, "\nrequests up to                allocs   live at peak  internal waste at peak\n");
+      out, "\nrequests up to                allocs   live, at the  internal waste, at the\n"
+           "                                       allocated peak          allocated peak\n");
   for (guint i = 0; i < result->classes->len; i++)
     {
       const GememSizeClassUse *use = &g_array_index (result->classes, GememSizeClassUse, i);

@@ -11,7 +11,7 @@
 #include "sim/engine/result.h"
 
 #define GEMEM_JSON_SCHEMA "gemem-result"
-#define GEMEM_JSON_VERSION 1
+#define GEMEM_JSON_VERSION 2
 
 typedef enum
 {

@@ -211,12 +211,14 @@ read_texts (const ResultReading *reading, JsonObject *object, GememResult *resul
     }
   JsonNode *ordinal = json_object_get_member (object, "device_ordinal"),
            *partial = json_object_get_member (object, "partial");
-  if (!holds (ordinal, G_TYPE_INT64) || json_node_get_int (ordinal) < -1
-      || json_node_get_int (ordinal) > G_MAXUINT16)
+  const gboolean host = ordinal != NULL && JSON_NODE_HOLDS_NULL (ordinal);
+  if (!host
+      && (!holds (ordinal, G_TYPE_INT64) || json_node_get_int (ordinal) < -1
+          || json_node_get_int (ordinal) > G_MAXUINT16))
     return refuse (reading, "'device_ordinal' is missing or no device");
   if (!holds (partial, G_TYPE_BOOLEAN))
     return refuse (reading, "'partial' is missing or neither true nor false");
-  result->device_ordinal = (int) json_node_get_int (ordinal);
+  result->device_ordinal = host ? GEMEM_DEVICE_HOST : (int) json_node_get_int (ordinal);
   result->partial = json_node_get_boolean (partial);
   return TRUE;
 }

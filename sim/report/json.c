@@ -1,10 +1,11 @@
-/* json.c - results as JSON, schema "gemem-result", version 1: a complete, exact copy of a result.
+/* json.c - results as JSON, schema "gemem-result", version 2: a complete, exact copy of a result.
  *
  * Shape: {"schema", "version", "results": [{identity, "measures": {...}, "values": {...}, "calls",
  * latencies, arrays}]}.  "measures" are those of measures.def under their keys, meant for reading;
  * "values" are the numbers from which they are computed.  Written without json-glib, whose tree
  * takes fifteen times the text in memory and can print NaN.  Ratios are decimals of six digits,
  * finite by construction (gemem_result_*() are 0 when undefined).  Form of numbers: json-fields.h.
+ * A measure is null where it is unknown: what failed requests make look better.
  * Latency buckets are sparse: [largest value of the bucket in ns, count].
  */
 #include "config.h"
@@ -175,8 +176,12 @@ gemem_json_append_identity (GString *out, const GememResult *result, const char 
           out, *(char *const *) (gconstpointer) ((const char *) result + member->offset));
       g_string_append (out, ",\n");
     }
-  g_string_append_printf (out, "%s\"device_ordinal\": %d,\n%s\"partial\": %s", indent,
-                          result->device_ordinal, indent, result->partial ? "true" : "false");
+  g_string_append_printf (out, "%s\"device_ordinal\": ", indent);
+  if (result->device_ordinal == GEMEM_DEVICE_HOST)
+    g_string_append (out, "null");
+  else
+    g_string_append_printf (out, "%d", result->device_ordinal);
+  g_string_append_printf (out, ",\n%s\"partial\": %s", indent, result->partial ? "true" : "false");
 }
 
 static void
@@ -189,7 +194,9 @@ append_measures (GString *out, const GememResult *result)
     if (gemem_measure_applies (measure, result))
       {
         g_string_append_printf (out, "%s\n        \"%s\": ", separator, measure->key);
-        if (measure->real != NULL)
+        if (!gemem_measure_known (measure, result))
+          g_string_append (out, "null");
+        else if (measure->real != NULL)
           g_string_append (out, gemem_measure_exact (measure, result, text));
         else
           gemem_json_append_number (out, measure->integer (result));

@@ -2,14 +2,21 @@
  * cannot disagree. */
 #include "config.h"
 
+#include <string.h>
+
+#include "base/error.h"
+#include "base/params.h"
 #include "base/units.h"
 #include "sim/report/measures.h"
-#include "sim/report/report.h"
 
 #define DETAIL GEMEM_RANK_DETAIL
 #define MEASURED GEMEM_RANK_MEASURED
 #define CAPACITY GEMEM_RANK_CAPACITY
 #define CALLS GEMEM_RANK_CALLS
+#define SERVED GEMEM_TRAIT_SERVED
+#define SAMPLED GEMEM_TRAIT_SAMPLED
+#define MORE GEMEM_TRAIT_MORE
+#define EXACT GEMEM_TRAIT_EXACT
 
 /* The sum over all kinds of calls. */
 static guint64
@@ -50,7 +57,7 @@ prediction_error (const GememResult *result)
 #define TYPE_NS guint64
 #define TYPE_RATIO double
 #define TYPE_PERCENT double
-#define GEMEM_MEASURE(key, title, unit, rank, value, help) \
+#define GEMEM_MEASURE(key, title, unit, rank, traits, value, help) \
   static TYPE_##unit value_##key (const GememResult *r) \
   { \
     return value; \
@@ -64,8 +71,8 @@ prediction_error (const GememResult *result)
 #define FUNCTION_RATIO(key) .real = value_##key
 #define FUNCTION_PERCENT(key) .real = value_##key
 const GememMeasure gemem_measures[] = {
-#define GEMEM_MEASURE(key, title, unit, rank, value, help) \
-  { #key, title, GEMEM_UNIT_##unit, rank, help, FUNCTION_##unit (key) },
+#define GEMEM_MEASURE(key, title, unit, rank, traits, value, help) \
+  { #key, title, GEMEM_UNIT_##unit, rank, traits, help, FUNCTION_##unit (key) },
 #include "sim/report/measures.def"
 #undef GEMEM_MEASURE
   { NULL }
@@ -89,6 +96,24 @@ gemem_measure_help (guint index)
   return index < G_N_ELEMENTS (gemem_measures) ? gemem_measures[index].help : NULL;
 }
 
+const GememMeasure *
+gemem_measure_find (const char *name, GError **error)
+{
+  const char *names[G_N_ELEMENTS (gemem_measures)];
+
+  for (guint i = 0; i < G_N_ELEMENTS (gemem_measures); i++)
+    {
+      names[i] = gemem_measures[i].key;
+      if (names[i] != NULL && gemem_name_equal (names[i], name))
+        return &gemem_measures[i];
+    }
+  const char *near = gemem_suggest (name, names);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "unknown measure '%s'; %s%s%s", name,
+               near != NULL ? "did you mean '" : "see 'gemem-sim help measures'",
+               near != NULL ? near : "", near != NULL ? "'?" : "");
+  return NULL;
+}
+
 gboolean
 gemem_measure_applies (const GememMeasure *measure, const GememResult *result)
 {
@@ -99,6 +124,40 @@ gemem_measure_applies (const GememMeasure *measure, const GememResult *result)
   if (measure->rank == GEMEM_RANK_CAPACITY)
     return result->least_capacity != 0;
   return TRUE;
+}
+
+gboolean
+gemem_measure_known (const GememMeasure *measure, const GememResult *result)
+{
+  if ((measure->traits & GEMEM_TRAIT_SERVED) != 0 && result->ooms > 0)
+    return FALSE;
+  if ((measure->traits & GEMEM_TRAIT_SAMPLED) != 0 && result->timeline->len == 0)
+    return FALSE;
+  return gemem_measure_applies (measure, result);
+}
+
+/* A number that is smaller for the better result. */
+static double
+badness (const GememMeasure *measure, const GememResult *result)
+{
+  double value = measure->real != NULL ? measure->real (result)
+                                       : (double) measure->integer (result);
+
+  if ((measure->traits & GEMEM_TRAIT_EXACT) != 0)
+    return ABS (measure->unit == GEMEM_UNIT_RATIO ? value - 1 : value);
+  return (measure->traits & GEMEM_TRAIT_MORE) != 0 ? -value : value;
+}
+
+int
+gemem_measure_compare (const GememMeasure *measure, gboolean reverse, const GememResult *a,
+                       const GememResult *b)
+{
+  const gboolean known = gemem_measure_known (measure, a);
+
+  if (!known || !gemem_measure_known (measure, b))
+    return gemem_measure_known (measure, b) - known;
+  const double x = badness (measure, a), y = badness (measure, b);
+  return reverse ? (x < y) - (x > y) : (x > y) - (x < y);
 }
 
 const char *const gemem_table_titles[GEMEM_TABLE_COUNT] = { "allocator", "device calls" };
@@ -128,6 +187,11 @@ decimal (char *buffer, double value, int digits)
 char *
 gemem_measure_text (const GememMeasure *measure, const GememResult *result, char *buffer)
 {
+  if (!gemem_measure_known (measure, result))
+    {
+      g_strlcpy (buffer, "-", GEMEM_MEASURE_TEXT);
+      return buffer;
+    }
   switch (measure->unit)
     {
     case GEMEM_UNIT_BYTES:
@@ -156,6 +220,9 @@ gemem_measure_text (const GememMeasure *measure, const GememResult *result, char
 char *
 gemem_measure_exact (const GememMeasure *measure, const GememResult *result, char *buffer)
 {
+  *buffer = '\0';
+  if (!gemem_measure_known (measure, result))
+    return buffer;
   if (measure->real != NULL)
     return decimal (buffer, measure->real (result), 6);
   if (measure->unit == GEMEM_UNIT_BYTES && measure->integer (result) == GEMEM_UNLIMITED)

@@ -1,7 +1,7 @@
 /* measures.h - the table built from measures.def, and the formatting of values. */
 #pragma once
 
-#include "sim/engine/result.h"
+#include "sim/report/report.h"
 
 typedef enum
 {
@@ -20,15 +20,24 @@ enum
   GEMEM_RANK_CALLS = 200,    /* and above: columns of the table of device calls */
 };
 
-typedef struct
+enum
+{
+  GEMEM_TRAIT_SERVED = 1 << 0,  /* unknown where requests failed */
+  GEMEM_TRAIT_SAMPLED = 1 << 1, /* unknown without a timeline */
+  GEMEM_TRAIT_MORE = 1 << 2,    /* a larger value is better */
+  GEMEM_TRAIT_EXACT = 1 << 3,   /* a ratio near 1, or a share near 0, is better */
+};
+
+struct _GememMeasure
 {
   const char *key, *title;
   GememMeasureUnit unit;
   int rank;
+  guint traits; /* GEMEM_TRAIT_* */
   const char *help;
   guint64 (*integer) (const GememResult *result); /* BYTES, COUNT, NS */
   double (*real) (const GememResult *result);     /* RATIO, PERCENT (1 is 100 %) */
-} GememMeasure;
+};
 
 /* All measures; ends with a NULL key. */
 extern const GememMeasure gemem_measures[];
@@ -48,12 +57,20 @@ extern const char *const gemem_table_titles[GEMEM_TABLE_COUNT]; /* heading of th
 gboolean gemem_measure_is_column (const GememMeasure *measure, GememTable table,
                                   GememResult *const *results, guint n);
 
-/* TRUE if @result has a value of @measure (measured, capacity: only if they were requested). */
+/* TRUE if @measure belongs to @result: the run began, and host clock or least capacity were asked
+ * for where the measure needs them. */
 gboolean gemem_measure_applies (const GememMeasure *measure, const GememResult *result);
+/* TRUE if moreover its value is known: not so for what failed requests make look better. */
+gboolean gemem_measure_known (const GememMeasure *measure, const GememResult *result);
+
+/* Order of two results by @measure, the better one first (negative), what is unknown last;
+ * @reverse: the worse one first, what is unknown still last. */
+int gemem_measure_compare (const GememMeasure *measure, gboolean reverse, const GememResult *a,
+                           const GememResult *b);
 
 #define GEMEM_MEASURE_TEXT 48
-/* For people: "1.500 GiB", "12.3 %", "1.07", "3.2 us". */
+/* For people: "1.500 GiB", "12.3 %", "1.07", "3.2 us"; "-" if unknown. */
 char *gemem_measure_text (const GememMeasure *measure, const GememResult *result, char *buffer);
 /* For files: an integer, or a decimal with six digits, in any locale; "none" for a number of bytes
- * that was not found. */
+ * that was not found; "" if unknown. */
 char *gemem_measure_exact (const GememMeasure *measure, const GememResult *result, char *buffer);

@@ -18,6 +18,7 @@
 #define BETWEEN 30 /* px between the panels */
 #define RIGHT 20
 #define CLASSES 9
+#define FAILED (2 + 2 * CLASSES + 3) /* column of the data */
 
 #define BIT(call) (1u << GEMEM_CALL_##call)
 
@@ -72,7 +73,7 @@ gemem_plot_calls_data (GString *out, const GememPlotGroup *group)
         g_autofree char *name = g_strjoinv ("_", words);
         g_string_append_printf (out, " %s_%s", name, panel == 0 ? "ns" : "calls");
       }
-  g_string_append (out, " time calls allocator\n");
+  g_string_append (out, " time calls allocator failed\n");
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
@@ -88,7 +89,7 @@ gemem_plot_calls_data (GString *out, const GememPlotGroup *group)
       g_snprintf (count, sizeof count, "%" G_GUINT64_FORMAT, whole_count (result));
       gemem_plot_append_text (out, count);
       gemem_plot_append_text (out, result->label);
-      g_string_append_c (out, '\n');
+      g_string_append_printf (out, " %" G_GUINT64_FORMAT "\n", result->ooms);
     }
 }
 
@@ -96,7 +97,8 @@ gemem_plot_calls_data (GString *out, const GememPlotGroup *group)
 static void
 append_legend (GString *out, const GememPlotGroup *group, guint y, guint height)
 {
-  GememPlotKey keys[CLASSES];
+  static const GememPlotKey hatched = GEMEM_PLOT_HATCHED_KEY;
+  GememPlotKey keys[CLASSES + 1];
   char looks[CLASSES][16];
   guint n = 0;
   for (guint c = 0; c < CLASSES; c++)
@@ -111,6 +113,8 @@ append_legend (GString *out, const GememPlotGroup *group, guint y, guint height)
       if (occurs)
         keys[n++] = (GememPlotKey){ GEMEM_PLOT_BOX, looks[c], classes[c].name };
     }
+  if (gemem_plot_has_failures (group))
+    keys[n++] = hatched;
   gemem_plot_script_legend (out, keys, n, 0, y, height);
 }
 
@@ -129,19 +133,21 @@ append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean
   g_autofree char *title = gemem_plot_axis_title (
       time ? "modelled time in device calls" : "device calls", unit);
   g_string_append_printf (out, "set xlabel '%s' offset 0,0.4\n", title);
-  g_string_append_printf (
-      out,
-      "unit = %s\nend = %" G_GUINT64_FORMAT "\n"
-      "set xrange [0:%" G_GUINT64_FORMAT
-      "/unit*%u/%u]\nset xtics autofreq format '%%g'\nbar = 0.34\n"
-      "upto(last) = (sum [c=%u:last] column(c))\nwhole = %u\n"
-      "cut(last) = upto(last)/unit*(upto(whole) > end ? end/upto(whole) : 1)\nplot ",
-      unit->divisor, end, end, space, bar, first, first + CLASSES - 1);
+  g_string_append_printf (out,
+                          "unit = %s\nend = %" G_GUINT64_FORMAT "\n"
+                          "set xrange [0:%" G_GUINT64_FORMAT
+                          "/unit*%u/%u]\nset xtics autofreq format '%%g'\nbar = 0.34\n"
+                          "upto(last) = (sum [c=%u:last] column(c))\nwhole = %u\n"
+                          "cut(last) = upto(last)/unit*(upto(whole) > end ? end/upto(whole) : 1)\n",
+                          unit->divisor, end, end, space, bar, first, first + CLASSES - 1);
+  gemem_plot_script_failures (out, FAILED);
+  g_string_append (out, "plot ");
   for (guint c = CLASSES; c-- > 0;) /* the longest first: shorter bars are drawn over longer ones */
-    g_string_append_printf (out,
-                            "data using (0):1:(0):(cut(%u)):($1-bar):($1+bar) with boxxyerror lc "
-                            "rgb '%s' title '%s', \\\n  ",
-                            first + c, classes[c].colour, classes[c].name);
+    {
+      g_autofree char *length = g_strdup_printf ("cut(%u)", first + c);
+      gemem_plot_script_bars (out, group, "0", length, "-bar", "+bar", classes[c].colour,
+                              classes[c].name);
+    }
   g_string_append_printf (out,
                           "data using (cut(whole)):1:(stringcolumn(%u).(upto(whole) > end ? ' >>' "
                           ": '')) with labels left offset 0.8,0 "

@@ -13,7 +13,8 @@
 #include "sim/report/plot-pictures.h"
 
 #define U "%" G_GUINT64_FORMAT
-#define FIRST 0 /* left edges of the panels, thousandths of the width right of the labels */
+#define FAILED 11 /* column of the data */
+#define FIRST 0   /* left edges of the panels, thousandths of the width right of the labels */
 #define FIRST_END 520
 #define SECOND 550
 #define THIRD 750
@@ -37,7 +38,8 @@ gemem_plot_bar_text (const GememResult *result)
 void
 gemem_plot_comparison_data (GString *out, const GememPlotGroup *group)
 {
-  g_string_append (out, "# bytes; latencies of an allocation, modelled, ns\n"
+  g_string_append (out, "# bytes; latencies of an allocation, modelled, ns; NaN: unknown, as "
+                        "requests failed\n"
                         "# row peak_live peak_allocated peak_reserved lower_bound "
                         "utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time "
                         "failed text allocator\n");
@@ -45,9 +47,13 @@ gemem_plot_comparison_data (GString *out, const GememPlotGroup *group)
     {
       const GememResult *r = group->results->pdata[i];
       g_autofree char *text = gemem_plot_bar_text (r);
-      g_string_append_printf (out, "%u " U " " U " " U " " U " %u", i, r->peak_live,
-                              r->peak_allocated, r->peak_reserved, r->lower_bound,
-                              (guint) (1000 * gemem_result_utilisation (r) + 0.5));
+      g_string_append_printf (out, "%u " U " " U " " U, i, r->peak_live, r->peak_allocated,
+                              r->peak_reserved);
+      if (r->ooms > 0)
+        g_string_append (out, " NaN NaN");
+      else
+        g_string_append_printf (out, " " U " %u", r->lower_bound,
+                                (guint) (1000 * gemem_result_utilisation (r) + 0.5));
       g_string_append_printf (out, " " U " " U " " U " " U " " U,
                               gemem_histogram_percentile (&r->alloc_ns, 500),
                               gemem_histogram_percentile (&r->alloc_ns, 990), r->alloc_ns.max,
@@ -106,20 +112,24 @@ append_panel (GString *out, const ComparisonLayout *layout, guint from, guint to
 }
 
 static void
-append_legends (GString *out, const ComparisonLayout *layout)
+append_legends (GString *out, const ComparisonLayout *layout, const GememPlotGroup *group)
 {
   static const GememPlotKey memory[] = {
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_LIVE "'", "peak live" },
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_INTERNAL "'", "peak allocated" },
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_EXTERNAL "'", "peak reserved" },
     { GEMEM_PLOT_LINE, "lw 2.5 lc rgb '" GEMEM_COLOUR_INK "'", "lower bound" },
+    GEMEM_PLOT_HATCHED_KEY,
   };
   static const GememPlotKey latency[] = {
     { GEMEM_PLOT_POINT, "pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD "'", "median" },
     { GEMEM_PLOT_POINT, "pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL "'", "p99" },
     { GEMEM_PLOT_POINT, "pt 5 ps 0.8 lc rgb '" GEMEM_COLOUR_ALARM "'", "max" },
   };
-  gemem_plot_script_legend (out, memory, G_N_ELEMENTS (memory), panel_left (layout, FIRST),
+  const guint keys = G_N_ELEMENTS (memory) - !gemem_plot_has_failures (group),
+              width = gemem_plot_legend_width (memory, keys), end = panel_left (layout, THIRD);
+  gemem_plot_script_legend (out, memory, keys,
+                            MIN (panel_left (layout, FIRST), end - MIN (width, end - 20)),
                             GEMEM_PLOT_LEGEND, layout->height);
   if (layout->latency > 0)
     gemem_plot_script_legend (out, latency, G_N_ELEMENTS (latency), panel_left (layout, THIRD),
@@ -127,7 +137,7 @@ append_legends (GString *out, const ComparisonLayout *layout)
 }
 
 static void
-append_memory (GString *out, const ComparisonLayout *layout)
+append_memory (GString *out, const ComparisonLayout *layout, const GememPlotGroup *group)
 {
   const GememPlotUnit *unit = gemem_plot_size_unit (layout->bytes);
   g_autofree char *title = gemem_plot_axis_title ("peak reserved", unit);
@@ -138,34 +148,38 @@ append_memory (GString *out, const ComparisonLayout *layout)
                           "end = %" G_GUINT64_FORMAT "\n"
                           "cut(bytes) = (bytes > end ? end : bytes)/unit\n"
                           "set xrange [0:%" G_GUINT64_FORMAT "/unit*%u/%u]\n"
-                          "bar = 0.34\n"
-                          "plot data using (0):1:(0):(cut($4)):($1-bar):($1+bar) with boxxyerror "
-                          "lc rgb '" GEMEM_COLOUR_EXTERNAL "' title 'peak reserved', \\\n"
-                          "  data using (0):1:(0):(cut($3)):($1-bar):($1+bar) with boxxyerror lc "
-                          "rgb '" GEMEM_COLOUR_INTERNAL "' title 'peak allocated', \\\n"
-                          "  data using (0):1:(0):(cut($2)):($1-bar):($1+bar) with boxxyerror lc "
-                          "rgb '" GEMEM_COLOUR_LIVE "' title 'peak live', \\\n"
-                          "  data using (cut($5)):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 "
-                          "lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
-                          "  data using (cut($4>$5?$4:$5)):1:(stringcolumn(12).($4>end?' >>':'')) "
-                          "with labels left offset 0.8,0 textcolor rgb "
-                          "'" GEMEM_COLOUR_INK "' notitle\n",
+                          "bar = 0.34\n",
                           unit->divisor, MAX (layout->bytes, 1), MAX (layout->bytes, 1), space,
                           space
                               - MIN (GEMEM_PLOT_CHARACTER * (guint) layout->text + 24, space / 2));
+  gemem_plot_script_failures (out, FAILED);
+  g_string_append (out, "plot ");
+  gemem_plot_script_bars (out, group, "0", "cut($4)", "-bar", "+bar", GEMEM_COLOUR_EXTERNAL,
+                          "peak reserved");
+  gemem_plot_script_bars (out, group, "0", "cut($3)", "-bar", "+bar", GEMEM_COLOUR_INTERNAL,
+                          "peak allocated");
+  gemem_plot_script_bars (out, group, "0", "cut($2)", "-bar", "+bar", GEMEM_COLOUR_LIVE,
+                          "peak live");
+  g_string_append (
+      out, "data using (cut($5)):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 "
+           "lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
+           "  data using (cut($11>0||$4>column(5)?$4:column(5))):1:(stringcolumn(12).($4>end?' "
+           ">>':'')) with labels left offset 0.8,0 textcolor rgb "
+           "'" GEMEM_COLOUR_INK "' notitle\n");
 }
 
 static void
 append_utilisation (GString *out, const ComparisonLayout *layout)
 {
   append_panel (out, layout, SECOND, 710, "utilisation (%)");
-  g_string_append (out, "set xrange [0:100]\n"
-                        "set xtics 25\n"
-                        "unset ytics\n"
-                        "plot data using (0):1:(0):($6/10):($1-bar):($1+bar) with boxxyerror lc "
-                        "rgb '#56b4e9' title 'utilisation', \\\n"
-                        "  data using (3):1:(sprintf('%.1f', $6/10)) with labels left textcolor "
-                        "rgb '" GEMEM_COLOUR_INK "' notitle\n");
+  g_string_append (out,
+                   "set xrange [0:100]\n"
+                   "set xtics 25\n"
+                   "unset ytics\n"
+                   "plot data using (0):1:(0):($6/10):($1-bar):($1+bar) with boxxyerror lc "
+                   "rgb '#56b4e9' title 'utilisation', \\\n"
+                   "  data using (3):1:($11>0 ? '-' : sprintf('%.1f', column(6)/10)) with labels "
+                   "left textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n");
 }
 
 /* Powers of ten between two tics, so that tics are at least 60 px apart. */
@@ -216,9 +230,9 @@ gemem_plot_comparison_script (GString *out, const GememPlotGroup *group, const c
   lay_out (&layout, group);
   layout.height = gemem_plot_script_begin_rows (
       out, group, base, "peak memory and cost by allocator", GEMEM_PLOT_ROW);
-  append_legends (out, &layout);
+  append_legends (out, &layout, group);
   gemem_plot_script_row_names (out, group);
-  append_memory (out, &layout);
+  append_memory (out, &layout, group);
   g_string_append (out, GEMEM_PLOT_UNSET);
   append_utilisation (out, &layout);
   append_latency (out, &layout, group);

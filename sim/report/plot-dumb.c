@@ -61,7 +61,8 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   gemem_plot_axis_clear (&axis);
 }
 
-/* Bars are labels made of '=', because this terminal draws only the outlines of boxes. */
+/* Bars are labels made of '=' ('/' where requests failed), because this terminal draws only the
+ * outlines of boxes. */
 static void
 append_comparison (GString *out, const GememPlotGroup *group, guint columns)
 {
@@ -82,16 +83,20 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
                           "largest = %" G_GUINT64_FORMAT
                           ".0\nbar(value) = int(%u*value/largest + 0.5)\ngap(n) = n > 0 ? n : 0\n",
                           bytes, bar);
-  g_string_append (out, "full = '");
-  for (guint i = 0; i < bar; i++)
-    g_string_append_c (out, '=');
+  for (guint failed = 0; failed <= 1; failed++)
+    {
+      g_string_append (out, failed ? "'\nhatched = '" : "full = '");
+      for (guint i = 0; i < bar; i++)
+        g_string_append_c (out, failed ? '/' : '=');
+    }
   g_string_append_printf (
       out,
       "'\nblank = '%*s'\nset lmargin %ld\nset rmargin 3\nset xtics nomirror scale 0\nset xlabel "
-      "'peak reserved (%s); | "
-      "is the lower bound'\n"
+      "'peak reserved (%s); | is the lower bound%s'\n"
       "set xrange [0:%u.0*largest/%s/%u]\nset yrange [%u.5:-0.5]\nset ytics scale 0 (",
-      (int) bar, "", names + 2, unit->name, space, unit->divisor, bar, group->results->len - 1);
+      (int) bar, "", names + 2, unit->name,
+      gemem_plot_has_failures (group) ? "; ///: failed requests" : "", space, unit->divisor, bar,
+      group->results->len - 1);
   for (guint i = 0; i < group->results->len; i++)
     {
       g_string_append (out, i > 0 ? ", " : "");
@@ -99,12 +104,12 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
                                 (guint) names, TRUE);
       g_string_append_printf (out, " %u", i);
     }
-  g_string_append_printf (
-      out,
-      ")\nplot $data using (0):1:(full[1:bar($4)].blank[1:gap(bar($5)-bar($4))].'  '.strcol(12)) "
-      "with labels left offset 0.5,0 notitle, "
-      "$data using ($5/%s):1:('|') with labels notitle\n",
-      unit->divisor);
+  g_string_append_printf (out,
+                          ")\nplot $data using (0):1:(($11 > 0 ? hatched[1:bar($4)] : "
+                          "full[1:bar($4)].blank[1:gap(bar($5)-bar($4))]).'  '.strcol(12)) "
+                          "with labels left offset 0.5,0 notitle, "
+                          "$data using ($5/%s):1:('|') with labels notitle\n",
+                          unit->divisor);
 }
 
 /* @text without gnuplot's initial page feed and empty lines, and without trailing spaces. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sim/report/arrange.h"
 #include "sim/report/plot-group.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
@@ -12,7 +13,16 @@
 guint64
 gemem_plot_peak (const GememResult *result)
 {
-  return MAX (result->peak_reserved, result->lower_bound);
+  return MAX (result->peak_reserved, result->ooms > 0 ? 0 : result->lower_bound);
+}
+
+gboolean
+gemem_plot_has_failures (const GememPlotGroup *group)
+{
+  for (guint i = 0; i < group->results->len; i++)
+    if (((const GememResult *) group->results->pdata[i])->ooms > 0)
+      return TRUE;
+  return FALSE;
 }
 
 static int
@@ -133,6 +143,13 @@ gemem_plot_groups (GememResult *const *results, guint n)
       if (group == NULL)
         group = add_group (groups, results[i]);
       g_ptr_array_add (group->results, results[i]);
+    }
+  for (guint g = 0; g < groups->len; g++)
+    {
+      GememPlotGroup *group = groups->pdata[g];
+      g_autoptr (GPtrArray) given = group->results;
+      group->results = gemem_report_order ((GememResult *const *) given->pdata, given->len, NULL,
+                                           TRUE);
     }
   return groups;
 }

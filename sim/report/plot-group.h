@@ -29,5 +29,8 @@ guint64 gemem_plot_most (const GememPlotGroup *group, guint64 (*value) (const Ge
 #define GEMEM_PLOT_OUTLIER 3
 guint64 gemem_plot_common_end (const GememPlotGroup *group,
                                guint64 (*value) (const GememResult *result));
-/* The larger of peak reserved and lower bound: the extent of a result on an axis of bytes. */
+/* The larger of peak reserved and lower bound (unknown where requests failed): the extent of a
+ * result on an axis of bytes. */
 guint64 gemem_plot_peak (const GememResult *result);
+/* Whether a request failed in a run of @group: its bars are hatched. */
+gboolean gemem_plot_has_failures (const GememPlotGroup *group);

@@ -32,7 +32,9 @@ gemem_plot_has_measured (const GememPlotGroup *group)
 static const GememPlotKey legend[] = {
   { GEMEM_PLOT_BOX, "rgb '" MODELLED "'", "modelled: what the device profile predicts" },
   { GEMEM_PLOT_BOX, "rgb '" MEASURED "'", "measured: by the clock of the host" },
+  GEMEM_PLOT_HATCHED_KEY,
 };
+#define HISTOGRAM_KEYS (G_N_ELEMENTS (legend) - 1) /* without the last */
 
 /* ---- total time */
 
@@ -72,9 +74,8 @@ error_text (const GememResult *r)
 void
 gemem_plot_measured_data (GString *out, const GememPlotGroup *group)
 {
-  g_string_append (
-      out,
-      "# time in the allocator and its device calls, ns\n# row modelled measured text allocator\n");
+  g_string_append (out, "# time in the allocator and its device calls, ns\n# row modelled measured "
+                        "text allocator failed\n");
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *r = group->results->pdata[i];
@@ -83,7 +84,7 @@ gemem_plot_measured_data (GString *out, const GememPlotGroup *group)
                               r->modelled_total_ns, r->measured_total_ns);
       gemem_plot_append_text (out, text);
       gemem_plot_append_text (out, r->label);
-      g_string_append_c (out, '\n');
+      g_string_append_printf (out, " %" G_GUINT64_FORMAT "\n", r->ooms);
     }
 }
 
@@ -95,7 +96,8 @@ gemem_plot_measured_script (GString *out, const GememPlotGroup *group, const cha
                   out, group, base, "predicted and real time in the allocator", ROW_BARS),
               left = gemem_plot_row_names_width (group);
 
-  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), left, GEMEM_PLOT_LEGEND, height);
+  gemem_plot_script_legend (out, legend, HISTOGRAM_KEYS + gemem_plot_has_failures (group), left,
+                            GEMEM_PLOT_LEGEND, height);
   gemem_plot_script_row_names (out, group);
   gemem_plot_script_margins (out, left, 1176, height - GEMEM_PLOT_HEAD, GEMEM_PLOT_FOOT, height);
   g_string_append_printf (
@@ -103,14 +105,14 @@ gemem_plot_measured_script (GString *out, const GememPlotGroup *group, const cha
       "set xlabel 'time in the allocator and its device calls, logarithmic' offset 0,0.4\n"
       "set logscale x\nstart = %" G_GUINT64_FORMAT "e-9\nend = %" G_GUINT64_FORMAT "e-9\n"
       "set xrange [start:end*(end/start)**0.4]\nset xtics 10 format '%%.0s%%cs'\nunset mxtics\n"
-      "at(ns) = (ns*1e-9 > start ? ns*1e-9 : start)\n"
-      "plot data using (start):1:(start):(at($2)):($1-0.36):($1-0.02) with boxxyerror lc rgb "
-      "'" MODELLED "' title 'modelled', \\\n"
-      "  data using (start):1:(start):(at($3)):($1+0.02):($1+0.36) with boxxyerror lc rgb "
-      "'" MEASURED "' title 'measured', \\\n"
-      "  data using (at($2>$3?$2:$3)):1:4 with labels left offset 0.8,0 textcolor rgb "
-      "'" GEMEM_COLOUR_INK "' notitle\n",
+      "at(ns) = (ns*1e-9 > start ? ns*1e-9 : start)\n",
       start, end);
+  gemem_plot_script_failures (out, 6);
+  g_string_append (out, "plot ");
+  gemem_plot_script_bars (out, group, "start", "at($2)", "-0.36", "-0.02", MODELLED, "modelled");
+  gemem_plot_script_bars (out, group, "start", "at($3)", "+0.02", "+0.36", MEASURED, "measured");
+  g_string_append (out, "data using (at($2>$3?$2:$3)):1:4 with labels left offset 0.8,0 textcolor "
+                        "rgb '" GEMEM_COLOUR_INK "' notitle\n");
   gemem_plot_script_end (out);
 }
 
@@ -228,7 +230,7 @@ gemem_plot_latency_script (GString *out, const GememPlotGroup *group, const char
                           "'%%.0s%%c'\nunset mxtics\nunset mytics\n",
                           longest (group), MAX (gemem_plot_most (group, most_calls), 1));
   gemem_plot_script_title (out, group, "latency of allocations (left) and frees (right)", height);
-  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), 0, GEMEM_PLOT_LEGEND, height);
+  gemem_plot_script_legend (out, legend, HISTOGRAM_KEYS, 0, GEMEM_PLOT_LEGEND, height);
   for (guint i = 0; i < group->results->len; i++)
     {
       append_panel (out, group, i, 3, height);

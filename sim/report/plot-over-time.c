@@ -226,6 +226,7 @@ append_timeline (GString *out, const TimelineLayout *layout, guint i, const Geme
   g_autofree char *failed = result->ooms > 0
                                 ? g_strdup_printf (", %" G_GUINT64_FORMAT " failed", result->ooms)
                                 : g_strdup ("");
+  g_autofree char *bound = g_strdup_printf (U, result->lower_bound);
   const gboolean beyond = gemem_plot_peak (result) > layout->bytes;
   g_autofree char *fact = g_strdup_printf ("peak %s%s%s",
                                            gemem_format_size (text, result->peak_reserved), failed,
@@ -250,10 +251,10 @@ append_timeline (GString *out, const TimelineLayout *layout, guint i, const Geme
         out, "data index %u using (x($%u)):($%u/unit) with %s %s title '%s', \\\n  ", i,
         1 + layout->axis.time, curves[c].column, curves[c].style, curves[c].look, curves[c].title);
   g_string_append_printf (out,
-                          "%" G_GUINT64_FORMAT
+                          "%s"
                           "/unit with lines dt 2 lw 1.5 lc rgb '" GEMEM_COLOUR_GOOD
                           "' title 'lower bound'",
-                          result->lower_bound);
+                          result->ooms > 0 ? "NaN" : bound);
   if (layout->capacity > 0 && result->capacity <= layout->capacity)
     g_string_append_printf (out,
                             ", \\\n  %" G_GUINT64_FORMAT
@@ -271,13 +272,13 @@ static void
 append_fragmentation (GString *out, const TimelineLayout *layout, guint i,
                       const GememResult *result)
 {
-  const guint external = result->peak_reserved > 0
-                             ? (guint) (1000.0 * (double) result->external_at_peak
-                                            / (double) result->peak_reserved
+  const guint external = result->reserved_at_live_peak > 0
+                             ? (guint) (1000.0 * (double) gemem_result_external_waste (result)
+                                            / (double) result->reserved_at_live_peak
                                         + 0.5)
                              : 0;
-  g_autofree char *fact = g_strdup_printf ("%u.%u %% external waste at the peak", external / 10,
-                                           external % 10);
+  g_autofree char *fact = g_strdup_printf ("%u.%u %% external waste at the live peak",
+                                           external / 10, external % 10);
   append_panel (out, layout, i, result, fact, "share (%)");
   g_string_append_printf (
       out,

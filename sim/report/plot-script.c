@@ -240,24 +240,55 @@ gemem_plot_row_names_width (const GememPlotGroup *group)
   return 30 + GEMEM_PLOT_CHARACTER * (guint) MIN (characters, GEMEM_PLOT_ROW_NAME_MAX);
 }
 
+void
+gemem_plot_script_failures (GString *out, guint column)
+{
+  g_string_append_printf (out,
+                          "served(y) = column(%u) > 0 ? NaN : y\n"
+                          "failing(y) = column(%u) > 0 ? y : NaN\n",
+                          column, column);
+}
+
+void
+gemem_plot_script_bars (GString *out, const GememPlotGroup *group, const char *start,
+                        const char *value, const char *low, const char *high, const char *colour,
+                        const char *title)
+{
+  for (guint failed = 0; failed <= (guint) gemem_plot_has_failures (group); failed++)
+    g_string_append_printf (out,
+                            "data using (%s):(%s($1)):(%s):(%s):($1%s):($1%s) with boxxyerror %slc "
+                            "rgb '%s' %s%s%s, \\\n  ",
+                            start, failed ? "failing" : "served", start, value, low, high,
+                            failed ? "fs " GEMEM_PLOT_HATCH " noborder " : "", colour,
+                            failed ? "notitle" : "title '", failed ? "" : title, failed ? "" : "'");
+}
+
 static guint
 key_width (const GememPlotKey *key)
 {
   return 30 + GEMEM_PLOT_CHARACTER * (guint) strlen (key->text) + 16;
 }
 
-void
-gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
-                          guint height)
+guint
+gemem_plot_legend_width (const GememPlotKey *keys, guint n)
 {
   guint total = 0;
   for (guint i = 0; i < n; i++)
     total += key_width (&keys[i]);
+  return total;
+}
+
+void
+gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
+                          guint height)
+{
+  const guint total = gemem_plot_legend_width (keys, n);
   x = x > 0 ? MIN (x, GEMEM_PLOT_WIDTH - MIN (total, GEMEM_PLOT_WIDTH))
             : (GEMEM_PLOT_WIDTH - MIN (total, GEMEM_PLOT_WIDTH)) / 2;
   for (guint i = 0; i < n; x += key_width (&keys[i++]))
     {
-      const gboolean box = keys[i].sample == GEMEM_PLOT_BOX,
+      const gboolean hatched = keys[i].sample == GEMEM_PLOT_HATCHED,
+                     box = keys[i].sample == GEMEM_PLOT_BOX || hatched,
                      line = keys[i].sample == GEMEM_PLOT_LINE;
       append_fraction (out,
                        box    ? "set object rect from screen "
@@ -271,9 +302,10 @@ gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint
           append_fraction (out, ",", (height - y + (box ? 5 : 0)) * 1000 / height);
         }
       g_string_append_printf (out, " %s%s\n",
-                              box    ? "fs solid noborder fc "
-                              : line ? "nohead "
-                                     : "point ",
+                              hatched ? "fs " GEMEM_PLOT_HATCH " noborder fc "
+                              : box   ? "fs solid noborder fc "
+                              : line  ? "nohead "
+                                      : "point ",
                               keys[i].look);
       g_string_append_printf (out, "set label '%s'", keys[i].text);
       append_fraction (out, " at screen ", (x + 28) * 1000 / GEMEM_PLOT_WIDTH);

@@ -93,18 +93,36 @@ guint gemem_plot_row_names_width (const GememPlotGroup *group);
  * time.  @tag: number of the label and a space, or "". */
 void gemem_plot_script_guesses (GString *out, const GememPlotGroup *group, const char *tag);
 
+/* Defines, for @group, how the bars of runs in which requests failed are told apart by @column of
+ * the data, the number of failed requests: served(y) and failing(y) are y in rows of one kind and
+ * undefined in those of the other. */
+void gemem_plot_script_failures (GString *out, guint column);
+/* Appends the bars of a panel, boxxyerror from (0, @low) to (@value, @high) in @colour: solid, and
+ * hatched where requests failed.  Rows are drawn between $1 @low and $1 @high. */
+void gemem_plot_script_bars (GString *out, const GememPlotGroup *group, const char *start,
+                             const char *value, const char *low, const char *high,
+                             const char *colour, const char *title);
+#define GEMEM_PLOT_HATCH "pattern 4"
+/* The entry of a legend for hatched bars. */
+#define GEMEM_PLOT_HATCHED_KEY \
+  { \
+    GEMEM_PLOT_HATCHED, "rgb '" GEMEM_COLOUR_INK "'", "failed requests" \
+  }
+
 /* An entry of a legend: a box, or a line or point in gnuplot's style @look. */
 typedef struct
 {
   enum
   {
     GEMEM_PLOT_BOX,
+    GEMEM_PLOT_HATCHED, /* a box */
     GEMEM_PLOT_LINE,
     GEMEM_PLOT_POINT
   } sample;
   const char *look, *text;
 } GememPlotKey;
 
+guint gemem_plot_legend_width (const GememPlotKey *keys, guint n); /* px */
 /* Draws a legend in one line at @y, from @x on (0: centred; further left if too long).  gnuplot's
  * own legend wraps at the width of a panel. */
 void gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,

@@ -24,10 +24,25 @@ typedef enum
  * ones. */
 gboolean gemem_report_format_parse (const char *name, GememReportFormat *format, GError **error);
 
+/* The format @name; if that is NULL, the one that the ending of @path names (.json, .csv, .md,
+ * .markdown; NULL: no file), else a table.  Errors as above. */
+gboolean gemem_report_format_choose (const char *name, const char *path, GememReportFormat *format,
+                                     GError **error);
+
+typedef struct _GememMeasure GememMeasure; /* a measure of measures.def */
+
 typedef struct
 {
   gboolean details; /* one result in full (replay), not a row each (compare) */
   guint width;      /* terminal columns for the table; 0: unlimited */
+  gboolean all;     /* a row for every result, also for those that are equal in every measure */
+  /* order of the results of a trace, the best first, in every format; NULL: as given, and in tables
+   * for people (table, Markdown) what failed last */
+  const GememMeasure *sort;
+  gboolean reverse; /* the worst first */
+  /* measures of table, Markdown and CSV, ending with NULL; NULL: in tables what the width allows,
+   * in files all */
+  const GememMeasure *const *columns;
 } GememReportOptions;
 
 /* Appends the report of the @n @results to @out.  @options: NULL for a comparison of any width.
@@ -62,11 +77,13 @@ char *gemem_manifest (GememResult *const *results, guint n, const char *const *a
 /* TRUE if @a and @b belong to one group of a comparison: same trace, same device. */
 gboolean gemem_report_same_group (const GememResult *a, const GememResult *b);
 
-/* Name, heading of its column and definition of the measure @index of measures.def, in the order of
- * the tables; NULL past the end. */
+/* Name, title in tables, and definition of the measure @index of measures.def, in the order of the
+ * tables; NULL past the end. */
 const char *gemem_measure_name (guint index);
 const char *gemem_measure_title (guint index);
 const char *gemem_measure_help (guint index);
+/* The measure @name.  GEMEM_ERROR_USAGE suggests a name. */
+const GememMeasure *gemem_measure_find (const char *name, GError **error);
 
 /* Appends the results (GememResult, gemem_result_free()) in the file @path, which
  * gemem_report_write() wrote as JSON, to @results.  GEMEM_ERROR_FAILED: unreadable;

@@ -47,18 +47,8 @@ gemem_report_row_note (const GememResult *result)
   return result->not_run           ? " (not run)"
          : result->failure != NULL ? " (stopped)"
          : result->partial         ? " (partial)"
+         : result->ooms > 0        ? " (failed)"
                                    : "";
-}
-
-void
-gemem_report_append_guesses (GString *out, const GememResult *result, const char *indent)
-{
-  if (result->cost_guesses > 0)
-    g_string_append_printf (out,
-                            "%smodelled times rest on %" G_GUINT64_FORMAT
-                            " figures of the device profile, %" G_GUINT64_FORMAT
-                            " of them guesses\n",
-                            indent, result->cost_numbers, result->cost_guesses);
 }
 
 guint

@@ -11,11 +11,9 @@ char *gemem_report_group (const GememResult *result);
 char *gemem_report_title (const GememResult *result);
 /* Index after the last row of the group that begins at @start. */
 guint gemem_report_group_end (GememResult *const *results, guint n, guint start);
-/* " (stopped)": the note after the label of an incomplete run, else "". */
+/* " (stopped)", " (failed)": the mark of a row whose run did not serve everything, else
+ * "". */
 const char *gemem_report_row_note (const GememResult *result);
-/* Writes a line on the reliability of modelled times: @indent and how many costs are guesses;
- * nothing if none is. */
-void gemem_report_append_guesses (GString *out, const GememResult *result, const char *indent);
 
 /* A column of a text table: its source (a measure, for example), its rank (0: never dropped), and
  * its width in characters. */

@@ -131,7 +131,7 @@ insert_statement (void)
 static void
 bind_measure (sqlite3_stmt *row, int place, const GememMeasure *measure, const GememResult *result)
 {
-  if (!gemem_measure_applies (measure, result))
+  if (!gemem_measure_known (measure, result))
     sqlite3_bind_null (row, place);
   else if (measure->real != NULL)
     sqlite3_bind_double (row, place, measure->real (result));
@@ -156,7 +156,9 @@ bind_row (sqlite3_stmt *row, const GememResult *result)
   sqlite3_bind_text (row, place++, PACKAGE_VERSION, -1, SQLITE_STATIC);
   sqlite3_bind_text (row, place++, result->trace, -1, SQLITE_TRANSIENT); /* NULL text is NULL */
   sqlite3_bind_text (row, place++, result->trace_sha256, -1, SQLITE_TRANSIENT);
-  sqlite3_bind_int (row, place++, result->device_ordinal);
+  if (result->device_ordinal != GEMEM_DEVICE_HOST)
+    sqlite3_bind_int (row, place, result->device_ordinal);
+  place++; /* NULL: host memory */
   sqlite3_bind_text (row, place++, result->allocator, -1, SQLITE_TRANSIENT);
   sqlite3_bind_text (row, place++, result->label, -1, SQLITE_TRANSIENT);
   bind_settings (row, place++, result->parameters);

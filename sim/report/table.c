@@ -1,28 +1,42 @@
 /* table.c - the comparison as aligned tables: a group of rows per trace, a column per measure;
- * then, per trace, the device calls by kind.
+ * then, per trace, the device calls by kind; at the end, once, what holds for all of it, and a
+ * sentence with the answer.
  *
  * Why two tables: a dozen kinds of calls, which show the cost of mapping, do not fit a terminal
- * beside the measures.  Columns are dropped by rank until the table fits; a row is never wrapped.
- * A kind of call that no row makes has no column; without any call there is no second table.
+ * beside the measures.  Columns are dropped by rank until the table fits, unless they were chosen;
+ * a row is never wrapped.  A kind of call that no row makes has no column; without any call there
+ * is no second table.  Rows that are equal share one; where all their names would cost a column,
+ * the rest of the names stands below the tables.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/report/arrange.h"
 #include "sim/report/emitters.h"
-#include "sim/report/measures.h"
+#include "sim/report/notes.h"
 #include "sim/report/rows.h"
 
-#define MAX_COLUMNS 40
+#define MAX_COLUMNS 64
 
 typedef struct
 {
   GememTextColumn columns[MAX_COLUMNS]; /* one per GememMeasure */
   guint n;
+  guint names; /* characters of the names of a row that stands for several; 0: all of them */
   gsize label; /* width of the first column */
   gsize note;  /* width of the notes after rows */
 } TableLayout;
+
+typedef struct
+{
+  GememResult *const *results;
+  guint n;
+  GPtrArray *rows[GEMEM_TABLE_COUNT]; /* GememReportRow */
+} TableGroup;
+
+/* ---- layout */
 
 /* Width of the note after the row of @result, with the second space before it. */
 static gsize
@@ -32,50 +46,79 @@ note_width (const GememResult *result)
   return *note != '\0' ? strlen (note) + 1 : 0;
 }
 
+static gsize
+characters (const char *text)
+{
+  return (gsize) g_utf8_strlen (text, -1);
+}
+
 static void
-measure_widths (TableLayout *layout, GememTable table, GememResult *const *results, guint n)
+measure_rows (TableLayout *layout, const GPtrArray *rows)
 {
   char text[GEMEM_MEASURE_TEXT];
-  layout->label = strlen (gemem_table_titles[table]);
-  layout->note = 0;
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < rows->len; i++)
     {
-      layout->label = MAX (layout->label, (gsize) g_utf8_strlen (results[i]->label, -1));
-      layout->note = MAX (layout->note, note_width (results[i]));
-    }
-  for (guint c = 0; c < layout->n; c++)
-    {
-      GememTextColumn *column = &layout->columns[c];
-      const GememMeasure *measure = column->source;
-      column->width = strlen (measure->title);
-      for (guint i = 0; i < n; i++)
-        column->width = MAX (column->width,
-                             strlen (gemem_measure_text (measure, results[i], text)));
+      const GememReportRow *row = rows->pdata[i];
+      g_autofree char *label = gemem_report_row_label (row, layout->names);
+      layout->label = MAX (layout->label, characters (label));
+      layout->note = MAX (layout->note, note_width (row->result));
+      for (guint c = 0; c < layout->n; c++)
+        layout->columns[c].width = MAX (
+            layout->columns[c].width,
+            strlen (gemem_measure_text (layout->columns[c].source, row->result, text)));
     }
 }
 
 /* The rank for dropping columns; 0 for measures that an option asked for (--find-capacity,
- * --measure), which are always shown. */
+ * --measure, --columns), which are always shown. */
 static int
-importance (const GememMeasure *measure)
+importance (const GememMeasure *measure, const GememReportOptions *options)
 {
   const int rank = measure->rank;
+  if (options != NULL && options->columns != NULL)
+    return 0;
   return rank >= GEMEM_RANK_CALLS ? rank - GEMEM_RANK_CALLS : rank > GEMEM_RANK_DETAIL ? 0 : rank;
 }
 
-static void
-choose_columns (TableLayout *layout, GememTable table, GememResult *const *results, guint n,
-                guint width)
+/* The layout of @table with all names of a row, or with as many as fit @names characters. */
+static TableLayout
+lay_out (GememTable table, const GPtrArray *groups, const GPtrArray *columns, guint names,
+         const GememReportOptions *options)
 {
-  layout->n = 0;
-  for (const GememMeasure *measure = gemem_measures;
-       measure->key != NULL && layout->n < MAX_COLUMNS; measure++)
-    if (gemem_measure_is_column (measure, table, results, n))
-      layout->columns[layout->n++] = (GememTextColumn){ measure, importance (measure), 0 };
-  measure_widths (layout, table, results, n);
-  layout->n = gemem_text_columns_fit (layout->columns, layout->n, layout->label + layout->note,
-                                      width);
+  TableLayout layout = { .names = names, .label = strlen (gemem_table_titles[table]) };
+  for (guint c = 0; c < MIN (columns->len, MAX_COLUMNS); c++)
+    {
+      const GememMeasure *measure = columns->pdata[c];
+      layout.columns[layout.n++] = (GememTextColumn){ measure, importance (measure, options),
+                                                      strlen (measure->title) };
+    }
+  for (guint i = 0; i < groups->len; i++)
+    measure_rows (&layout, ((const TableGroup *) groups->pdata[i])->rows[table]);
+  layout.n = gemem_text_columns_fit (layout.columns, layout.n, layout.label + layout.note,
+                                     options != NULL ? options->width : 0);
+  return layout;
 }
+
+static gboolean
+fits (const TableLayout *layout, const GememReportOptions *options)
+{
+  gsize width = layout->label + layout->note;
+  for (guint c = 0; c < layout->n; c++)
+    width += 2 + layout->columns[c].width;
+  return options == NULL || options->width == 0 || width <= options->width;
+}
+
+/* The longest name of a single result, or what a few short names need. */
+static guint
+longest_name (GememResult *const *results, guint n)
+{
+  gsize longest = 24;
+  for (guint i = 0; i < n; i++)
+    longest = MAX (longest, characters (results[i]->label));
+  return (guint) longest;
+}
+
+/* ---- parts */
 
 static void
 append_header (GString *out, GememTable table, const TableLayout *layout)
@@ -88,32 +131,17 @@ append_header (GString *out, GememTable table, const TableLayout *layout)
 }
 
 static void
-append_row (GString *out, const TableLayout *layout, const GememResult *result)
+append_row (GString *out, const TableLayout *layout, const GememReportRow *row)
 {
   char text[GEMEM_MEASURE_TEXT];
-  gsize characters = (gsize) g_utf8_strlen (result->label, -1);
-  g_string_append_printf (out, "%s%*s", result->label, (int) (layout->label - characters), "");
+  g_autofree char *label = gemem_report_row_label (row, layout->names);
+  g_string_append_printf (out, "%s%*s", label, (int) (layout->label - characters (label)), "");
   for (guint c = 0; c < layout->n; c++)
-    {
-      const GememMeasure *measure = layout->columns[c].source;
-      g_string_append_printf (out, "  %*s", (int) layout->columns[c].width,
-                              gemem_measure_applies (measure, result)
-                                  ? gemem_measure_text (measure, result, text)
-                                  : "-");
-    }
-  g_string_append_printf (out, "%*s", (int) note_width (result), gemem_report_row_note (result));
+    g_string_append_printf (out, "  %*s", (int) layout->columns[c].width,
+                            gemem_measure_text (layout->columns[c].source, row->result, text));
+  g_string_append_printf (out, "%*s", (int) note_width (row->result),
+                          gemem_report_row_note (row->result));
   g_string_append_c (out, '\n');
-}
-
-/* Advice on comparing addresses, where segments were not placed as recorded. */
-static const char *
-fidelity_hint (const GememResult *result)
-{
-  if (gemem_device_settings_recorded (result->device_settings)
-      || result->fidelity.segments_compared == 0
-      || result->fidelity.equal == result->fidelity.compared)
-    return "";
-  return "; to compare addresses, give the segments their recorded places: -d sim:address=recorded";
 }
 
 /* "peak live 4 GiB", or a range: lowerings of a graph, and graphs that share memory, differ.
@@ -152,13 +180,15 @@ append_capacity (GString *out, GememResult *const *results, guint n, guint64 lea
         least = MIN (least, results[i]->capacity);
         most = MAX (most, results[i]->capacity);
       }
-  g_string_append_printf (out, ", device %s", gemem_format_size (text, least));
+  g_string_append_printf (out, ", device %s",
+                          least == GEMEM_UNLIMITED ? "unlimited" : gemem_format_size (text, least));
   if (most > least)
-    g_string_append_printf (out, " to %s", gemem_format_size (text, most));
+    g_string_append_printf (out, " to %s",
+                            most == GEMEM_UNLIMITED ? "unlimited" : gemem_format_size (text, most));
   g_string_append_c (out, '\n');
 }
 
-/* Writes the facts shared by all rows of a group, and a sentence on failures. */
+/* Writes the facts shared by all rows of a group. */
 static void
 append_group_facts (GString *out, GememResult *const *results, guint n)
 {
@@ -168,45 +198,128 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
   g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, ", first->events);
   append_peak_live (out, results, n);
   append_capacity (out, results, n, first->capacity);
-  gemem_report_append_guesses (out, first, "");
-  for (guint i = 0; i < n; i++)
-    if (results[i]->fidelity.compared > 0)
-      g_string_append_printf (
-          out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions as recorded%s\n",
-          results[i]->label, results[i]->fidelity.equal, results[i]->fidelity.compared,
-          fidelity_hint (results[i]));
-    else if (results[i]->not_run)
-      g_string_append_printf (out, "%s: not run: %s\n", results[i]->label, results[i]->failure);
 }
 
 static void
-append_table (GString *out, GememTable table, const TableLayout *layout,
-              GememResult *const *results, guint n)
+append_table (GString *out, GememTable table, const TableLayout *layout, const GPtrArray *rows)
 {
   append_header (out, table, layout);
-  for (guint i = 0; i < n; i++)
-    if (!results[i]->not_run || table == GEMEM_TABLE_MEASURES)
-      append_row (out, layout, results[i]);
+  for (guint i = 0; i < rows->len; i++)
+    append_row (out, layout, rows->pdata[i]);
+}
+
+/* ---- below the tables */
+
+/* Notes the full names of rows whose label left some out. */
+static void
+note_names (GememReportNotes *notes, GememTable table, const TableLayout *layout,
+            const TableGroup *group)
+{
+  for (guint i = 0; i < group->rows[table]->len; i++)
+    {
+      const GememReportRow *row = group->rows[table]->pdata[i];
+      g_autofree char *label = gemem_report_row_label (row, layout->names),
+                      *full = gemem_report_row_label (row, 0);
+      if (strcmp (label, full) == 0)
+        continue;
+      g_autofree char *text = g_strdup_printf ("%s: %s", label, full);
+      gemem_report_notes_add (notes, group->results[0], text);
+    }
+}
+
+static void
+append_notes (GString *out, const TableLayout *layouts, const GPtrArray *groups)
+{
+  GememReportNotes *notes = gemem_report_notes_new ();
+  for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
+    for (guint i = 0; layouts[table].n > 0 && i < groups->len; i++)
+      note_names (notes, (GememTable) table, &layouts[table], groups->pdata[i]);
+  for (guint i = 0; i < groups->len; i++)
+    {
+      const TableGroup *group = groups->pdata[i];
+      gemem_report_notes_add_group (notes, group->results, group->n);
+    }
+  g_autoptr (GPtrArray) lines = gemem_report_notes_lines (notes, groups->len);
+  for (guint i = 0; i < lines->len; i++)
+    g_string_append_printf (out, "%s%s\n", i == 0 ? "\n" : "", (char *) lines->pdata[i]);
+  gemem_report_notes_free (notes);
+}
+
+static void
+append_verdicts (GString *out, const GPtrArray *groups)
+{
+  const char *before = "\n";
+  for (guint i = 0; i < groups->len; i++)
+    {
+      const TableGroup *group = groups->pdata[i];
+      g_autofree char *title = gemem_report_group (group->results[0]);
+      g_autofree char *verdict = gemem_report_verdict (group->results, group->n);
+      if (verdict == NULL)
+        continue;
+      g_string_append_printf (out, "%s%s%s%s\n", before, groups->len > 1 ? title : "",
+                              groups->len > 1 ? ": " : "", verdict);
+      before = "";
+    }
+}
+
+/* ---- the whole */
+
+static void
+free_group (gpointer data)
+{
+  TableGroup *group = data;
+  for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
+    g_ptr_array_unref (group->rows[table]);
+  g_free (group);
+}
+
+static GPtrArray *
+make_groups (GememResult *const *results, guint n, const GememReportOptions *options)
+{
+  GPtrArray *groups = g_ptr_array_new_with_free_func (free_group);
+  for (guint start = 0, end; start < n; start = end)
+    {
+      TableGroup *group = g_new0 (TableGroup, 1);
+      end = gemem_report_group_end (results, n, start);
+      group->results = results + start;
+      group->n = end - start;
+      for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
+        group->rows[table] = gemem_report_rows (group->results, group->n, (GememTable) table,
+                                                options);
+      g_ptr_array_add (groups, group);
+    }
+  return groups;
 }
 
 void
-gemem_report_table (GString *out, GememResult *const *results, guint n, guint width)
+gemem_report_table (GString *out, GememResult *const *results, guint n,
+                    const GememReportOptions *options)
 {
   TableLayout layouts[GEMEM_TABLE_COUNT];
-  for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
-    choose_columns (&layouts[table], (GememTable) table, results, n, width);
-  for (guint start = 0, end; start < n; start = end)
+  g_autoptr (GPtrArray) groups = make_groups (results, n, options);
+  for (guint t = 0; t < GEMEM_TABLE_COUNT; t++)
     {
-      g_autofree char *group = gemem_report_group (results[start]);
-      end = gemem_report_group_end (results, n, start);
-      g_string_append_printf (out, "%s%s\n", start > 0 ? "\n" : "", group);
-      append_group_facts (out, results + start, end - start);
-      append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES], results + start,
-                    end - start);
+      const GememTable table = (GememTable) t;
+      g_autoptr (GPtrArray) columns = gemem_report_columns (results, n, table, options);
+      layouts[t] = lay_out (table, groups, columns, longest_name (results, n), options);
+      const TableLayout wide = lay_out (table, groups, columns, 0, options);
+      if (wide.n == layouts[t].n && fits (&wide, options))
+        layouts[t] = wide;
+    }
+  for (guint i = 0; i < groups->len; i++)
+    {
+      const TableGroup *group = groups->pdata[i];
+      g_autofree char *title = gemem_report_group (group->results[0]);
+      g_string_append_printf (out, "%s%s\n", i > 0 ? "\n" : "", title);
+      append_group_facts (out, group->results, group->n);
+      append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES],
+                    group->rows[GEMEM_TABLE_MEASURES]);
       if (layouts[GEMEM_TABLE_CALLS].n == 0)
         continue;
       g_string_append_c (out, '\n');
-      append_table (out, GEMEM_TABLE_CALLS, &layouts[GEMEM_TABLE_CALLS], results + start,
-                    end - start);
+      append_table (out, GEMEM_TABLE_CALLS, &layouts[GEMEM_TABLE_CALLS],
+                    group->rows[GEMEM_TABLE_CALLS]);
     }
+  append_notes (out, layouts, groups);
+  append_verdicts (out, groups);
 }

@@ -30,7 +30,7 @@ run 2 gemem-sim compare -f json -a 'pytorch-*' -a direct $samples/expandable-2.6
 check 'JSON has what was not run' jq -e '(.results | map(.label)) == ["direct"] and (.not_run | map(.label)) == ["pytorch-caching"] and (.not_run[0].failure | test("expandable"))' both.json
 run 0 gemem-sim plot both.json -o plots
 run 2 gemem-sim compare -f csv -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out ',pytorch-caching,.*,no,.*expandable_segments'
-run 2 gemem-sim compare -f markdown -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out '^. pytorch-caching \(not run\) .'; says out 'pytorch-caching was not run: '
+run 2 gemem-sim compare -f markdown -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out '^. pytorch-caching \(not run\) .'; says out 'pytorch-caching: not run: '
 run 2 gemem-sim compare -a 'pytorch-*' $samples/expandable-2.6.pickle.gz; check 'no table without a run' test ! -s $out
 
 # ---- the same in other clothes

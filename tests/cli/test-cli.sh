@@ -77,6 +77,36 @@ check 'the completion is valid bash' sh -c 'gemem-sim help --bash-completion > c
 check 'the completion completes commands' bash -c '. ./c.bash; COMP_WORDS=(gemem-sim comp); COMP_CWORD=1; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = compare'
 check 'the completion completes allocators' bash -c '. ./c.bash; COMP_WORDS=(gemem-sim replay -a pyt); COMP_CWORD=3; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = pytorch-caching'
 
+# ---- tables: the answer, and nothing that looks like one
+for ending in json csv md; do run 0 gemem-sim compare small.ops -a direct -a ge-bins -o "named.$ending"; silent out; done
+check 'the name of the output chooses the format' sh -c 'jq -e ".results | length == 2" named.json && head -n 1 named.csv | grep -q "^trace,trace_sha256," && head -n 1 named.m? | grep -qx "### small.ops"'
+run 0 gemem-sim compare small.ops -a direct -o named.json -f csv;  check 'what -f says counts more' sh -c 'head -n 1 named.json | grep -q "^trace,"'
+run 0 gemem-sim replay small.ops -a direct -o named.json;          check 'replay too' jq -e '.results[0].measures.peak_live == 2621440' named.json
+run 0 gemem-sim compare small.ops -d sim:capacity=2304KiB -a ge-bins -a direct -a plan -a pytorch-caching
+says out '^ge-bins .*  -  .*  \(failed\)$'
+check 'what failed stands last and is not the answer' sh -c 'gemem-sim compare small.ops -d sim:capacity=21MiB -a "ge:as-built=no" -a ge-rdma -a direct -a pytorch-caching >t.txt; sed -n "3,\$p" t.txt | sed "/^$/,\$d" | tail -n 1 | grep -q "(failed)$" && tail -n 1 t.txt | grep -vq "^ge-rdma"'
+run 0 gemem-sim compare random.gmt;  says out '^[a-z-]* .*needs least of the [0-9]* real allocators.*: [0-9.]* [KMG]iB, .*less than the next, .*; it costs .*allocator time'
+check 'the sentence is the last line' sh -c 'gemem-sim compare random.gmt | tail -n 1 | grep -q "needs least of the .*\.$"'
+check 'guesses are noted once' sh -c 'test "$(gemem-sim compare random.gmt small.ops random2.gmt | grep -c "of them guesses")" = 1'
+run 0 gemem-sim compare small.ops -a ge-scalable -a ge-streams;       says out '^ge-scalable = ge-streams '
+run 0 gemem-sim compare small.ops -a ge-scalable -a ge-streams --all; says out '^ge-streams '
+run 0 gemem-sim plan "$GEMEM_SRCDIR/graphs/bundled/bert-inference.json.gz" -p first-fit-by-size --no-time -o plan.csv;  check 'plan too' sh -c 'head -n 1 plan.csv | grep -q ,'
+check 'the best first' sh -c 'gemem-sim compare random.gmt -a direct -a pytorch-caching --sort modelled-time | sed -n 4p | grep -q "^pytorch-caching "'
+check 'the worst first' sh -c 'gemem-sim compare random.gmt -a direct -a pytorch-caching --sort=-modelled-time | sed -n 4p | grep -q "^direct "'
+check 'chosen columns, in their order' sh -c 'gemem-sim compare random.gmt -a direct --columns calls,overhead,retries | sed -n 3p | grep -Eq "^allocator +calls +overhead +retries$"'
+run 2 gemem-sim compare small.ops --columns overhed;  says err "columns=overhed: unknown measure 'overhed'; did you mean 'overhead'"
+run 2 gemem-sim compare small.ops --sort peak_reservd; says err "sort=peak_reservd: unknown measure 'peak_reservd'; did you mean 'peak_reserved'"
+run 0 gemem-sim plot named.json -f table --columns peak_live; says out '^direct +2.500 MiB$'
+run 0 gemem-sim help measures;  says out '^  overhead \("overhead"\)$'
+check 'every measure is defined, once in the help and once in the man page' sh -c 'gemem-sim help --man | tr -d "\\\\" >m.1
+  for m in $(gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , "\n" | sed "1,8d"); do
+    test "$(gemem-sim help measures | grep -c "^  $m (")" = 1 && test "$(grep -c "^fB${m}fR (" m.1)" = 1 || { echo "$m"; exit 1; }
+  done'
+run 0 gemem-sim help overhead;  says out 'Peak reserved divided by the lower bound'
+run 2 gemem-sim help mesures;   says err "did you mean 'measures'"
+check 'a plan is not all waste where live memory is largest' sh -c 'gemem-sim compare random.gmt -a plan -f json | jq -e ".results[0] | .measures.external_at_live_peak < .measures.peak_reserved / 4 and .values.peak_reserved_seq < .values.peak_live_seq"'
+check 'host memory has no device number' sh -c 'gemem-sim compare "$GEMEM_SRCDIR/traces/recorded/vit-train.gmt" -a direct -f csv | tail -n 1 | cut -d, -f3 | grep -qx ""'
+
 # ---- 2: usage, with a suggestion where there is one
 run 2 gemem-sim
 run 2 gemem-sim replya small.ops;                     says err "unknown command 'replya'; did you mean 'replay'"

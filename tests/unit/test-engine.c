@@ -76,11 +76,11 @@ test_waste (void)
   equal (result->peak_reserved, 4096);
   equal (result->peak_reserved_seq, 0);
   equal (result->lower_bound, 1536);
-  equal (result->live_at_peak_reserved, 100);
-  equal (result->allocated_at_peak_reserved, 256);
-  equal (result->internal_at_peak, 156);
-  equal (result->external_at_peak, 3840);
-  equal (result->largest_free_at_peak, 3840);
+  equal (result->allocated_at_live_peak, 1536);
+  equal (result->reserved_at_live_peak, 4096);
+  equal (result->largest_free_at_live_peak, 2560);
+  equal (gemem_result_internal_waste (result), 1536 - 1057);
+  equal (gemem_result_external_waste (result), 4096 - 1536);
   equal (result->internal_mean, (156 + 411 + 479 + 224 + 479) / 5);
   equal (result->external_mean, (3840 + 3328 + 2560 + 3072 + 2816) / 5);
   equal (result->end_live, 801);
@@ -94,6 +94,53 @@ test_waste (void)
   g_assert_cmpstr (((GememSetting *) result->stats->pdata[0])->key, ==, "slots");
   g_assert_cmpstr (((GememSetting *) result->stats->pdata[0])->value, ==, "16");
   gemem_result_free (result);
+}
+
+/* Waste is measured where live memory is largest: all of a segment that is there before any block
+ * is no waste of the program's, and what happens after the peak does not count. */
+static void
+test_live_peak (void)
+{
+  static const GememTraceEvent events[] = {
+    TEST_ALLOC (1, 256), TEST_ALLOC (2, 1024), TEST_ALLOC (3, 512),
+    TEST_FREE (2),       TEST_ALLOC (4, 1024), /* as much live as at the first peak */
+    TEST_FREE (1),       TEST_FREE (3),        TEST_FREE (4),
+  };
+  TestTrace trace = TEST_TRACE (events);
+  GememAllocatorSpec *spec = test_spec (&slots_class);
+  GememJob job = test_job (spec, &trace);
+  GememResult *result;
+
+  job.timeline_points = 100;
+  result = test_job_run (&job);
+  equal (result->peak_reserved_seq, 0);
+  equal (result->peak_live_seq, 2);
+  equal (result->allocated_at_live_peak, 1792);
+  equal (result->reserved_at_live_peak, 4096);
+  equal (result->largest_free_at_live_peak, 4096 - 1792);
+  g_assert_cmpfloat (gemem_result_fragmentation (result), ==, 0.0);
+  g_assert_true (gemem_result_is_complete (result));
+  /* free slots after each event: in one piece but for the hole that event 3 leaves until event 4
+   * fills it, and for what events 5 and 6 free */
+  g_assert_cmpfloat (gemem_result_mean_fragmentation (result), >, 0.0);
+  g_assert_cmpfloat (gemem_result_mean_fragmentation (result), <, 0.5);
+  gemem_result_free (result);
+
+  job.repeat = 2; /* the peak of the first epoch, taken before its blocks are freed */
+  trace.n = 3;
+  result = test_job_run (&job);
+  equal (result->peak_live_seq, 2);
+  equal (result->allocated_at_live_peak, 1792);
+  equal (result->largest_free_at_live_peak, 4096 - 1792);
+  gemem_result_free (result);
+
+  job.repeat = 1;
+  job.warm_up = 1; /* the peak of the warm-up is forgotten */
+  result = test_job_run (&job);
+  equal (result->peak_live, 1792);
+  equal (result->allocated_at_live_peak, 1792);
+  gemem_result_free (result);
+  gemem_allocator_spec_free (spec);
 }
 
 static void
@@ -209,6 +256,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/engine/direct", test_direct);
   g_test_add_func ("/engine/waste", test_waste);
+  g_test_add_func ("/engine/live-peak", test_live_peak);
   g_test_add_func ("/engine/time-weighted", test_time_weighted);
   g_test_add_func ("/engine/time-of-no-length", test_time_of_no_length);
   g_test_add_func ("/engine/streams", test_streams);

@@ -80,7 +80,7 @@ static void
 test_data (void)
 {
   GememResult *results[] = { test_sample_result ("/tmp/x.gmt", "direct"),
-                             test_sample_result ("/tmp/x.gmt", ODD) };
+                             test_served_result ("/tmp/x.gmt", ODD) };
   g_autofree char *dir = new_dir ("data");
   results[1]->partial = TRUE;
   write_plots (dir, results, 2, "");
@@ -89,14 +89,15 @@ test_data (void)
                   *fragmentation = read_file (dir, "fragmentation-x.dat");
   g_assert_cmpstr (comparison, ==,
                    "# x.gmt\n"
-                   "# bytes; latencies of an allocation, modelled, ns\n"
+                   "# bytes; latencies of an allocation, modelled, ns; NaN: unknown, as requests "
+                   "failed\n"
                    "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille "
                    "alloc_p50 alloc_p99 alloc_max "
                    "modelled_time failed text allocator\n"
-                   "0 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 "
+                   "0 3221225472 3489660928 4294967296 NaN NaN 503 50000 50000 501500 1 "
                    "\"4.000 GiB, 1 failed\" \"direct\"\n"
-                   "1 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 1 "
-                   "\"4.000 GiB, 1 failed, partial\" "
+                   "1 3221225472 3489660928 4294967296 3355443200 750 503 50000 50000 501500 0 "
+                   "\"4.000 GiB, partial\" "
                    "\"p_y^2{@}&\\''<%g>\"\n");
   g_assert_cmpstr (
       timeline, ==,
@@ -286,7 +287,7 @@ test_units (void)
 static void
 test_script (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
+  GememResult *results[] = { test_served_result ("x.gmt", "direct"),
                              test_sample_result ("x.gmt", ODD) };
   g_autofree char *dir = new_dir ("script");
   results[0]->cost_guesses = 24;
@@ -319,11 +320,51 @@ test_script (void)
   assert_contains (timeline, "\nfailures = '4000'\nplot data index 1 using (x($2)):($5/unit) with "
                              "fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
   assert_contains (
-      timeline,
-      "  3355443200/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound', \\\n");
+      timeline, "  3355443200/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound'\n");
+  assert_contains (timeline,
+                   "  NaN/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound', \\\n");
   g_assert_null (strstr (timeline, "capacity")); /* 8 GiB: twice what was reserved */
-  assert_contains (fragmentation, "\nset title 'direct'.\"\\n\".'25.0 % external waste at the "
-                                  "peak' offset 0,-0.7\nset ylabel 'share (%)'\n");
+  assert_contains (fragmentation, "\nset title 'direct'.\"\\n\".'7.1 % external waste at the "
+                                  "live peak' offset 0,-0.7\nset ylabel 'share (%)'\n");
+  free_results (results, 2);
+}
+
+/* Bars of runs in which requests failed are hatched, stand below the others, and the legend says
+ * so; without such runs nothing is hatched. */
+static void
+test_hatched (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "refuses"),
+                             test_served_result ("x.gmt", "serves") };
+  static const char *const scripts[] = { "comparison-x.gp", "calls-x.gp", "measured-x.gp" };
+  g_autofree char *dir = new_dir ("hatched"), *served = new_dir ("served");
+  for (guint i = 0; i < 2; i++)
+    {
+      gemem_histogram_add (&results[i]->measured_alloc_ns, 1000);
+      results[i]->measured_total_ns = 1000;
+    }
+  write_plots (dir, results, 2, NULL);
+  write_plots (served, results + 1, 1, "");
+  for (gsize i = 0; i < G_N_ELEMENTS (scripts); i++)
+    {
+      g_autofree char *script = read_file (dir, scripts[i]),
+                      *without = read_file (served, scripts[i]);
+      assert_contains (script, "set ytics scale 0 ('serves' 0, 'refuses' 1)\n");
+      assert_contains (script, "\nset label 'failed requests' at screen ");
+      assert_contains (script, " fs pattern 4 noborder fc rgb ");
+      assert_contains (script, ":(failing($1)):");
+      assert_contains (script, " with boxxyerror fs pattern 4 noborder lc rgb ");
+      g_assert_null (strstr (without, "pattern"));
+      g_assert_null (strstr (without, "failed requests"));
+    }
+  if (have_gnuplot ())
+    {
+      g_autofree char *picture = read_file (dir, "comparison-x.svg"),
+                      *calls = read_file (dir, "calls-x.svg");
+      assert_contains (picture, "url(#gpPat");
+      assert_contains (picture, ">4.000 GiB, 1 failed<");
+      assert_contains (calls, "url(#gpPat");
+    }
   free_results (results, 2);
 }
 
@@ -430,8 +471,8 @@ test_script_variants (void)
 static void
 test_calls (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
-                             test_sample_result ("x.gmt", "b"), test_sample_result ("x.gmt", "c") };
+  GememResult *results[] = { test_served_result ("x.gmt", "direct"),
+                             test_served_result ("x.gmt", "b"), test_sample_result ("x.gmt", "c") };
   g_autofree char *dir = new_dir ("calls");
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     {
@@ -440,18 +481,19 @@ test_calls (void)
     }
   write_plots (dir, results, 3, "");
   g_autofree char *data = read_file (dir, "calls-x.dat"), *script = read_file (dir, "calls-x.gp");
-  g_assert_cmpstr (data, ==,
-                   "# x.gmt\n"
-                   "# modelled time of device calls by kind, ns; then their numbers\n"
-                   "# row malloc_ns free_ns reserve_release_ns create_ns destroy_ns map_ns "
-                   "unmap_ns syncs_events_ns memset_info_ns malloc_calls "
-                   "free_calls reserve_release_calls create_calls destroy_calls map_calls "
-                   "unmap_calls syncs_events_calls memset_info_calls "
-                   "time calls allocator\n"
-                   "0 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"direct\"\n"
-                   "1 1000 2000 12000 0 32000 64000 128000 15872000 16640000 1 2 12 0 32 64 128 "
-                   "15872 16640 \"32.75 ms\" \"32751\" \"b\"\n"
-                   "2 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"c\"\n");
+  g_assert_cmpstr (
+      data, ==,
+      "# x.gmt\n"
+      "# modelled time of device calls by kind, ns; then their numbers\n"
+      "# row malloc_ns free_ns reserve_release_ns create_ns destroy_ns map_ns "
+      "unmap_ns syncs_events_ns memset_info_ns malloc_calls "
+      "free_calls reserve_release_calls create_calls destroy_calls map_calls "
+      "unmap_calls syncs_events_calls memset_info_calls "
+      "time calls allocator failed\n"
+      "0 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"direct\" 0\n"
+      "1 1000 2000 12000 0 32000 64000 128000 15872000 16640000 1 2 12 0 32 64 128 "
+      "15872 16640 \"32.75 ms\" \"32751\" \"b\" 0\n"
+      "2 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"c\" 1\n");
   assert_contains (script, "set label 'x.gmt: device calls by kind' at screen 0.5,");
   assert_contains (
       script,
@@ -537,7 +579,7 @@ test_rendered_edges (void)
         {
           GememResult *none = results[i], *much = results[2 + i];
           none->peak_reserved = none->peak_live = none->peak_allocated = none->lower_bound =
-              none->external_at_peak = 0;
+              none->allocated_at_live_peak = none->reserved_at_live_peak = 0;
           gemem_histogram_init (&none->alloc_ns);
           g_array_set_size (none->timeline, 0);
           g_array_append_val (none->timeline, empty);
@@ -580,21 +622,25 @@ test_by_hand (void)
 static void
 test_dumb (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
-                             test_sample_result ("x.gmt", "other") };
+  GememResult *results[] = { test_served_result ("x.gmt", "direct"),
+                             test_served_result ("x.gmt", "other"),
+                             test_sample_result ("x.gmt", "refuses") };
   g_autoptr (GError) error = NULL;
   if (have_gnuplot ())
     {
       results[1]->peak_reserved = 2 * GEMEM_GIB;
-      results[1]->ooms = 0;
-      g_autofree char *comparison = gemem_plot_dumb (results, 2, "comparison", 80, 24, NULL,
+      results[2]->peak_reserved = GEMEM_GIB;
+      g_autofree char *comparison = gemem_plot_dumb (results, 3, "comparison", 80, 24, NULL,
                                                      &error);
       g_assert_no_error (error);
       assert_contains (
           comparison,
-          "\n     direct |===============================|========  4.000 GiB, 1 failed  |\n"
+          "\n     direct |===============================|========  4.000 GiB            |\n"
           "            |                                                               |\n"
-          "      other |====================           | 2.000 GiB                     |\n");
+          "      other |====================           | 2.000 GiB                     |\n"
+          "            |                                                               |\n"
+          "    refuses |/////////  1.000 GiB, 1 failed                                 |\n");
+      assert_contains (comparison, "; ///: failed requests\n");
       g_autofree char *timeline = gemem_plot_dumb (results, 2, "Timeline", 80, 24, NULL, &error);
       g_assert_no_error (error);
       assert_contains (timeline, "time (us)");
@@ -608,7 +654,7 @@ test_dumb (void)
       g_assert_no_error (error);
       assert_contains (fragmentation, "100 +-");
     }
-  free_results (results, 2);
+  free_results (results, 3);
 }
 
 static void
@@ -652,6 +698,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plot/quoted", test_quoted);
   g_test_add_func ("/plot/units", test_units);
   g_test_add_func ("/plot/script", test_script);
+  g_test_add_func ("/plot/hatched", test_hatched);
   g_test_add_func ("/plot/outlier", test_outlier);
   g_test_add_func ("/plot/calls", test_calls);
   g_test_add_func ("/plot/reserved", test_reserved);

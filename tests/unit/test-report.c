@@ -44,9 +44,9 @@ free_results (GememResult **results, guint n)
 static void
 test_table (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
-                             test_sample_result ("x.gmt", "gr\303\266\303\237er"),
-                             test_sample_result ("x.gmt", "direct") };
+  GememResult *results[] = { test_served_result ("x.gmt", "direct"),
+                             test_served_result ("x.gmt", "gr\303\266\303\237er"),
+                             test_served_result ("x.gmt", "direct") };
   results[1]->partial = TRUE;
   results[2]->device_ordinal = 1;
   results[2]->capacity = GEMEM_UNLIMITED;
@@ -57,8 +57,8 @@ test_table (void)
       "x.gmt\n"
       "10 events, peak live 3.000 GiB, device 8.000 GiB\n"
       "allocator  peak reserved  overhead  failed  least capacity\n"
-      "direct         4.000 GiB     1.280       1               -\n"
-      "gr\303\266\303\237er         4.000 GiB     1.280       1               -  (partial)\n"
+      "direct         4.000 GiB     1.280       0               -\n"
+      "gr\303\266\303\237er         4.000 GiB     1.280       0               -  (partial)\n"
       "\n"
       "device calls  malloc  free  calls  time in calls\n"
       "direct             4     2      6       500.0 us\n"
@@ -67,29 +67,299 @@ test_table (void)
       "x.gmt, device 1\n"
       "10 events, peak live 3.000 GiB, device unlimited\n"
       "allocator  peak reserved  overhead  failed  least capacity\n"
-      "direct         4.000 GiB     1.280       1            none\n"
+      "direct         4.000 GiB     1.280       0            none\n"
       "\n"
       "device calls  malloc  free  calls  time in calls\n"
-      "direct             4     2      6       500.0 us\n");
+      "direct             4     2      6       500.0 us\n"
+      "\n"
+      "x.gmt: direct is the only real allocator that served every request: it needs 4.000 GiB; it "
+      "costs 501.5 us of modelled allocator time.\n");
   g_autofree char *wide = report (GEMEM_FORMAT_TABLE, results, 1, FALSE, 0);
   g_assert_cmpstr (wide, ==,
                    "x.gmt\n"
                    "10 events, peak live 3.000 GiB, device 8.000 GiB\n"
                    "allocator  peak reserved  lower bound  overhead  utilisation  peak live  peak "
-                   "allocated  internal waste  external waste  "
-                   "fragmentation  device allocs  device frees  alloc p50  alloc p99  allocator "
-                   "time  failed  avoidable\n"
+                   "allocated  internal at live peak  external at live peak  mean external  "
+                   "frag. at live peak  device allocs  device frees  alloc p50  alloc p99  "
+                   "allocator time  failed  avoidable\n"
                    "direct         4.000 GiB    3.125 GiB     1.280       75.0 %  3.000 GiB       "
-                   "3.250 GiB       512.0 MiB       1.000 GiB  "
-                   "       25.0 %              4             2     503 ns   50.00 us        501.5 "
-                   "us       1          1\n"
+                   "3.250 GiB              256.0 MiB              256.0 MiB            0 B  "
+                   "            25.0 %              4             2     503 ns   50.00 us  "
+                   "      501.5 us       0          0\n"
                    "\n"
                    "device calls  malloc  free  calls  time in calls\n"
                    "direct             4     2      6       500.0 us\n");
   g_autofree char *found = report (GEMEM_FORMAT_TABLE, results + 2, 1, FALSE, 0);
   assert_contains (found, "avoidable  least capacity\n");
-  assert_contains (found, "        1            none\n");
+  assert_contains (found, "        0            none\n");
   free_results (results, 3);
+}
+
+/* A run that refused requests needs less because it did less: it stands last, is marked, and what
+ * makes it look better is unknown, in every format. */
+static void
+test_failed_rows (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "refuses"),
+                             test_served_result ("x.gmt", "serves"),
+                             test_served_result ("x.gmt", "stops") };
+  results[0]->peak_reserved = GEMEM_GIB;
+  results[2]->failure = g_strdup ("it broke a rule");
+  results[2]->peak_reserved = 2 * GEMEM_GIB;
+  g_autofree char *table = report (GEMEM_FORMAT_TABLE, results, 3, FALSE, 85);
+  assert_contains (
+      table,
+      "allocator  peak reserved  lower bound  overhead  allocator time  failed\n"
+      "serves         4.000 GiB    3.125 GiB     1.280        501.5 us       0\n"
+      "refuses        1.000 GiB            -         -        501.5 us       1  (failed)\n"
+      "stops          2.000 GiB    3.125 GiB     0.640        501.5 us       0  (stopped)\n");
+  assert_contains (table, "\nserves is the only real allocator that served every request: it needs "
+                          "4.000 GiB; it costs");
+  g_autofree char *markdown = report (GEMEM_FORMAT_MARKDOWN, results, 3, FALSE, 0);
+  assert_contains (markdown, " |\n| refuses (failed) | 1.000 GiB | - | - | - | 3.000 GiB |");
+  g_autofree char *csv = report (GEMEM_FORMAT_CSV, results, 3, FALSE, 0);
+  assert_contains (csv,
+                   "\nx.gmt,,0,sample,refuses,sim:capacity=8GiB,no,,1073741824,,,,3221225472,");
+  g_assert_true (strstr (csv, "refuses") < strstr (csv, "serves"));
+  g_autofree char *json = report (GEMEM_FORMAT_JSON, results, 3, FALSE, 0);
+  assert_contains (json, "\n        \"lower_bound\": null,\n        \"overhead\": null,\n        "
+                         "\"utilisation\": null,\n        \"peak_live\": 3221225472,\n");
+  assert_contains (json, "\n        \"lower_bound\": 3355443200,\n");
+  results[1]->ooms = 1;
+  g_autofree char *none = report (GEMEM_FORMAT_TABLE, results, 3, FALSE, 85);
+  assert_contains (none, "\nno real allocator served every request.\n");
+  assert_contains (none, "lower bound  overhead");
+  free_results (results, 3);
+}
+
+/* Rows that are equal in every measure share one, unless all are asked for; a difference in a
+ * column that the width hides keeps them apart, one below the digits of a time does not. */
+static void
+test_folding (void)
+{
+  GememResult *results[] = { test_served_result ("x.gmt", "one"),
+                             test_served_result ("x.gmt", "two"),
+                             test_served_result ("x.gmt", "three"),
+                             test_served_result ("x.gmt", "four"),
+                             test_sample_result ("x.gmt", "five") };
+  GememReportOptions options = { .width = 100 };
+  results[1]->modelled_total_ns += 7;
+  results[2]->retries = 1;
+  results[3]->calls[GEMEM_CALL_INFO] = 1;
+  g_autoptr (GString) folded = g_string_new (NULL), all = g_string_new (NULL);
+  gemem_report_write (folded, GEMEM_FORMAT_TABLE, results, 5, &options);
+  assert_contains (folded->str, "failed\none = two = four      4.000 GiB ");
+  assert_contains (folded->str, "\nthree                 4.000 GiB ");
+  assert_contains (folded->str, "\none = two = three       4     2     0      6       500.0 us\n"
+                                "four                    4     2     1      7       500.0 us\n");
+  options.all = TRUE;
+  gemem_report_write (all, GEMEM_FORMAT_TABLE, results, 5, &options);
+  assert_contains (all->str, "\none            4.000 GiB ");
+  assert_contains (all->str, "\ntwo            4.000 GiB ");
+  g_assert_null (strstr (all->str, " = "));
+  g_autofree char *csv = report (GEMEM_FORMAT_CSV, results, 5, FALSE, 0);
+  assert_contains (csv, ",two,");
+  assert_contains (csv, ",four,");
+  g_autofree char *markdown = report (GEMEM_FORMAT_MARKDOWN, results, 5, FALSE, 0);
+  assert_contains (markdown, "\n| one = two = four | 4.000 GiB |");
+  free_results (results, 5);
+}
+
+/* Runs that differ in the value of one parameter, and in nothing that it changes, are a list of
+ * values, as behind -a. */
+static void
+test_folded_values (void)
+{
+  GememResult *results[] = { test_served_result ("x.gmt", "ge:policy=0,strict=yes"),
+                             test_served_result ("x.gmt", "ge:policy=10,strict=yes"),
+                             test_served_result ("x.gmt", "ge:policy=2,strict=yes"),
+                             test_served_result ("x.gmt", "ge:policy=2") };
+  g_autofree char *list = report (GEMEM_FORMAT_TABLE, results, 3, FALSE, 0),
+                  *names = report (GEMEM_FORMAT_TABLE, results, 4, FALSE, 0);
+  assert_contains (list, "\nge:policy=0|10|2,strict=yes  ");
+  assert_contains (names, "\nge:policy=0,strict=yes = ge:policy=10,strict=yes = "
+                          "ge:policy=2,strict=yes = ge:policy=2  ");
+  free_results (results, 4);
+}
+
+/* Names that would cost a column are counted in the row and listed below. */
+static void
+test_folded_names (void)
+{
+  GememResult *results[5];
+  for (guint i = 0; i < G_N_ELEMENTS (results); i++)
+    {
+      g_autofree char *label = g_strdup_printf ("allocator-%u", i);
+      results[i] = test_served_result ("x.gmt", label);
+    }
+  g_autofree char *narrow = report (GEMEM_FORMAT_TABLE, results, 5, FALSE, 80),
+                  *wide = report (GEMEM_FORMAT_TABLE, results, 5, FALSE, 400);
+  assert_contains (narrow, "\nallocator-0 + 4 more      4.000 GiB ");
+  assert_contains (narrow, "\nallocator-0 + 4 more: allocator-0 = allocator-1 = allocator-2 = "
+                           "allocator-3 = allocator-4\n");
+  assert_contains (wide, "\nallocator-0 = allocator-1 = allocator-2 = allocator-3 = allocator-4  ");
+  assert_contains (wide, "\nall 5 settings need the same, allocator-0 takes least time: "
+                         "4.000 GiB; it costs 501.5 us of modelled allocator time.\n");
+  free_results (results, 5);
+}
+
+static void
+test_order_and_columns (void)
+{
+  GememResult *results[] = { test_served_result ("x.gmt", "a"), test_served_result ("x.gmt", "b"),
+                             test_sample_result ("x.gmt", "c"), test_served_result ("x.gmt", "d") };
+  const GememMeasure *columns[] = { gemem_measure_find ("retries", NULL),
+                                    gemem_measure_find ("peak-reserved", NULL),
+                                    gemem_measure_find ("calls", NULL), NULL };
+  GememReportOptions options = { .width = 20, .columns = columns };
+  g_autoptr (GString) table = g_string_new (NULL), worst = g_string_new (NULL),
+                      share = g_string_new (NULL), csv = g_string_new (NULL),
+                      markdown = g_string_new (NULL);
+  results[0]->peak_reserved = 3 * GEMEM_GIB;
+  results[1]->peak_reserved = GEMEM_GIB;
+  results[2]->peak_reserved = GEMEM_GIB / 2;
+  options.sort = columns[1];
+  gemem_report_write (table, GEMEM_FORMAT_TABLE, results, 4, &options);
+  assert_contains (table->str, "allocator  retries  peak reserved  calls\n"
+                               "b                0      1.000 GiB      6\n"
+                               "a                0      3.000 GiB      6\n"
+                               "d                0      4.000 GiB      6\n"
+                               "c                0      512.0 MiB      6  (failed)\n\n");
+  g_assert_null (strstr (table->str, "device calls"));
+  options.reverse = TRUE;
+  gemem_report_write (worst, GEMEM_FORMAT_TABLE, results, 4, &options);
+  assert_contains (worst->str, "calls\nd  ");
+  g_assert_true (strstr (worst->str, "\nc  ") > strstr (worst->str, "\nb  "));
+  gemem_report_write (csv, GEMEM_FORMAT_CSV, results, 4, &options);
+  g_assert_true (g_str_has_prefix (
+      csv->str, "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,retries,"
+                "peak_reserved,calls\nx.gmt,,0,sample,d,sim:capacity=8GiB,no,,0,4294967296,6\n"));
+  gemem_report_write (markdown, GEMEM_FORMAT_MARKDOWN, results, 4, &options);
+  assert_contains (markdown->str, "| allocator | retries | peak reserved | calls |\n");
+  options = (GememReportOptions){ .sort = gemem_measure_find ("utilisation", NULL), .all = TRUE };
+  results[3]->peak_live = 4 * GEMEM_GIB;
+  gemem_report_write (share, GEMEM_FORMAT_CSV, results, 4, &options); /* more is better */
+  g_assert_true (strstr (share->str, ",b,") < strstr (share->str, ",a,"));
+  free_results (results, 4);
+}
+
+static void
+test_mean_fragmentation (void)
+{
+  GememResult *result = test_served_result ("x.gmt", "a");
+  /* events 1 to 5 in the state of the second point (25 %), 6 to 9 in that of the third (0) */
+  g_assert_cmpfloat_with_epsilon (gemem_result_mean_fragmentation (result), 0.25 * 5 / 9, 1e-9);
+  result->time_weighted = TRUE; /* the second state lasts to the end, the first was not sampled */
+  g_assert_cmpfloat_with_epsilon (gemem_result_mean_fragmentation (result), 0.25, 1e-9);
+  g_array_set_size (result->timeline, 0);
+  g_autofree char *table = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
+  assert_contains (table, "\n  mean frag.                              -\n");
+  gemem_result_free (result);
+}
+
+static void
+test_measure_names (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_assert_cmpstr (gemem_measure_find ("Peak-Reserved", NULL)->key, ==, "peak_reserved");
+  g_assert_null (gemem_measure_find ("overhed", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_cmpstr (error->message, ==, "unknown measure 'overhed'; did you mean 'overhead'?");
+  g_clear_error (&error);
+  g_assert_null (gemem_measure_find ("zzzzzz", &error));
+  assert_contains (error->message, "see 'gemem-sim help measures'");
+}
+
+/* What holds for several tables is told once, below them; the rest with the name of its trace. */
+static void
+test_notes (void)
+{
+  GememResult *results[] = { test_served_result ("x.gmt", "a"), test_served_result ("x.gmt", "b"),
+                             test_served_result ("y.gmt", "a"), test_served_result ("y.gmt", "b") };
+  for (guint i = 0; i < 4; i++)
+    {
+      results[i]->cost_numbers = 5;
+      results[i]->cost_guesses = 4;
+      results[i]->fidelity.segments_compared = 1;
+      results[i]->fidelity.compared = 9;
+      results[i]->fidelity.equal = i < 2 ? 8 : i;
+    }
+  g_autofree char *text = report (GEMEM_FORMAT_TABLE, results, 4, FALSE, 0);
+  assert_contains (
+      text,
+      "time in calls\na = b              4     2      6       500.0 us\n"
+      "\n"
+      "x.gmt: a, b: 8 of 9 decisions as recorded\n"
+      "to compare addresses, give the segments their recorded places: -d sim:address=recorded\n"
+      "modelled times rest on 5 figures of the device profile, 4 of them guesses\n"
+      "y.gmt: a: 2 of 9 decisions as recorded\n"
+      "y.gmt: b: 3 of 9 decisions as recorded\n"
+      "\n"
+      "x.gmt: all 2 settings need the same, ");
+  g_autofree char *details = report (GEMEM_FORMAT_TABLE, results, 4, TRUE, 0);
+  const char *guesses = strstr (details, "of them guesses");
+  g_assert_nonnull (guesses);
+  g_assert_null (strstr (guesses + 1, "of them guesses"));
+  free_results (results, 4);
+}
+
+/* The sentence: neither a call per request nor a plan is a choice for a running program, and what
+ * failed needs less because it did less. */
+static void
+test_verdict (void)
+{
+  GememResult *results[] = {
+    test_served_result ("x.gmt", "direct"),  test_served_result ("x.gmt", "plan"),
+    test_sample_result ("x.gmt", "refuses"), test_served_result ("x.gmt", "good"),
+    test_served_result ("x.gmt", "next"),    test_served_result ("x.gmt", "pytorch"),
+  };
+  static const char *const allocators[] = { "direct",       "plan", "ge-rdma",
+                                            "paddle-buddy", "ge",   "pytorch-caching" };
+  for (guint i = 0; i < 6; i++)
+    {
+      results[i]->peak_reserved = (i + 1) * GEMEM_GIB;
+      results[i]->modelled_total_ns = i * 1000;
+      g_free (results[i]->allocator);
+      results[i]->allocator = g_strdup (allocators[i]);
+    }
+  results[5]->fidelity.compared = 3;
+  g_autofree char *text = report (GEMEM_FORMAT_TABLE, results, 6, FALSE, 0);
+  assert_contains (
+      text,
+      "\n\ngood needs least of the 3 real allocators that served every request: 4.000 GiB, "
+      "1.000 GiB (20.0 %) less than the next, next, 2.000 GiB (33.3 %) less than pytorch, "
+      "which made the recording; it costs 3.000 us of modelled allocator time, next 4.000 us, "
+      "pytorch 5.000 us.\n");
+  g_autofree char *markdown = report (GEMEM_FORMAT_MARKDOWN, results, 6, FALSE, 0);
+  assert_contains (markdown, "\n\ngood needs least of the 3 real allocators");
+  g_autofree char *one = report (GEMEM_FORMAT_TABLE, results + 3, 1, FALSE, 0),
+                  *unreal = report (GEMEM_FORMAT_TABLE, results, 2, FALSE, 0);
+  g_assert_null (strstr (one, "real allocator"));
+  g_assert_null (strstr (unreal, "real allocator"));
+  free_results (results, 6);
+}
+
+/* Host memory has no device number. */
+static void
+test_host (void)
+{
+  GememResult *result = test_served_result ("x.gmt", "a");
+  g_autoptr (GPtrArray) back = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  result->device_ordinal = GEMEM_DEVICE_HOST;
+  for (guint format = 0; format < 4; format++)
+    {
+      g_autofree char *text = report ((GememReportFormat) format, &result, 1, FALSE, 0);
+      g_assert_null (strstr (text, "65535"));
+    }
+  g_autofree char *csv = report (GEMEM_FORMAT_CSV, &result, 1, FALSE, 0),
+                  *json = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
+  assert_contains (csv, "\nx.gmt,,,sample,a,");
+  assert_contains (json, "\"device_ordinal\": null,");
+  g_autofree char *path = g_build_filename (test_tmpdir (), "host.json", NULL);
+  g_assert_true (g_file_set_contents (path, json, -1, NULL));
+  g_assert_true (gemem_results_read_json (path, back, NULL));
+  g_assert_cmpint (((GememResult *) back->pdata[0])->device_ordinal, ==, GEMEM_DEVICE_HOST);
+  gemem_result_free (result);
 }
 
 /* No line is wider than requested, as long as the columns of rank 0 fit; and a larger width
@@ -97,7 +367,7 @@ test_table (void)
 static void
 test_table_width (void)
 {
-  GememResult *result = test_sample_result ("x.gmt", "direct");
+  GememResult *result = test_served_result ("x.gmt", "direct");
   gsize columns = 0;
   for (guint width = 60; width < 240; width++)
     {
@@ -118,8 +388,8 @@ test_table_width (void)
 static void
 test_table_of_calls (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
-                             test_sample_result ("x.gmt", "paged") };
+  GememResult *results[] = { test_served_result ("x.gmt", "direct"),
+                             test_served_result ("x.gmt", "paged") };
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     {
       results[1]->calls[call] = 100000 + call;
@@ -167,12 +437,15 @@ test_details (void)
   assert_contains (text, "x.gmt through direct on sim:capacity=8GiB\n  10 events, 5 allocations, 4 "
                          "frees\n  3 blocks never freed by the trace\n"
                          "  STOPPED: x.gmt: event 9: broken\n");
-  assert_contains (text,
-                   "\n  peak reserved             4.000 GiB  4294967296 bytes, after event 5\n"
-                   "  lower bound               3.125 GiB  3355443200 bytes\n"
-                   "  overhead                      1.280\n"
-                   "  utilisation                  75.0 %\n"
-                   "  peak live                 3.000 GiB  3221225472 bytes, after event 4\n");
+  assert_contains (
+      text, "\n  peak reserved                   4.000 GiB  4294967296 bytes, after event 5\n"
+            "  lower bound                             -\n"
+            "  overhead                                -\n"
+            "  utilisation                             -\n"
+            "  peak live                       3.000 GiB  3221225472 bytes, after event 4\n");
+  assert_contains (text, "\n  external at live peak           256.0 MiB  268435456 bytes\n");
+  assert_contains (text, "\n  frag. at live peak                 25.0 %\n"
+                         "  mean frag.                         13.9 %\n");
   assert_contains (
       text, "\nfailed requests: 200, avoidable: 1\n"
             "  event 6: block 3 of 5.000 GiB failed with 2.500 GiB live, 3.000 GiB allocated, "
@@ -189,8 +462,9 @@ test_details (void)
                    "  free                                    2            0        100.0 us\n");
   assert_contains (
       text, "\n  alloc, modelled        13.89 us       503 ns     50.00 us     50.00 us     50.00 "
-            "us     50.00 us\n"
-            "  modelled times rest on 38 figures of the device profile, 30 of them guesses\n");
+            "us     50.00 us\n");
+  g_assert_true (g_str_has_suffix (
+      text, "\n\nmodelled times rest on 38 figures of the device profile, 30 of them guesses\n"));
   assert_contains (text, "\n  0x7f0000000000                  2      1.000 GiB       1.000 GiB\n  "
                          "all others                      1        "
                          "    1 B           512 B\n");
@@ -208,8 +482,8 @@ test_details (void)
 static void
 test_markdown (void)
 {
-  GememResult *results[] = { test_sample_result ("x.gmt", ODD),
-                             test_sample_result ("y|z.gmt", "direct") };
+  GememResult *results[] = { test_served_result ("x.gmt", ODD),
+                             test_served_result ("y|z.gmt", "direct") };
   results[1]->failure = g_strdup ("?");
   g_autofree char *text = report (GEMEM_FORMAT_MARKDOWN, results, 2, FALSE, 0);
   g_assert_true (g_str_has_prefix (
@@ -228,32 +502,34 @@ test_markdown (void)
 static void
 test_csv (void)
 {
-  GememResult *results[] = { test_sample_result ("a,b.gmt", ODD),
-                             test_sample_result ("x.gmt", "direct") };
+  GememResult *results[] = { test_served_result ("a,b.gmt", ODD),
+                             test_served_result ("x.gmt", "direct") };
   results[0]->least_capacity = GEMEM_UNLIMITED;
   results[0]->failure = g_strdup ("cr\rhere");
   g_autofree char *text = report (GEMEM_FORMAT_CSV, results, 2, FALSE, 0);
-  g_assert_cmpstr (text, ==,
-                   "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_"
-                   "reserved,lower_bound,overhead,utilisation,peak_live,"
-                   "peak_allocated,internal_at_peak,external_at_peak,internal_mean,external_mean,"
-                   "fragmentation,largest_free_at_peak,device_allocs,"
-                   "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_"
-                   "alloc_p50,measured_alloc_p99,measured_time,measured_call_time,modelled_to_"
-                   "measured,prediction_error,ooms,"
-                   "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved,calls_"
-                   "malloc,calls_free,calls_reserve,calls_create,calls_map,"
-                   "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,"
-                   "calls_info,calls,calls_time\n"
-                   "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,"
-                   "\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,"
-                   "3221225472,"
-                   "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,"
-                   "501500,,,,,,,1,1,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
-                   "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0."
-                   "750000,3221225472,"
-                   "3489660928,536870912,1073741824,0,0,0.250000,805306368,4,2,503,50000,50000,0,"
-                   "501500,,,,,,,1,1,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
+  g_assert_cmpstr (
+      text, ==,
+      "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_"
+      "reserved,lower_bound,overhead,utilisation,peak_live,"
+      "peak_allocated,internal_at_live_peak,external_at_live_peak,internal_mean,"
+      "external_mean,fragmentation_at_live_peak,fragmentation_mean,"
+      "largest_free_at_live_peak,device_allocs,"
+      "device_frees,alloc_p50,alloc_p99,alloc_max,free_p99,modelled_time,measured_"
+      "alloc_p50,measured_alloc_p99,measured_time,measured_call_time,modelled_to_"
+      "measured,prediction_error,ooms,"
+      "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved,calls_"
+      "malloc,calls_free,calls_reserve,calls_create,calls_map,"
+      "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,"
+      "calls_info,calls,calls_time\n"
+      "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,"
+      "\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,"
+      "3221225472,"
+      "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
+      "501500,,,,,,,0,0,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
+      "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0."
+      "750000,3221225472,"
+      "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
+      "501500,,,,,,,0,0,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
   free_results (results, 2);
 }
 
@@ -283,12 +559,12 @@ test_json_string (void)
 static void
 test_json_text (void)
 {
-  GememResult *result = test_sample_result ("x.gmt", ODD);
+  GememResult *result = test_served_result ("x.gmt", ODD);
   result->capacity = GEMEM_UNLIMITED;
   result->peak_live_seq = G_MAXUINT64 - 1;
   g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
   g_assert_true (
-      g_str_has_prefix (text, "{\n  \"schema\": \"gemem-result\",\n  \"version\": 1,\n  "
+      g_str_has_prefix (text, "{\n  \"schema\": \"gemem-result\",\n  \"version\": 2,\n  "
                               "\"results\": [\n    {\n      \"trace\": \"x.gmt\",\n"
                               "      \"trace_sha256\": null,\n      \"allocator\": \"sample\",\n"
                               "      \"label\": \"p|y_2:a={\\\"q\\\"}\\\\,b\\n\",\n"));
@@ -325,24 +601,24 @@ test_json_text (void)
 static void
 test_empty (void)
 {
-  GememResult *result = test_sample_result ("x.gmt", "direct");
-  result->peak_reserved = result->lower_bound = result->external_at_peak = 0;
+  GememResult *result = test_served_result ("x.gmt", "direct");
+  result->peak_reserved = result->lower_bound = result->reserved_at_live_peak = 0;
   g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0),
                   *table = report (GEMEM_FORMAT_TABLE, &result, 1, FALSE, 0);
   assert_contains (text, "\"overhead\": 0.000000,\n        \"utilisation\": 0.000000,\n");
-  assert_contains (text, "\"fragmentation\": 0.000000,\n");
+  assert_contains (text, "\"fragmentation_at_live_peak\": 0.000000,\n");
   assert_contains (table, "     0.000        0.0 %  3.000 GiB ");
   g_autofree char *none = report (GEMEM_FORMAT_JSON, NULL, 0, FALSE, 0);
   g_assert_cmpstr (
       none, ==,
-      "{\n  \"schema\": \"gemem-result\",\n  \"version\": 1,\n  \"results\": [\n  ]\n}\n");
+      "{\n  \"schema\": \"gemem-result\",\n  \"version\": 2,\n  \"results\": [\n  ]\n}\n");
   gemem_result_free (result);
 }
 
 static void
 test_locale (void)
 {
-  GememResult *result = test_sample_result ("x.gmt", "direct");
+  GememResult *result = test_served_result ("x.gmt", "direct");
   GString *before = g_string_new (NULL), *after = g_string_new (NULL);
   GememReportOptions options = { TRUE, 0 };
   for (guint format = 0; format < 4; format++)
@@ -441,7 +717,7 @@ static void
 test_round_trip (void)
 {
   GememResult *results[] = { test_sample_result ("x.gmt", ODD),
-                             test_sample_result ("y.gmt", "direct") };
+                             test_served_result ("y.gmt", "direct") };
   g_autoptr (GPtrArray) back = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   g_autoptr (GError) error = NULL;
   fill_numbers (results[0]);
@@ -513,17 +789,17 @@ test_refused (void)
   refused ("", -1, "not a file of schema gemem-result");
   refused ("{", -1, "not JSON");
   refused ("[]", -1, "not a file of schema gemem-result");
-  refused ("{\"schema\": \"gemem-results\", \"version\": 1, \"results\": []}", -1,
+  refused ("{\"schema\": \"gemem-results\", \"version\": 2, \"results\": []}", -1,
            "not a file of schema gemem-result");
   refused ("{\"schema\": \"gemem-result\", \"results\": []}", -1, "no version");
   refused ("{\"schema\": \"gemem-result\", \"version\": 1.0, \"results\": []}", -1, "no version");
-  refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": []}", -1,
-           "version 2 of schema gemem-result, but this program reads version 1");
-  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": {}}", -1,
+  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": []}", -1,
+           "version 1 of schema gemem-result, but this program reads version 2");
+  refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": {}}", -1,
            "no array 'results'");
-  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": [1]}", -1,
+  refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": [1]}", -1,
            "result 0: no object");
-  refused ("{\"schema\": \"gemem-result\", \"version\": 1, \"results\": [{}]}", -1,
+  refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": [{}]}", -1,
            "result 0: no object 'values'");
   refused (deep, -1, "nested deeper than any result");
   refused (objects, -1, "nested deeper than any result");
@@ -599,7 +875,7 @@ test_altered (void)
 static void
 test_truncated (void)
 {
-  GememResult *result = test_sample_result ("x.gmt", "direct");
+  GememResult *result = test_served_result ("x.gmt", "direct");
   g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
   for (gsize length = 0; length + 2 < strlen (text); length += 17)
     refused (text, (gssize) length, "; give a file written by");
@@ -613,8 +889,8 @@ test_manifest (void)
 {
   g_autofree char *path = g_build_filename (test_tmpdir (), "trace.gmt", NULL);
   g_assert_true (g_file_set_contents (path, "abc", 3, NULL));
-  GememResult *results[] = { test_sample_result (path, "direct"),
-                             test_sample_result ("/nonexistent/x.gmt", "direct") };
+  GememResult *results[] = { test_served_result (path, "direct"),
+                             test_served_result ("/nonexistent/x.gmt", "direct") };
   const char *const argv[] = { "gemem-sim", "compare", "a \"b\".gmt", NULL };
   g_autofree char *text = gemem_manifest (results, 2, argv),
                   *again = gemem_manifest (results, 2, argv);
@@ -696,6 +972,16 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/report/table", test_table);
+  g_test_add_func ("/report/failed-rows", test_failed_rows);
+  g_test_add_func ("/report/folding", test_folding);
+  g_test_add_func ("/report/folded-values", test_folded_values);
+  g_test_add_func ("/report/folded-names", test_folded_names);
+  g_test_add_func ("/report/order-and-columns", test_order_and_columns);
+  g_test_add_func ("/report/mean-fragmentation", test_mean_fragmentation);
+  g_test_add_func ("/report/measure-names", test_measure_names);
+  g_test_add_func ("/report/notes", test_notes);
+  g_test_add_func ("/report/verdict", test_verdict);
+  g_test_add_func ("/report/host", test_host);
   g_test_add_func ("/report/table-width", test_table_width);
   g_test_add_func ("/report/table-of-calls", test_table_of_calls);
   g_test_add_func ("/report/details", test_details);

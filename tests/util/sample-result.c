@@ -81,11 +81,9 @@ test_sample_result (const char *trace, const char *label)
   result->peak_reserved = 4 * GEMEM_GIB;
   result->peak_reserved_seq = 5;
   result->lower_bound = 25 * GEMEM_GIB / 8;
-  result->live_at_peak_reserved = 5 * GEMEM_GIB / 2;
-  result->allocated_at_peak_reserved = 3 * GEMEM_GIB;
-  result->internal_at_peak = GEMEM_GIB / 2;
-  result->external_at_peak = GEMEM_GIB;
-  result->largest_free_at_peak = 768 * GEMEM_MIB;
+  result->allocated_at_live_peak = 13 * GEMEM_GIB / 4;
+  result->reserved_at_live_peak = 7 * GEMEM_GIB / 2;
+  result->largest_free_at_live_peak = 192 * GEMEM_MIB;
   result->calls[GEMEM_CALL_MALLOC] = 4;
   result->refused[GEMEM_CALL_MALLOC] = 1;
   result->call_ns[GEMEM_CALL_MALLOC] = 400000;
@@ -99,5 +97,14 @@ test_sample_result (const char *trace, const char *label)
   gemem_histogram_init (&result->measured_alloc_ns);
   gemem_histogram_init (&result->measured_free_ns);
   fill_arrays (result);
+  return result;
+}
+
+GememResult *
+test_served_result (const char *trace, const char *label)
+{
+  GememResult *result = test_sample_result (trace, label);
+  result->failed_allocs = result->ooms = result->ooms_avoidable = 0;
+  g_array_set_size (result->oom, 0);
   return result;
 }

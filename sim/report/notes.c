@@ -1,0 +1,156 @@
+/* notes.c - see notes.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/report/notes.h"
+#include "sim/report/report.h"
+#include "sim/report/rows.h"
+
+typedef struct
+{
+  char *text;
+  GPtrArray *titles; /* of the groups for which it holds; owned */
+} Note;
+
+struct _GememReportNotes
+{
+  GPtrArray *notes;
+};
+
+static void
+free_note (gpointer data)
+{
+  Note *note = data;
+
+  g_free (note->text);
+  g_ptr_array_unref (note->titles);
+  g_free (note);
+}
+
+GememReportNotes *
+gemem_report_notes_new (void)
+{
+  GememReportNotes *notes = g_new (GememReportNotes, 1);
+
+  notes->notes = g_ptr_array_new_with_free_func (free_note);
+  return notes;
+}
+
+void
+gemem_report_notes_free (GememReportNotes *notes)
+{
+  g_ptr_array_unref (notes->notes);
+  g_free (notes);
+}
+
+void
+gemem_report_notes_add (GememReportNotes *notes, const GememResult *result, const char *text)
+{
+  g_autofree char *title = gemem_report_group (result);
+  Note *note = NULL;
+
+  for (guint i = 0; i < notes->notes->len && note == NULL; i++)
+    if (strcmp (((Note *) notes->notes->pdata[i])->text, text) == 0)
+      note = notes->notes->pdata[i];
+  if (note == NULL)
+    {
+      note = g_new (Note, 1);
+      *note = (Note){ g_strdup (text), g_ptr_array_new_with_free_func (g_free) };
+      g_ptr_array_add (notes->notes, note);
+    }
+  for (guint i = 0; i < note->titles->len; i++)
+    if (strcmp (note->titles->pdata[i], title) == 0)
+      return;
+  g_ptr_array_add (note->titles, g_steal_pointer (&title));
+}
+
+void
+gemem_report_notes_add_guesses (GememReportNotes *notes, const GememResult *result)
+{
+  if (result->cost_guesses == 0)
+    return;
+  g_autofree char *text = g_strdup_printf ("modelled times rest on %" G_GUINT64_FORMAT
+                                           " figures of the device profile, %" G_GUINT64_FORMAT
+                                           " of them guesses",
+                                           result->cost_numbers, result->cost_guesses);
+  gemem_report_notes_add (notes, result, text);
+}
+
+/* The labels of the results that were compared with the recording and agree with @first on how many
+ * decisions are equal, separated by commas; NULL if @first is not the first of them. */
+static char *
+equally_faithful (GememResult *const *results, guint n, guint first)
+{
+  const GememFidelity *of = &results[first]->fidelity;
+  GString *labels = g_string_new (NULL);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const GememFidelity *other = &results[i]->fidelity;
+      if (other->compared != of->compared || other->equal != of->equal)
+        continue;
+      if (i < first)
+        {
+          g_string_free (labels, TRUE);
+          return NULL;
+        }
+      g_string_append_printf (labels, "%s%s", labels->len > 0 ? ", " : "", results[i]->label);
+    }
+  return g_string_free (labels, FALSE);
+}
+
+static void
+add_fidelity (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      const GememFidelity *fidelity = &results[i]->fidelity;
+      g_autofree char *labels = fidelity->compared > 0 ? equally_faithful (results, n, i) : NULL;
+      if (labels == NULL)
+        continue;
+      g_autofree char *text = g_strdup_printf ("%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                                               " decisions as recorded",
+                                               labels, fidelity->equal, fidelity->compared);
+      gemem_report_notes_add (notes, results[i], text);
+    }
+  for (guint i = 0; i < n; i++)
+    if (results[i]->fidelity.segments_compared > 0
+        && results[i]->fidelity.equal < results[i]->fidelity.compared
+        && !gemem_device_settings_recorded (results[i]->device_settings))
+      gemem_report_notes_add (notes, results[i],
+                              "to compare addresses, give the segments their recorded places: -d "
+                              "sim:address=recorded");
+}
+
+void
+gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (results[i]->not_run)
+      {
+        g_autofree char *text = g_strdup_printf ("%s: not run: %s", results[i]->label,
+                                                 results[i]->failure);
+        gemem_report_notes_add (notes, results[i], text);
+      }
+  add_fidelity (notes, results, n);
+  for (guint i = 0; i < n; i++)
+    gemem_report_notes_add_guesses (notes, results[i]);
+}
+
+GPtrArray *
+gemem_report_notes_lines (const GememReportNotes *notes, guint groups)
+{
+  GPtrArray *lines = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < notes->notes->len; i++)
+    {
+      const Note *note = notes->notes->pdata[i];
+      if (note->titles->len >= groups)
+        g_ptr_array_add (lines, g_strdup (note->text));
+      for (guint t = 0; note->titles->len < groups && t < note->titles->len; t++)
+        g_ptr_array_add (lines,
+                         g_strdup_printf ("%s: %s", (char *) note->titles->pdata[t], note->text));
+    }
+  return lines;
+}

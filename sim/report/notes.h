@@ -1,0 +1,28 @@
+/* notes.h - what holds for whole rows or tables: collected while tables are written, and told once,
+ * at the end. */
+#pragma once
+
+#include "sim/engine/result.h"
+
+typedef struct _GememReportNotes GememReportNotes;
+
+/* Free with gemem_report_notes_free(). */
+GememReportNotes *gemem_report_notes_new (void);
+void gemem_report_notes_free (GememReportNotes *notes);
+
+/* Says that @text holds for the group of @result. */
+void gemem_report_notes_add (GememReportNotes *notes, const GememResult *result, const char *text);
+/* Adds what readers of every comparison must know of the group @results: runs that did not begin,
+ * decisions compared with the recording, and costs that are guesses. */
+void gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n);
+/* Adds how many costs behind the modelled times of @result are guesses, if any are. */
+void gemem_report_notes_add_guesses (GememReportNotes *notes, const GememResult *result);
+
+/* The texts (char *, owned), in the order in which they came; one that holds for at least @groups
+ * groups comes once, any other with the title of each of its groups.  g_ptr_array_unref(). */
+GPtrArray *gemem_report_notes_lines (const GememReportNotes *notes, guint groups);
+
+/* One sentence: which real allocator needs least memory in the group @results, by how much, and
+ * what it costs.  Real: neither a call of the device per request nor a plan; runs that did not
+ * serve everything do not count.  NULL: there is nothing to compare; g_free(). */
+char *gemem_report_verdict (GememResult *const *results, guint n);
