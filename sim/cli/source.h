@@ -9,11 +9,12 @@ extern const GOptionEntry gemem_source_entries[];
 
 typedef struct
 {
-  char *path; /* name in messages and results: as the user typed it, or "standard input" */
-  char *file; /* file to open: standard input is spooled, so that it can be read again */
-  int fd;
-  GememGraph *graph; /* NULL: the file is a trace */
-  char *lowering;    /* of `graph`; NULL: the default */
+  char *path;    /* name in messages and results: as the user typed it, or "standard input" */
+  char *file;    /* file to open: a stream (streams.h) is spooled, so that it can be read again */
+  gboolean once; /* a stream: `file` has no "#N" */
+  guint graph_number; /* N of "PATH#N", of a stream */
+  GememGraph *graph;  /* NULL: the file is a trace */
+  char *lowering;     /* of `graph`; NULL: the default */
   /* how `lowering` differs from the others, if the graph is lowered in several ways; else NULL */
   char *difference;
   const GememGraphFormat *graph_format; /* of `graph` */
