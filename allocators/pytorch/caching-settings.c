@@ -113,7 +113,7 @@ const GememParam gemem_caching_params[] = {
     .help = "Accepted; no effect in a sequential model." },
   { .name = "conf",
     .type = GEMEM_PARAM_STRING,
-    .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF",
+    .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF|PYTORCH_ALLOC_CONF",
     .conflicts = CONF_KEYS,
     PARAM (conf),
     .help = "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings." },

@@ -10,6 +10,7 @@
 #include "base/io/input.h"
 #include "base/units.h"
 #include "graphs/format.h"
+#include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
 #include "sim/cli/source.h"
 #include "sim/cli/streams.h"
@@ -66,6 +67,23 @@ add_variables (GememSourceFile *file, GError **error)
   g_free (file->lowering);
   file->lowering = spec;
   return spec != NULL;
+}
+
+/* The lowering of a graph. */
+static const char *
+lowering_of (const GememSourceFile *file)
+{
+  return file->lowering != NULL ? file->lowering : gemem_lowerings ()[0]->base.name;
+}
+
+void
+gemem_source_add_reader (const GememSourceFile *file, GArray *readers)
+{
+  const GememReader reader = { "lowering", lowering_of (file), NULL, file->variables,
+                               file->left_out };
+
+  if (file->graph != NULL)
+    g_array_append_val (readers, reader);
 }
 
 /* ---- files */
@@ -238,10 +256,8 @@ gemem_source_file_sha256 (GememSourceFile *file)
 char *
 gemem_source_file_name (const GememSourceFile *file)
 {
-  const char *lowered = file->lowering != NULL ? file->lowering : gemem_lowerings ()[0]->base.name;
-
   return file->graph != NULL && file->difference == NULL
-             ? g_strdup_printf ("%s (%s)", file->path, lowered)
+             ? g_strdup_printf ("%s (%s)", file->path, lowering_of (file))
              : g_strdup (file->path);
 }
 
