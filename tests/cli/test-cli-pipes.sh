@@ -1,7 +1,7 @@
 #!/bin/sh
 # test-cli-pipes.sh - inputs that can be read once: pipes as bash's <(command) makes them, FIFOs, /dev/stdin, "-".  Every command reads them like the
 # file: the same numbers, the same hash, under the name that was typed; nothing hangs, and nothing is left in $TMPDIR.
-# shellcheck disable=SC2154,SC2016 # out and err come from tap.sh; scripts for sh -c
+# shellcheck disable=SC2154,SC2016,SC2002,SC2086,SC2317 # out and err come from tap.sh; scripts for sh -c; cats make pipes; words on purpose
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
