@@ -1,7 +1,7 @@
 #!/bin/sh
 # test-cli-environment.sh - the variables of PyTorch and GE: taken with --env by replay, compare and plan, noted once without it.  Which of PyTorch's
 # three counts is what real binaries do (peers.md 1a.11).  Paddle's flags: test-cli-paddle.sh.
-# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck disable=SC2154,SC2317 # out and err come from tap.sh; run calls functions
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
