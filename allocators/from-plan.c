@@ -114,6 +114,15 @@ plan_create (gconstpointer data, GememDevice *device, GError **error)
 
   if (p->file == NULL && !parse_planner (p->planner, choices, error))
     return NULL;
+  if (p->file != NULL && g_file_test (p->file, G_FILE_TEST_EXISTS)
+      && !g_file_test (p->file, G_FILE_TEST_IS_REGULAR))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "allocator plan: file=%s: not a regular file, and every run reads it; save the "
+                   "plan to a file and name that",
+                   p->file);
+      return NULL;
+    }
   plan = g_new0 (Plan, 1);
   plan->base.klass = &gemem_plan_class;
   plan->base.device = device;

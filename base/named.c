@@ -83,6 +83,8 @@ gemem_choice_free (GememChoice *choice)
     return;
   g_free (choice->label);
   g_ptr_array_unref (choice->settings);
+  g_clear_pointer (&choice->variables, g_ptr_array_unref);
+  g_clear_pointer (&choice->left_out, g_ptr_array_unref);
   g_free (choice);
 }
 
@@ -445,4 +447,57 @@ int
 gemem_compare_texts (gconstpointer a, gconstpointer b)
 {
   return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/* ---- the environment */
+
+typedef struct
+{
+  const GememChoice *choice;
+  const char *kind;
+} Asked;
+
+/* The error that the table of the choice in @data, an Asked, reports for @settings together. */
+static GError *
+object_as_table (const GPtrArray *settings, gpointer data)
+{
+  const Asked *asked = data;
+  GememChoice choice = *asked->choice;
+  GError *error = NULL;
+  gpointer params;
+
+  choice.settings = (GPtrArray *) settings;
+  params = gemem_choice_params (&choice, asked->kind, NULL, &error);
+  if (params != NULL)
+    gemem_choice_params_free (&choice, params);
+  return error;
+}
+
+gboolean
+gemem_choice_add_variables (GememChoice *choice, const char *kind, const GPtrArray *variables,
+                            GError **error)
+{
+  const guint before = choice->settings->len;
+  g_autoptr (GString) label = g_string_new (choice->label);
+  GError *bad;
+
+  choice->variables = gemem_settings_new ();
+  choice->left_out = gemem_settings_new ();
+  gemem_settings_add_variables (choice->named->params, choice->settings, variables,
+                                choice->variables, choice->left_out, object_as_table,
+                                &(Asked){ choice, kind });
+  for (guint i = before; i < choice->settings->len; i++)
+    {
+      const GememSetting *variable = g_ptr_array_index (choice->settings, i);
+      g_autofree char *quoted = gemem_settings_quote (variable->value);
+
+      g_string_append_printf (label, "%c%s=%s", strchr (label->str, ':') != NULL ? ',' : ':',
+                              variable->key, quoted);
+    }
+  g_free (choice->label);
+  choice->label = g_strdup (label->str);
+  bad = object_as_table (choice->settings, &(Asked){ choice, kind });
+  if (bad != NULL)
+    g_propagate_error (error, bad);
+  return bad == NULL;
 }

@@ -32,6 +32,9 @@ typedef struct
   const GememNamed *named;
   char *label;         /* the user's text */
   GPtrArray *settings; /* GememSetting, checked */
+  /* of gemem_choice_add_variables(), else NULL: GememSetting taken from the environment, and those
+   * left out with the reason as value */
+  GPtrArray *variables, *left_out;
 } GememChoice;
 
 /* By name or alias.  @kind ("planner") is for messages.  Errors: GEMEM_ERROR_USAGE with a
@@ -69,6 +72,11 @@ GPtrArray *gemem_settings_multiply (const char *name, const GememParam *const *t
 gpointer gemem_choice_params (const GememChoice *choice, const char *kind,
                               const GPtrArray *defaults, GError **error);
 void gemem_choice_params_free (const GememChoice *choice, gpointer params);
+
+/* Adds to @choice those of @variables (GememSetting, named as in the environment) that its table
+ * reads, to its label too.  FALSE with GEMEM_ERROR_USAGE for a bad value. */
+gboolean gemem_choice_add_variables (GememChoice *choice, const char *kind,
+                                     const GPtrArray *variables, GError **error);
 
 /* Orders pointers to texts, for qsort() and g_ptr_array_sort(). */
 int gemem_compare_texts (gconstpointer a, gconstpointer b);

@@ -66,34 +66,6 @@ gemem_params_find (const GememParam *table, const char *key)
   return NULL;
 }
 
-GStrv
-gemem_param_variables (const GememParam *param)
-{
-  g_autofree char *all = g_strconcat (param->name, "|", param->aliases, NULL);
-  GStrv names = g_strsplit (all, "|", -1);
-  guint n = 0;
-
-  for (guint i = 0; names[i] != NULL; i++)
-    if (g_str_has_prefix (names[i], "FLAGS_") || g_str_has_prefix (names[i], "GE_"))
-      names[n++] = names[i];
-    else
-      g_free (names[i]);
-  names[n] = NULL;
-  return names;
-}
-
-const GememParam *
-gemem_params_find_variable (const GememParam *table, const char *variable)
-{
-  for (const GememParam *param = table; param != NULL && param->name != NULL; param++)
-    {
-      g_auto (GStrv) own = gemem_param_variables (param);
-      if (g_strv_contains ((const char *const *) own, variable))
-        return param;
-    }
-  return NULL;
-}
-
 static void
 unknown_parameter (const GememParam *table, const char *what, const char *key, GError **error)
 {

@@ -136,7 +136,8 @@ gboolean gemem_params_check_unit (const GememParam *table, const char *what, con
 const GememParam *gemem_params_find (const GememParam *table, const char *key);
 
 /* The environment variables that set @param in the real system: its name and aliases that begin
- * with "FLAGS_" or "GE_".  g_strfreev(). */
+ * with "FLAGS_" or are written in capitals.  Where several are set, the first of them counts.
+ * g_strfreev(). */
 GStrv gemem_param_variables (const GememParam *param);
 /* The row that the environment variable @variable sets, or NULL.  The comparison is exact, as in
  * the real system.  @table may be NULL. */

@@ -1,4 +1,4 @@
-/* variables.c - combines the user's settings with defaults or environment variables, and determines
+/* variables.c - which rows of a table are environment variables in the real system; combines the user's settings with defaults or environment variables, and determines
  * which of these must be left out, with the reason.
  *
  * Real systems have all their flags in every process, and most flags have no effect in most
@@ -18,6 +18,73 @@
 
 #include "base/flags.h"
 #include "base/params.h"
+
+/* ---- names */
+
+#define FLAGS "FLAGS_"
+
+/* TRUE for the name of an environment variable: Paddle's FLAGS_..., or capitals with an underscore,
+ * as no other name of a parameter is written. */
+static gboolean
+is_variable (const char *name)
+{
+  return g_str_has_prefix (name, FLAGS)
+         || (strchr (name, '_') != NULL
+             && strspn (name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen (name));
+}
+
+GStrv
+gemem_param_variables (const GememParam *param)
+{
+  g_autofree char *all = g_strconcat (param->name, "|", param->aliases, NULL);
+  GStrv names = g_strsplit (all, "|", -1);
+  guint n = 0;
+
+  for (guint i = 0; names[i] != NULL; i++)
+    if (is_variable (names[i]))
+      names[n++] = names[i];
+    else
+      g_free (names[i]);
+  names[n] = NULL;
+  return names;
+}
+
+const GememParam *
+gemem_params_find_variable (const GememParam *table, const char *variable)
+{
+  for (const GememParam *param = table; param != NULL && param->name != NULL; param++)
+    {
+      g_auto (GStrv) own = gemem_param_variables (param);
+      if (g_strv_contains ((const char *const *) own, variable))
+        return param;
+    }
+  return NULL;
+}
+
+static gboolean
+is_set (const GPtrArray *variables, const char *name)
+{
+  for (guint i = 0; i < variables->len; i++)
+    if (strcmp (((const GememSetting *) variables->pdata[i])->key, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* The one of @variables that counts instead of @variable: of several that set @row, the first that
+ * @row names.  NULL if it is @variable; and of Paddle's flags, which belong to different versions,
+ * two are an error that the table reports. */
+static char *
+stronger (const GememParam *row, const GPtrArray *variables, const char *variable)
+{
+  g_auto (GStrv) names = gemem_param_variables (row);
+
+  for (guint i = 0; strcmp (names[i], variable) != 0; i++)
+    if (!g_str_has_prefix (names[i], FLAGS) && is_set (variables, names[i]))
+      return g_strdup (names[i]);
+  return NULL;
+}
+
+/* ---- merging */
 
 /* TRUE if @own sets or excludes @row. */
 static gboolean
@@ -64,8 +131,9 @@ gemem_settings_from_variables (const GememParam *table, const GPtrArray *variabl
     {
       const GememSetting *variable = g_ptr_array_index (variables, i);
       const GememParam *row = gemem_params_find_variable (table, variable->key);
+      g_autofree char *other = row != NULL ? stronger (row, variables, variable->key) : NULL;
 
-      if (row != NULL && !is_overridden (table, own, row))
+      if (row != NULL && other == NULL && !is_overridden (table, own, row))
         gemem_settings_add (settings, variable->key, variable->value);
     }
   return settings;
@@ -129,10 +197,15 @@ gemem_settings_add_variables (const GememParam *table, GPtrArray *settings,
   for (guint i = 0, k = 0; variables != NULL && i < variables->len; i++)
     {
       const char *key = ((const GememSetting *) variables->pdata[i])->key;
+      const GememParam *row = gemem_params_find_variable (table, key);
+      g_autofree char *other = row != NULL ? stronger (row, variables, key) : NULL;
+      g_autofree char *reason = other != NULL ? g_strconcat (other, " counts more", NULL)
+                                              : g_strdup ("what was given counts more");
+
       if (k < known->len && strcmp (((const GememSetting *) known->pdata[k])->key, key) == 0)
         k++;
-      else if (gemem_params_find_variable (table, key) != NULL)
-        gemem_settings_add (left_out, key, "what was given counts more");
+      else if (row != NULL)
+        gemem_settings_add (left_out, key, reason);
     }
   while (known->len > 0)
     {

@@ -75,6 +75,14 @@ gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **err
   char *row, *end;
   gsize length;
 
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "device sim: calls=%s: not a regular file, and every run reads it; save the "
+                   "calls to a file and name that",
+                   path);
+      return FALSE;
+    }
   if (!g_file_get_contents (path, &text, &length, &cause))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,

@@ -114,7 +114,7 @@ const GememParam gemem_caching_params[] = {
     .help = "Accepted; no effect in a sequential model." },
   { .name = "conf",
     .type = GEMEM_PARAM_STRING,
-    .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF",
+    .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF|PYTORCH_ALLOC_CONF",
     .choices = "max_split_size_mb:128",
     .conflicts = CONF_KEYS,
     PARAM (conf),

@@ -16,27 +16,11 @@
 
 #include "base/error.h"
 #include "base/io/input-private.h"
+#include "base/io/spool.h"
 
 #define RAW_SIZE ((gsize) 128 << 10)
 
 /* ---- raw */
-
-static gboolean
-spool_append (GememInput *input, const guint8 *data, gsize size)
-{
-  while (size > 0)
-    {
-      gssize n = pwrite (input->spool, data, size, (off_t) input->spool_size);
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n <= 0)
-        return FALSE;
-      input->spool_size += (guint64) n;
-      data += n;
-      size -= (gsize) n;
-    }
-  return TRUE;
-}
 
 /* Keeps a copy of bytes from a pipe for a later rewind; a failure matters only if that rewind is
  * requested. */
@@ -45,21 +29,13 @@ spool_keep (GememInput *input, const guint8 *data, gsize size)
 {
   if (input->regular || input->single_pass || input->spool_errno != 0)
     return;
-  if (input->spool < 0)
+  if (input->spool < 0 && (input->spool = gemem_spool_new (NULL)) < 0)
+    input->spool_errno = errno != 0 ? errno : EIO;
+  else if (gemem_spool_write (input->spool, data, size, input->spool_size))
+    input->spool_size += size;
+  else
     {
-      char *path = NULL;
-      input->spool = g_file_open_tmp ("gemem-XXXXXX", &path, NULL);
-      if (input->spool < 0)
-        {
-          input->spool_errno = errno != 0 ? errno : EIO;
-          return;
-        }
-      unlink (path);
-      g_free (path);
-    }
-  if (!spool_append (input, data, size))
-    {
-      input->spool_errno = errno != 0 ? errno : ENOSPC;
+      input->spool_errno = errno;
       close (input->spool);
       input->spool = -1;
     }

@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/io/input-private.h"
+#include "base/io/spool.h"
 
 #define WINDOW_SIZE ((gsize) 256 << 10) /* at first */
 #define HASH_SIZE ((gsize) 256 << 10)
@@ -301,10 +302,9 @@ gemem_input_rewind (GememInput *input, GError **error)
     }
   else if (input->fd >= 0 && input->spool < 0)
     {
+      g_autofree char *advice = gemem_spool_advice ();
       gemem_error_set_errno (error, input->spool_errno != 0 ? input->spool_errno : ESPIPE,
-                             input->name,
-                             "it must be read twice and cannot be kept in the temporary folder; "
-                             "copy it to a regular file first");
+                             input->name, advice);
       return FALSE;
     }
   restart (input, 0);

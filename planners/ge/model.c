@@ -33,6 +33,13 @@ fill_input_nodes (GeModel *model)
     }
 }
 
+/* The static bit of a policy (ge-runtime.md 7.1). */
+static gboolean
+is_static (guint64 policy)
+{
+  return policy == 1 || policy == 2 || policy == 4;
+}
+
 GeModel *
 ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error)
 {
@@ -44,8 +51,8 @@ ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error)
   model->n_nodes = gemem_graph_n_nodes (graph);
   model->n_tensors = gemem_graph_n_tensors (graph);
   model->dynamic_root = gemem_graph_dynamic_root (graph);
-  model->extend_memory = options->static_memory_policy == 1 || options->static_memory_policy == 2
-                         || options->static_memory_policy == 4;
+  model->extend_memory = is_static (options->static_memory_policy)
+                         || is_static (options->use_static_memory);
   model->nodes = g_new0 (GeNode, (gsize) model->n_nodes + 1);
   ge_model_fill_kinds (model);
   fill_input_nodes (model);

@@ -7,7 +7,8 @@ typedef struct
 {
   gboolean memory_priority;     /* ge.exec.memoryOptimizationPolicy == "MemoryPriority" */
   gboolean disable_reuse;       /* ge.exec.disableReuseMemory == "1" */
-  guint64 static_memory_policy; /* ge.exec.staticMemoryPolicy or GE_USE_STATIC_MEMORY: 0..4 */
+  guint64 static_memory_policy; /* ge.exec.staticMemoryPolicy: 0..4 */
+  guint64 use_static_memory;    /* GE_USE_STATIC_MEMORY: 0..4 */
   guint64 atomic_clean_policy;  /* ge.exec.atomicCleanPolicy: 0, 1 */
   char *input_reuse;            /* ge.exec.inputReuseMemIndexes: "0,1" */
   char *output_reuse;           /* ge.exec.outputReuseMemIndexes */

@@ -102,8 +102,8 @@ const GOptionEntry gemem_batch_entries[] = {
   { "timeline-points", 0, 0, G_OPTION_ARG_INT, &points,
     "At most N points in the timeline (default 2000); peaks are never lost", "N" },
   { "env", 0, 0, G_OPTION_ARG_NONE, &use_environment,
-    "Take the flags of PaddlePaddle (FLAGS_...) and GE_USE_STATIC_MEMORY from the environment; "
-    "what -a and --lower say counts more",
+    "Take PYTORCH_CUDA_ALLOC_CONF, the flags of PaddlePaddle (FLAGS_...) and GE_USE_STATIC_MEMORY "
+    "from the environment; what -a and --lower say counts more",
     NULL },
   { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings,
     "Ignore the allocator settings recorded in the trace", NULL },
@@ -335,6 +335,7 @@ collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *
   int status = 0;
   if (result == NULL)
     {
+      gemem_environment_blame (job->allocator->variables, &error);
       if (g_hash_table_add (said, g_strdup (error->message)))
         gemem_print_error (error);
       status = gemem_error_exit_status (error);
@@ -383,6 +384,23 @@ leave_lone_rows_out (BatchResults *batch)
     }
 }
 
+static void
+note_variables (const GPtrArray *variables, const GPtrArray *specs, const GPtrArray *files)
+{
+  g_autoptr (GArray) readers = g_array_new (FALSE, FALSE, sizeof (GememReader));
+
+  for (guint i = 0; specs != NULL && i < specs->len; i++)
+    {
+      const GememAllocatorSpec *spec = specs->pdata[i];
+      const GememReader reader = { "allocator", spec->label, spec->klass->name, spec->variables,
+                                   spec->left_out };
+      g_array_append_val (readers, reader);
+    }
+  for (guint i = 0; i < files->len; i++)
+    gemem_source_add_reader (files->pdata[i], readers);
+  gemem_environment_note_unused (use_environment, variables, readers);
+}
+
 static BatchResults *
 run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
 {
@@ -390,9 +408,9 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
   g_autoptr (GPtrArray) specs = NULL, devices = NULL;
-  g_autoptr (GPtrArray) variables = use_environment ? NULL : gemem_settings_new ();
+  g_autoptr (GPtrArray) variables = NULL;
   if (!check_options (error)
-      || (use_environment && (variables = gemem_environment_read (error)) == NULL)
+      || (variables = gemem_environment_read (use_environment, error)) == NULL
       || !gemem_source_use_variables (variables, error)
       || (devices = gemem_device_spec_expand (device_spec != NULL ? device_spec : "sim", error))
              == NULL)
@@ -415,7 +433,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
         }
     }
 
-  gemem_environment_note_unused (variables, specs, files);
+  note_variables (variables, specs, files);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;
   gemem_catch_interrupts ();

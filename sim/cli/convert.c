@@ -38,7 +38,9 @@ add_to_graph (gpointer graph, const char *key, const char *value)
 static gboolean
 note_provenance (AddNote add, gpointer target, const GememSourceFile *file, GError **error)
 {
-  g_autofree char *base = g_path_get_basename (file->path), *from = NULL;
+  /* of a pipe, as bash's /dev/fd/63, the last part tells nothing */
+  g_autofree char *base = file->once ? g_strdup (file->path) : g_path_get_basename (file->path);
+  g_autofree char *from = NULL;
 
   for (char **note = notes; note != NULL && *note != NULL; note++)
     {

@@ -3,12 +3,11 @@
 
 #include <string.h>
 
-#include "allocators/allocator.h"
 #include "allocators/paddle/unmodelled.h"
 #include "base/named.h"
+#include "sim/cli/cli.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
-#include "sim/cli/source.h"
 
 /* TRUE if @value leaves @flag without effect on memory. */
 static gboolean
@@ -51,15 +50,17 @@ sort_variable (const char *name, GPtrArray *settings, GString *others, GError **
 }
 
 GPtrArray *
-gemem_environment_read (GError **error)
+gemem_environment_read (gboolean wanted, GError **error)
 {
   g_auto (GStrv) names = g_listenv ();
+  g_auto (GStrv) known = gemem_flags_variables ();
   g_autoptr (GPtrArray) settings = gemem_settings_new ();
   g_autoptr (GString) others = g_string_new (NULL);
 
   qsort (names, g_strv_length (names), sizeof *names, gemem_compare_texts);
-  for (guint i = 0; names[i] != NULL; i++)
-    if ((g_str_has_prefix (names[i], "FLAGS_") || g_str_has_prefix (names[i], "GE_"))
+  for (guint i = 0; wanted && names[i] != NULL; i++)
+    if ((g_str_has_prefix (names[i], "FLAGS_")
+         || g_strv_contains ((const char *const *) known, names[i]))
         && !sort_variable (names[i], settings, others, error))
       return NULL;
   if (others->len > 0)
@@ -72,58 +73,98 @@ gemem_environment_read (GError **error)
 static const GememSetting *
 find (const GPtrArray *settings, const char *key)
 {
-  for (guint i = 0; i < settings->len; i++)
+  for (guint i = 0; settings != NULL && i < settings->len; i++)
     if (strcmp (((const GememSetting *) settings->pdata[i])->key, key) == 0)
       return settings->pdata[i];
   return NULL;
 }
 
-/* TRUE if the lowering or allocator @option@name @used or @left_out @variable.  For the latter
- * prints a note unless it is in @notes, those printed. */
+/* TRUE if @reader used or left out @variable.  For the latter prints a note unless it is in @notes,
+ * those printed. */
 static gboolean
-is_handled (const char *variable, const GPtrArray *used, const GPtrArray *left_out,
-            const char *option, const char *name, GHashTable *notes)
+is_handled (const char *variable, const GememReader *reader, GHashTable *notes)
 {
-  const GememSetting *why_not = find (left_out, variable);
-  g_autofree char *note = why_not != NULL ? g_strdup_printf ("--env: %s is left out for %s%s: %s",
-                                                             variable, option, name, why_not->value)
-                                          : NULL;
+  const GememSetting *why_not = find (reader->left_out, variable);
+  const char *option = strcmp (reader->kind, "lowering") == 0 ? "--lower=" : "";
+  g_autofree char *note = why_not != NULL
+                              ? g_strdup_printf ("--env: %s is left out for %s%s: %s", variable,
+                                                 option, reader->label, why_not->value)
+                              : NULL;
 
   if (note != NULL && !g_hash_table_contains (notes, note))
     {
       gemem_note ("%s", note);
       g_hash_table_add (notes, g_steal_pointer (&note));
     }
-  return why_not != NULL || find (used, variable) != NULL;
+  return why_not != NULL || find (reader->used, variable) != NULL;
 }
 
-void
-gemem_environment_note_unused (const GPtrArray *variables, const GPtrArray *specs,
-                               const GPtrArray *files)
+static void
+note_without_effect (const GPtrArray *variables, const GArray *readers)
 {
   g_autoptr (GHashTable) notes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
   for (guint v = 0; v < variables->len; v++)
     {
       const char *variable = ((const GememSetting *) variables->pdata[v])->key;
-      gboolean known = FALSE;
+      gboolean handled = FALSE;
 
-      for (guint s = 0; s < specs->len; s++)
-        {
-          const GememAllocatorSpec *spec = specs->pdata[s];
-          known = is_handled (variable, spec->variables, spec->left_out, "", spec->label, notes)
-                  || known;
-        }
-      for (guint f = 0; f < files->len; f++)
-        {
-          const GememSourceFile *file = files->pdata[f];
-          known = is_handled (variable, file->variables, file->left_out, "--lower=", file->lowering,
-                              notes)
-                  || known;
-        }
-      g_autofree char *readers = known ? NULL : gemem_flags_readers (variable);
-      if (!known)
-        gemem_note ("--env: %s has no effect on what was chosen; it is read by %s", variable,
-                    readers);
+      for (guint r = 0; r < readers->len; r++)
+        handled = is_handled (variable, &g_array_index (readers, GememReader, r), notes) || handled;
+      g_autofree char *all = handled ? NULL : gemem_flags_readers (variable);
+      if (!handled)
+        gemem_note ("--env: %s has no effect on what was chosen; it is read by %s", variable, all);
     }
+}
+
+/* TRUE if @reader reads @variable, by its table or by that of the shorthand in its label. */
+static gboolean
+reads (const GememReader *reader, const char *variable)
+{
+  g_autofree char *name = g_strstrip (g_strndup (reader->label, strcspn (reader->label, ":")));
+
+  return gemem_flags_reads (reader->kind, reader->name != NULL ? reader->name : name, variable)
+         || (reader->name != NULL && gemem_flags_reads ("shorthand", name, variable));
+}
+
+static void
+note_not_asked_for (const GArray *readers)
+{
+  g_auto (GStrv) known = gemem_flags_variables ();
+  g_autoptr (GString) set = g_string_new (NULL);
+  guint n = 0;
+
+  for (guint v = 0; known[v] != NULL; v++)
+    for (guint r = 0; g_getenv (known[v]) != NULL && r < readers->len; r++)
+      if (reads (&g_array_index (readers, GememReader, r), known[v]))
+        {
+          g_string_append_printf (set, "%s%s", n++ > 0 ? ", " : "", known[v]);
+          break;
+        }
+  if (n > 0)
+    gemem_note ("%s %s set in the environment and not used; --env takes %s from there", set->str,
+                n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+}
+
+void
+gemem_environment_note_unused (gboolean wanted, const GPtrArray *variables, const GArray *readers)
+{
+  if (wanted)
+    note_without_effect (variables, readers);
+  else
+    note_not_asked_for (readers);
+}
+
+void
+gemem_environment_blame (const GPtrArray *variables, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; variables != NULL && i < variables->len; i++)
+    {
+      const GememSetting *variable = variables->pdata[i];
+      g_string_append_printf (text, "%s%s=%s", i > 0 ? ", " : "", variable->key, variable->value);
+    }
+  if (text->len > 0 && g_error_matches (*error, GEMEM_ERROR, GEMEM_ERROR_USAGE))
+    g_prefix_error (error, "with %s from the environment: ", text->str);
 }

@@ -40,12 +40,12 @@ add_readings (GArray *list, const GememTopic *topic, const GememParam *param)
     }
 }
 
-/* All readings by allocators, shorthands and lowerings (planners read no environment), by name of
- * the flag, then in the order of the registries. */
+/* All readings by allocators, shorthands, lowerings and planners, by name of the flag, then in the
+ * order of the registries. */
 static GArray *
 readings (void)
 {
-  static const char *const kinds[] = { "shorthand", "allocator", "lowering" };
+  static const char *const kinds[] = { "shorthand", "allocator", "lowering", "planner" };
   GArray *list = g_array_new (FALSE, FALSE, sizeof (FlagReading));
 
   g_array_set_clear_func (list, clear_reading);
@@ -73,12 +73,53 @@ reading_at (const GArray *list, guint i)
 }
 
 static gboolean
+is_of (const FlagReading *reading, const char *kind)
+{
+  return strcmp (reading->topic.kind, kind) == 0;
+}
+
+static gboolean
 is_lowering (const FlagReading *reading)
 {
-  return strcmp (reading->topic.kind, "lowering") == 0;
+  return is_of (reading, "lowering");
+}
+
+/* What stands before the name of such a reader on the command line; -a is left out. */
+static const char *
+option_of (const FlagReading *reading)
+{
+  return is_lowering (reading) ? "--lower=" : is_of (reading, "planner") ? "-p " : "";
 }
 
 /* ---- queries */
+
+GStrv
+gemem_flags_variables (void)
+{
+  g_autoptr (GArray) list = readings ();
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (guint i = 0; i < list->len; i++)
+    if (i == 0 || strcmp (reading_at (list, i)->variable, reading_at (list, i - 1)->variable) != 0)
+      g_ptr_array_add (names, g_strdup (reading_at (list, i)->variable));
+  g_ptr_array_add (names, NULL);
+  return (GStrv) g_ptr_array_free (names, FALSE);
+}
+
+gboolean
+gemem_flags_reads (const char *kind, const char *name, const char *variable)
+{
+  g_autoptr (GArray) topics = gemem_topics (kind, NULL);
+  gboolean reads = FALSE;
+
+  for (guint i = 0; i < topics->len && !reads; i++)
+    {
+      const GememTopic *topic = &g_array_index (topics, GememTopic, i);
+      reads = gemem_name_is (topic->name, topic->aliases, name)
+              && gemem_params_find_variable (topic->params, variable) != NULL;
+    }
+  return reads;
+}
 
 char *
 gemem_flags_readers (const char *variable)
@@ -89,8 +130,7 @@ gemem_flags_readers (const char *variable)
   for (guint i = 0; i < list->len; i++)
     if (strcmp (reading_at (list, i)->variable, variable) == 0)
       g_string_append_printf (names, "%s%s%s", names->len > 0 ? ", " : "",
-                              is_lowering (reading_at (list, i)) ? "--lower=" : "",
-                              reading_at (list, i)->topic.name);
+                              option_of (reading_at (list, i)), reading_at (list, i)->topic.name);
   return g_string_free (names, FALSE);
 }
 
@@ -135,7 +175,7 @@ find_reading (const GArray *list, gboolean lowering, const char *key)
   for (guint i = 0; i < list->len; i++)
     {
       const FlagReading *reading = reading_at (list, i);
-      if (is_lowering (reading) == lowering
+      if (is_lowering (reading) == lowering && !is_of (reading, "planner")
           && gemem_params_find (reading->topic.params, key) == reading->param)
         return reading;
     }
@@ -245,8 +285,7 @@ append_readers (GString *out, const GArray *list, guint first, guint end)
 
   g_string_append (out, "  ");
   for (guint i = first; i < end; i++)
-    g_string_append_printf (out, "%s%s%s", i > first ? ", " : "",
-                            is_lowering (reading_at (list, i)) ? "--lower=" : "",
+    g_string_append_printf (out, "%s%s%s", i > first ? ", " : "", option_of (reading_at (list, i)),
                             reading_at (list, i)->topic.name);
   g_string_append (out, ": ");
   gemem_param_append_values (out, param);

@@ -109,6 +109,24 @@ append_flags (GString *out)
   g_string_append (out, ".fi\n");
 }
 
+/* The environment variables of the real systems, Paddle's as one. */
+static void
+append_variables (GString *out)
+{
+  g_auto (GStrv) names = gemem_flags_variables ();
+
+  g_string_append (out, ".TP\n\\fBFLAGS_*\\fR");
+  for (guint i = 0; names[i] != NULL; i++)
+    if (!g_str_has_prefix (names[i], "FLAGS_"))
+      {
+        g_string_append (out, ", \\fB");
+        append_text (out, names[i]);
+        g_string_append (out, "\\fR");
+      }
+  g_string_append (out, "\nSettings of PaddlePaddle, GE and PyTorch, read with \\-\\-env only; a "
+                        "note says where one is set and would count.\n");
+}
+
 static void
 append_measures (GString *out)
 {
@@ -143,6 +161,9 @@ gemem_manual (const GememCommand *const *commands)
       "simulated device, deterministically, and reports peak, fragmentation and latency side by "
       "side, with plots.\n"
       "Results go to standard output, messages to standard error.\n"
+      ".PP\nAn input may be a pipe, a FIFO or \\- (standard input) where a file is named, "
+      "compressed or not: it is read once, kept in an unnamed\n"
+      "temporary file while it is used, and recognised by its content. It can be given once.\n"
       ".PP\nAn allocator is written \\fINAME\\fR[:\\fIkey\\fR=\\fIvalue\\fR,...]. Parameters bear "
       "the names they have in the real system; \\- and _ are\n"
       "the same, sizes take units (512MiB, 2GB, 80% of the device), times too (30us). Globs in "
@@ -176,8 +197,10 @@ gemem_manual (const GememCommand *const *commands)
            "separated by colons.\n"
            ".TP\n\\fBGEMEM_PROFILES\\fR\nDirectory of device profiles, searched before the "
            "installed ones.\n"
-           ".TP\n\\fBFLAGS_*\\fR, \\fBGE_USE_STATIC_MEMORY\\fR\nSettings of PaddlePaddle and of "
-           "GE, read with \\-\\-env only.\n"
-           ".TP\n\\fBCOLUMNS\\fR\nWidth of tables when standard output is not a terminal.\n");
+           ".TP\n\\fBTMPDIR\\fR\nFolder for the bytes of pipes and standard input, which are "
+           "read once; /tmp if it is not set. The file has no name there.\n");
+  append_variables (out);
+  g_string_append (
+      out, ".TP\n\\fBCOLUMNS\\fR\nWidth of tables when standard output is not a terminal.\n");
   return g_string_free (out, FALSE);
 }

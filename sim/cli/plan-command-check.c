@@ -7,6 +7,7 @@
 #include "planners/check.h"
 #include "planners/plan-file.h"
 #include "sim/cli/plan-command.h"
+#include "sim/cli/streams.h"
 
 #define SHOWN 10
 
@@ -26,13 +27,8 @@ load (const char *path, char **inputs, GPtrArray *files, GPtrArray *sources, GEr
       source->input.lifetimes = source->lifetimes;
       return plan;
     }
-  if (strcmp (path, "-") == 0 && strcmp (inputs[0], "-") == 0)
-    {
-      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                           "standard input: given twice, as the plan and as what it is for; save "
-                           "one of them to a file and name that");
-      return NULL;
-    }
+  if (!gemem_stream_claim (path, error))
+    return NULL;
   GememSourceFile *file = gemem_source_file_new (inputs[0], error);
   if (file == NULL)
     return NULL;

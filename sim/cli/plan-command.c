@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "planners/check.h"
+#include "sim/cli/environment.h"
 #include "sim/cli/options.h"
 #include "sim/cli/plan-command.h"
 
@@ -16,6 +17,7 @@ static int threads;
 static gboolean print_log;
 static gboolean no_time;
 static gboolean measure;
+static gboolean use_environment;
 
 static const GOptionEntry entries[] = {
   { "planner", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &planners,
@@ -35,6 +37,10 @@ static const GOptionEntry entries[] = {
     "Print what the real system would print while planning", NULL },
   { "measure", 0, 0, G_OPTION_ARG_NONE, &measure,
     "Write planning times (host clock, not deterministic) in every format", NULL },
+  { "env", 0, 0, G_OPTION_ARG_NONE, &use_environment,
+    "Take GE_USE_STATIC_MEMORY and what else planners and lowerings read from the environment; "
+    "what -p and --lower say counts more",
+    NULL },
   { "no-time", 0, 0, G_OPTION_ARG_NONE, &no_time, "Leave planning times out of the table", NULL },
   { NULL }
 };
@@ -51,10 +57,10 @@ check_options (GememReportFormat *format, GError **error)
                          "plan: --measure and --no-time exclude each other; keep one of them");
   else if (check != NULL
            && (planners != NULL || format_name != NULL || output != NULL
-               || gemem_plan_command_trace_path () != NULL))
+               || gemem_plan_command_trace_path () != NULL || use_environment))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                  "--check=%s: nothing is planned or reported; leave out --planner, --format, "
-                 "--output and --trace",
+                 "--output, --trace and --env",
                  check);
   else if (!gemem_report_format_choose (format_name, output, format, error))
     return FALSE;
@@ -70,7 +76,7 @@ check_options (GememReportFormat *format, GError **error)
 }
 
 static GPtrArray *
-choose_planners (GError **error)
+choose_planners (const GPtrArray *variables, GError **error)
 {
   g_autoptr (GPtrArray)
       choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
@@ -80,7 +86,27 @@ choose_planners (GError **error)
   for (char **text = planners; text != NULL && *text != NULL; text++)
     if (!gemem_planner_parse (*text, choices, error))
       return NULL;
+  for (guint i = 0; i < choices->len; i++)
+    if (!gemem_choice_add_variables (choices->pdata[i], "planner", variables, error))
+      return NULL;
   return g_steal_pointer (&choices);
+}
+
+static void
+note_variables (const GPtrArray *variables, const GPtrArray *choices, const GPtrArray *files)
+{
+  g_autoptr (GArray) readers = g_array_new (FALSE, FALSE, sizeof (GememReader));
+
+  for (guint i = 0; i < choices->len; i++)
+    {
+      const GememChoice *choice = choices->pdata[i];
+      const GememReader reader = { "planner", choice->label, choice->named->name, choice->variables,
+                                   choice->left_out };
+      g_array_append_val (readers, reader);
+    }
+  for (guint i = 0; gemem_source_lowered () && i < files->len; i++)
+    gemem_source_add_reader (files->pdata[i], readers);
+  gemem_environment_note_unused (use_environment, variables, readers);
 }
 
 static gboolean
@@ -186,7 +212,7 @@ run (char **arguments, GError **error)
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GPtrArray) sources = g_ptr_array_new_with_free_func (gemem_plan_command_source_free);
-  g_autoptr (GPtrArray) choices = NULL;
+  g_autoptr (GPtrArray) choices = NULL, variables = NULL;
   g_autoptr (GArray) planned = g_array_new (FALSE, FALSE, sizeof (GememPlanResult));
   GememReportFormat format;
   int status;
@@ -200,10 +226,16 @@ run (char **arguments, GError **error)
     return gemem_plan_command_check_outputs (NULL, arguments, 1, error)
                ? gemem_plan_command_check_file (check, arguments, error)
                : 2;
-  choices = choose_planners (error);
+  variables = gemem_environment_read (use_environment, error);
+  choices = variables != NULL
+                    && gemem_source_use_variables (gemem_source_lowered () ? variables : NULL,
+                                                   error)
+                ? choose_planners (variables, error)
+                : NULL;
   if (choices == NULL || !open_sources (arguments, files, sources, error)
       || !gemem_plan_command_check_outputs (output, arguments, sources->len, error))
     return 2;
+  note_variables (variables, choices, files);
   gemem_catch_interrupts ();
   status = plan_all (choices, sources, planned);
   for (guint i = 0; i < sources->len && status == 0; i++)

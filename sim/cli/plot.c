@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/cli/options.h"
+#include "sim/cli/streams.h"
 #include "sim/cli/table-options.h"
 #include "sim/report/report.h"
 
@@ -40,7 +41,7 @@ run (char **arguments, GError **error)
   g_autoptr (GPtrArray)
       results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   for (char **path = arguments; *path != NULL; path++)
-    if (!gemem_results_read_json (*path, results, error))
+    if (!gemem_stream_claim (*path, error) || !gemem_results_read_json (*path, results, error))
       return 1;
   if (format_name != NULL && !print_results (results, error))
     return 2;

@@ -40,7 +40,8 @@ const GememCommand gemem_command_replay = {
   .synopsis = "TRACE",
   .summary = "Replay a trace through an allocator and report everything",
   .description =
-      "TRACE is a file in any format of 'gemem-sim list formats', plain, .gz or .zst; '-' is "
+      "TRACE is a file in any format of 'gemem-sim list formats', plain, .gz or .zst, or a pipe; "
+      "'-' is "
       "standard input. A graph becomes a\n"
       "trace first, as --lower says; FILE#N is the N-th graph of a file, from 0. Without -a the\n"
       "allocator that recorded the trace is used, with the settings found in the trace. Several -a "

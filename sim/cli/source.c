@@ -1,20 +1,19 @@
 /* source.c - opens traces and graphs by the options that all reading commands share.
  *
- * Every job opens its trace anew, so standard input is first spooled to an unlinked file.  A graph
- * is loaded once, shared by all jobs, and lowered to a trace each time (--lower).
+ * Every job opens its trace anew, so pipes and standard input are first spooled (streams.h).  A
+ * graph is loaded once, shared by all jobs, and lowered to a trace each time (--lower).
  */
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/io/input.h"
 #include "base/units.h"
 #include "graphs/format.h"
+#include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
 #include "sim/cli/source.h"
+#include "sim/cli/streams.h"
 #include "sim/engine/replay.h"
 #include "traces/pytorch-version.h"
 #include "workloads/lowering.h"
@@ -70,43 +69,24 @@ add_variables (GememSourceFile *file, GError **error)
   return spec != NULL;
 }
 
-/* ---- files */
-
-/* Copies standard input to an unlinked file; returns its descriptor. */
-static int
-spool (GError **error)
+/* The lowering of a graph. */
+static const char *
+lowering_of (const GememSourceFile *file)
 {
-  g_autofree char *name = NULL;
-  char buffer[65536];
-  int fd = g_file_open_tmp ("gemem-XXXXXX", &name, error);
-  if (fd < 0)
-    return -1;
-  unlink (name);
-  for (;;)
-    {
-      ssize_t n = read (STDIN_FILENO, buffer, sizeof buffer);
-      if (n == 0)
-        return fd;
-      if (n < 0 && errno == EINTR)
-        continue;
-      for (ssize_t done = 0; n > 0 && done < n;)
-        {
-          ssize_t written = write (fd, buffer + done, (size_t) (n - done));
-          if (written < 0 && errno != EINTR)
-            n = -1;
-          else if (written > 0)
-            done += written;
-        }
-      if (n < 0)
-        {
-          gemem_error_set_errno (
-              error, errno, "standard input",
-              "it is kept in a temporary file while it is used (see TMPDIR); name a file instead");
-          close (fd);
-          return -1;
-        }
-    }
+  return file->lowering != NULL ? file->lowering : gemem_lowerings ()[0]->base.name;
 }
+
+void
+gemem_source_add_reader (const GememSourceFile *file, GArray *readers)
+{
+  const GememReader reader = { "lowering", lowering_of (file), NULL, file->variables,
+                               file->left_out };
+
+  if (file->graph != NULL)
+    g_array_append_val (readers, reader);
+}
+
+/* ---- files */
 
 /* The graph format of @file, by --trace-format or by its content; NULL: no graph. */
 static const GememGraphFormat *
@@ -116,13 +96,29 @@ graph_format (const GememSourceFile *file)
                               : gemem_graph_format_probe (file->file);
 }
 
+static gboolean
+read_graph (GememSourceFile *file, const GememGraphFormat *format, GError **error)
+{
+  guint number;
+  char *path = gemem_graph_file (file->file, &number);
+  GememInput *input = gemem_input_open_as (path, file->once ? file->path : path, error);
+
+  g_free (file->file);
+  file->file = path;
+  file->graph_format = format;
+  if (input == NULL)
+    return FALSE;
+  gemem_input_set_single_pass (input);
+  file->graph = gemem_graph_open_input (input, format->base.name,
+                                        file->once ? file->graph_number : number, error);
+  return file->graph != NULL;
+}
+
 /* Loads a graph; a trace is opened later. */
 static gboolean
 load_graph (GememSourceFile *file, GError **error)
 {
   const GememGraphFormat *format = graph_format (file);
-  char *path = file->file;
-  GememInput *input;
 
   if ((lowering != NULL && !gemem_flags_check (lowering, TRUE, error))
       || (file->lowering != NULL && !gemem_lowering_check (file->lowering, error)))
@@ -137,50 +133,29 @@ load_graph (GememSourceFile *file, GError **error)
                    file->path);
       return FALSE;
     }
-  if (format == NULL)
-    return TRUE;
-  if (file->fd >= 0)
+  if (format == NULL && file->once && file->graph_number > 0)
     {
-      input = gemem_input_open_as (file->file, file->path, error);
-      file->graph = input != NULL ? gemem_graph_open_input (input, format->base.name, 0, error)
-                                  : NULL;
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: no graph, and #%u chooses one of several; leave it out", file->path,
+                   file->graph_number);
+      return FALSE;
     }
-  else
-    file->graph = gemem_graph_open (path, format->base.name, error);
-  file->file = gemem_graph_file (path, NULL);
-  g_free (path);
-  file->graph_format = format;
-  return file->graph != NULL;
+  return format == NULL || read_graph (file, format, error);
 }
 
 static GememSourceFile *
 new_file (const char *path, GError **error)
 {
-  static gboolean standard_input_used;
-  gboolean standard_input = strcmp (path, "-") == 0;
-  if (standard_input && standard_input_used)
-    {
-      g_set_error_literal (
-          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-          "standard input: given twice, but it can be read once; save it to a file and name that");
-      return NULL;
-    }
-  GememSourceFile *file = g_new0 (GememSourceFile, 1);
-  file->path = g_strdup (standard_input ? "standard input" : path);
-  file->fd = -1;
-  if (!standard_input)
-    {
-      file->file = g_strdup (path);
-      return file;
-    }
-  standard_input_used = TRUE;
-  file->fd = spool (error);
-  if (file->fd < 0)
-    {
-      gemem_source_file_free (file);
-      return NULL;
-    }
-  file->file = g_strdup_printf ("/dev/fd/%d", file->fd);
+  GememStream stream;
+  GememSourceFile *file;
+
+  if (!gemem_stream_take (path, &stream, error))
+    return NULL;
+  file = g_new0 (GememSourceFile, 1);
+  file->path = stream.name;
+  file->file = stream.file;
+  file->once = stream.once;
+  file->graph_number = stream.graph;
   return file;
 }
 
@@ -203,7 +178,7 @@ gemem_source_file_new (const char *path, GError **error)
   return open_file (path, lowering, error);
 }
 
-/* The same graph with another lowering; must not outlive @file, whose descriptor it may read. */
+/* The same graph with another lowering. */
 static GememSourceFile *
 lowered_otherwise (const GememSourceFile *file, const char *lower, const char *difference,
                    GError **error)
@@ -212,7 +187,6 @@ lowered_otherwise (const GememSourceFile *file, const char *lower, const char *d
 
   other->path = g_strdup (file->path);
   other->file = g_strdup (file->file);
-  other->fd = -1;
   other->graph = gemem_graph_ref (file->graph);
   other->graph_format = file->graph_format;
   other->lowering = g_strdup (lower);
@@ -253,8 +227,6 @@ gemem_source_file_free (GememSourceFile *file)
 {
   if (file == NULL)
     return;
-  if (file->fd >= 0)
-    close (file->fd);
   g_free (file->path);
   g_free (file->file);
   g_free (file->sha256);
@@ -284,10 +256,8 @@ gemem_source_file_sha256 (GememSourceFile *file)
 char *
 gemem_source_file_name (const GememSourceFile *file)
 {
-  const char *lowered = file->lowering != NULL ? file->lowering : gemem_lowerings ()[0]->base.name;
-
   return file->graph != NULL && file->difference == NULL
-             ? g_strdup_printf ("%s (%s)", file->path, lowered)
+             ? g_strdup_printf ("%s (%s)", file->path, lowering_of (file))
              : g_strdup (file->path);
 }
 

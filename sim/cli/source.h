@@ -9,11 +9,12 @@ extern const GOptionEntry gemem_source_entries[];
 
 typedef struct
 {
-  char *path; /* name in messages and results: as the user typed it, or "standard input" */
-  char *file; /* file to open: standard input is spooled, so that it can be read again */
-  int fd;
-  GememGraph *graph; /* NULL: the file is a trace */
-  char *lowering;    /* of `graph`; NULL: the default */
+  char *path;    /* name in messages and results: as the user typed it, or "standard input" */
+  char *file;    /* file to open: a stream (streams.h) is spooled, so that it can be read again */
+  gboolean once; /* a stream: `file` has no "#N" */
+  guint graph_number; /* N of "PATH#N", of a stream */
+  GememGraph *graph;  /* NULL: the file is a trace */
+  char *lowering;     /* of `graph`; NULL: the default */
   /* how `lowering` differs from the others, if the graph is lowered in several ways; else NULL */
   char *difference;
   const GememGraphFormat *graph_format; /* of `graph` */
@@ -40,6 +41,8 @@ gboolean gemem_source_lowered (void); /* --lower is set: graphs are treated as t
 /* Sets the environment's @variables (GememSetting, not copied) for lowerings that read them, unless
  * --lower sets them otherwise.  Call before opening files. */
 gboolean gemem_source_use_variables (const GPtrArray *variables, GError **error);
+/* Appends to @readers (GememReader) the lowering of @file, if it has one. */
+void gemem_source_add_reader (const GememSourceFile *file, GArray *readers);
 /* The devices to work on (guint16): --trace-device, or all that occur.  GEMEM_ERROR_USAGE,
  * GEMEM_ERROR_INPUT if there is none. */
 GArray *gemem_source_devices (GememSourceFile *file, GError **error);

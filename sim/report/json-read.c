@@ -9,13 +9,11 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/io/input.h"
 #include "base/params.h"
 #include "sim/engine/run.h"
 #include "sim/report/json-fields.h"
@@ -465,21 +463,40 @@ read_results (const char *path, JsonArray *source, GPtrArray *results, GError **
   return TRUE;
 }
 
+/* The decompressed bytes of @path ("-": standard input), NUL-terminated. */
+static char *
+read_text (const char *path, gsize *length, GError **error)
+{
+  GememInput *input = gemem_input_open (path, error);
+  const guint8 *data;
+  char *text = NULL;
+  gssize n;
+
+  if (input == NULL)
+    return NULL;
+  gemem_input_set_single_pass (input);
+  n = gemem_input_fill (input, G_MAXSSIZE, &data, error);
+  if (n >= 0)
+    {
+      text = g_malloc ((gsize) n + 1);
+      memcpy (text, data, (gsize) n);
+      text[n] = '\0';
+      *length = (gsize) n;
+    }
+  gemem_input_close (input);
+  return text;
+}
+
 gboolean
 gemem_results_read_json (const char *path, GPtrArray *results, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  g_autofree char *text = NULL;
   gsize length = 0;
+  g_autofree char *text = read_text (path, &length, error);
   const char *problem;
-  if (!g_file_get_contents (path, &text, &length, NULL))
-    {
-      int errnum = g_access (path, R_OK) != 0               ? errno
-                   : g_file_test (path, G_FILE_TEST_IS_DIR) ? EISDIR
-                                                            : EIO;
-      gemem_error_set_errno (error, errnum, *path != '\0' ? path : "''", "name a readable file");
-      return FALSE;
-    }
+  if (text == NULL)
+    return FALSE;
+  path = strcmp (path, "-") == 0 ? "standard input" : path;
   if ((problem = check_text (text, length)) != NULL)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s" ADVICE, path, problem);

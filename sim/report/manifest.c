@@ -27,11 +27,12 @@ append_arguments (GString *out, const char *const *argv)
   g_string_append (out, "],\n");
 }
 
-/* The present hash of the file at @path; NULL: unreadable. */
+/* The present hash of the file at @path; NULL: unreadable, or a pipe, which was read. */
 static char *
 hash_file (const char *path)
 {
-  GememInput *input = gemem_input_open (path, NULL);
+  GememInput *input = g_file_test (path, G_FILE_TEST_IS_REGULAR) ? gemem_input_open (path, NULL)
+                                                                 : NULL;
   char *hash = input != NULL ? gemem_input_sha256 (input, NULL) : NULL;
   g_clear_pointer (&input, gemem_input_close);
   return hash;

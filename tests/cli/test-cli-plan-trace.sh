@@ -35,7 +35,7 @@ says err '--steps=0'
 run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" --trace x.gmt --split=much
 says err '--split=much'
 run 2 gemem-sim plan --check plan.json --trace x.gmt
-says err 'leave out --planner, --format, --output and --trace'
+says err 'leave out --planner, --format, --output, --trace and --env'
 run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" -o x.gmt --trace x.gmt
 run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" -p ge-hybrid --trace x.unknown
 says err 'x.unknown: the name does not tell the format'

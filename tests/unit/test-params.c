@@ -434,6 +434,7 @@ test_variables (void)
                                        .aliases = "excess|FLAGS_times|FLAGS_old_times" },
                                      { .name = "plain" },
                                      { .name = "GE_SWITCH" },
+                                     { .name = "conf", .aliases = "MY_CONF|OLD_CONF|Conf_A|CONF" },
                                      { NULL } };
   g_auto (GStrv) two = gemem_param_variables (&rows[0]), none = gemem_param_variables (&rows[1]);
 
@@ -443,8 +444,21 @@ test_variables (void)
   g_assert_true (gemem_params_find_variable (rows, "FLAGS_times") == &rows[0]);
   g_assert_true (gemem_params_find_variable (rows, "FLAGS_old_times") == &rows[0]);
   g_assert_true (gemem_params_find_variable (rows, "GE_SWITCH") == &rows[2]);
+  g_assert_true (gemem_params_find_variable (rows, "OLD_CONF") == &rows[3]);
+  g_assert_null (gemem_params_find_variable (rows, "Conf_A"));
+  g_assert_null (gemem_params_find_variable (rows, "CONF"));
   g_assert_null (gemem_params_find_variable (rows, "excess"));
   g_assert_null (gemem_params_find_variable (rows, "FLAGS_Times"));
+
+  /* of several names of one row the first counts, but flags of Paddle stand side by side */
+  g_autoptr (GPtrArray) set = gemem_settings_new (), own = gemem_settings_new ();
+  gemem_settings_add (set, "FLAGS_old_times", "1");
+  gemem_settings_add (set, "FLAGS_times", "2");
+  gemem_settings_add (set, "MY_CONF", "");
+  gemem_settings_add (set, "OLD_CONF", "b");
+  g_autoptr (GPtrArray) taken = gemem_settings_from_variables (rows, set, own);
+  g_assert_cmpuint (taken->len, ==, 3);
+  g_assert_cmpstr (((const GememSetting *) taken->pdata[2])->key, ==, "MY_CONF");
 }
 
 static void

@@ -10,6 +10,8 @@ GEMEM_PROFILES=$GEMEM_SRCDIR/devices/profiles
 PATH=$GEMEM_BUILDDIR:$PATH
 LC_ALL=C TZ=UTC0 COLUMNS=120
 unset GEMEM_PLUGIN_PATH G_MESSAGES_DEBUG || :
+# What a program's environment says about its allocator: gemem-sim would note it.
+for variable in $(env | sed -n 's/^\(FLAGS_[A-Za-z0-9_]*\|[A-Z0-9_]*ALLOC_CONF\|GE_USE_STATIC_MEMORY\|OP_NO_REUSE_MEM\|MAX_RUNTIME_CORE_NUMBER\|ENABLE_DYNAMIC_SHAPE_MULTI_STREAM\)=.*/\1/p'); do unset "$variable"; done
 export GEMEM_SRCDIR GEMEM_BUILDDIR GEMEM_SHARED GEMEM_PROFILES PATH LC_ALL TZ COLUMNS
 # For the sanitizers: every block of memory is one of malloc's, and GLib's own locks are known to order things.
 export G_SLICE=always-malloc TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=$GEMEM_SRCDIR/tests/util/tsan.supp}"

@@ -1,0 +1,71 @@
+#!/bin/sh
+# test-cli-environment.sh - the variables of PyTorch and GE: taken with --env by replay, compare and plan, noted once without it.  Which of PyTorch's
+# three counts is what real binaries do (peers.md 1a.11).  Paddle's flags: test-cli-paddle.sh.
+# shellcheck disable=SC2154,SC2317 # out and err come from tap.sh; run calls functions
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+printf 'a 1 104857600\nf 1\na 2 31457280\nf 2\n' > small.ops # 30 MiB in the cached 100 MiB, unless blocks above max_split_size are not split
+gzip -cd "$GEMEM_SRCDIR/graphs/bundled/resnet50-multibatch.json.gz" > graph.json
+lines () { check "$1 lines on stderr" sh -c "test \$(wc -l < $err) = $1"; }
+caching () { gemem-sim replay small.ops -a pytorch-caching "$@"; }
+reserved () { says out "peak reserved +$1"; }
+
+# ---- PyTorch
+run 0 caching; reserved '100\.0 MiB'; silent err
+for name in PYTORCH_CUDA_ALLOC_CONF PYTORCH_HIP_ALLOC_CONF PYTORCH_ALLOC_CONF; do
+  run 0 env $name=max_split_size_mb:64 gemem-sim replay small.ops -a pytorch-caching --env
+  reserved '130\.0 MiB'; silent err; says out "^  $name +max_split_size_mb:64"
+  run 0 env $name=max_split_size_mb:64 gemem-sim replay small.ops -a pytorch-caching
+  reserved '100\.0 MiB'; lines 1; says err "note: $name is set in the environment and not used; --env takes it from there"
+done
+run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 PYTORCH_ALLOC_CONF=max_split_size_mb:200 PYTORCH_HIP_ALLOC_CONF=garbage_collection_threshold:0.5 \
+  gemem-sim replay small.ops -a pytorch-caching --env
+reserved '130\.0 MiB'; lines 2; says err 'PYTORCH_ALLOC_CONF is left out for pytorch-caching: PYTORCH_CUDA_ALLOC_CONF counts more'
+run 0 env PYTORCH_ALLOC_CONF=max_split_size_mb:200 PYTORCH_HIP_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a pytorch-caching --env
+reserved '130\.0 MiB'; says err 'PYTORCH_ALLOC_CONF is left out for pytorch-caching: PYTORCH_HIP_ALLOC_CONF counts more'
+run 0 env PYTORCH_CUDA_ALLOC_CONF= PYTORCH_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a pytorch-caching --env
+reserved '100\.0 MiB'
+run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a pytorch-caching:max_split_size_mb=200 --env
+reserved '100\.0 MiB'; says err 'PYTORCH_CUDA_ALLOC_CONF is left out for pytorch-caching:max_split_size_mb=200: what was given counts more'
+run 2 env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True gemem-sim replay small.ops -a pytorch-caching --env
+says err 'with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True from the environment: allocator pytorch-caching: expandable_segments'
+run 2 env PYTORCH_CUDA_ALLOC_CONF=max_split:64 gemem-sim replay small.ops -a pytorch-caching --env
+says err 'from the environment: allocator pytorch-caching: conf: unknown key max_split'
+run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim compare small.ops -a pytorch-caching -a direct -a ge --env -f json; silent err
+check 'results say who took it' sh -c \
+  "jq -e '[.results[] | .variables.PYTORCH_CUDA_ALLOC_CONF] == [\"max_split_size_mb:64\", null, null]' $out"
+
+# ---- the note: once, about all that would have counted, and nothing else
+run 0 env PYTORCH_ALLOC_CONF=x GE_USE_STATIC_MEMORY=2 FLAGS_free_idle_chunk=1 FLAGS_check_nan_inf=1 OTHER=1 gemem-sim compare small.ops -f csv
+lines 1; says err 'note: FLAGS_free_idle_chunk, GE_USE_STATIC_MEMORY, PYTORCH_ALLOC_CONF are set in the environment and not used; --env takes them from there$'
+run 0 env PYTORCH_ALLOC_CONF=x GE_USE_STATIC_MEMORY=2 gemem-sim compare small.ops -a direct -a 'paddle-*'; silent err
+run 0 env FLAGS_allocator_strategy=naive_best_fit gemem-sim compare small.ops -a paddle; says err 'FLAGS_allocator_strategy is set'
+run 0 env FLAGS_allocator_strategy=naive_best_fit gemem-sim compare small.ops -a paddle-auto-growth; silent err
+run 0 env FLAGS_eager_delete_tensor_gb=-1 gemem-sim compare graph.json -a direct; silent err
+run 0 env FLAGS_eager_delete_tensor_gb=-1 gemem-sim compare graph.json -a direct --lower=paddle; says err 'FLAGS_eager_delete_tensor_gb is set'
+
+# ---- plan
+plan () { gemem-sim plan graph.json -f csv "$@"; }
+run 0 plan -p ge-hybrid; cp "$out" without.csv
+run 0 plan -p ge-hybrid:static_memory_policy=2,split_limit=1MiB; cut -d , -f 4 "$out" > wanted.csv
+run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -f csv -p ge-hybrid; lines 1; says err 'GE_USE_STATIC_MEMORY is set in the environment and not used'
+check 'and not used' cmp without.csv "$out"
+run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -f csv -p ge-hybrid:split_limit=1MiB -p first-fit --env; silent err
+says out '^graph.json,ge-hybrid,"?ge-hybrid:split_limit=1MiB,GE_USE_STATIC_MEMORY=2"?,'; says out '^graph.json,first-fit,first-fit,'
+run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -p ge-hybrid:split_limit=1MiB --env --plan with.json
+run 0 plan -p ge-hybrid:split_limit=1MiB,static_memory_policy=2 --plan given.json
+run 0 plan -p ge-hybrid:split_limit=1MiB --plan none.json
+run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -p ge-hybrid:split_limit=1MiB,static_memory_policy=3 --env --plan both.json
+# The variable and the option are OR-ed (ge-runtime.md 7.1); the plans differ in nothing but what chose them.
+for file in with given none both; do jq -S 'del (.planner)' $file.json > $file.sorted; done
+check 'the variable does what the option does' cmp with.sorted given.sorted
+check 'whatever the option says' cmp both.sorted given.sorted
+check 'and it does something' sh -c '! cmp -s with.sorted none.sorted'
+run 2 env GE_USE_STATIC_MEMORY=on gemem-sim plan graph.json --env; says err "GE_USE_STATIC_MEMORY='on'"
+run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -p first-fit --env; says err 'GE_USE_STATIC_MEMORY has no effect on what was chosen; it is read by ge'
+run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -p ge-hybrid:GE_USE_STATIC_MEMORY=0 --env; says err 'left out for ge-hybrid:GE_USE_STATIC_MEMORY=0'
+run 0 env FLAGS_eager_delete_tensor_gb=-1 gemem-sim plan graph.json -p first-fit --lower=paddle --env -f csv; silent err
+run 2 env GE_USE_STATIC_MEMORY=2 gemem-sim plan --check with.json graph.json --env; says err 'leave out .*--env'
+
+done_testing
