@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "allocators/allocator.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/flags.h"
 #include "sim/cli/options.h"
@@ -43,6 +44,13 @@ help_on (const char *word, GError **error)
       g_ptr_array_add (names, (gpointer) topic->name);
     }
   g_ptr_array_add (names, NULL);
+  const char *skipped = gemem_allocator_skipped (word);
+  if (skipped != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "no help on '%s': its plugin was skipped: %s", word, skipped);
+      return NULL;
+    }
   const char *near = gemem_suggest (word, (const char *const *) names->pdata);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "no help on '%s'; %s%s%s", word,
                near != NULL ? "did you mean '" : "see 'gemem-sim help' and ",

@@ -53,9 +53,9 @@ dispatch (int argc, char **argv, GError **error)
   const GememCommand *command = gemem_command_find (name, error);
   if (command == NULL)
     return 2;
-  const char *plugins = g_getenv ("GEMEM_PLUGIN_PATH");
-  if (plugins != NULL && *plugins != '\0' && !gemem_allocator_load_plugins (plugins, error))
-    return 2;
+  g_auto (GStrv) skipped = gemem_allocator_load_plugins (g_getenv ("GEMEM_PLUGIN_PATH"));
+  for (guint i = 0; skipped != NULL && skipped[i] != NULL; i++)
+    gemem_warn ("%s; it is skipped", skipped[i]);
   return run_command (command, argc - 1, argv + 1, error);
 }
 
