@@ -157,7 +157,8 @@ typedef struct
   /* IO-reuse flags: per Data node (by node id), per input of the graph's NetOutput (by position) */
   guint8 *input_reuse, *output_reuse;
   gboolean dynamic_root;
-  gboolean extend_memory; /* static_memory_policy in {1,2,4} */
+  gboolean extend_memory;  /* static_memory_policy in {1,2,4} */
+  const gint *interrupted; /* GememPlanInput.interrupted; set by the planner */
 } GeModel;
 
 /* An array of @n GEMEM_NONE; free with g_free(). */

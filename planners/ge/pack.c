@@ -26,6 +26,7 @@
 #include "planners/ge/pack-private.h"
 #include "planners/ge/pack.h"
 #include "planners/ge/stream-edges.h"
+#include "planners/planner.h"
 
 typedef struct
 {
@@ -252,7 +253,8 @@ try_all (Scan *scan, Parent *p, guint i)
   GeAssigner *a = scan->packer.a;
   guint j = i; /* a lower limit of the entry's position in B */
 
-  for (guint k = scan->start; k < scan->n && !p->block->child; k++)
+  for (guint k = scan->start;
+       k < scan->n && !p->block->child && !gemem_plan_is_unwanted (a->model->interrupted); k++)
     {
       GeBlock *c = scan->entries[k].block;
 
@@ -297,7 +299,7 @@ ge_pack (GeAssigner *a)
     ge_pack_refresh (a->model, g_ptr_array_index (a->blocks, i));
   ge_pack_sort (&scan.packer, 0);
   fill_from (&scan, 0, 0);
-  for (guint i = 0; i < a->blocks->len; i++)
+  for (guint i = 0; i < a->blocks->len && !gemem_plan_is_unwanted (a->model->interrupted); i++)
     {
       p.block = g_ptr_array_index (a->blocks, i);
       pass (&scan, p.block);

@@ -24,6 +24,7 @@ new_source (GememSourceFile *file, char *name, guint threads)
   source->name = name;
   source->file = file;
   source->input.threads = threads;
+  source->input.interrupted = &gemem_interrupted;
   return source;
 }
 

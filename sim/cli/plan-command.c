@@ -132,7 +132,7 @@ plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
 
         if (one.plan != NULL)
           g_array_append_val (planned, one);
-        else
+        else if (!g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED))
           {
             g_prefix_error (&error, "%s: ", source->name);
             gemem_print_error (error);
