@@ -158,6 +158,8 @@ place_space (const GememPlanInput *input, const Columns *columns, const Key *key
 
   for (guint i = 0; i < n && !gemem_plan_is_unwanted (input->interrupted); i++)
     {
+      if (input->share != NULL)
+        g_atomic_int_set (input->share, (gint) ((guint64) i * 1000 / n));
       const guint32 item = keys[i].number;
       const GememLifetime *life = gemem_lifetimes_get (lifetimes, item);
       const guint32 first = column_of (columns, life->begin),

@@ -39,6 +39,9 @@ typedef struct _GememPlanInput
   /* atomic, may change at any time; non-zero: gemem_planner_run() soon returns
    * GEMEM_ERROR_INTERRUPTED.  NULL: never */
   const gint *interrupted;
+  /* atomic; planners whose searches are long keep there how much is done, in 1000ths; NULL: nobody
+   * asks */
+  gint *share;
 } GememPlanInput;
 
 /* TRUE once nobody wants the plan any more.  The long loops of planners ask this at every node or

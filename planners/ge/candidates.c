@@ -217,6 +217,14 @@ plan_candidates (const GeModel *model, const GeStrategy *candidates, guint n, gu
 
 /* ---- the planners */
 
+static void
+watch (GeModel *model, const GememPlanInput *input, guint n)
+{
+  model->interrupted = input->interrupted;
+  model->share = input->share;
+  model->n_assigners = n;
+}
+
 static GememPlan *
 plan_strategies (gconstpointer params, const GememPlanInput *input, guint first, guint n,
                  GError **error)
@@ -228,7 +236,7 @@ plan_strategies (gconstpointer params, const GememPlanInput *input, guint first,
 
   if (model == NULL)
     return NULL;
-  model->interrupted = input->interrupted;
+  watch (model, input, n);
   for (guint i = 0; i < n; i++)
     candidates[i] = strategy_for (first + i, model);
   plan = plan_candidates (model, candidates, n, input->threads, error);
@@ -273,7 +281,7 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
 
   if (model == NULL)
     return NULL;
-  model->interrupted = input->interrupted;
+  watch (model, input, 1);
   plan = plan_candidates (model, &strategy, 1, 1, error);
   ge_model_free (model);
   return plan;

@@ -157,8 +157,11 @@ typedef struct
   /* IO-reuse flags: per Data node (by node id), per input of the graph's NetOutput (by position) */
   guint8 *input_reuse, *output_reuse;
   gboolean dynamic_root;
-  gboolean extend_memory;  /* static_memory_policy in {1,2,4} */
-  const gint *interrupted; /* GememPlanInput.interrupted; set by the planner */
+  gboolean extend_memory; /* static_memory_policy in {1,2,4} */
+  /* set by the planner: of GememPlanInput, and how many assigners will share `share` */
+  const gint *interrupted;
+  gint *share;
+  guint n_assigners;
 } GeModel;
 
 /* An array of @n GEMEM_NONE; free with g_free(). */

@@ -288,11 +288,26 @@ pass (Scan *scan, const GeBlock *p)
     scan->n_gone -= (scan->entries[scan->start++].traits & GONE) != 0;
 }
 
+/* Nearly all of the time goes here, and it falls with the square of the parents left. */
+static void
+tell (const GeModel *model, guint i, guint n, gint *told)
+{
+  const guint64 left = (guint64) (n - i) * 1000 / n;
+  const gint done = (gint) ((1000 - left * left / 1000) / model->n_assigners);
+
+  if (model->share != NULL && done > *told)
+    {
+      g_atomic_int_add (model->share, done - *told);
+      *told = done;
+    }
+}
+
 void
 ge_pack (GeAssigner *a)
 {
   Scan scan = { .packer = { .a = a, .clones = g_ptr_array_new (), .moved = g_byte_array_new () },
                 .n_streams = a->model->n_streams };
+  gint told = 0;
   Parent p = { .times = g_new (Time, (gsize) scan.n_streams + 1) };
 
   for (guint i = 0; i < a->blocks->len; i++)
@@ -301,6 +316,7 @@ ge_pack (GeAssigner *a)
   fill_from (&scan, 0, 0);
   for (guint i = 0; i < a->blocks->len && !gemem_plan_is_unwanted (a->model->interrupted); i++)
     {
+      tell (a->model, i, a->blocks->len, &told);
       p.block = g_ptr_array_index (a->blocks, i);
       pass (&scan, p.block);
       if (p.block->child || !p.block->reuse_mem || p.block->stream < 0)

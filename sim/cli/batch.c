@@ -13,6 +13,7 @@
 #include "sim/cli/flags.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "sim/report/report.h"
 
@@ -377,6 +378,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
     return NULL;
   for (char **path = paths; *path != NULL; path++)
     {
+      gemem_progress_begin_reading (*path);
       guint n = gemem_source_files_add (files, *path, error);
       if (n == 0)
         return NULL;
@@ -393,13 +395,15 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
         }
     }
 
+  gemem_progress_end ();
   gemem_environment_note_unused (variables, specs, files);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;
   gemem_catch_interrupts ();
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
-  gemem_jobs_run ((const GememJob *) list->data, list->len, (guint) jobs, results, errors);
+  gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
+                           results, errors);
   BatchResults *batch = g_new0 (BatchResults, 1);
   batch->results = g_ptr_array_new ();
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);

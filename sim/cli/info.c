@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "sim/cli/graph-info.h"
 #include "sim/cli/options.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "traces/summary.h"
 
@@ -259,12 +260,14 @@ show_trace (GememSourceFile *file, gboolean json, GError **error)
 static gboolean
 show (const char *path, gboolean json, GError **error)
 {
+  gemem_progress_begin_reading (path);
   GememSourceFile *file = gemem_source_file_new (path, error);
   gboolean ok = FALSE;
 
   if (file != NULL)
     ok = file->graph != NULL && !gemem_source_lowered () ? show_graph (file, json, error)
                                                          : show_trace (file, json, error);
+  gemem_progress_end ();
   gemem_source_file_free (file);
   return ok;
 }

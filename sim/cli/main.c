@@ -17,6 +17,7 @@
 #include "allocators/allocator.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
+#include "sim/cli/progress.h"
 
 /* Runs @command with argv[0] = its name. */
 static int
@@ -78,6 +79,7 @@ main (int argc, char **argv)
   signal (SIGXFSZ, SIG_IGN); /* a file size limit then is an error that names the file */
   setlocale (LC_ALL, "");
   int status = dispatch (argc, argv, &error);
+  gemem_progress_end ();
   if (error != NULL)
     {
       gemem_print_error (error);

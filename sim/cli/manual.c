@@ -9,6 +9,7 @@
 
 #include "sim/cli/commands.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/options.h"
 #include "sim/cli/topics.h"
 #include "sim/report/report.h"
 
@@ -142,6 +143,12 @@ gemem_manual (const GememCommand *const *commands)
       "the same, sizes take units (512MiB, 2GB, 80% of the device), times too (30us). Globs in "
       "\\fINAME\\fR and lists in\n"
       "values (a|b|c) give several allocators.\n");
+  g_string_append (out, ".SH OPTIONS\nOf every command, beside those below:\n");
+  append_entries (out, gemem_common_entries);
+  g_string_append (
+      out,
+      ".PP\nIf standard error is a terminal, work that takes more than half a second shows its "
+      "share and the time left there.\n");
   g_string_append (out, ".SH COMMANDS\n");
   for (; *commands != NULL; commands++)
     append_command (out, *commands);
@@ -156,7 +163,7 @@ gemem_manual (const GememCommand *const *commands)
            "the device is not available\n"
            "130  interrupted; partial results are marked\n.fi\n"
            ".SH ENVIRONMENT\n.TP\n\\fBGEMEM_PLUGIN_PATH\\fR\nDirectories with allocator plugins, "
-           "separated by colons.\n"
+           "separated by colons. A plugin that cannot be used is skipped with a warning.\n"
            ".TP\n\\fBGEMEM_PROFILES\\fR\nDirectory of device profiles, searched before the "
            "installed ones.\n"
            ".TP\n\\fBFLAGS_*\\fR, \\fBGE_USE_STATIC_MEMORY\\fR\nSettings of PaddlePaddle and of "

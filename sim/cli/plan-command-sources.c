@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "sim/cli/plan-command.h"
+#include "sim/cli/progress.h"
 #include "sim/engine/lifetimes.h"
 
 void
@@ -25,6 +26,7 @@ new_source (GememSourceFile *file, char *name, guint threads)
   source->file = file;
   source->input.threads = threads;
   source->input.interrupted = &gemem_interrupted;
+  source->input.share = gemem_progress_share ();
   return source;
 }
 
