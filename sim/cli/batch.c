@@ -54,8 +54,8 @@ const GOptionEntry gemem_batch_entries[] = {
     "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
     "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
-  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb,
-    "Draw comparison, timeline or fragmentation as text", "NAME" },
+  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb, "Draw one of them as text",
+    "comparison|timeline|fragmentation" },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &map,
     "What lies where at the reserved peak: text to FILE ('-': stdout), SVG if it ends in .svg",
     "FILE" },
@@ -364,6 +364,12 @@ leave_lone_rows_out (BatchResults *batch)
     }
 }
 
+static const char *
+path_of_job (const GememJob *job)
+{
+  return ((const GememSourceFile *) job->source_data)->path;
+}
+
 static BatchResults *
 run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
 {
@@ -403,7 +409,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
   gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
-                           results, errors);
+                           path_of_job, results, errors);
   BatchResults *batch = g_new0 (BatchResults, 1);
   batch->results = g_ptr_array_new ();
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);

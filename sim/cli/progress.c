@@ -20,7 +20,6 @@
 #include "base/io/input.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
-#include "sim/cli/source.h"
 
 #define DELAY_US (G_USEC_PER_SEC / 2)
 #define INTERVAL_US (G_USEC_PER_SEC / 5)
@@ -81,7 +80,7 @@ share_of_reading (const Part *part)
   const guint64 delivered = __atomic_load_n (&part->delivered, __ATOMIC_RELAXED);
 
   if (part->path == NULL) /* half, in case that it is all parsed before the first event */
-    return bytes == UNKNOWN ? 0 : bytes / 2;
+    return bytes == UNKNOWN ? UNKNOWN : bytes / 2;
   if (part->events == 0)
     return bytes < 1 ? bytes : UNKNOWN;
   return part->opened / 2
@@ -101,7 +100,9 @@ share_of_part (const Part *part)
   reading = share_of_reading (part);
   if (part->source == NULL)
     return reading;
-  return reading == UNKNOWN ? UNKNOWN : (part->readings - 1 + reading) / (part->readings + left);
+  if (reading == UNKNOWN && part->readings + left == 1)
+    return UNKNOWN;
+  return (part->readings - 1 + MAX (reading, 0)) / (part->readings + left);
 }
 
 static double
@@ -175,9 +176,9 @@ columns_of (gunichar c)
   return g_unichar_iswide (c) ? 2 : 1;
 }
 
-/* Appends what fits of @text into @room columns, "..." in place of the rest. */
+/* Appends what fits of @text into @space columns, "..." in place of the rest. */
 static void
-append_cut (GString *out, const char *text, guint room)
+append_cut (GString *out, const char *text, guint space)
 {
   const gsize before = out->len;
   gsize cut = before;
@@ -188,14 +189,14 @@ append_cut (GString *out, const char *text, guint room)
       const gunichar c = g_unichar_isprint (g_utf8_get_char (text)) ? g_utf8_get_char (text) : '?';
 
       used += columns_of (c);
-      if (used > room)
+      if (used > space)
         {
           g_string_truncate (out, cut);
-          g_string_append_len (out, "...", (gssize) MIN (room, 3));
+          g_string_append_len (out, "...", (gssize) MIN (space, 3));
           return;
         }
       g_string_append_unichar (out, c);
-      if (used + 3 <= room)
+      if (used + 3 <= space)
         cut = out->len;
     }
 }
@@ -206,19 +207,19 @@ draw (gint64 elapsed)
 {
   g_autoptr (GString) line = g_string_new ("\r"), numbers = g_string_new (NULL);
   struct winsize size = { 0 };
-  guint width, room;
+  guint width, space;
 
   if (ioctl (STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
     size.ws_col = 80;
   width = size.ws_col - 1u; /* a full last column wraps on some terminals */
   append_numbers (numbers, elapsed);
-  room = width > numbers->len ? width - (guint) numbers->len : 0;
-  if (room >= NAME_MIN)
+  space = width > numbers->len ? width - (guint) numbers->len : 0;
+  if (space >= NAME_MIN)
     {
-      append_cut (line, phase.what, room - 1);
+      append_cut (line, phase.what, space - 1);
       g_string_append_c (line, ':');
     }
-  append_cut (line, numbers->str + (room < NAME_MIN ? 1 : 0), width);
+  append_cut (line, numbers->str + (space < NAME_MIN ? 1 : 0), width);
   g_string_append (line, "\033[K");
   phase.shown = write (STDERR_FILENO, line->str, line->len) > 0;
 }
@@ -339,7 +340,8 @@ prepare (char *what, const char *unit, guint n_parts)
 void
 gemem_progress_begin_reading (const char *name)
 {
-  g_autofree char *display = g_filename_display_basename (name);
+  g_autofree char *display = strcmp (name, "-") == 0 ? g_strdup ("standard input")
+                                                     : g_filename_display_basename (name);
 
   if (!prepare (g_strconcat ("reading ", display, NULL), NULL, 1))
     return;
@@ -481,18 +483,16 @@ open_watched (gpointer data, GError **error)
   return reader;
 }
 
-/* What the job costs, in comparison with the others: the events of its trace, if they are known. */
+/* What a job on the trace @path costs, in comparison with others: its events, if they are known. */
 static double
-weight_of (const GememJob *job)
+weight_of (const char *path)
 {
-  const guint64 *known = job->source == gemem_source_file_open ? g_hash_table_lookup (
-                             phase.known, ((GememSourceFile *) job->source_data)->path)
-                                                               : NULL;
+  const guint64 *known = g_hash_table_lookup (phase.known, path);
 
   return known != NULL ? (double) *known + 1 : 1;
 }
 
-/* Results on the terminal while jobs run leave no room for a line. */
+/* Results on the terminal while jobs run leave no space for a line. */
 static gboolean
 writes_to_terminal (const GememJob *jobs)
 {
@@ -503,7 +503,8 @@ writes_to_terminal (const GememJob *jobs)
 
 void
 gemem_progress_run_jobs (const char *what, const GememJob *jobs, guint n, guint threads,
-                         GememResult **results, GError **errors)
+                         const char *(*path_of) (const GememJob *job), GememResult **results,
+                         GError **errors)
 {
   g_autofree GememJob *watched = NULL;
 
@@ -519,7 +520,7 @@ gemem_progress_run_jobs (const char *what, const GememJob *jobs, guint n, guint 
 
       part->source = jobs[i].source;
       part->source_data = jobs[i].source_data;
-      part->weight = weight_of (&jobs[i]);
+      part->weight = weight_of (path_of (&jobs[i]));
       part->job.openings_left = 1;
       watched[i].source = open_watched;
       watched[i].source_data = part;

@@ -30,9 +30,10 @@ void gemem_progress_end (void);
 /* Counts what @reader delivers to the phase. */
 void gemem_progress_watch (GememTraceReader *reader);
 
-/* gemem_jobs_run() as a phase. */
+/* gemem_jobs_run() as a phase.  @path_of: the path of a job's trace, as its reader has it. */
 void gemem_progress_run_jobs (const char *what, const GememJob *jobs, guint n, guint threads,
-                              GememResult **results, GError **errors);
+                              const char *(*path_of) (const GememJob *job), GememResult **results,
+                              GError **errors);
 
 /* Erases the line, and keeps it away until resumed: around all that is printed. */
 void gemem_progress_pause (void);

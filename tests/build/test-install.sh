@@ -47,6 +47,7 @@ for profile in "$datadir"/profiles/*.ini; do
 done
 check 'the manual is there' sh -c "grep -q 'gemem..sim' $prefix/share/man/man1/gemem-sim.1"
 check 'the completion is there, and is bash' sh -c "find $root -path '*bash-completion*' -name gemem-sim -exec bash -n {} + | cmp - /dev/null && find $root -path '*bash-completion*' -name gemem-sim | grep -q ."
+check 'so are those of zsh and fish' sh -c "find $root -path '*zsh*' -name _gemem-sim | grep -q . && find $root -path '*fish*' -name gemem-sim.fish | grep -q ."
 check 'no installed text knows where it was built' sh -c "! grep -rIl -e '$GEMEM_BUILDDIR' -e '$root' $root"
 
 # ---- the library
