@@ -110,7 +110,7 @@ typedef struct
 
 struct _GememAllocatorClass
 {
-  /* ---- Required: identity. */
+  /* ---- Required: identity.  `abi` and `name` come first for every value of `abi`. */
 
   guint abi;           /* GEMEM_ALLOCATOR_ABI */
   const char *name;    /* "pytorch-caching" */
@@ -248,11 +248,16 @@ const GememAllocatorClass *const *gemem_allocator_classes (void);
 /* By name or alias; GEMEM_ERROR_USAGE with a suggestion. */
 const GememAllocatorClass *gemem_allocator_find (const char *name, GError **error);
 
-/* Loads every plugin of the ':'-separated directories (GEMEM_PLUGIN_PATH).  A plugin exports `const
- * GememAllocatorClass *const gemem_plugin_allocators[]`.  GEMEM_ERROR_USAGE names the file if a
- * class has another GEMEM_ALLOCATOR_ABI, lacks a required function, has half of an optional group,
- * or has a name that is taken. */
-gboolean gemem_allocator_load_plugins (const char *directories, GError **error);
+/* Loads every plugin of the ':'-separated directories (GEMEM_PLUGIN_PATH; may be NULL).  A plugin
+ * exports `const GememAllocatorClass *const gemem_plugin_allocators[]`.  A file that cannot be
+ * loaded, and a class that has another GEMEM_ALLOCATOR_ABI, lacks a required function, has half of
+ * an optional group, or has a name that is taken, is skipped; from then on asking for it by its
+ * name, or that of its file, is an error with the reason.  Returns a message for each thing
+ * skipped, NULL-terminated, for g_strfreev(); NULL if there is none. */
+GStrv gemem_allocator_load_plugins (const char *directories);
+/* Why the plugin whose file or allocator is called @name was skipped; NULL: there is none.  Owned by
+ * the registry. */
+const char *gemem_allocator_skipped (const char *name);
 
 /* A chosen allocator with its settings, as on the command line: "NAME[:key=value,...]". */
 typedef struct

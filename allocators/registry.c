@@ -7,7 +7,8 @@
  *
  * Invariants: the order is that of allocators.def, then plugins by the order of the directories and
  * of the file names in each; names and aliases are unique; a class pointer stays valid for the life
- * of the process (plugins are never unloaded).  Plugins are loaded before threads start; afterwards
+ * of the process (plugins are never unloaded); what is wrong with one plugin concerns nothing else:
+ * it is skipped, and remembered with the reason for whoever asks for it by name.  Plugins are loaded before threads start; afterwards
  * the list is read without a lock.
  * Cost: O(number of classes) per lookup, never on the event path.
  */
@@ -99,8 +100,10 @@ const GememAllocatorClass *
 gemem_allocator_find (const char *name, GError **error)
 {
   const GememNamedClass *found = (const GememNamedClass *) gemem_named_find (
-      gemem_named_classes (), "allocator", name, error);
+      gemem_named_classes (), "allocator", name, NULL);
 
+  if (found == NULL && gemem_check_not_skipped (name, error))
+    gemem_named_find (gemem_named_classes (), "allocator", name, error);
   return found != NULL ? found->klass : NULL;
 }
 
@@ -168,23 +171,23 @@ missing (const GememAllocatorClass *klass)
 }
 
 static gboolean
-check_class (const char *path, const GememAllocatorClass *klass, GError **error)
+check_class (const char *path, const GememAllocatorClass *klass, char **reason)
 {
   g_auto (GStrv) aliases = NULL;
   const char *taken = NULL, *lacks;
 
   if (klass->abi != GEMEM_ALLOCATOR_ABI)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: built for plugin interface %u, this gemem has %u; rebuild the plugin", path,
-                   klass->abi, GEMEM_ALLOCATOR_ABI);
+      *reason = g_strdup_printf (
+          "%s: built for plugin interface %u, this gemem has %u; rebuild the plugin", path,
+          klass->abi, GEMEM_ALLOCATOR_ABI);
       return FALSE;
     }
   if ((lacks = missing (klass)) != NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: allocator %s lacks %s; allocators/allocator.h says what is required", path,
-                   klass->name != NULL ? klass->name : "without a name", lacks);
+      *reason = g_strdup_printf (
+          "%s: allocator %s lacks %s; allocators/allocator.h says what is required", path,
+          klass->name != NULL ? klass->name : "without a name", lacks);
       return FALSE;
     }
   aliases = g_strsplit (klass->aliases != NULL ? klass->aliases : "", "|", -1);
@@ -194,46 +197,106 @@ check_class (const char *path, const GememAllocatorClass *klass, GError **error)
     if (is_taken (aliases[i]))
       taken = aliases[i];
   if (taken != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "%s: there is an allocator %s already; rename the plugin's", path, taken);
+    *reason = g_strdup_printf ("%s: there is an allocator %s already; rename the plugin's", path,
+                               taken);
   return taken == NULL;
 }
 
-static gboolean
-load_plugin (const char *path, GError **error)
+/* What of a plugin was skipped. */
+typedef struct
+{
+  char *file;   /* "power2", of power2.so and libpower2.so */
+  char *name;   /* of the class; NULL: the file as a whole */
+  char *reason; /* "FILE: what; what to do" */
+} Skipped;
+
+/* All that was skipped, in the order of loading; never freed, like the classes. */
+static GArray *
+the_skipped (void)
+{
+  static gsize skipped;
+
+  if (g_once_init_enter (&skipped))
+    g_once_init_leave (&skipped, (gsize) g_array_new (FALSE, FALSE, sizeof (Skipped)));
+  return (GArray *) skipped;
+}
+
+/* Notes that @klass of the plugin @path (NULL: all of it) is skipped; takes @reason. */
+static void
+skip (const char *path, const GememAllocatorClass *klass, char *reason, GPtrArray *reasons)
+{
+  g_autofree char *base = g_path_get_basename (path);
+  const char *start = g_str_has_prefix (base, "lib") ? base + 3 : base;
+  const Skipped skipped = { g_strndup (start, strcspn (start, ".")),
+                            klass != NULL ? g_strdup (klass->name) : NULL, reason };
+
+  g_array_append_val (the_skipped (), skipped);
+  g_ptr_array_add (reasons, g_strdup (reason));
+}
+
+const char *
+gemem_allocator_skipped (const char *name)
+{
+  const GArray *all = the_skipped ();
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      const Skipped *skipped = &g_array_index (all, Skipped, i);
+
+      if (gemem_name_equal (skipped->file, name)
+          || (skipped->name != NULL && gemem_name_equal (skipped->name, name)))
+        return skipped->reason;
+    }
+  return NULL;
+}
+
+gboolean
+gemem_check_not_skipped (const char *name, GError **error)
+{
+  const char *reason = gemem_allocator_skipped (name);
+
+  if (reason != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "allocator %s: its plugin was skipped: %s",
+                 name, reason);
+  return reason == NULL;
+}
+
+static void
+load_plugin (const char *path, GPtrArray *reasons)
 {
   GModule *module = g_module_open (path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
   const GememAllocatorClass *const *found = NULL;
   gpointer symbol = NULL;
+  char *reason;
 
   if (module == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: cannot be loaded (%s); rebuild it, or take it out of GEMEM_PLUGIN_PATH",
-                   path, g_module_error ());
-      return FALSE;
+      skip (path, NULL,
+            g_strdup_printf (
+                "%s: cannot be loaded (%s); rebuild it, or take it out of GEMEM_PLUGIN_PATH", path,
+                g_module_error ()),
+            reasons);
+      return;
     }
   if (!g_module_symbol (module, PLUGIN_SYMBOL, &symbol) || symbol == NULL)
     {
       g_module_close (module);
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: exports no %s; see allocator.h",
-                   path, PLUGIN_SYMBOL);
-      return FALSE;
+      skip (path, NULL, g_strdup_printf ("%s: exports no %s; see allocator.h", path, PLUGIN_SYMBOL),
+            reasons);
+      return;
     }
   g_module_make_resident (module);
   for (found = symbol; *found != NULL; found++)
-    {
-      if (is_listed (*found))
-        continue; /* the same file, found through another directory */
-      if (!check_class (path, *found, error))
-        return FALSE;
+    if (is_listed (*found))
+      continue; /* the same file, found through another directory */
+    else if (check_class (path, *found, &reason))
       add_class (the_registry (), *found);
-    }
-  return TRUE;
+    else
+      skip (path, *found, reason, reasons);
 }
 
-static gboolean
-load_directory (const char *path, GError **error)
+static void
+load_directory (const char *path, GPtrArray *reasons)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) local = NULL;
@@ -242,37 +305,38 @@ load_directory (const char *path, GError **error)
 
   if (dir == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "GEMEM_PLUGIN_PATH: %s; create the directory or correct the path",
-                   local->message);
-      return FALSE;
+      g_ptr_array_add (
+          reasons,
+          g_strdup_printf ("GEMEM_PLUGIN_PATH: %s; create the directory or correct the path",
+                           local->message));
+      return;
     }
   while ((name = g_dir_read_name (dir)) != NULL)
     if (g_str_has_suffix (name, "." G_MODULE_SUFFIX))
       g_ptr_array_add (names, g_build_filename (path, name, NULL));
   g_ptr_array_sort (names, gemem_compare_texts);
   for (guint i = 0; i < names->len; i++)
-    if (!load_plugin (g_ptr_array_index (names, i), error))
-      return FALSE;
-  return TRUE;
+    load_plugin (g_ptr_array_index (names, i), reasons);
 }
 
-gboolean
-gemem_allocator_load_plugins (const char *directories, GError **error)
+GStrv
+gemem_allocator_load_plugins (const char *directories)
 {
+  g_autoptr (GPtrArray) reasons = g_ptr_array_new_with_free_func (g_free);
   g_auto (GStrv) paths = NULL;
 
   if (directories == NULL || *directories == '\0')
-    return TRUE;
-  if (!g_module_supported ())
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
-                   "GEMEM_PLUGIN_PATH: this system cannot load plugins; unset it");
-      return FALSE;
-    }
+    return NULL;
   paths = g_strsplit (directories, G_SEARCHPATH_SEPARATOR_S, -1);
-  for (guint i = 0; paths[i] != NULL; i++)
-    if (*paths[i] != '\0' && !load_directory (paths[i], error))
-      return FALSE;
-  return TRUE;
+  if (!g_module_supported ())
+    g_ptr_array_add (reasons,
+                     g_strdup ("GEMEM_PLUGIN_PATH: this system cannot load plugins; unset it"));
+  else
+    for (guint i = 0; paths[i] != NULL; i++)
+      if (*paths[i] != '\0')
+        load_directory (paths[i], reasons);
+  if (reasons->len == 0)
+    return NULL;
+  g_ptr_array_add (reasons, NULL);
+  return (GStrv) g_ptr_array_free (g_steal_pointer (&reasons), FALSE);
 }

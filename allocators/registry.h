@@ -17,3 +17,6 @@ typedef struct
 
 /* A GememNamedClass per class, in the order of gemem_allocator_classes(); NULL-terminated. */
 const GememNamed *const *gemem_named_classes (void);
+
+/* FALSE, with the reason (GEMEM_ERROR_USAGE), if @name is that of a skipped plugin. */
+gboolean gemem_check_not_skipped (const char *name, GError **error);

@@ -244,7 +244,8 @@ find_shorthand (const char *text)
   return NULL;
 }
 
-/* FALSE, with a suggestion, for an unknown name that is near the name of a class or a shorthand. */
+/* FALSE for an unknown name that is that of a skipped plugin, with the reason, or near the name of a
+ * class or a shorthand, with a suggestion. */
 static gboolean
 check_name (const char *text, GError **error)
 {
@@ -260,6 +261,8 @@ check_name (const char *text, GError **error)
           return TRUE;
         g_ptr_array_add (names, (gpointer) (*named)->name);
       }
+  if (!gemem_check_not_skipped (name, error))
+    return FALSE;
   g_ptr_array_add (names, NULL);
   near = strpbrk (name, "*?=") == NULL ? gemem_suggest (name, (const char *const *) names->pdata)
                                        : NULL;

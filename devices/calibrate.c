@@ -30,6 +30,15 @@ add_sample (GememCalibrator *self, GememDeviceCall call, guint point, guint64 ns
   g_array_append_val (*samples, ns);
 }
 
+/* Returns the first round. */
+static int
+begin_series (const GememCalibrator *self)
+{
+  if (self->options->series != NULL)
+    g_atomic_int_inc (self->options->series);
+  return -WARM_UP;
+}
+
 /* Times one statement; warm-up rounds are negative. */
 #define TIME(self, round, call, point, statement) \
   G_STMT_START \
@@ -42,8 +51,8 @@ add_sample (GememCalibrator *self, GememDeviceCall call, guint point, guint64 ns
   G_STMT_END
 
 #define ROUNDS(round, self) \
-  for (int round = -WARM_UP; round < (int) (self)->options->repeats && !is_interrupted (self); \
-       round++)
+  for (int round = begin_series (self); \
+       round < (int) (self)->options->repeats && !is_interrupted (self); round++)
 
 /* ---- rounds of calls */
 

@@ -25,7 +25,12 @@ typedef struct
   guint repeats; /* of each call and size; at least 1 */
   /* atomic, or NULL; non-zero ends the calibration after the current call */
   const gint *interrupted;
+  gint *series; /* atomic, or NULL: how many series of calls have begun */
 } GememCalibrateOptions;
+
+/* Series of calls that gemem_calibrate() makes of a device with virtual memory, or without; an
+ * upper limit, and little less if memory is short. */
+#define GEMEM_CALIBRATE_SERIES(virtual_memory) ((virtual_memory) ? 29u : 17u)
 
 #define GEMEM_CALIBRATE_SIZES 7 /* granularity * 1, 2, 4 ... */
 #define GEMEM_CALIBRATE_COUNTS \

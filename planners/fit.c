@@ -149,14 +149,17 @@ typedef guint64 (*Fit) (GememOccupancy *occupancy, guint32 first, guint32 last, 
 
 /* Places the items of one space in the order of @keys. */
 static guint64
-place_space (const GememLifetimes *lifetimes, const Columns *columns, const Key *keys, guint n,
-             Fit fit, guint64 alignment, GememPlan *plan)
+place_space (const GememPlanInput *input, const Columns *columns, const Key *keys, guint n, Fit fit,
+             guint64 alignment, GememPlan *plan)
 {
+  const GememLifetimes *lifetimes = input->lifetimes;
   g_autoptr (GememOccupancy) occupancy = gemem_occupancy_new (MAX (columns->n, 1));
   guint64 top = 0;
 
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n && !gemem_plan_is_unwanted (input->interrupted); i++)
     {
+      if (input->share != NULL)
+        g_atomic_int_set (input->share, (gint) ((guint64) i * 1000 / n));
       const guint32 item = keys[i].number;
       const GememLifetime *life = gemem_lifetimes_get (lifetimes, item);
       const guint32 first = column_of (columns, life->begin),
@@ -206,7 +209,7 @@ plan_fit (const GememPlanInput *input, Order order, Fit fit, guint64 alignment)
            next++)
         ;
       gemem_plan_add_total (
-          plan, space, place_space (lifetimes, &columns, keys + i, next - i, fit, alignment, plan));
+          plan, space, place_space (input, &columns, keys + i, next - i, fit, alignment, plan));
     }
   g_free (columns.steps);
   return plan;

@@ -52,7 +52,7 @@ plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params,
 {
   g_autofree GememPlanPlace *places = NULL;
   g_autoptr (GememLifetimes) lifetimes = gemem_graph_lifetimes (input->graph, &places);
-  const GememPlanInput own = { NULL, lifetimes, input->threads };
+  const GememPlanInput own = { NULL, lifetimes, input->threads, input->interrupted, input->share };
   g_autoptr (GememPlan) plan = planner->plan (params, &own, error);
 
   return plan != NULL ? gemem_plan_spread (input->graph, plan, places) : NULL;
@@ -77,7 +77,7 @@ plan_lifetimes_by_graph (const GememPlanner *planner, gconstpointer params,
 {
   g_autofree guint32 *order = NULL;
   g_autoptr (GememGraph) graph = gemem_graph_from_lifetimes (input->lifetimes, &order, error);
-  const GememPlanInput own = { graph, NULL, input->threads };
+  const GememPlanInput own = { graph, NULL, input->threads, input->interrupted, input->share };
   GememPlan *plan = graph != NULL ? planner->plan (params, &own, error) : NULL;
 
   if (plan != NULL)
@@ -139,6 +139,14 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
     }
   plan = run (planner, params, input, error);
   gemem_choice_params_free (choice, params);
+  if (gemem_plan_is_unwanted (input->interrupted))
+    {
+      gemem_plan_free (plan);
+      g_clear_error (error);
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
+                           "interrupted; there is no plan, run it again");
+      return NULL;
+    }
   if (plan == NULL)
     return NULL;
   g_free (plan->planner);

@@ -36,7 +36,22 @@ typedef struct _GememPlanInput
   /* or NULL; at least one of the two is set.  Both: lifetimes of a trace lowered from the graph */
   const GememLifetimes *lifetimes;
   guint threads; /* upper limit; 0: one per processor */
+  /* atomic, may change at any time; non-zero: gemem_planner_run() soon returns
+   * GEMEM_ERROR_INTERRUPTED.  NULL: never */
+  const gint *interrupted;
+  /* atomic; planners whose searches are long keep there how much is done, in 1000ths; NULL: nobody
+   * asks */
+  gint *share;
 } GememPlanInput;
+
+/* TRUE once nobody wants the plan any more.  The long loops of planners ask this at every node or
+ * item and end early; whatever they leave unfinished must still be consistent in memory, but is
+ * never used.  @interrupted may be NULL. */
+static inline gboolean
+gemem_plan_is_unwanted (const gint *interrupted)
+{
+  return interrupted != NULL && g_atomic_int_get (interrupted) != 0;
+}
 
 typedef struct
 {
@@ -59,8 +74,8 @@ gboolean gemem_planner_parse (const char *text, GPtrArray *choices, GError **err
 
 /* Runs the planner of @choice; the graph's own settings are its defaults.  The plan has an entry
  * per item of the graph if there is one, else per lifetime.  The plan is complete but NOT yet
- * checked; free with gemem_plan_free().  Errors: as the planner's, and GEMEM_ERROR_INPUT for
- * settings of the graph that the planner does not accept. */
+ * checked; free with gemem_plan_free().  Errors: as the planner's, GEMEM_ERROR_INPUT for settings of
+ * the graph that the planner does not accept, and GEMEM_ERROR_INTERRUPTED. */
 GememPlan *gemem_planner_run (const GememChoice *choice, const GememPlanInput *input,
                               GError **error);
 

@@ -180,6 +180,8 @@ gemem_trace_next (GememTraceReader *reader, const GememTraceEvent **events, GErr
   if (reader->filter != NULL)
     while (n > 0 && (n = gemem_initial_filter_take (reader->filter, events, n)) == 0)
       n = reader->next (reader, events, error);
+  if (reader->delivered != NULL && n > 0)
+    __atomic_fetch_add (reader->delivered, (guint64) n, __ATOMIC_RELAXED);
   return n;
 }
 

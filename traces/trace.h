@@ -207,6 +207,9 @@ struct _GememTraceReader
   void (*close) (GememTraceReader *reader); /* frees the format's members and the reader */
   /* private to formats.c: GememReadOptions.without_initial, or NULL */
   struct _GememInitialFilter *filter;
+  /* where gemem_trace_next() counts the events it delivered (atomic, a batch at a time), for another
+   * thread that shows progress; NULL: nowhere */
+  guint64 *delivered;
 };
 
 typedef struct _GememTraceWriter GememTraceWriter;

@@ -84,6 +84,8 @@ read_raw (GememInput *input, guint8 *to, gsize size)
       return -1;
     }
   input->position += (guint64) n;
+  if (input->meter != NULL)
+    __atomic_store_n (&input->meter->position, input->position, __ATOMIC_RELAXED);
   return n;
 }
 

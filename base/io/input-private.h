@@ -21,7 +21,8 @@ struct _GememInput
   /* raw */
   int fd; /* -1: bytes */
   gboolean regular;
-  guint64 position; /* stored bytes read so far */
+  guint64 position;       /* stored bytes read so far */
+  GememInputMeter *meter; /* or NULL */
   GBytes *bytes;
   gboolean single_pass;
   int spool; /* unlinked copy of the bytes of a pipe, or -1 */

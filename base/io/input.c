@@ -202,6 +202,25 @@ input_new (const char *name)
   return input;
 }
 
+static _Thread_local GememInputMeter *current_meter;
+
+void
+gemem_input_set_meter (GememInputMeter *meter)
+{
+  current_meter = meter;
+}
+
+/* Begins to keep the meter of this thread, if it has one. */
+static void
+attach_meter (GememInput *input, guint64 size)
+{
+  input->meter = current_meter;
+  if (input->meter == NULL)
+    return;
+  __atomic_store_n (&input->meter->position, 0, __ATOMIC_RELAXED);
+  __atomic_store_n (&input->meter->size, input->regular ? size : 0, __ATOMIC_RELAXED);
+}
+
 GememInput *
 gemem_input_open (const char *path, GError **error)
 {
@@ -227,6 +246,7 @@ gemem_input_open_as (const char *path, const char *name, GError **error)
   input->fd = fd;
   /* a partly read standard input is treated as a pipe */
   input->regular = S_ISREG (status.st_mode) && lseek (fd, 0, SEEK_CUR) == 0;
+  attach_meter (input, (guint64) status.st_size);
   return input;
 }
 

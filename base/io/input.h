@@ -61,6 +61,17 @@ void gemem_input_set_single_pass (GememInput *input);
 gboolean gemem_input_size (GememInput *input, guint64 *size);
 gboolean gemem_input_seek (GememInput *input, guint64 offset, GError **error);
 
+/* How far the input opened last has been read: stored bytes; atomic, for another thread that shows
+ * progress.  `size` is 0 where it is not known (a pipe). */
+typedef struct
+{
+  guint64 position, size;
+} GememInputMeter;
+
+/* Inputs that this thread opens by their path from now on keep @meter, which must outlive them; NULL
+ * ends that. */
+void gemem_input_set_meter (GememInputMeter *meter);
+
 /* SHA-256 (hex, caller frees) of the stored file's bytes, before decompression; NULL for
  * non-regular files, or with @error set. Does not change the position. */
 char *gemem_input_sha256 (GememInput *input, GError **error);

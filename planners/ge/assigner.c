@@ -22,6 +22,7 @@
 #include "planners/ge/place.h"
 #include "planners/ge/pools.h"
 #include "planners/ge/release.h"
+#include "planners/planner.h"
 
 #define DESCRIPTOR_SIZE 1024 /* bytes, in addition to a no-tiling tensor */
 
@@ -372,7 +373,7 @@ visit_node (GeAssigner *a, guint32 id)
 void
 ge_assigner_walk (GeAssigner *a)
 {
-  for (guint32 i = 0; i < a->model->n_nodes; i++)
+  for (guint32 i = 0; i < a->model->n_nodes && !gemem_plan_is_unwanted (a->model->interrupted); i++)
     visit_node (a, i);
 }
 
@@ -382,5 +383,6 @@ ge_assigner_run (GeAssigner *a)
   ge_assigner_walk (a);
   if (a->strategy.level2 && a->reuse)
     ge_pack (a);
-  ge_place (a);
+  if (!gemem_plan_is_unwanted (a->model->interrupted))
+    ge_place (a);
 }

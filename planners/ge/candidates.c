@@ -207,7 +207,8 @@ plan_candidates (const GeModel *model, const GeStrategy *candidates, guint n, gu
   for (guint i = 0; i < n; i++)
     assigners[i] = ge_assigner_new (model, &candidates[i]);
   run_assigners (assigners, n, threads != 0 ? threads : g_get_num_processors ());
-  plan = finish (smallest (assigners, n), error);
+  plan = gemem_plan_is_unwanted (model->interrupted) ? NULL
+                                                     : finish (smallest (assigners, n), error);
   for (guint i = 0; i < n && plan != NULL; i++)
     gemem_plan_add_candidate (plan, candidates[i].name, assigners[i]->score);
   free_assigners (assigners, n);
@@ -215,6 +216,14 @@ plan_candidates (const GeModel *model, const GeStrategy *candidates, guint n, gu
 }
 
 /* ---- the planners */
+
+static void
+watch (GeModel *model, const GememPlanInput *input, guint n)
+{
+  model->interrupted = input->interrupted;
+  model->share = input->share;
+  model->n_assigners = n;
+}
 
 static GememPlan *
 plan_strategies (gconstpointer params, const GememPlanInput *input, guint first, guint n,
@@ -227,6 +236,7 @@ plan_strategies (gconstpointer params, const GememPlanInput *input, guint first,
 
   if (model == NULL)
     return NULL;
+  watch (model, input, n);
   for (guint i = 0; i < n; i++)
     candidates[i] = strategy_for (first + i, model);
   plan = plan_candidates (model, candidates, n, input->threads, error);
@@ -267,10 +277,12 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
                                 .priority = own->memory_priority_mode,
                                 .level2 = TRUE };
   GeModel *model = ge_model_new (input->graph, &own->common, error);
-  GememPlan *plan = NULL;
+  GememPlan *plan;
 
-  if (model != NULL)
-    plan = plan_candidates (model, &strategy, 1, 1, error);
+  if (model == NULL)
+    return NULL;
+  watch (model, input, 1);
+  plan = plan_candidates (model, &strategy, 1, 1, error);
   ge_model_free (model);
   return plan;
 }

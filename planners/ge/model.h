@@ -158,6 +158,10 @@ typedef struct
   guint8 *input_reuse, *output_reuse;
   gboolean dynamic_root;
   gboolean extend_memory; /* static_memory_policy in {1,2,4} */
+  /* set by the planner: of GememPlanInput, and how many assigners will share `share` */
+  const gint *interrupted;
+  gint *share;
+  guint n_assigners;
 } GeModel;
 
 /* An array of @n GEMEM_NONE; free with g_free(). */

@@ -26,6 +26,7 @@
 #include "planners/ge/pack-private.h"
 #include "planners/ge/pack.h"
 #include "planners/ge/stream-edges.h"
+#include "planners/planner.h"
 
 typedef struct
 {
@@ -252,7 +253,8 @@ try_all (Scan *scan, Parent *p, guint i)
   GeAssigner *a = scan->packer.a;
   guint j = i; /* a lower limit of the entry's position in B */
 
-  for (guint k = scan->start; k < scan->n && !p->block->child; k++)
+  for (guint k = scan->start;
+       k < scan->n && !p->block->child && !gemem_plan_is_unwanted (a->model->interrupted); k++)
     {
       GeBlock *c = scan->entries[k].block;
 
@@ -286,19 +288,35 @@ pass (Scan *scan, const GeBlock *p)
     scan->n_gone -= (scan->entries[scan->start++].traits & GONE) != 0;
 }
 
+/* Nearly all of the time goes here, and it falls with the square of the parents left. */
+static void
+tell (const GeModel *model, guint i, guint n, gint *told)
+{
+  const guint64 left = (guint64) (n - i) * 1000 / n;
+  const gint done = (gint) ((1000 - left * left / 1000) / model->n_assigners);
+
+  if (model->share != NULL && done > *told)
+    {
+      g_atomic_int_add (model->share, done - *told);
+      *told = done;
+    }
+}
+
 void
 ge_pack (GeAssigner *a)
 {
   Scan scan = { .packer = { .a = a, .clones = g_ptr_array_new (), .moved = g_byte_array_new () },
                 .n_streams = a->model->n_streams };
+  gint told = 0;
   Parent p = { .times = g_new (Time, (gsize) scan.n_streams + 1) };
 
   for (guint i = 0; i < a->blocks->len; i++)
     ge_pack_refresh (a->model, g_ptr_array_index (a->blocks, i));
   ge_pack_sort (&scan.packer, 0);
   fill_from (&scan, 0, 0);
-  for (guint i = 0; i < a->blocks->len; i++)
+  for (guint i = 0; i < a->blocks->len && !gemem_plan_is_unwanted (a->model->interrupted); i++)
     {
+      tell (a->model, i, a->blocks->len, &told);
       p.block = g_ptr_array_index (a->blocks, i);
       pass (&scan, p.block);
       if (p.block->child || !p.block->reuse_mem || p.block->stream < 0)

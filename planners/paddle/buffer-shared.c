@@ -243,6 +243,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
+  program->interrupted = input->interrupted;
   rewrite = gemem_paddle_buffer_shared (program, settings);
   return gemem_paddle_rewrite_plan (program, rewrite, "paddle-buffer-shared-pass",
                                     settings->alignment);

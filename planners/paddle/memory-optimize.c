@@ -237,6 +237,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
+  program->interrupted = input->interrupted;
   rewrite = gemem_paddle_memory_optimize (program, settings, error);
   if (rewrite == NULL)
     return NULL;

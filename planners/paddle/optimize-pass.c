@@ -148,6 +148,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
+  program->interrupted = input->interrupted;
   rewrite = gemem_paddle_optimize_pass (program, settings);
   return gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize-pass",
                                     settings->alignment);

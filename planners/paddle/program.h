@@ -63,6 +63,7 @@ typedef struct
   guint32 *of_graph; /* per variable of the graph: its number here */
   GStringChunk *names;
   gboolean one_stream;
+  const gint *interrupted; /* GememPlanInput.interrupted; set by the planner */
 } PaddleProgram;
 
 PaddleProgram *gemem_paddle_program_new (const GememGraph *graph);

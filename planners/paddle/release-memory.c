@@ -180,7 +180,8 @@ fit_space (const Release *release, Life **begins, Life **ends, guint64 space, gu
   guint gone = 0;
 
   gemem_paddle_first_fit_init (&fit);
-  for (guint i = 0; i < release->lives->len; i++)
+  for (guint i = 0;
+       i < release->lives->len && !gemem_plan_is_unwanted (release->program->interrupted); i++)
     {
       const PaddleVariable *variable = gemem_paddle_variable (release->program,
                                                               begins[i]->variable);
@@ -275,6 +276,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
   program = gemem_paddle_program_new (input->graph);
+  program->interrupted = input->interrupted;
   release = (Release){ program,
                        g_new0 (guint8, (gsize) program->n_variables + 1),
                        g_array_new (FALSE, FALSE, sizeof (Life)),

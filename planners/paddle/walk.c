@@ -220,7 +220,9 @@ gemem_paddle_walk_list (PaddleWalk *walk, guint32 number, const PaddleList *list
   g_array_set_size (walk->pool, 0);
   memset (walk->written, 0, walk->program->n_variables);
   begin (&state);
-  for (walk->position = 0; walk->position < list->n; walk->position++)
+  for (walk->position = 0;
+       walk->position < list->n && !gemem_plan_is_unwanted (walk->program->interrupted);
+       walk->position++)
     visit (&state, list->nodes[walk->position]);
   if (number == 0 && walk->pool->len > 0)
     g_array_append_vals (walk->rewrite->pool, walk->pool->data, walk->pool->len);

@@ -13,6 +13,7 @@
 #include "sim/cli/flags.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
 #include "sim/report/report.h"
@@ -57,8 +58,8 @@ const GOptionEntry gemem_batch_entries[] = {
     "Write the report to FILE instead of stdout; .json, .csv and .md choose the format", "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
     "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
-  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb,
-    "Draw comparison, timeline or fragmentation as text", "NAME" },
+  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb, "Draw one of them as text",
+    "comparison|timeline|fragmentation" },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &map,
     "What lies where at the reserved peak: text to FILE ('-': stdout), SVG if it ends in .svg",
     "FILE" },
@@ -401,6 +402,12 @@ note_variables (const GPtrArray *variables, const GPtrArray *specs, const GPtrAr
   gemem_environment_note_unused (use_environment, variables, readers);
 }
 
+static const char *
+path_of_job (const GememJob *job)
+{
+  return ((const GememSourceFile *) job->source_data)->path;
+}
+
 static BatchResults *
 run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
 {
@@ -417,6 +424,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
     return NULL;
   for (char **path = paths; *path != NULL; path++)
     {
+      gemem_progress_begin_reading (*path);
       guint n = gemem_source_files_add (files, *path, error);
       if (n == 0)
         return NULL;
@@ -433,13 +441,15 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
         }
     }
 
+  gemem_progress_end ();
   note_variables (variables, specs, files);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;
   gemem_catch_interrupts ();
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
-  gemem_jobs_run ((const GememJob *) list->data, list->len, (guint) jobs, results, errors);
+  gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
+                           path_of_job, results, errors);
   BatchResults *batch = g_new0 (BatchResults, 1);
   batch->results = g_ptr_array_new ();
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);

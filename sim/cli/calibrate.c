@@ -9,6 +9,7 @@
 
 #include "devices/calibrate.h"
 #include "sim/cli/options.h"
+#include "sim/cli/progress.h"
 #include "sim/engine/replay.h"
 #include "sim/report/machine.h"
 #include "workloads/generator.h"
@@ -107,6 +108,7 @@ run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_calibrate;
   GememCalibration calibration;
+  GememDeviceInfo info;
   GememDevice *device;
   int status = 1;
 
@@ -118,7 +120,11 @@ run (char **arguments, GError **error)
   if (device == NULL)
     return 2;
   const GememCalibrateOptions options = { device->klass->real ? host_clock : device_clock, device,
-                                          (guint) repeats, &gemem_interrupted };
+                                          (guint) repeats, &gemem_interrupted,
+                                          gemem_progress_steps () };
+  gemem_device_info (device, &info);
+  gemem_progress_begin_steps ("measuring", "series of calls",
+                              GEMEM_CALIBRATE_SERIES (info.virtual_memory));
   if (gemem_calibrate (device, &options, &calibration, error)
       && (!device->klass->real || measure_hits (&calibration, error)))
     {
@@ -126,6 +132,7 @@ run (char **arguments, GError **error)
       if (gemem_put (output, text, strlen (text), error))
         status = 0;
     }
+  gemem_progress_end ();
   gemem_device_destroy (device);
   return status;
 }

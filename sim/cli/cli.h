@@ -32,6 +32,9 @@ typedef struct
 
 /* ---- output.c */
 
+/* --quiet: neither progress nor notes are printed. */
+extern gboolean gemem_quiet;
+
 void gemem_note (const char *format, ...) G_GNUC_PRINTF (1, 2);
 void gemem_warn (const char *format, ...) G_GNUC_PRINTF (1, 2);
 void gemem_print_error (const GError *error);

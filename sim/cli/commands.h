@@ -20,9 +20,16 @@ char *gemem_terms_help (const GememCommand *const *commands, const char *word, G
 /* The whole index, a term a line, sorted. */
 char *gemem_terms_index (const GememCommand *const *commands);
 
-/* ---- usage.c, manual.c, completion.c; g_free().  @commands as gemem_commands() returns them. */
+/* ---- usage.c, manual.c; g_free().  @commands as gemem_commands() returns them. */
 
 char *gemem_command_usage (const GememCommand *command); /* "Usage: ..." with options */
 char *gemem_overview (const GememCommand *const *commands);
-char *gemem_manual (const GememCommand *const *commands);     /* man page, troff */
-char *gemem_completion (const GememCommand *const *commands); /* bash */
+char *gemem_manual (const GememCommand *const *commands); /* man page, troff */
+
+/* ---- completion.c: the completion of "bash", "zsh" or "fish", for this to be installed. */
+const char *gemem_completion (const char *shell);
+
+/* ---- complete.c: a line for each word that may stand in place of the last of @words (at least one;
+ * those after "gemem-sim", up to the cursor), with a tab before what it means; g_free().  @files: it
+ * may also be the name of a file. */
+char *gemem_complete (const char *const *words, gboolean *files);

@@ -1,74 +1,98 @@
-/* completion.c - the bash completion, written from the command structs and the registries.
+/* completion.c - the completions of bash, zsh and fish.
  *
- * Static parts (commands, options) are written out; names of allocators, parameters and so on are
- * queried from the program at completion time, so that plugins complete too.
+ * Each is as little as its shell allows: it hands the words up to the cursor to `gemem-sim --complete`
+ * and shows what comes back (complete.c), a candidate a line, with a tab before what it means.  So
+ * nothing here names a command, an option or an allocator, and plugins complete too.  Exit status 0
+ * with no line means the name of a file.
  */
 #include "config.h"
 
 #include "sim/cli/commands.h"
-#include "sim/cli/topics.h"
 
-static void
-append_options (GString *out, const GememCommand *command)
-{
-  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
-    for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
-      g_string_append_printf (out, "--%s%s ", entry->long_name,
-                              entry->arg == G_OPTION_ARG_NONE ? "" : "=");
-  g_string_append (out, "--help");
-}
+/* bash breaks words at '=' and ':' unless they are quoted, and replaces only the last piece: the
+ * pieces are joined again, and what stands before the last one is cut off the candidates. */
+static const char bash[] =
+    "# bash completion for gemem-sim; written by 'gemem-sim help --bash-completion'\n\n"
+    "_gemem_sim ()\n{\n"
+    "  local line=${COMP_LINE:0:COMP_POINT} piece word before i lines\n"
+    "  local -a words=()\n"
+    "  COMPREPLY=()\n"
+    "  for ((i = 0; i <= COMP_CWORD; i++)); do\n"
+    "    piece=${COMP_WORDS[i]}\n"
+    "    case $line in\n"
+    "      [[:space:]]*) line=${line#\"${line%%[![:space:]]*}\"}; words+=('') ;;\n"
+    "      *) [ \"$i\" -gt 0 ] || words+=('') ;;\n"
+    "    esac\n"
+    "    [ \"$i\" -lt \"$COMP_CWORD\" ] || piece=$line\n"
+    "    words[${#words[@]}-1]+=$piece\n"
+    "    line=${line#\"$piece\"}\n"
+    "  done\n"
+    "  word=${words[${#words[@]}-1]} before=\n"
+    "  case $word in\n"
+    "    [\\'\\\"]*) word=${word:1} ;;\n"
+    "    *) case $word in *[=:]*) before=${word%\"${word##*[=:]}\"} ;; esac ;;\n"
+    "  esac\n"
+    "  words[${#words[@]}-1]=$word\n"
+    "  if ! lines=$(\"${words[0]}\" --complete \"${words[@]:1}\" 2>/dev/null); then return; fi\n"
+    "  if [ -z \"$lines\" ]; then\n"
+    "    mapfile -t COMPREPLY < <(compgen -f -- \"${word#\"$before\"}\")\n"
+    "    compopt -o filenames 2>/dev/null\n"
+    "    return\n"
+    "  fi\n"
+    "  while IFS=$'\\t' read -r word _; do\n"
+    "    COMPREPLY+=(\"${word#\"$before\"}\")\n"
+    "  done <<< \"$lines\"\n"
+    "  case ${COMPREPLY[0]} in *[=:]) compopt -o nospace 2>/dev/null ;; esac\n"
+    "}\n\ncomplete -F _gemem_sim gemem-sim\n";
 
-char *
-gemem_completion (const GememCommand *const *commands)
+static const char zsh[] =
+    "#compdef gemem-sim\n"
+    "# zsh completion for gemem-sim; written by 'gemem-sim help --zsh-completion'\n\n"
+    "_gemem_sim ()\n{\n"
+    "  local lines line word\n"
+    "  local -a open open_about whole whole_about\n"
+    "  lines=$(\"${(Q)words[1]}\" --complete \"${(@Q)words[2,CURRENT-1]}\" \"${(Q)PREFIX}\" "
+    "2>/dev/null) || return 1\n"
+    "  if [[ -z $lines ]]; then\n"
+    "    [[ $PREFIX != --*=* ]] || compset -P '*='\n"
+    "    _files\n"
+    "    return\n"
+    "  fi\n"
+    "  for line in \"${(@f)lines}\"; do\n"
+    "    word=${line%%$'\\t'*}\n"
+    "    case $word in\n"
+    "      *[=:]) open+=(\"$word\") open_about+=(\"${line/$'\\t'/  -- }\") ;;\n"
+    "      *) whole+=(\"$word\") whole_about+=(\"${line/$'\\t'/  -- }\") ;;\n"
+    "    esac\n"
+    "  done\n"
+    "  (( ! $#open )) || compadd -S '' -l -d open_about -a open\n"
+    "  (( ! $#whole )) || compadd -l -d whole_about -a whole\n"
+    "}\n\n"
+    "if [[ $funcstack[1] = _gemem_sim || $funcstack[1] = _gemem-sim ]]; then\n"
+    "  _gemem_sim \"$@\"\n"
+    "else\n"
+    "  compdef _gemem_sim gemem-sim\n"
+    "fi\n";
+
+/* fish leaves out the space behind '=' and ':' by itself. */
+static const char fish[] =
+    "# fish completion for gemem-sim; written by 'gemem-sim help --fish-completion'\n\n"
+    "function __gemem_sim_complete\n"
+    "  set -l words (commandline -opc)\n"
+    "  set -l current (commandline -ct)\n"
+    "  set -l lines ($words[1] --complete $words[2..-1] (string trim -l -c \"'\\\"\" -- "
+    "\"$current\") 2>/dev/null)\n"
+    "  or return\n"
+    "  if test (count $lines) -gt 0\n"
+    "    printf '%s\\n' $lines\n"
+    "  else\n"
+    "    __fish_complete_path (string replace -r -- '^--[^=]*=' '' \"$current\")\n"
+    "  end\n"
+    "end\n\n"
+    "complete -c gemem-sim -f -a '(__gemem_sim_complete)'\n";
+
+const char *
+gemem_completion (const char *shell)
 {
-  GString *out = g_string_new (
-      "# bash completion for gemem-sim; written by 'gemem-sim help --bash-completion'\n\n"
-      "_gemem_sim_options ()\n{\n  case $1 in\n");
-  for (const GememCommand *const *command = commands; *command != NULL; command++)
-    {
-      g_string_append_printf (out, "    %s) echo '", (*command)->name);
-      append_options (out, *command);
-      g_string_append (out, "' ;;\n");
-    }
-  g_string_append (
-      out, "  esac\n}\n\n_gemem_sim ()\n{\n"
-           "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} "
-           "program=${COMP_WORDS[0]} words=\n"
-           "  COMPREPLY=()\n"
-           "  if [ \"$current\" = '=' ]; then current=; previous=${COMP_WORDS[COMP_CWORD-1]}; fi\n"
-           "  if [ \"$previous\" = '=' ]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-           "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    words='");
-  for (const GememCommand *const *command = commands; *command != NULL; command++)
-    g_string_append_printf (out, "%s%s", command == commands ? "" : " ", (*command)->name);
-  g_string_append (
-      out, "'\n"
-           "  else\n"
-           "    case $previous in\n"
-           "      -a | --allocator) words=$(for kind in allocators shorthands; do \"$program\" "
-           "list $kind --names 2>/dev/null; done) ;;\n"
-           "      -p | --planner) words=$(\"$program\" list planners --names 2>/dev/null) ;;\n"
-           "      --trace-format) words=$(\"$program\" list formats --names 2>/dev/null) ;;\n"
-           "      -d | --device) words=$(\"$program\" list devices --names 2>/dev/null) ;;\n"
-           "      -f | --format) words='table json csv markdown' ;;\n"
-           "      --plot-terminal) words='comparison timeline fragmentation' ;;\n"
-           "      help) words=\"$(\"$program\" list --names 2>/dev/null) ${COMP_WORDS[1]}\" ;;\n"
-           "      generate) words=$(\"$program\" list generators --names 2>/dev/null) ;;\n"
-           "      list) words='");
-  for (const char *const *kind = gemem_topic_kinds; *kind != NULL; kind++)
-    g_string_append_printf (out, "%s%ss", kind == gemem_topic_kinds ? "" : " ", *kind);
-  g_string_append (
-      out,
-      "' ;;\n"
-      "      *) case $current in -*) words=$(_gemem_sim_options \"${COMP_WORDS[1]}\") ;; esac ;;\n"
-      "    esac\n"
-      "  fi\n"
-      "  if [ -n \"$words\" ]; then\n"
-      "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-      "    case ${COMPREPLY[0]-} in *=) compopt -o nospace ;; esac\n"
-      "  else\n"
-      "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
-      "    compopt -o filenames\n"
-      "  fi\n"
-      "}\n\ncomplete -F _gemem_sim gemem-sim\n");
-  return g_string_free (out, FALSE);
+  return *shell == 'b' ? bash : *shell == 'z' ? zsh : fish;
 }

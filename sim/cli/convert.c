@@ -3,9 +3,11 @@
 #include "config.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 
 static char *format;
@@ -151,6 +153,8 @@ run (char **arguments, GError **error)
   if (format == NULL && strcmp (arguments[1], "-") == 0)
     format = g_strdup ("text");
   graph = graph_target (arguments[1]);
+  if (strcmp (arguments[1], "-") != 0 || !isatty (STDOUT_FILENO))
+    gemem_progress_begin_reading (arguments[0]);
   file = gemem_source_file_new (arguments[0], error);
   if (file != NULL)
     status = graph != NULL ? convert_graph (file, graph, arguments[1], error)

@@ -7,13 +7,15 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 
-static gboolean want_manual, want_completion;
+static gboolean want_manual, want_bash, want_zsh, want_fish;
 
-static const GOptionEntry entries[] = { { "man", 0, 0, G_OPTION_ARG_NONE, &want_manual,
-                                          "Write the whole manual as a man page", NULL },
-                                        { "bash-completion", 0, 0, G_OPTION_ARG_NONE,
-                                          &want_completion, "Write the completion for bash", NULL },
-                                        { NULL } };
+static const GOptionEntry entries[] = {
+  { "man", 0, 0, G_OPTION_ARG_NONE, &want_manual, "Write the whole manual as a man page", NULL },
+  { "bash-completion", 0, 0, G_OPTION_ARG_NONE, &want_bash, "Write the completion for bash", NULL },
+  { "zsh-completion", 0, 0, G_OPTION_ARG_NONE, &want_zsh, "Write the completion for zsh", NULL },
+  { "fish-completion", 0, 0, G_OPTION_ARG_NONE, &want_fish, "Write the completion for fish", NULL },
+  { NULL }
+};
 
 static int
 run (char **arguments, GError **error)
@@ -23,17 +25,18 @@ run (char **arguments, GError **error)
   g_autofree char *name = g_strjoinv (" ", arguments); /* of several words: "external waste" */
   if (!gemem_want_arguments (&gemem_command_help, arguments, 0, G_MAXUINT, error))
     return 2;
-  if (want_manual + want_completion + (arguments[0] != NULL) > 1)
+  if (want_manual + want_bash + want_zsh + want_fish + (arguments[0] != NULL) > 1)
     {
       g_set_error_literal (
           error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-          "help: --man, --bash-completion and a name exclude each other; keep one of them");
+          "help: --man, --bash-completion, --zsh-completion, --fish-completion and a name exclude "
+          "each other; keep one of them");
       return 2;
     }
   if (want_manual)
     text = gemem_manual (gemem_commands ());
-  else if (want_completion)
-    text = gemem_completion (gemem_commands ());
+  else if (want_bash || want_zsh || want_fish)
+    text = g_strdup (gemem_completion (want_bash ? "bash" : want_zsh ? "zsh" : "fish"));
   else if (arguments[0] == NULL)
     text = gemem_overview (gemem_commands ());
   else

@@ -8,6 +8,7 @@
 #include "sim/cli/graph-info.h"
 #include "sim/cli/info-holders.h"
 #include "sim/cli/options.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "traces/summary.h"
 
@@ -264,12 +265,14 @@ show_trace (GememSourceFile *file, gboolean json, GError **error)
 static gboolean
 show (const char *path, gboolean json, GError **error)
 {
+  gemem_progress_begin_reading (path);
   GememSourceFile *file = gemem_source_file_new (path, error);
   gboolean ok = FALSE;
 
   if (file != NULL)
     ok = file->graph != NULL && !gemem_source_lowered () ? show_graph (file, json, error)
                                                          : show_trace (file, json, error);
+  gemem_progress_end ();
   gemem_source_file_free (file);
   return ok;
 }

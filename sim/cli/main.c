@@ -17,6 +17,7 @@
 #include "allocators/allocator.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
+#include "sim/cli/progress.h"
 
 /* Runs @command with argv[0] = its name. */
 static int
@@ -32,6 +33,16 @@ run_command (const GememCommand *command, int argc, char **argv, GError **error)
       return gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
     }
   return command->run (words + (words[1] != NULL && strcmp (words[1], "--") == 0 ? 2 : 1), error);
+}
+
+/* For the completions of shells: status 1 if nothing can follow. */
+static int
+put_candidates (int n, char **words, GError **error)
+{
+  gboolean files = FALSE;
+  g_autofree char *text = n > 0 ? gemem_complete ((const char *const *) words, &files)
+                                : g_strdup ("");
+  return gemem_put (NULL, text, strlen (text), error) && (*text != '\0' || files) ? 0 : 1;
 }
 
 static int
@@ -50,13 +61,15 @@ dispatch (int argc, char **argv, GError **error)
     }
   if (strcmp (name, "--version") == 0 || strcmp (name, "-V") == 0)
     name = "version";
-  const GememCommand *command = gemem_command_find (name, error);
-  if (command == NULL)
+  const gboolean complete = strcmp (name, "--complete") == 0;
+  const GememCommand *command = complete ? NULL : gemem_command_find (name, error);
+  if (command == NULL && !complete)
     return 2;
-  const char *plugins = g_getenv ("GEMEM_PLUGIN_PATH");
-  if (plugins != NULL && *plugins != '\0' && !gemem_allocator_load_plugins (plugins, error))
-    return 2;
-  return run_command (command, argc - 1, argv + 1, error);
+  g_auto (GStrv) skipped = gemem_allocator_load_plugins (g_getenv ("GEMEM_PLUGIN_PATH"));
+  for (guint i = 0; skipped != NULL && skipped[i] != NULL; i++)
+    gemem_warn ("%s; it is skipped", skipped[i]);
+  return complete ? put_candidates (argc - 2, argv + 2, error)
+                  : run_command (command, argc - 1, argv + 1, error);
 }
 
 /* Opens a failing descriptor for a closed standard stream: otherwise the next opened file would get
@@ -78,6 +91,7 @@ main (int argc, char **argv)
   signal (SIGXFSZ, SIG_IGN); /* a file size limit then is an error that names the file */
   setlocale (LC_ALL, "");
   int status = dispatch (argc, argv, &error);
+  gemem_progress_end ();
   if (error != NULL)
     {
       gemem_print_error (error);

@@ -9,6 +9,7 @@
 
 #include "sim/cli/commands.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/options.h"
 #include "sim/cli/topics.h"
 #include "sim/report/report.h"
 
@@ -180,6 +181,12 @@ gemem_manual (const GememCommand *const *commands)
       "environment) takes no units.\n"
       "Amounts of memory below 4096 bytes need a unit: capacity=16 is refused, write 16GiB, or 16B "
       "if so few are meant.\n");
+  g_string_append (out, ".SH OPTIONS\nOf every command, beside those below:\n");
+  append_entries (out, gemem_common_entries);
+  g_string_append (
+      out,
+      ".PP\nIf standard error is a terminal, work that takes more than half a second shows its "
+      "share and the time left there.\n");
   g_string_append (out, ".SH COMMANDS\n");
   for (; *commands != NULL; commands++)
     append_command (out, *commands);
@@ -194,7 +201,7 @@ gemem_manual (const GememCommand *const *commands)
            "the device is not available\n"
            "130  interrupted; partial results are marked\n.fi\n"
            ".SH ENVIRONMENT\n.TP\n\\fBGEMEM_PLUGIN_PATH\\fR\nDirectories with allocator plugins, "
-           "separated by colons.\n"
+           "separated by colons. A plugin that cannot be used is skipped with a warning.\n"
            ".TP\n\\fBGEMEM_PROFILES\\fR\nDirectory of device profiles, searched before the "
            "installed ones.\n"
            ".TP\n\\fBTMPDIR\\fR\nFolder for the bytes of pipes and standard input, which are "

@@ -11,6 +11,12 @@
 
 #include "sim/cli/options.h"
 
+const GOptionEntry gemem_common_entries[] = {
+  { "quiet", 'q', 0, G_OPTION_ARG_NONE, &gemem_quiet,
+    "Print no progress and no notes; warnings and errors remain", NULL },
+  { NULL }
+};
+
 /* One option with a single value, for which GOption fills a list. */
 typedef struct
 {
@@ -190,6 +196,7 @@ gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolea
     return NULL;
   g_option_context_set_help_enabled (context, FALSE);
   g_option_context_add_main_entries (context, help_entries, NULL);
+  g_option_context_add_main_entries (context, gemem_common_entries, NULL);
   for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
     add_entries (context, *list, slots);
   if (!g_option_context_parse_strv (context, &words, &parse_error))

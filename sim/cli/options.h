@@ -4,6 +4,9 @@
 
 #include "sim/cli/cli.h"
 
+/* Options that every command has, beside --help. */
+extern const GOptionEntry gemem_common_entries[];
+
 /* The words of @argv without the options of @command and --help, argv[0] first (g_strfreev); option
  * values are stored where their entries say. */
 char **gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolean *help,

@@ -15,9 +15,11 @@
 
 #include "base/units.h"
 #include "sim/cli/cli.h"
+#include "sim/cli/progress.h"
 #include "sim/report/report.h"
 
 gint gemem_interrupted;
+gboolean gemem_quiet;
 
 /* Prints one line on stderr: control characters, and bytes that are no UTF-8, as \ooo. */
 static void
@@ -35,8 +37,10 @@ put_message (const char *kind, const char *text)
         g_string_append_len (line, text, next - text);
       text = next;
     }
+  gemem_progress_pause ();
   fflush (stdout);
   fprintf (stderr, GEMEM_PROGRAM ": %s: %s\n", kind, line->str);
+  gemem_progress_resume ();
 }
 
 static void
@@ -50,6 +54,8 @@ void
 gemem_note (const char *format, ...)
 {
   va_list arguments;
+  if (gemem_quiet)
+    return;
   va_start (arguments, format);
   say ("note", format, arguments);
   va_end (arguments);
@@ -75,7 +81,10 @@ gemem_put (const char *path, const char *text, gsize length, GError **error)
 {
   if (path != NULL && strcmp (path, "-") != 0)
     return gemem_write_file (path, text, (gssize) length, error);
-  if (fwrite (text, 1, length, stdout) != length || fflush (stdout) != 0)
+  gemem_progress_pause ();
+  const gboolean written = fwrite (text, 1, length, stdout) == length && fflush (stdout) == 0;
+  gemem_progress_resume ();
+  if (!written)
     {
       gemem_error_set_errno (error, errno, "standard output",
                              "nothing after this point was written");
@@ -102,7 +111,10 @@ interrupt (int signal_number)
 {
   /* A second signal ends the program at once. */
   if (g_atomic_int_get (&gemem_interrupted) != 0)
-    _exit (130);
+    {
+      gemem_progress_erase_at_once ();
+      _exit (130);
+    }
   g_atomic_int_set (&gemem_interrupted, 1);
 }
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "sim/cli/plan-command.h"
+#include "sim/cli/progress.h"
 #include "sim/engine/lifetimes.h"
 
 void
@@ -24,6 +25,8 @@ new_source (GememSourceFile *file, char *name, guint threads)
   source->name = name;
   source->file = file;
   source->input.threads = threads;
+  source->input.interrupted = &gemem_interrupted;
+  source->input.share = gemem_progress_share ();
   return source;
 }
 

@@ -8,6 +8,7 @@
 #include "sim/cli/environment.h"
 #include "sim/cli/options.h"
 #include "sim/cli/plan-command.h"
+#include "sim/cli/progress.h"
 
 static char **planners;
 static char *format_name;
@@ -114,6 +115,7 @@ open_sources (char **paths, GPtrArray *files, GPtrArray *sources, GError **error
 {
   for (char **path = paths; *path != NULL; path++)
     {
+      gemem_progress_begin_reading (*path);
       GememSourceFile *file = gemem_source_file_new (*path, error);
 
       if (file == NULL)
@@ -151,6 +153,7 @@ plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
   for (guint s = 0; s < sources->len; s++)
     for (guint c = 0; c < choices->len && g_atomic_int_get (&gemem_interrupted) == 0; c++)
       {
+        gemem_progress_set_steps (s * choices->len + c);
         const GememPlanSource *source = sources->pdata[s];
         const GememChoice *choice = choices->pdata[c];
         g_autoptr (GError) error = NULL;
@@ -159,7 +162,7 @@ plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
 
         if (one.plan != NULL)
           g_array_append_val (planned, one);
-        else
+        else if (!g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED))
           {
             g_prefix_error (&error, "%s: ", source->name);
             gemem_print_error (error);
@@ -237,7 +240,9 @@ run (char **arguments, GError **error)
     return 2;
   note_variables (variables, choices, files);
   gemem_catch_interrupts ();
+  gemem_progress_begin_steps ("planning", "plans", choices->len * sources->len);
   status = plan_all (choices, sources, planned);
+  gemem_progress_end ();
   for (guint i = 0; i < sources->len && status == 0; i++)
     status = ((GememPlanSource *) sources->pdata[i])->partial ? 3 : 0;
   if (planned->len > 0 && !report (planned, format, error))

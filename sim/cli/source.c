@@ -12,6 +12,7 @@
 #include "graphs/format.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "sim/cli/streams.h"
 #include "sim/engine/replay.h"
@@ -295,6 +296,7 @@ open_lowered (const GememSourceFile *file, GError **error)
     {
       g_free (reader->info.path);
       reader->info.path = g_strdup (file->path);
+      gemem_progress_watch (reader);
     }
   return reader;
 }
@@ -321,7 +323,12 @@ gemem_source_file_open (gpointer data, GError **error)
   if (file->graph != NULL)
     return open_lowered (file, error);
   GememInput *input = gemem_input_open_as (file->file, file->path, error);
-  return input != NULL ? gemem_trace_open_input (input, trace_format, &options, error) : NULL;
+  GememTraceReader *reader = input != NULL
+                                 ? gemem_trace_open_input (input, trace_format, &options, error)
+                                 : NULL;
+  if (reader != NULL)
+    gemem_progress_watch (reader);
+  return reader;
 }
 
 gboolean

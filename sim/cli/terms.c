@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "allocators/allocator.h"
 #include "allocators/paddle/unmodelled.h"
 #include "base/named.h"
 #include "graphs/graph.h"
@@ -576,6 +577,13 @@ gemem_terms_help (const GememCommand *const *commands, const char *word, GError 
       return g_string_free (out, FALSE);
     }
   g_string_free (out, TRUE);
+  const char *skipped = gemem_allocator_skipped (word);
+  if (skipped != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "no help on '%s': its plugin was skipped: %s", word, skipped);
+      return NULL;
+    }
   g_autofree char *near = suggestions (terms, word);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "no help on '%s'; %s%s%s", word,
                *near != '\0' ? "did you mean " : "'gemem-sim help terms' lists all that there is",

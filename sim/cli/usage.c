@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/cli/commands.h"
+#include "sim/cli/options.h"
 
 static void
 append_entries (GString *out, const GOptionEntry *entries)
@@ -28,16 +29,15 @@ char *
 gemem_command_usage (const GememCommand *command)
 {
   GString *out = g_string_new (NULL);
-  g_string_append_printf (out, "Usage: " GEMEM_PROGRAM " %s%s%s%s\n\n%s.\n", command->name,
-                          command->options[0] != NULL ? " [OPTION]..." : "",
-                          *command->synopsis != '\0' ? " " : "", command->synopsis,
+  g_string_append_printf (out, "Usage: " GEMEM_PROGRAM " %s [OPTION]...%s%s\n\n%s.\n",
+                          command->name, *command->synopsis != '\0' ? " " : "", command->synopsis,
                           command->summary);
   if (command->description != NULL)
     g_string_append_printf (out, "\n%s\n", command->description);
-  if (command->options[0] != NULL)
-    g_string_append (out, "\nOptions:\n");
+  g_string_append (out, "\nOptions:\n");
   for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
     append_entries (out, *list);
+  append_entries (out, gemem_common_entries);
   if (command->examples != NULL)
     g_string_append_printf (out, "\nExamples:\n%s", command->examples);
   return g_string_free (out, FALSE);

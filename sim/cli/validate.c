@@ -6,6 +6,7 @@
 
 #include "sim/cli/graph-info.h"
 #include "sim/cli/options.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "traces/summary.h"
 #include "traces/validate.h"
@@ -82,6 +83,7 @@ validate_trace (GememSourceFile *file, GString *out, GError **error)
 static gboolean
 validate (const char *path, GString *out, GError **error)
 {
+  gemem_progress_begin_reading (path);
   GememSourceFile *file = gemem_source_file_new (path, error);
   const gboolean is_graph = file != NULL && file->graph != NULL && !gemem_source_lowered ();
   gboolean ok = is_graph;
@@ -90,6 +92,7 @@ validate (const char *path, GString *out, GError **error)
     gemem_graph_validate (out, file->path, file->graph_format->base.name, file->graph);
   else if (file != NULL)
     ok = validate_trace (file, out, error);
+  gemem_progress_end ();
   gemem_source_file_free (file);
   return ok;
 }

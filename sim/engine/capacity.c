@@ -52,6 +52,7 @@ bisect (Search *search, guint64 low, guint64 high, GError **error)
   while (high - low > 1 && !search->interrupted)
     {
       guint64 middle = low + (high - low) / 2;
+      gemem_job_expect (&search->job, g_bit_storage (high - low) + PROBES);
       int answer = fits (search, middle, NULL, error);
       if (answer < 0)
         return 0;
@@ -87,6 +88,7 @@ probe_above (Search *search, guint64 least, GError **error)
   for (guint i = 0; i < PROBES && !search->interrupted; i++)
     {
       guint64 more = i == 0 ? 1 : i == 1 ? 2 * GEMEM_MIB : (i - 1) * step;
+      gemem_job_expect (&search->job, PROBES - i);
       int answer = fits (search, least + more, NULL, error);
       if (answer <= 0)
         return search->interrupted ? 1 : answer;

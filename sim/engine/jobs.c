@@ -28,9 +28,21 @@ fetch_map (const GememJob *job, GememResult *result, GError **error)
   return TRUE;
 }
 
+void
+gemem_job_expect (const GememJob *job, guint passes)
+{
+  const guint openings = job->warm_up + MAX (job->repeat, 1)
+                         + (job->allocator->klass->prepare != NULL ? 1 : 0);
+
+  if (job->progress != NULL)
+    g_atomic_int_set (&job->progress->openings_left, (gint) (passes * openings));
+}
+
 GememResult *
 gemem_job_run (const GememJob *job, GError **error)
 {
+  gemem_job_expect (job,
+                    1 + (job->keep_map ? 1 : 0) + (job->find_capacity ? GEMEM_CAPACITY_PASSES : 0));
   GememResult *result = gemem_run_pass (job, 0, G_MAXUINT64, error);
 
   if (result != NULL
@@ -61,6 +73,8 @@ work (gpointer data)
     {
       queue->errors[i] = NULL;
       queue->results[i] = gemem_job_run (&queue->jobs[i], &queue->errors[i]);
+      if (queue->jobs[i].progress != NULL)
+        g_atomic_int_set (&queue->jobs[i].progress->ended, TRUE);
     }
   return NULL;
 }

@@ -63,7 +63,9 @@ policy_is_recorded (GememDevice *device)
 static gboolean
 show_future (GememRun *run, GError **error)
 {
-  GememPlanInput input = { .graph = run->job->graph, .threads = 1 }; /* threads are for jobs */
+  GememPlanInput input = { .graph = run->job->graph,
+                           .threads = 1, /* threads are for jobs */
+                           .interrupted = run->job->interrupted };
   g_autoptr (GememLifetimes) lifetimes = NULL;
   GememTraceReader *reader;
 

@@ -33,6 +33,13 @@ typedef enum
   GEMEM_PACE_RECORDED,
 } GememPaceMode;
 
+/* How far a job is; the engine writes it, and other threads read it meanwhile (atomic). */
+typedef struct
+{
+  gint openings_left; /* how often the engine expects to call `source` from here on */
+  gint ended;
+} GememJobProgress;
+
 /* A run.  `allocator` and `source` are required, `device_ordinal` is mostly -1; the rest may be 0.
  * The caller owns everything, and keeps it until the run has ended. */
 typedef struct
@@ -76,8 +83,9 @@ typedef struct
   gboolean find_capacity; /* fill result.least_capacity */
   /* observes every device call from before the allocator's creation to its destruction; or NULL */
   GememDeviceObserver *observer;
-  const gint *interrupted; /* atomic; non-zero stops the run, result marked partial */
-  guint oom_max;           /* failed requests kept in detail; 0 = 100 */
+  GememJobProgress *progress; /* or NULL */
+  const gint *interrupted;    /* atomic; non-zero stops the run, result marked partial */
+  guint oom_max;              /* failed requests kept in detail; 0 = 100 */
 } GememJob;
 
 #define GEMEM_TIMELINE_POINTS_DEFAULT 2000

@@ -130,6 +130,10 @@ GememResult *gemem_run_finish (GememRun *run);
  * memory was returned. */
 gboolean gemem_run_close (GememRun *run, GError **error);
 
+/* Notes in the job's progress that @passes over the trace are expected from here on. */
+void gemem_job_expect (const GememJob *job, guint passes);
+
+#define GEMEM_CAPACITY_PASSES 48 /* of gemem_capacity_find(), more or less */
 /* Fills least_capacity and capacity_monotone of @result. */
 gboolean gemem_capacity_find (const GememJob *job, GememResult *result, GError **error);
 

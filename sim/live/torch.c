@@ -157,6 +157,7 @@ begin (void)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *record = NULL;
+  g_auto (GStrv) skipped = NULL;
 
   if (G_LIKELY (state.begun))
     return;
@@ -167,8 +168,9 @@ begin (void)
   state.stats = file_name ("GEMEM_STATS");
   state.pools = g_array_new (FALSE, FALSE, sizeof (GememTorchPool));
   state.open = g_array_new (FALSE, FALSE, sizeof (OpenPool));
-  if (!gemem_allocator_load_plugins (g_getenv ("GEMEM_PLUGIN_PATH"), &error))
-    give_up ("", error);
+  skipped = gemem_allocator_load_plugins (g_getenv ("GEMEM_PLUGIN_PATH"));
+  for (guint i = 0; skipped != NULL && skipped[i] != NULL; i++)
+    g_printerr ("libgemem-torch: warning: %s; it is skipped\n", skipped[i]);
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   if (!gemem_allocator_spec_parse (state.allocator, specs, &error))

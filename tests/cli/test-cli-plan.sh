@@ -163,9 +163,8 @@ check 'it says how far it came' grep -q '^gemem-sim: error: plan: interrupted af
 run 0 gemem-sim help plan;        says out '--print-log'
 run 0 gemem-sim help ge-hybrid;   says out '^ge-hybrid \(planner\)'
 run 0 gemem-sim help --man;       says out '^\.SH PLANNERS'
-run 0 gemem-sim help --bash-completion
-says out 'plan\) echo .*--planner='
-says out '-p \| --planner\) words'
+run 0 gemem-sim --complete plan --pla;  says out '^--planner='
+run 0 gemem-sim --complete plan -p ge-h; says out '^ge-hybrid'
 
 # ---- the program as a planner rewrites it (paddle.md E18): at mul(d,w2)->e the dead a is taken
 cat > e18.json <<'END'

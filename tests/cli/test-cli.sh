@@ -74,8 +74,8 @@ says err 'random.gmt: allocator direct: event [0-9]*: free of 0x.* while stream 
 run 0 gemem-sim replay random.gmt -a direct -d sim:free_synchronises=no
 check 'the man page has no troff errors' sh -c 'gemem-sim help --man > m.1; command -v man >/dev/null || exit 0; test -z "$(man --warnings -l -Tutf8 m.1 2>&1 >/dev/null)"'
 check 'the completion is valid bash' sh -c 'gemem-sim help --bash-completion > c.bash && bash -n c.bash'
-check 'the completion completes commands' bash -c '. ./c.bash; COMP_WORDS=(gemem-sim comp); COMP_CWORD=1; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = compare'
-check 'the completion completes allocators' bash -c '. ./c.bash; COMP_WORDS=(gemem-sim replay -a pyt); COMP_CWORD=3; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = pytorch-caching'
+check 'the completion completes commands' bash -c '. ./c.bash; COMP_LINE="gemem-sim comp" COMP_POINT=14 COMP_WORDS=(gemem-sim comp) COMP_CWORD=1; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = compare'
+check 'the completion completes allocators' bash -c '. ./c.bash; COMP_LINE="gemem-sim replay -a pyt" COMP_POINT=23 COMP_WORDS=(gemem-sim replay -a pyt) COMP_CWORD=3; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = pytorch-caching'
 
 # ---- tables: the answer, and nothing that looks like one
 for ending in json csv md; do run 0 gemem-sim compare small.ops -a direct -a ge-bins -o "named.$ending"; silent out; done

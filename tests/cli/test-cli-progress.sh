@@ -1,0 +1,72 @@
+#!/bin/sh
+# test-cli-progress.sh - the line about share and time left: where it is shown and where not, that nothing of it stays, and that Ctrl-C
+# ends long work at once.
+# shellcheck disable=SC2154,SC2016 # out and err come from tap.sh; scripts for sh -c
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+python=$(command -v python3) || { skip 'progress on a terminal' 'there is no python3'; done_testing; }
+"$python" -c 'import pty; pty.openpty()' 2>/dev/null || { skip 'progress on a terminal' 'there are no pseudo terminals here'; done_testing; }
+
+terminal () { "$python" "$GEMEM_SRCDIR/tests/util/on-terminal.py" "$@"; }
+status () { check "exit status $2 ($1)" sh -c "read -r got took < $1/status; echo \"\$got after \$took s\"; test \$got = $2"; }
+nothing () { check "no line: $1" sh -c "cat $1/shown; test -e $1/shown && test ! -s $1/shown"; }
+# line NAME PATTERN: the line was drawn, and looked like that all the time
+line () { check "the line: $1" sh -c "cat $1/shown; test -s $1/shown && ! grep -Ev '^[0-9.]+ $2\$' $1/shown"; }
+
+gemem-sim generate random:events=4000,live=400 --seed 3 -o small.gmt
+gemem-sim generate random:events=200000,live=20000 --seed 3 -o large.gmt
+
+# ---- compare: some seconds of checks
+set -- gemem-sim compare small.gmt -a 'pytorch-*' -a paddle-auto-growth -a ge-scalable -a ge-bins --check -j 1
+terminal --columns=100 compare "$@"
+status compare 0
+line compare 'replaying: ([0-9]+ %, )?[0-4] of 4 runs, ([0-9]+ min )?[0-9]+ s( left)?'
+check 'not in the first half second' awk '{ exit $1 < 0.45 }' compare/shown
+check 'at most ten a second' awk '{ second[int($1)]++ } END { for (s in second) if (second[s] > 10) exit 1 }' compare/shown
+check 'the share never goes back' awk '{ share = $3 + 0; if ($4 == "%," && share < last) exit 1; last = share }' compare/shown
+check 'and comes with the time left' grep -Eq '[1-9][0-9]? %, .* left$' compare/shown
+check 'nothing of it stays' test ! -s compare/screen
+run 0 "$@"
+silent err
+cp "$out" plain.txt
+terminal --both --columns=120 both "$@"
+check 'on one terminal with the table, the table is all that stays' diff plain.txt both/screen
+terminal --interrupt=1.2 --columns=20 narrow "$@"
+check 'never wider than the terminal' awk '{ sub (/^[0-9.]+ /, ""); if (length ($0) > 19) exit 1 } END { exit NR == 0 }' narrow/shown
+check 'the numbers come first' grep -q '^[0-9.]* [0-9]* %, [0-4] of 4' narrow/shown
+
+# ---- nowhere else
+terminal --interrupt=1 quiet "$@" --quiet;       nothing quiet; status quiet 130
+TEST_TERM=dumb terminal --interrupt=1 dumb "$@"; nothing dumb
+terminal short gemem-sim compare small.gmt -a direct; nothing short
+check 'quiet leaves notes out, not warnings' sh -c \
+  "gemem-sim replay small.gmt -a direct --allocator-report r.txt 2>&1 >/dev/null | grep -q 'note: ' &&
+   ! gemem-sim replay small.gmt -a direct --allocator-report r.txt -q 2>&1 >/dev/null | grep -q 'note: ' &&
+   gemem-sim replay small.gmt -a direct -q --stop-at-oom -d sim:capacity=1MiB 2>&1 >/dev/null | grep -q 'warning: '"
+
+# ---- Ctrl-C
+terminal --interrupt=1 plan gemem-sim plan large.gmt -p first-fit-by-size -p 'ge-range-*' --plan best.json --plots plots
+status plan 130
+line plan 'planning: [0-9]+ %, [0-4] of 5 plans, ([0-9]+ min )?[0-9]+ s( left)?'
+check 'plan ends within half a second, inside a planner' sh -c 'read -r status took < plan/status; echo "$took s"; awk "BEGIN { exit $took > 0.5 * ${GEMEM_SLOW:-1} }"'
+check 'with one message, and the line is gone' sh -c "cat plan/screen; grep -c . plan/screen | grep -qx 1 && grep -q '^gemem-sim: error: plan: interrupted after 0 of 5 plans; ' plan/screen"
+check 'no file stays' sh -c 'test ! -e best.json && ! ls | grep -q "best.json" && test -z "$(ls plots 2>/dev/null)"'
+terminal --interrupt=1 ahead gemem-sim compare large.gmt -a plan:planner=first-fit-by-size
+status ahead 130
+check 'so does an allocator that plans' sh -c 'read -r status took < ahead/status; echo "$took s"; awk "BEGIN { exit $took > 0.5 * ${GEMEM_SLOW:-1} }"'
+terminal --interrupt=1 search gemem-sim compare large.gmt -a pytorch-caching -a ge-scalable --find-capacity
+status search 130
+line search 'replaying: ([0-9]+ %, )?[0-2] of 2 runs, ([0-9]+ h )?([0-9]+ min )?([0-9]+ s)?( left)?'
+terminal --interrupt=1 input gemem-sim info -
+status input 130
+line input 'reading standard input: [0-9]+ s'
+check 'a signal that ends the program leaves no line behind' test ! -s input/screen
+
+# ---- the others
+terminal --interrupt=1 convert gemem-sim convert large.gmt out.txt --note x=y
+check 'convert ends by itself, or leaves nothing' sh -c 'read -r got took < convert/status; case $got in 0) test -s out.txt ;; 130) ! ls | grep -q "^out" ;; *) exit 1 ;; esac'
+terminal calibrate gemem-sim calibrate -d sim --repeats 15000 -o p.ini
+status calibrate 0
+line calibrate 'measuring: [0-9]+ %, [0-9]+ of 29 series of calls, [0-9]+ s( left)?'
+
+done_testing
