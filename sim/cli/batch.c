@@ -207,9 +207,20 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   return g_steal_pointer (&specs);
 }
 
+/* Whether an output names blocks: a report in full, JSON, or the segment map. */
+static gboolean
+names_blocks (gboolean details)
+{
+  GememReportFormat format = GEMEM_FORMAT_TABLE;
+
+  if (format_name != NULL)
+    gemem_report_format_parse (format_name, &format, NULL);
+  return map != NULL || format == GEMEM_FORMAT_JSON || (details && format == GEMEM_FORMAT_TABLE);
+}
+
 static void
 append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const GPtrArray *specs,
-             GememJobSetup setup)
+             gboolean keep_origins, GememJobSetup setup)
 {
   for (guint d = 0; d < devices->len; d++)
     for (guint a = 0; a < specs->len; a++)
@@ -229,6 +240,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *devices, const G
           .occupy = occupy,
           .timeline_points = (guint) points,
           .keep_map = map != NULL,
+          .keep_origins = keep_origins,
           .keep_report = allocator_report != NULL,
           .measure = measure,
           .clock = gemem_host_clock,
@@ -364,7 +376,8 @@ leave_lone_rows_out (BatchResults *batch)
 }
 
 static BatchResults *
-run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
+run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
+           GError **error)
 {
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
@@ -389,7 +402,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
           g_autoptr (GArray) devices = gemem_source_devices (file, error);
           if (devices == NULL)
             return NULL;
-          append_jobs (list, file, devices, specs, setup);
+          append_jobs (list, file, devices, specs, names_blocks (details), setup);
         }
     }
 
@@ -532,7 +545,7 @@ int
 gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
                  GError **error)
 {
-  BatchResults *batch = run_batch (paths, default_allocator, setup, error);
+  BatchResults *batch = run_batch (paths, default_allocator, setup, details, error);
   if (batch == NULL)
     return 2;
   const int status = report_batch (batch, details, error) ? batch->status : 1;

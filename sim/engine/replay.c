@@ -16,6 +16,7 @@
 
 #include "planners/planner.h"
 #include "sim/engine/lifetimes.h"
+#include "sim/engine/origins.h"
 #include "sim/engine/run.h"
 #include "sim/engine/setup.h"
 
@@ -215,6 +216,7 @@ static gboolean
 first_batch (GememRun *run, GememTraceReader *reader, guint64 capacity,
              const GememTraceEvent **events, gssize *n, GError **error)
 {
+  run->info = &reader->info;
   *n = gemem_trace_next (reader, events, error);
   if (*n < 0)
     return FALSE;
@@ -225,6 +227,8 @@ first_batch (GememRun *run, GememTraceReader *reader, guint64 capacity,
     run->ordinal = (guint16) run->job->device_ordinal;
   else
     run->ordinal = *n > 0 ? (*events)[0].device : 0;
+  run->has_origins = run->job->keep_origins
+                     && gemem_origins_found (&reader->info, *events, (gsize) *n);
   return begin (run, &reader->info, *events, (gsize) *n, capacity, error);
 }
 
@@ -251,7 +255,8 @@ feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gs
 
   while (n > 0)
     {
-      if (!gemem_run_events (run, events, (gsize) n, error))
+      if (!gemem_origins_look (run, events, (gsize) n, error)
+          || !gemem_run_events (run, events, (gsize) n, error))
         return FALSE;
       if (run->stop)
         return TRUE;
@@ -292,6 +297,7 @@ replay_epoch (GememRun *run, guint64 capacity, GError **error)
         }
     }
   gemem_trace_close (reader);
+  run->info = NULL;
   return done;
 }
 

@@ -17,6 +17,11 @@ const char *gemem_report_row_note (const GememResult *result);
  * nothing if none is. */
 void gemem_report_append_guesses (GString *out, const GememResult *result, const char *indent);
 
+/* The columns of a list of blocks that say where a block came from: the title, and the cells of one
+ * block; both end the line. */
+#define GEMEM_BLOCK_HEAD "  allocated at  by\n"
+void gemem_report_append_origin (GString *out, const GememOrigin *origin);
+
 /* A column of a text table: its source (a measure, for example), its rank (0: never dropped), and
  * its width in characters. */
 typedef struct
