@@ -23,13 +23,13 @@ typedef struct
   guint64 seq, size;
   guint32 stack, tag;
   guint32 known, initial; /* as in GememOrigin */
-} Born;
+} Source;
 
 /* A block in a list of the largest. */
 typedef struct
 {
   guint64 id;
-  Born born;
+  Source source;
 } Large;
 
 /* At most GEMEM_NAMED_BLOCKS blocks, largest first, of equal ones the older first. */
@@ -42,10 +42,11 @@ typedef struct
 typedef struct
 {
   GememProbe probe;
-  GememIdMap *live;             /* id -> Born */
+  GememIdMap *live;             /* id -> Source */
   LargeList freed;              /* blocks of the latest peak that were freed since */
   guint64 peak_seq;             /* its event */
   gboolean raised;              /* in this epoch */
+  gboolean any;                 /* a block had a stack or a tag; until then nothing is named */
   guint ooms;                   /* failed requests of the result that have their origin */
   GHashTable *texts;            /* stack and tag -> text, of the reader that is open */
   const GememTraceEvent *event; /* the current one; NULL between events */
@@ -74,22 +75,23 @@ text_of (const GememRun *run, guint32 stack, guint32 tag)
 }
 
 static GememOrigin
-origin_of (const GememRun *run, const Born *born)
+origin_of (const GememRun *run, const Source *source)
 {
-  return born->known ? (GememOrigin){ .known = TRUE,
-                                      .initial = born->initial != 0,
-                                      .seq = born->seq,
-                                      .by = text_of (run, born->stack, born->tag) }
-                     : (GememOrigin){ 0 };
+  return source->known ? (GememOrigin){ .known = TRUE,
+                                        .initial = source->initial != 0,
+                                        .seq = source->seq,
+                                        .by = text_of (run, source->stack, source->tag) }
+                       : (GememOrigin){ 0 };
 }
 
 GememOrigin
 gemem_origins_of_block (const GememRun *run, guint64 id)
 {
   const Origins *origins = (const Origins *) run->origins;
-  const Born *born = origins != NULL ? gemem_idmap_lookup (origins->live, id) : NULL;
+  const Source *source = origins != NULL && origins->any ? gemem_idmap_lookup (origins->live, id)
+                                                         : NULL;
 
-  return born != NULL ? origin_of (run, born) : (GememOrigin){ 0 };
+  return source != NULL ? origin_of (run, source) : (GememOrigin){ 0 };
 }
 
 char *
@@ -131,15 +133,15 @@ gemem_origins_blame (const GememRun *run)
 static gboolean
 goes_before (const Large *a, const Large *b)
 {
-  if (a->born.size != b->born.size)
-    return a->born.size > b->born.size;
-  return a->born.seq != b->born.seq ? a->born.seq < b->born.seq : a->id < b->id;
+  if (a->source.size != b->source.size)
+    return a->source.size > b->source.size;
+  return a->source.seq != b->source.seq ? a->source.seq < b->source.seq : a->id < b->id;
 }
 
 static void
-keep_large (LargeList *list, guint64 id, const Born *born)
+keep_large (LargeList *list, guint64 id, const Source *source)
 {
-  const Large large = { id, *born };
+  const Large large = { id, *source };
   guint at = list->n;
 
   while (at > 0 && goes_before (&large, &list->blocks[at - 1]))
@@ -159,15 +161,16 @@ name_blocks (const GememRun *run, const LargeList *list, GArray *out)
   for (guint i = 0; i < list->n; i++)
     {
       const Large *large = &list->blocks[i];
-      const GememNamedBlock block = { large->id, large->born.size, origin_of (run, &large->born) };
+      const GememNamedBlock block = { large->id, large->source.size,
+                                      origin_of (run, &large->source) };
       g_array_append_val (out, block);
     }
 }
 
 static gboolean
-was_at_peak (const Origins *origins, const Born *born)
+was_at_peak (const Origins *origins, const Source *source)
 {
-  return !born->known || born->seq <= origins->peak_seq;
+  return !source->known || source->seq <= origins->peak_seq;
 }
 
 /* ---- the probe */
@@ -186,14 +189,14 @@ attach (GememProbe *probe, GememRun *run, GError **error)
 
   (void) error;
   run->origins = probe;
-  origins->live = gemem_idmap_new (sizeof (Born));
+  origins->live = gemem_idmap_new (sizeof (Source));
   origins->texts = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   origins->ooms = run->result->oom->len;
   for (guint i = 0; i < rows->len; i++)
     {
       const GememLiveRow *row = &g_array_index (rows, GememLiveRow, i);
       if ((row->live->flags & GEMEM_LIVE_HOST) == 0)
-        ((Born *) gemem_idmap_insert (origins->live, row->id, NULL))->size = row->live->requested;
+        ((Source *) gemem_idmap_insert (origins->live, row->id, NULL))->size = row->live->requested;
     }
   return TRUE;
 }
@@ -212,7 +215,8 @@ allocated (Origins *origins, const GememRun *run, const GememDecision *decision)
 
   if (decision->block->address >= GEMEM_HOST_ADDRESS)
     return;
-  *(Born *) gemem_idmap_insert (origins->live, event->id, NULL) = (Born){
+  origins->any |= event->stack != 0 || event->tag != GEMEM_NO_TAG;
+  *(Source *) gemem_idmap_insert (origins->live, event->id, NULL) = (Source){
     .seq = run->seq,
     .size = decision->size,
     .stack = event->stack,
@@ -227,7 +231,7 @@ decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
 {
   Origins *origins = (Origins *) probe;
   const GememTraceEvent *event = decision->event;
-  Born born;
+  Source source;
 
   if (decision->block == NULL)
     return;
@@ -247,9 +251,8 @@ decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
     case GEMEM_EVENT_FREE:
     case GEMEM_EVENT_FREE_COMPLETED:
     case GEMEM_EVENT_GRAPH_UNLOAD:
-      if (gemem_idmap_remove (origins->live, event->id, &born) && origins->raised
-          && was_at_peak (origins, &born))
-        keep_large (&origins->freed, event->id, &born);
+      if (gemem_idmap_remove (origins->live, event->id, &source) && was_at_peak (origins, &source))
+        keep_large (&origins->freed, event->id, &source);
       break;
     default:
       break;
@@ -295,11 +298,13 @@ end_epoch (GememProbe *probe, GememRun *run, GError **error)
   (void) error;
   while (gemem_idmap_next (origins->live, &position, &id, &record))
     {
-      const Born *born = record;
-      if (was_at_peak (origins, born))
-        keep_large (&largest, id, born);
-      keep_large (&leaked, id, born);
+      const Source *source = record;
+      if (was_at_peak (origins, source))
+        keep_large (&largest, id, source);
+      keep_large (&leaked, id, source);
     }
+  if (!origins->any)
+    return TRUE;
   name_blocks (run, &leaked, run->result->leaked);
   if (origins->raised)
     name_blocks (run, &largest, run->result->largest);
@@ -351,13 +356,4 @@ gemem_origins_found (const GememTraceInfo *info, const GememTraceEvent *events, 
         && (events[i].kind == GEMEM_EVENT_ALLOC || events[i].kind == GEMEM_EVENT_GRAPH_LOAD))
       return TRUE;
   return FALSE;
-}
-
-gboolean
-gemem_origins_look (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
-{
-  if (!run->job->keep_origins || run->has_origins || !gemem_origins_found (run->info, events, n))
-    return TRUE;
-  run->has_origins = TRUE;
-  return gemem_probes_attach_late (run, &gemem_origins_probe, error);
 }

@@ -1,7 +1,7 @@
 /* origins.h - who allocated the blocks that a result names: failed requests and the blocks in their
  * way, the largest blocks at the live peak, blocks never freed, the segment map.
  *
- * A probe, attached only where the job asks for origins (GememJob.keep_origins) and the trace has
+ * A probe (gemem_origins_probe), attached only where the job asks for origins (GememJob.keep_origins) and the trace has
  * call stacks or tags, so that the event path of all other runs is the same as without it.
  */
 #pragma once
@@ -10,10 +10,6 @@
 
 /* Whether the trace has origins, judging by @info and its first @n events. */
 gboolean gemem_origins_found (const GememTraceInfo *info, const GememTraceEvent *events, gsize n);
-
-/* Attaches the probe if the first origins of the trace are among the next @n events.  Where a block
- * before them came from remains unknown. */
-gboolean gemem_origins_look (GememRun *run, const GememTraceEvent *events, gsize n, GError **error);
 
 /* The origin of the live block @id: unknown without the probe.  O(1), and O(frames) for the first
  * block of a stack. */

@@ -245,6 +245,17 @@ note_trace (GememRun *run, const GememTraceInfo *info)
     result->partial = TRUE;
 }
 
+/* Attaches the probe of origins if the first ones of the trace are among the next @n events.  The
+ * origins of blocks before them remain unknown. */
+static gboolean
+look_for_origins (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
+{
+  if (!run->job->keep_origins || run->has_origins || !gemem_origins_found (run->info, events, n))
+    return TRUE;
+  run->has_origins = TRUE;
+  return gemem_probes_attach_late (run, &gemem_origins_probe, error);
+}
+
 /* Reads the events after the first batch.  With --allow-partial, a reader that fails leaves a
  * partial result. */
 static gboolean
@@ -255,7 +266,7 @@ feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gs
 
   while (n > 0)
     {
-      if (!gemem_origins_look (run, events, (gsize) n, error)
+      if (!look_for_origins (run, events, (gsize) n, error)
           || !gemem_run_events (run, events, (gsize) n, error))
         return FALSE;
       if (run->stop)

@@ -7,3 +7,7 @@
  * GiB, largest free block 768 MiB: utilisation 75 %, overhead 1.28, fragmentation 25 %. One
  * avoidable failure, a timeline of three points, a map of two segments. */
 GememResult *test_sample_result (const char *trace, const char *label);
+/* Adds origins to it: of the failed request, of the block in its way, of a live block of the map;
+ * lists of four blocks at the peak (by a line, from before the recording, unknown, not even the
+ * event known) and of one that is never freed. */
+void test_sample_origins (GememResult *result);
