@@ -207,7 +207,8 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   return g_steal_pointer (&specs);
 }
 
-/* Whether an output names blocks: a report in full, JSON, or the segment map. */
+/* Whether an output names blocks: a report in full, JSON, the segment map, or the message of a
+ * check. */
 static gboolean
 names_blocks (gboolean details)
 {
@@ -215,7 +216,8 @@ names_blocks (gboolean details)
 
   if (format_name != NULL)
     gemem_report_format_parse (format_name, &format, NULL);
-  return map != NULL || format == GEMEM_FORMAT_JSON || (details && format == GEMEM_FORMAT_TABLE);
+  return map != NULL || full_checks || touch || format == GEMEM_FORMAT_JSON
+         || (details && format == GEMEM_FORMAT_TABLE);
 }
 
 static void

@@ -10,10 +10,12 @@
 #include "traces/origin.h"
 #include "traces/validate.h"
 
-/* Whether the finding is about the block of its event. */
+/* Whether the finding is an error about the block of its event. */
 static gboolean
 is_about_block (const GememFinding *finding)
 {
+  if (!finding->error || finding->seq == G_MAXUINT64)
+    return FALSE;
   switch (finding->kind)
     {
     case GEMEM_FINDING_ORPHAN_FREE:
@@ -21,20 +23,18 @@ is_about_block (const GememFinding *finding)
     case GEMEM_FINDING_DOUBLE_FREE:
     case GEMEM_FINDING_OVERLAP:
     case GEMEM_FINDING_OUTSIDE_SEGMENT:
-    case GEMEM_FINDING_ZERO_SIZE:
     case GEMEM_FINDING_HUGE_SIZE:
-    case GEMEM_FINDING_AMBIGUOUS:
-      return finding->seq != G_MAXUINT64;
+      return TRUE;
     default:
       return FALSE;
     }
 }
 
-/* Reads the trace again, and adds to the text of findings about blocks who caused their event. */
+/* Reads the trace again if it has such errors, and adds to their texts who caused their event. */
 static void
 add_origins (GememSourceFile *file, const GPtrArray *findings)
 {
-  g_autoptr (GememTraceReader) reader = gemem_source_file_open (file, NULL);
+  g_autoptr (GememTraceReader) reader = NULL;
   const GememTraceEvent *events;
   guint64 first = 0, last = 0;
   gssize n;
@@ -42,6 +42,8 @@ add_origins (GememSourceFile *file, const GPtrArray *findings)
   for (guint i = 0; i < findings->len; i++)
     if (is_about_block (findings->pdata[i]))
       last = MAX (last, ((const GememFinding *) findings->pdata[i])->seq + 1);
+  if (last > 0)
+    reader = gemem_source_file_open (file, NULL);
   for (; reader != NULL && first < last && (n = gemem_trace_next (reader, &events, NULL)) > 0;
        first += (guint64) n)
     for (guint i = 0; i < findings->len; i++)
