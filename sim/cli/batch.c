@@ -214,9 +214,21 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   return g_steal_pointer (&specs);
 }
 
+/* Whether an output names blocks: a report in full, JSON, the segment map, or the message of a
+ * check. */
+static gboolean
+names_blocks (gboolean details)
+{
+  GememReportFormat format = GEMEM_FORMAT_TABLE;
+
+  gemem_report_format_choose (format_name, output, &format, NULL);
+  return map != NULL || full_checks || touch || format == GEMEM_FORMAT_JSON
+         || (details && format == GEMEM_FORMAT_TABLE);
+}
+
 static void
 append_jobs (GArray *list, GememSourceFile *file, const GArray *ordinals, const GPtrArray *devices,
-             const GPtrArray *specs, GememJobSetup setup)
+             const GPtrArray *specs, gboolean keep_origins, GememJobSetup setup)
 {
   for (guint i = 0; i < ordinals->len * devices->len; i++)
     for (guint a = 0; a < specs->len; a++)
@@ -238,6 +250,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *ordinals, const 
           .occupy = occupy,
           .timeline_points = (guint) points,
           .keep_map = map != NULL,
+          .keep_origins = keep_origins,
           .keep_report = allocator_report != NULL,
           .measure = measure,
           .clock = gemem_host_clock,
@@ -409,7 +422,8 @@ path_of_job (const GememJob *job)
 }
 
 static BatchResults *
-run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GError **error)
+run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
+           GError **error)
 {
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
@@ -437,7 +451,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, GEr
           g_autoptr (GArray) ordinals = gemem_source_devices (file, error);
           if (ordinals == NULL)
             return NULL;
-          append_jobs (list, file, ordinals, devices, specs, setup);
+          append_jobs (list, file, ordinals, devices, specs, names_blocks (details), setup);
         }
     }
 
@@ -584,7 +598,7 @@ int
 gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
                  GError **error)
 {
-  BatchResults *batch = run_batch (paths, default_allocator, setup, error);
+  BatchResults *batch = run_batch (paths, default_allocator, setup, details, error);
   if (batch == NULL)
     return 2;
   const int status = report_batch (batch, details, error) ? batch->status : 1;

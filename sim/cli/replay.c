@@ -45,7 +45,11 @@ const GememCommand gemem_command_replay = {
       "standard input. A graph becomes a\n"
       "trace first, as --lower says; FILE#N is the N-th graph of a file, from 0. Without -a the\n"
       "allocator that recorded the trace is used, with the settings found in the trace. Several -a "
-      "give a report each.",
+      "give a report each.\n"
+      "Where the trace has call stacks or tags, the report names the line, operator or tag that "
+      "allocated what it names: failed\n"
+      "requests and what stands in their way, the largest blocks at the live peak and those never "
+      "freed, the segment map.",
   .examples = "  gemem-sim replay step.gmt -a pytorch-caching\n"
               "      one training step, the defaults of PyTorch\n"
               "  gemem-sim replay step.gmt -a pytorch-caching:max_split_size_mb=128 -d "

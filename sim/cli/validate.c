@@ -8,8 +8,63 @@
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
+#include "traces/origin.h"
 #include "traces/summary.h"
 #include "traces/validate.h"
+
+/* Whether the finding is an error about the block of its event. */
+static gboolean
+is_about_block (const GememFinding *finding)
+{
+  if (!finding->error || finding->seq == G_MAXUINT64)
+    return FALSE;
+  switch (finding->kind)
+    {
+    case GEMEM_FINDING_ORPHAN_FREE:
+    case GEMEM_FINDING_DOUBLE_ALLOC:
+    case GEMEM_FINDING_DOUBLE_FREE:
+    case GEMEM_FINDING_OVERLAP:
+    case GEMEM_FINDING_OUTSIDE_SEGMENT:
+    case GEMEM_FINDING_HUGE_SIZE:
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+/* Reads the trace again if it has such errors, and adds to their texts who caused their event. */
+static void
+add_origins (GememSourceFile *file, const GPtrArray *findings)
+{
+  g_autoptr (GememTraceReader) reader = NULL;
+  const GememTraceEvent *events;
+  guint64 first = 0, last = 0;
+  gssize n;
+
+  for (guint i = 0; i < findings->len; i++)
+    if (is_about_block (findings->pdata[i]))
+      last = MAX (last, ((const GememFinding *) findings->pdata[i])->seq + 1);
+  if (last > 0)
+    reader = gemem_source_file_open (file, NULL);
+  for (; reader != NULL && first < last && (n = gemem_trace_next (reader, &events, NULL)) > 0;
+       first += (guint64) n)
+    for (guint i = 0; i < findings->len; i++)
+      {
+        GememFinding *finding = findings->pdata[i];
+        if (!is_about_block (finding) || finding->seq < first
+            || finding->seq - first >= (guint64) n)
+          continue;
+        const GememTraceEvent *event = &events[finding->seq - first];
+        if (event->stack == 0 && event->tag == GEMEM_NO_TAG)
+          continue;
+        g_autoptr (GString) text = g_string_new (finding->text);
+        g_string_append (text, " (");
+        gemem_origin_append (text, &reader->info, event->stack, event->tag);
+        g_string_append_c (text, ')');
+        g_free (finding->text);
+        finding->text = g_strdup (text->str);
+      }
+}
 
 static void
 append_finding (GString *out, const char *path, const GememFinding *finding)
@@ -64,6 +119,8 @@ validate_trace (GememSourceFile *file, GString *out, GError **error)
     {
       g_autoptr (GPtrArray) findings = gemem_trace_validate (reader, error);
       append_notes (out, file->path, &reader->info);
+      if (findings != NULL && (reader->info.stacks != NULL || reader->info.strings->len > 1))
+        add_origins (file, findings);
       for (guint i = 0; findings != NULL && i < findings->len; i++)
         {
           const GememFinding *finding = findings->pdata[i];

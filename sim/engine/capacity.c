@@ -127,7 +127,7 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
   search.job.stop_at_oom = FALSE; /* the lower bound is that of the whole trace */
   search.job.timeline_points = 0;
   search.job.keep_map = search.job.keep_report = search.job.measure = search.job.find_capacity =
-      FALSE;
+      search.job.keep_origins = FALSE;
   search.job.repeat = job->warm_up + MAX (job->repeat, 1); /* no request may fail in any epoch */
   search.job.warm_up = 0;
   search.job.events_path = search.job.calls_path = NULL;

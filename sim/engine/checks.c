@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "sim/engine/run.h"
+#include "sim/engine/origins.h"
 
 G_GNUC_PRINTF (3, 4)
 static gboolean
@@ -93,8 +93,9 @@ live_spans (const GArray *spans)
 }
 
 static gboolean
-check_blocks (GememAllocator *allocator, const GArray *spans, const GArray *rows, GError **error)
+check_blocks (const GememRun *run, const GArray *spans, const GArray *rows, GError **error)
 {
+  GememAllocator *allocator = run->allocator;
   g_autoptr (GArray) live = live_spans (spans);
   guint s = 0;
 
@@ -105,16 +106,17 @@ check_blocks (GememAllocator *allocator, const GArray *spans, const GArray *rows
       gboolean found = span != NULL && gemem_span_user (span) == row->address;
       if (!found && (row->live->flags & (GEMEM_LIVE_REQUESTED | GEMEM_LIVE_HOST)) != 0)
         continue; /* the program freed the block, or it is not on the device */
+      g_autofree char *origin = NULL;
       if (!found)
         return broken (error, allocator,
                        "walk does not report the live block of id %" G_GUINT64_FORMAT
-                       " at 0x%" G_GINT64_MODIFIER "x",
-                       row->id, row->address);
+                       " at 0x%" G_GINT64_MODIFIER "x%s",
+                       row->id, row->address, origin = gemem_origins_describe (run, row->id));
       if (row->address < span->address
           || row->live->requested > span->address + span->size - row->address)
         return broken (error, allocator,
-                       "the block of id %" G_GUINT64_FORMAT " is smaller than what was asked for",
-                       row->id);
+                       "the block of id %" G_GUINT64_FORMAT "%s is smaller than what was asked for",
+                       row->id, origin = gemem_origins_describe (run, row->id));
       s++;
     }
   if (s < live->len)
@@ -148,11 +150,11 @@ check_accounts (GememAllocator *allocator, const GArray *rows, const GememAccoun
 }
 
 static gboolean
-verify (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts,
-        GError **error)
+verify (const GememRun *run, GError **error)
 {
+  GememAllocator *allocator = run->allocator;
   g_autoptr (GArray) spans = gemem_spans_of (allocator);
-  g_autoptr (GArray) rows = gemem_live_rows (table, FALSE);
+  g_autoptr (GArray) rows = gemem_live_rows (&run->live, FALSE);
   guint64 physical = sum_physical (spans);
 
   if (physical != allocator->device->held)
@@ -160,8 +162,8 @@ verify (GememAllocator *allocator, const GememLiveTable *table, const GememAccou
                    "walk adds up to %" G_GUINT64_FORMAT
                    " bytes, the device holds %" G_GUINT64_FORMAT,
                    physical, allocator->device->held);
-  return check_tiling (allocator, spans, error) && check_blocks (allocator, spans, rows, error)
-         && check_accounts (allocator, rows, accounts, error)
+  return check_tiling (allocator, spans, error) && check_blocks (run, spans, rows, error)
+         && check_accounts (allocator, rows, &run->accounts, error)
          && allocator->klass->check (allocator, error);
 }
 
@@ -175,7 +177,7 @@ static gboolean
 after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
 {
   (void) probe, (void) event;
-  if (verify (run->allocator, &run->live, &run->accounts, error))
+  if (verify (run, error))
     return TRUE;
   g_prefix_error (error, "%s:event %" G_GUINT64_FORMAT ": ", run->name, run->seq);
   return FALSE;

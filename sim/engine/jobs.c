@@ -24,6 +24,12 @@ fetch_map (const GememJob *job, GememResult *result, GError **error)
     return FALSE;
   g_clear_pointer (&result->map, g_array_unref);
   result->map = g_array_ref (found->map);
+  for (guint i = 0; i < result->map->len; i++)
+    {
+      GememOrigin *origin = &g_array_index (result->map, GememMapSpan, i).origin;
+      if (origin->by != NULL)
+        origin->by = g_string_chunk_insert_const (result->texts, origin->by);
+    }
   gemem_result_free (found);
   return TRUE;
 }

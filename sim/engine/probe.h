@@ -92,6 +92,8 @@ typedef struct
 
 /* Each calls the function of that name of every attached probe. */
 gboolean gemem_probes_attach (GememRun *run, GError **error);
+/* Attaches one more, during the run: gemem_probes_attach() did not want it. */
+gboolean gemem_probes_attach_late (GememRun *run, const GememProbeClass *klass, GError **error);
 gboolean gemem_probes_start (GememRun *run, GError **error);
 void gemem_probes_before (GememRun *run, const GememTraceEvent *event);
 void gemem_probes_decided (GememRun *run, const GememDecision *decision);

@@ -23,18 +23,21 @@ static const GememProbeClass *const classes[] = {
   return FALSE
 
 gboolean
+gemem_probes_attach_late (GememRun *run, const GememProbeClass *klass, GError **error)
+{
+  GememProbe *probe = g_malloc0 (klass->size);
+
+  probe->klass = klass;
+  run->probes.attached[run->probes.n++] = probe;
+  return klass->attach == NULL || klass->attach (probe, run, error);
+}
+
+gboolean
 gemem_probes_attach (GememRun *run, GError **error)
 {
   for (guint i = 0; i < G_N_ELEMENTS (classes); i++)
-    if (classes[i]->wanted (run))
-      {
-        GememProbe *probe = g_malloc0 (classes[i]->size);
-
-        probe->klass = classes[i];
-        run->probes.attached[run->probes.n++] = probe;
-        if (probe->klass->attach != NULL && !probe->klass->attach (probe, run, error))
-          return FALSE;
-      }
+    if (classes[i]->wanted (run) && !gemem_probes_attach_late (run, classes[i], error))
+      return FALSE;
   return TRUE;
 }
 

@@ -16,6 +16,7 @@
 
 #include "planners/planner.h"
 #include "sim/engine/lifetimes.h"
+#include "sim/engine/origins.h"
 #include "sim/engine/run.h"
 #include "sim/engine/setup.h"
 
@@ -219,6 +220,7 @@ static gboolean
 first_batch (GememRun *run, GememTraceReader *reader, guint64 capacity,
              const GememTraceEvent **events, gssize *n, GError **error)
 {
+  run->info = &reader->info;
   *n = gemem_trace_next (reader, events, error);
   if (*n < 0)
     return FALSE;
@@ -229,6 +231,8 @@ first_batch (GememRun *run, GememTraceReader *reader, guint64 capacity,
     run->ordinal = (guint16) run->job->device_ordinal;
   else
     run->ordinal = *n > 0 ? (*events)[0].device : 0;
+  run->has_origins = run->job->keep_origins
+                     && gemem_origins_found (&reader->info, *events, (gsize) *n);
   return begin (run, &reader->info, *events, (gsize) *n, capacity, error);
 }
 
@@ -245,6 +249,17 @@ note_trace (GememRun *run, const GememTraceInfo *info)
     result->partial = TRUE;
 }
 
+/* Attaches the probe of origins if the first ones of the trace are among the next @n events.  The
+ * origins of blocks before them remain unknown. */
+static gboolean
+look_for_origins (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
+{
+  if (!run->job->keep_origins || run->has_origins || !gemem_origins_found (run->info, events, n))
+    return TRUE;
+  run->has_origins = TRUE;
+  return gemem_probes_attach_late (run, &gemem_origins_probe, error);
+}
+
 /* Reads the events after the first batch.  With --allow-partial, a reader that fails leaves a
  * partial result. */
 static gboolean
@@ -255,7 +270,8 @@ feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gs
 
   while (n > 0)
     {
-      if (!gemem_run_events (run, events, (gsize) n, error))
+      if (!look_for_origins (run, events, (gsize) n, error)
+          || !gemem_run_events (run, events, (gsize) n, error))
         return FALSE;
       if (run->stop)
         return TRUE;
@@ -296,6 +312,7 @@ replay_epoch (GememRun *run, guint64 capacity, GError **error)
         }
     }
   gemem_trace_close (reader);
+  run->info = NULL;
   return done;
 }
 

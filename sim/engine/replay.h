@@ -66,6 +66,9 @@ typedef struct
   gboolean stop_at_oom;  /* the first failed request ends the replay */
   guint timeline_points; /* at most; 0: no timeline */
   gboolean keep_map;     /* fill result.map; costs a second pass up to the peak */
+  /* fill the origins in result.oom and result.map, and result.largest and result.leaked, if the
+   * trace has call stacks or tags */
+  gboolean keep_origins;
   gboolean keep_report;  /* fill result.report */
   gboolean many_threads; /* the caller feeds the run from many threads, one at a time */
   gboolean measure;      /* take host-clock latencies with `clock` */

@@ -12,6 +12,9 @@ gemem_result_new (void)
   result->oom = g_array_new (FALSE, FALSE, sizeof (GememOom));
   result->timeline = g_array_new (FALSE, FALSE, sizeof (GememTimelinePoint));
   result->map = g_array_new (FALSE, FALSE, sizeof (GememMapSpan));
+  result->largest = g_array_new (FALSE, FALSE, sizeof (GememNamedBlock));
+  result->leaked = g_array_new (FALSE, FALSE, sizeof (GememNamedBlock));
+  result->texts = g_string_chunk_new (512);
   result->streams = g_array_new (FALSE, FALSE, sizeof (GememStreamUse));
   result->classes = g_array_new (FALSE, FALSE, sizeof (GememSizeClassUse));
   result->epochs = g_array_new (FALSE, FALSE, sizeof (GememEpoch));
@@ -39,6 +42,9 @@ gemem_result_restart (GememResult *result)
                         .oom = result->oom,
                         .timeline = result->timeline,
                         .map = result->map,
+                        .largest = result->largest,
+                        .leaked = result->leaked,
+                        .texts = result->texts,
                         .streams = result->streams,
                         .classes = result->classes,
                         .epochs = result->epochs,
@@ -48,6 +54,8 @@ gemem_result_restart (GememResult *result)
   *result = fresh;
   g_array_set_size (result->oom, 0);
   g_array_set_size (result->timeline, 0);
+  g_array_set_size (result->largest, 0);
+  g_array_set_size (result->leaked, 0);
   g_array_set_size (result->epochs, 0);
 }
 
@@ -72,6 +80,9 @@ gemem_result_free (GememResult *result)
   g_clear_pointer (&result->oom, g_array_unref);
   g_clear_pointer (&result->timeline, g_array_unref);
   g_clear_pointer (&result->map, g_array_unref);
+  g_clear_pointer (&result->largest, g_array_unref);
+  g_clear_pointer (&result->leaked, g_array_unref);
+  g_clear_pointer (&result->texts, g_string_chunk_free);
   g_clear_pointer (&result->streams, g_array_unref);
   g_clear_pointer (&result->classes, g_array_unref);
   g_clear_pointer (&result->epochs, g_array_unref);
@@ -167,4 +178,45 @@ gemem_result_external_waste (const GememResult *result)
 {
   return result->reserved_at_live_peak
          - MIN (result->reserved_at_live_peak, result->allocated_at_live_peak);
+}
+
+/* ---- origins */
+
+#define SHORT_HEAD 70 /* characters that remain of a long text: from the beginning, */
+#define SHORT_TAIL 27 /* and up to the end, where operator and category stand */
+
+void
+gemem_origin_append_short (GString *out, const char *by)
+{
+  const glong length = g_utf8_strlen (by, -1);
+
+  if (length <= SHORT_HEAD + 3 + SHORT_TAIL)
+    {
+      g_string_append (out, by);
+      return;
+    }
+  g_string_append_len (out, by, g_utf8_offset_to_pointer (by, SHORT_HEAD) - by);
+  g_string_append (out, "...");
+  g_string_append (out, g_utf8_offset_to_pointer (by, length - SHORT_TAIL));
+}
+
+void
+gemem_origin_append_by (GString *out, const char *by)
+{
+  if (by == NULL)
+    return;
+  g_string_append (out, *by == '[' ? " " : " by ");
+  gemem_origin_append_short (out, by);
+}
+
+void
+gemem_origin_describe (GString *out, const char *before, const GememOrigin *origin)
+{
+  if (!origin->known)
+    return;
+  if (origin->initial)
+    g_string_append_printf (out, "%sallocated before the recording", before);
+  else
+    g_string_append_printf (out, "%sallocated at event %" G_GUINT64_FORMAT, before, origin->seq);
+  gemem_origin_append_by (out, origin->by);
 }

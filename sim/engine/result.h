@@ -27,6 +27,15 @@ typedef struct
   guint64 largest_free; /* sampled at the last event; G_MAXUINT64: not sampled */
 } GememTimelinePoint;
 
+/* Who allocated a block, as far as the trace says. */
+typedef struct
+{
+  gboolean known;   /* FALSE: nothing was asked for or found, and all other fields are 0 */
+  gboolean initial; /* the block is from before the recording */
+  guint64 seq;      /* of the event that allocated it */
+  const char *by; /* "train.py:212 forward (mm) [activation]", owned by the result; NULL: unknown */
+} GememOrigin;
+
 /* One failed request. */
 typedef struct
 {
@@ -40,6 +49,8 @@ typedef struct
   /* avoidable: the smallest live block whose release would suffice; 0: none found */
   guint64 blocking_id;
   guint64 blocking_size;
+  GememOrigin origin;          /* of the request */
+  GememOrigin blocking_origin; /* of that block */
 } GememOom;
 
 /* A block or gap at the moment of the reserved peak (segment map). */
@@ -47,7 +58,18 @@ typedef struct
 {
   GememSpan span;
   guint64 requested; /* LIVE: bytes requested */
+  guint64 id;        /* LIVE: of the block */
+  GememOrigin origin;
 } GememMapSpan;
+
+/* A block in a list of the largest. */
+typedef struct
+{
+  guint64 id, size; /* size: bytes requested */
+  GememOrigin origin;
+} GememNamedBlock;
+
+#define GEMEM_NAMED_BLOCKS 10 /* blocks in a list, at most */
 
 typedef struct
 {
@@ -145,9 +167,13 @@ struct _GememResult
 
   GArray *timeline; /* GememTimelinePoint */
   GArray *map;      /* GememMapSpan at the first reserved peak; empty unless asked for */
-  GArray *streams;  /* GememStreamUse */
-  GArray *classes;  /* GememSizeClassUse */
-  GArray *epochs;   /* GememEpoch; one unless --repeat */
+  /* GememNamedBlock, largest first: blocks alive at the live peak, and never freed by the trace;
+   * empty unless origins were asked for and the trace has any */
+  GArray *largest, *leaked;
+  GStringChunk *texts; /* of origins */
+  GArray *streams;     /* GememStreamUse */
+  GArray *classes;     /* GememSizeClassUse */
+  GArray *epochs;      /* GememEpoch; one unless --repeat */
   /* GememSetting: the allocator's own statistics at the end, values as plain numbers */
   GPtrArray *stats;
   char *report; /* the allocator's own report at the end; NULL: not asked for, or it has none */
@@ -176,5 +202,15 @@ double gemem_result_overhead (const GememResult *result);    /* peak reserved / 
  * (the events, where the trace has no times) between the points of the timeline. */
 double gemem_result_fragmentation (const GememResult *result);
 double gemem_result_mean_fragmentation (const GememResult *result);
+
+/* Appends @by in at most 100 characters: the middle of a longer one (a C++ function with its
+ * templates) becomes "...". */
+void gemem_origin_append_short (GString *out, const char *by);
+/* Appends " by train.py:212 forward"; a category alone is appended as " [activation]", an unknown
+ * origin (NULL) not at all; shortened as above. */
+void gemem_origin_append_by (GString *out, const char *by);
+/* Appends @before and "allocated at event 12 by train.py:212 forward", as far as it is known; nothing
+ * if it is not. */
+void gemem_origin_describe (GString *out, const char *before, const GememOrigin *origin);
 
 GEMEM_END_DECLS

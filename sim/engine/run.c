@@ -3,12 +3,13 @@
 #include "config.h"
 
 #include "sim/engine/audit.h"
+#include "sim/engine/origins.h"
 #include "sim/engine/run.h"
 
 gboolean
 gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
 {
-  g_autofree char *text = NULL;
+  g_autofree char *text = NULL, *blame = NULL;
   va_list args;
 
   if (run->job->allow_partial)
@@ -20,10 +21,11 @@ gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
   va_start (args, format);
   text = g_strdup_vprintf (format, args);
   va_end (args);
+  blame = gemem_origins_blame (run);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                "%s:event %" G_GUINT64_FORMAT
-               ": %s; repair the trace, or leave such events out with --allow-partial",
-               run->name, run->seq, text);
+               ": %s%s; repair the trace, or leave such events out with --allow-partial",
+               run->name, run->seq, text, blame);
   return FALSE;
 }
 

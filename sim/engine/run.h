@@ -54,12 +54,15 @@ struct _GememRun
   /* start and end of the run */
   const GememJob *job;
   GememResult *result;
-  char *name;          /* of the trace, for messages */
-  guint32 trace_flags; /* GememTraceInfo.flags */
-  gboolean adopt;      /* initial segments and blocks are taken over as recorded */
-  gboolean adopted;    /* a segment was taken over */
-  guint attention;     /* GememRunAttention: what is to be done before the next event */
-  guint64 peak_stream; /* of the event that raised the live peak */
+  char *name;                 /* of the trace, for messages */
+  guint32 trace_flags;        /* GememTraceInfo.flags */
+  const GememTraceInfo *info; /* of the reader that is open; NULL: none */
+  gboolean has_origins;       /* of these, the job wants origins, and the trace has some */
+  GememProbe *origins;        /* the probe that knows them (origins.h), or NULL */
+  gboolean adopt;             /* initial segments and blocks are taken over as recorded */
+  gboolean adopted;           /* a segment was taken over */
+  guint attention;            /* GememRunAttention: what is to be done before the next event */
+  guint64 peak_stream;        /* of the event that raised the live peak */
   guint epoch;
   guint64 epoch_ooms;
   guint64 map_seq; /* take the map after this event, then stop; G_MAXUINT64: never */
@@ -70,7 +73,7 @@ struct _GememRun
  * GEMEM_ERROR_INVARIANT, GEMEM_ERROR_FAILED. */
 gboolean gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error);
 
-/* Reports a wrong event: GEMEM_ERROR_INPUT with its number; under --allow-partial TRUE, and the
+/* Reports a wrong event: GEMEM_ERROR_INPUT with its number and, where known, origin; under --allow-partial TRUE, and the
  * event is skipped. */
 gboolean gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);

@@ -2,13 +2,13 @@
  * event, at which the pass ends. */
 #include "config.h"
 
-#include "sim/engine/run.h"
+#include "sim/engine/origins.h"
 
 static void
-take_map (GememAllocator *allocator, const GememLiveTable *table, GArray *out)
+take_map (GememRun *run, GArray *out)
 {
-  g_autoptr (GArray) spans = gemem_spans_of (allocator);
-  g_autoptr (GArray) rows = gemem_live_rows (table, FALSE);
+  g_autoptr (GArray) spans = gemem_spans_of (run->allocator);
+  g_autoptr (GArray) rows = gemem_live_rows (&run->live, FALSE);
 
   g_array_set_size (out, 0);
   for (guint i = 0; i < spans->len; i++)
@@ -26,7 +26,12 @@ take_map (GememAllocator *allocator, const GememLiveTable *table, GArray *out)
         }
       if (entry.span.state == GEMEM_SPAN_LIVE && low < rows->len
           && g_array_index (rows, GememLiveRow, low).address == key.address)
-        entry.requested = g_array_index (rows, GememLiveRow, low).live->requested;
+        {
+          const GememLiveRow *row = &g_array_index (rows, GememLiveRow, low);
+          entry.requested = row->live->requested;
+          entry.id = row->id;
+          entry.origin = gemem_origins_of_block (run, row->id);
+        }
       g_array_append_val (out, entry);
     }
 }
@@ -43,7 +48,7 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
   (void) probe, (void) event, (void) error;
   if (run->seq == run->map_seq)
     {
-      take_map (run->allocator, &run->live, run->result->map);
+      take_map (run, run->result->map);
       run->stop = TRUE;
     }
   return TRUE;

@@ -30,7 +30,7 @@
 #include "base/slab.h"
 #include "base/tree.h"
 #include "base/units.h"
-#include "sim/engine/run.h"
+#include "sim/engine/origins.h"
 
 #define SEED 1
 #define BATCH 4096    /* verifications whose outcome may be unknown */
@@ -59,6 +59,7 @@ typedef struct
   guint64 id, address, size, stream;
   guint64 allocated, freed; /* seq; freed: G_MAXUINT64 while live */
   guint32 tag;
+  const char *by; /* GememOrigin.by */
 } Block;
 
 typedef struct
@@ -115,6 +116,7 @@ name_block (const Block *block)
                           "x, allocated at event %" G_GUINT64_FORMAT,
                           block->id, gemem_format_size (size, block->size), block->address,
                           block->allocated);
+  gemem_origin_append_by (text, block->by);
   if (block->freed != G_MAXUINT64)
     g_string_append_printf (text, ", freed at event %" G_GUINT64_FORMAT, block->freed);
   g_string_append_c (text, ')');
@@ -279,11 +281,19 @@ observe (gpointer data, const GememDeviceNote *note)
 }
 
 static void
-served (Touch *touch, guint64 seq, guint64 id, guint64 address, guint64 size, guint64 stream)
+served (Touch *touch, const GememRun *run, const GememTraceEvent *event, const GememLive *served)
 {
+  const guint64 address = served->block.address, id = event->id;
   Live *live = gemem_slab_alloc (&touch->slab);
 
-  live->block = (Block){ id, address, size, stream, seq, G_MAXUINT64, ++touch->last_tag };
+  live->block = (Block){ .id = id,
+                         .address = address,
+                         .size = served->requested,
+                         .stream = event->stream,
+                         .allocated = run->seq,
+                         .freed = G_MAXUINT64,
+                         .tag = ++touch->last_tag,
+                         .by = gemem_origins_of_block (run, id).by };
   live->node.group = address;
   live->node.size = 0;
   live->node.address = live->block.tag;
@@ -291,7 +301,7 @@ served (Touch *touch, guint64 seq, guint64 id, guint64 address, guint64 size, gu
   g_ptr_array_add (touch->live, live);
   gemem_tree_insert (&touch->by_address, &live->node);
   *(Live **) gemem_idmap_insert (touch->by_id, id, NULL) = live;
-  gemem_device_fill (touch->device, address, size, live->block.tag, stream);
+  gemem_device_fill (touch->device, address, live->block.size, live->block.tag, event->stream);
 }
 
 static void
@@ -455,7 +465,7 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
 
   if (event->kind == GEMEM_EVENT_ALLOC && (live = gemem_live_find (&run->live, event->id)) != NULL
       && live->flags == 0 && live->requested > 0)
-    served (touch, run->seq, event->id, live->block.address, live->requested, event->stream);
+    served (touch, run, event, live);
   else if (event->kind == GEMEM_EVENT_MEMSET)
     was_set (touch, event->id, event->stream);
   return named (run, verify_some (touch, run->seq, error), error);

@@ -149,13 +149,16 @@ static void
 append_oom (GString *out, const GememOom *oom)
 {
   char size[6][GEMEM_FORMAT_MAX];
+  g_autoptr (GString) by = g_string_new (NULL);
   g_autofree char *block = oom->id == G_MAXUINT64
                                ? g_strdup ("the request that failed when recorded,")
                                : g_strdup_printf ("block %" G_GUINT64_FORMAT " of", oom->id);
+  gemem_origin_append_by (by, oom->origin.by);
   g_string_append_printf (
       out,
-      "  event %" G_GUINT64_FORMAT ": %s %s failed with %s live, %s allocated, %s reserved of %s\n",
-      oom->seq, block, gemem_format_size (size[0], oom->requested),
+      "  event %" G_GUINT64_FORMAT
+      ": %s %s%s failed with %s live, %s allocated, %s reserved of %s\n",
+      oom->seq, block, gemem_format_size (size[0], oom->requested), by->str,
       gemem_format_size (size[1], oom->live), gemem_format_size (size[2], oom->allocated),
       gemem_format_size (size[3], oom->reserved), gemem_format_size (size[4], oom->capacity));
   if (!oom->avoidable)
@@ -170,8 +173,12 @@ append_oom (GString *out, const GememOom *oom)
       gemem_format_size (size[0], oom->device_free),
       gemem_format_size (size[1], oom->largest_free));
   if (oom->blocking_id != 0)
-    g_string_append_printf (out, "; without block %" G_GUINT64_FORMAT " (%s) it would fit",
-                            oom->blocking_id, gemem_format_size (size[2], oom->blocking_size));
+    {
+      g_string_append_printf (out, "; without block %" G_GUINT64_FORMAT " (%s", oom->blocking_id,
+                              gemem_format_size (size[2], oom->blocking_size));
+      gemem_origin_describe (out, ", ", &oom->blocking_origin);
+      g_string_append (out, ") it would fit");
+    }
   g_string_append_c (out, '\n');
 }
 
@@ -190,6 +197,22 @@ append_ooms (GString *out, const GememResult *result)
     g_string_append_printf (out,
                             "  ... and %" G_GUINT64_FORMAT " more (--format=json keeps up to %u)\n",
                             result->ooms - shown, result->oom->len);
+}
+
+static void
+append_blocks (GString *out, const char *title, const GArray *blocks)
+{
+  if (blocks->len == 0)
+    return;
+  g_string_append_printf (out, "\n%s\n  %14s  %10s" GEMEM_BLOCK_HEAD, title, "requested", "block");
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      const GememNamedBlock *block = &g_array_index (blocks, GememNamedBlock, i);
+      char size[GEMEM_FORMAT_MAX];
+      g_string_append_printf (out, "  %14s  %10" G_GUINT64_FORMAT,
+                              gemem_format_size (size, block->size), block->id);
+      gemem_report_append_origin (out, &block->origin);
+    }
 }
 
 static void
@@ -319,6 +342,8 @@ gemem_report_details (GString *out, const GememResult *result)
     g_string_append_printf (out, "  STOPPED: %s\n", result->failure);
   append_measures (out, result);
   append_ooms (out, result);
+  append_blocks (out, "largest blocks at the live peak", result->largest);
+  append_blocks (out, "largest blocks never freed by the trace", result->leaked);
   append_calls (out, result);
   append_latencies (out, result);
   append_measured_calls (out, result);

@@ -20,6 +20,10 @@
   { \
 #name, GEMEM_JSON_BOOL, G_STRUCT_OFFSET(type, name) \
   }
+#define ADDED(type, name, form) \
+  { \
+#name, form, G_STRUCT_OFFSET(type, name), TRUE \
+  }
 #define VALUE(name) NUMBER (GememResult, name)
 #define END \
   { \
@@ -108,6 +112,8 @@ static const GememJsonField oom_fields[] = {
   NUMBER (GememOom, missing),
   NUMBER (GememOom, blocking_id),
   NUMBER (GememOom, blocking_size),
+  ADDED (GememOom, origin, GEMEM_JSON_ORIGIN),
+  ADDED (GememOom, blocking_origin, GEMEM_JSON_ORIGIN),
   END,
 };
 
@@ -129,6 +135,15 @@ static const GememJsonField map_fields[] = {
   { "state", GEMEM_JSON_STATE, G_STRUCT_OFFSET (GememMapSpan, span.state) },
   { "user", GEMEM_JSON_HEX, G_STRUCT_OFFSET (GememMapSpan, span.user) },
   { "requested", GEMEM_JSON_NUMBER, G_STRUCT_OFFSET (GememMapSpan, requested) },
+  ADDED (GememMapSpan, id, GEMEM_JSON_NUMBER),
+  ADDED (GememMapSpan, origin, GEMEM_JSON_ORIGIN),
+  END,
+};
+
+static const GememJsonField block_fields[] = {
+  NUMBER (GememNamedBlock, id),
+  NUMBER (GememNamedBlock, size),
+  ADDED (GememNamedBlock, origin, GEMEM_JSON_ORIGIN),
   END,
 };
 
@@ -158,12 +173,14 @@ static const GememJsonField epoch_fields[] = {
   END,
 };
 
-#define ARRAY(name, fields, type, rows) \
+#define ARRAY(name, fields, type, ...) \
   { \
-#name, fields, G_STRUCT_OFFSET(GememResult, name), sizeof(type), rows \
+#name, fields, G_STRUCT_OFFSET(GememResult, name), sizeof(type), __VA_ARGS__ \
   }
 const GememJsonArray gemem_json_arrays[] = {
   ARRAY (oom, oom_fields, GememOom, FALSE),
+  ARRAY (largest, block_fields, GememNamedBlock, FALSE, TRUE),
+  ARRAY (leaked, block_fields, GememNamedBlock, FALSE, TRUE),
   ARRAY (streams, stream_fields, GememStreamUse, FALSE),
   ARRAY (classes, class_fields, GememSizeClassUse, FALSE),
   ARRAY (epochs, epoch_fields, GememEpoch, FALSE),

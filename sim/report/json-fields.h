@@ -19,7 +19,9 @@ typedef enum
   GEMEM_JSON_HEX,    /* guint64 as "0x..." */
   GEMEM_JSON_INDEX,  /* guint32 */
   GEMEM_JSON_BOOL,   /* gboolean */
-  GEMEM_JSON_STATE   /* GememSpanState by name */
+  GEMEM_JSON_STATE,  /* GememSpanState by name */
+  /* GememOrigin: {"event", "initial", "by"}, or null if it is unknown */
+  GEMEM_JSON_ORIGIN
 } GememJsonType;
 
 typedef struct
@@ -27,6 +29,7 @@ typedef struct
   const char *name;
   GememJsonType type;
   gsize offset;
+  gboolean added; /* after version 1 was published: files without it are read, it is 0 then */
 } GememJsonField;
 
 /* A struct or an array of structs: "name": {...}, "name": [{...}, ...] or "name": {"columns":
@@ -38,6 +41,7 @@ typedef struct
   gsize offset;                 /* of the GArray in GememResult */
   gsize size;                   /* of an element */
   gboolean rows;
+  gboolean added; /* as above: empty then */
 } GememJsonArray;
 
 typedef struct

@@ -2,8 +2,8 @@
  *
  * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only
  * the characters of JSON outside of strings (json-glib also accepts comments and other quotes), and
- * be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1 must be present
- * with its type; anything else is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results
+ * be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1 but those added later must
+ * be present with its type; anything else is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results
  * unchanged.  "measures" and percentiles are not read but recomputed.  Cost: json-glib's tree,
  * about 15 times the file in memory.
  */
@@ -25,7 +25,8 @@
 typedef struct
 {
   const char *path;
-  guint index; /* of the current result */
+  guint index;         /* of the current result */
+  GStringChunk *texts; /* its texts of origins */
   GError **error;
 } ResultReading;
 
@@ -155,10 +156,32 @@ state (JsonNode *node, GememSpanState *value)
 }
 
 static gboolean
-read_field (const GememJsonField *field, JsonNode *node, gpointer base)
+read_origin (const ResultReading *reading, JsonNode *node, GememOrigin *origin)
+{
+  JsonObject *object = JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
+  if (object == NULL)
+    return JSON_NODE_HOLDS_NULL (node);
+  JsonNode *initial = json_object_get_member (object, "initial"),
+           *by = json_object_get_member (object, "by");
+  if (!number (json_object_get_member (object, "event"), &origin->seq)
+      || !holds (initial, G_TYPE_BOOLEAN) || by == NULL
+      || (!JSON_NODE_HOLDS_NULL (by) && !holds (by, G_TYPE_STRING)))
+    return FALSE;
+  origin->known = TRUE;
+  origin->initial = json_node_get_boolean (initial);
+  if (!JSON_NODE_HOLDS_NULL (by))
+    origin->by = g_string_chunk_insert_const (reading->texts, json_node_get_string (by));
+  return TRUE;
+}
+
+static gboolean
+read_field (const ResultReading *reading, const GememJsonField *field, JsonNode *node,
+            gpointer base)
 {
   gpointer at = (char *) base + field->offset;
   guint64 wide;
+  if (node == NULL && field->added)
+    return TRUE;
   switch (field->type)
     {
     case GEMEM_JSON_NUMBER:
@@ -177,6 +200,8 @@ read_field (const GememJsonField *field, JsonNode *node, gpointer base)
         return FALSE;
       *(gboolean *) at = json_node_get_boolean (node);
       return TRUE;
+    case GEMEM_JSON_ORIGIN:
+      return node != NULL && read_origin (reading, node, at);
     }
   return FALSE;
 }
@@ -186,7 +211,7 @@ read_struct (const ResultReading *reading, const char *name, const GememJsonFiel
              JsonObject *object, gpointer base)
 {
   for (const GememJsonField *field = fields; field->name != NULL; field++)
-    if (!read_field (field, json_object_get_member (object, field->name), base))
+    if (!read_field (reading, field, json_object_get_member (object, field->name), base))
       return refuse (reading, "'%s' in '%s' is missing or of the wrong kind", field->name, name);
   return TRUE;
 }
@@ -331,9 +356,13 @@ read_row (const ResultReading *reading, const GememJsonArray *array, JsonNode *n
   JsonArray *row = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
   guint column = 0;
   for (const GememJsonField *field = array->fields; field->name != NULL; field++, column++)
-    if (row == NULL || column >= json_array_get_length (row)
-        || !read_field (field, json_array_get_element (row, column), element))
-      return refuse (reading, "a row of '%s' has no good '%s'", array->name, field->name);
+    {
+      const gboolean there = row != NULL && column < json_array_get_length (row);
+      if (row == NULL || (!there && !field->added)
+          || !read_field (reading, field, there ? json_array_get_element (row, column) : NULL,
+                          element))
+        return refuse (reading, "a row of '%s' has no good '%s'", array->name, field->name);
+    }
   return TRUE;
 }
 
@@ -348,6 +377,8 @@ check_columns (const ResultReading *reading, const GememJsonArray *array, JsonOb
       JsonNode *node = column < json_array_get_length (columns)
                            ? json_array_get_element (columns, column)
                            : NULL;
+      if (node == NULL && field->added)
+        continue;
       if (!holds (node, G_TYPE_STRING) || strcmp (json_node_get_string (node), field->name) != 0)
         return refuse (reading, "column %u of '%s' is not '%s'", column, array->name, field->name);
     }
@@ -359,6 +390,8 @@ read_array (const ResultReading *reading, const GememJsonArray *array, JsonObjec
             GememResult *result)
 {
   GArray *elements = *(GArray **) (gpointer) ((char *) result + array->offset);
+  if (array->added && !json_object_has_member (object, array->name))
+    return TRUE;
   JsonObject *source = array->rows ? member_object (reading, object, array->name) : object;
   if (source == NULL || (array->rows && !check_columns (reading, array, source)))
     return FALSE;
@@ -384,9 +417,10 @@ read_array (const ResultReading *reading, const GememJsonArray *array, JsonObjec
 }
 
 static GememResult *
-read_result (const ResultReading *reading, JsonObject *object)
+read_result (ResultReading *reading, JsonObject *object)
 {
   GememResult *result = gemem_result_new ();
+  reading->texts = result->texts;
   JsonObject *values = member_object (reading, object, "values");
   gboolean ok = values != NULL && read_struct (reading, "values", gemem_json_values, values, result)
                 && read_texts (reading, object, result) && read_calls (reading, object, result);
@@ -442,7 +476,7 @@ read_results (const char *path, JsonArray *source, GPtrArray *results, GError **
 {
   const guint before = results->len;
   GError *local = NULL;
-  ResultReading reading = { path, 0, &local };
+  ResultReading reading = { .path = path, .error = &local };
   for (; reading.index < json_array_get_length (source); reading.index++)
     {
       JsonNode *node = json_array_get_element (source, reading.index);

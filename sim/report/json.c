@@ -29,6 +29,21 @@ gemem_json_append_number (GString *out, guint64 value)
 }
 
 static void
+append_origin (GString *out, const GememOrigin *origin)
+{
+  if (!origin->known)
+    {
+      g_string_append (out, "null");
+      return;
+    }
+  g_string_append (out, "{\"event\": ");
+  gemem_json_append_number (out, origin->seq);
+  g_string_append_printf (out, ", \"initial\": %s, \"by\": ", origin->initial ? "true" : "false");
+  gemem_json_append_string (out, origin->by);
+  g_string_append_c (out, '}');
+}
+
+static void
 append_field (GString *out, const GememJsonField *field, gconstpointer base)
 {
   gconstpointer at = (const char *) base + field->offset;
@@ -51,6 +66,9 @@ append_field (GString *out, const GememJsonField *field, gconstpointer base)
       break;
     case GEMEM_JSON_STATE:
       g_string_append_printf (out, "\"%s\"", gemem_json_states[*(const GememSpanState *) at]);
+      break;
+    case GEMEM_JSON_ORIGIN:
+      append_origin (out, at);
       break;
     }
 }

@@ -70,8 +70,13 @@ append_piece_title (GString *out, const GememMapSegment *segment, const MapPiece
   if (piece->spans > 1)
     g_string_append_printf (out, " and other, %u pieces", piece->spans);
   else if (piece->only->span.state == GEMEM_SPAN_LIVE)
-    g_string_append_printf (out, ", %s asked for",
-                            gemem_format_size (size[1], piece->only->requested));
+    {
+      g_autoptr (GString) origin = g_string_new (NULL);
+      g_string_append_printf (out, ", %s asked for",
+                              gemem_format_size (size[1], piece->only->requested));
+      gemem_origin_describe (origin, ", ", &piece->only->origin);
+      gemem_svg_append_text (out, origin->str);
+    }
   g_string_append (out, "</title>");
 }
 

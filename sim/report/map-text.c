@@ -4,7 +4,7 @@
  * A page is the smallest power of two for which the widest segment fits the line, so all rows have
  * one scale.  '#' is a page full of live blocks, a digit a page that is that many tenths full, '.'
  * cached free memory.  At most MAX_ROWS segments, the largest, are shown; the last line counts the
- * others.
+ * others.  Where origins are known, the largest blocks with theirs follow.
  */
 #include "config.h"
 
@@ -18,6 +18,7 @@
 #define MAX_ROWS 40
 #define ROW_PREFIX 44 /* columns before the pages */
 #define MIN_PAGES 16
+#define MAX_BLOCKS GEMEM_NAMED_BLOCKS
 
 typedef struct
 {
@@ -105,6 +106,40 @@ append_legend (GString *out, guint64 size)
                           gemem_format_size_exact (text, size));
 }
 
+static int
+compare_blocks (gconstpointer a, gconstpointer b)
+{
+  const GememMapSpan *left = *(const GememMapSpan *const *) a;
+  const GememMapSpan *right = *(const GememMapSpan *const *) b;
+  if (left->span.size != right->span.size)
+    return left->span.size > right->span.size ? -1 : 1;
+  return left->span.address < right->span.address ? -1 : left->span.address > right->span.address;
+}
+
+static void
+append_blocks (GString *out, const GememResult *result)
+{
+  g_autoptr (GPtrArray) blocks = g_ptr_array_new ();
+  for (guint i = 0; i < result->map->len; i++)
+    {
+      GememMapSpan *span = &g_array_index (result->map, GememMapSpan, i);
+      if (span->origin.known)
+        g_ptr_array_add (blocks, span);
+    }
+  if (blocks->len == 0)
+    return;
+  g_ptr_array_sort (blocks, compare_blocks);
+  g_string_append (out, "\n  largest blocks        size" GEMEM_BLOCK_HEAD);
+  for (guint i = 0; i < MIN (blocks->len, MAX_BLOCKS); i++)
+    {
+      const GememMapSpan *block = blocks->pdata[i];
+      char size[GEMEM_FORMAT_MAX];
+      g_string_append_printf (out, "  0x%012" G_GINT64_MODIFIER "x  %10s", block->span.address,
+                              gemem_format_size (size, block->span.size));
+      gemem_report_append_origin (out, &block->origin);
+    }
+}
+
 void
 gemem_map_text (GString *out, const GememResult *result, guint width)
 {
@@ -139,6 +174,7 @@ gemem_map_text (GString *out, const GememResult *result, guint width)
               rest / 10, rest % 10);
         }
       append_legend (out, size);
+      append_blocks (out, result);
     }
   gemem_map_view_clear (&view);
 }

@@ -51,6 +51,17 @@ gemem_report_row_note (const GememResult *result)
                                    : "";
 }
 
+void
+gemem_report_append_origin (GString *out, const GememOrigin *origin)
+{
+  g_autofree char *event = origin->initial ? g_strdup ("before")
+                           : origin->known ? g_strdup_printf ("%" G_GUINT64_FORMAT, origin->seq)
+                                           : g_strdup ("unknown");
+  g_string_append_printf (out, "  %12s  ", event);
+  gemem_origin_append_short (out, origin->by != NULL ? origin->by : "unknown");
+  g_string_append_c (out, '\n');
+}
+
 guint
 gemem_text_columns_fit (GememTextColumn *columns, guint n, gsize label, gsize width)
 {

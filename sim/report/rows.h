@@ -15,6 +15,11 @@ guint gemem_report_group_end (GememResult *const *results, guint n, guint start)
  * "". */
 const char *gemem_report_row_note (const GememResult *result);
 
+/* The columns of a list of blocks that say where a block came from: the title, and the cells of one
+ * block; both end the line. */
+#define GEMEM_BLOCK_HEAD "  allocated at  by\n"
+void gemem_report_append_origin (GString *out, const GememOrigin *origin);
+
 /* A column of a text table: its source (a measure, for example), its rank (0: never dropped), and
  * its width in characters. */
 typedef struct

@@ -145,6 +145,43 @@ test_text_many (void)
   gemem_result_free (result);
 }
 
+/* The largest blocks whose origins are known, by size, then by address. */
+static void
+test_origins (void)
+{
+  GememResult *result = empty_map ();
+  g_autofree char *none = text_of (result, 80);
+  for (guint64 i = 0; i < 14; i++)
+    {
+      add_span (result, 0x100000, 14 * GEMEM_MIB, i * GEMEM_MIB, GEMEM_MIB / (1 + i % 2),
+                GEMEM_SPAN_LIVE);
+      if (i % 2 == 1)
+        add_span (result, 0x100000, 14 * GEMEM_MIB, i * GEMEM_MIB + GEMEM_MIB / 2, GEMEM_MIB / 2,
+                  GEMEM_SPAN_FREE);
+    }
+  g_assert_null (strstr (none, "largest blocks"));
+  for (guint i = 0; i < result->map->len; i++)
+    {
+      GememMapSpan *span = &g_array_index (result->map, GememMapSpan, i);
+      if (span->span.state == GEMEM_SPAN_LIVE && i > 0)
+        span->origin = (GememOrigin){ TRUE, i == 2, 100 + i, i == 3 ? "<a&b>.py:3 f" : NULL };
+    }
+  g_autofree char *text = text_of (result, 80), *svg = svg_of (result);
+  assert_contains (text, "blank unmapped\n"
+                         "\n  largest blocks        size  allocated at  by\n"
+                         "  0x000000300000   1.000 MiB           103  <a&b>.py:3 f\n"
+                         "  0x000000500000   1.000 MiB           106  unknown\n");
+  /* six of 1 MiB, the first being unknown, and four of 512 KiB */
+  g_assert_true (g_str_has_suffix (text, "  0x000000200000   512.0 KiB           101  unknown\n"
+                                         "  0x000000400000   512.0 KiB           104  unknown\n"
+                                         "  0x000000600000   512.0 KiB           107  unknown\n"
+                                         "  0x000000800000   512.0 KiB           110  unknown\n"));
+  assert_contains (svg, "<title>0x100000: 1.000 MiB live, 1.000 MiB asked for</title>");
+  assert_contains (
+      svg, "1.000 MiB asked for, allocated at event 103 by &#60;a&#38;b&#62;.py:3 f</title>");
+  gemem_result_free (result);
+}
+
 static void
 test_empty (void)
 {
@@ -283,6 +320,7 @@ main (int argc, char **argv)
   g_test_add_func ("/map/text-tenths", test_text_tenths);
   g_test_add_func ("/map/text-unmapped", test_text_unmapped);
   g_test_add_func ("/map/text-many", test_text_many);
+  g_test_add_func ("/map/origins", test_origins);
   g_test_add_func ("/map/empty", test_empty);
   g_test_add_func ("/map/odd-spans", test_odd_spans);
   g_test_add_func ("/map/svg", test_svg);

@@ -479,6 +479,48 @@ test_details (void)
   gemem_result_free (result);
 }
 
+/* Where origins are known, every block is named with its own. */
+static void
+test_details_origins (void)
+{
+  GememResult *result = test_sample_result ("x.gmt", "direct");
+  GememOom *oom = &g_array_index (result->oom, GememOom, 0);
+  g_autofree char *before = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
+  g_assert_null (strstr (before, "largest blocks"));
+  g_assert_null (strstr (before, " by "));
+  test_sample_origins (result);
+  g_autofree char *text = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
+  assert_contains (text, "  event 6: block 3 of 5.000 GiB by train.py:212 forward (mm) failed with "
+                         "2.500 GiB live, 3.000 GiB");
+  assert_contains (text,
+                   "; without block 2 (1.000 MiB, allocated at event 1 by data.py:30 load) it "
+                   "would fit\n");
+  assert_contains (text, "\n\nlargest blocks at the live peak\n"
+                         "       requested       block  allocated at  by\n"
+                         "       2.000 GiB           1             0  data.py:30 load\n"
+                         "       1.000 GiB           2        before  [\303\244]\n"
+                         "       512.0 MiB           4             3  unknown\n"
+                         "           512 B           9       unknown  unknown\n");
+  assert_contains (text, "\n\nlargest blocks never freed by the trace\n"
+                         "       requested       block  allocated at  by\n"
+                         "       1.000 GiB           2        before  [\303\244]\n\n");
+  oom->origin.by = "[activation]";
+  oom->blocking_origin = (GememOrigin){ TRUE, TRUE, 1, NULL };
+  g_autofree char *other = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
+  assert_contains (other, "block 3 of 5.000 GiB [activation] failed with");
+  assert_contains (other, "(1.000 MiB, allocated before the recording) it would fit");
+  /* a C++ function with its templates */
+  g_autofree char *many = g_strnfill (300, 'x'), *longest = g_strconcat (many, " (mm) [a]", NULL);
+  oom->origin.by = longest;
+  g_autofree char *cut = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
+  assert_contains (cut, " by xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+                        "...xxxxxxxxxxxxxxxxxx (mm) [a] failed");
+  longest[100] = '\0'; /* as long as may be */
+  g_autofree char *whole = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
+  assert_contains (whole, longest);
+  gemem_result_free (result);
+}
+
 static void
 test_markdown (void)
 {
@@ -591,7 +633,8 @@ test_json_text (void)
       text,
       "\n        [0,0,1073741824,1073741824,2147483648,1073741824,1073741824,2147483648,null],\n");
   assert_contains (
-      text, "\n        [\"0x40000\",4096,\"0x40000\",16384,\"0x7\",1,\"pending\",\"0x0\",0],\n");
+      text,
+      "\n        [\"0x40000\",4096,\"0x40000\",16384,\"0x7\",1,\"pending\",\"0x0\",0,0,null],\n");
   g_assert_null (strstr (text, ": nan"));
   g_assert_null (strstr (text, ": inf"));
   gemem_result_free (result);
@@ -682,6 +725,8 @@ test_complete (void)
   cover (bytes, G_STRUCT_OFFSET (GememResult, fidelity), sizeof (GememFidelity));
   /* with the counts of calls */
   cover (bytes, G_STRUCT_OFFSET (GememResult, measured_calls), sizeof (GememHistogram *));
+  /* written where origins refer to them */
+  cover (bytes, G_STRUCT_OFFSET (GememResult, texts), sizeof (GStringChunk *));
   /* written to a file of its own (--allocator-report) */
   cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *));
   for (gsize i = 0; i < sizeof bytes; i++)
@@ -767,6 +812,78 @@ test_round_trip (void)
   free_results (results, 2);
 }
 
+static void
+assert_same_origin (const GememOrigin *a, const GememOrigin *b)
+{
+  g_assert_cmpint (a->known, ==, b->known);
+  g_assert_cmpint (a->initial, ==, b->initial);
+  g_assert_cmpuint (a->seq, ==, b->seq);
+  g_assert_cmpstr (a->by, ==, b->by);
+}
+
+static void
+assert_same_blocks (const GArray *a, const GArray *b)
+{
+  g_assert_cmpuint (a->len, ==, b->len);
+  for (guint i = 0; i < a->len; i++)
+    {
+      const GememNamedBlock *x = &g_array_index (a, GememNamedBlock, i),
+                            *y = &g_array_index (b, GememNamedBlock, i);
+      g_assert_cmpuint (x->id, ==, y->id);
+      g_assert_cmpuint (x->size, ==, y->size);
+      assert_same_origin (&x->origin, &y->origin);
+    }
+}
+
+/* Origins are read back; a file of a gemem that had none is read too. */
+static void
+test_round_trip_origins (void)
+{
+  GememResult *result = test_sample_result ("x.gmt", "direct");
+  g_autoptr (GPtrArray) back = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  g_autoptr (GError) error = NULL;
+
+  test_sample_origins (result);
+  g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
+  assert_contains (text, "\"blocking_origin\": {\"event\": 1, \"initial\": false, \"by\": "
+                         "\"data.py:30 load\"}}");
+  assert_contains (text, "\"largest\": [\n        {\"id\": 1, \"size\": 2147483648, \"origin\": "
+                         "{\"event\": 0,");
+  assert_contains (text, "{\"id\": 9, \"size\": 512, \"origin\": null}");
+  g_assert_true (read_text (text, -1, back, &error));
+  g_assert_no_error (error);
+  const GememResult *read = back->pdata[0];
+  assert_same_blocks (read->largest, result->largest);
+  assert_same_blocks (read->leaked, result->leaked);
+  for (guint i = 0; i < result->map->len; i++)
+    assert_same_origin (&g_array_index (read->map, GememMapSpan, i).origin,
+                        &g_array_index (result->map, GememMapSpan, i).origin);
+  assert_same_origin (&g_array_index (read->oom, GememOom, 0).origin,
+                      &g_array_index (result->oom, GememOom, 0).origin);
+  assert_same_origin (&g_array_index (read->oom, GememOom, 0).blocking_origin,
+                      &g_array_index (result->oom, GememOom, 0).blocking_origin);
+
+  /* the file as it was before: no origins of requests, no lists, two columns less */
+  gemem_result_free (result);
+  result = test_sample_result ("x.gmt", "direct");
+  g_autofree char *plain = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
+  static const char *const added[] = { ", \"origin\": null, \"blocking_origin\": null",
+                                       "      \"largest\": [],\n      \"leaked\": [],\n",
+                                       ", \"id\", \"origin\"", ",0,null" };
+  g_autoptr (GString) old = g_string_new (plain);
+  for (gsize i = 0; i < G_N_ELEMENTS (added); i++)
+    g_assert_cmpuint (g_string_replace (old, added[i], "", 0), >, 0);
+  g_assert_true (read_text (old->str, -1, back, &error));
+  g_assert_no_error (error);
+  read = back->pdata[1];
+  g_assert_cmpuint (read->map->len, ==, 5);
+  g_assert_false (g_array_index (read->oom, GememOom, 0).origin.known);
+  g_autofree char *again = report (GEMEM_FORMAT_JSON, (GememResult *const *) &back->pdata[1], 1,
+                                   FALSE, 0);
+  g_assert_cmpstr (again, ==, plain);
+  gemem_result_free (result);
+}
+
 /* A foreign file is refused with its name, and leaves the array unchanged. */
 static void
 refused (const char *text, gssize length, const char *reason)
@@ -849,6 +966,13 @@ test_altered (void)
     { "\"pending\",\"0x0\"", "\"gone\",\"0x0\"", "a row of 'map' has no good 'state'" },
     { "\"0x7\",1,\"pending\"", "\"0x7\",4294967296,\"pending\"",
       "a row of 'map' has no good 'pool'" },
+    { "\"origin\": null, \"bl", "\"origin\": 7, \"bl", "'origin' in 'oom' is missing" },
+    { "\"origin\": null, \"bl", "\"origin\": {\"event\": 1, \"initial\": false, \"by\": 3}, \"bl",
+      "'origin' in 'oom' is missing" },
+    { "\"origin\": null, \"bl", "\"origin\": {\"event\": 1, \"by\": null}, \"bl",
+      "'origin' in 'oom' is missing" },
+    { "\"largest\": []", "\"largest\": 0", "no array 'largest'" },
+    { "\"id\", \"origin\"]", "\"id\", \"x\"]", "column 10 of 'map' is not 'origin'" },
     { "[\"0x41000\",", "[\"0xzz\",", "a row of 'map' has no good 'address'" },
     { "[\"0x41000\",", "[\"0x-41000\",", "a row of 'map' has no good 'address'" },
     { "\"avoidable\": true", "\"avoidable\": 1",
@@ -985,6 +1109,7 @@ main (int argc, char **argv)
   g_test_add_func ("/report/table-width", test_table_width);
   g_test_add_func ("/report/table-of-calls", test_table_of_calls);
   g_test_add_func ("/report/details", test_details);
+  g_test_add_func ("/report/details-origins", test_details_origins);
   g_test_add_func ("/report/markdown", test_markdown);
   g_test_add_func ("/report/csv", test_csv);
   g_test_add_func ("/report/json-string", test_json_string);
@@ -993,6 +1118,7 @@ main (int argc, char **argv)
   g_test_add_func ("/report/locale", test_locale);
   g_test_add_func ("/report/json-complete", test_complete);
   g_test_add_func ("/report/json-round-trip", test_round_trip);
+  g_test_add_func ("/report/json-round-trip-origins", test_round_trip_origins);
   g_test_add_func ("/report/json-refused", test_refused);
   g_test_add_func ("/report/json-altered", test_altered);
   g_test_add_func ("/report/json-truncated", test_truncated);

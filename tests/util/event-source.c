@@ -56,6 +56,8 @@ test_trace_open (gpointer data, GError **error)
   reader->base.info.allocator = g_strdup (reader->trace->allocator);
   reader->base.info.settings = g_strdup (reader->trace->settings);
   reader->base.info.device = g_strdup (reader->trace->device);
+  if (reader->trace->describe != NULL)
+    reader->trace->describe (&reader->base.info);
   reader->base.next = next_events;
   reader->base.close = close_reader;
   return &reader->base;

@@ -7,8 +7,9 @@ typedef struct
 {
   const GememTraceEvent *events;
   gsize n;
-  gsize batch;   /* events per call of next(); 0: all */
-  guint32 flags; /* GEMEM_TRACE_* */
+  gsize batch;                             /* events per call of next(); 0: all */
+  guint32 flags;                           /* GEMEM_TRACE_* */
+  void (*describe) (GememTraceInfo *info); /* adds strings and call stacks; or NULL */
   const char *allocator, *settings, *device;
   gsize fail_at;   /* reading fails with GEMEM_ERROR_INPUT before this event; 0: never */
   gint *interrupt; /* set to 1 before this event is returned... */

@@ -51,6 +51,26 @@ fill_arrays (GememResult *result)
   g_array_append_val (result->epochs, epoch);
 }
 
+void
+test_sample_origins (GememResult *result)
+{
+  const GememOrigin load = { TRUE, FALSE, 0, "data.py:30 load" },
+                    second = { TRUE, FALSE, 1, "data.py:30 load" },
+                    initial = { TRUE, TRUE, 2, "[\303\244]" }, unknown = { TRUE, FALSE, 3, NULL };
+  const GememNamedBlock blocks[] = { { 1, 2 * GEMEM_GIB, load },
+                                     { 2, GEMEM_GIB, initial },
+                                     { 4, GEMEM_GIB / 2, unknown },
+                                     { 9, 512, { 0 } } };
+  GememOom *oom = &g_array_index (result->oom, GememOom, 0);
+
+  g_array_append_vals (result->largest, blocks, G_N_ELEMENTS (blocks));
+  g_array_append_vals (result->leaked, &blocks[1], 1);
+  oom->origin = (GememOrigin){ TRUE, FALSE, oom->seq, "train.py:212 forward (mm)" };
+  oom->blocking_origin = second;
+  g_array_index (result->map, GememMapSpan, 0).id = 1;
+  g_array_index (result->map, GememMapSpan, 0).origin = load;
+}
+
 GememResult *
 test_sample_result (const char *trace, const char *label)
 {

@@ -10,3 +10,7 @@
 GememResult *test_sample_result (const char *trace, const char *label);
 /* The same without the failure. */
 GememResult *test_served_result (const char *trace, const char *label);
+/* Adds origins to it: of the failed request, of the block in its way, of a live block of the map;
+ * lists of four blocks at the peak (by a line, from before the recording, unknown, not even the
+ * event known) and of one that is never freed. */
+void test_sample_origins (GememResult *result);
