@@ -255,8 +255,6 @@ append_value (const AnonymousReader *reader, GString *out, const char *key, cons
       append_text (anonymizer, out, ROLE_FILE, file);
       g_string_append (out, by);
     }
-  else if (strcmp (key, "format") == 0)
-    g_string_append (out, value);
   else if (strcmp (key, "partial") == 0 && path != NULL && g_str_has_prefix (value, path))
     { /* the message of an error, which begins with the path as the user typed it */
       append_text (anonymizer, out, ROLE_FILE, path);
@@ -285,7 +283,7 @@ anonymous_line (const AnonymousReader *reader, const char *line)
     g_string_assign (out, "note");
   else
     gemem_redactor_append (anonymizer->redactor, out, key, GEMEM_TEXT_FREE);
-  g_string_append (out, colon != NULL ? ": " : "");
+  g_string_append (out, out->len > 0 || colon != NULL ? ": " : "");
   if (colon != NULL && g_strv_contains (processes, key))
     {
       g_string_truncate (out, 0);

@@ -50,6 +50,7 @@ gemem_completion (const GememCommand *const *commands)
            "      --trace-format) words=$(\"$program\" list formats --names 2>/dev/null) ;;\n"
            "      -d | --device) words=$(\"$program\" list devices --names 2>/dev/null) ;;\n"
            "      -f | --format) words='table json csv markdown' ;;\n"
+           "      --anonymous) words='paths names' ;;\n"
            "      --plot-terminal) words='comparison timeline fragmentation' ;;\n"
            "      help) words=\"$(\"$program\" list --names 2>/dev/null) ${COMP_WORDS[1]}\" ;;\n"
            "      generate) words=$(\"$program\" list generators --names 2>/dev/null) ;;\n"

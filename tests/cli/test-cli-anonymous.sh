@@ -1,7 +1,7 @@
 #!/bin/sh
 # test-cli-anonymous.sh - a recording before it is given away: convert --anonymous leaves no trace of user, host and directory, for any source
 # format, into both written formats, and replays of it give the same results.
-# shellcheck disable=SC2154,SC2086 # out and err come from tap.sh; words on purpose
+# shellcheck disable=SC2154,SC2086,SC2016 # out and err come from tap.sh; words on purpose; 'sh -c' expands
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 data=$GEMEM_SRCDIR/tests/data
