@@ -317,29 +317,67 @@ word_length (const char *p)
   return n;
 }
 
+/* TRUE if the path of @n bytes at @p goes on behind the sign after it, which can stand between paths
+ * or in one: a word with a separator inside follows.  *@more becomes the length of both. */
+static gboolean
+goes_on (const Scan *scan, const char *p, gsize n, gsize *more)
+{
+  const char *base = base_of (p, n), *next = p + n + 1;
+  gsize length = 0, separator = 0;
+
+  if (!is_one_of (p[n], " \"'`,;:*?<>|")
+      || !(is_name (*next) || is_one_of (*next, p[n] == ' ' ? "_([{" : "_")))
+    return FALSE;
+  if (p[n] == ' ' && known_extension (base, (gsize) (p + n - base)) > 0)
+    return FALSE;
+  for (; !ends_word (next[length]) && !is_one_of (next[length], ",;:*?="); length++)
+    if (is_separator (next[length])
+        && (p[n] != ' ' || scan->kind != GEMEM_TEXT_COMMAND || next[length] == '\\'))
+      separator = length;
+  *more = 1 + length;
+  return separator > 0;
+}
+
 /* The length of the path that begins at @p, the first @n bytes of which are known to belong to it:
- * up to the closing quote if it is in quotes, and over a space if a separator follows. */
+ * up to the closing quote if it is in quotes. */
 static gsize
 path_length (const Scan *scan, const char *p, gsize n)
 {
   const char quote = p > scan->text ? p[-1] : '\0';
+  gsize more;
 
   if (is_one_of (quote, "\"'`"))
     for (gsize i = 0; i < MAX_QUOTED && (guchar) p[i] >= ' '; i++)
       if (p[i] == quote)
         return i;
   n += word_length (p + n);
-  while (p[n] == ' ' && !is_one_of (p[n + 1], "~.-/\\")
-         && known_extension (base_of (p, n), (gsize) (p + n - base_of (p, n))) == 0)
-    {
-      const gsize more = word_length (p + n + 1);
-      const gboolean windows = memchr (p + n + 1, '\\', more) != NULL;
-
-      if (!windows && (scan->kind == GEMEM_TEXT_COMMAND || memchr (p + n + 1, '/', more) == NULL))
-        break;
-      n += 1 + more;
-    }
+  while (goes_on (scan, p, n, &more))
+    n += more;
   return n;
+}
+
+/* The length of "./", "../", "~/", "~NAME/", "$NAME/", "${NAME}/" and "%NAME%\", with which a path
+ * begins; 0: @p is none of them. */
+static gsize
+path_mark (const char *p)
+{
+  const gboolean brace = g_str_has_prefix (p, "${");
+  gsize n = brace ? 2 : 1;
+
+  if (*p == '.')
+    n += p[1] == '.';
+  else if (is_one_of (*p, "~$%"))
+    while (is_name (p[n]) || p[n] == '_' || (*p == '~' && is_one_of (p[n], ".-")))
+      n++;
+  else
+    return 0;
+  if (brace || *p == '%')
+    {
+      if (p[n] != (brace ? '}' : '%'))
+        return 0;
+      n++;
+    }
+  return is_separator (p[n]) ? n + 1 : 0;
 }
 
 static gboolean
@@ -349,31 +387,40 @@ has_home (const char *p)
          || g_str_has_prefix (p, "\\Users\\") || g_str_has_prefix (p, "/root/");
 }
 
-/* Takes "/...", "//server/...", "\\server\...", "C:\...". */
+/* TRUE if a path can begin at @p: not within a word, but behind the option of "-I/usr/include". */
+static gboolean
+may_begin (const Scan *scan, const char *p)
+{
+  const gsize at = (gsize) (p - scan->text);
+  const char before = at > 0 ? p[-1] : '\0';
+
+  if (g_ascii_isalpha (before))
+    return at >= 2 && p[-2] == '-' && (at == 2 || ends_word (p[-3]));
+  return !g_ascii_isdigit (before) && !is_one_of (before, "_.)]}/\\~");
+}
+
+/* Takes "/...", "//server/...", "\\server\...", "C:\..." and what path_mark() finds. */
 static gsize
 take_absolute (const Scan *scan, const char *p)
 {
   const char before = p > scan->text ? p[-1] : '\0';
   const gsize separators = strspn (p, "/\\");
-  gsize n = 0;
+  gsize n = 0, mark;
 
   if (g_ascii_isalpha (*p) && !is_name (before) && p[1] == ':' && is_separator (p[2]))
     n = path_length (scan, p, 2);
   else if (separators > 0 && has_home (p))
     n = path_length (scan, p, 1);
-  else if ((*p == '/' || (separators > 1 && *p == '\\' && !is_name (before)))
-           && (is_name (p[separators]) || is_one_of (p[separators], "_.~-+@$%#([{")))
-    {
-      const gboolean flag = g_ascii_isalpha (before) && p - scan->text >= 2 && p[-2] == '-'
-                            && (p - scan->text == 2 || ends_word (p[-3])); /* -I/usr/include */
-
-      if (flag || (!is_name (before) && !is_one_of (before, "_-.)]}/\\~+%$")))
-        n = path_length (scan, p, separators);
-    }
+  else if ((*p == '/' && may_begin (scan, p)) || (*p == '\\' && separators > 1 && before != '\\'))
+    n = is_name (p[separators]) || is_one_of (p[separators], "_.~-+@$%#([{")
+            ? path_length (scan, p, separators)
+            : 0;
+  else if (separators == 0 && (mark = path_mark (p)) > 0 && may_begin (scan, p))
+    return take_path (scan, p, path_length (scan, p, mark));
   return n > 2 ? take_path (scan, p, n) : 0;
 }
 
-/* Takes "../x", "~/x" and "src/train.py", which must begin a word. */
+/* Takes "src/train.py" and "a/../b", which must begin a word. */
 static gsize
 take_relative (const Scan *scan, const char *p)
 {
@@ -388,8 +435,7 @@ take_relative (const Scan *scan, const char *p)
   base = (gsize) (base_of (p, n) - p);
   if (base == 0)
     return 0;
-  if (scan->kind == GEMEM_TEXT_COMMAND || *p == '~' || known_extension (p + base, n - base) > 0
-      || g_str_has_prefix (p, "./") || g_str_has_prefix (p, ".\\") || g_str_has_prefix (p, "..")
+  if (scan->kind == GEMEM_TEXT_COMMAND || known_extension (p + base, n - base) > 0
       || g_strstr_len (p, (gssize) n, "/../") != NULL
       || g_strstr_len (p, (gssize) n, "\\..\\") != NULL)
     return take_path (scan, p, n);
@@ -570,7 +616,7 @@ take (const Scan *scan, const char *p)
 
   if (begins && whole)
     n = take_url (scan, p);
-  if (n == 0 && whole && (begins || is_separator (*p)))
+  if (n == 0 && whole)
     n = take_absolute (scan, p);
   if (n == 0 && begins && whole)
     n = take_relative (scan, p);

@@ -179,6 +179,9 @@ test_text (void)
     { "//nas/share/x.py nas", "d1/x.py host1" },
     { "(/a/b/x.py)", "(d1/x.py)" },
     { "/a/b (copy)/x.py", "d1/x.py" },
+    { "/a,b/secret;c/x /it's/secret/x /a*b/secret/x", "d1 d2 d3" },
+    { "$HOME/secret/x ${HOME}/secret %USER%\\secret -I../secret", "d1 d2 d3 -Id4" },
+    { "\342\200\234/srv/secret\342\200\235", "\342\200\234d1" },
     { "x/home/eve/y eve", "xd1 user1" },
     { "/home/eve", "d1" },
     /* no paths */
@@ -216,6 +219,45 @@ test_text (void)
   expect (GEMEM_TEXT_SYMBOL, "malloc@plt operator/(a, b) bob::f<x/y.h>(int)",
           "malloc@plt operator/(a, b) user1::f<x/y.h>(int)");
   expect (GEMEM_TEXT_SYMBOL, "<lambda at /home/bob/s/x.cpp:1:2>", "<lambda at d1/x.cpp:1:2>");
+}
+
+/* A directory goes wherever a path can stand, and whatever it looks like. */
+static void
+test_places (void)
+{
+  static const char *const before[] = {
+    "",  " ", "a ", "x=", "\"",   "'",  "(",  "[",      "{",  "<",  ">",        "|",
+    "&", ";", ",",  ":",  "@",    "#",  "$",  "%",      "^",  "*",  "-",        "+",
+    "!", "?", "`",  "-I", "--x=", "a:", "a,", "@file:", "2>", "$(", "\303\251",
+  };
+  static const char *const paths[] = {
+    "/srv/hush/x.py",    "/srv/hush/sub/",     "/hush",
+    "~/hush/x",          "../hush/y",          "./hush/y",
+    "C:\\w\\hush\\z.py", "\\\\srv9\\hush\\z",  "\\\\\\\\srv9\\\\hush\\\\z",
+    "\\/srv\\/hush\\/z", "file:///srv/hush/x", "/srv/my hush/x.py",
+    "/srv/a,b/hush/x",   "/srv/a:b/hush/x",    "/srv/a;b/hush/x",
+    "/srv/(a)/hush/x",   "/srv/a (b)/hush/x",  "/srv/a=b/hush/x",
+    "/srv/a#b/hush/x",   "/srv/a&b/hush/x",    "/srv/a*b/hush/x",
+    "/srv/a|b/hush/x",   "/srv/a<b/hush/x",    "s3://bucket/hush/x",
+    "/srv/a%20b/hush",   "//srv/hush/x",       "/srv//hush//x",
+    "/./hush/x",         "/srv/../hush",       "/srv/a@b/hush/x",
+    "$HOME/hush/x",      "${HOME}/hush",       "hush/train.py",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (before); i++)
+    for (guint j = 0; j < G_N_ELEMENTS (paths); j++)
+      for (guint more = 0; more < 2; more++)
+        {
+          GememRedactor *redactor = gemem_redactor_new ();
+          g_autofree char *text = g_strconcat (before[i], paths[j], more > 0 ? " and more" : "",
+                                               NULL);
+          g_autoptr (GString) out = g_string_new (NULL);
+
+          gemem_redactor_append (redactor, out, text, GEMEM_TEXT_FREE);
+          if (strstr (out->str, "hush") != NULL)
+            g_error ("'%s' became '%s'", text, out->str);
+          gemem_redactor_free (redactor);
+        }
 }
 
 /* ---- files */
@@ -518,6 +560,7 @@ main (int argc, char **argv)
   g_test_add_func ("/anonymous/paths", test_paths);
   g_test_add_func ("/anonymous/names", test_names);
   g_test_add_func ("/anonymous/text", test_text);
+  g_test_add_func ("/anonymous/places", test_places);
   g_test_add_func ("/anonymous/files", test_files);
   g_test_add_func ("/anonymous/different", test_different);
   g_test_add_func ("/anonymous/information", test_information);
