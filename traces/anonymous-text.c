@@ -428,7 +428,7 @@ take_relative (const Scan *scan, const char *p)
   gsize n = 0, base;
 
   if (scan->kind == GEMEM_TEXT_SYMBOL
-      || !(before == '\0' || ends_word (before) || is_one_of (before, "=,;:([{&@")))
+      || !(before == '\0' || ends_word (before) || is_one_of (before, "=,;:*?()[]{}&@")))
     return 0;
   while (!ends_word (p[n]) && !is_one_of (p[n], ",;:*?=()[]{}&@"))
     n++;
