@@ -53,9 +53,11 @@ append_entries (GString *out, const GOptionEntry *entries)
       g_string_append (out, "\\fR");
       if (entries->arg_description != NULL)
         {
-          g_string_append (out, "=\\fI");
+          const gboolean optional = (entries->flags & G_OPTION_FLAG_OPTIONAL_ARG) != 0;
+
+          g_string_append (out, optional ? "[=\\fI" : "=\\fI");
           append_text (out, entries->arg_description);
-          g_string_append (out, "\\fR");
+          g_string_append (out, optional ? "\\fR]" : "\\fR");
         }
       g_string_append_c (out, '\n');
       append_line (out, "", entries->description);

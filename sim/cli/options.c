@@ -3,7 +3,8 @@
  *
  * GOption uses the last of several values of one option and drops the others; here that is an error
  * unless they are equal.  So every option with a value is declared as a list, and resolved
- * afterwards.  Values joined to short options (-j4) are accepted; the error about an unknown option
+ * afterwards.  An option of type STRING with G_OPTION_FLAG_OPTIONAL_ARG has the value "" where none
+ * is given.  Values joined to short options (-j4) are accepted; the error about an unknown option
  * names the nearest known one. */
 #include "config.h"
 
@@ -54,6 +55,7 @@ add_entries (GOptionContext *context, const GOptionEntry *list, GPtrArray *slots
           entry.arg = list->arg == G_OPTION_ARG_FILENAME ? G_OPTION_ARG_FILENAME_ARRAY
                                                          : G_OPTION_ARG_STRING_ARRAY;
           entry.arg_data = &slot->values;
+          entry.flags &= ~G_OPTION_FLAG_OPTIONAL_ARG;
         }
       g_array_append_val (entries, entry);
     }
@@ -105,8 +107,20 @@ takes_value (const GememCommand *command, char letter)
   return FALSE;
 }
 
-/* "-j4" becomes "-j" "4", which GOption understands.  The words belong to the caller
- * (g_strfreev). */
+/* TRUE if @word is "--name" of an option whose value may be left out; only "=" introduces one. */
+static gboolean
+lacks_value (const GememCommand *command, const char *word)
+{
+  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
+    for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
+      if ((entry->flags & G_OPTION_FLAG_OPTIONAL_ARG) != 0 && g_str_has_prefix (word, "--")
+          && strcmp (word + 2, entry->long_name) == 0)
+        return TRUE;
+  return FALSE;
+}
+
+/* "-j4" becomes "-j" "4", which GOption understands, and "--anonymous", whose value may be left
+ * out, "--anonymous=".  The words belong to the caller (g_strfreev). */
 static char **
 separate_values (const GememCommand *command, int argc, char **argv)
 {
@@ -122,6 +136,8 @@ separate_values (const GememCommand *command, int argc, char **argv)
           g_ptr_array_add (words, g_strndup (word, 2));
           g_ptr_array_add (words, g_strdup (word + 2));
         }
+      else if (i > 0 && options && lacks_value (command, word))
+        g_ptr_array_add (words, g_strconcat (word, "=", NULL));
       else
         g_ptr_array_add (words, g_strdup (word));
     }

@@ -13,7 +13,10 @@ append_entries (GString *out, const GOptionEntry *entries)
     {
       g_autofree char *left = NULL;
       const char *argument = entries->arg_description;
-      g_autofree char *value = argument != NULL ? g_strconcat ("=", argument, NULL) : g_strdup ("");
+      const gboolean optional = (entries->flags & G_OPTION_FLAG_OPTIONAL_ARG) != 0;
+      g_autofree char *value = argument == NULL ? g_strdup ("")
+                                                : g_strconcat (optional ? "[=" : "=", argument,
+                                                               optional ? "]" : NULL, NULL);
       if (entries->short_name != 0)
         left = g_strdup_printf ("-%c, --%s%s", entries->short_name, entries->long_name, value);
       else

@@ -73,7 +73,8 @@ struct _GememRun
  * GEMEM_ERROR_INVARIANT, GEMEM_ERROR_FAILED. */
 gboolean gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error);
 
-/* Reports a wrong event: GEMEM_ERROR_INPUT with its number and, where known, origin; under --allow-partial TRUE, and the
+/* Reports a wrong event: GEMEM_ERROR_INPUT with its number and, where known, origin; under
+ * --allow-partial TRUE, and the
  * event is skipped. */
 gboolean gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
