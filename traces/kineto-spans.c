@@ -3,6 +3,7 @@
  * The spans of each thread are kept in one list for each kind, because the profiler writes these in
  * order of time; a list out of order is sorted.  The lists are merged while time advances, and the
  * open spans are a stack.
+ * Origin: peers.md 2.2.
  */
 #include "config.h"
 
