@@ -94,6 +94,17 @@ AS_IF([test "$with_sqlite" != no], [
 ])
 ])
 
+# elfutils' libdw: names of functions and lines in the call stacks of gemem-record.
+AC_DEFUN([GEMEM_ARG_LIBDW], [
+AC_ARG_WITH([libdw], [AS_HELP_STRING([--with-libdw], [files and lines in native call stacks (default: auto)])], [], [with_libdw=auto])
+gemem_libdw_text="no; native call stacks without files and lines (Debian: libdw-dev)"
+AS_IF([test "$with_libdw" != no], [
+  PKG_CHECK_MODULES([LIBDW], [libdw >= 0.176], [gemem_libdw_text=yes
+    AC_DEFINE([HAVE_LIBDW], [1], [Define to 1 if libdw is there.])],
+    [AS_IF([test "$with_libdw" != auto], [AC_MSG_ERROR([--with-libdw: libdw was not found: $LIBDW_PKG_ERRORS])])])
+])
+])
+
 # Warnings, one by one, and --enable-werror.
 AC_DEFUN([GEMEM_WARNINGS], [
 AX_APPEND_COMPILE_FLAGS([-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition dnl

@@ -19,14 +19,16 @@
 #include <stdint.h>
 
 #define JOURNAL_MAGIC "\x89GMJ\r\n\x1a\n"
-#define JOURNAL_VERSION 1
+#define JOURNAL_VERSION 2
+#define JOURNAL_TEXT_STACKS 1 /* version whose call stacks are strings; still read */
 #define JOURNAL_BLOCK 65536u
 #define JOURNAL_SLOT 64u
 #define JOURNAL_SLOTS (JOURNAL_BLOCK / JOURNAL_SLOT)
 #define JOURNAL_BLOCK_MAGIC 0x4b4c424au
 #define JOURNAL_MAX_DEVICES 64u
-#define JOURNAL_MAX_TEXT 4096u /* bytes of one string record */
-#define JOURNAL_HOST 0xffffu   /* device of host memory, as GEMEM_DEVICE_HOST */
+#define JOURNAL_MAX_TEXT 4096u /* bytes in the slots after a record */
+#define JOURNAL_MAX_FRAMES (JOURNAL_MAX_TEXT / sizeof (uint64_t))
+#define JOURNAL_HOST 0xffffu /* device of host memory, as GEMEM_DEVICE_HOST */
 
 /* The function called; successful calls only, except ALLOC_FAILED.  p, q, r are the arguments. */
 typedef enum
@@ -66,6 +68,11 @@ typedef enum
   JOURNAL_LEFT_OUT = 31,   /* p address or handle, 0: none; q JournalLeft */
   /* the next slot holds an event of a trace (recordings of running allocators) */
   JOURNAL_EVENT = 32,
+  /* p load bias, r first address, s end address of a loaded file, from now on; q bytes: its path, a
+   * NUL, its build-id */
+  JOURNAL_MODULE = 33,
+  /* p number, from 1, q return addresses, innermost first, in the slots that follow */
+  JOURNAL_STACK = 34,
   JOURNAL_CALL_COUNT
 } JournalCall;
 
@@ -87,7 +94,7 @@ typedef struct
   uint64_t p, q, r;
   uint64_t s;      /* ALLOC: the context */
   uint32_t thread; /* from 1, in the order of their first call */
-  uint32_t stack;  /* string, 0: none */
+  uint32_t stack;  /* number of a stack, 0: none (version 1: of a string) */
   uint16_t device;
   uint16_t zero;
   uint32_t call; /* JournalCall */
@@ -115,10 +122,12 @@ typedef struct
   uint32_t pid, parent;
   uint32_t driver;       /* cuDriverGetVersion(), 0: unknown */
   uint32_t command_size; /* bytes of `command` */
-  uint64_t unused[3];
-  uint64_t sequence; /* the last number assigned; in its own cache line */
-  uint64_t lost;     /* calls that could not be recorded */
-  uint64_t unused2[6];
+  uint64_t stacks;       /* frames of a call stack; 0: none are recorded */
+  uint64_t unused[2];
+  uint64_t sequence;  /* the last number assigned; in its own cache line */
+  uint64_t lost;      /* calls that could not be recorded */
+  uint64_t stackless; /* calls without a stack, because there were too many different ones */
+  uint64_t unused2[5];
   JournalDevice devices[JOURNAL_MAX_DEVICES];
   char command[JOURNAL_MAX_TEXT]; /* arguments, each with its NUL; may be cut off */
   /* Facts of the trace, for a recording of a running allocator; "" and 0 in other journals. */
@@ -129,3 +138,14 @@ typedef struct
 _Static_assert(sizeof (JournalRecord) == JOURNAL_SLOT, "a record is a slot");
 _Static_assert(sizeof (JournalBlock) == JOURNAL_SLOT, "the header of a block is a slot");
 _Static_assert(sizeof (JournalHeader) <= JOURNAL_BLOCK, "the header fits into its block");
+
+/* Number of slots after @record that belong to it. */
+static inline uint64_t
+journal_slots_after (const JournalRecord *record)
+{
+  const uint64_t size = record->call == JOURNAL_STRING || record->call == JOURNAL_MODULE ? record->q
+                        : record->call == JOURNAL_STACK ? record->q * sizeof (uint64_t)
+                        : record->call == JOURNAL_EVENT ? JOURNAL_SLOT
+                                                        : 0;
+  return (size + JOURNAL_SLOT - 1) / JOURNAL_SLOT;
+}

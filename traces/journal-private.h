@@ -4,6 +4,7 @@
 
 #include "base/idmap.h"
 #include "traces/journal.h"
+#include "traces/symbols.h"
 
 typedef enum
 {
@@ -48,14 +49,16 @@ struct _JournalState
   GememIdMap *streams, *events, *threads; /* -> guint64 number */
   GememIdMap *pools;                      /* handle -> JournalPool */
   GememIdMap *foreign;                    /* omitted addresses and handles, until they are freed */
-  GememIdMap *strings;                    /* number -> tag of its text */
-  GememIdMap *tags;                       /* kind, thread, stack -> tag */
+  GememIdMap *stacks;                     /* number -> stack in `info` */
+  GememIdMap *tags;                       /* kind, thread -> tag */
+  GememSymbols *symbols;
   guint64 last_id, last_stream, last_event, last_pool, last_time;
   guint64 unknown, unseen; /* frees of unknown memory; frees that were not recorded */
   guint64 left_out[JOURNAL_LEFT_COUNT];
   guint64 current_pool[JOURNAL_MAX_DEVICES];
   GArray *out;
   guint64 time;
+  guint32 stack; /* of the call being converted */
 };
 
 /* Appends an event; the pointer is valid until the next one. */

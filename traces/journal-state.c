@@ -11,10 +11,14 @@
  * program can be compared: streams (0: the default one), events, pools (0: the default pool of the
  * device, which is current at first).
  *
- * Invariants: those of trace.h for ids, frees and waits.  Memory: live blocks, and a tag for each
- * combination of kind, thread and stack.
+ * An event has the call stack of the call that caused it.
+ *
+ * Invariants: those of trace.h for ids, frees and waits.  Memory: live blocks, a tag for each
+ * combination of kind and thread, and the distinct stacks.
  */
 #include "config.h"
+
+#include <string.h>
 
 #include "traces/journal-private.h"
 
@@ -34,8 +38,9 @@ journal_state_new (GememTraceInfo *info)
   state->pools = gemem_idmap_new (sizeof (JournalPool));
   state->foreign = gemem_idmap_new (0);
   state->threads = gemem_idmap_new (sizeof (guint64));
-  state->strings = gemem_idmap_new (sizeof (guint64));
+  state->stacks = gemem_idmap_new (sizeof (guint64));
   state->tags = gemem_idmap_new (sizeof (guint64));
+  state->symbols = gemem_symbols_new (info);
   return state;
 }
 
@@ -44,9 +49,10 @@ journal_state_free (JournalState *state)
 {
   GememIdMap *const maps[] = { state->blocks,  state->physical, state->handles, state->mappings,
                                state->streams, state->events,   state->pools,   state->threads,
-                               state->strings, state->tags,     state->foreign };
+                               state->stacks,  state->tags,     state->foreign };
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
     gemem_idmap_free (maps[i]);
+  gemem_symbols_free (state->symbols);
   g_free (state);
 }
 
@@ -94,14 +100,7 @@ pool_of (JournalState *state, const JournalRecord *record)
   return pool;
 }
 
-void
-journal_state_add_string (JournalState *state, guint32 number, const char *text)
-{
-  guint64 *tag = gemem_idmap_insert (state->strings, number, NULL);
-  *tag = gemem_trace_info_intern (state->info, text);
-}
-
-/* The tag of @record: kind, thread and stack, for example "managed, thread 2, ALLOC-STACK". */
+/* The tag of @record: kind and thread, for example "managed, thread 2". */
 static guint32
 tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
 {
@@ -109,21 +108,43 @@ tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
   guint64 threads = gemem_idmap_count (state->threads);
   guint64 thread = number_of (state->threads, record->thread, &threads) - 1;
   gboolean existed;
-  guint64 *tag = gemem_idmap_insert (state->tags,
-                                     thread << 35 | (guint64) kind << 32 | record->stack, &existed);
+  guint64 *tag = gemem_idmap_insert (state->tags, thread << 32 | kind, &existed);
 
   if (existed)
     return (guint32) *tag;
   g_autoptr (GString) text = g_string_new (kinds[kind]);
   if (thread > 0)
     g_string_append_printf (text, "%sthread %" G_GUINT64_FORMAT, text->len > 0 ? ", " : "", thread);
-  const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->strings, record->stack)
-                                            : NULL;
-  if (stack != NULL && *stack != GEMEM_NO_TAG)
-    g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "",
-                            (const char *) g_ptr_array_index (state->info->strings, *stack));
   *tag = gemem_trace_info_intern (state->info, text->str);
   return (guint32) *tag;
+}
+
+/* ---- call stacks */
+
+void
+journal_state_add_stack (JournalState *state, const JournalRecord *record, const guint64 *addresses)
+{
+  guint64 *stack = gemem_idmap_insert (state->stacks, record->p, NULL);
+  *stack = gemem_symbols_stack (state->symbols, addresses, record->q);
+}
+
+void
+journal_state_add_module (JournalState *state, const JournalRecord *record, const guint8 *data)
+{
+  g_autofree char *path = g_strndup ((const char *) data, record->q);
+  const gsize length = strlen (path) + 1;
+  const gsize build_id = record->q > length ? record->q - length : 0;
+
+  gemem_symbols_add_module (state->symbols, path, record->r, record->s, record->p,
+                            build_id > 0 ? data + length : NULL, build_id);
+}
+
+void
+journal_state_add_string (JournalState *state, const JournalRecord *record, const char *text)
+{
+  g_autofree char *copy = g_strndup (text, record->q);
+  guint64 *stack = gemem_idmap_insert (state->stacks, record->p, NULL);
+  *stack = gemem_symbols_text_stack (state->symbols, copy);
 }
 
 /* ---- events */
@@ -138,6 +159,7 @@ journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 
   event->time = state->time;
   event->device = (guint16) device;
   event->id = id;
+  event->stack = state->stack;
   return event;
 }
 
@@ -182,7 +204,7 @@ alloc (JournalState *state, const JournalRecord *record)
 
   if (existed)
     {
-      journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id);
+      journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id)->stack = 0;
       state->unseen++;
     }
   gemem_idmap_remove (state->foreign, record->p, NULL);
@@ -356,6 +378,9 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
 {
   state->out = events;
   state->time = state->last_time = MAX (time, state->last_time);
+  const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->stacks, record->stack)
+                                            : NULL;
+  state->stack = stack != NULL ? (guint32) *stack : 0;
   switch ((JournalCall) record->call)
     {
     case JOURNAL_ALLOC:
@@ -432,6 +457,8 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_NOTHING:
     case JOURNAL_STRING:
     case JOURNAL_EVENT:
+    case JOURNAL_MODULE:
+    case JOURNAL_STACK:
     case JOURNAL_CALL_COUNT:
       break;
     }
@@ -447,6 +474,7 @@ journal_state_end (JournalState *state)
     [JOURNAL_LEFT_MAPPED] = "sparse arrays and mappings to them are left out",
   };
 
+  gemem_symbols_note_changed (state->symbols);
   for (guint i = 0; i < JOURNAL_LEFT_COUNT; i++)
     if (left[i] != NULL && state->left_out[i] > 0)
       gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " %s", state->left_out[i],

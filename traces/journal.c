@@ -167,26 +167,35 @@ take_event (JournalReader *reader, const Cursor *cursor, const JournalRecord *re
     return damaged (reader, cursor->number, error, "its event is not there");
   memcpy (&event, record + 1, sizeof event);
   if (event.kind == 0 || event.kind >= GEMEM_EVENT_KIND_COUNT
-      || event.size >= G_GUINT64_CONSTANT (1) << 60 || event.tag != GEMEM_NO_TAG)
+      || event.size >= G_GUINT64_CONSTANT (1) << 60 || event.tag != GEMEM_NO_TAG
+      || event.stack != 0)
     return damaged (reader, cursor->number, error, "its event is impossible");
   g_array_append_val (reader->events, event);
   ++*slots;
   return TRUE;
 }
 
-/* Takes the string in the slots after @record; *@slots: their number. */
+/* Takes the string, file or call stack in the slots after @record; *@slots: their number. */
 static gboolean
-take_string (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots,
-             GError **error)
+take_data (JournalReader *reader, const Cursor *cursor, const JournalRecord *record, guint *slots,
+           GError **error)
 {
-  guint64 size = record->q, needed = (size + JOURNAL_SLOT - 1) / JOURNAL_SLOT;
+  const gboolean stack = record->call == JOURNAL_STACK, module = record->call == JOURNAL_MODULE;
 
-  if (size == 0 || size > JOURNAL_MAX_TEXT || cursor->slot + 1 + needed > cursor->n
-      || record->p == 0 || record->p > G_MAXUINT32)
-    return damaged (reader, cursor->number, error, "its string is impossible");
-  g_autofree char *text = g_strndup ((const char *) (record + 1), size);
-  journal_state_add_string (reader->state, (guint32) record->p, text);
-  *slots += (guint) needed;
+  if (record->q == 0 || record->q > (stack ? JOURNAL_MAX_FRAMES : JOURNAL_MAX_TEXT)
+      || cursor->slot + 1 + journal_slots_after (record) > cursor->n
+      || (!module && (record->p == 0 || record->p > G_MAXUINT32)))
+    return damaged (reader, cursor->number, error, "its %s is impossible",
+                    stack    ? "call stack"
+                    : module ? "loaded file"
+                             : "string");
+  if (stack)
+    journal_state_add_stack (reader->state, record, (const guint64 *) (record + 1));
+  else if (module)
+    journal_state_add_module (reader->state, record, (const guint8 *) (record + 1));
+  else
+    journal_state_add_string (reader->state, record, (const char *) (record + 1));
+  *slots += (guint) journal_slots_after (record);
   return TRUE;
 }
 
@@ -205,8 +214,9 @@ take_record (JournalReader *reader, const Cursor *cursor, guint *slots, GError *
     return damaged (reader, cursor->number, error,
                     "a size of %" G_GUINT64_FORMAT " bytes is impossible", record->q);
   reader->last = record->sequence;
-  if (record->call == JOURNAL_STRING)
-    return take_string (reader, cursor, record, slots, error);
+  if (record->call == JOURNAL_STRING || record->call == JOURNAL_MODULE
+      || record->call == JOURNAL_STACK)
+    return take_data (reader, cursor, record, slots, error);
   if (record->call == JOURNAL_EVENT)
     return take_event (reader, cursor, record, slots, error);
   journal_state_take (reader->state, record, record->time - MIN (record->time, reader->start),
@@ -381,11 +391,12 @@ read_header (JournalReader *reader, GError **error)
       return FALSE;
     }
   header = g_memdup2 (data, sizeof *header);
-  if (header->version != JOURNAL_VERSION || header->slot_size != JOURNAL_SLOT)
+  if (header->version < JOURNAL_TEXT_STACKS || header->version > JOURNAL_VERSION
+      || header->slot_size != JOURNAL_SLOT)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s: version %u of the journal, and this gemem knows version %d; use the one "
-                   "that recorded it",
+                   "%s: version %u of the journal, and this gemem knows versions up to %d; use "
+                   "the one that recorded it",
                    name, header->version, JOURNAL_VERSION);
       return FALSE;
     }
@@ -396,6 +407,8 @@ read_header (JournalReader *reader, GError **error)
   note_command (info, header);
   note_devices (info, header);
   note_allocator (info, header);
+  if (header->stacks > 0 || (header->version == JOURNAL_TEXT_STACKS && info->allocator == NULL))
+    gemem_trace_info_stacks (info); /* now, because a writer asks before the first event */
   if (header->lost > 0)
     {
       info->flags |= GEMEM_TRACE_TRUNCATED;
@@ -403,6 +416,12 @@ read_header (JournalReader *reader, GError **error)
           info, "note", "%" G_GUINT64_FORMAT " calls could not be recorded; was the disk full?",
           header->lost);
     }
+  if (header->stackless > 0)
+    gemem_trace_info_note (info, "note",
+                           "%" G_GUINT64_FORMAT
+                           " calls have no stack, because there were too many different ones; "
+                           "record with a smaller --stacks=DEPTH",
+                           header->stackless);
   return TRUE;
 }
 

@@ -8,7 +8,7 @@
 /* The state after the calls so far: memory, streams, events, pools. */
 typedef struct _JournalState JournalState;
 
-/* @info receives the tags, the number of omitted records (skipped) and, from journal_state_end(),
+/* @info receives the tags, the call stacks, the number of omitted records (skipped) and, from journal_state_end(),
  * notes; @info must outlive the state. */
 JournalState *journal_state_new (GememTraceInfo *info);
 void journal_state_free (JournalState *state);
@@ -17,6 +17,11 @@ void journal_state_free (JournalState *state);
  * Cost: a few lookups in hash tables; for the end of a device or context, O(live blocks). */
 void journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
                          GArray *events);
-/* Adds the string with number @number. */
-void journal_state_add_string (JournalState *state, guint32 number, const char *text);
+/* Add what stands after @record, whose size was checked: the addresses of a stack, a loaded file, a
+ * stack as text.  A new stack costs the lookup of its new addresses (symbols.h). */
+void journal_state_add_stack (JournalState *state, const JournalRecord *record,
+                              const guint64 *addresses);
+void journal_state_add_module (JournalState *state, const JournalRecord *record,
+                               const guint8 *data);
+void journal_state_add_string (JournalState *state, const JournalRecord *record, const char *text);
 void journal_state_end (JournalState *state);

@@ -2,8 +2,10 @@
  * profile_memory=True): format `kineto`.
  *
  * The events are grouped by thread, not ordered by time; a stable sort by `ts` puts every free
- * after its allocation.  The memory events are therefore kept as records of 48 bytes until the
- * whole file is read (at most 2^26 records, 3 GiB); all other events are skipped while reading.
+ * after its allocation.  The memory events are therefore kept as records of 56 bytes until the
+ * whole file is read (at most 2^26 records, 3.5 GiB), and with them the operators, annotations and
+ * Python functions (kineto-spans.h), which tell the call stacks, phases and steps; all other events
+ * are skipped while reading.
  *
  * Events delivered: the initial state (kineto-initial.h); ALLOC and FREE (a free is logged when it
  * is requested; streams are unknown); OOM for [OutOfMemory]; one segment event of the difference
@@ -26,6 +28,7 @@
 #include "base/io/json-stream.h"
 #include "base/io/scan.h"
 #include "traces/kineto-initial.h"
+#include "traces/kineto-spans.h"
 #include "traces/trace.h"
 
 #define BATCH 1024u
@@ -44,12 +47,14 @@ typedef struct
   guint64 total;    /* Total Allocated after the event; after pairing: the id */
   gint64 reserved;  /* Total Reserved after the event; after pairing: its change */
   guint32 sequence; /* index among the memory events of the file */
+  guint32 thread;   /* of kineto-spans.h, 0: unknown */
+  guint32 stack;
   guint16 device;
   guint8 kind;
   guint8 has_total : 1, has_reserved : 1;
 } Record;
 
-G_STATIC_ASSERT (sizeof (Record) == 48);
+G_STATIC_ASSERT (sizeof (Record) == 56);
 
 /* The fields of the trace event being read. */
 typedef struct
@@ -59,6 +64,9 @@ typedef struct
   guint64 type, address, bytes, total, reserved;
   gint64 device;
   gboolean negative;
+  gboolean has_pid, has_tid, has_duration, has_call;
+  gint64 pid, tid, duration;
+  int kind; /* GememKinetoKind; -1: not known yet */
 } Fields;
 
 typedef struct
@@ -74,7 +82,12 @@ typedef struct
   guint64 memory; /* memory events of the file */
   guint64 other;  /* other trace events */
   guint64 type;   /* device type of the accelerator, 0: none seen */
-  gboolean found; /* the file has a list of trace events */
+  GememKinetoSpans *spans;
+  GString *name, *call; /* of the trace event being read */
+  const GArray *phases; /* GememKinetoPhase */
+  guint phase;          /* the next one to deliver */
+  gint64 origin;        /* of the time */
+  gboolean found;       /* the file has a list of trace events */
   GememTraceEvent batch[BATCH];
 } Kineto;
 
@@ -121,6 +134,33 @@ read_total (Kineto *kineto, const char *name, guint64 *total, gboolean *has, GEr
   return TRUE;
 }
 
+/* Keeps the text of the value in @text, if it is a string. */
+static gboolean
+read_text (Kineto *kineto, GString *text, gboolean *has, GError **error)
+{
+  const int token = gemem_json_next (kineto->json, error);
+
+  if (token == GEMEM_JSON_STRING)
+    {
+      g_string_assign (text, gemem_json_text (kineto->json));
+      *has = TRUE;
+    }
+  return token >= 0 && gemem_json_skip (kineto->json, token, error);
+}
+
+/* Reads the number of a process or thread. */
+static gboolean
+read_identity (Kineto *kineto, const char *name, gint64 *value, gboolean *has, GError **error)
+{
+  gboolean negative = FALSE;
+  guint64 number = 0;
+
+  if (!read_number (kineto, name, 0, &number, &negative, has, error))
+    return FALSE;
+  *value = (gint64) (negative ? -number : number);
+  return TRUE;
+}
+
 static gboolean
 read_argument (Kineto *kineto, Fields *fields, GError **error)
 {
@@ -151,6 +191,8 @@ read_argument (Kineto *kineto, Fields *fields, GError **error)
       fields->device = negative || number > MAX_DEVICES ? -1 : (gint64) number;
       return TRUE;
     }
+  if (strcmp (key, "CallFrom") == 0)
+    return read_text (kineto, kineto->call, &fields->has_call, error);
   int token = gemem_json_next (kineto->json, error);
   return token >= 0 && gemem_json_skip (kineto->json, token, error);
 }
@@ -206,6 +248,8 @@ keep (Kineto *kineto, const Fields *fields, GError **error)
                  MAX_RECORDS);
   if (fields->type != 0 && kineto->type == 0)
     kineto->type = fields->type;
+  if (fields->has_pid && fields->has_tid)
+    record.thread = gemem_kineto_spans_thread (kineto->spans, fields->pid, fields->tid);
   record.device = (guint16) (fields->type == 0 ? HOST : fields->device);
   record.kind = fields->oom        ? GEMEM_EVENT_OOM
                 : fields->negative ? GEMEM_EVENT_FREE
@@ -224,11 +268,28 @@ keep (Kineto *kineto, const Fields *fields, GError **error)
   return TRUE;
 }
 
+/* Keeps the trace event as a span, if it is an operator, annotation or Python function. */
+static void
+keep_span (Kineto *kineto, const Fields *fields)
+{
+  kineto->other++;
+  if (fields->kind <= GEMEM_KINETO_OTHER || kineto->name->len == 0 || !fields->has_time
+      || !fields->has_duration || !fields->has_pid || !fields->has_tid)
+    return;
+  gemem_kineto_spans_add (
+      kineto->spans, gemem_kineto_spans_thread (kineto->spans, fields->pid, fields->tid),
+      (GememKinetoKind) fields->kind, kineto->name->str,
+      fields->has_call ? kineto->call->str : NULL, fields->time, fields->time + fields->duration);
+}
+
 static gboolean
 read_event (Kineto *kineto, GError **error)
 {
-  Fields fields = { .device = -1 };
+  Fields fields = { .device = -1, .kind = -1 };
+  gboolean ignored;
   int token;
+
+  g_string_truncate (kineto->name, 0);
 
   while ((token = gemem_json_next (kineto->json, error)) == GEMEM_JSON_KEY)
     {
@@ -248,25 +309,46 @@ read_event (Kineto *kineto, GError **error)
             return fail (kineto, error, "\"ts\" is out of range; the trace is damaged");
           fields.time = negative ? -(gint64) time : (gint64) time;
         }
+      else if (strcmp (key, "dur") == 0)
+        {
+          if (!read_number (kineto, "dur", 3, &time, &negative, &fields.has_duration, error))
+            return FALSE;
+          fields.has_duration &= !negative && time < G_MAXINT64 / 2;
+          fields.duration = fields.has_duration ? (gint64) time : 0;
+        }
+      else if (strcmp (key, "tid") == 0)
+        {
+          if (!read_identity (kineto, "tid", &fields.tid, &fields.has_tid, error))
+            return FALSE;
+        }
+      else if (strcmp (key, "pid") == 0)
+        {
+          if (!read_identity (kineto, "pid", &fields.pid, &fields.has_pid, error))
+            return FALSE;
+        }
+      else if (strcmp (key, "name") == 0)
+        {
+          if (!read_text (kineto, kineto->name, &ignored, error))
+            return FALSE;
+        }
       else
         {
-          gboolean name = strcmp (key, "name") == 0;
+          gboolean cat = strcmp (key, "cat") == 0;
           if ((token = gemem_json_next (kineto->json, error)) < 0)
             return FALSE;
-          if (name && token == GEMEM_JSON_STRING)
-            {
-              fields.memory = strcmp (gemem_json_text (kineto->json), "[memory]") == 0;
-              fields.oom = strcmp (gemem_json_text (kineto->json), "[OutOfMemory]") == 0;
-            }
+          if (cat && token == GEMEM_JSON_STRING)
+            fields.kind = (int) gemem_kineto_kind (gemem_json_text (kineto->json));
           if (!gemem_json_skip (kineto->json, token, error))
             return FALSE;
         }
     }
   if (token < 0)
     return FALSE;
+  fields.memory = strcmp (kineto->name->str, "[memory]") == 0;
+  fields.oom = strcmp (kineto->name->str, "[OutOfMemory]") == 0;
   if (fields.memory || fields.oom)
     return keep (kineto, &fields, error);
-  kineto->other++;
+  keep_span (kineto, &fields);
   return TRUE;
 }
 
@@ -541,6 +623,35 @@ settle_initial (Kineto *kineto, guint16 number, const char *name, Device *device
         name, rest, GEMEM_KINETO_BEFORE);
 }
 
+/* Assigns the call stacks, and takes the phases if there is anything to set them against. */
+static void
+settle_spans (Kineto *kineto)
+{
+  GememTraceInfo *info = &kineto->reader.info;
+  const guint64 left_out = gemem_kineto_spans_settle (kineto->spans);
+
+  kineto->origin = kineto->n > 0 ? kineto->records[0].time : 0;
+  if (left_out > 0)
+    gemem_trace_info_note (info, "note",
+                           "%" G_GUINT64_FORMAT
+                           " operators and Python functions are left out; their allocations have "
+                           "incomplete stacks",
+                           left_out);
+  if (kineto->n == 0 || !gemem_kineto_spans_any (kineto->spans))
+    return;
+  gemem_trace_info_stacks (info);
+  for (gsize i = 0; i < kineto->n; i++)
+    kineto->records[i].stack = gemem_kineto_spans_stack (kineto->spans, kineto->records[i].thread,
+                                                         kineto->records[i].time);
+  kineto->phases = gemem_kineto_spans_phases (kineto->spans);
+  info->events += kineto->phases->len;
+  for (guint i = 0; i < kineto->phases->len; i++)
+    info->skipped -= g_array_index (kineto->phases, GememKinetoPhase, i).kind
+                     != GEMEM_EVENT_PHASE_END;
+  if (kineto->phases->len > 0)
+    kineto->origin = MIN (kineto->origin, g_array_index (kineto->phases, GememKinetoPhase, 0).time);
+}
+
 /* Assigns ids to the events, lets time start at 0, and derives the initial state. */
 static gboolean
 settle (Kineto *kineto, GError **error)
@@ -548,7 +659,6 @@ settle (Kineto *kineto, GError **error)
   GememTraceInfo *info = &kineto->reader.info;
   g_autofree Device *devices = g_new0 (Device, MAX_DEVICES + 2); /* the last one is the host */
   guint64 last_id = 0, unknown = 0;
-  gint64 origin = kineto->n > 0 ? kineto->records[0].time : 0;
   gsize keep = 0;
   int result = 1;
 
@@ -563,7 +673,7 @@ settle (Kineto *kineto, GError **error)
         }
       result = pair (kineto, device, record, &last_id, error);
       unknown += result == 0;
-      record->time -= origin;
+      record->time -= kineto->origin;
       if (result > 0)
         {
           kineto->records[keep++] = *record;
@@ -615,6 +725,7 @@ load (Kineto *kineto, GError **error)
   select_devices (kineto);
   if (kineto->n > 0)
     qsort (kineto->records, kineto->n, sizeof *kineto->records, compare_records);
+  settle_spans (kineto);
   if (!settle (kineto, damage == NULL ? &damage : NULL) && !kineto->options.allow_partial)
     {
       g_propagate_error (error, g_steal_pointer (&damage));
@@ -641,6 +752,7 @@ deliver (const Record *record, gboolean blocks, GememTraceEvent *event)
                               .size = record->size,
                               .address = record->address,
                               .device = record->device,
+                              .stack = record->stack,
                               .kind = record->kind };
   event->aux = blocks && record->kind == GEMEM_EVENT_ALLOC ? record->size : 0;
 }
@@ -656,11 +768,30 @@ deliver_segment (const Record *record, GememTraceEvent *event)
   *event = (GememTraceEvent){ .time = (guint64) record->time,
                               .size = size,
                               .device = record->device,
+                              .stack = record->stack,
                               .kind = more ? GEMEM_EVENT_SEGMENT_ALLOC : GEMEM_EVENT_SEGMENT_FREE };
   if (placed)
     event->address = gemem_kineto_obtained_at (record->address, record->size, size);
   if (placed && size < record->size)
     event->kind = GEMEM_EVENT_SEGMENT_MAP;
+}
+
+/* Makes the event of the next phase or step; FALSE if none is due at @time. */
+static gboolean
+deliver_phase (Kineto *kineto, gint64 time, GememTraceEvent *event)
+{
+  if (kineto->phases == NULL || kineto->phase == kineto->phases->len)
+    return FALSE;
+  const GememKinetoPhase *phase = &g_array_index (kineto->phases, GememKinetoPhase, kineto->phase);
+  if (phase->time - kineto->origin > time)
+    return FALSE;
+  *event = (GememTraceEvent){ .time = (guint64) (phase->time - kineto->origin),
+                              .id = phase->step,
+                              .tag = phase->tag,
+                              .device = kineto->records[0].device,
+                              .kind = phase->kind };
+  kineto->phase++;
+  return TRUE;
 }
 
 static gssize
@@ -676,10 +807,17 @@ kineto_next (GememTraceReader *reader, const GememTraceEvent **events, GError **
   for (; n + 1 < BATCH && kineto->at < kineto->n; kineto->at++)
     {
       const Record *record = &kineto->records[kineto->at];
+      while (n + 1 < BATCH && deliver_phase (kineto, record->time, &kineto->batch[n]))
+        n++;
+      if (n + 1 >= BATCH)
+        break;
       if (record->reserved != 0)
         deliver_segment (record, &kineto->batch[n++]);
       deliver (record, blocks, &kineto->batch[n++]);
     }
+  while (n < BATCH && kineto->at == kineto->n
+         && deliver_phase (kineto, G_MAXINT64, &kineto->batch[n]))
+    n++;
   *events = kineto->batch;
   return n;
 }
@@ -692,6 +830,9 @@ kineto_close (GememTraceReader *reader)
   gemem_json_free (kineto->json);
   gemem_input_close (kineto->input);
   g_array_unref (kineto->initial);
+  gemem_kineto_spans_free (kineto->spans);
+  g_string_free (kineto->name, TRUE);
+  g_string_free (kineto->call, TRUE);
   g_free (kineto->records);
   g_free (kineto);
 }
@@ -709,7 +850,10 @@ kineto_open (GememInput *input, const GememReadOptions *options, GError **error)
   kineto->options = *options;
   kineto->json = gemem_json_new (input);
   kineto->initial = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
+  kineto->name = g_string_new (NULL);
+  kineto->call = g_string_new (NULL);
   gemem_trace_info_init (&kineto->reader.info, "kineto", gemem_input_name (input));
+  kineto->spans = gemem_kineto_spans_new (&kineto->reader.info);
   if (load (kineto, error))
     return &kineto->reader;
   kineto_close (&kineto->reader);

@@ -77,8 +77,8 @@ gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame)
   const char *file = gemem_frame_file (info, frame);
 
   return gemem_frame_language (info, frame) == GEMEM_FRAME_PYTHON && *file != '<'
-         && strstr (file, "site-packages/") == NULL && strstr (file, "dist-packages/") == NULL
-         && strstr (file, "/lib/python") == NULL;
+         && !g_str_has_prefix (file, "torch/") && strstr (file, "site-packages/") == NULL
+         && strstr (file, "dist-packages/") == NULL && strstr (file, "/lib/python") == NULL;
 }
 
 /* ---- choosing the line */
@@ -138,11 +138,13 @@ rank (const GememTraceInfo *info, const GememFrame *frame)
   switch (gemem_frame_language (info, frame))
     {
     case GEMEM_FRAME_PYTHON:
-      return gemem_frame_is_program (info, frame) ? 5 : 4;
+      return gemem_frame_is_program (info, frame) ? 6 : 5;
     case GEMEM_FRAME_NATIVE:
       if (g_str_has_prefix (gemem_frame_name (info, frame), "torch::autograd::generated::"))
         return 3; /* the operator whose gradient is computed */
-      return frame->line > 0 ? 3 : !is_framework (gemem_frame_name (info, frame)) ? 2 : 1;
+      if (is_framework (gemem_frame_name (info, frame)))
+        return 1;
+      return frame->line > 0 ? 4 : 2;
     case GEMEM_FRAME_OPERATOR:
     default:
       return 0;

@@ -423,8 +423,9 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
   event->device = (guint16) position;
   if (get_word (records, K_ACTION) == W_ANNOTATE)
     {
-      record->kind = GEMEM_PYTORCH_MARK;
-      return TRUE;
+      record->kind = GEMEM_PYTORCH_NAME;
+      record->name = get_text (records, K_USER_METADATA);
+      return get_number (records, K_ADDR, G_MAXINT64, NULL, 0, &event->address, error);
     }
   event->kind = (guint8) event_kind (get_word (records, K_ACTION));
   if (event->kind == 0)

@@ -14,11 +14,11 @@
 
 typedef enum
 {
-  GEMEM_PYTORCH_SEGMENT, /* segment, and in `blocks` of the reader its live blocks */
-  GEMEM_PYTORCH_EVENT,   /* event; time still in microseconds since 1970 */
-  GEMEM_PYTORCH_UNKNOWN, /* an event with an unknown action: name */
-  /* an event without anything to replay: the name of a block (annotate), pinned host memory */
-  GEMEM_PYTORCH_MARK,
+  GEMEM_PYTORCH_SEGMENT,    /* segment, and in `blocks` of the reader its live blocks */
+  GEMEM_PYTORCH_EVENT,      /* event; time still in microseconds since 1970 */
+  GEMEM_PYTORCH_UNKNOWN,    /* an event with an unknown action: name */
+  GEMEM_PYTORCH_NAME,       /* the program named the live block at event.address: name */
+  GEMEM_PYTORCH_MARK,       /* an event without anything to replay: pinned host memory */
   GEMEM_PYTORCH_ANNOTATION, /* begin, name, event.time, event.device */
   GEMEM_PYTORCH_END,        /* of the file */
 } GememPytorchRecordKind;
@@ -38,7 +38,7 @@ typedef struct
   GememTraceEvent event;
   guint32 stack; /* of an event, in `stacks`; 0: none was recorded */
   gboolean has_time, has_pool, begin;
-  /* of an annotation or an unknown action; of an event the program's own name for what it
+  /* of an annotation, a block or an unknown action; of an event the program's own name for what it
    * allocates, or "" */
   const char *name;
 } GememPytorchRecord;

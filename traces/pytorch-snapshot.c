@@ -4,7 +4,8 @@
  * The initial state must be known before the first event is returned, so the file is read twice:
  * the first pass checks every event and derives the initial state of each device (pytorch-state.h),
  * the second delivers.  A pass between these two is needed only if the size of an initial block
- * must be inferred from later addresses.
+ * must be inferred from later addresses, and one if the program named blocks after it allocated
+ * them.
  *
  * Events delivered: the initial state of all devices in order (INITIAL; SEGMENT_ALLOC, or
  * SEGMENT_MAP for ranges of expandable segments, then ALLOC with the block size in `aux`, then
@@ -12,7 +13,8 @@
  * begin of an annotation (optimizer step, user mark) becomes a PHASE event, its end a PHASE_END; the
  * causes of released segments become TRIM and DEVICE_LIMIT events (pytorch-releases.h).  Addresses
  * of blocks become ids 1, 2, 3...  The call stacks of the first pass are kept; the second one skips
- * the frames.  The program's own metadata of an allocation becomes its tag.
+ * the frames.  The program's own metadata of an allocation, and what it named the block
+ * later, become its tag.
  *
  * Memory: live blocks, the distinct call stacks, 4 bytes per event if it has a stack, plus the memo
  * of the pickle (4 bytes per memoised object).
@@ -43,7 +45,8 @@ typedef struct
 {
   GememPytorchState state;
   GememPytorchReleases releases;
-  GememIdMap *ids; /* address -> id */
+  GememIdMap *ids;   /* address -> id */
+  GememIdMap *names; /* what the program named later: name_key() -> tag; NULL: nothing */
   GArray *phases;
   guint phase;         /* the next phase */
   GArray *stacks;      /* guint32: of the events that have one, by their place in the file */
@@ -63,7 +66,7 @@ typedef struct
   GPtrArray *devices;
   guint64 origin; /* us since 1970 of time 0 */
   gboolean has_time, truncated, expandable, names_pools;
-  guint64 phases, phases_lost, unknown;
+  guint64 phases, phases_lost, names, unknown;
   char *unknown_action; /* the first unknown action */
   guint64 last_id;
   guint initial_device;    /* next device whose initial state to deliver */
@@ -83,6 +86,7 @@ device_free (gpointer data)
   gemem_pytorch_state_clear (&device->state);
   gemem_pytorch_releases_clear (&device->releases);
   gemem_idmap_free (device->ids);
+  gemem_idmap_free (device->names);
   g_array_unref (device->phases);
   g_array_unref (device->stacks);
   g_free (device);
@@ -209,6 +213,12 @@ first_record (Snapshot *snapshot, const GememPytorchRecord *record, GError **err
         snapshot->unknown_action = g_strescape (record->name, NULL);
       snapshot->accepted++;
       return TRUE;
+    case GEMEM_PYTORCH_NAME:
+      if (wanted (snapshot, record->device) && *record->name != '\0')
+        snapshot->names++;
+      else
+        info->skipped++;
+      return TRUE;
     case GEMEM_PYTORCH_MARK:
       info->skipped++;
       return TRUE;
@@ -269,6 +279,92 @@ tail_pass (Snapshot *snapshot, GError **error)
   return TRUE;
 }
 
+/* The key of a block in Device.names: its allocation's place in the file, or for an initial block
+ * its address. */
+static guint64
+name_key (gboolean initial, guint64 place)
+{
+  return place << 1 | (initial ? 1 : 0);
+}
+
+/* Adds @name to the names of a block.  @live: address -> 1 + place of its allocation; 0: freed. */
+static void
+name_block (Snapshot *snapshot, Device *device, GememIdMap *live, guint64 address, const char *name)
+{
+  const guint64 *place = gemem_idmap_lookup (live, address);
+  g_autofree char *valid = g_utf8_make_valid (name, -1);
+  gboolean existed;
+
+  if (place != NULL && *place == 0)
+    {
+      snapshot->reader.info.skipped++;
+      return;
+    }
+  if (device->names == NULL)
+    device->names = gemem_idmap_new (sizeof (guint64));
+  guint64 *tag = gemem_idmap_insert (
+      device->names, name_key (place == NULL, place != NULL ? *place - 1 : address), &existed);
+  g_autofree char *all = existed ? g_strdup_printf (
+                             "%s, %s",
+                             (char *) g_ptr_array_index (snapshot->reader.info.strings, *tag),
+                             valid)
+                                 : NULL;
+  *tag = gemem_trace_info_intern (&snapshot->reader.info, all != NULL ? all : valid);
+}
+
+/* Runs the pass that finds the allocations of blocks that the program named later. */
+static gboolean
+name_pass (Snapshot *snapshot, GError **error)
+{
+  g_autoptr (GPtrArray) live = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_idmap_free);
+  GememPytorchRecord record;
+  guint64 left = snapshot->accepted, names = snapshot->names;
+
+  if (!begin_pass (snapshot, FALSE, error))
+    return FALSE;
+  while (left > 0 || names > 0)
+    {
+      if (!gemem_pytorch_records_next (&snapshot->records, &record, error))
+        return FALSE;
+      if (record.kind == GEMEM_PYTORCH_END)
+        break;
+      const gboolean event = record.kind == GEMEM_PYTORCH_EVENT;
+      left -= MIN (left, event || record.kind == GEMEM_PYTORCH_UNKNOWN);
+      if ((!event && record.kind != GEMEM_PYTORCH_NAME) || !wanted (snapshot, record.device))
+        continue;
+      while (live->len <= record.device)
+        g_ptr_array_add (live, gemem_idmap_new (sizeof (guint64)));
+      GememIdMap *map = g_ptr_array_index (live, record.device);
+      if (event && record.event.kind == GEMEM_EVENT_ALLOC)
+        *(guint64 *) gemem_idmap_insert (map, record.event.address, NULL) = record.index + 1;
+      else if (event && record.event.kind == GEMEM_EVENT_FREE_COMPLETED)
+        *(guint64 *) gemem_idmap_insert (map, record.event.address, NULL) = 0;
+      else if (!event && *record.name != '\0')
+        {
+          name_block (snapshot, get_device (snapshot, record.device), map, record.event.address,
+                      record.name);
+          names--;
+        }
+    }
+  return TRUE;
+}
+
+/* The tag of a block that the program called @name when it was allocated, with what it named it
+ * later. */
+static guint32
+tag_of (Snapshot *snapshot, const Device *device, guint64 key, const char *name)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  const guint64 *later = device->names != NULL ? gemem_idmap_lookup (device->names, key) : NULL;
+  g_autofree char *valid = g_utf8_make_valid (name, -1);
+
+  if (later == NULL || *name == '\0')
+    return later != NULL ? (guint32) *later : gemem_trace_info_intern (info, valid);
+  g_autofree char *both = g_strdup_printf ("%s, %s", valid,
+                                           (char *) g_ptr_array_index (info->strings, *later));
+  return gemem_trace_info_intern (info, both);
+}
+
 /* ---- between the passes */
 
 /* The sort is stable: phases of equal time stay in the order of the file. */
@@ -279,23 +375,47 @@ compare_phases (gconstpointer a, gconstpointer b)
   return (x->time > y->time) - (x->time < y->time);
 }
 
-/* Keeps the phases that begin within the time of the device's events, in order of time. */
+/* Drops of the first @*keep phases, which began before the events, the newest one named @tag. */
+static void
+drop_phase (GArray *phases, guint *keep, guint32 tag)
+{
+  for (guint i = *keep; i-- > 0;)
+    if (g_array_index (phases, Phase, i).tag == tag)
+      {
+        for (guint j = i + 1; j < *keep; j++)
+          g_array_index (phases, Phase, j - 1) = g_array_index (phases, Phase, j);
+        --*keep;
+        return;
+      }
+}
+
+/* Keeps the phases that the device's events fall into, in order of time; one that began before
+ * begins with them. */
 static void
 settle_phases (Snapshot *snapshot, Device *device)
 {
-  guint keep = 0, lost = 0;
+  guint keep = 0, begun = 0, kept = 0;
+
+  g_array_sort (device->phases, compare_phases);
   for (guint i = 0; i < device->phases->len; i++)
     {
       Phase phase = g_array_index (device->phases, Phase, i);
-      if (snapshot->has_time && device->events > 0 && phase.time >= device->first
-          && phase.time <= device->last)
-        g_array_index (device->phases, Phase, keep++) = phase;
-      else
-        lost += phase.kind == GEMEM_EVENT_PHASE;
+      const gboolean begins = phase.kind == GEMEM_EVENT_PHASE;
+      begun += begins;
+      if (!snapshot->has_time || device->events == 0 || phase.time > device->last)
+        continue;
+      if (phase.time < device->first && !begins)
+        {
+          drop_phase (device->phases, &keep, phase.tag);
+          continue;
+        }
+      phase.time = MAX (phase.time, device->first);
+      g_array_index (device->phases, Phase, keep++) = phase;
     }
-  snapshot->reader.info.skipped += lost;
+  for (guint i = 0; i < keep; i++)
+    kept += g_array_index (device->phases, Phase, i).kind == GEMEM_EVENT_PHASE;
+  snapshot->reader.info.skipped += begun - kept;
   g_array_set_size (device->phases, keep);
-  g_array_sort (device->phases, compare_phases);
 }
 
 static void
@@ -470,6 +590,8 @@ settle (Snapshot *snapshot, GError **error)
         settings->memory_limit);
   if (open > 0 && !tail_pass (snapshot, error))
     return FALSE;
+  if (snapshot->names > 0 && !name_pass (snapshot, error))
+    return FALSE;
   if (snapshot->accepted == 0)
     gemem_trace_info_note (
         info, "note",
@@ -561,7 +683,10 @@ next_initial (Snapshot *snapshot, GememTraceEvent *event)
             else
               initial_block (event, block);
             if (snapshot->step == 1)
-              event->id = new_id (snapshot, device, block->address);
+              {
+                event->id = new_id (snapshot, device, block->address);
+                event->tag = tag_of (snapshot, device, name_key (TRUE, block->address), "");
+              }
             else if (snapshot->step == 2)
               {
                 event->id = *(guint64 *) gemem_idmap_lookup (device->ids, block->address);
@@ -606,11 +731,8 @@ deliver (Snapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *
   event->time = event_time (snapshot, device, record->event.time);
   if (record->index < device->stacks->len)
     event->stack = g_array_index (device->stacks, guint32, record->index);
-  if (event->kind == GEMEM_EVENT_ALLOC && *record->name != '\0')
-    {
-      g_autofree char *name = g_utf8_make_valid (record->name, -1);
-      event->tag = gemem_trace_info_intern (&snapshot->reader.info, name);
-    }
+  if (event->kind == GEMEM_EVENT_ALLOC && (*record->name != '\0' || device->names != NULL))
+    event->tag = tag_of (snapshot, device, name_key (FALSE, record->index), record->name);
   switch (event->kind)
     {
     case GEMEM_EVENT_ALLOC:

@@ -16,6 +16,8 @@ A, M = 0x7F0000000000, 1 << 20
 
 
 def _record_memory_history(enabled="all", **options):
+    if "global_record_annotations" in options and calls == ["older"]:
+        raise TypeError("an older PyTorch")
     calls.append(enabled)
 
 
@@ -77,6 +79,10 @@ gemem_torch.snapshot("one.pickle")
 with gemem_torch.record("two.txt"):
     assert torch.cuda.memory.calls == ["all"]
 assert torch.cuda.memory.calls == ["all", None]
+torch.cuda.memory.calls[:] = ["older"]
+with gemem_torch.record("older.gmt"):
+    pass
+assert torch.cuda.memory.calls == ["older", "all", None]
 try:
     with gemem_torch.record("three.gmt"):
         raise MemoryError("the program's own")

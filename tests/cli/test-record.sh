@@ -12,7 +12,7 @@ run 0 gemem-sim validate none.gmt
 run 127 gemem-record -o no.gmt ./no-such-program; says err 'no-such-program: No such file'
 run 126 gemem-record -o no.gmt /
 run 2 gemem-record; says err 'name a program to run'
-run 2 gemem-record --stacks=0 true; says err '--stacks=0: how many frames, 1 to 64'
+run 2 gemem-record --stacks=0 true; says err '--stacks=0: how many frames, 1 to 128'
 run 0 gemem-record --version; says out '^gemem-record [0-9]'
 run 0 gemem-record --help; says out 'PROGRAM \[ARGUMENTS'
 run 7 gemem-record -o no/folder/out.gmt sh -c 'exit 7'; says err '^gemem-record: no/folder/out.gmt: No such file or directory; sh runs without being recorded$'
@@ -115,8 +115,31 @@ fi
 run 0 gemem-record -o facts.gmt --stacks=3 "$driver" link basic
 run 0 gemem-sim info facts.gmt; says out 'gpu: 0: gemem stand-in 0, 85899345920 bytes'; says out 'driver: CUDA 13.0'; says out 'program: .*record-driver link basic'
 says out 'recorded device +capacity=85899345920'
-events facts.gmt >facts; check "stacks, innermost first" grep -Eq 'alloc 1 size=3145728 tag="[^"]*record-driver[^"<]* < [^"]*record-driver[^"<]* < ' facts
-check "a managed block has both" grep -Eq 'tag="managed, [^"]*record-driver' facts
+events facts.gmt | tr ';' '\n' >facts; check "blocks and frees have a stack" test "$(grep -c ' stack=[1-6]$' facts)" -eq 6
+check "a managed block has its tag, too" grep -q 'tag="managed" stack=4' facts
+check "three frames of each" grep -Eq '^# stack: 1 2 3$' events.txt
+
+# ---- the line that allocated, in a program with debugging information; its function in one without
+# frames PROGRAM: "NAME FILE LINE" of each frame of the allocation's stack, innermost first.
+frames () {
+  run 0 gemem-record -o "$1.gmt" --stacks "$util/$1"
+  run 0 gemem-sim convert "$1.gmt" "$1.txt"
+  awk '/^# frame:/ { n++; split($0, q, "\""); frame[n] = q[2] " " q[4] " " $NF }
+       /^# stack:/ && !done { for (i = 3; i <= NF; i++) print frame[$i]; done = 1 }' "$1.txt" | sed 's# [^ ]*/# #' >"$1.frames"
+}
+line () { grep -n "$1" "$GEMEM_SRCDIR/tests/programs/record-stacks.c" | cut -d: -f1; }
+frames record-lines
+if grep -q '^#define HAVE_LIBDW' "$GEMEM_BUILDDIR/config.h"; then
+  { echo "fetch record-stacks.c $(line 'the line that allocates')"; echo "shop::cart::fill() record-stacks.c $(line 'the line that fills')"
+    echo "main record-stacks.c $(line 'the line that wants')"; } >lines
+  head -n 3 record-lines.frames >got; check "function, file and line, inlined and demangled" cmp got lines
+else
+  skip "function, file and line" "built without libdw"
+fi
+frames record-names
+printf '%s record-names 0\n' 'shop::cart::fill()' main >names
+head -n 2 record-names.frames >got; check "functions by the symbol table" cmp got names
+check "the recorder's own frames are left out" sh -c '! grep -q -e recorder_ -e libgemem record-lines.frames record-names.frames'
 run 0 gemem-sim compare facts.gmt -a direct -a pytorch-caching; says out 'device 80.00 GiB'
 
 # ---- every way to end

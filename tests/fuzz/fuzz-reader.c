@@ -74,6 +74,8 @@ watch_event (Watch *watch, const GememTraceReader *reader, const GememTraceEvent
   gboolean existed, initial = (event->flags & GEMEM_EVENT_INITIAL) != 0;
 
   g_assert_cmpuint (event->tag, <, reader->info.strings->len);
+  g_assert_true (event->stack == 0
+                 || event->stack <= gemem_call_stacks_count (reader->info.stacks));
   guint64 *time = gemem_idmap_insert (watch->times, event->device, NULL);
   g_assert_cmpuint (event->time, >=, *time);
   *time = event->time;
@@ -109,6 +111,8 @@ watch_event (Watch *watch, const GememTraceReader *reader, const GememTraceEvent
     case GEMEM_EVENT_GRAPH_UNLOAD:
     case GEMEM_EVENT_GRAPH_SEGMENT:
       g_assert_cmpuint (event->id, >, 0);
+      break;
+    case GEMEM_EVENT_STEP:
       break;
     default:
       g_assert_cmpuint (event->id, ==, 0);

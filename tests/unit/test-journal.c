@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "tests/util/testutil.h"
 #include "tests/util/trace-text.h"
+#include "traces/origin.h"
 #include "traces/trace.h"
 
 /* The writer is part of a library that exports none of it. */
@@ -287,21 +288,135 @@ test_events (void)
     }
 }
 
-/* Threads and stacks become tags. */
+/* The text of @draft with every stack, "NAME FILE" of its frames, in brackets. */
+static char *
+draft_stacks (Draft *draft)
+{
+  g_autoptr (GBytes) bytes = g_byte_array_free_to_bytes (draft->bytes);
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.gmj"),
+                                                     "journal", NULL, &error);
+  g_autoptr (GString) out = g_string_new (NULL);
+  const GememTraceEvent *events;
+  gssize n;
+
+  g_assert_no_error (error);
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      {
+        guint depth = 0;
+        const guint32 *frames = events[i].stack == 0
+                                    ? NULL
+                                    : gemem_call_stacks_get (reader->info.stacks, events[i].stack,
+                                                             &depth);
+        g_string_append_printf (out, "%s %" G_GUINT64_FORMAT " [",
+                                gemem_event_kind_name (events[i].kind), events[i].id);
+        for (guint j = 0; j < depth; j++)
+          {
+            const GememFrame *frame = gemem_call_stacks_get_frame (reader->info.stacks, frames[j]);
+            g_string_append_printf (out, "%s%s %s", j > 0 ? ", " : "",
+                                    gemem_frame_name (&reader->info, frame),
+                                    gemem_frame_file (&reader->info, frame));
+          }
+        g_string_append (out, "]; ");
+      }
+  g_assert_no_error (error);
+  gemem_trace_close (reader);
+  return g_steal_pointer (&out->str);
+}
+
+/* Writes @data behind a new record. */
+static void
+draft_data (Draft *draft, JournalRecord record, gconstpointer data, gsize size)
+{
+  const guint slots = (guint) ((size + JOURNAL_SLOT - 1) / JOURNAL_SLOT);
+  memcpy (draft_record (draft, record) + 1, data, size);
+  draft->slot += slots;
+}
+
+/* Version 1: threads become tags, stacks are strings. */
 static void
 test_strings (void)
 {
+  static const char text[] = "_ZN4shop4cart4fillEv+0x12 (till) < main+0x7f (till) < till+0x40";
   Draft draft = draft_new ();
-  JournalRecord *slot = CALL (.call = JOURNAL_STRING, .p = 1, .q = 70);
-  memset (slot + 1, 'x', 70);
-  draft.slot += 2;
+  JournalHeader *header = draft_at (&draft, 0);
+
+  header->version = JOURNAL_TEXT_STACKS;
+  draft_data (&draft, (JournalRecord){ .call = JOURNAL_STRING, .p = 1, .q = strlen (text) }, text,
+              strlen (text));
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1, .stack = 1);
   CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 2, .stack = 1, .thread = 2);
   CALL (.call = JOURNAL_ALLOC, .p = 0x30, .q = 3, .stack = 2); /* of a string that is not there */
-  g_autofree char *x = g_strnfill (70, 'x');
-  g_autofree char *expected = g_strdup_printf (
-      "alloc 1 +1 @10 '%s'; alloc 2 +2 @20 'thread 1, %s'; alloc 3 +3 @30; | 3 | skipped 0", x, x);
-  draft_expect (&draft, FALSE, expected);
+  Draft copy = { .bytes = g_byte_array_new () };
+  g_byte_array_append (copy.bytes, draft.bytes->data, draft.bytes->len);
+  draft_expect (&draft, FALSE,
+                "alloc 1 +1 @10; alloc 2 +2 @20 'thread 1'; alloc 3 +3 @30; | 3 | skipped 0");
+  g_autofree char *got = draft_stacks (&copy);
+  g_assert_cmpstr (got, ==,
+                   "alloc 1 [shop::cart::fill() till, main till, till+0x40 ??]; alloc 2 "
+                   "[shop::cart::fill() till, main till, till+0x40 ??]; alloc 3 []; ");
+}
+
+/* Stacks of return addresses, in files that are not there; an event has the stack of its call, and
+ * a free that was not seen has none. */
+static void
+test_stacks (void)
+{
+  static const char first[] = "/no/such/lib.so\0id", second[] = "other";
+  static const guint64 inner[] = { 0x5001, 0x9001 }, outer[] = { 0x9001 };
+  Draft draft = draft_new ();
+  JournalHeader *header = draft_at (&draft, 0);
+
+  header->stacks = 2;
+  draft_data (
+      &draft,
+      (JournalRecord){
+          .call = JOURNAL_MODULE, .p = 0x4000, .q = sizeof first - 1, .r = 0x5000, .s = 0x6000 },
+      first, sizeof first - 1);
+  draft_data (&draft, (JournalRecord){ .call = JOURNAL_STACK, .p = 1, .q = 2 }, inner,
+              sizeof inner);
+  draft_data (&draft, (JournalRecord){ .call = JOURNAL_STACK, .p = 2, .q = 1 }, outer,
+              sizeof outer);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1, .stack = 1);
+  CALL (.call = JOURNAL_FREE, .p = 0x10, .stack = 2);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 1, .stack = 9); /* not there */
+  CALL (.call = JOURNAL_ALLOC, .p = 0x20, .q = 1, .stack = 2); /* the free was not seen */
+  draft_data (
+      &draft, /* another file at the same place */
+      (JournalRecord){
+          .call = JOURNAL_MODULE, .p = 0x5000, .q = sizeof second - 1, .r = 0x5000, .s = 0x5800 },
+      second, sizeof second - 1);
+  draft_data (&draft, (JournalRecord){ .call = JOURNAL_STACK, .p = 3, .q = 2 }, inner,
+              sizeof inner);
+  CALL (.call = JOURNAL_DEVICE_RESET, .stack = 3);
+  g_autofree char *got = draft_stacks (&draft);
+  g_assert_cmpstr (got, ==,
+                   "alloc 1 [lib.so+0x1000 ??, 0x9000 ??]; free 1 [0x9000 ??]; alloc 2 []; "
+                   "free 2 []; alloc 3 [0x9000 ??]; free 3 [other+0x0 ??, 0x9000 ??]; ");
+}
+
+static void
+test_impossible_stacks (void)
+{
+  const JournalRecord wrong[] = {
+    { .call = JOURNAL_STACK, .p = 1, .q = 0 },
+    { .call = JOURNAL_STACK, .p = 1, .q = JOURNAL_MAX_FRAMES + 1 },
+    { .call = JOURNAL_STACK, .p = 0, .q = 1 },
+    { .call = JOURNAL_MODULE, .q = 0 },
+    { .call = JOURNAL_MODULE, .q = JOURNAL_MAX_TEXT + 1 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      Draft draft = draft_new ();
+      draft_record (&draft, wrong[i]);
+      draft_expect (&draft, FALSE,
+                    i < 3 ? "x.log: block 1: its call stack is impossible; record again, or read "
+                            "what is whole with --allow-partial"
+                          : "x.log: block 1: its loaded file is impossible; record again, or read "
+                            "what is whole with --allow-partial");
+    }
 }
 
 /* One thread claims a block while another takes the number that could be the first of that
@@ -345,7 +460,7 @@ test_damage (void)
   Draft draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
   CALL (.call = JOURNAL_CALL_COUNT);
-  draft_expect (&draft, FALSE, "x.log: block 1: there is no call of kind 33" ADVICE);
+  draft_expect (&draft, FALSE, "x.log: block 1: there is no call of kind 35" ADVICE);
   draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
   CALL (.call = JOURNAL_CALL_COUNT);
@@ -377,10 +492,11 @@ test_damage (void)
   memset (draft_at (&draft, SECOND_BLOCK * JOURNAL_BLOCK), 1, 16);
   draft_expect (&draft, FALSE, "x.log: block 2: its head is impossible" ADVICE);
   draft = draft_new ();
-  ((JournalHeader *) draft_at (&draft, 0))->version = 2;
-  draft_expect (&draft, FALSE,
-                "x.log: version 2 of the journal, and this gemem knows version 1; use the one that "
-                "recorded it");
+  ((JournalHeader *) draft_at (&draft, 0))->version = 3;
+  draft_expect (
+      &draft, FALSE,
+      "x.log: version 3 of the journal, and this gemem knows versions up to 2; use the one that "
+      "recorded it");
   draft = draft_new ();
   g_byte_array_set_size (draft.bytes, 100);
   draft_expect (&draft, FALSE, "x.log: this is no journal of gemem-record; name the right format");
@@ -388,6 +504,11 @@ test_damage (void)
   ((JournalHeader *) draft_at (&draft, 0))->lost = 3;
   draft_expect (&draft, FALSE,
                 "| 23 | skipped 0 | 3 calls could not be recorded; was the disk full?");
+  draft = draft_new ();
+  ((JournalHeader *) draft_at (&draft, 0))->stackless = 5;
+  draft_expect (&draft, FALSE,
+                "| 3 | skipped 0 | 5 calls have no stack, because there were too many different "
+                "ones; record with a smaller --stacks=DEPTH");
 }
 
 /* Ended at any byte in use, as by a crash of the machine: whole records are read. Cut off at the
@@ -491,7 +612,8 @@ test_random (void)
       for (guint i = 0; i < 300; i++)
         {
           guint call = 1 + (guint) gemem_rng_below (&rng, JOURNAL_CALL_COUNT - 1);
-          call = call == JOURNAL_STRING || call == JOURNAL_EVENT ? JOURNAL_ALLOC : call;
+          const JournalRecord kind = { .call = call, .q = 1 };
+          call = journal_slots_after (&kind) > 0 ? JOURNAL_ALLOC : call;
           if (gemem_rng_below (&rng, 100) == 0)
             draft_block (&draft);
           CALL (.call = call, .p = gemem_rng_below (&rng, 12), .q = gemem_rng_below (&rng, 20),
@@ -523,10 +645,11 @@ write_calls (gpointer data)
       recorder_add (&moment,
                     (JournalRecord){ .call = JOURNAL_ALLOC, .p = moment.sequence << 12, .q = 64 });
       if (i % 50 == 0)
-        g_assert_cmpuint (recorder_add_string ("a string of more than one slot, so that it has to "
-                                               "be told from the records that follow it",
-                                               87),
-                          >, 0);
+        g_assert_true (
+            recorder_add_data ((JournalRecord){ .call = JOURNAL_STRING, .p = 1, .q = 87 },
+                               "a string of more than one slot, so that it has to "
+                               "be told from the records that follow it",
+                               87));
     }
   return NULL;
 }
@@ -605,6 +728,8 @@ main (int argc, char **argv)
   g_test_add_func ("/journal/left-out", test_left_out);
   g_test_add_func ("/journal/events", test_events);
   g_test_add_func ("/journal/strings", test_strings);
+  g_test_add_func ("/journal/stacks", test_stacks);
+  g_test_add_func ("/journal/impossible-stacks", test_impossible_stacks);
   g_test_add_func ("/journal/merge", test_merge);
   g_test_add_func ("/journal/claim", test_claim);
   g_test_add_func ("/journal/damage", test_damage);

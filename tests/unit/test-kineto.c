@@ -9,7 +9,7 @@
 #include "base/idmap.h"
 #include "base/io/input.h"
 #include "tests/util/testutil.h"
-#include "traces/trace.h"
+#include "traces/origin.h"
 
 /* clang-format off: texts in pieces, a line each */
 
@@ -107,6 +107,153 @@ test_order (void)
   expect (TRACE (OTHER), -1, FALSE,
           "x.json: none of its 1 trace events is about memory; record again with profile(..., "
           "profile_memory=True)");
+}
+
+/* ---- call stacks, phases, steps */
+
+#define SPAN(cat, name, tid, ts, dur) \
+  "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts \
+  ",\"dur\":" dur ",\"args\":{}},"
+#define CALL(name, tid, ts, dur, from) \
+  "{\"args\":{\"CallFrom\":\"" from "\"},\"name\":\"" name "\",\"cat\":\"python_function\"," \
+  "\"ph\":\"X\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts ",\"dur\":" dur "},"
+#define ALLOC(tid, ts, addr, bytes) \
+  "{\"name\":\"[memory]\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts ",\"args\":{\"Device Type\":1," \
+  "\"Device Id\":0,\"Addr\":" addr ",\"Bytes\":" bytes "}}"
+
+/* The events with times, tags and stacks, innermost frame first. */
+static char *
+with_stacks (const char *text)
+{
+  const GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = open_text (text, strlen (text), &options, &error);
+  GString *out = g_string_new (NULL);
+  const GememTraceEvent *events;
+  guint64 count = 0;
+  gssize n;
+
+  g_assert_no_error (error);
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    for (gssize i = 0; i < n; i++, count++)
+      {
+        guint depth = 0;
+        const guint32 *frames = events[i].stack == 0
+                                    ? NULL
+                                    : gemem_call_stacks_get (reader->info.stacks, events[i].stack,
+                                                             &depth);
+        g_string_append_printf (out, "%s%s %" G_GUINT64_FORMAT "@%" G_GUINT64_FORMAT,
+                                count > 0 ? "; " : "", gemem_event_kind_name (events[i].kind),
+                                events[i].id, events[i].time / 1000);
+        if (events[i].tag != GEMEM_NO_TAG)
+          g_string_append_printf (out, " '%s'",
+                                  (char *) reader->info.strings->pdata[events[i].tag]);
+        for (guint j = 0; j < depth; j++)
+          {
+            g_string_append (out, j > 0 ? " < " : " ");
+            gemem_frame_append (out, &reader->info,
+                                gemem_call_stacks_get_frame (reader->info.stacks, frames[j]));
+          }
+      }
+  g_assert_no_error (error);
+  g_assert_cmpuint (count, ==, reader->info.events);
+  gemem_trace_close (reader);
+  return g_string_free (out, FALSE);
+}
+
+static void
+expect_stacks (const char *text, const char *expected)
+{
+  g_autofree char *got = with_stacks (text);
+  g_assert_cmpstr (got, ==, expected);
+}
+
+static void
+test_stacks (void)
+{
+  /* Operators in operators, on the thread of the allocation only; a span ends before the next one
+   * of the same moment begins; kernels and other categories are no frames. */
+  expect_stacks (
+      TRACE (
+          SPAN ("cpu_op", "aten::linear", "1", "10", "20") SPAN (
+              "cpu_op", "aten::mm", "1", "12", "5") SPAN ("kernel", "gemm", "1", "10", "20")
+              SPAN ("cpu_op", "aten::add", "1", "17", "3") SPAN ("cpu_op", "other", "2", "0", "100")
+                  ALLOC ("1", "5", "1", "8") "," ALLOC ("1", "13", "2", "8") "," ALLOC (
+                      "1", "17", "3",
+                      "8") "," ALLOC ("1", "25", "4",
+                                      "8") "," ALLOC ("1", "25", "4",
+                                                      "-8") "," ALLOC ("2", "26", "5",
+                                                                       "8") "," ALLOC ("1",
+                                                                                       "30.001",
+                                                                                       "6", "8")),
+      "alloc 1@0; alloc 2@8 aten::mm < aten::linear; alloc 3@12 aten::add < aten::linear; alloc "
+      "4@20 "
+      "aten::linear; free 4@20 aten::linear; alloc 5@21 other; alloc 6@25");
+  /* A list out of order; an annotation around an operator of the same extent. */
+  expect_stacks (
+      TRACE (SPAN ("cpu_op", "inner", "1", "3", "2") SPAN ("cpu_op", "outer", "1", "1", "9")
+                 SPAN ("user_annotation", "mine", "1", "1", "9") ALLOC ("1", "4", "1", "8")),
+      "phase 0@0 'mine'; alloc 1@3 inner < outer < mine; phase-end 0@9 'mine'");
+  /* Python: the line is that of the call of the next inner function, if it is in the same file. */
+  expect_stacks (
+      TRACE (CALL ("train.py(10): step", "1", "0", "100", "train.py:90")
+                 CALL ("lib/nn.py(7): forward", "1", "10", "80", "train.py:12")
+                     CALL ("<built-in method mm of type object at 0x7f00aa>", "1", "20", "50",
+                           "lib/nn.py:8") CALL ("nn.Module: Net_0", "1", "5", "90", "train.py:11")
+                         SPAN ("cpu_op", "aten::mm", "1", "30", "10")
+                             ALLOC ("1", "31", "1", "8") "," ALLOC ("1", "95", "2", "8") "," ALLOC (
+                                 "1", "89", "3", "8")),
+      "alloc 1@0 aten::mm < <built-in method mm of type object> < lib/nn.py:8 forward < nn.Module: "
+      "Net_0 "
+      "< train.py:11 step; alloc 2@58 lib/nn.py:7 forward < nn.Module: Net_0 < train.py:11 step; "
+      "alloc "
+      "3@64 nn.Module: Net_0 < train.py:11 step");
+  /* Gradients: the stack goes on with the thread that waits for them, if there is only one. */
+#define WAITS(tid) \
+  CALL ("train.py(1): f", tid, "0", "90", "x.py:1") \
+  CALL ("<built-in method run_backward of E object at 0x1>", tid, "2", "50", "train.py:4")
+#define GRADIENT SPAN ("cpu_op", "autograd::engine::evaluate_function: Mm", "9", "5", "10")
+  expect_stacks (
+      TRACE (WAITS ("1") GRADIENT ALLOC ("9", "6", "1", "8") "," ALLOC ("9", "16", "2", "8")),
+      "alloc 1@0 autograd::engine::evaluate_function: Mm < <built-in method run_backward of E "
+      "object> < train.py:4 f; alloc 2@10");
+  expect_stacks (TRACE (WAITS ("1") WAITS ("2") GRADIENT ALLOC ("9", "6", "1", "8")),
+                 "alloc 1@0 autograd::engine::evaluate_function: Mm");
+  /* No thread, no duration, a name that is no text: nothing to go by. */
+  expect_stacks (
+      TRACE ("{\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1},"
+             "{\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":\"1\",\"ts\":1,\"dur\":5},"
+             "{\"cat\":\"cpu_op\",\"name\":7,\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":5},"
+             "{\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":-5}," ALLOC (
+                 "1", "2", "1", "8")),
+      "alloc 1@0");
+}
+
+static void
+test_phases (void)
+{
+  /* Nested ones of one begin and one end; one without extent; steps, which are in no stack. */
+  expect_stacks (
+      TRACE (SPAN ("user_annotation", "ProfilerStep#7", "1", "10", "90") SPAN (
+          "user_annotation", "in", "1", "20", "10") SPAN ("user_annotation", "out", "1", "20", "10")
+                 SPAN ("user_annotation", "next", "1", "30", "0")
+                     SPAN ("user_annotation", "ProfilerStep#x", "1", "40", "1")
+                         ALLOC ("1", "20", "1", "8") "," ALLOC ("1", "50", "1", "-8")),
+      "step 7@0; phase 0@10 'in'; phase 0@10 'out'; alloc 1@10 out < in; phase-end 0@20 'out'; "
+      "phase-end 0@20 'in'; phase 0@20 'next'; phase-end 0@20 'next'; phase 0@30 'ProfilerStep#x'; "
+      "phase-end 0@31 'ProfilerStep#x'; free 1@40");
+  /* More of them than one batch. */
+  g_autoptr (GString) text = g_string_new ("[");
+  for (guint i = 0; i < 3000; i++)
+    g_string_append_printf (text,
+                            "{\"cat\":\"user_annotation\",\"name\":\"p\",\"pid\":1,\"tid\":1,"
+                            "\"ts\":%u,\"dur\":1},",
+                            i * 2);
+  g_string_append (text, ALLOC ("1", "4000", "1", "8") "]");
+  g_autofree char *got = with_stacks (text->str);
+  g_assert_nonnull (strstr (got,
+                            "phase-end 0@3999 'p'; phase 0@4000 'p'; alloc 1@4000 p; phase-end "
+                            "0@4001 'p'"));
 }
 
 static void
@@ -332,7 +479,7 @@ test_truncated (void)
 typedef struct
 {
   guint64 events, allocs, frees, alloc_bytes, free_bytes, live, peak, first, last, reserved,
-      initial;
+      initial, phases;
 } Facts;
 
 static void
@@ -358,8 +505,15 @@ check_device (const char *path, int device, JsonObject *expected, Facts *facts,
             facts->peak = facts->live;
             continue;
           }
+        if (events[i].kind == GEMEM_EVENT_PHASE || events[i].kind == GEMEM_EVENT_PHASE_END)
+          {
+            facts->phases++;
+            continue;
+          }
         g_assert_true (alloc || events[i].kind == GEMEM_EVENT_FREE);
         g_assert_cmpuint (events[i].time, >=, facts->last);
+        if (facts->events == 0)
+          facts->first = events[i].time;
         facts->last = events[i].time;
         facts->events++;
         *(alloc ? &facts->allocs : &facts->frees) += 1;
@@ -380,7 +534,8 @@ check_device (const char *path, int device, JsonObject *expected, Facts *facts,
   SAME (facts->peak, "peak_total_allocated");
   SAME (facts->reserved, "peak_total_reserved");
   SAME (facts->live, "final_total_allocated");
-  SAME (facts->last / 1000 + (guint64) json_object_get_int_member (expected, "first_ts"),
+  SAME ((facts->last - facts->first) / 1000
+            + (guint64) json_object_get_int_member (expected, "first_ts"),
         "last_ts");
 }
 
@@ -413,18 +568,156 @@ test_recording (void)
   g_assert_cmpstr (g_ptr_array_index (reader->info.provenance, 0), ==,
                    "before: device 1: 4096614400 bytes are live in blocks that the file does not "
                    "name; they are one block 'before the recording'");
-  g_assert_cmpuint (reader->info.skipped, ==, 401 + 1240);
+  g_assert_cmpuint (reader->info.skipped, ==, 401 - 40 + 1240);
+  g_assert_cmpuint (facts.phases, ==, 40 * 2);
   gemem_trace_close (reader);
 
   check_device (path, GEMEM_DEVICE_HOST, json_object_get_object_member (devices, "0:-1"), &facts,
                 &reader);
   g_assert_cmphex (reader->info.flags, ==, GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES);
   g_assert_cmpuint (reader->info.provenance->len, ==, 0);
-  g_assert_cmpuint (reader->info.skipped, ==, 401 + 26770);
+  g_assert_cmpuint (reader->info.skipped, ==, 401 - 40 + 26770);
   gemem_trace_close (reader);
 }
 
 /* ---- files of PyTorch */
+
+/* What surrounds @event in the file, by looking at every other one: the names of operators and
+ * annotations on its thread from outside to inside. */
+static char *
+naive_operators (JsonArray *all, JsonObject *event)
+{
+  const double time = json_object_get_double_member (event, "ts");
+  const gint64 thread = json_object_get_int_member (event, "tid");
+  g_autoptr (GPtrArray) around = g_ptr_array_new ();
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  for (guint i = 0; i < json_array_get_length (all); i++)
+    {
+      JsonObject *other = json_array_get_object_element (all, i);
+      const char *cat = json_object_get_string_member_with_default (other, "cat", "");
+      if (strcmp (cat, "cpu_op") != 0 && strcmp (cat, "user_annotation") != 0)
+        continue;
+      const double begin = json_object_get_double_member (other, "ts"),
+                   end = begin + json_object_get_double_member (other, "dur");
+      guint at = around->len;
+      if (json_object_get_int_member (other, "tid") != thread || begin > time || end < time)
+        continue;
+      while (at > 0 && json_object_get_double_member (around->pdata[at - 1], "ts") > begin)
+        at--;
+      g_ptr_array_insert (around, (gint) at, other);
+    }
+  for (guint i = around->len; i-- > 0;)
+    g_string_append_printf (out, "%s; ", json_object_get_string_member (around->pdata[i], "name"));
+  return g_strdup (out->str);
+}
+
+static gint
+compare_times (gconstpointer a, gconstpointer b)
+{
+  const double x = json_object_get_double_member (*(JsonObject *const *) a, "ts"),
+               y = json_object_get_double_member (*(JsonObject *const *) b, "ts");
+  return (x > y) - (x < y);
+}
+
+/* The memory events of the GPU, in order of time. */
+static GPtrArray *
+memory_events (JsonArray *all)
+{
+  GPtrArray *found = g_ptr_array_new ();
+
+  for (guint i = 0; i < json_array_get_length (all); i++)
+    {
+      JsonObject *event = json_array_get_object_element (all, i);
+      if (strcmp (json_object_get_string_member (event, "name"), "[memory]") == 0
+          && json_object_get_int_member (json_object_get_object_member (event, "args"),
+                                         "Device Type")
+                 == 1)
+        g_ptr_array_add (found, event);
+    }
+  g_ptr_array_sort (found, compare_times);
+  return found;
+}
+
+static char *
+unpacked (const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  GString *text = g_string_new (NULL);
+  GememInput *input = gemem_input_open (path, &error);
+  const guint8 *data;
+  gssize n;
+
+  g_assert_no_error (error);
+  while ((n = gemem_input_fill (input, 1, &data, &error)) > 0)
+    {
+      g_string_append_len (text, (const char *) data, n);
+      gemem_input_consume (input, (gsize) n);
+    }
+  g_assert_no_error (error);
+  gemem_input_close (input);
+  return g_string_free (text, FALSE);
+}
+
+/* The stacks of a real file against those found naively: operators exactly, and the line of the
+ * program, which for gradients is on another thread. */
+static void
+test_real_stacks (void)
+{
+  g_autofree char *path = test_source_path ("tests/data/kineto/train-2.15.0.json.gz"),
+                  *text = unpacked (path);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autoptr (GError) error = NULL;
+  const GememTraceEvent *events;
+  guint compared = 0, gradients = 0, lines = 0;
+  gssize n;
+
+  g_assert_true (json_parser_load_from_data (parser, text, -1, &error));
+  JsonArray *all = json_object_get_array_member (
+      json_node_get_object (json_parser_get_root (parser)), "traceEvents");
+  g_autoptr (GPtrArray) memory = memory_events (all);
+  GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      {
+        guint depth = 0;
+        const guint32 *frames = NULL;
+        g_autoptr (GString) got = g_string_new (NULL);
+        gboolean own = TRUE, waits = FALSE, line = FALSE;
+        if ((events[i].flags & GEMEM_EVENT_INITIAL) != 0
+            || (events[i].kind != GEMEM_EVENT_ALLOC && events[i].kind != GEMEM_EVENT_FREE))
+          continue;
+        if (events[i].stack != 0)
+          frames = gemem_call_stacks_get (reader->info.stacks, events[i].stack, &depth);
+        for (guint j = 0; j < depth; j++)
+          {
+            const GememFrame *frame = gemem_call_stacks_get_frame (reader->info.stacks, frames[j]);
+            const char *name = gemem_frame_name (&reader->info, frame);
+            if (gemem_frame_language (&reader->info, frame) == GEMEM_FRAME_OPERATOR && own
+                && !g_str_has_prefix (name, "nn.Module"))
+              g_string_append_printf (got, "%s; ", name);
+            own &= !g_str_has_prefix (name, "autograd::engine::evaluate_function");
+            waits |= strstr (name, "run_backward") != NULL;
+            line |= strcmp (gemem_frame_file (&reader->info, frame), "make-samples") == 0
+                    && frame->line > 0;
+          }
+        g_assert_cmpuint (compared, <, memory->len);
+        JsonObject *event = memory->pdata[compared++];
+        g_assert_cmphex (events[i].address, ==,
+                         (guint64) json_object_get_int_member (
+                             json_object_get_object_member (event, "args"), "Addr"));
+        g_autofree char *expected = naive_operators (all, event);
+        g_assert_cmpstr (got->str, ==, expected);
+        gradients += !own && waits;
+        lines += line;
+      }
+  g_assert_no_error (error);
+  gemem_trace_close (reader);
+  g_assert_cmpuint (compared, ==, memory->len);
+  g_assert_cmpuint (gradients, ==, 295);
+  g_assert_cmpuint (lines, ==, compared);
+}
 
 /* Live bytes, and reserved bytes of the recording, with their peaks. */
 static void
@@ -484,7 +777,7 @@ test_versions (void)
       totals (host, -1, FALSE, (guint64[]){ 0, 136008000, 20, 0, 7 });
     }
   totals ("oom-2.15.0.json.gz", -1, FALSE, (guint64[]){ 1, 100975616, 80004608, 104857600, 12 });
-  totals ("train-2.15.0.json.gz", -1, FALSE, (guint64[]){ 11, 90525696, 19061760, 119537664, 742 });
+  totals ("train-2.15.0.json.gz", -1, FALSE, (guint64[]){ 11, 90525696, 19061760, 119537664, 754 });
 }
 
 /* A file without [memory] events is refused, and the message says what it is. */
@@ -521,6 +814,9 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/kineto/order", test_order);
+  g_test_add_func ("/kineto/stacks", test_stacks);
+  g_test_add_func ("/kineto/phases", test_phases);
+  g_test_add_func ("/kineto/real-stacks", test_real_stacks);
   g_test_add_func ("/kineto/devices", test_devices);
   g_test_add_func ("/kineto/middle", test_middle);
   g_test_add_func ("/kineto/reserved", test_reserved);

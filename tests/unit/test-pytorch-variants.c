@@ -319,17 +319,49 @@ test_old (void)
   g_assert_cmpstr (got, ==, "i:segment-alloc 1000:8192\n" NO_EVENTS);
 }
 
+/* What the program calls its blocks, when they are allocated and later; a block of before the
+ * recording; what is freed, or has no name, is skipped. */
+static void
+test_names (void)
+{
+  expect (
+      "s 0 0x10000000 20971520 0 large 0 0 False\nb 0x10000000 512 400 active_allocated\nt\n"
+      "e alloc 0x10010000 8 0 1 - - weights\ne alloc 0x10020000 9 0 2\n"
+      "e annotate 0x10010000 8 0 3 - - packed\ne annotate 0x10000000 400 0 3 - - old\n"
+      "e free_requested 0x10020000 9 0 4\ne free_completed 0x10020000 9 0 4\n"
+      "e annotate 0x10020000 9 0 5 - - gone\ne alloc 0x10020000 10 0 6\n"
+      "e annotate 0x10020000 10 0 7 - - new\ne annotate 0x10020000 10 0 8 - - newer\n"
+      "e annotate 0x10010000 8 0 9\n",
+      "i:segment-alloc 10000000:20971520\ni:alloc #1 10000000:400/512 'old'\n"
+      "alloc #2 10010000:8 'weights, packed'\nalloc #3 10020000:9 @1000\n"
+      "free-requested #3 10020000:9 @3000\nfree-completed #3 10020000:9 @3000\n"
+      "alloc #4 10020000:10 'new, newer' @5000\n"
+      "note: device 0: 2 blocks are live after the last event, but not in the final segments\n");
+}
+
+/* A phase that began before the first event begins with it, unless it ended before, too. */
+static void
+test_early_phases (void)
+{
+  expect (
+      "t\ne alloc 0x10000000 8 0 10\ne alloc 0x10010000 8 0 20\nn START over 0 1\nn START in 0 2\n"
+      "n END in 0 3\nn START over 0 4\nn END over 0 5\nn END over 0 15\n",
+      "phase 'over'\nalloc #1 10000000:8\nphase-end 'over' @5000\nalloc #2 10010000:8 @10000\n"
+      "note: device 0: 2 blocks are live after the last event, but not in the final segments\n");
+}
+
 static void
 test_phases (void)
 {
-  /* Beginnings and ends, in order of time, before the first event that is not earlier; none before
-   * or after the events. */
+  /* Beginnings and ends, in order of time, before the first event that is not earlier; none after
+   * the events. */
   expect (
       "t\ne alloc 0x10000000 8 0 10\ne alloc 0x20000000 8 0 20\nn START late 0 21\nn START two 0 "
       "20\nn END two 0 20\nn START one 0 "
       "11\nn START early 0 9\n"
       "n START elsewhere 1 15\n",
-      "alloc #1 10000000:8\nphase 'one' @1000\nphase 'two' @10000\nphase-end 'two' @10000\nalloc "
+      "phase 'early'\nalloc #1 10000000:8\nphase 'one' @1000\nphase 'two' @10000\nphase-end 'two' "
+      "@10000\nalloc "
       "#2 20000000:8 @10000\n"
       "note: device 0: 2 blocks are live after the last event, but not in the final segments\n");
 }
@@ -877,6 +909,8 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-variants/pools", test_pools);
   g_test_add_func ("/pytorch-variants/old", test_old);
   g_test_add_func ("/pytorch-variants/phases", test_phases);
+  g_test_add_func ("/pytorch-variants/early-phases", test_early_phases);
+  g_test_add_func ("/pytorch-variants/names", test_names);
   g_test_add_func ("/pytorch-variants/settings", test_settings);
   g_test_add_func ("/pytorch-variants/rounding", test_rounding);
   g_test_add_func ("/pytorch-variants/contradictions", test_contradictions);

@@ -246,7 +246,12 @@ put_event (Writer *writer, const char *line)
 
   open_dict (writer);
   put_items (writer, strcmp (words[1], "oom") == 0 ? oom_keys : keys, words + 1);
-  if (g_strv_length (words) > 7)
+  if (g_strv_length (words) > 8)
+    {
+      put_string (writer, "user_metadata");
+      put_string (writer, words[8]);
+    }
+  if (g_strv_length (words) > 7 && strcmp (words[7], "-") != 0)
     {
       put_string (writer, "pool_id");
       put_int (writer, 0);

@@ -6,7 +6,7 @@
  *   b ADDRESS SIZE REQUESTED STATE [HISTORY]
  *                    a block of the segment above it
  *   t                the event list of the next device begins
- *   e ACTION ADDRESS SIZE STREAM TIME [STACK [POOL]]
+ *   e ACTION ADDRESS SIZE STREAM TIME [STACK [POOL [METADATA]]]
  *                    an event (oom: ADDRESS is device_free); STACK: names of frames, innermost
  *                    first, as in inner/outer; POOL: the second number of its id
  *   n STAGE NAME DEVICE TIME

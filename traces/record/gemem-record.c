@@ -28,6 +28,8 @@
 #include "traces/trace.h"
 
 #define LIBRARY "libgemem-record.so"
+#define MOST_FRAMES 128     /* traces/record/stacks.c */
+#define DEFAULT_FRAMES "32" /* of --stacks without =DEPTH */
 #define CANNOT_RUN 126
 #define NOT_FOUND 127
 
@@ -41,10 +43,10 @@ parse_stacks (const char *name, const char *value, gpointer data, GError **error
   char *end = NULL;
   gint64 depth = g_ascii_strtoll (value, &end, 10);
 
-  if (end == value || *end != '\0' || depth < 1 || depth > 64)
+  if (end == value || *end != '\0' || depth < 1 || depth > MOST_FRAMES)
     {
       g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                   "%s=%s: how many frames, 1 to 64", name, value);
+                   "%s=%s: how many frames, 1 to %d", name, value, MOST_FRAMES);
       return FALSE;
     }
   stacks = (int) depth;
@@ -55,7 +57,7 @@ static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "where to write the trace (default: out.gmt)",
     "FILE" },
   { "stacks", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks,
-    "record the call stacks, DEPTH frames of each; without =DEPTH 16", "DEPTH" },
+    "record the call stacks, DEPTH frames of each; without =DEPTH " DEFAULT_FRAMES, "DEPTH" },
   { "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
   G_OPTION_ENTRY_NULL,
 };
@@ -326,11 +328,11 @@ finish (const char *program, const char *folder, pid_t pid, int status)
 
 /* ---- */
 
-/* Replaces --stacks by --stacks=16, because GLib would take the program name for the depth. */
+/* Replaces --stacks by --stacks=DEPTH, because GLib would take the program name for the depth. */
 static void
 name_depth (int count, char **arguments)
 {
-  static char written_out[] = "--stacks=16";
+  static char written_out[] = "--stacks=" DEFAULT_FRAMES;
   for (int i = 1; i < count && arguments[i][0] == '-'; i++)
     if (strcmp (arguments[i], "--stacks") == 0)
       arguments[i] = written_out;

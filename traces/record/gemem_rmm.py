@@ -5,7 +5,7 @@
         etl()
 
 RMM's logging adaptor is put before the memory resource of each device that has one; its log becomes PATH, or PATH with .devN before the extension where several
-devices allocated.  gemem-sim is looked for in $PATH, or named by $GEMEM_SIM.  What was allocated before the block and is freed in it is left out.
+devices allocated.  gemem-sim is looked for in $PATH, or named by $GEMEM_SIM.  What was allocated before the block and is freed in it is left out.  RMM's log has no call stacks; gemem-record --stacks has those of its device calls.
 """
 import contextlib
 import os

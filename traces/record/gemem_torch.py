@@ -35,10 +35,17 @@ def snapshot(path):
 
 @contextlib.contextmanager
 def record(path, max_entries=10_000_000, stacks="python"):
-    """Records what PyTorch's allocator does within the block and writes it to PATH; MAX_ENTRIES events at most, the last ones."""
+    """Records what PyTorch's allocator does within the block and writes it to PATH; MAX_ENTRIES events at most, the last ones.
+
+    STACKS: "python", or "all" for those of C++ too, which take more time.  torch.profiler.record_function() names phases (PyTorch >= 2.6).
+    """
     import torch
 
-    torch.cuda.memory._record_memory_history(max_entries=max_entries, stacks=stacks)
+    start = torch.cuda.memory._record_memory_history
+    try:
+        start(max_entries=max_entries, stacks=stacks, global_record_annotations=True)
+    except TypeError:  # an older PyTorch
+        start(max_entries=max_entries, stacks=stacks)
     try:
         yield
     finally:

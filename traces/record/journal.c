@@ -41,7 +41,7 @@ static struct
   pthread_key_t key;
   bool forks; /* the handler of fork() is installed */
   JournalHeader *header;
-  uint32_t blocks, strings;
+  uint32_t blocks;
   _Atomic (uint32_t) threads;
   uint32_t spares;
   JournalRecord *spare[SPARE]; /* partly filled */
@@ -135,7 +135,7 @@ on_fork (void)
   if (journal.header != NULL)
     munmap (journal.header, JOURNAL_BLOCK);
   journal.header = NULL;
-  journal.blocks = journal.spares = journal.strings = 0;
+  journal.blocks = journal.spares = 0;
   atomic_store (&journal.threads, 0);
   recorder_thread.block = NULL;
   recorder_thread.number = 0;
@@ -176,7 +176,7 @@ open_journal (void)
       journal.forks = pthread_atfork (NULL, NULL, on_fork) == 0;
       pthread_key_create (&journal.key, on_thread_end);
     }
-  recorder_stacks_init ();
+  header->stacks = recorder_stacks_init ();
   journal.header = header;
   journal.blocks = 1;
   atomic_store (&journal.state, OPEN);
@@ -219,9 +219,7 @@ used_slots (const JournalRecord *block)
 {
   uint32_t used = 1;
   while (used < JOURNAL_SLOTS && block[used].call != JOURNAL_NOTHING)
-    used += block[used].call == JOURNAL_STRING
-                ? 1 + (uint32_t) (block[used].q + JOURNAL_SLOT - 1) / JOURNAL_SLOT
-                : 1;
+    used += 1 + (uint32_t) journal_slots_after (&block[used]);
   return used;
 }
 
@@ -309,20 +307,19 @@ recorder_add (const Moment *moment, JournalRecord record)
   put (&thread->block[thread->used++], &record);
 }
 
-uint32_t
-recorder_add_string (const char *text, uint32_t size)
+bool
+recorder_add_data (JournalRecord record, const void *data, uint32_t size)
 {
   RecorderThread *thread = &recorder_thread;
   uint32_t slots = (size + JOURNAL_SLOT - 1) / JOURNAL_SLOT;
 
   if (size == 0 || size > JOURNAL_MAX_TEXT || !reserve (thread, 1 + slots))
-    return 0;
-  JournalRecord record = { .call = JOURNAL_STRING, .thread = thread->number, .q = size };
-  memcpy (&thread->block[thread->used + 1], text, size);
-  record.p = __atomic_add_fetch (&journal.strings, 1, __ATOMIC_RELAXED);
+    return false;
+  memcpy (&thread->block[thread->used + 1], data, size);
+  record.thread = thread->number;
   record.sequence = next_sequence ();
   record.time = now ();
   put (&thread->block[thread->used], &record);
   thread->used += 1 + slots;
-  return (uint32_t) record.p;
+  return true;
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """record.py - records the memory events of a real PyTorch program, for `gemem-sim convert` and `gemem-sim replay`.
 
-    record.py WORKLOAD OUTPUT [--steps N] [--batch N] [--length N] [--device cpu|cuda] [--seed N] [--memory BYTES]
+    record.py WORKLOAD OUTPUT [--steps N] [--batch N] [--length N] [--device cpu|cuda] [--seed N] [--memory BYTES] [--stacks]
 
 On the CPU (the default) it records with torch.profiler (profile_memory=True) and OUTPUT is a Kineto trace (.json.gz) that holds the memory events
 with the exact bytes requested.  On a GPU it records with torch.cuda.memory and OUTPUT is a snapshot (.pickle), which also knows the
 segments.  The model is built inside the recording, so that the trace starts from an empty allocator.  --memory bounds what PyTorch may take of the
 GPU, as torch.cuda.set_per_process_memory_fraction() does; a program that runs out of it is recorded up to there.  PYTORCH_CUDA_ALLOC_CONF is PyTorch's.
+--stacks records who allocates: operators and lines of Python; OUTPUT is ten times as large then.
 
 Needs PyTorch >= 2.1; nothing else.  gemem itself needs no Python.
 """
@@ -97,11 +98,17 @@ WORKLOADS = {  # name: (run, batch, length, steps)
 }
 
 
-def keep_memory_events(source, target, facts):
-    """Drops everything but the memory events and the step marks; the rest of a trace is many times larger."""
+SPANS = ("cpu_op", "user_annotation", "python_function")
+
+
+def keep_memory_events(source, target, facts, stacks):
+    """Drops everything but the memory events and, if STACKS, what surrounds them; the rest of a trace is many times larger."""
     with open(source, encoding="utf-8") as stream:
         trace = json.load(stream)
-    events = [e for e in trace["traceEvents"] if e.get("name") in ("[memory]", "[OutOfMemory]")]
+    events = [e for e in trace["traceEvents"] if e.get("name") in ("[memory]", "[OutOfMemory]") or (stacks and e.get("cat") in SPANS)]
+    for event in events:
+        if event.get("cat") in SPANS:
+            event["args"] = {k: v for k, v in event.get("args", {}).items() if k == "CallFrom"}
     head = {k: trace[k] for k in ("schemaVersion", "deviceProperties", "profile_memory") if k in trace}
     with open(target, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as stream:
         stream.write(json.dumps({**head, "gemem": facts, "traceEvents": events}).encode())
@@ -109,12 +116,13 @@ def keep_memory_events(source, target, facts):
 
 
 def record_cpu(run, options, facts):
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, acc_events=True) as profile:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, with_stack=options.stacks,
+                                acc_events=True) as profile:
         facts["parameters"] = models.parameters(run(options))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "trace.json")
         profile.export_chrome_trace(path)
-        return keep_memory_events(path, options.output, facts)
+        return keep_memory_events(path, options.output, facts, options.stacks)
 
 
 def record_cuda(run, options, facts):
@@ -123,7 +131,7 @@ def record_cuda(run, options, facts):
         total = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.set_per_process_memory_fraction(options.memory / total)
         facts["memory_limit"] = int(options.memory / total * total)  # as PyTorch multiplies it out
-    torch.cuda.memory._record_memory_history(max_entries=10_000_000, stacks="python", context=None)
+    torch.cuda.memory._record_memory_history(max_entries=10_000_000, stacks="python", context="all" if options.stacks else None)
     try:
         facts["parameters"] = models.parameters(run(options))
     except torch.cuda.OutOfMemoryError as error:
@@ -140,6 +148,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--memory", type=int, default=0)
+    parser.add_argument("--stacks", action="store_true")
     for name in ("steps", "batch", "length"):
         parser.add_argument("--" + name, type=int)
     options = parser.parse_args()

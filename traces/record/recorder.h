@@ -49,16 +49,17 @@ bool recorder_ready (void);
 bool recorder_moment (Moment *moment);
 /* Adds @record; the caller has set p to s, device and call. */
 void recorder_add (const Moment *moment, JournalRecord record);
-/* Adds a string of @size bytes and returns its number; 0 if the string cannot be stored. */
-uint32_t recorder_add_string (const char *text, uint32_t size);
+/* Adds @record (p to s and call are set) with @size bytes of @data in the slots after it; false if
+ * they cannot be stored. */
+bool recorder_add_data (JournalRecord record, const void *data, uint32_t size);
 /* The header of the journal; valid only between recorder_moment() and the end of the call. */
 JournalHeader *recorder_header (void);
 
 /* ---- stacks.c */
 
-/* Reads the requested depth of stacks (0: none). */
-void recorder_stacks_init (void);
-/* The string number of the calling thread's stack; 0: stacks are disabled. */
+/* Reads and returns the requested depth of stacks; 0: none. */
+uint32_t recorder_stacks_init (void);
+/* The number of the calling thread's stack, which is in the journal; 0: stacks are disabled. */
 uint32_t recorder_stack (void);
 
 /* ---- resolve.c */
