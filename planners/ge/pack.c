@@ -292,10 +292,14 @@ pass (Scan *scan, const GeBlock *p)
 static void
 tell (const GeModel *model, guint i, guint n, gint *told)
 {
-  const guint64 left = (guint64) (n - i) * 1000 / n;
-  const gint done = (gint) ((1000 - left * left / 1000) / model->n_assigners);
+  guint64 left;
+  gint done;
 
-  if (model->share != NULL && done > *told)
+  if (model->share == NULL)
+    return;
+  left = (guint64) (n - i) * 1000 / n;
+  done = (gint) ((1000 - left * left / 1000) / model->n_assigners);
+  if (done > *told)
     {
       g_atomic_int_add (model->share, done - *told);
       *told = done;

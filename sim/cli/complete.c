@@ -253,18 +253,6 @@ offer_options (Candidates *candidates, const GememCommand *command, const char *
   offer_options_of (candidates, typed, help);
 }
 
-/* Offers the words of "table (default), json, csv or markdown", as options describe them. */
-static void
-offer_described (Candidates *candidates, const char *before, const char *typed, const char *text)
-{
-  g_autofree char *line = g_strndup (text, strcspn (text, ";"));
-  g_auto (GStrv) words = g_strsplit_set (line, " ,", -1);
-
-  for (char **word = words; *word != NULL; word++)
-    if (**word != '\0' && **word != '(' && strcmp (*word, "or") != 0)
-      offer (candidates, before, typed, *word, "", NULL);
-}
-
 /* The value of @entry.  TRUE: it is the name of a file. */
 static gboolean
 offer_value (Candidates *candidates, const char *before, const char *typed,
@@ -282,12 +270,10 @@ offer_value (Candidates *candidates, const char *before, const char *typed,
         offer_specs (candidates, before, typed, kinds[i][1]);
         return FALSE;
       }
-  if (g_str_has_prefix (entry->description, "table (default)"))
-    offer_described (candidates, before, typed, entry->description);
+  if (entry->arg_description != NULL && strchr (entry->arg_description, '|') != NULL)
+    offer_words (candidates, before, typed, entry->arg_description);
   else if (strcmp (entry->long_name, "format") == 0)
     offer_specs (candidates, before, typed, "format");
-  else if (entry->arg_description != NULL && strchr (entry->arg_description, '|') != NULL)
-    offer_words (candidates, before, typed, entry->arg_description);
   return entry->arg == G_OPTION_ARG_FILENAME;
 }
 

@@ -22,18 +22,19 @@ static int depth, top = -1;
 
 const GOptionEntry gemem_info_holders_entries[] = {
   { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
-    "who holds the memory at peak (of each device), end, oom, oom:N or after event N", "MOMENT" },
-  { "by", 0, 0, G_OPTION_ARG_STRING, &by_name,
-    "group by stack (default), line, file, operator, category, phase, size, stream or pool",
-    "KEY" },
+    "Who holds the memory then: at the peak of each device, the end, the N-th request that ran out "
+    "of "
+    "memory, after an event",
+    "peak|end|oom|oom:N|EVENT" },
+  { "by", 0, 0, G_OPTION_ARG_STRING, &by_name, "Group the blocks by this (default: stack)",
+    "stack|line|file|operator|category|phase|size|stream|pool" },
   { "frames", 0, 0, G_OPTION_ARG_STRING, &frames_name,
-    "frames that count: python, native, all, or auto (default: Python's if there are any)",
-    "LANGUAGE" },
-  { "depth", 0, 0, G_OPTION_ARG_INT, &depth, "take at most N frames of a stack, from the innermost",
+    "Frames that count (default auto: Python's if there are any)", "auto|python|native|all" },
+  { "depth", 0, 0, G_OPTION_ARG_INT, &depth, "Take at most N frames of a stack, from the innermost",
     "N" },
   { "focus", 0, 0, G_OPTION_ARG_STRING, &focus_text,
-    "only blocks whose frames or category match; the others are one row", "REGEX" },
-  { "top", 0, 0, G_OPTION_ARG_INT, &top, "rows of a table (default 20; 0: all)", "N" },
+    "Only blocks whose frames or category match; the others are one row", "REGEX" },
+  { "top", 0, 0, G_OPTION_ARG_INT, &top, "Rows of a table (default 20; 0: all)", "N" },
   { NULL }
 };
 

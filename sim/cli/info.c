@@ -16,7 +16,8 @@ static char *format_name;
 
 static const GOptionEntry entries[] = {
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
-    "table (default) or json; with --at or --by also folded, for flame graphs", "FORMAT" },
+    "Form of the answer (default: table); folded, with --at or --by, is for flame graphs",
+    "table|json|folded" },
   { NULL }
 };
 

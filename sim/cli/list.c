@@ -10,11 +10,11 @@
 static gboolean names_only;
 static char *format_name;
 
-static const GOptionEntry entries[] = {
-  { "names", 0, 0, G_OPTION_ARG_NONE, &names_only, "Names only, one a line", NULL },
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name, "table (default) or json", "FORMAT" },
-  { NULL }
-};
+static const GOptionEntry entries[] = { { "names", 0, 0, G_OPTION_ARG_NONE, &names_only,
+                                          "Names only, one a line", NULL },
+                                        { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
+                                          "Form of the list (default: table)", "table|json" },
+                                        { NULL } };
 
 static void
 append_table (GString *out, const GArray *topics)

@@ -7,7 +7,7 @@
 data=$GEMEM_SRCDIR/tests/data
 
 # same FILE: the replay of a.gmt and a.txt gives the results of FILE's.
-results () { gemem-sim replay -a pytorch-caching -a direct -f json "$1" 2>/dev/null | jq -c '[.results[] | del(.trace, .trace_sha256)]'; }
+results () { gemem-sim replay -a pytorch-caching -a direct -f json "$1" 2>/dev/null | jq -c '[.results[] | del(.trace, .trace_sha256)] | walk(if type == "object" then del(.origin, .blocking_origin) else . end)'; }
 same () {
   results "$1" >recorded.json
   for mode in paths names; do

@@ -26,7 +26,7 @@ check 'at most ten a second' awk '{ second[int($1)]++ } END { for (s in second) 
 check 'the share never goes back' awk '{ share = $3 + 0; if ($4 == "%," && share < last) exit 1; last = share }' compare/shown
 check 'and comes with the time left' grep -Eq '[1-9][0-9]? %, .* left$' compare/shown
 check 'nothing of it stays' test ! -s compare/screen
-run 0 "$@"
+run 0 env COLUMNS=120 "$@"
 silent err
 cp "$out" plain.txt
 terminal --both --columns=120 both "$@"

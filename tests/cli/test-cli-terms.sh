@@ -42,7 +42,7 @@ found capacity                'parameter of devices? .*sim'
 # ---- spelling does not matter, and all places are named
 for word in STATIC-MEMORY-POLICY staticMemoryPolicy ge.exec.staticMemoryPolicy; do run 0 gemem-sim help $word; says out 'of allocator ge$'; done
 run 0 gemem-sim help 'torch.cuda.empty_cache()'; says out '^trim: event'
-run 0 gemem-sim help external waste; says out 'external_at_peak\)$'
+run 0 gemem-sim help external at live peak; says out 'external_at_live_peak\)$'
 run 0 gemem-sim help plan;  says out '^Usage: gemem-sim plan'; says out '^plan \(allocator\)'
 run 0 gemem-sim help paddle; says out '^paddle \(shorthand\)'; says out '^paddle \(lowering\)'
 run 0 gemem-sim help cudaMalloc; says out 'these descriptions mention it'; says out '\(calls_malloc\)$'
