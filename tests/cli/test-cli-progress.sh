@@ -65,7 +65,7 @@ check 'a signal that ends the program leaves no line behind' test ! -s input/scr
 # ---- the others
 terminal --interrupt=1 convert gemem-sim convert large.gmt out.txt --note x=y
 check 'convert ends by itself, or leaves nothing' sh -c 'read -r got took < convert/status; case $got in 0) test -s out.txt ;; 130) ! ls | grep -q "^out" ;; *) exit 1 ;; esac'
-terminal calibrate gemem-sim calibrate -d sim --repeats 15000 -o p.ini
+terminal calibrate gemem-sim calibrate -d sim --repeats 100000 -o p.ini
 status calibrate 0
 line calibrate 'measuring: [0-9]+ %, [0-9]+ of 29 series of calls, [0-9]+ s( left)?'
 
