@@ -53,12 +53,15 @@ GPtrArray *
 gemem_environment_read (gboolean wanted, GError **error)
 {
   g_auto (GStrv) names = g_listenv ();
-  g_auto (GStrv) known = gemem_flags_variables ();
   g_autoptr (GPtrArray) settings = gemem_settings_new ();
   g_autoptr (GString) others = g_string_new (NULL);
+  g_auto (GStrv) known = NULL;
 
+  if (!wanted)
+    return g_steal_pointer (&settings);
+  known = gemem_flags_variables ();
   qsort (names, g_strv_length (names), sizeof *names, gemem_compare_texts);
-  for (guint i = 0; wanted && names[i] != NULL; i++)
+  for (guint i = 0; names[i] != NULL; i++)
     if ((g_str_has_prefix (names[i], "FLAGS_")
          || g_strv_contains ((const char *const *) known, names[i]))
         && !sort_variable (names[i], settings, others, error))

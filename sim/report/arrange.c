@@ -112,8 +112,8 @@ gemem_report_rows (GememResult *const *results, guint n, GememTable table,
   return rows;
 }
 
-/* "ge:policy=0|2" if all labels of @row are equal but for the value of one parameter, as behind -a;
- * else NULL. */
+/* "ge:policy=0|2" or "ge (capacity=8GiB|16GiB)" if all labels of @row are equal but for the value of
+ * one parameter, as behind -a or -d; else NULL. */
 static char *
 listed_values (const GememReportRow *row)
 {
@@ -134,7 +134,7 @@ listed_values (const GememReportRow *row)
     }
   while (before > 0 && first[before - 1] != '=')
     before--;
-  while (after > 0 && first[strlen (first) - after] != ',')
+  while (after > 0 && strchr (",)", first[strlen (first) - after]) == NULL)
     after--;
   if (before == 0 || row->labels->len == 1)
     return NULL;

@@ -675,9 +675,13 @@ test_wrong (void)
     { "GEMEM_ALLOCATOR=pytorch-caching:max_split_size_mb=much", 2, "max_split_size_mb" },
     { "GEMEM_DEVICE=simm", 2, "did you mean 'sim'?" },
     { "GEMEM_RECORD=/nowhere/at/all.gmt", 1, "/nowhere/at/all.gmt" },
-    { "GEMEM_RECORD=/tmp/trace.what", 2, "trace.what" },
-    { "GEMEM_PLUGIN_PATH=/nowhere", 2, "create the directory" }
+    { "GEMEM_RECORD=/tmp/trace.what", 2, "trace.what" }
   };
+  const char *const plugins[] = { "GEMEM_DEVICE=sim", "GEMEM_PLUGIN_PATH=/nowhere", NULL };
+  g_autofree char *warned = run_child ("one", 0, plugins);
+
+  assert_says (warned, "libgemem-torch: warning: ");
+  assert_says (warned, "create the directory");
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
