@@ -83,4 +83,6 @@ refused replay small.txt -a paddle:chunk_size_in_mb=20;             says err "di
 refused replay small.txt -a paddle:FLAGS_chunk_size_in_mb=20;       says err "did you mean 'FLAGS_auto_growth_chunk_size_in_mb'"
 refused replay small.txt -a pytorch-caching:split_size=20;          says err "did you mean 'max_split_size_mb'"
 refused replay small.txt -a scalable;                               says err "did you mean 'ge-scalable'"
+gemem-sim generate random:events=200,live=20 -o r.gmt
+run 0 gemem-sim compare r.gmt -a direct -d 'sim:capacity=12GiB|16GiB'; says out '^direct \(capacity=12GiB\|16GiB\) '
 done_testing
