@@ -563,6 +563,7 @@ gemem_holders_new (GememTraceOpen open, gpointer data, const GememHoldersOptions
   if (ok)
     ok = options->moment.kind == GEMEM_MOMENT_OOM ? find_failure (reader, result, &pass, error)
                                                   : find_summarised (reader, result, &pass, error);
+  result->partial = ok && (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0;
   gemem_trace_close (reader);
   ok = ok && (result->reader = open (data, error)) != NULL && collect (&pass, error);
   gemem_idmap_free (pass.live);

@@ -96,6 +96,7 @@ typedef struct
 {
   GememTraceReader *reader; /* open, since its info names the frames */
   GPtrArray *devices;       /* GememDeviceHolders, ascending */
+  gboolean partial;         /* the end of the trace is missing */
 } GememHolders;
 
 /* Opens the trace at its start; called for each pass. */

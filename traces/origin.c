@@ -56,6 +56,15 @@ without_arguments (const char *name)
   return end > 0 ? end : strlen (name);
 }
 
+/* Appends @n bytes of @text without control characters, which a recording may contain and a terminal
+ * obeys. */
+static void
+append_printable (GString *out, const char *text, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    g_string_append_c (out, g_ascii_iscntrl (text[i]) ? '?' : text[i]);
+}
+
 void
 gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *frame)
 {
@@ -63,12 +72,12 @@ gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *
 
   if (*file != '\0' && strcmp (file, "??") != 0)
     {
-      g_string_append (out, file);
+      append_printable (out, file, strlen (file));
       if (frame->line > 0)
         g_string_append_printf (out, ":%u", frame->line);
       g_string_append_c (out, ' ');
     }
-  g_string_append_len (out, name, (gssize) without_arguments (name));
+  append_printable (out, name, without_arguments (name));
 }
 
 gboolean
@@ -244,5 +253,9 @@ gemem_origin_append (GString *out, const GememTraceInfo *info, guint32 stack, gu
       separator = " ";
     }
   if (tag != GEMEM_NO_TAG)
-    g_string_append_printf (out, "%s[%s]", separator, text_of (info, tag));
+    {
+      g_string_append_printf (out, "%s[", separator);
+      append_printable (out, text_of (info, tag), strlen (text_of (info, tag)));
+      g_string_append_c (out, ']');
+    }
 }

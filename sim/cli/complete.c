@@ -16,6 +16,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/topics.h"
+#include "sim/report/report.h"
 
 #define RANGE_MAX 8 /* of the numbers that are listed one by one */
 
@@ -253,6 +254,19 @@ offer_options (Candidates *candidates, const GememCommand *command, const char *
   offer_options_of (candidates, typed, help);
 }
 
+/* Offers measures; of a list the last one is completed. */
+static void
+offer_measures (Candidates *candidates, const char *before, const char *typed)
+{
+  const char *comma = strrchr (typed, ',');
+  const gsize done = comma != NULL ? (gsize) (comma + 1 - typed) : 0;
+  g_autofree char *listed = g_strndup (typed, done);
+  g_autofree char *head = g_strconcat (before, listed, NULL);
+
+  for (guint i = 0; gemem_measure_name (i) != NULL; i++)
+    offer (candidates, head, typed + done, gemem_measure_name (i), "", gemem_measure_help (i));
+}
+
 /* The value of @entry.  TRUE: it is the name of a file. */
 static gboolean
 offer_value (Candidates *candidates, const char *before, const char *typed,
@@ -270,7 +284,9 @@ offer_value (Candidates *candidates, const char *before, const char *typed,
         offer_specs (candidates, before, typed, kinds[i][1]);
         return FALSE;
       }
-  if (entry->arg_description != NULL && strchr (entry->arg_description, '|') != NULL)
+  if (strcmp (entry->long_name, "sort") == 0 || strcmp (entry->long_name, "columns") == 0)
+    offer_measures (candidates, before, typed);
+  else if (entry->arg_description != NULL && strchr (entry->arg_description, '|') != NULL)
     offer_words (candidates, before, typed, entry->arg_description);
   else if (strcmp (entry->long_name, "format") == 0)
     offer_specs (candidates, before, typed, "format");

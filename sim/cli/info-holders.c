@@ -18,7 +18,7 @@
 #define NAME_WIDTH 110 /* characters of a frame in the table; C++ names are longer than a screen */
 
 static char *at_text, *by_name, *frames_name, *focus_text;
-static int depth, top = -1;
+static int depth, top = TABLE_ROWS;
 
 const GOptionEntry gemem_info_holders_entries[] = {
   { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
@@ -41,8 +41,9 @@ const GOptionEntry gemem_info_holders_entries[] = {
 gboolean
 gemem_info_holders_wanted (const char *format)
 {
-  return (format != NULL && strcmp (format, "folded") == 0) || at_text != NULL || by_name != NULL
-         || frames_name != NULL || focus_text != NULL || depth != 0 || top != -1;
+  return (format != NULL && strcmp (format, "table") != 0 && strcmp (format, "json") != 0)
+         || at_text != NULL || by_name != NULL || frames_name != NULL || focus_text != NULL
+         || depth != 0 || top != TABLE_ROWS;
 }
 
 /* ---- options */
@@ -79,7 +80,7 @@ read_options (GememHoldersOptions *options, GError **error)
   if (!choose ("by", by_name, gemem_hold_by_names (), &by, error)
       || !choose ("frames", frames_name, gemem_frame_choice_names (), &frames, error)
       || !gemem_want_at_least ("depth", depth, 0, error)
-      || !gemem_want_at_least ("top", top, top == -1 ? -1 : 0, error))
+      || !gemem_want_at_least ("top", top, 0, error))
     return FALSE;
   options->by = (GememHoldBy) by;
   options->frames = (GememFrameChoice) frames;
@@ -175,9 +176,10 @@ append_moment (GString *out, const GememTraceInfo *info, const GememDeviceHolder
   else
     g_string_append_printf (out, "\ndevice %u: ", device->device);
   g_string_append_printf (out,
-                          "%s (%" G_GUINT64_FORMAT " bytes) in %" G_GUINT64_FORMAT " blocks%s, "
+                          "%s (%" G_GUINT64_FORMAT " bytes) in %" G_GUINT64_FORMAT " block%s%s, "
                           "after event %" G_GUINT64_FORMAT,
                           gemem_format_size (size, device->bytes), device->bytes, device->blocks,
+                          device->blocks == 1 ? "" : "s",
                           options->moment.kind == GEMEM_MOMENT_PEAK  ? " at the peak"
                           : options->moment.kind == GEMEM_MOMENT_END ? " at the end"
                                                                      : "",
@@ -208,7 +210,7 @@ append_table (GString *out, const char *path, const GememHolders *holders,
               const GememHoldersOptions *options)
 {
   const GememTraceInfo *info = &holders->reader->info;
-  const guint rows = top < 0 ? TABLE_ROWS : top == 0 ? G_MAXUINT : (guint) top;
+  const guint rows = top == 0 ? G_MAXUINT : (guint) top;
 
   g_string_append_printf (out, "%s\n", path);
   for (guint d = 0; d < holders->devices->len; d++)
@@ -239,6 +241,9 @@ append_table (GString *out, const char *path, const GememHolders *holders,
         }
       append_initial (out, device);
     }
+  if (holders->partial)
+    g_string_append (out,
+                     "\nThe end of the recording is missing; more may have been alive there.\n");
   if (info->stacks == NULL && options->by <= GEMEM_HOLD_BY_OPERATOR)
     g_string_append (out, "\nThe recording has no call stacks. PyTorch records them with "
                           "torch.cuda.memory._record_memory_history(stacks=\"all\"),\n"
@@ -306,6 +311,8 @@ append_json (GString *out, const char *path, const GememHolders *holders,
   gemem_json_append_text_member (out, "at", at_text != NULL ? at_text : "peak");
   gemem_json_append_text_member (out, "by", gemem_hold_by_names ()[options->by]);
   gemem_json_append_text_member (out, "frames", gemem_frame_choice_names ()[options->frames]);
+  gemem_json_append_name (out, "partial");
+  g_string_append (out, holders->partial ? "true" : "false");
   gemem_json_append_name (out, "devices");
   g_string_append_c (out, '[');
   for (guint i = 0; i < holders->devices->len; i++)
@@ -330,13 +337,19 @@ append_folded (GString *out, const char *name)
 }
 
 static void
-append_folded_device (GString *out, const GememHolders *holders, const GememDeviceHolders *device)
+append_folded_device (GString *out, const GememHolders *holders, const GememDeviceHolders *device,
+                      const char *root)
 {
   const GememTraceInfo *info = &holders->reader->info;
 
   for (guint i = 0; i < device->holders->len; i++)
     {
       const GememHolder *holder = device->holders->pdata[i];
+      if (root != NULL)
+        {
+          append_folded (out, root);
+          g_string_append_c (out, ';');
+        }
       if (holders->devices->len > 1 && device->device == GEMEM_DEVICE_HOST)
         g_string_append (out, "host memory;");
       else if (holders->devices->len > 1)
@@ -363,8 +376,11 @@ append_folded_device (GString *out, const GememHolders *holders, const GememDevi
 
 /* ---- the command */
 
+/* @root: the outermost frame of folded stacks, or NULL.  *@partial is set if the end of the trace is
+ * missing. */
 static gboolean
-show (const char *path, const char *format, const GememHoldersOptions *options, GError **error)
+show (const char *path, const char *format, const GememHoldersOptions *options, const char *root,
+      gboolean *partial, GError **error)
 {
   GememSourceFile *file = gemem_source_file_new (path, error);
   GememHolders *holders = file != NULL ? gemem_holders_new ((GememTraceOpen) gemem_source_file_open,
@@ -381,8 +397,9 @@ show (const char *path, const char *format, const GememHoldersOptions *options, 
         append_table (out, file->path, holders, options);
       else
         for (guint i = 0; i < holders->devices->len; i++)
-          append_folded_device (out, holders, holders->devices->pdata[i]);
+          append_folded_device (out, holders, holders->devices->pdata[i], root);
       ok = gemem_put (NULL, out->str, out->len, error);
+      *partial = *partial || holders->partial;
     }
   gemem_holders_free (holders);
   gemem_source_file_free (file);
@@ -394,14 +411,18 @@ gemem_info_holders (char **paths, const char *format, GError **error)
 {
   static const char *const formats[] = { "table", "json", "folded", NULL };
   GememHoldersOptions options = { 0 };
+  const gboolean several = g_strv_length (paths) > 1;
+  gboolean partial = FALSE;
   guint chosen;
   gboolean ok = choose ("format", format, formats, &chosen, error)
                 && read_options (&options, error);
   int status = ok ? 0 : 2;
 
   for (; status == 0 && *paths != NULL; paths++)
-    if (!show (*paths, formats[chosen], &options, error))
+    if (!show (*paths, formats[chosen], &options, several ? *paths : NULL, &partial, error))
       status = 1;
+  if (status == 0 && partial)
+    status = 3;
   g_clear_pointer (&options.focus, g_regex_unref);
   return status;
 }

@@ -6,7 +6,7 @@
 
 extern const GOptionEntry gemem_info_holders_entries[];
 
-/* TRUE if one of these options was given, or @format is theirs. */
+/* TRUE if one of these options was given, or @format is neither table nor json. */
 gboolean gemem_info_holders_wanted (const char *format);
 /* Prints the holders of each of @paths in @format (NULL: table); returns the exit status. */
 int gemem_info_holders (char **paths, const char *format, GError **error);

@@ -200,6 +200,8 @@ append_json (GString *out, const char *path, const GememTraceInfo *info,
   gemem_json_append_number_member (out, "events", summary->events);
   gemem_json_append_number_member (out, "skipped", info->skipped);
   gemem_json_append_number_member (out, "inferred", info->ambiguities);
+  gemem_json_append_name (out, "partial");
+  g_string_append (out, info->flags & GEMEM_TRACE_TRUNCATED ? "true" : "false");
   gemem_json_append_name (out, "devices");
   g_string_append_c (out, '[');
   for (guint i = 0; i < summary->devices->len; i++)
@@ -242,8 +244,9 @@ show_graph (const GememSourceFile *file, gboolean json, GError **error)
   return gemem_put (NULL, out->str, out->len, error);
 }
 
+/* *@partial is set if the end of the trace is missing. */
 static gboolean
-show_trace (GememSourceFile *file, gboolean json, GError **error)
+show_trace (GememSourceFile *file, gboolean json, gboolean *partial, GError **error)
 {
   GememTraceReader *reader = gemem_source_file_open (file, error);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, error) : NULL;
@@ -256,15 +259,15 @@ show_trace (GememSourceFile *file, gboolean json, GError **error)
       else
         append_table (out, file->path, &reader->info, summary);
       ok = gemem_put (NULL, out->str, out->len, error);
+      *partial = *partial || (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0;
     }
   gemem_trace_summary_free (summary);
-  if (reader != NULL)
-    gemem_trace_close (reader);
+  gemem_trace_close (reader);
   return ok;
 }
 
 static gboolean
-show (const char *path, gboolean json, GError **error)
+show (const char *path, gboolean json, gboolean *partial, GError **error)
 {
   gemem_progress_begin_reading (path);
   GememSourceFile *file = gemem_source_file_new (path, error);
@@ -272,7 +275,7 @@ show (const char *path, gboolean json, GError **error)
 
   if (file != NULL)
     ok = file->graph != NULL && !gemem_source_lowered () ? show_graph (file, json, error)
-                                                         : show_trace (file, json, error);
+                                                         : show_trace (file, json, partial, error);
   gemem_progress_end ();
   gemem_source_file_free (file);
   return ok;
@@ -282,7 +285,7 @@ static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_info;
-  gboolean json;
+  gboolean json, partial = FALSE;
   if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error))
     return 2;
   if (gemem_info_holders_wanted (format_name))
@@ -290,9 +293,9 @@ run (char **arguments, GError **error)
   if (!gemem_want_table_or_json (format_name, &json, error))
     return 2;
   for (char **path = arguments; *path != NULL; path++)
-    if (!show (*path, json, error))
+    if (!show (*path, json, &partial, error))
       return 1;
-  return 0;
+  return partial ? 3 : 0;
 }
 
 const GememCommand gemem_command_info = {

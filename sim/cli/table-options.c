@@ -27,6 +27,12 @@ choose_columns (GError **error)
 {
   g_auto (GStrv) names = g_strsplit (columns, ",", -1);
 
+  if (*columns == '\0')
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                           "--columns names no measure; see 'gemem-sim help measures'");
+      return FALSE;
+    }
   g_clear_pointer (&chosen, g_ptr_array_unref);
   chosen = g_ptr_array_new ();
   for (char **name = names; *name != NULL; name++)

@@ -440,7 +440,7 @@ append_topic (GString *out, const GememTopic *topic, const char *word)
   g_string_append (out, text);
   if (!whole && params != NULL)
     g_string_append_printf (out, "Parameters: gemem-sim help %s\n", topic->name);
-  append_example (out, "\n" + !whole, gemem_example (topic, NULL, NULL));
+  append_example (out, whole ? "\n" : "", gemem_example (topic, NULL, NULL));
 }
 
 /* "Known as: ..." of the '|' separated @words. */

@@ -104,7 +104,9 @@ gemem_measure_find (const char *name, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (gemem_measures); i++)
     {
       names[i] = gemem_measures[i].key;
-      if (names[i] != NULL && gemem_name_equal (names[i], name))
+      if (names[i] != NULL
+          && (gemem_name_equal (names[i], name)
+              || gemem_name_equal (gemem_measures[i].title, name)))
         return &gemem_measures[i];
     }
   const char *near = gemem_suggest (name, names);

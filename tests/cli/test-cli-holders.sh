@@ -43,7 +43,7 @@ row '^ +train\.py:3 main$'
 row '^ +100 B +47\.6 % +2  u\.cpp:7 user$'
 row '^ +10 B +4\.8 % +1  unknown$'
 row '^  1 of the unknown blocks, 10 B, are from before the recording began$'
-row '^device 1: 1 B \(1 bytes\) in 1 blocks at the peak, after event 14 at 9 ns$'
+row '^device 1: 1 B \(1 bytes\) in 1 block at the peak, after event 14 at 9 ns$'
 run 0 gemem-sim info --by=file t.txt; row ' 100 B .* model\.py$'; row ' 100 B .* 2  u\.cpp$'
 run 0 gemem-sim info --by=line --depth=3 t.txt; row " 100 B .*  /v/site-packages/torch/nn/functional\.py:9 linear$"
 run 0 gemem-sim info --by=operator t.txt; row ' 100 B .*  aten::mm$'; row ' 110 B .* 3  unknown$'
@@ -61,7 +61,7 @@ run 0 gemem-sim info --top=1 t.txt; row ' 110 B .* 3  2 more rows; --top=0 shows
 run 0 gemem-sim info --at=oom t.txt; row ' 210 B \(210 bytes\) in 4 blocks, after event 8 at 4 ns, when a request of 900 B ran out of memory$'
 run 0 gemem-sim info --at=oom:2 t.txt; row ' 110 B \(110 bytes\) in 3 blocks, after event 11 at 6 ns, when a request of 1000 B ran out of memory$'
 run 0 gemem-sim info --at=end --by=line t.txt; row '^device 0: 60 B \(60 bytes\) in 2 blocks at the end'; row '^device 1: 1 B '
-run 0 gemem-sim info --at=2 t.txt; row '^device 0: 10 B \(10 bytes\) in 1 blocks, after event 2 at'
+run 0 gemem-sim info --at=2 t.txt; row '^device 0: 10 B \(10 bytes\) in 1 block, after event 2 at'
 # ---- other forms
 run 0 gemem-sim info --format=folded --trace-device=0 t.txt
 check 'folded, outermost first' sh -c "printf '%s\n' 'main (train.py:3);forward (model.py:31);linear (/v/site-packages/torch/nn/functional.py:9);aten::mm;aten::empty 100' 'user(int) (u.cpp:7) 100' 'unknown 10' | cmp - '$out'"
@@ -70,6 +70,14 @@ run 0 gemem-sim info --format=json --by=line t.txt; cp "$out" h.json
 check 'JSON' jq -e '.schema == "gemem-holders" and .devices[0].bytes == 210 and ([.devices[0].rows[].bytes] | add) == 210 and .devices[0].rows[2].name == null' h.json
 run 0 gemem-sim convert t.txt t.gmt; run 0 gemem-sim info --format=json --by=line t.gmt
 check 'the same of .gmt' sh -c "sed s/t.gmt/t.txt/ '$out' | cmp - h.json"
+# ---- cut off, and what a terminal would obey
+run 0 gemem-sim convert t.txt whole.txt; head -n 16 whole.txt >cut.txt
+run 3 gemem-sim info --allow-partial cut.txt; says out 'missing: .*the end'
+run 3 gemem-sim info --allow-partial --at=peak cut.txt; says out '^The end of the recording is missing'
+run 3 gemem-sim info --allow-partial --by=size --format=json cut.txt; says out '"partial": true'
+printf '# gemem-trace: 2\n# frame: "a\\x1b[31m\\nb" "\\r.py" 1\n# stack: 1\nalloc 1 size=5 tag="\\x1b" stack=1\n# end: 1\n' >odd.txt
+run 0 gemem-sim info --by=line odd.txt; says out '  \?\.py:1 a\?\[31m\?b$'
+run 0 gemem-sim info --format=folded t.txt odd.txt; says out '^odd\.txt;'; says out '^t\.txt;device 1;unknown 1$'
 # ---- wrong words
 run 2 gemem-sim info --at=pek t.txt; says err "'pek' is no moment; did you mean peak\? write peak, end, oom"
 run 2 gemem-sim info --at=oom:0 t.txt; says err 'no moment'
