@@ -29,6 +29,7 @@ static const struct
   [GEMEM_EVENT_GRAPH_UNLOAD] = { "A static graph is unloaded.", NULL },
   [GEMEM_EVENT_STEP] = { "A training step or an iteration begins.", NULL },
   [GEMEM_EVENT_PHASE] = { "A phase of the program begins.", NULL },
+  [GEMEM_EVENT_PHASE_END] = { "The newest open phase of that name ends.", NULL },
   [GEMEM_EVENT_TRIM] = { "The program asks the allocator to give cached memory back to the device.",
                          "torch.cuda.empty_cache|paddle.device.cuda.empty_cache|Release|recycle" },
   [GEMEM_EVENT_OOM] = { "The recorded program ran out of memory.", "torch.OutOfMemoryError" },

@@ -179,6 +179,7 @@ add_others (GPtrArray *terms)
   for (term.number = 0; gemem_measure_name (term.number) != NULL; term.number++)
     {
       add (terms, &term, gemem_measure_name (term.number));
+      add_words (terms, &term, gemem_measure_known_as (term.number));
       if (!gemem_name_equal (gemem_measure_name (term.number), gemem_measure_title (term.number)))
         add (terms, &term, gemem_measure_title (term.number));
     }
@@ -501,6 +502,7 @@ append_term (GString *out, const GememCommand *const *commands, const char *word
       g_string_append_printf (out, "%s: measure (%s)\n      %s.\n",
                               gemem_measure_title (term->number), gemem_measure_name (term->number),
                               gemem_measure_help (term->number));
+      append_known_as (out, gemem_measure_known_as (term->number));
       append_example (out, "      ", gemem_example_replay ());
       break;
     case TERM_EVENT:

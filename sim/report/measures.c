@@ -57,7 +57,7 @@ prediction_error (const GememResult *result)
 #define TYPE_NS guint64
 #define TYPE_RATIO double
 #define TYPE_PERCENT double
-#define GEMEM_MEASURE(key, title, unit, rank, traits, value, help) \
+#define GEMEM_MEASURE(key, title, unit, rank, traits, value, ...) \
   static TYPE_##unit value_##key (const GememResult *r) \
   { \
     return value; \
@@ -71,8 +71,8 @@ prediction_error (const GememResult *result)
 #define FUNCTION_RATIO(key) .real = value_##key
 #define FUNCTION_PERCENT(key) .real = value_##key
 const GememMeasure gemem_measures[] = {
-#define GEMEM_MEASURE(key, title, unit, rank, traits, value, help) \
-  { #key, title, GEMEM_UNIT_##unit, rank, traits, help, FUNCTION_##unit (key) },
+#define GEMEM_MEASURE(key, title, unit, rank, traits, value, ...) \
+  { #key, title, GEMEM_UNIT_##unit, rank, traits, { __VA_ARGS__ }, FUNCTION_##unit (key) },
 #include "sim/report/measures.def"
 #undef GEMEM_MEASURE
   { NULL }
@@ -93,7 +93,13 @@ gemem_measure_title (guint index)
 const char *
 gemem_measure_help (guint index)
 {
-  return index < G_N_ELEMENTS (gemem_measures) ? gemem_measures[index].help : NULL;
+  return index < G_N_ELEMENTS (gemem_measures) ? gemem_measures[index].text.help : NULL;
+}
+
+const char *
+gemem_measure_known_as (guint index)
+{
+  return index < G_N_ELEMENTS (gemem_measures) ? gemem_measures[index].text.known_as : NULL;
 }
 
 const GememMeasure *

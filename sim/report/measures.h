@@ -34,7 +34,10 @@ struct _GememMeasure
   GememMeasureUnit unit;
   int rank;
   guint traits; /* GEMEM_TRAIT_* */
-  const char *help;
+  struct
+  {
+    const char *help, *known_as; /* known_as: names elsewhere, '|' separated, or NULL */
+  } text;
   guint64 (*integer) (const GememResult *result); /* BYTES, COUNT, NS */
   double (*real) (const GememResult *result);     /* RATIO, PERCENT (1 is 100 %) */
 };

@@ -82,6 +82,8 @@ gboolean gemem_report_same_group (const GememResult *a, const GememResult *b);
 const char *gemem_measure_name (guint index);
 const char *gemem_measure_title (guint index);
 const char *gemem_measure_help (guint index);
+/* What the measure @index is called in PyTorch and elsewhere, '|' separated; NULL: nothing else. */
+const char *gemem_measure_known_as (guint index);
 /* The measure @name.  GEMEM_ERROR_USAGE suggests a name. */
 const GememMeasure *gemem_measure_find (const char *name, GError **error);
 
