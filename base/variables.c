@@ -36,10 +36,16 @@ is_variable (const char *name)
 GStrv
 gemem_param_variables (const GememParam *param)
 {
-  g_autofree char *all = g_strconcat (param->name, "|", param->aliases, NULL);
-  GStrv names = g_strsplit (all, "|", -1);
+  static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  g_autofree char *all = NULL;
+  GStrv names;
   guint n = 0;
 
+  if (strpbrk (param->name, capitals) == NULL
+      && (param->aliases == NULL || strpbrk (param->aliases, capitals) == NULL))
+    return g_new0 (char *, 1); /* most; every run asks all of them */
+  all = g_strconcat (param->name, "|", param->aliases, NULL);
+  names = g_strsplit (all, "|", -1);
   for (guint i = 0; names[i] != NULL; i++)
     if (is_variable (names[i]))
       names[n++] = names[i];
