@@ -836,7 +836,8 @@ nodes_length (const char *p)
 static gboolean
 is_option (const Scan *scan, const char *p, gsize n)
 {
-  return p - scan->text >= 2 && p[-1] == '-' && p[-2] == '-' && p[n] == ' ' && is_name (p[n + 1])
+  return p - scan->text >= 2 && p[-1] == '-' && p[-2] == '-' && p[n] == ' '
+         && (is_name (p[n + 1]) || is_one_of (p[n + 1], "\"'"))
          && !is_behind (scan, p, " install ");
 }
 

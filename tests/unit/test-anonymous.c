@@ -219,6 +219,7 @@ test_text (void)
     { "see node-17.acme.org and box.acme.org.log", "see host1 and host2.log" },
     { "login=dave dave --user kim kim --user=lee lee",
       "login=user1 user1 --user user2 user2 --user=user3 user3" },
+    { "--user 'bob3' bob3 --login \"z9\" z9", "--user 'user1' user1 --login \"user2\" user2" },
     { "pip install --user numpy numpy --user", "pip install --user numpy numpy --user" },
     { "MASTER_ADDR=node17 node17 --master-addr gate gate --rdzv_endpoint=n5:29500 n5",
       "MASTER_ADDR=host1 host1 --master-addr host2 host2 --rdzv_endpoint=host3:29500 host3" },
