@@ -1,7 +1,8 @@
 /* anonymous-text.c - finds in text what tells where a recording was made (anonymous-private.h).
  *
  * One scan serves learning and rewriting: at each place where a word can begin it tries what could
- * stand there - URL, path, user@host, address, process id, known name - and otherwise copies a byte.
+ * stand there - URL, dotted name of a host, path, user@host, address, process id, known name - and
+ * otherwise copies a byte.
  *
  * Invariants: a scan is linear in the text, but for constant factors (the longest name, host or
  * quoted path).
@@ -16,10 +17,15 @@
 #define MAX_LOCAL 64    /* longest user in user@host */
 #define MAX_SCHEME 15   /* longest scheme of a URL */
 #define MAX_QUOTED 4096 /* longest path in quotes */
+#define MAX_LABEL 24    /* longest word before a name: "master_addr" */
+#define MAX_NODES 65536 /* most hosts that lists of nodes are spelled out to */
+#define WINDOW 64       /* how far before a word a command is looked for */
 
 struct _GememRedactor
 {
   GememNumbers users, hosts; /* in lower case */
+  GHashTable *domains;       /* the last two parts of hosts that have a dot, in lower case */
+  guint nodes;               /* hosts that lists of nodes were spelled out to */
   GememNumbers directories, urls, processes;
   gboolean lengths[MAX_NAME + 1]; /* of the names of users and hosts */
   gsize longest;
@@ -100,7 +106,8 @@ hide (GememRedactor *redactor, GememNumbers *kind, const char *name, gssize n)
   static const char *const public[] = { "root", "user",   "users",   "localhost",  "shared", "home",
                                         "at",   "aten",   "c10",     "torch",      "std",    "cuda",
                                         "rmm",  "phi",    "paddle",  "tensorflow", "tsl",    "py",
-                                        "lib",  "python", "pytorch", "gemem",      NULL };
+                                        "lib",  "python", "pytorch", "gemem",      "none",   "null",
+                                        "true", "false",  "unknown", NULL };
   gsize length = n < 0 ? strlen (name) : (gsize) n;
 
   for (; length > 0 && !is_name (*name); length--)
@@ -123,6 +130,30 @@ gemem_redactor_hide_user (GememRedactor *redactor, const char *name, gssize n)
   hide (redactor, &redactor->users, name, n);
 }
 
+/* "corp.com" of "node-17.cluster.corp.com" in lower case; NULL: there is none, as in "10.0.0.5". */
+static char *
+domain_of (const char *name, gsize n)
+{
+  const char *dot = g_strrstr_len (name, (gssize) n, "."), *domain;
+
+  if (dot == NULL || dot == name || !g_ascii_isalpha (dot[1]) || n > MAX_NAME)
+    return NULL;
+  domain = g_strrstr_len (name, dot - name, ".");
+  domain = domain != NULL ? domain + 1 : name;
+  return domain < dot ? g_ascii_strdown (domain, name + n - domain) : NULL;
+}
+
+/* Hides a host by its whole name, and makes its domain known. */
+static void
+hide_whole_host (GememRedactor *redactor, const char *name, gsize n)
+{
+  char *domain = domain_of (name, n);
+
+  hide (redactor, &redactor->hosts, name, (gssize) n);
+  if (domain != NULL)
+    g_hash_table_add (redactor->domains, domain);
+}
+
 /* Hides a host, and of "node7.example.org" the short name "node7" too. */
 void
 gemem_redactor_hide_host (GememRedactor *redactor, const char *name, gssize n)
@@ -130,7 +161,7 @@ gemem_redactor_hide_host (GememRedactor *redactor, const char *name, gssize n)
   const gsize length = n < 0 ? strlen (name) : (gsize) n;
   const char *dot = memchr (name, '.', length);
 
-  hide (redactor, &redactor->hosts, name, (gssize) length);
+  hide_whole_host (redactor, name, length);
   if (dot != NULL)
     hide (redactor, &redactor->hosts, name, dot - name);
 }
@@ -457,7 +488,10 @@ learn_authority (GememRedactor *redactor, const char *text, gsize n)
       n -= user + 1;
       text = at + 1;
     }
-  gemem_redactor_hide_host (redactor, text, (gssize) MIN (strcspn (text, ":"), n));
+  if (n > 0 && *text == '[') /* an address of IPv6 */
+    gemem_redactor_hide_host (redactor, text, (gssize) MIN (strcspn (text, "]"), n));
+  else
+    gemem_redactor_hide_host (redactor, text, (gssize) MIN (strcspn (text, ":"), n));
 }
 
 /* Takes a URL; of a file's URL its path remains as a path. */
@@ -487,7 +521,93 @@ take_url (const Scan *scan, const char *p)
   return n;
 }
 
-/* Takes user@host. */
+/* The length of the IPv4 address at @p; 0: there is none. */
+static gsize
+ipv4_length (const char *p)
+{
+  gsize n = 0;
+
+  for (guint part = 0; part < 4; part++)
+    {
+      guint value = 0, digits = 0;
+
+      if (part > 0 && p[n++] != '.')
+        return 0;
+      for (; g_ascii_isdigit (p[n]) && digits < 4; n++, digits++)
+        value = value * 10 + (guint) (p[n] - '0');
+      if (digits == 0 || digits > 3 || value > 255)
+        return 0;
+    }
+  return is_name (p[n]) || (p[n] == '.' && g_ascii_isdigit (p[n + 1])) ? 0 : n;
+}
+
+/* The length of the IPv6 or MAC address at @p: eight groups, six or eight pairs of digits, or "::"
+ * behind what a routable or local address begins with, so that "c10d::add" is none.  0: no address. */
+static gsize
+groups_length (const char *p)
+{
+  const char sign = g_ascii_isxdigit (p[0]) && g_ascii_isxdigit (p[1]) && p[2] == '-' ? '-' : ':';
+  gboolean pairs = TRUE, letters = FALSE, gap = FALSE, wide = FALSE;
+  guint groups = 0;
+  gsize n = 0;
+
+  while (groups <= 8 && g_ascii_isxdigit (p[n]))
+    {
+      guint digits = 0;
+
+      for (; digits < 5 && g_ascii_isxdigit (p[n]); n++, digits++)
+        letters |= g_ascii_isalpha (p[n]);
+      if (digits > 4)
+        return 0;
+      groups++;
+      pairs &= digits == 2;
+      wide |= digits > 2;
+      if (p[n] != sign)
+        break;
+      if (sign == ':' && !gap && p[n + 1] == ':')
+        {
+          gap = TRUE;
+          n += 2;
+        }
+      else if (g_ascii_isxdigit (p[n + 1]))
+        n++;
+      else
+        break;
+    }
+  if (is_name (p[n]) || (p[n] == sign && is_name (p[n + 1])))
+    return 0;
+  if (sign == '-')
+    return groups == 6 && pairs && letters ? n : 0; /* digits only: a date and a time */
+  if (gap)
+    return groups < 8 && strcspn (p, ":") == 4
+                   && (is_one_of (*p, "23")
+                       || (g_ascii_tolower (*p) == 'f' && is_one_of (p[1], "cdefCDEF")))
+               ? n
+               : 0;
+  return (groups == 8 && (pairs || wide)) || (groups == 6 && pairs) ? n : 0;
+}
+
+/* Takes an address of IPv4, of IPv6 or of a network card. */
+static gsize
+take_address (const Scan *scan, const char *p)
+{
+  gsize n = 0;
+
+  if (scan->kind == GEMEM_TEXT_SYMBOL || !g_ascii_isxdigit (*p))
+    return 0;
+  if (p == scan->text || p[-1] != '.')
+    n = ipv4_length (p);
+  if (n == 0)
+    n = groups_length (p);
+  if (n > 0 && scan->out != NULL)
+    {
+      g_autofree char *lower = g_ascii_strdown (p, (gssize) n);
+      append_number (scan, "host", &scan->redactor->hosts, lower, n);
+    }
+  return n;
+}
+
+/* Takes user@host, or the user before an address. */
 static gsize
 take_account (const Scan *scan, const char *p)
 {
@@ -500,7 +620,18 @@ take_account (const Scan *scan, const char *p)
   while (user <= MAX_LOCAL && (is_name (p[user]) || is_one_of (p[user], "._+-")))
     user++;
   name = p + user + 1;
-  if (user == 0 || p[user] != '@' || !is_name (*name))
+  if (user == 0 || p[user] != '@')
+    return 0;
+  if (ipv4_length (name) > 0 || groups_length (name + (*name == '[' ? 1 : 0)) > 0)
+    { /* the scan goes on at the address */
+      g_autofree char *lower = g_ascii_strdown (p, (gssize) user);
+      if (scan->out == NULL)
+        gemem_redactor_hide_user (scan->redactor, p, (gssize) user);
+      else
+        append_number (scan, "user", &scan->redactor->users, lower, user);
+      return user;
+    }
+  if (!is_name (*name))
     return 0;
   while (host <= MAX_NAME && (is_name (name[host]) || is_one_of (name[host], ".-")))
     host++;
@@ -525,33 +656,7 @@ take_account (const Scan *scan, const char *p)
   return user + 1 + host;
 }
 
-/* Takes an IPv4 address. */
-static gsize
-take_address (const Scan *scan, const char *p)
-{
-  gsize n = 0;
-
-  if (scan->kind == GEMEM_TEXT_SYMBOL || !g_ascii_isdigit (*p) || (p > scan->text && p[-1] == '.'))
-    return 0;
-  for (guint part = 0; part < 4; part++)
-    {
-      guint value = 0, digits = 0;
-
-      if (part > 0 && p[n++] != '.')
-        return 0;
-      for (; g_ascii_isdigit (p[n]) && digits < 4; n++, digits++)
-        value = value * 10 + (guint) (p[n] - '0');
-      if (digits == 0 || digits > 3 || value > 255)
-        return 0;
-    }
-  if (is_name (p[n]) || (p[n] == '.' && g_ascii_isdigit (p[n + 1])))
-    return 0;
-  if (scan->out != NULL)
-    append_number (scan, "host", &scan->redactor->hosts, p, n);
-  return n;
-}
-
-/* ---- "pid 1234", "USER=bob" */
+/* ---- "www.corp.com", "node-17.cluster.corp.com" */
 
 static gboolean
 is_word (const char *word, gsize n, const char *const *words)
@@ -562,19 +667,196 @@ is_word (const char *word, gsize n, const char *const *words)
   return FALSE;
 }
 
+/* The length of the dotted name that begins at @p, without the extension of a file; 0: there is none. */
+static gsize
+dotted_length (const Scan *scan, const char *p)
+{
+  const gsize at = (gsize) (p - scan->text);
+  gsize n = 0;
+
+  if (at > 1 && is_one_of (p[-1], ".-") && is_name (p[-2]))
+    return 0;
+  while (n <= MAX_NAME && (is_name (p[n]) || (n > 0 && is_one_of (p[n], ".-"))))
+    n++;
+  while (n > 0 && !is_name (p[n - 1]))
+    n--;
+  if (n > MAX_NAME || memchr (p, '.', n) == NULL || is_one_of (p[n], "_@([="))
+    return 0;
+  n -= known_extension (p, n);
+  return g_strstr_len (p, (gssize) n, "..") == NULL ? n : 0;
+}
+
+/* TRUE if the dotted name of @n bytes is that of a host and not of a Python module: of the endings that
+ * are names in programs too ("skimage.io", "threading.local", "policy.net") only what a path or a
+ * port follows, and, of those of a local network, what looks like the name of a machine. */
+static gboolean
+is_obvious_host (const Scan *scan, const char *p, gsize n)
+{
+  static const char *const clear[] = { "com", "org", "edu", NULL };
+  static const char *const local[] = { "local", "internal", "corp", "lan", NULL };
+  static const char *const others[] = { "net", "io", "ai", "dev", NULL };
+  const char *last = g_strrstr_len (p, (gssize) n, ".") + 1;
+  const gsize length = (gsize) (p + n - last);
+  gboolean digit = FALSE, letter = FALSE, machine = FALSE;
+
+  if (scan->kind == GEMEM_TEXT_SYMBOL || !g_ascii_isalpha (*last))
+    return FALSE;
+  if ((g_ascii_strncasecmp (p, "www.", 4) == 0 && memchr (p + 4, '.', n - 4) != NULL)
+      || is_word (last, length, clear))
+    return TRUE;
+  for (const char *c = p; c < last; c++)
+    {
+      digit = *c != '.' && (digit || g_ascii_isdigit (*c));
+      letter = *c != '.' && (letter || g_ascii_isalpha (*c));
+      machine |= *c == '-' || (digit && letter);
+    }
+  if (machine && is_word (last, length, local))
+    return TRUE;
+  return (is_word (last, length, local) || is_word (last, length, others))
+         && ((p[n] == '/' && scan->kind != GEMEM_TEXT_PART)
+             || (p[n] == ':' && strspn (p + n + 1, G_CSET_DIGITS) >= 3));
+}
+
+/* Takes a dotted name that is a host by itself or by its domain, and the path behind it: a URL without
+ * its scheme. */
+static gsize
+take_site (const Scan *scan, const char *p)
+{
+  const gsize n = is_name (*p) ? dotted_length (scan, p) : 0;
+  g_autofree char *domain = n > 0 ? domain_of (p, n) : NULL;
+  gsize path = n;
+
+  if (domain == NULL
+      || !(g_hash_table_contains (scan->redactor->domains, domain) || is_obvious_host (scan, p, n)))
+    return 0;
+  if (scan->kind != GEMEM_TEXT_PART && scan->kind != GEMEM_TEXT_SYMBOL && p[n] == '/')
+    while (!ends_word (p[path]) && !is_one_of (p[path], ",;{}()[]\\"))
+      path++;
+  if (scan->out == NULL && strlen (domain) < n && g_ascii_strncasecmp (p, "www.", 4) != 0)
+    gemem_redactor_hide_host (scan->redactor, p, (gssize) n);
+  else if (scan->out == NULL) /* the short name may be a module: "wandb" */
+    hide_whole_host (scan->redactor, p, n);
+  else if (path > n + 1)
+    append_number (scan, "url", &scan->redactor->urls, p, path);
+  else
+    {
+      g_autofree char *lower = g_ascii_strdown (p, (gssize) n);
+      append_number (scan, "host", &scan->redactor->hosts, lower, n);
+    }
+  return path > n + 1 ? path : n;
+}
+
+/* TRUE if @command stands close before @p. */
+static gboolean
+is_behind (const Scan *scan, const char *p, const char *command)
+{
+  const gsize window = MIN ((gsize) (p - scan->text), WINDOW);
+  return g_strstr_len (p - window, (gssize) window, command) != NULL;
+}
+
+/* Learns NODE of "NODE:/path": behind a command that copies, or if NODE has letters and digits. */
+static void
+learn_node (const Scan *scan, const char *p)
+{
+  const char before = p > scan->text ? p[-1] : ' ';
+  gboolean digit = FALSE, letter = FALSE;
+  gsize n = 0;
+
+  if (scan->out != NULL || scan->kind == GEMEM_TEXT_SYMBOL || scan->kind == GEMEM_TEXT_PART
+      || !ends_word (before))
+    return;
+  for (; n <= MAX_NAME && (is_name (p[n]) || is_one_of (p[n], ".-_")); n++)
+    {
+      digit |= g_ascii_isdigit (p[n]);
+      letter |= g_ascii_isalpha (p[n]);
+    }
+  if (n > MAX_NAME || p[n] != ':' || p[n + 1] != '/' || p[n + 2] == '/'
+      || known_extension (p, n) > 0)
+    return;
+  if ((digit && letter) || is_behind (scan, p, "scp ") || is_behind (scan, p, "rsync "))
+    gemem_redactor_hide_host (scan->redactor, p, (gssize) n);
+}
+
+/* ---- "pid 1234", "USER=bob" */
+
+/* Learns the hosts of "gpu[1-4,07],cpu3", the first @n bytes of @list. */
+static void
+learn_nodes (GememRedactor *redactor, const char *list, gsize n)
+{
+  const char *end = list + n;
+
+  while (list < end)
+    {
+      const gsize stem = MIN (strcspn (list, "[,"), (gsize) (end - list));
+      const char *p = list + stem;
+
+      if (p == end || *p == ',')
+        gemem_redactor_hide_host (redactor, list, (gssize) stem);
+      else
+        while (p < end && is_one_of (*p, "[,"))
+          {
+            const gsize width = strspn (++p, G_CSET_DIGITS);
+            const guint64 first = g_ascii_strtoull (p, NULL, 10);
+            guint64 last = first;
+
+            p += width;
+            if (*p == '-')
+              {
+                last = g_ascii_strtoull (p + 1, NULL, 10);
+                p += 1 + strspn (p + 1, G_CSET_DIGITS);
+              }
+            for (guint64 i = first; width > 0 && width < 10 && i <= last; i++)
+              {
+                g_autofree char *name = g_strdup_printf ("%.*s%0*" G_GUINT64_FORMAT, (int) stem,
+                                                         list, (int) width, i);
+                if (redactor->nodes++ >= MAX_NODES)
+                  return;
+                gemem_redactor_hide_host (redactor, name, -1);
+              }
+          }
+      while (p < end && *p != ',')
+        p++;
+      list = p + 1;
+    }
+}
+
+/* The length of the list of nodes at @p, in whose brackets commas do not end a word. */
+static gsize
+nodes_length (const char *p)
+{
+  gsize n = 0;
+
+  while (n <= MAX_QUOTED && (is_name (p[n]) || is_one_of (p[n], "._-[],")))
+    n++;
+  return n;
+}
+
+/* TRUE if the word of @n bytes is an option with a value behind a space, "--user bob", and not the
+ * one of pip that has none. */
+static gboolean
+is_option (const Scan *scan, const char *p, gsize n)
+{
+  return p - scan->text >= 2 && p[-1] == '-' && p[-2] == '-' && p[n] == ' '
+         && (is_name (p[n + 1]) || is_one_of (p[n + 1], "\"'"))
+         && !is_behind (scan, p, " install ");
+}
+
 /* Takes a process id with the word before it, and learns from settings of the environment. */
 static gsize
 take_labelled (const Scan *scan, const char *p)
 {
   static const char *const processes[] = { "pid",     "ppid",       "tgid", "tid",
                                            "process", "process id", NULL };
-  static const char *const users[] = { "user", "username", "logname", NULL };
-  static const char *const hosts[] = { "host", "hostname", "nodename", NULL };
+  static const char *const users[] = { "user", "username", "logname", "login", NULL };
+  static const char *const hosts[] = { "host",          "hostname",    "nodename",
+                                       "master_addr",   "master-addr", "rdzv_endpoint",
+                                       "rdzv-endpoint", NULL };
+  static const char *const lists[] = { "nodelist", NULL };
   gsize n = 0, value, digits;
 
   if (scan->kind == GEMEM_TEXT_SYMBOL || scan->kind == GEMEM_TEXT_PART)
     return 0;
-  while (n < 16 && g_ascii_isalpha (p[n]))
+  while (n < MAX_LABEL && (g_ascii_isalpha (p[n]) || (n > 0 && is_one_of (p[n], "_-"))))
     n++;
   if (n == 7 && g_ascii_strncasecmp (p, "process id", 10) == 0)
     n = 10;
@@ -591,16 +873,31 @@ take_labelled (const Scan *scan, const char *p)
         }
       return value + digits;
     }
-  if (scan->out == NULL && p[n] == '=')
+  if (p[n] != '=' && !is_option (scan, p, n))
+    return 0;
+  value = n + 1 + (is_one_of (p[n + 1], "\"'") ? 1 : 0);
+  if (is_word (p, n, lists))
     {
-      value = n + 1 + (is_one_of (p[n + 1], "\"'") ? 1 : 0);
-      n = 0;
-      while (is_name (p[value + n]) || is_one_of (p[value + n], "._-"))
-        n++;
-      if (is_word (p, strcspn (p, "="), users))
-        gemem_redactor_hide_user (scan->redactor, p + value, (gssize) n);
-      else if (is_word (p, strcspn (p, "="), hosts))
-        gemem_redactor_hide_host (scan->redactor, p + value, (gssize) n);
+      const gsize length = nodes_length (p + value);
+      if (scan->out == NULL)
+        learn_nodes (scan->redactor, p + value, length);
+      else if (memchr (p + value, '[', length) != NULL)
+        {
+          g_string_append_len (scan->out, p, (gssize) value);
+          append_number (scan, "host", &scan->redactor->hosts, p + value, length);
+          return value + length;
+        }
+    }
+  else if (scan->out == NULL)
+    {
+      gsize length = 0;
+      while (length <= MAX_NAME
+             && (is_name (p[value + length]) || is_one_of (p[value + length], "._-")))
+        length++;
+      if (is_word (p, n, users))
+        gemem_redactor_hide_user (scan->redactor, p + value, (gssize) length);
+      else if (is_word (p, n, hosts))
+        gemem_redactor_hide_host (scan->redactor, p + value, (gssize) length);
     }
   return 0;
 }
@@ -614,8 +911,12 @@ take (const Scan *scan, const char *p)
   const gboolean whole = scan->kind != GEMEM_TEXT_PART;
   gsize n = 0;
 
+  if (begins)
+    learn_node (scan, p);
   if (begins && whole)
     n = take_url (scan, p);
+  if (n == 0 && begins)
+    n = take_site (scan, p);
   if (n == 0 && whole)
     n = take_absolute (scan, p);
   if (n == 0 && begins && whole)
@@ -814,6 +1115,7 @@ gemem_redactor_new (void)
   gemem_numbers_init (&redactor->directories);
   gemem_numbers_init (&redactor->urls);
   gemem_numbers_init (&redactor->processes);
+  redactor->domains = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   redactor->tails = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   return redactor;
 }
@@ -828,6 +1130,7 @@ gemem_redactor_free (GememRedactor *redactor)
   gemem_numbers_clear (&redactor->directories);
   gemem_numbers_clear (&redactor->urls);
   gemem_numbers_clear (&redactor->processes);
+  g_hash_table_unref (redactor->domains);
   g_hash_table_unref (redactor->tails);
   g_free (redactor);
 }

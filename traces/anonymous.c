@@ -473,7 +473,8 @@ learn_frames (GememAnonymizer *anonymizer, const GememTraceInfo *info)
 static void
 learn_line (GememAnonymizer *anonymizer, const char *line)
 {
-  static const char *const users[] = { "user", "username", "author", "owner", "recorded by", NULL };
+  static const char *const users[] = { "user",   "username", "logname",     "login",
+                                       "author", "owner",    "recorded by", NULL };
   static const char *const hosts[] = { "host", "hostname", "node", "machine", "server", NULL };
   const char *colon = strstr (line, ": ");
   g_autofree char *key = g_ascii_strdown (line, colon != NULL ? colon - line : 0);
@@ -484,6 +485,11 @@ learn_line (GememAnonymizer *anonymizer, const char *line)
     gemem_redactor_learn_file (anonymizer->redactor, file);
   else
     gemem_redactor_learn (anonymizer->redactor, value, kind_of_value (key));
+  if (colon != NULL)
+    { /* it may be text of which a part looks like a key: "LOGNAME=erin cwd: x" */
+      g_autofree char *text = g_strndup (line, (gsize) (colon - line));
+      gemem_redactor_learn (anonymizer->redactor, text, GEMEM_TEXT_FREE);
+    }
   if (g_strv_contains (users, key))
     gemem_redactor_hide_user (anonymizer->redactor, value, (gssize) strcspn (value, ",;(<@"));
   else if (g_strv_contains (hosts, key))

@@ -95,6 +95,21 @@ head -n 27 run.txt >cut.txt
 run 3 gemem-sim convert --anonymous --allow-partial cut.txt a.txt
 check 'a damaged file' sh -c '! grep -q "zorro\b\|secretdir" a.txt'
 
+# ---- names in keys of provenance, and where only a key word, an option or a domain tells what they are
+cat >keys.txt <<'END'
+# gemem-trace: 2
+# provenance: "LOGNAME=erinx cwd: x"
+# provenance: "on host=gpuq7 by USER=zorro: started"
+# provenance: "note: kurtx@10.0.0.5, ssh bobx@[2001:db8::1], 00:1a:2b:3c:4d:5e, https://quark.example/x, bastion-17.cluster.quark.example"
+# provenance: "program: run --user userx --node login=davex"
+phase tag="gpuq7 MASTER_ADDR=masterx SLURM_NODELIST=nodeq[1-3] nodeq2, scp x filer9:/srv/y, wandb.ai/alicex/proj www.corpx.com"
+phase tag="erinx torch.nn.functional train.py"
+# end: 2
+END
+for target in a.txt a.gmt; do run 0 gemem-sim convert --anonymous keys.txt $target; done
+clean erinx gpuq7 zorro kurtx 10.0.0.5 bobx 2001:db8 1a:2b bastion quark userx davex masterx nodeq filer9 alicex corpx
+check 'modules and files stay' grep -q 'tag="user[0-9]* torch.nn.functional train.py"' a.txt
+
 # ---- a snapshot of PyTorch
 if command -v python3 >/dev/null; then
   python3 - <<'END'

@@ -208,6 +208,40 @@ test_text (void)
       "host1:80 host1 host2 1.2.3 1.2.3.4.5 300.1.1.1" },
     { "USER=eve HOSTNAME=\"gate\" eve gate", "USER=user1 HOSTNAME=\"host1\" user1 host1" },
     { "USER=root root", "USER=root root" },
+    { "kurt@10.0.0.5 kurt", "user1@host1 user1" },
+    { "ssh kim@[2001:db8::1] kim", "ssh user1@[host1] user1" },
+    { "kim@fe80::1%eth0 FE80::1 2001:DB8:0:0:1:0:0:1", "user1@host1%eth0 host1 host2" },
+    { "http://[fd00::7]:80/x fd00::7 tcp://[fd00::7]:1", "url1 host1 url2" },
+    { "00:1a:2B:3c:4d:5e 00-1a-2b-3c-4d-5e x", "host1 host2 x" },
+    { "c10d::add c10::d1 aten::add ::1 12:34:56 24-01-02-03-04-05 a:b:c",
+      "c10d::add c10::d1 aten::add ::1 12:34:56 24-01-02-03-04-05 a:b:c" },
+    { "node-17.cluster.corp.zz HOST=corp.zz corp.zz corp", "host1 HOST=host2 host2 host3" },
+    { "see node-17.acme.org and box.acme.org.log", "see host1 and host2.log" },
+    { "login=dave dave --user kim kim --user=lee lee",
+      "login=user1 user1 --user user2 user2 --user=user3 user3" },
+    { "--user 'bob3' bob3 --login \"z9\" z9", "--user 'user1' user1 --login \"user2\" user2" },
+    { "pip install --user numpy numpy --user", "pip install --user numpy numpy --user" },
+    { "MASTER_ADDR=node17 node17 --master-addr gate gate --rdzv_endpoint=n5:29500 n5",
+      "MASTER_ADDR=host1 host1 --master-addr host2 host2 --rdzv_endpoint=host3:29500 host3" },
+    { "LOGNAME=l1 HOSTNAME=h1 HOST=h2 USERNAME=l2 SLURMD_NODENAME=h3 SUDO_USER=l3 h1 h2 h3 l1 l2 "
+      "l3",
+      "LOGNAME=user1 HOSTNAME=host1 HOST=host2 USERNAME=user2 SLURMD_NODENAME=host3 "
+      "SUDO_USER=user3 "
+      "host1 host2 host3 user1 user2 user3" },
+    { "SLURM_NODELIST=gpu[08-10,12],cpu3 gpu07 gpu09 gpu12 cpu3 gpu",
+      "SLURM_NODELIST=host1 gpu07 host2 host3 host4 gpu" },
+    { "scp x node17:/srv/y node17", "scp x host1:d1 host1" },
+    { "rsync a gate:/srv/y gate", "rsync a host1:d1 host1" },
+    { "failed:/srv/y failed", "failed:d1 failed" },
+    { "wandb.ai/alice/proj wandb.init www.corp.com corp.com gpu7.lan x.edu",
+      "url1 wandb.init host1 host2 host3 host4" },
+    { "db.acme.io:5432 node-3.acme.local", "host1:5432 host2" },
+    { "torch.nn.functional train.py a.gmt skimage.io threading.local policy.net self.com_x "
+      "layers.0.net "
+      "numpy.dev obj.com(1) v1.2",
+      "torch.nn.functional train.py a.gmt skimage.io threading.local policy.net self.com_x "
+      "layers.0.net "
+      "numpy.dev obj.com(1) v1.2" },
     /* process ids */
     { "pid 77, PID=77 [pid: 78] process 77 of 2 processes; thread 77",
       "pid 1, PID=1 [pid: 2] process 1 of 2 processes; thread 77" },
@@ -369,16 +403,40 @@ test_parse (void)
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
 }
 
+/* What stands before the first ": " is text, unless it is a key of gemem's. */
+static void
+test_keys (void)
+{
+  static const char text[] =
+      "# gemem-trace: 2\n# provenance: \"LOGNAME=erin cwd: x\"\n"
+      "# provenance: \"on host=gpu7 by USER=erin: started\"\n"
+      "# provenance: \"kim@10.0.0.5 on /srv/x/y: erin\"\n"
+      "# provenance: \"gpu: 0: NVIDIA\"\nphase tag=\"erin gpu7\"\n# end: 1\n";
+  g_autofree char *paths = anonymous (text, GEMEM_ANONYMOUS_PATHS);
+  g_autofree char *names = anonymous (text, GEMEM_ANONYMOUS_NAMES);
+
+  g_assert_cmpstr (paths, ==,
+                   "LOGNAME=user1 cwd: x\non host=host1 by USER=user1: started\n"
+                   "user2@host2 on d1: user1\ngpu: 0: NVIDIA\nanonymous: paths\n"
+                   "(null)|(null)|(null)\nphase user1 host1\n");
+  g_assert_cmpstr (names, ==,
+                   "note: name1\nnote: name2\nnote: name3\ngpu: 0: NVIDIA\nanonymous: names\n"
+                   "(null)|(null)|(null)\nphase phase1\n");
+}
+
 /* ---- hostile text */
 
 /* The cost is linear, whatever the text is made of. */
 static void
 test_long (void)
 {
-  static const char *const parts[] = { "a@",    "a.a@b ", "/a",      "../",  "\\\\s\\", "'/a ",
-                                       "a b/",  "C:\\",   "http://", "bob ", "bob.",    "pid 1 ",
-                                       "a",     "(",      "1.2.3.4", "\377", "/home/",  "=a/",
-                                       "a.py/", ".so.",   "." };
+  static const char *const parts[] = {
+    "a@",      "a.a@b ",  "/a",     "../",  "\\\\s\\", "'/a ",      "a b/",
+    "C:\\",    "http://", "bob ",   "bob.", "pid 1 ",  "a",         "(",
+    "1.2.3.4", "\377",    "/home/", "=a/",  "a.py/",   ".so.",      ".",
+    "a.com ",  "a.com/",  "a-",     "aa:",  "fe80::",  "--user x ", "nodelist=a[0-99999999],",
+    "[",       "a1:/"
+  };
 
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
     {
@@ -564,6 +622,7 @@ main (int argc, char **argv)
   g_test_add_func ("/anonymous/files", test_files);
   g_test_add_func ("/anonymous/different", test_different);
   g_test_add_func ("/anonymous/information", test_information);
+  g_test_add_func ("/anonymous/keys", test_keys);
   g_test_add_func ("/anonymous/parse", test_parse);
   g_test_add_func ("/anonymous/long", test_long);
   g_test_add_func ("/anonymous/random", test_random);
