@@ -495,7 +495,6 @@ test_random (void)
     {
       GememRedactor *redactor = gemem_redactor_new ();
       g_autoptr (GString) text = g_string_new (NULL), out = g_string_new (NULL);
-      g_autofree char *padded = NULL;
 
       for (guint i = gemem_rng_below (&rng, 12); i > 0; i--)
         g_string_append (text, parts[gemem_rng_below (&rng, G_N_ELEMENTS (parts))]);
