@@ -309,6 +309,7 @@ typedef struct
   GPtrArray *rows;
   GPtrArray *results; /* the results of runs that began, owned by `rows` */
   int status;         /* exit status: that of the first failed run */
+  guint runs, ended;  /* all runs; those that no interruption cut short */
 } BatchResults;
 
 /* The allocator as the user wrote it, then what else tells the run of @job from others. */
@@ -340,6 +341,15 @@ keep_not_run (BatchResults *batch, const GememJob *job, const char *reason)
   g_ptr_array_add (batch->rows, result);
 }
 
+/* TRUE if an interruption kept a run from beginning: it has no result worth a look. */
+static gboolean
+never_began (const GememResult *result, const GError *error)
+{
+  if (result == NULL)
+    return g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED);
+  return gemem_result_was_interrupted (result) && result->events == 0;
+}
+
 /* Moves the result of @job into @batch, or prints @error unless it is in @said, the messages
  * already printed: a damaged trace causes the same one for every allocator. */
 static void
@@ -347,7 +357,16 @@ collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *
          GHashTable *said)
 {
   int status = 0;
-  if (result == NULL)
+  batch->ended += result == NULL || !gemem_result_was_interrupted (result);
+  if (never_began (result, error))
+    {
+      batch->ended -= result == NULL;
+      g_clear_pointer (&result, gemem_result_free);
+      g_clear_error (&error);
+      status = 130;
+      keep_not_run (batch, job, "interrupted");
+    }
+  else if (result == NULL)
     {
       gemem_environment_blame (job->allocator->variables, &error);
       if (g_hash_table_add (said, g_strdup (error->message)))
@@ -366,7 +385,7 @@ collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *
       result->label = label_of (job);
       result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
       gemem_settings_append (result->variables, file->variables);
-      if (result->failure != NULL)
+      if (result->failure != NULL && (batch->runs == 1 || !gemem_result_was_interrupted (result)))
         gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
       g_ptr_array_add (batch->results, result);
       g_ptr_array_add (batch->rows, result);
@@ -383,14 +402,15 @@ collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *
     batch->status = status;
 }
 
-/* Removes the rows of traces of which no run began: their messages were printed. */
+/* Removes the rows of traces of which no run began: their messages were printed.  After an
+ * interruption each run has its row. */
 static void
 leave_lone_rows_out (BatchResults *batch)
 {
   for (guint i = batch->rows->len; i-- > 0;)
     {
       const GememResult *row = batch->rows->pdata[i];
-      gboolean alone = row->not_run;
+      gboolean alone = row->not_run && !gemem_result_was_interrupted (row);
       for (guint r = 0; alone && r < batch->results->len; r++)
         alone = !gemem_report_same_group (row, batch->results->pdata[r]);
       if (alone)
@@ -465,6 +485,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
                            path_of_job, results, errors);
   BatchResults *batch = g_new0 (BatchResults, 1);
+  batch->runs = list->len;
   batch->results = g_ptr_array_new ();
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -480,19 +501,11 @@ static gboolean
 write_plots (const BatchResults *batch, GError **error)
 {
   gboolean rendered = FALSE;
+  const gboolean hurry = g_atomic_int_get (&gemem_interrupted) != 0; /* data and scripts only */
   if (!gemem_plot_write (plots, (GememResult *const *) batch->results->pdata, batch->results->len,
-                         NULL, &rendered, error))
-    {
-      if (g_atomic_int_get (&gemem_interrupted) != 0
-          && batch->status != 130) /* 130: the interrupt stopped gnuplot too */
-        {
-          g_clear_error (error);
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
-                       "%s: interrupted; plots are missing", plots);
-        }
-      return FALSE;
-    }
-  if (!rendered)
+                         hurry ? "" : NULL, &rendered, error))
+    return FALSE;
+  if (!rendered && !hurry)
     gemem_note (GEMEM_NOT_DRAWN, plots);
   return TRUE;
 }
@@ -583,7 +596,7 @@ report_batch (const BatchResults *batch, gboolean details, GError **error)
     return FALSE;
   if (manifest != NULL && !write_manifest (batch, error))
     return FALSE;
-  if (dumb != NULL)
+  if (dumb != NULL && g_atomic_int_get (&gemem_interrupted) == 0)
     {
       guint width = gemem_terminal_width ();
       g_autofree char *drawing = gemem_plot_dumb ((GememResult *const *) batch->results->pdata,
@@ -601,7 +614,12 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
   BatchResults *batch = run_batch (paths, default_allocator, setup, details, error);
   if (batch == NULL)
     return 2;
-  const int status = report_batch (batch, details, error) ? batch->status : 1;
+  const gboolean reported = report_batch (batch, details, error);
+  const int status = reported ? batch->status : 1;
+  if (reported && batch->ended < batch->runs && (batch->runs > 1 || batch->results->len == 0))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
+                 "interrupted after %u of %u runs; run it again for the others", batch->ended,
+                 batch->runs);
   g_ptr_array_unref (batch->results);
   g_ptr_array_unref (batch->rows);
   g_free (batch);

@@ -25,7 +25,8 @@ const GememCommand gemem_command_compare = {
       "defaults of the allocator that recorded it. A graph is lowered to a trace as --lower says.\n"
       "Runs in which a request failed stand last: they need less because they did less. Below the "
       "tables stands which real allocator\n"
-      "needs least, by how much, and what it costs.",
+      "needs least, by how much, and what it costs; with --find-capacity, which one fits on the "
+      "smallest device.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"
       "      all allocators, a table and pictures\n"

@@ -121,6 +121,7 @@ interrupt (int signal_number)
 void
 gemem_catch_interrupts (void)
 {
+  gemem_plot_stop_when (&gemem_interrupted);
   struct sigaction action = { .sa_handler = interrupt };
   sigemptyset (&action.sa_mask);
   sigaction (SIGINT, &action, NULL);

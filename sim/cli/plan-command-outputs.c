@@ -90,10 +90,11 @@ static gboolean
 write_plots (const GememPlanResult *results, guint n, GError **error)
 {
   gboolean rendered;
+  const gboolean hurry = g_atomic_int_get (&gemem_interrupted) != 0; /* what needs no gnuplot */
 
-  if (!gemem_plan_plots_write (plots, results, n, NULL, &rendered, error))
+  if (!gemem_plan_plots_write (plots, results, n, hurry ? "" : NULL, &rendered, error))
     return FALSE;
-  if (!rendered)
+  if (!rendered && !hurry)
     gemem_note ("gnuplot was not found: %s holds the pictures as .svg only; 'gnuplot *.gp' there "
                 "makes the .png",
                 plots);

@@ -167,6 +167,12 @@ gemem_result_is_complete (const GememResult *result)
   return result->ooms == 0 && result->failure == NULL && !result->partial && !result->not_run;
 }
 
+gboolean
+gemem_result_was_interrupted (const GememResult *result)
+{
+  return result->failure != NULL && g_str_has_prefix (result->failure, "interrupted");
+}
+
 guint64
 gemem_result_internal_waste (const GememResult *result)
 {

@@ -196,6 +196,9 @@ guint64 gemem_result_internal_waste (const GememResult *result); /* allocated - 
 guint64 gemem_result_external_waste (const GememResult *result); /* reserved - allocated */
 
 /* Ratios; 0 when undefined. */
+/* TRUE if the user stopped the run, or kept it from beginning; `failure` then begins with
+ * "interrupted". */
+gboolean gemem_result_was_interrupted (const GememResult *result);
 double gemem_result_utilisation (const GememResult *result); /* peak live / peak reserved */
 double gemem_result_overhead (const GememResult *result);    /* peak reserved / lower bound */
 /* 1 - largest free / free, free = external waste: at the live peak, and averaged over the time

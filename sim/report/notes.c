@@ -127,7 +127,7 @@ void
 gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n)
 {
   for (guint i = 0; i < n; i++)
-    if (results[i]->not_run)
+    if (results[i]->not_run && !gemem_result_was_interrupted (results[i])) /* the row says it */
       {
         g_autofree char *text = g_strdup_printf ("%s: not run: %s", results[i]->label,
                                                  results[i]->failure);

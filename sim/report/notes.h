@@ -22,7 +22,8 @@ void gemem_report_notes_add_guesses (GememReportNotes *notes, const GememResult 
  * groups comes once, any other with the title of each of its groups.  g_ptr_array_unref(). */
 GPtrArray *gemem_report_notes_lines (const GememReportNotes *notes, guint groups);
 
-/* One sentence: which real allocator needs least memory in the group @results, by how much, and
- * what it costs.  Real: neither a call of the device per request nor a plan; runs that did not
- * serve everything do not count.  NULL: there is nothing to compare; g_free(). */
+/* One sentence: which real allocator needs least memory in the group @results (the least capacity
+ * where it was looked for, else the peak reserved), by how much, and what it costs.  Real: neither
+ * a call of the device per request nor a plan; runs that did not serve everything do not count.
+ * After an interruption only how many runs ended.  NULL: there is nothing to compare; g_free(). */
 char *gemem_report_verdict (GememResult *const *results, guint n);

@@ -14,6 +14,66 @@
 #include "sim/report/plot-render.h"
 #include "sim/report/report.h"
 
+static const gint *stop; /* atomic; NULL: nothing interrupts drawing */
+
+void
+gemem_plot_stop_when (const gint *interrupted)
+{
+  stop = interrupted;
+}
+
+static gboolean
+is_stopped (void)
+{
+  return stop != NULL && g_atomic_int_get (stop) != 0;
+}
+
+/* ---- a thread that ends gnuplot where the user interrupts: the wait for its output does not */
+
+typedef struct
+{
+  GSubprocess *process;
+  GMutex lock;
+  GCond changed;
+  gboolean ended; /* gnuplot; under `lock` */
+} Watch;
+
+static gpointer
+watch_gnuplot (gpointer data)
+{
+  Watch *watch = data;
+  g_mutex_lock (&watch->lock);
+  while (!watch->ended && !is_stopped ())
+    g_cond_wait_until (&watch->changed, &watch->lock,
+                       g_get_monotonic_time () + G_TIME_SPAN_SECOND / 20);
+  if (!watch->ended)
+    g_subprocess_force_exit (watch->process);
+  g_mutex_unlock (&watch->lock);
+  return NULL;
+}
+
+static gboolean
+communicate (GSubprocess *process, const char *input, char **text, char **messages, GError **error)
+{
+  Watch watch = { .process = process };
+  g_mutex_init (&watch.lock);
+  g_cond_init (&watch.changed);
+  GThread *thread = stop != NULL ? g_thread_try_new ("gemem-plot", watch_gnuplot, &watch, NULL)
+                                 : NULL;
+  const gboolean done = g_subprocess_communicate_utf8 (process, input, NULL, text, messages, error);
+  g_mutex_lock (&watch.lock);
+  watch.ended = TRUE;
+  g_cond_signal (&watch.changed);
+  g_mutex_unlock (&watch.lock);
+  if (thread != NULL)
+    g_thread_join (thread);
+  g_cond_clear (&watch.changed);
+  g_mutex_clear (&watch.lock);
+  return done;
+}
+
+/* ---- runs */
+
 char *
 gemem_plot_program (const char *gnuplot)
 {
@@ -53,8 +113,14 @@ gemem_plot_run (const char *program, const char *dir, const char *script, const 
     g_subprocess_launcher_set_cwd (launcher, dir);
   g_autoptr (GSubprocess)
       process = g_subprocess_launcher_spawn (launcher, &local, program, "-d", script, NULL);
-  if (process == NULL
-      || !g_subprocess_communicate_utf8 (process, input, NULL, &text, &messages, &local))
+  const gboolean ran = process != NULL && communicate (process, input, &text, &messages, &local);
+  if (is_stopped ()) /* gnuplot may have caught the signal itself, and ended well */
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
+                   "%s: interrupted; plots are missing", dir != NULL ? dir : "drawing");
+      return FALSE;
+    }
+  if (!ran)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
                    "%s: %s; install gnuplot, or draw the .gp files elsewhere", program,
@@ -114,7 +180,13 @@ gemem_plot_render (const char *program, const char *dir, const char *base, gbool
                    GError **error)
 {
   g_autofree char *script = g_strconcat (base, ".gp", NULL);
-  return gemem_plot_run (program, dir, script, NULL, NULL, error)
-         && (!svg || check_picture (dir, base, ".svg", "</svg>", error))
-         && check_picture (dir, base, ".png", "IEND", error);
+  if (gemem_plot_run (program, dir, script, NULL, NULL, error))
+    return (!svg || check_picture (dir, base, ".svg", "</svg>", error))
+           && check_picture (dir, base, ".png", "IEND", error);
+  if (is_stopped ())
+    { /* what half of a picture is left */
+      check_picture (dir, base, ".svg", "</svg>", NULL);
+      check_picture (dir, base, ".png", "IEND", NULL);
+    }
+  return FALSE;
 }

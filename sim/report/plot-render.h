@@ -7,7 +7,8 @@
  * "". g_free(). */
 char *gemem_plot_program (const char *gnuplot);
 /* Runs SCRIPT in @dir (NULL: here) with @input on standard input; standard output goes to *output
- * unless @output is NULL.  GEMEM_ERROR_FAILED with gnuplot's message. */
+ * unless @output is NULL.  GEMEM_ERROR_FAILED with gnuplot's message;
+ * GEMEM_ERROR_INTERRUPTED: see gemem_plot_stop_when(). */
 gboolean gemem_plot_run (const char *program, const char *dir, const char *script,
                          const char *input, char **output, GError **error);
 /* Writes DIR/BASEENDING. */

@@ -99,6 +99,10 @@ gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError *
 gboolean gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n,
                                      GError **error);
 
+/* From now on gnuplot is ended, and drawing fails with GEMEM_ERROR_INTERRUPTED, as soon as
+ * *@interrupted (atomic) is not 0; for the whole process, before threads that draw begin. */
+void gemem_plot_stop_when (const gint *interrupted);
+
 /* Writes @length bytes of @text (-1: to its NUL) to @path: completely, or @path is unchanged.
  * GEMEM_ERROR_FAILED names the file. */
 gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);

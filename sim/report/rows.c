@@ -44,7 +44,8 @@ gemem_report_group_end (GememResult *const *results, guint n, guint start)
 const char *
 gemem_report_row_note (const GememResult *result)
 {
-  return result->not_run           ? " (not run)"
+  return result->not_run
+             ? gemem_result_was_interrupted (result) ? " (not run: interrupted)" : " (not run)"
          : result->failure != NULL ? " (stopped)"
          : result->partial         ? " (partial)"
          : result->ooms > 0        ? " (failed)"

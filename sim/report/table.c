@@ -144,27 +144,71 @@ append_row (GString *out, const TableLayout *layout, const GememReportRow *row)
   g_string_append_c (out, '\n');
 }
 
-/* "peak live 4 GiB", or a range: lowerings of a graph, and graphs that share memory, differ.
- * Failed requests reduce live memory: such runs are only compared with each other. */
+/* How much a run says about the peak of live memory of its trace, most first: failed requests
+ * reduce live memory, and a run that was cut short has not seen all requests. */
+typedef enum
+{
+  PEAK_WHOLE,
+  PEAK_CUT,
+  PEAK_FAILED,
+  PEAK_FAILED_CUT,
+  PEAK_NONE
+} PeakKnowledge;
+
+static PeakKnowledge
+peak_knowledge (const GememResult *result)
+{
+  const gboolean cut = result->partial || result->failure != NULL;
+  if (result->not_run)
+    return PEAK_NONE;
+  return result->failed_allocs > 0 ? (cut ? PEAK_FAILED_CUT : PEAK_FAILED)
+         : cut                     ? PEAK_CUT
+                                   : PEAK_WHOLE;
+}
+
+/* The bytes that the trace of results[@of] requests at once: the lower bound with the finest rounding
+ * of all allocators.  What stands behind the allocator in a label tells traces apart: how a graph
+ * was lowered. */
+static guint64
+peak_requested (GememResult *const *results, guint n, guint of)
+{
+  const char *trace = strstr (results[of]->label, " (");
+  guint64 least = results[of]->lower_bound;
+  for (guint i = 0; i < n; i++)
+    if (peak_knowledge (results[i]) == peak_knowledge (results[of])
+        && g_strcmp0 (strstr (results[i]->label, " ("), trace) == 0)
+      least = MIN (least, results[i]->lower_bound);
+  return least;
+}
+
+/* "peak live 4 GiB", or a range: lowerings of a graph, and graphs that share memory, differ.  Where
+ * no run served every request, what the trace requests at once, which no run had live. */
 static void
 append_peak_live (GString *out, GememResult *const *results, guint n)
 {
   char text[GEMEM_FORMAT_MAX];
   guint64 least = G_MAXUINT64, most = 0;
-  gboolean served = FALSE;
+  PeakKnowledge best = PEAK_NONE;
 
   for (guint i = 0; i < n; i++)
-    served |= results[i]->failed_allocs == 0 && !results[i]->not_run;
+    best = MIN (best, peak_knowledge (results[i]));
   for (guint i = 0; i < n; i++)
-    {
-      if (results[i]->not_run || (served && results[i]->failed_allocs > 0))
-        continue;
-      least = MIN (least, results[i]->peak_live);
-      most = MAX (most, results[i]->peak_live);
-    }
-  g_string_append_printf (out, "peak live %s", gemem_format_size (text, least));
+    if (peak_knowledge (results[i]) == best)
+      {
+        const guint64 peak = best >= PEAK_FAILED ? peak_requested (results, n, i)
+                                                 : results[i]->peak_live;
+        least = MIN (least, peak);
+        most = MAX (most, peak);
+      }
+  g_string_append_printf (out, "peak %s %s",
+                          best == PEAK_FAILED       ? "requested"
+                          : best == PEAK_FAILED_CUT ? "requested at least"
+                                                    : "live",
+                          gemem_format_size (text, least));
   if (most > least)
     g_string_append_printf (out, " to %s", gemem_format_size (text, most));
+  if (best >= PEAK_FAILED)
+    g_string_append (out, " (no run served every request)");
 }
 
 /* Writes the capacity of the device, or the least and the largest if there are several.  @least: that
@@ -195,6 +239,11 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
   const GememResult *first = results[0];
   for (guint i = 0; i < n && first->not_run; i++)
     first = results[i];
+  if (first->not_run)
+    {
+      g_string_append (out, "no run began\n");
+      return;
+    }
   g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, ", first->events);
   append_peak_live (out, results, n);
   append_capacity (out, results, n, first->capacity);

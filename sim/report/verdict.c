@@ -2,9 +2,12 @@
  *
  * Why not simply the first row: `direct` has no cache and a plan knows the future, so both need
  * least and neither is a choice for a running program; and a run that refused requests needs less
- * because it did less.
+ * because it did less.  Where the least capacity was looked for, it is what counts: the peak on a
+ * larger device says little about the smallest one that would do.
  */
 #include "config.h"
+
+#include <string.h>
 
 #include "base/units.h"
 #include "sim/report/notes.h"
@@ -32,58 +35,111 @@ time_of (const GememResult *result)
   return is_measured (result) ? result->measured_total_ns : result->modelled_total_ns;
 }
 
-/* TRUE if @a is the better choice: less memory, then less time; else the one given first. */
-static gboolean
-better (const GememResult *a, const GememResult *b)
-{
-  if (b == NULL || a->peak_reserved != b->peak_reserved)
-    return b == NULL || a->peak_reserved < b->peak_reserved;
-  return time_of (a) < time_of (b);
-}
-
 typedef struct
 {
   const GememResult *best, *next, *recorder; /* next: of those that need more than the best */
-  guint real, complete, ties;                /* ties: others that need as much as the best */
-  const char *kind; /* what the runs are: "real allocators", "settings" of one, or both */
+  guint real, complete;
+  guint ties;        /* others that need as much as the best */
+  guint fast;        /* of these: others that take as little time */
+  gboolean capacity; /* the need is the least capacity, not the peak reserved */
+  char *kind;        /* how many runs of what: "4 real allocators"; owned */
 } Standings;
 
-static gboolean
-is_eligible (const GememResult *result)
+/* The bytes by which runs are compared. */
+static guint64
+need_of (const Standings *s, const GememResult *result)
 {
+  return s->capacity ? result->least_capacity : result->peak_reserved;
+}
+
+/* TRUE if @a is the better choice: less memory, then less time; else the one given first. */
+static gboolean
+better (const Standings *s, const GememResult *a, const GememResult *b)
+{
+  if (b == NULL || need_of (s, a) != need_of (s, b))
+    return b == NULL || need_of (s, a) < need_of (s, b);
+  return time_of (a) < time_of (b);
+}
+
+/* The search for the least capacity does not depend on the device of the run. */
+static gboolean
+is_eligible (const Standings *s, const GememResult *result)
+{
+  if (s->capacity)
+    return is_real (result) && !result->not_run && result->least_capacity != 0
+           && result->least_capacity != G_MAXUINT64;
   return is_real (result) && gemem_result_is_complete (result);
 }
 
-/* What the eligible runs are: different allocators, settings of one, or both. */
-static const char *
-kind_of (GememResult *const *results, guint n)
+/* The allocator and parameters of @result as given: its label without what else tells it from
+ * others, a device or a lowering. */
+static char *
+setting_of (const GememResult *result)
 {
-  gboolean equal = FALSE, different = FALSE;
+  const char *end = strstr (result->label, " (");
+  return end != NULL ? g_strndup (result->label, (gsize) (end - result->label))
+                     : g_strdup (result->label);
+}
+
+/* What the eligible runs are: different allocators, settings of one, or both; each of them once, or
+ * several times because there are several devices. */
+static char *
+kind_of (const Standings *s, GememResult *const *results, guint n)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) settings = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autofree char *one = NULL;
 
   for (guint i = 0; i < n; i++)
-    for (guint j = 0; j < i; j++)
-      if (is_eligible (results[i]) && is_eligible (results[j]))
-        {
-          const gboolean same = g_strcmp0 (results[i]->allocator, results[j]->allocator) == 0;
-          equal |= same;
-          different |= !same;
-        }
-  return !equal ? "real allocators" : different ? "real allocators and settings" : "settings";
+    if (is_eligible (s, results[i]))
+      {
+        g_free (one);
+        one = setting_of (results[i]);
+        g_hash_table_add (names, results[i]->allocator);
+        g_hash_table_add (settings, g_strdup (one));
+      }
+  const guint different = g_hash_table_size (settings), allocators = g_hash_table_size (names);
+  const char *what = different == allocators ? "real allocators"
+                     : allocators == 1       ? "settings"
+                                             : "real allocators and settings";
+  if (different == s->complete)
+    return g_strdup_printf ("%u %s", different, what);
+  return different == 1 ? g_strdup_printf ("%u runs of %s", s->complete, one)
+                        : g_strdup_printf ("%u runs of %u %s", s->complete, different, what);
+}
+
+/* Finds the next best, and counts those as good as the best. */
+static void
+stand_behind (Standings *s, GememResult *const *results, guint n)
+{
+  for (guint i = 0; i < n && s->best != NULL; i++)
+    if (results[i] != s->best && is_eligible (s, results[i]))
+      {
+        if (need_of (s, results[i]) == need_of (s, s->best))
+          {
+            s->ties++;
+            s->fast += time_of (results[i]) == time_of (s->best);
+          }
+        else if (better (s, results[i], s->next))
+          s->next = results[i];
+      }
 }
 
 static Standings
 stand (GememResult *const *results, guint n)
 {
-  Standings s = { .kind = kind_of (results, n) };
+  Standings s = { NULL };
   guint recorders = 0;
 
   for (guint i = 0; i < n; i++)
+    s.capacity |= !results[i]->not_run && results[i]->least_capacity != 0;
+  for (guint i = 0; i < n; i++)
     {
       s.real += is_real (results[i]);
-      if (!is_eligible (results[i]))
+      if (!is_eligible (&s, results[i]))
         continue;
       s.complete++;
-      if (better (results[i], s.best))
+      if (better (&s, results[i], s.best))
         s.best = results[i];
       if (results[i]->fidelity.compared > 0)
         {
@@ -93,27 +149,31 @@ stand (GememResult *const *results, guint n)
     }
   if (recorders != 1) /* several settings of one allocator: which of them was it? */
     s.recorder = NULL;
-  for (guint i = 0; i < n && s.best != NULL; i++)
-    if (results[i] != s.best && is_eligible (results[i]))
-      {
-        if (results[i]->peak_reserved == s.best->peak_reserved)
-          s.ties++;
-        else if (better (results[i], s.next))
-          s.next = results[i];
-      }
+  stand_behind (&s, results, n);
+  s.kind = kind_of (&s, results, n);
   return s;
 }
 
 /* "210.0 MiB (5.6 %) less than " */
 static void
-append_saving (GString *out, const GememResult *best, const GememResult *other)
+append_saving (GString *out, const Standings *s, const GememResult *other)
 {
   char size[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
-  const guint64 saved = other->peak_reserved - best->peak_reserved;
+  const guint64 saved = need_of (s, other) - need_of (s, s->best);
 
-  g_ascii_formatd (share, sizeof share, "%.1f",
-                   100 * (double) saved / (double) other->peak_reserved);
+  g_ascii_formatd (share, sizeof share, "%.1f", 100 * (double) saved / (double) need_of (s, other));
   g_string_append_printf (out, "%s (%s %%) less than ", gemem_format_size (size, saved), share);
+}
+
+/* ", ge 3.2 us", unless failed requests took a part of its time. */
+static void
+append_other_time (GString *out, const GememResult *other)
+{
+  char time[GEMEM_FORMAT_MAX];
+
+  if (gemem_result_is_complete (other))
+    g_string_append_printf (out, ", %s %s", other->label,
+                            gemem_format_time (time, time_of (other)));
 }
 
 static void
@@ -121,56 +181,89 @@ append_costs (GString *out, const Standings *s)
 {
   char time[GEMEM_FORMAT_MAX];
 
-  if (time_of (s->best) == 0)
+  if (time_of (s->best) == 0 || !gemem_result_is_complete (s->best))
     return;
-  g_string_append_printf (out, "; it costs %s of %s allocator time",
+  g_string_append_printf (out, "; %s %s of %s allocator time",
+                          s->ties > 0 && s->fast == s->ties ? "each costs" : "it costs",
                           gemem_format_time (time, time_of (s->best)),
                           is_measured (s->best) ? "measured" : "modelled");
   if (s->next != NULL)
-    g_string_append_printf (out, ", %s %s", s->next->label,
-                            gemem_format_time (time, time_of (s->next)));
+    append_other_time (out, s->next);
   if (s->recorder != NULL && s->recorder != s->best && s->recorder != s->next)
-    g_string_append_printf (out, ", %s %s", s->recorder->label,
-                            gemem_format_time (time, time_of (s->recorder)));
+    append_other_time (out, s->recorder);
+}
+
+/* Begins the sentence, up to the need of the best. */
+static void
+append_best (GString *out, const Standings *s)
+{
+  const char *label = s->best->label,
+             *least = s->capacity ? "fits on the smallest device" : "needs least";
+  const char *served = s->complete == s->real ? ""
+                       : s->capacity          ? " that fit on any device"
+                                              : " that served every request";
+  const char *same = s->capacity ? "fit on the same device" : "need the same";
+
+  if (s->next == NULL && s->ties == 0)
+    g_string_append_printf (out, "%s is the only real allocator%s: it %s ", label,
+                            *served != '\0' ? served : " here", s->capacity ? "fits on" : "needs");
+  else if (s->next == NULL && s->fast == s->ties)
+    g_string_append_printf (out, "all %s%s %s and take the same time: ", s->kind, served, same);
+  else if (s->next == NULL && s->fast > 0)
+    g_string_append_printf (out, "all %s%s %s, %s (and %u more) takes least time: ", s->kind,
+                            served, same, label, s->fast);
+  else if (s->next == NULL)
+    g_string_append_printf (out, "all %s%s %s, %s takes least time: ", s->kind, served, same,
+                            label);
+  else if (s->ties > 0)
+    g_string_append_printf (out, "%s (and %u more) %s of the %s%s: ", label, s->ties, least,
+                            s->kind, served);
+  else
+    g_string_append_printf (out, "%s %s of the %s%s: ", label, least, s->kind, served);
+}
+
+/* The sentence about a comparison that was cut short: who needs least is not known. */
+static char *
+cut_short (GememResult *const *results, guint n)
+{
+  guint ended = n;
+
+  for (guint i = 0; i < n; i++)
+    ended -= gemem_result_was_interrupted (results[i]);
+  return ended < n ? g_strdup_printf ("interrupted after %u of %u runs: which allocator needs "
+                                      "least is not known.",
+                                      ended, n)
+                   : NULL;
 }
 
 char *
 gemem_report_verdict (GememResult *const *results, guint n)
 {
   char size[GEMEM_FORMAT_MAX];
+  char *cut = n >= 2 ? cut_short (results, n) : NULL;
+  if (n < 2 || cut != NULL)
+    return cut;
   const Standings s = stand (results, n);
+  g_autofree char *kind = s.kind;
 
-  if (n < 2 || s.real == 0)
+  if (s.real == 0)
     return NULL;
   if (s.best == NULL)
     return g_strdup (s.real == 1 ? "the only real allocator here did not serve every request."
                                  : "no real allocator served every request.");
   GString *out = g_string_new (NULL);
-  const char *served = s.complete < s.real ? " that served every request" : "";
-  if (s.next == NULL && s.ties > 0)
-    g_string_append_printf (out, "all %u %s%s need the same, %s takes least time: ", s.complete,
-                            s.kind, served, s.best->label);
-  else if (s.next == NULL)
-    g_string_append_printf (out, "%s is the only real allocator%s: it needs ", s.best->label,
-                            *served != '\0' ? served : " here");
-  else if (s.ties > 0)
-    g_string_append_printf (out, "%s (and %u more) needs least of the %u %s%s: ", s.best->label,
-                            s.ties, s.complete, s.kind, served);
-  else
-    g_string_append_printf (out, "%s needs least of the %u %s%s: ", s.best->label, s.complete,
-                            s.kind, served);
-  g_string_append (out, gemem_format_size (size, s.best->peak_reserved));
+  append_best (out, &s);
+  g_string_append (out, gemem_format_size (size, need_of (&s, s.best)));
   if (s.next != NULL)
     {
       g_string_append (out, ", ");
-      append_saving (out, s.best, s.next);
+      append_saving (out, &s, s.next);
       g_string_append_printf (out, "the next, %s", s.next->label);
     }
-  if (s.recorder != NULL && s.recorder != s.next
-      && s.recorder->peak_reserved > s.best->peak_reserved)
+  if (s.recorder != NULL && s.recorder != s.next && need_of (&s, s.recorder) > need_of (&s, s.best))
     {
       g_string_append (out, ", ");
-      append_saving (out, s.best, s.recorder);
+      append_saving (out, &s, s.recorder);
       g_string_append_printf (out, "%s, which made the recording", s.recorder->label);
     }
   append_costs (out, &s);

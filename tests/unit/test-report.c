@@ -198,8 +198,8 @@ test_folded_names (void)
   assert_contains (narrow, "\nallocator-0 + 4 more: allocator-0 = allocator-1 = allocator-2 = "
                            "allocator-3 = allocator-4\n");
   assert_contains (wide, "\nallocator-0 = allocator-1 = allocator-2 = allocator-3 = allocator-4  ");
-  assert_contains (wide, "\nall 5 settings need the same, allocator-0 takes least time: "
-                         "4.000 GiB; it costs 501.5 us of modelled allocator time.\n");
+  assert_contains (wide, "\nall 5 settings need the same and take the same time: "
+                         "4.000 GiB; each costs 501.5 us of modelled allocator time.\n");
   free_results (results, 5);
 }
 
@@ -295,7 +295,7 @@ test_notes (void)
       "y.gmt: a: 2 of 9 decisions as recorded\n"
       "y.gmt: b: 3 of 9 decisions as recorded\n"
       "\n"
-      "x.gmt: all 2 settings need the same, ");
+      "x.gmt: all 2 settings need the same and take the same time: ");
   g_autofree char *details = report (GEMEM_FORMAT_TABLE, results, 4, TRUE, 0);
   const char *guesses = strstr (details, "of them guesses");
   g_assert_nonnull (guesses);
@@ -337,6 +337,131 @@ test_verdict (void)
   g_assert_null (strstr (one, "real allocator"));
   g_assert_null (strstr (unreal, "real allocator"));
   free_results (results, 6);
+}
+
+static char *
+table_of (GememResult *const *results, guint n)
+{
+  return report (GEMEM_FORMAT_TABLE, results, n, FALSE, 0);
+}
+
+static void
+name_allocators (GememResult **results, guint n, const char *const *allocators)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_free (results[i]->allocator);
+      results[i]->allocator = g_strdup (allocators[i]);
+    }
+}
+
+/* Where the least capacity was looked for, it is what the sentence ranks by, on whatever device the
+ * runs were made. */
+static void
+test_verdict_of_capacity (void)
+{
+  static const char *const allocators[] = { "ge", "ge-bins", "paddle-buddy" };
+  GememResult *results[] = { test_served_result ("x.gmt", "a"), test_served_result ("x.gmt", "b"),
+                             test_sample_result ("x.gmt", "c") };
+  name_allocators (results, 3, allocators);
+  for (guint i = 0; i < 3; i++)
+    {
+      results[i]->peak_reserved = (i + 1) * GEMEM_GIB;
+      results[i]->least_capacity = (6 - i) * GEMEM_GIB;
+    }
+  g_autofree char *failed = table_of (results, 3), *served = table_of (results, 2),
+                  *same = (results[1]->least_capacity = 6 * GEMEM_GIB, table_of (results, 2)),
+                  *one = (results[1]->least_capacity = GEMEM_UNLIMITED, table_of (results, 2));
+  assert_contains (failed, "\n\nc fits on the smallest device of the 3 real allocators: 4.000 GiB, "
+                           "1.000 GiB (20.0 %) less than the next, b.\n");
+  assert_contains (served, "\n\nb fits on the smallest device of the 2 real allocators: 5.000 GiB, "
+                           "1.000 GiB (16.7 %) less than the next, a; it costs 501.5 us of "
+                           "modelled allocator time, a 501.5 us.\n");
+  assert_contains (same, "\n\nall 2 real allocators fit on the same device and take the same time: "
+                         "6.000 GiB; each costs 501.5 us of ");
+  assert_contains (one, "\n\na is the only real allocator that fit on any device: it fits on 6.000 "
+                        "GiB; ");
+  free_results (results, 3);
+}
+
+/* The sentence counts what there is: runs on several devices are no settings, and nothing takes
+ * least time where others take as little. */
+static void
+test_verdict_counts (void)
+{
+  static const char *const allocators[] = { "ge", "ge", "ge-bins", "ge-bins" };
+  static const char *const labels[] = { "ge (capacity=1GiB)", "ge (capacity=2GiB)",
+                                        "ge-bins (capacity=1GiB)", "ge-bins (capacity=2GiB)" };
+  GememResult *results[4];
+  for (guint i = 0; i < 4; i++)
+    results[i] = test_served_result ("x.gmt", labels[i]);
+  name_allocators (results, 4, allocators);
+  g_autofree char *equal = table_of (results, 4), *one = table_of (results, 2);
+  assert_contains (equal, "\nall 4 runs of 2 real allocators need the same and take the same time: "
+                          "4.000 GiB; each costs ");
+  assert_contains (one, "\nall 2 runs of ge need the same and take the same time: ");
+  results[0]->modelled_total_ns++;
+  g_autofree char *some = table_of (results, 4);
+  assert_contains (some,
+                   "\nall 4 runs of 2 real allocators need the same, ge (capacity=2GiB) (and 2 "
+                   "more) takes least time: ");
+  results[2]->modelled_total_ns--;
+  g_autofree char *fastest = table_of (results, 4);
+  assert_contains (fastest,
+                   " need the same, ge-bins (capacity=1GiB) takes least time: 4.000 GiB; it "
+                   "costs ");
+  free_results (results, 4);
+}
+
+/* Runs that an interruption kept from beginning have no values, and nobody wins. */
+static void
+test_interrupted (void)
+{
+  GememResult *results[] = { test_served_result ("x.gmt", "a"), test_served_result ("x.gmt", "b"),
+                             gemem_result_new () };
+  results[1]->partial = TRUE;
+  results[1]->failure = g_strdup ("interrupted before event 7");
+  results[1]->peak_live = GEMEM_GIB;
+  results[2]->not_run = TRUE;
+  results[2]->trace = g_strdup ("x.gmt");
+  results[2]->label = g_strdup ("c");
+  results[2]->failure = g_strdup ("interrupted");
+  g_autofree char *text = table_of (results, 3), *none = table_of (results + 2, 1),
+                  *markdown = report (GEMEM_FORMAT_MARKDOWN, results, 3, FALSE, 0);
+  assert_contains (text, "events, peak live 3.000 GiB, device ");
+  assert_contains (text, "\nc                      -");
+  assert_contains (text, "  (not run: interrupted)\n");
+  assert_contains (text, "\n\ninterrupted after 1 of 3 runs: which allocator needs least is not "
+                         "known.\n");
+  assert_contains (markdown, "\n\ninterrupted after 1 of 3 runs: ");
+  g_assert_null (strstr (text, "real allocator"));
+  g_assert_null (strstr (text, "c: not run"));
+  assert_contains (none, "x.gmt\nno run began\n");
+  free_results (results, 3);
+}
+
+/* Live memory of runs with failed requests says nothing about the trace. */
+static void
+test_peak_requested (void)
+{
+  GememResult *results[] = { test_sample_result ("x.gmt", "a"), test_sample_result ("x.gmt", "b"),
+                             test_sample_result ("x.gmt", "b (lowered)") };
+  results[1]->lower_bound += GEMEM_MIB; /* coarser rounding */
+  results[1]->peak_live += GEMEM_MIB;
+  g_autofree char *text = table_of (results, 2);
+  assert_contains (text, "\n10 events, peak requested 3.125 GiB (no run served every request), "
+                         "device ");
+  results[2]->lower_bound = 4 * GEMEM_GIB;
+  g_autofree char *range = table_of (results, 3);
+  assert_contains (range,
+                   ", peak requested 3.125 GiB to 4.000 GiB (no run served every request), ");
+  results[0]->failure = g_strdup ("stopped at the first failed request");
+  g_autofree char *stopped = table_of (results, 1);
+  assert_contains (stopped, ", peak requested at least 3.125 GiB (no run served every request), ");
+  results[1]->failed_allocs = 0;
+  g_autofree char *served = table_of (results, 3);
+  assert_contains (served, ", peak live 3.001 GiB, device ");
+  free_results (results, 3);
 }
 
 /* Host memory has no device number. */
@@ -1105,6 +1230,10 @@ main (int argc, char **argv)
   g_test_add_func ("/report/measure-names", test_measure_names);
   g_test_add_func ("/report/notes", test_notes);
   g_test_add_func ("/report/verdict", test_verdict);
+  g_test_add_func ("/report/verdict/capacity", test_verdict_of_capacity);
+  g_test_add_func ("/report/verdict/counts", test_verdict_counts);
+  g_test_add_func ("/report/interrupted", test_interrupted);
+  g_test_add_func ("/report/peak-requested", test_peak_requested);
   g_test_add_func ("/report/host", test_host);
   g_test_add_func ("/report/table-width", test_table_width);
   g_test_add_func ("/report/table-of-calls", test_table_of_calls);
