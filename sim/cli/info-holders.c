@@ -421,7 +421,7 @@ gemem_info_holders (char **paths, const char *format, GError **error)
   for (; status == 0 && *paths != NULL; paths++)
     if (!show (*paths, formats[chosen], &options, several ? *paths : NULL, &partial, error))
       status = 1;
-  if (status == 0 && partial)
+  if (status == 0 && partial && gemem_source_allow_partial ())
     status = 3;
   g_clear_pointer (&options.focus, g_regex_unref);
   return status;

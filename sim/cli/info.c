@@ -295,7 +295,7 @@ run (char **arguments, GError **error)
   for (char **path = arguments; *path != NULL; path++)
     if (!show (*path, json, &partial, error))
       return 1;
-  return partial ? 3 : 0;
+  return partial && gemem_source_allow_partial () ? 3 : 0;
 }
 
 const GememCommand gemem_command_info = {
