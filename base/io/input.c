@@ -202,19 +202,21 @@ input_new (const char *name)
   return input;
 }
 
-static _Thread_local GememInputMeter *current_meter;
+/* A GPrivate and no _Thread_local: libgemem-torch is opened by programs, and the leak sanitizer of
+ * clang 14 crashes on the thread-local memory of such a library. */
+static GPrivate current_meter = G_PRIVATE_INIT (NULL);
 
 void
 gemem_input_set_meter (GememInputMeter *meter)
 {
-  current_meter = meter;
+  g_private_set (&current_meter, meter);
 }
 
 /* Begins to keep the meter of this thread, if it has one. */
 static void
 attach_meter (GememInput *input, guint64 size)
 {
-  input->meter = current_meter;
+  input->meter = g_private_get (&current_meter);
   if (input->meter == NULL)
     return;
   __atomic_store_n (&input->meter->position, 0, __ATOMIC_RELAXED);
