@@ -244,7 +244,7 @@ gemem_report_verdict (GememResult *const *results, guint n)
   if (n < 2 || cut != NULL)
     return cut;
   const Standings s = stand (results, n);
-  g_autofree char *kind = s.kind;
+  g_autofree G_GNUC_UNUSED char *kind = s.kind; /* freed at the end */
 
   if (s.real == 0)
     return NULL;
