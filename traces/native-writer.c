@@ -19,6 +19,21 @@
 
 #define PACK_LEVEL 9 /* zstd level for strings and information, which are small and written once */
 
+typedef enum /* in the order of the file: each refers to those before it */
+{
+  STRINGS,
+  FRAMES,
+  STACKS,
+  TABLES
+} TableKind;
+
+/* Entries of a table that are not written yet. */
+typedef struct
+{
+  GByteArray *bytes;
+  guint32 count;
+} NewEntries;
+
 typedef struct
 {
   GememTraceWriter base;
@@ -28,14 +43,10 @@ typedef struct
   GememTraceEvent *chunk;
   guint32 used, chunk_events;
   guint64 events;
-  GememTraceInfo own;  /* a copy of the facts, with the strings of the file */
-  GArray *tags;        /* guint32: index of a string in `info` -> its number in the file */
-  GByteArray *strings; /* `new_strings` strings that are not written yet */
-  guint32 new_strings;
-  /* the same of frames and stacks, whose own numbers are those of `own.stacks` */
-  GArray *frame_numbers, *stack_numbers;
-  GByteArray *frames, *stacks;
-  guint32 new_frames, new_stacks;
+  GememTraceInfo own; /* a copy of the facts, with the strings and stacks of the file */
+  GArray *tags;       /* guint32: index of a string in `info` -> its number in the file */
+  GArray *frame_numbers, *stack_numbers; /* the same of frames and stacks */
+  NewEntries tables[TABLES];
   GByteArray *payload, *first_info, *index;
   guint64 total; /* checksum over the checksums of the blocks */
   gboolean failed;
@@ -137,51 +148,42 @@ write_info (NativeWriter *writer, const GByteArray *info, GError **error)
 
 /* ---- strings and events */
 
-static gboolean
-flush_strings (NativeWriter *writer, GError **error)
+/* The number of the next entry of @table. */
+static guint32
+next_number (const NativeWriter *writer, TableKind table)
 {
-  guint32 count = writer->new_strings;
-  gboolean done;
-
-  if (count == 0)
-    return TRUE;
-  done = write_packed_block (writer, NATIVE_STRINGS, writer->strings, count,
-                             writer->own.strings->len - count, error);
-  g_byte_array_set_size (writer->strings, 0);
-  writer->new_strings = 0;
-  return done;
+  return table == STRINGS  ? writer->own.strings->len
+         : table == FRAMES ? gemem_call_stacks_frames (writer->own.stacks) + 1
+                           : gemem_call_stacks_count (writer->own.stacks) + 1;
 }
 
+/* Writes the new entries of the tables up to @last, which refers to those before it. */
 static gboolean
-flush_frames (NativeWriter *writer, GError **error)
+flush_tables (NativeWriter *writer, TableKind last, GError **error)
 {
-  guint32 count = writer->new_frames;
-  gboolean done;
+  static const guint32 types[TABLES] = { NATIVE_STRINGS, NATIVE_FRAMES, NATIVE_STACKS };
 
-  if (count == 0)
-    return TRUE;
-  done = flush_strings (writer, error)
-         && write_packed_block (writer, NATIVE_FRAMES, writer->frames, count,
-                                gemem_call_stacks_frames (writer->own.stacks) + 1 - count, error);
-  g_byte_array_set_size (writer->frames, 0);
-  writer->new_frames = 0;
-  return done;
+  for (TableKind i = STRINGS; i <= last; i++)
+    {
+      NewEntries *entries = &writer->tables[i];
+      const guint32 count = entries->count;
+
+      entries->count = 0;
+      if (count > 0
+          && !write_packed_block (writer, types[i], entries->bytes, count,
+                                  next_number (writer, i) - count, error))
+        return FALSE;
+      g_byte_array_set_size (entries->bytes, 0);
+    }
+  return TRUE;
 }
 
+/* Writes the new entries of @table if @size more bytes do not fit into its block. */
 static gboolean
-flush_stacks (NativeWriter *writer, GError **error)
+flush_if_full (NativeWriter *writer, TableKind table, gsize size, GError **error)
 {
-  guint32 count = writer->new_stacks;
-  gboolean done;
-
-  if (count == 0)
-    return TRUE;
-  done = flush_frames (writer, error)
-         && write_packed_block (writer, NATIVE_STACKS, writer->stacks, count,
-                                gemem_call_stacks_count (writer->own.stacks) + 1 - count, error);
-  g_byte_array_set_size (writer->stacks, 0);
-  writer->new_stacks = 0;
-  return done;
+  return writer->tables[table].bytes->len + size <= NATIVE_MAX_STRINGS_RAW
+         || flush_tables (writer, table, error);
 }
 
 static gboolean
@@ -191,7 +193,7 @@ flush_chunk (NativeWriter *writer, GError **error)
 
   if (count == 0)
     return TRUE;
-  if (!flush_strings (writer, error) || !flush_stacks (writer, error))
+  if (!flush_tables (writer, STACKS, error))
     return FALSE;
   g_byte_array_set_size (writer->payload, 0);
   native_encode (writer->encoder, writer->chunk, count, writer->payload);
@@ -233,16 +235,16 @@ add_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
                    text == NULL ? "is not in the string table" : "is longer than 1 MiB");
       return FALSE;
     }
-  if (writer->strings->len + 4 + length > NATIVE_MAX_STRINGS_RAW && !flush_strings (writer, error))
+  if (!flush_if_full (writer, STRINGS, 4 + length, error))
     return FALSE;
   guint before = writer->own.strings->len;
   *own = gemem_trace_info_intern (&writer->own, text);
   if (writer->own.strings->len > before)
     {
       native_put32 (head, (guint32) length);
-      g_byte_array_append (writer->strings, head, sizeof head);
-      g_byte_array_append (writer->strings, (const guint8 *) text, (guint) length);
-      writer->new_strings++;
+      g_byte_array_append (writer->tables[STRINGS].bytes, head, sizeof head);
+      g_byte_array_append (writer->tables[STRINGS].bytes, (const guint8 *) text, (guint) length);
+      writer->tables[STRINGS].count++;
     }
   set_number (writer->tags, tag, *own);
   return TRUE;
@@ -268,7 +270,7 @@ take_frame (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
   *own = get_number (writer->frame_numbers, number);
   if (*own != 0)
     return TRUE;
-  if (writer->frames->len + sizeof bytes > NATIVE_MAX_STRINGS_RAW && !flush_frames (writer, error))
+  if (!flush_if_full (writer, FRAMES, sizeof bytes, error))
     return FALSE;
   if (!take_string (writer, frame->name, &renamed.name, error)
       || !take_string (writer, frame->file, &renamed.file, error))
@@ -279,8 +281,8 @@ take_frame (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
       native_put32 (bytes, renamed.name);
       native_put32 (bytes + 4, renamed.file);
       native_put32 (bytes + 8, renamed.line);
-      g_byte_array_append (writer->frames, bytes, sizeof bytes);
-      writer->new_frames++;
+      g_byte_array_append (writer->tables[FRAMES].bytes, bytes, sizeof bytes);
+      writer->tables[FRAMES].count++;
     }
   set_number (writer->frame_numbers, number, *own);
   return TRUE;
@@ -307,7 +309,7 @@ take_stack (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
       return FALSE;
     }
   const guint32 *frames = gemem_call_stacks_get (from, number, &n);
-  if (writer->stacks->len + 4 + n * 4 > NATIVE_MAX_STRINGS_RAW && !flush_stacks (writer, error))
+  if (!flush_if_full (writer, STACKS, 4 + (gsize) n * 4, error))
     return FALSE;
   renamed = g_new (guint32, n);
   for (guint i = 0; i < n; i++)
@@ -319,13 +321,13 @@ take_stack (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
   if (*own <= before)
     return TRUE;
   native_put32 (bytes, n);
-  g_byte_array_append (writer->stacks, bytes, 4);
+  g_byte_array_append (writer->tables[STACKS].bytes, bytes, 4);
   for (guint i = 0; i < n; i++)
     {
       native_put32 (bytes, renamed[i]);
-      g_byte_array_append (writer->stacks, bytes, 4);
+      g_byte_array_append (writer->tables[STACKS].bytes, bytes, 4);
     }
-  writer->new_stacks++;
+  writer->tables[STACKS].count++;
   return TRUE;
 }
 
@@ -374,9 +376,8 @@ writer_free (NativeWriter *writer)
   g_array_unref (writer->tags);
   g_array_unref (writer->frame_numbers);
   g_array_unref (writer->stack_numbers);
-  g_byte_array_unref (writer->frames);
-  g_byte_array_unref (writer->stacks);
-  g_byte_array_unref (writer->strings);
+  for (guint i = 0; i < TABLES; i++)
+    g_byte_array_unref (writer->tables[i].bytes);
   g_byte_array_unref (writer->payload);
   g_byte_array_unref (writer->index);
   g_byte_array_unref (writer->first_info);
@@ -466,11 +467,10 @@ gemem_native_create (const char *path, const GememTraceInfo *info, guint32 chunk
   writer->chunk_events = CLAMP (chunk_events, 1, NATIVE_CHUNK_EVENTS);
   writer->chunk = g_new (GememTraceEvent, writer->chunk_events);
   writer->tags = g_array_new (FALSE, TRUE, sizeof (guint32));
-  writer->strings = g_byte_array_new ();
+  for (guint i = 0; i < TABLES; i++)
+    writer->tables[i].bytes = g_byte_array_new ();
   writer->frame_numbers = g_array_new (FALSE, TRUE, sizeof (guint32));
   writer->stack_numbers = g_array_new (FALSE, TRUE, sizeof (guint32));
-  writer->frames = g_byte_array_new ();
-  writer->stacks = g_byte_array_new ();
   writer->payload = g_byte_array_new ();
   writer->index = g_byte_array_new ();
   writer->first_info = encode_info (info);

@@ -212,7 +212,7 @@ take_info (NativeReader *reader, const NativeBlock *block, const guint8 *payload
          || block_damaged (reader, NATIVE_INFO, "is damaged (its fields are impossible)", error);
 }
 
-/* ---- strings */
+/* ---- strings, frames and stacks */
 
 static guint32
 stack_count (const GememTraceInfo *info)
@@ -226,73 +226,55 @@ frame_count (const GememTraceInfo *info)
   return info->stacks != NULL ? gemem_call_stacks_frames (info->stacks) : 0;
 }
 
-/* TRUE if the table entries of a block were read already. */
+/* The number of the next entry of a table. */
+static guint64
+next_number (const GememTraceInfo *info, guint32 type)
+{
+  return type == NATIVE_STRINGS  ? info->strings->len
+         : type == NATIVE_FRAMES ? (guint64) frame_count (info) + 1
+                                 : (guint64) stack_count (info) + 1;
+}
+
+/* TRUE if the table entries of a block were read already, before a seek. */
 static gboolean
 is_known (const NativeReader *reader, guint32 type, guint64 first, guint32 count)
 {
-  const GememTraceInfo *info = &reader->base.info;
-  const guint64 known = type == NATIVE_STRINGS  ? info->strings->len - 1
-                        : type == NATIVE_FRAMES ? frame_count (info)
-                                                : stack_count (info);
-  return first >= 1 && first + count <= known + 1;
+  return first >= 1 && first + count <= next_number (&reader->base.info, type);
+}
+
+/* These add the entry at *@data, which must get the number @number; *@data is then after it. */
+
+static gboolean
+take_string (GememTraceInfo *info, const guint8 **data, gsize *size, guint64 number)
+{
+  const gsize length = *size >= 4 ? native_get32 (*data) : 0;
+  g_autofree char *text = NULL;
+
+  if (length == 0 || length > *size - 4 || length > NATIVE_MAX_STRING
+      || memchr (*data + 4, 0, length) != NULL)
+    return FALSE;
+  text = g_strndup ((const char *) *data + 4, length);
+  *data += 4 + length;
+  *size -= 4 + length;
+  return gemem_trace_info_intern (info, text) == number;
 }
 
 static gboolean
-take_strings (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
+take_frame (GememTraceInfo *info, const guint8 **data, gsize *size, guint64 number)
 {
-  GememTraceInfo *info = &reader->base.info;
-  g_autofree guint8 *unpacked = NULL;
-  gsize size;
+  GememFrame frame = { 0 };
 
-  if (is_known (reader, block->type, block->first, block->count))
-    return TRUE;
-  const guint8 *data = unpack_block (block, payload, &unpacked, &size);
-  gboolean good = data != NULL && block->first == info->strings->len;
-  for (guint32 i = 0; good && i < block->count; i++)
-    {
-      gsize length = size >= 4 ? native_get32 (data) : 0;
-      good = length > 0 && length <= size - 4 && length <= NATIVE_MAX_STRING
-             && memchr (data + 4, 0, length) == NULL;
-      if (!good)
-        break;
-      g_autofree char *text = g_strndup ((const char *) data + 4, length);
-      good = gemem_trace_info_intern (info, text) == block->first + i;
-      data += 4 + length;
-      size -= 4 + length;
-    }
-  return (good && size == 0)
-         || block_damaged (reader, NATIVE_STRINGS, "is damaged (its strings are impossible)",
-                           error);
+  if (*size < NATIVE_FRAME_SIZE)
+    return FALSE;
+  frame.name = native_get32 (*data);
+  frame.file = native_get32 (*data + 4);
+  frame.line = native_get32 (*data + 8);
+  *data += NATIVE_FRAME_SIZE;
+  *size -= NATIVE_FRAME_SIZE;
+  return frame.name < info->strings->len && frame.file < info->strings->len
+         && gemem_call_stacks_frame (gemem_trace_info_stacks (info), &frame) == number;
 }
 
-/* ---- frames and stacks */
-
-static gboolean
-take_frames (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
-{
-  GememTraceInfo *info = &reader->base.info;
-  g_autofree guint8 *unpacked = NULL;
-  gsize size;
-
-  if (is_known (reader, block->type, block->first, block->count))
-    return TRUE; /* read before a seek */
-  const guint8 *data = unpack_block (block, payload, &unpacked, &size);
-  gboolean good = data != NULL && block->first == (guint64) frame_count (info) + 1
-                  && size == (guint64) block->count * NATIVE_FRAME_SIZE;
-  for (guint32 i = 0; good && i < block->count; i++, data += NATIVE_FRAME_SIZE)
-    {
-      const GememFrame frame = { .name = native_get32 (data),
-                                 .file = native_get32 (data + 4),
-                                 .line = native_get32 (data + 8) };
-      good = frame.name < info->strings->len && frame.file < info->strings->len
-             && gemem_call_stacks_frame (gemem_trace_info_stacks (info), &frame)
-                    == block->first + i;
-    }
-  return good
-         || block_damaged (reader, NATIVE_FRAMES, "is damaged (its frames are impossible)", error);
-}
-
-/* Adds the stack at *@data, which then is after it. */
 static gboolean
 take_stack (GememTraceInfo *info, const guint8 **data, gsize *size, guint64 number)
 {
@@ -315,8 +297,9 @@ take_stack (GememTraceInfo *info, const guint8 **data, gsize *size, guint64 numb
 }
 
 static gboolean
-take_stacks (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
+take_entries (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
 {
+  const gboolean strings = block->type == NATIVE_STRINGS, frames = block->type == NATIVE_FRAMES;
   GememTraceInfo *info = &reader->base.info;
   g_autofree guint8 *unpacked = NULL;
   gsize size;
@@ -324,21 +307,25 @@ take_stacks (NativeReader *reader, const NativeBlock *block, const guint8 *paylo
   if (is_known (reader, block->type, block->first, block->count))
     return TRUE;
   const guint8 *data = unpack_block (block, payload, &unpacked, &size);
-  gboolean good = data != NULL && block->first == (guint64) stack_count (info) + 1;
+  gboolean good = data != NULL && block->first == next_number (info, block->type);
   for (guint32 i = 0; good && i < block->count; i++)
-    good = take_stack (info, &data, &size, block->first + i);
+    good = strings  ? take_string (info, &data, &size, block->first + i)
+           : frames ? take_frame (info, &data, &size, block->first + i)
+                    : take_stack (info, &data, &size, block->first + i);
   return (good && size == 0)
-         || block_damaged (reader, NATIVE_STACKS, "is damaged (its stacks are impossible)", error);
+         || block_damaged (reader, block->type,
+                           strings  ? "is damaged (its strings are impossible)"
+                           : frames ? "is damaged (its frames are impossible)"
+                                    : "is damaged (its stacks are impossible)",
+                           error);
 }
 
 /* Processes a block that precedes the chunks that use it. */
 static gboolean
 take_table (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
 {
-  return block->type == NATIVE_INFO      ? take_info (reader, block, payload, error)
-         : block->type == NATIVE_STRINGS ? take_strings (reader, block, payload, error)
-         : block->type == NATIVE_FRAMES  ? take_frames (reader, block, payload, error)
-                                         : take_stacks (reader, block, payload, error);
+  return block->type == NATIVE_INFO ? take_info (reader, block, payload, error)
+                                    : take_entries (reader, block, payload, error);
 }
 
 /* ---- the footer */
