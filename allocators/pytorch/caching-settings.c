@@ -92,9 +92,18 @@ const GememParam gemem_caching_params[] = {
   { .name = "expandable_segments",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
-    .sweep = "no",
     PARAM (expandable_segments),
-    .help = "Only no: this allocator has plain segments." },
+    .help = "Segments are ranges of addresses that pages are mapped into as they are needed; on a "
+            "device with virtual memory." },
+  { .name = "total",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "device",
+    .special = "device=0",
+    PARAM (total),
+    .help =
+        "Memory of the device, of which the addresses of an expandable segment are 9/8; device: "
+        "as it reports." },
   { .name = "release_private_pools",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
@@ -323,10 +332,6 @@ apply_conf (CachingParams *params, GError **error)
 static gboolean
 resolve (const CachingParams *params, guint64 capacity, CachingSettings *settings, GError **error)
 {
-  if (params->expandable_segments)
-    return fail (error, "expandable_segments", "yes",
-                 "this allocator has plain segments only, expandable_segments=no shows what they "
-                 "would need");
   if (params->garbage_collection_threshold >= 1)
     return fail (error, "garbage_collection_threshold", "1",
                  "too large; use a number below 1, or 0 for none");
@@ -340,6 +345,8 @@ resolve (const CachingParams *params, guint64 capacity, CachingSettings *setting
   settings->max_non_split_rounding = params->max_non_split_rounding;
   settings->large_segment_size = params->large_segment_size;
   settings->release_private_pools = params->release_private_pools;
+  settings->expandable = params->expandable_segments;
+  settings->total = params->total;
   settings->limit = params->memory_limit;
   if (params->memory_fraction < 1)
     settings->limit = (guint64) (params->memory_fraction * (double) capacity);
