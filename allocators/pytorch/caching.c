@@ -561,6 +561,15 @@ init_ranges (Caching *caching)
   caching->range += gemem_round_up (caching->range, 8) / 8;
 }
 
+static gboolean
+has_virtual_memory (GememDevice *device)
+{
+  GememDeviceInfo info = { 0 };
+
+  gemem_device_info (device, &info);
+  return info.virtual_memory;
+}
+
 static GememAllocator *
 caching_create (gconstpointer params, GememDevice *device, GError **error)
 {
@@ -569,6 +578,14 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
 
   if (!gemem_caching_settings_resolve (params, gemem_device_capacity (device), &settings, error))
     return NULL;
+  if (settings.expandable && !has_virtual_memory (device))
+    {
+      g_set_error_literal (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "allocator pytorch-caching: expandable_segments: this is a device "
+          "without virtual memory; use one that has it, or expandable_segments=no");
+      return NULL;
+    }
   caching = g_new0 (Caching, 1);
   caching->base.klass = &gemem_pytorch_caching_class;
   caching->base.device = device;

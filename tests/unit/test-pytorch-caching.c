@@ -1,5 +1,5 @@
 /* test-pytorch-caching.c - `pytorch-caching` against the worked examples of peers.md 3.1 (P1 to P6,
- * P13, P14, P7 without expandable segments), the configuration check values of 1a.11, and behaviour
+ * P13, P14, P7 without its expandable block; P9 to P12: test-pytorch-expandable.c), the configuration check values of 1a.11, and behaviour
  * that no recording shows: streams, events, private pools, adopted states.
  *
  * Addresses are written as in the specification: "S1+512" is 512 bytes into the second segment that
@@ -566,7 +566,6 @@ test_settings (void)
   expect_calls (f, "+S0:33554432");
   teardown (f);
 
-  assert_refused ("pytorch:expandable_segments=yes", "sim", "plain segments only");
   assert_refused ("pytorch:max_split_size_mb=19", "sim", "too small");
   assert_refused ("pytorch:max_split_size_mb=24,large_segment_size_mb=32", "sim",
                   "smaller than large_segment_size_mb");
@@ -579,7 +578,6 @@ test_settings (void)
   assert_refused ("pytorch:conf=max_split_size:200", "sim", "unknown key max_split_size");
   assert_refused ("pytorch:conf=memory_limit:200", "sim", "unknown key memory_limit");
   assert_refused ("pytorch:conf=max_split_size_mb", "sim", "KEY:VALUE");
-  assert_refused ("pytorch:conf=expandable_segments:True", "sim", "plain segments only");
   assert_refused ("pytorch:conf=backend:native,max_split_size_mb=200", "sim", "exclude each other");
 }
 
