@@ -12,22 +12,24 @@
 
 typedef enum
 {
+  UNMAPPED,
   FREE,
   LIVE,
-  EVENTS,
+  EVENTS, /* as in naive-caching.c */
   OWED,
-  UNMAPPED,
 } State;
 
 typedef struct
 {
-  guint64 address, size;
+  State state;
   guint64 range; /* where the range begins */
+  guint64 address, size;
+  guint32 id; /* while LIVE or waiting */
+  gboolean used_elsewhere;
+  /* whose range it is */
   guint64 stream;
   guint32 pool;
-  gboolean small, used_elsewhere;
-  State state;
-  guint32 id; /* while LIVE or waiting */
+  gboolean small;
 } Block;
 
 typedef struct
@@ -41,9 +43,10 @@ typedef struct
 static Naive *
 create (void)
 {
+  GArray *blocks = g_array_new (FALSE, FALSE, sizeof (Block));
   Model *model = g_new0 (Model, 1);
 
-  model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
+  model->blocks = blocks;
   return &model->base;
 }
 
