@@ -6,17 +6,9 @@
  */
 #pragma once
 
+#include "base/paddle-versions.h"
 #include "workloads/fuse-gradients.h"
 #include "workloads/lower.h"
-
-typedef enum
-{
-  GEMEM_ERA_P13,
-  GEMEM_ERA_P14,
-  GEMEM_ERA_P16,
-  GEMEM_ERA_P2,
-  GEMEM_ERA_P3,
-} GememPaddleEra;
 
 typedef struct
 {
