@@ -1,5 +1,5 @@
-/* naive-bfc.c - TensorFlow's BFC allocator, from peers.md 1b: bins as written there, chunks in one
- * array. */
+/* naive-bfc.c - TensorFlow's BFC allocator and ONNX Runtime's arena, from peers.md 1b and 1h: bins as
+ * written there, chunks in one array. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
@@ -8,6 +8,7 @@
 typedef struct
 {
   guint64 region, address, size;
+  guint number; /* regions that there were before this one */
   gboolean used;
   guint32 id;
 } Chunk;
@@ -16,6 +17,7 @@ typedef struct
 {
   Naive base;
   gboolean growth, collection;
+  gboolean ort, exact;                 /* ONNX Runtime's; kSameAsRequested */
   guint64 limit, waste, current, pool; /* current: 0 until the first request */
   GArray *chunks;                      /* Chunk, by address; those of a region follow each other */
 } Model;
@@ -51,6 +53,25 @@ static Naive *
 create_kept (void)
 {
   return create_with (TRUE, FALSE, 0, 128 * MIB);
+}
+
+static Naive *
+create_ort (void)
+{
+  Naive *naive = create_with (TRUE, FALSE, G_GUINT64_CONSTANT (1) << 48, 128 * MIB);
+
+  ((Model *) naive)->ort = TRUE;
+  ((Model *) naive)->current = MIB;
+  return naive;
+}
+
+static Naive *
+create_ort_exact (void)
+{
+  Naive *naive = create_ort ();
+
+  ((Model *) naive)->exact = TRUE;
+  return naive;
 }
 
 static Naive *
@@ -97,6 +118,16 @@ find (Model *model, guint64 size)
   return -1;
 }
 
+static guint
+regions (Model *model)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < model->chunks->len; i++)
+    n += CHUNK (i)->address == CHUNK (i)->region;
+  return n;
+}
+
 static gboolean
 extend (Model *model, guint64 size)
 {
@@ -107,25 +138,27 @@ extend (Model *model, guint64 size)
 
   if (size > left)
     return FALSE;
-  while (size > model->current)
+  while (size > model->current && !model->exact)
     {
       model->current *= 2;
       grown = TRUE;
     }
-  for (want = MIN (model->current, left);
-       (address = naive_device_malloc (&model->base.device, want)) == 0;)
+  want = model->exact ? size : MIN (model->current, left);
+  if (model->ort && !grown)
+    model->current = MIN (2 * model->current, 1024 * MIB);
+  for (; (address = naive_device_malloc (&model->base.device, want)) == 0;)
     {
       const float tenth = (float) want * 0.9f;
       const guint64 next = ((guint64) tenth + 255) / 256 * 256;
 
       want = next >= want ? want - 256 : next;
-      if (want < size)
+      if (want < size || (model->ort && want < 8192))
         return FALSE;
     }
-  if (!grown)
+  if (!grown && !model->ort)
     model->current *= 2;
   model->pool += want;
-  const Chunk chunk = { address, address, want, FALSE, 0 };
+  const Chunk chunk = { address, address, want, regions (model), FALSE, 0 };
   while (at < model->chunks->len && CHUNK (at)->address < address)
     at++;
   g_array_insert_val (model->chunks, at, chunk);
@@ -156,6 +189,23 @@ release_idle (Model *model, guint64 size)
         g_array_remove_index (model->chunks, i);
       }
   return TRUE;
+}
+
+/* ONNX Runtime's Shrink(). */
+static void
+trim (Naive *naive)
+{
+  Model *model = (Model *) naive;
+
+  for (guint i = model->chunks->len; model->ort && i-- > 0;)
+    if (is_whole (model, i) && (model->exact || CHUNK (i)->number != 0))
+      {
+        naive_device_free (&naive->device, CHUNK (i)->address);
+        model->pool -= CHUNK (i)->size;
+        g_array_remove_index (model->chunks, i);
+      }
+  if (model->ort)
+    model->current = 2 * MIB;
 }
 
 static gboolean
@@ -230,3 +280,12 @@ const NaiveClass naive_bfc_limited = { BFC ("allow_growth=no,limit=90MiB", creat
 const NaiveClass naive_bfc_kept = { BFC ("garbage_collection=no", create_kept) };
 const NaiveClass naive_bfc_strict = { BFC ("limit=100MiB,fragmentation_fraction=0.1",
                                            create_strict) };
+
+#define ORT(text, function) \
+  .name = "ort-bfc", .settings = text, .create = function, .alloc = alloc, .free = release, \
+  .trim = trim, .destroy = destroy
+
+const NaiveClass naive_ort = { ORT ("", create_ort) };
+const NaiveClass naive_ort_faulty = { ORT ("max_mem=unlimited", create_ort), .every = 5 };
+const NaiveClass naive_ort_exact = { ORT ("arena_extend_strategy=kSameAsRequested",
+                                          create_ort_exact) };

@@ -1,5 +1,5 @@
 /* test-peer-vectors.c - every line of the vectors of pytorch-caching, with plain and expandable
- * segments, tf-bfc and rmm-pool, in both sets: address, block size, reserved bytes, failures.  The
+ * segments, tf-bfc, ort-bfc, rmm-pool and cupy-pool, in both sets: address, block size, reserved bytes, failures.  The
  * counts are those of the vectors' README, so that a file read only in part cannot pass. */
 #include "config.h"
 
@@ -43,11 +43,21 @@ static const struct
   { "vectors/rmm-pool/init1g-train-1", 4140, 0 },
   { "vectors-2/rmm-pool/init0-edge-3013", 8000, 30 },
   { "vectors-2/rmm-pool/init256m-pressure-3012", 8000, 72 },
+  { "vectors-2/ort-bfc/pow2-pressure-1", 4000, 49 },
+  { "vectors-2/ort-bfc/pow2-random-1", 4005, 0 },
+  { "vectors-2/ort-bfc/pow2-smallbig-1", 4000, 0 },
+  { "vectors-2/ort-bfc/pow2-train-1", 4140, 0 },
+  { "vectors-2/ort-bfc/same-dynshape-1", 4032, 0 },
+  { "vectors-2/cupy-pool/default-inference-1", 4007, 0 },
+  { "vectors-2/cupy-pool/default-pressure-1", 4000, 40 },
+  { "vectors-2/cupy-pool/default-random-1", 4005, 0 },
+  { "vectors-2/cupy-pool/default-train-1", 4140, 0 },
+  { "vectors-2/cupy-pool/limit-smallbig-1", 4000, 0 },
 };
 static const char *const folders[] = {
   "vectors/pytorch-caching", "vectors/pytorch-expandable", "vectors-2/pytorch-expandable",
   "vectors/tf-bfc",          "vectors-2/tf-bfc",           "vectors/rmm-pool",
-  "vectors-2/rmm-pool"
+  "vectors-2/rmm-pool",      "vectors-2/cupy-pool",        "vectors-2/ort-bfc"
 };
 
 static void

@@ -1,5 +1,5 @@
-/* test-tf-bfc.c - `tf-bfc` against the worked examples T1, T2 and T4 to T8 of peers.md 3.2, and what
- * it says of wrong settings. */
+/* test-bfc.c - `tf-bfc` against the worked examples T1, T2 and T4 to T8 of peers.md 3.2, `ort-bfc`
+ * against those of 1h, and what they say of wrong settings. */
 #include "config.h"
 
 #include <string.h>
@@ -200,6 +200,83 @@ test_t8_back_off (void)
   test_allocator_destroy (a);
 }
 
+/* ---- ONNX Runtime */
+
+static void
+shrink (GememAllocator *a, guint64 held)
+{
+  a->klass->trim (a);
+  g_assert_true (a->klass->check (a, NULL));
+  g_assert_cmpuint (a->device->held, ==, held);
+}
+
+static void
+test_ort_doubling (void)
+{
+  GememAllocator *a = test_allocator_new ("ort-bfc", DEVICE "4GiB");
+  GememBlock first = get (a, 1000, 0, 1024), second = get (a, 3000000, 0x200000, 4194304),
+             third = get (a, 100, 0x400, 256), fourth;
+
+  put (a, first);
+  put (a, second);
+  fourth = get (a, 5000000, 0x600000, 8388608);
+  shrink (a, 9437184);
+  put (a, third);
+  put (a, fourth);
+  shrink (a, 1048576);
+  get (a, 3000000, 0xe00000, 4194304);
+  test_allocator_destroy (a);
+}
+
+static void
+test_ort_exact (void)
+{
+  GememAllocator *a = test_allocator_new ("ort-bfc:arena_extend_strategy=1", DEVICE "4GiB");
+  GememBlock blocks[4];
+
+  blocks[0] = get (a, 1000, 0, 1024);
+  blocks[1] = get (a, 3000000, 0x200000, 3000064);
+  blocks[2] = get (a, 100, 0x600000, 256);
+  blocks[3] = get (a, 5000000, 0x800000, 5000192);
+  for (guint i = 0; i < 4; i++)
+    put (a, blocks[i]);
+  shrink (a, 0);
+  test_allocator_destroy (a);
+}
+
+static void
+test_ort_back_off (void)
+{
+  GememAllocator *a = test_allocator_new ("ort-bfc", DEVICE "1000000000");
+
+  get (a, 900000000, 0, 966367744);
+  get (a, 100000, 0x39a00000, 100096);
+  g_assert_cmpuint (a->device->held, ==, 999550720);
+  test_allocator_destroy (a);
+}
+
+/* Doubling ends at the cap; a large request goes beyond it once. */
+static void
+test_ort_cap (void)
+{
+  static const guint64 sizes[] = { MIB, 1, 1, 2 * MIB, 4 * MIB, 16 * MIB, 32 * MIB },
+                       regions[] = { 1, 2, 0, 4, 4, 16, 32 };
+  GememAllocator *a = test_allocator_new ("ort-bfc:max_power_of_two_extend_bytes=4MiB",
+                                          DEVICE "4GiB");
+  guint64 held = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      const GememRequest request = { sizes[i], 0, 0 };
+      GememBlock block;
+
+      g_assert_true (a->klass->alloc (a, &request, &block));
+      held += regions[i] * MIB;
+      g_assert_cmpuint (a->device->held, ==, held);
+    }
+  test_allocator_destroy (a);
+}
+
 static void
 test_wrong (void)
 {
@@ -207,7 +284,10 @@ test_wrong (void)
                                           { "tf-bfc:fragmentation_fraction=2", "large" },
                                           { "tf-bfc:allow_growth=2", "yes" },
                                           { "tf-bfc:limit=", "limit" },
-                                          { "tf-bfc:allow_grow=yes", "allow_growth" } };
+                                          { "tf-bfc:allow_grow=yes", "allow_growth" },
+                                          { "ort-bfc:arena_extend_strategy=2", "kSameAsRequested" },
+                                          { "ort-bfc:max_dead_bytes_per_chunk=0", "small" },
+                                          { "ort-bfc:max_mem=-1", "max_mem" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
@@ -233,6 +313,10 @@ main (int argc, char **argv)
   g_test_add_func ("/tf-bfc/T6", test_t6_split);
   g_test_add_func ("/tf-bfc/T7", test_t7_ties);
   g_test_add_func ("/tf-bfc/T8", test_t8_back_off);
-  g_test_add_func ("/tf-bfc/wrong", test_wrong);
+  g_test_add_func ("/ort-bfc/1", test_ort_doubling);
+  g_test_add_func ("/ort-bfc/2", test_ort_exact);
+  g_test_add_func ("/ort-bfc/3", test_ort_back_off);
+  g_test_add_func ("/ort-bfc/4", test_ort_cap);
+  g_test_add_func ("/bfc/wrong", test_wrong);
   return g_test_run ();
 }

@@ -1,0 +1,70 @@
+/* regions.h - what the BFC allocators share: regions of the device, cut into chunks, best fit over
+ * all free ones, merging of neighbours.  TensorFlow's and ONNX Runtime's have one ancestor; they
+ * differ in how they grow and in what they return.
+ *
+ * The real allocators search 21 bins of free chunks by powers of two, in each by (size, address);
+ * that is the order of one tree over all.
+ *
+ * Invariants: the chunks of a region cover it in order of address, no two neighbours are free; the
+ * tree has exactly the free chunks; `pool` is the sum of the regions and at most the limit.
+ * Cost: O(log free chunks) per operation; one record per region is allocated on the host.
+ * Origin: peers.md 1b.  Private to allocators/bfc.
+ */
+#pragma once
+
+#include "allocators/neighbours.h"
+
+#define BFC_QUANTUM G_GUINT64_CONSTANT (256)
+
+typedef struct
+{
+  guint64 address, size;
+  guint id; /* number of regions that there were when it was added */
+  GememNeighbour *first;
+} GememBfcRegion;
+
+typedef struct
+{
+  GememAllocator base;
+  guint64 limit;
+  guint64 max_waste;       /* from here on what a chunk has too much is cut off */
+  guint64 next_region;     /* bytes to ask for next, unless it must be more */
+  guint64 pool, peak_pool; /* bytes of regions */
+  guint64 live, peak_live, largest, allocations, extensions, shrinkages; /* statistics */
+  gboolean coalesces; /* regions that adjoin become one */
+  GememTree free;
+  GememSlab chunk_slab;
+  GArray *regions; /* GememBfcRegion, by address */
+  GArray *grants;  /* allocations of the device, by address */
+} GememBfc;
+
+void gemem_bfc_init (GememBfc *self, const GememAllocatorClass *klass, GememDevice *device);
+static inline GememBfcRegion *
+gemem_bfc_region (const GememBfc *self, guint i)
+{
+  return &g_array_index (self->regions, GememBfcRegion, i);
+}
+/* The bytes that the limit leaves, in whole quanta. */
+guint64 gemem_bfc_available (const GememBfc *self);
+/* The smallest free chunk with @size bytes, the lowest among equals, cut where that is worth it; no
+ * longer free.  NULL: none. */
+GememNeighbour *gemem_bfc_find (GememBfc *self, guint64 size);
+/* @chunk serves a request. */
+void gemem_bfc_hand_over (GememBfc *self, GememNeighbour *chunk, GememBlock *block);
+/* Doubles next_region until it holds @size bytes; TRUE if it grew. */
+gboolean gemem_bfc_reach (GememBfc *self, guint64 size);
+/* Asks the device for a region of @wanted bytes; refused, for 0.9 of that in the precision of the
+ * real systems, and so on while it has @size and @least bytes.  FALSE: refused. */
+gboolean gemem_bfc_add_region (GememBfc *self, guint64 wanted, guint64 size, guint64 least);
+/* TRUE if no chunk of @region is in use. */
+gboolean gemem_bfc_is_idle (const GememBfcRegion *region);
+/* Returns region @i, which is idle, to the device. */
+void gemem_bfc_release_region (GememBfc *self, guint i);
+
+/* Functions of the classes. */
+void gemem_bfc_free (GememAllocator *allocator, const GememBlock *block,
+                     gboolean completion_follows);
+guint64 gemem_bfc_largest_free (GememAllocator *allocator, guint64 stream);
+void gemem_bfc_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
+gboolean gemem_bfc_check (GememAllocator *allocator, GError **error);
+void gemem_bfc_destroy (GememAllocator *allocator);

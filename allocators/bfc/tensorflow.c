@@ -1,0 +1,192 @@
+/* tensorflow.c - `tf-bfc`: the "best fit with coalescing" allocator of TensorFlow, XLA and JAX.
+ *
+ * Requests are rounded to 256 bytes.  Memory comes from the device in regions, each twice as large
+ * as the one before (allow_growth), or in one that takes the whole limit; a refused region is asked
+ * for again with 0.9 of its size, and so on.  The best fitting free chunk serves a request; it is
+ * split if it is at least twice as large, or if more than a fixed amount would be wasted.  Regions
+ * stay until, under garbage_collection, a request finds no memory: then all that are idle are
+ * released.  It knows no streams, private pools or trimming.
+ *
+ * Invariants and cost: regions.h.
+ * Origin: peers.md section 1b; examples T1 to T8.  Not modelled: alignments above 256 bytes (a trace
+ * has none), timestamps of a safe frontier, spatial partitioning.
+ */
+#include "config.h"
+
+#include "allocators/bfc/regions.h"
+#include "base/units.h"
+
+#define FIRST_REGION (2 * GEMEM_MIB)
+#define MAX_WASTE (128 * GEMEM_MIB)
+
+typedef struct
+{
+  guint64 limit;
+  double fragmentation_fraction;
+  gboolean allow_growth, garbage_collection, coalesce_regions;
+} Params;
+
+static const GememParam params[] = {
+  { .name = "limit",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "device",
+    .sweep = "device|1GiB|4GiB|16GiB",
+    .special = "device=0",
+    .aliases = "memory_limit",
+    .offset = G_STRUCT_OFFSET (Params, limit),
+    .help = "Most memory that regions may take; device: all of it.  JAX takes 75 %." },
+  { .name = "allow_growth",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    .aliases = "TF_FORCE_GPU_ALLOW_GROWTH",
+    .offset = G_STRUCT_OFFSET (Params, allow_growth),
+    .help = "Regions grow with the demand; no: the first request takes the whole limit, which is "
+            "what TensorFlow and JAX do on a GPU unless told otherwise." },
+  { .name = "garbage_collection",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    .aliases = "TF_ENABLE_GPU_GARBAGE_COLLECTION",
+    .offset = G_STRUCT_OFFSET (Params, garbage_collection),
+    .help = "When a request finds no memory, regions without a live chunk are released and the "
+            "device is asked again." },
+  { .name = "fragmentation_fraction",
+    .type = GEMEM_PARAM_DOUBLE,
+    .default_text = "0",
+    .sweep = "0|0.01|0.05|0.1",
+    .min = "0",
+    .max = "1",
+    .aliases = "internal_fragmentation_fraction",
+    .offset = G_STRUCT_OFFSET (Params, fragmentation_fraction),
+    .help = "A chunk less than twice as large as the request is split if it would waste at least "
+            "this part of the limit; 0: if it would waste 128 MiB." },
+  { .name = "coalesce_regions",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .offset = G_STRUCT_OFFSET (Params, coalesce_regions),
+    .help = "A region that begins where another ends becomes part of it, as with the sub-allocator "
+            "over virtual memory." },
+  { NULL },
+};
+
+typedef struct
+{
+  GememBfc bfc;
+  gboolean collects;
+} TfBfc;
+
+extern const GememAllocatorClass gemem_tf_bfc_class;
+
+/* Obtains a region of at least @size bytes; FALSE: limit or device refuse. */
+static gboolean
+extend (GememBfc *bfc, guint64 size)
+{
+  const guint64 available = gemem_bfc_available (bfc);
+  gboolean grown;
+
+  if (size > available)
+    return FALSE;
+  grown = gemem_bfc_reach (bfc, size);
+  if (!gemem_bfc_add_region (bfc, MIN (bfc->next_region, available), size, 0))
+    return FALSE;
+  if (!grown && bfc->next_region <= G_MAXUINT64 / 4)
+    bfc->next_region *= 2;
+  return TRUE;
+}
+
+/* Releases all idle regions, if that could make place for @size bytes under the limit. */
+static gboolean
+release_idle (GememBfc *bfc, guint64 size)
+{
+  guint64 idle = 0;
+
+  for (guint i = 0; i < bfc->regions->len; i++)
+    idle += gemem_bfc_is_idle (gemem_bfc_region (bfc, i)) ? gemem_bfc_region (bfc, i)->size : 0;
+  if (idle == 0 || size > bfc->limit - bfc->pool + idle)
+    return FALSE;
+  for (guint i = bfc->regions->len; i-- > 0;)
+    if (gemem_bfc_is_idle (gemem_bfc_region (bfc, i)))
+      gemem_bfc_release_region (bfc, i);
+  bfc->base.retries++;
+  return TRUE;
+}
+
+static gboolean
+tf_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
+{
+  GememBfc *bfc = (GememBfc *) allocator;
+  GememNeighbour *chunk;
+  guint64 size;
+
+  if (request->size > bfc->limit)
+    return FALSE;
+  size = gemem_align_up (MAX (request->size, 1), BFC_QUANTUM);
+  chunk = gemem_bfc_find (bfc, size);
+  if (chunk == NULL && extend (bfc, size))
+    chunk = gemem_bfc_find (bfc, size);
+  if (chunk == NULL && ((TfBfc *) bfc)->collects && release_idle (bfc, size) && extend (bfc, size))
+    chunk = gemem_bfc_find (bfc, size);
+  if (chunk == NULL)
+    return FALSE;
+  gemem_bfc_hand_over (bfc, chunk, block);
+  return TRUE;
+}
+
+/* As in TensorFlow's and JAX's memory statistics. */
+static void
+tf_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  const GememBfc *bfc = (const GememBfc *) allocator;
+
+  func ("num_allocs", bfc->allocations, "", data);
+  func ("bytes_in_use", bfc->live, "B", data);
+  func ("peak_bytes_in_use", bfc->peak_live, "B", data);
+  func ("largest_alloc_size", bfc->largest, "B", data);
+  func ("bytes_limit", bfc->limit, "B", data);
+  func ("pool_bytes", bfc->pool, "B", data);
+  func ("peak_pool_bytes", bfc->peak_pool, "B", data);
+  func ("largest_free_block_bytes", gemem_bfc_largest_free (allocator, 0), "B", data);
+  func ("regions", bfc->regions->len, "", data);
+}
+
+static GememAllocator *
+tf_create (gconstpointer given, GememDevice *device, G_GNUC_UNUSED GError **error)
+{
+  const Params *own = given;
+  GememDeviceInfo info = { 0 };
+  TfBfc *self = g_new0 (TfBfc, 1);
+  GememBfc *bfc = &self->bfc;
+
+  gemem_device_info (device, &info);
+  gemem_bfc_init (bfc, &gemem_tf_bfc_class, device);
+  bfc->limit = MIN (own->limit != 0 ? own->limit : info.total, G_MAXINT64);
+  bfc->max_waste = own->fragmentation_fraction > 0
+                       ? (guint64) (own->fragmentation_fraction * (double) bfc->limit)
+                       : MAX_WASTE;
+  bfc->next_region = gemem_align_up (
+      own->allow_growth ? MIN (bfc->limit, FIRST_REGION) : bfc->limit, BFC_QUANTUM);
+  bfc->coalesces = own->coalesce_regions;
+  self->collects = own->garbage_collection;
+  return &bfc->base;
+}
+
+const GememAllocatorClass gemem_tf_bfc_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "tf-bfc",
+  .aliases = "bfc|tensorflow|xla|jax",
+  .summary = "TensorFlow's, XLA's and JAX's best fit with coalescing over growing regions",
+  .origin = "TensorFlow 2.21 (peers.md 1b)",
+  .known_as = "BFCAllocator|GPU_0_bfc|TF_GPU_ALLOCATOR",
+  .alignment = BFC_QUANTUM,
+  .params = params,
+  .params_size = sizeof (Params),
+  .create = tf_create,
+  .alloc = tf_alloc,
+  .free = gemem_bfc_free,
+  .prefetch = gemem_neighbours_prefetch,
+  .largest_free = gemem_bfc_largest_free,
+  .walk = gemem_bfc_walk,
+  .check = gemem_bfc_check,
+  .destroy = gemem_bfc_destroy,
+  .report.stats = tf_stats,
+};

@@ -1,0 +1,111 @@
+/* test-cupy-pool.c - `cupy-pool` against the worked examples of peers.md 1i.1. */
+#include "config.h"
+
+#include "allocators/allocator.h"
+#include "tests/util/sizes.h"
+#include "tests/util/vectors.h"
+
+#define BASE G_GUINT64_CONSTANT (0x100000000000)
+#define NONE G_MAXUINT64
+
+/* An allocator as in the examples, on a device whose addresses begin at BASE in steps of 2 MiB. */
+static GememAllocator *
+cupy (const char *settings)
+{
+  g_autofree char *spec = g_strconcat ("cupy-pool", settings, NULL);
+
+  return test_allocator_new (spec, "sim:base=0x100000000000,step=2MiB,address=bump,capacity=1GiB");
+}
+
+static GememBlock
+want (GememAllocator *a, guint64 size, guint64 offset)
+{
+  const GememRequest request = { .size = size };
+  GememBlock block = { .address = NONE };
+
+  if (!a->klass->alloc (a, &request, &block))
+    block.address = NONE;
+  g_assert_true (a->klass->check (a, NULL));
+  g_assert_cmpuint (block.address, ==, offset == NONE ? NONE : BASE + offset);
+  return block;
+}
+
+static void
+drop (GememAllocator *a, GememBlock block, guint64 held)
+{
+  a->klass->free (a, &block, FALSE);
+  g_assert_true (a->klass->check (a, NULL));
+  g_assert_cmpuint (a->device->held, ==, held);
+}
+
+static void
+test_cut_and_whole (void)
+{
+  GememAllocator *a = cupy ("");
+  GememBlock first = want (a, 1000, 0), second = want (a, 5000, 2 * MIB), third, fourth;
+
+  g_assert_cmpuint (second.size, ==, 5120);
+  drop (a, second, 6144);
+  third = want (a, 1024, 2 * MIB);
+  fourth = want (a, 2000, 2 * MIB + 0x400);
+  g_assert_cmpuint (fourth.size, ==, 2048);
+  drop (a, third, 6144);
+  a->klass->trim (a); /* a cut buffer stays */
+  drop (a, fourth, 6144);
+  a->klass->trim (a);
+  drop (a, first, 1024);
+  test_allocator_destroy (a);
+}
+
+static void
+test_limit (void)
+{
+  GememAllocator *a = cupy (":limit=6000");
+
+  want (a, 1000, 0);
+  want (a, 5000, NONE);
+  want (a, 1024, 2 * MIB);
+  g_assert_cmpuint (a->device->held, ==, 2048);
+  test_allocator_destroy (a);
+}
+
+/* A request above the limit returns nothing; idle buffers serve later ones. */
+static void
+test_above_the_limit (void)
+{
+  GememAllocator *a = cupy (":limit=4000B");
+
+  drop (a, want (a, 3584, 0), 3584);
+  want (a, 5000, NONE);
+  g_assert_cmpuint (a->device->held, ==, 3584);
+  want (a, 1000, 0);
+  want (a, 2000, 1024);
+  want (a, 1000, NONE);
+  test_allocator_destroy (a);
+}
+
+/* Another stream's chunks are not used, but what is idle is returned for its sake. */
+static void
+test_streams (void)
+{
+  GememAllocator *a = cupy (":limit=4MiB");
+  GememBlock block = want (a, 3 * MIB, 0);
+  const GememRequest other = { .size = 2 * MIB, .stream = 7 };
+
+  drop (a, block, 3 * MIB);
+  g_assert_true (a->klass->alloc (a, &other, &block));
+  g_assert_cmpuint (a->device->held, ==, 2 * MIB);
+  g_assert_cmpuint (a->retries, ==, 1);
+  test_allocator_destroy (a);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cupy-pool/1", test_cut_and_whole);
+  g_test_add_func ("/cupy-pool/2", test_limit);
+  g_test_add_func ("/cupy-pool/3", test_above_the_limit);
+  g_test_add_func ("/cupy-pool/streams", test_streams);
+  return g_test_run ();
+}
