@@ -183,14 +183,40 @@ test_not_enough (void)
   g_assert_false (enough);
 }
 
+static guint64
+cpu_chunk (GememRules rules, guint64 physical)
+{
+  return gemem_paddle_cpu_chunk_size (rules, physical, 1.0, 500 * MIB);
+}
+
 static void
 test_host_places (void)
 {
-  g_assert_cmpuint (gemem_paddle_cpu_chunk_size (64 * GIB, 1.0, 500 * MIB), ==, 500 * MIB);
-  g_assert_cmpuint (gemem_paddle_cpu_chunk_size (8 * GIB, 1.0, 500 * MIB), ==, 256 * MIB);
-  g_assert_cmpuint (gemem_paddle_cpu_chunk_size (1000, 1.0, 500 * MIB), ==, 31);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_AS_BUILT, 64 * GIB), ==, 500 * MIB);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_AS_BUILT, 8 * GIB), ==, 256 * MIB);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_AS_BUILT, 1000), ==, 31);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_DOCUMENTED, 8 * GIB), ==, 500 * MIB);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_DOCUMENTED, 1000), ==, 1000);
   g_assert_cmpuint (gemem_paddle_pinned_chunk_size (64 * GIB, 0.5), ==, 128 * MIB);
   g_assert_cmpuint (gemem_paddle_pinned_chunk_size (1025, 0.5), ==, 2);
+}
+
+/* The manual: a fraction of the total, whatever is available, in every version. */
+static void
+test_documented (void)
+{
+  const GememPaddleMemory memory = { 16 * GIB, GIB };
+
+  for (int version = GEMEM_PADDLE_1_2; version <= GEMEM_PADDLE_3_X; version++)
+    {
+      const GememPaddleChunkRule rule = { version, GEMEM_RULES_DOCUMENTED, 0.1, 0, 0 };
+      guint64 size;
+
+      g_assert_true (gemem_paddle_max_chunk_size (&rule, &memory, &size));
+      g_assert_cmpuint (size, ==, 1717986918); /* a tenth of 16 GiB */
+      g_assert_true (gemem_paddle_reallocate_size (&rule, &memory, &size));
+      g_assert_cmpuint (size, ==, 1717986918);
+    }
 }
 
 int
@@ -204,5 +230,6 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle/chunk-size/flags-in-mb", test_flags_in_mb);
   g_test_add_func ("/paddle/chunk-size/not-enough", test_not_enough);
   g_test_add_func ("/paddle/chunk-size/host-places", test_host_places);
+  g_test_add_func ("/paddle/chunk-size/documented", test_documented);
   return g_test_run ();
 }
