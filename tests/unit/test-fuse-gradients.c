@@ -209,7 +209,7 @@ test_dtypes (void)
   const GememFuseOptions older = gemem_fuse_options_default (GEMEM_FUSE_1_5);
 
   g_assert_cmpstr (text, ==, "0 2|1|3 4");
-  g_assert_cmpuint (fusion->n_groups, ==, 3);
+  g_assert_cmpuint (fusion->groups->len, ==, 3);
   g_assert_cmpuint (fusion->buffers->len, ==, 3);
   g_assert_cmpuint (buffers[0].dtype, ==, gemem_dtype_find ("float16"));
   g_assert_cmpuint (buffers[0].elements, ==, 256); /* 200 bytes -> 256 -> 128 elements, twice */
