@@ -73,8 +73,8 @@ const GememParam gemem_lower_paddle_params[] = {
     .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
     .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth "
             "multiples of 256, in naive_best_fit until 1.5 64 more "
-            "(preset: that of the version).  Default in P13-P14: legacy, P16: naive_best_fit, "
-            "P2-P3: auto_growth." },
+            "(preset: that of the version, in 1.6 naive_best_fit).  Default in P13-P14: legacy, "
+            "P16-P3: auto_growth." },
   { FLAG ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb),
     .default_text = "preset", .sweep = "-1|0|0.1|0.25|0.5|1|2|4",
     .special = "preset=" BY_PRESET_REAL, .min = "-8000000000", .max = "8000000000",
@@ -177,8 +177,8 @@ static gboolean
 resolve_strategy (Params *p, GError **error)
 {
   const gboolean old = p->preset <= GEMEM_ERA_P14;
-  /* wheels from 1.7 on have auto_growth (13.1) */
-  const gboolean by_best_fit = p->preset == GEMEM_ERA_P16 && p->version < (int) GEMEM_PADDLE_1_7;
+  /* the wheels from 1.7 on have auto_growth, and 2.0 has thread_local (13.1) */
+  const gboolean by_best_fit = p->version == (int) GEMEM_PADDLE_1_6;
 
   if (p->cpu && p->allocator_strategy != STRATEGY_DEFAULT)
     return usage (error, "allocator_strategy would have no effect: it chooses what serves the GPU; "
@@ -197,8 +197,7 @@ resolve_strategy (Params *p, GError **error)
   if (p->allocator_strategy == STRATEGY_AUTO_GROWTH && old)
     return usage (error,
                   "allocator_strategy=auto_growth exists since 1.6; choose preset=P16 or later");
-  if (p->allocator_strategy == STRATEGY_THREAD_LOCAL && p->preset < GEMEM_ERA_P2
-      && p->version != (int) GEMEM_PADDLE_2_0)
+  if (p->allocator_strategy == STRATEGY_THREAD_LOCAL && (old || !has (p, GEMEM_PADDLE_2_0)))
     return usage (error,
                   "allocator_strategy=thread_local exists since 2.0; choose version=2.0 or later");
   p->unit = p->allocator_strategy == STRATEGY_AUTO_GROWTH ? 256 : 1;

@@ -208,7 +208,7 @@ run 0 gemem-sim compare empty.txt -a 'paddle-*' -a 'ge*' --check
 library=$GEMEM_BUILDDIR/tests/standin/.libs
 if [ -e "$library/libcuda.so.1" ]; then
   with () { env LD_LIBRARY_PATH="$library" GEMEM_STANDIN_REPORT=report "$@"; }
-  run 0 with gemem-sim replay graph.json -a paddle-buddy:initial_mb=1 --lower=paddle:preset=P16,init_allocated_mem=yes -d cuda:0
+  run 0 with gemem-sim replay graph.json -a paddle-buddy:initial_mb=1 --lower=paddle:preset=P16,allocator_strategy=naive_best_fit,init_allocated_mem=yes -d cuda:0
   check 'a memset for each tensor' grep -q '^call cuMemsetD8Async 2$' report
   run 0 with gemem-sim replay empty.txt -a paddle-legacy:initial_mb=1 -d cuda:0 --touch
 fi
