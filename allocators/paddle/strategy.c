@@ -33,7 +33,7 @@ enum
 
 static const char place_choices[] = "gpu|cpu|pinned";
 static const char *const place_names[] = { "gpu", "cpu", "pinned" };
-static const char *const strategy_names[] = { "default", "legacy", "naive_best_fit", "auto_growth",
+static const char *const strategy_names[] = { "preset", "legacy", "naive_best_fit", "auto_growth",
                                               "thread_local" };
 
 typedef struct
@@ -69,11 +69,11 @@ static const GememParam params[] = {
   PLACE_ROW,
   { .name = "allocator_strategy",
     .type = GEMEM_PARAM_CHOICE,
-    .default_text = "default",
-    .choices = "default|legacy|naive_best_fit|auto_growth|thread_local|preset=default",
+    .default_text = "preset",
+    .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
     .aliases = "FLAGS_allocator_strategy",
     .offset = G_STRUCT_OFFSET (Choice, strategy),
-    .help = "Allocator by the name it has in that version; default: the version's default, in 1.6 "
+    .help = "Allocator by the name it has in that version; preset: the version's default, in 1.6 "
             "naive_best_fit (inference builds of 2.x had it too).  Until 1.5 "
             "naive_best_fit is a chunked best fit, since 1.6 the buddy that was legacy.  "
             "Default in P13-P14: legacy, P16-P3: auto_growth." },
