@@ -105,9 +105,10 @@ gemem_paddle_chunk_rule_resolve (GememPaddleChunkRule *rule, int platform, const
     return FALSE;
   rule->initial = rule->initial != GEMEM_PADDLE_UNSET ? rule->initial : 0;
   rule->reallocate = rule->reallocate != GEMEM_PADDLE_UNSET ? rule->reallocate : 0;
-  if (platform == GEMEM_PADDLE_WINDOWS
-      && rule->fraction == g_ascii_strtod (GEMEM_PADDLE_FRACTION_DEFAULT, NULL))
-    rule->fraction = GEMEM_PADDLE_FRACTION_WINDOWS;
+  if (rule->fraction == g_ascii_strtod (GEMEM_PADDLE_FRACTION_DEFAULT, NULL))
+    rule->fraction = platform == GEMEM_PADDLE_WINDOWS ? GEMEM_PADDLE_FRACTION_WINDOWS
+                     : documented                     ? GEMEM_PADDLE_FRACTION_DOCUMENTED
+                                                      : rule->fraction;
   return TRUE;
 }
 

@@ -19,7 +19,8 @@
 
 /* (double)0.92f, Paddle's default fraction; 0.92 itself gives other chunks. */
 #define GEMEM_PADDLE_FRACTION_DEFAULT "0.920000016689300537109375"
-/* The default on Windows. */
+/* The default as the manual has it, and the default on Windows. */
+#define GEMEM_PADDLE_FRACTION_DOCUMENTED 0.92
 #define GEMEM_PADDLE_FRACTION_WINDOWS 0.5
 
 /* What cudaMemGetInfo reports, limited by gpu_memory_limit_mb. */
