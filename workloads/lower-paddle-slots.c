@@ -51,10 +51,16 @@ mark_run (const GememGraph *graph, guint8 *slots)
 
 /* ---- fused gradients */
 
+GememFuseVersion
+gemem_lower_paddle_fuse_version (const GememLowerPaddle *params)
+{
+  return (GememFuseVersion) (params->fuse_version - 1);
+}
+
 static GememFuseOptions
 fuse_options (const GememLowerPaddle *p)
 {
-  GememFuseOptions options = gemem_fuse_options_default ((GememFuseVersion) (p->fuse_version - 1));
+  GememFuseOptions options = gemem_fuse_options_default (gemem_lower_paddle_fuse_version (p));
 
   if (p->rules == GEMEM_RULES_DOCUMENTED)
     gemem_fuse_options_document (&options);

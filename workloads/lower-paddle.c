@@ -331,6 +331,11 @@ describe (const GememLowerPaddle *p, GPtrArray *report, GememTraceInfo *info)
 
   for (guint i = 0; i < report->len; i++)
     g_ptr_array_add (info->provenance, g_strdup (report->pdata[i]));
+  if (p->fuse_all_reduce_ops && gemem_lower_paddle_fuse_version (p) == GEMEM_FUSE_1_4
+      && p->rules == GEMEM_RULES_AS_BUILT)
+    gemem_trace_info_note (info, "fuse_parameter_memory_size",
+                           "in 1.4 its unit is the byte, and fuse_parameter_groups_size counts "
+                           "layers, the first parts of the parameters' names");
   if (!p->eager_delete_scope)
     gemem_trace_info_note (
         info, "eager_delete_scope",

@@ -52,6 +52,9 @@ extern const GememParam gemem_lower_paddle_params[];
 /* Replaces values "by preset" and fills in the derived fields.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_lower_paddle_resolve (GememLowerPaddle *params, GError **error);
 
+/* The release whose rules of fusion hold; @params are resolved. */
+GememFuseVersion gemem_lower_paddle_fuse_version (const GememLowerPaddle *params);
+
 /* By slot, GEMEM_SLOT_*: tensors that are fed, fetched or used by several blocks live to the end of
  * the run; fused gradients lie in buffers, whose sizes are appended to @buffers (guint64).
  * @report (may be NULL): gets a text for each group of gradients (gemem_fusion_report()).

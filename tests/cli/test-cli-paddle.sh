@@ -98,7 +98,9 @@ says out '^  fused group 1: 3 parameters, 4296 bytes, 4608 with padding: a\.w \.
 fuse version=2.6,rules=documented,fuse_parameter_groups_size=1; says out ' 3 of 3 in 3 groups'
 fuse version=2.6,rules=documented,fuse_parameter_groups_size=-1; says out ' 3 of 3 in 1 group,'
 fuse version=2.6,places=1; says out '^  fused gradients: 0 of 3 in 0 groups'
+check 'nothing about bytes' sh -c "! grep -q 'fuse_parameter_memory_size:' $out"
 fuse version=1.4; says out ' 3 of 3 in 1 group, in 1 buffer of 6144 bytes' # 1024, 256 and 256 elements
+says out '^  fuse_parameter_memory_size: in 1\.4 its unit is the byte'
 run 0 gemem-sim info training.json -f json --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes
 check 'JSON has them too' jq -e '[.provenance[] | select(startswith("fused group "))] | length == 2' "$out"
 
