@@ -98,7 +98,7 @@ enum
         .type = GEMEM_PARAM_SIZE, \
         .default_text = "default", \
         .special = GEMEM_PADDLE_UNSET_TEXT, \
-        .sweep = "0|256|512|1024|2048|4096|8192", \
+        .sweep = "default|256|512|1024|2048|4096|8192", \
         .unit = "MiB", \
         .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", \
         .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, chunk.initial), \
@@ -106,8 +106,8 @@ enum
                 "P14-P3: 0." }, \
   { \
     .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "default", \
-    .special = GEMEM_PADDLE_UNSET_TEXT, .sweep = "0|64|128|256|512|1024|2048", .unit = "MiB", \
-    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", \
+    .special = GEMEM_PADDLE_UNSET_TEXT, .sweep = "default|64|128|256|512|1024|2048", \
+    .unit = "MiB", .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, chunk.reallocate), \
     .help = "Size of every further chunk; 0: by fraction, since 1.6 of what is then available " \
             "(as documented above 0).  Default in P14-P3: 0." \
