@@ -22,23 +22,31 @@ typedef enum
   GEMEM_ERA_P3,  /* 3.x */
 } GememPaddleEra;
 
-/* The one list: symbol, name, group. */
-#define GEMEM_PADDLE_RELEASES(RELEASE) \
+/* The one list, in runs that begin where the choices of an allocator do: symbol, name, group. */
+#define GEMEM_PADDLE_UNTIL_1_5(RELEASE) \
   RELEASE (1_2, "1.2", P13) \
   RELEASE (1_3, "1.3", P13) \
   RELEASE (1_4, "1.4", P14) \
-  RELEASE (1_5, "1.5", P14) \
-  RELEASE (1_6, "1.6", P16) \
-  RELEASE (1_7, "1.7", P16) \
-  RELEASE (1_8, "1.8", P16) \
-  RELEASE (2_0, "2.0", P16) \
-  RELEASE (2_1, "2.1", P2) \
-  RELEASE (2_2, "2.2", P2) \
+  RELEASE (1_5, "1.5", P14)
+#define GEMEM_PADDLE_SINCE_2_3(RELEASE) \
   RELEASE (2_3, "2.3", P2) \
   RELEASE (2_4, "2.4", P2) \
   RELEASE (2_5, "2.5", P2) \
   RELEASE (2_6, "2.6", P2) \
   RELEASE (3_X, "3.x", P3)
+#define GEMEM_PADDLE_SINCE_2_0(RELEASE) \
+  RELEASE (2_0, "2.0", P16) \
+  RELEASE (2_1, "2.1", P2) \
+  RELEASE (2_2, "2.2", P2) \
+  GEMEM_PADDLE_SINCE_2_3 (RELEASE)
+#define GEMEM_PADDLE_SINCE_1_6(RELEASE) \
+  RELEASE (1_6, "1.6", P16) \
+  RELEASE (1_7, "1.7", P16) \
+  RELEASE (1_8, "1.8", P16) \
+  GEMEM_PADDLE_SINCE_2_0 (RELEASE)
+#define GEMEM_PADDLE_RELEASES(RELEASE) \
+  GEMEM_PADDLE_UNTIL_1_5 (RELEASE) \
+  GEMEM_PADDLE_SINCE_1_6 (RELEASE)
 
 #define GEMEM_PADDLE_SYMBOL_(symbol, name, era) GEMEM_PADDLE_##symbol,
 #define GEMEM_PADDLE_NAME_(symbol, name, era) "|" name
@@ -48,11 +56,18 @@ typedef enum
   GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_SYMBOL_)
 } GememPaddleVersion;
 
+/* Synonyms for the choices of a parameter.  Releases that were run are known by their full number,
+ * too. */
+#define GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_3 "|2.5.2=2.5|2.6.2=2.6|3=3.x|3.0=3.x|3.1=3.x|3.2=3.x"
+#define GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_0 \
+  "|2.0.2=2.0|2.1.3=2.1|2.2.2=2.2" GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_3
+#define GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6 \
+  "|1.7.0=1.7|1.8.5=1.8" GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_0
+
 /* Of a GEMEM_PARAM_CHOICE whose default is "preset": the index of a choice is 1 more than the
- * GememPaddleVersion.  Releases that were run are known by their full number, too. */
+ * GememPaddleVersion. */
 #define GEMEM_PADDLE_VERSION_CHOICES \
-  "preset" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) "|1.7.0=1.7|1.8.5=1.8|2.0.2=2.0|2.1.3=2.1" \
-                                                      "|2.2.2=2.2|2.5.2=2.5|2.6.2=2.6|3.0=3.x"
+  "preset" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
 
 /* The group of @version. */
 static inline GememPaddleEra

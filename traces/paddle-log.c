@@ -12,6 +12,8 @@
  *    log without buddy lines, this line and "pointer=U" are the request.  The lines of buddy and
  *    auto growth name no device: their device is 0, except that buddy blocks belong to the host
  *    where auto growth serves the GPU and a buddy the CPU.
+ *  - none, with the reason, where auto growth logs chunks alone (1.8): an error if nothing else
+ *    logs, else a note.
  *  - a request without a block: ALLOC and FREE flagged FAILED, unless the thread's next request has
  *    the same size (a retry).
  *  - TRIM for "Release K chunks".  SEGMENT_ALLOC for chunks of auto growth, if all lines name their
@@ -313,6 +315,13 @@ log_close (GememTraceReader *base)
   g_free (log);
 }
 
+/* TRUE if auto growth logs its chunks and none of its allocations. */
+static gboolean
+lacks_allocations (const PaddleSurvey *survey)
+{
+  return survey->chunks > 0 && survey->growth + survey->streams == 0;
+}
+
 static void
 tell (PaddleLog *log)
 {
@@ -324,10 +333,34 @@ tell (PaddleLog *log)
     info->flags |= GEMEM_TRACE_HAS_COMPLETION;
   if (survey->chunks > 0 && survey->hidden == 0)
     info->flags |= GEMEM_TRACE_HAS_SEGMENTS;
+  if (lacks_allocations (survey))
+    gemem_log_reader_note (&log->base, survey->chunks,
+                           "chunks of auto growth are without its allocations, which PaddlePaddle "
+                           "1.8 does not log: what it served is not in this trace");
   if (survey->growth > 0)
     info->allocator = g_strdup ("paddle-auto-growth");
   else if (survey->buddy > 0)
     info->allocator = g_strdup ("paddle-buddy");
+}
+
+/* FALSE for a log that cannot become a trace, with the reason. */
+static gboolean
+check_survey (const PaddleSurvey *survey, const char *name, GError **error)
+{
+  if (survey->known == 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s:1: the log has no whole line of Paddle's allocators; run again with GLOG_v=10",
+                 name);
+  else if (lacks_allocations (survey) && survey->buddy + survey->places == 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s:1: the log has chunks of auto growth and none of its allocations; %s", name,
+                 survey->bare_chunks > 0
+                     ? "PaddlePaddle 1.8 logs no more, whatever GLOG_v is, so that it cannot be "
+                       "imported: use a log of a later version"
+                     : "run again with GLOG_v=10");
+  else
+    return TRUE;
+  return FALSE;
 }
 
 static GememTraceReader *
@@ -345,15 +378,7 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
   log->base.lines.end = log_end;
   log->threads = gemem_idmap_new (sizeof (PaddleThread));
   log->blocks = gemem_log_blocks_new ();
-  if (ok && log->survey.known == 0)
-    {
-      g_set_error (
-          error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-          "%s:1: the log has no whole line of Paddle's allocators; run again with GLOG_v=10",
-          gemem_input_name (input));
-      ok = FALSE;
-    }
-  if (ok)
+  if (ok && check_survey (&log->survey, gemem_input_name (input), error))
     {
       tell (log);
       return &log->base.lines.base;

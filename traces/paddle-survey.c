@@ -54,7 +54,9 @@ take_line (PaddleSurvey *survey, GememIdMap *threads, const PaddleLine *line, gu
   survey->growth_frees += line->kind == PADDLE_LINE_GROWTH_FREE;
   survey->streams += line->kind == PADDLE_LINE_STREAM_ALLOC;
   survey->buddy += line->kind == PADDLE_LINE_BUDDY_ALLOC || line->kind == PADDLE_LINE_BUDDY_HUGE;
+  survey->places += line->kind == PADDLE_LINE_PLACE_REQUEST;
   survey->chunks += line->kind == PADDLE_LINE_CHUNK;
+  survey->bare_chunks += line->kind == PADDLE_LINE_CHUNK && line->address == 0;
   survey->hidden += (line->kind == PADDLE_LINE_CHUNK && line->address == 0)
                     || line->kind == PADDLE_LINE_CHUNK_FREE
                     || line->kind == PADDLE_LINE_BUDDY_REQUEST

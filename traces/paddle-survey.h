@@ -35,7 +35,9 @@ typedef struct
 {
   guint64 known, first_time;
   guint64 growth, growth_frees, streams, buddy; /* numbers of lines */
+  guint64 places;                               /* lines of requests to a place */
   guint64 chunks, hidden; /* chunk lines; signs of chunks that are not logged */
+  guint64 bare_chunks;    /* chunk lines without an address, as until 2.0 */
   gboolean timeless;
   GArray *failed;       /* guint64: lines of requests, ascending */
   GArray *failed_buddy; /* of buddies, moved at the end of the pass */

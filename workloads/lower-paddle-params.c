@@ -9,6 +9,8 @@
  */
 #include "config.h"
 
+#include <math.h>
+
 #include "base/flags.h"
 #include "base/rules.h"
 #include "workloads/lower-paddle.h"
@@ -57,7 +59,9 @@ const GememParam gemem_lower_paddle_params[] = {
   GEMEM_RULES_ROW (Params, rules,
                    "garbage collection off by default, fractions of the number of tensors, "
                    "whitelisted operators never in place, gradients in groups of "
-                   "fuse_parameter_groups_size (3) up to fuse_parameter_memory_size MiB."),
+                   "fuse_parameter_groups_size (3) up to fuse_parameter_memory_size MiB, "
+                   "init_allocated_mem in every allocator, workspaces of exactly "
+                   "times_excess_than_required_tmp_allocation times the size reused, too."),
   { ROW ("place", GEMEM_PARAM_CHOICE, cpu), .default_text = "gpu", .choices = "gpu|cpu",
     .help = "Where the program runs.  cpu: no stream is waited for, workspaces are freed at once, "
             "fused gradients are padded to 4 KiB." },
@@ -138,22 +142,20 @@ const GememParam gemem_lower_paddle_params[] = {
     .help = "Devices that train together; since 1.6 a single one fuses nothing (preset: 1, since "
             "1.6 2)." },
   { FLAG ("init_allocated_mem", GEMEM_PARAM_BOOL, init_allocated_mem), .default_text = "no",
-    .help = "Every allocation of a buddy strategy is filled (0xEF), by its requested bytes; no "
-            "address depends on it.  Default in P13-P3: no." },
+    .help = "Every allocation of a buddy strategy, as documented of any, is filled (0xEF), by its "
+            "requested bytes; no address depends on it.  Default in P13-P3: no." },
   { FLAG ("limit_of_tmp_allocation", GEMEM_PARAM_INT, limit_of_tmp_allocation),
     .default_text = "-1", .sweep = "-1|1048576|16777216|67108864|268435456|1073741824", .min = "-1",
     .help = "Bytes of returned workspaces above which they are really freed; 0 or -1: at the end "
-            "of the run (removed in 1.6).  Default in P13-P14: -1." },
+            "of the run, as documented 0 frees at once (removed in 1.6).  Default in P13-P14: "
+            "-1." },
   { ROW ("times_excess_than_required_tmp_allocation", GEMEM_PARAM_DOUBLE, times_excess),
     .default_text = "2", .sweep = "1|1.25|1.5|2|4|8", .min = "0", .max = "1000000",
     .aliases = "reuse_tmp_allocation_excess_fraction|FLAGS_times_excess_than_required_tmp_"
                "allocation|FLAGS_reuse_tmp_allocation_excess_fraction",
     .help = "A returned workspace serves a request if it is less than this many times as large "
-            "(removed in 1.6; the documentation calls it an "
-            "integer).  Default in P13-P14: 2." },
-  { FLAG ("use_pinned_memory", GEMEM_PARAM_BOOL, use_pinned_memory), .default_text = "yes",
-    .help = "Host chunks are locked; no size and no address on the device depends on it.  Default "
-            "in P13-P3: yes." },
+            "(removed in 1.6); as documented it may be as many times as large, and the number is "
+            "whole.  Default in P13-P14: 2." },
   { NULL },
 };
 
@@ -207,6 +209,8 @@ resolve_strategy (Params *p, GError **error)
 static gboolean
 fills (const Params *p)
 {
+  if (p->rules == GEMEM_RULES_DOCUMENTED)
+    return TRUE;
   if (p->cpu)
     return p->preset <= GEMEM_ERA_P2;
   return p->allocator_strategy != STRATEGY_AUTO_GROWTH
@@ -306,6 +310,21 @@ check (const Params *p, GError **error)
   return gemem_check_flags ("paddle", flags, G_N_ELEMENTS (flags), error);
 }
 
+/* The manual types the flag as an integer; the program reads a real number. */
+static gboolean
+check_times (const Params *p, GError **error)
+{
+  char given[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (p->rules != GEMEM_RULES_DOCUMENTED || p->times_excess == floor (p->times_excess))
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "paddle: times_excess_than_required_tmp_allocation=%s is refused by the manual, "
+               "which has integers; give a whole number, or choose rules=as-built",
+               g_ascii_dtostr (given, sizeof given, p->times_excess));
+  return FALSE;
+}
+
 /* Numbers of parameters that no release gives a meaning to. */
 static gboolean
 check_groups (const Params *p, GError **error)
@@ -346,5 +365,5 @@ gemem_lower_paddle_resolve (Params *p, GError **error)
   p->whitelist = !p->enable_inplace_whitelist                       ? GEMEM_WHITELIST_OFF
                  : !documented && p->inplace_version == VERSION_1_4 ? GEMEM_WHITELIST_ONLY
                                                                     : GEMEM_WHITELIST_NOT;
-  return check_groups (p, error) && check (p, error);
+  return check_groups (p, error) && check_times (p, error) && check (p, error);
 }

@@ -309,8 +309,8 @@ set_up (Reader *reader)
   if (!p->temporary)
     return;
   reader->block = g_new0 (guint32, (gsize) lower->storages->len + 1);
-  reader->temporary = gemem_temporary_new (p->limit_of_tmp_allocation, p->times_excess,
-                                           &temporary_hooks, lower);
+  reader->temporary = gemem_temporary_new ((GememRules) p->rules, p->limit_of_tmp_allocation,
+                                           p->times_excess, &temporary_hooks, lower);
   lower->allocate_workspace = allocate_workspace;
   lower->release_workspace = release_workspace;
 }
@@ -345,9 +345,6 @@ describe (const GememLowerPaddle *p, GPtrArray *report, GememTraceInfo *info)
         p->scope_delay, p->common.steps > 1 ? "" : " (steps=1: there is no next run)",
         gemem_format_time (to, p->common.time_per_node - saved_time (p)),
         gemem_format_time (from, p->common.time_per_node));
-  if (!p->use_pinned_memory)
-    gemem_trace_info_note (info, "use_pinned_memory",
-                           "no: host chunks are not locked; nothing on the device depends on it");
 }
 
 static GememTraceReader *

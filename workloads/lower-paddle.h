@@ -37,7 +37,7 @@ typedef struct
   double fuse_parameter_memory_size;
   gint64 fuse_parameter_groups_size;
   guint64 places;
-  gboolean init_allocated_mem, use_pinned_memory;
+  gboolean init_allocated_mem;
   gint64 limit_of_tmp_allocation;
   double times_excess;
   /* derived from the above */

@@ -17,6 +17,7 @@ typedef struct
 
 struct _GememTemporary
 {
+  GememRules rules;
   gint64 limit;
   double times;
   guint64 turn;
@@ -42,10 +43,12 @@ clear_queue (gpointer data)
 }
 
 GememTemporary *
-gemem_temporary_new (gint64 limit, double times, const GememTemporaryHooks *hooks, gpointer data)
+gemem_temporary_new (GememRules rules, gint64 limit, double times, const GememTemporaryHooks *hooks,
+                     gpointer data)
 {
   GememTemporary *temporary = g_new0 (GememTemporary, 1);
 
+  temporary->rules = rules;
   temporary->limit = limit;
   temporary->times = times;
   temporary->hooks = hooks;
@@ -84,6 +87,15 @@ excess (guint64 n, double times)
   return product < 18446744073709551616.0 ? (guint64) product : G_MAXUINT64;
 }
 
+/* TRUE if a block of @size bytes is too large for a request of @wanted bytes. */
+static gboolean
+is_excessive (const GememTemporary *temporary, guint64 size, guint64 wanted)
+{
+  const guint64 most = excess (wanted, temporary->times);
+
+  return temporary->rules == GEMEM_RULES_DOCUMENTED ? size > most : size >= most;
+}
+
 gboolean
 gemem_temporary_allocate (GememTemporary *temporary, guint64 stream, guint64 size, guint32 *block)
 {
@@ -92,7 +104,7 @@ gemem_temporary_allocate (GememTemporary *temporary, guint64 stream, guint64 siz
   GSequenceIter *first = g_sequence_search (queue->entries, &probe, compare_entries, NULL);
   const Entry *entry = g_sequence_iter_is_end (first) ? NULL : g_sequence_get (first);
 
-  if (entry == NULL || entry->size >= excess (size, temporary->times))
+  if (entry == NULL || is_excessive (temporary, entry->size, size))
     return FALSE;
   *block = entry->block;
   queue->wait_bytes -= entry->size;
@@ -114,6 +126,13 @@ empty (GememTemporary *temporary, Queue *queue)
   queue->wait_bytes = 0;
 }
 
+static gboolean
+is_limited (const GememTemporary *temporary)
+{
+  return temporary->limit > 0
+         || (temporary->limit == 0 && temporary->rules == GEMEM_RULES_DOCUMENTED);
+}
+
 void
 gemem_temporary_release (GememTemporary *temporary, guint64 stream, guint64 size, guint32 block)
 {
@@ -123,7 +142,7 @@ gemem_temporary_release (GememTemporary *temporary, guint64 stream, guint64 size
   *entry = (Entry){ size, ++temporary->turn, block };
   g_sequence_insert_sorted (queue->entries, entry, compare_entries, NULL);
   queue->wait_bytes += size;
-  if (temporary->limit > 0 && queue->wait_bytes > (guint64) temporary->limit)
+  if (is_limited (temporary) && queue->wait_bytes > (guint64) temporary->limit)
     empty (temporary, queue);
 }
 

@@ -1,15 +1,15 @@
 /* auto-growth-params.c - the table of auto-growth-params.h and its rules.
  *
  * Every flag has its name in Paddle; FLAGS_NAME and the short keys of the vector files are
- * aliases.  A flag that would have no effect under the chosen preset is refused rather than
+ * aliases.  A flag that would have no effect under the chosen version is refused rather than
  * ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
  * Origin: paddle.md section 1.1.
  */
 #include "config.h"
 
 #include "allocators/paddle/auto-growth-params.h"
-#include "allocators/paddle/chunk-size.h"
 #include "allocators/paddle/limit.h"
+#include "allocators/paddle/versions.h"
 
 typedef GememPaddleAutoGrowthParams Params;
 
@@ -21,14 +21,11 @@ typedef GememPaddleAutoGrowthParams Params;
   }
 
 const GememParam gemem_paddle_auto_growth_params[] = {
-  { .name = "preset",
-    .type = GEMEM_PARAM_CHOICE,
-    .default_text = "P3",
-    .choices = "P16|P2|P3|P2/P3=P3",
-    .offset = G_STRUCT_OFFSET (Params, preset),
-    .help = "Version of Paddle: P16 (1.6-2.0: one pool, aligned chunks), P2 (2.1-2.6: a pool per "
-            "stream), P3 (3.x: also small and "
-            "large pools)." },
+  GEMEM_PADDLE_VERSION_ROW (
+      Params, version, GEMEM_PADDLE_VERSIONS_SINCE_1_6, "3.x", "2.0|2.2|2.6|3.x",
+      "Release of Paddle, or a preset, which is the last of its group: P16 (1.6-2.0: one pool, "
+      "aligned chunks), P2 (2.1-2.6: a pool per stream; aligned chunks until 2.2, 2.3 and 2.4 are "
+      "unknown and taken as 2.5), P3 (3.x: also small and large pools)."),
   { .name = "auto_growth_chunk_size_in_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0",
@@ -59,8 +56,7 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .unit = "MiB",
     .aliases = "FLAGS_gpu_memory_limit_mb",
     .offset = G_STRUCT_OFFSET (Params, memory_limit),
-    .help = "Most memory this process may hold; 0: no limit (came late in P16).  Default in "
-            "P16-P3: 0." },
+    .help = "Most memory this process may hold; 0: no limit (since 1.8).  Default in P16-P3: 0." },
   { .name = "gpu_allocator_retry_time",
     .type = GEMEM_PARAM_TIME,
     .default_text = "10000",
@@ -77,7 +73,7 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .max = "1GiB",
     .aliases = "alignment|FLAGS_alignment_size",
     .offset = G_STRUCT_OFFSET (Params, alignment),
-    .help = "Rounding unit of requests and, in P16, of the aligning allocator below; a power of "
+    .help = "Rounding unit of requests and, until 2.2, of the aligning allocator below; a power of "
             "two (256 on CUDA, 64KiB for pinned memory; a flag in 3.x, "
             "which Paddle reads on other devices than CUDA's only; before, a rule that may be "
             "tried).  Default in P16-P3: 256." },
@@ -119,21 +115,23 @@ const GememParam gemem_paddle_auto_growth_params[] = {
 gboolean
 gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
 {
-  static const GememPaddlePreset presets[] = { GEMEM_PADDLE_P16, GEMEM_PADDLE_P2, GEMEM_PADDLE_P3 };
-  GememPaddlePreset preset = presets[params->preset];
-  gboolean pools = preset == GEMEM_PADDLE_P3 && params->small_pool != 0;
-  const char *why_no_pools = "needs two pools; choose preset=P3 and set small_pool_size_in_mb";
+  const GememPaddleVersion version = (GememPaddleVersion) params->version + GEMEM_PADDLE_1_6;
+  gboolean pools = version == GEMEM_PADDLE_3_X && params->small_pool != 0;
+  const char *why_no_pools = "needs two pools; choose version=3.x and set small_pool_size_in_mb";
   const GememFlag flags[] = {
-    { "use_stream_safe_cuda_allocator", !params->stream_safe, preset != GEMEM_PADDLE_P16,
-      "came with 2.3; choose preset=P2 or P3" },
-    { "auto_growth_chunk_size_in_mb", params->chunk != 0, preset != GEMEM_PADDLE_P16 && !pools,
+    { "use_stream_safe_cuda_allocator", !params->stream_safe, version >= GEMEM_PADDLE_2_3,
+      "came with 2.3; choose version=2.3 or later" },
+    { "auto_growth_chunk_size_in_mb", params->chunk != 0, version >= GEMEM_PADDLE_2_5 && !pools,
       "is a flag since 2.5, and small_pool_size_in_mb replaces it by one size per pool; choose "
-      "preset=P2 or P3, or set the pools' sizes" },
-    { "use_auto_growth_v2", params->v2, preset == GEMEM_PADDLE_P3,
-      "exists in 3.x; choose preset=P3" },
+      "version=2.5 or later, or set the pools' sizes" },
+    { "gpu_memory_limit_mb", params->memory_limit != 0, version >= GEMEM_PADDLE_1_8,
+      "counts since 1.8 (1.7.0 ignores it); choose version=1.8 or later" },
+    { "use_auto_growth_v2", params->v2, version == GEMEM_PADDLE_3_X,
+      "exists in 3.x; choose version=3.x" },
     { "auto_growth_v2_warm_up", params->warm_up != 1000, params->v2,
       "belongs to use_auto_growth_v2; switch that on" },
-    { "small_pool_size_in_mb", params->small_pool != 0, pools, "exists in 3.x; choose preset=P3" },
+    { "small_pool_size_in_mb", params->small_pool != 0, pools,
+      "exists in 3.x; choose version=3.x" },
     { "small_pool_auto_growth_chunk_size_in_mb", params->small_chunk != 0, pools, why_no_pools },
     { "large_pool_auto_growth_chunk_size_in_mb", params->large_chunk != 0, pools, why_no_pools },
     { "small_pool_pre_alloc_in_mb", params->small_pre_alloc != 0, pools, why_no_pools },
@@ -141,7 +139,9 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
   };
   if (!gemem_check_flags ("paddle-auto-growth", flags, G_N_ELEMENTS (flags), error))
     return FALSE;
-  params->stream_safe = params->stream_safe && preset != GEMEM_PADDLE_P16;
+  params->stream_safe = params->stream_safe && version >= GEMEM_PADDLE_2_3;
+  params->aligned = version <= GEMEM_PADDLE_2_2; /* 2.3 and 2.4 unknown; gone in 2.5.2 */
+  params->per_stream = version >= GEMEM_PADDLE_2_1;
   guint64 largest = MAX (
       MAX (params->chunk, params->small_chunk),
       MAX (params->large_chunk, MAX (params->small_pre_alloc, params->large_pre_alloc)));
@@ -153,6 +153,6 @@ gemem_paddle_auto_growth_params_resolve (Params *params, GError **error)
     }
   if (!gemem_paddle_check_power_of_two ("paddle-auto-growth", params->alignment, error))
     return FALSE;
-  params->preset = preset;
+  params->version = (int) version;
   return TRUE;
 }

@@ -5,9 +5,10 @@
  * allocated and the low part stays free, without a split threshold or an upper size.  A miss takes
  * a chunk of the rounded request (or of the growth size, if larger) from the device.  Idle chunks
  * are released when the device refuses, on empty_cache, and as two flags say.
- * P16 stacks this on an aligning allocator: each chunk is one alignment longer and loses the bytes
- * before its first aligned address.  In P2 and P3 each stream has an allocator of its own; on out
- * of memory the idle chunks of all streams are released (StreamSafe; 2.3 and later).
+ * Until 2.2 this stands on an aligning allocator: each chunk is one alignment longer and loses the
+ * bytes before its first aligned address (gone in 2.5.2; 2.3 and 2.4 are not known and taken as
+ * 2.5).  Since 2.1 each stream has an allocator of its own; on out of memory the idle chunks of all
+ * streams are released (StreamSafe; 2.3 and later).
  *
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
  * free blocks, under group 2 * arena + small; an arena's `idle` counts its chunks that are one free
@@ -22,7 +23,6 @@
 
 #include "allocators/neighbours.h"
 #include "allocators/paddle/auto-growth-params.h"
-#include "allocators/paddle/chunk-size.h"
 #include "allocators/paddle/limit.h"
 #include "allocators/paddle/stream-safe.h"
 #include "base/idmap.h"
@@ -37,7 +37,7 @@ struct _Chunk
   Chunk *older, *newer;
 };
 
-/* One AutoGrowthBestFit of the real stack: one for the device in P16, one per stream since P2. */
+/* One AutoGrowthBestFit of the real stack: one for the device until 2.0, then one per stream. */
 typedef struct
 {
   guint64 stream;
@@ -52,7 +52,6 @@ typedef struct
 {
   GememAllocator base;
   GememPaddleAutoGrowthParams params;
-  GememPaddlePreset preset;
   guint64 limit;               /* of device bytes held */
   guint64 grow[2];             /* least chunk of the large pool, of the small one */
   guint64 reserved, allocated; /* deferred blocks count as allocated */
@@ -101,11 +100,11 @@ add_chunk (AutoGrowth *self, guint64 group, guint64 want)
 {
   Arena *arena = arena_at (self, group / 2);
   guint64 alignment = self->params.alignment;
-  guint64 bytes = self->preset == GEMEM_PADDLE_P16 ? want + alignment : want;
+  guint64 bytes = self->params.aligned ? want + alignment : want;
   guint64 address = gemem_paddle_malloc (self->base.device, bytes, arena->stream, self->limit);
   if (address == 0)
     return NULL;
-  guint64 lost = self->preset == GEMEM_PADDLE_P16 ? -address & (alignment - 1) : 0;
+  guint64 lost = self->params.aligned ? -address & (alignment - 1) : 0;
   Chunk *chunk = gemem_slab_alloc (&self->chunk_slab);
   chunk->bytes = bytes;
   chunk->by_address.address = address;
@@ -293,7 +292,7 @@ pre_allocate (AutoGrowth *self, guint64 arena)
 static guint64
 find_arena (AutoGrowth *self, guint64 stream, gboolean add)
 {
-  if (self->preset == GEMEM_PADDLE_P16)
+  if (!self->params.per_stream)
     stream = 0;
   if (arena_at (self, 0)->stream == stream)
     return 0;
@@ -580,7 +579,6 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
     }
   self->base.klass = own->stream_safe ? &gemem_paddle_auto_growth_class : &at_once_class;
   self->base.device = device;
-  self->preset = (GememPaddlePreset) own->preset;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
   gboolean pools = own->small_pool != 0;
   self->grow[0] = gemem_round_up (pools ? own->large_chunk : own->chunk, own->alignment);

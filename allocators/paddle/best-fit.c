@@ -20,7 +20,7 @@
 #include "config.h"
 
 #include "allocators/neighbours.h"
-#include "allocators/paddle/chunk-size.h"
+#include "allocators/paddle/buddy-params.h"
 #include "allocators/paddle/limit.h"
 #include "base/units.h"
 
@@ -29,10 +29,9 @@
 
 typedef struct
 {
-  int preset;
+  GememPaddleChunkRule chunk;
+  int platform;
   guint64 total, available;
-  double fraction;
-  guint64 initial, reallocate;
   guint64 max_chunk, chunks; /* 0: derived from the device */
   guint64 retry_time;
 } Params;
@@ -40,13 +39,15 @@ typedef struct
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
 
 static const GememParam params[] = {
-  { .name = "preset",
-    .type = GEMEM_PARAM_CHOICE,
-    .default_text = "P14",
-    .choices = "P13|P14",
-    FIELD (preset),
-    .help = "Version of Paddle: P13 (1.2-1.3) or P14 (1.4 to early 1.5); later ones call the buddy "
-            "naive_best_fit." },
+  GEMEM_PADDLE_VERSION_ROW (
+      Params, chunk.version, GEMEM_PADDLE_VERSIONS_UNTIL_1_5, "1.5", "1.3|1.5",
+      "Release of Paddle, or a preset: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call the buddy "
+      "naive_best_fit."),
+  GEMEM_RULES_ROW (
+      Params, chunk.rules,
+      "a chunk is fraction_of_gpu_memory_to_use of the device's total, and a 0 that is "
+      "given is refused."),
+  GEMEM_PADDLE_PLATFORM_ROW (Params, platform),
   { .name = "total",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -69,26 +70,28 @@ static const GememParam params[] = {
     .max = "1",
     .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT,
     .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use",
-    FIELD (fraction),
+    FIELD (chunk.fraction),
     .help = "Part of the memory (less 5 %) that one chunk takes where no size is set; the default "
             "is (double)0.92f, on Windows 0.5.  "
             "Default in P13-P14: 0.92." },
   { .name = "initial_gpu_memory_in_mb",
     .type = GEMEM_PARAM_SIZE,
-    .default_text = "0",
-    .sweep = "0|256|512|1024|2048|4096|8192",
+    .default_text = "default",
+    .special = GEMEM_PADDLE_UNSET_TEXT,
+    .sweep = "default|256|512|1024|2048|4096|8192",
     .unit = "MiB",
     .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb",
-    FIELD (initial),
+    FIELD (chunk.initial),
     .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in "
             "P14: 0." },
   { .name = "reallocate_gpu_memory_in_mb",
     .type = GEMEM_PARAM_SIZE,
-    .default_text = "0",
-    .sweep = "0|64|128|256|512|1024|2048",
+    .default_text = "default",
+    .special = GEMEM_PADDLE_UNSET_TEXT,
+    .sweep = "default|64|128|256|512|1024|2048",
     .unit = "MiB",
     .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb",
-    FIELD (reallocate),
+    FIELD (chunk.reallocate),
     .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in "
             "P14: 0." },
   { .name = "max_chunk",
@@ -136,7 +139,6 @@ typedef struct
 {
   GememAllocator base;
   Params params;
-  GememPaddleChunkRule rule;
   guint64 limit;     /* of device bytes held */
   guint64 max_chunk; /* 0: the device is too small; every request fails */
   guint64 capacity;  /* largest number of chunks */
@@ -527,7 +529,8 @@ measure (BestFit *self)
   memory.available = self->params.available != 0 ? self->params.available : info.free;
   memory.available = MIN (memory.available, memory.total);
   self->max_chunk = self->params.max_chunk;
-  if (self->max_chunk == 0 && !gemem_paddle_max_chunk_size (&self->rule, &memory, &self->max_chunk))
+  if (self->max_chunk == 0
+      && !gemem_paddle_max_chunk_size (&self->params.chunk, &memory, &self->max_chunk))
     self->max_chunk = 0;
   if (self->max_chunk <= ALIGNMENT)
     self->max_chunk = 0;
@@ -539,24 +542,25 @@ measure (BestFit *self)
 static GememAllocator *
 best_fit_create (gconstpointer data, GememDevice *device, GError **error)
 {
-  static const GememPaddlePreset presets[] = { GEMEM_PADDLE_P13, GEMEM_PADDLE_P14 };
   const Params *own = data;
-  const gboolean p14 = own->preset == 1;
+  const gboolean since_1_4 = own->chunk.version >= GEMEM_PADDLE_1_4;
   const GememFlag flags[] = {
-    { "initial_gpu_memory_in_mb", own->initial != 0, p14, "exists since 1.4; choose preset=P14" },
-    { "reallocate_gpu_memory_in_mb", own->reallocate != 0, p14,
-      "exists since 1.4; choose preset=P14" },
+    { "initial_gpu_memory_in_mb", gemem_paddle_size_is_set (own->chunk.initial), since_1_4,
+      "exists since 1.4; choose version=1.4 or 1.5" },
+    { "reallocate_gpu_memory_in_mb", gemem_paddle_size_is_set (own->chunk.reallocate), since_1_4,
+      "exists since 1.4; choose version=1.4 or 1.5" },
   };
+  GememPaddleChunkRule rule = own->chunk;
   BestFit *self;
 
-  if (!gemem_check_flags ("paddle-best-fit", flags, G_N_ELEMENTS (flags), error))
+  if (!gemem_check_flags ("paddle-best-fit", flags, G_N_ELEMENTS (flags), error)
+      || !gemem_paddle_chunk_rule_resolve (&rule, own->platform, "paddle-best-fit", error))
     return NULL;
   self = g_new0 (BestFit, 1);
   self->base.klass = &gemem_paddle_best_fit_class;
   self->base.device = device;
   self->params = *own;
-  self->rule = (GememPaddleChunkRule){ presets[own->preset], own->fraction, own->initial,
-                                       own->reallocate };
+  self->params.chunk = rule;
   self->limit = own->total != 0 ? own->total : GEMEM_UNLIMITED;
   self->largest = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->groups = g_array_new (FALSE, FALSE, sizeof (guint64));

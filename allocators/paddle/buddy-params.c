@@ -1,7 +1,7 @@
 /* buddy-params.c - the table of buddy-params.h and its rules.
  *
  * Every flag has its name in Paddle; FLAGS_NAME and the short keys of the vector files are
- * aliases.  A flag that would have no effect under the chosen preset or place is refused rather
+ * aliases.  A flag that would have no effect under the chosen version or place is refused rather
  * than ignored.  Sizes accept any number of bytes, where Paddle takes whole MiB.
  * Origin: paddle.md section 1.1.
  */
@@ -13,17 +13,15 @@
 
 typedef GememPaddleBuddyParams Params;
 
-#define RETRY_BY_PRESET G_MAXUINT64                    /* "default" of the row */
+#define RETRY_BY_VERSION G_MAXUINT64                   /* "default" of the row */
 #define RETRY_DEFAULT G_GUINT64_CONSTANT (10000000000) /* ns */
 
 const GememParam gemem_paddle_buddy_params[] = {
-  { .name = "preset",
-    .type = GEMEM_PARAM_CHOICE,
-    .default_text = "P16",
-    .choices = "P13|P14|P16|P2|P3|P2/P3=P3",
-    .offset = G_STRUCT_OFFSET (Params, preset),
-    .help = "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 "
-            "(3.x); the last three decide alike." },
+  GEMEM_PADDLE_VERSION_ROW (
+      Params, chunk.version, GEMEM_PADDLE_VERSIONS, "2.0", "1.3|1.5|2.0",
+      "Release of Paddle, or a preset, which is the last of its group: P13 (1.2-1.3), P14 "
+      "(1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x); since 1.6 they decide alike, but "
+      "gpu_memory_limit_mb counts since 1.8."),
   { .name = "place",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "gpu",
@@ -39,7 +37,7 @@ const GememParam gemem_paddle_buddy_params[] = {
     .offset = G_STRUCT_OFFSET (Params, free_idle_memory),
     .help = "Return free chunks to the device while (used + max_chunk) * 2 < free (the "
             "documentation of 1.4 and 1.5 still lists it, no code "
-            "reads it).  Default in P13: no." },
+            "reads it; as documented it works in every version).  Default in P13: no." },
   GEMEM_PADDLE_BUDDY_LIMIT_ROWS,
   { .name = "fraction_of_cpu_memory_to_use",
     .type = GEMEM_PARAM_DOUBLE,
@@ -49,9 +47,8 @@ const GememParam gemem_paddle_buddy_params[] = {
     .max = "1",
     .aliases = "FLAGS_fraction_of_cpu_memory_to_use",
     .offset = G_STRUCT_OFFSET (Params, cpu_fraction),
-    .help = "Part of the physical memory of which a 32nd bounds the chunk size (place=cpu; the "
-            "documentation omits the 32nd).  "
-            "Default in P13-P2: 1." },
+    .help = "Part of the physical memory of which a 32nd bounds the chunk size, as documented the "
+            "whole (place=cpu).  Default in P13-P2: 1." },
   { .name = "initial_cpu_memory_in_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "500",
@@ -71,8 +68,49 @@ const GememParam gemem_paddle_buddy_params[] = {
     .offset = G_STRUCT_OFFSET (Params, pinned_fraction),
     .help = "Part of the physical memory that may be pinned; a 256th of it is the chunk size "
             "(place=pinned).  Default in P13-P3: 0.5." },
+  { .name = "use_pinned_memory",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "yes",
+    .aliases = "FLAGS_use_pinned_memory",
+    .offset = G_STRUCT_OFFSET (Params, use_pinned_memory),
+    .help = "The pages of the host's chunks are locked (place=cpu; statistic `locked`); no size "
+            "and no address depends on it.  Default in P13-P2: yes." },
   { NULL },
 };
+
+/* The manual's "greater than 0". */
+static gboolean
+check_above_zero (const char *who, const char *flag, gboolean zero, GError **error)
+{
+  if (zero)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: %s=0 is refused by the manual, which has 'greater than 0'; leave it out, or "
+                 "choose rules=as-built",
+                 who, flag);
+  return !zero;
+}
+
+gboolean
+gemem_paddle_chunk_rule_resolve (GememPaddleChunkRule *rule, int platform, const char *who,
+                                 GError **error)
+{
+  const gboolean documented = rule->rules == GEMEM_RULES_DOCUMENTED;
+
+  if (!check_above_zero (who, "fraction_of_gpu_memory_to_use", documented && rule->fraction == 0,
+                         error)
+      || !check_above_zero (who, "initial_gpu_memory_in_mb", documented && rule->initial == 0,
+                            error)
+      || !check_above_zero (who, "reallocate_gpu_memory_in_mb", documented && rule->reallocate == 0,
+                            error))
+    return FALSE;
+  rule->initial = rule->initial != GEMEM_PADDLE_UNSET ? rule->initial : 0;
+  rule->reallocate = rule->reallocate != GEMEM_PADDLE_UNSET ? rule->reallocate : 0;
+  if (rule->fraction == g_ascii_strtod (GEMEM_PADDLE_FRACTION_DEFAULT, NULL))
+    rule->fraction = platform == GEMEM_PADDLE_WINDOWS ? GEMEM_PADDLE_FRACTION_WINDOWS
+                     : documented                     ? GEMEM_PADDLE_FRACTION_DOCUMENTED
+                                                      : rule->fraction;
+  return TRUE;
+}
 
 gboolean
 gemem_paddle_buddy_params_resolve (Params *params, GError **error)
@@ -82,35 +120,45 @@ gemem_paddle_buddy_params_resolve (Params *params, GError **error)
   gboolean gpu = params->place == GEMEM_PADDLE_PLACE_GPU,
            cpu = params->place == GEMEM_PADDLE_PLACE_CPU;
   gboolean pinned = params->place == GEMEM_PADDLE_PLACE_PINNED;
-  gboolean since_p14 = gpu && params->preset >= GEMEM_PADDLE_P14,
-           since_p16 = gpu && params->preset >= GEMEM_PADDLE_P16;
-  gboolean by_fraction = gpu && (params->initial == 0 || params->reallocate == 0);
+  const int version = params->chunk.version;
+  gboolean since_1_4 = gpu && version >= GEMEM_PADDLE_1_4,
+           since_1_6 = gpu && version >= GEMEM_PADDLE_1_6;
+  const gboolean initial = gemem_paddle_size_is_set (params->chunk.initial),
+                 reallocate = gemem_paddle_size_is_set (params->chunk.reallocate);
+  gboolean by_fraction = gpu && !(initial && reallocate);
   const GememFlag flags[] = {
     { "available", params->available != 0, gpu,
       "is read on the GPU only; drop it or choose place=gpu" },
-    { "fraction_of_gpu_memory_to_use", params->fraction != defaults.fraction, by_fraction,
+    { "platform", params->platform != GEMEM_PADDLE_LINUX, by_fraction,
+      "says which default fraction_of_gpu_memory_to_use has, which is not asked here; drop it" },
+    { "fraction_of_gpu_memory_to_use", params->chunk.fraction != defaults.chunk.fraction,
+      by_fraction,
       "counts on the GPU where initial_gpu_memory_in_mb or reallocate_gpu_memory_in_mb is 0; drop "
       "it or set one of them to 0" },
-    { "initial_gpu_memory_in_mb", params->initial != 0, since_p14,
-      "exists on the GPU since 1.4; choose preset=P14 or later" },
-    { "reallocate_gpu_memory_in_mb", params->reallocate != 0, since_p14,
-      "exists on the GPU since 1.4; choose preset=P14 or later" },
-    { "free_idle_memory", params->free_idle_memory, gpu && params->preset == GEMEM_PADDLE_P13,
-      "works on the GPU until 1.3 only; choose preset=P13" },
-    { "gpu_memory_limit_mb", params->memory_limit != 0, since_p16,
-      "exists on the GPU since 2.0; choose preset=P16 or later" },
-    { "gpu_allocator_retry_time", params->retry_time != RETRY_BY_PRESET && params->retry_time != 0,
-      since_p16, "wraps this allocator on the GPU since 1.6; choose preset=P16 or later" },
+    { "initial_gpu_memory_in_mb", initial, since_1_4,
+      "exists on the GPU since 1.4; choose version=1.4 or later" },
+    { "reallocate_gpu_memory_in_mb", reallocate, since_1_4,
+      "exists on the GPU since 1.4; choose version=1.4 or later" },
+    { "free_idle_memory", params->free_idle_memory,
+      gpu && (version < GEMEM_PADDLE_1_4 || params->chunk.rules == GEMEM_RULES_DOCUMENTED),
+      "works on the GPU until 1.3 only; choose version=1.3, or rules=documented" },
+    { "gpu_memory_limit_mb", params->memory_limit != 0, gpu && version >= GEMEM_PADDLE_1_8,
+      "counts on the GPU since 1.8 (1.7.0 ignores it); choose version=1.8 or later" },
+    { "gpu_allocator_retry_time", params->retry_time != RETRY_BY_VERSION && params->retry_time != 0,
+      since_1_6, "wraps this allocator on the GPU since 1.6; choose version=1.6 or later" },
     { "fraction_of_cpu_memory_to_use", params->cpu_fraction != defaults.cpu_fraction, cpu,
       "counts on the host only; choose place=cpu" },
     { "initial_cpu_memory_in_mb", params->cpu_initial != defaults.cpu_initial, cpu,
       "counts on the host only; choose place=cpu" },
     { "fraction_of_cuda_pinned_memory_to_use", params->pinned_fraction != defaults.pinned_fraction,
       pinned, "counts for pinned memory only; choose place=pinned" },
+    { "use_pinned_memory", !params->use_pinned_memory, cpu,
+      "locks pages of the CPU allocator; choose place=cpu" },
   };
-  if (!gemem_check_flags ("paddle-buddy", flags, G_N_ELEMENTS (flags), error))
+  if (!gemem_check_flags ("paddle-buddy", flags, G_N_ELEMENTS (flags), error)
+      || !gemem_paddle_chunk_rule_resolve (&params->chunk, params->platform, "paddle-buddy", error))
     return FALSE;
-  if (params->retry_time == RETRY_BY_PRESET)
-    params->retry_time = since_p16 ? RETRY_DEFAULT : 0;
+  if (params->retry_time == RETRY_BY_VERSION)
+    params->retry_time = since_1_6 ? RETRY_DEFAULT : 0;
   return TRUE;
 }

@@ -7,6 +7,7 @@
 
 #include "allocators/allocator.h"
 #include "allocators/paddle/chunk-size.h"
+#include "base/rules.h"
 
 typedef enum
 {
@@ -17,29 +18,61 @@ typedef enum
 
 typedef struct
 {
-  int preset, place;
+  GememPaddleChunkRule chunk;
+  int place, platform;
   guint64 total, available;
-  double fraction;
-  guint64 initial, reallocate;
   gboolean free_idle_memory;
   guint64 memory_limit;
   guint64 retry_time;
   double cpu_fraction;
   guint64 cpu_initial;
   double pinned_fraction;
+  gboolean use_pinned_memory;
 } GememPaddleBuddyParams;
+
+/* "default" of a size in MiB: the flag is not set.  A 0 that was given decides alike, but the manual
+ * refuses it. */
+#define GEMEM_PADDLE_UNSET G_MAXUINT64
+#define GEMEM_PADDLE_UNSET_TEXT "default=18446744073709551615"
+
+static inline gboolean
+gemem_paddle_size_is_set (guint64 size)
+{
+  return size != 0 && size != GEMEM_PADDLE_UNSET;
+}
+
+enum
+{
+  GEMEM_PADDLE_LINUX,
+  GEMEM_PADDLE_WINDOWS,
+};
+
+#define GEMEM_PADDLE_PLATFORM_ROW(Type, field) \
+  { \
+    .name = "platform", .type = GEMEM_PARAM_CHOICE, .default_text = "linux", \
+    .choices = "linux|windows", .offset = G_STRUCT_OFFSET (Type, field), \
+    .help = "Platform whose default fraction_of_gpu_memory_to_use has: 0.92, on Windows 0.5." \
+  }
+
+#define GEMEM_PADDLE_RULES_ROW(Type, field) \
+  GEMEM_RULES_ROW (Type, field, \
+                   "every chunk is fraction_of_gpu_memory_to_use of the device's total, a 0 that " \
+                   "is given is refused; on the host a chunk is initial_cpu_memory_in_mb or the " \
+                   "whole fraction of the memory; free_idle_memory works in every version.")
 
 /* The rows for a device's buddy; a table that uses them fills a struct that begins with a
  * GememPaddleBuddyParams. */
 #define GEMEM_PADDLE_BUDDY_SIZE_ROWS \
-  { .name = "total", \
-    .type = GEMEM_PARAM_SIZE, \
-    .flags = GEMEM_PARAM_MEMORY, \
-    .default_text = "0", \
-    .special = "device=0", \
-    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, total), \
-    .help = "Memory that the device reports as total, and its limit; 0 asks the device (cpu, " \
-            "pinned: the physical memory)." }, \
+  GEMEM_PADDLE_RULES_ROW (GememPaddleBuddyParams, chunk.rules), \
+      GEMEM_PADDLE_PLATFORM_ROW (GememPaddleBuddyParams, platform), \
+      { .name = "total", \
+        .type = GEMEM_PARAM_SIZE, \
+        .flags = GEMEM_PARAM_MEMORY, \
+        .default_text = "0", \
+        .special = "device=0", \
+        .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, total), \
+        .help = "Memory that the device reports as total, and its limit; 0 asks the device (cpu, " \
+                "pinned: the physical memory)." }, \
       { .name = "available", \
         .type = GEMEM_PARAM_SIZE, \
         .flags = GEMEM_PARAM_MEMORY, \
@@ -56,36 +89,40 @@ typedef struct
         .max = "1", \
         .special = "default=" GEMEM_PADDLE_FRACTION_DEFAULT, \
         .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", \
-        .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, fraction), \
+        .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, chunk.fraction), \
         .help = "Part of the memory (less 5 %) that one chunk takes where no size is set: of the " \
-                "total until 1.5, of what is available since 1.6; the default " \
-                "is (double)0.92f, on Windows 0.5.  Default in P13-P3: 0.92." }, \
+                "total until 1.5, of what is available since 1.6; as documented of the total, " \
+                "and above 0; the default is (double)0.92f, on Windows 0.5.  Default in P13-P3: " \
+                "0.92." }, \
       { .name = "initial_gpu_memory_in_mb", \
         .type = GEMEM_PARAM_SIZE, \
-        .default_text = "0", \
-        .sweep = "0|256|512|1024|2048|4096|8192", \
+        .default_text = "default", \
+        .special = GEMEM_PADDLE_UNSET_TEXT, \
+        .sweep = "default|256|512|1024|2048|4096|8192", \
         .unit = "MiB", \
         .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", \
-        .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, initial), \
-        .help = "Size of the first chunk; 0: by fraction.  Default in P14-P3: 0." }, \
+        .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, chunk.initial), \
+        .help = "Size of the first chunk; 0: by fraction (as documented above 0).  Default in " \
+                "P14-P3: 0." }, \
   { \
-    .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "0", \
-    .sweep = "0|64|128|256|512|1024|2048", .unit = "MiB", \
-    .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", \
-    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, reallocate), \
-    .help = "Size of every further chunk; 0: by fraction, since 1.6 of what is then available.  " \
-            "Default in P14-P3: 0." \
+    .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "default", \
+    .special = GEMEM_PADDLE_UNSET_TEXT, .sweep = "default|64|128|256|512|1024|2048", \
+    .unit = "MiB", .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", \
+    .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, chunk.reallocate), \
+    .help = "Size of every further chunk; 0: by fraction, since 1.6 of what is then available " \
+            "(as documented above 0).  Default in P14-P3: 0." \
   }
 
 #define GEMEM_PADDLE_BUDDY_LIMIT_ROWS \
-  { .name = "gpu_memory_limit_mb", \
+  { \
+    .name = "gpu_memory_limit_mb", \
     .type = GEMEM_PARAM_SIZE, \
     .default_text = "0", \
     .unit = "MiB", \
     .aliases = "FLAGS_gpu_memory_limit_mb", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, memory_limit), \
-    .help = "Most memory this process may hold; 0: no limit (came late in P16).  Default in " \
-            "P16-P3: 0." }, \
+    .help = "Most memory this process may hold; 0: no limit (since 1.8).  Default in P16-P3: 0." \
+  }, \
   { \
     .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "default", \
     .unit = "ms", .aliases = "FLAGS_gpu_allocator_retry_time", \
@@ -98,6 +135,11 @@ typedef struct
 
 extern const GememParam gemem_paddle_buddy_params[];
 
-/* Refuses (GEMEM_ERROR_USAGE) settings that the preset or the place does not know and settings that
- * others override; fills in the defaults of the preset. */
+/* Puts the default fraction of @platform and 0 for sizes that are not set into @rule.  Documented
+ * rules refuse a 0 that was given (GEMEM_ERROR_USAGE); @who: "paddle-buddy", for the message. */
+gboolean gemem_paddle_chunk_rule_resolve (GememPaddleChunkRule *rule, int platform, const char *who,
+                                          GError **error);
+
+/* Refuses (GEMEM_ERROR_USAGE) settings that the version or the place does not know and settings
+ * that others override; fills in the defaults of the version. */
 gboolean gemem_paddle_buddy_params_resolve (GememPaddleBuddyParams *params, GError **error);

@@ -10,7 +10,7 @@
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
  * free blocks; `used` + `free` equals the bytes of all chunks modulo 2^64.  Each alone may wrap: a
  * skipped split adds the rounded request to `used`, but its free subtracts the whole block (section
- * 2.4).  P13's idle cleaning and the test for the first refill read the wrapped numbers.
+ * 2.4).  Idle cleaning (1.3) and the test for the first refill read the wrapped numbers.
  * The first block of a chunk (or a huge block) is embedded in its Piece and lives as long: left
  * neighbours absorb right ones.  A free block without neighbours is therefore a whole chunk, and
  * Paddle's map of chunks is not needed.
@@ -50,7 +50,6 @@ typedef struct
 {
   GememAllocator base;
   GememPaddleBuddyParams params;
-  GememPaddleChunkRule rule;
   guint64 owner; /* group of its nodes; tells several buddies apart (buddy.h) */
   guint64 unit;  /* min_chunk */
   guint64 limit; /* of device bytes held */
@@ -98,9 +97,9 @@ compute_max_chunk (Buddy *buddy, guint64 *bytes)
   switch ((GememPaddlePlace) params->place)
     {
     case GEMEM_PADDLE_PLACE_GPU:
-      return gemem_paddle_max_chunk_size (&buddy->rule, &memory, bytes);
+      return gemem_paddle_max_chunk_size (&buddy->params.chunk, &memory, bytes);
     case GEMEM_PADDLE_PLACE_CPU:
-      *bytes = gemem_paddle_cpu_chunk_size (memory.total, params->cpu_fraction,
+      *bytes = gemem_paddle_cpu_chunk_size (params->chunk.rules, memory.total, params->cpu_fraction,
                                             params->cpu_initial);
       return TRUE;
     case GEMEM_PADDLE_PLACE_PINNED:
@@ -116,11 +115,11 @@ compute_max_chunk (Buddy *buddy, guint64 *bytes)
 static gboolean
 refill_size (Buddy *buddy, guint64 size, guint64 *bytes)
 {
-  GememPaddlePreset preset = buddy->rule.preset;
+  const int version = buddy->params.chunk.version;
   gboolean gpu = buddy->params.place == GEMEM_PADDLE_PLACE_GPU;
-  gboolean empty = preset >= GEMEM_PADDLE_P16 ? buddy->used == 0 && buddy->free == 0
-                                              : buddy->used + buddy->free == 0;
-  if (!gpu || preset == GEMEM_PADDLE_P13)
+  gboolean empty = version >= GEMEM_PADDLE_1_6 ? buddy->used == 0 && buddy->free == 0
+                                               : buddy->used + buddy->free == 0;
+  if (!gpu || version < GEMEM_PADDLE_1_4)
     {
       if (gpu && empty)
         {
@@ -135,15 +134,15 @@ refill_size (Buddy *buddy, guint64 size, guint64 *bytes)
   if (empty)
     {
       GememPaddleMemory memory = query_memory (buddy);
-      if (!gemem_paddle_initial_size (&buddy->rule, &memory, &wanted))
+      if (!gemem_paddle_initial_size (&buddy->params.chunk, &memory, &wanted))
         return FALSE;
     }
   else
     {
-      if (buddy->realloc_cache == 0 || buddy->rule.reallocate == 0)
+      if (buddy->realloc_cache == 0 || buddy->params.chunk.reallocate == 0)
         {
           GememPaddleMemory memory = query_memory (buddy);
-          if (!gemem_paddle_reallocate_size (&buddy->rule, &memory, &wanted))
+          if (!gemem_paddle_reallocate_size (&buddy->params.chunk, &memory, &wanted))
             return FALSE;
           buddy->realloc_cache = wanted;
         }
@@ -293,7 +292,7 @@ buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
   return TRUE;
 }
 
-/* P13, FLAGS_free_idle_memory: releases chunks from the largest key down.  The arithmetic wraps as
+/* FLAGS_free_idle_memory, until 1.3 or as documented: releases chunks from the largest key down.  The arithmetic wraps as
  * Paddle's does. */
 static void
 free_idle_memory (Buddy *buddy)
@@ -331,12 +330,12 @@ buddy_free (GememAllocator *allocator, const GememBlock *freed, gboolean complet
     free_idle_memory (buddy);
 }
 
-/* Release(), since P16: releases every chunk that is entirely free, smallest first. */
+/* Release(), since 1.6: releases every chunk that is entirely free, smallest first. */
 static void
 buddy_trim (GememAllocator *allocator)
 {
   Buddy *buddy = (Buddy *) allocator;
-  if (buddy->rule.preset < GEMEM_PADDLE_P16)
+  if (buddy->params.chunk.version < GEMEM_PADDLE_1_6)
     return;
   GememTreeNode *next;
   for (GememTreeNode *node = gemem_tree_first (&buddy->pool); node != NULL; node = next)
@@ -465,6 +464,13 @@ buddy_check (GememAllocator *allocator, GError **error)
   return check_pool (buddy, free_blocks, error);
 }
 
+/* Bytes of all chunks and huge blocks; the counters wrap, their sum does not. */
+static guint64
+held_bytes (const Buddy *buddy)
+{
+  return buddy->used + buddy->free + buddy->huge_bytes;
+}
+
 static void
 buddy_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
@@ -477,6 +483,8 @@ buddy_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   func ("free_blocks", buddy->pool.count, "", data);
   func ("huge_blocks", buddy->huge_blocks, "", data);
   func ("huge_bytes", buddy->huge_bytes, "B", data);
+  if (buddy->params.place == GEMEM_PADDLE_PLACE_CPU)
+    func ("locked", buddy->params.use_pinned_memory ? held_bytes (buddy) : 0, "B", data);
 }
 
 static void
@@ -514,12 +522,10 @@ gemem_paddle_buddy_new (const GememPaddleBuddyParams *params, guint64 owner, Gem
       g_free (buddy);
       return NULL;
     }
-  buddy->base.klass = own->preset < GEMEM_PADDLE_P16 ? &serves_empty_class
-                                                     : &gemem_paddle_buddy_class;
+  buddy->base.klass = own->chunk.version < GEMEM_PADDLE_1_6 ? &serves_empty_class
+                                                            : &gemem_paddle_buddy_class;
   buddy->base.device = device;
   buddy->owner = owner;
-  buddy->rule = (GememPaddleChunkRule){ (GememPaddlePreset) own->preset, own->fraction,
-                                        own->initial, own->reallocate };
   buddy->unit = units[own->place];
   buddy->limit = MIN (own->total != 0 ? own->total : GEMEM_UNLIMITED,
                       own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED);

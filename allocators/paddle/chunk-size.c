@@ -14,8 +14,7 @@
 
 #define FLOAT_BITS 24
 #define DOUBLE_BITS 53
-#define KEEP_BACK \
-  256 /* bytes: P13 and P14 leave them unused; from P16 on a smaller rest counts as 0 */
+#define KEEP_BACK 256 /* bytes: left unused until 1.5; since 1.6 a smaller rest counts as 0 */
 
 __extension__ typedef unsigned __int128 Wide;
 
@@ -67,41 +66,42 @@ gemem_paddle_float_twentieth (guint64 n)
 }
 
 guint64
-gemem_paddle_reserving (GememPaddlePreset preset, const GememPaddleMemory *memory)
+gemem_paddle_reserving (int version, const GememPaddleMemory *memory)
 {
-  switch (preset)
-    {
-    case GEMEM_PADDLE_P13:
-      return gemem_paddle_double_product (0.05, memory->total);
-    case GEMEM_PADDLE_P14:
-      return gemem_paddle_float_twentieth (memory->total);
-    case GEMEM_PADDLE_P16:
-    case GEMEM_PADDLE_P2:
-    case GEMEM_PADDLE_P3:
-      return gemem_paddle_float_twentieth (memory->available);
-    }
-  g_assert_not_reached ();
+  if (version < GEMEM_PADDLE_1_4)
+    return gemem_paddle_double_product (0.05, memory->total);
+  return gemem_paddle_float_twentieth (version < GEMEM_PADDLE_1_6 ? memory->total
+                                                                  : memory->available);
 }
 
 /* The bytes that the fraction is multiplied with. */
 static guint64
-usable (GememPaddlePreset preset, const GememPaddleMemory *memory)
+usable (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory)
 {
-  guint64 reserving = gemem_paddle_reserving (preset, memory);
-  if (preset < GEMEM_PADDLE_P16)
+  if (rule->rules == GEMEM_RULES_DOCUMENTED)
+    return memory->total;
+  guint64 reserving = gemem_paddle_reserving (rule->version, memory);
+  if (rule->version < GEMEM_PADDLE_1_6)
     return memory->total - reserving;
   guint64 rest = memory->available - reserving;
   return rest < KEEP_BACK ? 0 : rest;
 }
 
-/* Size from @flag, or from the fraction if @flag is 0.  FALSE: too large (since P16). */
+/* TRUE if nothing compares sizes with what is available, or only max_chunk with what is left. */
+static gboolean
+accepts_any_size (const GememPaddleChunkRule *rule)
+{
+  return rule->rules == GEMEM_RULES_DOCUMENTED || rule->version < GEMEM_PADDLE_1_6;
+}
+
+/* Size from @flag, or from the fraction if @flag is 0.  FALSE: too large (since 1.6). */
 static gboolean
 size_for (const GememPaddleChunkRule *rule, const GememPaddleMemory *memory, guint64 flag,
           guint64 *size)
 {
-  guint64 bytes = usable (rule->preset, memory);
+  guint64 bytes = usable (rule, memory);
   *size = flag != 0 ? flag : gemem_paddle_double_product (rule->fraction, bytes);
-  return rule->preset < GEMEM_PADDLE_P16 || (bytes != 0 && *size <= bytes);
+  return accepts_any_size (rule) || (bytes != 0 && *size <= bytes);
 }
 
 gboolean
@@ -126,16 +126,17 @@ gemem_paddle_max_chunk_size (const GememPaddleChunkRule *rule, const GememPaddle
   gboolean enough = gemem_paddle_initial_size (rule, memory, &initial);
   enough = gemem_paddle_reallocate_size (rule, memory, &reallocate) && enough;
   *size = MAX (initial, reallocate);
-  if (rule->preset >= GEMEM_PADDLE_P16)
+  if (rule->rules == GEMEM_RULES_DOCUMENTED || rule->version >= GEMEM_PADDLE_1_6)
     return enough;
   guint64 left = MAX (memory->available, KEEP_BACK) - KEEP_BACK;
-  return *size <= MIN (left, usable (rule->preset, memory));
+  return *size <= MIN (left, usable (rule, memory));
 }
 
 guint64
-gemem_paddle_cpu_chunk_size (guint64 physical, double fraction, guint64 initial)
+gemem_paddle_cpu_chunk_size (int rules, guint64 physical, double fraction, guint64 initial)
 {
-  return MIN (gemem_paddle_double_product (fraction, physical) / 32, initial);
+  const guint64 part = rules == GEMEM_RULES_DOCUMENTED ? 1 : 32;
+  return MIN (gemem_paddle_double_product (fraction, physical) / part, initial);
 }
 
 guint64

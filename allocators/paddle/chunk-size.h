@@ -1,4 +1,4 @@
-/* chunk-size.h - how many bytes PaddlePaddle's buddy (and the chunked BestFit of P13/P14) asks of
+/* chunk-size.h - how many bytes PaddlePaddle's buddy (and the chunked BestFit until 1.5) asks of
  * the device at once.
  *
  * Paddle derives these sizes from cudaMemGetInfo and the flags fraction_of_gpu_memory_to_use,
@@ -14,20 +14,14 @@
  */
 #pragma once
 
-#include <glib.h>
-
-/* Eras of Paddle with different rules (paddle.md, table of presets). */
-typedef enum
-{
-  GEMEM_PADDLE_P13, /* 1.2 - 1.3 */
-  GEMEM_PADDLE_P14, /* 1.4 - early 1.5 */
-  GEMEM_PADDLE_P16, /* 1.6 - 2.0 */
-  GEMEM_PADDLE_P2,  /* 2.1 - 2.6 */
-  GEMEM_PADDLE_P3,  /* 3.x */
-} GememPaddlePreset;
+#include "allocators/paddle/versions.h"
+#include "base/rules.h"
 
 /* (double)0.92f, Paddle's default fraction; 0.92 itself gives other chunks. */
 #define GEMEM_PADDLE_FRACTION_DEFAULT "0.920000016689300537109375"
+/* The default as the manual has it, and the default on Windows. */
+#define GEMEM_PADDLE_FRACTION_DOCUMENTED 0.92
+#define GEMEM_PADDLE_FRACTION_WINDOWS 0.5
 
 /* What cudaMemGetInfo reports, limited by gpu_memory_limit_mb. */
 typedef struct
@@ -35,20 +29,23 @@ typedef struct
   guint64 total, available;
 } GememPaddleMemory;
 
+/* The integers are the fields of parameter tables. */
 typedef struct
 {
-  GememPaddlePreset preset;
+  int version;        /* GememPaddleVersion */
+  int rules;          /* GememRules */
   double fraction;    /* in [0, 1] */
   guint64 initial;    /* bytes; 0: by fraction */
   guint64 reallocate; /* bytes; 0: by fraction */
 } GememPaddleChunkRule;
 
-/* Bytes Paddle leaves to others: 5 % of total (P13, P14) or of available (P16 and later). */
-guint64 gemem_paddle_reserving (GememPaddlePreset preset, const GememPaddleMemory *memory);
+/* Bytes Paddle leaves to others: 5 % of total (until 1.5) or of available (since 1.6). */
+guint64 gemem_paddle_reserving (int version, const GememPaddleMemory *memory);
 
 /* GpuInitAllocSize, GpuReallocSize, GpuMaxChunkSize.  FALSE: Paddle stops with "not enough
  * available GPU memory" (an enforce error, not BadAlloc, so never retried); *@size is the size it
- * wanted. */
+ * wanted.  As documented a fraction is one of the total, in every version, nothing is left to
+ * others, and only the device itself refuses: never FALSE. */
 gboolean gemem_paddle_initial_size (const GememPaddleChunkRule *rule,
                                     const GememPaddleMemory *memory, guint64 *size);
 gboolean gemem_paddle_reallocate_size (const GememPaddleChunkRule *rule,
@@ -56,8 +53,9 @@ gboolean gemem_paddle_reallocate_size (const GememPaddleChunkRule *rule,
 gboolean gemem_paddle_max_chunk_size (const GememPaddleChunkRule *rule,
                                       const GememPaddleMemory *memory, guint64 *size);
 
-/* Largest chunk of host memory and of pinned host memory, from the bytes of physical memory. */
-guint64 gemem_paddle_cpu_chunk_size (guint64 physical, double fraction, guint64 initial);
+/* Largest chunk of host memory and of pinned host memory, from the bytes of physical memory.  The
+ * manual has the whole fraction where a 32nd of it is built. */
+guint64 gemem_paddle_cpu_chunk_size (int rules, guint64 physical, double fraction, guint64 initial);
 guint64 gemem_paddle_pinned_chunk_size (guint64 physical, double fraction);
 
 /* (guint64) (factor * (double) n), exactly as IEEE double arithmetic gives it; @factor in [0,

@@ -1,13 +1,16 @@
 /* strategy.c - FLAGS_allocator_strategy: which allocator a version of PaddlePaddle means by a name.
  *
- * Why: one name has meant different allocators.  `paddle` chooses by the version (preset) and the
- * flag.  Two values of the flag are shorthands of their own: `paddle-naive-best-fit` is the chunked
- * BestFit until 1.5 and the buddy since 1.6; `paddle-legacy` is the buddy under its name until 1.5.
- * Host memory ignores the flag and is served by the buddy, except pageable memory in 3.x, which is
+ * Why: one name has meant different allocators.  `paddle` chooses by the version and the flag.  Two
+ * values of the flag are shorthands of their own: `paddle-naive-best-fit` is the chunked BestFit
+ * until 1.5 and the buddy since 1.6; `paddle-legacy` is the buddy under its name until 1.5.  Host
+ * memory ignores the flag and is served by the buddy, except pageable memory in 3.x, which is
  * malloc's.  The specification leaves open when within 2.x that changed.
+ * As documented (the manual of 1.5) there are the strategies legacy, the default, and naive_best_fit,
+ * the new one, whatever the version, and the buddy serves the host.
  *
- * Invariants: a flag of another allocator of Paddle is refused with the reason, never ignored.
- * Origin: paddle.md, table of presets, and sections 1.1 and 1.2.
+ * Invariants: a flag of another allocator of Paddle is refused with the reason, never ignored; the
+ * class gets the version by its name, so that every report says which one it was.
+ * Origin: paddle.md, table of presets, and sections 1.1, 1.2 and 13.1.
  */
 #include "config.h"
 
@@ -17,10 +20,11 @@
 #include "allocators/paddle/limit.h"
 #include "allocators/registry.h"
 #include "allocators/shorthand.h"
+#include "base/rules.h"
 
 enum
 {
-  STRATEGY_BY_PRESET,
+  STRATEGY_BY_VERSION,
   STRATEGY_LEGACY,
   STRATEGY_NAIVE_BEST_FIT,
   STRATEGY_AUTO_GROWTH,
@@ -29,22 +33,22 @@ enum
 
 static const char place_choices[] = "gpu|cpu|pinned";
 static const char *const place_names[] = { "gpu", "cpu", "pinned" };
-static const char *const preset_names[] = { "P13", "P14", "P16", "P2", "P3" };
+static const char *const strategy_names[] = { "preset", "legacy", "naive_best_fit", "auto_growth",
+                                              "thread_local" };
 
 typedef struct
 {
-  int preset;   /* GememPaddlePreset */
+  int version;  /* GememPaddleVersion + 1; 0: by the rules */
+  int rules;    /* GememRules */
   int strategy; /* STRATEGY_* */
   int place;    /* GememPaddlePlace */
   gboolean virtual_memory;
   gboolean system;
 } Choice;
 
-#define PRESET_ROW(presets, preset_default, text) \
-  { \
-    .name = "preset", .type = GEMEM_PARAM_CHOICE, .default_text = preset_default, \
-    .choices = presets, .offset = G_STRUCT_OFFSET (Choice, preset), .help = text \
-  }
+/* Every row has all versions that the choice may mean, and "default" before them. */
+#define VERSION_ROW(versions, standard, one_each, text) \
+  GEMEM_PADDLE_VERSION_ROW (Choice, version, "default|" versions, standard, one_each, text)
 
 #define PLACE_ROW \
   { \
@@ -55,9 +59,13 @@ typedef struct
   }
 
 static const GememParam params[] = {
-  PRESET_ROW ("P13|P14|P16|P2|P3", "P3",
-              "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 "
-              "(3.x): defaults, and what names mean."),
+  VERSION_ROW (GEMEM_PADDLE_VERSIONS, "default", "1.3|1.5|1.6|2.0|2.2|2.6|3.x",
+               "Release of Paddle, whose defaults and names count (default: 3.x, with "
+               "rules=documented 1.5), or a preset, which is the last of its group: P13 (1.2-1.3), "
+               "P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x)."),
+  GEMEM_RULES_ROW (Choice, rules,
+                   "the strategies of every version are legacy, the default, and naive_best_fit, a "
+                   "new design; further what the allocator chosen has under this name."),
   PLACE_ROW,
   { .name = "allocator_strategy",
     .type = GEMEM_PARAM_CHOICE,
@@ -65,17 +73,17 @@ static const GememParam params[] = {
     .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
     .aliases = "FLAGS_allocator_strategy",
     .offset = G_STRUCT_OFFSET (Choice, strategy),
-    .help = "Allocator by the name it has in that version; preset: the version's default "
-            "(inference builds of 2.x had naive_best_fit).  Until 1.5 "
+    .help = "Allocator by the name it has in that version; preset: the version's default, in 1.6 "
+            "naive_best_fit (inference builds of 2.x had it too).  Until 1.5 "
             "naive_best_fit is a chunked best fit, since 1.6 the buddy that was legacy.  "
-            "Default in P13-P14: legacy, P16: naive_best_fit, P2-P3: auto_growth." },
+            "Default in P13-P14: legacy, P16-P3: auto_growth." },
   { .name = "use_virtual_memory_auto_growth",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     .aliases = "FLAGS_use_virtual_memory_auto_growth",
     .offset = G_STRUCT_OFFSET (Choice, virtual_memory),
-    .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.2; on a "
-            "device with virtual memory).  "
+    .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.3; 2.2.2 "
+            "has the flag, without effect; on a device with virtual memory).  "
             "Default in P2-P3: no." },
   { .name = "use_system_allocator",
     .type = GEMEM_PARAM_BOOL,
@@ -87,16 +95,18 @@ static const GememParam params[] = {
 };
 
 static const GememParam naive_params[] = {
-  PRESET_ROW ("P13|P14|P16|P2|P3", "P16",
-              "Version of Paddle: until P14 (1.5) the chunked BestFit, since P16 (1.6) the buddy."),
+  VERSION_ROW (GEMEM_PADDLE_VERSIONS, "2.0", "1.3|1.5|2.0",
+               "Release of Paddle, or a preset: until 1.5 (P14) the chunked BestFit, since 1.6 "
+               "(P16) the buddy."),
+  GEMEM_RULES_ROW (Choice, rules, "the chunked BestFit, the new design, in every version."),
   PLACE_ROW,
   { NULL },
 };
 
 static const GememParam legacy_params[] = {
-  PRESET_ROW (
-      "P13|P14", "P14",
-      "Version of Paddle: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call it naive_best_fit."),
+  VERSION_ROW (GEMEM_PADDLE_VERSIONS_UNTIL_1_5, "1.5", "1.3|1.5",
+               "Release of Paddle, or a preset: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call it "
+               "naive_best_fit."),
   PLACE_ROW,
   { NULL },
 };
@@ -106,53 +116,106 @@ static const GememParam legacy_params[] = {
 extern const GememShorthand gemem_paddle_shorthand, gemem_paddle_naive_best_fit_shorthand,
     gemem_paddle_legacy_shorthand;
 
-static gboolean
-refuse (GError **error, const char *text, const char *strategy, const char *preset)
+/* The name of the version of @choice. */
+static char *
+version_name (const Choice *choice)
 {
+  return gemem_param_value_text (gemem_params_find (params, "version"), choice);
+}
+
+static gboolean
+since (const Choice *choice, GememPaddleVersion first)
+{
+  return choice->version > (int) first;
+}
+
+/* Refuses the strategy of @choice; @text: which version or rules have it. */
+static gboolean
+refuse (const Choice *choice, const char *text, GError **error)
+{
+  g_autofree char *version = version_name (choice);
+
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "paddle: allocator_strategy=%s does not exist in preset=%s; %s", strategy, preset,
-               text);
+               "paddle: allocator_strategy=%s does not exist in version=%s%s; %s",
+               strategy_names[choice->strategy], version,
+               choice->rules == GEMEM_RULES_DOCUMENTED ? " as documented" : "", text);
   return FALSE;
 }
 
-/* Fills in the strategy that the preset defaults to; refuses a strategy that the preset lacks. */
+/* Fills in what the version and the rules have by default. */
+static void
+fill_in (Choice *choice)
+{
+  const gboolean documented = choice->rules == GEMEM_RULES_DOCUMENTED;
+
+  if (choice->version == 0)
+    choice->version = 1 + (documented ? GEMEM_PADDLE_1_5 : GEMEM_PADDLE_3_X);
+  if (choice->strategy == STRATEGY_BY_VERSION)
+    choice->strategy = documented || !since (choice, GEMEM_PADDLE_1_6) ? STRATEGY_LEGACY
+                       : !since (choice, GEMEM_PADDLE_1_7)             ? STRATEGY_NAIVE_BEST_FIT
+                                                                       : STRATEGY_AUTO_GROWTH;
+}
+
+static gboolean
+check_strategy (const Choice *choice, GError **error)
+{
+  const gboolean growth = choice->strategy == STRATEGY_AUTO_GROWTH,
+                 local = choice->strategy == STRATEGY_THREAD_LOCAL;
+
+  if (choice->rules == GEMEM_RULES_DOCUMENTED)
+    return !(growth || local)
+           || refuse (choice,
+                      "the manual has legacy and naive_best_fit; choose one of them, or "
+                      "rules=as-built",
+                      error);
+  if (choice->strategy == STRATEGY_LEGACY && since (choice, GEMEM_PADDLE_1_6))
+    return refuse (choice,
+                   "1.2 to 1.5 have it (choose version=1.5 or earlier), and since 1.6 its "
+                   "allocator is called naive_best_fit",
+                   error);
+  if (growth && !since (choice, GEMEM_PADDLE_1_6))
+    return refuse (choice, "it came with 1.6: choose version=1.6 or later", error);
+  if (local && !since (choice, GEMEM_PADDLE_2_0))
+    return refuse (choice, "it came with 2.0: choose version=2.0 or later", error);
+  return TRUE;
+}
+
+/* Settles what is left open; refuses what the version or the manual lacks. */
 static gboolean
 settle (Choice *choice, GError **error)
 {
-  const gboolean old = choice->preset < GEMEM_PADDLE_P16,
-                 gpu = choice->place == GEMEM_PADDLE_PLACE_GPU;
-  const char *preset = preset_names[choice->preset];
+  const gboolean gpu = choice->place == GEMEM_PADDLE_PLACE_GPU;
+
+  fill_in (choice);
   const GememFlag flags[] = {
     { "use_virtual_memory_auto_growth", choice->virtual_memory, gpu,
       "concerns the GPU; choose place=gpu" },
-    { "use_virtual_memory_auto_growth", choice->virtual_memory, choice->preset >= GEMEM_PADDLE_P2,
-      "came with 2.2; choose preset=P2 or P3" },
+    { "use_virtual_memory_auto_growth", choice->virtual_memory, since (choice, GEMEM_PADDLE_2_3),
+      "came with 2.2, but 2.2.2 ignores it; choose version=2.3 or later" },
     { "use_virtual_memory_auto_growth", choice->virtual_memory,
-      choice->strategy == STRATEGY_AUTO_GROWTH || choice->strategy == STRATEGY_BY_PRESET,
+      choice->strategy == STRATEGY_AUTO_GROWTH,
       "belongs to auto_growth; choose allocator_strategy=auto_growth" },
     { "use_system_allocator", choice->system, gpu, "concerns the GPU; choose place=gpu" },
-    { "use_system_allocator", choice->system, !old,
-      "exists since 1.6; choose preset=P16 or later" },
+    { "use_system_allocator", choice->system, since (choice, GEMEM_PADDLE_1_6),
+      "exists since 1.6; choose version=1.6 or later" },
   };
+  return check_strategy (choice, error)
+         && gemem_check_flags ("paddle", flags, G_N_ELEMENTS (flags), error);
+}
 
-  if (choice->strategy == STRATEGY_BY_PRESET)
-    choice->strategy = old                                  ? STRATEGY_LEGACY
-                       : choice->preset == GEMEM_PADDLE_P16 ? STRATEGY_NAIVE_BEST_FIT
-                                                            : STRATEGY_AUTO_GROWTH;
-  if (choice->strategy == STRATEGY_LEGACY && !old)
-    return refuse (error, "it is called naive_best_fit since 1.6", "legacy", preset);
-  if (choice->strategy == STRATEGY_AUTO_GROWTH && old)
-    return refuse (error, "it came with 1.6: choose preset=P16 or later", "auto_growth", preset);
-  if (choice->strategy == STRATEGY_THREAD_LOCAL && choice->preset < GEMEM_PADDLE_P2)
-    return refuse (error, "it came with 2.1: choose preset=P2 or P3", "thread_local", preset);
-  return gemem_check_flags ("paddle", flags, G_N_ELEMENTS (flags), error);
+/* TRUE if naive_best_fit is the chunked BestFit. */
+static gboolean
+is_chunked (const Choice *choice)
+{
+  return choice->rules == GEMEM_RULES_DOCUMENTED || !since (choice, GEMEM_PADDLE_1_6);
 }
 
 static const char *
 class_name (const Choice *choice)
 {
   if (choice->system
-      || (choice->place == GEMEM_PADDLE_PLACE_CPU && choice->preset == GEMEM_PADDLE_P3))
+      || (choice->place == GEMEM_PADDLE_PLACE_CPU && since (choice, GEMEM_PADDLE_3_X)
+          && choice->rules != GEMEM_RULES_DOCUMENTED))
     return "direct";
   if (choice->place != GEMEM_PADDLE_PLACE_GPU)
     return "paddle-buddy";
@@ -163,10 +226,29 @@ class_name (const Choice *choice)
     case STRATEGY_THREAD_LOCAL:
       return "paddle-thread-local";
     case STRATEGY_NAIVE_BEST_FIT:
-      return choice->preset < GEMEM_PADDLE_P16 ? "paddle-best-fit" : "paddle-buddy";
+      return is_chunked (choice) ? "paddle-best-fit" : "paddle-buddy";
     default:
       return "paddle-buddy";
     }
+}
+
+/* Hands the choice to the class: the version by its name (the chunked BestFit has no later one than
+ * 1.5, and as documented there is none), the place, the rules. */
+static void
+hand_over (const Choice *choice, const GememAllocatorClass *klass, GPtrArray *settings)
+{
+  Choice known = *choice;
+  g_autofree char *version = NULL;
+
+  if (strcmp (klass->name, "paddle-best-fit") == 0)
+    known.version = MIN (known.version, 1 + GEMEM_PADDLE_1_5);
+  version = version_name (&known);
+  if (gemem_params_find (klass->params, "version") != NULL)
+    gemem_settings_add (settings, "version", version);
+  if (choice->place != GEMEM_PADDLE_PLACE_GPU && gemem_params_find (klass->params, "place") != NULL)
+    gemem_settings_add (settings, "place", place_names[choice->place]);
+  if (choice->rules == GEMEM_RULES_DOCUMENTED && gemem_params_find (klass->params, "rules") != NULL)
+    gemem_settings_add (settings, "rules", "documented");
 }
 
 /* ---- settings */
@@ -234,7 +316,7 @@ choose (const GememShorthand *shorthand, int fixed, GPtrArray *settings, GError 
 
   if (!gemem_params_apply (shorthand->base.params, &choice, &context, name, own, error))
     return NULL;
-  if (fixed != STRATEGY_BY_PRESET)
+  if (fixed != STRATEGY_BY_VERSION)
     choice.strategy = fixed;
   if (!settle (&choice, error)
       || (klass = gemem_allocator_find (class_name (&choice), error)) == NULL)
@@ -243,17 +325,14 @@ choose (const GememShorthand *shorthand, int fixed, GPtrArray *settings, GError 
     if (!check_setting (klass, ((const GememSetting *) g_ptr_array_index (settings, i))->key, name,
                         error))
       return NULL;
-  if (gemem_params_find (klass->params, "preset") != NULL)
-    gemem_settings_add (settings, "preset", preset_names[choice.preset]);
-  if (choice.place != GEMEM_PADDLE_PLACE_GPU && gemem_params_find (klass->params, "place") != NULL)
-    gemem_settings_add (settings, "place", place_names[choice.place]);
+  hand_over (&choice, klass, settings);
   return klass;
 }
 
 static const GememAllocatorClass *
 choose_any (GPtrArray *settings, GError **error)
 {
-  return choose (&gemem_paddle_shorthand, STRATEGY_BY_PRESET, settings, error);
+  return choose (&gemem_paddle_shorthand, STRATEGY_BY_VERSION, settings, error);
 }
 
 static const GememAllocatorClass *
@@ -270,7 +349,7 @@ choose_legacy (GPtrArray *settings, GError **error)
 
 const GememShorthand gemem_paddle_shorthand = {
   .base = { .name = "paddle",
-            .summary = "PaddlePaddle as its flags choose: version by preset, "
+            .summary = "PaddlePaddle 3.x, or the version= that is named, as its flags choose: "
                        "FLAGS_allocator_strategy, and all flags of what that means",
             .origin = "PaddlePaddle 1.2-3.x; paddle.md section 1",
             .params = params,

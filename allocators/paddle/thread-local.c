@@ -20,12 +20,10 @@ typedef struct
 } Params;
 
 static const GememParam params[] = {
-  { .name = "preset",
-    .type = GEMEM_PARAM_CHOICE,
-    .default_text = "P3",
-    .choices = "P2|P3",
-    .offset = G_STRUCT_OFFSET (Params, buddy.preset),
-    .help = "Version of Paddle: P2 (2.1-2.6) or P3 (3.x); they decide alike." },
+  GEMEM_PADDLE_VERSION_ROW (Params, buddy.chunk.version, GEMEM_PADDLE_VERSIONS_SINCE_2_0, "3.x",
+                            "3.x",
+                            "Release of Paddle since 2.0, or a preset: P16 (2.0), P2 (2.1-2.6), P3 "
+                            "(3.x); they decide alike."),
   { .name = "thread",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "stream",
@@ -207,18 +205,16 @@ destroy_buddy (gpointer buddy)
 static GememAllocator *
 thread_local_create (gconstpointer data, GememDevice *device, GError **error)
 {
-  static const GememPaddlePreset presets[] = { GEMEM_PADDLE_P2, GEMEM_PADDLE_P3 };
   const Params *given = data;
   GememPaddleBuddyParams buddy, tried;
   ThreadLocal *self;
 
   gemem_params_set_defaults (gemem_paddle_buddy_params, &buddy);
-  buddy.preset = presets[given->buddy.preset];
+  buddy.chunk = given->buddy.chunk;
+  buddy.chunk.version += GEMEM_PADDLE_2_0;
+  buddy.platform = given->buddy.platform;
   buddy.total = given->buddy.total;
   buddy.available = given->buddy.available;
-  buddy.fraction = given->buddy.fraction;
-  buddy.initial = given->buddy.initial;
-  buddy.reallocate = given->buddy.reallocate;
   buddy.memory_limit = given->buddy.memory_limit;
   buddy.retry_time = given->buddy.retry_time;
   tried = buddy;
@@ -248,7 +244,7 @@ const GememAllocatorClass gemem_paddle_thread_local_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "paddle-thread-local",
   .summary = "PaddlePaddle's strategy thread_local: a buddy for each thread",
-  .origin = "PaddlePaddle 2.1-3.x; paddle.md section 3.6",
+  .origin = "PaddlePaddle 2.0-3.x; paddle.md section 3.6",
   .known_as = "ThreadLocalCUDAAllocator|thread_local",
   .capabilities = GEMEM_CAP_STREAMS,
   .alignment = 256,

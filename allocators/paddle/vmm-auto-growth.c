@@ -22,6 +22,7 @@
 
 #include "allocators/paddle/limit.h"
 #include "allocators/paddle/stream-safe.h"
+#include "allocators/paddle/versions.h"
 #include "base/idmap.h"
 #include "base/units.h"
 
@@ -29,7 +30,7 @@
 
 typedef struct
 {
-  int preset;
+  int version; /* GememPaddleVersion - GEMEM_PADDLE_2_3 */
   guint64 memory_limit;
   guint64 retry_time;
   guint64 alignment;
@@ -37,12 +38,10 @@ typedef struct
 } Params;
 
 static const GememParam params[] = {
-  { .name = "preset",
-    .type = GEMEM_PARAM_CHOICE,
-    .default_text = "P3",
-    .choices = "P2|P3",
-    .offset = G_STRUCT_OFFSET (Params, preset),
-    .help = "Version of Paddle: P2 (2.2-2.6) or P3 (3.x); they decide alike." },
+  GEMEM_PADDLE_VERSION_ROW (
+      Params, version, GEMEM_PADDLE_VERSIONS_SINCE_2_3, "3.x", "2.6|3.x",
+      "Release of Paddle, or a preset: P2 (2.6) or P3 (3.x); seen at work in 2.6.2, not in 2.2.2; "
+      "2.3 to 2.5 are taken to be like 2.6."),
   { .name = "gpu_memory_limit_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0",
@@ -484,8 +483,8 @@ vmm_create (gconstpointer data, GememDevice *device, GError **error)
   const Params *own = data;
   GememDeviceInfo info = { 0 };
   const GememFlag flags[] = {
-    { "alignment_size", own->alignment != ALIGNMENT, own->preset == 1,
-      "is a flag in 3.x; choose preset=P3" },
+    { "alignment_size", own->alignment != ALIGNMENT,
+      own->version + GEMEM_PADDLE_2_3 == GEMEM_PADDLE_3_X, "is a flag in 3.x; choose version=3.x" },
   };
   VmmGrowth *self;
 
@@ -540,7 +539,7 @@ vmm_destroy (GememAllocator *allocator)
   .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-vmm-auto-growth", \
   .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of " \
              "addresses per stream", \
-  .origin = "PaddlePaddle 2.2-3.x; paddle.md sections 3.5, 3.4", \
+  .origin = "PaddlePaddle 2.3-3.x; paddle.md sections 3.5, 3.4", \
   .known_as = "VirtualMemoryAutoGrowthBestFitAllocator|StreamSafeCUDAAllocator|auto_growth", \
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, \
   .params = params, .params_size = sizeof (Params), .create = vmm_create, .alloc = vmm_alloc, \

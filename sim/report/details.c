@@ -326,7 +326,10 @@ gemem_report_details (GString *out, const GememResult *result)
                               result->failure);
       return;
     }
-  g_string_append_printf (out, "%s through %s on %s\n", group, result->label,
+  g_autofree char *meaning = gemem_report_meaning (result);
+  g_string_append_printf (out, "%s through %s%s%s%s on %s\n", group, result->label,
+                          meaning != NULL ? " (" : "", meaning != NULL ? meaning : "",
+                          meaning != NULL ? ")" : "",
                           result->device != NULL ? result->device : "a device");
   if (result->hardware != NULL)
     g_string_append_printf (out, "  %s\n", result->hardware);

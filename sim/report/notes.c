@@ -123,6 +123,31 @@ add_fidelity (GememReportNotes *notes, GememResult *const *results, guint n)
                               "sim:address=recorded");
 }
 
+/* "paddle is paddle-auto-growth, version 3.x; ...": what shorthands stood for, each once. */
+static void
+add_meanings (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  g_autoptr (GPtrArray) said = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *meaning = gemem_report_meaning (results[i]);
+      const char *label = results[i]->label;
+      g_autofree char *is = NULL;
+
+      if (meaning == NULL)
+        continue;
+      is = g_strdup_printf ("%.*s is %s", (int) strcspn (label, " "), label, meaning);
+      if (!g_ptr_array_find_with_equal_func (said, is, g_str_equal, NULL))
+        g_ptr_array_add (said, g_steal_pointer (&is));
+    }
+  if (said->len == 0)
+    return;
+  g_ptr_array_add (said, NULL);
+  g_autofree char *text = g_strjoinv ("; ", (char **) said->pdata);
+  gemem_report_notes_add (notes, results[0], text);
+}
+
 void
 gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n)
 {
@@ -133,6 +158,7 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
                                                  results[i]->failure);
         gemem_report_notes_add (notes, results[i], text);
       }
+  add_meanings (notes, results, n);
   add_fidelity (notes, results, n);
   for (guint i = 0; i < n; i++)
     gemem_report_notes_add_guesses (notes, results[i]);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "allocators/shorthand.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
 
@@ -50,6 +51,34 @@ gemem_report_row_note (const GememResult *result)
          : result->partial         ? " (partial)"
          : result->ooms > 0        ? " (failed)"
                                    : "";
+}
+
+static gboolean
+is_shorthand (const char *name)
+{
+  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL; s++)
+    if (gemem_name_is ((*s)->name, (*s)->aliases, name))
+      return TRUE;
+  return FALSE;
+}
+
+char *
+gemem_report_meaning (const GememResult *result)
+{
+  const char *label = result->label != NULL ? result->label : "";
+  g_autofree char *name = g_strndup (label, strcspn (label, ": "));
+  GString *meaning;
+
+  if (result->allocator == NULL || !is_shorthand (name))
+    return NULL;
+  meaning = g_string_new (result->allocator);
+  for (guint i = 0; result->parameters != NULL && i < result->parameters->len; i++)
+    {
+      const GememSetting *setting = result->parameters->pdata[i];
+      if (strcmp (setting->key, "version") == 0)
+        g_string_append_printf (meaning, ", version %s", setting->value);
+    }
+  return g_string_free (meaning, FALSE);
 }
 
 void

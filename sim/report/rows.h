@@ -21,6 +21,10 @@ const char *gemem_report_row_note (const GememResult *result);
 #define GEMEM_BLOCK_HEAD "  allocated at  by\n"
 void gemem_report_append_origin (GString *out, const GememOrigin *origin);
 
+/* "paddle-auto-growth, version 3.x": what the label of @result, the name of a shorthand, stood for;
+ * NULL: the label names the allocator itself. */
+char *gemem_report_meaning (const GememResult *result);
+
 /* A column of a text table: its source (a measure, for example), its rank (0: never dropped), and
  * its width in characters. */
 typedef struct

@@ -104,17 +104,65 @@ says out '^  fuse_parameter_memory_size: in 1\.4 its unit is the byte'
 run 0 gemem-sim info training.json -f json --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes
 check 'JSON has them too' jq -e '[.provenance[] | select(startswith("fused group "))] | length == 2' "$out"
 
+# ---- wrong values of each flag of the manual: one line, status 2
+for flag in allocator_strategy fraction_of_gpu_memory_to_use initial_gpu_memory_in_mb reallocate_gpu_memory_in_mb free_idle_memory; do
+  for value in -5 '' text 2.5 5x; do bad "paddle:version=1.3,FLAGS_$flag=$value" "FLAGS_$flag='$value': "; done
+done
+for flag in initial_cpu_memory_in_mb use_pinned_memory; do
+  for value in -5 '' text 2.5 5x; do bad "paddle:version=1.5,place=cpu,FLAGS_$flag=$value" "FLAGS_$flag='$value': "; done
+done
+for flag in init_allocated_mem limit_of_tmp_allocation times_excess_than_required_tmp_allocation; do
+  for value in -5 '' text 5x; do
+    refused "FLAGS_$flag='$value': " gemem-sim replay graph.json -a paddle "--lower=paddle:preset=P14,FLAGS_$flag=$value"
+  done
+done
+refused "limit_of_tmp_allocation='2.5': not a whole number" gemem-sim replay graph.json -a paddle --lower=paddle:preset=P14,limit_of_tmp_allocation=2.5
+refused 'times_excess_than_required_tmp_allocation=2.5 is refused by the manual' \
+  gemem-sim replay graph.json -a paddle --lower=paddle:preset=P14,rules=documented,times_excess_than_required_tmp_allocation=2.5
+run 0 gemem-sim replay graph.json -a paddle --lower=paddle:preset=P14,times_excess_than_required_tmp_allocation=2.5
+for flag in fraction_of_gpu_memory_to_use initial_gpu_memory_in_mb reallocate_gpu_memory_in_mb; do
+  for a in paddle-buddy paddle-thread-local paddle-best-fit; do
+    bad "$a:rules=documented,$flag=0" "$flag=0 is refused by the manual, which has 'greater than 0'; leave it out, or choose rules=as-built"
+    run 0 gemem-sim replay small.txt -a "$a:$flag=0"
+  done
+done
+for value in 02 2 '' -5 text 1.9 2.2.1; do bad "paddle:version=$value" "version='$value': not one of "; done
+for value in '' 1 yes document; do bad "paddle:rules=$value" "rules='$value': not one of "; done
+
+# ---- versions: a release, its full number, a preset; what it was is said
+run 0 gemem-sim replay small.txt -a paddle; says out '^small.txt through paddle \(paddle-auto-growth, version 3\.x\) on '
+run 0 gemem-sim replay small.txt -a paddle:version=1.8.5; says out '^small.txt through paddle:version=1\.8\.5 \(paddle-auto-growth, version 1\.8\) on '
+run 0 gemem-sim replay small.txt -a paddle:preset=P14; says out '^small.txt through paddle:preset=P14 \(paddle-buddy, version 1\.5\) on '
+run 0 gemem-sim replay small.txt -a paddle-buddy; says out '^small.txt through paddle-buddy on '
+run 0 gemem-sim compare small.txt -a 'paddle:version=1.6|2.6' -a direct
+says out '^paddle:version=1\.6 is paddle-buddy, version 1\.6; paddle:version=2\.6 is paddle-auto-growth, version 2\.6$'
+run 0 gemem-sim compare small.txt -a paddle -f markdown; says out 'paddle is paddle-auto-growth, version 3\.x'
+run 0 gemem-sim compare small.txt -a paddle-buddy; check 'a class is itself' sh -c "! grep -q ' is paddle' $out"
+run 0 gemem-sim list; says out '^  paddle  .*PaddlePaddle 3\.x, or the version= '
+run 0 gemem-sim replay small.txt -a paddle:version=2.2 -f json
+check 'the version is a parameter' jq -e '.results[0].parameters.version == "2.2" and .results[0].values.peak_reserved == 1280 + 3145984 + 1024' "$out"
+bad paddle:version=1.8,preset=P2 'set the same parameter twice'
+bad paddle:version=1.7,gpu_memory_limit_mb=100 'counts since 1\.8 .1\.7\.0 ignores it.'
+bad paddle:version=2.2,use_virtual_memory_auto_growth=yes 'came with 2\.2, but 2\.2\.2 ignores it; choose version=2\.3 or later'
+bad paddle:version=1.8,allocator_strategy=thread_local 'it came with 2\.0: choose version=2\.0 or later'
+bad paddle:version=2.2,use_stream_safe_cuda_allocator=no 'came with 2\.3'
+bad paddle:version=2.4,auto_growth_chunk_size_in_mb=8 'is a flag since 2\.5'
+run 0 gemem-sim replay small.txt -a paddle:version=2.0,allocator_strategy=thread_local,initial_mb=1; says out 'paddle-thread-local, version 2\.0'
+
 # ---- flags that contradict each other, or the version
 bad paddle-buddy:initial_gpu_memory_in_mb=5,reallocate_gpu_memory_in_mb=5,fraction_of_gpu_memory_to_use=0.5 'fraction_of_gpu_memory_to_use would have no effect'
 bad paddle-buddy:preset=P16,free_idle_memory=yes 'free_idle_memory would have no effect: it works on the GPU until 1.3 only'
 bad paddle-buddy:preset=P13,initial_gpu_memory_in_mb=5 'exists on the GPU since 1.4'
-bad paddle-buddy:preset=P14,gpu_memory_limit_mb=5 'exists on the GPU since 2.0'
+bad paddle-buddy:preset=P14,gpu_memory_limit_mb=5 'counts on the GPU since 1.8'
 bad paddle-buddy:initial_cpu_memory_in_mb=5 'choose place=cpu'
 bad paddle-best-fit:preset=P13,initial_gpu_memory_in_mb=5 'exists since 1.4'
 bad paddle:FLAGS_allocator_strategy=naive_best_fit,use_virtual_memory_auto_growth=yes 'use_virtual_memory_auto_growth would have no effect: it belongs to auto_growth'
 bad paddle:preset=P16,use_virtual_memory_auto_growth=yes 'use_virtual_memory_auto_growth would have no effect: it came with 2.2'
 bad paddle:use_virtual_memory_auto_growth=yes,place=pinned 'use_virtual_memory_auto_growth would have no effect: it concerns the GPU'
-bad paddle:preset=P16,allocator_strategy=legacy 'it is called naive_best_fit since 1.6'
+bad paddle:preset=P16,allocator_strategy=legacy 'since 1.6 its allocator is called naive_best_fit'
+bad paddle:rules=documented,allocator_strategy=auto_growth 'the manual has legacy and naive_best_fit; choose one of them, or rules=as-built'
+bad paddle:place=gpu,version=1.5,use_pinned_memory=no 'use_pinned_memory would have no effect: it locks pages of the CPU allocator; choose place=cpu'
+bad paddle-buddy:initial_mb=5,realloc_mb=5,platform=windows 'platform would have no effect'
 bad paddle:preset=P14,use_system_allocator=yes 'exists since 1.6'
 bad paddle-auto-growth:preset=P16,auto_growth_chunk_size_in_mb=8 'is a flag since 2.5'
 bad paddle-auto-growth:preset=P2,use_auto_growth_v2=yes 'exists in 3.x'
@@ -222,7 +270,7 @@ run 0 both FLAGS_free_idle_chunk=1 paddle:auto_growth_chunk_size_in_mb=4; notes 
 run 0 env FLAGS_use_virtual_memory_auto_growth=1 gemem-sim replay small.txt -a paddle:preset=P16 --env
 notes 1; says err 'FLAGS_use_virtual_memory_auto_growth is left out for paddle:preset=P16: .*came with 2\.2'
 refused 'alignment_size is not a power of two' env FLAGS_alignment_size=768 gemem-sim replay small.txt -a paddle --env
-refused 'allocator_strategy=legacy does not exist in preset=P3' env FLAGS_allocator_strategy=legacy gemem-sim replay small.txt -a paddle --env
+refused 'allocator_strategy=legacy does not exist in version=3\.x; 1\.2 to 1\.5 have it .choose version=1\.5 or earlier.' env FLAGS_allocator_strategy=legacy gemem-sim replay small.txt -a paddle --env
 
 # ---- places and devices
 run 0 gemem-sim compare small.txt -a 'paddle:place=gpu|cpu|pinned,preset=P16' -f csv
@@ -269,7 +317,7 @@ for flag in allocator_strategy fraction_of_gpu_memory_to_use free_idle_memory in
   large_pool_pre_alloc_in_mb fraction_of_cuda_pinned_memory_to_use use_cuda_managed_memory; do
   says out "^FLAGS_$flag\$"
 done
-says out '^  paddle-buddy: SIZE \[MiB\]  \(default: 0\)$'
+says out '^  paddle-buddy: SIZE \[MiB\]  \(default: 500\)$'
 says out '^  paddle-buddy: REAL  \(default: 0\.92[0-9]*; 0 to 1\)$'
 says out '^  paddle-auto-growth, paddle-vmm-auto-growth: yes[|]no  \(default: yes\)$'
 says out '^  --lower=paddle: REAL  \(default: preset; -8000000000 to 8000000000\)$'

@@ -131,7 +131,6 @@ static const Example examples[] = {
     "S1 a1:200 s0 f1 a2:100 s0 f2", "-2" },
   { "times_excess_than_required_tmp_allocation", scratch, "preset=P14", "2.02",
     "S1 a1:200 a2:100 s0 f2 f1", "S1 a1:200 s0 f1", "-1" },
-  { "use_pinned_memory", chain, "preset=P3", "no", "S1 a1:100 a2:200 f1 a3:300 f2 f3", NULL, "3" },
 };
 
 static const GememParam *
@@ -391,20 +390,6 @@ test_release_strategies (void)
 /* ---- settings that change no event */
 
 static void
-test_pinned (void)
-{
-  g_autoptr (GememGraph) graph = test_graph_from_text (chain, NULL, NULL);
-  GememTraceReader *reader = gemem_lowering_open ("paddle:use_pinned_memory=no", graph, NULL);
-  gboolean said = FALSE;
-
-  for (guint i = 0; i < reader->info.provenance->len; i++)
-    said |= strstr (reader->info.provenance->pdata[i], "nothing on the device depends on it")
-            != NULL;
-  g_assert_true (said);
-  gemem_trace_close (reader);
-}
-
-static void
 test_time (void)
 {
   g_autoptr (GememGraph) graph = test_graph_from_text (chain, NULL, NULL);
@@ -458,7 +443,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/lower-paddle-flags/every-parameter", test_every_parameter);
   g_test_add_func ("/lower-paddle-flags/without-effect", test_without_effect);
-  g_test_add_func ("/lower-paddle-flags/pinned", test_pinned);
   g_test_add_func ("/lower-paddle-flags/time", test_time);
   g_test_add_func ("/lower-paddle-flags/scope-cost", test_scope_cost);
   g_test_add_func ("/lower-paddle-flags/wrong-values", test_wrong_values);

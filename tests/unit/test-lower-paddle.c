@@ -431,6 +431,16 @@ test_temporary (void)
                 "S1 a1:100 a2:100 s0 f1 f2");
   test_lowered (TWO_WORKSPACES ("99", "100"), "paddle:preset=P14",
                 "S1 a1:99 a2:100 s0 f1 f2"); /* never a smaller one */
+  /* as documented the largest is twice as large, and a limit of 0 is one */
+  test_lowered (TWO_WORKSPACES ("200", "100"), "paddle:preset=P14,rules=documented",
+                "S1 a1:200 s0 f1");
+  test_lowered (TWO_WORKSPACES ("201", "100"), "paddle:preset=P14,rules=documented",
+                "S1 a1:201 a2:100 s0 f2 f1");
+  test_lowered (TWO_WORKSPACES ("60", "50"), "paddle:preset=P14,limit_of_tmp_allocation=0",
+                "S1 a1:60 s0 f1");
+  test_lowered (TWO_WORKSPACES ("60", "50"),
+                "paddle:preset=P14,limit_of_tmp_allocation=0,rules=documented",
+                "S1 a1:60 s0 f1 a2:50 s0 f2");
   /* the limit counts waiting blocks; a reused block does not count, and keeps its size */
   test_lowered (TWO_WORKSPACES ("60", "50"), "paddle:preset=P14,limit_of_tmp_allocation=60",
                 "S1 a1:60 s0 f1");

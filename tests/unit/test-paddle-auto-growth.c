@@ -370,7 +370,7 @@ test_refusals (void)
     { "paddle-auto-growth:preset=P16,chunk_mb=1",
       "auto_growth_chunk_size_in_mb would have no effect" },
     { "paddle-auto-growth:chunk_mb=1,small_pool_size_in_mb=1", "auto_growth_chunk_size_in_mb" },
-    { "paddle-auto-growth:preset=P2,small_pool_size_in_mb=1", "preset=P3" },
+    { "paddle-auto-growth:preset=P2,small_pool_size_in_mb=1", "version=3.x" },
     { "paddle-auto-growth:small_pool_auto_growth_chunk_size_in_mb=1", "small_pool_size_in_mb" },
     { "paddle-auto-growth:large_pool_auto_growth_chunk_size_in_mb=1", "small_pool_size_in_mb" },
     { "paddle-auto-growth:small_pool_pre_alloc_in_mb=1", "small_pool_size_in_mb" },

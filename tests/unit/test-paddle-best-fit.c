@@ -239,28 +239,51 @@ expect_choice (const char *spec, const char *klass, const char *settings)
 static void
 test_strategies (void)
 {
-  expect_choice ("paddle", "paddle-auto-growth", "preset=P3");
-  expect_choice ("paddle:preset=P16", "paddle-buddy", "preset=P16");
-  expect_choice ("paddle:preset=P13", "paddle-buddy", "preset=P13");
+  expect_choice ("paddle", "paddle-auto-growth", "version=3.x");
+  expect_choice ("paddle:version=1.6", "paddle-buddy", "version=1.6");
+  expect_choice ("paddle:version=1.7", "paddle-auto-growth", "version=1.7");
+  expect_choice ("paddle:version=1.8.5", "paddle-auto-growth", "version=1.8");
+  expect_choice ("paddle:preset=P16", "paddle-auto-growth", "version=2.0");
+  expect_choice ("paddle:preset=P13", "paddle-buddy", "version=1.3");
   expect_choice ("paddle:preset=P14,FLAGS_allocator_strategy=naive_best_fit,initial_mb=3",
-                 "paddle-best-fit", "initial_mb=3,preset=P14");
+                 "paddle-best-fit", "initial_mb=3,version=1.5");
   expect_choice ("paddle:FLAGS_allocator_strategy=naive_best_fit,FLAGS_initial_gpu_memory_in_mb=3",
-                 "paddle-buddy", "FLAGS_initial_gpu_memory_in_mb=3,preset=P3");
+                 "paddle-buddy", "FLAGS_initial_gpu_memory_in_mb=3,version=3.x");
   expect_choice ("paddle:preset=P16,allocator_strategy=auto_growth", "paddle-auto-growth",
-                 "preset=P16");
+                 "version=2.0");
+  expect_choice ("paddle:version=2.0,allocator_strategy=thread_local", "paddle-thread-local",
+                 "version=2.0");
+  expect_choice ("paddle:version=2.6,use_virtual_memory_auto_growth=yes", "paddle-vmm-auto-growth",
+                 "version=2.6");
   expect_choice ("paddle:FLAGS_use_system_allocator=1", "direct", "");
-  expect_choice ("paddle-naive-best-fit", "paddle-buddy", "preset=P16");
-  expect_choice ("paddle:preset=P2,place=cpu", "paddle-buddy", "preset=P2,place=cpu");
+  expect_choice ("paddle-naive-best-fit", "paddle-buddy", "version=2.0");
+  expect_choice ("paddle:preset=P2,place=cpu", "paddle-buddy", "version=2.6,place=cpu");
   expect_choice ("paddle:place=cpu", "direct", "");
-  expect_choice ("paddle:place=pinned", "paddle-buddy", "preset=P3,place=pinned");
+  expect_choice ("paddle:place=pinned", "paddle-buddy", "version=3.x,place=pinned");
   expect_choice ("paddle-naive-best-fit:preset=P14,place=pinned", "paddle-buddy",
-                 "preset=P14,place=pinned");
+                 "version=1.5,place=pinned");
   expect_choice ("paddle-legacy:place=cpu,initial_cpu_memory_in_mb=100", "paddle-buddy",
-                 "initial_cpu_memory_in_mb=100,preset=P14,place=cpu");
-  expect_choice ("paddle-naive-best-fit:preset=P14", "paddle-best-fit", "preset=P14");
-  expect_choice ("paddle-legacy", "paddle-buddy", "preset=P14");
+                 "initial_cpu_memory_in_mb=100,version=1.5,place=cpu");
+  expect_choice ("paddle-naive-best-fit:preset=P14", "paddle-best-fit", "version=1.5");
+  expect_choice ("paddle-legacy", "paddle-buddy", "version=1.5");
   expect_choice ("paddle-legacy:preset=P13,free_idle_memory=yes", "paddle-buddy",
-                 "free_idle_memory=yes,preset=P13");
+                 "free_idle_memory=yes,version=1.3");
+}
+
+/* The manual of 1.5: legacy by default, naive_best_fit the new design, whatever the version. */
+static void
+test_documented (void)
+{
+  expect_choice ("paddle:rules=documented", "paddle-buddy", "version=1.5,rules=documented");
+  expect_choice ("paddle:rules=documented,version=2.6", "paddle-buddy",
+                 "version=2.6,rules=documented");
+  expect_choice ("paddle:rules=documented,version=2.6,allocator_strategy=naive_best_fit",
+                 "paddle-best-fit", "version=1.5,rules=documented");
+  expect_choice ("paddle-naive-best-fit:rules=documented", "paddle-best-fit",
+                 "version=1.5,rules=documented");
+  expect_choice ("paddle-legacy:rules=documented", "paddle-buddy", "rules=documented,version=1.5");
+  expect_choice ("paddle:rules=documented,version=3.x,place=cpu", "paddle-buddy",
+                 "version=3.x,place=cpu,rules=documented");
 }
 
 static void
@@ -279,11 +302,22 @@ static void
 test_refusals (void)
 {
   expect_refusal ("paddle:preset=P16,FLAGS_allocator_strategy=legacy",
-                  "paddle: allocator_strategy=legacy does not exist in preset=P16; it is called "
-                  "naive_best_fit since 1.6");
+                  "paddle: allocator_strategy=legacy does not exist in version=2.0; 1.2 to 1.5 "
+                  "have it (choose version=1.5 or earlier), and since 1.6 its allocator is called "
+                  "naive_best_fit");
+  expect_refusal ("paddle:rules=documented,allocator_strategy=auto_growth",
+                  "paddle: allocator_strategy=auto_growth does not exist in version=1.5 as "
+                  "documented; the manual has legacy and naive_best_fit; choose one of them, or "
+                  "rules=as-built");
+  expect_refusal ("paddle:version=1.8,allocator_strategy=thread_local",
+                  "paddle: allocator_strategy=thread_local does not exist in version=1.8; it came "
+                  "with 2.0: choose version=2.0 or later");
+  expect_refusal ("paddle:version=2.2,use_virtual_memory_auto_growth=yes",
+                  "paddle: use_virtual_memory_auto_growth would have no effect: it came with 2.2, "
+                  "but 2.2.2 ignores it; choose version=2.3 or later");
   expect_refusal ("paddle:preset=P14,FLAGS_allocator_strategy=auto_growth",
-                  "paddle: allocator_strategy=auto_growth does not exist in preset=P14; it came "
-                  "with 1.6: choose preset=P16 or later");
+                  "paddle: allocator_strategy=auto_growth does not exist in version=1.5; it came "
+                  "with 1.6: choose version=1.6 or later");
   expect_refusal ("paddle:FLAGS_initial_gpu_memory_in_mb=500",
                   "paddle: FLAGS_initial_gpu_memory_in_mb has no effect here: these settings mean "
                   "paddle-auto-growth, and it belongs to paddle-buddy; "
@@ -293,16 +327,19 @@ test_refusals (void)
                   "'FLAGS_initial_gpu_memory_in_mb'?");
   expect_refusal ("paddle-naive-best-fit:preset=P16,use_virtual_memory_auto_growth=yes",
                   "allocator paddle-buddy: unknown parameter 'use_virtual_memory_auto_growth'; "
-                  "known are preset, place, total, available, "
+                  "known are version, place, rules, platform, total, available, "
                   "fraction_of_gpu_memory_to_use, initial_gpu_memory_in_mb, "
                   "reallocate_gpu_memory_in_mb, free_idle_memory, gpu_memory_limit_mb, "
                   "gpu_allocator_retry_time, fraction_of_cpu_memory_to_use, "
-                  "initial_cpu_memory_in_mb, fraction_of_cuda_pinned_memory_to_use");
+                  "initial_cpu_memory_in_mb, fraction_of_cuda_pinned_memory_to_use, "
+                  "use_pinned_memory");
   expect_refusal ("paddle-legacy:preset=P16",
-                  "paddle-legacy: preset='P16': not one of P13, P14; did you mean 'P13'?");
+                  "paddle-legacy: preset='P16': not one of default, 1.2, 1.3, 1.4, 1.5; did you "
+                  "mean 'P13'?");
   expect_refusal (
       "paddle-best-fit:preset=P16",
-      "allocator paddle-best-fit: preset='P16': not one of P13, P14; did you mean 'P13'?");
+      "allocator paddle-best-fit: preset='P16': not one of 1.2, 1.3, 1.4, 1.5; did you mean "
+      "'P13'?");
 }
 
 int
@@ -317,6 +354,7 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle-best-fit/large", test_large);
   g_test_add_func ("/paddle-best-fit/chunk-size", test_chunk_size);
   g_test_add_func ("/paddle/strategies", test_strategies);
+  g_test_add_func ("/paddle/documented", test_documented);
   g_test_add_func ("/paddle/refusals", test_refusals);
   return g_test_run ();
 }

@@ -570,7 +570,7 @@ test_refusals (void)
   } rows[] = {
     { "paddle-buddy:preset=P13,initial_mb=10", "initial_gpu_memory_in_mb would have no effect" },
     { "paddle-buddy:preset=P13,realloc_mb=10", "reallocate_gpu_memory_in_mb" },
-    { "paddle-buddy:preset=P14,free_idle_memory=1", "preset=P13" },
+    { "paddle-buddy:preset=P14,free_idle_memory=1", "version=1.3" },
     { "paddle-buddy:free_idle_memory=1", "free_idle_memory" },
     { "paddle-buddy:preset=P14,gpu_memory_limit_mb=10", "gpu_memory_limit_mb" },
     { "paddle-buddy:preset=P13,gpu_allocator_retry_time=10", "gpu_allocator_retry_time" },

@@ -14,10 +14,11 @@
 #define FRACTION ((double) 0.92f)
 
 static guint64
-max_chunk (GememPaddlePreset preset, guint64 total, guint64 available, guint64 initial,
+max_chunk (GememPaddleVersion version, guint64 total, guint64 available, guint64 initial,
            guint64 reallocate, gboolean *enough)
 {
-  const GememPaddleChunkRule rule = { preset, FRACTION, initial, reallocate };
+  const GememPaddleChunkRule rule = { version, GEMEM_RULES_AS_BUILT, FRACTION, initial,
+                                      reallocate };
   const GememPaddleMemory memory = { total, available };
   guint64 size;
 
@@ -50,13 +51,14 @@ test_e10 (void)
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     for (guint p = 0; p < 3; p++)
       {
-        const GememPaddlePreset preset = (GememPaddlePreset) (GEMEM_PADDLE_P13 + p);
+        static const GememPaddleVersion versions[] = { GEMEM_PADDLE_1_3, GEMEM_PADDLE_1_5,
+                                                       GEMEM_PADDLE_2_0 };
         const GememPaddleMemory memory = { rows[i].total, rows[i].available };
         gboolean enough;
 
-        g_assert_cmpuint (gemem_paddle_reserving (preset, &memory), ==, rows[i].reserving[p]);
-        g_assert_cmpuint (max_chunk (preset, rows[i].total, rows[i].available, 0, 0, &enough), ==,
-                          rows[i].chunk[p]);
+        g_assert_cmpuint (gemem_paddle_reserving (versions[p], &memory), ==, rows[i].reserving[p]);
+        g_assert_cmpuint (max_chunk (versions[p], rows[i].total, rows[i].available, 0, 0, &enough),
+                          ==, rows[i].chunk[p]);
         g_assert_true (enough);
         g_assert_cmpuint (rows[i].chunk[p] % 256, ==, ragged[3 * i + p]);
       }
@@ -135,7 +137,7 @@ static void
 test_flags_in_mb (void)
 {
   const GememPaddleMemory memory = { 16 * GIB, 16 * GIB };
-  GememPaddleChunkRule rule = { GEMEM_PADDLE_P16, FRACTION, 512 * MIB, 0 };
+  GememPaddleChunkRule rule = { GEMEM_PADDLE_1_6, GEMEM_RULES_AS_BUILT, FRACTION, 512 * MIB, 0 };
   guint64 size;
 
   g_assert_true (gemem_paddle_initial_size (&rule, &memory, &size));
@@ -156,39 +158,65 @@ test_not_enough (void)
   gboolean enough;
 
   /* P13, P14: chunk <= min (max (available, 256) - 256, total - reserving). */
-  max_chunk (GEMEM_PADDLE_P13, 8 * GIB, 7507602970 + 256, 0, 0, &enough);
+  max_chunk (GEMEM_PADDLE_1_3, 8 * GIB, 7507602970 + 256, 0, 0, &enough);
   g_assert_true (enough);
-  max_chunk (GEMEM_PADDLE_P13, 8 * GIB, 7507602970 + 255, 0, 0, &enough);
+  max_chunk (GEMEM_PADDLE_1_3, 8 * GIB, 7507602970 + 255, 0, 0, &enough);
   g_assert_false (enough);
-  max_chunk (GEMEM_PADDLE_P14, 8 * GIB, 7507602963 + 255, 0, 0, &enough);
+  max_chunk (GEMEM_PADDLE_1_4, 8 * GIB, 7507602963 + 255, 0, 0, &enough);
   g_assert_false (enough);
-  max_chunk (GEMEM_PADDLE_P14, 8 * GIB, 100, 0, 0, &enough);
+  max_chunk (GEMEM_PADDLE_1_4, 8 * GIB, 100, 0, 0, &enough);
   g_assert_false (enough);
-  max_chunk (GEMEM_PADDLE_P14, 8 * GIB, 8 * GIB, 8589934592 - 429496736, 1, &enough);
+  max_chunk (GEMEM_PADDLE_1_4, 8 * GIB, 8 * GIB, 8589934592 - 429496736, 1, &enough);
   g_assert_true (enough);
-  max_chunk (GEMEM_PADDLE_P14, 8 * GIB, 8 * GIB, 8589934592 - 429496736 + 1, 1, &enough);
+  max_chunk (GEMEM_PADDLE_1_4, 8 * GIB, 8 * GIB, 8589934592 - 429496736 + 1, 1, &enough);
   g_assert_false (enough);
   /* P16: each size against 95 % of what is available, which must be 256 bytes at least. */
-  max_chunk (GEMEM_PADDLE_P16, 8 * GIB, 8 * GIB, 8589934592 - 429496736, 1, &enough);
+  max_chunk (GEMEM_PADDLE_1_6, 8 * GIB, 8 * GIB, 8589934592 - 429496736, 1, &enough);
   g_assert_true (enough);
-  max_chunk (GEMEM_PADDLE_P16, 8 * GIB, 8 * GIB, 8589934592 - 429496736 + 1, 1, &enough);
+  max_chunk (GEMEM_PADDLE_1_6, 8 * GIB, 8 * GIB, 8589934592 - 429496736 + 1, 1, &enough);
   g_assert_false (enough);
-  max_chunk (GEMEM_PADDLE_P3, 8 * GIB, 8 * GIB, 1, 8589934592 - 429496736 + 1, &enough);
+  max_chunk (GEMEM_PADDLE_3_X, 8 * GIB, 8 * GIB, 1, 8589934592 - 429496736 + 1, &enough);
   g_assert_false (enough);
-  max_chunk (GEMEM_PADDLE_P2, 8 * GIB, 269, 0, 0, &enough); /* 269 - 13 = 256 */
+  max_chunk (GEMEM_PADDLE_2_1, 8 * GIB, 269, 0, 0, &enough); /* 269 - 13 = 256 */
   g_assert_true (enough);
-  max_chunk (GEMEM_PADDLE_P2, 8 * GIB, 268, 0, 0, &enough);
+  max_chunk (GEMEM_PADDLE_2_1, 8 * GIB, 268, 0, 0, &enough);
   g_assert_false (enough);
+}
+
+static guint64
+cpu_chunk (GememRules rules, guint64 physical)
+{
+  return gemem_paddle_cpu_chunk_size (rules, physical, 1.0, 500 * MIB);
 }
 
 static void
 test_host_places (void)
 {
-  g_assert_cmpuint (gemem_paddle_cpu_chunk_size (64 * GIB, 1.0, 500 * MIB), ==, 500 * MIB);
-  g_assert_cmpuint (gemem_paddle_cpu_chunk_size (8 * GIB, 1.0, 500 * MIB), ==, 256 * MIB);
-  g_assert_cmpuint (gemem_paddle_cpu_chunk_size (1000, 1.0, 500 * MIB), ==, 31);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_AS_BUILT, 64 * GIB), ==, 500 * MIB);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_AS_BUILT, 8 * GIB), ==, 256 * MIB);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_AS_BUILT, 1000), ==, 31);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_DOCUMENTED, 8 * GIB), ==, 500 * MIB);
+  g_assert_cmpuint (cpu_chunk (GEMEM_RULES_DOCUMENTED, 1000), ==, 1000);
   g_assert_cmpuint (gemem_paddle_pinned_chunk_size (64 * GIB, 0.5), ==, 128 * MIB);
   g_assert_cmpuint (gemem_paddle_pinned_chunk_size (1025, 0.5), ==, 2);
+}
+
+/* The manual: a fraction of the total, whatever is available, in every version. */
+static void
+test_documented (void)
+{
+  const GememPaddleMemory memory = { 16 * GIB, GIB };
+
+  for (int version = GEMEM_PADDLE_1_2; version <= GEMEM_PADDLE_3_X; version++)
+    {
+      const GememPaddleChunkRule rule = { version, GEMEM_RULES_DOCUMENTED, 0.1, 0, 0 };
+      guint64 size;
+
+      g_assert_true (gemem_paddle_max_chunk_size (&rule, &memory, &size));
+      g_assert_cmpuint (size, ==, 1717986918); /* a tenth of 16 GiB */
+      g_assert_true (gemem_paddle_reallocate_size (&rule, &memory, &size));
+      g_assert_cmpuint (size, ==, 1717986918);
+    }
 }
 
 int
@@ -202,5 +230,6 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle/chunk-size/flags-in-mb", test_flags_in_mb);
   g_test_add_func ("/paddle/chunk-size/not-enough", test_not_enough);
   g_test_add_func ("/paddle/chunk-size/host-places", test_host_places);
+  g_test_add_func ("/paddle/chunk-size/documented", test_documented);
   return g_test_run ();
 }

@@ -167,14 +167,57 @@ static const Row versions[] = {
     { GROWTH "preset=P16", GROWTH "preset=P2" },
     { 1280, 2048 },
     { { 'a', 1000, 0 }, { 'f', 0, 0 }, { 'a', 1000, 7 } } },
+  /* naive_best_fit in 1.6; the wheels 1.7.0, 1.8.5 and 2.0.2 have auto_growth, which is aligned */
   { "default-strategy",
-    { "paddle:preset=P16,fraction=0.5", "paddle:preset=P2" },
-    { 510027366, 1024 },
+    { "paddle:version=1.6,fraction=0.5", "paddle:version=1.7" },
+    { 510027366, 1280 },
     { { 'a', 1000, 0 } } },
+  { "aligned-until-2.2",
+    { "paddle:version=2.2", "paddle:version=2.5" },
+    { 6656, 6400 },
+    { { 'a', 6281, 0 } } },
   { "host-memory",
     { "paddle:preset=P2,place=cpu", "paddle:preset=P3,place=cpu" },
     { 32 * MIB, 1000 },
     { { 'a', 1000, 0 } } },
+};
+
+/* The same settings and requests as documented and as built (13.1); the total is 1 GiB. */
+static const Row rules[] = {
+  { "fraction-of-the-total",
+    { "paddle-buddy:rules=documented,fraction=0.1", "paddle-buddy:fraction=0.1" },
+    { 107374182, 102005473 },
+    { { 'a', 1, 0 } } },
+  { "a-second-chunk-of-the-same-size",
+    { "paddle-buddy:rules=documented,fraction=0.4", "paddle-buddy:fraction=0.4" },
+    { 2 * 429496729, 408021892 + 252973573 },
+    { { 'a', 300 * MIB, 0 }, { 'a', 200 * MIB, 0 } } },
+  { "whatever-is-available",
+    { "paddle-buddy:rules=documented,fraction=0.25,available=512MiB",
+      "paddle-buddy:fraction=0.25,available=512MiB" },
+    { 268435456, 127506841 },
+    { { 'a', 1, 0 } } },
+  { "fraction-of-the-total/thread-local",
+    { "paddle-thread-local:rules=documented,fraction=0.1", "paddle-thread-local:fraction=0.1" },
+    { 107374182, 102005473 },
+    { { 'a', 1, 0 } } },
+  { "fraction-of-the-total/chunked",
+    { "paddle-best-fit:rules=documented,fraction=0.1", "paddle-best-fit:fraction=0.1" },
+    { 107374182, 102005473 },
+    { { 'a', 1, 0 } } },
+  { "host-chunk",
+    { "paddle-buddy:place=cpu,rules=documented,initial_cpu_memory_in_mb=100",
+      "paddle-buddy:place=cpu,initial_cpu_memory_in_mb=100" },
+    { 100 * MIB, 32 * MIB },
+    { { 'a', 1, 0 } } },
+  { "idle-memory",
+    { BUDDY "version=1.5,free_idle_memory=yes,rules=documented", BUDDY "version=1.5" },
+    { 2 * MIB, 4 * MIB },
+    { FULL, FULL, FULL, FULL, { 'f', 0, 0 }, { 'f', 0, 0 }, { 'f', 0, 0 }, { 'f', 0, 0 } } },
+  { "default-on-windows",
+    { "paddle-buddy:platform=windows", "paddle-buddy" },
+    { 510027366, 938450370 },
+    { { 'a', 1, 0 } } },
 };
 
 /* Runs an operation; @n counts the live @blocks. */
@@ -212,6 +255,40 @@ test_row (gconstpointer data)
   g_assert_cmpuint (row->held[0], !=, row->held[1]);
 }
 
+/* use_pinned_memory: the statistic `locked` is all that the host's chunks hold, or 0. */
+static void
+keep_locked (const char *name, guint64 value, const char *unit, gpointer data)
+{
+  if (strcmp (name, "locked") == 0)
+    *(guint64 *) data = value;
+}
+
+static void
+test_locked (void)
+{
+  static const struct
+  {
+    const char *spec;
+    guint64 locked; /* G_MAXUINT64: no such statistic */
+  } cases[] = { { "paddle-buddy:place=cpu,initial_cpu_memory_in_mb=8", 8 * MIB + 10489856 },
+                { "paddle-buddy:place=cpu,initial_cpu_memory_in_mb=8,use_pinned_memory=no", 0 },
+                { "paddle-buddy:initial_mb=1", G_MAXUINT64 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      GememAllocator *allocator = test_allocator_new (cases[i].spec, "sim:capacity=1GiB");
+      const GememRequest small = { .size = 1 }, large = { .size = 10 * MIB };
+      GememBlock blocks[2];
+      guint64 locked = G_MAXUINT64;
+
+      g_assert_true (allocator->klass->alloc (allocator, &small, &blocks[0]));
+      g_assert_true (allocator->klass->alloc (allocator, &large, &blocks[1]));
+      allocator->klass->report.stats (allocator, keep_locked, &locked);
+      g_assert_cmpuint (locked, ==, cases[i].locked);
+      test_allocator_destroy (allocator);
+    }
+}
+
 /* A refused device call: until 1.5 the request fails at once, since 1.6 after ten seconds and a
  * second attempt. */
 static void
@@ -223,7 +300,7 @@ test_waits (void)
     guint64 seconds;
   } cases[] = { { "paddle:preset=P13,capacity=64MiB", 0 },
                 { "paddle:preset=P14,initial_mb=1,realloc_mb=1,capacity=8MiB", 0 },
-                { "paddle:preset=P16,initial_mb=1,realloc_mb=1,capacity=8MiB", 10 },
+                { "paddle:version=1.6,initial_mb=1,realloc_mb=1,capacity=8MiB", 10 },
                 { "paddle:preset=P2,capacity=8MiB", 10 },
                 { "paddle:preset=P3,use_virtual_memory_auto_growth=yes,capacity=8MiB", 10 } };
 
@@ -300,9 +377,11 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   add_rows ("/paddle/flags/", flags, G_N_ELEMENTS (flags));
   add_rows ("/paddle/versions/", versions, G_N_ELEMENTS (versions));
+  add_rows ("/paddle/rules/", rules, G_N_ELEMENTS (rules));
   g_test_add_data_func ("/paddle/two-devices/buddy", "paddle-buddy:initial_mb=1", test_two_devices);
   g_test_add_data_func ("/paddle/two-devices/auto-growth", "paddle-auto-growth", test_two_devices);
   g_test_add_func ("/paddle/versions/waits", test_waits);
   g_test_add_func ("/paddle/unmodelled", test_unmodelled);
+  g_test_add_func ("/paddle/locked", test_locked);
   return g_test_run ();
 }

@@ -37,6 +37,7 @@ static const Probe of_allocators[] = {
   { "fraction_of_cpu_memory_to_use", "0.5", { "place=cpu," } },
   { "initial_cpu_memory_in_mb", "5", { "place=cpu," } },
   { "fraction_of_cuda_pinned_memory_to_use", "0.25", { "place=pinned," } },
+  { "use_pinned_memory", "no", { "place=cpu," } },
   { "auto_growth_chunk_size_in_mb", "1", { GROWTH } },
   { "free_idle_chunk", "yes", { GROWTH } },
   { "free_when_no_cache_hit", "yes", { GROWTH } },
@@ -65,7 +66,6 @@ static const Probe of_lowering[] = {
   { "init_allocated_mem", "yes", { "", NAIVE } },
   { "limit_of_tmp_allocation", "100", { "" } },
   { "times_excess_than_required_tmp_allocation", "3", { "" } },
-  { "use_pinned_memory", "no", { "" } },
 };
 
 /* ---- the sentence */

@@ -1,6 +1,6 @@
 /* naive-growth.c - Paddle's AutoGrowthBestFitAllocator, from paddle.md 3.1 and 3.4, over one
- * array of blocks: one allocator per stream in the P2 era, a single one over an aligning
- * allocator in P16; P3's pools and its warm-up. */
+ * array of blocks: one allocator per stream since 2.1, a single one before; over an aligning
+ * allocator and without StreamSafe until 2.2 (13.1); P3's pools and its warm-up. */
 #include "config.h"
 
 #include "tests/util/naive-models.h"
@@ -25,8 +25,9 @@ typedef struct
   GArray *begun;                    /* guint64: streams that have these chunks */
   guint64 warm_up;                  /* use_auto_growth_v2: exact-fit requests left, and one more */
   gboolean v2;
-  GArray *warm; /* guint64: streams that released the idle chunks of the warm-up */
-  gboolean p16;
+  GArray *warm;         /* guint64: streams that released the idle chunks of the warm-up */
+  gboolean old;         /* until 2.2: aligned chunks, no StreamSafe */
+  gboolean shared;      /* until 2.0: by all streams */
   gboolean free_idle;   /* free_idle_chunk */
   gboolean free_before; /* free_when_no_cache_hit */
   GArray *blocks;
@@ -36,12 +37,12 @@ typedef struct
 #define BLOCK(model, i) (&g_array_index ((model)->blocks, Block, i))
 
 static Naive *
-create (guint64 least, gboolean p16, gboolean free_idle, gboolean free_before)
+create (guint64 least, gboolean until_2_0, gboolean free_idle, gboolean free_before)
 {
   Model *model = g_new0 (Model, 1);
 
   model->least = least;
-  model->p16 = p16;
+  model->old = model->shared = until_2_0;
   model->free_idle = free_idle;
   model->free_before = free_before;
   model->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
@@ -168,7 +169,7 @@ add_chunk (Model *model, guint64 bytes, gboolean small, guint64 stream)
 static int
 grow_by (Model *model, guint64 size, guint64 least, guint64 stream)
 {
-  return add_chunk (model, MAX (size, least) + (model->p16 ? 256 : 0), is_small (model, size),
+  return add_chunk (model, MAX (size, least) + (model->old ? 256 : 0), is_small (model, size),
                     stream);
 }
 
@@ -210,7 +211,7 @@ obtain (Model *model, guint64 size, guint64 stream)
   return grow (model, size, stream);
 }
 
-/* AutoGrowthBestFit under StreamSafe, which exists since P2. */
+/* AutoGrowthBestFit under StreamSafe, which exists since 2.3. */
 static int
 obtain_safely (Model *model, guint64 size, guint64 stream)
 {
@@ -218,7 +219,7 @@ obtain_safely (Model *model, guint64 size, guint64 stream)
 
   release_done (model, stream);
   i = obtain (model, size, stream);
-  if (i >= 0 || model->p16)
+  if (i >= 0 || model->old)
     return i;
   release_done (model, NAIVE_EVERY_STREAM);
   free_idle_chunks (model, NAIVE_EVERY_STREAM);
@@ -275,11 +276,11 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
     return FALSE;
   if (model->v2)
     pass_warm_up (model, request->stream);
-  i = obtain_safely (model, size, model->p16 ? 0 : request->stream);
+  i = obtain_safely (model, size, model->shared ? 0 : request->stream);
   if (i < 0)
     {
       naive->device.now += RETRY_TIME;
-      i = obtain_safely (model, size, model->p16 ? 0 : request->stream);
+      i = obtain_safely (model, size, model->shared ? 0 : request->stream);
     }
   if (i < 0)
     return FALSE;
@@ -306,7 +307,7 @@ free_block (Naive *naive, guint32 id, gboolean completion_follows)
   Model *model = (Model *) naive;
   const guint64 stream = BLOCK (model, find (model, id))->stream;
 
-  if (model->p16
+  if (model->old
       || naive_stream_safe_free (&model->safe, &naive->device, id, stream, completion_follows))
     release (model, id);
 }
@@ -366,6 +367,15 @@ create_p16 (void)
   return create (0, TRUE, FALSE, FALSE);
 }
 
+static Naive *
+create_2_2 (void)
+{
+  Model *model = (Model *) create (0, TRUE, FALSE, FALSE);
+
+  model->shared = FALSE;
+  return &model->base;
+}
+
 /* All sizes are multiples of 256. */
 static Naive *
 create_pools (void)
@@ -416,6 +426,7 @@ const NaiveClass naive_growth_slow_idle = {
   SAFE_GROWTH ("preset=P3,free_idle_chunk=yes", create_idle), .delay = 7
 };
 const NaiveClass naive_growth_p16 = { GROWTH ("preset=P16", create_p16) };
+const NaiveClass naive_growth_2_2 = { GROWTH ("version=2.2", create_2_2) };
 const NaiveClass naive_growth_pools = {
   SAFE_GROWTH ("preset=P3,small_pool_size_in_mb=1,small_pool_auto_growth_chunk_size_in_mb=2,"
                "large_pool_auto_growth_chunk_size_in_mb=20",

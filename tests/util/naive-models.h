@@ -42,6 +42,7 @@ extern const NaiveClass naive_growth_chunk;
 extern const NaiveClass naive_growth_idle;
 extern const NaiveClass naive_growth_before;
 extern const NaiveClass naive_growth_p16;
+extern const NaiveClass naive_growth_2_2;
 extern const NaiveClass naive_growth_slow;
 extern const NaiveClass naive_growth_slow_idle;
 extern const NaiveClass naive_growth_pools;

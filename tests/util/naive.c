@@ -207,6 +207,7 @@ const NaiveClass *const naive_classes[] = {
   &naive_growth_idle,
   &naive_growth_before,
   &naive_growth_p16,
+  &naive_growth_2_2,
   &naive_growth_slow,
   &naive_growth_slow_idle,
   &naive_growth_pools,
