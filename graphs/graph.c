@@ -184,6 +184,8 @@ gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype,
                           guint n_dims, gboolean persistable)
 {
   GememVariable variable = { .parameter = GEMEM_NONE,
+                             .block = GEMEM_NONE,
+                             .namesake = GEMEM_NONE,
                              .persistable = persistable != FALSE,
                              .is_tensor = TRUE };
   gpointer known;

@@ -145,6 +145,8 @@ typedef struct
   guint64 size; /* bytes; from shape and dtype when not given (-1 counts as 1) */
   guint32 first_dim, n_dims;
   guint32 parameter; /* of a gradient: its parameter; or GEMEM_NONE */
+  guint32 block;     /* that declares it; GEMEM_NONE: the graph does not say */
+  guint32 namesake;  /* the next variable of this name, declared in another block; or GEMEM_NONE */
   GememDtype dtype;
   guint8 has_shape;
   guint8 persistable; /* lives longer than one run: weights, optimizer state */

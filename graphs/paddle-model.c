@@ -89,11 +89,10 @@ add_tensor (Model *model, const char *name, const Paddle__VarType__Tensor *tenso
   g_array_set_size (dims, 0);
   for (gsize i = 0; i < tensor->n_dims; i++)
     {
-      const gint64 dim = tensor->dims[i] < -1 && tensor->dims[i] > G_MININT64 ? -tensor->dims[i]
-                                                                              : tensor->dims[i];
+      const gint64 dim = tensor->dims[i];
 
       open |= dim == -1;
-      model->products += dim != tensor->dims[i];
+      model->products += dim < -1;
       g_array_append_val (dims, dim);
     }
   model->open += open;

@@ -23,6 +23,7 @@
 
 #include <string.h>
 
+#include "base/rules.h"
 #include "planners/paddle/memory-optimize.h"
 #include "planners/paddle/params.h"
 #include "planners/paddle/skip.h"
@@ -59,7 +60,8 @@ static gboolean
 may_give (const PaddleWalk *walk, guint32 node, guint32 name)
 {
   return is_valid (walk, node, name)
-         && (settings_of (walk)->era == PADDLE_ERA_1_2 || walk->written[name]);
+         && (settings_of (walk)->era == PADDLE_ERA_1_2
+             || settings_of (walk)->rules == GEMEM_RULES_DOCUMENTED || walk->written[name]);
 }
 
 static gboolean
@@ -136,14 +138,14 @@ print_hit (PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cach
   g_autofree char *from = gemem_paddle_shape_text (x, ", ");
   g_autofree char *to = gemem_paddle_shape_text (cache, ", ");
 
-  if (settings_of (walk)->era == PADDLE_ERA_1_3)
+  if (settings_of (walk)->era != PADDLE_ERA_1_2)
     gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u",
                       walk->counter++, from, to, index, walk->pool->len);
   else
     gemem_paddle_log (walk->rewrite,
                       "Hit Cache !!!! cache pool index is %u, var name is %s, cached var name is "
                       "%s, var shape is %s ",
-                      index, x->name, cache->name, from + strlen (x->name));
+                      index, x->name, cache->name, to + strlen (cache->name));
 }
 
 /* TRUE if no entry from @cache on can match, in the order of era 1.3. */
@@ -162,7 +164,8 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
   /* only entries of the same class as x can match, among them x itself */
   const gboolean exact = settings->level == 0 && !settings->print_log;
   /* entries before could only print */
-  const gboolean jumps = settings->era == PADDLE_ERA_1_3 && !settings->print_log;
+  const gboolean jumps = settings->era != PADDLE_ERA_1_2 && !settings->print_log;
+  const gboolean typed = settings->era != PADDLE_ERA_UNTYPED;
 
   if (exact && walk->n_pooled[walk->class[name]] == 0)
     return GEMEM_NONE;
@@ -188,9 +191,9 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
                               cache->name);
           return GEMEM_NONE;
         }
-      if (x->type != cache->type)
+      if (typed && x->type != cache->type)
         {
-          if (settings->print_log)
+          if (settings->print_log && settings->era != PADDLE_ERA_1_2)
             gemem_paddle_log (walk->rewrite, "x_dtype and cache_dtype are different");
           continue;
         }
@@ -205,20 +208,26 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
 
 /* ---- all lists */
 
-static const PaddleRules rules = { skips, is_valid, may_give, find, place, FALSE };
+static const PaddleRules rules = { skips, is_valid, may_give, find, place, FALSE, FALSE };
+static const PaddleRules rules_1_2 = { skips, is_valid, may_give, find, place, FALSE, TRUE };
 
 PaddleRewrite *
 gemem_paddle_memory_optimize (const PaddleProgram *program, const PaddleMemoryOptimize *settings,
                               GError **error)
 {
+  const gboolean old = settings->era == PADDLE_ERA_1_2;
+  const PaddleSkipSettings skip = { old, settings->rules,
+                                    settings->skip_grads == PADDLE_SKIP_GRADS_YES
+                                        || (settings->skip_grads == PADDLE_SKIP_GRADS_BY_VERSION
+                                            && settings->era == PADDLE_ERA_1_5),
+                                    settings->skip_opt_set };
   g_autoptr (PaddleRewrite) rewrite = gemem_paddle_rewrite_new (program);
   g_autoptr (PaddleWalk)
-      walk = gemem_paddle_walk_new (program, rewrite, &rules, compare_shapes, (gpointer) settings);
-  g_autoptr (GArray) lists = gemem_paddle_lists (program, settings->era == PADDLE_ERA_1_2);
+      walk = gemem_paddle_walk_new (program, rewrite, old ? &rules_1_2 : &rules, compare_shapes,
+                                    (gpointer) settings);
+  g_autoptr (GArray) lists = gemem_paddle_lists (program, old);
 
-  if (!gemem_paddle_skip_for_transpiler (program, lists, settings->era == PADDLE_ERA_1_2,
-                                         settings->skip_grads, settings->skip_opt_set, walk->skip,
-                                         error))
+  if (!gemem_paddle_skip_for_transpiler (program, lists, &skip, walk->skip, error))
     return NULL;
   for (guint i = 0; i < lists->len; i++)
     gemem_paddle_walk_list (walk, i, &g_array_index (lists, PaddleList, i));
@@ -258,22 +267,28 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, skip_opt_set),
     .help = "Variables that neither give nor take memory: [NAME,NAME]." },
   { .name = "skip_grads",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "by-version",
+    .choices = PADDLE_BOOL_CHOICES "|by-version",
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, skip_grads),
-    .help = "Leave out the gradients that the optimizer's operators read." },
+    .help = "Leave out the gradients that the optimizer's operators read; by-version: no, from 1.5 "
+            "on yes." },
   { .name = "print_log",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, print_log),
-    .help = "Keep the lines that PaddlePaddle prints about each reuse." },
-  { .name = "era",
+    .help = "Print the lines that PaddlePaddle prints about each reuse." },
+  { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "1.3",
-    .choices = "1.3|1.2|1.4=1.3",
+    .choices = "1.3|1.2|1.5|2019-02-01|1.0=1.2|1.1=1.2|1.4=1.3",
+    .aliases = "era",
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, era),
-    .help = "Release: 1.3 and 1.4 keep the pool sorted by size, 1.2 and before in the order of "
-            "death." },
+    .help = "Release: from 1.3 on the pool is sorted by size, in 1.0 to 1.2 in the order of death; "
+            "2019-02-01 is a state before 1.3 that does not compare element types." },
+  GEMEM_RULES_ROW (PaddleMemoryOptimize, rules,
+                   "skip_grads leaves out all variables that the backward part writes, and "
+                   "variables that no operator writes give their memory, too."),
   PADDLE_ALIGNMENT_PARAM (PaddleMemoryOptimize),
   { NULL },
 };

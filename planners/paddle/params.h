@@ -7,6 +7,9 @@
 #define PADDLE_ALIGNMENT 256 /* bytes; that of PaddlePaddle's allocators (paddle.md 2, 3) */
 #define PADDLE_EMPTY "@EMPTY@"
 
+/* Choices of a setting that is no or yes, before further ones. */
+#define PADDLE_BOOL_CHOICES "no|yes|false=no|true=yes|off=no|on=yes|0=no|1=yes"
+
 #define PADDLE_ALIGNMENT_PARAM(Struct) \
   { \
     .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = G_STRINGIFY (PADDLE_ALIGNMENT), \

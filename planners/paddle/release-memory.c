@@ -3,7 +3,7 @@
  *
  * Rules (paddle.md 8.3): lists, liveness, skip set and valid variables of memory_optimize.  After
  * each operator at which valid variables die (except owners of a list) comes a delete_var of their
- * names, sorted by name.  The log has one line per delete_var, with its index in the block after
+ * names, in the order in which the operator reads them (13.2).  The log has one line per delete_var, with its index in the block after
  * the earlier insertions; forward and backward part are counted apart:
  *   delete_var block 0 index 3: a, b
  *
@@ -19,15 +19,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rules.h"
 #include "base/units.h"
 #include "planners/paddle/first-fit.h"
 #include "planners/paddle/params.h"
 #include "planners/paddle/skip.h"
 
+enum
+{
+  VERSION_1_3, /* 1.3 to 1.5 */
+  VERSION_1_2, /* 1.0 to 1.2 */
+};
+
 typedef struct
 {
   char *skip_opt_set;
-  gboolean skip_grads;
+  gboolean skip_grads, print_log;
+  int version;
+  int rules;
   guint64 alignment;
 } Settings;
 
@@ -47,6 +56,7 @@ typedef struct
   guint32 *open;    /* per variable: 1 + its life without deletion yet; 0: none */
   guint32 *of_item; /* per item: its life */
   GPtrArray *log;
+  gboolean old; /* releases up to 1.2 */
   /* the nodes of each block run where they are listed; if FALSE, their items keep their memory for
    * the whole run */
   gboolean nested;
@@ -98,7 +108,6 @@ static void delete (Release *release, guint32 id, GPtrArray *dying, guint32 inde
 
   g_string_printf (line, "delete_var block %u index %u:",
                    gemem_graph_node (release->program->graph, id)->block, index);
-  g_ptr_array_sort (dying, gemem_paddle_compare_names);
   for (guint i = 0; i < dying->len; i++)
     {
       const PaddleVariable *variable = dying->pdata[i];
@@ -125,7 +134,7 @@ walk (Release *release, const PaddleList *list)
       const gboolean backward = position >= list->forward;
 
       write_items (release, id);
-      if (gemem_paddle_owns_list (gemem_graph_node (release->program->graph, id), FALSE))
+      if (gemem_paddle_owns_list (gemem_graph_node (release->program->graph, id), release->old))
         continue;
       g_ptr_array_set_size (dying, 0);
       for (guint32 i = liveness->first[position]; i < liveness->first[position + 1]; i++)
@@ -252,10 +261,11 @@ is_nested (const GememGraph *graph)
 static gboolean
 find_lives (Release *release, const Settings *settings, GError **error)
 {
-  g_autoptr (GArray) lists = gemem_paddle_lists (release->program, FALSE);
+  const PaddleSkipSettings skip = { release->old, settings->rules, settings->skip_grads,
+                                    settings->skip_opt_set };
+  g_autoptr (GArray) lists = gemem_paddle_lists (release->program, release->old);
 
-  if (!gemem_paddle_skip_for_transpiler (release->program, lists, FALSE, settings->skip_grads,
-                                         settings->skip_opt_set, release->skip, error))
+  if (!gemem_paddle_skip_for_transpiler (release->program, lists, &skip, release->skip, error))
     return FALSE;
   for (guint i = 0; i < lists->len; i++)
     walk (release, &g_array_index (lists, PaddleList, i));
@@ -283,6 +293,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
                        g_new0 (guint32, (gsize) program->n_variables + 1),
                        g_new (guint32, (gsize) gemem_graph_n_items (input->graph) + 1),
                        NULL,
+                       settings->version == VERSION_1_2,
                        is_nested (input->graph) };
   memset (release.of_item, 0xff,
           sizeof (guint32) * ((gsize) gemem_graph_n_items (input->graph) + 1));
@@ -309,6 +320,21 @@ static const GememParam params[] = {
     .default_text = "no",
     .offset = G_STRUCT_OFFSET (Settings, skip_grads),
     .help = "Never delete the gradients that the optimizer's operators read." },
+  { .name = "print_log",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .offset = G_STRUCT_OFFSET (Settings, print_log),
+    .help = "Print where a delete_var is inserted, and for which variables." },
+  { .name = "version",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "1.3",
+    .choices = "1.3|1.2|1.0=1.2|1.1=1.2|1.4=1.3|1.5=1.3",
+    .aliases = "era",
+    .offset = G_STRUCT_OFFSET (Settings, version),
+    .help = "Release: 1.0 to 1.2 know parallel_do, and skip what is forced into host memory only "
+            "where fill_constant writes it." },
+  GEMEM_RULES_ROW (Settings, rules,
+                   "skip_grads leaves out all variables that the backward part writes."),
   PADDLE_ALIGNMENT_PARAM (Settings),
   { NULL },
 };

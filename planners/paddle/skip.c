@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/rules.h"
 #include "planners/paddle/params.h"
 #include "planners/paddle/skip.h"
 
@@ -26,9 +27,10 @@ gemem_paddle_skip_node (const PaddleProgram *program, guint32 node, guint8 *skip
 
 /* Skips @variable if another list touched it before. */
 static void
-meet (guint32 variable, guint32 list, guint32 *lists, guint8 *skip)
+meet (const PaddleProgram *program, guint32 variable, guint32 list, guint32 *lists, guint8 *skip)
 {
-  if (variable == GEMEM_NONE)
+  if (variable == GEMEM_NONE || list == GEMEM_NONE
+      || gemem_paddle_variable (program, variable)->local)
     return;
   if (lists[variable] == GEMEM_NONE)
     lists[variable] = list;
@@ -36,14 +38,15 @@ meet (guint32 variable, guint32 list, guint32 *lists, guint8 *skip)
     skip[variable] = TRUE;
 }
 
-/* Number of the list of each node.  Blocks without a list get one number each, after the lists. */
+/* Number of the list of each node.  Blocks without a list get one number each, after the lists, or
+ * GEMEM_NONE. */
 static guint32 *
-number_nodes (const PaddleProgram *program, const GArray *lists)
+number_nodes (const PaddleProgram *program, const GArray *lists, gboolean others)
 {
   guint32 *numbers = g_new (guint32, (gsize) gemem_graph_n_nodes (program->graph) + 1);
 
   for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
-    numbers[id] = lists->len + gemem_graph_node (program->graph, id)->block;
+    numbers[id] = others ? lists->len + gemem_graph_node (program->graph, id)->block : GEMEM_NONE;
   for (guint i = 0; i < lists->len; i++)
     {
       const PaddleList *list = &g_array_index (lists, PaddleList, i);
@@ -55,9 +58,10 @@ number_nodes (const PaddleProgram *program, const GArray *lists)
 }
 
 void
-gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, guint8 *skip)
+gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gboolean others,
+                           guint8 *skip)
 {
-  g_autofree guint32 *numbers = number_nodes (program, lists);
+  g_autofree guint32 *numbers = number_nodes (program, lists, others);
   g_autofree guint32 *met = g_new (guint32, (gsize) program->n_variables + 1);
 
   memset (met, 0xff, sizeof (guint32) * ((gsize) program->n_variables + 1));
@@ -66,9 +70,9 @@ gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gu
       const GememNode *node = gemem_graph_node (program->graph, id);
 
       for (guint32 i = 0; i < node->n_inputs; i++)
-        meet (gemem_paddle_reads (program, id)[i], numbers[id], met, skip);
+        meet (program, gemem_paddle_reads (program, id)[i], numbers[id], met, skip);
       for (guint32 i = 0; i < node->n_outputs; i++)
-        meet (gemem_paddle_writes (program, id)[i], numbers[id], met, skip);
+        meet (program, gemem_paddle_writes (program, id)[i], numbers[id], met, skip);
     }
 }
 
@@ -126,26 +130,37 @@ skip_gradients (const PaddleProgram *program, guint32 id, guint8 *skip)
   const char *const *names = gemem_graph_texts (program->graph, node->attributes,
                                                 GEMEM_ATTRIBUTE_OP_ROLE_VARS, &n);
 
-  if (node->role == GEMEM_ROLE_OPTIMIZE && n > 1)
+  if (node->role == GEMEM_ROLE_OPTIMIZE && node->block == 0 && n > 1)
     gemem_paddle_skip (gemem_paddle_find (program, names[1]), skip);
 }
 
+/* What an operator of the backward part writes. */
+static void
+skip_backward (const PaddleProgram *program, guint32 id, guint8 *skip)
+{
+  const GememNode *node = gemem_graph_node (program->graph, id);
+
+  if ((node->role & GEMEM_ROLE_BACKWARD) != 0 || program->forward[id] != GEMEM_NONE)
+    for (guint32 i = 0; i < gemem_paddle_n_writes (node); i++)
+      gemem_paddle_skip (gemem_paddle_writes (program, id)[i], skip);
+}
+
 gboolean
-gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *lists, gboolean old,
-                                  gboolean skip_grads, const char *names, guint8 *skip,
-                                  GError **error)
+gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *lists,
+                                  const PaddleSkipSettings *settings, guint8 *skip, GError **error)
 {
   for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
     {
-      if (gemem_paddle_owns_list (gemem_graph_node (program->graph, id), old)
-          || gemem_graph_node (program->graph, id)->n_blocks > 0)
+      if (gemem_paddle_owns_list (gemem_graph_node (program->graph, id), settings->old))
         gemem_paddle_skip_node (program, id, skip);
-      skip_forced_to_host (program, id, old, skip);
-      if (skip_grads)
+      skip_forced_to_host (program, id, settings->old, skip);
+      if (settings->skip_grads && settings->rules == GEMEM_RULES_AS_BUILT)
         skip_gradients (program, id, skip);
+      else if (settings->skip_grads)
+        skip_backward (program, id, skip);
     }
-  gemem_paddle_skip_foreign (program, lists, skip);
-  return gemem_paddle_skip_names (program, names, "skip_opt_set", skip, error);
+  gemem_paddle_skip_foreign (program, lists, FALSE, skip);
+  return gemem_paddle_skip_names (program, settings->names, "skip_opt_set", skip, error);
 }
 
 /* ---- valid variables of 8.1 */
@@ -156,6 +171,8 @@ gemem_paddle_is_found (const PaddleProgram *program, guint32 node, gboolean back
 {
   const guint32 block = gemem_graph_node (program->graph, node)->block;
 
+  if (variable->local)
+    return variable->block != block;
   return backward ? gemem_paddle_block_sees (program, block, variable->block)
                   : variable->block == block;
 }

@@ -430,8 +430,9 @@ test_refuses_parts (void)
     { OUTPUT ("\"shape\":[1]"),
       "node 'a': outputs[0]: has no size; give \"size\" in bytes, or \"shape\" and \"dtype\"" },
     { OUTPUT ("\"size\":-5"), "node 'a': outputs[0].size: -5 is too small; the least is 0" },
-    { OUTPUT ("\"size\":1,\"shape\":[-2]"),
-      "node 'a': outputs[0].shape[0]: -2 is too small; the least is -1" },
+    { OUTPUT ("\"size\":1,\"shape\":[-9223372036854775808]"),
+      "node 'a': outputs[0].shape[0]: -9223372036854775808 is too small; the least is "
+      "-9223372036854775807" },
     { OUTPUT ("\"shape\":[4294967296,4294967296],\"dtype\":\"int8\""),
       "node 'a': outputs[0].shape: more than 2^63 bytes; a dimension is wrong" },
     { OUTPUT ("\"size\":1,\"reuse_input\":0"),
