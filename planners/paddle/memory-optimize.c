@@ -208,8 +208,8 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
 
 /* ---- all lists */
 
-static const PaddleRules rules = { skips, is_valid, may_give, find, place, FALSE, FALSE };
-static const PaddleRules rules_1_2 = { skips, is_valid, may_give, find, place, FALSE, TRUE };
+static const PaddleRules rules = { skips, is_valid, may_give, find, place, FALSE, TRUE, FALSE };
+static const PaddleRules rules_1_2 = { skips, is_valid, may_give, find, place, FALSE, TRUE, TRUE };
 
 PaddleRewrite *
 gemem_paddle_memory_optimize (const PaddleProgram *program, const PaddleMemoryOptimize *settings,

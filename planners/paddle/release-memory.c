@@ -60,6 +60,7 @@ typedef struct
   /* the nodes of each block run where they are listed; if FALSE, their items keep their memory for
    * the whole run */
   gboolean nested;
+  guint32 *last; /* per node: the last node of the blocks that it runs, or itself */
 } Release;
 
 /* ---- lives and deletions */
@@ -94,11 +95,12 @@ write_items (Release *release, guint32 id)
     }
 }
 
+/* Ends the life after node @id and the blocks that it runs. */
 static void
 end_life (Release *release, guint32 life, guint32 id)
 {
   if (release->nested || gemem_graph_node (release->program->graph, id)->block == 0)
-    g_array_index (release->lives, Life, life).end = id + 1;
+    g_array_index (release->lives, Life, life).end = release->last[id] + 1;
 }
 
 /* Deletes @dying after node @id and logs the delete_var, whose index in the block is @index. */
@@ -121,6 +123,27 @@ static void delete (Release *release, guint32 id, GPtrArray *dying, guint32 inde
   g_ptr_array_add (release->log, g_string_free (line, FALSE));
 }
 
+/* TRUE if @owner runs the block of node @id, or one around it. */
+static gboolean
+runs (const Release *release, guint32 owner, guint32 id)
+{
+  const GememGraph *graph = release->program->graph;
+  guint32 block = gemem_graph_node (graph, id)->block;
+
+  while (block != 0 && gemem_graph_block (graph, block)->node != owner)
+    block = gemem_graph_node (graph, gemem_graph_block (graph, block)->node)->block;
+  return block != 0;
+}
+
+/* What the blocks of an operator without lists write, is written before a deletion after it. */
+static void
+write_blocks (Release *release, guint32 owner)
+{
+  for (guint32 id = owner + 1; id <= release->last[owner]; id++)
+    if (runs (release, owner, id))
+      write_items (release, id);
+}
+
 static void
 walk (Release *release, const PaddleList *list)
 {
@@ -136,6 +159,7 @@ walk (Release *release, const PaddleList *list)
       write_items (release, id);
       if (gemem_paddle_owns_list (gemem_graph_node (release->program->graph, id), release->old))
         continue;
+      write_blocks (release, id);
       g_ptr_array_set_size (dying, 0);
       for (guint32 i = liveness->first[position]; i < liveness->first[position + 1]; i++)
         if (!release->skip[liveness->dying[i]]
@@ -258,6 +282,26 @@ is_nested (const GememGraph *graph)
   return TRUE;
 }
 
+/* A block's nodes stand behind its owner: going backwards, they are known before it. */
+static void
+find_last (Release *release)
+{
+  const GememGraph *graph = release->program->graph;
+
+  for (guint32 id = gemem_graph_n_nodes (graph); id-- > 0;)
+    {
+      const guint32 block = gemem_graph_node (graph, id)->block;
+
+      release->last[id] = MAX (release->last[id], id);
+      if (block != 0)
+        {
+          const guint32 owner = gemem_graph_block (graph, block)->node;
+
+          release->last[owner] = MAX (release->last[owner], release->last[id]);
+        }
+    }
+}
+
 static gboolean
 find_lives (Release *release, const Settings *settings, GError **error)
 {
@@ -265,6 +309,7 @@ find_lives (Release *release, const Settings *settings, GError **error)
                                     settings->skip_opt_set };
   g_autoptr (GArray) lists = gemem_paddle_lists (release->program, release->old);
 
+  find_last (release);
   if (!gemem_paddle_skip_for_transpiler (release->program, lists, &skip, release->skip, error))
     return FALSE;
   for (guint i = 0; i < lists->len; i++)
@@ -294,7 +339,8 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
                        g_new (guint32, (gsize) gemem_graph_n_items (input->graph) + 1),
                        NULL,
                        settings->version == VERSION_1_2,
-                       is_nested (input->graph) };
+                       is_nested (input->graph),
+                       g_new0 (guint32, (gsize) gemem_graph_n_nodes (input->graph) + 1) };
   memset (release.of_item, 0xff,
           sizeof (guint32) * ((gsize) gemem_graph_n_items (input->graph) + 1));
   result = gemem_paddle_plan_new (program, "paddle-release-memory", settings->alignment);
@@ -307,6 +353,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   g_array_unref (release.lives);
   g_free (release.open);
   g_free (release.of_item);
+  g_free (release.last);
   return result;
 }
 

@@ -25,55 +25,86 @@ gemem_paddle_skip_node (const PaddleProgram *program, guint32 node, guint8 *skip
     gemem_paddle_skip (gemem_paddle_writes (program, node)[i], skip);
 }
 
-/* Skips @variable if another list touched it before. */
-static void
-meet (const PaddleProgram *program, guint32 variable, guint32 list, guint32 *lists, guint8 *skip)
+typedef struct
 {
-  if (variable == GEMEM_NONE || list == GEMEM_NONE
-      || gemem_paddle_variable (program, variable)->local)
+  const PaddleProgram *program;
+  guint32 n_lists;
+  guint32 *numbers; /* per node: of its list; blocks without one have numbers from n_lists on */
+  guint32 *met;     /* per variable: number of the list that touched it first */
+  gboolean listed;
+} Meetings;
+
+static gboolean
+lists_variable (const PaddleProgram *program, guint32 id, guint32 variable)
+{
+  const GememNode *node = gemem_graph_node (program->graph, id);
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    if (gemem_paddle_reads (program, id)[i] == variable)
+      return TRUE;
+  for (guint32 i = 0; i < node->n_outputs; i++)
+    if (gemem_paddle_writes (program, id)[i] == variable)
+      return TRUE;
+  return FALSE;
+}
+
+/* Skips @variable if another list than that of node @id touched it before. */
+static void
+meet (const Meetings *meetings, guint32 id, guint32 variable, guint8 *skip)
+{
+  const GememGraph *graph = meetings->program->graph;
+  const guint32 number = meetings->numbers[id];
+
+  if (variable == GEMEM_NONE || gemem_paddle_variable (meetings->program, variable)->local)
     return;
-  if (lists[variable] == GEMEM_NONE)
-    lists[variable] = list;
-  else if (lists[variable] != list)
+  if (meetings->listed && number >= meetings->n_lists
+      && lists_variable (meetings->program,
+                         gemem_graph_block (graph, gemem_graph_node (graph, id)->block)->node,
+                         variable))
+    return;
+  if (meetings->met[variable] == GEMEM_NONE)
+    meetings->met[variable] = number;
+  else if (meetings->met[variable] != number)
     skip[variable] = TRUE;
 }
 
-/* Number of the list of each node.  Blocks without a list get one number each, after the lists, or
- * GEMEM_NONE. */
-static guint32 *
-number_nodes (const PaddleProgram *program, const GArray *lists, gboolean others)
+static void
+number_nodes (Meetings *meetings, const GArray *lists)
 {
-  guint32 *numbers = g_new (guint32, (gsize) gemem_graph_n_nodes (program->graph) + 1);
+  const GememGraph *graph = meetings->program->graph;
 
-  for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
-    numbers[id] = others ? lists->len + gemem_graph_node (program->graph, id)->block : GEMEM_NONE;
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    meetings->numbers[id] = lists->len + gemem_graph_node (graph, id)->block;
   for (guint i = 0; i < lists->len; i++)
     {
       const PaddleList *list = &g_array_index (lists, PaddleList, i);
 
       for (guint32 k = 0; k < list->n; k++)
-        numbers[list->nodes[k]] = i;
+        meetings->numbers[list->nodes[k]] = i;
     }
-  return numbers;
 }
 
 void
-gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gboolean others,
+gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gboolean listed,
                            guint8 *skip)
 {
-  g_autofree guint32 *numbers = number_nodes (program, lists, others);
-  g_autofree guint32 *met = g_new (guint32, (gsize) program->n_variables + 1);
+  const gsize n_nodes = gemem_graph_n_nodes (program->graph);
+  Meetings meetings = { program, lists->len, g_new (guint32, n_nodes + 1),
+                        g_new (guint32, (gsize) program->n_variables + 1), listed };
 
-  memset (met, 0xff, sizeof (guint32) * ((gsize) program->n_variables + 1));
-  for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
+  memset (meetings.met, 0xff, sizeof (guint32) * ((gsize) program->n_variables + 1));
+  number_nodes (&meetings, lists);
+  for (guint32 id = 0; id < n_nodes; id++)
     {
       const GememNode *node = gemem_graph_node (program->graph, id);
 
       for (guint32 i = 0; i < node->n_inputs; i++)
-        meet (program, gemem_paddle_reads (program, id)[i], numbers[id], met, skip);
+        meet (&meetings, id, gemem_paddle_reads (program, id)[i], skip);
       for (guint32 i = 0; i < node->n_outputs; i++)
-        meet (program, gemem_paddle_writes (program, id)[i], numbers[id], met, skip);
+        meet (&meetings, id, gemem_paddle_writes (program, id)[i], skip);
     }
+  g_free (meetings.numbers);
+  g_free (meetings.met);
 }
 
 static gboolean
@@ -159,7 +190,7 @@ gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *li
       else if (settings->skip_grads)
         skip_backward (program, id, skip);
     }
-  gemem_paddle_skip_foreign (program, lists, FALSE, skip);
+  gemem_paddle_skip_foreign (program, lists, TRUE, skip);
   return gemem_paddle_skip_names (program, settings->names, "skip_opt_set", skip, error);
 }
 

@@ -51,7 +51,9 @@ compare_names (gconstpointer a, gconstpointer b, gpointer data)
 static void
 add_entry (State *state, GArray *entries, guint32 variable, guint32 name)
 {
-  const Entry entry = { name, gemem_paddle_moved (&state->walk->names, variable) };
+  const Entry entry = { name, state->walk->rules->moves
+                                  ? gemem_paddle_moved (&state->walk->names, variable)
+                                  : 0 };
 
   g_array_append_val (entries, entry);
 }
