@@ -134,6 +134,19 @@ settle_item (Settle *settle, guint32 node, guint32 slot)
   settle->buffer_of_item[item] = *buffer;
 }
 
+/* The variable of the graph whose name @item has after the renames, unless it got memory of its
+ * own. */
+static guint32
+new_variable (const Settle *settle, guint32 item)
+{
+  const guint32 name = settle->rewrite->items[item], buffer = settle->buffer_of_item[item];
+  const PaddleVariable *v = name != GEMEM_NONE ? gemem_paddle_variable (settle->program, name)
+                                               : NULL;
+
+  return v != NULL && v->named && (buffer == GEMEM_NONE || buffer == name) ? v->of_graph
+                                                                           : GEMEM_NONE;
+}
+
 static void
 settle_all (Settle *settle)
 {
@@ -208,6 +221,9 @@ gemem_paddle_rewrite_plan (const PaddleProgram *program, PaddleRewrite *rewrite,
   for (guint32 i = 0; i < plan->n_items; i++)
     if (gemem_paddle_has_place (program, i))
       gemem_paddle_place_item (program, plan, i, offsets[settle.buffer_of_item[i]]);
+  plan->variables = g_new (guint32, (gsize) plan->n_items + 1);
+  for (guint32 i = 0; i < plan->n_items; i++)
+    plan->variables[i] = new_variable (&settle, i);
   g_ptr_array_unref (plan->log);
   plan->log = g_steal_pointer (&rewrite->log);
   g_free (settle.buffer_of_name);

@@ -242,6 +242,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   const PaddleMemoryOptimize *settings = params;
   g_autoptr (PaddleProgram) program = NULL;
   g_autoptr (PaddleRewrite) rewrite = NULL;
+  GememPlan *result;
 
   if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
@@ -250,8 +251,10 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   rewrite = gemem_paddle_memory_optimize (program, settings, error);
   if (rewrite == NULL)
     return NULL;
-  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize",
-                                    settings->alignment);
+  result = gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize",
+                                      settings->alignment);
+  result->prints = settings->print_log;
+  return result;
 }
 
 static const GememParam params[] = {

@@ -213,6 +213,7 @@ describe_named (PaddleProgram *program)
       const GememVariable *of_graph = gemem_graph_variable (program->graph, v);
       PaddleVariable *variable = &program->variables[program->of_graph[v]];
 
+      variable->of_graph = v;
       variable->name = of_graph->name;
       variable->named = TRUE;
       variable->dtype = of_graph->dtype;
@@ -460,7 +461,9 @@ gemem_paddle_program_free (PaddleProgram *program)
 guint32
 gemem_paddle_find (const PaddleProgram *program, const char *name)
 {
-  const guint32 named = gemem_graph_find_variable (program->graph, name);
+  const guint32 outer = gemem_graph_find_variable_in (program->graph, name, 0);
+  const guint32 named = outer != GEMEM_NONE ? outer
+                                            : gemem_graph_find_variable (program->graph, name);
   const char *colon = strrchr (name, ':');
   g_autofree char *owner = colon != NULL ? g_strndup (name, (gsize) (colon - name)) : NULL;
   const guint32 id = owner != NULL ? gemem_graph_find_node (program->graph, owner) : GEMEM_NONE;

@@ -49,6 +49,7 @@ typedef struct
   guint64 space, alignment;
   gint64 length;
   GememDtype dtype;
+  guint32 of_graph;     /* named: the variable of the graph whose name it has */
   gboolean named;       /* it is a variable of the graph */
   gboolean persistable; /* outlives the run: a plan does not place its items */
   gboolean is_tensor;   /* LOD_TENSOR */
@@ -103,7 +104,8 @@ gemem_paddle_n_writes (const GememNode *node)
   return node->n_outputs + node->n_workspaces;
 }
 
-/* The variable of a name ("x", "NODE:k"), which may be any of its names; GEMEM_NONE. */
+/* The variable of a name ("x", "NODE:k"), which may be any of its names; of several that of the global
+ * block, else any; GEMEM_NONE. */
 guint32 gemem_paddle_find (const PaddleProgram *program, const char *name);
 
 /* "x[-1, 100]": Python writes it with @separator ", ", C++ with ",". */

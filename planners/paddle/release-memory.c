@@ -345,6 +345,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
           sizeof (guint32) * ((gsize) gemem_graph_n_items (input->graph) + 1));
   result = gemem_paddle_plan_new (program, "paddle-release-memory", settings->alignment);
   release.log = result->log;
+  result->prints = settings->print_log;
   if (find_lives (&release, settings, error))
     fit_all (&release, result);
   else

@@ -107,6 +107,34 @@ gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gb
   g_free (meetings.met);
 }
 
+/* Skip sets hold names: all variables of the name of @of_graph, in whatever blocks. */
+static void
+skip_namesakes (const PaddleProgram *program, guint32 of_graph, guint8 *skip)
+{
+  for (; of_graph != GEMEM_NONE;
+       of_graph = gemem_graph_variable (program->graph, of_graph)->namesake)
+    gemem_paddle_skip (program->of_graph[of_graph], skip);
+}
+
+static void
+skip_namesakes_of_node (const PaddleProgram *program, guint32 id, guint8 *skip)
+{
+  const GememNode *node = gemem_graph_node (program->graph, id);
+  const guint32 n = node->n_inputs + node->n_outputs;
+
+  for (guint32 i = 0; i < n; i++)
+    {
+      const guint32 variable = i < node->n_inputs
+                                   ? gemem_paddle_reads (program, id)[i]
+                                   : gemem_paddle_writes (program, id)[i - node->n_inputs];
+      const PaddleVariable *v = variable != GEMEM_NONE ? gemem_paddle_variable (program, variable)
+                                                       : NULL;
+
+      if (v != NULL && v->named)
+        skip_namesakes (program, gemem_graph_find_variable (program->graph, v->name), skip);
+    }
+}
+
 static gboolean
 skip_name (const PaddleProgram *program, const char *name, const char *what, guint8 *skip,
            GError **error)
@@ -122,6 +150,7 @@ skip_name (const PaddleProgram *program, const char *name, const char *what, gui
       return FALSE;
     }
   gemem_paddle_skip (variable, skip);
+  skip_namesakes (program, gemem_graph_find_variable (program->graph, name), skip);
   return TRUE;
 }
 
@@ -183,7 +212,10 @@ gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *li
   for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
     {
       if (gemem_paddle_owns_list (gemem_graph_node (program->graph, id), settings->old))
-        gemem_paddle_skip_node (program, id, skip);
+        {
+          gemem_paddle_skip_node (program, id, skip);
+          skip_namesakes_of_node (program, id, skip);
+        }
       skip_forced_to_host (program, id, settings->old, skip);
       if (settings->skip_grads && settings->rules == GEMEM_RULES_AS_BUILT)
         skip_gradients (program, id, skip);
