@@ -95,10 +95,10 @@ test_blocks (void)
 {
   g_autofree char *text = describe ("control-train.pdmodel");
 
-  g_assert_nonnull (strstr (text, "$exp_0.tmp_0@GRAD float32[4,8]=128\n"
-                                  "$exp_0.tmp_0@GRAD@RENAME@block1@0 float32[4,8]=128\n"
-                                  "$exp_0.tmp_0@GRAD@RENAME@block1@1 float32[4,8]=128\n"
-                                  "$exp_0.tmp_0@GRAD#40 float32[4,8]=128\n"));
+  g_assert_nonnull (strstr (text, "$exp_0.tmp_0@GRAD float32[4,8]=128 block=4\n"
+                                  "$exp_0.tmp_0@GRAD@RENAME@block1@0 float32[4,8]=128 block=4\n"
+                                  "$exp_0.tmp_0@GRAD@RENAME@block1@1 float32[4,8]=128 block=4\n"
+                                  "$exp_0.tmp_0@GRAD float32[4,8]=128 block=5\n"));
   g_assert_nonnull (strstr (
       text,
       "op0:mul($x $fc_0.w_0) -> float32[4,8]=128\n"
