@@ -160,8 +160,7 @@ compute_bytes (const GeDumpOutput *output, const gint64 *dims, guint64 *bytes)
   for (guint i = 0; i < output->dims->len; i++)
     if (dims[i] < -1)
       return FALSE;
-  return output->has_shape
-         && gemem_dtype_bytes (output->dtype, dims, output->dims->len, bytes);
+  return output->has_shape && gemem_dtype_bytes (output->dtype, dims, output->dims->len, bytes);
 }
 
 static gboolean

@@ -13,7 +13,8 @@ typedef struct
   /* guint32 by variable: the first node that uses it, GEMEM_NONE for a gradient, or
    * GEMEM_GRAPH_JSON_LISTED */
   GArray *users;
-  GHashTable *exact; /* of gemem_graph_json_use(): references that say the block of their variable */
+  GHashTable
+      *exact;       /* of gemem_graph_json_use(): references that say the block of their variable */
   GArray *ints;     /* gint64, scratch: the last shape or list */
   GPtrArray *texts; /* scratch */
 } GememGraphJsonReader;

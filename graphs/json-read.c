@@ -232,7 +232,8 @@ read_document (Reader *reader, GememJson *json, GError **error)
                    reader->where);
       return FALSE;
     }
-  return gemem_graph_json_bind_variables (reader, error) && gemem_graph_seal (reader->graph, reader->where, error);
+  return gemem_graph_json_bind_variables (reader, error)
+         && gemem_graph_seal (reader->graph, reader->where, error);
 }
 
 static GememGraph *

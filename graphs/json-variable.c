@@ -118,8 +118,9 @@ enum
   VARIABLE_BLOCK,
   VARIABLE_FIELDS
 };
-static const char *const variable_fields[] = { "name",         "shape", "dtype", "size", "persistable",
-                                               "gradient_of", "kind",  "block", NULL };
+static const char *const variable_fields[] = { "name", "shape",       "dtype",
+                                               "size", "persistable", "gradient_of",
+                                               "kind", "block",       NULL };
 
 static gboolean
 read_kind (Reader *reader, guint32 entry, gboolean *is_tensor, GError **error)
@@ -206,14 +207,15 @@ check_listed (const Reader *reader, GError **error)
                                    ? g_strdup_printf (" of block %u", variable->block)
                                    : g_strdup ("");
 
-      if (is_listed (reader, v) && (variable->block != GEMEM_NONE
-                                    || variable->namesake == GEMEM_NONE))
+      if (is_listed (reader, v)
+          && (variable->block != GEMEM_NONE || variable->namesake == GEMEM_NONE))
         continue;
       if (is_listed (reader, v))
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                     "%s: variable '%s': block: is missing; of several variables with one name each "
-                     "must say the block that declares it",
-                     reader->where, variable->name);
+        g_set_error (
+            error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+            "%s: variable '%s': block: is missing; of several variables with one name each "
+            "must say the block that declares it",
+            reader->where, variable->name);
       else
         g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                      "%s: %s '%s': variable '%s'%s is not in \"variables\"; list it there, or "
@@ -232,8 +234,7 @@ static gboolean
 bind (const Reader *reader, GememGraphJsonUser user, guint32 index, guint32 block,
       guint32 *variable)
 {
-  if (*variable != GEMEM_NONE
-      && !g_hash_table_contains (reader->exact, key_of (user, index)))
+  if (*variable != GEMEM_NONE && !g_hash_table_contains (reader->exact, key_of (user, index)))
     {
       const char *name = gemem_graph_variable (reader->graph, *variable)->name;
 

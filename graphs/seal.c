@@ -405,8 +405,8 @@ gemem_graph_seal (GememGraph *graph, const char *where, GError **error)
   g_assert (!graph->sealed);
   if (graph->duplicate != NULL)
     return fail (&seal, graph->duplicate, "name: given to two nodes; names must be unique");
-  if (!check_blocks (&seal) || !check_variables (&seal) || !connect_inputs (&seal) || !connect_controls (&seal)
-      || !check_sizes (&seal))
+  if (!check_blocks (&seal) || !check_variables (&seal) || !connect_inputs (&seal)
+      || !connect_controls (&seal) || !check_sizes (&seal))
     return FALSE;
   lay_out_successors (&seal);
   if (!lay_out_consumers (&seal) || !check_order (&seal))

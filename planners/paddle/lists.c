@@ -124,8 +124,7 @@ add_kind (const PaddleProgram *program, const ByBlock *by_block, guint kind, GAr
     {
       const guint32 id = by_block->nodes[i];
 
-      if (!served[id]
-          && strcmp (gemem_graph_node (program->graph, id)->type, owners[kind][0]) == 0)
+      if (!served[id] && strcmp (gemem_graph_node (program->graph, id)->type, owners[kind][0]) == 0)
         add_owned (program->graph, by_block, id, GEMEM_NONE, lists);
     }
 }

@@ -35,6 +35,12 @@ settings_of (const PaddleWalk *walk)
   return walk->settings;
 }
 
+static gboolean
+is_old (const PaddleWalk *walk)
+{
+  return gemem_paddle_is_old_era (settings_of (walk)->era);
+}
+
 static const PaddleVariable *
 entry (const PaddleWalk *walk, guint32 index)
 {
@@ -60,15 +66,14 @@ static gboolean
 may_give (const PaddleWalk *walk, guint32 node, guint32 name)
 {
   return is_valid (walk, node, name)
-         && (settings_of (walk)->era == PADDLE_ERA_1_2
-             || settings_of (walk)->rules == GEMEM_RULES_DOCUMENTED || walk->written[name]);
+         && (is_old (walk) || settings_of (walk)->rules == GEMEM_RULES_DOCUMENTED
+             || walk->written[name]);
 }
 
 static gboolean
 skips (const PaddleWalk *walk, guint32 node)
 {
-  return gemem_paddle_owns_list (gemem_graph_node (walk->program->graph, node),
-                                 settings_of (walk)->era == PADDLE_ERA_1_2);
+  return gemem_paddle_owns_list (gemem_graph_node (walk->program->graph, node), is_old (walk));
 }
 
 /* ---- the pool */
@@ -104,9 +109,8 @@ first_beyond (const PaddleWalk *walk, const PaddleVariable *variable, gboolean o
 static guint32
 place (PaddleWalk *walk, guint32 name)
 {
-  return settings_of (walk)->era == PADDLE_ERA_1_2
-             ? walk->pool->len
-             : first_beyond (walk, gemem_paddle_variable (walk->program, name), FALSE);
+  return is_old (walk) ? walk->pool->len
+                       : first_beyond (walk, gemem_paddle_variable (walk->program, name), FALSE);
 }
 
 /* Compares by type and shape. */
@@ -138,7 +142,7 @@ print_hit (PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cach
   g_autofree char *from = gemem_paddle_shape_text (x, ", ");
   g_autofree char *to = gemem_paddle_shape_text (cache, ", ");
 
-  if (settings_of (walk)->era != PADDLE_ERA_1_2)
+  if (!is_old (walk))
     gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u",
                       walk->counter++, from, to, index, walk->pool->len);
   else
@@ -164,8 +168,8 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
   /* only entries of the same class as x can match, among them x itself */
   const gboolean exact = settings->level == 0 && !settings->print_log;
   /* entries before could only print */
-  const gboolean jumps = settings->era != PADDLE_ERA_1_2 && !settings->print_log;
-  const gboolean typed = settings->era != PADDLE_ERA_UNTYPED;
+  const gboolean jumps = !is_old (walk) && !settings->print_log;
+  const gboolean typed = settings->era != PADDLE_ERA_2019_02;
 
   if (exact && walk->n_pooled[walk->class[name]] == 0)
     return GEMEM_NONE;
@@ -193,7 +197,7 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
         }
       if (typed && x->type != cache->type)
         {
-          if (settings->print_log && settings->era != PADDLE_ERA_1_2)
+          if (settings->print_log && !is_old (walk))
             gemem_paddle_log (walk->rewrite, "x_dtype and cache_dtype are different");
           continue;
         }
@@ -215,16 +219,17 @@ PaddleRewrite *
 gemem_paddle_memory_optimize (const PaddleProgram *program, const PaddleMemoryOptimize *settings,
                               GError **error)
 {
-  const gboolean old = settings->era == PADDLE_ERA_1_2;
+  const gboolean old = gemem_paddle_is_old_era (settings->era);
+  const gboolean by_default = settings->era == PADDLE_ERA_1_5
+                              && settings->rules == GEMEM_RULES_AS_BUILT;
   const PaddleSkipSettings skip = { old, settings->rules,
                                     settings->skip_grads == PADDLE_SKIP_GRADS_YES
                                         || (settings->skip_grads == PADDLE_SKIP_GRADS_BY_VERSION
-                                            && settings->era == PADDLE_ERA_1_5),
+                                            && by_default),
                                     settings->skip_opt_set };
   g_autoptr (PaddleRewrite) rewrite = gemem_paddle_rewrite_new (program);
-  g_autoptr (PaddleWalk)
-      walk = gemem_paddle_walk_new (program, rewrite, old ? &rules_1_2 : &rules, compare_shapes,
-                                    (gpointer) settings);
+  g_autoptr (PaddleWalk) walk = gemem_paddle_walk_new (program, rewrite, old ? &rules_1_2 : &rules,
+                                                       compare_shapes, (gpointer) settings);
   g_autoptr (GArray) lists = gemem_paddle_lists (program, old);
 
   if (!gemem_paddle_skip_for_transpiler (program, lists, &skip, walk->skip, error))
@@ -284,14 +289,14 @@ static const GememParam params[] = {
   { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "1.3",
-    .choices = "1.3|1.2|1.5|2019-02-01|1.0=1.2|1.1=1.2|1.4=1.3",
+    .choices = PADDLE_ERA_CHOICES,
     .aliases = "era",
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, era),
     .help = "Release: from 1.3 on the pool is sorted by size, in 1.0 to 1.2 in the order of death; "
             "2019-02-01 is a state before 1.3 that does not compare element types." },
   GEMEM_RULES_ROW (PaddleMemoryOptimize, rules,
-                   "skip_grads leaves out all variables that the backward part writes, and "
-                   "variables that no operator writes give their memory, too."),
+                   "skip_grads leaves out all variables that the backward part writes and is off "
+                   "unless set, and variables that no operator writes give their memory, too."),
   PADDLE_ALIGNMENT_PARAM (PaddleMemoryOptimize),
   { NULL },
 };

@@ -2,16 +2,8 @@
  * planner and for tests. */
 #pragma once
 
+#include "planners/paddle/params.h"
 #include "planners/paddle/rewrite.h"
-
-/* Releases that decide differently (paddle.md 13.2).  PADDLE_ERA_1_3 serves 1.3 and 1.4. */
-enum
-{
-  PADDLE_ERA_1_3,   /* the pool is sorted, dynamic batches first, then by size */
-  PADDLE_ERA_1_2,   /* 1.2 and before: the pool is in order of arrival */
-  PADDLE_ERA_1_5,   /* as 1.3; skip_grads unless told otherwise */
-  PADDLE_ERA_UNTYPED, /* 2019-02-01, between 1.2 and 1.3: as 1.3, whatever the element types */
-};
 
 enum
 {

@@ -311,6 +311,30 @@ touch (PaddleProgram *program, guint32 variable, guint32 id, gboolean writes)
     v->writer = id;
 }
 
+/* Takes shape and element type of the first output in the memory, if they say its bytes. */
+static void
+describe_unnamed (const PaddleProgram *program, PaddleVariable *variable)
+{
+  const GememGraphItem item = gemem_graph_item (program->graph, variable->first_item);
+  const GememNode *node = gemem_graph_node (program->graph, item.node);
+  const GememTensor *tensor = !item.workspace ? gemem_graph_tensor (program->graph,
+                                                                    node->first_output + item.index)
+                                              : NULL;
+  const gint64 *dims = tensor != NULL ? gemem_graph_dims (program->graph, tensor->first_dim) : NULL;
+  guint64 bytes = 0;
+
+  if (tensor != NULL && tensor->n_dims > 0 && gemem_dtype_bits (tensor->dtype) > 0
+      && gemem_dtype_bytes (tensor->dtype, dims, tensor->n_dims, &bytes)
+      && bytes == variable->bytes)
+    {
+      variable->dtype = tensor->dtype;
+      set_shape (variable, dims, tensor->n_dims);
+      return;
+    }
+  variable->length = (gint64) variable->bytes;
+  set_shape (variable, &variable->length, 1);
+}
+
 /* The block directly below @top from which @block, which is below, sees it. */
 static guint32
 part_of (const PaddleProgram *program, guint32 block, guint32 top)
@@ -399,8 +423,7 @@ describe (PaddleProgram *program)
       if (variable->named)
         continue;
       variable->name = name_item (program, variable->first_item);
-      variable->length = (gint64) variable->bytes;
-      set_shape (variable, &variable->length, 1);
+      describe_unnamed (program, variable);
     }
   number_types (program);
 }

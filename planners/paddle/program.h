@@ -2,8 +2,8 @@
  * variables.
  *
  * Variables.  All outputs of the graph that name a variable are that variable, for every write.  An
- * output without a variable is one named "NODE:k" of shape [bytes]; a workspace is one named
- * "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
+ * output without a variable is one named "NODE:k", of the output's element type and shape where these
+ * account for its bytes, else of shape [bytes]; a workspace is one named "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
  * gemem_graph_lifetimes()) are one variable, named after a variable of the graph among them, else
  * after the first item.
  *
@@ -69,8 +69,9 @@ typedef struct
   guint32 *inputs;   /* per input of the graph: variable, GEMEM_NONE if unconnected */
   guint32 *items;    /* per item: variable, GEMEM_NONE if without memory */
   guint32 *of_graph; /* per variable of the graph: its number here */
-  guint32 *forward;  /* per node: of a gradient operator with blocks its forward operator; GEMEM_NONE */
-  guint32 *outer;    /* per block: the next block that it sees; of block 0: 0 */
+  guint32
+      *forward; /* per node: of a gradient operator with blocks its forward operator; GEMEM_NONE */
+  guint32 *outer; /* per block: the next block that it sees; of block 0: 0 */
   GStringChunk *names;
   gboolean one_stream;
   const gint *interrupted; /* GememPlanInput.interrupted; set by the planner */

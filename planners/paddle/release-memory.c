@@ -25,17 +25,11 @@
 #include "planners/paddle/params.h"
 #include "planners/paddle/skip.h"
 
-enum
-{
-  VERSION_1_3, /* 1.3 to 1.5 */
-  VERSION_1_2, /* 1.0 to 1.2 */
-};
-
 typedef struct
 {
   char *skip_opt_set;
   gboolean skip_grads, print_log;
-  int version;
+  int era;
   int rules;
   guint64 alignment;
 } Settings;
@@ -338,7 +332,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
                        g_new0 (guint32, (gsize) program->n_variables + 1),
                        g_new (guint32, (gsize) gemem_graph_n_items (input->graph) + 1),
                        NULL,
-                       settings->version == VERSION_1_2,
+                       gemem_paddle_is_old_era (settings->era),
                        is_nested (input->graph),
                        g_new0 (guint32, (gsize) gemem_graph_n_nodes (input->graph) + 1) };
   memset (release.of_item, 0xff,
@@ -376,9 +370,9 @@ static const GememParam params[] = {
   { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "1.3",
-    .choices = "1.3|1.2|1.0=1.2|1.1=1.2|1.4=1.3|1.5=1.3",
+    .choices = PADDLE_ERA_CHOICES,
     .aliases = "era",
-    .offset = G_STRUCT_OFFSET (Settings, version),
+    .offset = G_STRUCT_OFFSET (Settings, era),
     .help = "Release: 1.0 to 1.2 know parallel_do, and skip what is forced into host memory only "
             "where fill_constant writes it." },
   GEMEM_RULES_ROW (Settings, rules,

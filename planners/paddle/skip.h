@@ -18,8 +18,8 @@ gboolean gemem_paddle_skip_names (const PaddleProgram *program, const char *name
                                   guint8 *skip, GError **error);
 typedef struct
 {
-  gboolean old;      /* releases up to 1.2 */
-  int rules;         /* GememRules; what skip_grads means */
+  gboolean old; /* releases up to 1.2 */
+  int rules;    /* GememRules; what skip_grads means */
   gboolean skip_grads;
   const char *names; /* skip_opt_set */
 } PaddleSkipSettings;

@@ -117,8 +117,8 @@ name_places (const GememGraph *graph, const GememPlan *plan, const GArray *place
       if (last < places->len && g_array_index (places, Placed, last).space == start->space
           && g_array_index (places, Placed, last).offset < end)
         {
-          const GememGraphNewVariable inside =
-              name_of (graph, g_array_index (places, Placed, last).tensor, names);
+          const GememGraphNewVariable inside = name_of (
+              graph, g_array_index (places, Placed, last).tensor, names);
 
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                        "--rewrite=%s: '%s' lies inside the memory of another tensor, which no "

@@ -471,7 +471,8 @@ test_refuses_parts (void)
     { "{\"nodes\":[],\"variables\":[{\"name\":\"v\",\"block\":1},{\"name\":\"v\",\"block\":1}]}",
       "variable 'v': name: given to two variables; names must be unique, or unique in the block "
       "that each of them says" },
-    { "{\"nodes\":[{\"name\":\"a\"}],\"variables\":[{\"name\":\"v\"},{\"name\":\"v\",\"block\":1}]}",
+    { "{\"nodes\":[{\"name\":\"a\"}],\"variables\":[{\"name\":\"v\"},{\"name\":\"v\",\"block\":1}]"
+      "}",
       "variable 'v': block: is missing; of several variables with one name each must say the block "
       "that declares it" },
     { "{\"nodes\":[{\"name\":\"a\"}],\"variables\":[{\"name\":\"v\",\"block\":1}]}",
@@ -539,7 +540,8 @@ test_blocks (void)
 {
   static const char nodes[] =
       "\"nodes\":[{\"name\":\"a\",\"blocks\":[\"one\",\"two\"],\"inputs\":[\"v\"]},"
-      "{\"name\":\"b\",\"block\":1,\"blocks\":[\"inner\"],\"inputs\":[\"v\",{\"name\":\"v\",\"block\":"
+      "{\"name\":\"b\",\"block\":1,\"blocks\":[\"inner\"],\"inputs\":[\"v\",{\"name\":\"v\","
+      "\"block\":"
       "0}]},"
       "{\"name\":\"c\",\"block\":3,\"inputs\":[\"v\",\"w\"],"
       "\"outputs\":[{\"size\":4,\"variable\":\"v\"},{\"size\":4,\"variable\":{\"name\":\"w\","

@@ -267,8 +267,8 @@ compare (const char *line, gsize length, guint *n_lines, guint *n_releases)
 static void
 test_cases (void)
 {
-  g_autoptr (GPtrArray) files = test_shared_files ("vectors-2/paddle-memory-optimize-real",
-                                                   ".jsonl.gz");
+  g_autoptr (GPtrArray)
+      files = test_shared_files ("vectors-2/paddle-memory-optimize-real", ".jsonl.gz");
   guint n = 0, n_lines = 0, n_releases = 0;
   GError *error = NULL;
   GememInput *input;
