@@ -113,6 +113,14 @@ place (PaddleWalk *walk, guint32 name)
                        : first_beyond (walk, gemem_paddle_variable (walk->program, name), FALSE);
 }
 
+static int
+compare_dims (const PaddleVariable *x, const PaddleVariable *y)
+{
+  if (x->n_dims != y->n_dims)
+    return x->n_dims < y->n_dims ? -1 : 1;
+  return x->n_dims > 0 ? memcmp (x->dims, y->dims, sizeof (gint64) * x->n_dims) : 0;
+}
+
 /* Compares by type and shape. */
 static int
 compare_shapes (gconstpointer a, gconstpointer b)
@@ -122,16 +130,23 @@ compare_shapes (gconstpointer a, gconstpointer b)
 
   if (x->type != y->type)
     return x->type < y->type ? -1 : 1;
-  if (x->n_dims != y->n_dims)
-    return x->n_dims < y->n_dims ? -1 : 1;
-  return x->n_dims > 0 ? memcmp (x->dims, y->dims, sizeof (gint64) * x->n_dims) : 0;
+  return compare_dims (x, y);
+}
+
+/* FALSE for different element types, where the release compares them, and always for different
+ * memory spaces. */
+static gboolean
+is_of_type (const PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cache)
+{
+  return settings_of (walk)->era == PADDLE_ERA_2019_02 ? x->space == cache->space
+                                                       : x->type == cache->type;
 }
 
 static gboolean
 matches (const PaddleVariable *x, const PaddleVariable *cache, guint64 level)
 {
   if (level == 0)
-    return compare_shapes (&x, &cache) == 0;
+    return compare_dims (x, cache) == 0;
   return gemem_paddle_is_dynamic (x) == gemem_paddle_is_dynamic (cache)
          && x->elements <= cache->elements;
 }
@@ -166,10 +181,10 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
   const PaddleMemoryOptimize *settings = settings_of (walk);
   const PaddleVariable *x = gemem_paddle_variable (walk->program, name);
   /* only entries of the same class as x can match, among them x itself */
-  const gboolean exact = settings->level == 0 && !settings->print_log;
+  const gboolean exact = settings->level == 0 && !settings->print_log
+                         && settings->era != PADDLE_ERA_2019_02;
   /* entries before could only print */
   const gboolean jumps = !is_old (walk) && !settings->print_log;
-  const gboolean typed = settings->era != PADDLE_ERA_2019_02;
 
   if (exact && walk->n_pooled[walk->class[name]] == 0)
     return GEMEM_NONE;
@@ -195,9 +210,9 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
                               cache->name);
           return GEMEM_NONE;
         }
-      if (typed && x->type != cache->type)
+      if (!is_of_type (walk, x, cache))
         {
-          if (settings->print_log && !is_old (walk))
+          if (settings->print_log && !is_old (walk) && settings->era != PADDLE_ERA_2019_02)
             gemem_paddle_log (walk->rewrite, "x_dtype and cache_dtype are different");
           continue;
         }
