@@ -3,6 +3,8 @@
  * A buffer is the memory of one name.  PaddlePaddle's passes overlook that a name which they took
  * for dead is written again later: then two needed values have one name, or an operator writes over
  * an input that it reads.  From that write on the name gets another buffer, and the log says so.
+ * A variable that several blocks have each of their own (`local`) is one in the graph, whose versions
+ * lie at one address: it keeps memory that nothing else uses.
  * Invariant: the plan is safe for every program, and equals PaddlePaddle's wherever PaddlePaddle
  * does not lose a value.
  *
@@ -25,6 +27,7 @@ typedef struct
   guint32 *occupant;       /* per buffer: the item written there last, or GEMEM_NONE */
   guint32 *buffer_of_item; /* per item; GEMEM_NONE: not placed yet, or without memory */
   guint32 *read_at;        /* per variable: 1 + the last node that reads it */
+  guint32 *apart;          /* per variable: 1 + the buffer of its items only; 0: none */
   guint32 n_buffers;
 } Settle;
 
@@ -113,6 +116,14 @@ settle_item (Settle *settle, guint32 node, guint32 slot)
 
   if (buffer == NULL)
     return;
+  if (gemem_paddle_variable (settle->program, settle->program->items[item])->local)
+    {
+      guint32 *apart = &settle->apart[settle->program->items[item]];
+
+      *apart = *apart != 0 ? *apart : ++settle->n_buffers;
+      settle->buffer_of_item[item] = *apart - 1;
+      return;
+    }
   if (anchor != GEMEM_NONE && settle->buffer_of_item[anchor] != GEMEM_NONE)
     {
       settle->buffer_of_item[item] = settle->buffer_of_item[anchor];
@@ -155,6 +166,7 @@ settle_all (Settle *settle)
 
   settle->n_buffers = program->n_variables;
   settle->read_at = g_new0 (guint32, (gsize) program->n_variables + 1);
+  settle->apart = g_new0 (guint32, (gsize) program->n_variables + 1);
   settle->buffer_of_name = g_new (guint32, (gsize) program->n_variables + 1);
   settle->occupant = g_new (guint32, most);
   settle->buffer_of_item = g_new (guint32, (gsize) gemem_graph_n_items (program->graph) + 1);
@@ -230,5 +242,6 @@ gemem_paddle_rewrite_plan (const PaddleProgram *program, PaddleRewrite *rewrite,
   g_free (settle.occupant);
   g_free (settle.buffer_of_item);
   g_free (settle.read_at);
+  g_free (settle.apart);
   return plan;
 }

@@ -110,6 +110,8 @@ static void delete (Release *release, guint32 id, GPtrArray *dying, guint32 inde
       const guint32 number = (guint32) (variable - release->program->variables);
 
       g_string_append_printf (line, "%s %s", i > 0 ? "," : "", variable->name);
+      if (variable->local)
+        continue; /* one variable of the graph: its versions lie at one address */
       if (release->open[number] != 0)
         end_life (release, release->open[number] - 1, id);
       release->open[number] = 0;

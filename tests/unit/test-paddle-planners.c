@@ -370,6 +370,10 @@ test_declaring_blocks (void)
   assert_lines (passed, "rename ", "");
   assert_lines (outside, "rename ", "");
   assert_lines (inside, "rename ", "2 c a 0 1\n2 d a 0 1");
+  /* in the graph a and b are one variable each, whose memory the plan shares with nothing; c and d,
+   * both called a, are not in it */
+  assert_offsets (BRANCHES ("a[64]", "b[64]", "op w -> a\n"), "paddle-memory-optimize:level=1",
+                  "0 256 512 768 1024 256 512 768 of 1280");
   settings.skip_opt_set = (char *) "a";
   {
     g_autofree char *skipped = optimize (BRANCHES ("a[8]@1 a[8]@2", "b[8]@1 b[4]@2", "op w -> a\n"),
