@@ -3,8 +3,8 @@
  * A buffer is the memory of one name.  PaddlePaddle's passes overlook that a name which they took
  * for dead is written again later: then two needed values have one name, or an operator writes over
  * an input that it reads.  From that write on the name gets another buffer, and the log says so.
- * A variable that several blocks have each of their own (`local`) is one in the graph, whose versions
- * lie at one address: it keeps memory that nothing else uses.
+ * The versions that several blocks write of one variable of the graph lie at one address, whatever
+ * PaddlePaddle calls them: they keep memory that nothing else uses.
  * Invariant: the plan is safe for every program, and equals PaddlePaddle's wherever PaddlePaddle
  * does not lose a value.
  *
@@ -116,7 +116,7 @@ settle_item (Settle *settle, guint32 node, guint32 slot)
 
   if (buffer == NULL)
     return;
-  if (gemem_paddle_variable (settle->program, settle->program->items[item])->local)
+  if (gemem_paddle_variable (settle->program, settle->program->items[item])->spread)
     {
       guint32 *apart = &settle->apart[settle->program->items[item]];
 

@@ -309,6 +309,9 @@ touch (PaddleProgram *program, guint32 variable, guint32 id, gboolean writes)
   widen (program, v, gemem_graph_node (program->graph, id)->block);
   if (writes && v->writer == GEMEM_NONE)
     v->writer = id;
+  v->spread |= writes
+               && gemem_graph_node (program->graph, v->writer)->block
+                      != gemem_graph_node (program->graph, id)->block;
 }
 
 /* Takes shape and element type of the first output in the memory, if they say its bytes. */

@@ -55,6 +55,7 @@ typedef struct
   gboolean is_tensor;   /* LOD_TENSOR */
   gboolean declared;    /* the graph says the block */
   gboolean local;       /* not in `block`: in each block below that touches it */
+  gboolean spread;      /* operators of several blocks write it */
   /* unnamed, and its memory is needed from `begin` on, before the node that writes it */
   gboolean early;
 } PaddleVariable;

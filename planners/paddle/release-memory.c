@@ -153,9 +153,13 @@ walk (Release *release, const PaddleList *list)
       const gboolean backward = position >= list->forward;
 
       write_items (release, id);
-      if (gemem_paddle_owns_list (gemem_graph_node (release->program->graph, id), release->old))
+      const GememNode *node = gemem_graph_node (release->program->graph, id);
+      const gboolean owner = gemem_paddle_owns_list (node, release->old);
+
+      if (!owner || node->block != 0) /* no list contains its blocks */
+        write_blocks (release, id);
+      if (owner)
         continue;
-      write_blocks (release, id);
       g_ptr_array_set_size (dying, 0);
       for (guint32 i = liveness->first[position]; i < liveness->first[position + 1]; i++)
         if (!release->skip[liveness->dying[i]]

@@ -211,7 +211,9 @@ gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *li
 {
   for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
     {
-      if (gemem_paddle_owns_list (gemem_graph_node (program->graph, id), settings->old))
+      const GememNode *node = gemem_graph_node (program->graph, id);
+
+      if (node->block == 0 && gemem_paddle_owns_list (node, settings->old))
         {
           gemem_paddle_skip_node (program, id, skip);
           skip_namesakes_of_node (program, id, skip);
