@@ -109,9 +109,9 @@ gemem_dtype_bytes (GememDtype dtype, const gint64 *dims, guint n, guint64 *bytes
 
   for (guint i = 0; i < n; i++)
     {
-      const guint64 dim = dims[i] == -1 ? 1 : (guint64) dims[i];
+      const guint64 dim = dims[i] < 0 ? -(guint64) dims[i] : (guint64) dims[i];
 
-      if (dims[i] < -1 || !g_uint64_checked_mul (&elements, elements, dim))
+      if (!g_uint64_checked_mul (&elements, elements, dim))
         return FALSE;
     }
   if (!g_uint64_checked_mul (&elements, elements, gemem_dtype_bits (dtype))

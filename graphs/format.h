@@ -50,9 +50,17 @@ GememGraph *gemem_graph_open_input (GememInput *input, const char *format, guint
 /* Saves as our JSON, readable by gemem_graph_open(); atomically. */
 gboolean gemem_graph_save (const GememGraph *graph, const char *path, GError **error);
 
-/* Appends @graph as our own JSON with outputs that write other variables: @variables has a name per
- * tensor, NULL where unchanged.  New names become variables of the graph. */
-void gemem_graph_json_write_renamed (const GememGraph *graph, const char *const *variables,
-                                     GString *out);
+/* What an output writes instead: a variable of the graph, or where `name` is not NULL a new one of
+ * that name, which is the same for all outputs with the name and no variable of the graph. */
+typedef struct
+{
+  const char *name;
+  guint32 variable; /* or GEMEM_NONE */
+} GememGraphNewVariable;
+
+/* Appends @graph as our own JSON with outputs that write other variables: @variables has one per
+ * tensor. */
+void gemem_graph_json_write_renamed (const GememGraph *graph,
+                                     const GememGraphNewVariable *variables, GString *out);
 
 GEMEM_END_DECLS

@@ -153,6 +153,16 @@ add_input (const Import *import, const GeDumpPart *part, const GeDumpOp *op, con
   return TRUE;
 }
 
+/* FALSE also for a shape of unknown rank, which GE writes as [-2]. */
+static gboolean
+compute_bytes (const GeDumpOutput *output, const gint64 *dims, guint64 *bytes)
+{
+  for (guint i = 0; i < output->dims->len; i++)
+    if (dims[i] < -1)
+      return FALSE;
+  return output->has_shape && gemem_dtype_bytes (output->dtype, dims, output->dims->len, bytes);
+}
+
 static gboolean
 add_output (Import *import, const GeDumpOp *op, guint number, GError **error)
 {
@@ -161,8 +171,7 @@ add_output (Import *import, const GeDumpOp *op, guint number, GError **error)
   const gint64 *dims = output->dims->len > 0 ? (const gint64 *) (gconstpointer) output->dims->data
                                              : &none;
   guint64 bytes = 0;
-  const gboolean computed = output->has_shape
-                            && gemem_dtype_bytes (output->dtype, dims, output->dims->len, &bytes);
+  const gboolean computed = compute_bytes (output, dims, &bytes);
 
   if (output->has_size && output->size < 0)
     return fail (import, error, op->name,

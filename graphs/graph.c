@@ -179,21 +179,55 @@ add_dims (GememGraph *graph, const gint64 *dims, guint n)
   return first;
 }
 
+/* A new variable, behind @namesake unless that is GEMEM_NONE. */
+static guint32
+append_variable (GememGraph *graph, const char *name, guint32 namesake, gboolean persistable)
+{
+  const guint32 number = graph->variables->len;
+  const GememVariable variable = { .name = gemem_graph_intern (graph, name),
+                                   .parameter = GEMEM_NONE,
+                                   .block = GEMEM_NONE,
+                                   .namesake = GEMEM_NONE,
+                                   .persistable = persistable != FALSE,
+                                   .is_tensor = TRUE };
+
+  g_array_append_val (graph->variables, variable);
+  if (namesake != GEMEM_NONE)
+    gemem_graph_edit_variable (graph, namesake)->namesake = number;
+  else
+    g_hash_table_insert (graph->variable_index, (gpointer) variable.name,
+                         GUINT_TO_POINTER (number));
+  return number;
+}
+
 guint32
 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype, const gint64 *dims,
                           guint n_dims, gboolean persistable)
 {
-  GememVariable variable = { .parameter = GEMEM_NONE,
-                             .persistable = persistable != FALSE,
-                             .is_tensor = TRUE };
-  gpointer known;
-  const guint32 number = graph->variables->len;
+  guint32 number = gemem_graph_find_variable (graph, name);
 
-  if (g_hash_table_lookup_extended (graph->variable_index, name, NULL, &known))
-    return GPOINTER_TO_UINT (known);
-  variable.name = gemem_graph_intern (graph, name);
-  g_array_append_val (graph->variables, variable);
-  g_hash_table_insert (graph->variable_index, (gpointer) variable.name, GUINT_TO_POINTER (number));
+  if (number != GEMEM_NONE)
+    return number;
+  number = append_variable (graph, name, GEMEM_NONE, persistable);
+  gemem_graph_set_variable_shape (graph, number, dtype, dims, n_dims);
+  return number;
+}
+
+guint32
+gemem_graph_declare_variable (GememGraph *graph, const char *name, guint32 block, GememDtype dtype,
+                              const gint64 *dims, guint n_dims, gboolean persistable)
+{
+  guint32 last = GEMEM_NONE, number = gemem_graph_find_variable (graph, name);
+
+  while (number != GEMEM_NONE && gemem_graph_variable (graph, number)->block != block)
+    {
+      last = number;
+      number = gemem_graph_variable (graph, number)->namesake;
+    }
+  if (number != GEMEM_NONE)
+    return number;
+  number = append_variable (graph, name, last, persistable);
+  gemem_graph_edit_variable (graph, number)->block = block;
   gemem_graph_set_variable_shape (graph, number, dtype, dims, n_dims);
   return number;
 }
@@ -227,6 +261,18 @@ GememVariable *
 gemem_graph_edit_variable (GememGraph *graph, guint32 variable)
 {
   return &g_array_index (graph->variables, GememVariable, variable);
+}
+
+void
+gemem_graph_set_input_variable (GememGraph *graph, guint32 input, guint32 variable)
+{
+  g_array_index (graph->inputs, GememNodeInput, input).variable = variable;
+}
+
+void
+gemem_graph_set_tensor_variable (GememGraph *graph, guint32 tensor, guint32 variable)
+{
+  g_array_index (graph->tensors, GememTensor, tensor).variable = variable;
 }
 
 guint32
@@ -551,6 +597,32 @@ guint32
 gemem_graph_find_variable (const GememGraph *graph, const char *name)
 {
   return find (graph->variable_index, name);
+}
+
+static guint32
+find_declared (const GememGraph *graph, guint32 variable, guint32 block)
+{
+  while (variable != GEMEM_NONE && gemem_graph_variable (graph, variable)->block != block)
+    variable = gemem_graph_variable (graph, variable)->namesake;
+  return variable;
+}
+
+guint32
+gemem_graph_find_variable_in (const GememGraph *graph, const char *name, guint32 block)
+{
+  const guint32 first = gemem_graph_find_variable (graph, name);
+  guint32 found = GEMEM_NONE, left = graph->blocks->len; /* blocks that are wrong may form a ring */
+
+  if (first == GEMEM_NONE || gemem_graph_variable (graph, first)->namesake == GEMEM_NONE)
+    return first;
+  for (; found == GEMEM_NONE && left > 0 && block < graph->blocks->len; left--)
+    {
+      found = find_declared (graph, first, block);
+      if (block == 0)
+        break;
+      block = gemem_graph_node (graph, gemem_graph_block (graph, block)->node)->block;
+    }
+  return found;
 }
 
 guint64

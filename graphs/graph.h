@@ -145,6 +145,8 @@ typedef struct
   guint64 size; /* bytes; from shape and dtype when not given (-1 counts as 1) */
   guint32 first_dim, n_dims;
   guint32 parameter; /* of a gradient: its parameter; or GEMEM_NONE */
+  guint32 block;     /* that declares it; GEMEM_NONE: the graph does not say */
+  guint32 namesake;  /* the next variable of this name, declared in another block; or GEMEM_NONE */
   GememDtype dtype;
   guint8 has_shape;
   guint8 persistable; /* lives longer than one run: weights, optimizer state */
@@ -203,9 +205,14 @@ const GememVariable *gemem_graph_variable (const GememGraph *graph, guint32 vari
 const GememBlockInfo *gemem_graph_block (const GememGraph *graph, guint32 block);
 const gint64 *gemem_graph_dims (const GememGraph *graph, guint32 first_dim);
 
-/* By name, O(1) hashed; GEMEM_NONE. */
-guint32 gemem_graph_find_node (const GememGraph *graph, const char *name);
+/* By name, O(1) hashed; GEMEM_NONE.  Of variables of one name the first added; the others follow by
+ * `namesake`. */
 guint32 gemem_graph_find_variable (const GememGraph *graph, const char *name);
+guint32 gemem_graph_find_node (const GememGraph *graph, const char *name);
+/* The variable that @name means in block @block: that of the nearest block around it which declares
+ * one, else the only one of the name; GEMEM_NONE if there is none, or no telling.  Also before
+ * sealing.  O(depth x variables of the name). */
+guint32 gemem_graph_find_variable_in (const GememGraph *graph, const char *name, guint32 block);
 
 /* Bytes without padding: dims x dtype where both are known, else `size` (ge-static.md 1.2). */
 guint64 gemem_graph_unpadded_size (const GememGraph *graph, guint32 tensor);
@@ -278,6 +285,11 @@ void gemem_graph_set_release_first (GememGraph *graph, int release_first);
 /* Returns the variable's number; a known name returns the existing one. */
 guint32 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype,
                                   const gint64 *dims, guint n_dims, gboolean persistable);
+/* The same for the variable that @block declares, which is added unless it exists.  The block may be
+ * added later. */
+guint32 gemem_graph_declare_variable (GememGraph *graph, const char *name, guint32 block,
+                                      GememDtype dtype, const gint64 *dims, guint n_dims,
+                                      gboolean persistable);
 /* The same, but always adds a variable: named "NAME#NUMBER" where NAME is taken. */
 guint32 gemem_graph_add_own_variable (GememGraph *graph, const char *name, GememDtype dtype,
                                       const gint64 *dims, guint n_dims, gboolean persistable);
@@ -286,6 +298,9 @@ void gemem_graph_set_variable_shape (GememGraph *graph, guint32 variable, GememD
                                      const gint64 *dims, guint n_dims);
 /* valid until the next add */
 GememVariable *gemem_graph_edit_variable (GememGraph *graph, guint32 variable);
+/* Changes the variable of an input (`first_input` + i) and of a tensor. */
+void gemem_graph_set_input_variable (GememGraph *graph, guint32 input, guint32 variable);
+void gemem_graph_set_tensor_variable (GememGraph *graph, guint32 tensor, guint32 variable);
 /* owned by the last node; nodes join it by `block` */
 guint32 gemem_graph_add_block (GememGraph *graph, const char *name);
 

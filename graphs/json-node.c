@@ -11,18 +11,7 @@
 
 typedef GememGraphJsonReader Reader;
 
-/* ---- fields of variables and outputs */
-
-guint32
-gemem_graph_json_use_variable (Reader *reader, const char *name)
-{
-  const guint32 variable = gemem_graph_add_variable (reader->graph, name, GEMEM_DTYPE_UNKNOWN, NULL,
-                                                     0, FALSE);
-
-  if (variable == reader->users->len)
-    g_array_append_val (reader->users, reader->node);
-  return variable;
-}
+/* ---- sizes of variables and outputs */
 
 gboolean
 gemem_graph_json_read_extent (Reader *reader, guint32 size, guint32 shape, guint32 dtype,
@@ -220,7 +209,7 @@ static gboolean
 read_input (Reader *reader, guint32 entry, GError **error)
 {
   const char *name;
-  guint32 output;
+  guint32 output, variable;
 
   switch (gemem_json_tree_token (reader->tree, entry))
     {
@@ -228,9 +217,13 @@ read_input (Reader *reader, guint32 entry, GError **error)
       gemem_graph_add_no_input (reader->graph);
       return TRUE;
     case GEMEM_JSON_STRING:
-      if (!gemem_json_tree_name (reader->tree, entry, &name, error))
+    case GEMEM_JSON_BEGIN_OBJECT:
+      output = gemem_graph_edit_node (reader->graph)->first_input
+               + gemem_graph_edit_node (reader->graph)->n_inputs;
+      variable = gemem_graph_json_use (reader, entry, GEMEM_GRAPH_JSON_INPUT, output, error);
+      if (variable == GEMEM_NONE)
         return FALSE;
-      gemem_graph_add_variable_input (reader->graph, gemem_graph_json_use_variable (reader, name));
+      gemem_graph_add_variable_input (reader->graph, variable);
       return TRUE;
     case GEMEM_JSON_BEGIN_ARRAY:
       if (!read_end (reader, entry, &name, &output, error))
@@ -239,7 +232,8 @@ read_input (Reader *reader, guint32 entry, GError **error)
       return TRUE;
     default:
       return gemem_json_tree_fail (reader->tree, entry, error,
-                                   "must be [\"NODE\", OUTPUT], \"VARIABLE\" or null");
+                                   "must be [\"NODE\", OUTPUT], \"VARIABLE\", "
+                                   "{\"name\", \"block\"} of a variable, or null");
     }
 }
 
@@ -296,15 +290,16 @@ read_workspace (Reader *reader, guint32 entry, GError **error)
 static gboolean
 fill_output (Reader *reader, const guint32 *at, GError **error)
 {
-  const char *variable;
+  guint32 variable;
   gint64 reuse = -1;
 
   if (at[OUTPUT_VARIABLE] != 0)
     {
-      if (!gemem_json_tree_name (reader->tree, at[OUTPUT_VARIABLE], &variable, error))
+      variable = gemem_graph_json_use (reader, at[OUTPUT_VARIABLE], GEMEM_GRAPH_JSON_TENSOR,
+                                       gemem_graph_n_tensors (reader->graph) - 1, error);
+      if (variable == GEMEM_NONE)
         return FALSE;
-      gemem_graph_edit_output (reader->graph)->variable = gemem_graph_json_use_variable (reader,
-                                                                                         variable);
+      gemem_graph_edit_output (reader->graph)->variable = variable;
     }
   if (at[OUTPUT_REUSE_INPUT] != 0
       && !gemem_json_tree_int (reader->tree, at[OUTPUT_REUSE_INPUT], -1, &reuse, error))

@@ -13,113 +13,7 @@
 #include "base/params.h"
 #include "graphs/json-node.h"
 
-#define LISTED G_MAXUINT32         /* the variable is listed in "variables" */
-#define GRADIENT (G_MAXUINT32 - 1) /* so far named only by gradient_of */
-
 typedef GememGraphJsonReader Reader;
-
-/* ---- variables */
-
-enum
-{
-  VARIABLE_NAME,
-  VARIABLE_SHAPE,
-  VARIABLE_DTYPE,
-  VARIABLE_SIZE,
-  VARIABLE_PERSISTABLE,
-  VARIABLE_GRADIENT_OF,
-  VARIABLE_KIND,
-  VARIABLE_FIELDS
-};
-static const char *const variable_fields[] = { "name",        "shape",       "dtype", "size",
-                                               "persistable", "gradient_of", "kind",  NULL };
-
-static gboolean
-read_variable_kind (Reader *reader, guint32 entry, gboolean *is_tensor, GError **error)
-{
-  const char *kind;
-
-  if (!gemem_json_tree_string (reader->tree, entry, &kind, error))
-    return FALSE;
-  *is_tensor = strcmp (kind, "tensor") == 0;
-  return *is_tensor || strcmp (kind, "other") == 0
-         || gemem_json_tree_fail (reader->tree, entry, error, "must be \"tensor\" or \"other\"");
-}
-
-static gboolean
-fill_variable (Reader *reader, guint32 variable, const guint32 *at, GError **error)
-{
-  const GememJsonTree *tree = reader->tree;
-  gboolean persistable = FALSE, is_tensor = TRUE;
-  const char *parameter = NULL;
-  GememVariable *v;
-  GememGraphJsonExtent extent;
-
-  if (!gemem_graph_json_read_extent (reader, at[VARIABLE_SIZE], at[VARIABLE_SHAPE],
-                                     at[VARIABLE_DTYPE], &extent, error)
-      || (at[VARIABLE_PERSISTABLE] != 0
-          && !gemem_json_tree_bool (tree, at[VARIABLE_PERSISTABLE], &persistable, error))
-      || (at[VARIABLE_GRADIENT_OF] != 0
-          && !gemem_json_tree_name (tree, at[VARIABLE_GRADIENT_OF], &parameter, error))
-      || (at[VARIABLE_KIND] != 0
-          && !read_variable_kind (reader, at[VARIABLE_KIND], &is_tensor, error)))
-    return FALSE;
-  gemem_graph_set_variable_shape (reader->graph, variable, extent.dtype,
-                                  extent.has_shape ? gemem_graph_json_ints (reader) : NULL,
-                                  extent.has_shape ? reader->ints->len : 0);
-  const guint32 of = parameter != NULL ? gemem_graph_json_use_variable (reader, parameter)
-                                       : GEMEM_NONE;
-  v = gemem_graph_edit_variable (reader->graph, variable);
-  v->size = extent.size;
-  v->persistable = persistable != FALSE;
-  v->is_tensor = is_tensor != FALSE;
-  v->parameter = of;
-  return TRUE;
-}
-
-static gboolean
-read_variable (Reader *reader, guint32 index, GError **error)
-{
-  guint32 at[VARIABLE_FIELDS];
-  guint32 variable;
-  const char *name;
-
-  gemem_json_tree_set_where (reader->tree, "%s: variables[%u]", reader->where, index);
-  if (!gemem_json_tree_fields (reader->tree, 0, variable_fields, at, error))
-    return FALSE;
-  if (at[VARIABLE_NAME] == 0)
-    return gemem_json_tree_fail (reader->tree, 0, error, "name: is missing");
-  if (!gemem_json_tree_name (reader->tree, at[VARIABLE_NAME], &name, error))
-    return FALSE;
-  gemem_json_tree_set_where (reader->tree, "%s: variable '%s'", reader->where, name);
-  reader->node = GRADIENT;
-  variable = gemem_graph_json_use_variable (reader, name);
-  if (g_array_index (reader->users, guint32, variable) == LISTED)
-    return gemem_json_tree_fail (reader->tree, at[VARIABLE_NAME], error,
-                                 "given to two variables; names must be unique");
-  g_array_index (reader->users, guint32, variable) = LISTED;
-  return fill_variable (reader, variable, at, error);
-}
-
-static gboolean
-check_variables (const Reader *reader, GError **error)
-{
-  for (guint32 v = 0; v < reader->users->len; v++)
-    {
-      const guint32 user = g_array_index (reader->users, guint32, v);
-      const char *name = gemem_graph_variable (reader->graph, v)->name;
-
-      if (user == LISTED)
-        continue;
-      g_set_error (
-          error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-          "%s: %s '%s': variable '%s' is not in \"variables\"; list it there, or correct the name",
-          reader->where, user != GRADIENT ? "node" : "gradient of",
-          user != GRADIENT ? gemem_graph_node (reader->graph, user)->name : name, name);
-      return FALSE;
-    }
-  return TRUE;
-}
 
 /* ---- the document */
 
@@ -276,7 +170,7 @@ read_member (Reader *reader, GememJson *json, guint field, GError **error)
   if (field == MEMBER_NODES)
     return read_elements (reader, json, "nodes", gemem_graph_json_read_node, error);
   if (field == MEMBER_VARIABLES)
-    return read_elements (reader, json, "variables", read_variable, error);
+    return read_elements (reader, json, "variables", gemem_graph_json_read_variable, error);
   token = gemem_json_next (json, error);
   if (token < 0)
     return FALSE;
@@ -338,7 +232,8 @@ read_document (Reader *reader, GememJson *json, GError **error)
                    reader->where);
       return FALSE;
     }
-  return check_variables (reader, error) && gemem_graph_seal (reader->graph, reader->where, error);
+  return gemem_graph_json_bind_variables (reader, error)
+         && gemem_graph_seal (reader->graph, reader->where, error);
 }
 
 static GememGraph *
@@ -352,16 +247,18 @@ read_graph (GememInput *input, guint index, GError **error)
   if (json == NULL)
     return NULL;
   reader = (Reader){ where,
-                     GRADIENT,
+                     GEMEM_NONE,
                      gemem_graph_new (base),
                      gemem_json_tree_new (),
                      g_array_new (FALSE, FALSE, sizeof (guint32)),
+                     g_hash_table_new (g_direct_hash, g_direct_equal),
                      g_array_new (FALSE, FALSE, sizeof (gint64)),
                      g_ptr_array_new () };
   if (!read_document (&reader, json, error))
     g_clear_pointer (&reader.graph, gemem_graph_unref);
   gemem_json_tree_free (reader.tree);
   g_array_unref (reader.users);
+  g_hash_table_unref (reader.exact);
   g_array_unref (reader.ints);
   g_ptr_array_unref (reader.texts);
   gemem_json_free (json);

@@ -14,8 +14,8 @@ typedef struct
 {
   const GememGraph *graph;
   GString *out;
-  /* by tensor: the variable it writes instead, NULL: its own; the whole array may be NULL */
-  const char *const *variables;
+  /* by tensor: the variable it writes instead; the whole array may be NULL */
+  const GememGraphNewVariable *variables;
 } Writer;
 
 /* Writes a comma unless an object or list was just opened; then "key":. */
@@ -72,6 +72,26 @@ write_extent (const Writer *writer, guint64 size, gboolean has_shape, guint32 fi
     write_ints_field (writer->out, "shape", gemem_graph_dims (writer->graph, first_dim), n_dims);
   if (dtype != GEMEM_DTYPE_UNKNOWN)
     write_text_field (writer->out, "dtype", gemem_dtype_name (dtype));
+}
+
+/* Refers to a variable from @block: by its name, and where that means another one, also by its
+ * block. */
+static void
+write_reference (const Writer *writer, const char *key, guint32 variable, guint32 block)
+{
+  const GememVariable *v = gemem_graph_variable (writer->graph, variable);
+
+  if (gemem_graph_find_variable_in (writer->graph, v->name, block) == variable)
+    {
+      write_key (writer->out, key);
+      gemem_json_append_string (writer->out, v->name);
+      return;
+    }
+  write_key (writer->out, key);
+  g_string_append_c (writer->out, '{');
+  write_text_field (writer->out, "name", v->name);
+  write_int_field (writer->out, "block", v->block);
+  g_string_append_c (writer->out, '}');
 }
 
 static void
@@ -159,16 +179,19 @@ static void
 write_output (const Writer *writer, guint32 number)
 {
   const GememTensor *tensor = gemem_graph_tensor (writer->graph, number);
+  const GememGraphNewVariable own = { NULL, tensor->variable };
+  const GememGraphNewVariable *variable = writer->variables != NULL ? &writer->variables[number]
+                                                                    : &own;
 
   write_key (writer->out, NULL);
   g_string_append_c (writer->out, '{');
   write_extent (writer, tensor->size, tensor->has_shape, tensor->first_dim, tensor->n_dims,
                 tensor->dtype);
-  if (writer->variables != NULL && writer->variables[number] != NULL)
-    write_text_field (writer->out, "variable", writer->variables[number]);
-  else if (tensor->variable != GEMEM_NONE)
-    write_text_field (writer->out, "variable",
-                      gemem_graph_variable (writer->graph, tensor->variable)->name);
+  if (variable->name != NULL)
+    write_text_field (writer->out, "variable", variable->name);
+  else if (variable->variable != GEMEM_NONE)
+    write_reference (writer, "variable", variable->variable,
+                     gemem_graph_node (writer->graph, tensor->node)->block);
   if (tensor->reuse_input >= 0)
     write_int_field (writer->out, "reuse_input", tensor->reuse_input);
   write_consumers (writer, number);
@@ -177,7 +200,7 @@ write_output (const Writer *writer, guint32 number)
 }
 
 static void
-write_input (const Writer *writer, const GememNodeInput *input)
+write_input (const Writer *writer, const GememNodeInput *input, guint32 block)
 {
   if (input->tensor != GEMEM_NONE)
     {
@@ -186,8 +209,7 @@ write_input (const Writer *writer, const GememNodeInput *input)
       write_end (writer, gemem_graph_node (writer->graph, tensor->node)->name, tensor->index);
     }
   else if (input->variable != GEMEM_NONE)
-    write_text_field (writer->out, NULL,
-                      gemem_graph_variable (writer->graph, input->variable)->name);
+    write_reference (writer, NULL, input->variable, block);
   else
     {
       write_key (writer->out, NULL);
@@ -236,7 +258,7 @@ write_node_lists (const Writer *writer, guint32 id, const GememNode *node)
   write_key (out, "inputs");
   g_string_append_c (out, '[');
   for (guint32 i = 0; i < node->n_inputs; i++)
-    write_input (writer, &gemem_graph_inputs (writer->graph, id)[i]);
+    write_input (writer, &gemem_graph_inputs (writer->graph, id)[i], node->block);
   g_string_append_c (out, ']');
   if (node->n_controls > 0)
     {
@@ -284,10 +306,12 @@ write_variable (const Writer *writer, guint32 number)
   if (variable->persistable)
     write_flag_field (writer->out, "persistable", TRUE);
   if (variable->parameter != GEMEM_NONE)
-    write_text_field (writer->out, "gradient_of",
-                      gemem_graph_variable (writer->graph, variable->parameter)->name);
+    write_reference (writer, "gradient_of", variable->parameter,
+                     variable->block != GEMEM_NONE ? variable->block : 0);
   if (!variable->is_tensor)
     write_text_field (writer->out, "kind", "other");
+  if (variable->block != GEMEM_NONE)
+    write_int_field (writer->out, "block", variable->block);
   g_string_append_c (writer->out, '}');
 }
 
@@ -299,10 +323,9 @@ write_new_variables (const Writer *writer)
 
   for (guint32 t = 0; writer->variables != NULL && t < gemem_graph_n_tensors (writer->graph); t++)
     {
-      const char *name = writer->variables[t];
+      const char *name = writer->variables[t].name;
 
-      if (name == NULL || gemem_graph_find_variable (writer->graph, name) != GEMEM_NONE
-          || !g_hash_table_add (written, (gpointer) name))
+      if (name == NULL || !g_hash_table_add (written, (gpointer) name))
         continue;
       g_string_append (writer->out,
                        gemem_graph_n_variables (writer->graph) + g_hash_table_size (written) > 1
@@ -355,7 +378,8 @@ write_head (const Writer *writer)
 }
 
 void
-gemem_graph_json_write_renamed (const GememGraph *graph, const char *const *variables, GString *out)
+gemem_graph_json_write_renamed (const GememGraph *graph, const GememGraphNewVariable *variables,
+                                GString *out)
 {
   const Writer writer = { graph, out, variables };
 

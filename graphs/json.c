@@ -136,7 +136,7 @@ gboolean
 gemem_graph_json_shape (const GememJsonTree *tree, guint32 entry, GArray *dims, GError **error)
 {
   g_array_set_size (dims, 0);
-  return gemem_json_tree_ints (tree, entry, -1, FALSE, dims, error);
+  return gemem_json_tree_ints (tree, entry, -G_MAXINT64, FALSE, dims, error);
 }
 
 gboolean

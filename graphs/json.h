@@ -20,7 +20,7 @@ guint gemem_graph_json_keys (const guint8 *head, gsize size, const char *const *
 gboolean gemem_graph_json_setting (GememGraph *graph, const GememJsonTree *tree, const char *key,
                                    guint32 entry, GError **error);
 
-/* Reads dims (-1: unknown) into @dims, and the dtype by name. */
+/* Reads dims (negative ones: unknown) into @dims, and the dtype by name. */
 gboolean gemem_graph_json_shape (const GememJsonTree *tree, guint32 entry, GArray *dims,
                                  GError **error);
 gboolean gemem_graph_json_dtype (const GememJsonTree *tree, guint32 entry, GememDtype *dtype,

@@ -89,17 +89,16 @@ add_tensor (Model *model, const char *name, const Paddle__VarType__Tensor *tenso
   g_array_set_size (dims, 0);
   for (gsize i = 0; i < tensor->n_dims; i++)
     {
-      const gint64 dim = tensor->dims[i] < -1 && tensor->dims[i] > G_MININT64 ? -tensor->dims[i]
-                                                                              : tensor->dims[i];
+      const gint64 dim = tensor->dims[i];
 
       open |= dim == -1;
-      model->products += dim != tensor->dims[i];
+      model->products += dim < -1;
       g_array_append_val (dims, dim);
     }
   model->open += open;
   if (!gemem_dtype_bytes (dtype, paddle_import_dims (&model->import), dims->len, &bytes))
     return fail (model, error, "variable '%s': more than 2^63 bytes; a dimension is wrong", name);
-  *variable = gemem_graph_add_own_variable (model->import.graph, name, dtype,
+  *variable = gemem_graph_declare_variable (model->import.graph, name, model->block, dtype,
                                             paddle_import_dims (&model->import), dims->len,
                                             persistable);
   return TRUE;
@@ -125,8 +124,8 @@ add_variable (Model *model, GHashTable *names, const Paddle__VarDesc *declared, 
         return FALSE;
     }
   else
-    variable = gemem_graph_add_own_variable (model->import.graph, name, GEMEM_DTYPE_UNKNOWN, NULL,
-                                             0, persistable);
+    variable = gemem_graph_declare_variable (model->import.graph, name, model->block,
+                                             GEMEM_DTYPE_UNKNOWN, NULL, 0, persistable);
   gemem_graph_edit_variable (model->import.graph, variable)->is_tensor = dense;
   model->others += !dense;
   model->shapeless += dense && (tensor == NULL || tensor->tensor == NULL);

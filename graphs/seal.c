@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "graphs/graph-private.h"
 
 #define SIZE_LIMIT (G_GUINT64_CONSTANT (1) << 62)
@@ -338,6 +339,24 @@ check_blocks (const Seal *seal)
   return TRUE;
 }
 
+static gboolean
+check_variables (const Seal *seal)
+{
+  for (guint32 v = 0; v < seal->graph->variables->len; v++)
+    {
+      const GememVariable *variable = gemem_graph_variable (seal->graph, v);
+
+      if (variable->block != GEMEM_NONE && variable->block >= seal->graph->blocks->len)
+        {
+          g_set_error (seal->error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                       "%s: variable '%s': block: there is no block %u; the graph has %u",
+                       seal->where, variable->name, variable->block, seal->graph->blocks->len);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 /* ---- sizes and references */
 
 static gboolean
@@ -386,8 +405,8 @@ gemem_graph_seal (GememGraph *graph, const char *where, GError **error)
   g_assert (!graph->sealed);
   if (graph->duplicate != NULL)
     return fail (&seal, graph->duplicate, "name: given to two nodes; names must be unique");
-  if (!check_blocks (&seal) || !connect_inputs (&seal) || !connect_controls (&seal)
-      || !check_sizes (&seal))
+  if (!check_blocks (&seal) || !check_variables (&seal) || !connect_inputs (&seal)
+      || !connect_controls (&seal) || !check_sizes (&seal))
     return FALSE;
   lay_out_successors (&seal);
   if (!lay_out_consumers (&seal) || !check_order (&seal))

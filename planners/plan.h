@@ -55,7 +55,11 @@ typedef struct
   guint64 zero_copy;  /* bytes of the zero-copy tail, contained in the totals */
   GArray *segments;   /* GememPlanSegment, by base */
   GPtrArray *log;     /* lines the real system prints, in order */
-  guint64 reused;     /* items placed on bytes of an earlier item; filled by the checker */
+  gboolean prints;    /* the planner was told to print them (print_log of memory_optimize) */
+  /* per item: the variable of the graph that an output writes after the planner's renames;
+   * GEMEM_NONE: its own, or not known.  NULL: nothing is renamed */
+  guint32 *variables;
+  guint64 reused; /* items placed on bytes of an earlier item; filled by the checker */
   /* planning time on the host; filled by the caller, never written to comparable output */
   guint64 time_ns;
 } GememPlan;

@@ -203,7 +203,7 @@ share_across_operators (PaddleSharing *sharing)
   Pass pass = { sharing, g_new0 (guint8, n), g_memdup2 (sharing->touches->n, sizeof (guint32) * n),
                 g_hash_table_new (g_int64_hash, g_int64_equal), g_new0 (guint32, n) };
 
-  gemem_paddle_skip_foreign (program, lists, pass.foreign);
+  gemem_paddle_skip_foreign (program, lists, FALSE, pass.foreign);
   for (guint i = 0; i < order->len; i++)
     visit (&pass, g_array_index (order, guint32, i), touched);
   g_free (pass.foreign);

@@ -211,7 +211,7 @@ gemem_paddle_inplace (PaddleSharing *sharing, const PaddleInplace *settings, Pad
   const Pass pass = { sharing, settings, skip, foreign };
 
   gemem_paddle_skip_for_passes (program, skip);
-  gemem_paddle_skip_foreign (program, lists, foreign);
+  gemem_paddle_skip_foreign (program, lists, FALSE, foreign);
   for (guint32 v = 0; v < program->n_variables; v++)
     skip[v] |= foreign[v];
   for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)

@@ -3,6 +3,8 @@
  * A buffer is the memory of one name.  PaddlePaddle's passes overlook that a name which they took
  * for dead is written again later: then two needed values have one name, or an operator writes over
  * an input that it reads.  From that write on the name gets another buffer, and the log says so.
+ * The versions that several blocks write of one variable of the graph lie at one address, whatever
+ * PaddlePaddle calls them: they keep memory that nothing else uses.
  * Invariant: the plan is safe for every program, and equals PaddlePaddle's wherever PaddlePaddle
  * does not lose a value.
  *
@@ -25,6 +27,7 @@ typedef struct
   guint32 *occupant;       /* per buffer: the item written there last, or GEMEM_NONE */
   guint32 *buffer_of_item; /* per item; GEMEM_NONE: not placed yet, or without memory */
   guint32 *read_at;        /* per variable: 1 + the last node that reads it */
+  guint32 *apart;          /* per variable: 1 + the buffer of its items only; 0: none */
   guint32 n_buffers;
 } Settle;
 
@@ -113,6 +116,14 @@ settle_item (Settle *settle, guint32 node, guint32 slot)
 
   if (buffer == NULL)
     return;
+  if (gemem_paddle_variable (settle->program, settle->program->items[item])->spread)
+    {
+      guint32 *apart = &settle->apart[settle->program->items[item]];
+
+      *apart = *apart != 0 ? *apart : ++settle->n_buffers;
+      settle->buffer_of_item[item] = *apart - 1;
+      return;
+    }
   if (anchor != GEMEM_NONE && settle->buffer_of_item[anchor] != GEMEM_NONE)
     {
       settle->buffer_of_item[item] = settle->buffer_of_item[anchor];
@@ -134,6 +145,19 @@ settle_item (Settle *settle, guint32 node, guint32 slot)
   settle->buffer_of_item[item] = *buffer;
 }
 
+/* The variable of the graph whose name @item has after the renames, unless it got memory of its
+ * own. */
+static guint32
+new_variable (const Settle *settle, guint32 item)
+{
+  const guint32 name = settle->rewrite->items[item], buffer = settle->buffer_of_item[item];
+  const PaddleVariable *v = name != GEMEM_NONE ? gemem_paddle_variable (settle->program, name)
+                                               : NULL;
+
+  return v != NULL && v->named && (buffer == GEMEM_NONE || buffer == name) ? v->of_graph
+                                                                           : GEMEM_NONE;
+}
+
 static void
 settle_all (Settle *settle)
 {
@@ -142,6 +166,7 @@ settle_all (Settle *settle)
 
   settle->n_buffers = program->n_variables;
   settle->read_at = g_new0 (guint32, (gsize) program->n_variables + 1);
+  settle->apart = g_new0 (guint32, (gsize) program->n_variables + 1);
   settle->buffer_of_name = g_new (guint32, (gsize) program->n_variables + 1);
   settle->occupant = g_new (guint32, most);
   settle->buffer_of_item = g_new (guint32, (gsize) gemem_graph_n_items (program->graph) + 1);
@@ -208,11 +233,15 @@ gemem_paddle_rewrite_plan (const PaddleProgram *program, PaddleRewrite *rewrite,
   for (guint32 i = 0; i < plan->n_items; i++)
     if (gemem_paddle_has_place (program, i))
       gemem_paddle_place_item (program, plan, i, offsets[settle.buffer_of_item[i]]);
+  plan->variables = g_new (guint32, (gsize) plan->n_items + 1);
+  for (guint32 i = 0; i < plan->n_items; i++)
+    plan->variables[i] = new_variable (&settle, i);
   g_ptr_array_unref (plan->log);
   plan->log = g_steal_pointer (&rewrite->log);
   g_free (settle.buffer_of_name);
   g_free (settle.occupant);
   g_free (settle.buffer_of_item);
   g_free (settle.read_at);
+  g_free (settle.apart);
   return plan;
 }

@@ -63,15 +63,6 @@ append_blocks (const GememGraph *graph, const ByBlock *by_block, guint32 owner, 
     }
 }
 
-static gboolean
-is_ascending (const GArray *nodes)
-{
-  for (guint i = 1; i < nodes->len; i++)
-    if (g_array_index (nodes, guint32, i) <= g_array_index (nodes, guint32, i - 1))
-      return FALSE;
-  return TRUE;
-}
-
 static void
 add_list (GArray *lists, GArray *nodes, guint32 forward)
 {
@@ -88,44 +79,53 @@ new_nodes (void)
   return g_array_new (TRUE, FALSE, sizeof (guint32));
 }
 
-/* The lists of one kind of owner, in the order of the forward operators. */
-static void
-add_kind (const GememGraph *graph, const ByBlock *by_block, guint kind, GArray *lists)
+static gboolean
+is_ascending (const GArray *nodes)
 {
-  g_autoptr (GArray) forward = new_nodes ();  /* owners */
-  g_autoptr (GArray) backward = new_nodes (); /* per forward owner: its gradient, or GEMEM_NONE */
-  g_autoptr (GArray) waiting = new_nodes ();  /* stack of positions in `forward` */
+  for (guint i = 1; i < nodes->len; i++)
+    if (g_array_index (nodes, guint32, i) <= g_array_index (nodes, guint32, i - 1))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+add_owned (const GememGraph *graph, const ByBlock *by_block, guint32 forward, guint32 backward,
+           GArray *lists)
+{
+  GArray *nodes = new_nodes ();
+  guint32 n_forward;
+
+  append_blocks (graph, by_block, forward, nodes);
+  n_forward = nodes->len;
+  append_blocks (graph, by_block, backward, nodes);
+  if (!is_ascending (nodes))
+    g_array_set_size (nodes, n_forward);
+  add_list (lists, nodes, n_forward);
+}
+
+/* The lists of one kind of owner: those with gradients in the order of the gradient operators, then
+ * the others. */
+static void
+add_kind (const PaddleProgram *program, const ByBlock *by_block, guint kind, GArray *lists)
+{
+  g_autofree guint8 *served = g_new0 (guint8, (gsize) gemem_graph_n_nodes (program->graph) + 1);
 
   for (guint32 i = by_block->first[0]; i < by_block->first[1]; i++)
     {
       const guint32 id = by_block->nodes[i];
-      const guint32 none = GEMEM_NONE;
 
-      if (strcmp (gemem_graph_node (graph, id)->type, owners[kind][0]) == 0)
-        {
-          g_array_append_val (waiting, forward->len);
-          g_array_append_val (forward, id);
-          g_array_append_val (backward, none);
-        }
-      else if (waiting->len > 0
-               && strcmp (gemem_graph_node (graph, id)->type, owners[kind][1]) == 0)
-        {
-          g_array_index (backward, guint32,
-                         g_array_index (waiting, guint32, waiting->len - 1)) = id;
-          g_array_set_size (waiting, waiting->len - 1);
-        }
+      if (program->forward[id] == GEMEM_NONE
+          || strcmp (gemem_graph_node (program->graph, id)->type, owners[kind][1]) != 0)
+        continue;
+      served[program->forward[id]] = TRUE;
+      add_owned (program->graph, by_block, program->forward[id], id, lists);
     }
-  for (guint i = 0; i < forward->len; i++)
+  for (guint32 i = by_block->first[0]; i < by_block->first[1]; i++)
     {
-      GArray *nodes = new_nodes ();
-      guint32 n_forward;
+      const guint32 id = by_block->nodes[i];
 
-      append_blocks (graph, by_block, g_array_index (forward, guint32, i), nodes);
-      n_forward = nodes->len;
-      append_blocks (graph, by_block, g_array_index (backward, guint32, i), nodes);
-      if (!is_ascending (nodes))
-        g_array_set_size (nodes, n_forward);
-      add_list (lists, nodes, n_forward);
+      if (!served[id] && strcmp (gemem_graph_node (program->graph, id)->type, owners[kind][0]) == 0)
+        add_owned (program->graph, by_block, id, GEMEM_NONE, lists);
     }
 }
 
@@ -146,7 +146,7 @@ gemem_paddle_lists (const PaddleProgram *program, gboolean old)
   g_array_append_vals (global, by_block.nodes, by_block.first[1]);
   add_list (lists, global, by_block.first[1]);
   for (guint k = 0; k < n_kinds (old); k++)
-    add_kind (program->graph, &by_block, k, lists);
+    add_kind (program, &by_block, k, lists);
   g_free (by_block.first);
   g_free (by_block.nodes);
   return lists;

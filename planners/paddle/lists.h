@@ -13,9 +13,9 @@ typedef struct
 
 /* The lists of 8.1: the global block, then the sub-blocks of while and conditional_block (and
  * parallel_do, @old) that the global block owns, each followed by the block of its gradient
- * operator.  A gradient operator belongs to the last forward operator of its kind before it that
- * has none yet.  All are in planning order; a gradient block listed before its forward block is
- * left out.  GArray of PaddleList; element 0 is the global block. */
+ * operator.  Of each kind first those with a gradient operator, in the order of these, then the
+ * others (paddle.md 13.2).  A gradient block listed before the end of its forward block is left
+ * out.  GArray of PaddleList; element 0 is the global block. */
 GArray *gemem_paddle_lists (const PaddleProgram *program, gboolean old);
 /* TRUE if the operator is of a kind that owns such a block. */
 gboolean gemem_paddle_owns_list (const GememNode *node, gboolean old);

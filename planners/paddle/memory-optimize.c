@@ -1,16 +1,16 @@
 /* memory-optimize.c - planner `paddle-memory-optimize`: the Python transpiler
  * fluid.memory_optimize() of PaddlePaddle 0.x - 1.4.
  *
- * Rules (paddle.md 8.1, 8.2).  Lists: the global block, then matched sub-blocks (lists.c).  An
+ * Rules (paddle.md 8.1, 8.2, 13.2).  Lists: the global block, then matched sub-blocks (lists.c).  An
  * output takes the memory of the first entry of the pool with equal element type and matching
  * shape: level 0 the same shape; level 1 both or neither with dynamic batch, and no fewer elements.
  * Order of the pool in era 1.3: dynamic batches before static shapes, then ascending by elements,
- * equal ones by arrival.  In era 1.2: the order in which variables die, including variables that no
- * operator writes.  A variable that took memory returns to the pool under the name and with the
+ * equal ones by arrival.  In 1.0 to 1.2: the order in which variables die, including variables that no
+ * operator writes (with rules=documented always: the manual's example reuses one).  A variable that took memory returns to the pool under the name and with the
  * shape of that memory.
  *
  * Beyond the text: a variable that operators of two lists touch is skipped, as if the operator that
- * owns the block listed it.
+ * owns the block listed it (skip.c).
  *
  * The real transpiler overlooks that a dead variable is written again later.  Where it would lose a
  * value, the plan differs from its result (layout.c).
@@ -23,6 +23,7 @@
 
 #include <string.h>
 
+#include "base/rules.h"
 #include "planners/paddle/memory-optimize.h"
 #include "planners/paddle/params.h"
 #include "planners/paddle/skip.h"
@@ -32,6 +33,12 @@ static const PaddleMemoryOptimize *
 settings_of (const PaddleWalk *walk)
 {
   return walk->settings;
+}
+
+static gboolean
+is_old (const PaddleWalk *walk)
+{
+  return gemem_paddle_is_old_era (settings_of (walk)->era);
 }
 
 static const PaddleVariable *
@@ -59,14 +66,14 @@ static gboolean
 may_give (const PaddleWalk *walk, guint32 node, guint32 name)
 {
   return is_valid (walk, node, name)
-         && (settings_of (walk)->era == PADDLE_ERA_1_2 || walk->written[name]);
+         && (is_old (walk) || settings_of (walk)->rules == GEMEM_RULES_DOCUMENTED
+             || walk->written[name]);
 }
 
 static gboolean
 skips (const PaddleWalk *walk, guint32 node)
 {
-  return gemem_paddle_owns_list (gemem_graph_node (walk->program->graph, node),
-                                 settings_of (walk)->era == PADDLE_ERA_1_2);
+  return gemem_paddle_owns_list (gemem_graph_node (walk->program->graph, node), is_old (walk));
 }
 
 /* ---- the pool */
@@ -102,9 +109,16 @@ first_beyond (const PaddleWalk *walk, const PaddleVariable *variable, gboolean o
 static guint32
 place (PaddleWalk *walk, guint32 name)
 {
-  return settings_of (walk)->era == PADDLE_ERA_1_2
-             ? walk->pool->len
-             : first_beyond (walk, gemem_paddle_variable (walk->program, name), FALSE);
+  return is_old (walk) ? walk->pool->len
+                       : first_beyond (walk, gemem_paddle_variable (walk->program, name), FALSE);
+}
+
+static int
+compare_dims (const PaddleVariable *x, const PaddleVariable *y)
+{
+  if (x->n_dims != y->n_dims)
+    return x->n_dims < y->n_dims ? -1 : 1;
+  return x->n_dims > 0 ? memcmp (x->dims, y->dims, sizeof (gint64) * x->n_dims) : 0;
 }
 
 /* Compares by type and shape. */
@@ -116,16 +130,23 @@ compare_shapes (gconstpointer a, gconstpointer b)
 
   if (x->type != y->type)
     return x->type < y->type ? -1 : 1;
-  if (x->n_dims != y->n_dims)
-    return x->n_dims < y->n_dims ? -1 : 1;
-  return x->n_dims > 0 ? memcmp (x->dims, y->dims, sizeof (gint64) * x->n_dims) : 0;
+  return compare_dims (x, y);
+}
+
+/* FALSE for different element types, where the release compares them, and always for different
+ * memory spaces. */
+static gboolean
+is_of_type (const PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cache)
+{
+  return settings_of (walk)->era == PADDLE_ERA_2019_02 ? x->space == cache->space
+                                                       : x->type == cache->type;
 }
 
 static gboolean
 matches (const PaddleVariable *x, const PaddleVariable *cache, guint64 level)
 {
   if (level == 0)
-    return compare_shapes (&x, &cache) == 0;
+    return compare_dims (x, cache) == 0;
   return gemem_paddle_is_dynamic (x) == gemem_paddle_is_dynamic (cache)
          && x->elements <= cache->elements;
 }
@@ -136,14 +157,14 @@ print_hit (PaddleWalk *walk, const PaddleVariable *x, const PaddleVariable *cach
   g_autofree char *from = gemem_paddle_shape_text (x, ", ");
   g_autofree char *to = gemem_paddle_shape_text (cache, ", ");
 
-  if (settings_of (walk)->era == PADDLE_ERA_1_3)
+  if (!is_old (walk))
     gemem_paddle_log (walk->rewrite, "!!! %u,  %s => %s, cache idx %u, pool size %u",
                       walk->counter++, from, to, index, walk->pool->len);
   else
     gemem_paddle_log (walk->rewrite,
                       "Hit Cache !!!! cache pool index is %u, var name is %s, cached var name is "
                       "%s, var shape is %s ",
-                      index, x->name, cache->name, from + strlen (x->name));
+                      index, x->name, cache->name, to + strlen (cache->name));
 }
 
 /* TRUE if no entry from @cache on can match, in the order of era 1.3. */
@@ -160,9 +181,10 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
   const PaddleMemoryOptimize *settings = settings_of (walk);
   const PaddleVariable *x = gemem_paddle_variable (walk->program, name);
   /* only entries of the same class as x can match, among them x itself */
-  const gboolean exact = settings->level == 0 && !settings->print_log;
+  const gboolean exact = settings->level == 0 && !settings->print_log
+                         && settings->era != PADDLE_ERA_2019_02;
   /* entries before could only print */
-  const gboolean jumps = settings->era == PADDLE_ERA_1_3 && !settings->print_log;
+  const gboolean jumps = !is_old (walk) && !settings->print_log;
 
   if (exact && walk->n_pooled[walk->class[name]] == 0)
     return GEMEM_NONE;
@@ -188,9 +210,9 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
                               cache->name);
           return GEMEM_NONE;
         }
-      if (x->type != cache->type)
+      if (!is_of_type (walk, x, cache))
         {
-          if (settings->print_log)
+          if (settings->print_log && !is_old (walk) && settings->era != PADDLE_ERA_2019_02)
             gemem_paddle_log (walk->rewrite, "x_dtype and cache_dtype are different");
           continue;
         }
@@ -205,20 +227,27 @@ find (PaddleWalk *walk, guint32 node, guint32 name)
 
 /* ---- all lists */
 
-static const PaddleRules rules = { skips, is_valid, may_give, find, place, FALSE };
+static const PaddleRules rules = { skips, is_valid, may_give, find, place, FALSE, TRUE, FALSE };
+static const PaddleRules rules_1_2 = { skips, is_valid, may_give, find, place, FALSE, TRUE, TRUE };
 
 PaddleRewrite *
 gemem_paddle_memory_optimize (const PaddleProgram *program, const PaddleMemoryOptimize *settings,
                               GError **error)
 {
+  const gboolean old = gemem_paddle_is_old_era (settings->era);
+  const gboolean by_default = settings->era == PADDLE_ERA_1_5
+                              && settings->rules == GEMEM_RULES_AS_BUILT;
+  const PaddleSkipSettings skip = { old, settings->rules,
+                                    settings->skip_grads == PADDLE_SKIP_GRADS_YES
+                                        || (settings->skip_grads == PADDLE_SKIP_GRADS_BY_VERSION
+                                            && by_default),
+                                    settings->skip_opt_set };
   g_autoptr (PaddleRewrite) rewrite = gemem_paddle_rewrite_new (program);
-  g_autoptr (PaddleWalk)
-      walk = gemem_paddle_walk_new (program, rewrite, &rules, compare_shapes, (gpointer) settings);
-  g_autoptr (GArray) lists = gemem_paddle_lists (program, settings->era == PADDLE_ERA_1_2);
+  g_autoptr (PaddleWalk) walk = gemem_paddle_walk_new (program, rewrite, old ? &rules_1_2 : &rules,
+                                                       compare_shapes, (gpointer) settings);
+  g_autoptr (GArray) lists = gemem_paddle_lists (program, old);
 
-  if (!gemem_paddle_skip_for_transpiler (program, lists, settings->era == PADDLE_ERA_1_2,
-                                         settings->skip_grads, settings->skip_opt_set, walk->skip,
-                                         error))
+  if (!gemem_paddle_skip_for_transpiler (program, lists, &skip, walk->skip, error))
     return NULL;
   for (guint i = 0; i < lists->len; i++)
     gemem_paddle_walk_list (walk, i, &g_array_index (lists, PaddleList, i));
@@ -233,6 +262,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   const PaddleMemoryOptimize *settings = params;
   g_autoptr (PaddleProgram) program = NULL;
   g_autoptr (PaddleRewrite) rewrite = NULL;
+  GememPlan *result;
 
   if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
     return NULL;
@@ -241,8 +271,10 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   rewrite = gemem_paddle_memory_optimize (program, settings, error);
   if (rewrite == NULL)
     return NULL;
-  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize",
-                                    settings->alignment);
+  result = gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize",
+                                      settings->alignment);
+  result->prints = settings->print_log;
+  return result;
 }
 
 static const GememParam params[] = {
@@ -258,22 +290,28 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, skip_opt_set),
     .help = "Variables that neither give nor take memory: [NAME,NAME]." },
   { .name = "skip_grads",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "by-version",
+    .choices = PADDLE_BOOL_CHOICES "|by-version",
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, skip_grads),
-    .help = "Leave out the gradients that the optimizer's operators read." },
+    .help = "Leave out the gradients that the optimizer's operators read; by-version: no, from 1.5 "
+            "on yes." },
   { .name = "print_log",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, print_log),
-    .help = "Keep the lines that PaddlePaddle prints about each reuse." },
-  { .name = "era",
+    .help = "Print the lines that PaddlePaddle prints about each reuse." },
+  { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "1.3",
-    .choices = "1.3|1.2|1.4=1.3",
+    .choices = PADDLE_ERA_CHOICES,
+    .aliases = "era",
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, era),
-    .help = "Release: 1.3 and 1.4 keep the pool sorted by size, 1.2 and before in the order of "
-            "death." },
+    .help = "Release: from 1.3 on the pool is sorted by size, in 1.0 to 1.2 in the order of death; "
+            "2019-02-01 is a state before 1.3 that does not compare element types." },
+  GEMEM_RULES_ROW (PaddleMemoryOptimize, rules,
+                   "skip_grads leaves out all variables that the backward part writes and is off "
+                   "unless set, and variables that no operator writes give their memory, too."),
   PADDLE_ALIGNMENT_PARAM (PaddleMemoryOptimize),
   { NULL },
 };

@@ -2,20 +2,24 @@
  * planner and for tests. */
 #pragma once
 
+#include "planners/paddle/params.h"
 #include "planners/paddle/rewrite.h"
 
 enum
 {
-  PADDLE_ERA_1_3, /* 1.3 and 1.4: the pool is sorted, dynamic batches first, then by size */
-  PADDLE_ERA_1_2, /* 1.2 and before: the pool is in order of arrival */
+  PADDLE_SKIP_GRADS_NO,
+  PADDLE_SKIP_GRADS_YES,
+  PADDLE_SKIP_GRADS_BY_VERSION,
 };
 
 typedef struct
 {
   guint64 level; /* 0: equal shapes; 1: any shape that fits */
   char *skip_opt_set;
-  gboolean skip_grads, print_log;
+  int skip_grads;
+  gboolean print_log;
   int era;
+  int rules; /* GememRules */
   guint64 alignment;
 } PaddleMemoryOptimize;
 

@@ -118,7 +118,7 @@ place (PaddleWalk *walk, guint32 name)
   return k;
 }
 
-static const PaddleRules rules = { skips, may_take, may_give, find, place, TRUE };
+static const PaddleRules rules = { skips, may_take, may_give, find, place, TRUE, FALSE, FALSE };
 
 PaddleRewrite *
 gemem_paddle_optimize_pass (const PaddleProgram *program, const PaddleOptimizePass *settings)
@@ -130,7 +130,7 @@ gemem_paddle_optimize_pass (const PaddleProgram *program, const PaddleOptimizePa
   g_autoptr (GArray) lists = gemem_paddle_lists (program, FALSE);
 
   gemem_paddle_skip_for_passes (program, walk->skip);
-  gemem_paddle_skip_foreign (program, lists, pass.foreign);
+  gemem_paddle_skip_foreign (program, lists, FALSE, pass.foreign);
   gemem_paddle_walk_list (walk, 0, &g_array_index (lists, PaddleList, 0));
   g_free (pass.foreign);
   return rewrite;

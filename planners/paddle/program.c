@@ -116,6 +116,77 @@ connect (PaddleProgram *program)
     }
 }
 
+/* ---- blocks of gradient operators */
+
+typedef struct
+{
+  PaddleProgram *program;
+  GHashTable *waiting; /* "LIST TYPE" -> 1 + the last forward operator without gradient operator */
+  guint32 *below;      /* per node: 1 + the one that waits longer under the same key; 0: none */
+  guint32 *list;       /* per block: itself, for the block of a gradient operator that of its
+                        * forward operator */
+} Match;
+
+static void
+match_node (Match *match, guint32 id)
+{
+  PaddleProgram *program = match->program;
+  const GememNode *node = gemem_graph_node (program->graph, id);
+  const gboolean backward = g_str_has_suffix (node->type, "_grad");
+  g_autofree char *key = g_strdup_printf ("%u %s", match->list[node->block], node->type);
+  guint32 last;
+
+  if (backward)
+    key[strlen (key) - strlen ("_grad")] = '\0';
+  last = GPOINTER_TO_UINT (g_hash_table_lookup (match->waiting, key));
+  if (!backward)
+    {
+      match->below[id] = last;
+      g_hash_table_insert (match->waiting, g_steal_pointer (&key), GUINT_TO_POINTER (id + 1));
+    }
+  else if (last != 0)
+    {
+      program->forward[id] = last - 1;
+      g_hash_table_insert (match->waiting, g_steal_pointer (&key),
+                           GUINT_TO_POINTER (match->below[last - 1]));
+    }
+}
+
+/* Each gradient operator with blocks belongs to the last forward operator of its kind before it
+ * that has none yet, in its own block or in the one whose gradients that computes. */
+static void
+match_blocks (PaddleProgram *program)
+{
+  const GememGraph *graph = program->graph;
+  const guint32 n = gemem_graph_n_nodes (graph), n_blocks = gemem_graph_n_blocks (graph);
+  Match match = { program, g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
+                  g_new0 (guint32, (gsize) n + 1), g_new0 (guint32, (gsize) n_blocks + 1) };
+
+  program->forward = g_new (guint32, (gsize) n + 1);
+  program->outer = g_new0 (guint32, (gsize) n_blocks + 1);
+  for (guint32 id = 0; id < n; id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id), *of;
+
+      program->forward[id] = GEMEM_NONE;
+      if (node->n_blocks == 0)
+        continue;
+      match_node (&match, id);
+      of = program->forward[id] != GEMEM_NONE ? gemem_graph_node (graph, program->forward[id])
+                                              : NULL;
+      for (guint32 b = 0; b < node->n_blocks; b++)
+        {
+          const gboolean has = of != NULL && b < of->n_blocks;
+
+          program->outer[node->first_block + b] = has ? of->first_block + b : node->block;
+          match.list[node->first_block + b] = has ? of->first_block + b : node->first_block + b;
+        }
+    }
+  g_hash_table_unref (match.waiting);
+  g_free (match.below);
+  g_free (match.list);
+}
+
 /* ---- properties of each variable */
 
 static void
@@ -142,11 +213,14 @@ describe_named (PaddleProgram *program)
       const GememVariable *of_graph = gemem_graph_variable (program->graph, v);
       PaddleVariable *variable = &program->variables[program->of_graph[v]];
 
+      variable->of_graph = v;
       variable->name = of_graph->name;
       variable->named = TRUE;
       variable->dtype = of_graph->dtype;
       variable->bytes = of_graph->size;
       variable->is_tensor = of_graph->is_tensor;
+      variable->declared = of_graph->block != GEMEM_NONE;
+      variable->block = of_graph->block;
       variable->persistable |= of_graph->persistable;
       set_shape (variable, gemem_graph_dims (program->graph, of_graph->first_dim),
                  of_graph->has_shape ? of_graph->n_dims : 0);
@@ -206,21 +280,94 @@ static guint32
 common_block (const PaddleProgram *program, guint32 a, guint32 b)
 {
   while (!gemem_paddle_block_sees (program, b, a))
-    a = gemem_graph_node (program->graph, gemem_graph_block (program->graph, a)->node)->block;
+    a = program->outer[a];
   return a;
+}
+
+/* Widens the block of a variable so that @block sees it, too. */
+static void
+widen (const PaddleProgram *program, PaddleVariable *variable, guint32 block)
+{
+  const guint32 before = variable->block != GEMEM_NONE ? variable->block : block;
+
+  if (variable->declared)
+    return;
+  variable->block = common_block (program, before, block);
+  if (variable->block == block)
+    variable->local = FALSE;
+  else if (variable->block != before)
+    variable->local = TRUE;
 }
 
 static void
 touch (PaddleProgram *program, guint32 variable, guint32 id, gboolean writes)
 {
   PaddleVariable *v = variable != GEMEM_NONE ? &program->variables[variable] : NULL;
-  const guint32 block = gemem_graph_node (program->graph, id)->block;
 
   if (v == NULL)
     return;
-  v->block = v->block == GEMEM_NONE ? block : common_block (program, v->block, block);
+  widen (program, v, gemem_graph_node (program->graph, id)->block);
   if (writes && v->writer == GEMEM_NONE)
     v->writer = id;
+  v->spread |= writes
+               && gemem_graph_node (program->graph, v->writer)->block
+                      != gemem_graph_node (program->graph, id)->block;
+}
+
+/* Takes shape and element type of the first output in the memory, if they say its bytes. */
+static void
+describe_unnamed (const PaddleProgram *program, PaddleVariable *variable)
+{
+  const GememGraphItem item = gemem_graph_item (program->graph, variable->first_item);
+  const GememNode *node = gemem_graph_node (program->graph, item.node);
+  const GememTensor *tensor = !item.workspace ? gemem_graph_tensor (program->graph,
+                                                                    node->first_output + item.index)
+                                              : NULL;
+  const gint64 *dims = tensor != NULL ? gemem_graph_dims (program->graph, tensor->first_dim) : NULL;
+  guint64 bytes = 0;
+
+  if (tensor != NULL && tensor->n_dims > 0 && gemem_dtype_bits (tensor->dtype) > 0
+      && gemem_dtype_bytes (tensor->dtype, dims, tensor->n_dims, &bytes)
+      && bytes == variable->bytes)
+    {
+      variable->dtype = tensor->dtype;
+      set_shape (variable, dims, tensor->n_dims);
+      return;
+    }
+  variable->length = (gint64) variable->bytes;
+  set_shape (variable, &variable->length, 1);
+}
+
+/* The block directly below @top from which @block, which is below, sees it. */
+static guint32
+part_of (const PaddleProgram *program, guint32 block, guint32 top)
+{
+  while (program->outer[block] != top)
+    block = program->outer[block];
+  return block;
+}
+
+/* A value that one block writes and another reads is one variable. */
+static void
+join_parts (PaddleProgram *program, guint32 id)
+{
+  const GememNode *node = gemem_graph_node (program->graph, id);
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    {
+      const guint32 tensor = gemem_graph_inputs (program->graph, id)[i].tensor,
+                    variable = gemem_paddle_reads (program, id)[i];
+      PaddleVariable *v = variable != GEMEM_NONE ? &program->variables[variable] : NULL;
+
+      if (v != NULL && v->local && tensor != GEMEM_NONE)
+        {
+          const guint32 writer = gemem_graph_tensor (program->graph, tensor)->node;
+
+          v->local = part_of (program, node->block, v->block)
+                     == part_of (program, gemem_graph_node (program->graph, writer)->block,
+                                 v->block);
+        }
+    }
 }
 
 /* Numbers each pair of element type and space. */
@@ -268,6 +415,8 @@ describe (PaddleProgram *program)
           add_item (program, id, i);
         }
     }
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    join_parts (program, id);
   for (guint32 v = 0; v < program->n_variables; v++)
     {
       PaddleVariable *variable = &program->variables[v];
@@ -277,8 +426,7 @@ describe (PaddleProgram *program)
       if (variable->named)
         continue;
       variable->name = name_item (program, variable->first_item);
-      variable->length = (gint64) variable->bytes;
-      set_shape (variable, &variable->length, 1);
+      describe_unnamed (program, variable);
     }
   number_types (program);
 }
@@ -312,6 +460,7 @@ gemem_paddle_program_new (const GememGraph *graph)
   memset (program->inputs, 0xff, sizeof (guint32) * (n_inputs + 1));
   memset (program->items, 0xff, sizeof (guint32) * ((gsize) gemem_graph_n_items (graph) + 1));
   connect (program);
+  match_blocks (program);
   describe (program);
   return program;
 }
@@ -328,6 +477,8 @@ gemem_paddle_program_free (PaddleProgram *program)
   g_free (program->inputs);
   g_free (program->items);
   g_free (program->of_graph);
+  g_free (program->forward);
+  g_free (program->outer);
   g_free (program);
 }
 
@@ -336,7 +487,9 @@ gemem_paddle_program_free (PaddleProgram *program)
 guint32
 gemem_paddle_find (const PaddleProgram *program, const char *name)
 {
-  const guint32 named = gemem_graph_find_variable (program->graph, name);
+  const guint32 outer = gemem_graph_find_variable_in (program->graph, name, 0);
+  const guint32 named = outer != GEMEM_NONE ? outer
+                                            : gemem_graph_find_variable (program->graph, name);
   const char *colon = strrchr (name, ':');
   g_autofree char *owner = colon != NULL ? g_strndup (name, (gsize) (colon - name)) : NULL;
   const guint32 id = owner != NULL ? gemem_graph_find_node (program->graph, owner) : GEMEM_NONE;
@@ -382,7 +535,6 @@ gboolean
 gemem_paddle_block_sees (const PaddleProgram *program, guint32 inner, guint32 outer)
 {
   while (inner != outer && inner != 0)
-    inner =
-        gemem_graph_node (program->graph, gemem_graph_block (program->graph, inner)->node)->block;
+    inner = program->outer[inner];
   return inner == outer;
 }

@@ -2,8 +2,8 @@
  * variables.
  *
  * Variables.  All outputs of the graph that name a variable are that variable, for every write.  An
- * output without a variable is one named "NODE:k" of shape [bytes]; a workspace is one named
- * "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
+ * output without a variable is one named "NODE:k", of the output's element type and shape where these
+ * account for its bytes, else of shape [bytes]; a workspace is one named "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
  * gemem_graph_lifetimes()) are one variable, named after a variable of the graph among them, else
  * after the first item.
  *
@@ -15,8 +15,13 @@
  * end, and a workspace dies after its own operator.  In a graph of several streams variables of the
  * graph stay live to the end: PaddlePaddle's programs know one stream.
  *
- * Block of a variable: the innermost block around all operators that touch it; graphs do not say
- * where a variable was declared.
+ * Block of a variable: the one that declares it, where the graph says so.  Else the innermost block
+ * that all operators which touch it see.  Where no operator of that block itself touches it, every
+ * block below has a variable of its own under this name (`local`): what a block declares, an operator
+ * of the block uses or lists for its blocks.
+ *
+ * What a block sees (paddle.md 13.2): itself, then for the block of a gradient operator that of its
+ * forward operator, then the blocks around.
  *
  * Cost: memory and time O(items + inputs + variables), beside gemem_graph_lifetimes().
  */
@@ -30,7 +35,7 @@ typedef struct
   const char *name;
   const gint64 *dims; /* `length` serves as the shape of an unnamed variable */
   guint32 n_dims;
-  guint32 block;
+  guint32 block;      /* that declares it */
   guint32 type;       /* a number for each pair of element type and memory space */
   guint32 first_item; /* the first item in its memory; GEMEM_NONE: it is only read */
   guint32 writer;     /* the first node that writes it; GEMEM_NONE */
@@ -44,9 +49,13 @@ typedef struct
   guint64 space, alignment;
   gint64 length;
   GememDtype dtype;
+  guint32 of_graph;     /* named: the variable of the graph whose name it has */
   gboolean named;       /* it is a variable of the graph */
   gboolean persistable; /* outlives the run: a plan does not place its items */
   gboolean is_tensor;   /* LOD_TENSOR */
+  gboolean declared;    /* the graph says the block */
+  gboolean local;       /* not in `block`: in each block below that touches it */
+  gboolean spread;      /* operators of several blocks write it */
   /* unnamed, and its memory is needed from `begin` on, before the node that writes it */
   gboolean early;
 } PaddleVariable;
@@ -61,6 +70,9 @@ typedef struct
   guint32 *inputs;   /* per input of the graph: variable, GEMEM_NONE if unconnected */
   guint32 *items;    /* per item: variable, GEMEM_NONE if without memory */
   guint32 *of_graph; /* per variable of the graph: its number here */
+  guint32
+      *forward; /* per node: of a gradient operator with blocks its forward operator; GEMEM_NONE */
+  guint32 *outer; /* per block: the next block that it sees; of block 0: 0 */
   GStringChunk *names;
   gboolean one_stream;
   const gint *interrupted; /* GememPlanInput.interrupted; set by the planner */
@@ -94,7 +106,8 @@ gemem_paddle_n_writes (const GememNode *node)
   return node->n_outputs + node->n_workspaces;
 }
 
-/* The variable of a name ("x", "NODE:k"), which may be any of its names; GEMEM_NONE. */
+/* The variable of a name ("x", "NODE:k"), which may be any of its names; of several that of the global
+ * block, else any; GEMEM_NONE. */
 guint32 gemem_paddle_find (const PaddleProgram *program, const char *name);
 
 /* "x[-1, 100]": Python writes it with @separator ", ", C++ with ",". */
@@ -110,7 +123,7 @@ gemem_paddle_is_dynamic (const PaddleVariable *variable)
   return variable->n_dims > 0 && variable->dims[0] == -1;
 }
 
-/* TRUE if block @outer is block @inner or around it.  O(depth). */
+/* TRUE if block @inner sees what block @outer declares.  O(depth). */
 gboolean gemem_paddle_block_sees (const PaddleProgram *program, guint32 inner, guint32 outer);
 
 /* ---- the plan of a program (program-plan.c) */

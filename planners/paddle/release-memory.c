@@ -3,7 +3,7 @@
  *
  * Rules (paddle.md 8.3): lists, liveness, skip set and valid variables of memory_optimize.  After
  * each operator at which valid variables die (except owners of a list) comes a delete_var of their
- * names, sorted by name.  The log has one line per delete_var, with its index in the block after
+ * names, in the order in which the operator reads them (13.2).  The log has one line per delete_var, with its index in the block after
  * the earlier insertions; forward and backward part are counted apart:
  *   delete_var block 0 index 3: a, b
  *
@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rules.h"
 #include "base/units.h"
 #include "planners/paddle/first-fit.h"
 #include "planners/paddle/params.h"
@@ -27,7 +28,9 @@
 typedef struct
 {
   char *skip_opt_set;
-  gboolean skip_grads;
+  gboolean skip_grads, print_log;
+  int era;
+  int rules;
   guint64 alignment;
 } Settings;
 
@@ -47,9 +50,11 @@ typedef struct
   guint32 *open;    /* per variable: 1 + its life without deletion yet; 0: none */
   guint32 *of_item; /* per item: its life */
   GPtrArray *log;
+  gboolean old; /* releases up to 1.2 */
   /* the nodes of each block run where they are listed; if FALSE, their items keep their memory for
    * the whole run */
   gboolean nested;
+  guint32 *last; /* per node: the last node of the blocks that it runs, or itself */
 } Release;
 
 /* ---- lives and deletions */
@@ -84,11 +89,12 @@ write_items (Release *release, guint32 id)
     }
 }
 
+/* Ends the life after node @id and the blocks that it runs. */
 static void
 end_life (Release *release, guint32 life, guint32 id)
 {
   if (release->nested || gemem_graph_node (release->program->graph, id)->block == 0)
-    g_array_index (release->lives, Life, life).end = id + 1;
+    g_array_index (release->lives, Life, life).end = release->last[id] + 1;
 }
 
 /* Deletes @dying after node @id and logs the delete_var, whose index in the block is @index. */
@@ -98,18 +104,40 @@ static void delete (Release *release, guint32 id, GPtrArray *dying, guint32 inde
 
   g_string_printf (line, "delete_var block %u index %u:",
                    gemem_graph_node (release->program->graph, id)->block, index);
-  g_ptr_array_sort (dying, gemem_paddle_compare_names);
   for (guint i = 0; i < dying->len; i++)
     {
       const PaddleVariable *variable = dying->pdata[i];
       const guint32 number = (guint32) (variable - release->program->variables);
 
       g_string_append_printf (line, "%s %s", i > 0 ? "," : "", variable->name);
+      if (variable->local)
+        continue; /* one variable of the graph: its versions lie at one address */
       if (release->open[number] != 0)
         end_life (release, release->open[number] - 1, id);
       release->open[number] = 0;
     }
   g_ptr_array_add (release->log, g_string_free (line, FALSE));
+}
+
+/* TRUE if @owner runs the block of node @id, or one around it. */
+static gboolean
+runs (const Release *release, guint32 owner, guint32 id)
+{
+  const GememGraph *graph = release->program->graph;
+  guint32 block = gemem_graph_node (graph, id)->block;
+
+  while (block != 0 && gemem_graph_block (graph, block)->node != owner)
+    block = gemem_graph_node (graph, gemem_graph_block (graph, block)->node)->block;
+  return block != 0;
+}
+
+/* What the blocks of an operator without lists write, is written before a deletion after it. */
+static void
+write_blocks (Release *release, guint32 owner)
+{
+  for (guint32 id = owner + 1; id <= release->last[owner]; id++)
+    if (runs (release, owner, id))
+      write_items (release, id);
 }
 
 static void
@@ -125,7 +153,12 @@ walk (Release *release, const PaddleList *list)
       const gboolean backward = position >= list->forward;
 
       write_items (release, id);
-      if (gemem_paddle_owns_list (gemem_graph_node (release->program->graph, id), FALSE))
+      const GememNode *node = gemem_graph_node (release->program->graph, id);
+      const gboolean owner = gemem_paddle_owns_list (node, release->old);
+
+      if (!owner || node->block != 0) /* no list contains its blocks */
+        write_blocks (release, id);
+      if (owner)
         continue;
       g_ptr_array_set_size (dying, 0);
       for (guint32 i = liveness->first[position]; i < liveness->first[position + 1]; i++)
@@ -249,13 +282,35 @@ is_nested (const GememGraph *graph)
   return TRUE;
 }
 
+/* A block's nodes stand behind its owner: going backwards, they are known before it. */
+static void
+find_last (Release *release)
+{
+  const GememGraph *graph = release->program->graph;
+
+  for (guint32 id = gemem_graph_n_nodes (graph); id-- > 0;)
+    {
+      const guint32 block = gemem_graph_node (graph, id)->block;
+
+      release->last[id] = MAX (release->last[id], id);
+      if (block != 0)
+        {
+          const guint32 owner = gemem_graph_block (graph, block)->node;
+
+          release->last[owner] = MAX (release->last[owner], release->last[id]);
+        }
+    }
+}
+
 static gboolean
 find_lives (Release *release, const Settings *settings, GError **error)
 {
-  g_autoptr (GArray) lists = gemem_paddle_lists (release->program, FALSE);
+  const PaddleSkipSettings skip = { release->old, settings->rules, settings->skip_grads,
+                                    settings->skip_opt_set };
+  g_autoptr (GArray) lists = gemem_paddle_lists (release->program, release->old);
 
-  if (!gemem_paddle_skip_for_transpiler (release->program, lists, FALSE, settings->skip_grads,
-                                         settings->skip_opt_set, release->skip, error))
+  find_last (release);
+  if (!gemem_paddle_skip_for_transpiler (release->program, lists, &skip, release->skip, error))
     return FALSE;
   for (guint i = 0; i < lists->len; i++)
     walk (release, &g_array_index (lists, PaddleList, i));
@@ -283,11 +338,14 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
                        g_new0 (guint32, (gsize) program->n_variables + 1),
                        g_new (guint32, (gsize) gemem_graph_n_items (input->graph) + 1),
                        NULL,
-                       is_nested (input->graph) };
+                       gemem_paddle_is_old_era (settings->era),
+                       is_nested (input->graph),
+                       g_new0 (guint32, (gsize) gemem_graph_n_nodes (input->graph) + 1) };
   memset (release.of_item, 0xff,
           sizeof (guint32) * ((gsize) gemem_graph_n_items (input->graph) + 1));
   result = gemem_paddle_plan_new (program, "paddle-release-memory", settings->alignment);
   release.log = result->log;
+  result->prints = settings->print_log;
   if (find_lives (&release, settings, error))
     fit_all (&release, result);
   else
@@ -296,6 +354,7 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   g_array_unref (release.lives);
   g_free (release.open);
   g_free (release.of_item);
+  g_free (release.last);
   return result;
 }
 
@@ -309,6 +368,21 @@ static const GememParam params[] = {
     .default_text = "no",
     .offset = G_STRUCT_OFFSET (Settings, skip_grads),
     .help = "Never delete the gradients that the optimizer's operators read." },
+  { .name = "print_log",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .offset = G_STRUCT_OFFSET (Settings, print_log),
+    .help = "Print where a delete_var is inserted, and for which variables." },
+  { .name = "version",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "1.3",
+    .choices = PADDLE_ERA_CHOICES,
+    .aliases = "era",
+    .offset = G_STRUCT_OFFSET (Settings, era),
+    .help = "Release: 1.0 to 1.2 know parallel_do, and skip what is forced into host memory only "
+            "where fill_constant writes it." },
+  GEMEM_RULES_ROW (Settings, rules,
+                   "skip_grads leaves out all variables that the backward part writes."),
   PADDLE_ALIGNMENT_PARAM (Settings),
   { NULL },
 };

@@ -10,12 +10,17 @@
 void
 gemem_paddle_names_init (PaddleNames *names, guint32 n)
 {
-  names->parent = g_new (guint32, (gsize) n + 1);
-  names->name = g_new (guint32, (gsize) n + 1);
+  const gsize most = 2 * (gsize) n + 1; /* each joined group has one parent */
+
+  names->parent = g_new (guint32, most);
+  names->name = g_new (guint32, most);
   names->named = g_new (guint32, (gsize) n + 1);
-  names->n_live = g_new0 (guint32, (gsize) n + 1);
+  names->n_live = g_new0 (guint32, most);
+  names->moved = g_new0 (guint32, most);
+  names->n_variables = n;
+  gemem_paddle_names_restart (names);
   for (guint32 i = 0; i < n; i++)
-    names->parent[i] = names->name[i] = names->named[i] = i;
+    gemem_paddle_names_reset (names, i);
 }
 
 void
@@ -25,14 +30,35 @@ gemem_paddle_names_clear (PaddleNames *names)
   g_clear_pointer (&names->name, g_free);
   g_clear_pointer (&names->named, g_free);
   g_clear_pointer (&names->n_live, g_free);
+  g_clear_pointer (&names->moved, g_free);
+}
+
+void
+gemem_paddle_names_restart (PaddleNames *names)
+{
+  names->n_groups = names->n_variables;
+  names->n_renames = 0;
+}
+
+void
+gemem_paddle_names_reset (PaddleNames *names, guint32 variable)
+{
+  names->parent[variable] = names->name[variable] = names->named[variable] = variable;
+  names->n_live[variable] = names->moved[variable] = 0;
 }
 
 guint32
 gemem_paddle_names_group (PaddleNames *names, guint32 variable)
 {
-  while (names->parent[variable] != variable)
-    variable = names->parent[variable] = names->parent[names->parent[variable]];
-  return variable;
+  guint32 parent = names->parent[variable];
+
+  while (names->parent[parent] != parent)
+    {
+      names->moved[variable] = MAX (names->moved[variable], names->moved[parent]);
+      variable = names->parent[variable] = names->parent[parent];
+      parent = names->parent[variable];
+    }
+  return parent;
 }
 
 guint32
@@ -41,21 +67,40 @@ gemem_paddle_name (PaddleNames *names, guint32 variable)
   return names->name[gemem_paddle_names_group (names, variable)];
 }
 
+guint32
+gemem_paddle_moved (PaddleNames *names, guint32 variable)
+{
+  guint32 moved = names->moved[variable];
+
+  for (; names->parent[variable] != variable; variable = names->parent[variable])
+    moved = MAX (moved, names->moved[names->parent[variable]]);
+  return moved;
+}
+
+/* The root of a new group with the variables of both. */
+static guint32
+join (PaddleNames *names, guint32 a, guint32 b)
+{
+  const guint32 group = names->n_groups++;
+
+  names->parent[a] = names->parent[b] = names->parent[group] = group;
+  names->n_live[group] = names->n_live[a] + names->n_live[b];
+  names->moved[group] = 0;
+  return group;
+}
+
 void
 gemem_paddle_rename (PaddleNames *names, guint32 from, guint32 to)
 {
-  guint32 group, other;
+  guint32 group;
 
   if (names->named[from] == GEMEM_NONE || from == to)
     return;
   group = gemem_paddle_names_group (names, names->named[from]);
   names->named[from] = GEMEM_NONE;
+  names->moved[group] = ++names->n_renames;
   if (names->named[to] != GEMEM_NONE)
-    {
-      other = gemem_paddle_names_group (names, names->named[to]);
-      names->parent[other] = group;
-      names->n_live[group] += names->n_live[other];
-    }
+    group = join (names, group, gemem_paddle_names_group (names, names->named[to]));
   names->name[group] = to;
   names->named[to] = group;
 }

@@ -3,7 +3,8 @@
  *
  * Names.  Every variable begins with its own name.  A rename gives the name `to` to all variables
  * that have the name `from` at this point; both become one group.  A name whose variables are dead
- * is used again when a variable takes their memory.
+ * is used again when a variable takes their memory.  In the operators' lists of names a name that
+ * changes moves to the end (paddle.md 13.2); `moved` remembers when.
  *
  * Plan.  PaddlePaddle without garbage collection keeps every variable to the end of the run.  So
  * each remaining name has its own memory, as large as the largest of its items, in the order of the
@@ -17,10 +18,13 @@
 
 typedef struct
 {
-  guint32 *parent; /* groups of variables that have one name */
+  /* groups of variables that have one name: trees over variables, then over joined groups */
+  guint32 *parent;
   guint32 *name;   /* per root: the variable whose name the group has */
-  guint32 *named;  /* per name: a variable of the group with that name, or GEMEM_NONE */
+  guint32 *named;  /* per name: the root of the group with that name, or GEMEM_NONE */
   guint32 *n_live; /* per root: how many of its variables are live; kept by the caller */
+  guint32 *moved;  /* the last rename of a tree; a variable's is the largest up to its root */
+  guint32 n_variables, n_groups, n_renames;
 } PaddleNames;
 
 void gemem_paddle_names_init (PaddleNames *names, guint32 n);
@@ -28,6 +32,12 @@ void gemem_paddle_names_clear (PaddleNames *names);
 guint32 gemem_paddle_names_group (PaddleNames *names, guint32 variable);
 /* The name of @variable at this point. */
 guint32 gemem_paddle_name (PaddleNames *names, guint32 variable);
+/* When the name of @variable changed last: a number that grows with each rename; 0: never. */
+guint32 gemem_paddle_moved (PaddleNames *names, guint32 variable);
+/* Begins anew, after gemem_paddle_names_restart(): @variable has its own name again.  Variables that
+ * are not reset may not be asked for. */
+void gemem_paddle_names_restart (PaddleNames *names);
+void gemem_paddle_names_reset (PaddleNames *names, guint32 variable);
 /* Renames @from to @to for the operators that follow. */
 void gemem_paddle_rename (PaddleNames *names, guint32 from, guint32 to);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/rules.h"
 #include "planners/paddle/params.h"
 #include "planners/paddle/skip.h"
 
@@ -24,51 +25,113 @@ gemem_paddle_skip_node (const PaddleProgram *program, guint32 node, guint8 *skip
     gemem_paddle_skip (gemem_paddle_writes (program, node)[i], skip);
 }
 
-/* Skips @variable if another list touched it before. */
-static void
-meet (guint32 variable, guint32 list, guint32 *lists, guint8 *skip)
+typedef struct
 {
-  if (variable == GEMEM_NONE)
+  const PaddleProgram *program;
+  guint32 n_lists;
+  guint32 *numbers; /* per node: of its list; blocks without one have numbers from n_lists on */
+  guint32 *met;     /* per variable: number of the list that touched it first */
+  gboolean listed;
+} Meetings;
+
+static gboolean
+lists_variable (const PaddleProgram *program, guint32 id, guint32 variable)
+{
+  const GememNode *node = gemem_graph_node (program->graph, id);
+
+  for (guint32 i = 0; i < node->n_inputs; i++)
+    if (gemem_paddle_reads (program, id)[i] == variable)
+      return TRUE;
+  for (guint32 i = 0; i < node->n_outputs; i++)
+    if (gemem_paddle_writes (program, id)[i] == variable)
+      return TRUE;
+  return FALSE;
+}
+
+/* Skips @variable if another list than that of node @id touched it before. */
+static void
+meet (const Meetings *meetings, guint32 id, guint32 variable, guint8 *skip)
+{
+  const GememGraph *graph = meetings->program->graph;
+  const guint32 number = meetings->numbers[id];
+
+  if (variable == GEMEM_NONE || gemem_paddle_variable (meetings->program, variable)->local)
     return;
-  if (lists[variable] == GEMEM_NONE)
-    lists[variable] = list;
-  else if (lists[variable] != list)
+  if (meetings->listed && number >= meetings->n_lists
+      && lists_variable (meetings->program,
+                         gemem_graph_block (graph, gemem_graph_node (graph, id)->block)->node,
+                         variable))
+    return;
+  if (meetings->met[variable] == GEMEM_NONE)
+    meetings->met[variable] = number;
+  else if (meetings->met[variable] != number)
     skip[variable] = TRUE;
 }
 
-/* Number of the list of each node.  Blocks without a list get one number each, after the lists. */
-static guint32 *
-number_nodes (const PaddleProgram *program, const GArray *lists)
+static void
+number_nodes (Meetings *meetings, const GArray *lists)
 {
-  guint32 *numbers = g_new (guint32, (gsize) gemem_graph_n_nodes (program->graph) + 1);
+  const GememGraph *graph = meetings->program->graph;
 
-  for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
-    numbers[id] = lists->len + gemem_graph_node (program->graph, id)->block;
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    meetings->numbers[id] = lists->len + gemem_graph_node (graph, id)->block;
   for (guint i = 0; i < lists->len; i++)
     {
       const PaddleList *list = &g_array_index (lists, PaddleList, i);
 
       for (guint32 k = 0; k < list->n; k++)
-        numbers[list->nodes[k]] = i;
+        meetings->numbers[list->nodes[k]] = i;
     }
-  return numbers;
 }
 
 void
-gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, guint8 *skip)
+gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gboolean listed,
+                           guint8 *skip)
 {
-  g_autofree guint32 *numbers = number_nodes (program, lists);
-  g_autofree guint32 *met = g_new (guint32, (gsize) program->n_variables + 1);
+  const gsize n_nodes = gemem_graph_n_nodes (program->graph);
+  Meetings meetings = { program, lists->len, g_new (guint32, n_nodes + 1),
+                        g_new (guint32, (gsize) program->n_variables + 1), listed };
 
-  memset (met, 0xff, sizeof (guint32) * ((gsize) program->n_variables + 1));
-  for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
+  memset (meetings.met, 0xff, sizeof (guint32) * ((gsize) program->n_variables + 1));
+  number_nodes (&meetings, lists);
+  for (guint32 id = 0; id < n_nodes; id++)
     {
       const GememNode *node = gemem_graph_node (program->graph, id);
 
       for (guint32 i = 0; i < node->n_inputs; i++)
-        meet (gemem_paddle_reads (program, id)[i], numbers[id], met, skip);
+        meet (&meetings, id, gemem_paddle_reads (program, id)[i], skip);
       for (guint32 i = 0; i < node->n_outputs; i++)
-        meet (gemem_paddle_writes (program, id)[i], numbers[id], met, skip);
+        meet (&meetings, id, gemem_paddle_writes (program, id)[i], skip);
+    }
+  g_free (meetings.numbers);
+  g_free (meetings.met);
+}
+
+/* Skip sets hold names: all variables of the name of @of_graph, in whatever blocks. */
+static void
+skip_namesakes (const PaddleProgram *program, guint32 of_graph, guint8 *skip)
+{
+  for (; of_graph != GEMEM_NONE;
+       of_graph = gemem_graph_variable (program->graph, of_graph)->namesake)
+    gemem_paddle_skip (program->of_graph[of_graph], skip);
+}
+
+static void
+skip_namesakes_of_node (const PaddleProgram *program, guint32 id, guint8 *skip)
+{
+  const GememNode *node = gemem_graph_node (program->graph, id);
+  const guint32 n = node->n_inputs + node->n_outputs;
+
+  for (guint32 i = 0; i < n; i++)
+    {
+      const guint32 variable = i < node->n_inputs
+                                   ? gemem_paddle_reads (program, id)[i]
+                                   : gemem_paddle_writes (program, id)[i - node->n_inputs];
+      const PaddleVariable *v = variable != GEMEM_NONE ? gemem_paddle_variable (program, variable)
+                                                       : NULL;
+
+      if (v != NULL && v->named)
+        skip_namesakes (program, gemem_graph_find_variable (program->graph, v->name), skip);
     }
 }
 
@@ -87,6 +150,7 @@ skip_name (const PaddleProgram *program, const char *name, const char *what, gui
       return FALSE;
     }
   gemem_paddle_skip (variable, skip);
+  skip_namesakes (program, gemem_graph_find_variable (program->graph, name), skip);
   return TRUE;
 }
 
@@ -126,26 +190,42 @@ skip_gradients (const PaddleProgram *program, guint32 id, guint8 *skip)
   const char *const *names = gemem_graph_texts (program->graph, node->attributes,
                                                 GEMEM_ATTRIBUTE_OP_ROLE_VARS, &n);
 
-  if (node->role == GEMEM_ROLE_OPTIMIZE && n > 1)
+  if (node->role == GEMEM_ROLE_OPTIMIZE && node->block == 0 && n > 1)
     gemem_paddle_skip (gemem_paddle_find (program, names[1]), skip);
 }
 
+/* What an operator of the backward part writes. */
+static void
+skip_backward (const PaddleProgram *program, guint32 id, guint8 *skip)
+{
+  const GememNode *node = gemem_graph_node (program->graph, id);
+
+  if ((node->role & GEMEM_ROLE_BACKWARD) != 0 || program->forward[id] != GEMEM_NONE)
+    for (guint32 i = 0; i < gemem_paddle_n_writes (node); i++)
+      gemem_paddle_skip (gemem_paddle_writes (program, id)[i], skip);
+}
+
 gboolean
-gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *lists, gboolean old,
-                                  gboolean skip_grads, const char *names, guint8 *skip,
-                                  GError **error)
+gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *lists,
+                                  const PaddleSkipSettings *settings, guint8 *skip, GError **error)
 {
   for (guint32 id = 0; id < gemem_graph_n_nodes (program->graph); id++)
     {
-      if (gemem_paddle_owns_list (gemem_graph_node (program->graph, id), old)
-          || gemem_graph_node (program->graph, id)->n_blocks > 0)
-        gemem_paddle_skip_node (program, id, skip);
-      skip_forced_to_host (program, id, old, skip);
-      if (skip_grads)
+      const GememNode *node = gemem_graph_node (program->graph, id);
+
+      if (node->block == 0 && gemem_paddle_owns_list (node, settings->old))
+        {
+          gemem_paddle_skip_node (program, id, skip);
+          skip_namesakes_of_node (program, id, skip);
+        }
+      skip_forced_to_host (program, id, settings->old, skip);
+      if (settings->skip_grads && settings->rules == GEMEM_RULES_AS_BUILT)
         skip_gradients (program, id, skip);
+      else if (settings->skip_grads)
+        skip_backward (program, id, skip);
     }
-  gemem_paddle_skip_foreign (program, lists, skip);
-  return gemem_paddle_skip_names (program, names, "skip_opt_set", skip, error);
+  gemem_paddle_skip_foreign (program, lists, TRUE, skip);
+  return gemem_paddle_skip_names (program, settings->names, "skip_opt_set", skip, error);
 }
 
 /* ---- valid variables of 8.1 */
@@ -156,6 +236,8 @@ gemem_paddle_is_found (const PaddleProgram *program, guint32 node, gboolean back
 {
   const guint32 block = gemem_graph_node (program->graph, node)->block;
 
+  if (variable->local)
+    return variable->block != block;
   return backward ? gemem_paddle_block_sees (program, block, variable->block)
                   : variable->block == block;
 }

@@ -7,20 +7,31 @@
 void gemem_paddle_skip (guint32 variable, guint8 *skip); /* @variable may be GEMEM_NONE */
 /* Skips all variables that a node reads and writes. */
 void gemem_paddle_skip_node (const PaddleProgram *program, guint32 node, guint8 *skip);
-/* Skips variables that operators of different lists touch. */
-void gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, guint8 *skip);
+/* Skips variables that operators of different lists, or of a list and of a block without one, touch.
+ * @listed: not where the operator that owns the block itself lists the variable. */
+void gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gboolean listed,
+                                guint8 *skip);
 /* Skips the variables listed in @names, with commas between, optionally in brackets.  @what: the
  * parameter.  Errors: GEMEM_ERROR_USAGE for a name that is no variable of the graph, also for an
  * empty name. */
 gboolean gemem_paddle_skip_names (const PaddleProgram *program, const char *names, const char *what,
                                   guint8 *skip, GError **error);
-/* The skip set of the Python transpilers (8.1): variables touched by operators with a list (and by
- * any that owns blocks), outputs forced into host memory (@old: only of fill_constant), gradients
- * of optimized parameters (@skip_grads), variables of two lists, @names.  Errors: as
- * gemem_paddle_skip_names(). */
+typedef struct
+{
+  gboolean old; /* releases up to 1.2 */
+  int rules;    /* GememRules; what skip_grads means */
+  gboolean skip_grads;
+  const char *names; /* skip_opt_set */
+} PaddleSkipSettings;
+
+/* The skip set of the Python transpilers (8.1, 13.2): variables touched by operators with a list,
+ * outputs forced into host memory (@old: only of fill_constant), variables of two lists, `names`.
+ * With skip_grads the gradients of optimized parameters, that is the second of op_role_var of each
+ * operator of the global block whose role is Optimize and nothing else; in the manual's words: all
+ * variables that the backward part writes.  Errors: as gemem_paddle_skip_names(). */
 gboolean gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *lists,
-                                           gboolean old, gboolean skip_grads, const char *names,
-                                           guint8 *skip, GError **error);
+                                           const PaddleSkipSettings *settings, guint8 *skip,
+                                           GError **error);
 
 /* TRUE if @node finds the variable: in its own block; a backward operator also in enclosing
  * blocks. */

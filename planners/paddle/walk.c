@@ -6,6 +6,12 @@
 
 #include "planners/paddle/walk.h"
 
+/* A name in an operator's list of names. */
+typedef struct
+{
+  guint32 name, moved;
+} Entry;
+
 /* State of the walk over one list. */
 typedef struct
 {
@@ -13,14 +19,43 @@ typedef struct
   const PaddleList *list;
   const PaddleLiveness *liveness;
   guint8 *live;    /* per variable */
-  GArray *outputs; /* guint32, scratch: names of the outputs before any takes memory */
-  GPtrArray *dead; /* PaddleVariable, scratch: names that die at the operator */
+  GArray *outputs; /* Entry, scratch: names of the outputs before any takes memory */
+  GArray *dead;    /* Entry, scratch: names that die at the operator */
 } State;
 
 static guint32
 group_of (State *state, guint32 variable)
 {
   return gemem_paddle_names_group (&state->walk->names, variable);
+}
+
+/* ---- lists of names */
+
+static int
+compare_moves (gconstpointer a, gconstpointer b)
+{
+  const Entry *x = a, *y = b;
+
+  return x->moved < y->moved ? -1 : x->moved > y->moved;
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const PaddleProgram *program = data;
+
+  return strcmp (gemem_paddle_variable (program, ((const Entry *) a)->name)->name,
+                 gemem_paddle_variable (program, ((const Entry *) b)->name)->name);
+}
+
+static void
+add_entry (State *state, GArray *entries, guint32 variable, guint32 name)
+{
+  const Entry entry = { name, state->walk->rules->moves
+                                  ? gemem_paddle_moved (&state->walk->names, variable)
+                                  : 0 };
+
+  g_array_append_val (entries, entry);
 }
 
 /* ---- outputs take from the pool */
@@ -71,11 +106,12 @@ serve_outputs (State *state, guint32 id)
       const guint32 name = output_name (state, id, i);
 
       if (name != GEMEM_NONE && walk->rules->may_take (walk, id, name))
-        g_array_append_val (state->outputs, name);
+        add_entry (state, state->outputs, gemem_paddle_writes (walk->program, id)[i], name);
     }
+  g_array_sort (state->outputs, compare_moves); /* stable */
   for (guint i = 0; i < state->outputs->len; i++)
     {
-      const guint32 name = g_array_index (state->outputs, guint32, i);
+      const guint32 name = g_array_index (state->outputs, Entry, i).name;
       const guint32 index = walk->read_at[name] != walk->position + 1
                                 ? walk->rules->find (walk, id, name)
                                 : GEMEM_NONE;
@@ -120,7 +156,7 @@ collect_dead (State *state, guint32 id)
   PaddleWalk *walk = state->walk;
   const PaddleLiveness *liveness = state->liveness;
 
-  g_ptr_array_set_size (state->dead, 0);
+  g_array_set_size (state->dead, 0);
   for (guint32 i = liveness->first[walk->position]; i < liveness->first[walk->position + 1]; i++)
     {
       const guint32 group = group_of (state, liveness->dying[i]);
@@ -128,9 +164,12 @@ collect_dead (State *state, guint32 id)
 
       if ((walk->rules->first_ends || walk->names.n_live[group] == 0)
           && walk->rules->may_give (walk, id, name))
-        g_ptr_array_add (state->dead, &walk->program->variables[name]);
+        add_entry (state, state->dead, liveness->dying[i], name);
     }
-  g_ptr_array_sort (state->dead, gemem_paddle_compare_names);
+  if (walk->rules->as_read)
+    g_array_sort (state->dead, compare_moves);
+  else
+    g_array_sort_with_data (state->dead, compare_names, (gpointer) walk->program);
 }
 
 static void
@@ -141,8 +180,7 @@ fill_pool (State *state, guint32 id)
   collect_dead (state, id);
   for (guint i = 0; i < state->dead->len; i++)
     {
-      const guint32 name = (guint32) ((const PaddleVariable *) state->dead->pdata[i]
-                                      - walk->program->variables);
+      const guint32 name = g_array_index (state->dead, Entry, i).name;
 
       if (walk->in_pool[name])
         continue;
@@ -175,8 +213,7 @@ reset (State *state, guint32 variable, gboolean writes)
 
   if (variable == GEMEM_NONE)
     return;
-  walk->names.parent[variable] = walk->names.name[variable] = walk->names.named[variable] =
-      variable;
+  gemem_paddle_names_reset (&walk->names, variable);
   walk->names.n_live[variable] = state->live[variable] = state->liveness->live_in[variable];
   walk->in_pool[variable] = FALSE;
   walk->written[variable] |= (guint8) writes;
@@ -189,6 +226,7 @@ begin (State *state)
 {
   const PaddleProgram *program = state->walk->program;
 
+  gemem_paddle_names_restart (&state->walk->names);
   for (guint32 position = 0; position < state->list->n; position++)
     {
       const guint32 id = state->list->nodes[position];
@@ -209,8 +247,8 @@ gemem_paddle_walk_list (PaddleWalk *walk, guint32 number, const PaddleList *list
                   list,
                   liveness,
                   g_new0 (guint8, (gsize) walk->program->n_variables + 1),
-                  g_array_new (FALSE, FALSE, sizeof (guint32)),
-                  g_ptr_array_new () };
+                  g_array_new (FALSE, FALSE, sizeof (Entry)),
+                  g_array_new (FALSE, FALSE, sizeof (Entry)) };
 
   walk->list = number;
   walk->counter = 0;
@@ -228,7 +266,7 @@ gemem_paddle_walk_list (PaddleWalk *walk, guint32 number, const PaddleList *list
     g_array_append_vals (walk->rewrite->pool, walk->pool->data, walk->pool->len);
   g_free (state.live);
   g_array_unref (state.outputs);
-  g_ptr_array_unref (state.dead);
+  g_array_unref (state.dead);
 }
 
 static void

@@ -2,8 +2,9 @@
  * (paddle.md 8.1, 8.4).
  *
  * At each operator its outputs first take memory from the pool; then the variables that die at the
- * operator enter the pool, in the order of their names.  So the memory of dying variables serves
- * later operators only.  PaddleRules holds the differences between the planners.
+ * operator enter the pool, in the order of their names or in that of its inputs.  So the memory of
+ * dying variables serves later operators only.  PaddleRules holds the differences between the
+ * planners.
  */
 #pragma once
 
@@ -26,6 +27,8 @@ typedef struct
   guint32 (*place) (PaddleWalk *walk, guint32 name); /* position at which it enters the pool */
   /* A name is dead when its first variable is (8.4), not its last (8.1). */
   gboolean first_ends;
+  gboolean moves;   /* a renamed name comes last in its operator's lists (13.2) */
+  gboolean as_read; /* dying names enter the pool in the order of the inputs, not sorted */
 } PaddleRules;
 
 struct _PaddleWalk

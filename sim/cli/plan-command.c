@@ -172,19 +172,27 @@ plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
   return status;
 }
 
+/* The lines of the planners that were told to print, and with --print-log of all.  Where the report
+ * takes standard output in another format than the table, they go to standard error. */
 static gboolean
-put_logs (const GArray *planned, GError **error)
+put_logs (const GArray *planned, GememReportFormat format, GError **error)
 {
+  const gboolean taken = format != GEMEM_FORMAT_TABLE
+                         && (output == NULL || strcmp (output, "-") == 0);
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < planned->len; i++)
     {
-      const GPtrArray *log = g_array_index (planned, GememPlanResult, i).plan->log;
+      const GememPlan *plan = g_array_index (planned, GememPlanResult, i).plan;
+      const GPtrArray *log = plan->log;
 
-      for (guint line = 0; line < log->len; line++)
+      for (guint line = 0; (print_log || plan->prints) && line < log->len; line++)
         g_string_append_printf (text, "%s\n", (const char *) log->pdata[line]);
     }
-  return gemem_put (NULL, text->str, text->len, error);
+  if (!taken)
+    return gemem_put (NULL, text->str, text->len, error);
+  g_printerr ("%s", text->str);
+  return TRUE;
 }
 
 static gboolean
@@ -195,7 +203,7 @@ report (const GArray *planned, GememReportFormat format, GError **error)
   const GememPlanResult *results = (const GememPlanResult *) (gconstpointer) planned->data;
   g_autoptr (GString) text = g_string_new (NULL);
 
-  if (print_log && !put_logs (planned, error))
+  if (!put_logs (planned, format, error))
     return FALSE;
   gemem_plan_report (text, format, results, planned->len, &options);
   return gemem_put (output, text->str, text->len, error)

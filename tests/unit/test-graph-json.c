@@ -404,7 +404,8 @@ test_refuses_nodes (void)
     { NODE ("\"inputs\":[[\"b\",-1]]"), "node 'a': inputs[0][1]: -1 is too small; the least is 0" },
     { NODE ("\"inputs\":[[\"b\",4294967295]]"), "node 'a': inputs[0][1]: no node has so many" },
     { NODE ("\"inputs\":[true]"),
-      "node 'a': inputs[0]: must be [\"NODE\", OUTPUT], \"VARIABLE\" or null" },
+      "node 'a': inputs[0]: must be [\"NODE\", OUTPUT], \"VARIABLE\", {\"name\", \"block\"} of a "
+      "variable, or null" },
     { NODE ("\"inputs\":[\"v\"]"),
       "node 'a': variable 'v' is not in \"variables\"; list it there, or correct the name" },
     { NODE ("\"controls\":[\"b\"]"),
@@ -430,8 +431,9 @@ test_refuses_parts (void)
     { OUTPUT ("\"shape\":[1]"),
       "node 'a': outputs[0]: has no size; give \"size\" in bytes, or \"shape\" and \"dtype\"" },
     { OUTPUT ("\"size\":-5"), "node 'a': outputs[0].size: -5 is too small; the least is 0" },
-    { OUTPUT ("\"size\":1,\"shape\":[-2]"),
-      "node 'a': outputs[0].shape[0]: -2 is too small; the least is -1" },
+    { OUTPUT ("\"size\":1,\"shape\":[-9223372036854775808]"),
+      "node 'a': outputs[0].shape[0]: -9223372036854775808 is too small; the least is "
+      "-9223372036854775807" },
     { OUTPUT ("\"shape\":[4294967296,4294967296],\"dtype\":\"int8\""),
       "node 'a': outputs[0].shape: more than 2^63 bytes; a dimension is wrong" },
     { OUTPUT ("\"size\":1,\"reuse_input\":0"),
@@ -464,7 +466,28 @@ test_refuses_parts (void)
     { VARIABLE ("\"gradient_of\":\"w\""),
       "gradient of 'w': variable 'w' is not in \"variables\"; list it there, or correct the name" },
     { "{\"nodes\":[],\"variables\":[{\"name\":\"v\"},{\"name\":\"v\"}]}",
-      "variable 'v': name: given to two variables; names must be unique" },
+      "variable 'v': name: given to two variables; names must be unique, or unique in the block "
+      "that each of them says" },
+    { "{\"nodes\":[],\"variables\":[{\"name\":\"v\",\"block\":1},{\"name\":\"v\",\"block\":1}]}",
+      "variable 'v': name: given to two variables; names must be unique, or unique in the block "
+      "that each of them says" },
+    { "{\"nodes\":[{\"name\":\"a\"}],\"variables\":[{\"name\":\"v\"},{\"name\":\"v\",\"block\":1}]"
+      "}",
+      "variable 'v': block: is missing; of several variables with one name each must say the block "
+      "that declares it" },
+    { "{\"nodes\":[{\"name\":\"a\"}],\"variables\":[{\"name\":\"v\",\"block\":1}]}",
+      "variable 'v': block: there is no block 1; the graph has 1" },
+    { VARIABLE ("\"block\":-1"), "variable 'v': block: -1 is too small; the least is 0" },
+    { VARIABLE ("\"block\":\"body\""), "variable 'v': block: must be a number, not a string" },
+    { NODE ("\"inputs\":[{\"name\":\"v\"}]"),
+      "node 'a': inputs[0]: must have \"name\" and \"block\" of the variable" },
+    { NODE ("\"inputs\":[{\"name\":\"v\",\"block\":1}]"),
+      "node 'a': variable 'v' of block 1 is not in \"variables\"; list it there, or correct the "
+      "name" },
+    { "{\"nodes\":[{\"name\":\"a\",\"blocks\":[\"b\",\"c\"],\"inputs\":[\"v\"]}],"
+      "\"variables\":[{\"name\":\"v\",\"block\":1},{\"name\":\"v\",\"block\":2}]}",
+      "node 'a': several blocks declare 'v', and none of them is around it; write {\"name\": "
+      "\"v\", \"block\": N}" },
     { "{\"nodes\":[],\"variables\":[{}]}", "variables[0]: name: is missing" },
   };
 
@@ -507,6 +530,51 @@ test_refuses_hostile (void)
   g_assert_cmpstr (message3, ==,
                    "g.json: nodes[0]: line 1: more than 4194304 values or 67108864 bytes; too "
                    "large to be read at once");
+}
+
+/* ---- variables of several blocks */
+
+/* A name means the variable of the nearest block around, listed before the nodes or behind. */
+static void
+test_blocks (void)
+{
+  static const char nodes[] =
+      "\"nodes\":[{\"name\":\"a\",\"blocks\":[\"one\",\"two\"],\"inputs\":[\"v\"]},"
+      "{\"name\":\"b\",\"block\":1,\"blocks\":[\"inner\"],\"inputs\":[\"v\",{\"name\":\"v\","
+      "\"block\":"
+      "0}]},"
+      "{\"name\":\"c\",\"block\":3,\"inputs\":[\"v\",\"w\"],"
+      "\"outputs\":[{\"size\":4,\"variable\":\"v\"},{\"size\":4,\"variable\":{\"name\":\"w\","
+      "\"block\":2}}]},"
+      "{\"name\":\"d\",\"block\":2,\"inputs\":[\"v\"]}]";
+  static const char variables[] =
+      "\"variables\":[{\"name\":\"v\",\"size\":1,\"block\":1},{\"name\":\"w\",\"block\":2},"
+      "{\"name\":\"v\",\"size\":2,\"block\":0},{\"name\":\"g\",\"gradient_of\":\"v\",\"block\":3}]";
+
+  for (guint first = 0; first < 2; first++)
+    {
+      g_autofree char *text = g_strdup_printf ("{%s,%s}", first ? variables : nodes,
+                                               first ? nodes : variables);
+      g_autoptr (GememGraph) graph = load (text);
+      const GememNodeInput *b = gemem_graph_inputs (graph, 1), *c = gemem_graph_inputs (graph, 2);
+      const guint32 w = gemem_graph_find_variable (graph, "w"),
+                    g = gemem_graph_find_variable (graph, "g");
+      const GememNode *node = gemem_graph_node (graph, 2);
+
+#define SIZE(variable) gemem_graph_variable (graph, (variable))->size
+      g_assert_cmpuint (gemem_graph_n_variables (graph), ==, 4);
+      g_assert_cmpuint (SIZE (gemem_graph_inputs (graph, 0)[0].variable), ==, 2);
+      g_assert_cmpuint (SIZE (b[0].variable), ==, 1);
+      g_assert_cmpuint (SIZE (b[1].variable), ==, 2);
+      g_assert_cmpuint (SIZE (c[0].variable), ==, 1);
+      g_assert_cmpuint (c[1].variable, ==, w);
+      g_assert_cmpuint (SIZE (gemem_graph_tensor (graph, node->first_output)->variable), ==, 1);
+      g_assert_cmpuint (gemem_graph_tensor (graph, node->first_output + 1)->variable, ==, w);
+      g_assert_cmpuint (SIZE (gemem_graph_inputs (graph, 3)[0].variable), ==, 2);
+      g_assert_cmpuint (SIZE (gemem_graph_variable (graph, g)->parameter), ==, 1);
+#undef SIZE
+      round_trip (graph);
+    }
 }
 
 /* ---- Paddle programs */
@@ -601,6 +669,7 @@ main (int argc, char **argv)
   g_test_add_func ("/graph-json/refuses-parts", test_refuses_parts);
   g_test_add_func ("/graph-json/refuses-dtype", test_refuses_dtype);
   g_test_add_func ("/graph-json/refuses-hostile", test_refuses_hostile);
+  g_test_add_func ("/graph-json/blocks", test_blocks);
   g_test_add_func ("/graph-json/paddle", test_paddle);
   g_test_add_func ("/graph-json/refuses-paddle", test_refuses_paddle);
   g_test_add_func ("/graph-json/recognition", test_recognition);

@@ -39,17 +39,18 @@ test_old_inference (void)
       "$relu_0.tmp_0 float32[-1,12,8]=384\n"
       "$fc_0.w_0 float32[8,4]=128 persistable\n"
       "$x float32[-1,12,8]=384\n"
-      "$layer_norm_0.tmp_0 float32[12]=48\n"
+      "$layer_norm_0.tmp_0 float32[-12]=48\n"
       "$layer_norm_0.tmp_2 float32[-1,12,8]=384\n"
       "$save_infer_model/scale_0.tmp_0 float32[-1,12,4]=192\n"
       "$fc_0.tmp_0 float32[-1,12,4]=192\n"
-      "$layer_norm_0.tmp_1 float32[12]=48\n"
+      "$layer_norm_0.tmp_1 float32[-12]=48\n"
       "$layer_norm_0.w_0 float32[8]=32 persistable\n"
       "$fc_0.b_0 float32[4]=16 persistable\n"
       "$@EMPTY@ ?=0\n"
       "op0:feed($feed) -> float32[-1,12,8]=384\n"
       "op1:relu(op0.0) -> float32[-1,12,8]=384\n"
-      "op2:layer_norm($layer_norm_0.b_0 $layer_norm_0.w_0 op1.0) -> float32[12]=48 float32[12]=48 "
+      "op2:layer_norm($layer_norm_0.b_0 $layer_norm_0.w_0 op1.0) -> float32[-12]=48 "
+      "float32[-12]=48 "
       "float32[-1,12,8]=384\n"
       "op3:mul(op2.2 $fc_0.w_0) -> float32[-1,12,4]=192\n"
       "op4:elementwise_add(op3.0 $fc_0.b_0) -> float32[-1,12,4]=192\n"
@@ -95,10 +96,10 @@ test_blocks (void)
 {
   g_autofree char *text = describe ("control-train.pdmodel");
 
-  g_assert_nonnull (strstr (text, "$exp_0.tmp_0@GRAD float32[4,8]=128\n"
-                                  "$exp_0.tmp_0@GRAD@RENAME@block1@0 float32[4,8]=128\n"
-                                  "$exp_0.tmp_0@GRAD@RENAME@block1@1 float32[4,8]=128\n"
-                                  "$exp_0.tmp_0@GRAD#40 float32[4,8]=128\n"));
+  g_assert_nonnull (strstr (text, "$exp_0.tmp_0@GRAD float32[4,8]=128 block=4\n"
+                                  "$exp_0.tmp_0@GRAD@RENAME@block1@0 float32[4,8]=128 block=4\n"
+                                  "$exp_0.tmp_0@GRAD@RENAME@block1@1 float32[4,8]=128 block=4\n"
+                                  "$exp_0.tmp_0@GRAD float32[4,8]=128 block=5\n"));
   g_assert_nonnull (strstr (
       text,
       "op0:mul($x $fc_0.w_0) -> float32[4,8]=128\n"

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/rules.h"
 #include "planners/check.h"
 #include "planners/paddle/buffer-shared.h"
 #include "planners/paddle/node-size.h"
@@ -210,7 +211,6 @@ test_printed (void)
                 "x_dtype and cache_dtype are different");
   assert_lines (
       before, "print ",
-      "x_dtype and cache_dtype are different\n"
       "Hit Cache !!!! cache pool index is 0, var name is b, cached var name is x, var shape is [8] "
       "\n"
       "x :  a  cache :  a  is same var!\n" /* and stays in the pool, though it is live again */
@@ -240,22 +240,202 @@ test_batch_classes (void)
   "op h -> k\n"
 
 /* The global list neither reuses nor provides variables that the loop uses; forward and backward
- * block are one list, and the backward block does not find declarations of the forward one. */
+ * block are one list, and the backward block finds what the forward one declares (13.2). */
 static void
 test_blocks (void)
 {
   PaddleMemoryOptimize settings = { .print_log = TRUE };
   g_autofree char *text = optimize (LOOP, &settings);
 
-  assert_lines (text, "rename ", "5 k a 0 1\n2 u s 0 1\n3 v t 0 1\n6 gu gs 1 2");
+  assert_lines (text, "rename ", "5 k a 0 1\n2 u s 0 1\n3 v t 0 1\n4 gs s 0 1\n6 gu s 0 1");
   assert_lines (text, "print ",
                 "!!! 0,  k[8] => a[8], cache idx 0, pool size 1\n"
                 "!!! 0,  u[8] => s[8], cache idx 0, pool size 1\n"
                 "!!! 1,  v[8] => t[8], cache idx 0, pool size 1\n"
-                "cache s not exists!\n"
-                "cache s not exists!\n"
-                "cache s not exists!\n"
-                "!!! 2,  gu[8] => gs[8], cache idx 1, pool size 2");
+                "!!! 2,  gs[8] => s[8], cache idx 0, pool size 1\n"
+                "!!! 3,  gu[8] => s[8], cache idx 0, pool size 1");
+}
+
+/* ---- 13.2: what the real transpilers do */
+
+/* b, renamed to p by op2, is served behind n by op4: p is dead then, so n takes it, and b finds
+ * nothing.  In the written order b would meet its own name first. */
+static void
+test_moved (void)
+{
+  static const char program[] = "x[8] p[8] q[8] b[8] c[8] n[8] m[8]\n"
+                                "op x -> p\nop p -> q\nop q -> b\nop b -> c\nop c -> b n\n"
+                                "op b n -> m\n";
+  PaddleMemoryOptimize settings = { .print_log = TRUE };
+  g_autofree char *text = optimize (program, &settings);
+
+  assert_lines (text, "print ",
+                "!!! 0,  b[8] => p[8], cache idx 0, pool size 1\n"
+                "!!! 1,  c[8] => q[8], cache idx 0, pool size 1\n"
+                "!!! 2,  n[8] => p[8], cache idx 0, pool size 1\n"
+                "!!! 3,  m[8] => q[8], cache idx 0, pool size 1");
+}
+
+/* Until 1.2 names die in the order in which the operator reads them, and the line shows the shape of
+ * the dead one; no line is about types. */
+static void
+test_order_of_deaths (void)
+{
+  static const char program[] = "w[8]! b[4,2] a[8] i[8]:int64 c[1] d[2,4] e[1]\n"
+                                "op w -> b a i\nop b a i -> c\nop c -> d\nop d -> e\n";
+  PaddleMemoryOptimize settings = { .level = 1, .print_log = TRUE, .era = PADDLE_ERA_1_0 };
+  g_autofree char *before = optimize (program, &settings), *after = NULL;
+
+  assert_lines (before, "print ",
+                "Hit Cache !!!! cache pool index is 0, var name is d, cached var name is b, var "
+                "shape is [4, 2] \n"
+                "Hit Cache !!!! cache pool index is 0, var name is e, cached var name is a, var "
+                "shape is [8] ");
+  settings.era = PADDLE_ERA_1_4;
+  after = optimize (program, &settings);
+  assert_lines (after, "rename ", "2 d a 0 3\n3 e c 0 3");
+}
+
+/* The state of 2019-02-01 compares no element types, and says nothing about them. */
+static void
+test_untyped (void)
+{
+  static const char program[] = "w[8]! a[8] b[8] c[8]:int64\nop w -> a\nop a -> b\nop b -> c\n";
+  PaddleMemoryOptimize settings = { .print_log = TRUE, .era = PADDLE_ERA_2019_02 };
+  g_autofree char *untyped = optimize (program, &settings), *typed = NULL;
+
+  assert_lines (untyped, "print ", "!!! 0,  c[8] => a[8], cache idx 0, pool size 1");
+  settings.era = PADDLE_ERA_1_3;
+  typed = optimize (program, &settings);
+  assert_lines (typed, "print ", "x_dtype and cache_dtype are different");
+}
+
+/* What recurrent reads is not skipped, and lives as long as its block. */
+static void
+test_recurrent (void)
+{
+  static const char program[] = "w[64]! a[64] r[1] s[64] b[64] c[64]\n"
+                                "op w -> a\nrecurrent a -> r\n{\nop a -> s\n}\nop r -> b\n"
+                                "op b -> c\n";
+  PaddleMemoryOptimize settings = { 0 };
+  g_autofree char *text = optimize (program, &settings);
+
+  assert_lines (text, "rename ", "2 b a 0 1");
+  assert_offsets (program, "paddle-release-memory",
+                  "0 256 512 0 256 of 768\n"
+                  "delete_var block 0 index 2: a\n"
+                  "delete_var block 0 index 4: r\n"
+                  "delete_var block 0 index 6: b");
+}
+
+/* Pairs of blocks come in the order of the gradient operators, blocks without gradients last: the
+ * second loop, the third, the first. */
+static void
+test_order_of_pairs (void)
+{
+  static const char program[] =
+      "w[8]! l[1] l1[1] l2[1] l3[1] a[8] b[8] c[8] d[8] e[8] f[8] g[8] h[8] i[8] j[8]\n"
+      "while w -> l\n{\nop w -> a\nop a -> b\nop b -> c\n}\n"
+      "while w -> l1\n{\nop w -> d\nop d -> e\nop e -> f\n}\n"
+      "while_grad w -> l2\n{\nop f -> g\n}\n"
+      "while w -> l3\n{\nop w -> h\nop h -> i\nop i -> j\n}\n"
+      "while_grad w -> l3\n{\nop j -> w\n}\n";
+  PaddleMemoryOptimize settings = { .print_log = TRUE };
+  g_autofree char *text = optimize (program, &settings);
+
+  assert_lines (text, "print ",
+                "!!! 0,  f[8] => d[8], cache idx 0, pool size 1\n"
+                "!!! 1,  g[8] => e[8], cache idx 0, pool size 1\n"
+                "!!! 0,  j[8] => h[8], cache idx 0, pool size 1\n"
+                "!!! 0,  c[8] => a[8], cache idx 0, pool size 1");
+}
+
+/* A block reuses what it declares itself.  Where nobody says, a name that only blocks below use is a
+ * variable of each of them; one whose value passes between them is declared around them. */
+static void
+test_declaring_blocks (void)
+{
+#define BRANCHES(a, b, last) \
+  "w[8]! " a " " b " c[8] d[8] l[1] m[1]\n" \
+  "conditional_block w -> l\n{\nop w -> a\nop a -> b\nop b -> c\n}\n" \
+  "conditional_block w -> m\n{\n" last "op a -> b\nop b -> d\n}\n"
+  PaddleMemoryOptimize settings = { 0 };
+  g_autofree char *inferred = optimize (BRANCHES ("a[8]", "b[8]", "op w -> a\n"), &settings);
+  g_autofree char *passed = optimize (BRANCHES ("a[8]", "b[8]", ""), &settings);
+  g_autofree char *outside = optimize (BRANCHES ("a[8]@0", "b[8]", "op w -> a\n"), &settings);
+  g_autofree char *inside = optimize (BRANCHES ("a[8]@1 a[8]@2", "b[8]@1 b[4]@2", "op w -> a\n"),
+                                      &settings);
+
+  assert_lines (inferred, "rename ", "2 c a 0 1\n2 d a 0 1");
+  assert_lines (passed, "rename ", "");
+  assert_lines (outside, "rename ", "");
+  assert_lines (inside, "rename ", "2 c a 0 1\n2 d a 0 1");
+  /* in the graph a and b are one variable each, whose memory the plan shares with nothing; c and d,
+   * both called a, are not in it */
+  assert_offsets (BRANCHES ("a[64]", "b[64]", "op w -> a\n"), "paddle-memory-optimize:level=1",
+                  "0 256 512 768 1024 256 512 768 of 1280");
+  settings.skip_opt_set = (char *) "a";
+  {
+    g_autofree char *skipped = optimize (BRANCHES ("a[8]@1 a[8]@2", "b[8]@1 b[4]@2", "op w -> a\n"),
+                                         &settings);
+
+    assert_lines (skipped, "rename ", ""); /* both of the name */
+  }
+#undef BRANCHES
+}
+
+/* The block of recurrent's gradients sees what the forward block declares. */
+static void
+test_blocks_of_gradients (void)
+{
+  static const char program[] = "w[8]! r[1] s[8] t[8] u[8] g[8] h[8]\n"
+                                "recurrent w -> r\n{\nop w -> s\nwhile s -> t\n{\nop s -> u\n}\n}\n"
+                                "recurrent_grad r -> w\n{\nop s -> g\nwhile_grad s -> h\n{\n"
+                                "op u -> h\n}\n}\n";
+  g_autoptr (GememGraph) graph = test_paddle_program (program);
+  g_autoptr (PaddleProgram) read = gemem_paddle_program_new (graph);
+
+  /* blocks: 1 recurrent, 2 while, 3 recurrent_grad, 4 while_grad */
+  g_assert_cmpuint (read->outer[3], ==, 1);
+  g_assert_cmpuint (read->outer[4], ==, 2);
+  g_assert_cmpuint (gemem_paddle_variable (read, gemem_paddle_find (read, "s"))->block, ==, 1);
+  g_assert_cmpuint (gemem_paddle_variable (read, gemem_paddle_find (read, "u"))->block, ==, 2);
+  g_assert_cmpuint (gemem_paddle_variable (read, gemem_paddle_find (read, "g"))->block, ==, 3);
+  g_assert_true (gemem_paddle_block_sees (read, 4, 2));
+  g_assert_false (gemem_paddle_block_sees (read, 4, 3));
+}
+
+/* Parameters p, q; a forward part, its gradients, two updates. */
+#define STEP \
+  "x[8] p[8]! a[8] b[8] l[1] bg[8] ag[8] pg[8] t[8]\n" \
+  "op x p -> a\nop a -> b\nop b -> l\n" \
+  "op l -> bg backward\nop bg b -> ag backward\nop ag x -> pg backward\n" \
+  "sgd p pg -> p optimize=p,pg\nop x -> t\n"
+
+/* As built skip_grads leaves out pg alone; as documented bg, ag and pg.  In 1.5 it is the default. */
+static void
+test_skip_grads (void)
+{
+  PaddleMemoryOptimize settings = { .skip_grads = PADDLE_SKIP_GRADS_BY_VERSION };
+  g_autofree char *without = optimize (STEP, &settings), *built = NULL, *documented = NULL,
+                  *by_version = NULL, *never = NULL;
+
+  assert_lines (without, "rename ", "3 bg a 0 1\n5 pg a 1 3\n7 t b 1 4");
+  settings.skip_grads = PADDLE_SKIP_GRADS_YES;
+  built = optimize (STEP, &settings);
+  assert_lines (built, "rename ", "3 bg a 0 1\n7 t a 1 4");
+  settings.rules = GEMEM_RULES_DOCUMENTED;
+  documented = optimize (STEP, &settings);
+  assert_lines (documented, "rename ", "7 t a 1 3");
+  assert_lines (documented, "pool ", "l 1\nb 8\nx 8"); /* x, which no operator writes */
+  settings.rules = GEMEM_RULES_AS_BUILT;
+  settings.skip_grads = PADDLE_SKIP_GRADS_BY_VERSION;
+  settings.era = PADDLE_ERA_1_5;
+  by_version = optimize (STEP, &settings);
+  g_assert_cmpstr (by_version, ==, built);
+  settings.skip_grads = PADDLE_SKIP_GRADS_NO;
+  never = optimize (STEP, &settings);
+  g_assert_cmpstr (never, ==, without);
 }
 
 /* ---- 8.3 */
@@ -272,11 +452,11 @@ test_release (void)
                   "0 256 512 0 256 of 768\n"
                   "delete_var block 0 index 1: x\n"
                   "delete_var block 0 index 4: a, b\n"
-                  "delete_var block 0 index 7: c, d");
+                  "delete_var block 0 index 7: d, c");
   assert_offsets (program, "paddle-release-memory:skip_opt_set=[a,x]",
                   "0 256 512 256 768 of 1024\n"
                   "delete_var block 0 index 3: b\n"
-                  "delete_var block 0 index 6: c, d");
+                  "delete_var block 0 index 6: d, c");
 }
 
 /* Forward and backward part are counted separately; variables that the loop uses stay. */
@@ -578,6 +758,14 @@ main (int argc, char **argv)
   g_test_add_func ("/paddle/memory-optimize/printed", test_printed);
   g_test_add_func ("/paddle/memory-optimize/batch-classes", test_batch_classes);
   g_test_add_func ("/paddle/memory-optimize/blocks", test_blocks);
+  g_test_add_func ("/paddle/memory-optimize/moved", test_moved);
+  g_test_add_func ("/paddle/memory-optimize/order-of-deaths", test_order_of_deaths);
+  g_test_add_func ("/paddle/memory-optimize/untyped", test_untyped);
+  g_test_add_func ("/paddle/memory-optimize/recurrent", test_recurrent);
+  g_test_add_func ("/paddle/memory-optimize/order-of-pairs", test_order_of_pairs);
+  g_test_add_func ("/paddle/memory-optimize/declaring-blocks", test_declaring_blocks);
+  g_test_add_func ("/paddle/memory-optimize/blocks-of-gradients", test_blocks_of_gradients);
+  g_test_add_func ("/paddle/memory-optimize/skip-grads", test_skip_grads);
   g_test_add_func ("/paddle/release-memory/line", test_release);
   g_test_add_func ("/paddle/release-memory/blocks", test_release_blocks);
   g_test_add_func ("/paddle/pass/sizes", test_pass_sizes);

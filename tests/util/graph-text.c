@@ -120,6 +120,8 @@ test_graph_text (const GememGraph *graph)
       g_string_append_printf (text, "$%s ", variable->name);
       add_shape (text, graph, variable->dtype, variable->has_shape, variable->first_dim,
                  variable->n_dims, variable->size);
+      if (variable->block != GEMEM_NONE && variable->block > 0)
+        g_string_append_printf (text, " block=%u", variable->block);
       g_string_append (text, variable->persistable ? " persistable\n" : "\n");
     }
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)

@@ -1,4 +1,4 @@
-/* naive-paddle.c - paddle.md 8.1, 8.2 and 8.4 word by word, with sets and lists of names; for
+/* naive-paddle.c - paddle.md 8.1, 8.2, 8.4 and 13.2 word by word, with sets and lists of names; for
  * straight programs without a skip set. Shares no code with the planners. */
 #include "config.h"
 
@@ -13,7 +13,9 @@ typedef struct
   TestPaddleKind kind;
   guint64 level, least;
   guint n;
-  GPtrArray **inputs, **outputs;                            /* per operator: names */
+  GPtrArray **inputs, **outputs; /* per operator: names */
+  /* the same, in the order in which they are served and die: a renamed one comes last */
+  GPtrArray **reads, **writes;
   GHashTable **uses, **defs, **live_in, **live_out, **dead; /* per operator: sets of names */
   GHashTable *written;                                      /* names that some operator writes */
   GPtrArray *pool;                                          /* names */
@@ -154,12 +156,30 @@ rename_in_list (GPtrArray *list, const char *from, const char *to)
 }
 
 static void
+move_in_list (GPtrArray *list, const char *from, const char *to)
+{
+  for (guint i = 0; i < list->len; i++)
+    if (strcmp (list->pdata[i], from) == 0)
+      {
+        g_ptr_array_remove_index (list, i--);
+        if (to != NULL)
+          g_ptr_array_add (list, (gpointer) to);
+        to = NULL;
+      }
+}
+
+static void
 rename_from (Naive *naive, guint op, const char *from, const char *to)
 {
   for (guint i = op; i < naive->n; i++)
     {
       rename_in_list (naive->inputs[i], from, to);
       rename_in_list (naive->outputs[i], from, to);
+      move_in_list (naive->reads[i], from, to);
+      if (naive->kind == TEST_PADDLE_PASS)
+        rename_in_list (naive->writes[i], from, to);
+      else
+        move_in_list (naive->writes[i], from, to);
       rename_in_set (naive->uses[i], from, to, FALSE);
       rename_in_set (naive->defs[i], from, to, FALSE);
       rename_in_set (naive->live_in[i], from, to, FALSE);
@@ -181,7 +201,7 @@ hit (Naive *naive, guint op, const char *x, guint k)
     g_string_append_printf (naive->prints,
                             "print Hit Cache !!!! cache pool index is %u, var name is %s, cached "
                             "var name is %s, var shape is %s \n",
-                            k, x, cache, a + strlen (x));
+                            k, x, cache, b + strlen (cache));
   else
     g_string_append_printf (naive->prints, "print !!! %u,  %s => %s, cache idx %u, pool size %u\n",
                             naive->counter++, a, b, k, naive->pool->len);
@@ -206,7 +226,7 @@ look (Naive *naive, guint op, const char *x)
         }
       if (strcmp (x, cache) == 0)
         continue;
-      if (var (naive, x)->dtype != var (naive, cache)->dtype && prints)
+      if (var (naive, x)->dtype != var (naive, cache)->dtype && naive->kind == TEST_PADDLE_1_3)
         g_string_append (naive->prints, "print x_dtype and cache_dtype are different\n");
       if (var (naive, x)->dtype == var (naive, cache)->dtype && match (naive, x, cache))
         {
@@ -274,10 +294,13 @@ fill (Naive *naive, guint op)
   gpointer name;
 
   g_hash_table_iter_init (&iter, from);
-  while (g_hash_table_iter_next (&iter, &name, NULL))
+  while (naive->kind != TEST_PADDLE_1_2 && g_hash_table_iter_next (&iter, &name, NULL))
     if (naive->kind == TEST_PADDLE_PASS || !has (naive->live_out[op], name))
       g_ptr_array_add (dead, name);
   g_ptr_array_sort (dead, compare);
+  for (guint i = 0; naive->kind == TEST_PADDLE_1_2 && i < naive->reads[op]->len; i++)
+    if (!has (naive->live_out[op], naive->reads[op]->pdata[i]))
+      g_ptr_array_add (dead, naive->reads[op]->pdata[i]);
   for (guint i = 0; i < dead->len; i++)
     if (may_enter (naive, op, dead->pdata[i]))
       g_ptr_array_insert (naive->pool, (int) place (naive, dead->pdata[i]), dead->pdata[i]);
@@ -290,9 +313,9 @@ walk (Naive *naive)
     {
       g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
 
-      for (guint i = 0; naive->pool->len > 0 && i < naive->outputs[op]->len; i++)
-        if (valid (naive, naive->outputs[op]->pdata[i]))
-          g_ptr_array_add (outputs, naive->outputs[op]->pdata[i]);
+      for (guint i = 0; naive->pool->len > 0 && i < naive->writes[op]->len; i++)
+        if (valid (naive, naive->writes[op]->pdata[i]))
+          g_ptr_array_add (outputs, naive->writes[op]->pdata[i]);
       for (guint i = 0; i < outputs->len; i++)
         if (!has (naive->uses[op], outputs->pdata[i]))
           look (naive, op, outputs->pdata[i]);
@@ -317,6 +340,8 @@ load (Naive *naive)
 
       naive->inputs[i] = g_ptr_array_new ();
       naive->outputs[i] = g_ptr_array_new ();
+      naive->reads[i] = g_ptr_array_new ();
+      naive->writes[i] = g_ptr_array_new ();
       naive->uses[i] = new_set ();
       naive->defs[i] = new_set ();
       naive->live_in[i] = new_set ();
@@ -329,6 +354,7 @@ load (Naive *naive)
                                  ->name;
 
           g_ptr_array_add (naive->inputs[i], (gpointer) name);
+          g_ptr_array_add (naive->reads[i], (gpointer) name);
           g_hash_table_add (naive->uses[i], (gpointer) name);
         }
       for (guint k = 0; k < node->n_outputs; k++)
@@ -339,6 +365,7 @@ load (Naive *naive)
                   ->name;
 
           g_ptr_array_add (naive->outputs[i], (gpointer) name);
+          g_ptr_array_add (naive->writes[i], (gpointer) name);
           g_hash_table_add (naive->defs[i], (gpointer) name);
           g_hash_table_add (naive->written, (gpointer) name);
         }
@@ -387,6 +414,8 @@ unload (Naive *naive)
     {
       g_ptr_array_unref (naive->inputs[i]);
       g_ptr_array_unref (naive->outputs[i]);
+      g_ptr_array_unref (naive->reads[i]);
+      g_ptr_array_unref (naive->writes[i]);
       for (guint k = 0; k < G_N_ELEMENTS (sets); k++)
         g_hash_table_unref (sets[k][i]);
     }
@@ -394,6 +423,8 @@ unload (Naive *naive)
     g_free (sets[k]);
   g_free (naive->inputs);
   g_free (naive->outputs);
+  g_free (naive->reads);
+  g_free (naive->writes);
   g_hash_table_unref (naive->written);
   g_ptr_array_unref (naive->pool);
   g_string_free (naive->renames, TRUE);
@@ -409,6 +440,8 @@ test_paddle_naive (const GememGraph *graph, TestPaddleKind kind, guint level, gu
 
   naive.inputs = g_new (GPtrArray *, n);
   naive.outputs = g_new (GPtrArray *, n);
+  naive.reads = g_new (GPtrArray *, n);
+  naive.writes = g_new (GPtrArray *, n);
   naive.uses = g_new (GHashTable *, n);
   naive.defs = g_new (GHashTable *, n);
   naive.live_in = g_new (GHashTable *, n);

@@ -25,10 +25,15 @@ number (const char *text)
   return value;
 }
 
-/* "name[1,2]:dtype!" */
+/* "name[1,2]:dtype!@block" */
 static void
 parse_variable (Parser *parser, char *word)
 {
+  char *at = strchr (word, ']') != NULL ? strchr (strchr (word, ']'), '@') : NULL;
+  const guint32 block = at != NULL ? (guint32) number (at + 1) : GEMEM_NONE;
+
+  if (at != NULL)
+    *at = '\0';
   const gboolean persistable = g_str_has_suffix (word, "!");
   char *open = strchr (word, '['), *close = strchr (word, ']');
   const char *dtype = close[1] == ':' ? close + 2 : "float32";
@@ -43,14 +48,20 @@ parse_variable (Parser *parser, char *word)
   for (; dims[n] != NULL && *dims[n] != '\0'; n++)
     values[n] = number (dims[n]);
   g_assert_cmpuint (gemem_dtype_find (dtype), !=, GEMEM_DTYPE_UNKNOWN);
-  gemem_graph_add_variable (parser->graph, word, gemem_dtype_find (dtype), values, n, persistable);
+  if (block != GEMEM_NONE)
+    gemem_graph_declare_variable (parser->graph, word, block, gemem_dtype_find (dtype), values, n,
+                                  persistable);
+  else
+    gemem_graph_add_variable (parser->graph, word, gemem_dtype_find (dtype), values, n,
+                              persistable);
   g_array_append_val (parser->writer, none);
 }
 
 static guint32
 variable (const Parser *parser, const char *name)
 {
-  const guint32 found = gemem_graph_find_variable (parser->graph, name);
+  const guint32 found = gemem_graph_find_variable_in (
+      parser->graph, name, g_array_index (parser->blocks, guint32, parser->blocks->len - 1));
 
   if (found == GEMEM_NONE)
     g_error ("'%s' is not declared", name);
@@ -71,7 +82,7 @@ add_input (const Parser *parser, const char *name)
         gemem_graph_tensor (parser->graph, tensor)->index);
 }
 
-/* "pairs=0,0", "optimize=p,g", "force_cpu"; FALSE for a name. */
+/* "pairs=0,0", "optimize=p,g", "backward", "force_cpu"; FALSE for a name. */
 static gboolean
 parse_attribute (const Parser *parser, const char *word)
 {
@@ -83,6 +94,8 @@ parse_attribute (const Parser *parser, const char *word)
 
   if (strcmp (word, "force_cpu") == 0)
     gemem_graph_add_attribute_ints (parser->graph, GEMEM_ATTRIBUTE_FORCE_CPU, &yes, 1);
+  else if (strcmp (word, "backward") == 0)
+    gemem_graph_edit_node (parser->graph)->role = GEMEM_ROLE_BACKWARD;
   else if (g_str_has_prefix (word, "optimize="))
     {
       gemem_graph_edit_node (parser->graph)->role = GEMEM_ROLE_OPTIMIZE;

@@ -3,12 +3,12 @@
  * sets of names.
  *
  * A program has one statement per line:
- *   x[-1,100] y[8]:int64 w[100,10]!
- *                    variables: shape, element type (float32), ! for persistable; "s[]" has an
- *                    empty shape
+ *   x[-1,100] y[8]:int64 w[100,10]! v[8]@1
+ *                    variables: shape, element type (float32), ! for persistable, @ and the block
+ *                    that declares it; "s[]" has an empty shape
  *   mul x w -> a b   operator i is node "op<i>"; an input is the latest tensor of its name, else
  *                    the variable
- *   relu a -> b pairs=0,0 force_cpu optimize=p,g
+ *   relu a -> b pairs=0,0 force_cpu optimize=p,g backward
  *   {                the operators up to } form a block of the operator before
  */
 #pragma once

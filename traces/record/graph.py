@@ -237,6 +237,9 @@ class Converter:
     def add_attributes(self, made, node, value, inputs, outputs):
         attributes = {}
         gradients = [o["variable"] for o in outputs if "variable" in o]
+        if node.meta.get("role", 0) == OPTIMIZE:  # as PaddlePaddle's optimizers say what they update
+            read = [self.gradient_of.get(storage(n.meta["val"])) for n in inputs]
+            gradients = list(dict.fromkeys(name + ".grad" for name in read if name is not None))
         if gradients:
             attributes["op_role_var"] = [x for g in gradients for x in (g.removesuffix(".grad"), g)]
         if isinstance(value, torch.Tensor) and outputs and inputs and "reuse_input" not in outputs[0] and has_in_place_form(node):
