@@ -84,7 +84,7 @@ stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   const FixedBase *self = (const FixedBase *) allocator;
 
   func ("static.fixed_count", self->beside.memory.fixed.used_count, "", data);
-  func ("static.fixed_phys", self->beside.memory.fixed.phys, "B", data);
+  func ("static.fixed_phys", self->beside.memory.fixed.backing.phys, "B", data);
   gemem_ge_beside_stats (allocator, func, data);
 }
 

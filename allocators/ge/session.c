@@ -115,9 +115,9 @@ stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
   const GeVariables *v = &((const Session *) allocator)->variables;
 
-  func ("virtual_size", v->range.size, "B", data);
+  func ("virtual_size", v->range.backing.size, "B", data);
   func ("used", v->range.used, "B", data);
-  func ("phys", v->range.phys, "B", data);
+  func ("phys", v->range.backing.phys, "B", data);
   func ("virtual_memory_unsupported", v->range.unsupported, "", data);
   gemem_ge_page_stats (&v->pages, func, data);
 }

@@ -252,6 +252,7 @@ run (GeStatic *memory, guint64 id, gboolean begin)
 
   if (graph->pieces == NULL)
     return TRUE;
+  graph->ran |= begin;
   if (begin && !graph->bound)
     return graph->bound = gemem_ge_active_bind (&memory->active, graph->pieces);
   if (!begin && graph->bound && memory->options.pages != NULL)
@@ -286,7 +287,11 @@ gemem_ge_static_unload (GeStatic *memory, guint64 id)
   else if (graph->shares && memory->options.mode == GE_STATIC_DOCUMENTED)
     unload_documented (memory);
   else if (graph->shares)
-    gemem_ge_active_unload (&memory->active);
+    {
+      if (!graph->ran && !memory->options.bare)
+        gemem_ge_active_unbind (&memory->active, graph->pieces);
+      gemem_ge_active_unload (&memory->active);
+    }
   graph_free (graph);
   gemem_device_unlock (memory->device);
 }
@@ -304,6 +309,6 @@ gemem_ge_static_bytes (const GeStatic *memory)
   guint64 shared = gemem_ge_static_peak (memory);
 
   if (memory->options.pages != NULL)
-    shared = MIN (shared, memory->range.phys + gemem_ge_active_plain (&memory->active));
+    shared = MIN (shared, memory->range.backing.phys + gemem_ge_active_plain (&memory->active));
   return memory->blocks + memory->fixed.used + shared;
 }

@@ -8,7 +8,7 @@
  * by `fixed`: among the others; in a block of the device for each graph; or at one address for all
  * graphs (5.10), and where that is refused in a block of the device.
  * Threads: load, run and unload lock the device (recursively), as active-blocks.h does.
- * Invariants: a graph is loaded once; what is bound is unbound before it is unloaded.
+ * Invariants: a graph is loaded once.
  * Cost: a load O(blocks * segments), a run O(its pages), else O(1).
  * Origin: ge-runtime.md 3, 5.9, 5.10, 7.2.
  */
@@ -59,6 +59,9 @@ typedef struct
   guint64 total; /* addresses to reserve for a range, at most */
   /* GE_STATIC_OWN: the block stays when its graph is unloaded (static_model_addr_fixed, 7.2) */
   gboolean leaky;
+  /* GE_STATIC_ACTIVE: an unload is FreeMemory alone.  Else it is that of a model, which first lets
+   * go of the pages of a graph that was never run (3.3) */
+  gboolean bare;
 } GeStaticOptions;
 
 /* A block of the device; size 0: none. */
@@ -73,7 +76,8 @@ typedef struct
   GArray *pieces;      /* GeActivePiece; none but with GE_STATIC_ACTIVE */
   GeStaticBlock own;   /* with GE_STATIC_OWN */
   GeStaticBlock apart; /* its fixed segments, where they are in a block of their own */
-  gboolean bound;      /* the pieces have pages */
+  gboolean bound;      /* the pieces were bound, and not let go of */
+  gboolean ran;        /* a run of it began */
   gboolean shares;     /* it has memory besides the fixed */
   guint64 fixed;       /* bytes that it has of the fixed range */
 } GeStaticGraph;

@@ -138,16 +138,16 @@ test_e23 (void)
       const guint64 address = gemem_ge_session_share (&range, sizes[i] * MIB);
       g_assert_cmphex (address, !=, 0);
       g_assert_cmphex (address, ==, i == 0 ? address : base);
-      g_assert_cmpuint (range.phys, ==, backed[i] * MIB);
+      g_assert_cmpuint (range.backing.phys, ==, backed[i] * MIB);
       base = address;
     }
   for (guint i = 0; i < 4; i++)
     {
-      g_assert_cmpuint (range.phys, ==, 60 * MIB);
+      g_assert_cmpuint (range.backing.phys, ==, 60 * MIB);
       gemem_ge_session_unshare (&range);
     }
-  g_assert_cmpuint (range.phys, ==, 0);
-  g_assert_cmphex (range.base, ==, 0);
+  g_assert_cmpuint (range.backing.phys, ==, 0);
+  g_assert_cmphex (range.backing.base, ==, 0);
   /* more than there are addresses */
   g_assert_cmphex (gemem_ge_session_share (&range, 65 * KIB * MIB), ==, 0);
   gemem_ge_session_clear (&range);

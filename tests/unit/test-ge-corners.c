@@ -322,7 +322,7 @@ test_range_to_its_end (void)
   gemem_ge_session_init (&range, &pages, 6 * MIB, TRUE);
   g_assert_cmpuint (gemem_ge_session_append (&range, 2 * MIB), !=, 0);
   g_assert_cmpuint (gemem_ge_session_append (&range, 4 * MIB + 1), ==, 0);
-  g_assert_cmphex (gemem_ge_session_append (&range, 4 * MIB), ==, range.base + 2 * MIB);
+  g_assert_cmphex (gemem_ge_session_append (&range, 4 * MIB), ==, range.backing.base + 2 * MIB);
   gemem_ge_session_clear (&range);
   gemem_ge_pages_clear (&pages);
   gemem_device_destroy (device);

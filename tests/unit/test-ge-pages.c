@@ -195,9 +195,9 @@ test_variables (void)
   gemem_ge_variables_init (&v, device, GE_LARGE_PAGE, GE_1G_NO, GIB, TRUE);
   g_assert_true (get (&v, 1, &blocks[0]));
   g_assert_true (get (&v, 513, &blocks[1]));
-  g_assert_cmphex (blocks[0].address, ==, v.range.base + 512);
+  g_assert_cmphex (blocks[0].address, ==, v.range.backing.base + 512);
   g_assert_cmpuint (blocks[0].size, ==, 512 + 1024);
-  g_assert_cmphex (blocks[1].address, ==, v.range.base + 512 + 1024 + 512);
+  g_assert_cmphex (blocks[1].address, ==, v.range.backing.base + 512 + 1024 + 512);
   g_assert_cmpuint (blocks[1].size, ==, 1024 + 1024);
   g_assert_cmpuint (device->held, ==, GE_LARGE_PAGE);
   g_assert_cmpuint (gemem_ge_variables_largest_free (&v), ==, GE_LARGE_PAGE - 3584 - 1024);
@@ -205,7 +205,7 @@ test_variables (void)
   gemem_ge_variables_free (&v, &blocks[0]);
   g_assert_true (get (&v, 1, &blocks[2]));
   /* freed addresses are not reused */
-  g_assert_cmphex (blocks[2].address, ==, v.range.base + 3584 + 512);
+  g_assert_cmphex (blocks[2].address, ==, v.range.backing.base + 3584 + 512);
   gemem_ge_variables_free (&v, &blocks[1]);
   gemem_ge_variables_free (&v, &blocks[2]);
   g_assert_cmpuint (device->held, ==, 0); /* until all variables are freed */

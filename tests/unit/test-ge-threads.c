@@ -192,7 +192,7 @@ work (gpointer data)
 static void
 close_idle (GeSessionRange *range)
 {
-  g_assert_cmpuint (range->phys, ==, 0);
+  g_assert_cmpuint (range->backing.phys, ==, 0);
   gemem_ge_session_reset (range);
 }
 
@@ -207,7 +207,7 @@ check_end (Shared *s)
   g_assert_no_error (error);
   gemem_ge_variables_check (&s->variables, "end", &error);
   g_assert_no_error (error);
-  g_assert_cmpuint (s->variables.range.phys, ==, 0);
+  g_assert_cmpuint (s->variables.range.backing.phys, ==, 0);
   g_assert_cmpuint (s->active.load_count, ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (s->statics); i++)
     {

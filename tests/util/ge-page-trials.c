@@ -242,7 +242,7 @@ compare (const Trial *t)
       gemem_ge_session_check (&t->ranges[r], "trial", &error);
       g_assert_no_error (error);
       g_assert_cmpuint (t->ranges[r].used, ==, range->used);
-      g_assert_cmphex (t->ranges[r].base, ==, range->base);
+      g_assert_cmphex (t->ranges[r].backing.base, ==, range->base);
       for (guint i = 0; range->open && i < PAGES; i++)
         g_assert_cmpuint (gemem_ge_pages_at (&t->pages, range->base + i * PAGE), ==,
                           shown_at (&t->model, range->base + i * PAGE));
@@ -258,7 +258,7 @@ do_append (Trial *t, guint r)
   const guint64 address = gemem_ge_session_append (&t->ranges[r], bytes);
   const Piece piece = { address, bytes, r, TRUE };
 
-  g_assert_cmphex (model_append (&t->model, r, bytes, t->ranges[r].base), ==, address);
+  g_assert_cmphex (model_append (&t->model, r, bytes, t->ranges[r].backing.base), ==, address);
   if (address != 0)
     g_array_append_val (t->pieces, piece);
 }

@@ -38,7 +38,7 @@ print_load (Rig *rig, const char *name, guint64 address)
                           "m %s ret=0x%" G_GINT64_MODIFIER "x peak=%" G_GUINT64_FORMAT
                           " reserved=%" G_GUINT64_FORMAT " expandfull=%d\n",
                           name, address, active->peak, rig->allocator->device->held,
-                          memory_of (rig)->range.base != 0);
+                          memory_of (rig)->range.backing.base != 0);
   for (guint i = 0; i < active->segments->len; i++)
     {
       const GeActiveSegment *s = &g_array_index (active->segments, GeActiveSegment, i);
