@@ -5,7 +5,8 @@
  * user documentation of policy 2: one block, freed and replaced when a graph needs a bigger one, so
  * that reserved is the maximum over the graphs (exact size).  Dynamic requests go to the stack of
  * pools of ge-scalable (policy 2) or of ge-expandable (policy 4; its pages come from the same page
- * pool).
+ * pool).  An unload is FreeMemory alone, a run what a model does around it: pages that are bound at
+ * an unload are lost (5.9), where the model of `ge` lets go of those of a graph that never ran.
  * `ge` is this and more: it also unloads graphs before a load that would not fit (CheckFreeMemory).
  * Cost: a load O(blocks * segments), a run O(its pages), dynamic requests as in their stack.
  * Origin: ge-runtime.md 3, 5.9, 7.2.
@@ -60,6 +61,7 @@ create (gconstpointer data, GememDevice *device, GError **error)
       g_free (self);
       return NULL;
     }
+  options.bare = TRUE;
   options.pages = self->stack->pages;
   options.total = gemem_ge_device_memory (p->stack.total, device, self->stack->config.threshold);
   gemem_ge_static_init (&self->memory, device, &options);

@@ -76,6 +76,7 @@ start (Naive *naive)
   naive_static_init (&a->graphs, &naive->device,
                      a->apart != NULL ? a->apart : naive_ge_pages (&a->ge), a->mode,
                      NAIVE_FIXED_BASE);
+  a->graphs.bare = TRUE;
 }
 
 static Naive *
