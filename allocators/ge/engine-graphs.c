@@ -219,8 +219,8 @@ route (GeEngine *ge, GeGraph *graph, const GememGraphSegment *segment)
       || (kind == (SUBGRAPH | FIXED) && ge->memory.options.fixed == GE_FIXED_SHARED
           && ge->policy == 4))
     g_array_append_val (graph->segments, *segment);
-  else if ((segment->flags & GEMEM_GRAPH_SEGMENT_NO_ALLOC) != 0)
-    return TRUE; /* the dynamic graph's tensors are there already */
+  else if ((segment->flags & GEMEM_GRAPH_SEGMENT_NO_ALLOC) != 0 || segment->size == 0)
+    return TRUE; /* the dynamic graph's tensors are there already; a null block serves 0 bytes */
   else if (kind == SUBGRAPH)
     g_array_append_val (graph->workspaces, segment->size);
   else

@@ -45,12 +45,22 @@ about_block (const GememTraceEvent *event)
 
 /* ---- load */
 
+/* TRUE if a segment is not empty; else the graph is one piece. */
+static gboolean
+are_given (const GArray *segments)
+{
+  for (guint i = 0; i < segments->len; i++)
+    if (g_array_index (segments, GememGraphSegment, i).size > 0)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 load_by_class (GememRun *run, const GememTraceEvent *load)
 {
   const GArray *segments = run->graphs.segments;
   const GememGraphSegment whole = { .size = load->size };
-  const gboolean given = segments->len > 0;
+  const gboolean given = are_given (segments);
   const guint64 charged = run->device->call_time;
   GememBlock block = { .size = load->size };
   const gboolean served = run->klass->graphs.load (
@@ -129,8 +139,7 @@ do_segment (GememRun *run, const GememTraceEvent *event, GError **error)
                                 " bytes",
                                 event->id, event->address, event->size, graphs->load.size);
   graphs->end = end;
-  if (event->size > 0)
-    g_array_append_val (graphs->segments, segment);
+  g_array_append_val (graphs->segments, segment);
   return --graphs->missing > 0 || finish_load (run, error);
 }
 

@@ -358,6 +358,8 @@ route (Whole *w, Graph *graph, const GememGraphSegment *segment)
 
   if ((segment->flags & SUBGRAPH) == 0 || ((segment->flags & FIXED) != 0 && shares_base))
     g_array_append_vals (graph->segments, segment, 1);
+  else if (segment->size == 0)
+    return TRUE; /* a null block (section 0) */
   else if ((segment->flags & NO_ALLOC) == 0 && (segment->flags & FIXED) != 0)
     return take_dynamic (w, graph->kept, segment->size, graph->stream);
   else if ((segment->flags & NO_ALLOC) == 0)
