@@ -25,7 +25,7 @@
  * their loads. GE's own first lines, "# single|two|exp --total=N [--cap=N]", become ge-scalable
  * (exp: ge-expandable).
  *
- * `b` and `e` of a graph that is unloaded, and `e` of one that was let go of already, are no events;
+ * `b` and `e` of a graph that is unloaded, and `e` of one whose run was waited for, are no events;
  * an `e` without `b` after a load is the run that the load prepared.  A load that the allocator
  * refuses counts for `F` too.
  *

@@ -6,7 +6,7 @@
  * that reserved is the maximum over the graphs (exact size).  Dynamic requests go to the stack of
  * pools of ge-scalable (policy 2) or of ge-expandable (policy 4; its pages come from the same page
  * pool).  An unload is FreeMemory alone, a run what a model does around it: pages that are bound at
- * an unload are lost (5.9), where the model of `ge` lets go of those of a graph that never ran.
+ * an unload are lost (5.9), where the model of `ge` unbinds those of a graph that never ran.
  * `ge` is this and more: it also unloads graphs before a load that would not fit (CheckFreeMemory).
  * Cost: a load O(blocks * segments), a run O(its pages), dynamic requests as in their stack.
  * Origin: ge-runtime.md 3, 5.9, 7.2.

@@ -374,7 +374,7 @@ gemem_ge_range_recycle (GeRange *range, guint64 address, guint64 bytes)
 /* ---- 5.9 */
 
 void
-gemem_ge_range_let_go (GeRange *range, guint64 address, guint64 bytes)
+gemem_ge_range_unbind (GeRange *range, guint64 address, guint64 bytes)
 {
   const guint64 offset = address - range->base;
 

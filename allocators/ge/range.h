@@ -81,9 +81,9 @@ void gemem_ge_range_unback (GeRange *range, guint64 address, guint64 bytes);
 /* Returns the memory of pages that only the idle span [@address, @address + @bytes) touches to the
  * page pool. */
 void gemem_ge_range_recycle (GeRange *range, guint64 address, guint64 bytes);
-/* Both at once for a piece of a session (5.9): pages without a further user are put on the stack
- * and return to the page pool, the entry of the stack stays. */
-void gemem_ge_range_let_go (GeRange *range, guint64 address, guint64 bytes);
+/* The same for a piece of a session, which knows no idle spans (5.9): pages without a further user
+ * are put on the stack and return to the page pool at once; the entry of the stack stays. */
+void gemem_ge_range_unbind (GeRange *range, guint64 address, guint64 bytes);
 
 /* ---- new-VA blocks: lists of records whose pages are mapped together elsewhere */
 

@@ -39,10 +39,10 @@ reset (GeSessionRange *range)
     {
       const guint64 end = g_array_index (range->pieces, guint64, i);
 
-      gemem_ge_range_let_go (&range->backing, base + begin, end - begin);
+      gemem_ge_range_unbind (&range->backing, base + begin, end - begin);
       begin = end;
     }
-  gemem_ge_range_let_go (&range->backing, base, range->backing.size);
+  gemem_ge_range_unbind (&range->backing, base, range->backing.size);
   gemem_ge_range_close (&range->backing);
   g_array_set_size (range->pieces, 0);
   range->used = range->used_count = 0;
@@ -93,7 +93,7 @@ gemem_ge_session_unbind (GeSessionRange *range, guint64 address, guint64 bytes)
 {
   lock (range);
   if (gemem_ge_range_contains (&range->backing, address))
-    gemem_ge_range_let_go (&range->backing, address, bytes);
+    gemem_ge_range_unbind (&range->backing, address, bytes);
   unlock (range);
 }
 

@@ -33,7 +33,7 @@ typedef struct
 /* @total: the largest first request; bytes of addresses, rounded up to the page size that @pages
  * has now.  Without @reuse the range takes no pages that others returned. */
 void gemem_ge_session_init (GeSessionRange *range, GePages *pages, guint64 total, gboolean reuse);
-/* FreeMemory: lets go of each piece, then of all pages, and releases the addresses; the range can
+/* FreeMemory: unbinds each piece, then all pages, and releases the addresses; the range can
  * be used again, and will lie elsewhere.  What was bound more often is lost to the page pool. */
 void gemem_ge_session_reset (GeSessionRange *range);
 void gemem_ge_session_clear (GeSessionRange *range);

@@ -59,8 +59,8 @@ typedef struct
   guint64 total; /* addresses to reserve for a range, at most */
   /* GE_STATIC_OWN: the block stays when its graph is unloaded (static_model_addr_fixed, 7.2) */
   gboolean leaky;
-  /* GE_STATIC_ACTIVE: an unload is FreeMemory alone.  Else it is that of a model, which first lets
-   * go of the pages of a graph that was never run (3.3) */
+  /* GE_STATIC_ACTIVE: an unload is FreeMemory alone.  Else it is that of a model, which first
+   * unbinds the pages of a graph that was never run (3.3) */
   gboolean bare;
 } GeStaticOptions;
 
@@ -76,7 +76,7 @@ typedef struct
   GArray *pieces;      /* GeActivePiece; none but with GE_STATIC_ACTIVE */
   GeStaticBlock own;   /* with GE_STATIC_OWN */
   GeStaticBlock apart; /* its fixed segments, where they are in a block of their own */
-  gboolean bound;      /* the pieces were bound, and not let go of */
+  gboolean bound;      /* the pieces were bound, and not unbound */
   gboolean ran;        /* a run of it began */
   gboolean shares;     /* it has memory besides the fixed */
   guint64 fixed;       /* bytes that it has of the fixed range */

@@ -184,7 +184,7 @@ test_refused_page (void)
   g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, GE_NO_PAGE);
   gemem_device_free (rig.device, other, 4 * MIB);
   g_assert_cmpuint (TAKE (2), ==, 1);
-  g_assert_cmpuint (TAKE (0), ==, GE_NO_PAGE); /* an error: the device has room */
+  g_assert_cmpuint (TAKE (0), ==, GE_NO_PAGE); /* an error: the device has memory */
   g_assert_cmpuint (last[0], ==, 1);
   gemem_ge_pages_give (&rig.pages, 1);
   g_assert_cmpuint (TAKE (0), ==, 1);

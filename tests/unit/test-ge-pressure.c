@@ -99,7 +99,7 @@ test_e26 (void)
   follow (256, 256, steps, G_N_ELEMENTS (steps));
 }
 
-/* It exists later, at another place: an error although the device has room. */
+/* It exists later, at another place: an error although the device has memory. */
 static void
 test_e27 (void)
 {

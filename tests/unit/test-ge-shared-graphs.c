@@ -284,7 +284,7 @@ test_e35 (void)
   test_allocator_destroy (a);
 }
 
-/* Before a run it is an error, and the whole list is let go of. */
+/* Before a run it is an error, and the whole list is unbound. */
 static void
 test_e36 (void)
 {
@@ -311,7 +311,7 @@ test_e36 (void)
 
 /* ---- models */
 
-/* A model lets go of the pages of a graph that never ran before it frees them (3.3); one whose run
+/* A model unbinds the pages of a graph that never ran before it frees them (3.3); one whose run
  * was not waited for keeps them. */
 static void
 test_models (void)

@@ -80,7 +80,7 @@ bytes_of (Trial *t)
          + gemem_rng_below (&t->rng, gemem_rng_below (&t->rng, 30) == 0 ? PAGES * PAGE : 5 * PAGE);
 }
 
-/* Binds, or lets go of, any part of what was appended, however often it is bound: what graphs do
+/* Binds, or unbinds, any part of what was appended, however often it is bound: what graphs do
  * that share addresses. */
 static void
 do_part (Trial *t, guint r, gboolean bind)

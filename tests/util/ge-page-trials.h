@@ -2,7 +2,7 @@
  * 5.9, over random operations.
  *
  * The model (naive-ge-range.c, naive-ge-session.c) shares no code with them. Parts of a range are
- * bound and let go of at random, so that pages are used by several, refused, idle and lost. Used short in test-ge-pages.c and long in long-ge-pages.c.
+ * bound and unbound at random, so that pages are used by several, refused, idle and lost. Used short in test-ge-pages.c and long in long-ge-pages.c.
  */
 #pragma once
 

@@ -196,7 +196,7 @@ allocate_rest (NaiveStatic *a, GArray *segments)
 }
 
 static void
-let_go (NaiveStatic *a, const GArray *active)
+unbind_all (NaiveStatic *a, const GArray *active)
 {
   for (guint i = 0; a->mode == NAIVE_STATIC_PAGED && i < active->len; i++)
     if (!AT (active, Block, i)->plain)
@@ -213,7 +213,7 @@ bind_all (NaiveStatic *a, const GArray *active)
 
       if (b->plain || naive_session_bind (&a->range, b->address, b->used))
         continue;
-      let_go (a, active);
+      unbind_all (a, active);
       return FALSE;
     }
   return TRUE;
@@ -448,7 +448,7 @@ naive_static_run (NaiveStatic *a, guint32 id, gboolean begin)
     return TRUE;
   if (begin)
     return graph->bound = bind_all (a, graph->active);
-  let_go (a, graph->active);
+  unbind_all (a, graph->active);
   graph->bound = FALSE;
   return TRUE;
 }
@@ -468,7 +468,7 @@ naive_static_unload (NaiveStatic *a, guint32 id)
   else if (graph.shares)
     {
       if (!a->bare && !graph.ran)
-        let_go (a, graph.active);
+        unbind_all (a, graph.active);
       free_memory (a);
     }
   g_array_unref (graph.active);
