@@ -56,8 +56,16 @@ add (Workload *w, GememEventKind kind, guint64 id, guint64 size)
   g_array_append_val (w->events, event);
 }
 
+static void
+add_run (Workload *w, guint64 graph)
+{
+  add (w, GEMEM_EVENT_GRAPH_RUN, graph, 0);
+  add (w, GEMEM_EVENT_GRAPH_RUN_END, graph, 0);
+}
+
 /* Graphs of one piece: loaded, run with the host waiting, unloaded; requests between the runs,
- * while no graph runs. */
+ * while no graph runs.  Each runs at once after its load: under policy 4 it keeps its pages until
+ * then, and runs of others are refused (5.9). */
 static void
 random_workload (Workload *w, guint64 seed)
 {
@@ -81,6 +89,8 @@ random_workload (Workload *w, guint64 seed)
                                                                         w->loaded += graphs[g];
           else
             w->loaded -= graphs[g], graphs[g] = 0;
+          if (graphs[g] != 0)
+            add_run (w, g);
           break;
         case 1:
           add (w, blocks[b] == 0 ? GEMEM_EVENT_ALLOC : GEMEM_EVENT_FREE, 100 + b, 0);
@@ -93,10 +103,7 @@ random_workload (Workload *w, guint64 seed)
           break;
         default:
           if (graphs[g] != 0)
-            {
-              add (w, GEMEM_EVENT_GRAPH_RUN, g, 0);
-              add (w, GEMEM_EVENT_GRAPH_RUN_END, g, 0);
-            }
+            add_run (w, g);
         }
       w->most = MAX (w->most, graphs[g]);
       w->sum = MAX (w->sum, w->loaded);
