@@ -75,7 +75,7 @@ refused 3 'wait.txt:event 0: .*never recorded' gemem-sim replay wait.txt -a ge
 # ---- order of release: streams, then memory
 trace 'graph-load 1 size=3145728' 'graph-load 2 size=5242880' 'graph-run 1 stream=3' 'graph-load 3 size=9242880' 'graph-unload 1' 'graph-unload 2' \
   'graph-unload 3' > release.txt
-for policy in 0 2 2,policy2=as-built 3 4; do
+for policy in 0 2 2,rules=as-built 3 4; do
   run 0 gemem-sim replay release.txt -a "ge:static_memory_policy=$policy" -d sim:capacity=1GiB,free_synchronises=no --check-release-order
 done
 

@@ -55,9 +55,8 @@ test_policy2 (gconstpointer data)
 
   for (guint seed = 1; seed <= 200; seed++)
     {
-      GememAllocator *a = test_allocator_new (documented ? "ge-active:policy=2"
-                                                         : "ge-active:policy=2,policy2=as-built",
-                                              "sim:capacity=64GiB");
+      GememAllocator *a = test_allocator_new (
+          documented ? "ge-active:rules=documented" : "ge-active:policy=2", "sim:capacity=64GiB");
       guint64 largest = 0, sum = 0;
       GememRng rng;
       guint n;
@@ -121,7 +120,7 @@ test_policy4 (void)
 {
   for (guint seed = 1; seed <= 200; seed++)
     {
-      GememAllocator *two = test_allocator_new ("ge-active:policy=2,policy2=as-built",
+      GememAllocator *two = test_allocator_new ("ge-active:policy=2,rules=as-built",
                                                 "sim:capacity=64GiB");
       GememAllocator *four = test_allocator_new ("ge-active:policy=4", "sim:capacity=64GiB");
       guint64 dynamic_peak = 0, slack = PAGE;
