@@ -216,7 +216,7 @@ notes (gconstpointer data, GememNoteFunc func, gpointer to)
   if (p->atomic_clean_policy != 0)
     func (WHAT ": atomic_clean_policy has no effect here, it is decided when a graph is compiled; "
                "give it to the lowering of a graph, --lower=zero-clear:atomic_clean_policy=N, or "
-               "to the planner, plan -p ge:atomic_clean_policy=N",
+               "to the planner, plan -p ge-hybrid:atomic_clean_policy=N",
           to);
 }
 

@@ -117,7 +117,7 @@ gemem_ge_policy_notes (const GePolicySources *sources, const char *what, GememNo
   if (!is_listed (sources->environment))
     {
       other = g_strdup_printf ("%s: GE_USE_STATIC_MEMORY='%s' counts as 0, as in the system, which "
-                               "does not say so; the manual lists 0, 1, 2, 3 and 4",
+                               "says nothing; the manual lists 0, 1, 2, 3 and 4",
                                what, sources->environment);
       func (other, data);
     }
