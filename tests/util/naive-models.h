@@ -4,7 +4,9 @@
 #include "tests/util/naive.h"
 
 extern const NaiveClass naive_direct;
-extern const NaiveClass naive_caching;       /* naive-caching.c */
+extern const NaiveClass naive_caching;    /* naive-caching.c */
+extern const NaiveClass naive_expandable; /* naive-expandable.c */
+extern const NaiveClass naive_expandable_faulty;
 extern const NaiveClass naive_buddy_default; /* naive-buddy.c */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;

@@ -172,6 +172,8 @@ naive_path (const char *prefix, const NaiveClass *klass)
 const NaiveClass *const naive_classes[] = {
   &naive_direct,
   &naive_caching,
+  &naive_expandable,
+  &naive_expandable_faulty,
   &naive_buddy_default,
   &naive_buddy_fixed,
   &naive_buddy_initial,
