@@ -12,9 +12,8 @@ static const GememSentence sentences[] = {
   GEMEM_SENTENCE (ID ("constructor"),
                   "MemoryConfig says how the memory of the system is handled; both of its "
                   "arguments are 0 by default.",
-                  GE_THREE_GRAPHS, "replay - -a ge:{rules} -f json",
-                  "json $.results[0].parameters['static_memory_policy','atomic_clean_policy']", "",
-                  "unset, unset", "unset, unset", "neither is given, and 0 of both is what counts"),
+                  GE_THREE_GRAPHS, "replay - -a ge:{rules} -f json", GE_MODE, "", "0", "0",
+                  "neither is given; rows of atomic_clean_policy: ge-config.atomic-*"),
   GEMEM_SENTENCE (ID ("mode"), "static_memory_policy sets how memory is allocated at run time.",
                   GE_THREE_GRAPHS, "replay - -a ge:{rules},static_memory_policy=4 -f json", GE_MODE,
                   "", "4", "4", "the option alone"),
