@@ -24,12 +24,11 @@ static const GememParam params[] = {
   { .name = "policy",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "2",
-    .choices = "2|4",
+    .choices = "2|4|1=2",
     .aliases = "static_memory_policy",
     .offset = G_STRUCT_OFFSET (Params, policy),
-    .help = "Static memory policy: graphs share device memory (2), or pages of 8 MiB in a virtual "
-            "range, which dynamic memory may use between "
-            "runs (4)." },
+    .help = "Static memory policy: graphs share device memory (2, or 1, which is 2), or pages of 8 "
+            "MiB in a virtual range, which dynamic memory may use between runs (4)." },
   GE_RULES_ROW (Params, rules, ""),
   GE_STACK_POOLS_ROW,
   GE_STACK_PARAM_ROWS,
