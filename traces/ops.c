@@ -410,7 +410,7 @@ take_policy_header (GememTraceInfo *info, char **words)
                                           : words[1] + strlen ("total=");
 
   info->allocator = g_strdup ("ge-active");
-  info->settings = g_strdup_printf ("%s,policy2=as-built,%s", words[0], words[1]);
+  info->settings = g_strdup_printf ("%s,rules=as-built,%s", words[0], words[1]);
   info->device = g_strconcat ("capacity=", capacity, NULL);
 }
 

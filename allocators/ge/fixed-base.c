@@ -60,6 +60,7 @@ destroy (GememAllocator *allocator)
   FixedBase *self = (FixedBase *) allocator;
 
   gemem_ge_static_clear (&self->beside.memory);
+  gemem_ge_run_order_clear (&self->beside.order);
   gemem_ge_pages_clear (&self->pages);
   gemem_ge_stack_destroy (&self->beside.stack->base);
   g_free (self);

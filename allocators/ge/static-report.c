@@ -25,7 +25,8 @@ gemem_ge_static_walk (const GeStatic *memory, GArray *spans)
   gpointer graph;
   guint64 id;
 
-  append_block (spans, &memory->largest);
+  if (memory->range.used == 0) /* else it is in the range */
+    append_block (spans, &memory->largest);
   while (gemem_idmap_next (memory->graphs, &position, &id, &graph))
     {
       append_block (spans, &(*(GeStaticGraph **) graph)->own);
@@ -50,7 +51,7 @@ gemem_ge_static_walk (const GeStatic *memory, GArray *spans)
   gemem_ge_session_walk_lost (memory->fixed.backing.pages, gemem_ge_spans_append, spans);
 }
 
-/* What work of the graph uses: all of the block that graphs share under the documented policy 2. */
+/* What work of the graph uses: all of the block that graphs share under the documented policies. */
 void
 gemem_ge_static_walk_graph (const GeStatic *memory, guint64 id, GememSpanFunc func, gpointer data)
 {

@@ -28,7 +28,11 @@ gemem_graphs_clear (GememGraphs *graphs)
 static void
 account (GememRun *run, const GememTraceEvent *event, const GememBlock *block, guint64 charged)
 {
-  gemem_accounts_set_graphs (&run->accounts, run->klass->graphs.bytes (run->allocator));
+  const guint64 bytes = run->klass->graphs.bytes (run->allocator);
+
+  gemem_accounts_set_graphs (
+      &run->accounts, bytes,
+      run->klass->graphs.need != NULL ? run->klass->graphs.need (run->allocator) : bytes);
   run->modelled_ns += run->device->call_time - charged;
   gemem_block_decided (run, event, FALSE, event->size, block);
 }
@@ -180,6 +184,9 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
   if (!run->klass->graphs.run (run->allocator, event->id, event->stream, begin)
       && !refuse_run (run, event, state, error))
     return FALSE;
+  if (run->allocator->broken != NULL && run->result->not_allowed == NULL)
+    run->result->not_allowed = g_strdup_printf ("event %" G_GUINT64_FORMAT ": %s", run->seq,
+                                                run->allocator->broken);
   account (run, event, NULL, charged);
   return TRUE;
 }
@@ -256,5 +263,5 @@ gemem_run_unload_all (GememRun *run)
   g_array_sort (ids, compare_ids);
   for (guint i = 0; i < ids->len; i++)
     run->klass->graphs.unload (run->allocator, g_array_index (ids, guint64, i));
-  gemem_accounts_set_graphs (&run->accounts, 0);
+  gemem_accounts_set_graphs (&run->accounts, 0, 0);
 }

@@ -148,8 +148,8 @@ test_closed_forms (void)
       random_workload (&w, seed);
       g_assert_cmpuint (peak_of ("static_memory_policy=0", &w, TRUE), ==, w.sum);
       g_assert_cmpuint (peak_of ("static_memory_policy=3", &w, TRUE), ==, w.sum);
-      g_assert_cmpuint (peak_of ("static_memory_policy=2", &w, TRUE), ==, w.most);
-      as_built = peak_of ("static_memory_policy=2,policy2=as-built", &w, TRUE);
+      g_assert_cmpuint (peak_of ("static_memory_policy=2,rules=documented", &w, TRUE), ==, w.most);
+      as_built = peak_of ("static_memory_policy=2", &w, TRUE);
       g_assert_cmpuint (as_built, >=, w.most);
       g_assert_cmpuint (as_built, <=, w.sum + 6 * 2 * MIB);
       g_assert_cmpuint (peak_of ("static_memory_policy=4", &w, TRUE), >=, w.most / PAGE * PAGE);
@@ -381,7 +381,8 @@ static const char *const variants[] = {
   "static_memory_policy=0",
   "static_memory_policy=0,feature_base_refreshable=yes",
   "static_memory_policy=2",
-  "static_memory_policy=2,policy2=as-built",
+  "static_memory_policy=2,rules=documented",
+  "static_memory_policy=4,rules=documented",
   "static_memory_policy=3",
   "static_memory_policy=4",
   "static_memory_policy=4,strict=yes,hccl_graphs=[1,3]",

@@ -229,7 +229,7 @@ test_e33 (void)
 static void
 test_e33_policy_2 (void)
 {
-  GememAllocator *a = new_allocator ("ge-active:policy=2,policy2=as-built", DEVICE);
+  GememAllocator *a = new_allocator ("ge-active:policy=2,rules=as-built", DEVICE);
 
   g_assert_cmphex (
       LOAD (a, 1, { 0, 0, 0 }, { 0, 3 * MIB, 0 }, { 3 * MIB, 0, 0 }, { 3 * MIB, 2 * MIB, 0 }), ==,
@@ -244,7 +244,7 @@ static void
 test_e34 (void)
 {
   static const guint order[] = { 9, 17, 16, 15, 14, 13, 12, 11, 10, 0, 8, 7, 6, 5, 4, 3, 2, 1 };
-  GememAllocator *a = new_allocator ("ge-active:policy=2,policy2=as-built", DEVICE);
+  GememAllocator *a = new_allocator ("ge-active:policy=2,rules=as-built", DEVICE);
   GememGraphSegment segments[G_N_ELEMENTS (order)];
   const guint64 first = LOAD (a, 1, { 0, 4 * MIB, 0 });
 

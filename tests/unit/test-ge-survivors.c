@@ -15,7 +15,7 @@
 static void
 test_equal_blocks (void)
 {
-  GememAllocator *a = test_allocator_new ("ge-active:policy=2,policy2=as-built",
+  GememAllocator *a = test_allocator_new ("ge-active:policy=2,rules=as-built",
                                           "sim:capacity=64MiB");
   const guint64 first = LOAD (a, 1, { 0, 4 * MIB, 0 }, { 4 * MIB + 512, 4 * MIB, 0 });
 

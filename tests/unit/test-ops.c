@@ -107,7 +107,7 @@ test_graphs (void)
   GememTraceReader *reader = open_text (text->str, NULL, FALSE, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (reader->info.allocator, ==, "ge-active");
-  g_assert_cmpstr (reader->info.settings, ==, "policy=4,policy2=as-built,total=68719476736");
+  g_assert_cmpstr (reader->info.settings, ==, "policy=4,rules=as-built,total=68719476736");
   g_assert_cmpstr (reader->info.device, ==, "capacity=68719476736");
   g_autoptr (GArray) events = test_read_all (reader, &error);
   g_assert_no_error (error);
