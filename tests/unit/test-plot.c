@@ -367,6 +367,9 @@ test_hatched (void)
       assert_contains (forbidden, "\nset label 'not allowed' at screen ");
       assert_contains (both, "\nset label 'failed or not allowed' at screen ");
     }
+  g_autofree char *reserved = read_file (barred, "reserved-x.gp");
+  assert_contains (reserved, "\nset label 'barred (not allowed)' at screen ");
+  assert_contains (reserved, "\nset label 'serves' at screen ");
   if (have_gnuplot ())
     {
       g_autofree char *picture = read_file (dir, "comparison-x.svg"),
