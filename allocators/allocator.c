@@ -1,17 +1,34 @@
-/* allocator.c - what works the same for every class of allocator: refusing an event, destroying. */
+/* allocator.c - what works the same for every class of allocator: refusing an event, marking a run,
+ * destroying. */
 #include "config.h"
 
 #include "allocators/allocator.h"
+
+G_GNUC_PRINTF (2, 0)
+static void
+keep_first (char **text, const char *format, va_list args)
+{
+  if (*text == NULL)
+    *text = g_strdup_vprintf (format, args);
+}
 
 void
 gemem_allocator_refuse (GememAllocator *allocator, const char *format, ...)
 {
   va_list args;
 
-  if (allocator->refusal != NULL)
-    return;
   va_start (args, format);
-  allocator->refusal = g_strdup_vprintf (format, args);
+  keep_first (&allocator->refusal, format, args);
+  va_end (args);
+}
+
+void
+gemem_allocator_break_rule (GememAllocator *allocator, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  keep_first (&allocator->broken, format, args);
   va_end (args);
 }
 
@@ -21,5 +38,6 @@ gemem_allocator_destroy (GememAllocator *allocator)
   if (allocator == NULL)
     return;
   g_free (allocator->refusal);
+  g_free (allocator->broken);
   allocator->klass->destroy (allocator);
 }

@@ -12,6 +12,8 @@
  *  - gemem_allocator_refuse() refuses an event that breaks a rule of the real system.  Only
  *    alloc(), graphs.load() and graphs.run(), which then return FALSE, and use(), free(), record()
  *    and wait() of `streams` may call it;
+ *  - gemem_allocator_break_rule() marks a run that the real system lets happen, though its manual
+ *    forbids it; only graphs.run() may call it;
  *  - `block->address` and `block->size` are exactly what the real system decides; `block->handle`
  *    is the allocator's own;
  *  - no two live blocks overlap; addresses keep `alignment`; block->size >= request, unless the
@@ -31,7 +33,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 6
+#define GEMEM_ALLOCATOR_ABI 7
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -90,6 +92,8 @@ typedef void (*GememSpanFunc) (const GememSpan *span, gpointer data);
 /* @unit: "B" (bytes), "" (counts), or GEMEM_STAT_RATE. */
 #define GEMEM_STAT_RATE "0.01%"
 typedef void (*GememStatFunc) (const char *name, guint64 value, const char *unit, gpointer data);
+/* @note: "what; what to do", one line. */
+typedef void (*GememNoteFunc) (const char *note, gpointer data);
 
 /* A piece of recorded state to start from. */
 typedef struct
@@ -150,6 +154,9 @@ struct _GememAllocatorClass
   const GememParam *params; /* with `params_size`: its parameters */
   gsize params_size;
 
+  /* Says what a user should know of settings that are valid: that one is deprecated, has no effect
+   * here, or is read otherwise than the manual says.  @params: as for create(). */
+  void (*notes) (gconstpointer params, GememNoteFunc func, gpointer data);
   /* Returns cached memory to the device: empty_cache, Release, recycle. */
   void (*trim) (GememAllocator *allocator);
   /* The program has released private pool @pool (for example with a CUDA graph).  Its cached memory
@@ -200,6 +207,9 @@ struct _GememAllocatorClass
     void (*unload) (GememAllocator *allocator, guint64 id);
     /* Bytes of all loaded graphs, counted as live and allocated. */
     guint64 (*bytes) (GememAllocator *allocator);
+    /* Not required.  Bytes that the graphs need, counted as live and in the lower bound instead of
+     * bytes(): more than it while graphs that share memory run at once.  NULL: bytes(). */
+    guint64 (*need) (GememAllocator *allocator);
     /* The memory that work of graph @id uses now, in any order; only `address` and `size` of each
      * span are set.  Reports nothing for a graph that is not loaded.  The order of release
      * (sim/engine/release-order.h) is checked against these spans.  Not on the event path. */
@@ -235,11 +245,16 @@ struct _GememAllocator
   GememDevice *device;
   guint64 retries; /* times the out-of-memory ladder released something and tried again */
   char *refusal;   /* gemem_allocator_refuse(); NULL: none */
+  char *broken;    /* gemem_allocator_break_rule(); NULL: none */
 };
 
 /* Refuses the current event, which breaks the rule of the real system that the text names.  The
  * first refusal of an event counts.  The engine reports it as bad input and clears it. */
 void gemem_allocator_refuse (GememAllocator *allocator, const char *format, ...)
+    G_GNUC_PRINTF (2, 3);
+/* Marks the whole run: the text says which rule of the manual the current event breaks.  The first
+ * such event counts.  The replay goes on, and the run is marked as not allowed. */
+void gemem_allocator_break_rule (GememAllocator *allocator, const char *format, ...)
     G_GNUC_PRINTF (2, 3);
 
 /* All built-in classes in the order of allocators.def, then plugins; NULL-terminated. */
@@ -292,6 +307,9 @@ GememAllocator *gemem_allocator_new (const GememAllocatorSpec *spec, const char 
 /* The effective parameters of @allocator's spec: GPtrArray of GememSetting. */
 GPtrArray *gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
                                       GememDevice *device, GError **error);
+/* Calls @func for each thing to say about the settings of @spec (notes() of its class); says
+ * nothing where they contradict each other. */
+void gemem_allocator_spec_notes (const GememAllocatorSpec *spec, GememNoteFunc func, gpointer data);
 void gemem_allocator_destroy (GememAllocator *allocator);
 
 GEMEM_END_DECLS

@@ -453,3 +453,21 @@ gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
   gemem_params_clear (params_of (spec->klass), params);
   return settings;
 }
+
+void
+gemem_allocator_spec_notes (const GememAllocatorSpec *spec, GememNoteFunc func, gpointer data)
+{
+  GememDevice *device;
+  g_autofree gpointer params = NULL;
+
+  if (spec->klass->notes == NULL)
+    return;
+  device = gemem_device_new ("sim", NULL, 0, NULL); /* for values in percent */
+  params = fill_params (spec, NULL, device, NULL);
+  if (params != NULL)
+    {
+      spec->klass->notes (params, func, data);
+      gemem_params_clear (params_of (spec->klass), params);
+    }
+  gemem_device_destroy (device);
+}

@@ -21,7 +21,10 @@ typedef enum
  * one sentence on what the manual's rules change in this class. */
 #define GEMEM_RULES_ROW(Type, field, effect) \
   { \
-    .name = "rules", .type = GEMEM_PARAM_CHOICE, .default_text = "as-built", \
-    .choices = "as-built|documented", .offset = G_STRUCT_OFFSET (Type, field), \
-    .help = "Follow the system as it is built, or as its manual says. Documented: " effect \
+    GEMEM_RULES_MEMBERS (Type, field, effect) \
   }
+/* What is in such a row, for one that has more in it. */
+#define GEMEM_RULES_MEMBERS(Type, field, effect) \
+  .name = "rules", .type = GEMEM_PARAM_CHOICE, .default_text = "as-built", \
+  .choices = "as-built|documented", .offset = G_STRUCT_OFFSET (Type, field), \
+  .help = "Follow the system as it is built, or as its manual says. Documented: " effect

@@ -6,22 +6,31 @@
  *   r                       release what is cached
  *   ... -> RESULT           the recorded decision, optional: 0xADDR size=BLOCK KEY=N... |
  *                           NULL KEY=N... | ? | KEY=N...
- *   m NAME OFFSET:SIZE[:z]...
- *                           load a graph with these segments of static memory (z: zero-copy)
+ *   m NAME OFFSET:SIZE[:z|:n]...
+ *                           load a graph with these segments of static memory (z: zero-copy; n: the
+ *                           same, without memory of its own)
+ *   b NAME                  a run of the graph begins; a load has prepared the first one
+ *   e NAME                  the host waited for its run
  *   F                       unload the graph loaded first
  *   # anything              comment; empty lines too are skipped
  *   # SYSTEM KEY=VALUE...   as first line: the allocator and settings that RESULT comes from
  *
- * Numbers are decimal or 0x.  ADDR and BLOCK become the event's address and aux; NULL and ? set
+ * Numbers are decimal or 0x.  An ID may also be a name, which gets a number above 2^62.  ADDR and
+ * BLOCK become the event's address and aux; NULL and ? set
  * GEMEM_EVENT_FAILED; the other figures (reserved, pool, real, split, the word newva) are checked
  * for syntax only, because the tests use them.  The keys of the first line that describe the device
  * (capacity, device, base, step, reuse, va...) become info.device, the others info.settings;
- * without `capacity`, `total` is the capacity.  "# policy=2|4 total=N" becomes ge-active with its
- * real behaviour.  Graphs are numbered from 1 in the order of their loads. GE's own first lines, "#
- * single|two|exp --total=N [--cap=N]", become ge-scalable (exp: ge-expandable).
+ * without `capacity`, `total` is the capacity.  "# policy=2|4 total=N [cap=N]" becomes ge-active
+ * with its real behaviour, on a device of `cap` bytes.  Graphs are numbered from 1 in the order of
+ * their loads. GE's own first lines, "# single|two|exp --total=N [--cap=N]", become ge-scalable
+ * (exp: ge-expandable).
+ *
+ * `b` and `e` of a graph that is unloaded, and `e` of one whose run was waited for, are no events;
+ * an `e` without `b` after a load is the run that the load prepared.  A load that the allocator
+ * refuses counts for `F` too.
  *
  * Whether ids are alive is not checked here, but by `gemem-sim validate`.  Memory: one line, 1024
- * events.
+ * events, the names, and a few bytes for each graph.
  * Source: the README.md of the shared vectors.
  */
 #include "config.h"
@@ -32,10 +41,22 @@
 #define LONGEST_LINE ((gsize) 64 << 10)
 #define LOOK_AHEAD 4096
 
+#define FIRST_NAMED (G_GUINT64_CONSTANT (1) << 62) /* the id of the first name */
+
+/* A graph that was loaded; its id is its place in OpsReader.graphs, from 1. */
+typedef struct
+{
+  gboolean ready;   /* a run may begin, or did: a load or `b` prepared it */
+  gboolean running; /* `b` came, `e` did not */
+} OpsGraph;
+
 typedef struct
 {
   GememLineReader lines;
-  guint64 loads, unloads; /* numbers of graph events */
+  guint64 unloads;
+  GArray *graphs;     /* OpsGraph */
+  GHashTable *loaded; /* name of a graph -> guint64: the id of its latest load */
+  GHashTable *ids;    /* name of a block -> guint64 */
 } OpsReader;
 
 /* ---- one operation */
@@ -53,6 +74,37 @@ parse_number (GememLineReader *reader, const char **p, const char *end, const ch
   g_autofree char *problem = g_strdup_printf (
       "is no %s: a number from 0 to 2^64-1; correct the line", what);
   return gemem_line_reader_fail_at (reader, *p, scan_word_end (*p, end), problem);
+}
+
+/* TRUE if the word [p, end) is a name, which no number is. */
+static gboolean
+is_name (const char *p, const char *end)
+{
+  return p < end && g_ascii_isalpha (*p);
+}
+
+/* Parses a number or a name. */
+static gboolean
+parse_id (GememLineReader *reader, const char **p, const char *end, guint64 *id)
+{
+  GHashTable *ids = ((OpsReader *) reader)->ids;
+  guint64 *known;
+
+  scan_blanks (p, end);
+  if (!is_name (*p, end))
+    return parse_number (reader, p, end, "id", id);
+  g_autofree char *name = g_strndup (*p, (gsize) (scan_word_end (*p, end) - *p));
+
+  *p = scan_word_end (*p, end);
+  known = g_hash_table_lookup (ids, name);
+  if (known == NULL)
+    {
+      known = g_new (guint64, 1);
+      *known = FIRST_NAMED + g_hash_table_size (ids);
+      g_hash_table_insert (ids, g_steal_pointer (&name), known);
+    }
+  *id = *known;
+  return TRUE;
 }
 
 /* Parses KEY=N of a result. */
@@ -107,7 +159,21 @@ parse_result (GememLineReader *reader, GememTraceEvent *event, const char *p, co
 
 /* ---- graphs */
 
-/* Parses "OFFSET:SIZE[:z]". */
+/* Parses what may follow "OFFSET:SIZE"; [p, end) may be empty. */
+static gboolean
+parse_segment_kind (const char *p, const char *end, guint64 *flags)
+{
+  const gsize length = (gsize) (end - p);
+
+  *flags = 0;
+  if (scan_equal (p, length, ":z"))
+    *flags = GEMEM_GRAPH_SEGMENT_ZERO_COPY;
+  else if (scan_equal (p, length, ":n"))
+    *flags = GEMEM_GRAPH_SEGMENT_ZERO_COPY | GEMEM_GRAPH_SEGMENT_NO_ALLOC;
+  return length == 0 || *flags != 0;
+}
+
+/* Parses "OFFSET:SIZE[:z|:n]". */
 static gboolean
 parse_segment (GememLineReader *reader, guint64 graph, const char *p, const char *end,
                guint64 *most)
@@ -115,22 +181,19 @@ parse_segment (GememLineReader *reader, guint64 graph, const char *p, const char
   const char *number = p, *colon = memchr (p, ':', (gsize) (end - p));
   const char *second = colon != NULL ? memchr (colon + 1, ':', (gsize) (end - colon - 1)) : NULL;
   const char *stop = second != NULL ? second : end, *size_at = colon != NULL ? colon + 1 : end;
-  guint64 offset, size, limit;
+  guint64 offset, size, limit, flags;
 
   if (colon == NULL || !scan_uint_word (&number, colon, &offset)
-      || !scan_uint_word (&size_at, stop, &size)
-      || (second != NULL && !scan_equal (second, (gsize) (end - second), ":z")))
-    return gemem_line_reader_fail_at (reader, p, end,
-                                      "is no segment; write OFFSET:SIZE or OFFSET:SIZE:z");
+      || !scan_uint_word (&size_at, stop, &size) || !parse_segment_kind (stop, end, &flags))
+    return gemem_line_reader_fail_at (
+        reader, p, end, "is no segment; write OFFSET:SIZE, OFFSET:SIZE:z or OFFSET:SIZE:n");
   if (__builtin_add_overflow (offset, size, &limit))
     return gemem_line_reader_fail_at (reader, p, end, "ends beyond 2^64; correct the line");
-  *most = MAX (*most, limit);
-  *gemem_line_reader_add (
-      reader) = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT,
-                                   .id = graph,
-                                   .address = offset,
-                                   .size = size,
-                                   .aux = second != NULL ? GEMEM_GRAPH_SEGMENT_ZERO_COPY : 0 };
+  if ((flags & GEMEM_GRAPH_SEGMENT_NO_ALLOC) == 0)
+    *most = MAX (*most, limit);
+  *gemem_line_reader_add (reader) = (GememTraceEvent){
+    .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = graph, .address = offset, .size = size, .aux = flags
+  };
   return TRUE;
 }
 
@@ -138,7 +201,9 @@ parse_segment (GememLineReader *reader, guint64 graph, const char *p, const char
 static gboolean
 parse_load (GememLineReader *reader, const char *p, const char *end)
 {
-  const guint64 graph = ((OpsReader *) reader)->loads + 1;
+  OpsReader *ops = (OpsReader *) reader;
+  const OpsGraph loaded = { .ready = TRUE };
+  const guint64 graph = ops->graphs->len + 1;
   const guint load = reader->used;
   guint64 size = 0;
 
@@ -156,7 +221,7 @@ parse_load (GememLineReader *reader, const char *p, const char *end)
     }
   if (reader->used == load + 1)
     return gemem_line_reader_fail (reader,
-                                   "the graph has no segments; write 'm NAME OFFSET:SIZE[:z]...'");
+                                   "the graph has no segments; write 'm NAME OFFSET:SIZE...'");
   if (!g_utf8_validate (tag, -1, NULL))
     return gemem_line_reader_fail (reader, "the name of the graph is not UTF-8; give it another");
   reader->events[load] = (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_LOAD,
@@ -165,7 +230,43 @@ parse_load (GememLineReader *reader, const char *p, const char *end)
                                             .aux = reader->used - load - 1,
                                             .tag = gemem_trace_info_intern (&reader->base.info,
                                                                             tag) };
-  ((OpsReader *) reader)->loads++;
+  g_array_append_val (ops->graphs, loaded);
+  g_hash_table_insert (ops->loaded, g_steal_pointer (&tag), g_memdup2 (&graph, sizeof graph));
+  return TRUE;
+}
+
+static void
+add_run (GememLineReader *reader, GememEventKind kind, guint64 graph)
+{
+  *gemem_line_reader_add (reader) = (GememTraceEvent){ .kind = kind, .id = graph };
+}
+
+/* Parses the NAME of `b` or `e`. */
+static gboolean
+parse_run (GememLineReader *reader, const char *p, const char *end, gboolean begin)
+{
+  OpsReader *ops = (OpsReader *) reader;
+  const guint64 *id;
+  OpsGraph *graph;
+
+  scan_blanks (&p, end);
+  g_autofree char *name = g_strndup (p, (gsize) (scan_word_end (p, end) - p));
+  id = g_hash_table_lookup (ops->loaded, name);
+  if (id == NULL)
+    return gemem_line_reader_fail_at (reader, p, scan_word_end (p, end),
+                                      "is no graph; load it with 'm NAME OFFSET:SIZE...' before");
+  p = scan_word_end (p, end);
+  scan_blanks (&p, end);
+  if (p < end)
+    return gemem_line_reader_fail_at (reader, p, end, "follows the name of the graph; nothing may");
+  if (*id <= ops->unloads)
+    return TRUE;
+  graph = &g_array_index (ops->graphs, OpsGraph, *id - 1);
+  if (begin || (graph->ready && !graph->running))
+    add_run (reader, GEMEM_EVENT_GRAPH_RUN, *id);
+  if (!begin && graph->ready)
+    add_run (reader, GEMEM_EVENT_GRAPH_RUN_END, *id);
+  graph->ready = graph->running = begin;
   return TRUE;
 }
 
@@ -186,18 +287,20 @@ parse_operation (GememLineReader *reader, const char *p, const char *end)
   const char *word = p, *stop = scan_word_end (p, end);
 
   p = stop;
-  if (stop - word != 1 || strchr ("afrmF", *word) == NULL || *word == '\0')
+  if (stop - word != 1 || strchr ("afrmbeF", *word) == NULL || *word == '\0')
     return gemem_line_reader_fail_at (
         reader, word, stop, "is no operation; write 'a ID SIZE [STREAM]', 'f ID [STREAM]' or 'r'");
   if (*word == 'm')
     return parse_load (reader, p, end);
+  if (*word == 'b' || *word == 'e')
+    return parse_run (reader, p, end, *word == 'b');
   if (*word == 'F')
     return parse_unload (reader, p, end);
   GememTraceEvent *event = gemem_line_reader_add (reader);
   event->kind = *word == 'a'   ? GEMEM_EVENT_ALLOC
                 : *word == 'f' ? GEMEM_EVENT_FREE
                                : GEMEM_EVENT_TRIM;
-  if (*word != 'r' && !parse_number (reader, &p, end, "id", &event->id))
+  if (*word != 'r' && !parse_id (reader, &p, end, &event->id))
     return FALSE;
   if (*word == 'a' && !parse_number (reader, &p, end, "size", &event->size))
     return FALSE;
@@ -299,22 +402,24 @@ take_header (GememTraceInfo *info, char **words)
   info->device = g_strdup (device->str);
 }
 
-/* Parses "policy=2 total=N": the real behaviour of GE's static graphs. */
+/* Parses "policy=2 total=N [cap=N]": the real behaviour of GE's static graphs. */
 static void
 take_policy_header (GememTraceInfo *info, char **words)
 {
-  const char *total = words[1] + strlen ("total=");
+  const char *capacity = words[2] != NULL ? words[2] + strlen ("cap=")
+                                          : words[1] + strlen ("total=");
 
   info->allocator = g_strdup ("ge-active");
-  info->settings = g_strdup_printf ("%s,policy2=as-built,%s", words[0], words[1]);
-  info->device = g_strconcat ("capacity=", total, NULL);
+  info->settings = g_strdup_printf ("%s,rules=as-built,%s", words[0], words[1]);
+  info->device = g_strconcat ("capacity=", capacity, NULL);
 }
 
 static gboolean
 is_policy_header (char **words)
 {
-  return words[0] != NULL && words[1] != NULL && words[2] == NULL
-         && g_str_has_prefix (words[0], "policy=") && g_str_has_prefix (words[1], "total=");
+  return words[0] != NULL && words[1] != NULL && g_str_has_prefix (words[0], "policy=")
+         && g_str_has_prefix (words[1], "total=")
+         && (words[2] == NULL || (g_str_has_prefix (words[2], "cap=") && words[3] == NULL));
 }
 
 /* TRUE if the words are "SYSTEM KEY=VALUE..." with at least one setting, all in one style. */
@@ -391,6 +496,9 @@ ops_close (GememTraceReader *base)
 {
   OpsReader *reader = (OpsReader *) base;
   gemem_line_reader_clear (&reader->lines);
+  g_array_unref (reader->graphs);
+  g_hash_table_unref (reader->loaded);
+  g_hash_table_unref (reader->ids);
   g_free (reader);
 }
 
@@ -404,6 +512,9 @@ ops_open (GememInput *input, const GememReadOptions *options, GError **error G_G
   reader->base.close = ops_close;
   reader->longest = LONGEST_LINE;
   reader->line = ops_line;
+  ops->graphs = g_array_new (FALSE, FALSE, sizeof (OpsGraph));
+  ops->loaded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  ops->ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   look_at_header (reader);
   return &reader->base;
 }
@@ -422,7 +533,8 @@ looks_like_load (const char *p, const char *end)
   return p > name_end && colon != NULL && scan_uint_word (&p, colon, &value) && p == colon;
 }
 
-/* TRUE if [p, end) begins like an operation: a letter and the right number of numbers. */
+/* TRUE if [p, end) begins like an operation: a letter and the right number of numbers, of which the
+ * first of `a` may be a name. */
 static gboolean
 looks_like_operation (const char *p, const char *end)
 {
@@ -434,6 +546,12 @@ looks_like_operation (const char *p, const char *end)
     return looks_like_load (p, end);
   if (letter == '\0' || strchr ("afrF", letter) == NULL || (p < end && *p != ' ' && *p != '\t'))
     return FALSE;
+  scan_blanks (&p, end);
+  if (letter == 'a' && is_name (p, end))
+    {
+      p = scan_word_end (p, end);
+      numbers++;
+    }
   for (scan_blanks (&p, end); p < end && scan_uint_word (&p, end, &value); scan_blanks (&p, end))
     numbers++;
   if (p < end && !(end - p >= 2 && p[0] == '-' && p[1] == '>'))
@@ -470,8 +588,8 @@ const GememTraceFormat gemem_format_ops = {
   .name = "ops",
   .aliases = "vec",
   .extensions = "ops|vec",
-  .summary = "plain operations 'a ID SIZE', 'f ID', 'r', 'm GRAPH OFFSET:SIZE', 'F', with recorded "
-             "decisions or without",
+  .summary = "plain operations 'a ID SIZE', 'f ID', 'r', 'm GRAPH OFFSET:SIZE', 'b GRAPH', "
+             "'e GRAPH', 'F', with recorded decisions or without",
   .origin = "vectors/README.md",
   .probe = ops_probe,
   .open = ops_open,

@@ -2,7 +2,10 @@
  * ge-runtime.md. */
 #include "config.h"
 
+#include <string.h>
+
 #include "allocators/ge/active-blocks.h"
+#include "planners/ge/library.h"
 #include "traces/trace.h"
 
 #define ROUNDING (2 * GEMEM_MIB) /* of plain blocks that are larger */
@@ -17,16 +20,26 @@ gemem_ge_active_init (GeActive *active, GememDevice *device, GeSessionRange *ran
   active->blocks = g_array_new (FALSE, FALSE, sizeof (GeActiveBlock));
   active->segments = g_array_new (FALSE, FALSE, sizeof (GeActiveSegment));
   active->active = g_array_new (FALSE, FALSE, sizeof (GeActivePiece));
+  active->leaked = g_array_new (FALSE, FALSE, sizeof (GeActiveBlock));
 }
 
+/* With a range that the device supports, it alone is freed: plain blocks are forgotten. */
 static void
 free_blocks (GeActive *active)
 {
+  const gboolean ranged = active->range != NULL && !active->range->unsupported;
+
   for (guint i = 0; i < active->blocks->len; i++)
-    if (BLOCK (active, i)->plain)
-      gemem_device_free (active->device, BLOCK (active, i)->address, BLOCK (active, i)->total);
+    {
+      const GeActiveBlock *block = BLOCK (active, i);
+
+      if (block->plain && ranged)
+        g_array_append_vals (active->leaked, block, 1);
+      else if (block->plain)
+        gemem_device_free (active->device, block->address, block->total);
+    }
   g_array_set_size (active->blocks, 0);
-  if (active->range != NULL)
+  if (ranged)
     gemem_ge_session_reset (active->range);
   active->peak = active->max_address = 0;
 }
@@ -35,6 +48,13 @@ void
 gemem_ge_active_clear (GeActive *active)
 {
   free_blocks (active);
+  for (guint i = 0; i < active->leaked->len; i++)
+    {
+      const GeActiveBlock *block = &g_array_index (active->leaked, GeActiveBlock, i);
+
+      gemem_device_free (active->device, block->address, block->total);
+    }
+  g_array_unref (active->leaked);
   g_array_unref (active->blocks);
   g_array_unref (active->segments);
   g_array_unref (active->active);
@@ -44,7 +64,9 @@ void
 gemem_ge_active_unload (GeActive *active)
 {
   gemem_device_lock (active->device);
-  if (--active->load_count == 0)
+  if (active->load_count > 0)
+    active->load_count--;
+  if (active->load_count == 0)
     free_blocks (active);
   gemem_device_unlock (active->device);
 }
@@ -61,36 +83,57 @@ gemem_ge_active_plain (const GeActive *active)
 
 /* ---- 3.3 A: into the existing blocks */
 
-/* Descending size; equal sizes in the order of the input, which is that of the offsets. */
-static int
-by_size (gconstpointer a, gconstpointer b)
+static gboolean
+is_larger (gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer data)
 {
-  const GeActiveSegment *const *x = a, *const *y = b;
-
-  if ((*x)->size != (*y)->size)
-    return (*x)->size > (*y)->size ? -1 : 1;
-  return ((*x)->offset > (*y)->offset) - ((*x)->offset < (*y)->offset);
+  return ((const GeActiveSegment *) a)->size > ((const GeActiveSegment *) b)->size;
 }
 
+static gboolean
+is_earlier (gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer data)
+{
+  return ((const GeActiveSegment *) a)->offset < ((const GeActiveSegment *) b)->offset;
+}
+
+static gboolean
+is_larger_block (gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer data)
+{
+  return ((const GeActiveBlock *) a)->total > ((const GeActiveBlock *) b)->total;
+}
+
+/* Puts the elements of @array into the order that std::sort of libstdc++ gives them: of equal ones
+ * it keeps the order only up to 16 elements. */
+static void
+sort (GArray *array, GeLess before)
+{
+  const gsize size = g_array_get_element_size (array);
+  g_autofree gpointer *order = g_new (gpointer, array->len);
+  g_autofree char *copy = g_memdup2 (array->data, array->len * size);
+
+  for (guint i = 0; i < array->len; i++)
+    order[i] = copy + i * size;
+  ge_std_sort (order, array->len, before, NULL);
+  for (guint i = 0; i < array->len; i++)
+    memcpy (array->data + i * size, order[i], size);
+}
+
+/* The second sort begins with the order of the first: of equal offsets the larger comes first. */
 static void
 place (GeActive *active)
 {
-  g_autoptr (GPtrArray) order = g_ptr_array_sized_new (active->segments->len);
-
-  for (guint s = 0; s < active->segments->len; s++)
-    g_ptr_array_add (order, SEGMENT (active, s));
-  g_ptr_array_sort (order, by_size);
+  sort (active->segments, is_larger);
   for (guint b = 0; b < active->blocks->len; b++)
-    for (guint s = 0; s < order->len; s++)
+    for (guint s = 0; s < active->segments->len; s++)
       {
         GeActiveBlock *block = BLOCK (active, b);
-        GeActiveSegment *segment = g_ptr_array_index (order, s);
+        GeActiveSegment *segment = SEGMENT (active, s);
 
         if (segment->address != 0 || segment->size > block->total - block->used)
           continue;
         segment->address = block->address + block->used;
         block->used += segment->size;
       }
+  sort (active->segments, is_earlier);
 }
 
 /* ---- B: merge neighbours */
@@ -124,11 +167,8 @@ merge (GeActive *active)
 static void
 add_block (GeActive *active, const GeActiveBlock *block)
 {
-  guint at = active->blocks->len;
-
-  while (at > 0 && BLOCK (active, at - 1)->total < block->total)
-    at--;
-  g_array_insert_vals (active->blocks, at, block, 1);
+  g_array_append_vals (active->blocks, block, 1);
+  sort (active->blocks, is_larger_block);
   active->max_address = MAX (active->max_address, block->address + block->total);
 }
 
@@ -144,7 +184,8 @@ make_block (GeActive *active, GeActiveSegment *segment, guint64 stream)
       if (block.total > ROUNDING)
         block.total = gemem_round_up (block.total, ROUNDING); /* wraps for what no device has */
       block.plain = TRUE;
-      block.address = block.total >= segment->size
+      /* the driver refuses 0 bytes */
+      block.address = block.total >= segment->size && block.total > 0
                           ? gemem_device_malloc (active->device, block.total, stream)
                           : 0;
     }
@@ -174,6 +215,18 @@ allocate_rest (GeActive *active, guint64 stream)
 
 /* ---- D: what the graph uses */
 
+static void
+unbind_pieces (GeActive *active, const GArray *pieces)
+{
+  for (guint i = 0; active->range != NULL && i < pieces->len; i++)
+    {
+      const GeActivePiece *piece = &g_array_index (pieces, GeActivePiece, i);
+
+      if (!piece->plain)
+        gemem_ge_session_unbind (active->range, piece->address, piece->used);
+    }
+}
+
 static gboolean
 bind_pieces (GeActive *active, const GArray *pieces)
 {
@@ -183,9 +236,7 @@ bind_pieces (GeActive *active, const GArray *pieces)
 
       if (piece->plain || gemem_ge_session_bind (active->range, piece->address, piece->used))
         continue;
-      while (i-- > 0)
-        if (piece = &g_array_index (pieces, GeActivePiece, i), !piece->plain)
-          gemem_ge_session_unbind (active->range, piece->address, piece->used);
+      unbind_pieces (active, pieces);
       return FALSE;
     }
   return TRUE;
@@ -206,21 +257,23 @@ void
 gemem_ge_active_unbind (GeActive *active, const GArray *pieces)
 {
   gemem_device_lock (active->device);
-  for (guint i = 0; active->range != NULL && i < pieces->len; i++)
-    {
-      const GeActivePiece *piece = &g_array_index (pieces, GeActivePiece, i);
-
-      if (!piece->plain)
-        gemem_ge_session_unbind (active->range, piece->address, piece->used);
-    }
+  unbind_pieces (active, pieces);
   gemem_device_unlock (active->device);
 }
 
-/* Lists the pieces in use, binds the pages of those that are not new, and sets all to 0. */
+/* Whether there is memory under @block, of the session's range where it is not plain. */
 static gboolean
+has_memory (const GeActive *active, const GeActiveBlock *block)
+{
+  return block->fresh || block->plain
+         || gemem_ge_session_bind (active->range, block->address, block->used);
+}
+
+/* Lists the pieces in use, binds the pages of those that are not new, and sets them to 0.  A piece
+ * whose pages are refused is in use all the same; what lies under it is not touched. */
+static void
 activate (GeActive *active, guint64 stream)
 {
-  g_autoptr (GArray) old = g_array_new (FALSE, FALSE, sizeof (GeActivePiece));
   guint64 total = 0;
 
   for (guint b = 0; b < active->blocks->len; b++)
@@ -232,18 +285,10 @@ activate (GeActive *active, guint64 stream)
         continue;
       total += block->used;
       g_array_append_val (active->active, piece);
-      if (!block->fresh)
-        g_array_append_val (old, piece);
+      if (has_memory (active, block))
+        gemem_device_memset (active->device, block->address, 0, block->used, stream);
     }
   active->peak = MAX (active->peak, total);
-  if (!bind_pieces (active, old))
-    return FALSE;
-  for (guint i = 0; i < active->active->len; i++)
-    {
-      const GeActivePiece *piece = &g_array_index (active->active, GeActivePiece, i);
-      gemem_device_memset (active->device, piece->address, 0, piece->used, stream);
-    }
-  return TRUE;
 }
 
 static guint64
@@ -265,9 +310,12 @@ load (GeActive *active, const GememGraphSegment *segments, guint n, guint64 stre
     }
   place (active);
   merge (active);
-  if (allocate_rest (active, stream) && activate (active, stream)
-      && SEGMENT (active, 0)->address != 0)
-    return SEGMENT (active, 0)->address;
+  if (allocate_rest (active, stream))
+    {
+      activate (active, stream);
+      if (SEGMENT (active, 0)->address != 0)
+        return SEGMENT (active, 0)->address;
+    }
   gemem_ge_active_unload (active);
   return 0;
 }

@@ -16,6 +16,8 @@ gemem_ge_beside_init (GeBeside *self, const GememAllocatorClass *klass, const Ge
   self->base.klass = klass;
   self->base.device = device;
   self->stack = (GeStack *) stack;
+  if (stack != NULL)
+    gemem_ge_run_order_init (&self->order);
   return stack != NULL;
 }
 
@@ -29,16 +31,30 @@ gemem_ge_beside_graph_load (GememAllocator *allocator, guint64 id, guint64 strea
 }
 
 gboolean
-gemem_ge_beside_graph_run (GememAllocator *allocator, guint64 id, G_GNUC_UNUSED guint64 stream,
-                           gboolean begin)
+gemem_ge_beside_graph_run (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin)
 {
-  return gemem_ge_static_run (&((GeBeside *) allocator)->memory, id, begin);
+  GeBeside *self = (GeBeside *) allocator;
+  const guint64 shared = gemem_ge_static_shared (&self->memory, id);
+
+  if (begin && shared > 0)
+    self->concurrent_runs += !gemem_ge_run_order_check (&self->order, allocator, id, stream,
+                                                        "of the session", FALSE);
+  if (!gemem_ge_static_run (&self->memory, id, begin))
+    return FALSE;
+  if (!begin)
+    gemem_ge_run_order_end (&self->order, id);
+  else if (shared > 0)
+    gemem_ge_run_order_begin (&self->order, id, stream, shared);
+  return TRUE;
 }
 
 void
 gemem_ge_beside_graph_unload (GememAllocator *allocator, guint64 id)
 {
-  gemem_ge_static_unload (&((GeBeside *) allocator)->memory, id);
+  GeBeside *self = (GeBeside *) allocator;
+
+  gemem_ge_run_order_end (&self->order, id);
+  gemem_ge_static_unload (&self->memory, id);
 }
 
 void
@@ -52,6 +68,35 @@ guint64
 gemem_ge_beside_graph_bytes (GememAllocator *allocator)
 {
   return gemem_ge_static_bytes (&((GeBeside *) allocator)->memory);
+}
+
+guint64
+gemem_ge_beside_graph_need (GememAllocator *allocator)
+{
+  const GeBeside *self = (const GeBeside *) allocator;
+
+  return gemem_ge_static_need_of_all (&self->memory, gemem_ge_run_order_bytes (&self->order));
+}
+
+/* ---- the order of runs */
+
+void
+gemem_ge_beside_sync (GememAllocator *allocator, guint64 stream)
+{
+  gemem_ge_run_order_sync (&((GeBeside *) allocator)->order, stream);
+}
+
+void
+gemem_ge_beside_record (GememAllocator *allocator, guint64 id, guint64 stream,
+                        G_GNUC_UNUSED guint64 to)
+{
+  gemem_ge_run_order_record (&((GeBeside *) allocator)->order, id, stream);
+}
+
+void
+gemem_ge_beside_wait (GememAllocator *allocator, guint64 id, guint64 stream)
+{
+  gemem_ge_run_order_wait (&((GeBeside *) allocator)->order, id, stream);
 }
 
 /* ---- dynamic requests */
@@ -112,6 +157,7 @@ gemem_ge_beside_stats (GememAllocator *allocator, GememStatFunc func, gpointer d
 {
   GeBeside *self = (GeBeside *) allocator;
 
+  func ("concurrent_runs", self->concurrent_runs, "", data);
   gemem_ge_static_stats (&self->memory, func, data);
   gemem_ge_stack_stats (&self->stack->base, func, data);
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "allocators/ge/run-order.h"
 #include "allocators/ge/stack.h"
 #include "allocators/ge/static.h"
 
@@ -16,9 +17,11 @@ typedef struct
   GememAllocator base;
   GeStack *stack;
   GeStatic memory;
+  GeRunOrder order;
+  guint64 concurrent_runs;
 } GeBeside;
 
-/* Creates the stack of @self, for a class that has more of its own around it.  The caller fills
+/* Creates the stack and the order of runs of @self, for a class that has more of its own around it.  The caller fills
  * `memory`. */
 gboolean gemem_ge_beside_init (GeBeside *self, const GememAllocatorClass *klass,
                                const GeStackParams *params, guint64 large_page, GememDevice *device,
@@ -32,6 +35,10 @@ void gemem_ge_beside_graph_unload (GememAllocator *allocator, guint64 id);
 void gemem_ge_beside_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func,
                                  gpointer data);
 guint64 gemem_ge_beside_graph_bytes (GememAllocator *allocator);
+guint64 gemem_ge_beside_graph_need (GememAllocator *allocator);
+void gemem_ge_beside_sync (GememAllocator *allocator, guint64 stream);
+void gemem_ge_beside_record (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to);
+void gemem_ge_beside_wait (GememAllocator *allocator, guint64 id, guint64 stream);
 gboolean gemem_ge_beside_alloc (GememAllocator *allocator, const GememRequest *request,
                                 GememBlock *block);
 void gemem_ge_beside_free (GememAllocator *allocator, const GememBlock *block,
@@ -51,4 +58,7 @@ void gemem_ge_beside_report (GememAllocator *allocator, GString *text);
   .largest_free = gemem_ge_beside_largest_free, .walk = gemem_ge_beside_walk, \
   .check = gemem_ge_beside_check, .graphs.run = gemem_ge_beside_graph_run, \
   .graphs.unload = gemem_ge_beside_graph_unload, .graphs.bytes = gemem_ge_beside_graph_bytes, \
-  .graphs.walk = gemem_ge_beside_graph_walk
+  .graphs.need = gemem_ge_beside_graph_need, .graphs.walk = gemem_ge_beside_graph_walk, \
+  .streams = { .record = gemem_ge_beside_record, \
+               .wait = gemem_ge_beside_wait, \
+               .sync = gemem_ge_beside_sync }

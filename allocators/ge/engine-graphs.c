@@ -219,8 +219,8 @@ route (GeEngine *ge, GeGraph *graph, const GememGraphSegment *segment)
       || (kind == (SUBGRAPH | FIXED) && ge->memory.options.fixed == GE_FIXED_SHARED
           && ge->policy == 4))
     g_array_append_val (graph->segments, *segment);
-  else if ((segment->flags & GEMEM_GRAPH_SEGMENT_NO_ALLOC) != 0)
-    return TRUE; /* the dynamic graph's tensors are there already */
+  else if ((segment->flags & GEMEM_GRAPH_SEGMENT_NO_ALLOC) != 0 || segment->size == 0)
+    return TRUE; /* the dynamic graph's tensors are there already; a null block serves 0 bytes */
   else if (kind == SUBGRAPH)
     g_array_append_val (graph->workspaces, segment->size);
   else
@@ -269,6 +269,15 @@ gemem_ge_graph_bytes (GememAllocator *allocator)
   return gemem_ge_static_bytes (&ge->memory) + ge->inner_bytes;
 }
 
+guint64
+gemem_ge_graph_need (GememAllocator *allocator)
+{
+  const GeEngine *ge = (const GeEngine *) allocator;
+
+  return gemem_ge_static_need_of_all (&ge->memory, gemem_ge_run_order_bytes (&ge->order))
+         + ge->inner_bytes;
+}
+
 static void
 walk_blocks (const GArray *blocks, GememSpanFunc func, gpointer data)
 {
@@ -305,17 +314,13 @@ shares (const GeEngine *ge, const GeGraph *graph)
 static gboolean
 check_order (GeEngine *ge, const GeGraph *graph, guint64 stream)
 {
-  if (!shares (ge, graph) || gemem_ge_run_order_follows (&ge->order, stream))
+  char where[40];
+
+  g_snprintf (where, sizeof where, "under static memory policy %u", ge->policy);
+  if (!shares (ge, graph)
+      || gemem_ge_run_order_check (&ge->order, &ge->base, graph->id, stream, where, ge->strict))
     return TRUE;
   ge->concurrent_runs++;
-  if (ge->strict)
-    gemem_allocator_refuse (&ge->base,
-                            "graph %" G_GUINT64_FORMAT " is run on stream %" G_GUINT64_FORMAT
-                            " while the run of graph %" G_GUINT64_FORMAT
-                            " on stream %" G_GUINT64_FORMAT
-                            " has not ended; they share memory under static memory policy %u, "
-                            "which the documentation forbids (strict=yes)",
-                            graph->id, stream, ge->order.graph, ge->order.stream, ge->policy);
   return !ge->strict;
 }
 
@@ -337,9 +342,9 @@ begin_run (GeEngine *ge, GeGraph *graph, guint64 stream)
     return FALSE;
   graph->run_stream = stream;
   graph->queued = TRUE;
-  if (shares (ge, graph))
-    gemem_ge_run_order_begin (&ge->order, graph->id,
-                              stream); /* after all that the load waited for */
+  if (shares (ge, graph)) /* after all that the load waited for */
+    gemem_ge_run_order_begin (&ge->order, graph->id, stream,
+                              gemem_ge_static_shared (&ge->memory, graph->id));
   return TRUE;
 }
 

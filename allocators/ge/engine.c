@@ -31,30 +31,30 @@ static const GememParam params[] = {
     .aliases = "ge.exec.staticMemoryPolicy",
     OWN (option),
     .help = "Static memory policy, as option: 0, 1 (which is 2), 2, 3, 4 or unset. 2: static "
-            "graphs share memory; 3: dynamic memory is "
-            "in virtual ranges; 4: both." },
+            "graphs share memory; 3: dynamic memory is in virtual ranges; 4: both. 2 and 4 are not "
+            "for graphs that run at once; 3 and 4 save memory and cost time." },
   { .name = "GE_USE_STATIC_MEMORY",
     .type = GEMEM_PARAM_STRING,
     .default_text = GE_POLICY_UNSET,
     .choices = "2|3|4",
     OWN (environment),
-    .help = "The same as environment variable (the environment itself is read with --env only); "
-            "what either of the two switches on "
-            "is on." },
+    .help = "The same as environment variable, deprecated (the environment itself is read with "
+            "--env only); what either of the two switches on is on. Any other text counts as 0." },
   { .name = "strict",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     OWN (strict),
-    .help = "Refuse what the documentation forbids: both of the above set; graphs that run "
-            "concurrently under policies 2 and 4." },
+    .help = "Refuse what the manual forbids: both of the above set; graphs that run at once under "
+            "policies 2 and 4, a run that is otherwise marked as not allowed." },
   { .name = "as_built",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     OWN (as_built),
-    .help = "Take over quirks of the real system: a policy that is none counts as 0, silently; "
-            "static_model_addr_fixed leaves a graph's block "
-            "behind when it is unloaded." },
-  GE_POLICY2_ROW (GeEngineParams, policy2, "other policies"),
+    .help = "Take over slips of the real system too: a static_memory_policy that is none counts as "
+            "0; static_model_addr_fixed leaves a graph's block behind when it is unloaded." },
+  GE_RULES_ROW (GeEngineParams, rules,
+                "; GE_USE_STATIC_MEMORY takes the listed values alone, and not beside "
+                "static_memory_policy"),
   { .name = "check_free_memory",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",
@@ -107,9 +107,9 @@ static const GememParam params[] = {
             "or that first and the 2 MiB type for good once "
             "it is refused (2)." },
   { .name = "atomic_clean_policy",
-    .type = GEMEM_PARAM_UINT,
-    .default_text = "0",
-    .max = "1",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "unset",
+    .choices = "unset|0|1",
     .aliases = "ge.exec.atomicCleanPolicy",
     OWN (atomic_clean_policy),
     .help = "Memory that is set to zero in one piece (0) or buffer by buffer (1). Has no effect "
@@ -143,8 +143,7 @@ static_options (const GeEngine *ge, const GeEngineParams *p, guint64 total)
 
   if (shared)
     {
-      options.mode = ge->policy == 4 || p->policy2 == GE_POLICY2_AS_BUILT ? GE_STATIC_ACTIVE
-                                                                          : GE_STATIC_DOCUMENTED;
+      options.mode = p->rules == GEMEM_RULES_DOCUMENTED ? GE_STATIC_DOCUMENTED : GE_STATIC_ACTIVE;
       options.fixed = p->external ? GE_FIXED_APART : GE_FIXED_SHARED;
       options.pages = ge->hbm->pages != NULL && ge->policy == 4 ? ge->hbm->pages : NULL;
     }
@@ -195,11 +194,37 @@ free_lists (GeEngine *ge)
   g_free (ge);
 }
 
+static GePolicySources
+sources_of (const GeEngineParams *p)
+{
+  return (GePolicySources){ .environment = p->environment,
+                            .option = p->option,
+                            .strict = p->strict,
+                            .as_built = p->as_built,
+                            .documented = p->rules == GEMEM_RULES_DOCUMENTED };
+}
+
+static void
+notes (gconstpointer data, GememNoteFunc func, gpointer to)
+{
+  const GeEngineParams *p = data;
+  const GePolicySources sources = sources_of (p);
+
+  if (!gemem_ge_policy_check (&sources, WHAT, NULL))
+    return;
+  gemem_ge_policy_notes (&sources, WHAT, func, to);
+  if (p->atomic_clean_policy != 0)
+    func (WHAT ": atomic_clean_policy has no effect here, it is decided when a graph is compiled; "
+               "give it to the lowering of a graph, --lower=zero-clear:atomic_clean_policy=N, or "
+               "to the planner, plan -p ge-hybrid:atomic_clean_policy=N",
+          to);
+}
+
 static GememAllocator *
 create (gconstpointer data, GememDevice *device, GError **error)
 {
   const GeEngineParams *p = data;
-  const GePolicySources sources = { p->environment, p->option, p->strict, p->as_built };
+  const GePolicySources sources = sources_of (p);
   GeStaticOptions statics;
   GeOtherOptions others;
   guint64 total;
@@ -327,11 +352,13 @@ const GememAllocatorClass gemem_ge_class = {
   .walk = gemem_ge_report_walk,
   .check = gemem_ge_report_check,
   .destroy = destroy,
+  .notes = notes,
   .streams = { .record = event_record, .wait = event_wait, .sync = sync_stream },
   .graphs = { .load = gemem_ge_graph_load,
               .run = gemem_ge_graph_run,
               .unload = gemem_ge_graph_unload,
               .bytes = gemem_ge_graph_bytes,
+              .need = gemem_ge_graph_need,
               .walk = gemem_ge_graph_walk },
   .report = { .stats = gemem_ge_report_stats, .text = gemem_ge_report_text },
 };

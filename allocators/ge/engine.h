@@ -11,9 +11,9 @@ typedef struct
 {
   GeStackParams stack; /* first: the rows of the stack count from here */
   char *environment, *option;
-  int policy2;
+  int rules;
   gboolean strict, as_built;
-  guint64 atomic_clean_policy; /* without effect here */
+  int atomic_clean_policy; /* without effect here */
   char *memory_types, *hccl_graphs;
   guint64 rdma_size, variable_option;
   gboolean check_free_memory, feature_base_refreshable, static_model_addr_fixed, external;
@@ -67,6 +67,7 @@ gboolean gemem_ge_graph_load (GememAllocator *allocator, guint64 id, guint64 str
 gboolean gemem_ge_graph_run (GememAllocator *allocator, guint64 id, guint64 stream, gboolean begin);
 void gemem_ge_graph_unload (GememAllocator *allocator, guint64 id);
 guint64 gemem_ge_graph_bytes (GememAllocator *allocator);
+guint64 gemem_ge_graph_need (GememAllocator *allocator);
 void gemem_ge_graph_walk (GememAllocator *allocator, guint64 id, GememSpanFunc func, gpointer data);
 /* Frees the records of the graphs; their memory is freed by the parts that own it. */
 void gemem_ge_graphs_clear (GeEngine *ge);

@@ -25,9 +25,8 @@ is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
 
   if (record->page != GE_NO_PAGE)
     return record->ref > 0 || !record->using;
-  if (!record->recycled || record->last == GE_NO_PAGE
-      || g_array_index (range->pages->pages, GePhysical, record->last).ref > 0
-      || gemem_ge_pages_at (range->pages, range->base + i * range->page_size) != record->last)
+  if (!record->recycled
+      || !gemem_ge_pages_waits_at (range->pages, record->last, range->base + i * range->page_size))
     return FALSE;
   gemem_idmap_insert (claimed, record->last, &taken);
   return !taken;

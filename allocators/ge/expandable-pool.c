@@ -70,27 +70,34 @@ release_held (GeSpanPool *pool)
   g_ptr_array_set_size (x->held, 0);
 }
 
-/* Cuts @bytes off the top of @span, or all of it: @bytes counts whole pages of the range, which may
- * reach beyond a span that begins or ends within one. */
-static GeSpan *
-cut_top (GeSpanPool *pool, GeSpan *span, guint64 bytes)
+/* @span is lost: no block, in no layer, and it never merges again. */
+static void
+lose (GeSpan *span)
 {
-  return gemem_ge_pool_cut (pool, span,
-                            (guint32) MIN (bytes >> pool->config.page_shift, span->pages));
+  span->occupied = span->hidden = TRUE;
 }
 
 /* The candidate covers pages that are mapped elsewhere: sets @reuse bytes of its top aside, so that
- * the next candidate lies below. */
+ * the next candidate lies below.  They count whole pages of the range and may exceed a span that
+ * ends within one: the real system then loses all of it. */
 static void
 step_aside (GeSpanPool *pool, GeSpan *span, guint64 reuse)
 {
-  if (reuse >> pool->config.page_shift == 0)
+  const guint64 pages = reuse >> pool->config.page_shift;
+
+  if (pages == 0)
     {
       hold (pool->expandable, span);
       return;
     }
   span = gemem_ge_pool_merge (pool, span);
-  hold (pool->expandable, cut_top (pool, span, reuse));
+  if (pages <= span->pages)
+    hold (pool->expandable, gemem_ge_pool_cut (pool, span, (guint32) pages));
+  else
+    {
+      gemem_ge_pool_take_idle (pool, span);
+      lose (span);
+    }
 }
 
 /* ---- new-VA blocks (5.5) */
@@ -174,7 +181,8 @@ serve_elsewhere (GeSpanPool *pool, GeSpan *span, guint64 reuse)
       top = gemem_ge_pool_cut (pool, span, (guint32) (rest >> pool->config.page_shift));
       top->occupied = TRUE;
     }
-  hidden = cut_top (pool, span, reuse - rest);
+  hidden = gemem_ge_pool_cut (
+      pool, span, (guint32) MIN ((reuse - rest) >> pool->config.page_shift, span->pages));
   hidden->occupied = hidden->hidden = TRUE;
   if (top != NULL)
     gemem_ge_pool_merge (pool, top);

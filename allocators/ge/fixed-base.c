@@ -60,6 +60,7 @@ destroy (GememAllocator *allocator)
   FixedBase *self = (FixedBase *) allocator;
 
   gemem_ge_static_clear (&self->beside.memory);
+  gemem_ge_run_order_clear (&self->beside.order);
   gemem_ge_pages_clear (&self->pages);
   gemem_ge_stack_destroy (&self->beside.stack->base);
   g_free (self);
@@ -84,7 +85,7 @@ stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   const FixedBase *self = (const FixedBase *) allocator;
 
   func ("static.fixed_count", self->beside.memory.fixed.used_count, "", data);
-  func ("static.fixed_phys", self->beside.memory.fixed.phys, "B", data);
+  func ("static.fixed_phys", self->beside.memory.fixed.backing.phys, "B", data);
   gemem_ge_beside_stats (allocator, func, data);
 }
 

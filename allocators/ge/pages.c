@@ -30,6 +30,12 @@ at (const GePages *pages, guint32 page)
   return &g_array_index (pages->pages, GePhysical, page);
 }
 
+static gboolean
+exists (const GePages *pages, guint32 page)
+{
+  return page < pages->pages->len;
+}
+
 static void
 return_to_device (GePages *pages, GePhysical *physical)
 {
@@ -236,6 +242,14 @@ gemem_ge_pages_give (GePages *pages, guint32 page)
   gemem_device_unlock (pages->device);
 }
 
+void
+gemem_ge_pages_lose (GePages *pages, guint32 page)
+{
+  gemem_device_lock (pages->device);
+  at (pages, page)->lost = TRUE;
+  gemem_device_unlock (pages->device);
+}
+
 /* The driver's part of the option: the size is 1 GiB in both cases, the type of the memory differs,
  * and is all that a driver may be out of. */
 static GememPage
@@ -250,15 +264,19 @@ create_page (GePages *pages)
   return gemem_device_create_page (pages->device, pages->page_size);
 }
 
-/* A new page, mapped at @address; GE_NO_PAGE, and nothing kept, when the device refuses. */
+/* A new page, mapped at @address; GE_NO_PAGE, and nothing kept, when the device refuses.  *last
+ * remembers the number of a page that it did not give. */
 static guint32
-create (GePages *pages, guint64 address)
+create (GePages *pages, guint32 *last, guint64 address)
 {
   const guint32 number = pages->pages->len;
   const GePhysical page = { .page = create_page (pages) };
 
   if (page.page == 0)
-    return GE_NO_PAGE;
+    {
+      *last = number;
+      return GE_NO_PAGE;
+    }
   g_array_append_val (pages->pages, page);
   if (map (pages, address, number))
     return number;
@@ -267,18 +285,18 @@ create (GePages *pages, guint64 address)
   return GE_NO_PAGE;
 }
 
-/* A page that is not the caller's @last, mapped at @address, or GE_NO_PAGE. */
+/* A page that is not the caller's *last, mapped at @address, or GE_NO_PAGE. */
 static guint32
-take_other (GePages *pages, guint32 last, guint64 address, gboolean reuse)
+take_other (GePages *pages, guint32 *last, guint64 address, gboolean reuse)
 {
   guint32 page;
 
   /* The last page's mapping was only lazily undone. */
-  if (last != GE_NO_PAGE && (mapped_at (pages, address) != last || !unmap (pages, address)))
+  if (exists (pages, *last) && (mapped_at (pages, address) != *last || !unmap (pages, address)))
     return GE_NO_PAGE;
   page = reuse ? pop (pages) : GE_NO_PAGE;
   if (page == GE_NO_PAGE)
-    return create (pages, address);
+    return create (pages, last, address);
   if (map (pages, address, page))
     return page;
   give (pages, page);
@@ -286,17 +304,18 @@ take_other (GePages *pages, guint32 last, guint64 address, gboolean reuse)
 }
 
 guint32
-gemem_ge_pages_take (GePages *pages, guint32 last, guint64 address, gboolean reuse)
+gemem_ge_pages_take (GePages *pages, guint32 *last, guint64 address, gboolean reuse)
 {
   guint32 page;
 
   gemem_device_lock (pages->device);
-  if (last == GE_NO_PAGE || at (pages, last)->ref > 0)
+  if (!exists (pages, *last) || at (pages, *last)->ref > 0)
     page = take_other (pages, last, address, reuse);
   else
-    page = map (pages, address, last) ? last : GE_NO_PAGE;
+    page = map (pages, address, *last) ? *last : GE_NO_PAGE;
   if (page != GE_NO_PAGE)
     {
+      *last = page;
       at (pages, page)->ref = 1;
       at (pages, page)->home = address;
     }
@@ -323,9 +342,21 @@ gemem_ge_pages_waits_at (const GePages *pages, guint32 page, guint64 address)
   gboolean waits;
 
   gemem_device_lock (pages->device);
-  waits = page != GE_NO_PAGE && at (pages, page)->ref == 0 && mapped_at (pages, address) == page;
+  waits = exists (pages, page) && at (pages, page)->ref == 0 && mapped_at (pages, address) == page;
   gemem_device_unlock (pages->device);
   return waits;
+}
+
+guint64
+gemem_ge_pages_lost (const GePages *pages)
+{
+  guint64 n = 0;
+
+  gemem_device_lock (pages->device);
+  for (guint32 i = 0; i < pages->pages->len; i++)
+    n += at (pages, i)->lost;
+  gemem_device_unlock (pages->device);
+  return n * pages->page_size;
 }
 
 /* What is wrong, or NULL. */
@@ -354,6 +385,8 @@ first_problem (const GePages *pages)
         return "a page that nobody has is not on the stack";
       if (physical->page == 0 && (physical->ref > 0 || physical->maps > 0))
         return "a page that went back to the device is in use";
+      if (physical->lost && physical->ref == 0)
+        return "a lost page is free";
     }
   return NULL;
 }

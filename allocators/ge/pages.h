@@ -9,7 +9,8 @@
  * function takes the lock of the device (gemem_device_lock), which is a recursive mutex in the real
  * system.
  * Invariants: an address maps one page at most; `maps` counts the addresses that map a page; a page
- * is on the stack once at most; without users only pages exist that a user did not return.
+ * is on the stack once at most; without users only pages exist that a user did not return, and
+ * those are lost (5.9).
  * Cost: O(1) per page taken, returned or mapped; release of a range O(its pages).
  * Origin: ge-runtime.md 4.
  */
@@ -42,6 +43,7 @@ typedef struct
   guint32 ref;    /* users: 0 or 1 */
   guint32 maps;   /* addresses that map it */
   guint8 in_free;
+  guint8 lost; /* its user is gone and did not return it (5.9): used for ever */
 } GePhysical;
 
 typedef struct
@@ -85,20 +87,26 @@ guint64 gemem_ge_pages_reserve (GePages *pages, guint64 size);
 /* ReleaseMemAddress: unmaps what is mapped in the range on the device, and releases the range. */
 void gemem_ge_pages_release (GePages *pages, guint64 address, guint64 size);
 
-/* MallocPhysical, and MapMem: takes @last, the page that was at @address before, if it has no user;
+/* MallocPhysical, and MapMem: takes *last, the page that was at @address before, if it has no user;
  * else, with @reuse, a returned one; else a new one; and maps it at @address.  GE_NO_PAGE when the
- * device refuses, and when @last has another user although @address does not map it any more. */
-guint32 gemem_ge_pages_take (GePages *pages, guint32 last, guint64 address, gboolean reuse);
+ * device refuses, and when *last has another user although @address does not map it any more.
+ * *last becomes the page taken; where the device refuses a new one, the number that this would have
+ * had, which counts as no page until there is one of that number. */
+guint32 gemem_ge_pages_take (GePages *pages, guint32 *last, guint64 address, gboolean reuse);
 /* FreePhysical: the page stays with the pool, and mapped. */
 void gemem_ge_pages_give (GePages *pages, guint32 page);
+/* The user of @page is gone without returning it. */
+void gemem_ge_pages_lose (GePages *pages, guint32 page);
 
 /* MapMem: maps @page at @address too.  FALSE when the device refuses. */
 gboolean gemem_ge_pages_map (GePages *pages, guint64 address, guint32 page);
 
 /* The page that @address maps, or GE_NO_PAGE. */
 guint32 gemem_ge_pages_at (const GePages *pages, guint64 address);
-/* TRUE if @page has no user and is still mapped at @address, so that taking it there needs no
- * device call. */
+/* TRUE if @page exists, has no user and is still mapped at @address, so that taking it there needs
+ * no device call. */
 gboolean gemem_ge_pages_waits_at (const GePages *pages, guint32 page, guint64 address);
+/* Bytes of the pages that are lost. */
+guint64 gemem_ge_pages_lost (const GePages *pages);
 /* The invariants above; @what names the owner in the message.  GEMEM_ERROR_INVARIANT. */
 gboolean gemem_ge_pages_check (const GePages *pages, const char *what, GError **error);

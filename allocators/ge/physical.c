@@ -74,11 +74,14 @@ take_range (Physical *self, guint64 size)
   const guint64 address = gemem_ge_pages_open (&self->pages, self->page_size, size);
 
   for (guint64 at = address + size; address != 0 && at > address; at -= self->page_size)
-    if (gemem_ge_pages_take (&self->pages, GE_NO_PAGE, at - self->page_size, TRUE) == GE_NO_PAGE)
-      {
-        give_range (self, address, size, at);
-        return 0;
-      }
+    {
+      guint32 last = GE_NO_PAGE;
+
+      if (gemem_ge_pages_take (&self->pages, &last, at - self->page_size, TRUE) != GE_NO_PAGE)
+        continue;
+      give_range (self, address, size, at);
+      return 0;
+    }
   return address;
 }
 

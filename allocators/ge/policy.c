@@ -45,30 +45,83 @@ is_set (const char *text)
   return !g_str_equal (text, GE_POLICY_UNSET);
 }
 
+/* The manual's list; 1 stands for 2. */
 static gboolean
-check_value (const char *name, const char *text, const char *what, GError **error)
+is_listed (const char *text)
 {
-  if (!is_set (text) || (strlen (text) == 1 && *text >= '0' && *text <= '4'))
+  return !is_set (text) || (strlen (text) == 1 && *text >= '0' && *text <= '4');
+}
+
+static gboolean
+check_values (const GePolicySources *sources, const char *what, GError **error)
+{
+  if (!sources->as_built && !is_listed (sources->option))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: static_memory_policy='%s': not one of 0, 1, 2, 3, 4; choose one, leave it "
+                   "out, or give as_built=yes, with which it counts as 0 as in GE",
+                   what, sources->option);
+      return FALSE;
+    }
+  if (!sources->documented || is_listed (sources->environment))
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s: %s='%s': not one of 0, 1, 2, 3, 4; choose one, leave it out, or give "
-               "as_built=yes, with which it counts as 0 as in GE",
-               what, name, text);
+               "%s: GE_USE_STATIC_MEMORY='%s': not one of 0, 1, 2, 3, 4, which the manual lists; "
+               "choose one, leave it out, or give rules=as-built, with which it counts as 0",
+               what, sources->environment);
   return FALSE;
 }
 
 gboolean
 gemem_ge_policy_check (const GePolicySources *sources, const char *what, GError **error)
 {
-  if (!sources->as_built
-      && (!check_value ("GE_USE_STATIC_MEMORY", sources->environment, what, error)
-          || !check_value ("static_memory_policy", sources->option, what, error)))
+  if (sources->documented && sources->as_built)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s: rules=documented and as_built=yes contradict each other; leave one out",
+                   what);
+      return FALSE;
+    }
+  if (!check_values (sources, what, error))
     return FALSE;
-  if (!sources->strict || !is_set (sources->environment) || !is_set (sources->option))
+  if (!(sources->strict || sources->documented) || !is_set (sources->environment)
+      || !is_set (sources->option))
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s: GE_USE_STATIC_MEMORY=%s and static_memory_policy=%s: the documentation forbids "
-               "setting both; leave one out, or strict=yes",
-               what, sources->environment, sources->option);
+               "%s: GE_USE_STATIC_MEMORY=%s and static_memory_policy=%s conflict, the manual "
+               "forbids both together; set static_memory_policy alone, as it advises, or give "
+               "%s, with which the system merges them",
+               what, sources->environment, sources->option,
+               sources->documented ? "rules=as-built" : "strict=no");
   return FALSE;
+}
+
+void
+gemem_ge_policy_notes (const GePolicySources *sources, const char *what, GememNoteFunc func,
+                       gpointer data)
+{
+  g_autofree char *merged = NULL, *other = NULL, *deprecated = NULL;
+
+  if (!is_set (sources->environment))
+    return;
+  if (is_set (sources->option))
+    {
+      merged = g_strdup_printf (
+          "%s: GE_USE_STATIC_MEMORY=%s and static_memory_policy=%s are merged "
+          "to policy %u, as the system does; the manual forbids both "
+          "together, set static_memory_policy alone",
+          what, sources->environment, sources->option,
+          gemem_ge_policy (sources->environment, sources->option));
+      func (merged, data);
+    }
+  if (!is_listed (sources->environment))
+    {
+      other = g_strdup_printf ("%s: GE_USE_STATIC_MEMORY='%s' counts as 0, as in the system, which "
+                               "says nothing; the manual lists 0, 1, 2, 3 and 4",
+                               what, sources->environment);
+      func (other, data);
+    }
+  deprecated = g_strdup_printf ("%s: GE_USE_STATIC_MEMORY is deprecated; use static_memory_policy",
+                                what);
+  func (deprecated, data);
 }

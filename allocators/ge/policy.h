@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/error.h"
+#include "allocators/allocator.h"
 
 #define GE_POLICY_UNSET "unset" /* a source that is not there */
 
@@ -19,8 +19,13 @@ typedef struct
 {
   const char *environment, *option; /* GE_USE_STATIC_MEMORY, ge.exec.staticMemoryPolicy */
   gboolean strict;                  /* not both */
-  gboolean as_built;                /* accept any text silently */
+  gboolean as_built;                /* accept any text of the option */
+  gboolean documented;              /* not both, and no text that the manual does not list */
 } GePolicySources;
 
-/* Whether the documentation allows this; GEMEM_ERROR_USAGE with @what ("allocator ge") in front. */
+/* Whether these settings can be used together; GEMEM_ERROR_USAGE with @what ("allocator ge") in
+ * front. */
 gboolean gemem_ge_policy_check (const GePolicySources *sources, const char *what, GError **error);
+/* Says of settings that passed the check what the manual says against them. */
+void gemem_ge_policy_notes (const GePolicySources *sources, const char *what, GememNoteFunc func,
+                            gpointer data);

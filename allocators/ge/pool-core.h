@@ -81,7 +81,8 @@ struct _GeSpan
   guint8 occupied;
   guint8 splitable; /* may be cut without delay (fixed-size pools, virtual range) */
   guint8 new_va;    /* embedded in a GeNewVa of expandable-pool.h */
-  guint8 hidden;    /* occupied, but no block: its pages are mapped in a new-VA block */
+  /* occupied, but no block: its pages are mapped in a new-VA block, or it is lost (5.4) */
+  guint8 hidden;
 };
 
 struct _GeSpanPool

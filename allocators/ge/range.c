@@ -4,22 +4,71 @@
 #include "allocators/ge/range.h"
 #include "base/units.h"
 
+/* ---- life */
+
+void
+gemem_ge_range_prepare (GeRange *range, GePages *pages, guint64 page_size, gboolean reuse)
+{
+  *range = (GeRange){ .pages = pages, .page_size = page_size, .reuse = reuse };
+  range->free = g_array_new (FALSE, FALSE, sizeof (guint32));
+  range->list = g_array_new (FALSE, FALSE, sizeof (guint32));
+}
+
+void
+gemem_ge_range_dispose (GeRange *range)
+{
+  g_array_unref (range->free);
+  g_array_unref (range->list);
+}
+
+gboolean
+gemem_ge_range_open (GeRange *range, guint64 size)
+{
+  const guint64 rounded = gemem_round_up (size, range->page_size);
+
+  range->base = gemem_ge_pages_open (range->pages, range->page_size, rounded);
+  range->size = range->base != 0 ? rounded : 0;
+  return range->base != 0;
+}
+
+/* Records up to @n, at least. */
+static void
+grow (GeRange *range, guint32 n)
+{
+  const GeRecord none = { .page = GE_NO_PAGE, .last = GE_NO_PAGE };
+
+  if (n <= range->n_records)
+    return;
+  range->records = g_renew (GeRecord, range->records, n);
+  while (range->n_records < n)
+    range->records[range->n_records++] = none;
+}
+
+void
+gemem_ge_range_close (GeRange *range)
+{
+  for (guint32 i = 0; i < range->n_records; i++)
+    if (range->records[i].page != GE_NO_PAGE)
+      gemem_ge_pages_lose (range->pages, range->records[i].page);
+  gemem_ge_pages_close (range->pages, range->base, range->size);
+  g_clear_pointer (&range->records, g_free);
+  range->n_records = 0;
+  range->base = range->size = range->phys = 0;
+}
+
 gboolean
 gemem_ge_range_init (GeRange *range, GePages *pages, guint64 size)
 {
-  const guint64 page = pages->page_size;
-  const guint64 rounded = gemem_round_up (size, page);
-  const guint64 base = gemem_ge_pages_open (pages, page, rounded);
+  GeRange opened;
 
-  if (base == 0)
-    return FALSE;
-  *range = (GeRange){ .pages = pages, .base = base, .size = rounded, .page_size = page };
-  range->n_records = (guint32) (rounded / page);
-  range->records = g_new0 (GeRecord, range->n_records);
-  for (guint32 i = 0; i < range->n_records; i++)
-    range->records[i].page = range->records[i].last = GE_NO_PAGE;
-  range->free = g_array_new (FALSE, FALSE, sizeof (guint32));
-  range->list = g_array_new (FALSE, FALSE, sizeof (guint32));
+  gemem_ge_range_prepare (&opened, pages, pages->page_size, TRUE);
+  if (!gemem_ge_range_open (&opened, size))
+    {
+      gemem_ge_range_dispose (&opened);
+      return FALSE;
+    }
+  grow (&opened, (guint32) (opened.size / opened.page_size));
+  *range = opened;
   return TRUE;
 }
 
@@ -28,11 +77,12 @@ gemem_ge_range_clear (GeRange *range)
 {
   for (guint32 i = 0; i < range->n_records; i++)
     if (range->records[i].page != GE_NO_PAGE)
-      gemem_ge_pages_give (range->pages, range->records[i].page);
-  gemem_ge_pages_close (range->pages, range->base, range->size);
-  g_free (range->records);
-  g_array_unref (range->free);
-  g_array_unref (range->list);
+      {
+        gemem_ge_pages_give (range->pages, range->records[i].page);
+        range->records[i].page = GE_NO_PAGE;
+      }
+  gemem_ge_range_close (range);
+  gemem_ge_range_dispose (range);
 }
 
 /* ---- the free stack */
@@ -63,6 +113,8 @@ pop (GeRange *range)
       const guint32 i = g_array_index (range->free, guint32, range->free->len - 1);
 
       g_array_set_size (range->free, range->free->len - 1);
+      if (i >= range->n_records) /* of addresses before these (5.9), and not used yet */
+        continue;
       range->records[i].in_free = FALSE;
       if (is_free (&range->records[i]))
         return i;
@@ -83,12 +135,12 @@ static gboolean
 obtain (GeRange *range, guint32 i)
 {
   GeRecord *record = &range->records[i];
-  const guint32 page = gemem_ge_pages_take (range->pages, record->last,
-                                            range->base + i * range->page_size, TRUE);
+  const guint32 page = gemem_ge_pages_take (range->pages, &record->last,
+                                            range->base + i * range->page_size, range->reuse);
 
   if (page == GE_NO_PAGE)
     return FALSE;
-  record->page = record->last = page;
+  record->page = page;
   record->ref = record->maps = 1;
   record->using = TRUE;
   record->recycled = FALSE;
@@ -96,36 +148,34 @@ obtain (GeRange *range, guint32 i)
   return TRUE;
 }
 
-/* One mapping of the page of record @i fewer; after the last one the memory goes to the page
+/* 5.1: one mapping of the page of record @i fewer; after the last one the memory goes to the page
  * pool. */
-static gboolean
-drop_map (GeRange *range, guint32 i)
+static void
+release (GeRange *range, guint32 i)
 {
   GeRecord *record = &range->records[i];
 
-  if (--record->maps > 0)
-    return FALSE;
+  if (record->maps > 0)
+    record->maps--;
+  if (record->page == GE_NO_PAGE || record->maps > 0)
+    return;
   gemem_ge_pages_give (range->pages, record->page);
   record->page = GE_NO_PAGE;
+  record->recycled = TRUE;
   range->phys -= range->page_size;
-  return TRUE;
 }
 
-/* One user fewer after a failure (5.7). */
+/* One user fewer after a failure (5.7).  A gathered page has none: it keeps its memory, and is on
+ * no stack. */
 static void
 undo (GeRange *range, guint32 i)
 {
   GeRecord *record = &range->records[i];
 
-  if (record->ref > 0)
-    record->ref--;
-  if (record->ref > 0 || record->page == GE_NO_PAGE)
-    return;
-  record->using = FALSE;
-  if (record->maps == 1)
-    drop_map (range, i);
-  else
-    push (range, i); /* an idle new-VA block has it mapped too */
+  if (record->ref > 0 && --record->ref == 0)
+    release (range, i);
+  if (record->ref == 0)
+    record->using = FALSE;
 }
 
 /* ---- 5.3 */
@@ -135,7 +185,6 @@ typedef struct
 {
   GeRange *range;
   gint64 ib, ie; /* first and last page; `ib` rises when pages were gathered */
-  gint64 low;    /* the lowest page that the block counts as touched */
   guint64 need, tail, reuse, gathered;
   gboolean recycle;
 } Walk;
@@ -243,8 +292,8 @@ yield (Walk *w, gint64 in_use, guint64 bytes, guint64 *reuse)
   return GE_BACK_USING;
 }
 
-/* 5.5, the part about pages.  Pages that the walk touched before it gathered are not in the list;
- * they become idle. */
+/* 5.5, the part about pages.  A list that is too short is a failure, which only a session meets:
+ * there, pages that are not in the list keep the user that the walk gave them (5.9). */
 static GeBacking
 collect (Walk *w, guint64 *reuse)
 {
@@ -258,18 +307,10 @@ collect (Walk *w, guint64 *reuse)
         record->ref--;
       record->using = FALSE;
     }
-  for (gint64 i = w->ie; i >= w->low; i--)
-    if (range->records[i].using && --range->records[i].ref == 0)
-      {
-        range->records[i].using = FALSE;
-        push (range, (guint32) i);
-      }
+  if (w->tail > 0)
+    range->records[w->ie].ref--;
   *reuse = w->reuse + w->tail;
-  if (range->list->len == w->need)
-    return GE_BACK_NEW_VA;
-  gemem_ge_range_push (range, (const guint32 *) (gconstpointer) range->list->data,
-                       range->list->len);
-  return GE_BACK_FAILED;
+  return range->list->len == w->need ? GE_BACK_NEW_VA : GE_BACK_FAILED;
 }
 
 GeBacking
@@ -281,7 +322,7 @@ gemem_ge_range_back (GeRange *range, guint64 address, guint64 bytes, guint64 *re
              .ie = (gint64) ((end - 1) / range->page_size) };
   gboolean failed = FALSE;
 
-  w.low = w.ie + 1;
+  grow (range, (guint32) w.ie + 1);
   w.need = (bytes + range->page_size - 1) / range->page_size;
   w.tail = w.ib < w.ie && range->records[w.ie].ref > 0 ? end % range->page_size : 0;
   g_array_set_size (range->list, 0);
@@ -299,7 +340,6 @@ gemem_ge_range_back (GeRange *range, guint64 address, guint64 bytes, guint64 *re
             return fail (&w, i);
           break;
         }
-      w.low = i;
     }
   return w.recycle && w.gathered > 0 ? collect (&w, reuse) : GE_BACKED;
 }
@@ -327,8 +367,30 @@ gemem_ge_range_recycle (GeRange *range, guint64 address, guint64 bytes)
   if (bytes == 0)
     return;
   for (guint64 i = offset / range->page_size; i <= (offset + bytes - 1) / range->page_size; i++)
-    if (is_free (&range->records[i]) && drop_map (range, (guint32) i))
-      range->records[i].recycled = TRUE;
+    if (is_free (&range->records[i]))
+      release (range, (guint32) i);
+}
+
+/* ---- 5.9 */
+
+void
+gemem_ge_range_unbind (GeRange *range, guint64 address, guint64 bytes)
+{
+  const guint64 offset = address - range->base;
+
+  if (bytes == 0)
+    return;
+  for (guint64 i = offset / range->page_size;
+       i <= (offset + bytes - 1) / range->page_size && i < range->n_records; i++)
+    {
+      GeRecord *record = &range->records[i];
+
+      if (record->page == GE_NO_PAGE || (record->ref > 0 && --record->ref > 0))
+        continue;
+      record->using = FALSE;
+      push (range, (guint32) i);
+      release (range, (guint32) i);
+    }
 }
 
 /* ---- new-VA blocks */
@@ -396,7 +458,7 @@ void
 gemem_ge_range_unmap_elsewhere (GeRange *range, guint64 address, const guint32 *records, guint n)
 {
   for (guint j = 0; j < n; j++)
-    if (range->records[records[j]].page != GE_NO_PAGE)
-      drop_map (range, records[j]);
+    if (range->records[records[j]].page != GE_NO_PAGE && range->records[records[j]].maps > 0)
+      range->records[records[j]].maps--; /* even at 0 it keeps its memory: its home frees it */
   gemem_ge_pages_release (range->pages, address, n * range->page_size);
 }

@@ -10,94 +10,71 @@
 void
 gemem_ge_session_init (GeSessionRange *range, GePages *pages, guint64 total, gboolean reuse)
 {
-  const guint64 page = pages->page_size;
-
-  *range = (GeSessionRange){
-    .pages = pages, .page_size = page, .total = gemem_round_up (total, page), .reuse = reuse
-  };
-  range->records = g_array_new (FALSE, FALSE, sizeof (GeSessionPage));
+  *range = (GeSessionRange){ .total = total };
+  gemem_ge_range_prepare (&range->backing, pages, pages->page_size, reuse);
+  range->pieces = g_array_new (FALSE, FALSE, sizeof (guint64));
 }
 
-static GeSessionPage *
-record (const GeSessionRange *range, guint64 i)
+static void
+lock (const GeSessionRange *range)
 {
-  return &g_array_index (range->records, GeSessionPage, i);
+  gemem_device_lock (range->backing.pages->device);
+}
+
+static void
+unlock (const GeSessionRange *range)
+{
+  gemem_device_unlock (range->backing.pages->device);
+}
+
+static void
+reset (GeSessionRange *range)
+{
+  const guint64 base = range->backing.base;
+  guint64 begin = 0;
+
+  if (base == 0)
+    return;
+  for (guint i = 0; i < range->pieces->len; i++)
+    {
+      const guint64 end = g_array_index (range->pieces, guint64, i);
+
+      gemem_ge_range_unbind (&range->backing, base + begin, end - begin);
+      begin = end;
+    }
+  gemem_ge_range_unbind (&range->backing, base, range->backing.size);
+  gemem_ge_range_close (&range->backing);
+  g_array_set_size (range->pieces, 0);
+  range->used = range->used_count = 0;
 }
 
 void
 gemem_ge_session_reset (GeSessionRange *range)
 {
-  if (range->base == 0)
-    return;
-  gemem_device_lock (range->pages->device);
-  for (guint i = 0; i < range->records->len; i++)
-    if (record (range, i)->ref > 0)
-      gemem_ge_pages_give (range->pages, record (range, i)->page);
-  gemem_ge_pages_close (range->pages, range->base, range->size);
-  g_array_set_size (range->records, 0);
-  range->base = range->size = range->used = range->used_count = range->phys = 0;
-  gemem_device_unlock (range->pages->device);
+  lock (range);
+  reset (range);
+  unlock (range);
 }
 
 void
 gemem_ge_session_clear (GeSessionRange *range)
 {
   gemem_ge_session_reset (range);
-  g_array_unref (range->records);
+  gemem_ge_range_dispose (&range->backing);
+  g_array_unref (range->pieces);
 }
 
 /* ---- backing */
 
-static void
-drop (GeSessionRange *range, guint64 i)
-{
-  GeSessionPage *page = record (range, i);
-
-  if (--page->ref > 0)
-    return;
-  gemem_ge_pages_give (range->pages, page->page);
-  page->page = GE_NO_PAGE;
-  range->phys -= range->page_size;
-}
-
-/* One more user of page @i. */
-static gboolean
-add_user (GeSessionRange *range, guint64 i)
-{
-  GeSessionPage *page = record (range, i);
-
-  if (page->ref == 0)
-    {
-      const guint32 taken = gemem_ge_pages_take (range->pages, page->last,
-                                                 range->base + i * range->page_size, range->reuse);
-
-      if (taken == GE_NO_PAGE)
-        return FALSE;
-      page->page = page->last = taken;
-      range->phys += range->page_size;
-    }
-  page->ref++;
-  return TRUE;
-}
-
-/* All or nothing; from the top down, as in all ranges. */
 static gboolean
 bind (GeSessionRange *range, guint64 address, guint64 bytes)
 {
-  const GeSessionPage none = { GE_NO_PAGE, GE_NO_PAGE, 0 };
-  const guint64 first = (address - range->base) / range->page_size;
-  const guint64 end = (address - range->base + bytes - 1) / range->page_size + 1;
+  guint64 unused;
 
-  while (range->records->len < end)
-    g_array_append_val (range->records, none);
-  for (guint64 i = end; i-- > first;)
-    if (!add_user (range, i))
-      {
-        for (guint64 j = end; --j > i;) /* 5.7 */
-          drop (range, j);
-        return FALSE;
-      }
-  return TRUE;
+  if (bytes == 0 || !gemem_ge_range_contains (&range->backing, address))
+    return TRUE;
+  return bytes <= range->backing.base + range->backing.size - address
+         && gemem_ge_range_back (&range->backing, address, bytes, &unused) == GE_BACKED;
 }
 
 gboolean
@@ -105,34 +82,30 @@ gemem_ge_session_bind (GeSessionRange *range, guint64 address, guint64 bytes)
 {
   gboolean bound;
 
-  gemem_device_lock (range->pages->device);
+  lock (range);
   bound = bind (range, address, bytes);
-  gemem_device_unlock (range->pages->device);
+  unlock (range);
   return bound;
 }
 
 void
 gemem_ge_session_unbind (GeSessionRange *range, guint64 address, guint64 bytes)
 {
-  const guint64 first = (address - range->base) / range->page_size;
-  const guint64 last = (address - range->base + bytes - 1) / range->page_size;
-
-  gemem_device_lock (range->pages->device);
-  for (guint64 i = first; i <= last; i++)
-    drop (range, i);
-  gemem_device_unlock (range->pages->device);
+  lock (range);
+  if (gemem_ge_range_contains (&range->backing, address))
+    gemem_ge_range_unbind (&range->backing, address, bytes);
+  unlock (range);
 }
 
 /* ---- requests */
 
+/* @bytes: those of the first request. */
 static gboolean
-reserve (GeSessionRange *range)
+reserve (GeSessionRange *range, guint64 bytes)
 {
-  if (range->base != 0 || range->unsupported)
-    return !range->unsupported;
-  range->base = gemem_ge_pages_open (range->pages, range->page_size, range->total);
-  range->size = range->base != 0 ? range->total : 0;
-  range->unsupported = range->base == 0;
+  if (range->backing.base == 0 && !range->unsupported)
+    range->unsupported = bytes > range->total
+                         || !gemem_ge_range_open (&range->backing, range->total);
   return !range->unsupported;
 }
 
@@ -141,12 +114,14 @@ append (GeSessionRange *range, guint64 bytes)
 {
   guint64 address;
 
-  if (!reserve (range) || bytes > range->size - range->used)
+  if (!reserve (range, bytes) || bytes > range->backing.size - range->used)
     return 0;
-  address = range->base + range->used;
+  address = range->backing.base + range->used;
   if (!bind (range, address, bytes))
     return 0;
   range->used += bytes;
+  if (bytes > 0)
+    g_array_append_val (range->pieces, range->used);
   return address;
 }
 
@@ -155,9 +130,9 @@ gemem_ge_session_append (GeSessionRange *range, guint64 bytes)
 {
   guint64 address;
 
-  gemem_device_lock (range->pages->device);
+  lock (range);
   address = append (range, bytes);
-  gemem_device_unlock (range->pages->device);
+  unlock (range);
   return address;
 }
 
@@ -166,73 +141,97 @@ gemem_ge_session_share (GeSessionRange *range, guint64 bytes)
 {
   guint64 address = 0;
 
-  gemem_device_lock (range->pages->device);
-  if (reserve (range) && bytes <= range->size
+  lock (range);
+  if (reserve (range, bytes) && bytes <= range->backing.size
       && (bytes <= range->used || append (range, bytes - range->used) != 0))
     {
       range->used_count++;
-      address = range->base;
+      address = range->backing.base;
     }
-  gemem_device_unlock (range->pages->device);
+  unlock (range);
   return address;
 }
 
 void
 gemem_ge_session_unshare (GeSessionRange *range)
 {
-  gemem_device_lock (range->pages->device);
+  lock (range);
   if (--range->used_count == 0)
-    gemem_ge_session_reset (range);
-  gemem_device_unlock (range->pages->device);
+    reset (range);
+  unlock (range);
 }
 
 /* ---- questions */
+
+static const GeRecord *
+record (const GeSessionRange *range, guint64 i)
+{
+  return &range->backing.records[i];
+}
+
+static gboolean
+is_idle (const GeRecord *page)
+{
+  return page->page != GE_NO_PAGE && page->ref == 0;
+}
 
 /* TRUE if page @i has memory, or gets the page that it had without a device call. */
 static gboolean
 is_ready (const GeSessionRange *range, guint64 i)
 {
-  const guint64 address = range->base + i * range->page_size;
+  const guint64 address = range->backing.base + i * range->backing.page_size;
 
-  return i < range->records->len
-         && (record (range, i)->ref > 0
-             || gemem_ge_pages_waits_at (range->pages, record (range, i)->last, address));
+  return i < range->backing.n_records
+         && (record (range, i)->page != GE_NO_PAGE
+             || gemem_ge_pages_waits_at (range->backing.pages, record (range, i)->last, address));
 }
 
 guint64
 gemem_ge_session_free_bytes (const GeSessionRange *range)
 {
-  guint64 i = range->used / range->page_size;
+  const guint64 page = range->backing.page_size;
+  guint64 i = range->used / page;
 
   while (is_ready (range, i))
     i++;
-  return i * range->page_size > range->used ? i * range->page_size - range->used : 0;
+  return i * page > range->used ? i * page - range->used : 0;
 }
 
 gboolean
 gemem_ge_session_check (const GeSessionRange *range, const char *what, GError **error)
 {
+  const GeRange *backing = &range->backing;
   guint64 phys = 0;
 
-  for (guint i = 0; i < range->records->len; i++)
+  for (guint32 i = 0; i < backing->n_records; i++)
     {
-      const GeSessionPage *page = record (range, i);
+      const GeRecord *page = record (range, i);
 
-      if ((page->ref > 0) != (page->page != GE_NO_PAGE))
+      if (page->ref > 0 && page->page == GE_NO_PAGE)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-                       "%s: page %u of the session's range has %u users and %s memory", what, i,
-                       page->ref, page->ref > 0 ? "no" : "still");
+                       "%s: page %u of the session's range has %u users and no memory", what, i,
+                       page->ref);
           return FALSE;
         }
-      phys += page->ref > 0 ? range->page_size : 0;
+      if (page->page != GE_NO_PAGE
+          && (page->maps != 1
+              || gemem_ge_pages_at (backing->pages, backing->base + i * backing->page_size)
+                     != page->page))
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                       "%s: page %u of the session's range has memory that is not in its place",
+                       what, i);
+          return FALSE;
+        }
+      phys += page->page != GE_NO_PAGE ? backing->page_size : 0;
     }
-  if (phys == range->phys)
+  if (phys == backing->phys)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
                "%s: the session's range has %" G_GUINT64_FORMAT
                " bytes under it, %" G_GUINT64_FORMAT " were counted",
-               what, phys, range->phys);
+               what, phys, backing->phys);
   return FALSE;
 }
 
@@ -249,31 +248,33 @@ is_home (const GePages *pages, guint32 page, guint64 address)
 static GememSpanState
 state_of (const GeSessionRange *range, guint64 i)
 {
-  const guint64 address = range->base + i * range->page_size;
-  const guint32 page = gemem_ge_pages_at (range->pages, address);
+  const guint64 address = range->backing.base + i * range->backing.page_size;
+  GePages *pages = range->backing.pages;
 
-  if (i < range->records->len && record (range, i)->ref > 0)
-    return GEMEM_SPAN_OVERHEAD;
-  return is_home (range->pages, page, address) ? GEMEM_SPAN_FREE : GEMEM_SPAN_UNMAPPED;
+  if (i < range->backing.n_records && record (range, i)->page != GE_NO_PAGE)
+    return is_idle (record (range, i)) ? GEMEM_SPAN_FREE : GEMEM_SPAN_OVERHEAD;
+  return is_home (pages, gemem_ge_pages_at (pages, address), address) ? GEMEM_SPAN_FREE
+                                                                      : GEMEM_SPAN_UNMAPPED;
 }
 
 void
 gemem_ge_session_walk (const GeSessionRange *range, GememSpanFunc func, gpointer data)
 {
-  const guint64 page = range->page_size, end = range->base + range->size;
-  GememSpan span = { .address = range->base, .segment = range->base, .segment_size = range->size };
+  const guint64 base = range->backing.base, page = range->backing.page_size,
+                end = base + range->backing.size;
+  const guint32 n = range->backing.n_records;
+  GememSpan span = { .address = base, .segment = base, .segment_size = range->backing.size };
 
   while (span.address < end)
     {
-      guint64 i = (span.address - range->base) / page;
+      guint64 i = (span.address - base) / page;
 
       span.state = state_of (range, i);
-      for (i++; i < range->records->len && state_of (range, i) == span.state; i++)
+      for (i++; i < n && state_of (range, i) == span.state; i++)
         ;
       /* what lies behind the records has no memory */
-      span.size = i < range->records->len || span.state != GEMEM_SPAN_UNMAPPED
-                      ? range->base + i * page - span.address
-                      : end - span.address;
+      span.size = i < n || span.state != GEMEM_SPAN_UNMAPPED ? base + i * page - span.address
+                                                             : end - span.address;
       func (&span, data);
       span.address += span.size;
     }
@@ -290,9 +291,10 @@ gemem_ge_session_walk_lost (const GePages *pages, GememSpanFunc func, gpointer d
                                .size = pages->page_size,
                                .segment = address,
                                .segment_size = pages->page_size,
-                               .state = GEMEM_SPAN_FREE };
+                               .state = physical->lost ? GEMEM_SPAN_OVERHEAD : GEMEM_SPAN_FREE };
 
-      if (physical->page != 0 && physical->ref == 0 && !is_home (pages, i, physical->home))
+      if (physical->lost
+          || (physical->page != 0 && physical->ref == 0 && !is_home (pages, i, physical->home)))
         func (&span, data);
     }
 }

@@ -9,8 +9,8 @@
  * variables=yes rounds sizes, hides 512 bytes before each variable, and does not take pages that a
  * refused request had returned (7.4).  variables=no rounds to 512, as GE's compiler has done with
  * all sizes of such requests (5.9).
- * When the device refuses addresses, each request is an allocation of the device; with
- * variable_use_1g_huge_page=1 it is refused.
+ * When the device refuses addresses, or the first request is larger than the total, each request is
+ * an allocation of the device from then on; with variable_use_1g_huge_page=1 it is refused.
  * Cost: O(pages of the block) per request; the end of a range O(its pages).
  * Origin: ge-runtime.md 5.9, 7.4.
  */
@@ -115,9 +115,9 @@ stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
   const GeVariables *v = &((const Session *) allocator)->variables;
 
-  func ("virtual_size", v->range.size, "B", data);
+  func ("virtual_size", v->range.backing.size, "B", data);
   func ("used", v->range.used, "B", data);
-  func ("phys", v->range.phys, "B", data);
+  func ("phys", v->range.backing.phys, "B", data);
   func ("virtual_memory_unsupported", v->range.unsupported, "", data);
   gemem_ge_page_stats (&v->pages, func, data);
 }

@@ -25,7 +25,8 @@ gemem_ge_static_walk (const GeStatic *memory, GArray *spans)
   gpointer graph;
   guint64 id;
 
-  append_block (spans, &memory->largest);
+  if (memory->range.used == 0) /* else it is in the range */
+    append_block (spans, &memory->largest);
   while (gemem_idmap_next (memory->graphs, &position, &id, &graph))
     {
       append_block (spans, &(*(GeStaticGraph **) graph)->own);
@@ -39,13 +40,18 @@ gemem_ge_static_walk (const GeStatic *memory, GArray *spans)
       if (block->plain)
         gemem_ge_spans_append_overhead (spans, block->address, block->total);
     }
+  for (guint i = 0; i < memory->active.leaked->len; i++)
+    {
+      const GeActiveBlock *block = &g_array_index (memory->active.leaked, GeActiveBlock, i);
+      gemem_ge_spans_append_overhead (spans, block->address, block->total);
+    }
   if (memory->options.pages != NULL)
     gemem_ge_session_walk (&memory->range, gemem_ge_spans_append, spans);
   gemem_ge_session_walk (&memory->fixed, gemem_ge_spans_append, spans);
-  gemem_ge_session_walk_lost (memory->fixed.pages, gemem_ge_spans_append, spans);
+  gemem_ge_session_walk_lost (memory->fixed.backing.pages, gemem_ge_spans_append, spans);
 }
 
-/* What work of the graph uses: all of the block that graphs share under the documented policy 2. */
+/* What work of the graph uses: all of the block that graphs share under the documented policies. */
 void
 gemem_ge_static_walk_graph (const GeStatic *memory, guint64 id, GememSpanFunc func, gpointer data)
 {
@@ -56,7 +62,7 @@ gemem_ge_static_walk_graph (const GeStatic *memory, guint64 id, GememSpanFunc fu
     return;
   append_block (spans, &(*found)->own);
   append_block (spans, &(*found)->apart);
-  gemem_ge_spans_append_overhead (spans, memory->fixed.base, (*found)->fixed);
+  gemem_ge_spans_append_overhead (spans, memory->fixed.backing.base, (*found)->fixed);
   if ((*found)->shares)
     append_block (spans, &memory->largest);
   for (guint i = 0; (*found)->pieces != NULL && i < (*found)->pieces->len; i++)
@@ -114,12 +120,25 @@ gboolean
 gemem_ge_static_check (const GeStatic *memory, const char *name, GError **error)
 {
   return check_blocks (&memory->active, name, error) && check_graphs (memory, name, error)
-         && gemem_ge_pages_check (memory->fixed.pages, name, error)
+         && gemem_ge_pages_check (memory->fixed.backing.pages, name, error)
          && gemem_ge_session_check (&memory->fixed, name, error)
          && (memory->options.pages == NULL || gemem_ge_session_check (&memory->range, name, error));
 }
 
 /* ---- statistics */
+
+/* Bytes of blocks that no graph has and that are never freed (7.2, 3.3). */
+static guint64
+leaked (const GeStatic *memory)
+{
+  guint64 sum = 0;
+
+  for (guint i = 0; i < memory->leaked->len; i++)
+    sum += g_array_index (memory->leaked, GeStaticBlock, i).size;
+  for (guint i = 0; i < memory->active.leaked->len; i++)
+    sum += g_array_index (memory->active.leaked, GeActiveBlock, i).total;
+  return sum;
+}
 
 void
 gemem_ge_static_stats (const GeStatic *memory, GememStatFunc func, gpointer data)
@@ -128,19 +147,16 @@ gemem_ge_static_stats (const GeStatic *memory, GememStatFunc func, gpointer data
   const guint64 loads[] = { gemem_idmap_count (memory->graphs), memory->loads, active->load_count };
   const guint64 blocks[] = { gemem_idmap_count (memory->graphs), memory->largest.size > 0,
                              active->blocks->len };
-  guint64 leaked = 0;
-
-  for (guint i = 0; i < memory->leaked->len; i++)
-    leaked += g_array_index (memory->leaked, GeStaticBlock, i).size;
   func ("static.load_count", loads[memory->options.mode], "", data);
   func ("static.peak", gemem_ge_static_peak (memory), "B", data);
   func ("static.blocks", blocks[memory->options.mode], "", data);
   func ("static.fixed", memory->fixed.used, "B", data);
-  if (memory->options.leaky)
-    func ("static.leaked", leaked, "B", data);
+  if (memory->options.leaky || memory->options.pages != NULL)
+    func ("static.leaked", leaked (memory), "B", data);
   if (memory->options.pages == NULL)
     return;
+  func ("static.lost", gemem_ge_pages_lost (memory->options.pages), "B", data);
   func ("static.used", memory->range.used, "B", data);
-  func ("static.phys", memory->range.phys, "B", data);
+  func ("static.phys", memory->range.backing.phys, "B", data);
   func ("static.virtual_memory_unsupported", memory->range.unsupported, "", data);
 }

@@ -46,6 +46,30 @@ give_back (const GeStatic *memory, GeStaticBlock *block)
   *block = (GeStaticBlock){ 0 };
 }
 
+/* The block that all graphs have, of the documented policies: in pages, or, without them, of the device. */
+static gboolean
+take_largest (GeStatic *memory, guint64 size, guint64 stream)
+{
+  if (memory->options.pages != NULL)
+    memory->largest.address = gemem_ge_session_append (&memory->range, size);
+  if (memory->largest.address == 0)
+    return take (memory, &memory->largest, size, stream);
+  memory->largest.size = size;
+  return TRUE;
+}
+
+static void
+give_largest (GeStatic *memory)
+{
+  if (memory->largest.size == 0)
+    return;
+  if (memory->range.used == 0)
+    give_back (memory, &memory->largest);
+  else
+    gemem_ge_session_reset (&memory->range);
+  memory->largest = (GeStaticBlock){ 0 };
+}
+
 void
 gemem_ge_static_clear (GeStatic *memory)
 {
@@ -63,7 +87,7 @@ gemem_ge_static_clear (GeStatic *memory)
   for (guint i = 0; i < memory->leaked->len; i++)
     give_back (memory, &g_array_index (memory->leaked, GeStaticBlock, i));
   g_array_unref (memory->leaked);
-  give_back (memory, &memory->largest);
+  give_largest (memory);
   gemem_ge_active_clear (&memory->active);
   gemem_ge_session_clear (&memory->fixed);
   if (memory->options.pages != NULL)
@@ -105,19 +129,19 @@ unload_own (GeStatic *memory, GeStaticGraph *graph)
     give_back (memory, &graph->own);
 }
 
-/* ---- the documented policy 2 */
+/* ---- policies 2 and 4 as documented */
 
 static gboolean
 resize (GeStatic *memory, guint64 need, guint64 stream)
 {
   const guint64 before = memory->largest.size;
 
-  give_back (memory, &memory->largest);
-  if (take (memory, &memory->largest, need, stream))
+  give_largest (memory);
+  if (take_largest (memory, need, stream))
     return TRUE;
   /* The graphs that are loaded keep what they had, if the device still has it. */
   if (before > 0)
-    take (memory, &memory->largest, before, stream);
+    take_largest (memory, before, stream);
   return FALSE;
 }
 
@@ -136,7 +160,7 @@ static void
 unload_documented (GeStatic *memory)
 {
   if (--memory->loads == 0)
-    give_back (memory, &memory->largest);
+    give_largest (memory);
 }
 
 gboolean
@@ -206,6 +230,7 @@ load_rest (GeStatic *memory, GeStaticGraph *graph, const GArray *rest, guint64 s
   guint64 address;
 
   graph->shares = TRUE;
+  graph->need = need;
   if (memory->options.mode == GE_STATIC_OWN)
     return load_own (memory, graph, need, stream) ? graph->own.address + segments[0].offset : 0;
   if (memory->options.mode == GE_STATIC_DOCUMENTED)
@@ -252,6 +277,7 @@ run (GeStatic *memory, guint64 id, gboolean begin)
 
   if (graph->pieces == NULL)
     return TRUE;
+  graph->ran |= begin;
   if (begin && !graph->bound)
     return graph->bound = gemem_ge_active_bind (&memory->active, graph->pieces);
   if (!begin && graph->bound && memory->options.pages != NULL)
@@ -286,7 +312,11 @@ gemem_ge_static_unload (GeStatic *memory, guint64 id)
   else if (graph->shares && memory->options.mode == GE_STATIC_DOCUMENTED)
     unload_documented (memory);
   else if (graph->shares)
-    gemem_ge_active_unload (&memory->active);
+    {
+      if (!graph->ran && !memory->options.bare)
+        gemem_ge_active_unbind (&memory->active, graph->pieces);
+      gemem_ge_active_unload (&memory->active);
+    }
   graph_free (graph);
   gemem_device_unlock (memory->device);
 }
@@ -303,7 +333,28 @@ gemem_ge_static_bytes (const GeStatic *memory)
 {
   guint64 shared = gemem_ge_static_peak (memory);
 
-  if (memory->options.pages != NULL)
-    shared = MIN (shared, memory->range.phys + gemem_ge_active_plain (&memory->active));
+  if (memory->options.pages != NULL && memory->options.mode == GE_STATIC_ACTIVE)
+    shared = MIN (shared, memory->range.backing.phys + gemem_ge_active_plain (&memory->active));
   return memory->blocks + memory->fixed.used + shared;
+}
+
+guint64
+gemem_ge_static_shared (const GeStatic *memory, guint64 id)
+{
+  const GeStaticGraph *graph = *(GeStaticGraph **) gemem_idmap_lookup (memory->graphs, id);
+  guint64 bytes = graph->fixed;
+
+  if (graph->pieces == NULL)
+    return memory->options.mode == GE_STATIC_DOCUMENTED ? bytes + graph->need : bytes;
+  for (guint i = 0; i < graph->pieces->len; i++)
+    bytes += g_array_index (graph->pieces, GeActivePiece, i).used;
+  return bytes;
+}
+
+guint64
+gemem_ge_static_need_of_all (const GeStatic *memory, guint64 in_use)
+{
+  const guint64 own = memory->blocks;
+
+  return own + MAX (gemem_ge_static_bytes (memory) - own, in_use);
 }

@@ -2,13 +2,14 @@
  * `ge-active` and `ge` have in common.
  *
  * What, by `mode`: a block of the device for every graph (policies 0 and 3); one block as large as
- * the largest graph, freed and replaced when a graph needs more (policy 2 as documented); blocks
- * that graphs share, on the device or, with `pages`, on a virtual range whose pages return to their
- * pool after every synchronous run (policy 2 as built, policy 4; active-blocks.h).  Fixed segments,
+ * the largest graph, freed and replaced when a graph needs more, on the device or, with `pages`, in
+ * pages (policies 2 and 4 as documented); blocks that graphs share, on the device or, with `pages`,
+ * on a virtual range whose pages return to their pool after every synchronous run (policies 2 and 4
+ * as built; active-blocks.h).  Fixed segments,
  * by `fixed`: among the others; in a block of the device for each graph; or at one address for all
  * graphs (5.10), and where that is refused in a block of the device.
  * Threads: load, run and unload lock the device (recursively), as active-blocks.h does.
- * Invariants: a graph is loaded once; what is bound is unbound before it is unloaded.
+ * Invariants: a graph is loaded once.
  * Cost: a load O(blocks * segments), a run O(its pages), else O(1).
  * Origin: ge-runtime.md 3, 5.9, 5.10, 7.2.
  */
@@ -17,6 +18,7 @@
 #include "allocators/ge/active-blocks.h"
 #include "allocators/ge/spans.h"
 #include "base/idmap.h"
+#include "base/rules.h"
 
 typedef enum
 {
@@ -25,22 +27,15 @@ typedef enum
   GE_STATIC_ACTIVE,
 } GeStaticMode;
 
-/* The parameter `policy2`, an int @field of the @Type of a class's parameters; @others: the
- * policies that it does not concern. */
-#define GE_POLICY2_ROW(Type, field, others) \
+/* The parameter `rules`, an int @field of the @Type of a class's parameters, with what it was called
+ * before; @more: what else it changes in this class. */
+#define GE_RULES_ROW(Type, field, more) \
   { \
-    .name = "policy2", .type = GEMEM_PARAM_CHOICE, .default_text = "documented", \
-    .choices = "documented|as-built", .offset = G_STRUCT_OFFSET (Type, field), \
-    .help = "What policy 2 does when a graph needs more: release the memory and obtain a bigger " \
-            "block (documented), or keep all blocks and " \
-            "add what is missing, as the real system does (as-built). No effect on " others "." \
+    GEMEM_RULES_MEMBERS (Type, field, \
+                         "under policies 2 and 4 a graph that needs more has the memory released " \
+                         "and a larger one obtained, instead of what is missing added" more "."), \
+        .aliases = "policy2" \
   }
-
-enum
-{
-  GE_POLICY2_DOCUMENTED,
-  GE_POLICY2_AS_BUILT
-};
 
 typedef enum
 {
@@ -59,6 +54,9 @@ typedef struct
   guint64 total; /* addresses to reserve for a range, at most */
   /* GE_STATIC_OWN: the block stays when its graph is unloaded (static_model_addr_fixed, 7.2) */
   gboolean leaky;
+  /* GE_STATIC_ACTIVE: an unload is FreeMemory alone.  Else it is that of a model, which first
+   * unbinds the pages of a graph that was never run (3.3) */
+  gboolean bare;
 } GeStaticOptions;
 
 /* A block of the device; size 0: none. */
@@ -73,8 +71,10 @@ typedef struct
   GArray *pieces;      /* GeActivePiece; none but with GE_STATIC_ACTIVE */
   GeStaticBlock own;   /* with GE_STATIC_OWN */
   GeStaticBlock apart; /* its fixed segments, where they are in a block of their own */
-  gboolean bound;      /* the pieces have pages */
+  gboolean bound;      /* the pieces were bound, and not unbound */
+  gboolean ran;        /* a run of it began */
   gboolean shares;     /* it has memory besides the fixed */
+  guint64 need;        /* bytes of that memory */
   guint64 fixed;       /* bytes that it has of the fixed range */
 } GeStaticGraph;
 
@@ -84,7 +84,7 @@ typedef struct
   GeStaticOptions options;
   GeStaticBlock largest; /* GE_STATIC_DOCUMENTED: the block, and how many graphs have it */
   guint64 loads;
-  GeSessionRange range; /* if options.pages */
+  GeSessionRange range; /* if options.pages; `largest` is in it if anything is appended */
   GeActive active;
   GeSessionRange fixed; /* FixedBaseExpandableAllocator */
   GePages fixed_pages;  /* its pages, unless options.pages */
@@ -102,6 +102,11 @@ gboolean gemem_ge_static_load (GeStatic *memory, guint64 id, guint64 stream,
 gboolean gemem_ge_static_run (GeStatic *memory, guint64 id, gboolean begin);
 void gemem_ge_static_unload (GeStatic *memory, guint64 id);
 guint64 gemem_ge_static_bytes (const GeStatic *memory);
+
+/* Bytes that a loaded graph has of memory that graphs share. */
+guint64 gemem_ge_static_shared (const GeStatic *memory, guint64 id);
+/* Bytes of all graphs if those that share memory need @in_use of it at once. */
+guint64 gemem_ge_static_need_of_all (const GeStatic *memory, guint64 in_use);
 
 /* Bytes that a graph needs: up to the end of its last segment that needs memory. */
 guint64 gemem_ge_static_need (const GememGraphSegment *segments, guint n);

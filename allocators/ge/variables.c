@@ -178,7 +178,7 @@ divide (const GememSpan *span, gpointer data)
           report (w, span, &from, one->address, GEMEM_SPAN_OVERHEAD);
           report (w, span, &from, one->address + one->size, GEMEM_SPAN_LIVE);
         }
-      report (w, span, &from, range->base + range->used, GEMEM_SPAN_OVERHEAD);
+      report (w, span, &from, range->backing.base + range->used, GEMEM_SPAN_OVERHEAD);
       report (w, span, &from, span->address + span->size, GEMEM_SPAN_FREE);
     }
   else
@@ -206,7 +206,7 @@ gemem_ge_variables_walk (const GeVariables *v, GememSpanFunc func, gpointer data
 static gboolean
 pieces_are_in_order (const GeVariables *v)
 {
-  guint64 end = v->range.base;
+  guint64 end = v->range.backing.base;
 
   for (const GeVariable *one = v->first; one != NULL; one = one->next)
     {
@@ -214,7 +214,7 @@ pieces_are_in_order (const GeVariables *v)
         return FALSE;
       end = one->address + one->size;
     }
-  return end <= v->range.base + v->range.used;
+  return end <= v->range.backing.base + v->range.used;
 }
 
 gboolean

@@ -435,6 +435,23 @@ note_variables (const GPtrArray *variables, const GPtrArray *specs, const GPtrAr
   gemem_environment_note_unused (use_environment, variables, readers);
 }
 
+static void
+print_note (const char *note, gpointer said)
+{
+  if (g_hash_table_add (said, g_strdup (note)))
+    gemem_note ("%s", note);
+}
+
+/* Prints what the allocators have to say of their settings, each thing once. */
+static void
+note_settings (const GPtrArray *specs)
+{
+  g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 0; specs != NULL && i < specs->len; i++)
+    gemem_allocator_spec_notes (specs->pdata[i], print_note, said);
+}
+
 static const char *
 path_of_job (const GememJob *job)
 {
@@ -477,6 +494,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
 
   gemem_progress_end ();
   note_variables (variables, specs, files);
+  note_settings (specs);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;
   gemem_catch_interrupts ();

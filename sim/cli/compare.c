@@ -23,10 +23,11 @@ const GememCommand gemem_command_compare = {
       "Without -a every allocator of 'gemem-sim list' is compared, each with its defaults. "
       "Settings recorded in a trace are the\n"
       "defaults of the allocator that recorded it. A graph is lowered to a trace as --lower says.\n"
-      "Runs in which a request failed stand last: they need less because they did less. Below the "
-      "tables stands which real allocator\n"
-      "needs least, by how much, and what it costs; with --find-capacity, which one fits on the "
-      "smallest device.",
+      "Runs in which a request failed stand last: they need less because they did less; so do runs "
+      "that the system's manual does\n"
+      "not allow. Below the tables stands which real allocator needs least, by how much, and what "
+      "it "
+      "costs; with --find-capacity,\nwhich one fits on the smallest device.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"
       "      all allocators, a table and pictures\n"

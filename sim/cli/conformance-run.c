@@ -105,6 +105,11 @@ figure_of_json (const char *path, const char *output, GError **error)
 
   if (!json_parser_load_from_data (parser, output, -1, error))
     return NULL;
+  if (json_parser_get_root (parser) == NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "nothing was printed");
+      return NULL;
+    }
   found = json_path_query (path, json_parser_get_root (parser), error);
   if (found == NULL)
     return NULL;

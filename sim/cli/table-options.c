@@ -15,7 +15,7 @@ const GOptionEntry gemem_table_entries[] = {
     NULL },
   { "sort", 0, 0, G_OPTION_ARG_STRING, &sort,
     "Order the runs of a trace by MEASURE ('gemem-sim help measures'), the best first, or with "
-    "-MEASURE the worst; runs that failed come last in any case",
+    "-MEASURE the worst; runs that failed or are not allowed come last in any case",
     "MEASURE" },
   { "columns", 0, 0, G_OPTION_ARG_STRING, &columns,
     "Show these measures, separated by commas, and no others (table, Markdown, CSV)", "LIST" },

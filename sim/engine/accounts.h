@@ -36,8 +36,10 @@ typedef struct
 typedef struct
 {
   guint64 live, allocated, reserved;
-  guint64 graphs; /* part: static memory that is no block (GememAllocatorClass.graphs.bytes) */
-  guint64 high;   /* largest reserved bytes during the last event */
+  /* static memory that is no block: part of `allocated` (GememAllocatorClass.graphs.bytes), and of
+   * `live` and `demand` (.need) */
+  guint64 graphs, graphs_need;
+  guint64 high; /* largest reserved bytes during the last event */
   guint64 peak_live, peak_allocated, peak_reserved; /* of this epoch */
   guint64 demand, peak_demand;                      /* rounded requests, also failed ones */
   guint64 alignment_mask;
@@ -148,17 +150,18 @@ gemem_accounts_release (GememAccounts *accounts, guint stream, guint64 requested
   use->allocated -= block;
 }
 
-/* Static memory of graphs that is no block is now @bytes.  The demand counts it unrounded, since
- * graphs are not rounded as requests are. */
+/* Static memory of graphs that is no block is now @bytes, and the graphs need @need bytes.  The
+ * demand counts these unrounded, since graphs are not rounded as requests are. */
 static inline void
-gemem_accounts_set_graphs (GememAccounts *accounts, guint64 bytes)
+gemem_accounts_set_graphs (GememAccounts *accounts, guint64 bytes, guint64 need)
 {
-  accounts->live += bytes - accounts->graphs;
+  accounts->live += need - accounts->graphs_need;
   accounts->allocated += bytes - accounts->graphs;
-  accounts->demand -= MIN (accounts->demand, accounts->graphs);
-  accounts->demand = accounts->demand + bytes < bytes ? G_MAXUINT64 : accounts->demand + bytes;
+  accounts->demand -= MIN (accounts->demand, accounts->graphs_need);
+  accounts->demand = accounts->demand + need < need ? G_MAXUINT64 : accounts->demand + need;
   accounts->peak_demand = MAX (accounts->peak_demand, accounts->demand);
   accounts->graphs = bytes;
+  accounts->graphs_need = need;
 }
 
 /* The present state held for @weight (ns, or 1 per event). */

@@ -130,7 +130,7 @@ static gboolean
 check_accounts (GememAllocator *allocator, const GArray *rows, const GememAccounts *accounts,
                 GError **error)
 {
-  guint64 live = accounts->graphs, allocated = accounts->graphs;
+  guint64 live = accounts->graphs_need, allocated = accounts->graphs;
 
   for (guint r = 0; r < rows->len; r++)
     {

@@ -28,7 +28,11 @@ gemem_graphs_clear (GememGraphs *graphs)
 static void
 account (GememRun *run, const GememTraceEvent *event, const GememBlock *block, guint64 charged)
 {
-  gemem_accounts_set_graphs (&run->accounts, run->klass->graphs.bytes (run->allocator));
+  const guint64 bytes = run->klass->graphs.bytes (run->allocator);
+
+  gemem_accounts_set_graphs (
+      &run->accounts, bytes,
+      run->klass->graphs.need != NULL ? run->klass->graphs.need (run->allocator) : bytes);
   run->modelled_ns += run->device->call_time - charged;
   gemem_block_decided (run, event, FALSE, event->size, block);
 }
@@ -45,12 +49,22 @@ about_block (const GememTraceEvent *event)
 
 /* ---- load */
 
+/* TRUE if a segment is not empty; else the graph is one piece. */
+static gboolean
+are_given (const GArray *segments)
+{
+  for (guint i = 0; i < segments->len; i++)
+    if (g_array_index (segments, GememGraphSegment, i).size > 0)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 load_by_class (GememRun *run, const GememTraceEvent *load)
 {
   const GArray *segments = run->graphs.segments;
   const GememGraphSegment whole = { .size = load->size };
-  const gboolean given = segments->len > 0;
+  const gboolean given = are_given (segments);
   const guint64 charged = run->device->call_time;
   GememBlock block = { .size = load->size };
   const gboolean served = run->klass->graphs.load (
@@ -129,8 +143,7 @@ do_segment (GememRun *run, const GememTraceEvent *event, GError **error)
                                 " bytes",
                                 event->id, event->address, event->size, graphs->load.size);
   graphs->end = end;
-  if (event->size > 0)
-    g_array_append_val (graphs->segments, segment);
+  g_array_append_val (graphs->segments, segment);
   return --graphs->missing > 0 || finish_load (run, error);
 }
 
@@ -171,6 +184,9 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
   if (!run->klass->graphs.run (run->allocator, event->id, event->stream, begin)
       && !refuse_run (run, event, state, error))
     return FALSE;
+  if (run->allocator->broken != NULL && run->result->not_allowed == NULL)
+    run->result->not_allowed = g_strdup_printf ("event %" G_GUINT64_FORMAT ": %s", run->seq,
+                                                run->allocator->broken);
   account (run, event, NULL, charged);
   return TRUE;
 }
@@ -247,5 +263,5 @@ gemem_run_unload_all (GememRun *run)
   g_array_sort (ids, compare_ids);
   for (guint i = 0; i < ids->len; i++)
     run->klass->graphs.unload (run->allocator, g_array_index (ids, guint64, i));
-  gemem_accounts_set_graphs (&run->accounts, 0);
+  gemem_accounts_set_graphs (&run->accounts, 0, 0);
 }

@@ -37,6 +37,7 @@ gemem_result_restart (GememResult *result)
                         .device_ordinal = result->device_ordinal,
                         .partial = result->partial,
                         .failure = result->failure,
+                        .not_allowed = result->not_allowed,
                         .inconsistent = result->inconsistent,
                         .capacity = result->capacity,
                         .oom = result->oom,
@@ -71,6 +72,7 @@ gemem_result_free (GememResult *result)
   g_free (result->device);
   g_free (result->hardware);
   g_free (result->failure);
+  g_free (result->not_allowed);
   g_free (result->report);
   g_free (result->measured_calls);
   g_clear_pointer (&result->parameters, g_ptr_array_unref);
@@ -164,7 +166,8 @@ gemem_result_mean_fragmentation (const GememResult *result)
 gboolean
 gemem_result_is_complete (const GememResult *result)
 {
-  return result->ooms == 0 && result->failure == NULL && !result->partial && !result->not_run;
+  return result->ooms == 0 && result->failure == NULL && !result->partial && !result->not_run
+         && result->not_allowed == NULL;
 }
 
 gboolean

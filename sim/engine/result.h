@@ -119,6 +119,9 @@ struct _GememResult
   gboolean partial; /* interrupted, or a damaged trace read with --allow-partial */
   char *failure;    /* NULL, or why the run could not be completed */
   gboolean not_run; /* the run did not begin: only names and `failure` are set */
+  /* NULL, or the rule of the system's manual that the run broke, though the system lets it:
+   * "event 3: ..." */
+  char *not_allowed;
 
   /* counts */
   guint64 events;         /* of this device, of every kind, initial ones included */
@@ -187,8 +190,8 @@ GememResult *gemem_result_new (void);
 void gemem_result_free (GememResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
 
-/* TRUE if the run served every request to the end of the trace: only then do its peaks say what the
- * workload needs. */
+/* TRUE if the run served every request to the end of the trace and broke no rule: only then do its
+ * peaks say what the workload needs. */
 gboolean gemem_result_is_complete (const GememResult *result);
 
 /* Waste at the live peak. */

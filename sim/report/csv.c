@@ -19,7 +19,8 @@ gemem_report_csv (GString *out, GememResult *const *results, guint n,
   else
     for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
       g_ptr_array_add (columns, (gpointer) measure);
-  g_string_append (out, "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure");
+  g_string_append (
+      out, "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,not_allowed");
   for (guint c = 0; c < columns->len; c++)
     g_string_append_printf (out, ",%s", ((const GememMeasure *) columns->pdata[c])->key);
   g_string_append_c (out, '\n');
@@ -38,6 +39,8 @@ gemem_report_csv (GString *out, GememResult *const *results, guint n,
       gemem_csv_append_field (out, r->device);
       g_string_append_printf (out, ",%s,", r->partial ? "yes" : "no");
       gemem_csv_append_field (out, r->failure);
+      g_string_append_c (out, ',');
+      gemem_csv_append_field (out, r->not_allowed);
       for (guint c = 0; c < columns->len; c++)
         g_string_append_printf (out, ",%s", gemem_measure_exact (columns->pdata[c], r, text));
       g_string_append_c (out, '\n');

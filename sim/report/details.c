@@ -343,6 +343,8 @@ gemem_report_details (GString *out, const GememResult *result)
                           "follows holds for the part that was replayed\n");
   if (result->failure != NULL)
     g_string_append_printf (out, "  STOPPED: %s\n", result->failure);
+  if (result->not_allowed != NULL)
+    g_string_append_printf (out, "  NOT ALLOWED: %s\n", result->not_allowed);
   append_measures (out, result);
   append_ooms (out, result);
   append_blocks (out, "largest blocks at the live peak", result->largest);

@@ -8,6 +8,10 @@
   { \
 #name, G_STRUCT_OFFSET(GememResult, name) \
   }
+#define ADDED_TEXT(name) \
+  { \
+#name, G_STRUCT_OFFSET(GememResult, name), TRUE \
+  }
 #define NUMBER(type, name) \
   { \
 #name, GEMEM_JSON_NUMBER, G_STRUCT_OFFSET(type, name) \
@@ -31,8 +35,8 @@
   }
 
 const GememJsonMember gemem_json_texts[] = {
-  TEXT (trace),  TEXT (trace_sha256), TEXT (allocator), TEXT (label),
-  TEXT (device), TEXT (hardware),     TEXT (failure),   { NULL, 0 },
+  TEXT (trace),          TEXT (trace_sha256), TEXT (allocator),         TEXT (label), TEXT (device),
+  ADDED_TEXT (hardware), TEXT (failure),      ADDED_TEXT (not_allowed), { NULL, 0 },
 };
 
 const GememJsonMember gemem_json_settings[] = {

@@ -47,7 +47,8 @@ typedef struct
 typedef struct
 {
   const char *name;
-  gsize offset; /* of the GememHistogram, GPtrArray of GememSetting, or char * in GememResult */
+  gsize offset;   /* of the GememHistogram, GPtrArray of GememSetting, or char * in GememResult */
+  gboolean added; /* as above: NULL then; for texts only */
 } GememJsonMember;
 
 extern const GememJsonMember gemem_json_texts[];      /* trace, label, ... */

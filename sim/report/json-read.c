@@ -226,7 +226,7 @@ read_texts (const ResultReading *reading, JsonObject *object, GememResult *resul
       JsonNode *node = json_object_get_member (object, text->name);
       gboolean empty = node != NULL
                            ? JSON_NODE_HOLDS_NULL (node) && strcmp (text->name, "label") != 0
-                           : strcmp (text->name, "hardware") == 0;
+                           : text->added;
       if (!empty && !holds (node, G_TYPE_STRING))
         return refuse (reading, "'%s' is missing or no string", text->name);
       *(char **) (gpointer) ((char *) result + text->offset) = empty ? NULL

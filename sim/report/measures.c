@@ -14,6 +14,7 @@
 #define CAPACITY GEMEM_RANK_CAPACITY
 #define CALLS GEMEM_RANK_CALLS
 #define SERVED GEMEM_TRAIT_SERVED
+#define ALLOWED GEMEM_TRAIT_ALLOWED
 #define SAMPLED GEMEM_TRAIT_SAMPLED
 #define MORE GEMEM_TRAIT_MORE
 #define EXACT GEMEM_TRAIT_EXACT
@@ -138,6 +139,8 @@ gboolean
 gemem_measure_known (const GememMeasure *measure, const GememResult *result)
 {
   if ((measure->traits & GEMEM_TRAIT_SERVED) != 0 && result->ooms > 0)
+    return FALSE;
+  if ((measure->traits & GEMEM_TRAIT_ALLOWED) != 0 && result->not_allowed != NULL)
     return FALSE;
   if ((measure->traits & GEMEM_TRAIT_SAMPLED) != 0 && result->timeline->len == 0)
     return FALSE;

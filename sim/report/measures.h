@@ -26,6 +26,7 @@ enum
   GEMEM_TRAIT_SAMPLED = 1 << 1, /* unknown without a timeline */
   GEMEM_TRAIT_MORE = 1 << 2,    /* a larger value is better */
   GEMEM_TRAIT_EXACT = 1 << 3,   /* a ratio near 1, or a share near 0, is better */
+  GEMEM_TRAIT_ALLOWED = 1 << 4, /* unknown where the run is not allowed */
 };
 
 struct _GememMeasure

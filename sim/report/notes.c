@@ -77,18 +77,31 @@ gemem_report_notes_add_guesses (GememReportNotes *notes, const GememResult *resu
   gemem_report_notes_add (notes, result, text);
 }
 
-/* The labels of the results that were compared with the recording and agree with @first on how many
- * decisions are equal, separated by commas; NULL if @first is not the first of them. */
-static char *
-equally_faithful (GememResult *const *results, guint n, guint first)
+/* Whether the same is to be said of two results. */
+typedef gboolean (*SameNote) (const GememResult *a, const GememResult *b);
+
+static gboolean
+equally_faithful (const GememResult *a, const GememResult *b)
 {
-  const GememFidelity *of = &results[first]->fidelity;
+  return a->fidelity.compared == b->fidelity.compared && a->fidelity.equal == b->fidelity.equal;
+}
+
+static gboolean
+equally_barred (const GememResult *a, const GememResult *b)
+{
+  return g_strcmp0 (a->not_allowed, b->not_allowed) == 0;
+}
+
+/* The labels of the results of which the same is to be said as of results[@first], separated by
+ * commas; NULL if that is not the first of them. */
+static char *
+labels_of (GememResult *const *results, guint n, guint first, SameNote same)
+{
   GString *labels = g_string_new (NULL);
 
   for (guint i = 0; i < n; i++)
     {
-      const GememFidelity *other = &results[i]->fidelity;
-      if (other->compared != of->compared || other->equal != of->equal)
+      if (!same (results[i], results[first]))
         continue;
       if (i < first)
         {
@@ -101,12 +114,29 @@ equally_faithful (GememResult *const *results, guint n, guint first)
 }
 
 static void
+add_barred (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *labels = results[i]->not_allowed != NULL
+                                    ? labels_of (results, n, i, equally_barred)
+                                    : NULL;
+      if (labels == NULL)
+        continue;
+      g_autofree char *text = g_strdup_printf ("%s: not allowed: %s", labels,
+                                               results[i]->not_allowed);
+      gemem_report_notes_add (notes, results[i], text);
+    }
+}
+
+static void
 add_fidelity (GememReportNotes *notes, GememResult *const *results, guint n)
 {
   for (guint i = 0; i < n; i++)
     {
       const GememFidelity *fidelity = &results[i]->fidelity;
-      g_autofree char *labels = fidelity->compared > 0 ? equally_faithful (results, n, i) : NULL;
+      g_autofree char *labels = fidelity->compared > 0 ? labels_of (results, n, i, equally_faithful)
+                                                       : NULL;
       if (labels == NULL)
         continue;
       g_autofree char *text = g_strdup_printf ("%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
@@ -159,6 +189,7 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
         gemem_report_notes_add (notes, results[i], text);
       }
   add_meanings (notes, results, n);
+  add_barred (notes, results, n);
   add_fidelity (notes, results, n);
   for (guint i = 0; i < n; i++)
     gemem_report_notes_add_guesses (notes, results[i]);

@@ -89,7 +89,7 @@ gemem_plot_calls_data (GString *out, const GememPlotGroup *group)
       g_snprintf (count, sizeof count, "%" G_GUINT64_FORMAT, whole_count (result));
       gemem_plot_append_text (out, count);
       gemem_plot_append_text (out, result->label);
-      g_string_append_printf (out, " %" G_GUINT64_FORMAT "\n", result->ooms);
+      g_string_append_printf (out, " %" G_GUINT64_FORMAT "\n", gemem_plot_failed (result));
     }
 }
 
@@ -97,7 +97,7 @@ gemem_plot_calls_data (GString *out, const GememPlotGroup *group)
 static void
 append_legend (GString *out, const GememPlotGroup *group, guint y, guint height)
 {
-  static const GememPlotKey hatched = GEMEM_PLOT_HATCHED_KEY;
+  const GememPlotKey hatched = GEMEM_PLOT_HATCHED_KEY (group);
   GememPlotKey keys[CLASSES + 1];
   char looks[CLASSES][16];
   guint n = 0;

@@ -32,6 +32,8 @@ gemem_plot_bar_text (const GememResult *result)
     g_string_append (text, ", stopped");
   else if (result->partial)
     g_string_append (text, ", partial");
+  if (result->not_allowed != NULL)
+    g_string_append (text, ", not allowed");
   return g_string_free (text, FALSE);
 }
 
@@ -39,7 +41,7 @@ void
 gemem_plot_comparison_data (GString *out, const GememPlotGroup *group)
 {
   g_string_append (out, "# bytes; latencies of an allocation, modelled, ns; NaN: unknown, as "
-                        "requests failed\n"
+                        "requests failed or the run is not allowed\n"
                         "# row peak_live peak_allocated peak_reserved lower_bound "
                         "utilisation_permille alloc_p50 alloc_p99 alloc_max modelled_time "
                         "failed text allocator\n");
@@ -51,13 +53,15 @@ gemem_plot_comparison_data (GString *out, const GememPlotGroup *group)
                               r->peak_reserved);
       if (r->ooms > 0)
         g_string_append (out, " NaN NaN");
+      else if (r->not_allowed != NULL)
+        g_string_append_printf (out, " " U " NaN", r->lower_bound);
       else
         g_string_append_printf (out, " " U " %u", r->lower_bound,
                                 (guint) (1000 * gemem_result_utilisation (r) + 0.5));
       g_string_append_printf (out, " " U " " U " " U " " U " " U,
                               gemem_histogram_percentile (&r->alloc_ns, 500),
                               gemem_histogram_percentile (&r->alloc_ns, 990), r->alloc_ns.max,
-                              r->modelled_total_ns, r->ooms);
+                              r->modelled_total_ns, gemem_plot_failed (r));
       gemem_plot_append_text (out, text);
       gemem_plot_append_text (out, r->label);
       g_string_append_c (out, '\n');
@@ -114,12 +118,12 @@ append_panel (GString *out, const ComparisonLayout *layout, guint from, guint to
 static void
 append_legends (GString *out, const ComparisonLayout *layout, const GememPlotGroup *group)
 {
-  static const GememPlotKey memory[] = {
+  const GememPlotKey memory[] = {
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_LIVE "'", "peak live" },
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_INTERNAL "'", "peak allocated" },
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_EXTERNAL "'", "peak reserved" },
     { GEMEM_PLOT_LINE, "lw 2.5 lc rgb '" GEMEM_COLOUR_INK "'", "lower bound" },
-    GEMEM_PLOT_HATCHED_KEY,
+    GEMEM_PLOT_HATCHED_KEY (group),
   };
   static const GememPlotKey latency[] = {
     { GEMEM_PLOT_POINT, "pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD "'", "median" },

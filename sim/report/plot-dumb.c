@@ -61,7 +61,7 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   gemem_plot_axis_clear (&axis);
 }
 
-/* Bars are labels made of '=' ('/' where requests failed), because this terminal draws only the
+/* Bars are labels made of '=' ('/' where requests failed or the run is not allowed), because this terminal draws only the
  * outlines of boxes. */
 static void
 append_comparison (GString *out, const GememPlotGroup *group, guint columns)
@@ -79,6 +79,9 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
   names = MIN (names, (glong) columns * 2 / 5);
   const guint space = columns - (guint) names - 6, bar = space - MIN ((guint) texts + 4, space / 2);
   const GememPlotUnit *unit = gemem_plot_size_unit (bytes);
+  g_autofree char *failures = gemem_plot_has_failures (group)
+                                  ? g_strconcat ("; ///: ", gemem_plot_failures_text (group), NULL)
+                                  : g_strdup ("");
   g_string_append_printf (out,
                           "largest = %" G_GUINT64_FORMAT
                           ".0\nbar(value) = int(%u*value/largest + 0.5)\ngap(n) = n > 0 ? n : 0\n",
@@ -94,8 +97,7 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
       "'\nblank = '%*s'\nset lmargin %ld\nset rmargin 3\nset xtics nomirror scale 0\nset xlabel "
       "'peak reserved (%s); | is the lower bound%s'\n"
       "set xrange [0:%u.0*largest/%s/%u]\nset yrange [%u.5:-0.5]\nset ytics scale 0 (",
-      (int) bar, "", names + 2, unit->name,
-      gemem_plot_has_failures (group) ? "; ///: failed requests" : "", space, unit->divisor, bar,
+      (int) bar, "", names + 2, unit->name, failures, space, unit->divisor, bar,
       group->results->len - 1);
   for (guint i = 0; i < group->results->len; i++)
     {

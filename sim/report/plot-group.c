@@ -16,13 +16,32 @@ gemem_plot_peak (const GememResult *result)
   return MAX (result->peak_reserved, result->ooms > 0 ? 0 : result->lower_bound);
 }
 
+guint64
+gemem_plot_failed (const GememResult *result)
+{
+  return result->ooms > 0 ? result->ooms : result->not_allowed != NULL;
+}
+
+const char *
+gemem_plot_failures_text (const GememPlotGroup *group)
+{
+  static const char *const texts[] = { "", "failed requests", "not allowed",
+                                       "failed or not allowed" };
+  gboolean failed = FALSE, barred = FALSE;
+
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i];
+      failed = failed || result->ooms > 0;
+      barred = barred || result->not_allowed != NULL;
+    }
+  return texts[failed + 2 * barred];
+}
+
 gboolean
 gemem_plot_has_failures (const GememPlotGroup *group)
 {
-  for (guint i = 0; i < group->results->len; i++)
-    if (((const GememResult *) group->results->pdata[i])->ooms > 0)
-      return TRUE;
-  return FALSE;
+  return *gemem_plot_failures_text (group) != '\0';
 }
 
 static int

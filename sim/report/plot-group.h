@@ -32,5 +32,8 @@ guint64 gemem_plot_common_end (const GememPlotGroup *group,
 /* The larger of peak reserved and lower bound (unknown where requests failed): the extent of a
  * result on an axis of bytes. */
 guint64 gemem_plot_peak (const GememResult *result);
-/* Whether a request failed in a run of @group: its bars are hatched. */
+/* Above 0 if the bars of @result are hatched: failed requests, or 1 if the run is not allowed. */
+guint64 gemem_plot_failed (const GememResult *result);
+/* Whether a run of @group is hatched, and what the legend says of it ("" if none is). */
 gboolean gemem_plot_has_failures (const GememPlotGroup *group);
+const char *gemem_plot_failures_text (const GememPlotGroup *group);

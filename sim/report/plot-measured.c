@@ -29,12 +29,14 @@ gemem_plot_has_measured (const GememPlotGroup *group)
   return FALSE;
 }
 
-static const GememPlotKey legend[] = {
-  { GEMEM_PLOT_BOX, "rgb '" MODELLED "'", "modelled: what the device profile predicts" },
-  { GEMEM_PLOT_BOX, "rgb '" MEASURED "'", "measured: by the clock of the host" },
-  GEMEM_PLOT_HATCHED_KEY,
-};
-#define HISTOGRAM_KEYS (G_N_ELEMENTS (legend) - 1) /* without the last */
+#define MODELLED_KEY \
+  { \
+    GEMEM_PLOT_BOX, "rgb '" MODELLED "'", "modelled: what the device profile predicts" \
+  }
+#define MEASURED_KEY \
+  { \
+    GEMEM_PLOT_BOX, "rgb '" MEASURED "'", "measured: by the clock of the host" \
+  }
 
 /* ---- total time */
 
@@ -84,7 +86,7 @@ gemem_plot_measured_data (GString *out, const GememPlotGroup *group)
                               r->modelled_total_ns, r->measured_total_ns);
       gemem_plot_append_text (out, text);
       gemem_plot_append_text (out, r->label);
-      g_string_append_printf (out, " %" G_GUINT64_FORMAT "\n", r->ooms);
+      g_string_append_printf (out, " %" G_GUINT64_FORMAT "\n", gemem_plot_failed (r));
     }
 }
 
@@ -96,8 +98,10 @@ gemem_plot_measured_script (GString *out, const GememPlotGroup *group, const cha
                   out, group, base, "predicted and real time in the allocator", ROW_BARS),
               left = gemem_plot_row_names_width (group);
 
-  gemem_plot_script_legend (out, legend, HISTOGRAM_KEYS + gemem_plot_has_failures (group), left,
-                            GEMEM_PLOT_LEGEND, height);
+  const GememPlotKey legend[] = { MODELLED_KEY, MEASURED_KEY, GEMEM_PLOT_HATCHED_KEY (group) };
+
+  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend) - !gemem_plot_has_failures (group),
+                            left, GEMEM_PLOT_LEGEND, height);
   gemem_plot_script_row_names (out, group);
   gemem_plot_script_margins (out, left, 1176, height - GEMEM_PLOT_HEAD, GEMEM_PLOT_FOOT, height);
   g_string_append_printf (
@@ -220,6 +224,7 @@ append_panel (GString *out, const GememPlotGroup *group, guint i, guint column, 
 void
 gemem_plot_latency_script (GString *out, const GememPlotGroup *group, const char *base)
 {
+  static const GememPlotKey legend[] = { MODELLED_KEY, MEASURED_KEY };
   const guint height = GEMEM_PLOT_HEAD + 30 + ROW_PANEL * group->results->len;
 
   gemem_plot_script_begin (out, base, height);
@@ -230,7 +235,7 @@ gemem_plot_latency_script (GString *out, const GememPlotGroup *group, const char
                           "'%%.0s%%c'\nunset mxtics\nunset mytics\n",
                           longest (group), MAX (gemem_plot_most (group, most_calls), 1));
   gemem_plot_script_title (out, group, "latency of allocations (left) and frees (right)", height);
-  gemem_plot_script_legend (out, legend, HISTOGRAM_KEYS, 0, GEMEM_PLOT_LEGEND, height);
+  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), 0, GEMEM_PLOT_LEGEND, height);
   for (guint i = 0; i < group->results->len; i++)
     {
       append_panel (out, group, i, 3, height);

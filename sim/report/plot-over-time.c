@@ -228,9 +228,9 @@ append_timeline (GString *out, const TimelineLayout *layout, guint i, const Geme
                                 : g_strdup ("");
   g_autofree char *bound = g_strdup_printf (U, result->lower_bound);
   const gboolean beyond = gemem_plot_peak (result) > layout->bytes;
-  g_autofree char *fact = g_strdup_printf ("peak %s%s%s",
-                                           gemem_format_size (text, result->peak_reserved), failed,
-                                           beyond ? ", own scale" : "");
+  g_autofree char *fact = g_strdup_printf (
+      "peak %s%s%s%s", gemem_format_size (text, result->peak_reserved), failed,
+      result->not_allowed != NULL ? ", not allowed" : "", beyond ? ", own scale" : "");
   append_panel (out, layout, i, result, fact, ylabel);
   g_string_append_printf (out, "top = %" G_GUINT64_FORMAT "/unit*1.06\nset yrange [0:top]\n",
                           beyond ? gemem_plot_peak (result) : layout->bytes);

@@ -56,11 +56,13 @@ least_live (const GememPlotGroup *group, gboolean *same)
   return least;
 }
 
-/* @label for use between single quotes in gnuplot. */
+/* The label of @result, marked if it is not allowed, for use between single quotes in gnuplot. */
 static char *
-legend_text (const char *label)
+legend_text (const GememResult *result)
 {
-  g_autofree char *text = gemem_plot_shorten (label, LABEL_MAX);
+  g_autofree char *label = gemem_plot_shorten (result->label, LABEL_MAX);
+  g_autofree char *text = g_strconcat (label, result->not_allowed != NULL ? " (not allowed)" : "",
+                                       NULL);
   g_auto (GStrv) parts = g_strsplit (text, "'", -1);
 
   return g_strjoinv ("''", parts);
@@ -136,8 +138,7 @@ gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, const cha
 
   for (guint i = 0; i < n; i++)
     {
-      g_ptr_array_add (texts,
-                       legend_text (((const GememResult *) group->results->pdata[i])->label));
+      g_ptr_array_add (texts, legend_text (group->results->pdata[i]));
       keys[i] = (GememPlotKey){ GEMEM_PLOT_LINE, looks[i], texts->pdata[i] };
     }
   g_ptr_array_add (texts,

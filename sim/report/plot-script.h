@@ -104,9 +104,9 @@ void gemem_plot_script_bars (GString *out, const GememPlotGroup *group, const ch
                              const char *colour, const char *title);
 #define GEMEM_PLOT_HATCH "pattern 4"
 /* The entry of a legend for hatched bars. */
-#define GEMEM_PLOT_HATCHED_KEY \
+#define GEMEM_PLOT_HATCHED_KEY(group) \
   { \
-    GEMEM_PLOT_HATCHED, "rgb '" GEMEM_COLOUR_INK "'", "failed requests" \
+    GEMEM_PLOT_HATCHED, "rgb '" GEMEM_COLOUR_INK "'", gemem_plot_failures_text (group) \
   }
 
 /* An entry of a legend: a box, or a line or point in gnuplot's style @look. */

@@ -49,8 +49,9 @@ gemem_report_row_note (const GememResult *result)
              ? gemem_result_was_interrupted (result) ? " (not run: interrupted)" : " (not run)"
          : result->failure != NULL ? " (stopped)"
          : result->partial         ? " (partial)"
-         : result->ooms > 0        ? " (failed)"
-                                   : "";
+         : result->ooms > 0 ? result->not_allowed != NULL ? " (failed, not allowed)" : " (failed)"
+         : result->not_allowed != NULL ? " (not allowed)"
+                                       : "";
 }
 
 static gboolean

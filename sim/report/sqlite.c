@@ -34,7 +34,7 @@ typedef struct
 static const char *const identity[] = {
   "gemem TEXT",           "trace TEXT",      "trace_sha256 TEXT", "device_ordinal INTEGER",
   "allocator TEXT",       "label TEXT",      "parameters TEXT",   "device TEXT",
-  "device_settings TEXT", "partial INTEGER", "failure TEXT",
+  "device_settings TEXT", "partial INTEGER", "failure TEXT",      "not_allowed TEXT",
 };
 
 static gboolean
@@ -166,6 +166,7 @@ bind_row (sqlite3_stmt *row, const GememResult *result)
   bind_settings (row, place++, result->device_settings);
   sqlite3_bind_int (row, place++, result->partial);
   sqlite3_bind_text (row, place++, result->failure, -1, SQLITE_TRANSIENT);
+  sqlite3_bind_text (row, place++, result->not_allowed, -1, SQLITE_TRANSIENT);
   for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
     bind_measure (row, place++, measure, result);
 }

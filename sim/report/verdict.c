@@ -1,8 +1,8 @@
 /* verdict.c - the sentence at the end of a comparison; see notes.h.
  *
  * Why not simply the first row: `direct` has no cache and a plan knows the future, so both need
- * least and neither is a choice for a running program; and a run that refused requests needs less
- * because it did less.  Where the least capacity was looked for, it is what counts: the peak on a
+ * least and neither is a choice for a running program; a run that refused requests needs less
+ * because it did less; and a run that the system's manual forbids is no choice at all.  Where the least capacity was looked for, it is what counts: the peak on a
  * larger device says little about the smallest one that would do.
  */
 #include "config.h"
@@ -38,9 +38,9 @@ time_of (const GememResult *result)
 typedef struct
 {
   const GememResult *best, *next, *recorder; /* next: of those that need more than the best */
-  guint real, complete;
-  guint ties;        /* others that need as much as the best */
-  guint fast;        /* of these: others that take as little time */
+  guint real, complete, barred;              /* barred: real ones that are not allowed */
+  guint ties;                                /* others that need as much as the best */
+  guint fast;                                /* of these: others that take as little time */
   gboolean capacity; /* the need is the least capacity, not the peak reserved */
   char *kind;        /* how many runs of what: "4 real allocators"; owned */
 } Standings;
@@ -66,8 +66,8 @@ static gboolean
 is_eligible (const Standings *s, const GememResult *result)
 {
   if (s->capacity)
-    return is_real (result) && !result->not_run && result->least_capacity != 0
-           && result->least_capacity != G_MAXUINT64;
+    return is_real (result) && !result->not_run && result->not_allowed == NULL
+           && result->least_capacity != 0 && result->least_capacity != G_MAXUINT64;
   return is_real (result) && gemem_result_is_complete (result);
 }
 
@@ -136,6 +136,7 @@ stand (GememResult *const *results, guint n)
   for (guint i = 0; i < n; i++)
     {
       s.real += is_real (results[i]);
+      s.barred += is_real (results[i]) && results[i]->not_allowed != NULL;
       if (!is_eligible (&s, results[i]))
         continue;
       s.complete++;
@@ -193,33 +194,56 @@ append_costs (GString *out, const Standings *s)
     append_other_time (out, s->recorder);
 }
 
+/* What sets the eligible runs apart from the others, if there are others: " that ..."; owned by the
+ * caller. */
+static char *
+distinction (const Standings *s)
+{
+  const char *served = s->capacity ? " that fit on any device" : " that served every request";
+
+  return g_strconcat (s->barred > 0 ? " allowed here" : "",
+                      s->complete + s->barred < s->real ? served : "", NULL);
+}
+
 /* Begins the sentence, up to the need of the best. */
 static void
 append_best (GString *out, const Standings *s)
 {
   const char *label = s->best->label,
              *least = s->capacity ? "fits on the smallest device" : "needs least";
-  const char *served = s->complete == s->real ? ""
-                       : s->capacity          ? " that fit on any device"
-                                              : " that served every request";
+  g_autofree char *which = distinction (s);
   const char *same = s->capacity ? "fit on the same device" : "need the same";
 
   if (s->next == NULL && s->ties == 0)
     g_string_append_printf (out, "%s is the only real allocator%s: it %s ", label,
-                            *served != '\0' ? served : " here", s->capacity ? "fits on" : "needs");
+                            *which != '\0' ? which : " here", s->capacity ? "fits on" : "needs");
   else if (s->next == NULL && s->fast == s->ties)
-    g_string_append_printf (out, "all %s%s %s and take the same time: ", s->kind, served, same);
+    g_string_append_printf (out, "all %s%s %s and take the same time: ", s->kind, which, same);
   else if (s->next == NULL && s->fast > 0)
-    g_string_append_printf (out, "all %s%s %s, %s (and %u more) takes least time: ", s->kind,
-                            served, same, label, s->fast);
+    g_string_append_printf (out, "all %s%s %s, %s (and %u more) takes least time: ", s->kind, which,
+                            same, label, s->fast);
   else if (s->next == NULL)
-    g_string_append_printf (out, "all %s%s %s, %s takes least time: ", s->kind, served, same,
-                            label);
+    g_string_append_printf (out, "all %s%s %s, %s takes least time: ", s->kind, which, same, label);
   else if (s->ties > 0)
     g_string_append_printf (out, "%s (and %u more) %s of the %s%s: ", label, s->ties, least,
-                            s->kind, served);
+                            s->kind, which);
   else
-    g_string_append_printf (out, "%s %s of the %s%s: ", label, least, s->kind, served);
+    g_string_append_printf (out, "%s %s of the %s%s: ", label, least, s->kind, which);
+}
+
+/* The sentence where no run is eligible. */
+static char *
+no_choice (const Standings *s)
+{
+  const gboolean one = s->real == 1;
+
+  if (s->barred == s->real)
+    return g_strdup (one ? "the only real allocator here is not allowed."
+                         : "no real allocator is allowed here.");
+  if (s->barred > 0)
+    return g_strdup ("no real allocator allowed here served every request.");
+  return g_strdup (one ? "the only real allocator here did not serve every request."
+                       : "no real allocator served every request.");
 }
 
 /* The sentence about a comparison that was cut short: who needs least is not known. */
@@ -249,8 +273,7 @@ gemem_report_verdict (GememResult *const *results, guint n)
   if (s.real == 0)
     return NULL;
   if (s.best == NULL)
-    return g_strdup (s.real == 1 ? "the only real allocator here did not serve every request."
-                                 : "no real allocator served every request.");
+    return no_choice (&s);
   GString *out = g_string_new (NULL);
   append_best (out, &s);
   g_string_append (out, gemem_format_size (size, need_of (&s, s.best)));

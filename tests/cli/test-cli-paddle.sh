@@ -223,7 +223,7 @@ says err 'FLAGS_initial_cpu_memory_in_mb is left out for paddle-buddy: .*choose 
 run 0 env FLAGS_initial_cpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle:preset=P16,place=cpu --env
 says out 'peak reserved +5\.000 MiB'
 run 0 env GE_USE_STATIC_MEMORY=4 gemem-sim replay small.txt -a ge --env; says out '^  GE_USE_STATIC_MEMORY +4'
-refused "GE_USE_STATIC_MEMORY='on': not one of" env GE_USE_STATIC_MEMORY=on gemem-sim replay small.txt -a ge --env
+refused "GE_USE_STATIC_MEMORY='on': not one of" env GE_USE_STATIC_MEMORY=on gemem-sim replay small.txt -a ge:rules=documented --env
 
 # ---- the environment and the lowering
 lowered () { gemem-sim compare graph.json -a direct --env -f csv "$@"; }

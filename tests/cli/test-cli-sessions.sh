@@ -20,7 +20,7 @@ check 'the same in JSON' sh -c 'gemem-sim info "$1" -f json | jq -e ".devices[0]
   sh "$sessions/growing.gmt"
 
 # ---- what it shows
-policies='-a ge:static_memory_policy=0 -a ge:static_memory_policy=2,policy2=documented|as-built -a ge:static_memory_policy=3|4'
+policies='-a ge:static_memory_policy=0 -a ge:static_memory_policy=2,rules=documented|as-built -a ge:static_memory_policy=3|4'
 names='zero two built three four'
 
 # measure FILE: reserved_NAME (MiB) and time_NAME (us) of every policy in names.

@@ -99,7 +99,7 @@ run 2 gemem-sim compare small.ops --sort peak_reservd; says err "sort=peak_reser
 run 0 gemem-sim plot named.json -f table --columns peak_live; says out '^direct +2.500 MiB$'
 run 0 gemem-sim help measures;  says out '^  overhead \("overhead"\)$'
 check 'every measure is defined, once in the help and once in the man page' sh -c 'gemem-sim help --man | tr -d "\\\\" >m.1
-  for m in $(gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , "\n" | sed "1,8d"); do
+  for m in $(gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , "\n" | sed "1,9d"); do
     test "$(gemem-sim help measures | grep -c "^  $m (")" = 1 && test "$(grep -c "^fB${m}fR (" m.1)" = 1 || { echo "$m"; exit 1; }
   done'
 run 0 gemem-sim help overhead;  says out 'Peak reserved divided by the lower bound'

@@ -25,7 +25,7 @@ offers compare -a pytorch-c = pytorch-caching
 offers compare -a pytorch-caching = pytorch-caching pytorch-caching:
 offers compare -a pytorch-caching:max_s = pytorch-caching:max_split_size_mb=
 offers compare -apytorch:max-S = -apytorch:max-Split_size_mb=
-offers compare '--allocator=ge:strict=yes,policy2=' = --allocator=ge:strict=yes,policy2=documented --allocator=ge:strict=yes,policy2=as-built
+offers compare '--allocator=ge:strict=yes,rules=' = --allocator=ge:strict=yes,rules=as-built --allocator=ge:strict=yes,rules=documented
 offers compare -a ge:static_memory_policy= = ge:static_memory_policy=2 ge:static_memory_policy=3 ge:static_memory_policy=4 ge:static_memory_policy=unset
 offers compare -a 'pytorch:max_split_size_mb=64|12' = 'pytorch:max_split_size_mb=64|128'
 offers compare -a paddle:FLAGS_auto = paddle:FLAGS_auto_growth_chunk_size_in_mb=
@@ -76,7 +76,7 @@ if command -v bash >/dev/null; then
   }
   in_bash 'gemem-sim comp' compare gemem-sim comp
   in_bash 'gemem-sim compare -a pytorch-caching:max_s' max_split_size_mb= gemem-sim compare -a pytorch-caching : max_s
-  in_bash 'gemem-sim compare -a ge:policy2=' 'documented as-built' gemem-sim compare -a ge : policy2 =
+  in_bash 'gemem-sim compare -a ge:rules=' 'as-built documented' gemem-sim compare -a ge : rules =
   in_bash 'gemem-sim compare -d sim:capacity=8GiB,address=f' first-fit gemem-sim compare -d sim : capacity = 8GiB,address = f
   in_bash 'gemem-sim compare --device=sim:addr' address= gemem-sim compare --device = sim : addr
   in_bash "gemem-sim compare -a 'pytorch:max_split_size_mb=64|12" 'pytorch:max_split_size_mb=64|128' gemem-sim compare -a "'pytorch:max_split_size_mb=64|12"
@@ -105,7 +105,7 @@ expect $2
 END
   in_zsh () { check "zsh: $1" zsh -f terminal.zsh "$1" "$2"; }
   in_zsh 'gemem-sim compare -a pytorch-caching:max_s' 'max_split_size_mb='
-  in_zsh 'gemem-sim compare -a ge:policy2=a' as-built
+  in_zsh 'gemem-sim compare -a ge:rules=a' as-built
   in_zsh 'gemem-sim compare --device=sim:addr' sim:address=
   in_zsh "gemem-sim compare -a 'pytorch:max_split_size_mb=64|12" '64|128'
   in_zsh 'gemem-sim info st' step.gmt
@@ -116,7 +116,7 @@ if command -v fish >/dev/null; then
   check 'it is valid fish' fish -n completion.fish
   in_fish () { check "fish: $1" env HOME="$PWD" fish -c 'source completion.fish; complete -C $argv[1] | string replace -r "\t.*" "" | string match -- $argv[2]' "$1" "$2"; }
   in_fish 'gemem-sim compare -a pytorch-caching:max_s' pytorch-caching:max_split_size_mb=
-  in_fish 'gemem-sim compare -a ge:policy2=' ge:policy2=as-built
+  in_fish 'gemem-sim compare -a ge:rules=' ge:rules=as-built
   in_fish 'gemem-sim compare --device=sim:addr' --device=sim:address=
   in_fish "gemem-sim compare -a 'pytorch:max_split_size_mb=64|12" 'pytorch:max_split_size_mb=64|128'
   in_fish 'gemem-sim info st' step.gmt

@@ -26,7 +26,7 @@ for trace in random train; do
   done
 done
 # Static graphs under every policy, with dynamic requests on two streams.
-gemem-sim compare session.gmt -a 'ge:static_memory_policy=0|2|3|4' -a ge:static_memory_policy=2,policy2=as-built -a 'ge-active:policy=2|4' \
+gemem-sim compare session.gmt -a 'ge:static_memory_policy=0|2|3|4' -a ge:static_memory_policy=2,rules=as-built -a 'ge-active:policy=2|4' \
   -a 'ge-streams:streams=multi|single' -d sim:capacity=1GiB -j "$jobs" --format=json -o session.json --plots=session-plots
 rm -f session-plots/*.png
 for policy in 0 2 3 4; do

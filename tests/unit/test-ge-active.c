@@ -138,16 +138,16 @@ test_e23 (void)
       const guint64 address = gemem_ge_session_share (&range, sizes[i] * MIB);
       g_assert_cmphex (address, !=, 0);
       g_assert_cmphex (address, ==, i == 0 ? address : base);
-      g_assert_cmpuint (range.phys, ==, backed[i] * MIB);
+      g_assert_cmpuint (range.backing.phys, ==, backed[i] * MIB);
       base = address;
     }
   for (guint i = 0; i < 4; i++)
     {
-      g_assert_cmpuint (range.phys, ==, 60 * MIB);
+      g_assert_cmpuint (range.backing.phys, ==, 60 * MIB);
       gemem_ge_session_unshare (&range);
     }
-  g_assert_cmpuint (range.phys, ==, 0);
-  g_assert_cmphex (range.base, ==, 0);
+  g_assert_cmpuint (range.backing.phys, ==, 0);
+  g_assert_cmphex (range.backing.base, ==, 0);
   /* more than there are addresses */
   g_assert_cmphex (gemem_ge_session_share (&range, 65 * KIB * MIB), ==, 0);
   gemem_ge_session_clear (&range);
@@ -161,7 +161,7 @@ test_e23 (void)
 static void
 test_documented (void)
 {
-  GememAllocator *a = test_allocator_new ("ge-active", "sim:capacity=10000");
+  GememAllocator *a = test_allocator_new ("ge-active:rules=documented", "sim:capacity=10000");
   const guint64 first = LOAD (a, 1, { 0, 1000, 0 }, { 1000, 1000, 0 }, { 2000, 500, ZERO_COPY });
 
   g_assert_cmpuint (held (a), ==, 2000);
@@ -187,9 +187,10 @@ test_documented (void)
 static void
 test_fixed (void)
 {
-  static const char *const settings[] = { "ge-active:policy=2", "ge-active:policy2=as-built",
-                                          "ge-active:policy=4" };
-  static const guint64 pages[] = { 2 * MIB, 2 * MIB, 8 * MIB };
+  static const char *const settings[] = { "ge-active:policy2=documented", "ge-active:policy=2",
+                                          "ge-active:policy=4",
+                                          "ge-active:policy=4,rules=documented" };
+  static const guint64 pages[] = { 2 * MIB, 2 * MIB, 8 * MIB, 8 * MIB };
 
   for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
     {
@@ -263,11 +264,13 @@ test_closed_forms (void)
     const char *spec;
     guint64 reserved, live;
   } rows[] = {
-    { "direct", 40 * MIB, 40 * MIB },                              /* 36 and the block */
-    { "ge-active:policy=2", 24 * MIB, 24 * MIB },                  /* the largest, and the block */
-    { "ge-active:policy=2,policy2=as-built", 30 * MIB, 24 * MIB }, /* 6 and 20, and the block */
+    { "direct", 40 * MIB, 40 * MIB },                     /* 36 and the block */
+    { "ge-active:rules=documented", 24 * MIB, 24 * MIB }, /* the largest, and the block */
+    { "ge-active:policy=2", 30 * MIB, 24 * MIB },         /* 6 and 20, and the block */
     /* 26 in pages of 8; 3 shares with 2, the block has an idle page */
     { "ge-active:policy=4", 32 * MIB, 20 * MIB },
+    /* 20 in three pages of 8, which the block cannot have */
+    { "ge-active:policy=4,rules=documented", 32 * MIB, 24 * MIB },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -293,8 +296,9 @@ test_refused_load (void)
     TEST_EVENT (GRAPH_RUN, 1),    TEST_EVENT (GRAPH_RUN_END, 1),
     TEST_EVENT (GRAPH_UNLOAD, 1), TEST_EVENT (GRAPH_RUN, 2)
   };
-  static const char *const specs[] = { "ge-active:policy=2", "ge-active:policy2=as-built",
-                                       "ge-active:policy=4" };
+  static const char *const specs[] = { "ge-active:rules=documented", "ge-active:policy=2",
+                                       "ge-active:policy=4",
+                                       "ge-active:policy=4,rules=documented" };
 
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     {
@@ -329,7 +333,7 @@ test_log (void)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   GememJob job;
 
-  g_assert_true (gemem_allocator_spec_parse ("ge-active:policy2=as-built", specs, NULL));
+  g_assert_true (gemem_allocator_spec_parse ("ge-active:rules=as-built", specs, NULL));
   job = test_job (g_ptr_array_index (specs, 0), &trace);
   job.device_spec = "sim:capacity=64GiB";
   job.events_path = path;
@@ -398,7 +402,8 @@ fail_at (const char *settings, const char *call, guint nth)
 static void
 test_faults (void)
 {
-  static const char *const settings[] = { "policy=2", "policy2=as-built", "policy=4" },
+  static const char *const settings[] = { "rules=documented", "policy=2", "policy=4",
+                                          "policy=4,rules=documented" },
                            *const names[] = { "malloc", "create", "map", "reserve" };
 
   for (guint s = 0; s < G_N_ELEMENTS (settings); s++)
@@ -535,12 +540,16 @@ test_random (void)
 {
   for (guint64 seed = 1; seed <= 10; seed++)
     {
+      random_session ("rules=documented", "sim:capacity=64GiB", seed, TRUE);
+      random_session ("policy=4,rules=documented", "sim:capacity=64GiB", seed, TRUE);
+      random_session ("policy=4,rules=documented", "sim:capacity=64GiB,virtual_memory=no", seed,
+                      TRUE);
+      random_session ("policy=4,rules=documented,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
       random_session ("policy=2", "sim:capacity=64GiB", seed, TRUE);
-      random_session ("policy2=as-built", "sim:capacity=64GiB", seed, TRUE);
       random_session ("policy=4,total=4GiB", "sim:capacity=64GiB", seed, FALSE);
       random_session ("policy=4,total=4GiB", "sim:capacity=64GiB,virtual_memory=no", seed, FALSE);
+      random_session ("rules=documented,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
       random_session ("policy=2,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
-      random_session ("policy2=as-built,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
       random_session ("policy=4,total=4GiB", "sim:capacity=120MiB", seed, FALSE);
       random_session ("policy=4,total=256MiB", "sim:capacity=200MiB,address=first-fit,va=first-fit",
                       seed, FALSE);
@@ -551,11 +560,11 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_data_func ("/ge-active/E20", "ge-active:policy=2,policy2=as-built", test_e20);
-  g_test_add_data_func ("/ge-active/E21", "ge-active:policy=2,policy2=as-built", test_e21);
+  g_test_add_data_func ("/ge-active/E20", "ge-active:policy=2,rules=as-built", test_e20);
+  g_test_add_data_func ("/ge-active/E21", "ge-active:policy=2,rules=as-built", test_e21);
   g_test_add_data_func ("/ge-active/E22", "ge-active:policy=4", test_e22);
-  g_test_add_data_func ("/ge/E20", "ge:static_memory_policy=2,policy2=as-built", test_e20);
-  g_test_add_data_func ("/ge/E21", "ge:GE_USE_STATIC_MEMORY=2,policy2=as-built", test_e21);
+  g_test_add_data_func ("/ge/E20", "ge:static_memory_policy=2,rules=as-built", test_e20);
+  g_test_add_data_func ("/ge/E21", "ge:GE_USE_STATIC_MEMORY=2,rules=as-built", test_e21);
   g_test_add_data_func ("/ge/E22", "ge:GE_USE_STATIC_MEMORY=2,static_memory_policy=3", test_e22);
   g_test_add_func ("/ge-active/E23", test_e23);
   g_test_add_func ("/ge-active/documented", test_documented);

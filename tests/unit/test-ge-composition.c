@@ -20,12 +20,14 @@ test_feature_maps (void)
     guint64 both, live, end;
   } rows[] = {
     { "static_memory_policy=0", 8 * MIB + 2, 8 * MIB + 2, 0 },
-    { "GE_USE_STATIC_MEMORY=1", 5 * MIB + 1, 5 * MIB + 1, 0 },
-    { "static_memory_policy=2", 5 * MIB + 1, 5 * MIB + 1, 0 },
-    { "static_memory_policy=2,policy2=as-built", 10 * MIB, 5 * MIB + 1, 0 },
+    { "GE_USE_STATIC_MEMORY=1", 10 * MIB, 5 * MIB + 1, 0 },
+    { "static_memory_policy=2", 10 * MIB, 5 * MIB + 1, 0 },
+    { "GE_USE_STATIC_MEMORY=1,rules=documented", 5 * MIB + 1, 5 * MIB + 1, 0 },
+    { "static_memory_policy=2,rules=documented", 5 * MIB + 1, 5 * MIB + 1, 0 },
     { "static_memory_policy=3", 8 * MIB + 2, 8 * MIB + 2, 0 },
     /* two pages, released with the last user of the page pool */
     { "static_memory_policy=4", 16 * MIB, 5 * MIB + 1, 0 },
+    { "static_memory_policy=4,rules=documented", 8 * MIB, 5 * MIB + 1, 0 }, /* one page */
     { "static_memory_policy=4,static_model_addr_fixed=yes", 8 * MIB + 2, 8 * MIB + 2, 0 },
     /* the quirk: never freed */
     { "static_memory_policy=2,static_model_addr_fixed=yes,as_built=yes", 8 * MIB + 2, 8 * MIB + 2,
@@ -278,7 +280,8 @@ test_huge_variables (void)
 static void
 test_unload_synchronises (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2", "sim:capacity=64GiB");
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,rules=documented",
+                                          "sim:capacity=64GiB");
 
   LOAD (a, 1, { 0, MIB, 0 });
   LOAD (a, 2, { 0, MIB, 0 });

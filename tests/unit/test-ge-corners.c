@@ -163,7 +163,8 @@ test_unload_while_running (void)
 static void
 test_first_block_refused (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2", "sim:capacity=8MiB");
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,rules=documented",
+                                          "sim:capacity=8MiB");
 
   g_assert_cmpuint (LOAD (a, 1, { 0, 16 * MIB, 0 }), ==, 0);
   g_assert_cmpuint (calls (a, GEMEM_CALL_MALLOC), ==, 1);
@@ -175,7 +176,7 @@ test_first_block_refused (void)
 static void
 test_run_after_replacement (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,strict=yes",
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,rules=documented,strict=yes",
                                           "sim:capacity=64MiB");
 
   LOAD (a, 1, { 0, MIB, 0 });
@@ -221,6 +222,18 @@ test_subgraphs_run_beside (void)
   test_allocator_destroy (a);
 }
 
+/* Whether a run of graph 9 on @stream follows all of @order. */
+static gboolean
+would_follow (const GeRunOrder *order, guint64 stream)
+{
+  GememAllocator none = { NULL };
+  const gboolean follows = gemem_ge_run_order_check (order, &none, 9, stream, "there", FALSE);
+
+  g_assert_true (follows == (none.broken == NULL));
+  g_free (none.broken);
+  return follows;
+}
+
 /* An event recorded behind one run does not order the next. */
 static void
 test_events_of_an_earlier_run (void)
@@ -228,12 +241,44 @@ test_events_of_an_earlier_run (void)
   GeRunOrder order;
 
   gemem_ge_run_order_init (&order);
-  gemem_ge_run_order_begin (&order, 1, 0);
+  gemem_ge_run_order_begin (&order, 1, 0, MIB);
   gemem_ge_run_order_record (&order, 7, 0);
-  gemem_ge_run_order_begin (&order, 2, 5);
+  gemem_ge_run_order_begin (&order, 2, 5, 3 * MIB);
   gemem_ge_run_order_wait (&order, 7, 6);
-  g_assert_false (gemem_ge_run_order_follows (&order, 6));
-  g_assert_true (gemem_ge_run_order_follows (&order, 5));
+  g_assert_false (would_follow (&order, 6));
+  g_assert_false (would_follow (&order, 5)); /* it follows run 2 alone */
+  g_assert_cmpuint (gemem_ge_run_order_bytes (&order), ==, 4 * MIB);
+  gemem_ge_run_order_end (&order, 1);
+  g_assert_true (would_follow (&order, 5));
+  g_assert_cmpuint (gemem_ge_run_order_bytes (&order), ==, 3 * MIB);
+  gemem_ge_run_order_clear (&order);
+}
+
+/* Runs that are on their way at once: a third that follows one of two takes its place; a graph that
+ * runs twice has its memory once; a stream that waits for both is after both. */
+static void
+test_several_runs (void)
+{
+  GeRunOrder order;
+
+  gemem_ge_run_order_init (&order);
+  gemem_ge_run_order_begin (&order, 1, 1, 10);
+  gemem_ge_run_order_begin (&order, 2, 2, 200);
+  g_assert_cmpuint (gemem_ge_run_order_bytes (&order), ==, 210);
+  gemem_ge_run_order_begin (&order, 3, 2, 3000);
+  g_assert_cmpuint (gemem_ge_run_order_bytes (&order), ==, 3010);
+  gemem_ge_run_order_begin (&order, 1, 4, 10);
+  g_assert_cmpuint (gemem_ge_run_order_bytes (&order), ==, 3010);
+  gemem_ge_run_order_record (&order, 70, 1);
+  gemem_ge_run_order_record (&order, 71, 2);
+  gemem_ge_run_order_wait (&order, 70, 5);
+  g_assert_false (would_follow (&order, 5));
+  gemem_ge_run_order_wait (&order, 71, 5);
+  g_assert_false (would_follow (&order, 5));
+  gemem_ge_run_order_sync (&order, 4);
+  g_assert_true (would_follow (&order, 5));
+  gemem_ge_run_order_sync (&order, 5); /* the host waits for what waited for both */
+  g_assert_cmpuint (gemem_ge_run_order_bytes (&order), ==, 0);
   gemem_ge_run_order_clear (&order);
 }
 
@@ -322,7 +367,7 @@ test_range_to_its_end (void)
   gemem_ge_session_init (&range, &pages, 6 * MIB, TRUE);
   g_assert_cmpuint (gemem_ge_session_append (&range, 2 * MIB), !=, 0);
   g_assert_cmpuint (gemem_ge_session_append (&range, 4 * MIB + 1), ==, 0);
-  g_assert_cmphex (gemem_ge_session_append (&range, 4 * MIB), ==, range.base + 2 * MIB);
+  g_assert_cmphex (gemem_ge_session_append (&range, 4 * MIB), ==, range.backing.base + 2 * MIB);
   gemem_ge_session_clear (&range);
   gemem_ge_pages_clear (&pages);
   gemem_device_destroy (device);
@@ -374,6 +419,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/corners/oldest-makes-space", test_oldest_makes_space);
   g_test_add_func ("/ge/corners/subgraphs-run-beside", test_subgraphs_run_beside);
   g_test_add_func ("/ge/corners/events-of-an-earlier-run", test_events_of_an_earlier_run);
+  g_test_add_func ("/ge/corners/several-runs", test_several_runs);
   g_test_add_func ("/ge/corners/highest-address-is-forgotten", test_highest_address_is_forgotten);
   g_test_add_func ("/ge/corners/highest-address-of-all", test_highest_address_of_all);
   g_test_add_func ("/ge/corners/small-blocks-are-exact", test_small_blocks_are_exact);

@@ -9,7 +9,7 @@ static void
 test_make_space (void)
 {
   GememAllocator *a = test_allocator_new (
-      "ge:static_memory_policy=2,policy2=as-built,hccl_graphs=[2]", "sim:capacity=32MiB");
+      "ge:static_memory_policy=2,rules=as-built,hccl_graphs=[2]", "sim:capacity=32MiB");
 
   LOAD (a, 1, { 0, 6 * MIB, 0 });
   LOAD (a, 3, { 0, 6 * MIB, 0 });
@@ -37,7 +37,7 @@ test_make_space (void)
 static void
 test_make_space_refused (void)
 {
-  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built",
+  GememAllocator *a = test_allocator_new ("ge:static_memory_policy=2,rules=as-built",
                                           "sim:capacity=32MiB");
   GememBlock block;
 
@@ -57,7 +57,7 @@ test_make_space_refused (void)
   g_assert_cmpuint (stat_of (a, "check_free_memory.reloaded"), ==, 0);
   a->klass->free (a, &block, FALSE);
   test_allocator_destroy (a);
-  a = test_allocator_new ("ge:static_memory_policy=2,policy2=as-built,check_free_memory=no",
+  a = test_allocator_new ("ge:static_memory_policy=2,rules=as-built,check_free_memory=no",
                           "sim:capacity=32MiB");
   LOAD (a, 1, { 0, 20 * MIB, 0 });
   g_assert_cmpuint (LOAD (a, 2, { 0, 24 * MIB, 0 }), ==, 0);

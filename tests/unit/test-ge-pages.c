@@ -50,6 +50,13 @@ rig_done (Rig *rig)
   gemem_device_destroy (rig->device);
 }
 
+/* For a place that does not look at its last page again. */
+static guint32
+take (GePages *pages, guint32 last, guint64 address, gboolean reuse)
+{
+  return gemem_ge_pages_take (pages, &last, address, reuse);
+}
+
 /* ---- section 4 */
 
 static void
@@ -61,7 +68,7 @@ test_users (void)
   /* the first user fixed the size */
   g_assert_false (gemem_ge_pages_enter (&rig.pages, GE_LARGE_PAGE));
   g_assert_cmphex (gemem_ge_pages_open (&rig.pages, GE_LARGE_PAGE, GE_LARGE_PAGE), ==, 0);
-  page = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.a, TRUE);
+  page = take (&rig.pages, GE_NO_PAGE, rig.a, TRUE);
   gemem_ge_pages_give (&rig.pages, page);
   gemem_ge_pages_close (&rig.pages, rig.a, 8 * GE_SMALL_PAGE);
   g_assert_cmpuint (rig.device->held, ==, GE_SMALL_PAGE); /* another user remains */
@@ -79,9 +86,9 @@ static void
 test_what_stays (void)
 {
   Rig rig = rig_new ("sim");
-  const guint32 had = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.a, TRUE);
-  const guint32 shown = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b, TRUE);
-  const guint32 free = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.a + GE_SMALL_PAGE, TRUE);
+  const guint32 had = take (&rig.pages, GE_NO_PAGE, rig.a, TRUE);
+  const guint32 shown = take (&rig.pages, GE_NO_PAGE, rig.b, TRUE);
+  const guint32 free = take (&rig.pages, GE_NO_PAGE, rig.a + GE_SMALL_PAGE, TRUE);
 
   gemem_ge_pages_give (&rig.pages, shown);
   gemem_ge_pages_give (&rig.pages, free);
@@ -93,8 +100,7 @@ test_what_stays (void)
   g_assert_false (gemem_ge_pages_enter (&rig.pages, GE_LARGE_PAGE));
   gemem_ge_pages_give (&rig.pages, had);
   /* the released page is not found */
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, TRUE), ==,
-                    had);
+  g_assert_cmpuint (take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, TRUE), ==, had);
   gemem_ge_pages_give (&rig.pages, had);
   rig.a = gemem_ge_pages_open (&rig.pages, GE_SMALL_PAGE, 8 * GE_SMALL_PAGE);
   rig_done (&rig);
@@ -107,20 +113,17 @@ test_order (void)
   guint32 page[3];
 
   for (guint i = 0; i < 3; i++)
-    page[i] = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.a + i * GE_SMALL_PAGE, TRUE);
+    page[i] = take (&rig.pages, GE_NO_PAGE, rig.a + i * GE_SMALL_PAGE, TRUE);
   for (guint i = 0; i < 3; i++)
     gemem_ge_pages_give (&rig.pages, page[i]);
   /* its own page first, regardless of the stack */
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page[0], rig.a, TRUE), ==, page[0]);
+  g_assert_cmpuint (take (&rig.pages, page[0], rig.a, TRUE), ==, page[0]);
   /* else the page released last */
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b, TRUE), ==, page[2]);
+  g_assert_cmpuint (take (&rig.pages, GE_NO_PAGE, rig.b, TRUE), ==, page[2]);
   /* without reuse a new one */
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, FALSE), ==,
-                    3);
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + 2 * GE_SMALL_PAGE, TRUE),
-                    ==, page[1]);
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b + 3 * GE_SMALL_PAGE, TRUE),
-                    ==, 4);
+  g_assert_cmpuint (take (&rig.pages, GE_NO_PAGE, rig.b + GE_SMALL_PAGE, FALSE), ==, 3);
+  g_assert_cmpuint (take (&rig.pages, GE_NO_PAGE, rig.b + 2 * GE_SMALL_PAGE, TRUE), ==, page[1]);
+  g_assert_cmpuint (take (&rig.pages, GE_NO_PAGE, rig.b + 3 * GE_SMALL_PAGE, TRUE), ==, 4);
   g_assert_cmpuint (rig.device->held, ==, 5 * GE_SMALL_PAGE);
   for (guint32 i = 0; i < 5; i++)
     gemem_ge_pages_give (&rig.pages, i);
@@ -132,23 +135,22 @@ static void
 test_delayed_unmapping (void)
 {
   Rig rig = rig_new ("sim");
-  const guint32 page = gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.a, TRUE);
+  const guint32 page = take (&rig.pages, GE_NO_PAGE, rig.a, TRUE);
   const guint64 *calls = rig.device->calls;
 
   gemem_ge_pages_give (&rig.pages, page);
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a, TRUE), ==, page);
+  g_assert_cmpuint (take (&rig.pages, page, rig.a, TRUE), ==, page);
   g_assert_cmpuint (calls[GEMEM_CALL_MAP], ==, 1); /* the mapping was still present */
   gemem_ge_pages_give (&rig.pages, page);
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, GE_NO_PAGE, rig.b, TRUE), ==, page);
+  g_assert_cmpuint (take (&rig.pages, GE_NO_PAGE, rig.b, TRUE), ==, page);
   g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, page); /* mapped at both addresses */
   g_assert_cmpuint (calls[GEMEM_CALL_UNMAP], ==, 0);
   /* a new page: the old mapping is removed */
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a, TRUE), ==, 1);
+  g_assert_cmpuint (take (&rig.pages, page, rig.a, TRUE), ==, 1);
   g_assert_cmpuint (calls[GEMEM_CALL_UNMAP], ==, 1);
   g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, 1);
   /* never mapped there: an error */
-  g_assert_cmpuint (gemem_ge_pages_take (&rig.pages, page, rig.a + GE_SMALL_PAGE, TRUE), ==,
-                    GE_NO_PAGE);
+  g_assert_cmpuint (take (&rig.pages, page, rig.a + GE_SMALL_PAGE, TRUE), ==, GE_NO_PAGE);
   gemem_ge_pages_give (&rig.pages, page);
   gemem_ge_pages_give (&rig.pages, 1);
   gemem_ge_pages_release (&rig.pages, rig.b, 8 * GE_SMALL_PAGE); /* release unmaps */
@@ -156,6 +158,40 @@ test_delayed_unmapping (void)
   g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.b), ==, GE_NO_PAGE);
   gemem_ge_pages_leave (&rig.pages);
   rig.b = gemem_ge_pages_open (&rig.pages, GE_SMALL_PAGE, 8 * GE_SMALL_PAGE);
+  rig_done (&rig);
+}
+
+/* The place of a page that the driver refuses remembers the number that it would have had: it is no
+ * page until another place obtains it; then it is an error while that has it, and is taken once
+ * that returned it. */
+static void
+test_refused_page (void)
+{
+  Rig rig = rig_new ("sim:capacity=6MiB");
+  guint32 last[] = { GE_NO_PAGE, GE_NO_PAGE, GE_NO_PAGE };
+  const guint64 other = gemem_device_malloc (rig.device, 4 * MIB, 0);
+
+#define TAKE(i) gemem_ge_pages_take (&rig.pages, &last[i], rig.a + (i) *GE_SMALL_PAGE, TRUE)
+  g_assert_cmpuint (TAKE (0), ==, 0);
+  g_assert_cmpuint (TAKE (1), ==, GE_NO_PAGE);
+  g_assert_cmpuint (last[1], ==, 1);
+  gemem_ge_pages_give (&rig.pages, 0);
+  g_assert_cmpuint (TAKE (1), ==, 0); /* there is no page 1 */
+  g_assert_cmpuint (last[1], ==, 0);
+  /* its page is in use here: unmapped there, and the refusal does not restore it */
+  g_assert_cmpuint (TAKE (0), ==, GE_NO_PAGE);
+  g_assert_cmpuint (last[0], ==, 1);
+  g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, GE_NO_PAGE);
+  gemem_device_free (rig.device, other, 4 * MIB);
+  g_assert_cmpuint (TAKE (2), ==, 1);
+  g_assert_cmpuint (TAKE (0), ==, GE_NO_PAGE); /* an error: the device has memory */
+  g_assert_cmpuint (last[0], ==, 1);
+  gemem_ge_pages_give (&rig.pages, 1);
+  g_assert_cmpuint (TAKE (0), ==, 1);
+  g_assert_cmpuint (gemem_ge_pages_at (&rig.pages, rig.a), ==, 1);
+#undef TAKE
+  gemem_ge_pages_give (&rig.pages, 0);
+  gemem_ge_pages_give (&rig.pages, 1);
   rig_done (&rig);
 }
 
@@ -195,9 +231,9 @@ test_variables (void)
   gemem_ge_variables_init (&v, device, GE_LARGE_PAGE, GE_1G_NO, GIB, TRUE);
   g_assert_true (get (&v, 1, &blocks[0]));
   g_assert_true (get (&v, 513, &blocks[1]));
-  g_assert_cmphex (blocks[0].address, ==, v.range.base + 512);
+  g_assert_cmphex (blocks[0].address, ==, v.range.backing.base + 512);
   g_assert_cmpuint (blocks[0].size, ==, 512 + 1024);
-  g_assert_cmphex (blocks[1].address, ==, v.range.base + 512 + 1024 + 512);
+  g_assert_cmphex (blocks[1].address, ==, v.range.backing.base + 512 + 1024 + 512);
   g_assert_cmpuint (blocks[1].size, ==, 1024 + 1024);
   g_assert_cmpuint (device->held, ==, GE_LARGE_PAGE);
   g_assert_cmpuint (gemem_ge_variables_largest_free (&v), ==, GE_LARGE_PAGE - 3584 - 1024);
@@ -205,7 +241,7 @@ test_variables (void)
   gemem_ge_variables_free (&v, &blocks[0]);
   g_assert_true (get (&v, 1, &blocks[2]));
   /* freed addresses are not reused */
-  g_assert_cmphex (blocks[2].address, ==, v.range.base + 3584 + 512);
+  g_assert_cmphex (blocks[2].address, ==, v.range.backing.base + 3584 + 512);
   gemem_ge_variables_free (&v, &blocks[1]);
   gemem_ge_variables_free (&v, &blocks[2]);
   g_assert_cmpuint (device->held, ==, 0); /* until all variables are freed */
@@ -412,6 +448,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-pages/what-stays", test_what_stays);
   g_test_add_func ("/ge-pages/order", test_order);
   g_test_add_func ("/ge-pages/delayed-unmapping", test_delayed_unmapping);
+  g_test_add_func ("/ge-pages/refused-page", test_refused_page);
   g_test_add_func ("/ge-pages/refused-range", test_refused_range);
   g_test_add_func ("/ge-pages/variables", test_variables);
   g_test_add_func ("/ge-pages/huge-pages", test_huge_pages);

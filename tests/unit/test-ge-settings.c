@@ -63,10 +63,16 @@ test_refused_settings (void)
   assert_refused ("ge:static_memory_policy=5",
                   "allocator ge: static_memory_policy='5': not one of 0, 1, 2, 3, 4; *as_built*");
   assert_refused ("ge:static_memory_policy=", "*static_memory_policy='': not one of*");
-  assert_refused ("ge:GE_USE_STATIC_MEMORY=yes", "*GE_USE_STATIC_MEMORY='yes': not one of*");
+  assert_refused ("ge:rules=documented,GE_USE_STATIC_MEMORY=yes",
+                  "*GE_USE_STATIC_MEMORY='yes': not one of*rules=as-built*");
   assert_refused ("ge:strict=yes,GE_USE_STATIC_MEMORY=2,static_memory_policy=0",
-                  "*GE_USE_STATIC_MEMORY=2 and static_memory_policy=0: *forbids*");
-  assert_refused ("ge:atomic_clean_policy=2", "*atomic_clean_policy*'2'*too large*");
+                  "*GE_USE_STATIC_MEMORY=2 and static_memory_policy=0 conflict*forbids*strict=no*");
+  assert_refused ("ge:rules=documented,GE_USE_STATIC_MEMORY=2,static_memory_policy=3",
+                  "*GE_USE_STATIC_MEMORY=2 and static_memory_policy=3 conflict*forbids*set "
+                  "static_memory_policy alone*rules=as-built*");
+  assert_refused ("ge:rules=documented,as_built=yes", "*contradict each other; leave one out");
+  assert_refused ("ge:rules=manual", "*rules='manual'*as-built*documented*");
+  assert_refused ("ge:atomic_clean_policy=2", "*atomic_clean_policy*'2'*");
   assert_refused ("ge:memory_types=[1=p2p,1=host]", "*memory_types*'1=host'*");
   assert_refused ("ge:memory_types=[1=disk]", "*'1=disk' is not POOL=TYPE*hbm, p2p, host*");
   assert_refused ("ge:memory_types=p2p", "*'p2p' is not POOL=TYPE*");
@@ -82,11 +88,75 @@ test_refused_settings (void)
                                               "sim:capacity=64GiB"));
 }
 
+/* Values that the manual does not list: the option is refused under both rules; the variable counts
+ * as 0 as built (7.1, to the letter) and is refused as documented. */
+static void
+test_wrong_values (void)
+{
+  static const char *const values[] = { "5", "02", "", "two", "2.5", " 2", "-1", "22" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      g_autofree char *option = g_strdup_printf ("static_memory_policy='%s'", values[i]),
+                      *variable = g_strdup_printf ("GE_USE_STATIC_MEMORY='%s'", values[i]),
+                      *built = g_strconcat ("ge:", variable, NULL),
+                      *documented = g_strconcat ("ge:rules=documented,", variable, NULL),
+                      *either = g_strconcat ("ge:", option, NULL),
+                      *manual = g_strconcat ("ge:rules=documented,", option, NULL);
+      GememAllocator *a = test_allocator_new (built, "sim:capacity=64GiB");
+
+      g_assert_cmpuint (stat_of (a, "static_memory_policy"), ==, 0);
+      test_allocator_destroy (a);
+      assert_refused (documented, "*GE_USE_STATIC_MEMORY='*': not one of 0, 1, 2, 3, 4*; *");
+      assert_refused (either, "*static_memory_policy='*': not one of 0, 1, 2, 3, 4; *");
+      assert_refused (manual, "*static_memory_policy='*': not one of 0, 1, 2, 3, 4; *");
+    }
+}
+
+static void
+collect (const char *note, gpointer to)
+{
+  g_string_append_printf (to, "%s\n", note);
+}
+
+/* What is to be said of the settings @text matches @pattern. */
+static void
+assert_said (const char *text, const char *pattern)
+{
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GString) said = g_string_new (NULL);
+
+  g_assert_true (gemem_allocator_spec_parse (text, specs, NULL));
+  gemem_allocator_spec_notes (g_ptr_array_index (specs, 0), collect, said);
+  g_test_message ("%s: %s", text, said->str);
+  g_assert_true (g_pattern_match_simple (pattern, said->str));
+}
+
+static void
+test_notes (void)
+{
+  assert_said ("ge", "");
+  assert_said ("ge:static_memory_policy=2", "");
+  assert_said ("ge:GE_USE_STATIC_MEMORY=1,page_mem_size_total_threshold=50%",
+               "allocator ge: GE_USE_STATIC_MEMORY is deprecated; use static_memory_policy\n");
+  assert_said ("ge:GE_USE_STATIC_MEMORY=2,static_memory_policy=3",
+               "*are merged to policy 4*; the manual forbids both*\n*is deprecated;*\n");
+  assert_said ("ge:GE_USE_STATIC_MEMORY=02", "*GE_USE_STATIC_MEMORY='02' counts as 0*\n*");
+  assert_said ("ge:atomic_clean_policy=0", "*atomic_clean_policy has no effect*; *zero-clear*\n");
+  assert_said ("ge:atomic_clean_policy=1", "*atomic_clean_policy has no effect*; *plan -p*\n");
+  /* what is refused is not commented */
+  assert_said ("ge:strict=yes,GE_USE_STATIC_MEMORY=2,static_memory_policy=3", "");
+  assert_said ("direct", "");
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ge/policy", test_policy);
   g_test_add_func ("/ge/refused-settings", test_refused_settings);
+  g_test_add_func ("/ge/wrong-values", test_wrong_values);
+  g_test_add_func ("/ge/notes", test_notes);
   return g_test_run ();
 }

@@ -107,7 +107,7 @@ test_graphs (void)
   GememTraceReader *reader = open_text (text->str, NULL, FALSE, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (reader->info.allocator, ==, "ge-active");
-  g_assert_cmpstr (reader->info.settings, ==, "policy=4,policy2=as-built,total=68719476736");
+  g_assert_cmpstr (reader->info.settings, ==, "policy=4,rules=as-built,total=68719476736");
   g_assert_cmpstr (reader->info.device, ==, "capacity=68719476736");
   g_autoptr (GArray) events = test_read_all (reader, &error);
   g_assert_no_error (error);
@@ -132,6 +132,67 @@ test_graphs (void)
       (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT, .id = 2, .address = 2999, .size = 1 });
   gemem_trace_close (reader);
   g_string_free (text, TRUE);
+}
+
+/* The kinds of all events of graph @id, as letters: L(oad), b(egin), e(nd), U(nload). */
+static void
+assert_graph (const GArray *events, guint64 id, const char *kinds)
+{
+  g_autoptr (GString) found = g_string_new (NULL);
+
+  for (guint i = 0; i < events->len; i++)
+    {
+      const GememTraceEvent *event = &g_array_index (events, GememTraceEvent, i);
+      const char letter = event->kind == GEMEM_EVENT_GRAPH_LOAD      ? 'L'
+                          : event->kind == GEMEM_EVENT_GRAPH_RUN     ? 'b'
+                          : event->kind == GEMEM_EVENT_GRAPH_RUN_END ? 'e'
+                          : event->kind == GEMEM_EVENT_GRAPH_UNLOAD  ? 'U'
+                                                                     : '\0';
+
+      if (letter != '\0' && event->id == id)
+        g_string_append_c (found, letter);
+    }
+  g_assert_cmpstr (found->str, ==, kinds);
+}
+
+/* Runs: a load has prepared the first; no effect is no event.  Names as ids; a small device. */
+static void
+test_runs (void)
+{
+  static const char text[] =
+      "# policy=4 total=536870912 cap=50331648\na w 1\na 7 2\nf w\nm g0 0:100 100:28:n\n"
+      "m g1 0:5\ne g0\ne g0\nb g0\ne g0\nb g1\nb g1\nm g0 0:9\nF\ne g0\nF\ne g1\nb g1\n"
+      "a w2 3\nf w2\na w 4\n";
+  GError *error = NULL;
+  GememTraceReader *reader = open_text (text, NULL, FALSE, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (reader->format->name, ==, "ops");
+  g_assert_cmpstr (reader->info.allocator, ==, "ge-active");
+  g_assert_nonnull (strstr (reader->info.settings, "total=536870912"));
+  g_assert_cmpstr (reader->info.device, ==, "capacity=50331648");
+  g_autoptr (GArray) events = test_read_all (reader, &error);
+  g_assert_no_error (error);
+  const guint64 w = g_array_index (events, GememTraceEvent, 0).id;
+  g_assert_cmpuint (w, >, G_MAXUINT32);
+  assert_event (events, 1, (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = 7, .size = 2 });
+  assert_event (events, 2, (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = w });
+  assert_event (events, 3,
+                (GememTraceEvent){
+                    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 1, .size = 100, .aux = 2, .tag = 1 });
+  assert_event (
+      events, 5,
+      (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT,
+                         .id = 1,
+                         .address = 100,
+                         .size = 28,
+                         .aux = GEMEM_GRAPH_SEGMENT_ZERO_COPY | GEMEM_GRAPH_SEGMENT_NO_ALLOC });
+  assert_graph (events, 1, "LbebeU");
+  assert_graph (events, 2, "LbbU");
+  assert_graph (events, 3, "Lbe"); /* the latest load of the name */
+  g_assert_cmpuint (g_array_index (events, GememTraceEvent, events->len - 3).id, ==, w + 1);
+  assert_event (events, events->len - 1,
+                (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = w, .size = 4 });
+  gemem_trace_close (reader);
 }
 
 static void
@@ -163,6 +224,8 @@ test_headers (void)
   assert_header ("# pytorch-expandable capacity=1 total=2 va=bump vabase=3 vastep=4 vareuse=never",
                  "pytorch-expandable", "total=2",
                  "capacity=1,va=bump,vabase=3,vastep=4,vareuse=never");
+  assert_header ("# policy=4 total=1 cap=2 more=3", NULL, NULL, NULL);
+  assert_header ("# policy=4 total=1 size=2", NULL, NULL, NULL);
   assert_header ("# just words", NULL, NULL, NULL);
   assert_header ("# note: key=value and words", NULL, NULL, NULL);
   assert_header ("# three --total=1", NULL, NULL, NULL);
@@ -188,6 +251,16 @@ test_refused (void)
   assert_refused ("a 1 2\nalloc 1 2\na 3 4\n", 1, kind);
   assert_refused ("a 1", 0, no_size);
   assert_refused ("f", 0, no_id);
+  assert_refused ("a 1w 5\n", 0,
+                  "t.ops:1: '1w' is no id: a number from 0 to 2^64-1; correct the line");
+  assert_refused ("m g 0:5\ne h\n", 2,
+                  "t.ops:2: 'h' is no graph; load it with 'm NAME OFFSET:SIZE...' before");
+  assert_refused ("m g 0:5\nb\n", 2,
+                  "t.ops:2: '' is no graph; load it with 'm NAME OFFSET:SIZE...' before");
+  assert_refused ("m g 0:5\nb g g\n", 2, "t.ops:2: 'g' follows the name of the graph; nothing may");
+  assert_refused ("m g 0:5:y\n", 0,
+                  "t.ops:1: '0:5:y' is no segment; write OFFSET:SIZE, OFFSET:SIZE:z or "
+                  "OFFSET:SIZE:n");
   assert_refused ("a 1 -5\n", 0,
                   "t.ops:1: '-5' is no size: a number from 0 to 2^64-1; correct the line");
   assert_refused (
@@ -227,7 +300,12 @@ test_not_recognised (void)
                                        "Thread,Time,Action\n",
                                        "# only a comment\n",
                                        "r 1\n",
-                                       "f 1 2 3\n" };
+                                       "f 1 2 3\n",
+                                       "f w\n",
+                                       "a w\n",
+                                       "a word or two\n",
+                                       "e g0\n",
+                                       "b g0\n" };
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
     {
       GError *error = NULL;
@@ -386,6 +464,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ops/plain", test_plain);
   g_test_add_func ("/ops/results", test_results);
   g_test_add_func ("/ops/graphs", test_graphs);
+  g_test_add_func ("/ops/runs", test_runs);
   g_test_add_func ("/ops/headers", test_headers);
   g_test_add_func ("/ops/refused", test_refused);
   g_test_add_func ("/ops/not-recognised", test_not_recognised);

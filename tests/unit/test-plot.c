@@ -90,7 +90,7 @@ test_data (void)
   g_assert_cmpstr (comparison, ==,
                    "# x.gmt\n"
                    "# bytes; latencies of an allocation, modelled, ns; NaN: unknown, as requests "
-                   "failed\n"
+                   "failed or the run is not allowed\n"
                    "# row peak_live peak_allocated peak_reserved lower_bound utilisation_permille "
                    "alloc_p50 alloc_p99 alloc_max "
                    "modelled_time failed text allocator\n"
@@ -329,26 +329,33 @@ test_script (void)
   free_results (results, 2);
 }
 
-/* Bars of runs in which requests failed are hatched, stand below the others, and the legend says
- * so; without such runs nothing is hatched. */
+/* Bars of runs in which requests failed, and of those that are not allowed, are hatched, stand below
+ * the others, and the legend says so; without such runs nothing is hatched. */
 static void
 test_hatched (void)
 {
   GememResult *results[] = { test_sample_result ("x.gmt", "refuses"),
-                             test_served_result ("x.gmt", "serves") };
+                             test_served_result ("x.gmt", "serves"),
+                             test_served_result ("x.gmt", "barred") };
   static const char *const scripts[] = { "comparison-x.gp", "calls-x.gp", "measured-x.gp" };
-  g_autofree char *dir = new_dir ("hatched"), *served = new_dir ("served");
-  for (guint i = 0; i < 2; i++)
+  g_autofree char *dir = new_dir ("hatched"), *served = new_dir ("served"),
+                  *barred = new_dir ("barred"), *all = new_dir ("all");
+  for (guint i = 0; i < 3; i++)
     {
       gemem_histogram_add (&results[i]->measured_alloc_ns, 1000);
       results[i]->measured_total_ns = 1000;
     }
+  results[2]->not_allowed = g_strdup ("event 3: why");
   write_plots (dir, results, 2, NULL);
   write_plots (served, results + 1, 1, "");
+  write_plots (barred, results + 1, 2, "");
+  write_plots (all, results, 3, "");
   for (gsize i = 0; i < G_N_ELEMENTS (scripts); i++)
     {
       g_autofree char *script = read_file (dir, scripts[i]),
-                      *without = read_file (served, scripts[i]);
+                      *without = read_file (served, scripts[i]),
+                      *forbidden = read_file (barred, scripts[i]),
+                      *both = read_file (all, scripts[i]);
       assert_contains (script, "set ytics scale 0 ('serves' 0, 'refuses' 1)\n");
       assert_contains (script, "\nset label 'failed requests' at screen ");
       assert_contains (script, " fs pattern 4 noborder fc rgb ");
@@ -356,7 +363,13 @@ test_hatched (void)
       assert_contains (script, " with boxxyerror fs pattern 4 noborder lc rgb ");
       g_assert_null (strstr (without, "pattern"));
       g_assert_null (strstr (without, "failed requests"));
+      assert_contains (forbidden, "set ytics scale 0 ('serves' 0, 'barred' 1)\n");
+      assert_contains (forbidden, "\nset label 'not allowed' at screen ");
+      assert_contains (both, "\nset label 'failed or not allowed' at screen ");
     }
+  g_autofree char *reserved = read_file (barred, "reserved-x.gp");
+  assert_contains (reserved, "\nset label 'barred (not allowed)' at screen ");
+  assert_contains (reserved, "\nset label 'serves' at screen ");
   if (have_gnuplot ())
     {
       g_autofree char *picture = read_file (dir, "comparison-x.svg"),
@@ -365,7 +378,7 @@ test_hatched (void)
       assert_contains (picture, ">4.000 GiB, 1 failed<");
       assert_contains (calls, "url(#gpPat");
     }
-  free_results (results, 2);
+  free_results (results, 3);
 }
 
 /* One allocator far above the others: its bar is cut off, its panel has its own scale; three

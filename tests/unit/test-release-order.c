@@ -420,9 +420,13 @@ test_policy_2 (void)
   };
   TestTrace waited = { .events = events, .n = 7 }, running = TEST_TRACE (events);
   g_autoptr (GError) error = NULL;
-  GememAllocatorSpec *spec = test_spec (gemem_allocator_find ("ge-active", NULL));
-  GememJob job = test_job (spec, &waited);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  gboolean parsed = gemem_allocator_spec_parse ("ge-active:rules=documented", specs, NULL);
+  GememJob job;
 
+  g_assert_true (parsed);
+  job = test_job (specs->pdata[0], &waited);
   job.device_spec = "sim:free_synchronises=no";
   job.release_order = TRUE;
   gemem_result_free (test_job_run (&job));
@@ -432,7 +436,6 @@ test_policy_2 (void)
   g_assert_nonnull (strstr (error->message, "allocator ge-active: event 7: free of 0x"));
   g_assert_nonnull (strstr (
       error->message, "while stream 6 has unfinished work there with graph 2, queued at event 6,"));
-  gemem_allocator_spec_free (spec);
 }
 
 /* Graph 3 runs without a wait: graph 2's memory may be released, its own may not. */
@@ -451,7 +454,7 @@ test_other_graph (void)
   } rows[] = {
     { "ge:static_memory_policy=0", NULL }, /* waits for the stream */
     { "ge:static_memory_policy=3", NULL },
-    { "ge-active", "event 5: free of 0x" },
+    { "ge-active:rules=documented", "event 5: free of 0x" },
     { "ge-fixed-base", "event 5: unmap of 0x" },
   };
 

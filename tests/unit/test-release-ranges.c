@@ -50,7 +50,7 @@ give (Rig *rig, guint64 id, guint first, guint n)
 }
 
 static void
-let_go (Rig *rig, guint64 id)
+unbind_all (Rig *rig, guint64 id)
 {
   const GememTraceEvent event = { .kind = GEMEM_EVENT_FREE, .id = id, .stream = STREAM };
 
@@ -100,7 +100,7 @@ test_work_on_a_part (void)
       Rig rig = rig_new ();
 
       give (&rig, 1, 0, 3);
-      let_go (&rig, 1);
+      unbind_all (&rig, 1);
       g_assert_true (gemem_device_memset (rig.device, rig.base + PAGE, 0, PAGE, STREAM));
       unmap (&rig, page);
       rig_done (&rig, page == 3);
@@ -115,7 +115,7 @@ test_wait_within_an_event (void)
     {
       Rig rig = rig_new ();
 
-      let_go (&rig, 1); /* any event */
+      unbind_all (&rig, 1); /* any event */
       g_assert_true (gemem_device_memset (rig.device, rig.base, 0, PAGE, STREAM));
       if (waits)
         gemem_device_stream_sync (rig.device, STREAM);

@@ -119,7 +119,7 @@ test_failed_rows (void)
   assert_contains (markdown, " |\n| refuses (failed) | 1.000 GiB | - | - | - | 3.000 GiB |");
   g_autofree char *csv = report (GEMEM_FORMAT_CSV, results, 3, FALSE, 0);
   assert_contains (csv,
-                   "\nx.gmt,,0,sample,refuses,sim:capacity=8GiB,no,,1073741824,,,,3221225472,");
+                   "\nx.gmt,,0,sample,refuses,sim:capacity=8GiB,no,,,1073741824,,,,3221225472,");
   g_assert_true (strstr (csv, "refuses") < strstr (csv, "serves"));
   g_autofree char *json = report (GEMEM_FORMAT_JSON, results, 3, FALSE, 0);
   assert_contains (json, "\n        \"lower_bound\": null,\n        \"overhead\": null,\n        "
@@ -232,8 +232,9 @@ test_order_and_columns (void)
   g_assert_true (strstr (worst->str, "\nc  ") > strstr (worst->str, "\nb  "));
   gemem_report_write (csv, GEMEM_FORMAT_CSV, results, 4, &options);
   g_assert_true (g_str_has_prefix (
-      csv->str, "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,retries,"
-                "peak_reserved,calls\nx.gmt,,0,sample,d,sim:capacity=8GiB,no,,0,4294967296,6\n"));
+      csv->str, "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,not_"
+                "allowed,retries,"
+                "peak_reserved,calls\nx.gmt,,0,sample,d,sim:capacity=8GiB,no,,,0,4294967296,6\n"));
   gemem_report_write (markdown, GEMEM_FORMAT_MARKDOWN, results, 4, &options);
   assert_contains (markdown->str, "| allocator | retries | peak reserved | calls |\n");
   options = (GememReportOptions){ .sort = gemem_measure_find ("utilisation", NULL), .all = TRUE };
@@ -381,6 +382,58 @@ test_verdict_of_capacity (void)
                          "6.000 GiB; each costs 501.5 us of ");
   assert_contains (one, "\n\na is the only real allocator that fit on any device: it fits on 6.000 "
                         "GiB; ");
+  free_results (results, 3);
+}
+
+/* A run that the manual forbids stands last, is marked everywhere, has no ratios to the lower bound
+ * (which is known), and is never the best, though it needs least. */
+static void
+test_not_allowed (void)
+{
+  GememResult *results[] = { test_served_result ("x.gmt", "a"), test_served_result ("x.gmt", "b"),
+                             test_served_result ("x.gmt", "c") };
+  static const char *const allocators[] = { "ge", "ge-bins", "ge-active" };
+
+  name_allocators (results, 3, allocators);
+  results[0]->peak_reserved = GEMEM_GIB;
+  results[0]->not_allowed = g_strdup ("event 3: why");
+  results[2]->peak_reserved = 5 * GEMEM_GIB;
+  g_autofree char *table = report (GEMEM_FORMAT_TABLE, results, 3, FALSE, 0),
+                  *csv = report (GEMEM_FORMAT_CSV, results, 3, FALSE, 0),
+                  *markdown = report (GEMEM_FORMAT_MARKDOWN, results, 3, FALSE, 0),
+                  *details = report (GEMEM_FORMAT_TABLE, results, 1, TRUE, 0),
+                  *json = report (GEMEM_FORMAT_JSON, results, 1, FALSE, 0);
+  assert_contains (table, "\na              1.000 GiB    3.125 GiB         -            -");
+  assert_contains (table, "  (not allowed)\n");
+  assert_contains (table, "\na: not allowed: event 3: why\n");
+  assert_contains (table, "\nb needs least of the 2 real allocators allowed here: 4.000 GiB, 1.000 "
+                          "GiB (20.0 %) less than the next, c;");
+  assert_contains (csv, ",ge,a,sim:capacity=8GiB,no,,event 3: why,1073741824,3355443200,,,");
+  assert_contains (markdown, "\n| a (not allowed) | 1.000 GiB | 3.125 GiB | - | - |");
+  assert_contains (markdown, "b needs least of the 2 real allocators allowed here");
+  assert_contains (details, "\n  NOT ALLOWED: event 3: why\n");
+  assert_contains (json, "\"not_allowed\": \"event 3: why\"");
+  assert_contains (json, "\"overhead\": null");
+  g_assert_false (gemem_result_is_complete (results[0]));
+  results[1]->not_allowed = g_strdup ("event 3: why");
+  g_autofree char *one = table_of (results, 3), *none = table_of (results, 2);
+  assert_contains (one, "\na, b: not allowed: event 3: why\n");
+  assert_contains (one, "\nc is the only real allocator allowed here: it needs 5.000 GiB");
+  assert_contains (none, "\nno real allocator is allowed here.\n");
+  results[2]->ooms = 1;
+  g_autofree char *failed = table_of (results, 3);
+  assert_contains (failed, "\nno real allocator allowed here served every request.\n");
+  results[1]->ooms = 1;
+  g_autofree char *both = table_of (results, 3);
+  assert_contains (both, "  (failed, not allowed)\n");
+  results[2]->ooms = results[1]->ooms = 0;
+  for (guint i = 0; i < 3; i++)
+    results[i]->least_capacity = (6 + i) * GEMEM_GIB;
+  g_clear_pointer (&results[1]->not_allowed, g_free);
+  g_autofree char *capacity = table_of (results, 3);
+  assert_contains (capacity,
+                   "\nb fits on the smallest device of the 2 real allocators allowed here: "
+                   "7.000 GiB, 1.000 GiB (12.5 %) less than the next, c");
   free_results (results, 3);
 }
 
@@ -676,7 +729,7 @@ test_csv (void)
   g_autofree char *text = report (GEMEM_FORMAT_CSV, results, 2, FALSE, 0);
   g_assert_cmpstr (
       text, ==,
-      "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,peak_"
+      "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,not_allowed,peak_"
       "reserved,lower_bound,overhead,utilisation,peak_live,"
       "peak_allocated,internal_at_live_peak,external_at_live_peak,internal_mean,"
       "external_mean,fragmentation_at_live_peak,fragmentation_mean,"
@@ -689,11 +742,11 @@ test_csv (void)
       "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,"
       "calls_info,calls,calls_time\n"
       "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,"
-      "\"cr\rhere\",4294967296,3355443200,1.280000,0.750000,"
+      "\"cr\rhere\",,4294967296,3355443200,1.280000,0.750000,"
       "3221225472,"
       "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
       "501500,,,,,,,0,0,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
-      "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,4294967296,3355443200,1.280000,0."
+      "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,,4294967296,3355443200,1.280000,0."
       "750000,3221225472,"
       "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
       "501500,,,,,,,0,0,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
@@ -878,6 +931,7 @@ fill_numbers (GememResult *result)
   result->capacity = G_MAXUINT64;
   result->trace_sha256 = g_strdup ("0123abcd");
   result->failure = g_strdup ("tab\there \303\251 \"quoted\"");
+  result->not_allowed = g_strdup ("event 3: why");
   result->partial = result->capacity_monotone = result->time_weighted = TRUE;
   result->device_ordinal = GEMEM_DEVICE_HOST;
   result->fidelity = (GememFidelity){ 5, 4, 7, 0xffffffffffff0000, 0x2000, 4, 3, G_MAXUINT64 };
@@ -915,6 +969,7 @@ test_round_trip (void)
     }
   g_assert_cmpstr (read->label, ==, ODD);
   g_assert_cmpstr (read->failure, ==, results[0]->failure);
+  g_assert_cmpstr (read->not_allowed, ==, results[0]->not_allowed);
   g_assert_cmpuint (read->lower_bound, ==, G_MAXUINT64 - 1);
   g_assert_cmpuint (read->capacity, ==, G_MAXUINT64);
   g_assert_cmpint (read->device_ordinal, ==, GEMEM_DEVICE_HOST);
@@ -1232,6 +1287,7 @@ main (int argc, char **argv)
   g_test_add_func ("/report/verdict", test_verdict);
   g_test_add_func ("/report/verdict/capacity", test_verdict_of_capacity);
   g_test_add_func ("/report/verdict/counts", test_verdict_counts);
+  g_test_add_func ("/report/verdict/not-allowed", test_not_allowed);
   g_test_add_func ("/report/interrupted", test_interrupted);
   g_test_add_func ("/report/peak-requested", test_peak_requested);
   g_test_add_func ("/report/host", test_host);

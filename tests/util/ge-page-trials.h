@@ -1,8 +1,8 @@
 /* ge-page-trials.h - GE's page pool and session ranges against a naive model of ge-runtime.md 4 and
  * 5.9, over random operations.
  *
- * The model searches lists where the allocator has a stack and a map, and shares none of their
- * code. Used short in test-ge-pages.c and long in long-ge-pages.c.
+ * The model (naive-ge-range.c, naive-ge-session.c) shares no code with them. Parts of a range are
+ * bound and unbound at random, so that pages are used by several, refused, idle and lost. Used short in test-ge-pages.c and long in long-ge-pages.c.
  */
 #pragma once
 

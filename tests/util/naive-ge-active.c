@@ -76,6 +76,7 @@ start (Naive *naive)
   naive_static_init (&a->graphs, &naive->device,
                      a->apart != NULL ? a->apart : naive_ge_pages (&a->ge), a->mode,
                      NAIVE_FIXED_BASE);
+  a->graphs.bare = TRUE;
 }
 
 static Naive *
@@ -125,9 +126,9 @@ destroy (Naive *naive)
 #define ACTIVE(text, function) .name = "ge-active", MODEL (text, function)
 #define FIXED_BASE(text, function) .name = "ge-fixed-base", MODEL (text, function)
 
-const NaiveClass naive_ge_documented = { ACTIVE ("policy=2", create_documented) };
-const NaiveClass naive_ge_as_built = { ACTIVE ("policy=2,policy2=as-built", create_as_built) };
-const NaiveClass naive_ge_as_built_faulty = { ACTIVE ("policy=2,policy2=as-built", create_as_built),
+const NaiveClass naive_ge_documented = { ACTIVE ("rules=documented", create_documented) };
+const NaiveClass naive_ge_as_built = { ACTIVE ("policy=2", create_as_built) };
+const NaiveClass naive_ge_as_built_faulty = { ACTIVE ("policy=2,rules=as-built", create_as_built),
                                               .every = 7 };
 const NaiveClass naive_ge_policy4 = { ACTIVE ("policy=4", create_paged) };
 const NaiveClass naive_ge_policy4_plain = { ACTIVE ("policy=4", create_paged), .no_virtual = TRUE };

@@ -135,13 +135,6 @@ cut (NaivePool *pool, NaiveSpan *span, guint64 k)
   return high;
 }
 
-/* The same for @bytes; the whole span if @bytes exceed it (design notes). */
-static NaiveSpan *
-cut_top (NaivePool *pool, NaiveSpan *span, guint64 bytes)
-{
-  return cut (pool, span, MIN (bytes / NAIVE_PAGE, span->pages));
-}
-
 /* Coalesces @span with its idle buddies (1.7); returns the coalesced span. */
 static NaiveSpan *
 merge (NaivePool *pool, NaiveSpan *span)
@@ -330,7 +323,7 @@ serve_elsewhere (NaivePool *pool, NaiveSpan *candidate, guint64 reuse)
 {
   const guint64 rest = reuse > pool->range->page ? reuse % pool->range->page : 0;
   NaiveSpan *m = merge (pool, candidate), *top = rest > 0 ? cut (pool, m, rest / NAIVE_PAGE) : NULL;
-  NaiveSpan *u = cut_top (pool, m, reuse - rest), *v;
+  NaiveSpan *u = cut (pool, m, (reuse - rest) / NAIVE_PAGE), *v;
 
   if (top != NULL)
     merge (pool, top);
@@ -395,7 +388,12 @@ attempt (NaivePool *pool, guint64 k, guint *attempts, GPtrArray *held, gboolean 
   if (reuse > 0)
     {
       m = merge (pool, s);
-      s = cut_top (pool, m, reuse);
+      if (reuse > m->pages * NAIVE_PAGE)
+        {
+          m->occupied = TRUE; /* for ever, and not held */
+          return NULL;
+        }
+      s = cut (pool, m, reuse / NAIVE_PAGE);
     }
   g_ptr_array_add (held, s);
   return NULL;
@@ -496,8 +494,12 @@ drop_idle_new_vas (NaivePool *pool)
           continue;
         }
       for (guint j = 0; j < v->list->len; j++)
-        if (pool->range->records[g_array_index (v->list, guint, j)].page >= 0)
-          naive_range_drop_map (pool->range, g_array_index (v->list, guint, j));
+        {
+          NaiveRecord *r = &pool->range->records[g_array_index (v->list, guint, j)];
+
+          if (r->page >= 0 && r->maps > 0)
+            r->maps--;
+        }
       naive_pages_release (pool->range->pages, v->address, v->list->len * pool->range->page);
       g_ptr_array_remove_index (pool->new_vas, i);
     }

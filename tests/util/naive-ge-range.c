@@ -82,7 +82,7 @@ pop_page (NaivePages *pages)
 
       g_array_set_size (pages->free, pages->free->len - 1);
       physical (pages, i)->in_free = FALSE;
-      if (physical (pages, i)->ref == 0)
+      if (physical (pages, i)->ref == 0 && !physical (pages, i)->gone)
         return i;
     }
   return -1;
@@ -90,12 +90,15 @@ pop_page (NaivePages *pages)
 
 /* Creates a page of the driver; a page that cannot be mapped is destroyed at once. */
 static int
-create_page (NaivePages *pages, guint64 va)
+create_page (NaivePages *pages, int *last, guint64 va)
 {
   NaivePhysical *page;
 
   if (!naive_device_create_page (pages->device, pages->size))
-    return -1;
+    {
+      *last = (int) pages->pages->len; /* T */
+      return -1;
+    }
   page = g_new0 (NaivePhysical, 1);
   page->ref = 1;
   page->mapped = g_array_new (FALSE, FALSE, sizeof (guint64));
@@ -107,30 +110,41 @@ create_page (NaivePages *pages, guint64 va)
   return -1;
 }
 
-int
-naive_pages_take (NaivePages *pages, int last, guint64 va)
+static int
+take (NaivePages *pages, int *last, guint64 va)
 {
+  const gboolean known = *last >= 0 && *last < (int) pages->pages->len;
   int i = -1;
 
-  if (last >= 0 && physical (pages, last)->ref == 0)
-    i = last;
-  else if (last >= 0)
+  if (known && physical (pages, *last)->ref == 0)
+    i = *last;
+  else if (known)
     {
-      const int mapping = find_mapping (physical (pages, last), va);
+      const int mapping = find_mapping (physical (pages, *last), va);
 
       if (mapping < 0)
         return -1;
-      g_array_remove_index (physical (pages, last)->mapped, (guint) mapping);
+      g_array_remove_index (physical (pages, *last)->mapped, (guint) mapping);
     }
   if (i < 0 && !pages->fresh)
     i = pop_page (pages);
   if (i < 0)
-    return create_page (pages, va);
+    return create_page (pages, last, va);
   physical (pages, i)->ref = 1;
   if (naive_pages_map (pages, i, va))
     return i;
   naive_pages_give (pages, i);
   return -1;
+}
+
+int
+naive_pages_take (NaivePages *pages, int *last, guint64 va)
+{
+  const int i = take (pages, last, va);
+
+  if (i >= 0)
+    *last = i;
+  return i;
 }
 
 void
@@ -154,15 +168,25 @@ naive_pages_open (NaivePages *pages, guint64 size)
   return va;
 }
 
-/* All pages of a range were released before, so after the last user nothing is in use or mapped. */
+/* After the last user nothing is mapped; a page that a range did not return stays. */
 void
 naive_pages_close (NaivePages *pages, guint64 va, guint64 size)
 {
+  guint kept = 0;
+
   naive_pages_release (pages, va, size);
   if (--pages->users > 0)
     return;
   for (guint i = 0; i < pages->pages->len; i++)
-    naive_device_destroy_page (pages->device, pages->size);
+    if (physical (pages, (int) i)->ref > 0)
+      kept++;
+    else if (!physical (pages, (int) i)->gone)
+      {
+        physical (pages, (int) i)->gone = TRUE;
+        naive_device_destroy_page (pages->device, pages->size);
+      }
+  if (kept > 0)
+    return;
   g_ptr_array_set_size (pages->pages, 0);
   g_array_set_size (pages->free, 0);
 }
@@ -233,17 +257,18 @@ pop_record (NaiveRange *range, guint *i)
   return FALSE;
 }
 
-gboolean
-naive_range_drop_map (NaiveRange *range, guint i)
+void
+naive_range_release (NaiveRange *range, guint i)
 {
   NaiveRecord *r = &range->records[i];
 
-  if (--r->maps > 0)
-    return FALSE;
+  r->maps -= r->maps > 0;
+  if (r->page < 0 || r->maps > 0)
+    return;
   naive_pages_give (range->pages, r->page);
   r->page = -1;
+  r->recycled = TRUE;
   range->phys -= range->page;
-  return TRUE;
 }
 
 /* ---- 5.7 */
@@ -254,14 +279,13 @@ undo (NaiveRange *range, guint i)
   NaiveRecord *r = &range->records[i];
 
   if (r->ref > 0)
-    r->ref--;
-  if (r->ref > 0 || r->page < 0)
-    return;
-  r->using = FALSE;
-  if (r->maps > 1) /* an idle new-VA span maps the page, too */
-    naive_range_push (range, i);
-  else
-    naive_range_drop_map (range, i);
+    {
+      r->ref--;
+      if (r->ref == 0)
+        naive_range_release (range, i);
+    }
+  if (r->ref == 0)
+    r->using = FALSE;
 }
 
 static NaiveBacking
@@ -306,10 +330,10 @@ in_use (NaiveRange *range, gint64 at, gint64 ib, gint64 ie, guint64 tail, guint6
   return NAIVE_USING;
 }
 
-/* ---- 5.5, the part of the range. Pages touched that are not in the list return to the free
- * stack (design notes). */
+/* ---- 5.5, the part of the range.  Too short a list is a failure; then, and only in a session
+ * (5.9), pages touched that are not in the list keep their user. */
 static NaiveBacking
-collected (NaiveRange *range, gint64 low, gint64 ie, guint64 need)
+collected (NaiveRange *range, guint64 tail, gint64 ie, guint64 need)
 {
   for (guint j = 0; j < range->list->len; j++)
     {
@@ -318,17 +342,9 @@ collected (NaiveRange *range, gint64 low, gint64 ie, guint64 need)
       r->ref -= r->ref > 0;
       r->using = FALSE;
     }
-  for (gint64 i = ie; i >= low; i--)
-    if (range->records[i].using && --range->records[i].ref == 0)
-      {
-        range->records[i].using = FALSE;
-        naive_range_push (range, (guint) i);
-      }
-  if (range->list->len == need)
-    return NAIVE_NEW_VA;
-  for (guint j = 0; j < range->list->len; j++)
-    naive_range_push (range, g_array_index (range->list, guint, j));
-  return NAIVE_REFUSED;
+  if (tail > 0)
+    range->records[ie].ref--;
+  return range->list->len == need ? NAIVE_NEW_VA : NAIVE_REFUSED;
 }
 
 /* ---- 5.3, in one function as in the text */
@@ -371,13 +387,13 @@ naive_range_back (NaiveRange *range, guint64 address, guint64 n, guint64 *reuse)
           if ((gathered > 0 && range->list->len == need) || i < ib)
             break;
           const gboolean hole = r[ib].page < 0;
-          const int got = naive_pages_take (range->pages, r[i].last,
-                                            range->base + (guint64) i * page);
-          if (got < 0)
+          r[i].page = naive_pages_take (range->pages, &r[i].last, range->base + (guint64) i * page);
+          if (r[i].page < 0)
             return refuse (range, i, ie);
-          r[i] = (NaiveRecord){
-            .page = got, .last = got, .ref = 1, .maps = 1, .using = TRUE, .in_free = r[i].in_free
-          };
+          r[i].ref = 1;
+          r[i].maps = 1;
+          r[i].using = TRUE;
+          r[i].recycled = FALSE;
           range->phys += page;
           *reuse += page;
           if (hole)
@@ -399,7 +415,7 @@ naive_range_back (NaiveRange *range, guint64 address, guint64 n, guint64 *reuse)
   if (!recycle || gathered == 0)
     return NAIVE_BACKED;
   *reuse += tail;
-  return collected (range, i + 1, ie, need);
+  return collected (range, tail, ie, need);
 }
 
 /* ---- 5.6 */
@@ -421,6 +437,6 @@ naive_range_recycle (NaiveRange *range, guint64 address, guint64 bytes)
 {
   for (guint64 i = (address - range->base) / range->page;
        bytes > 0 && i <= (address - range->base + bytes - 1) / range->page; i++)
-    if (may_be_popped (&range->records[i]) && naive_range_drop_map (range, (guint) i))
-      range->records[i].recycled = TRUE;
+    if (may_be_popped (&range->records[i]))
+      naive_range_release (range, (guint) i);
 }

@@ -3,123 +3,126 @@
 
 #include "tests/util/naive-ge-static.h"
 
-#define AT(array, type, i) (&g_array_index ((array), type, i))
-
 void
 naive_session_init (NaiveSession *s)
 {
-  s->physical = g_array_new (FALSE, FALSE, sizeof (int));
-  s->last = g_array_new (FALSE, FALSE, sizeof (int));
-  s->refs = g_array_new (FALSE, FALSE, sizeof (guint));
+  s->stack = g_array_new (FALSE, FALSE, sizeof (guint));
+  s->pieces = g_array_new (FALSE, FALSE, sizeof (guint64));
 }
 
 void
 naive_session_clear (NaiveSession *s)
 {
-  g_array_unref (s->physical);
-  g_array_unref (s->last);
-  g_array_unref (s->refs);
-}
-
-void
-naive_session_reset (NaiveSession *s)
-{
-  for (guint i = 0; i < s->physical->len; i++)
-    if (*AT (s->physical, int, i) >= 0)
-      naive_pages_give (s->pages, *AT (s->physical, int, i));
-  if (s->base != 0)
-    naive_pages_close (s->pages, s->base, s->size);
-  g_array_set_size (s->physical, 0);
-  g_array_set_size (s->last, 0);
-  g_array_set_size (s->refs, 0);
-  s->base = s->size = s->used = s->users = 0;
-}
-
-static void
-session_drop (NaiveSession *s, guint64 i)
-{
-  if (--*AT (s->refs, guint, i) > 0)
-    return;
-  naive_pages_give (s->pages, *AT (s->physical, int, i));
-  *AT (s->physical, int, i) = -1;
-}
-
-/* From the top down. */
-gboolean
-naive_session_bind (NaiveSession *s, guint64 address, guint64 bytes)
-{
-  const guint64 page = s->pages->size, first = (address - s->base) / page,
-                last = (address - s->base + bytes - 1) / page;
-
-  while (s->physical->len <= last)
-    {
-      const int none = -1;
-      const guint zero = 0;
-
-      g_array_append_val (s->physical, none);
-      g_array_append_val (s->last, none);
-      g_array_append_val (s->refs, zero);
-    }
-  for (guint64 i = last + 1; i-- > first;)
-    {
-      if (*AT (s->refs, guint, i) == 0)
-        {
-          const int got = naive_pages_take (s->pages, *AT (s->last, int, i), s->base + i * page);
-
-          if (got < 0)
-            {
-              for (guint64 j = last; j > i; j--)
-                session_drop (s, j);
-              return FALSE;
-            }
-          *AT (s->physical, int, i) = *AT (s->last, int, i) = got;
-        }
-      ++*AT (s->refs, guint, i);
-    }
-  return TRUE;
-}
-
-void
-naive_session_unbind (NaiveSession *s, guint64 address, guint64 bytes)
-{
-  for (guint64 i = (address - s->base) / s->pages->size;
-       i <= (address - s->base + bytes - 1) / s->pages->size; i++)
-    session_drop (s, i);
+  naive_range_destroy (s->range);
+  g_array_unref (s->stack);
+  g_array_unref (s->pieces);
 }
 
 static gboolean
-session_reserve (NaiveSession *s)
+lies_inside (const NaiveSession *s, guint64 address)
 {
-  const guint64 page = s->pages->size;
+  return s->range != NULL && address >= s->range->base && address < s->range->base + s->range->size;
+}
 
-  if (s->base != 0 || s->unsupported)
+/* "let go" */
+void
+naive_session_unbind (NaiveSession *s, guint64 address, guint64 bytes)
+{
+  NaiveRange *range = s->range;
+
+  if (bytes == 0 || !lies_inside (s, address))
+    return;
+  for (guint64 i = (address - range->base) / range->page;
+       i <= (address - range->base + bytes - 1) / range->page; i++)
+    {
+      NaiveRecord *r = &range->records[i];
+
+      if (r->page < 0)
+        continue;
+      if (r->ref > 0)
+        r->ref--;
+      if (r->ref > 0)
+        continue;
+      r->using = FALSE;
+      naive_range_push (range, (guint) i);
+      naive_range_release (range, (guint) i);
+    }
+}
+
+/* FreeMemory at 0. */
+void
+naive_session_reset (NaiveSession *s)
+{
+  NaiveRange *range = s->range;
+
+  if (range == NULL)
+    return;
+  for (guint i = 0; i < s->pieces->len; i += 2)
+    naive_session_unbind (s, g_array_index (s->pieces, guint64, i),
+                          g_array_index (s->pieces, guint64, i + 1));
+  naive_session_unbind (s, range->base, range->size);
+  naive_pages_close (s->pages, range->base, range->size);
+  naive_range_destroy (range);
+  s->range = NULL;
+  g_array_set_size (s->pieces, 0);
+  s->used = s->users = 0;
+}
+
+gboolean
+naive_session_bind (NaiveSession *s, guint64 address, guint64 bytes)
+{
+  guint64 reuse;
+
+  if (bytes == 0 || !lies_inside (s, address))
+    return TRUE;
+  return address + bytes <= s->range->base + s->range->size
+         && naive_range_back (s->range, address, bytes, &reuse) == NAIVE_BACKED;
+}
+
+/* First use, by @bytes. */
+static gboolean
+session_reserve (NaiveSession *s, guint64 bytes)
+{
+  const guint64 total = s->pages->device->capacity;
+
+  if (s->range != NULL || s->unsupported)
     return !s->unsupported;
-  s->size = (s->pages->device->capacity + page - 1) / page * page;
-  s->base = naive_pages_open (s->pages, s->size);
-  s->unsupported = s->base == 0;
+  s->range = bytes <= total ? naive_range_new (s->pages, total) : NULL;
+  s->unsupported = s->range == NULL;
   if (s->unsupported)
-    s->size = 0;
-  return !s->unsupported;
+    return FALSE;
+  g_array_unref (s->range->free);
+  s->range->free = g_array_ref (s->stack);
+  return TRUE;
 }
 
 guint64
 naive_session_append (NaiveSession *s, guint64 bytes)
 {
-  if (!session_reserve (s) || bytes > s->size - s->used
-      || !naive_session_bind (s, s->base + s->used, bytes))
+  guint64 address;
+
+  if (!session_reserve (s, bytes) || bytes > s->range->size - s->used)
     return 0;
+  address = s->range->base + s->used;
+  if (!naive_session_bind (s, address, bytes))
+    return 0;
+  if (bytes > 0)
+    {
+      g_array_append_val (s->pieces, address);
+      g_array_append_val (s->pieces, bytes);
+    }
   s->used += bytes;
-  return s->base + s->used - bytes;
+  return address;
 }
 
 guint64
 naive_session_share (NaiveSession *s, guint64 bytes)
 {
-  if (!session_reserve (s) || bytes > s->size
+  if (!session_reserve (s, bytes) || bytes > s->range->size
       || (bytes > s->used && naive_session_append (s, bytes - s->used) == 0))
     return 0;
   s->users++;
-  return s->base;
+  return s->range->base;
 }
 
 void
@@ -132,9 +135,5 @@ naive_session_unshare (NaiveSession *s)
 guint64
 naive_session_phys (const NaiveSession *s)
 {
-  guint64 sum = 0;
-
-  for (guint i = 0; i < s->physical->len; i++)
-    sum += *AT (s->physical, int, i) >= 0 ? s->pages->size : 0;
-  return sum;
+  return s->range != NULL ? s->range->phys : 0;
 }

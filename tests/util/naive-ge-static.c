@@ -2,6 +2,8 @@
  * policy 2 as documented; see naive-ge-static.h. */
 #include "config.h"
 
+#include <string.h>
+
 #include "tests/util/naive-ge-static.h"
 #include "tests/util/sizes.h"
 #include "traces/trace.h"
@@ -12,7 +14,7 @@
 
 typedef struct
 {
-  guint64 address, total, used, age;
+  guint64 address, total, used;
   gboolean fresh, plain;
 } Block;
 
@@ -25,7 +27,7 @@ typedef struct
 typedef struct
 {
   guint32 id;
-  gboolean shares, fixed, bound;
+  gboolean shares, fixed, bound, ran;
   guint64 apart, own; /* device blocks of its fixed and of its other segments; 0: none */
   guint64 own_size;
   GArray *active; /* Block: copies of those in use, with its own `used` */
@@ -35,43 +37,99 @@ typedef struct
 
 /* ---- 3.3 */
 
-static int
-compare_blocks (gconstpointer a, gconstpointer b)
-{
-  const Block *x = a, *y = b;
+typedef gboolean (*Before) (gconstpointer a, gconstpointer b);
 
-  if (x->total != y->total)
-    return x->total > y->total ? -1 : 1;
-  return (x->age > y->age) - (x->age < y->age);
+static gboolean
+larger_block (gconstpointer a, gconstpointer b)
+{
+  return ((const Block *) a)->total > ((const Block *) b)->total;
+}
+
+static gboolean
+larger (gconstpointer a, gconstpointer b)
+{
+  return ((const Segment *) a)->size > ((const Segment *) b)->size;
+}
+
+static gboolean
+earlier (gconstpointer a, gconstpointer b)
+{
+  return ((const Segment *) a)->offset < ((const Segment *) b)->offset;
+}
+
+static void
+exchange (GArray *array, guint i, guint j)
+{
+  const gsize size = g_array_get_element_size (array);
+  g_autofree char *keep = g_memdup2 (array->data + i * size, size);
+
+  memmove (array->data + i * size, array->data + j * size, size);
+  memcpy (array->data + j * size, keep, size);
+}
+
+#define IS_BEFORE(i, j) before (array->data + (i) *size, array->data + (j) *size)
+
+/* What std::sort does to [@first, @end) before its last insertion sort; heap sort never comes. */
+static void
+partitions (GArray *array, guint first, guint end, Before before)
+{
+  const gsize size = g_array_get_element_size (array);
+
+  while (end - first > 16)
+    {
+      const guint a = first + 1, b = first + (end - first) / 2, c = end - 1;
+      guint pivot, low = first + 1, high = end;
+
+      if (IS_BEFORE (a, b))
+        pivot = IS_BEFORE (b, c) ? b : IS_BEFORE (a, c) ? c : a;
+      else
+        pivot = IS_BEFORE (a, c) ? a : IS_BEFORE (b, c) ? c : b;
+      exchange (array, first, pivot);
+      for (;;)
+        {
+          while (IS_BEFORE (low, first))
+            low++;
+          high--;
+          while (IS_BEFORE (first, high))
+            high--;
+          if (low >= high)
+            break;
+          exchange (array, low, high);
+          low++;
+        }
+      partitions (array, low, end, before);
+      end = low;
+    }
+}
+
+static void
+sort (GArray *array, Before before)
+{
+  const gsize size = g_array_get_element_size (array);
+
+  partitions (array, 0, array->len, before);
+  for (guint i = 1; i < array->len; i++)
+    for (guint j = i; j > 0 && IS_BEFORE (j, j - 1); j--)
+      exchange (array, j, j - 1);
 }
 
 /* A: places the largest unplaced segment that fits into the largest block that has space for it. */
 static void
 place (NaiveStatic *a, GArray *segments)
 {
+  sort (segments, larger);
   for (guint b = 0; b < a->blocks->len; b++)
-    {
-      g_autofree gboolean *seen = g_new0 (gboolean, segments->len);
+    for (guint s = 0; s < segments->len; s++)
+      {
+        Segment *segment = AT (segments, Segment, s);
+        Block *block = AT (a->blocks, Block, b);
 
-      for (guint round = 0; round < segments->len; round++)
-        {
-          int best = -1;
-
-          for (guint s = 0; s < segments->len; s++)
-            if (!seen[s]
-                && (best < 0
-                    || AT (segments, Segment, s)->size > AT (segments, Segment, best)->size))
-              best = (int) s;
-          seen[best] = TRUE;
-          Segment *segment = AT (segments, Segment, best);
-          Block *block = AT (a->blocks, Block, b);
-          if (segment->address == 0 && segment->size <= block->total - block->used)
-            {
-              segment->address = block->address + block->used;
-              block->used += segment->size;
-            }
-        }
-    }
+        if (segment->address != 0 || segment->size > block->total - block->used)
+          continue;
+        segment->address = block->address + block->used;
+        block->used += segment->size;
+      }
+  sort (segments, earlier);
 }
 
 /* B */
@@ -102,7 +160,7 @@ join (GArray *segments)
 static gboolean
 make_block (NaiveStatic *a, Segment *segment)
 {
-  Block block = { .total = segment->size, .used = segment->size, .age = ++a->age, .fresh = TRUE };
+  Block block = { .total = segment->size, .used = segment->size, .fresh = TRUE };
 
   if (a->mode == NAIVE_STATIC_PAGED)
     block.address = naive_session_append (&a->range, segment->size);
@@ -111,13 +169,13 @@ make_block (NaiveStatic *a, Segment *segment)
       if (segment->size > 2 * MIB)
         block.total = (segment->size + 2 * MIB - 1) / (2 * MIB) * 2 * MIB;
       block.plain = TRUE;
-      block.address = naive_device_malloc (a->device, block.total);
+      block.address = block.total > 0 ? naive_device_malloc (a->device, block.total) : 0;
     }
   if (block.address == 0)
     return FALSE;
   segment->address = block.address;
   g_array_append_val (a->blocks, block);
-  g_array_sort (a->blocks, compare_blocks);
+  sort (a->blocks, larger_block);
   a->max_address = MAX (a->max_address, block.address + block.total);
   return TRUE;
 }
@@ -137,54 +195,66 @@ allocate_rest (NaiveStatic *a, GArray *segments)
   return TRUE;
 }
 
-/* Binds pages under the paged parts of @active (@old: without fresh ones). FALSE, with nothing
- * bound, when the device refuses. */
+static void
+unbind_all (NaiveStatic *a, const GArray *active)
+{
+  for (guint i = 0; a->mode == NAIVE_STATIC_PAGED && i < active->len; i++)
+    if (!AT (active, Block, i)->plain)
+      naive_session_unbind (&a->range, AT (active, Block, i)->address, AT (active, Block, i)->used);
+}
+
+/* Before a run: after a failure the complete list is recycled. */
 static gboolean
-bind_all (NaiveStatic *a, const GArray *active, gboolean old)
+bind_all (NaiveStatic *a, const GArray *active)
 {
   for (guint i = 0; a->mode == NAIVE_STATIC_PAGED && i < active->len; i++)
     {
       const Block *b = AT (active, Block, i);
 
-      if (b->plain || (old && b->fresh) || naive_session_bind (&a->range, b->address, b->used))
+      if (b->plain || naive_session_bind (&a->range, b->address, b->used))
         continue;
-      for (guint j = i; j-- > 0;)
-        {
-          b = AT (active, Block, j);
-          if (!b->plain && !(old && b->fresh))
-            naive_session_unbind (&a->range, b->address, b->used);
-        }
+      unbind_all (a, active);
       return FALSE;
     }
   return TRUE;
 }
 
-/* D */
-static gboolean
+/* D: the result of the binding is ignored. */
+static void
 activate (NaiveStatic *a, GArray *active)
 {
   guint64 total = 0;
 
   for (guint b = 0; b < a->blocks->len; b++)
     {
-      total += AT (a->blocks, Block, b)->used;
-      if (AT (a->blocks, Block, b)->used > 0)
-        g_array_append_vals (active, AT (a->blocks, Block, b), 1);
+      const Block *block = AT (a->blocks, Block, b);
+
+      total += block->used;
+      if (block->used == 0)
+        continue;
+      g_array_append_vals (active, block, 1);
+      if (a->mode == NAIVE_STATIC_PAGED && !block->fresh && !block->plain)
+        naive_session_bind (&a->range, block->address, block->used);
     }
   a->peak = MAX (a->peak, total);
-  return bind_all (a, active, TRUE);
 }
 
+/* Under policy 4 only the range is freed, while it is supported. */
 static void
 free_memory (NaiveStatic *a)
 {
-  if (--a->load_count > 0)
+  const gboolean ranged = a->mode == NAIVE_STATIC_PAGED && !a->range.unsupported;
+
+  a->load_count -= a->load_count > 0;
+  if (a->load_count > 0)
     return;
   for (guint b = 0; b < a->blocks->len; b++)
-    if (AT (a->blocks, Block, b)->plain)
+    if (AT (a->blocks, Block, b)->plain && ranged)
+      a->leaked += AT (a->blocks, Block, b)->total;
+    else if (AT (a->blocks, Block, b)->plain)
       naive_device_free (a->device, AT (a->blocks, Block, b)->address);
   g_array_set_size (a->blocks, 0);
-  if (a->mode == NAIVE_STATIC_PAGED)
+  if (ranged)
     naive_session_reset (&a->range);
   a->peak = a->max_address = 0;
 }
@@ -200,9 +270,12 @@ malloc_memory (NaiveStatic *a, GArray *segments, GArray *active)
     }
   place (a, segments);
   join (segments);
-  if (allocate_rest (a, segments) && activate (a, active)
-      && AT (segments, Segment, 0)->address != 0)
-    return AT (segments, Segment, 0)->address;
+  if (allocate_rest (a, segments))
+    {
+      activate (a, active);
+      if (AT (segments, Segment, 0)->address != 0)
+        return AT (segments, Segment, 0)->address;
+    }
   free_memory (a);
   return 0;
 }
@@ -370,14 +443,12 @@ naive_static_run (NaiveStatic *a, guint32 id, gboolean begin)
 {
   Graph *graph = AT (a->graphs, Graph, find (a, id));
 
+  graph->ran |= begin;
   if (a->mode != NAIVE_STATIC_PAGED || !graph->shares || graph->bound == begin)
     return TRUE;
   if (begin)
-    return graph->bound = bind_all (a, graph->active, FALSE);
-  for (guint i = 0; i < graph->active->len; i++)
-    if (!AT (graph->active, Block, i)->plain)
-      naive_session_unbind (&a->range, AT (graph->active, Block, i)->address,
-                            AT (graph->active, Block, i)->used);
+    return graph->bound = bind_all (a, graph->active);
+  unbind_all (a, graph->active);
   graph->bound = FALSE;
   return TRUE;
 }
@@ -395,7 +466,11 @@ naive_static_unload (NaiveStatic *a, guint32 id)
   else if (graph.shares && a->mode == NAIVE_STATIC_DOCUMENTED)
     release_block (a);
   else if (graph.shares)
-    free_memory (a);
+    {
+      if (!a->bare && !graph.ran)
+        unbind_all (a, graph.active);
+      free_memory (a);
+    }
   g_array_unref (graph.active);
 }
 

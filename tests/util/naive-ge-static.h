@@ -15,10 +15,11 @@
 typedef struct
 {
   NaivePages *pages;
-  guint64 base, size, used, users;
+  NaiveRange *range; /* NULL: nothing is reserved */
+  GArray *stack;     /* guint: its free stack, which outlives it */
+  GArray *pieces;    /* guint64: address and bytes of each in turn */
+  guint64 used, users;
   gboolean unsupported;
-  GArray *physical; /* int per page of the range, -1: none; `last` and `refs` are parallel */
-  GArray *last, *refs;
 } NaiveSession;
 
 void naive_session_init (NaiveSession *session);
@@ -28,8 +29,7 @@ guint64 naive_session_append (NaiveSession *session, guint64 bytes); /* 0: refus
 /* incremental=false: every caller gets the base address. */
 guint64 naive_session_share (NaiveSession *session, guint64 bytes);
 void naive_session_unshare (NaiveSession *session);
-/* Binds pages under [@address, @address + @bytes); FALSE, with nothing bound, when the device
- * refuses. */
+/* Back [@address, @address + @bytes); FALSE: a failure. */
 gboolean naive_session_bind (NaiveSession *session, guint64 address, guint64 bytes);
 void naive_session_unbind (NaiveSession *session, guint64 address, guint64 bytes);
 guint64 naive_session_phys (const NaiveSession *session);
@@ -58,9 +58,10 @@ typedef struct
   NaiveStaticMode mode;
   NaiveFixedMode fixed_mode;
   gboolean leaky; /* the quirk of static_model_addr_fixed */
+  gboolean bare;  /* an unload is FreeMemory alone, without the model around it */
   NaiveSession range, fixed;
   GArray *blocks, *graphs;
-  guint64 load_count, peak, max_address, age, leaked;
+  guint64 load_count, peak, max_address, leaked;
   guint64 address, size; /* NAIVE_STATIC_DOCUMENTED */
 } NaiveStatic;
 

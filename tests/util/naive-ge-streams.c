@@ -318,7 +318,7 @@ free_one (Model *m, Block *b, guint s)
 }
 
 static void
-let_go (Naive *naive, guint32 id, gboolean completion_follows)
+unbind_all (Naive *naive, guint32 id, gboolean completion_follows)
 {
   Model *m = (Model *) naive;
   Block *b = block_of (m, id);
@@ -589,7 +589,7 @@ figure (Naive *naive, const char *name, guint64 *value)
 
 #define MODEL(refused) \
   .name = "ge-streams", .settings = "", .every = refused, .create = create, .alloc = alloc, \
-  .free = let_go, .complete = complete, .use_on_stream = use_on_stream, \
+  .free = unbind_all, .complete = complete, .use_on_stream = use_on_stream, \
   .stream_free = stream_free, .event_record = event_record, .event_wait = event_wait, \
   .sync = sync_device, .trim = trim, .figure = figure, .destroy = destroy
 

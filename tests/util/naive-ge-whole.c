@@ -19,7 +19,7 @@
 typedef struct
 {
   const char *environment, *option;
-  gboolean as_built; /* policy2=as-built */
+  gboolean documented;
   gboolean addr_fixed, leaky, refreshable, external, strict, no_check;
   const guint32 *hccl; /* ids of graphs with HCCL tasks, 0-terminated; or NULL */
   NaiveKind kinds[6];  /* by pool of the trace */
@@ -35,7 +35,7 @@ typedef struct
   GArray *running, *kept; /* guint32: ids of dynamic blocks */
 } Graph;
 
-/* Synchronisation on the streams since the latest run of graphs that share memory began. */
+/* Synchronisation on the streams since a run of graphs that share memory began. */
 typedef enum
 {
   ENDED,
@@ -53,6 +53,13 @@ typedef struct
 
 typedef struct
 {
+  guint32 graph;
+  guint64 stream;
+  guint from; /* entry of the log when it began */
+} Run;
+
+typedef struct
+{
   NaiveGe hbm, p2p;
   const Setting *setting;
   gboolean static_bit, dynamic_bit;
@@ -64,10 +71,8 @@ typedef struct
   GArray *p2p_ids;  /* guint32 */
   guint32 inner_id; /* ids of blocks of graphs descend from the top */
   guint64 inner_bytes, unloaded, reloaded, concurrent;
-  GArray *log; /* LogEntry */
-  gboolean has_run;
-  guint32 last_run;
-  guint64 last_stream;
+  GArray *log;  /* LogEntry */
+  GArray *runs; /* Run: those that may be on their way */
 } Whole;
 
 #define SEGMENT(graph, i) (&g_array_index ((graph)->segments, GememGraphSegment, i))
@@ -79,8 +84,7 @@ note (Whole *w, Happening kind, guint64 stream, guint32 id)
 {
   const LogEntry entry = { kind, stream, id };
 
-  if (w->has_run)
-    g_array_append_val (w->log, entry);
+  g_array_append_val (w->log, entry);
 }
 
 static gboolean
@@ -100,21 +104,21 @@ take_number (GArray *numbers, guint64 number)
       g_array_remove_index (numbers, i);
 }
 
-/* TRUE: work queued on @stream now runs after the latest run: @stream is the stream of that run,
- * or waits for an event recorded after it, or the host has waited. */
+/* TRUE: work queued on @stream now runs after @run: @stream is the stream of that run, or waits for
+ * an event recorded after it, or the host has waited. */
 static gboolean
-comes_after (const Whole *w, guint64 stream)
+comes_after (const Whole *w, const Run *run, guint64 stream)
 {
   g_autoptr (GArray) after = g_array_new (FALSE, FALSE, sizeof (guint64));
   g_autoptr (GArray) marks = g_array_new (FALSE, FALSE, sizeof (guint64));
 
-  g_array_append_val (after, w->last_stream);
-  for (guint i = 0; i < w->log->len; i++)
+  g_array_append_val (after, run->stream);
+  for (guint i = run->from; i < w->log->len; i++)
     {
       const LogEntry *e = &g_array_index (w->log, LogEntry, i);
       const guint64 id = e->id;
 
-      if ((e->kind == ENDED && e->id == w->last_run)
+      if ((e->kind == ENDED && e->id == run->graph)
           || (e->kind == SYNCED && (e->stream == EVERY_STREAM || has_number (after, e->stream))))
         return TRUE;
       if (e->kind == RECORDED)
@@ -126,7 +130,32 @@ comes_after (const Whole *w, guint64 stream)
       if (e->kind == WAITED && has_number (marks, id))
         g_array_append_val (after, e->stream);
     }
-  return !w->has_run || has_number (after, stream);
+  return has_number (after, stream);
+}
+
+/* Whether work on @stream comes after all runs. */
+static gboolean
+is_alone (const Whole *w, guint64 stream)
+{
+  for (guint i = 0; i < w->runs->len; i++)
+    if (!comes_after (w, &g_array_index (w->runs, Run, i), stream))
+      return FALSE;
+  return TRUE;
+}
+
+/* A run on @stream begins.  What comes after it comes after the runs that it comes after as well. */
+static void
+note_run (Whole *w, guint32 graph, guint64 stream)
+{
+  Run run = { graph, stream, 0 };
+
+  for (guint i = w->runs->len; i-- > 0;)
+    if (comes_after (w, &g_array_index (w->runs, Run, i), stream))
+      g_array_remove_index (w->runs, i);
+  if (w->runs->len == 0)
+    g_array_set_size (w->log, 0);
+  run.from = w->log->len;
+  g_array_append_val (w->runs, run);
 }
 
 /* ---- 7.2: the rows of requests */
@@ -358,6 +387,8 @@ route (Whole *w, Graph *graph, const GememGraphSegment *segment)
 
   if ((segment->flags & SUBGRAPH) == 0 || ((segment->flags & FIXED) != 0 && shares_base))
     g_array_append_vals (graph->segments, segment, 1);
+  else if (segment->size == 0)
+    return TRUE; /* a null block (section 0) */
   else if ((segment->flags & NO_ALLOC) == 0 && (segment->flags & FIXED) != 0)
     return take_dynamic (w, graph->kept, segment->size, graph->stream);
   else if ((segment->flags & NO_ALLOC) == 0)
@@ -407,7 +438,7 @@ begin_run (Whole *w, Graph *graph, guint64 stream)
   const gboolean shares = graph->segments->len > 0 && w->static_bit && !w->setting->addr_fixed;
   guint64 address;
 
-  if (shares && !comes_after (w, stream))
+  if (shares && !is_alone (w, stream))
     {
       w->concurrent++;
       if (w->setting->strict)
@@ -426,10 +457,7 @@ begin_run (Whole *w, Graph *graph, guint64 stream)
   graph->run_stream = stream;
   if (!shares)
     return TRUE;
-  w->has_run = TRUE;
-  w->last_run = graph->id;
-  w->last_stream = stream;
-  g_array_set_size (w->log, 0);
+  note_run (w, graph->id, stream);
   return TRUE;
 }
 
@@ -527,6 +555,7 @@ create (const Setting *setting)
   w->order = g_ptr_array_new ();
   w->p2p_ids = g_array_new (FALSE, FALSE, sizeof (guint32));
   w->log = g_array_new (FALSE, FALSE, sizeof (LogEntry));
+  w->runs = g_array_new (FALSE, FALSE, sizeof (Run));
   return &w->hbm.base;
 }
 
@@ -541,9 +570,9 @@ start (Naive *naive)
 
   if (shared)
     {
-      mode = w->dynamic_bit  ? NAIVE_STATIC_PAGED
-             : set->as_built ? NAIVE_STATIC_AS_BUILT
-                             : NAIVE_STATIC_DOCUMENTED;
+      mode = w->dynamic_bit    ? NAIVE_STATIC_PAGED
+             : set->documented ? NAIVE_STATIC_DOCUMENTED
+                               : NAIVE_STATIC_AS_BUILT;
       fixed = set->external ? NAIVE_FIXED_APART : NAIVE_FIXED_BASE;
     }
   if (mode != NAIVE_STATIC_PAGED)
@@ -563,6 +592,7 @@ destroy (Naive *naive)
   g_ptr_array_unref (w->order);
   g_array_unref (w->p2p_ids);
   g_array_unref (w->log);
+  g_array_unref (w->runs);
   naive_static_clear (&w->graphs);
   naive_pages_destroy (w->small);
   naive_kinds_clear (&w->kinds);
@@ -608,16 +638,17 @@ static const guint32 hccl_graphs[] = { 10, 20, 30, 60, 110, 200, 410, 0 };
                                         .figure = figure, \
                                         .destroy = destroy }
 
-#define AS_BUILT "GE_USE_STATIC_MEMORY=1,policy2=as-built,hccl_graphs=[10,20,30,60,110,200,410]"
+#define AS_BUILT "GE_USE_STATIC_MEMORY=1,hccl_graphs=[10,20,30,60,110,200,410]"
+#define DOCUMENTED "static_memory_policy=2,rules=documented"
 #define APART "static_memory_policy=3,feature_base_refreshable=yes"
 #define ADDR_FIXED "static_memory_policy=2,static_model_addr_fixed=yes,as_built=yes"
 
 WHOLE (whole_0, "static_memory_policy=0", 0, .option = "0");
 WHOLE (whole_0_faulty, "static_memory_policy=0", 7, .option = "0");
-WHOLE (whole_1, AS_BUILT, 0, .environment = "1", .as_built = TRUE, .hccl = hccl_graphs);
-WHOLE (whole_1_faulty, AS_BUILT, 7, .environment = "1", .as_built = TRUE, .hccl = hccl_graphs);
-WHOLE (whole_2, "static_memory_policy=2", 0, .option = "2");
-WHOLE (whole_2_faulty, "static_memory_policy=2", 7, .option = "2");
+WHOLE (whole_1, AS_BUILT, 0, .environment = "1", .hccl = hccl_graphs);
+WHOLE (whole_1_faulty, AS_BUILT, 7, .environment = "1", .hccl = hccl_graphs);
+WHOLE (whole_2, DOCUMENTED, 0, .option = "2", .documented = TRUE);
+WHOLE (whole_2_faulty, DOCUMENTED, 7, .option = "2", .documented = TRUE);
 WHOLE (whole_3, APART, 0, .option = "3", .refreshable = TRUE);
 WHOLE (whole_3_faulty, APART, 7, .option = "3", .refreshable = TRUE);
 WHOLE (whole_4, "static_memory_policy=4", 0, .option = "4");

@@ -19,8 +19,8 @@
 typedef struct
 {
   guint ref;
-  gboolean in_free;
-  GArray *mapped; /* guint64: addresses where it is mapped */
+  gboolean in_free, gone; /* gone: back at the driver */
+  GArray *mapped;         /* guint64: addresses where it is mapped */
 } NaivePhysical;
 
 typedef struct
@@ -36,7 +36,7 @@ typedef struct
 NaivePages *naive_pages_new (NaiveDevice *device, guint64 size);
 void naive_pages_destroy (NaivePages *pages);
 /* MallocPhysical and MapMem at @va; -1: refused. */
-int naive_pages_take (NaivePages *pages, int last, guint64 va);
+int naive_pages_take (NaivePages *pages, int *last, guint64 va);
 void naive_pages_give (NaivePages *pages, int page);
 gboolean naive_pages_map (NaivePages *pages, int page, guint64 va);
 void naive_pages_release (NaivePages *pages, guint64 va, guint64 size);
@@ -49,7 +49,7 @@ void naive_pages_close (NaivePages *pages, guint64 va, guint64 size);
 
 typedef struct
 {
-  int page, last; /* physical; -1: none */
+  int page, last; /* physical; -1: none; `last` may be the number of a page that was refused */
   guint ref, maps;
   gboolean using, in_free, recycled;
 } NaiveRecord;
@@ -79,8 +79,8 @@ void naive_range_free (NaiveRange *range, guint64 address, guint64 bytes);
 void naive_range_recycle (NaiveRange *range, guint64 address, guint64 bytes);
 /* The free-stack rule of 5.1. */
 void naive_range_push (NaiveRange *range, guint i);
-/* One mapping of page @i fewer; TRUE: its memory returned to the page pool. */
-gboolean naive_range_drop_map (NaiveRange *range, guint i);
+/* Release of 5.1. */
+void naive_range_release (NaiveRange *range, guint i);
 
 /* ---- 1: a pool */
 

@@ -401,24 +401,33 @@ void
 test_op_segments (const TestOp *op, GArray *segments)
 {
   const guint64 unit = op->size % 512 == 0 && op->size >= 8 * 512 ? 512 : 1;
-  guint64 left = op->size / unit, offset = 0;
+  const guint64 all = op->size / unit;
+  guint64 left = all, offset = 0;
+  gboolean equal;
   GememRng rng;
   guint n;
 
   gemem_rng_init (&rng, op->pool, "segments");
-  n = 1 + (guint) gemem_rng_below (&rng, MIN (6, left));
+  equal = all >= 32 && gemem_rng_below (&rng, 12) == 0; /* and more than std::sort keeps in order */
+  n = 1 + (guint) gemem_rng_below (&rng, MIN (6, left)) + (equal ? 16 : 0);
   for (guint i = 0; i < n; i++)
     {
-      const guint64 most = left - (n - 1 - i),
-                    share = i == n - 1 ? left : gemem_rng_log_uniform (&rng, 1, most);
+      const guint64 most = left - (n - 1 - i), share = i == n - 1 ? left
+                                                       : equal
+                                                           ? all / n
+                                                           : gemem_rng_log_uniform (&rng, 1, most);
+      const guint32 subgraph = (op->pool & TEST_SUBGRAPH) != 0 ? GEMEM_GRAPH_SEGMENT_SUBGRAPH : 0;
+      const GememGraphSegment empty = { offset, 0, subgraph };
       GememGraphSegment segment = { offset, share * unit, 0 };
 
+      if (gemem_rng_below (&rng, 40) == 0)
+        g_array_append_val (segments, empty);
       if (gemem_rng_below (&rng, 8) == 0)
         segment.flags = GEMEM_GRAPH_SEGMENT_FIXED;
       else if (i == n - 1 && gemem_rng_below (&rng, 2) == 0)
         segment.flags = GEMEM_GRAPH_SEGMENT_ZERO_COPY
                         | (gemem_rng_below (&rng, 2) == 0 ? GEMEM_GRAPH_SEGMENT_NO_ALLOC : 0);
-      segment.flags |= (op->pool & TEST_SUBGRAPH) != 0 ? GEMEM_GRAPH_SEGMENT_SUBGRAPH : 0;
+      segment.flags |= subgraph;
       g_array_append_val (segments, segment);
       left -= share;
       offset += segment.size + (gemem_rng_below (&rng, 6) == 0 ? unit : 0);
