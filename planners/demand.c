@@ -120,8 +120,9 @@ is_on_chip (gint64 type)
   return type == (gint64) GEMEM_MEMORY_L1 || type == (gint64) GEMEM_MEMORY_UB;
 }
 
+/* @nested: a NetOutput of a subgraph counts too. */
 static gboolean
-feeds_graph_output (const GememGraph *graph, guint32 tensor)
+feeds_net_output (const GememGraph *graph, guint32 tensor, gboolean nested)
 {
   const GememConsumer *consumers = gemem_graph_consumers (graph, tensor);
 
@@ -129,7 +130,7 @@ feeds_graph_output (const GememGraph *graph, guint32 tensor)
     {
       const GememNode *consumer = gemem_graph_node (graph, consumers[i].node);
 
-      if (consumer->block == 0 && strcmp (consumer->type, "NetOutput") == 0)
+      if ((nested || consumer->block == 0) && strcmp (consumer->type, "NetOutput") == 0)
         return TRUE;
     }
   return FALSE;
@@ -142,7 +143,7 @@ output_bytes (const GememGraph *graph, const GememNode *node, guint32 tensor)
   gint64 value;
 
   if (gemem_graph_int (graph, t->attributes, GEMEM_ATTRIBUTE_FFTS_SUB_TASK_TENSOR_SIZE, &value)
-      && value >= 0 && !gemem_node_is_graph_input (node) && !feeds_graph_output (graph, tensor))
+      && value >= 0 && !gemem_node_is_data (node) && !feeds_net_output (graph, tensor, TRUE))
     return (guint64) value;
   if (t->size == 0 && gemem_graph_flag (graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_MEM_TYPE)
       && gemem_graph_int (graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_SIZE, &value)
@@ -214,7 +215,7 @@ demand_output (GememDemands *demands, const GememGraph *graph, guint32 id, guint
     item->flags |= GEMEM_DEMAND_MEMORY;
   if (gemem_node_is_graph_input (node))
     item->flags |= GEMEM_DEMAND_FROM_START;
-  if (feeds_graph_output (graph, tensor))
+  if (feeds_net_output (graph, tensor, FALSE))
     item->flags |= GEMEM_DEMAND_TO_END;
   if (gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_ID))
     item->flags |= WHOLE_RUN;

@@ -88,6 +88,25 @@ append_segments (GString *out, const GememPlan *plan)
   g_string_append (out, plan->segments->len > 0 ? "\n  ]" : "]");
 }
 
+static void
+append_memsets (GString *out, const GememPlan *plan)
+{
+  g_string_append (out, ",\n  \"memsets\": [");
+  for (guint i = 0; i < plan->memsets->len; i++)
+    {
+      const GememPlanMemset *memset = &g_array_index (plan->memsets, GememPlanMemset, i);
+
+      g_string_append (out, i > 0 ? ",\n    {\"node\": " : "\n    {\"node\": ");
+      gemem_json_append_string (out, memset->node);
+      g_string_append_printf (out,
+                              ", \"space\": \"0x%" G_GINT64_MODIFIER
+                              "x\", \"base\": %" G_GUINT64_FORMAT ", \"size\": %" G_GUINT64_FORMAT
+                              "}",
+                              memset->space, memset->base, memset->size);
+    }
+  g_string_append (out, "\n  ]");
+}
+
 /* Writes {node: [offset...]} of the outputs or of the workspaces, for the nodes that have any. */
 static void
 append_nodes (GString *out, const char *name, const GememPlan *plan, const GememGraph *graph,
@@ -159,6 +178,8 @@ gemem_plan_write_json (GString *out, const GememPlan *plan, const GememPlanInput
   append_totals (out, plan);
   if (plan->segments->len > 0)
     append_segments (out, plan);
+  if (plan->memsets->len > 0)
+    append_memsets (out, plan);
   if (input->graph != NULL)
     {
       append_nodes (out, "outputs", plan, input->graph, FALSE);

@@ -37,6 +37,13 @@ typedef struct
   gboolean fixed, zero_copy;
 } GememPlanSegment;
 
+/* A range that one memset clears in every run (ge-static.md 6.4). */
+typedef struct
+{
+  char *node; /* that clears it; "": no node of the graph, it is clear at the head of the run */
+  guint64 space, base, size;
+} GememPlanMemset;
+
 typedef struct
 {
   char *planner; /* label: "ge-hybrid:memory_priority=yes" */
@@ -54,6 +61,7 @@ typedef struct
   GArray *candidates; /* GememPlanCandidate, in the order tried */
   guint64 zero_copy;  /* bytes of the zero-copy tail, contained in the totals */
   GArray *segments;   /* GememPlanSegment, by base */
+  GArray *memsets;    /* GememPlanMemset, in the order of the nodes, of a node by (space, base) */
   GPtrArray *log;     /* lines the real system prints, in order */
   guint64 reused;     /* items placed on bytes of an earlier item; filled by the checker */
   /* planning time on the host; filled by the caller, never written to comparable output */
@@ -65,6 +73,9 @@ GememPlan *gemem_plan_new (const char *planner, guint32 n_items);
 void gemem_plan_free (GememPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlan, gemem_plan_free)
 
+/* Appends a memset of @node. */
+void gemem_plan_add_memset (GememPlan *plan, const char *node, guint64 space, guint64 base,
+                            guint64 size);
 /* Append a candidate that was tried, with its total in bytes; append a line of the planner's
  * log. */
 void gemem_plan_add_candidate (GememPlan *plan, const char *name, guint64 total);

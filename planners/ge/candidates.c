@@ -133,11 +133,7 @@ fits_device (const GeAssigner *a, GError **error)
 
   if (model->options->device_memory == 0 || model->options->memory_priority)
     return TRUE;
-  for (guint32 i = 0; i < model->n_tensors; i++)
-    if (g_str_has_prefix (
-            gemem_graph_node (model->graph, gemem_graph_tensor (model->graph, i)->node)->type,
-            "Variable"))
-      needed += ge_align (ge_tensor_size (model, i)) + 2 * GE_ALIGN;
+  needed += ge_variable_bytes (model);
   if (needed <= model->options->device_memory)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_OUT_OF_MEMORY,
@@ -172,8 +168,8 @@ finish (GeAssigner *a, GError **error)
   fill_totals (plan, a);
   ge_segments (a, plan, feature_map, cleared);
   ge_log_variables (a->model, plan);
-  ge_log_memsets (a, plan);
-  plan->alignment = GE_ALIGN;
+  ge_add_memsets (a, plan);
+  plan->alignment = ge_zero_copy_align (a->model->options);
   plan->winner = g_strdup (a->strategy.name);
   return plan;
 }

@@ -5,6 +5,7 @@
 
 typedef struct
 {
+  int rules;                    /* GememRules: what differs stands in ge-static.md 8.4 */
   gboolean memory_priority;     /* ge.exec.memoryOptimizationPolicy == "MemoryPriority" */
   gboolean disable_reuse;       /* ge.exec.disableReuseMemory == "1" */
   guint64 static_memory_policy; /* ge.exec.staticMemoryPolicy: 0..4 */
@@ -14,6 +15,7 @@ typedef struct
   char *output_reuse;           /* ge.exec.outputReuseMemIndexes */
   gboolean feature_base_refreshable;
   int io_mem_alloc_mode;     /* ge.exec.graphIOMemAllocMode: ByApp, ByGE */
+  int zero_copy_alignment;   /* of inputs and outputs: auto, 32, 512 (7.2) */
   guint64 input_fusion_size; /* ge.exec.input_fusion_size */
   int build_graph_mode;      /* ge.buildGraphMode: online, offline */
   gboolean static_model_addr_fixed;

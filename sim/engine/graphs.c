@@ -151,6 +151,19 @@ refuse_run (GememRun *run, const GememTraceEvent *event, guint64 *state, GError 
   return gemem_run_take_refusal (run, error);
 }
 
+/* The run sets `size` bytes of its memory to zero in `aux` memsets; their cost is modelled.  Where
+ * they lie counts for nothing, and on a real device they are left out, as all work of a run is. */
+static void
+clear_memory (GememRun *run, const GememTraceEvent *event)
+{
+  const guint64 charged = run->device->call_time;
+
+  for (guint64 i = 0; i < event->aux && !gemem_device_is_real (run->device); i++)
+    gemem_device_memset (run->device, G_MAXUINT64, 0,
+                         event->size / event->aux + (i < event->size % event->aux), event->stream);
+  run->modelled_ns += run->device->call_time - charged;
+}
+
 static gboolean
 do_run (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -165,13 +178,23 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
   if (!begin && (*state & GRAPH_RUNNING) == 0)
     return gemem_run_bad_event (
         run, error, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
+  if (begin && event->aux > GEMEM_GRAPH_MEMSETS_MAX)
+    return gemem_run_bad_event (run, error,
+                                "a run of graph %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT
+                                " memsets; at most %d are possible",
+                                event->id, event->aux, GEMEM_GRAPH_MEMSETS_MAX);
   *state = begin ? *state | GRAPH_RUNNING : *state & ~(guint64) GRAPH_RUNNING;
-  if (run->klass->graphs.run == NULL || (*state & GRAPH_SERVED) == 0)
+  if ((*state & GRAPH_SERVED) == 0)
     return TRUE;
-  if (!run->klass->graphs.run (run->allocator, event->id, event->stream, begin)
-      && !refuse_run (run, event, state, error))
-    return FALSE;
-  account (run, event, NULL, charged);
+  if (run->klass->graphs.run != NULL)
+    {
+      if (!run->klass->graphs.run (run->allocator, event->id, event->stream, begin)
+          && !refuse_run (run, event, state, error))
+        return FALSE;
+      account (run, event, NULL, charged);
+    }
+  if (begin && event->aux > 0 && (*state & GRAPH_RUNNING) != 0)
+    clear_memory (run, event);
   return TRUE;
 }
 
