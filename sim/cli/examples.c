@@ -212,18 +212,22 @@ spec_with (const GememTopic *topic, const GememParam *param, const char *value)
 
 /* ---- command lines */
 
+char *
+gemem_example_graphs (void)
+{
+  g_autofree char *here = g_build_filename ("graphs", "bundled", NULL);
+
+  return g_file_test (here, G_FILE_TEST_IS_DIR) ? g_steal_pointer (&here)
+                                                : g_build_filename (GEMEM_DATADIR, "graphs", NULL);
+}
+
 /* The path of the bundled graph @name. */
 static char *
 graph_file (const char *name)
 {
-  char *path = g_build_filename ("graphs", "bundled", name, NULL);
+  g_autofree char *folder = gemem_example_graphs ();
 
-  if (!g_file_test (path, G_FILE_TEST_EXISTS))
-    {
-      g_free (path);
-      path = g_build_filename (GEMEM_DATADIR, "graphs", name, NULL);
-    }
-  return path;
+  return g_build_filename (folder, name, NULL);
 }
 
 static const char *

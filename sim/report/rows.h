@@ -2,6 +2,7 @@
  * cells. */
 #pragma once
 
+#include "base/macros.h"
 #include "sim/engine/result.h"
 
 /* "gpt2-train.gmt", "gpt2-train.gmt, device 1": the title of a group of rows; g_free() here and
@@ -33,7 +34,11 @@ typedef struct
  * label of @label characters, then two spaces and a cell per column.  Returns the number left. */
 guint gemem_text_columns_fit (GememTextColumn *columns, guint n, gsize label, gsize width);
 
+GEMEM_BEGIN_DECLS
+
 /* Appends @text as one field of CSV (RFC 4180), NULL as an empty one. */
 void gemem_csv_append_field (GString *out, const char *text);
 /* Appends @text as part of one line of Markdown, without markup. */
 void gemem_markdown_append_text (GString *out, const char *text);
+
+GEMEM_END_DECLS

@@ -1,0 +1,265 @@
+/* conformance-run.c - runs the examples of sentences and reads their figures; see conformance.h.
+ *
+ * An example is a process of its own, so that it is exactly what a user types: its own options, its
+ * own exit status, its own messages.
+ */
+#include "config.h"
+
+#include <gio/gio.h>
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#include "sim/cli/cli.h"
+#include "sim/cli/conformance.h"
+#include "sim/cli/examples.h"
+
+#define RULES "{rules}"
+#define GRAPHS "{graphs}"
+
+/* ---- commands */
+
+/* The words of the example, with its variables first; g_strfreev(). */
+static char **
+words_of (const GememSentence *sentence, gboolean documented)
+{
+  g_autofree char *folder = gemem_example_graphs ();
+  g_autoptr (GString) text = g_string_new (sentence->example);
+  char **words = NULL;
+
+  g_string_replace (text, RULES, documented ? "rules=documented" : "rules=as-built", 0);
+  g_string_replace (text, GRAPHS, folder, 0);
+  if (!g_shell_parse_argv (text->str, NULL, &words, NULL))
+    g_error ("%s: the example is no command line: %s", sentence->id, sentence->example);
+  return words;
+}
+
+/* The length of the name if @word is NAME=VALUE, else 0. */
+static gsize
+variable_name (const char *word)
+{
+  const gsize length = strspn (word, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_");
+
+  return word[length] == '=' && !g_ascii_isdigit (*word) ? length : 0;
+}
+
+/* @word as a shell reads it back, with as few quotes as it can be. */
+static void
+append_word (GString *out, const char *word)
+{
+  g_autofree char *quoted = g_shell_quote (word);
+  const gboolean plain = *word != '\0'
+                         && strspn (word, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-+=:,./@%")
+                                == strlen (word);
+
+  g_string_append (out, plain ? word : quoted);
+}
+
+char *
+gemem_sentence_command (const GememSentence *sentence, gboolean documented, gboolean input)
+{
+  GString *out = g_string_new (NULL);
+  g_auto (GStrv) words = words_of (sentence, documented);
+  char **word = words;
+
+  for (; *word != NULL && variable_name (*word) > 0; word++)
+    {
+      append_word (out, *word);
+      g_string_append_c (out, ' ');
+    }
+  g_string_append (out, GEMEM_PROGRAM);
+  for (; *word != NULL; word++)
+    {
+      g_string_append_c (out, ' ');
+      append_word (out, *word);
+    }
+  if (input && sentence->input != NULL)
+    g_string_append_printf (out, " <<'EOF'\n%s%sEOF", sentence->input,
+                            g_str_has_suffix (sentence->input, "\n") ? "" : "\n");
+  return g_string_free (out, FALSE);
+}
+
+/* ---- figures */
+
+static void
+append_value (GString *figure, JsonNode *node)
+{
+  if (figure->len > 0)
+    g_string_append (figure, ", ");
+  if (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING)
+    g_string_append (figure, json_node_get_string (node));
+  else
+    {
+      g_autofree char *text = json_to_string (node, FALSE);
+      g_string_append (figure, text);
+    }
+}
+
+static char *
+figure_of_json (const char *path, const char *output, GError **error)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autoptr (JsonNode) found = NULL;
+  g_autoptr (GString) figure = g_string_new (NULL);
+
+  if (!json_parser_load_from_data (parser, output, -1, error))
+    return NULL;
+  found = json_path_query (path, json_parser_get_root (parser), error);
+  if (found == NULL)
+    return NULL;
+  JsonArray *values = json_node_get_array (found);
+  for (guint i = 0; i < json_array_get_length (values); i++)
+    append_value (figure, json_array_get_element (values, i));
+  if (json_array_get_length (values) > 0)
+    return g_string_free (g_steal_pointer (&figure), FALSE);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "nothing at %s", path);
+  return NULL;
+}
+
+/* Group 1 of the first match of @pattern in @text, or with @count the number of lines that match. */
+static char *
+figure_of_text (const char *pattern, const char *text, gboolean count, GError **error)
+{
+  g_autoptr (GMatchInfo) match = NULL;
+  g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_MULTILINE, 0, error);
+  guint lines = 0;
+
+  if (regex == NULL)
+    return NULL;
+  if (!count)
+    {
+      if (g_regex_match (regex, text, 0, &match))
+        return g_match_info_fetch (match, 1);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "no line like '%s'", pattern);
+      return NULL;
+    }
+  g_auto (GStrv) split = g_strsplit (text, "\n", -1);
+  for (char **line = split; *line != NULL; line++)
+    lines += g_regex_match (regex, *line, 0, NULL);
+  return g_strdup_printf ("%u", lines);
+}
+
+static char *
+figure_of (const char *figure, int status, const char *output, const char *messages, GError **error)
+{
+  g_autofree char *text = g_strconcat (output, messages, NULL);
+
+  if (g_str_equal (figure, "status"))
+    return g_strdup_printf ("%d", status);
+  if (g_str_has_prefix (figure, "json "))
+    return figure_of_json (figure + strlen ("json "), output, error);
+  if (g_str_has_prefix (figure, "count "))
+    return figure_of_text (figure + strlen ("count "), text, TRUE, error);
+  g_assert (g_str_has_prefix (figure, "line "));
+  return figure_of_text (figure + strlen ("line "), text, FALSE, error);
+}
+
+/* ---- processes */
+
+/* Runs the example; its figure, or NULL with *@problem (g_free()). */
+static char *
+run_once (const char *program, const GememSentence *sentence, gboolean documented, char **problem)
+{
+  static const char *const kept[] = { "PATH",         "LD_LIBRARY_PATH", "TMPDIR",
+                                      "ASAN_OPTIONS", "UBSAN_OPTIONS",   "GEMEM_PLUGIN_PATH" };
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
+      G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
+      | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+  g_autoptr (GSubprocess) process = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) arguments = g_ptr_array_new ();
+  g_auto (GStrv) environment = g_new0 (char *, 1);
+  g_auto (GStrv) words = words_of (sentence, documented);
+  g_autofree char *output = NULL, *messages = NULL, *figure = NULL;
+  char **word = words;
+
+  for (guint i = 0; i < G_N_ELEMENTS (kept); i++)
+    if (g_getenv (kept[i]) != NULL)
+      environment = g_environ_setenv (environment, kept[i], g_getenv (kept[i]), TRUE);
+  for (gsize length; *word != NULL && (length = variable_name (*word)) > 0; word++)
+    {
+      g_autofree char *name = g_strndup (*word, length);
+      environment = g_environ_setenv (environment, name, *word + length + 1, TRUE);
+    }
+  g_subprocess_launcher_set_environ (launcher, environment);
+  g_ptr_array_add (arguments, (gpointer) program);
+  for (; *word != NULL; word++)
+    g_ptr_array_add (arguments, *word);
+  g_ptr_array_add (arguments, NULL);
+
+  process = g_subprocess_launcher_spawnv (launcher, (const char *const *) arguments->pdata, &error);
+  if (process != NULL
+      && g_subprocess_communicate_utf8 (process, sentence->input != NULL ? sentence->input : "",
+                                        NULL, &output, &messages, &error))
+    figure = figure_of (
+        sentence->figure,
+        g_subprocess_get_if_exited (process) ? g_subprocess_get_exit_status (process) : 128, output,
+        messages, &error);
+  if (figure == NULL)
+    *problem = g_strdup_printf ("%s%s%s", error->message,
+                                messages != NULL && *messages != '\0' ? "; it said: " : "",
+                                messages != NULL ? g_strchomp (messages) : "");
+  return g_steal_pointer (&figure);
+}
+
+static void
+run_row (gpointer data, gpointer program)
+{
+  GememShown *shown = data;
+
+  shown->built = run_once (program, shown->sentence, FALSE, &shown->built_error);
+  if (strstr (shown->sentence->example, RULES) != NULL)
+    shown->documented = run_once (program, shown->sentence, TRUE, &shown->documented_error);
+  else
+    {
+      shown->documented = g_strdup (shown->built);
+      shown->documented_error = g_strdup (shown->built_error);
+    }
+}
+
+GememShown *
+gemem_sentences_run (const char *program, const GememSentence *const *sentences, guint n)
+{
+  GememShown *shown = g_new0 (GememShown, n);
+  GThreadPool *pool = g_thread_pool_new (run_row, (gpointer) program, (int) g_get_num_processors (),
+                                         FALSE, NULL);
+
+  for (guint i = 0; i < n; i++)
+    {
+      shown[i].sentence = sentences[i];
+      if (sentences[i]->example != NULL)
+        g_thread_pool_push (pool, &shown[i], NULL);
+    }
+  g_thread_pool_free (pool, FALSE, TRUE);
+  return shown;
+}
+
+void
+gemem_shown_free (GememShown *shown, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_free (shown[i].documented);
+      g_free (shown[i].built);
+      g_free (shown[i].documented_error);
+      g_free (shown[i].built_error);
+    }
+  g_free (shown);
+}
+
+gboolean
+gemem_shown_as_written (const GememShown *shown)
+{
+  return shown->sentence->example == NULL
+         || (g_strcmp0 (shown->documented, shown->sentence->documented) == 0
+             && g_strcmp0 (shown->built, shown->sentence->built) == 0);
+}
+
+const char *
+gemem_shown_verdict (const GememShown *shown)
+{
+  if (shown->sentence->example == NULL)
+    return "not observable";
+  if (!gemem_shown_as_written (shown))
+    return "changed";
+  return g_str_equal (shown->documented, shown->built) ? "equal" : "differs";
+}

@@ -1,0 +1,449 @@
+/* conformance.c - `gemem-sim conformance`: does the manual tell the truth?  Every documented
+ * sentence with its example, run under the documented rules and under those of what is built.
+ *
+ * Invariant: a figure that is not the one written in the table is an error of the table or of a
+ * model; the command then ends with status 5, whatever it was asked to print.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io/json-text.h"
+#include "base/units.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/conformance.h"
+#include "sim/cli/options.h"
+#include "sim/report/report.h"
+#include "sim/report/rows.h"
+
+static char *format_name, *output_name;
+static gboolean differing;
+
+static const GOptionEntry entries[] = {
+  { "differs", 0, 0, G_OPTION_ARG_NONE, &differing,
+    "Only the sentences where what is built differs, or where a figure has changed", NULL },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
+    "Form of the list (default: as the name of the output ends, else table)",
+    "table|json|csv|markdown" },
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output_name, "Write it to FILE instead of stdout",
+    "FILE" },
+  { NULL }
+};
+
+#define GEMEM_MANUAL(symbol) extern const GememManual symbol;
+#include "sim/cli/manuals.def"
+#undef GEMEM_MANUAL
+
+const GememManual *const *
+gemem_manuals (void)
+{
+  static const GememManual *const all[] = {
+#define GEMEM_MANUAL(symbol) &symbol,
+#include "sim/cli/manuals.def"
+#undef GEMEM_MANUAL
+    NULL
+  };
+  return all;
+}
+
+/* ---- what is shown */
+
+typedef struct
+{
+  GPtrArray *manuals, *sentences; /* of the same length */
+  GememShown *shown;
+  guint equal, differ, unseen, changed;
+} Shown;
+
+/* Adds the sentences that @words name: systems, manuals, ids or globs of ids; all if none. */
+static gboolean
+choose (Shown *all, char **words, GError **error)
+{
+  for (char **word = words; *word != NULL || word == words; word++)
+    {
+      const guint before = all->sentences->len;
+      for (const GememManual *const *manual = gemem_manuals (); *manual != NULL; manual++)
+        for (guint i = 0; i < (*manual)->n_sentences; i++)
+          {
+            const GememSentence *sentence = &(*manual)->sentences[i];
+            if (*word != NULL && g_ascii_strcasecmp (*word, (*manual)->system) != 0
+                && g_ascii_strcasecmp (*word, (*manual)->name) != 0
+                && !g_pattern_match_simple (*word, sentence->id))
+              continue;
+            if (g_ptr_array_find (all->sentences, sentence, NULL))
+              continue;
+            g_ptr_array_add (all->manuals, (gpointer) *manual);
+            g_ptr_array_add (all->sentences, (gpointer) sentence);
+          }
+      if (all->sentences->len == before && *word != NULL)
+        {
+          g_autoptr (GString) known = g_string_new (NULL);
+          for (const GememManual *const *manual = gemem_manuals (); *manual != NULL; manual++)
+            g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", (*manual)->name);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "no documented sentence '%s'; name a system (ge, paddle, memory_optimize), "
+                       "a manual (%s) or a sentence as 'gemem-sim conformance' lists them",
+                       *word, known->str);
+          return FALSE;
+        }
+      if (*word == NULL)
+        break;
+    }
+  return TRUE;
+}
+
+static void
+count (Shown *all)
+{
+  for (guint i = 0; i < all->sentences->len; i++)
+    {
+      const char *verdict = gemem_shown_verdict (&all->shown[i]);
+      if (g_str_equal (verdict, "equal"))
+        all->equal++;
+      else if (g_str_equal (verdict, "differs"))
+        all->differ++;
+      else if (g_str_equal (verdict, "changed"))
+        all->changed++;
+      else
+        all->unseen++;
+    }
+}
+
+/* --differs: leaves out what is as documented. */
+static gboolean
+is_wanted (const GememShown *shown)
+{
+  const char *verdict = gemem_shown_verdict (shown);
+
+  return !differing || g_str_equal (verdict, "differs") || g_str_equal (verdict, "changed");
+}
+
+static char *
+closing_sentence (const Shown *all)
+{
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (
+      text, "Of %u documented sentences, %u hold as built, %u do not, %u cannot be observed",
+      all->sentences->len, all->equal, all->differ, all->unseen);
+  if (all->changed > 0)
+    g_string_append_printf (text, ", and %u gave another figure than the table has", all->changed);
+  g_string_append (text, ".\n");
+  return g_string_free (text, FALSE);
+}
+
+/* A figure for people: "300MiB", "219 us", "refused"; "-" for none.  g_free(). */
+static char *
+for_people (const char *figure, const char *unit)
+{
+  guint64 bytes;
+
+  if (figure == NULL)
+    return g_strdup ("-");
+  if (g_str_equal (unit, "B") && gemem_parse_uint (figure, &bytes, NULL))
+    {
+      char buffer[GEMEM_FORMAT_MAX];
+      return g_strdup (gemem_format_size_exact (buffer, bytes));
+    }
+  return g_strconcat (figure, *unit != '\0' ? " " : "", unit, NULL);
+}
+
+/* What the runs gave, or with @expected what the table says; g_free(). */
+static char *
+figure_text (const GememShown *shown, gboolean documented, gboolean expected)
+{
+  const GememSentence *s = shown->sentence;
+  const char *run = documented ? shown->documented : shown->built;
+  const char *written = documented ? s->documented : s->built;
+
+  return for_people (expected ? written : run, s->unit != NULL ? s->unit : "");
+}
+
+/* ---- table */
+
+static void
+append_changed (GString *out, const GememShown *shown, const char *indent)
+{
+  for (guint documented = 0; documented <= 1; documented++)
+    {
+      const char *error = documented ? shown->documented_error : shown->built_error;
+      const char *written = documented ? shown->sentence->documented : shown->sentence->built;
+      if (g_strcmp0 (documented ? shown->documented : shown->built, written) == 0)
+        continue;
+      g_autofree char *text = figure_text (shown, documented, TRUE);
+      g_string_append_printf (out, "%s%s should be %s%s%s\n", indent,
+                              documented ? "documented" : "as built", text,
+                              error != NULL ? ": " : "", error != NULL ? error : "");
+    }
+}
+
+static void
+append_table (GString *out, const Shown *all)
+{
+  const GememManual *manual = NULL;
+  int width = 0, figures[2] = { 10, 8 };
+
+  for (guint i = 0; i < all->sentences->len; i++)
+    {
+      if (!is_wanted (&all->shown[i]))
+        continue;
+      width = MAX (width, (int) strlen (all->shown[i].sentence->id));
+      for (guint k = 0; k < 2; k++)
+        {
+          g_autofree char *text = figure_text (&all->shown[i], k == 0, FALSE);
+          figures[k] = MAX (figures[k], (int) g_utf8_strlen (text, -1));
+        }
+    }
+  for (guint i = 0; i < all->sentences->len; i++)
+    {
+      const GememShown *shown = &all->shown[i];
+      if (!is_wanted (shown))
+        continue;
+      if (all->manuals->pdata[i] != manual)
+        {
+          manual = all->manuals->pdata[i];
+          g_string_append_printf (out, "%s%s (%s)\n  %-14s  %-*s  %*s  %*s  sentence\n",
+                                  out->len > 0 ? "\n" : "", manual->title, manual->name, "verdict",
+                                  width, "name", figures[0], "documented", figures[1], "as built");
+        }
+      g_autofree char *documented = figure_text (shown, TRUE, FALSE);
+      g_autofree char *built = figure_text (shown, FALSE, FALSE);
+      g_string_append_printf (out, "  %-14s  %-*s  %*s  %*s  %s\n", gemem_shown_verdict (shown),
+                              width, shown->sentence->id, figures[0], documented, figures[1], built,
+                              shown->sentence->text);
+      append_changed (out, shown, "    ");
+    }
+  g_autofree char *closing = closing_sentence (all);
+  g_string_append_printf (out, "%s%s", out->len > 0 ? "\n" : "", closing);
+}
+
+/* One sentence whole, with what to type. */
+static void
+append_one (GString *out, const GememManual *manual, const GememShown *shown)
+{
+  const GememSentence *s = shown->sentence;
+  g_autofree char *documented = figure_text (shown, TRUE, FALSE);
+  g_autofree char *built = figure_text (shown, FALSE, FALSE);
+
+  g_string_append_printf (out, "%s (%s)\n\n  %s\n\n", s->id, manual->title, s->text);
+  if (s->example == NULL)
+    {
+      g_string_append_printf (out, "Not observable: %s\n", s->why);
+      return;
+    }
+  g_string_append_printf (out, "%s: documented %s, as built %s\n%s\n\n",
+                          gemem_shown_verdict (shown), documented, built, s->why);
+  append_changed (out, shown, "");
+  for (guint k = 0; k < 2; k++)
+    {
+      g_autofree char *command = gemem_sentence_command (s, k == 0, TRUE);
+      if (k == 0 && strstr (s->example, "{rules}") == NULL)
+        continue;
+      g_string_append_printf (out, "%s\n", command);
+    }
+  if (s->unit != NULL && *s->unit != '\0')
+    g_string_append_printf (out, "\nRead: %s, in %s\n", s->figure,
+                            g_str_equal (s->unit, "B") ? "bytes" : s->unit);
+  else
+    g_string_append_printf (out, "\nRead: %s\n", s->figure);
+}
+
+/* ---- Markdown, the page in doc */
+
+static const char page_head[] =
+    "# Does the manual tell the truth?\n\n"
+    "Every sentence of the manuals of the Ascend Graph Engine and of PaddlePaddle that says "
+    "something\nabout memory, with an example that shows it: run by the manual's word "
+    "(`rules=documented`) and as\nthe system is built (`rules=as-built`, the default). The "
+    "figures were computed by hand; `make check`\nruns every row and fails if one changes. This "
+    "page is what `gemem-sim conformance -f markdown` prints;\n`gemem-sim conformance NAME` "
+    "shows one sentence with its input and the commands to type, and\n`gemem-sim conformance "
+    "--differs` only those where manual and system differ.\n\n";
+
+static void
+append_markdown (GString *out, const Shown *all)
+{
+  const GememManual *manual = NULL;
+  g_autofree char *closing = closing_sentence (all);
+
+  g_string_append_printf (out, "%s%s", page_head, closing);
+  for (guint i = 0; i < all->sentences->len; i++)
+    {
+      const GememShown *shown = &all->shown[i];
+      const GememSentence *s = shown->sentence;
+      if (!is_wanted (shown))
+        continue;
+      if (all->manuals->pdata[i] != manual)
+        {
+          manual = all->manuals->pdata[i];
+          g_string_append_printf (out,
+                                  "\n## %s\n\n| name | sentence | documented | as built | verdict "
+                                  "| how the figures come about |\n"
+                                  "| --- | --- | ---: | ---: | --- | --- |\n",
+                                  manual->title);
+        }
+      g_autofree char *documented = figure_text (shown, TRUE, FALSE);
+      g_autofree char *built = figure_text (shown, FALSE, FALSE);
+      const char *const cells[] = { s->text, documented, built, gemem_shown_verdict (shown),
+                                    s->why };
+      g_string_append_printf (out, "| `%s` |", s->id);
+      for (guint k = 0; k < G_N_ELEMENTS (cells); k++)
+        {
+          g_string_append_c (out, ' ');
+          gemem_markdown_append_text (out, cells[k]);
+          g_string_append (out, " |");
+        }
+      g_string_append_c (out, '\n');
+    }
+}
+
+/* ---- JSON */
+
+static void
+append_figures (GString *out, const char *name, const char *written, const char *run,
+                const char *error)
+{
+  gemem_json_append_name (out, name);
+  g_string_append_c (out, '{');
+  gemem_json_append_text_member (out, "expected", written);
+  gemem_json_append_text_member (out, "figure", run);
+  if (error != NULL)
+    gemem_json_append_text_member (out, "error", error);
+  g_string_append_c (out, '}');
+}
+
+static void
+append_json (GString *out, const Shown *all)
+{
+  const char *separator = "\n";
+
+  g_string_append_printf (out,
+                          "{\"version\": 1, \"sentences\": %u, \"equal\": %u, \"differs\": %u, "
+                          "\"not_observable\": %u, \"changed\": %u, \"rows\": [",
+                          all->sentences->len, all->equal, all->differ, all->unseen, all->changed);
+  for (guint i = 0; i < all->sentences->len; i++)
+    {
+      const GememShown *shown = &all->shown[i];
+      const GememSentence *s = shown->sentence;
+      const GememManual *manual = all->manuals->pdata[i];
+      if (!is_wanted (shown))
+        continue;
+      g_string_append_printf (out, "%s  {", separator);
+      separator = ",\n";
+      const char *const members[][2] = { { "name", s->id },
+                                         { "manual", manual->name },
+                                         { "system", manual->system },
+                                         { "sentence", s->text },
+                                         { "verdict", gemem_shown_verdict (shown) },
+                                         { "why", s->why } };
+      for (guint k = 0; k < G_N_ELEMENTS (members); k++)
+        gemem_json_append_text_member (out, members[k][0], members[k][1]);
+      if (s->example != NULL)
+        {
+          g_autofree char *command = gemem_sentence_command (s, FALSE, FALSE);
+          gemem_json_append_text_member (out, "unit", s->unit);
+          append_figures (out, "documented", s->documented, shown->documented,
+                          shown->documented_error);
+          append_figures (out, "as_built", s->built, shown->built, shown->built_error);
+          gemem_json_append_text_member (out, "example", s->example);
+          gemem_json_append_text_member (out, "command", command);
+          gemem_json_append_text_member (out, "input", s->input);
+          gemem_json_append_text_member (out, "read", s->figure);
+        }
+      g_string_append_c (out, '}');
+    }
+  g_string_append (out, "\n]}\n");
+}
+
+/* ---- CSV */
+
+static void
+append_csv (GString *out, const Shown *all)
+{
+  g_string_append (out, "name,manual,system,sentence,unit,documented,as_built,verdict,why\n");
+  for (guint i = 0; i < all->sentences->len; i++)
+    {
+      const GememShown *shown = &all->shown[i];
+      const GememSentence *s = shown->sentence;
+      const GememManual *manual = all->manuals->pdata[i];
+      const char *const fields[] = { s->id,          manual->name,
+                                     manual->system, s->text,
+                                     s->unit,        shown->documented,
+                                     shown->built,   gemem_shown_verdict (shown),
+                                     s->why };
+      if (!is_wanted (shown))
+        continue;
+      for (guint k = 0; k < G_N_ELEMENTS (fields); k++)
+        {
+          if (k > 0)
+            g_string_append_c (out, ',');
+          gemem_csv_append_field (out, fields[k]);
+        }
+      g_string_append_c (out, '\n');
+    }
+}
+
+/* ---- the command */
+
+static void
+append (GString *out, const Shown *all, GememReportFormat format)
+{
+  if (format == GEMEM_FORMAT_JSON)
+    append_json (out, all);
+  else if (format == GEMEM_FORMAT_CSV)
+    append_csv (out, all);
+  else if (format == GEMEM_FORMAT_MARKDOWN)
+    append_markdown (out, all);
+  else if (all->sentences->len == 1)
+    append_one (out, all->manuals->pdata[0], &all->shown[0]);
+  else
+    append_table (out, all);
+}
+
+static int
+run (char **arguments, GError **error)
+{
+  Shown all = { .manuals = g_ptr_array_new (), .sentences = g_ptr_array_new () };
+  g_autofree char *program = NULL;
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (GPtrArray) manuals = all.manuals, sentences = all.sentences;
+  GememReportFormat format;
+  gboolean written;
+
+  if (!gemem_report_format_choose (format_name, output_name, &format, error)
+      || !choose (&all, arguments, error))
+    return 2;
+  program = g_file_read_link ("/proc/self/exe", error);
+  if (program == NULL)
+    return 1;
+  all.shown = gemem_sentences_run (program, (const GememSentence *const *) all.sentences->pdata,
+                                   all.sentences->len);
+  count (&all);
+  append (out, &all, format);
+  written = gemem_put (output_name, out->str, out->len, error);
+  gemem_shown_free (all.shown, all.sentences->len);
+  if (written && all.changed > 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_REGRESSION,
+                 "%u of %u sentences give another figure than the table says", all.changed,
+                 all.sentences->len);
+  return written ? 0 : 1;
+}
+
+const GememCommand gemem_command_conformance = {
+  .name = "conformance",
+  .synopsis = "[ge|paddle|memory_optimize|MANUAL|SENTENCE]...",
+  .summary = "Show which sentences of the real systems' manuals are true",
+  .description =
+      "Every documented sentence about memory is run as an example, by the manual's word\n"
+      "(rules=documented) and as the system is built (rules=as-built), and both figures are "
+      "shown.\n"
+      "A single SENTENCE is shown with its input and the commands to type; names may hold * and "
+      "?.\n"
+      "Status 5: a figure is not the one that was computed by hand.",
+  .examples = "  gemem-sim conformance\n"
+              "  gemem-sim conformance paddle --differs\n"
+              "  gemem-sim conformance ge -f markdown\n",
+  .options = { entries },
+  .run = run,
+};
