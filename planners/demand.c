@@ -178,7 +178,6 @@ lies_elsewhere (const GememGraph *graph, const GememNode *node, const GememTenso
 static guint32
 central_memset (const GememGraph *graph, guint32 id, gboolean workspace, guint32 index)
 {
-  static const char *const types[] = { "MemSet", "AtomicAddrClean", NULL };
   const GememNode *node = gemem_graph_node (graph, id);
   guint n, step = workspace ? 2 : 1;
   const gint64 *cleared = gemem_graph_ints (graph, node->attributes,
@@ -192,11 +191,7 @@ central_memset (const GememGraph *graph, guint32 id, gboolean workspace, guint32
   if (!listed || !gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_IS_ATOMIC_NODE)
       || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NEED_GENTASK_ATOMIC))
     return GEMEM_NONE;
-  for (guint32 i = 0; i < node->n_controls; i++)
-    if (g_strv_contains (types,
-                         gemem_graph_node (graph, gemem_graph_controls (graph, id)[i])->type))
-      return gemem_graph_controls (graph, id)[i];
-  return GEMEM_NONE;
+  return gemem_graph_memset (graph, id);
 }
 
 #define WHOLE_RUN (GEMEM_DEMAND_FROM_START | GEMEM_DEMAND_TO_END)
@@ -210,7 +205,7 @@ demand_output (GememDemands *demands, const GememGraph *graph, guint32 id, guint
 
   item->node = id;
   item->bytes = output_bytes (graph, node, tensor);
-  item->memset = central_memset (graph, id, FALSE, o);
+  item->memset = demands->clears_apart ? GEMEM_NONE : central_memset (graph, id, FALSE, o);
   if (item->bytes > 0 && !lies_elsewhere (graph, node, gemem_graph_tensor (graph, tensor)))
     item->flags |= GEMEM_DEMAND_MEMORY;
   if (gemem_node_is_graph_input (node))
@@ -235,7 +230,7 @@ demand_workspace (GememDemands *demands, const GememGraph *graph, guint32 id, gu
 
   item->node = id;
   item->bytes = gemem_graph_workspace (graph, id, w);
-  item->memset = central_memset (graph, id, TRUE, w);
+  item->memset = demands->clears_apart ? GEMEM_NONE : central_memset (graph, id, TRUE, w);
   item->space = gemem_graph_int_or (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, w, 0)
                         == (gint64) GEMEM_MEMORY_P2P
                     ? GEMEM_MEMORY_P2P
@@ -359,12 +354,13 @@ trim_members (GememDemands *demands, const GememGraph *graph)
 }
 
 GememDemands *
-gemem_demands_new (const GememGraph *graph)
+gemem_demands_new (const GememGraph *graph, gboolean clears_apart)
 {
   GememDemands *demands = g_new0 (GememDemands, 1);
 
   demands->n = gemem_graph_n_items (graph);
   demands->items = g_new0 (GememDemand, (gsize) demands->n + 1);
+  demands->clears_apart = clears_apart;
   demands->ties = gemem_graph_ties (graph);
   for (guint32 i = 0; i < demands->n; i++)
     demands->items[i].alias = demands->items[i].wide = demands->items[i].buffer = i;

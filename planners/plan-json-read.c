@@ -24,6 +24,7 @@ enum
   FIELD_ZERO_COPY,
   FIELD_TOTALS,
   FIELD_SEGMENTS,
+  FIELD_CLEARS_APART,
   FIELD_MEMSETS,
   FIELD_OUTPUTS,
   FIELD_WORKSPACES,
@@ -31,12 +32,16 @@ enum
   N_FIELDS
 };
 
-static const char *const fields[N_FIELDS + 1] = {
-  "schema",      "version",   "planner",  "input",      "arena",
-  "lower_bound", "alignment", "winner",   "candidates", "feature_map_plus_tail",
-  "zero_copy",   "totals",    "segments", "memsets",    "outputs",
-  "workspaces",  "items",     NULL
-};
+static const char *const fields[N_FIELDS + 1] = { "schema",     "version",
+                                                  "planner",    "input",
+                                                  "arena",      "lower_bound",
+                                                  "alignment",  "winner",
+                                                  "candidates", "feature_map_plus_tail",
+                                                  "zero_copy",  "totals",
+                                                  "segments",   "clears_apart",
+                                                  "memsets",    "outputs",
+                                                  "workspaces", "items",
+                                                  NULL };
 
 /* Reads an integer below 2^62, the limit of offsets and sizes. */
 static gboolean
@@ -344,6 +349,8 @@ read_plan (const GememJsonTree *tree, const GememGraph *graph, GememPlan *plan, 
       || !read_candidates (tree, at[FIELD_CANDIDATES], plan, error)
       || !read_totals (tree, at, plan, error)
       || !read_list (tree, at[FIELD_SEGMENTS], plan, add_segment, error)
+      || (at[FIELD_CLEARS_APART] != 0
+          && !gemem_json_tree_bool (tree, at[FIELD_CLEARS_APART], &plan->clears_apart, error))
       || !read_list (tree, at[FIELD_MEMSETS], plan, add_memset, error))
     return FALSE;
   if (at[FIELD_ITEMS] != 0 && at[FIELD_OUTPUTS] == 0 && at[FIELD_WORKSPACES] == 0)

@@ -178,6 +178,8 @@ gemem_plan_write_json (GString *out, const GememPlan *plan, const GememPlanInput
   append_totals (out, plan);
   if (plan->segments->len > 0)
     append_segments (out, plan);
+  if (plan->clears_apart)
+    g_string_append (out, ",\n  \"clears_apart\": true");
   if (plan->memsets->len > 0)
     append_memsets (out, plan);
   if (input->graph != NULL)

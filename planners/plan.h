@@ -61,9 +61,12 @@ typedef struct
   GArray *candidates; /* GememPlanCandidate, in the order tried */
   guint64 zero_copy;  /* bytes of the zero-copy tail, contained in the totals */
   GArray *segments;   /* GememPlanSegment, by base */
-  GArray *memsets;    /* GememPlanMemset, in the order of the nodes, of a node by (space, base) */
-  GPtrArray *log;     /* lines the real system prints, in order */
-  guint64 reused;     /* items placed on bytes of an earlier item; filled by the checker */
+  /* Every node clears its own memory just before it runs (atomic_clean_policy=1), so that no memory
+   * is taken from the memset node on that the graph has. */
+  gboolean clears_apart;
+  GArray *memsets; /* GememPlanMemset, in the order of the nodes, of a node by (space, base) */
+  GPtrArray *log;  /* lines the real system prints, in order */
+  guint64 reused;  /* items placed on bytes of an earlier item; filled by the checker */
   /* planning time on the host; filled by the caller, never written to comparable output */
   guint64 time_ns;
 } GememPlan;

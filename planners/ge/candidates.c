@@ -170,6 +170,7 @@ finish (GeAssigner *a, GError **error)
   ge_log_variables (a->model, plan);
   ge_add_memsets (a, plan);
   plan->alignment = ge_zero_copy_align (a->model->options);
+  plan->clears_apart = a->model->options->atomic_clean_policy == 1;
   plan->winner = g_strdup (a->strategy.name);
   return plan;
 }

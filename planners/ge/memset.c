@@ -193,18 +193,6 @@ take_ranges (RangeList *list, GememPlan *plan, const char *name)
     }
 }
 
-/* TRUE if a memset node controls the node. */
-static gboolean
-is_controlled (const GeModel *model, guint32 id)
-{
-  const guint32 *controls = gemem_graph_controls (model->graph, id);
-
-  for (guint32 i = 0; i < gemem_graph_node (model->graph, id)->n_controls; i++)
-    if ((model->nodes[controls[i]].kind & GE_MEMSET) != 0)
-      return TRUE;
-  return FALSE;
-}
-
 /* What is cleared together but by no memset node of the graph. */
 static void
 add_uncontrolled (RangeList *list, GememPlan *plan)
@@ -213,7 +201,7 @@ add_uncontrolled (RangeList *list, GememPlan *plan)
 
   for (guint32 id = 0; id < model->n_nodes; id++)
     if ((model->nodes[id].kind & (GE_ATOMIC | GE_GENTASK_ATOMIC)) == GE_ATOMIC
-        && !is_controlled (model, id))
+        && gemem_graph_memset (model->graph, id) == GEMEM_NONE)
       add_ranges (list, id);
   take_ranges (list, plan, "");
   g_array_set_size (list->ranges, 0);
