@@ -178,6 +178,8 @@ test_graph (void)
   gemem_plan_add_total (plan, GEMEM_MEMORY_P2P, 0);
   gemem_plan_add_candidate (plan, "max-block", 4096);
   g_array_append_val (plan->segments, segment);
+  plan->clears_apart = TRUE;
+  gemem_plan_add_memset (plan, "a", GEMEM_MEMORY_P2P, 512, 1024);
   plan->winner = g_strdup ("max-block");
   plan->zero_copy = 512;
   gemem_plan_write_json (text, plan, &input);
@@ -195,6 +197,12 @@ test_graph (void)
   g_assert_cmpuint (read->zero_copy, ==, 512);
   g_assert_cmpuint (read->segments->len, ==, 1);
   g_assert_true (g_array_index (read->segments, GememPlanSegment, 0).fixed);
+  g_assert_true (read->clears_apart);
+  g_assert_cmpuint (read->memsets->len, ==, 1);
+  g_assert_cmpstr (g_array_index (read->memsets, GememPlanMemset, 0).node, ==, "a");
+  g_assert_cmpuint (g_array_index (read->memsets, GememPlanMemset, 0).space, ==, GEMEM_MEMORY_P2P);
+  g_assert_cmpuint (g_array_index (read->memsets, GememPlanMemset, 0).base, ==, 512);
+  g_assert_cmpuint (g_array_index (read->memsets, GememPlanMemset, 0).size, ==, 1024);
   g_assert_cmpuint (g_array_index (read->candidates, GememPlanCandidate, 0).total, ==, 4096);
 }
 
@@ -245,6 +253,8 @@ test_refused (void)
                   "candidates[0]: a candidate is [name, total]");
   assert_refused ("r.json", "{\"segments\": [{\"space\": \"0x2\"}], \"items\": []}", NULL,
                   "segments[0]: base is missing");
+  assert_refused ("t.json", "{\"memsets\": [{\"node\": \"a\"}], \"items\": []}", NULL,
+                  "memsets[0]: space is missing");
   assert_refused ("r.json", "{\"outputs\": {}}", NULL, "outputs: the plan of a graph");
   assert_refused ("r.json", "{\"outputs\": {\"z\": [1]}}", &of_graph,
                   "outputs.z: graph 'small' has no such node");
