@@ -24,6 +24,7 @@ enum
   FIELD_ZERO_COPY,
   FIELD_TOTALS,
   FIELD_SEGMENTS,
+  FIELD_BATCH_PARTS,
   FIELD_CLEARS_APART,
   FIELD_MEMSETS,
   FIELD_OUTPUTS,
@@ -32,16 +33,12 @@ enum
   N_FIELDS
 };
 
-static const char *const fields[N_FIELDS + 1] = { "schema",     "version",
-                                                  "planner",    "input",
-                                                  "arena",      "lower_bound",
-                                                  "alignment",  "winner",
-                                                  "candidates", "feature_map_plus_tail",
-                                                  "zero_copy",  "totals",
-                                                  "segments",   "clears_apart",
-                                                  "memsets",    "outputs",
-                                                  "workspaces", "items",
-                                                  NULL };
+static const char *const fields[N_FIELDS + 1] = {
+  "schema",      "version",   "planner",    "input",       "arena",
+  "lower_bound", "alignment", "winner",     "candidates",  "feature_map_plus_tail",
+  "zero_copy",   "totals",    "segments",   "batch_parts", "clears_apart",
+  "memsets",     "outputs",   "workspaces", "items",       NULL
+};
 
 /* Reads an integer below 2^62, the limit of offsets and sizes. */
 static gboolean
@@ -196,18 +193,41 @@ find_all (const GememJsonTree *tree, guint32 entry, const char *const *names, gu
 }
 
 static gboolean
+read_range (const GememJsonTree *tree, const guint32 *at, guint64 *space, guint64 *base,
+            guint64 *size, GError **error)
+{
+  const char *text;
+
+  return gemem_json_tree_string (tree, at[0], &text, error)
+         && parse_space (tree, at[0], text, space, error) && read_number (tree, at[1], base, error)
+         && read_number (tree, at[2], size, error);
+}
+
+static gboolean
+add_batch_part (const GememJsonTree *tree, guint32 entry, GememPlan *plan, GError **error)
+{
+  static const char *const names[] = { "space", "base", "size", NULL };
+  guint32 at[G_N_ELEMENTS (names)];
+  GememPlanPart part;
+
+  if (!find_all (tree, entry, names, at, error)
+      || !read_range (tree, at, &part.space, &part.base, &part.size, error))
+    return FALSE;
+  g_array_append_val (plan->batch_parts, part);
+  return TRUE;
+}
+
+static gboolean
 add_memset (const GememJsonTree *tree, guint32 entry, GememPlan *plan, GError **error)
 {
   static const char *const names[] = { "node", "space", "base", "size", NULL };
   guint32 at[G_N_ELEMENTS (names)];
-  const char *node, *text;
+  const char *node;
   guint64 space, base, size;
 
   if (!find_all (tree, entry, names, at, error)
       || !gemem_json_tree_string (tree, at[0], &node, error)
-      || !gemem_json_tree_string (tree, at[1], &text, error)
-      || !parse_space (tree, at[1], text, &space, error) || !read_number (tree, at[2], &base, error)
-      || !read_number (tree, at[3], &size, error))
+      || !read_range (tree, at + 1, &space, &base, &size, error))
     return FALSE;
   gemem_plan_add_memset (plan, node, space, base, size);
   return TRUE;
@@ -219,13 +239,9 @@ add_segment (const GememJsonTree *tree, guint32 entry, GememPlan *plan, GError *
   static const char *const names[] = { "space", "base", "size", "fixed", "zero_copy", NULL };
   guint32 at[G_N_ELEMENTS (names)];
   GememPlanSegment segment;
-  const char *text;
 
   if (!find_all (tree, entry, names, at, error)
-      || !gemem_json_tree_string (tree, at[0], &text, error)
-      || !parse_space (tree, at[0], text, &segment.space, error)
-      || !read_number (tree, at[1], &segment.base, error)
-      || !read_number (tree, at[2], &segment.size, error)
+      || !read_range (tree, at, &segment.space, &segment.base, &segment.size, error)
       || !gemem_json_tree_bool (tree, at[3], &segment.fixed, error)
       || !gemem_json_tree_bool (tree, at[4], &segment.zero_copy, error))
     return FALSE;
@@ -349,6 +365,7 @@ read_plan (const GememJsonTree *tree, const GememGraph *graph, GememPlan *plan, 
       || !read_candidates (tree, at[FIELD_CANDIDATES], plan, error)
       || !read_totals (tree, at, plan, error)
       || !read_list (tree, at[FIELD_SEGMENTS], plan, add_segment, error)
+      || !read_list (tree, at[FIELD_BATCH_PARTS], plan, add_batch_part, error)
       || (at[FIELD_CLEARS_APART] != 0
           && !gemem_json_tree_bool (tree, at[FIELD_CLEARS_APART], &plan->clears_apart, error))
       || !read_list (tree, at[FIELD_MEMSETS], plan, add_memset, error))

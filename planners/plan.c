@@ -30,6 +30,7 @@ gemem_plan_new (const char *planner, guint32 n_items)
   plan->candidates = g_array_new (FALSE, FALSE, sizeof (GememPlanCandidate));
   g_array_set_clear_func (plan->candidates, clear_candidate);
   plan->segments = g_array_new (FALSE, FALSE, sizeof (GememPlanSegment));
+  plan->batch_parts = g_array_new (FALSE, FALSE, sizeof (GememPlanPart));
   plan->memsets = g_array_new (FALSE, FALSE, sizeof (GememPlanMemset));
   g_array_set_clear_func (plan->memsets, clear_memset);
   plan->log = g_ptr_array_new_with_free_func (g_free);
@@ -49,6 +50,7 @@ gemem_plan_free (GememPlan *plan)
   g_array_unref (plan->totals);
   g_array_unref (plan->candidates);
   g_array_unref (plan->segments);
+  g_array_unref (plan->batch_parts);
   g_array_unref (plan->memsets);
   g_ptr_array_unref (plan->log);
   g_free (plan);

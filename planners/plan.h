@@ -37,6 +37,12 @@ typedef struct
   gboolean fixed, zero_copy;
 } GememPlanSegment;
 
+/* A part of the largest batch, over which the other batches are laid (ge-static.md 4.3). */
+typedef struct
+{
+  guint64 space, base, size;
+} GememPlanPart;
+
 /* A range that one memset clears in every run (ge-static.md 6.4). */
 typedef struct
 {
@@ -58,9 +64,10 @@ typedef struct
   GArray *totals;      /* GememPlanTotal, ascending by space */
   /* Results of some planners; empty otherwise. */
   char *winner;
-  GArray *candidates; /* GememPlanCandidate, in the order tried */
-  guint64 zero_copy;  /* bytes of the zero-copy tail, contained in the totals */
-  GArray *segments;   /* GememPlanSegment, by base */
+  GArray *candidates;  /* GememPlanCandidate, in the order tried */
+  guint64 zero_copy;   /* bytes of the zero-copy tail, contained in the totals */
+  GArray *segments;    /* GememPlanSegment, by base */
+  GArray *batch_parts; /* GememPlanPart, by (space, base) */
   /* Every node clears its own memory just before it runs (atomic_clean_policy=1), so that no memory
    * is taken from the memset node on that the graph has. */
   gboolean clears_apart;

@@ -113,6 +113,19 @@ fill_items (GememPlan *plan, const GeAssigner *a)
     }
 }
 
+static void
+fill_batch_parts (GememPlan *plan, const GeAssigner *a)
+{
+  for (guint i = 0; i < a->blocks->len; i++)
+    {
+      const GeBlock *block = a->blocks->pdata[i];
+      const GememPlanPart part = { ge_space_type (block->space), block->head, block->size };
+
+      if (block->batch_part)
+        g_array_append_val (plan->batch_parts, part);
+    }
+}
+
 /* HBM and P2P always have an entry. */
 static void
 fill_totals (GememPlan *plan, const GeAssigner *a)
@@ -166,6 +179,7 @@ finish (GeAssigner *a, GError **error)
   plan = gemem_plan_new ("", gemem_graph_n_items (a->model->graph));
   fill_items (plan, a);
   fill_totals (plan, a);
+  fill_batch_parts (plan, a);
   ge_segments (a, plan, feature_map, cleared);
   ge_log_variables (a->model, plan);
   ge_add_memsets (a, plan);

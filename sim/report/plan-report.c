@@ -80,6 +80,12 @@ items (const GememPlanResult *result)
 }
 
 static guint64
+batch_parts (const GememPlanResult *result)
+{
+  return result->plan->batch_parts->len;
+}
+
+static guint64
 memsets (const GememPlanResult *result)
 {
   return result->plan->memsets->len;
@@ -105,6 +111,7 @@ static const PlanColumn columns[] = {
   { "zero_copy", "zero copy", UNIT_BYTES, 5, zero_copy, NULL },
   { "reused", "reused", UNIT_COUNT, 1, reused, NULL },
   { "items", "items", UNIT_COUNT, 3, items, NULL },
+  { "batch_parts", "batch parts", UNIT_COUNT, 6, batch_parts, NULL },
   { "memsets", "memsets", UNIT_COUNT, 6, memsets, NULL },
   { "alignment", "alignment", UNIT_BYTES, -1, alignment, NULL },
   /* last: omitted unless asked for */
