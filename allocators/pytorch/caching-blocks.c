@@ -15,8 +15,8 @@
 /* ---- segments */
 
 CachingBlock *
-gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address, guint64 size,
-                           guint64 stream)
+gemem_caching_chain_new (Caching *caching, CachingPool *pool, guint64 address, guint64 size,
+                         guint64 stream)
 {
   CachingSegment *segment = gemem_slab_alloc (&caching->segment_slab);
   CachingBlock *block = gemem_slab_alloc (&caching->block_slab);
@@ -33,6 +33,32 @@ gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address,
   block->node.group = stream;
   block->node.size = size;
   block->node.address = address;
+  return block;
+}
+
+void
+gemem_caching_chain_free (Caching *caching, CachingBlock *block)
+{
+  CachingSegment *segment = block->segment;
+
+  if (segment->previous != NULL)
+    segment->previous->next = segment->next;
+  else
+    caching->segments = segment->next;
+  if (segment->next != NULL)
+    segment->next->previous = segment->previous;
+  if (caching->adopting == segment)
+    caching->adopting = NULL;
+  gemem_slab_free (&caching->segment_slab, segment);
+  gemem_slab_free (&caching->block_slab, block);
+}
+
+CachingBlock *
+gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address, guint64 size,
+                           guint64 stream)
+{
+  CachingBlock *block = gemem_caching_chain_new (caching, pool, address, size, stream);
+
   caching->reserved += size;
   gemem_caching_stat_add (caching, CACHING_STAT_SEGMENT, pool->small, 1);
   gemem_caching_stat_add (caching, CACHING_STAT_RESERVED_BYTES, pool->small, size);
@@ -44,12 +70,8 @@ gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address,
 CachingBlock *
 gemem_caching_segment_new (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
-  const guint64 limit = caching->settings.limit;
-  guint64 address;
+  const guint64 address = gemem_device_malloc (caching->base.device, size, stream);
 
-  if (limit != CACHING_UNLIMITED && (caching->reserved > limit || size > limit - caching->reserved))
-    return NULL;
-  address = gemem_device_malloc (caching->base.device, size, stream);
   if (address == 0)
     return NULL;
   caching->num_device_alloc++;
@@ -71,16 +93,7 @@ gemem_caching_release (Caching *caching, CachingBlock *block)
                                segment->size);
   if (gemem_caching_is_oversize (caching, segment->size))
     caching->oversize_segments.current--;
-  if (segment->previous != NULL)
-    segment->previous->next = segment->next;
-  else
-    caching->segments = segment->next;
-  if (segment->next != NULL)
-    segment->next->previous = segment->previous;
-  if (caching->adopting == segment)
-    caching->adopting = NULL;
-  gemem_slab_free (&caching->segment_slab, segment);
-  gemem_slab_free (&caching->block_slab, block);
+  gemem_caching_chain_free (caching, block);
 }
 
 /* ---- blocks */
@@ -108,6 +121,18 @@ gemem_caching_split (Caching *caching, CachingBlock *block, guint64 size)
 }
 
 void
+gemem_caching_unlink (Caching *caching, CachingBlock *block)
+{
+  if (block->previous != NULL)
+    block->previous->next = block->next;
+  else
+    block->segment->first = block->next;
+  if (block->next != NULL)
+    block->next->previous = block->previous;
+  gemem_slab_free (&caching->block_slab, block);
+}
+
+void
 gemem_caching_insert (CachingBlock *block)
 {
   block->state = CACHING_FREE;
@@ -125,21 +150,13 @@ gemem_caching_make_free (Caching *caching, CachingBlock *block)
       gemem_tree_remove (&pool->free, &low->node);
       block->node.address = low->node.address;
       block->node.size += low->node.size;
-      block->previous = low->previous;
-      if (block->previous != NULL)
-        block->previous->next = block;
-      else
-        block->segment->first = block;
-      gemem_slab_free (&caching->block_slab, low);
+      gemem_caching_unlink (caching, low);
     }
   if (high != NULL && high->state == CACHING_FREE)
     {
       gemem_tree_remove (&pool->free, &high->node);
       block->node.size += high->node.size;
-      block->next = high->next;
-      if (block->next != NULL)
-        block->next->previous = block;
-      gemem_slab_free (&caching->block_slab, high);
+      gemem_caching_unlink (caching, high);
     }
   block->gc_base = pool->search_count;
   gemem_caching_insert (block);

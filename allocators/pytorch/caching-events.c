@@ -24,6 +24,7 @@ gemem_caching_finish (Caching *caching, CachingBlock *block)
 
   gemem_caching_stat_subtract (caching, CACHING_STAT_ACTIVE, small, 1);
   gemem_caching_stat_subtract (caching, CACHING_STAT_ACTIVE_BYTES, small, block->node.size);
+  gemem_caching_stat_subtract (caching, CACHING_STAT_REQUESTED_BYTES, small, block->requested);
   gemem_caching_make_free (caching, block);
 }
 

@@ -31,6 +31,17 @@ sorted_segments (const Caching *caching)
   return segments;
 }
 
+/* Where the memory around @block begins and ends: its segment, or of an expandable one the pages
+ * mapped without a gap, of which @block is the first. */
+static void
+set_mapped_run (GememSpan *span, const CachingBlock *block)
+{
+  span->segment = block->node.address;
+  span->segment_size = 0;
+  for (; block != NULL && block->state != CACHING_UNMAPPED; block = block->next)
+    span->segment_size += block->node.size;
+}
+
 void
 gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
@@ -40,18 +51,21 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
   for (guint i = 0; i < segments->len; i++)
     {
       const CachingSegment *segment = g_ptr_array_index (segments, i);
+      GememSpan span = { .segment = segment->address,
+                         .segment_size = segment->size,
+                         .pool = segment->pool->id };
 
       for (const CachingBlock *block = segment->first; block != NULL; block = block->next)
         {
-          const GememSpan span = { .address = block->node.address,
-                                   .size = block->node.size,
-                                   .segment = segment->address,
-                                   .segment_size = segment->size,
-                                   .stream = block->node.group,
-                                   .pool = segment->pool->id,
-                                   .state = states[block->state],
-                                   .user = block->node.address };
-
+          if (block->state == CACHING_UNMAPPED)
+            continue;
+          if (segment->page != 0
+              && (block->previous == NULL || block->previous->state == CACHING_UNMAPPED))
+            set_mapped_run (&span, block);
+          span.address = span.user = block->node.address;
+          span.size = block->node.size;
+          span.stream = block->node.group;
+          span.state = states[block->state];
           func (&span, data);
         }
     }
@@ -85,7 +99,7 @@ gemem_caching_largest_free (GememAllocator *allocator, guint64 stream)
 
 typedef struct
 {
-  guint64 free_blocks, segments, reserved;
+  guint64 free_blocks, unmapped_blocks, segments, reserved;
   guint64 live[2], live_bytes[2], active[2], active_bytes[2], requested[2];
 } Census;
 
@@ -105,10 +119,23 @@ check_block (const CachingSegment *segment, const CachingBlock *block, Census *c
 
   if (block->segment != segment)
     return broken (error, block->node.address, "belongs to another segment");
-  if (block->node.size == 0 || block->node.size % CACHING_QUANTUM != 0)
-    return broken (error, block->node.address, "is empty or not a multiple of 512 bytes");
   if (block->node.group != segment->first->node.group)
     return broken (error, block->node.address, "lies in a segment of another stream");
+  if (block->state == CACHING_UNMAPPED)
+    {
+      census->unmapped_blocks++;
+      if (block->node.size != 0 || segment->page == 0
+          || (block->node.address - segment->address) % segment->page != 0
+          || gemem_caching_extent (block) % segment->page != 0)
+        return broken (error, block->node.address, "is unmapped, but not in whole pages");
+      if (block->next != NULL && block->next->state == CACHING_UNMAPPED)
+        return broken (error, block->node.address, "is unmapped beside an unmapped block");
+      return TRUE;
+    }
+  if (segment->page != 0)
+    census->reserved += block->node.size;
+  if (block->node.size == 0 || block->node.size % CACHING_QUANTUM != 0)
+    return broken (error, block->node.address, "is empty or not a multiple of 512 bytes");
   if (block->state == CACHING_GONE
       || (block->state == CACHING_PENDING) != (block->events > 0 || block->owed))
     return broken (error, block->node.address, "waits for nothing, or is still waited for");
@@ -121,19 +148,30 @@ check_block (const CachingSegment *segment, const CachingBlock *block, Census *c
     }
   census->active[small]++;
   census->active_bytes[small] += block->node.size;
+  census->requested[small] += block->requested;
   if (block->state == CACHING_LIVE)
     {
       census->live[small]++;
       census->live_bytes[small] += block->node.size;
-      census->requested[small] += block->requested;
     }
   return TRUE;
+}
+
+static guint64
+bytes_of_pages (const CachingSegment *segment)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < segment->pages->len; i++)
+    bytes += g_array_index (segment->pages, GememPage, i) != 0 ? segment->page : 0;
+  return bytes;
 }
 
 static gboolean
 check_segment (const CachingSegment *segment, Census *census, GError **error)
 {
   const CachingBlock *previous = NULL;
+  const guint64 reserved = census->reserved;
   guint64 end = segment->address;
 
   for (const CachingBlock *block = segment->first; block != NULL;
@@ -143,22 +181,32 @@ check_segment (const CachingSegment *segment, Census *census, GError **error)
         return broken (error, block->node.address, "does not follow its neighbour");
       if (!check_block (segment, block, census, error))
         return FALSE;
-      end += block->node.size;
+      end += block->state == CACHING_UNMAPPED ? gemem_caching_extent (block) : block->node.size;
     }
   if (end != segment->address + segment->size)
     return broken (error, segment->address, "the blocks do not fill the segment");
-  census->segments++;
-  census->reserved += segment->size;
+  if (segment->page == 0)
+    {
+      census->segments++;
+      census->reserved += segment->size;
+    }
+  else if (bytes_of_pages (segment) != census->reserved - reserved)
+    return broken (error, segment->address, "the blocks are not what is mapped");
   return TRUE;
 }
 
-/* Every member of the free set is a free block of this pool.  Since the counts are equal, every
- * free block is a member. */
-static gboolean
-check_pool (const CachingPool *pool, guint64 *members, GError **error)
+typedef struct
 {
-  if (!gemem_tree_check (&pool->free))
-    return broken (error, 0, "the free set is out of order");
+  guint64 free, unmapped;
+} Members;
+
+/* Every member of a set is such a block of this pool.  Since the counts are equal, every free or
+ * unmapped block is a member. */
+static gboolean
+check_pool (const CachingPool *pool, Members *members, GError **error)
+{
+  if (!gemem_tree_check (&pool->free) || !gemem_tree_check (&pool->unmapped))
+    return broken (error, 0, "a set of blocks is out of order");
   for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL;
        node = gemem_tree_next (node))
     {
@@ -168,12 +216,18 @@ check_pool (const CachingPool *pool, guint64 *members, GError **error)
           || block->gc_base > pool->search_count)
         return broken (error, node->address, "is in a free set where it does not belong");
     }
-  *members += pool->free.count;
+  for (GememTreeNode *node = gemem_tree_first (&pool->unmapped); node != NULL;
+       node = gemem_tree_next (node))
+    if (gemem_caching_block (node)->state != CACHING_UNMAPPED
+        || gemem_caching_block (node)->segment->pool != pool)
+      return broken (error, node->address, "is in a set of unmapped blocks, but is not one");
+  members->free += pool->free.count;
+  members->unmapped += pool->unmapped.count;
   return TRUE;
 }
 
 static gboolean
-check_pools (Caching *caching, guint64 *members, GError **error)
+check_pools (Caching *caching, Members *members, GError **error)
 {
   if (!check_pool (&caching->pools.small, members, error)
       || !check_pool (&caching->pools.large, members, error))
@@ -199,15 +253,15 @@ gemem_caching_check (GememAllocator *allocator, GError **error)
 {
   Caching *caching = (Caching *) allocator;
   Census census = { 0 };
-  guint64 members = 0;
+  Members members = { 0 };
 
   for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
     if (!check_segment (segment, &census, error))
       return FALSE;
   if (!check_pools (caching, &members, error))
     return FALSE;
-  if (members != census.free_blocks)
-    return broken (error, 0, "some free block is in no free set");
+  if (members.free != census.free_blocks || members.unmapped != census.unmapped_blocks)
+    return broken (error, 0, "some free or unmapped block is in no set");
   if (census.reserved != caching->reserved
       || census.reserved
              != current (caching, CACHING_STAT_RESERVED_BYTES, FALSE)
@@ -256,7 +310,7 @@ emit_inactive_split (const Caching *caching, GememStatFunc func, gpointer data)
 
   for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
     for (const CachingBlock *block = segment->first; block != NULL; block = block->next)
-      if (block->state == CACHING_FREE && gemem_caching_is_split (block))
+      if (block->state == CACHING_FREE && segment->page == 0 && gemem_caching_is_split (block))
         {
           count[segment->pool->small]++;
           bytes[segment->pool->small] += block->node.size;

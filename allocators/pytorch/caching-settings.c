@@ -38,14 +38,14 @@ const GememParam gemem_caching_params[] = {
     .help = "Blocks of at least this size are never split, nor given to smaller requests." },
   { .name = "max_non_split_rounding_mb",
     .type = GEMEM_PARAM_SIZE,
-    .default_text = "20",
+    .default_text = "segment",
     .sweep = "20|32|64|128|256",
-    .min = "20",
     .max = "1TiB",
     .unit = "MiB",
+    .special = "segment=0",
     PARAM (max_non_split_rounding),
-    .help =
-        "An oversize block serves an oversize request only if less than this would be wasted." },
+    .help = "An oversize block serves an oversize request only if less than this would be wasted; "
+            "segment: the size of large_segment_size_mb, which is also the least." },
   { .name = "large_segment_size_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "20",
@@ -92,9 +92,18 @@ const GememParam gemem_caching_params[] = {
   { .name = "expandable_segments",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
-    .sweep = "no",
     PARAM (expandable_segments),
-    .help = "Only no: this allocator has plain segments." },
+    .help = "Segments are ranges of addresses that pages are mapped into as they are needed; on a "
+            "device with virtual memory." },
+  { .name = "total",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "device",
+    .special = "device=0",
+    PARAM (total),
+    .help =
+        "Memory of the device, of which the addresses of an expandable segment are 9/8; device: "
+        "as it reports." },
   { .name = "release_private_pools",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
@@ -199,7 +208,8 @@ parse_entry (const char *entry, guint32 *slots, int *last, const char *text, GEr
                  "divisions must be powers of two, or 0 for none");
   if (g_str_equal (pair[0], ">"))
     {
-      for (slot = *last + 1; slot < CACHING_DIVISION_SLOTS; slot++)
+      /* alone it leaves the lowest slot at 0 (since 2.10) */
+      for (slot = MAX (*last, 0) + 1; slot < CACHING_DIVISION_SLOTS; slot++)
         slots[slot] = (guint32) value;
       *last = CACHING_DIVISION_SLOTS;
       return TRUE;
@@ -323,23 +333,27 @@ apply_conf (CachingParams *params, GError **error)
 static gboolean
 resolve (const CachingParams *params, guint64 capacity, CachingSettings *settings, GError **error)
 {
-  if (params->expandable_segments)
-    return fail (error, "expandable_segments", "yes",
-                 "this allocator has plain segments only, expandable_segments=no shows what they "
-                 "would need");
   if (params->garbage_collection_threshold >= 1)
     return fail (error, "garbage_collection_threshold", "1",
                  "too large; use a number below 1, or 0 for none");
   if (params->max_split_size < params->large_segment_size)
     return fail (error, "max_split_size_mb", NULL,
                  "smaller than large_segment_size_mb; raise it, or lower the other");
+  if (params->max_non_split_rounding != 0
+      && params->max_non_split_rounding < params->large_segment_size)
+    return fail (error, "max_non_split_rounding_mb", NULL,
+                 "too small: below large_segment_size_mb; raise it, or lower the other");
   if (params->memory_fraction < 1 && capacity == G_MAXUINT64)
     return fail (error, "per_process_memory_fraction", NULL,
                  "the device has no limit to take a part of; give it a capacity");
   settings->max_split_size = params->max_split_size;
-  settings->max_non_split_rounding = params->max_non_split_rounding;
+  settings->max_non_split_rounding = params->max_non_split_rounding != 0
+                                         ? params->max_non_split_rounding
+                                         : params->large_segment_size;
   settings->large_segment_size = params->large_segment_size;
   settings->release_private_pools = params->release_private_pools;
+  settings->expandable = params->expandable_segments;
+  settings->total = params->total;
   settings->limit = params->memory_limit;
   if (params->memory_fraction < 1)
     settings->limit = (guint64) (params->memory_fraction * (double) capacity);

@@ -1,5 +1,5 @@
-/* caching.c - `pytorch-caching`: the decisions of PyTorch's native CUDA caching allocator with
- * plain (not expandable) segments.  One object per device.
+/* caching.c - `pytorch-caching`: the decisions of PyTorch's native CUDA caching allocator, with plain
+ * or expandable segments.  One object per device.
  *
  * Requests are rounded to 512 bytes (or by roundup_power2_divisions), served best-fit from the
  * small or the large pool of their stream, split when enough remains, and merged when freed.  A
@@ -40,6 +40,8 @@ clear_pair (CachingPoolPair *pair)
 {
   gemem_tree_clear (&pair->small.free);
   gemem_tree_clear (&pair->large.free);
+  gemem_tree_clear (&pair->small.unmapped);
+  gemem_tree_clear (&pair->large.unmapped);
 }
 
 static void
@@ -90,6 +92,34 @@ pool_of (Caching *caching, guint32 id, gboolean small)
 
 /* ---- from the cache */
 
+/* @size of a free block as best fit compares it: with the unmapped addresses behind it. */
+static guint64
+extended (const GememTreeNode *node)
+{
+  const CachingBlock *next = gemem_caching_block ((GememTreeNode *) node)->next;
+
+  return node->size
+         + (next != NULL && next->state == CACHING_UNMAPPED ? gemem_caching_extent (next) : 0);
+}
+
+/* The first of the blocks from @node on, of its stream, that is not longer
+ * than the one after it if it grew as far as it can; so holes are preferred to the growing end. */
+static GememTreeNode *
+prefer_holes (GememTreeNode *node)
+{
+  const guint64 stream = node->group;
+
+  while (gemem_caching_block (node)->segment->page != 0)
+    {
+      GememTreeNode *next = gemem_tree_next (node);
+
+      if (next == NULL || next->group != stream || extended (next) >= extended (node))
+        break;
+      node = next;
+    }
+  return node;
+}
+
 /* Best fit within the stream.  Only one candidate is considered: a miss if the rules for oversize
  * blocks reject it. */
 static CachingBlock *
@@ -103,6 +133,8 @@ find_free (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   node = gemem_tree_lower_bound (&pool->free, stream, size, 0);
   if (node == NULL || node->group != stream)
     return NULL;
+  if (settings->expandable)
+    node = prefer_holes (node);
   if (size < settings->max_split_size ? node->size >= settings->max_split_size
                                       : node->size >= size + settings->max_non_split_rounding)
     return NULL;
@@ -115,7 +147,7 @@ should_split (const Caching *caching, const CachingBlock *block, guint64 size)
 {
   const guint64 rest = block->node.size - size;
 
-  if (block->segment->pool->small)
+  if (block->segment->pool->small || caching->settings.expandable)
     return rest >= CACHING_QUANTUM;
   return size < caching->settings.max_split_size && rest > CACHING_SMALL;
 }
@@ -170,7 +202,8 @@ collect_garbage (Caching *caching)
           const guint64 age = age_of (pool, block);
 
           next = gemem_tree_next (node);
-          if (gemem_caching_is_split (block) || (unsigned __int128) age * round_count < round_ages)
+          if (gemem_caching_is_split (block) || block->segment->page != 0
+              || (unsigned __int128) age * round_count < round_ages)
             continue;
           got += block->node.size;
           ages -= age;
@@ -186,7 +219,7 @@ collect_garbage (Caching *caching)
 static gboolean
 is_releasable (const CachingBlock *block)
 {
-  return !gemem_caching_is_split (block);
+  return !gemem_caching_is_split (block) && block->segment->page == 0;
 }
 
 /* Releases one oversize block that suffices, or several from the largest down (1a.7).  Released
@@ -221,18 +254,31 @@ release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 st
   return got >= key;
 }
 
-/* Releases every unsplit block of @pool to the device, in the order of the free set. */
+/* Releases every unsplit block of @pool to the device, in the order of the free set; then unmaps the
+ * blocks of expandable segments, in the order that the set had. */
 static void
 release_pool (Caching *caching, CachingPool *pool)
 {
+  g_autoptr (GPtrArray) expandable = NULL;
   GememTreeNode *next;
 
   for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL; node = next)
     {
+      CachingBlock *block = gemem_caching_block (node);
+
       next = gemem_tree_next (node);
-      if (!gemem_caching_is_split (gemem_caching_block (node)))
-        gemem_caching_release (caching, gemem_caching_block (node));
+      if (block->segment->page == 0)
+        {
+          if (!gemem_caching_is_split (block))
+            gemem_caching_release (caching, block);
+          continue;
+        }
+      if (expandable == NULL)
+        expandable = g_ptr_array_new ();
+      g_ptr_array_add (expandable, block);
     }
+  for (guint i = 0; expandable != NULL && i < expandable->len; i++)
+    gemem_caching_unmap (caching, g_ptr_array_index (expandable, i));
 }
 
 /* Releases a private pool: small blocks first; release_all() begins with the large ones. */
@@ -258,24 +304,38 @@ release_all (Caching *caching)
     }
 }
 
+/* New memory for @size bytes: a segment, or pages of an expandable one.  The memory limit counts what
+ * a segment would take in both cases. */
+static CachingBlock *
+ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  const guint64 wanted = segment_size (caching, size), limit = caching->settings.limit;
+
+  if (limit != CACHING_UNLIMITED
+      && (caching->reserved > limit || wanted > limit - caching->reserved))
+    return NULL;
+  if (caching->settings.expandable)
+    return gemem_caching_expand (caching, pool, size, stream);
+  return gemem_caching_segment_new (caching, pool, wanted, stream);
+}
+
 /* Serves a miss: collects garbage, asks the device, releases and asks again.  NULL: out of
  * memory. */
 static CachingBlock *
 obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
-  const guint64 wanted = segment_size (caching, size);
   CachingBlock *block;
   guint64 before;
 
   if (caching->settings.gc)
     collect_garbage (caching);
-  block = gemem_caching_segment_new (caching, pool, wanted, stream);
+  block = ask_device (caching, pool, size, stream);
   if (block != NULL)
     return block;
   if (release_available (caching, pool, size, stream))
     {
       caching->base.retries++;
-      block = gemem_caching_segment_new (caching, pool, wanted, stream);
+      block = ask_device (caching, pool, size, stream);
     }
   if (block != NULL || pool->id != 0)
     return block;
@@ -283,7 +343,7 @@ obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   release_all (caching);
   caching->num_alloc_retries++;
   caching->base.retries += caching->reserved != before;
-  return gemem_caching_segment_new (caching, pool, wanted, stream);
+  return ask_device (caching, pool, size, stream);
 }
 
 /* ---- the class */
@@ -361,7 +421,6 @@ caching_free (GememAllocator *allocator, const GememBlock *handle, gboolean comp
   GEMEM_CHECK (block->state == CACHING_LIVE);
   gemem_caching_stat_subtract (caching, CACHING_STAT_ALLOCATION, small, 1);
   gemem_caching_stat_subtract (caching, CACHING_STAT_ALLOCATED_BYTES, small, block->node.size);
-  gemem_caching_stat_subtract (caching, CACHING_STAT_REQUESTED_BYTES, small, block->requested);
   if (gemem_caching_is_oversize (caching, block->node.size))
     caching->oversize_allocations.current--;
   if (completion_follows)
@@ -485,6 +544,32 @@ caching_adopt_done (GememAllocator *allocator)
 
 /* ---- life */
 
+/* Whole pages of the device; a range leaves addresses for others where the device has no limit. */
+static void
+init_ranges (Caching *caching)
+{
+  GememDeviceInfo info = { 0 };
+
+  if (!caching->settings.expandable)
+    return;
+  gemem_device_info (caching->base.device, &info);
+  caching->granularity = info.granularity;
+  caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info.granularity);
+  caching->large_page = gemem_round_up (caching->settings.large_segment_size, info.granularity);
+  caching->range = MIN (caching->settings.total != 0 ? caching->settings.total : info.total,
+                        CACHING_RANGE_MAX);
+  caching->range += gemem_round_up (caching->range, 8) / 8;
+}
+
+static gboolean
+has_virtual_memory (GememDevice *device)
+{
+  GememDeviceInfo info = { 0 };
+
+  gemem_device_info (device, &info);
+  return info.virtual_memory;
+}
+
 static GememAllocator *
 caching_create (gconstpointer params, GememDevice *device, GError **error)
 {
@@ -493,10 +578,19 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
 
   if (!gemem_caching_settings_resolve (params, gemem_device_capacity (device), &settings, error))
     return NULL;
+  if (settings.expandable && !has_virtual_memory (device))
+    {
+      g_set_error_literal (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "allocator pytorch-caching: expandable_segments: this is a device "
+          "without virtual memory; use one that has it, or expandable_segments=no");
+      return NULL;
+    }
   caching = g_new0 (Caching, 1);
   caching->base.klass = &gemem_pytorch_caching_class;
   caching->base.device = device;
   caching->settings = settings;
+  init_ranges (caching);
   init_pair (&caching->pools, 0);
   caching->private_pools = g_ptr_array_new_with_free_func (free_pair);
   caching->queues = g_array_new (FALSE, TRUE, sizeof (CachingQueue));
@@ -512,8 +606,11 @@ caching_destroy (GememAllocator *allocator)
 {
   Caching *caching = (Caching *) allocator;
 
-  for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
-    gemem_device_free (allocator->device, segment->address, segment->size);
+  for (CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
+    if (segment->page != 0)
+      gemem_caching_range_release (caching, segment);
+    else
+      gemem_device_free (allocator->device, segment->address, segment->size);
   clear_pair (&caching->pools);
   gemem_slab_clear (&caching->block_slab);
   gemem_slab_clear (&caching->segment_slab);
@@ -528,8 +625,8 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "pytorch-caching",
   .aliases = "pytorch|torch",
-  .summary = "PyTorch's CUDA caching allocator with plain segments",
-  .origin = "PyTorch, native backend, about 2.10/2.11, expandable_segments:False (peers.md 1a)",
+  .summary = "PyTorch's CUDA caching allocator, with plain or expandable segments",
+  .origin = "PyTorch, native backend, about 2.10/2.11 (peers.md 1a)",
   .known_as = "CUDACachingAllocator",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS,
   .alignment = CACHING_QUANTUM,

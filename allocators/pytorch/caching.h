@@ -2,12 +2,13 @@
  * counters.
  *
  * caching.c decides (malloc, free, the out-of-memory ladder), caching-blocks.c keeps segments,
- * chains and free sets, caching-events.c the blocks that streams still use, caching-report.c reads
+ * chains and free sets, caching-expandable.c maps pages into expandable segments, caching-events.c
+ * knows the blocks that streams still use, caching-report.c reads
  * the state (walk, check, statistics), caching-settings.c knows the options.
  *
  * Invariants (checked by gemem_caching_check()): the blocks of a segment form one chain that covers
  * it; a block is in its pool's free set exactly when its state is FREE; no two FREE blocks are
- * neighbours; `reserved` is the sum of the segments.
+ * neighbours; `reserved` is the sum of the plain segments and of what is mapped in the others.
  * Origin: peers.md section 1a.  Private to allocators/pytorch.
  */
 #pragma once
@@ -27,13 +28,14 @@
 #define CACHING_TOO_LARGE (G_GUINT64_CONSTANT (1) << 60) /* out of memory at once */
 #define CACHING_DIVISION_SLOTS 16
 #define CACHING_UNLIMITED G_MAXUINT64
+#define CACHING_RANGE_MAX (G_GUINT64_CONSTANT (1) << 46) /* of what a range is 9/8 */
 
 /* ---- caching-settings.c */
 
 /* As the user set them. */
 typedef struct
 {
-  guint64 max_split_size, max_non_split_rounding, large_segment_size, memory_limit;
+  guint64 max_split_size, max_non_split_rounding, large_segment_size, memory_limit, total;
   double garbage_collection_threshold, memory_fraction;
   char *divisions, *conf;
   int backend;
@@ -47,6 +49,8 @@ typedef struct
   guint64 limit;      /* CACHING_UNLIMITED: none */
   guint64 gc_trigger; /* floor (threshold * limit) */
   gboolean gc;        /* a limit and a threshold */
+  gboolean expandable;
+  guint64 total; /* bytes of the device, of which a range is 9/8 */
   gboolean has_divisions;
   gboolean release_private_pools;
   guint32 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
@@ -81,8 +85,9 @@ typedef enum
 {
   CACHING_FREE, /* in the free set */
   CACHING_LIVE,
-  CACHING_PENDING, /* freed by the program; waits for events, or for complete() */
-  CACHING_GONE,    /* its bytes were freed before complete(); only the handle remains */
+  CACHING_PENDING,  /* freed by the program; waits for events, or for complete() */
+  CACHING_GONE,     /* its bytes were freed before complete(); only the handle remains */
+  CACHING_UNMAPPED, /* addresses of an expandable segment without memory */
 } CachingState;
 
 typedef struct _CachingBlock CachingBlock;
@@ -112,6 +117,7 @@ struct _CachingBlock
 typedef struct
 {
   GememTree free;
+  GememTree unmapped; /* of expandable segments */
   guint64 search_count;
   guint32 id; /* 0: the default pools */
   gboolean small;
@@ -129,6 +135,8 @@ struct _CachingSegment
   CachingBlock *first;
   CachingPool *pool;
   guint64 address, size;
+  guint64 page;  /* bytes of a page; 0: a plain segment */
+  GArray *pages; /* GememPage, of an expandable one */
 };
 
 typedef struct
@@ -173,6 +181,8 @@ typedef struct
   CachingSegment *adopting; /* the segment of the block adopted last */
   CachingBlock *adopted;    /* that block, where the next search starts; NULL: none */
   guint64 reserved;
+  /* of expandable segments: bytes of a range before rounding, of pages, alignment of ranges */
+  guint64 range, small_page, large_page, granularity;
   GememSlab block_slab, segment_slab, use_slab, event_slab;
   GArray *queues;      /* CachingQueue, in the order of first use */
   guint64 outstanding; /* events in all queues */
@@ -193,6 +203,15 @@ static inline gboolean
 gemem_caching_is_split (const CachingBlock *block)
 {
   return block->previous != NULL || block->next != NULL;
+}
+
+/* The length of @block in any state. */
+static inline guint64
+gemem_caching_extent (const CachingBlock *block)
+{
+  return (block->next != NULL ? block->next->node.address
+                              : block->segment->address + block->segment->size)
+         - block->node.address;
 }
 
 static inline gboolean
@@ -237,14 +256,34 @@ CachingBlock *gemem_caching_segment_new (Caching *caching, CachingPool *pool, gu
 /* Manages [@address, @address + @size), which the process holds already, as a segment. */
 CachingBlock *gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address,
                                          guint64 size, guint64 stream);
+/* A chain of one block over [@address, @address + @size), a segment that is not counted yet; the
+ * block is in no set. */
+CachingBlock *gemem_caching_chain_new (Caching *caching, CachingPool *pool, guint64 address,
+                                       guint64 size, guint64 stream);
+/* Ends a segment of which @block is the only block and in no set. */
+void gemem_caching_chain_free (Caching *caching, CachingBlock *block);
 /* Releases the segment of @block, which is free, unsplit and in the free set, to the device. */
 void gemem_caching_release (Caching *caching, CachingBlock *block);
 /* Cuts @block, which is in no set, and returns the low @size bytes; @block keeps the rest. */
 CachingBlock *gemem_caching_split (Caching *caching, CachingBlock *block, guint64 size);
+/* Takes @block, which is in no set and whose bytes a neighbour has taken, out of its chain. */
+void gemem_caching_unlink (Caching *caching, CachingBlock *block);
 /* Inserts @block into the free set without merging. */
 void gemem_caching_insert (CachingBlock *block);
 /* Merges @block with its free neighbours and inserts it into the free set. */
 void gemem_caching_make_free (Caching *caching, CachingBlock *block);
+
+/* ---- caching-expandable.c */
+
+/* Maps pages for @size bytes and returns the block that has them, in no set; NULL: the device
+ * refused, though some pages may have been mapped. */
+CachingBlock *gemem_caching_expand (Caching *caching, CachingPool *pool, guint64 size,
+                                    guint64 stream);
+/* Returns the whole pages inside @block, which is in the free set, to the device; the range too if
+ * nothing else is in it.  @block may be gone then. */
+void gemem_caching_unmap (Caching *caching, CachingBlock *block);
+/* Returns the pages and the addresses of an expandable segment to the device. */
+void gemem_caching_range_release (Caching *caching, CachingSegment *segment);
 
 /* ---- caching-events.c */
 

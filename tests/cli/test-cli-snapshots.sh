@@ -21,17 +21,18 @@ done
 run 0 gemem-sim info $samples/no-history-2.15.pickle.gz; says out 'note: the snapshot holds a state and no events; call .*_record_memory_history'; says out '  streams                1$'
 
 # ---- the recording's settings, and rows that cannot be
-run 2 gemem-sim replay $samples/expandable-2.6.pickle.gz
-says err 'recorded with pytorch-caching:expandable_segments=true: .*expandable_segments=no shows what they would need; --no-trace-settings leaves'
+run 0 gemem-sim replay $samples/expandable-2.6.pickle.gz; says out '^  peak reserved +200\.0 MiB' # as PyTorch recorded
+run 2 gemem-sim replay -d sim:virtual_memory=no $samples/expandable-2.6.pickle.gz
+says err 'recorded with pytorch-caching:expandable_segments=true: .*without virtual memory; .* or expandable_segments=no; --no-trace-settings leaves'
 run 0 gemem-sim replay -a pytorch-caching:expandable_segments=no $samples/expandable-2.6.pickle.gz
-run 2 gemem-sim compare -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz
+run 2 gemem-sim compare -d sim:virtual_memory=no -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz
 says out '^pytorch-caching +- .*\(not run\)'; says out '^pytorch-caching: not run: .*expandable_segments'; says out '^direct '
-run 2 gemem-sim compare -f json -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; cp $out both.json
+run 2 gemem-sim compare -d sim:virtual_memory=no -f json -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; cp $out both.json
 check 'JSON has what was not run' jq -e '(.results | map(.label)) == ["direct"] and (.not_run | map(.label)) == ["pytorch-caching"] and (.not_run[0].failure | test("expandable"))' both.json
 run 0 gemem-sim plot both.json -o plots
-run 2 gemem-sim compare -f csv -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out ',pytorch-caching,.*,no,.*expandable_segments'
-run 2 gemem-sim compare -f markdown -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out '^. pytorch-caching \(not run\) .'; says out 'pytorch-caching: not run: '
-run 2 gemem-sim compare -a 'pytorch-*' $samples/expandable-2.6.pickle.gz; check 'no table without a run' test ! -s $out
+run 2 gemem-sim compare -d sim:virtual_memory=no -f csv -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out ',pytorch-caching,.*,no,.*expandable_segments'
+run 2 gemem-sim compare -d sim:virtual_memory=no -f markdown -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out '^. pytorch-caching \(not run\) .'; says out 'pytorch-caching: not run: '
+run 2 gemem-sim compare -d sim:virtual_memory=no -a 'pytorch-*' $samples/expandable-2.6.pickle.gz; check 'no table without a run' test ! -s $out
 
 # ---- the same in other clothes
 python=$(command -v python3) || { skip "snapshots rewritten" "there is no python3"; done_testing; }

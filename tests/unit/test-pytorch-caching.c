@@ -1,5 +1,5 @@
 /* test-pytorch-caching.c - `pytorch-caching` against the worked examples of peers.md 3.1 (P1 to P6,
- * P13, P14, P7 without expandable segments), the configuration check values of 1a.11, and behaviour
+ * P13, P14, P7 without its expandable block; P9 to P12: test-pytorch-expandable.c), the configuration check values of 1a.11, and behaviour
  * that no recording shows: streams, events, private pools, adopted states.
  *
  * Addresses are written as in the specification: "S1+512" is 512 bytes into the second segment that
@@ -566,11 +566,12 @@ test_settings (void)
   expect_calls (f, "+S0:33554432");
   teardown (f);
 
-  assert_refused ("pytorch:expandable_segments=yes", "sim", "plain segments only");
   assert_refused ("pytorch:max_split_size_mb=19", "sim", "too small");
   assert_refused ("pytorch:max_split_size_mb=24,large_segment_size_mb=32", "sim",
                   "smaller than large_segment_size_mb");
   assert_refused ("pytorch:max_non_split_rounding_mb=1", "sim", "too small");
+  assert_refused ("pytorch:max_non_split_rounding_mb=24,large_segment_size_mb=32", "sim",
+                  "below large_segment_size_mb");
   assert_refused ("pytorch:garbage_collection_threshold=1", "sim", "below 1");
   assert_refused ("pytorch:garbage_collection_threshold=1.5", "sim", "too large");
   assert_refused ("pytorch:roundup_power2_divisions=3", "sim", "power of two");
@@ -579,8 +580,49 @@ test_settings (void)
   assert_refused ("pytorch:conf=max_split_size:200", "sim", "unknown key max_split_size");
   assert_refused ("pytorch:conf=memory_limit:200", "sim", "unknown key memory_limit");
   assert_refused ("pytorch:conf=max_split_size_mb", "sim", "KEY:VALUE");
-  assert_refused ("pytorch:conf=expandable_segments:True", "sim", "plain segments only");
   assert_refused ("pytorch:conf=backend:native,max_split_size_mb=200", "sim", "exclude each other");
+}
+
+/* D1: the size of large segments is also how much an oversize block may waste. */
+static void
+test_rounding_follows_segments (void)
+{
+  Fixture *f = setup ("pytorch:max_split_size_mb=32,large_segment_size_mb=32", "sim:capacity=1GiB");
+
+  put (f, get (f, 66060288, "S0+0:67108864"));
+  get (f, 36337976, "S0+0:67108864");
+  teardown (f);
+  f = setup ("pytorch:max_split_size_mb=32", "sim:capacity=1GiB");
+  put (f, get (f, 66060288, "S0+0:67108864"));
+  get (f, 36337976, "S1+0:37748736");
+  teardown (f);
+}
+
+/* D2: '>' alone fills every slot but the lowest. */
+static void
+test_above_alone (void)
+{
+  Fixture *f = setup ("pytorch:roundup_power2_divisions=[>:4]", "sim:capacity=1GiB");
+
+  get (f, 2052608, "S0+0:2052608");
+  get (f, 3 * MIB - 512, "S0+2052608:3145728");
+  teardown (f);
+}
+
+/* D3: bytes are requested until the free is complete. */
+static void
+test_requested_until_complete (void)
+{
+  Fixture *f = setup ("pytorch", "sim:capacity=1GiB,event_latency=1s");
+  GememBlock a = get (f, 1000, "S0+0:1024");
+
+  f->a->klass->streams.use (f->a, &a, 3);
+  put (f, a);
+  g_assert_cmpuint (stat_of (f, "requested_bytes.all.current"), ==, 1000);
+  f->a->device->now += 2000000000;
+  get (f, 1, "S0+0:512");
+  g_assert_cmpuint (stat_of (f, "requested_bytes.all.current"), ==, 1);
+  teardown (f);
 }
 
 /* ---- streams and events */
@@ -981,6 +1023,9 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-caching/P14-graph-growth", test_p14_graph_growth);
   g_test_add_func ("/pytorch-caching/config-check-values", test_config_check_values);
   g_test_add_func ("/pytorch-caching/settings", test_settings);
+  g_test_add_func ("/pytorch-caching/D1", test_rounding_follows_segments);
+  g_test_add_func ("/pytorch-caching/D2", test_above_alone);
+  g_test_add_func ("/pytorch-caching/D3", test_requested_until_complete);
   g_test_add_func ("/pytorch-caching/events", test_events);
   g_test_add_func ("/pytorch-caching/events-and-trim", test_events_and_trim);
   g_test_add_func ("/pytorch-caching/completion", test_completion);

@@ -172,6 +172,13 @@ naive_path (const char *prefix, const NaiveClass *klass)
 const NaiveClass *const naive_classes[] = {
   &naive_direct,
   &naive_caching,
+  &naive_expandable,
+  &naive_expandable_faulty,
+  &naive_bfc,
+  &naive_bfc_faulty,
+  &naive_bfc_limited,
+  &naive_bfc_kept,
+  &naive_bfc_strict,
   &naive_buddy_default,
   &naive_buddy_fixed,
   &naive_buddy_initial,

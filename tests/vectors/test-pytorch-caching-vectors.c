@@ -1,5 +1,5 @@
-/* test-pytorch-caching-vectors.c - every line of shared/vectors/pytorch-caching: address, block
- * size, reserved bytes, failures. The counts are those of the vectors' README, so that a file read
+/* test-pytorch-caching-vectors.c - every line of shared/vectors/pytorch-caching and of
+ * pytorch-expandable in both sets: address, block size, reserved bytes, failures. The counts are those of the vectors' README, so that a file read
  * only in part cannot pass. */
 #include "config.h"
 
@@ -11,17 +11,31 @@ static const struct
   const char *name;
   guint64 operations, failures;
 } files[] = {
-  { "default-dynshape-1", 4032, 0 },  { "default-pressure-1", 4000, 38 },
-  { "default-random-1", 4005, 0 },    { "default-train-1", 4140, 0 },
-  { "gc06-random-1", 4005, 3 },       { "roundup4-random-1", 4005, 0 },
-  { "split200-smallbig-1", 4000, 0 },
+  { "vectors/pytorch-caching/default-dynshape-1", 4032, 0 },
+  { "vectors/pytorch-caching/default-pressure-1", 4000, 38 },
+  { "vectors/pytorch-caching/default-random-1", 4005, 0 },
+  { "vectors/pytorch-caching/default-train-1", 4140, 0 },
+  { "vectors/pytorch-caching/gc06-random-1", 4005, 3 },
+  { "vectors/pytorch-caching/roundup4-random-1", 4005, 0 },
+  { "vectors/pytorch-caching/split200-smallbig-1", 4000, 0 },
+  { "vectors/pytorch-expandable/exp-dynshape-1", 4032, 0 },
+  { "vectors/pytorch-expandable/exp-pressure-1", 4000, 27 },
+  { "vectors/pytorch-expandable/exp-random-1", 4005, 0 },
+  { "vectors/pytorch-expandable/exp-train-1", 4140, 0 },
+  { "vectors-2/pytorch-expandable/exp-edge-2006", 16000, 33 },
+  { "vectors-2/pytorch-expandable/exp-pressure-2002", 16000, 95 },
+  { "vectors-2/pytorch-expandable/expgc06-smallbig-2009", 12000, 31 },
+  { "vectors-2/pytorch-expandable/explimit-pressure-2008", 12000, 273 },
+  { "vectors-2/pytorch-expandable/expsplit200-smallbig-2010", 12000, 35 },
 };
+static const char *const folders[] = { "vectors/pytorch-caching", "vectors/pytorch-expandable",
+                                       "vectors-2/pytorch-expandable" };
 
 static void
 test_file (gconstpointer data)
 {
   const guint i = GPOINTER_TO_UINT (data);
-  g_autofree char *relative = g_strdup_printf ("vectors/pytorch-caching/%s.vec.gz", files[i].name);
+  g_autofree char *relative = g_strdup_printf ("%s.vec.gz", files[i].name);
   g_autofree char *path = test_shared_path (relative);
   const TestVectorOptions options = { .check_every = 1 };
   TestVectorCounts counts;
@@ -35,14 +49,20 @@ test_file (gconstpointer data)
                     files[i].operations);
 }
 
-/* Checks that every file of the folder is tested. */
+/* Checks that every file of the folders is tested. */
 static void
 test_all_files_are_named (void)
 {
-  g_autoptr (GPtrArray) found = test_shared_files ("vectors/pytorch-caching", ".vec.gz");
+  guint n = 0;
 
-  if (found != NULL)
-    g_assert_cmpuint (found->len, ==, G_N_ELEMENTS (files));
+  for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
+    {
+      g_autoptr (GPtrArray) found = test_shared_files (folders[i], ".vec.gz");
+      if (found == NULL)
+        return;
+      n += found->len;
+    }
+  g_assert_cmpuint (n, ==, G_N_ELEMENTS (files));
 }
 
 int
@@ -51,7 +71,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
     {
-      g_autofree char *path = g_strconcat ("/vectors/pytorch-caching/", files[i].name, NULL);
+      g_autofree char *path = g_strconcat ("/", files[i].name, NULL);
 
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_file);
     }

@@ -1,0 +1,253 @@
+/* caching-expandable.c - expandable segments of `pytorch-caching`: ranges of addresses into which
+ * pages are mapped as they are needed.
+ *
+ * A segment is a reserved range, longer than the device's memory, of one stream and one pool; it
+ * begins as a single UNMAPPED block.  A miss takes the lowest run of free and unmapped blocks that
+ * is long enough and maps what is missing of it, in whole pages; emptying the cache unmaps the whole
+ * pages inside free blocks.
+ *
+ * Invariants: an UNMAPPED block begins and ends at pages; no two are neighbours; each is in its
+ * pool's set `unmapped`, whose keys are (stream, 0, address), so the size in its node is 0 and
+ * gemem_caching_extent() tells its length; pages[i] is the physical page at address + i * page, 0
+ * where none is mapped.
+ * Cost: O(log n) per page mapped or unmapped, and the search for a run passes over the stream's
+ * unmapped blocks below it.
+ * Origin: peers.md 1a.6, 1a.7; examples P7 to P12.
+ */
+#include "config.h"
+
+#include "allocators/pytorch/caching.h"
+
+/* ---- ranges */
+
+static GememPage *
+page_at (const CachingSegment *segment, guint64 address)
+{
+  const guint64 index = (address - segment->address) / segment->page;
+
+  if (index >= segment->pages->len)
+    g_array_set_size (segment->pages, (guint) index + 1);
+  return &g_array_index (segment->pages, GememPage, index);
+}
+
+static void
+insert_unmapped (CachingBlock *block)
+{
+  block->state = CACHING_UNMAPPED;
+  block->node.size = 0;
+  gemem_tree_insert (&block->segment->pool->unmapped, &block->node);
+}
+
+/* Reserves a range for @pool and @stream: one UNMAPPED block.  NULL: the device refused. */
+static CachingBlock *
+range_new (Caching *caching, CachingPool *pool, guint64 stream)
+{
+  const guint64 page = pool->small ? caching->small_page : caching->large_page;
+  const guint64 size = gemem_round_up (caching->range, page);
+  const guint64 address = gemem_device_reserve (caching->base.device, size, caching->granularity);
+  CachingBlock *block;
+
+  if (address == 0)
+    return NULL;
+  block = gemem_caching_chain_new (caching, pool, address, size, stream);
+  block->segment->page = page;
+  block->segment->pages = g_array_new (FALSE, TRUE, sizeof (GememPage));
+  insert_unmapped (block);
+  return block;
+}
+
+/* Takes the pages of [@address, @address + @size) away; returns the bytes from @address on that are
+ * unmapped, less than @size if the device refused. */
+static guint64
+drop_pages (Caching *caching, const CachingSegment *segment, guint64 address, guint64 size)
+{
+  GememDevice *device = caching->base.device;
+  guint64 done = 0;
+
+  for (; done < size; done += segment->page)
+    {
+      GememPage *page = page_at (segment, address + done);
+
+      if (!gemem_device_unmap (device, address + done, segment->page)
+          && !gemem_device_unmap (device, address + done, segment->page)) /* once more */
+        break;
+      gemem_device_destroy_page (device, *page, segment->page);
+      *page = 0;
+    }
+  return done;
+}
+
+/* Creates and maps the pages of [@address, @address + @size); FALSE: refused, and nothing is kept. */
+static gboolean
+put_pages (Caching *caching, const CachingSegment *segment, guint64 address, guint64 size)
+{
+  GememDevice *device = caching->base.device;
+  guint64 made = 0, mapped = 0;
+
+  for (; made < size; made += segment->page)
+    {
+      const GememPage page = gemem_device_create_page (device, segment->page);
+      if (page == 0)
+        break;
+      *page_at (segment, address + made) = page;
+    }
+  for (; made == size && mapped < size; mapped += segment->page)
+    if (!gemem_device_map (device, address + mapped, *page_at (segment, address + mapped), 0,
+                           segment->page))
+      break;
+  if (mapped == size)
+    return TRUE;
+  drop_pages (caching, segment, address, mapped);
+  for (; mapped < made; mapped += segment->page)
+    {
+      GememPage *page = page_at (segment, address + mapped);
+      gemem_device_destroy_page (device, *page, segment->page);
+      *page = 0;
+    }
+  return FALSE;
+}
+
+void
+gemem_caching_range_release (Caching *caching, CachingSegment *segment)
+{
+  for (guint i = 0; i < segment->pages->len; i++)
+    if (g_array_index (segment->pages, GememPage, i) != 0)
+      drop_pages (caching, segment, segment->address + i * segment->page, segment->page);
+  gemem_device_release (caching->base.device, segment->address, segment->size);
+  g_array_unref (segment->pages);
+}
+
+/* ---- growing */
+
+/* Maps at least @size bytes at the begin of @block, which is UNMAPPED; the free block that they
+ * become part of.  NULL: the device refused. */
+static CachingBlock *
+map (Caching *caching, CachingBlock *block, guint64 size)
+{
+  CachingSegment *segment = block->segment;
+  const guint64 mapped = gemem_round_up (size, segment->page),
+                extent = gemem_caching_extent (block);
+
+  if (!put_pages (caching, segment, block->node.address, mapped))
+    return NULL;
+  gemem_tree_remove (&segment->pool->unmapped, &block->node);
+  block->node.size = extent;
+  if (mapped < extent)
+    {
+      CachingBlock *rest = block;
+
+      block = gemem_caching_split (caching, rest, mapped);
+      insert_unmapped (rest);
+    }
+  caching->reserved += mapped;
+  gemem_caching_stat_add (caching, CACHING_STAT_RESERVED_BYTES, segment->pool->small, mapped);
+  caching->num_device_alloc++;
+  gemem_caching_make_free (caching, block);
+  return block;
+}
+
+static gboolean
+is_available (const CachingBlock *block)
+{
+  return block != NULL && (block->state == CACHING_FREE || block->state == CACHING_UNMAPPED);
+}
+
+/* The first block of the lowest run of free and unmapped blocks with @size bytes; NULL: none. */
+static CachingBlock *
+find_run (const CachingPool *pool, guint64 size, guint64 stream)
+{
+  for (GememTreeNode *node = gemem_tree_lower_bound (&pool->unmapped, stream, 0, 0);
+       node != NULL && node->group == stream; node = gemem_tree_next (node))
+    {
+      CachingBlock *begin = gemem_caching_block (node);
+      guint64 sum = 0;
+
+      if (is_available (begin->previous))
+        begin = begin->previous;
+      for (CachingBlock *block = begin; is_available (block) && sum < size; block = block->next)
+        sum += gemem_caching_extent (block);
+      if (sum >= size)
+        return begin;
+    }
+  return NULL;
+}
+
+CachingBlock *
+gemem_caching_expand (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  CachingBlock *block = find_run (pool, size, stream);
+
+  if (block == NULL)
+    block = range_new (caching, pool, stream);
+  if (block != NULL && block->state == CACHING_UNMAPPED)
+    block = map (caching, block, MIN (gemem_caching_extent (block), size));
+  /* what is mapped here stays mapped, even if the rest is refused */
+  while (block != NULL && block->node.size < size)
+    block = block->next == NULL || block->next->state != CACHING_UNMAPPED
+                ? NULL
+                : map (caching, block->next,
+                       MIN (size - block->node.size, gemem_caching_extent (block->next)));
+  if (block != NULL)
+    gemem_tree_remove (&pool->free, &block->node);
+  return block;
+}
+
+/* ---- shrinking */
+
+/* Merges @block, which is UNMAPPED and in no set, with its unmapped neighbours. */
+static void
+merge_unmapped (Caching *caching, CachingBlock *block)
+{
+  CachingBlock *low = block->previous, *high = block->next;
+  GememTree *unmapped = &block->segment->pool->unmapped;
+
+  if (low != NULL && low->state == CACHING_UNMAPPED)
+    {
+      gemem_tree_remove (unmapped, &low->node);
+      block->node.address = low->node.address;
+      gemem_caching_unlink (caching, low);
+    }
+  if (high != NULL && high->state == CACHING_UNMAPPED)
+    {
+      gemem_tree_remove (unmapped, &high->node);
+      gemem_caching_unlink (caching, high);
+    }
+  insert_unmapped (block);
+}
+
+void
+gemem_caching_unmap (Caching *caching, CachingBlock *block)
+{
+  CachingSegment *segment = block->segment;
+  CachingPool *pool = segment->pool;
+  const guint64 begin = block->node.address, end = begin + block->node.size;
+  const guint64 low = segment->address + gemem_round_up (begin - segment->address, segment->page),
+                high = end - (end - segment->address) % segment->page;
+  guint64 dropped;
+
+  if (low >= high)
+    return;
+  gemem_device_stream_sync (caching->base.device, block->node.group);
+  dropped = drop_pages (caching, segment, low, high - low);
+  if (dropped == 0)
+    return;
+  gemem_tree_remove (&pool->free, &block->node);
+  if (low > begin)
+    gemem_caching_insert (gemem_caching_split (caching, block, low - begin));
+  if (low + dropped < end)
+    {
+      CachingBlock *rest = block;
+
+      block = gemem_caching_split (caching, rest, dropped);
+      gemem_caching_insert (rest);
+    }
+  caching->reserved -= dropped;
+  gemem_caching_stat_subtract (caching, CACHING_STAT_RESERVED_BYTES, pool->small, dropped);
+  caching->num_device_free++;
+  merge_unmapped (caching, block);
+  if (gemem_caching_is_split (block))
+    return;
+  gemem_tree_remove (&pool->unmapped, &block->node);
+  gemem_caching_range_release (caching, segment);
+  gemem_caching_chain_free (caching, block);
+}
