@@ -174,7 +174,7 @@ fill_labels (GeModel *model)
 static gboolean
 index_listed (const char *list, guint64 index)
 {
-  const char *at = list;
+  const char *at = list != NULL && *list == '[' ? list + 1 : list;
 
   while (at != NULL && *at != '\0')
     {

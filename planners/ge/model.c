@@ -43,9 +43,12 @@ is_static (guint64 policy)
 GeModel *
 ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error)
 {
-  GeModel *model = g_new0 (GeModel, 1);
+  GeModel *model;
   g_autofree gint64 *streams = NULL;
 
+  if (!ge_model_check_options (options, error))
+    return NULL;
+  model = g_new0 (GeModel, 1);
   model->graph = graph;
   model->options = options;
   model->n_nodes = gemem_graph_n_nodes (graph);

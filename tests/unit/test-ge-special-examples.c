@@ -381,6 +381,33 @@ test_device_memory (void)
   g_assert_nonnull (plan);
 }
 
+/* Lists with and without brackets, and what is none. */
+static void
+test_lists (void)
+{
+  static const char lines[] = "A:Data index=0 out=4096\nB in=A out=512\nC in=B out=2048\nD in=C "
+                              "out=512\n";
+  static const char *const good[] = { "0", "[0]", "[0,1]", "\"1,0\"", "[1,0]" };
+  static const char *const bad[] = { "x", "0.5", "-1", "02", "[]", "", "[0,]", "\"0;1\"" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (good); i++)
+    {
+      g_autofree char *planner = g_strdup_printf ("ge-hybrid:input_reuse=%s", good[i]);
+      g_autoptr (GememPlan) plan = try_plan (lines, planner, NULL);
+
+      g_assert_nonnull (plan);
+      g_assert_cmpuint (plan->arena, ==, 4608); /* C lies in A */
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_autofree char *planner = g_strdup_printf ("ge-hybrid:output_reuse=%s", bad[i]);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_null (try_plan (lines, planner, &error));
+      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+    }
+}
+
 /* "NODE space base+size", a line each. */
 static void
 check_memsets (const char *lines, const char *planner, const char *expected)
@@ -433,5 +460,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-special/refused", test_refused);
   g_test_add_func ("/ge-special/device-memory", test_device_memory);
   g_test_add_func ("/ge-special/memsets", test_memsets);
+  g_test_add_func ("/ge-special/lists", test_lists);
   return g_test_run ();
 }
