@@ -84,6 +84,13 @@
 #define FIRST_CLEARED ROW (CLEARED, "", "", "")
 #define NONE_CLEARED ROW ("", "", "", "")
 #define ALL_CLEARED ROW (CLEARED, CLEARED, CLEARED, CLEARED)
+/* Three of 8 MiB, between an input and a result of the same size. */
+#define LARGE_CLEARED \
+  GRAPH (DATA ("x", "0", "8388608", "") NEXT NODE ("clear", "MemSet", "") \
+             NEXT NODE ("A", "Some", IN (FROM ("x")) OUT ("8388608") CLEARED) \
+                 NEXT NODE ("B", "Some", IN (FROM ("A")) OUT ("8388608") CLEARED) \
+                     NEXT NODE ("C", "Some", IN (FROM ("B")) OUT ("8388608") CLEARED) \
+                         NEXT NODE ("D", "Some", IN (FROM ("C")) OUT ("8388608")))
 /* One of the tensors to be cleared is in P2P memory. */
 #define P2P_CLEARED \
   ROW (CLEARED, CLEARED, \
@@ -364,14 +371,15 @@ static const GememSentence sentences[] = {
   GEMEM_SENTENCE ("config-atomic-1-memory", "1 is for when they do.", ALL_CLEARED,
                   PLAN ("ge-hybrid:atomic_clean_policy=1"), ARENA, "B", "8192", "8192",
                   "C takes the memory of A, D that of B"),
-  GEMEM_SENTENCE ("config-atomic-0-time", "0: one memset in each run.", ALL_CLEARED,
-                  "replay - --lower zero-clear:atomic_clean_policy=0 -a ge",
-                  "line (?m)^  memset .* ([0-9.]+) us$", "us", "5.000", "5.000",
-                  "one launch of 5 us, a guess of the device profile"),
-  GEMEM_SENTENCE ("config-atomic-1-time", "1 may cost performance.", ALL_CLEARED,
-                  "replay - --lower zero-clear:atomic_clean_policy=1 -a ge",
-                  "line (?m)^  memset .* ([0-9.]+) us$", "us", "20.00", "20.00",
-                  "four launches of 5 us, a guess of the device profile"),
+  GEMEM_SENTENCE ("config-atomic-0-time", "0: one memset in each run.", LARGE_CLEARED,
+                  "replay - --lower zero-clear:atomic_clean_policy=0 -a ge -f json",
+                  "json $.results[0].measures.modelled_time", "ns", "209400", "209400",
+                  "mallocs of 24 and 8 MiB 102400 + 100800, one launch 5000 (a guess of the device "
+                  "profile), 6 x 200 for requests and frees"),
+  GEMEM_SENTENCE ("config-atomic-1-time", "1 may cost performance.", LARGE_CLEARED,
+                  "replay - --lower zero-clear:atomic_clean_policy=1 -a ge -f json",
+                  "json $.results[0].measures.modelled_time", "ns", "218600", "218600",
+                  "two mallocs of 8 MiB 2 x 100800, three launches 3 x 5000 (a guess), 10 x 200"),
 };
 
 const GememManual gemem_manual_ge_constraints = {
