@@ -151,19 +151,6 @@ refuse_run (GememRun *run, const GememTraceEvent *event, guint64 *state, GError 
   return gemem_run_take_refusal (run, error);
 }
 
-/* The run sets `size` bytes of its memory to zero in `aux` memsets; their cost is modelled.  Where
- * they lie counts for nothing, and on a real device they are left out, as all work of a run is. */
-static void
-clear_memory (GememRun *run, const GememTraceEvent *event)
-{
-  const guint64 charged = run->device->call_time;
-
-  for (guint64 i = 0; i < event->aux && !gemem_device_is_real (run->device); i++)
-    gemem_device_memset (run->device, G_MAXUINT64, 0,
-                         event->size / event->aux + (i < event->size % event->aux), event->stream);
-  run->modelled_ns += run->device->call_time - charged;
-}
-
 static gboolean
 do_run (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -178,23 +165,41 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
   if (!begin && (*state & GRAPH_RUNNING) == 0)
     return gemem_run_bad_event (
         run, error, "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
-  if (begin && event->aux > GEMEM_GRAPH_MEMSETS_MAX)
+  *state = begin ? *state | GRAPH_RUNNING : *state & ~(guint64) GRAPH_RUNNING;
+  if (run->klass->graphs.run == NULL || (*state & GRAPH_SERVED) == 0)
+    return TRUE;
+  if (!run->klass->graphs.run (run->allocator, event->id, event->stream, begin)
+      && !refuse_run (run, event, state, error))
+    return FALSE;
+  account (run, event, NULL, charged);
+  return TRUE;
+}
+
+/* do_run() of a GRAPH_RUN that sets `size` bytes of its memory to zero in `aux` memsets; their cost
+ * is modelled.  Where they lie counts for nothing, and on a real device they are left out, as all
+ * work of a run is. */
+static gboolean
+do_clearing_run (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  const guint64 *state;
+  guint64 charged;
+
+  if (event->aux > GEMEM_GRAPH_MEMSETS_MAX)
     return gemem_run_bad_event (run, error,
                                 "a run of graph %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT
                                 " memsets; at most %d are possible",
                                 event->id, event->aux, GEMEM_GRAPH_MEMSETS_MAX);
-  *state = begin ? *state | GRAPH_RUNNING : *state & ~(guint64) GRAPH_RUNNING;
-  if ((*state & GRAPH_SERVED) == 0)
+  if (!do_run (run, event, error))
+    return FALSE;
+  state = gemem_idmap_lookup (run->graphs.map, event->id);
+  if (state == NULL || (*state & GRAPH_SERVED) == 0 || (*state & GRAPH_RUNNING) == 0
+      || gemem_device_is_real (run->device))
     return TRUE;
-  if (run->klass->graphs.run != NULL)
-    {
-      if (!run->klass->graphs.run (run->allocator, event->id, event->stream, begin)
-          && !refuse_run (run, event, state, error))
-        return FALSE;
-      account (run, event, NULL, charged);
-    }
-  if (begin && event->aux > 0 && (*state & GRAPH_RUNNING) != 0)
-    clear_memory (run, event);
+  charged = run->device->call_time;
+  for (guint64 i = 0; i < event->aux; i++)
+    gemem_device_memset (run->device, G_MAXUINT64, 0,
+                         event->size / event->aux + (i < event->size % event->aux), event->stream);
+  run->modelled_ns += run->device->call_time - charged;
   return TRUE;
 }
 
@@ -239,6 +244,8 @@ gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error)
     return FALSE;
   if (event->kind == GEMEM_EVENT_GRAPH_LOAD)
     return do_load (run, event, error);
+  if (event->kind == GEMEM_EVENT_GRAPH_RUN && event->aux > 0)
+    return do_clearing_run (run, event, error);
   return event->kind == GEMEM_EVENT_GRAPH_UNLOAD ? do_unload (run, event, error)
                                                  : do_run (run, event, error);
 }
