@@ -170,6 +170,16 @@ check_indexes (const char *name, const char *list, GError **error)
 gboolean
 ge_model_check_options (const GeOptions *options, GError **error)
 {
+  const int policy = options->static_memory_policy, variable = options->use_static_memory;
+
+  if (ge_is_documented (options) && policy != 0 && variable != 0 && policy != variable)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "static_memory_policy=%d and GE_USE_STATIC_MEMORY=%d: the manual allows one of "
+                   "them; leave one out",
+                   policy - 1, variable - 1);
+      return FALSE;
+    }
   return check_indexes ("input_reuse", options->input_reuse, error)
          && check_indexes ("output_reuse", options->output_reuse, error);
 }

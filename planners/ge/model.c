@@ -33,11 +33,11 @@ fill_input_nodes (GeModel *model)
     }
 }
 
-/* The static bit of a policy (ge-runtime.md 7.1). */
+/* The static bit of a policy, as it is in GeOptions (ge-runtime.md 7.1). */
 static gboolean
-is_static (guint64 policy)
+is_static (int policy)
 {
-  return policy == 1 || policy == 2 || policy == 4;
+  return policy == 1 + 1 || policy == 1 + 2 || policy == 1 + 4;
 }
 
 GeModel *

@@ -408,6 +408,34 @@ test_lists (void)
     }
 }
 
+/* The variable beside another policy: built, either counts; the manual forbids it. */
+static void
+test_policies (void)
+{
+  static const char lines[] = "A out=512\n";
+  static const struct
+  {
+    const char *planner;
+    gboolean good;
+  } cases[] = {
+    { "ge-hybrid:static_memory_policy=2,GE_USE_STATIC_MEMORY=4", TRUE },
+    { "ge-hybrid:rules=documented,static_memory_policy=2,GE_USE_STATIC_MEMORY=4", FALSE },
+    { "ge-hybrid:rules=documented,static_memory_policy=0,GE_USE_STATIC_MEMORY=4", FALSE },
+    { "ge-hybrid:rules=documented,static_memory_policy=4,GE_USE_STATIC_MEMORY=4", TRUE },
+    { "ge-hybrid:rules=documented,GE_USE_STATIC_MEMORY=4", TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GememPlan) plan = try_plan (lines, cases[i].planner, &error);
+
+      g_assert_true ((plan != NULL) == cases[i].good);
+      if (!cases[i].good)
+        g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+    }
+}
+
 /* "NODE space base+size", a line each. */
 static void
 check_memsets (const char *lines, const char *planner, const char *expected)
@@ -461,5 +489,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-special/device-memory", test_device_memory);
   g_test_add_func ("/ge-special/memsets", test_memsets);
   g_test_add_func ("/ge-special/lists", test_lists);
+  g_test_add_func ("/ge-special/policies", test_policies);
   return g_test_run ();
 }
