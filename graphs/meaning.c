@@ -42,6 +42,25 @@ gemem_node_is_constant (const GememNode *node)
 }
 
 gboolean
+gemem_node_is_memset (const GememNode *node)
+{
+  static const char *const types[] = { "AtomicAddrClean", "MemSet", NULL };
+
+  return type_is (node, types);
+}
+
+guint32
+gemem_graph_memset (const GememGraph *graph, guint32 node)
+{
+  const guint32 *controls = gemem_graph_controls (graph, node);
+
+  for (guint32 i = 0; i < gemem_graph_node (graph, node)->n_controls; i++)
+    if (gemem_node_is_memset (gemem_graph_node (graph, controls[i])))
+      return controls[i];
+  return GEMEM_NONE;
+}
+
+gboolean
 gemem_node_is_merge (const GememNode *node)
 {
   static const char *const types[] = { "Merge", "StreamMerge", NULL };

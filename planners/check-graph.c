@@ -272,7 +272,7 @@ check_ties (const GraphCheck *self, const guint8 *sound)
 void
 gemem_check_graph (GememCheck *check, const GememGraph *graph)
 {
-  g_autoptr (GememRoles) roles = gemem_roles_new (graph);
+  g_autoptr (GememRoles) roles = gemem_roles_new (graph, check->plan->clears_apart);
   g_autofree guint8 *sound = g_new0 (guint8, (gsize) roles->demands->n + 1);
   GraphCheck self = { check, roles, 0,
                       g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL) };

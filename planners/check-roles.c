@@ -171,12 +171,12 @@ number_labels (GememRoles *roles)
 }
 
 GememRoles *
-gemem_roles_new (const GememGraph *graph)
+gemem_roles_new (const GememGraph *graph, gboolean clears_apart)
 {
   GememRoles *roles = g_new0 (GememRoles, 1);
 
   roles->graph = graph;
-  roles->demands = gemem_demands_new (graph);
+  roles->demands = gemem_demands_new (graph, clears_apart);
   roles->order = gemem_graph_order_new (graph);
   number_labels (roles);
   find_parts (roles);

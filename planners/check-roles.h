@@ -41,7 +41,7 @@ typedef struct
   GememParts users, starters; /* by wide class */
 } GememRoles;
 
-GememRoles *gemem_roles_new (const GememGraph *graph);
+GememRoles *gemem_roles_new (const GememGraph *graph, gboolean clears_apart);
 void gemem_roles_free (GememRoles *roles);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememRoles, gemem_roles_free)
 

@@ -185,7 +185,7 @@ read_lifetimes (const Reading *reading, guint32 **numbers)
 GememLifetimes *
 gemem_graph_lifetimes (const GememGraph *graph, GememPlanPlace **places)
 {
-  g_autoptr (GememDemands) demands = gemem_demands_new (graph);
+  g_autoptr (GememDemands) demands = gemem_demands_new (graph, FALSE);
   g_autoptr (GememGraphOrder) order = has_several_streams (graph) ? gemem_graph_order_new (graph)
                                                                   : NULL;
   g_autofree guint32 *numbers = NULL;
@@ -216,9 +216,9 @@ bound_of_pass (const GememGraph *graph, GememDemands *demands, const char *label
 }
 
 guint64
-gemem_graph_lower_bound (const GememGraph *graph, guint64 alignment)
+gemem_graph_lower_bound (const GememGraph *graph, guint64 alignment, gboolean clears_apart)
 {
-  g_autoptr (GememDemands) demands = gemem_demands_new (graph);
+  g_autoptr (GememDemands) demands = gemem_demands_new (graph, clears_apart);
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
   guint64 bound = bound_of_pass (graph, demands, "", alignment);
 

@@ -120,8 +120,9 @@ is_on_chip (gint64 type)
   return type == (gint64) GEMEM_MEMORY_L1 || type == (gint64) GEMEM_MEMORY_UB;
 }
 
+/* @nested: a NetOutput of a subgraph counts too. */
 static gboolean
-feeds_graph_output (const GememGraph *graph, guint32 tensor)
+feeds_net_output (const GememGraph *graph, guint32 tensor, gboolean nested)
 {
   const GememConsumer *consumers = gemem_graph_consumers (graph, tensor);
 
@@ -129,7 +130,7 @@ feeds_graph_output (const GememGraph *graph, guint32 tensor)
     {
       const GememNode *consumer = gemem_graph_node (graph, consumers[i].node);
 
-      if (consumer->block == 0 && strcmp (consumer->type, "NetOutput") == 0)
+      if ((nested || consumer->block == 0) && strcmp (consumer->type, "NetOutput") == 0)
         return TRUE;
     }
   return FALSE;
@@ -142,7 +143,7 @@ output_bytes (const GememGraph *graph, const GememNode *node, guint32 tensor)
   gint64 value;
 
   if (gemem_graph_int (graph, t->attributes, GEMEM_ATTRIBUTE_FFTS_SUB_TASK_TENSOR_SIZE, &value)
-      && value >= 0 && !gemem_node_is_graph_input (node) && !feeds_graph_output (graph, tensor))
+      && value >= 0 && !gemem_node_is_data (node) && !feeds_net_output (graph, tensor, TRUE))
     return (guint64) value;
   if (t->size == 0 && gemem_graph_flag (graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_MEM_TYPE)
       && gemem_graph_int (graph, t->attributes, GEMEM_ATTRIBUTE_NO_TILING_SIZE, &value)
@@ -177,7 +178,6 @@ lies_elsewhere (const GememGraph *graph, const GememNode *node, const GememTenso
 static guint32
 central_memset (const GememGraph *graph, guint32 id, gboolean workspace, guint32 index)
 {
-  static const char *const types[] = { "MemSet", "AtomicAddrClean", NULL };
   const GememNode *node = gemem_graph_node (graph, id);
   guint n, step = workspace ? 2 : 1;
   const gint64 *cleared = gemem_graph_ints (graph, node->attributes,
@@ -191,11 +191,7 @@ central_memset (const GememGraph *graph, guint32 id, gboolean workspace, guint32
   if (!listed || !gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_IS_ATOMIC_NODE)
       || gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_NEED_GENTASK_ATOMIC))
     return GEMEM_NONE;
-  for (guint32 i = 0; i < node->n_controls; i++)
-    if (g_strv_contains (types,
-                         gemem_graph_node (graph, gemem_graph_controls (graph, id)[i])->type))
-      return gemem_graph_controls (graph, id)[i];
-  return GEMEM_NONE;
+  return gemem_graph_memset (graph, id);
 }
 
 #define WHOLE_RUN (GEMEM_DEMAND_FROM_START | GEMEM_DEMAND_TO_END)
@@ -209,12 +205,12 @@ demand_output (GememDemands *demands, const GememGraph *graph, guint32 id, guint
 
   item->node = id;
   item->bytes = output_bytes (graph, node, tensor);
-  item->memset = central_memset (graph, id, FALSE, o);
+  item->memset = demands->clears_apart ? GEMEM_NONE : central_memset (graph, id, FALSE, o);
   if (item->bytes > 0 && !lies_elsewhere (graph, node, gemem_graph_tensor (graph, tensor)))
     item->flags |= GEMEM_DEMAND_MEMORY;
   if (gemem_node_is_graph_input (node))
     item->flags |= GEMEM_DEMAND_FROM_START;
-  if (feeds_graph_output (graph, tensor))
+  if (feeds_net_output (graph, tensor, FALSE))
     item->flags |= GEMEM_DEMAND_TO_END;
   if (gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_BUFFER_POOL_ID))
     item->flags |= WHOLE_RUN;
@@ -234,7 +230,7 @@ demand_workspace (GememDemands *demands, const GememGraph *graph, guint32 id, gu
 
   item->node = id;
   item->bytes = gemem_graph_workspace (graph, id, w);
-  item->memset = central_memset (graph, id, TRUE, w);
+  item->memset = demands->clears_apart ? GEMEM_NONE : central_memset (graph, id, TRUE, w);
   item->space = gemem_graph_int_or (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_TYPE, w, 0)
                         == (gint64) GEMEM_MEMORY_P2P
                     ? GEMEM_MEMORY_P2P
@@ -358,12 +354,13 @@ trim_members (GememDemands *demands, const GememGraph *graph)
 }
 
 GememDemands *
-gemem_demands_new (const GememGraph *graph)
+gemem_demands_new (const GememGraph *graph, gboolean clears_apart)
 {
   GememDemands *demands = g_new0 (GememDemands, 1);
 
   demands->n = gemem_graph_n_items (graph);
   demands->items = g_new0 (GememDemand, (gsize) demands->n + 1);
+  demands->clears_apart = clears_apart;
   demands->ties = gemem_graph_ties (graph);
   for (guint32 i = 0; i < demands->n; i++)
     demands->items[i].alias = demands->items[i].wide = demands->items[i].buffer = i;

@@ -68,9 +68,11 @@ typedef struct
   guint32 n;
   GememDemand *items;
   GArray *ties; /* GememTie */
+  gboolean clears_apart;
 } GememDemands;
 
-GememDemands *gemem_demands_new (const GememGraph *graph);
+/* @clears_apart: as in GememPlan; no memory is cleared by a memset node. */
+GememDemands *gemem_demands_new (const GememGraph *graph, gboolean clears_apart);
 void gemem_demands_free (GememDemands *demands);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememDemands, gemem_demands_free)
 

@@ -24,6 +24,9 @@ enum
   FIELD_ZERO_COPY,
   FIELD_TOTALS,
   FIELD_SEGMENTS,
+  FIELD_BATCH_PARTS,
+  FIELD_CLEARS_APART,
+  FIELD_MEMSETS,
   FIELD_OUTPUTS,
   FIELD_WORKSPACES,
   FIELD_ITEMS,
@@ -31,10 +34,10 @@ enum
 };
 
 static const char *const fields[N_FIELDS + 1] = {
-  "schema",      "version",   "planner",  "input",      "arena",
-  "lower_bound", "alignment", "winner",   "candidates", "feature_map_plus_tail",
-  "zero_copy",   "totals",    "segments", "outputs",    "workspaces",
-  "items",       NULL
+  "schema",      "version",   "planner",    "input",       "arena",
+  "lower_bound", "alignment", "winner",     "candidates",  "feature_map_plus_tail",
+  "zero_copy",   "totals",    "segments",   "batch_parts", "clears_apart",
+  "memsets",     "outputs",   "workspaces", "items",       NULL
 };
 
 /* Reads an integer below 2^62, the limit of offsets and sizes. */
@@ -176,28 +179,80 @@ read_totals (const GememJsonTree *tree, const guint32 *at, GememPlan *plan, GErr
   return TRUE;
 }
 
+/* Finds the entries of an object with exactly the members @names, in their order. */
 static gboolean
-read_segment (const GememJsonTree *tree, guint32 entry, GememPlanSegment *segment, GError **error)
+find_all (const GememJsonTree *tree, guint32 entry, const char *const *names, guint32 *at,
+          GError **error)
 {
-  static const char *const names[] = { "space", "base", "size", "fixed", "zero_copy", NULL };
-  guint32 at[G_N_ELEMENTS (names)];
-  const char *text;
-
   if (!gemem_json_tree_fields (tree, entry, names, at, error))
     return FALSE;
   for (guint i = 0; names[i] != NULL; i++)
     if (at[i] == 0)
       return gemem_json_tree_fail (tree, entry, error, "%s is missing", names[i]);
-  return gemem_json_tree_string (tree, at[0], &text, error)
-         && parse_space (tree, at[0], text, &segment->space, error)
-         && read_number (tree, at[1], &segment->base, error)
-         && read_number (tree, at[2], &segment->size, error)
-         && gemem_json_tree_bool (tree, at[3], &segment->fixed, error)
-         && gemem_json_tree_bool (tree, at[4], &segment->zero_copy, error);
+  return TRUE;
 }
 
 static gboolean
-read_segments (const GememJsonTree *tree, guint32 list, GememPlan *plan, GError **error)
+read_range (const GememJsonTree *tree, const guint32 *at, guint64 *space, guint64 *base,
+            guint64 *size, GError **error)
+{
+  const char *text;
+
+  return gemem_json_tree_string (tree, at[0], &text, error)
+         && parse_space (tree, at[0], text, space, error) && read_number (tree, at[1], base, error)
+         && read_number (tree, at[2], size, error);
+}
+
+static gboolean
+add_batch_part (const GememJsonTree *tree, guint32 entry, GememPlan *plan, GError **error)
+{
+  static const char *const names[] = { "space", "base", "size", NULL };
+  guint32 at[G_N_ELEMENTS (names)];
+  GememPlanPart part;
+
+  if (!find_all (tree, entry, names, at, error)
+      || !read_range (tree, at, &part.space, &part.base, &part.size, error))
+    return FALSE;
+  g_array_append_val (plan->batch_parts, part);
+  return TRUE;
+}
+
+static gboolean
+add_memset (const GememJsonTree *tree, guint32 entry, GememPlan *plan, GError **error)
+{
+  static const char *const names[] = { "node", "space", "base", "size", NULL };
+  guint32 at[G_N_ELEMENTS (names)];
+  const char *node;
+  guint64 space, base, size;
+
+  if (!find_all (tree, entry, names, at, error)
+      || !gemem_json_tree_string (tree, at[0], &node, error)
+      || !read_range (tree, at + 1, &space, &base, &size, error))
+    return FALSE;
+  gemem_plan_add_memset (plan, node, space, base, size);
+  return TRUE;
+}
+
+static gboolean
+add_segment (const GememJsonTree *tree, guint32 entry, GememPlan *plan, GError **error)
+{
+  static const char *const names[] = { "space", "base", "size", "fixed", "zero_copy", NULL };
+  guint32 at[G_N_ELEMENTS (names)];
+  GememPlanSegment segment;
+
+  if (!find_all (tree, entry, names, at, error)
+      || !read_range (tree, at, &segment.space, &segment.base, &segment.size, error)
+      || !gemem_json_tree_bool (tree, at[3], &segment.fixed, error)
+      || !gemem_json_tree_bool (tree, at[4], &segment.zero_copy, error))
+    return FALSE;
+  g_array_append_val (plan->segments, segment);
+  return TRUE;
+}
+
+/* Reads the entries of @list, none if it is 0 (not in the file), with @add. */
+static gboolean
+read_list (const GememJsonTree *tree, guint32 list, GememPlan *plan,
+           gboolean (*add) (const GememJsonTree *, guint32, GememPlan *, GError **), GError **error)
 {
   if (list == 0)
     return TRUE;
@@ -205,13 +260,8 @@ read_segments (const GememJsonTree *tree, guint32 list, GememPlan *plan, GError 
     return FALSE;
   for (guint32 i = gemem_json_tree_first (tree, list); i != 0;
        i = gemem_json_tree_next (tree, list, i))
-    {
-      GememPlanSegment segment;
-
-      if (!read_segment (tree, i, &segment, error))
-        return FALSE;
-      g_array_append_val (plan->segments, segment);
-    }
+    if (!add (tree, i, plan, error))
+      return FALSE;
   return TRUE;
 }
 
@@ -314,7 +364,11 @@ read_plan (const GememJsonTree *tree, const GememGraph *graph, GememPlan *plan, 
   if (!gemem_json_tree_fields (tree, 0, fields, at, error) || !read_head (tree, at, plan, error)
       || !read_candidates (tree, at[FIELD_CANDIDATES], plan, error)
       || !read_totals (tree, at, plan, error)
-      || !read_segments (tree, at[FIELD_SEGMENTS], plan, error))
+      || !read_list (tree, at[FIELD_SEGMENTS], plan, add_segment, error)
+      || !read_list (tree, at[FIELD_BATCH_PARTS], plan, add_batch_part, error)
+      || (at[FIELD_CLEARS_APART] != 0
+          && !gemem_json_tree_bool (tree, at[FIELD_CLEARS_APART], &plan->clears_apart, error))
+      || !read_list (tree, at[FIELD_MEMSETS], plan, add_memset, error))
     return FALSE;
   if (at[FIELD_ITEMS] != 0 && at[FIELD_OUTPUTS] == 0 && at[FIELD_WORKSPACES] == 0)
     return read_items (tree, at[FIELD_ITEMS], rows, error);

@@ -71,6 +71,15 @@ append_totals (GString *out, const GememPlan *plan)
 }
 
 static void
+append_range (GString *out, guint64 space, guint64 base, guint64 size)
+{
+  g_string_append_printf (out,
+                          "\"space\": \"0x%" G_GINT64_MODIFIER "x\", \"base\": %" G_GUINT64_FORMAT
+                          ", \"size\": %" G_GUINT64_FORMAT,
+                          space, base, size);
+}
+
+static void
 append_segments (GString *out, const GememPlan *plan)
 {
   g_string_append (out, ",\n  \"segments\": [");
@@ -78,14 +87,47 @@ append_segments (GString *out, const GememPlan *plan)
     {
       const GememPlanSegment *segment = &g_array_index (plan->segments, GememPlanSegment, i);
 
-      g_string_append_printf (
-          out,
-          "%s\n    {\"space\": \"0x%" G_GINT64_MODIFIER "x\", \"base\": %" G_GUINT64_FORMAT
-          ", \"size\": %" G_GUINT64_FORMAT ", \"fixed\": %s, \"zero_copy\": %s}",
-          i > 0 ? "," : "", segment->space, segment->base, segment->size,
-          segment->fixed ? "true" : "false", segment->zero_copy ? "true" : "false");
+      g_string_append (out, i > 0 ? ",\n    {" : "\n    {");
+      append_range (out, segment->space, segment->base, segment->size);
+      g_string_append_printf (out, ", \"fixed\": %s, \"zero_copy\": %s}",
+                              segment->fixed ? "true" : "false",
+                              segment->zero_copy ? "true" : "false");
     }
   g_string_append (out, plan->segments->len > 0 ? "\n  ]" : "]");
+}
+
+static void
+append_batch_parts (GString *out, const GememPlan *plan)
+{
+  g_string_append (out, ",\n  \"batch_parts\": [");
+  for (guint i = 0; i < plan->batch_parts->len; i++)
+    {
+      const GememPlanPart *part = &g_array_index (plan->batch_parts, GememPlanPart, i);
+
+      g_string_append (out, i > 0 ? ",\n    {" : "\n    {");
+      append_range (out, part->space, part->base, part->size);
+      g_string_append_c (out, '}');
+    }
+  g_string_append (out, "\n  ]");
+}
+
+static void
+append_memsets (GString *out, const GememPlan *plan)
+{
+  g_string_append (out, ",\n  \"memsets\": [");
+  for (guint i = 0; i < plan->memsets->len; i++)
+    {
+      const GememPlanMemset *memset = &g_array_index (plan->memsets, GememPlanMemset, i);
+
+      g_string_append (out, i > 0 ? ",\n    {\"node\": " : "\n    {\"node\": ");
+      gemem_json_append_string (out, memset->node);
+      g_string_append_printf (out,
+                              ", \"space\": \"0x%" G_GINT64_MODIFIER
+                              "x\", \"base\": %" G_GUINT64_FORMAT ", \"size\": %" G_GUINT64_FORMAT
+                              "}",
+                              memset->space, memset->base, memset->size);
+    }
+  g_string_append (out, "\n  ]");
 }
 
 /* Writes {node: [offset...]} of the outputs or of the workspaces, for the nodes that have any. */
@@ -159,6 +201,12 @@ gemem_plan_write_json (GString *out, const GememPlan *plan, const GememPlanInput
   append_totals (out, plan);
   if (plan->segments->len > 0)
     append_segments (out, plan);
+  if (plan->batch_parts->len > 0)
+    append_batch_parts (out, plan);
+  if (plan->clears_apart)
+    g_string_append (out, ",\n  \"clears_apart\": true");
+  if (plan->memsets->len > 0)
+    append_memsets (out, plan);
   if (input->graph != NULL)
     {
       append_nodes (out, "outputs", plan, input->graph, FALSE);

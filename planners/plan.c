@@ -9,6 +9,12 @@ clear_candidate (gpointer data)
   g_free (((GememPlanCandidate *) data)->name);
 }
 
+static void
+clear_memset (gpointer data)
+{
+  g_free (((GememPlanMemset *) data)->node);
+}
+
 GememPlan *
 gemem_plan_new (const char *planner, guint32 n_items)
 {
@@ -24,6 +30,9 @@ gemem_plan_new (const char *planner, guint32 n_items)
   plan->candidates = g_array_new (FALSE, FALSE, sizeof (GememPlanCandidate));
   g_array_set_clear_func (plan->candidates, clear_candidate);
   plan->segments = g_array_new (FALSE, FALSE, sizeof (GememPlanSegment));
+  plan->batch_parts = g_array_new (FALSE, FALSE, sizeof (GememPlanPart));
+  plan->memsets = g_array_new (FALSE, FALSE, sizeof (GememPlanMemset));
+  g_array_set_clear_func (plan->memsets, clear_memset);
   plan->log = g_ptr_array_new_with_free_func (g_free);
   return plan;
 }
@@ -42,8 +51,18 @@ gemem_plan_free (GememPlan *plan)
   g_array_unref (plan->totals);
   g_array_unref (plan->candidates);
   g_array_unref (plan->segments);
+  g_array_unref (plan->batch_parts);
+  g_array_unref (plan->memsets);
   g_ptr_array_unref (plan->log);
   g_free (plan);
+}
+
+void
+gemem_plan_add_memset (GememPlan *plan, const char *node, guint64 space, guint64 base, guint64 size)
+{
+  const GememPlanMemset memset = { g_strdup (node), space, base, size };
+
+  g_array_append_val (plan->memsets, memset);
 }
 
 void

@@ -37,6 +37,19 @@ typedef struct
   gboolean fixed, zero_copy;
 } GememPlanSegment;
 
+/* A part of the largest batch, over which the other batches are laid (ge-static.md 4.3). */
+typedef struct
+{
+  guint64 space, base, size;
+} GememPlanPart;
+
+/* A range that one memset clears in every run (ge-static.md 6.4). */
+typedef struct
+{
+  char *node; /* that clears it; "": no node of the graph, it is clear at the head of the run */
+  guint64 space, base, size;
+} GememPlanMemset;
+
 typedef struct
 {
   char *planner; /* label: "ge-hybrid:memory_priority=yes" */
@@ -51,11 +64,16 @@ typedef struct
   GArray *totals;      /* GememPlanTotal, ascending by space */
   /* Results of some planners; empty otherwise. */
   char *winner;
-  GArray *candidates; /* GememPlanCandidate, in the order tried */
-  guint64 zero_copy;  /* bytes of the zero-copy tail, contained in the totals */
-  GArray *segments;   /* GememPlanSegment, by base */
-  GPtrArray *log;     /* lines the real system prints, in order */
-  gboolean prints;    /* the planner was told to print them (print_log of memory_optimize) */
+  GArray *candidates;  /* GememPlanCandidate, in the order tried */
+  guint64 zero_copy;   /* bytes of the zero-copy tail, contained in the totals */
+  GArray *segments;    /* GememPlanSegment, by base */
+  GArray *batch_parts; /* GememPlanPart, by (space, base) */
+  /* Every node clears its own memory just before it runs (atomic_clean_policy=1), so that no memory
+   * is taken from the memset node on that the graph has. */
+  gboolean clears_apart;
+  GArray *memsets; /* GememPlanMemset, in the order of the nodes, of a node by (space, base) */
+  GPtrArray *log;  /* lines the real system prints, in order */
+  gboolean prints; /* the planner was told to print them (print_log of memory_optimize) */
   /* per item: the variable of the graph that an output writes after the planner's renames;
    * GEMEM_NONE: its own, or not known.  NULL: nothing is renamed */
   guint32 *variables;
@@ -69,6 +87,9 @@ GememPlan *gemem_plan_new (const char *planner, guint32 n_items);
 void gemem_plan_free (GememPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlan, gemem_plan_free)
 
+/* Appends a memset of @node. */
+void gemem_plan_add_memset (GememPlan *plan, const char *node, guint64 space, guint64 base,
+                            guint64 size);
 /* Append a candidate that was tried, with its total in bytes; append a line of the planner's
  * log. */
 void gemem_plan_add_candidate (GememPlan *plan, const char *name, guint64 total);

@@ -102,10 +102,11 @@ run (const GememPlanner *planner, gconstpointer params, const GememPlanInput *in
 }
 
 guint64
-gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment)
+gemem_plan_lower_bound (const GememPlanInput *input, const GememPlan *plan)
 {
-  return input->graph != NULL ? gemem_graph_lower_bound (input->graph, alignment)
-                              : gemem_lifetimes_lower_bound (input->lifetimes, alignment);
+  return input->graph != NULL
+             ? gemem_graph_lower_bound (input->graph, plan->alignment, plan->clears_apart)
+             : gemem_lifetimes_lower_bound (input->lifetimes, plan->alignment);
 }
 
 /* Rounds the bytes of each space up to the alignment, as the lower bound rounds every item. */
@@ -154,6 +155,6 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
   if (plan->alignment == 0)
     plan->alignment = planner->alignment;
   round_totals (plan);
-  plan->lower_bound = gemem_plan_lower_bound (input, plan->alignment);
+  plan->lower_bound = gemem_plan_lower_bound (input, plan);
   return plan;
 }

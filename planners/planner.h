@@ -79,7 +79,8 @@ gboolean gemem_planner_parse (const char *text, GPtrArray *choices, GError **err
 GememPlan *gemem_planner_run (const GememChoice *choice, const GememPlanInput *input,
                               GError **error);
 
-/* gemem_graph_lower_bound() of the graph if there is one, else gemem_lifetimes_lower_bound(). */
-guint64 gemem_plan_lower_bound (const GememPlanInput *input, guint64 alignment);
+/* gemem_graph_lower_bound() of the graph if there is one, else gemem_lifetimes_lower_bound(); at
+ * the alignment of @plan, and cleared as it says. */
+guint64 gemem_plan_lower_bound (const GememPlanInput *input, const GememPlan *plan);
 
 GEMEM_END_DECLS

@@ -43,7 +43,8 @@ typedef enum
   GEMEM_EVENT_DEVICE_SYNC = 9,
   /* id = graph, size = static memory; aux = GRAPH_SEGMENT events that follow */
   GEMEM_EVENT_GRAPH_LOAD = 10,
-  GEMEM_EVENT_GRAPH_RUN = 11,    /* id = graph, stream: a run begins */
+  /* id = graph, stream: a run begins; it sets `size` bytes of its memory to zero, in aux memsets */
+  GEMEM_EVENT_GRAPH_RUN = 11,
   GEMEM_EVENT_GRAPH_UNLOAD = 12, /* id = graph */
   GEMEM_EVENT_STEP = 13,         /* id = step number: a training step or an iteration begins */
   /* tag = name: a phase (an annotation) begins.  It lasts until its PHASE_END; in a trace without
@@ -74,6 +75,8 @@ typedef enum
   GEMEM_EVENT_PHASE_END = 28, /* tag = name: the newest open phase of that name ends */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
+
+#define GEMEM_GRAPH_MEMSETS_MAX (1 << 20) /* of a GRAPH_RUN */
 
 /* Kinds of segments of a graph's static memory (aux of GRAPH_SEGMENT). */
 enum

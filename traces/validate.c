@@ -324,6 +324,11 @@ on_run (Pass *pass, const GememTraceEvent *event, guint64 seq)
   else if (event->kind == GEMEM_EVENT_GRAPH_RUN_END && (*state & 1) == 0)
     find (pass, GEMEM_FINDING_GRAPH, seq,
           "a run of graph %" G_GUINT64_FORMAT " ends that did not begin", event->id);
+  else if (event->kind == GEMEM_EVENT_GRAPH_RUN && event->aux > GEMEM_GRAPH_MEMSETS_MAX)
+    find (pass, GEMEM_FINDING_GRAPH, seq,
+          "a run of graph %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT
+          " memsets; at most %d are possible",
+          event->id, event->aux, GEMEM_GRAPH_MEMSETS_MAX);
   else
     *state = graph_state (event->device, event->kind == GEMEM_EVENT_GRAPH_RUN);
 }

@@ -228,6 +228,22 @@ gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 
   return 0;
 }
 
+gboolean
+gemem_lower_is_p2p (const GememGraph *graph, const GememNode *node, guint32 item)
+{
+  const guint32 i = item - gemem_node_item (node);
+  gint64 type = GEMEM_MEMORY_DEFAULT;
+
+  if (i >= node->n_outputs)
+    return gemem_graph_int_or (graph, node->attributes, GEMEM_ATTRIBUTE_WORKSPACE_TYPE,
+                               i - node->n_outputs, GEMEM_MEMORY_DEFAULT)
+           == (gint64) GEMEM_MEMORY_P2P;
+  gemem_graph_int (graph, gemem_graph_tensor (graph, node->first_output + i)->attributes,
+                   GEMEM_ATTRIBUTE_TENSOR_MEMORY_TYPE, &type);
+  return gemem_graph_int_or (graph, node->attributes, GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE, i, type)
+         == (gint64) GEMEM_MEMORY_P2P;
+}
+
 /* ---- batch labels */
 
 typedef struct

@@ -5,7 +5,8 @@
  * slot that allocates; in a no-padding concat that of the first piece, where the storage begins.
  * Then every node is visited once, in order: storages of its outputs begin at this node or earlier,
  * those of its inputs end there or later; the end of uses on other streams is determined
- * afterwards.  In-place pairs are united in the same order, when all uses are known.
+ * afterwards.  In-place pairs are united in the same order, when all uses are known.  Memory that one
+ * memset clears is one storage.
  *
  * Invariants: begin <= end; two slots of one root have one storage; the result does not depend on
  * the order of unions.  Cost: O((nodes + edges) log) time, 64 bytes a slot during construction.
@@ -17,6 +18,8 @@
 #include "graphs/inplace.h"
 #include "graphs/meaning.h"
 #include "workloads/lower.h"
+
+#define CLEARED_ALIGN 512 /* of buffers that are cleared together */
 
 typedef struct
 {
@@ -202,6 +205,128 @@ apply_slots (Builder *builder)
     }
 }
 
+/* ---- memory that is cleared together */
+
+/* Storages that one memset clears lie behind one another, as in the plan (ge-static.md 6.2). */
+typedef struct
+{
+  guint32 memset;  /* the node that clears them; GEMEM_NONE: none of the graph */
+  gboolean apart;  /* P2P memory, which is never merged with other memory */
+  guint32 slot;    /* of the first storage */
+  guint32 members; /* storages */
+  guint64 size;
+} Range;
+
+/* What is known of a storage, by its root. */
+typedef struct
+{
+  guint64 size;
+  guint32 memset;
+  guint8 wanted, apart, refused;
+} Cleared;
+
+static gboolean
+is_graph_output (const GememGraph *graph, guint32 tensor)
+{
+  const GememConsumer *consumers = gemem_graph_consumers (graph, tensor);
+
+  for (guint32 i = 0; i < gemem_graph_tensor (graph, tensor)->n_consumers; i++)
+    {
+      const GememNode *reader = gemem_graph_node (graph, consumers[i].node);
+
+      if (reader->block == 0 && strcmp (reader->type, "NetOutput") == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+note_cleared (Builder *builder, guint32 id, Cleared *cleared)
+{
+  const GememGraph *graph = builder->graph;
+  const GememNode *node = gemem_graph_node (graph, id);
+
+  for (guint32 i = 0; i < node->n_outputs + node->n_workspaces; i++)
+    {
+      const guint32 item = gemem_node_item (node) + i;
+      Cleared *of = &cleared[find (builder, item)];
+      gboolean self;
+      const gboolean wanted = gemem_lower_clear_size (graph, node, item, &self) > 0 && !self;
+
+      of->size = MAX (of->size, gemem_lower_item_size (graph, node, item));
+      of->refused |= gemem_node_is_constant (node) || record_of (builder, item)->storage.kept
+                     || (i < node->n_outputs && is_graph_output (graph, node->first_output + i));
+      if (!wanted)
+        continue;
+      of->memset = gemem_graph_memset (graph, id);
+      of->wanted = TRUE;
+      of->apart = gemem_lower_is_p2p (graph, node, item);
+    }
+}
+
+static Range *
+range_for (GArray *ranges, const Cleared *cleared)
+{
+  const Range fresh = { .memset = cleared->memset, .apart = cleared->apart, .slot = GEMEM_NONE };
+
+  for (guint i = 0; i < ranges->len; i++)
+    {
+      Range *range = &g_array_index (ranges, Range, i);
+
+      if (range->memset == cleared->memset && range->apart == cleared->apart)
+        return range;
+    }
+  g_array_append_val (ranges, fresh);
+  return &g_array_index (ranges, Range, ranges->len - 1);
+}
+
+/* Unites the storages that are cleared together; the ranges, with the size of each.  What the
+ * caller may supply (graph outputs) and what outlives the run stays apart. */
+static GArray *
+join_cleared (Builder *builder)
+{
+  GArray *ranges = g_array_new (FALSE, FALSE, sizeof (Range));
+  g_autofree Cleared *cleared = g_new0 (Cleared, (gsize) builder->n_slots + 1);
+  g_autofree guint32 *roots = g_new (guint32, (gsize) builder->n_slots + 1);
+
+  for (guint32 id = 0; id < gemem_graph_n_nodes (builder->graph); id++)
+    if (gemem_lower_runs (builder->rules->skipped, id))
+      note_cleared (builder, id, cleared);
+  for (guint32 slot = 0; slot < builder->n_slots; slot++)
+    roots[slot] = find (builder, slot);
+  for (guint32 slot = 0; slot < builder->n_slots; slot++)
+    {
+      const Cleared *of = &cleared[slot];
+      Range *range;
+
+      if (roots[slot] != slot || !of->wanted || of->refused || of->size == 0)
+        continue;
+      range = range_for (ranges, of);
+      if (range->members++ == 0)
+        range->slot = slot;
+      else
+        share (builder, range->slot, slot, FALSE);
+      range->size += gemem_align_up (of->size, CLEARED_ALIGN);
+    }
+  return ranges;
+}
+
+/* Gives the united storages their sizes; one that is alone keeps its own. */
+static void
+size_cleared (Builder *builder, const GArray *ranges)
+{
+  for (guint i = 0; i < ranges->len; i++)
+    {
+      const Range *range = &g_array_index (ranges, Range, i);
+      GememStorage *storage = &record_of (builder, range->slot)->storage;
+
+      if (range->members < 2)
+        continue;
+      storage->size = storage->clear = range->size;
+      storage->workspace = FALSE;
+    }
+}
+
 /* ---- in place */
 
 static guint
@@ -367,6 +492,7 @@ gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, gui
                       .rules = rules,
                       .n_slots = gemem_graph_n_items (graph) + gemem_graph_n_variables (graph) };
   GArray *storages;
+  g_autoptr (GArray) ranges = NULL;
 
   builder.root = g_new (guint32, builder.n_slots + 1);
   builder.records = g_new0 (Record, builder.n_slots + 1);
@@ -379,10 +505,14 @@ gemem_storages_new (const GememGraph *graph, const GememStorageRules *rules, gui
     }
   gemem_lower_references (graph, rules->whole_variables, share, &builder);
   add_variables (&builder);
+  if (rules->clear == GEMEM_CLEAR_CENTRAL)
+    ranges = join_cleared (&builder);
   for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
     if (gemem_lower_runs (rules->skipped, id))
       visit (&builder, id);
   size_variables (&builder);
+  if (ranges != NULL)
+    size_cleared (&builder, ranges);
   if (rules->slots != NULL)
     apply_slots (&builder);
   if (rules->inplace)

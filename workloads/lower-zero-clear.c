@@ -2,11 +2,11 @@
  * is set by memsets.
  *
  * Policy 0 (centralised): memory to be cleared is allocated at the head of the step and set there,
- * so it is alive from then on; nodes with need_gentask_atomic clear their own.  Policy 1
- * (separate): every atomic node clears its own memory just before it runs, and allocates it as
- * usual.  GE's one central memset works on a list of ranges; memory of an on-line allocator is not
- * adjacent, so each buffer is a range, and an event, of its own here.  Inputs to be cleared
- * (atomic_input_index) are left to their producers.  Origin: ge-static.md 6.1, 9.2
+ * so it is alive from then on; what one memset node clears is one buffer and one memset, as it is
+ * one range of the plan.  P2P memory and outputs of the graph are no part of it; nodes with
+ * need_gentask_atomic clear their own.  Policy 1 (separate): every atomic node clears its own
+ * memory just before it runs, and allocates it as usual; each buffer is a memset.  Inputs to be
+ * cleared (atomic_input_index) are left to their producers.  Origin: ge-static.md 6.1, 6.2, 6.4
  * (ge.exec.atomicCleanPolicy).
  */
 #include "config.h"
@@ -27,8 +27,8 @@ static const GememParam params[] = {
     .choices = "0|1|central=0|separate=1",
     .aliases = "ge.exec.atomicCleanPolicy|policy",
     .offset = G_STRUCT_OFFSET (Params, policy),
-    .help = "0: all memory to be cleared is set at the head of the step; 1: each node clears its "
-            "own just before it runs." },
+    .help = "0: memory to be cleared lies together and is set at the head of the step, by one "
+            "memset; 1: each node clears its own just before it runs: less memory, more memsets." },
   { NULL }
 };
 

@@ -49,7 +49,8 @@ typedef struct
 enum
 {
   GEMEM_CLEAR_NONE,
-  /* memory that atomic nodes need cleared is allocated and set at the head of the step */
+  /* memory that atomic nodes need cleared is allocated and set at the head of the step, what one
+   * memset node controls as one storage; P2P memory and outputs of the graph are apart */
   GEMEM_CLEAR_CENTRAL,
   GEMEM_CLEAR_SEPARATE, /* memory is set just before each node */
 };
@@ -121,6 +122,9 @@ gboolean gemem_lower_needs_buffer (const GememGraph *graph, const GememNode *nod
  * clears them itself (ge-static.md 6.1). */
 guint64 gemem_lower_clear_size (const GememGraph *graph, const GememNode *node, guint32 item,
                                 gboolean *self);
+
+/* TRUE if output or workspace @item of @node is in P2P memory (ge-static.md 7.5). */
+gboolean gemem_lower_is_p2p (const GememGraph *graph, const GememNode *node, guint32 item);
 
 /* The nodes that do not run because of their batch label; NULL: all run; g_free().  @label: the
  * label that runs; NULL: the one with most bytes.  Errors: GEMEM_ERROR_USAGE (unknown label). */

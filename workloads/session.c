@@ -78,10 +78,16 @@ unload (GememSession *session, guint graph)
 static void
 run (GememSession *session, guint graph)
 {
+  const GememStaticGraph *of = session->graphs->pdata[graph];
+  GememTraceEvent *event;
+
   gemem_events_mark (&session->parent, GEMEM_EVENT_GRAPH_RUN, graph + 1);
+  event = &g_array_index (session->parent.events, GememTraceEvent, session->parent.events->len - 1);
+  event->size = of->cleared;
+  event->aux = of->memsets;
   if (session->during != NULL)
     session->during (session);
-  session->parent.time += ((GememStaticGraph *) session->graphs->pdata[graph])->run_time;
+  session->parent.time += of->run_time;
   if (!session->params.asynchronous)
     gemem_events_mark (&session->parent, GEMEM_EVENT_GRAPH_RUN_END, graph + 1);
 }

@@ -23,6 +23,8 @@ typedef struct
   GArray *load;     /* GememTraceEvent: GRAPH_LOAD, then its GRAPH_SEGMENTs */
   guint64 end;      /* end of the last segment */
   guint64 run_time; /* ns of a run */
+  guint64 cleared;  /* bytes that a run sets to zero */
+  guint64 memsets;  /* in so many memsets */
 } GememStaticGraph;
 
 GememStaticGraph *gemem_static_graph_new (const char *name, guint64 run_time);

@@ -142,6 +142,8 @@ overlay_ordinary (GeAssigner *a, GPtrArray **by_label, guint largest)
 {
   g_autoptr (GPtrArray) parents = wrap (a, by_label[largest]);
 
+  for (guint i = 0; i < parents->len; i++)
+    ((GeBlock *) parents->pdata[i])->batch_part = TRUE;
   for (guint label = 1; label < a->model->n_labels; label++)
     if (label != largest && by_label[label] != NULL)
       overlay_label (a, parents, by_label[label]);

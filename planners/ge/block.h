@@ -109,6 +109,7 @@ typedef struct
 
   guint8 first, last, same_stream, reuse_zc, same_offset, post_reuse, diff_prior, used_by_diff,
       fixed;
+  guint8 batch_part; /* wraps a part of the largest batch (4.3) */
   /* level 2: number of parents above; final, as a block with children never becomes a child */
   guint8 depth;
   guint64 size;

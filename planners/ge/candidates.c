@@ -113,6 +113,19 @@ fill_items (GememPlan *plan, const GeAssigner *a)
     }
 }
 
+static void
+fill_batch_parts (GememPlan *plan, const GeAssigner *a)
+{
+  for (guint i = 0; i < a->blocks->len; i++)
+    {
+      const GeBlock *block = a->blocks->pdata[i];
+      const GememPlanPart part = { ge_space_type (block->space), block->head, block->size };
+
+      if (block->batch_part)
+        g_array_append_val (plan->batch_parts, part);
+    }
+}
+
 /* HBM and P2P always have an entry. */
 static void
 fill_totals (GememPlan *plan, const GeAssigner *a)
@@ -133,11 +146,7 @@ fits_device (const GeAssigner *a, GError **error)
 
   if (model->options->device_memory == 0 || model->options->memory_priority)
     return TRUE;
-  for (guint32 i = 0; i < model->n_tensors; i++)
-    if (g_str_has_prefix (
-            gemem_graph_node (model->graph, gemem_graph_tensor (model->graph, i)->node)->type,
-            "Variable"))
-      needed += ge_align (ge_tensor_size (model, i)) + 2 * GE_ALIGN;
+  needed += ge_variable_bytes (model);
   if (needed <= model->options->device_memory)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_OUT_OF_MEMORY,
@@ -170,10 +179,12 @@ finish (GeAssigner *a, GError **error)
   plan = gemem_plan_new ("", gemem_graph_n_items (a->model->graph));
   fill_items (plan, a);
   fill_totals (plan, a);
+  fill_batch_parts (plan, a);
   ge_segments (a, plan, feature_map, cleared);
   ge_log_variables (a->model, plan);
-  ge_log_memsets (a, plan);
-  plan->alignment = GE_ALIGN;
+  ge_add_memsets (a, plan);
+  plan->alignment = ge_zero_copy_align (a->model->options);
+  plan->clears_apart = a->model->options->atomic_clean_policy == 1;
   plan->winner = g_strdup (a->strategy.name);
   return plan;
 }

@@ -233,7 +233,7 @@ ge_chains_allocate (GeAssigner *a, GeChains *chains, GeRequest *request)
   span_chain (a->model, chain, request);
   request->size = chain->total;
   request->space = GE_SPACE_HBM; /* [QUIRK] even if other types are listed */
-  if (a->model->options->atomic_clean_policy != 1)
+  if (a->model->options->atomic_clean_policy != 1 && !ge_is_documented (a->model->options))
     request->op_reuse = FALSE;
   chain->block = ge_continuous_allocate (a, request);
   return TRUE;

@@ -1,7 +1,9 @@
-/* checks.h - the checks of a graph before planning (ge-static.md 9.3). */
+/* checks.h - the checks of settings and of a graph before planning (ge-static.md 9.3). */
 #pragma once
 
 #include "planners/ge/model.h"
 
+/* FALSE: GEMEM_ERROR_USAGE, a list of inputs or outputs that is none. */
+gboolean ge_model_check_options (const GeOptions *options, GError **error);
 /* FALSE: GEMEM_ERROR_INPUT, with node and attribute. */
 gboolean ge_model_check_attributes (const GeModel *model, GError **error);

@@ -21,7 +21,6 @@ listed (const char *text, const char *const *list)
   return FALSE;
 }
 
-static const char *const memset_types[] = { "AtomicAddrClean", "MemSet", NULL };
 /* The last three types have two names each in the system. */
 static const char *const batch_independent_types[] = {
   "HcomBroadcast",        "HcomAllReduce",
@@ -44,7 +43,7 @@ kind_by_type (const GememNode *node)
   if (gemem_node_is_constant (node) && strcmp (node->type, "VariableV2") != 0)
     kind |= GE_ZERO_MEMORY;
   kind |= gemem_node_is_merge (node) ? GE_MERGE : 0;
-  kind |= listed (node->type, memset_types) ? GE_MEMSET : 0;
+  kind |= gemem_node_is_memset (node) ? GE_MEMSET : 0;
   kind |= listed (node->type, batch_independent_types) ? GE_BATCH_INDEPENDENT : 0;
   kind |= strcmp (node->type, "NetOutput") == 0 ? GE_NETOUTPUT : 0;
   kind |= strcmp (node->type, "PartitionedCall") == 0 ? GE_PARTITIONED_CALL : 0;
@@ -175,7 +174,7 @@ fill_labels (GeModel *model)
 static gboolean
 index_listed (const char *list, guint64 index)
 {
-  const char *at = list;
+  const char *at = list != NULL && *list == '[' ? list + 1 : list;
 
   while (at != NULL && *at != '\0')
     {

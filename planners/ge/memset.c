@@ -1,9 +1,12 @@
-/* memset.c - the log of a plan besides offsets: the ranges that each memset node clears, and the
- * addresses of variables.
+/* memset.c - what a plan has besides offsets: the ranges that memsets clear, and the addresses of
+ * variables.
  *
- * Ranges of a memset node are sorted by (type, offset, size) and merged where they touch, but never
- * across a segment boundary and never with memory that the caller supplies.  Nodes that clear their
- * own memory are left out.
+ * A memset node clears the memory of the nodes that it controls; a node that clears its own memory
+ * (need_gentask_atomic, or atomic_clean_policy=1) does it just before it runs.  Memory that no
+ * memset node controls is clear at the head of the run, as if one did.  Ranges of one node are
+ * sorted by (type, offset, size) and merged where they touch, but never across a segment boundary
+ * and never with memory that the caller supplies; so P2P memory always has ranges of its own.  One
+ * range is one memset.
  * Cost: O(ranges log ranges).  Origin: ge-static.md 6.4, 7.3, 11.2.
  */
 #include "config.h"
@@ -86,8 +89,6 @@ add_ranges (RangeList *list, guint32 id)
   const gint64 *indexes;
 
   list->number = 0;
-  if (model->nodes[id].kind & GE_GENTASK_ATOMIC)
-    return;
   add_input_ranges (list, id);
   indexes = gemem_graph_ints (model->graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX,
                               &n);
@@ -157,11 +158,10 @@ merge_ranges (RangeList *list)
   g_array_set_size (list->ranges, kept);
 }
 
+/* In GE's format; @node is a memset node. */
 static void
-log_ranges (const RangeList *list, GememPlan *plan, guint32 id)
+log_ranges (const RangeList *list, GememPlan *plan, const GememNode *node)
 {
-  const GeModel *model = list->a->model;
-  const GememNode *node = gemem_graph_node (model->graph, id);
   g_autoptr (GString) offsets = g_string_new (NULL), sizes = g_string_new (NULL);
 
   for (guint i = 0; i < list->ranges->len; i++)
@@ -176,25 +176,59 @@ log_ranges (const RangeList *list, GememPlan *plan, guint32 id)
                         "[AtomicClean][IMAS]AppendAttrsToMemSetOp : Set %s atomic_node name[%s] "
                         "optype[%s] workspace[0] offset to [%s] streamid[%" G_GINT64_FORMAT
                         "] size[%s]",
-                        gemem_graph_name (model->graph), node->name, node->type, offsets->str,
-                        node->stream, sizes->str);
+                        gemem_graph_name (list->a->model->graph), node->name, node->type,
+                        offsets->str, node->stream, sizes->str);
+}
+
+/* Hands the ranges gathered so far to the plan, as memsets of @name. */
+static void
+take_ranges (RangeList *list, GememPlan *plan, const char *name)
+{
+  merge_ranges (list);
+  for (guint i = 0; i < list->ranges->len; i++)
+    {
+      const Range *range = &g_array_index (list->ranges, Range, i);
+
+      gemem_plan_add_memset (plan, name, range->space, range->offset, range->size);
+    }
+}
+
+/* What is cleared together but by no memset node of the graph. */
+static void
+add_uncontrolled (RangeList *list, GememPlan *plan)
+{
+  const GeModel *model = list->a->model;
+
+  for (guint32 id = 0; id < model->n_nodes; id++)
+    if ((model->nodes[id].kind & (GE_ATOMIC | GE_GENTASK_ATOMIC)) == GE_ATOMIC
+        && gemem_graph_memset (model->graph, id) == GEMEM_NONE)
+      add_ranges (list, id);
+  take_ranges (list, plan, "");
+  g_array_set_size (list->ranges, 0);
 }
 
 void
-ge_log_memsets (const GeAssigner *a, GememPlan *plan)
+ge_add_memsets (const GeAssigner *a, GememPlan *plan)
 {
-  RangeList list = { a, plan, NULL, 0, a->counters[GE_SPACE_HBM] - a->zero_copy };
+  const GeModel *model = a->model;
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (Range));
+  RangeList list = { a, plan, ranges, 0, a->counters[GE_SPACE_HBM] - a->zero_copy };
 
-  for (guint32 id = 0; id < a->model->n_nodes; id++)
+  add_uncontrolled (&list, plan);
+  for (guint32 id = 0; id < model->n_nodes; id++)
     {
-      if ((a->model->nodes[id].kind & GE_MEMSET) == 0)
-        continue;
-      list.ranges = g_array_new (FALSE, FALSE, sizeof (Range));
-      for (guint32 i = 0; i < gemem_graph_node (a->model->graph, id)->n_successors; i++)
-        add_ranges (&list, gemem_graph_successors (a->model->graph, id)[i]);
-      merge_ranges (&list);
-      log_ranges (&list, plan, id);
-      g_array_unref (list.ranges);
+      const GememNode *node = gemem_graph_node (model->graph, id);
+      const guint32 *successors = gemem_graph_successors (model->graph, id);
+
+      g_array_set_size (ranges, 0);
+      if (model->nodes[id].kind & GE_GENTASK_ATOMIC)
+        add_ranges (&list, id);
+      for (guint32 i = 0; (model->nodes[id].kind & GE_MEMSET) != 0 && i < node->n_successors; i++)
+        if ((model->nodes[successors[i]].kind & GE_GENTASK_ATOMIC) == 0)
+          add_ranges (&list, successors[i]);
+      take_ranges (&list, plan, node->name);
+      if (model->nodes[id].kind & GE_MEMSET)
+        log_ranges (&list, plan, node);
     }
 }
 
@@ -210,6 +244,24 @@ is_variable (const GememNode *node)
   return g_strv_contains (types, node->type);
 }
 
+/* Bytes that the variable @tensor takes, with a gap of 512 on either side. */
+static guint64
+whole_variable (const GeModel *model, guint32 tensor)
+{
+  return ge_align (ge_tensor_size (model, tensor)) + 2 * GE_ALIGN;
+}
+
+guint64
+ge_variable_bytes (const GeModel *model)
+{
+  guint64 bytes = 0;
+
+  for (guint32 t = 0; t < model->n_tensors; t++)
+    if (is_variable (gemem_graph_node (model->graph, gemem_graph_tensor (model->graph, t)->node)))
+      bytes += whole_variable (model, t);
+  return bytes;
+}
+
 void
 ge_log_variables (const GeModel *model, GememPlan *plan)
 {
@@ -222,7 +274,7 @@ ge_log_variables (const GeModel *model, GememPlan *plan)
       for (guint32 t = node->first_output;
            is_variable (node) && t < node->first_output + node->n_outputs; t++)
         {
-          const guint64 size = ge_tensor_size (model, t), whole = ge_align (size) + 2 * GE_ALIGN;
+          const guint64 size = ge_tensor_size (model, t), whole = whole_variable (model, t);
 
           gemem_plan_add_log (
               plan,

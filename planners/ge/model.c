@@ -33,19 +33,22 @@ fill_input_nodes (GeModel *model)
     }
 }
 
-/* The static bit of a policy (ge-runtime.md 7.1). */
+/* The static bit of a policy, as it is in GeOptions (ge-runtime.md 7.1). */
 static gboolean
-is_static (guint64 policy)
+is_static (int policy)
 {
-  return policy == 1 || policy == 2 || policy == 4;
+  return policy == 1 + 1 || policy == 1 + 2 || policy == 1 + 4;
 }
 
 GeModel *
 ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error)
 {
-  GeModel *model = g_new0 (GeModel, 1);
+  GeModel *model;
   g_autofree gint64 *streams = NULL;
 
+  if (!ge_model_check_options (options, error))
+    return NULL;
+  model = g_new0 (GeModel, 1);
   model->graph = graph;
   model->options = options;
   model->n_nodes = gemem_graph_n_nodes (graph);

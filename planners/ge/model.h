@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/rules.h"
 #include "base/units.h"
 #include "graphs/graph.h"
 #include "planners/ge/options.h"
@@ -26,6 +27,23 @@ static inline guint64
 ge_align (guint64 size)
 {
   return gemem_align_up (size, GE_ALIGN);
+}
+
+/* TRUE if the manual's rules hold where they are not what is built (8.4). */
+static inline gboolean
+ge_is_documented (const GeOptions *options)
+{
+  return options->rules == GEMEM_RULES_DOCUMENTED;
+}
+
+/* The unit of the caller's memory in bytes (7.2): 512, or 32. */
+static inline guint64
+ge_zero_copy_align (const GeOptions *options)
+{
+  static const guint64 units[] = { 0, 32, GE_ALIGN }; /* in the order of the parameter's values */
+  const guint64 unit = units[options->zero_copy_alignment];
+
+  return unit != 0 ? unit : ge_is_documented (options) ? 32 : GE_ALIGN;
 }
 
 /* Bits of GeNode.kind, from type, engine and attributes (1.1, 5, 6.1, 7.4). */

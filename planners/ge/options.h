@@ -5,15 +5,17 @@
 
 typedef struct
 {
-  gboolean memory_priority;     /* ge.exec.memoryOptimizationPolicy == "MemoryPriority" */
-  gboolean disable_reuse;       /* ge.exec.disableReuseMemory == "1" */
-  guint64 static_memory_policy; /* ge.exec.staticMemoryPolicy: 0..4 */
-  guint64 use_static_memory;    /* GE_USE_STATIC_MEMORY: 0..4 */
-  guint64 atomic_clean_policy;  /* ge.exec.atomicCleanPolicy: 0, 1 */
-  char *input_reuse;            /* ge.exec.inputReuseMemIndexes: "0,1" */
-  char *output_reuse;           /* ge.exec.outputReuseMemIndexes */
+  int rules;                /* GememRules: what differs stands in ge-static.md 8.4 */
+  gboolean memory_priority; /* ge.exec.memoryOptimizationPolicy == "MemoryPriority" */
+  gboolean disable_reuse;   /* ge.exec.disableReuseMemory == "1" */
+  int static_memory_policy; /* ge.exec.staticMemoryPolicy: 0: not set; 1 + the policy, 0..4 */
+  int use_static_memory;    /* GE_USE_STATIC_MEMORY: the same */
+  int atomic_clean_policy;  /* ge.exec.atomicCleanPolicy: 0, 1 */
+  char *input_reuse;        /* ge.exec.inputReuseMemIndexes: "0,1" */
+  char *output_reuse;       /* ge.exec.outputReuseMemIndexes */
   gboolean feature_base_refreshable;
   int io_mem_alloc_mode;     /* ge.exec.graphIOMemAllocMode: ByApp, ByGE */
+  int zero_copy_alignment;   /* of inputs and outputs: auto, 32, 512 (7.2) */
   guint64 input_fusion_size; /* ge.exec.input_fusion_size */
   int build_graph_mode;      /* ge.buildGraphMode: online, offline */
   gboolean static_model_addr_fixed;

@@ -398,7 +398,7 @@ pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
     return FALSE;
   if (p->cont || c->cont)
     {
-      if (ok)
+      if (ok && (p->label == 0 || !ge_is_documented (packer->a->model->options)))
         pack_continuous (p, c);
       return TRUE; /* stop trying, even without success */
     }

@@ -4,7 +4,7 @@
 #include "planners/ge/params.h"
 
 #define PRIORITY "no"
-#define POLICY "0"
+#define POLICY "unset"
 const GememParam ge_params[] = {
 #include "planners/ge/params.def"
   { NULL },
@@ -38,7 +38,7 @@ const GememParam ge_block_params[] = {
 #undef POLICY
 
 #define PRIORITY "yes"
-#define POLICY "0"
+#define POLICY "unset"
 const GememParam ge_priority_params[] = {
 #include "planners/ge/params.def"
   { NULL },

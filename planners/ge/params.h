@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/params.h"
+#include "base/rules.h"
 #include "planners/ge/options.h"
 
 /* `ge-block`: a ReuseStrategy whose fields are parameters (ge-static.md 3.3). */

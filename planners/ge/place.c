@@ -1,6 +1,6 @@
 /* place.c - sizes and offsets of the blocks, and the zero-copy tail (ge-static.md 4.2, 7.2).
  *
- * Invariant: the offset of every block is a multiple of 512.  Cost: O(occupants + blocks),
+ * Invariant: the offset of every block is a multiple of 512, in the tail of zero_copy_alignment.  Cost: O(occupants + blocks),
  * and the sort of the graph's inputs.
  */
 #include "config.h"
@@ -128,6 +128,23 @@ smaller_input (gconstpointer x, gconstpointer y, gpointer assigner)
   return input_size (assigner, x) < input_size (assigner, y);
 }
 
+/* Places a block of the tail.  Blocks inside it are no inputs or outputs and stay at multiples of
+ * 512, so one that has any begins there. */
+static void
+append_to_tail (GeAssigner *a, GeBlock *block)
+{
+  const guint64 unit = ge_zero_copy_align (a->model->options);
+  guint64 *counter = &a->counters[block->space];
+
+  ge_block_resize (block);
+  if (block->children != NULL)
+    *counter = ge_align (*counter);
+  else
+    block->size = gemem_align_up (ge_block_max_real (block), unit);
+  place_block (a, block, *counter);
+  *counter += block->size;
+}
+
 void
 ge_place_zero_copy (GeAssigner *a)
 {
@@ -143,10 +160,10 @@ ge_place_zero_copy (GeAssigner *a)
       if (input_size (a, block) != NO_INPUT)
         g_ptr_array_add (inputs, block);
       else
-        append_block (a, block);
+        append_to_tail (a, block);
     }
   ge_sort (a->model->options, inputs->pdata, inputs->len, smaller_input, a);
   for (guint i = 0; i < inputs->len; i++)
-    append_block (a, g_ptr_array_index (inputs, i));
+    append_to_tail (a, g_ptr_array_index (inputs, i));
   a->zero_copy = a->counters[GE_SPACE_HBM] - before;
 }

@@ -63,7 +63,7 @@ data_is_zero_copy (const GeModel *model, guint32 node, guint32 tensor)
 {
   const GememAttributes attributes = gemem_graph_node (model->graph, node)->attributes;
 
-  if (model->options->build_graph_mode == 0
+  if ((model->options->build_graph_mode == 0 || ge_is_documented (model->options))
       && gemem_graph_flag (model->graph, attributes, GEMEM_ATTRIBUTE_IS_MULTI_BATCH_SHAPE_DATA))
     return FALSE;
   return !gemem_graph_has_attribute (model->graph, attributes, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX)

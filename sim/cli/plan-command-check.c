@@ -95,7 +95,7 @@ gemem_plan_command_check_file (const char *path, char **inputs, GError **error)
     return 3;
   source = sources->pdata[0];
   plan->alignment = MAX (plan->alignment, 1);
-  plan->lower_bound = gemem_plan_lower_bound (&source->input, plan->alignment);
+  plan->lower_bound = gemem_plan_lower_bound (&source->input, plan);
   violations = gemem_plan_check (plan, &source->input, SHOWN + 1);
   if (violations->len > 0)
     {

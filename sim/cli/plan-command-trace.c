@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "graphs/graph.h"
 #include "planners/plan-segments.h"
 #include "sim/cli/plan-command.h"
 #include "workloads/session.h"
@@ -81,6 +82,22 @@ flags_of (const GememPlanSegment *segment)
          | (segment->fixed ? GEMEM_GRAPH_SEGMENT_FIXED : 0u);
 }
 
+/* Those on the device; the host's memory is cleared by the host. */
+static void
+add_memsets (GememStaticGraph *graph, const GememPlan *plan)
+{
+  for (guint i = 0; i < plan->memsets->len; i++)
+    {
+      const GememPlanMemset *memset = &g_array_index (plan->memsets, GememPlanMemset, i);
+
+      if (memset->space == GEMEM_MEMORY_HOST || memset->space == GEMEM_MEMORY_HOST_SVM)
+        continue;
+      graph->cleared += memset->size;
+      graph->memsets++;
+    }
+  graph->memsets = MIN (graph->memsets, GEMEM_GRAPH_MEMSETS_MAX);
+}
+
 static gboolean
 add_graph (GPtrArray *graphs, const GememPlanResult *result, GError **error)
 {
@@ -102,6 +119,7 @@ add_graph (GPtrArray *graphs, const GememPlanResult *result, GError **error)
           return FALSE;
         }
     }
+  add_memsets (graph, result->plan);
   if (elsewhere > 0)
     gemem_note ("%s: %s of %s are in other memory than the device's, and left out", path,
                 gemem_format_size (size, elsewhere), result->input);

@@ -352,6 +352,9 @@ draw_levels (Drawing *drawing)
       if (base > 0 && base < plan->arena)
         draw_level (drawing, base, "memory type ends", INK, TRUE, 0);
     }
+  for (guint i = 1; i < plan->batch_parts->len; i++)
+    draw_level (drawing, g_array_index (plan->batch_parts, GememPlanPart, i).base,
+                "batch part begins", INK, TRUE, 0);
   draw_level (drawing, plan->arena, "arena", INK, FALSE, apart >= 0 ? -shift : shift);
   draw_level (drawing, plan->lower_bound, "lower bound", ALARM, TRUE, apart >= 0 ? shift : -shift);
 }

@@ -80,6 +80,18 @@ items (const GememPlanResult *result)
 }
 
 static guint64
+batch_parts (const GememPlanResult *result)
+{
+  return result->plan->batch_parts->len;
+}
+
+static guint64
+memsets (const GememPlanResult *result)
+{
+  return result->plan->memsets->len;
+}
+
+static guint64
 alignment (const GememPlanResult *result)
 {
   return result->plan->alignment;
@@ -99,6 +111,8 @@ static const PlanColumn columns[] = {
   { "zero_copy", "zero copy", UNIT_BYTES, 5, zero_copy, NULL },
   { "reused", "reused", UNIT_COUNT, 1, reused, NULL },
   { "items", "items", UNIT_COUNT, 3, items, NULL },
+  { "batch_parts", "batch parts", UNIT_COUNT, 6, batch_parts, NULL },
+  { "memsets", "memsets", UNIT_COUNT, 6, memsets, NULL },
   { "alignment", "alignment", UNIT_BYTES, -1, alignment, NULL },
   /* last: omitted unless asked for */
   { "planning_ns", "planning time", UNIT_NS, 1, planning_time, NULL },

@@ -23,6 +23,30 @@ run 0 gemem-sim info two.gmt
 says out 'graph-load 6, graph-run 6, graph-unload 6'
 check 'no run is waited for' sh -c "! grep -q run-end $out"
 
+# ---- memory that must be clear: one range and one memset in each run, or one for each of four operators
+cleared='"controls": ["clear"], "attributes": {"is_atomic_node": true, "atomic_output_index": [0]}, "outputs": [{"size": 1048576}]'
+printf '{"nodes": [{"name": "clear", "type": "MemSet"}, {"name": "a", %s}, {"name": "b", "inputs": [["a", 0]], %s}, {"name": "c", "inputs": [["b", 0]], %s},
+  {"name": "d", "inputs": [["c", 0]], %s}]}' "$cleared" "$cleared" "$cleared" "$cleared" >clear.json
+for policy in 0 1; do
+  run 0 gemem-sim plan clear.json -p ge-hybrid:atomic_clean_policy=$policy --plan plan$policy.json --trace clear$policy.txt --steps=2
+  run 0 gemem-sim plan --check plan$policy.json clear.json
+  run 0 gemem-sim validate clear$policy.txt
+done
+check 'together: one memset of the whole range' sh -c 'test $(grep -c "^graph-run 1 size=4194304 aux=1" clear0.txt) = 2'
+check 'by operator: four' sh -c 'test $(grep -c "^graph-run 1 size=4194304 aux=4" clear1.txt) = 2'
+check 'the plans list them' sh -c 'test $(jq ".memsets | length" plan0.json) = 1 && test "$(jq -c "[.memsets[].node]" plan1.json)" = "[\"a\",\"b\",\"c\",\"d\"]"'
+for allocator in direct ge; do
+  gemem-sim replay clear0.txt -a $allocator -f json -o 0.json
+  gemem-sim replay clear1.txt -a $allocator -f json -o 1.json
+  check "$allocator: six memsets more, 5 us each" sh -c 'test $(jq -s ".[1].results[0].calls.memset.count - .[0].results[0].calls.memset.count" 0.json 1.json) = 6'
+done
+check 'policy 1 takes less memory' sh -c 'test "$(jq -c .arena plan0.json plan1.json | tr "\n" " ")" = "4194304 2097152 "'
+sed 's/^\(graph-run 1 .*\)aux=1$/\1aux=1048577/' clear0.txt >many.txt
+run 3 gemem-sim replay many.txt -a ge
+says err 'a run of graph 1 has 1048577 memsets; at most 1048576 are possible'
+run 3 gemem-sim validate many.txt
+says out '1048577 memsets'
+
 # ---- options
 run 0 gemem-sim plan "$graphs/resnet50-inference.json.gz" -p ge-hybrid --trace reuse.txt --zero-copy-reuse
 check 'the caller has the memory of inputs and outputs' grep -q '^graph-segment 1 .*aux=3 ' reuse.txt

@@ -44,7 +44,7 @@ check 'no times unless asked for' jq -e 'all(.plans[]; has("measured") | not)' "
 run 0 gemem-sim plan graph.json -p ge-max-block -f json --measure
 check 'times apart, when asked for' jq -e '.plans[0].measured.planning_ns > 0' "$out"
 run 0 gemem-sim plan graph.json -p ge-max-block -f csv -o table.csv
-check 'CSV: a header and a row' sh -c 'head -n 1 table.csv | grep -q "^input,planner,label,arena,lower_bound,overhead,winner,zero_copy,reused,items,alignment$" && test $(wc -l < table.csv) = 2'
+check 'CSV: a header and a row' sh -c 'head -n 1 table.csv | grep -q "^input,planner,label,arena,lower_bound,overhead,winner,zero_copy,reused,items,batch_parts,memsets,alignment$" && test $(wc -l < table.csv) = 2'
 run 0 gemem-sim plan graph.json -p ge-max-block -f markdown
 says out '^\| ge-max-block \|'
 
@@ -143,7 +143,7 @@ run 3 gemem-sim plan dangling.json
 says err "dangling.json: node 'a'"
 
 printf '{"options": {"static_memory_policy": 77}, "nodes": [{"name": "a", "outputs": [{"size": 1}]}]}' > setting.json
-refused 3 'setting.json: ge-hybrid: settings of the graph: planner ge-hybrid: static_memory_policy=.77.: too large' gemem-sim plan setting.json -p ge-hybrid
+refused 3 'setting.json: ge-hybrid: settings of the graph: planner ge-hybrid: static_memory_policy=.77.: not one of the choices' gemem-sim plan setting.json -p ge-hybrid
 echo '{"nodes": []}' > nothing.json
 refused 3 'nothing.json: the graph has no nodes, so there is nothing to run or plan' gemem-sim plan nothing.json
 

@@ -115,30 +115,46 @@ check_training (const GememGraph *graph)
   g_assert_cmpuint (gradients, >, 10);
 }
 
-/* Branches of one label each between SwitchN and Merge, all of the same length. */
+/* The batch sizes, of the provenance "batch: 1,2,4,8"; g_strfreev(). */
+static char **
+batch_sizes (const GememGraph *graph)
+{
+  const GPtrArray *provenance = gemem_graph_provenance (graph);
+
+  for (guint i = 0; i < provenance->len; i++)
+    if (g_str_has_prefix (provenance->pdata[i], "batch: "))
+      return g_strsplit ((const char *) provenance->pdata[i] + strlen ("batch: "), ",", 0);
+  g_assert_not_reached ();
+}
+
+/* Branches of one label each between SwitchN and Merge, all of the same length, with results as
+ * large as their batches. */
 static void
 check_batches (const GememGraph *graph)
 {
-  static const char *const labels[] = { "Batch_0", "Batch_1", "Batch_2", "Batch_3" };
-  guint32 count[G_N_ELEMENTS (labels)] = { 0 };
+  g_auto (GStrv) sizes = batch_sizes (graph);
   const guint32 merge = gemem_graph_find_node (graph, "Merge");
+  guint64 unit = 0;
+  guint first = 0;
 
   g_assert_cmpstr (gemem_graph_node (graph, merge)->type, ==, "Merge");
-  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
-    for (guint i = 0; i < G_N_ELEMENTS (labels); i++)
-      count[i] += strcmp (gemem_graph_node (graph, id)->batch_label, labels[i]) == 0;
-  for (guint i = 0; i < G_N_ELEMENTS (labels); i++)
+  g_assert_cmpuint (gemem_graph_node (graph, merge)->n_inputs, ==, g_strv_length (sizes));
+  for (guint i = 0; sizes[i] != NULL; i++)
     {
-      const guint32 result = gemem_graph_inputs (graph, merge)[i].tensor;
+      const GememTensor *result = gemem_graph_tensor (graph,
+                                                      gemem_graph_inputs (graph, merge)[i].tensor);
+      const guint64 batch = g_ascii_strtoull (sizes[i], NULL, 10);
+      g_autofree char *label = g_strdup_printf ("Batch_%u", i);
+      guint count = 0;
 
-      g_assert_cmpuint (count[i], >, 100);
-      g_assert_cmpuint (count[i], ==, count[0]);
-      g_assert_cmpstr (
-          gemem_graph_node (graph, gemem_graph_tensor (graph, result)->node)->batch_label, ==,
-          labels[i]);
-      g_assert_cmpuint (
-          gemem_graph_tensor (graph, result)->size, ==,
-          gemem_graph_tensor (graph, gemem_graph_inputs (graph, merge)[0].tensor)->size << i);
+      for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+        count += strcmp (gemem_graph_node (graph, id)->batch_label, label) == 0;
+      first = i == 0 ? count : first;
+      unit = i == 0 ? result->size / batch : unit;
+      g_assert_cmpuint (count, >, 100);
+      g_assert_cmpuint (count, ==, first);
+      g_assert_cmpstr (gemem_graph_node (graph, result->node)->batch_label, ==, label);
+      g_assert_cmpuint (result->size, ==, unit * batch);
     }
 }
 

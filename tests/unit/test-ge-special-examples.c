@@ -27,6 +27,14 @@
 #define CHAIN \
   "S out=512\nX in=S out=700\nP in=S out=1000,2000 continuous_output=1\nH:HcomAllGather " \
   "in=P.0,P.1,X out=512 continuous_input=1\nZ in=H out=512\nY in=Z out=8192\n"
+#define INPUTS \
+  "A:Data index=0 out=100\nB:Data index=1 out=40\nC:Data index=2 out=70\nO:NetOutput in=A,B,C\n"
+#define SHAPES "A:Data index=0 out=1000 _is_multi_batch_shape_data=1\nO:NetOutput in=A\n"
+#define BATCHES \
+  "S out=512\nA label=L0 in=S out=4096\nB label=L0 in=S out=4096\nH:HcomAllReduce label=L0 " \
+  "in=A,B " \
+  "out=512 continuous_input=1 engine=ops_kernel_info_hccl\nC label=L0 in=H out=512\nD label=L0 " \
+  "in=C out=2048\nE label=L0 in=D out=512\nZ in=E out=512\n"
 #define ROW \
   "A out=4096\nB in=A out=2048\nC in=A,B out=4096\nD in=B,C out=2048\nE in=C,D " \
   "out=512\nO:NetOutput in=E\n"
@@ -112,6 +120,12 @@ static const Example examples[] = {
     .planner = "ge-hybrid:atomic_clean_policy=1",
     .total = 8704,
     .offsets = "P.0=0 P.1=1024 X=3072 Y=0 S=4096 H=4096 Z=8192" },
+  /* The manual says that such memory is reused, without a condition. */
+  { .name = "chain-documented",
+    .graph = CHAIN,
+    .planner = "ge-hybrid:rules=documented",
+    .total = 8704,
+    .offsets = "P.0=0 P.1=1024 X=3072 Y=0 S=4096 H=4096 Z=8192" },
   { .name = "padded-references",
     .graph = "A out=1000\nB out=2000\nH:HcomAllReduce in=A,B out=1000,2000 reuse=0.0,1.1 "
              "continuous_output=1 " COLLECTIVE "\nZ in=H.0,H.1 out=512\n",
@@ -136,6 +150,58 @@ static const Example examples[] = {
     .offsets = "A=0",
     .segments = "0+1024z",
     .log = MEMSET_LOG "offset to [0] streamid[0] size[1000]\n" },
+  /* The manual's 32 bytes: inputs 100, 40 and 70 take 128, 64 and 96, smallest first. */
+  { .name = "zero-copy-32",
+    .graph = INPUTS,
+    .planner = "ge-hybrid:rules=documented",
+    .total = 288,
+    .offsets = "A=160 B=0 C=64",
+    .segments = "0+288z" },
+  { .name = "zero-copy-512",
+    .graph = INPUTS,
+    .total = 1536,
+    .offsets = "A=1024 B=0 C=512",
+    .segments = "0+1536z" },
+  { .name = "zero-copy-alignment",
+    .graph = INPUTS,
+    .planner = "ge-hybrid:zero_copy_alignment=32",
+    .total = 288,
+    .offsets = "A=160 B=0 C=64" },
+  { .name = "zero-copy-alignment-overrides",
+    .graph = INPUTS,
+    .planner = "ge-hybrid:rules=documented,zero_copy_alignment=512",
+    .total = 1536,
+    .offsets = "A=1024 B=0 C=512" },
+  /* What lies inside the caller's memory is no input: it stays at a multiple of 512. */
+  { .name = "zero-copy-32-host",
+    .graph = "A:Data index=0 out=40\nB:Data index=1 out=4000\nC in=A,B out=1000\nD in=C "
+             "out=3000\nE in=D out=1000\nO:NetOutput in=E\n",
+    .planner = "ge-hybrid:rules=documented,input_reuse=[0,1]",
+    .total = 6656,
+    .offsets = "C=0 E=1024 A=2048 B=2560 D=2560" },
+  /* Continuous memory with a batch label hosts nothing of its batch, says the manual. */
+  { .name = "batch-continuous-documented",
+    .graph = BATCHES,
+    .planner = "ge-hybrid:rules=documented",
+    .total = 11264,
+    .offsets = "S=0 Z=0 D=512 H=512 C=2560 E=2560 A=3072 B=7168" },
+  { .name = "batch-continuous",
+    .graph = BATCHES,
+    .total = 9216,
+    .offsets = "S=0 Z=0 H=512 A=1024 B=5120 D=1024 C=3072 E=3072" },
+  /* Only an offline build lets the caller supply the shapes; the manual lets nobody. */
+  { .name = "shape-data",
+    .graph = SHAPES,
+    .planner = "ge-hybrid:build_graph_mode=offline",
+    .total = 1024,
+    .offsets = "A=0",
+    .segments = "0+1024z" },
+  { .name = "shape-data-documented",
+    .graph = SHAPES,
+    .planner = "ge-hybrid:build_graph_mode=offline,rules=documented",
+    .total = 1024,
+    .offsets = "A=0",
+    .segments = "0+1024 1024+0z" },
   { .name = "buffer-pools",
     .graph = "A out=1000\nB in=A out=600 _buffer_pool_id=3 _buffer_pool_size=4096 "
              "_buffer_pool_node_offset=512\n"
@@ -273,6 +339,141 @@ test_refused (void)
       "node 'H': continuous_output: 1 of 2 outputs refer to an input; all of them or none must");
 }
 
+/* Plans @lines with @planner; the plan, or NULL with @error. */
+static GememPlan *
+try_plan (const char *lines, const char *planner, GError **error)
+{
+  g_autoptr (GememGraph) graph = test_graph_from_lines (lines);
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  const GememPlanInput input = { .graph = graph };
+
+  g_assert_true (gemem_planner_parse (planner, choices, NULL));
+  return gemem_planner_run (choices->pdata[0], &input, error);
+}
+
+/* Variables and constants with addresses of their own count on the device, gaps included: 5000
+ * bytes take 5120 + 1024; a Const lies in the buffer of weights. */
+static void
+test_device_memory (void)
+{
+  static const char *const counted[] = { "Variable", "VariableV2", "Constant", "FileConstant",
+                                         "ConstPlaceHolder" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (counted); i++)
+    {
+      g_autofree char *lines = g_strdup_printf ("V:%s out=5000\nA out=512\nB in=A,V\n", counted[i]);
+      const guint64 map = strcmp (counted[i], "VariableV2") == 0 ? 5632
+                                                                 : 512; /* planned like a node */
+      g_autofree char *least = g_strdup_printf ("ge-hybrid:device_memory=%" G_GUINT64_FORMAT,
+                                                map + 6144);
+      g_autofree char *less = g_strdup_printf ("ge-hybrid:device_memory=%" G_GUINT64_FORMAT,
+                                               map + 6143);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GememPlan) plan = try_plan (lines, least, &error);
+
+      g_assert_no_error (error);
+      g_assert_null (try_plan (lines, less, &error));
+      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_OUT_OF_MEMORY);
+    }
+  g_autoptr (GememPlan) plan = try_plan ("V:Const out=5000\nA out=512\nB in=A,V\n",
+                                         "ge-hybrid:device_memory=512", NULL);
+  g_assert_nonnull (plan);
+}
+
+/* Lists with and without brackets, and what is none. */
+static void
+test_lists (void)
+{
+  static const char lines[] = "A:Data index=0 out=4096\nB in=A out=512\nC in=B out=2048\nD in=C "
+                              "out=512\n";
+  static const char *const good[] = { "0", "[0]", "[0,1]", "\"1,0\"", "[1,0]" };
+  static const char *const bad[] = { "x", "0.5", "-1", "02", "[]", "", "[0,]", "\"0;1\"" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (good); i++)
+    {
+      g_autofree char *planner = g_strdup_printf ("ge-hybrid:input_reuse=%s", good[i]);
+      g_autoptr (GememPlan) plan = try_plan (lines, planner, NULL);
+
+      g_assert_nonnull (plan);
+      g_assert_cmpuint (plan->arena, ==, 4608); /* C lies in A */
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_autofree char *planner = g_strdup_printf ("ge-hybrid:output_reuse=%s", bad[i]);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_null (try_plan (lines, planner, &error));
+      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+    }
+}
+
+/* The variable beside another policy: built, either counts; the manual forbids it. */
+static void
+test_policies (void)
+{
+  static const char lines[] = "A out=512\n";
+  static const struct
+  {
+    const char *planner;
+    gboolean good;
+  } cases[] = {
+    { "ge-hybrid:static_memory_policy=2,GE_USE_STATIC_MEMORY=4", TRUE },
+    { "ge-hybrid:rules=documented,static_memory_policy=2,GE_USE_STATIC_MEMORY=4", FALSE },
+    { "ge-hybrid:rules=documented,static_memory_policy=0,GE_USE_STATIC_MEMORY=4", FALSE },
+    { "ge-hybrid:rules=documented,static_memory_policy=4,GE_USE_STATIC_MEMORY=4", TRUE },
+    { "ge-hybrid:rules=documented,GE_USE_STATIC_MEMORY=4", TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GememPlan) plan = try_plan (lines, cases[i].planner, &error);
+
+      g_assert_true ((plan != NULL) == cases[i].good);
+      if (!cases[i].good)
+        g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+    }
+}
+
+/* "NODE space base+size", a line each. */
+static void
+check_memsets (const char *lines, const char *planner, const char *expected)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GememPlan) plan = try_plan (lines, planner, &error);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < plan->memsets->len; i++)
+    {
+      const GememPlanMemset *memset = &g_array_index (plan->memsets, GememPlanMemset, i);
+
+      g_string_append_printf (
+          text, "%s %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "+%" G_GUINT64_FORMAT "\n",
+          memset->node, memset->space, memset->base, memset->size);
+    }
+  g_assert_cmpstr (text->str, ==, expected);
+}
+
+#define THREE_CLEARED(after) \
+  "M:MemSet\nA out=1000 is_atomic_node=1 atomic_output_index=0" after "\nB in=A out=2000 " \
+  "is_atomic_node=1 atomic_output_index=0" after "\nC in=B out=700 is_atomic_node=1 " \
+  "atomic_output_index=0 _output_memory_type=17" after "\nD in=C out=3000 is_atomic_node=1 " \
+  "atomic_output_index=0" after "\nE in=D out=512\n"
+
+/* Together: one range where the memory touches, P2P memory (17) apart, whether or not the graph has
+ * the memset node.  By operator: one memset each; A and B lie in the memory of D. */
+static void
+test_memsets (void)
+{
+  check_memsets (THREE_CLEARED (" after=M"), "ge-hybrid", "M 2 512+6144\nM 17 0+1024\n");
+  check_memsets (THREE_CLEARED (""), "ge-hybrid", " 2 512+6144\n 17 0+1024\n");
+  check_memsets (THREE_CLEARED (" after=M"), "ge-hybrid:atomic_clean_policy=1",
+                 "A 2 2048+1024\nB 2 0+2048\nC 17 0+1024\nD 2 0+3072\n");
+  check_memsets ("A out=1000\nB in=A out=512\n", "ge-hybrid", "");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -285,5 +486,9 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/ge-special/fixed", test_fixed);
   g_test_add_func ("/ge-special/refused", test_refused);
+  g_test_add_func ("/ge-special/device-memory", test_device_memory);
+  g_test_add_func ("/ge-special/memsets", test_memsets);
+  g_test_add_func ("/ge-special/lists", test_lists);
+  g_test_add_func ("/ge-special/policies", test_policies);
   return g_test_run ();
 }

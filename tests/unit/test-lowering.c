@@ -272,7 +272,7 @@ test_inplace (void)
 static void
 test_zero_clear (void)
 {
-  static const char central[] = "S1 a3:30 a4:8 m3:30 m4:4 a1:10 a2:20 a5:9 f4 f5 f1 f2 f3",
+  static const char central[] = "S1 a3:1024 m3:1024 a1:10 a2:20 a5:9 f5 f1 f2 f3",
                     separate[] = "S1 a1:10 a2:20 a3:30 a4:8 a5:9 m3:30 m4:4 f4 f5 f1 f2 f3";
 
   test_lowered (ATOMIC ("\"is_atomic_node\":true,"), "zero-clear", central);
@@ -282,6 +282,29 @@ test_zero_clear (void)
   test_lowered (ATOMIC (""), "zero-clear", "S1 a1:10 a2:20 a3:30 a4:8 a5:9 f4 f5 f1 f2 f3");
   test_lowered (ATOMIC ("\"is_atomic_node\":true,"), "eager",
                 "S1 a1:10 a2:20 a3:30 a4:8 a5:9 f4 f5 f1 f2 f3");
+}
+
+#define CLEARED_BY(node, name, size, more) \
+  "{\"name\":\"" name "\",\"type\":\"x\",\"controls\":[\"" node \
+  "\"],\"attributes\":{\"is_atomic_node\":true," more \
+  "\"atomic_output_index\":[0]},\"outputs\":[{\"size\":" size "}]},"
+
+/* One memset clears what one memset node controls, in one range of multiples of 512; P2P memory and
+ * outputs of the graph have memsets of their own. */
+static void
+test_zero_clear_ranges (void)
+{
+  test_lowered ("{\"name\":\"M\",\"type\":\"MemSet\"}," CLEARED_BY ("M", "a", "1000", "")
+                    CLEARED_BY ("M", "b", "2000", "")
+                        CLEARED_BY ("M", "c", "100", "\"_output_memory_type\":[17],") CLEARED_BY (
+                            "M", "d", "50",
+                            "") "{\"name\":\"O\",\"type\":\"NetOutput\",\"inputs\":[[\"d\",0]]}",
+                "zero-clear", "S1 a1:3072 a3:100 a4:50 m1:3072 m3:100 m4:50 f1 f3 f4");
+  test_lowered ("{\"name\":\"M\",\"type\":\"MemSet\"},"
+                "{\"name\":\"N\",\"type\":\"AtomicAddrClean\"}," CLEARED_BY ("M", "a", "1000", "")
+                    CLEARED_BY ("N", "b", "2000", "") CLEARED_BY ("M", "c", "600", "")
+                        CLEARED_BY ("N", "d", "10", "") "{\"name\":\"e\",\"type\":\"x\"}",
+                "zero-clear", "S1 a1:2048 a2:2560 m1:2048 m2:2560 f1 f2");
 }
 
 /* ---- closed forms and vectors */
@@ -448,6 +471,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lowering/gc-fraction", test_gc_fraction);
   g_test_add_func ("/lowering/inplace", test_inplace);
   g_test_add_func ("/lowering/zero-clear", test_zero_clear);
+  g_test_add_func ("/lowering/zero-clear-ranges", test_zero_clear_ranges);
   g_test_add_func ("/lowering/long-chain", test_long_chain);
   g_test_add_func ("/lowering/vectors", test_vectors);
   g_test_add_func ("/lowering/refused", test_refused);

@@ -206,7 +206,8 @@ test_graphs (void)
           graph = test_random_graph (seed, features & ~(guint) TEST_GRAPH_TYPES, 3 + seed % 14);
       g_autoptr (GememPlan) plan = disturbed_plan (graph, seed, seed % 4 * 7);
       const GememPlanInput input = { graph, NULL, 1 };
-      Naive naive = { graph, gemem_demands_new (graph), gemem_graph_order_new (graph), plan, "" };
+      Naive naive = { graph, gemem_demands_new (graph, FALSE), gemem_graph_order_new (graph), plan,
+                      "" };
       const gboolean fault = any_conflict (&naive);
 
       if (checker_finds (plan, &input) != fault)

@@ -94,10 +94,26 @@ test_lower_bound (void)
   g_autoptr (GememGraph) padded = test_graph_from_lines (
       "A out=512\nX in=A\nB out=512\nY out=512\nC out=512\nH in=B,C continuous_input=1\n");
 
-  g_assert_cmpuint (gemem_graph_lower_bound (padded, 1), ==, 1024); /* Y may lie where C will */
-  g_assert_cmpuint (gemem_graph_lower_bound (labels, 1), ==, 2560); /* of L0 and L1 only one runs */
-  g_assert_cmpuint (gemem_graph_lower_bound (in_place, 1), ==, 512);
-  g_assert_cmpuint (gemem_graph_lower_bound (plain, 1), ==, 1024);
+  /* what feeds a NetOutput, of a subgraph too, has its own size, and so have data nodes */
+  g_autoptr (GememGraph) ffts = test_graph_from_lines (
+      "A out=100\nP:PartitionedCall in=A out=300 blocks=sub\nD:Data in_block=1 out=100 "
+      "_parent_node_index=0 0._ffts_sub_task_tensor_size=50\nX in_block=1 in=D out=1000 "
+      "0._ffts_sub_task_tensor_size=300\nN:NetOutput in_block=1 in=X "
+      "_input_parent_node_index=0\nZ in=P out=1\n");
+  /* under policy 1 no memory is taken from the memset node on */
+  g_autoptr (GememGraph)
+      cleared = test_graph_from_lines ("M:MemSet\nX out=512\nB after=M out=512 is_atomic_node=1 "
+                                       "atomic_output_index=0\n");
+
+  g_assert_cmpuint (gemem_graph_lower_bound (ffts, 1, FALSE), ==, 1100);
+  g_assert_cmpuint (gemem_graph_lower_bound (cleared, 1, FALSE), ==, 1024);
+  g_assert_cmpuint (gemem_graph_lower_bound (cleared, 1, TRUE), ==, 512);
+  g_assert_cmpuint (gemem_graph_lower_bound (padded, 1, FALSE), ==,
+                    1024); /* Y may lie where C will */
+  g_assert_cmpuint (gemem_graph_lower_bound (labels, 1, FALSE), ==,
+                    2560); /* of L0 and L1 only one runs */
+  g_assert_cmpuint (gemem_graph_lower_bound (in_place, 1, FALSE), ==, 512);
+  g_assert_cmpuint (gemem_graph_lower_bound (plain, 1, FALSE), ==, 1024);
 }
 
 /* ---- there and back */

@@ -168,6 +168,7 @@ test_graph (void)
   g_autoptr (GememPlan) plan = gemem_plan_new ("ge-hybrid", gemem_graph_n_items (graph)),
                         read = NULL;
   const GememPlanSegment segment = { 2, 0, 4096, TRUE, FALSE };
+  const GememPlanPart part = { 2, 1024, 2048 };
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree char *path = NULL;
   g_autoptr (GError) error = NULL;
@@ -178,6 +179,9 @@ test_graph (void)
   gemem_plan_add_total (plan, GEMEM_MEMORY_P2P, 0);
   gemem_plan_add_candidate (plan, "max-block", 4096);
   g_array_append_val (plan->segments, segment);
+  plan->clears_apart = TRUE;
+  g_array_append_val (plan->batch_parts, part);
+  gemem_plan_add_memset (plan, "a", GEMEM_MEMORY_P2P, 512, 1024);
   plan->winner = g_strdup ("max-block");
   plan->zero_copy = 512;
   gemem_plan_write_json (text, plan, &input);
@@ -195,6 +199,15 @@ test_graph (void)
   g_assert_cmpuint (read->zero_copy, ==, 512);
   g_assert_cmpuint (read->segments->len, ==, 1);
   g_assert_true (g_array_index (read->segments, GememPlanSegment, 0).fixed);
+  g_assert_true (read->clears_apart);
+  g_assert_cmpuint (read->batch_parts->len, ==, 1);
+  g_assert_cmpuint (g_array_index (read->batch_parts, GememPlanPart, 0).base, ==, 1024);
+  g_assert_cmpuint (g_array_index (read->batch_parts, GememPlanPart, 0).size, ==, 2048);
+  g_assert_cmpuint (read->memsets->len, ==, 1);
+  g_assert_cmpstr (g_array_index (read->memsets, GememPlanMemset, 0).node, ==, "a");
+  g_assert_cmpuint (g_array_index (read->memsets, GememPlanMemset, 0).space, ==, GEMEM_MEMORY_P2P);
+  g_assert_cmpuint (g_array_index (read->memsets, GememPlanMemset, 0).base, ==, 512);
+  g_assert_cmpuint (g_array_index (read->memsets, GememPlanMemset, 0).size, ==, 1024);
   g_assert_cmpuint (g_array_index (read->candidates, GememPlanCandidate, 0).total, ==, 4096);
 }
 
@@ -245,6 +258,8 @@ test_refused (void)
                   "candidates[0]: a candidate is [name, total]");
   assert_refused ("r.json", "{\"segments\": [{\"space\": \"0x2\"}], \"items\": []}", NULL,
                   "segments[0]: base is missing");
+  assert_refused ("t.json", "{\"memsets\": [{\"node\": \"a\"}], \"items\": []}", NULL,
+                  "memsets[0]: space is missing");
   assert_refused ("r.json", "{\"outputs\": {}}", NULL, "outputs: the plan of a graph");
   assert_refused ("r.json", "{\"outputs\": {\"z\": [1]}}", &of_graph,
                   "outputs.z: graph 'small' has no such node");
