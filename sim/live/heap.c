@@ -174,7 +174,6 @@ gemem_heap_new (const GememHeapOptions *options, GError **error)
       heap->job = (GememJob){ .allocator = heap->specs->pdata[0],
                               .device_spec = heap->device,
                               .device_ordinal = options->ordinal,
-                              .many_threads = TRUE,
                               .measure = TRUE,
                               .clock = options->clock,
                               .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT,
