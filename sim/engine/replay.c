@@ -416,6 +416,9 @@ end (GememRun *run, gboolean ok, GError **error)
     gemem_device_remove_observer (run->device, run->job->observer);
   gemem_turns_free (g_steal_pointer (&run->turns));
   gemem_probes_shut_down (run);
+  /* as a program does: its streams are done before memory is returned, the device is closed last */
+  if (run->allocator != NULL && gemem_device_failure (run->device) == NULL)
+    gemem_device_sync (run->device);
   if (run->allocator != NULL)
     gemem_allocator_destroy (run->allocator);
   ok = ok && quiesce (run, error) && gemem_probes_finish (run, error)

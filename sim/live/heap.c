@@ -207,7 +207,6 @@ gemem_heap_close (GememHeap *heap, GError **error)
   guint64 address;
   gboolean ok;
 
-  gemem_device_sync (heap->run->device);
   ok = gemem_run_close (heap->run, error);
   while (gemem_idmap_next (heap->blocks, &position, &address, &block))
     g_free (((GememHeapBlock *) block)->users);

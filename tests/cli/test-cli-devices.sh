@@ -39,7 +39,9 @@ seq,call,stream,size,address,ok,device
 1,malloc,0,4194304,0x100000000000,1,1
 2,free,0,4194304,0x100000000000,1,1
 3,free,0,1000,0x100000000000,1,0
+4,device_sync,0,0,0x0,1,0
 4,close,0,0,0x0,1,0
+4,device_sync,0,0,0x0,1,1
 4,close,0,0,0x0,1,1
 END
 check 'decisions' diff expected-events.csv events.csv
