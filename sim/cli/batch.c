@@ -17,6 +17,7 @@
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
 #include "sim/report/report.h"
+#include "sim/report/rows.h"
 
 static char **allocators;
 static char *device_spec;
@@ -582,7 +583,10 @@ write_allocator_reports (const BatchResults *batch, GError **error)
           continue;
         }
       if (batch->results->len > 1)
-        g_string_append_printf (text, "# %s, %s\n", result->trace, result->label);
+        {
+          g_autofree char *group = gemem_report_group (result);
+          g_string_append_printf (text, "# %s, %s\n", group, result->label);
+        }
       g_string_append (text, result->report);
     }
   return gemem_put (allocator_report, text->str, text->len, error);

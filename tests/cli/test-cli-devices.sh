@@ -24,6 +24,8 @@ run 0 gemem-sim plot two.json -f table; says out '^two.txt, device 0$'
 run 0 gemem-sim replay two.txt -a ge --plots plots -o /dev/null
 check 'plots of device 0 and device 1' sh -c 'ls plots | grep -q device0 && ls plots | grep -q device1'
 
+run 0 gemem-sim replay two.txt -a ge --allocator-report - -o /dev/null; says out '^# two.txt, device 0, ge$'; says out '^# two.txt, device 1, ge$'
+
 # ---- one log for all devices, in the order of the trace
 run 0 gemem-sim replay two.txt -a direct --calls calls.csv --events events.csv
 cat >expected-events.csv <<'END'
