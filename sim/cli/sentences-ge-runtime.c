@@ -77,6 +77,10 @@ static const GememSentence sentences[] = {
   GEMEM_SENTENCE ("memory_management.device_id.several", "Several devices at once are told apart.",
                   TWO_DEVICES, "replay - -a ge -f json", "json $.results[*].device_ordinal", "",
                   "0, 1", "0, 1", "a request on each of two devices: two results"),
+  GEMEM_UNSEEN ("memory_management.device_id.current",
+                "No call relies on the device that happens to be current.",
+                "as built a pool keeps its id but allocates on the current device; a trace names "
+                "the device of each request, not the one that was current"),
   GEMEM_SENTENCE ("memory_management.release.synchronise",
                   "Streams are synchronised before memory is released.", TWO_REQUESTS,
                   "replay - -a ge --calls - -o /dev/null",
