@@ -78,7 +78,7 @@ const GOptionEntry gemem_batch_entries[] = {
     "Replay the trace N times through the same allocator; shows drift", "N" },
   { "warm-up", 0, 0, G_OPTION_ARG_INT, &warm_up,
     "Before that, replay it N times without counting or measuring anything", "N" },
-  { "threads", 0, 0, G_OPTION_ARG_INT, &threads,
+  { "host-threads", 0, 0, G_OPTION_ARG_INT, &threads,
     "Serve the events from N host threads in turn, to see which allocators belong to one "
     "(ge:single_thread=yes)",
     "N" },
@@ -123,7 +123,7 @@ check_threads (GError **error)
 
   if (threads > most)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "--threads=%d: out of range; give a number up to %d", threads, most);
+                 "--host-threads=%d: out of range; give a number up to %d", threads, most);
   return threads <= most;
 }
 
@@ -133,7 +133,7 @@ check_options (GError **error)
   if (!gemem_want_at_least ("jobs", jobs, 0, error)
       || !gemem_want_at_least ("repeat", repeat, 1, error)
       || !gemem_want_at_least ("warm-up", warm_up, 0, error)
-      || !gemem_want_at_least ("threads", threads, 1, error) || !check_threads (error)
+      || !gemem_want_at_least ("host-threads", threads, 1, error) || !check_threads (error)
       || !gemem_want_at_least ("timeline-points", points, 0, error))
     return FALSE;
   GememReportFormat format;

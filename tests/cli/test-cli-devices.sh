@@ -61,21 +61,21 @@ check 'nothing is left in the folder for temporary files' sh -c '! ls "${TMPDIR:
 # ---- threads
 for allocator in ge ge-scalable ge-scalable:stack=rts,single_thread=yes pytorch-caching; do
   run 0 gemem-sim replay zero.txt -a "$allocator" -f csv; cp "$out" one.csv
-  run 0 gemem-sim replay zero.txt -a "$allocator" -f csv --threads=3; check "$allocator: three threads in turn, as one" cmp "$out" one.csv
+  run 0 gemem-sim replay zero.txt -a "$allocator" -f csv --host-threads=3; check "$allocator: three threads in turn, as one" cmp "$out" one.csv
 done
 refusal='a second thread calls a pool that belongs to one \(single_thread=yes\)'
 for allocator in ge ge-scalable ge-expandable ge-streams ge-active ge-fixed-base; do
   run 0 gemem-sim replay zero.txt -a "$allocator:single_thread=yes"
-  run 3 gemem-sim replay zero.txt -a "$allocator:single_thread=yes" --threads=2; says err "zero.txt:event 1: $refusal"
+  run 3 gemem-sim replay zero.txt -a "$allocator:single_thread=yes" --host-threads=2; says err "zero.txt:event 1: $refusal"
 done
 trace 'alloc 1 size=1000' 'step 1' 'step 2' 'free 1' >free.txt
-run 3 gemem-sim replay free.txt -a ge:single_thread=yes --threads=2; says err "free.txt:event 3: $refusal"
-run 3 gemem-sim replay zero.txt -a ge:single_thread=yes --threads=2 --allow-partial; says out 'inconsistent events left out'
+run 3 gemem-sim replay free.txt -a ge:single_thread=yes --host-threads=2; says err "free.txt:event 3: $refusal"
+run 3 gemem-sim replay zero.txt -a ge:single_thread=yes --host-threads=2 --allow-partial; says out 'inconsistent events left out'
 trace 'graph-load 1 size=3145728' 'graph-run 1' 'graph-run-end 1' 'graph-unload 1' >static.txt
-run 0 gemem-sim replay static.txt -a ge-active:single_thread=yes --threads=2
+run 0 gemem-sim replay static.txt -a ge-active:single_thread=yes --host-threads=2
 for wrong in single_thread=2 single_thread= single_thread=maybe single_thread=0.5; do
   run 2 gemem-sim replay zero.txt -a "ge:$wrong"; says err 'single_thread'
 done
-for wrong in 0 -1 257; do run 2 gemem-sim replay zero.txt -a ge --threads=$wrong; says err "threads=$wrong: out of range"; done
-run 2 gemem-sim replay zero.txt -a ge --threads=two
+for wrong in 0 -1 257; do run 2 gemem-sim replay zero.txt -a ge --host-threads=$wrong; says err "host-threads=$wrong: out of range"; done
+run 2 gemem-sim replay zero.txt -a ge --host-threads=two
 done_testing
