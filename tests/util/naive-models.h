@@ -7,6 +7,11 @@ extern const NaiveClass naive_direct;
 extern const NaiveClass naive_caching;    /* naive-caching.c */
 extern const NaiveClass naive_expandable; /* naive-expandable.c */
 extern const NaiveClass naive_expandable_faulty;
+extern const NaiveClass naive_bfc; /* naive-bfc.c */
+extern const NaiveClass naive_bfc_faulty;
+extern const NaiveClass naive_bfc_limited;
+extern const NaiveClass naive_bfc_kept;
+extern const NaiveClass naive_bfc_strict;
 extern const NaiveClass naive_buddy_default; /* naive-buddy.c */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;
