@@ -21,7 +21,7 @@ typedef struct
 {
   const char *path;
   int ordinal; /* whose rows count */
-  guint line;
+  guint line, rows;
 } Place;
 
 static gboolean
@@ -47,7 +47,7 @@ is (const char *text, GememDeviceCall call)
 }
 
 static gboolean
-take_row (GememSimulated *self, const Place *place, const char *row, GError **error)
+take_row (GememSimulated *self, Place *place, const char *row, GError **error)
 {
   g_auto (GStrv) fields = g_strsplit (row, ",", 0);
   guint64 size, address, device;
@@ -61,6 +61,7 @@ take_row (GememSimulated *self, const Place *place, const char *row, GError **er
     return refuse (place, "no row of " HEADER, error);
   if (device != (guint64) place->ordinal)
     return TRUE;
+  place->rows++;
   ok = fields[5][0] == '1';
   if (is (fields[1], GEMEM_CALL_EVENT_QUERY))
     g_byte_array_append (self->answers, &ok, 1);
@@ -74,7 +75,7 @@ take_row (GememSimulated *self, const Place *place, const char *row, GError **er
 gboolean
 gemem_simulated_load_calls (GememSimulated *self, const char *path, int ordinal, GError **error)
 {
-  Place place = { path, ordinal, 1 };
+  Place place = { path, ordinal, 1, 0 };
   g_autoptr (GError) cause = NULL;
   g_autofree char *text = NULL;
   char *row, *end;
@@ -107,5 +108,8 @@ gemem_simulated_load_calls (GememSimulated *self, const char *path, int ordinal,
       if (!take_row (self, &place, row, error))
         return FALSE;
     }
-  return TRUE;
+  if (place.rows == 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: no call of device %d; give the log of a run on that device", path, ordinal);
+  return place.rows > 0;
 }

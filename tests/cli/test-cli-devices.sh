@@ -51,6 +51,8 @@ check 'device calls' diff expected-calls.csv calls.csv
 run 0 gemem-sim replay two.txt -a direct -d sim:calls=calls.csv --calls again.csv; check 'each device takes its own calls back' diff calls.csv again.csv
 run 0 gemem-sim replay two.txt -a direct --trace-device=1 --calls -; says out '^0,malloc,0,4194304,0x100000000000,1,1$'
 check 'of device 1 alone' sh -c "! grep -q ',0\$' '$out'"
+gemem-sim replay zero.txt -a direct --calls zero.csv >/dev/null
+run 3 gemem-sim replay one.txt -a direct -d sim:calls=zero.csv; says err 'zero.csv: no call of device 1; give the log of a run on that device'
 run 2 gemem-sim replay two.txt -a direct -a ge --calls c.csv; says err 'one file holds the device calls of one run, these are 4'
 run 1 gemem-sim replay two.txt -a direct --calls nodir/c.csv
 run 1 gemem-sim replay two.txt -a direct --calls /dev/full
