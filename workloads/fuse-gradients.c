@@ -34,6 +34,14 @@ gemem_fuse_options_default (GememFuseVersion version)
                              .n_places = version == GEMEM_FUSE_1_6 ? 2 : 1 };
 }
 
+void
+gemem_fuse_options_document (GememFuseOptions *options)
+{
+  options->documented = TRUE;
+  options->memory_size = -1;
+  options->groups_size = 3;
+}
+
 /* ---- grouping */
 
 static GArray *
@@ -157,6 +165,33 @@ merge_by_count (const Fuse *fuse, GPtrArray *parts)
   return groups;
 }
 
+/* The manual's groups: closed when full, by number or by size. */
+static GPtrArray *
+group_as_documented (const Fuse *fuse, const GArray *fused)
+{
+  const GememFuseOptions *options = fuse->options;
+  const double limit = options->memory_size * (double) GEMEM_MIB;
+  GPtrArray *groups = new_groups ();
+  GArray *group = NULL;
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < fused->len; i++)
+    {
+      const guint gradient = g_array_index (fused, guint, i);
+      const guint64 more = gradient_bytes (&fuse->gradients[gradient]);
+
+      if (group == NULL || (options->groups_size > 0 && group->len >= options->groups_size)
+          || (limit >= 0 && (double) (bytes + more) > limit))
+        {
+          group = new_group (groups);
+          bytes = 0;
+        }
+      g_array_append_val (group, gradient);
+      bytes += more;
+    }
+  return groups;
+}
+
 static gint
 by_names (gconstpointer a, gconstpointer b, gpointer gradients)
 {
@@ -208,7 +243,9 @@ make_groups (const Fuse *fuse, GArray *fused, gboolean split)
   const GememFuseOptions *options = fuse->options;
   GPtrArray *groups;
 
-  if (options->version == GEMEM_FUSE_1_6 && options->memory_size == 0 && fused->len > 0)
+  if (options->documented)
+    groups = group_as_documented (fuse, fused);
+  else if (options->version == GEMEM_FUSE_1_6 && options->memory_size == 0 && fused->len > 0)
     {
       groups = new_groups ();
       g_array_append_vals (new_group (groups), fused->data, fused->len);
@@ -216,9 +253,9 @@ make_groups (const Fuse *fuse, GArray *fused, gboolean split)
     }
   else
     groups = group_by_layer (fuse, fused);
-  if (options->memory_size > 0)
+  if (!options->documented && options->memory_size > 0)
     groups = merge_by_size (fuse, groups);
-  if (options->version == GEMEM_FUSE_1_4 && options->groups_size != 1)
+  if (!options->documented && options->version == GEMEM_FUSE_1_4 && options->groups_size != 1)
     groups = merge_by_count (fuse, groups);
   return split ? split_by_dtype (fuse, groups) : groups;
 }
@@ -242,6 +279,11 @@ static void
 lay_out_group (const Fuse *fuse, const GArray *group, guint number, gboolean new_buffer,
                GememFusion *fusion)
 {
+  GememFuseGroup *sum = &g_array_index (fusion->groups, GememFuseGroup, number);
+
+  *sum = (GememFuseGroup){ .n = group->len,
+                           .first = g_array_index (group, guint, 0),
+                           .last = g_array_index (group, guint, group->len - 1) };
   for (guint i = 0; i < group->len; i++)
     {
       const guint index = g_array_index (group, guint, i);
@@ -259,6 +301,8 @@ lay_out_group (const Fuse *fuse, const GArray *group, guint number, gboolean new
       g_array_append_val (fusion->members, member);
       buffer->elements += padded (fuse, gradient);
       buffer->bytes = buffer->elements * (gemem_dtype_bits (gradient->dtype) / 8);
+      sum->bytes += gradient_bytes (gradient);
+      sum->padded += padded (fuse, gradient) * (gemem_dtype_bits (gradient->dtype) / 8);
     }
 }
 
@@ -267,7 +311,7 @@ lay_out_group (const Fuse *fuse, const GArray *group, guint number, gboolean new
 static gboolean
 check_options (const GememFuseOptions *options, GError **error)
 {
-  const gboolean first = options->version == GEMEM_FUSE_1_4;
+  const gboolean first = options->version == GEMEM_FUSE_1_4 && !options->documented;
 
   if (first
       && !(options->memory_size >= 0 && options->memory_size <= G_MAXUINT32
@@ -278,11 +322,13 @@ check_options (const GememFuseOptions *options, GError **error)
   else if (!isfinite (options->memory_size))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                  "fuse_parameter_memory_size: not a number of MiB; give a finite one");
-  else if (first && (options->groups_size == 0 || options->groups_size < -1))
+  else if ((first || options->documented)
+           && (options->groups_size == 0 || options->groups_size < -1))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                  "fuse_parameter_groups_size: %" G_GINT64_FORMAT
-                 " is no number of groups; give -1 (one group), 1 (no merging) or more",
-                 options->groups_size);
+                 " is no %s; give -1 (one group), 1 or more",
+                 options->groups_size,
+                 first ? "number of groups to merge" : "number of gradients in a group");
   else
     return TRUE;
   return FALSE;
@@ -351,10 +397,12 @@ gemem_fuse_gradients (const GememGradient *gradients, guint n, const GememFuseOp
     }
   split = !one_dtype (&fuse, fused);
   groups = make_groups (&fuse, fused, split);
-  fusion->n_groups = groups->len;
+  fusion->groups = g_array_new (FALSE, TRUE, sizeof (GememFuseGroup));
+  g_array_set_size (fusion->groups, groups->len);
   for (guint i = 0; i < groups->len; i++)
     {
-      const guint number = options->version == GEMEM_FUSE_1_6 ? i : groups->len - 1 - i;
+      const gboolean forward = options->documented || options->version == GEMEM_FUSE_1_6;
+      const guint number = forward ? i : groups->len - 1 - i;
 
       lay_out_group (&fuse, g_ptr_array_index (groups, number), number, split, fusion);
     }
@@ -369,5 +417,38 @@ gemem_fusion_free (GememFusion *fusion)
   g_array_unref (fusion->members);
   g_array_unref (fusion->buffers);
   g_array_unref (fusion->left_out);
+  g_array_unref (fusion->groups);
   g_free (fusion);
+}
+
+/* ---- the report */
+
+void
+gemem_fusion_report (const GememFusion *fusion, const GememGradient *gradients, GPtrArray *report)
+{
+  const guint n = fusion->members->len, n_groups = fusion->groups->len,
+              n_buffers = fusion->buffers->len;
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < n_buffers; i++)
+    bytes += g_array_index (fusion->buffers, GememFuseBuffer, i).bytes;
+  g_ptr_array_add (
+      report, g_strdup_printf ("fused gradients: %u of %u in %u group%s, in %u buffer%s "
+                               "of %" G_GUINT64_FORMAT " bytes",
+                               n, n + fusion->left_out->len, n_groups, n_groups == 1 ? "" : "s",
+                               n_buffers, n_buffers == 1 ? "" : "s", bytes));
+  for (guint i = 0; i < n_groups; i++)
+    {
+      const GememFuseGroup *group = &g_array_index (fusion->groups, GememFuseGroup, i);
+
+      g_ptr_array_add (report,
+                       g_strdup_printf ("fused group %u: %u parameter%s, %" G_GUINT64_FORMAT
+                                        " bytes, %" G_GUINT64_FORMAT " with padding: %s%s%s",
+                                        i + 1, group->n, group->n == 1 ? "" : "s", group->bytes,
+                                        group->padded, gradients[group->first].param,
+                                        group->n == 1   ? ""
+                                        : group->n == 2 ? ", "
+                                                        : " ... ",
+                                        group->n == 1 ? "" : gradients[group->last].param));
+    }
 }

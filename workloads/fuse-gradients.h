@@ -5,7 +5,7 @@
  * all-reduce or one optimizer operator can process several.  Gradients come from a graph
  * (op_role_var of its backward operators) or from a list.  They are grouped by layer, the part of
  * the parameter's name before the first ".", and layers are merged by size and by count; the three
- * versions differ, see GememFuseVersion.
+ * versions differ, see GememFuseVersion.  The manual's groups are none of theirs: `documented`.
  *
  * Invariants of a fusion: every dense gradient is a member exactly once; offsets in a buffer are
  * multiples of the alignment, ascend, and do not overlap; a buffer has one element type.  All
@@ -48,6 +48,10 @@ typedef struct
   gint64 groups_size;
   gboolean gpu; /* the place; FALSE: cpu */
   guint n_places;
+  /* groups as the manual has them, in place of the version's: layers do not count, a group has
+   * groups_size gradients (-1: all) and at most memory_size MiB of them (negative: no limit), one
+   * gradient at least; forward order */
+  gboolean documented;
 } GememFuseOptions;
 
 typedef struct
@@ -66,15 +70,25 @@ typedef struct
 
 typedef struct
 {
+  guint n;           /* gradients */
+  guint64 bytes;     /* of the gradients */
+  guint64 padded;    /* of the gradients, with padding */
+  guint first, last; /* numbers in the input list of the first and the last */
+} GememFuseGroup;
+
+typedef struct
+{
   GArray *members; /* GememFuseMember, in memory order: by buffer, then by offset */
   GArray *buffers; /* GememFuseBuffer, each one allocation */
   /* guint: gradients not fused: sparse ones, or all when 1.6 runs on one place */
   GArray *left_out;
-  guint n_groups;
+  GArray *groups; /* GememFuseGroup, in the order of grouping */
 } GememFusion;
 
 /* The defaults of the version's flags, on a GPU, with one place before 1.6 and two from 1.6 on. */
 GememFuseOptions gemem_fuse_options_default (GememFuseVersion version);
+/* Turns @options into the manual's: its groups, and its defaults of the two flags (-1 and 3). */
+void gemem_fuse_options_document (GememFuseOptions *options);
 
 /* The gradients of @graph in its order, each once: from pairs of op_role_var of nodes whose role
  * has GEMEM_ROLE_BACKWARD.  Names belong to @graph.  GArray of GememGradient, may be empty.
@@ -87,6 +101,12 @@ GArray *gemem_fuse_collect (const GememGraph *graph, GError **error);
  * gemem_fusion_free(). */
 GememFusion *gemem_fuse_gradients (const GememGradient *gradients, guint n,
                                    const GememFuseOptions *options, GError **error);
+
+/* Adds texts "key: value" to @report (char *, which it frees): how many gradients are in how many
+ * groups and buffers, then a line for each group with its parameters and bytes.  @gradients: those
+ * that were fused. */
+void gemem_fusion_report (const GememFusion *fusion, const GememGradient *gradients,
+                          GPtrArray *report);
 
 void gemem_fusion_free (GememFusion *fusion);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememFusion, gemem_fusion_free)

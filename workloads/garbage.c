@@ -100,18 +100,21 @@ add (guint64 sum, guint64 size)
   return MIN (sum + MIN (size, G_MAXINT64), G_MAXINT64);
 }
 
+/* One candidate for each last operator of a tensor; @once: one for each tensor. */
 static GArray *
-list_candidates (const GememLower *lower, guint64 *total)
+list_candidates (const GememLower *lower, gboolean once, guint64 *total)
 {
   g_autoptr (GArray) users = gemem_last_users (lower);
+  g_autofree guint8 *listed = g_new0 (guint8, (gsize) lower->storages->len + 1);
   GArray *candidates = g_array_new (FALSE, FALSE, sizeof (Candidate));
 
   for (guint i = 0; i < users->len; i++)
     {
       const GememLastUser *user = &g_array_index (users, GememLastUser, i);
 
-      if (!is_candidate (lower, user->storage))
+      if (!is_candidate (lower, user->storage) || (once && listed[user->storage]))
         continue;
+      listed[user->storage] = TRUE;
       const Candidate candidate = { unpadded (lower->graph,
                                               gemem_lower_storage (lower, user->storage)),
                                     user->node, user->storage };
@@ -123,20 +126,20 @@ list_candidates (const GememLower *lower, guint64 *total)
 }
 
 static guint8 *
-spare (const GememLower *lower, double fraction)
+spare (const GememLower *lower, double fraction, gboolean by_number)
 {
   guint64 total = 0, taken = 0, limit;
-  g_autoptr (GArray) candidates = list_candidates (lower, &total);
+  g_autoptr (GArray) candidates = list_candidates (lower, by_number, &total);
   guint8 *spared = g_new0 (guint8, (gsize) lower->storages->len + 1);
 
-  limit = (guint64) (fraction * (double) total);
+  limit = (guint64) (fraction * (by_number ? (double) candidates->len : (double) total));
   for (guint i = 0; i < candidates->len; i++)
     {
       const Candidate *candidate = &g_array_index (candidates, Candidate, i);
 
       if (taken >= limit)
         spared[candidate->storage] = TRUE;
-      taken = add (taken, candidate->size);
+      taken = by_number ? taken + 1 : add (taken, candidate->size);
     }
   return spared;
 }
@@ -144,14 +147,15 @@ spare (const GememLower *lower, double fraction)
 /* ---- opening and closing */
 
 void
-gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 threshold, double fraction)
+gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 threshold, double fraction,
+                    GememRules rules)
 {
   garbage->threshold = threshold;
   garbage->sum = 0;
   garbage->unit = 1;
   garbage->extra = 0;
   garbage->queue = g_array_new (FALSE, FALSE, sizeof (guint32));
-  garbage->spared = fraction < 1 ? spare (lower, fraction) : NULL;
+  garbage->spared = fraction < 1 ? spare (lower, fraction, rules == GEMEM_RULES_DOCUMENTED) : NULL;
   garbage->release = gemem_lower_free;
 }
 

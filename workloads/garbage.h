@@ -8,11 +8,13 @@
  * 1; ties in program order) are collected, as long as the sum of the selected ones is below (i64)
  * (F x the sum of all); 0: none, 1: all.  Both sums count a tensor once for each of its last
  * operators (last-users.h).  A tensor is freed only if it is selected for all of its last
- * operators: otherwise its count does not reach zero.  Origin: paddle.md 1.2 (reported sizes), 5.1,
- * 5.3, E19.
+ * operators: otherwise its count does not reach zero.  As the manual has it: F x the number of
+ * tensors are collected, rounded down, each tensor counting once.  Origin: paddle.md 1.2 (reported
+ * sizes), 5.1, 5.3, E19.
  */
 #pragma once
 
+#include "base/rules.h"
 #include "workloads/lower.h"
 
 typedef struct
@@ -25,8 +27,9 @@ typedef struct
   void (*release) (GememLower *lower, guint32 storage); /* its memory may be freed */
 } GememGarbage;
 
+/* @rules: GEMEM_RULES_DOCUMENTED: the fraction is one of the tensors' number. */
 void gemem_garbage_init (GememGarbage *garbage, GememLower *lower, guint64 threshold,
-                         double fraction);
+                         double fraction, GememRules rules);
 void gemem_garbage_clear (GememGarbage *garbage);
 /* @storage had its last user.  Call from GememLower.release. */
 void gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storage);

@@ -14,6 +14,7 @@ typedef struct
   GememLowerParams common;
   guint64 threshold;
   double fraction;
+  int rules;
 } Params;
 
 #define NEVER "18446744073709551615"
@@ -39,6 +40,8 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Params, fraction),
     .help = "Collect only the largest tensors, up to this fraction of all bytes.  Default in "
             "P13-P3: 1." },
+  GEMEM_RULES_ROW (Params, rules,
+                   "memory_fraction_of_eager_deletion is one of the number of tensors."),
   { NULL }
 };
 
@@ -76,7 +79,8 @@ open_gc (gconstpointer data, GememGraph *graph, GError **error)
 
   if (reader == NULL)
     return NULL;
-  gemem_garbage_init (&reader->garbage, &reader->parent, p->threshold, p->fraction);
+  gemem_garbage_init (&reader->garbage, &reader->parent, p->threshold, p->fraction,
+                      (GememRules) p->rules);
   reader->parent.release = add_garbage;
   reader->parent.end_step = forget;
   reader->parent.free_parts = free_parts;

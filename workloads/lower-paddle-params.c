@@ -2,15 +2,20 @@
  * in which a flag has no effect; see lower-paddle.h.
  *
  * Where several releases share a preset the earlier form is the default (in-place pass and fusion
- * of 1.4 for P14); `inplace_version` and `fuse_version` select another.  Origin: paddle.md 1.1,
- * 1.2, 5.1, 5.3, 6.1, 7.
+ * of 1.4 for P14); `version` names one of them, `inplace_version` and `fuse_version` select another
+ * pass.  In which release a flag came is the manual's word: no wheel is old enough to tell, and
+ * where only the preset is given it is not asked.  Origin: paddle.md 1.1, 1.2, 5.1, 5.3, 6.1, 7,
+ * 13.1.
  */
 #include "config.h"
 
 #include "base/flags.h"
+#include "base/rules.h"
 #include "workloads/lower-paddle.h"
 
 typedef GememLowerPaddle Params;
+
+#define BY_PRESET (-1) /* of `version` */
 
 #define BY_PRESET_REAL "-1e300"
 #define BY_PRESET_INT "-4294967296"
@@ -45,6 +50,14 @@ const GememParam gemem_lower_paddle_params[] = {
     .choices = "P13|P14|P16|P2|P3|P2/P3=P3",
     .help = "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 "
             "(3.x); sets the defaults below." },
+  { ROW ("version", GEMEM_PARAM_CHOICE, version), .default_text = "preset",
+    .choices = GEMEM_PADDLE_VERSION_CHOICES, .conflicts = "preset",
+    .help = "Release of Paddle, in place of preset: its flags, defaults, in-place pass and rules "
+            "of fusion." },
+  GEMEM_RULES_ROW (Params, rules,
+                   "garbage collection off by default, fractions of the number of tensors, "
+                   "whitelisted operators never in place, gradients in groups of "
+                   "fuse_parameter_groups_size (3) up to fuse_parameter_memory_size MiB."),
   { ROW ("place", GEMEM_PARAM_CHOICE, cpu), .default_text = "gpu", .choices = "gpu|cpu",
     .help = "Where the program runs.  cpu: no stream is waited for, workspaces are freed at once, "
             "fused gradients are padded to 4 KiB." },
@@ -56,8 +69,8 @@ const GememParam gemem_lower_paddle_params[] = {
     .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
     .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth "
             "multiples of 256, in naive_best_fit until 1.5 64 more "
-            "(preset: that of the version).  Default in P13-P14: legacy, P16: naive_best_fit, "
-            "P2-P3: auto_growth." },
+            "(preset: that of the version, in 1.6 naive_best_fit).  Default in P13-P14: legacy, "
+            "P16-P3: auto_growth." },
   { FLAG ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb),
     .default_text = "preset", .sweep = "-1|0|0.1|0.25|0.5|1|2|4",
     .special = "preset=" BY_PRESET_REAL, .min = "-8000000000", .max = "8000000000",
@@ -78,35 +91,47 @@ const GememParam gemem_lower_paddle_params[] = {
     .help = "Only the largest tensors are garbage, up to this fraction of all bytes "
             "(executor=parallel).  Default in P13-P3: 1." },
   { FLAG ("eager_delete_scope", GEMEM_PARAM_BOOL, eager_delete_scope), .default_text = "yes",
-    .help = "What is left at the end of a run goes then; no: in the background, here after the "
-            "next run's first operator.  Default in P13-P3: yes." },
+    .help = "What is left at the end of a run goes then; no: in the background (see scope_delay), "
+            "which saves scope_cost.  Default in P13-P3: yes." },
+  { ROW ("scope_delay", GEMEM_PARAM_UINT, scope_delay), .default_text = "1",
+    .sweep = "0|1|2|4|8|16|64", .max = "4294967295",
+    .help = "Operators of the next run that have run when eager_delete_scope=no has freed what the "
+            "last one left (a model, no flag)." },
+  { ROW ("scope_cost", GEMEM_PARAM_DOUBLE, scope_cost), .default_text = "1", .sweep = "0|0.5|1|2|5",
+    .min = "0", .max = "100",
+    .help = "Percent of time_per_node that eager_delete_scope=no saves: the manual's figure, a "
+            "guess until it is measured (a model, no flag)." },
   { ROW ("enable_inplace", GEMEM_PARAM_BOOL, enable_inplace), .default_text = "no",
     .help = "BuildStrategy's in-place pass: outputs take over inputs that end there "
             "(executor=parallel)." },
   { FLAG ("enable_inplace_whitelist", GEMEM_PARAM_BOOL, enable_inplace_whitelist),
     .default_text = "no",
-    .help = "1.3 and 1.4: only whitelisted operators work in place; 1.5, as the documentation has "
-            "it: only the others; since 1.6: no such flag.  "
+    .help = "1.3 and 1.4: only whitelisted operators work in place; 1.5, and rules=documented: "
+            "only the others; since 1.6: no such flag.  "
             "Default in P13-P14: no." },
   { ROW ("inplace_version", GEMEM_PARAM_CHOICE, inplace_version), VERSIONS,
-    .help = "Release whose in-place pass it is (preset: 1.4 in P13 and P14, 1.6 later)." },
+    .help = "Release whose in-place pass it is (preset: that of `version`; 1.4 in P13 and P14, 1.6 "
+            "later)." },
   { ROW ("fuse_all_reduce_ops", GEMEM_PARAM_BOOL, fuse_all_reduce_ops), .default_text = "no",
     .help = "BuildStrategy's fusion of gradients: they lie in buffers that are allocated once "
             "(executor=parallel, since 1.4)." },
   { ROW ("fuse_version", GEMEM_PARAM_CHOICE, fuse_version), VERSIONS,
-    .help = "Release whose rules of fusion they are (preset: 1.4 in P14, 1.6 later)." },
+    .help = "Release whose rules of fusion they are (preset: that of `version`; 1.4 in P14, 1.6 "
+            "later)." },
   { FLAG ("fuse_parameter_memory_size", GEMEM_PARAM_DOUBLE, fuse_parameter_memory_size),
     .default_text = "preset", .sweep = "-1|0|1|4|16|32|64|128", .special = "preset=" BY_PRESET_REAL,
     .min = "-1e15", .max = "1e15",
-    .help = "A group of fused gradients is closed at this size: bytes in 1.4 (0: off), MiB since "
-            "1.5 (negative: off; 0: off, since 1.6 one group of all).  "
-            "Default in P14: 0, P16-P3: -1." },
+    .help =
+        "A group of fused gradients is closed at this size: bytes in 1.4 (0: off), MiB since "
+        "1.5 (negative: off; 0: off, since 1.6 one group of all); documented: the most MiB of a "
+        "group, -1: no limit.  "
+        "Default in P14: 0, P16-P3: -1." },
   { FLAG ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size),
     .default_text = "preset", .sweep = "-1|1|3|10|50", .special = "preset=" BY_PRESET_INT,
     .min = "-2147483648", .max = "2147483647",
     .help = "1.4: groups that are merged (-1: all); since 1.5: parameters after which a group is "
-            "closed (1: never; the documentation says 3), "
-            "where fuse_parameter_memory_size is above 0.  "
+            "closed (1: never), where fuse_parameter_memory_size is above 0; documented: "
+            "parameters of a group (-1: all; 3 by default).  "
             "Default in P14: 3, P16-P3: 1." },
   { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "preset=0",
     .max = "65536",
@@ -139,10 +164,19 @@ usage (GError **error, const char *text)
   return FALSE;
 }
 
+/* TRUE if the release has what came with @since; of a preset alone that is not asked. */
+static gboolean
+has (const Params *p, GememPaddleVersion since)
+{
+  return p->version == BY_PRESET || p->version >= (int) since;
+}
+
 static gboolean
 resolve_strategy (Params *p, GError **error)
 {
   const gboolean old = p->preset <= GEMEM_ERA_P14;
+  /* the wheels from 1.7 on have auto_growth, and 2.0 has thread_local (13.1) */
+  const gboolean by_best_fit = p->version == (int) GEMEM_PADDLE_1_6;
 
   if (p->cpu && p->allocator_strategy != STRATEGY_DEFAULT)
     return usage (error, "allocator_strategy would have no effect: it chooses what serves the GPU; "
@@ -152,18 +186,18 @@ resolve_strategy (Params *p, GError **error)
   if (p->cpu)
     return TRUE;
   if (p->allocator_strategy == STRATEGY_DEFAULT)
-    p->allocator_strategy = old                          ? STRATEGY_LEGACY
-                            : p->preset == GEMEM_ERA_P16 ? STRATEGY_NAIVE_BEST_FIT
-                                                         : STRATEGY_AUTO_GROWTH;
+    p->allocator_strategy = old           ? STRATEGY_LEGACY
+                            : by_best_fit ? STRATEGY_NAIVE_BEST_FIT
+                                          : STRATEGY_AUTO_GROWTH;
   if (p->allocator_strategy == STRATEGY_LEGACY && !old)
     return usage (error, "allocator_strategy=legacy ended with 1.5; its allocator is "
                          "naive_best_fit since then, or choose preset=P13 or P14");
   if (p->allocator_strategy == STRATEGY_AUTO_GROWTH && old)
     return usage (error,
                   "allocator_strategy=auto_growth exists since 1.6; choose preset=P16 or later");
-  if (p->allocator_strategy == STRATEGY_THREAD_LOCAL && p->preset < GEMEM_ERA_P2)
+  if (p->allocator_strategy == STRATEGY_THREAD_LOCAL && (old || !has (p, GEMEM_PADDLE_2_0)))
     return usage (error,
-                  "allocator_strategy=thread_local exists since 2.1; choose preset=P2 or later");
+                  "allocator_strategy=thread_local exists since 2.0; choose version=2.0 or later");
   p->unit = p->allocator_strategy == STRATEGY_AUTO_GROWTH ? 256 : 1;
   p->extra = p->allocator_strategy == STRATEGY_NAIVE_BEST_FIT && old ? 64 : 0;
   return TRUE;
@@ -179,16 +213,40 @@ fills (const Params *p)
          && !(p->allocator_strategy == STRATEGY_NAIVE_BEST_FIT && p->preset <= GEMEM_ERA_P14);
 }
 
+/* The release of a graph pass where none was chosen. */
+static int
+pass_version (const Params *p)
+{
+  if (p->version == (int) GEMEM_PADDLE_1_5)
+    return VERSION_1_5;
+  return p->preset <= GEMEM_ERA_P14 ? VERSION_1_4 : VERSION_1_6;
+}
+
+/* TRUE if the in-place pass asks enable_inplace_whitelist.  The manual knows it since 1.4 and does
+ * not say that it went. */
+static gboolean
+asks_whitelist (const Params *p)
+{
+  return p->rules == GEMEM_RULES_DOCUMENTED
+             ? p->preset >= GEMEM_ERA_P14
+             : p->inplace_version != VERSION_1_6 && has (p, GEMEM_PADDLE_1_3);
+}
+
 static gboolean
 check (const Params *p, GError **error)
 {
   const gboolean old = p->preset <= GEMEM_ERA_P14, collects = p->threshold >= 0;
-  const gboolean listed = p->enable_inplace && p->inplace_version != VERSION_1_6;
+  const gboolean documented = p->rules == GEMEM_RULES_DOCUMENTED;
   const char *gpu_only = "is about the GPU; choose place=gpu";
   const char *why_not_fused = "places gradients; set fuse_all_reduce_ops=yes";
   const char *why_not_collected =
       "counts where garbage is collected; set eager_delete_tensor_gb to 0 or more";
+  const char *since_1_3 = "exists since 1.3; choose version=1.3 or later";
   const GememFlag flags[] = {
+    { "fast_eager_deletion_mode", !p->fast_eager_deletion_mode, has (p, GEMEM_PADDLE_1_3),
+      since_1_3 },
+    { "memory_fraction_of_eager_deletion", p->fraction < 1, has (p, GEMEM_PADDLE_1_4),
+      "exists since 1.4; choose version=1.4 or later" },
     { "fast_eager_deletion_mode", !p->fast_eager_deletion_mode, collects, why_not_collected },
     { "fast_eager_deletion_mode", !p->fast_eager_deletion_mode, !p->cpu, gpu_only },
     { "host_ahead", p->host_ahead != 1, !p->fast_eager_deletion_mode,
@@ -198,21 +256,31 @@ check (const Params *p, GError **error)
     { "memory_fraction_of_eager_deletion", p->fraction < 1, collects, why_not_collected },
     { "enable_inplace", p->enable_inplace, p->parallel,
       "is a graph pass; choose executor=parallel" },
-    { "inplace_version", p->inplace_version != (old ? VERSION_1_4 : VERSION_1_6), p->enable_inplace,
+    { "scope_delay", p->scope_delay != 1, !p->eager_delete_scope,
+      "is the delay of eager_delete_scope=no; set that" },
+    { "scope_cost", p->scope_cost != 1, !p->eager_delete_scope,
+      "is what eager_delete_scope=no saves; set that" },
+    { "inplace_version", p->inplace_version != pass_version (p), p->enable_inplace,
       "says how enable_inplace=yes works; set that" },
-    { "enable_inplace_whitelist", p->enable_inplace_whitelist, listed,
-      "is asked by the in-place pass until 1.5; set enable_inplace=yes, and preset=P14 or "
-      "inplace_version=1.5" },
+    { "enable_inplace_whitelist", p->enable_inplace_whitelist,
+      p->enable_inplace && asks_whitelist (p),
+      documented
+          ? "is asked by the in-place pass, since 1.4 as documented; set enable_inplace=yes, "
+            "and version=1.4 or later"
+          : "is asked by the in-place pass from 1.3 until 1.5; set enable_inplace=yes, and "
+            "version=1.5 or preset=P14" },
     { "fuse_all_reduce_ops", p->fuse_all_reduce_ops, p->parallel && p->preset >= GEMEM_ERA_P14,
       "is a graph pass since 1.4; choose executor=parallel and preset=P14 or later" },
-    { "fuse_version", p->fuse_version != (old ? VERSION_1_4 : VERSION_1_6), p->fuse_all_reduce_ops,
-      why_not_fused },
+    { "fuse_version", p->fuse_version != pass_version (p), p->fuse_all_reduce_ops, why_not_fused },
     { "fuse_parameter_memory_size", !IS_BY_PRESET_REAL (p->fuse_parameter_memory_size),
       p->fuse_all_reduce_ops, why_not_fused },
     { "fuse_parameter_groups_size", !IS_BY_PRESET_INT (p->fuse_parameter_groups_size),
       p->fuse_all_reduce_ops, why_not_fused },
+    { "fuse_parameter_memory_size", !IS_BY_PRESET_REAL (p->fuse_parameter_memory_size),
+      !documented || has (p, GEMEM_PADDLE_1_5),
+      "exists since 1.5 as documented; choose version=1.5 or later, or rules=as-built" },
     { "fuse_parameter_groups_size", p->fuse_parameter_groups_size > 1,
-      p->fuse_version == VERSION_1_4 || p->fuse_parameter_memory_size > 0,
+      documented || p->fuse_version == VERSION_1_4 || p->fuse_parameter_memory_size > 0,
       "is asked since 1.5 where groups are merged by size; set fuse_parameter_memory_size above "
       "0" },
     { "places", p->places != 0, p->fuse_all_reduce_ops, why_not_fused },
@@ -223,6 +291,10 @@ check (const Params *p, GError **error)
                "preset=P2 or earlier"
              : "fills what the buddy allocator gives; choose allocator_strategy=naive_best_fit "
                "since 1.6, legacy before" },
+    { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, has (p, GEMEM_PADDLE_1_3),
+      since_1_3 },
+    { "times_excess_than_required_tmp_allocation", p->times_excess != 2, has (p, GEMEM_PADDLE_1_3),
+      since_1_3 },
     { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, old,
       "was removed in 1.6; choose preset=P13 or P14" },
     { "times_excess_than_required_tmp_allocation", p->times_excess != 2, old,
@@ -234,25 +306,45 @@ check (const Params *p, GError **error)
   return gemem_check_flags ("paddle", flags, G_N_ELEMENTS (flags), error);
 }
 
+/* Numbers of parameters that no release gives a meaning to. */
+static gboolean
+check_groups (const Params *p, GError **error)
+{
+  const gint64 size = p->fuse_parameter_groups_size;
+
+  if (IS_BY_PRESET_INT (size) || size == -1 || size > 0)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "paddle: fuse_parameter_groups_size: %" G_GINT64_FORMAT
+               " is no number of a group's parameters; give -1 (one group), 1 or more",
+               size);
+  return FALSE;
+}
+
 gboolean
 gemem_lower_paddle_resolve (Params *p, GError **error)
 {
-  const gboolean old = p->preset <= GEMEM_ERA_P14;
+  const gboolean documented = p->rules == GEMEM_RULES_DOCUMENTED;
+  gboolean old;
 
+  p->version--;
+  if (p->version != BY_PRESET)
+    p->preset = gemem_paddle_era ((GememPaddleVersion) p->version);
+  old = p->preset <= GEMEM_ERA_P14;
   if (!resolve_strategy (p, error))
     return FALSE;
   if (IS_BY_PRESET_REAL (p->eager_delete_tensor_gb))
-    p->eager_delete_tensor_gb = old ? -1 : 0;
+    p->eager_delete_tensor_gb = old || documented ? -1 : 0;
   p->threshold = p->eager_delete_tensor_gb < 0
                      ? -1
                      : (gint64) (p->eager_delete_tensor_gb * 1073741824.0);
   if (p->inplace_version == VERSION_BY_PRESET)
-    p->inplace_version = old ? VERSION_1_4 : VERSION_1_6;
+    p->inplace_version = pass_version (p);
   if (p->fuse_version == VERSION_BY_PRESET)
-    p->fuse_version = old ? VERSION_1_4 : VERSION_1_6;
-  p->temporary = old && !p->cpu;
-  p->whitelist = !p->enable_inplace_whitelist        ? GEMEM_WHITELIST_OFF
-                 : p->inplace_version == VERSION_1_4 ? GEMEM_WHITELIST_ONLY
-                                                     : GEMEM_WHITELIST_NOT;
-  return check (p, error);
+    p->fuse_version = pass_version (p);
+  p->temporary = old && !p->cpu && has (p, GEMEM_PADDLE_1_3);
+  p->whitelist = !p->enable_inplace_whitelist                       ? GEMEM_WHITELIST_OFF
+                 : !documented && p->inplace_version == VERSION_1_4 ? GEMEM_WHITELIST_ONLY
+                                                                    : GEMEM_WHITELIST_NOT;
+  return check_groups (p, error) && check (p, error);
 }

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/rules.h"
 #include "graphs/meaning.h"
 #include "workloads/lower-paddle.h"
 
@@ -50,10 +51,19 @@ mark_run (const GememGraph *graph, guint8 *slots)
 
 /* ---- fused gradients */
 
+GememFuseVersion
+gemem_lower_paddle_fuse_version (const GememLowerPaddle *params)
+{
+  return (GememFuseVersion) (params->fuse_version - 1);
+}
+
 static GememFuseOptions
 fuse_options (const GememLowerPaddle *p)
 {
-  GememFuseOptions options = gemem_fuse_options_default ((GememFuseVersion) (p->fuse_version - 1));
+  GememFuseOptions options = gemem_fuse_options_default (gemem_lower_paddle_fuse_version (p));
+
+  if (p->rules == GEMEM_RULES_DOCUMENTED)
+    gemem_fuse_options_document (&options);
 
   if (p->fuse_parameter_memory_size > -1e299)
     options.memory_size = p->fuse_parameter_memory_size;
@@ -89,7 +99,7 @@ mark_fused (const GememGraph *graph, const GArray *gradients, const GememFusion 
 
 static gboolean
 fuse (const GememLowerPaddle *p, const GememGraph *graph, guint8 *slots, GArray *buffers,
-      GError **error)
+      GPtrArray *report, GError **error)
 {
   const GememFuseOptions options = fuse_options (p);
   g_autoptr (GArray) gradients = gemem_fuse_collect (graph, error);
@@ -112,18 +122,20 @@ fuse (const GememLowerPaddle *p, const GememGraph *graph, guint8 *slots, GArray 
   for (guint i = 0; i < fusion->buffers->len; i++)
     g_array_append_val (buffers, g_array_index (fusion->buffers, GememFuseBuffer, i).bytes);
   mark_fused (graph, gradients, fusion, slots);
+  if (report != NULL)
+    gemem_fusion_report (fusion, (const GememGradient *) (gconstpointer) gradients->data, report);
   return TRUE;
 }
 
 guint8 *
 gemem_lower_paddle_slots (const GememLowerPaddle *params, const GememGraph *graph, GArray *buffers,
-                          GError **error)
+                          GPtrArray *report, GError **error)
 {
   g_autofree guint8 *slots = g_new0 (guint8, (gsize) gemem_graph_n_items (graph)
                                                  + gemem_graph_n_variables (graph) + 1);
 
   mark_run (graph, slots);
-  if (params->fuse_all_reduce_ops && !fuse (params, graph, slots, buffers, error))
+  if (params->fuse_all_reduce_ops && !fuse (params, graph, slots, buffers, report, error))
     return NULL;
   return g_steal_pointer (&slots);
 }

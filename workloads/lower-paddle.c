@@ -15,8 +15,10 @@
  * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of
  * a run empties its queue.  place=cpu: as on a GPU, but without waiting or that queue, with the
  * host's alignment of fused gradients, and requested bytes as sizes, which the host's buddy and
- * malloc both report.  eager_delete_scope=no: garbage left by a run is freed after the first
- * operator of the next run; the ids of every other step are shifted, so that both can be alive.
+ * malloc both report.  eager_delete_scope=no: garbage left by a run is freed after `scope_delay`
+ * operators of the next run; the ids of every other step are shifted, so that both can be alive.
+ * The manual says that synchronous deletion costs about 1 %: time_per_node is taken as measured
+ * with it, which is the default, and `no` shortens it by `scope_cost` percent.
  *
  * A variable is one tensor from its first use to its last.  Rewritten with more bytes than it has,
  * the tensor is freed and allocated anew; with fewer it keeps its memory (1.3).  In graphs of
@@ -51,7 +53,7 @@ typedef struct
   guint32 passed;   /* how many of `pending` were freed */
   guint32 recorded; /* moment of the last event of collection */
   guint64 stream;   /* on which collection runs */
-  gboolean ran;     /* an operator has run in this run */
+  guint64 ran;      /* operators that have run in this run */
   GArray *scope;    /* guint64: ids that the last run left */
   guint64 stride;   /* difference between the ids of two steps */
   GArray *growth;   /* GememGrowth, by moment; NULL: nothing grows */
@@ -207,7 +209,7 @@ end_step (GememLower *lower)
   g_array_set_size (reader->pending, 0);
   reader->passed = reader->recorded = 0;
   reader->grown = 0;
-  reader->ran = FALSE;
+  reader->ran = 0;
   lower->bias = reader->params.eager_delete_scope || lower->bias > 0 ? 0 : reader->stride;
 }
 
@@ -249,9 +251,9 @@ before_node (GememLower *lower)
   Reader *reader = reader_of (lower);
 
   release_until (reader, lower->moment);
-  if (reader->ran)
+  if (reader->ran == reader->params.scope_delay)
     drop_scope (reader);
-  reader->ran = TRUE;
+  reader->ran++;
   grow_until (reader, lower->moment);
 }
 
@@ -286,7 +288,8 @@ set_up (Reader *reader)
   GememLower *lower = &reader->parent;
   const GememLowerPaddle *p = &reader->params;
 
-  gemem_garbage_init (&reader->garbage, lower, (guint64) MAX (p->threshold, 0), p->fraction);
+  gemem_garbage_init (&reader->garbage, lower, (guint64) MAX (p->threshold, 0), p->fraction,
+                      (GememRules) p->rules);
   reader->garbage.unit = p->unit;
   reader->garbage.extra = p->extra;
   if (!p->fast_eager_deletion_mode)
@@ -312,33 +315,70 @@ set_up (Reader *reader)
   lower->release_workspace = release_workspace;
 }
 
+/* ---- what the trace says of itself */
+
+static guint64
+saved_time (const GememLowerPaddle *p)
+{
+  return p->eager_delete_scope ? 0
+                               : (guint64) ((double) p->common.time_per_node * p->scope_cost / 100);
+}
+
+static void
+describe (const GememLowerPaddle *p, GPtrArray *report, GememTraceInfo *info)
+{
+  char from[GEMEM_FORMAT_MAX], to[GEMEM_FORMAT_MAX];
+
+  for (guint i = 0; i < report->len; i++)
+    g_ptr_array_add (info->provenance, g_strdup (report->pdata[i]));
+  if (p->fuse_all_reduce_ops && gemem_lower_paddle_fuse_version (p) == GEMEM_FUSE_1_4
+      && p->rules == GEMEM_RULES_AS_BUILT)
+    gemem_trace_info_note (info, "fuse_parameter_memory_size",
+                           "in 1.4 its unit is the byte, and fuse_parameter_groups_size counts "
+                           "layers, the first parts of the parameters' names");
+  if (!p->eager_delete_scope)
+    gemem_trace_info_note (
+        info, "eager_delete_scope",
+        "no: what a run leaves goes when %" G_GUINT64_FORMAT " of the next run's operators have "
+        "run%s; an operator takes %s instead of %s (the manual's figure, a guess until it is "
+        "measured)",
+        p->scope_delay, p->common.steps > 1 ? "" : " (steps=1: there is no next run)",
+        gemem_format_time (to, p->common.time_per_node - saved_time (p)),
+        gemem_format_time (from, p->common.time_per_node));
+  if (!p->use_pinned_memory)
+    gemem_trace_info_note (info, "use_pinned_memory",
+                           "no: host chunks are not locked; nothing on the device depends on it");
+}
+
 static GememTraceReader *
 open_paddle (gconstpointer data, GememGraph *graph, GError **error)
 {
   GememLowerPaddle p = *(const GememLowerPaddle *) data;
   GememStorageRules rules = { .whole_variables = TRUE };
   g_autoptr (GArray) buffers = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_autoptr (GPtrArray) report = g_ptr_array_new_with_free_func (g_free);
   g_autofree guint8 *slots = NULL;
+  GememLowerParams common;
   Reader *reader;
 
   if (!gemem_lower_paddle_resolve (&p, error)
-      || (slots = gemem_lower_paddle_slots (&p, graph, buffers, error)) == NULL)
+      || (slots = gemem_lower_paddle_slots (&p, graph, buffers, report, error)) == NULL)
     return NULL;
   rules.slots = slots;
   rules.buffers = buffers;
   rules.buffers_only = !p.parallel && p.preset >= GEMEM_ERA_P14;
   rules.inplace = p.enable_inplace;
   rules.whitelist = p.whitelist;
-  reader = gemem_lower_new (sizeof *reader, graph, &p.common, &rules, error);
+  common = p.common;
+  common.time_per_node -= saved_time (&p);
+  reader = gemem_lower_new (sizeof *reader, graph, &common, &rules, error);
   if (reader == NULL)
     return NULL;
   reader->params = p;
   reader->params.common.batch_label = NULL; /* owned by the caller */
   set_up (reader);
   grow_until (reader, 0);
-  if (!p.use_pinned_memory)
-    gemem_trace_info_note (&reader->parent.parent.parent.info, "use_pinned_memory",
-                           "no: host chunks are not locked; nothing on the device depends on it");
+  describe (&p, report, &reader->parent.parent.parent.info);
   return &reader->parent.parent.parent;
 }
 

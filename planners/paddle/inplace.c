@@ -7,6 +7,8 @@
  *   version=1.4  the flag on: only whitelisted operators;
  *   version=1.5  the flag on: only operators that are not whitelisted (as the documentation says);
  *   version=1.6  no flag; the rules of the buffer-sharing pass (8.5).
+ * rules=documented: in every version the flag means what it means in 1.5, since the manual says so
+ * from 1.4 on without an end.
  * In 1.4 and 1.5 a pair shares if neither is in the skip set, the names differ, the input is once
  * among the inputs and the output once among the outputs, neither is on the other side, no other
  * operator uses the input later or at an unknown time, both are reusable (8.4), and NodeSize is
@@ -23,6 +25,7 @@
 
 #include <string.h>
 
+#include "base/rules.h"
 #include "graphs/inplace.h"
 #include "graphs/meaning.h"
 #include "planners/paddle/inplace.h"
@@ -108,9 +111,13 @@ may_operate (const Pass *pass, guint32 id)
 
   if (node->block != 0 || node->n_blocks > 0)
     return FALSE;
-  if (!pass->settings->enable_inplace_whitelist || pass->settings->version == PADDLE_INPLACE_1_6)
+  if (!pass->settings->enable_inplace_whitelist)
     return TRUE;
-  return gemem_inplace_whitelisted (node->type) == (pass->settings->version == PADDLE_INPLACE_1_4);
+  if (pass->settings->rules == GEMEM_RULES_DOCUMENTED)
+    return !gemem_inplace_whitelisted (node->type);
+  return pass->settings->version == PADDLE_INPLACE_1_6
+         || gemem_inplace_whitelisted (node->type)
+                == (pass->settings->version == PADDLE_INPLACE_1_4);
 }
 
 /* TRUE if both items lie at the start of their variables. */
@@ -241,13 +248,16 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     .offset = G_STRUCT_OFFSET (PaddleInplace, enable_inplace_whitelist),
-    .help = "1.4: only listed operators may; 1.5: listed operators may not; 1.6: no effect." },
+    .help = "1.4: only listed operators may; 1.5, and rules=documented: listed operators may not; "
+            "1.6: no effect." },
   { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "1.5",
     .choices = "1.4|1.5|1.6|1.3=1.4",
     .offset = G_STRUCT_OFFSET (PaddleInplace, version),
     .help = "Release whose pass it is." },
+  GEMEM_RULES_ROW (PaddleInplace, rules,
+                   "enable_inplace_whitelist keeps listed operators out in every version."),
   { .name = "memory_optimize_debug",
     .type = GEMEM_PARAM_STRING,
     .offset = G_STRUCT_OFFSET (PaddleInplace, memory_optimize_debug),

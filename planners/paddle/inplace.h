@@ -16,6 +16,7 @@ typedef struct
 {
   gboolean enable_inplace_whitelist;
   int version;
+  int rules;                   /* GememRules; documented: as in 1.5 whatever the version */
   char *memory_optimize_debug; /* an output of this name is never moved */
   int place;                   /* PADDLE_PLACE_* */
   guint64 alignment;

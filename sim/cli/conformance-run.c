@@ -5,10 +5,12 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <gio/gio.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
 
+#include "base/io/spool.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/conformance.h"
 #include "sim/cli/examples.h"
@@ -155,6 +157,23 @@ figure_of (const char *figure, int status, const char *output, const char *messa
 
 /* ---- processes */
 
+/* Gives the processes of @launcher @text as standard input.  A file, since a process that refuses
+ * its options does not read, and writing into its pipe would end this one. */
+static gboolean
+give_input (GSubprocessLauncher *launcher, const char *text, GError **error)
+{
+  const int fd = gemem_spool_new (error);
+
+  if (fd < 0)
+    return FALSE;
+  g_subprocess_launcher_take_stdin_fd (launcher, fd);
+  if (gemem_spool_write (fd, text, strlen (text), 0))
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "input of the example: %s",
+               g_strerror (errno));
+  return FALSE;
+}
+
 /* Runs the example; its figure, or NULL with *@problem (g_free()). */
 static char *
 run_once (const char *program, const GememSentence *sentence, gboolean documented, char **problem)
@@ -162,8 +181,7 @@ run_once (const char *program, const GememSentence *sentence, gboolean documente
   static const char *const kept[] = { "PATH",         "LD_LIBRARY_PATH", "TMPDIR",
                                       "ASAN_OPTIONS", "UBSAN_OPTIONS",   "GEMEM_PLUGIN_PATH" };
   g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
-      G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
-      | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+      G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
   g_autoptr (GSubprocess) process = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) arguments = g_ptr_array_new ();
@@ -186,10 +204,11 @@ run_once (const char *program, const GememSentence *sentence, gboolean documente
     g_ptr_array_add (arguments, *word);
   g_ptr_array_add (arguments, NULL);
 
-  process = g_subprocess_launcher_spawnv (launcher, (const char *const *) arguments->pdata, &error);
+  if (give_input (launcher, sentence->input != NULL ? sentence->input : "", &error))
+    process = g_subprocess_launcher_spawnv (launcher, (const char *const *) arguments->pdata,
+                                            &error);
   if (process != NULL
-      && g_subprocess_communicate_utf8 (process, sentence->input != NULL ? sentence->input : "",
-                                        NULL, &output, &messages, &error))
+      && g_subprocess_communicate_utf8 (process, NULL, NULL, &output, &messages, &error))
     figure = figure_of (
         sentence->figure,
         g_subprocess_get_if_exited (process) ? g_subprocess_get_exit_status (process) : 128, output,

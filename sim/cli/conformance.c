@@ -133,14 +133,28 @@ closing_sentence (const Shown *all)
   return g_string_free (text, FALSE);
 }
 
-/* A figure for people: "300MiB", "219 us", "refused"; "-" for none.  g_free(). */
+/* An exit status, as what became of the command. */
 static char *
-for_people (const char *figure, const char *unit)
+for_people_status (const char *status)
 {
+  if (g_str_equal (status, "0"))
+    return g_strdup ("accepted");
+  if (g_str_equal (status, "2"))
+    return g_strdup ("refused");
+  return g_strconcat ("status ", status, NULL);
+}
+
+/* The figure of @s for people: "300MiB", "219 us", "refused"; "-" for none.  g_free(). */
+static char *
+for_people (const GememSentence *s, const char *figure)
+{
+  const char *unit = s->unit != NULL ? s->unit : "";
   guint64 bytes;
 
   if (figure == NULL)
     return g_strdup ("-");
+  if (g_strcmp0 (s->figure, "status") == 0)
+    return for_people_status (figure);
   if (g_str_equal (unit, "B") && gemem_parse_uint (figure, &bytes, NULL))
     {
       char buffer[GEMEM_FORMAT_MAX];
@@ -157,7 +171,7 @@ figure_text (const GememShown *shown, gboolean documented, gboolean expected)
   const char *run = documented ? shown->documented : shown->built;
   const char *written = documented ? s->documented : s->built;
 
-  return for_people (expected ? written : run, s->unit != NULL ? s->unit : "");
+  return for_people (s, expected ? written : run);
 }
 
 /* ---- table */

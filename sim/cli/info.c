@@ -200,6 +200,11 @@ append_json (GString *out, const char *path, const GememTraceInfo *info,
   gemem_json_append_number_member (out, "events", summary->events);
   gemem_json_append_number_member (out, "skipped", info->skipped);
   gemem_json_append_number_member (out, "inferred", info->ambiguities);
+  gemem_json_append_name (out, "provenance");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < info->provenance->len; i++)
+    gemem_json_append_text_member (out, NULL, info->provenance->pdata[i]);
+  g_string_append_c (out, ']');
   gemem_json_append_name (out, "partial");
   g_string_append (out, info->flags & GEMEM_TRACE_TRUNCATED ? "true" : "false");
   gemem_json_append_name (out, "devices");

@@ -57,6 +57,53 @@ bad paddle:FLAGS_intial_gpu_memory_in_mb=5 "did you mean 'FLAGS_initial_gpu_memo
 run 0 gemem-sim replay small.txt -a paddle-buddy:FLAGS_fraction_of_gpu_memory_to_use=0.5; says out 'fraction_of_gpu_memory_to_use +0.5'
 run 0 gemem-sim replay small.txt -a paddle-buddy:initial-gpu-memory-in-mb=0.5GiB;          says out 'initial_gpu_memory_in_mb +512MiB'
 
+# ---- bad values of the executor's flags, one by one: as built and as documented
+for rules in as-built documented; do
+  lower=paddle:version=1.5,rules=$rules,executor=parallel,fuse_all_reduce_ops=yes,enable_inplace=yes,eager_delete_tensor_gb=0
+  wrong () { refused "$1" gemem-sim info graph.json --lower="$lower,FLAGS_$1=$2"; }
+  for value in -5 0 1.5 2147483648 three ''; do wrong fuse_parameter_groups_size "$value"; done
+  for value in sixteen nan inf 16MiB ''; do wrong fuse_parameter_memory_size "$value"; done
+  for value in -0.5 1.5 half nan ''; do wrong memory_fraction_of_eager_deletion "$value"; done
+  for value in -5 1.5 2 maybe ''; do
+    for flag in eager_delete_scope fast_eager_deletion_mode enable_inplace_whitelist; do wrong $flag "$value"; done
+  done
+  for value in half nan inf 1GiB ''; do
+    refused eager_delete_tensor_gb gemem-sim info graph.json --lower="paddle:rules=$rules,FLAGS_eager_delete_tensor_gb=$value"
+  done
+  for value in -1 1.5 many; do refused scope_delay gemem-sim info graph.json --lower="paddle:rules=$rules,eager_delete_scope=no,scope_delay=$value"; done
+  for value in -1 100.5 nan; do refused scope_cost gemem-sim info graph.json --lower="paddle:rules=$rules,eager_delete_scope=no,scope_cost=$value"; done
+  for value in 1.1 1.9 2.7 4.0 P15 new ''; do refused version gemem-sim info graph.json --lower="paddle:rules=$rules,version=$value"; done
+done
+refused rules gemem-sim info graph.json --lower=paddle:rules=manual
+refused rules gemem-sim plan graph.json -p paddle-inplace-pass:rules=5
+refused "'version' and 'preset' exclude each other" gemem-sim info graph.json --lower=paddle:preset=P14,version=1.4
+
+# ---- the groups of fused gradients
+cat > training.json << 'EOF'
+{"format": "gemem-graph", "name": "training", "variables": [
+  {"name": "a.w", "dtype": "float32", "shape": [1000]}, {"name": "a.w@GRAD", "dtype": "float32", "shape": [1000]},
+  {"name": "a.b", "dtype": "float32", "shape": [10]}, {"name": "a.b@GRAD", "dtype": "float32", "shape": [10]},
+  {"name": "c.w", "dtype": "float32", "shape": [64]}, {"name": "c.w@GRAD", "dtype": "float32", "shape": [64]}],
+ "nodes": [
+  {"name": "n", "type": "x", "role": 1, "attributes": {"op_role_var": ["a.w", "a.w@GRAD", "a.b", "a.b@GRAD", "c.w", "c.w@GRAD"]},
+   "outputs": [{"size": 4000, "variable": "a.w@GRAD"}, {"size": 40, "variable": "a.b@GRAD"}, {"size": 256, "variable": "c.w@GRAD"}]}]}
+EOF
+fuse () { run 0 gemem-sim info training.json --lower="paddle:executor=parallel,fuse_all_reduce_ops=yes,$1"; silent err; }
+fuse version=2.6
+says out '^  fused gradients: 3 of 3 in 2 groups, in 1 buffer of 4608 bytes$'
+says out '^  fused group 1: 2 parameters, 4040 bytes, 4352 with padding: a\.w, a\.b$'
+says out '^  fused group 2: 1 parameter, 256 bytes, 256 with padding: c\.w$'
+fuse version=2.6,rules=documented
+says out '^  fused group 1: 3 parameters, 4296 bytes, 4608 with padding: a\.w \.\.\. c\.w$'
+fuse version=2.6,rules=documented,fuse_parameter_groups_size=1; says out ' 3 of 3 in 3 groups'
+fuse version=2.6,rules=documented,fuse_parameter_groups_size=-1; says out ' 3 of 3 in 1 group,'
+fuse version=2.6,places=1; says out '^  fused gradients: 0 of 3 in 0 groups'
+check 'nothing about bytes' sh -c "! grep -q 'fuse_parameter_memory_size:' $out"
+fuse version=1.4; says out ' 3 of 3 in 1 group, in 1 buffer of 6144 bytes' # 1024, 256 and 256 elements
+says out '^  fuse_parameter_memory_size: in 1\.4 its unit is the byte'
+run 0 gemem-sim info training.json -f json --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes
+check 'JSON has them too' jq -e '[.provenance[] | select(startswith("fused group "))] | length == 2' "$out"
+
 # ---- flags that contradict each other, or the version
 bad paddle-buddy:initial_gpu_memory_in_mb=5,reallocate_gpu_memory_in_mb=5,fraction_of_gpu_memory_to_use=0.5 'fraction_of_gpu_memory_to_use would have no effect'
 bad paddle-buddy:preset=P16,free_idle_memory=yes 'free_idle_memory would have no effect: it works on the GPU until 1.3 only'
@@ -208,7 +255,7 @@ run 0 gemem-sim compare empty.txt -a 'paddle-*' -a 'ge*' --check
 library=$GEMEM_BUILDDIR/tests/standin/.libs
 if [ -e "$library/libcuda.so.1" ]; then
   with () { env LD_LIBRARY_PATH="$library" GEMEM_STANDIN_REPORT=report "$@"; }
-  run 0 with gemem-sim replay graph.json -a paddle-buddy:initial_mb=1 --lower=paddle:preset=P16,init_allocated_mem=yes -d cuda:0
+  run 0 with gemem-sim replay graph.json -a paddle-buddy:initial_mb=1 --lower=paddle:preset=P16,allocator_strategy=naive_best_fit,init_allocated_mem=yes -d cuda:0
   check 'a memset for each tensor' grep -q '^call cuMemsetD8Async 2$' report
   run 0 with gemem-sim replay empty.txt -a paddle-legacy:initial_mb=1 -d cuda:0 --touch
 fi

@@ -46,6 +46,7 @@ static const struct
 } expectations[] = {
   { "direct", 0, ALL, CUDA_FREE },
   { "pytorch-caching", 0, ALL, CUDA_FREE },
+  { "tf-bfc", 0, ALL, CUDA_FREE },
   { "paddle-auto-growth", 0, ALL, CUDA_FREE },
   { "paddle-buddy", 0, TRIMS, CUDA_FREE },
   { "paddle-thread-local", 0, ALL, CUDA_FREE },

@@ -64,6 +64,16 @@ test_figures (void)
   check (NULL, "FLAGS_x=5 GE_Y='a b' variables", "line ^GE_Y=(.*)$", "a b", "a b");
 }
 
+/* A program that ends without reading does not end this one. */
+static void
+test_unread (void)
+{
+  g_autofree char *input = g_strnfill (1 << 20, 'x');
+
+  for (guint i = 0; i < 20; i++)
+    check (input, "fails", "status", "3", "3");
+}
+
 /* What the user has set is not seen by the examples. */
 static void
 test_environment (void)
@@ -142,6 +152,7 @@ main (int argc, char **argv)
   g_assert_true (g_file_set_contents (program, script, -1, NULL));
   g_assert_cmpint (g_chmod (program, 0700), ==, 0);
   g_test_add_func ("/conformance/figures", test_figures);
+  g_test_add_func ("/conformance/unread", test_unread);
   g_test_add_func ("/conformance/environment", test_environment);
   g_test_add_func ("/conformance/changed", test_changed);
   g_test_add_func ("/conformance/unseen", test_unseen);

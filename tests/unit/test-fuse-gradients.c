@@ -133,6 +133,71 @@ test_e20_layout (void)
   expect_offsets (old, elements_cpu, 3096576);
 }
 
+/* The manual's groups: so many gradients, so many MiB, whatever the layers; in list order. */
+static void
+test_documented (void)
+{
+  static const struct
+  {
+    gint64 groups_size;
+    double memory_size;
+    const char *order;
+  } cases[] = {
+    { 3, -1, "0 1 2|3 4 5" },  /* the default */
+    { 1, -1, "0|1|2|3|4|5" },  /* as many groups as gradients */
+    { -1, -1, "0 1 2 3 4 5" }, /* one group */
+    { 4, -1, "0 1 2 3|4 5" },
+    { 100, -1, "0 1 2 3 4 5" },
+    { -1, 4, "0 1|2 3|4 5" },   /* 4004000 bytes; another 4000000 would be over 4194304 */
+    { -1, 8, "0 1 2 3|4 5" },   /* 8008000 of 8388608 */
+    { -1, 7.6, "0 1|2 3|4 5" }, /* 8004000 are more than 7969177 */
+    { 3, 4, "0 1|2 3|4 5" },
+    { -1, 1, "0|1|2|3|4|5" }, /* one gradient is over the limit by itself */
+    { -1, 0, "0|1|2|3|4|5" },
+  };
+  static const guint64 sums[] = { 8004000, 4008000 };
+  static const guint64 padded[] = { 4000000 + 4096 + 4000000, 4096 + 4000000 + 4096 };
+
+  for (guint version = GEMEM_FUSE_1_4; version <= GEMEM_FUSE_1_6; version++)
+    for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+      {
+        GememGradient list[N_E20];
+        GememFuseOptions options = gemem_fuse_options_default ((GememFuseVersion) version);
+
+        fill_e20 (list);
+        gemem_fuse_options_document (&options);
+        g_assert_cmpint (options.groups_size, ==, 3);
+        g_assert_true (options.memory_size == -1);
+        options.groups_size = cases[i].groups_size;
+        options.memory_size = cases[i].memory_size;
+        expect_order (list, N_E20, options, cases[i].order);
+      }
+
+  GememGradient list[N_E20];
+  GememFuseOptions options = gemem_fuse_options_default (GEMEM_FUSE_1_6);
+  g_autoptr (GPtrArray) report = g_ptr_array_new_with_free_func (g_free);
+
+  fill_e20 (list);
+  gemem_fuse_options_document (&options);
+  g_autoptr (GememFusion) fusion = fuse (list, N_E20, options);
+  g_assert_cmpuint (fusion->groups->len, ==, 2);
+  for (guint i = 0; i < 2; i++)
+    {
+      const GememFuseGroup *group = &g_array_index (fusion->groups, GememFuseGroup, i);
+
+      g_assert_cmpuint (group->n, ==, 3);
+      g_assert_cmpuint (group->bytes, ==, sums[i]);
+      g_assert_cmpuint (group->padded, ==, padded[i]);
+    }
+  gemem_fusion_report (fusion, list, report);
+  g_assert_cmpuint (report->len, ==, 3);
+  g_assert_cmpstr (report->pdata[0], ==,
+                   "fused gradients: 6 of 6 in 2 groups, in 1 buffer of 12012288 bytes");
+  g_assert_cmpstr (report->pdata[2], ==,
+                   "fused group 2: 3 parameters, 4008000 bytes, 4008192 with padding: fc_1.b ... "
+                   "fc_2.b");
+}
+
 /* The same list under the three versions: forward in 1.6, reverse before, names sorted for
  * memory_size 0 of 1.6. */
 static void
@@ -209,7 +274,7 @@ test_dtypes (void)
   const GememFuseOptions older = gemem_fuse_options_default (GEMEM_FUSE_1_5);
 
   g_assert_cmpstr (text, ==, "0 2|1|3 4");
-  g_assert_cmpuint (fusion->n_groups, ==, 3);
+  g_assert_cmpuint (fusion->groups->len, ==, 3);
   g_assert_cmpuint (fusion->buffers->len, ==, 3);
   g_assert_cmpuint (buffers[0].dtype, ==, gemem_dtype_find ("float16"));
   g_assert_cmpuint (buffers[0].elements, ==, 256); /* 200 bytes -> 256 -> 128 elements, twice */
@@ -372,6 +437,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fuse-gradients/e20/groups", test_e20_groups);
   g_test_add_func ("/fuse-gradients/e20/layout", test_e20_layout);
+  g_test_add_func ("/fuse-gradients/documented", test_documented);
   g_test_add_func ("/fuse-gradients/orders", test_orders);
   g_test_add_func ("/fuse-gradients/limits", test_limits);
   g_test_add_func ("/fuse-gradients/measured", test_what_is_measured);

@@ -124,6 +124,30 @@ by_count (Naive *naive)
   naive->n = n;
 }
 
+/* The manual's groups: from each beginning the longest run that is allowed. */
+static void
+as_documented (Naive *naive, const Group *dense)
+{
+  const GememFuseOptions *options = naive->options;
+
+  for (guint begin = 0, length; begin < dense->n; begin += length)
+    {
+      for (length = dense->n - begin; length > 1; length--)
+        {
+          guint64 sum = 0;
+
+          for (guint i = begin; i < begin + length; i++)
+            sum += naive->list[dense->item[i]].elements
+                   * bytes_of (naive->list[dense->item[i]].dtype);
+          if ((options->groups_size == -1 || length <= options->groups_size)
+              && (options->memory_size < 0 || (double) sum / 1048576.0 <= options->memory_size))
+            break;
+        }
+      naive->groups[naive->n].n = length;
+      memcpy (naive->groups[naive->n++].item, &dense->item[begin], length * sizeof (guint));
+    }
+}
+
 /* One group, sorted by exchanging neighbours. */
 static void
 by_name (Naive *naive, const Group *dense)
@@ -196,7 +220,8 @@ padded (const Naive *naive, guint i)
 static char *
 naive_layout (Naive *naive, guint n)
 {
-  const gboolean new = naive->options->version == GEMEM_FUSE_1_6;
+  const gboolean new = naive->options->version == GEMEM_FUSE_1_6,
+                 documented = naive->options->documented, forward = new || documented;
   GString *text = g_string_new (NULL);
   Group dense = { .n = 0 };
   gboolean mixed = FALSE;
@@ -208,19 +233,21 @@ naive_layout (Naive *naive, guint n)
         dense.item[dense.n++] = i;
         mixed |= naive->list[i].dtype != naive->list[dense.item[0]].dtype;
       }
-  if (new && naive->options->memory_size == 0)
+  if (documented)
+    as_documented (naive, &dense);
+  else if (new && naive->options->memory_size == 0)
     by_name (naive, &dense);
   else
     layers (naive, &dense);
-  if (naive->options->memory_size > 0)
+  if (!documented && naive->options->memory_size > 0)
     by_size (naive);
-  if (naive->options->version == GEMEM_FUSE_1_4 && naive->options->groups_size != 1)
+  if (!documented && naive->options->version == GEMEM_FUSE_1_4 && naive->options->groups_size != 1)
     by_count (naive);
   if (mixed)
     by_dtype (naive);
   for (guint k = 0; k < naive->n; k++)
     {
-      const Group *group = &naive->groups[new ? k : naive->n - 1 - k];
+      const Group *group = &naive->groups[forward ? k : naive->n - 1 - k];
 
       for (guint i = 0; i < group->n; offset += padded (naive, group->item[i++]))
         g_string_append_printf (text, "%u@%" G_GUINT64_FORMAT " ", group->item[i], offset);
@@ -266,7 +293,8 @@ trial (guint64 seed)
   static const double sizes_old[] = { 0, 1, 4000, 4001, 20000, 1e6 },
                       sizes_new[] = { -1, -0.5, 0, 1e-9, 0.003814697265625, 0.01, 0.2, 9 };
   static const gint64 counts_old[] = { -1, 1, 2, 3, 100 },
-                      counts_new[] = { -1, 0, 1, 2, 3, 5, 100 };
+                      counts_new[] = { -1, 0, 1, 2, 3, 5, 100 },
+                      counts_documented[] = { -1, 1, 2, 3, 100 };
   GememGradient list[MOST];
   char grads[MOST][8];
   g_autoptr (GError) error = NULL;
@@ -277,14 +305,17 @@ trial (guint64 seed)
 #define BELOW(n) ((guint) gemem_rng_below (&rng, n))
   const guint n = BELOW (MOST + 1), several = BELOW (2);
   const GememFuseVersion version = (GememFuseVersion) BELOW (3);
-  const gboolean new = version == GEMEM_FUSE_1_6, first = version == GEMEM_FUSE_1_4;
-  const GememFuseOptions options = {
-    .version = version,
-    .gpu = BELOW (4) > 0,
-    .n_places = BELOW (8) > 0 ? 2 : 1,
-    .memory_size = first ? sizes_old[BELOW (6)] : sizes_new[BELOW (8)],
-    .groups_size = first ? counts_old[BELOW (5)] : counts_new[BELOW (7)]
-  };
+  const gboolean documented = BELOW (4) == 0, new = version == GEMEM_FUSE_1_6,
+                 first = version == GEMEM_FUSE_1_4 && !documented;
+  const GememFuseOptions options = { .version = version,
+                                     .gpu = BELOW (4) > 0,
+                                     .n_places = BELOW (8) > 0 ? 2 : 1,
+                                     .memory_size = first ? sizes_old[BELOW (6)]
+                                                          : sizes_new[BELOW (8)],
+                                     .groups_size = first        ? counts_old[BELOW (5)]
+                                                    : documented ? counts_documented[BELOW (5)]
+                                                                 : counts_new[BELOW (7)],
+                                     .documented = documented };
   for (guint i = 0; i < n; i++)
     {
       g_snprintf (grads[i], sizeof grads[i], "g%u", BELOW (1000));
@@ -304,9 +335,11 @@ trial (guint64 seed)
   g_assert_no_error (error);
   got = layout (fusion);
   if (strcmp (got, expected) != 0)
-    g_error ("seed %" G_GUINT64_FORMAT ", version %u, memory_size %g, groups_size %" G_GINT64_FORMAT
+    g_error ("seed %" G_GUINT64_FORMAT
+             ", version %u, documented %d, memory_size %g, groups_size %" G_GINT64_FORMAT
              ": got\n%sexpected\n%s",
-             seed, (guint) version, options.memory_size, options.groups_size, got, expected);
+             seed, (guint) version, documented, options.memory_size, options.groups_size, got,
+             expected);
 }
 
 static void

@@ -73,6 +73,10 @@ static const Example examples[] = {
   { "batch_label", batches, "preset=P3", "B0", "S1 a2:20 f2", "S1 a1:10 f1", "B2" },
   { "preset", chain, "executor=plain", "P14", "S1 a1:100 a2:200 f1 a3:300 f2 f3",
     "S1 a1:100 a2:200 a3:300 f1 f2 f3", "P15" },
+  { "version", chain, "executor=plain", "1.4", "S1 a1:100 a2:200 f1 a3:300 f2 f3",
+    "S1 a1:100 a2:200 a3:300 f1 f2 f3", "1.9" },
+  { "rules", chain, "version=2.6", "documented", "S1 a1:100 a2:200 f1 a3:300 f2 f3",
+    "S1 a1:100 a2:200 a3:300 f1 f2 f3", "manual" },
   { "place", scratch, "preset=P14", "cpu", "S1 a1:200 a2:100 s0 f2 f1", "S1 a1:200 f1 a2:100 f2",
     "npu" },
   { "executor", shape_only, "preset=P3", "parallel", "S1 a1:100 a2:200 f1 f2 a3:300 f3",
@@ -91,6 +95,17 @@ static const Example examples[] = {
     "S1 a1:40 a2:100 a3:60 f1 f2 f3", "S1 a1:40 a2:100 a3:60 f2 f1 f3", "1.5" },
   { "eager_delete_scope", weight, "preset=P14,steps=2", "no", "a2:50 S1 a1:5 f1 S2 a1:5 f2 f1",
     "a2:50 S1 a1:5 S2 a5:5 f1 f2 f5", "2" },
+  { "scope_delay", chain, "preset=P14,steps=2,eager_delete_scope=no", "2",
+    "S1 a1:100 a2:200 a3:300 S2 a7:100 f1 f2 f3 a8:200 a9:300 f7 f8 f9",
+    "S1 a1:100 a2:200 a3:300 S2 a7:100 a8:200 f1 f2 f3 a9:300 f7 f8 f9", "-1" },
+  { "scope_delay", chain, "preset=P14,steps=2,eager_delete_scope=no", "0",
+    "S1 a1:100 a2:200 a3:300 S2 a7:100 f1 f2 f3 a8:200 a9:300 f7 f8 f9",
+    "S1 a1:100 a2:200 a3:300 S2 f1 f2 f3 a7:100 a8:200 a9:300 f7 f8 f9", "1.5" },
+  { "scope_delay", chain, "preset=P14,steps=2,eager_delete_scope=no", "4",
+    "S1 a1:100 a2:200 a3:300 S2 a7:100 f1 f2 f3 a8:200 a9:300 f7 f8 f9",
+    "S1 a1:100 a2:200 a3:300 S2 a7:100 a8:200 a9:300 f1 f2 f3 f7 f8 f9", "many" },
+  { "scope_cost", chain, "preset=P3,eager_delete_scope=no", "5", "S1 a1:100 a2:200 f1 a3:300 f2 f3",
+    NULL, "101" },
   { "enable_inplace", overlay, "preset=P14,executor=parallel", "yes",
     "S1 a1:100 a2:100 a3:100 f1 f2 f3", "S1 a1:100 f1", "sometimes" },
   { "enable_inplace_whitelist", overlay, "preset=P14,executor=parallel,enable_inplace=yes", "yes",
@@ -110,8 +125,8 @@ static const Example examples[] = {
     "a16:1024 a17:256 S1 f16 f17", "a16:768 a17:256 a18:256 S1 f16 f17 f18", "4294967296" },
   { "places", gradients, "executor=parallel,fuse_all_reduce_ops=yes", "1", "a7:512 S1 f7",
     "S1 a1:40 f1 a2:40 f2", "-1" },
-  { "init_allocated_mem", weight, "preset=P16", "yes", "a2:50 S1 a1:5 f1 f2",
-    "a2:50 m2:50 S1 a1:5 m1:5 f1 f2", "perhaps" },
+  { "init_allocated_mem", weight, "preset=P16,allocator_strategy=naive_best_fit", "yes",
+    "a2:50 S1 a1:5 f1 f2", "a2:50 m2:50 S1 a1:5 m1:5 f1 f2", "perhaps" },
   { "limit_of_tmp_allocation", scratch, "preset=P14", "150", "S1 a1:200 a2:100 s0 f2 f1",
     "S1 a1:200 s0 f1 a2:100 s0 f2", "-2" },
   { "times_excess_than_required_tmp_allocation", scratch, "preset=P14", "2.02",
@@ -209,13 +224,168 @@ test_without_effect (void)
     { "paddle:place=cpu,init_allocated_mem=yes", "until 2.6" },
     { "paddle:allocator_strategy=legacy", "ended with 1.5" },
     { "paddle:preset=P14,allocator_strategy=auto_growth", "since 1.6" },
-    { "paddle:preset=P16,allocator_strategy=thread_local", "since 2.1" },
+    { "paddle:version=1.8,allocator_strategy=thread_local", "since 2.0" },
+    { "paddle:preset=P14,allocator_strategy=thread_local", "since 2.0" },
+    { "paddle:version=1.2,fast_eager_deletion_mode=no,eager_delete_tensor_gb=0", "since 1.3" },
+    { "paddle:version=1.3,executor=parallel,eager_delete_tensor_gb=0,"
+      "memory_fraction_of_eager_deletion=0.5",
+      "since 1.4" },
+    { "paddle:version=1.2,limit_of_tmp_allocation=100", "since 1.3" },
+    { "paddle:version=1.2,times_excess_than_required_tmp_allocation=3", "since 1.3" },
+    { "paddle:version=1.2,executor=parallel,enable_inplace=yes,enable_inplace_whitelist=yes",
+      "from 1.3 until 1.5" },
+    { "paddle:version=1.3,rules=documented,executor=parallel,enable_inplace=yes,"
+      "enable_inplace_whitelist=yes",
+      "since 1.4 as documented" },
+    { "paddle:version=1.4,rules=documented,executor=parallel,fuse_all_reduce_ops=yes,"
+      "fuse_parameter_memory_size=16",
+      "since 1.5 as documented" },
+    { "paddle:version=1.4,preset=P14", "exclude each other" },
+    { "paddle:scope_delay=2", "eager_delete_scope=no" },
+    { "paddle:scope_cost=2", "eager_delete_scope=no" },
     { "paddle:eager_delete_tensor=1", "did you mean 'eager_delete_tensor_gb'" },
   };
   g_autoptr (GememGraph) graph = test_graph_from_text (chain, NULL, NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     test_lowered_refused (cases[i].spec, graph, cases[i].text);
+}
+
+/* ---- wrong values, one line each */
+
+static void
+test_wrong_values (void)
+{
+  static const char *const groups[] = { "-5", "0", "1.5", "many", "", "2147483648" };
+  static const char *const fractions[] = { "-0.5", "1.5", "half", "", "nan" };
+  static const char *const gigabytes[] = { "many", "", "nan", "inf", "1e30", "1GiB" };
+  static const char *const megabytes[] = { "many", "", "nan", "inf", "16MiB" };
+  static const char *const switches[] = { "2", "-5", "1.5", "maybe", "" };
+  static const struct
+  {
+    const char *flag, *const *values;
+    guint n;
+  } flags[] = {
+    { "fuse_parameter_groups_size", groups, G_N_ELEMENTS (groups) },
+    { "memory_fraction_of_eager_deletion", fractions, G_N_ELEMENTS (fractions) },
+    { "eager_delete_tensor_gb", gigabytes, G_N_ELEMENTS (gigabytes) },
+    { "fuse_parameter_memory_size", megabytes, G_N_ELEMENTS (megabytes) },
+    { "eager_delete_scope", switches, G_N_ELEMENTS (switches) },
+    { "fast_eager_deletion_mode", switches, G_N_ELEMENTS (switches) },
+    { "enable_inplace_whitelist", switches, G_N_ELEMENTS (switches) },
+  };
+  g_autoptr (GememGraph) graph = test_graph_from_text (gradients, NULL, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (flags); i++)
+    for (guint k = 0; k < flags[i].n; k++)
+      for (guint documented = 0; documented < 2; documented++)
+        {
+          g_autofree char *spec = g_strdup_printf (
+              "paddle:version=1.5,executor=parallel,fuse_all_reduce_ops=yes,enable_inplace=yes,%s"
+              "FLAGS_%s=%s",
+              documented ? "rules=documented," : "", flags[i].flag, flags[i].values[k]);
+
+          test_lowered_refused (spec, graph, flags[i].flag);
+        }
+}
+
+/* ---- the manual's rules */
+
+/* Documented: garbage by the number of tensors, whole numbers rounded down; listed operators never
+ * in place, whatever the release.  The groups of gradients are in test-fuse-gradients.c. */
+static void
+test_documented (void)
+{
+  static const struct
+  {
+    const char *graph, *settings, *built, *documented;
+  } cases[] = {
+    /* 100, 60 and 40 bytes: a limit of 60 takes the first, 0.9 of a tensor none */
+    { three, "executor=parallel,eager_delete_tensor_gb=0,fraction=0.3",
+      "S1 a1:40 a2:100 a3:60 f2 f1 f3", "S1 a1:40 a2:100 a3:60 f1 f2 f3" },
+    /* 150 bytes take 100 and 60, 2.25 tensors the same two */
+    { three, "executor=parallel,eager_delete_tensor_gb=0,fraction=0.75",
+      "S1 a1:40 a2:100 a3:60 f2 f3 f1", "S1 a1:40 a2:100 a3:60 f2 f3 f1" },
+    /* relu is listed, y is not */
+    { overlay, "version=1.4,executor=parallel,enable_inplace=yes,enable_inplace_whitelist=yes",
+      "S1 a1:100 a3:100 f1 f3", "S1 a1:100 a2:100 f1 f2" },
+    { overlay, "version=1.5,executor=parallel,enable_inplace=yes,enable_inplace_whitelist=yes",
+      "S1 a1:100 a2:100 f1 f2", "S1 a1:100 a2:100 f1 f2" },
+    { overlay, "version=2.6,executor=parallel,enable_inplace=yes,enable_inplace_whitelist=yes",
+      NULL, "S1 a1:100 a2:100 f1 f2" },
+    /* off by default, on at 0 */
+    { chain, "version=1.6", "S1 a1:100 a2:200 f1 a3:300 f2 f3",
+      "S1 a1:100 a2:200 a3:300 f1 f2 f3" },
+    { chain, "version=1.6,eager_delete_tensor_gb=0", "S1 a1:100 a2:200 f1 a3:300 f2 f3",
+      "S1 a1:100 a2:200 f1 a3:300 f2 f3" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GememGraph) graph = test_graph_from_text (cases[i].graph, NULL, NULL);
+      g_autofree char *built = g_strdup_printf ("paddle:%s,rules=as-built", cases[i].settings),
+                      *documented = g_strdup_printf ("paddle:%s,rules=documented",
+                                                     cases[i].settings);
+
+      if (cases[i].built != NULL)
+        test_lowered_check (cases[i].graph, built, cases[i].built);
+      else
+        test_lowered_refused (built, graph, "until 1.5");
+      test_lowered_check (cases[i].graph, documented, cases[i].documented);
+    }
+}
+
+/* The lowering `gc` has the fraction, too. */
+static void
+test_documented_gc (void)
+{
+  test_lowered_check (three, "gc:fraction=0.3", "S1 a1:40 a2:100 a3:60 f2 f1 f3");
+  test_lowered_check (three, "gc:fraction=0.3,rules=documented", "S1 a1:40 a2:100 a3:60 f1 f2 f3");
+}
+
+/* Each release has the defaults and the passes of its own time. */
+static void
+test_releases (void)
+{
+  static const struct
+  {
+    const char *release, *off, *fused, *inplace;
+  } cases[] = {
+    { "1.4", "S1 a1:100 a2:200 a3:300 f1 f2 f3", "a7:2048 S1 f7", "S1 a1:100 a3:100 f1 f3" },
+    { "1.5", "S1 a1:100 a2:200 a3:300 f1 f2 f3", "a7:512 S1 f7", "S1 a1:100 a2:100 f1 f2" },
+    { "1.6", "S1 a1:100 a2:200 f1 a3:300 f2 f3", "a7:512 S1 f7", NULL },
+    { "1.7.0", "S1 a1:100 a2:200 f1 a3:300 f2 f3", "a7:512 S1 f7", NULL },
+    { "2.6.2", "S1 a1:100 a2:200 f1 a3:300 f2 f3", "a7:512 S1 f7", NULL },
+    { "3.0", "S1 a1:100 a2:200 f1 a3:300 f2 f3", "a7:512 S1 f7", NULL },
+  };
+  g_autoptr (GememGraph) inplace = test_graph_from_text (overlay, NULL, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const char *release = cases[i].release;
+      g_autofree char *one = g_strdup_printf ("paddle:version=%s", release),
+                      *two = g_strdup_printf ("%s,executor=parallel,fuse_all_reduce_ops=yes", one),
+                      *three_ = g_strdup_printf ("%s,executor=parallel,enable_inplace=yes,"
+                                                 "enable_inplace_whitelist=yes",
+                                                 one);
+
+      test_lowered_check (chain, one, cases[i].off);
+      test_lowered_check (gradients, two, cases[i].fused);
+      if (cases[i].inplace != NULL)
+        test_lowered_check (overlay, three_, cases[i].inplace);
+      else
+        test_lowered_refused (three_, inplace, "until 1.5");
+    }
+}
+
+/* The strategy by default says what counts as garbage: 100 bytes are 256 with auto_growth. */
+static void
+test_release_strategies (void)
+{
+#define AT_256 ",eager_delete_tensor_gb=2.384185791015625e-07"
+  test_lowered_check (chain, "paddle:version=1.6" AT_256, "S1 a1:100 a2:200 a3:300 f1 f2 f3");
+  test_lowered_check (chain, "paddle:version=1.7" AT_256, "S1 a1:100 a2:200 f1 a3:300 f2 f3");
+  test_lowered_check (chain, "paddle:preset=P16" AT_256, "S1 a1:100 a2:200 f1 a3:300 f2 f3");
 }
 
 /* ---- settings that change no event */
@@ -248,6 +418,40 @@ test_time (void)
   gemem_trace_close (reader);
 }
 
+/* eager_delete_scope=no saves scope_cost percent of the time, and says whose figure that is. */
+static void
+test_scope_cost (void)
+{
+  static const struct
+  {
+    const char *spec;
+    guint64 time;
+    const char *text;
+  } cases[] = {
+    { "paddle:time_per_node=1ms", 2000000, NULL },
+    { "paddle:time_per_node=1ms,eager_delete_scope=no", 1980000, "990.0 us instead of 1.000 ms" },
+    { "paddle:time_per_node=1ms,eager_delete_scope=no,scope_cost=5", 1900000, "a guess" },
+    { "paddle:time_per_node=1ms,eager_delete_scope=no,scope_cost=0", 2000000, "no next run" },
+  };
+  g_autoptr (GememGraph) graph = test_graph_from_text (chain, NULL, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      GememTraceReader *reader = gemem_lowering_open (cases[i].spec, graph, NULL);
+      const GememTraceEvent *events;
+      const gssize n = gemem_trace_next (reader, &events, NULL);
+      gboolean said = cases[i].text == NULL;
+
+      g_assert_cmpint (n, ==, 7);
+      g_assert_cmpuint (events[n - 1].time, ==, cases[i].time);
+      for (guint k = 0; k < reader->info.provenance->len; k++)
+        said |= cases[i].text != NULL
+                && strstr (reader->info.provenance->pdata[k], cases[i].text) != NULL;
+      g_assert_true (said);
+      gemem_trace_close (reader);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -256,5 +460,11 @@ main (int argc, char **argv)
   g_test_add_func ("/lower-paddle-flags/without-effect", test_without_effect);
   g_test_add_func ("/lower-paddle-flags/pinned", test_pinned);
   g_test_add_func ("/lower-paddle-flags/time", test_time);
+  g_test_add_func ("/lower-paddle-flags/scope-cost", test_scope_cost);
+  g_test_add_func ("/lower-paddle-flags/wrong-values", test_wrong_values);
+  g_test_add_func ("/lower-paddle-flags/documented", test_documented);
+  g_test_add_func ("/lower-paddle-flags/documented-gc", test_documented_gc);
+  g_test_add_func ("/lower-paddle-flags/releases", test_releases);
+  g_test_add_func ("/lower-paddle-flags/release-strategies", test_release_strategies);
   return g_test_run ();
 }

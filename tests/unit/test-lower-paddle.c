@@ -49,7 +49,7 @@ test_threshold (void)
   test_lowered (GARBAGE, "paddle:eager_delete_tensor_gb=1e-9", at_once); /* one byte */
   test_lowered (GARBAGE, "paddle:eager_delete_tensor_gb=1", never);
   /* E19: 600 bytes stay, 1100 go together, the count begins at 0 */
-  test_lowered (GARBAGE, "paddle:preset=P16,eager_delete_tensor_gb=" GB_OF_1000_BYTES,
+  test_lowered (GARBAGE, "paddle:version=1.6,eager_delete_tensor_gb=" GB_OF_1000_BYTES,
                 "S1 a1:600 a2:300 a3:200 a4:5 a5:6 f1 f2 f3 f4 f5 a6:999 a7:1 f6 f7");
   /* auto_growth reports 1024 bytes for 999 */
   test_lowered (GARBAGE, "paddle:preset=P2,eager_delete_tensor_gb=" GB_OF_1000_BYTES,
@@ -391,8 +391,8 @@ test_init_allocated_mem (void)
       "{\"name\":\"mul\",\"type\":\"mul\",\"inputs\":[\"w\"],\"workspaces\":[9],\"outputs\":[{"
       "\"size\":5}]}]}";
 
-  test_lowered_check (json, "paddle:preset=P16", "a3:50 S1 a1:5 a2:9 f2 f1 f3");
-  test_lowered_check (json, "paddle:preset=P16,init_allocated_mem=yes",
+  test_lowered_check (json, "paddle:version=1.6", "a3:50 S1 a1:5 a2:9 f2 f1 f3");
+  test_lowered_check (json, "paddle:version=1.6,init_allocated_mem=yes",
                       "a3:50 m3:50 S1 a1:5 m1:5 a2:9 m2:9 f2 f1 f3");
   test_lowered_check (json,
                       "paddle:preset=P2,allocator_strategy=thread_local,init_allocated_mem=yes",

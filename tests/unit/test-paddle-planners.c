@@ -387,6 +387,15 @@ test_inplace_versions (void)
   assert_offsets (program, "paddle-inplace-pass:version=1.5,enable_inplace_whitelist=yes",
                   "0 16384 16384 of 32768");
   assert_offsets (program, "paddle-inplace-pass:version=1.6", "0 0 0 of 16384");
+  /* documented: listed operators are left out in every version */
+  for (guint i = 0; i < 3; i++)
+    {
+      static const char *const versions[] = { "1.4", "1.5", "1.6" };
+      g_autofree char *planner = g_strdup_printf ("paddle-inplace-pass:version=%s,rules=documented,"
+                                                  "enable_inplace_whitelist=yes",
+                                                  versions[i]);
+      assert_offsets (program, planner, "0 16384 16384 of 32768");
+    }
   assert_offsets (program, "paddle-inplace-pass:version=1.6,enable_inplace_whitelist=yes",
                   "0 0 0 of 16384");
   assert_offsets (program, "paddle-inplace-pass:memory_optimize_debug=b", "0 16384 16384 of 32768");

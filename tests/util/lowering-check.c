@@ -189,7 +189,8 @@ do_free (LoweringRun *run, guint at, guint32 slot)
   else if (event->id == id_of (run, i))
     run->gone[i] = slot;
   else
-    EXPECT (run, slot == MIN (1, run->n), "what the last scope left goes at slot %u", slot);
+    EXPECT (run, slot == MIN (run->p.scope_delay, run->n),
+            "what the last scope left goes at slot %u", slot);
 }
 
 static void
@@ -410,7 +411,7 @@ check_run (LoweringRun *run, GememTraceReader *reader)
   g_autofree guint32 *came = g_new0 (guint32, n + 1);
 
   run->lower = (GememLower *) reader;
-  run->slots = gemem_lower_paddle_slots (&run->p, run->graph, buffers, NULL);
+  run->slots = gemem_lower_paddle_slots (&run->p, run->graph, buffers, NULL, NULL);
   run->stride = (guint64) gemem_graph_n_items (run->graph) + gemem_graph_n_variables (run->graph)
                 + n;
   run->first = memset (first, 0xff, sizeof (guint32) * (n + 1));

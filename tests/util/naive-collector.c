@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/rules.h"
 #include "graphs/meaning.h"
 #include "tests/util/naive-collector.h"
 
@@ -125,11 +126,21 @@ add_entries (const NaiveCollector *c, const gboolean *reach, guint32 i, GArray *
     }
 }
 
+/* The first entry of each tensor, which come one after another. */
+static void
+keep_one_each (GArray *entries)
+{
+  for (guint e = entries->len; e-- > 1;)
+    if (g_array_index (entries, Entry, e).storage == g_array_index (entries, Entry, e - 1).storage)
+      g_array_remove_index (entries, e);
+}
+
 static void
 spare (NaiveCollector *c)
 {
   g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (Entry));
   g_autofree gboolean *reach = reachable (c);
+  const gboolean by_number = c->p->rules == GEMEM_RULES_DOCUMENTED;
   guint64 total = 0, taken = 0;
 
   for (guint32 i = 0; i < c->lower->storages->len; i++)
@@ -140,16 +151,18 @@ spare (NaiveCollector *c)
           && storage->end <= gemem_graph_n_nodes (c->lower->graph))
         add_entries (c, reach, i, entries);
     }
+  if (by_number)
+    keep_one_each (entries);
   g_array_sort (entries, compare);
   for (guint e = 0; e < entries->len; e++)
-    total += g_array_index (entries, Entry, e).size;
+    total += by_number ? 1 : g_array_index (entries, Entry, e).size;
   for (guint e = 0; e < entries->len; e++)
     {
       const Entry *entry = &g_array_index (entries, Entry, e);
 
       if (taken >= (guint64) (gint64) (c->p->fraction * (double) total))
         c->spared[entry->storage] = TRUE;
-      taken += entry->size;
+      taken += by_number ? 1 : entry->size;
     }
 }
 

@@ -12,6 +12,10 @@ extern const NaiveClass naive_bfc_faulty;
 extern const NaiveClass naive_bfc_limited;
 extern const NaiveClass naive_bfc_kept;
 extern const NaiveClass naive_bfc_strict;
+extern const NaiveClass naive_rmm; /* naive-rmm.c */
+extern const NaiveClass naive_rmm_faulty;
+extern const NaiveClass naive_rmm_initial;
+extern const NaiveClass naive_rmm_limited;
 extern const NaiveClass naive_buddy_default; /* naive-buddy.c */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;

@@ -1,6 +1,6 @@
-/* test-pytorch-caching-vectors.c - every line of shared/vectors/pytorch-caching and of
- * pytorch-expandable in both sets: address, block size, reserved bytes, failures. The counts are those of the vectors' README, so that a file read
- * only in part cannot pass. */
+/* test-peer-vectors.c - every line of the vectors of pytorch-caching, with plain and expandable
+ * segments, tf-bfc and rmm-pool, in both sets: address, block size, reserved bytes, failures.  The
+ * counts are those of the vectors' README, so that a file read only in part cannot pass. */
 #include "config.h"
 
 #include "tests/util/testutil.h"
@@ -27,15 +27,34 @@ static const struct
   { "vectors-2/pytorch-expandable/expgc06-smallbig-2009", 12000, 31 },
   { "vectors-2/pytorch-expandable/explimit-pressure-2008", 12000, 273 },
   { "vectors-2/pytorch-expandable/expsplit200-smallbig-2010", 12000, 35 },
+  { "vectors/tf-bfc/growth-dynshape-1", 4032, 0 },
+  { "vectors/tf-bfc/growth-pressure-1", 4000, 57 },
+  { "vectors/tf-bfc/growth-random-1", 4005, 0 },
+  { "vectors/tf-bfc/growth-smallbig-1", 4000, 0 },
+  { "vectors/tf-bfc/nogrowth-pressure-1", 4000, 70 },
+  { "vectors/tf-bfc/nogrowth-train-1", 4140, 0 },
+  { "vectors-2/tf-bfc/frag001-random-3003", 8011, 0 },
+  { "vectors-2/tf-bfc/growth-edge-3005", 8000, 17 },
+  { "vectors-2/tf-bfc/limit1g-pressure-3004", 8000, 95 },
+  { "vectors/rmm-pool/init0-dynshape-1", 4032, 0 },
+  { "vectors/rmm-pool/init0-pressure-1", 4000, 38 },
+  { "vectors/rmm-pool/init0-random-1", 4005, 0 },
+  { "vectors/rmm-pool/init0max4g-smallbig-1", 4000, 0 },
+  { "vectors/rmm-pool/init1g-train-1", 4140, 0 },
+  { "vectors-2/rmm-pool/init0-edge-3013", 8000, 30 },
+  { "vectors-2/rmm-pool/init256m-pressure-3012", 8000, 72 },
 };
-static const char *const folders[] = { "vectors/pytorch-caching", "vectors/pytorch-expandable",
-                                       "vectors-2/pytorch-expandable" };
+static const char *const folders[] = {
+  "vectors/pytorch-caching", "vectors/pytorch-expandable", "vectors-2/pytorch-expandable",
+  "vectors/tf-bfc",          "vectors-2/tf-bfc",           "vectors/rmm-pool",
+  "vectors-2/rmm-pool"
+};
 
 static void
 test_file (gconstpointer data)
 {
   const guint i = GPOINTER_TO_UINT (data);
-  g_autofree char *relative = g_strdup_printf ("%s.vec.gz", files[i].name);
+  g_autofree char *relative = g_strconcat (files[i].name, ".vec.gz", NULL);
   g_autofree char *path = test_shared_path (relative);
   const TestVectorOptions options = { .check_every = 1 };
   TestVectorCounts counts;
@@ -49,7 +68,6 @@ test_file (gconstpointer data)
                     files[i].operations);
 }
 
-/* Checks that every file of the folders is tested. */
 static void
 test_all_files_are_named (void)
 {
@@ -75,6 +93,6 @@ main (int argc, char **argv)
 
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_file);
     }
-  g_test_add_func ("/vectors/pytorch-caching/all-files", test_all_files_are_named);
+  g_test_add_func ("/vectors/peers/all-files", test_all_files_are_named);
   return g_test_run ();
 }

@@ -1,0 +1,424 @@
+/* pool.c - `rmm-pool`: pool_memory_resource of the RAPIDS memory manager, over the device.
+ *
+ * Requests are rounded to 256 bytes.  Each stream has a list of free blocks; a request takes the
+ * best fit of its own stream, then of the first other stream that has one, then merges the other
+ * streams' lists into its own, one after the other, and only then grows: by as much as the pool has
+ * already, or under a maximum by half of what remains, halved until the device agrees.  The low end
+ * of a block is allocated.  Blocks of different device allocations never merge, and nothing is
+ * returned before the end.
+ *
+ * A stream that takes from another waits for the event of that stream's last free; the wait is done
+ * by the GPU and costs no call of the simulated device.  A trace does not say on which stream a block
+ * is freed: here on that of its request.
+ *
+ * Invariants: the blocks of a device allocation cover it in order of address; neighbours that are
+ * free and in one stream's list are one block; the tree has exactly the free blocks, under the number
+ * of their stream.
+ * Cost: O(log free blocks) per operation, and per stream on a miss; merging lists costs O(log n) per
+ * block merged.
+ * Origin: peers.md section 1c.1; examples R1 to R6.
+ */
+#include "config.h"
+
+#include "allocators/neighbours.h"
+#include "base/idmap.h"
+#include "base/units.h"
+
+#define QUANTUM G_GUINT64_CONSTANT (256)
+#define WHAT "allocator rmm-pool"
+
+typedef struct
+{
+  guint64 initial, maximum;
+} Params;
+
+static const GememParam params[] = {
+  { .name = "initial_pool_size",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "0",
+    .sweep = "0|16MiB|64MiB",
+    .aliases = "initial",
+    .offset = G_STRUCT_OFFSET (Params, initial),
+    .help = "Bytes that the pool obtains first, for the default stream; a multiple of 256." },
+  { .name = "maximum_pool_size",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "none",
+    .sweep = "none|64MiB|1GiB",
+    .special = "none=18446744073709551615",
+    .aliases = "maximum",
+    .offset = G_STRUCT_OFFSET (Params, maximum),
+    .help =
+        "Most bytes that the pool obtains; a multiple of 256.  With it the pool grows by half of "
+        "what is left, without it by as much as it has." },
+  { NULL },
+};
+
+typedef struct
+{
+  guint64 size;
+  GememNeighbour *first;
+} Upstream; /* a device allocation */
+
+typedef struct
+{
+  GememAllocator base;
+  guint64 maximum;
+  guint64 initial;    /* bytes that are still to be obtained */
+  guint64 pool, live; /* bytes */
+  GememTree free;     /* group: number of the stream */
+  GememSlab block_slab;
+  GArray *upstreams; /* Upstream, by address */
+  GememIdMap *by_stream;
+  guint64 streams;
+} Pool;
+
+extern const GememAllocatorClass gemem_rmm_pool_class;
+
+static Upstream *
+upstream_at (const Pool *self, guint i)
+{
+  return &g_array_index (self->upstreams, Upstream, i);
+}
+
+/* ---- blocks */
+
+static gboolean
+may_merge (const GememNeighbour *low, const GememNeighbour *high)
+{
+  return low != NULL && high != NULL && low->free && high->free
+         && low->node.group == high->node.group;
+}
+
+/* Puts @block into the list of its stream, merged with its neighbours there. */
+static void
+insert (Pool *self, GememNeighbour *block)
+{
+  block->free = TRUE;
+  if (may_merge (block->previous, block))
+    {
+      block = block->previous;
+      gemem_tree_remove (&self->free, &block->node);
+      gemem_neighbours_merge (block, &self->block_slab);
+    }
+  if (may_merge (block, block->next))
+    {
+      gemem_tree_remove (&self->free, &block->next->node);
+      gemem_neighbours_merge (block, &self->block_slab);
+    }
+  gemem_tree_insert (&self->free, &block->node);
+}
+
+/* Takes the best fit for @size bytes out of the list of stream number @stream; NULL: none. */
+static GememNeighbour *
+take (Pool *self, guint64 stream, guint64 size)
+{
+  GememTreeNode *node = gemem_tree_lower_bound (&self->free, stream, size, 0);
+
+  if (node == NULL || node->group != stream)
+    return NULL;
+  gemem_tree_remove (&self->free, node);
+  GEMEM_NEIGHBOUR_OF (node)->free = FALSE;
+  return GEMEM_NEIGHBOUR_OF (node);
+}
+
+/* Moves the list of stream number @from into that of @to. */
+static void
+merge_list (Pool *self, guint64 from, guint64 to)
+{
+  GememTreeNode *node;
+
+  while ((node = gemem_tree_lower_bound (&self->free, from, 0, 0)) != NULL && node->group == from)
+    {
+      gemem_tree_remove (&self->free, node);
+      node->group = to;
+      insert (self, GEMEM_NEIGHBOUR_OF (node));
+    }
+}
+
+/* ---- growing */
+
+static GememNeighbour *
+add_upstream (Pool *self, guint64 address, guint64 size, guint64 stream)
+{
+  const Upstream upstream = { size, gemem_slab_alloc (&self->block_slab) };
+  guint at = self->upstreams->len;
+
+  upstream.first->node = (GememTreeNode){ .size = size, .address = address, .group = stream };
+  while (at > 0 && upstream_at (self, at - 1)->first->node.address > address)
+    at--;
+  g_array_insert_val (self->upstreams, at, upstream);
+  self->pool += size;
+  return upstream.first;
+}
+
+/* A new block of at least @size bytes, in no list; NULL: maximum or device refuse. */
+static GememNeighbour *
+grow (Pool *self, guint64 size, guint64 stream, guint64 handle)
+{
+  const guint64 left = gemem_align_up (self->maximum - self->pool, QUANTUM);
+  guint64 wanted = MAX (size, self->pool), address;
+
+  if (self->maximum != GEMEM_UNLIMITED)
+    wanted = size <= left ? MAX (size, left / 2) : 0;
+  for (; wanted >= size; wanted = MAX (size, wanted / 2))
+    {
+      address = gemem_device_malloc (self->base.device, wanted, handle);
+      if (address != 0)
+        return add_upstream (self, address, wanted, stream);
+      if (wanted == size)
+        break;
+    }
+  return NULL;
+}
+
+/* ---- the class */
+
+static guint64
+number_of (Pool *self, guint64 stream)
+{
+  gboolean existed;
+  guint64 *number = gemem_idmap_insert (self->by_stream, stream, &existed);
+
+  if (!existed)
+    *number = self->streams++;
+  return *number;
+}
+
+static GememNeighbour *
+obtain (Pool *self, guint64 own, guint64 size, guint64 handle)
+{
+  GememNeighbour *block = take (self, own, size);
+
+  for (guint64 other = 0; block == NULL && other < self->streams; other++)
+    if (other != own)
+      block = take (self, other, size);
+  for (guint64 other = 0; block == NULL && other < self->streams; other++)
+    if (other != own)
+      {
+        merge_list (self, other, own);
+        block = take (self, own, size);
+      }
+  return block != NULL ? block : grow (self, size, own, handle);
+}
+
+/* FALSE: the device refuses the initial size, and with it every request. */
+static gboolean
+obtain_initial (Pool *self)
+{
+  const guint64 address = gemem_device_malloc (self->base.device, self->initial, 0);
+
+  if (address == 0)
+    return FALSE;
+  insert (self, add_upstream (self, address, self->initial, number_of (self, 0)));
+  self->initial = 0;
+  return TRUE;
+}
+
+static gboolean
+pool_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
+{
+  Pool *self = (Pool *) allocator;
+  GememNeighbour *block, *rest;
+  guint64 size, own;
+
+  if (request->size > G_MAXINT64 || (self->initial != 0 && !obtain_initial (self)))
+    return FALSE;
+  own = number_of (self, request->stream);
+  size = gemem_align_up (MAX (request->size, 1), QUANTUM);
+  block = obtain (self, own, size, request->stream);
+  if (block == NULL)
+    return FALSE;
+  if (block->node.size > size)
+    {
+      rest = gemem_slab_alloc (&self->block_slab);
+      gemem_neighbours_split (block, rest, block->node.size - size);
+      insert (self, rest);
+    }
+  block->node.group = own;
+  self->live += size;
+  *result = (GememBlock){ block->node.address, size, block };
+  return TRUE;
+}
+
+static void
+pool_free (GememAllocator *allocator, const GememBlock *freed,
+           G_GNUC_UNUSED gboolean completion_follows)
+{
+  Pool *self = (Pool *) allocator;
+  GememNeighbour *block = freed->handle;
+
+  self->live -= block->node.size;
+  insert (self, block);
+}
+
+/* With all lists merged, which is what a request comes to before the device is asked. */
+static guint64
+pool_largest_free (GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
+{
+  const Pool *self = (const Pool *) allocator;
+  guint64 largest = 0;
+
+  for (guint i = 0; i < self->upstreams->len; i++)
+    {
+      guint64 run = 0;
+
+      for (const GememNeighbour *block = upstream_at (self, i)->first; block != NULL;
+           block = block->next)
+        {
+          run = block->free ? run + block->node.size : 0;
+          largest = MAX (largest, run);
+        }
+    }
+  return largest / QUANTUM * QUANTUM;
+}
+
+static void
+pool_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+{
+  const Pool *self = (const Pool *) allocator;
+
+  for (guint i = 0; i < self->upstreams->len; i++)
+    for (const GememNeighbour *block = upstream_at (self, i)->first; block != NULL;
+         block = block->next)
+      {
+        const GememSpan span = { .address = block->node.address,
+                                 .size = block->node.size,
+                                 .segment = upstream_at (self, i)->first->node.address,
+                                 .segment_size = upstream_at (self, i)->size,
+                                 .state = block->free ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE,
+                                 .user = block->node.address };
+        func (&span, data);
+      }
+}
+
+static gboolean
+broken (GError **error, guint64 address, const char *what)
+{
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+               "rmm-pool: block 0x%" G_GINT64_MODIFIER "x: %s", address, what);
+  return FALSE;
+}
+
+static gboolean
+pool_check (GememAllocator *allocator, GError **error)
+{
+  const Pool *self = (const Pool *) allocator;
+  guint64 free_blocks = 0, live = 0, pool = 0;
+
+  for (guint i = 0; i < self->upstreams->len; i++)
+    {
+      const GememNeighbour *previous = NULL, *block = upstream_at (self, i)->first;
+      guint64 end = block->node.address;
+
+      pool += upstream_at (self, i)->size;
+      for (; block != NULL; previous = block, block = block->next)
+        {
+          if (block->node.address != end || block->previous != previous || block->node.size == 0)
+            return broken (error, block->node.address, "does not follow its neighbour");
+          if (may_merge (previous, block))
+            return broken (error, block->node.address, "is free beside a free block of its list");
+          free_blocks += block->free;
+          live += block->free ? 0 : block->node.size;
+          end += block->node.size;
+        }
+      if (end != upstream_at (self, i)->first->node.address + upstream_at (self, i)->size)
+        return broken (error, end, "is where the blocks end, but not the device's allocation");
+    }
+  if (!gemem_tree_check (&self->free) || self->free.count != free_blocks)
+    return broken (error, 0, "the free blocks and the lists differ");
+  return (pool == self->pool && live == self->live)
+         || broken (error, 0, "pool or live bytes were miscounted");
+}
+
+static void
+pool_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+{
+  const Pool *self = (const Pool *) allocator;
+
+  func ("pool_size", self->pool, "B", data);
+  func ("allocated_bytes", self->live, "B", data);
+  func ("upstream_allocations", self->upstreams->len, "", data);
+  func ("free_blocks", self->free.count, "", data);
+  func ("streams", self->streams, "", data);
+}
+
+/* ---- creation */
+
+static gboolean
+check_params (const Params *own, GError **error)
+{
+  const gboolean limited = own->maximum != GEMEM_UNLIMITED;
+
+  if (own->initial % QUANTUM != 0 || (limited && own->maximum % QUANTUM != 0))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 WHAT ": %s=%" G_GUINT64_FORMAT ": not a multiple of 256 bytes, as RMM wants it",
+                 own->initial % QUANTUM != 0 ? "initial_pool_size" : "maximum_pool_size",
+                 own->initial % QUANTUM != 0 ? own->initial : own->maximum);
+  else if (own->initial > own->maximum)
+    g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                         WHAT ": initial_pool_size is above maximum_pool_size; lower it, or raise "
+                              "the other");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static GememAllocator *
+pool_create (gconstpointer given, GememDevice *device, GError **error)
+{
+  const Params *own = given;
+  Pool *self;
+
+  if (!check_params (own, error))
+    return NULL;
+  self = g_new0 (Pool, 1);
+  self->base.klass = &gemem_rmm_pool_class;
+  self->base.device = device;
+  self->maximum = own->maximum;
+  self->upstreams = g_array_new (FALSE, FALSE, sizeof (Upstream));
+  self->by_stream = gemem_idmap_new (sizeof (guint64));
+  gemem_slab_init (&self->block_slab, sizeof (GememNeighbour));
+  self->initial = own->initial;
+  if (self->initial != 0)
+    obtain_initial (self); /* refused: asked for again with each request */
+  return &self->base;
+}
+
+static void
+pool_destroy (GememAllocator *allocator)
+{
+  Pool *self = (Pool *) allocator;
+
+  for (guint i = 0; i < self->upstreams->len; i++)
+    gemem_device_free (allocator->device, upstream_at (self, i)->first->node.address,
+                       upstream_at (self, i)->size);
+  gemem_tree_clear (&self->free);
+  gemem_slab_clear (&self->block_slab);
+  gemem_idmap_free (self->by_stream);
+  g_array_unref (self->upstreams);
+  g_free (self);
+}
+
+const GememAllocatorClass gemem_rmm_pool_class = {
+  .abi = GEMEM_ALLOCATOR_ABI,
+  .name = "rmm-pool",
+  .aliases = "rmm",
+  .summary = "RMM's pool_memory_resource: best fit per stream, taking from other streams before "
+             "growing",
+  .origin = "RMM 24.12 to 26.10 (peers.md 1c.1)",
+  .known_as = "pool_memory_resource|PoolMemoryResource",
+  .alignment = QUANTUM,
+  .params = params,
+  .params_size = sizeof (Params),
+  .create = pool_create,
+  .alloc = pool_alloc,
+  .free = pool_free,
+  .prefetch = gemem_neighbours_prefetch,
+  .largest_free = pool_largest_free,
+  .walk = pool_walk,
+  .check = pool_check,
+  .destroy = pool_destroy,
+  .report.stats = pool_stats,
+};

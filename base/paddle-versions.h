@@ -1,0 +1,66 @@
+/* paddle-versions.h - the releases of PaddlePaddle that `version=` names, and the group of releases
+ * (preset) to which each belongs.
+ *
+ * Why: a user knows the number of the release that runs, not the name of a group of releases.  What
+ * differs inside a group asks for the release; where only the group is given, the group's rule
+ * holds.
+ *
+ * Invariants: releases ascend, so "since 1.6" is a comparison; a group's releases follow each
+ * other.  Origin: paddle.md, table of presets, and 13.1.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* Groups of releases with nearly the same rules. */
+typedef enum
+{
+  GEMEM_ERA_P13, /* 1.2 - 1.3 */
+  GEMEM_ERA_P14, /* 1.4 - 1.5 */
+  GEMEM_ERA_P16, /* 1.6 - 2.0 */
+  GEMEM_ERA_P2,  /* 2.1 - 2.6 */
+  GEMEM_ERA_P3,  /* 3.x */
+} GememPaddleEra;
+
+/* The one list: symbol, name, group. */
+#define GEMEM_PADDLE_RELEASES(RELEASE) \
+  RELEASE (1_2, "1.2", P13) \
+  RELEASE (1_3, "1.3", P13) \
+  RELEASE (1_4, "1.4", P14) \
+  RELEASE (1_5, "1.5", P14) \
+  RELEASE (1_6, "1.6", P16) \
+  RELEASE (1_7, "1.7", P16) \
+  RELEASE (1_8, "1.8", P16) \
+  RELEASE (2_0, "2.0", P16) \
+  RELEASE (2_1, "2.1", P2) \
+  RELEASE (2_2, "2.2", P2) \
+  RELEASE (2_3, "2.3", P2) \
+  RELEASE (2_4, "2.4", P2) \
+  RELEASE (2_5, "2.5", P2) \
+  RELEASE (2_6, "2.6", P2) \
+  RELEASE (3_X, "3.x", P3)
+
+#define GEMEM_PADDLE_SYMBOL_(symbol, name, era) GEMEM_PADDLE_##symbol,
+#define GEMEM_PADDLE_NAME_(symbol, name, era) "|" name
+
+typedef enum
+{
+  GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_SYMBOL_)
+} GememPaddleVersion;
+
+/* Of a GEMEM_PARAM_CHOICE whose default is "preset": the index of a choice is 1 more than the
+ * GememPaddleVersion.  Releases that were run are known by their full number, too. */
+#define GEMEM_PADDLE_VERSION_CHOICES \
+  "preset" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) "|1.7.0=1.7|1.8.5=1.8|2.0.2=2.0|2.1.3=2.1" \
+                                                      "|2.2.2=2.2|2.5.2=2.5|2.6.2=2.6|3.0=3.x"
+
+/* The group of @version. */
+static inline GememPaddleEra
+gemem_paddle_era (GememPaddleVersion version)
+{
+#define GEMEM_PADDLE_ERA_(symbol, name, era) GEMEM_ERA_##era,
+  static const GememPaddleEra eras[] = { GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_ERA_) };
+#undef GEMEM_PADDLE_ERA_
+
+  return eras[version];
+}
