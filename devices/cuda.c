@@ -42,10 +42,12 @@ typedef struct
 static const GememParam params[] = {
   { .name = "gpu",
     .type = GEMEM_PARAM_UINT,
-    .default_text = "0",
+    .default_text = "device",
+    .special = "device=65536",
     .max = "65535",
     FIELD (gpu),
-    .help = "Which GPU, as the driver counts them; cuda:1 is short for cuda:gpu=1." },
+    .help = "Which GPU, as the driver counts them; cuda:1 is short for cuda:gpu=1. Without it the "
+            "GPU that has the number of the trace's device." },
   { .name = "mode",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "malloc",
@@ -87,7 +89,7 @@ static const GememParam params[] = {
 #ifndef HAVE_CUDA
 
 static GememDevice *
-cuda_create (gconstpointer given, GError **error)
+cuda_create (G_GNUC_UNUSED gconstpointer given, G_GNUC_UNUSED int ordinal, GError **error)
 {
   g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_NO_DEVICE,
                        "device cuda: gemem was built without the CUDA Toolkit's headers; build "
@@ -281,11 +283,13 @@ set_costs (GememCuda *self, GError **error)
 }
 
 static GememDevice *
-cuda_create (gconstpointer given, GError **error)
+cuda_create (gconstpointer given, int ordinal, GError **error)
 {
   GememCuda *self = g_new0 (GememCuda, 1);
 
   self->params = *(const GememCudaParams *) given;
+  if (self->params.gpu > G_MAXUINT16)
+    self->params.gpu = (guint64) ordinal;
   self->params.profile = g_strdup (self->params.profile);
   self->base.klass = &gemem_cuda_class;
   self->base.params = &self->params;

@@ -73,8 +73,9 @@ struct _GememDeviceClass
 
   const char *name; /* "sim" */
   const char *summary;
-  /* Copies what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new device. */
-  GememDevice *(*create) (gconstpointer params, GError **error);
+  /* Copies what it needs from @params; sets `capacity`, `hit_ns` and `params` of the new device,
+   * which stands for device @ordinal of the trace. */
+  GememDevice *(*create) (gconstpointer params, int ordinal, GError **error);
   /* Replaces create for a wrapper: a device in front of @inner, which it owns from now on, also on
    * error.  The setting `on` names the class of @inner. */
   GememDevice *(*wrap) (GememDevice *inner, gconstpointer params, GError **error);
@@ -203,13 +204,14 @@ struct _GememDevice
   GememDeviceObserver *observers; /* in the order in which they were added */
   GRecMutex lock;                 /* gemem_device_lock() */
   GError *failure;                /* gemem_device_failure() */
-  /* many threads use the device's allocators; its owner serialises them */
-  gboolean serialized;
 };
 
 /* Creates a device from "sim:capacity=80GiB,address=bump,profile=h200" (class name, then settings).
  * @defaults (or NULL): settings, from a trace, that apply where @spec does not set them. */
 GememDevice *gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **error);
+/* The GPU that @spec names, "cuda:1" or "faulty:on=cuda,gpu=1"; -1: none, so that each device of a
+ * trace gets the GPU of its own number, or the devices have no numbers. */
+int gemem_device_spec_gpu (const char *spec);
 /* The settings in @spec (GememSetting), and its class: "cuda:1:mode=vmm" means gpu=1, mode=vmm.
  * GEMEM_ERROR_USAGE. */
 GPtrArray *gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass,

@@ -141,7 +141,7 @@ null_destroy (GememDevice *device)
 }
 
 static GememDevice *
-null_create (gconstpointer params, GError **error)
+null_create (gconstpointer params, G_GNUC_UNUSED int ordinal, GError **error)
 {
   NullDevice *self = g_new0 (NullDevice, 1);
   self->base.klass = &gemem_null_class;

@@ -3,7 +3,8 @@
  *
  * Why: decisions depend on addresses and on when events complete, and both come from the device.
  * With the logged ones, an allocator must decide on the simulated device as it did on the other
- * one.  Refusals and held bytes remain the simulated device's own.
+ * one.  Refusals and held bytes remain the simulated device's own.  Of a log with several devices
+ * only the rows of the device that is simulated count.
  *
  * Cost: an address per allocation and reservation, a byte per event query, of the whole log.
  */
@@ -14,12 +15,13 @@
 #include "base/error.h"
 #include "devices/simulated-private.h"
 
-#define HEADER "seq,call,stream,size,address,ok"
+#define HEADER "seq,call,stream,size,address,ok,device"
 
 typedef struct
 {
   const char *path;
-  guint line;
+  int ordinal; /* whose rows count */
+  guint line, rows;
 } Place;
 
 static gboolean
@@ -45,17 +47,21 @@ is (const char *text, GememDeviceCall call)
 }
 
 static gboolean
-take_row (GememSimulated *self, const Place *place, const char *row, GError **error)
+take_row (GememSimulated *self, Place *place, const char *row, GError **error)
 {
   g_auto (GStrv) fields = g_strsplit (row, ",", 0);
-  guint64 size, address;
+  guint64 size, address, device;
   guint8 ok;
 
-  if (g_strv_length (fields) != 6
+  if (g_strv_length (fields) != 7
       || !g_ascii_string_to_unsigned (fields[3], 10, 0, G_MAXUINT64, &size, NULL)
       || !read_hex (fields[4], &address)
-      || (strcmp (fields[5], "0") != 0 && strcmp (fields[5], "1") != 0))
+      || (strcmp (fields[5], "0") != 0 && strcmp (fields[5], "1") != 0)
+      || !g_ascii_string_to_unsigned (fields[6], 10, 0, G_MAXUINT16, &device, NULL))
     return refuse (place, "no row of " HEADER, error);
+  if (device != (guint64) place->ordinal)
+    return TRUE;
+  place->rows++;
   ok = fields[5][0] == '1';
   if (is (fields[1], GEMEM_CALL_EVENT_QUERY))
     g_byte_array_append (self->answers, &ok, 1);
@@ -67,9 +73,9 @@ take_row (GememSimulated *self, const Place *place, const char *row, GError **er
 }
 
 gboolean
-gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **error)
+gemem_simulated_load_calls (GememSimulated *self, const char *path, int ordinal, GError **error)
 {
-  Place place = { path, 1 };
+  Place place = { path, ordinal, 1, 0 };
   g_autoptr (GError) cause = NULL;
   g_autofree char *text = NULL;
   char *row, *end;
@@ -102,5 +108,8 @@ gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **err
       if (!take_row (self, &place, row, error))
         return FALSE;
     }
-  return TRUE;
+  if (place.rows == 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: no call of device %d; give the log of a run on that device", path, ordinal);
+  return place.rows > 0;
 }

@@ -107,7 +107,8 @@ guint64 gemem_simulated_take_expected (GememSimulated *self, GememExpectations *
 
 /* Makes @self return the addresses, and answer event queries, as in the log of calls at @path
  * (--calls).  GEMEM_ERROR_INPUT with file and line, GEMEM_ERROR_FAILED. */
-gboolean gemem_simulated_load_calls (GememSimulated *self, const char *path, GError **error);
+gboolean gemem_simulated_load_calls (GememSimulated *self, const char *path, int ordinal,
+                                     GError **error);
 
 /* ---- virtual.c */
 

@@ -488,7 +488,7 @@ sim_destroy (GememDevice *device)
 }
 
 static GememDevice *
-sim_create (gconstpointer given, GError **error)
+sim_create (gconstpointer given, int ordinal, GError **error)
 {
   GememSimulatedParams p = *(const GememSimulatedParams *) given;
   GememProfile *profile = gemem_profile_load (p.profile, error);
@@ -536,7 +536,7 @@ sim_create (gconstpointer given, GError **error)
   self->blocks = gemem_idmap_new (sizeof (guint64));
   self->streams = gemem_idmap_new (sizeof (guint64));
   gemem_mappings_init (&self->mappings, p.granularity);
-  if (p.calls != NULL && !gemem_simulated_load_calls (self, p.calls, error))
+  if (p.calls != NULL && !gemem_simulated_load_calls (self, p.calls, ordinal, error))
     {
       gemem_device_destroy (&self->base);
       return NULL;

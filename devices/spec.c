@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/named.h"
+#include "base/units.h"
 #include "devices/device-private.h"
 
 static const GememDeviceClass *const classes[] = {
@@ -56,7 +57,7 @@ static const GememParam no_params[] = { { .name = NULL } };
 /* A device of @klass from @settings and, for unset keys, @defaults (may be NULL). */
 static GememDevice *
 new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults,
-           GError **error)
+           int ordinal, GError **error)
 {
   const GememParam *table = klass->params != NULL ? klass->params : no_params;
   g_autoptr (GPtrArray) merged = gemem_settings_merge (table, defaults, settings);
@@ -66,7 +67,7 @@ new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrA
   GememDevice *device = NULL;
 
   if (gemem_params_apply (table, params, &context, what, merged, error))
-    device = klass->create (params, error);
+    device = klass->create (params, ordinal, error);
   gemem_params_clear (table, params);
   return device;
 }
@@ -146,6 +147,28 @@ gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GErro
   return g_steal_pointer (&settings);
 }
 
+int
+gemem_device_spec_gpu (const char *spec)
+{
+  const GememDeviceClass *klass, *beneath;
+  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (spec, &klass, NULL);
+  guint64 number;
+
+  beneath = settings != NULL ? gemem_device_class_beneath (klass, settings) : NULL;
+  if (beneath == NULL || beneath->params == NULL
+      || gemem_params_find (beneath->params, "gpu") == NULL)
+    return -1;
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      if (gemem_name_equal (setting->key, "gpu"))
+        return gemem_parse_uint (setting->value, &number, NULL) && number <= G_MAXUINT16
+                   ? (int) number
+                   : -1;
+    }
+  return -1;
+}
+
 static void
 free_spec (GememDeviceSpec *spec)
 {
@@ -213,7 +236,7 @@ gemem_device_spec_expand (const char *text, GError **error)
 /* Creates a wrapper: it gets its own settings, the device beneath the others and all @defaults. */
 static GememDevice *
 new_wrapper (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray *defaults,
-             GError **error)
+             int ordinal, GError **error)
 {
   g_autoptr (GPtrArray) own = g_ptr_array_new (), others = g_ptr_array_new ();
   g_autofree char *what = g_strconcat ("device ", klass->name, NULL);
@@ -234,7 +257,7 @@ new_wrapper (const GememDeviceClass *klass, const GPtrArray *settings, const GPt
       if (beneath->wrap != NULL)
         g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                      "%s: on=%s: cannot stand on itself; use on=sim", what, beneath_name (own));
-      else if ((inner = new_plain (beneath, others, defaults, error)) != NULL)
+      else if ((inner = new_plain (beneath, others, defaults, ordinal, error)) != NULL)
         device = klass->wrap (inner, params, error);
     }
   gemem_params_clear (klass->params, params);
@@ -253,7 +276,8 @@ gemem_device_new (const char *spec, const char *defaults, int ordinal, GError **
   if (settings == NULL
       || (defaults != NULL && (fallback = gemem_settings_parse (defaults, error)) == NULL))
     return NULL;
-  device = (klass->wrap != NULL ? new_wrapper : new_plain) (klass, settings, fallback, error);
+  device = (klass->wrap != NULL ? new_wrapper : new_plain) (klass, settings, fallback, ordinal,
+                                                            error);
   for (GememDevice *each = device; each != NULL; each = each->inner)
     each->ordinal = ordinal;
   return device;

@@ -17,7 +17,10 @@ gemem_ge_beside_init (GeBeside *self, const GememAllocatorClass *klass, const Ge
   self->base.device = device;
   self->stack = (GeStack *) stack;
   if (stack != NULL)
-    gemem_ge_run_order_init (&self->order);
+    {
+      gemem_ge_run_order_init (&self->order);
+      gemem_ge_stack_speak_as (self->stack, &self->base);
+    }
   return stack != NULL;
 }
 

@@ -177,11 +177,13 @@ create_stacks (GeEngine *ge, const GeEngineParams *p, GError **error)
   if (made == NULL)
     return FALSE;
   ge->hbm = (GeStack *) made;
+  gemem_ge_stack_speak_as (ge->hbm, &ge->base);
   if (!gemem_ge_memory_types_have (ge->types, GE_MEMORY_P2P))
     return TRUE;
   /* The first stack accepted the same parameters. */
   ge->p2p = (GeStack *) gemem_ge_stack_create (&gemem_ge_class, &stack, page, ge->base.device,
                                                NULL);
+  gemem_ge_stack_speak_as (ge->p2p, &ge->base);
   gemem_ge_stack_share_ladder (ge->p2p, ge->hbm);
   return TRUE;
 }
@@ -340,6 +342,7 @@ const GememAllocatorClass gemem_ge_class = {
   .summary =
       "Ascend GE as a whole: static graphs and dynamic memory under static memory policy 0 to 4",
   .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 3, 7, 8",
+  .known_as = "MemoryConfig",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
   .alignment = 65536,
   .params = params,

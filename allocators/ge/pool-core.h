@@ -14,6 +14,7 @@
 
 #include <glib.h>
 
+#include "allocators/allocator.h"
 #include "allocators/ge/layers.h"
 #include "base/slab.h"
 #include "devices/device.h"
@@ -41,8 +42,9 @@ typedef struct
   /* several threads use the pool through gemem_ge_pool_lower, which locks this device; NULL: one
    * thread uses it */
   GememDevice *shared;
-  /* several threads use the pool, and the caller serializes them (GememDevice.serialized) */
-  gboolean serialized;
+  /* single_thread: calls of any thread but the pool's first are refused, in the name of this
+   * allocator; NULL: who calls is left to the caller */
+  GememAllocator *guarded;
   guint64 *retries; /* counts recycles that released something, after which alloc is tried again */
   guint64 span_count_in_layer; /* printed as the capacity of layers ... */
   guint64 uncacheable;         /* ... up to this many bytes; 0 above */
@@ -105,7 +107,7 @@ struct _GeSpanPool
   guint64 theory_min, real_theory_min; /* the maxima of these */
   guint64 alloc_count, free_count, recycle_count;
   guint64 root_alloc_count, root_free_count;
-  GThread *owner;   /* --enable-checks=full: who used it first, unless it is shared */
+  GThread *owner;   /* config.guarded: who used it first */
   guint64 failures; /* calls of alloc that returned NULL */
 };
 

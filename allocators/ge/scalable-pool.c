@@ -41,19 +41,23 @@ gemem_ge_pool_clear (GeSpanPool *pool)
 
 /* ---- allocate and free */
 
-/* A second thread in a pool that does not lock would corrupt it silently. */
-static inline void
-expect_owner (GeSpanPool *pool)
+static G_GNUC_NO_INLINE gboolean
+is_owner (GeSpanPool *pool)
 {
-#if defined(GEMEM_CHECKS) && GEMEM_CHECKS >= 2
-  if (pool->config.shared == NULL && !pool->config.serialized
-      && !g_atomic_pointer_compare_and_exchange (&pool->owner, NULL, g_thread_self ())
-      && g_atomic_pointer_get (&pool->owner) != g_thread_self ())
-    g_error ("ge-scalable: a pool of one thread is used by a second one; give each thread a pool "
-             "of its own (ge-runtime.md 1.11)");
-#else
-  (void) pool;
-#endif
+  if (g_atomic_pointer_compare_and_exchange (&pool->owner, NULL, g_thread_self ())
+      || g_atomic_pointer_get (&pool->owner) == g_thread_self ())
+    return TRUE;
+  gemem_allocator_refuse (pool->config.guarded,
+                          "a second thread calls a pool that belongs to one (single_thread=yes)");
+  return FALSE;
+}
+
+/* single_thread=yes: FALSE, with a refusal, for a second thread, which could corrupt a pool that does
+ * not lock.  The bottom pool is locked by those above it. */
+static inline gboolean
+may_call (GeSpanPool *pool)
+{
+  return G_LIKELY (pool->config.guarded == NULL) || pool->config.shared != NULL || is_owner (pool);
 }
 
 /* Marks @span as allocated for a request of @size bytes, and counts it (1.8). */
@@ -78,8 +82,7 @@ gemem_ge_pool_alloc (GeSpanPool *pool, guint64 size)
   const guint32 k = gemem_ge_pool_pages_of (pool, size);
   GeSpan *span;
 
-  expect_owner (pool);
-  if (G_UNLIKELY (k == 0))
+  if (G_UNLIKELY (k == 0) || !may_call (pool))
     goto fail;
   if (pool->expandable != NULL)
     span = gemem_ge_expandable_alloc (pool, k);
@@ -122,7 +125,8 @@ count_free (GeSpanPool *pool, const GeSpan *span)
 void
 gemem_ge_pool_free (GeSpanPool *pool, GeSpan *span)
 {
-  expect_owner (pool);
+  if (!may_call (pool))
+    return;
   count_free (pool, span);
   if (pool->expandable != NULL)
     gemem_ge_expandable_free (pool, span);
@@ -135,7 +139,8 @@ gemem_ge_pool_recycle (GeSpanPool *pool)
 {
   guint64 before = pool->obtained;
 
-  expect_owner (pool);
+  if (!may_call (pool))
+    return 0;
   if (pool->expandable != NULL)
     gemem_ge_expandable_drop_idle (pool);
   for (guint32 k = gemem_ge_layers_next (&pool->layers, 0); k != GE_LAYER_NONE;

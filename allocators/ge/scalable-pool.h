@@ -7,9 +7,10 @@
  * before 1 % of its length has been asked of it (`tryl`); only neighbours in one root block merge;
  * only a recycle returns memory to the lower level; the threshold is a soft limit.
  * Invariants: gemem_ge_pool_check() verifies those of pool-core.h and of the counters.
- * Threads (1.11): no function locks.  A pool belongs to the thread that uses it first; a build with
- * full checks aborts when another thread uses it.  The exception is the bottom pool, which is
- * `shared`: other pools reach it as their lower level.
+ * Threads (1.11): no function locks.  A pool belongs to one thread at a time, by the care of its
+ * callers; with config.guarded it belongs to the thread that uses it first, and alloc, free and
+ * recycle of another are refused.  The exception is the bottom pool, which is `shared`: other pools
+ * reach it as their lower level.
  * Cost: allocate and free O(1), whatever the number of spans; recycle O(idle spans).
  * Origin: ge-runtime.md section 1 (the 2 MiB rule of the bottom pool: 1.9).
  */

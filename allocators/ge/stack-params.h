@@ -19,6 +19,7 @@ typedef struct
   guint64 page_mem_size_total_threshold;
   guint64 span_layer_lift_max;
   gboolean enable_quick_layer_mode;
+  gboolean single_thread;
   /* without effect in the real system, and here */
   guint64 span_prepared_count, span_layer_prepared_count, span_count_in_layer_threshold;
   guint64 uncacheable_size_threshold, page_mem_size_in_layer_threshold, unsplitable_size_threshold;
@@ -96,6 +97,14 @@ enum
         FIELD (enable_quick_layer_mode), \
         .help = "Search only layers that hold a span (Quick table); no walks every layer ever " \
                 "used (Seq table)." }, \
+      { .name = "single_thread", \
+        .type = GEMEM_PARAM_BOOL, \
+        .default_text = "no", \
+        FIELD (single_thread), \
+        .help = \
+            "Guard of a pool that does not lock: it belongs to the thread that uses it first, " \
+            "and a call of another thread is refused; the bottom pool, which locks, serves " \
+            "all." }, \
       { .name = "span_prepared_count", \
         .type = GEMEM_PARAM_UINT, \
         .default_text = "10240", \

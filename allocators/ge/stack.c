@@ -86,7 +86,7 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
                                      .threshold = threshold,
                                      .span_layer_lift_max = p->span_layer_lift_max,
                                      .quick = p->enable_quick_layer_mode,
-                                     .serialized = device->serialized,
+                                     .guarded = p->single_thread ? &self->base : NULL,
                                      .retries = &self->base.retries,
                                      .span_count_in_layer = p->span_count_in_layer_threshold,
                                      .uncacheable = p->uncacheable_size_threshold };
@@ -144,6 +144,8 @@ gemem_ge_stack_init (GeStack *self, const GememAllocatorClass *klass, const GeSt
       GeSpanPoolConfig bottom = self->config;
       bottom.minimum = self->stack == GE_STACK_FIXED ? 0 : p->huge_page_mem_size;
       bottom.shared = self->stack == GE_STACK_TWO ? device : NULL;
+      if (self->stack == GE_STACK_RTS) /* locks, whoever calls */
+        bottom.guarded = NULL;
       gemem_ge_pool_init (&self->bottom, &bottom, &device_lower, device);
       if (self->fixed != 0)
         gemem_ge_pool_init_fixed (&self->bottom, self->fixed, self->fixed_size);
@@ -204,6 +206,13 @@ gemem_ge_stack_destroy (GememAllocator *allocator)
 {
   gemem_ge_stack_clear ((GeStack *) allocator);
   g_free (allocator);
+}
+
+void
+gemem_ge_stack_speak_as (GeStack *stack, GememAllocator *allocator)
+{
+  if (stack->config.guarded != NULL)
+    stack->config.guarded = allocator;
 }
 
 void

@@ -298,10 +298,11 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
   return plan;
 }
 
-#define PLANNER(symbol, planner_name, about, table, type, function, capability) \
+#define PLANNER(symbol, planner_name, about, table, type, function, capability, real_name) \
   const GememPlanner symbol = { .base = { .name = planner_name, \
                                           .summary = about, \
                                           .origin = "ge-static.md 3", \
+                                          .known_as = real_name, \
                                           .params = table, \
                                           .params_size = sizeof (type) }, \
                                 .capabilities = GEMEM_PLANNER_GRAPH | (capability), \
@@ -309,26 +310,26 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
                                 .plan = function }
 PLANNER (gemem_planner_ge_hybrid, "ge-hybrid",
          "Ascend GE: all strategies at once, the smallest plan", ge_params, GeOptions, plan_hybrid,
-         GEMEM_PLANNER_THREADS);
+         GEMEM_PLANNER_THREADS, "HybridMemAssigner");
 PLANNER (gemem_planner_ge_binary_block, "ge-binary-block",
          "GE: blocks of the tensors' own sizes, packed inside each other", ge_params, GeOptions,
-         plan_binary, 0);
+         plan_binary, 0, NULL);
 PLANNER (gemem_planner_ge_max_block, "ge-max-block",
-         "GE: all blocks as large as the largest tensor", ge_params, GeOptions, plan_max, 0);
+         "GE: all blocks as large as the largest tensor", ge_params, GeOptions, plan_max, 0, NULL);
 PLANNER (gemem_planner_ge_range_descending_frfr, "ge-range-binary-block-descending-frfr",
          "GE: size classes, late blocks packed first, oldest free block first", ge_priority_params,
-         GeOptions, plan_descending_frfr, 0);
+         GeOptions, plan_descending_frfr, 0, NULL);
 PLANNER (gemem_planner_ge_range_ascending_frfr, "ge-range-binary-block-ascending-frfr",
          "GE: size classes, early blocks packed first, oldest free block first", ge_priority_params,
-         GeOptions, plan_ascending_frfr, 0);
+         GeOptions, plan_ascending_frfr, 0, NULL);
 PLANNER (gemem_planner_ge_range_descending_frlr, "ge-range-binary-block-descending-frlr",
          "GE: size classes, late blocks packed first, newest free block first", ge_priority_params,
-         GeOptions, plan_descending_frlr, 0);
+         GeOptions, plan_descending_frlr, 0, NULL);
 PLANNER (gemem_planner_ge_range_ascending_frlr, "ge-range-binary-block-ascending-frlr",
          "GE: size classes, early blocks packed first, newest free block first", ge_priority_params,
-         GeOptions, plan_ascending_frlr, 0);
+         GeOptions, plan_ascending_frlr, 0, NULL);
 PLANNER (gemem_planner_ge_dynamic_batch, "ge-dynamic-batch",
          "GE: binary-block on memory that grows, batches cut at 400 MiB", ge_extend_params,
-         GeOptions, plan_binary, 0);
+         GeOptions, plan_binary, 0, "DynamicBatchMemAssigner|kMaxSplitSizeForDynamicBatch");
 PLANNER (gemem_planner_ge_block, "ge-block", "GE: one strategy with free fields", ge_block_params,
-         GeBlockOptions, plan_block, 0);
+         GeBlockOptions, plan_block, 0, "BlockMemAssigner");

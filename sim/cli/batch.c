@@ -17,6 +17,7 @@
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
 #include "sim/report/report.h"
+#include "sim/report/rows.h"
 
 static char **allocators;
 static char *device_spec;
@@ -29,7 +30,7 @@ static char *map;
 static char *allocator_report;
 static char *dumb;
 static int jobs;
-static int repeat = 1, warm_up;
+static int repeat = 1, warm_up, threads = 1;
 static char *pace;
 static gboolean occupy;
 static int points = GEMEM_TIMELINE_POINTS_DEFAULT;
@@ -77,6 +78,10 @@ const GOptionEntry gemem_batch_entries[] = {
     "Replay the trace N times through the same allocator; shows drift", "N" },
   { "warm-up", 0, 0, G_OPTION_ARG_INT, &warm_up,
     "Before that, replay it N times without counting or measuring anything", "N" },
+  { "host-threads", 0, 0, G_OPTION_ARG_INT, &threads,
+    "Serve the events from N host threads in turn, to see which allocators belong to one "
+    "(ge:single_thread=yes)",
+    "N" },
   { "pace", 0, 0, G_OPTION_ARG_STRING, &pace,
     "asap: events follow one another at once (default on a GPU); recorded: not before their time "
     "(default on the simulated device, whose clock needs no waiting)",
@@ -112,11 +117,23 @@ const GOptionEntry gemem_batch_entries[] = {
 };
 
 static gboolean
+check_threads (GError **error)
+{
+  const int most = 256;
+
+  if (threads > most)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "--host-threads=%d: out of range; give a number up to %d", threads, most);
+  return threads <= most;
+}
+
+static gboolean
 check_options (GError **error)
 {
   if (!gemem_want_at_least ("jobs", jobs, 0, error)
       || !gemem_want_at_least ("repeat", repeat, 1, error)
       || !gemem_want_at_least ("warm-up", warm_up, 0, error)
+      || !gemem_want_at_least ("host-threads", threads, 1, error) || !check_threads (error)
       || !gemem_want_at_least ("timeline-points", points, 0, error))
     return FALSE;
   GememReportFormat format;
@@ -226,6 +243,19 @@ names_blocks (gboolean details)
          || (details && format == GEMEM_FORMAT_TABLE);
 }
 
+/* Whether each device of the trace goes to the GPU that -d names: silently it goes to no other. */
+static gboolean
+check_gpus (const GememSourceFile *file, const GArray *ordinals, const GPtrArray *devices,
+            GError **error)
+{
+  for (guint i = 0; gemem_source_device () < 0 && i < ordinals->len * devices->len; i++)
+    if (!gemem_job_check_gpu (((const GememDeviceSpec *) devices->pdata[i % devices->len])->spec,
+                              g_array_index (ordinals, guint16, i / devices->len),
+                              ordinals->len == 1, file->path, error))
+      return FALSE;
+  return TRUE;
+}
+
 static void
 append_jobs (GArray *list, GememSourceFile *file, const GArray *ordinals, const GPtrArray *devices,
              const GPtrArray *specs, gboolean keep_origins, GememJobSetup setup)
@@ -246,6 +276,7 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *ordinals, const 
           .allow_partial = gemem_source_allow_partial (),
           .repeat = (guint) repeat,
           .warm_up = (guint) warm_up,
+          .threads = (guint) threads,
           .pace = pace_mode (),
           .occupy = occupy,
           .timeline_points = (guint) points,
@@ -268,15 +299,22 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *ordinals, const 
 }
 
 static gboolean
-check_one_run (const char *option, const char *path, guint runs, GError **error)
+check_one_run (const char *option, const char *path, const GememJob *list, guint runs,
+               GError **error)
 {
-  if (path != NULL)
-    g_set_error (
-        error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-        "--%s=%s: one file holds the %s of one run, these are %u; give one -a and one device, and "
-        "--trace-device where the trace has several",
-        option, path, strcmp (option, "events") == 0 ? "decisions" : "device calls", runs);
-  return path == NULL;
+  gboolean alike = TRUE; /* but for the device of the trace, which each row names */
+
+  for (guint i = 1; i < runs; i++)
+    alike = alike && list[i].allocator == list[0].allocator
+            && list[i].device_spec == list[0].device_spec
+            && list[i].source_data == list[0].source_data;
+  if (path == NULL || alike)
+    return TRUE;
+  g_set_error (
+      error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+      "--%s=%s: one file holds the %s of one run, these are %u; give one -a and one device", option,
+      path, strcmp (option, "events") == 0 ? "decisions" : "device calls", runs);
+  return FALSE;
 }
 
 /* Checks that all outputs can be written, and that none overwrites an input. */
@@ -290,9 +328,8 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
                                       { "--allocator-report", allocator_report },
                                       { "--manifest", manifest },
                                       { "--sqlite", sqlite } };
-  if (n > 1
-      && (!check_one_run ("events", list[0].events_path, n, error)
-          || !check_one_run ("calls", list[0].calls_path, n, error)))
+  if (!check_one_run ("events", list[0].events_path, list, n, error)
+      || !check_one_run ("calls", list[0].calls_path, list, n, error))
     return FALSE;
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), paths, error))
     return FALSE;
@@ -486,7 +523,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
               && (specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
             return NULL;
           g_autoptr (GArray) ordinals = gemem_source_devices (file, error);
-          if (ordinals == NULL)
+          if (ordinals == NULL || !check_gpus (file, ordinals, devices, error))
             return NULL;
           append_jobs (list, file, ordinals, devices, specs, names_blocks (details), setup);
         }
@@ -509,6 +546,9 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < list->len; i++)
     collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i], said);
+  for (guint i = 0; i < batch->rows->len; i++)
+    ((GememResult *) batch->rows->pdata[i])->names_device = gemem_source_device () == 0;
+  gemem_results_name_devices ((GememResult *const *) batch->rows->pdata, batch->rows->len);
   leave_lone_rows_out (batch);
   return batch;
 }
@@ -561,7 +601,10 @@ write_allocator_reports (const BatchResults *batch, GError **error)
           continue;
         }
       if (batch->results->len > 1)
-        g_string_append_printf (text, "# %s, %s\n", result->trace, result->label);
+        {
+          g_autofree char *group = gemem_report_group (result);
+          g_string_append_printf (text, "# %s, %s\n", group, result->label);
+        }
       g_string_append (text, result->report);
     }
   return gemem_put (allocator_report, text->str, text->len, error);

@@ -43,6 +43,7 @@ run (char **arguments, GError **error)
   for (char **path = arguments; *path != NULL; path++)
     if (!gemem_stream_claim (*path, error) || !gemem_results_read_json (*path, results, error))
       return 1;
+  gemem_results_name_devices ((GememResult *const *) results->pdata, results->len);
   if (format_name != NULL && !print_results (results, error))
     return 2;
   if (format_name != NULL && directory == NULL)

@@ -10,9 +10,9 @@ static gboolean stop_at_oom;
 
 static const GOptionEntry entries[] = {
   { "events", 0, 0, G_OPTION_ARG_FILENAME, &events_path,
-    "Write every decision as CSV: seq,kind,id,size,address,block,reserved", "FILE" },
+    "Write every decision as CSV: seq,kind,id,size,address,block,reserved,device", "FILE" },
   { "calls", 0, 0, G_OPTION_ARG_FILENAME, &calls_path,
-    "Write every device call as CSV: seq,call,stream,size,address,ok", "FILE" },
+    "Write every device call as CSV: seq,call,stream,size,address,ok,device", "FILE" },
   { "stop-at-oom", 0, 0, G_OPTION_ARG_NONE, &stop_at_oom, "End at the first request that fails",
     NULL },
   { NULL }

@@ -6,6 +6,9 @@
  */
 #include "config.h"
 
+#include <string.h>
+
+#include "sim/engine/merge.h"
 #include "sim/engine/run.h"
 #include "sim/engine/setup.h"
 
@@ -85,22 +88,43 @@ work (gpointer data)
   return NULL;
 }
 
-void
-gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results,
-                GError **errors)
+static void
+run_queue (Queue *queue, guint threads)
 {
-  Queue queue = { jobs, results, errors, (gint) n, 0 };
+  const guint n = (guint) queue->n;
   guint others = MIN (threads > 0 ? threads : g_get_num_processors (), MAX (n, 1)) - 1;
   g_autofree GThread **helpers = g_new0 (GThread *, others + 1);
 
   for (guint i = 0; i < n && others > 0; i++)
-    if (gemem_setup_is_real (&jobs[i]))
+    if (gemem_setup_is_real (&queue->jobs[i]))
       others = 0;
   for (guint i = 0; i < others; i++)
-    helpers[i] = g_thread_try_new ("gemem-job", work, &queue,
+    helpers[i] = g_thread_try_new ("gemem-job", work, queue,
                                    NULL); /* if no thread can be started, this one runs all jobs */
-  work (&queue);
+  work (queue);
   for (guint i = 0; i < others; i++)
     if (helpers[i] != NULL)
       g_thread_join (helpers[i]);
+}
+
+void
+gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results,
+                GError **errors)
+{
+  g_autofree GememJob *own = g_new (GememJob, n + 1);
+  Queue queue = { own, results, errors, (gint) n, 0 };
+  GError *error = NULL;
+  GememMerge *merge;
+
+  memset (results, 0, n * sizeof (GememResult *));
+  memcpy (own, jobs, n * sizeof (GememJob));
+  merge = gemem_merge_begin (own, n, &error);
+  if (error == NULL)
+    run_queue (&queue, threads);
+  if (error != NULL || !gemem_merge_end (merge, results, &error))
+    { /* the error of a file that several runs share is that of the last one */
+      g_clear_pointer (&results[n - 1], gemem_result_free);
+      g_clear_error (&errors[n - 1]);
+      g_propagate_error (&errors[n - 1], error);
+    }
 }

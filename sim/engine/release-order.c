@@ -543,7 +543,6 @@ static void
 shut_down (GememProbe *probe, GememRun *run)
 {
   gemem_release_order_release_all (((OrderProbe *) probe)->order, run->seq, FALSE);
-  gemem_device_sync (run->device);
 }
 
 static void

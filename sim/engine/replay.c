@@ -105,7 +105,9 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   const char *defaults = gemem_setup_defaults (job, info);
   int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
 
-  run->device = gemem_setup_device (job, info, ordinal, capacity, error);
+  if (job->device_ordinal >= 0
+      || gemem_job_check_gpu (gemem_setup_spec (job), run->ordinal, TRUE, run->name, error))
+    run->device = gemem_setup_device (job, info, ordinal, capacity, error);
   if (run->device == NULL)
     return FALSE;
   run->real = gemem_device_is_real (run->device);
@@ -114,7 +116,6 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->has_time = (info->flags & GEMEM_TRACE_HAS_TIME) != 0;
   run->middle = (info->flags & (GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_TRUNCATED)) != 0;
   run->same_allocator = gemem_setup_same_allocator (job, info);
-  run->device->serialized = job->many_threads;
   if (job->observer != NULL)
     gemem_device_add_observer (run->device, job->observer);
   run->device->times = run->times;
@@ -133,6 +134,8 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device,
                                                        error);
   gemem_settings_append (run->result->variables, job->allocator->variables);
+  if (job->threads > 1)
+    run->turns = gemem_turns_new (run, job->threads);
   if (run->result->parameters == NULL || !show_future (run, error)
       || !gemem_probes_start (run, error))
     return FALSE;
@@ -271,7 +274,8 @@ feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gs
   while (n > 0)
     {
       if (!look_for_origins (run, events, (gsize) n, error)
-          || !gemem_run_events (run, events, (gsize) n, error))
+          || !(run->turns != NULL ? gemem_turns_events (run->turns, events, (gsize) n, error)
+                                  : gemem_run_events (run, events, (gsize) n, error)))
         return FALSE;
       if (run->stop)
         return TRUE;
@@ -410,7 +414,11 @@ end (GememRun *run, gboolean ok, GError **error)
 {
   if (run->device != NULL && run->job->observer != NULL)
     gemem_device_remove_observer (run->device, run->job->observer);
+  gemem_turns_free (g_steal_pointer (&run->turns));
   gemem_probes_shut_down (run);
+  /* as a program does: its streams are done before memory is returned, the device is closed last */
+  if (run->allocator != NULL && gemem_device_failure (run->device) == NULL)
+    gemem_device_sync (run->device);
   if (run->allocator != NULL)
     gemem_allocator_destroy (run->allocator);
   ok = ok && quiesce (run, error) && gemem_probes_finish (run, error)

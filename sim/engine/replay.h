@@ -3,7 +3,7 @@
  * Why a job object: compare, find-capacity, the tests and the bench run the same loop.  A job is
  * self-contained (it opens its own reader and device), so jobs run in parallel, one thread each,
  * and results are indexed by job: the output does not depend on the number of threads.  A single
- * run is never parallel.
+ * run is never parallel, though several threads may serve it in turn.
  *
  * Invariants: memory is bounded by what is live plus `timeline_points`; integers only; each event
  * is read once per epoch; accounting closes at every sample (live + internal + external ==
@@ -61,6 +61,7 @@ typedef struct
   /* epochs before these, neither counted nor measured (but a failed request ends the epoch, and
    * fidelity is that of the very first epoch) */
   guint warm_up;
+  guint threads; /* host threads that serve the events in turn (turns.h); 0 and 1: the run's own */
   GememPaceMode pace;
   gboolean occupy;       /* streams get work that lasts as long as in the recording: pace.h */
   gboolean stop_at_oom;  /* the first failed request ends the replay */
@@ -69,9 +70,8 @@ typedef struct
   /* fill the origins in result.oom and result.map, and result.largest and result.leaked, if the
    * trace has call stacks or tags */
   gboolean keep_origins;
-  gboolean keep_report;  /* fill result.report */
-  gboolean many_threads; /* the caller feeds the run from many threads, one at a time */
-  gboolean measure;      /* take host-clock latencies with `clock` */
+  gboolean keep_report; /* fill result.report */
+  gboolean measure;     /* take host-clock latencies with `clock` */
   /* ns, monotonic; needed when measure, and for GEMEM_PACE_RECORDED on real devices */
   guint64 (*clock) (void);
   /* returns when `clock` reaches the time or on interruption; also for GEMEM_PACE_RECORDED */
@@ -93,11 +93,18 @@ typedef struct
 
 #define GEMEM_TIMELINE_POINTS_DEFAULT 2000
 
+/* FALSE with GEMEM_ERROR_USAGE if @spec names a GPU by number (cuda:0), and device @ordinal of trace
+ * @name would go to it without having its number; @alone: the trace has no other device, and then
+ * device 0, which most traces have, goes to any. */
+gboolean gemem_job_check_gpu (const char *spec, int ordinal, gboolean alone, const char *name,
+                              GError **error);
+
 /* Runs @job.  NULL with @error only when nothing could be run at all (bad settings, unreadable
  * trace, a full disk under events_path or calls_path). */
 GememResult *gemem_job_run (const GememJob *job, GError **error);
 
-/* Runs @n jobs on at most @threads threads (0: one per processor).  @results and @errors have @n
+/* Runs @n jobs on at most @threads threads (0: one per processor).  Jobs with the same events_path or
+ * calls_path share the file: its rows are in the order of the trace.  @results and @errors have @n
  * elements, errors[i] is NULL: for each job either its result is set, for gemem_result_free(), or
  * its error, for g_error_free(). */
 void gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results,

@@ -35,6 +35,7 @@ gemem_result_restart (GememResult *result)
                         .device_settings = result->device_settings,
                         .variables = result->variables,
                         .device_ordinal = result->device_ordinal,
+                        .names_device = result->names_device,
                         .partial = result->partial,
                         .failure = result->failure,
                         .not_allowed = result->not_allowed,

@@ -116,6 +116,9 @@ struct _GememResult
   /* GememSetting: values set by environment variables, by the variables' names */
   GPtrArray *variables;
   int device_ordinal;
+  /* the report names the device although its number is 0: the trace has others, or the user chose
+   * it */
+  gboolean names_device;
   gboolean partial; /* interrupted, or a damaged trace read with --allow-partial */
   char *failure;    /* NULL, or why the run could not be completed */
   gboolean not_run; /* the run did not begin: only names and `failure` are set */

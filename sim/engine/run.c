@@ -38,6 +38,20 @@ gemem_run_take_refusal (GememRun *run, GError **error)
 }
 
 gboolean
+gemem_run_take_late_refusal (GememRun *run, GError **error)
+{
+  gboolean ok = TRUE;
+
+  if (run->allocator->refusal != NULL)
+    {
+      run->seq--;
+      ok = gemem_run_take_refusal (run, error);
+      run->seq++;
+    }
+  return ok;
+}
+
+gboolean
 gemem_run_bad_free (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed but is not alive",

@@ -10,6 +10,7 @@
 #include "sim/engine/probe.h"
 #include "sim/engine/replay.h"
 #include "sim/engine/timeline.h"
+#include "sim/engine/turns.h"
 
 /* What the event loop does before it serves the next event; bits of GememRun.attention, so that an
  * ordinary event pays for one test. */
@@ -50,6 +51,7 @@ struct _GememRun
   gboolean real;      /* the device can fail */
   gboolean verify;    /* check after each event */
   gboolean check_end; /* check that the allocator returned everything */
+  GememTurns *turns;  /* serve the events; NULL: the thread of the run does */
 
   /* start and end of the run */
   const GememJob *job;
@@ -98,6 +100,9 @@ gboolean gemem_run_no_load_is_open (GememRun *run, GError **error);
 /* If the allocator refused its latest call because it breaks a rule (GememAllocator.refusal):
  * returns what gemem_run_bad_event returns; else TRUE. */
 gboolean gemem_run_take_refusal (GememRun *run, GError **error);
+/* The same after gemem_run_events() of one event, of which it is then: of frees, which have no
+ * answer. */
+gboolean gemem_run_take_late_refusal (GememRun *run, GError **error);
 /* Checks that the device has not failed.  GEMEM_ERROR_FAILED with trace and event replaces an
  * @error already set. */
 gboolean gemem_run_check_device (const GememRun *run, GError **error);

@@ -87,11 +87,32 @@ known_defaults (const GememDeviceClass *klass, const char *text, GError **error)
   return g_string_free (known, FALSE);
 }
 
+const char *
+gemem_setup_spec (const GememJob *job)
+{
+  return job->device_spec != NULL ? job->device_spec : "sim";
+}
+
+gboolean
+gemem_job_check_gpu (const char *spec, int ordinal, gboolean alone, const char *name,
+                     GError **error)
+{
+  const int gpu = gemem_device_spec_gpu (spec);
+
+  if (gpu < 0 || gpu == ordinal || ordinal == GEMEM_DEVICE_HOST || (alone && ordinal == 0))
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: device %d of the trace is not GPU %d of -d %s; write -d cuda for the GPU that "
+               "has the device's number, or choose the device too: --trace-device=%d",
+               name, ordinal, gpu, spec, ordinal);
+  return FALSE;
+}
+
 GememDevice *
 gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal, guint64 capacity,
                     GError **error)
 {
-  const char *spec = job->device_spec != NULL ? job->device_spec : "sim";
+  const char *spec = gemem_setup_spec (job);
   const GPtrArray *overrides = job->allocator->device;
   gboolean merging = (overrides != NULL && overrides->len > 0) || capacity > 0;
   g_autoptr (GPtrArray) settings = NULL;
@@ -142,8 +163,7 @@ gboolean
 gemem_setup_is_real (const GememJob *job)
 {
   const GememDeviceClass *klass;
-  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (
-      job->device_spec != NULL ? job->device_spec : "sim", &klass, NULL);
+  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (gemem_setup_spec (job), &klass, NULL);
 
   if (settings != NULL)
     klass = gemem_device_class_beneath (klass, settings);

@@ -3,6 +3,8 @@
 
 #include "sim/engine/replay.h"
 
+/* The device of @job as text. */
+const char *gemem_setup_spec (const GememJob *job);
 /* Creates the device of @job.  Precedence, weakest first: the trace's device settings, the job's
  * device_spec, the device keys of the allocator's settings (vector files), @capacity (0: none). */
 GememDevice *gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal,

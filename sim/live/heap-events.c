@@ -51,7 +51,8 @@ gemem_heap_feed (GememHeap *heap, GememTraceEvent *event, GError **error)
   heap->now = heap->clock () - heap->start;
   event->time = heap->now;
   event->device = heap->run->ordinal;
-  if (!gemem_run_events (heap->run, event, 1, error))
+  if (!gemem_run_events (heap->run, event, 1, error)
+      || !gemem_run_take_late_refusal (heap->run, error))
     return FALSE;
   if (heap->recording == NULL)
     return TRUE;

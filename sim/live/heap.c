@@ -174,7 +174,6 @@ gemem_heap_new (const GememHeapOptions *options, GError **error)
       heap->job = (GememJob){ .allocator = heap->specs->pdata[0],
                               .device_spec = heap->device,
                               .device_ordinal = options->ordinal,
-                              .many_threads = TRUE,
                               .measure = TRUE,
                               .clock = options->clock,
                               .timeline_points = GEMEM_TIMELINE_POINTS_DEFAULT,
@@ -208,7 +207,6 @@ gemem_heap_close (GememHeap *heap, GError **error)
   guint64 address;
   gboolean ok;
 
-  gemem_device_sync (heap->run->device);
   ok = gemem_run_close (heap->run, error);
   while (gemem_idmap_next (heap->blocks, &position, &address, &block))
     g_free (((GememHeapBlock *) block)->users);

@@ -117,7 +117,7 @@ make_slug (const GememResult *result)
   GString *slug = g_string_new (base);
   if (result->device_ordinal == GEMEM_DEVICE_HOST)
     g_string_append (slug, "-host");
-  else if (result->device_ordinal > 0)
+  else if (result->device_ordinal > 0 || result->names_device)
     g_string_append_printf (slug, "-device%d", result->device_ordinal);
   return g_string_free (slug, FALSE);
 }

@@ -87,6 +87,10 @@ const char *gemem_measure_known_as (guint index);
 /* The measure @name.  GEMEM_ERROR_USAGE suggests a name. */
 const GememMeasure *gemem_measure_find (const char *name, GError **error);
 
+/* Where results of one trace are of several devices, each of them names its device from now on, device
+ * 0 too.  O(n^2). */
+void gemem_results_name_devices (GememResult *const *results, guint n);
+
 /* Appends the results (GememResult, gemem_result_free()) in the file @path, which
  * gemem_report_write() wrote as JSON, to @results.  GEMEM_ERROR_FAILED: unreadable;
  * GEMEM_ERROR_INPUT: not JSON, another schema or version, a missing member; @results is then

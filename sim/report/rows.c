@@ -13,13 +13,22 @@ gemem_report_same_group (const GememResult *a, const GememResult *b)
   return g_strcmp0 (a->trace, b->trace) == 0 && a->device_ordinal == b->device_ordinal;
 }
 
+void
+gemem_results_name_devices (GememResult *const *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    for (guint j = 0; j < n && !results[i]->names_device; j++)
+      results[i]->names_device = results[j]->device_ordinal != results[i]->device_ordinal
+                                 && g_strcmp0 (results[i]->trace, results[j]->trace) == 0;
+}
+
 char *
 gemem_report_group (const GememResult *result)
 {
   const char *trace = result->trace != NULL ? result->trace : "trace";
   if (result->device_ordinal == GEMEM_DEVICE_HOST)
     return g_strdup_printf ("%s, host memory", trace);
-  if (result->device_ordinal > 0)
+  if (result->device_ordinal > 0 || result->names_device)
     return g_strdup_printf ("%s, device %d", trace, result->device_ordinal);
   return g_strdup (trace);
 }

@@ -5,9 +5,6 @@
 #include "base/macros.h"
 #include "sim/engine/result.h"
 
-/* "gpt2-train.gmt", "gpt2-train.gmt, device 1": the title of a group of rows; g_free() here and
- * below. */
-char *gemem_report_group (const GememResult *result);
 /* The same without the folders of the trace, for pictures. */
 char *gemem_report_title (const GememResult *result);
 /* Index after the last row of the group that begins at @start. */
@@ -40,6 +37,9 @@ guint gemem_text_columns_fit (GememTextColumn *columns, guint n, gsize label, gs
 
 GEMEM_BEGIN_DECLS
 
+/* "gpt2-train.gmt", "gpt2-train.gmt, device 1": the title of a group of rows; g_free() here and of the
+ * other titles. */
+char *gemem_report_group (const GememResult *result);
 /* Appends @text as one field of CSV (RFC 4180), NULL as an empty one. */
 void gemem_csv_append_field (GString *out, const char *text);
 /* Appends @text as part of one line of Markdown, without markup. */

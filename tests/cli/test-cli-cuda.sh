@@ -12,10 +12,27 @@ with () { env LD_LIBRARY_PATH="$library" GEMEM_STANDIN_REPORT="$report" "$@"; }
 clean () { check "$1: nothing was kept" sh -c "grep -q '^end' report && ! grep -v '^call \|^end' report"; rm -f report; }
 
 # ---- what the device is told
-run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0; says out 'on cuda:capacity=80GiB'; clean replay
+run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0; says out 'on cuda:gpu=0,capacity=80GiB'; clean replay
 run 0 with GEMEM_STANDIN_DEVICES=2 gemem-sim replay "$trace" -a ge-expandable -d cuda:1:mode=vmm,capacity=4GiB; says out 'on cuda:gpu=1,mode=vmm,capacity=4GiB'
 clean 'the second GPU'
-run 0 with gemem-sim replay "$trace" -a pytorch-caching:capacity=2GiB -d cuda; says out 'on cuda:capacity=2GiB'; clean 'a setting of the allocator'
+
+# ---- several devices: each goes to the GPU of its number, or is refused
+printf '# gemem-trace: 2\nalloc 1 size=1048576\nalloc 2 size=4194304 device=1\n# end: 2\n' >two.txt
+printf '# gemem-trace: 2\nalloc 2 size=4194304 device=1\n# end: 1\n' >one.txt
+run 0 with GEMEM_STANDIN_DEVICES=2 gemem-sim replay two.txt -a ge -d cuda -f csv
+says out '^two.txt,[0-9a-f]*,0,ge,ge,"cuda:gpu=0,'; says out '^two.txt,[0-9a-f]*,1,ge,ge,"cuda:gpu=1,'; clean 'a GPU for each device'
+run 0 with GEMEM_STANDIN_DEVICES=2 gemem-sim replay one.txt -a ge -d cuda; says out 'device 1 through ge on cuda:gpu=1,'; clean 'device 1 on GPU 1'
+refusal='device 1 of the trace is not GPU 0 of -d cuda:0; write -d cuda for the GPU that has the device.s number, or choose the device too: --trace-device=1'
+run 2 with GEMEM_STANDIN_DEVICES=2 gemem-sim replay one.txt -a ge -d cuda:0; says err "one.txt: $refusal"
+run 2 with GEMEM_STANDIN_DEVICES=2 gemem-sim compare two.txt -a ge -a direct -d cuda:0; says err "two.txt: $refusal"
+run 2 with GEMEM_STANDIN_DEVICES=2 gemem-sim replay one.txt -a ge -d faulty:on=cuda,gpu=0,nth=9; says err 'device 1 of the trace is not GPU 0'
+run 2 with GEMEM_STANDIN_DEVICES=2 gemem-sim replay two.txt -a ge -d cuda:1; says err 'device 0 of the trace is not GPU 1'
+run 77 with gemem-sim replay one.txt -a ge -d cuda; says err 'device cuda:1: no such GPU, the driver finds 1'
+run 0 with gemem-sim replay one.txt -a ge -d cuda:0 --trace-device=1; says out 'device 1 through ge on cuda:gpu=0,'; clean 'device 1 on GPU 0, as chosen'
+run 0 with GEMEM_STANDIN_DEVICES=2 gemem-sim replay two.txt -a ge -d cuda --calls two.csv; clean 'calls on two GPUs'
+check 'each call names its device' sh -c 'grep -q "^[0-9]*,malloc,0,2097152,0x[0-9a-f]*,1,0$" two.csv && grep -q "^[0-9]*,malloc,0,4194304,0x[0-9a-f]*,1,1$" two.csv'
+run 0 gemem-sim replay two.txt -a ge -d sim:calls=two.csv --calls again.csv; check 'both devices decide the same without GPUs' cmp two.csv again.csv
+run 0 with gemem-sim replay "$trace" -a pytorch-caching:capacity=2GiB -d cuda; says out 'on cuda:gpu=0,capacity=2GiB'; clean 'a setting of the allocator'
 run 0 with gemem-sim replay "$trace" -a direct -d cuda:profile=h200; says out 'alloc p50 .*[1-9][0-9.]* us'; clean 'modelled costs'
 run 0 with gemem-sim replay "$trace" -a pytorch-caching -d faulty:on=cuda,gpu=0,nth=3,call=malloc; clean 'a wrapper'
 run 0 with gemem-sim compare "$trace" -a pytorch-caching -a ge-scalable -a direct -d cuda:0 --jobs 4; clean compare
@@ -57,11 +74,11 @@ says err 'interrupted before event'; clean interrupted
 
 # ---- the log of calls
 run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --calls calls.csv; clean 'a log of calls'
-check 'a row for each call' sh -c 'head -n 1 calls.csv | grep -qx "seq,call,stream,size,address,ok" && grep -Eq "^[0-9]+,malloc,[0-9]+,[0-9]+,0x[0-9a-f]+,1$" calls.csv'
+check 'a row for each call' sh -c 'head -n 1 calls.csv | grep -qx "seq,call,stream,size,address,ok,device" && grep -Eq "^[0-9]+,malloc,[0-9]+,[0-9]+,0x[0-9a-f]+,1,0$" calls.csv'
 run 0 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=calls.csv --calls again.csv; check 'the same on the simulated device' cmp calls.csv again.csv
 run 2 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=calls.csv,address=bump; says err 'calls'
 run 1 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=nothing.csv; says err 'calls=nothing.csv'
-head -n 9 calls.csv | sed '5s/,1$/,yes/' >bad.csv
+head -n 9 calls.csv | sed '5s/,1,0$/,yes,0/' >bad.csv
 run 3 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=bad.csv; says err 'bad.csv:5: no row of seq,call'
 head -c 100 calls.csv >cut.csv
 run 3 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=cut.csv; says err 'cut.csv:1: is damaged, or its end is missing'

@@ -182,7 +182,7 @@ for command in 'list' 'help --man' 'info r.gmt' 'replay r.gmt -a direct' 'compar
   says err '^gemem-sim: error: standard output: Bad file descriptor'
 done
 check 'a closed standard output does not end up in a file' sh -c \
-  'gemem-sim replay small.ops -a direct --events closed.csv -f csv >&- 2>/dev/null; test "$(head -n 1 closed.csv)" = seq,kind,id,size,address,block,reserved && ! grep -q trace_sha closed.csv'
+  'gemem-sim replay small.ops -a direct --events closed.csv -f csv >&- 2>/dev/null; test "$(head -n 1 closed.csv)" = seq,kind,id,size,address,block,reserved,device && ! grep -q trace_sha closed.csv'
 
 # ---- signals, in every long phase: 130, and what is left is whole or marked
 gemem-sim generate random:events=3000000,live=2000 -o long.gmt

@@ -52,8 +52,8 @@ for option in --events --calls --output; do
   done
 done
 check 'a trace to /dev/stdout as a file' sh -c 'gemem-sim convert small.ops /dev/stdout -f text >into.txt && grep -q "^alloc 1" into.txt && test -L /dev/stdout'
-check 'events to standard output' sh -c 'gemem-sim replay small.ops -a direct --events - -o report.txt | head -1 | grep -qx "seq,kind,id,size,address,block,reserved" && test ! -e ./-'
-check 'events: header and a row for each event' sh -c 'head -1 events.csv | grep -qx "seq,kind,id,size,address,block,reserved" && test $(wc -l < events.csv) -gt 1000'
+check 'events to standard output' sh -c 'gemem-sim replay small.ops -a direct --events - -o report.txt | head -1 | grep -qx "seq,kind,id,size,address,block,reserved,device" && test ! -e ./-'
+check 'events: header and a row for each event' sh -c 'head -1 events.csv | grep -qx "seq,kind,id,size,address,block,reserved,device" && test $(wc -l < events.csv) -gt 1000'
 run 0 gemem-sim compare random.gmt --plots plots
 check 'plots: data and script' sh -c 'ls plots/*.dat plots/*.gp'
 run 0 gemem-sim compare random.gmt -f json -o saved.json

@@ -240,11 +240,11 @@ assert_replays (const char *name)
   g_assert_cmpstr (err, ==, "");
   g_assert_cmpint (status, ==, 0);
   g_assert_cmpstr (out, ==,
-                   "seq,kind,id,size,address,block,reserved\n"
-                   "0,alloc,0,1,0x100000000000,1,1\n"
-                   "1,alloc,1,4096,0x100000200000,4096,4097\n"
-                   "2,free,1,4096,0x100000200000,4096,1\n"
-                   "4,alloc,2,1000,0x100000400000,1000,1001\n");
+                   "seq,kind,id,size,address,block,reserved,device\n"
+                   "0,alloc,0,1,0x100000000000,1,1,0\n"
+                   "1,alloc,1,4096,0x100000200000,4096,4097,0\n"
+                   "2,free,1,4096,0x100000200000,4096,1,0\n"
+                   "4,alloc,2,1000,0x100000400000,1000,1001,0\n");
 }
 
 static void

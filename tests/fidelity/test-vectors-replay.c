@@ -49,7 +49,7 @@ expect_alloc (GString *log, GHashTable *rows, guint64 seq, char **words, const c
                           words[1], row->size, row->address);
   if (!failed)
     g_string_append_printf (log, "%" G_GUINT64_FORMAT, row->block);
-  g_string_append_printf (log, ",%" G_GUINT64_FORMAT "\n", figure (result, "reserved"));
+  g_string_append_printf (log, ",%" G_GUINT64_FORMAT ",0\n", figure (result, "reserved"));
 }
 
 /* One line of the file; @result is the text after the arrow, with its leading space. */
@@ -65,7 +65,7 @@ expect_line (GString *log, GHashTable *rows, guint64 seq, const char *line)
   if (g_str_equal (words[0], "a"))
     expect_alloc (log, rows, seq, words, result);
   else if (g_str_equal (words[0], "r"))
-    g_string_append_printf (log, "%" G_GUINT64_FORMAT ",trim,,,,,%" G_GUINT64_FORMAT "\n", seq,
+    g_string_append_printf (log, "%" G_GUINT64_FORMAT ",trim,,,,,%" G_GUINT64_FORMAT ",0\n", seq,
                             figure (result, "reserved"));
   else if (!g_str_has_prefix (result, " ?"))
     {
@@ -73,7 +73,7 @@ expect_line (GString *log, GHashTable *rows, guint64 seq, const char *line)
       g_assert_nonnull (row);
       g_string_append_printf (log,
                               "%" G_GUINT64_FORMAT ",free,%s,%" G_GUINT64_FORMAT
-                              ",%s,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
+                              ",%s,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",0\n",
                               seq, words[1], row->size, row->address, row->block,
                               figure (result, "reserved"));
     }
@@ -85,7 +85,7 @@ expected_log (const char *path)
   g_autofree char *text = test_read_text (path);
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   g_autoptr (GHashTable) rows = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_row);
-  GString *log = g_string_new ("seq,kind,id,size,address,block,reserved\n");
+  GString *log = g_string_new ("seq,kind,id,size,address,block,reserved,device\n");
   guint64 seq = 0;
 
   for (char **line = lines; *line != NULL; line++)

@@ -33,15 +33,15 @@ test_text (void)
     TEST_FREE (6),
     { .kind = GEMEM_EVENT_STREAM_SYNC, .stream = 3 },
   };
-  static const char expected[] = "seq,kind,id,size,address,block,reserved\n"
-                                 "0,alloc,1,100,0x100000000000,256,4096\n"
-                                 "1,alloc,18446744073709551615,4000,,,4096\n"
-                                 "4,trim,,,,,4096\n"
-                                 "5,free-requested,1,100,0x100000000000,256,4096\n"
-                                 "6,free-completed,1,100,0x100000000000,256,4096\n"
-                                 "9,alloc,6,257,0x100000000000,512,4096\n"
-                                 "10,free,6,257,0x100000000000,512,4096\n"
-                                 "11,stream-sync,,,,,4096\n";
+  static const char expected[] = "seq,kind,id,size,address,block,reserved,device\n"
+                                 "0,alloc,1,100,0x100000000000,256,4096,0\n"
+                                 "1,alloc,18446744073709551615,4000,,,4096,0\n"
+                                 "4,trim,,,,,4096,0\n"
+                                 "5,free-requested,1,100,0x100000000000,256,4096,0\n"
+                                 "6,free-completed,1,100,0x100000000000,256,4096,0\n"
+                                 "9,alloc,6,257,0x100000000000,512,4096,0\n"
+                                 "10,free,6,257,0x100000000000,512,4096,0\n"
+                                 "11,stream-sync,,,,,4096,0\n";
   TestTrace trace = TEST_TRACE (events);
   GememAllocatorSpec *spec = test_spec (&slots_class);
   GememJob job = test_job (spec, &trace);
@@ -79,7 +79,7 @@ test_long (void)
     lines += *c == '\n';
   g_assert_cmpuint (lines, ==, n + 1);
   g_assert_nonnull (g_strrstr (text, "\n99999,free,49999,10,0x"));
-  g_assert_true (g_str_has_suffix (text, ",10,0\n"));
+  g_assert_true (g_str_has_suffix (text, ",10,0,0\n"));
   gemem_allocator_spec_free (spec);
 }
 
@@ -139,8 +139,8 @@ test_interrupted (void)
   g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS)); /* no partial file that looks complete */
   g_autofree char *text = read_file (partial);
   g_assert_true (
-      g_str_has_prefix (text, "seq,kind,id,size,address,block,reserved\n0,alloc,1,100,0x"));
-  g_assert_true (g_str_has_suffix (text, ",100,0\n"));
+      g_str_has_prefix (text, "seq,kind,id,size,address,block,reserved,device\n0,alloc,1,100,0x"));
+  g_assert_true (g_str_has_suffix (text, ",100,0,0\n"));
   gemem_allocator_spec_free (spec);
 }
 

@@ -340,11 +340,11 @@ test_log (void)
   gemem_result_free (test_job_run (&job));
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_assert_cmpstr (text, ==,
-                   "seq,kind,id,size,address,block,reserved\n"
-                   "0,graph-load,1,3145728,0x100000000000,3145728,4194304\n"
-                   "1,graph-load,2,69793218560,,,4194304\n"
-                   "2,graph-run,1,0,,,4194304\n"
-                   "3,graph-unload,1,0,,,0\n");
+                   "seq,kind,id,size,address,block,reserved,device\n"
+                   "0,graph-load,1,3145728,0x100000000000,3145728,4194304,0\n"
+                   "1,graph-load,2,69793218560,,,4194304,0\n"
+                   "2,graph-run,1,0,,,4194304,0\n"
+                   "3,graph-unload,1,0,,,0,0\n");
 }
 
 /* ---- devices that refuse */

@@ -3,6 +3,8 @@
  * too little memory, replays to the same decisions and device calls. */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/rng.h"
 #include "sim/live/heap.h"
 #include "tests/util/sizes.h"
@@ -412,6 +414,44 @@ test_replay (gconstpointer data)
     }
 }
 
+/* ---- threads */
+
+static gpointer
+second_thread (gpointer heap)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpuint (gemem_heap_alloc (heap, MIB, 0, 0, &error), ==, 0);
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
+  g_assert_nonnull (strstr (error->message, ":event 1: a second thread calls a pool"));
+  return NULL;
+}
+
+static gpointer
+served (gpointer heap)
+{
+  give_back (heap, alloc (heap, MIB, 0));
+  return NULL;
+}
+
+/* single_thread=yes refuses a second thread of the program; without it the heap's caller takes
+ * care. */
+static void
+test_single_thread (void)
+{
+  GememHeap *heap = heap_on ("ge-scalable:single_thread=yes", "sim:capacity=8GiB", NULL);
+  const guint64 block = alloc (heap, MIB, 0);
+
+  g_thread_join (g_thread_new ("second", second_thread, heap));
+  give_back (heap, block);
+  close_clean (heap);
+
+  heap = heap_on ("ge-scalable", "sim:capacity=8GiB", NULL);
+  give_back (heap, alloc (heap, MIB, 0));
+  g_thread_join (g_thread_new ("second", served, heap));
+  close_clean (heap);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -427,6 +467,7 @@ main (int argc, char **argv)
   g_test_add_func ("/heap/no-events-in-captures", test_no_events_in_captures);
   g_test_add_func ("/heap/segment", test_segment);
   g_test_add_func ("/heap/errors", test_errors);
+  g_test_add_func ("/heap/single-thread", test_single_thread);
   for (; *classes != NULL; classes++)
     if ((*classes)->prepare == NULL)
       {

@@ -1,0 +1,198 @@
+/* merge.c - see merge.h.
+ *
+ * Each row begins with the number of its event in the trace, and each part is in their order, so the
+ * parts are merged line by line; rows of one number stand in the order of the jobs.
+ */
+#include "config.h"
+
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "sim/engine/merge.h"
+#include "sim/engine/rows.h"
+
+typedef struct
+{
+  char *path; /* of the part: a temporary file */
+  guint job;
+  FILE *file;
+  char *line; /* the next one; of getline() */
+  size_t held;
+  gboolean ended;
+  guint64 seq;
+} Part;
+
+typedef struct
+{
+  char *path; /* of the whole */
+  GArray *parts;
+} Log;
+
+struct _GememMerge
+{
+  GPtrArray *logs; /* Log */
+};
+
+static void
+free_log (gpointer data)
+{
+  Log *log = data;
+
+  for (guint i = 0; i < log->parts->len; i++)
+    {
+      Part *part = &g_array_index (log->parts, Part, i);
+      g_autofree char *partial = g_strconcat (part->path, ".partial", NULL);
+      if (part->file != NULL)
+        fclose (part->file);
+      g_unlink (part->path);
+      g_unlink (partial);
+      g_free (part->path);
+      free (part->line);
+    }
+  g_array_unref (log->parts);
+  g_free (log->path);
+  g_free (log);
+}
+
+static void
+merge_free (GememMerge *merge)
+{
+  g_ptr_array_unref (merge->logs);
+  g_free (merge);
+}
+
+/* ---- the parts */
+
+static Log *
+log_of (GememMerge *merge, const char *path)
+{
+  Log *log;
+
+  for (guint i = 0; i < merge->logs->len; i++)
+    if (strcmp (((Log *) merge->logs->pdata[i])->path, path) == 0)
+      return merge->logs->pdata[i];
+  log = g_new0 (Log, 1);
+  log->path = g_strdup (path);
+  log->parts = g_array_new (FALSE, TRUE, sizeof (Part));
+  g_ptr_array_add (merge->logs, log);
+  return log;
+}
+
+/* Gives *@path of job @number, which others have too, a file of its own. */
+static gboolean
+part (GememMerge *merge, const char **path, guint number, GError **error)
+{
+  Part new = { .job = number };
+  const int fd = g_file_open_tmp ("gemem-log-XXXXXX", &new.path, error);
+
+  if (fd < 0)
+    return FALSE;
+  close (fd);
+  g_array_append_val (log_of (merge, *path)->parts, new);
+  *path = new.path;
+  return TRUE;
+}
+
+GememMerge *
+gemem_merge_begin (GememJob *jobs, guint n, GError **error)
+{
+  GememMerge *merge = g_new0 (GememMerge, 1);
+  g_autofree const char **events = g_new0 (const char *, n), **calls = g_new0 (const char *, n);
+  gboolean ok = TRUE;
+
+  merge->logs = g_ptr_array_new_with_free_func (free_log);
+  for (guint i = 0; i < n; i++)
+    {
+      events[i] = jobs[i].events_path;
+      calls[i] = jobs[i].calls_path;
+    }
+  for (guint i = 0; i < n; i++)
+    for (guint j = 0; ok && j < n; j++)
+      {
+        if (j != i && events[i] != NULL && g_strcmp0 (events[i], events[j]) == 0
+            && jobs[i].events_path == events[i])
+          ok = part (merge, &jobs[i].events_path, i, error);
+        if (ok && j != i && calls[i] != NULL && g_strcmp0 (calls[i], calls[j]) == 0
+            && jobs[i].calls_path == calls[i])
+          ok = part (merge, &jobs[i].calls_path, i, error);
+      }
+  if (ok && merge->logs->len > 0)
+    return merge;
+  merge_free (merge);
+  return NULL;
+}
+
+/* ---- the whole */
+
+static gboolean
+next_line (Part *part)
+{
+  const ssize_t length = part->file != NULL ? getline (&part->line, &part->held, part->file) : -1;
+
+  part->ended = length <= 0;
+  if (part->ended)
+    return FALSE;
+  part->line[length - 1] = '\0'; /* every row ends with a line end */
+  part->seq = g_ascii_strtoull (part->line, NULL, 10);
+  return TRUE;
+}
+
+/* The part whose row is next; NULL: none is left. */
+static Part *
+first (const Log *log)
+{
+  Part *found = NULL;
+
+  for (guint i = 0; i < log->parts->len; i++)
+    {
+      Part *part = &g_array_index (log->parts, Part, i);
+      if (!part->ended && (found == NULL || part->seq < found->seq))
+        found = part;
+    }
+  return found;
+}
+
+static gboolean
+join (Log *log, GememResult *const *results, GError **error)
+{
+  GememRows *rows = NULL;
+  gboolean partial = FALSE;
+
+  for (guint i = 0; i < log->parts->len; i++)
+    {
+      Part *part = &g_array_index (log->parts, Part, i);
+      g_autofree char *cut = g_strconcat (part->path, ".partial", NULL);
+      if (results[part->job] == NULL)
+        return TRUE; /* as the log of one run: none */
+      partial |= results[part->job]->partial;
+      part->file = fopen (g_file_test (cut, G_FILE_TEST_EXISTS) ? cut : part->path, "re");
+      if (next_line (part) && rows == NULL)
+        {
+          g_autofree char *header = g_strconcat (part->line, "\n", NULL);
+          if ((rows = gemem_rows_open (log->path, header, error)) == NULL)
+            return FALSE;
+        }
+      next_line (part);
+    }
+  if (rows == NULL)
+    return TRUE;
+  for (Part *part; (part = first (log)) != NULL; next_line (part))
+    gemem_rows_end (rows, g_stpcpy (gemem_rows_begin (rows), part->line));
+  return gemem_rows_close (rows, partial, error);
+}
+
+gboolean
+gemem_merge_end (GememMerge *merge, GememResult *const *results, GError **error)
+{
+  gboolean ok = TRUE;
+
+  if (merge == NULL)
+    return TRUE;
+  for (guint i = 0; ok && i < merge->logs->len; i++)
+    ok = join (merge->logs->pdata[i], results, error);
+  merge_free (merge);
+  return ok;
+}
