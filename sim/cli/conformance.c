@@ -144,23 +144,44 @@ for_people_status (const char *status)
   return g_strconcat ("status ", status, NULL);
 }
 
-/* The figure of @s for people: "300MiB", "219 us", "refused"; "-" for none.  g_free(). */
-static char *
-for_people (const GememSentence *s, const char *figure)
+/* Bytes: exact in a binary unit, or to four digits where that would be a long number. */
+static void
+append_bytes (GString *out, const char *figure, gboolean exact)
 {
-  const char *unit = s->unit != NULL ? s->unit : "";
+  char buffer[GEMEM_FORMAT_MAX];
   guint64 bytes;
+
+  if (!gemem_parse_uint (figure, &bytes, NULL))
+    g_string_append (out, figure);
+  else if (exact || bytes < GEMEM_MIB || bytes % GEMEM_MIB == 0)
+    g_string_append (out, gemem_format_size_exact (buffer, bytes));
+  else
+    g_string_append (out, gemem_format_size (buffer, bytes));
+}
+
+/* The figure of @s for people: "300MiB", "219 us", "refused"; "-" for none.  @exact: to the byte.
+ * g_free(). */
+static char *
+for_people (const GememSentence *s, const char *figure, gboolean exact)
+{
+  g_autoptr (GString) out = g_string_new (NULL);
 
   if (figure == NULL)
     return g_strdup ("-");
   if (g_strcmp0 (s->figure, "status") == 0)
     return for_people_status (figure);
-  if (g_str_equal (unit, "B") && gemem_parse_uint (figure, &bytes, NULL))
+  if (g_strcmp0 (s->unit, "B") == 0)
     {
-      char buffer[GEMEM_FORMAT_MAX];
-      return g_strdup (gemem_format_size_exact (buffer, bytes));
+      g_auto (GStrv) figures = g_strsplit (figure, ", ", -1);
+      for (guint i = 0; figures[i] != NULL; i++)
+        {
+          g_string_append (out, i > 0 ? ", " : "");
+          append_bytes (out, figures[i], exact);
+        }
     }
-  return g_strconcat (figure, *unit != '\0' ? " " : "", unit, NULL);
+  else
+    g_string_append_printf (out, "%s%s%s", figure, *s->unit != '\0' ? " " : "", s->unit);
+  return g_string_free (g_steal_pointer (&out), FALSE);
 }
 
 /* What the runs gave, or with @expected what the table says; g_free(). */
@@ -171,7 +192,7 @@ figure_text (const GememShown *shown, gboolean documented, gboolean expected)
   const char *run = documented ? shown->documented : shown->built;
   const char *written = documented ? s->documented : s->built;
 
-  return for_people (s, expected ? written : run);
+  return for_people (s, expected ? written : run, !gemem_shown_as_written (shown));
 }
 
 /* ---- table */
@@ -192,43 +213,60 @@ append_changed (GString *out, const GememShown *shown, const char *indent)
     }
 }
 
+#define ALIGNED_MAX 20 /* so few rows of several manuals are aligned with each other */
+
+/* Widths of the columns of the rows [@begin, @end): name, and both figures. */
+static void
+measure_columns (const Shown *all, guint begin, guint end, int *widths)
+{
+  widths[0] = widths[1] = widths[2] = 10;
+  for (guint i = begin; i < end; i++)
+    for (guint k = 0; k < 3 && is_wanted (&all->shown[i]); k++)
+      {
+        g_autofree char *text = k == 0 ? g_strdup (all->shown[i].sentence->id)
+                                       : figure_text (&all->shown[i], k == 1, FALSE);
+        widths[k] = MAX (widths[k], (int) g_utf8_strlen (text, -1));
+      }
+}
+
+static void
+append_row (GString *out, const GememShown *shown, const int *widths)
+{
+  g_autofree char *documented = figure_text (shown, TRUE, FALSE);
+  g_autofree char *built = figure_text (shown, FALSE, FALSE);
+
+  g_string_append_printf (out, "  %-14s  %-*s  %*s  %*s  %s\n", gemem_shown_verdict (shown),
+                          widths[0], shown->sentence->id, widths[1], documented, widths[2], built,
+                          shown->sentence->text);
+  append_changed (out, shown, "    ");
+}
+
 static void
 append_table (GString *out, const Shown *all)
 {
-  const GememManual *manual = NULL;
-  int width = 0, figures[2] = { 10, 8 };
-
-  for (guint i = 0; i < all->sentences->len; i++)
-    {
-      if (!is_wanted (&all->shown[i]))
-        continue;
-      width = MAX (width, (int) strlen (all->shown[i].sentence->id));
-      for (guint k = 0; k < 2; k++)
-        {
-          g_autofree char *text = figure_text (&all->shown[i], k == 0, FALSE);
-          figures[k] = MAX (figures[k], (int) g_utf8_strlen (text, -1));
-        }
-    }
-  for (guint i = 0; i < all->sentences->len; i++)
-    {
-      const GememShown *shown = &all->shown[i];
-      if (!is_wanted (shown))
-        continue;
-      if (all->manuals->pdata[i] != manual)
-        {
-          manual = all->manuals->pdata[i];
-          g_string_append_printf (out, "%s%s (%s)\n  %-14s  %-*s  %*s  %*s  sentence\n",
-                                  out->len > 0 ? "\n" : "", manual->title, manual->name, "verdict",
-                                  width, "name", figures[0], "documented", figures[1], "as built");
-        }
-      g_autofree char *documented = figure_text (shown, TRUE, FALSE);
-      g_autofree char *built = figure_text (shown, FALSE, FALSE);
-      g_string_append_printf (out, "  %-14s  %-*s  %*s  %*s  %s\n", gemem_shown_verdict (shown),
-                              width, shown->sentence->id, figures[0], documented, figures[1], built,
-                              shown->sentence->text);
-      append_changed (out, shown, "    ");
-    }
   g_autofree char *closing = closing_sentence (all);
+
+  for (guint begin = 0, end; begin < all->sentences->len; begin = end)
+    {
+      const GememManual *manual = all->manuals->pdata[begin];
+      gboolean any = FALSE;
+      int widths[3];
+
+      for (end = begin; end < all->sentences->len && all->manuals->pdata[end] == manual; end++)
+        any |= is_wanted (&all->shown[end]);
+      if (!any)
+        continue;
+      if (all->sentences->len <= ALIGNED_MAX)
+        measure_columns (all, 0, all->sentences->len, widths);
+      else
+        measure_columns (all, begin, end, widths);
+      g_string_append_printf (out, "%s%s (%s)\n  %-14s  %-*s  %*s  %*s  sentence\n",
+                              out->len > 0 ? "\n" : "", manual->title, manual->name, "verdict",
+                              widths[0], "name", widths[1], "documented", widths[2], "as built");
+      for (guint i = begin; i < end; i++)
+        if (is_wanted (&all->shown[i]))
+          append_row (out, &all->shown[i], widths);
+    }
   g_string_append_printf (out, "%s%s", out->len > 0 ? "\n" : "", closing);
 }
 
@@ -237,8 +275,8 @@ static void
 append_one (GString *out, const GememManual *manual, const GememShown *shown)
 {
   const GememSentence *s = shown->sentence;
-  g_autofree char *documented = figure_text (shown, TRUE, FALSE);
-  g_autofree char *built = figure_text (shown, FALSE, FALSE);
+  g_autofree char *documented = for_people (s, shown->documented, TRUE);
+  g_autofree char *built = for_people (s, shown->built, TRUE);
 
   g_string_append_printf (out, "%s (%s)\n\n  %s\n\n", s->id, manual->title, s->text);
   if (s->example == NULL)

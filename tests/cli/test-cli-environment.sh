@@ -28,7 +28,7 @@ run 0 env PYTORCH_CUDA_ALLOC_CONF= PYTORCH_ALLOC_CONF=max_split_size_mb:64 gemem
 reserved '100\.0 MiB'
 run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a pytorch-caching:max_split_size_mb=200 --env
 reserved '100\.0 MiB'; says err 'PYTORCH_CUDA_ALLOC_CONF is left out for pytorch-caching:max_split_size_mb=200: what was given counts more'
-run 2 env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True gemem-sim replay small.ops -a pytorch-caching --env
+run 2 env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True gemem-sim replay small.ops -d sim:virtual_memory=no -a pytorch-caching --env
 says err 'with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True from the environment: allocator pytorch-caching: expandable_segments'
 run 2 env PYTORCH_CUDA_ALLOC_CONF=max_split:64 gemem-sim replay small.ops -a pytorch-caching --env
 says err 'from the environment: allocator pytorch-caching: conf: unknown key max_split'

@@ -19,7 +19,7 @@ offers () {
   [ "$got" = "$want" ]; ok $? "after$words: $want"
   [ "$got" = "$want" ] || echo "# got $got"
 }
-offers co = compare convert
+offers co = compare convert conformance
 offers compare --plot = --plots= --plot-terminal=
 offers compare -a pytorch-c = pytorch-caching
 offers compare -a pytorch-caching = pytorch-caching pytorch-caching:
