@@ -50,8 +50,9 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     OWN (as_built),
-    .help = "Take over slips of the real system too: a static_memory_policy that is none counts as "
-            "0; static_model_addr_fixed leaves a graph's block behind when it is unloaded." },
+    .help = "Take over slips of the real system, which rules=as-built leaves out: a "
+            "static_memory_policy that is none counts as 0; static_model_addr_fixed leaves a "
+            "graph's block behind when it is unloaded." },
   GE_RULES_ROW (GeEngineParams, rules,
                 "; GE_USE_STATIC_MEMORY takes the listed values alone, and not beside "
                 "static_memory_policy"),
