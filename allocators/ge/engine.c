@@ -343,7 +343,7 @@ const GememAllocatorClass gemem_ge_class = {
   .summary =
       "Ascend GE as a whole: static graphs and dynamic memory under static memory policy 0 to 4",
   .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 3, 7, 8",
-  .known_as = "MemoryConfig",
+  .known_as = "MemoryConfig|NPURunConfig",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
   .alignment = 65536,
   .params = params,
