@@ -33,7 +33,7 @@ enum
 
 static const char place_choices[] = "gpu|cpu|pinned";
 static const char *const place_names[] = { "gpu", "cpu", "pinned" };
-static const char *const strategy_names[] = { "preset", "legacy", "naive_best_fit", "auto_growth",
+static const char *const strategy_names[] = { "version", "legacy", "naive_best_fit", "auto_growth",
                                               "thread_local" };
 
 typedef struct
@@ -59,24 +59,25 @@ typedef struct
   }
 
 static const GememParam params[] = {
-  VERSION_ROW (GEMEM_PADDLE_VERSIONS, "default", "1.3|1.5|1.6|2.0|2.2|2.6|3.x",
-               "Release of Paddle, whose defaults and names count (default: 3.x, with "
-               "rules=documented 1.5), or a preset, which is the last of its group: P13 (1.2-1.3), "
-               "P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x)."),
+  VERSION_ROW (
+      GEMEM_PADDLE_VERSIONS, "default", "1.3|1.5|1.6|2.0|2.2|2.6|3.x",
+      "Release of Paddle, whose defaults and names count (default: 3.x, with "
+      "rules=documented 1.5); presets stand for the last of a group: P13 1.3, P14 1.5, P16 "
+      "2.0, P2 2.6, P3 3.x."),
   GEMEM_RULES_ROW (Choice, rules,
                    "the strategies of every version are legacy, the default, and naive_best_fit, a "
                    "new design; further what the allocator chosen has under this name."),
   PLACE_ROW,
   { .name = "allocator_strategy",
     .type = GEMEM_PARAM_CHOICE,
-    .default_text = "preset",
-    .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
+    .default_text = "version",
+    .choices = "version|legacy|naive_best_fit|auto_growth|thread_local|preset=version",
     .aliases = "FLAGS_allocator_strategy",
     .offset = G_STRUCT_OFFSET (Choice, strategy),
-    .help = "Allocator by the name it has in that version; preset: the version's default, in 1.6 "
-            "naive_best_fit (inference builds of 2.x had it too).  Until 1.5 "
+    .help = "Allocator by the name it has in that version; version: its default "
+            "(inference builds of 2.x had naive_best_fit).  Until 1.5 "
             "naive_best_fit is a chunked best fit, since 1.6 the buddy that was legacy.  "
-            "Default in P13-P14: legacy, P16-P3: auto_growth." },
+            "Default in 1.2-1.5: legacy, 1.6: naive_best_fit, 1.7-3.x: auto_growth." },
   { .name = "use_virtual_memory_auto_growth",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
@@ -84,20 +85,19 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Choice, virtual_memory),
     .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.3; 2.2.2 "
             "has the flag, without effect; on a device with virtual memory).  "
-            "Default in P2-P3: no." },
+            "Default in 2.3-3.x: no." },
   { .name = "use_system_allocator",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     .aliases = "FLAGS_use_system_allocator",
     .offset = G_STRUCT_OFFSET (Choice, system),
-    .help = "Every request goes to the device by itself.  Default in P16-P3: no." },
+    .help = "Every request goes to the device by itself.  Default in 1.6-3.x: no." },
   { NULL },
 };
 
 static const GememParam naive_params[] = {
   VERSION_ROW (GEMEM_PADDLE_VERSIONS, "2.0", "1.3|1.5|2.0",
-               "Release of Paddle, or a preset: until 1.5 (P14) the chunked BestFit, since 1.6 "
-               "(P16) the buddy."),
+               "Release of Paddle: until 1.5 the chunked BestFit, since 1.6 the buddy."),
   GEMEM_RULES_ROW (Choice, rules, "the chunked BestFit, the new design, in every version."),
   PLACE_ROW,
   { NULL },
@@ -105,7 +105,7 @@ static const GememParam naive_params[] = {
 
 static const GememParam legacy_params[] = {
   VERSION_ROW (GEMEM_PADDLE_VERSIONS_UNTIL_1_5, "1.5", "1.3|1.5",
-               "Release of Paddle, or a preset: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call it "
+               "Release of Paddle; those since 1.6 call it "
                "naive_best_fit."),
   PLACE_ROW,
   { NULL },
