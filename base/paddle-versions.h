@@ -67,8 +67,7 @@ typedef enum
 /* Of a GEMEM_PARAM_CHOICE whose default is "default": the index of a choice is 1 more than the
  * GememPaddleVersion. */
 #define GEMEM_PADDLE_VERSION_CHOICES \
-  "default" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6 \
-      "|preset=default"
+  "default" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
 
 /* The group of @version. */
 static inline GememPaddleEra

@@ -44,7 +44,7 @@ enum
   .name = field_name, .type = kind, .offset = G_STRUCT_OFFSET (Params, field)
 /* A flag of Paddle, which --env and the table of flags list under its alias. */
 #define FLAG(field_name, kind, field) ROW (field_name, kind, field), .aliases = "FLAGS_" field_name
-#define VERSIONS .default_text = "version", .choices = "version|1.4|1.5|1.6|1.3=1.4|preset=version"
+#define VERSIONS .default_text = "version", .choices = "version|1.4|1.5|1.6|1.3=1.4"
 
 const GememParam gemem_lower_paddle_params[] = {
   GEMEM_LOWER_PARAMS (Params),
@@ -70,15 +70,14 @@ const GememParam gemem_lower_paddle_params[] = {
     .help = "plain: operators one by one; parallel: ParallelExecutor or CompiledProgram, with "
             "their graph passes." },
   { FLAG ("allocator_strategy", GEMEM_PARAM_CHOICE, allocator_strategy), .default_text = "version",
-    .choices = "version|legacy|naive_best_fit|auto_growth|thread_local|preset=version",
+    .choices = "version|legacy|naive_best_fit|auto_growth|thread_local",
     .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth "
             "multiples of 256, in naive_best_fit until 1.5 64 more "
             "(version: that of the version).  Default in 1.2-1.5: legacy, 1.6: naive_best_fit, "
             "1.7-3.x: auto_growth." },
   { FLAG ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb),
     .default_text = "version", .sweep = "-1|0|0.1|0.25|0.5|1|2|4",
-    .special = "version=" BY_PRESET_REAL "|preset=" BY_PRESET_REAL, .min = "-8000000000",
-    .max = "8000000000",
+    .special = "version=" BY_PRESET_REAL, .min = "-8000000000", .max = "8000000000",
     .help = "Garbage goes when there are this many GiB; 0: at once; negative: at the end of the "
             "run (inference builds: -1).  "
             "Default in 1.2-1.5: -1, 1.6-3.x: 0." },
@@ -96,8 +95,11 @@ const GememParam gemem_lower_paddle_params[] = {
     .help = "Only the largest tensors are garbage, up to this fraction of all bytes "
             "(executor=parallel).  Default in 1.4-3.x: 1." },
   { FLAG ("eager_delete_scope", GEMEM_PARAM_BOOL, eager_delete_scope), .default_text = "yes",
-    .help = "What is left at the end of a run goes then; no: in the background (see scope_delay), "
-            "which saves scope_cost.  Default in 1.2-3.x: yes." },
+    .help =
+        "What is left at the end of a run goes then; no: in the background (see scope_delay), "
+        "which saves scope_cost.  Memory differs with steps above 1 where a run leaves something: "
+        "all without collection (eager_delete_tensor_gb=-1), with it what is fed, fetched or "
+        "used by several blocks.  Default in 1.2-3.x: yes." },
   { ROW ("scope_delay", GEMEM_PARAM_UINT, scope_delay), .default_text = "1",
     .sweep = "0|1|2|4|8|16|64", .max = "4294967295",
     .help = "Operators of the next run that have run when eager_delete_scope=no has freed what the "
@@ -123,21 +125,20 @@ const GememParam gemem_lower_paddle_params[] = {
     .help = "Release whose rules of fusion they are (version: that of `version`)." },
   { FLAG ("fuse_parameter_memory_size", GEMEM_PARAM_DOUBLE, fuse_parameter_memory_size),
     .default_text = "version", .sweep = "-1|0|1|4|16|32|64|128",
-    .special = "version=" BY_PRESET_REAL "|preset=" BY_PRESET_REAL, .min = "-1e15", .max = "1e15",
+    .special = "version=" BY_PRESET_REAL, .min = "-1e15", .max = "1e15",
     .help =
         "A group of fused gradients is closed at this size: bytes in 1.4 (0: off), MiB since "
         "1.5 (negative: off; 0: off, since 1.6 one group of all); documented: the most MiB of a "
         "group, -1: no limit.  "
         "Default in 1.4-1.5: 0, 1.6-3.x: -1." },
   { FLAG ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size),
-    .default_text = "version", .sweep = "-1|1|3|10|50",
-    .special = "version=" BY_PRESET_INT "|preset=" BY_PRESET_INT, .min = "-2147483648",
-    .max = "2147483647",
+    .default_text = "version", .sweep = "-1|1|3|10|50", .special = "version=" BY_PRESET_INT,
+    .min = "-2147483648", .max = "2147483647",
     .help = "1.4: groups that are merged (-1: all); since 1.5: parameters after which a group is "
             "closed (1: never), where fuse_parameter_memory_size is above 0; documented: "
             "parameters of a group (-1: all; 3 by default).  "
             "Default in 1.4-1.5: 3, 1.6-3.x: 1." },
-  { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "version=0|preset=0",
+  { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "version=0",
     .max = "65536",
     .help = "Devices that train together; since 1.6 a single one fuses nothing (version: 1, since "
             "1.6 2)." },
@@ -248,7 +249,7 @@ check (const Params *p, GError **error)
                  groups_size = !IS_BY_PRESET_INT (p->fuse_parameter_groups_size);
   const char *graph_only = "is a graph pass; choose executor=parallel";
   const char *fuse_only =
-      p->preset >= GEMEM_ERA_P14 ? graph_only
+      p->preset >= GEMEM_ERA_P14 ? "is a graph pass since 1.4; choose executor=parallel"
       : p->parallel
           ? "is a graph pass since 1.4; choose version=1.4 or later"
           : "is a graph pass since 1.4; choose executor=parallel and version=1.4 or later";

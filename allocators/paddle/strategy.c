@@ -71,7 +71,7 @@ static const GememParam params[] = {
   { .name = "allocator_strategy",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "version",
-    .choices = "version|legacy|naive_best_fit|auto_growth|thread_local|preset=version",
+    .choices = "version|legacy|naive_best_fit|auto_growth|thread_local",
     .aliases = "FLAGS_allocator_strategy",
     .offset = G_STRUCT_OFFSET (Choice, strategy),
     .help = "Allocator by the name it has in that version; version: its default "
