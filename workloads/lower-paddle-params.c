@@ -305,8 +305,10 @@ check (const Params *p, GError **error)
     { "init_allocated_mem", p->init_allocated_mem, fills (p),
       p->cpu ? "fills what the buddy allocator gives, which the host has until 2.6; choose "
                "version=2.6 or earlier"
+      : old  ? "fills what the buddy allocator gives; choose allocator_strategy=legacy, or "
+               "rules=documented"
              : "fills what the buddy allocator gives; choose version=1.5 or earlier, "
-               "allocator_strategy=naive_best_fit since 1.6, or rules=documented" },
+               "allocator_strategy=naive_best_fit, or rules=documented" },
     { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, has (p, GEMEM_PADDLE_1_3),
       since_1_3 },
     { "times_excess_than_required_tmp_allocation", p->times_excess != 2, has (p, GEMEM_PADDLE_1_3),

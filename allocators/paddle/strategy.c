@@ -293,22 +293,33 @@ class_by (const GememShorthand *shorthand, int fixed, const GPtrArray *own, Choi
 static gboolean
 class_takes (const GememAllocatorClass *klass, const Choice *choice, const GPtrArray *settings)
 {
-  GememAllocatorSpec spec = { .klass = klass, .settings = gemem_settings_new () };
   GememDevice *device = gemem_device_new ("sim", NULL, 0, NULL);
-  GememAllocator *allocator;
+  const GememParamContext context = { .capacity = gemem_device_capacity (device) };
+  g_autoptr (GPtrArray) known = gemem_settings_new ();
+  g_autofree gpointer filled = g_malloc0 (klass->params_size);
+  GememAllocator *allocator = NULL;
 
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = g_ptr_array_index (settings, i);
 
       if (gemem_params_find (klass->params, setting->key) != NULL)
-        gemem_settings_add (spec.settings, setting->key, setting->value);
+        gemem_settings_add (known, setting->key, setting->value);
     }
-  hand_over (choice, klass, spec.settings);
-  allocator = gemem_allocator_new (&spec, NULL, device, NULL);
+  hand_over (choice, klass, known);
+  if (gemem_params_apply (klass->params, filled, &context, klass->name, known, NULL))
+    {
+      allocator = klass->create (filled, device, NULL);
+      gemem_params_clear (klass->params, filled);
+    }
+  if (allocator != NULL)
+    {
+      if (allocator->klass == NULL)
+        allocator->klass = klass;
+      allocator->device = device;
+    }
   gemem_allocator_destroy (allocator);
   gemem_device_destroy (device);
-  g_ptr_array_unref (spec.settings);
   return allocator != NULL;
 }
 

@@ -191,7 +191,7 @@ lacks version=1.3,FLAGS_fuse_parameter_groups_size=3 'set fuse_all_reduce_ops=ye
 lacks FLAGS_fuse_parameter_memory_size=3 'set fuse_all_reduce_ops=yes, and choose executor=parallel$'
 lacks version=1.5,FLAGS_enable_inplace_whitelist=1 'set enable_inplace=yes.*, and choose executor=parallel$'
 lacks eager_delete_tensor_gb=-1,FLAGS_memory_fraction_of_eager_deletion=0.5 'choose executor=parallel, and set eager_delete_tensor_gb to 0 or more$'
-lacks FLAGS_init_allocated_mem=1 'choose version=1\.5 or earlier, allocator_strategy=naive_best_fit since 1\.6, or rules=documented$'
+lacks FLAGS_init_allocated_mem=1 'choose version=1\.5 or earlier, allocator_strategy=naive_best_fit, or rules=documented$'
 lacks FLAGS_limit_of_tmp_allocation=5 'was removed in 1\.6; choose version=1\.5 or earlier$'
 lacks allocator_strategy=legacy 'or choose version=1\.5 or earlier$'
 run 0 gemem-sim info training.json --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes,fuse_parameter_memory_size=1,FLAGS_fuse_parameter_groups_size=3
