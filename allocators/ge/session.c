@@ -20,6 +20,8 @@
 #include "allocators/ge/static.h"
 #include "allocators/ge/variables.h"
 
+#define MOST_BYTES (G_GUINT64_CONSTANT (1) << 48)
+
 typedef struct
 {
   GePageParams pages;
@@ -77,6 +79,10 @@ destroy (GememAllocator *allocator)
 static gboolean
 alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
+  /* GE would give up its range for one that no device can hold (13, E32); so much is an error of the
+   * program, not a variable */
+  if (request->size > MOST_BYTES)
+    return FALSE;
   return gemem_ge_variables_alloc (&((Session *) allocator)->variables, request->size,
                                    request->stream, block);
 }

@@ -453,33 +453,41 @@ append (GString *out, const Shown *all, GememReportFormat format)
     append_table (out, all);
 }
 
+/* Runs the chosen sentences and writes what they gave; the exit status. */
+static int
+show (Shown *all, GememReportFormat format, GError **error)
+{
+  g_autofree char *program = g_file_read_link ("/proc/self/exe", error);
+  g_autoptr (GString) out = g_string_new (NULL);
+  gboolean written;
+
+  if (program == NULL)
+    return 1;
+  all->shown = gemem_sentences_run (program, (const GememSentence *const *) all->sentences->pdata,
+                                    all->sentences->len);
+  count (all);
+  append (out, all, format);
+  written = gemem_put (output_name, out->str, out->len, error);
+  gemem_shown_free (all->shown, all->sentences->len);
+  if (written && all->changed > 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_REGRESSION,
+                 "%u of %u sentences give another figure than the table says", all->changed,
+                 all->sentences->len);
+  return written ? 0 : 1;
+}
+
 static int
 run (char **arguments, GError **error)
 {
   Shown all = { .manuals = g_ptr_array_new (), .sentences = g_ptr_array_new () };
-  g_autofree char *program = NULL;
-  g_autoptr (GString) out = g_string_new (NULL);
-  g_autoptr (GPtrArray) manuals = all.manuals, sentences = all.sentences;
   GememReportFormat format;
-  gboolean written;
+  const gboolean chosen = gemem_report_format_choose (format_name, output_name, &format, error)
+                          && choose (&all, arguments, error);
+  const int status = chosen ? show (&all, format, error) : 2;
 
-  if (!gemem_report_format_choose (format_name, output_name, &format, error)
-      || !choose (&all, arguments, error))
-    return 2;
-  program = g_file_read_link ("/proc/self/exe", error);
-  if (program == NULL)
-    return 1;
-  all.shown = gemem_sentences_run (program, (const GememSentence *const *) all.sentences->pdata,
-                                   all.sentences->len);
-  count (&all);
-  append (out, &all, format);
-  written = gemem_put (output_name, out->str, out->len, error);
-  gemem_shown_free (all.shown, all.sentences->len);
-  if (written && all.changed > 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_REGRESSION,
-                 "%u of %u sentences give another figure than the table says", all.changed,
-                 all.sentences->len);
-  return written ? 0 : 1;
+  g_ptr_array_unref (all.manuals);
+  g_ptr_array_unref (all.sentences);
+  return status;
 }
 
 const GememCommand gemem_command_conformance = {

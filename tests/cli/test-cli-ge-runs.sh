@@ -5,7 +5,7 @@
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
 # reserved KIND NUMBER: what is reserved after the NUMBER-th decision of that kind, in decisions.csv
-reserved () { grep ",$1," decisions.csv | sed -n "$2p" | sed 's/.*,//'; }
+reserved () { grep ",$1," decisions.csv | sed -n "$2p" | sed 's/,[^,]*$//; s/.*,//'; } # the last column is the device
 
 # ---- E36: before a run pages are refused, and come back
 printf '%s\n' '# policy=4 total=536870912 cap=50331648' 'm g1 0:25165824 25166336:16777216' 'e g1' 'a d1 25165824' 'b g1' 'f d1' 'r' 'b g1' > e36.ops

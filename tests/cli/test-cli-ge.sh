@@ -101,7 +101,7 @@ says out '^  NOT ALLOWED: event 3: graph 2 is run on stream 7 while the run of g
 policies="-a ge:static_memory_policy=0|2|4 -a ge:static_memory_policy=2|4,rules=documented -a ge-active:policy=2 -d sim:capacity=1GiB"
 # shellcheck disable=SC2086 # options
 {
-  run 0 gemem-sim compare overlap.txt $policies --check
+  run 0 env COLUMNS=1000 gemem-sim compare overlap.txt $policies --check
   says out '^ge:static_memory_policy=0 +8\.000 MiB +8\.000 MiB +1\.000 +100\.0 %'
   says out '^ge:static_memory_policy=2,rules=documented +5\.000 MiB +8\.000 MiB +- +- .*  \(not allowed\)$'
   check 'five runs are marked, in both tables' test "$(grep -c '  (not allowed)$' "$out")" = 10

@@ -373,6 +373,7 @@ test_device_memory (void)
       g_autoptr (GememPlan) plan = try_plan (lines, least, &error);
 
       g_assert_no_error (error);
+      g_assert_nonnull (plan);
       g_assert_null (try_plan (lines, less, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_OUT_OF_MEMORY);
     }

@@ -239,9 +239,11 @@ take (NaiveCollector *c, guint32 i, guint32 slot)
         best = w;
     }
   c->block[i] = i;
+  /* as documented the bound itself is within */
   if (best < c->waiting->len
       && size_of (c, g_array_index (c->waiting, guint32, best))
-             < (guint64) ((double) wanted->size * c->p->times_excess))
+             < (guint64) ((double) wanted->size * c->p->times_excess)
+                   + (c->p->rules == GEMEM_RULES_DOCUMENTED))
     {
       c->block[i] = g_array_index (c->waiting, guint32, best);
       g_array_remove_index (c->waiting, best);
@@ -254,14 +256,17 @@ static void
 give (NaiveCollector *c, guint32 block, guint32 slot)
 {
   const guint64 stream = gemem_lower_storage (c->lower, block)->stream;
+  /* as built 0 is no limit either */
+  const gboolean limited = c->p->limit_of_tmp_allocation
+                           > (c->p->rules == GEMEM_RULES_DOCUMENTED ? -1 : 0);
   guint64 sum = 0;
 
   g_array_append_val (c->waiting, block);
   for (guint w = 0; w < c->waiting->len; w++)
     if (gemem_lower_storage (c->lower, g_array_index (c->waiting, guint32, w))->stream == stream)
       sum += size_of (c, g_array_index (c->waiting, guint32, w));
-  for (guint w = c->waiting->len; w-- > 0 && c->p->limit_of_tmp_allocation > 0
-                                  && sum > (guint64) c->p->limit_of_tmp_allocation;)
+  for (guint w = c->waiting->len;
+       w-- > 0 && limited && sum > (guint64) c->p->limit_of_tmp_allocation;)
     if (gemem_lower_storage (c->lower, g_array_index (c->waiting, guint32, w))->stream == stream)
       {
         c->gone[g_array_index (c->waiting, guint32, w)] = slot;
