@@ -35,9 +35,12 @@ gemem_allocator_break_rule (GememAllocator *allocator, const char *format, ...)
 void
 gemem_allocator_destroy (GememAllocator *allocator)
 {
+  static char none[] = "";
+
   if (allocator == NULL)
     return;
   g_free (allocator->refusal);
   g_free (allocator->broken);
+  allocator->refusal = allocator->broken = none; /* what destroy() does may be refused, too */
   allocator->klass->destroy (allocator);
 }

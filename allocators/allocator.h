@@ -207,8 +207,9 @@ struct _GememAllocatorClass
     void (*unload) (GememAllocator *allocator, guint64 id);
     /* Bytes of all loaded graphs, counted as live and allocated. */
     guint64 (*bytes) (GememAllocator *allocator);
-    /* Not required.  Bytes that the graphs need, counted as live and in the lower bound instead of
-     * bytes(): more than it while graphs that share memory run at once.  NULL: bytes(). */
+    /* Not required.  Bytes that the graphs need, counted as live, allocated and in the lower bound
+     * instead of bytes(): more than it while graphs that share memory run at once, which each have
+     * all of theirs.  NULL: bytes(). */
     guint64 (*need) (GememAllocator *allocator);
     /* The memory that work of graph @id uses now, in any order; only `address` and `size` of each
      * span are set.  Reports nothing for a graph that is not loaded.  The order of release
@@ -248,8 +249,9 @@ struct _GememAllocator
   char *broken;    /* gemem_allocator_break_rule(); NULL: none */
 };
 
-/* Refuses the current event, which breaks the rule of the real system that the text names.  The
- * first refusal of an event counts.  The engine reports it as bad input and clears it. */
+/* Refuses the current event, which breaks the rule of the real system that the text names; behind
+ * its last "; " stands what to do.  The first refusal of an event counts.  The engine reports it as
+ * bad input and clears it. */
 void gemem_allocator_refuse (GememAllocator *allocator, const char *format, ...)
     G_GNUC_PRINTF (2, 3);
 /* Marks the whole run: the text says which rule of the manual the current event breaks.  The first

@@ -49,6 +49,16 @@ gemem_node_is_memset (const GememNode *node)
   return type_is (node, types);
 }
 
+gboolean
+gemem_node_is_cleared (const GememGraph *graph, const GememNode *node)
+{
+  return gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_IS_ATOMIC_NODE)
+         || gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX)
+         || gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX)
+         || gemem_graph_has_attribute (graph, node->attributes,
+                                       GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO);
+}
+
 guint32
 gemem_graph_memset (const GememGraph *graph, guint32 node)
 {

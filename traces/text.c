@@ -13,16 +13,18 @@
  *               flags=NAME,...  tag="..."  stack=N
  *   # end: N                                  last line: the number of events
  *
- * Numbers are decimal or 0x; strings are in double quotes with \" \\ \n \r \t \xHH.  Information
+ * Numbers are decimal or 0x; bytes (size, block, free, addr) may have a unit, as people write them:
+ * 100MiB, 1.5GiB.  Strings are in double quotes with \" \\ \n \r \t \xHH.  Information
  * after the events replaces the information before them (for counts unknown at the start).
  *
- * Invariants: a file without its "# end" line is truncated; the events before an error are
+ * Invariants: the writer writes bytes without a unit; a file without its "# end" line is truncated; the events before an error are
  * delivered, then the error; memory is one line, 1024 events and the strings.  Cost: see
  * tests/bench/bench-traces.c.
  */
 #include "config.h"
 
 #include "base/io/scan.h"
+#include "base/units.h"
 #include "traces/line-reader.h"
 #include "traces/text-format.h"
 
@@ -227,11 +229,35 @@ store_number (TextReader *reader, GememTraceEvent *event, Field field, guint64 v
   return TRUE;
 }
 
-/* Parses the value after "KEY=". */
+/* Parses a number of bytes with a unit ("100MiB"), a whole word; @p is unchanged on failure. */
 static gboolean
-parse_value (TextReader *reader, GememTraceEvent *event, Field field, const char **p,
-             const char *end)
+parse_size (TextReader *reader, const char **p, const char *end, guint64 *value)
 {
+  const char *stop = scan_word_end (*p, end);
+
+  if (*p == stop || !g_ascii_isdigit (**p))
+    return FALSE;
+  g_string_truncate (reader->scratch, 0);
+  g_string_append_len (reader->scratch, *p, stop - *p);
+  if (!gemem_parse_size (reader->scratch->str, 1, 0, value, NULL))
+    return FALSE;
+  *p = stop;
+  return TRUE;
+}
+
+/* Whether the field of this name is bytes: not what `aux` says, a number of another kind. */
+static gboolean
+is_size (Field field, const char *name)
+{
+  return field == FIELD_SIZE || field == FIELD_ADDRESS || (field == FIELD_AUX && *name != 'a');
+}
+
+/* Parses the value after "@name=". */
+static gboolean
+parse_value (TextReader *reader, GememTraceEvent *event, Field field, const char *name,
+             const char **p, const char *end)
+{
+  const gboolean size = is_size (field, name);
   const char *start = *p;
   guint32 flags;
   guint64 value;
@@ -258,9 +284,11 @@ parse_value (TextReader *reader, GememTraceEvent *event, Field field, const char
       event->device = GEMEM_DEVICE_HOST;
       return TRUE;
     }
-  if (!scan_uint_word (p, end, &value))
+  if (!scan_uint_word (p, end, &value) && !(size && parse_size (reader, p, end, &value)))
     return fail_at (reader, start, scan_word_end (start, end),
-                    "is not a number from 0 to 2^64-1; correct the line");
+                    size ? "is not a number of bytes from 0 to 2^64-1, with a unit or without "
+                           "(4096, 100MiB); correct the line"
+                         : "is not a number from 0 to 2^64-1; correct the line");
   return store_number (reader, event, field, value);
 }
 
@@ -285,6 +313,7 @@ parse_event (TextReader *reader, const char *p, const char *end)
     }
   while (p < end)
     {
+      const char *name = p;
       const char *equals = memchr (p, '=', (gsize) (end - p));
       Field field = equals != NULL ? find_field (p, (gsize) (equals - p)) : FIELD_NONE;
       if (field == FIELD_NONE)
@@ -295,7 +324,7 @@ parse_event (TextReader *reader, const char *p, const char *end)
                         "gives a field a second time; correct the line");
       seen |= 1u << field;
       p = equals + 1;
-      if (!parse_value (reader, event, field, &p, end))
+      if (!parse_value (reader, event, field, name, &p, end))
         return FALSE;
       if (p < end && *p != ' ' && *p != '\t')
         return fail_at (reader, p, end, "follows a value without a space; correct the line");
@@ -377,7 +406,8 @@ parse_end (TextReader *reader, const char *p, const char *end)
   if (!scan_uint_word (&p, end, &events) || events != reader->lines.count)
     return fail (reader,
                  "the last line counts other events than the %" G_GUINT64_FORMAT
-                 " before it; a part is missing, fetch the file again",
+                 " before it; a part is missing, fetch the file again, or correct the number of a "
+                 "trace that you wrote by hand",
                  reader->lines.count);
   reader->ended = TRUE;
   return TRUE;
@@ -464,8 +494,10 @@ text_end (GememLineReader *lines)
   return ((TextReader *) lines)->ended
          || gemem_line_reader_fail (
              lines,
-             "the file stops without its last line '# end: %" G_GUINT64_FORMAT
-             "'; it is truncated: fetch it again, or read what is there with --allow-partial",
+             "the last line '# end: %" G_GUINT64_FORMAT
+             "' (the number of events) is missing: if the file was cut off, fetch it again, or "
+             "read "
+             "what is there with --allow-partial; if you wrote it by hand, add that line",
              lines->count);
 }
 

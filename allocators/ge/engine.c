@@ -50,8 +50,9 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     OWN (as_built),
-    .help = "Take over slips of the real system too: a static_memory_policy that is none counts as "
-            "0; static_model_addr_fixed leaves a graph's block behind when it is unloaded." },
+    .help = "Take over slips of the real system, which rules=as-built leaves out: a "
+            "static_memory_policy that is none counts as 0; static_model_addr_fixed leaves a "
+            "graph's block behind when it is unloaded." },
   GE_RULES_ROW (GeEngineParams, rules,
                 "; GE_USE_STATIC_MEMORY takes the listed values alone, and not beside "
                 "static_memory_policy"),
@@ -342,7 +343,7 @@ const GememAllocatorClass gemem_ge_class = {
   .summary =
       "Ascend GE as a whole: static graphs and dynamic memory under static memory policy 0 to 4",
   .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 3, 7, 8",
-  .known_as = "MemoryConfig",
+  .known_as = "MemoryConfig|NPURunConfig",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
   .alignment = 65536,
   .params = params,

@@ -57,10 +57,14 @@ check_values (const GePolicySources *sources, const char *what, GError **error)
 {
   if (!sources->as_built && !is_listed (sources->option))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: static_memory_policy='%s': not one of 0, 1, 2, 3, 4; choose one, leave it "
-                   "out, or give as_built=yes, with which it counts as 0 as in GE",
-                   what, sources->option);
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "%s: static_memory_policy='%s': not one of 0, 1, 2, 3, 4; choose one or leave it "
+          "out%s",
+          what, sources->option,
+          sources->documented ? ""
+                              : "; GE itself counts it as 0 without a word, and so does "
+                                "as_built=yes, which takes over its slips, too");
       return FALSE;
     }
   if (!sources->documented || is_listed (sources->environment))

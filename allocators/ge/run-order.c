@@ -58,9 +58,14 @@ gemem_ge_run_order_check (const GeRunOrder *order, GememAllocator *allocator, gu
         continue;
       said = g_strdup_printf (text, graph, stream, run->graph, run->stream, where);
       if (strict)
-        gemem_allocator_refuse (allocator, "%s (strict=yes)", said);
+        gemem_allocator_refuse (allocator,
+                                "%s (strict=yes); let one run end before the other begins, or give "
+                                "strict=no",
+                                said);
       else
-        gemem_allocator_break_rule (allocator, "%s", said);
+        gemem_allocator_break_rule (
+            allocator, "%s; live and allocated bytes count it for each of the running graphs",
+            said);
       return FALSE;
     }
   return TRUE;

@@ -48,7 +48,8 @@ is_owner (GeSpanPool *pool)
       || g_atomic_pointer_get (&pool->owner) == g_thread_self ())
     return TRUE;
   gemem_allocator_refuse (pool->config.guarded,
-                          "a second thread calls a pool that belongs to one (single_thread=yes)");
+                          "a second thread calls a pool that belongs to one (single_thread=yes); "
+                          "make all calls from one thread, or give single_thread=no");
   return FALSE;
 }
 

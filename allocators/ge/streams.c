@@ -153,7 +153,8 @@ add_stream (GeStreams *self, guint64 handle)
     {
       gemem_allocator_refuse (&self->stack.base,
                               "stream %" G_GUINT64_FORMAT
-                              " is the 65th, and GE's multi-stream pools know at most 64",
+                              " is the 65th, and GE's multi-stream pools know at most 64; use "
+                              "fewer streams, or choose another allocator",
                               handle);
       return NULL;
     }

@@ -82,17 +82,6 @@ kind_by_attributes (const GememGraph *graph, const GememNode *node)
   return kind;
 }
 
-/* TRUE if an attribute says that memory of the node must be cleared before it runs. */
-static gboolean
-is_cleared (const GememGraph *graph, const GememNode *node)
-{
-  return gemem_graph_flag (graph, node->attributes, GEMEM_ATTRIBUTE_IS_ATOMIC_NODE)
-         || gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX)
-         || gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX)
-         || gemem_graph_has_attribute (graph, node->attributes,
-                                       GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO);
-}
-
 /* Kinds that follow from several of the above, and from the options. */
 static guint32
 kind_derived (const GeModel *model, const GememNode *node, guint32 kind)
@@ -106,7 +95,7 @@ kind_derived (const GeModel *model, const GememNode *node, guint32 kind)
   if (node->n_outputs > 1)
     derived |= (kind & GE_RAW_PADDED_OUT ? GE_PADDED_OUT : 0)
                | (kind & GE_RAW_NOPADDING_OUT ? GE_NOPADDING_OUT : 0);
-  if (model->options->atomic_clean_policy == 1 && is_cleared (graph, node))
+  if (model->options->atomic_clean_policy == 1 && gemem_node_is_cleared (graph, node))
     derived |= GE_GENTASK_ATOMIC;
   if ((derived & GE_PADDED_IN) != 0 && ((kind | derived) & GE_GENTASK_ATOMIC) != 0
       && gemem_graph_has_attribute (graph, node->attributes, GEMEM_ATTRIBUTE_ATOMIC_INPUT_INDEX))

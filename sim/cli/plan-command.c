@@ -93,6 +93,32 @@ choose_planners (const GPtrArray *variables, GError **error)
   return g_steal_pointer (&choices);
 }
 
+/* Whether the user gave @choice the setting @key, which may be an alias. */
+static gboolean
+is_told (const GememChoice *choice, const char *key)
+{
+  const GememParam *params = choice->named->params, *param = gemem_params_find (params, key);
+
+  for (guint i = 0; param != NULL && i < choice->settings->len; i++)
+    if (gemem_params_find (params, ((GememSetting *) choice->settings->pdata[i])->key) == param)
+      return TRUE;
+  return FALSE;
+}
+
+/* --print-log is print_log=yes of the planners that have it and were told nothing of it. */
+static void
+let_print (const GPtrArray *choices)
+{
+  for (guint i = 0; print_log && i < choices->len; i++)
+    {
+      GememChoice *choice = choices->pdata[i];
+
+      if (gemem_params_find (choice->named->params, "print_log") != NULL
+          && !is_told (choice, "print_log"))
+        gemem_settings_add (choice->settings, "print_log", "yes");
+    }
+}
+
 static void
 note_variables (const GPtrArray *variables, const GPtrArray *choices, const GPtrArray *files)
 {
@@ -108,6 +134,22 @@ note_variables (const GPtrArray *variables, const GPtrArray *choices, const GPtr
   for (guint i = 0; gemem_source_lowered () && i < files->len; i++)
     gemem_source_add_reader (files->pdata[i], readers);
   gemem_environment_note_unused (use_environment, variables, readers);
+}
+
+/* A setting of a planner that changes nothing for a graph is said once. */
+static void
+note_memsets (const GPtrArray *choices, const GPtrArray *files)
+{
+  for (guint i = 0; i < choices->len; i++)
+    {
+      const GememChoice *choice = choices->pdata[i];
+
+      if (!is_told (choice, "atomic_clean_policy"))
+        continue;
+      for (guint f = 0; f < files->len && !gemem_source_lowered (); f++)
+        gemem_source_note_memsets (files->pdata[f], "the planners", choice->named->params);
+      return;
+    }
 }
 
 static gboolean
@@ -189,6 +231,10 @@ put_logs (const GArray *planned, GememReportFormat format, GError **error)
       for (guint line = 0; (print_log || plan->prints) && line < log->len; line++)
         g_string_append_printf (text, "%s\n", (const char *) log->pdata[line]);
     }
+  if (print_log && text->len == 0)
+    gemem_note (
+        "--print-log: nothing to print: these planners log nothing, or nothing of what they "
+        "log happened");
   if (!taken)
     return gemem_put (NULL, text->str, text->len, error);
   g_printerr ("%s", text->str);
@@ -246,7 +292,9 @@ run (char **arguments, GError **error)
   if (choices == NULL || !open_sources (arguments, files, sources, error)
       || !gemem_plan_command_check_outputs (output, arguments, sources->len, error))
     return 2;
+  let_print (choices);
   note_variables (variables, choices, files);
+  note_memsets (choices, files);
   gemem_catch_interrupts ();
   gemem_progress_begin_steps ("planning", "plans", choices->len * sources->len);
   status = plan_all (choices, sources, planned);

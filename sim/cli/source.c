@@ -10,6 +10,7 @@
 #include "base/io/input.h"
 #include "base/units.h"
 #include "graphs/format.h"
+#include "graphs/meaning.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
 #include "sim/cli/progress.h"
@@ -84,6 +85,34 @@ gemem_source_add_reader (const GememSourceFile *file, GArray *readers)
 
   if (file->graph != NULL)
     g_array_append_val (readers, reader);
+}
+
+void
+gemem_source_note_memsets (const GememSourceFile *file, const char *reader,
+                           const GememParam *params)
+{
+  const GememParam *policy = gemem_params_find (params, "atomic_clean_policy");
+
+  if (file->graph == NULL || policy == NULL)
+    return;
+  for (guint32 i = 0; i < gemem_graph_n_nodes (file->graph); i++)
+    if (gemem_node_is_cleared (file->graph, gemem_graph_node (file->graph, i)))
+      return;
+  gemem_note ("%s: no node has memory to be set to zero (is_atomic_node, atomic_output_index, "
+              "...), so that %s of %s changes nothing",
+              file->path, policy->name, reader);
+}
+
+/* The same for --lower, which may name several lowerings by a glob: then none was asked for. */
+static void
+note_memsets (const GememSourceFile *file)
+{
+  g_autofree char *name = g_strndup (lowering != NULL ? lowering : "",
+                                     lowering != NULL ? strcspn (lowering, ":") : 0);
+
+  for (const GememLowering *const *l = gemem_lowerings (); *l != NULL; l++)
+    if (gemem_name_is ((*l)->base.name, (*l)->base.aliases, name))
+      gemem_source_note_memsets (file, name, (*l)->base.params);
 }
 
 /* ---- files */
@@ -167,7 +196,9 @@ open_file (const char *path, const char *lower, GError **error)
   if (file == NULL)
     return NULL;
   file->lowering = g_strdup (lower);
-  if (!load_graph (file, error) || !add_variables (file, error))
+  if (load_graph (file, error) && add_variables (file, error))
+    note_memsets (file);
+  else
     g_clear_pointer (&file, gemem_source_file_free);
   return file;
 }

@@ -35,7 +35,11 @@ GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a G
 /* TRUE if it can be opened as a trace */
 gboolean gemem_source_is_trace (GememSourceFile *file, GError **error);
 const char *gemem_source_file_sha256 (GememSourceFile *file); /* NULL if unreadable */
-int gemem_source_device (void);                               /* --trace-device, or -1 */
+/* Notes that the graph of @file has no memory to be set to zero, if @params, the table of @reader,
+ * have atomic_clean_policy, which then changes nothing.  O(nodes). */
+void gemem_source_note_memsets (const GememSourceFile *file, const char *reader,
+                                const GememParam *params);
+int gemem_source_device (void); /* --trace-device, or -1 */
 gboolean gemem_source_allow_partial (void);
 gboolean gemem_source_lowered (void); /* --lower is set: graphs are treated as traces */
 /* Sets the environment's @variables (GememSetting, not copied) for lowerings that read them, unless

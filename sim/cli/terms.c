@@ -4,7 +4,8 @@
  * Derived from the registries and their tables alone: commands and options, allocators, planners,
  * lowerings, generators, devices and formats with their aliases and the names they have in the real
  * system, parameters with aliases, environment variables and values, flags that are not modelled,
- * measures, kinds of events, attributes of graphs.  What is added to a table is found here.
+ * measures, kinds of events, attributes of graphs; words.def has the few words of manuals and reports
+ * that are in none of these.  What is added to a table is found here.
  *
  * The index is made anew for each question: a few thousand terms, each with a pointer into the table
  * it comes from.  A parameter that several classes share is explained once, with all its owners.
@@ -27,6 +28,7 @@
 typedef enum /* in the order in which they are explained */
 {
   TERM_PAGE,
+  TERM_WORD,
   TERM_COMMAND,
   TERM_TOPIC,
   TERM_PARAM,
@@ -71,6 +73,15 @@ static const struct
   { "terms", "the index of all terms", gemem_terms_index },
   { "paddle-flags", "the table of PaddlePaddle's flags", flags_page },
   { "measures", "what every number of a report means", measures_page },
+};
+
+static const struct
+{
+  const char *names, *text, *example;
+} plain_words[] = {
+#define GEMEM_WORD(names, text, example) { names, text, example },
+#include "sim/cli/words.def"
+#undef GEMEM_WORD
 };
 
 /* ---- the index */
@@ -168,6 +179,9 @@ add_others (GPtrArray *terms)
 
   for (term.number = 0; term.number < G_N_ELEMENTS (pages); term.number++)
     add (terms, &term, pages[term.number].name);
+  term.kind = TERM_WORD;
+  for (term.number = 0; term.number < G_N_ELEMENTS (plain_words); term.number++)
+    add_words (terms, &term, plain_words[term.number].names);
   term.kind = TERM_UNMODELLED;
   for (term.number = 0; gemem_paddle_unmodelled[term.number].name != NULL; term.number++)
     {
@@ -314,6 +328,8 @@ term_mentions (const Term *term, const char *word)
       return mentions (gemem_event_kind_help ((GememEventKind) term->number), word);
     case TERM_ATTRIBUTE:
       return mentions (gemem_attributes[term->number].help, word);
+    case TERM_WORD:
+      return mentions (plain_words[term->number].text, word);
     case TERM_OPTION:
       return mentions (term->option->description, word);
     default:
@@ -482,6 +498,11 @@ append_term (GString *out, const GememCommand *const *commands, const char *word
       text = pages[term->number].text (commands);
       g_string_append (out, text);
       break;
+    case TERM_WORD:
+      g_string_append_printf (out, "%s\n      %s\n      Try: %s\n",
+                              word != NULL ? word : term->word, plain_words[term->number].text,
+                              plain_words[term->number].example);
+      break;
     case TERM_COMMAND:
       text = gemem_command_usage (term->command);
       g_string_append (out, text);
@@ -521,6 +542,41 @@ append_term (GString *out, const GememCommand *const *commands, const char *word
       append_option (out, commands, term);
       break;
     }
+}
+
+/* ---- names beside it */
+
+/* TRUE if @name is longer than @word and has it as whole parts between '_'. */
+static gboolean
+has_part (const char *name, const char *word)
+{
+  const gsize length = strlen (word);
+
+  if (strlen (name) == length || length < 4)
+    return FALSE;
+  for (const char *at = name; (at = strstr (at, word)) != NULL; at++)
+    if ((at == name || at[-1] == '_') && (at[length] == '\0' || at[length] == '_'))
+      return TRUE;
+  return FALSE;
+}
+
+/* "See also: zero_copy_alignment": parameters that have @word in their name. */
+static void
+append_beside (GString *out, const GPtrArray *terms, const char *word)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; i < terms->len; i++)
+    {
+      const Term *term = terms->pdata[i];
+
+      if (term->kind == TERM_PARAM && has_part (term->param->name, word)
+          && g_hash_table_add (seen, (gpointer) term->param->name))
+        g_string_append_printf (
+            out, "%s%s", g_hash_table_size (seen) > 1 ? ", " : "\nSee also: ", term->param->name);
+    }
+  if (g_hash_table_size (seen) > 0)
+    g_string_append_c (out, '\n');
 }
 
 /* ---- suggestions */
@@ -567,6 +623,7 @@ gemem_terms_help (const GememCommand *const *commands, const char *word, GError 
     {
       for (guint i = 0; i < chosen->len; i++) /* grows shorter on the way */
         append_term (out, commands, word, chosen, i);
+      append_beside (out, terms, word);
       return g_string_free (out, FALSE);
     }
   g_clear_pointer (&chosen, g_ptr_array_unref);
@@ -613,6 +670,8 @@ kind_of (const Term *term)
     {
     case TERM_PAGE:
       return g_strdup (pages[term->number].summary);
+    case TERM_WORD:
+      return g_strdup ("word");
     case TERM_COMMAND:
       return g_strdup ("command");
     case TERM_TOPIC:

@@ -36,10 +36,8 @@ typedef struct
 typedef struct
 {
   guint64 live, allocated, reserved;
-  /* static memory that is no block: part of `allocated` (GememAllocatorClass.graphs.bytes), and of
-   * `live` and `demand` (.need) */
-  guint64 graphs, graphs_need;
-  guint64 high; /* largest reserved bytes during the last event */
+  guint64 graphs; /* of them and of `demand`: static memory that is no block */
+  guint64 high;   /* largest reserved bytes during the last event */
   guint64 peak_live, peak_allocated, peak_reserved; /* of this epoch */
   guint64 demand, peak_demand;                      /* rounded requests, also failed ones */
   guint64 alignment_mask;
@@ -150,18 +148,17 @@ gemem_accounts_release (GememAccounts *accounts, guint stream, guint64 requested
   use->allocated -= block;
 }
 
-/* Static memory of graphs that is no block is now @bytes, and the graphs need @need bytes.  The
- * demand counts these unrounded, since graphs are not rounded as requests are. */
+/* The graphs now need @need bytes of static memory that is no block.  The demand counts them
+ * unrounded, since graphs are not rounded as requests are. */
 static inline void
-gemem_accounts_set_graphs (GememAccounts *accounts, guint64 bytes, guint64 need)
+gemem_accounts_set_graphs (GememAccounts *accounts, guint64 need)
 {
-  accounts->live += need - accounts->graphs_need;
-  accounts->allocated += bytes - accounts->graphs;
-  accounts->demand -= MIN (accounts->demand, accounts->graphs_need);
+  accounts->live += need - accounts->graphs;
+  accounts->allocated += need - accounts->graphs;
+  accounts->demand -= MIN (accounts->demand, accounts->graphs);
   accounts->demand = accounts->demand + need < need ? G_MAXUINT64 : accounts->demand + need;
   accounts->peak_demand = MAX (accounts->peak_demand, accounts->demand);
-  accounts->graphs = bytes;
-  accounts->graphs_need = need;
+  accounts->graphs = need;
 }
 
 /* The present state held for @weight (ns, or 1 per event). */

@@ -28,11 +28,9 @@ gemem_graphs_clear (GememGraphs *graphs)
 static void
 account (GememRun *run, const GememTraceEvent *event, const GememBlock *block, guint64 charged)
 {
-  const guint64 bytes = run->klass->graphs.bytes (run->allocator);
-
-  gemem_accounts_set_graphs (
-      &run->accounts, bytes,
-      run->klass->graphs.need != NULL ? run->klass->graphs.need (run->allocator) : bytes);
+  gemem_accounts_set_graphs (&run->accounts, run->klass->graphs.need != NULL
+                                                 ? run->klass->graphs.need (run->allocator)
+                                                 : run->klass->graphs.bytes (run->allocator));
   run->modelled_ns += run->device->call_time - charged;
   gemem_block_decided (run, event, FALSE, event->size, block);
 }
@@ -293,5 +291,5 @@ gemem_run_unload_all (GememRun *run)
   g_array_sort (ids, compare_ids);
   for (guint i = 0; i < ids->len; i++)
     run->klass->graphs.unload (run->allocator, g_array_index (ids, guint64, i));
-  gemem_accounts_set_graphs (&run->accounts, 0, 0);
+  gemem_accounts_set_graphs (&run->accounts, 0);
 }

@@ -162,11 +162,12 @@ join (Log *log, GememResult *const *results, GError **error)
   gboolean partial = FALSE;
 
   for (guint i = 0; i < log->parts->len; i++)
+    if (results[g_array_index (log->parts, Part, i).job] == NULL)
+      return TRUE; /* as the log of one run that failed: none */
+  for (guint i = 0; i < log->parts->len; i++)
     {
       Part *part = &g_array_index (log->parts, Part, i);
       g_autofree char *cut = g_strconcat (part->path, ".partial", NULL);
-      if (results[part->job] == NULL)
-        return TRUE; /* as the log of one run: none */
       partial |= results[part->job]->partial;
       part->file = fopen (g_file_test (cut, G_FILE_TEST_EXISTS) ? cut : part->path, "re");
       if (next_line (part) && rows == NULL)

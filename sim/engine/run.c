@@ -6,11 +6,11 @@
 #include "sim/engine/origins.h"
 #include "sim/engine/run.h"
 
-gboolean
-gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
+/* @advice: what to do, besides leaving the event out. */
+static gboolean
+leave_out (GememRun *run, const char *text, const char *advice, GError **error)
 {
-  g_autofree char *text = NULL, *blame = NULL;
-  va_list args;
+  g_autofree char *blame = NULL;
 
   if (run->job->allow_partial)
     {
@@ -18,23 +18,38 @@ gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
       run->result->partial = TRUE;
       return TRUE;
     }
-  va_start (args, format);
-  text = g_strdup_vprintf (format, args);
-  va_end (args);
   blame = gemem_origins_blame (run);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                "%s:event %" G_GUINT64_FORMAT
-               ": %s%s; repair the trace, or leave such events out with --allow-partial",
-               run->name, run->seq, text, blame);
+               ": %s%s; %s, or leave such events out with --allow-partial",
+               run->name, run->seq, text, blame, advice);
   return FALSE;
+}
+
+gboolean
+gemem_run_bad_event (GememRun *run, GError **error, const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  return leave_out (run, text, "repair the trace", error);
 }
 
 gboolean
 gemem_run_take_refusal (GememRun *run, GError **error)
 {
   g_autofree char *refusal = g_steal_pointer (&run->allocator->refusal);
+  char *advice;
 
-  return refusal == NULL || gemem_run_bad_event (run, error, "%s", refusal);
+  if (refusal == NULL)
+    return TRUE;
+  advice = g_strrstr (refusal, "; ");
+  if (advice != NULL)
+    *advice = '\0';
+  return leave_out (run, refusal, advice != NULL ? advice + 2 : "repair the trace", error);
 }
 
 gboolean

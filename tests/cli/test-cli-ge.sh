@@ -116,7 +116,7 @@ policies="-a ge:static_memory_policy=0|2|4 -a ge:static_memory_policy=2|4,rules=
   check 'in CSV' test "$(grep -c 'event 3: graph 2 is run on' "$out")" = 5
   run 0 gemem-sim compare overlap.txt $policies -f json
   check 'in JSON, with what is in use' jq -e '[.results[] | select (.not_allowed != null)] | length == 5 and all (.measures |
-    .lower_bound == 8388608 and .peak_live == 8388608 and .overhead == null and .utilisation == null)' "$out"
+    .lower_bound == 8388608 and .peak_live == 8388608 and .peak_allocated == 8388608 and .overhead == null and .utilisation == null)' "$out"
   cp "$out" overlap.json
   run 0 gemem-sim plot overlap.json -o over
   check 'in pictures' grep -q "set label 'not allowed' at screen" over/comparison-overlap.gp

@@ -159,6 +159,27 @@ sleep 0.2; kill -TERM $pid 2>/dev/null; wait $pid; got=$? # as in test-cli-input
 ok $((got != 130)) "SIGTERM gives 130 (got $got)"
 check 'it says how far it came' grep -q '^gemem-sim: error: plan: interrupted after [0-9]* of [0-9]* plans; ' int.err
 
+# ---- --print-log is print_log=yes where it is not said, and says when there is nothing
+bundled=$GEMEM_SRCDIR/graphs/bundled/resnet50-train.json.gz
+gemem-sim plan "$bundled" -p paddle-memory-optimize:print_log=yes --no-time > told.log
+run 0 gemem-sim plan "$bundled" -p paddle-memory-optimize --print-log --no-time
+check 'the option prints what the parameter prints' sh -c "grep '^!!!' told.log | diff - '$out' | grep -c '^<' | grep -qx 0 && test \$(grep -c '^!!!' '$out') -gt 300"
+silent err
+run 0 gemem-sim plan "$bundled" -p paddle-memory-optimize:print_log=no --print-log --no-time
+check 'what the planner was told counts more' sh -c "! grep -q '^!!!' '$out'"
+says err 'note: --print-log: nothing to print: '
+
+# ---- a policy of clearing, and nothing to clear
+run 0 gemem-sim plan "$bundled" -p 'ge-hybrid:atomic_clean_policy=0|1' -p ge-block:atomic_clean_policy=1 --no-time
+check 'one note' sh -c "test \$(grep -c 'note: .*no node has memory to be set to zero .* atomic_clean_policy of the planners changes nothing' '$err') = 1 && test \$(wc -l < '$err') = 1"
+run 0 gemem-sim plan "$bundled" -p ge-hybrid --no-time; silent err
+run 0 gemem-sim compare "$bundled" '--lower=zero-clear:atomic_clean_policy=0|1' -a direct
+check 'one note for a lowering' sh -c "test \$(grep -c 'atomic_clean_policy of zero-clear changes nothing' '$err') = 1 && test \$(wc -l < '$err') = 1"
+run 0 gemem-sim replay "$bundled" --lower=eager -a direct; silent err
+echo '{"nodes": [{"name": "a", "type": "x", "outputs": [{"size": 64}], "attributes": {"is_atomic_node": true, "atomic_output_index": [0]}}]}' > cleared.json
+run 0 gemem-sim replay cleared.json --lower=zero-clear:atomic_clean_policy=1 -a direct; silent err
+run 0 gemem-sim plan cleared.json -p ge-hybrid:atomic_clean_policy=1; silent err
+
 # ---- known everywhere
 run 0 gemem-sim help plan;        says out '--print-log'
 run 0 gemem-sim help ge-hybrid;   says out '^ge-hybrid \(planner\)'

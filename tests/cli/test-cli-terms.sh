@@ -52,6 +52,18 @@ found peak_reserved           '^peak reserved: measure \(peak_reserved\)$'
 found continuous_input        '^continuous_input: attribute of a node of a graph$'
 found capacity                'parameter of devices? .*sim'
 
+found zero_copy               '^zero_copy: parameter of generator ge-session$'
+says out '^See also: .*zero_copy_alignment'
+found alignment               '^alignment: parameter of planners no-reuse, '
+says out '^See also: .*zero_copy_alignment'
+found device_id               '^device_id$'
+found RT_MEMORY_P2P_DDR       '^RT_MEMORY_P2P_DDR$'
+found NPURunConfig            '^ge \(allocator\)'
+found 'not allowed'           '^not allowed$'
+found ContinuousMemMng        '^ContinuousMemMng$'
+found rules                   '^rules: parameter of allocator ge$'
+check 'what the parameter means in general comes first' sh -c "head -n 1 '$out' | grep -qx rules && sed -n 2p '$out' | grep -q 'rules=as-built, the default'"
+
 # ---- spelling does not matter, and all places are named
 for word in STATIC-MEMORY-POLICY staticMemoryPolicy ge.exec.staticMemoryPolicy; do run 0 gemem-sim help $word; says out 'of allocator ge$'; done
 run 0 gemem-sim help 'torch.cuda.empty_cache()'; says out '^trim: event'

@@ -334,7 +334,8 @@ test_second_thread (void)
   g_assert_null (allocator.refusal);
   g_thread_join (g_thread_new ("intruder", intrude, &guarded));
   g_assert_cmpstr (allocator.refusal, ==,
-                   "a second thread calls a pool that belongs to one (single_thread=yes)");
+                   "a second thread calls a pool that belongs to one (single_thread=yes); make all "
+                   "calls from one thread, or give single_thread=no");
   g_assert_cmpuint (guarded.pool.obtained, ==, 65536);
   g_assert_cmpuint (guarded.pool.free_count, ==, 0);
   gemem_ge_pool_free (&guarded.pool, guarded.span);

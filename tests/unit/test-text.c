@@ -227,11 +227,30 @@ assert_refused (const char *lines, guint before, const char *message)
   test_assert_text_refused (text, "t.txt", NULL, before, message);
 }
 
+#define NO_SIZE \
+  "is not a number of bytes from 0 to 2^64-1, with a unit or without (4096, 100MiB); correct the " \
+  "line"
+
+/* Bytes as people write them; the writer writes them plainly. */
+static void
+test_units (void)
+{
+  static const char units[] = HEAD "alloc 1 size=100MiB block=128M addr=2MiB\n"
+                                   "alloc 2 size=1.5GiB\noom 3 size=0x10 free=3kB\n# end: 3\n";
+  static const char plain[] = HEAD "alloc 1 size=104857600 block=134217728 addr=0x200000\n"
+                                   "alloc 2 size=1610612736\noom 3 size=16 free=3000\n# end: 3\n";
+  g_autoptr (GBytes) source = g_bytes_new_static (units, sizeof units - 1);
+  g_autoptr (GBytes) native = convert (source, "native");
+  g_autoptr (GBytes) text = convert (native, "text");
+  g_autofree char *written = g_strndup (g_bytes_get_data (text, NULL), g_bytes_get_size (text));
+
+  g_assert_nonnull (strstr (written, strchr (plain, '\n')));
+}
+
 static void
 test_refused (void)
 {
-  assert_refused ("alloc 1 size=5\nalloc 2 size=-5\n", 1,
-                  "t.txt:3: '-5' is not a number from 0 to 2^64-1; correct the line");
+  assert_refused ("alloc 1 size=5\nalloc 2 size=-5\n", 1, "t.txt:3: '-5' " NO_SIZE);
   assert_refused ("malloc 1 size=5\n", 0,
                   "t.txt:2: 'malloc' is no kind of event; see doc/trace-formats.md");
   assert_refused ("alloc 1 sise=5\n", 0,
@@ -240,9 +259,19 @@ test_refused (void)
                   "t.txt:2: 'size=6' gives a field a second time; correct the line");
   assert_refused ("alloc 1 free=5 block=6\n", 0,
                   "t.txt:2: 'block=6' gives a field a second time; correct the line");
-  assert_refused (
-      "alloc 1 size=18446744073709551616\n", 0,
-      "t.txt:2: '18446744073709551616' is not a number from 0 to 2^64-1; correct the line");
+  assert_refused ("alloc 1 size=18446744073709551616\n", 0,
+                  "t.txt:2: '18446744073709551616' " NO_SIZE);
+  assert_refused ("alloc 1 size=100MiBs\n", 0, "t.txt:2: '100MiBs' " NO_SIZE);
+  assert_refused ("alloc 1 size=1.5\n", 0, "t.txt:2: '1.5' " NO_SIZE);
+  assert_refused ("alloc 1 size=unlimited\n", 0, "t.txt:2: 'unlimited' " NO_SIZE);
+  assert_refused ("alloc 1 size=16EiB\n", 0, "t.txt:2: '16EiB' " NO_SIZE);
+  assert_refused ("alloc 1 block=17179869184GiB\n", 0, "t.txt:2: '17179869184GiB' " NO_SIZE);
+  assert_refused ("alloc 1 size= t=1\n", 0, "t.txt:2: '' " NO_SIZE);
+  /* only bytes have units */
+  assert_refused ("alloc 1 stream=1KiB\n", 0,
+                  "t.txt:2: '1KiB' is not a number from 0 to 2^64-1; correct the line");
+  assert_refused ("graph-run 1 aux=1KiB\n", 0,
+                  "t.txt:2: '1KiB' is not a number from 0 to 2^64-1; correct the line");
   assert_refused (
       "alloc 99999999999999999999\n", 0,
       "t.txt:2: '99999999999999999999' is not an id from 0 to 2^64-1; correct the line");
@@ -275,12 +304,15 @@ test_refused (void)
                   "t.txt:2: ' more' follows the value; correct the line");
   assert_refused ("free 1\n# end: 2\n", 1,
                   "t.txt:3: the last line counts other events than the 1 before it; a part is "
-                  "missing, fetch the file again");
+                  "missing, fetch the file again, or correct the number of a trace that you wrote "
+                  "by hand");
   assert_refused ("free 1\n# end: 1\nfree 2\n", 1,
                   "t.txt:4: a line follows the last one ('# end'); remove it");
-  assert_refused ("free 1\n", 1,
-                  "t.txt:2: the file stops without its last line '# end: 1'; it is truncated: "
-                  "fetch it again, or read what is there with --allow-partial");
+  assert_refused (
+      "free 1\n", 1,
+      "t.txt:2: the last line '# end: 1' (the number of events) is missing: if the file "
+      "was cut off, fetch it again, or read what is there with --allow-partial; if you "
+      "wrote it by hand, add that line");
 }
 
 static void
@@ -346,6 +378,7 @@ main (int argc, char **argv)
   g_test_add_func ("/text/round-trip", test_round_trip);
   g_test_add_func ("/text/random-round-trip", test_random_round_trip);
   g_test_add_func ("/text/late-information", test_late_information);
+  g_test_add_func ("/text/units", test_units);
   g_test_add_func ("/text/refused", test_refused);
   g_test_add_func ("/text/first-line", test_first_line);
   g_test_add_func ("/text/truncated", test_truncated);
