@@ -64,10 +64,10 @@ typedef enum
 #define GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6 \
   "|1.7.0=1.7|1.8.5=1.8" GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_0
 
-/* Of a GEMEM_PARAM_CHOICE whose default is "preset": the index of a choice is 1 more than the
+/* Of a GEMEM_PARAM_CHOICE whose default is "default": the index of a choice is 1 more than the
  * GememPaddleVersion. */
 #define GEMEM_PADDLE_VERSION_CHOICES \
-  "preset" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
+  "default" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
 
 /* The group of @version. */
 static inline GememPaddleEra

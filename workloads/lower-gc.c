@@ -39,7 +39,7 @@ static const GememParam params[] = {
     .aliases = "fraction|FLAGS_memory_fraction_of_eager_deletion",
     .offset = G_STRUCT_OFFSET (Params, fraction),
     .help = "Collect only the largest tensors, up to this fraction of all bytes.  Default in "
-            "P13-P3: 1." },
+            "1.4-3.x: 1." },
   GEMEM_RULES_ROW (Params, rules,
                    "memory_fraction_of_eager_deletion is one of the number of tensors."),
   { NULL }

@@ -44,18 +44,18 @@ enum
   .name = field_name, .type = kind, .offset = G_STRUCT_OFFSET (Params, field)
 /* A flag of Paddle, which --env and the table of flags list under its alias. */
 #define FLAG(field_name, kind, field) ROW (field_name, kind, field), .aliases = "FLAGS_" field_name
-#define VERSIONS .default_text = "preset", .choices = "preset|1.4|1.5|1.6|1.3=1.4"
+#define VERSIONS .default_text = "version", .choices = "version|1.4|1.5|1.6|1.3=1.4"
 
 const GememParam gemem_lower_paddle_params[] = {
   GEMEM_LOWER_PARAMS (Params),
   { ROW ("preset", GEMEM_PARAM_CHOICE, preset), .default_text = "P3",
     .choices = "P13|P14|P16|P2|P3|P2/P3=P3",
-    .help = "Version of Paddle: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 "
-            "(3.x); sets the defaults below." },
-  { ROW ("version", GEMEM_PARAM_CHOICE, version), .default_text = "preset",
+    .help = "Group of releases, in place of version: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), "
+            "P2 (2.1-2.6), P3 (3.x)." },
+  { ROW ("version", GEMEM_PARAM_CHOICE, version), .default_text = "default",
     .choices = GEMEM_PADDLE_VERSION_CHOICES, .conflicts = "preset",
-    .help = "Release of Paddle, in place of preset: its flags, defaults, in-place pass and rules "
-            "of fusion." },
+    .help = "Release of Paddle (default: 3.x, or what preset says): its flags, defaults, in-place "
+            "pass and rules of fusion." },
   GEMEM_RULES_ROW (Params, rules,
                    "garbage collection off by default, fractions of the number of tensors, "
                    "whitelisted operators never in place, gradients in groups of "
@@ -69,22 +69,22 @@ const GememParam gemem_lower_paddle_params[] = {
     .choices = "plain|parallel|Executor=plain|ParallelExecutor=parallel",
     .help = "plain: operators one by one; parallel: ParallelExecutor or CompiledProgram, with "
             "their graph passes." },
-  { FLAG ("allocator_strategy", GEMEM_PARAM_CHOICE, allocator_strategy), .default_text = "preset",
-    .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
+  { FLAG ("allocator_strategy", GEMEM_PARAM_CHOICE, allocator_strategy), .default_text = "version",
+    .choices = "version|legacy|naive_best_fit|auto_growth|thread_local",
     .help = "What reports the sizes that count as garbage: requested bytes, in auto_growth "
             "multiples of 256, in naive_best_fit until 1.5 64 more "
-            "(preset: that of the version, in 1.6 naive_best_fit).  Default in P13-P14: legacy, "
-            "P16-P3: auto_growth." },
+            "(version: that of the version).  Default in 1.2-1.5: legacy, 1.6: naive_best_fit, "
+            "1.7-3.x: auto_growth." },
   { FLAG ("eager_delete_tensor_gb", GEMEM_PARAM_DOUBLE, eager_delete_tensor_gb),
-    .default_text = "preset", .sweep = "-1|0|0.1|0.25|0.5|1|2|4",
-    .special = "preset=" BY_PRESET_REAL, .min = "-8000000000", .max = "8000000000",
+    .default_text = "version", .sweep = "-1|0|0.1|0.25|0.5|1|2|4",
+    .special = "version=" BY_PRESET_REAL, .min = "-8000000000", .max = "8000000000",
     .help = "Garbage goes when there are this many GiB; 0: at once; negative: at the end of the "
             "run (inference builds: -1).  "
-            "Default in P13-P14: -1, P16-P3: 0." },
+            "Default in 1.2-1.5: -1, 1.6-3.x: 0." },
   { FLAG ("fast_eager_deletion_mode", GEMEM_PARAM_BOOL, fast_eager_deletion_mode),
     .default_text = "yes",
     .help = "yes: garbage goes while the stream still works on it; no: when the stream has passed "
-            "(see host_ahead).  Default in P13-P3: yes." },
+            "(see host_ahead).  Default in 1.3-3.x: yes." },
   { ROW ("host_ahead", GEMEM_PARAM_UINT, host_ahead), .default_text = "1", .sweep = "0|1|2|4|8|16",
     .max = "4294967295",
     .help = "Operators that the host is ahead of the stream, which fast_eager_deletion_mode=no "
@@ -93,10 +93,13 @@ const GememParam gemem_lower_paddle_params[] = {
     .sweep = "0|0.25|0.5|0.75|0.9|1", .min = "0", .max = "1",
     .aliases = "fraction|FLAGS_memory_fraction_of_eager_deletion",
     .help = "Only the largest tensors are garbage, up to this fraction of all bytes "
-            "(executor=parallel).  Default in P13-P3: 1." },
+            "(executor=parallel).  Default in 1.4-3.x: 1." },
   { FLAG ("eager_delete_scope", GEMEM_PARAM_BOOL, eager_delete_scope), .default_text = "yes",
-    .help = "What is left at the end of a run goes then; no: in the background (see scope_delay), "
-            "which saves scope_cost.  Default in P13-P3: yes." },
+    .help =
+        "What is left at the end of a run goes then; no: in the background (see scope_delay), "
+        "which saves scope_cost.  Memory differs with steps above 1 where a run leaves something: "
+        "all without collection (eager_delete_tensor_gb=-1), with it what is fed, fetched or "
+        "used by several blocks.  Default in 1.2-3.x: yes." },
   { ROW ("scope_delay", GEMEM_PARAM_UINT, scope_delay), .default_text = "1",
     .sweep = "0|1|2|4|8|16|64", .max = "4294967295",
     .help = "Operators of the next run that have run when eager_delete_scope=no has freed what the "
@@ -112,42 +115,40 @@ const GememParam gemem_lower_paddle_params[] = {
     .default_text = "no",
     .help = "1.3 and 1.4: only whitelisted operators work in place; 1.5, and rules=documented: "
             "only the others; since 1.6: no such flag.  "
-            "Default in P13-P14: no." },
+            "Default in 1.3-1.5: no." },
   { ROW ("inplace_version", GEMEM_PARAM_CHOICE, inplace_version), VERSIONS,
-    .help = "Release whose in-place pass it is (preset: that of `version`; 1.4 in P13 and P14, 1.6 "
-            "later)." },
+    .help = "Release whose in-place pass it is (version: that of `version`)." },
   { ROW ("fuse_all_reduce_ops", GEMEM_PARAM_BOOL, fuse_all_reduce_ops), .default_text = "no",
     .help = "BuildStrategy's fusion of gradients: they lie in buffers that are allocated once "
             "(executor=parallel, since 1.4)." },
   { ROW ("fuse_version", GEMEM_PARAM_CHOICE, fuse_version), VERSIONS,
-    .help = "Release whose rules of fusion they are (preset: that of `version`; 1.4 in P14, 1.6 "
-            "later)." },
+    .help = "Release whose rules of fusion they are (version: that of `version`)." },
   { FLAG ("fuse_parameter_memory_size", GEMEM_PARAM_DOUBLE, fuse_parameter_memory_size),
-    .default_text = "preset", .sweep = "-1|0|1|4|16|32|64|128", .special = "preset=" BY_PRESET_REAL,
-    .min = "-1e15", .max = "1e15",
+    .default_text = "version", .sweep = "-1|0|1|4|16|32|64|128",
+    .special = "version=" BY_PRESET_REAL, .min = "-1e15", .max = "1e15",
     .help =
         "A group of fused gradients is closed at this size: bytes in 1.4 (0: off), MiB since "
         "1.5 (negative: off; 0: off, since 1.6 one group of all); documented: the most MiB of a "
         "group, -1: no limit.  "
-        "Default in P14: 0, P16-P3: -1." },
+        "Default in 1.4-1.5: 0, 1.6-3.x: -1." },
   { FLAG ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size),
-    .default_text = "preset", .sweep = "-1|1|3|10|50", .special = "preset=" BY_PRESET_INT,
+    .default_text = "version", .sweep = "-1|1|3|10|50", .special = "version=" BY_PRESET_INT,
     .min = "-2147483648", .max = "2147483647",
     .help = "1.4: groups that are merged (-1: all); since 1.5: parameters after which a group is "
             "closed (1: never), where fuse_parameter_memory_size is above 0; documented: "
             "parameters of a group (-1: all; 3 by default).  "
-            "Default in P14: 3, P16-P3: 1." },
-  { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "preset=0",
+            "Default in 1.4-1.5: 3, 1.6-3.x: 1." },
+  { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "version=0",
     .max = "65536",
-    .help = "Devices that train together; since 1.6 a single one fuses nothing (preset: 1, since "
+    .help = "Devices that train together; since 1.6 a single one fuses nothing (version: 1, since "
             "1.6 2)." },
   { FLAG ("init_allocated_mem", GEMEM_PARAM_BOOL, init_allocated_mem), .default_text = "no",
     .help = "Every allocation of a buddy strategy, as documented of any, is filled (0xEF), by its "
-            "requested bytes; no address depends on it.  Default in P13-P3: no." },
+            "requested bytes; no address depends on it.  Default in 1.2-3.x: no." },
   { FLAG ("limit_of_tmp_allocation", GEMEM_PARAM_INT, limit_of_tmp_allocation),
     .default_text = "-1", .sweep = "-1|1048576|16777216|67108864|268435456|1073741824", .min = "-1",
     .help = "Bytes of returned workspaces above which they are really freed; 0 or -1: at the end "
-            "of the run, as documented 0 frees at once (removed in 1.6).  Default in P13-P14: "
+            "of the run, as documented 0 frees at once (removed in 1.6).  Default in 1.3-1.5: "
             "-1." },
   { ROW ("times_excess_than_required_tmp_allocation", GEMEM_PARAM_DOUBLE, times_excess),
     .default_text = "2", .sweep = "1|1.25|1.5|2|4|8", .min = "0", .max = "1000000",
@@ -155,7 +156,7 @@ const GememParam gemem_lower_paddle_params[] = {
                "allocation|FLAGS_reuse_tmp_allocation_excess_fraction",
     .help = "A returned workspace serves a request if it is less than this many times as large "
             "(removed in 1.6); as documented it may be as many times as large, and the number is "
-            "whole.  Default in P13-P14: 2." },
+            "whole.  Default in 1.3-1.5: 2." },
   { NULL },
 };
 
@@ -193,10 +194,10 @@ resolve_strategy (Params *p, GError **error)
                                           : STRATEGY_AUTO_GROWTH;
   if (p->allocator_strategy == STRATEGY_LEGACY && !old)
     return usage (error, "allocator_strategy=legacy ended with 1.5; its allocator is "
-                         "naive_best_fit since then, or choose preset=P13 or P14");
+                         "naive_best_fit since then, or choose version=1.5 or earlier");
   if (p->allocator_strategy == STRATEGY_AUTO_GROWTH && old)
     return usage (error,
-                  "allocator_strategy=auto_growth exists since 1.6; choose preset=P16 or later");
+                  "allocator_strategy=auto_growth exists since 1.6; choose version=1.6 or later");
   if (p->allocator_strategy == STRATEGY_THREAD_LOCAL && (old || !has (p, GEMEM_PADDLE_2_0)))
     return usage (error,
                   "allocator_strategy=thread_local exists since 2.0; choose version=2.0 or later");
@@ -242,6 +243,16 @@ check (const Params *p, GError **error)
   const gboolean old = p->preset <= GEMEM_ERA_P14, collects = p->threshold >= 0;
   const gboolean documented = p->rules == GEMEM_RULES_DOCUMENTED;
   const char *gpu_only = "is about the GPU; choose place=gpu";
+  const gboolean fuses = p->parallel && p->preset >= GEMEM_ERA_P14;
+  const gboolean fuse_version = p->fuse_version != pass_version (p),
+                 memory_size = !IS_BY_PRESET_REAL (p->fuse_parameter_memory_size),
+                 groups_size = !IS_BY_PRESET_INT (p->fuse_parameter_groups_size);
+  const char *graph_only = "is a graph pass; choose executor=parallel";
+  const char *fuse_only =
+      p->preset >= GEMEM_ERA_P14 ? "is a graph pass since 1.4; choose executor=parallel"
+      : p->parallel
+          ? "is a graph pass since 1.4; choose version=1.4 or later"
+          : "is a graph pass since 1.4; choose executor=parallel and version=1.4 or later";
   const char *why_not_fused = "places gradients; set fuse_all_reduce_ops=yes";
   const char *why_not_collected =
       "counts where garbage is collected; set eager_delete_tensor_gb to 0 or more";
@@ -258,51 +269,54 @@ check (const Params *p, GError **error)
     { "memory_fraction_of_eager_deletion", p->fraction < 1, p->parallel,
       "is read by graph executors only; choose executor=parallel" },
     { "memory_fraction_of_eager_deletion", p->fraction < 1, collects, why_not_collected },
-    { "enable_inplace", p->enable_inplace, p->parallel,
-      "is a graph pass; choose executor=parallel" },
+    { "enable_inplace", p->enable_inplace, p->parallel, graph_only },
     { "scope_delay", p->scope_delay != 1, !p->eager_delete_scope,
       "is the delay of eager_delete_scope=no; set that" },
     { "scope_cost", p->scope_cost != 1, !p->eager_delete_scope,
       "is what eager_delete_scope=no saves; set that" },
     { "inplace_version", p->inplace_version != pass_version (p), p->enable_inplace,
       "says how enable_inplace=yes works; set that" },
+    { "inplace_version", p->inplace_version != pass_version (p), p->parallel, graph_only },
     { "enable_inplace_whitelist", p->enable_inplace_whitelist,
       p->enable_inplace && asks_whitelist (p),
       documented
           ? "is asked by the in-place pass, since 1.4 as documented; set enable_inplace=yes, "
             "and version=1.4 or later"
           : "is asked by the in-place pass from 1.3 until 1.5; set enable_inplace=yes, and "
-            "version=1.5 or preset=P14" },
-    { "fuse_all_reduce_ops", p->fuse_all_reduce_ops, p->parallel && p->preset >= GEMEM_ERA_P14,
-      "is a graph pass since 1.4; choose executor=parallel and preset=P14 or later" },
-    { "fuse_version", p->fuse_version != pass_version (p), p->fuse_all_reduce_ops, why_not_fused },
-    { "fuse_parameter_memory_size", !IS_BY_PRESET_REAL (p->fuse_parameter_memory_size),
-      p->fuse_all_reduce_ops, why_not_fused },
-    { "fuse_parameter_groups_size", !IS_BY_PRESET_INT (p->fuse_parameter_groups_size),
-      p->fuse_all_reduce_ops, why_not_fused },
-    { "fuse_parameter_memory_size", !IS_BY_PRESET_REAL (p->fuse_parameter_memory_size),
-      !documented || has (p, GEMEM_PADDLE_1_5),
+            "version=1.3 to 1.5" },
+    { "enable_inplace_whitelist", p->enable_inplace_whitelist, p->parallel, graph_only },
+    { "fuse_all_reduce_ops", p->fuse_all_reduce_ops, fuses, fuse_only },
+    { "fuse_version", fuse_version, p->fuse_all_reduce_ops, why_not_fused },
+    { "fuse_version", fuse_version, fuses, fuse_only },
+    { "fuse_parameter_memory_size", memory_size, p->fuse_all_reduce_ops, why_not_fused },
+    { "fuse_parameter_memory_size", memory_size, fuses, fuse_only },
+    { "fuse_parameter_groups_size", groups_size, p->fuse_all_reduce_ops, why_not_fused },
+    { "fuse_parameter_groups_size", groups_size, fuses, fuse_only },
+    { "fuse_parameter_memory_size", memory_size, !documented || has (p, GEMEM_PADDLE_1_5),
       "exists since 1.5 as documented; choose version=1.5 or later, or rules=as-built" },
     { "fuse_parameter_groups_size", p->fuse_parameter_groups_size > 1,
       documented || p->fuse_version == VERSION_1_4 || p->fuse_parameter_memory_size > 0,
       "is asked since 1.5 where groups are merged by size; set fuse_parameter_memory_size above "
       "0" },
     { "places", p->places != 0, p->fuse_all_reduce_ops, why_not_fused },
+    { "places", p->places != 0, fuses, fuse_only },
     { "places", p->places != 0, p->fuse_version == VERSION_1_6,
       "is asked since 1.6; choose fuse_version=1.6" },
     { "init_allocated_mem", p->init_allocated_mem, fills (p),
       p->cpu ? "fills what the buddy allocator gives, which the host has until 2.6; choose "
-               "preset=P2 or earlier"
-             : "fills what the buddy allocator gives; choose allocator_strategy=naive_best_fit "
-               "since 1.6, legacy before" },
+               "version=2.6 or earlier"
+      : old  ? "fills what the buddy allocator gives; choose allocator_strategy=legacy, or "
+               "rules=documented"
+             : "fills what the buddy allocator gives; choose version=1.5 or earlier, "
+               "allocator_strategy=naive_best_fit, or rules=documented" },
     { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, has (p, GEMEM_PADDLE_1_3),
       since_1_3 },
     { "times_excess_than_required_tmp_allocation", p->times_excess != 2, has (p, GEMEM_PADDLE_1_3),
       since_1_3 },
     { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, old,
-      "was removed in 1.6; choose preset=P13 or P14" },
+      "was removed in 1.6; choose version=1.5 or earlier" },
     { "times_excess_than_required_tmp_allocation", p->times_excess != 2, old,
-      "was removed in 1.6; choose preset=P13 or P14" },
+      "was removed in 1.6; choose version=1.5 or earlier" },
     { "limit_of_tmp_allocation", p->limit_of_tmp_allocation != -1, !p->cpu, gpu_only },
     { "times_excess_than_required_tmp_allocation", p->times_excess != 2, !p->cpu, gpu_only },
   };

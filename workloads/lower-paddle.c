@@ -339,9 +339,12 @@ describe (const GememLowerPaddle *p, GPtrArray *report, GememTraceInfo *info)
   if (!p->eager_delete_scope)
     gemem_trace_info_note (
         info, "eager_delete_scope",
-        "no: what a run leaves goes when %" G_GUINT64_FORMAT " of the next run's operators have "
+        "no: what a run leaves%s goes when %" G_GUINT64_FORMAT " of the next run's operators have "
         "run%s; an operator takes %s instead of %s (the manual's figure, a guess until it is "
         "measured)",
+        p->threshold >= 0 ? " (what was fed, fetched or used by several blocks; the rest was "
+                            "collected)"
+                          : "",
         p->scope_delay, p->common.steps > 1 ? "" : " (steps=1: there is no next run)",
         gemem_format_time (to, p->common.time_per_node - saved_time (p)),
         gemem_format_time (from, p->common.time_per_node));

@@ -23,9 +23,8 @@ typedef GememPaddleAutoGrowthParams Params;
 const GememParam gemem_paddle_auto_growth_params[] = {
   GEMEM_PADDLE_VERSION_ROW (
       Params, version, GEMEM_PADDLE_VERSIONS_SINCE_1_6, "3.x", "2.0|2.2|2.6|3.x",
-      "Release of Paddle, or a preset, which is the last of its group: P16 (1.6-2.0: one pool, "
-      "aligned chunks), P2 (2.1-2.6: a pool per stream; aligned chunks until 2.2, 2.3 and 2.4 are "
-      "unknown and taken as 2.5), P3 (3.x: also small and large pools)."),
+      "Release of Paddle.  Until 2.0 one pool, since 2.1 a pool per stream; until 2.2 aligned "
+      "chunks (2.3 and 2.4 are unknown and taken as 2.5); 3.x: also small and large pools."),
   { .name = "auto_growth_chunk_size_in_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0",
@@ -33,15 +32,15 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .unit = "MiB",
     .aliases = "chunk_mb|FLAGS_auto_growth_chunk_size_in_mb",
     .offset = G_STRUCT_OFFSET (Params, chunk),
-    .help =
-        "Least size of a chunk; 0: the rounded request (a flag since 2.5).  Default in P2-P3: 0." },
+    .help = "Least size of a chunk; 0: the rounded request (a flag since 2.5).  Default in "
+            "2.5-3.x: 0." },
   { .name = "free_idle_chunk",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     .aliases = "FLAGS_free_idle_chunk",
     .offset = G_STRUCT_OFFSET (Params, free_idle_chunk),
     .help = "Return idle chunks to the device after every free (read-only at run time).  Default "
-            "in P16-P3: no." },
+            "in 1.6-3.x: no." },
   { .name = "free_when_no_cache_hit",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
@@ -49,14 +48,14 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .offset = G_STRUCT_OFFSET (Params, free_when_no_cache_hit),
     .help = "Return idle chunks before a new one is taken, instead of after the device has refused "
             "(read-only at run time).  "
-            "Default in P16-P3: no." },
+            "Default in 1.6-3.x: no." },
   { .name = "gpu_memory_limit_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0",
     .unit = "MiB",
     .aliases = "FLAGS_gpu_memory_limit_mb",
     .offset = G_STRUCT_OFFSET (Params, memory_limit),
-    .help = "Most memory this process may hold; 0: no limit (since 1.8).  Default in P16-P3: 0." },
+    .help = "Most memory this process may hold; 0: no limit (since 1.8).  Default in 1.8-3.x: 0." },
   { .name = "gpu_allocator_retry_time",
     .type = GEMEM_PARAM_TIME,
     .default_text = "10000",
@@ -64,7 +63,7 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .aliases = "FLAGS_gpu_allocator_retry_time",
     .offset = G_STRUCT_OFFSET (Params, retry_time),
     .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: "
-            "none.  Default in P16-P3: 10000." },
+            "none.  Default in 1.6-3.x: 10000." },
   { .name = "alignment_size",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "256",
@@ -76,21 +75,21 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .help = "Rounding unit of requests and, until 2.2, of the aligning allocator below; a power of "
             "two (256 on CUDA, 64KiB for pinned memory; a flag in 3.x, "
             "which Paddle reads on other devices than CUDA's only; before, a rule that may be "
-            "tried).  Default in P16-P3: 256." },
+            "tried).  Default in 1.6-3.x: 256." },
   { .name = "use_stream_safe_cuda_allocator",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",
     .aliases = "FLAGS_use_stream_safe_cuda_allocator",
     .offset = G_STRUCT_OFFSET (Params, stream_safe),
     .help = "A freed block that other streams use waits until they are done (since 2.3).  Default "
-            "in P2-P3: yes." },
+            "in 2.3-3.x: yes." },
   { .name = "use_auto_growth_v2",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     .aliases = "FLAGS_use_auto_growth_v2",
     .offset = G_STRUCT_OFFSET (Params, v2),
     .help = "While it warms up only free blocks of exactly the size serve; then the idle chunks go "
-            "back, once.  Default in P3: no." },
+            "back, once.  Default in 3.x: no." },
   { .name = "auto_growth_v2_warm_up",
     .type = GEMEM_PARAM_UINT,
     .default_text = "1000",
@@ -100,15 +99,15 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .help = "Requests for which use_auto_growth_v2 warms up; a program says so itself, a recording "
             "does not." },
   POOL_SIZE ("small_pool_size_in_mb", small_pool, "0|1|2|4|8|16",
-             "Requests up to this size have a pool of their own; 0: one pool.  Default in P3: 0."),
+             "Requests up to this size have a pool of their own; 0: one pool.  Default in 3.x: 0."),
   POOL_SIZE ("small_pool_auto_growth_chunk_size_in_mb", small_chunk, "0|2|8|16|32|64",
-             "Least size of a chunk of the small pool.  Default in P3: 0."),
+             "Least size of a chunk of the small pool.  Default in 3.x: 0."),
   POOL_SIZE ("large_pool_auto_growth_chunk_size_in_mb", large_chunk, "0|64|128|256|512|1024",
-             "Least size of a chunk of the large pool.  Default in P3: 0."),
+             "Least size of a chunk of the large pool.  Default in 3.x: 0."),
   POOL_SIZE ("small_pool_pre_alloc_in_mb", small_pre_alloc, "0|16|64|256",
-             "Chunk taken for the small pool at a stream's first request.  Default in P3: 0."),
+             "Chunk taken for the small pool at a stream's first request.  Default in 3.x: 0."),
   POOL_SIZE ("large_pool_pre_alloc_in_mb", large_pre_alloc, "0|512|1024|4096|16384",
-             "Chunk taken for the large pool at a stream's first request.  Default in P3: 0."),
+             "Chunk taken for the large pool at a stream's first request.  Default in 3.x: 0."),
   { NULL },
 };
 

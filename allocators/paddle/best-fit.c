@@ -39,10 +39,10 @@ typedef struct
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
 
 static const GememParam params[] = {
-  GEMEM_PADDLE_VERSION_ROW (
-      Params, chunk.version, GEMEM_PADDLE_VERSIONS_UNTIL_1_5, "1.5", "1.3|1.5",
-      "Release of Paddle, or a preset: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call the buddy "
-      "naive_best_fit."),
+  GEMEM_PADDLE_VERSION_ROW (Params, chunk.version, GEMEM_PADDLE_VERSIONS_UNTIL_1_5, "1.5",
+                            "1.3|1.5",
+                            "Release of Paddle; those since 1.6 call the buddy "
+                            "naive_best_fit."),
   GEMEM_RULES_ROW (
       Params, chunk.rules,
       "a chunk is fraction_of_gpu_memory_to_use of the device's total, and a 0 that is "
@@ -73,7 +73,7 @@ static const GememParam params[] = {
     FIELD (chunk.fraction),
     .help = "Part of the memory (less 5 %) that one chunk takes where no size is set; the default "
             "is (double)0.92f, on Windows 0.5.  "
-            "Default in P13-P14: 0.92." },
+            "Default in 1.2-1.5: 0.92." },
   { .name = "initial_gpu_memory_in_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "default",
@@ -83,7 +83,7 @@ static const GememParam params[] = {
     .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb",
     FIELD (chunk.initial),
     .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in "
-            "P14: 0." },
+            "1.4-1.5: 0." },
   { .name = "reallocate_gpu_memory_in_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "default",
@@ -93,7 +93,7 @@ static const GememParam params[] = {
     .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb",
     FIELD (chunk.reallocate),
     .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in "
-            "P14: 0." },
+            "1.4-1.5: 0." },
   { .name = "max_chunk",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -117,7 +117,7 @@ static const GememParam params[] = {
     .aliases = "FLAGS_gpu_allocator_retry_time",
     FIELD (retry_time),
     .help = "Virtual time to wait before the one repetition of a request that a chunk refused; 0: "
-            "none.  Default in P13-P14: 0." },
+            "none.  Default in 1.2-1.5: 0." },
   { NULL },
 };
 

@@ -17,11 +17,9 @@ typedef GememPaddleBuddyParams Params;
 #define RETRY_DEFAULT G_GUINT64_CONSTANT (10000000000) /* ns */
 
 const GememParam gemem_paddle_buddy_params[] = {
-  GEMEM_PADDLE_VERSION_ROW (
-      Params, chunk.version, GEMEM_PADDLE_VERSIONS, "2.0", "1.3|1.5|2.0",
-      "Release of Paddle, or a preset, which is the last of its group: P13 (1.2-1.3), P14 "
-      "(1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x); since 1.6 they decide alike, but "
-      "gpu_memory_limit_mb counts since 1.8."),
+  GEMEM_PADDLE_VERSION_ROW (Params, chunk.version, GEMEM_PADDLE_VERSIONS, "2.0", "1.3|1.5|2.0",
+                            "Release of Paddle; since 1.6 they decide alike, but "
+                            "gpu_memory_limit_mb counts since 1.8."),
   { .name = "place",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "gpu",
@@ -37,7 +35,7 @@ const GememParam gemem_paddle_buddy_params[] = {
     .offset = G_STRUCT_OFFSET (Params, free_idle_memory),
     .help = "Return free chunks to the device while (used + max_chunk) * 2 < free (the "
             "documentation of 1.4 and 1.5 still lists it, no code "
-            "reads it; as documented it works in every version).  Default in P13: no." },
+            "reads it; as documented it works in every version).  Default in 1.2-1.3: no." },
   GEMEM_PADDLE_BUDDY_LIMIT_ROWS,
   { .name = "fraction_of_cpu_memory_to_use",
     .type = GEMEM_PARAM_DOUBLE,
@@ -48,7 +46,7 @@ const GememParam gemem_paddle_buddy_params[] = {
     .aliases = "FLAGS_fraction_of_cpu_memory_to_use",
     .offset = G_STRUCT_OFFSET (Params, cpu_fraction),
     .help = "Part of the physical memory of which a 32nd bounds the chunk size, as documented the "
-            "whole (place=cpu).  Default in P13-P2: 1." },
+            "whole (place=cpu).  Default in 1.2-2.6: 1." },
   { .name = "initial_cpu_memory_in_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "500",
@@ -57,7 +55,7 @@ const GememParam gemem_paddle_buddy_params[] = {
     .aliases = "FLAGS_initial_cpu_memory_in_mb",
     .offset = G_STRUCT_OFFSET (Params, cpu_initial),
     .help = "Upper bound of the chunk size (place=cpu; a build of 1.x with MKLDNN had 5000).  "
-            "Default in P13-P2: 500." },
+            "Default in 1.2-2.6: 500." },
   { .name = "fraction_of_cuda_pinned_memory_to_use",
     .type = GEMEM_PARAM_DOUBLE,
     .default_text = "0.5",
@@ -67,14 +65,14 @@ const GememParam gemem_paddle_buddy_params[] = {
     .aliases = "FLAGS_fraction_of_cuda_pinned_memory_to_use",
     .offset = G_STRUCT_OFFSET (Params, pinned_fraction),
     .help = "Part of the physical memory that may be pinned; a 256th of it is the chunk size "
-            "(place=pinned).  Default in P13-P3: 0.5." },
+            "(place=pinned).  Default in 1.2-3.x: 0.5." },
   { .name = "use_pinned_memory",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",
     .aliases = "FLAGS_use_pinned_memory",
     .offset = G_STRUCT_OFFSET (Params, use_pinned_memory),
     .help = "The pages of the host's chunks are locked (place=cpu; statistic `locked`); no size "
-            "and no address depends on it.  Default in P13-P2: yes." },
+            "and no address depends on it.  Default in 1.2-2.6: yes." },
   { NULL },
 };
 

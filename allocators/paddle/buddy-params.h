@@ -92,7 +92,7 @@ enum
         .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, chunk.fraction), \
         .help = "Part of the memory (less 5 %) that one chunk takes where no size is set: of the " \
                 "total until 1.5, of what is available since 1.6; as documented of the total, " \
-                "and above 0; the default is (double)0.92f, on Windows 0.5.  Default in P13-P3: " \
+                "and above 0; the default is (double)0.92f, on Windows 0.5.  Default in 1.2-3.x: " \
                 "0.92." }, \
       { .name = "initial_gpu_memory_in_mb", \
         .type = GEMEM_PARAM_SIZE, \
@@ -103,14 +103,14 @@ enum
         .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb", \
         .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, chunk.initial), \
         .help = "Size of the first chunk; 0: by fraction (as documented above 0).  Default in " \
-                "P14-P3: 0." }, \
+                "1.4-3.x: 0." }, \
   { \
     .name = "reallocate_gpu_memory_in_mb", .type = GEMEM_PARAM_SIZE, .default_text = "default", \
     .special = GEMEM_PADDLE_UNSET_TEXT, .sweep = "default|64|128|256|512|1024|2048", \
     .unit = "MiB", .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, chunk.reallocate), \
     .help = "Size of every further chunk; 0: by fraction, since 1.6 of what is then available " \
-            "(as documented above 0).  Default in P14-P3: 0." \
+            "(as documented above 0).  Default in 1.4-3.x: 0." \
   }
 
 #define GEMEM_PADDLE_BUDDY_LIMIT_ROWS \
@@ -121,7 +121,7 @@ enum
     .unit = "MiB", \
     .aliases = "FLAGS_gpu_memory_limit_mb", \
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, memory_limit), \
-    .help = "Most memory this process may hold; 0: no limit (since 1.8).  Default in P16-P3: 0." \
+    .help = "Most memory this process may hold; 0: no limit (since 1.8).  Default in 1.8-3.x: 0." \
   }, \
   { \
     .name = "gpu_allocator_retry_time", .type = GEMEM_PARAM_TIME, .default_text = "default", \
@@ -130,7 +130,7 @@ enum
     .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, retry_time), \
     .help = "Virtual time to wait before the one repetition of a refused device call; 0: none; " \
             "it wraps the buddy of the GPU since 1.6.  " \
-            "Default in P16-P3: 10000." \
+            "Default in 1.6-3.x: 10000." \
   }
 
 extern const GememParam gemem_paddle_buddy_params[];

@@ -33,7 +33,7 @@ enum
 
 static const char place_choices[] = "gpu|cpu|pinned";
 static const char *const place_names[] = { "gpu", "cpu", "pinned" };
-static const char *const strategy_names[] = { "preset", "legacy", "naive_best_fit", "auto_growth",
+static const char *const strategy_names[] = { "version", "legacy", "naive_best_fit", "auto_growth",
                                               "thread_local" };
 
 typedef struct
@@ -59,24 +59,25 @@ typedef struct
   }
 
 static const GememParam params[] = {
-  VERSION_ROW (GEMEM_PADDLE_VERSIONS, "default", "1.3|1.5|1.6|2.0|2.2|2.6|3.x",
-               "Release of Paddle, whose defaults and names count (default: 3.x, with "
-               "rules=documented 1.5), or a preset, which is the last of its group: P13 (1.2-1.3), "
-               "P14 (1.4-1.5), P16 (1.6-2.0), P2 (2.1-2.6), P3 (3.x)."),
+  VERSION_ROW (
+      GEMEM_PADDLE_VERSIONS, "default", "1.3|1.5|1.6|2.0|2.2|2.6|3.x",
+      "Release of Paddle, whose defaults and names count (default: 3.x, with "
+      "rules=documented 1.5); presets stand for the last of a group: P13 1.3, P14 1.5, P16 "
+      "2.0, P2 2.6, P3 3.x."),
   GEMEM_RULES_ROW (Choice, rules,
                    "the strategies of every version are legacy, the default, and naive_best_fit, a "
                    "new design; further what the allocator chosen has under this name."),
   PLACE_ROW,
   { .name = "allocator_strategy",
     .type = GEMEM_PARAM_CHOICE,
-    .default_text = "preset",
-    .choices = "preset|legacy|naive_best_fit|auto_growth|thread_local",
+    .default_text = "version",
+    .choices = "version|legacy|naive_best_fit|auto_growth|thread_local",
     .aliases = "FLAGS_allocator_strategy",
     .offset = G_STRUCT_OFFSET (Choice, strategy),
-    .help = "Allocator by the name it has in that version; preset: the version's default, in 1.6 "
-            "naive_best_fit (inference builds of 2.x had it too).  Until 1.5 "
+    .help = "Allocator by the name it has in that version; version: its default "
+            "(inference builds of 2.x had naive_best_fit).  Until 1.5 "
             "naive_best_fit is a chunked best fit, since 1.6 the buddy that was legacy.  "
-            "Default in P13-P14: legacy, P16-P3: auto_growth." },
+            "Default in 1.2-1.5: legacy, 1.6: naive_best_fit, 1.7-3.x: auto_growth." },
   { .name = "use_virtual_memory_auto_growth",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
@@ -84,20 +85,19 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Choice, virtual_memory),
     .help = "auto_growth in one range of addresses, which pages are mapped into (since 2.3; 2.2.2 "
             "has the flag, without effect; on a device with virtual memory).  "
-            "Default in P2-P3: no." },
+            "Default in 2.3-3.x: no." },
   { .name = "use_system_allocator",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     .aliases = "FLAGS_use_system_allocator",
     .offset = G_STRUCT_OFFSET (Choice, system),
-    .help = "Every request goes to the device by itself.  Default in P16-P3: no." },
+    .help = "Every request goes to the device by itself.  Default in 1.6-3.x: no." },
   { NULL },
 };
 
 static const GememParam naive_params[] = {
   VERSION_ROW (GEMEM_PADDLE_VERSIONS, "2.0", "1.3|1.5|2.0",
-               "Release of Paddle, or a preset: until 1.5 (P14) the chunked BestFit, since 1.6 "
-               "(P16) the buddy."),
+               "Release of Paddle: until 1.5 the chunked BestFit, since 1.6 the buddy."),
   GEMEM_RULES_ROW (Choice, rules, "the chunked BestFit, the new design, in every version."),
   PLACE_ROW,
   { NULL },
@@ -105,7 +105,7 @@ static const GememParam naive_params[] = {
 
 static const GememParam legacy_params[] = {
   VERSION_ROW (GEMEM_PADDLE_VERSIONS_UNTIL_1_5, "1.5", "1.3|1.5",
-               "Release of Paddle, or a preset: P13 (1.2-1.3) or P14 (1.4-1.5); later ones call it "
+               "Release of Paddle; those since 1.6 call it "
                "naive_best_fit."),
   PLACE_ROW,
   { NULL },
@@ -271,60 +271,198 @@ take_own (const GememParam *table, GPtrArray *settings)
   return own;
 }
 
-/* Refuses a setting of another allocator of Paddle that @klass does not know, and a flag that no
- * allocator knows but whose spelling is near a known one, with the nearest name. */
+/* ---- the way to a class that reads a flag */
+
+/* The class that @own, settings of the shorthand, select; NULL with @error. */
+static const GememAllocatorClass *
+class_by (const GememShorthand *shorthand, int fixed, const GPtrArray *own, Choice *choice,
+          GError **error)
+{
+  static const GememParamContext context = { 0 };
+
+  *choice = (Choice){ 0 };
+  if (!gemem_params_apply (shorthand->base.params, choice, &context, shorthand->base.name, own,
+                           error))
+    return NULL;
+  if (fixed != STRATEGY_BY_VERSION)
+    choice->strategy = fixed;
+  return settle (choice, error) ? gemem_allocator_find (class_name (choice), error) : NULL;
+}
+
+/* TRUE if @klass takes those of @settings that it knows, together with what @choice implies. */
 static gboolean
-check_setting (const GememAllocatorClass *klass, const char *key, const char *name, GError **error)
+class_takes (const GememAllocatorClass *klass, const Choice *choice, const GPtrArray *settings)
+{
+  GememDevice *device = gemem_device_new ("sim", NULL, 0, NULL);
+  const GememParamContext context = { .capacity = gemem_device_capacity (device) };
+  g_autoptr (GPtrArray) known = gemem_settings_new ();
+  g_autofree gpointer filled = g_malloc0 (klass->params_size);
+  GememAllocator *allocator = NULL;
+
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+
+      if (gemem_params_find (klass->params, setting->key) != NULL)
+        gemem_settings_add (known, setting->key, setting->value);
+    }
+  hand_over (choice, klass, known);
+  if (gemem_params_apply (klass->params, filled, &context, klass->name, known, NULL))
+    {
+      allocator = klass->create (filled, device, NULL);
+      gemem_params_clear (klass->params, filled);
+    }
+  if (allocator != NULL)
+    {
+      if (allocator->klass == NULL)
+        allocator->klass = klass;
+      allocator->device = device;
+    }
+  gemem_allocator_destroy (allocator);
+  gemem_device_destroy (device);
+  return allocator != NULL;
+}
+
+/* TRUE if the flag @key of @settings has an effect once @change ("place=cpu,version=2.6") replaces
+ * what @own says of it. */
+static gboolean
+change_helps (const GememShorthand *shorthand, int fixed, const GPtrArray *own,
+              const GPtrArray *settings, const char *key, const char *change)
+{
+  g_autoptr (GPtrArray) changed = gemem_settings_parse (change, NULL);
+  const guint n_changed = changed->len;
+  const GememAllocatorClass *klass;
+  Choice choice;
+
+  for (guint i = 0; i < own->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (own, i);
+      const GememParam *row = gemem_params_find (shorthand->base.params, setting->key);
+      gboolean replaced = FALSE;
+
+      for (guint c = 0; c < n_changed; c++)
+        replaced = replaced
+                   || gemem_params_find (shorthand->base.params,
+                                         ((const GememSetting *) changed->pdata[c])->key)
+                          == row;
+      if (!replaced)
+        gemem_settings_add (changed, setting->key, setting->value);
+    }
+  klass = class_by (shorthand, fixed, changed, &choice, NULL);
+  return klass != NULL && gemem_params_find (klass->params, key) != NULL
+         && class_takes (klass, &choice, settings);
+}
+
+/* What to choose for the flag @key to have an effect: the first of each line that helps, of changes
+ * of two settings only where none of one does.  "choose A, B or C, or leave it out". */
+static char *
+way_to (const GememShorthand *shorthand, int fixed, const GPtrArray *own, const GPtrArray *settings,
+        const char *key)
+{
+  static const char *const changes[][6] = {
+    { "version=3.x", "version=2.6", "version=2.0", "version=1.5", "version=1.3" },
+    { "allocator_strategy=naive_best_fit", "allocator_strategy=auto_growth" },
+    { "rules=documented", "rules=as-built" },
+    { "use_virtual_memory_auto_growth=yes" },
+    { "place=pinned" },
+    { "place=cpu", "place=cpu,version=2.6" },
+    { "place=cpu,rules=documented" },
+  };
+  g_autoptr (GPtrArray) found = g_ptr_array_new ();
+  GString *text;
+
+  for (guint line = 0; line < G_N_ELEMENTS (changes); line++)
+    for (guint i = 0; changes[line][i] != NULL; i++)
+      if ((found->len == 0 || strchr (changes[line][i], ',') == NULL
+           || strchr (found->pdata[0], ',') != NULL)
+          && change_helps (shorthand, fixed, own, settings, key, changes[line][i]))
+        {
+          g_ptr_array_add (found, (gpointer) changes[line][i]);
+          break;
+        }
+  if (found->len == 0)
+    return g_strdup ("leave it out");
+  text = g_string_new ("choose ");
+  for (guint i = 0; i < found->len; i++)
+    g_string_append_printf (text, "%s%s",
+                            i == 0                ? ""
+                            : i + 1 == found->len ? " or "
+                                                  : ", ",
+                            (const char *) found->pdata[i]);
+  return g_string_free (g_string_append (text, ", or leave it out"), FALSE);
+}
+
+/* The first allocator of Paddle that reads the flag @key, or NULL. */
+static const GememAllocatorClass *
+reader_of (const char *key)
+{
+  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
+    if (g_str_has_prefix ((*c)->name, "paddle-") && gemem_params_find ((*c)->params, key) != NULL)
+      return *c;
+  return NULL;
+}
+
+/* The name of a flag of Paddle's allocators to which the spelling of @key is near, or NULL. */
+static const char *
+flag_near (const char *key)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
-  if (gemem_params_find (klass->params, key) != NULL)
-    return TRUE;
+  if (g_ascii_strncasecmp (key, "FLAGS_", 6) != 0)
+    return NULL;
   for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
-    if (g_str_has_prefix ((*c)->name, "paddle-"))
-      {
-        if (gemem_params_find ((*c)->params, key) != NULL)
-          {
-            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                         "%s: %s has no effect here: these settings mean %s, and it belongs to %s; "
-                         "leave it out",
-                         name, key, klass->name, (*c)->name);
-            return FALSE;
-          }
-        for (const GememParam *row = (*c)->params; row->name != NULL; row++)
-          g_ptr_array_add (names, (gpointer) row->name);
-      }
+    for (const GememParam *row = (*c)->params;
+         g_str_has_prefix ((*c)->name, "paddle-") && row->name != NULL; row++)
+      g_ptr_array_add (names, (gpointer) row->name);
   g_ptr_array_add (names, NULL);
-  const char *near = g_ascii_strncasecmp (key, "FLAGS_", 6) == 0
-                         ? gemem_suggest (key + 6, (const char *const *) names->pdata)
-                         : NULL;
-  if (near == NULL)
-    return TRUE; /* may be the device's; otherwise refused later, with the keys of the class */
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s: unknown flag '%s'; did you mean 'FLAGS_%s'?", name, key, near);
-  return FALSE;
+  return gemem_suggest (key + 6, (const char *const *) names->pdata);
+}
+
+/* Refuses settings of other allocators of Paddle that @klass does not know, with the way to them,
+ * and flags that no allocator knows but whose spelling is near a known one, with that name. */
+static gboolean
+check_settings (const GememShorthand *shorthand, int fixed, const GPtrArray *own,
+                const GPtrArray *settings, const GememAllocatorClass *klass, GError **error)
+{
+  const char *name = shorthand->base.name;
+
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const char *key = ((const GememSetting *) settings->pdata[i])->key, *near;
+      const GememAllocatorClass *reader;
+
+      if (gemem_params_find (klass->params, key) != NULL)
+        continue;
+      if ((reader = reader_of (key)) != NULL)
+        {
+          g_autofree char *way = way_to (shorthand, fixed, own, settings, key);
+
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s: %s has no effect here: these settings mean %s, and it belongs to %s; "
+                       "%s",
+                       name, key, klass->name, reader->name, way);
+          return FALSE;
+        }
+      if ((near = flag_near (key)) != NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s: unknown flag '%s'; did you mean 'FLAGS_%s'?", name, key, near);
+          return FALSE;
+        }
+      /* may be the device's; otherwise refused later, with the keys of the class */
+    }
+  return TRUE;
 }
 
 static const GememAllocatorClass *
 choose (const GememShorthand *shorthand, int fixed, GPtrArray *settings, GError **error)
 {
-  static const GememParamContext context = { 0 };
-  const char *name = shorthand->base.name;
   g_autoptr (GPtrArray) own = take_own (shorthand->base.params, settings);
-  Choice choice = { 0 };
-  const GememAllocatorClass *klass;
+  Choice choice;
+  const GememAllocatorClass *klass = class_by (shorthand, fixed, own, &choice, error);
 
-  if (!gemem_params_apply (shorthand->base.params, &choice, &context, name, own, error))
+  if (klass == NULL || !check_settings (shorthand, fixed, own, settings, klass, error))
     return NULL;
-  if (fixed != STRATEGY_BY_VERSION)
-    choice.strategy = fixed;
-  if (!settle (&choice, error)
-      || (klass = gemem_allocator_find (class_name (&choice), error)) == NULL)
-    return NULL;
-  for (guint i = 0; i < settings->len; i++)
-    if (!check_setting (klass, ((const GememSetting *) g_ptr_array_index (settings, i))->key, name,
-                        error))
-      return NULL;
   hand_over (&choice, klass, settings);
   return klass;
 }

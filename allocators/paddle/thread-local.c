@@ -21,9 +21,7 @@ typedef struct
 
 static const GememParam params[] = {
   GEMEM_PADDLE_VERSION_ROW (Params, buddy.chunk.version, GEMEM_PADDLE_VERSIONS_SINCE_2_0, "3.x",
-                            "3.x",
-                            "Release of Paddle since 2.0, or a preset: P16 (2.0), P2 (2.1-2.6), P3 "
-                            "(3.x); they decide alike."),
+                            "3.x", "Release of Paddle since 2.0; they decide alike."),
   { .name = "thread",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "stream",

@@ -38,17 +38,16 @@ typedef struct
 } Params;
 
 static const GememParam params[] = {
-  GEMEM_PADDLE_VERSION_ROW (
-      Params, version, GEMEM_PADDLE_VERSIONS_SINCE_2_3, "3.x", "2.6|3.x",
-      "Release of Paddle, or a preset: P2 (2.6) or P3 (3.x); seen at work in 2.6.2, not in 2.2.2; "
-      "2.3 to 2.5 are taken to be like 2.6."),
+  GEMEM_PADDLE_VERSION_ROW (Params, version, GEMEM_PADDLE_VERSIONS_SINCE_2_3, "3.x", "2.6|3.x",
+                            "Release of Paddle; seen at work in 2.6.2, not in 2.2.2; "
+                            "2.3 to 2.5 are taken to be like 2.6."),
   { .name = "gpu_memory_limit_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0",
     .unit = "MiB",
     .aliases = "FLAGS_gpu_memory_limit_mb",
     .offset = G_STRUCT_OFFSET (Params, memory_limit),
-    .help = "Most memory this process may hold; 0: no limit.  Default in P2-P3: 0." },
+    .help = "Most memory this process may hold; 0: no limit.  Default in 2.3-3.x: 0." },
   { .name = "gpu_allocator_retry_time",
     .type = GEMEM_PARAM_TIME,
     .default_text = "10000",
@@ -56,7 +55,7 @@ static const GememParam params[] = {
     .aliases = "FLAGS_gpu_allocator_retry_time",
     .offset = G_STRUCT_OFFSET (Params, retry_time),
     .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: "
-            "none.  Default in P2-P3: 10000." },
+            "none.  Default in 2.3-3.x: 10000." },
   { .name = "alignment_size",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "256",
@@ -67,14 +66,14 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Params, alignment),
     .help = "Rounding unit of requests, what each mapping has in addition, and the most that is "
             "left uncut; a power of two (a flag in 3.x, which Paddle "
-            "reads on other devices than CUDA's only).  Default in P3: 256." },
+            "reads on other devices than CUDA's only).  Default in 3.x: 256." },
   { .name = "use_stream_safe_cuda_allocator",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",
     .aliases = "FLAGS_use_stream_safe_cuda_allocator",
     .offset = G_STRUCT_OFFSET (Params, stream_safe),
     .help = "A freed block that other streams use waits until they are done (since 2.3).  Default "
-            "in P2-P3: yes." },
+            "in 2.3-3.x: yes." },
   { NULL },
 };
 

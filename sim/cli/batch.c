@@ -16,6 +16,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
+#include "sim/cli/versions.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
 
@@ -532,6 +533,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   gemem_progress_end ();
   note_variables (variables, specs, files);
   note_settings (specs);
+  gemem_versions_note (specs, files);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;
   gemem_catch_interrupts ();

@@ -318,10 +318,8 @@ gemem_flags_help (void)
       "PaddlePaddle's memory flags: who reads each here, as what (in [] the unit of a bare "
       "number), with which default and range, and what it\n"
       "changes.\n"
-      "version=1.8 chooses a release, preset=P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), P2 "
-      "(2.1-2.6), P3 (3.x) a group of them,\n"
-      "rules=documented the manual's word instead of what is built. A flag is written as in "
-      "Paddle\n"
+      "version=1.8 chooses a release, rules=documented the manual's word instead of what is built. "
+      "A flag is written as in Paddle\n"
       "or without FLAGS_, behind -a NAME: or --lower=NAME:; --env takes it from the environment. "
       "Where it would have no effect it is\n"
       "refused; so it is in versions that are not named behind 'Default in'.\n");

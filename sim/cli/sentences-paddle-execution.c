@@ -113,7 +113,8 @@ static const GememSentence sentences[] = {
                   "eager_delete_tensor_gb=-1,FLAGS_eager_delete_scope=True|False'",
                   PEAKS, "B", "4194304, 5242880", "4194304, 5242880",
                   "4 outputs of 1 MiB a run; not set, the first output of the second run comes "
-                  "before those of the first have gone"),
+                  "before those of the first have gone; where garbage is collected only what is "
+                  "fetched or used by several blocks is left"),
   GEMEM_SENTENCE (
       "eager_delete_scope.cost",
       "Set, variables are destroyed more slowly, at a cost of about 1 %.", CHAIN,

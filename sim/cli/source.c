@@ -71,9 +71,8 @@ add_variables (GememSourceFile *file, GError **error)
   return spec != NULL;
 }
 
-/* The lowering of a graph. */
-static const char *
-lowering_of (const GememSourceFile *file)
+const char *
+gemem_source_lowering (const GememSourceFile *file)
 {
   return file->lowering != NULL ? file->lowering : gemem_lowerings ()[0]->base.name;
 }
@@ -81,7 +80,7 @@ lowering_of (const GememSourceFile *file)
 void
 gemem_source_add_reader (const GememSourceFile *file, GArray *readers)
 {
-  const GememReader reader = { "lowering", lowering_of (file), NULL, file->variables,
+  const GememReader reader = { "lowering", gemem_source_lowering (file), NULL, file->variables,
                                file->left_out };
 
   if (file->graph != NULL)
@@ -289,7 +288,7 @@ char *
 gemem_source_file_name (const GememSourceFile *file)
 {
   return file->graph != NULL && file->difference == NULL
-             ? g_strdup_printf ("%s (%s)", file->path, lowering_of (file))
+             ? g_strdup_printf ("%s (%s)", file->path, gemem_source_lowering (file))
              : g_strdup (file->path);
 }
 

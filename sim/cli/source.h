@@ -45,6 +45,8 @@ gboolean gemem_source_lowered (void); /* --lower is set: graphs are treated as t
 /* Sets the environment's @variables (GememSetting, not copied) for lowerings that read them, unless
  * --lower sets them otherwise.  Call before opening files. */
 gboolean gemem_source_use_variables (const GPtrArray *variables, GError **error);
+/* The lowering of @file, which is a graph, as text. */
+const char *gemem_source_lowering (const GememSourceFile *file);
 /* Appends to @readers (GememReader) the lowering of @file, if it has one. */
 void gemem_source_add_reader (const GememSourceFile *file, GArray *readers);
 /* The devices to work on (guint16): --trace-device, or all that occur.  GEMEM_ERROR_USAGE,

@@ -239,6 +239,21 @@ first_batch (GememRun *run, GememTraceReader *reader, guint64 capacity,
   return begin (run, &reader->info, *events, (gsize) *n, capacity, error);
 }
 
+/* What the lowering of @graph added to the provenance, which begins with that of the graph and its
+ * name. */
+static void
+note_lowering (GememResult *result, const GememGraph *graph, const GememTraceInfo *info)
+{
+  g_ptr_array_set_size (result->lowering, 0);
+  for (guint i = gemem_graph_provenance (graph)->len + 1; i < info->provenance->len; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (info->provenance->pdata[i], ": ", 2);
+
+      if (parts[0] != NULL && parts[1] != NULL && strcmp (parts[0], "lowering") != 0)
+        gemem_settings_add (result->lowering, parts[0], parts[1]);
+    }
+}
+
 static void
 note_trace (GememRun *run, const GememTraceInfo *info)
 {
@@ -248,6 +263,8 @@ note_trace (GememRun *run, const GememTraceInfo *info)
   g_free (result->trace_sha256);
   result->trace = g_strdup (trace_name (info));
   result->trace_sha256 = g_strdup (info->sha256);
+  if (run->job->graph != NULL)
+    note_lowering (result, run->job->graph, info);
   if ((info->flags & GEMEM_TRACE_TRUNCATED) != 0)
     result->partial = TRUE;
 }
@@ -468,6 +485,7 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
   run->check_end = run->verify || job->release_order;
   begin_histograms (run);
   run->result->variables = gemem_settings_new ();
+  run->result->lowering = gemem_settings_new ();
   run->result->stats = gemem_settings_new ();
 }
 

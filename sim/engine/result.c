@@ -34,6 +34,7 @@ gemem_result_restart (GememResult *result)
                         .parameters = result->parameters,
                         .device_settings = result->device_settings,
                         .variables = result->variables,
+                        .lowering = result->lowering,
                         .device_ordinal = result->device_ordinal,
                         .names_device = result->names_device,
                         .partial = result->partial,
@@ -79,6 +80,7 @@ gemem_result_free (GememResult *result)
   g_clear_pointer (&result->parameters, g_ptr_array_unref);
   g_clear_pointer (&result->device_settings, g_ptr_array_unref);
   g_clear_pointer (&result->variables, g_ptr_array_unref);
+  g_clear_pointer (&result->lowering, g_ptr_array_unref);
   g_clear_pointer (&result->stats, g_ptr_array_unref);
   g_clear_pointer (&result->oom, g_array_unref);
   g_clear_pointer (&result->timeline, g_array_unref);

@@ -115,6 +115,7 @@ struct _GememResult
   GPtrArray *device_settings; /* GememSetting: effective */
   /* GememSetting: values set by environment variables, by the variables' names */
   GPtrArray *variables;
+  GPtrArray *lowering; /* GememSetting: what the lowering of a graph says of it; else empty */
   int device_ordinal;
   /* the report names the device although its number is 0: the trace has others, or the user chose
    * it */

@@ -359,4 +359,5 @@ gemem_report_details (GString *out, const GememResult *result)
   append_stats (out, result->stats);
   append_settings (out, "parameters", result->parameters);
   append_settings (out, "from the environment", result->variables);
+  append_settings (out, "the lowering of the graph", result->lowering);
 }

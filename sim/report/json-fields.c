@@ -40,7 +40,8 @@ const GememJsonMember gemem_json_texts[] = {
 };
 
 const GememJsonMember gemem_json_settings[] = {
-  TEXT (parameters), TEXT (device_settings), TEXT (variables), TEXT (stats), { NULL, 0 }
+  TEXT (parameters),     TEXT (device_settings), TEXT (variables),
+  ADDED_TEXT (lowering), TEXT (stats),           { NULL, 0 },
 };
 
 const GememJsonMember gemem_json_histograms[] = {

@@ -48,7 +48,7 @@ typedef struct
 {
   const char *name;
   gsize offset;   /* of the GememHistogram, GPtrArray of GememSetting, or char * in GememResult */
-  gboolean added; /* as above: NULL then; for texts only */
+  gboolean added; /* as above: NULL or empty then; texts and settings only */
 } GememJsonMember;
 
 extern const GememJsonMember gemem_json_texts[];      /* trace, label, ... */

@@ -247,16 +247,20 @@ read_texts (const ResultReading *reading, JsonObject *object, GememResult *resul
 }
 
 static gboolean
-read_settings (const ResultReading *reading, JsonObject *object, const char *name,
+read_settings (const ResultReading *reading, JsonObject *object, const GememJsonMember *member,
                GPtrArray **settings)
 {
-  JsonObject *source = member_object (reading, object, name);
+  const char *name = member->name;
+  const gboolean absent = member->added && !json_object_has_member (object, name);
+  JsonObject *source = absent ? NULL : member_object (reading, object, name);
   JsonObjectIter iter;
   const char *key;
   JsonNode *node;
-  if (source == NULL)
+  if (source == NULL && !absent)
     return FALSE;
   *settings = gemem_settings_new ();
+  if (absent)
+    return TRUE;
   json_object_iter_init_ordered (&iter, source);
   while (json_object_iter_next_ordered (&iter, &key, &node))
     {
@@ -425,7 +429,7 @@ read_result (ResultReading *reading, JsonObject *object)
   gboolean ok = values != NULL && read_struct (reading, "values", gemem_json_values, values, result)
                 && read_texts (reading, object, result) && read_calls (reading, object, result);
   for (const GememJsonMember *list = gemem_json_settings; ok && list->name != NULL; list++)
-    ok = read_settings (reading, object, list->name,
+    ok = read_settings (reading, object, list,
                         (GPtrArray **) (gpointer) ((char *) result + list->offset));
   for (const GememJsonMember *histogram = gemem_json_histograms; ok && histogram->name != NULL;
        histogram++)

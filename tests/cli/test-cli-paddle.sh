@@ -166,7 +166,65 @@ bad paddle-buddy:initial_mb=5,realloc_mb=5,platform=windows 'platform would have
 bad paddle:preset=P14,use_system_allocator=yes 'exists since 1.6'
 bad paddle-auto-growth:preset=P16,auto_growth_chunk_size_in_mb=8 'is a flag since 2.5'
 bad paddle-auto-growth:preset=P2,use_auto_growth_v2=yes 'exists in 3.x'
-bad paddle:FLAGS_initial_gpu_memory_in_mb=5 'these settings mean paddle-auto-growth, and it belongs to paddle-buddy'
+
+# ---- a flag that another allocator reads: the way to it, which works
+elsewhere () { # FLAG=VALUE CHOICES CHOICE...
+  flag=$1; bad "paddle:$flag" "${flag%=*} has no effect here: these settings mean [a-z-]*, and it belongs to [a-z-]*; choose $2, or leave it out\$"
+  shift 2
+  for choice in "$@"; do run 0 gemem-sim replay small.txt -a "paddle:$choice,$flag" -d sim:capacity=64GiB; done
+}
+for flag in initial_gpu_memory_in_mb=5 reallocate_gpu_memory_in_mb=5 fraction_of_gpu_memory_to_use=0.5; do
+  elsewhere "FLAGS_$flag" 'version=1\.5, allocator_strategy=naive_best_fit or rules=documented' version=1.5 allocator_strategy=naive_best_fit rules=documented
+done
+elsewhere FLAGS_free_idle_memory=True 'version=1\.3 or rules=documented' version=1.3 rules=documented
+for flag in initial_cpu_memory_in_mb=5 use_pinned_memory=False fraction_of_cpu_memory_to_use=0.5; do
+  elsewhere "FLAGS_$flag" 'place=cpu,version=2\.6 or place=cpu,rules=documented' place=cpu,version=2.6 place=cpu,rules=documented
+done
+bad paddle:place=cpu,FLAGS_use_pinned_memory=False 'these settings mean direct, and it belongs to paddle-buddy; choose version=2\.6 or rules=documented'
+bad paddle:rules=documented,FLAGS_free_idle_chunk=1 'these settings mean paddle-buddy, and it belongs to paddle-auto-growth; choose rules=as-built'
+bad paddle-legacy:free_idle_chunk=1 'it belongs to paddle-auto-growth; leave it out'
+
+# ---- all that a flag of the executor lacks, at once
+lacks () { refused "$2" gemem-sim info graph.json --lower="paddle:$1"; }
+lacks FLAGS_fuse_parameter_groups_size=3 'set fuse_all_reduce_ops=yes, and choose executor=parallel, and set fuse_parameter_memory_size above 0$'
+lacks version=1.3,FLAGS_fuse_parameter_groups_size=3 'set fuse_all_reduce_ops=yes, and choose executor=parallel and version=1\.4 or later$'
+lacks FLAGS_fuse_parameter_memory_size=3 'set fuse_all_reduce_ops=yes, and choose executor=parallel$'
+lacks version=1.5,FLAGS_enable_inplace_whitelist=1 'set enable_inplace=yes.*, and choose executor=parallel$'
+lacks eager_delete_tensor_gb=-1,FLAGS_memory_fraction_of_eager_deletion=0.5 'choose executor=parallel, and set eager_delete_tensor_gb to 0 or more$'
+lacks FLAGS_init_allocated_mem=1 'choose version=1\.5 or earlier, allocator_strategy=naive_best_fit, or rules=documented$'
+lacks FLAGS_limit_of_tmp_allocation=5 'was removed in 1\.6; choose version=1\.5 or earlier$'
+lacks allocator_strategy=legacy 'or choose version=1\.5 or earlier$'
+run 0 gemem-sim info training.json --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes,fuse_parameter_memory_size=1,FLAGS_fuse_parameter_groups_size=3
+
+# ---- an allocator and an executor of different releases
+apart () { run 0 gemem-sim replay graph.json -a "$1" --lower="$2"; check 'one note' sh -c "test \$(wc -l < $err) = 1"; says err "^gemem-sim: note: .*; $3\$"; }
+together () { run 0 gemem-sim replay graph.json -a "$1" --lower="$2"; silent err; }
+apart paddle paddle:version=1.4 'add version=1\.4 to -a'
+apart paddle:version=1.4 paddle 'add version=1\.4 to --lower'
+apart paddle:preset=P14 paddle 'add preset=P14 to --lower'
+apart paddle:version=1.3 paddle:version=1.4 'name the same in both'
+together paddle paddle; together paddle paddle:version=3.x; together paddle:version=1.8.5 paddle:version=1.8
+together paddle:version=1.5 paddle:preset=P14; together paddle-buddy paddle:version=1.4; together paddle:version=1.4 gc
+together paddle:version=2.6,rules=documented paddle:version=2.6,rules=documented
+
+# ---- what the lowering says is in the report, too
+run 0 gemem-sim replay training.json -a direct --repeat 2 --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes
+says out '^  fused gradients  +3 of 3 in 2 groups, in 1 buffer of 4608 bytes$'
+says out '^  fused group 2  +1 parameter, 256 bytes, 256 with padding: c\.w$'
+run 0 gemem-sim replay training.json -a direct -f json --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes
+check 'JSON has it' jq -e '.results[0].lowering["fused group 2"] == "1 parameter, 256 bytes, 256 with padding: c.w"' "$out"
+run 0 gemem-sim replay training.json -a direct; check 'nothing where there is nothing' sh -c "! grep -q 'the lowering of the graph' $out"
+
+# ---- local scopes: what a run leaves
+cat > fetched.json << 'EOF'
+{"format": "gemem-graph", "name": "fetched", "nodes": [
+  {"name": "a", "type": "x", "outputs": [{"size": 1048576}]}, {"name": "b", "type": "fetch", "inputs": [["a", 0]]}]}
+EOF
+scopes () { run 0 gemem-sim compare "$1" -a direct -f json --lower="paddle:steps=3,FLAGS_eager_delete_scope=True|False"; check "peaks of $1: $2" jq -e "[.results[].values.peak_live] == $2" "$out"; }
+scopes fetched.json '[1048576, 2097152]'
+scopes graph.json '[8192, 8192]' # all is collected
+run 0 gemem-sim replay fetched.json -a direct --lower=paddle:steps=3,FLAGS_eager_delete_scope=False
+says out '^  eager_delete_scope  +no: what a run leaves .what was fed, fetched or used by several blocks; the rest was collected. goes when 1 .* takes 9\.900 us instead of 10\.00 us'
 
 # ---- what belongs elsewhere, or nowhere
 bad paddle:memory_fraction_of_eager_deletion=0.5 "memory_fraction_of_eager_deletion belongs to the executor.*--lower=[a-z]*:memory_fraction_of_eager_deletion=0.5"
@@ -320,9 +378,10 @@ done
 says out '^  paddle-buddy: SIZE \[MiB\]  \(default: 500\)$'
 says out '^  paddle-buddy: REAL  \(default: 0\.92[0-9]*; 0 to 1\)$'
 says out '^  paddle-auto-growth, paddle-vmm-auto-growth: yes[|]no  \(default: yes\)$'
-says out '^  --lower=paddle: REAL  \(default: preset; -8000000000 to 8000000000\)$'
-says out '^  paddle: preset[|]legacy[|]naive_best_fit[|]auto_growth[|]thread_local  \(default: preset\)$'
-says out 'Default in P13-P14: -1, P16-P3: 0\.$'
+says out '^  --lower=paddle: REAL  \(default: version; -8000000000 to 8000000000\)$'
+says out '^  paddle: version[|]legacy[|]naive_best_fit[|]auto_growth[|]thread_local  \(default: version\)$'
+says out 'Default in 1\.2-1\.5: -1, 1\.6-3\.x: 0\.$'
+check 'versions, not presets' sh -c "! grep -qE 'preset|P1[346]|P[23]([^a-zA-Z0-9]|$)' $out"
 says out '^FLAGS_reuse_tmp_allocation_excess_fraction$'
 check 'and nothing but flags of PaddlePaddle' sh -c "! grep -q '^GE_' $out"
 check 'the man page has it too' sh -c 'gemem-sim help --man | grep -q "^.SH PADDLEPADDLE FLAGS"'

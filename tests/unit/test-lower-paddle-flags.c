@@ -212,7 +212,7 @@ test_without_effect (void)
       "choose fuse_version=1.6" },
     { "paddle:init_allocated_mem=yes", "naive_best_fit" },
     { "paddle:preset=P14,allocator_strategy=naive_best_fit,init_allocated_mem=yes",
-      "legacy before" },
+      "choose allocator_strategy=legacy, or rules=documented" },
     { "paddle:limit_of_tmp_allocation=10", "removed in 1.6" },
     { "paddle:times_excess_than_required_tmp_allocation=3", "removed in 1.6" },
     { "paddle:place=cpu,fast_eager_deletion_mode=no", "choose place=gpu" },

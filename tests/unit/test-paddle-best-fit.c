@@ -320,8 +320,8 @@ test_refusals (void)
                   "with 1.6: choose version=1.6 or later");
   expect_refusal ("paddle:FLAGS_initial_gpu_memory_in_mb=500",
                   "paddle: FLAGS_initial_gpu_memory_in_mb has no effect here: these settings mean "
-                  "paddle-auto-growth, and it belongs to paddle-buddy; "
-                  "leave it out");
+                  "paddle-auto-growth, and it belongs to paddle-buddy; choose version=1.5, "
+                  "allocator_strategy=naive_best_fit or rules=documented, or leave it out");
   expect_refusal ("paddle:FLAGS_intial_gpu_memory_in_mb=500",
                   "paddle: unknown flag 'FLAGS_intial_gpu_memory_in_mb'; did you mean "
                   "'FLAGS_initial_gpu_memory_in_mb'?");

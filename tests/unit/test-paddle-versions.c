@@ -1,5 +1,5 @@
 /* test-paddle-versions.c - checks the versions in the table of PaddlePaddle's flags ("Default in
- * P13-P14: -1, P16-P3: 0."): a version that the text names accepts the flag, with that default;
+ * 1.2-1.5: -1, 1.6-3.x: 0."): a version that the text names accepts the flag, with that default;
  * every other version refuses it. Every flag has such a sentence, and a probe here. */
 #include "config.h"
 
@@ -10,9 +10,11 @@
 #include "workloads/lower-paddle.h"
 #include "workloads/lowering.h"
 
-#define N_VERSIONS 5
+#define NAME(symbol, name, era) name,
+#define COUNT(symbol, name, era) +1
+#define N_VERSIONS (0 GEMEM_PADDLE_RELEASES (COUNT))
 
-static const char *const versions[N_VERSIONS] = { "P13", "P14", "P16", "P2", "P3" };
+static const char *const versions[N_VERSIONS] = { GEMEM_PADDLE_RELEASES (NAME) };
 
 /* A value that is not the default, and the settings under which the flag has an effect: either
  * of two. */
@@ -117,13 +119,13 @@ clear (char **defaults)
     g_clear_pointer (&defaults[v], g_free);
 }
 
-/* "0.92" is a short form; the table has "preset" or "default" for a default that depends on the
+/* "0.92" is a short form; the table has "version" or "default" for a default that depends on the
  * version. */
 static void
 check_default (const char *owner, const GememParam *param, char *const *defaults)
 {
   for (guint v = 0; v < N_VERSIONS; v++)
-    if (defaults[v] != NULL && strcmp (param->default_text, "preset") != 0
+    if (defaults[v] != NULL && strcmp (param->default_text, "version") != 0
         && strcmp (param->default_text, "default") != 0
         && !g_str_has_prefix (param->default_text, defaults[v]))
       g_error ("%s: %s: the default is %s, not %s", owner, param->name, param->default_text,
@@ -180,7 +182,7 @@ is_taken (const Probe *probe, guint version, gboolean lowering)
 
   for (guint i = 0; i < 2 && probe->with[i] != NULL && !taken; i++)
     {
-      g_autofree char *text = g_strdup_printf ("%spreset=%s,%sFLAGS_%s=%s",
+      g_autofree char *text = g_strdup_printf ("%sversion=%s,%sFLAGS_%s=%s",
                                                lowering ? "" : "paddle:", versions[version],
                                                probe->with[i], probe->name, probe->value);
       GememLowerPaddle params;
@@ -257,7 +259,7 @@ test_lowering (void)
       for (guint v = 0;
            v < N_VERSIONS && strcmp (of_lowering[i].name, "eager_delete_tensor_gb") == 0; v++)
         {
-          g_autofree char *text = g_strconcat ("preset=", versions[v], NULL);
+          g_autofree char *text = g_strconcat ("version=", versions[v], NULL);
           GememLowerPaddle params;
 
           g_assert_true (lowers (text, &params));

@@ -83,6 +83,8 @@ test_sample_result (const char *trace, const char *label)
   result->device_settings = gemem_settings_new ();
   result->variables = gemem_settings_new ();
   gemem_settings_add (result->variables, "FLAGS_chunk_mb", "64");
+  result->lowering = gemem_settings_new ();
+  gemem_settings_add (result->lowering, "fused gradients", "3 of 3 in 2 groups");
   result->stats = gemem_settings_new ();
   gemem_settings_add (result->parameters, "chunk_mb", "64");
   gemem_settings_add (result->parameters, "path", NULL);
