@@ -188,7 +188,8 @@ work (gpointer data)
   return NULL;
 }
 
-/* After a first request without memory the addresses stay reserved, with nothing mapped. */
+/* After a first request without memory the addresses stay reserved, and pages that it took before the
+ * refusal wait in the page pool. */
 static void
 close_idle (GeSessionRange *range)
 {
@@ -226,6 +227,7 @@ check_end (Shared *s)
       g_assert_no_error (error);
       g_assert_cmpuint (gemem_ge_static_bytes (&s->statics[i]), ==, 0);
     }
+  close_idle (&s->variables.range);
   close_idle (&s->fixed);
   close_idle (&s->range);
   close_idle (&s->statics[2].range);
