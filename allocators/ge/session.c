@@ -79,7 +79,7 @@ destroy (GememAllocator *allocator)
 static gboolean
 alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
-  /* GE would give up its range for one that no device can hold (13, E32); so much is an error of the
+  /* GE would give up its range for one that no device can hold (ge-runtime.md E32); so much is an error of the
    * program, not a variable */
   if (request->size > MOST_BYTES)
     return FALSE;

@@ -63,7 +63,7 @@ ask_again (TestTrial *trial, const TestOp *op, guint32 *spare, guint times)
 }
 
 /* TRUE for a graph with an empty segment: where no block has a place for it, GE asks the device for 0
- * bytes, which is refused whenever it is asked (ge-runtime.md 13, E33). */
+ * bytes, which is refused whenever it is asked (ge-runtime.md E33). */
 static gboolean
 has_empty_segment (const TestOp *op)
 {
