@@ -58,9 +58,8 @@ gemem_bfc_find (GememBfc *self, guint64 size)
   gemem_tree_remove (&self->free, node);
   chunk = GEMEM_NEIGHBOUR_OF (node);
   chunk->free = FALSE;
-  if (node->size / 2 < size && node->size - size < self->max_waste)
-    return chunk;
-  if (node->size == size)
+  if (node->size == size
+      || (node->size / 2 < size && node->size - size < self->max_waste)) /* not worth a cut */
     return chunk;
   rest = gemem_slab_alloc (&self->chunk_slab);
   gemem_neighbours_split (chunk, rest, node->size - size);
@@ -152,7 +151,6 @@ gemem_bfc_add_region (GememBfc *self, guint64 wanted, guint64 size, guint64 leas
       if (wanted < size || wanted < least)
         return FALSE;
     }
-  self->extensions++;
   add_grant (self, address, wanted);
   return TRUE;
 }

@@ -30,8 +30,8 @@ typedef struct
   guint64 max_waste;       /* from here on what a chunk has too much is cut off */
   guint64 next_region;     /* bytes to ask for next, unless it must be more */
   guint64 pool, peak_pool; /* bytes of regions */
-  guint64 live, peak_live, largest, allocations, extensions, shrinkages; /* statistics */
-  gboolean coalesces; /* regions that adjoin become one */
+  guint64 live, peak_live, largest, allocations, shrinkages; /* statistics */
+  gboolean coalesces;                                        /* regions that adjoin become one */
   GememTree free;
   GememSlab chunk_slab;
   GArray *regions; /* GememBfcRegion, by address */

@@ -544,30 +544,29 @@ caching_adopt_done (GememAllocator *allocator)
 
 /* ---- life */
 
-/* Whole pages of the device; a range leaves addresses for others where the device has no limit. */
-static void
-init_ranges (Caching *caching)
+/* Whole pages of the device; a range leaves addresses for others where the device has no limit.
+ * FALSE: the device has no virtual memory. */
+static gboolean
+init_ranges (Caching *caching, GError **error)
 {
   GememDeviceInfo info = { 0 };
 
-  if (!caching->settings.expandable)
-    return;
   gemem_device_info (caching->base.device, &info);
+  if (!info.virtual_memory)
+    {
+      g_set_error_literal (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "allocator pytorch-caching: expandable_segments: this is a device "
+          "without virtual memory; use one that has it, or expandable_segments=no");
+      return FALSE;
+    }
   caching->granularity = info.granularity;
   caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info.granularity);
   caching->large_page = gemem_round_up (caching->settings.large_segment_size, info.granularity);
   caching->range = MIN (caching->settings.total != 0 ? caching->settings.total : info.total,
                         CACHING_RANGE_MAX);
   caching->range += gemem_round_up (caching->range, 8) / 8;
-}
-
-static gboolean
-has_virtual_memory (GememDevice *device)
-{
-  GememDeviceInfo info = { 0 };
-
-  gemem_device_info (device, &info);
-  return info.virtual_memory;
+  return TRUE;
 }
 
 static GememAllocator *
@@ -578,19 +577,15 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
 
   if (!gemem_caching_settings_resolve (params, gemem_device_capacity (device), &settings, error))
     return NULL;
-  if (settings.expandable && !has_virtual_memory (device))
-    {
-      g_set_error_literal (
-          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-          "allocator pytorch-caching: expandable_segments: this is a device "
-          "without virtual memory; use one that has it, or expandable_segments=no");
-      return NULL;
-    }
   caching = g_new0 (Caching, 1);
   caching->base.klass = &gemem_pytorch_caching_class;
   caching->base.device = device;
   caching->settings = settings;
-  init_ranges (caching);
+  if (settings.expandable && !init_ranges (caching, error))
+    {
+      g_free (caching);
+      return NULL;
+    }
   init_pair (&caching->pools, 0);
   caching->private_pools = g_ptr_array_new_with_free_func (free_pair);
   caching->queues = g_array_new (FALSE, TRUE, sizeof (CachingQueue));

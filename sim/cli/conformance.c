@@ -56,40 +56,62 @@ typedef struct
   guint equal, differ, unseen, changed;
 } Shown;
 
-/* Adds the sentences that @words name: systems, manuals, ids or globs of ids; all if none. */
+/* TRUE if @word names the sentence: its system, its manual, its id or a glob of ids; NULL names all. */
+static gboolean
+is_named (const char *word, const GememManual *manual, const GememSentence *sentence)
+{
+  return word == NULL || g_ascii_strcasecmp (word, manual->system) == 0
+         || g_ascii_strcasecmp (word, manual->name) == 0
+         || g_pattern_match_simple (word, sentence->id);
+}
+
+/* Adds the sentences that @word names and that are not there yet; FALSE: it names none. */
+static gboolean
+add_named (Shown *all, const char *word)
+{
+  gboolean any = FALSE;
+
+  for (const GememManual *const *manual = gemem_manuals (); *manual != NULL; manual++)
+    for (guint i = 0; i < (*manual)->n_sentences; i++)
+      {
+        const GememSentence *sentence = &(*manual)->sentences[i];
+
+        if (!is_named (word, *manual, sentence))
+          continue;
+        any = TRUE;
+        if (g_ptr_array_find (all->sentences, sentence, NULL))
+          continue;
+        g_ptr_array_add (all->manuals, (gpointer) *manual);
+        g_ptr_array_add (all->sentences, (gpointer) sentence);
+      }
+  return any;
+}
+
+static void
+set_unknown (GError **error, const char *word)
+{
+  g_autoptr (GString) known = g_string_new (NULL);
+
+  for (const GememManual *const *manual = gemem_manuals (); *manual != NULL; manual++)
+    g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", (*manual)->name);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "no documented sentence '%s'; name a system (ge, paddle, memory_optimize), "
+               "a manual (%s) or a sentence as 'gemem-sim conformance' lists them",
+               word, known->str);
+}
+
+/* Adds the sentences that @words name, all if there are none. */
 static gboolean
 choose (Shown *all, char **words, GError **error)
 {
-  for (char **word = words; *word != NULL || word == words; word++)
-    {
-      const guint before = all->sentences->len;
-      for (const GememManual *const *manual = gemem_manuals (); *manual != NULL; manual++)
-        for (guint i = 0; i < (*manual)->n_sentences; i++)
-          {
-            const GememSentence *sentence = &(*manual)->sentences[i];
-            if (*word != NULL && g_ascii_strcasecmp (*word, (*manual)->system) != 0
-                && g_ascii_strcasecmp (*word, (*manual)->name) != 0
-                && !g_pattern_match_simple (*word, sentence->id))
-              continue;
-            if (g_ptr_array_find (all->sentences, sentence, NULL))
-              continue;
-            g_ptr_array_add (all->manuals, (gpointer) *manual);
-            g_ptr_array_add (all->sentences, (gpointer) sentence);
-          }
-      if (all->sentences->len == before && *word != NULL)
-        {
-          g_autoptr (GString) known = g_string_new (NULL);
-          for (const GememManual *const *manual = gemem_manuals (); *manual != NULL; manual++)
-            g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", (*manual)->name);
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "no documented sentence '%s'; name a system (ge, paddle, memory_optimize), "
-                       "a manual (%s) or a sentence as 'gemem-sim conformance' lists them",
-                       *word, known->str);
-          return FALSE;
-        }
-      if (*word == NULL)
-        break;
-    }
+  if (*words == NULL)
+    return add_named (all, NULL);
+  for (; *words != NULL; words++)
+    if (!add_named (all, *words))
+      {
+        set_unknown (error, *words);
+        return FALSE;
+      }
   return TRUE;
 }
 

@@ -40,5 +40,6 @@ run 2 gemem-sim conformance paddel
 says err "no documented sentence 'paddel'; name a system \(ge, paddle, memory_optimize\), a manual \(.*\) or a sentence"
 run 2 gemem-sim conformance ''
 run 2 gemem-sim conformance -f xml
+run 0 gemem-sim conformance memory-optimize memory_optimize # named twice, shown once
 run 1 gemem-sim conformance memory_optimize -o /dev/full
 done_testing
