@@ -39,9 +39,16 @@ static const GememNamed *const shorthands[] = {
 
 typedef struct
 {
-  GPtrArray *classes; /* both NULL-terminated */
-  GPtrArray *named;
+  GPtrArray *classes; /* all NULL-terminated */
+  GPtrArray *named, *choices;
 } Registry;
+
+/* Before the NULL at the end. */
+static void
+append (GPtrArray *list, gconstpointer element)
+{
+  g_ptr_array_insert (list, (gint) list->len - 1, (gpointer) element);
+}
 
 static void
 add_class (Registry *registry, const GememAllocatorClass *klass)
@@ -51,8 +58,12 @@ add_class (Registry *registry, const GememAllocatorClass *klass)
   *named = (GememNamedClass){ { klass->name, klass->aliases, klass->summary, klass->origin,
                                 klass->params, klass->params_size, klass->known_as },
                               klass };
-  g_ptr_array_insert (registry->classes, (gint) registry->classes->len - 1, (gpointer) klass);
-  g_ptr_array_insert (registry->named, (gint) registry->named->len - 1, named);
+  append (registry->classes, klass);
+  append (registry->named, named);
+  append (registry->choices, named);
+  for (guint i = 0; shorthands[i] != NULL; i++)
+    if (((const GememShorthand *) shorthands[i])->of == klass)
+      append (registry->choices, shorthands[i]);
 }
 
 static Registry *
@@ -67,8 +78,10 @@ new_registry (void)
 
   registry->classes = g_ptr_array_new ();
   registry->named = g_ptr_array_new ();
+  registry->choices = g_ptr_array_new ();
   g_ptr_array_add (registry->classes, NULL);
   g_ptr_array_add (registry->named, NULL);
+  g_ptr_array_add (registry->choices, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (builtin); i++)
     add_class (registry, builtin[i]);
   return registry;
@@ -94,6 +107,12 @@ const GememNamed *const *
 gemem_named_classes (void)
 {
   return (const GememNamed *const *) the_registry ()->named->pdata;
+}
+
+const GememNamed *const *
+gemem_named_choices (void)
+{
+  return (const GememNamed *const *) the_registry ()->choices->pdata;
 }
 
 const GememAllocatorClass *

@@ -179,11 +179,24 @@ object_as_shorthand (const GPtrArray *settings, gpointer data)
   return error;
 }
 
-/* The class of @choice; first applies the @variables of @shorthand (or NULL), noted in @spec. */
-static const GememAllocatorClass *
-class_of (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
-          GememAllocatorSpec *spec, GError **error)
+/* The shorthand that @choice names; NULL: it names a class. */
+static const GememShorthand *
+shorthand_of (const GememChoice *choice)
 {
+  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL; s++)
+    if (*s == choice->named)
+      return (const GememShorthand *) *s;
+  return NULL;
+}
+
+/* The class of @choice; if that is a shorthand, first applies the @variables that it reads, noted in
+ * @spec. */
+static const GememAllocatorClass *
+class_of (const GememChoice *choice, const GPtrArray *variables, GememAllocatorSpec *spec,
+          GError **error)
+{
+  const GememShorthand *shorthand = shorthand_of (choice);
+
   if (shorthand == NULL)
     return ((const GememNamedClass *) choice->named)->klass;
   gemem_settings_add_variables (shorthand->base.params, choice->settings, variables,
@@ -218,30 +231,30 @@ new_spec (const char *label)
   return spec;
 }
 
-/* @shorthand: the shorthand that @choice names, or NULL if it names a class. */
 static GememAllocatorSpec *
-make_spec (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
-           GError **error)
+make_spec (const GememChoice *choice, const GPtrArray *variables, GError **error)
 {
   GememAllocatorSpec *spec = new_spec (choice->label);
 
-  spec->klass = class_of (choice, shorthand, variables, spec, error);
+  spec->klass = class_of (choice, variables, spec, error);
   if (spec->klass == NULL || !add_settings (spec, choice->settings, error)
       || !add_variables (spec, variables, error))
     g_clear_pointer (&spec, gemem_allocator_spec_free);
   return spec;
 }
 
-/* The shorthand that @text names, or NULL. */
-static const GememShorthand *
-find_shorthand (const char *text)
+/* What the name in @text may mean: a glob all that users tell apart, a name a shorthand or a class. */
+static const GememNamed *const *
+list_for (const char *text)
 {
   g_autofree char *name = g_strstrip (g_strndup (text, strcspn (text, ":")));
 
+  if (strpbrk (name, "*?") != NULL)
+    return gemem_named_choices ();
   for (const GememNamed *const *s = gemem_shorthands (); *s != NULL; s++)
     if (gemem_name_is ((*s)->name, (*s)->aliases, name))
-      return (const GememShorthand *) *s;
-  return NULL;
+      return gemem_shorthands ();
+  return gemem_named_classes ();
 }
 
 /* FALSE for an unknown name that is that of a skipped plugin, with the reason, or near the name of a
@@ -274,15 +287,14 @@ check_name (const char *text, GError **error)
 
 /* The class that @choice means, which stays as it is. */
 static const GememAllocatorClass *
-find_class (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
-            GError **error)
+find_class (const GememChoice *choice, const GPtrArray *variables, GError **error)
 {
   GememAllocatorSpec *spec = new_spec (choice->label);
   GememChoice copy = { .named = choice->named, .settings = gemem_settings_new () };
   const GememAllocatorClass *klass;
 
   gemem_settings_append (copy.settings, choice->settings);
-  klass = class_of (&copy, shorthand, variables, spec, error);
+  klass = class_of (&copy, variables, spec, error);
   g_ptr_array_unref (copy.settings);
   gemem_allocator_spec_free (spec);
   return klass;
@@ -291,11 +303,10 @@ find_class (const GememChoice *choice, const GememShorthand *shorthand, const GP
 /* Appends what @choice stands for, when "*" may also belong to the class that a shorthand means, or
  * to a device. */
 static gboolean
-resolve (const GememChoice *choice, const GememShorthand *shorthand, const GPtrArray *variables,
-         GPtrArray *choices, GError **error)
+resolve (const GememChoice *choice, const GPtrArray *variables, GPtrArray *choices, GError **error)
 {
   g_autoptr (GPtrArray) tables = g_ptr_array_new ();
-  const GememAllocatorClass *klass = find_class (choice, shorthand, variables, error);
+  const GememAllocatorClass *klass = find_class (choice, variables, error);
 
   if (klass == NULL)
     return FALSE;
@@ -318,8 +329,7 @@ has_star (const GememChoice *choice)
 
 /* Replaces each of the @choices that still has a "*" by what it stands for. */
 static gboolean
-resolve_all (GPtrArray *choices, const GememShorthand *shorthand, const GPtrArray *variables,
-             GError **error)
+resolve_all (GPtrArray *choices, const GPtrArray *variables, GError **error)
 {
   for (guint i = 0; i < choices->len;)
     {
@@ -331,7 +341,7 @@ resolve_all (GPtrArray *choices, const GememShorthand *shorthand, const GPtrArra
           i++;
           continue;
         }
-      if (!resolve (choice, shorthand, variables, found, error))
+      if (!resolve (choice, variables, found, error))
         return FALSE;
       g_ptr_array_remove_index (choices, i);
       for (guint k = 0; k < found->len; k++)
@@ -352,18 +362,15 @@ gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, G
 {
   g_autoptr (GPtrArray)
       choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
-  const GememShorthand *shorthand = find_shorthand (text);
   const guint before = specs->len;
 
   if (!check_name (text, error)
-      || !gemem_named_expand (shorthand != NULL ? gemem_shorthands () : gemem_named_classes (),
-                              "allocator", text, choices, error)
-      || !resolve_all (choices, shorthand, variables, error))
+      || !gemem_named_expand (list_for (text), "allocator", text, choices, error)
+      || !resolve_all (choices, variables, error))
     return FALSE;
   for (guint i = 0; i < choices->len; i++)
     {
-      GememAllocatorSpec *spec = make_spec (g_ptr_array_index (choices, i), shorthand, variables,
-                                            error);
+      GememAllocatorSpec *spec = make_spec (g_ptr_array_index (choices, i), variables, error);
 
       if (spec != NULL)
         {

@@ -30,5 +30,6 @@ const GememShorthand gemem_pytorch_expandable_shorthand = {
             .origin = "peers.md 1a.6",
             .params = NULL,
             .known_as = "expandable_segments|ExpandableSegment" },
+  .of = &gemem_pytorch_caching_class,
   .choose = choose
 };

@@ -20,9 +20,11 @@ const GememCommand gemem_command_compare = {
   .synopsis = "TRACE...",
   .summary = "Replay traces through many allocators, a row each",
   .description =
-      "Without -a every allocator of 'gemem-sim list' is compared, each with its defaults. "
-      "Settings recorded in a trace are the\n"
-      "defaults of the allocator that recorded it. A graph is lowered to a trace as --lower says.\n"
+      "Without -a every allocator of 'gemem-sim list' is compared, each with its defaults, and "
+      "pytorch-expandable. Settings recorded\n"
+      "in a trace are the defaults of the allocator that recorded it. A graph is lowered to a "
+      "trace "
+      "as --lower says.\n"
       "Runs in which a request failed stand last: they need less because they did less; so do runs "
       "that the system's manual does\n"
       "not allow. Below the tables stands which real allocator needs least, by how much, and what "
