@@ -49,6 +49,7 @@ static const GememParam params[] = {
             "planner=\"ge-hybrid:a=1,b=2\"." },
   { .name = "file",
     .type = GEMEM_PARAM_STRING,
+    .flags = GEMEM_PARAM_FILE,
     FIELD (file),
     .help = "A plan in a file instead (written by gemem-sim plan, or another's offsets)." },
   { .name = "input",

@@ -412,7 +412,9 @@ fill_params (const GememAllocatorSpec *spec, const char *defaults, GememDevice *
 
   if (given == NULL)
     return NULL;
-  settings = gemem_settings_merge (params_of (spec->klass), given, spec->settings);
+  settings = gemem_settings_merge (params_of (spec->klass), given, spec->settings, what, error);
+  if (settings == NULL)
+    return NULL;
   params = g_malloc0 (MAX (spec->klass->params_size, 1));
   if (gemem_params_apply (params_of (spec->klass), params, &context, what, settings, error))
     return params;

@@ -429,8 +429,8 @@ gemem_choice_params (const GememChoice *choice, const char *kind, const GPtrArra
   for (guint i = 0; defaults != NULL && i < defaults->len; i++)
     if (gemem_params_find (table, ((const GememSetting *) defaults->pdata[i])->key) != NULL)
       g_ptr_array_add (known, defaults->pdata[i]);
-  merged = gemem_settings_merge (table, known, choice->settings);
-  if (gemem_params_apply (table, params, &context, what, merged, error))
+  merged = gemem_settings_merge (table, known, choice->settings, what, error);
+  if (merged != NULL && gemem_params_apply (table, params, &context, what, merged, error))
     return params;
   g_free (params);
   return NULL;

@@ -40,6 +40,10 @@ enum
   GEMEM_PARAM_MEMORY = 1 << 0,
   /* STRING: '|' belongs to the value; it does not separate several values */
   GEMEM_PARAM_BARS = 1 << 1,
+  /* STRING: names a file, which is opened: only who runs the program may set it, no input may */
+  GEMEM_PARAM_FILE = 1 << 2,
+  /* STRING: a name of what is installed, or a file (with a '/', or NAME.ini), for which the same holds */
+  GEMEM_PARAM_NAME_OR_FILE = 1 << 3,
 };
 
 typedef struct
@@ -86,11 +90,12 @@ GPtrArray *gemem_settings_new (void);
 void gemem_settings_add (GPtrArray *settings, const char *key, const char *value);
 void gemem_settings_append (GPtrArray *settings, const GPtrArray *more);
 
-/* The settings of @defaults (may be NULL) that @own neither sets nor excludes (`conflicts`), then
- * @own.  A key of @defaults that is not in @table is kept.  The arguments keep ownership of the
- * entries. */
+/* The settings of @defaults (of an input; may be NULL) that @own neither sets nor excludes
+ * (`conflicts`), then @own.  A key of @defaults that is not in @table is kept.  The arguments keep
+ * ownership of the entries.  @what names the owner in messages.  NULL with GEMEM_ERROR_USAGE: one of
+ * @defaults names a file; an input must not choose what is opened. */
 GPtrArray *gemem_settings_merge (const GememParam *table, const GPtrArray *defaults,
-                                 const GPtrArray *own);
+                                 const GPtrArray *own, const char *what, GError **error);
 
 /* A new array with copies of those @variables (GememSetting named as in the environment, may be
  * NULL) that @table reads and @own neither sets nor excludes. */

@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/flags.h"
 #include "base/params.h"
 
@@ -109,22 +110,41 @@ is_overridden (const GememParam *table, const GPtrArray *own, const GememParam *
   return FALSE;
 }
 
-GPtrArray *
-gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const GPtrArray *own)
+/* FALSE with an error if @value, which an input gives @row, names a file. */
+static gboolean
+check_recorded (const GememParam *row, const char *value, const char *what, GError **error)
 {
-  GPtrArray *merged = g_ptr_array_new ();
+  if ((row->flags & GEMEM_PARAM_FILE) == 0
+      && ((row->flags & GEMEM_PARAM_NAME_OR_FILE) == 0
+          || (strchr (value, '/') == NULL && !g_str_has_suffix (value, ".ini"))))
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: the input sets %s=%.80s, which names a file, and only the command line may; if "
+               "you trust it, give %s= there",
+               what, row->name, value, row->name);
+  return FALSE;
+}
+
+GPtrArray *
+gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const GPtrArray *own,
+                      const char *what, GError **error)
+{
+  g_autoptr (GPtrArray) merged = g_ptr_array_new ();
 
   for (guint i = 0; defaults != NULL && i < defaults->len; i++)
     {
       GememSetting *setting = g_ptr_array_index (defaults, i);
       const GememParam *row = gemem_params_find (table, setting->key);
 
-      if (row == NULL || !is_overridden (table, own, row))
-        g_ptr_array_add (merged, setting);
+      if (row != NULL && is_overridden (table, own, row))
+        continue;
+      if (row != NULL && !check_recorded (row, setting->value, what, error))
+        return NULL;
+      g_ptr_array_add (merged, setting);
     }
   for (guint i = 0; i < own->len; i++)
     g_ptr_array_add (merged, g_ptr_array_index (own, i));
-  return merged;
+  return g_steal_pointer (&merged);
 }
 
 GPtrArray *

@@ -80,6 +80,7 @@ static const GememParam params[] = {
             "program's own CUstream." },
   { .name = "profile",
     .type = GEMEM_PARAM_STRING,
+    .flags = GEMEM_PARAM_NAME_OR_FILE,
     FIELD (profile),
     .help = "Cost profile that prices the calls, for modelled latencies beside measured ones; "
             "without it calls cost nothing." },

@@ -60,12 +60,14 @@ new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrA
            int ordinal, GError **error)
 {
   const GememParam *table = klass->params != NULL ? klass->params : no_params;
-  g_autoptr (GPtrArray) merged = gemem_settings_merge (table, defaults, settings);
   g_autofree char *what = g_strconcat ("device ", klass->name, NULL);
+  g_autoptr (GPtrArray) merged = gemem_settings_merge (table, defaults, settings, what, error);
   g_autofree guint64 *params = g_malloc0 (MAX (klass->params_size, sizeof (guint64)));
   const GememParamContext context = { 0 };
   GememDevice *device = NULL;
 
+  if (merged == NULL)
+    return NULL;
   if (gemem_params_apply (table, params, &context, what, merged, error))
     device = klass->create (params, ordinal, error);
   gemem_params_clear (table, params);

@@ -220,4 +220,17 @@ check 'one line says so' grep -q '^gemem-sim: error: int.gmt: interrupted; nothi
 check 'nothing half-written is left behind' sh -c 'test -z "$(ls | grep -E "[.](csv|json|map|man|gmt|txt)[.](tmp-)?[A-Za-z0-9]{6}$")"'
 ok $(($(status_of gemem-sim info r.gmt) != 0)) 'and all is well afterwards'
 
+# ---- an input does not choose which files are opened
+with () { printf '# gemem-trace: 1\n%s\nalloc 1 size=1000\n# end: 1\n' "$1" >with.txt; }
+for setting in calls=/etc/passwd profile=/etc/passwd profile=./mine.ini profile=mine.ini; do
+  with "# device: \"$setting\""
+  refused 2 "device sim: the input sets $setting, which names a file, and only the command line may" gemem-sim replay with.txt -a direct
+done
+run 0 gemem-sim replay with.txt -a direct -d sim:profile=h200 # the command line counts more
+with '# device: "profile=h200"'
+run 0 gemem-sim replay with.txt -a direct # a name of what is installed
+with '# allocator: "plan"
+# settings: "file=/etc/passwd"'
+refused 2 '.*allocator plan: the input sets file=/etc/passwd' gemem-sim replay with.txt
+run 0 gemem-sim replay with.txt --no-trace-settings
 done_testing
