@@ -56,16 +56,13 @@ least_live (const GememPlotGroup *group, gboolean *same)
   return least;
 }
 
-/* The label of @result, marked if it is not allowed, for use between single quotes in gnuplot. */
+/* The label of @result, marked if it is not allowed. */
 static char *
 legend_text (const GememResult *result)
 {
   g_autofree char *label = gemem_plot_shorten (result->label, LABEL_MAX);
-  g_autofree char *text = g_strconcat (label, result->not_allowed != NULL ? " (not allowed)" : "",
-                                       NULL);
-  g_auto (GStrv) parts = g_strsplit (text, "'", -1);
 
-  return g_strjoinv ("''", parts);
+  return g_strconcat (label, result->not_allowed != NULL ? " (not allowed)" : "", NULL);
 }
 
 /* Writes @keys, as many to a line as fit; returns the number of lines.  @out: NULL to count

@@ -137,14 +137,18 @@ void
 gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean format)
 {
   g_autofree char *line = gemem_plot_shorten (text, max);
-  g_string_append_c (out, '\'');
+  g_string_append_c (out, '"');
   for (const char *p = line; *p != '\0'; p++)
     {
-      if (*p == '\'' || (format && *p == '%'))
-        g_string_append_c (out, *p);
-      g_string_append_c (out, *p);
+      const guint times = format && *p == '%' ? 2 : 1;
+
+      for (guint i = 0; i < times; i++)
+        if (g_ascii_isalnum (*p) || strchr (" _-+.,:;=/()*|", *p) != NULL)
+          g_string_append_c (out, *p);
+        else
+          g_string_append_printf (out, "\\%03o", (guchar) *p);
     }
-  g_string_append_c (out, '\'');
+  g_string_append_c (out, '"');
 }
 
 void
@@ -307,7 +311,8 @@ gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint
                               : line  ? "nohead "
                                       : "point ",
                               keys[i].look);
-      g_string_append_printf (out, "set label '%s'", keys[i].text);
+      g_string_append (out, "set label ");
+      gemem_plot_append_quoted (out, keys[i].text, 0, FALSE);
       append_fraction (out, " at screen ", (x + 28) * 1000 / GEMEM_PLOT_WIDTH);
       append_fraction (out, ",", (height - y) * 1000 / height);
       g_string_append (out, " left\n");

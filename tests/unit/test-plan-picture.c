@@ -314,9 +314,9 @@ test_gnuplot (void)
   g_assert_nonnull (strstr (
       script->str,
       "set arrow from 0.00,0.00 to 100.00,50.00 nohead front lc rgb '#d55e00' lw 1.6 dt (10,6)\n"));
-  g_assert_nonnull (strstr (script->str,
-                            "set label 'it''s' at 50.00,25.00 right font 'DejaVu Sans:Bold,9.00' "
-                            "textcolor rgb '#222222' rotate by 90 front\n"));
+  g_assert_nonnull (strstr (
+      script->str, "set label \"it\\047s\" at 50.00,25.00 right font 'DejaVu Sans:Bold,9.00' "
+                   "textcolor rgb '#222222' rotate by 90 front\n"));
 }
 
 int
