@@ -364,7 +364,7 @@ gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, G
       choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const guint before = specs->len;
 
-  if (!check_name (text, error)
+  if (!gemem_check_text ("allocator", text, error) || !check_name (text, error)
       || !gemem_named_expand (list_for (text), "allocator", text, choices, error)
       || !resolve_all (choices, variables, error))
     return FALSE;

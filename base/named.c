@@ -293,6 +293,20 @@ multiply_matches (const GememNamed *const *list, const char *kind, const char *n
   return matched;
 }
 
+gboolean
+gemem_check_text (const char *kind, const char *text, GError **error)
+{
+  g_autofree char *valid = NULL;
+
+  if (g_utf8_validate (text, -1, NULL))
+    return TRUE;
+  valid = g_utf8_make_valid (text, -1);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s '%s': not text in UTF-8; write NAME:key=value, without other bytes", kind,
+               valid);
+  return FALSE;
+}
+
 /* The choices of @text, unchecked; NULL with @error set. */
 static GPtrArray *
 expand (const GememNamed *const *list, const char *kind, const char *text, GError **error)
@@ -300,7 +314,10 @@ expand (const GememNamed *const *list, const char *kind, const char *text, GErro
   const char *colon = strchr (text, ':');
   g_autofree char *name = g_strstrip (
       g_strndup (text, colon != NULL ? (gsize) (colon - text) : strlen (text)));
-  g_autoptr (GPtrArray) settings = gemem_settings_parse (colon != NULL ? colon + 1 : "", error);
+  g_autoptr (GPtrArray)
+      settings = gemem_check_text (kind, text, error)
+                     ? gemem_settings_parse (colon != NULL ? colon + 1 : "", error)
+                     : NULL;
   g_autoptr (GPtrArray)
       choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const gboolean glob = strpbrk (name, "*?") != NULL;

@@ -98,7 +98,7 @@ parse_spec (const char *spec, const GememDeviceClass **klass, GError **error)
   gsize length = strcspn (spec, ":");
   g_autofree char *name = g_strndup (spec, length);
 
-  *klass = class_find (name, error);
+  *klass = gemem_check_text ("device", spec, error) ? class_find (name, error) : NULL;
   return *klass != NULL
              ? parse_settings (*klass, spec[length] == ':' ? spec + length + 1 : "", error)
              : NULL;

@@ -3,7 +3,9 @@
  *
  * GOption uses the last of several values of one option and drops the others; here that is an error
  * unless they are equal.  So every option with a value is declared as a list, and resolved
- * afterwards.  An option of type STRING with G_OPTION_FLAG_OPTIONAL_ARG has the value "" where none
+ * afterwards.  GOption takes the texts for words of the locale's encoding, so that under LC_ALL=C
+ * none may go beyond ASCII; here names of files are bytes, and all other text is UTF-8 whatever the
+ * locale.  So all are declared as names of files, and texts are checked.  An option of type STRING with G_OPTION_FLAG_OPTIONAL_ARG has the value "" where none
  * is given.  Values joined to short options (-j4) are accepted; the error about an unknown option
  * names the nearest known one. */
 #include "config.h"
@@ -52,15 +54,33 @@ add_entries (GOptionContext *context, const GOptionEntry *list, GPtrArray *slots
           OptionSlot *slot = g_new0 (OptionSlot, 1);
           slot->entry = list;
           g_ptr_array_add (slots, slot);
-          entry.arg = list->arg == G_OPTION_ARG_FILENAME ? G_OPTION_ARG_FILENAME_ARRAY
-                                                         : G_OPTION_ARG_STRING_ARRAY;
           entry.arg_data = &slot->values;
           entry.flags &= ~G_OPTION_FLAG_OPTIONAL_ARG;
         }
+      if (is_single (list) || list->arg == G_OPTION_ARG_STRING_ARRAY)
+        entry.arg = G_OPTION_ARG_FILENAME_ARRAY;
       g_array_append_val (entries, entry);
     }
   g_option_context_add_main_entries (context, (const GOptionEntry *) (gpointer) entries->data,
                                      NULL);
+}
+
+/* FALSE if one of the @values (or NULL) of a text is no UTF-8. */
+static gboolean
+check_texts (const GememCommand *command, const GOptionEntry *entry, char **values, GError **error)
+{
+  for (; values != NULL && *values != NULL; values++)
+    if (!g_utf8_validate (*values, -1, NULL))
+      {
+        g_autofree char *valid = g_utf8_make_valid (*values, -1);
+
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                     "%s: --%s=%s: not text in UTF-8; names of files may be any bytes, all else is "
+                     "UTF-8",
+                     command->name, entry->long_name, valid);
+        return FALSE;
+      }
+  return TRUE;
 }
 
 /* Sets the option of @slot to its value. */
@@ -71,6 +91,8 @@ settle (const GememCommand *command, const OptionSlot *slot, GError **error)
   gint64 number;
   if (slot->values == NULL)
     return TRUE;
+  if (entry->arg != G_OPTION_ARG_FILENAME && !check_texts (command, entry, slot->values, error))
+    return FALSE;
   const char *value = slot->values[0];
   for (char **other = slot->values + 1; *other != NULL; other++)
     if (strcmp (*other, value) != 0)
@@ -223,6 +245,11 @@ gemem_parse_options (const GememCommand *command, int argc, char **argv, gboolea
   for (guint i = 0; i < slots->len; i++)
     if (!settle (command, slots->pdata[i], error))
       return NULL;
+  for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
+    for (const GOptionEntry *entry = *list; entry->long_name != NULL; entry++)
+      if (entry->arg == G_OPTION_ARG_STRING_ARRAY
+          && !check_texts (command, entry, *(char ***) entry->arg_data, error))
+        return NULL;
   return g_steal_pointer (&words);
 }
 

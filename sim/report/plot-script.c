@@ -147,6 +147,8 @@ gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean fo
           g_string_append_c (out, *p);
         else
           g_string_append_printf (out, "\\%03o", (guchar) *p);
+      if (g_str_has_prefix (p, "]>") && p > line && p[-1] == ']')
+        g_string_append_c (out, ' '); /* gnuplot writes "]]>" into an SVG as it is: no XML */
     }
   g_string_append_c (out, '"');
 }

@@ -220,6 +220,16 @@ check 'one line says so' grep -q '^gemem-sim: error: int.gmt: interrupted; nothi
 check 'nothing half-written is left behind' sh -c 'test -z "$(ls | grep -E "[.](csv|json|map|man|gmt|txt)[.](tmp-)?[A-Za-z0-9]{6}$")"'
 ok $(($(status_of gemem-sim info r.gmt) != 0)) 'and all is well afterwards'
 
+# ---- names of files are bytes, all other text is UTF-8, whatever the locale
+bad=$(printf 'b\377d')
+refused 2 'replay: --allocator=b.*d: not text in UTF-8' gemem-sim replay small.ops -d null -a "$bad"
+refused 2 'replay: --device=b.*d: not text in UTF-8' env LC_ALL=C gemem-sim replay small.ops -a direct -d "$bad"
+cp small.ops "$bad.ops"; run 0 env LC_ALL=C gemem-sim replay "$bad.ops" -a direct -o "$bad.json"
+check 'the file with these bytes is there' test -s "$bad.json"
+run 0 env LC_ALL=C gemem-sim convert small.ops noted.txt --note 'was=größer'
+check 'a note beyond ASCII is kept' grep -q 'größer' noted.txt
+refused 2 "unknown allocator 'dïrect'; did you mean 'direct'" env LC_ALL=C gemem-sim replay small.ops -a dïrect
+
 # ---- an input does not choose which files are opened
 with () { printf '# gemem-trace: 1\n%s\nalloc 1 size=1000\n# end: 1\n' "$1" >with.txt; }
 for setting in calls=/etc/passwd profile=/etc/passwd profile=./mine.ini profile=mine.ini; do

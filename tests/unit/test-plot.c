@@ -245,6 +245,7 @@ test_quoted (void)
   } cases[] = {
     { "it's 5 %", 0, FALSE, "\"it\\047s 5 \\045\"" },
     { "it's 5 %", 0, TRUE, "\"it\\047s 5 \\045\\045\"" },
+    { "a]]>b", 0, FALSE, "\"a\\135\\135 \\076b\"" },
     { "two\nlines\t", 0, FALSE, "\"two lines \"" },
     { "`id`@x", 0, FALSE, "\"\\140id\\140\\100x\"" },
     { "back\\slash \"{}", 0, TRUE, "\"back\\134slash \\042\\173\\175\"" },

@@ -158,6 +158,9 @@ test_globs (void)
   assert_labels ("pytorch_c*:capacity=1GiB|2GiB",
                  "pytorch-caching:capacity=1GiB;pytorch-caching:capacity=2GiB");
   assert_refused ("zz-*", "matches nothing");
+  assert_refused ("dir\377*", "not text in UTF-8");
+  assert_refused ("direct\377", "not text in UTF-8");
+  assert_refused ("direct:capacity=\377", "not text in UTF-8");
   /* every match must know every key */
   assert_refused ("*:max_split_size_mb=200", "allocator direct: unknown parameter");
 }
