@@ -90,6 +90,9 @@ main (int argc, char **argv)
   hold_standard_streams ();
   signal (SIGXFSZ, SIG_IGN); /* a file size limit then is an error that names the file */
   setlocale (LC_ALL, "");
+#if GLIB_CHECK_VERSION(2, 68, 0)
+  g_log_writer_default_set_use_stderr (TRUE); /* G_MESSAGES_DEBUG must not write into a report */
+#endif
   int status = dispatch (argc, argv, &error);
   gemem_progress_end ();
   if (error != NULL)
