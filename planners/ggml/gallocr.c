@@ -41,13 +41,13 @@ source_of (const GgmlGraph *graph, const GgmlTensor *tensor, guint32 i)
 }
 
 void
-gemem_ggml_graph_add_source (GgmlGraph *graph, guint32 tensor, gboolean may_overlay)
+gemem_ggml_graph_add_source (GgmlGraph *graph, guint32 reader, guint32 tensor, gboolean may_overlay)
 {
   const GgmlSource source = { tensor, may_overlay };
-  GgmlTensor *reader = tensor_at (graph, graph->tensors->len - 1);
+  GgmlTensor *of = tensor_at (graph, reader);
 
-  if (reader->n_sources++ == 0)
-    reader->first_source = graph->sources->len;
+  if (of->n_sources++ == 0)
+    of->first_source = graph->sources->len;
   g_array_append_val (graph->sources, source);
 }
 

@@ -137,7 +137,8 @@ add_tensor (GgmlGraph *graph, GHashTable *layouts, JsonObject *object)
   tensor.layout = GPOINTER_TO_UINT (g_hash_table_lookup (layouts, layout));
   g_array_append_val (graph->tensors, tensor);
   for (guint i = 0; i < json_array_get_length (sources); i++)
-    gemem_ggml_graph_add_source (graph, (guint32) json_array_get_int_element (sources, i),
+    gemem_ggml_graph_add_source (graph, graph->tensors->len - 1,
+                                 (guint32) json_array_get_int_element (sources, i),
                                  gemem_ggml_runs_in_place (op));
 }
 
