@@ -168,16 +168,14 @@ follows_others (const GgmlModel *model, guint32 life, guint32 id)
   for (guint32 k = model->first_item[life]; k < model->first_item[life + 1]; k++)
     {
       const GememGraphItem item = gemem_graph_item (model->graph, model->items[k]);
-      const GememNode *node = gemem_graph_node (model->graph, item.node);
-      const GememTensor *tensor = item.workspace ? NULL
-                                                 : gemem_graph_tensor (
-                                                     model->graph, node->first_output + item.index);
+      const guint32 tensor = gemem_graph_node (model->graph, item.node)->first_output + item.index;
+      const guint32 n = item.workspace ? 0 : gemem_graph_tensor (model->graph, tensor)->n_consumers;
 
       if (item.node == id || !gemem_graph_order_after (model->order, id, item.node))
         return FALSE;
-      for (guint32 i = 0; tensor != NULL && i < tensor->n_consumers; i++)
+      for (guint32 i = 0; i < n; i++)
         {
-          const guint32 user = gemem_graph_consumers (model->graph, tensor->first_consumer)[i].node;
+          const guint32 user = gemem_graph_consumers (model->graph, tensor)[i].node;
 
           if (user != id && !gemem_graph_order_after (model->order, id, user))
             return FALSE;
