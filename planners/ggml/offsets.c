@@ -183,6 +183,7 @@ gemem_ggml_offsets_alloc (GgmlOffsets *self, guint64 n)
       attach (self, rest);
     }
   chunk->high = MAX (chunk->high, piece->offset + size);
+  piece->pending = FALSE;
   return piece;
 }
 

@@ -30,6 +30,7 @@ struct _GgmlPiece
   guint64 offset;
   GgmlPiece *previous, *next;
   gboolean free;
+  gboolean pending; /* for the user of a piece; FALSE in a new one */
 };
 
 typedef struct

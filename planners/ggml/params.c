@@ -31,12 +31,12 @@ const GememParam gemem_ggml_params[] = {
 };
 
 gboolean
-gemem_ggml_params_check (const GgmlParams *params, const char *what, GError **error)
+gemem_ggml_params_check (const GgmlParams *params, GError **error)
 {
   if ((params->alignment & (params->alignment - 1)) == 0)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s: alignment=%" G_GUINT64_FORMAT ": not a power of two; give 32 or 128", what,
+               "alignment=%" G_GUINT64_FORMAT ": not a power of two; give 32 or 128",
                params->alignment);
   return FALSE;
 }

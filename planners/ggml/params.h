@@ -11,8 +11,7 @@ typedef struct
 
 extern const GememParam gemem_ggml_params[];
 
-/* FALSE if the alignment is no power of two; @what names the owner ("planner ggml-alloc").
- * GEMEM_ERROR_USAGE. */
-gboolean gemem_ggml_params_check (const GgmlParams *params, const char *what, GError **error);
+/* FALSE if the alignment is no power of two.  GEMEM_ERROR_USAGE, without the name of the owner. */
+gboolean gemem_ggml_params_check (const GgmlParams *params, GError **error);
 /* As gemem_ggml_offsets_init() takes it. */
 guint64 gemem_ggml_params_max_chunk (const GgmlParams *params);

@@ -94,7 +94,7 @@ plan_ggml (gconstpointer data, const GememPlanInput *input, GError **error)
   GememPlan *plan = NULL;
   gboolean placed;
 
-  if (!gemem_ggml_params_check (params, "planner ggml-alloc", error))
+  if (!gemem_ggml_params_check (params, error))
     return NULL;
   model = gemem_ggml_model_new (input->graph);
   offsets = g_new (GgmlOffsets, (gsize) model->spaces->len + 1);
