@@ -73,14 +73,13 @@ is_possible (const GgmlModel *model, const GgmlOffsets *offsets, gboolean placed
   for (guint i = 0; i < model->spaces->len; i++)
     too_many += offsets[i].too_many;
   if (!placed)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "%s: a tensor is larger than 2^62 bytes; plan a smaller graph",
-                 gemem_graph_name (model->graph));
+    g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                         "a tensor is larger than 2^62 bytes; plan a smaller graph");
   else if (too_many > 0)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "%s: a chunk gets more than %d holes, at which the real program ends; give "
-                 "another alignment or max_chunk",
-                 gemem_graph_name (model->graph), GGML_HOLES);
+                 "a chunk gets more than %d holes, at which the real program ends; give another "
+                 "alignment or max_chunk",
+                 GGML_HOLES);
   return placed && too_many == 0;
 }
 
