@@ -13,7 +13,8 @@
  *    alloc(), graphs.load() and graphs.run(), which then return FALSE, and use(), free(), record()
  *    and wait() of `streams` may call it;
  *  - gemem_allocator_break_rule() marks a run that the real system lets happen, though its manual
- *    forbids it; only graphs.run() may call it;
+ *    forbids it, or that the real program does not survive; only graphs.run() and free() may call
+ *    it;
  *  - `block->address` and `block->size` are exactly what the real system decides; `block->handle`
  *    is the allocator's own;
  *  - no two live blocks overlap; addresses keep `alignment`; block->size >= request, unless the
@@ -254,8 +255,8 @@ struct _GememAllocator
  * bad input and clears it. */
 void gemem_allocator_refuse (GememAllocator *allocator, const char *format, ...)
     G_GNUC_PRINTF (2, 3);
-/* Marks the whole run: the text says which rule of the manual the current event breaks.  The first
- * such event counts.  The replay goes on, and the run is marked as not allowed. */
+/* Marks the whole run: the text says which rule of the manual the current event breaks, or why the
+ * real program ends there.  The first such event counts.  The replay goes on, and the run is marked as not allowed. */
 void gemem_allocator_break_rule (GememAllocator *allocator, const char *format, ...)
     G_GNUC_PRINTF (2, 3);
 

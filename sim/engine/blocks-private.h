@@ -98,6 +98,8 @@ gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion
   if (G_UNLIKELY (run->clock != NULL))
     began = run->clock ();
   run->klass->free (run->allocator, block, completion_follows);
+  if (G_UNLIKELY (run->allocator->broken != NULL))
+    gemem_run_take_mark (run);
   if (G_UNLIKELY (run->clock != NULL))
     gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
   charged = run->device->call_time - charged + run->device->hit_ns;

@@ -123,8 +123,8 @@ struct _GememResult
   gboolean partial; /* interrupted, or a damaged trace read with --allow-partial */
   char *failure;    /* NULL, or why the run could not be completed */
   gboolean not_run; /* the run did not begin: only names and `failure` are set */
-  /* NULL, or the rule of the system's manual that the run broke, though the system lets it:
-   * "event 3: ..." */
+  /* NULL, or the rule of the system's manual that the run broke, though the system lets it, or why
+   * the real program ends: "event 3: ..." */
   char *not_allowed;
 
   /* counts */

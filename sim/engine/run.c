@@ -52,6 +52,14 @@ gemem_run_take_refusal (GememRun *run, GError **error)
   return leave_out (run, refusal, advice != NULL ? advice + 2 : "repair the trace", error);
 }
 
+void
+gemem_run_take_mark (GememRun *run)
+{
+  if (run->allocator->broken != NULL && run->result->not_allowed == NULL)
+    run->result->not_allowed = g_strdup_printf ("event %" G_GUINT64_FORMAT ": %s", run->seq,
+                                                run->allocator->broken);
+}
+
 gboolean
 gemem_run_take_late_refusal (GememRun *run, GError **error)
 {

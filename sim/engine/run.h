@@ -100,8 +100,10 @@ gboolean gemem_run_no_load_is_open (GememRun *run, GError **error);
 /* If the allocator refused its latest call because it breaks a rule (GememAllocator.refusal):
  * returns what gemem_run_bad_event returns; else TRUE. */
 gboolean gemem_run_take_refusal (GememRun *run, GError **error);
-/* The same after gemem_run_events() of one event, of which it is then: of frees, which have no
- * answer. */
+/* Marks the run if the allocator did (gemem_allocator_break_rule()): with the current event. */
+void gemem_run_take_mark (GememRun *run);
+/* gemem_run_take_refusal() after gemem_run_events() of one event, of which it is then: of frees,
+ * which have no answer. */
 gboolean gemem_run_take_late_refusal (GememRun *run, GError **error);
 /* Checks that the device has not failed.  GEMEM_ERROR_FAILED with trace and event replaces an
  * @error already set. */

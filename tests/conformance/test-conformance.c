@@ -138,7 +138,8 @@ check_mixed (const TestSubject *subject)
 static void
 check_single_bytes (const TestSubject *subject)
 {
-  const gboolean defaults = subject->settings[0] == '\0';
+  const gboolean defaults = subject->settings[0] == '\0'
+                            && (subject->capacity == AMPLE || test_subject_serves (subject, 1));
   TestTrial *trial = test_trial_start (subject);
 
   for (guint32 id = 0; id < 80; id++)

@@ -164,7 +164,7 @@ fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64
   run (trial, ops, roomy && !may_be_refused_again (subject->klass, call) ? 1 : 0);
   if (trial->problem == NULL && gemem_faulty_device_injected (trial->device, call) != 1)
     trial->problem = g_strdup ("the call that was to fail was never made");
-  if (*subject->settings == '\0')
+  if (*subject->settings == '\0' && (roomy || test_subject_serves (subject, 2 * MIB)))
     demand_recovery (trial, 2 * MIB);
   else if (trial->problem == NULL)
     test_trial_drain (trial);

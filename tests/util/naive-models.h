@@ -22,6 +22,15 @@ extern const NaiveClass naive_rmm_limited;
 extern const NaiveClass naive_cupy; /* naive-cupy.c */
 extern const NaiveClass naive_cupy_faulty;
 extern const NaiveClass naive_cupy_limited;
+extern const NaiveClass naive_quick; /* naive-umpire.c */
+extern const NaiveClass naive_quick_faulty;
+extern const NaiveClass naive_quick_half;
+extern const NaiveClass naive_quick_blocks;
+extern const NaiveClass naive_quick_one_block;
+extern const NaiveClass naive_list;
+extern const NaiveClass naive_list_faulty;
+extern const NaiveClass naive_list_half;
+extern const NaiveClass naive_list_blocks;
 extern const NaiveClass naive_buddy_default; /* naive-buddy.c */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;
