@@ -149,28 +149,13 @@ compare_addresses (gconstpointer a, gconstpointer b)
   return (*x)->base.node.address < (*y)->base.node.address ? 1 : -1;
 }
 
-/* Fills `idle` with the blocks that are available to all and have a whole unit, the highest first;
- * returns their units.  @asks: finds out which blocks of streams are. */
+/* Fills `idle` with the blocks other than @but that are available to all and have a whole unit, the
+ * highest first; returns their units. */
 static guint64
-find_idle (GememCudaPool *pool, gboolean asks, const GememCudaBlock *but)
+find_idle (GememCudaPool *pool, const GememCudaBlock *but)
 {
   guint64 units = 0;
 
-  for (guint64 number = 1; asks && number <= pool->streams->len; number++)
-    {
-      GememTreeNode *node = gemem_tree_lower_bound (&pool->free, number, pool->params.growth, 0);
-
-      while (node != NULL && node->group == number)
-        {
-          GememCudaBlock *block = gemem_cuda_block (node);
-          const guint64 size = node->size, address = node->address;
-
-          if (block != but && units_of (pool, block) > 0
-              && gemem_cuda_pool_is_complete (pool, block))
-            gemem_cuda_pool_publish (pool, block);
-          node = gemem_tree_lower_bound (&pool->free, number, size, address + 1);
-        }
-    }
   g_ptr_array_set_size (pool->idle, 0);
   for (GememTreeNode *node = gemem_tree_lower_bound (&pool->free, 0, pool->params.growth, 0);
        node != NULL && node->group == 0; node = gemem_tree_next (node))
@@ -216,7 +201,7 @@ gemem_cuda_pool_shrink (GememCudaPool *pool, guint64 keep)
 {
   if (pool->reserved <= keep || pool->reserved - keep < pool->params.growth)
     return;
-  find_idle (pool, FALSE, NULL);
+  find_idle (pool, NULL);
   pool->released += take_idle (pool, (pool->reserved - keep) / pool->params.growth);
   destroy_gathered (pool);
 }
@@ -307,11 +292,7 @@ gemem_cuda_pool_grow (GememCudaPool *pool, guint64 size, guint64 stream)
     return NULL;
   bytes = gemem_align_up (size - (below != NULL ? below->base.node.size : 0), unit);
   if (pool->params.remap)
-    {
-      const gboolean asks = pool->params.allow_opportunistic;
-
-      idle = MIN (find_idle (pool, asks, below), bytes / unit);
-    }
+    idle = MIN (find_idle (pool, below), bytes / unit);
   if (bytes - idle * unit > pool->params.max_size - pool->reserved)
     return NULL;
   if (!gather (pool, bytes / unit, idle) || !map (pool, place->base.node.address))

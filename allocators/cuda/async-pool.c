@@ -302,6 +302,24 @@ with_a_wait (GememCudaPool *pool, guint64 own, guint64 size)
   return block;
 }
 
+/* Makes available to all what stream number @number freed, in blocks of at least @least bytes, and
+ * the device has come to, or @all of it. */
+static void
+publish_stream (GememCudaPool *pool, guint64 number, guint64 least, gboolean all)
+{
+  GememTreeNode *node = gemem_tree_lower_bound (&pool->free, number, least, 0);
+
+  while (node != NULL && node->group == number)
+    {
+      GememCudaBlock *block = gemem_cuda_block (node);
+      const guint64 size = node->size, address = node->address;
+
+      if (all || gemem_cuda_pool_is_complete (pool, block))
+        gemem_cuda_pool_publish (pool, block);
+      node = gemem_tree_lower_bound (&pool->free, number, size, address + 1);
+    }
+}
+
 /* A block of at least @size bytes, in no tree; NULL: out of memory. */
 static GememCudaBlock *
 obtain (GememCudaPool *pool, guint64 own, guint64 size)
@@ -310,14 +328,18 @@ obtain (GememCudaPool *pool, guint64 own, guint64 size)
 
   if (block == NULL && !is_alone (pool))
     block = of_others (pool, own, size);
+  if (block == NULL && pool->params.remap && pool->params.allow_opportunistic)
+    {
+      for (guint64 number = 1; number <= pool->streams->len; number++)
+        publish_stream (pool, number, pool->params.growth, FALSE);
+      block = own_or_public (pool, own, size);
+    }
   if (block == NULL)
     {
       block = gemem_cuda_pool_grow (pool, size, own);
       if (block != NULL)
         return block;
-      /* growing may have found that more is complete, or moved units */
-      block = own_or_public (pool, own, size);
-      if (block == NULL && pool->params.allow_internal_dependencies)
+      if (pool->params.allow_internal_dependencies)
         block = with_a_wait (pool, own, size);
     }
   if (block != NULL)
@@ -378,9 +400,8 @@ give (GememCudaPool *pool, GememCudaBlock *block)
   insert (pool, gemem_cuda_pool_coalesce (pool, block));
 }
 
-/* Allocates and frees the first bytes of the pool; FALSE: refused. */
-static gboolean
-prime (GememCudaPool *pool)
+gboolean
+gemem_cuda_pool_prime (GememCudaPool *pool)
 {
   GememCudaBlock *block = serve (pool, number_of (pool, 0),
                                  gemem_align_up (pool->initial, pool->params.alignment));
@@ -399,7 +420,7 @@ gemem_cuda_pool_alloc (GememAllocator *allocator, const GememRequest *request, G
   GememCudaBlock *block;
   guint64 size;
 
-  if (request->size > G_MAXINT64 || (pool->initial != 0 && !prime (pool)))
+  if (request->size > G_MAXINT64 || (pool->initial != 0 && !gemem_cuda_pool_prime (pool)))
     return FALSE;
   size = gemem_align_up (MAX (request->size, 1), pool->params.alignment);
   block = serve (pool, number_of (pool, request->stream), size);
@@ -484,23 +505,6 @@ gemem_cuda_pool_wait (GememAllocator *allocator, guint64 id, guint64 stream)
   gemem_idmap_remove (pool->marks, id, NULL);
 }
 
-/* Makes available to all what stream number @number freed and the device has come to, or @all of it. */
-static void
-publish_stream (GememCudaPool *pool, guint64 number, gboolean all)
-{
-  GememTreeNode *node = gemem_tree_lower_bound (&pool->free, number, 0, 0);
-
-  while (node != NULL && node->group == number)
-    {
-      GememCudaBlock *block = gemem_cuda_block (node);
-      const guint64 size = node->size, address = node->address;
-
-      if (all || gemem_cuda_pool_is_complete (pool, block))
-        gemem_cuda_pool_publish (pool, block);
-      node = gemem_tree_lower_bound (&pool->free, number, size, address + 1);
-    }
-}
-
 /* The host waited: what the stream freed is done, and what is unused may go back. */
 void
 gemem_cuda_pool_sync (GememAllocator *allocator, guint64 stream)
@@ -512,7 +516,7 @@ gemem_cuda_pool_sync (GememAllocator *allocator, guint64 stream)
     if (all || gemem_cuda_stream (pool, number)->handle == stream)
       {
         gemem_cuda_stream (pool, number)->done = pool->clock;
-        publish_stream (pool, number, all);
+        publish_stream (pool, number, 0, all);
       }
   if (all)
     gemem_cuda_pool_forget_marks (pool);
@@ -526,6 +530,6 @@ gemem_cuda_pool_trim (GememAllocator *allocator)
   GememCudaPool *pool = (GememCudaPool *) allocator;
 
   for (guint64 number = 1; number <= pool->streams->len; number++)
-    publish_stream (pool, number, FALSE);
+    publish_stream (pool, number, 0, FALSE);
   gemem_cuda_pool_shrink (pool, pool->params.trim_to);
 }

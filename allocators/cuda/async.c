@@ -86,6 +86,8 @@ gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
   gemem_slab_init (&pool->block_slab, sizeof (GememCudaBlock));
   gemem_slab_init (&pool->wait_slab, sizeof (GememCudaWait));
   gemem_slab_init (&pool->use_slab, sizeof (GememCudaUse));
+  if (initial != 0)
+    gemem_cuda_pool_prime (pool); /* refused: asked for again with each request */
   return &pool->base;
 }
 

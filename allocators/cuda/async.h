@@ -240,6 +240,8 @@ GememCudaBlock *gemem_cuda_pool_coalesce (GememCudaPool *pool, GememCudaBlock *b
 gboolean gemem_cuda_pool_is_complete (GememCudaPool *pool, GememCudaBlock *block);
 /* Puts @block, free, complete and in the tree, among the blocks that are available to all. */
 void gemem_cuda_pool_publish (GememCudaPool *pool, GememCudaBlock *block);
+/* Allocates and frees the initial bytes on stream 0; FALSE: refused. */
+gboolean gemem_cuda_pool_prime (GememCudaPool *pool);
 /* Drops all recorded events: after a wait for the device nothing follows from them. */
 void gemem_cuda_pool_forget_marks (GememCudaPool *pool);
 
