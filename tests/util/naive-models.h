@@ -22,6 +22,13 @@ extern const NaiveClass naive_rmm_limited;
 extern const NaiveClass naive_cupy; /* naive-cupy.c */
 extern const NaiveClass naive_cupy_faulty;
 extern const NaiveClass naive_cupy_limited;
+extern const NaiveClass naive_gmlake; /* naive-gmlake.c */
+extern const NaiveClass naive_gmlake_slow;
+extern const NaiveClass naive_gmlake_faulty;
+extern const NaiveClass naive_gmlake_paper;
+extern const NaiveClass naive_gmlake_extending;
+extern const NaiveClass naive_gmlake_strict;
+extern const NaiveClass naive_gmlake_plain;
 extern const NaiveClass naive_buddy_default; /* naive-buddy.c */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;
