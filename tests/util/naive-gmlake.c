@@ -210,8 +210,7 @@ merge_all (Model *model)
 {
   for (guint i = 0; i < model->blocks->len; i++)
     for (guint j = 0; j < model->blocks->len; j++)
-      if (i != j && !BLOCK (i)->used && !BLOCK (j)->used
-          && BLOCK (i)->segment == BLOCK (j)->segment
+      if (i != j && !BLOCK (i)->used && !BLOCK (j)->used && BLOCK (i)->segment == BLOCK (j)->segment
           && BLOCK (i)->address + BLOCK (i)->size == BLOCK (j)->address)
         {
           BLOCK (i)->size += BLOCK (j)->size;
@@ -401,8 +400,7 @@ stitch (Model *model, guint64 size, guint64 stream, guint64 moment)
   Fused fused = { .stream = stream, .range = size, .live = TRUE, .taken = size };
   guint blocks;
 
-  if (model->plain || size < model->least
-      || (model->paper ? moment > 0 : moment < model->level))
+  if (model->plain || size < model->least || (model->paper ? moment > 0 : moment < model->level))
     return -1;
   fused.chunks = gather (model, size, stream, &blocks);
   if (fused.chunks->len * CHUNK < size && model->extends && moment == 0 && blocks > 0
@@ -615,10 +613,9 @@ trim (Naive *naive)
 const NaiveClass naive_gmlake = { GMLAKE ("fragLimit=2MiB", create) };
 const NaiveClass naive_gmlake_slow = { GMLAKE ("fragLimit=2MiB", create), .delay = 3 };
 const NaiveClass naive_gmlake_faulty = { GMLAKE ("fragLimit=2MiB", create), .every = 37 };
-const NaiveClass naive_gmlake_paper
-    = { GMLAKE ("variant=paper,fragLimit=2MiB", create_paper) };
+const NaiveClass naive_gmlake_paper = { GMLAKE ("variant=paper,fragLimit=2MiB", create_paper) };
 const NaiveClass naive_gmlake_extending = { GMLAKE ("reAlloc=1,fragLimit=2MiB", create_extending),
                                             .every = 101 };
-const NaiveClass naive_gmlake_strict
-    = { GMLAKE ("fragLimit=4MiB,reuseLimit=1.5,defragLevel=1,autoGC=96MiB", create_strict) };
+const NaiveClass naive_gmlake_strict = { GMLAKE (
+    "fragLimit=4MiB,reuseLimit=1.5,defragLevel=1,autoGC=96MiB", create_strict) };
 const NaiveClass naive_gmlake_plain = { GMLAKE ("vmmDefragment=0", create_plain) };

@@ -22,6 +22,13 @@ extern const NaiveClass naive_rmm_limited;
 extern const NaiveClass naive_cupy; /* naive-cupy.c */
 extern const NaiveClass naive_cupy_faulty;
 extern const NaiveClass naive_cupy_limited;
+extern const NaiveClass naive_cuda; /* naive-cuda.c */
+extern const NaiveClass naive_cuda_slow;
+extern const NaiveClass naive_cuda_faulty;
+extern const NaiveClass naive_cuda_kept;
+extern const NaiveClass naive_cuda_ordered;
+extern const NaiveClass naive_cuda_strict;
+extern const NaiveClass naive_cuda_rmm;
 extern const NaiveClass naive_gmlake; /* naive-gmlake.c */
 extern const NaiveClass naive_gmlake_slow;
 extern const NaiveClass naive_gmlake_faulty;
