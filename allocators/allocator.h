@@ -34,7 +34,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 7
+#define GEMEM_ALLOCATOR_ABI 8
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -248,6 +248,10 @@ struct _GememAllocator
   guint64 retries; /* times the out-of-memory ladder released something and tried again */
   char *refusal;   /* gemem_allocator_refuse(); NULL: none */
   char *broken;    /* gemem_allocator_break_rule(); NULL: none */
+  /* set by create(), static: why decisions are not claimed to be the real system's, "what is
+   * documented, and where it says what is assumed"; reports say so with every result.  NULL: they
+   * are */
+  const char *approximation;
 };
 
 /* Refuses the current event, which breaks the rule of the real system that the text names; behind

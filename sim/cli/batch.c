@@ -419,8 +419,8 @@ collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *
       g_free (result->trace);
       g_free (result->trace_sha256);
       result->trace = gemem_source_file_name (file);
-      g_free (result->label);
-      result->label = label_of (job);
+      g_autofree char *label = label_of (job);
+      gemem_result_set_label (result, label);
       result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
       gemem_settings_append (result->variables, file->variables);
       if (result->failure != NULL && (batch->runs == 1 || !gemem_result_was_interrupted (result)))

@@ -131,6 +131,8 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
       return FALSE;
     }
   run->klass = run->allocator->klass;
+  run->result->approximation = g_strdup (run->allocator->approximation);
+  gemem_result_set_label (run->result, job->allocator->label);
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device,
                                                        error);
   gemem_settings_append (run->result->variables, job->allocator->variables);

@@ -40,6 +40,7 @@ gemem_result_restart (GememResult *result)
                         .partial = result->partial,
                         .failure = result->failure,
                         .not_allowed = result->not_allowed,
+                        .approximation = result->approximation,
                         .inconsistent = result->inconsistent,
                         .capacity = result->capacity,
                         .oom = result->oom,
@@ -63,6 +64,14 @@ gemem_result_restart (GememResult *result)
 }
 
 void
+gemem_result_set_label (GememResult *result, const char *label)
+{
+  g_free (result->label);
+  result->label = g_strconcat (label, result->approximation != NULL ? " (approximation)" : "",
+                               NULL);
+}
+
+void
 gemem_result_free (GememResult *result)
 {
   if (result == NULL)
@@ -75,6 +84,7 @@ gemem_result_free (GememResult *result)
   g_free (result->hardware);
   g_free (result->failure);
   g_free (result->not_allowed);
+  g_free (result->approximation);
   g_free (result->report);
   g_free (result->measured_calls);
   g_clear_pointer (&result->parameters, g_ptr_array_unref);

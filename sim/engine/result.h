@@ -126,6 +126,9 @@ struct _GememResult
   /* NULL, or the rule of the system's manual that the run broke, though the system lets it, or why
    * the real program ends: "event 3: ..." */
   char *not_allowed;
+  /* NULL, or why the allocator is no more than an approximation of the real system; its label says
+   * that it is one */
+  char *approximation;
 
   /* counts */
   guint64 events;         /* of this device, of every kind, initial ones included */
@@ -191,6 +194,8 @@ struct _GememResult
 
 /* All fields 0; gemem_result_free(). */
 GememResult *gemem_result_new (void);
+/* Names @result in all tables, pictures and files: @label, and " (approximation)" where it is one. */
+void gemem_result_set_label (GememResult *result, const char *label);
 void gemem_result_free (GememResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
 

@@ -345,6 +345,8 @@ gemem_report_details (GString *out, const GememResult *result)
     g_string_append_printf (out, "  STOPPED: %s\n", result->failure);
   if (result->not_allowed != NULL)
     g_string_append_printf (out, "  NOT ALLOWED: %s\n", result->not_allowed);
+  if (result->approximation != NULL)
+    g_string_append_printf (out, "  APPROXIMATION: %s\n", result->approximation);
   append_measures (out, result);
   append_ooms (out, result);
   append_blocks (out, "largest blocks at the live peak", result->largest);

@@ -35,8 +35,16 @@
   }
 
 const GememJsonMember gemem_json_texts[] = {
-  TEXT (trace),          TEXT (trace_sha256), TEXT (allocator),         TEXT (label), TEXT (device),
-  ADDED_TEXT (hardware), TEXT (failure),      ADDED_TEXT (not_allowed), { NULL, 0 },
+  TEXT (trace),
+  TEXT (trace_sha256),
+  TEXT (allocator),
+  TEXT (label),
+  TEXT (device),
+  ADDED_TEXT (hardware),
+  TEXT (failure),
+  ADDED_TEXT (not_allowed),
+  ADDED_TEXT (approximation),
+  { NULL, 0 },
 };
 
 const GememJsonMember gemem_json_settings[] = {

@@ -129,6 +129,29 @@ add_barred (GememReportNotes *notes, GememResult *const *results, guint n)
     }
 }
 
+static gboolean
+equally_approximate (const GememResult *a, const GememResult *b)
+{
+  return g_strcmp0 (a->approximation, b->approximation) == 0;
+}
+
+static void
+add_approximations (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *labels = results[i]->approximation != NULL
+                                    ? labels_of (results, n, i, equally_approximate)
+                                    : NULL;
+      g_autofree char *text = labels != NULL
+                                  ? g_strdup_printf ("%s: %s", labels, results[i]->approximation)
+                                  : NULL;
+
+      if (text != NULL)
+        gemem_report_notes_add (notes, results[i], text);
+    }
+}
+
 static void
 add_fidelity (GememReportNotes *notes, GememResult *const *results, guint n)
 {
@@ -190,6 +213,7 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
       }
   add_meanings (notes, results, n);
   add_barred (notes, results, n);
+  add_approximations (notes, results, n);
   add_fidelity (notes, results, n);
   for (guint i = 0; i < n; i++)
     gemem_report_notes_add_guesses (notes, results[i]);

@@ -31,6 +31,20 @@ extern const NaiveClass naive_list;
 extern const NaiveClass naive_list_faulty;
 extern const NaiveClass naive_list_half;
 extern const NaiveClass naive_list_blocks;
+extern const NaiveClass naive_cuda; /* naive-cuda.c */
+extern const NaiveClass naive_cuda_slow;
+extern const NaiveClass naive_cuda_faulty;
+extern const NaiveClass naive_cuda_kept;
+extern const NaiveClass naive_cuda_ordered;
+extern const NaiveClass naive_cuda_strict;
+extern const NaiveClass naive_cuda_rmm;
+extern const NaiveClass naive_gmlake; /* naive-gmlake.c */
+extern const NaiveClass naive_gmlake_slow;
+extern const NaiveClass naive_gmlake_faulty;
+extern const NaiveClass naive_gmlake_paper;
+extern const NaiveClass naive_gmlake_extending;
+extern const NaiveClass naive_gmlake_strict;
+extern const NaiveClass naive_gmlake_plain;
 extern const NaiveClass naive_buddy_default; /* naive-buddy.c */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;
