@@ -206,6 +206,7 @@ const GememAllocatorClass gemem_ort_bfc_class = {
   .largest_free = gemem_bfc_largest_free,
   .walk = gemem_bfc_walk,
   .check = gemem_bfc_check,
+  .adopt = { gemem_bfc_adopt_segment, gemem_bfc_adopt_block, gemem_bfc_adopt_done },
   .destroy = gemem_bfc_destroy,
   .report.stats = ort_stats,
 };

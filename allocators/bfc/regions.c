@@ -218,6 +218,90 @@ gemem_bfc_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
       }
 }
 
+/* ---- a recorded state */
+
+gboolean
+gemem_bfc_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
+{
+  GememBfc *self = (GememBfc *) allocator;
+
+  if (segment->size > self->limit - self->pool
+      || !gemem_device_adopt (allocator->device, segment->address, segment->size))
+    return FALSE;
+  add_grant (self, segment->address, segment->size);
+  return TRUE;
+}
+
+/* The first chunk of the region in which @address lies, or NULL. */
+static GememNeighbour *
+first_of (const GememBfc *self, guint64 address)
+{
+  guint low = 0, high = self->regions->len;
+
+  while (low < high)
+    {
+      const guint middle = low + (high - low) / 2;
+
+      if (gemem_bfc_region (self, middle)->address <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low > 0 ? gemem_bfc_region (self, low - 1)->first : NULL;
+}
+
+/* Cuts @size bytes at @address out of the free chunk @chunk, which contains them. */
+static GememNeighbour *
+cut_out (GememBfc *self, GememNeighbour *chunk, guint64 address, guint64 size)
+{
+  GememNeighbour *rest;
+
+  gemem_tree_remove (&self->free, &chunk->node);
+  if (address > chunk->node.address)
+    {
+      rest = gemem_slab_alloc (&self->chunk_slab);
+      gemem_neighbours_split (chunk, rest, chunk->node.address + chunk->node.size - address);
+      insert_free (self, chunk);
+      chunk = rest;
+    }
+  chunk->free = FALSE;
+  if (chunk->node.size > size)
+    {
+      rest = gemem_slab_alloc (&self->chunk_slab);
+      gemem_neighbours_split (chunk, rest, chunk->node.size - size);
+      insert_free (self, rest);
+    }
+  return chunk;
+}
+
+gboolean
+gemem_bfc_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block)
+{
+  GememBfc *self = (GememBfc *) allocator;
+  const guint64 size = adopt->size != 0 ? adopt->size
+                                        : gemem_align_up (adopt->requested, BFC_QUANTUM);
+  GememNeighbour *chunk = first_of (self, adopt->address);
+
+  /* blocks come in the order of their addresses */
+  if (chunk != NULL && self->adopted != NULL && self->adopted->node.address >= chunk->node.address
+      && self->adopted->node.address < adopt->address)
+    chunk = self->adopted;
+  while (chunk != NULL && chunk->node.address + chunk->node.size <= adopt->address)
+    chunk = chunk->next;
+  if (chunk == NULL || !chunk->free || chunk->node.address > adopt->address
+      || chunk->node.size - (adopt->address - chunk->node.address) < size)
+    return FALSE;
+  self->adopted = cut_out (self, chunk, adopt->address, size);
+  gemem_bfc_hand_over (self, self->adopted, block);
+  return TRUE;
+}
+
+void
+gemem_bfc_adopt_done (GememAllocator *allocator)
+{
+  ((GememBfc *) allocator)->adopted = NULL;
+}
+
 static gboolean
 broken (GError **error, guint64 address, const char *what)
 {

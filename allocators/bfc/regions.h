@@ -34,8 +34,9 @@ typedef struct
   gboolean coalesces;                                        /* regions that adjoin become one */
   GememTree free;
   GememSlab chunk_slab;
-  GArray *regions; /* GememBfcRegion, by address */
-  GArray *grants;  /* allocations of the device, by address */
+  GArray *regions;         /* GememBfcRegion, by address */
+  GArray *grants;          /* allocations of the device, by address */
+  GememNeighbour *adopted; /* the chunk adopted last, while a recorded state is taken over */
 } GememBfc;
 
 void gemem_bfc_init (GememBfc *self, const GememAllocatorClass *klass, GememDevice *device);
@@ -66,5 +67,9 @@ void gemem_bfc_free (GememAllocator *allocator, const GememBlock *block,
                      gboolean completion_follows);
 guint64 gemem_bfc_largest_free (GememAllocator *allocator, guint64 stream);
 void gemem_bfc_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
+gboolean gemem_bfc_adopt_segment (GememAllocator *allocator, const GememAdopt *segment);
+gboolean gemem_bfc_adopt_block (GememAllocator *allocator, const GememAdopt *adopt,
+                                GememBlock *block);
+void gemem_bfc_adopt_done (GememAllocator *allocator);
 gboolean gemem_bfc_check (GememAllocator *allocator, GError **error);
 void gemem_bfc_destroy (GememAllocator *allocator);

@@ -21,7 +21,7 @@
 
 typedef struct
 {
-  guint64 limit;
+  guint64 limit, next_region;
   double fragmentation_fraction;
   gboolean allow_growth, garbage_collection, coalesce_regions;
 } Params;
@@ -66,6 +66,16 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Params, coalesce_regions),
     .help = "A region that begins where another ends becomes part of it, as with the sub-allocator "
             "over virtual memory." },
+  { .name = "curr_region_allocation_bytes",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "first",
+    .special = "first=0",
+    .sweep = "first|64MiB|1GiB",
+    .max = "1024PiB",
+    .offset = G_STRUCT_OFFSET (Params, next_region),
+    .help = "Size of the next region, where a program goes on from a recorded state (the dump of "
+            "TensorFlow names it so); first: that of an allocator without regions." },
   { NULL },
 };
 
@@ -165,6 +175,8 @@ tf_create (gconstpointer given, GememDevice *device, G_GNUC_UNUSED GError **erro
                        : MAX_WASTE;
   bfc->next_region = gemem_align_up (
       own->allow_growth ? MIN (bfc->limit, FIRST_REGION) : bfc->limit, BFC_QUANTUM);
+  if (own->next_region != 0)
+    bfc->next_region = gemem_align_up (own->next_region, BFC_QUANTUM);
   bfc->coalesces = own->coalesce_regions;
   self->collects = own->garbage_collection;
   return &bfc->base;
@@ -187,6 +199,7 @@ const GememAllocatorClass gemem_tf_bfc_class = {
   .largest_free = gemem_bfc_largest_free,
   .walk = gemem_bfc_walk,
   .check = gemem_bfc_check,
+  .adopt = { gemem_bfc_adopt_segment, gemem_bfc_adopt_block, gemem_bfc_adopt_done },
   .destroy = gemem_bfc_destroy,
   .report.stats = tf_stats,
 };
