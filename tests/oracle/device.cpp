@@ -1,0 +1,4 @@
+/* device.cpp - the one device of a driver: compiled into the stub CUDA runtime where there is one, into the driver otherwise. */
+#include "device.h"
+
+extern "C" __attribute__ ((visibility ("default"))) oracle::Device oracle_device{};
