@@ -126,6 +126,7 @@ public:
   uint64_t held = 0, now = 0, seq = 0; /* seq: the number of the event that is served */
   Rows log;
   bool capturing = false; /* what the runtime says of every stream */
+  uint64_t requester = 0; /* stream of the request that is served */
 
   uint64_t
   reported_total () const
@@ -145,7 +146,7 @@ public:
 
   /* Returns the address, or 0 if there is not so much. */
   uint64_t
-  malloc (uint64_t size, uint64_t stream = 0)
+  malloc (uint64_t size)
   {
     uint64_t address = 0;
     if (fits (size))
@@ -157,18 +158,18 @@ public:
         blocks[address] = size;
         held += size;
       }
-    note ("malloc", stream, size, address, address != 0);
+    note ("malloc", requester, size, address, address != 0);
     return address;
   }
   void
-  free (uint64_t address, uint64_t stream = 0)
+  free (uint64_t address)
   {
     auto block = blocks.find (address);
     if (block == blocks.end ())
       die ("free of what is not allocated");
     if (free_synchronises)
       advance (busy_until);
-    note ("free", stream, block->second, address, true);
+    note ("free", 0, block->second, address, true);
     held -= block->second;
     blocks.erase (block);
   }

@@ -371,6 +371,7 @@ private:
           block = { trace.ids[allocs++], event.size, event.stream, 0, 0, 0, event.pool, false };
           if (event.size == 0 && !system.serves_zero ())
             return;
+          oracle_device.requester = event.stream;
           block.live = system.alloc (block, logged);
           failed += !block.live;
           if (logged)
