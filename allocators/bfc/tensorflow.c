@@ -114,9 +114,11 @@ release_idle (GememBfc *bfc, guint64 size)
     idle += gemem_bfc_is_idle (gemem_bfc_region (bfc, i)) ? gemem_bfc_region (bfc, i)->size : 0;
   if (idle == 0 || size > bfc->limit - bfc->pool + idle)
     return FALSE;
-  for (guint i = bfc->regions->len; i-- > 0;)
+  for (guint i = 0; i < bfc->regions->len;)
     if (gemem_bfc_is_idle (gemem_bfc_region (bfc, i)))
       gemem_bfc_release_region (bfc, i);
+    else
+      i++;
   bfc->base.retries++;
   return TRUE;
 }
