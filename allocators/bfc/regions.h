@@ -32,6 +32,7 @@ typedef struct
   guint64 pool, peak_pool; /* bytes of regions */
   guint64 live, peak_live, largest, allocations, shrinkages; /* statistics */
   gboolean coalesces;                                        /* regions that adjoin become one */
+  gboolean stamped; /* chunks are GememBfcStampedChunk, and free ones may stay beside one another */
   GememTree free;
   GememSlab chunk_slab;
   GArray *regions;         /* GememBfcRegion, by address */
@@ -39,7 +40,8 @@ typedef struct
   GememNeighbour *adopted; /* the chunk adopted last, while a recorded state is taken over */
 } GememBfc;
 
-void gemem_bfc_init (GememBfc *self, const GememAllocatorClass *klass, GememDevice *device);
+void gemem_bfc_init (GememBfc *self, const GememAllocatorClass *klass, GememDevice *device,
+                     gsize chunk_size);
 static inline GememBfcRegion *
 gemem_bfc_region (const GememBfc *self, guint i)
 {
@@ -47,6 +49,12 @@ gemem_bfc_region (const GememBfc *self, guint i)
 }
 /* The bytes that the limit leaves, in whole quanta. */
 guint64 gemem_bfc_available (const GememBfc *self);
+/* Adds @chunk to the free ones, as it is. */
+void gemem_bfc_insert_free (GememBfc *self, GememNeighbour *chunk);
+/* Takes the free chunk of @node, cut down to @size bytes where that is worth it.  *@rest: what was cut
+ * off; NULL: nothing. */
+GememNeighbour *gemem_bfc_take (GememBfc *self, GememTreeNode *node, guint64 size,
+                                GememNeighbour **rest);
 /* The smallest free chunk with @size bytes, the lowest among equals, cut where that is worth it; no
  * longer free.  NULL: none. */
 GememNeighbour *gemem_bfc_find (GememBfc *self, guint64 size);

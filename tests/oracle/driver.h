@@ -135,6 +135,12 @@ public:
   {
     throw std::runtime_error ("unknown remark " + word);
   }
+  /* Whether a wait for a stream is a decision of gemem's allocator, which then has a row. */
+  virtual bool
+  decides_sync () const
+  {
+    return false;
+  }
   /* Whether the allocator has blocks of 0 bytes. */
   virtual bool
   serves_zero () const
@@ -397,11 +403,14 @@ private:
           row (event, "use-on-stream", blocks[event.slot]);
         return;
       case SYNC:
-        return system.sync (event.stream);
+        system.sync (event.stream);
+        if (logged && system.decides_sync ())
+          plain_row (event, ",stream-sync,,,,,");
+        return;
       case TRIM:
         system.trim ();
         if (logged)
-          trim_row (event);
+          plain_row (event, ",trim,,,,,");
         return;
       case POOL_RELEASE:
         return system.release_pool (event.pool, event.size != 0);
@@ -433,10 +442,10 @@ private:
     rows.end ();
   }
   void
-  trim_row (const Event &event)
+  plain_row (const Event &event, const char *kind)
   {
     rows.number (event.seq);
-    rows.text (",trim,,,,,");
+    rows.text (kind);
     rows.number (system.reserved ());
     rows.text (",0");
     rows.end ();

@@ -22,6 +22,7 @@ public:
   Alloc (size_t, size_t size, size_t *received) override
   {
     *received = size;
+    oracle_device.requester = 0; /* it knows no streams */
     return reinterpret_cast<void *> (oracle_device.malloc (size));
   }
   void
@@ -55,7 +56,10 @@ public:
                                        "oracle", options);
     stamped = settings.yes ("timestamped_allocator");
     if (stamped)
-      allocator->SetTimingCounter (&counter);
+      {
+        counter.next ();
+        allocator->SetTimingCounter (&counter);
+      }
     attributes.retry_on_failure = false; /* so that it does not write its state into the log */
     others.retry_on_failure = false;
     others.freed_by_func = &before;
@@ -82,8 +86,13 @@ public:
     System::sync (stream);
     if (!stamped || stream != 0)
       return;
-    frontier = static_cast<uint64_t> (counter.get ());
+    frontier = static_cast<uint64_t> (counter.next ());
     allocator->SetSafeFrontier (frontier);
+  }
+  bool
+  decides_sync () const override
+  {
+    return true;
   }
   void
   stats (Stats &all) override
@@ -104,9 +113,8 @@ private:
   tsl::SharedCounter counter;
   tsl::AllocationAttributes attributes, others;
   bool stamped = false;
-  uint64_t frontier = 0;
-  /* 0 would mean that any memory serves; no free has stamp 0. */
-  std::function<uint64_t ()> before = [this] { return std::max<uint64_t> (frontier, 1); };
+  uint64_t frontier = 1; /* 0 would mean that any memory serves */
+  std::function<uint64_t ()> before = [this] { return frontier; };
 };
 
 }

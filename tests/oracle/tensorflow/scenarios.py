@@ -50,8 +50,8 @@ def whole(random):
 
 
 def kept(random):
-    """Without garbage collection."""
-    return Case(one_of(pattern(*TIGHT), anything()), {'garbage_collection': 'no', 'allow_growth': random.choice(['yes', 'no'])}, {'capacity': random.choice([300 * MiB, GiB, 2 * GiB])})
+    """Without garbage collection, where idle regions would make room."""
+    return Case(one_of(pattern(*TIGHT), anything(), anything(blocks=random.choice([3, 6]), most=100 * MiB, middle=8 * MiB, edge=0.2)), {'garbage_collection': 'no', 'allow_growth': random.choice(['yes', 'no'])}, {'capacity': random.choice([300 * MiB, GiB, 2 * GiB])})
 
 
 def fragmentation(random):
@@ -71,7 +71,15 @@ def collected(random):
     return Case(anything(blocks=random.choice([3, 6, 12]), most=total // 2, middle=total // 16, edge=0.2), {'coalesce_regions': random.choice(['yes', 'no', 'no'])}, {'capacity': total})
 
 
-SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'limit': limit, 'whole': whole, 'no-collection': kept, 'fragmentation': fragmentation, 'joined': joined, 'collected': collected}
+def timestamps(random):
+    """Frees wait for the safe frontier; requests on other streams than 0 only take what it has passed.  Without garbage collection:
+    with it TensorFlow 2.21 itself crashes when it returns a region of which chunks wait."""
+    uses = anything(streams=random.choice([1, 2, 3]), sync=random.choice([0, 0.003, 0.03, 0.2]), blocks=random.choice([10, 40, 300]), most=random.choice([4 * MiB, 64 * MiB, 256 * MiB]))
+    return Case(uses, {'timestamped_allocator': 'yes', 'allow_growth': random.choice(['yes', 'no']), 'garbage_collection': 'no'},
+                {'capacity': random.choice([100 * MiB, 700 * MiB, 4 * GiB])})
+
+
+SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'limit': limit, 'whole': whole, 'no-collection': kept, 'fragmentation': fragmentation, 'joined': joined, 'collected': collected, 'timestamps': timestamps}
 
 
 def step(name, add=None, value=None, of='settings'):
