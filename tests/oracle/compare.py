@@ -6,6 +6,7 @@ because all that follows may follow from it.
 """
 import fnmatch
 import importlib.util
+import itertools
 import json
 import os
 import subprocess
@@ -38,6 +39,7 @@ class System:
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         self.allocator, self.calls, self.scenarios = module.ALLOCATOR, set(module.CALLS), module.SCENARIOS
+        self.unordered = set(getattr(module, 'UNORDERED', ()))
         self.sharpness, self.bench = getattr(module, 'SHARPNESS', []), getattr(module, 'BENCH', {})
         self.version_settings = getattr(module, 'version_settings', lambda version: {})
 
@@ -157,7 +159,9 @@ class Pair:
         self.device_calls += real.count(b'\n') - 1
         if real == gemem:
             return None
-        rows = [[row for row in log.decode().splitlines()[1:] if row.split(',', 2)[1] in self.system.calls and not self.is_known('call:' + row.split(',', 2)[1])] for log in (real, gemem)]
+        rows = [self.in_order(row for row in log.decode().splitlines()[1:] if row.split(',', 2)[1] in self.system.calls) for log in (real, gemem)]
+        if rows[0] != rows[1]:
+            rows = [[row for row in side if not self.is_known('call:' + row.split(',', 2)[1])] for side in rows]
         for one, other in zip(*rows):
             if one != other:
                 return Difference('call', int(one.split(',')[0]), one, other, one.split(',')[1])
@@ -166,6 +170,17 @@ class Pair:
             more = max(rows, key=len)[k]
             return Difference('call', int(more.split(',')[0]), *[side[k] if k < len(side) else 'no further call' for side in rows], more.split(',')[1])
         return None
+
+    def in_order(self, rows):
+        """The rows with those calls of one event sorted that a system makes in the order of a hash table."""
+        if not self.system.unordered:
+            return list(rows)
+
+        def key(row):
+            seq, call, _ = row.split(',', 2)
+            return (seq, call) if call in self.system.unordered else row
+
+        return [row for _, group in itertools.groupby(rows, key) for row in sorted(group)]
 
     def compare_stats(self):
         with open(self.path('gemem.json')) as f:

@@ -135,6 +135,17 @@ public:
   {
     throw std::runtime_error ("unknown remark " + word);
   }
+  /* Whether gemem's allocator has these: without, it passes over the events, which leave no row. */
+  virtual bool
+  has_use () const
+  {
+    return true;
+  }
+  virtual bool
+  has_trim () const
+  {
+    return true;
+  }
   /* Whether the allocator has blocks of 0 bytes. */
   virtual bool
   serves_zero () const
@@ -390,7 +401,7 @@ private:
           return;
         }
       case USE:
-        if (!blocks[event.slot].live)
+        if (!blocks[event.slot].live || !system.has_use ())
           return;
         system.use (blocks[event.slot], event.stream);
         if (logged)
@@ -399,6 +410,8 @@ private:
       case SYNC:
         return system.sync (event.stream);
       case TRIM:
+        if (!system.has_trim ())
+          return;
         system.trim ();
         if (logged)
           trim_row (event);

@@ -3,6 +3,7 @@
 
 usage: oracle.py check [WHAT...] [-s SCENARIO] [-n OPERATIONS] [--seed N] [-j JOBS]   TAP; WHAT: SYSTEM or SYSTEM-VERSION
        oracle.py sharpness [WHAT...]                                                 TAP
+       oracle.py all [the arguments of check]                                        TAP of both
        oracle.py bench [WHAT...] [-n OPERATIONS]                                     JSON rows
        oracle.py run SYSTEM-VERSION TRACE                                            every decision, side by side
        oracle.py fetch|build|list [WHAT...]
@@ -15,12 +16,9 @@ import argparse
 import concurrent.futures
 import os
 import random
-import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
@@ -189,25 +187,26 @@ def check_scenario(system, versions, scenario, arguments, known, pool, tap):
 
 
 def sharpness(arguments, tap):
-    """Settings that are one step off in gemem alone: how many of 12 sequences notice."""
+    """Settings that are one step off in gemem alone: how many sequences in which they matter notice."""
     for system, versions in chosen(arguments.what):
-        if not system.sharpness:
-            continue
-        ready = made_ready(versions, tap)
-        for version in ready[-1:]:
+        for version in made_ready(versions, Tap() if arguments.command == 'all' else tap)[-1:] if system.sharpness else []:
             for scenario, what, change in system.sharpness:
                 noticed, tried = notice(system, version, scenario, change)
                 tap.point(noticed > 0, '%s %s: %s is noticed in %d of %d sequences' % (version.label, scenario, what, noticed, tried))
 
 
-def notice(system, version, scenario, change, count=12):
+def notice(system, version, scenario, change, most=12):
+    """How many of up to @most sequences that the change concerns differ."""
     noticed = tried = 0
     with work_folder() as work:
-        for seed in range(count):
-            case, operations = sequence(system, scenario, seed, 3000)
-            if case.versions and not case.versions(version.name):
+        for seed in range(5 * most):
+            case, operations = sequence(system, scenario, seed, 6000)
+            settings, device = dict(case.settings, **system.version_settings(version.name)), dict(case.device)
+            if change(dict(settings), dict(device)) == (settings, device) or case.versions and not case.versions(version.name):
                 continue
             tried += 1
+            if tried > most:
+                return noticed, most
             noticed += compare.Pair(system, version, work).run(case, operations, change) is not None
     return noticed, tried
 
@@ -245,7 +244,7 @@ def run(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('command', choices=['check', 'sharpness', 'bench', 'run', 'fetch', 'build', 'list'])
+    parser.add_argument('command', choices=['check', 'sharpness', 'all', 'bench', 'run', 'fetch', 'build', 'list'])
     parser.add_argument('what', nargs='*')
     parser.add_argument('-s', '--scenario', action='append', default=[])
     parser.add_argument('-n', '--operations', type=int, default=100000)
@@ -264,8 +263,12 @@ def main():
         for _, versions in chosen(arguments.what):
             for version in made_ready(versions, tap):
                 tap.point(True, version.label)
-    else:
-        {'check': check, 'sharpness': sharpness, 'bench': bench}[arguments.command](arguments, tap)
+    if arguments.command in ('check', 'all'):
+        check(arguments, tap)
+    if arguments.command in ('sharpness', 'all'):
+        sharpness(arguments, tap)
+    if arguments.command == 'bench':
+        bench(arguments, tap)
     return tap.finish() if arguments.command != 'bench' else tap.failed > 0
 
 

@@ -5,7 +5,7 @@
  * Settings become one string for the same parser that reads PYTORCH_CUDA_ALLOC_CONF; `conf` is passed as it is.  memory_limit and
  * per_process_memory_fraction become torch.cuda.set_per_process_memory_fraction().
  * Pools: between the remarks "pool-begin N" and "pool-end N" the pool is active, as within torch.cuda.use_mem_pool() or a capture; an
- * alloc with pool=N outside of such a stretch is one of its own.  "capture-begin" and "capture-end" say that a graph is captured.
+ * alloc with pool=N outside of such a stretch is one of its own, one without pool inside goes to no pool.  "capture-begin" and "capture-end" say that a graph is captured.
  * The size of a block is the growth of allocated_bytes, which only allocations and frees change.
  */
 #include <array>
@@ -72,6 +72,7 @@ public:
     const bool alone = block.pool != 0 && active.count (block.pool) == 0;
     void *memory = nullptr;
 
+    requested_pool = block.pool;
     if (alone)
       begin (block.pool);
     try
@@ -137,7 +138,7 @@ public:
 private:
   real::CUDAAllocator *allocator = nullptr;
   c10::DeleterFnPtr deleter = nullptr;
-  uint64_t allocated = 0;
+  uint64_t allocated = 0, requested_pool = 0;
   std::set<uint64_t> active;
   std::map<uint64_t, uint64_t> begun;
 
@@ -174,7 +175,8 @@ private:
   void
   begin (uint64_t pool)
   {
-    real::beginAllocateToPool (0, { 0, pool }, [] (cudaStream_t) { return true; });
+    real::beginAllocateToPool (0, { 0, pool },
+                               [this, pool] (cudaStream_t) { return requested_pool == pool; });
     active.insert (pool);
     begun[pool]++;
   }

@@ -4,11 +4,11 @@ Sizes lie around the edges of the rules (peers.md 1a.3, 1a.4): the quantum of 51
 20 MiB for requests below 10 MiB, of whole 2 MiB above; remainders of just 1 MiB; and around max_split_size.
 Every device call that both sides make is compared; `info` is none of an allocator's decisions.
 """
-from sequences import GiB, MiB, PATTERNS, Case, any_pattern, around, mixed, on_streams, one_of
+from sequences import GiB, MiB, PATTERNS, Case, any_pattern, around, mixed, on_streams, one_of, pressure
 
 ALLOCATOR = 'pytorch-caching'
 CALLS = ('malloc', 'free', 'reserve', 'release', 'create', 'destroy', 'map', 'unmap', 'event_record', 'event_query', 'event_sync', 'stream_sync', 'device_sync')
-NEWEST = '2.15'
+UNORDERED = ('event_record', 'event_query', 'event_sync')  # for every stream of a hash table
 
 EDGES = sorted({1, 2, *around(512, 1024, MiB, 2 * MiB, 9 * MiB, 10 * MiB, 12 * MiB, 19 * MiB, 20 * MiB, 21 * MiB, 32 * MiB, 64 * MiB, 128 * MiB, 200 * MiB, 220 * MiB),
                 30 * MiB, 40 * MiB, 63 * MiB, 100 * MiB, 199 * MiB, 240 * MiB, 256 * MiB})
@@ -39,8 +39,8 @@ def default(random):
 
 
 def out_of_memory(random):
-    return Case(one_of(pattern(*TIGHT), anything(), anything(most=64 * MiB)),
-                device={'capacity': random.choice([200 * MiB, 777 * MiB + 12345, GiB, 2 * GiB, 3 * GiB + 1])})
+    total = random.choice([200 * MiB, 777 * MiB + 12345, GiB, 2 * GiB, 3 * GiB + 1])
+    return Case(one_of(pattern(*TIGHT), anything(), anything(most=64 * MiB), anything(limit=int(total * 0.8))), device={'capacity': total})
 
 
 def split(random):
@@ -61,7 +61,8 @@ def roundup(random):
 def garbage_collection(random):
     total = random.choice([GiB, 2 * GiB, 4 * GiB, 8 * GiB])
     share = random.choice([0.25, 0.5, 0.6, 0.75, 0.9, 1 - 2**-20])
-    return Case(one_of(pattern('shapes', *TIGHT), anything()),
+    near = int(total * share * random.choice([0.5, 0.7, 0.9]))
+    return Case(one_of(pattern('shapes', *TIGHT), anything(limit=near), lambda random, n: pressure(random, n, near, 64 * MiB)),
                 {'garbage_collection_threshold': random.choice(['0.1', '0.3', '0.5', '0.6', '0.7', '0.8', '0.9', '0.95', '0.99']), 'memory_limit': int(total * share)}, {'capacity': total})
 
 
@@ -215,7 +216,7 @@ SHARPNESS = [
     ('out-of-memory', 'capacity - 2 MiB', step('capacity', add=lambda v: v - 2 * MiB, of='device')),
     ('expandable', 'capacity - 2 MiB', step('capacity', add=lambda v: v - 2 * MiB, of='device')),
     ('record-stream', 'events complete 1 ns later', step('event_latency', add=lambda v: v + 1, of='device')),
-    ('record-stream', 'free waits for the device, or not', step('free_synchronises', add=lambda v: 'no' if v == 'yes' else 'yes', of='device')),
+    ('everything', 'free waits for the device, or not', step('free_synchronises', add=lambda v: 'no' if v == 'yes' else 'yes', of='device')),
     ('record-stream', 'events are never found complete', step('event_latency', value=10**12, of='device')),
 ]
 
