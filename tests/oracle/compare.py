@@ -139,7 +139,8 @@ class Pair:
         errors = real.communicate()[1]
         if real.returncode not in (0, 2) or gemem.returncode not in (0, 2) or real.returncode != gemem.returncode:
             kind = 'refusal' if {real.returncode, gemem.returncode} == {0, 2} else 'failed'
-            return Difference(kind, None, 'exit status %d %s' % (real.returncode, errors.strip()[:500]), 'exit status %d %s' % (gemem.returncode, gemem.stderr.strip()[:500]))
+            return Difference(kind, None, 'exit status %d %s' % (real.returncode, errors.strip()[:500]), 'exit status %d %s' % (gemem.returncode, gemem.stderr.strip()[:500]),
+                              'with %d and %d' % (real.returncode, gemem.returncode))
         if real.returncode == 2:
             self.refused += 1
             return None

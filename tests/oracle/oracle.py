@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """oracle.py - gemem beside the real allocators: fetches, builds, compares, shrinks, measures.  See README.md.
 
-usage: oracle.py check [WHAT...] [-s SCENARIO] [-n OPERATIONS] [--seed N] [-j JOBS]   TAP; WHAT: SYSTEM or SYSTEM-VERSION
-       oracle.py sharpness [WHAT...]                                                 TAP
-       oracle.py all [the arguments of check]                                        TAP of both
-       oracle.py bench [WHAT...] [-n OPERATIONS]                                     JSON rows
-       oracle.py run SYSTEM-VERSION TRACE                                            every decision, side by side
+usage: oracle.py check [WHAT...] [-s SCENARIO...] [-n OPERATIONS] [--seed N] [-j JOBS] [--trials N (to shrink)]     TAP
+       oracle.py sharpness [WHAT...] [--count SEQUENCES]    TAP
+       oracle.py all [...]                                  TAP of both
+       oracle.py bench [WHAT...] [-n OPERATIONS]            JSON rows
+       oracle.py run SYSTEM-VERSION TRACE                   every decision, side by side
        oracle.py fetch|build|list [WHAT...]
+WHAT is a SYSTEM or a SYSTEM-VERSION; without, all.
 
-Environment: GEMEM_BUILDDIR (gemem-sim; the drivers are built there), GEMEM_ORACLE_CACHE, GEMEM_ORACLE_OFFLINE,
-GEMEM_ORACLE_SYSTEMS (a folder of systems instead of this one), CXX, CC, CUDA_INCLUDE.
+Environment: GEMEM_BUILDDIR (gemem-sim), GEMEM_ORACLE_CACHE, GEMEM_ORACLE_OFFLINE, GEMEM_ORACLE_WORK (for drivers
+and what is found; BUILDDIR/tests/oracle), GEMEM_ORACLE_SYSTEMS (a folder of systems instead of this one), CXX, CC, CUDA_INCLUDE.
 A sequence is named by system, scenario and seed, whatever the version.  Exit status: 0; 1 something differs; 2 usage.
 """
 import argparse
@@ -30,6 +31,7 @@ import wheels
 
 LENGTHS = [2000, 5000, 10000, 23000]  # of the sequences, in turn
 ENOUGH = 3                            # differing sequences of a scenario are named
+FEW = 20000                           # operations, below which a known difference need not show
 
 
 class Tap:
@@ -70,7 +72,8 @@ def chosen(names):
     labels = {v.label for _, versions in found for v in versions} | set(known)
     unknown = [name for name in names if name not in labels]
     if unknown:
-        raise SystemExit('oracle.py: no system or version %s; there are %s' % (', '.join(unknown), ', '.join(v.label for f in known.values() for v in wheels.versions(f))))
+        print('oracle.py: no system or version %s; there are %s' % (', '.join(unknown), ', '.join(v.label for f in known.values() for v in wheels.versions(f))), file=sys.stderr)
+        sys.exit(2)
     return found
 
 
@@ -123,7 +126,7 @@ class Tally:
             self.events, self.sequences, self.failed, self.calls, ', settings refused in %d' % self.refused if self.refused else '')
 
 
-def report(system, version, scenario, tally, known, tap):
+def report(system, version, scenario, tally, known, tap, trials):
     """The TAP point of a scenario of a version; the first difference is shrunk."""
     name = '%s %s: %s' % (version.label, scenario, tally.text())
     if tally.refused == tally.sequences:
@@ -135,18 +138,18 @@ def report(system, version, scenario, tally, known, tap):
     details = ['%d of %d sequences differ' % (len(tally.differences), tally.sequences)]
     for seed, length, difference in tally.differences[:ENOUGH]:
         details.append('seed %d: %s' % (seed, difference))
-    tap.point(False, name, '\n'.join(details + [smallest(system, version, scenario, *min(tally.differences, key=lambda d: d[1]), known)]))
+    tap.point(False, name, '\n'.join(details + [smallest(system, version, scenario, *min(tally.differences, key=lambda d: d[1]), known, trials)]))
 
 
-def smallest(system, version, scenario, seed, length, difference, known):
+def smallest(system, version, scenario, seed, length, difference, known, trials):
     """The smallest case of a difference, as a trace that can be replayed."""
     case, operations = sequence(system, scenario, seed, length)
     with work_folder() as work:
         pair = compare.Pair(system, version, work, known, scenario)
-        case, operations, difference = shrink.Shrinker(pair, case, operations, difference).run()
+        case, operations, difference = shrink.Shrinker(pair, case, operations, difference, trials).run()
     settings = dict(case.settings, **system.version_settings(version.name))
     text = sequences.head(system.allocator, settings, case.device) + sequences.body(operations)[0]
-    folder = os.path.join(os.environ.get('GEMEM_BUILDDIR', '.'), 'tests', 'oracle', 'found')
+    folder = os.path.join(wheels.work_folder(), 'found')
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, '%s-%s-%d.txt' % (version.label, scenario, seed))
     with open(path, 'w') as f:
@@ -167,7 +170,7 @@ def check(arguments, tap):
             for scenario in names if ready else []:
                 check_scenario(system, ready, scenario, arguments, known, pool, tap)
         for version in ready:
-            for line in known.unused(system.name, version.name, names) if arguments.operations >= 100000 else []:
+            for line in known.unused(system.name, version.name, names) if arguments.operations >= FEW else []:
                 tap.point(False, 'known difference: ' + line, 'nothing differs so any more: remove the line')
 
 
@@ -183,7 +186,7 @@ def check_scenario(system, versions, scenario, arguments, known, pool, tap):
             known.used |= used
     for version in versions:
         if tallies[version.label].sequences:
-            report(system, version, scenario, tallies[version.label], known, tap)
+            report(system, version, scenario, tallies[version.label], known, tap, arguments.trials)
 
 
 def sharpness(arguments, tap):
@@ -191,11 +194,11 @@ def sharpness(arguments, tap):
     for system, versions in chosen(arguments.what):
         for version in made_ready(versions, Tap() if arguments.command == 'all' else tap)[-1:] if system.sharpness else []:
             for scenario, what, change in system.sharpness:
-                noticed, tried = notice(system, version, scenario, change)
+                noticed, tried = notice(system, version, scenario, change, arguments.count)
                 tap.point(noticed > 0, '%s %s: %s is noticed in %d of %d sequences' % (version.label, scenario, what, noticed, tried))
 
 
-def notice(system, version, scenario, change, most=12):
+def notice(system, version, scenario, change, most):
     """How many of up to @most sequences that the change concerns differ."""
     noticed = tried = 0
     with work_folder() as work:
@@ -249,6 +252,8 @@ def main():
     parser.add_argument('-s', '--scenario', action='append', default=[])
     parser.add_argument('-n', '--operations', type=int, default=100000)
     parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--trials', type=int, default=1500)
+    parser.add_argument('--count', type=int, default=12)
     parser.add_argument('-j', '--jobs', type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     tap = Tap()
