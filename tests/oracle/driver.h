@@ -125,6 +125,11 @@ public:
   {
     oracle_device.stream_sync (stream);
   }
+  /* The program begins, or ends, to allocate in @pool; @capture: as it captures a graph. */
+  virtual void
+  redirect (uint64_t /* pool */, bool /* begins */, bool /* capture */)
+  {
+  }
   virtual void
   release_pool (uint64_t /* pool */, bool /* now */)
   {
@@ -145,6 +150,11 @@ public:
   has_trim () const
   {
     return true;
+  }
+  virtual bool
+  has_pools () const
+  {
+    return false;
   }
   /* Whether the allocator has blocks of 0 bytes. */
   virtual bool
@@ -172,6 +182,8 @@ enum Kind : uint8_t
   USE,
   SYNC,
   TRIM,
+  POOL_BEGIN,
+  POOL_END,
   POOL_RELEASE,
   REMARK,
   NOTHING
@@ -273,9 +285,10 @@ private:
   event ()
   {
     static const std::map<std::string, Kind> kinds = {
-      { "alloc", ALLOC },      { "free", FREE },         { "use-on-stream", USE },
-      { "stream-sync", SYNC }, { "trim", TRIM },         { "step", NOTHING },
-      { "phase", NOTHING },    { "phase-end", NOTHING }, { "pool-release", POOL_RELEASE }
+      { "alloc", ALLOC },           { "free", FREE },         { "use-on-stream", USE },
+      { "stream-sync", SYNC },      { "trim", TRIM },         { "step", NOTHING },
+      { "phase", NOTHING },         { "phase-end", NOTHING }, { "pool-release", POOL_RELEASE },
+      { "pool-begin", POOL_BEGIN }, { "pool-end", POOL_END }
     };
     const std::string name = word ();
     auto kind = kinds.find (name);
@@ -303,7 +316,7 @@ private:
         else
           throw std::runtime_error ("field " + key + ": drivers do not have it");
       }
-    if (event.kind == POOL_RELEASE)
+    if (event.kind >= POOL_BEGIN && event.kind <= POOL_RELEASE)
       event.size = aux;
     if (event.kind <= USE)
       find_slot (event, id);
@@ -414,10 +427,18 @@ private:
           return;
         system.trim ();
         if (logged)
-          trim_row (event);
+          plain_row (event, "trim");
         return;
+      case POOL_BEGIN:
+      case POOL_END:
+        return system.redirect (event.pool, event.kind == POOL_BEGIN, event.size != 0);
       case POOL_RELEASE:
-        return system.release_pool (event.pool, event.size != 0);
+        if (!system.has_pools ())
+          return;
+        system.release_pool (event.pool, event.size != 0);
+        if (logged)
+          plain_row (event, "pool-release");
+        return;
       case REMARK:
         return system.remark (trace.remarks[event.size], event.stream);
       case NOTHING:
@@ -446,10 +467,12 @@ private:
     rows.end ();
   }
   void
-  trim_row (const Event &event)
+  plain_row (const Event &event, const char *kind)
   {
     rows.number (event.seq);
-    rows.text (",trim,,,,,");
+    rows.sign (',');
+    rows.text (kind);
+    rows.text (",,,,,");
     rows.number (system.reserved ());
     rows.text (",0");
     rows.end ();

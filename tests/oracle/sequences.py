@@ -263,6 +263,10 @@ def body(operations):
             add('stream-sync%s%s' % (' stream=%d' % op[1] if op[1] else '', time))
         elif kind == 'r':
             add('trim' + time)
+        elif kind == 'B':
+            add('pool-begin pool=%d%s%s' % (op[1], ' aux=1' if op[2] else '', time))
+        elif kind == 'E':
+            add('pool-end pool=%d%s' % (op[1], time))
         elif kind == 'p':
             add('pool-release pool=%d%s%s' % (op[1], ' aux=1' if op[2] else '', time))
         else:

@@ -22,6 +22,10 @@ def since(first):
     return lambda version: number(version) >= number(first)
 
 
+def version_settings(version):
+    return {'version': version}
+
+
 def anything(**more):
     """Sizes around edges, otherwise of any size."""
     return lambda random, n: mixed(random, n, edges=EDGES, **more)
@@ -44,7 +48,7 @@ def out_of_memory(random):
 
 
 def split(random):
-    settings = {'max_split_size_mb': random.choice([20, 21, 32, 64, 100, 128, 200, 512])}
+    settings = {'max_split_size_mb': random.choice([20, 21, 21, 32, 64, 100, 128, 200, 512])}
     if random.random() < 0.4:
         settings['max_non_split_rounding_mb'] = random.choice([20, 21, 50, 100, 1024])
     return Case(one_of(pattern(*TIGHT), anything()), settings, {'capacity': random.choice([600 * MiB, GiB, 2 * GiB, 4 * GiB, 16 * GiB])})
@@ -98,35 +102,31 @@ def empty_cache(random):
     return Case(one_of(anything(trim=0.03), anything(trim=0.03, streams=3, record=0.1, clock=2000)), device={'capacity': random.choice([GiB, 8 * GiB]), **events(random)})
 
 
-def stretches(random, n, captures=True, **more):
-    """Allocation to private pools for a while at a time, within captures (CUDA graphs) or without (MemPool); frees at any time; waits,
-    trims and uses on other streams only outside."""
+def stretches(random, n, captures=True, anywhere=False, **more):
+    """Allocation to private pools for a while at a time, within captures (CUDA graphs) or without (MemPool); frees at any time.  Waits,
+    trims and uses on other streams only outside, or `anywhere`; then also requests to no pool inside, and pools that are released."""
     inside = left = 0
-    captured = False
-    for op in mixed(random, n, edges=EDGES, streams=random.choice([1, 1, 2, 3]), record=random.choice([0, 0.08]), sync=0.003, clock=random.choice([0, 3000]), most=random.choice([32 * MiB, 256 * MiB]), **more):
+    first = 7  # of three pools; released ones never come again
+    for op in mixed(random, n, edges=EDGES, streams=random.choice([1, 1, 2, 3]), record=random.choice([0, 0.08]), sync=0.003, clock=random.choice([0, 3000]),
+                    most=random.choice([32 * MiB, 256 * MiB]), **more):
         if inside and left <= 0:
-            yield from end(inside, captured)
+            yield ('E', inside)
             inside = 0
         if not inside and random.random() < 0.01:
-            inside, left, captured = random.choice([7, 8, 9]), random.randrange(1, 60), captures
-            if captured:
-                yield ('o', 'capture-begin')
-            yield ('o', 'pool-begin', inside)
+            if anywhere and random.random() < 0.1:
+                yield from (('p', first + k, False) for k in range(3))
+                first += 3
+            inside, left = first + random.randrange(3), random.randrange(1, 60)
+            yield ('B', inside, captures)
         left -= 1
-        if inside and op[0] in 'rsu':
+        if inside and op[0] in 'rsu' and not anywhere:
             continue
-        yield (*op, inside) if inside and op[0] == 'a' else op
+        yield (*op, inside) if inside and op[0] == 'a' and not (anywhere and random.random() < 0.1) else op
     if inside:
-        yield from end(inside, captured)
+        yield ('E', inside)
 
 
-def end(pool, captured):
-    yield ('o', 'pool-end', pool)
-    if captured:
-        yield ('o', 'capture-end')
-
-
-def pool_case(random, captures):
+def pool_case(random, captures, anywhere=False):
     settings, total = {}, random.choice([700 * MiB, GiB, 4 * GiB, 80 * GiB])
     if random.random() < 0.4:
         settings['max_split_size_mb'] = random.choice([32, 128, 200])
@@ -134,7 +134,7 @@ def pool_case(random, captures):
         settings['memory_limit'] = int(total * 0.75)
         if random.random() < 0.7:
             settings['garbage_collection_threshold'] = random.choice(['0.5', '0.8'])
-    return Case(lambda random, n: stretches(random, n, captures), settings, {'capacity': total, **events(random)})
+    return Case(lambda random, n: stretches(random, n, captures, anywhere, trim=0.003), settings, {'capacity': total, **events(random)})
 
 
 def captures(random):
@@ -143,6 +143,14 @@ def captures(random):
 
 def private_pools(random):
     return pool_case(random, False)
+
+
+def inside_captures(random):
+    return pool_case(random, True, True)
+
+
+def inside_pools(random):
+    return pool_case(random, False, True)
 
 
 def expandable(random):
@@ -184,7 +192,8 @@ def threads(random):
 
 
 SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'split': split, 'roundup': roundup, 'garbage-collection': garbage_collection, 'fraction': fraction,
-             'large-segment': large_segment, 'streams': streams, 'record-stream': record, 'empty-cache': empty_cache, 'captures': captures, 'private-pools': private_pools,
+             'large-segment': large_segment, 'streams': streams, 'record-stream': record, 'empty-cache': empty_cache, 'captures': captures, 'private-pools': private_pools, 'inside-captures': inside_captures,
+             'inside-pools': inside_pools,
              'expandable': expandable, 'everything': everything, 'threads': threads}
 
 
