@@ -144,23 +144,23 @@ class Pair:
         if real.returncode == 2:
             self.refused += 1
             return None
-        return self.compare(events)
+        return self.compare(events, self.system.unordered | case.unordered)
 
-    def compare(self, events):
+    def compare(self, events, unordered):
         real, gemem = read(self.path('real.events')), read(self.path('gemem.events'))
         self.failed += real.count(b',,,') - real.count(b',trim,')
         if real != gemem:
             return first_row(real, gemem)
-        return self.compare_calls(events) or self.compare_stats()
+        return self.compare_calls(events, unordered) or self.compare_stats()
 
-    def compare_calls(self, events):
+    def compare_calls(self, events, unordered):
         real, gemem = read(self.path('real.calls')), read(self.path('gemem.calls'))
         end = gemem.find(b'\n%d,' % events)
         gemem = gemem[:end + 1] if end >= 0 else gemem
         self.device_calls += real.count(b'\n') - 1
         if real == gemem:
             return None
-        rows = [self.in_order(row for row in log.decode().splitlines()[1:] if row.split(',', 2)[1] in self.system.calls) for log in (real, gemem)]
+        rows = [in_order(unordered, (row for row in log.decode().splitlines()[1:] if row.split(',', 2)[1] in self.system.calls)) for log in (real, gemem)]
         if rows[0] != rows[1]:
             rows = [[row for row in side if not self.is_known('call:' + row.split(',', 2)[1])] for side in rows]
         for one, other in zip(*rows):
@@ -171,17 +171,6 @@ class Pair:
             more = max(rows, key=len)[k]
             return Difference('call', int(more.split(',')[0]), *[side[k] if k < len(side) else 'no further call' for side in rows], more.split(',')[1])
         return None
-
-    def in_order(self, rows):
-        """The rows with those calls of one event sorted that a system makes in the order of a hash table."""
-        if not self.system.unordered:
-            return list(rows)
-
-        def key(row):
-            seq, call, _ = row.split(',', 2)
-            return (seq, call) if call in self.system.unordered else row
-
-        return [row for _, group in itertools.groupby(rows, key) for row in sorted(group)]
 
     def compare_stats(self):
         with open(self.path('gemem.json')) as f:
@@ -206,3 +195,13 @@ def first_row(real, gemem):
     more = max(real, gemem, key=len).decode().splitlines()[min(real.count(b'\n'), gemem.count(b'\n'))]
     pair = ('no row', more) if len(gemem) > len(real) else (more, 'no row')
     return Difference('decision', int(more.split(',')[0]), *pair, more.split(',')[1])
+
+
+def in_order(unordered, rows):
+    """The rows with the calls that are @unordered sorted within their event: those that a system makes in the order of a hash table."""
+
+    def key(row):
+        seq, call, _ = row.split(',', 2)
+        return (seq, call) if call in unordered else row
+
+    return [row for _, group in itertools.groupby(rows, key) for row in sorted(group)]

@@ -126,8 +126,8 @@ class Tally:
             self.events, self.sequences, self.failed, self.calls, ', settings refused in %d' % self.refused if self.refused else '')
 
 
-def report(system, version, scenario, tally, known, tap, trials):
-    """The TAP point of a scenario of a version; the first difference is shrunk."""
+def report(system, version, scenario, tally, known, tap, trials, shown):
+    """The TAP point of a scenario of a version; the first difference is shrunk, unless another version @shown had it."""
     name = '%s %s: %s' % (version.label, scenario, tally.text())
     if tally.refused == tally.sequences:
         return tap.point(False, name, 'every sequence was refused: nothing was compared')
@@ -136,9 +136,13 @@ def report(system, version, scenario, tally, known, tap, trials):
     if known.excuses(system.name, version.name, scenario, 'decision'):
         return tap.point(True, '%s; %d differ as known' % (name, len(tally.differences)))
     details = ['%d of %d sequences differ' % (len(tally.differences), tally.sequences)]
+    first = min(tally.differences, key=lambda d: d[1])
+    other = shown.setdefault((scenario, first[0], str(first[2])), version.label)
+    if other != version.label:
+        return tap.point(False, name, '%s, the first as in %s' % (details[0], other))
     for seed, length, difference in tally.differences[:ENOUGH]:
         details.append('seed %d: %s' % (seed, difference))
-    tap.point(False, name, '\n'.join(details + [smallest(system, version, scenario, *min(tally.differences, key=lambda d: d[1]), known, trials)]))
+    tap.point(False, name, '\n'.join(details + [smallest(system, version, scenario, *first, known, trials)]))
 
 
 def smallest(system, version, scenario, seed, length, difference, known, trials):
@@ -184,9 +188,10 @@ def check_scenario(system, versions, scenario, arguments, known, pool, tap):
         for label, counts, difference, used in job.result():
             tallies[label].add(seed, length, counts, difference)
             known.used |= used
+    shown = {}
     for version in versions:
         if tallies[version.label].sequences:
-            report(system, version, scenario, tallies[version.label], known, tap, arguments.trials)
+            report(system, version, scenario, tallies[version.label], known, tap, arguments.trials, shown)
 
 
 def sharpness(arguments, tap):

@@ -12,9 +12,10 @@ KiB, MiB, GiB = 1 << 10, 1 << 20, 1 << 30
 class Case:
     """One sequence to be: what is set, and what is done.  See README.md for the fields."""
 
-    def __init__(self, operations, settings=None, device=None, driver=None, options=None, versions=None):
+    def __init__(self, operations, settings=None, device=None, driver=None, options=None, versions=None, unordered=()):
         self.operations, self.settings, self.device = operations, dict(settings or {}), dict(device or {})
         self.driver, self.options, self.versions = dict(driver or {}), list(options or []), versions
+        self.unordered = set(unordered)
 
 
 def log_size(random, least, most):
