@@ -40,6 +40,7 @@ class System:
         specification.loader.exec_module(module)
         self.allocator, self.calls, self.scenarios = module.ALLOCATOR, set(module.CALLS), module.SCENARIOS
         self.unordered = set(getattr(module, 'UNORDERED', ()))
+        self.short, self.short_share = getattr(module, 'SHORT', {}), 0.1
         self.sharpness, self.bench = getattr(module, 'SHARPNESS', []), getattr(module, 'BENCH', {})
         self.version_settings = getattr(module, 'version_settings', lambda version: {})
 

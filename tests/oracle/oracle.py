@@ -180,8 +180,9 @@ def check(arguments, tap):
 
 def check_scenario(system, versions, scenario, arguments, known, pool, tap):
     labels, tallies, jobs, planned, seed = [v.label for v in versions], {v.label: Tally() for v in versions}, [], 0, arguments.seed
-    while planned < arguments.operations:
-        length = min(LENGTHS[seed % len(LENGTHS)], arguments.operations - planned)
+    wanted = min(arguments.operations, max(FEW, int(arguments.operations * system.short_share))) if scenario in system.short else arguments.operations
+    while planned < wanted:
+        length = min(system.short.get(scenario) or LENGTHS[seed % len(LENGTHS)], wanted - planned)
         jobs.append((seed, length, pool.submit(run_one, system.folder, labels, scenario, seed, length)))
         planned, seed = planned + length, seed + 1
     for seed, length, job in jobs:

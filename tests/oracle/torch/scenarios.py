@@ -185,6 +185,38 @@ def everything(random):
     return Case(one_of(uses, on_streams(PATTERNS['training']), on_streams(PATTERNS['small-and-large'])), settings, {'capacity': total, **events(random)})
 
 
+NUMBERS = ('0', '1', '2', '19', '-1', '64.5', '64MB', '', 'x')
+ROUNDINGS_ODD = ('3', '4096', '', '[]', '[>:4,64:8]', '[64:8,>:4,128:2]', '[64:8,64:4]', '[131072:8]', '[2:3]', '[3:2]', '[64:8', '64:8')
+STRINGS = {  # key: values that most versions accept, odd ones
+    'max_split_size_mb': (('21', '22', '32', '33', '40', '64', '128', '1000'), ('20', *NUMBERS)),
+    'large_segment_size_mb': (('20', '22', '32', '64'), ('21', '3', '1000', *NUMBERS)),
+    'max_non_split_rounding_mb': (('21', '32', '64', '1000'), ('20', *NUMBERS)),
+    'garbage_collection_threshold': (('0.3', '0.5', '0.9'), ('0', '0.0', '1', '1.0', '1.5', '-0.1', '', 'x')),
+    'per_process_memory_fraction': (('0.2', '0.5', '0.9', '1.0'), ('0', '0.0', '1', '1.5', '-1', '')),
+    'roundup_power2_divisions': (('1', '2', '4', '8', '64', '[>:4]', '[64:8,>:4]', '[1:8]', '[256:1,64:8]', '[ 64 : 8 , > : 4 ]'), ('0', '1024', '[65536:8,>:2]', *ROUNDINGS_ODD)),
+    'expandable_segments': (('True', 'False'), ('true', '0', '1', '')),
+    'release_lock_on_cudamalloc': (('True', 'False'), ('x',)),
+    'throw_on_cudamalloc_oom': (('True', 'False'), ()),
+    'graph_capture_record_stream_reuse': (('True', 'False'), ()),
+    'unknown_key': ((), ('1',)),
+}
+
+
+def strings(random):
+    """Whole settings strings: accepted when that version accepts them, and then the same decisions."""
+    words = []
+    for key in random.choices(sorted(STRINGS), k=random.choice([1, 2, 2, 3])):
+        good, odd = STRINGS[key]
+        value = random.choice(good if good and (not odd or random.random() < 0.9) else odd)
+        colon = ':' if random.random() < 0.97 else random.choice(['=', ' : ', ': ', '', '::'])
+        words.append(key + colon + value)
+    text = (',' if random.random() < 0.95 else random.choice([',,', ' , ', ';'])).join(words)
+    if random.random() < 0.05:
+        text = random.choice([',', ' ']) + text if random.random() < 0.5 else text + random.choice([',', ' '])
+    total = random.choice([GiB, 6 * GiB])
+    return Case(anything(limit=int(total * 0.8)), {'conf': text}, {'capacity': total})
+
+
 def threads(random):
     """The events in turn on several host threads: the allocator has no state of its own for a thread."""
     case = record(random)
@@ -195,7 +227,8 @@ def threads(random):
 SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'split': split, 'roundup': roundup, 'garbage-collection': garbage_collection, 'fraction': fraction,
              'large-segment': large_segment, 'streams': streams, 'record-stream': record, 'empty-cache': empty_cache, 'captures': captures, 'private-pools': private_pools, 'inside-captures': inside_captures,
              'inside-pools': inside_pools,
-             'expandable': expandable, 'everything': everything, 'threads': threads}
+             'expandable': expandable, 'everything': everything, 'strings': strings, 'threads': threads}
+SHORT = {'strings': 400}
 
 
 def step(name, add=None, value=None, of='settings'):
