@@ -27,12 +27,12 @@ def own_cpu(command):
 
 
 def bench(system, version, work, operations, rounds=7):
-    for name, generator in system.bench.items():
+    for name, what in system.bench.items():
+        generator, settings = what if isinstance(what, tuple) else (what, {})
         source = random.Random('%s/bench/%s' % (system.name, name))
-        case = sequences.Case(generator, device={'capacity': 80 << 30})
         text, events = sequences.body(generator(source, operations))
         pair = compare.Pair(system, version, work)
-        pair.write('trace.txt', system.version_settings(version.name), case.device, text)
+        pair.write('trace.txt', dict(settings, **system.version_settings(version.name)), {'capacity': 80 << 30}, text)
         subprocess.run([*compare.sim(), 'convert', pair.path('trace.txt'), pair.path('trace.gmt')], check=True, stdout=subprocess.DEVNULL)
         real, gemem = [], []
         for _ in range(rounds):

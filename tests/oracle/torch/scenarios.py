@@ -263,4 +263,5 @@ SHARPNESS = [
     ('record-stream', 'events are never found complete', step('event_latency', value=10**12, of='device')),
 ]
 
-BENCH = {'training': PATTERNS['training'], 'uniform': PATTERNS['uniform']}
+BENCH = {'training': PATTERNS['training'], 'uniform': PATTERNS['uniform'],
+         'training-expandable': (PATTERNS['training'], {'expandable_segments': 'yes'}), 'uniform-expandable': (PATTERNS['uniform'], {'expandable_segments': 'yes'})}
