@@ -5,8 +5,8 @@
  * A string that a program was started with must mean what it meant there: "64.5", "64MB" and
  * "64 x" are 64, "-1" is as good as unlimited, and "max_split_size_mb,64" is read since 2.10.
  *
- * Two grammars.  2.6 removes spaces, checks every separator, and reads numbers as int.  Since 2.10
- * all white space is removed, any separator stands for any other, numbers have 64 bits, and the
+ * Two grammars.  Up to 2.9 spaces are removed, every separator is checked, and numbers are read as int.
+ * Since 2.10 all white space is removed, any separator stands for any other, numbers have 64 bits, and the
  * string is walked three times: for the backend, for the keys of CUDA, for those of all
  * accelerators; a walk passes over the keys of the others, and over a bracket to its end.  A string
  * whose backend is cudaMallocAsync is not read any further.
@@ -66,7 +66,7 @@ static const Key keys[] = {
   { "pinned_use_hip_host_register", CACHING_2_6, FLAG, FALSE, -1 },
   { "pinned_num_register_threads", CACHING_2_6, THREADS, FALSE, -1 },
   { "pinned_reserve_segment_size_mb", CACHING_2_10, POSITIVE, FALSE, -1 },
-  { "graph_capture_record_stream_reuse", CACHING_2_10, FLAG, FALSE, FIELD (capture_reuse) },
+  { "graph_capture_record_stream_reuse", CACHING_2_9, FLAG, FALSE, FIELD (capture_reuse) },
   { "per_process_memory_fraction", CACHING_2_10, FRACTION, FALSE, -1 },
   { "large_segment_size_mb", CACHING_2_11, LARGE, FALSE, -1 },
   { "throw_on_cudamalloc_oom", CACHING_2_12_1, FLAG, FALSE, FIELD (throw_on_oom) },
@@ -186,29 +186,29 @@ separator (Conf *conf, guint i, const char *word)
   return TRUE;
 }
 
-/* The number that word @i begins with. */
+/* The number that word @i begins with; @small: which 2.9 reads as an int. */
 static gboolean
-number (Conf *conf, guint i, guint64 *value)
+number (Conf *conf, guint i, gboolean small, guint64 *value)
 {
   const char *text = token (conf, i) != NULL ? token (conf, i) : "";
   char *end;
 
+  small = small && conf->version->strict;
   errno = 0;
-  if (conf->version->strict)
+  if (small)
     {
-      const gint64 small = g_ascii_strtoll (text, &end, 10);
+      const gint64 n = g_ascii_strtoll (text, &end, 10);
 
-      if (errno == 0 && (small < G_MININT32 || small > G_MAXINT32))
+      if (errno == 0 && (n < G_MININT32 || n > G_MAXINT32))
         errno = ERANGE;
-      *value = (guint64) small;
+      *value = (guint64) n;
     }
   else
     *value = g_ascii_strtoull (text, &end, 10);
   if (end == text)
     return refuse (conf, "'%s' is no number; use a whole one", text);
   if (errno != 0)
-    return refuse (conf, "'%s' is too large; it has to be below 2^%u", text,
-                   conf->version->strict ? 31 : 64);
+    return refuse (conf, "'%s' is too large; it has to be below 2^%u", text, small ? 31 : 64);
   return TRUE;
 }
 
@@ -245,11 +245,11 @@ list_entry (Conf *conf, guint i, guint *last, gboolean *first)
   const gboolean rest = is_token (conf, i, ">");
   guint64 key = 0, divisions;
 
-  if (!rest && !number (conf, i, &key))
+  if (!rest && !number (conf, i, FALSE, &key))
     return FALSE;
   if (!rest && !is_power (key))
     return refuse (conf, "the sizes of roundup_power2_divisions have to be powers of two");
-  if (!separator (conf, i + 1, ":") || !number (conf, i + 2, &divisions))
+  if (!separator (conf, i + 1, ":") || !number (conf, i + 2, TRUE, &divisions))
     return FALSE;
   if (divisions != 0 && !is_power (divisions))
     return refuse (conf, "the divisions have to be powers of two, or 0 for none");
@@ -290,7 +290,7 @@ divisions_value (Conf *conf, guint *i)
   conf->has_divisions = TRUE;
   if (is_token (conf, *i, "["))
     return division_list (conf, i);
-  if (!number (conf, *i, &divisions))
+  if (!number (conf, *i, TRUE, &divisions))
     return FALSE;
   if (!is_power (divisions))
     return refuse (conf, "roundup_power2_divisions has to be a power of two");
@@ -335,7 +335,7 @@ bounded_value (Conf *conf, const Key *key, guint i, guint64 *bytes)
   const guint64 least = conf->params->large_segment_size / GEMEM_MIB;
   guint64 value;
 
-  if (!number (conf, i, &value))
+  if (!number (conf, i, TRUE, &value))
     return FALSE;
   if (value < least || (conf->version->strict && value == least))
     return refuse (conf, "%s is too small; it has to be %s %" G_GUINT64_FORMAT, key->name,
@@ -349,7 +349,7 @@ counted_value (Conf *conf, const Key *key, guint i)
 {
   guint64 value;
 
-  if (!number (conf, i, &value))
+  if (!number (conf, i, TRUE, &value))
     return FALSE;
   if (key->kind == THREADS && (!is_power (value) || value > 128))
     return refuse (conf, "%s has to be a power of two up to 128", key->name);
@@ -498,7 +498,7 @@ find_backend (Conf *conf, const char **name)
   return TRUE;
 }
 
-/* In 2.6 entries end at white space too as the backend is looked for. */
+/* Up to 2.9 entries end at white space too as the backend is looked for. */
 static gboolean
 chooses_async (const char *text)
 {

@@ -24,7 +24,10 @@
 #define CACHING_LARGE_SEGMENT (20 * GEMEM_MIB)
 /* The choices, and other releases that decide as one of them. */
 #define CACHING_VERSIONS \
-  "2.6|2.10|2.11|2.12.1|2.13|2.15|2.6.0=2.6|2.10.0=2.10|2.11.0=2.11|2.13.0=2.13|2.15.0=2.15"
+  "2.6|2.8|2.9|2.10|2.11|2.12.1|2.13|2.15|2.0=2.6|2.1=2.6|2.2=2.6|2.3=2.6|2.4=2.6|2.5=2.6|2.7=2." \
+  "6|" \
+  "2.12=2.12.1|2.14=2.13|2.6.0=2.6|2.7.0=2.6|2.7.1=2.6|2.8.0=2.8|2.9.0=2.9|2.9.1=2.9|2.10.0=2.10|" \
+  "2.11.0=2.11|2.12.0=2.12.1|2.13.0=2.13|2.14.0=2.13|2.14.1=2.13|2.15.0=2.15"
 
 #define PARAM(field) .offset = G_STRUCT_OFFSET (CachingParams, field)
 #define CONF_KEYS \
@@ -153,7 +156,7 @@ const GememParam gemem_caching_params[] = {
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     PARAM (capture_reuse),
-    .help = "Accepted since 2.10; no effect, as no trace holds the dependencies inside a graph." },
+    .help = "Accepted since 2.9; no effect, as no trace holds the dependencies inside a graph." },
   { .name = "pinned",
     .type = GEMEM_PARAM_STRING,
     .default_text = "",
@@ -375,7 +378,7 @@ check_version (const CachingParams *params, GError **error)
   } rows[] = {
     { "large_segment_size_mb", CACHING_2_11, params->large_segment_size != CACHING_LARGE_SEGMENT },
     { "throw_on_cudamalloc_oom", CACHING_2_12_1, params->throw_on_oom },
-    { "graph_capture_record_stream_reuse", CACHING_2_10, params->capture_reuse },
+    { "graph_capture_record_stream_reuse", CACHING_2_9, params->capture_reuse },
     { "expandable_segments_reserve", CACHING_2_15,
       params->reserve != NULL && *params->reserve != '\0' },
   };
@@ -393,7 +396,7 @@ check_version (const CachingParams *params, GError **error)
   return TRUE;
 }
 
-/* max_split_size_mb and max_non_split_rounding_mb are at least, in 2.6 above, the large segment. */
+/* max_split_size_mb and max_non_split_rounding_mb are at least, before 2.10 above, the large segment. */
 static gboolean
 check_sizes (const CachingParams *params, const CachingVersion *version, GError **error)
 {
@@ -404,12 +407,12 @@ check_sizes (const CachingParams *params, const CachingVersion *version, GError 
   if (params->max_split_size < least)
     return fail (error, "max_split_size_mb", NULL,
                  version->strict
-                     ? "too small for PyTorch 2.6; it has to be above 20"
+                     ? "too small before PyTorch 2.10; it has to be above 20"
                      : "smaller than large_segment_size_mb; raise it, or lower the other");
   if (params->max_non_split_rounding != 0 && params->max_non_split_rounding < least)
     return fail (error, "max_non_split_rounding_mb", NULL,
                  version->strict
-                     ? "too small for PyTorch 2.6; it has to be above 20"
+                     ? "too small before PyTorch 2.10; it has to be above 20"
                      : "too small: below large_segment_size_mb; raise it, or lower the other");
   return TRUE;
 }

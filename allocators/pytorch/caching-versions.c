@@ -14,6 +14,8 @@
 /* name, ties, pool_holds, trim_refused, rest_replaces, range_suffices, strict */
 const CachingVersion gemem_caching_versions[] = {
   { "2.6", CACHING_TIES_ADDRESS, TRUE, TRUE, TRUE, FALSE, TRUE },
+  { "2.8", CACHING_TIES_ADDRESS, TRUE, FALSE, TRUE, FALSE, TRUE },
+  { "2.9", CACHING_TIES_ADDRESS, TRUE, FALSE, TRUE, FALSE, TRUE },
   { "2.10", CACHING_TIES_ADDRESS, TRUE, FALSE, FALSE, FALSE, FALSE },
   { "2.11", CACHING_TIES_ADDRESS, TRUE, FALSE, FALSE, FALSE, FALSE },
   { "2.12.1", CACHING_TIES_BLOCK, TRUE, FALSE, FALSE, FALSE, FALSE },

@@ -36,6 +36,8 @@
 typedef enum /* indices of gemem_caching_versions[] and of the choices of `version` */
 {
   CACHING_2_6,
+  CACHING_2_8,
+  CACHING_2_9,
   CACHING_2_10,
   CACHING_2_11,
   CACHING_2_12_1,
@@ -59,7 +61,7 @@ typedef struct
   gboolean trim_refused;   /* emptying the cache fails while events are held back */
   gboolean rest_replaces;  /* `>` in a list of divisions includes the slot named last */
   gboolean range_suffices; /* a range that is shorter than the request is given back */
-  gboolean strict;         /* of settings strings: separators, white space and int as in 2.6 */
+  gboolean strict;         /* of settings strings: separators, white space and int as up to 2.9 */
 } CachingVersion;
 
 extern const CachingVersion gemem_caching_versions[];
