@@ -135,9 +135,9 @@ static gboolean
 fail (GError **error, const char *key, const char *value, const char *problem)
 {
   if (value != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, WHAT ": %s='%s': %s", key, value, problem);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s='%s': %s", key, value, problem);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, WHAT ": %s: %s", key, problem);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s", key, problem);
   return FALSE;
 }
 
@@ -290,18 +290,19 @@ gemem_caching_round_down (const CachingSettings *settings, guint64 size)
 /* ---- PYTORCH_CUDA_ALLOC_CONF */
 
 static gboolean
-is_conf_key (const char *key)
+is_conf_key (const char *known, const char *key)
 {
-  g_auto (GStrv) keys = g_strsplit (CONF_KEYS, "|", -1);
+  g_auto (GStrv) keys = g_strsplit (known, "|", -1);
 
   return g_strv_contains ((const char *const *) keys, key);
 }
 
-static gboolean
-apply_conf (CachingParams *params, GError **error)
+gboolean
+gemem_caching_conf_apply (const GememParam *table, gpointer params, const char *keys,
+                          const char *conf, GError **error)
 {
   static const GememParamContext context = { .native = TRUE };
-  g_autofree char *squeezed = squeeze (params->conf);
+  g_autofree char *squeezed = squeeze (conf);
   g_autoptr (GPtrArray) parts = split_outside (squeezed);
 
   for (guint i = 0; i < parts->len; i++)
@@ -312,23 +313,29 @@ apply_conf (CachingParams *params, GError **error)
       if (*part == '\0')
         continue;
       if (colon == NULL)
-        return fail (error, "conf", params->conf,
-                     "each entry is KEY:VALUE, as in max_split_size_mb:200");
+        return fail (error, "conf", conf, "each entry is KEY:VALUE, as in max_split_size_mb:200");
       *colon = '\0';
-      if (!is_conf_key (part))
+      if (!is_conf_key (keys, part))
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       WHAT ": conf: unknown key %s; known are %s", part, CONF_KEYS);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: unknown key %s; known are %s",
+                       part, keys);
           return FALSE;
         }
-      if (!gemem_params_set (gemem_caching_params, params, &context, WHAT ": conf", part, colon + 1,
-                             error))
+      if (!gemem_params_set (table, params, &context, "conf", part, colon + 1, error))
         return FALSE;
     }
   return TRUE;
 }
 
 /* ---- all together */
+
+void
+gemem_caching_settings_plain (CachingSettings *settings)
+{
+  settings->pad = settings->segment_unit = settings->lazy_events = 0;
+  settings->align = 1;
+  settings->align_from = settings->reject_above = CACHING_UNLIMITED;
+}
 
 static gboolean
 resolve (const CachingParams *params, guint64 capacity, CachingSettings *settings, GError **error)
@@ -350,7 +357,7 @@ resolve (const CachingParams *params, guint64 capacity, CachingSettings *setting
   settings->max_non_split_rounding = params->max_non_split_rounding != 0
                                          ? params->max_non_split_rounding
                                          : params->large_segment_size;
-  settings->large_segment_size = params->large_segment_size;
+  settings->large_segment_size = settings->page = params->large_segment_size;
   settings->release_private_pools = params->release_private_pools;
   settings->expandable = params->expandable_segments;
   settings->total = params->total;
@@ -376,9 +383,13 @@ gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
   gboolean ok;
 
   memset (settings, 0, sizeof *settings);
+  gemem_caching_settings_plain (settings);
   copy.divisions = g_strdup (params->divisions);
   copy.conf = g_strdup (params->conf != NULL ? params->conf : "");
-  ok = apply_conf (&copy, error) && resolve (&copy, capacity, settings, error);
+  ok = gemem_caching_conf_apply (gemem_caching_params, &copy, CONF_KEYS, copy.conf, error)
+       && resolve (&copy, capacity, settings, error);
+  if (!ok)
+    g_prefix_error (error, WHAT ": ");
   gemem_params_clear (gemem_caching_params, &copy);
   return ok;
 }
