@@ -42,44 +42,44 @@ set_mapped_run (GememSpan *span, const CachingBlock *block)
     span->segment_size += block->node.size;
 }
 
-/* Reports the kept pages of @pool, which have no addresses, as one segment from @end on; returns
- * where it ends. */
-static guint64
-walk_kept (const Caching *caching, const CachingPool *pool, guint64 end, GememSpanFunc func,
+/* Reports the kept pages of @pool, which have no addresses, as one segment at @*end. */
+static void
+walk_kept (const Caching *caching, const CachingPool *pool, guint64 *end, GememSpanFunc func,
            gpointer data)
 {
-  const guint64 size = pool->kept != NULL ? pool->kept->len * gemem_caching_page_of (caching, pool)
-                                          : 0;
-  const GememSpan span = { .address = end,
+  const guint kept = pool->kept != NULL ? pool->kept->len : 0;
+  const guint64 size = kept * gemem_caching_page_of (caching, pool);
+  const GememSpan span = { .address = *end,
                            .size = size,
-                           .segment = end,
+                           .segment = *end,
                            .segment_size = size,
                            .pool = pool->id,
                            .state = GEMEM_SPAN_OVERHEAD };
 
   if (size > 0)
     func (&span, data);
-  return end + size;
+  *end += size;
 }
 
 static void
-walk_all_kept (const Caching *caching, guint64 end, GememSpanFunc func, gpointer data)
+walk_all_kept (const Caching *caching, GememSpanFunc func, gpointer data)
 {
-  end = walk_kept (caching, &caching->pools.small, end, func, data);
-  end = walk_kept (caching, &caching->pools.large, end, func, data);
+  guint64 end = CACHING_KEPT_ADDRESS;
+
+  walk_kept (caching, &caching->pools.small, &end, func, data);
+  walk_kept (caching, &caching->pools.large, &end, func, data);
   for (guint i = 0; i < caching->private_pools->len; i++)
     {
       const CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
 
-      end = walk_kept (caching, &pair->small, end, func, data);
-      end = walk_kept (caching, &pair->large, end, func, data);
+      walk_kept (caching, &pair->small, &end, func, data);
+      walk_kept (caching, &pair->large, &end, func, data);
     }
 }
 
 void
 gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
-  guint64 end = CACHING_ROUND_LARGE;
   static const GememSpanState states[] = { GEMEM_SPAN_FREE, GEMEM_SPAN_LIVE, GEMEM_SPAN_PENDING };
   g_autoptr (GPtrArray) segments = sorted_segments ((Caching *) allocator);
 
@@ -103,9 +103,8 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
           span.state = states[block->state];
           func (&span, data);
         }
-      end = segment->address + segment->size;
     }
-  walk_all_kept ((Caching *) allocator, end, func, data);
+  walk_all_kept ((Caching *) allocator, func, data);
 }
 
 /* Size of the largest block of @stream in @pool; 0 if there is none. */

@@ -299,7 +299,7 @@ is_conf_key (const char *known, const char *key)
 
 gboolean
 gemem_caching_conf_apply (const GememParam *table, gpointer params, const char *keys,
-                          const char *conf, GError **error)
+                          CachingConfCheck check, const char *conf, GError **error)
 {
   static const GememParamContext context = { .native = TRUE };
   g_autofree char *squeezed = squeeze (conf);
@@ -309,6 +309,7 @@ gemem_caching_conf_apply (const GememParam *table, gpointer params, const char *
     {
       char *part = g_ptr_array_index (parts, i);
       char *colon = strchr (part, ':');
+      const char *wanted = NULL;
 
       if (*part == '\0')
         continue;
@@ -319,6 +320,14 @@ gemem_caching_conf_apply (const GememParam *table, gpointer params, const char *
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: unknown key %s; known are %s",
                        part, keys);
+          return FALSE;
+        }
+      if (check != NULL)
+        wanted = check (gemem_params_find (table, part), colon + 1);
+      if (wanted != NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: %s:%s: use %s", part,
+                       colon + 1, wanted);
           return FALSE;
         }
       if (!gemem_params_set (table, params, &context, "conf", part, colon + 1, error))
@@ -386,7 +395,7 @@ gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
   gemem_caching_settings_plain (settings);
   copy.divisions = g_strdup (params->divisions);
   copy.conf = g_strdup (params->conf != NULL ? params->conf : "");
-  ok = gemem_caching_conf_apply (gemem_caching_params, &copy, CONF_KEYS, copy.conf, error)
+  ok = gemem_caching_conf_apply (gemem_caching_params, &copy, CONF_KEYS, NULL, copy.conf, error)
        && resolve (&copy, capacity, settings, error);
   if (!ok)
     g_prefix_error (error, WHAT ": ");

@@ -28,7 +28,8 @@
 #define CACHING_TOO_LARGE (G_GUINT64_CONSTANT (1) << 60) /* out of memory at once */
 #define CACHING_DIVISION_SLOTS 16
 #define CACHING_UNLIMITED G_MAXUINT64
-#define CACHING_RANGE_MAX (G_GUINT64_CONSTANT (1) << 46) /* of what a range is 9/8 */
+#define CACHING_KEPT_ADDRESS (G_GUINT64_CONSTANT (1) << 61) /* where walk() shows kept pages */
+#define CACHING_RANGE_MAX (G_GUINT64_CONSTANT (1) << 46)    /* of what a range is 9/8 */
 
 /* ---- caching-settings.c */
 
@@ -65,7 +66,7 @@ typedef struct
                                         streams than the default one; 0: as of all others */
   guint64 lazy_events;               /* outstanding events that a request leaves alone */
   gboolean eighth_down;              /* the eighth of the memory in a range is rounded down */
-  gboolean sync_device;              /* unmapping waits for the device, not for a stream */
+  gboolean sync_device;              /* unmapping waits for the device, not for one stream */
   gboolean uncached;                 /* a block is what the device gave for a request */
 } CachingSettings;
 
@@ -76,10 +77,12 @@ gboolean gemem_caching_settings_resolve (const CachingParams *params, guint64 ca
                                          CachingSettings *settings, GError **error);
 /* What only torch-npu does otherwise, switched off. */
 void gemem_caching_settings_plain (CachingSettings *settings);
+/* NULL if the real system takes @value for @key in a configuration string; else what it takes. */
+typedef const char *(*CachingConfCheck) (const GememParam *key, const char *value);
 /* Applies @conf, a string KEY:VALUE,... as the environment has it, to @params, of which @table has
- * the rows; only @keys ('|' separated) may stand in it. */
+ * the rows; only @keys ('|' separated) may stand in it.  @check: NULL for no check beyond @table. */
 gboolean gemem_caching_conf_apply (const GememParam *table, gpointer params, const char *keys,
-                                   const char *conf, GError **error);
+                                   CachingConfCheck check, const char *conf, GError **error);
 /* Parses `roundup_power2_divisions` into one value per slot.  The messages of these two name no
  * allocator. */
 gboolean gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error);
@@ -214,7 +217,7 @@ struct _Caching
   CachingStat oversize_allocations, oversize_segments;
   guint64 num_alloc_retries, num_ooms, num_device_alloc, num_device_free;
   guint64 num_sync_all_streams, num_oom_rejections;
-  /* called before everything is released; NULL: nothing to do */
+  /* called before everything is released for a request; NULL: nothing to do */
   void (*before_release) (Caching *caching);
   gboolean keeps_pages; /* what is being unmapped goes to the pool's `kept` */
   gboolean rejected;    /* the present request: it fails at once */
@@ -364,6 +367,8 @@ void gemem_caching_record_events (Caching *caching, CachingBlock *block);
 void gemem_caching_wait (Caching *caching, CachingBlock *block);
 void gemem_caching_complete (Caching *caching, CachingBlock *block);
 void gemem_caching_add_use (Caching *caching, CachingBlock *block, guint64 stream);
+/* @stream, if it is an extra one of @block, is so no longer. */
+void gemem_caching_remove_use (Caching *caching, CachingBlock *block, guint64 stream);
 /* Frees a PENDING block; updates the counters of active blocks. */
 void gemem_caching_finish (Caching *caching, CachingBlock *block);
 
