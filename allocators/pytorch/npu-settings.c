@@ -352,7 +352,7 @@ check_conf (const GememParam *key, const char *value)
 /* ---- all together */
 
 static gboolean
-check (const NpuParams *params, guint64 capacity, GError **error)
+check (const NpuParams *params, guint64 total, GError **error)
 {
   if (params->garbage_collection_threshold >= 1)
     return fail (error, "garbage_collection_threshold=1: too large; use a number below 1, or 0 for "
@@ -371,8 +371,7 @@ check (const NpuParams *params, guint64 capacity, GError **error)
   if (params->expandable_segments && params->garbage_collection_threshold > 0)
     return fail (error, "expandable_segments and garbage_collection_threshold exclude each other; "
                         "keep one of them");
-  if ((params->memory_fraction < 1 || params->reject) && params->total == 0
-      && capacity == G_MAXUINT64)
+  if ((params->memory_fraction < 1 || params->reject) && total >= GEMEM_UNLIMITED)
     return fail (error,
                  "per_process_memory_fraction, throw_on_npumalloc_oom: the device has no limit "
                  "to take a part of; give it a capacity, or total=");
@@ -391,11 +390,9 @@ page_of (const NpuParams *params)
 }
 
 static gboolean
-resolve (const NpuParams *params, guint64 capacity, CachingSettings *settings, GError **error)
+resolve (const NpuParams *params, guint64 total, CachingSettings *settings, GError **error)
 {
-  const double total = (double) (params->total != 0 ? params->total : capacity);
-
-  if (!check (params, capacity, error)
+  if (!check (params, total, error)
       || !gemem_caching_divisions_parse (params->divisions, settings->divisions, error))
     return FALSE;
   for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
@@ -407,7 +404,7 @@ resolve (const NpuParams *params, guint64 capacity, CachingSettings *settings, G
   settings->total = params->total;
   settings->limit = params->memory_limit;
   if (params->memory_fraction < 1 && settings->limit == CACHING_UNLIMITED)
-    settings->limit = (guint64) (params->memory_fraction * total);
+    settings->limit = (guint64) (params->memory_fraction * (double) total);
   settings->gc = settings->limit != CACHING_UNLIMITED && params->garbage_collection_threshold > 0;
   if (settings->gc)
     settings->gc_trigger = (guint64) (params->garbage_collection_threshold
@@ -423,7 +420,7 @@ resolve (const NpuParams *params, guint64 capacity, CachingSettings *settings, G
     }
   settings->segment_unit = params->page_size == PAGE_1G ? GEMEM_GIB : 0;
   if (params->reject)
-    settings->reject_above = (guint64) (params->memory_fraction * total);
+    settings->reject_above = (guint64) (params->memory_fraction * (double) total);
   settings->small_range = params->zero_copy ? 2 * GEMEM_GIB : 0;
   settings->stream_range = params->zero_copy ? 10 * GEMEM_GIB : 0;
   settings->lazy_events = params->lazy_reclaim ? 512 : 0;
@@ -433,7 +430,7 @@ resolve (const NpuParams *params, guint64 capacity, CachingSettings *settings, G
 }
 
 gboolean
-gemem_npu_settings_resolve (const NpuParams *params, guint64 capacity, CachingSettings *settings,
+gemem_npu_settings_resolve (const NpuParams *params, guint64 total, CachingSettings *settings,
                             GError **error)
 {
   NpuParams copy = *params;
@@ -446,7 +443,7 @@ gemem_npu_settings_resolve (const NpuParams *params, guint64 capacity, CachingSe
   copy.conf = copy.alloc_conf = NULL;
   ok = (conf == NULL
         || gemem_caching_conf_apply (gemem_npu_params, &copy, CONF_KEYS, check_conf, conf, error))
-       && resolve (&copy, capacity, settings, error);
+       && resolve (&copy, total, settings, error);
   if (!ok)
     g_prefix_error (error, "allocator torch-npu: ");
   gemem_params_clear (gemem_npu_params, &copy);

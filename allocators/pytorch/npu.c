@@ -212,10 +212,13 @@ static GememAllocator *
 npu_create (gconstpointer given, GememDevice *device, GError **error)
 {
   const NpuParams *params = given;
+  GememDeviceInfo info = { .total = params->total };
   CachingSettings settings;
   Npu *npu;
 
-  if (!gemem_npu_settings_resolve (params, gemem_device_capacity (device), &settings, error))
+  if (params->total == 0)
+    gemem_device_info (device, &info);
+  if (!gemem_npu_settings_resolve (params, info.total, &settings, error))
     return NULL;
   npu = (Npu *) gemem_caching_new (sizeof (Npu), &settings, device, "torch-npu", error);
   if (npu == NULL)
