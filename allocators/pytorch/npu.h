@@ -42,7 +42,7 @@ typedef struct
 {
   guint64 stream, address;
   guint64 size; /* what was asked for last, also if the device refused it: then address is 0 */
-  guint64 last; /* size when it was handed out last */
+  guint64 last; /* size when it served a request last */
   guint64 requested;
   gboolean live;
 } NpuWorkspace;

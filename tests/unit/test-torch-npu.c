@@ -109,7 +109,7 @@ test_alignment (void)
   rig_done (&rig);
 }
 
-/* A block that is too short for the cut is handed out where it begins. */
+/* A block that is too short for the cut serves from where it begins. */
 static void
 test_no_room_to_align (void)
 {
