@@ -352,7 +352,7 @@ check_conf (const GememParam *key, const char *value)
 /* ---- all together */
 
 static gboolean
-check (const NpuParams *params, guint64 total, GError **error)
+check (const NpuParams *params, guint64 part_of, GError **error)
 {
   if (params->garbage_collection_threshold >= 1)
     return fail (error, "garbage_collection_threshold=1: too large; use a number below 1, or 0 for "
@@ -371,7 +371,7 @@ check (const NpuParams *params, guint64 total, GError **error)
   if (params->expandable_segments && params->garbage_collection_threshold > 0)
     return fail (error, "expandable_segments and garbage_collection_threshold exclude each other; "
                         "keep one of them");
-  if ((params->memory_fraction < 1 || params->reject) && total >= GEMEM_UNLIMITED)
+  if (part_of >= GEMEM_UNLIMITED)
     return fail (error,
                  "per_process_memory_fraction, throw_on_npumalloc_oom: the device has no limit "
                  "to take a part of; give it a capacity, or total=");
@@ -389,9 +389,24 @@ page_of (const NpuParams *params)
              : params->large_segment_size;
 }
 
-static gboolean
-resolve (const NpuParams *params, guint64 total, CachingSettings *settings, GError **error)
+/* The memory of which the settings take a part; 0: of none. */
+static guint64
+memory_of (const NpuParams *params, GememDevice *device)
 {
+  GememDeviceInfo info = { .total = params->total };
+
+  if (params->memory_fraction >= 1 && !params->reject)
+    return 0;
+  if (params->total == 0)
+    gemem_device_info (device, &info);
+  return info.total;
+}
+
+static gboolean
+resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings, GError **error)
+{
+  const guint64 total = memory_of (params, device);
+
   if (!check (params, total, error)
       || !gemem_caching_divisions_parse (params->divisions, settings->divisions, error))
     return FALSE;
@@ -430,7 +445,7 @@ resolve (const NpuParams *params, guint64 total, CachingSettings *settings, GErr
 }
 
 gboolean
-gemem_npu_settings_resolve (const NpuParams *params, guint64 total, CachingSettings *settings,
+gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings,
                             GError **error)
 {
   NpuParams copy = *params;
@@ -443,7 +458,7 @@ gemem_npu_settings_resolve (const NpuParams *params, guint64 total, CachingSetti
   copy.conf = copy.alloc_conf = NULL;
   ok = (conf == NULL
         || gemem_caching_conf_apply (gemem_npu_params, &copy, CONF_KEYS, check_conf, conf, error))
-       && resolve (&copy, total, settings, error);
+       && resolve (&copy, device, settings, error);
   if (!ok)
     g_prefix_error (error, "allocator torch-npu: ");
   gemem_params_clear (gemem_npu_params, &copy);

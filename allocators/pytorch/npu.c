@@ -212,13 +212,10 @@ static GememAllocator *
 npu_create (gconstpointer given, GememDevice *device, GError **error)
 {
   const NpuParams *params = given;
-  GememDeviceInfo info = { .total = params->total };
   CachingSettings settings;
   Npu *npu;
 
-  if (params->total == 0)
-    gemem_device_info (device, &info);
-  if (!gemem_npu_settings_resolve (params, info.total, &settings, error))
+  if (!gemem_npu_settings_resolve (params, device, &settings, error))
     return NULL;
   npu = (Npu *) gemem_caching_new (sizeof (Npu), &settings, device, "torch-npu", error);
   if (npu == NULL)

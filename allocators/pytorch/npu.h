@@ -30,8 +30,8 @@ typedef struct
 
 extern const GememParam gemem_npu_params[];
 
-/* Checks @params alone and together; @total: memory of the device, for fractions of it. */
-gboolean gemem_npu_settings_resolve (const NpuParams *params, guint64 total,
+/* Checks @params alone and together; @device is asked for its memory where they take a part of it. */
+gboolean gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device,
                                      CachingSettings *settings, GError **error);
 /* What to say of settings that are valid. */
 void gemem_npu_notes (gconstpointer params, GememNoteFunc func, gpointer data);
