@@ -44,6 +44,7 @@ enum /* words that the pickle reader looks for: keys first, then values */
   K_LINE,
   K_CUDA_CONF,
   K_CONF,
+  K_NPU_CONF,
   K_MAX_SPLIT_SIZE,
   K_GC_THRESHOLD,
   K_EXPANDABLE_SEGMENTS,
@@ -101,6 +102,7 @@ static const char *const keys[] = { "segments",
                                     "line",
                                     "PYTORCH_CUDA_ALLOC_CONF",
                                     "PYTORCH_ALLOC_CONF",
+                                    "PYTORCH_NPU_ALLOC_CONF",
                                     "max_split_size",
                                     "garbage_collection_threshold",
                                     "expandable_segments",
@@ -505,6 +507,12 @@ read_settings (GememPytorchRecords *records)
 
   if (*configuration == '\0')
     configuration = get_text (records, K_CONF);
+  if (get (records, K_NPU_CONF) != NULL)
+    {
+      settings->npu = TRUE;
+      if (*configuration == '\0')
+        configuration = get_text (records, K_NPU_CONF);
+    }
   records->keys.settings |= records->present;
   g_free (settings->configuration);
   settings->configuration = g_utf8_make_valid (configuration, -1);

@@ -48,6 +48,20 @@ gemem_caching_add_use (Caching *caching, CachingBlock *block, guint64 stream)
   *end = use;
 }
 
+void
+gemem_caching_remove_use (Caching *caching, CachingBlock *block, guint64 stream)
+{
+  for (CachingUse **place = &block->uses; *place != NULL; place = &(*place)->next)
+    if ((*place)->stream == stream)
+      {
+        CachingUse *use = *place;
+
+        *place = use->next;
+        gemem_slab_free (&caching->use_slab, use);
+        return;
+      }
+}
+
 static CachingQueue *
 queue_of (Caching *caching, guint64 stream)
 {

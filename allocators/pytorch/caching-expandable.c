@@ -9,7 +9,7 @@
  * Invariants: an UNMAPPED block begins and ends at pages; no two are neighbours; each is in its
  * pool's set `unmapped`, whose keys are (stream, 0, address), so the size in its node is 0 and
  * gemem_caching_extent() tells its length; pages[i] is the physical page at address + i * page, 0
- * where none is mapped.
+ * where none is mapped.  A pool's kept pages (torch-npu) are not `reserved`.
  * Cost: O(log n) per page mapped or unmapped, and the search for a run passes over the stream's
  * unmapped blocks below it.
  * Origin: peers.md 1a.6, 1a.7; examples P7 to P12.
@@ -44,8 +44,11 @@ insert_unmapped (CachingBlock *block)
 static CachingBlock *
 range_new (Caching *caching, CachingPool *pool, guint64 wanted, guint64 stream)
 {
-  const guint64 page = pool->small ? caching->small_page : caching->large_page;
-  const guint64 size = gemem_round_up (caching->range, page);
+  const guint64 page = gemem_caching_page_of (caching, pool);
+  const guint64 own = pool->small   ? caching->settings.small_range
+                      : stream != 0 ? caching->settings.stream_range
+                                    : 0;
+  const guint64 size = gemem_round_up (own != 0 ? own : caching->range, page);
   const guint64 address = gemem_device_reserve (caching->base.device, size, caching->granularity);
   CachingBlock *block;
 
@@ -63,6 +66,23 @@ range_new (Caching *caching, CachingPool *pool, guint64 wanted, guint64 stream)
   return block;
 }
 
+static void
+keep_page (CachingPool *pool, GememPage page)
+{
+  if (pool->kept == NULL)
+    pool->kept = g_array_new (FALSE, FALSE, sizeof (GememPage));
+  g_array_append_val (pool->kept, page);
+}
+
+void
+gemem_caching_drop_kept (Caching *caching, CachingPool *pool)
+{
+  for (guint i = 0; i < pool->kept->len; i++)
+    gemem_device_destroy_page (caching->base.device, g_array_index (pool->kept, GememPage, i),
+                               gemem_caching_page_of (caching, pool));
+  g_array_set_size (pool->kept, 0);
+}
+
 /* Takes the pages of [@address, @address + @size) away; returns the bytes from @address on that are
  * unmapped, less than @size if the device refused. */
 static guint64
@@ -78,13 +98,31 @@ drop_pages (Caching *caching, const CachingSegment *segment, guint64 address, gu
       if (!gemem_device_unmap (device, address + done, segment->page)
           && !gemem_device_unmap (device, address + done, segment->page)) /* once more */
         break;
-      gemem_device_destroy_page (device, *page, segment->page);
+      if (caching->keeps_pages)
+        keep_page (segment->pool, *page);
+      else
+        gemem_device_destroy_page (device, *page, segment->page);
       *page = 0;
     }
   return done;
 }
 
-/* Creates and maps the pages of [@address, @address + @size); FALSE: refused, and nothing is kept. */
+/* A page for @segment: the one kept last, or a new one; 0: the device refused. */
+static GememPage
+take_page (Caching *caching, const CachingSegment *segment)
+{
+  GArray *kept = segment->pool->kept;
+  GememPage page;
+
+  if (kept == NULL || kept->len == 0)
+    return gemem_device_create_page (caching->base.device, segment->page);
+  page = g_array_index (kept, GememPage, kept->len - 1);
+  g_array_set_size (kept, kept->len - 1);
+  return page;
+}
+
+/* Maps pages at [@address, @address + @size); FALSE: refused, and all that were gathered for it are
+ * returned to the device. */
 static gboolean
 put_pages (Caching *caching, const CachingSegment *segment, guint64 address, guint64 size)
 {
@@ -93,7 +131,7 @@ put_pages (Caching *caching, const CachingSegment *segment, guint64 address, gui
 
   for (; made < size; made += segment->page)
     {
-      const GememPage page = gemem_device_create_page (device, segment->page);
+      const GememPage page = take_page (caching, segment);
       if (page == 0)
         break;
       *page_at (segment, address + made) = page;
@@ -234,7 +272,10 @@ gemem_caching_unmap (Caching *caching, CachingBlock *block)
 
   if (low >= high)
     return;
-  gemem_device_stream_sync (caching->base.device, block->node.group);
+  if (caching->settings.sync_device)
+    gemem_device_sync (caching->base.device);
+  else
+    gemem_device_stream_sync (caching->base.device, block->node.group);
   dropped = drop_pages (caching, segment, low, high - low);
   if (dropped == 0)
     return;

@@ -42,6 +42,41 @@ set_mapped_run (GememSpan *span, const CachingBlock *block)
     span->segment_size += block->node.size;
 }
 
+/* Reports the kept pages of @pool, which have no addresses, as one segment at @*end. */
+static void
+walk_kept (const Caching *caching, const CachingPool *pool, guint64 *end, GememSpanFunc func,
+           gpointer data)
+{
+  const guint kept = pool->kept != NULL ? pool->kept->len : 0;
+  const guint64 size = kept * gemem_caching_page_of (caching, pool);
+  const GememSpan span = { .address = *end,
+                           .size = size,
+                           .segment = *end,
+                           .segment_size = size,
+                           .pool = pool->id,
+                           .state = GEMEM_SPAN_OVERHEAD };
+
+  if (size > 0)
+    func (&span, data);
+  *end += size;
+}
+
+static void
+walk_all_kept (const Caching *caching, GememSpanFunc func, gpointer data)
+{
+  guint64 end = CACHING_KEPT_ADDRESS;
+
+  walk_kept (caching, &caching->pools.small, &end, func, data);
+  walk_kept (caching, &caching->pools.large, &end, func, data);
+  for (guint i = 0; i < caching->private_pools->len; i++)
+    {
+      const CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
+
+      walk_kept (caching, &pair->small, &end, func, data);
+      walk_kept (caching, &pair->large, &end, func, data);
+    }
+}
+
 void
 gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
@@ -69,6 +104,7 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
           func (&span, data);
         }
     }
+  walk_all_kept ((Caching *) allocator, func, data);
 }
 
 /* Size of the largest block of @stream in @pool; 0 if there is none. */
@@ -88,17 +124,20 @@ gemem_caching_largest_free (GememAllocator *allocator, guint64 stream)
   const Caching *caching = (const Caching *) allocator;
   const guint64 large = gemem_caching_round_down (&caching->settings,
                                                   largest_block (&caching->pools.large, stream));
-  const guint64 small = largest_block (&caching->pools.small, stream);
+  guint64 small;
 
   if (large > CACHING_SMALL)
-    return large;
-  return gemem_caching_round_down (&caching->settings, MIN (small, CACHING_SMALL));
+    return large - caching->settings.pad;
+  small = gemem_caching_round_down (
+      &caching->settings, MIN (largest_block (&caching->pools.small, stream), CACHING_SMALL));
+  return small > caching->settings.pad ? small - caching->settings.pad : 0;
 }
 
 /* ---- check */
 
 typedef struct
 {
+  guint64 quantum; /* of the sizes of blocks */
   guint64 free_blocks, unmapped_blocks, segments, reserved;
   guint64 live[2], live_bytes[2], active[2], active_bytes[2], requested[2];
 } Census;
@@ -106,8 +145,8 @@ typedef struct
 static gboolean
 broken (GError **error, guint64 address, const char *what)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "pytorch-caching: block 0x%" G_GINT64_MODIFIER "x: %s", address, what);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "block 0x%" G_GINT64_MODIFIER "x: %s",
+               address, what);
   return FALSE;
 }
 
@@ -134,7 +173,7 @@ check_block (const CachingSegment *segment, const CachingBlock *block, Census *c
     }
   if (segment->page != 0)
     census->reserved += block->node.size;
-  if (block->node.size == 0 || block->node.size % CACHING_QUANTUM != 0)
+  if (block->node.size == 0 || block->node.size % census->quantum != 0)
     return broken (error, block->address, "is empty or not a multiple of 512 bytes");
   if (block->state == CACHING_GONE
       || (block->state == CACHING_PENDING)
@@ -249,11 +288,10 @@ current (const Caching *caching, guint which, gboolean small)
   return caching->stats[which][small].current;
 }
 
-gboolean
-gemem_caching_check (GememAllocator *allocator, GError **error)
+static gboolean
+check (Caching *caching, GError **error)
 {
-  Caching *caching = (Caching *) allocator;
-  Census census = { 0 };
+  Census census = { .quantum = caching->settings.uncached ? 1 : CACHING_QUANTUM };
   Members members = { 0 };
 
   for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
@@ -279,6 +317,15 @@ gemem_caching_check (GememAllocator *allocator, GError **error)
         || census.requested[small] != current (caching, CACHING_STAT_REQUESTED_BYTES, small))
       return broken (error, 0, "live or active blocks were miscounted");
   return TRUE;
+}
+
+gboolean
+gemem_caching_check (GememAllocator *allocator, GError **error)
+{
+  if (check ((Caching *) allocator, error))
+    return TRUE;
+  g_prefix_error (error, "%s: ", allocator->klass->name);
+  return FALSE;
 }
 
 /* ---- statistics */

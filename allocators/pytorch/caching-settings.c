@@ -194,17 +194,17 @@ static gboolean
 fail (GError **error, const char *key, const char *value, const char *problem)
 {
   if (value != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, WHAT ": %s='%s': %s", key, value, problem);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s='%s': %s", key, value, problem);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, WHAT ": %s: %s", key, problem);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s", key, problem);
   return FALSE;
 }
 
 /* ---- text */
 
 /* A copy without white space, which these options ignore. */
-static char *
-squeeze (const char *text)
+char *
+gemem_caching_squeeze (const char *text)
 {
   GString *squeezed = g_string_new (NULL);
 
@@ -279,7 +279,7 @@ gboolean
 gemem_caching_divisions_parse (const CachingVersion *version, const char *text, guint64 *slots,
                                GError **error)
 {
-  g_autofree char *squeezed = squeeze (text);
+  g_autofree char *squeezed = gemem_caching_squeeze (text);
   const gsize length = strlen (squeezed);
   g_auto (GStrv) entries = NULL;
   guint64 value;
@@ -417,6 +417,14 @@ check_sizes (const CachingParams *params, const CachingVersion *version, GError 
   return TRUE;
 }
 
+void
+gemem_caching_settings_plain (CachingSettings *settings)
+{
+  settings->pad = settings->segment_unit = settings->lazy_events = 0;
+  settings->align = 1;
+  settings->align_from = settings->reject_above = CACHING_UNLIMITED;
+}
+
 static gboolean
 resolve (const CachingParams *params, guint64 capacity, gboolean has_divisions,
          CachingSettings *settings, GError **error)
@@ -436,7 +444,7 @@ resolve (const CachingParams *params, guint64 capacity, gboolean has_divisions,
   settings->max_non_split_rounding = params->max_non_split_rounding != 0
                                          ? params->max_non_split_rounding
                                          : params->large_segment_size;
-  settings->large_segment_size = params->large_segment_size;
+  settings->large_segment_size = settings->page = params->large_segment_size;
   settings->release_private_pools = params->release_private_pools;
   settings->expandable = params->expandable_segments;
   settings->throw_on_oom = params->throw_on_oom;
@@ -470,6 +478,7 @@ gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
 
   memset (settings, 0, sizeof *settings);
   settings->version = &gemem_caching_versions[params->version];
+  gemem_caching_settings_plain (settings);
   return (params->conf == NULL
           || gemem_caching_conf_parse (params->conf, &copy, settings, &has_divisions, error))
          && resolve (&copy, capacity, has_divisions, settings, error);

@@ -1,11 +1,12 @@
-/* caching.h - what the files of `pytorch-caching` share: blocks, segments, pools, settings,
- * counters.
+/* caching.h - what the files of `pytorch-caching` and of its variant for Ascend, `torch-npu`, share:
+ * blocks, segments, pools, settings, counters.
  *
- * caching.c decides (malloc, free, the out-of-memory ladder), caching-blocks.c keeps segments,
- * chains and free sets, caching-expandable.c maps pages into expandable segments, caching-events.c
- * knows the blocks that streams still use, caching-captures.c what waits for a capture or a private
- * pool to end, caching-report.c reads the state (walk, check, statistics), caching-settings.c knows
- * the options, caching-conf.c whole strings of them, caching-versions.c how releases differ.
+ * caching.c decides (malloc, free, the out-of-memory ladder), caching-adopt.c takes over a recorded
+ * state, caching-blocks.c keeps segments, chains and free sets, caching-expandable.c maps pages into
+ * expandable segments, caching-events.c knows the blocks that streams still use, caching-captures.c
+ * what waits for a capture or a private pool to end, caching-report.c reads the state (walk, check,
+ * statistics), caching-settings.c knows the options, caching-conf.c whole strings of them,
+ * caching-versions.c how releases differ.
  *
  * Invariants (checked by gemem_caching_check()): the blocks of a segment form one chain that covers
  * it; a block is in its pool's free set exactly when its state is FREE; no two FREE blocks are
@@ -29,7 +30,8 @@
 #define CACHING_TOO_LARGE (G_GUINT64_CONSTANT (1) << 60) /* out of memory at once */
 #define CACHING_DIVISION_SLOTS 16
 #define CACHING_UNLIMITED G_MAXUINT64
-#define CACHING_RANGE_MAX (G_GUINT64_CONSTANT (1) << 46) /* of what a range is 9/8 */
+#define CACHING_KEPT_ADDRESS (G_GUINT64_CONSTANT (1) << 61) /* where walk() shows kept pages */
+#define CACHING_RANGE_MAX (G_GUINT64_CONSTANT (1) << 46)    /* of what a range is 9/8 */
 
 /* ---- caching-versions.c */
 
@@ -102,6 +104,19 @@ typedef struct
   gboolean has_divisions;
   gboolean release_private_pools;
   guint64 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
+  guint64 page; /* of large expandable segments, before the device's granularity */
+  /* of torch-npu; the same in every object of pytorch-caching (gemem_caching_settings_plain()) */
+  guint64 pad;          /* added to each request */
+  guint64 align;        /* blocks of at least align_from bytes begin at multiples of it */
+  guint64 align_from;   /* CACHING_UNLIMITED: none do */
+  guint64 segment_unit; /* segments of large pools are multiples of it; 0: 1a.3 */
+  guint64 reject_above; /* reserved bytes above which a request is rejected; CACHING_UNLIMITED */
+  guint64 small_range, stream_range; /* bytes of ranges of small pools, and of large pools of other
+                                        streams than the default one; 0: as of all others */
+  guint64 lazy_events;               /* outstanding events that a request leaves alone */
+  gboolean eighth_down;              /* the eighth of the memory in a range is rounded down */
+  gboolean sync_device;              /* unmapping waits for the device, not for one stream */
+  gboolean uncached;                 /* a block is what the device gave for a request */
 } CachingSettings;
 
 extern const GememParam gemem_caching_params[];
@@ -109,7 +124,8 @@ extern const GememParam gemem_caching_params[];
 /* Checks @params alone and together; @capacity: the device's, for the memory fraction. */
 gboolean gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
                                          CachingSettings *settings, GError **error);
-/* Parses `roundup_power2_divisions` into one value per slot. */
+/* Parses `roundup_power2_divisions` into one value per slot.  The messages of these two name no
+ * allocator. */
 gboolean gemem_caching_divisions_parse (const CachingVersion *version, const char *text,
                                         guint64 *slots, GError **error);
 /* Sets @slot = @divisions in @slots.  @last: the slot named last, 0 before the first; @first: no
@@ -121,6 +137,10 @@ void gemem_caching_divisions_set_rest (const CachingVersion *version, guint64 *s
                                        guint64 divisions, guint last);
 /* Parses `expandable_segments_reserve`; FALSE: it is no such value. */
 gboolean gemem_caching_reserve_parse (const char *text, CachingSettings *settings);
+/* What only torch-npu does otherwise, switched off. */
+void gemem_caching_settings_plain (CachingSettings *settings);
+/* A copy of @text without white space, which these options ignore (g_free). */
+char *gemem_caching_squeeze (const char *text);
 /* Block size for a request of @size < CACHING_TOO_LARGE bytes (1a.3). */
 guint64 gemem_caching_round_divided (const CachingSettings *settings, guint64 size);
 /* The largest request not above @size whose block is not larger than @size; 0 if @size is below 512
@@ -188,6 +208,7 @@ typedef struct
 {
   GememTree free;
   GememTree unmapped; /* of expandable segments */
+  GArray *kept;       /* GememPage that are mapped nowhere, newest last; NULL: none yet */
   guint64 search_count;
   guint32 id; /* 0: the default pools */
   gboolean small;
@@ -241,7 +262,8 @@ typedef struct
   CachingEvent *head, *tail;
 } CachingQueue;
 
-typedef struct
+typedef struct _Caching Caching;
+struct _Caching
 {
   GememAllocator base;
   CachingSettings settings;
@@ -271,7 +293,12 @@ typedef struct
   guint64 peaks[CACHING_STAT_COUNT];        /* of both together */
   CachingStat oversize_allocations, oversize_segments;
   guint64 num_alloc_retries, num_ooms, num_oom_rejections, num_device_alloc, num_device_free;
-} Caching;
+  guint64 num_sync_all_streams;
+  /* called before everything is released for a request; NULL: nothing to do */
+  void (*before_release) (Caching *caching);
+  gboolean keeps_pages; /* what is being unmapped goes to the pool's `kept` */
+  gboolean rejected;    /* the present request: it fails at once */
+};
 
 static inline CachingBlock *
 gemem_caching_block (GememTreeNode *node)
@@ -327,6 +354,39 @@ gemem_caching_stat_subtract (Caching *caching, guint which, gboolean small, guin
   caching->stats[which][small].current -= n;
 }
 
+/* ---- caching.c */
+
+/* A new allocator with @settings on @device, whose class the caller has set in no field yet; @what
+ * names it in messages.  NULL: the settings need what the device lacks (GEMEM_ERROR_USAGE). */
+Caching *gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *device,
+                            const char *what, GError **error);
+/* The small or the large pool of the default pair (@id 0) or of a private one, created if it is new. */
+CachingPool *gemem_caching_pool (Caching *caching, guint32 id, gboolean small);
+/* @block, which is in no set, becomes LIVE. */
+void gemem_caching_hand_out (Caching *caching, CachingBlock *block, guint64 requested,
+                             GememBlock *out);
+/* Waits for everything and returns the unsplit blocks and whole pages of all pools that are not in
+ * use to the device. */
+void gemem_caching_release_all (Caching *caching);
+
+/* Functions of the classes. */
+gboolean gemem_caching_alloc (GememAllocator *allocator, const GememRequest *request,
+                              GememBlock *out);
+void gemem_caching_free (GememAllocator *allocator, const GememBlock *handle,
+                         gboolean completion_follows);
+void gemem_caching_prefetch (GememAllocator *allocator, const GememBlock *live);
+void gemem_caching_completed (GememAllocator *allocator, const GememBlock *block);
+void gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 stream);
+void gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once);
+void gemem_caching_destroy (GememAllocator *allocator);
+
+/* ---- caching-adopt.c: functions of the classes */
+
+gboolean gemem_caching_adopt_segment (GememAllocator *allocator, const GememAdopt *segment);
+gboolean gemem_caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt,
+                                    GememBlock *out);
+void gemem_caching_adopt_done (GememAllocator *allocator);
+
 /* ---- caching-blocks.c */
 
 /* Takes @size bytes from the device as one FREE block, not yet in the free set.  NULL: limit or
@@ -359,9 +419,16 @@ void gemem_caching_make_free (Caching *caching, CachingBlock *block);
  * refused, though some pages may have been mapped. */
 CachingBlock *gemem_caching_expand (Caching *caching, CachingPool *pool, guint64 size,
                                     guint64 stream);
-/* Returns the whole pages inside @block, which is in the free set, to the device; the range too if
- * nothing else is in it.  @block may be gone then. */
+/* Returns the whole pages inside @block, which is in the free set, to the device, or to the pool's
+ * `kept`; the range too if nothing else is in it.  @block may be gone then. */
 void gemem_caching_unmap (Caching *caching, CachingBlock *block);
+/* Returns the kept pages of @pool to the device. */
+void gemem_caching_drop_kept (Caching *caching, CachingPool *pool);
+static inline guint64
+gemem_caching_page_of (const Caching *caching, const CachingPool *pool)
+{
+  return pool->small ? caching->small_page : caching->large_page;
+}
 /* Returns the pages and the addresses of an expandable segment to the device. */
 void gemem_caching_range_release (Caching *caching, CachingSegment *segment);
 
@@ -379,6 +446,8 @@ void gemem_caching_free_used (Caching *caching, CachingBlock *block);
 void gemem_caching_wait (Caching *caching, CachingBlock *block);
 void gemem_caching_complete (Caching *caching, CachingBlock *block);
 void gemem_caching_add_use (Caching *caching, CachingBlock *block, guint64 stream);
+/* @stream, if it is an extra one of @block, is so no longer. */
+void gemem_caching_remove_use (Caching *caching, CachingBlock *block, guint64 stream);
 /* Frees a PENDING block; updates the counters of active blocks. */
 void gemem_caching_finish (Caching *caching, CachingBlock *block);
 

@@ -36,6 +36,21 @@ run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim compare small.o
 check 'results say who took it' sh -c \
   "jq -e '[.results[] | .variables.PYTORCH_CUDA_ALLOC_CONF] == [\"max_split_size_mb:64\", null, null]' $out"
 
+# ---- torch_npu: two variables, of which one may be set (peers.md 1g.8)
+npu () { gemem-sim replay small.ops -a torch-npu "$@"; }
+run 0 npu; reserved '102\.0 MiB'; silent err # 32 bytes of padding make it 102 MiB
+for name in PYTORCH_NPU_ALLOC_CONF PYTORCH_ALLOC_CONF; do
+  run 0 env $name=max_split_size_mb:64 gemem-sim replay small.ops -a torch-npu --env
+  reserved '134\.0 MiB'; silent err; says out "^  $name +max_split_size_mb:64"
+done
+run 2 env PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:64 PYTORCH_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a torch-npu --env
+lines 1; says err "'PYTORCH_NPU_ALLOC_CONF' and 'PYTORCH_ALLOC_CONF' exclude each other; keep one of them"
+run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a torch-npu --env; reserved '102\.0 MiB'
+run 2 env PYTORCH_NPU_ALLOC_CONF=page_size:2g gemem-sim replay small.ops -a torch-npu --env
+lines 1; says err 'allocator torch-npu: conf: page_size:2g: use 1g'
+run 2 env PYTORCH_NPU_ALLOC_CONF=backend:native gemem-sim replay small.ops -a torch-npu --env
+lines 1; says err 'conf: unknown key backend'
+
 # ---- the note: once, about all that would have counted, and nothing else
 run 0 env PYTORCH_ALLOC_CONF=x GE_USE_STATIC_MEMORY=2 FLAGS_free_idle_chunk=1 FLAGS_check_nan_inf=1 OTHER=1 gemem-sim compare small.ops -f csv
 lines 1; says err 'note: FLAGS_free_idle_chunk, GE_USE_STATIC_MEMORY, PYTORCH_ALLOC_CONF are set in the environment and not used; --env takes them from there$'

@@ -9,6 +9,16 @@ extern const NaiveClass naive_caching_2_12;
 extern const NaiveClass naive_caching_2_11;
 extern const NaiveClass naive_expandable; /* naive-expandable.c */
 extern const NaiveClass naive_expandable_faulty;
+extern const NaiveClass naive_npu; /* naive-npu.c */
+extern const NaiveClass naive_npu_unpadded;
+extern const NaiveClass naive_npu_rejecting;
+extern const NaiveClass naive_npu_lazy;
+extern const NaiveClass naive_npu_slow;
+extern const NaiveClass naive_npu_ranges;
+extern const NaiveClass naive_npu_faulty;
+extern const NaiveClass naive_npu_kept;
+extern const NaiveClass naive_npu_kept_faulty;
+extern const NaiveClass naive_npu_huge;
 extern const NaiveClass naive_bfc; /* naive-bfc.c */
 extern const NaiveClass naive_bfc_faulty;
 extern const NaiveClass naive_bfc_limited;
