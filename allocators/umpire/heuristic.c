@@ -87,6 +87,14 @@ gemem_umpire_heuristic_ask (const UmpireHeuristic *heuristic, const UmpireFigure
              : figures->high;
 }
 
+guint64
+gemem_umpire_heuristic_least (const UmpireHeuristic *heuristic)
+{
+  if (!is_percent (heuristic))
+    return heuristic->n;
+  return heuristic->n == 0 ? G_MAXUINT64 : heuristic->n == 100;
+}
+
 gboolean
 gemem_umpire_heuristic_repeats (const UmpireHeuristic *heuristic)
 {

@@ -38,5 +38,7 @@ gboolean gemem_umpire_heuristic_parse (const char *name, const char *text,
                                        UmpireHeuristic *heuristic, GError **error);
 /* The bytes that the pool is to have after coalescing; 0: it does not coalesce. */
 guint64 gemem_umpire_heuristic_ask (const UmpireHeuristic *heuristic, const UmpireFigures *figures);
+/* The fewest releasable blocks with which it can hit. */
+guint64 gemem_umpire_heuristic_least (const UmpireHeuristic *heuristic);
 /* TRUE if a coalescing that leaves one whole free block beside fragments can ask for another. */
 gboolean gemem_umpire_heuristic_repeats (const UmpireHeuristic *heuristic);

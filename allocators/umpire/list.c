@@ -20,7 +20,7 @@ list_free (GememAllocator *allocator, const GememBlock *block,
   guint64 bytes;
 
   gemem_umpire_put (self, block->handle);
-  if (self->releasable.count <= 1)
+  if (self->releasable.count < MAX (self->least_blocks, 2))
     return;
   bytes = gemem_umpire_suggestion (self, self->aligned == 0);
   if (bytes > 0)

@@ -383,6 +383,7 @@ gemem_umpire_create (const GememAllocatorClass *klass, gconstpointer given, Geme
   self->params = *own;
   self->params.coalesce = NULL;
   self->heuristic = heuristic;
+  self->least_blocks = gemem_umpire_heuristic_least (&heuristic);
   self->by_age = by_age;
   gemem_slab_init (&self->chunk_slab, sizeof (UmpireChunk));
   gemem_slab_init (&self->block_slab, sizeof (UmpireBlock));

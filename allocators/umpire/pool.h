@@ -53,6 +53,7 @@ typedef struct
   GememAllocator base;
   UmpireParams params; /* without the text */
   UmpireHeuristic heuristic;
+  guint64 least_blocks; /* releasable ones; with fewer the heuristic does not hit */
   gboolean by_age;      /* chunks of equal size: the one that became free first, else the lowest */
   guint64 aligned;      /* rounded bytes in use */
   guint64 aligned_high; /* most of them */

@@ -58,12 +58,10 @@ quick_free (GememAllocator *allocator, const GememBlock *block,
             G_GNUC_UNUSED gboolean completion_follows)
 {
   UmpirePool *self = (UmpirePool *) allocator;
-  guint64 bytes;
 
   gemem_umpire_put (self, block->handle);
-  bytes = ask (self);
-  if (bytes > 0)
-    coalesce (self, bytes);
+  if (G_UNLIKELY (self->releasable.count >= self->least_blocks))
+    coalesce (self, ask (self));
 }
 
 static void

@@ -41,6 +41,16 @@ check 'every epoch begins anew' jq -e '.results[0] | .measures.calls_malloc == 1
 run 0 gemem-sim replay step.gmt -a ggml-alloc -d sim:capacity=64MiB -f json
 check 'nothing is served without the buffer' jq -e '.results[0] | .measures.ooms == .measures.allocs and .measures.peak_reserved == 0' "$out"
 
+# ---- recorded decisions: chunks and offsets are no addresses
+printf '%s\n' '# ggml-alloc alignment=32 max_chunk=640' 'a 1 100 -> 0:0 size=128 total=128' 'a 2 600 -> 1:0 size=608 total=736' 'f 1 -> free=2 total=736' >chunks.vec
+run 0 gemem-sim replay chunks.vec -f json
+check 'the allocator of the first line' jq -e '.results[0] | .measures.peak_reserved == 736 and .stats.buffer_chunks == 2' "$out"
+for place in 0: :0 0:0x 0:0:0; do
+  sed "s/ 0:0 / $place /" chunks.vec >wrong.vec
+  run 3 gemem-sim replay wrong.vec
+  says err "^gemem-sim: error: wrong.vec:2: '$place' is neither an address"
+done
+
 # ---- 257 holes
 { for i in $(seq 0 600); do echo "a $i 32"; done; for i in $(seq 0 2 512); do echo "f $i"; done; echo 'a 999 64'; } >holes.ops
 run 0 gemem-sim replay holes.ops -a ggml-alloc
