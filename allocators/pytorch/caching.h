@@ -43,6 +43,7 @@ typedef enum /* indices of gemem_caching_versions[] and of the choices of `versi
   CACHING_2_12_1,
   CACHING_2_13,
   CACHING_2_15,
+  CACHING_RELEASES /* their number */
 } CachingRelease;
 
 typedef enum /* what decides among free blocks of equal size: the least of */
@@ -64,7 +65,7 @@ typedef struct
   gboolean strict;         /* of settings strings: separators, white space and int as up to 2.9 */
 } CachingVersion;
 
-extern const CachingVersion gemem_caching_versions[];
+extern const CachingVersion gemem_caching_versions[CACHING_RELEASES];
 
 /* ---- caching-settings.c */
 
