@@ -586,26 +586,14 @@ caching_adopt_done (GememAllocator *allocator)
 
 /* ---- life */
 
-/* Bytes of the device, as the allocator sees it. */
-static void
-init_total (Caching *caching)
-{
-  GememDeviceInfo info = { 0 };
-
-  gemem_device_info (caching->base.device, &info);
-  caching->total = caching->settings.total != 0 ? caching->settings.total : info.total;
-}
-
 /* Whole pages of the device; a range leaves addresses for others where the device has no limit.
  * FALSE: the device has no virtual memory. */
 static gboolean
-init_ranges (Caching *caching, GError **error)
+init_ranges (Caching *caching, const GememDeviceInfo *info, GError **error)
 {
-  GememDeviceInfo info = { 0 };
   double reserve;
 
-  gemem_device_info (caching->base.device, &info);
-  if (!info.virtual_memory)
+  if (!info->virtual_memory)
     {
       g_set_error_literal (
           error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
@@ -613,9 +601,9 @@ init_ranges (Caching *caching, GError **error)
           "without virtual memory; use one that has it, or expandable_segments=no");
       return FALSE;
     }
-  caching->granularity = info.granularity;
-  caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info.granularity);
-  caching->large_page = gemem_round_up (caching->settings.large_segment_size, info.granularity);
+  caching->granularity = info->granularity;
+  caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info->granularity);
+  caching->large_page = gemem_round_up (caching->settings.large_segment_size, info->granularity);
   caching->range = MIN (caching->total, CACHING_RANGE_MAX);
   caching->range += gemem_round_up (caching->range, 8) / 8;
   reserve = caching->settings.reserve_part * (double) MIN (caching->total, CACHING_RANGE_MAX)
@@ -623,6 +611,20 @@ init_ranges (Caching *caching, GError **error)
   if (reserve > 0 && reserve < (double) caching->range)
     caching->range = (guint64) reserve;
   return TRUE;
+}
+
+/* Asks the device for what some settings need to know of it. */
+static gboolean
+init_device (Caching *caching, GError **error)
+{
+  const CachingSettings *settings = &caching->settings;
+  GememDeviceInfo info = { 0 };
+
+  if (!settings->expandable && !settings->throw_on_oom)
+    return TRUE;
+  gemem_device_info (caching->base.device, &info);
+  caching->total = settings->total != 0 ? settings->total : info.total;
+  return !settings->expandable || init_ranges (caching, &info, error);
 }
 
 static GememAllocator *
@@ -638,8 +640,7 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
   caching->base.device = device;
   caching->settings = settings;
   caching->by_number = settings.version->ties == CACHING_TIES_BLOCK;
-  init_total (caching);
-  if (settings.expandable && !init_ranges (caching, error))
+  if (!init_device (caching, error))
     {
       g_free (caching);
       return NULL;
