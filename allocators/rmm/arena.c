@@ -354,17 +354,33 @@ obtain (Arena *self, guint64 size, guint32 own)
   return piece != NULL ? carve (self, piece, size) : NULL;
 }
 
-/* FALSE: the upstream refuses the memory, and with it every request. */
+/* The bytes to obtain: half of the device's free memory where none are given. */
+static guint64
+size_to_obtain (const Arena *self)
+{
+  GememDeviceInfo info;
+
+  if (self->wanted != 0)
+    return self->wanted;
+  gemem_device_info (self->base.device, &info);
+  return MIN (info.free / 2, G_MAXINT64) / GEMEM_RMM_QUANTUM * GEMEM_RMM_QUANTUM;
+}
+
+/* FALSE: the upstream refuses the memory, or it is too little, and with it every request is
+ * refused. */
 static gboolean
 begin (Arena *self)
 {
-  if (self->wanted == 0)
+  guint64 size;
+
+  if (self->size != 0)
     return TRUE;
-  self->start = gemem_rmm_upstream_malloc (&self->upstream, self->wanted, 0);
+  size = size_to_obtain (self);
+  if (size >= SUPERBLOCK)
+    self->start = gemem_rmm_upstream_malloc (&self->upstream, size, 0);
   if (self->start == 0)
     return FALSE;
-  self->size = self->wanted;
-  self->wanted = 0;
+  self->size = size;
   self->superblocks = gemem_slab_alloc (&self->superblock_slab);
   fill (self, self->superblocks, self->start, self->start + self->size);
   return TRUE;
@@ -553,28 +569,6 @@ arena_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 
 /* ---- creation */
 
-/* FALSE: RMM refuses the size. */
-static gboolean
-choose_size (Arena *self, const Params *own, GError **error)
-{
-  GememDeviceInfo info;
-
-  self->wanted = own->size;
-  if (self->wanted == 0)
-    {
-      gemem_device_info (self->base.device, &info);
-      self->wanted = MIN (info.free / 2, G_MAXINT64);
-    }
-  self->wanted = self->wanted / GEMEM_RMM_QUANTUM * GEMEM_RMM_QUANTUM;
-  if (self->wanted >= SUPERBLOCK)
-    return TRUE;
-  g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "allocator " WHAT
-                       ": half of the device's free memory is less than the 1 MiB "
-                       "that RMM asks for; raise the capacity");
-  return FALSE;
-}
-
 static void
 arena_destroy (GememAllocator *allocator)
 {
@@ -609,13 +603,9 @@ arena_create (gconstpointer given, GememDevice *device, GError **error)
   gemem_slab_init (&self->piece_slab, sizeof (Piece));
   gemem_slab_init (&self->superblock_slab, sizeof (Superblock));
   gemem_rmm_streams_init (&self->streams);
-  if (choose_size (self, own, error))
-    {
-      begin (self); /* refused: asked for again with each request */
-      return &self->base;
-    }
-  arena_destroy (&self->base);
-  return NULL;
+  self->wanted = own->size / GEMEM_RMM_QUANTUM * GEMEM_RMM_QUANTUM;
+  begin (self); /* refused: asked for again with each request */
+  return &self->base;
 }
 
 static void

@@ -175,9 +175,11 @@ fixed_size_alloc (GememAllocator *allocator, const GememRequest *request, GememB
   Block *block;
   guint32 own;
 
-  if (G_UNLIKELY (!begin (self)) || request->size > self->block_size)
+  if (G_UNLIKELY (!begin (self)))
     return FALSE;
-  own = list_of (self, request->stream);
+  own = list_of (self, request->stream); /* a stream counts from its first request, even refused */
+  if (request->size > self->block_size)
+    return FALSE;
   block = obtain (self, own, request->stream);
   if (block == NULL)
     return FALSE;
