@@ -322,14 +322,14 @@ arena_of (Arena *self, guint64 stream)
   return number;
 }
 
-/* The size class of a request; 0: beyond the largest. */
+/* The size class of a request; beyond the largest more than there can be. */
 static guint64
 class_of (guint64 size)
 {
   guint64 step;
 
   if (size > LARGEST_CLASS)
-    return 0;
+    return G_MAXUINT64;
   if (size <= 2 * GEMEM_KIB)
     return gemem_align_up (size, GEMEM_RMM_QUANTUM);
   if (size > 48 * GEMEM_KIB && size <= 64 * GEMEM_KIB)
@@ -398,8 +398,6 @@ arena_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
     return FALSE;
   size = self->classes ? class_of (request->size)
                        : gemem_align_up (request->size, GEMEM_RMM_QUANTUM);
-  if (size == 0)
-    return FALSE;
   own = arena_of (self, request->stream);
   piece = obtain (self, size, own);
   if (piece == NULL)

@@ -33,7 +33,7 @@ typedef struct
   { .name = "upstream", \
     .type = GEMEM_PARAM_STRING, \
     .default_text = "direct", \
-    .choices = "direct|rmm-pool|rmm-limiting|rmm-fixed-size|rmm-arena|rmm-binning", \
+    .choices = "direct|rmm-pool|rmm-limiting|rmm-arena|rmm-binning", \
     .sweep = "direct|rmm-pool|rmm-arena", \
     .offset = G_STRUCT_OFFSET (Type, field.upstream), \
     .help = \
@@ -94,7 +94,8 @@ gemem_rmm_upstream_free (GememRmmUpstream *self, guint64 address, guint64 size)
 /* Says that the block at @address will be freed on @stream. */
 void gemem_rmm_upstream_stream_free (GememRmmUpstream *self, guint64 address, guint64 stream);
 
-/* Most bytes that a malloc gets without a call of the device; 0: none. */
+/* Most bytes that a malloc gets without a call of the device; 0: none.  A resource that asks for more
+ * at first may be served all the same, where the upstream refuses without a call. */
 guint64 gemem_rmm_upstream_largest_free (const GememRmmUpstream *self, guint64 stream);
 /* Reports @spans (GememSpan), which cover what was taken from @self, as walk() does: sorted, and in
  * the segments of the device.  Sorts @spans. */

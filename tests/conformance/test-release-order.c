@@ -48,6 +48,7 @@ static const struct
   { "pytorch-caching", 0, ALL, CUDA_FREE },
   { "tf-bfc", 0, ALL, CUDA_FREE },
   { "ort-bfc", 0, TRIMS, CUDA_FREE },
+  { "rmm-limiting", 0, ALL, CUDA_FREE },
   { "cupy-pool", 0, ALL, CUDA_FREE },
   { "paddle-auto-growth", 0, ALL, CUDA_FREE },
   { "paddle-buddy", 0, TRIMS, CUDA_FREE },

@@ -213,9 +213,21 @@ release (Naive *naive, guint32 id, G_GNUC_UNUSED gboolean completion_follows)
   merge_all (model);
 }
 
+/* The list to which block @id will go is that of @stream. */
+static void
+stream_free (Naive *naive, guint32 id, guint64 stream)
+{
+  Model *model = (Model *) naive;
+  const guint list = list_of (model, stream);
+
+  for (guint i = 0; i < model->blocks->len; i++)
+    if (AT (i)->used && AT (i)->id == id)
+      AT (i)->list = list;
+}
+
 #define RMM(text, function) \
   .name = "rmm-pool", .settings = text, .create = function, .start = start, .alloc = alloc, \
-  .free = release, .destroy = destroy
+  .free = release, .stream_free = stream_free, .destroy = destroy
 
 const NaiveClass naive_rmm = { RMM ("", create) };
 const NaiveClass naive_rmm_faulty = { RMM ("maximum_pool_size=none", create), .every = 5 };
