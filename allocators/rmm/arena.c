@@ -9,7 +9,7 @@
  * streams give all their superblocks to the global arena, once; otherwise a stream keeps them.
  *
  * A block is freed on the stream of the last STREAM_FREE that names it, else on that of its request;
- * it returns to the superblock in which it lies.  A free that needs the lock of another arena waits
+ * it returns to the superblock in which it lies.  A free that looks beyond the arena of its stream waits
  * for the stream first.
  *
  * The superblocks of an arena are searched in the order of their addresses, and so are the free
@@ -421,8 +421,12 @@ arena_free (GememAllocator *allocator, const GememBlock *block,
   Arena *self = (Arena *) allocator;
   Piece *piece = block->handle;
   Superblock *home = piece->home;
+  const gboolean large = block->size > SUPERBLOCK;
 
-  if (block->size > SUPERBLOCK || home->owner != piece->arena)
+  /* a large one is looked for in the global arena, then as any other in its own, then everywhere */
+  if (large)
+    gemem_device_stream_sync (allocator->device, piece->stream);
+  if (home->owner != piece->arena && !(large && home->owner == 0))
     gemem_device_stream_sync (allocator->device, piece->stream);
   self->live -= block->size;
   release (self, piece);

@@ -4,8 +4,9 @@
  * best fit of its own stream, then of the first other stream that has one, then merges the other
  * streams' lists into its own, one after the other, and only then grows: by as much as the pool has
  * already, or under a maximum by half of what remains, halved until the upstream agrees.  The low end
- * of a block is allocated.  Blocks of different upstream allocations never merge, and nothing is
- * returned before the end.
+ * of a block is allocated.  Blocks of different upstream allocations never merge.  Nothing is returned
+ * before the end, but that RMM 26.10 returns what is free as a whole where a request would exceed the
+ * maximum.
  *
  * A stream that takes from another waits for the event of that stream's last free; the wait is done
  * by the GPU and costs no call of the simulated device.  A block is freed on the stream of the last
@@ -75,7 +76,9 @@ typedef struct
   GememSlab block_slab;
   GArray *segments; /* Segment, by address */
   GememRmmStreams streams;
+  gboolean reclaims;     /* returns memory rather than exceed the maximum */
   guint64 taken, merged; /* blocks of other streams, and lists */
+  guint64 reclaimed;     /* allocations returned to the upstream */
 } Pool;
 
 extern const GememAllocatorClass gemem_rmm_pool_class;
@@ -160,15 +163,42 @@ add_segment (Pool *self, guint64 address, guint64 size, guint64 stream)
   return segment.first;
 }
 
+/* As RMM 26.10 does before it exceeds the maximum: returns the first allocations of the upstream that
+ * are free as a whole, until @size more bytes fit. */
+static void
+reclaim (Pool *self, guint64 size)
+{
+  for (guint i = 0; i < self->segments->len && size > self->maximum - self->pool;)
+    {
+      const Segment segment = *segment_at (self, i);
+
+      if (!segment.first->free || segment.first->next != NULL)
+        {
+          i++;
+          continue;
+        }
+      gemem_tree_remove (&self->free, &segment.first->node);
+      gemem_rmm_upstream_free (&self->upstream, segment.first->node.address, segment.size);
+      gemem_slab_free (&self->block_slab, segment.first);
+      g_array_remove_index (self->segments, i);
+      self->pool -= segment.size;
+      self->reclaimed++;
+    }
+}
+
 /* A new block of at least @size bytes, in no list; NULL: maximum or upstream refuse. */
 static GememNeighbour *
 grow (Pool *self, guint64 size, guint64 stream, guint64 handle)
 {
-  const guint64 left = gemem_align_up (self->maximum - self->pool, QUANTUM);
-  guint64 wanted = MAX (size, self->pool), address;
+  guint64 wanted = MAX (size, self->pool), address, left;
 
   if (self->maximum != GEMEM_UNLIMITED)
-    wanted = size <= left ? MAX (size, left / 2) : 0;
+    {
+      if (self->reclaims && size <= self->maximum)
+        reclaim (self, size);
+      left = gemem_align_up (self->maximum - self->pool, QUANTUM);
+      wanted = size <= left ? MAX (size, left / 2) : 0;
+    }
   for (; wanted >= size; wanted = MAX (size, wanted / 2))
     {
       address = gemem_rmm_upstream_malloc (&self->upstream, wanted, handle);
@@ -378,6 +408,7 @@ pool_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   func ("streams", self->streams.count, "", data);
   func ("taken_from_other_streams", self->taken, "", data);
   func ("merged_lists", self->merged, "", data);
+  func ("reclaimed_allocations", self->reclaimed, "", data);
   gemem_rmm_upstream_stats (&self->upstream, func, data);
 }
 
@@ -414,6 +445,7 @@ pool_create (gconstpointer given, GememDevice *device, GError **error)
   self->base.klass = &gemem_rmm_pool_class;
   self->base.device = device;
   self->maximum = own->maximum;
+  self->reclaims = own->rmm.version >= GEMEM_RMM_26_10;
   if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, &gemem_rmm_pool_class, device, error))
     {
       g_free (self);

@@ -148,7 +148,7 @@ def smallest(system, version, scenario, seed, length, difference, known, trials)
         pair = compare.Pair(system, version, work, known, scenario)
         case, operations, difference = shrink.Shrinker(pair, case, operations, difference, trials).run()
     settings = dict(case.settings, **system.version_settings(version.name))
-    text = sequences.head(system.allocator, settings, case.device) + sequences.body(operations)[0]
+    text = sequences.head(case.allocator or system.allocator, settings, case.device) + sequences.body(operations)[0]
     folder = os.path.join(wheels.work_folder(), 'found')
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, '%s-%s-%d.txt' % (version.label, scenario, seed))

@@ -19,6 +19,7 @@ extern const NaiveClass naive_rmm; /* naive-rmm.c */
 extern const NaiveClass naive_rmm_faulty;
 extern const NaiveClass naive_rmm_initial;
 extern const NaiveClass naive_rmm_limited;
+extern const NaiveClass naive_rmm_old;
 extern const NaiveClass naive_rmm_arena; /* naive-rmm-arena.c */
 extern const NaiveClass naive_rmm_arena_small;
 extern const NaiveClass naive_rmm_arena_faulty;

@@ -9,6 +9,7 @@ typedef struct
 {
   guint64 address, size;
   gboolean head; /* a device allocation begins here */
+  guint64 whole; /* its bytes, if so */
   gboolean used;
   guint list;
   guint32 id;
@@ -18,6 +19,7 @@ typedef struct
 {
   Naive base;
   guint64 initial, maximum, pool; /* maximum 0: none */
+  gboolean old;                   /* RMM 24.12 */
   GArray *streams;                /* guint64, in order of first use */
   GArray *blocks;                 /* Block, by address */
 } Model;
@@ -49,6 +51,15 @@ create_limited (void)
   Naive *naive = create ();
 
   ((Model *) naive)->maximum = 96 * MIB;
+  return naive;
+}
+
+static Naive *
+create_old (void)
+{
+  Naive *naive = create_limited ();
+
+  ((Model *) naive)->old = TRUE;
   return naive;
 }
 
@@ -107,7 +118,7 @@ best_fit (Model *model, guint list, guint64 size)
 static int
 add (Model *model, guint64 address, guint64 size, guint list)
 {
-  const Block block = { address, size, TRUE, FALSE, list, 0 };
+  const Block block = { address, size, TRUE, size, FALSE, list, 0 };
   guint at = 0;
 
   while (at < model->blocks->len && AT (at)->address < address)
@@ -117,9 +128,27 @@ add (Model *model, guint64 address, guint64 size, guint list)
   return (int) at;
 }
 
+/* Returns whole allocations, the lowest first, until @size bytes may be added. */
+static void
+make_room (Model *model, guint64 size)
+{
+  for (guint i = 0; i < model->blocks->len && model->pool + size > model->maximum;)
+    if (AT (i)->head && !AT (i)->used && AT (i)->size == AT (i)->whole)
+      {
+        naive_device_free (&model->base.device, AT (i)->address);
+        model->pool -= AT (i)->whole;
+        g_array_remove_index (model->blocks, i);
+      }
+    else
+      i++;
+}
+
 static int
 grow (Model *model, guint64 size, guint list)
 {
+  if (model->maximum != 0 && size <= model->maximum && !model->old)
+    make_room (model, size);
+
   const guint64 left = (model->maximum - model->pool + 255) / 256 * 256;
   guint64 wanted = MAX (size, model->pool), address;
 
@@ -232,4 +261,5 @@ stream_free (Naive *naive, guint32 id, guint64 stream)
 const NaiveClass naive_rmm = { RMM ("", create) };
 const NaiveClass naive_rmm_faulty = { RMM ("maximum_pool_size=none", create), .every = 5 };
 const NaiveClass naive_rmm_initial = { RMM ("initial_pool_size=16MiB", create_initial) };
+const NaiveClass naive_rmm_old = { RMM ("maximum_pool_size=96MiB,version=24.12", create_old) };
 const NaiveClass naive_rmm_limited = { RMM ("maximum_pool_size=96MiB", create_limited) };

@@ -186,6 +186,7 @@ const NaiveClass *const naive_classes[] = {
   &naive_rmm_faulty,
   &naive_rmm_initial,
   &naive_rmm_limited,
+  &naive_rmm_old,
   &naive_rmm_arena,
   &naive_rmm_arena_small,
   &naive_rmm_arena_faulty,
