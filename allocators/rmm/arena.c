@@ -315,7 +315,7 @@ defragment (Arena *self)
 static guint32
 arena_of (Arena *self, guint64 stream)
 {
-  const guint32 number = (guint32) gemem_rmm_streams_number (&self->streams, stream) + 1;
+  const guint32 number = (guint32) gemem_rmm_streams_number_exactly (&self->streams, stream) + 1;
 
   if (number >= self->arenas->len)
     g_array_set_size (self->arenas, number + 1);
@@ -415,6 +415,12 @@ arena_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
 }
 
 static void
+wait_for (Arena *self, guint64 stream)
+{
+  gemem_device_stream_sync (self->base.device, stream != GEMEM_RMM_LEGACY ? stream : 0);
+}
+
+static void
 arena_free (GememAllocator *allocator, const GememBlock *block,
             G_GNUC_UNUSED gboolean completion_follows)
 {
@@ -425,9 +431,9 @@ arena_free (GememAllocator *allocator, const GememBlock *block,
 
   /* a large one is looked for in the global arena, then as any other in its own, then everywhere */
   if (large)
-    gemem_device_stream_sync (allocator->device, piece->stream);
+    wait_for (self, piece->stream);
   if (home->owner != piece->arena && !(large && home->owner == 0))
-    gemem_device_stream_sync (allocator->device, piece->stream);
+    wait_for (self, piece->stream);
   self->live -= block->size;
   release (self, piece);
   if (home->owner == 0)

@@ -50,9 +50,13 @@ typedef struct _Block Block;
 struct _Block
 {
   guint64 address;
-  Block *next;  /* in its list */
+  union
+  {
+    Block *next; /* free: in its list */
+    guint64 to;  /* live and leaving: the stream on which it will be freed */
+  };
   guint32 list; /* the stream's number */
-  gboolean free;
+  guint8 free, leaving;
 };
 
 typedef struct
@@ -129,11 +133,11 @@ static gboolean
 add_chunk (FixedSize *self, guint32 number, guint64 stream)
 {
   Chunk chunk = { .address = gemem_rmm_upstream_malloc (&self->upstream, chunk_size (self),
-                                                        stream) };
+                                                        gemem_rmm_stream_of (stream)) };
 
   if (chunk.address == 0)
     return FALSE;
-  chunk.blocks = g_new (Block, self->count);
+  chunk.blocks = g_new0 (Block, self->count);
   g_array_append_val (self->chunks, chunk);
   for (guint64 i = 0; i < self->count; i++)
     {
@@ -190,19 +194,25 @@ fixed_size_alloc (GememAllocator *allocator, const GememRequest *request, GememB
 }
 
 static void
-fixed_size_free (GememAllocator *allocator, const GememBlock *block,
+fixed_size_free (GememAllocator *allocator, const GememBlock *freed,
                  G_GNUC_UNUSED gboolean completion_follows)
 {
   FixedSize *self = (FixedSize *) allocator;
+  Block *block = freed->handle;
 
+  if (block->leaving)
+    block->list = list_of (self, block->to);
+  block->leaving = FALSE;
   self->live--;
-  append (self, block->handle);
+  append (self, block);
 }
 
 static void
-fixed_size_stream_free (GememAllocator *allocator, const GememBlock *block, guint64 stream)
+fixed_size_stream_free (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *block,
+                        guint64 stream)
 {
-  ((Block *) block->handle)->list = list_of ((FixedSize *) allocator, stream);
+  ((Block *) block->handle)->to = stream;
+  ((Block *) block->handle)->leaving = TRUE;
 }
 
 static guint64

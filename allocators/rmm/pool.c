@@ -76,7 +76,8 @@ typedef struct
   GememSlab block_slab;
   GArray *segments; /* Segment, by address */
   GememRmmStreams streams;
-  gboolean reclaims;     /* returns memory rather than exceed the maximum */
+  GememIdMap *leaving; /* by address: the stream on which a live block will be freed, if another */
+  gboolean reclaims;   /* returns memory rather than exceed the maximum */
   guint64 taken, merged; /* blocks of other streams, and lists */
   guint64 reclaimed;     /* allocations returned to the upstream */
 } Pool;
@@ -163,12 +164,19 @@ add_segment (Pool *self, guint64 address, guint64 size, guint64 stream)
   return segment.first;
 }
 
+/* What the maximum leaves, rounded up to 256 as in RMM, so that the pool can end slightly above it. */
+static guint64
+left_of (const Pool *self)
+{
+  return gemem_align_up (self->maximum - self->pool, QUANTUM);
+}
+
 /* As RMM 26.10 does before it exceeds the maximum: returns the first allocations of the upstream that
  * are free as a whole, until @size more bytes fit. */
 static void
 reclaim (Pool *self, guint64 size)
 {
-  for (guint i = 0; i < self->segments->len && size > self->maximum - self->pool;)
+  for (guint i = 0; i < self->segments->len && size > left_of (self);)
     {
       const Segment segment = *segment_at (self, i);
 
@@ -196,12 +204,12 @@ grow (Pool *self, guint64 size, guint64 stream, guint64 handle)
     {
       if (self->reclaims && size <= self->maximum)
         reclaim (self, size);
-      left = gemem_align_up (self->maximum - self->pool, QUANTUM);
+      left = left_of (self);
       wanted = size <= left ? MAX (size, left / 2) : 0;
     }
   for (; wanted >= size; wanted = MAX (size, wanted / 2))
     {
-      address = gemem_rmm_upstream_malloc (&self->upstream, wanted, handle);
+      address = gemem_rmm_upstream_malloc (&self->upstream, wanted, gemem_rmm_stream_of (handle));
       if (address != 0)
         return add_segment (self, address, wanted, stream);
       if (wanted == size)
@@ -236,7 +244,8 @@ obtain (Pool *self, guint64 own, guint64 size, guint64 handle)
 static gboolean
 obtain_initial (Pool *self)
 {
-  const guint64 address = gemem_rmm_upstream_malloc (&self->upstream, self->initial, 0);
+  const guint64 address = gemem_rmm_upstream_malloc (&self->upstream, self->initial,
+                                                     GEMEM_RMM_LEGACY);
 
   if (address == 0)
     return FALSE;
@@ -278,7 +287,11 @@ pool_free (GememAllocator *allocator, const GememBlock *freed,
 {
   Pool *self = (Pool *) allocator;
   GememNeighbour *block = freed->handle;
+  guint64 stream;
 
+  if (G_UNLIKELY (gemem_idmap_count (self->leaving) > 0)
+      && gemem_idmap_remove (self->leaving, freed->address, &stream))
+    block->node.group = gemem_rmm_streams_number (&self->streams, stream);
   self->live -= block->node.size;
   insert (self, block);
 }
@@ -286,10 +299,7 @@ pool_free (GememAllocator *allocator, const GememBlock *freed,
 static void
 pool_stream_free (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 {
-  Pool *self = (Pool *) allocator;
-
-  ((GememNeighbour *) block->handle)->node.group = gemem_rmm_streams_number (&self->streams,
-                                                                             stream);
+  *(guint64 *) gemem_idmap_insert (((Pool *) allocator)->leaving, block->address, NULL) = stream;
 }
 
 /* What the pool can add for a request without a call of the device. */
@@ -301,7 +311,7 @@ largest_growth (const Pool *self, guint64 stream)
 
   if (self->maximum == GEMEM_UNLIMITED)
     return free >= self->pool ? free : 0;
-  left = gemem_align_up (self->maximum - self->pool, QUANTUM);
+  left = left_of (self);
   return free >= left / 2 ? MIN (free, left) : 0;
 }
 
@@ -453,6 +463,7 @@ pool_create (gconstpointer given, GememDevice *device, GError **error)
     }
   self->segments = g_array_new (FALSE, FALSE, sizeof (Segment));
   gemem_rmm_streams_init (&self->streams);
+  self->leaving = gemem_idmap_new (sizeof (guint64));
   gemem_slab_init (&self->block_slab, sizeof (GememNeighbour));
   self->initial = own->initial;
   if (self->initial != 0)
@@ -472,6 +483,7 @@ pool_destroy (GememAllocator *allocator)
   gemem_tree_clear (&self->free);
   gemem_slab_clear (&self->block_slab);
   gemem_rmm_streams_clear (&self->streams);
+  gemem_idmap_free (self->leaving);
   g_array_unref (self->segments);
   g_free (self);
 }

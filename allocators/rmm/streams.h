@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "allocators/rmm/upstream.h"
 #include "base/idmap.h"
 
 typedef struct
@@ -28,7 +29,7 @@ gemem_rmm_streams_clear (GememRmmStreams *self)
 
 /* The number of @stream, which gets the next one if it is new. */
 static inline guint64
-gemem_rmm_streams_number (GememRmmStreams *self, guint64 stream)
+gemem_rmm_streams_number_exactly (GememRmmStreams *self, guint64 stream)
 {
   gboolean existed;
   guint64 *number;
@@ -40,4 +41,11 @@ gemem_rmm_streams_number (GememRmmStreams *self, guint64 stream)
     *number = self->count++;
   self->recent = stream;
   return self->number = *number;
+}
+
+/* The same, where the default stream is one by both of its names. */
+static inline guint64
+gemem_rmm_streams_number (GememRmmStreams *self, guint64 stream)
+{
+  return gemem_rmm_streams_number_exactly (self, stream == GEMEM_RMM_LEGACY ? 0 : stream);
 }

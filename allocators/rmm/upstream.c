@@ -205,7 +205,9 @@ static guint64
 front_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
   Front *self = (Front *) device;
-  const GememRequest request = { .size = size, .stream = stream };
+  const gboolean knows = row_of (self->resource->klass, "upstream") != NULL; /* both names */
+  const GememRequest request = { .size = size,
+                                 .stream = stream == GEMEM_RMM_LEGACY && !knows ? 0 : stream };
   GememBlock block;
 
   if (size == 0 || !self->resource->klass->alloc (self->resource, &request, &block))
@@ -239,7 +241,8 @@ gemem_rmm_upstream_open (GememRmmUpstream *self, const GememRmmParams *params,
   Front *front;
 
   *self = (GememRmmUpstream){ .device = device,
-                              .unit = params->version == GEMEM_RMM_24_12 ? 16 : 1 };
+                              .unit = params->version == GEMEM_RMM_24_12 ? 16 : 1,
+                              .both_names = device->klass == &front_class };
   self->resource = gemem_rmm_resource_new (params->upstream, params, klass, device, &local);
   if (local != NULL)
     g_propagate_error (error, local);
@@ -252,6 +255,7 @@ gemem_rmm_upstream_open (GememRmmUpstream *self, const GememRmmParams *params,
       front->resource = self->resource;
       front->blocks = gemem_idmap_new (sizeof (GememBlock));
       self->device = &front->base;
+      self->both_names = TRUE;
     }
   return local == NULL;
 }

@@ -14,6 +14,8 @@
 #include "allocators/allocator.h"
 
 #define GEMEM_RMM_QUANTUM G_GUINT64_CONSTANT (256)
+/* The default stream by the name that pools use beneath them; the arena takes it for another one. */
+#define GEMEM_RMM_LEGACY (G_MAXUINT64 - 1)
 
 typedef enum
 {
@@ -53,6 +55,7 @@ typedef struct
   GememDevice *device;      /* of the run, or the one before `resource` */
   GememAllocator *resource; /* NULL: none */
   guint64 unit;             /* requests are rounded up to a multiple */
+  gboolean both_names;      /* `device` takes GEMEM_RMM_LEGACY */
 } GememRmmUpstream;
 
 /* "[TEXT]" without its brackets; g_free(). */
@@ -78,10 +81,19 @@ gemem_rmm_upstream_size (const GememRmmUpstream *self, guint64 size)
   return (size + self->unit - 1) & ~(self->unit - 1);
 }
 
+/* @stream as pools name it to their upstream. */
+static inline guint64
+gemem_rmm_stream_of (guint64 stream)
+{
+  return stream != 0 ? stream : GEMEM_RMM_LEGACY;
+}
+
 /* The address of @size bytes; 0: refused. */
 static inline guint64
 gemem_rmm_upstream_malloc (GememRmmUpstream *self, guint64 size, guint64 stream)
 {
+  if (stream == GEMEM_RMM_LEGACY && !self->both_names)
+    stream = 0;
   return gemem_device_malloc (self->device, gemem_rmm_upstream_size (self, size), stream);
 }
 

@@ -11,6 +11,8 @@ typedef struct
   gboolean used;
   guint list;
   guint32 id;
+  gboolean leaves; /* to be freed on stream `to` */
+  guint64 to;
 } Block;
 
 typedef struct
@@ -109,7 +111,7 @@ add_chunk (Model *model, Bin *bin, guint64 stream)
 
   for (guint64 i = 0; address != 0 && i < bin->count; i++)
     {
-      const Block block = { address + i * bin->size, ++model->moment, FALSE, list, 0 };
+      const Block block = { address + i * bin->size, ++model->moment, FALSE, list, 0, FALSE, 0 };
 
       g_array_append_val (bin->blocks, block);
     }
@@ -218,7 +220,9 @@ release (Naive *naive, guint32 id, G_GNUC_UNUSED gboolean completion_follows)
 
   if (block != NULL)
     {
-      block->used = FALSE;
+      if (block->leaves)
+        block->list = list_of (bin, block->to);
+      block->leaves = block->used = FALSE;
       block->moment = ++model->moment;
       return;
     }
@@ -234,8 +238,10 @@ stream_free (Naive *naive, guint32 id, guint64 stream)
   Bin *bin;
   Block *block = find ((Model *) naive, id, &bin);
 
-  if (block != NULL)
-    block->list = list_of (bin, stream);
+  if (block == NULL)
+    return;
+  block->leaves = TRUE;
+  block->to = stream;
 }
 
 #define RMM(system, text, function) \

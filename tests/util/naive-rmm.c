@@ -13,6 +13,8 @@ typedef struct
   gboolean used;
   guint list;
   guint32 id;
+  gboolean leaves; /* to be freed on stream `to` */
+  guint64 to;
 } Block;
 
 typedef struct
@@ -118,7 +120,7 @@ best_fit (Model *model, guint list, guint64 size)
 static int
 add (Model *model, guint64 address, guint64 size, guint list)
 {
-  const Block block = { address, size, TRUE, size, FALSE, list, 0 };
+  const Block block = { address, size, TRUE, size, FALSE, list, 0, FALSE, 0 };
   guint at = 0;
 
   while (at < model->blocks->len && AT (at)->address < address)
@@ -132,7 +134,8 @@ add (Model *model, guint64 address, guint64 size, guint list)
 static void
 make_room (Model *model, guint64 size)
 {
-  for (guint i = 0; i < model->blocks->len && model->pool + size > model->maximum;)
+  for (guint i = 0; i < model->blocks->len
+                  && size > (model->maximum - model->pool + 255) / 256 * 256;)
     if (AT (i)->head && !AT (i)->used && AT (i)->size == AT (i)->whole)
       {
         naive_device_free (&model->base.device, AT (i)->address);
@@ -238,20 +241,24 @@ release (Naive *naive, guint32 id, G_GNUC_UNUSED gboolean completion_follows)
 
   while (!AT (i)->used || AT (i)->id != id)
     i++;
-  AT (i)->used = FALSE;
+  if (AT (i)->leaves)
+    AT (i)->list = list_of (model, AT (i)->to);
+  AT (i)->leaves = AT (i)->used = FALSE;
   merge_all (model);
 }
 
-/* The list to which block @id will go is that of @stream. */
+/* Block @id will go to the list of @stream, which counts from then on. */
 static void
 stream_free (Naive *naive, guint32 id, guint64 stream)
 {
   Model *model = (Model *) naive;
-  const guint list = list_of (model, stream);
 
   for (guint i = 0; i < model->blocks->len; i++)
     if (AT (i)->used && AT (i)->id == id)
-      AT (i)->list = list;
+      {
+        AT (i)->leaves = TRUE;
+        AT (i)->to = stream;
+      }
 }
 
 #define RMM(text, function) \
