@@ -172,9 +172,9 @@ left_of (const Pool *self)
 }
 
 /* As RMM 26.10 does before it exceeds the maximum: returns the first allocations of the upstream that
- * are free as a whole, until @size more bytes fit. */
+ * are free as a whole, on stream @handle, until @size more bytes fit. */
 static void
-reclaim (Pool *self, guint64 size)
+reclaim (Pool *self, guint64 size, guint64 handle)
 {
   for (guint i = 0; i < self->segments->len && size > left_of (self);)
     {
@@ -186,6 +186,8 @@ reclaim (Pool *self, guint64 size)
           continue;
         }
       gemem_tree_remove (&self->free, &segment.first->node);
+      gemem_rmm_upstream_stream_free (&self->upstream, segment.first->node.address,
+                                      gemem_rmm_stream_of (handle));
       gemem_rmm_upstream_free (&self->upstream, segment.first->node.address, segment.size);
       gemem_slab_free (&self->block_slab, segment.first);
       g_array_remove_index (self->segments, i);
@@ -203,7 +205,7 @@ grow (Pool *self, guint64 size, guint64 stream, guint64 handle)
   if (self->maximum != GEMEM_UNLIMITED)
     {
       if (self->reclaims && size <= self->maximum)
-        reclaim (self, size);
+        reclaim (self, size, handle);
       left = left_of (self);
       wanted = size <= left ? MAX (size, left / 2) : 0;
     }

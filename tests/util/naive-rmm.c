@@ -134,8 +134,8 @@ add (Model *model, guint64 address, guint64 size, guint list)
 static void
 make_room (Model *model, guint64 size)
 {
-  for (guint i = 0; i < model->blocks->len
-                  && size > (model->maximum - model->pool + 255) / 256 * 256;)
+  for (guint i = 0;
+       i < model->blocks->len && size > (model->maximum - model->pool + 255) / 256 * 256;)
     if (AT (i)->head && !AT (i)->used && AT (i)->size == AT (i)->whole)
       {
         naive_device_free (&model->base.device, AT (i)->address);
