@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "allocators/registry.h"
 #include "allocators/rmm/upstream.h"
 #include "base/idmap.h"
 
@@ -49,11 +50,11 @@ check_name (const char *text, const GememAllocatorClass *top, GError **error)
 {
   g_autofree char *name = g_strstrip (g_strndup (text, strcspn (text, ":")));
   g_autoptr (GString) names = g_string_new (NULL);
-  const GememAllocatorClass *found = gemem_allocator_find (name, NULL);
+  const GememAllocatorClass *found = gemem_allocator_making->find (name, NULL);
 
   if (found != NULL && is_resource (found))
     return TRUE;
-  for (const GememAllocatorClass *const *c = gemem_allocator_classes (); *c != NULL; c++)
+  for (const GememAllocatorClass *const *c = gemem_allocator_making->classes (); *c != NULL; c++)
     if (is_resource (*c))
       g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", (*c)->name);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
@@ -108,7 +109,7 @@ parse_one (const char *text, const GememAllocatorClass *klass, GError **error)
 
   if (!check_name (inner, klass, error))
     return NULL;
-  if (!gemem_allocator_spec_parse (inner, specs, error))
+  if (!gemem_allocator_making->parse (inner, specs, error))
     {
       g_prefix_error (error, "allocator %s: upstream '%s': ", klass->name, text);
       return NULL;
@@ -186,7 +187,7 @@ gemem_rmm_resource_new (const char *text, const GememRmmParams *params,
   if (spec == NULL || is_device (spec->klass))
     return NULL;
   defaults = inherited (spec->klass, params);
-  resource = gemem_allocator_new (spec, defaults, device, error);
+  resource = gemem_allocator_making->create (spec, defaults, device, error);
   if (resource == NULL)
     g_prefix_error (error, "allocator %s: upstream '%s': ", klass->name, text);
   return resource;

@@ -38,30 +38,6 @@ put_on (GememAllocator *a, GememBlock block, guint64 stream)
   put (a, block);
 }
 
-typedef struct
-{
-  const char *name;
-  guint64 value;
-} Wanted;
-
-static void
-take_stat (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
-{
-  Wanted *wanted = data;
-
-  if (g_str_equal (name, wanted->name))
-    wanted->value = value;
-}
-
-static guint64
-figure (GememAllocator *a, const char *name)
-{
-  Wanted wanted = { name, NONE };
-
-  a->klass->report.stats (a, take_stat, &wanted);
-  return wanted.value;
-}
-
 static void
 append_span (const GememSpan *span, gpointer text)
 {
@@ -109,7 +85,7 @@ test_fixed_size (void)
   put (a, second);
   get (a, 1, 0, 2048); /* first in, first out */
   get (a, 1, 7, 3072); /* of stream 0 */
-  g_assert_cmpuint (figure (a, "taken_from_other_streams"), ==, 1);
+  g_assert_cmpuint (test_allocator_stat (a, "taken_from_other_streams"), ==, 1);
   get (a, 1, 7, 0);
   put_on (a, get (a, 1, 7, 1024), 3);
   get (a, 1, 3, 1024);
@@ -133,7 +109,7 @@ test_arena (void)
   put (a, other);
   get (a, MIB, 3, 0);
   get (a, 9 * MIB, 0, NONE);
-  g_assert_cmpuint (figure (a, "defragmentations"), ==, 1);
+  g_assert_cmpuint (test_allocator_stat (a, "defragmentations"), ==, 1);
   /* 0..1 MiB live, the rest up to 5000192 free, then streams 1's blocks; stream 2 gave its own back */
   get (a, 300, 2, MIB);
   finish (a);
@@ -169,14 +145,14 @@ test_binning (void)
       DEVICE "1GiB");
   const guint64 second = G_GUINT64_CONSTANT (128) * 512, third = second + 128 * 1024;
 
-  g_assert_cmpuint (figure (a, "bins"), ==, 4); /* 1000 is in the bin of 1024 */
+  g_assert_cmpuint (test_allocator_stat (a, "bins"), ==, 4); /* 1000 is in the bin of 1024 */
   get (a, 512, 0, 0);
   get (a, 513, 0, second);
   get (a, 1025, 0, third);
   put (a, get (a, 3073, 0, third + 128 * 3072)); /* of the pool */
   get (a, 100000, 0, third + 128 * 3072 + 3328); /* of the device */
-  g_assert_cmpuint (figure (a, "bin.64KiB.pool_size"), ==, 3328);
-  g_assert_cmpuint (figure (a, "upstream_live_blocks"), ==, 1);
+  g_assert_cmpuint (test_allocator_stat (a, "bin.64KiB.pool_size"), ==, 3328);
+  g_assert_cmpuint (test_allocator_stat (a, "upstream_live_blocks"), ==, 1);
   finish (a);
 }
 
@@ -189,10 +165,10 @@ test_limiting (void)
 
   get (a, 2049, 0, NONE); /* counts as 3072 */
   get (a, 2048, 0, 1280);
-  g_assert_cmpuint (figure (a, "allocated_bytes"), ==, 4096);
-  g_assert_cmpuint (figure (a, "refused_by_limit"), ==, 1);
+  g_assert_cmpuint (test_allocator_stat (a, "allocated_bytes"), ==, 4096);
+  g_assert_cmpuint (test_allocator_stat (a, "refused_by_limit"), ==, 1);
   put (a, block);
-  g_assert_cmpuint (figure (a, "allocated_bytes"), ==, 2048);
+  g_assert_cmpuint (test_allocator_stat (a, "allocated_bytes"), ==, 2048);
   finish (a);
 }
 
@@ -207,8 +183,8 @@ test_stack (void)
   GememBlock block = get (a, 1000, 0, 0);
 
   expect_walk (a, "0:1000live 1000:24lost 1024:3072free 4096:1044480free 1048576:1048576free");
-  g_assert_cmpuint (figure (a, "upstream.pool_size"), ==, 4096);
-  g_assert_cmpuint (figure (a, "upstream.upstream.arena_size"), ==, 2 * MIB);
+  g_assert_cmpuint (test_allocator_stat (a, "upstream.pool_size"), ==, 4096);
+  g_assert_cmpuint (test_allocator_stat (a, "upstream.upstream.arena_size"), ==, 2 * MIB);
   put_on (a, block, 5); /* into the pool's list of stream 5 */
   get (a, 1024, 5, 0);
   get (a, 2 * MIB, 0, NONE);
@@ -224,9 +200,9 @@ test_versions (void)
 
   put (a, first);
   put (a, second);
-  get (a, 34 * MIB, 0, 49 * MIB); /* the first allocation made room, the second stays */
+  get (a, 34 * MIB, 0, 49 * MIB); /* the first allocation went, the second stays */
   g_assert_cmpuint (a->device->held, ==, 50 * MIB);
-  g_assert_cmpuint (figure (a, "reclaimed_allocations"), ==, 1);
+  g_assert_cmpuint (test_allocator_stat (a, "reclaimed_allocations"), ==, 1);
   get (a, 65 * MIB, 0, NONE); /* never fits, so nothing is returned for it */
   g_assert_cmpuint (a->device->held, ==, 50 * MIB);
   finish (a);
@@ -278,20 +254,7 @@ test_wrong (void)
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
-    {
-      g_autoptr (GPtrArray)
-          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-      GememDevice *device = gemem_device_new ("sim:capacity=1GiB", NULL, 0, NULL);
-      g_autoptr (GError) error = NULL;
-
-      if (gemem_allocator_spec_parse (wrong[i][0], specs, &error))
-        g_assert_null (gemem_allocator_new (specs->pdata[0], NULL, device, &error));
-      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
-      if (strstr (error->message, wrong[i][1]) == NULL)
-        g_error ("%s: %s", wrong[i][0], error->message);
-      g_assert_cmpuint (device->held, ==, 0);
-      gemem_device_destroy (device);
-    }
+    test_allocator_refused (wrong[i][0], wrong[i][1]);
 }
 
 static void
