@@ -63,7 +63,7 @@ static const GememParam params[] = {
     .default_text = "no",
     .offset = G_STRUCT_OFFSET (Params, dump),
     .help = "RMM then writes its state to a log when it is out of memory; without effect here." },
-  GEMEM_RMM_ROWS (Params, rmm),
+  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool|rmm-arena|rmm-binning"),
   { NULL },
 };
 
@@ -396,8 +396,8 @@ arena_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
 
   if (request->size > G_MAXINT64 || !begin (self))
     return FALSE;
-  size = self->classes ? class_of (request->size)
-                       : gemem_align_up (request->size, GEMEM_RMM_QUANTUM);
+  size = self->classes ? class_of (MAX (request->size, 1))
+                       : gemem_align_up (MAX (request->size, 1), GEMEM_RMM_QUANTUM);
   own = arena_of (self, request->stream);
   piece = obtain (self, size, own);
   if (piece == NULL)

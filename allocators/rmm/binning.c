@@ -51,7 +51,7 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Params, bins),
     .help = "Further bins: their sizes, rounded up to 256 bytes, in brackets, as add_bin makes "
             "them; SIZE=RESOURCE for a bin of another kind: bins=[3MiB,64MiB=rmm-pool]." },
-  GEMEM_RMM_ROWS (Params, rmm),
+  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool|rmm-arena|rmm-binning"),
   { NULL },
 };
 

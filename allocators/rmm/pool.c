@@ -55,7 +55,7 @@ static const GememParam params[] = {
     .help =
         "Most bytes that the pool obtains; a multiple of 256.  With it the pool grows by half of "
         "what is left, without it by as much as it has." },
-  GEMEM_RMM_ROWS (Params, rmm),
+  GEMEM_RMM_ROWS (Params, rmm, ""),
   { NULL },
 };
 
@@ -304,7 +304,8 @@ pool_stream_free (GememAllocator *allocator, const GememBlock *block, guint64 st
   *(guint64 *) gemem_idmap_insert (((Pool *) allocator)->leaving, block->address, NULL) = stream;
 }
 
-/* What the pool can add for a request without a call of the device. */
+/* What the pool can add for a request without a call of the device; at least that where it returns
+ * memory to a resource that can give it again. */
 static guint64
 largest_growth (const Pool *self, guint64 stream)
 {
@@ -323,6 +324,13 @@ pool_largest_free (GememAllocator *allocator, guint64 stream)
 {
   const Pool *self = (const Pool *) allocator;
   guint64 largest = self->initial == 0 ? largest_growth (self, stream) : 0;
+
+  if (self->streams.count <= 1) /* one list, whose last block is its largest */
+    {
+      const GememTreeNode *last = gemem_tree_last (&self->free);
+
+      return MAX (largest, last != NULL ? last->size : 0) / QUANTUM * QUANTUM;
+    }
 
   for (guint i = 0; i < self->segments->len; i++)
     {

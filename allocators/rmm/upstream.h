@@ -30,12 +30,13 @@ typedef struct
   int version; /* GememRmmVersion */
 } GememRmmParams;
 
-/* The rows of `upstream` and `version`; their values are @field, a GememRmmParams of @Type. */
-#define GEMEM_RMM_ROWS(Type, field) \
+/* The rows of `upstream` and `version`; their values are @field, a GememRmmParams of @Type.  @others:
+ * "|NAME...", upstreams to try in tests. */
+#define GEMEM_RMM_ROWS(Type, field, others) \
   { .name = "upstream", \
     .type = GEMEM_PARAM_STRING, \
     .default_text = "direct", \
-    .choices = "direct|rmm-pool|rmm-limiting|rmm-arena|rmm-binning", \
+    .choices = "direct|rmm-limiting" others, \
     .sweep = "direct|rmm-pool|rmm-arena", \
     .offset = G_STRUCT_OFFSET (Type, field.upstream), \
     .help = \

@@ -32,7 +32,7 @@ def bench(system, version, work, operations, rounds=7):
         case = sequences.Case(generator, device={'capacity': 80 << 30})
         text, events = sequences.body(generator(source, operations))
         pair = compare.Pair(system, version, work)
-        pair.write('trace.txt', system.version_settings(version.name), case.device, text)
+        pair.write('trace.txt', case.allocator, system.version_settings(version.name), case.device, text)
         subprocess.run([*compare.sim(), 'convert', pair.path('trace.txt'), pair.path('trace.gmt')], check=True, stdout=subprocess.DEVNULL)
         real, gemem = [], []
         for _ in range(rounds):

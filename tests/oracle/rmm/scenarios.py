@@ -4,7 +4,7 @@ Sizes lie around the quantum of 256 bytes, the 1 MiB of the arena, and the sizes
 librmm.so, whose own CUDA runtime does not start without a driver: its arena cannot be made here, and the bins of its binning resource see all
 streams as one.
 """
-from sequences import GiB, MiB, Case, any_pattern, around, mixed, one_of, pressure
+from sequences import PATTERNS, GiB, MiB, Case, any_pattern, around, mixed, one_of, pressure
 
 ALLOCATOR = 'rmm-pool'
 CALLS = ('malloc', 'free', 'stream_sync', 'device_sync')
@@ -141,4 +141,4 @@ SHARPNESS = [('pool-settings', 'initial_pool_size + 256', off('initial_pool_size
              ('binning', 'max_size_exponent + 1', off('max_size_exponent', 1)), ('limiting', 'alignment doubled', lambda settings, device: (dict(settings, alignment=settings['alignment'] * 2), device)),
              ('limiting', 'allocation_limit - 4096', off('allocation_limit', -4096)), ('arena', 'arena_size - 1 MiB', off('arena_size', -MiB))]
 
-BENCH = {'uniform': lambda random, n: mixed(random, n, edge=0, least=512, middle=64 * MiB, small=1, blocks=400, trim=0), 'pattern': any_pattern}
+BENCH = {name: PATTERNS[name] for name in ('training', 'uniform')}
