@@ -49,6 +49,7 @@ static const struct
   { "torch-npu", 0, TRIMS, CUDA_FREE "; before its last attempt it waits for the device" },
   { "tf-bfc", 0, ALL, CUDA_FREE },
   { "ort-bfc", 0, TRIMS, CUDA_FREE },
+  { "rmm-limiting", 0, ALL, CUDA_FREE },
   { "cupy-pool", 0, ALL, CUDA_FREE },
   { "paddle-auto-growth", 0, ALL, CUDA_FREE },
   { "paddle-buddy", 0, TRIMS, CUDA_FREE },

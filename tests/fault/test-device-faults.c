@@ -77,6 +77,23 @@ has_empty_segment (const TestOp *op)
   return empty;
 }
 
+/* TRUE if a new allocator on a healthy device serves @size bytes.  One that has blocks of one size, or a
+ * limit, refuses more for good. */
+static gboolean
+is_served_at_all (const TestSubject *subject, guint64 size)
+{
+  const TestOp op = { .kind = TEST_ALLOC, .size = size };
+  TestSubject healthy = *subject;
+  TestTrial *trial;
+  gboolean served;
+
+  healthy.faults = NULL;
+  trial = test_trial_start (&healthy);
+  served = test_trial_step (trial, &op) && trial->ok;
+  test_trial_end (trial);
+  return served;
+}
+
 /* Runs @ops. With ample memory a refused request must be served when repeated, at the
  * @patience-th time at the latest; 0: not required. Graphs are only required with @patience 1:
  * an attempt may make k calls, so that a fault of every k-th call hits every attempt. */
@@ -93,7 +110,8 @@ run (TestTrial *trial, const GArray *ops, guint patience)
       if (!test_trial_step (trial, op) || trial->ok || patience == 0
           || (patience > 1 && op->kind != TEST_ALLOC) || has_empty_segment (op))
         continue;
-      if (!ask_again (trial, op, &spare, patience) && trial->problem == NULL)
+      if (!ask_again (trial, op, &spare, patience) && trial->problem == NULL
+          && (op->kind != TEST_ALLOC || is_served_at_all (trial->subject, op->size)))
         trial->problem = g_strdup_printf (
             "operation %u: refused for good: %" G_GUINT64_FORMAT " bytes", i, op->size);
     }
@@ -106,7 +124,8 @@ demand_recovery (TestTrial *trial, guint64 served)
   const TestOp trim = { .kind = TEST_TRIM };
   guint32 spare = 2 * SPARE_ID;
 
-  if (trial->problem != NULL || !test_trial_drain (trial) || !test_trial_step (trial, &trim))
+  if (trial->problem != NULL || !test_trial_drain (trial) || !test_trial_step (trial, &trim)
+      || !is_served_at_all (trial->subject, served))
     return;
   for (guint64 stream = 0; stream < 3; stream++)
     {

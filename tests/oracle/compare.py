@@ -113,9 +113,9 @@ class Pair:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def write(self, name, settings, device, text):
+    def write(self, name, allocator, settings, device, text):
         with open(self.path(name), 'w') as f:
-            f.write(sequences.head(self.system.allocator, settings, device))
+            f.write(sequences.head(allocator or self.system.allocator, settings, device))
             f.write(text)
 
     def run(self, case, operations, change=None):
@@ -125,11 +125,11 @@ class Pair:
 
     def run_text(self, case, text, events, change=None):
         settings = dict(case.settings, **self.system.version_settings(self.version.name))
-        self.write('trace.txt', settings, case.device, text)
+        self.write('trace.txt', case.allocator, settings, case.device, text)
         own = 'trace.txt'
         if change is not None:
             own = 'changed.txt'
-            self.write(own, *change(dict(settings), dict(case.device)), text)
+            self.write(own, case.allocator, *change(dict(settings), dict(case.device)), text)
         for name in ('real.events', 'real.calls', 'real.stats', 'gemem.events', 'gemem.calls', 'gemem.json'):
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))

@@ -34,7 +34,7 @@ struct Refused : std::runtime_error
   using std::runtime_error::runtime_error;
 };
 
-/* Settings by gemem's names: those of the trace's head (allocator and device) and of the command line. */
+/* Settings by gemem's names: those of the trace's head (allocator and device), with its name as `allocator`, and of the command line. */
 class Settings
 {
 public:
@@ -116,6 +116,11 @@ public:
   use (Block &, uint64_t /* stream */)
   {
   }
+  /* The block will be freed on @stream. */
+  virtual void
+  stream_free (Block &, uint64_t /* stream */)
+  {
+  }
   virtual void
   trim ()
   {
@@ -152,6 +157,11 @@ public:
     return true;
   }
   virtual bool
+  has_stream_free () const
+  {
+    return false;
+  }
+  virtual bool
   has_trim () const
   {
     return true;
@@ -186,6 +196,7 @@ enum Kind : uint8_t
   ALLOC,
   FREE,
   USE,
+  STREAM_FREE,
   SYNC,
   TRIM,
   POOL_BEGIN,
@@ -281,6 +292,8 @@ private:
     const std::string mark = word (), key = word ();
     if (mark == "#" && (key == "settings:" || key == "device:"))
       settings.add (string ());
+    else if (mark == "#" && key == "allocator:")
+      settings.values["allocator"] = string ();
     else if (mark == "##" && key == "oracle")
       {
         remarks.push_back (word ());
@@ -290,12 +303,25 @@ private:
   void
   event ()
   {
+<<<<<<< HEAD
     static const std::map<std::string, Kind> kinds = {
       { "alloc", ALLOC },           { "free", FREE },         { "use-on-stream", USE },
       { "stream-sync", SYNC },      { "trim", TRIM },         { "step", NOTHING },
       { "phase", NOTHING },         { "phase-end", NOTHING }, { "pool-release", POOL_RELEASE },
       { "pool-begin", POOL_BEGIN }, { "pool-end", POOL_END }
     };
+=======
+    static const std::map<std::string, Kind> kinds = { { "alloc", ALLOC },
+                                                       { "free", FREE },
+                                                       { "use-on-stream", USE },
+                                                       { "stream-sync", SYNC },
+                                                       { "trim", TRIM },
+                                                       { "step", NOTHING },
+                                                       { "phase", NOTHING },
+                                                       { "phase-end", NOTHING },
+                                                       { "pool-release", POOL_RELEASE },
+                                                       { "stream-free", STREAM_FREE } };
+>>>>>>> rmm
     const std::string name = word ();
     auto kind = kinds.find (name);
     if (kind == kinds.end ())
@@ -324,7 +350,7 @@ private:
       }
     if (event.kind >= POOL_BEGIN && event.kind <= POOL_RELEASE)
       event.size = aux;
-    if (event.kind <= USE)
+    if (event.kind <= STREAM_FREE)
       find_slot (event, id);
     events.push_back (event);
   }
@@ -425,6 +451,13 @@ private:
         system.use (blocks[event.slot], event.stream);
         if (logged)
           row (event, "use-on-stream", blocks[event.slot]);
+        return;
+      case STREAM_FREE:
+        if (!blocks[event.slot].live || !system.has_stream_free ())
+          return;
+        system.stream_free (blocks[event.slot], event.stream);
+        if (logged)
+          row (event, "stream-free", blocks[event.slot]);
         return;
       case SYNC:
         system.sync (event.stream);

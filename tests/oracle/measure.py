@@ -32,7 +32,7 @@ def bench(system, version, work, operations, rounds=7):
         source = random.Random('%s/bench/%s' % (system.name, name))
         text, events = sequences.body(generator(source, operations))
         pair = compare.Pair(system, version, work)
-        pair.write('trace.txt', dict(settings, **system.version_settings(version.name)), {'capacity': 80 << 30}, text)
+        pair.write('trace.txt', None, dict(settings, **system.version_settings(version.name)), {'capacity': 80 << 30}, text)
         subprocess.run([*compare.sim(), 'convert', pair.path('trace.txt'), pair.path('trace.gmt')], check=True, stdout=subprocess.DEVNULL)
         real, gemem = [], []
         for _ in range(rounds):

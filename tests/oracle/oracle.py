@@ -152,7 +152,7 @@ def smallest(system, version, scenario, seed, length, difference, known, trials)
         pair = compare.Pair(system, version, work, known, scenario)
         case, operations, difference = shrink.Shrinker(pair, case, operations, difference, trials).run()
     settings = dict(case.settings, **system.version_settings(version.name))
-    text = sequences.head(system.allocator, settings, case.device) + sequences.body(operations)[0]
+    text = sequences.head(case.allocator or system.allocator, settings, case.device) + sequences.body(operations)[0]
     folder = os.path.join(wheels.work_folder(), 'found')
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, '%s-%s-%d.txt' % (version.label, scenario, seed))
@@ -198,10 +198,13 @@ def check_scenario(system, versions, scenario, arguments, known, pool, tap):
 def sharpness(arguments, tap):
     """Settings that are one step off in gemem alone: how many sequences in which they matter notice."""
     for system, versions in chosen(arguments.what):
-        for version in made_ready(versions, Tap() if arguments.command == 'all' else tap)[-1:] if system.sharpness else []:
-            for scenario, what, change in system.sharpness:
+        ready = made_ready(versions, Tap() if arguments.command == 'all' else tap) if system.sharpness else []
+        for scenario, what, change in system.sharpness if ready else []:
+            for version in reversed(ready):
                 noticed, tried = notice(system, version, scenario, change, arguments.count)
-                tap.point(noticed > 0, '%s %s: %s is noticed in %d of %d sequences' % (version.label, scenario, what, noticed, tried))
+                if tried:  # the newest that has the scenario
+                    break
+            tap.point(noticed > 0, '%s %s: %s is noticed in %d of %d sequences' % (version.label, scenario, what, noticed, tried))
 
 
 def notice(system, version, scenario, change, most):

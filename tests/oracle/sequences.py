@@ -12,8 +12,8 @@ KiB, MiB, GiB = 1 << 10, 1 << 20, 1 << 30
 class Case:
     """One sequence to be: what is set, and what is done.  See README.md for the fields."""
 
-    def __init__(self, operations, settings=None, device=None, driver=None, options=None, versions=None, unordered=()):
-        self.operations, self.settings, self.device = operations, dict(settings or {}), dict(device or {})
+    def __init__(self, operations, settings=None, device=None, driver=None, options=None, versions=None, unordered=(), allocator=None):
+        self.operations, self.settings, self.device, self.allocator = operations, dict(settings or {}), dict(device or {}), allocator
         self.driver, self.options, self.versions = dict(driver or {}), list(options or []), versions
         self.unordered = set(unordered)
 
@@ -260,6 +260,8 @@ def body(operations):
             add('alloc %d size=%d%s%s' % (op[1], op[2], place, time))
         elif kind == 'u':
             add('use-on-stream %d%s%s' % (op[1], ' stream=%d' % op[2] if op[2] else '', time))
+        elif kind == 'l':
+            add('stream-free %d%s%s' % (op[1], ' stream=%d' % op[2] if op[2] else '', time))
         elif kind == 's':
             add('stream-sync%s%s' % (' stream=%d' % op[1] if op[1] else '', time))
         elif kind == 'r':

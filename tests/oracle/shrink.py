@@ -13,7 +13,7 @@ def repaired(operations):
     for op in operations:
         if op[0] == 'a':
             live.add(op[1])
-        elif op[0] in 'fu':
+        elif op[0] in 'ful':
             if op[1] not in live:
                 continue
             if op[0] == 'f':
@@ -133,7 +133,7 @@ class Shrinker:
         for op in self.operations:
             if op[0] == 'a':
                 names[op[1]] = len(names) + 1
-        self.keep([(op[0], names[op[1]]) + op[2:] if op[0] in 'afu' else op for op in self.operations])
+        self.keep([(op[0], names[op[1]]) + op[2:] if op[0] in 'aful' else op for op in self.operations])
 
     def run(self):
         """Returns (case, operations, difference)."""

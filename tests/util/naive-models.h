@@ -31,7 +31,17 @@ extern const NaiveClass naive_rmm; /* naive-rmm.c */
 extern const NaiveClass naive_rmm_faulty;
 extern const NaiveClass naive_rmm_initial;
 extern const NaiveClass naive_rmm_limited;
-extern const NaiveClass naive_cupy; /* naive-cupy.c */
+extern const NaiveClass naive_rmm_old;
+extern const NaiveClass naive_rmm_arena; /* naive-rmm-arena.c */
+extern const NaiveClass naive_rmm_arena_small;
+extern const NaiveClass naive_rmm_arena_faulty;
+extern const NaiveClass naive_rmm_arena_classes;
+extern const NaiveClass naive_rmm_fixed; /* naive-rmm-fixed.c */
+extern const NaiveClass naive_rmm_fixed_faulty;
+extern const NaiveClass naive_rmm_binning;
+extern const NaiveClass naive_rmm_binning_faulty;
+extern const NaiveClass naive_rmm_limiting_pool; /* naive-rmm-limiting.c */
+extern const NaiveClass naive_cupy;              /* naive-cupy.c */
 extern const NaiveClass naive_cupy_faulty;
 extern const NaiveClass naive_cupy_limited;
 extern const NaiveClass naive_quick; /* naive-umpire.c */
