@@ -46,6 +46,7 @@ static const struct
 } expectations[] = {
   { "direct", 0, ALL, CUDA_FREE },
   { "pytorch-caching", 0, ALL, CUDA_FREE },
+  { "gmlake", 0, ALL, CUDA_FREE },
   { "tf-bfc", 0, ALL, CUDA_FREE },
   { "ort-bfc", 0, TRIMS, CUDA_FREE },
   { "cupy-pool", 0, ALL, CUDA_FREE },
