@@ -91,17 +91,36 @@ learn (GArray **known, guint64 from, guint64 mark)
 
 /* ---- the work that may still use memory */
 
+/* Adds work of @stream to what @block waits for; the latest work of a stream is enough. */
 static void
-add_wait (GememCudaPool *pool, GememCudaBlock *block, GememDeviceEvent event)
+add_wait (GememCudaPool *pool, GememCudaBlock *block, guint64 stream, guint64 mark,
+          GememDeviceEvent event)
 {
-  GememCudaWait *wait;
+  GememCudaWait *wait = block->waits;
 
   if (event == 0)
     return;
-  wait = gemem_slab_alloc (&pool->wait_slab);
-  wait->event = event;
-  wait->next = block->waits;
-  block->waits = wait;
+  while (wait != NULL && wait->stream != stream)
+    wait = wait->next;
+  if (wait == NULL)
+    {
+      wait = gemem_slab_alloc (&pool->wait_slab);
+      wait->stream = stream;
+      wait->next = block->waits;
+      block->waits = wait;
+    }
+  if (mark >= wait->mark)
+    {
+      wait->mark = mark;
+      wait->event = event;
+    }
+}
+
+static void
+copy_waits (GememCudaPool *pool, GememCudaBlock *to, const GememCudaBlock *from)
+{
+  for (const GememCudaWait *wait = from->waits; wait != NULL; wait = wait->next)
+    add_wait (pool, to, wait->stream, wait->mark, wait->event);
 }
 
 /* Drops the waits of @block, all or those that the device has come to. */
@@ -163,7 +182,6 @@ static GememCudaBlock *
 merge (GememCudaPool *pool, GememCudaBlock *low)
 {
   GememCudaBlock *high = gemem_cuda_next (low);
-  GememCudaWait **end = &low->waits;
 
   low->base.node.group = MAX (low->base.node.group, high->base.node.group); /* equal, or one 0 */
   if (high->mark > low->mark)
@@ -171,9 +189,8 @@ merge (GememCudaPool *pool, GememCudaBlock *low)
       low->mark = high->mark;
       low->event = high->event;
     }
-  while (*end != NULL)
-    end = &(*end)->next;
-  *end = high->waits;
+  copy_waits (pool, low, high);
+  drop_waits (pool, high, TRUE);
   gemem_neighbours_merge (&low->base, &pool->block_slab);
   return low;
 }
@@ -355,8 +372,7 @@ split (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
   gemem_neighbours_split (&block->base, &rest->base, block->base.node.size - size);
   rest->mark = block->mark;
   rest->event = block->event;
-  for (const GememCudaWait *wait = block->waits; wait != NULL; wait = wait->next)
-    add_wait (pool, rest, wait->event);
+  copy_waits (pool, rest, block);
   insert (pool, gemem_cuda_pool_coalesce (pool, rest));
 }
 
@@ -373,7 +389,7 @@ serve (GememCudaPool *pool, guint64 own, guint64 size)
     split (pool, block, size);
   group = block->base.node.group;
   if (group != 0 && group != own && block->mark > gemem_cuda_stream (pool, group)->done)
-    add_wait (pool, block, block->event);
+    add_wait (pool, block, gemem_cuda_stream (pool, group)->handle, block->mark, block->event);
   block->stream = (guint32) own;
   pool->used += size;
   pool->used_high = MAX (pool->used_high, pool->used);
@@ -391,7 +407,7 @@ give (GememCudaPool *pool, GememCudaBlock *block)
       GememCudaUse *use = block->uses;
 
       block->uses = use->next;
-      add_wait (pool, block, record (pool, use->stream));
+      add_wait (pool, block, use->stream, pool->clock + 1, record (pool, use->stream));
       gemem_slab_free (&pool->use_slab, use);
     }
   block->base.node.group = block->stream;

@@ -113,10 +113,12 @@ typedef enum
 } GememCudaState;
 
 typedef struct _GememCudaWait GememCudaWait;
-struct _GememCudaWait
+struct _GememCudaWait /* for the latest work of one stream */
 {
   GememCudaWait *next;
-  GememDeviceEvent event;
+  guint64 stream;         /* handle */
+  guint64 mark;           /* of the free with which the event was recorded */
+  GememDeviceEvent event; /* of a stream, events complete in the order of marks */
 };
 
 typedef struct _GememCudaUse GememCudaUse;
@@ -133,7 +135,7 @@ typedef struct
   guint32 stream;         /* LIVE: number of the stream that asked for it */
   guint64 mark;           /* of the latest free; marks ascend over all streams */
   GememDeviceEvent event; /* recorded with that free; 0: none */
-  GememCudaWait *waits;   /* other work that may still use the memory */
+  GememCudaWait *waits;   /* other work that may still use the memory, one for a stream */
   GememCudaUse *uses;     /* LIVE: other streams that use it */
 } GememCudaBlock;
 

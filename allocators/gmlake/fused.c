@@ -252,7 +252,7 @@ collect_from (Gmlake *lake, const GememTree *tree, guint64 enough)
   return got;
 }
 
-/* Collects at @level what a request of @needed bytes makes room for. */
+/* Collects at @level for a request of @needed bytes. */
 static void
 collect (Gmlake *lake, guint level, guint64 needed)
 {

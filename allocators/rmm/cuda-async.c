@@ -2,7 +2,7 @@
  * release threshold is unlimited; an approximation as every pool of CUDA here (async.h).
  *
  * The initial size is primed as in RMM: allocated and freed once on the default stream.
- * Origin: peers.md 1c.3, 1d.
+ * Origin: peers.md 1d.
  */
 #include "config.h"
 
@@ -55,7 +55,7 @@ const GememAllocatorClass gemem_rmm_cuda_async_class = {
   .name = "rmm-cuda-async",
   .summary =
       "RMM's cuda_async_memory_resource: a CUDA pool that keeps its memory, an approximation",
-  .origin = "RMM 24.12 to 26.10 over CUDA's pools (peers.md 1c.3, 1d)",
+  .origin = "RMM 24.12 to 26.10 over CUDA's pools (peers.md 1d)",
   .known_as = "cuda_async_memory_resource|CudaAsyncMemoryResource",
   .params = params,
   .params_size = sizeof (Params),

@@ -46,6 +46,7 @@ static const struct
 } expectations[] = {
   { "direct", 0, ALL, CUDA_FREE },
   { "pytorch-caching", 0, ALL, CUDA_FREE },
+  { "gmlake", 0, ALL, CUDA_FREE },
   { "torch-npu", 0, TRIMS, CUDA_FREE "; before its last attempt it waits for the device" },
   { "tf-bfc", 0, ALL, CUDA_FREE },
   { "ort-bfc", 0, TRIMS, CUDA_FREE },

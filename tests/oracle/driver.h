@@ -145,11 +145,12 @@ public:
   {
     throw std::runtime_error ("unknown remark " + word);
   }
-<<<<<<< HEAD
   /* Whether a wait for a stream is a decision of gemem's allocator, which then has a row. */
   virtual bool
   decides_sync () const
-=======
+  {
+    return false;
+  }
   /* Whether gemem's allocator has these: without, it passes over the events, which leave no row. */
   virtual bool
   has_use () const
@@ -168,7 +169,6 @@ public:
   }
   virtual bool
   has_pools () const
->>>>>>> oracle
   {
     return false;
   }
@@ -303,25 +303,9 @@ private:
   void
   event ()
   {
-<<<<<<< HEAD
-    static const std::map<std::string, Kind> kinds = {
-      { "alloc", ALLOC },           { "free", FREE },         { "use-on-stream", USE },
-      { "stream-sync", SYNC },      { "trim", TRIM },         { "step", NOTHING },
-      { "phase", NOTHING },         { "phase-end", NOTHING }, { "pool-release", POOL_RELEASE },
-      { "pool-begin", POOL_BEGIN }, { "pool-end", POOL_END }
-    };
-=======
-    static const std::map<std::string, Kind> kinds = { { "alloc", ALLOC },
-                                                       { "free", FREE },
-                                                       { "use-on-stream", USE },
-                                                       { "stream-sync", SYNC },
-                                                       { "trim", TRIM },
-                                                       { "step", NOTHING },
-                                                       { "phase", NOTHING },
-                                                       { "phase-end", NOTHING },
-                                                       { "pool-release", POOL_RELEASE },
-                                                       { "stream-free", STREAM_FREE } };
->>>>>>> rmm
+  /* Whether a wait for a stream is a decision of gemem's allocator, which then has a row. */
+  virtual bool
+  decides_sync () const
     const std::string name = word ();
     auto kind = kinds.find (name);
     if (kind == kinds.end ())
@@ -462,18 +446,14 @@ private:
       case SYNC:
         system.sync (event.stream);
         if (logged && system.decides_sync ())
-          plain_row (event, ",stream-sync,,,,,");
+          plain_row (event, "stream-sync");
         return;
       case TRIM:
         if (!system.has_trim ())
           return;
         system.trim ();
         if (logged)
-<<<<<<< HEAD
-          plain_row (event, ",trim,,,,,");
-=======
           plain_row (event, "trim");
->>>>>>> oracle
         return;
       case POOL_BEGIN:
       case POOL_END:
@@ -516,13 +496,9 @@ private:
   plain_row (const Event &event, const char *kind)
   {
     rows.number (event.seq);
-<<<<<<< HEAD
-    rows.text (kind);
-=======
     rows.sign (',');
     rows.text (kind);
     rows.text (",,,,,");
->>>>>>> oracle
     rows.number (system.reserved ());
     rows.text (",0");
     rows.end ();
