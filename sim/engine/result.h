@@ -87,6 +87,15 @@ typedef struct
   guint64 live_at_peak;
 } GememSizeClassUse;
 
+/* What one program held when a request of one of those that share the device failed. */
+typedef struct
+{
+  guint64 seq;             /* of the failed request, in the order of the shared run */
+  guint64 event;           /* of the same, in the trace of its program */
+  guint32 failed, program; /* indexes in `programs`: whose request it was, and whose bytes follow */
+  guint64 live, allocated, reserved;
+} GememShare;
+
 /* Comparison with the recorded decisions; all 0 unless this allocator made the recording.  A
  * decision is equal when address and, if recorded, block size are equal, or when both failed. */
 typedef struct
@@ -185,6 +194,12 @@ struct _GememResult
   GPtrArray *stats;
   char *report; /* the allocator's own report at the end; NULL: not asked for, or it has none */
   GememFidelity fidelity;
+  /* A device shared by several programs: GememResult of each, in the order given, with timelines of
+   * the same points as this one; NULL: an ordinary run.  This result is then that of all together:
+   * peaks are those of the sum, `seq` counts the events of all, latencies and calls are added. */
+  GPtrArray *programs;
+  GArray *shares; /* GememShare: one for each program for each of `oom`; empty in an ordinary run */
+  const char *share_order;    /* "time", "evenly" or "turns"; NULL: an ordinary run */
   guint64 least_capacity;     /* --find-capacity; 0: not asked for; G_MAXUINT64: none found */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
 };

@@ -20,6 +20,8 @@ typedef enum
   GEMEM_RUN_AT_LIVE_PEAK = 1 << 1 /* live memory stands at its peak, whose measures are not saved */
 } GememRunAttention;
 
+#define GEMEM_RUN_OOM_MAX 100 /* failed requests kept in detail, unless the job says otherwise */
+
 struct _GememRun
 {
   /* read at every event */
@@ -56,6 +58,7 @@ struct _GememRun
   /* start and end of the run */
   const GememJob *job;
   GememResult *result;
+  GememDevice *beside;        /* its device shares the memory of this one; NULL: of none */
   char *name;                 /* of the trace, for messages */
   guint32 trace_flags;        /* GememTraceInfo.flags */
   const GememTraceInfo *info; /* of the reader that is open; NULL: none */
@@ -125,6 +128,27 @@ void gemem_run_leave_live_peak (GememRun *run);
  * @map_seq and taking the map there (G_MAXUINT64: the whole trace).  NULL with @error. */
 GememResult *gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq,
                              GError **error);
+
+/* Where a pass in steps stands in its trace: events[0..n) are next; n is 0 at the end. */
+typedef struct
+{
+  GememTraceReader *reader;
+  const GememTraceEvent *events;
+  gssize n;
+} GememRunReading;
+
+/* A pass in steps, for runs that share a device (share.h): the caller feeds the events of @reading
+ * with gemem_run_events().  @job: without epochs, threads and map; @beside: the device whose memory
+ * is shared, or NULL.  Creates device and allocator and reads the first batch into @reading; NULL
+ * with @error. */
+GememRun *gemem_run_start (const GememJob *job, guint64 capacity, GememDevice *beside,
+                           GememRunReading *reading, GError **error);
+/* Reads the next batch. */
+gboolean gemem_run_read (GememRun *run, GememRunReading *reading, GError **error);
+/* The end of the trace, or of the part that is replayed: fills the result. */
+gboolean gemem_run_conclude (GememRun *run, const GememRunReading *reading, GError **error);
+/* Releases everything and frees @run.  The result, if @ok and the end succeeded; else NULL. */
+GememResult *gemem_run_stop (GememRun *run, GememRunReading *reading, gboolean ok, GError **error);
 
 /* Opens a run without a reader: the caller feeds it one device's events with gemem_run_events(),
  * times from 0 on.  @job must outlive it; its source may be NULL (no plan-ahead), its epochs, map

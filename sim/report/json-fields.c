@@ -178,6 +178,17 @@ static const GememJsonField epoch_fields[] = {
   END,
 };
 
+static const GememJsonField share_fields[] = {
+  NUMBER (GememShare, seq),
+  NUMBER (GememShare, event),
+  { "failed", GEMEM_JSON_INDEX, G_STRUCT_OFFSET (GememShare, failed) },
+  { "program", GEMEM_JSON_INDEX, G_STRUCT_OFFSET (GememShare, program) },
+  NUMBER (GememShare, live),
+  NUMBER (GememShare, allocated),
+  NUMBER (GememShare, reserved),
+  END,
+};
+
 #define ARRAY(name, fields, type, ...) \
   { \
 #name, fields, G_STRUCT_OFFSET(GememResult, name), sizeof(type), __VA_ARGS__ \
@@ -193,5 +204,9 @@ const GememJsonArray gemem_json_arrays[] = {
   ARRAY (map, map_fields, GememMapSpan, TRUE),
   { NULL, NULL, 0, 0, FALSE },
 };
+
+const GememJsonArray gemem_json_shares = ARRAY (shares, share_fields, GememShare, FALSE, TRUE);
+
+const char *const gemem_json_orders[] = { "time", "evenly", "turns", NULL };
 
 const char *const gemem_json_states[] = { "live", "pending", "free", "overhead", "unmapped", NULL };
