@@ -51,9 +51,9 @@ free_pair (gpointer pair)
   g_free (pair);
 }
 
-/* The pair of private pool @id, created on first use; pairs are sorted by id. */
-static CachingPoolPair *
-private_pair (Caching *caching, guint32 id)
+/* Pairs are sorted by id. */
+CachingPoolPair *
+gemem_caching_private_pair (Caching *caching, guint32 id)
 {
   GPtrArray *pairs = caching->private_pools;
   guint low = 0, high = pairs->len;
@@ -85,7 +85,7 @@ private_pair (Caching *caching, guint32 id)
 static CachingPool *
 pool_of (Caching *caching, guint32 id, gboolean small)
 {
-  CachingPoolPair *pair = id == 0 ? &caching->pools : private_pair (caching, id);
+  CachingPoolPair *pair = id == 0 ? &caching->pools : gemem_caching_private_pair (caching, id);
 
   return small ? &pair->small : &pair->large;
 }
@@ -147,7 +147,8 @@ should_split (const Caching *caching, const CachingBlock *block, guint64 size)
 {
   const guint64 rest = block->node.size - size;
 
-  if (block->segment->pool->small || caching->settings.expandable)
+  if (block->segment->pool->small
+      || (caching->settings.expandable && block->segment->sleeper == NULL))
     return rest >= CACHING_QUANTUM;
   return size < caching->settings.max_split_size && rest > CACHING_SMALL;
 }
@@ -314,6 +315,8 @@ ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   if (limit != CACHING_UNLIMITED
       && (caching->reserved > limit || wanted > limit - caching->reserved))
     return NULL;
+  if (pool->region != NULL)
+    return gemem_caching_sleeper_new (caching, pool, wanted, stream);
   if (caching->settings.expandable)
     return gemem_caching_expand (caching, pool, size, stream);
   return gemem_caching_segment_new (caching, pool, wanted, stream);
@@ -454,7 +457,7 @@ static void
 caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
 {
   Caching *caching = (Caching *) allocator;
-  CachingPoolPair *pair = private_pair (caching, pool);
+  CachingPoolPair *pair = gemem_caching_private_pair (caching, pool);
 
   pair->released = TRUE;
   if (at_once)
@@ -604,8 +607,11 @@ caching_destroy (GememAllocator *allocator)
   for (CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
     if (segment->page != 0)
       gemem_caching_range_release (caching, segment);
+    else if (segment->sleeper != NULL)
+      gemem_caching_sleeper_free (caching, segment);
     else
       gemem_device_free (allocator->device, segment->address, segment->size);
+  gemem_caching_sleep_clear (caching);
   clear_pair (&caching->pools);
   gemem_slab_clear (&caching->block_slab);
   gemem_slab_clear (&caching->segment_slab);
@@ -641,5 +647,12 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .adopt = { .segment = caching_adopt_segment,
              .block = caching_adopt_block,
              .done = caching_adopt_done },
+  .sleep = { .begin = gemem_caching_sleep_begin,
+             .end = gemem_caching_sleep_end,
+             .sleep = gemem_caching_sleep,
+             .pause = gemem_caching_pause,
+             .wake = gemem_caching_wake,
+             .is_asleep = gemem_caching_is_asleep,
+             .host_bytes = gemem_caching_host_bytes },
   .report.stats = gemem_caching_stats,
 };

@@ -45,6 +45,7 @@ typedef struct
   guint64 device_free;
   guint64 largest_free; /* within the allocator's cache */
   gboolean avoidable;   /* live + request <= capacity: some layout could have served it */
+  gboolean wake;        /* waking so much memory failed (WAKE), no request of a block */
   guint64 missing;      /* true: bytes by which live + request exceeds the capacity */
   /* avoidable: the smallest live block whose release would suffice; 0: none found */
   guint64 blocking_id;
@@ -146,7 +147,11 @@ struct _GememResult
   guint64 skipped_frees; /* frees of requests that had failed */
   guint64 zero_allocs;   /* requests of 0 bytes that reached no allocator */
   guint64 graph_loads;   /* graphs whose static memory was asked for, failed ones included */
-  guint64 inconsistent;  /* --allow-partial: unknown or doubled ids, not replayed */
+  /* memory that sleeps: times it was put to sleep; requests served from memory that sleeps, whose
+   * use would fault; sleep, pause and wake events that the allocator does not know */
+  guint64 sleeps, sleeping_allocs, unslept;
+  guint64 peak_host_backup, end_host_backup; /* bytes copied to the host for it */
+  guint64 inconsistent; /* --allow-partial: unknown or doubled ids, not replayed */
   /* peaks, and the seq of the first event after which they held; `reserved` includes bytes held
    * only during an event */
   guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved,

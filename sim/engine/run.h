@@ -17,6 +17,7 @@
 typedef enum
 {
   GEMEM_RUN_ADOPTING = 1 << 0,    /* adopt.done() has not been called yet */
+  GEMEM_RUN_SLEEPING = 1 << 2,    /* memory sleeps, or did: requests are watched (sleep.c) */
   GEMEM_RUN_AT_LIVE_PEAK = 1 << 1 /* live memory stands at its peak, whose measures are not saved */
 } GememRunAttention;
 
@@ -70,7 +71,9 @@ struct _GememRun
   guint64 peak_stream;        /* of the event that raised the live peak */
   guint epoch;
   guint64 epoch_ooms;
-  guint64 map_seq; /* take the map after this event, then stop; G_MAXUINT64: never */
+  guint64 host_backup; /* bytes on the host now of memory that sleeps (sleep.c) */
+  guint64 own_copies;  /* of these: what the program copied itself */
+  guint64 map_seq;     /* take the map after this event, then stop; G_MAXUINT64: never */
   guint oom_max;
 };
 
@@ -93,6 +96,8 @@ void gemem_run_skip_free (GememRun *run, const GememLive *live);
 /* Counts and audits a refused request. */
 void gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event,
                               const GememRequest *request);
+/* Counts the failure @oom, and keeps it while there is space for details. */
+void gemem_run_keep_oom (GememRun *run, const GememOom *oom);
 /* Ends the limit of a DEVICE_LIMIT event, if there is one. */
 void gemem_run_lift_limit (GememRun *run);
 /* GRAPH_LOAD, GRAPH_SEGMENT, GRAPH_RUN, GRAPH_RUN_END, GRAPH_UNLOAD (graphs.c). */
@@ -109,6 +114,10 @@ gboolean gemem_run_take_late_refusal (GememRun *run, GError **error);
 /* Checks that the device has not failed.  GEMEM_ERROR_FAILED with trace and event replaces an
  * @error already set. */
 gboolean gemem_run_check_device (const GememRun *run, GError **error);
+/* POOL_BEGIN, POOL_END, SLEEP, PAUSE, WAKE (sleep.c). */
+gboolean gemem_run_sleep (GememRun *run, const GememTraceEvent *event, GError **error);
+/* ALLOC while memory sleeps: the block may be of it. */
+gboolean gemem_run_alloc_asleep (GememRun *run, const GememTraceEvent *event, GError **error);
 /* USE_ON_STREAM, STREAM_FREE, EVENT_RECORD, EVENT_WAIT (streams.c). */
 gboolean gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error);
 /* Unloads every graph without counting it as part of the workload. */

@@ -240,6 +240,17 @@ note_failure (Sharing *sharing, const Program *failed)
   g_array_append_val (sharing->result->oom, oom);
 }
 
+static void
+note_host (Sharing *sharing)
+{
+  guint64 host = 0;
+
+  for (guint i = 0; i < sharing->n; i++)
+    host += sharing->programs[i].run->host_backup;
+  sharing->result->peak_host_backup = MAX (sharing->result->peak_host_backup, host);
+  sharing->result->end_host_backup = host;
+}
+
 static gboolean
 serve (Sharing *sharing, Program *program, GError **error)
 {
@@ -260,6 +271,8 @@ serve (Sharing *sharing, Program *program, GError **error)
   if (!gemem_run_events (run, event, 1, error))
     return FALSE;
   program->done++;
+  if (gemem_event_kind_sleeps (event->kind))
+    note_host (sharing);
   sum->live += own->live - live;
   sum->allocated += own->allocated - allocated;
   sum->demand += own->demand - demand;
@@ -395,6 +408,9 @@ add_counts (GememResult *sum, const GememResult *one)
   sum->zero_allocs += one->zero_allocs;
   sum->graph_loads += one->graph_loads;
   sum->inconsistent += one->inconsistent;
+  sum->sleeps += one->sleeps;
+  sum->sleeping_allocs += one->sleeping_allocs;
+  sum->unslept += one->unslept;
   sum->end_live += one->end_live;
   sum->end_allocated += one->end_allocated;
   sum->end_reserved += one->end_reserved;

@@ -151,7 +151,8 @@ append_oom (GString *out, const GememOom *oom)
 {
   char size[6][GEMEM_FORMAT_MAX];
   g_autoptr (GString) by = g_string_new (NULL);
-  g_autofree char *block = oom->id == G_MAXUINT64
+  g_autofree char *block = oom->wake ? g_strdup ("waking")
+                           : oom->id == G_MAXUINT64
                                ? g_strdup ("the request that failed when recorded,")
                                : g_strdup_printf ("block %" G_GUINT64_FORMAT " of", oom->id);
   gemem_origin_append_by (by, oom->origin.by);
@@ -311,6 +312,10 @@ append_counts (GString *out, const GememResult *result)
     { "blocks never freed by the trace", result->leaked_blocks },
     { "graphs loaded", result->graph_loads },
     { "inconsistent events left out (--allow-partial)", result->inconsistent },
+    { "times memory was put to sleep", result->sleeps },
+    { "blocks allocated in memory that sleeps", result->sleeping_allocs },
+    { "sleep, pause and wake events passed over: this allocator's memory does not sleep",
+      result->unslept },
   };
   for (gsize i = 0; i < G_N_ELEMENTS (counts); i++)
     if (counts[i].n > 0)

@@ -89,10 +89,10 @@ append_failure (GString *out, const GememResult *result, guint i)
   char size[4][GEMEM_FORMAT_MAX];
   guint64 idle = 0;
 
-  g_string_append_printf (
-      out, "  %s ran out at its event %" G_GUINT64_FORMAT ": %s asked for, %s free\n", name,
-      shares->event, gemem_format_size (size[0], oom->requested),
-      gemem_format_size (size[1], oom->device_free));
+  g_string_append_printf (out, "  %s ran out at its event %" G_GUINT64_FORMAT ": %s %s, %s free\n",
+                          name, shares->event, gemem_format_size (size[0], oom->requested),
+                          oom->wake ? "to wake" : "asked for",
+                          gemem_format_size (size[1], oom->device_free));
   for (guint p = 0; p < n; p++)
     {
       g_autofree char *one = gemem_report_program_name (result->programs->pdata[p]);
