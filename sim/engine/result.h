@@ -45,13 +45,13 @@ typedef struct
   guint64 device_free;
   guint64 largest_free; /* within the allocator's cache */
   gboolean avoidable;   /* live + request <= capacity: some layout could have served it */
-  gboolean wake;        /* waking so much memory failed (WAKE), no request of a block */
   guint64 missing;      /* true: bytes by which live + request exceeds the capacity */
   /* avoidable: the smallest live block whose release would suffice; 0: none found */
   guint64 blocking_id;
   guint64 blocking_size;
   GememOrigin origin;          /* of the request */
   GememOrigin blocking_origin; /* of that block */
+  gboolean wake;               /* waking so much memory failed (WAKE), no request of a block */
 } GememOom;
 
 /* A block or gap at the moment of the reserved peak (segment map). */

@@ -119,12 +119,12 @@ static const GememJsonField oom_fields[] = {
   NUMBER (GememOom, device_free),
   NUMBER (GememOom, largest_free),
   BOOL (GememOom, avoidable),
-  ADDED (GememOom, wake, GEMEM_JSON_BOOL),
   NUMBER (GememOom, missing),
   NUMBER (GememOom, blocking_id),
   NUMBER (GememOom, blocking_size),
   ADDED (GememOom, origin, GEMEM_JSON_ORIGIN),
   ADDED (GememOom, blocking_origin, GEMEM_JSON_ORIGIN),
+  ADDED (GememOom, wake, GEMEM_JSON_BOOL),
   END,
 };
 

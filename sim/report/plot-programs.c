@@ -2,7 +2,7 @@
  * panel per combination of allocators.
  *
  * Each program has a colour: dark what is live, light what it holds beyond that.  The outline is what
- * all hold; the line above it, drawn from the largest values, loses no peak.
+ * all hold; a line up from it is a peak between two points, so that none is lost.
  *
  * Data: a block per result; after the number of the event and its time two columns per program, live
  * and reserved, and the most that all held since the row before.
@@ -23,6 +23,7 @@
 #define RIGHT 26
 #define PANELS_MAX 8
 #define POINTS_MAX 1000
+#define OUTLINE "lw 1.2 lc rgb '" GEMEM_COLOUR_INK "'"
 
 /* Dark and light, for programs in turn. */
 static const struct
@@ -151,10 +152,14 @@ append_curves (GString *out, const ProgramsLayout *layout, guint i, const GememR
       append_sum (out, p, TRUE);
       g_string_append_printf (out, " with fillsteps lc %s notitle, \\\n  ", colours[colour].live);
     }
-  g_string_append_printf (out,
-                          "data index %u using (x($%u)):($%u/unit) with steps lw 1.2 lc rgb "
-                          "'" GEMEM_COLOUR_INK "' notitle",
-                          i, x, 3 + 2 * n);
+  g_string_append_printf (out, "data index %u using (x($%u)):", i, x);
+  append_sum (out, n, FALSE);
+  g_string_append_printf (
+      out, " with steps " OUTLINE " notitle, \\\n  data index %u using (x($%u)):", i, x);
+  append_sum (out, n, FALSE);
+  g_string_append_printf (out, ":(0):($%u/unit-", 3 + 2 * n);
+  append_sum (out, n, FALSE);
+  g_string_append (out, ") with vectors nohead " OUTLINE " notitle");
   if (layout->capacity > 0)
     g_string_append_printf (
         out, ", \\\n  " U "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "' notitle",
@@ -196,7 +201,7 @@ static guint
 append_legend (GString *out, const ProgramsLayout *layout)
 {
   static const GememPlotKey others[] = {
-    { GEMEM_PLOT_LINE, "lw 1.2 lc rgb '" GEMEM_COLOUR_INK "'", "reserved together" },
+    { GEMEM_PLOT_LINE, OUTLINE, "reserved together" },
     { GEMEM_PLOT_LINE, "dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "'", "capacity" },
     { GEMEM_PLOT_POINT, "pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'", "failed request" },
   };
@@ -248,6 +253,8 @@ gemem_plot_programs_script (GString *out, const GememPlotGroup *group, const cha
 {
   ProgramsLayout layout;
 
+  if (!gemem_plot_has_programs (group))
+    return;
   lay_out (&layout, group);
   gemem_plot_script_begin (out, base, layout.height);
   g_string_append_printf (out, "unit = %s\nx(value) = value/%s\nset ylabel 'memory (%s)'\n",
