@@ -255,10 +255,10 @@ gemem_caching_wake (GememAllocator *allocator, const char *const *tags, guint64 
 }
 
 void
-gemem_caching_sleep_begin (GememAllocator *allocator, guint32 id, const char *tag, gboolean backup)
+gemem_caching_sleep_begin (Caching *caching, CachingPoolPair *pair, const char *tag,
+                           gboolean backup)
 {
-  Caching *caching = (Caching *) allocator;
-  CachingPoolPair *pair = gemem_caching_private_pair (caching, id);
+  GememAllocator *allocator = &caching->base;
   GememDeviceInfo info = { 0 };
   CachingRegion *region;
 

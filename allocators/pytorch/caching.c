@@ -51,9 +51,9 @@ free_pair (gpointer pair)
   g_free (pair);
 }
 
-/* Pairs are sorted by id. */
-CachingPoolPair *
-gemem_caching_private_pair (Caching *caching, guint32 id)
+/* The pair of private pool @id, created on first use; pairs are sorted by id. */
+static CachingPoolPair *
+private_pair (Caching *caching, guint32 id)
 {
   GPtrArray *pairs = caching->private_pools;
   guint low = 0, high = pairs->len;
@@ -85,7 +85,7 @@ gemem_caching_private_pair (Caching *caching, guint32 id)
 static CachingPool *
 pool_of (Caching *caching, guint32 id, gboolean small)
 {
-  CachingPoolPair *pair = id == 0 ? &caching->pools : gemem_caching_private_pair (caching, id);
+  CachingPoolPair *pair = id == 0 ? &caching->pools : private_pair (caching, id);
 
   return small ? &pair->small : &pair->large;
 }
@@ -457,11 +457,19 @@ static void
 caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
 {
   Caching *caching = (Caching *) allocator;
-  CachingPoolPair *pair = gemem_caching_private_pair (caching, pool);
+  CachingPoolPair *pair = private_pair (caching, pool);
 
   pair->released = TRUE;
   if (at_once)
     release_pair (caching, pair);
+}
+
+static void
+caching_sleep_begin (GememAllocator *allocator, guint32 pool, const char *tag, gboolean backup)
+{
+  Caching *caching = (Caching *) allocator;
+
+  gemem_caching_sleep_begin (caching, private_pair (caching, pool), tag, backup);
 }
 
 /* ---- a recorded state */
@@ -647,7 +655,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .adopt = { .segment = caching_adopt_segment,
              .block = caching_adopt_block,
              .done = caching_adopt_done },
-  .sleep = { .begin = gemem_caching_sleep_begin,
+  .sleep = { .begin = caching_sleep_begin,
              .end = gemem_caching_sleep_end,
              .sleep = gemem_caching_sleep,
              .pause = gemem_caching_pause,

@@ -280,15 +280,10 @@ void gemem_caching_insert (CachingBlock *block);
 /* Merges @block with its free neighbours and inserts it into the free set. */
 void gemem_caching_make_free (Caching *caching, CachingBlock *block);
 
-/* ---- caching.c */
-
-/* The pair of private pool @id, created on first use. */
-CachingPoolPair *gemem_caching_private_pair (Caching *caching, guint32 id);
-
 /* ---- caching-sleep.c */
 
-/* The group `sleep` of the class. */
-void gemem_caching_sleep_begin (GememAllocator *allocator, guint32 id, const char *tag,
+/* The group `sleep` of the class; the first of it for the pool @pair. */
+void gemem_caching_sleep_begin (Caching *caching, CachingPoolPair *pair, const char *tag,
                                 gboolean backup);
 void gemem_caching_sleep_end (GememAllocator *allocator, guint32 id, gboolean drop);
 void gemem_caching_sleep (GememAllocator *allocator, const char *const *offload);

@@ -907,6 +907,10 @@ test_complete (void)
   cover (bytes, G_STRUCT_OFFSET (GememResult, texts), sizeof (GStringChunk *));
   /* written to a file of its own (--allocator-report) */
   cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *));
+  /* written where programs share a device */
+  cover (bytes, G_STRUCT_OFFSET (GememResult, programs), sizeof (GPtrArray *));
+  cover (bytes, gemem_json_shares.offset, sizeof (GArray *));
+  cover (bytes, G_STRUCT_OFFSET (GememResult, share_order), sizeof (char *));
   for (gsize i = 0; i < sizeof bytes; i++)
     {
       hole = bytes[i] != 0 ? 0 : hole + 1;
