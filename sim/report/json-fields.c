@@ -122,9 +122,9 @@ static const GememJsonField oom_fields[] = {
   NUMBER (GememOom, missing),
   NUMBER (GememOom, blocking_id),
   NUMBER (GememOom, blocking_size),
+  ADDED (GememOom, wake, GEMEM_JSON_BOOL),
   ADDED (GememOom, origin, GEMEM_JSON_ORIGIN),
   ADDED (GememOom, blocking_origin, GEMEM_JSON_ORIGIN),
-  ADDED (GememOom, wake, GEMEM_JSON_BOOL),
   END,
 };
 
