@@ -376,13 +376,13 @@ on_sleep (Pass *pass, const GememTraceInfo *info, const GememTraceEvent *event, 
   g_auto (GStrv) names = g_strsplit (g_ptr_array_index (info->strings, event->tag), ",", -1);
   gboolean existed;
 
-  if (event->kind == GEMEM_EVENT_POOL_BEGIN || event->kind == GEMEM_EVENT_POOL_END)
+  if (event->kind == GEMEM_EVENT_REGION_BEGIN || event->kind == GEMEM_EVENT_REGION_END)
     {
       if (event->pool == 0)
         find (pass, GEMEM_FINDING_EVENT, seq,
               "%s names no private pool; the default one cannot sleep",
               gemem_event_kind_name (event->kind));
-      else if (event->kind == GEMEM_EVENT_POOL_BEGIN)
+      else if (event->kind == GEMEM_EVENT_REGION_BEGIN)
         {
           gemem_idmap_insert (pass->begun, event->pool, &existed);
           for (guint i = 0; names[i] != NULL; i++)
@@ -439,8 +439,8 @@ on_event (Pass *pass, const GememTraceInfo *info, const GememTraceEvent *event, 
     case GEMEM_EVENT_EVENT_WAIT:
       on_wait (pass, event, seq);
       break;
-    case GEMEM_EVENT_POOL_BEGIN:
-    case GEMEM_EVENT_POOL_END:
+    case GEMEM_EVENT_REGION_BEGIN:
+    case GEMEM_EVENT_REGION_END:
     case GEMEM_EVENT_SLEEP:
     case GEMEM_EVENT_PAUSE:
     case GEMEM_EVENT_WAKE:

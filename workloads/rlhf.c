@@ -195,15 +195,15 @@ set_up (Reader *reader)
 
   if (p->part != TRAINING)
     {
-      add_tagged (reader, GEMEM_EVENT_POOL_BEGIN, POOL_WEIGHTS, "weights");
+      add_tagged (reader, GEMEM_EVENT_REGION_BEGIN, POOL_WEIGHTS, "weights");
       load_weights (reader, POOL_WEIGHTS);
-      add (reader, GEMEM_EVENT_POOL_END)->pool = POOL_WEIGHTS;
+      add (reader, GEMEM_EVENT_REGION_END)->pool = POOL_WEIGHTS;
       g_array_index (reader->parent.events, GememTraceEvent, reader->parent.events->len - 1).aux =
           1;
-      add_tagged (reader, GEMEM_EVENT_POOL_BEGIN, POOL_CACHE, "kv_cache");
+      add_tagged (reader, GEMEM_EVENT_REGION_BEGIN, POOL_CACHE, "kv_cache");
       for (guint64 i = 0; i < p->layers; i++)
         allocate (reader, p->kv_cache / p->layers, POOL_CACHE);
-      add (reader, GEMEM_EVENT_POOL_END)->pool = POOL_CACHE;
+      add (reader, GEMEM_EVENT_REGION_END)->pool = POOL_CACHE;
       g_array_index (reader->parent.events, GememTraceEvent, reader->parent.events->len - 1).aux =
           1;
     }

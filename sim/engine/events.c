@@ -318,8 +318,8 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_GRAPH_RUN_END:
     case GEMEM_EVENT_GRAPH_UNLOAD:
       return gemem_run_graph (run, event, error);
-    case GEMEM_EVENT_POOL_BEGIN:
-    case GEMEM_EVENT_POOL_END:
+    case GEMEM_EVENT_REGION_BEGIN:
+    case GEMEM_EVENT_REGION_END:
     case GEMEM_EVENT_SLEEP:
     case GEMEM_EVENT_PAUSE:
     case GEMEM_EVENT_WAKE:

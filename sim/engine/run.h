@@ -114,7 +114,7 @@ gboolean gemem_run_take_late_refusal (GememRun *run, GError **error);
 /* Checks that the device has not failed.  GEMEM_ERROR_FAILED with trace and event replaces an
  * @error already set. */
 gboolean gemem_run_check_device (const GememRun *run, GError **error);
-/* POOL_BEGIN, POOL_END, SLEEP, PAUSE, WAKE (sleep.c). */
+/* REGION_BEGIN, REGION_END, SLEEP, PAUSE, WAKE (sleep.c). */
 gboolean gemem_run_sleep (GememRun *run, const GememTraceEvent *event, GError **error);
 /* ALLOC while memory sleeps: the block may be of it. */
 gboolean gemem_run_alloc_asleep (GememRun *run, const GememTraceEvent *event, GError **error);

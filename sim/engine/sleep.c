@@ -1,4 +1,4 @@
-/* sleep.c - POOL_BEGIN, POOL_END, SLEEP, PAUSE, WAKE: memory that keeps its addresses while the
+/* sleep.c - REGION_BEGIN, REGION_END, SLEEP, PAUSE, WAKE: memory that keeps its addresses while the
  * device has its bytes back.
  *
  * A block of memory that sleeps is not on the device: while it sleeps it is in no account, so live,
@@ -122,9 +122,9 @@ serve (GememRun *run, const GememTraceEvent *event, GError **error)
 
   switch (event->kind)
     {
-    case GEMEM_EVENT_POOL_BEGIN:
+    case GEMEM_EVENT_REGION_BEGIN:
       return begin_pool (run, event, tag, error);
-    case GEMEM_EVENT_POOL_END:
+    case GEMEM_EVENT_REGION_END:
       run->klass->sleep.end (run->allocator, event->pool, event->aux != 0);
       return TRUE;
     case GEMEM_EVENT_WAKE:
@@ -152,8 +152,8 @@ gemem_run_sleep (GememRun *run, const GememTraceEvent *event, GError **error)
 
   if (run->klass->sleep.sleep == NULL)
     {
-      run->result->unslept += event->kind != GEMEM_EVENT_POOL_BEGIN
-                              && event->kind != GEMEM_EVENT_POOL_END;
+      run->result->unslept += event->kind != GEMEM_EVENT_REGION_BEGIN
+                              && event->kind != GEMEM_EVENT_REGION_END;
       return TRUE;
     }
   if (!serve (run, event, error))

@@ -7,13 +7,13 @@
 # The example of peers.md 1j: weights of 20 + 20 MiB, a cache of 1 GiB, 64 MiB unused; then 1000 MiB are free for the cache, then 1024.
 cat >engine.txt <<'END'
 # gemem-trace: 3
-pool-begin pool=1 tag="weights"
+region-begin pool=1 tag="weights"
 alloc 1 size=20MiB pool=1
 alloc 2 size=20MiB pool=1
-pool-end pool=1 aux=1
-pool-begin pool=2 tag="kv_cache"
+region-end pool=1 aux=1
+region-begin pool=2 tag="kv_cache"
 alloc 3 size=1GiB pool=2
-pool-end pool=2 aux=1
+region-end pool=2 aux=1
 alloc 4 size=64MiB
 free 4
 sleep tag="weights"
@@ -49,12 +49,12 @@ run 0 gemem-sim plot r.json -f csv --columns peak_host_backup; says out ',419430
 # ---- level 2 keeps only what the program says; pausing copies what the pool asks for
 sed 's/^sleep.*/sleep size=1000/' engine.txt >two.txt
 run 0 gemem-sim replay two.txt -a pytorch-caching --check; says out '^  host copies .* 1000 bytes'
-sed 's/^sleep.*/pause tag="kv_cache"/; /^wake tag="weights"/d; s/16$/15/; s/^pool-begin pool=2/& aux=1/' engine.txt >pause.txt
+sed 's/^sleep.*/pause tag="kv_cache"/; /^wake tag="weights"/d; s/16$/15/; s/^region-begin pool=2/& aux=1/' engine.txt >pause.txt
 run 0 gemem-sim replay pause.txt -a pytorch-caching --check; says out '^  host copies +1.000 GiB'
 sed 's/^sleep.*/pause/; s/^wake tag="weights"/pause/' engine.txt >twice.txt
 run 3 gemem-sim replay twice.txt -a pytorch-caching; says err "twice.txt:event 10: memory of 'weights' is paused that sleeps already, .*; wake it first"
 # ---- a block of memory that sleeps
-printf '# gemem-trace: 3\npool-begin pool=1 tag="x"\nalloc 1 size=20MiB pool=1\nfree 1\nsleep\nalloc 2 size=20MiB pool=1\nfree 2\n# end: 6\n' >fault.txt
+printf '# gemem-trace: 3\nregion-begin pool=1 tag="x"\nalloc 1 size=20MiB pool=1\nfree 1\nsleep\nalloc 2 size=20MiB pool=1\nfree 2\n# end: 6\n' >fault.txt
 run 0 gemem-sim replay fault.txt -a pytorch-caching --check
 says out 'NOT ALLOWED: event 4: block 2 is allocated in memory that sleeps; using it faults'; says out '^  1 blocks allocated in memory that sleeps'
 # ---- allocators whose memory does not sleep say so
@@ -69,18 +69,18 @@ check 'the text is version 3' test "$(head -n 1 again.txt)" = '# gemem-trace: 3'
 check 'the native file is version 3' test "$(od -An -tu1 -j8 -N1 engine.gmt | tr -d ' ')" = 3
 printf '# gemem-trace: 1\nalloc 1 size=1MiB\nfree 1\n# end: 2\n' >plain.txt
 run 0 gemem-sim convert plain.txt plain.gmt; check 'what does not sleep stays version 1' test "$(od -An -tu1 -j8 -N1 plain.gmt | tr -d ' ')" = 1
-sed '1s/3/2/' engine.txt >old.txt; run 3 gemem-sim info old.txt; says err "old.txt:2: 'pool-begin' is an event of version 3; let the first line be '# gemem-trace: 3'"
+sed '1s/3/2/' engine.txt >old.txt; run 3 gemem-sim info old.txt; says err "old.txt:2: 'region-begin' is an event of version 3; let the first line be '# gemem-trace: 3'"
 sed '1s/3/4/' engine.txt >new.txt; run 3 gemem-sim info new.txt; says err 'version 4 of the text format, and this gemem knows versions up to 3; use a newer gemem'
-run 0 gemem-sim info engine.gmt; says out 'pool-begin 2, pool-end 2, sleep 1, wake 3'; says out 'memory that sleeps counts as live here'
+run 0 gemem-sim info engine.gmt; says out 'region-begin 2, region-end 2, sleep 1, wake 3'; says out 'memory that sleeps counts as live here'
 run 0 gemem-sim validate engine.gmt
-sed 's/pool-end pool=2 aux=1/pool-end pool=5/' engine.txt >bad.txt; run 3 gemem-sim validate bad.txt; says out 'pool 5 ends but has not begun'
+sed 's/region-end pool=2 aux=1/region-end pool=5/' engine.txt >bad.txt; run 3 gemem-sim validate bad.txt; says out 'pool 5 ends but has not begun'
 sed 's/wake tag="weights"/wake tag="wights"/' engine.txt >bad.txt; run 3 gemem-sim validate bad.txt; says out "wake names 'wights', which no pool is called"
-sed 's/pool-begin pool=1/pool-begin/' engine.txt >bad.txt; run 3 gemem-sim validate bad.txt; says out 'pool-begin names no private pool'
+sed 's/region-begin pool=1/region-begin/' engine.txt >bad.txt; run 3 gemem-sim validate bad.txt; says out 'region-begin names no private pool'
 run 3 gemem-sim replay bad.txt -a pytorch-caching; says err 'event 0: the default pool is to sleep, which only a private pool can'
 sed 's/tag="weights"/tag="alice-weights"/; s/^sleep.*/sleep tag="alice-weights,kv_cache"/' engine.txt >named.txt
 run 0 gemem-sim convert --anonymous=names named.txt - -f text
-says out '^pool-begin pool=1 tag="tag1"'; says out '^sleep tag="tag1,tag2"'; says out '^wake tag="tag2"'
-run 0 gemem-sim help pool-begin; run 0 gemem-sim help wake_up
+says out '^region-begin pool=1 tag="tag1"'; says out '^sleep tag="tag1,tag2"'; says out '^wake tag="tag2"'
+run 0 gemem-sim help region-begin; run 0 gemem-sim help wake_up
 
 # ---- rollouts and training take turns: asleep, the rollouts leave training their memory
 for part in rollout training; do run 0 gemem-sim generate "rlhf:part=$part,level=1" -o $part.gmt; run 0 gemem-sim generate "rlhf:part=$part,level=0" -o awake-$part.gmt; run 0 gemem-sim validate $part.gmt; done
