@@ -10,8 +10,8 @@
  *  - FALSE from alloc(), graphs.load() or graphs.run() is simulated out-of-memory: an ordinary
  *    result, after the real system's whole ladder has run;
  *  - gemem_allocator_refuse() refuses an event that breaks a rule of the real system.  Only
- *    alloc(), graphs.load() and graphs.run(), which then return FALSE, and use(), free(), record()
- *    and wait() of `streams` may call it;
+ *    alloc(), graphs.load() and graphs.run(), which then return FALSE, use(), free(), record() and
+ *    wait() of `streams`, and begin(), sleep() and pause() of `sleep` may call it;
  *  - gemem_allocator_break_rule() marks a run that the real system lets happen, though its manual
  *    forbids it, or that the real program does not survive; only graphs.run() and free() may call
  *    it;
@@ -232,6 +232,27 @@ struct _GememAllocatorClass
     gboolean (*block) (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block);
     void (*done) (GememAllocator *allocator);
   } adopt;
+
+  /* ---- Optional: memory that sleeps: private pools whose segments keep their addresses while the
+   * device has their bytes back.  All come together.  Lists of names end with NULL; no event path. */
+  struct
+  {
+    /* Requests of private pool @pool are from here on of memory called @tag; @backup: pausing it
+     * copies it to the host. */
+    void (*begin) (GememAllocator *allocator, guint32 pool, const char *tag, gboolean backup);
+    /* @drop: segments of @pool without a block in use lose their memory for good. */
+    void (*end) (GememAllocator *allocator, guint32 pool, gboolean drop);
+    /* All of it sleeps; what is named in @offload is copied to the host.  Then as trim(). */
+    void (*sleep) (GememAllocator *allocator, const char *const *offload);
+    /* What is named in @tags, or all of it if that is empty, sleeps. */
+    void (*pause) (GememAllocator *allocator, const char *const *tags);
+    /* The same has memory again, *@needed bytes.  FALSE: the device has not so much, and nothing
+     * woke. */
+    gboolean (*wake) (GememAllocator *allocator, const char *const *tags, guint64 *needed);
+    /* Whether @block, which is live, is of memory that sleeps: alloc() may return such blocks. */
+    gboolean (*is_asleep) (GememAllocator *allocator, const GememBlock *block);
+    guint64 (*host_bytes) (GememAllocator *allocator); /* copied to the host now */
+  } sleep;
 
   /* ---- Optional: reports of the real system.  Not on the event path. */
   struct

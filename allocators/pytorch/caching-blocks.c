@@ -93,7 +93,10 @@ gemem_caching_release (Caching *caching, CachingBlock *block)
 
   GEMEM_CHECK (block->state == CACHING_FREE && !gemem_caching_is_split (block));
   gemem_tree_remove (&segment->pool->free, &block->node);
-  gemem_device_free (caching->base.device, segment->address, segment->size);
+  if (segment->sleeper != NULL)
+    gemem_caching_sleeper_free (caching, segment);
+  else
+    gemem_device_free (caching->base.device, segment->address, segment->size);
   caching->num_device_free++;
   caching->reserved -= segment->size;
   gemem_caching_stat_subtract (caching, CACHING_STAT_SEGMENT, segment->pool->small, 1);

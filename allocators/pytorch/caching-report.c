@@ -101,8 +101,12 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
           span.size = block->node.size;
           span.stream = block->node.group;
           span.state = states[block->state];
+          if (segment->sleeper != NULL)
+            gemem_caching_sleeper_span (segment, &span);
           func (&span, data);
         }
+      if (segment->sleeper != NULL)
+        gemem_caching_sleeper_tail (segment, func, data);
     }
   walk_all_kept ((Caching *) allocator, func, data);
 }
@@ -393,6 +397,7 @@ gemem_caching_stats (GememAllocator *allocator, GememStatFunc func, gpointer dat
   emit_inactive_split (caching, func, data);
   emit_stat (func, data, "oversize_allocations", NULL, &caching->oversize_allocations);
   emit_stat (func, data, "oversize_segments", NULL, &caching->oversize_segments);
+  gemem_caching_sleep_stats (caching, func, data);
   func ("num_alloc_retries", caching->num_alloc_retries, "", data);
   func ("num_ooms", caching->num_ooms, "", data);
   if (caching->settings.throw_on_oom)

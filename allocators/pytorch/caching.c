@@ -148,7 +148,8 @@ should_split (const Caching *caching, const CachingBlock *block, guint64 size)
 {
   const guint64 rest = block->node.size - size;
 
-  if (block->segment->pool->small || caching->settings.expandable)
+  if (block->segment->pool->small
+      || (caching->settings.expandable && block->segment->sleeper == NULL))
     return rest >= CACHING_QUANTUM;
   return size < caching->settings.max_split_size && rest > CACHING_SMALL;
 }
@@ -334,6 +335,8 @@ ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
       caching->rejected = TRUE;
       return NULL;
     }
+  if (pool->region != NULL)
+    return gemem_caching_sleeper_new (caching, pool, wanted, stream);
   if (caching->settings.expandable)
     return gemem_caching_expand (caching, pool, size, stream);
   return gemem_caching_segment_new (caching, pool, wanted, stream);
@@ -546,6 +549,14 @@ gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at
     release_pair (caching, pair);
 }
 
+static void
+caching_sleep_begin (GememAllocator *allocator, guint32 pool, const char *tag, gboolean backup)
+{
+  Caching *caching = (Caching *) allocator;
+
+  gemem_caching_sleep_begin (caching, private_pair (caching, pool), tag, backup);
+}
+
 /* ---- life */
 
 /* Whole pages of the device; a range leaves addresses for others where the device has no limit.
@@ -644,11 +655,14 @@ gemem_caching_destroy (GememAllocator *allocator)
   for (CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
     if (segment->page != 0)
       gemem_caching_range_release (caching, segment);
+    else if (segment->sleeper != NULL)
+      gemem_caching_sleeper_free (caching, segment);
     else
       gemem_device_free (allocator->device, segment->address, segment->size);
   drop_kept (caching, &caching->pools);
   for (guint i = 0; i < caching->private_pools->len; i++)
     drop_kept (caching, g_ptr_array_index (caching->private_pools, i));
+  gemem_caching_sleep_clear (caching);
   clear_pair (&caching->pools);
   gemem_slab_clear (&caching->block_slab);
   gemem_slab_clear (&caching->segment_slab);
@@ -688,5 +702,12 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .adopt = { .segment = gemem_caching_adopt_segment,
              .block = gemem_caching_adopt_block,
              .done = gemem_caching_adopt_done },
+  .sleep = { .begin = caching_sleep_begin,
+             .end = gemem_caching_sleep_end,
+             .sleep = gemem_caching_sleep,
+             .pause = gemem_caching_pause,
+             .wake = gemem_caching_wake,
+             .is_asleep = gemem_caching_is_asleep,
+             .host_bytes = gemem_caching_host_bytes },
   .report.stats = gemem_caching_stats,
 };

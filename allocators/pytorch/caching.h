@@ -3,7 +3,7 @@
  *
  * caching.c decides (malloc, free, the out-of-memory ladder), caching-adopt.c takes over a recorded
  * state, caching-blocks.c keeps segments, chains and free sets, caching-expandable.c maps pages into
- * expandable segments, caching-events.c knows the blocks that streams still use, caching-captures.c
+ * expandable segments, caching-sleep.c has the pools whose memory can sleep, caching-events.c knows the blocks that streams still use, caching-captures.c
  * what waits for a capture or a private pool to end, caching-report.c reads the state (walk, check,
  * statistics), caching-settings.c knows the options, caching-conf.c whole strings of them,
  * caching-versions.c how releases differ.
@@ -181,6 +181,9 @@ typedef enum
 typedef struct _CachingBlock CachingBlock;
 typedef struct _CachingSegment CachingSegment;
 typedef struct _CachingUse CachingUse;
+typedef struct _CachingRegion CachingRegion; /* these three: caching-sleep.c */
+typedef struct _CachingSleeper CachingSleeper;
+typedef struct _CachingSleep CachingSleep;
 
 struct _CachingUse /* an extra stream of a block */
 {
@@ -213,6 +216,7 @@ typedef struct
   guint64 search_count;
   guint32 id; /* 0: the default pools */
   gboolean small;
+  const CachingRegion *region; /* of new segments that can sleep; NULL: they cannot */
 } CachingPool;
 
 typedef struct
@@ -227,9 +231,10 @@ struct _CachingSegment
   CachingBlock *first;
   CachingPool *pool;
   guint64 address, size;
-  guint64 bias;  /* rank of a free block = its address + bias; of CACHING_TIES_SEGMENT */
-  guint64 page;  /* bytes of a page; 0: a plain segment */
-  GArray *pages; /* GememPage, of an expandable one */
+  guint64 bias;            /* rank of a free block = its address + bias; of CACHING_TIES_SEGMENT */
+  guint64 page;            /* bytes of a page; 0: a plain segment */
+  GArray *pages;           /* GememPage, of an expandable one */
+  CachingSleeper *sleeper; /* NULL: it cannot sleep */
 };
 
 typedef struct
@@ -293,6 +298,7 @@ struct _Caching
   CachingBlock *owed_first, *owed_last;
   CachingStat stats[CACHING_STAT_COUNT][2]; /* [small]: of large pools, of small pools */
   guint64 peaks[CACHING_STAT_COUNT];        /* of both together */
+  CachingSleep *sleep;                      /* NULL: no pool can sleep */
   CachingStat oversize_allocations, oversize_segments;
   guint64 num_alloc_retries, num_ooms, num_oom_rejections, num_device_alloc, num_device_free;
   guint64 num_sync_all_streams;
@@ -414,6 +420,28 @@ void gemem_caching_unlink (Caching *caching, CachingBlock *block);
 void gemem_caching_insert (Caching *caching, CachingBlock *block);
 /* Merges @block with its free neighbours and inserts it into the free set. */
 void gemem_caching_make_free (Caching *caching, CachingBlock *block);
+
+/* ---- caching-sleep.c */
+
+/* The group `sleep` of the class; the first of it for the pool @pair. */
+void gemem_caching_sleep_begin (Caching *caching, CachingPoolPair *pair, const char *tag,
+                                gboolean backup);
+void gemem_caching_sleep_end (GememAllocator *allocator, guint32 id, gboolean drop);
+void gemem_caching_sleep (GememAllocator *allocator, const char *const *offload);
+void gemem_caching_pause (GememAllocator *allocator, const char *const *tags);
+gboolean gemem_caching_wake (GememAllocator *allocator, const char *const *tags, guint64 *needed);
+gboolean gemem_caching_is_asleep (GememAllocator *allocator, const GememBlock *live);
+guint64 gemem_caching_host_bytes (GememAllocator *allocator);
+/* As gemem_caching_segment_new(), of a pool with a region. */
+CachingBlock *gemem_caching_sleeper_new (Caching *caching, CachingPool *pool, guint64 size,
+                                         guint64 stream);
+/* Returns the memory and the addresses of @segment, which can sleep, to the device. */
+void gemem_caching_sleeper_free (Caching *caching, CachingSegment *segment);
+void gemem_caching_sleep_clear (Caching *caching);
+/* For walks: the state of a block of @segment, and what follows its last one. */
+void gemem_caching_sleeper_span (const CachingSegment *segment, GememSpan *span);
+void gemem_caching_sleeper_tail (const CachingSegment *segment, GememSpanFunc func, gpointer data);
+void gemem_caching_sleep_stats (const Caching *caching, GememStatFunc func, gpointer data);
 
 /* ---- caching-expandable.c */
 

@@ -18,6 +18,7 @@ gemem_result_new (void)
   result->streams = g_array_new (FALSE, FALSE, sizeof (GememStreamUse));
   result->classes = g_array_new (FALSE, FALSE, sizeof (GememSizeClassUse));
   result->epochs = g_array_new (FALSE, FALSE, sizeof (GememEpoch));
+  result->shares = g_array_new (FALSE, FALSE, sizeof (GememShare));
   result->fidelity.first_difference = result->fidelity.first_segment_difference = G_MAXUINT64;
   return result;
 }
@@ -52,6 +53,7 @@ gemem_result_restart (GememResult *result)
                         .streams = result->streams,
                         .classes = result->classes,
                         .epochs = result->epochs,
+                        .shares = result->shares,
                         .stats = result->stats,
                         .fidelity = result->fidelity };
 
@@ -101,6 +103,8 @@ gemem_result_free (GememResult *result)
   g_clear_pointer (&result->streams, g_array_unref);
   g_clear_pointer (&result->classes, g_array_unref);
   g_clear_pointer (&result->epochs, g_array_unref);
+  g_clear_pointer (&result->shares, g_array_unref);
+  g_clear_pointer (&result->programs, g_ptr_array_unref);
   g_free (result);
 }
 

@@ -111,7 +111,7 @@ check 'host memory has no device number' sh -c 'gemem-sim compare "$GEMEM_SRCDIR
 # ---- 2: usage, with a suggestion where there is one
 run 2 gemem-sim
 run 2 gemem-sim replya small.ops;                     says err "unknown command 'replya'; did you mean 'replay'"
-run 2 gemem-sim replay;                               says err 'TRACE is missing'
+run 2 gemem-sim replay;                               says err 'TRACE... is missing'
 run 2 gemem-sim replay small.ops other.ops -a direct; says err "too many arguments, from 'other.ops'"
 run 2 gemem-sim replay small.ops --alocator=direct;   says err 'did you mean --allocator'
 run 2 gemem-sim replay small.ops;                     says err 'choose one with -a'
