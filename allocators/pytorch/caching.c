@@ -6,12 +6,12 @@
  * miss takes a segment from the device; if that fails, a ladder of releases runs before
  * out-of-memory.
  *
- * Two facts are not in recordings and are assumed.  A request with a private pool counts as made
- * while that pool's redirection is active, so it neither polls events nor empties the cache
- * (1a.10).  A private pool stays in use until the trace releases it (pool-release), or forever,
- * unless release_private_pools is set.
+ * Two facts are not in recordings and are assumed.  Unless the trace says where private pools are in
+ * use (pool-begin), a request with one counts as made while a graph is captured, so it neither polls
+ * events nor empties the cache (1a.10).  A private pool stays in use until the trace releases it
+ * (pool-release), or forever, unless release_private_pools is set.
  * Not modelled, because no trace mentions them: free-memory callbacks, pools with their own
- * allocator, use_on_oom and no_split.
+ * allocator, use_on_oom and no_split, the dependencies inside a captured graph.
  *
  * Invariants: see caching.h; integers only.
  * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event.
@@ -289,12 +289,10 @@ release_pair (Caching *caching, CachingPoolPair *pair)
   release_pool (caching, &pair->large);
 }
 
+/* Releases the private pools that the program has released. */
 static void
-release_all (Caching *caching)
+release_private (Caching *caching)
 {
-  gemem_caching_synchronize (caching);
-  release_pool (caching, &caching->pools.large);
-  release_pool (caching, &caching->pools.small);
   for (guint i = 0; i < caching->private_pools->len; i++)
     {
       CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
@@ -302,6 +300,15 @@ release_all (Caching *caching)
       if (pair->released || caching->settings.release_private_pools)
         release_pair (caching, pair);
     }
+}
+
+static void
+release_all (Caching *caching)
+{
+  gemem_caching_synchronize (caching);
+  release_pool (caching, &caching->pools.large);
+  release_pool (caching, &caching->pools.small);
+  release_private (caching);
 }
 
 /* New memory for @size bytes: a segment, or pages of an expandable one.  The memory limit counts what
@@ -319,10 +326,18 @@ ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   return gemem_caching_segment_new (caching, pool, wanted, stream);
 }
 
-/* Serves a miss: collects garbage, asks the device, releases and asks again.  NULL: out of
- * memory. */
+/* throw_on_cudamalloc_oom: more than the device has is refused before anything else is tried. */
+static gboolean
+is_rejected (const Caching *caching, guint64 size)
+{
+  return caching->settings.throw_on_oom && caching->settings.limit == CACHING_UNLIMITED
+         && (caching->reserved > caching->total
+             || segment_size (caching, size) > caching->total - caching->reserved);
+}
+
+/* Collects garbage, asks the device, releases and asks again.  NULL: out of memory. */
 static CachingBlock *
-obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+climb_ladder (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
   CachingBlock *block;
   guint64 before;
@@ -337,13 +352,29 @@ obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
       caching->base.retries++;
       block = ask_device (caching, pool, size, stream);
     }
-  if (block != NULL || pool->id != 0)
+  if (block != NULL || gemem_caching_holds (caching, pool->id))
     return block;
   before = caching->reserved;
   release_all (caching);
   caching->num_alloc_retries++;
   caching->base.retries += caching->reserved != before;
   return ask_device (caching, pool, size, stream);
+}
+
+/* Serves a miss.  NULL: out of memory. */
+static CachingBlock *
+obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  CachingBlock *block;
+
+  if (is_rejected (caching, size))
+    {
+      caching->num_oom_rejections++;
+      return NULL;
+    }
+  block = climb_ladder (caching, pool, size, stream);
+  caching->num_ooms += block == NULL;
+  return block;
 }
 
 /* ---- the class */
@@ -363,7 +394,7 @@ hand_out (Caching *caching, CachingBlock *block, guint64 requested, GememBlock *
   gemem_caching_stat_add (caching, CACHING_STAT_REQUESTED_BYTES, small, requested);
   if (gemem_caching_is_oversize (caching, size))
     gemem_caching_stat_raise (&caching->oversize_allocations, 1);
-  out->address = block->node.address;
+  out->address = block->address;
   out->size = size;
   out->handle = block;
 }
@@ -374,7 +405,8 @@ caching_alloc (GememAllocator *allocator, const GememRequest *request, GememBloc
   Caching *caching = (Caching *) allocator;
   CachingBlock *block = NULL;
 
-  if (request->pool == 0)
+  if (G_LIKELY ((request->pool | (guint) caching->holding) == 0)
+      || !gemem_caching_holds (caching, request->pool))
     gemem_caching_process_events (caching);
   if (request->size < CACHING_TOO_LARGE)
     {
@@ -389,14 +421,13 @@ caching_alloc (GememAllocator *allocator, const GememRequest *request, GememBloc
           CachingBlock *rest = block;
 
           block = gemem_caching_split (caching, rest, size);
-          gemem_caching_insert (rest);
+          gemem_caching_insert (caching, rest);
         }
     }
+  else
+    caching->num_ooms++;
   if (G_UNLIKELY (block == NULL))
-    {
-      caching->num_ooms++;
-      return FALSE;
-    }
+    return FALSE;
   hand_out (caching, block, request->size, out);
   return TRUE;
 }
@@ -426,7 +457,7 @@ caching_free (GememAllocator *allocator, const GememBlock *handle, gboolean comp
   if (completion_follows)
     gemem_caching_wait (caching, block);
   else if (block->uses != NULL)
-    gemem_caching_record_events (caching, block);
+    gemem_caching_free_used (caching, block);
   else
     gemem_caching_finish (caching, block);
 }
@@ -446,7 +477,18 @@ caching_use_on_stream (GememAllocator *allocator, const GememBlock *block, guint
 static void
 caching_trim (GememAllocator *allocator)
 {
-  release_all ((Caching *) allocator);
+  Caching *caching = (Caching *) allocator;
+
+  if (!caching->holding)
+    release_all (caching);
+  else if (!caching->settings.version->trim_refused)
+    release_private (caching);
+}
+
+static void
+caching_redirect (GememAllocator *allocator, guint32 pool, gboolean begin, gboolean capture)
+{
+  gemem_caching_redirect ((Caching *) allocator, pool, begin, capture);
 }
 
 /* The end of a MemPool: waits for no event, unlike emptying the whole cache. */
@@ -471,8 +513,8 @@ caching_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
 
   if (!gemem_device_adopt (allocator->device, segment->address, segment->size))
     return FALSE;
-  gemem_caching_insert (
-      gemem_caching_segment_add (caching, pool, segment->address, segment->size, segment->stream));
+  gemem_caching_insert (caching, gemem_caching_segment_add (caching, pool, segment->address,
+                                                            segment->size, segment->stream));
   return TRUE;
 }
 
@@ -500,12 +542,12 @@ find_place (Caching *caching, const GememAdopt *adopt)
   if (segment == NULL || adopt->size == 0)
     return NULL;
   /* blocks are adopted in the order of their addresses */
-  if (caching->adopted != NULL && caching->adopted->node.address < adopt->address)
+  if (caching->adopted != NULL && caching->adopted->address < adopt->address)
     first = caching->adopted;
   else
     first = segment->first;
   for (CachingBlock *block = first; block != NULL; block = block->next)
-    if (block->state == CACHING_FREE && contains (block->node.address, block->node.size, adopt))
+    if (block->state == CACHING_FREE && contains (block->address, block->node.size, adopt))
       return block;
   return NULL;
 }
@@ -519,15 +561,15 @@ caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBl
   if (block == NULL)
     return FALSE;
   gemem_tree_remove (&block->segment->pool->free, &block->node);
-  if (adopt->address > block->node.address)
-    gemem_caching_insert (
-        gemem_caching_split (caching, block, adopt->address - block->node.address));
+  if (adopt->address > block->address)
+    gemem_caching_insert (caching,
+                          gemem_caching_split (caching, block, adopt->address - block->address));
   if (adopt->size < block->node.size)
     {
       CachingBlock *rest = block;
 
       block = gemem_caching_split (caching, rest, adopt->size);
-      gemem_caching_insert (rest);
+      gemem_caching_insert (caching, rest);
     }
   hand_out (caching, block, adopt->requested, out);
   caching->adopted = block;
@@ -544,12 +586,23 @@ caching_adopt_done (GememAllocator *allocator)
 
 /* ---- life */
 
+/* Bytes of the device, as the allocator sees it. */
+static void
+init_total (Caching *caching)
+{
+  GememDeviceInfo info = { 0 };
+
+  gemem_device_info (caching->base.device, &info);
+  caching->total = caching->settings.total != 0 ? caching->settings.total : info.total;
+}
+
 /* Whole pages of the device; a range leaves addresses for others where the device has no limit.
  * FALSE: the device has no virtual memory. */
 static gboolean
 init_ranges (Caching *caching, GError **error)
 {
   GememDeviceInfo info = { 0 };
+  double reserve;
 
   gemem_device_info (caching->base.device, &info);
   if (!info.virtual_memory)
@@ -563,9 +616,12 @@ init_ranges (Caching *caching, GError **error)
   caching->granularity = info.granularity;
   caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info.granularity);
   caching->large_page = gemem_round_up (caching->settings.large_segment_size, info.granularity);
-  caching->range = MIN (caching->settings.total != 0 ? caching->settings.total : info.total,
-                        CACHING_RANGE_MAX);
+  caching->range = MIN (caching->total, CACHING_RANGE_MAX);
   caching->range += gemem_round_up (caching->range, 8) / 8;
+  reserve = caching->settings.reserve_part * (double) MIN (caching->total, CACHING_RANGE_MAX)
+            + caching->settings.reserve_bytes;
+  if (reserve > 0 && reserve < (double) caching->range)
+    caching->range = (guint64) reserve;
   return TRUE;
 }
 
@@ -581,6 +637,7 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
   caching->base.klass = &gemem_pytorch_caching_class;
   caching->base.device = device;
   caching->settings = settings;
+  init_total (caching);
   if (settings.expandable && !init_ranges (caching, error))
     {
       g_free (caching);
@@ -589,6 +646,8 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
   init_pair (&caching->pools, 0);
   caching->private_pools = g_ptr_array_new_with_free_func (free_pair);
   caching->queues = g_array_new (FALSE, TRUE, sizeof (CachingQueue));
+  caching->redirections = g_array_new (FALSE, FALSE, sizeof (CachingRedirection));
+  caching->held = g_ptr_array_new ();
   gemem_slab_init (&caching->block_slab, sizeof (CachingBlock));
   gemem_slab_init (&caching->segment_slab, sizeof (CachingSegment));
   gemem_slab_init (&caching->use_slab, sizeof (CachingUse));
@@ -613,6 +672,9 @@ caching_destroy (GememAllocator *allocator)
   gemem_slab_clear (&caching->event_slab);
   g_ptr_array_unref (caching->private_pools);
   g_array_unref (caching->queues);
+  g_array_unref (caching->redirections);
+  g_ptr_array_unref (caching->held);
+  g_clear_pointer (&caching->captured, g_hash_table_unref);
   g_free (caching);
 }
 
@@ -621,7 +683,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .name = "pytorch-caching",
   .aliases = "pytorch|torch",
   .summary = "PyTorch's CUDA caching allocator, with plain or expandable segments",
-  .origin = "PyTorch, native backend, about 2.10/2.11 (peers.md 1a)",
+  .origin = "PyTorch, native backend, 2.6 to 2.15 (peers.md 1a)",
   .known_as = "CUDACachingAllocator",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS,
   .alignment = CACHING_QUANTUM,
@@ -633,6 +695,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .prefetch = caching_prefetch,
   .trim = caching_trim,
   .release_pool = caching_release_pool,
+  .redirect = caching_redirect,
   .largest_free = gemem_caching_largest_free,
   .walk = gemem_caching_walk,
   .check = gemem_caching_check,

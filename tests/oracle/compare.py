@@ -6,6 +6,7 @@ because all that follows may follow from it.
 """
 import fnmatch
 import importlib.util
+import itertools
 import json
 import os
 import subprocess
@@ -38,6 +39,8 @@ class System:
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         self.allocator, self.calls, self.scenarios = module.ALLOCATOR, set(module.CALLS), module.SCENARIOS
+        self.unordered = set(getattr(module, 'UNORDERED', ()))
+        self.short, self.short_share = getattr(module, 'SHORT', {}), 0.1
         self.sharpness, self.bench = getattr(module, 'SHARPNESS', []), getattr(module, 'BENCH', {})
         self.version_settings = getattr(module, 'version_settings', lambda version: {})
 
@@ -137,27 +140,30 @@ class Pair:
         errors = real.communicate()[1]
         if real.returncode not in (0, 2) or gemem.returncode not in (0, 2) or real.returncode != gemem.returncode:
             kind = 'refusal' if {real.returncode, gemem.returncode} == {0, 2} else 'failed'
-            return Difference(kind, None, 'exit status %d %s' % (real.returncode, errors.strip()[:500]), 'exit status %d %s' % (gemem.returncode, gemem.stderr.strip()[:500]))
+            return Difference(kind, None, 'exit status %d %s' % (real.returncode, errors.strip()[:500]), 'exit status %d %s' % (gemem.returncode, gemem.stderr.strip()[:500]),
+                              'with %d and %d' % (real.returncode, gemem.returncode))
         if real.returncode == 2:
             self.refused += 1
             return None
-        return self.compare(events)
+        return self.compare(events, self.system.unordered | case.unordered)
 
-    def compare(self, events):
+    def compare(self, events, unordered):
         real, gemem = read(self.path('real.events')), read(self.path('gemem.events'))
         self.failed += real.count(b',,,') - real.count(b',trim,')
         if real != gemem:
             return first_row(real, gemem)
-        return self.compare_calls(events) or self.compare_stats()
+        return self.compare_calls(events, unordered) or self.compare_stats()
 
-    def compare_calls(self, events):
+    def compare_calls(self, events, unordered):
         real, gemem = read(self.path('real.calls')), read(self.path('gemem.calls'))
         end = gemem.find(b'\n%d,' % events)
         gemem = gemem[:end + 1] if end >= 0 else gemem
         self.device_calls += real.count(b'\n') - 1
         if real == gemem:
             return None
-        rows = [[row for row in log.decode().splitlines()[1:] if row.split(',', 2)[1] in self.system.calls and not self.is_known('call:' + row.split(',', 2)[1])] for log in (real, gemem)]
+        rows = [in_order(unordered, (row for row in log.decode().splitlines()[1:] if row.split(',', 2)[1] in self.system.calls)) for log in (real, gemem)]
+        if rows[0] != rows[1]:
+            rows = [[row for row in side if not self.is_known('call:' + row.split(',', 2)[1])] for side in rows]
         for one, other in zip(*rows):
             if one != other:
                 return Difference('call', int(one.split(',')[0]), one, other, one.split(',')[1])
@@ -190,3 +196,13 @@ def first_row(real, gemem):
     more = max(real, gemem, key=len).decode().splitlines()[min(real.count(b'\n'), gemem.count(b'\n'))]
     pair = ('no row', more) if len(gemem) > len(real) else (more, 'no row')
     return Difference('decision', int(more.split(',')[0]), *pair, more.split(',')[1])
+
+
+def in_order(unordered, rows):
+    """The rows with the calls that are @unordered sorted within their event: those that a system makes in the order of a hash table."""
+
+    def key(row):
+        seq, call, _ = row.split(',', 2)
+        return (seq, call) if call in unordered else row
+
+    return [row for _, group in itertools.groupby(rows, key) for row in sorted(group)]

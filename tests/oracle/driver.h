@@ -125,6 +125,11 @@ public:
   {
     oracle_device.stream_sync (stream);
   }
+  /* The program begins, or ends, to allocate in @pool; @capture: as it captures a graph. */
+  virtual void
+  redirect (uint64_t /* pool */, bool /* begins */, bool /* capture */)
+  {
+  }
   virtual void
   release_pool (uint64_t /* pool */, bool /* now */)
   {
@@ -138,6 +143,22 @@ public:
   /* Whether a wait for a stream is a decision of gemem's allocator, which then has a row. */
   virtual bool
   decides_sync () const
+  {
+    return false;
+  }
+  /* Whether gemem's allocator has these: without, it passes over the events, which leave no row. */
+  virtual bool
+  has_use () const
+  {
+    return true;
+  }
+  virtual bool
+  has_trim () const
+  {
+    return true;
+  }
+  virtual bool
+  has_pools () const
   {
     return false;
   }
@@ -167,6 +188,8 @@ enum Kind : uint8_t
   USE,
   SYNC,
   TRIM,
+  POOL_BEGIN,
+  POOL_END,
   POOL_RELEASE,
   REMARK,
   NOTHING
@@ -268,9 +291,10 @@ private:
   event ()
   {
     static const std::map<std::string, Kind> kinds = {
-      { "alloc", ALLOC },      { "free", FREE },         { "use-on-stream", USE },
-      { "stream-sync", SYNC }, { "trim", TRIM },         { "step", NOTHING },
-      { "phase", NOTHING },    { "phase-end", NOTHING }, { "pool-release", POOL_RELEASE }
+      { "alloc", ALLOC },           { "free", FREE },         { "use-on-stream", USE },
+      { "stream-sync", SYNC },      { "trim", TRIM },         { "step", NOTHING },
+      { "phase", NOTHING },         { "phase-end", NOTHING }, { "pool-release", POOL_RELEASE },
+      { "pool-begin", POOL_BEGIN }, { "pool-end", POOL_END }
     };
     const std::string name = word ();
     auto kind = kinds.find (name);
@@ -298,7 +322,7 @@ private:
         else
           throw std::runtime_error ("field " + key + ": drivers do not have it");
       }
-    if (event.kind == POOL_RELEASE)
+    if (event.kind >= POOL_BEGIN && event.kind <= POOL_RELEASE)
       event.size = aux;
     if (event.kind <= USE)
       find_slot (event, id);
@@ -396,7 +420,7 @@ private:
           return;
         }
       case USE:
-        if (!blocks[event.slot].live)
+        if (!blocks[event.slot].live || !system.has_use ())
           return;
         system.use (blocks[event.slot], event.stream);
         if (logged)
@@ -405,15 +429,25 @@ private:
       case SYNC:
         system.sync (event.stream);
         if (logged && system.decides_sync ())
-          plain_row (event, ",stream-sync,,,,,");
+          plain_row (event, "stream-sync");
         return;
       case TRIM:
+        if (!system.has_trim ())
+          return;
         system.trim ();
         if (logged)
-          plain_row (event, ",trim,,,,,");
+          plain_row (event, "trim");
         return;
+      case POOL_BEGIN:
+      case POOL_END:
+        return system.redirect (event.pool, event.kind == POOL_BEGIN, event.size != 0);
       case POOL_RELEASE:
-        return system.release_pool (event.pool, event.size != 0);
+        if (!system.has_pools ())
+          return;
+        system.release_pool (event.pool, event.size != 0);
+        if (logged)
+          plain_row (event, "pool-release");
+        return;
       case REMARK:
         return system.remark (trace.remarks[event.size], event.stream);
       case NOTHING:
@@ -445,7 +479,9 @@ private:
   plain_row (const Event &event, const char *kind)
   {
     rows.number (event.seq);
+    rows.sign (',');
     rows.text (kind);
+    rows.text (",,,,,");
     rows.number (system.reserved ());
     rows.text (",0");
     rows.end ();

@@ -1,26 +1,25 @@
 #!/usr/bin/env python3
 """oracle.py - gemem beside the real allocators: fetches, builds, compares, shrinks, measures.  See README.md.
 
-usage: oracle.py check [WHAT...] [-s SCENARIO] [-n OPERATIONS] [--seed N] [-j JOBS]   TAP; WHAT: SYSTEM or SYSTEM-VERSION
-       oracle.py sharpness [WHAT...]                                                 TAP
-       oracle.py bench [WHAT...] [-n OPERATIONS]                                     JSON rows
-       oracle.py run SYSTEM-VERSION TRACE                                            every decision, side by side
+usage: oracle.py check [WHAT...] [-s SCENARIO...] [-n OPERATIONS] [--seed N] [-j JOBS] [--trials N (to shrink)]     TAP
+       oracle.py sharpness [WHAT...] [--count SEQUENCES]    TAP
+       oracle.py all [...]                                  TAP of both
+       oracle.py bench [WHAT...] [-n OPERATIONS]            JSON rows
+       oracle.py run SYSTEM-VERSION TRACE                   every decision, side by side
        oracle.py fetch|build|list [WHAT...]
+WHAT is a SYSTEM or a SYSTEM-VERSION; without, all.
 
-Environment: GEMEM_BUILDDIR (gemem-sim; the drivers are built there), GEMEM_ORACLE_CACHE, GEMEM_ORACLE_OFFLINE,
-GEMEM_ORACLE_SYSTEMS (a folder of systems instead of this one), CXX, CC, CUDA_INCLUDE.
+Environment: GEMEM_BUILDDIR (gemem-sim), GEMEM_ORACLE_CACHE, GEMEM_ORACLE_OFFLINE, GEMEM_ORACLE_WORK (for drivers
+and what is found; BUILDDIR/tests/oracle), GEMEM_ORACLE_SYSTEMS (a folder of systems instead of this one), CXX, CC, CUDA_INCLUDE.
 A sequence is named by system, scenario and seed, whatever the version.  Exit status: 0; 1 something differs; 2 usage.
 """
 import argparse
 import concurrent.futures
 import os
 import random
-import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
@@ -32,6 +31,7 @@ import wheels
 
 LENGTHS = [2000, 5000, 10000, 23000]  # of the sequences, in turn
 ENOUGH = 3                            # differing sequences of a scenario are named
+FEW = 20000                           # operations, below which a known difference need not show
 
 
 class Tap:
@@ -72,7 +72,8 @@ def chosen(names):
     labels = {v.label for _, versions in found for v in versions} | set(known)
     unknown = [name for name in names if name not in labels]
     if unknown:
-        raise SystemExit('oracle.py: no system or version %s; there are %s' % (', '.join(unknown), ', '.join(v.label for f in known.values() for v in wheels.versions(f))))
+        print('oracle.py: no system or version %s; there are %s' % (', '.join(unknown), ', '.join(v.label for f in known.values() for v in wheels.versions(f))), file=sys.stderr)
+        sys.exit(2)
     return found
 
 
@@ -125,8 +126,8 @@ class Tally:
             self.events, self.sequences, self.failed, self.calls, ', settings refused in %d' % self.refused if self.refused else '')
 
 
-def report(system, version, scenario, tally, known, tap):
-    """The TAP point of a scenario of a version; the first difference is shrunk."""
+def report(system, version, scenario, tally, known, tap, trials, shown):
+    """The TAP point of a scenario of a version; the first difference is shrunk, unless another version @shown had it."""
     name = '%s %s: %s' % (version.label, scenario, tally.text())
     if tally.refused == tally.sequences:
         return tap.point(False, name, 'every sequence was refused: nothing was compared')
@@ -135,20 +136,24 @@ def report(system, version, scenario, tally, known, tap):
     if known.excuses(system.name, version.name, scenario, 'decision'):
         return tap.point(True, '%s; %d differ as known' % (name, len(tally.differences)))
     details = ['%d of %d sequences differ' % (len(tally.differences), tally.sequences)]
+    first = min(tally.differences, key=lambda d: d[1])
+    other = shown.setdefault((scenario, first[0], str(first[2])), version.label)
+    if other != version.label:
+        return tap.point(False, name, '%s, the first as in %s' % (details[0], other))
     for seed, length, difference in tally.differences[:ENOUGH]:
         details.append('seed %d: %s' % (seed, difference))
-    tap.point(False, name, '\n'.join(details + [smallest(system, version, scenario, *min(tally.differences, key=lambda d: d[1]), known)]))
+    tap.point(False, name, '\n'.join(details + [smallest(system, version, scenario, *first, known, trials)]))
 
 
-def smallest(system, version, scenario, seed, length, difference, known):
+def smallest(system, version, scenario, seed, length, difference, known, trials):
     """The smallest case of a difference, as a trace that can be replayed."""
     case, operations = sequence(system, scenario, seed, length)
     with work_folder() as work:
         pair = compare.Pair(system, version, work, known, scenario)
-        case, operations, difference = shrink.Shrinker(pair, case, operations, difference).run()
+        case, operations, difference = shrink.Shrinker(pair, case, operations, difference, trials).run()
     settings = dict(case.settings, **system.version_settings(version.name))
     text = sequences.head(system.allocator, settings, case.device) + sequences.body(operations)[0]
-    folder = os.path.join(os.environ.get('GEMEM_BUILDDIR', '.'), 'tests', 'oracle', 'found')
+    folder = os.path.join(wheels.work_folder(), 'found')
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, '%s-%s-%d.txt' % (version.label, scenario, seed))
     with open(path, 'w') as f:
@@ -169,45 +174,48 @@ def check(arguments, tap):
             for scenario in names if ready else []:
                 check_scenario(system, ready, scenario, arguments, known, pool, tap)
         for version in ready:
-            for line in known.unused(system.name, version.name, names) if arguments.operations >= 100000 else []:
+            for line in known.unused(system.name, version.name, names) if arguments.operations >= FEW else []:
                 tap.point(False, 'known difference: ' + line, 'nothing differs so any more: remove the line')
 
 
 def check_scenario(system, versions, scenario, arguments, known, pool, tap):
     labels, tallies, jobs, planned, seed = [v.label for v in versions], {v.label: Tally() for v in versions}, [], 0, arguments.seed
-    while planned < arguments.operations:
-        length = min(LENGTHS[seed % len(LENGTHS)], arguments.operations - planned)
+    wanted = min(arguments.operations, max(FEW, int(arguments.operations * system.short_share))) if scenario in system.short else arguments.operations
+    while planned < wanted:
+        length = min(system.short.get(scenario) or LENGTHS[seed % len(LENGTHS)], wanted - planned)
         jobs.append((seed, length, pool.submit(run_one, system.folder, labels, scenario, seed, length)))
         planned, seed = planned + length, seed + 1
     for seed, length, job in jobs:
         for label, counts, difference, used in job.result():
             tallies[label].add(seed, length, counts, difference)
             known.used |= used
+    shown = {}
     for version in versions:
         if tallies[version.label].sequences:
-            report(system, version, scenario, tallies[version.label], known, tap)
+            report(system, version, scenario, tallies[version.label], known, tap, arguments.trials, shown)
 
 
 def sharpness(arguments, tap):
-    """Settings that are one step off in gemem alone: how many of 12 sequences notice."""
+    """Settings that are one step off in gemem alone: how many sequences in which they matter notice."""
     for system, versions in chosen(arguments.what):
-        if not system.sharpness:
-            continue
-        ready = made_ready(versions, tap)
-        for version in ready[-1:]:
+        for version in made_ready(versions, Tap() if arguments.command == 'all' else tap)[-1:] if system.sharpness else []:
             for scenario, what, change in system.sharpness:
-                noticed, tried = notice(system, version, scenario, change)
+                noticed, tried = notice(system, version, scenario, change, arguments.count)
                 tap.point(noticed > 0, '%s %s: %s is noticed in %d of %d sequences' % (version.label, scenario, what, noticed, tried))
 
 
-def notice(system, version, scenario, change, count=12):
+def notice(system, version, scenario, change, most):
+    """How many of up to @most sequences that the change concerns differ."""
     noticed = tried = 0
     with work_folder() as work:
-        for seed in range(count):
-            case, operations = sequence(system, scenario, seed, 3000)
-            if case.versions and not case.versions(version.name):
+        for seed in range(5 * most):
+            case, operations = sequence(system, scenario, seed, 6000)
+            settings, device = dict(case.settings, **system.version_settings(version.name)), dict(case.device)
+            if change(dict(settings), dict(device)) == (settings, device) or case.versions and not case.versions(version.name):
                 continue
             tried += 1
+            if tried > most:
+                return noticed, most
             noticed += compare.Pair(system, version, work).run(case, operations, change) is not None
     return noticed, tried
 
@@ -245,11 +253,13 @@ def run(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('command', choices=['check', 'sharpness', 'bench', 'run', 'fetch', 'build', 'list'])
+    parser.add_argument('command', choices=['check', 'sharpness', 'all', 'bench', 'run', 'fetch', 'build', 'list'])
     parser.add_argument('what', nargs='*')
     parser.add_argument('-s', '--scenario', action='append', default=[])
     parser.add_argument('-n', '--operations', type=int, default=100000)
     parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--trials', type=int, default=1500)
+    parser.add_argument('--count', type=int, default=12)
     parser.add_argument('-j', '--jobs', type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     tap = Tap()
@@ -264,8 +274,12 @@ def main():
         for _, versions in chosen(arguments.what):
             for version in made_ready(versions, tap):
                 tap.point(True, version.label)
-    else:
-        {'check': check, 'sharpness': sharpness, 'bench': bench}[arguments.command](arguments, tap)
+    if arguments.command in ('check', 'all'):
+        check(arguments, tap)
+    if arguments.command in ('sharpness', 'all'):
+        sharpness(arguments, tap)
+    if arguments.command == 'bench':
+        bench(arguments, tap)
     return tap.finish() if arguments.command != 'bench' else tap.failed > 0
 
 

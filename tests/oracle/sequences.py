@@ -12,9 +12,10 @@ KiB, MiB, GiB = 1 << 10, 1 << 20, 1 << 30
 class Case:
     """One sequence to be: what is set, and what is done.  See README.md for the fields."""
 
-    def __init__(self, operations, settings=None, device=None, driver=None, options=None, versions=None):
+    def __init__(self, operations, settings=None, device=None, driver=None, options=None, versions=None, unordered=()):
         self.operations, self.settings, self.device = operations, dict(settings or {}), dict(device or {})
         self.driver, self.options, self.versions = dict(driver or {}), list(options or []), versions
+        self.unordered = set(unordered)
 
 
 def log_size(random, least, most):
@@ -263,6 +264,10 @@ def body(operations):
             add('stream-sync%s%s' % (' stream=%d' % op[1] if op[1] else '', time))
         elif kind == 'r':
             add('trim' + time)
+        elif kind == 'B':
+            add('pool-begin pool=%d%s%s' % (op[1], ' aux=1' if op[2] else '', time))
+        elif kind == 'E':
+            add('pool-end pool=%d%s' % (op[1], time))
         elif kind == 'p':
             add('pool-release pool=%d%s%s' % (op[1], ' aux=1' if op[2] else '', time))
         else:

@@ -1,8 +1,8 @@
 """shrink.py - the smallest sequence that still shows a difference.
 
 Delta debugging: everything behind the difference is cut off, then chunks of operations are removed, halves first and single ones last, as
-long as the same kind of difference remains; then settings are left out, streams, pools and times, and sizes become rounder.  Remarks and
-clock ticks are operations like others.  Bounded by a number of trials.
+long as the same kind of difference remains; then settings are left out, streams and times, and sizes become rounder.  What
+begins and ends (pools, remarks) goes in pairs.  Bounded by a number of trials.
 """
 import copy
 
@@ -22,21 +22,30 @@ def repaired(operations):
     return balanced(kept)
 
 
+def bracket(op):
+    """(what, whether it begins) of pool-begin, pool-end, and remarks WORD-begin NUMBER and WORD-end NUMBER; None of others."""
+    if op[0] in 'BE':
+        return ('pool', op[1]), op[0] == 'B'
+    if op[0] == 'o' and op[1].endswith(('-begin', '-end')):
+        return (op[1].rsplit('-', 1)[0], *op[2:]), op[1].endswith('-begin')
+    return None
+
+
 def balanced(operations):
-    """Remarks WORD-begin and WORD-end only in pairs of the same number with something between."""
+    """What begins and ends only in pairs with something between."""
     open_at, drop = {}, set()
     for i, op in enumerate(operations):
-        if op[0] != 'o' or not op[1].endswith(('-begin', '-end')):
+        if bracket(op) is None:
             continue
-        key = (op[1].rsplit('-', 1)[0], *op[2:])
-        if op[1].endswith('-begin'):
+        key, begins = bracket(op)
+        if begins:
             if key in open_at:
                 drop.add(i)
             else:
                 open_at[key] = i
         elif key not in open_at:
             drop.add(i)
-        elif all(operations[k][0] in 'ot' for k in range(open_at[key], i)):
+        elif all(operations[k][0] in 'otBE' for k in range(open_at[key], i)):
             drop.update((open_at.pop(key), i))
         else:
             del open_at[key]
@@ -75,7 +84,7 @@ class Shrinker:
         for i, op in enumerate(self.operations):
             events += op[0] not in 'ot'
             if events > self.difference.seq:
-                self.keep(repaired(self.operations[:i + 1] + [o for o in self.operations[i + 1:] if o[0] == 'o']))
+                self.keep(repaired(self.operations[:i + 1] + [o for o in self.operations[i + 1:] if bracket(o)]))
                 return
 
     def remove(self):
@@ -110,10 +119,10 @@ class Shrinker:
             op = self.operations[i]
             if op[0] != 'a' or self.left <= 0:
                 continue
-            if len(op) > 4 and not op[4]:
-                self.simplify(i, [op[:4]])
-            if len(op) > 3:
+            if len(op) > 3 and not any(op[4:]):
                 self.simplify(i, [op[:3]])
+            elif len(op) > 3:
+                self.simplify(i, [op[:3] + (0,) + op[4:]])
             size = op[2]
             self.simplify(i, [self.operations[i][:2] + (s,) + self.operations[i][3:] for s in
                               sorted({size >> k << k for k in (24, 20, 16, 12, 9)} | {512, 1 << 20, 2 << 20}) if 0 < s < size])

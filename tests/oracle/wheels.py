@@ -30,6 +30,11 @@ def cache_folder():
     return os.environ.get('GEMEM_ORACLE_CACHE') or os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'gemem-oracle')
 
 
+def work_folder():
+    """Where drivers are built and what is found is kept."""
+    return os.environ.get('GEMEM_ORACLE_WORK') or os.path.join(os.environ.get('GEMEM_BUILDDIR', '.'), 'tests', 'oracle')
+
+
 class Version:
     """One version of one system: its lines of wheels.list, where its parts are."""
 
@@ -37,7 +42,7 @@ class Version:
         self.system, self.name, self.lines = system, name, []
         self.label = '%s-%s' % (os.path.basename(system), name)
         self.folder = os.path.join(cache_folder(), self.label)
-        self.driver = os.path.join(os.environ.get('GEMEM_BUILDDIR', '.'), 'tests', 'oracle', 'built', self.label, 'driver')
+        self.driver = os.path.join(work_folder(), 'built', self.label, 'driver')
 
     def is_fetched(self):
         if all(line[1] == '-' for line in self.lines):

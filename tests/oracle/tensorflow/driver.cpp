@@ -90,6 +90,21 @@ public:
     allocator->SetSafeFrontier (frontier);
   }
   bool
+  has_use () const override
+  {
+    return false;
+  }
+  bool
+  has_trim () const override
+  {
+    return false;
+  }
+  bool
+  has_pools () const override
+  {
+    return false;
+  }
+  bool
   decides_sync () const override
   {
     return true;

@@ -13,16 +13,11 @@ EDGES = sorted({1, 2, *around(256, 512, 1024, 4096, 64 * KiB, 128 * KiB, MiB, 2 
 
 def anything(**more):
     """Sizes around edges, otherwise of any size."""
-    return lambda random, n: mixed(random, n, edges=EDGES, **{'trim': 0, **more})
-
-
-def untrimmed(generator):
-    """The operations without trims, which TensorFlow does not have."""
-    return lambda random, n: (op for op in generator(random, n) if op[0] != 'r')
+    return lambda random, n: mixed(random, n, edges=EDGES, **more)
 
 
 def pattern(*names):
-    return untrimmed(one_of(*(PATTERNS[name] for name in names)))
+    return one_of(*(PATTERNS[name] for name in names))
 
 
 TIGHT = ('pressure', 'uniform', 'small-and-large')

@@ -11,6 +11,6 @@ set --
 ! grep -q num_oom_rejections "$include/c10/core/CachingDeviceAllocator.h" || set -- "$@" -DHAVE_REJECTIONS
 # wheels up to 2.6 have the C++ library's older names
 nm -DC "$lib/libc10.so" | grep -q 'c10::Error::Error(.*std::__cxx11' && abi=1 || abi=0
-${CXX:-c++} -std=c++20 -O2 -w -D_GLIBCXX_USE_CXX11_ABI=$abi "$@" -I"$include" -I"$CUDA_INCLUDE" -I"$ORACLE_COMMON" -o "$ORACLE_DRIVER" \
+${CXX:-c++} -std=c++20 -O2 -w -D_GLIBCXX_USE_CXX11_ABI="$abi" "$@" -I"$include" -I"$CUDA_INCLUDE" -I"$ORACLE_COMMON" -o "$ORACLE_DRIVER" \
   "$ORACLE_SYSTEM/driver.cpp" -pthread -L"$lib" -L"$folder" -lc10 -lc10_cuda -l:"libcudart.so.$version" \
   -Wl,--no-as-needed -l:libcuda.so.1 -l:libnvidia-ml.so.1 -Wl,-rpath,"$folder:$lib" -Wl,--disable-new-dtags

@@ -4,8 +4,8 @@
  * peers is made (versions with HAVE_PEER_ACCESS; expandable segments look into it).
  * Settings become one string for the same parser that reads PYTORCH_CUDA_ALLOC_CONF; `conf` is passed as it is.  memory_limit and
  * per_process_memory_fraction become torch.cuda.set_per_process_memory_fraction().
- * Pools: between the remarks "pool-begin N" and "pool-end N" the pool is active, as within torch.cuda.use_mem_pool() or a capture; an
- * alloc with pool=N outside of such a stretch is one of its own.  "capture-begin" and "capture-end" say that a graph is captured.
+ * Pools: between pool-begin and pool-end the pool is active, as within torch.cuda.use_mem_pool() or a capture; an
+ * alloc with pool=N outside of such a stretch is one of its own, one without pool inside goes to no pool.
  * The size of a block is the growth of allocated_bytes, which only allocations and frees change.
  */
 #include <array>
@@ -72,6 +72,7 @@ public:
     const bool alone = block.pool != 0 && active.count (block.pool) == 0;
     void *memory = nullptr;
 
+    requested_pool = block.pool;
     if (alone)
       begin (block.pool);
     try
@@ -112,7 +113,13 @@ public:
   void
   trim () override
   {
-    real::emptyCache ();
+    try
+      {
+        real::emptyCache ();
+      }
+    catch (const std::exception &)
+      {
+      }
   }
   void
   release_pool (uint64_t pool, bool) override
@@ -121,24 +128,42 @@ public:
       real::releasePool (0, { 0, pool });
   }
   void
-  remark (const std::string &word, uint64_t number) override
+  redirect (uint64_t pool, bool begins, bool capture) override
   {
-    if (word == "pool-begin")
-      begin (number);
-    else if (word == "pool-end")
-      end (number);
-    else if (word == "capture-begin" || word == "capture-end")
-      capture (word == "capture-begin");
-    else
-      System::remark (word, number);
+    if (begins)
+      {
+        if (capture)
+          mark_capture (true);
+        captured.push_back ({ pool, capture });
+        if (pool != 0)
+          begin (pool);
+        return;
+      }
+    if (pool != 0)
+      end (pool);
+    for (size_t i = captured.size (); i-- > 0;)
+      if (captured[i].first == pool)
+        {
+          if (captured[i].second)
+            mark_capture (false);
+          captured.erase (captured.begin () + static_cast<long> (i));
+          return;
+        }
+  }
+  bool
+  has_pools () const override
+  {
+    return true;
   }
   void stats (Stats &all) override;
 
 private:
   real::CUDAAllocator *allocator = nullptr;
   c10::DeleterFnPtr deleter = nullptr;
-  uint64_t allocated = 0;
+  uint64_t allocated = 0, requested_pool = 0;
   std::set<uint64_t> active;
+  std::vector<std::pair<uint64_t, bool> >
+      captured; /* open stretches: pool, whether a graph is captured */
   std::map<uint64_t, uint64_t> begun;
 
   /* KEY:VALUE,... of the settings that are the allocator's. */
@@ -174,7 +199,8 @@ private:
   void
   begin (uint64_t pool)
   {
-    real::beginAllocateToPool (0, { 0, pool }, [] (cudaStream_t) { return true; });
+    real::beginAllocateToPool (0, { 0, pool },
+                               [this, pool] (cudaStream_t) { return requested_pool == pool; });
     active.insert (pool);
     begun[pool]++;
   }
@@ -185,7 +211,7 @@ private:
     active.erase (pool);
   }
   void
-  capture (bool begins)
+  mark_capture (bool begins)
   {
 #ifdef HAVE_MARK_CAPTURE
     if (begins)
