@@ -9,7 +9,7 @@
  *
  * Invariants and cost: regions.h.
  * Origin: peers.md section 1b; examples T1 to T9.  Not modelled: alignments above 256 bytes (a trace
- * has none).
+ * has none), spatial partitioning.
  */
 #include "config.h"
 

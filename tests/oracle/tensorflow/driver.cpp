@@ -25,10 +25,22 @@ public:
     oracle_device.requester = 0; /* it knows no streams */
     return reinterpret_cast<void *> (oracle_device.malloc (size));
   }
+  /* A joined region comes back in one piece, and goes to the device as gemem returns it, the last
+   * allocation first. */
   void
-  Free (void *memory, size_t) override
+  Free (void *memory, size_t size) override
   {
-    oracle_device.free (reinterpret_cast<uint64_t> (memory));
+    const uint64_t begin = reinterpret_cast<uint64_t> (memory);
+    std::vector<uint64_t> parts;
+
+    for (uint64_t at = begin; at < begin + size; at += oracle_device.size_of (at))
+      {
+        if (oracle_device.size_of (at) == 0)
+          oracle::die ("a region that was not allocated");
+        parts.push_back (at);
+      }
+    for (; !parts.empty (); parts.pop_back ())
+      oracle_device.free (parts.back ());
   }
   bool
   SupportsCoalescing () const override
@@ -88,6 +100,21 @@ public:
       return;
     frontier = static_cast<uint64_t> (counter.next ());
     allocator->SetSafeFrontier (frontier);
+  }
+  bool
+  has_use () const override
+  {
+    return false;
+  }
+  bool
+  has_trim () const override
+  {
+    return false;
+  }
+  bool
+  has_pools () const override
+  {
+    return false;
   }
   bool
   decides_sync () const override

@@ -13,16 +13,11 @@ EDGES = sorted({1, 2, *around(256, 512, 1024, 4096, 64 * KiB, 128 * KiB, MiB, 2 
 
 def anything(**more):
     """Sizes around edges, otherwise of any size."""
-    return lambda random, n: mixed(random, n, edges=EDGES, **{'trim': 0, **more})
-
-
-def untrimmed(generator):
-    """The operations without trims, which TensorFlow does not have."""
-    return lambda random, n: (op for op in generator(random, n) if op[0] != 'r')
+    return lambda random, n: mixed(random, n, edges=EDGES, **more)
 
 
 def pattern(*names):
-    return untrimmed(one_of(*(PATTERNS[name] for name in names)))
+    return one_of(*(PATTERNS[name] for name in names))
 
 
 TIGHT = ('pressure', 'uniform', 'small-and-large')
@@ -49,9 +44,15 @@ def whole(random):
     return Case(one_of(pattern(*PATTERNS), anything(), pattern(*TIGHT)), {'allow_growth': 'no', 'limit': total}, {'capacity': random.choice([total, 80 * GiB, total * 3 // 4])})
 
 
+def few(random, total):
+    """Few blocks, of which each may be most of the memory."""
+    return anything(blocks=random.choice([3, 6, 12]), most=total // 2, middle=total // 16, edge=0.2)
+
+
 def kept(random):
     """Without garbage collection, where idle regions would make room."""
-    return Case(one_of(pattern(*TIGHT), anything(), anything(blocks=random.choice([3, 6]), most=100 * MiB, middle=8 * MiB, edge=0.2)), {'garbage_collection': 'no', 'allow_growth': random.choice(['yes', 'no'])}, {'capacity': random.choice([300 * MiB, GiB, 2 * GiB])})
+    total = random.choice([100 * MiB, 300 * MiB, GiB])
+    return Case(one_of(pattern(*TIGHT), few(random, total), few(random, total)), {'garbage_collection': 'no', 'allow_growth': random.choice(['yes', 'yes', 'no'])}, {'capacity': total})
 
 
 def fragmentation(random):
@@ -66,9 +67,9 @@ def joined(random):
 
 
 def collected(random):
-    """Idle regions often make room: few blocks, of which each may be most of the memory."""
+    """Idle regions often make room."""
     total = random.choice([100 * MiB, 300 * MiB, GiB])
-    return Case(anything(blocks=random.choice([3, 6, 12]), most=total // 2, middle=total // 16, edge=0.2), {'coalesce_regions': random.choice(['yes', 'no', 'no'])}, {'capacity': total})
+    return Case(few(random, total), {'coalesce_regions': random.choice(['yes', 'no', 'no'])}, {'capacity': total})
 
 
 def timestamps(random):
