@@ -33,7 +33,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 7
+#define GEMEM_ALLOCATOR_ABI 8
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -163,6 +163,9 @@ struct _GememAllocatorClass
    * may be released at the next trim() or when the device is exhausted; @at_once: it is released
    * now. */
   void (*release_pool) (GememAllocator *allocator, guint32 pool, gboolean at_once);
+  /* The program begins, or ends, to allocate in private pool @pool (0: in none); @capture: as it
+   * captures a graph.  Such stretches nest; an end is that of the newest begin with @pool. */
+  void (*redirect) (GememAllocator *allocator, guint32 pool, gboolean begin, gboolean capture);
   /* The whole future, once, before the first request: the lifetimes of the trace, and the graph the
    * trace was lowered from, if any.  The class copies what it needs later.  Not called without a
    * trace, so such a class cannot serve a running program.  GEMEM_ERROR_INPUT. */

@@ -581,6 +581,21 @@ name_allocator (Snapshot *snapshot)
                            "%s", settings->configuration);
 }
 
+/* Adds the version of PyTorch to the settings: the newest that it may be. */
+static void
+add_version (Snapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  const char *told = snapshot->options.torch;
+  g_autofree char *before = info->settings;
+  const guint minor = told != NULL ? gemem_pytorch_version_parse (told)
+                                   : gemem_pytorch_records_newest (&snapshot->records);
+
+  info->settings = minor == 0 && told == NULL ? g_strdup (before)
+                                              : g_strdup_printf ("%s%sversion=2.%u", before,
+                                                                 *before != '\0' ? "," : "", minor);
+}
+
 /* Derives the facts of the trace from the first pass. */
 static gboolean
 settle (Snapshot *snapshot, GError **error)
@@ -625,6 +640,8 @@ settle (Snapshot *snapshot, GError **error)
       settle_phases (snapshot, device);
     }
   info->settings = gemem_pytorch_settings_text (settings);
+  if (!settings->npu)
+    add_version (snapshot);
   if (settings->memory_limit > 0)
     gemem_trace_info_note (
         info, "note",

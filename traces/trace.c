@@ -38,6 +38,8 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_DEVICE_LIMIT] = "device-limit",
   [GEMEM_EVENT_POOL_RELEASE] = "pool-release",
   [GEMEM_EVENT_PHASE_END] = "phase-end",
+  [GEMEM_EVENT_POOL_BEGIN] = "pool-begin",
+  [GEMEM_EVENT_POOL_END] = "pool-end",
 };
 
 const char *

@@ -73,6 +73,10 @@ typedef enum
   /* pool: the program released that private pool; aux = 1: its cache is released at once */
   GEMEM_EVENT_POOL_RELEASE = 27,
   GEMEM_EVENT_PHASE_END = 28, /* tag = name: the newest open phase of that name ends */
+  /* pool: the program begins to allocate in that private pool (0: in none); aux = 1: as it captures
+   * a graph */
+  GEMEM_EVENT_POOL_BEGIN = 29,
+  GEMEM_EVENT_POOL_END = 30, /* pool: the newest POOL_BEGIN of that pool ends */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
 

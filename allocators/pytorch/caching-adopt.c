@@ -20,7 +20,7 @@ gemem_caching_adopt_segment (GememAllocator *allocator, const GememAdopt *segmen
 
   if (!gemem_device_adopt (allocator->device, segment->address, segment->size))
     return FALSE;
-  gemem_caching_insert (
+  gemem_caching_insert (caching, 
       gemem_caching_segment_add (caching, pool, segment->address, segment->size, segment->stream));
   return TRUE;
 }
@@ -49,12 +49,12 @@ find_place (Caching *caching, const GememAdopt *adopt)
   if (segment == NULL || adopt->size == 0)
     return NULL;
   /* blocks are adopted in the order of their addresses */
-  if (caching->adopted != NULL && caching->adopted->node.address < adopt->address)
+  if (caching->adopted != NULL && caching->adopted->address < adopt->address)
     first = caching->adopted;
   else
     first = segment->first;
   for (CachingBlock *block = first; block != NULL; block = block->next)
-    if (block->state == CACHING_FREE && contains (block->node.address, block->node.size, adopt))
+    if (block->state == CACHING_FREE && contains (block->address, block->node.size, adopt))
       return block;
   return NULL;
 }
@@ -68,15 +68,15 @@ gemem_caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, G
   if (block == NULL)
     return FALSE;
   gemem_tree_remove (&block->segment->pool->free, &block->node);
-  if (adopt->address > block->node.address)
-    gemem_caching_insert (
-        gemem_caching_split (caching, block, adopt->address - block->node.address));
+  if (adopt->address > block->address)
+    gemem_caching_insert (caching, 
+        gemem_caching_split (caching, block, adopt->address - block->address));
   if (adopt->size < block->node.size)
     {
       CachingBlock *rest = block;
 
       block = gemem_caching_split (caching, rest, adopt->size);
-      gemem_caching_insert (rest);
+      gemem_caching_insert (caching, rest);
     }
   gemem_caching_hand_out (caching, block, adopt->requested, out);
   caching->adopted = block;

@@ -35,12 +35,14 @@ insert_unmapped (CachingBlock *block)
 {
   block->state = CACHING_UNMAPPED;
   block->node.size = 0;
+  block->node.address = block->address;
   gemem_tree_insert (&block->segment->pool->unmapped, &block->node);
 }
 
-/* Reserves a range for @pool and @stream: one UNMAPPED block.  NULL: the device refused. */
+/* Reserves a range for @wanted bytes in @pool and @stream: one UNMAPPED block.  NULL: the device
+ * refused, or such a range is too short and the version does not keep it. */
 static CachingBlock *
-range_new (Caching *caching, CachingPool *pool, guint64 stream)
+range_new (Caching *caching, CachingPool *pool, guint64 wanted, guint64 stream)
 {
   const guint64 page = gemem_caching_page_of (caching, pool);
   const guint64 own = pool->small   ? caching->settings.small_range
@@ -52,6 +54,11 @@ range_new (Caching *caching, CachingPool *pool, guint64 stream)
 
   if (address == 0)
     return NULL;
+  if (size < wanted && caching->settings.version->range_suffices)
+    {
+      gemem_device_release (caching->base.device, address, size);
+      return NULL;
+    }
   block = gemem_caching_chain_new (caching, pool, address, size, stream);
   block->segment->page = page;
   block->segment->pages = g_array_new (FALSE, TRUE, sizeof (GememPage));
@@ -166,7 +173,7 @@ map (Caching *caching, CachingBlock *block, guint64 size)
   const guint64 mapped = gemem_round_up (size, segment->page),
                 extent = gemem_caching_extent (block);
 
-  if (!put_pages (caching, segment, block->node.address, mapped))
+  if (!put_pages (caching, segment, block->address, mapped))
     return NULL;
   gemem_tree_remove (&segment->pool->unmapped, &block->node);
   block->node.size = extent;
@@ -216,7 +223,7 @@ gemem_caching_expand (Caching *caching, CachingPool *pool, guint64 size, guint64
   CachingBlock *block = find_run (pool, size, stream);
 
   if (block == NULL)
-    block = range_new (caching, pool, stream);
+    block = range_new (caching, pool, size, stream);
   if (block != NULL && block->state == CACHING_UNMAPPED)
     block = map (caching, block, MIN (gemem_caching_extent (block), size));
   /* what is mapped here stays mapped, even if the rest is refused */
@@ -242,7 +249,7 @@ merge_unmapped (Caching *caching, CachingBlock *block)
   if (low != NULL && low->state == CACHING_UNMAPPED)
     {
       gemem_tree_remove (unmapped, &low->node);
-      block->node.address = low->node.address;
+      block->address = low->address;
       gemem_caching_unlink (caching, low);
     }
   if (high != NULL && high->state == CACHING_UNMAPPED)
@@ -258,7 +265,7 @@ gemem_caching_unmap (Caching *caching, CachingBlock *block)
 {
   CachingSegment *segment = block->segment;
   CachingPool *pool = segment->pool;
-  const guint64 begin = block->node.address, end = begin + block->node.size;
+  const guint64 begin = block->address, end = begin + block->node.size;
   const guint64 low = segment->address + gemem_round_up (begin - segment->address, segment->page),
                 high = end - (end - segment->address) % segment->page;
   guint64 dropped;
@@ -274,13 +281,13 @@ gemem_caching_unmap (Caching *caching, CachingBlock *block)
     return;
   gemem_tree_remove (&pool->free, &block->node);
   if (low > begin)
-    gemem_caching_insert (gemem_caching_split (caching, block, low - begin));
+    gemem_caching_insert (caching, gemem_caching_split (caching, block, low - begin));
   if (low + dropped < end)
     {
       CachingBlock *rest = block;
 
       block = gemem_caching_split (caching, rest, dropped);
-      gemem_caching_insert (rest);
+      gemem_caching_insert (caching, rest);
     }
   caching->reserved -= dropped;
   gemem_caching_stat_subtract (caching, CACHING_STAT_RESERVED_BYTES, pool->small, dropped);

@@ -36,7 +36,7 @@ sorted_segments (const Caching *caching)
 static void
 set_mapped_run (GememSpan *span, const CachingBlock *block)
 {
-  span->segment = block->node.address;
+  span->segment = block->address;
   span->segment_size = 0;
   for (; block != NULL && block->state != CACHING_UNMAPPED; block = block->next)
     span->segment_size += block->node.size;
@@ -97,7 +97,7 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
           if (segment->page != 0
               && (block->previous == NULL || block->previous->state == CACHING_UNMAPPED))
             set_mapped_run (&span, block);
-          span.address = span.user = block->node.address;
+          span.address = span.user = block->address;
           span.size = block->node.size;
           span.stream = block->node.group;
           span.state = states[block->state];
@@ -157,29 +157,30 @@ check_block (const CachingSegment *segment, const CachingBlock *block, Census *c
   const gboolean small = segment->pool->small;
 
   if (block->segment != segment)
-    return broken (error, block->node.address, "belongs to another segment");
+    return broken (error, block->address, "belongs to another segment");
   if (block->node.group != segment->first->node.group)
-    return broken (error, block->node.address, "lies in a segment of another stream");
+    return broken (error, block->address, "lies in a segment of another stream");
   if (block->state == CACHING_UNMAPPED)
     {
       census->unmapped_blocks++;
       if (block->node.size != 0 || segment->page == 0
-          || (block->node.address - segment->address) % segment->page != 0
+          || (block->address - segment->address) % segment->page != 0
           || gemem_caching_extent (block) % segment->page != 0)
-        return broken (error, block->node.address, "is unmapped, but not in whole pages");
+        return broken (error, block->address, "is unmapped, but not in whole pages");
       if (block->next != NULL && block->next->state == CACHING_UNMAPPED)
-        return broken (error, block->node.address, "is unmapped beside an unmapped block");
+        return broken (error, block->address, "is unmapped beside an unmapped block");
       return TRUE;
     }
   if (segment->page != 0)
     census->reserved += block->node.size;
   if (block->node.size == 0 || block->node.size % census->quantum != 0)
-    return broken (error, block->node.address, "is empty or not a multiple of 512 bytes");
+    return broken (error, block->address, "is empty or not a multiple of 512 bytes");
   if (block->state == CACHING_GONE
-      || (block->state == CACHING_PENDING) != (block->events > 0 || block->owed))
-    return broken (error, block->node.address, "waits for nothing, or is still waited for");
+      || (block->state == CACHING_PENDING)
+             != (block->events > 0 || block->owed != 0 || block->held != 0))
+    return broken (error, block->address, "waits for nothing, or is still waited for");
   if (block->state == CACHING_FREE && block->next != NULL && block->next->state == CACHING_FREE)
-    return broken (error, block->node.address, "is free beside a free block");
+    return broken (error, block->address, "is free beside a free block");
   if (block->state == CACHING_FREE)
     {
       census->free_blocks++;
@@ -216,8 +217,8 @@ check_segment (const CachingSegment *segment, Census *census, GError **error)
   for (const CachingBlock *block = segment->first; block != NULL;
        previous = block, block = block->next)
     {
-      if (block->node.address != end || block->previous != previous)
-        return broken (error, block->node.address, "does not follow its neighbour");
+      if (block->address != end || block->previous != previous)
+        return broken (error, block->address, "does not follow its neighbour");
       if (!check_block (segment, block, census, error))
         return FALSE;
       end += block->state == CACHING_UNMAPPED ? gemem_caching_extent (block) : block->node.size;
@@ -394,6 +395,8 @@ gemem_caching_stats (GememAllocator *allocator, GememStatFunc func, gpointer dat
   emit_stat (func, data, "oversize_segments", NULL, &caching->oversize_segments);
   func ("num_alloc_retries", caching->num_alloc_retries, "", data);
   func ("num_ooms", caching->num_ooms, "", data);
+  if (caching->settings.throw_on_oom)
+    func ("num_oom_rejections", caching->num_oom_rejections, "", data);
   func ("num_device_alloc", caching->num_device_alloc, "", data);
   func ("num_device_free", caching->num_device_free, "", data);
 }

@@ -7,12 +7,12 @@
  * miss takes a segment from the device; if that fails, a ladder of releases runs before
  * out-of-memory.
  *
- * Two facts are not in recordings and are assumed.  A request with a private pool counts as made
- * while that pool's redirection is active, so it neither polls events nor empties the cache
- * (1a.10).  A private pool stays in use until the trace releases it (pool-release), or forever,
- * unless release_private_pools is set.
+ * Two facts are not in recordings and are assumed.  Unless the trace says where private pools are in
+ * use (pool-begin), a request with one counts as made while a graph is captured, so it neither polls
+ * events nor empties the cache (1a.10).  A private pool stays in use until the trace releases it
+ * (pool-release), or forever, unless release_private_pools is set.
  * Not modelled, because no trace mentions them: free-memory callbacks, pools with their own
- * allocator, use_on_oom and no_split.
+ * allocator, use_on_oom and no_split, the dependencies inside a captured graph.
  *
  * Invariants: see caching.h; integers only.
  * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event.
@@ -294,6 +294,19 @@ release_pair (Caching *caching, CachingPoolPair *pair)
   release_pool (caching, &pair->large);
 }
 
+/* Releases the private pools that the program has released. */
+static void
+release_private (Caching *caching)
+{
+  for (guint i = 0; i < caching->private_pools->len; i++)
+    {
+      CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
+
+      if (pair->released || caching->settings.release_private_pools)
+        release_pair (caching, pair);
+    }
+}
+
 void
 gemem_caching_release_all (Caching *caching)
 {
@@ -303,13 +316,7 @@ gemem_caching_release_all (Caching *caching)
   caching->num_sync_all_streams++;
   release_pool (caching, &caching->pools.large);
   release_pool (caching, &caching->pools.small);
-  for (guint i = 0; i < caching->private_pools->len; i++)
-    {
-      CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
-
-      if (pair->released || caching->settings.release_private_pools)
-        release_pair (caching, pair);
-    }
+  release_private (caching);
 }
 
 /* New memory for @size bytes: a segment, or pages of an expandable one.  The memory limit counts what
@@ -332,10 +339,18 @@ ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   return gemem_caching_segment_new (caching, pool, wanted, stream);
 }
 
-/* Serves a miss: collects garbage, asks the device, releases and asks again.  NULL: out of
- * memory. */
+/* throw_on_cudamalloc_oom: more than the device has is refused before anything else is tried. */
+static gboolean
+is_rejected (const Caching *caching, guint64 size)
+{
+  return caching->settings.throw_on_oom && caching->settings.limit == CACHING_UNLIMITED
+         && (caching->reserved > caching->total
+             || segment_size (caching, size) > caching->total - caching->reserved);
+}
+
+/* Collects garbage, asks the device, releases and asks again.  NULL: out of memory. */
 static CachingBlock *
-obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+climb_ladder (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
   CachingBlock *block;
   guint64 before;
@@ -350,13 +365,31 @@ obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
       caching->base.retries++;
       block = ask_device (caching, pool, size, stream);
     }
-  if (block != NULL || pool->id != 0 || caching->rejected)
+  if (block != NULL || caching->rejected || gemem_caching_holds (caching, pool->id))
     return block;
   before = caching->reserved;
   gemem_caching_release_all (caching);
   caching->num_alloc_retries++;
   caching->base.retries += caching->reserved != before;
   return ask_device (caching, pool, size, stream);
+}
+
+/* Serves a miss.  NULL: out of memory. */
+static CachingBlock *
+obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  CachingBlock *block;
+
+  if (is_rejected (caching, size))
+    {
+      caching->num_oom_rejections++;
+      return NULL;
+    }
+  block = climb_ladder (caching, pool, size, stream);
+  caching->num_ooms += block == NULL && !caching->rejected;
+  caching->num_oom_rejections += caching->rejected;
+  caching->rejected = FALSE;
+  return block;
 }
 
 /* ---- the class */
@@ -376,7 +409,7 @@ gemem_caching_hand_out (Caching *caching, CachingBlock *block, guint64 requested
   gemem_caching_stat_add (caching, CACHING_STAT_REQUESTED_BYTES, small, requested);
   if (gemem_caching_is_oversize (caching, size))
     gemem_caching_stat_raise (&caching->oversize_allocations, 1);
-  out->address = block->node.address;
+  out->address = block->address;
   out->size = size;
   out->handle = block;
 }
@@ -388,8 +421,8 @@ find_more (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
   CachingBlock *block = NULL;
 
-  if (pool->id == 0 && caching->outstanding > 0
-      && caching->outstanding <= caching->settings.lazy_events)
+  if (caching->outstanding > 0 && caching->outstanding <= caching->settings.lazy_events
+      && !gemem_caching_holds (caching, pool->id))
     {
       gemem_caching_process_events (caching);
       block = find_free (caching, pool, size, stream);
@@ -402,11 +435,11 @@ find_more (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 static void
 align_block (Caching *caching, CachingBlock *block, guint64 size)
 {
-  const guint64 beyond = block->node.address % caching->settings.align,
+  const guint64 beyond = block->address % caching->settings.align,
                 skipped = beyond != 0 ? caching->settings.align - beyond : 0;
 
   if (skipped != 0 && skipped + size <= block->node.size)
-    gemem_caching_insert (gemem_caching_split (caching, block, skipped));
+    gemem_caching_insert (caching, gemem_caching_split (caching, block, skipped));
 }
 
 gboolean
@@ -415,7 +448,8 @@ gemem_caching_alloc (GememAllocator *allocator, const GememRequest *request, Gem
   Caching *caching = (Caching *) allocator;
   CachingBlock *block = NULL;
 
-  if (request->pool == 0 && G_UNLIKELY (caching->outstanding > caching->settings.lazy_events))
+  if (G_UNLIKELY (caching->outstanding > caching->settings.lazy_events)
+      && !gemem_caching_holds (caching, request->pool))
     gemem_caching_process_events (caching);
   if (request->size < CACHING_TOO_LARGE)
     {
@@ -433,16 +467,13 @@ gemem_caching_alloc (GememAllocator *allocator, const GememRequest *request, Gem
           CachingBlock *rest = block;
 
           block = gemem_caching_split (caching, rest, size);
-          gemem_caching_insert (rest);
+          gemem_caching_insert (caching, rest);
         }
     }
+  else
+    caching->num_ooms++;
   if (G_UNLIKELY (block == NULL))
-    {
-      caching->num_ooms += !caching->rejected;
-      caching->num_oom_rejections += caching->rejected;
-      caching->rejected = FALSE;
-      return FALSE;
-    }
+    return FALSE;
   gemem_caching_hand_out (caching, block, request->size, out);
   return TRUE;
 }
@@ -473,7 +504,7 @@ gemem_caching_free (GememAllocator *allocator, const GememBlock *handle,
   if (completion_follows)
     gemem_caching_wait (caching, block);
   else if (block->uses != NULL)
-    gemem_caching_record_events (caching, block);
+    gemem_caching_free_used (caching, block);
   else
     gemem_caching_finish (caching, block);
 }
@@ -490,10 +521,22 @@ gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 
   gemem_caching_add_use ((Caching *) allocator, block->handle, stream);
 }
 
-static void
-caching_trim (GememAllocator *allocator)
+void
+gemem_caching_trim (GememAllocator *allocator)
 {
-  gemem_caching_release_all ((Caching *) allocator);
+  Caching *caching = (Caching *) allocator;
+
+  if (!caching->holding)
+    gemem_caching_release_all (caching);
+  else if (!caching->settings.version->trim_refused)
+    release_private (caching);
+}
+
+void
+gemem_caching_redirected (GememAllocator *allocator, guint32 pool, gboolean begin,
+                          gboolean capture)
+{
+  gemem_caching_redirect ((Caching *) allocator, pool, begin, capture);
 }
 
 /* The end of a MemPool: waits for no event, unlike emptying the whole cache. */
@@ -510,12 +553,23 @@ gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at
 
 /* ---- life */
 
+/* Bytes of the device, as the allocator sees it. */
+static void
+init_total (Caching *caching)
+{
+  GememDeviceInfo info = { 0 };
+
+  gemem_device_info (caching->base.device, &info);
+  caching->total = caching->settings.total != 0 ? caching->settings.total : info.total;
+}
+
 /* Whole pages of the device; a range leaves addresses for others where the device has no limit.
  * FALSE: the device has no virtual memory. */
 static gboolean
 init_ranges (Caching *caching, const char *what, GError **error)
 {
   GememDeviceInfo info = { 0 };
+  double reserve;
 
   gemem_device_info (caching->base.device, &info);
   if (!info.virtual_memory)
@@ -530,9 +584,12 @@ init_ranges (Caching *caching, const char *what, GError **error)
   caching->granularity = info.granularity;
   caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info.granularity);
   caching->large_page = gemem_round_up (caching->settings.page, info.granularity);
-  caching->range = MIN (caching->settings.total != 0 ? caching->settings.total : info.total,
-                        CACHING_RANGE_MAX);
+  caching->range = MIN (caching->total, CACHING_RANGE_MAX);
   caching->range += (caching->range + (caching->settings.eighth_down ? 0 : 7)) / 8;
+  reserve = caching->settings.reserve_part * (double) MIN (caching->total, CACHING_RANGE_MAX)
+            + caching->settings.reserve_bytes;
+  if (reserve > 0 && reserve < (double) caching->range)
+    caching->range = (guint64) reserve;
   return TRUE;
 }
 
@@ -544,6 +601,7 @@ gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *dev
 
   caching->base.device = device;
   caching->settings = *settings;
+  init_total (caching);
   if (settings->expandable && !init_ranges (caching, what, error))
     {
       g_free (caching);
@@ -552,6 +610,8 @@ gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *dev
   init_pair (&caching->pools, 0);
   caching->private_pools = g_ptr_array_new_with_free_func (free_pair);
   caching->queues = g_array_new (FALSE, TRUE, sizeof (CachingQueue));
+  caching->redirections = g_array_new (FALSE, FALSE, sizeof (CachingRedirection));
+  caching->held = g_ptr_array_new ();
   gemem_slab_init (&caching->block_slab, sizeof (CachingBlock));
   gemem_slab_init (&caching->segment_slab, sizeof (CachingSegment));
   gemem_slab_init (&caching->use_slab, sizeof (CachingUse));
@@ -599,6 +659,9 @@ gemem_caching_destroy (GememAllocator *allocator)
   gemem_slab_clear (&caching->event_slab);
   g_ptr_array_unref (caching->private_pools);
   g_array_unref (caching->queues);
+  g_array_unref (caching->redirections);
+  g_ptr_array_unref (caching->held);
+  g_clear_pointer (&caching->captured, g_hash_table_unref);
   g_free (caching);
 }
 
@@ -607,7 +670,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .name = "pytorch-caching",
   .aliases = "pytorch|torch",
   .summary = "PyTorch's CUDA caching allocator, with plain or expandable segments",
-  .origin = "PyTorch, native backend, about 2.10/2.11 (peers.md 1a)",
+  .origin = "PyTorch, native backend, 2.6 to 2.15 (peers.md 1a)",
   .known_as = "CUDACachingAllocator",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS,
   .alignment = CACHING_QUANTUM,
@@ -617,8 +680,9 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .alloc = gemem_caching_alloc,
   .free = gemem_caching_free,
   .prefetch = gemem_caching_prefetch,
-  .trim = caching_trim,
+  .trim = gemem_caching_trim,
   .release_pool = gemem_caching_release_pool,
+  .redirect = gemem_caching_redirected,
   .largest_free = gemem_caching_largest_free,
   .walk = gemem_caching_walk,
   .check = gemem_caching_check,

@@ -3,8 +3,9 @@
  *
  * caching.c decides (malloc, free, the out-of-memory ladder), caching-adopt.c takes over a recorded
  * state, caching-blocks.c keeps segments, chains and free sets, caching-expandable.c maps pages into expandable segments, caching-events.c
- * knows the blocks that streams still use, caching-report.c reads
- * the state (walk, check, statistics), caching-settings.c knows the options.
+ * knows the blocks that streams still use, caching-captures.c what waits for a capture or a private
+ * pool to end, caching-report.c reads the state (walk, check, statistics), caching-settings.c knows
+ * the options, caching-conf.c whole strings of them, caching-versions.c how releases differ.
  *
  * Invariants (checked by gemem_caching_check()): the blocks of a segment form one chain that covers
  * it; a block is in its pool's free set exactly when its state is FREE; no two FREE blocks are
@@ -31,6 +32,42 @@
 #define CACHING_KEPT_ADDRESS (G_GUINT64_CONSTANT (1) << 61) /* where walk() shows kept pages */
 #define CACHING_RANGE_MAX (G_GUINT64_CONSTANT (1) << 46)    /* of what a range is 9/8 */
 
+/* ---- caching-versions.c */
+
+typedef enum /* indices of gemem_caching_versions[] and of the choices of `version` */
+{
+  CACHING_2_6,
+  CACHING_2_8,
+  CACHING_2_9,
+  CACHING_2_10,
+  CACHING_2_11,
+  CACHING_2_12_1,
+  CACHING_2_13,
+  CACHING_2_15,
+  CACHING_RELEASES /* their number */
+} CachingRelease;
+
+typedef enum /* what decides among free blocks of equal size: the least of */
+{
+  CACHING_TIES_ADDRESS,
+  CACHING_TIES_BLOCK,   /* the block's number, counted as blocks are made */
+  CACHING_TIES_SEGMENT, /* the segment's number, then the address */
+} CachingTies;
+
+typedef struct
+{
+  const char *name;
+  CachingTies ties;
+  /* a private pool in use holds back events as the capture of a graph does */
+  gboolean pool_holds;
+  gboolean trim_refused;   /* emptying the cache fails while events are held back */
+  gboolean rest_replaces;  /* `>` in a list of divisions includes the slot named last */
+  gboolean range_suffices; /* a range that is shorter than the request is given back */
+  gboolean strict;         /* of settings strings: separators, white space and int as up to 2.9 */
+} CachingVersion;
+
+extern const CachingVersion gemem_caching_versions[CACHING_RELEASES];
+
 /* ---- caching-settings.c */
 
 /* As the user set them. */
@@ -38,23 +75,35 @@ typedef struct
 {
   guint64 max_split_size, max_non_split_rounding, large_segment_size, memory_limit, total;
   double garbage_collection_threshold, memory_fraction;
-  char *divisions, *conf;
-  int backend;
-  gboolean expandable_segments, release_lock, release_private_pools;
+  char *divisions, *conf, *reserve;
+  int backend, version; /* version: CachingRelease */
+  gboolean expandable_segments, release_lock, release_private_pools, throw_on_oom, capture_reuse;
+  gboolean use_on_oom, no_split;
+  char *pinned;
 } CachingParams;
+
+enum /* CachingParams.backend */
+{
+  CACHING_BACKEND_NATIVE,
+  CACHING_BACKEND_ASYNC,
+};
 
 /* As the event path reads them. */
 typedef struct
 {
+  const CachingVersion *version;
   guint64 max_split_size, max_non_split_rounding, large_segment_size;
   guint64 limit;      /* CACHING_UNLIMITED: none */
   guint64 gc_trigger; /* floor (threshold * limit) */
   gboolean gc;        /* a limit and a threshold */
   gboolean expandable;
+  gboolean throw_on_oom;
   guint64 total; /* bytes of the device, of which a range is 9/8 */
+  /* of expandable_segments_reserve: a part of `total`, or bytes; 0: not set */
+  double reserve_part, reserve_bytes;
   gboolean has_divisions;
   gboolean release_private_pools;
-  guint32 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
+  guint64 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
   guint64 page; /* of large expandable segments, before the device's granularity */
   /* of torch-npu; the same in every object of pytorch-caching (gemem_caching_settings_plain()) */
   guint64 pad;          /* added to each request */
@@ -77,15 +126,19 @@ gboolean gemem_caching_settings_resolve (const CachingParams *params, guint64 ca
                                          CachingSettings *settings, GError **error);
 /* What only torch-npu does otherwise, switched off. */
 void gemem_caching_settings_plain (CachingSettings *settings);
-/* NULL if the real system takes @value for @key in a configuration string; else what it takes. */
-typedef const char *(*CachingConfCheck) (const GememParam *key, const char *value);
-/* Applies @conf, a string KEY:VALUE,... as the environment has it, to @params, of which @table has
- * the rows; only @keys ('|' separated) may stand in it.  @check: NULL for no check beyond @table. */
-gboolean gemem_caching_conf_apply (const GememParam *table, gpointer params, const char *keys,
-                                   CachingConfCheck check, const char *conf, GError **error);
-/* Parses `roundup_power2_divisions` into one value per slot.  The messages of these two name no
+/* Parses `roundup_power2_divisions` into one value per slot.  The message names no
  * allocator. */
-gboolean gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error);
+gboolean gemem_caching_divisions_parse (const CachingVersion *version, const char *text,
+                                        guint64 *slots, GError **error);
+/* Sets @slot = @divisions in @slots.  @last: the slot named last, 0 before the first; @first: no
+ * slot was named yet, so that the lower ones follow this one. */
+void gemem_caching_divisions_set (guint64 *slots, guint64 key, guint64 divisions, guint *last,
+                                  gboolean *first);
+/* The same for `>`: all slots above the one named last. */
+void gemem_caching_divisions_set_rest (const CachingVersion *version, guint64 *slots,
+                                       guint64 divisions, guint last);
+/* Parses `expandable_segments_reserve`; FALSE: it is no such value. */
+gboolean gemem_caching_reserve_parse (const char *text, CachingSettings *settings);
 /* Block size for a request of @size < CACHING_TOO_LARGE bytes (1a.3). */
 guint64 gemem_caching_round_divided (const CachingSettings *settings, guint64 size);
 /* The largest request not above @size whose block is not larger than @size; 0 if @size is below 512
@@ -101,6 +154,15 @@ gemem_caching_round (const CachingSettings *settings, guint64 size)
     return gemem_caching_round_divided (settings, size);
   return gemem_align_up (size, CACHING_QUANTUM);
 }
+
+/* ---- caching-conf.c */
+
+/* Reads a whole settings string as @settings->version does, into @params and the divisions and
+ * reserve of @settings; @found says whether it set divisions.  GEMEM_ERROR_USAGE: that version
+ * refuses it. */
+gboolean gemem_caching_conf_parse (const char *text, CachingParams *params,
+                                   CachingSettings *settings, gboolean *has_divisions,
+                                   GError **error);
 
 /* ---- state */
 
@@ -125,16 +187,19 @@ struct _CachingUse /* an extra stream of a block */
 
 struct _CachingBlock
 {
-  GememTreeNode node;            /* group: stream; size; address: valid in every state */
+  /* group: stream; size: valid in every state; address: its rank among equals while in a set */
+  GememTreeNode node;
+  guint64 address;
   CachingBlock *previous, *next; /* neighbours in the segment */
   CachingSegment *segment;
   guint64 requested;
   guint64 gc_base;                         /* the pool's search_count when the block became free */
   CachingUse *uses;                        /* oldest first */
   CachingBlock *owed_previous, *owed_next; /* PENDING with a complete() to come */
+  guint64 number;                          /* of CACHING_TIES_BLOCK */
   guint32 events;                          /* outstanding */
   guint8 state;                            /* CachingState */
-  gboolean owed;
+  guint8 owed, held; /* PENDING: complete() is to come; its events are held back */
 };
 
 typedef struct
@@ -159,6 +224,7 @@ struct _CachingSegment
   CachingBlock *first;
   CachingPool *pool;
   guint64 address, size;
+  guint64 bias;  /* rank of a free block = its address + bias; of CACHING_TIES_SEGMENT */
   guint64 page;  /* bytes of a page; 0: a plain segment */
   GArray *pages; /* GememPage, of an expandable one */
 };
@@ -206,8 +272,17 @@ struct _Caching
   CachingSegment *adopting; /* the segment of the block adopted last */
   CachingBlock *adopted;    /* that block, where the next search starts; NULL: none */
   guint64 reserved;
+  guint64 ranks, numbers; /* the next rank of a segment; the last number of a block */
+  /* what caching-captures.c knows */
+  GArray *redirections; /* CachingRedirection: begun and not ended */
+  gboolean marked;      /* the trace says when private pools are in use */
+  gboolean holding;     /* events are held back */
+  GPtrArray *held;      /* blocks freed meanwhile */
+  GHashTable
+      *captured; /* CachingBlock -> GArray of guint64: streams of uses meanwhile; NULL: none */
   /* of expandable segments: bytes of a range before rounding, of pages, alignment of ranges */
   guint64 range, small_page, large_page, granularity;
+  guint64 total; /* bytes of the device */
   GememSlab block_slab, segment_slab, use_slab, event_slab;
   GArray *queues;      /* CachingQueue, in the order of first use */
   guint64 outstanding; /* events in all queues */
@@ -215,8 +290,8 @@ struct _Caching
   CachingStat stats[CACHING_STAT_COUNT][2]; /* [small]: of large pools, of small pools */
   guint64 peaks[CACHING_STAT_COUNT];        /* of both together */
   CachingStat oversize_allocations, oversize_segments;
-  guint64 num_alloc_retries, num_ooms, num_device_alloc, num_device_free;
-  guint64 num_sync_all_streams, num_oom_rejections;
+  guint64 num_alloc_retries, num_ooms, num_oom_rejections, num_device_alloc, num_device_free;
+  guint64 num_sync_all_streams;
   /* called before everything is released for a request; NULL: nothing to do */
   void (*before_release) (Caching *caching);
   gboolean keeps_pages; /* what is being unmapped goes to the pool's `kept` */
@@ -239,9 +314,9 @@ gemem_caching_is_split (const CachingBlock *block)
 static inline guint64
 gemem_caching_extent (const CachingBlock *block)
 {
-  return (block->next != NULL ? block->next->node.address
+  return (block->next != NULL ? block->next->address
                               : block->segment->address + block->segment->size)
-         - block->node.address;
+         - block->address;
 }
 
 static inline gboolean
@@ -300,6 +375,9 @@ void gemem_caching_free (GememAllocator *allocator, const GememBlock *handle,
 void gemem_caching_prefetch (GememAllocator *allocator, const GememBlock *live);
 void gemem_caching_completed (GememAllocator *allocator, const GememBlock *block);
 void gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 stream);
+void gemem_caching_trim (GememAllocator *allocator);
+void gemem_caching_redirected (GememAllocator *allocator, guint32 pool, gboolean begin,
+                               gboolean capture);
 void gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once);
 void gemem_caching_destroy (GememAllocator *allocator);
 
@@ -332,7 +410,7 @@ CachingBlock *gemem_caching_split (Caching *caching, CachingBlock *block, guint6
 /* Takes @block, which is in no set and whose bytes a neighbour has taken, out of its chain. */
 void gemem_caching_unlink (Caching *caching, CachingBlock *block);
 /* Inserts @block into the free set without merging. */
-void gemem_caching_insert (CachingBlock *block);
+void gemem_caching_insert (Caching *caching, CachingBlock *block);
 /* Merges @block with its free neighbours and inserts it into the free set. */
 void gemem_caching_make_free (Caching *caching, CachingBlock *block);
 
@@ -363,6 +441,8 @@ void gemem_caching_process_events (Caching *caching);
 void gemem_caching_synchronize (Caching *caching);
 /* @block becomes PENDING until its events are complete. */
 void gemem_caching_record_events (Caching *caching, CachingBlock *block);
+/* The program frees @block, which has uses: records their events, or holds them back. */
+void gemem_caching_free_used (Caching *caching, CachingBlock *block);
 /* @block becomes PENDING until gemem_caching_complete(). */
 void gemem_caching_wait (Caching *caching, CachingBlock *block);
 void gemem_caching_complete (Caching *caching, CachingBlock *block);
@@ -371,6 +451,27 @@ void gemem_caching_add_use (Caching *caching, CachingBlock *block, guint64 strea
 void gemem_caching_remove_use (Caching *caching, CachingBlock *block, guint64 stream);
 /* Frees a PENDING block; updates the counters of active blocks. */
 void gemem_caching_finish (Caching *caching, CachingBlock *block);
+
+/* ---- caching-captures.c */
+
+typedef struct
+{
+  guint32 pool;
+  gboolean capture; /* of a graph */
+} CachingRedirection;
+
+/* The program begins, or ends, to allocate in @pool; @capture: as it captures a graph. */
+void gemem_caching_redirect (Caching *caching, guint32 pool, gboolean begin, gboolean capture);
+/* TRUE: a request in @pool may neither poll events nor empty the cache. */
+gboolean gemem_caching_holds (const Caching *caching, guint32 pool);
+/* @block, which has uses, becomes PENDING; its events are recorded when nothing holds them back. */
+void gemem_caching_hold (Caching *caching, CachingBlock *block);
+/* Records the events of the blocks held back, or frees those without one. */
+void gemem_caching_settle (Caching *caching);
+/* Notes a use of @block while events are held back. */
+void gemem_caching_note_captured (Caching *caching, CachingBlock *block, guint64 stream);
+/* @block ends, or its uses are settled. */
+void gemem_caching_forget_captured (Caching *caching, CachingBlock *block);
 
 /* ---- caching-report.c */
 

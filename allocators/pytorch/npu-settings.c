@@ -337,6 +337,39 @@ check_version (const NpuParams *params, GError **error)
 
 /* ---- configuration strings */
 
+/* A copy without white space, which these options ignore. */
+static char *
+squeeze (const char *text)
+{
+  GString *squeezed = g_string_new (NULL);
+
+  for (; *text != '\0'; text++)
+    if (!g_ascii_isspace (*text))
+      g_string_append_c (squeezed, *text);
+  return g_string_free (squeezed, FALSE);
+}
+
+/* Splits at the commas outside brackets. */
+static GPtrArray *
+split_outside (const char *text)
+{
+  GPtrArray *parts = g_ptr_array_new_with_free_func (g_free);
+  const char *start = text;
+  int depth = 0;
+
+  for (const char *p = text;; p++)
+    {
+      depth += *p == '[' ? 1 : *p == ']' ? -1 : 0;
+      if (*p == '\0' || (*p == ',' && depth <= 0))
+        {
+          g_ptr_array_add (parts, g_strndup (start, (gsize) (p - start)));
+          start = p + 1;
+        }
+      if (*p == '\0')
+        return parts;
+    }
+}
+
 static const char *
 check_conf (const GememParam *key, const char *value)
 {
@@ -347,6 +380,51 @@ check_conf (const GememParam *key, const char *value)
   if (strcmp (key->name, "segment_size_mb") == 0 && strcmp (value, "0") == 0)
     return "20 to 512, or leave it out";
   return NULL;
+}
+
+static gboolean
+is_conf_key (const char *key)
+{
+  g_auto (GStrv) keys = g_strsplit (CONF_KEYS, "|", -1);
+
+  return g_strv_contains ((const char *const *) keys, key);
+}
+
+static gboolean
+apply_conf (NpuParams *params, const char *conf, GError **error)
+{
+  static const GememParamContext context = { .native = TRUE };
+  g_autofree char *squeezed = squeeze (conf);
+  g_autoptr (GPtrArray) parts = split_outside (squeezed);
+
+  for (guint i = 0; i < parts->len; i++)
+    {
+      char *part = g_ptr_array_index (parts, i);
+      char *colon = strchr (part, ':');
+      const char *wanted;
+
+      if (*part == '\0')
+        continue;
+      if (colon == NULL)
+        return fail (error, "conf: each entry is KEY:VALUE, as in max_split_size_mb:200");
+      *colon = '\0';
+      if (!is_conf_key (part))
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: unknown key %s; known are %s",
+                       part, CONF_KEYS);
+          return FALSE;
+        }
+      wanted = check_conf (gemem_params_find (gemem_npu_params, part), colon + 1);
+      if (wanted != NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: %s:%s: use %s", part,
+                       colon + 1, wanted);
+          return FALSE;
+        }
+      if (!gemem_params_set (gemem_npu_params, params, &context, "conf", part, colon + 1, error))
+        return FALSE;
+    }
+  return TRUE;
 }
 
 /* ---- all together */
@@ -408,7 +486,7 @@ resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings
   const guint64 total = memory_of (params, device);
 
   if (!check (params, total, error)
-      || !gemem_caching_divisions_parse (params->divisions, settings->divisions, error))
+      || !gemem_caching_divisions_parse (settings->version, params->divisions, settings->divisions, error))
     return FALSE;
   for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
     settings->has_divisions |= settings->divisions[i] > 1;
@@ -454,10 +532,11 @@ gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, Cachin
 
   memset (settings, 0, sizeof *settings);
   gemem_caching_settings_plain (settings);
+  settings->version = &gemem_caching_versions[CACHING_2_11];
   copy.divisions = g_strdup (params->divisions);
   copy.conf = copy.alloc_conf = NULL;
   ok = (conf == NULL
-        || gemem_caching_conf_apply (gemem_npu_params, &copy, CONF_KEYS, check_conf, conf, error))
+        || apply_conf (&copy, conf, error))
        && resolve (&copy, device, settings, error);
   if (!ok)
     g_prefix_error (error, "allocator torch-npu: ");

@@ -53,6 +53,13 @@ static const struct
                                  "refusals tell.",
                                  NULL },
   [GEMEM_EVENT_POOL_RELEASE] = { "The program released a private pool.", "torch.cuda.MemPool" },
+  [GEMEM_EVENT_POOL_BEGIN] = { "The program begins to allocate in a private pool, or to capture a "
+                               "graph.",
+                               "torch.cuda.use_mem_pool|cudaStreamBeginCapture|"
+                               "beginAllocateToPool" },
+  [GEMEM_EVENT_POOL_END] = { "The program ends to allocate in a private pool, or to capture a "
+                             "graph.",
+                             "cudaStreamEndCapture|endAllocateToPool" },
 };
 
 const char *

@@ -281,6 +281,14 @@ do_pool_release (GememRun *run, const GememTraceEvent *event)
   decided_plain (run, event);
 }
 
+static void
+do_redirect (GememRun *run, const GememTraceEvent *event)
+{
+  if (run->klass->redirect != NULL)
+    run->klass->redirect (run->allocator, event->pool, event->kind == GEMEM_EVENT_POOL_BEGIN,
+                          event->aux != 0);
+}
+
 static gboolean
 do_other (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -308,6 +316,10 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
       return TRUE;
     case GEMEM_EVENT_POOL_RELEASE:
       do_pool_release (run, event);
+      return TRUE;
+    case GEMEM_EVENT_POOL_BEGIN:
+    case GEMEM_EVENT_POOL_END:
+      do_redirect (run, event);
       return TRUE;
     case GEMEM_EVENT_DEVICE_LIMIT:
       do_limit (run, event);

@@ -366,13 +366,21 @@ test_phases (void)
       "note: device 0: 2 blocks are live after the last event, but not in the final segments\n");
 }
 
+/* The settings but for the version, which stands last. */
 static void
 check_settings (const char *text, const char *expected)
 {
   g_autoptr (GBytes) pickle = snapshot_pickle (text, SNAPSHOT_PYTHON);
   GememTraceReader *reader = open_bytes (pickle, -1, FALSE, NULL);
   g_assert_nonnull (reader);
-  g_assert_cmpstr (reader->info.settings, ==, expected);
+  const char *version = strstr (reader->info.settings, "version=");
+  gsize length = version != NULL ? (gsize) (version - reader->info.settings)
+                                 : strlen (reader->info.settings);
+
+  if (version != NULL && length > 0)
+    length--; /* the comma */
+  g_autofree char *rest = g_strndup (reader->info.settings, length);
+  g_assert_cmpstr (rest, ==, expected);
   gemem_trace_close (reader);
 }
 

@@ -4,7 +4,9 @@
 #include "tests/util/naive.h"
 
 extern const NaiveClass naive_direct;
-extern const NaiveClass naive_caching;    /* naive-caching.c */
+extern const NaiveClass naive_caching; /* naive-caching.c */
+extern const NaiveClass naive_caching_2_12;
+extern const NaiveClass naive_caching_2_11;
 extern const NaiveClass naive_expandable; /* naive-expandable.c */
 extern const NaiveClass naive_expandable_faulty;
 extern const NaiveClass naive_npu; /* naive-npu.c */

@@ -172,6 +172,8 @@ naive_path (const char *prefix, const NaiveClass *klass)
 const NaiveClass *const naive_classes[] = {
   &naive_direct,
   &naive_caching,
+  &naive_caching_2_12,
+  &naive_caching_2_11,
   &naive_expandable,
   &naive_expandable_faulty,
   &naive_npu,
