@@ -20,8 +20,8 @@ gemem_caching_adopt_segment (GememAllocator *allocator, const GememAdopt *segmen
 
   if (!gemem_device_adopt (allocator->device, segment->address, segment->size))
     return FALSE;
-  gemem_caching_insert (caching, 
-      gemem_caching_segment_add (caching, pool, segment->address, segment->size, segment->stream));
+  gemem_caching_insert (caching, gemem_caching_segment_add (caching, pool, segment->address,
+                                                            segment->size, segment->stream));
   return TRUE;
 }
 
@@ -69,8 +69,8 @@ gemem_caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, G
     return FALSE;
   gemem_tree_remove (&block->segment->pool->free, &block->node);
   if (adopt->address > block->address)
-    gemem_caching_insert (caching, 
-        gemem_caching_split (caching, block, adopt->address - block->address));
+    gemem_caching_insert (caching,
+                          gemem_caching_split (caching, block, adopt->address - block->address));
   if (adopt->size < block->node.size)
     {
       CachingBlock *rest = block;

@@ -388,7 +388,7 @@ check_version (const CachingParams *params, GError **error)
       {
         g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                      "%s: PyTorch %s does not have it; leave it out, or use version=%s or "
-                          "later",
+                     "later",
                      rows[i].name, gemem_caching_versions[params->version].name,
                      gemem_caching_versions[rows[i].since].name);
         return FALSE;

@@ -533,8 +533,7 @@ gemem_caching_trim (GememAllocator *allocator)
 }
 
 void
-gemem_caching_redirected (GememAllocator *allocator, guint32 pool, gboolean begin,
-                          gboolean capture)
+gemem_caching_redirected (GememAllocator *allocator, guint32 pool, gboolean begin, gboolean capture)
 {
   gemem_caching_redirect ((Caching *) allocator, pool, begin, capture);
 }

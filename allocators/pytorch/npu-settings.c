@@ -486,7 +486,8 @@ resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings
   const guint64 total = memory_of (params, device);
 
   if (!check (params, total, error)
-      || !gemem_caching_divisions_parse (settings->version, params->divisions, settings->divisions, error))
+      || !gemem_caching_divisions_parse (settings->version, params->divisions, settings->divisions,
+                                         error))
     return FALSE;
   for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
     settings->has_divisions |= settings->divisions[i] > 1;
@@ -535,8 +536,7 @@ gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, Cachin
   settings->version = &gemem_caching_versions[CACHING_2_11];
   copy.divisions = g_strdup (params->divisions);
   copy.conf = copy.alloc_conf = NULL;
-  ok = (conf == NULL
-        || apply_conf (&copy, conf, error))
+  ok = (conf == NULL || apply_conf (&copy, conf, error))
        && resolve (&copy, device, settings, error);
   if (!ok)
     g_prefix_error (error, "allocator torch-npu: ");
