@@ -552,26 +552,14 @@ gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at
 
 /* ---- life */
 
-/* Bytes of the device, as the allocator sees it. */
-static void
-init_total (Caching *caching)
-{
-  GememDeviceInfo info = { 0 };
-
-  gemem_device_info (caching->base.device, &info);
-  caching->total = caching->settings.total != 0 ? caching->settings.total : info.total;
-}
-
 /* Whole pages of the device; a range leaves addresses for others where the device has no limit.
  * FALSE: the device has no virtual memory. */
 static gboolean
-init_ranges (Caching *caching, const char *what, GError **error)
+init_ranges (Caching *caching, const GememDeviceInfo *info, const char *what, GError **error)
 {
-  GememDeviceInfo info = { 0 };
   double reserve;
 
-  gemem_device_info (caching->base.device, &info);
-  if (!info.virtual_memory)
+  if (!info->virtual_memory)
     {
       g_set_error (
           error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
@@ -580,9 +568,9 @@ init_ranges (Caching *caching, const char *what, GError **error)
           what);
       return FALSE;
     }
-  caching->granularity = info.granularity;
-  caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info.granularity);
-  caching->large_page = gemem_round_up (caching->settings.page, info.granularity);
+  caching->granularity = info->granularity;
+  caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info->granularity);
+  caching->large_page = gemem_round_up (caching->settings.page, info->granularity);
   caching->range = MIN (caching->total, CACHING_RANGE_MAX);
   caching->range += (caching->range + (caching->settings.eighth_down ? 0 : 7)) / 8;
   reserve = caching->settings.reserve_part * (double) MIN (caching->total, CACHING_RANGE_MAX)
@@ -590,6 +578,20 @@ init_ranges (Caching *caching, const char *what, GError **error)
   if (reserve > 0 && reserve < (double) caching->range)
     caching->range = (guint64) reserve;
   return TRUE;
+}
+
+/* Asks the device for what some settings need to know of it. */
+static gboolean
+init_device (Caching *caching, const char *what, GError **error)
+{
+  const CachingSettings *settings = &caching->settings;
+  GememDeviceInfo info = { 0 };
+
+  if (!settings->expandable && !settings->throw_on_oom)
+    return TRUE;
+  gemem_device_info (caching->base.device, &info);
+  caching->total = settings->total != 0 ? settings->total : info.total;
+  return !settings->expandable || init_ranges (caching, &info, what, error);
 }
 
 Caching *
@@ -600,8 +602,8 @@ gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *dev
 
   caching->base.device = device;
   caching->settings = *settings;
-  init_total (caching);
-  if (settings->expandable && !init_ranges (caching, what, error))
+  caching->by_number = settings->version->ties == CACHING_TIES_BLOCK;
+  if (!init_device (caching, what, error))
     {
       g_free (caching);
       return NULL;

@@ -41,7 +41,7 @@ run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=1 gemem-sim replay small.ops -a pytorch
 lines 1; says err 'PYTORCH_NO_CUDA_MEMORY_CACHING is left out: with it PyTorch caches nothing; -a direct does that'
 run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=0 gemem-sim replay small.ops -a pytorch-caching --env; silent err
 run 2 env PYTORCH_CUDA_ALLOC_CONF=max_split:64 gemem-sim replay small.ops -a pytorch-caching --env
-says err 'from the environment: allocator pytorch-caching: conf='max_split:64': PyTorch 2\.15 refuses it: unknown key max_split'
+says err 'PyTorch 2.15 refuses it: unknown key max_split; did you mean'
 run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim compare small.ops -a pytorch-caching -a direct -a ge --env -f json; silent err
 check 'results say who took it' sh -c \
   "jq -e '[.results[] | .variables.PYTORCH_CUDA_ALLOC_CONF] == [\"max_split_size_mb:64\", null, null]' $out"

@@ -600,7 +600,7 @@ test_writing (void)
       g_assert_false (writer->write (writer, i == 0 ? &bad : &untagged, 1, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
       g_assert_nonnull (
-          strstr (error->message, i == 0 ? "event 0: there is no event kind 29"
+          strstr (error->message, i == 0 ? "event 0: there is no event kind 31"
                                          : "event 0: its tag is not in the string table"));
       g_clear_error (&error);
       g_assert_false (writer->finish (writer, &error));
