@@ -557,21 +557,6 @@ keep_stacks (Snapshot *snapshot)
   gemem_call_stacks_free (stacks);
 }
 
-/* Adds the version of PyTorch to the settings: the newest that it may be. */
-static void
-add_version (Snapshot *snapshot)
-{
-  GememTraceInfo *info = &snapshot->reader.info;
-  const char *told = snapshot->options.torch;
-  g_autofree char *before = info->settings;
-  const guint minor = told != NULL ? gemem_pytorch_version_parse (told)
-                                   : gemem_pytorch_records_newest (&snapshot->records);
-
-  info->settings = minor == 0 && told == NULL ? g_strdup (before)
-                                              : g_strdup_printf ("%s%sversion=2.%u", before,
-                                                                 *before != '\0' ? "," : "", minor);
-}
-
 /* Says which allocator wrote the file: torch_npu's, if its blocks are padded (lists of divisions make
  * other sizes, and prove nothing) or a setting names it. */
 static void
@@ -594,6 +579,21 @@ name_allocator (Snapshot *snapshot)
     gemem_trace_info_note (info,
                            settings->npu ? "PYTORCH_NPU_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF",
                            "%s", settings->configuration);
+}
+
+/* Adds the version of PyTorch to the settings: the newest that it may be. */
+static void
+add_version (Snapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  const char *told = snapshot->options.torch;
+  g_autofree char *before = info->settings;
+  const guint minor = told != NULL ? gemem_pytorch_version_parse (told)
+                                   : gemem_pytorch_records_newest (&snapshot->records);
+
+  info->settings = minor == 0 && told == NULL ? g_strdup (before)
+                                              : g_strdup_printf ("%s%sversion=2.%u", before,
+                                                                 *before != '\0' ? "," : "", minor);
 }
 
 /* Derives the facts of the trace from the first pass. */

@@ -6,8 +6,8 @@
  * its gathered tokens, the wide hidden layer and its output, of which the first two are kept for
  * the backward pass.  Backward frees them in reverse order, with a gradient of each size.
  *
- * Good for: sizes that change with every step, so that what is cached seldom fits: reserved bytes
- * that grow over many steps, and out of memory where the live bytes would have fitted.
+ * Good for: sizes that change with every step, so that what is cached seldom fits: what segments
+ * reserve grows over many steps (`pytorch-caching`, `cupy-pool`), pages and regions less.
  * Events per step: layers * (6 * experts + 4), and a use.  Memory: the activations of a step.
  */
 #include "config.h"

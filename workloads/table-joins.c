@@ -6,8 +6,9 @@
  * most of them short-lived, some kept until the partition is written), gathers the result columns,
  * and frees all but the result, which stays for `window` partitions.
  *
- * Good for: tiny blocks that pin huge ones (`rmm-pool`, `tf-bfc`, `cupy-pool`) beside allocators
- * that keep the small ones apart (`pytorch-caching`).
+ * Good for: huge blocks of changing sizes on streams in turn: caches that keep what each stream had
+ * (`pytorch-caching`, `cupy-pool`) hold several times what lives, shared regions and pages less; and
+ * for the price of tiny blocks without a cache (`direct`).
  * Events per step: 2 * (2 * columns + 1 + tiny).  Memory: the results in the window.
  */
 #include "config.h"

@@ -203,8 +203,8 @@ fail (GError **error, const char *key, const char *value, const char *problem)
 /* ---- text */
 
 /* A copy without white space, which these options ignore. */
-char *
-gemem_caching_squeeze (const char *text)
+static char *
+squeeze (const char *text)
 {
   GString *squeezed = g_string_new (NULL);
 
@@ -279,7 +279,7 @@ gboolean
 gemem_caching_divisions_parse (const CachingVersion *version, const char *text, guint64 *slots,
                                GError **error)
 {
-  g_autofree char *squeezed = gemem_caching_squeeze (text);
+  g_autofree char *squeezed = squeeze (text);
   const gsize length = strlen (squeezed);
   g_auto (GStrv) entries = NULL;
   guint64 value;
@@ -387,8 +387,8 @@ check_version (const CachingParams *params, GError **error)
     if (rows[i].set && (CachingRelease) params->version < rows[i].since)
       {
         g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                     WHAT ": %s: PyTorch %s does not have it; leave it out, or use version=%s or "
-                          "later",
+                     "%s: PyTorch %s does not have it; leave it out, or use version=%s or "
+                     "later",
                      rows[i].name, gemem_caching_versions[params->version].name,
                      gemem_caching_versions[rows[i].since].name);
         return FALSE;
@@ -477,9 +477,13 @@ gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
   gboolean has_divisions = FALSE;
 
   memset (settings, 0, sizeof *settings);
-  settings->version = &gemem_caching_versions[params->version];
   gemem_caching_settings_plain (settings);
-  return (params->conf == NULL
-          || gemem_caching_conf_parse (params->conf, &copy, settings, &has_divisions, error))
-         && resolve (&copy, capacity, has_divisions, settings, error);
+  settings->version = &gemem_caching_versions[params->version];
+  if (params->conf != NULL
+      && !gemem_caching_conf_parse (params->conf, &copy, settings, &has_divisions, error))
+    return FALSE;
+  if (resolve (&copy, capacity, has_divisions, settings, error))
+    return TRUE;
+  g_prefix_error (error, WHAT ": ");
+  return FALSE;
 }

@@ -383,10 +383,15 @@ obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
   CachingBlock *block;
 
-  caching->rejected = is_rejected (caching, size);
-  block = caching->rejected ? NULL : climb_ladder (caching, pool, size, stream);
-  caching->num_oom_rejections += caching->rejected;
+  if (is_rejected (caching, size))
+    {
+      caching->num_oom_rejections++;
+      return NULL;
+    }
+  block = climb_ladder (caching, pool, size, stream);
   caching->num_ooms += block == NULL && !caching->rejected;
+  caching->num_oom_rejections += caching->rejected;
+  caching->rejected = FALSE;
   return block;
 }
 
@@ -419,8 +424,8 @@ find_more (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
   CachingBlock *block = NULL;
 
-  if (caching->outstanding > 0 && !gemem_caching_holds (caching, pool->id)
-      && caching->outstanding <= caching->settings.lazy_events)
+  if (caching->outstanding > 0 && caching->outstanding <= caching->settings.lazy_events
+      && !gemem_caching_holds (caching, pool->id))
     {
       gemem_caching_process_events (caching);
       block = find_free (caching, pool, size, stream);
@@ -447,8 +452,7 @@ gemem_caching_alloc (GememAllocator *allocator, const GememRequest *request, Gem
   CachingBlock *block = NULL;
 
   if (G_UNLIKELY (caching->outstanding > caching->settings.lazy_events)
-      && (G_LIKELY ((request->pool | (guint) caching->holding) == 0)
-          || !gemem_caching_holds (caching, request->pool)))
+      && !gemem_caching_holds (caching, request->pool))
     gemem_caching_process_events (caching);
   if (request->size < CACHING_TOO_LARGE)
     {
@@ -520,8 +524,8 @@ gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 
   gemem_caching_add_use ((Caching *) allocator, block->handle, stream);
 }
 
-static void
-caching_trim (GememAllocator *allocator)
+void
+gemem_caching_trim (GememAllocator *allocator)
 {
   Caching *caching = (Caching *) allocator;
 
@@ -531,8 +535,8 @@ caching_trim (GememAllocator *allocator)
     release_private (caching);
 }
 
-static void
-caching_redirect (GememAllocator *allocator, guint32 pool, gboolean begin, gboolean capture)
+void
+gemem_caching_redirected (GememAllocator *allocator, guint32 pool, gboolean begin, gboolean capture)
 {
   gemem_caching_redirect ((Caching *) allocator, pool, begin, capture);
 }
@@ -691,9 +695,9 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .alloc = gemem_caching_alloc,
   .free = gemem_caching_free,
   .prefetch = gemem_caching_prefetch,
-  .trim = caching_trim,
+  .trim = gemem_caching_trim,
   .release_pool = gemem_caching_release_pool,
-  .redirect = caching_redirect,
+  .redirect = gemem_caching_redirected,
   .largest_free = gemem_caching_largest_free,
   .walk = gemem_caching_walk,
   .check = gemem_caching_check,

@@ -125,7 +125,9 @@ extern const GememParam gemem_caching_params[];
 /* Checks @params alone and together; @capacity: the device's, for the memory fraction. */
 gboolean gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
                                          CachingSettings *settings, GError **error);
-/* Parses `roundup_power2_divisions` into one value per slot.  The messages of these two name no
+/* What only torch-npu does otherwise, switched off. */
+void gemem_caching_settings_plain (CachingSettings *settings);
+/* Parses `roundup_power2_divisions` into one value per slot.  The message names no
  * allocator. */
 gboolean gemem_caching_divisions_parse (const CachingVersion *version, const char *text,
                                         guint64 *slots, GError **error);
@@ -138,10 +140,6 @@ void gemem_caching_divisions_set_rest (const CachingVersion *version, guint64 *s
                                        guint64 divisions, guint last);
 /* Parses `expandable_segments_reserve`; FALSE: it is no such value. */
 gboolean gemem_caching_reserve_parse (const char *text, CachingSettings *settings);
-/* What only torch-npu does otherwise, switched off. */
-void gemem_caching_settings_plain (CachingSettings *settings);
-/* A copy of @text without white space, which these options ignore (g_free). */
-char *gemem_caching_squeeze (const char *text);
 /* Block size for a request of @size < CACHING_TOO_LARGE bytes (1a.3). */
 guint64 gemem_caching_round_divided (const CachingSettings *settings, guint64 size);
 /* The largest request not above @size whose block is not larger than @size; 0 if @size is below 512
@@ -385,6 +383,9 @@ void gemem_caching_free (GememAllocator *allocator, const GememBlock *handle,
 void gemem_caching_prefetch (GememAllocator *allocator, const GememBlock *live);
 void gemem_caching_completed (GememAllocator *allocator, const GememBlock *block);
 void gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 stream);
+void gemem_caching_trim (GememAllocator *allocator);
+void gemem_caching_redirected (GememAllocator *allocator, guint32 pool, gboolean begin,
+                               gboolean capture);
 void gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once);
 void gemem_caching_destroy (GememAllocator *allocator);
 

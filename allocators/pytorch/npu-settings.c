@@ -337,16 +337,16 @@ check_version (const NpuParams *params, GError **error)
 
 /* ---- configuration strings */
 
-static const char *
-check_conf (const GememParam *key, const char *value)
+/* A copy without white space, which these options ignore. */
+static char *
+squeeze (const char *text)
 {
-  if (key->type == GEMEM_PARAM_BOOL && strcmp (value, "True") != 0 && strcmp (value, "False") != 0)
-    return "True or False";
-  if (strcmp (key->name, "page_size") == 0 && strcmp (value, "1g") != 0)
-    return "1g, or leave it out";
-  if (strcmp (key->name, "segment_size_mb") == 0 && strcmp (value, "0") == 0)
-    return "20 to 512, or leave it out";
-  return NULL;
+  GString *squeezed = g_string_new (NULL);
+
+  for (; *text != '\0'; text++)
+    if (!g_ascii_isspace (*text))
+      g_string_append_c (squeezed, *text);
+  return g_string_free (squeezed, FALSE);
 }
 
 /* Splits at the commas outside brackets. */
@@ -370,21 +370,31 @@ split_outside (const char *text)
     }
 }
 
-static gboolean
-is_conf_key (const char *known, const char *key)
+static const char *
+check_conf (const GememParam *key, const char *value)
 {
-  g_auto (GStrv) keys = g_strsplit (known, "|", -1);
+  if (key->type == GEMEM_PARAM_BOOL && strcmp (value, "True") != 0 && strcmp (value, "False") != 0)
+    return "True or False";
+  if (strcmp (key->name, "page_size") == 0 && strcmp (value, "1g") != 0)
+    return "1g, or leave it out";
+  if (strcmp (key->name, "segment_size_mb") == 0 && strcmp (value, "0") == 0)
+    return "20 to 512, or leave it out";
+  return NULL;
+}
+
+static gboolean
+is_conf_key (const char *key)
+{
+  g_auto (GStrv) keys = g_strsplit (CONF_KEYS, "|", -1);
 
   return g_strv_contains ((const char *const *) keys, key);
 }
 
-/* Applies @conf, a string KEY:VALUE,... as the environment has it, to @params; only CONF_KEYS may
- * stand in it. */
 static gboolean
 apply_conf (NpuParams *params, const char *conf, GError **error)
 {
   static const GememParamContext context = { .native = TRUE };
-  g_autofree char *squeezed = gemem_caching_squeeze (conf);
+  g_autofree char *squeezed = squeeze (conf);
   g_autoptr (GPtrArray) parts = split_outside (squeezed);
 
   for (guint i = 0; i < parts->len; i++)
@@ -396,13 +406,9 @@ apply_conf (NpuParams *params, const char *conf, GError **error)
       if (*part == '\0')
         continue;
       if (colon == NULL)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "conf='%s': each entry is KEY:VALUE, as in max_split_size_mb:200", conf);
-          return FALSE;
-        }
+        return fail (error, "conf: each entry is KEY:VALUE, as in max_split_size_mb:200");
       *colon = '\0';
-      if (!is_conf_key (CONF_KEYS, part))
+      if (!is_conf_key (part))
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: unknown key %s; known are %s",
                        part, CONF_KEYS);
@@ -527,7 +533,7 @@ gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, Cachin
 
   memset (settings, 0, sizeof *settings);
   gemem_caching_settings_plain (settings);
-  settings->version = &gemem_caching_versions[CACHING_2_10]; /* 1a, as 1g takes it */
+  settings->version = &gemem_caching_versions[CACHING_2_11];
   copy.divisions = g_strdup (params->divisions);
   copy.conf = copy.alloc_conf = NULL;
   ok = (conf == NULL || apply_conf (&copy, conf, error))

@@ -136,7 +136,7 @@ npu_trim (GememAllocator *allocator)
   gemem_npu_workspaces_empty (&npu->workspaces, allocator->device);
   npu->caching.before_release = NULL;
   npu->caching.keeps_pages = npu->keeps_pages;
-  gemem_caching_release_all (&npu->caching);
+  gemem_caching_trim (allocator);
   npu->caching.keeps_pages = FALSE;
   npu->caching.before_release = before_last_attempt;
 }
@@ -254,6 +254,7 @@ const GememAllocatorClass gemem_torch_npu_class = {
   .prefetch = npu_prefetch,
   .trim = npu_trim,
   .release_pool = gemem_caching_release_pool,
+  .redirect = gemem_caching_redirected,
   .largest_free = gemem_caching_largest_free,
   .walk = npu_walk,
   .check = gemem_caching_check,

@@ -415,7 +415,10 @@ check_allocator (const char *text, const char *allocator, const char *settings)
 
   g_assert_nonnull (reader);
   g_assert_cmpstr (reader->info.allocator, ==, allocator);
-  g_assert_cmpstr (reader->info.settings, ==, settings);
+  if (g_str_equal (allocator, "torch-npu")) /* no version of PyTorch is named */
+    g_assert_cmpstr (reader->info.settings, ==, settings);
+  else
+    g_assert_true (g_str_has_prefix (reader->info.settings, settings));
   gemem_trace_close (reader);
 }
 
