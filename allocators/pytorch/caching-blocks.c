@@ -56,7 +56,7 @@ gemem_caching_chain_free (Caching *caching, CachingBlock *block)
   if (caching->adopting == segment)
     caching->adopting = NULL;
   if (G_UNLIKELY (caching->captured != NULL))
-    gemem_caching_forget_captured (caching, block);
+    g_hash_table_remove (caching->captured, block);
   gemem_slab_free (&caching->segment_slab, segment);
   gemem_slab_free (&caching->block_slab, block);
 }
@@ -139,7 +139,7 @@ gemem_caching_unlink (Caching *caching, CachingBlock *block)
   if (block->next != NULL)
     block->next->previous = block->previous;
   if (G_UNLIKELY (caching->captured != NULL))
-    gemem_caching_forget_captured (caching, block);
+    g_hash_table_remove (caching->captured, block);
   gemem_slab_free (&caching->block_slab, block);
 }
 
@@ -147,9 +147,8 @@ void
 gemem_caching_insert (Caching *caching, CachingBlock *block)
 {
   block->state = CACHING_FREE;
-  block->node.address = G_UNLIKELY (caching->settings.version->ties == CACHING_TIES_BLOCK)
-                            ? block->number
-                            : block->address + block->segment->bias;
+  block->node.address = G_UNLIKELY (caching->by_number) ? block->number
+                                                        : block->address + block->segment->bias;
   gemem_tree_insert (&block->segment->pool->free, &block->node);
 }
 

@@ -88,12 +88,6 @@ gemem_caching_note_captured (Caching *caching, CachingBlock *block, guint64 stre
     g_array_append_val (streams, stream);
 }
 
-void
-gemem_caching_forget_captured (Caching *caching, CachingBlock *block)
-{
-  g_hash_table_remove (caching->captured, block);
-}
-
 /* Removes the uses of @block that belong to a graph. */
 static void
 drop_captured (Caching *caching, CachingBlock *block)
@@ -114,7 +108,7 @@ drop_captured (Caching *caching, CachingBlock *block)
       *at = use->next;
       gemem_slab_free (&caching->use_slab, use);
     }
-  gemem_caching_forget_captured (caching, block);
+  g_hash_table_remove (caching->captured, block);
 }
 
 void

@@ -12,7 +12,7 @@
 #include "allocators/pytorch/caching.h"
 
 /* name, ties, pool_holds, trim_refused, rest_replaces, range_suffices, strict */
-const CachingVersion gemem_caching_versions[] = {
+const CachingVersion gemem_caching_versions[CACHING_RELEASES] = {
   { "2.6", CACHING_TIES_ADDRESS, TRUE, TRUE, TRUE, FALSE, TRUE },
   { "2.8", CACHING_TIES_ADDRESS, TRUE, FALSE, TRUE, FALSE, TRUE },
   { "2.9", CACHING_TIES_ADDRESS, TRUE, FALSE, TRUE, FALSE, TRUE },

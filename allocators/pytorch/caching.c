@@ -637,6 +637,7 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
   caching->base.klass = &gemem_pytorch_caching_class;
   caching->base.device = device;
   caching->settings = settings;
+  caching->by_number = settings.version->ties == CACHING_TIES_BLOCK;
   init_total (caching);
   if (settings.expandable && !init_ranges (caching, error))
     {

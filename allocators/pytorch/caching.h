@@ -43,6 +43,7 @@ typedef enum /* indices of gemem_caching_versions[] and of the choices of `versi
   CACHING_2_12_1,
   CACHING_2_13,
   CACHING_2_15,
+  CACHING_RELEASES /* their number */
 } CachingRelease;
 
 typedef enum /* what decides among free blocks of equal size: the least of */
@@ -60,11 +61,11 @@ typedef struct
   gboolean pool_holds;
   gboolean trim_refused;   /* emptying the cache fails while events are held back */
   gboolean rest_replaces;  /* `>` in a list of divisions includes the slot named last */
-  gboolean range_suffices; /* a range that is shorter than the request is given back */
+  gboolean range_suffices; /* a range that is shorter than the request is released */
   gboolean strict;         /* of settings strings: separators, white space and int as up to 2.9 */
 } CachingVersion;
 
-extern const CachingVersion gemem_caching_versions[];
+extern const CachingVersion gemem_caching_versions[CACHING_RELEASES];
 
 /* ---- caching-settings.c */
 
@@ -255,11 +256,12 @@ typedef struct
   guint64 ranks, numbers; /* the next rank of a segment; the last number of a block */
   /* what caching-captures.c knows */
   GArray *redirections; /* CachingRedirection: begun and not ended */
+  gboolean by_number;   /* CACHING_TIES_BLOCK, for the event path */
   gboolean marked;      /* the trace says when private pools are in use */
   gboolean holding;     /* events are held back */
   GPtrArray *held;      /* blocks freed meanwhile */
-  GHashTable
-      *captured; /* CachingBlock -> GArray of guint64: streams of uses meanwhile; NULL: none */
+  GHashTable *captured; /* CachingBlock -> GArray of guint64: streams of uses meanwhile; NULL: none;
+                           * an entry ends with its block */
   /* of expandable segments: bytes of a range before rounding, of pages, alignment of ranges */
   guint64 range, small_page, large_page, granularity;
   guint64 total; /* bytes of the device */
@@ -400,8 +402,6 @@ void gemem_caching_hold (Caching *caching, CachingBlock *block);
 void gemem_caching_settle (Caching *caching);
 /* Notes a use of @block while events are held back. */
 void gemem_caching_note_captured (Caching *caching, CachingBlock *block, guint64 stream);
-/* @block ends, or its uses are settled. */
-void gemem_caching_forget_captured (Caching *caching, CachingBlock *block);
 
 /* ---- caching-report.c */
 
