@@ -164,6 +164,19 @@ gemem_caching_range_release (Caching *caching, CachingSegment *segment)
 
 /* ---- growing */
 
+/* Splits as gemem_caching_split(), but it is the high part that counts as new: so the real system
+ * makes the parts when pages are mapped or unmapped (version=2.12.1 orders by it). */
+static CachingBlock *
+split_off_high (Caching *caching, CachingBlock *block, guint64 size)
+{
+  CachingBlock *low = gemem_caching_split (caching, block, size);
+  const guint64 number = low->number;
+
+  low->number = block->number;
+  block->number = number;
+  return low;
+}
+
 /* Maps at least @size bytes at the begin of @block, which is UNMAPPED; the free block that they
  * become part of.  NULL: the device refused. */
 static CachingBlock *
@@ -181,7 +194,7 @@ map (Caching *caching, CachingBlock *block, guint64 size)
     {
       CachingBlock *rest = block;
 
-      block = gemem_caching_split (caching, rest, mapped);
+      block = split_off_high (caching, rest, mapped);
       insert_unmapped (rest);
     }
   caching->reserved += mapped;
@@ -286,7 +299,7 @@ gemem_caching_unmap (Caching *caching, CachingBlock *block)
     {
       CachingBlock *rest = block;
 
-      block = gemem_caching_split (caching, rest, dropped);
+      block = split_off_high (caching, rest, dropped);
       gemem_caching_insert (caching, rest);
     }
   caching->reserved -= dropped;

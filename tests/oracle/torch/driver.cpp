@@ -69,10 +69,13 @@ public:
   bool
   alloc (oracle::Block &block, bool logged) override
   {
-    const bool alone = block.pool != 0 && active.count (block.pool) == 0;
+    const bool alone = block.pool != 0 && active.count (block.pool) == 0,
+               capture = alone && !marked;
     void *memory = nullptr;
 
     requested_pool = block.pool;
+    if (capture)
+      mark_capture (true);
     if (alone)
       begin (block.pool);
     try
@@ -84,6 +87,8 @@ public:
       }
     if (alone)
       end (block.pool);
+    if (capture)
+      mark_capture (false);
     block.address = reinterpret_cast<uint64_t> (memory);
     if (logged && memory != nullptr)
       {
@@ -130,6 +135,7 @@ public:
   void
   redirect (uint64_t pool, bool begins, bool capture) override
   {
+    marked = true;
     if (begins)
       {
         if (capture)
@@ -161,6 +167,7 @@ private:
   real::CUDAAllocator *allocator = nullptr;
   c10::DeleterFnPtr deleter = nullptr;
   uint64_t allocated = 0, requested_pool = 0;
+  bool marked = false; /* there was a pool-begin: without, requests to pools count as captured */
   std::set<uint64_t> active;
   std::vector<std::pair<uint64_t, bool> >
       captured; /* open stretches: pool, whether a graph is captured */
