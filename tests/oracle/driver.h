@@ -303,10 +303,8 @@ private:
   void
   event ()
   {
-  /* Whether a wait for a stream is a decision of gemem's allocator, which then has a row. */
-  virtual bool
-  decides_sync () const
-    const std::string name = word ();
+    /* Whether a wait for a stream is a decision of gemem's allocator, which then has a row. */
+    virtual bool decides_sync () const const std::string name = word ();
     auto kind = kinds.find (name);
     if (kind == kinds.end ())
       throw std::runtime_error ("event " + name + ": drivers do not have it");
