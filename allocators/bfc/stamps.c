@@ -1,5 +1,4 @@
-/* stamps.c - see stamps.h.
- */
+/* stamps.c - see stamps.h. */
 #include "config.h"
 
 #include "allocators/bfc/stamps.h"
@@ -184,4 +183,14 @@ gemem_bfc_find_before (GememBfc *self, guint64 size, guint64 before)
   if (rest != NULL)
     stamped (rest)->stamp = stamped (chunk)->stamp;
   return chunk;
+}
+
+guint64
+gemem_bfc_largest_before (const GememBfc *self, guint64 before)
+{
+  GememTreeNode *node = gemem_tree_last (&self->free);
+
+  while (node != NULL && stamped (GEMEM_NEIGHBOUR_OF (node))->stamp > before)
+    node = gemem_tree_previous (node);
+  return node != NULL ? node->size : 0;
 }

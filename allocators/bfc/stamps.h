@@ -56,5 +56,7 @@ void gemem_bfc_merge_waiting (GememBfc *self);
 gboolean gemem_bfc_force (GememBfc *self, guint64 size);
 /* As gemem_bfc_find(), of the chunks with stamps up to @before; 0: of all. */
 GememNeighbour *gemem_bfc_find_before (GememBfc *self, guint64 size, guint64 before);
+/* The size of the largest free chunk with a stamp up to @before; O(free chunks). */
+guint64 gemem_bfc_largest_before (const GememBfc *self, guint64 before);
 /* Drops the entries of @chunk. */
 void gemem_bfc_forget_stamp (GememBfc *self, GememNeighbour *chunk);

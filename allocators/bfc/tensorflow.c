@@ -191,6 +191,18 @@ tf_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *bl
   return TRUE;
 }
 
+/* Other streams than the compute stream pass over chunks that the frontier had not passed; what will
+ * merge first is not foreseen. */
+static guint64
+tf_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  const GememBfc *bfc = (const GememBfc *) allocator;
+
+  return bfc->stamped && stream != 0
+             ? gemem_bfc_largest_before (bfc, ((const GememBfcStamps *) bfc)->frontier)
+             : gemem_bfc_largest_free (allocator, stream);
+}
+
 /* As in TensorFlow's and JAX's memory statistics. */
 static void
 tf_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
@@ -255,7 +267,7 @@ const GememAllocatorClass gemem_tf_bfc_class = {
   .alloc = tf_alloc,
   .free = gemem_bfc_free,
   .prefetch = gemem_neighbours_prefetch,
-  .largest_free = gemem_bfc_largest_free,
+  .largest_free = tf_largest_free,
   .walk = gemem_bfc_walk,
   .check = gemem_bfc_check,
   .streams.sync = tf_sync,

@@ -354,6 +354,11 @@ test_lost_event (gconstpointer data)
       g_test_skip ("blocks are not followed across streams");
       return;
     }
+  if (g_str_has_suffix (klass->name, "cuda-async"))
+    {
+      g_test_skip ("CUDA puts a free behind all uses on the device itself (peers.md 1d)");
+      return;
+    }
   reuse_while_in_use (klass, "event_latency=1h");
   reuse_while_in_use (klass, "event_latency=1h,nth=1,call=event_record");
 }
