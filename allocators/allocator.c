@@ -1,8 +1,11 @@
-/* allocator.c - what works the same for every class of allocator: refusing an event, marking a run,
+/* allocator.c - what works the same for every class of allocator: refusing an event, marking a run, freeing a spec,
  * destroying. */
 #include "config.h"
 
 #include "allocators/allocator.h"
+#include "allocators/registry.h"
+
+const GememAllocatorMaking *gemem_allocator_making;
 
 G_GNUC_PRINTF (2, 0)
 static void
@@ -43,4 +46,17 @@ gemem_allocator_destroy (GememAllocator *allocator)
   g_free (allocator->broken);
   allocator->refusal = allocator->broken = none; /* what destroy() does may be refused, too */
   allocator->klass->destroy (allocator);
+}
+
+void
+gemem_allocator_spec_free (GememAllocatorSpec *spec)
+{
+  if (spec == NULL)
+    return;
+  g_free (spec->label);
+  g_ptr_array_unref (spec->settings);
+  g_ptr_array_unref (spec->device);
+  g_clear_pointer (&spec->variables, g_ptr_array_unref);
+  g_clear_pointer (&spec->left_out, g_ptr_array_unref);
+  g_free (spec);
 }

@@ -10,10 +10,11 @@
  *  - FALSE from alloc(), graphs.load() or graphs.run() is simulated out-of-memory: an ordinary
  *    result, after the real system's whole ladder has run;
  *  - gemem_allocator_refuse() refuses an event that breaks a rule of the real system.  Only
- *    alloc(), graphs.load() and graphs.run(), which then return FALSE, and use(), free(), record()
- *    and wait() of `streams` may call it;
+ *    alloc(), graphs.load() and graphs.run(), which then return FALSE, use(), free(), record() and
+ *    wait() of `streams`, and begin(), sleep() and pause() of `sleep` may call it;
  *  - gemem_allocator_break_rule() marks a run that the real system lets happen, though its manual
- *    forbids it; only graphs.run() may call it;
+ *    forbids it, or that the real program does not survive; only graphs.run() and free() may call
+ *    it;
  *  - `block->address` and `block->size` are exactly what the real system decides; `block->handle`
  *    is the allocator's own;
  *  - no two live blocks overlap; addresses keep `alignment`; block->size >= request, unless the
@@ -33,7 +34,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 7
+#define GEMEM_ALLOCATOR_ABI 8
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -163,6 +164,9 @@ struct _GememAllocatorClass
    * may be released at the next trim() or when the device is exhausted; @at_once: it is released
    * now. */
   void (*release_pool) (GememAllocator *allocator, guint32 pool, gboolean at_once);
+  /* The program begins, or ends, to allocate in private pool @pool (0: in none); @capture: as it
+   * captures a graph.  Such stretches nest; an end is that of the newest begin with @pool. */
+  void (*redirect) (GememAllocator *allocator, guint32 pool, gboolean begin, gboolean capture);
   /* The whole future, once, before the first request: the lifetimes of the trace, and the graph the
    * trace was lowered from, if any.  The class copies what it needs later.  Not called without a
    * trace, so such a class cannot serve a running program.  GEMEM_ERROR_INPUT. */
@@ -229,6 +233,27 @@ struct _GememAllocatorClass
     void (*done) (GememAllocator *allocator);
   } adopt;
 
+  /* ---- Optional: memory that sleeps: private pools whose segments keep their addresses while the
+   * device has their bytes back.  All come together.  Lists of names end with NULL; no event path. */
+  struct
+  {
+    /* Requests of private pool @pool are from here on of memory called @tag; @backup: pausing it
+     * copies it to the host. */
+    void (*begin) (GememAllocator *allocator, guint32 pool, const char *tag, gboolean backup);
+    /* @drop: segments of @pool without a block in use lose their memory for good. */
+    void (*end) (GememAllocator *allocator, guint32 pool, gboolean drop);
+    /* All of it sleeps; what is named in @offload is copied to the host.  Then as trim(). */
+    void (*sleep) (GememAllocator *allocator, const char *const *offload);
+    /* What is named in @tags, or all of it if that is empty, sleeps. */
+    void (*pause) (GememAllocator *allocator, const char *const *tags);
+    /* The same has memory again, *@needed bytes.  FALSE: the device has not so much, and nothing
+     * woke. */
+    gboolean (*wake) (GememAllocator *allocator, const char *const *tags, guint64 *needed);
+    /* Whether @block, which is live, is of memory that sleeps: alloc() may return such blocks. */
+    gboolean (*is_asleep) (GememAllocator *allocator, const GememBlock *block);
+    guint64 (*host_bytes) (GememAllocator *allocator); /* copied to the host now */
+  } sleep;
+
   /* ---- Optional: reports of the real system.  Not on the event path. */
   struct
   {
@@ -247,6 +272,10 @@ struct _GememAllocator
   guint64 retries; /* times the out-of-memory ladder released something and tried again */
   char *refusal;   /* gemem_allocator_refuse(); NULL: none */
   char *broken;    /* gemem_allocator_break_rule(); NULL: none */
+  /* set by create(), static: why decisions are not claimed to be the real system's, "what is
+   * documented, and where it says what is assumed"; reports say so with every result.  NULL: they
+   * are */
+  const char *approximation;
 };
 
 /* Refuses the current event, which breaks the rule of the real system that the text names; behind
@@ -254,8 +283,8 @@ struct _GememAllocator
  * bad input and clears it. */
 void gemem_allocator_refuse (GememAllocator *allocator, const char *format, ...)
     G_GNUC_PRINTF (2, 3);
-/* Marks the whole run: the text says which rule of the manual the current event breaks.  The first
- * such event counts.  The replay goes on, and the run is marked as not allowed. */
+/* Marks the whole run: the text says which rule of the manual the current event breaks, or why the
+ * real program ends there.  The first such event counts.  The replay goes on, and the run is marked as not allowed. */
 void gemem_allocator_break_rule (GememAllocator *allocator, const char *format, ...)
     G_GNUC_PRINTF (2, 3);
 

@@ -154,7 +154,7 @@ is_taken (const char *name)
 static const char *
 missing (const GememAllocatorClass *klass)
 {
-  const gboolean graphs = klass->graphs.load != NULL;
+  const gboolean graphs = klass->graphs.load != NULL, sleep = klass->sleep.sleep != NULL;
   const struct
   {
     gboolean there;
@@ -178,6 +178,11 @@ missing (const GememAllocatorClass *klass)
       "one half of the group streams" },
     { (klass->adopt.segment != NULL) == (klass->adopt.block != NULL),
       "one half of the group adopt" },
+    { sleep == (klass->sleep.begin != NULL) && sleep == (klass->sleep.end != NULL)
+          && sleep == (klass->sleep.pause != NULL) && sleep == (klass->sleep.wake != NULL)
+          && sleep == (klass->sleep.is_asleep != NULL) && sleep == (klass->sleep.host_bytes != NULL)
+          && (!sleep || klass->trim != NULL),
+      "a part of the group sleep" },
     { (klass->graphs.run != NULL) == graphs && (klass->graphs.unload != NULL) == graphs
           && (klass->graphs.bytes != NULL) == graphs,
       "a part of the group graphs" },

@@ -22,3 +22,17 @@ const GememNamed *const *gemem_named_choices (void);
 
 /* FALSE, with the reason (GEMEM_ERROR_USAGE), if @name is that of a skipped plugin. */
 gboolean gemem_check_not_skipped (const char *name, GError **error);
+
+/* What a class that stands on another one needs of spec.c and the registry, which know all classes: a
+ * class that called them itself would need every other. */
+typedef struct
+{
+  const GememAllocatorClass *(*find) (const char *name, GError **error);
+  const GememAllocatorClass *const *(*classes) (void);
+  gboolean (*parse) (const char *text, GPtrArray *specs, GError **error);
+  GememAllocator *(*create) (const GememAllocatorSpec *spec, const char *defaults,
+                             GememDevice *device, GError **error);
+} GememAllocatorMaking;
+
+/* Set since before the first allocator is created by gemem_allocator_new(). */
+extern const GememAllocatorMaking *gemem_allocator_making;

@@ -384,19 +384,6 @@ gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, G
   return TRUE;
 }
 
-void
-gemem_allocator_spec_free (GememAllocatorSpec *spec)
-{
-  if (spec == NULL)
-    return;
-  g_free (spec->label);
-  g_ptr_array_unref (spec->settings);
-  g_ptr_array_unref (spec->device);
-  g_clear_pointer (&spec->variables, g_ptr_array_unref);
-  g_clear_pointer (&spec->left_out, g_ptr_array_unref);
-  g_free (spec);
-}
-
 /* ---- from a spec to an allocator */
 
 /* A filled parameter struct; gemem_params_clear() and g_free(). */
@@ -423,6 +410,9 @@ fill_params (const GememAllocatorSpec *spec, const char *defaults, GememDevice *
   return NULL;
 }
 
+static const GememAllocatorMaking making = { gemem_allocator_find, gemem_allocator_classes,
+                                             gemem_allocator_spec_parse, gemem_allocator_new };
+
 GememAllocator *
 gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, GememDevice *device,
                      GError **error)
@@ -432,6 +422,7 @@ gemem_allocator_new (const GememAllocatorSpec *spec, const char *defaults, Gemem
 
   if (params == NULL)
     return NULL;
+  g_atomic_pointer_set (&gemem_allocator_making, &making);
   allocator = spec->klass->create (params, device, error);
   gemem_params_clear (params_of (spec->klass), params);
   if (allocator != NULL)

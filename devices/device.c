@@ -104,6 +104,25 @@ gemem_device_capacity (GememDevice *device)
   return device->capacity;
 }
 
+gboolean
+gemem_device_share (GememDevice *device, GememDevice *with, GError **error)
+{
+  GememDevice *a = innermost (device), *b = innermost (with);
+
+  if (a->klass->share == NULL || a->klass != b->klass)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "device %s: several programs can share only the simulated device; use -d sim",
+                 a->klass->share == NULL ? a->klass->name : b->klass->name);
+  else if (!a->klass->share (a, b))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "the programs would share devices of %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT
+                 " bytes; say how large the one device is, as in -d sim:capacity=24GiB",
+                 b->capacity, a->capacity);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 char *
 gemem_device_describe (GememDevice *device)
 {

@@ -113,6 +113,11 @@ struct _GememDeviceClass
   /* Modelled cost in ns of one call, charged by the wrapper after the call. */
   guint64 (*cost) (GememDevice *device, GememDeviceCall call, guint64 size);
 
+  /* From now on @device and @with, of the same class, have one memory between them: what one
+   * holds the other cannot have.  Addresses, clock and counters stay each device's own.  FALSE: their
+   * capacities differ. */
+  gboolean (*share) (GememDevice *device, GememDevice *with);
+
   /* ---- Optional: following a recording (address policy `recorded`). */
   struct
   {
@@ -282,6 +287,11 @@ void gemem_device_info (GememDevice *device, GememDeviceInfo *info);
  * them, fail. */
 const GError *gemem_device_failure (const GememDevice *device);
 gboolean gemem_device_is_real (const GememDevice *device);
+
+/* From now on the two devices, below whatever wraps them, have one memory between them, until one of
+ * them is destroyed: several programs on one device, each with its own addresses.  O(1);
+ * GEMEM_ERROR_USAGE where a class cannot share, or the devices differ in class or capacity. */
+gboolean gemem_device_share (GememDevice *device, GememDevice *with, GError **error);
 
 /* The device's capacity, without counting a call: for "80%" and for reports. */
 guint64 gemem_device_capacity (GememDevice *device);

@@ -38,7 +38,8 @@ typedef struct
   GememExpected *first, *last;
 } GememExpectations;
 
-typedef struct
+typedef struct _GememSimulated GememSimulated;
+struct _GememSimulated
 {
   GememDevice base;
   GememSimulatedParams params; /* effective: capacity and granularity filled in */
@@ -61,8 +62,20 @@ typedef struct
   GememIdMap *streams; /* stream -> ns at which its work is done */
   guint64 busy_until;  /* the latest of these times */
 
-  GememMappings mappings; /* virtual memory: virtual.c */
-} GememSimulated;
+  GememMappings mappings;  /* virtual memory: virtual.c */
+  GememSimulated *sharing; /* the next in the ring of those with one memory; itself: alone */
+};
+
+/* Bytes that all devices of the ring hold. */
+static inline guint64
+gemem_simulated_held (const GememSimulated *self)
+{
+  guint64 held = self->base.held;
+
+  for (const GememSimulated *each = self->sharing; each != self; each = each->sharing)
+    held += each->base.held;
+  return held;
+}
 
 /* Makes the host wait until @time. */
 static inline void
@@ -80,11 +93,15 @@ gemem_simulated_wait (GememSimulated *self, GememDeviceCall call)
     gemem_simulated_wait_until (self, self->busy_until);
 }
 
-/* TRUE if @size more bytes can be held. */
+/* TRUE if @size more bytes can be held: a recorded limit is that of one program, the capacity that of
+ * all that share it. */
 static inline gboolean
 gemem_simulated_may_hold (const GememSimulated *self, guint64 size)
 {
-  return size <= self->limit && self->base.held <= self->limit - size;
+  return size <= self->limit && self->base.held <= self->limit - size
+         && (G_LIKELY (self->sharing == self)
+             || gemem_simulated_held (self)
+                    <= self->params.capacity - self->params.reserved_by_others - size);
 }
 
 /* ---- simulated-places.c */

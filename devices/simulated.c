@@ -13,6 +13,9 @@
  * A call that synchronises first waits for all streams.  An event is its completion time + 1, so
  * events need no memory.
  *
+ * Sharing: simulated devices in a ring have one memory; the limit then also bounds the sum of what
+ * they hold.
+ *
  * Invariants: held <= capacity - reserved_by_others; blocks, ranges and gaps tile the space.  Cost:
  * O(log gaps), O(1) for bump; no heap allocation per call once the maps have grown.  Origin: the
  * device rules of the vector files (tests/vectors).
@@ -410,9 +413,32 @@ sim_info (GememDevice *device, GememDeviceInfo *info)
   info->total = self->params.total != UNSET ? self->params.total : self->params.capacity;
   if (whole == UNSET)
     whole = MIN (self->limit, info->total);
-  info->free = whole > device->held ? whole - device->held : 0;
+  info->free = whole - MIN (whole, gemem_simulated_held (self));
   info->granularity = self->params.granularity;
   info->virtual_memory = self->params.virtual_memory;
+}
+
+static gboolean
+sim_share (GememDevice *device, GememDevice *with)
+{
+  GememSimulated *self = (GememSimulated *) device, *other = (GememSimulated *) with;
+
+  if (self->params.capacity - self->params.reserved_by_others
+      != other->params.capacity - other->params.reserved_by_others)
+    return FALSE;
+  self->sharing = other->sharing;
+  other->sharing = self;
+  return TRUE;
+}
+
+static void
+stop_sharing (GememSimulated *self)
+{
+  GememSimulated *before = self;
+
+  while (before->sharing != self)
+    before = before->sharing;
+  before->sharing = self->sharing;
 }
 
 /* ---- creation */
@@ -477,6 +503,7 @@ static void
 sim_destroy (GememDevice *device)
 {
   GememSimulated *self = (GememSimulated *) device;
+  stop_sharing (self);
   gemem_mappings_clear (&self->mappings);
   gemem_idmap_free (self->blocks);
   gemem_idmap_free (self->streams);
@@ -510,6 +537,7 @@ sim_create (gconstpointer given, int ordinal, GError **error)
   if (p.free_synchronises != FREE_AS_PROFILE)
     profile->calls[GEMEM_CALL_FREE].synchronises = p.free_synchronises == FREE_SYNCHRONISES;
   self = g_new0 (GememSimulated, 1);
+  self->sharing = self;
   self->params = p;
   self->params.profile = g_strdup (p.profile);
   self->params.calls = g_strdup (p.calls);
@@ -570,6 +598,7 @@ const GememDeviceClass gemem_simulated_class = {
   .info = sim_info,
   .destroy = sim_destroy,
   .cost = sim_cost,
+  .share = sim_share,
   .recorded = { .expect = sim_expect, .limit = sim_limit, .adopt = sim_adopt },
   .probe.occupy = sim_occupy,
 };

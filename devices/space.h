@@ -1,10 +1,5 @@
 /* space.h - the address space of a simulated device: which addresses are free, lowest first.
  *
- * Why not a plain ordered tree: finding the lowest free range of n bytes needs the longest gap of a
- * subtree, without which a search must walk.  The free gaps form a treap in address order; every
- * node stores the longest gap beneath it.  The priorities are a hash of the address at which a gap
- * first began, so the shape depends on the calls alone.
- *
  * Invariants: gaps do not touch or overlap; everything in [GEMEM_SPACE_START, GEMEM_SPACE_END) that
  * is not in a gap was taken.  Cost: all operations O(log gaps) expected, no heap allocation per
  * call (slab.h).  A request for an alignment beyond that of the gaps may examine several gaps that
@@ -14,12 +9,11 @@
 
 #include <glib.h>
 
+#include "base/gaps.h"
 #include "base/slab.h"
 
 #define GEMEM_SPACE_START G_GUINT64_CONSTANT (0x1000) /* address 0 is never returned */
 #define GEMEM_SPACE_END (G_GUINT64_CONSTANT (1) << 62)
-
-typedef struct _GememGap GememGap;
 
 typedef struct
 {

@@ -199,13 +199,28 @@ take_stack (AnonymousReader *reader, guint32 number)
 /* ---- provenance and settings */
 
 /* Keys whose lines gemem writes itself, without a name in them. */
-static const char *const own_keys[] = { "format",   "PyTorch",   "PYTORCH_CUDA_ALLOC_CONF",
-                                        "releases", "ambiguous", "left out",
-                                        "time",     "pools",     "static memory policy",
-                                        "seed",     "generator", "lowering",
-                                        "planned",  "gpu",       "driver",
-                                        "recorder", "tool",      "anonymous",
-                                        "ended",    "before",    "device",
+static const char *const own_keys[] = { "format",
+                                        "PyTorch",
+                                        "PYTORCH_CUDA_ALLOC_CONF",
+                                        "PYTORCH_NPU_ALLOC_CONF",
+                                        "releases",
+                                        "ambiguous",
+                                        "left out",
+                                        "time",
+                                        "pools",
+                                        "static memory policy",
+                                        "seed",
+                                        "generator",
+                                        "lowering",
+                                        "planned",
+                                        "gpu",
+                                        "driver",
+                                        "recorder",
+                                        "tool",
+                                        "anonymous",
+                                        "ended",
+                                        "before",
+                                        "device",
                                         NULL };
 /* Other keys that gemem or the tools around recordings write. */
 static const char *const known_keys[] = { "converted", "graph",   "host",      "hostname", "note",
@@ -363,6 +378,24 @@ gemem_anonymous_note (GememTraceReader *base, const char *key, const char *value
   g_ptr_array_add (base->info.provenance, anonymous_line ((AnonymousReader *) base, line));
 }
 
+/* The names of memory that sleeps, which stand alone or several separated by commas, each by itself:
+ * what names one pool in one event names it in all. */
+static guint32
+take_names (AnonymousReader *reader, guint32 tag)
+{
+  g_auto (GStrv)
+      names = g_strsplit (g_ptr_array_index (reader->source->info.strings, tag), ",", -1);
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      g_string_append (list, i > 0 ? "," : "");
+      if (*names[i] != '\0')
+        append_text (reader->anonymizer, list, ROLE_TAG, names[i]);
+    }
+  return gemem_trace_info_intern (&reader->base.info, list->str);
+}
+
 /* ---- the reader */
 
 static gssize
@@ -385,7 +418,9 @@ anonymous_next (GememTraceReader *base, const GememTraceEvent **events, GError *
       const gboolean phase = event->kind == GEMEM_EVENT_PHASE
                              || event->kind == GEMEM_EVENT_PHASE_END;
 
-      if (event->tag != GEMEM_NO_TAG)
+      if (event->tag != GEMEM_NO_TAG && gemem_event_kind_sleeps (event->kind))
+        event->tag = take_names (reader, event->tag);
+      else if (event->tag != GEMEM_NO_TAG)
         event->tag = take_string (reader, phase ? ROLE_PHASE : ROLE_TAG, event->tag);
       if (event->stack != 0)
         event->stack = take_stack (reader, event->stack);

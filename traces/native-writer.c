@@ -343,6 +343,14 @@ add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
                    gemem_output_name (writer->output), writer->events, event->kind);
       return FALSE;
     }
+  if (gemem_event_kind_sleeps (event->kind) && (writer->info->flags & GEMEM_TRACE_HAS_SLEEP) == 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: event %" G_GUINT64_FORMAT
+                   ": memory sleeps in a trace without has-sleep; correct the source",
+                   gemem_output_name (writer->output), writer->events);
+      return FALSE;
+    }
   if (!take_string (writer, event->tag, &tag, error)
       || !take_stack (writer, event->stack, &stack, error))
     return FALSE;
@@ -441,8 +449,9 @@ write_header (NativeWriter *writer, GError **error)
   guint8 head[NATIVE_HEADER_SIZE];
 
   memcpy (head, NATIVE_MAGIC, 8);
-  native_put32 (head + 8,
-                writer->own.stacks != NULL ? NATIVE_VERSION : NATIVE_VERSION_WITHOUT_STACKS);
+  native_put32 (head + 8, (writer->info->flags & GEMEM_TRACE_HAS_SLEEP) != 0 ? NATIVE_VERSION
+                          : writer->own.stacks != NULL ? NATIVE_VERSION_WITHOUT_SLEEP
+                                                       : NATIVE_VERSION_WITHOUT_STACKS);
   native_put32 (head + 12, writer->chunk_events);
   native_put64 (head + 16, gemem_checksum (head, 16, 0));
   return gemem_output_write (writer->output, head, sizeof head, error)

@@ -16,8 +16,8 @@
  *   # SYSTEM KEY=VALUE...   as first line: the allocator and settings that RESULT comes from
  *
  * Numbers are decimal or 0x.  An ID may also be a name, which gets a number above 2^62.  ADDR and
- * BLOCK become the event's address and aux; NULL and ? set
- * GEMEM_EVENT_FAILED; the other figures (reserved, pool, real, split, the word newva) are checked
+ * BLOCK become the event's address and aux; in its place may be CHUNK:OFFSET (ggml-alloc), which is
+ * no address and sets none; NULL and ? set GEMEM_EVENT_FAILED; the other figures (reserved, pool, real, split, the word newva) are checked
  * for syntax only, because the tests use them.  The keys of the first line that describe the device
  * (capacity, device, base, step, reuse, va...) become info.device, the others info.settings;
  * without `capacity`, `total` is the capacity.  "# policy=2|4 total=N [cap=N]" becomes ge-active
@@ -125,6 +125,19 @@ parse_figure (GememLineReader *reader, GememTraceEvent *event, const char *p, co
   return TRUE;
 }
 
+/* TRUE for "CHUNK:OFFSET", as ggml-alloc decides without addresses. */
+static gboolean
+is_place (const char *p, const char *end)
+{
+  const char *colon = memchr (p, ':', (gsize) (end - p)), *offset;
+  guint64 number;
+
+  if (colon == NULL || !scan_uint_word (&p, colon, &number))
+    return FALSE;
+  offset = colon + 1;
+  return scan_uint_word (&offset, end, &number);
+}
+
 /* Parses the text after "->". */
 static gboolean
 parse_result (GememLineReader *reader, GememTraceEvent *event, const char *p, const char *end)
@@ -146,7 +159,8 @@ parse_result (GememLineReader *reader, GememTraceEvent *event, const char *p, co
         event->flags |= GEMEM_EVENT_FAILED;
       else if (first && event->kind == GEMEM_EVENT_ALLOC)
         {
-          if (length < 3 || p[1] != 'x' || !scan_uint_word (&number, stop, &event->address))
+          if (!is_place (p, stop)
+              && (length < 3 || p[1] != 'x' || !scan_uint_word (&number, stop, &event->address)))
             return gemem_line_reader_fail_at (
                 reader, p, stop, "is neither an address (0x...) nor NULL; correct the line");
         }

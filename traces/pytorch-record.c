@@ -44,6 +44,7 @@ enum /* words that the pickle reader looks for: keys first, then values */
   K_LINE,
   K_CUDA_CONF,
   K_CONF,
+  K_NPU_CONF,
   K_MAX_SPLIT_SIZE,
   K_GC_THRESHOLD,
   K_EXPANDABLE_SEGMENTS,
@@ -101,6 +102,7 @@ static const char *const keys[] = { "segments",
                                     "line",
                                     "PYTORCH_CUDA_ALLOC_CONF",
                                     "PYTORCH_ALLOC_CONF",
+                                    "PYTORCH_NPU_ALLOC_CONF",
                                     "max_split_size",
                                     "garbage_collection_threshold",
                                     "expandable_segments",
@@ -505,6 +507,12 @@ read_settings (GememPytorchRecords *records)
 
   if (*configuration == '\0')
     configuration = get_text (records, K_CONF);
+  if (get (records, K_NPU_CONF) != NULL)
+    {
+      settings->npu = TRUE;
+      if (*configuration == '\0')
+        configuration = get_text (records, K_NPU_CONF);
+    }
   records->keys.settings |= records->present;
   g_free (settings->configuration);
   settings->configuration = g_utf8_make_valid (configuration, -1);
@@ -661,28 +669,45 @@ look (guint64 present, guint feature, guint key, guint *seen, guint *possible)
   *seen |= (guint) (present >> key & 1) << feature;
 }
 
+/* FALSE: the file was not written by PyTorch. */
+static gboolean
+find_features (const GememPytorchRecords *records, guint *seen, guint *possible)
+{
+  const char *configuration = records->settings.configuration;
+
+  *seen = *possible = 0;
+  if (records->keys.segment != 0 && (records->keys.segment & HAS (K_SEGMENT_TYPE)) == 0)
+    return FALSE;
+  look (records->keys.block, GEMEM_PYTORCH_HAS_BLOCK_ADDRESS, K_ADDRESS, seen, possible);
+  look (records->keys.event, GEMEM_PYTORCH_HAS_TIME, K_TIME_US, seen, possible);
+  look (records->keys.file, GEMEM_PYTORCH_HAS_SETTINGS, K_ALLOCATOR_SETTINGS, seen, possible);
+  look (records->keys.file, GEMEM_PYTORCH_HAS_ANNOTATIONS, K_EXTERNAL_ANNOTATIONS, seen, possible);
+  look (records->keys.event, GEMEM_PYTORCH_HAS_COMPILE_CONTEXT, K_COMPILE_CONTEXT, seen, possible);
+  look (records->keys.settings, GEMEM_PYTORCH_HAS_GRAPH_REUSE, K_GRAPH_REUSE, seen, possible);
+  look (records->keys.event, GEMEM_PYTORCH_HAS_USER_METADATA, K_USER_METADATA, seen, possible);
+  look (records->keys.event, GEMEM_PYTORCH_HAS_POOL_ID, K_POOL_ID, seen, possible);
+  look (records->keys.settings, GEMEM_PYTORCH_HAS_MAX_CACHED_SIZE, K_MAX_CACHED_SIZE, seen,
+        possible);
+  look (records->keys.file, GEMEM_PYTORCH_HAS_HOST_TRACES, K_HOST_TRACES, seen, possible);
+  if (configuration != NULL && strstr (configuration, "large_segment_size_mb") != NULL)
+    *seen |= 1u << GEMEM_PYTORCH_HAS_LARGE_SEGMENT;
+  return TRUE;
+}
+
 char *
 gemem_pytorch_records_version (const GememPytorchRecords *records)
 {
-  const char *configuration = records->settings.configuration;
-  guint seen = 0, possible = 0;
+  guint seen, possible;
 
-  if (records->keys.segment != 0 && (records->keys.segment & HAS (K_SEGMENT_TYPE)) == 0)
-    return NULL;
-  look (records->keys.block, GEMEM_PYTORCH_HAS_BLOCK_ADDRESS, K_ADDRESS, &seen, &possible);
-  look (records->keys.event, GEMEM_PYTORCH_HAS_TIME, K_TIME_US, &seen, &possible);
-  look (records->keys.file, GEMEM_PYTORCH_HAS_SETTINGS, K_ALLOCATOR_SETTINGS, &seen, &possible);
-  look (records->keys.file, GEMEM_PYTORCH_HAS_ANNOTATIONS, K_EXTERNAL_ANNOTATIONS, &seen,
-        &possible);
-  look (records->keys.event, GEMEM_PYTORCH_HAS_COMPILE_CONTEXT, K_COMPILE_CONTEXT, &seen,
-        &possible);
-  look (records->keys.settings, GEMEM_PYTORCH_HAS_GRAPH_REUSE, K_GRAPH_REUSE, &seen, &possible);
-  look (records->keys.event, GEMEM_PYTORCH_HAS_USER_METADATA, K_USER_METADATA, &seen, &possible);
-  look (records->keys.event, GEMEM_PYTORCH_HAS_POOL_ID, K_POOL_ID, &seen, &possible);
-  look (records->keys.settings, GEMEM_PYTORCH_HAS_MAX_CACHED_SIZE, K_MAX_CACHED_SIZE, &seen,
-        &possible);
-  look (records->keys.file, GEMEM_PYTORCH_HAS_HOST_TRACES, K_HOST_TRACES, &seen, &possible);
-  if (configuration != NULL && strstr (configuration, "large_segment_size_mb") != NULL)
-    seen |= 1u << GEMEM_PYTORCH_HAS_LARGE_SEGMENT;
-  return gemem_pytorch_version_infer (seen, possible);
+  return find_features (records, &seen, &possible) ? gemem_pytorch_version_infer (seen, possible)
+                                                   : NULL;
+}
+
+guint
+gemem_pytorch_records_newest (const GememPytorchRecords *records)
+{
+  guint seen, possible;
+
+  return find_features (records, &seen, &possible) ? gemem_pytorch_version_newest (seen, possible)
+                                                   : 0;
 }

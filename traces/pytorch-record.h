@@ -76,5 +76,7 @@ gboolean gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchR
  * (gemem_pytorch_version_infer()); NULL: the file was made from a profile, not by PyTorch's
  * allocator.  g_free(). */
 char *gemem_pytorch_records_version (const GememPytorchRecords *records);
+/* The newest version 2.N that it may be: N; 0: unknown. */
+guint gemem_pytorch_records_newest (const GememPytorchRecords *records);
 /* Highest number of a device with at least one event in device_traces, plus 1. */
 guint gemem_pytorch_records_devices (const GememPytorchRecords *records);

@@ -31,6 +31,7 @@ gemem_pytorch_settings_clear (GememPytorchSettings *settings)
 guint64
 gemem_pytorch_settings_round (const GememPytorchSettings *settings, guint64 n)
 {
+  n += settings->pad;
   if (n < MIN_BLOCK)
     return MIN_BLOCK;
   guint log2 = g_bit_storage (n) - 1;
@@ -73,8 +74,13 @@ append_divisions (GString *text, const GememPytorchSettings *settings)
 
 /* Appends the settings that only the string contains. */
 static void
-append_configuration (GString *text, const char *configuration)
+append_configuration (GString *text, const char *configuration, gboolean npu)
 {
+  static const char *const npu_wanted[] = {
+    "max_non_split_rounding_mb", "large_segment_size_mb", "per_process_memory_fraction",
+    "throw_on_npumalloc_oom",    "base_addr_aligned_kb",  "page_size",
+    "multi_stream_lazy_reclaim", "segment_size_mb",       NULL
+  };
   static const char *const wanted[] = { "max_non_split_rounding_mb", "large_segment_size_mb",
                                         "per_process_memory_fraction", "throw_on_cudamalloc_oom",
                                         NULL };
@@ -87,7 +93,7 @@ append_configuration (GString *text, const char *configuration)
         continue;
       *colon = '\0';
       const char *key = g_strstrip (parts[i]), *value = g_strstrip (colon + 1);
-      if (g_strv_contains (wanted, key) && *value != '\0')
+      if (g_strv_contains (npu ? npu_wanted : wanted, key) && *value != '\0')
         append (text, key, value);
     }
 }
@@ -121,7 +127,9 @@ gemem_pytorch_settings_text (const GememPytorchSettings *settings)
   if (settings->expandable_segments)
     append (text, "expandable_segments", "true");
   append_divisions (text, settings);
+  if (settings->npu && settings->pad == 0)
+    append (text, "pad", "0");
   if (settings->configuration != NULL)
-    append_configuration (text, settings->configuration);
+    append_configuration (text, settings->configuration, settings->npu);
   return g_string_free (text, FALSE);
 }

@@ -32,6 +32,7 @@
 #include "traces/pytorch-snapshot.h"
 
 #define BATCH 1024u
+#define NPU_PAD 32 /* that torch_npu adds to each request */
 #define MAX_PHASES (1u << 20)
 
 typedef struct
@@ -75,6 +76,7 @@ typedef struct
   GememPytorchRecord held; /* the event to deliver after the phases before it */
   gboolean holding, ended;
   GememTraceEvent batch[BATCH];
+  guint64 padded, unpadded; /* final blocks that prove the one or the other */
 } Snapshot;
 
 /* ---- devices */
@@ -184,6 +186,20 @@ first_annotation (Snapshot *snapshot, const GememPytorchRecord *record)
   snapshot->phases++;
 }
 
+/* A block of a small pool is what its request was rounded to, so it can tell whether torch_npu's 32
+ * bytes were added. */
+static void
+weigh_padding (Snapshot *snapshot, const GememPytorchBlock *block)
+{
+  const guint64 plain = gemem_round_up (block->size, 512),
+                padded = gemem_round_up (block->size + NPU_PAD, 512);
+
+  if (block->size == 0 || plain == padded)
+    return;
+  snapshot->padded += block->block == padded;
+  snapshot->unpadded += block->block == plain;
+}
+
 static gboolean
 first_record (Snapshot *snapshot, const GememPytorchRecord *record, GError **error)
 {
@@ -198,8 +214,13 @@ first_record (Snapshot *snapshot, const GememPytorchRecord *record, GError **err
           gemem_pytorch_state_final_segment (&device->state, &record->segment);
           snapshot->expandable |= record->segment.expandable;
           for (guint i = 0; i < snapshot->records.blocks->len; i++)
-            gemem_pytorch_state_final_block (
-                &device->state, &g_array_index (snapshot->records.blocks, GememPytorchBlock, i));
+            {
+              const GememPytorchBlock *block = &g_array_index (snapshot->records.blocks,
+                                                               GememPytorchBlock, i);
+              gemem_pytorch_state_final_block (&device->state, block);
+              if (record->segment.small)
+                weigh_padding (snapshot, block);
+            }
         }
       return TRUE;
     case GEMEM_PYTORCH_EVENT:
@@ -536,6 +557,45 @@ keep_stacks (Snapshot *snapshot)
   gemem_call_stacks_free (stacks);
 }
 
+/* Says which allocator wrote the file: torch_npu's, if its blocks are padded (lists of divisions make
+ * other sizes, and prove nothing) or a setting names it. */
+static void
+name_allocator (Snapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  GememPytorchSettings *settings = &snapshot->records.settings;
+  const gboolean padded = snapshot->padded > 0 && snapshot->unpadded == 0
+                          && settings->divisions[0] <= 1;
+
+  settings->pad = padded || (settings->npu && snapshot->unpadded == 0) ? NPU_PAD : 0;
+  settings->npu |= padded;
+  if (padded)
+    gemem_trace_info_note (info, "note",
+                           "torch_npu wrote this (inferred: %" G_GUINT64_FORMAT
+                           " blocks are as long as its padding of 32 bytes makes them)",
+                           snapshot->padded);
+  info->allocator = g_strdup (settings->npu ? "torch-npu" : "pytorch-caching");
+  if (settings->configuration != NULL && *settings->configuration != '\0')
+    gemem_trace_info_note (info,
+                           settings->npu ? "PYTORCH_NPU_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF",
+                           "%s", settings->configuration);
+}
+
+/* Adds the version of PyTorch to the settings: the newest that it may be. */
+static void
+add_version (Snapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  const char *told = snapshot->options.torch;
+  g_autofree char *before = info->settings;
+  const guint minor = told != NULL ? gemem_pytorch_version_parse (told)
+                                   : gemem_pytorch_records_newest (&snapshot->records);
+
+  info->settings = minor == 0 && told == NULL ? g_strdup (before)
+                                              : g_strdup_printf ("%s%sversion=2.%u", before,
+                                                                 *before != '\0' ? "," : "", minor);
+}
+
 /* Derives the facts of the trace from the first pass. */
 static gboolean
 settle (Snapshot *snapshot, GError **error)
@@ -557,9 +617,7 @@ settle (Snapshot *snapshot, GError **error)
       if (version != NULL)
         gemem_trace_info_note (info, "PyTorch", "%s", version);
     }
-  info->allocator = g_strdup ("pytorch-caching");
-  if (settings->configuration != NULL && *settings->configuration != '\0')
-    gemem_trace_info_note (info, "PYTORCH_CUDA_ALLOC_CONF", "%s", settings->configuration);
+  name_allocator (snapshot);
   for (guint i = 0; i < snapshot->devices->len; i++)
     {
       Device *device = g_ptr_array_index (snapshot->devices, i);
@@ -582,6 +640,8 @@ settle (Snapshot *snapshot, GError **error)
       settle_phases (snapshot, device);
     }
   info->settings = gemem_pytorch_settings_text (settings);
+  if (!settings->npu)
+    add_version (snapshot);
   if (settings->memory_limit > 0)
     gemem_trace_info_note (
         info, "note",

@@ -35,6 +35,8 @@ typedef struct
   guint64 memory_limit;                   /* inferred; 0: none */
   guint64 divisions[GEMEM_PYTORCH_SLOTS]; /* roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB */
   char *configuration;                    /* PYTORCH_CUDA_ALLOC_CONF, or NULL */
+  gboolean npu;                           /* torch_npu wrote the file */
+  guint64 pad;                            /* that its allocator adds to each request */
 } GememPytorchSettings;
 
 void gemem_pytorch_settings_init (GememPytorchSettings *settings);

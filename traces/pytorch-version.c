@@ -1,6 +1,8 @@
 /* pytorch-version.c - see pytorch-version.h.  Versions are minors of 2. */
 #include "config.h"
 
+#include <string.h>
+
 #include "traces/pytorch-version.h"
 
 #define NEWEST 15
@@ -39,18 +41,37 @@ append_range (GString *text, guint least, guint most)
     g_string_append_printf (text, "2.%u %s 2.%u", least, most == least + 1 ? "or" : "to", most);
 }
 
+/* The features that bound the version: the newest present, the oldest absent; -1: none. */
+static void
+find_bounds (guint seen, guint possible, int *present, int *absent)
+{
+  *present = *absent = -1;
+  for (int f = 0; f < GEMEM_PYTORCH_FEATURES; f++)
+    if (seen >> f & 1)
+      *present = f;
+  for (int f = GEMEM_PYTORCH_FEATURES - 1; f > *present; f--)
+    if ((possible >> f & 1) != 0 && !features[f].optional)
+      *absent = f;
+}
+
+guint
+gemem_pytorch_version_newest (guint seen, guint possible)
+{
+  int present, absent;
+
+  find_bounds (seen, possible, &present, &absent);
+  if (absent >= 0)
+    return features[absent].minor - 1;
+  return present >= 0 ? NEWEST : 0;
+}
+
 char *
 gemem_pytorch_version_infer (guint seen, guint possible)
 {
-  int present = -1, absent = -1; /* the features that bound the version */
+  int present, absent;
   g_autoptr (GString) text = g_string_new (NULL);
 
-  for (int f = 0; f < GEMEM_PYTORCH_FEATURES; f++)
-    if (seen >> f & 1)
-      present = f;
-  for (int f = GEMEM_PYTORCH_FEATURES - 1; f > present; f--)
-    if ((possible >> f & 1) != 0 && !features[f].optional)
-      absent = f;
+  find_bounds (seen, possible, &present, &absent);
   append_range (text, present >= 0 ? features[present].minor : 0,
                 absent >= 0 ? features[absent].minor - 1 : NEWEST);
   g_string_append (text, " (inferred: ");
@@ -81,4 +102,15 @@ gemem_pytorch_version_is_valid (const char *text)
       dots += *text == '.';
     }
   return digit && (dots == 1 || dots == 2);
+}
+
+guint
+gemem_pytorch_version_parse (const char *text)
+{
+  const guint64 major = g_ascii_strtoull (text, NULL, 10),
+                minor = g_ascii_strtoull (strchr (text, '.') + 1, NULL, 10);
+
+  if (major != 2)
+    return major < 2 ? 0 : NEWEST;
+  return (guint) MIN (minor, NEWEST);
 }

@@ -32,7 +32,13 @@ typedef enum
  * the features that could have been seen, as bits 1 << GEMEM_PYTORCH_HAS_...; g_free(). */
 char *gemem_pytorch_version_infer (guint seen, guint possible);
 
+/* The newest version 2.N that the features allow: N; 0: nothing tells. */
+guint gemem_pytorch_version_newest (guint seen, guint possible);
+
 /* TRUE for "2.11" and "2.11.0", the form of --version-of-torch. */
 gboolean gemem_pytorch_version_is_valid (const char *text);
+/* N of the version 2.N that valid @text names; of an older one 0, of one newer than those known the
+ * newest. */
+guint gemem_pytorch_version_parse (const char *text);
 
 GEMEM_END_DECLS

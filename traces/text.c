@@ -36,6 +36,7 @@ typedef struct
   GString *scratch;        /* an unquoted string */
   GArray *frames, *stacks; /* number in the file - 1 -> number in the table of the trace */
   gboolean final_header, ended;
+  guint32 version_flags; /* GEMEM_TRACE_*: what the version says */
 } TextReader;
 
 #define fail(reader, ...) gemem_line_reader_fail (&(reader)->lines, __VA_ARGS__)
@@ -302,6 +303,9 @@ parse_event (TextReader *reader, const char *p, const char *end)
   event->kind = (guint8) gemem_event_kind_from_name (p, (gsize) (word - p));
   if (event->kind == 0)
     return fail_at (reader, p, word, "is no kind of event; see doc/trace-formats.md");
+  if (gemem_event_kind_sleeps (event->kind) && reader->version_flags == 0)
+    return fail_at (reader, p, word,
+                    "is an event of version 3; let the first line be '" TEXT_MAGIC "3'");
   p = word;
   scan_blanks (&p, end);
   if (p < end && g_ascii_isdigit (*p))
@@ -462,10 +466,14 @@ parse_info (TextReader *reader, const char *p, const char *end)
     {
       reader->final_header = TRUE;
       forget_info (info);
+      info->flags = reader->version_flags;
     }
   if (scan_equal (key, length, "flags"))
-    good = parse_flags (reader, &p, end, text_trace_flags, G_N_ELEMENTS (text_trace_flags),
-                        &info->flags);
+    {
+      good = parse_flags (reader, &p, end, text_trace_flags, G_N_ELEMENTS (text_trace_flags),
+                          &info->flags);
+      info->flags |= reader->version_flags;
+    }
   else if (scan_equal (key, length, "ambiguities") || scan_equal (key, length, "skipped"))
     good = scan_uint_word (&p, end, *key == 'a' ? &info->ambiguities : &info->skipped)
            || fail_at (reader, p, end, "is not a number from 0 to 2^64-1; correct the line");
@@ -532,6 +540,8 @@ read_first_line (TextReader *reader)
     return fail_at (reader, line + magic, end, "is no version; correct the line");
   if (version > TEXT_VERSION_WITHOUT_STACKS)
     gemem_trace_info_stacks (&reader->lines.base.info);
+  if (version > TEXT_VERSION_WITHOUT_SLEEP)
+    reader->lines.base.info.flags = reader->version_flags = GEMEM_TRACE_HAS_SLEEP;
   return version <= TEXT_VERSION
          || fail (reader,
                   "version %" G_GUINT64_FORMAT

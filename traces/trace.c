@@ -38,6 +38,13 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_DEVICE_LIMIT] = "device-limit",
   [GEMEM_EVENT_POOL_RELEASE] = "pool-release",
   [GEMEM_EVENT_PHASE_END] = "phase-end",
+  [GEMEM_EVENT_POOL_BEGIN] = "pool-begin",
+  [GEMEM_EVENT_POOL_END] = "pool-end",
+  [GEMEM_EVENT_REGION_BEGIN] = "region-begin",
+  [GEMEM_EVENT_REGION_END] = "region-end",
+  [GEMEM_EVENT_SLEEP] = "sleep",
+  [GEMEM_EVENT_PAUSE] = "pause",
+  [GEMEM_EVENT_WAKE] = "wake",
 };
 
 const char *

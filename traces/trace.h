@@ -73,8 +73,30 @@ typedef enum
   /* pool: the program released that private pool; aux = 1: its cache is released at once */
   GEMEM_EVENT_POOL_RELEASE = 27,
   GEMEM_EVENT_PHASE_END = 28, /* tag = name: the newest open phase of that name ends */
+  /* pool: the program begins to allocate in that private pool (0: in none); aux = 1: as it captures
+   * a graph */
+  GEMEM_EVENT_POOL_BEGIN = 29,
+  GEMEM_EVENT_POOL_END = 30, /* pool: the newest POOL_BEGIN of that pool ends */
+  /* Memory that sleeps: kept at its addresses, without memory of the device (GEMEM_TRACE_HAS_SLEEP).
+   * pool, tag: requests of that private pool are from here on of memory that can sleep, under the
+   * name `tag`; aux = 1: while it is paused it has a copy on the host */
+  GEMEM_EVENT_REGION_BEGIN = 31,
+  /* pool: the end of it; aux = 1: segments without a block in use lose their memory for good */
+  GEMEM_EVENT_REGION_END = 32,
+  /* all memory that can, sleeps; tag = names, separated by commas, of what is copied to the host;
+   * size = bytes that the program itself copies there, until the next WAKE */
+  GEMEM_EVENT_SLEEP = 33,
+  GEMEM_EVENT_PAUSE = 34, /* tag = names ("": all) of what sleeps */
+  GEMEM_EVENT_WAKE = 35,  /* tag = names ("": all) of what has memory again, or none of it has */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
+
+/* TRUE of the kinds that only a trace with GEMEM_TRACE_HAS_SLEEP has. */
+static inline gboolean
+gemem_event_kind_sleeps (guint kind)
+{
+  return kind >= GEMEM_EVENT_REGION_BEGIN && kind <= GEMEM_EVENT_WAKE;
+}
 
 #define GEMEM_GRAPH_MEMSETS_MAX (1 << 20) /* of a GRAPH_RUN */
 
@@ -136,6 +158,7 @@ enum
   GEMEM_TRACE_TRUNCATED = 1 << 5,        /* read with allow_partial: the end is missing */
   GEMEM_TRACE_HAS_COMPLETION = 1 << 6,   /* frees come as FREE_REQUESTED / FREE_COMPLETED pairs */
   GEMEM_TRACE_IS_VECTOR = 1 << 7,        /* carries the expected decisions of a named allocator */
+  GEMEM_TRACE_HAS_SLEEP = 1 << 8,        /* may have events of memory that sleeps: version 3 */
 };
 
 typedef struct _GememTraceInfo GememTraceInfo;

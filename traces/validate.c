@@ -38,6 +38,8 @@ typedef struct
   GememIdMap *graphs;        /* graph -> guint64: 1 while it runs */
   GememTraceEvent load;      /* GRAPH_LOAD of the graph whose segments follow */
   GememIdSet recorded;       /* stream events */
+  GememIdMap *begun;         /* private pools whose memory can sleep, until their end */
+  GHashTable *names;         /* of these pools, owned */
   guint64 missing, load_end; /* segments still expected, end of those seen */
   gboolean initial;          /* an event of the initial state was seen */
 } Pass;
@@ -367,6 +369,38 @@ on_wait (Pass *pass, const GememTraceEvent *event, guint64 seq)
           event->stream, event->id);
 }
 
+/* Memory that sleeps: every pool has a number and a name, and what is named was begun. */
+static void
+on_sleep (Pass *pass, const GememTraceInfo *info, const GememTraceEvent *event, guint64 seq)
+{
+  g_auto (GStrv) names = g_strsplit (g_ptr_array_index (info->strings, event->tag), ",", -1);
+  gboolean existed;
+
+  if (event->kind == GEMEM_EVENT_REGION_BEGIN || event->kind == GEMEM_EVENT_REGION_END)
+    {
+      if (event->pool == 0)
+        find (pass, GEMEM_FINDING_EVENT, seq,
+              "%s names no private pool; the default one cannot sleep",
+              gemem_event_kind_name (event->kind));
+      else if (event->kind == GEMEM_EVENT_REGION_BEGIN)
+        {
+          gemem_idmap_insert (pass->begun, event->pool, &existed);
+          for (guint i = 0; names[i] != NULL; i++)
+            g_hash_table_add (pass->names, g_strdup (names[i]));
+          if (names[0] == NULL || names[1] != NULL)
+            find (pass, GEMEM_FINDING_EVENT, seq,
+                  "a pool that can sleep has one name, without comma");
+        }
+      else if (!gemem_idmap_remove (pass->begun, event->pool, NULL))
+        find (pass, GEMEM_FINDING_EVENT, seq, "pool %u ends but has not begun", event->pool);
+      return;
+    }
+  for (guint i = 0; names[i] != NULL; i++)
+    if (*names[i] != '\0' && !g_hash_table_contains (pass->names, names[i]))
+      find (pass, GEMEM_FINDING_EVENT, seq, "%s names '%s', which no pool is called",
+            gemem_event_kind_name (event->kind), names[i]);
+}
+
 static void
 check_time (Pass *pass, const GememTraceEvent *event, guint64 seq)
 {
@@ -384,7 +418,7 @@ check_time (Pass *pass, const GememTraceEvent *event, guint64 seq)
 }
 
 static void
-on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
+on_event (Pass *pass, const GememTraceInfo *info, const GememTraceEvent *event, guint64 seq)
 {
   guint64 end;
   check_time (pass, event, seq);
@@ -404,6 +438,13 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
       break;
     case GEMEM_EVENT_EVENT_WAIT:
       on_wait (pass, event, seq);
+      break;
+    case GEMEM_EVENT_REGION_BEGIN:
+    case GEMEM_EVENT_REGION_END:
+    case GEMEM_EVENT_SLEEP:
+    case GEMEM_EVENT_PAUSE:
+    case GEMEM_EVENT_WAKE:
+      on_sleep (pass, info, event, seq);
       break;
     case GEMEM_EVENT_GRAPH_LOAD:
     case GEMEM_EVENT_GRAPH_SEGMENT:
@@ -458,7 +499,9 @@ gemem_trace_validate (GememTraceReader *reader, GError **error)
 {
   Pass pass = { .name = reader->info.path,
                 .live = gemem_idmap_new (sizeof (LiveBlock)),
-                .graphs = gemem_idmap_new (sizeof (guint64)) };
+                .graphs = gemem_idmap_new (sizeof (guint64)),
+                .begun = gemem_idmap_new (sizeof (guint64)),
+                .names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL) };
   gemem_idset_init (&pass.recorded);
   g_autoptr (GError) broken = NULL;
   const GememTraceEvent *events;
@@ -471,10 +514,12 @@ gemem_trace_validate (GememTraceReader *reader, GError **error)
   gemem_slab_init (&pass.ranges, sizeof (Range));
   while ((n = gemem_trace_next (reader, &events, &broken)) > 0)
     for (gssize i = 0; i < n; i++)
-      on_event (&pass, &events[i], seq++);
+      on_event (&pass, &reader->info, &events[i], seq++);
   conclude (&pass, &reader->info, broken);
   gemem_idmap_free (pass.live);
   gemem_idmap_free (pass.graphs);
+  gemem_idmap_free (pass.begun);
+  g_hash_table_unref (pass.names);
   gemem_idset_clear (&pass.recorded);
   gemem_tree_clear (&pass.blocks);
   gemem_tree_clear (&pass.segments);

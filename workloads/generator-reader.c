@@ -67,3 +67,16 @@ gemem_events_mark (GememGeneratorReader *reader, GememEventKind kind, guint64 id
   GememTraceEvent event = { .kind = (guint8) kind, .id = id, .time = reader->time };
   g_array_append_val (reader->events, event);
 }
+
+void
+gemem_events_use (GememGeneratorReader *reader, guint64 id, guint64 stream)
+{
+  gemem_events_mark (reader, GEMEM_EVENT_USE_ON_STREAM, id);
+  gemem_events_last (reader)->stream = stream;
+}
+
+GememTraceEvent *
+gemem_events_last (GememGeneratorReader *reader)
+{
+  return &g_array_index (reader->events, GememTraceEvent, reader->events->len - 1);
+}

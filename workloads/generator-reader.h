@@ -28,3 +28,8 @@ gpointer gemem_generator_reader_new (gsize size, gboolean (*fill) (GememGenerato
 guint64 gemem_events_alloc (GememGeneratorReader *reader, guint64 size, guint64 stream);
 void gemem_events_free (GememGeneratorReader *reader, guint64 id);
 void gemem_events_mark (GememGeneratorReader *reader, GememEventKind kind, guint64 id);
+/* @stream uses block @id from here on. */
+void gemem_events_use (GememGeneratorReader *reader, guint64 id, guint64 stream);
+/* The event appended last, to fill in what the functions above do not ask for; valid until the next
+ * one is appended. */
+GememTraceEvent *gemem_events_last (GememGeneratorReader *reader);

@@ -178,7 +178,7 @@ ort_create (gconstpointer given, GememDevice *device, GError **error)
       return NULL;
     }
   self = g_new0 (OrtBfc, 1);
-  gemem_bfc_init (&self->bfc, &gemem_ort_bfc_class, device);
+  gemem_bfc_init (&self->bfc, &gemem_ort_bfc_class, device, sizeof (GememNeighbour));
   self->bfc.limit = own->limit != 0 ? MIN (own->limit, UNLIMITED) : UNLIMITED;
   self->bfc.max_waste = own->max_dead;
   self->bfc.next_region = gemem_align_up (MIN (self->bfc.limit, own->initial_chunk), BFC_QUANTUM);
@@ -206,6 +206,7 @@ const GememAllocatorClass gemem_ort_bfc_class = {
   .largest_free = gemem_bfc_largest_free,
   .walk = gemem_bfc_walk,
   .check = gemem_bfc_check,
+  .adopt = { gemem_bfc_adopt_segment, gemem_bfc_adopt_block, gemem_bfc_adopt_done },
   .destroy = gemem_bfc_destroy,
   .report.stats = ort_stats,
 };

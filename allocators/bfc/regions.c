@@ -2,7 +2,7 @@
  */
 #include "config.h"
 
-#include "allocators/bfc/regions.h"
+#include "allocators/bfc/stamps.h"
 #include "base/units.h"
 
 typedef struct
@@ -11,13 +11,14 @@ typedef struct
 } Grant; /* of the device */
 
 void
-gemem_bfc_init (GememBfc *self, const GememAllocatorClass *klass, GememDevice *device)
+gemem_bfc_init (GememBfc *self, const GememAllocatorClass *klass, GememDevice *device,
+                gsize chunk_size)
 {
   self->base.klass = klass;
   self->base.device = device;
   self->regions = g_array_new (FALSE, FALSE, sizeof (GememBfcRegion));
   self->grants = g_array_new (FALSE, FALSE, sizeof (Grant));
-  gemem_slab_init (&self->chunk_slab, sizeof (GememNeighbour));
+  gemem_slab_init (&self->chunk_slab, chunk_size);
 }
 
 static Grant *
@@ -34,8 +35,8 @@ gemem_bfc_available (const GememBfc *self)
 
 /* ---- chunks */
 
-static void
-insert_free (GememBfc *self, GememNeighbour *chunk)
+void
+gemem_bfc_insert_free (GememBfc *self, GememNeighbour *chunk)
 {
   chunk->free = TRUE;
   gemem_tree_insert (&self->free, &chunk->node);
@@ -44,27 +45,39 @@ insert_free (GememBfc *self, GememNeighbour *chunk)
 static void
 release (GememBfc *self, GememNeighbour *chunk)
 {
-  insert_free (self, gemem_neighbours_coalesce (chunk, &self->free, &self->chunk_slab));
+  if (self->stamped)
+    {
+      gemem_bfc_insert_free (self, chunk);
+      gemem_bfc_merge_safe (self, chunk);
+    }
+  else
+    gemem_bfc_insert_free (self, gemem_neighbours_coalesce (chunk, &self->free, &self->chunk_slab));
+}
+
+GememNeighbour *
+gemem_bfc_take (GememBfc *self, GememTreeNode *node, guint64 size, GememNeighbour **rest)
+{
+  GememNeighbour *chunk = GEMEM_NEIGHBOUR_OF (node);
+
+  gemem_tree_remove (&self->free, node);
+  chunk->free = FALSE;
+  *rest = NULL;
+  if (node->size == size
+      || (node->size / 2 < size && node->size - size < self->max_waste)) /* not worth a cut */
+    return chunk;
+  *rest = gemem_slab_alloc (&self->chunk_slab);
+  gemem_neighbours_split (chunk, *rest, node->size - size);
+  gemem_bfc_insert_free (self, *rest);
+  return chunk;
 }
 
 GememNeighbour *
 gemem_bfc_find (GememBfc *self, guint64 size)
 {
   GememTreeNode *node = gemem_tree_lower_bound (&self->free, 0, size, 0);
-  GememNeighbour *chunk, *rest;
+  GememNeighbour *rest;
 
-  if (node == NULL)
-    return NULL;
-  gemem_tree_remove (&self->free, node);
-  chunk = GEMEM_NEIGHBOUR_OF (node);
-  chunk->free = FALSE;
-  if (node->size == size
-      || (node->size / 2 < size && node->size - size < self->max_waste)) /* not worth a cut */
-    return chunk;
-  rest = gemem_slab_alloc (&self->chunk_slab);
-  gemem_neighbours_split (chunk, rest, node->size - size);
-  insert_free (self, rest);
-  return chunk;
+  return node != NULL ? gemem_bfc_take (self, node, size, &rest) : NULL;
 }
 
 void
@@ -158,7 +171,10 @@ gemem_bfc_add_region (GememBfc *self, guint64 wanted, guint64 size, guint64 leas
 gboolean
 gemem_bfc_is_idle (const GememBfcRegion *region)
 {
-  return region->first->free && gemem_neighbours_alone (region->first);
+  for (const GememNeighbour *chunk = region->first; chunk != NULL; chunk = chunk->next)
+    if (!chunk->free)
+      return FALSE;
+  return TRUE;
 }
 
 void
@@ -166,8 +182,14 @@ gemem_bfc_release_region (GememBfc *self, guint i)
 {
   const GememBfcRegion region = *gemem_bfc_region (self, i);
 
-  gemem_tree_remove (&self->free, &region.first->node);
-  gemem_slab_free (&self->chunk_slab, region.first);
+  for (GememNeighbour *chunk = region.first, *next; chunk != NULL; chunk = next)
+    {
+      next = chunk->next;
+      if (self->stamped)
+        gemem_bfc_forget_stamp (self, chunk);
+      gemem_tree_remove (&self->free, &chunk->node);
+      gemem_slab_free (&self->chunk_slab, chunk);
+    }
   for (guint k = self->grants->len; k-- > 0;)
     if (grant_at (self, k)->address >= region.address
         && grant_at (self, k)->address - region.address < region.size)
@@ -188,7 +210,10 @@ gemem_bfc_free (GememAllocator *allocator, const GememBlock *block,
   GememNeighbour *chunk = block->handle;
 
   self->live -= chunk->node.size;
-  release (self, chunk);
+  if (G_UNLIKELY (self->stamped))
+    gemem_bfc_stamp (self, chunk);
+  else
+    release (self, chunk);
 }
 
 guint64
@@ -218,6 +243,90 @@ gemem_bfc_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
       }
 }
 
+/* ---- a recorded state */
+
+gboolean
+gemem_bfc_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
+{
+  GememBfc *self = (GememBfc *) allocator;
+
+  if (segment->size > self->limit - self->pool
+      || !gemem_device_adopt (allocator->device, segment->address, segment->size))
+    return FALSE;
+  add_grant (self, segment->address, segment->size);
+  return TRUE;
+}
+
+/* The first chunk of the region in which @address lies, or NULL. */
+static GememNeighbour *
+first_of (const GememBfc *self, guint64 address)
+{
+  guint low = 0, high = self->regions->len;
+
+  while (low < high)
+    {
+      const guint middle = low + (high - low) / 2;
+
+      if (gemem_bfc_region (self, middle)->address <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low > 0 ? gemem_bfc_region (self, low - 1)->first : NULL;
+}
+
+/* Cuts @size bytes at @address out of the free chunk @chunk, which contains them. */
+static GememNeighbour *
+cut_out (GememBfc *self, GememNeighbour *chunk, guint64 address, guint64 size)
+{
+  GememNeighbour *rest;
+
+  gemem_tree_remove (&self->free, &chunk->node);
+  if (address > chunk->node.address)
+    {
+      rest = gemem_slab_alloc (&self->chunk_slab);
+      gemem_neighbours_split (chunk, rest, chunk->node.address + chunk->node.size - address);
+      gemem_bfc_insert_free (self, chunk);
+      chunk = rest;
+    }
+  chunk->free = FALSE;
+  if (chunk->node.size > size)
+    {
+      rest = gemem_slab_alloc (&self->chunk_slab);
+      gemem_neighbours_split (chunk, rest, chunk->node.size - size);
+      gemem_bfc_insert_free (self, rest);
+    }
+  return chunk;
+}
+
+gboolean
+gemem_bfc_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *block)
+{
+  GememBfc *self = (GememBfc *) allocator;
+  const guint64 size = adopt->size != 0 ? adopt->size
+                                        : gemem_align_up (adopt->requested, BFC_QUANTUM);
+  GememNeighbour *chunk = first_of (self, adopt->address);
+
+  /* blocks come in the order of their addresses */
+  if (chunk != NULL && self->adopted != NULL && self->adopted->node.address >= chunk->node.address
+      && self->adopted->node.address < adopt->address)
+    chunk = self->adopted;
+  while (chunk != NULL && chunk->node.address + chunk->node.size <= adopt->address)
+    chunk = chunk->next;
+  if (chunk == NULL || !chunk->free || chunk->node.address > adopt->address
+      || chunk->node.size - (adopt->address - chunk->node.address) < size)
+    return FALSE;
+  self->adopted = cut_out (self, chunk, adopt->address, size);
+  gemem_bfc_hand_over (self, self->adopted, block);
+  return TRUE;
+}
+
+void
+gemem_bfc_adopt_done (GememAllocator *allocator)
+{
+  ((GememBfc *) allocator)->adopted = NULL;
+}
+
 static gboolean
 broken (GError **error, guint64 address, const char *what)
 {
@@ -227,7 +336,8 @@ broken (GError **error, guint64 address, const char *what)
 }
 
 static gboolean
-check_region (const GememBfcRegion *region, guint64 *free_chunks, guint64 *live, GError **error)
+check_region (const GememBfcRegion *region, gboolean stamped, guint64 *free_chunks, guint64 *live,
+              GError **error)
 {
   const GememNeighbour *previous = NULL;
   guint64 end = region->address;
@@ -237,7 +347,7 @@ check_region (const GememBfcRegion *region, guint64 *free_chunks, guint64 *live,
     {
       if (chunk->node.address != end || chunk->previous != previous || chunk->node.size == 0)
         return broken (error, chunk->node.address, "does not follow its neighbour");
-      if (chunk->free && previous != NULL && previous->free)
+      if (!stamped && chunk->free && previous != NULL && previous->free)
         return broken (error, chunk->node.address, "is free beside a free chunk");
       *free_chunks += chunk->free;
       *live += chunk->free ? 0 : chunk->node.size;
@@ -255,7 +365,7 @@ gemem_bfc_check (GememAllocator *allocator, GError **error)
 
   for (guint i = 0; i < self->regions->len; i++)
     {
-      if (!check_region (gemem_bfc_region (self, i), &free_chunks, &live, error))
+      if (!check_region (gemem_bfc_region (self, i), self->stamped, &free_chunks, &live, error))
         return FALSE;
       pool += gemem_bfc_region (self, i)->size;
     }

@@ -32,13 +32,16 @@ typedef struct
   guint64 pool, peak_pool; /* bytes of regions */
   guint64 live, peak_live, largest, allocations, shrinkages; /* statistics */
   gboolean coalesces;                                        /* regions that adjoin become one */
+  gboolean stamped; /* chunks are GememBfcStampedChunk, and free ones may stay beside one another */
   GememTree free;
   GememSlab chunk_slab;
-  GArray *regions; /* GememBfcRegion, by address */
-  GArray *grants;  /* allocations of the device, by address */
+  GArray *regions;         /* GememBfcRegion, by address */
+  GArray *grants;          /* allocations of the device, by address */
+  GememNeighbour *adopted; /* the chunk adopted last, while a recorded state is taken over */
 } GememBfc;
 
-void gemem_bfc_init (GememBfc *self, const GememAllocatorClass *klass, GememDevice *device);
+void gemem_bfc_init (GememBfc *self, const GememAllocatorClass *klass, GememDevice *device,
+                     gsize chunk_size);
 static inline GememBfcRegion *
 gemem_bfc_region (const GememBfc *self, guint i)
 {
@@ -46,6 +49,12 @@ gemem_bfc_region (const GememBfc *self, guint i)
 }
 /* The bytes that the limit leaves, in whole quanta. */
 guint64 gemem_bfc_available (const GememBfc *self);
+/* Adds @chunk to the free ones, as it is. */
+void gemem_bfc_insert_free (GememBfc *self, GememNeighbour *chunk);
+/* Takes the free chunk of @node, cut down to @size bytes where that is worth it.  *@rest: what was cut
+ * off; NULL: nothing. */
+GememNeighbour *gemem_bfc_take (GememBfc *self, GememTreeNode *node, guint64 size,
+                                GememNeighbour **rest);
 /* The smallest free chunk with @size bytes, the lowest among equals, cut where that is worth it; no
  * longer free.  NULL: none. */
 GememNeighbour *gemem_bfc_find (GememBfc *self, guint64 size);
@@ -66,5 +75,9 @@ void gemem_bfc_free (GememAllocator *allocator, const GememBlock *block,
                      gboolean completion_follows);
 guint64 gemem_bfc_largest_free (GememAllocator *allocator, guint64 stream);
 void gemem_bfc_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
+gboolean gemem_bfc_adopt_segment (GememAllocator *allocator, const GememAdopt *segment);
+gboolean gemem_bfc_adopt_block (GememAllocator *allocator, const GememAdopt *adopt,
+                                GememBlock *block);
+void gemem_bfc_adopt_done (GememAllocator *allocator);
 gboolean gemem_bfc_check (GememAllocator *allocator, GError **error);
 void gemem_bfc_destroy (GememAllocator *allocator);

@@ -8,12 +8,12 @@
  * released.  It knows no streams, private pools or trimming.
  *
  * Invariants and cost: regions.h.
- * Origin: peers.md section 1b; examples T1 to T8.  Not modelled: alignments above 256 bytes (a trace
- * has none), timestamps of a safe frontier, spatial partitioning.
+ * Origin: peers.md section 1b; examples T1 to T9.  Not modelled: alignments above 256 bytes (a trace
+ * has none), spatial partitioning.
  */
 #include "config.h"
 
-#include "allocators/bfc/regions.h"
+#include "allocators/bfc/stamps.h"
 #include "base/units.h"
 
 #define FIRST_REGION (2 * GEMEM_MIB)
@@ -21,9 +21,9 @@
 
 typedef struct
 {
-  guint64 limit;
+  guint64 limit, next_region;
   double fragmentation_fraction;
-  gboolean allow_growth, garbage_collection, coalesce_regions;
+  gboolean allow_growth, garbage_collection, coalesce_regions, timestamped;
 } Params;
 
 static const GememParam params[] = {
@@ -66,12 +66,31 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Params, coalesce_regions),
     .help = "A region that begins where another ends becomes part of it, as with the sub-allocator "
             "over virtual memory." },
+  { .name = "timestamped_allocator",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .offset = G_STRUCT_OFFSET (Params, timestamped),
+    .help =
+        "Frees are stamped, and freed chunks merge only when the safe frontier has passed them: "
+        "the "
+        "stamp of the last free before the host waited for stream 0, the compute stream. Requests "
+        "on other streams take only chunks that were freed before it." },
+  { .name = "curr_region_allocation_bytes",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "first",
+    .special = "first=0",
+    .sweep = "first|64MiB|1GiB",
+    .max = "1024PiB",
+    .offset = G_STRUCT_OFFSET (Params, next_region),
+    .help = "Size of the next region, where a program goes on from a recorded state (the dump of "
+            "TensorFlow names it so); first: that of an allocator without regions." },
   { NULL },
 };
 
 typedef struct
 {
-  GememBfc bfc;
+  GememBfcStamps stamps;
   gboolean collects;
 } TfBfc;
 
@@ -104,11 +123,43 @@ release_idle (GememBfc *bfc, guint64 size)
     idle += gemem_bfc_is_idle (gemem_bfc_region (bfc, i)) ? gemem_bfc_region (bfc, i)->size : 0;
   if (idle == 0 || size > bfc->limit - bfc->pool + idle)
     return FALSE;
-  for (guint i = bfc->regions->len; i-- > 0;)
+  for (guint i = 0; i < bfc->regions->len;)
     if (gemem_bfc_is_idle (gemem_bfc_region (bfc, i)))
       gemem_bfc_release_region (bfc, i);
+    else
+      i++;
   bfc->base.retries++;
   return TRUE;
+}
+
+/* A request under timestamps; NULL: out of memory.  The compute stream takes any chunk, since its
+ * work is in order; other streams one that the frontier had passed when it was freed. */
+static GememNeighbour *
+find_stamped (GememBfc *bfc, guint64 size, guint64 stream)
+{
+  GememBfcStamps *stamps = (GememBfcStamps *) bfc;
+  const guint64 before = stream != 0 ? stamps->frontier : 0;
+  GememNeighbour *chunk;
+
+  gemem_bfc_merge_waiting (bfc);
+  chunk = gemem_bfc_find_before (bfc, size, before);
+  if (chunk == NULL && extend (bfc, size))
+    chunk = gemem_bfc_find_before (bfc, size, before);
+  if (chunk == NULL && before == 0 && gemem_bfc_force (bfc, size))
+    chunk = gemem_bfc_find_before (bfc, size, before);
+  if (chunk == NULL && ((TfBfc *) bfc)->collects && release_idle (bfc, size) && extend (bfc, size))
+    chunk = gemem_bfc_find_before (bfc, size, before);
+  return chunk;
+}
+
+/* The host waited for @stream. */
+static void
+tf_sync (GememAllocator *allocator, guint64 stream)
+{
+  GememBfcStamps *stamps = (GememBfcStamps *) allocator;
+
+  if (stream == 0 || stream == G_MAXUINT64)
+    stamps->frontier = ++stamps->counter;
 }
 
 static gboolean
@@ -118,6 +169,14 @@ tf_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *bl
   GememNeighbour *chunk;
   guint64 size;
 
+  if (G_UNLIKELY (bfc->stamped))
+    {
+      size = gemem_align_up (CLAMP (request->size, 1, G_MAXINT64), BFC_QUANTUM);
+      chunk = find_stamped (bfc, size, request->stream);
+      if (chunk != NULL)
+        gemem_bfc_hand_over (bfc, chunk, block);
+      return chunk != NULL;
+    }
   if (request->size > bfc->limit)
     return FALSE;
   size = gemem_align_up (MAX (request->size, 1), BFC_QUANTUM);
@@ -130,6 +189,18 @@ tf_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *bl
     return FALSE;
   gemem_bfc_hand_over (bfc, chunk, block);
   return TRUE;
+}
+
+/* Other streams than the compute stream pass over chunks that the frontier had not passed; what will
+ * merge first is not foreseen. */
+static guint64
+tf_largest_free (GememAllocator *allocator, guint64 stream)
+{
+  const GememBfc *bfc = (const GememBfc *) allocator;
+
+  return bfc->stamped && stream != 0
+             ? gemem_bfc_largest_before (bfc, ((const GememBfcStamps *) bfc)->frontier)
+             : gemem_bfc_largest_free (allocator, stream);
 }
 
 /* As in TensorFlow's and JAX's memory statistics. */
@@ -149,22 +220,34 @@ tf_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   func ("regions", bfc->regions->len, "", data);
 }
 
+static void
+tf_destroy (GememAllocator *allocator)
+{
+  gemem_bfc_stamps_clear ((GememBfcStamps *) allocator);
+  gemem_bfc_destroy (allocator);
+}
+
 static GememAllocator *
 tf_create (gconstpointer given, GememDevice *device, G_GNUC_UNUSED GError **error)
 {
   const Params *own = given;
   GememDeviceInfo info = { 0 };
   TfBfc *self = g_new0 (TfBfc, 1);
-  GememBfc *bfc = &self->bfc;
+  GememBfc *bfc = &self->stamps.bfc;
 
   gemem_device_info (device, &info);
-  gemem_bfc_init (bfc, &gemem_tf_bfc_class, device);
+  gemem_bfc_init (bfc, &gemem_tf_bfc_class, device,
+                  own->timestamped ? sizeof (GememBfcStampedChunk) : sizeof (GememNeighbour));
+  bfc->stamped = own->timestamped;
+  gemem_bfc_stamps_init (&self->stamps);
   bfc->limit = MIN (own->limit != 0 ? own->limit : info.total, G_MAXINT64);
   bfc->max_waste = own->fragmentation_fraction > 0
                        ? (guint64) (own->fragmentation_fraction * (double) bfc->limit)
                        : MAX_WASTE;
   bfc->next_region = gemem_align_up (
       own->allow_growth ? MIN (bfc->limit, FIRST_REGION) : bfc->limit, BFC_QUANTUM);
+  if (own->next_region != 0)
+    bfc->next_region = gemem_align_up (own->next_region, BFC_QUANTUM);
   bfc->coalesces = own->coalesce_regions;
   self->collects = own->garbage_collection;
   return &bfc->base;
@@ -184,9 +267,11 @@ const GememAllocatorClass gemem_tf_bfc_class = {
   .alloc = tf_alloc,
   .free = gemem_bfc_free,
   .prefetch = gemem_neighbours_prefetch,
-  .largest_free = gemem_bfc_largest_free,
+  .largest_free = tf_largest_free,
   .walk = gemem_bfc_walk,
   .check = gemem_bfc_check,
-  .destroy = gemem_bfc_destroy,
+  .streams.sync = tf_sync,
+  .adopt = { gemem_bfc_adopt_segment, gemem_bfc_adopt_block, gemem_bfc_adopt_done },
+  .destroy = tf_destroy,
   .report.stats = tf_stats,
 };

@@ -3,8 +3,10 @@
  * Why separate: keeps links out of caching.c, whose policy then reads like the specification.
  *
  * Invariants: see caching.h.  After a split the high part keeps the identity of the block (its
- * struct, its gc_base); the low part gets a new struct.  A merged block keeps the struct of the
- * block that was freed.
+ * struct, its gc_base, its number); the low part gets a new struct.  A merged block keeps the struct
+ * of the block that was freed.  Free blocks of equal size are ordered as the version of PyTorch
+ * orders them (CachingTies): `ranks` is the address that the next segment would have if no address
+ * were used twice, so that one comparison orders by segment, then address.
  * Cost: O(log n) per split, merge or insert, no allocation from the host heap but for slabs.
  * Origin: peers.md 1a.2, 1a.5, 1a.6.
  */
@@ -29,10 +31,14 @@ gemem_caching_chain_new (Caching *caching, CachingPool *pool, guint64 address, g
   if (segment->next != NULL)
     segment->next->previous = segment;
   caching->segments = segment;
+  segment->bias = caching->settings.version->ties == CACHING_TIES_SEGMENT ? caching->ranks - address
+                                                                          : 0;
+  caching->ranks += size;
   block->segment = segment;
   block->node.group = stream;
   block->node.size = size;
-  block->node.address = address;
+  block->address = address;
+  block->number = ++caching->numbers;
   return block;
 }
 
@@ -49,6 +55,8 @@ gemem_caching_chain_free (Caching *caching, CachingBlock *block)
     segment->next->previous = segment->previous;
   if (caching->adopting == segment)
     caching->adopting = NULL;
+  if (G_UNLIKELY (caching->captured != NULL))
+    g_hash_table_remove (caching->captured, block);
   gemem_slab_free (&caching->segment_slab, segment);
   gemem_slab_free (&caching->block_slab, block);
 }
@@ -85,7 +93,10 @@ gemem_caching_release (Caching *caching, CachingBlock *block)
 
   GEMEM_CHECK (block->state == CACHING_FREE && !gemem_caching_is_split (block));
   gemem_tree_remove (&segment->pool->free, &block->node);
-  gemem_device_free (caching->base.device, segment->address, segment->size);
+  if (segment->sleeper != NULL)
+    gemem_caching_sleeper_free (caching, segment);
+  else
+    gemem_device_free (caching->base.device, segment->address, segment->size);
   caching->num_device_free++;
   caching->reserved -= segment->size;
   gemem_caching_stat_subtract (caching, CACHING_STAT_SEGMENT, segment->pool->small, 1);
@@ -105,7 +116,8 @@ gemem_caching_split (Caching *caching, CachingBlock *block, guint64 size)
 
   low->node.group = block->node.group;
   low->node.size = size;
-  low->node.address = block->node.address;
+  low->address = block->address;
+  low->number = ++caching->numbers;
   low->segment = block->segment;
   low->gc_base = block->gc_base;
   low->previous = block->previous;
@@ -115,7 +127,7 @@ gemem_caching_split (Caching *caching, CachingBlock *block, guint64 size)
   else
     block->segment->first = low;
   block->previous = low;
-  block->node.address += size;
+  block->address += size;
   block->node.size -= size;
   return low;
 }
@@ -129,13 +141,17 @@ gemem_caching_unlink (Caching *caching, CachingBlock *block)
     block->segment->first = block->next;
   if (block->next != NULL)
     block->next->previous = block->previous;
+  if (G_UNLIKELY (caching->captured != NULL))
+    g_hash_table_remove (caching->captured, block);
   gemem_slab_free (&caching->block_slab, block);
 }
 
 void
-gemem_caching_insert (CachingBlock *block)
+gemem_caching_insert (Caching *caching, CachingBlock *block)
 {
   block->state = CACHING_FREE;
+  block->node.address = G_UNLIKELY (caching->by_number) ? block->number
+                                                        : block->address + block->segment->bias;
   gemem_tree_insert (&block->segment->pool->free, &block->node);
 }
 
@@ -148,7 +164,7 @@ gemem_caching_make_free (Caching *caching, CachingBlock *block)
   if (low != NULL && low->state == CACHING_FREE)
     {
       gemem_tree_remove (&pool->free, &low->node);
-      block->node.address = low->node.address;
+      block->address = low->address;
       block->node.size += low->node.size;
       gemem_caching_unlink (caching, low);
     }
@@ -159,5 +175,5 @@ gemem_caching_make_free (Caching *caching, CachingBlock *block)
       gemem_caching_unlink (caching, high);
     }
   block->gc_base = pool->search_count;
-  gemem_caching_insert (block);
+  gemem_caching_insert (caching, block);
 }

@@ -38,12 +38,28 @@ gemem_caching_add_use (Caching *caching, CachingBlock *block, guint64 stream)
 
   if (stream == block->node.group)
     return;
+  if (G_UNLIKELY (caching->holding))
+    gemem_caching_note_captured (caching, block, stream);
   for (; *end != NULL; end = &(*end)->next)
     if ((*end)->stream == stream)
       return;
   use = gemem_slab_alloc (&caching->use_slab);
   use->stream = stream;
   *end = use;
+}
+
+void
+gemem_caching_remove_use (Caching *caching, CachingBlock *block, guint64 stream)
+{
+  for (CachingUse **place = &block->uses; *place != NULL; place = &(*place)->next)
+    if ((*place)->stream == stream)
+      {
+        CachingUse *use = *place;
+
+        *place = use->next;
+        gemem_slab_free (&caching->use_slab, use);
+        return;
+      }
 }
 
 static CachingQueue *
@@ -84,6 +100,15 @@ gemem_caching_record_events (Caching *caching, CachingBlock *block)
     }
 }
 
+void
+gemem_caching_free_used (Caching *caching, CachingBlock *block)
+{
+  if (G_UNLIKELY (caching->holding))
+    gemem_caching_hold (caching, block);
+  else
+    gemem_caching_record_events (caching, block);
+}
+
 /* Removes the first event from @queue; its block may become free. */
 static void
 pop_event (Caching *caching, CachingQueue *queue)
@@ -105,6 +130,7 @@ gemem_caching_process_events (Caching *caching)
 {
   if (G_LIKELY (caching->outstanding == 0))
     return;
+  gemem_caching_settle (caching);
   for (guint i = 0; i < caching->queues->len; i++)
     {
       CachingQueue *queue = &g_array_index (caching->queues, CachingQueue, i);
@@ -188,6 +214,7 @@ give_up (Caching *caching, CachingBlock *block)
 void
 gemem_caching_synchronize (Caching *caching)
 {
+  gemem_caching_settle (caching);
   for (guint i = 0; i < caching->queues->len; i++)
     {
       CachingQueue *queue = &g_array_index (caching->queues, CachingQueue, i);

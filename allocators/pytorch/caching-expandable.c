@@ -9,7 +9,7 @@
  * Invariants: an UNMAPPED block begins and ends at pages; no two are neighbours; each is in its
  * pool's set `unmapped`, whose keys are (stream, 0, address), so the size in its node is 0 and
  * gemem_caching_extent() tells its length; pages[i] is the physical page at address + i * page, 0
- * where none is mapped.
+ * where none is mapped.  A pool's kept pages (torch-npu) are not `reserved`.
  * Cost: O(log n) per page mapped or unmapped, and the search for a run passes over the stream's
  * unmapped blocks below it.
  * Origin: peers.md 1a.6, 1a.7; examples P7 to P12.
@@ -35,25 +35,52 @@ insert_unmapped (CachingBlock *block)
 {
   block->state = CACHING_UNMAPPED;
   block->node.size = 0;
+  block->node.address = block->address;
   gemem_tree_insert (&block->segment->pool->unmapped, &block->node);
 }
 
-/* Reserves a range for @pool and @stream: one UNMAPPED block.  NULL: the device refused. */
+/* Reserves a range for @wanted bytes in @pool and @stream: one UNMAPPED block.  NULL: the device
+ * refused, or such a range is too short and the version does not keep it. */
 static CachingBlock *
-range_new (Caching *caching, CachingPool *pool, guint64 stream)
+range_new (Caching *caching, CachingPool *pool, guint64 wanted, guint64 stream)
 {
-  const guint64 page = pool->small ? caching->small_page : caching->large_page;
-  const guint64 size = gemem_round_up (caching->range, page);
+  const guint64 page = gemem_caching_page_of (caching, pool);
+  const guint64 own = pool->small   ? caching->settings.small_range
+                      : stream != 0 ? caching->settings.stream_range
+                                    : 0;
+  const guint64 size = gemem_round_up (own != 0 ? own : caching->range, page);
   const guint64 address = gemem_device_reserve (caching->base.device, size, caching->granularity);
   CachingBlock *block;
 
   if (address == 0)
     return NULL;
+  if (size < wanted && caching->settings.version->range_suffices)
+    {
+      gemem_device_release (caching->base.device, address, size);
+      return NULL;
+    }
   block = gemem_caching_chain_new (caching, pool, address, size, stream);
   block->segment->page = page;
   block->segment->pages = g_array_new (FALSE, TRUE, sizeof (GememPage));
   insert_unmapped (block);
   return block;
+}
+
+static void
+keep_page (CachingPool *pool, GememPage page)
+{
+  if (pool->kept == NULL)
+    pool->kept = g_array_new (FALSE, FALSE, sizeof (GememPage));
+  g_array_append_val (pool->kept, page);
+}
+
+void
+gemem_caching_drop_kept (Caching *caching, CachingPool *pool)
+{
+  for (guint i = 0; i < pool->kept->len; i++)
+    gemem_device_destroy_page (caching->base.device, g_array_index (pool->kept, GememPage, i),
+                               gemem_caching_page_of (caching, pool));
+  g_array_set_size (pool->kept, 0);
 }
 
 /* Takes the pages of [@address, @address + @size) away; returns the bytes from @address on that are
@@ -71,13 +98,31 @@ drop_pages (Caching *caching, const CachingSegment *segment, guint64 address, gu
       if (!gemem_device_unmap (device, address + done, segment->page)
           && !gemem_device_unmap (device, address + done, segment->page)) /* once more */
         break;
-      gemem_device_destroy_page (device, *page, segment->page);
+      if (caching->keeps_pages)
+        keep_page (segment->pool, *page);
+      else
+        gemem_device_destroy_page (device, *page, segment->page);
       *page = 0;
     }
   return done;
 }
 
-/* Creates and maps the pages of [@address, @address + @size); FALSE: refused, and nothing is kept. */
+/* A page for @segment: the one kept last, or a new one; 0: the device refused. */
+static GememPage
+take_page (Caching *caching, const CachingSegment *segment)
+{
+  GArray *kept = segment->pool->kept;
+  GememPage page;
+
+  if (kept == NULL || kept->len == 0)
+    return gemem_device_create_page (caching->base.device, segment->page);
+  page = g_array_index (kept, GememPage, kept->len - 1);
+  g_array_set_size (kept, kept->len - 1);
+  return page;
+}
+
+/* Maps pages at [@address, @address + @size); FALSE: refused, and all that were gathered for it are
+ * returned to the device. */
 static gboolean
 put_pages (Caching *caching, const CachingSegment *segment, guint64 address, guint64 size)
 {
@@ -86,7 +131,7 @@ put_pages (Caching *caching, const CachingSegment *segment, guint64 address, gui
 
   for (; made < size; made += segment->page)
     {
-      const GememPage page = gemem_device_create_page (device, segment->page);
+      const GememPage page = take_page (caching, segment);
       if (page == 0)
         break;
       *page_at (segment, address + made) = page;
@@ -119,6 +164,19 @@ gemem_caching_range_release (Caching *caching, CachingSegment *segment)
 
 /* ---- growing */
 
+/* Splits as gemem_caching_split(), but it is the high part that counts as new: so the real system
+ * makes the parts when pages are mapped or unmapped (version=2.12.1 orders by it). */
+static CachingBlock *
+split_off_high (Caching *caching, CachingBlock *block, guint64 size)
+{
+  CachingBlock *low = gemem_caching_split (caching, block, size);
+  const guint64 number = low->number;
+
+  low->number = block->number;
+  block->number = number;
+  return low;
+}
+
 /* Maps at least @size bytes at the begin of @block, which is UNMAPPED; the free block that they
  * become part of.  NULL: the device refused. */
 static CachingBlock *
@@ -128,7 +186,7 @@ map (Caching *caching, CachingBlock *block, guint64 size)
   const guint64 mapped = gemem_round_up (size, segment->page),
                 extent = gemem_caching_extent (block);
 
-  if (!put_pages (caching, segment, block->node.address, mapped))
+  if (!put_pages (caching, segment, block->address, mapped))
     return NULL;
   gemem_tree_remove (&segment->pool->unmapped, &block->node);
   block->node.size = extent;
@@ -136,7 +194,7 @@ map (Caching *caching, CachingBlock *block, guint64 size)
     {
       CachingBlock *rest = block;
 
-      block = gemem_caching_split (caching, rest, mapped);
+      block = split_off_high (caching, rest, mapped);
       insert_unmapped (rest);
     }
   caching->reserved += mapped;
@@ -178,7 +236,7 @@ gemem_caching_expand (Caching *caching, CachingPool *pool, guint64 size, guint64
   CachingBlock *block = find_run (pool, size, stream);
 
   if (block == NULL)
-    block = range_new (caching, pool, stream);
+    block = range_new (caching, pool, size, stream);
   if (block != NULL && block->state == CACHING_UNMAPPED)
     block = map (caching, block, MIN (gemem_caching_extent (block), size));
   /* what is mapped here stays mapped, even if the rest is refused */
@@ -204,7 +262,7 @@ merge_unmapped (Caching *caching, CachingBlock *block)
   if (low != NULL && low->state == CACHING_UNMAPPED)
     {
       gemem_tree_remove (unmapped, &low->node);
-      block->node.address = low->node.address;
+      block->address = low->address;
       gemem_caching_unlink (caching, low);
     }
   if (high != NULL && high->state == CACHING_UNMAPPED)
@@ -220,26 +278,29 @@ gemem_caching_unmap (Caching *caching, CachingBlock *block)
 {
   CachingSegment *segment = block->segment;
   CachingPool *pool = segment->pool;
-  const guint64 begin = block->node.address, end = begin + block->node.size;
+  const guint64 begin = block->address, end = begin + block->node.size;
   const guint64 low = segment->address + gemem_round_up (begin - segment->address, segment->page),
                 high = end - (end - segment->address) % segment->page;
   guint64 dropped;
 
   if (low >= high)
     return;
-  gemem_device_stream_sync (caching->base.device, block->node.group);
+  if (caching->settings.sync_device)
+    gemem_device_sync (caching->base.device);
+  else
+    gemem_device_stream_sync (caching->base.device, block->node.group);
   dropped = drop_pages (caching, segment, low, high - low);
   if (dropped == 0)
     return;
   gemem_tree_remove (&pool->free, &block->node);
   if (low > begin)
-    gemem_caching_insert (gemem_caching_split (caching, block, low - begin));
+    gemem_caching_insert (caching, gemem_caching_split (caching, block, low - begin));
   if (low + dropped < end)
     {
       CachingBlock *rest = block;
 
-      block = gemem_caching_split (caching, rest, dropped);
-      gemem_caching_insert (rest);
+      block = split_off_high (caching, rest, dropped);
+      gemem_caching_insert (caching, rest);
     }
   caching->reserved -= dropped;
   gemem_caching_stat_subtract (caching, CACHING_STAT_RESERVED_BYTES, pool->small, dropped);

@@ -36,10 +36,45 @@ sorted_segments (const Caching *caching)
 static void
 set_mapped_run (GememSpan *span, const CachingBlock *block)
 {
-  span->segment = block->node.address;
+  span->segment = block->address;
   span->segment_size = 0;
   for (; block != NULL && block->state != CACHING_UNMAPPED; block = block->next)
     span->segment_size += block->node.size;
+}
+
+/* Reports the kept pages of @pool, which have no addresses, as one segment at @*end. */
+static void
+walk_kept (const Caching *caching, const CachingPool *pool, guint64 *end, GememSpanFunc func,
+           gpointer data)
+{
+  const guint kept = pool->kept != NULL ? pool->kept->len : 0;
+  const guint64 size = kept * gemem_caching_page_of (caching, pool);
+  const GememSpan span = { .address = *end,
+                           .size = size,
+                           .segment = *end,
+                           .segment_size = size,
+                           .pool = pool->id,
+                           .state = GEMEM_SPAN_OVERHEAD };
+
+  if (size > 0)
+    func (&span, data);
+  *end += size;
+}
+
+static void
+walk_all_kept (const Caching *caching, GememSpanFunc func, gpointer data)
+{
+  guint64 end = CACHING_KEPT_ADDRESS;
+
+  walk_kept (caching, &caching->pools.small, &end, func, data);
+  walk_kept (caching, &caching->pools.large, &end, func, data);
+  for (guint i = 0; i < caching->private_pools->len; i++)
+    {
+      const CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
+
+      walk_kept (caching, &pair->small, &end, func, data);
+      walk_kept (caching, &pair->large, &end, func, data);
+    }
 }
 
 void
@@ -62,13 +97,18 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
           if (segment->page != 0
               && (block->previous == NULL || block->previous->state == CACHING_UNMAPPED))
             set_mapped_run (&span, block);
-          span.address = span.user = block->node.address;
+          span.address = span.user = block->address;
           span.size = block->node.size;
           span.stream = block->node.group;
           span.state = states[block->state];
+          if (segment->sleeper != NULL)
+            gemem_caching_sleeper_span (segment, &span);
           func (&span, data);
         }
+      if (segment->sleeper != NULL)
+        gemem_caching_sleeper_tail (segment, func, data);
     }
+  walk_all_kept ((Caching *) allocator, func, data);
 }
 
 /* Size of the largest block of @stream in @pool; 0 if there is none. */
@@ -88,17 +128,20 @@ gemem_caching_largest_free (GememAllocator *allocator, guint64 stream)
   const Caching *caching = (const Caching *) allocator;
   const guint64 large = gemem_caching_round_down (&caching->settings,
                                                   largest_block (&caching->pools.large, stream));
-  const guint64 small = largest_block (&caching->pools.small, stream);
+  guint64 small;
 
   if (large > CACHING_SMALL)
-    return large;
-  return gemem_caching_round_down (&caching->settings, MIN (small, CACHING_SMALL));
+    return large - caching->settings.pad;
+  small = gemem_caching_round_down (
+      &caching->settings, MIN (largest_block (&caching->pools.small, stream), CACHING_SMALL));
+  return small > caching->settings.pad ? small - caching->settings.pad : 0;
 }
 
 /* ---- check */
 
 typedef struct
 {
+  guint64 quantum; /* of the sizes of blocks */
   guint64 free_blocks, unmapped_blocks, segments, reserved;
   guint64 live[2], live_bytes[2], active[2], active_bytes[2], requested[2];
 } Census;
@@ -106,8 +149,8 @@ typedef struct
 static gboolean
 broken (GError **error, guint64 address, const char *what)
 {
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-               "pytorch-caching: block 0x%" G_GINT64_MODIFIER "x: %s", address, what);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "block 0x%" G_GINT64_MODIFIER "x: %s",
+               address, what);
   return FALSE;
 }
 
@@ -118,29 +161,30 @@ check_block (const CachingSegment *segment, const CachingBlock *block, Census *c
   const gboolean small = segment->pool->small;
 
   if (block->segment != segment)
-    return broken (error, block->node.address, "belongs to another segment");
+    return broken (error, block->address, "belongs to another segment");
   if (block->node.group != segment->first->node.group)
-    return broken (error, block->node.address, "lies in a segment of another stream");
+    return broken (error, block->address, "lies in a segment of another stream");
   if (block->state == CACHING_UNMAPPED)
     {
       census->unmapped_blocks++;
       if (block->node.size != 0 || segment->page == 0
-          || (block->node.address - segment->address) % segment->page != 0
+          || (block->address - segment->address) % segment->page != 0
           || gemem_caching_extent (block) % segment->page != 0)
-        return broken (error, block->node.address, "is unmapped, but not in whole pages");
+        return broken (error, block->address, "is unmapped, but not in whole pages");
       if (block->next != NULL && block->next->state == CACHING_UNMAPPED)
-        return broken (error, block->node.address, "is unmapped beside an unmapped block");
+        return broken (error, block->address, "is unmapped beside an unmapped block");
       return TRUE;
     }
   if (segment->page != 0)
     census->reserved += block->node.size;
-  if (block->node.size == 0 || block->node.size % CACHING_QUANTUM != 0)
-    return broken (error, block->node.address, "is empty or not a multiple of 512 bytes");
+  if (block->node.size == 0 || block->node.size % census->quantum != 0)
+    return broken (error, block->address, "is empty or not a multiple of 512 bytes");
   if (block->state == CACHING_GONE
-      || (block->state == CACHING_PENDING) != (block->events > 0 || block->owed))
-    return broken (error, block->node.address, "waits for nothing, or is still waited for");
+      || (block->state == CACHING_PENDING)
+             != (block->events > 0 || block->owed != 0 || block->held != 0))
+    return broken (error, block->address, "waits for nothing, or is still waited for");
   if (block->state == CACHING_FREE && block->next != NULL && block->next->state == CACHING_FREE)
-    return broken (error, block->node.address, "is free beside a free block");
+    return broken (error, block->address, "is free beside a free block");
   if (block->state == CACHING_FREE)
     {
       census->free_blocks++;
@@ -177,8 +221,8 @@ check_segment (const CachingSegment *segment, Census *census, GError **error)
   for (const CachingBlock *block = segment->first; block != NULL;
        previous = block, block = block->next)
     {
-      if (block->node.address != end || block->previous != previous)
-        return broken (error, block->node.address, "does not follow its neighbour");
+      if (block->address != end || block->previous != previous)
+        return broken (error, block->address, "does not follow its neighbour");
       if (!check_block (segment, block, census, error))
         return FALSE;
       end += block->state == CACHING_UNMAPPED ? gemem_caching_extent (block) : block->node.size;
@@ -248,11 +292,10 @@ current (const Caching *caching, guint which, gboolean small)
   return caching->stats[which][small].current;
 }
 
-gboolean
-gemem_caching_check (GememAllocator *allocator, GError **error)
+static gboolean
+check (Caching *caching, GError **error)
 {
-  Caching *caching = (Caching *) allocator;
-  Census census = { 0 };
+  Census census = { .quantum = caching->settings.uncached ? 1 : CACHING_QUANTUM };
   Members members = { 0 };
 
   for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
@@ -278,6 +321,15 @@ gemem_caching_check (GememAllocator *allocator, GError **error)
         || census.requested[small] != current (caching, CACHING_STAT_REQUESTED_BYTES, small))
       return broken (error, 0, "live or active blocks were miscounted");
   return TRUE;
+}
+
+gboolean
+gemem_caching_check (GememAllocator *allocator, GError **error)
+{
+  if (check ((Caching *) allocator, error))
+    return TRUE;
+  g_prefix_error (error, "%s: ", allocator->klass->name);
+  return FALSE;
 }
 
 /* ---- statistics */
@@ -345,8 +397,11 @@ gemem_caching_stats (GememAllocator *allocator, GememStatFunc func, gpointer dat
   emit_inactive_split (caching, func, data);
   emit_stat (func, data, "oversize_allocations", NULL, &caching->oversize_allocations);
   emit_stat (func, data, "oversize_segments", NULL, &caching->oversize_segments);
+  gemem_caching_sleep_stats (caching, func, data);
   func ("num_alloc_retries", caching->num_alloc_retries, "", data);
   func ("num_ooms", caching->num_ooms, "", data);
+  if (caching->settings.throw_on_oom)
+    func ("num_oom_rejections", caching->num_oom_rejections, "", data);
   func ("num_device_alloc", caching->num_device_alloc, "", data);
   func ("num_device_free", caching->num_device_free, "", data);
 }

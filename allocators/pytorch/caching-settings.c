@@ -1,8 +1,8 @@
 /* caching-settings.c - the options of `pytorch-caching`, under PyTorch's names, and the rounding
  * they decide.
  *
- * Why separate: the event path should not parse text (a number or "[64:8,128:2,>:1]", a whole
- * PYTORCH_CUDA_ALLOC_CONF string); it reads CachingSettings, which holds plain numbers.
+ * Why separate: the event path should not parse text (a number or "[64:8,128:2,>:1]"); it reads
+ * CachingSettings, which holds plain numbers.
  *
  * Invariants: sizes with the suffix _mb count MiB when they carry no unit; contradictory settings
  * are an error; a setting without meaning in a sequential model is accepted only if its help says
@@ -13,6 +13,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "allocators/pytorch/caching.h"
@@ -20,13 +21,30 @@
 
 #define WHAT "allocator pytorch-caching"
 
+#define CACHING_LARGE_SEGMENT (20 * GEMEM_MIB)
+/* The choices, and other releases that decide as one of them. */
+#define CACHING_VERSIONS \
+  "2.6|2.8|2.9|2.10|2.11|2.12.1|2.13|2.15|2.0=2.6|2.1=2.6|2.2=2.6|2.3=2.6|2.4=2.6|2.5=2.6|2.7=2." \
+  "6|" \
+  "2.12=2.12.1|2.14=2.13|2.6.0=2.6|2.7.0=2.6|2.7.1=2.6|2.8.0=2.8|2.9.0=2.9|2.9.1=2.9|2.10.0=2.10|" \
+  "2.11.0=2.11|2.12.0=2.12.1|2.13.0=2.13|2.14.0=2.13|2.14.1=2.13|2.15.0=2.15"
+
 #define PARAM(field) .offset = G_STRUCT_OFFSET (CachingParams, field)
 #define CONF_KEYS \
   "backend|max_split_size_mb|max_non_split_rounding_mb|large_segment_size_mb|garbage_collection_" \
   "threshold|roundup_power2_divisions|" \
-  "expandable_segments|per_process_memory_fraction|release_lock_on_cudamalloc"
+  "expandable_segments|per_process_memory_fraction|release_lock_on_cudamalloc|throw_on_" \
+  "cudamalloc_" \
+  "oom|graph_capture_record_stream_reuse|expandable_segments_reserve|pinned"
 
 const GememParam gemem_caching_params[] = {
+  { .name = "version",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "2.15",
+    .choices = CACHING_VERSIONS,
+    PARAM (version),
+    .help = "The release of PyTorch whose decisions are made: ties between free blocks, private "
+            "pools, and what settings mean differ." },
   { .name = "max_split_size_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "unlimited",
@@ -113,21 +131,62 @@ const GememParam gemem_caching_params[] = {
   { .name = "backend",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "native",
-    .choices = "native",
+    .choices = "native|cudaMallocAsync",
     PARAM (backend),
-    .help = "Only native." },
+    .help = "cudaMallocAsync is refused here: use -a cuda-async." },
   { .name = "release_lock_on_cudamalloc",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     PARAM (release_lock),
     .help = "Accepted; no effect in a sequential model." },
+  { .name = "throw_on_cudamalloc_oom",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (throw_on_oom),
+    .help = "A request for which the device would need more memory than it has is refused at once, "
+            "before anything is released; without a memory limit, since 2.12.1." },
+  { .name = "expandable_segments_reserve",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = "",
+    .choices = "0.5|2G",
+    PARAM (reserve),
+    .help = "Addresses of an expandable segment: a part of the device's memory, or GiB as 40G; at "
+            "most 9/8 of the memory, which is the default; since 2.15." },
+  { .name = "graph_capture_record_stream_reuse",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (capture_reuse),
+    .help = "Accepted since 2.9; no effect, as no trace holds the dependencies inside a graph." },
+  { .name = "pinned",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = "",
+    .choices = "True",
+    .aliases = "pinned_use_background_threads|pinned_use_cuda_host_register|pinned_use_hip_host_"
+               "register|pinned_num_register_threads|pinned_reserve_segment_size_mb|pinned_max_"
+               "cached_size_mb|pinned_max_round_threshold_mb",
+    PARAM (pinned),
+    .help = "The options of the cache of host memory: accepted; no effect on device memory." },
+  { .name = "use_on_oom",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "no",
+    .choices = "no",
+    PARAM (use_on_oom),
+    .help = "Only no: an option of a torch.cuda.MemPool, which no trace names." },
+  { .name = "no_split",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "no",
+    .choices = "no",
+    PARAM (no_split),
+    .help = "Only no: an option of a torch.cuda.MemPool, which no trace names." },
   { .name = "conf",
     .type = GEMEM_PARAM_STRING,
     .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF|PYTORCH_ALLOC_CONF",
     .choices = "max_split_size_mb:128",
     .conflicts = CONF_KEYS,
     PARAM (conf),
-    .help = "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings." },
+    .help =
+        "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings, read to the letter "
+        "as `version` reads it." },
   { NULL }
 };
 
@@ -135,9 +194,9 @@ static gboolean
 fail (GError **error, const char *key, const char *value, const char *problem)
 {
   if (value != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, WHAT ": %s='%s': %s", key, value, problem);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s='%s': %s", key, value, problem);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, WHAT ": %s: %s", key, problem);
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s", key, problem);
   return FALSE;
 }
 
@@ -153,27 +212,6 @@ squeeze (const char *text)
     if (!g_ascii_isspace (*text))
       g_string_append_c (squeezed, *text);
   return g_string_free (squeezed, FALSE);
-}
-
-/* Splits at the commas outside brackets. */
-static GPtrArray *
-split_outside (const char *text)
-{
-  GPtrArray *parts = g_ptr_array_new_with_free_func (g_free);
-  const char *start = text;
-  int depth = 0;
-
-  for (const char *p = text;; p++)
-    {
-      depth += *p == '[' ? 1 : *p == ']' ? -1 : 0;
-      if (*p == '\0' || (*p == ',' && depth <= 0))
-        {
-          g_ptr_array_add (parts, g_strndup (start, (gsize) (p - start)));
-          start = p + 1;
-        }
-      if (*p == '\0')
-        return parts;
-    }
 }
 
 /* ---- roundup_power2_divisions */
@@ -192,47 +230,61 @@ log2_floor (guint64 value)
   return 63 - (guint) __builtin_clzll (value);
 }
 
-/* Parses one "key:value" of a list; @last: slot of the previous entry, at first -1. */
+void
+gemem_caching_divisions_set (guint64 *slots, guint64 key, guint64 divisions, guint *last,
+                             gboolean *first)
+{
+  const guint slot = MIN (log2_floor (key), CACHING_DIVISION_SLOTS - 1);
+
+  for (guint lower = 0; *first && lower < slot; lower++)
+    slots[lower] = divisions;
+  slots[slot] = divisions;
+  *last = slot;
+  *first = FALSE;
+}
+
+void
+gemem_caching_divisions_set_rest (const CachingVersion *version, guint64 *slots, guint64 divisions,
+                                  guint last)
+{
+  for (guint slot = last + (version->rest_replaces ? 0 : 1); slot < CACHING_DIVISION_SLOTS; slot++)
+    slots[slot] = divisions;
+}
+
+/* One "key:value" of a list. */
+typedef struct
+{
+  guint64 key, value; /* key 0: `>` */
+} Entry;
+
 static gboolean
-parse_entry (const char *entry, guint32 *slots, int *last, const char *text, GError **error)
+parse_entry (const char *entry, Entry *parsed, const char *text, GError **error)
 {
   g_auto (GStrv) pair = g_strsplit (entry, ":", -1);
-  guint64 key, value;
-  int slot;
 
   if (g_strv_length (pair) != 2)
     return fail (error, "roundup_power2_divisions", text,
                  "each entry of the list is SIZE:DIVISIONS, as in [64:8,128:2,>:1]");
-  if (!parse_power (pair[1], TRUE, G_MAXUINT32, &value))
+  if (!parse_power (pair[1], TRUE, G_MAXUINT32, &parsed->value))
     return fail (error, "roundup_power2_divisions", text,
                  "divisions must be powers of two, or 0 for none");
-  if (g_str_equal (pair[0], ">"))
-    {
-      /* alone it leaves the lowest slot at 0 (since 2.10) */
-      for (slot = MAX (*last, 0) + 1; slot < CACHING_DIVISION_SLOTS; slot++)
-        slots[slot] = (guint32) value;
-      *last = CACHING_DIVISION_SLOTS;
-      return TRUE;
-    }
-  if (!parse_power (pair[0], FALSE, G_MAXUINT64, &key))
+  parsed->key = 0;
+  if (!g_str_equal (pair[0], ">") && !parse_power (pair[0], FALSE, G_MAXUINT64, &parsed->key))
     return fail (error, "roundup_power2_divisions", text,
                  "sizes are powers of two in MiB, and > stands last for all above");
-  slot = (int) MIN (log2_floor (key), CACHING_DIVISION_SLOTS - 1);
-  for (int lower = 0; *last == -1 && lower < slot; lower++)
-    slots[lower] = (guint32) value;
-  slots[slot] = (guint32) value;
-  *last = slot;
   return TRUE;
 }
 
 gboolean
-gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error)
+gemem_caching_divisions_parse (const CachingVersion *version, const char *text, guint64 *slots,
+                               GError **error)
 {
   g_autofree char *squeezed = squeeze (text);
   const gsize length = strlen (squeezed);
   g_auto (GStrv) entries = NULL;
   guint64 value;
-  int last = -1;
+  guint last = 0;
+  gboolean first = TRUE, ended = FALSE;
 
   memset (slots, 0, CACHING_DIVISION_SLOTS * sizeof *slots);
   if (*squeezed != '[')
@@ -241,7 +293,7 @@ gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error)
         return fail (error, "roundup_power2_divisions", text,
                      "use a power of two, 0 for none, or a list as [64:8,128:2,>:1]");
       for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
-        slots[i] = (guint32) value;
+        slots[i] = value;
       return TRUE;
     }
   if (length < 3 || squeezed[length - 1] != ']')
@@ -251,10 +303,17 @@ gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error)
   entries = g_strsplit (squeezed + 1, ",", -1);
   for (guint i = 0; entries[i] != NULL; i++)
     {
-      if (last == CACHING_DIVISION_SLOTS)
+      Entry entry;
+
+      if (ended)
         return fail (error, "roundup_power2_divisions", text, "nothing may follow the entry for >");
-      if (!parse_entry (entries[i], slots, &last, text, error))
+      if (!parse_entry (entries[i], &entry, text, error))
         return FALSE;
+      ended = entry.key == 0;
+      if (ended)
+        gemem_caching_divisions_set_rest (version, slots, entry.value, last);
+      else
+        gemem_caching_divisions_set (slots, entry.key, entry.value, &last, &first);
     }
   return TRUE;
 }
@@ -269,8 +328,10 @@ step_of (const CachingSettings *settings, guint64 size)
 
   if (divisions <= 1 || size <= CACHING_QUANTUM * divisions)
     return CACHING_QUANTUM;
-  /* >= 512, since size > 512 * divisions */
-  return (G_GUINT64_CONSTANT (1) << log2) >> log2_floor (divisions);
+  /* >= 512, since size > 512 * divisions, unless that product is beyond 64 bits: then the next power
+   * of two */
+  return (G_GUINT64_CONSTANT (1) << log2)
+         >> (log2_floor (divisions) <= log2 ? log2_floor (divisions) : 0);
 }
 
 guint64
@@ -287,62 +348,95 @@ gemem_caching_round_down (const CachingSettings *settings, guint64 size)
   return size < CACHING_QUANTUM ? 0 : size & ~(step_of (settings, size) - 1);
 }
 
-/* ---- PYTORCH_CUDA_ALLOC_CONF */
+/* ---- expandable_segments_reserve */
 
-static gboolean
-is_conf_key (const char *key)
+gboolean
+gemem_caching_reserve_parse (const char *text, CachingSettings *settings)
 {
-  g_auto (GStrv) keys = g_strsplit (CONF_KEYS, "|", -1);
+  char *end;
+  const double value = g_ascii_strtod (text, &end);
+  const gboolean gibibytes = *end == 'G' || *end == 'g';
 
-  return g_strv_contains ((const char *const *) keys, key);
-}
-
-static gboolean
-apply_conf (CachingParams *params, GError **error)
-{
-  static const GememParamContext context = { .native = TRUE };
-  g_autofree char *squeezed = squeeze (params->conf);
-  g_autoptr (GPtrArray) parts = split_outside (squeezed);
-
-  for (guint i = 0; i < parts->len; i++)
-    {
-      char *part = g_ptr_array_index (parts, i);
-      char *colon = strchr (part, ':');
-
-      if (*part == '\0')
-        continue;
-      if (colon == NULL)
-        return fail (error, "conf", params->conf,
-                     "each entry is KEY:VALUE, as in max_split_size_mb:200");
-      *colon = '\0';
-      if (!is_conf_key (part))
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       WHAT ": conf: unknown key %s; known are %s", part, CONF_KEYS);
-          return FALSE;
-        }
-      if (!gemem_params_set (gemem_caching_params, params, &context, WHAT ": conf", part, colon + 1,
-                             error))
-        return FALSE;
-    }
+  if (end == text || end[gibibytes] != '\0' || !isfinite (value) || value <= 0)
+    return FALSE;
+  settings->reserve_part = gibibytes ? 0 : value;
+  settings->reserve_bytes = gibibytes ? value * (double) GEMEM_GIB : 0;
   return TRUE;
 }
 
-/* ---- all together */
+/* ---- together */
+
+/* Settings that the version does not have. */
+static gboolean
+check_version (const CachingParams *params, GError **error)
+{
+  const struct
+  {
+    const char *name;
+    CachingRelease since;
+    gboolean set;
+  } rows[] = {
+    { "large_segment_size_mb", CACHING_2_11, params->large_segment_size != CACHING_LARGE_SEGMENT },
+    { "throw_on_cudamalloc_oom", CACHING_2_12_1, params->throw_on_oom },
+    { "graph_capture_record_stream_reuse", CACHING_2_9, params->capture_reuse },
+    { "expandable_segments_reserve", CACHING_2_15,
+      params->reserve != NULL && *params->reserve != '\0' },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].set && (CachingRelease) params->version < rows[i].since)
+      {
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                     "%s: PyTorch %s does not have it; leave it out, or use version=%s or "
+                     "later",
+                     rows[i].name, gemem_caching_versions[params->version].name,
+                     gemem_caching_versions[rows[i].since].name);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* max_split_size_mb and max_non_split_rounding_mb are at least, before 2.10 above, the large segment. */
+static gboolean
+check_sizes (const CachingParams *params, const CachingVersion *version, GError **error)
+{
+  const guint64 least = params->large_segment_size + (version->strict ? 1 : 0);
+
+  if (params->large_segment_size <= CACHING_MIN_LARGE)
+    return fail (error, "large_segment_size_mb", NULL, "too small; it has to be above 10");
+  if (params->max_split_size < least)
+    return fail (error, "max_split_size_mb", NULL,
+                 version->strict
+                     ? "too small before PyTorch 2.10; it has to be above 20"
+                     : "smaller than large_segment_size_mb; raise it, or lower the other");
+  if (params->max_non_split_rounding != 0 && params->max_non_split_rounding < least)
+    return fail (error, "max_non_split_rounding_mb", NULL,
+                 version->strict
+                     ? "too small before PyTorch 2.10; it has to be above 20"
+                     : "too small: below large_segment_size_mb; raise it, or lower the other");
+  return TRUE;
+}
+
+void
+gemem_caching_settings_plain (CachingSettings *settings)
+{
+  settings->pad = settings->segment_unit = settings->lazy_events = 0;
+  settings->align = 1;
+  settings->align_from = settings->reject_above = CACHING_UNLIMITED;
+}
 
 static gboolean
-resolve (const CachingParams *params, guint64 capacity, CachingSettings *settings, GError **error)
+resolve (const CachingParams *params, guint64 capacity, gboolean has_divisions,
+         CachingSettings *settings, GError **error)
 {
   if (params->garbage_collection_threshold >= 1)
     return fail (error, "garbage_collection_threshold", "1",
                  "too large; use a number below 1, or 0 for none");
-  if (params->max_split_size < params->large_segment_size)
-    return fail (error, "max_split_size_mb", NULL,
-                 "smaller than large_segment_size_mb; raise it, or lower the other");
-  if (params->max_non_split_rounding != 0
-      && params->max_non_split_rounding < params->large_segment_size)
-    return fail (error, "max_non_split_rounding_mb", NULL,
-                 "too small: below large_segment_size_mb; raise it, or lower the other");
+  if (!check_version (params, error) || !check_sizes (params, settings->version, error))
+    return FALSE;
+  if (params->backend != CACHING_BACKEND_NATIVE)
+    return fail (error, "backend", "cudaMallocAsync",
+                 "not modelled by this allocator; use -a cuda-async, and backend=native here");
   if (params->memory_fraction < 1 && capacity == G_MAXUINT64)
     return fail (error, "per_process_memory_fraction", NULL,
                  "the device has no limit to take a part of; give it a capacity");
@@ -350,9 +444,10 @@ resolve (const CachingParams *params, guint64 capacity, CachingSettings *setting
   settings->max_non_split_rounding = params->max_non_split_rounding != 0
                                          ? params->max_non_split_rounding
                                          : params->large_segment_size;
-  settings->large_segment_size = params->large_segment_size;
+  settings->large_segment_size = settings->page = params->large_segment_size;
   settings->release_private_pools = params->release_private_pools;
   settings->expandable = params->expandable_segments;
+  settings->throw_on_oom = params->throw_on_oom;
   settings->total = params->total;
   settings->limit = params->memory_limit;
   if (params->memory_fraction < 1)
@@ -361,7 +456,13 @@ resolve (const CachingParams *params, guint64 capacity, CachingSettings *setting
   settings->gc_trigger = settings->gc ? (guint64) (params->garbage_collection_threshold
                                                    * (double) settings->limit)
                                       : 0;
-  if (!gemem_caching_divisions_parse (params->divisions, settings->divisions, error))
+  if (params->reserve != NULL && *params->reserve != '\0'
+      && !gemem_caching_reserve_parse (params->reserve, settings))
+    return fail (error, "expandable_segments_reserve", params->reserve,
+                 "use a part of the device's memory, as 0.5, or GiB, as 40G");
+  if (!has_divisions
+      && !gemem_caching_divisions_parse (settings->version, params->divisions, settings->divisions,
+                                         error))
     return FALSE;
   for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
     settings->has_divisions = settings->has_divisions || settings->divisions[i] > 1;
@@ -373,12 +474,16 @@ gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
                                 CachingSettings *settings, GError **error)
 {
   CachingParams copy = *params;
-  gboolean ok;
+  gboolean has_divisions = FALSE;
 
   memset (settings, 0, sizeof *settings);
-  copy.divisions = g_strdup (params->divisions);
-  copy.conf = g_strdup (params->conf != NULL ? params->conf : "");
-  ok = apply_conf (&copy, error) && resolve (&copy, capacity, settings, error);
-  gemem_params_clear (gemem_caching_params, &copy);
-  return ok;
+  gemem_caching_settings_plain (settings);
+  settings->version = &gemem_caching_versions[params->version];
+  if (params->conf != NULL
+      && !gemem_caching_conf_parse (params->conf, &copy, settings, &has_divisions, error))
+    return FALSE;
+  if (resolve (&copy, capacity, has_divisions, settings, error))
+    return TRUE;
+  g_prefix_error (error, WHAT ": ");
+  return FALSE;
 }

@@ -1,17 +1,18 @@
 /* caching.c - `pytorch-caching`: the decisions of PyTorch's native CUDA caching allocator, with plain
- * or expandable segments.  One object per device.
+ * or expandable segments.  One object per device.  What torch-npu (npu.c) does otherwise is constants
+ * in CachingSettings and one hook, so that the event path is one.
  *
  * Requests are rounded to 512 bytes (or by roundup_power2_divisions), served best-fit from the
  * small or the large pool of their stream, split when enough remains, and merged when freed.  A
  * miss takes a segment from the device; if that fails, a ladder of releases runs before
  * out-of-memory.
  *
- * Two facts are not in recordings and are assumed.  A request with a private pool counts as made
- * while that pool's redirection is active, so it neither polls events nor empties the cache
- * (1a.10).  A private pool stays in use until the trace releases it (pool-release), or forever,
- * unless release_private_pools is set.
+ * Two facts are not in recordings and are assumed.  Unless the trace says where private pools are in
+ * use (pool-begin), a request with one counts as made while a graph is captured, so it neither polls
+ * events nor empties the cache (1a.10).  A private pool stays in use until the trace releases it
+ * (pool-release), or forever, unless release_private_pools is set.
  * Not modelled, because no trace mentions them: free-memory callbacks, pools with their own
- * allocator, use_on_oom and no_split.
+ * allocator, use_on_oom and no_split, the dependencies inside a captured graph.
  *
  * Invariants: see caching.h; integers only.
  * Cost: O(log n) per operation in the free blocks of a pool; no host allocation per event.
@@ -23,8 +24,6 @@
 
 #include "allocators/pytorch/caching.h"
 #include "base/units.h"
-
-extern const GememAllocatorClass gemem_pytorch_caching_class;
 
 /* ---- pools */
 
@@ -42,6 +41,8 @@ clear_pair (CachingPoolPair *pair)
   gemem_tree_clear (&pair->large.free);
   gemem_tree_clear (&pair->small.unmapped);
   gemem_tree_clear (&pair->large.unmapped);
+  g_clear_pointer (&pair->small.kept, g_array_unref);
+  g_clear_pointer (&pair->large.kept, g_array_unref);
 }
 
 static void
@@ -82,8 +83,8 @@ private_pair (Caching *caching, guint32 id)
   return pair;
 }
 
-static CachingPool *
-pool_of (Caching *caching, guint32 id, gboolean small)
+CachingPool *
+gemem_caching_pool (Caching *caching, guint32 id, gboolean small)
 {
   CachingPoolPair *pair = id == 0 ? &caching->pools : private_pair (caching, id);
 
@@ -147,7 +148,8 @@ should_split (const Caching *caching, const CachingBlock *block, guint64 size)
 {
   const guint64 rest = block->node.size - size;
 
-  if (block->segment->pool->small || caching->settings.expandable)
+  if (block->segment->pool->small
+      || (caching->settings.expandable && block->segment->sleeper == NULL))
     return rest >= CACHING_QUANTUM;
   return size < caching->settings.max_split_size && rest > CACHING_SMALL;
 }
@@ -159,6 +161,8 @@ segment_size (const Caching *caching, guint64 size)
 {
   if (size <= CACHING_SMALL)
     return CACHING_SMALL_SEGMENT;
+  if (caching->settings.segment_unit != 0)
+    return gemem_round_up (size, caching->settings.segment_unit);
   if (size < CACHING_MIN_LARGE)
     return caching->settings.large_segment_size;
   return gemem_align_up (size, CACHING_ROUND_LARGE);
@@ -279,6 +283,8 @@ release_pool (Caching *caching, CachingPool *pool)
     }
   for (guint i = 0; expandable != NULL && i < expandable->len; i++)
     gemem_caching_unmap (caching, g_ptr_array_index (expandable, i));
+  if (pool->kept != NULL && !caching->keeps_pages)
+    gemem_caching_drop_kept (caching, pool);
 }
 
 /* Releases a private pool: small blocks first; release_all() begins with the large ones. */
@@ -289,12 +295,10 @@ release_pair (Caching *caching, CachingPoolPair *pair)
   release_pool (caching, &pair->large);
 }
 
+/* Releases the private pools that the program has released. */
 static void
-release_all (Caching *caching)
+release_private (Caching *caching)
 {
-  gemem_caching_synchronize (caching);
-  release_pool (caching, &caching->pools.large);
-  release_pool (caching, &caching->pools.small);
   for (guint i = 0; i < caching->private_pools->len; i++)
     {
       CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
@@ -302,6 +306,18 @@ release_all (Caching *caching)
       if (pair->released || caching->settings.release_private_pools)
         release_pair (caching, pair);
     }
+}
+
+void
+gemem_caching_release_all (Caching *caching)
+{
+  if (caching->before_release != NULL)
+    caching->before_release (caching);
+  gemem_caching_synchronize (caching);
+  caching->num_sync_all_streams++;
+  release_pool (caching, &caching->pools.large);
+  release_pool (caching, &caching->pools.small);
+  release_private (caching);
 }
 
 /* New memory for @size bytes: a segment, or pages of an expandable one.  The memory limit counts what
@@ -314,15 +330,30 @@ ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   if (limit != CACHING_UNLIMITED
       && (caching->reserved > limit || wanted > limit - caching->reserved))
     return NULL;
+  if (G_UNLIKELY (caching->reserved + wanted > caching->settings.reject_above))
+    {
+      caching->rejected = TRUE;
+      return NULL;
+    }
+  if (pool->region != NULL)
+    return gemem_caching_sleeper_new (caching, pool, wanted, stream);
   if (caching->settings.expandable)
     return gemem_caching_expand (caching, pool, size, stream);
   return gemem_caching_segment_new (caching, pool, wanted, stream);
 }
 
-/* Serves a miss: collects garbage, asks the device, releases and asks again.  NULL: out of
- * memory. */
+/* throw_on_cudamalloc_oom: more than the device has is refused before anything else is tried. */
+static gboolean
+is_rejected (const Caching *caching, guint64 size)
+{
+  return caching->settings.throw_on_oom && caching->settings.limit == CACHING_UNLIMITED
+         && (caching->reserved > caching->total
+             || segment_size (caching, size) > caching->total - caching->reserved);
+}
+
+/* Collects garbage, asks the device, releases and asks again.  NULL: out of memory. */
 static CachingBlock *
-obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+climb_ladder (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
   CachingBlock *block;
   guint64 before;
@@ -330,26 +361,44 @@ obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   if (caching->settings.gc)
     collect_garbage (caching);
   block = ask_device (caching, pool, size, stream);
-  if (block != NULL)
+  if (block != NULL || caching->rejected)
     return block;
   if (release_available (caching, pool, size, stream))
     {
       caching->base.retries++;
       block = ask_device (caching, pool, size, stream);
     }
-  if (block != NULL || pool->id != 0)
+  if (block != NULL || caching->rejected || gemem_caching_holds (caching, pool->id))
     return block;
   before = caching->reserved;
-  release_all (caching);
+  gemem_caching_release_all (caching);
   caching->num_alloc_retries++;
   caching->base.retries += caching->reserved != before;
   return ask_device (caching, pool, size, stream);
 }
 
+/* Serves a miss.  NULL: out of memory. */
+static CachingBlock *
+obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  CachingBlock *block;
+
+  if (is_rejected (caching, size))
+    {
+      caching->num_oom_rejections++;
+      return NULL;
+    }
+  block = climb_ladder (caching, pool, size, stream);
+  caching->num_ooms += block == NULL && !caching->rejected;
+  caching->num_oom_rejections += caching->rejected;
+  caching->rejected = FALSE;
+  return block;
+}
+
 /* ---- the class */
 
-static void
-hand_out (Caching *caching, CachingBlock *block, guint64 requested, GememBlock *out)
+void
+gemem_caching_hand_out (Caching *caching, CachingBlock *block, guint64 requested, GememBlock *out)
 {
   const gboolean small = block->segment->pool->small;
   const guint64 size = block->node.size;
@@ -363,47 +412,78 @@ hand_out (Caching *caching, CachingBlock *block, guint64 requested, GememBlock *
   gemem_caching_stat_add (caching, CACHING_STAT_REQUESTED_BYTES, small, requested);
   if (gemem_caching_is_oversize (caching, size))
     gemem_caching_stat_raise (&caching->oversize_allocations, 1);
-  out->address = block->node.address;
+  out->address = block->address;
   out->size = size;
   out->handle = block;
 }
 
-static gboolean
-caching_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *out)
+/* A miss: what waits for events that a lazy allocator has not asked about may fit; else more memory
+ * is needed. */
+static CachingBlock *
+find_more (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
+{
+  CachingBlock *block = NULL;
+
+  if (caching->outstanding > 0 && caching->outstanding <= caching->settings.lazy_events
+      && !gemem_caching_holds (caching, pool->id))
+    {
+      gemem_caching_process_events (caching);
+      block = find_free (caching, pool, size, stream);
+    }
+  return block != NULL ? block : obtain (caching, pool, size, stream);
+}
+
+/* Cuts the bytes below the next multiple of `align` off @block, which is in no set, if it has
+ * @size bytes above it; they are a free block. */
+static void
+align_block (Caching *caching, CachingBlock *block, guint64 size)
+{
+  const guint64 beyond = block->address % caching->settings.align,
+                skipped = beyond != 0 ? caching->settings.align - beyond : 0;
+
+  if (skipped != 0 && skipped + size <= block->node.size)
+    gemem_caching_insert (caching, gemem_caching_split (caching, block, skipped));
+}
+
+gboolean
+gemem_caching_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *out)
 {
   Caching *caching = (Caching *) allocator;
   CachingBlock *block = NULL;
 
-  if (request->pool == 0)
+  if (G_UNLIKELY (caching->outstanding > caching->settings.lazy_events)
+      && !gemem_caching_holds (caching, request->pool))
     gemem_caching_process_events (caching);
   if (request->size < CACHING_TOO_LARGE)
     {
-      const guint64 size = gemem_caching_round (&caching->settings, request->size);
-      CachingPool *pool = pool_of (caching, request->pool, size <= CACHING_SMALL);
+      const guint64 size = gemem_caching_round (&caching->settings,
+                                                request->size + caching->settings.pad);
+      CachingPool *pool = gemem_caching_pool (caching, request->pool, size <= CACHING_SMALL);
 
       block = find_free (caching, pool, size, request->stream);
       if (G_UNLIKELY (block == NULL))
-        block = obtain (caching, pool, size, request->stream);
+        block = find_more (caching, pool, size, request->stream);
+      if (block != NULL && G_UNLIKELY (size >= caching->settings.align_from))
+        align_block (caching, block, size);
       if (block != NULL && should_split (caching, block, size))
         {
           CachingBlock *rest = block;
 
           block = gemem_caching_split (caching, rest, size);
-          gemem_caching_insert (rest);
+          gemem_caching_insert (caching, rest);
         }
     }
+  else
+    caching->num_ooms++;
   if (G_UNLIKELY (block == NULL))
-    {
-      caching->num_ooms++;
-      return FALSE;
-    }
-  hand_out (caching, block, request->size, out);
+    return FALSE;
+  gemem_caching_hand_out (caching, block, request->size, out);
   return TRUE;
 }
 
 /* Fetches the neighbours, with which a free may merge the block. */
-static void
-caching_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
+void
+gemem_caching_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)
 {
   const CachingBlock *block = live->handle;
 
@@ -411,8 +491,9 @@ caching_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *liv
   __builtin_prefetch (block->next, 1);
 }
 
-static void
-caching_free (GememAllocator *allocator, const GememBlock *handle, gboolean completion_follows)
+void
+gemem_caching_free (GememAllocator *allocator, const GememBlock *handle,
+                    gboolean completion_follows)
 {
   Caching *caching = (Caching *) allocator;
   CachingBlock *block = handle->handle;
@@ -426,32 +507,43 @@ caching_free (GememAllocator *allocator, const GememBlock *handle, gboolean comp
   if (completion_follows)
     gemem_caching_wait (caching, block);
   else if (block->uses != NULL)
-    gemem_caching_record_events (caching, block);
+    gemem_caching_free_used (caching, block);
   else
     gemem_caching_finish (caching, block);
 }
 
-static void
-caching_complete (GememAllocator *allocator, const GememBlock *block)
+void
+gemem_caching_completed (GememAllocator *allocator, const GememBlock *block)
 {
   gemem_caching_complete ((Caching *) allocator, block->handle);
 }
 
-static void
-caching_use_on_stream (GememAllocator *allocator, const GememBlock *block, guint64 stream)
+void
+gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 {
   gemem_caching_add_use ((Caching *) allocator, block->handle, stream);
 }
 
-static void
-caching_trim (GememAllocator *allocator)
+void
+gemem_caching_trim (GememAllocator *allocator)
 {
-  release_all ((Caching *) allocator);
+  Caching *caching = (Caching *) allocator;
+
+  if (!caching->holding)
+    gemem_caching_release_all (caching);
+  else if (!caching->settings.version->trim_refused)
+    release_private (caching);
+}
+
+void
+gemem_caching_redirected (GememAllocator *allocator, guint32 pool, gboolean begin, gboolean capture)
+{
+  gemem_caching_redirect ((Caching *) allocator, pool, begin, capture);
 }
 
 /* The end of a MemPool: waits for no event, unlike emptying the whole cache. */
-static void
-caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
+void
+gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
 {
   Caching *caching = (Caching *) allocator;
   CachingPoolPair *pair = private_pair (caching, pool);
@@ -461,85 +553,12 @@ caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
     release_pair (caching, pair);
 }
 
-/* ---- a recorded state */
-
-static gboolean
-caching_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
-{
-  Caching *caching = (Caching *) allocator;
-  CachingPool *pool = pool_of (caching, segment->pool, segment->small);
-
-  if (!gemem_device_adopt (allocator->device, segment->address, segment->size))
-    return FALSE;
-  gemem_caching_insert (
-      gemem_caching_segment_add (caching, pool, segment->address, segment->size, segment->stream));
-  return TRUE;
-}
-
-static gboolean
-contains (guint64 address, guint64 size, const GememAdopt *adopt)
-{
-  return adopt->address >= address && adopt->address - address <= size
-         && adopt->size <= size - (adopt->address - address);
-}
-
-/* The free block that contains the bytes of @adopt, or NULL. */
-static CachingBlock *
-find_place (Caching *caching, const GememAdopt *adopt)
-{
-  CachingSegment *segment = caching->adopting;
-  CachingBlock *first;
-
-  if (segment == NULL || !contains (segment->address, segment->size, adopt))
-    for (segment = caching->segments; segment != NULL; segment = segment->next)
-      if (contains (segment->address, segment->size, adopt))
-        break;
-  if (segment != caching->adopting)
-    caching->adopted = NULL;
-  caching->adopting = segment;
-  if (segment == NULL || adopt->size == 0)
-    return NULL;
-  /* blocks are adopted in the order of their addresses */
-  if (caching->adopted != NULL && caching->adopted->node.address < adopt->address)
-    first = caching->adopted;
-  else
-    first = segment->first;
-  for (CachingBlock *block = first; block != NULL; block = block->next)
-    if (block->state == CACHING_FREE && contains (block->node.address, block->node.size, adopt))
-      return block;
-  return NULL;
-}
-
-static gboolean
-caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *out)
-{
-  Caching *caching = (Caching *) allocator;
-  CachingBlock *block = find_place (caching, adopt);
-
-  if (block == NULL)
-    return FALSE;
-  gemem_tree_remove (&block->segment->pool->free, &block->node);
-  if (adopt->address > block->node.address)
-    gemem_caching_insert (
-        gemem_caching_split (caching, block, adopt->address - block->node.address));
-  if (adopt->size < block->node.size)
-    {
-      CachingBlock *rest = block;
-
-      block = gemem_caching_split (caching, rest, adopt->size);
-      gemem_caching_insert (rest);
-    }
-  hand_out (caching, block, adopt->requested, out);
-  caching->adopted = block;
-  return TRUE;
-}
-
-/* The bytes that no block claimed are in the free sets already. */
 static void
-caching_adopt_done (GememAllocator *allocator)
+caching_sleep_begin (GememAllocator *allocator, guint32 pool, const char *tag, gboolean backup)
 {
-  ((Caching *) allocator)->adopting = NULL;
-  ((Caching *) allocator)->adopted = NULL;
+  Caching *caching = (Caching *) allocator;
+
+  gemem_caching_sleep_begin (caching, private_pair (caching, pool), tag, backup);
 }
 
 /* ---- life */
@@ -547,41 +566,55 @@ caching_adopt_done (GememAllocator *allocator)
 /* Whole pages of the device; a range leaves addresses for others where the device has no limit.
  * FALSE: the device has no virtual memory. */
 static gboolean
-init_ranges (Caching *caching, GError **error)
+init_ranges (Caching *caching, const GememDeviceInfo *info, const char *what, GError **error)
 {
-  GememDeviceInfo info = { 0 };
+  double reserve;
 
-  gemem_device_info (caching->base.device, &info);
-  if (!info.virtual_memory)
+  if (!info->virtual_memory)
     {
-      g_set_error_literal (
+      g_set_error (
           error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-          "allocator pytorch-caching: expandable_segments: this is a device "
-          "without virtual memory; use one that has it, or expandable_segments=no");
+          "allocator %s: expandable_segments: this is a device without virtual memory; use "
+          "one that has it, or expandable_segments=no",
+          what);
       return FALSE;
     }
-  caching->granularity = info.granularity;
-  caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info.granularity);
-  caching->large_page = gemem_round_up (caching->settings.large_segment_size, info.granularity);
-  caching->range = MIN (caching->settings.total != 0 ? caching->settings.total : info.total,
-                        CACHING_RANGE_MAX);
-  caching->range += gemem_round_up (caching->range, 8) / 8;
+  caching->granularity = info->granularity;
+  caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info->granularity);
+  caching->large_page = gemem_round_up (caching->settings.page, info->granularity);
+  caching->range = MIN (caching->total, CACHING_RANGE_MAX);
+  caching->range += (caching->range + (caching->settings.eighth_down ? 0 : 7)) / 8;
+  reserve = caching->settings.reserve_part * (double) MIN (caching->total, CACHING_RANGE_MAX)
+            + caching->settings.reserve_bytes;
+  if (reserve > 0 && reserve < (double) caching->range)
+    caching->range = (guint64) reserve;
   return TRUE;
 }
 
-static GememAllocator *
-caching_create (gconstpointer params, GememDevice *device, GError **error)
+/* Asks the device for what some settings need to know of it. */
+static gboolean
+init_device (Caching *caching, const char *what, GError **error)
 {
-  CachingSettings settings;
-  Caching *caching;
+  const CachingSettings *settings = &caching->settings;
+  GememDeviceInfo info = { 0 };
 
-  if (!gemem_caching_settings_resolve (params, gemem_device_capacity (device), &settings, error))
-    return NULL;
-  caching = g_new0 (Caching, 1);
-  caching->base.klass = &gemem_pytorch_caching_class;
+  if (!settings->expandable && !settings->throw_on_oom)
+    return TRUE;
+  gemem_device_info (caching->base.device, &info);
+  caching->total = settings->total != 0 ? settings->total : info.total;
+  return !settings->expandable || init_ranges (caching, &info, what, error);
+}
+
+Caching *
+gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *device,
+                   const char *what, GError **error)
+{
+  Caching *caching = g_malloc0 (size);
+
   caching->base.device = device;
-  caching->settings = settings;
-  if (settings.expandable && !init_ranges (caching, error))
+  caching->settings = *settings;
+  caching->by_number = settings->version->ties == CACHING_TIES_BLOCK;
+  if (!init_device (caching, what, error))
     {
       g_free (caching);
       return NULL;
@@ -589,23 +622,51 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
   init_pair (&caching->pools, 0);
   caching->private_pools = g_ptr_array_new_with_free_func (free_pair);
   caching->queues = g_array_new (FALSE, TRUE, sizeof (CachingQueue));
+  caching->redirections = g_array_new (FALSE, FALSE, sizeof (CachingRedirection));
+  caching->held = g_ptr_array_new ();
   gemem_slab_init (&caching->block_slab, sizeof (CachingBlock));
   gemem_slab_init (&caching->segment_slab, sizeof (CachingSegment));
   gemem_slab_init (&caching->use_slab, sizeof (CachingUse));
   gemem_slab_init (&caching->event_slab, sizeof (CachingEvent));
-  return &caching->base;
+  return caching;
+}
+
+static GememAllocator *
+caching_create (gconstpointer params, GememDevice *device, GError **error)
+{
+  CachingSettings settings;
+
+  if (!gemem_caching_settings_resolve (params, gemem_device_capacity (device), &settings, error))
+    return NULL;
+  return (GememAllocator *) gemem_caching_new (sizeof (Caching), &settings, device,
+                                               "pytorch-caching", error);
 }
 
 static void
-caching_destroy (GememAllocator *allocator)
+drop_kept (Caching *caching, CachingPoolPair *pair)
+{
+  if (pair->small.kept != NULL)
+    gemem_caching_drop_kept (caching, &pair->small);
+  if (pair->large.kept != NULL)
+    gemem_caching_drop_kept (caching, &pair->large);
+}
+
+void
+gemem_caching_destroy (GememAllocator *allocator)
 {
   Caching *caching = (Caching *) allocator;
 
   for (CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
     if (segment->page != 0)
       gemem_caching_range_release (caching, segment);
+    else if (segment->sleeper != NULL)
+      gemem_caching_sleeper_free (caching, segment);
     else
       gemem_device_free (allocator->device, segment->address, segment->size);
+  drop_kept (caching, &caching->pools);
+  for (guint i = 0; i < caching->private_pools->len; i++)
+    drop_kept (caching, g_ptr_array_index (caching->private_pools, i));
+  gemem_caching_sleep_clear (caching);
   clear_pair (&caching->pools);
   gemem_slab_clear (&caching->block_slab);
   gemem_slab_clear (&caching->segment_slab);
@@ -613,6 +674,9 @@ caching_destroy (GememAllocator *allocator)
   gemem_slab_clear (&caching->event_slab);
   g_ptr_array_unref (caching->private_pools);
   g_array_unref (caching->queues);
+  g_array_unref (caching->redirections);
+  g_ptr_array_unref (caching->held);
+  g_clear_pointer (&caching->captured, g_hash_table_unref);
   g_free (caching);
 }
 
@@ -621,25 +685,33 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .name = "pytorch-caching",
   .aliases = "pytorch|torch",
   .summary = "PyTorch's CUDA caching allocator, with plain or expandable segments",
-  .origin = "PyTorch, native backend, about 2.10/2.11 (peers.md 1a)",
+  .origin = "PyTorch, native backend, 2.6 to 2.15 (peers.md 1a)",
   .known_as = "CUDACachingAllocator",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS,
   .alignment = CACHING_QUANTUM,
   .params = gemem_caching_params,
   .params_size = sizeof (CachingParams),
   .create = caching_create,
-  .alloc = caching_alloc,
-  .free = caching_free,
-  .prefetch = caching_prefetch,
-  .trim = caching_trim,
-  .release_pool = caching_release_pool,
+  .alloc = gemem_caching_alloc,
+  .free = gemem_caching_free,
+  .prefetch = gemem_caching_prefetch,
+  .trim = gemem_caching_trim,
+  .release_pool = gemem_caching_release_pool,
+  .redirect = gemem_caching_redirected,
   .largest_free = gemem_caching_largest_free,
   .walk = gemem_caching_walk,
   .check = gemem_caching_check,
-  .destroy = caching_destroy,
-  .streams = { .complete = caching_complete, .use = caching_use_on_stream },
-  .adopt = { .segment = caching_adopt_segment,
-             .block = caching_adopt_block,
-             .done = caching_adopt_done },
+  .destroy = gemem_caching_destroy,
+  .streams = { .complete = gemem_caching_completed, .use = gemem_caching_used },
+  .adopt = { .segment = gemem_caching_adopt_segment,
+             .block = gemem_caching_adopt_block,
+             .done = gemem_caching_adopt_done },
+  .sleep = { .begin = caching_sleep_begin,
+             .end = gemem_caching_sleep_end,
+             .sleep = gemem_caching_sleep,
+             .pause = gemem_caching_pause,
+             .wake = gemem_caching_wake,
+             .is_asleep = gemem_caching_is_asleep,
+             .host_bytes = gemem_caching_host_bytes },
   .report.stats = gemem_caching_stats,
 };

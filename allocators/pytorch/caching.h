@@ -1,10 +1,12 @@
-/* caching.h - what the files of `pytorch-caching` share: blocks, segments, pools, settings,
- * counters.
+/* caching.h - what the files of `pytorch-caching` and of its variant for Ascend, `torch-npu`, share:
+ * blocks, segments, pools, settings, counters.
  *
- * caching.c decides (malloc, free, the out-of-memory ladder), caching-blocks.c keeps segments,
- * chains and free sets, caching-expandable.c maps pages into expandable segments, caching-events.c
- * knows the blocks that streams still use, caching-report.c reads
- * the state (walk, check, statistics), caching-settings.c knows the options.
+ * caching.c decides (malloc, free, the out-of-memory ladder), caching-adopt.c takes over a recorded
+ * state, caching-blocks.c keeps segments, chains and free sets, caching-expandable.c maps pages into
+ * expandable segments, caching-sleep.c has the pools whose memory can sleep, caching-events.c knows the blocks that streams still use, caching-captures.c
+ * what waits for a capture or a private pool to end, caching-report.c reads the state (walk, check,
+ * statistics), caching-settings.c knows the options, caching-conf.c whole strings of them,
+ * caching-versions.c how releases differ.
  *
  * Invariants (checked by gemem_caching_check()): the blocks of a segment form one chain that covers
  * it; a block is in its pool's free set exactly when its state is FREE; no two FREE blocks are
@@ -28,7 +30,44 @@
 #define CACHING_TOO_LARGE (G_GUINT64_CONSTANT (1) << 60) /* out of memory at once */
 #define CACHING_DIVISION_SLOTS 16
 #define CACHING_UNLIMITED G_MAXUINT64
-#define CACHING_RANGE_MAX (G_GUINT64_CONSTANT (1) << 46) /* of what a range is 9/8 */
+#define CACHING_KEPT_ADDRESS (G_GUINT64_CONSTANT (1) << 61) /* where walk() shows kept pages */
+#define CACHING_RANGE_MAX (G_GUINT64_CONSTANT (1) << 46)    /* of what a range is 9/8 */
+
+/* ---- caching-versions.c */
+
+typedef enum /* indices of gemem_caching_versions[] and of the choices of `version` */
+{
+  CACHING_2_6,
+  CACHING_2_8,
+  CACHING_2_9,
+  CACHING_2_10,
+  CACHING_2_11,
+  CACHING_2_12_1,
+  CACHING_2_13,
+  CACHING_2_15,
+  CACHING_RELEASES /* their number */
+} CachingRelease;
+
+typedef enum /* what decides among free blocks of equal size: the least of */
+{
+  CACHING_TIES_ADDRESS,
+  CACHING_TIES_BLOCK,   /* the block's number, counted as blocks are made */
+  CACHING_TIES_SEGMENT, /* the segment's number, then the address */
+} CachingTies;
+
+typedef struct
+{
+  const char *name;
+  CachingTies ties;
+  /* a private pool in use holds back events as the capture of a graph does */
+  gboolean pool_holds;
+  gboolean trim_refused;   /* emptying the cache fails while events are held back */
+  gboolean rest_replaces;  /* `>` in a list of divisions includes the slot named last */
+  gboolean range_suffices; /* a range that is shorter than the request is released */
+  gboolean strict;         /* of settings strings: separators, white space and int as up to 2.9 */
+} CachingVersion;
+
+extern const CachingVersion gemem_caching_versions[CACHING_RELEASES];
 
 /* ---- caching-settings.c */
 
@@ -37,23 +76,48 @@ typedef struct
 {
   guint64 max_split_size, max_non_split_rounding, large_segment_size, memory_limit, total;
   double garbage_collection_threshold, memory_fraction;
-  char *divisions, *conf;
-  int backend;
-  gboolean expandable_segments, release_lock, release_private_pools;
+  char *divisions, *conf, *reserve;
+  int backend, version; /* version: CachingRelease */
+  gboolean expandable_segments, release_lock, release_private_pools, throw_on_oom, capture_reuse;
+  gboolean use_on_oom, no_split;
+  char *pinned;
 } CachingParams;
+
+enum /* CachingParams.backend */
+{
+  CACHING_BACKEND_NATIVE,
+  CACHING_BACKEND_ASYNC,
+};
 
 /* As the event path reads them. */
 typedef struct
 {
+  const CachingVersion *version;
   guint64 max_split_size, max_non_split_rounding, large_segment_size;
   guint64 limit;      /* CACHING_UNLIMITED: none */
   guint64 gc_trigger; /* floor (threshold * limit) */
   gboolean gc;        /* a limit and a threshold */
   gboolean expandable;
+  gboolean throw_on_oom;
   guint64 total; /* bytes of the device, of which a range is 9/8 */
+  /* of expandable_segments_reserve: a part of `total`, or bytes; 0: not set */
+  double reserve_part, reserve_bytes;
   gboolean has_divisions;
   gboolean release_private_pools;
-  guint32 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
+  guint64 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
+  guint64 page; /* of large expandable segments, before the device's granularity */
+  /* of torch-npu; the same in every object of pytorch-caching (gemem_caching_settings_plain()) */
+  guint64 pad;          /* added to each request */
+  guint64 align;        /* blocks of at least align_from bytes begin at multiples of it */
+  guint64 align_from;   /* CACHING_UNLIMITED: none do */
+  guint64 segment_unit; /* segments of large pools are multiples of it; 0: 1a.3 */
+  guint64 reject_above; /* reserved bytes above which a request is rejected; CACHING_UNLIMITED */
+  guint64 small_range, stream_range; /* bytes of ranges of small pools, and of large pools of other
+                                        streams than the default one; 0: as of all others */
+  guint64 lazy_events;               /* outstanding events that a request leaves alone */
+  gboolean eighth_down;              /* the eighth of the memory in a range is rounded down */
+  gboolean sync_device;              /* unmapping waits for the device, not for one stream */
+  gboolean uncached;                 /* a block is what the device gave for a request */
 } CachingSettings;
 
 extern const GememParam gemem_caching_params[];
@@ -61,8 +125,21 @@ extern const GememParam gemem_caching_params[];
 /* Checks @params alone and together; @capacity: the device's, for the memory fraction. */
 gboolean gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
                                          CachingSettings *settings, GError **error);
-/* Parses `roundup_power2_divisions` into one value per slot. */
-gboolean gemem_caching_divisions_parse (const char *text, guint32 *slots, GError **error);
+/* What only torch-npu does otherwise, switched off. */
+void gemem_caching_settings_plain (CachingSettings *settings);
+/* Parses `roundup_power2_divisions` into one value per slot.  The message names no
+ * allocator. */
+gboolean gemem_caching_divisions_parse (const CachingVersion *version, const char *text,
+                                        guint64 *slots, GError **error);
+/* Sets @slot = @divisions in @slots.  @last: the slot named last, 0 before the first; @first: no
+ * slot was named yet, so that the lower ones follow this one. */
+void gemem_caching_divisions_set (guint64 *slots, guint64 key, guint64 divisions, guint *last,
+                                  gboolean *first);
+/* The same for `>`: all slots above the one named last. */
+void gemem_caching_divisions_set_rest (const CachingVersion *version, guint64 *slots,
+                                       guint64 divisions, guint last);
+/* Parses `expandable_segments_reserve`; FALSE: it is no such value. */
+gboolean gemem_caching_reserve_parse (const char *text, CachingSettings *settings);
 /* Block size for a request of @size < CACHING_TOO_LARGE bytes (1a.3). */
 guint64 gemem_caching_round_divided (const CachingSettings *settings, guint64 size);
 /* The largest request not above @size whose block is not larger than @size; 0 if @size is below 512
@@ -79,6 +156,15 @@ gemem_caching_round (const CachingSettings *settings, guint64 size)
   return gemem_align_up (size, CACHING_QUANTUM);
 }
 
+/* ---- caching-conf.c */
+
+/* Reads a whole settings string as @settings->version does, into @params and the divisions and
+ * reserve of @settings; @found says whether it set divisions.  GEMEM_ERROR_USAGE: that version
+ * refuses it. */
+gboolean gemem_caching_conf_parse (const char *text, CachingParams *params,
+                                   CachingSettings *settings, gboolean *has_divisions,
+                                   GError **error);
+
 /* ---- state */
 
 typedef enum
@@ -93,6 +179,9 @@ typedef enum
 typedef struct _CachingBlock CachingBlock;
 typedef struct _CachingSegment CachingSegment;
 typedef struct _CachingUse CachingUse;
+typedef struct _CachingRegion CachingRegion; /* these three: caching-sleep.c */
+typedef struct _CachingSleeper CachingSleeper;
+typedef struct _CachingSleep CachingSleep;
 
 struct _CachingUse /* an extra stream of a block */
 {
@@ -102,25 +191,30 @@ struct _CachingUse /* an extra stream of a block */
 
 struct _CachingBlock
 {
-  GememTreeNode node;            /* group: stream; size; address: valid in every state */
+  /* group: stream; size: valid in every state; address: its rank among equals while in a set */
+  GememTreeNode node;
+  guint64 address;
   CachingBlock *previous, *next; /* neighbours in the segment */
   CachingSegment *segment;
   guint64 requested;
   guint64 gc_base;                         /* the pool's search_count when the block became free */
   CachingUse *uses;                        /* oldest first */
   CachingBlock *owed_previous, *owed_next; /* PENDING with a complete() to come */
+  guint64 number;                          /* of CACHING_TIES_BLOCK */
   guint32 events;                          /* outstanding */
   guint8 state;                            /* CachingState */
-  gboolean owed;
+  guint8 owed, held; /* PENDING: complete() is to come; its events are held back */
 };
 
 typedef struct
 {
   GememTree free;
   GememTree unmapped; /* of expandable segments */
+  GArray *kept;       /* GememPage that are mapped nowhere, newest last; NULL: none yet */
   guint64 search_count;
   guint32 id; /* 0: the default pools */
   gboolean small;
+  const CachingRegion *region; /* of new segments that can sleep; NULL: they cannot */
 } CachingPool;
 
 typedef struct
@@ -135,8 +229,10 @@ struct _CachingSegment
   CachingBlock *first;
   CachingPool *pool;
   guint64 address, size;
-  guint64 page;  /* bytes of a page; 0: a plain segment */
-  GArray *pages; /* GememPage, of an expandable one */
+  guint64 bias;            /* rank of a free block = its address + bias; of CACHING_TIES_SEGMENT */
+  guint64 page;            /* bytes of a page; 0: a plain segment */
+  GArray *pages;           /* GememPage, of an expandable one */
+  CachingSleeper *sleeper; /* NULL: it cannot sleep */
 };
 
 typedef struct
@@ -170,7 +266,8 @@ typedef struct
   CachingEvent *head, *tail;
 } CachingQueue;
 
-typedef struct
+typedef struct _Caching Caching;
+struct _Caching
 {
   GememAllocator base;
   CachingSettings settings;
@@ -181,17 +278,33 @@ typedef struct
   CachingSegment *adopting; /* the segment of the block adopted last */
   CachingBlock *adopted;    /* that block, where the next search starts; NULL: none */
   guint64 reserved;
+  guint64 ranks, numbers; /* the next rank of a segment; the last number of a block */
+  /* what caching-captures.c knows */
+  GArray *redirections; /* CachingRedirection: begun and not ended */
+  gboolean by_number;   /* CACHING_TIES_BLOCK, for the event path */
+  gboolean marked;      /* the trace says when private pools are in use */
+  gboolean holding;     /* events are held back */
+  GPtrArray *held;      /* blocks freed meanwhile */
+  GHashTable *captured; /* CachingBlock -> GArray of guint64: streams of uses meanwhile; NULL: none;
+                           * an entry ends with its block */
   /* of expandable segments: bytes of a range before rounding, of pages, alignment of ranges */
   guint64 range, small_page, large_page, granularity;
+  guint64 total; /* bytes of the device */
   GememSlab block_slab, segment_slab, use_slab, event_slab;
   GArray *queues;      /* CachingQueue, in the order of first use */
   guint64 outstanding; /* events in all queues */
   CachingBlock *owed_first, *owed_last;
   CachingStat stats[CACHING_STAT_COUNT][2]; /* [small]: of large pools, of small pools */
   guint64 peaks[CACHING_STAT_COUNT];        /* of both together */
+  CachingSleep *sleep;                      /* NULL: no pool can sleep */
   CachingStat oversize_allocations, oversize_segments;
-  guint64 num_alloc_retries, num_ooms, num_device_alloc, num_device_free;
-} Caching;
+  guint64 num_alloc_retries, num_ooms, num_oom_rejections, num_device_alloc, num_device_free;
+  guint64 num_sync_all_streams;
+  /* called before everything is released for a request; NULL: nothing to do */
+  void (*before_release) (Caching *caching);
+  gboolean keeps_pages; /* what is being unmapped goes to the pool's `kept` */
+  gboolean rejected;    /* the present request: it fails at once */
+};
 
 static inline CachingBlock *
 gemem_caching_block (GememTreeNode *node)
@@ -209,9 +322,9 @@ gemem_caching_is_split (const CachingBlock *block)
 static inline guint64
 gemem_caching_extent (const CachingBlock *block)
 {
-  return (block->next != NULL ? block->next->node.address
+  return (block->next != NULL ? block->next->address
                               : block->segment->address + block->segment->size)
-         - block->node.address;
+         - block->address;
 }
 
 static inline gboolean
@@ -247,6 +360,42 @@ gemem_caching_stat_subtract (Caching *caching, guint which, gboolean small, guin
   caching->stats[which][small].current -= n;
 }
 
+/* ---- caching.c */
+
+/* A new allocator with @settings on @device, whose class the caller has set in no field yet; @what
+ * names it in messages.  NULL: the settings need what the device lacks (GEMEM_ERROR_USAGE). */
+Caching *gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *device,
+                            const char *what, GError **error);
+/* The small or the large pool of the default pair (@id 0) or of a private one, created if it is new. */
+CachingPool *gemem_caching_pool (Caching *caching, guint32 id, gboolean small);
+/* @block, which is in no set, becomes LIVE. */
+void gemem_caching_hand_out (Caching *caching, CachingBlock *block, guint64 requested,
+                             GememBlock *out);
+/* Waits for everything and returns the unsplit blocks and whole pages of all pools that are not in
+ * use to the device. */
+void gemem_caching_release_all (Caching *caching);
+
+/* Functions of the classes. */
+gboolean gemem_caching_alloc (GememAllocator *allocator, const GememRequest *request,
+                              GememBlock *out);
+void gemem_caching_free (GememAllocator *allocator, const GememBlock *handle,
+                         gboolean completion_follows);
+void gemem_caching_prefetch (GememAllocator *allocator, const GememBlock *live);
+void gemem_caching_completed (GememAllocator *allocator, const GememBlock *block);
+void gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 stream);
+void gemem_caching_trim (GememAllocator *allocator);
+void gemem_caching_redirected (GememAllocator *allocator, guint32 pool, gboolean begin,
+                               gboolean capture);
+void gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once);
+void gemem_caching_destroy (GememAllocator *allocator);
+
+/* ---- caching-adopt.c: functions of the classes */
+
+gboolean gemem_caching_adopt_segment (GememAllocator *allocator, const GememAdopt *segment);
+gboolean gemem_caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt,
+                                    GememBlock *out);
+void gemem_caching_adopt_done (GememAllocator *allocator);
+
 /* ---- caching-blocks.c */
 
 /* Takes @size bytes from the device as one FREE block, not yet in the free set.  NULL: limit or
@@ -269,9 +418,31 @@ CachingBlock *gemem_caching_split (Caching *caching, CachingBlock *block, guint6
 /* Takes @block, which is in no set and whose bytes a neighbour has taken, out of its chain. */
 void gemem_caching_unlink (Caching *caching, CachingBlock *block);
 /* Inserts @block into the free set without merging. */
-void gemem_caching_insert (CachingBlock *block);
+void gemem_caching_insert (Caching *caching, CachingBlock *block);
 /* Merges @block with its free neighbours and inserts it into the free set. */
 void gemem_caching_make_free (Caching *caching, CachingBlock *block);
+
+/* ---- caching-sleep.c */
+
+/* The group `sleep` of the class; the first of it for the pool @pair. */
+void gemem_caching_sleep_begin (Caching *caching, CachingPoolPair *pair, const char *tag,
+                                gboolean backup);
+void gemem_caching_sleep_end (GememAllocator *allocator, guint32 id, gboolean drop);
+void gemem_caching_sleep (GememAllocator *allocator, const char *const *offload);
+void gemem_caching_pause (GememAllocator *allocator, const char *const *tags);
+gboolean gemem_caching_wake (GememAllocator *allocator, const char *const *tags, guint64 *needed);
+gboolean gemem_caching_is_asleep (GememAllocator *allocator, const GememBlock *live);
+guint64 gemem_caching_host_bytes (GememAllocator *allocator);
+/* As gemem_caching_segment_new(), of a pool with a region. */
+CachingBlock *gemem_caching_sleeper_new (Caching *caching, CachingPool *pool, guint64 size,
+                                         guint64 stream);
+/* Returns the memory and the addresses of @segment, which can sleep, to the device. */
+void gemem_caching_sleeper_free (Caching *caching, CachingSegment *segment);
+void gemem_caching_sleep_clear (Caching *caching);
+/* For walks: the state of a block of @segment, and what follows its last one. */
+void gemem_caching_sleeper_span (const CachingSegment *segment, GememSpan *span);
+void gemem_caching_sleeper_tail (const CachingSegment *segment, GememSpanFunc func, gpointer data);
+void gemem_caching_sleep_stats (const Caching *caching, GememStatFunc func, gpointer data);
 
 /* ---- caching-expandable.c */
 
@@ -279,9 +450,16 @@ void gemem_caching_make_free (Caching *caching, CachingBlock *block);
  * refused, though some pages may have been mapped. */
 CachingBlock *gemem_caching_expand (Caching *caching, CachingPool *pool, guint64 size,
                                     guint64 stream);
-/* Returns the whole pages inside @block, which is in the free set, to the device; the range too if
- * nothing else is in it.  @block may be gone then. */
+/* Returns the whole pages inside @block, which is in the free set, to the device, or to the pool's
+ * `kept`; the range too if nothing else is in it.  @block may be gone then. */
 void gemem_caching_unmap (Caching *caching, CachingBlock *block);
+/* Returns the kept pages of @pool to the device. */
+void gemem_caching_drop_kept (Caching *caching, CachingPool *pool);
+static inline guint64
+gemem_caching_page_of (const Caching *caching, const CachingPool *pool)
+{
+  return pool->small ? caching->small_page : caching->large_page;
+}
 /* Returns the pages and the addresses of an expandable segment to the device. */
 void gemem_caching_range_release (Caching *caching, CachingSegment *segment);
 
@@ -293,12 +471,35 @@ void gemem_caching_process_events (Caching *caching);
 void gemem_caching_synchronize (Caching *caching);
 /* @block becomes PENDING until its events are complete. */
 void gemem_caching_record_events (Caching *caching, CachingBlock *block);
+/* The program frees @block, which has uses: records their events, or holds them back. */
+void gemem_caching_free_used (Caching *caching, CachingBlock *block);
 /* @block becomes PENDING until gemem_caching_complete(). */
 void gemem_caching_wait (Caching *caching, CachingBlock *block);
 void gemem_caching_complete (Caching *caching, CachingBlock *block);
 void gemem_caching_add_use (Caching *caching, CachingBlock *block, guint64 stream);
+/* @stream, if it is an extra one of @block, is so no longer. */
+void gemem_caching_remove_use (Caching *caching, CachingBlock *block, guint64 stream);
 /* Frees a PENDING block; updates the counters of active blocks. */
 void gemem_caching_finish (Caching *caching, CachingBlock *block);
+
+/* ---- caching-captures.c */
+
+typedef struct
+{
+  guint32 pool;
+  gboolean capture; /* of a graph */
+} CachingRedirection;
+
+/* The program begins, or ends, to allocate in @pool; @capture: as it captures a graph. */
+void gemem_caching_redirect (Caching *caching, guint32 pool, gboolean begin, gboolean capture);
+/* TRUE: a request in @pool may neither poll events nor empty the cache. */
+gboolean gemem_caching_holds (const Caching *caching, guint32 pool);
+/* @block, which has uses, becomes PENDING; its events are recorded when nothing holds them back. */
+void gemem_caching_hold (Caching *caching, CachingBlock *block);
+/* Records the events of the blocks held back, or frees those without one. */
+void gemem_caching_settle (Caching *caching);
+/* Notes a use of @block while events are held back. */
+void gemem_caching_note_captured (Caching *caching, CachingBlock *block, guint64 stream);
 
 /* ---- caching-report.c */
 

@@ -1,17 +1,18 @@
-/* pool.c - `rmm-pool`: pool_memory_resource of the RAPIDS memory manager, over the device.
+/* pool.c - `rmm-pool`: pool_memory_resource of the RAPIDS memory manager.
  *
  * Requests are rounded to 256 bytes.  Each stream has a list of free blocks; a request takes the
  * best fit of its own stream, then of the first other stream that has one, then merges the other
  * streams' lists into its own, one after the other, and only then grows: by as much as the pool has
- * already, or under a maximum by half of what remains, halved until the device agrees.  The low end
- * of a block is allocated.  Blocks of different device allocations never merge, and nothing is
- * returned before the end.
+ * already, or under a maximum by half of what remains, halved until the upstream agrees.  The low end
+ * of a block is allocated.  Blocks of different upstream allocations never merge.  Nothing is returned
+ * before the end, but that RMM 26.10 returns what is free as a whole where a request would exceed the
+ * maximum.
  *
  * A stream that takes from another waits for the event of that stream's last free; the wait is done
- * by the GPU and costs no call of the simulated device.  A trace does not say on which stream a block
- * is freed: here on that of its request.
+ * by the GPU and costs no call of the simulated device.  A block is freed on the stream of the last
+ * STREAM_FREE that names it, else on that of its request.
  *
- * Invariants: the blocks of a device allocation cover it in order of address; neighbours that are
+ * Invariants: the blocks of an upstream allocation cover it in order of address; neighbours that are
  * free and in one stream's list are one block; the tree has exactly the free blocks, under the number
  * of their stream.
  * Cost: O(log free blocks) per operation, and per stream on a miss; merging lists costs O(log n) per
@@ -21,14 +22,16 @@
 #include "config.h"
 
 #include "allocators/neighbours.h"
-#include "base/idmap.h"
+#include "allocators/rmm/streams.h"
+#include "allocators/rmm/upstream.h"
 #include "base/units.h"
 
-#define QUANTUM G_GUINT64_CONSTANT (256)
+#define QUANTUM GEMEM_RMM_QUANTUM
 #define WHAT "allocator rmm-pool"
 
 typedef struct
 {
+  GememRmmParams rmm;
   guint64 initial, maximum;
 } Params;
 
@@ -52,6 +55,7 @@ static const GememParam params[] = {
     .help =
         "Most bytes that the pool obtains; a multiple of 256.  With it the pool grows by half of "
         "what is left, without it by as much as it has." },
+  GEMEM_RMM_ROWS (Params, rmm, ""),
   { NULL },
 };
 
@@ -59,27 +63,31 @@ typedef struct
 {
   guint64 size;
   GememNeighbour *first;
-} Upstream; /* a device allocation */
+} Segment; /* an allocation of the upstream */
 
 typedef struct
 {
   GememAllocator base;
+  GememRmmUpstream upstream;
   guint64 maximum;
   guint64 initial;    /* bytes that are still to be obtained */
   guint64 pool, live; /* bytes */
   GememTree free;     /* group: number of the stream */
   GememSlab block_slab;
-  GArray *upstreams; /* Upstream, by address */
-  GememIdMap *by_stream;
-  guint64 streams;
+  GArray *segments; /* Segment, by address */
+  GememRmmStreams streams;
+  GememIdMap *leaving; /* by address: the stream on which a live block will be freed, if another */
+  gboolean reclaims;   /* returns memory rather than exceed the maximum */
+  guint64 taken, merged; /* blocks of other streams, and lists */
+  guint64 reclaimed;     /* allocations returned to the upstream */
 } Pool;
 
 extern const GememAllocatorClass gemem_rmm_pool_class;
 
-static Upstream *
-upstream_at (const Pool *self, guint i)
+static Segment *
+segment_at (const Pool *self, guint i)
 {
-  return &g_array_index (self->upstreams, Upstream, i);
+  return &g_array_index (self->segments, Segment, i);
 }
 
 /* ---- blocks */
@@ -123,50 +131,89 @@ take (Pool *self, guint64 stream, guint64 size)
   return GEMEM_NEIGHBOUR_OF (node);
 }
 
-/* Moves the list of stream number @from into that of @to. */
-static void
+/* Moves the list of stream number @from into that of @to; FALSE: it is empty. */
+static gboolean
 merge_list (Pool *self, guint64 from, guint64 to)
 {
   GememTreeNode *node;
+  gboolean any = FALSE;
 
   while ((node = gemem_tree_lower_bound (&self->free, from, 0, 0)) != NULL && node->group == from)
     {
       gemem_tree_remove (&self->free, node);
       node->group = to;
       insert (self, GEMEM_NEIGHBOUR_OF (node));
+      any = TRUE;
     }
+  return any;
 }
 
 /* ---- growing */
 
 static GememNeighbour *
-add_upstream (Pool *self, guint64 address, guint64 size, guint64 stream)
+add_segment (Pool *self, guint64 address, guint64 size, guint64 stream)
 {
-  const Upstream upstream = { size, gemem_slab_alloc (&self->block_slab) };
-  guint at = self->upstreams->len;
+  const Segment segment = { size, gemem_slab_alloc (&self->block_slab) };
+  guint at = self->segments->len;
 
-  upstream.first->node = (GememTreeNode){ .size = size, .address = address, .group = stream };
-  while (at > 0 && upstream_at (self, at - 1)->first->node.address > address)
+  segment.first->node = (GememTreeNode){ .size = size, .address = address, .group = stream };
+  while (at > 0 && segment_at (self, at - 1)->first->node.address > address)
     at--;
-  g_array_insert_val (self->upstreams, at, upstream);
+  g_array_insert_val (self->segments, at, segment);
   self->pool += size;
-  return upstream.first;
+  return segment.first;
 }
 
-/* A new block of at least @size bytes, in no list; NULL: maximum or device refuse. */
+/* What the maximum leaves, rounded up to 256 as in RMM, so that the pool can end slightly above it. */
+static guint64
+left_of (const Pool *self)
+{
+  return gemem_align_up (self->maximum - self->pool, QUANTUM);
+}
+
+/* As RMM 26.10 does before it exceeds the maximum: returns the first allocations of the upstream that
+ * are free as a whole, on stream @handle, until @size more bytes fit. */
+static void
+reclaim (Pool *self, guint64 size, guint64 handle)
+{
+  for (guint i = 0; i < self->segments->len && size > left_of (self);)
+    {
+      const Segment segment = *segment_at (self, i);
+
+      if (!segment.first->free || segment.first->next != NULL)
+        {
+          i++;
+          continue;
+        }
+      gemem_tree_remove (&self->free, &segment.first->node);
+      gemem_rmm_upstream_stream_free (&self->upstream, segment.first->node.address,
+                                      gemem_rmm_stream_of (handle));
+      gemem_rmm_upstream_free (&self->upstream, segment.first->node.address, segment.size);
+      gemem_slab_free (&self->block_slab, segment.first);
+      g_array_remove_index (self->segments, i);
+      self->pool -= segment.size;
+      self->reclaimed++;
+    }
+}
+
+/* A new block of at least @size bytes, in no list; NULL: maximum or upstream refuse. */
 static GememNeighbour *
 grow (Pool *self, guint64 size, guint64 stream, guint64 handle)
 {
-  const guint64 left = gemem_align_up (self->maximum - self->pool, QUANTUM);
-  guint64 wanted = MAX (size, self->pool), address;
+  guint64 wanted = MAX (size, self->pool), address, left;
 
   if (self->maximum != GEMEM_UNLIMITED)
-    wanted = size <= left ? MAX (size, left / 2) : 0;
+    {
+      if (self->reclaims && size <= self->maximum)
+        reclaim (self, size, handle);
+      left = left_of (self);
+      wanted = size <= left ? MAX (size, left / 2) : 0;
+    }
   for (; wanted >= size; wanted = MAX (size, wanted / 2))
     {
-      address = gemem_device_malloc (self->base.device, wanted, handle);
+      address = gemem_rmm_upstream_malloc (&self->upstream, wanted, gemem_rmm_stream_of (handle));
       if (address != 0)
-        return add_upstream (self, address, wanted, stream);
+        return add_segment (self, address, wanted, stream);
       if (wanted == size)
         break;
     }
@@ -175,43 +222,37 @@ grow (Pool *self, guint64 size, guint64 stream, guint64 handle)
 
 /* ---- the class */
 
-static guint64
-number_of (Pool *self, guint64 stream)
-{
-  gboolean existed;
-  guint64 *number = gemem_idmap_insert (self->by_stream, stream, &existed);
-
-  if (!existed)
-    *number = self->streams++;
-  return *number;
-}
-
 static GememNeighbour *
 obtain (Pool *self, guint64 own, guint64 size, guint64 handle)
 {
   GememNeighbour *block = take (self, own, size);
 
-  for (guint64 other = 0; block == NULL && other < self->streams; other++)
+  if (G_LIKELY (block != NULL))
+    return block;
+  for (guint64 other = 0; block == NULL && other < self->streams.count; other++)
     if (other != own)
       block = take (self, other, size);
-  for (guint64 other = 0; block == NULL && other < self->streams; other++)
+  self->taken += block != NULL;
+  for (guint64 other = 0; block == NULL && other < self->streams.count; other++)
     if (other != own)
       {
-        merge_list (self, other, own);
+        self->merged += merge_list (self, other, own);
         block = take (self, own, size);
       }
   return block != NULL ? block : grow (self, size, own, handle);
 }
 
-/* FALSE: the device refuses the initial size, and with it every request. */
+/* FALSE: the upstream refuses the initial size, and with it every request. */
 static gboolean
 obtain_initial (Pool *self)
 {
-  const guint64 address = gemem_device_malloc (self->base.device, self->initial, 0);
+  const guint64 address = gemem_rmm_upstream_malloc (&self->upstream, self->initial,
+                                                     GEMEM_RMM_LEGACY);
 
   if (address == 0)
     return FALSE;
-  insert (self, add_upstream (self, address, self->initial, number_of (self, 0)));
+  insert (self,
+          add_segment (self, address, self->initial, gemem_rmm_streams_number (&self->streams, 0)));
   self->initial = 0;
   return TRUE;
 }
@@ -225,7 +266,7 @@ pool_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *
 
   if (request->size > G_MAXINT64 || (self->initial != 0 && !obtain_initial (self)))
     return FALSE;
-  own = number_of (self, request->stream);
+  own = gemem_rmm_streams_number (&self->streams, request->stream);
   size = gemem_align_up (MAX (request->size, 1), QUANTUM);
   block = obtain (self, own, size, request->stream);
   if (block == NULL)
@@ -248,23 +289,54 @@ pool_free (GememAllocator *allocator, const GememBlock *freed,
 {
   Pool *self = (Pool *) allocator;
   GememNeighbour *block = freed->handle;
+  guint64 stream;
 
+  if (G_UNLIKELY (gemem_idmap_count (self->leaving) > 0)
+      && gemem_idmap_remove (self->leaving, freed->address, &stream))
+    block->node.group = gemem_rmm_streams_number (&self->streams, stream);
   self->live -= block->node.size;
   insert (self, block);
 }
 
-/* With all lists merged, which is what a request comes to before the device is asked. */
+static void
+pool_stream_free (GememAllocator *allocator, const GememBlock *block, guint64 stream)
+{
+  *(guint64 *) gemem_idmap_insert (((Pool *) allocator)->leaving, block->address, NULL) = stream;
+}
+
+/* What the pool can add for a request without a call of the device; at least that where it returns
+ * memory to a resource that can give it again. */
 static guint64
-pool_largest_free (GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
+largest_growth (const Pool *self, guint64 stream)
+{
+  const guint64 free = gemem_rmm_upstream_largest_free (&self->upstream, stream);
+  guint64 left;
+
+  if (self->maximum == GEMEM_UNLIMITED)
+    return free >= self->pool ? free : 0;
+  left = left_of (self);
+  return free >= left / 2 ? MIN (free, left) : 0;
+}
+
+/* With all lists merged, which is what a request comes to before the upstream is asked. */
+static guint64
+pool_largest_free (GememAllocator *allocator, guint64 stream)
 {
   const Pool *self = (const Pool *) allocator;
-  guint64 largest = 0;
+  guint64 largest = self->initial == 0 ? largest_growth (self, stream) : 0;
 
-  for (guint i = 0; i < self->upstreams->len; i++)
+  if (self->streams.count <= 1) /* one list, whose last block is its largest */
+    {
+      const GememTreeNode *last = gemem_tree_last (&self->free);
+
+      return MAX (largest, last != NULL ? last->size : 0) / QUANTUM * QUANTUM;
+    }
+
+  for (guint i = 0; i < self->segments->len; i++)
     {
       guint64 run = 0;
 
-      for (const GememNeighbour *block = upstream_at (self, i)->first; block != NULL;
+      for (const GememNeighbour *block = segment_at (self, i)->first; block != NULL;
            block = block->next)
         {
           run = block->free ? run + block->node.size : 0;
@@ -278,19 +350,30 @@ static void
 pool_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
   const Pool *self = (const Pool *) allocator;
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
 
-  for (guint i = 0; i < self->upstreams->len; i++)
-    for (const GememNeighbour *block = upstream_at (self, i)->first; block != NULL;
-         block = block->next)
-      {
-        const GememSpan span = { .address = block->node.address,
-                                 .size = block->node.size,
-                                 .segment = upstream_at (self, i)->first->node.address,
-                                 .segment_size = upstream_at (self, i)->size,
-                                 .state = block->free ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE,
-                                 .user = block->node.address };
-        func (&span, data);
-      }
+  for (guint i = 0; i < self->segments->len; i++)
+    {
+      const Segment *segment = segment_at (self, i);
+      const guint64 start = segment->first->node.address,
+                    taken = gemem_rmm_upstream_size (&self->upstream, segment->size);
+      GememSpan span = { .segment = start, .segment_size = taken };
+
+      for (const GememNeighbour *block = segment->first; block != NULL; block = block->next)
+        {
+          span.address = block->node.address;
+          span.size = block->node.size;
+          span.state = block->free ? GEMEM_SPAN_FREE : GEMEM_SPAN_LIVE;
+          span.user = span.address;
+          g_array_append_val (spans, span);
+        }
+      span.address = start + segment->size;
+      span.size = taken - segment->size;
+      span.state = GEMEM_SPAN_OVERHEAD;
+      if (span.size > 0)
+        g_array_append_val (spans, span);
+    }
+  gemem_rmm_upstream_walk (&self->upstream, spans, func, data);
 }
 
 static gboolean
@@ -307,12 +390,12 @@ pool_check (GememAllocator *allocator, GError **error)
   const Pool *self = (const Pool *) allocator;
   guint64 free_blocks = 0, live = 0, pool = 0;
 
-  for (guint i = 0; i < self->upstreams->len; i++)
+  for (guint i = 0; i < self->segments->len; i++)
     {
-      const GememNeighbour *previous = NULL, *block = upstream_at (self, i)->first;
+      const GememNeighbour *previous = NULL, *block = segment_at (self, i)->first;
       guint64 end = block->node.address;
 
-      pool += upstream_at (self, i)->size;
+      pool += segment_at (self, i)->size;
       for (; block != NULL; previous = block, block = block->next)
         {
           if (block->node.address != end || block->previous != previous || block->node.size == 0)
@@ -323,13 +406,14 @@ pool_check (GememAllocator *allocator, GError **error)
           live += block->free ? 0 : block->node.size;
           end += block->node.size;
         }
-      if (end != upstream_at (self, i)->first->node.address + upstream_at (self, i)->size)
-        return broken (error, end, "is where the blocks end, but not the device's allocation");
+      if (end != segment_at (self, i)->first->node.address + segment_at (self, i)->size)
+        return broken (error, end, "is where the blocks end, but not the upstream's allocation");
     }
   if (!gemem_tree_check (&self->free) || self->free.count != free_blocks)
     return broken (error, 0, "the free blocks and the lists differ");
-  return (pool == self->pool && live == self->live)
-         || broken (error, 0, "pool or live bytes were miscounted");
+  if (pool != self->pool || live != self->live)
+    return broken (error, 0, "pool or live bytes were miscounted");
+  return gemem_rmm_upstream_check (&self->upstream, error);
 }
 
 static void
@@ -339,9 +423,13 @@ pool_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 
   func ("pool_size", self->pool, "B", data);
   func ("allocated_bytes", self->live, "B", data);
-  func ("upstream_allocations", self->upstreams->len, "", data);
+  func ("upstream_allocations", self->segments->len, "", data);
   func ("free_blocks", self->free.count, "", data);
-  func ("streams", self->streams, "", data);
+  func ("streams", self->streams.count, "", data);
+  func ("taken_from_other_streams", self->taken, "", data);
+  func ("merged_lists", self->merged, "", data);
+  func ("reclaimed_allocations", self->reclaimed, "", data);
+  gemem_rmm_upstream_stats (&self->upstream, func, data);
 }
 
 /* ---- creation */
@@ -377,8 +465,15 @@ pool_create (gconstpointer given, GememDevice *device, GError **error)
   self->base.klass = &gemem_rmm_pool_class;
   self->base.device = device;
   self->maximum = own->maximum;
-  self->upstreams = g_array_new (FALSE, FALSE, sizeof (Upstream));
-  self->by_stream = gemem_idmap_new (sizeof (guint64));
+  self->reclaims = own->rmm.version >= GEMEM_RMM_26_10;
+  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, &gemem_rmm_pool_class, device, error))
+    {
+      g_free (self);
+      return NULL;
+    }
+  self->segments = g_array_new (FALSE, FALSE, sizeof (Segment));
+  gemem_rmm_streams_init (&self->streams);
+  self->leaving = gemem_idmap_new (sizeof (guint64));
   gemem_slab_init (&self->block_slab, sizeof (GememNeighbour));
   self->initial = own->initial;
   if (self->initial != 0)
@@ -391,13 +486,15 @@ pool_destroy (GememAllocator *allocator)
 {
   Pool *self = (Pool *) allocator;
 
-  for (guint i = 0; i < self->upstreams->len; i++)
-    gemem_device_free (allocator->device, upstream_at (self, i)->first->node.address,
-                       upstream_at (self, i)->size);
+  for (guint i = 0; i < self->segments->len; i++)
+    gemem_rmm_upstream_free (&self->upstream, segment_at (self, i)->first->node.address,
+                             segment_at (self, i)->size);
+  gemem_rmm_upstream_close (&self->upstream);
   gemem_tree_clear (&self->free);
   gemem_slab_clear (&self->block_slab);
-  gemem_idmap_free (self->by_stream);
-  g_array_unref (self->upstreams);
+  gemem_rmm_streams_clear (&self->streams);
+  gemem_idmap_free (self->leaving);
+  g_array_unref (self->segments);
   g_free (self);
 }
 
@@ -416,6 +513,7 @@ const GememAllocatorClass gemem_rmm_pool_class = {
   .alloc = pool_alloc,
   .free = pool_free,
   .prefetch = gemem_neighbours_prefetch,
+  .streams.free = pool_stream_free,
   .largest_free = pool_largest_free,
   .walk = pool_walk,
   .check = pool_check,

@@ -14,6 +14,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
 #include "sim/cli/versions.h"
@@ -190,6 +191,19 @@ leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
   return TRUE;
 }
 
+/* The allocators that @text, of one -a, gives. */
+static GPtrArray *
+parse_allocators (const char *text, const GPtrArray *variables, GError **error)
+{
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+
+  if (!gemem_flags_check (text, FALSE, error)
+      || !gemem_allocator_spec_parse_with (text, variables, specs, error))
+    return NULL;
+  return g_steal_pointer (&specs);
+}
+
 /* The allocators of -a; else @fallback; else the one that recorded the first trace. */
 static GPtrArray *
 choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
@@ -257,6 +271,43 @@ check_gpus (const GememSourceFile *file, const GArray *ordinals, const GPtrArray
   return TRUE;
 }
 
+static GememJob
+make_job (GememSourceFile *file, int ordinal, const GememDeviceSpec *device,
+          const GememAllocatorSpec *spec, gboolean keep_origins, GememJobSetup setup)
+{
+  GememJob job = {
+    .allocator = spec,
+    .device_spec = device->spec,
+    .device_difference = device->difference,
+    .device_ordinal = ordinal,
+    .source = gemem_source_file_open,
+    .source_data = file,
+    .graph = file->graph,
+    .use_trace_settings = !no_trace_settings,
+    .allow_partial = gemem_source_allow_partial (),
+    .repeat = (guint) repeat,
+    .warm_up = (guint) warm_up,
+    .threads = (guint) threads,
+    .pace = pace_mode (),
+    .occupy = occupy,
+    .timeline_points = (guint) points,
+    .keep_map = map != NULL,
+    .keep_origins = keep_origins,
+    .keep_report = allocator_report != NULL,
+    .measure = measure,
+    .clock = gemem_host_clock,
+    .wait = gemem_host_wait,
+    .full_checks = full_checks,
+    .release_order = release_order,
+    .touch = touch,
+    .find_capacity = find_capacity,
+    .interrupted = &gemem_interrupted,
+  };
+  if (setup != NULL)
+    setup (&job);
+  return job;
+}
+
 static void
 append_jobs (GArray *list, GememSourceFile *file, const GArray *ordinals, const GPtrArray *devices,
              const GPtrArray *specs, gboolean keep_origins, GememJobSetup setup)
@@ -264,39 +315,114 @@ append_jobs (GArray *list, GememSourceFile *file, const GArray *ordinals, const 
   for (guint i = 0; i < ordinals->len * devices->len; i++)
     for (guint a = 0; a < specs->len; a++)
       {
-        const GememDeviceSpec *device = devices->pdata[i % devices->len];
-        GememJob job = {
-          .allocator = specs->pdata[a],
-          .device_spec = device->spec,
-          .device_difference = device->difference,
-          .device_ordinal = g_array_index (ordinals, guint16, i / devices->len),
-          .source = gemem_source_file_open,
-          .source_data = file,
-          .graph = file->graph,
-          .use_trace_settings = !no_trace_settings,
-          .allow_partial = gemem_source_allow_partial (),
-          .repeat = (guint) repeat,
-          .warm_up = (guint) warm_up,
-          .threads = (guint) threads,
-          .pace = pace_mode (),
-          .occupy = occupy,
-          .timeline_points = (guint) points,
-          .keep_map = map != NULL,
-          .keep_origins = keep_origins,
-          .keep_report = allocator_report != NULL,
-          .measure = measure,
-          .clock = gemem_host_clock,
-          .wait = gemem_host_wait,
-          .full_checks = full_checks,
-          .release_order = release_order,
-          .touch = touch,
-          .find_capacity = find_capacity,
-          .interrupted = &gemem_interrupted,
-        };
-        if (setup != NULL)
-          setup (&job);
+        GememJob job = make_job (file, g_array_index (ordinals, guint16, i / devices->len),
+                                 devices->pdata[i % devices->len], specs->pdata[a], keep_origins,
+                                 setup);
         g_array_append_val (list, job);
       }
+}
+
+/* ---- several programs on one device */
+
+/* Adds @from, which it takes, to @specs, which then owns its elements; a list of them. */
+static GPtrArray *
+keep_specs (GPtrArray *specs, GPtrArray *from)
+{
+  GPtrArray *list = g_ptr_array_new ();
+
+  for (guint i = 0; i < from->len; i++)
+    {
+      g_ptr_array_add (list, from->pdata[i]);
+      g_ptr_array_add (specs, from->pdata[i]);
+    }
+  g_ptr_array_set_free_func (from, NULL);
+  g_ptr_array_unref (from);
+  return list;
+}
+
+/* A list of allocators for each of @files: with @all every -a for each of them, else the -a of the
+ * same number, one -a for all (*@alike), or the allocators that recorded them.  @specs owns the
+ * allocators. */
+static GPtrArray *
+choose_for_each (const GPtrArray *files, gboolean all, const GPtrArray *variables, GPtrArray *specs,
+                 gboolean *alike, GError **error)
+{
+  const guint given = allocators != NULL ? g_strv_length (allocators) : 0;
+  g_autoptr (GPtrArray) lists = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
+  const gboolean one_list = all || given == 1;
+
+  *alike = !all && given == 1;
+  if (all && given == 0)
+    g_set_error (
+        error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+        "compare --share-device runs every combination of allocators; choose them with -a");
+  else if (!one_list && given > 0 && given != files->len)
+    g_set_error (
+        error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+        "%u allocators for %u traces; give one -a for all, or one for each in the order of "
+        "the traces ('compare' runs every combination)",
+        given, files->len);
+  if (all ? given == 0 : given > 1 && given != files->len)
+    return NULL;
+  for (guint i = 0; i < files->len; i++)
+    {
+      GPtrArray *chosen = one_list && i > 0 ? NULL
+                          : one_list || given == 0
+                              ? choose_allocators (files->pdata[i], NULL, variables, error)
+                              : parse_allocators (allocators[i], variables, error);
+      if (chosen == NULL && (!one_list || i == 0))
+        return NULL;
+      g_ptr_array_add (lists, chosen != NULL ? keep_specs (specs, chosen)
+                                             : g_ptr_array_ref (lists->pdata[0]));
+    }
+  return g_steal_pointer (&lists);
+}
+
+/* The one device of each trace. */
+static gboolean
+find_devices (const GPtrArray *files, int *ordinals, GError **error)
+{
+  for (guint i = 0; i < files->len; i++)
+    {
+      g_autoptr (GArray) found = gemem_source_devices (files->pdata[i], error);
+      if (found == NULL)
+        return FALSE;
+      if (found->len != 1)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s has %u devices; choose the one that is shared with --trace-device=N",
+                       ((GememSourceFile *) files->pdata[i])->path, found->len);
+          return FALSE;
+        }
+      ordinals[i] = g_array_index (found, guint16, 0);
+    }
+  return TRUE;
+}
+
+/* The jobs of --share-device.  Returns the runs that they borrow; @specs owns their allocators. */
+static GPtrArray *
+append_shared_jobs (GArray *list, const GPtrArray *files, const GPtrArray *devices, gboolean all,
+                    const GPtrArray *variables, GPtrArray *specs, gboolean keep_origins,
+                    GememJobSetup setup, GError **error)
+{
+  g_autofree int *ordinals = g_new0 (int, files->len);
+  gboolean alike;
+  g_autoptr (GPtrArray) lists = choose_for_each (files, all, variables, specs, &alike, error);
+  g_autoptr (GPtrArray) runs = NULL;
+
+  if (lists == NULL || !find_devices (files, ordinals, error)
+      || (runs = gemem_share_runs (files, lists, alike, ordinals, error)) == NULL)
+    return NULL;
+  for (guint d = 0; d < devices->len; d++)
+    for (guint i = 0; i < runs->len; i++)
+      {
+        const GememShareRun *run = runs->pdata[i];
+        GememJob job = make_job (run->files[0], ordinals[0], devices->pdata[d], run->specs[0],
+                                 keep_origins, setup);
+        gemem_share_set (&job, run);
+        g_array_append_val (list, job);
+      }
+  return g_steal_pointer (&runs);
 }
 
 static gboolean
@@ -356,12 +482,49 @@ label_of (const GememJob *job)
 {
   const char *differences[] = { job->device_difference,
                                 ((const GememSourceFile *) job->source_data)->difference };
-  GString *label = g_string_new (job->allocator->label);
+  g_autofree char *allocator = gemem_share_label (job);
+  GString *label = g_string_new (allocator);
 
   for (guint i = 0; i < G_N_ELEMENTS (differences); i++)
     if (differences[i] != NULL)
       g_string_append_printf (label, " (%s)", differences[i]);
   return g_string_free (label, FALSE);
+}
+
+static char *
+trace_of (const GememJob *job)
+{
+  return job->n_others > 0 ? gemem_share_trace_name (job)
+                           : gemem_source_file_name (job->source_data);
+}
+
+/* Gives @result, of the trace @file, the names that the user gave. */
+static void
+name_result (GememResult *result, GememSourceFile *file, char *trace, const char *label)
+{
+  g_free (result->trace);
+  result->trace = trace;
+  gemem_result_set_label (result, label);
+  if (file == NULL)
+    return;
+  g_free (result->trace_sha256);
+  result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
+  gemem_settings_append (result->variables, file->variables);
+}
+
+/* The same for the result of @job and those of its programs. */
+static void
+name_results (GememResult *result, const GememJob *job)
+{
+  g_autofree char *label = label_of (job);
+
+  name_result (result, job->n_others > 0 ? NULL : job->source_data, trace_of (job), label);
+  for (guint i = 0; i < (result->programs != NULL ? result->programs->len : 0); i++)
+    {
+      GememSourceFile *file = i == 0 ? job->source_data : job->others[i - 1].source_data;
+      const GememAllocatorSpec *spec = i == 0 ? job->allocator : job->others[i - 1].allocator;
+      name_result (result->programs->pdata[i], file, gemem_source_file_name (file), spec->label);
+    }
 }
 
 /* Adds the row of a run that could not begin, so that a comparison names every run. */
@@ -373,7 +536,7 @@ keep_not_run (BatchResults *batch, const GememJob *job, const char *reason)
   result->not_run = TRUE;
   result->allocator = g_strdup (job->allocator->klass->name);
   result->label = label_of (job);
-  result->trace = gemem_source_file_name (job->source_data);
+  result->trace = trace_of (job);
   result->device_ordinal = job->device_ordinal;
   result->failure = g_strdup (reason);
   g_ptr_array_add (batch->rows, result);
@@ -415,14 +578,7 @@ collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *
     }
   else
     {
-      GememSourceFile *file = job->source_data;
-      g_free (result->trace);
-      g_free (result->trace_sha256);
-      result->trace = gemem_source_file_name (file);
-      g_free (result->label);
-      result->label = label_of (job);
-      result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
-      gemem_settings_append (result->variables, file->variables);
+      name_results (result, job);
       if (result->failure != NULL && (batch->runs == 1 || !gemem_result_was_interrupted (result)))
         gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
       g_ptr_array_add (batch->results, result);
@@ -496,6 +652,34 @@ path_of_job (const GememJob *job)
   return ((const GememSourceFile *) job->source_data)->path;
 }
 
+/* Opens @paths as @files; unless they share a device, appends the jobs of each to @list, through
+ * *@specs.  FALSE with @error. */
+static gboolean
+open_files (char **paths, const char *default_allocator, const GPtrArray *variables,
+            const GPtrArray *devices, gboolean details, GememJobSetup setup, GPtrArray *files,
+            GPtrArray **specs, GArray *list, GError **error)
+{
+  for (char **path = paths; *path != NULL; path++)
+    {
+      gemem_progress_begin_reading (*path);
+      guint n = gemem_source_files_add (files, *path, error);
+      if (n == 0)
+        return FALSE;
+      for (guint i = files->len - n; i < files->len && !gemem_share_wanted (); i++)
+        {
+          GememSourceFile *file = files->pdata[i];
+          if (*specs == NULL
+              && (*specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
+            return FALSE;
+          g_autoptr (GArray) ordinals = gemem_source_devices (file, error);
+          if (ordinals == NULL || !check_gpus (file, ordinals, devices, error))
+            return FALSE;
+          append_jobs (list, file, ordinals, devices, *specs, names_blocks (details), setup);
+        }
+    }
+  return TRUE;
+}
+
 static BatchResults *
 run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
            GError **error)
@@ -503,33 +687,25 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
-  g_autoptr (GPtrArray) specs = NULL, devices = NULL;
+  g_autoptr (GPtrArray) specs = NULL, devices = NULL, shared = NULL;
   g_autoptr (GPtrArray) variables = NULL;
-  if (!check_options (error)
+  if (!check_options (error) || !gemem_share_check_options (g_strv_length (paths), error)
       || (variables = gemem_environment_read (use_environment, error)) == NULL
       || !gemem_source_use_variables (variables, error)
       || (devices = gemem_device_spec_expand (device_spec != NULL ? device_spec : "sim", error))
              == NULL)
     return NULL;
-  for (char **path = paths; *path != NULL; path++)
+  if (!open_files (paths, default_allocator, variables, devices, details, setup, files, &specs,
+                   list, error))
+    return NULL;
+  if (gemem_share_wanted ())
     {
-      gemem_progress_begin_reading (*path);
-      guint n = gemem_source_files_add (files, *path, error);
-      if (n == 0)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      shared = append_shared_jobs (list, files, devices, default_allocator != NULL, variables,
+                                   specs, names_blocks (details), setup, error);
+      if (shared == NULL)
         return NULL;
-      for (guint i = files->len - n; i < files->len; i++)
-        {
-          GememSourceFile *file = files->pdata[i];
-          if (specs == NULL
-              && (specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
-            return NULL;
-          g_autoptr (GArray) ordinals = gemem_source_devices (file, error);
-          if (ordinals == NULL || !check_gpus (file, ordinals, devices, error))
-            return NULL;
-          append_jobs (list, file, ordinals, devices, specs, names_blocks (details), setup);
-        }
     }
-
   gemem_progress_end ();
   note_variables (variables, specs, files);
   note_settings (specs);
@@ -594,15 +770,16 @@ static gboolean
 write_allocator_reports (const BatchResults *batch, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
-  for (guint i = 0; i < batch->results->len; i++)
+  g_autoptr (GPtrArray) results = gemem_share_each (batch->results);
+  for (guint i = 0; i < results->len; i++)
     {
-      const GememResult *result = batch->results->pdata[i];
+      const GememResult *result = results->pdata[i];
       if (result->report == NULL)
         {
           gemem_note ("%s has no report of its own", result->label);
           continue;
         }
-      if (batch->results->len > 1)
+      if (results->len > 1)
         {
           g_autofree char *group = gemem_report_group (result);
           g_string_append_printf (text, "# %s, %s\n", group, result->label);
@@ -626,8 +803,9 @@ write_manifest (const BatchResults *batch, GError **error)
       g_ptr_array_add (words, NULL);
       arguments = (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
     }
-  g_autofree char *text = gemem_manifest ((GememResult *const *) batch->results->pdata,
-                                          batch->results->len, (const char *const *) arguments);
+  g_autoptr (GPtrArray) results = gemem_share_each (batch->results);
+  g_autofree char *text = gemem_manifest ((GememResult *const *) results->pdata, results->len,
+                                          (const char *const *) arguments);
   return gemem_put (manifest, text, strlen (text), error);
 }
 

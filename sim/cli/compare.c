@@ -3,6 +3,7 @@
 
 #include "sim/cli/batch.h"
 #include "sim/cli/options.h"
+#include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
 
@@ -27,7 +28,10 @@ const GememCommand gemem_command_compare = {
       "as --lower says.\n"
       "Runs in which a request failed stand last: they need less because they did less; so do runs "
       "that the system's manual does\n"
-      "not allow. Below the tables stands which real allocator needs least, by how much, and what "
+      "not allow. With --share-device all traces run at once on one device, and every combination "
+      "of the "
+      "allocators of -a is a row.\nBelow the tables stands which real allocator needs least, by "
+      "how much, and what "
       "it "
       "costs; with --find-capacity,\nwhich one fits on the smallest device.",
   .examples =
@@ -44,6 +48,7 @@ const GememCommand gemem_command_compare = {
       "  gemem-sim compare model.json --lower='paddle:eager_delete_tensor_gb=-1|0|1' -a "
       "paddle-auto-growth --plots plots\n"
       "      what PaddlePaddle's garbage collection saves: a row and a line for each threshold\n",
-  .options = { gemem_table_entries, gemem_batch_entries, gemem_source_entries },
+  .options = { gemem_table_entries, gemem_batch_entries, gemem_share_entries,
+               gemem_source_entries },
   .run = run,
 };

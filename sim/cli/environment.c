@@ -49,6 +49,18 @@ sort_variable (const char *name, GPtrArray *settings, GString *others, GError **
   return TRUE;
 }
 
+/* Not a setting of an allocator: with it PyTorch has none. */
+static void
+note_no_caching (void)
+{
+  const char *value = g_getenv ("PYTORCH_NO_CUDA_MEMORY_CACHING");
+
+  if (value != NULL && *value != '\0' && strcmp (value, "0") != 0)
+    gemem_note (
+        "--env: PYTORCH_NO_CUDA_MEMORY_CACHING is left out: with it PyTorch caches nothing; "
+        "-a direct does that");
+}
+
 GPtrArray *
 gemem_environment_read (gboolean wanted, GError **error)
 {
@@ -66,6 +78,7 @@ gemem_environment_read (gboolean wanted, GError **error)
          || g_strv_contains ((const char *const *) known, names[i]))
         && !sort_variable (names[i], settings, others, error))
       return NULL;
+  note_no_caching ();
   if (others->len > 0)
     gemem_note ("--env: left out, they do not change where memory lies: %s", others->str);
   return g_steal_pointer (&settings);

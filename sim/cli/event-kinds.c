@@ -53,6 +53,23 @@ static const struct
                                  "refusals tell.",
                                  NULL },
   [GEMEM_EVENT_POOL_RELEASE] = { "The program released a private pool.", "torch.cuda.MemPool" },
+  [GEMEM_EVENT_POOL_BEGIN] = { "The program begins to allocate in a private pool, or to capture a "
+                               "graph.",
+                               "torch.cuda.use_mem_pool|cudaStreamBeginCapture|"
+                               "beginAllocateToPool" },
+  [GEMEM_EVENT_POOL_END] = { "The program ends to allocate in a private pool, or to capture a "
+                             "graph.",
+                             "cudaStreamEndCapture|endAllocateToPool" },
+  [GEMEM_EVENT_REGION_BEGIN] = { "From here on the memory of a private pool can sleep, under a "
+                                 "name.",
+                                 "CuMemAllocator.use_memory_pool|torch_memory_saver.region" },
+  [GEMEM_EVENT_REGION_END] = { "The part of the program that fills such a pool ends.", NULL },
+  [GEMEM_EVENT_SLEEP] = { "All memory that can, sleeps: it keeps its addresses and gives its bytes "
+                          "to others; what is named is copied to the host.",
+                          "CuMemAllocator.sleep|LLM.sleep" },
+  [GEMEM_EVENT_PAUSE] = { "Memory of a name sleeps.", "torch_memory_saver.pause" },
+  [GEMEM_EVENT_WAKE] = { "Memory of some names, or all, has bytes of the device again.",
+                         "CuMemAllocator.wake_up|LLM.wake_up|torch_memory_saver.resume" },
 };
 
 const char *

@@ -121,6 +121,10 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
   g_string_append (out, "\n");
   append_size (out, "lower bound, 512 B", s->lower_bound_512);
   g_string_append (out, "\n");
+  if (s->by_kind[GEMEM_EVENT_SLEEP] + s->by_kind[GEMEM_EVENT_PAUSE] > 0)
+    g_string_append (out,
+                     "                         (memory that sleeps counts as live here; a replay "
+                     "leaves it out)\n");
   if (s->peak_reserved > 0)
     {
       append_size (out, "peak reserved, recorded", s->peak_reserved);

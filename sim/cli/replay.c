@@ -3,6 +3,7 @@
 
 #include "sim/cli/batch.h"
 #include "sim/cli/options.h"
+#include "sim/cli/share.h"
 #include "sim/cli/source.h"
 
 static char *events_path, *calls_path;
@@ -30,14 +31,15 @@ static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_replay;
-  if (!gemem_want_arguments (&gemem_command_replay, arguments, 1, 1, error))
+  if (!gemem_want_arguments (&gemem_command_replay, arguments, 1, gemem_share_wanted () ? 10000 : 1,
+                             error))
     return 2;
   return gemem_batch_run (arguments, NULL, setup, TRUE, error);
 }
 
 const GememCommand gemem_command_replay = {
   .name = "replay",
-  .synopsis = "TRACE",
+  .synopsis = "TRACE...",
   .summary = "Replay a trace through an allocator and report everything",
   .description =
       "TRACE is a file in any format of 'gemem-sim list formats', plain, .gz or .zst, or a pipe; "
@@ -46,20 +48,27 @@ const GememCommand gemem_command_replay = {
       "trace first, as --lower says; FILE#N is the N-th graph of a file, from 0. Without -a the\n"
       "allocator that recorded the trace is used, with the settings found in the trace. Several -a "
       "give a report each.\n"
+      "With --share-device several traces, of programs that run at once, share one simulated "
+      "device: one "
+      "-a for all, or one for each trace in their order.\n"
       "Where the trace has call stacks or tags, the report names the line, operator or tag that "
       "allocated what it names: failed\n"
       "requests and what stands in their way, the largest blocks at the live peak and those never "
       "freed, the segment map.",
-  .examples = "  gemem-sim replay step.gmt -a pytorch-caching\n"
-              "      one training step, the defaults of PyTorch\n"
-              "  gemem-sim replay step.gmt -a pytorch-caching:max_split_size_mb=128 -d "
-              "sim:capacity=16GiB --fail-on-oom\n"
-              "      does it fit in 16 GiB with this setting? exit status 4 if not\n"
-              "  gemem-sim replay snapshot.pickle -d sim:address=recorded --events decisions.csv\n"
-              "      the recorded segments, every decision in a file\n"
-              "  gemem-sim replay step.gmt -a ge-expandable -d cuda:0 --calls calls.csv\n"
-              "      on a GPU, every device call in a file; replayed without the GPU by -d "
-              "sim:calls=calls.csv\n",
-  .options = { entries, gemem_batch_entries, gemem_source_entries },
+  .examples =
+      "  gemem-sim replay step.gmt -a pytorch-caching\n"
+      "      one training step, the defaults of PyTorch\n"
+      "  gemem-sim replay step.gmt -a pytorch-caching:max_split_size_mb=128 -d "
+      "sim:capacity=16GiB --fail-on-oom\n"
+      "      does it fit in 16 GiB with this setting? exit status 4 if not\n"
+      "  gemem-sim replay snapshot.pickle -d sim:address=recorded --events decisions.csv\n"
+      "      the recorded segments, every decision in a file\n"
+      "  gemem-sim replay --share-device train.gmt serve.gmt -a pytorch-caching -a tf-bfc -d "
+      "sim:capacity=24GiB\n"
+      "      training and serving on one GPU: who runs out, and what each holds then\n"
+      "  gemem-sim replay step.gmt -a ge-expandable -d cuda:0 --calls calls.csv\n"
+      "      on a GPU, every device call in a file; replayed without the GPU by -d "
+      "sim:calls=calls.csv\n",
+  .options = { entries, gemem_batch_entries, gemem_share_entries, gemem_source_entries },
   .run = run,
 };

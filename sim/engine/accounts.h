@@ -148,6 +148,16 @@ gemem_accounts_release (GememAccounts *accounts, guint stream, guint64 requested
   use->allocated -= block;
 }
 
+/* A block that was released here is back (sleep.c): what it counted then was no request. */
+static inline void
+gemem_accounts_return (GememAccounts *accounts, guint stream, guint64 requested, guint64 block)
+{
+  gemem_accounts_alloc (accounts, gemem_accounts_stream_at (accounts, stream)->use.stream,
+                        requested, block);
+  gemem_accounts_touch_class (accounts, requested)->allocs--;
+  gemem_accounts_stream_at (accounts, stream)->use.allocs--;
+}
+
 /* The graphs now need @need bytes of static memory that is no block.  The demand counts them
  * unrounded, since graphs are not rounded as requests are. */
 static inline void

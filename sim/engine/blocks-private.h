@@ -98,6 +98,8 @@ gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion
   if (G_UNLIKELY (run->clock != NULL))
     began = run->clock ();
   run->klass->free (run->allocator, block, completion_follows);
+  if (G_UNLIKELY (run->allocator->broken != NULL))
+    gemem_run_take_mark (run);
   if (G_UNLIKELY (run->clock != NULL))
     gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
   charged = run->device->call_time - charged + run->device->hit_ns;
@@ -108,7 +110,7 @@ gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion
 static inline void
 gemem_block_account_end (GememRun *run, const GememLive *live)
 {
-  if (G_UNLIKELY ((live->flags & GEMEM_LIVE_HOST) != 0))
+  if (G_UNLIKELY ((live->flags & (GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) != 0))
     return;
   gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
   gemem_accounts_end_demand (&run->accounts, live->requested);
@@ -122,7 +124,7 @@ gemem_block_free (GememRun *run, const GememTraceEvent *event, GError **error)
 
   if (G_UNLIKELY (live == NULL))
     return gemem_run_bad_free (run, event, error);
-  if (G_UNLIKELY ((live->flags & ~(guint32) GEMEM_LIVE_HOST) != 0))
+  if (G_UNLIKELY ((live->flags & ~(guint32) (GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) != 0))
     return gemem_run_unusual_free (run, event, live, error);
   gemem_block_release (run, &live->block, FALSE);
   gemem_block_account_end (run, live);

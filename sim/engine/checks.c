@@ -104,7 +104,8 @@ check_blocks (const GememRun *run, const GArray *spans, const GArray *rows, GErr
       const GememLiveRow *row = &g_array_index (rows, GememLiveRow, r);
       const GememSpan *span = s < live->len ? &g_array_index (live, GememSpan, s) : NULL;
       gboolean found = span != NULL && gemem_span_user (span) == row->address;
-      if (!found && (row->live->flags & (GEMEM_LIVE_REQUESTED | GEMEM_LIVE_HOST)) != 0)
+      if (!found
+          && (row->live->flags & (GEMEM_LIVE_REQUESTED | GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) != 0)
         continue; /* the program freed the block, or it is not on the device */
       g_autofree char *origin = NULL;
       if (!found)
@@ -136,7 +137,7 @@ check_accounts (GememAllocator *allocator, const GArray *rows, const GememAccoun
   for (guint r = 0; r < rows->len; r++)
     {
       const GememLive *row = g_array_index (rows, GememLiveRow, r).live;
-      if ((row->flags & GEMEM_LIVE_HOST) != 0)
+      if ((row->flags & (GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) != 0)
         continue;
       live += row->requested;
       allocated += row->block.size;

@@ -281,6 +281,14 @@ do_pool_release (GememRun *run, const GememTraceEvent *event)
   decided_plain (run, event);
 }
 
+static void
+do_redirect (GememRun *run, const GememTraceEvent *event)
+{
+  if (run->klass->redirect != NULL)
+    run->klass->redirect (run->allocator, event->pool, event->kind == GEMEM_EVENT_POOL_BEGIN,
+                          event->aux != 0);
+}
+
 static gboolean
 do_other (GememRun *run, const GememTraceEvent *event, GError **error)
 {
@@ -309,6 +317,10 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_POOL_RELEASE:
       do_pool_release (run, event);
       return TRUE;
+    case GEMEM_EVENT_POOL_BEGIN:
+    case GEMEM_EVENT_POOL_END:
+      do_redirect (run, event);
+      return TRUE;
     case GEMEM_EVENT_DEVICE_LIMIT:
       do_limit (run, event);
       return TRUE;
@@ -318,6 +330,12 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_GRAPH_RUN_END:
     case GEMEM_EVENT_GRAPH_UNLOAD:
       return gemem_run_graph (run, event, error);
+    case GEMEM_EVENT_REGION_BEGIN:
+    case GEMEM_EVENT_REGION_END:
+    case GEMEM_EVENT_SLEEP:
+    case GEMEM_EVENT_PAUSE:
+    case GEMEM_EVENT_WAKE:
+      return gemem_run_sleep (run, event, error);
     case GEMEM_EVENT_OOM:
       return do_oom (run, event, error);
     case GEMEM_EVENT_STEP:
@@ -351,6 +369,8 @@ dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
             return do_initial (run, event, error);
           finish_adopting (run);
         }
+      if ((run->attention & GEMEM_RUN_SLEEPING) != 0 && event->kind == GEMEM_EVENT_ALLOC)
+        return gemem_run_alloc_asleep (run, event, error);
     }
   switch (event->kind)
     {
@@ -500,7 +520,7 @@ gemem_run_free_all (GememRun *run)
         run->klass->streams.complete (run->allocator, &live->block);
       else
         run->klass->free (run->allocator, &live->block, FALSE);
-      if ((live->flags & GEMEM_LIVE_HOST) == 0)
+      if ((live->flags & (GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) == 0)
         gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
     }
   gemem_live_clear (&run->live);

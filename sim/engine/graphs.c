@@ -182,9 +182,7 @@ do_run (GememRun *run, const GememTraceEvent *event, GError **error)
   if (!run->klass->graphs.run (run->allocator, event->id, event->stream, begin)
       && !refuse_run (run, event, state, error))
     return FALSE;
-  if (run->allocator->broken != NULL && run->result->not_allowed == NULL)
-    run->result->not_allowed = g_strdup_printf ("event %" G_GUINT64_FORMAT ": %s", run->seq,
-                                                run->allocator->broken);
+  gemem_run_take_mark (run);
   account (run, event, NULL, charged);
   return TRUE;
 }

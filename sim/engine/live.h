@@ -19,6 +19,8 @@ enum
    * record is unused */
   GEMEM_LIVE_GONE = 1 << 2,
   GEMEM_LIVE_HOST = 1 << 3, /* the block is host memory, which the device's accounting excludes */
+  GEMEM_LIVE_ASLEEP =
+      1 << 4, /* the block's memory sleeps, and is in no account meanwhile (sleep.c) */
 };
 
 typedef struct _GememLive GememLive;

@@ -19,8 +19,7 @@
 #include "sim/engine/origins.h"
 #include "sim/engine/run.h"
 #include "sim/engine/setup.h"
-
-#define OOM_MAX_DEFAULT 100
+#include "sim/engine/share.h"
 
 static const char *
 trace_name (const GememTraceInfo *info)
@@ -108,7 +107,8 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   if (job->device_ordinal >= 0
       || gemem_job_check_gpu (gemem_setup_spec (job), run->ordinal, TRUE, run->name, error))
     run->device = gemem_setup_device (job, info, ordinal, capacity, error);
-  if (run->device == NULL)
+  if (run->device == NULL
+      || (run->beside != NULL && !gemem_device_share (run->device, run->beside, error)))
     return FALSE;
   run->real = gemem_device_is_real (run->device);
   run->hurry = job->pace == GEMEM_PACE_ASAP && !run->real;
@@ -131,6 +131,8 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
       return FALSE;
     }
   run->klass = run->allocator->klass;
+  run->result->approximation = g_strdup (run->allocator->approximation);
+  gemem_result_set_label (run->result, job->allocator->label);
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device,
                                                        error);
   gemem_settings_append (run->result->variables, job->allocator->variables);
@@ -280,60 +282,86 @@ look_for_origins (GememRun *run, const GememTraceEvent *events, gsize n, GError 
   return gemem_probes_attach_late (run, &gemem_origins_probe, error);
 }
 
-/* Reads the events after the first batch.  With --allow-partial, a reader that fails leaves a
- * partial result. */
+/* Reads the next batch; @reading->n is 0 at the end.  With --allow-partial, a reader that fails
+ * leaves a partial result. */
 static gboolean
-feed (GememRun *run, GememTraceReader *reader, const GememTraceEvent *events, gssize n,
-      GError **error)
+read_on (GememRun *run, GememRunReading *reading, GError **error)
 {
   g_autoptr (GError) broken = NULL;
 
-  while (n > 0)
-    {
-      if (!look_for_origins (run, events, (gsize) n, error)
-          || !(run->turns != NULL ? gemem_turns_events (run->turns, events, (gsize) n, error)
-                                  : gemem_run_events (run, events, (gsize) n, error)))
-        return FALSE;
-      if (run->stop)
-        return TRUE;
-      n = gemem_trace_next (reader, &events, &broken);
-    }
-  if (n < 0 && !run->job->allow_partial)
+  reading->n = gemem_trace_next (reading->reader, &reading->events, &broken);
+  if (reading->n >= 0)
+    return TRUE;
+  reading->n = 0;
+  if (!run->job->allow_partial)
     {
       g_propagate_error (error, g_steal_pointer (&broken));
       return FALSE;
     }
-  if (n < 0)
+  run->result->partial = TRUE;
+  run->result->failure = g_strdup (broken->message);
+  run->stop = TRUE;
+  return TRUE;
+}
+
+gboolean
+gemem_run_read (GememRun *run, GememRunReading *reading, GError **error)
+{
+  return read_on (run, reading, error)
+         && look_for_origins (run, reading->events, (gsize) reading->n, error);
+}
+
+static gboolean
+feed (GememRun *run, GememRunReading *reading, GError **error)
+{
+  while (reading->n > 0)
     {
-      run->result->partial = TRUE;
-      run->result->failure = g_strdup (broken->message);
-      run->stop = TRUE;
+      if (!look_for_origins (run, reading->events, (gsize) reading->n, error)
+          || !(run->turns != NULL
+                   ? gemem_turns_events (run->turns, reading->events, (gsize) reading->n, error)
+                   : gemem_run_events (run, reading->events, (gsize) reading->n, error)))
+        return FALSE;
+      if (run->stop)
+        return TRUE;
+      if (!read_on (run, reading, error))
+        return FALSE;
     }
   return gemem_run_no_load_is_open (run, error);
 }
 
 static gboolean
+begin_epoch (GememRun *run, guint64 capacity, GememRunReading *reading, GError **error)
+{
+  reading->reader = run->job->source (run->job->source_data, error);
+  if (reading->reader == NULL
+      || !first_batch (run, reading->reader, capacity, &reading->events, &reading->n, error))
+    return FALSE;
+  open_epoch (run);
+  return TRUE;
+}
+
+static gboolean
+conclude_epoch (GememRun *run, const GememRunReading *reading, GError **error)
+{
+  note_trace (run, &reading->reader->info);
+  return close_epoch (run, error);
+}
+
+static void
+stop_reading (GememRun *run, GememRunReading *reading)
+{
+  g_clear_pointer (&reading->reader, gemem_trace_close);
+  run->info = NULL;
+}
+
+static gboolean
 replay_epoch (GememRun *run, guint64 capacity, GError **error)
 {
-  GememTraceReader *reader = run->job->source (run->job->source_data, error);
-  const GememTraceEvent *events;
-  gboolean done = FALSE;
-  gssize n;
+  GememRunReading reading = { NULL };
+  const gboolean done = begin_epoch (run, capacity, &reading, error) && feed (run, &reading, error)
+                        && conclude_epoch (run, &reading, error);
 
-  if (reader == NULL)
-    return FALSE;
-  if (first_batch (run, reader, capacity, &events, &n, error))
-    {
-      open_epoch (run);
-      done = feed (run, reader, events, n, error);
-      if (done)
-        {
-          note_trace (run, &reader->info);
-          done = close_epoch (run, error);
-        }
-    }
-  gemem_trace_close (reader);
-  run->info = NULL;
+  stop_reading (run, &reading);
   return done;
 }
 
@@ -474,7 +502,7 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
   gemem_live_init (&run->live);
   gemem_graphs_init (&run->graphs);
   gemem_idset_init (&run->recorded);
-  run->oom_max = job->oom_max > 0 ? job->oom_max : OOM_MAX_DEFAULT;
+  run->oom_max = job->oom_max > 0 ? job->oom_max : GEMEM_RUN_OOM_MAX;
   run->clock = job->measure ? job->clock : NULL;
   if (run->clock != NULL)
     run->times = new_call_times (run->clock);
@@ -489,25 +517,69 @@ prepare (GememRun *run, const GememJob *job, guint64 map_seq)
   run->result->stats = gemem_settings_new ();
 }
 
-GememResult *
-gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError **error)
+/* Releases everything and frees @run; its result if @ok and the end succeeded too. */
+static GememResult *
+finish_pass (GememRun *run, gboolean ok, GError **error)
 {
-  GememRun *run = g_new (GememRun, 1);
   GememResult *result;
-  guint epochs = job->warm_up + MAX (job->repeat, 1);
-  gboolean ok = TRUE;
 
-  prepare (run, job, map_seq);
-  for (run->epoch = 0; ok && run->epoch < epochs && !run->stop; run->epoch++)
-    ok = replay_epoch (run, capacity, error);
-  if (ok)
-    gather (run);
   ok = end (run, ok, error);
   result = run->result;
   g_free (run);
   if (!ok)
     g_clear_pointer (&result, gemem_result_free);
   return result;
+}
+
+GememResult *
+gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError **error)
+{
+  GememRun *run;
+  guint epochs = job->warm_up + MAX (job->repeat, 1);
+  gboolean ok = TRUE;
+
+  if (job->n_others > 0)
+    return gemem_share_pass (job, capacity, error);
+  run = g_new (GememRun, 1);
+  prepare (run, job, map_seq);
+  for (run->epoch = 0; ok && run->epoch < epochs && !run->stop; run->epoch++)
+    ok = replay_epoch (run, capacity, error);
+  if (ok)
+    gather (run);
+  return finish_pass (run, ok, error);
+}
+
+/* ---- a pass in steps, for runs that share a device */
+
+GememRun *
+gemem_run_start (const GememJob *job, guint64 capacity, GememDevice *beside,
+                 GememRunReading *reading, GError **error)
+{
+  GememRun *run = g_new (GememRun, 1);
+
+  prepare (run, job, G_MAXUINT64);
+  run->beside = beside;
+  if (begin_epoch (run, capacity, reading, error)
+      && look_for_origins (run, reading->events, (gsize) reading->n, error))
+    return run;
+  gemem_run_stop (run, reading, FALSE, NULL);
+  return NULL;
+}
+
+gboolean
+gemem_run_conclude (GememRun *run, const GememRunReading *reading, GError **error)
+{
+  if (!conclude_epoch (run, reading, error))
+    return FALSE;
+  gather (run);
+  return TRUE;
+}
+
+GememResult *
+gemem_run_stop (GememRun *run, GememRunReading *reading, gboolean ok, GError **error)
+{
+  stop_reading (run, reading);
+  return finish_pass (run, ok, error);
 }
 
 /* ---- a run fed by a running program */

@@ -40,6 +40,25 @@ typedef struct
   gint ended;
 } GememJobProgress;
 
+/* The order in which the events of programs that share a device follow one another. */
+typedef enum
+{
+  GEMEM_SHARE_DEFAULT, /* TIME if all traces have times, else EVENLY */
+  GEMEM_SHARE_TIME,    /* by time, each trace beginning at 0; at equal times in the order given */
+  GEMEM_SHARE_EVENLY, /* so that all traces begin and end together: by the share already replayed */
+  GEMEM_SHARE_TURNS,  /* one event of each in turn; a longer trace goes on alone */
+} GememShareOrder;
+
+/* A further program on the device of a job. */
+typedef struct
+{
+  const GememAllocatorSpec *allocator;
+  int device_ordinal; /* as in GememJob, like the rest */
+  GememTraceSource source;
+  gpointer source_data;
+  const GememGraph *graph;
+} GememSharer;
+
 /* A run.  `allocator` and `source` are required, `device_ordinal` is mostly -1; the rest may be 0.
  * The caller owns everything, and keeps it until the run has ended. */
 typedef struct
@@ -89,6 +108,11 @@ typedef struct
   GememJobProgress *progress; /* or NULL */
   const gint *interrupted;    /* atomic; non-zero stops the run, result marked partial */
   guint oom_max;              /* failed requests kept in detail; 0 = 100 */
+  /* Further programs on the same simulated device (share.h); all else that is said here holds for
+   * them too.  The result is that of all together, with those of each in its `programs`. */
+  const GememSharer *others;
+  guint n_others;
+  GememShareOrder share_order;
 } GememJob;
 
 #define GEMEM_TIMELINE_POINTS_DEFAULT 2000

@@ -18,6 +18,7 @@ gemem_result_new (void)
   result->streams = g_array_new (FALSE, FALSE, sizeof (GememStreamUse));
   result->classes = g_array_new (FALSE, FALSE, sizeof (GememSizeClassUse));
   result->epochs = g_array_new (FALSE, FALSE, sizeof (GememEpoch));
+  result->shares = g_array_new (FALSE, FALSE, sizeof (GememShare));
   result->fidelity.first_difference = result->fidelity.first_segment_difference = G_MAXUINT64;
   return result;
 }
@@ -40,6 +41,7 @@ gemem_result_restart (GememResult *result)
                         .partial = result->partial,
                         .failure = result->failure,
                         .not_allowed = result->not_allowed,
+                        .approximation = result->approximation,
                         .inconsistent = result->inconsistent,
                         .capacity = result->capacity,
                         .oom = result->oom,
@@ -51,6 +53,7 @@ gemem_result_restart (GememResult *result)
                         .streams = result->streams,
                         .classes = result->classes,
                         .epochs = result->epochs,
+                        .shares = result->shares,
                         .stats = result->stats,
                         .fidelity = result->fidelity };
 
@@ -60,6 +63,14 @@ gemem_result_restart (GememResult *result)
   g_array_set_size (result->largest, 0);
   g_array_set_size (result->leaked, 0);
   g_array_set_size (result->epochs, 0);
+}
+
+void
+gemem_result_set_label (GememResult *result, const char *label)
+{
+  g_free (result->label);
+  result->label = g_strconcat (label, result->approximation != NULL ? " (approximation)" : "",
+                               NULL);
 }
 
 void
@@ -75,6 +86,7 @@ gemem_result_free (GememResult *result)
   g_free (result->hardware);
   g_free (result->failure);
   g_free (result->not_allowed);
+  g_free (result->approximation);
   g_free (result->report);
   g_free (result->measured_calls);
   g_clear_pointer (&result->parameters, g_ptr_array_unref);
@@ -91,6 +103,8 @@ gemem_result_free (GememResult *result)
   g_clear_pointer (&result->streams, g_array_unref);
   g_clear_pointer (&result->classes, g_array_unref);
   g_clear_pointer (&result->epochs, g_array_unref);
+  g_clear_pointer (&result->shares, g_array_unref);
+  g_clear_pointer (&result->programs, g_ptr_array_unref);
   g_free (result);
 }
 

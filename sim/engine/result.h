@@ -51,6 +51,7 @@ typedef struct
   guint64 blocking_size;
   GememOrigin origin;          /* of the request */
   GememOrigin blocking_origin; /* of that block */
+  gboolean wake;               /* waking so much memory failed (WAKE), no request of a block */
 } GememOom;
 
 /* A block or gap at the moment of the reserved peak (segment map). */
@@ -86,6 +87,15 @@ typedef struct
   guint64 internal_waste_at_peak; /* block - requested of live blocks at the allocated peak */
   guint64 live_at_peak;
 } GememSizeClassUse;
+
+/* What one program held when a request of one of those that share the device failed. */
+typedef struct
+{
+  guint64 seq;             /* of the failed request, in the order of the shared run */
+  guint64 event;           /* of the same, in the trace of its program */
+  guint32 failed, program; /* indexes in `programs`: whose request it was, and whose bytes follow */
+  guint64 live, allocated, reserved;
+} GememShare;
 
 /* Comparison with the recorded decisions; all 0 unless this allocator made the recording.  A
  * decision is equal when address and, if recorded, block size are equal, or when both failed. */
@@ -123,9 +133,12 @@ struct _GememResult
   gboolean partial; /* interrupted, or a damaged trace read with --allow-partial */
   char *failure;    /* NULL, or why the run could not be completed */
   gboolean not_run; /* the run did not begin: only names and `failure` are set */
-  /* NULL, or the rule of the system's manual that the run broke, though the system lets it:
-   * "event 3: ..." */
+  /* NULL, or the rule of the system's manual that the run broke, though the system lets it, or why
+   * the real program ends: "event 3: ..." */
   char *not_allowed;
+  /* NULL, or why the allocator is no more than an approximation of the real system; its label says
+   * that it is one */
+  char *approximation;
 
   /* counts */
   guint64 events;         /* of this device, of every kind, initial ones included */
@@ -137,7 +150,11 @@ struct _GememResult
   guint64 skipped_frees; /* frees of requests that had failed */
   guint64 zero_allocs;   /* requests of 0 bytes that reached no allocator */
   guint64 graph_loads;   /* graphs whose static memory was asked for, failed ones included */
-  guint64 inconsistent;  /* --allow-partial: unknown or doubled ids, not replayed */
+  /* memory that sleeps: times it was put to sleep; requests served from memory that sleeps, whose
+   * use would fault; sleep, pause and wake events that the allocator does not know */
+  guint64 sleeps, sleeping_allocs, unslept;
+  guint64 peak_host_backup, end_host_backup; /* bytes copied to the host for it */
+  guint64 inconsistent; /* --allow-partial: unknown or doubled ids, not replayed */
   /* peaks, and the seq of the first event after which they held; `reserved` includes bytes held
    * only during an event */
   guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved,
@@ -185,12 +202,20 @@ struct _GememResult
   GPtrArray *stats;
   char *report; /* the allocator's own report at the end; NULL: not asked for, or it has none */
   GememFidelity fidelity;
+  /* A device shared by several programs: GememResult of each, in the order given, with timelines of
+   * the same points as this one; NULL: an ordinary run.  This result is then that of all together:
+   * peaks are those of the sum, `seq` counts the events of all, latencies and calls are added. */
+  GPtrArray *programs;
+  GArray *shares; /* GememShare: one for each program for each of `oom`; empty in an ordinary run */
+  const char *share_order;    /* "time", "evenly" or "turns"; NULL: an ordinary run */
   guint64 least_capacity;     /* --find-capacity; 0: not asked for; G_MAXUINT64: none found */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
 };
 
 /* All fields 0; gemem_result_free(). */
 GememResult *gemem_result_new (void);
+/* Names @result in all tables, pictures and files: @label, and " (approximation)" where it is one. */
+void gemem_result_set_label (GememResult *result, const char *label);
 void gemem_result_free (GememResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
 

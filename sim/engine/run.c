@@ -52,6 +52,14 @@ gemem_run_take_refusal (GememRun *run, GError **error)
   return leave_out (run, refusal, advice != NULL ? advice + 2 : "repair the trace", error);
 }
 
+void
+gemem_run_take_mark (GememRun *run)
+{
+  if (run->allocator->broken != NULL && run->result->not_allowed == NULL)
+    run->result->not_allowed = g_strdup_printf ("event %" G_GUINT64_FORMAT ": %s", run->seq,
+                                                run->allocator->broken);
+}
+
 gboolean
 gemem_run_take_late_refusal (GememRun *run, GError **error)
 {
@@ -107,12 +115,20 @@ gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const Geme
 
   gemem_audit (run->allocator, &run->live, &run->accounts, request, keep, &oom);
   result->failed_allocs++;
+  gemem_run_keep_oom (run, &oom);
+}
+
+void
+gemem_run_keep_oom (GememRun *run, const GememOom *oom)
+{
+  GememResult *result = run->result;
+
   result->ooms++;
   run->epoch_ooms++;
-  if (oom.avoidable)
+  if (oom->avoidable)
     result->ooms_avoidable++;
-  if (keep)
-    g_array_append_val (result->oom, oom);
+  if (result->oom->len < run->oom_max)
+    g_array_append_vals (result->oom, oom, 1);
   if (run->job->stop_at_oom)
     {
       result->failure = g_strdup_printf (

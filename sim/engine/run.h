@@ -17,8 +17,11 @@
 typedef enum
 {
   GEMEM_RUN_ADOPTING = 1 << 0,    /* adopt.done() has not been called yet */
+  GEMEM_RUN_SLEEPING = 1 << 2,    /* memory sleeps, or did: requests are watched (sleep.c) */
   GEMEM_RUN_AT_LIVE_PEAK = 1 << 1 /* live memory stands at its peak, whose measures are not saved */
 } GememRunAttention;
+
+#define GEMEM_RUN_OOM_MAX 100 /* failed requests kept in detail, unless the job says otherwise */
 
 struct _GememRun
 {
@@ -56,6 +59,7 @@ struct _GememRun
   /* start and end of the run */
   const GememJob *job;
   GememResult *result;
+  GememDevice *beside;        /* its device shares the memory of this one; NULL: of none */
   char *name;                 /* of the trace, for messages */
   guint32 trace_flags;        /* GememTraceInfo.flags */
   const GememTraceInfo *info; /* of the reader that is open; NULL: none */
@@ -67,7 +71,9 @@ struct _GememRun
   guint64 peak_stream;        /* of the event that raised the live peak */
   guint epoch;
   guint64 epoch_ooms;
-  guint64 map_seq; /* take the map after this event, then stop; G_MAXUINT64: never */
+  guint64 host_backup; /* bytes on the host now of memory that sleeps (sleep.c) */
+  guint64 own_copies;  /* of these: what the program copied itself */
+  guint64 map_seq;     /* take the map after this event, then stop; G_MAXUINT64: never */
   guint oom_max;
 };
 
@@ -90,6 +96,8 @@ void gemem_run_skip_free (GememRun *run, const GememLive *live);
 /* Counts and audits a refused request. */
 void gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event,
                               const GememRequest *request);
+/* Counts the failure @oom, and keeps it while there is space for details. */
+void gemem_run_keep_oom (GememRun *run, const GememOom *oom);
 /* Ends the limit of a DEVICE_LIMIT event, if there is one. */
 void gemem_run_lift_limit (GememRun *run);
 /* GRAPH_LOAD, GRAPH_SEGMENT, GRAPH_RUN, GRAPH_RUN_END, GRAPH_UNLOAD (graphs.c). */
@@ -100,12 +108,18 @@ gboolean gemem_run_no_load_is_open (GememRun *run, GError **error);
 /* If the allocator refused its latest call because it breaks a rule (GememAllocator.refusal):
  * returns what gemem_run_bad_event returns; else TRUE. */
 gboolean gemem_run_take_refusal (GememRun *run, GError **error);
-/* The same after gemem_run_events() of one event, of which it is then: of frees, which have no
- * answer. */
+/* Marks the run if the allocator did (gemem_allocator_break_rule()): with the current event. */
+void gemem_run_take_mark (GememRun *run);
+/* gemem_run_take_refusal() after gemem_run_events() of one event, of which it is then: of frees,
+ * which have no answer. */
 gboolean gemem_run_take_late_refusal (GememRun *run, GError **error);
 /* Checks that the device has not failed.  GEMEM_ERROR_FAILED with trace and event replaces an
  * @error already set. */
 gboolean gemem_run_check_device (const GememRun *run, GError **error);
+/* REGION_BEGIN, REGION_END, SLEEP, PAUSE, WAKE (sleep.c). */
+gboolean gemem_run_sleep (GememRun *run, const GememTraceEvent *event, GError **error);
+/* ALLOC while memory sleeps: the block may be of it. */
+gboolean gemem_run_alloc_asleep (GememRun *run, const GememTraceEvent *event, GError **error);
 /* USE_ON_STREAM, STREAM_FREE, EVENT_RECORD, EVENT_WAIT (streams.c). */
 gboolean gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error);
 /* Unloads every graph without counting it as part of the workload. */
@@ -125,6 +139,27 @@ void gemem_run_leave_live_peak (GememRun *run);
  * @map_seq and taking the map there (G_MAXUINT64: the whole trace).  NULL with @error. */
 GememResult *gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq,
                              GError **error);
+
+/* Where a pass in steps stands in its trace: events[0..n) are next; n is 0 at the end. */
+typedef struct
+{
+  GememTraceReader *reader;
+  const GememTraceEvent *events;
+  gssize n;
+} GememRunReading;
+
+/* A pass in steps, for runs that share a device (share.h): the caller feeds the events of @reading
+ * with gemem_run_events().  @job: without epochs, threads and map; @beside: the device whose memory
+ * is shared, or NULL.  Creates device and allocator and reads the first batch into @reading; NULL
+ * with @error. */
+GememRun *gemem_run_start (const GememJob *job, guint64 capacity, GememDevice *beside,
+                           GememRunReading *reading, GError **error);
+/* Reads the next batch. */
+gboolean gemem_run_read (GememRun *run, GememRunReading *reading, GError **error);
+/* The end of the trace, or of the part that is replayed: fills the result. */
+gboolean gemem_run_conclude (GememRun *run, const GememRunReading *reading, GError **error);
+/* Releases everything and frees @run.  The result, if @ok and the end succeeded; else NULL. */
+GememResult *gemem_run_stop (GememRun *run, GememRunReading *reading, gboolean ok, GError **error);
 
 /* Opens a run without a reader: the caller feeds it one device's events with gemem_run_events(),
  * times from 0 on.  @job must outlive it; its source may be NULL (no plan-ahead), its epochs, map

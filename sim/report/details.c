@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "sim/report/emitters.h"
 #include "sim/report/measures.h"
+#include "sim/report/programs.h"
 #include "sim/report/rows.h"
 
 static int
@@ -150,7 +151,8 @@ append_oom (GString *out, const GememOom *oom)
 {
   char size[6][GEMEM_FORMAT_MAX];
   g_autoptr (GString) by = g_string_new (NULL);
-  g_autofree char *block = oom->id == G_MAXUINT64
+  g_autofree char *block = oom->wake ? g_strdup ("waking")
+                           : oom->id == G_MAXUINT64
                                ? g_strdup ("the request that failed when recorded,")
                                : g_strdup_printf ("block %" G_GUINT64_FORMAT " of", oom->id);
   gemem_origin_append_by (by, oom->origin.by);
@@ -310,10 +312,23 @@ append_counts (GString *out, const GememResult *result)
     { "blocks never freed by the trace", result->leaked_blocks },
     { "graphs loaded", result->graph_loads },
     { "inconsistent events left out (--allow-partial)", result->inconsistent },
+    { "times memory was put to sleep", result->sleeps },
+    { "blocks allocated in memory that sleeps", result->sleeping_allocs },
+    { "sleep, pause and wake events passed over: this allocator's memory does not sleep",
+      result->unslept },
   };
   for (gsize i = 0; i < G_N_ELEMENTS (counts); i++)
     if (counts[i].n > 0)
       g_string_append_printf (out, "  %" G_GUINT64_FORMAT " %s\n", counts[i].n, counts[i].text);
+}
+
+/* How the events of programs that share a device follow one another. */
+static const char *
+order_text (const char *order)
+{
+  return strcmp (order, "time") == 0     ? "by time"
+         : strcmp (order, "evenly") == 0 ? "evenly, so that all begin and end together"
+                                         : "in turn, one of each";
 }
 
 void
@@ -338,6 +353,10 @@ gemem_report_details (GString *out, const GememResult *result)
                           " allocations, %" G_GUINT64_FORMAT " frees\n",
                           result->events, result->allocs, result->frees);
   append_counts (out, result);
+  if (result->programs != NULL)
+    g_string_append_printf (out,
+                            "  %u programs share the device; their events follow one another %s\n",
+                            result->programs->len, order_text (result->share_order));
   if (result->partial)
     g_string_append (out, "  PARTIAL: the run was interrupted or the trace is damaged; what "
                           "follows holds for the part that was replayed\n");
@@ -345,8 +364,13 @@ gemem_report_details (GString *out, const GememResult *result)
     g_string_append_printf (out, "  STOPPED: %s\n", result->failure);
   if (result->not_allowed != NULL)
     g_string_append_printf (out, "  NOT ALLOWED: %s\n", result->not_allowed);
+  if (result->approximation != NULL)
+    g_string_append_printf (out, "  APPROXIMATION: %s\n", result->approximation);
   append_measures (out, result);
-  append_ooms (out, result);
+  if (result->programs != NULL)
+    gemem_report_programs (out, (GememResult *const *) &result, 1);
+  else
+    append_ooms (out, result);
   append_blocks (out, "largest blocks at the live peak", result->largest);
   append_blocks (out, "largest blocks never freed by the trace", result->leaked);
   append_calls (out, result);
@@ -360,4 +384,9 @@ gemem_report_details (GString *out, const GememResult *result)
   append_settings (out, "parameters", result->parameters);
   append_settings (out, "from the environment", result->variables);
   append_settings (out, "the lowering of the graph", result->lowering);
+  for (guint i = 0; result->programs != NULL && i < result->programs->len; i++)
+    {
+      g_string_append_c (out, '\n');
+      gemem_report_details (out, result->programs->pdata[i]);
+    }
 }

@@ -35,8 +35,16 @@
   }
 
 const GememJsonMember gemem_json_texts[] = {
-  TEXT (trace),          TEXT (trace_sha256), TEXT (allocator),         TEXT (label), TEXT (device),
-  ADDED_TEXT (hardware), TEXT (failure),      ADDED_TEXT (not_allowed), { NULL, 0 },
+  TEXT (trace),
+  TEXT (trace_sha256),
+  TEXT (allocator),
+  TEXT (label),
+  TEXT (device),
+  ADDED_TEXT (hardware),
+  TEXT (failure),
+  ADDED_TEXT (not_allowed),
+  ADDED_TEXT (approximation),
+  { NULL, 0 },
 };
 
 const GememJsonMember gemem_json_settings[] = {
@@ -60,6 +68,11 @@ const GememJsonField gemem_json_values[] = {
   VALUE (zero_allocs),
   VALUE (graph_loads),
   VALUE (inconsistent),
+  ADDED (GememResult, sleeps, GEMEM_JSON_NUMBER),
+  ADDED (GememResult, sleeping_allocs, GEMEM_JSON_NUMBER),
+  ADDED (GememResult, unslept, GEMEM_JSON_NUMBER),
+  ADDED (GememResult, peak_host_backup, GEMEM_JSON_NUMBER),
+  ADDED (GememResult, end_host_backup, GEMEM_JSON_NUMBER),
   VALUE (peak_live),
   VALUE (peak_live_seq),
   VALUE (peak_allocated),
@@ -117,6 +130,7 @@ static const GememJsonField oom_fields[] = {
   NUMBER (GememOom, missing),
   NUMBER (GememOom, blocking_id),
   NUMBER (GememOom, blocking_size),
+  ADDED (GememOom, wake, GEMEM_JSON_BOOL),
   ADDED (GememOom, origin, GEMEM_JSON_ORIGIN),
   ADDED (GememOom, blocking_origin, GEMEM_JSON_ORIGIN),
   END,
@@ -178,6 +192,17 @@ static const GememJsonField epoch_fields[] = {
   END,
 };
 
+static const GememJsonField share_fields[] = {
+  NUMBER (GememShare, seq),
+  NUMBER (GememShare, event),
+  { "failed", GEMEM_JSON_INDEX, G_STRUCT_OFFSET (GememShare, failed) },
+  { "program", GEMEM_JSON_INDEX, G_STRUCT_OFFSET (GememShare, program) },
+  NUMBER (GememShare, live),
+  NUMBER (GememShare, allocated),
+  NUMBER (GememShare, reserved),
+  END,
+};
+
 #define ARRAY(name, fields, type, ...) \
   { \
 #name, fields, G_STRUCT_OFFSET(GememResult, name), sizeof(type), __VA_ARGS__ \
@@ -193,5 +218,9 @@ const GememJsonArray gemem_json_arrays[] = {
   ARRAY (map, map_fields, GememMapSpan, TRUE),
   { NULL, NULL, 0, 0, FALSE },
 };
+
+const GememJsonArray gemem_json_shares = ARRAY (shares, share_fields, GememShare, FALSE, TRUE);
+
+const char *const gemem_json_orders[] = { "time", "evenly", "turns", NULL };
 
 const char *const gemem_json_states[] = { "live", "pending", "free", "overhead", "unmapped", NULL };

@@ -57,4 +57,8 @@ extern const GememJsonMember gemem_json_histograms[]; /* latencies */
 extern const GememJsonField gemem_json_values[];      /* numbers of GememResult */
 extern const GememJsonField gemem_json_fidelity[];    /* of GememFidelity */
 extern const GememJsonArray gemem_json_arrays[];
+/* Only in results of programs that share a device, with "share_order" and "programs", an array of
+ * results. */
+extern const GememJsonArray gemem_json_shares;
+extern const char *const gemem_json_orders[]; /* GememResult.share_order; NULL at the end */
 extern const char *const gemem_json_states[]; /* GememSpanState; NULL at the end */

@@ -27,6 +27,7 @@ typedef struct
   const char *path;
   guint index;         /* of the current result */
   GStringChunk *texts; /* its texts of origins */
+  guint depth;         /* 1: of a program of it */
   GError **error;
 } ResultReading;
 
@@ -420,6 +421,49 @@ read_array (const ResultReading *reading, const GememJsonArray *array, JsonObjec
   return TRUE;
 }
 
+static GememResult *read_result (ResultReading *reading, JsonObject *object);
+
+/* The members that only programs on a shared device have. */
+static gboolean
+read_programs (ResultReading *reading, JsonObject *object, GememResult *result)
+{
+  JsonNode *order = json_object_get_member (object, "share_order");
+  JsonArray *programs;
+
+  if (order == NULL)
+    return TRUE;
+  for (guint i = 0; gemem_json_orders[i] != NULL && holds (order, G_TYPE_STRING); i++)
+    if (strcmp (gemem_json_orders[i], json_node_get_string (order)) == 0)
+      result->share_order = gemem_json_orders[i];
+  if (result->share_order == NULL || ++reading->depth > 1)
+    return refuse (reading, "'share_order' is not one of a run of several programs");
+  if (!read_array (reading, &gemem_json_shares, object, result)
+      || (programs = member_array (reading, object, "programs")) == NULL)
+    return FALSE;
+  result->programs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  for (guint i = 0; i < json_array_get_length (programs); i++)
+    {
+      JsonNode *node = json_array_get_element (programs, i);
+      GememResult *one = JSON_NODE_HOLDS_OBJECT (node)
+                             ? read_result (reading, json_node_get_object (node))
+                             : NULL;
+      if (one == NULL)
+        return *reading->error != NULL ? FALSE : refuse (reading, "program %u is no object", i);
+      g_ptr_array_add (result->programs, one);
+    }
+  reading->depth--;
+  if (result->programs->len == 0)
+    return refuse (reading, "'programs' is empty");
+  for (guint i = 0; i < result->shares->len; i++)
+    {
+      const GememShare *share = &g_array_index (result->shares, GememShare, i);
+      if (share->failed >= result->programs->len || share->program != i % result->programs->len)
+        return refuse (reading, "element %u of 'shares' names no program, or the wrong one", i);
+    }
+  return result->shares->len / result->programs->len <= result->oom->len
+         || refuse (reading, "'shares' has more failures than 'oom'");
+}
+
 static GememResult *
 read_result (ResultReading *reading, JsonObject *object)
 {
@@ -439,7 +483,8 @@ read_result (ResultReading *reading, JsonObject *object)
     ok = read_array (reading, array, object, result);
   JsonObject *fidelity = ok ? member_object (reading, object, "fidelity") : NULL;
   ok = fidelity != NULL
-       && read_struct (reading, "fidelity", gemem_json_fidelity, fidelity, &result->fidelity);
+       && read_struct (reading, "fidelity", gemem_json_fidelity, fidelity, &result->fidelity)
+       && read_programs (reading, object, result);
   if (!ok)
     g_clear_pointer (&result, gemem_result_free);
   return result;

@@ -246,6 +246,26 @@ append_calls (GString *out, const GememResult *result)
   g_string_append (out, "\n      }");
 }
 
+static void append_result (GString *out, const GememResult *result);
+
+/* What programs that share a device have beyond an ordinary result. */
+static void
+append_programs (GString *out, const GememResult *result)
+{
+  if (result->programs == NULL)
+    return;
+  g_string_append_printf (out,
+                          ",\n      \"share_order\": \"%s\",\n      \"%s\": ", result->share_order,
+                          gemem_json_shares.name);
+  append_array (out, &gemem_json_shares, result);
+  g_string_append (out, ",\n      \"programs\": [\n");
+  for (guint i = 0; i < result->programs->len; i++)
+    {
+      append_result (out, result->programs->pdata[i]);
+      g_string_append (out, i + 1 < result->programs->len ? ",\n" : "\n      ]");
+    }
+}
+
 static void
 append_result (GString *out, const GememResult *result)
 {
@@ -278,6 +298,7 @@ append_result (GString *out, const GememResult *result)
       g_string_append_printf (out, ",\n      \"%s\": ", array->name);
       append_array (out, array, result);
     }
+  append_programs (out, result);
   g_string_append (out, "\n    }");
 }
 

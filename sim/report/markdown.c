@@ -6,6 +6,7 @@
 #include "sim/report/arrange.h"
 #include "sim/report/emitters.h"
 #include "sim/report/notes.h"
+#include "sim/report/programs.h"
 #include "sim/report/rows.h"
 
 static void
@@ -70,6 +71,7 @@ gemem_report_markdown (GString *out, GememResult *const *results, guint n,
       g_string_append_c (out, '\n');
       for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
         append_table (out, (GememTable) table, results + start, end - start, options);
+      gemem_report_programs_markdown (out, results + start, end - start);
       gemem_report_notes_add_group (notes, results + start, end - start);
       g_ptr_array_add (verdicts, gemem_report_verdict (results + start, end - start));
     }

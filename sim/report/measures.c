@@ -12,6 +12,7 @@
 #define DETAIL GEMEM_RANK_DETAIL
 #define MEASURED GEMEM_RANK_MEASURED
 #define CAPACITY GEMEM_RANK_CAPACITY
+#define SLEEP GEMEM_RANK_SLEEP
 #define CALLS GEMEM_RANK_CALLS
 #define SERVED GEMEM_TRAIT_SERVED
 #define ALLOWED GEMEM_TRAIT_ALLOWED
@@ -130,6 +131,8 @@ gemem_measure_applies (const GememMeasure *measure, const GememResult *result)
     return FALSE;
   if (measure->rank == GEMEM_RANK_MEASURED)
     return result->measured_alloc_ns.count > 0;
+  if (measure->rank == GEMEM_RANK_SLEEP)
+    return result->sleeps > 0;
   if (measure->rank == GEMEM_RANK_CAPACITY)
     return result->least_capacity != 0;
   return TRUE;

@@ -129,6 +129,29 @@ add_barred (GememReportNotes *notes, GememResult *const *results, guint n)
     }
 }
 
+static gboolean
+equally_approximate (const GememResult *a, const GememResult *b)
+{
+  return g_strcmp0 (a->approximation, b->approximation) == 0;
+}
+
+static void
+add_approximations (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *labels = results[i]->approximation != NULL
+                                    ? labels_of (results, n, i, equally_approximate)
+                                    : NULL;
+      g_autofree char *text = labels != NULL
+                                  ? g_strdup_printf ("%s: %s", labels, results[i]->approximation)
+                                  : NULL;
+
+      if (text != NULL)
+        gemem_report_notes_add (notes, results[i], text);
+    }
+}
+
 static void
 add_fidelity (GememReportNotes *notes, GememResult *const *results, guint n)
 {
@@ -178,6 +201,28 @@ add_meanings (GememReportNotes *notes, GememResult *const *results, guint n)
   gemem_report_notes_add (notes, results[0], text);
 }
 
+static gboolean
+equally_unslept (const GememResult *a, const GememResult *b)
+{
+  return a->unslept == b->unslept;
+}
+
+static void
+add_unslept (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *labels = results[i]->unslept > 0 ? labels_of (results, n, i, equally_unslept)
+                                                        : NULL;
+      if (labels == NULL)
+        continue;
+      g_autofree char *text = g_strdup_printf ("%s: memory does not sleep here; %" G_GUINT64_FORMAT
+                                               " sleep, pause and wake events were passed over",
+                                               labels, results[i]->unslept);
+      gemem_report_notes_add (notes, results[i], text);
+    }
+}
+
 void
 gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n)
 {
@@ -190,7 +235,9 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
       }
   add_meanings (notes, results, n);
   add_barred (notes, results, n);
+  add_approximations (notes, results, n);
   add_fidelity (notes, results, n);
+  add_unslept (notes, results, n);
   for (guint i = 0; i < n; i++)
     gemem_report_notes_add_guesses (notes, results[i]);
 }

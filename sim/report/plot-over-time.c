@@ -196,9 +196,8 @@ append_panel (GString *out, const TimelineLayout *layout, guint i, const GememRe
                             layout->axis.title);
 }
 
-/* Positions of the failed requests: the first point of the timeline at or after each. */
-static guint
-append_failures (GString *out, const GememResult *result, gboolean time)
+guint
+gemem_plot_append_failures (GString *out, const GememResult *result, gboolean time)
 {
   guint64 last = G_MAXUINT64;
   guint n = 0, point = 0;
@@ -234,7 +233,7 @@ append_timeline (GString *out, const TimelineLayout *layout, guint i, const Geme
   append_panel (out, layout, i, result, fact, ylabel);
   g_string_append_printf (out, "top = %" G_GUINT64_FORMAT "/unit*1.06\nset yrange [0:top]\n",
                           beyond ? gemem_plot_peak (result) : layout->bytes);
-  const guint failures = append_failures (out, result, layout->axis.time);
+  const guint failures = gemem_plot_append_failures (out, result, layout->axis.time);
   const struct
   {
     guint column;

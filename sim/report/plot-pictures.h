@@ -17,6 +17,15 @@ void gemem_plot_timeline_script (GString *out, const GememPlotGroup *group, cons
 void gemem_plot_fragmentation_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_fragmentation_script (GString *out, const GememPlotGroup *group, const char *base);
 
+/* Sets the variable `failures`, positions of failed requests: the first point of the timeline at or
+ * after each; @time: by time, else by event.  Returns their number; 0: it is not set. */
+guint gemem_plot_append_failures (GString *out, const GememResult *result, gboolean time);
+
+/* plot-programs.c: for results of programs that share a device */
+gboolean gemem_plot_has_programs (const GememPlotGroup *group);
+void gemem_plot_programs_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_programs_script (GString *out, const GememPlotGroup *group, const char *base);
+
 /* plot-calls.c */
 void gemem_plot_calls_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_calls_script (GString *out, const GememPlotGroup *group, const char *base);

@@ -35,6 +35,8 @@ static const struct
                             gemem_plot_measured_script },
   [GEMEM_PLOT_LATENCY] = { "latency", gemem_plot_has_measured, gemem_plot_latency_data,
                            gemem_plot_latency_script },
+  [GEMEM_PLOT_PROGRAMS] = { "programs", gemem_plot_has_programs, gemem_plot_programs_data,
+                            gemem_plot_programs_script },
   [GEMEM_PLOT_RESERVED] = { "reserved", gemem_plot_has_reserved, NULL, gemem_plot_reserved_script },
 };
 

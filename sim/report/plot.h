@@ -11,6 +11,7 @@ typedef enum
   GEMEM_PLOT_CALLS,
   GEMEM_PLOT_MEASURED,
   GEMEM_PLOT_LATENCY,
+  GEMEM_PLOT_PROGRAMS,
   GEMEM_PLOT_RESERVED, /* last: its script reads the data of the timeline and of the calls */
   GEMEM_PLOT_COUNT
 } GememPlotKind;

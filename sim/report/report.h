@@ -52,7 +52,8 @@ void gemem_report_write (GString *out, GememReportFormat format, GememResult *co
 
 /* Writes DIR/NAME.dat, .gp and, when gnuplot is found, .svg and .png, for each trace among
  * @results: comparison and calls; with timelines also timeline, fragmentation, and for two to six
- * results reserved; for measured runs also measured and latency.  Creates DIR.  @gnuplot: the
+ * results reserved; for measured runs also measured and latency; for programs that share a device
+ * also programs.  Creates DIR.  @gnuplot: the
  * program, or NULL to search PATH; "" draws nothing.  *rendered (or NULL): whether pictures were
  * drawn.  GEMEM_ERROR_FAILED: a file could not be written, or gnuplot failed. */
 gboolean gemem_plot_write (const char *dir, GememResult *const *results, guint n,

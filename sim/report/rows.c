@@ -79,7 +79,7 @@ gemem_report_meaning (const GememResult *result)
   g_autofree char *name = g_strndup (label, strcspn (label, ": "));
   GString *meaning;
 
-  if (result->allocator == NULL || !is_shorthand (name))
+  if (result->allocator == NULL || result->programs != NULL || !is_shorthand (name))
     return NULL;
   meaning = g_string_new (result->allocator);
   for (guint i = 0; result->parameters != NULL && i < result->parameters->len; i++)

@@ -16,6 +16,7 @@
 #include "sim/report/arrange.h"
 #include "sim/report/emitters.h"
 #include "sim/report/notes.h"
+#include "sim/report/programs.h"
 #include "sim/report/rows.h"
 
 #define MAX_COLUMNS 64
@@ -363,6 +364,7 @@ gemem_report_table (GString *out, GememResult *const *results, guint n,
       append_group_facts (out, group->results, group->n);
       append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES],
                     group->rows[GEMEM_TABLE_MEASURES]);
+      gemem_report_programs (out, group->results, group->n);
       if (layouts[GEMEM_TABLE_CALLS].n == 0)
         continue;
       g_string_append_c (out, '\n');

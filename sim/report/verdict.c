@@ -18,8 +18,14 @@ extern const GememAllocatorClass gemem_direct_class;
 static gboolean
 is_real (const GememResult *result)
 {
-  const GememAllocatorClass *klass = gemem_allocator_find (result->allocator, NULL);
+  const GememAllocatorClass *klass;
 
+  for (guint i = 0; result->programs != NULL && i < result->programs->len; i++)
+    if (!is_real (result->programs->pdata[i]))
+      return FALSE;
+  if (result->programs != NULL)
+    return TRUE;
+  klass = gemem_allocator_find (result->allocator, NULL);
   return klass == NULL || (klass != &gemem_direct_class && klass->prepare == NULL);
 }
 
@@ -99,9 +105,10 @@ kind_of (const Standings *s, GememResult *const *results, guint n)
         g_hash_table_add (settings, g_strdup (one));
       }
   const guint different = g_hash_table_size (settings), allocators = g_hash_table_size (names);
-  const char *what = different == allocators ? "real allocators"
-                     : allocators == 1       ? "settings"
-                                             : "real allocators and settings";
+  const char *what = results[0]->programs != NULL ? "combinations of real allocators"
+                     : different == allocators    ? "real allocators"
+                     : allocators == 1            ? "settings"
+                                                  : "real allocators and settings";
   if (different == s->complete)
     return g_strdup_printf ("%u %s", different, what);
   return different == 1 ? g_strdup_printf ("%u runs of %s", s->complete, one)
@@ -215,7 +222,9 @@ append_best (GString *out, const Standings *s)
   const char *same = s->capacity ? "fit on the same device" : "need the same";
 
   if (s->next == NULL && s->ties == 0)
-    g_string_append_printf (out, "%s is the only real allocator%s: it %s ", label,
+    g_string_append_printf (out, "%s is the only %s%s: it %s ", label,
+                            s->best->programs != NULL ? "combination of real allocators"
+                                                      : "real allocator",
                             *which != '\0' ? which : " here", s->capacity ? "fits on" : "needs");
   else if (s->next == NULL && s->fast == s->ties)
     g_string_append_printf (out, "all %s%s %s and take the same time: ", s->kind, which, same);

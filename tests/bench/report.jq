@@ -15,7 +15,7 @@ def figure ($value; $field):
   if $field == "events_per_s" then "\($value / 1e6 | round_to (3)) M/s"
   elif $field == "mb_per_s" then "\($value | round_to (3)) MB/s"
   elif $field == "growth" then "\($value * 1000 | round / 10) %"
-  elif $field == "ratio" or $field == "flatness" then "\($value | round_to (3)) x"
+  elif $field == "ratio" or $field == "over_real" or $field == "flatness" then "\($value | round_to (3)) x"
   elif $field | startswith ("ns_per_") then "\($value | round_to (3)) ns"
   elif $field == "instructions_per_event" then "\($value | round_to (4)) instr"
   else "\($value | round_to (3))"

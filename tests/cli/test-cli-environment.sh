@@ -30,11 +30,36 @@ run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.op
 reserved '100\.0 MiB'; says err 'PYTORCH_CUDA_ALLOC_CONF is left out for pytorch-caching:max_split_size_mb=200: what was given counts more'
 run 2 env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True gemem-sim replay small.ops -d sim:virtual_memory=no -a pytorch-caching --env
 says err 'with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True from the environment: allocator pytorch-caching: expandable_segments'
+# whole strings are read as the version reads them, to the letter
+run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64MB gemem-sim replay small.ops -a pytorch-caching --env; reserved '130\.0 MiB'
+run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb,64 gemem-sim replay small.ops -a pytorch-caching --env; reserved '130\.0 MiB'
+run 2 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb,64 gemem-sim replay small.ops -a pytorch-caching:version=2.9 --env
+lines 1; says err "PyTorch 2.9 refuses it: ',' stands where ':' should"
+run 2 env PYTORCH_CUDA_ALLOC_CONF=large_segment_size_mb:32 gemem-sim replay small.ops -a pytorch-caching:version=2.10 --env
+lines 1; says err 'PyTorch 2.10 refuses it: it does not have large_segment_size_mb, which came with 2.11; leave it out'
+run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=1 gemem-sim replay small.ops -a pytorch-caching --env
+lines 1; says err 'PYTORCH_NO_CUDA_MEMORY_CACHING is left out: with it PyTorch caches nothing; -a direct does that'
+run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=0 gemem-sim replay small.ops -a pytorch-caching --env; silent err
 run 2 env PYTORCH_CUDA_ALLOC_CONF=max_split:64 gemem-sim replay small.ops -a pytorch-caching --env
-says err 'from the environment: allocator pytorch-caching: conf: unknown key max_split'
+says err 'PyTorch 2.15 refuses it: unknown key max_split; did you mean'
 run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim compare small.ops -a pytorch-caching -a direct -a ge --env -f json; silent err
 check 'results say who took it' sh -c \
   "jq -e '[.results[] | .variables.PYTORCH_CUDA_ALLOC_CONF] == [\"max_split_size_mb:64\", null, null]' $out"
+
+# ---- torch_npu: two variables, of which one may be set (peers.md 1g.8)
+npu () { gemem-sim replay small.ops -a torch-npu "$@"; }
+run 0 npu; reserved '102\.0 MiB'; silent err # 32 bytes of padding make it 102 MiB
+for name in PYTORCH_NPU_ALLOC_CONF PYTORCH_ALLOC_CONF; do
+  run 0 env $name=max_split_size_mb:64 gemem-sim replay small.ops -a torch-npu --env
+  reserved '134\.0 MiB'; silent err; says out "^  $name +max_split_size_mb:64"
+done
+run 2 env PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:64 PYTORCH_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a torch-npu --env
+lines 1; says err "'PYTORCH_NPU_ALLOC_CONF' and 'PYTORCH_ALLOC_CONF' exclude each other; keep one of them"
+run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a torch-npu --env; reserved '102\.0 MiB'
+run 2 env PYTORCH_NPU_ALLOC_CONF=page_size:2g gemem-sim replay small.ops -a torch-npu --env
+lines 1; says err 'allocator torch-npu: conf: page_size:2g: use 1g'
+run 2 env PYTORCH_NPU_ALLOC_CONF=backend:native gemem-sim replay small.ops -a torch-npu --env
+lines 1; says err 'conf: unknown key backend'
 
 # ---- the note: once, about all that would have counted, and nothing else
 run 0 env PYTORCH_ALLOC_CONF=x GE_USE_STATIC_MEMORY=2 FLAGS_free_idle_chunk=1 FLAGS_check_nan_inf=1 OTHER=1 gemem-sim compare small.ops -f csv

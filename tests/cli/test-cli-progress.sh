@@ -17,7 +17,7 @@ gemem-sim generate random:events=4000,live=400 --seed 3 -o small.gmt
 gemem-sim generate random:events=200000,live=20000 --seed 3 -o large.gmt
 
 # ---- compare: some seconds of checks
-set -- gemem-sim compare small.gmt -a 'pytorch-*' -a paddle-auto-growth -a ge-scalable -a ge-bins --check -j 1
+set -- gemem-sim compare small.gmt -a pytorch-caching -a paddle-auto-growth -a ge-scalable -a ge-bins --check -j 1
 terminal --columns=100 compare "$@"
 status compare 0
 line compare 'replaying: ([0-9]+ %, )?[0-4] of 4 runs, ([0-9]+ min )?[0-9]+ s( left)?'

@@ -31,7 +31,8 @@ refused replay small.txt -a direct -d sim:capacity=39.4; says err "capacity='39.
 # ---- what a real system reads itself
 refused replay small.txt -a pytorch-caching:max_split_size_mb=20.5; says err "a fraction needs a unit; write 20.5MiB, or a whole number"
 refused replay small.txt -a paddle:FLAGS_auto_growth_chunk_size_in_mb=1.5; says err "a fraction needs a unit"
-refused replay small.txt -a pytorch-caching:conf=max_split_size_mb:200MiB; says err "not a whole number of MiB, which the real system reads here"
+refused replay small.txt -a pytorch-caching:conf=max_split_size_mb:MiB; says err "PyTorch 2.15 refuses it"
+run 0 gemem-sim replay small.txt -a pytorch-caching:conf=max_split_size_mb:200MiB # to PyTorch, too, the number at its begin
 run 0 gemem-sim replay small.txt -a pytorch-caching:conf=max_split_size_mb:200
 run 2 env FLAGS_auto_growth_chunk_size_in_mb=64MiB gemem-sim replay small.txt -a paddle --env; says err "'64MiB': not a whole number of MiB"
 run 0 env FLAGS_auto_growth_chunk_size_in_mb=64 gemem-sim replay small.txt -a paddle --env; says out '64\.00 MiB'

@@ -23,7 +23,7 @@ run 0 gemem-sim info $samples/no-history-2.15.pickle.gz; says out 'note: the sna
 # ---- the recording's settings, and rows that cannot be
 run 0 gemem-sim replay $samples/expandable-2.6.pickle.gz; says out '^  peak reserved +200\.0 MiB' # as PyTorch recorded
 run 2 gemem-sim replay -d sim:virtual_memory=no $samples/expandable-2.6.pickle.gz
-says err 'recorded with pytorch-caching:expandable_segments=true: .*without virtual memory; .* or expandable_segments=no; --no-trace-settings leaves'
+says err 'recorded with pytorch-caching:expandable_segments=true,version=2[.0-9]*: .*without virtual memory; .* or expandable_segments=no; --no-trace-settings leaves'
 run 0 gemem-sim replay -a pytorch-caching:expandable_segments=no $samples/expandable-2.6.pickle.gz
 run 2 gemem-sim compare -d sim:virtual_memory=no -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz
 says out '^pytorch-caching +- .*\(not run\)'; says out '^pytorch-caching: not run: .*expandable_segments'; says out '^direct '

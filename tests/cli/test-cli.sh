@@ -111,12 +111,12 @@ check 'host memory has no device number' sh -c 'gemem-sim compare "$GEMEM_SRCDIR
 # ---- 2: usage, with a suggestion where there is one
 run 2 gemem-sim
 run 2 gemem-sim replya small.ops;                     says err "unknown command 'replya'; did you mean 'replay'"
-run 2 gemem-sim replay;                               says err 'TRACE is missing'
+run 2 gemem-sim replay;                               says err 'TRACE... is missing'
 run 2 gemem-sim replay small.ops other.ops -a direct; says err "too many arguments, from 'other.ops'"
 run 2 gemem-sim replay small.ops --alocator=direct;   says err 'did you mean --allocator'
 run 2 gemem-sim replay small.ops;                     says err 'choose one with -a'
-printf '# umpire-quick capacity=1024\na 1 5 -> 0x1000 size=256 reserved=256\n' > other.ops
-run 2 gemem-sim replay other.ops;                     says err "recorded with 'umpire-quick'"
+printf '# another-pool capacity=1024\na 1 5 -> 0x1000 size=256 reserved=256\n' > other.ops
+run 2 gemem-sim replay other.ops;                     says err "recorded with 'another-pool'"
 run 2 gemem-sim replay small.ops -a pytorch-cacheing; says err "did you mean 'pytorch-caching'"
 run 2 gemem-sim replay small.ops -a pytorch-caching:max_split_size=3; says err 'max_split_size_mb'
 run 2 gemem-sim replay small.ops -a pytorch-caching:max_split_size_mb=abc; says err 'max_split_size_mb'

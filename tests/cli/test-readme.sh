@@ -27,7 +27,8 @@ for folder in traces graphs workloads doc; do ln -s "$GEMEM_SRCDIR/$folder" .; d
 ln -s "$GEMEM_BUILDDIR/gemem-uninstalled.pc" .
 gunzip -c "$GEMEM_SRCDIR/tests/data/pytorch/all-stacks-2.15.pickle.gz" >snapshot.pickle
 cp "$GEMEM_SRCDIR/tests/data/kineto/train-2.15.0.json.gz" trace.json.gz
-for name in step train out; do cp "$GEMEM_SRCDIR/traces/recorded/resnet50-train.gmt" $name.gmt; done
+cp "$GEMEM_SRCDIR/tests/data/tensorflow/cpu-oom.log" train.log
+for name in step train serve out; do cp "$GEMEM_SRCDIR/traces/recorded/resnet50-train.gmt" $name.gmt; done
 gemem-sim convert snapshot.pickle ge-expandable.gmt
 gemem-sim replay step.gmt -a pytorch-caching --calls calls.csv >/dev/null
 total=0

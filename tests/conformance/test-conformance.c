@@ -138,7 +138,8 @@ check_mixed (const TestSubject *subject)
 static void
 check_single_bytes (const TestSubject *subject)
 {
-  const gboolean defaults = subject->settings[0] == '\0';
+  const gboolean defaults = subject->settings[0] == '\0'
+                            && (subject->capacity == AMPLE || test_subject_serves (subject, 1));
   TestTrial *trial = test_trial_start (subject);
 
   for (guint32 id = 0; id < 80; id++)
@@ -173,7 +174,8 @@ static const guint64 huge_sizes[] = {
 };
 
 /* Nothing is cached meanwhile, so the refusals change nothing: the ordinary requests between
- * them have the same results as in a twin without them. */
+ * them have the same results as in a twin without them, but for the place where a range of addresses
+ * was reserved and released meanwhile. */
 static void
 check_huge (const TestSubject *subject)
 {
@@ -194,8 +196,9 @@ check_huge (const TestSubject *subject)
       demand (trial, served == step (twin, TEST_ALLOC, round, 3 * MIB, 0),
               "the next ordinary request is served as without them");
       demand (trial,
-              test_trial_block (trial, round)->block.address
-                  == test_trial_block (twin, round)->block.address,
+              trial->device->calls[GEMEM_CALL_RESERVE] != twin->device->calls[GEMEM_CALL_RESERVE]
+                  || test_trial_block (trial, round)->block.address
+                         == test_trial_block (twin, round)->block.address,
               "and where it would be");
     }
   test_trial_drain (trial);
@@ -268,10 +271,15 @@ try_largest (TestTrial *trial, const GArray *ops, guint n, guint64 stream)
   const TestSubject *subject = trial->subject;
   const guint64 largest = subject->klass->largest_free (trial->allocator, stream);
   static const guint64 above[] = { 512, 64 * KIB, 3 * MIB };
+  /* chunks that merge at the next request are not foreseen */
+  const gboolean bound = subject->settings != NULL
+                         && strstr (subject->settings, "timestamped_allocator=yes") != NULL;
 
   if (largest > 0)
     demand (trial, way_of (subject, ops, n, largest, stream) >= AFTER_DEVICE_CALLS,
             "a request of largest_free bytes brings no memory from the device");
+  if (bound)
+    return;
   demand (trial, way_of (subject, ops, n, largest + 1, stream) != FROM_CACHE,
           "one byte more needs the device");
   demand (trial,

@@ -14,6 +14,9 @@ gemem-sim generate "random:$random,streams=3,size_max=16MiB" --seed 7 -o random.
 gemem-sim generate transformer-train:layers=2,width=128,heads=4,vocabulary=1000,sequence=128,$train,jitter=20 --seed 3 -o train.gmt
 gemem-sim convert random.gmt random.txt 2>/dev/null
 gemem-sim generate ge-session:steps=2,graphs=2,dynamic=20,during=8,streams=2,size_max=64MiB,size_min=8MiB,op_max=8MiB --seed 5 -o session.gmt
+for generator in data-loading:steps=9 pipeline-stages:steps=1 graph-capture:steps=9 growing-caches:steps=9 table-joins:steps=9 mixture-of-experts:steps=1; do
+  gemem-sim generate "$generator" --seed 11 -o "${generator%%:*}.gmt"
+done
 for format in json csv markdown table; do
   gemem-sim compare random.gmt train.gmt -a '*' -d sim:capacity=192MiB -j "$jobs" --format=$format -o "small.$format"
 done

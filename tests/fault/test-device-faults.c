@@ -77,6 +77,23 @@ has_empty_segment (const TestOp *op)
   return empty;
 }
 
+/* TRUE if a new allocator on a healthy device serves @size bytes.  One that has blocks of one size, or a
+ * limit, refuses more for good. */
+static gboolean
+is_served_at_all (const TestSubject *subject, guint64 size)
+{
+  const TestOp op = { .kind = TEST_ALLOC, .size = size };
+  TestSubject healthy = *subject;
+  TestTrial *trial;
+  gboolean served;
+
+  healthy.faults = NULL;
+  trial = test_trial_start (&healthy);
+  served = test_trial_step (trial, &op) && trial->ok;
+  test_trial_end (trial);
+  return served;
+}
+
 /* Runs @ops. With ample memory a refused request must be served when repeated, at the
  * @patience-th time at the latest; 0: not required. Graphs are only required with @patience 1:
  * an attempt may make k calls, so that a fault of every k-th call hits every attempt. */
@@ -93,7 +110,8 @@ run (TestTrial *trial, const GArray *ops, guint patience)
       if (!test_trial_step (trial, op) || trial->ok || patience == 0
           || (patience > 1 && op->kind != TEST_ALLOC) || has_empty_segment (op))
         continue;
-      if (!ask_again (trial, op, &spare, patience) && trial->problem == NULL)
+      if (!ask_again (trial, op, &spare, patience) && trial->problem == NULL
+          && (op->kind != TEST_ALLOC || is_served_at_all (trial->subject, op->size)))
         trial->problem = g_strdup_printf (
             "operation %u: refused for good: %" G_GUINT64_FORMAT " bytes", i, op->size);
     }
@@ -106,7 +124,8 @@ demand_recovery (TestTrial *trial, guint64 served)
   const TestOp trim = { .kind = TEST_TRIM };
   guint32 spare = 2 * SPARE_ID;
 
-  if (trial->problem != NULL || !test_trial_drain (trial) || !test_trial_step (trial, &trim))
+  if (trial->problem != NULL || !test_trial_drain (trial) || !test_trial_step (trial, &trim)
+      || !is_served_at_all (trial->subject, served))
     return;
   for (guint64 stream = 0; stream < 3; stream++)
     {
@@ -164,7 +183,7 @@ fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64
   run (trial, ops, roomy && !may_be_refused_again (subject->klass, call) ? 1 : 0);
   if (trial->problem == NULL && gemem_faulty_device_injected (trial->device, call) != 1)
     trial->problem = g_strdup ("the call that was to fail was never made");
-  if (*subject->settings == '\0')
+  if (*subject->settings == '\0' && (roomy || test_subject_serves (subject, 2 * MIB)))
     demand_recovery (trial, 2 * MIB);
   else if (trial->problem == NULL)
     test_trial_drain (trial);
@@ -333,6 +352,11 @@ test_lost_event (gconstpointer data)
   if (klass->streams.use == NULL)
     {
       g_test_skip ("blocks are not followed across streams");
+      return;
+    }
+  if (g_str_has_suffix (klass->name, "cuda-async"))
+    {
+      g_test_skip ("CUDA puts a free behind all uses on the device itself (peers.md 1d)");
       return;
     }
   reuse_while_in_use (klass, "event_latency=1h");

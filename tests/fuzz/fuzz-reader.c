@@ -37,6 +37,7 @@ static const struct
   { 'g', "ge-plan-log", TRUE },
   { 'e', "ge-runtime-log", TRUE },
   { 'd', "paddle-log", TRUE },
+  { 'f', "tensorflow-dump", TRUE },
   { 'j', "journal", FALSE },
 };
 

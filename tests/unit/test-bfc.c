@@ -13,9 +13,9 @@
 /* Allocates @size bytes, which must be the chunk [@offset from the device's base, @chunk]; NONE:
  * must fail. */
 static GememBlock
-get (GememAllocator *a, guint64 size, guint64 offset, guint64 chunk)
+get_on (GememAllocator *a, guint64 stream, guint64 size, guint64 offset, guint64 chunk)
 {
-  const GememRequest request = { size, 0, 0 };
+  const GememRequest request = { size, stream, 0 };
   GememBlock block = { 0 };
   g_autoptr (GError) error = NULL;
 
@@ -27,6 +27,12 @@ get (GememAllocator *a, guint64 size, guint64 offset, guint64 chunk)
   g_assert_cmpuint (block.address - G_GUINT64_CONSTANT (0x100000000000), ==, offset);
   g_assert_cmpuint (block.size, ==, chunk);
   return block;
+}
+
+static GememBlock
+get (GememAllocator *a, guint64 size, guint64 offset, guint64 chunk)
+{
+  return get_on (a, 0, size, offset, chunk);
 }
 
 static void
@@ -277,6 +283,105 @@ test_ort_cap (void)
   test_allocator_destroy (a);
 }
 
+/* Freed chunks merge when the safe frontier has passed them, in the order of their frees. */
+static void
+test_t9_frontier (void)
+{
+  for (guint order = 0; order < 3; order++)
+    {
+      GememAllocator *a = test_allocator_new ("tf-bfc:timestamped_allocator=yes", DEVICE "80GiB");
+      GememBlock first = get (a, 512, 0, 512), second = get (a, 512, 512, 512);
+
+      put (a, order == 1 ? second : first);
+      put (a, order == 1 ? first : second);
+      if (order < 2)
+        a->klass->streams.sync (a, 0);
+      else
+        a->klass->streams.sync (a, 1); /* not the compute stream */
+      if (order == 1)
+        get (a, MIB, 0, MIB);
+      else
+        get (a, MIB, 1024, 2096128);
+      get (a, 1024, order == 0 ? 0 : order == 1 ? MIB : 2 * MIB, 1024);
+      test_allocator_destroy (a);
+    }
+}
+
+static void
+test_t9_streams (void)
+{
+  GememAllocator *a = test_allocator_new ("tf-bfc:timestamped_allocator=yes", DEVICE "80GiB");
+  GememBlock block = get (a, 112 * MIB, 0, 128 * MIB);
+
+  put (a, block);
+  put (a, get_on (a, 1, 8388351, 128 * MIB, 8388352));
+  put (a, get (a, 7 * MIB, 128 * MIB, 8388352)); /* the compute stream takes what waits */
+  a->klass->streams.sync (a, G_MAXUINT64);
+  get_on (a, 1, 100, 0, 256);
+  test_allocator_destroy (a);
+}
+
+/* Where nothing else is left, chunks merge whatever the frontier. */
+static void
+test_t9_forced (void)
+{
+  GememAllocator *a = test_allocator_new ("tf-bfc:timestamped_allocator=yes,allow_growth=no,"
+                                          "garbage_collection=no",
+                                          DEVICE "100MiB");
+  GememBlock third, fourth;
+
+  get (a, 15466496, 0, 15466496);
+  get (a, 2097152, 15466496, 2097152);
+  third = get (a, 3604480, 17563648, 3604480);
+  put (a, third);
+  fourth = get (a, 16711680, 21168128, 16711680);
+  get (a, 167772160, NONE, 0);
+  put (a, fourth);
+  get_on (a, 1, 66 * MIB, NONE, 0); /* not for another stream */
+  get (a, 64 * MIB, 17563648, 87293952);
+  get (a, G_MAXUINT64, NONE, 0);
+  test_allocator_destroy (a);
+}
+
+/* A recorded state goes on: chunks as they were, the target of the next region. */
+static void
+test_adopt (void)
+{
+  GememAllocator *a = test_allocator_new (
+      "tf-bfc:curr_region_allocation_bytes=16MiB,limit=64MiB",
+      "sim:base=0x100000000000,step=2MiB,address=recorded,capacity=64MiB");
+  const guint64 base = G_GUINT64_CONSTANT (0x100000000000);
+  const GememAdopt regions[] = { { .address = base, .size = 2 * MIB },
+                                 { .address = base + 4 * MIB, .size = 4 * MIB },
+                                 { .address = base + 16 * MIB, .size = 64 * MIB } };
+  const GememRequest more = { .size = MIB };
+  GememAdopt piece = { .address = base + 256, .size = 512, .requested = 300 };
+  GememBlock block;
+
+  g_assert_true (a->klass->adopt.segment (a, &regions[0]));
+  g_assert_true (a->klass->adopt.segment (a, &regions[1]));
+  g_assert_false (a->klass->adopt.segment (a, &regions[2])); /* above the limit */
+  g_assert_true (a->klass->adopt.block (a, &piece, &block));
+  g_assert_false (a->klass->adopt.block (a, &piece, &block)); /* taken */
+  piece.address = base + 5 * MIB;
+  piece.size = 3 * MIB + 256; /* beyond the region */
+  g_assert_false (a->klass->adopt.block (a, &piece, &block));
+  piece.address = base + 3 * MIB; /* between the regions */
+  g_assert_false (a->klass->adopt.block (a, &piece, &block));
+  piece.address = base + 4 * MIB;
+  piece.size = 0; /* unknown: as requested */
+  g_assert_true (a->klass->adopt.block (a, &piece, &block));
+  g_assert_cmpuint (block.size, ==, 512);
+  a->klass->adopt.done (a);
+  get (a, 256, 0, 256);
+  get (a, MIB, 768, 2 * MIB - 768);
+  put (a, block);
+  get (a, 4 * MIB, 4 * MIB, 4 * MIB);
+  g_assert_true (a->klass->alloc (a, &more, &block));
+  g_assert_cmpuint (stat_of (a, "pool_bytes"), ==, 22 * MIB);
+  test_allocator_destroy (a);
+}
+
 static void
 test_wrong (void)
 {
@@ -284,6 +389,8 @@ test_wrong (void)
                                           { "tf-bfc:fragmentation_fraction=2", "large" },
                                           { "tf-bfc:allow_growth=2", "yes" },
                                           { "tf-bfc:limit=", "limit" },
+                                          { "tf-bfc:timestamped_allocator=3", "yes" },
+                                          { "tf-bfc:timestamped_allocator=", "timestamped" },
                                           { "tf-bfc:allow_grow=yes", "allow_growth" },
                                           { "ort-bfc:arena_extend_strategy=2", "kSameAsRequested" },
                                           { "ort-bfc:max_dead_bytes_per_chunk=0", "small" },
@@ -313,6 +420,10 @@ main (int argc, char **argv)
   g_test_add_func ("/tf-bfc/T6", test_t6_split);
   g_test_add_func ("/tf-bfc/T7", test_t7_ties);
   g_test_add_func ("/tf-bfc/T8", test_t8_back_off);
+  g_test_add_func ("/tf-bfc/T9/frontier", test_t9_frontier);
+  g_test_add_func ("/tf-bfc/T9/streams", test_t9_streams);
+  g_test_add_func ("/tf-bfc/T9/forced", test_t9_forced);
+  g_test_add_func ("/bfc/adopt", test_adopt);
   g_test_add_func ("/ort-bfc/1", test_ort_doubling);
   g_test_add_func ("/ort-bfc/2", test_ort_exact);
   g_test_add_func ("/ort-bfc/3", test_ort_back_off);

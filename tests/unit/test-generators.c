@@ -72,6 +72,72 @@ test_golden (void)
       ==, G_GUINT64_CONSTANT (0xa9dc77d8e043b1ef));
 }
 
+/* One of each of the generators that go on in steps: what a seed makes of it, and that all is freed. */
+static void
+test_golden_steps (void)
+{
+  static const struct
+  {
+    const char *spec;
+    guint64 hash, streams;
+  } cases[] = { { "data-loading:steps=20", G_GUINT64_CONSTANT (0xa3081f2df30fe3ad), 3 },
+                { "pipeline-stages:steps=2", G_GUINT64_CONSTANT (0x22bf0c9078353058), 15 },
+                { "graph-capture:steps=20,recapture=9", G_GUINT64_CONSTANT (0x289fff06053fc234),
+                  3 },
+                { "growing-caches:steps=20", G_GUINT64_CONSTANT (0x15417d82df947a58), 1 },
+                { "table-joins:steps=8", G_GUINT64_CONSTANT (0x2fcc9f1535cfd54e), 3 },
+                { "mixture-of-experts:steps=2", G_GUINT64_CONSTANT (0xc6f6e57daa22c752), 3 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const Facts facts = read_facts (cases[i].spec, 1);
+
+      g_test_message ("%s", cases[i].spec);
+      g_assert_cmphex (facts.hash, ==, cases[i].hash);
+      g_assert_cmphex (facts.streams_seen, ==, cases[i].streams);
+      g_assert_cmpuint (facts.allocs, ==, facts.frees);
+      g_assert_cmphex (facts.hash, !=, read_facts (cases[i].spec, 2).hash);
+    }
+}
+
+/* Every block that two streams use is marked so before its free, and requests of a capture have a
+ * pool, which is released as often as it was captured but for the last time. */
+static void
+test_marks (void)
+{
+  static const struct
+  {
+    const char *spec;
+    guint64 uses, pools, releases, trims, steps;
+  } cases[] = { { "data-loading:steps=5,parts=4", 20, 0, 0, 0, 5 },
+                { "pipeline-stages:steps=1,stages=3,micro_batches=4", 16, 0, 0, 0, 1 },
+                { "graph-capture:steps=10,recapture=4,graphs=3,layers=2", 0, 45, 6, 2, 10 },
+                { "graph-capture:steps=10,recapture=4,graphs=3,layers=2,share=yes", 0, 45, 2, 2,
+                  10 },
+                { "mixture-of-experts:steps=3,layers=2", 6, 0, 0, 0, 3 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      GememTraceReader *reader = gemem_generator_open (cases[i].spec, 1, NULL);
+      guint64 kinds[GEMEM_EVENT_KIND_COUNT] = { 0 }, pools = 0;
+      const GememTraceEvent *events;
+      gssize n;
+
+      while ((n = gemem_trace_next (reader, &events, NULL)) > 0)
+        for (gssize e = 0; e < n; e++)
+          {
+            kinds[events[e].kind]++;
+            pools += events[e].kind == GEMEM_EVENT_ALLOC && events[e].pool > 0;
+          }
+      gemem_trace_close (reader);
+      g_assert_cmpuint (kinds[GEMEM_EVENT_USE_ON_STREAM], ==, cases[i].uses);
+      g_assert_cmpuint (pools, ==, cases[i].pools);
+      g_assert_cmpuint (kinds[GEMEM_EVENT_POOL_RELEASE], ==, cases[i].releases);
+      g_assert_cmpuint (kinds[GEMEM_EVENT_TRIM], ==, cases[i].trims);
+      g_assert_cmpuint (kinds[GEMEM_EVENT_STEP], ==, cases[i].steps);
+    }
+}
+
 static void
 test_seeds (void)
 {
@@ -160,7 +226,19 @@ test_valid (void)
 {
   static const char *const specs[] = {
     "random:events=30000",
-    "transformer-train:layers=3,iterations=3,recompute=yes,flash=no,jitter=20"
+    "transformer-train:layers=3,iterations=3,recompute=yes,flash=no,jitter=20",
+    "data-loading:steps=30,ahead=0",
+    "data-loading:steps=3,ahead=9,parts=70",
+    "pipeline-stages:steps=2",
+    "pipeline-stages:steps=2,stages=5,micro_batches=3,tensors=1",
+    "pipeline-stages:steps=2,stages=1",
+    "graph-capture:steps=30,recapture=7",
+    "graph-capture:steps=3,graphs=1,share=yes,eager=0",
+    "growing-caches:steps=60,tokens=3",
+    "table-joins:steps=9,tiny=777",
+    "table-joins:steps=2,window=5,tiny=0",
+    "mixture-of-experts:steps=3",
+    "mixture-of-experts:steps=2,tokens=3,skew=90"
   };
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     {
@@ -196,6 +274,13 @@ test_refused (void)
   assert_refused ("random:streams=65", "streams");
   assert_refused ("random:evnts=5", "did you mean 'events'");
   assert_refused ("transformer-train:optimizer=adam", "optimizer");
+  assert_refused ("data-loading:batch=1", "batch");
+  assert_refused ("data-loading:steps=1.5", "steps");
+  assert_refused ("pipeline-stages:stages=0", "stages");
+  assert_refused ("graph-capture:graphs=21", "graphs");
+  assert_refused ("growing-caches:token=18446744073709551616", "token");
+  assert_refused ("table-joins:jitter=", "jitter");
+  assert_refused ("mixture-of-experts:skew=many", "skew");
   assert_refused ("transformer-train:batch=100000,sequence=10000000,vocabulary=10000000", "2^60");
 }
 
@@ -204,6 +289,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/generators/golden", test_golden);
+  g_test_add_func ("/generators/golden-steps", test_golden_steps);
+  g_test_add_func ("/generators/marks", test_marks);
   g_test_add_func ("/generators/seeds", test_seeds);
   g_test_add_func ("/generators/random-bounds", test_random_bounds);
   g_test_add_func ("/generators/random-fixed", test_random_fixed);

@@ -384,6 +384,11 @@ test_replay (gconstpointer data)
   const GememAllocatorClass *klass = data;
   g_autofree char *path = g_build_filename (test_tmpdir (), "live.gmt", NULL);
 
+  if (g_str_has_suffix (klass->name, "cuda-async"))
+    {
+      g_test_skip ("its decisions ask the device's clock, which no recording has (peers.md 1d)");
+      return;
+    }
   for (guint i = 0; i < G_N_ELEMENTS (devices); i++)
     {
       GememResult *live = record (klass->name, devices[i], path), *replayed;

@@ -432,7 +432,8 @@ rounded (const char *divisions, guint64 size)
   CachingSettings settings = { .has_divisions = TRUE };
   g_autoptr (GError) error = NULL;
 
-  gemem_caching_divisions_parse (divisions, settings.divisions, &error);
+  gemem_caching_divisions_parse (&gemem_caching_versions[CACHING_2_15], divisions,
+                                 settings.divisions, &error);
   g_assert_no_error (error);
   return gemem_caching_round (&settings, size);
 }
@@ -464,10 +465,11 @@ test_p13_roundings (void)
 static void
 assert_slot (const char *divisions, guint64 mib, guint32 expected)
 {
-  guint32 slots[CACHING_DIVISION_SLOTS];
+  guint64 slots[CACHING_DIVISION_SLOTS];
   guint slot = 0;
 
-  g_assert_true (gemem_caching_divisions_parse (divisions, slots, NULL));
+  g_assert_true (gemem_caching_divisions_parse (&gemem_caching_versions[CACHING_2_15], divisions,
+                                                slots, NULL));
   while ((mib >>= 1) != 0)
     slot++;
   g_assert_cmpuint (slots[MIN (slot, CACHING_DIVISION_SLOTS - 1)], ==, expected);
@@ -483,7 +485,7 @@ test_config_check_values (void)
                                        "[64]",  "[64:3]",     "[65:2]",
                                        "[0:2]", "[>:1,64:2]", "[64:8,]",
                                        "[a:b]", "[64:8:2]",   "18446744073709551616" };
-  guint32 slots[CACHING_DIVISION_SLOTS];
+  guint64 slots[CACHING_DIVISION_SLOTS];
 
   assert_slot (first, 32, 8);
   assert_slot (first, 64, 8);
@@ -508,7 +510,8 @@ test_config_check_values (void)
     {
       g_autoptr (GError) error = NULL;
 
-      if (gemem_caching_divisions_parse (wrong[i], slots, &error))
+      if (gemem_caching_divisions_parse (&gemem_caching_versions[CACHING_2_15], wrong[i], slots,
+                                         &error))
         g_error ("'%s' was accepted", wrong[i]);
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
     }
@@ -576,7 +579,16 @@ test_settings (void)
   assert_refused ("pytorch:garbage_collection_threshold=1.5", "sim", "too large");
   assert_refused ("pytorch:roundup_power2_divisions=3", "sim", "power of two");
   assert_refused ("pytorch:backend=cudaMallocAsync", "sim", "native");
-  assert_refused ("pytorch:pinned_use_background_threads=1", "sim", "unknown parameter");
+  assert_refused ("pytorch:use_on_oom=yes", "sim", "use_on_oom");
+  assert_refused ("pytorch:no_split=yes", "sim", "no_split");
+  assert_refused ("pytorch:version=2.3.9", "sim", "version");
+  assert_refused ("pytorch:version=2.10,large_segment_size_mb=32", "sim",
+                  "PyTorch 2.10 does not have it");
+  assert_refused ("pytorch:version=2.11,throw_on_cudamalloc_oom=yes", "sim", "version=2.12.1");
+  assert_refused ("pytorch:version=2.13,expandable_segments_reserve=1G", "sim", "version=2.15");
+  assert_refused ("pytorch:expandable_segments_reserve=1M", "sim", "40G");
+  assert_refused ("pytorch:version=2.6,max_split_size_mb=20", "sim", "above 20");
+  assert_refused ("pytorch:large_segment_size_mb=10", "sim", "above 10");
   assert_refused ("pytorch:conf=max_split_size:200", "sim", "unknown key max_split_size");
   assert_refused ("pytorch:conf=memory_limit:200", "sim", "unknown key memory_limit");
   assert_refused ("pytorch:conf=max_split_size_mb", "sim", "KEY:VALUE");

@@ -235,6 +235,30 @@ test_split_and_limit (void)
   teardown (f);
 }
 
+/* What 2.12.1 orders equal blocks by: the part that unmapping leaves above counts as made then (the
+ * smallest case that tests/oracle found). */
+static void
+test_order_of_making (void)
+{
+  Fixture *f = setup ("pytorch-expandable:roundup_power2_divisions=4,version=2.12.1",
+                      "sim:capacity=80GiB");
+  GememBlock large, small;
+
+  get (f, 1179648, 0, 0);
+  get (f, 64 * MIB, 0, 0x140000);
+  get (f, 89128960, 0, 0x4140000);
+  get (f, 1073152, 0, 0xa140000);
+  large = get (f, 143654912, 0, 0xa280000);
+  get (f, 2 * MIB, 0, 0x14280000);
+  put (f, large);
+  small = get (f, 2 * MIB + 1, 0, 0xa280000);
+  get (f, 2031616, 0, 0xa500000);
+  f->a->klass->trim (f->a);
+  put (f, small);
+  get (f, 1638400, 0, 0xa280000);
+  teardown (f);
+}
+
 /* What a device cannot do is said at once. */
 static void
 test_no_virtual_memory (void)
@@ -279,6 +303,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-expandable/P12", test_p12_holes_first);
   g_test_add_func ("/pytorch-expandable/empty-range", test_empty_range);
   g_test_add_func ("/pytorch-expandable/split-and-limit", test_split_and_limit);
+  g_test_add_func ("/pytorch-expandable/order-of-making", test_order_of_making);
   g_test_add_func ("/pytorch-expandable/no-virtual-memory", test_no_virtual_memory);
   g_test_add_func ("/pytorch-expandable/shorthand", test_shorthand);
   return g_test_run ();

@@ -385,6 +385,36 @@ test_verdict_of_capacity (void)
   free_results (results, 3);
 }
 
+/* An approximation says that it is one wherever its name stands, and why below the table. */
+static void
+test_approximation (void)
+{
+  GememResult *results[] = { test_served_result ("x.gmt", "a"), test_served_result ("x.gmt", "b") };
+  static const char *const allocators[] = { "ge", "cuda-async" };
+
+  name_allocators (results, 2, allocators);
+  results[1]->peak_reserved = GEMEM_GIB;
+  results[1]->approximation = g_strdup ("little is known; ask");
+  gemem_result_set_label (results[1], "b");
+  gemem_result_set_label (results[0], "a");
+  g_autofree char *table = report (GEMEM_FORMAT_TABLE, results, 2, FALSE, 0),
+                  *csv = report (GEMEM_FORMAT_CSV, results, 2, FALSE, 0),
+                  *markdown = report (GEMEM_FORMAT_MARKDOWN, results, 2, FALSE, 0),
+                  *details = report (GEMEM_FORMAT_TABLE, &results[1], 1, TRUE, 0),
+                  *json = report (GEMEM_FORMAT_JSON, &results[1], 1, FALSE, 0);
+  assert_contains (table, "\nb (approximation)      1.000 GiB");
+  assert_contains (table, "\nb (approximation): little is known; ask\n");
+  assert_contains (table, "\nb (approximation) needs least of the 2 real allocators: ");
+  assert_contains (csv, ",cuda-async,b (approximation),");
+  assert_contains (csv, ",ge,a,");
+  assert_contains (markdown, "\n| b (approximation) | 1.000 GiB |");
+  assert_contains (details, "through b (approximation) on ");
+  assert_contains (details, "\n  APPROXIMATION: little is known; ask\n");
+  assert_contains (json, "\"label\": \"b (approximation)\"");
+  assert_contains (json, "\"approximation\": \"little is known; ask\"");
+  free_results (results, 2);
+}
+
 /* A run that the manual forbids stands last, is marked everywhere, has no ratios to the lower bound
  * (which is known), and is never the best, though it needs least. */
 static void
@@ -740,16 +770,16 @@ test_csv (void)
       "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved,calls_"
       "malloc,calls_free,calls_reserve,calls_create,calls_map,"
       "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,"
-      "calls_info,calls,calls_time\n"
+      "calls_info,calls,calls_time,peak_host_backup\n"
       "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,"
       "\"cr\rhere\",,4294967296,3355443200,1.280000,0.750000,"
       "3221225472,"
       "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
-      "501500,,,,,,,0,0,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n"
+      "501500,,,,,,,0,0,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000,\n"
       "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,,4294967296,3355443200,1.280000,0."
       "750000,3221225472,"
       "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
-      "501500,,,,,,,0,0,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000\n");
+      "501500,,,,,,,0,0,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000,\n");
   free_results (results, 2);
 }
 
@@ -907,6 +937,10 @@ test_complete (void)
   cover (bytes, G_STRUCT_OFFSET (GememResult, texts), sizeof (GStringChunk *));
   /* written to a file of its own (--allocator-report) */
   cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *));
+  /* written where programs share a device */
+  cover (bytes, G_STRUCT_OFFSET (GememResult, programs), sizeof (GPtrArray *));
+  cover (bytes, gemem_json_shares.offset, sizeof (GArray *));
+  cover (bytes, G_STRUCT_OFFSET (GememResult, share_order), sizeof (char *));
   for (gsize i = 0; i < sizeof bytes; i++)
     {
       hole = bytes[i] != 0 ? 0 : hole + 1;
@@ -1288,6 +1322,7 @@ main (int argc, char **argv)
   g_test_add_func ("/report/verdict/capacity", test_verdict_of_capacity);
   g_test_add_func ("/report/verdict/counts", test_verdict_counts);
   g_test_add_func ("/report/verdict/not-allowed", test_not_allowed);
+  g_test_add_func ("/report/approximation", test_approximation);
   g_test_add_func ("/report/interrupted", test_interrupted);
   g_test_add_func ("/report/peak-requested", test_peak_requested);
   g_test_add_func ("/report/host", test_host);

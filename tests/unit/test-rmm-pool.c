@@ -2,8 +2,6 @@
  * settings. */
 #include "config.h"
 
-#include <string.h>
-
 #include "allocators/allocator.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
@@ -158,19 +156,7 @@ test_wrong (void)
                                           { "rmm-pool:maximum=", "maximum" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
-    {
-      g_autoptr (GPtrArray)
-          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-      GememDevice *device = gemem_device_new ("sim:capacity=1GiB", NULL, 0, NULL);
-      g_autoptr (GError) error = NULL;
-
-      if (gemem_allocator_spec_parse (wrong[i][0], specs, &error))
-        g_assert_null (gemem_allocator_new (specs->pdata[0], NULL, device, &error));
-      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
-      if (strstr (error->message, wrong[i][1]) == NULL)
-        g_error ("%s: %s", wrong[i][0], error->message);
-      gemem_device_destroy (device);
-    }
+    test_allocator_refused (wrong[i][0], wrong[i][1]);
 }
 
 int

@@ -22,7 +22,8 @@ typedef enum
 typedef struct
 {
   State state;
-  guint64 range; /* where the range begins */
+  guint64 range;  /* where the range begins */
+  guint64 serial; /* ranges are counted as they are made */
   guint64 address, size;
   guint32 id; /* while LIVE or waiting */
   gboolean used_elsewhere;
@@ -36,6 +37,7 @@ typedef struct
 {
   Naive base;
   GArray *blocks;
+  guint64 ranges; /* made so far */
 } Model;
 
 #define BLOCK(i) (&g_array_index (model->blocks, Block, i))
@@ -214,7 +216,7 @@ find_run (Model *model, const Block *wanted, guint64 size)
 }
 
 static int
-new_range (Model *model, const Block *wanted)
+new_range (Model *model, const Block *wanted, guint64 size)
 {
   const guint64 total = model->base.device.capacity, page = page_of (wanted),
                 bytes = up (total + (total + 7) / 8, page),
@@ -224,6 +226,12 @@ new_range (Model *model, const Block *wanted)
 
   if (address == 0)
     return -1;
+  if (bytes < size) /* since 2.15 */
+    {
+      naive_device_release (&model->base.device, address);
+      return -1;
+    }
+  block.serial = ++model->ranges;
   block.address = block.range = address;
   block.size = bytes;
   block.state = UNMAPPED;
@@ -239,7 +247,7 @@ expand (Model *model, const Block *wanted, guint64 size)
   int i = find_run (model, wanted, size);
 
   if (i < 0)
-    i = new_range (model, wanted);
+    i = new_range (model, wanted, size);
   if (i >= 0 && BLOCK (i)->state == UNMAPPED)
     i = map (model, (guint) i, MIN (size, BLOCK (i)->size));
   while (i >= 0 && BLOCK (i)->size < size)
@@ -249,9 +257,18 @@ expand (Model *model, const Block *wanted, guint64 size)
 
 /* ---- requests */
 
-/* The block after @i in the order of the free set: by size, then address; -1: none. */
+/* The order of the free set since 2.13: by size, then range as made, then address. */
+static gboolean
+comes_before (const Block *a, const Block *b)
+{
+  if (a->size != b->size)
+    return a->size < b->size;
+  return a->serial != b->serial ? a->serial < b->serial : a->address < b->address;
+}
+
+/* The first block after @last in the order of the free set; -1: none. */
 static int
-next_free (Model *model, const Block *wanted, guint64 size, guint64 address)
+next_free (Model *model, const Block *wanted, const Block *last)
 {
   int best = -1;
 
@@ -259,9 +276,8 @@ next_free (Model *model, const Block *wanted, guint64 size, guint64 address)
     {
       const Block *b = BLOCK (i);
 
-      if (b->state == FREE && is_mine (b, wanted)
-          && (b->size > size || (b->size == size && b->address > address))
-          && (best < 0 || b->size < BLOCK (best)->size))
+      if (b->state == FREE && is_mine (b, wanted) && comes_before (last, b)
+          && (best < 0 || comes_before (b, BLOCK (best))))
         best = (int) i;
     }
   return best;
@@ -279,11 +295,12 @@ extended (Model *model, guint i)
 static int
 best_fit (Model *model, const Block *wanted, guint64 size)
 {
-  int i = next_free (model, wanted, size - 1, G_MAXUINT64);
+  const Block before = { .size = size };
+  int i = next_free (model, wanted, &before);
 
   for (int next = i; i >= 0; i = next)
     {
-      next = next_free (model, wanted, BLOCK (i)->size, BLOCK (i)->address);
+      next = next_free (model, wanted, BLOCK (i));
       if (next < 0 || extended (model, (guint) next) >= extended (model, (guint) i))
         break;
     }

@@ -4,9 +4,21 @@
 #include "tests/util/naive.h"
 
 extern const NaiveClass naive_direct;
-extern const NaiveClass naive_caching;    /* naive-caching.c */
+extern const NaiveClass naive_caching; /* naive-caching.c */
+extern const NaiveClass naive_caching_2_12;
+extern const NaiveClass naive_caching_2_11;
 extern const NaiveClass naive_expandable; /* naive-expandable.c */
 extern const NaiveClass naive_expandable_faulty;
+extern const NaiveClass naive_npu; /* naive-npu.c */
+extern const NaiveClass naive_npu_unpadded;
+extern const NaiveClass naive_npu_rejecting;
+extern const NaiveClass naive_npu_lazy;
+extern const NaiveClass naive_npu_slow;
+extern const NaiveClass naive_npu_ranges;
+extern const NaiveClass naive_npu_faulty;
+extern const NaiveClass naive_npu_kept;
+extern const NaiveClass naive_npu_kept_faulty;
+extern const NaiveClass naive_npu_huge;
 extern const NaiveClass naive_bfc; /* naive-bfc.c */
 extern const NaiveClass naive_bfc_faulty;
 extern const NaiveClass naive_bfc_limited;
@@ -19,9 +31,42 @@ extern const NaiveClass naive_rmm; /* naive-rmm.c */
 extern const NaiveClass naive_rmm_faulty;
 extern const NaiveClass naive_rmm_initial;
 extern const NaiveClass naive_rmm_limited;
-extern const NaiveClass naive_cupy; /* naive-cupy.c */
+extern const NaiveClass naive_rmm_old;
+extern const NaiveClass naive_rmm_arena; /* naive-rmm-arena.c */
+extern const NaiveClass naive_rmm_arena_small;
+extern const NaiveClass naive_rmm_arena_faulty;
+extern const NaiveClass naive_rmm_arena_classes;
+extern const NaiveClass naive_rmm_fixed; /* naive-rmm-fixed.c */
+extern const NaiveClass naive_rmm_fixed_faulty;
+extern const NaiveClass naive_rmm_binning;
+extern const NaiveClass naive_rmm_binning_faulty;
+extern const NaiveClass naive_rmm_limiting_pool; /* naive-rmm-limiting.c */
+extern const NaiveClass naive_cupy;              /* naive-cupy.c */
 extern const NaiveClass naive_cupy_faulty;
 extern const NaiveClass naive_cupy_limited;
+extern const NaiveClass naive_quick; /* naive-umpire.c */
+extern const NaiveClass naive_quick_faulty;
+extern const NaiveClass naive_quick_half;
+extern const NaiveClass naive_quick_blocks;
+extern const NaiveClass naive_quick_one_block;
+extern const NaiveClass naive_list;
+extern const NaiveClass naive_list_faulty;
+extern const NaiveClass naive_list_half;
+extern const NaiveClass naive_list_blocks;
+extern const NaiveClass naive_cuda; /* naive-cuda.c */
+extern const NaiveClass naive_cuda_slow;
+extern const NaiveClass naive_cuda_faulty;
+extern const NaiveClass naive_cuda_kept;
+extern const NaiveClass naive_cuda_ordered;
+extern const NaiveClass naive_cuda_strict;
+extern const NaiveClass naive_cuda_rmm;
+extern const NaiveClass naive_gmlake; /* naive-gmlake.c */
+extern const NaiveClass naive_gmlake_slow;
+extern const NaiveClass naive_gmlake_faulty;
+extern const NaiveClass naive_gmlake_paper;
+extern const NaiveClass naive_gmlake_extending;
+extern const NaiveClass naive_gmlake_strict;
+extern const NaiveClass naive_gmlake_plain;
 extern const NaiveClass naive_buddy_default; /* naive-buddy.c */
 extern const NaiveClass naive_buddy_fixed;
 extern const NaiveClass naive_buddy_initial;

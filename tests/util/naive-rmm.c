@@ -9,15 +9,19 @@ typedef struct
 {
   guint64 address, size;
   gboolean head; /* a device allocation begins here */
+  guint64 whole; /* its bytes, if so */
   gboolean used;
   guint list;
   guint32 id;
+  gboolean leaves; /* to be freed on stream `to` */
+  guint64 to;
 } Block;
 
 typedef struct
 {
   Naive base;
   guint64 initial, maximum, pool; /* maximum 0: none */
+  gboolean old;                   /* RMM 24.12 */
   GArray *streams;                /* guint64, in order of first use */
   GArray *blocks;                 /* Block, by address */
 } Model;
@@ -49,6 +53,15 @@ create_limited (void)
   Naive *naive = create ();
 
   ((Model *) naive)->maximum = 96 * MIB;
+  return naive;
+}
+
+static Naive *
+create_old (void)
+{
+  Naive *naive = create_limited ();
+
+  ((Model *) naive)->old = TRUE;
   return naive;
 }
 
@@ -107,7 +120,7 @@ best_fit (Model *model, guint list, guint64 size)
 static int
 add (Model *model, guint64 address, guint64 size, guint list)
 {
-  const Block block = { address, size, TRUE, FALSE, list, 0 };
+  const Block block = { address, size, TRUE, size, FALSE, list, 0, FALSE, 0 };
   guint at = 0;
 
   while (at < model->blocks->len && AT (at)->address < address)
@@ -117,9 +130,28 @@ add (Model *model, guint64 address, guint64 size, guint list)
   return (int) at;
 }
 
+/* Returns whole allocations, the lowest first, until @size bytes may be added. */
+static void
+make_room (Model *model, guint64 size)
+{
+  for (guint i = 0;
+       i < model->blocks->len && size > (model->maximum - model->pool + 255) / 256 * 256;)
+    if (AT (i)->head && !AT (i)->used && AT (i)->size == AT (i)->whole)
+      {
+        naive_device_free (&model->base.device, AT (i)->address);
+        model->pool -= AT (i)->whole;
+        g_array_remove_index (model->blocks, i);
+      }
+    else
+      i++;
+}
+
 static int
 grow (Model *model, guint64 size, guint list)
 {
+  if (model->maximum != 0 && size <= model->maximum && !model->old)
+    make_room (model, size);
+
   const guint64 left = (model->maximum - model->pool + 255) / 256 * 256;
   guint64 wanted = MAX (size, model->pool), address;
 
@@ -209,15 +241,32 @@ release (Naive *naive, guint32 id, G_GNUC_UNUSED gboolean completion_follows)
 
   while (!AT (i)->used || AT (i)->id != id)
     i++;
-  AT (i)->used = FALSE;
+  if (AT (i)->leaves)
+    AT (i)->list = list_of (model, AT (i)->to);
+  AT (i)->leaves = AT (i)->used = FALSE;
   merge_all (model);
+}
+
+/* Block @id will go to the list of @stream, which counts from then on. */
+static void
+stream_free (Naive *naive, guint32 id, guint64 stream)
+{
+  Model *model = (Model *) naive;
+
+  for (guint i = 0; i < model->blocks->len; i++)
+    if (AT (i)->used && AT (i)->id == id)
+      {
+        AT (i)->leaves = TRUE;
+        AT (i)->to = stream;
+      }
 }
 
 #define RMM(text, function) \
   .name = "rmm-pool", .settings = text, .create = function, .start = start, .alloc = alloc, \
-  .free = release, .destroy = destroy
+  .free = release, .stream_free = stream_free, .destroy = destroy
 
 const NaiveClass naive_rmm = { RMM ("", create) };
 const NaiveClass naive_rmm_faulty = { RMM ("maximum_pool_size=none", create), .every = 5 };
 const NaiveClass naive_rmm_initial = { RMM ("initial_pool_size=16MiB", create_initial) };
+const NaiveClass naive_rmm_old = { RMM ("maximum_pool_size=96MiB,version=24.12", create_old) };
 const NaiveClass naive_rmm_limited = { RMM ("maximum_pool_size=96MiB", create_limited) };

@@ -67,7 +67,7 @@ try_all (TestSubject *subject, guint64 total, guint length)
       g_autoptr (GArray) ops = NULL;
 
       mix.operations = length;
-      mix.events = mix.uses && subject->klass->streams.wait != NULL;
+      mix.events = mix.uses && subject->klass->streams.free != NULL;
       /* refusals with retries take longer than the time of one operation */
       mix.hostile = subject->delay == 0 ? mix.hostile : 0;
       mix.graphs = subject->klass->graphs.load != NULL ? (first + i) % 7 : 0;

@@ -2,6 +2,8 @@
  * do. The accounting is checked after each step. */
 #pragma once
 
+#include <string.h>
+
 #include "allocators/allocator.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
@@ -83,4 +85,21 @@ static inline guint64
 rig_stat (const Rig *rig, const char *name)
 {
   return test_allocator_stat (rig->allocator, name);
+}
+
+/* @spec on @device is an error of usage, which says @part. */
+static inline void
+rig_refused (const char *spec, const char *device_spec, const char *part)
+{
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememDevice *device = gemem_device_new (device_spec, NULL, 0, NULL);
+  g_autoptr (GError) error = NULL;
+
+  if (gemem_allocator_spec_parse (spec, specs, &error))
+    g_assert_null (gemem_allocator_new (specs->pdata[0], NULL, device, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  if (strstr (error->message, part) == NULL)
+    g_error ("%s: '%s', without '%s'", spec, error->message, part);
+  gemem_device_destroy (device);
 }

@@ -148,6 +148,22 @@ test_trial_end (TestTrial *trial)
     test_subject_fail (subject, problem);
 }
 
+gboolean
+test_subject_serves (const TestSubject *subject, guint64 size)
+{
+  const TestOp op = { .kind = TEST_ALLOC, .size = size };
+  TestSubject healthy = *subject;
+  TestTrial *trial;
+  gboolean served;
+
+  healthy.faults = NULL;
+  trial = test_trial_start (&healthy);
+  served = test_trial_step (trial, &op) && trial->ok;
+  test_trial_drain (trial);
+  test_trial_end (trial);
+  return served;
+}
+
 G_GNUC_PRINTF (2, 3)
 static gboolean
 broken (TestTrial *trial, const char *format, ...)

@@ -116,6 +116,9 @@ char *test_trial_finish (TestTrial *trial);
  * which fails the test if a promise was broken; a failure of the test with @problem. */
 TestTrial *test_trial_start (const TestSubject *subject);
 void test_trial_end (TestTrial *trial);
+/* TRUE if a new allocator of @subject, on a device without faults, serves a request of @size: the
+ * first block of a pool may be larger than a small device. */
+gboolean test_subject_serves (const TestSubject *subject, guint64 size);
 void test_subject_fail (const TestSubject *subject, const char *problem);
 /* test_trial_finish() without destroying the device. */
 char *test_trial_dissolve (TestTrial *trial);

@@ -164,6 +164,23 @@ test_allocator_new (const char *text, const char *device_text)
 }
 
 void
+test_allocator_refused (const char *spec, const char *message)
+{
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememDevice *device = gemem_device_new ("sim:capacity=1GiB", NULL, 0, NULL);
+  g_autoptr (GError) error = NULL;
+
+  if (gemem_allocator_spec_parse (spec, specs, &error))
+    g_assert_null (gemem_allocator_new (specs->pdata[0], NULL, device, &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  if (strstr (error->message, message) == NULL)
+    g_error ("%s: %s", spec, error->message);
+  g_assert_cmpuint (device->held, ==, 0);
+  gemem_device_destroy (device);
+}
+
+void
 test_allocator_destroy (GememAllocator *allocator)
 {
   GememDevice *device = allocator->device;

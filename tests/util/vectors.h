@@ -57,5 +57,7 @@ guint64 test_allocator_stat (GememAllocator *allocator, const char *name);
 /* A new allocator on a new device, from texts as on the command line; fails the test on an
  * error. @device NULL: "sim" plus the device settings found in @spec. */
 GememAllocator *test_allocator_new (const char *spec, const char *device);
+/* @spec, as on the command line, must be refused as GEMEM_ERROR_USAGE that says @message. */
+void test_allocator_refused (const char *spec, const char *message);
 /* asserts held == 0, then destroys the device too */
 void test_allocator_destroy (GememAllocator *allocator);

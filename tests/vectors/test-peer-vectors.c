@@ -1,6 +1,7 @@
 /* test-peer-vectors.c - every line of the vectors of pytorch-caching, with plain and expandable
- * segments, tf-bfc, ort-bfc, rmm-pool and cupy-pool, in both sets: address, block size, reserved bytes, failures.  The
- * counts are those of the vectors' README, so that a file read only in part cannot pass. */
+ * segments, torch-npu, tf-bfc, ort-bfc, rmm-pool, cupy-pool and Umpire's pools, in both sets: address,
+ * block size, reserved bytes, failures.  The counts are those of the vectors' README, so that a file read
+ * only in part cannot pass. */
 #include "config.h"
 
 #include "tests/util/testutil.h"
@@ -27,6 +28,11 @@ static const struct
   { "vectors-2/pytorch-expandable/expgc06-smallbig-2009", 12000, 31 },
   { "vectors-2/pytorch-expandable/explimit-pressure-2008", 12000, 273 },
   { "vectors-2/pytorch-expandable/expsplit200-smallbig-2010", 12000, 35 },
+  { "vectors-2/torch-npu/default-pressure-1", 4000, 39 },
+  { "vectors-2/torch-npu/default-random-1", 4005, 0 },
+  { "vectors-2/torch-npu/exp-pressure-1", 4000, 26 },
+  { "vectors-2/torch-npu/exp-random-1", 4005, 0 },
+  { "vectors-2/torch-npu/split200-smallbig-1", 4000, 0 },
   { "vectors/tf-bfc/growth-dynshape-1", 4032, 0 },
   { "vectors/tf-bfc/growth-pressure-1", 4000, 57 },
   { "vectors/tf-bfc/growth-random-1", 4005, 0 },
@@ -53,11 +59,22 @@ static const struct
   { "vectors-2/cupy-pool/default-random-1", 4005, 0 },
   { "vectors-2/cupy-pool/default-train-1", 4140, 0 },
   { "vectors-2/cupy-pool/limit-smallbig-1", 4000, 0 },
+  { "vectors-2/umpire-quick/blocks2hwm-inference-1", 4007, 0 },
+  { "vectors-2/umpire-quick/default-pressure-1", 4000, 31 },
+  { "vectors-2/umpire-quick/default-random-1", 4005, 0 },
+  { "vectors-2/umpire-quick/default-train-1", 4140, 0 },
+  { "vectors-2/umpire-quick/f1m-dynshape-1", 4032, 0 },
+  { "vectors-2/umpire-list/blocks2hwm-inference-1", 4007, 0 },
+  { "vectors-2/umpire-list/default-pressure-1", 4000, 35 },
+  { "vectors-2/umpire-list/default-random-1", 4005, 0 },
+  { "vectors-2/umpire-list/default-train-1", 4140, 0 },
+  { "vectors-2/umpire-list/f1m-dynshape-1", 4032, 0 },
 };
 static const char *const folders[] = {
   "vectors/pytorch-caching", "vectors/pytorch-expandable", "vectors-2/pytorch-expandable",
   "vectors/tf-bfc",          "vectors-2/tf-bfc",           "vectors/rmm-pool",
-  "vectors-2/rmm-pool",      "vectors-2/cupy-pool",        "vectors-2/ort-bfc"
+  "vectors-2/rmm-pool",      "vectors-2/cupy-pool",        "vectors-2/ort-bfc",
+  "vectors-2/umpire-quick",  "vectors-2/umpire-list",      "vectors-2/torch-npu"
 };
 
 static void

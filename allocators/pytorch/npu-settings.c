@@ -1,0 +1,561 @@
+/* npu-settings.c - the options of `torch-npu`, under torch_npu's names, by version.
+ *
+ * Why separate from caching-settings.c: torch_npu has keys of its own, lacks some of PyTorch's, reads
+ * other variables of the environment and refuses other combinations.  What both have (lists of
+ * divisions, configuration strings) is shared.
+ *
+ * Invariants: a key that a version lacks is refused where it is set to something; products of a
+ * fraction and the device's memory are one IEEE double multiplication, cut to an integer.
+ * Cost: once per allocator.
+ * Origin: peers.md 1g.2, 1g.4, 1g.8.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/pytorch/npu.h"
+
+#define PARAM(field) .offset = G_STRUCT_OFFSET (NpuParams, field)
+#define CONF_KEYS \
+  "max_split_size_mb|max_non_split_rounding_mb|large_segment_size_mb|garbage_collection_" \
+  "threshold|" \
+  "roundup_power2_divisions|expandable_segments|base_addr_aligned_kb|page_size|segment_size_mb|" \
+  "multi_stream_lazy_reclaim|per_process_memory_fraction|throw_on_npumalloc_oom|" \
+  "release_lock_on_npumalloc|pin_memory_expandable_segments|pinned_mem_register|" \
+  "pinned_reserve_segment_size_mb|pinned_use_cuda_host_register|pinned_num_register_threads|" \
+  "pinned_use_background_threads"
+#define NO_EFFECT "Accepted; no effect on the device's memory in a sequential model."
+
+enum
+{
+  VERSION_2_1_6_0,
+  VERSION_2_5_7_1,
+  VERSION_2_7_7_3,
+  VERSION_MASTER
+};
+enum
+{
+  PAGE_1G,
+  PAGE_DEFAULT
+};
+enum
+{
+  PAD_32,
+  PAD_0
+};
+
+const GememParam gemem_npu_params[] = {
+  { .name = "version",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "master",
+    .choices = "2.1.0-6.0.0|2.5.1-7.1.0|2.7.1-7.3.0|master|2.1=2.1.0-6.0.0|6.0=2.1.0-6.0.0|"
+               "6.0.0=2.1.0-6.0.0|2.5=2.5.1-7.1.0|2.5.1=2.5.1-7.1.0|7.1=2.5.1-7.1.0|"
+               "7.1.0=2.5.1-7.1.0|2.7=2.7.1-7.3.0|2.7.1=2.7.1-7.3.0|7.3=2.7.1-7.3.0|"
+               "7.3.0=2.7.1-7.3.0|2026=master",
+    PARAM (version),
+    .help =
+        "The branch of torch_npu, version of PyTorch and of the plug-in: it decides which settings "
+        "there are." },
+  { .name = "max_split_size_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "unlimited",
+    .sweep = "unlimited|20|32|64|128|256|512|1024",
+    .min = "20",
+    .unit = "MiB",
+    .special = "unlimited=18446744073709551615",
+    PARAM (max_split_size),
+    .help = "Blocks of at least this size are never split, nor given to smaller requests; not with "
+            "expandable_segments." },
+  { .name = "max_non_split_rounding_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "segment",
+    .sweep = "20|32|64|128|256",
+    .max = "1TiB",
+    .unit = "MiB",
+    .special = "segment=0",
+    PARAM (max_non_split_rounding),
+    .help = "An oversize block serves an oversize request only if less than this would be wasted; "
+            "segment: as large_segment_size_mb." },
+  { .name = "large_segment_size_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "20",
+    .sweep = "10|20|32|64|128|256",
+    .min = "10",
+    .max = "1TiB",
+    .unit = "MiB",
+    PARAM (large_segment_size),
+    .help = "Size of the segments for requests between 1 and 10 MiB, and of the pages of large "
+            "expandable segments; since master." },
+  { .name = "garbage_collection_threshold",
+    .type = GEMEM_PARAM_DOUBLE,
+    .default_text = "0",
+    .sweep = "0|0.5|0.6|0.7|0.8|0.9",
+    .min = "0",
+    .max = "1",
+    PARAM (garbage_collection_threshold),
+    .help = "Above this part of the memory limit, old cached segments are released before new ones "
+            "are taken; 0 is off; not with expandable_segments." },
+  { .name = "roundup_power2_divisions",
+    .type = GEMEM_PARAM_STRING,
+    .default_text = "0",
+    .sweep = "0|1|2|4|8|16",
+    PARAM (divisions),
+    .help =
+        "Divisions of each power of two to which padded requests are rounded: one power of two, or "
+        "a list by size in MiB as [64:8,128:2,>:1]; since 2.7.1-7.3.0." },
+  { .name = "expandable_segments",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (expandable_segments),
+    .help = "Segments are ranges of addresses that pages are mapped into as they are needed." },
+  { .name = "base_addr_aligned_kb",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "16",
+    .sweep = "0|4|16",
+    .min = "0",
+    .max = "16",
+    .unit = "KiB",
+    PARAM (align_kb),
+    .help = "In expandable segments, blocks from 2 MiB on begin at multiples of this; 0 is off." },
+  { .name = "page_size",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "default",
+    .choices = "1g|default|0=default|1=1g",
+    .aliases = "page_size_1g",
+    PARAM (page_size),
+    .help =
+        "1g: segments and pages of large requests are multiples of 1 GiB; needs CANN 8.1.RC1 and "
+        "driver 25.0.RC1; since 2.5.1-7.1.0." },
+  { .name = "segment_size_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "unset",
+    .sweep = "unset|20|64|128|512",
+    .min = "20",
+    .max = "512",
+    .unit = "MiB",
+    .special = "unset=0|0=0",
+    PARAM (segment_size),
+    .help = "Pages of large expandable segments; deprecated for large_segment_size_mb; since "
+            "2.7.1-7.3.0." },
+  { .name = "multi_stream_lazy_reclaim",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (lazy_reclaim),
+    .help = "Events are not polled at each request, but when nothing fits, or more than 512 are "
+            "outstanding." },
+  { .name = "per_process_memory_fraction",
+    .type = GEMEM_PARAM_DOUBLE,
+    .default_text = "1",
+    .min = "0",
+    .max = "1",
+    PARAM (memory_fraction),
+    .help = "Below 1: the memory limit, as a part of the device's memory; since master." },
+  { .name = "throw_on_npumalloc_oom",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (reject),
+    .help =
+        "A request that would take more than per_process_memory_fraction fails at once: nothing is "
+        "released for it; since master." },
+  { .name = "memory_limit",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "none",
+    .aliases = "limit",
+    .special = "none=18446744073709551615",
+    PARAM (memory_limit),
+    .help =
+        "The memory limit in bytes, as set_per_process_memory_fraction() sets it at run time." },
+  { .name = "total",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "device",
+    .special = "device=0",
+    PARAM (total),
+    .help = "Memory of the device, of which fractions are taken and a range of addresses is 9/8; "
+            "device: as it reports." },
+  { .name = "pad",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "32",
+    .choices = "32|0",
+    PARAM (pad),
+    .help =
+        "Bytes added to every request; 0: as on Ascend 950 and later with CANN 9.1.0 and later." },
+  { .name = "free_physical",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "yes",
+    .choices = "yes|no|1=yes|0=no|true=yes|false=no",
+    PARAM (keep_pages),
+    .help =
+        "no: emptying the cache keeps unmapped pages for later segments, until memory is short; "
+        "since 2.7.1-7.3.0." },
+  { .name = "hccl_zero_copy",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (zero_copy),
+    .help =
+        "Zero copy of HCCL is on: ranges of addresses are 2 GiB for small requests and 10 GiB for "
+        "large ones of other streams than the default." },
+  { .name = "workspace_pool",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "none",
+    .min = "1",
+    .max = "4294967295",
+    .special = "none=18446744073709551615",
+    PARAM (workspace_pool),
+    .help = "Requests of this pool of the trace are workspaces of operators: one block per stream, "
+            "outside the limit." },
+  { .name = "MULTI_STREAM_MEMORY_REUSE",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "1",
+    .choices = "0|1|2|3",
+    PARAM (reuse),
+    .help = "How collective operations give back their uses of blocks; 0: not at all, events "
+            "stream-free have no effect." },
+  { .name = "no_npu_memory_caching",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .aliases = "PYTORCH_NO_NPU_MEMORY_CACHING",
+    PARAM (uncached),
+    .help = "Every request and every free is a call of the device." },
+  { .name = "release_private_pools",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (release_private_pools),
+    .help =
+        "Takes private pools (graphs, MemPool) as given up by the program, so that emptying the "
+        "cache returns their free segments too." },
+  { .name = "release_lock_on_npumalloc",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (release_lock),
+    .help = NO_EFFECT },
+  { .name = "pin_memory_expandable_segments",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (pin_expandable),
+    .help = NO_EFFECT },
+  { .name = "pinned_mem_register",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (pinned_register),
+    .help = NO_EFFECT },
+  { .name = "pinned_reserve_segment_size_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .unit = "MiB",
+    PARAM (pinned_reserve),
+    .help = NO_EFFECT },
+  { .name = "pinned_use_cuda_host_register",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (pinned_host),
+    .help = NO_EFFECT },
+  { .name = "pinned_num_register_threads",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "1",
+    .min = "1",
+    .max = "128",
+    PARAM (pinned_threads),
+    .help = NO_EFFECT },
+  { .name = "pinned_use_background_threads",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (pinned_background),
+    .help = NO_EFFECT },
+  { .name = "conf",
+    .type = GEMEM_PARAM_STRING,
+    .aliases = "PYTORCH_NPU_ALLOC_CONF",
+    .choices = "max_split_size_mb:128",
+    .conflicts = "alloc_conf|" CONF_KEYS,
+    PARAM (conf),
+    .help = "A whole PYTORCH_NPU_ALLOC_CONF string, instead of single settings." },
+  { .name = "alloc_conf",
+    .type = GEMEM_PARAM_STRING,
+    .aliases = "PYTORCH_ALLOC_CONF",
+    .choices = "max_split_size_mb:128",
+    .conflicts = "conf|" CONF_KEYS,
+    PARAM (alloc_conf),
+    .help = "The same, as PYTORCH_ALLOC_CONF; both at once are an error." },
+  { NULL }
+};
+
+static gboolean
+fail (GError **error, const char *text)
+{
+  g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, text);
+  return FALSE;
+}
+
+/* ---- versions */
+
+/* Is the setting @key, that a version may lack, other than its default? */
+static gboolean
+is_set (const NpuParams *params, const char *key)
+{
+  const GememParam *row = gemem_params_find (gemem_npu_params, key);
+  g_autofree char *text = gemem_param_value_text (row, params);
+  NpuParams defaults;
+  g_autofree char *other = NULL;
+
+  gemem_params_set_defaults (gemem_npu_params, &defaults);
+  other = gemem_param_value_text (row, &defaults);
+  gemem_params_clear (gemem_npu_params, &defaults);
+  return strcmp (text, other) != 0;
+}
+
+static gboolean
+check_version (const NpuParams *params, GError **error)
+{
+  static const struct
+  {
+    const char *key;
+    int since;
+  } rows[] = {
+    { "page_size", VERSION_2_5_7_1 },
+    { "roundup_power2_divisions", VERSION_2_7_7_3 },
+    { "segment_size_mb", VERSION_2_7_7_3 },
+    { "free_physical", VERSION_2_7_7_3 },
+    { "large_segment_size_mb", VERSION_MASTER },
+    { "per_process_memory_fraction", VERSION_MASTER },
+    { "throw_on_npumalloc_oom", VERSION_MASTER },
+    { "pad", VERSION_MASTER },
+  };
+  static const char *const names[] = { "2.1.0-6.0.0", "2.5.1-7.1.0", "2.7.1-7.3.0", "master" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (params->version < rows[i].since && is_set (params, rows[i].key))
+      {
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                     "version=%s has no %s; leave it out, or use version=%s%s",
+                     names[params->version], rows[i].key, names[rows[i].since],
+                     rows[i].since < VERSION_MASTER ? " or later" : "");
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* ---- configuration strings */
+
+/* A copy without white space, which these options ignore. */
+static char *
+squeeze (const char *text)
+{
+  GString *squeezed = g_string_new (NULL);
+
+  for (; *text != '\0'; text++)
+    if (!g_ascii_isspace (*text))
+      g_string_append_c (squeezed, *text);
+  return g_string_free (squeezed, FALSE);
+}
+
+/* Splits at the commas outside brackets. */
+static GPtrArray *
+split_outside (const char *text)
+{
+  GPtrArray *parts = g_ptr_array_new_with_free_func (g_free);
+  const char *start = text;
+  int depth = 0;
+
+  for (const char *p = text;; p++)
+    {
+      depth += *p == '[' ? 1 : *p == ']' ? -1 : 0;
+      if (*p == '\0' || (*p == ',' && depth <= 0))
+        {
+          g_ptr_array_add (parts, g_strndup (start, (gsize) (p - start)));
+          start = p + 1;
+        }
+      if (*p == '\0')
+        return parts;
+    }
+}
+
+static const char *
+check_conf (const GememParam *key, const char *value)
+{
+  if (key->type == GEMEM_PARAM_BOOL && strcmp (value, "True") != 0 && strcmp (value, "False") != 0)
+    return "True or False";
+  if (strcmp (key->name, "page_size") == 0 && strcmp (value, "1g") != 0)
+    return "1g, or leave it out";
+  if (strcmp (key->name, "segment_size_mb") == 0 && strcmp (value, "0") == 0)
+    return "20 to 512, or leave it out";
+  return NULL;
+}
+
+static gboolean
+is_conf_key (const char *key)
+{
+  g_auto (GStrv) keys = g_strsplit (CONF_KEYS, "|", -1);
+
+  return g_strv_contains ((const char *const *) keys, key);
+}
+
+static gboolean
+apply_conf (NpuParams *params, const char *conf, GError **error)
+{
+  static const GememParamContext context = { .native = TRUE };
+  g_autofree char *squeezed = squeeze (conf);
+  g_autoptr (GPtrArray) parts = split_outside (squeezed);
+
+  for (guint i = 0; i < parts->len; i++)
+    {
+      char *part = g_ptr_array_index (parts, i);
+      char *colon = strchr (part, ':');
+      const char *wanted;
+
+      if (*part == '\0')
+        continue;
+      if (colon == NULL)
+        return fail (error, "conf: each entry is KEY:VALUE, as in max_split_size_mb:200");
+      *colon = '\0';
+      if (!is_conf_key (part))
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: unknown key %s; known are %s",
+                       part, CONF_KEYS);
+          return FALSE;
+        }
+      wanted = check_conf (gemem_params_find (gemem_npu_params, part), colon + 1);
+      if (wanted != NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: %s:%s: use %s", part,
+                       colon + 1, wanted);
+          return FALSE;
+        }
+      if (!gemem_params_set (gemem_npu_params, params, &context, "conf", part, colon + 1, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* ---- all together */
+
+static gboolean
+check (const NpuParams *params, guint64 part_of, GError **error)
+{
+  if (params->garbage_collection_threshold >= 1)
+    return fail (error, "garbage_collection_threshold=1: too large; use a number below 1, or 0 for "
+                        "none");
+  if (params->max_split_size < params->large_segment_size)
+    return fail (error, "max_split_size_mb: smaller than large_segment_size_mb; raise it, or lower "
+                        "the other");
+  if (params->max_non_split_rounding != 0
+      && params->max_non_split_rounding < params->large_segment_size)
+    return fail (error,
+                 "max_non_split_rounding_mb: smaller than large_segment_size_mb; raise it, or "
+                 "lower the other");
+  if (params->expandable_segments && params->max_split_size != CACHING_UNLIMITED)
+    return fail (error, "expandable_segments and max_split_size_mb exclude each other; keep one of "
+                        "them");
+  if (params->expandable_segments && params->garbage_collection_threshold > 0)
+    return fail (error, "expandable_segments and garbage_collection_threshold exclude each other; "
+                        "keep one of them");
+  if (part_of >= GEMEM_UNLIMITED)
+    return fail (error,
+                 "per_process_memory_fraction, throw_on_npumalloc_oom: the device has no limit "
+                 "to take a part of; give it a capacity, or total=");
+  return check_version (params, error);
+}
+
+/* The size of the pages of large expandable segments. */
+static guint64
+page_of (const NpuParams *params)
+{
+  if (params->page_size == PAGE_1G)
+    return GEMEM_GIB;
+  return params->segment_size != 0 && params->large_segment_size == 20 * GEMEM_MIB
+             ? params->segment_size
+             : params->large_segment_size;
+}
+
+/* The memory of which the settings take a part; 0: of none. */
+static guint64
+memory_of (const NpuParams *params, GememDevice *device)
+{
+  GememDeviceInfo info = { .total = params->total };
+
+  if (params->memory_fraction >= 1 && !params->reject)
+    return 0;
+  if (params->total == 0)
+    gemem_device_info (device, &info);
+  return info.total;
+}
+
+static gboolean
+resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings, GError **error)
+{
+  const guint64 total = memory_of (params, device);
+
+  if (!check (params, total, error)
+      || !gemem_caching_divisions_parse (settings->version, params->divisions, settings->divisions,
+                                         error))
+    return FALSE;
+  for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
+    settings->has_divisions |= settings->divisions[i] > 1;
+  settings->max_split_size = params->max_split_size;
+  settings->large_segment_size = params->large_segment_size;
+  settings->max_non_split_rounding = MAX (params->max_non_split_rounding,
+                                          params->large_segment_size);
+  settings->total = params->total;
+  settings->limit = params->memory_limit;
+  if (params->memory_fraction < 1 && settings->limit == CACHING_UNLIMITED)
+    settings->limit = (guint64) (params->memory_fraction * (double) total);
+  settings->gc = settings->limit != CACHING_UNLIMITED && params->garbage_collection_threshold > 0;
+  if (settings->gc)
+    settings->gc_trigger = (guint64) (params->garbage_collection_threshold
+                                      * (double) settings->limit);
+  settings->release_private_pools = params->release_private_pools;
+  settings->expandable = params->expandable_segments;
+  settings->page = page_of (params);
+  settings->pad = params->pad == PAD_32 ? 32 : 0;
+  if (params->expandable_segments && params->align_kb > 0)
+    {
+      settings->align = params->align_kb * GEMEM_KIB;
+      settings->align_from = 2 * GEMEM_MIB;
+    }
+  settings->segment_unit = params->page_size == PAGE_1G ? GEMEM_GIB : 0;
+  if (params->reject)
+    settings->reject_above = (guint64) (params->memory_fraction * (double) total);
+  settings->small_range = params->zero_copy ? 2 * GEMEM_GIB : 0;
+  settings->stream_range = params->zero_copy ? 10 * GEMEM_GIB : 0;
+  settings->lazy_events = params->lazy_reclaim ? 512 : 0;
+  settings->eighth_down = settings->sync_device = TRUE;
+  settings->uncached = params->uncached;
+  return TRUE;
+}
+
+gboolean
+gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings,
+                            GError **error)
+{
+  NpuParams copy = *params;
+  const char *conf = params->conf != NULL ? params->conf : params->alloc_conf;
+  gboolean ok;
+
+  memset (settings, 0, sizeof *settings);
+  gemem_caching_settings_plain (settings);
+  settings->version = &gemem_caching_versions[CACHING_2_11];
+  copy.divisions = g_strdup (params->divisions);
+  copy.conf = copy.alloc_conf = NULL;
+  ok = (conf == NULL || apply_conf (&copy, conf, error))
+       && resolve (&copy, device, settings, error);
+  if (!ok)
+    g_prefix_error (error, "allocator torch-npu: ");
+  gemem_params_clear (gemem_npu_params, &copy);
+  return ok;
+}
+
+void
+gemem_npu_notes (gconstpointer given, GememNoteFunc func, gpointer data)
+{
+  const NpuParams *params = given;
+
+  if (params->segment_size != 0)
+    func ("torch-npu: segment_size_mb is deprecated; use large_segment_size_mb", data);
+  if (params->segment_size != 0 && page_of (params) != params->segment_size)
+    func ("torch-npu: segment_size_mb has no effect beside page_size=1g or large_segment_size_mb; "
+          "leave it out",
+          data);
+  else if (params->segment_size != 0 && !params->expandable_segments)
+    func ("torch-npu: segment_size_mb has no effect without expandable_segments; set both, or none",
+          data);
+}

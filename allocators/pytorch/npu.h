@@ -1,0 +1,67 @@
+/* npu.h - what the files of `torch-npu` share: its settings, and the memory of its workspaces.
+ *
+ * npu.c is the class: PyTorch's allocator (caching.h) with the constants of npu-settings.c, and
+ * beside it the workspaces of npu-workspace.c.
+ *
+ * Invariants: caching.h; memory of workspaces is not in `reserved`.
+ * Origin: peers.md section 1g.  Private to allocators/pytorch.
+ */
+#pragma once
+
+#include "allocators/pytorch/caching.h"
+
+#define NPU_NO_POOL G_MAXUINT64
+
+/* ---- npu-settings.c */
+
+/* As the user set them. */
+typedef struct
+{
+  guint64 max_split_size, max_non_split_rounding, large_segment_size, segment_size;
+  guint64 align_kb, total, memory_limit, workspace_pool, pinned_reserve;
+  guint64 pinned_threads;
+  double garbage_collection_threshold, memory_fraction;
+  char *divisions, *conf, *alloc_conf;
+  int version, page_size, pad, reuse;
+  gboolean expandable_segments, lazy_reclaim, reject, keep_pages, zero_copy, uncached;
+  gboolean release_private_pools;
+  gboolean release_lock, pin_expandable, pinned_register, pinned_host, pinned_background;
+} NpuParams;
+
+extern const GememParam gemem_npu_params[];
+
+/* Checks @params alone and together; @device is asked for its memory where they take a part of it. */
+gboolean gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device,
+                                     CachingSettings *settings, GError **error);
+/* What to say of settings that are valid. */
+void gemem_npu_notes (gconstpointer params, GememNoteFunc func, gpointer data);
+
+/* ---- npu-workspace.c */
+
+typedef struct
+{
+  guint64 stream, address;
+  guint64 size; /* what was asked for last, also if the device refused it: then address is 0 */
+  guint64 last; /* size when it served a request last */
+  guint64 requested;
+  gboolean live;
+} NpuWorkspace;
+
+typedef struct
+{
+  GPtrArray *blocks; /* NpuWorkspace, one per stream, in the order of first use */
+  guint64 held;      /* bytes from the device */
+  CachingStat allocated;
+} NpuWorkspaces;
+
+void gemem_npu_workspaces_init (NpuWorkspaces *workspaces);
+/* Serves @request from the block of its stream.  FALSE: out of memory, or refused. */
+gboolean gemem_npu_workspace_alloc (NpuWorkspaces *workspaces, GememAllocator *allocator,
+                                    const GememRequest *request, GememBlock *out);
+/* TRUE if @block was a workspace: it is free now. */
+gboolean gemem_npu_workspace_free (NpuWorkspaces *workspaces, const GememBlock *block);
+/* TRUE if @block is a workspace. */
+gboolean gemem_npu_is_workspace (const NpuWorkspaces *workspaces, const GememBlock *block);
+/* Returns the blocks that are not in use to the device. */
+void gemem_npu_workspaces_empty (NpuWorkspaces *workspaces, GememDevice *device);
+void gemem_npu_workspaces_clear (NpuWorkspaces *workspaces, GememDevice *device);

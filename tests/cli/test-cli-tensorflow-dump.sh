@@ -1,0 +1,73 @@
+#!/bin/sh
+# test-cli-tensorflow-dump.sh - logs in which TensorFlow ran out of memory: info shows the state, a replay starts from it and fails as TensorFlow did.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+data=$GEMEM_SRCDIR/tests/data/tensorflow
+
+run 0 gemem-sim info "$data/cpu-oom.log"
+says out 'format  *tensorflow-dump'
+says out 'bfc_cpu_allocator_for_gpu at line 7: 5 regions of 65011712 bytes, 6 chunks in use, 5 free'
+says out 'live at the start .*\(37748992 bytes\) in 6 blocks'
+says out 'peak reserved, recorded .*\(65011712 bytes\)'
+says out '1 request ran out of memory'
+run 0 gemem-sim replay "$data/cpu-oom.log" -a tf-bfc
+says out 'block 7 of 12.00 MiB .RandomStandardNormal. failed with 36.00 MiB live, 36.00 MiB allocated, 62.00 MiB reserved of 64.00 MiB'
+says out 'avoidable: .* its largest piece; without block 2 .4.000 MiB. it would fit'
+says out 'fidelity: 1 of 1 decisions and 0 of 0 device calls as recorded'
+
+for name in cpu-oom timestamps whole two; do
+  run 0 gemem-sim validate "$data/$name.log"
+  says out 'valid .tensorflow-dump.'
+  run 0 gemem-sim replay -a tf-bfc -a ort-bfc -a pytorch-caching "$data/$name.log"
+  run 0 gemem-sim replay -a tf-bfc "$data/$name.log"
+  says out 'fidelity: 1 of 1 decisions and 0 of 0'
+  check 'every device fails as TensorFlow did' sh -c "! grep 'fidelity: 0' '$out'"
+  run 0 gemem-sim convert "$data/$name.log" "$name.gmt"
+  run 0 gemem-sim replay -a tf-bfc "$name.gmt"
+  says out 'fidelity: 1 of 1 decisions and 0 of 0'
+done
+
+# A log of hours before the dump, compressed, as it comes.
+{ head -n 1 "$data/whole.log"; yes '2026-01-01 10:00:00.000000: I tensorflow/core/x.cc:1] step' | head -n 20000; cat "$data/whole.log"; } | gzip > train.log.gz
+run 0 gemem-sim info train.log.gz
+says out 'earlier dumps of the same allocators are left out'
+
+# The state goes on: 2 MiB more fit where a region is left under the limit, the next region has the recorded size.
+gemem-sim convert "$data/cpu-oom.log" state.txt
+{ sed '/^# end/d; /failed/d' state.txt; echo 'alloc 90 size=2097152 device=host'; echo 'free 90 device=host'; echo 'alloc 91 size=12582912 device=host'; echo '# end: 14'; } > more.txt
+run 0 gemem-sim replay more.txt -a tf-bfc
+says out 'regions  *5'
+run 0 gemem-sim replay more.txt -a tf-bfc -d sim:capacity=1GiB --no-trace-settings
+says out 'regions  *6'
+
+run 3 gemem-sim info --trace-device=5 "$data/two.log"
+says err 'two.log:1: the log has no dump of device 5; leave the choice of a device out'
+head -c 5000 "$data/cpu-oom.log" > cut.log
+run 3 gemem-sim info cut.log
+says err 'cut.log:[0-9]*: in the dump of bfc_cpu_allocator_for_gpu .*: fetch it again'
+head -c 8300 "$data/cpu-oom.log" > cut.log
+run 3 gemem-sim info --allow-partial cut.log
+says out 'the end is missing'
+tac "$data/cpu-oom.log" > reversed.log
+run 3 gemem-sim info reversed.log
+says err 'reversed.log:[0-9]*: .*fetch it again'
+grep -v 'InUse at 7' "$data/cpu-oom.log" > lines.log
+run 3 gemem-sim replay -a tf-bfc lines.log
+says err 'lines.log:[0-9]*: in the dump of bfc_cpu_allocator_for_gpu '
+head -c 100000 /dev/urandom > noise.log
+run 3 gemem-sim info --trace-format=tensorflow-dump noise.log
+says err 'noise.log:[0-9]*: '
+: > empty.log
+run 3 gemem-sim info --trace-format=tensorflow-dump empty.log
+says err 'empty.log'
+
+# What only a recorded state can set, and wrong values of it.
+run 2 gemem-sim replay more.txt -a tf-bfc:curr_region_allocation_bytes=x
+says err 'curr_region_allocation_bytes'
+run 2 gemem-sim replay more.txt -a tf-bfc:curr_region_allocation_bytes=18446744073709551616
+says err 'curr_region_allocation_bytes'
+run 2 gemem-sim replay more.txt -a tf-bfc:curr_region_allocation_bytes=
+says err 'curr_region_allocation_bytes'
+done_testing

@@ -1,0 +1,111 @@
+"""scenarios.py - what is tried on TensorFlow's BFCAllocator and `tf-bfc`.
+
+Sizes lie around the edges of the rules (peers.md 1b): quanta of 256 bytes, bins at powers of two times 256, the first region of 2 MiB,
+requests of half a chunk, and a waste of 128 MiB, at which a chunk is split.
+"""
+from sequences import GiB, KiB, MiB, PATTERNS, Case, around, mixed, one_of
+
+ALLOCATOR = 'tf-bfc'
+CALLS = ('malloc', 'free')
+
+EDGES = sorted({1, 2, *around(256, 512, 1024, 4096, 64 * KiB, 128 * KiB, MiB, 2 * MiB, 4 * MiB, 8 * MiB, 16 * MiB, 64 * MiB, 128 * MiB, 256 * MiB, step=256), 100 * MiB, 129 * MiB, 300 * MiB, 600 * MiB})
+
+
+def anything(**more):
+    """Sizes around edges, otherwise of any size."""
+    return lambda random, n: mixed(random, n, edges=EDGES, **more)
+
+
+def pattern(*names):
+    return one_of(*(PATTERNS[name] for name in names))
+
+
+TIGHT = ('pressure', 'uniform', 'small-and-large')
+
+
+def default(random):
+    return Case(one_of(pattern(*PATTERNS), anything(), anything(most=GiB)), device={'capacity': 80 * GiB})
+
+
+def out_of_memory(random):
+    """The device refuses, so that regions are asked for again, smaller."""
+    return Case(one_of(pattern(*TIGHT), anything(), anything(most=64 * MiB)),
+                device={'capacity': random.choice([200 * MiB, 777 * MiB + 12345, GiB, 2 * GiB, 3 * GiB + 1, 5000000000])})
+
+
+def limit(random):
+    total = random.choice([200 * MiB + 77, 777 * MiB, GiB, 2 * GiB, 3 * GiB + 255])
+    return Case(one_of(pattern(*TIGHT), anything()), {'limit': total}, {'capacity': random.choice([total - 5 * MiB, 80 * GiB])})
+
+
+def whole(random):
+    """The whole limit at once, as on a GPU by default."""
+    total = random.choice([GiB, 2 * GiB + 1, 4 * GiB, 15 * GiB])
+    return Case(one_of(pattern(*PATTERNS), anything(), pattern(*TIGHT)), {'allow_growth': 'no', 'limit': total}, {'capacity': random.choice([total, 80 * GiB, total * 3 // 4])})
+
+
+def few(random, total):
+    """Few blocks, of which each may be most of the memory."""
+    return anything(blocks=random.choice([3, 6, 12]), most=total // 2, middle=total // 16, edge=0.2)
+
+
+def kept(random):
+    """Without garbage collection, where idle regions would make room."""
+    total = random.choice([100 * MiB, 300 * MiB, GiB])
+    return Case(one_of(pattern(*TIGHT), few(random, total), few(random, total)), {'garbage_collection': 'no', 'allow_growth': random.choice(['yes', 'yes', 'no'])}, {'capacity': total})
+
+
+def fragmentation(random):
+    total = random.choice([GiB, 4 * GiB, 16 * GiB])
+    return Case(one_of(pattern(*TIGHT), anything(most=512 * MiB)),
+                {'fragmentation_fraction': random.choice(['0.0001', '0.001', '0.01', '0.05', '0.1', '0.3', '0.9', '1']), 'allow_growth': random.choice(['yes', 'no'])}, {'capacity': total})
+
+
+def joined(random):
+    """Regions that adjoin become one: multiples of the device's step follow one another."""
+    return Case(one_of(pattern(*TIGHT), anything()), {'coalesce_regions': 'yes'}, {'capacity': random.choice([300 * MiB, GiB, 4 * GiB])})
+
+
+def collected(random):
+    """Idle regions often make room."""
+    total = random.choice([100 * MiB, 300 * MiB, GiB])
+    return Case(few(random, total), {'coalesce_regions': random.choice(['yes', 'no', 'no'])}, {'capacity': total})
+
+
+def timestamps(random):
+    """Frees wait for the safe frontier; requests on other streams than 0 only take what it has passed.  Without garbage collection:
+    with it TensorFlow 2.21 itself crashes when it returns a region of which chunks wait."""
+    uses = anything(streams=random.choice([1, 2, 3]), sync=random.choice([0, 0.003, 0.03, 0.2]), blocks=random.choice([10, 40, 300]), most=random.choice([4 * MiB, 64 * MiB, 256 * MiB]))
+    return Case(uses, {'timestamped_allocator': 'yes', 'allow_growth': random.choice(['yes', 'no']), 'garbage_collection': 'no'},
+                {'capacity': random.choice([100 * MiB, 700 * MiB, 4 * GiB])})
+
+
+SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'limit': limit, 'whole': whole, 'no-collection': kept, 'fragmentation': fragmentation, 'joined': joined, 'collected': collected, 'timestamps': timestamps}
+
+
+def step(name, add=None, value=None, of='settings'):
+    """A change of one setting, where it is set or has the default @value."""
+
+    def change(settings, device):
+        target = settings if of == 'settings' else device
+        if add is not None and name in target:
+            target[name] = add(target[name])
+        elif value is not None:
+            target[name] = value
+        return settings, device
+
+    return change
+
+
+SHARPNESS = [
+    ('default', 'growth, or not', step('allow_growth', value='no')),
+    ('default', 'fragmentation_fraction 0.0001', step('fragmentation_fraction', value='0.0001')),
+    ('limit', 'limit - 256', step('limit', add=lambda v: v - 256)),
+    ('out-of-memory', 'capacity - 2 MiB', step('capacity', add=lambda v: v - 2 * MiB, of='device')),
+    ('fragmentation', 'fragmentation_fraction + 1 %', step('fragmentation_fraction', add=lambda v: '%.6f' % min(1, float(v) * 1.01))),
+    ('no-collection', 'collection, or not', step('garbage_collection', value='yes')),
+    ('joined', 'regions that adjoin', step('coalesce_regions', value='no')),
+    ('collected', 'collection, or not', step('garbage_collection', value='no')),
+]
+
+BENCH = {'training': PATTERNS['training'], 'uniform': PATTERNS['uniform']}
