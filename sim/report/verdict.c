@@ -12,7 +12,24 @@
 #include "base/units.h"
 #include "sim/report/notes.h"
 
-extern const GememAllocatorClass gemem_direct_class;
+extern const GememAllocatorClass gemem_direct_class, gemem_rmm_limiting_class;
+
+/* TRUE of `direct` in other words: RMM's limit on the device itself keeps nothing, as `direct`. */
+static gboolean
+is_direct (const GememResult *result, const GememAllocatorClass *klass)
+{
+  if (klass == &gemem_direct_class)
+    return TRUE;
+  for (guint i = 0; klass == &gemem_rmm_limiting_class && result->parameters != NULL
+                    && i < result->parameters->len;
+       i++)
+    {
+      const GememSetting *setting = result->parameters->pdata[i];
+      if (strcmp (setting->key, "upstream") == 0)
+        return strcmp (setting->value, "direct") == 0;
+    }
+  return FALSE;
+}
 
 /* An allocator of a plugin that is not loaded now is real. */
 static gboolean
@@ -26,7 +43,7 @@ is_real (const GememResult *result)
   if (result->programs != NULL)
     return TRUE;
   klass = gemem_allocator_find (result->allocator, NULL);
-  return klass == NULL || (klass != &gemem_direct_class && klass->prepare == NULL);
+  return klass == NULL || (!is_direct (result, klass) && klass->prepare == NULL);
 }
 
 static gboolean
