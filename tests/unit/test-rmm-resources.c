@@ -287,8 +287,8 @@ static void
 test_faults (void)
 {
   static const char *const stacks[] = {
-    "rmm-binning:min_size_exponent=9,max_size_exponent=11,upstream=[rmm-pool:upstream=rmm-"
-    "limiting]",
+    ("rmm-binning:min_size_exponent=9,max_size_exponent=11,upstream=[rmm-pool:upstream="
+     "rmm-limiting]"),
     "rmm-limiting:limit=1GiB,upstream=[rmm-pool:upstream=[rmm-arena:arena_size=64MiB]]",
     "rmm-fixed-size:blocks_to_preallocate=1,upstream=[rmm-pool:initial_pool_size=1MiB]",
   };
