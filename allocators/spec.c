@@ -102,7 +102,9 @@ check_value (const GememAllocatorClass *klass, const char *key, const char *valu
   g_autofree char *what = what_of (klass);
   gboolean ok;
 
-  if (strchr (value, '%') != NULL && !native)
+  if (strchr (value, '%') != NULL
+      && (!native
+          || (gemem_params_find (params_of (klass), key)->flags & GEMEM_PARAM_PERCENT) != 0))
     return TRUE;
   if (!gemem_params_check_unit (klass->params, what, key, value, error))
     return FALSE;

@@ -44,6 +44,8 @@ enum
   GEMEM_PARAM_FILE = 1 << 2,
   /* STRING: a name of what is installed, or a file (with a '/', or NAME.ini), for which the same holds */
   GEMEM_PARAM_NAME_OR_FILE = 1 << 3,
+  /* The real system's own text, too, may be a percentage of the device. */
+  GEMEM_PARAM_PERCENT = 1 << 4,
 };
 
 typedef struct

@@ -101,8 +101,10 @@ scan_setting (const char **text, const char **problem)
   const char *equals = start + strcspn (start, "=,");
 
   if (*equals != '=')
-    *problem = *start == ',' || *start == '\0' ? "an empty setting; remove the ','"
-                                               : "a setting without '='; write NAME=VALUE";
+    *problem = *start == ',' || *start == '\0'
+                   ? "an empty setting; remove the ','"
+                   : "a setting without '='; write NAME=VALUE, in quotes if "
+                     "the value has commas";
   else if (equals == start)
     *problem = "no name before '='; write NAME=VALUE";
   if (*problem != NULL)

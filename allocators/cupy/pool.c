@@ -30,7 +30,7 @@ typedef struct
 static const GememParam params[] = {
   { .name = "limit",
     .type = GEMEM_PARAM_SIZE,
-    .flags = GEMEM_PARAM_MEMORY,
+    .flags = GEMEM_PARAM_MEMORY | GEMEM_PARAM_PERCENT,
     .default_text = "none",
     .sweep = "none|64MiB|1GiB",
     .special = "none=0",

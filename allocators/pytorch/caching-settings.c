@@ -186,7 +186,7 @@ const GememParam gemem_caching_params[] = {
     PARAM (conf),
     .help =
         "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings, read to the letter "
-        "as `version` reads it." },
+        "as `version` reads it; in quotes where it has commas." },
   { NULL }
 };
 

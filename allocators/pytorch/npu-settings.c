@@ -269,7 +269,8 @@ const GememParam gemem_npu_params[] = {
     .choices = "max_split_size_mb:128",
     .conflicts = "alloc_conf|" CONF_KEYS,
     PARAM (conf),
-    .help = "A whole PYTORCH_NPU_ALLOC_CONF string, instead of single settings." },
+    .help = "A whole PYTORCH_NPU_ALLOC_CONF string, instead of single settings; in quotes where it "
+            "has commas." },
   { .name = "alloc_conf",
     .type = GEMEM_PARAM_STRING,
     .aliases = "PYTORCH_ALLOC_CONF",

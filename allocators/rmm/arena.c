@@ -63,7 +63,7 @@ static const GememParam params[] = {
     .default_text = "no",
     .offset = G_STRUCT_OFFSET (Params, dump),
     .help = "RMM then writes its state to a log when it is out of memory; without effect here." },
-  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool|rmm-arena|rmm-binning"),
+  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool", "|rmm-binning|rmm-limiting"),
   { NULL },
 };
 

@@ -51,7 +51,7 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Params, bins),
     .help = "Further bins: their sizes, rounded up to 256 bytes, in brackets, as add_bin makes "
             "them; SIZE=RESOURCE for a bin of another kind: bins=[3MiB,64MiB=rmm-pool]." },
-  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool|rmm-arena|rmm-binning"),
+  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool|rmm-arena", "|rmm-limiting"),
   { NULL },
 };
 
@@ -177,6 +177,13 @@ add_words (Binning *self, const Params *own, GError **error)
     }
 }
 
+/* TRUE if `bins` names any: "none" is how its default is written. */
+static gboolean
+names_bins (const Params *own)
+{
+  return own->bins != NULL && strcmp (own->bins, "none") != 0;
+}
+
 static gboolean
 check_params (const Params *own, GError **error)
 {
@@ -188,7 +195,7 @@ check_params (const Params *own, GError **error)
                  ": bins of more than 1 TiB; give an exponent up to %d",
                  own->min_exponent > MOST_EXPONENT ? "min_size_exponent" : "max_size_exponent",
                  MAX (own->min_exponent, own->max_exponent), MOST_EXPONENT);
-  else if ((none || own->min_exponent > own->max_exponent) && own->bins == NULL)
+  else if ((none || own->min_exponent > own->max_exponent) && !names_bins (own))
     g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                          "allocator " WHAT ": no bins; give min_size_exponent and a "
                          "max_size_exponent that is not below it, or bins=[SIZE,...]");
@@ -204,7 +211,7 @@ make_bins (Binning *self, const Params *own, GError **error)
   if (own->min_exponent != NO_EXPONENT && own->max_exponent != NO_EXPONENT)
     for (guint64 e = own->min_exponent; e <= own->max_exponent; e++)
       add_bin (self, G_GUINT64_CONSTANT (1) << e, NULL, own->rmm.version);
-  return own->bins == NULL || add_words (self, own, error);
+  return !names_bins (own) || add_words (self, own, error);
 }
 
 /* ---- the class */

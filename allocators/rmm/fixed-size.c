@@ -42,7 +42,7 @@ static const GememParam params[] = {
     .sweep = "16|128|1024",
     .offset = G_STRUCT_OFFSET (Params, count),
     .help = "Blocks that are obtained together, at the beginning and whenever there is none." },
-  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool|rmm-arena|rmm-binning"),
+  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool|rmm-arena", "|rmm-binning|rmm-limiting"),
   { NULL },
 };
 

@@ -35,7 +35,7 @@ static const GememParam params[] = {
     .max = "1GiB",
     .offset = G_STRUCT_OFFSET (Params, alignment),
     .help = "A block counts with its size rounded up to this, a power of two." },
-  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool|rmm-arena|rmm-binning"),
+  GEMEM_RMM_ROWS (Params, rmm, "|rmm-pool|rmm-arena", "|rmm-binning"),
   { NULL },
 };
 

@@ -55,7 +55,7 @@ static const GememParam params[] = {
     .help =
         "Most bytes that the pool obtains; a multiple of 256.  With it the pool grows by half of "
         "what is left, without it by as much as it has." },
-  GEMEM_RMM_ROWS (Params, rmm, ""),
+  GEMEM_RMM_ROWS (Params, rmm, "|rmm-arena", "|rmm-limiting"),
   { NULL },
 };
 

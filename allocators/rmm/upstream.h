@@ -30,14 +30,15 @@ typedef struct
   int version; /* GememRmmVersion */
 } GememRmmParams;
 
-/* The rows of `upstream` and `version`; their values are @field, a GememRmmParams of @Type.  @others:
- * "|NAME...", upstreams to try in tests. */
-#define GEMEM_RMM_ROWS(Type, field, others) \
+/* The rows of `upstream` and `version`; their values are @field, a GememRmmParams of @Type.  @worth
+ * and @others: "|NAME...", upstreams worth trying beside the device, and further ones to try in
+ * tests; none is the resource itself, which would be a cycle. */
+#define GEMEM_RMM_ROWS(Type, field, worth, others) \
   { .name = "upstream", \
     .type = GEMEM_PARAM_STRING, \
     .default_text = "direct", \
-    .choices = "direct|rmm-limiting" others, \
-    .sweep = "direct|rmm-pool|rmm-arena", \
+    .choices = "direct" worth others, \
+    .sweep = "direct" worth, \
     .offset = G_STRUCT_OFFSET (Type, field.upstream), \
     .help = \
         "What it takes its memory from: direct (the device), or another RMM resource, with its " \

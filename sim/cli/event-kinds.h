@@ -7,3 +7,5 @@
 const char *gemem_event_kind_help (GememEventKind kind);
 /* Names that programs have for it, '|' separated, or NULL. */
 const char *gemem_event_kind_known_as (GememEventKind kind);
+/* A generator, with settings, whose traces have such events; NULL: only recordings do. */
+const char *gemem_event_kind_generator (GememEventKind kind);

@@ -129,11 +129,12 @@ add_commands (GPtrArray *terms, const GememCommand *const *command)
     }
 }
 
-/* The words among the values of the parameter: numbers are not terms. */
+/* The words among the values of the parameter: numbers are not terms, nor are texts to try. */
 static void
 add_values (GPtrArray *terms, const Term *param)
 {
-  const char *const lists[] = { param->param->choices, param->param->special };
+  const gboolean text = param->param->type == GEMEM_PARAM_STRING;
+  const char *const lists[] = { text ? NULL : param->param->choices, param->param->special };
   Term value = *param;
 
   value.kind = TERM_VALUE;
@@ -355,7 +356,8 @@ same_text (const Term *a, const Term *b)
   return a->kind == b->kind && strcmp (a->param->name, b->param->name) == 0
          && a->param->type == b->param->type && strcmp (a->param->help, b->param->help) == 0
          && g_strcmp0 (a->param->default_text, b->param->default_text) == 0
-         && g_strcmp0 (a->param->choices, b->param->choices) == 0;
+         && (a->param->type == GEMEM_PARAM_STRING
+             || g_strcmp0 (a->param->choices, b->param->choices) == 0);
 }
 
 /* "allocators ge, ge-active; planner ge-block": the owners of terms that are explained as the one at
@@ -477,10 +479,11 @@ append_event (GString *out, GememEventKind kind)
   g_string_append_printf (out, "%s: event of a trace\n      %s\n", gemem_event_kind_name (kind),
                           gemem_event_kind_help (kind));
   append_known_as (out, gemem_event_kind_known_as (kind));
-  g_string_append_printf (out,
-                          "      Try: gemem-sim generate ge-session | gemem-sim convert - - -f "
-                          "text | sed -n '/^%s /p'\n",
-                          gemem_event_kind_name (kind));
+  if (gemem_event_kind_generator (kind) != NULL)
+    g_string_append_printf (out,
+                            "      Try: gemem-sim generate %s | gemem-sim convert - - -f text | "
+                            "sed -n '/^%s /p'\n",
+                            gemem_event_kind_generator (kind), gemem_event_kind_name (kind));
 }
 
 static void

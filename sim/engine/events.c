@@ -94,9 +94,9 @@ adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
     return run->adopted = TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                "%s:event %" G_GUINT64_FORMAT
-               ": no room on the device for the segment of %" G_GUINT64_FORMAT
-               " bytes that was there when the recording began; give a larger capacity or another "
-               "address policy",
+               ": no room on the device, or within the allocator's limit, for the segment of "
+               "%" G_GUINT64_FORMAT " bytes that was there when the recording began; give a larger "
+               "capacity or limit, or another address policy",
                run->name, run->seq, event->size);
   return FALSE;
 }

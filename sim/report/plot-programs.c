@@ -248,6 +248,19 @@ lay_out (ProgramsLayout *layout, const GememPlotGroup *group)
   layout->height = layout->head + FOOT + layout->results->len * (PANEL + GAP) - GAP;
 }
 
+/* What the picture shows; says so where results are left out. */
+static char *
+title_of (const GememPlotGroup *group, guint shown)
+{
+  guint all = 0;
+
+  for (guint i = 0; i < group->results->len; i++)
+    all += is_drawn (group->results->pdata[i]);
+  return all > shown
+             ? g_strdup_printf ("programs on one device, the first %u of %u runs", shown, all)
+             : g_strdup ("programs on one device");
+}
+
 void
 gemem_plot_programs_script (GString *out, const GememPlotGroup *group, const char *base)
 {
@@ -261,7 +274,8 @@ gemem_plot_programs_script (GString *out, const GememPlotGroup *group, const cha
                           layout.unit->divisor, layout.axis.unit->divisor, layout.unit->name);
   g_string_append_printf (out, "set xrange [x(" U "):x(" U ")]\nset multiplot\n", layout.axis.from,
                           layout.axis.to);
-  gemem_plot_script_title (out, group, "programs on one device", layout.height);
+  g_autofree char *title = title_of (group, layout.results->len);
+  gemem_plot_script_title (out, group, title, layout.height);
   append_legend (out, &layout);
   for (guint i = 0; i < layout.results->len; i++)
     append_panel (out, &layout, i, layout.results->pdata[i]);

@@ -46,6 +46,12 @@ run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim compare small.o
 check 'results say who took it' sh -c \
   "jq -e '[.results[] | .variables.PYTORCH_CUDA_ALLOC_CONF] == [\"max_split_size_mb:64\", null, null]' $out"
 
+# ---- CuPy: a size, or a part of the device
+run 0 env CUPY_GPU_MEMORY_LIMIT=50% gemem-sim replay small.ops -a cupy-pool --env; silent err; says out '^  CUPY_GPU_MEMORY_LIMIT +50%'
+run 0 env CUPY_GPU_MEMORY_LIMIT=1% gemem-sim replay small.ops -a cupy-pool --env -d sim:capacity=1GiB; says out '^  failed +[1-9]'
+run 2 env CUPY_GPU_MEMORY_LIMIT=x% gemem-sim replay small.ops -a cupy-pool --env; lines 1; says err "CUPY_GPU_MEMORY_LIMIT='x%': not a number"
+run 2 env FLAGS_gpu_memory_limit_mb=50% gemem-sim replay small.ops -a paddle --env; lines 1
+
 # ---- torch_npu: two variables, of which one may be set (peers.md 1g.8)
 npu () { gemem-sim replay small.ops -a torch-npu "$@"; }
 run 0 npu; reserved '102\.0 MiB'; silent err # 32 bytes of padding make it 102 MiB

@@ -88,6 +88,9 @@ run 0 gemem-sim plot j1.json -f csv --columns peak_reserved; says out '^train.tx
 run 0 gemem-sim replay --share-device train.txt serve.txt -a direct -d 'sim:capacity=17MiB|1GiB' -f csv; says out ',direct \+ direct \(capacity=17MiB\),'
 run 0 share -a direct --plots plots --manifest m.json --sqlite x.sqlite --check --check-release-order --measure
 check 'a picture of the programs' test -s plots/programs-train.txt-serve.gp
+check 'of all of them' sh -c '! grep -q "the first" plots/programs-train.txt-serve.gp'
+run 0 gemem-sim compare --share-device train.txt serve.txt -a direct -a tf-bfc -a rmm-pool --plots many -d sim:capacity=1GiB
+check 'of nine combinations eight are drawn, and the picture says so' grep -q 'programs on one device, the first 8 of 9 runs' many/programs-train.txt-serve.gp
 check 'the manifest has both traces' test "$(grep -c '"trace": ' m.json)" = 2
 
 # ---- mistakes

@@ -77,6 +77,11 @@ run 0 gemem-sim compare small.txt -a 'paddle:preset=P2|P3,FLAGS_free_idle_chunk=
 says out 'paddle:preset=P2,FLAGS_free_idle_chunk=yes'; says out 'paddle:preset=P3,FLAGS_free_idle_chunk=no'
 refused compare small.txt -a 'paddle:FLAGS_gpu_memory_limit_mb=*'; says err 'no values are known'
 run 0 gemem-sim compare small.txt -a 'direct:address=*' -f csv; says out 'direct:address=recorded'
+for resource in pool arena binning fixed-size limiting; do # what is worth trying is no cycle
+  run 0 gemem-sim compare small.txt -a "rmm-$resource:upstream=*"; silent err
+done
+run 0 gemem-sim replay small.txt -a rmm-binning:bins=none # the default as it is printed
+refused replay small.txt -a rmm-binning:bins=none,min_size_exponent=none; says err 'no bins; give'
 
 # ---- long names by a part of them
 refused replay small.txt -a paddle-auto-growth:chunk_size_in_mb=20; says err "did you mean 'auto_growth_chunk_size_in_mb'"

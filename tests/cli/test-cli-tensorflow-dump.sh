@@ -70,4 +70,7 @@ run 2 gemem-sim replay more.txt -a tf-bfc:curr_region_allocation_bytes=184467440
 says err 'curr_region_allocation_bytes'
 run 2 gemem-sim replay more.txt -a tf-bfc:curr_region_allocation_bytes=
 says err 'curr_region_allocation_bytes'
+# a limit below what was held, on a device that is large enough
+run 3 gemem-sim replay "$data/whole.log" -a tf-bfc:limit=1MiB -d sim:capacity=1GiB
+says err "within the allocator's limit.* give a larger capacity or limit"
 done_testing

@@ -46,6 +46,13 @@ found MemoryConfig            '^ge \(allocator\)'
 found single_thread           'parameter of allocators ge, '
 found leak                    'live at end: measure'
 found empty_cache             '^trim: event of a trace$'
+for event in sleep wake region-end use-on-stream pool-release graph-unload; do
+  run 0 gemem-sim help $event; sed -n 's/^ *Try: //p' "$out" >"$GEMEM_TMP/try"
+  check "$event: what to try shows such an event" sh -c "sh '$GEMEM_TMP/try' 2>&1 | grep -q '^$event '"
+done
+found upstream                '^upstream: parameter of allocators rmm-pool, rmm-arena, rmm-binning, rmm-fixed-size, rmm-limiting$'
+check 'it is explained once' sh -c "test \$(grep -c '^upstream: ' '$out') = 1"
+run 0 gemem-sim help rmm-limiting; check 'an allocator is no value of others' sh -c "! grep -q ': value of ' '$out'"
 found PYTORCH_CUDA_ALLOC_CONF 'parameter conf of allocator pytorch-caching$'
 found CUDACachingAllocator    '^pytorch-caching \(allocator\)'
 found peak_reserved           '^peak reserved: measure \(peak_reserved\)$'

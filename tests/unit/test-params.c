@@ -159,8 +159,10 @@ test_settings_bad (void)
   {
     const char *text, *message;
   } bad[] = {
-    { "a", "'a': setting 1: a setting without '='; write NAME=VALUE" },
-    { "a=1,b", "'a=1,b': setting 2: a setting without '='; write NAME=VALUE" },
+    { "a", "'a': setting 1: a setting without '='; write NAME=VALUE, in quotes if the value has "
+           "commas" },
+    { "a=1,b", "'a=1,b': setting 2: a setting without '='; write NAME=VALUE, in quotes if the "
+               "value has commas" },
     { "a=1,,b=2", "'a=1,,b=2': setting 2: an empty setting; remove the ','" },
     { "a=1,", "'a=1,': setting 2: an empty setting; remove the ','" },
     { ",", "',': setting 1: an empty setting; remove the ','" },
