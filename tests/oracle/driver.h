@@ -303,8 +303,13 @@ private:
   void
   event ()
   {
-    /* Whether a wait for a stream is a decision of gemem's allocator, which then has a row. */
-    virtual bool decides_sync () const const std::string name = word ();
+    static const std::map<std::string, Kind> kinds = {
+      { "alloc", ALLOC },           { "free", FREE },         { "use-on-stream", USE },
+      { "stream-sync", SYNC },      { "trim", TRIM },         { "step", NOTHING },
+      { "phase", NOTHING },         { "phase-end", NOTHING }, { "pool-release", POOL_RELEASE },
+      { "pool-begin", POOL_BEGIN }, { "pool-end", POOL_END }, { "stream-free", STREAM_FREE }
+    };
+    const std::string name = word ();
     auto kind = kinds.find (name);
     if (kind == kinds.end ())
       throw std::runtime_error ("event " + name + ": drivers do not have it");

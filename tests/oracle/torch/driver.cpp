@@ -177,23 +177,14 @@ private:
   static std::string
   configuration (const oracle::Settings &settings)
   {
-    static const std::set<std::string> others = { "capacity",
-                                                  "total",
-                                                  "base",
-                                                  "step",
-                                                  "va_base",
-                                                  "va_step",
-                                                  "granularity",
-                                                  "event_latency",
-                                                  "free_synchronises",
-                                                  "events",
-                                                  "calls",
-                                                  "stats",
-                                                  "threads",
-                                                  "bench",
-                                                  "version",
-                                                  "memory_limit",
-                                                  "per_process_memory_fraction" };
+    static const std::set<std::string> others = {
+      "capacity",    "total",         "base",
+      "step",        "va_base",       "va_step",
+      "granularity", "event_latency", "free_synchronises",
+      "events",      "calls",         "stats",
+      "threads",     "bench",         "version",
+      "allocator",   "memory_limit",  "per_process_memory_fraction"
+    };
     std::string conf;
     for (auto &[key, value] : settings.values)
       if (others.count (key) == 0)
