@@ -27,6 +27,24 @@ namespace c10::cuda::_internal
 C10_CUDA_API void setHasPrimaryContext (bool (*) (c10::DeviceIndex));
 }
 
+/* PyTorch remembers the uses that were made inside a capture by the address of the block's record, also
+ * when that record is gone: a later record at the same address inherits them, so that the host's heap
+ * would decide which events are recorded.  Without reuse there is one answer. */
+static bool reuses_host_memory = false;
+
+void
+operator delete (void *memory) noexcept
+{
+  if (reuses_host_memory)
+    std::free (memory);
+}
+
+void
+operator delete (void *memory, std::size_t) noexcept
+{
+  operator delete (memory);
+}
+
 static cudaStream_t
 handle (uint64_t stream)
 {
@@ -39,6 +57,7 @@ public:
   void
   start (const oracle::Settings &settings) override
   {
+    reuses_host_memory = settings.yes ("bench");
     c10::cuda::_internal::setHasPrimaryContext ([] (c10::DeviceIndex) { return true; });
     try
       {
