@@ -96,6 +96,50 @@ static const Decision decisions[] = {
   { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
     "a 1 26793422; u 1 3; C; B 8; u 1 3; f 1; t 10; E 8; c; a 2 25275615",
     "0:53248 0:49367 = 53248" },
+  /* D4: a use inside is remembered when the block is allocated again: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; C; B 8; u 1 3; E 8; c; f 1; t 100; a 2 26793422; u 2 3; C; B 8; f 2; E 8; c; a 3 26793422",
+    "0:53248 0:53248 0:53248 = 53248" },
+  /* D4: not in a block that was released between: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; C; B 8; u 1 3; E 8; c; f 1; t 100; a 9 100; r; a 2 26793422; u 2 3; C; B 8; f 2; E 8; c; a 3 26793422",
+    "0:53248 53248:1 57344:53248 110592:53248 = 110592" },
+  /* D4: merged with the block before: a new front part has no memory of the use: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 5242880; a 2 5242880; a 4 10485760; C; B 8; u 2 3; E 8; c; f 1; f 2; t 100; a 9 100; a 1 5242880; u 1 3; C; B 8; f 1; E 8; c; a 3 5242880",
+    "0:10240 10240:10240 20480:20480 40960:1 0:10240 10240:10240 = 45056" },
+  /* D4: merged with the block before: the part behind has: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 5242880; a 2 5242880; a 4 10485760; C; B 8; u 2 3; E 8; c; f 1; f 2; t 100; a 9 100; a 1 5242880; a 2 5242880; u 2 3; C; B 8; f 2; E 8; c; a 3 5242880",
+    "0:10240 10240:10240 20480:20480 40960:1 0:10240 10240:10240 10240:10240 = 45056" },
+  /* D4: merged away: no part has: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 5242880; a 2 5242880; a 4 10485760; C; B 8; u 1 3; E 8; c; f 1; t 60; a 10 100; f 2; a 1 5242880; u 1 3; C; B 8; f 1; E 8; c; a 3 5242880",
+    "0:10240 10240:10240 20480:20480 40960:1 0:10240 10240:10240 = 45056" },
+  /* D4: several blocks, settled by one request: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; a 2 26793422; u 1 3; u 2 4; C; B 8; f 1; u 2 3; f 2; E 8; c; a 3 26793422; t 100; a 4 26793422; a 5 26793422",
+    "0:53248 53248:53248 106496:53248 0:53248 53248:53248 = 159744" },
+  /* D4: a second capture settles nothing: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; u 1 3; C; B 8; f 1; E 8; B 9; a 2 26793422; E 9; c; t 60; a 3 26793422; t 120; a 4 26793422",
+    "0:53248 53248:53248 106496:53248 0:53248 = 159744" },
+  /* D4: freed outside with a use inside and one after: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; C; B 8; u 1 3; E 8; c; u 1 4; f 1; t 60; a 2 26793422; C; B 8; f 2; E 8; c; a 3 26793422",
+    "0:53248 0:53248 0:53248 = 53248" },
+  /* D4: used outside and inside, freed inside another: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; u 1 4; C; B 8; u 1 3; E 8; c; u 1 3; C; B 9; f 1; E 9; c; a 2 26793422; t 60; a 3 26793422",
+    "0:53248 53248:53248 0:53248 = 106496" },
+  /* D4: a use inside by the stream of the block: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; u 1 3; C; B 8; u 1 0; f 1; E 8; c; a 2 26793422; t 60; a 3 26793422",
+    "0:53248 53248:53248 0:53248 = 106496" },
+  /* D4: used inside, emptied outside: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; u 1 3; C; B 8; u 1 4; f 1; E 8; c; r; a 2 26793422",
+    "0:53248 53248:53248 = 53248" },
   /* D4: pools within pools: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
   { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
     "a 1 26793422; u 1 3; B 8; B 9; f 1; t 10; E 9; a 5 100; t 20; E 8; a 2 25275615; t 100; a 3 25275615",
