@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocators/cuda/async.h"
 #include "allocators/pytorch/caching.h"
 #include "tests/util/vectors.h"
 
@@ -407,6 +408,47 @@ test_keys (void)
   test_allocator_destroy (a);
 }
 
+/* cudaMallocAsync is CUDA's pool, which keeps its memory; what the native backend would refuse is not
+ * looked at. */
+static void
+note (const char *text, gpointer data)
+{
+  g_string_append_printf (data, "%s\n", text);
+}
+
+static void
+test_async (void)
+{
+  static const char *const specs[][2] = {
+    { "pytorch:backend=cudaMallocAsync", "" },
+    { "pytorch:conf=backend:cudaMallocAsync", "" },
+    { "pytorch:version=2.6,conf=backend:cudaMallocAsync", "" },
+    { "pytorch:conf=\"max_split_size_mb:1,backend:cudaMallocAsync\"", "conf: nothing else" },
+    { "pytorch:backend=cudaMallocAsync,version=2.6,max_split_size_mb=20,memory_limit=1GiB",
+      "pytorch-caching: max_split_size_mb, memory_limit: without effect" },
+    { "pytorch:backend=cudaMallocAsync,version=2.10,throw_on_cudamalloc_oom=yes",
+      "throw_on_cudamalloc_oom: without effect" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GString) notes = g_string_new (NULL);
+      g_autoptr (GPtrArray)
+          parsed = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      GememAllocator *a = test_allocator_new (specs[i][0], "sim");
+
+      g_assert_true (gemem_allocator_spec_parse (specs[i][0], parsed, &error));
+      g_assert_cmpstr (a->klass->name, ==, "cuda-async");
+      g_assert_nonnull (a->approximation);
+      g_assert_cmpuint (((GememCudaPool *) a)->params.release_threshold, ==, GEMEM_UNLIMITED);
+      gemem_allocator_spec_notes (parsed->pdata[0], note, notes);
+      g_assert_true (*specs[i][1] == '\0' ? notes->len == 0
+                                          : strstr (notes->str, specs[i][1]) != NULL);
+      test_allocator_destroy (a);
+    }
+}
+
 /* A rejected request is no out-of-memory of its own. */
 static void
 count_rejections (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
@@ -437,6 +479,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-versions/decisions", test_decisions);
   g_test_add_func ("/pytorch-versions/strings", test_strings);
   g_test_add_func ("/pytorch-versions/keys", test_keys);
+  g_test_add_func ("/pytorch-versions/async", test_async);
   g_test_add_func ("/pytorch-versions/rejections", test_rejections);
   return g_test_run ();
 }
