@@ -124,6 +124,17 @@ create (gconstpointer given, GememDevice *device, GError **error)
   return gemem_cuda_pool_new (&gemem_cuda_async_class, WHAT, &own->pool, 0, device, error);
 }
 
+GememAllocator *
+gemem_cuda_async_new (const char *what, guint64 release_threshold, GememDevice *device,
+                      GError **error)
+{
+  Params own;
+
+  gemem_params_set_defaults (params, &own);
+  own.pool.release_threshold = release_threshold;
+  return gemem_cuda_pool_new (&gemem_cuda_async_class, what, &own.pool, 0, device, error);
+}
+
 const GememAllocatorClass gemem_cuda_async_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "cuda-async",

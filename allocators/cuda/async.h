@@ -205,6 +205,9 @@ gemem_cuda_stream (const GememCudaPool *pool, guint64 number)
 GememAllocator *gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
                                      const GememCudaPoolParams *params, guint64 initial,
                                      GememDevice *device, GError **error);
+/* An allocator of the class `cuda-async` with CUDA's attributes but for the release threshold in bytes. */
+GememAllocator *gemem_cuda_async_new (const char *what, guint64 release_threshold,
+                                      GememDevice *device, GError **error);
 void gemem_cuda_pool_destroy (GememAllocator *allocator);
 gboolean gemem_cuda_pool_alloc (GememAllocator *allocator, const GememRequest *request,
                                 GememBlock *block);

@@ -133,7 +133,9 @@ const GememParam gemem_caching_params[] = {
     .default_text = "native",
     .choices = "native|cudaMallocAsync",
     PARAM (backend),
-    .help = "cudaMallocAsync is refused here: use -a cuda-async." },
+    .help =
+        "cudaMallocAsync: a pool of CUDA that keeps its memory, as cuda-async:release_threshold="
+        "unlimited; an approximation, and no other setting has an effect." },
   { .name = "release_lock_on_cudamalloc",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
@@ -434,9 +436,6 @@ resolve (const CachingParams *params, guint64 capacity, gboolean has_divisions,
                  "too large; use a number below 1, or 0 for none");
   if (!check_version (params, error) || !check_sizes (params, settings->version, error))
     return FALSE;
-  if (params->backend != CACHING_BACKEND_NATIVE)
-    return fail (error, "backend", "cudaMallocAsync",
-                 "not modelled by this allocator; use -a cuda-async, and backend=native here");
   if (params->memory_fraction < 1 && capacity == G_MAXUINT64)
     return fail (error, "per_process_memory_fraction", NULL,
                  "the device has no limit to take a part of; give it a capacity");
@@ -482,7 +481,8 @@ gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
   if (params->conf != NULL
       && !gemem_caching_conf_parse (params->conf, &copy, settings, &has_divisions, error))
     return FALSE;
-  if (resolve (&copy, capacity, has_divisions, settings, error))
+  settings->async = copy.backend == CACHING_BACKEND_ASYNC;
+  if (settings->async || resolve (&copy, capacity, has_divisions, settings, error))
     return TRUE;
   g_prefix_error (error, WHAT ": ");
   return FALSE;

@@ -638,6 +638,8 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
 
   if (!gemem_caching_settings_resolve (params, gemem_device_capacity (device), &settings, error))
     return NULL;
+  if (settings.async)
+    return gemem_caching_async_new (device, error);
   return (GememAllocator *) gemem_caching_new (sizeof (Caching), &settings, device,
                                                "pytorch-caching", error);
 }
@@ -692,6 +694,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .params = gemem_caching_params,
   .params_size = sizeof (CachingParams),
   .create = caching_create,
+  .notes = gemem_caching_notes,
   .alloc = gemem_caching_alloc,
   .free = gemem_caching_free,
   .prefetch = gemem_caching_prefetch,

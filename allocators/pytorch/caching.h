@@ -118,6 +118,7 @@ typedef struct
   gboolean eighth_down;              /* the eighth of the memory in a range is rounded down */
   gboolean sync_device;              /* unmapping waits for the device, not for one stream */
   gboolean uncached;                 /* a block is what the device gave for a request */
+  gboolean async;                    /* the backend cudaMallocAsync; nothing else is set */
 } CachingSettings;
 
 extern const GememParam gemem_caching_params[];
@@ -155,6 +156,13 @@ gemem_caching_round (const CachingSettings *settings, guint64 size)
     return gemem_caching_round_divided (settings, size);
   return gemem_align_up (size, CACHING_QUANTUM);
 }
+
+/* ---- caching-async.c */
+
+/* The allocator with the backend cudaMallocAsync: GEMEM_ERROR_USAGE, a device without virtual memory. */
+GememAllocator *gemem_caching_async_new (GememDevice *device, GError **error);
+/* Names settings that have no effect with that backend; GememAllocatorClass.notes. */
+void gemem_caching_notes (gconstpointer given, GememNoteFunc func, gpointer data);
 
 /* ---- caching-conf.c */
 

@@ -9,6 +9,7 @@ printf 'a 1 104857600\nf 1\na 2 31457280\nf 2\n' > small.ops # 30 MiB in the cac
 gzip -cd "$GEMEM_SRCDIR/graphs/bundled/resnet50-multibatch.json.gz" > graph.json
 lines () { check "$1 lines on stderr" sh -c "test \$(wc -l < $err) = $1"; }
 caching () { gemem-sim replay small.ops -a pytorch-caching "$@"; }
+with () { settings=$1; shift; gemem-sim replay small.ops -a "pytorch-caching:$settings" "$@"; }
 reserved () { says out "peak reserved +$1"; }
 
 # ---- PyTorch
@@ -37,6 +38,15 @@ run 2 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb,64 gemem-sim replay small.op
 lines 1; says err "PyTorch 2.9 refuses it: ',' stands where ':' should"
 run 2 env PYTORCH_CUDA_ALLOC_CONF=large_segment_size_mb:32 gemem-sim replay small.ops -a pytorch-caching:version=2.10 --env
 lines 1; says err 'PyTorch 2.10 refuses it: it does not have large_segment_size_mb, which came with 2.11; leave it out'
+# the other backend is CUDA's pool, and an approximation
+run 0 env PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync gemem-sim replay small.ops -a pytorch-caching --env
+reserved '128\.0 MiB'; silent err; says out 'through pytorch-caching \(approximation\)'; says out 'APPROXIMATION: CUDA documents'
+run 0 env PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync,max_split_size_mb:1 gemem-sim replay small.ops -a pytorch-caching --env
+reserved '128\.0 MiB'; lines 1; says err 'conf: nothing else is read with backend:cudaMallocAsync; leave the rest out'
+run 0 with backend=cudaMallocAsync,max_split_size_mb=64; reserved '128\.0 MiB'
+lines 1; says err 'max_split_size_mb: without effect with backend=cudaMallocAsync, which leaves memory to CUDA; leave it out'
+run 2 with backend=cuda; lines 1; says err 'backend'
+run 2 with backend=cudaMallocAsync -d sim:virtual_memory=no; lines 1; says err 'a device without virtual memory'
 run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=1 gemem-sim replay small.ops -a pytorch-caching --env
 lines 1; says err 'PYTORCH_NO_CUDA_MEMORY_CACHING is left out: with it PyTorch caches nothing; -a direct does that'
 run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=0 gemem-sim replay small.ops -a pytorch-caching --env; silent err

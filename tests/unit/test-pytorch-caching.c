@@ -578,7 +578,8 @@ test_settings (void)
   assert_refused ("pytorch:garbage_collection_threshold=1", "sim", "below 1");
   assert_refused ("pytorch:garbage_collection_threshold=1.5", "sim", "too large");
   assert_refused ("pytorch:roundup_power2_divisions=3", "sim", "power of two");
-  assert_refused ("pytorch:backend=cudaMallocAsync", "sim", "native");
+  assert_refused ("pytorch:backend=cudaMallocAsync", "sim:virtual_memory=no",
+                  "backend=cudaMallocAsync: this is a device without virtual memory");
   assert_refused ("pytorch:use_on_oom=yes", "sim", "use_on_oom");
   assert_refused ("pytorch:no_split=yes", "sim", "no_split");
   assert_refused ("pytorch:version=2.3.9", "sim", "version");

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocators/cuda/async.h"
 #include "allocators/pytorch/caching.h"
 #include "tests/util/vectors.h"
 
@@ -96,6 +97,50 @@ static const Decision decisions[] = {
   { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
     "a 1 26793422; u 1 3; C; B 8; u 1 3; f 1; t 10; E 8; c; a 2 25275615",
     "0:53248 0:49367 = 53248" },
+  /* D4: a use inside is remembered when the block is allocated again: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; C; B 8; u 1 3; E 8; c; f 1; t 100; a 2 26793422; u 2 3; C; B 8; f 2; E 8; c; a 3 26793422",
+    "0:53248 0:53248 0:53248 = 53248" },
+  /* D4: not in a block that was released between: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; C; B 8; u 1 3; E 8; c; f 1; t 100; a 9 100; r; a 2 26793422; u 2 3; C; B 8; f 2; E 8; c; a 3 26793422",
+    "0:53248 53248:1 57344:53248 110592:53248 = 110592" },
+  /* D4: merged with the block before: a new front part has no memory of the use: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 5242880; a 2 5242880; a 4 10485760; C; B 8; u 2 3; E 8; c; f 1; f 2; t 100; a 9 100; a 1 5242880; u 1 3; C; B 8; f 1; E 8; c; a 3 5242880",
+    "0:10240 10240:10240 20480:20480 40960:1 0:10240 10240:10240 = 45056" },
+  /* D4: merged with the block before: the part behind has: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 5242880; a 2 5242880; a 4 10485760; C; B 8; u 2 3; E 8; c; f 1; f 2; t 100; a 9 100; a 1 5242880; a 2 5242880; u 2 3; C; B 8; f 2; E 8; c; a 3 5242880",
+    "0:10240 10240:10240 20480:20480 40960:1 0:10240 10240:10240 10240:10240 = 45056" },
+  /* D4: merged away: no part has: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 5242880; a 2 5242880; a 4 10485760; C; B 8; u 1 3; E 8; c; f 1; t 60; a 10 100; f 2; a 1 5242880; u 1 3; C; B 8; f 1; E 8; c; a 3 5242880",
+    "0:10240 10240:10240 20480:20480 40960:1 0:10240 10240:10240 = 45056" },
+  /* D4: several blocks, settled by one request: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; a 2 26793422; u 1 3; u 2 4; C; B 8; f 1; u 2 3; f 2; E 8; c; a 3 26793422; t 100; a 4 26793422; a 5 26793422",
+    "0:53248 53248:53248 106496:53248 0:53248 53248:53248 = 159744" },
+  /* D4: a second capture settles nothing: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; u 1 3; C; B 8; f 1; E 8; B 9; a 2 26793422; E 9; c; t 60; a 3 26793422; t 120; a 4 26793422",
+    "0:53248 53248:53248 106496:53248 0:53248 = 159744" },
+  /* D4: freed outside with a use inside and one after: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; C; B 8; u 1 3; E 8; c; u 1 4; f 1; t 60; a 2 26793422; C; B 8; f 2; E 8; c; a 3 26793422",
+    "0:53248 0:53248 0:53248 = 53248" },
+  /* D4: used outside and inside, freed inside another: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; u 1 4; C; B 8; u 1 3; E 8; c; u 1 3; C; B 9; f 1; E 9; c; a 2 26793422; t 60; a 3 26793422",
+    "0:53248 53248:53248 0:53248 = 106496" },
+  /* D4: a use inside by the stream of the block: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; u 1 3; C; B 8; u 1 0; f 1; E 8; c; a 2 26793422; t 60; a 3 26793422",
+    "0:53248 53248:53248 0:53248 = 106496" },
+  /* D4: used inside, emptied outside: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; u 1 3; C; B 8; u 1 4; f 1; E 8; c; r; a 2 26793422",
+    "0:53248 53248:53248 = 53248" },
   /* D4: pools within pools: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
   { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
     "a 1 26793422; u 1 3; B 8; B 9; f 1; t 10; E 9; a 5 100; t 20; E 8; a 2 25275615; t 100; a 3 25275615",
@@ -363,6 +408,47 @@ test_keys (void)
   test_allocator_destroy (a);
 }
 
+/* cudaMallocAsync is CUDA's pool, which keeps its memory; what the native backend would refuse is not
+ * looked at. */
+static void
+note (const char *text, gpointer data)
+{
+  g_string_append_printf (data, "%s\n", text);
+}
+
+static void
+test_async (void)
+{
+  static const char *const specs[][2] = {
+    { "pytorch:backend=cudaMallocAsync", "" },
+    { "pytorch:conf=backend:cudaMallocAsync", "" },
+    { "pytorch:version=2.6,conf=backend:cudaMallocAsync", "" },
+    { "pytorch:conf=\"max_split_size_mb:1,backend:cudaMallocAsync\"", "conf: nothing else" },
+    { "pytorch:backend=cudaMallocAsync,version=2.6,max_split_size_mb=20,memory_limit=1GiB",
+      "pytorch-caching: max_split_size_mb, memory_limit: without effect" },
+    { "pytorch:backend=cudaMallocAsync,version=2.10,throw_on_cudamalloc_oom=yes",
+      "throw_on_cudamalloc_oom: without effect" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GString) notes = g_string_new (NULL);
+      g_autoptr (GPtrArray)
+          parsed = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      GememAllocator *a = test_allocator_new (specs[i][0], "sim");
+
+      g_assert_true (gemem_allocator_spec_parse (specs[i][0], parsed, &error));
+      g_assert_cmpstr (a->klass->name, ==, "cuda-async");
+      g_assert_nonnull (a->approximation);
+      g_assert_cmpuint (((GememCudaPool *) a)->params.release_threshold, ==, GEMEM_UNLIMITED);
+      gemem_allocator_spec_notes (parsed->pdata[0], note, notes);
+      g_assert_true (*specs[i][1] == '\0' ? notes->len == 0
+                                          : strstr (notes->str, specs[i][1]) != NULL);
+      test_allocator_destroy (a);
+    }
+}
+
 /* A rejected request is no out-of-memory of its own. */
 static void
 count_rejections (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
@@ -393,6 +479,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-versions/decisions", test_decisions);
   g_test_add_func ("/pytorch-versions/strings", test_strings);
   g_test_add_func ("/pytorch-versions/keys", test_keys);
+  g_test_add_func ("/pytorch-versions/async", test_async);
   g_test_add_func ("/pytorch-versions/rejections", test_rejections);
   return g_test_run ();
 }

@@ -27,6 +27,24 @@ namespace c10::cuda::_internal
 C10_CUDA_API void setHasPrimaryContext (bool (*) (c10::DeviceIndex));
 }
 
+/* PyTorch remembers the uses that were made inside a capture by the address of the block's record, also
+ * when that record is gone: a later record at the same address inherits them, so that the host's heap
+ * would decide which events are recorded.  Without reuse there is one answer. */
+static bool reuses_host_memory = false;
+
+void
+operator delete (void *memory) noexcept
+{
+  if (reuses_host_memory)
+    std::free (memory);
+}
+
+void
+operator delete (void *memory, std::size_t) noexcept
+{
+  operator delete (memory);
+}
+
 static cudaStream_t
 handle (uint64_t stream)
 {
@@ -39,6 +57,7 @@ public:
   void
   start (const oracle::Settings &settings) override
   {
+    reuses_host_memory = settings.yes ("bench");
     c10::cuda::_internal::setHasPrimaryContext ([] (c10::DeviceIndex) { return true; });
     try
       {
@@ -177,23 +196,14 @@ private:
   static std::string
   configuration (const oracle::Settings &settings)
   {
-    static const std::set<std::string> others = { "capacity",
-                                                  "total",
-                                                  "base",
-                                                  "step",
-                                                  "va_base",
-                                                  "va_step",
-                                                  "granularity",
-                                                  "event_latency",
-                                                  "free_synchronises",
-                                                  "events",
-                                                  "calls",
-                                                  "stats",
-                                                  "threads",
-                                                  "bench",
-                                                  "version",
-                                                  "memory_limit",
-                                                  "per_process_memory_fraction" };
+    static const std::set<std::string> others = {
+      "capacity",    "total",         "base",
+      "step",        "va_base",       "va_step",
+      "granularity", "event_latency", "free_synchronises",
+      "events",      "calls",         "stats",
+      "threads",     "bench",         "version",
+      "allocator",   "memory_limit",  "per_process_memory_fraction"
+    };
     std::string conf;
     for (auto &[key, value] : settings.values)
       if (others.count (key) == 0)
