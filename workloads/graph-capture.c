@@ -10,7 +10,7 @@
  *
  * Good for: what private pools hold that nothing else may use (`release_private_pools`, share=yes
  * beside share=no), and allocators without pools beside them.
- * Events: (4 * layers + 1) per graph and capture, 2 * eager per step.  Memory: the outputs of all
+ * Events: (4 * layers + 3) per graph and capture, 2 * eager per step.  Memory: the outputs of all
  * graphs.
  */
 #include "config.h"
@@ -96,11 +96,24 @@ captured (Reader *reader, guint64 bytes, guint32 pool)
 }
 
 static void
+mark_capture (Reader *reader, GememEventKind kind, guint32 pool)
+{
+  GememTraceEvent *event;
+
+  gemem_events_mark (&reader->parent.parent, kind, 0);
+  event = gemem_events_last (&reader->parent.parent);
+  event->pool = pool;
+  event->aux = kind == GEMEM_EVENT_POOL_BEGIN;
+}
+
+static void
 capture (Reader *reader, guint64 batch, guint32 pool)
 {
   const guint64 bytes = reader->p.row * batch;
-  guint64 input = captured (reader, bytes, pool);
+  guint64 input;
 
+  mark_capture (reader, GEMEM_EVENT_POOL_BEGIN, pool);
+  input = captured (reader, bytes, pool);
   for (guint64 layer = 0; layer < reader->p.layers; layer++)
     {
       const guint64 wide = captured (reader, 4 * bytes, pool),
@@ -110,6 +123,7 @@ capture (Reader *reader, guint64 batch, guint32 pool)
       gemem_events_free (&reader->parent.parent, input);
       input = output;
     }
+  mark_capture (reader, GEMEM_EVENT_POOL_END, pool);
   g_array_append_val (reader->parent.kept, input);
 }
 
