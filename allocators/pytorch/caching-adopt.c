@@ -79,6 +79,9 @@ gemem_caching_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, G
       gemem_caching_insert (caching, rest);
     }
   gemem_caching_hand_out (caching, block, adopt->requested, out);
+  caching->adopted_odd |= (adopt->size | (adopt->address - block->segment->address))
+                              % CACHING_QUANTUM
+                          != 0;
   caching->adopted = block;
   return TRUE;
 }

@@ -295,7 +295,9 @@ current (const Caching *caching, guint which, gboolean small)
 static gboolean
 check (Caching *caching, GError **error)
 {
-  Census census = { .quantum = caching->settings.uncached ? 1 : CACHING_QUANTUM };
+  Census census = { .quantum = caching->settings.uncached || caching->adopted_odd
+                                   ? 1
+                                   : CACHING_QUANTUM };
   Members members = { 0 };
 
   for (const CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)

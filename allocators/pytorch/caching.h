@@ -285,6 +285,7 @@ struct _Caching
   CachingSegment *segments;
   CachingSegment *adopting; /* the segment of the block adopted last */
   CachingBlock *adopted;    /* that block, where the next search starts; NULL: none */
+  gboolean adopted_odd;     /* another allocator's state, whose blocks are of any size */
   guint64 reserved;
   guint64 ranks, numbers; /* the next rank of a segment; the last number of a block */
   /* what caching-captures.c knows */
