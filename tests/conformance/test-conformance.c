@@ -97,9 +97,9 @@ test_class (gconstpointer data)
     g_assert_true (row->help != NULL && g_str_has_suffix (row->help, "."));
   g_assert_true (trial->allocator->klass == klass);
   g_assert_true (trial->allocator->device == trial->device);
-  if (klass->report.stats != NULL)
-    klass->report.stats (trial->allocator, count_stat, &stats);
-  g_assert_true (klass->report.stats == NULL || stats > 0);
+  if (trial->allocator->klass->report.stats != NULL)
+    trial->allocator->klass->report.stats (trial->allocator, count_stat, &stats);
+  g_assert_true (trial->allocator->klass->report.stats == NULL || stats > 0);
   test_trial_end (trial);
 }
 
@@ -269,7 +269,7 @@ static void
 try_largest (TestTrial *trial, const GArray *ops, guint n, guint64 stream)
 {
   const TestSubject *subject = trial->subject;
-  const guint64 largest = subject->klass->largest_free (trial->allocator, stream);
+  const guint64 largest = trial->allocator->klass->largest_free (trial->allocator, stream);
   static const guint64 above[] = { 512, 64 * KIB, 3 * MIB };
   /* chunks that merge at the next request are not foreseen */
   const gboolean bound = subject->settings != NULL
@@ -320,7 +320,7 @@ sums_of (const TestTrial *trial)
 {
   Sums sums = { 0 };
 
-  trial->subject->klass->walk (trial->allocator, add_span, &sums);
+  trial->allocator->klass->walk (trial->allocator, add_span, &sums);
   return sums;
 }
 
