@@ -26,7 +26,7 @@ sed 's/^/# /' "$GEMEM_TMP/up"
 cd "$GEMEM_BUILDDIR" || exit 99
 if command -v nm >/dev/null && [ -e base/units.lo ]; then
   # shellcheck disable=SC2086
-  find $folders -name '*.o' ! -name '*.pb-c.o' \( -path '*/.libs/*' -o -path 'sim/cli/*' \) ! -path 'traces/record/*' -exec nm -A {} + |
+  find $folders -name '*.o' ! -name '*.pb-c.o' \( -path '*/.libs/*' -o -path 'sim/cli/*' \) ! -path 'traces/record/*' ! -path 'devices/dry/*' -exec nm -A {} + |
     sed 's|/\.libs/|/|' | awk -F'\\.o:' '
     function visit (f, top,  n, i, to) { # marks everything that @top reaches
       if (reach[top, f]++) return

@@ -1,8 +1,8 @@
-/* libcuda-objects.c - objects with handles: handles are numbers that are never issued twice and
+/* driver-objects.c - objects with handles: handles are numbers that are never issued twice and
  * are no valid addresses. */
 #include "config.h"
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 /* No pointer of a program has such a value. */
 #define FIRST_ID G_GUINT64_CONSTANT (0x0c0da00000000000)

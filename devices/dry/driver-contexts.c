@@ -1,4 +1,4 @@
-/* libcuda-contexts.c - contexts of the stand-in driver: a device's primary one, counted, others,
+/* driver-contexts.c - contexts of the stand-in driver: a device's primary one, counted, others,
  * and the current one of each thread.
  *
  * Destroying a context destroys the objects in it; the report counts these as leaked, since the
@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 #define DEPTH 64 /* of the context stack of a thread */
 

@@ -1,4 +1,4 @@
-/* libcuda-copies.c - memset and memcpy of the stand-in driver.
+/* driver-copies.c - memset and memcpy of the stand-in driver.
  *
  * Every call is work on a stream. A copy from or to pageable host memory behaves as the reference
  * manual says: the source is read before the call returns, the destination is written before the
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 /* ---- the work */
 

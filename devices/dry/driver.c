@@ -1,4 +1,4 @@
-/* libcuda.c - the core of the stand-in driver: cuInit and the environment, cuGetProcAddress, names
+/* driver.c - the core of the stand-in driver: cuInit and the environment, cuGetProcAddress, names
  * of errors, and the beginning of every call.
  *
  * Environment:
@@ -24,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 #define CALL_NS 100 /* host cost of a call, added to the cost on the simulated device */
 
@@ -41,7 +41,7 @@ static const EntryPoint entries[ENTRY_COUNT] = {
   [ENTRY_##symbol] = { #name, #symbol, version, FALSE, (gpointer) symbol },
 #define STANDIN_ENTRY_PER_THREAD(name, symbol, version) \
   [ENTRY_##symbol] = { #name, #symbol, version, TRUE, (gpointer) symbol },
-#include "entry-points.def"
+#include "devices/dry/entry-points.def"
 #undef STANDIN_ENTRY
 #undef STANDIN_ENTRY_PER_THREAD
 };

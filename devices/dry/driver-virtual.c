@@ -1,4 +1,4 @@
-/* libcuda-virtual.c - virtual memory of the stand-in driver: ranges of addresses, pages, mappings
+/* driver-virtual.c - virtual memory of the stand-in driver: ranges of addresses, pages, mappings
  * and access rights.
  *
  * A page lives while a handle or a mapping holds it. Before cuMemSetAccess no device can access a
@@ -11,7 +11,7 @@
  */
 #include "config.h"
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 #define SUPPORTED() \
   if (!standin.virtual_memory) \

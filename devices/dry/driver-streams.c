@@ -1,4 +1,4 @@
-/* libcuda-streams.c - streams of the stand-in driver, and the clock.
+/* driver-streams.c - streams of the stand-in driver, and the clock.
  *
  * Work put on a stream gets its times at once: it begins when the work it must wait for is done,
  * and ends some time later. The work of all streams is carried out in the order of the end times,
@@ -10,7 +10,7 @@
  */
 #include "config.h"
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 #define START_NS 20000       /* fixed part of any work */
 #define BYTES_PER_NS_LOG2 10 /* about one terabyte per second */

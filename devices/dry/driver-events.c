@@ -1,4 +1,4 @@
-/* libcuda-events.c - events of the stand-in driver: an event is the time at which all earlier work
+/* driver-events.c - events of the stand-in driver: an event is the time at which all earlier work
  * of its stream is done.
  *
  * An event that was never recorded is complete. A stream that waits for an event waits for the time
@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 #define STREAM(handle) \
   StandinStream *stream = standin_stream (handle); \

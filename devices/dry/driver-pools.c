@@ -1,4 +1,4 @@
-/* libcuda-pools.c - stream-ordered memory of the stand-in driver.
+/* driver-pools.c - stream-ordered memory of the stand-in driver.
  *
  * A pool keeps freed blocks and reuses them for requests of the same size: at once in the stream of
  * the free, elsewhere when the free is done. Without such a block the pool allocates one from the
@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 #define ALIGNMENT 512
 

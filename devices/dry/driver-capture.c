@@ -1,4 +1,4 @@
-/* libcuda-capture.c - stream capture of the stand-in driver: which calls a capture forbids, and how
+/* driver-capture.c - stream capture of the stand-in driver: which calls a capture forbids, and how
  * such a call invalidates the capture.
  *
  * Captured work never runs: a graph here is only a handle. Work put on a captured stream is
@@ -11,7 +11,7 @@
  */
 #include "config.h"
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 /* A capture, shared by the streams that take part in it. */
 struct _StandinCapture

@@ -1,10 +1,10 @@
-/* libcuda-devices.c - devices of the stand-in driver: their properties, and the simulated device
+/* driver-devices.c - devices of the stand-in driver: their properties, and the simulated device
  * behind each. */
 #include "config.h"
 
 #include <string.h>
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 StandinDevice *
 standin_device (CUdevice device)

@@ -1,5 +1,5 @@
 /* standin.h - the internal interface of the stand-in driver: a libcuda.so.1 for tests on machines
- * without a GPU.
+ * without a GPU, and the driver of dry runs.
  *
  * Simulated: one device of gemem (devices) per ordinal decides addresses, capacity, granularity and
  * faults, and which calls wait. Real: bytes stand behind the addresses, page by page, so that two
@@ -38,7 +38,7 @@ typedef enum
 {
 #define STANDIN_ENTRY(name, symbol, version) ENTRY_##symbol,
 #define STANDIN_ENTRY_PER_THREAD(name, symbol, version) ENTRY_##symbol,
-#include "entry-points.def"
+#include "devices/dry/entry-points.def"
 #undef STANDIN_ENTRY
 #undef STANDIN_ENTRY_PER_THREAD
   ENTRY_COUNT
@@ -206,7 +206,7 @@ typedef struct
 
 extern Standin standin;
 
-/* ---- calls (libcuda.c) */
+/* ---- calls (driver.c) */
 
 typedef enum
 {
@@ -240,7 +240,7 @@ void standin_report_line (const char *word, const char *text); /* "misuse", "fau
 void standin_report_leak (StandinKind kind, guint64 bytes);
 void standin_report_write (void);
 
-/* ---- handles (libcuda-objects.c) */
+/* ---- handles (driver-objects.c) */
 
 /* Takes ownership of @object, allocated with g_malloc(), and assigns an id. */
 gpointer standin_object_add (gpointer object, StandinKind kind, StandinContext *context);
@@ -249,7 +249,7 @@ gpointer standin_object (gconstpointer handle, StandinKind kind); /* NULL: none 
 void standin_object_remove (gpointer object);
 #define STANDIN_HANDLE(type, some) ((type) (some)->object.id)
 
-/* ---- devices and contexts (libcuda-devices.c, libcuda-contexts.c) */
+/* ---- devices and contexts (driver-devices.c, driver-contexts.c) */
 
 StandinDevice *standin_device (CUdevice device); /* NULL: no such device */
 StandinContext *standin_context (void);          /* current to this thread, or NULL */
@@ -263,7 +263,7 @@ void standin_context_init (StandinContext *context, StandinDevice *device, guint
 GememDevice *standin_enter_device (StandinDevice *device);
 void standin_leave_device (StandinDevice *device);
 
-/* ---- memory (libcuda-spans.c) */
+/* ---- memory (driver-spans.c) */
 
 StandinBytes *standin_bytes_new (guint64 size);
 void standin_bytes_unref (StandinBytes *bytes);
@@ -283,7 +283,7 @@ void standin_saw_address (guint64 address, guint64 size);
 /* Releases device memory to its device. */
 void standin_device_free (StandinSpan *span);
 
-/* ---- virtual memory (libcuda-virtual.c), pools (libcuda-pools.c) */
+/* ---- virtual memory (driver-virtual.c), pools (driver-pools.c) */
 
 void standin_virtual_leaks (void);
 StandinPool *standin_pool_new (StandinDevice *device);
@@ -291,7 +291,7 @@ CUresult standin_pool_free (StandinSpan *span, StandinStream *stream, gboolean o
 /* Releases what pools of @device hold above their thresholds, as each synchronisation does. */
 void standin_pools_trim (StandinDevice *device);
 
-/* ---- streams (libcuda-streams.c), events (libcuda-events.c) */
+/* ---- streams (driver-streams.c), events (driver-events.c) */
 
 /* NULL: no such stream, one of another context, or no context. */
 StandinStream *standin_stream (CUstream stream);
@@ -318,7 +318,7 @@ void standin_fault (const StandinWork *work, CUresult code, const char *format, 
 /* The time a stream needs for @size bytes. */
 guint64 standin_work_ns (guint64 size);
 
-/* ---- stream capture (libcuda-capture.c) */
+/* ---- stream capture (driver-capture.c) */
 
 /* CUDA_SUCCESS if the call is permitted now, with the stream or the context it waits for; else
  * the call's result, and captures are invalidated. */
@@ -331,6 +331,6 @@ void standin_capture_join (StandinCapture *capture, StandinStream *stream);
 void standin_capture_leave (StandinStream *stream);
 void standin_capture_clear (const StandinContext *context);
 
-/* ---- copies (libcuda-copies.c) */
+/* ---- copies (driver-copies.c) */
 
 void standin_run_memset (StandinWork *work);

@@ -16,7 +16,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 #define LINES_MAX 100
 

@@ -1,4 +1,4 @@
-/* libcuda-kernels.c - modules, functions and launches of the stand-in driver, and gemem's own
+/* driver-kernels.c - modules, functions and launches of the stand-in driver, and gemem's own
  * kernels executed by the CPU.
  *
  * No code is loaded: a module is an image of which only the first bytes are checked (PTX, ELF or a
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "devices/cuda/kernels/touch-kernels.h"
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 typedef struct
 {

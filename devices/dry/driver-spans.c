@@ -1,4 +1,4 @@
-/* libcuda-spans.c - the memory behind addresses: spans by address, and the bytes of each, allocated
+/* driver-spans.c - the memory behind addresses: spans by address, and the bytes of each, allocated
  * at the first access.
  *
  * A span is an allocation, host memory, memory from a pool, or a mapping of a page; several
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 /* From this size on bytes are mapped from the kernel, where untouched pages cost nothing. */
 #define MAP_FROM (1 << 20)

@@ -1,10 +1,10 @@
-/* libcuda-memory.c - allocations of the stand-in driver: device memory, managed memory, host
+/* driver-memory.c - allocations of the stand-in driver: device memory, managed memory, host
  * memory, and the attributes of pointers. */
 #include "config.h"
 
 #include <string.h>
 
-#include "standin.h"
+#include "devices/dry/standin.h"
 
 #define PITCH 512
 #define HOST_FLAGS \
