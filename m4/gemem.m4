@@ -2,7 +2,7 @@
 
 # --enable-checks=no|cheap|full
 AC_DEFUN([GEMEM_ARG_CHECKS], [
-AC_ARG_ENABLE([checks], [AS_HELP_STRING([--enable-checks=no|cheap|full], [internal assertions; full: walk and check every allocator after each event (default: cheap)])],
+AC_ARG_ENABLE([checks], [AS_HELP_STRING([--enable-checks=no|cheap|full], [internal assertions; full: walk and check every allocator as it runs (default: cheap)])],
   [], [enable_checks=cheap])
 AS_CASE([$enable_checks],
   [no], [gemem_checks=0], [yes|cheap], [gemem_checks=1; enable_checks=cheap], [full], [gemem_checks=2],

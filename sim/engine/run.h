@@ -52,7 +52,7 @@ struct _GememRun
   /* GememBlock: completions deferred by a limit of the recorded device; NULL: no limit */
   GArray *held_back;
   gboolean real;      /* the device can fail */
-  gboolean verify;    /* check after each event */
+  gboolean verify;    /* check while it runs (checks.c) */
   gboolean check_end; /* check that the allocator returned everything */
   GememTurns *turns;  /* serve the events; NULL: the thread of the run does */
 
