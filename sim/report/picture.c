@@ -279,8 +279,8 @@ gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *pictu
       script,
       "# gnuplot %s.gp: draws %s.png\nreset\nset encoding utf8\n"
       "set terminal pngcairo noenhanced size %u,%u font 'DejaVu Sans,9' background '#ffffff'\n"
-      "set output '%s.png'\nset lmargin at screen 0\nset rmargin at screen 1\nset tmargin at "
-      "screen 1\n"
+      "set output " GEMEM_PLOT_INTO "'%s.png'\n"
+      "set lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n"
       "set bmargin at screen 0\nset xrange [0:%u]\nset yrange [%u:0]\nunset border\nunset "
       "tics\nunset key\n",
       base, base, picture->width, picture->height, base, picture->width, picture->height);

@@ -94,6 +94,8 @@ complaint (const char *text)
   return g_strdup (lines[0] != NULL ? lines[0] : "");
 }
 
+#define PART ".part-" /* before the name of a picture that is being drawn */
+
 gboolean
 gemem_plot_run (const char *program, const char *dir, const char *script, const char *input,
                 char **output, GError **error)
@@ -111,8 +113,8 @@ gemem_plot_run (const char *program, const char *dir, const char *script, const 
     g_subprocess_launcher_unsetenv (launcher, *name);
   if (dir != NULL)
     g_subprocess_launcher_set_cwd (launcher, dir);
-  g_autoptr (GSubprocess)
-      process = g_subprocess_launcher_spawn (launcher, &local, program, "-d", script, NULL);
+  g_autoptr (GSubprocess) process = g_subprocess_launcher_spawn (
+      launcher, &local, program, "-d", "-e", "into = '" PART "'", script, NULL);
   const gboolean ran = process != NULL && communicate (process, input, &text, &messages, &local);
   if (is_stopped ()) /* gnuplot may have caught the signal itself, and ended well */
     {
@@ -142,14 +144,15 @@ gemem_plot_run (const char *program, const char *dir, const char *script, const 
 }
 
 /* gnuplot does not report a full disk, so the end of its output is checked: @end must occur in the
- * last 64 bytes of DIR/BASEENDING.  Otherwise the file is removed. */
+ * last 64 bytes of DIR/.part-BASEENDING, which then becomes DIR/BASEENDING.  Otherwise it is removed. */
 static gboolean
-check_picture (const char *dir, const char *base, const char *ending, const char *end,
-               GError **error)
+keep_picture (const char *dir, const char *base, const char *ending, const char *end,
+              GError **error)
 {
   g_autofree char *path = g_strconcat (dir, "/", base, ending, NULL);
+  g_autofree char *part = g_strconcat (dir, "/" PART, base, ending, NULL);
   char tail[64] = "";
-  FILE *file = g_fopen (path, "rb");
+  FILE *file = g_fopen (part, "rb");
   gsize n = 0;
   if (file != NULL)
     {
@@ -158,9 +161,9 @@ check_picture (const char *dir, const char *base, const char *ending, const char
       fclose (file);
     }
   for (gsize i = 0; i + strlen (end) <= n; i++)
-    if (memcmp (tail + i, end, strlen (end)) == 0)
+    if (memcmp (tail + i, end, strlen (end)) == 0 && g_rename (part, path) == 0)
       return TRUE;
-  g_unlink (path);
+  g_unlink (part);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
                "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
   return FALSE;
@@ -181,12 +184,11 @@ gemem_plot_render (const char *program, const char *dir, const char *base, gbool
 {
   g_autofree char *script = g_strconcat (base, ".gp", NULL);
   if (gemem_plot_run (program, dir, script, NULL, NULL, error))
-    return (!svg || check_picture (dir, base, ".svg", "</svg>", error))
-           && check_picture (dir, base, ".png", "IEND", error);
-  if (is_stopped ())
-    { /* what half of a picture is left */
-      check_picture (dir, base, ".svg", "</svg>", NULL);
-      check_picture (dir, base, ".png", "IEND", NULL);
-    }
+    return (!svg || keep_picture (dir, base, ".svg", "</svg>", error))
+           && keep_picture (dir, base, ".png", "IEND", error);
+  g_autofree char *drawn = g_strconcat (dir, "/" PART, base, ".svg", NULL);
+  g_unlink (drawn);
+  memcpy (drawn + strlen (drawn) - 3, "png", 3);
+  g_unlink (drawn);
   return FALSE;
 }

@@ -195,7 +195,7 @@ gemem_plot_script_begin (GString *out, const char *base, guint height)
                           "'DejaVu Sans,13' background '#ffffff' }\n"
                           "if (kind eq 'png') { set terminal pngcairo noenhanced size %u,%u font "
                           "'DejaVu Sans,10' background '#ffffff' }\n"
-                          "set output '%s.'.kind\n"
+                          "set output " GEMEM_PLOT_INTO "'%s.'.kind\n"
                           "set border 3 lc rgb '#888888'\n"
                           "set tics nomirror out scale 0.5 textcolor rgb '" GEMEM_COLOUR_INK "'\n"
                           "set grid back lc rgb '#e6e6e6' lt 1\n"

@@ -26,6 +26,10 @@
 #define GEMEM_COLOUR_GOOD "#009e73"
 #define GEMEM_COLOUR_INK "#222222"
 
+/* What stands before the name of a picture: gemem draws under another name and renames it when it is
+ * whole, so that a kill leaves no half picture. */
+#define GEMEM_PLOT_INTO "(exists('into') ? into : '')."
+
 /* Removes legends, titles and labels: written after the first plot that shows them. */
 #define GEMEM_PLOT_UNSET "unset label\nunset object\nunset arrow\n"
 

@@ -210,6 +210,13 @@ check 'one line says how far it came' sh -c 'cat int.err; test $(grep -c . int.e
 interrupt INT 0x2 gemem-sim compare r.gmt -j 1 -a direct -a pytorch-caching -a ge-bins -a plan --repeat 1000000
 check 'what did not begin has no values' sh -c 'cat int.out; test $(grep -c "^[a-z-]*  .* -  .* (not run: interrupted)$" int.out) = 3 && ! grep "not run" int.out | grep -q "[0-9]"'
 check 'and nobody wins' sh -c 'tail -n 1 int.out | grep -q "^interrupted after 0 of 4 runs: " && ! grep -q "real allocator" int.out'
+if command -v gnuplot >/dev/null; then # killed while a picture is half written: nothing half stays under its name
+  mkdir killer; printf '#!/bin/sh\nulimit -f 8\n%s "$@"\nkill -9 $PPID\n' "$(command -v gnuplot)" >killer/gnuplot; chmod +x killer/gnuplot
+  sh -c 'PATH="$PWD/killer:$PATH" exec gemem-sim compare small.ops -a direct -a ge-bins --plots killed' >/dev/null 2>&1; killed=$?
+  check 'SIGKILL while gnuplot draws leaves no half picture' sh -c "test $killed = 137 && ls killed/.part-*.svg && for f in killed/*.svg; do test ! -e \$f || tail -c 20 \$f | grep '</svg>' || exit 1; done"
+else
+  skip 'SIGKILL while gnuplot draws' 'no gnuplot'
+fi
 mkdir fake; printf '#!/bin/sh\ntrap "" INT\necho drawing >drawing\nexec sleep 20\n' >fake/gnuplot; chmod +x fake/gnuplot
 date +%s >begin
 interrupt INT 0x2 env PATH="$PWD/fake:$PATH" gemem-sim compare small.ops -a direct -a ge-bins --plots slow
