@@ -36,3 +36,10 @@ typedef struct
 
 /* Set since before the first allocator is created by gemem_allocator_new(). */
 extern const GememAllocatorMaking *gemem_allocator_making;
+
+/* The same, for classes, which threads create at once. */
+static inline const GememAllocatorMaking *
+gemem_allocator_making_now (void)
+{
+  return g_atomic_pointer_get (&gemem_allocator_making);
+}

@@ -16,7 +16,7 @@ gemem_huge_alloc0 (gsize bytes)
   gpointer memory;
 
   if (posix_memalign (&memory, large ? GEMEM_HUGE_PAGE : CACHE_LINE, bytes) != 0)
-    g_error ("out of host memory: %" G_GSIZE_FORMAT " bytes are wanted", bytes);
+    g_error (G_STRLOC ": failed to allocate %" G_GSIZE_FORMAT " bytes", bytes);
 #ifdef MADV_HUGEPAGE
   if (large)
     madvise (memory, bytes & ~(GEMEM_HUGE_PAGE - 1), MADV_HUGEPAGE); /* may fail */

@@ -293,20 +293,6 @@ multiply_matches (const GememNamed *const *list, const char *kind, const char *n
   return matched;
 }
 
-gboolean
-gemem_check_text (const char *kind, const char *text, GError **error)
-{
-  g_autofree char *valid = NULL;
-
-  if (g_utf8_validate (text, -1, NULL))
-    return TRUE;
-  valid = g_utf8_make_valid (text, -1);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s '%s': not text in UTF-8; write NAME:key=value, without other bytes", kind,
-               valid);
-  return FALSE;
-}
-
 /* The choices of @text, unchecked; NULL with @error set. */
 static GPtrArray *
 expand (const GememNamed *const *list, const char *kind, const char *text, GError **error)

@@ -42,9 +42,6 @@ typedef struct
 const GememNamed *gemem_named_find (const GememNamed *const *list, const char *kind,
                                     const char *name, GError **error);
 
-/* FALSE with GEMEM_ERROR_USAGE if @text is no UTF-8.  What parses a text of users calls it first. */
-gboolean gemem_check_text (const char *kind, const char *text, GError **error);
-
 /* Appends the choices that @text denotes; all or nothing.  Globs ('ge-*') range over @list, value
  * lists ("a=1|2") multiply, the last key varying fastest.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_named_parse (const GememNamed *const *list, const char *kind, const char *text,

@@ -83,6 +83,9 @@ typedef struct
   char *value;
 } GememSetting;
 
+/* FALSE with GEMEM_ERROR_USAGE if @text is no UTF-8.  What parses a text of users calls it first. */
+gboolean gemem_check_text (const char *kind, const char *text, GError **error);
+
 /* Splits "k=v,k=v" ("[a,b]" and quotes protect commas; '\,' escapes) into GememSetting*; free with
  * g_ptr_array_unref(). */
 GPtrArray *gemem_settings_parse (const char *text, GError **error);

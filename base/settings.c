@@ -121,6 +121,20 @@ scan_setting (const char **text, const char **problem)
   return setting;
 }
 
+gboolean
+gemem_check_text (const char *kind, const char *text, GError **error)
+{
+  g_autofree char *valid = NULL;
+
+  if (g_utf8_validate (text, -1, NULL))
+    return TRUE;
+  valid = g_utf8_make_valid (text, -1);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s '%s': not text in UTF-8; write NAME:key=value, without other bytes", kind,
+               valid);
+  return FALSE;
+}
+
 GPtrArray *
 gemem_settings_parse (const char *text, GError **error)
 {
@@ -130,6 +144,8 @@ gemem_settings_parse (const char *text, GError **error)
 
   if (text[strspn (text, " ")] == '\0')
     return g_steal_pointer (&settings);
+  if (!gemem_check_text ("settings", text, error)) /* they may come from a trace */
+    return NULL;
   for (;;)
     {
       GememSetting *setting = scan_setting (&p, &problem);

@@ -3,6 +3,7 @@
  * recorded-calls.c (a log of calls). */
 #pragma once
 
+#include "base/rng.h"
 #include "devices/device-private.h"
 #include "devices/mappings.h"
 #include "devices/profile.h"
@@ -11,10 +12,10 @@
 typedef struct
 {
   guint64 capacity, total, available, reserved_by_others, granularity;
-  guint64 base, step, va_base, va_step, event_latency;
+  guint64 base, step, va_base, va_step, event_latency, seed;
   int address, reuse, va, va_reuse, free_synchronises;
   gboolean virtual_memory;
-  char *profile, *calls;
+  char *profile, *calls, *gpu;
 } GememSimulatedParams;
 
 /* The source of one kind of address. */
@@ -50,6 +51,8 @@ struct _GememSimulated
   GememSpace space; /* one for allocations and ranges, so that they never overlap */
   GememRegion allocations, ranges;
   guint64 window;     /* bump: [allocations.floor, window) was taken from the space in advance */
+  guint64 ceiling;    /* descending: the next block ends there */
+  GememRng rng;       /* random */
   GememIdMap *blocks; /* address -> size and GememKept: live allocations */
 
   /* address policy `recorded` */

@@ -5,7 +5,9 @@
  * device's limits.  Addresses: `bump` ascends from base in whole steps and never reuses an address;
  * `first-fit` takes the lowest free range of whole steps; `recorded` takes the segments announced
  * by gemem_device_expect() in order, as long as the sizes agree, and otherwise bumps above
- * everything recorded (counted in `unexpected`).  A log of calls (recorded-calls.c) provides the
+ * everything recorded (counted in `unexpected`); `descending` and `random` never reuse an address
+ * either, and place each block below the last one, or anywhere: what depends on the order of
+ * addresses shows in the difference.  A log of calls (recorded-calls.c) provides the
  * addresses of allocations and ranges and the answers of event queries, but not refusals.  All
  * addresses, ranges for mappings too, come from one space and never overlap.  Time: a call costs
  * what the profile says.  A stream is busy until its last work is done: a memset puts its
@@ -24,6 +26,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "devices/gpus.h"
 #include "devices/simulated-private.h"
 
 /* Above every address of a GPU driver (47 bits): `recorded` places unrecorded allocations here. */
@@ -40,12 +43,24 @@ enum
 #define UNSET (G_MAXUINT64 - 1)
 #define UNSET_TEXT "18446744073709551614"
 
+/* Without order or downwards, allocations lie within this many bytes above base. */
+#define SPREAD (G_GUINT64_CONSTANT (1) << 44)
+
 enum
 {
   ADDRESS_BUMP,
   ADDRESS_FIRST_FIT,
-  ADDRESS_RECORDED
+  ADDRESS_RECORDED,
+  ADDRESS_DESCENDING,
+  ADDRESS_RANDOM
 };
+
+/* TRUE of policies by which a freed address may be chosen again. */
+static gboolean
+reuses (int address)
+{
+  return address == ADDRESS_FIRST_FIT || address == ADDRESS_RECORDED;
+}
 
 enum
 {
@@ -78,7 +93,13 @@ static const GememParam params[] = {
     .default_text = "profile",
     .special = "profile=" UNSET_TEXT,
     FIELD (capacity),
-    .help = "Bytes of device memory; without it that of 'total', or of the profile." },
+    .help = "Bytes of device memory; without it that of 'total', of 'gpu', or of the profile." },
+  { .name = "gpu",
+    .type = GEMEM_PARAM_STRING,
+    .choices = "h100|a100-40",
+    .conflicts = "capacity|total",
+    FIELD (gpu),
+    .help = "A GPU whose capacity it has: a name from 'gemem-sim list gpus'." },
   { .name = "total",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -109,10 +130,16 @@ static const GememParam params[] = {
   { .name = "address",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "bump",
-    .choices = "bump|first-fit|recorded|first_fit=first-fit",
+    .choices = "bump|first-fit|recorded|descending|random|first_fit=first-fit",
     .aliases = "device",
     FIELD (address),
-    .help = "How addresses are chosen: ascending and never again, lowest free, or as recorded." },
+    .help = "How addresses are chosen: ascending and never again, lowest free, as recorded, "
+            "descending, or at random (both never again)." },
+  { .name = "seed",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "1",
+    FIELD (seed),
+    .help = "Of address=random: another number, other addresses." },
   { .name = "base",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0x100000000000",
@@ -317,6 +344,32 @@ place (GememSimulated *self, guint64 size)
   return address;
 }
 
+/* Takes an address for `descending` and `random`; 0: none was free. */
+static guint64
+scatter (GememSimulated *self, guint64 size)
+{
+  const guint64 base = self->params.base, step = self->params.step;
+  guint64 extent, address;
+
+  if (size > SPREAD)
+    return 0;
+  extent = gemem_align_up (size, step);
+  if (self->policy == ADDRESS_RANDOM)
+    {
+      guint64 floor = base + gemem_rng_below (&self->rng, SPREAD / step) * step;
+      address = gemem_space_find (&self->space, floor, extent, step);
+      return address != 0 && gemem_space_take (&self->space, address, extent) ? address : 0;
+    }
+  /* what lies in the way was recorded there, and is passed by */
+  while (self->ceiling - base >= extent)
+    {
+      self->ceiling -= extent;
+      if (gemem_space_take (&self->space, self->ceiling, extent))
+        return self->ceiling;
+    }
+  return 0;
+}
+
 static inline void
 remember (GememSimulated *self, guint64 address, guint64 size, guint kept)
 {
@@ -339,7 +392,7 @@ sim_malloc (GememDevice *device, guint64 size, guint64 stream)
       && (address = gemem_simulated_take_expected (self, &self->expected_blocks, size)) != 0)
     kept = KEPT_SIZE;
   if (address == 0)
-    address = place (self, size);
+    address = self->policy >= ADDRESS_DESCENDING ? scatter (self, size) : place (self, size);
   if (address != 0)
     remember (self, address, size, kept);
   return address;
@@ -398,7 +451,7 @@ sim_adopt (GememDevice *device, guint64 address, guint64 size)
   gemem_simulated_settle (self);
   if (!gemem_simulated_may_hold (self, size) || !gemem_space_take (&self->space, address, size))
     return FALSE;
-  remember (self, address, size, self->policy == ADDRESS_BUMP ? KEPT_NOTHING : KEPT_SIZE);
+  remember (self, address, size, reuses (self->policy) ? KEPT_SIZE : KEPT_NOTHING);
   if (self->policy == ADDRESS_RECORDED)
     gemem_simulated_keep_above (self, address, size);
   return TRUE;
@@ -469,14 +522,15 @@ check_steps (const char *base_name, guint64 base, const char *step_name, guint64
 
 /* Checks that `reuse` states what the policy does anyway. */
 static gboolean
-check_reuse (const char *name, int reuse, gboolean reuses, const char *policy, GError **error)
+check_reuse (const char *name, int reuse, gboolean reuses, const char *policy, const char *value,
+             GError **error)
 {
   if (reuse == REUSE_POLICY || (reuse == REUSE_YES) == reuses)
     return TRUE;
   if (reuses)
     return refuse (error, "%s=never belongs to %s=bump; remove it or use bump", name, policy);
-  return refuse (error, "%s=yes contradicts %s=bump, which never reuses addresses; use first-fit",
-                 name, policy);
+  return refuse (error, "%s=yes contradicts %s=%s, which never reuses addresses; use first-fit",
+                 name, policy, value);
 }
 
 static gboolean
@@ -495,8 +549,12 @@ check_params (const GememSimulatedParams *p, GError **error)
                    p->granularity);
   return check_steps ("base", p->base, "step", p->step, error)
          && check_steps ("va_base", p->va_base, "va_step", p->va_step, error)
-         && check_reuse ("reuse", p->reuse, p->address != ADDRESS_BUMP, "address", error)
-         && check_reuse ("va_reuse", p->va_reuse, p->va != ADDRESS_BUMP, "va", error);
+         && check_reuse ("reuse", p->reuse, reuses (p->address), "address",
+                         p->address == ADDRESS_DESCENDING ? "descending"
+                         : p->address == ADDRESS_RANDOM   ? "random"
+                                                          : "bump",
+                         error)
+         && check_reuse ("va_reuse", p->va_reuse, reuses (p->va), "va", "bump", error);
 }
 
 static void
@@ -512,8 +570,24 @@ sim_destroy (GememDevice *device)
   gemem_profile_free (self->profile);
   g_clear_pointer (&self->answers, g_byte_array_unref);
   g_free (self->params.profile);
+  g_free (self->params.gpu);
   g_free (self->params.calls);
   g_free (self);
+}
+
+/* gpu=NAME is the capacity of that GPU. */
+static gboolean
+take_gpu (GememSimulatedParams *p, GError **error)
+{
+  const GememGpu *gpu = p->gpu != NULL ? gemem_gpu_find (p->gpu, error) : NULL;
+
+  if (p->gpu == NULL)
+    return TRUE;
+  if (gpu == NULL)
+    g_prefix_error (error, "device sim: ");
+  else
+    p->capacity = gpu->memory;
+  return gpu != NULL;
 }
 
 static GememDevice *
@@ -523,8 +597,11 @@ sim_create (gconstpointer given, int ordinal, GError **error)
   GememProfile *profile = gemem_profile_load (p.profile, error);
   GememSimulated *self;
 
-  if (profile == NULL)
-    return NULL;
+  if (profile == NULL || !take_gpu (&p, error))
+    {
+      g_clear_pointer (&profile, gemem_profile_free);
+      return NULL;
+    }
   if (p.capacity == UNSET)
     p.capacity = p.total != UNSET ? p.total : profile->capacity;
   if (p.granularity == UNSET)
@@ -540,6 +617,7 @@ sim_create (gconstpointer given, int ordinal, GError **error)
   self->sharing = self;
   self->params = p;
   self->params.profile = g_strdup (p.profile);
+  self->params.gpu = g_strdup (p.gpu);
   self->params.calls = g_strdup (p.calls);
   self->profile = profile;
   self->policy = p.calls != NULL ? ADDRESS_RECORDED : p.address;
@@ -561,6 +639,8 @@ sim_create (gconstpointer given, int ordinal, GError **error)
   self->ranges = (GememRegion){ .floor = p.va_base,
                                 .step = p.va_step,
                                 .reuse = p.va == ADDRESS_FIRST_FIT };
+  self->ceiling = p.base + SPREAD;
+  gemem_rng_init (&self->rng, p.seed, "addresses");
   gemem_space_init (&self->space);
   gemem_slab_init (&self->expected_slab, sizeof (GememExpected));
   self->blocks = gemem_idmap_new (sizeof (guint64));

@@ -257,6 +257,10 @@ add_op (Import *import, const GeDumpPart *part, guint number, GError **error)
   node = gemem_graph_edit_node (import->graph);
   node->block = import->block;
   node->stream = logged != NULL ? logged->own_stream : op->stream;
+  if (node->stream < -1)
+    return fail (import, error, op->name,
+                 "stream_id: %" G_GINT64_FORMAT " is no stream; this is no dump of GE",
+                 node->stream);
   import->matched += logged != NULL;
   for (guint i = 0; i < op->inputs->len; i++)
     if (!add_input (import, part, op, g_ptr_array_index (op->inputs, i), error))

@@ -60,15 +60,16 @@ typedef struct
 static gboolean
 read_var (Reader *reader, guint32 entry, GError **error)
 {
-  const char *name = gemem_json_tree_key (reader->tree, entry);
+  const char *name;
   guint32 at[VAR_FIELDS];
   GememDtype dtype = GEMEM_DTYPE_UNKNOWN;
   gboolean persistable = FALSE;
   guint64 bytes;
 
-  if (*name == '\0' || gemem_graph_find_variable (reader->import.graph, name) != GEMEM_NONE)
-    return gemem_json_tree_fail (reader->tree, entry, error,
-                                 *name == '\0' ? "a variable without name" : "given twice");
+  if (!gemem_json_tree_key_name (reader->tree, entry, &name, error))
+    return FALSE;
+  if (gemem_graph_find_variable (reader->import.graph, name) != GEMEM_NONE)
+    return gemem_json_tree_fail (reader->tree, entry, error, "given twice");
   if (!gemem_json_tree_fields (reader->tree, entry, var_fields, at, error))
     return FALSE;
   if (at[VAR_SHAPE] == 0 || at[VAR_DTYPE] == 0)

@@ -217,6 +217,8 @@ plan_fit (const GememPlanInput *input, Order order, Fit fit, guint64 alignment)
 
 /* ---- the planners */
 
+#define FIT_ITEM_BYTES 1000
+
 static GememPlan *
 plan_first_fit (gconstpointer params, const GememPlanInput *input, GError **error G_GNUC_UNUSED)
 {
@@ -242,7 +244,8 @@ plan_best_fit (gconstpointer params, const GememPlanInput *input, GError **error
                                                        params_in_order, sizeof (Params) }, \
                                                      0, \
                                                      512, \
-                                                     plan_##fit##_fit_by_##word }
+                                                     plan_##fit##_fit_by_##word, \
+                                                     FIT_ITEM_BYTES }
 
 const GememPlanner gemem_first_fit = {
   { "first-fit", NULL,
@@ -250,7 +253,8 @@ const GememPlanner gemem_first_fit = {
     "offline-planning.md 3", params_any_order, sizeof (Params) },
   0,
   512,
-  plan_first_fit
+  plan_first_fit,
+  FIT_ITEM_BYTES
 };
 IN_ORDER (first, allocation, ALLOCATION, "First fit in the order of allocation",
           "offline-planning.md 3");
@@ -266,7 +270,8 @@ const GememPlanner gemem_best_fit = {
     "offline-planning.md 3", params_any_order, sizeof (Params) },
   0,
   512,
-  plan_best_fit
+  plan_best_fit,
+  FIT_ITEM_BYTES
 };
 IN_ORDER (best, allocation, ALLOCATION,
           "Best fit in the order of allocation, as MLIR's static planning does",

@@ -51,4 +51,5 @@ const GememPlanner gemem_no_reuse = { { "no-reuse", NULL, "Every item has memory
                                         "gemem", params, sizeof (Params) },
                                       0,
                                       512,
-                                      plan_no_reuse };
+                                      plan_no_reuse,
+                                      64 };

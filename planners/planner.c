@@ -123,6 +123,24 @@ round_totals (GememPlan *plan)
     }
 }
 
+/* Asks for the memory that @planner will take, at once: refusing is better than running out half-way. */
+static gboolean
+has_memory (const GememPlanner *planner, const GememPlanInput *input, GError **error)
+{
+  const gsize n = input->graph == NULL ? input->lifetimes->items->len : 0;
+  gpointer memory = g_try_malloc_n (n, planner->item_bytes);
+  const gboolean has = memory != NULL || n == 0 || planner->item_bytes == 0;
+  char size[GEMEM_FORMAT_MAX];
+
+  g_free (memory);
+  if (!has)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                 "planning %" G_GSIZE_FORMAT " items takes about %s of the host's memory; raise "
+                 "the limit, or plan a part of the trace",
+                 n, gemem_format_size (size, n * planner->item_bytes));
+  return has;
+}
+
 GememPlan *
 gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GError **error)
 {
@@ -138,7 +156,7 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
         (*error)->code = GEMEM_ERROR_INPUT;
       return NULL;
     }
-  plan = run (planner, params, input, error);
+  plan = has_memory (planner, input, error) ? run (planner, params, input, error) : NULL;
   gemem_choice_params_free (choice, params);
   if (gemem_plan_is_unwanted (input->interrupted))
     {

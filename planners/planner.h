@@ -63,6 +63,9 @@ typedef struct
    * arena and lower bound.
    * Errors: GEMEM_ERROR_INPUT (the graph breaks a rule of the system: node and field). */
   GememPlan *(*plan) (gconstpointer params, const GememPlanInput *input, GError **error);
+  /* host memory that a plan of lifetimes takes, per lifetime; somewhat less than measured
+   * (test-cli-memory.sh) */
+  guint item_bytes;
 } GememPlanner;
 
 /* In the order of planners.def; NULL-terminated. */
@@ -75,7 +78,8 @@ gboolean gemem_planner_parse (const char *text, GPtrArray *choices, GError **err
 /* Runs the planner of @choice; the graph's own settings are its defaults.  The plan has an entry
  * per item of the graph if there is one, else per lifetime.  The plan is complete but NOT yet
  * checked; free with gemem_plan_free().  Errors: as the planner's, GEMEM_ERROR_INPUT for settings of
- * the graph that the planner does not accept, and GEMEM_ERROR_INTERRUPTED. */
+ * the graph that the planner does not accept, GEMEM_ERROR_FAILED where the host lacks the memory, and
+ * GEMEM_ERROR_INTERRUPTED. */
 GememPlan *gemem_planner_run (const GememChoice *choice, const GememPlanInput *input,
                               GError **error);
 

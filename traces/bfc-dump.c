@@ -204,7 +204,7 @@ begin (Log *log, Writer *writer, const char *name, gsize length)
 
   finish (log, writer);
   dump->line = writer->name != NULL ? writer->line : log->line;
-  dump->name = name != NULL ? g_strndup (name, length) : g_strdup (writer->name);
+  dump->name = name != NULL ? g_utf8_make_valid (name, (gssize) length) : g_strdup (writer->name);
   dump->chunks = g_array_new (FALSE, FALSE, sizeof (GememBfcDumpChunk));
   dump->regions = g_array_new (FALSE, FALSE, sizeof (GememBfcDumpRegion));
   if (g_strcmp0 (dump->name, writer->name) == 0)
@@ -295,7 +295,7 @@ take_failure (Log *log, Writer *writer, const char *p, const char *end)
     return;
   finish (log, writer);
   g_free (writer->name);
-  writer->name = g_strndup (p, (gsize) (stop - p));
+  writer->name = g_utf8_make_valid (p, stop - p);
   writer->line = log->line;
   writer->operation = operation_behind (log, p, end, "requested by op ", "\n");
   if (!number_behind (p, end, "(rounded to ", &writer->requested)

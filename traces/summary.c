@@ -17,13 +17,15 @@ typedef struct
 typedef struct
 {
   GememDeviceSummary *summary;
+  GememIdMap *streams; /* stream -> guint64 index in summary->streams, sorted at the end */
   guint64 live, blocks, rounded_256, rounded_512, reserved;
 } DeviceState;
 
 typedef struct
 {
-  GememIdMap *live; /* id -> LiveBlock */
-  GArray *states;   /* DeviceState, by device */
+  GememIdMap *live;  /* id -> LiveBlock */
+  GArray *states;    /* DeviceState, in order of appearance */
+  GememIdMap *index; /* device -> guint64 number of its state */
   gboolean has_time;
 } Pass;
 
@@ -35,47 +37,57 @@ device_summary_free (gpointer data)
   g_free (summary);
 }
 
+/* @pass->index finds the state, which may move. */
 static DeviceState *
 device_state (Pass *pass, guint16 device)
 {
-  guint i = 0;
-  for (; i < pass->states->len; i++)
-    {
-      DeviceState *state = &g_array_index (pass->states, DeviceState, i);
-      if (state->summary->device == device)
-        return state;
-      if (state->summary->device > device)
-        break;
-    }
-  DeviceState state = { .summary = g_new0 (GememDeviceSummary, 1) };
+  gboolean existed;
+  guint64 *number = gemem_idmap_insert (pass->index, device, &existed);
+  if (existed)
+    return &g_array_index (pass->states, DeviceState, *number);
+  *number = pass->states->len;
+  const DeviceState state = { .summary = g_new0 (GememDeviceSummary, 1),
+                              .streams = gemem_idmap_new (sizeof (guint64)) };
   state.summary->device = device;
   state.summary->first_time = G_MAXUINT64;
   state.summary->streams = g_array_new (FALSE, TRUE, sizeof (GememStreamSummary));
   gemem_histogram_init (&state.summary->sizes);
   gemem_histogram_init (&state.summary->lifetimes_events);
   gemem_histogram_init (&state.summary->lifetimes_ns);
-  g_array_insert_val (pass->states, i, state);
-  return &g_array_index (pass->states, DeviceState, i);
+  g_array_append_val (pass->states, state);
+  return &g_array_index (pass->states, DeviceState, pass->states->len - 1);
 }
 
 static void
-count_stream (GememDeviceSummary *summary, guint64 stream, guint64 allocs, guint64 bytes)
+count_stream (DeviceState *state, guint64 stream, guint64 allocs, guint64 bytes)
 {
-  guint i = 0;
-  for (; i < summary->streams->len; i++)
+  GArray *streams = state->summary->streams;
+  gboolean existed;
+  guint64 *number = gemem_idmap_insert (state->streams, stream, &existed);
+  if (existed)
     {
-      GememStreamSummary *use = &g_array_index (summary->streams, GememStreamSummary, i);
-      if (use->stream == stream)
-        {
-          use->allocs += allocs;
-          use->bytes += bytes;
-          return;
-        }
-      if (use->stream > stream)
-        break;
+      GememStreamSummary *use = &g_array_index (streams, GememStreamSummary, *number);
+      use->allocs += allocs;
+      use->bytes += bytes;
+      return;
     }
-  GememStreamSummary use = { stream, allocs, bytes };
-  g_array_insert_val (summary->streams, i, use);
+  *number = streams->len;
+  const GememStreamSummary use = { stream, allocs, bytes };
+  g_array_append_val (streams, use);
+}
+
+static int
+by_stream (gconstpointer a, gconstpointer b)
+{
+  const GememStreamSummary *x = a, *y = b;
+  return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+static int
+by_device (gconstpointer a, gconstpointer b)
+{
+  const DeviceState *x = a, *y = b;
+  return (x->summary->device > y->summary->device) - (x->summary->device < y->summary->device);
 }
 
 static void
@@ -87,13 +99,13 @@ on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 
     {
       s->initial_blocks++;
       s->initial_bytes += event->size;
-      count_stream (s, event->stream, 0, 0);
+      count_stream (state, event->stream, 0, 0);
     }
   else
     {
       s->requested_bytes += event->size;
       gemem_histogram_add (&s->sizes, event->size);
-      count_stream (s, event->stream, 1, event->size);
+      count_stream (state, event->stream, 1, event->size);
     }
   if (event->flags & GEMEM_EVENT_FAILED)
     {
@@ -162,7 +174,7 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
     case GEMEM_EVENT_SEGMENT_ALLOC:
     case GEMEM_EVENT_SEGMENT_MAP:
       if (event->flags & GEMEM_EVENT_INITIAL)
-        count_stream (s, event->stream, 0, 0);
+        count_stream (state, event->stream, 0, 0);
       state->reserved += event->size;
       s->peak_reserved = MAX (s->peak_reserved, state->reserved);
       break;
@@ -185,6 +197,7 @@ gemem_trace_summarise (GememTraceReader *reader, GError **error)
 {
   Pass pass = { gemem_idmap_new (sizeof (LiveBlock)),
                 g_array_new (FALSE, FALSE, sizeof (DeviceState)),
+                gemem_idmap_new (sizeof (guint64)),
                 (reader->info.flags & GEMEM_TRACE_HAS_TIME) != 0 };
   GememTraceSummary *summary = g_new0 (GememTraceSummary, 1);
   const GememTraceEvent *events;
@@ -193,14 +206,18 @@ gemem_trace_summarise (GememTraceReader *reader, GError **error)
   while ((n = gemem_trace_next (reader, &events, error)) > 0)
     for (gssize i = 0; i < n; i++)
       on_event (&pass, &events[i], summary->events++);
+  g_array_sort (pass.states, by_device);
   for (guint i = 0; i < pass.states->len; i++)
     {
       DeviceState *state = &g_array_index (pass.states, DeviceState, i);
       state->summary->end_live = state->live;
       state->summary->end_blocks = state->blocks;
+      g_array_sort (state->summary->streams, by_stream);
+      gemem_idmap_free (state->streams);
       g_ptr_array_add (summary->devices, state->summary);
     }
   gemem_idmap_free (pass.live);
+  gemem_idmap_free (pass.index);
   g_array_unref (pass.states);
   if (n == 0)
     return summary;

@@ -269,8 +269,9 @@ gemem_symbols_text_stack (GememSymbols *symbols, const char *text)
         add_frame (symbols, frames[i], NULL, 0);
     }
   g_array_set_size (symbols->frames, 0);
-  g_array_append_vals (symbols->frames, &g_array_index (symbols->pool, guint32, start),
-                       symbols->pool->len - start);
+  if (symbols->pool->len > start)
+    g_array_append_vals (symbols->frames, &g_array_index (symbols->pool, guint32, start),
+                         symbols->pool->len - start);
   g_array_set_size (symbols->pool, start);
   return make_stack (symbols);
 }

@@ -86,7 +86,7 @@ parse_string (TextReader *reader, const char **p, const char *end)
 
   g_string_truncate (reader->scratch, 0);
   if (*p >= end || *(*p)++ != '"')
-    return fail_at (reader, start, end, "must be a string in double quotes");
+    return fail_at (reader, start, end, "must be a string in double quotes; quote it");
   for (;;)
     {
       const char *plain = *p;

@@ -35,6 +35,7 @@ enum
 };
 
 #define MOMENT 1000 /* ns between what follows at once */
+#define PIECE 4096  /* requests of a rollout that are in memory at a time */
 
 typedef struct
 {
@@ -134,8 +135,9 @@ typedef struct
   GememGeneratorReader parent;
   Params params;
   GememRng rollouts, training;
-  guint64 step;  /* made so far */
-  guint64 begun; /* ns at which the step began */
+  guint64 step;    /* made so far */
+  guint64 begun;   /* ns at which the step began */
+  guint64 request; /* of its rollout, made so far; 0: the step has not begun */
   gboolean set_up;
 } Reader;
 
@@ -215,21 +217,25 @@ set_up (Reader *reader)
     }
 }
 
-static void
+/* The next requests of a rollout; FALSE: more follow. */
+static gboolean
 roll_out (Reader *reader)
 {
   const Params *p = &reader->params;
 
-  for (guint64 i = 0; i < p->requests; i++)
+  for (guint n = 0; n < PIECE && reader->request < p->requests; n++)
     {
       guint64 ids[3];
-      reader->parent.time = reader->begun + p->rollout_time / (p->requests + 1) * (i + 1);
+      reader->parent.time = reader->begun + p->rollout_time / (p->requests + 1) * ++reader->request;
       for (guint k = 0; k < G_N_ELEMENTS (ids); k++)
         ids[k] = allocate (reader, vary (&reader->rollouts, p->weights / p->layers / 4), 0);
       reader->parent.time += MOMENT;
       for (guint k = 0; k < G_N_ELEMENTS (ids); k++)
         gemem_events_free (&reader->parent, ids[k]);
     }
+  if (reader->request < p->requests)
+    return FALSE;
+  reader->request = 0;
   reader->parent.time = reader->begun + p->rollout_time - MOMENT;
   if (p->level == 0)
     add (reader, GEMEM_EVENT_TRIM);
@@ -238,6 +244,7 @@ roll_out (Reader *reader)
   if (p->level == 2)
     g_array_index (reader->parent.events, GememTraceEvent, reader->parent.events->len - 1).size =
         p->buffers;
+  return TRUE;
 }
 
 /* Forwards, then backwards: activations go as gradients come. */
@@ -288,12 +295,15 @@ fill (GememGeneratorReader *parent)
       set_up (reader);
       return TRUE;
     }
-  if (reader->step >= p->steps)
-    return FALSE;
-  parent->time = reader->begun;
-  gemem_events_mark (parent, GEMEM_EVENT_STEP, ++reader->step);
-  if (p->part != TRAINING)
-    roll_out (reader);
+  if (reader->request == 0)
+    {
+      if (reader->step >= p->steps)
+        return FALSE;
+      parent->time = reader->begun;
+      gemem_events_mark (parent, GEMEM_EVENT_STEP, ++reader->step);
+    }
+  if (p->part != TRAINING && !roll_out (reader))
+    return TRUE;
   if (p->part != ROLLOUT)
     train (reader);
   if (p->part != TRAINING && p->level != 0)

@@ -4,6 +4,7 @@
 #include "workloads/session.h"
 
 #define LARGEST (G_GUINT64_CONSTANT (1) << 60)
+#define PIECE 64 /* runs of a turn that are in memory at a time */
 
 /* ---- a graph */
 
@@ -93,7 +94,7 @@ run (GememSession *session, guint graph)
 }
 
 static void
-take_turn (GememSession *session)
+begin_turn (GememSession *session)
 {
   const guint n = session->graphs->len, graph = session->turn;
 
@@ -108,8 +109,20 @@ take_turn (GememSession *session)
         unload (session, (guint) ((graph + n - session->params.loaded) % n));
       load (session, graph);
     }
-  for (guint64 i = 0; i < session->params.runs; i++)
-    run (session, graph);
+}
+
+/* The next runs of a turn; FALSE: more follow. */
+static gboolean
+run_some (GememSession *session)
+{
+  if (session->graphs->len == 0)
+    return TRUE;
+  for (guint n = 0; n < PIECE && session->runs < session->params.runs; n++, session->runs++)
+    run (session, session->turn);
+  if (session->runs < session->params.runs)
+    return FALSE;
+  session->runs = 0;
+  return TRUE;
 }
 
 static void
@@ -128,9 +141,14 @@ fill (GememGeneratorReader *parent)
 
   if (session->step > session->params.steps)
     return FALSE;
-  if (session->turn == 0)
-    gemem_events_mark (parent, GEMEM_EVENT_STEP, session->step);
-  take_turn (session);
+  if (session->runs == 0)
+    {
+      if (session->turn == 0)
+        gemem_events_mark (parent, GEMEM_EVENT_STEP, session->step);
+      begin_turn (session);
+    }
+  if (!run_some (session))
+    return TRUE;
   if (++session->turn >= session->graphs->len)
     {
       session->turn = 0;

@@ -7,7 +7,7 @@
  * its stream before it unloads a graph that may still run.  At the end all graphs are unloaded.  A
  * variant adds its own events before a run and during it (`before`, `during`).
  *
- * Memory: the graphs and the events of one turn.  Cost: O(1) per event.  Origin: ge-runtime.md 3,
+ * Memory: the graphs and the events of a few runs.  Cost: O(1) per event.  Origin: ge-runtime.md 3,
  * 7.
  */
 #pragma once
@@ -50,6 +50,7 @@ struct _GememSession
   guint8 *is_loaded; /* by graph */
   guint64 step;      /* from 1 */
   guint turn;        /* in the step: number of the next graph */
+  guint64 runs;      /* in the turn, made so far; 0: it has not begun */
   void (*before) (GememSession *session); /* before the runs of a turn, or NULL */
   void (*during) (GememSession *session); /* in every run, or NULL */
   /* after the last turn, before the graphs are unloaded, or NULL */

@@ -20,7 +20,7 @@
 static gboolean
 is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
 {
-  const GeRecord *record = &range->records[i];
+  const GeRecord *record = gemem_ge_range_record (range, i);
   gboolean taken;
 
   if (record->page != GE_NO_PAGE)
@@ -120,7 +120,8 @@ candidate (const Simulation *s, guint32 k)
 static gboolean
 is_backed (const Simulation *s, guint64 i)
 {
-  return s->range->records[i].page != GE_NO_PAGE || gemem_idmap_lookup (s->backed, i) != NULL;
+  return gemem_ge_range_record (s->range, i)->page != GE_NO_PAGE
+         || gemem_idmap_lookup (s->backed, i) != NULL;
 }
 
 /* 5.4: how much of the top is in the way. */
@@ -149,11 +150,13 @@ static Outcome
 back (Simulation *s, guint64 offset, guint64 bytes, guint64 *reuse)
 {
   const guint64 page = s->range->page_size, ib = offset / page, ie = (offset + bytes - 1) / page;
-  const guint64 tail = ib < ie && s->range->records[ie].ref > 0 ? (offset + bytes) % page : 0;
+  const guint64 tail = ib < ie && gemem_ge_range_record (s->range, ie)->ref > 0
+                           ? (offset + bytes) % page
+                           : 0;
 
   for (guint64 i = ie + 1; i-- > ib;)
     {
-      const GeRecord *record = &s->range->records[i];
+      const GeRecord *record = gemem_ge_range_record (s->range, i);
 
       if (!is_backed (s, i))
         {

@@ -23,8 +23,6 @@ gemem_ge_expandable_init (GeSpanPool *pool, GePages *pages)
       return FALSE;
     }
   x->held = g_ptr_array_new ();
-  x->n_idle = x->range.n_records + 1;
-  x->idle = g_new0 (GeNewVa *, x->n_idle);
   pool->expandable = x;
   gemem_ge_pool_add_range (pool, &x->root, x->range.base, x->range.size >> pool->config.page_shift);
   return TRUE;
@@ -105,13 +103,19 @@ step_aside (GeSpanPool *pool, GeSpan *span, guint64 reuse)
 static void
 push_new_va (GeExpandable *x, GeNewVa *v)
 {
+  if (v->n >= x->n_idle)
+    {
+      x->idle = g_renew (GeNewVa *, x->idle, v->n + 1);
+      while (x->n_idle <= v->n)
+        x->idle[x->n_idle++] = NULL;
+    }
   GE_LINK_FIRST (x->idle[v->n], v, prev, next);
 }
 
 static GeNewVa *
 pop_new_va (GeExpandable *x, guint n)
 {
-  GeNewVa *v = x->idle[n];
+  GeNewVa *v = n < x->n_idle ? x->idle[n] : NULL;
 
   if (v != NULL)
     GE_UNLINK (x->idle[n], v, prev, next);

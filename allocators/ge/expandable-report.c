@@ -22,7 +22,7 @@ keeps_returned (const GeRange *range, guint32 i)
   const guint32 page = gemem_ge_pages_at (range->pages, address);
   const GePhysical *physical;
 
-  if (page == GE_NO_PAGE || range->records[i].page != GE_NO_PAGE)
+  if (page == GE_NO_PAGE || gemem_ge_range_record (range, i)->page != GE_NO_PAGE)
     return FALSE;
   physical = &g_array_index (range->pages->pages, GePhysical, page);
   return physical->ref == 0 && physical->home == address;
@@ -31,7 +31,7 @@ keeps_returned (const GeRange *range, guint32 i)
 static GememSpanState
 state_of (const GeRange *range, guint32 i)
 {
-  const GeRecord *record = &range->records[i];
+  const GeRecord *record = gemem_ge_range_record (range, i);
 
   if (keeps_returned (range, i))
     return GEMEM_SPAN_FREE;
@@ -115,7 +115,7 @@ count_refs (const GeSpanPool *pool)
 static gboolean
 check_record (const GeRange *range, guint32 i, guint32 refs, const char *what, GError **error)
 {
-  const GeRecord *record = &range->records[i];
+  const GeRecord *record = gemem_ge_range_record (range, i);
   const gboolean backed = record->page != GE_NO_PAGE;
 
   if (record->ref != refs)
@@ -138,7 +138,7 @@ check_new_va (const GeRange *range, const GeNewVa *v, const char *what, GError *
   for (guint i = 0; v->span.occupied && i < v->n; i++)
     {
       const guint64 address = v->span.address + i * range->page_size;
-      const GeRecord *record = &range->records[v->records[i]];
+      const GeRecord *record = gemem_ge_range_record (range, v->records[i]);
 
       if (!record->elsewhere)
         return GE_BROKEN ("%s: page %u of the range is shown at 0x%" G_GINT64_MODIFIER
@@ -163,8 +163,8 @@ gemem_ge_expandable_check (const GeSpanPool *pool, const char *what, GError **er
     {
       if (!check_record (&x->range, i, refs[i], what, error))
         return FALSE;
-      backed += x->range.records[i].page != GE_NO_PAGE;
-      elsewhere += x->range.records[i].elsewhere;
+      backed += gemem_ge_range_record (&x->range, i)->page != GE_NO_PAGE;
+      elsewhere += gemem_ge_range_record (&x->range, i)->elsewhere;
     }
   for (const GeNewVa *v = x->all; v != NULL; v = v->all_next)
     {

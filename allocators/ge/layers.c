@@ -7,12 +7,13 @@
 #define LEAF_BITS 12
 #define LEAF_SIZE (1u << LEAF_BITS)
 #define LEAF_MASK (LEAF_SIZE - 1)
+#define GROUP 64
 
 struct _GeLeaf
 {
-  GeBits used;    /* layers that hold a span */
-  GeBits created; /* layers that ever held a span */
-  GeSpan *heads[LEAF_SIZE];
+  GeBits used;                       /* layers that hold a span */
+  GeBits created;                    /* layers that ever held a span */
+  GeSpan **heads[LEAF_SIZE / GROUP]; /* of GROUP layers each, or NULL */
 };
 
 static inline guint
@@ -40,6 +41,22 @@ bits_unset (GeBits *bits, guint n)
   bits->words[n >> 6] &= ~(G_GUINT64_CONSTANT (1) << (n & 63));
   if (bits->words[n >> 6] == 0)
     bits->summary &= ~(G_GUINT64_CONSTANT (1) << (n >> 6));
+}
+
+/* Leaf @l, or NULL. */
+static inline GeLeaf *
+leaf_at (const GeLayers *layers, guint32 l)
+{
+  GeLeaf **group = layers->groups[l / GROUP];
+
+  return group != NULL ? group[l % GROUP] : NULL;
+}
+
+/* Leaf @l, which holds a span. */
+static inline GeLeaf *
+leaf_in_use (const GeLayers *layers, guint32 l)
+{
+  return layers->groups[l / GROUP][l % GROUP];
 }
 
 /* The smallest member >= @from (which is below 4096), or 4096. */
@@ -79,38 +96,71 @@ gemem_ge_layers_init (GeLayers *layers, guint64 capacity)
 {
   g_assert (capacity > 0 && capacity <= GE_LAYER_NONE);
   layers->n_leaves = (guint32) ((capacity + LEAF_MASK) >> LEAF_BITS);
-  layers->leaves = g_new0 (GeLeaf *, layers->n_leaves);
+  layers->groups = g_new0 (GeLeaf **, layers->n_leaves / GROUP + 1);
   layers->used = g_new0 (GeBits, (layers->n_leaves + LEAF_MASK) >> LEAF_BITS);
   layers->top = (GeBits){ 0 };
+}
+
+static void
+free_leaf (GeLeaf *leaf)
+{
+  for (guint i = 0; leaf != NULL && i < G_N_ELEMENTS (leaf->heads); i++)
+    g_free (leaf->heads[i]);
+  g_free (leaf);
 }
 
 void
 gemem_ge_layers_clear (GeLayers *layers)
 {
-  for (guint32 i = 0; i < layers->n_leaves; i++)
-    g_free (layers->leaves[i]);
-  g_free (layers->leaves);
+  for (guint32 g = 0; g <= layers->n_leaves / GROUP; g++)
+    {
+      for (guint i = 0; layers->groups[g] != NULL && i < GROUP; i++)
+        free_leaf (layers->groups[g][i]);
+      g_free (layers->groups[g]);
+    }
+  g_free (layers->groups);
   g_free (layers->used);
 }
 
 GeSpan *
 gemem_ge_layers_front (const GeLayers *layers, guint32 pages)
 {
-  const GeLeaf *leaf = layers->leaves[pages >> LEAF_BITS];
+  const GeLeaf *leaf = leaf_at (layers, pages >> LEAF_BITS);
+  GeSpan **heads = leaf != NULL ? leaf->heads[(pages & LEAF_MASK) / GROUP] : NULL;
 
-  return leaf != NULL ? leaf->heads[pages & LEAF_MASK] : NULL;
+  return heads != NULL ? heads[pages % GROUP] : NULL;
+}
+
+/* Makes what layer @pages lies in, as far as it is missing. */
+static G_GNUC_NO_INLINE GeSpan **
+make_heads (GeLayers *layers, guint32 pages)
+{
+  const guint32 l = pages >> LEAF_BITS, n = (pages & LEAF_MASK) / GROUP;
+  GeLeaf ***group = &layers->groups[l / GROUP];
+
+  if (*group == NULL)
+    *group = g_new0 (GeLeaf *, GROUP);
+  if ((*group)[l % GROUP] == NULL)
+    (*group)[l % GROUP] = g_new0 (GeLeaf, 1);
+  if ((*group)[l % GROUP]->heads[n] == NULL)
+    (*group)[l % GROUP]->heads[n] = g_new0 (GeSpan *, GROUP);
+  return (*group)[l % GROUP]->heads[n];
 }
 
 void
 gemem_ge_layers_push (GeLayers *layers, GeSpan *span)
 {
   guint32 l = span->pages >> LEAF_BITS, n = span->pages & LEAF_MASK;
-  GeLeaf *leaf = layers->leaves[l];
+  GeLeaf *leaf = leaf_at (layers, l);
+  GeSpan **heads = leaf != NULL ? leaf->heads[n / GROUP] : NULL;
 
-  if (G_UNLIKELY (leaf == NULL))
-    leaf = layers->leaves[l] = g_new0 (GeLeaf, 1);
+  if (G_UNLIKELY (heads == NULL))
+    {
+      heads = make_heads (layers, span->pages);
+      leaf = leaf_at (layers, l);
+    }
   span->layer_prev = NULL;
-  span->layer_next = leaf->heads[n];
+  span->layer_next = heads[n % GROUP];
   if (span->layer_next != NULL)
     span->layer_next->layer_prev = span;
   else
@@ -120,14 +170,14 @@ gemem_ge_layers_push (GeLayers *layers, GeSpan *span)
       bits_set (&layers->used[l >> LEAF_BITS], l & LEAF_MASK);
       bits_set (&layers->top, l >> LEAF_BITS);
     }
-  leaf->heads[n] = span;
+  heads[n % GROUP] = span;
 }
 
 void
 gemem_ge_layers_remove (GeLayers *layers, GeSpan *span)
 {
   guint32 l = span->pages >> LEAF_BITS, n = span->pages & LEAF_MASK;
-  GeLeaf *leaf = layers->leaves[l];
+  GeLeaf *leaf = leaf_in_use (layers, l);
 
   if (span->layer_next != NULL)
     span->layer_next->layer_prev = span->layer_prev;
@@ -136,7 +186,7 @@ gemem_ge_layers_remove (GeLayers *layers, GeSpan *span)
       span->layer_prev->layer_next = span->layer_next;
       return;
     }
-  leaf->heads[n] = span->layer_next;
+  leaf->heads[n / GROUP][n % GROUP] = span->layer_next;
   if (span->layer_next != NULL)
     return;
   bits_unset (&leaf->used, n);
@@ -191,16 +241,16 @@ gemem_ge_layers_next (const GeLayers *layers, guint32 from)
 
   if (l >= layers->n_leaves)
     return GE_LAYER_NONE;
-  if (layers->leaves[l] != NULL)
+  if (leaf_at (layers, l) != NULL)
     {
-      n = bits_next (&layers->leaves[l]->used, from & LEAF_MASK);
+      n = bits_next (&leaf_at (layers, l)->used, from & LEAF_MASK);
       if (n < LEAF_SIZE)
         return l << LEAF_BITS | n;
     }
   l = next_leaf (layers, l + 1);
   if (l >= layers->n_leaves)
     return GE_LAYER_NONE;
-  return l << LEAF_BITS | bits_next (&layers->leaves[l]->used, 0);
+  return l << LEAF_BITS | bits_next (&leaf_in_use (layers, l)->used, 0);
 }
 
 guint32
@@ -214,9 +264,9 @@ gemem_ge_layers_prev (const GeLayers *layers, guint32 from)
       l = layers->n_leaves - 1;
       from = l << LEAF_BITS | LEAF_MASK;
     }
-  if (layers->leaves[l] != NULL)
+  if (leaf_at (layers, l) != NULL)
     {
-      n = bits_prev (&layers->leaves[l]->used, from & LEAF_MASK);
+      n = bits_prev (&leaf_at (layers, l)->used, from & LEAF_MASK);
       if (n < LEAF_SIZE)
         return l << LEAF_BITS | n;
     }
@@ -225,7 +275,7 @@ gemem_ge_layers_prev (const GeLayers *layers, guint32 from)
   l = prev_leaf (layers, l - 1);
   if (l >= layers->n_leaves)
     return GE_LAYER_NONE;
-  return l << LEAF_BITS | bits_prev (&layers->leaves[l]->used, LEAF_MASK);
+  return l << LEAF_BITS | bits_prev (&leaf_in_use (layers, l)->used, LEAF_MASK);
 }
 
 guint32
@@ -234,9 +284,11 @@ gemem_ge_layers_next_created (const GeLayers *layers, guint32 from)
   guint start = from & LEAF_MASK;
 
   for (guint32 l = from >> LEAF_BITS; l < layers->n_leaves; l++, start = 0)
-    if (layers->leaves[l] != NULL)
+    if (layers->groups[l / GROUP] == NULL)
+      l |= GROUP - 1;
+    else if (leaf_at (layers, l) != NULL)
       {
-        guint n = bits_next (&layers->leaves[l]->created, start);
+        guint n = bits_next (&leaf_at (layers, l)->created, start);
         if (n < LEAF_SIZE)
           return l << LEAF_BITS | n;
       }

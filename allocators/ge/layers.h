@@ -6,12 +6,13 @@
  * span (Seq table); both are searched by "smallest id >= k".
  * Why not a tree: a device of 64 GiB has a million layers, most of them never used, and every
  * allocation that is not an exact hit searches.  Layers are in leaves of 4096 (256 MiB of lengths),
- * allocated when first used.  Each leaf has a two-level bitmap of its layers; two more levels of
+ * allocated when first used, as are groups of 64 leaves and of 64 layers: a program may have 100 000
+ * streams, each with pools of its own.  Each leaf has a two-level bitmap of its layers; two more levels of
  * the same bitmap say which leaves hold a span.
  * Invariants: bit k is set iff layer k is not empty; a span is in a layer iff it is not occupied
  * and its `pages` is the layer's number.
- * Cost: push, remove, front, next and prev O(1), six words at most.  Memory: 34 KiB for each 256
- * MiB of lengths in use.
+ * Cost: push, remove, front, next and prev O(1), six words at most.  Memory: 2 KiB for each 256
+ * MiB of lengths in use, 512 bytes for each 4 MiB.
  * Origin: ge-runtime.md 1.2 and 1.4.
  */
 #pragma once
@@ -32,9 +33,9 @@ typedef struct
 
 typedef struct
 {
-  GeLeaf **leaves;
-  GeBits *used; /* leaves that hold a span; one GeBits for 4096 leaves */
-  GeBits top;   /* of `used`, those that are not empty */
+  GeLeaf ***groups; /* of 64 leaves */
+  GeBits *used;     /* leaves that hold a span; one GeBits for 4096 leaves */
+  GeBits top;       /* of `used`, those that are not empty */
   guint32 n_leaves;
 } GeLayers;
 

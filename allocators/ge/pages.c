@@ -22,6 +22,7 @@ gemem_ge_pages_init (GePages *pages, GememDevice *device, guint64 page_size, Ge1
   pages->pages = g_array_new (FALSE, FALSE, sizeof (GePhysical));
   pages->free = g_array_new (FALSE, FALSE, sizeof (guint32));
   pages->mapped = gemem_idmap_new (sizeof (guint64));
+  pages->parts = gemem_idmap_new (sizeof (guint64));
 }
 
 static GePhysical *
@@ -53,6 +54,7 @@ gemem_ge_pages_clear (GePages *pages)
   g_array_unref (pages->pages);
   g_array_unref (pages->free);
   gemem_idmap_free (pages->mapped);
+  gemem_idmap_free (pages->parts);
   gemem_device_unlock (pages->device);
 }
 
@@ -157,14 +159,29 @@ mapped_at (const GePages *pages, guint64 address)
   return page != NULL ? (guint32) *page : GE_NO_PAGE;
 }
 
+/* A range of 4 TiB has half a million addresses, few of which map a page. */
+#define GE_PART 4096
+
+static guint64
+part_of (const GePages *pages, guint64 address)
+{
+  return address / (GE_PART * pages->page_size);
+}
+
 static gboolean
 map (GePages *pages, guint64 address, guint32 page)
 {
+  gboolean existed;
+  guint64 *entry;
+
   if (mapped_at (pages, address) == page)
     return TRUE;
   if (!gemem_device_map (pages->device, address, at (pages, page)->page, 0, pages->page_size))
     return FALSE;
-  *(guint64 *) gemem_idmap_insert (pages->mapped, address, NULL) = page;
+  entry = gemem_idmap_insert (pages->mapped, address, &existed);
+  *entry = page;
+  if (!existed)
+    ++*(guint64 *) gemem_idmap_insert (pages->parts, part_of (pages, address), NULL);
   at (pages, page)->maps++;
   return TRUE;
 }
@@ -180,6 +197,8 @@ unmap (GePages *pages, guint64 address)
   if (!gemem_device_unmap (pages->device, address, pages->page_size))
     return FALSE;
   gemem_idmap_remove (pages->mapped, address, NULL);
+  if (--*(guint64 *) gemem_idmap_lookup (pages->parts, part_of (pages, address)) == 0)
+    gemem_idmap_remove (pages->parts, part_of (pages, address), NULL);
   at (pages, page)->maps--;
   return TRUE;
 }
@@ -187,10 +206,14 @@ unmap (GePages *pages, guint64 address)
 void
 gemem_ge_pages_release (GePages *pages, guint64 address, guint64 size)
 {
+  const guint64 part = GE_PART * pages->page_size, end = address + size;
+
   gemem_device_lock (pages->device);
-  for (guint64 offset = 0; offset < size; offset += pages->page_size)
-    if (!unmap (pages, address + offset))
-      unmap (pages, address + offset); /* once more: what stays mapped cannot be released */
+  for (guint64 at = address; at < end; at += pages->page_size)
+    if (gemem_idmap_lookup (pages->parts, part_of (pages, at)) == NULL)
+      at += gemem_round_up (part - at % part, pages->page_size) - pages->page_size;
+    else if (!unmap (pages, at))
+      unmap (pages, at); /* once more: what stays mapped cannot be released */
   gemem_device_release (pages->device, address, size);
   gemem_device_unlock (pages->device);
 }

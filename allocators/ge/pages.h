@@ -56,6 +56,7 @@ typedef struct
   GArray *pages;      /* GePhysical */
   GArray *free;       /* guint32: stack; entries may have been taken meanwhile */
   GememIdMap *mapped; /* address -> guint64: the page it maps */
+  GememIdMap *parts; /* address / GE_PART pages -> guint64: how many of `mapped` lie there; not 0 */
 } GePages;
 
 #define GE_TOTAL_UNKNOWN (30 * GEMEM_GIB) /* assumed of a device that does not say (1.1) */

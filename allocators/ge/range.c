@@ -4,6 +4,8 @@
 #include "allocators/ge/range.h"
 #include "base/units.h"
 
+const GeRecord gemem_ge_unused_record = { .page = GE_NO_PAGE, .last = GE_NO_PAGE };
+
 /* ---- life */
 
 void
@@ -31,27 +33,60 @@ gemem_ge_range_open (GeRange *range, guint64 size)
   return range->base != 0;
 }
 
+static guint32
+chunks_of (guint32 n_records)
+{
+  return (n_records + GE_CHUNK - 1) / GE_CHUNK;
+}
+
 /* Records up to @n, at least. */
 static void
 grow (GeRange *range, guint32 n)
 {
-  const GeRecord none = { .page = GE_NO_PAGE, .last = GE_NO_PAGE };
+  const guint32 had = chunks_of (range->n_records), needed = chunks_of (n);
 
   if (n <= range->n_records)
     return;
-  range->records = g_renew (GeRecord, range->records, n);
-  while (range->n_records < n)
-    range->records[range->n_records++] = none;
+  range->chunks = g_renew (GeRecord *, range->chunks, needed);
+  for (guint32 i = had; i < needed; i++)
+    range->chunks[i] = NULL;
+  range->n_records = n;
+}
+
+/* Memory for the records @first to @last. */
+static void
+make_records (GeRange *range, guint32 first, guint32 last)
+{
+  for (guint32 c = first / GE_CHUNK; c <= last / GE_CHUNK; c++)
+    if (range->chunks[c] == NULL)
+      {
+        range->chunks[c] = g_new (GeRecord, GE_CHUNK);
+        for (guint i = 0; i < GE_CHUNK; i++)
+          range->chunks[c][i] = gemem_ge_unused_record;
+      }
+}
+
+/* What ends the use of a page's memory: the page is lost, or returns to the page pool. */
+static void
+end_pages (GeRange *range, void (*end) (GePages *pages, guint32 page))
+{
+  for (guint32 c = 0; c < chunks_of (range->n_records); c++)
+    for (guint i = 0; range->chunks[c] != NULL && i < GE_CHUNK; i++)
+      if (range->chunks[c][i].page != GE_NO_PAGE)
+        {
+          end (range->pages, range->chunks[c][i].page);
+          range->chunks[c][i].page = GE_NO_PAGE;
+        }
 }
 
 void
 gemem_ge_range_close (GeRange *range)
 {
-  for (guint32 i = 0; i < range->n_records; i++)
-    if (range->records[i].page != GE_NO_PAGE)
-      gemem_ge_pages_lose (range->pages, range->records[i].page);
+  end_pages (range, gemem_ge_pages_lose);
   gemem_ge_pages_close (range->pages, range->base, range->size);
-  g_clear_pointer (&range->records, g_free);
+  for (guint32 c = 0; c < chunks_of (range->n_records); c++)
+    g_free (range->chunks[c]);
+  g_clear_pointer (&range->chunks, g_free);
   range->n_records = 0;
   range->base = range->size = range->phys = 0;
 }
@@ -75,12 +110,7 @@ gemem_ge_range_init (GeRange *range, GePages *pages, guint64 size)
 void
 gemem_ge_range_clear (GeRange *range)
 {
-  for (guint32 i = 0; i < range->n_records; i++)
-    if (range->records[i].page != GE_NO_PAGE)
-      {
-        gemem_ge_pages_give (range->pages, range->records[i].page);
-        range->records[i].page = GE_NO_PAGE;
-      }
+  end_pages (range, gemem_ge_pages_give);
   gemem_ge_range_close (range);
   gemem_ge_range_dispose (range);
 }
@@ -96,7 +126,7 @@ is_free (const GeRecord *record)
 static void
 push (GeRange *range, guint32 i)
 {
-  GeRecord *record = &range->records[i];
+  GeRecord *record = gemem_ge_range_record (range, i);
 
   if (record->in_free || !is_free (record))
     return;
@@ -115,8 +145,11 @@ pop (GeRange *range)
       g_array_set_size (range->free, range->free->len - 1);
       if (i >= range->n_records) /* of addresses before these (5.9), and not used yet */
         continue;
-      range->records[i].in_free = FALSE;
-      if (is_free (&range->records[i]))
+      GeRecord *record = gemem_ge_range_record (range, i);
+
+      if (record->in_free) /* else it is of earlier addresses, and perhaps not used yet */
+        record->in_free = FALSE;
+      if (is_free (record))
         return i;
     }
   return GE_NO_PAGE;
@@ -127,14 +160,14 @@ pop (GeRange *range)
 static gboolean
 is_backed (const GeRange *range, gint64 i)
 {
-  return range->records[i].page != GE_NO_PAGE;
+  return gemem_ge_range_record (range, i)->page != GE_NO_PAGE;
 }
 
 /* A page of memory in its own place, used by one block. */
 static gboolean
 obtain (GeRange *range, guint32 i)
 {
-  GeRecord *record = &range->records[i];
+  GeRecord *record = gemem_ge_range_record (range, i);
   const guint32 page = gemem_ge_pages_take (range->pages, &record->last,
                                             range->base + i * range->page_size, range->reuse);
 
@@ -153,7 +186,7 @@ obtain (GeRange *range, guint32 i)
 static void
 release (GeRange *range, guint32 i)
 {
-  GeRecord *record = &range->records[i];
+  GeRecord *record = gemem_ge_range_record (range, i);
 
   if (record->maps > 0)
     record->maps--;
@@ -170,7 +203,7 @@ release (GeRange *range, guint32 i)
 static void
 undo (GeRange *range, guint32 i)
 {
-  GeRecord *record = &range->records[i];
+  GeRecord *record = gemem_ge_range_record (range, i);
 
   if (record->ref > 0 && --record->ref == 0)
     release (range, i);
@@ -199,7 +232,7 @@ gather (Walk *w)
   w->recycle = range->theory_min * 100 / (range->phys + range->page_size) < 99;
   while (w->recycle && range->list->len < w->need && (q = pop (range)) != GE_NO_PAGE)
     {
-      range->records[q].using = TRUE;
+      gemem_ge_range_record (range, q)->using = TRUE;
       g_array_append_val (range->list, q);
       w->gathered++;
     }
@@ -218,7 +251,7 @@ fill_hole (Walk *w, gint64 i, gboolean *failed)
   const guint32 index = (guint32) i;
   gboolean hole;
 
-  if (!range->records[i].recycled && !w->recycle)
+  if (!gemem_ge_range_record (range, i)->recycled && !w->recycle)
     gather (w);
   if ((w->gathered > 0 && range->list->len == w->need) || i < w->ib)
     return FALSE;
@@ -236,7 +269,7 @@ fill_hole (Walk *w, gint64 i, gboolean *failed)
 static gboolean
 use_again (Walk *w, gint64 i)
 {
-  GeRecord *record = &w->range->records[i];
+  GeRecord *record = gemem_ge_range_record (w->range, i);
   const guint32 index = (guint32) i;
 
   if (record->ref > 0 && (i == w->ib || i == w->ie))
@@ -275,7 +308,7 @@ yield (Walk *w, gint64 in_use, guint64 bytes, guint64 *reuse)
 
   *reuse = bytes;
   if (e > 0 && w->tail > 0)
-    range->records[e--].ref--;
+    gemem_ge_range_record (range, e--)->ref--;
   if (!is_backed (range, w->ib))
     {
       *reuse = w->tail;
@@ -283,10 +316,10 @@ yield (Walk *w, gint64 in_use, guint64 bytes, guint64 *reuse)
         *reuse += range->page_size;
     }
   for (gint64 i = e; i > in_use && counted < *reuse; i--, counted += range->page_size)
-    if (range->records[i].ref > 0 && range->records[i].using)
+    if (gemem_ge_range_record (range, i)->ref > 0 && gemem_ge_range_record (range, i)->using)
       {
-        range->records[i].ref--;
-        range->records[i].using = FALSE;
+        gemem_ge_range_record (range, i)->ref--;
+        gemem_ge_range_record (range, i)->using = FALSE;
         push (range, (guint32) i);
       }
   return GE_BACK_USING;
@@ -301,14 +334,14 @@ collect (Walk *w, guint64 *reuse)
 
   for (guint j = 0; j < range->list->len; j++)
     {
-      GeRecord *record = &range->records[g_array_index (range->list, guint32, j)];
+      GeRecord *record = gemem_ge_range_record (range, g_array_index (range->list, guint32, j));
 
       if (record->ref > 0)
         record->ref--;
       record->using = FALSE;
     }
   if (w->tail > 0)
-    range->records[w->ie].ref--;
+    gemem_ge_range_record (range, w->ie)->ref--;
   *reuse = w->reuse + w->tail;
   return range->list->len == w->need ? GE_BACK_NEW_VA : GE_BACK_FAILED;
 }
@@ -323,8 +356,9 @@ gemem_ge_range_back (GeRange *range, guint64 address, guint64 bytes, guint64 *re
   gboolean failed = FALSE;
 
   grow (range, (guint32) w.ie + 1);
+  make_records (range, (guint32) w.ib, (guint32) w.ie);
   w.need = (bytes + range->page_size - 1) / range->page_size;
-  w.tail = w.ib < w.ie && range->records[w.ie].ref > 0 ? end % range->page_size : 0;
+  w.tail = w.ib < w.ie && gemem_ge_range_record (range, w.ie)->ref > 0 ? end % range->page_size : 0;
   g_array_set_size (range->list, 0);
   *reuse = 0;
   for (gint64 i = w.ie; i >= w.ib; i--)
@@ -352,9 +386,9 @@ gemem_ge_range_unback (GeRange *range, guint64 address, guint64 bytes)
   const guint64 offset = address - range->base;
 
   for (guint64 i = offset / range->page_size; i <= (offset + bytes - 1) / range->page_size; i++)
-    if (--range->records[i].ref == 0)
+    if (--gemem_ge_range_record (range, i)->ref == 0)
       {
-        range->records[i].using = FALSE;
+        gemem_ge_range_record (range, i)->using = FALSE;
         push (range, (guint32) i);
       }
 }
@@ -367,7 +401,7 @@ gemem_ge_range_recycle (GeRange *range, guint64 address, guint64 bytes)
   if (bytes == 0)
     return;
   for (guint64 i = offset / range->page_size; i <= (offset + bytes - 1) / range->page_size; i++)
-    if (is_free (&range->records[i]))
+    if (is_free (gemem_ge_range_record (range, i)))
       release (range, (guint32) i);
 }
 
@@ -383,7 +417,7 @@ gemem_ge_range_unbind (GeRange *range, guint64 address, guint64 bytes)
   for (guint64 i = offset / range->page_size;
        i <= (offset + bytes - 1) / range->page_size && i < range->n_records; i++)
     {
-      GeRecord *record = &range->records[i];
+      GeRecord *record = gemem_ge_range_record (range, i);
 
       if (record->page == GE_NO_PAGE || (record->ref > 0 && --record->ref > 0))
         continue;
@@ -407,8 +441,8 @@ gemem_ge_range_unclaim (GeRange *range, const guint32 *records, guint n)
 {
   for (guint j = 0; j < n; j++)
     {
-      range->records[records[j]].using = FALSE;
-      range->records[records[j]].elsewhere = FALSE;
+      gemem_ge_range_record (range, records[j])->using = FALSE;
+      gemem_ge_range_record (range, records[j])->elsewhere = FALSE;
       push (range, records[j]);
     }
 }
@@ -418,7 +452,7 @@ gemem_ge_range_claim (GeRange *range, const guint32 *records, guint n)
 {
   for (guint j = 0; j < n; j++)
     {
-      GeRecord *record = &range->records[records[j]];
+      GeRecord *record = gemem_ge_range_record (range, records[j]);
 
       if (record->using)
         {
@@ -439,14 +473,14 @@ gemem_ge_range_map_elsewhere (GeRange *range, const guint32 *records, guint n)
     return 0;
   for (guint j = 0; j < n; j++)
     if (!gemem_ge_pages_map (range->pages, address + j * range->page_size,
-                             range->records[records[j]].page))
+                             gemem_ge_range_record (range, records[j])->page))
       {
         gemem_ge_pages_release (range->pages, address, size);
         return 0;
       }
   for (guint j = 0; j < n; j++)
     {
-      GeRecord *record = &range->records[records[j]];
+      GeRecord *record = gemem_ge_range_record (range, records[j]);
 
       record->using = record->elsewhere = TRUE;
       record->maps++;
@@ -458,7 +492,9 @@ void
 gemem_ge_range_unmap_elsewhere (GeRange *range, guint64 address, const guint32 *records, guint n)
 {
   for (guint j = 0; j < n; j++)
-    if (range->records[records[j]].page != GE_NO_PAGE && range->records[records[j]].maps > 0)
-      range->records[records[j]].maps--; /* even at 0 it keeps its memory: its home frees it */
+    if (gemem_ge_range_record (range, records[j])->page != GE_NO_PAGE
+        && gemem_ge_range_record (range, records[j])->maps > 0)
+      gemem_ge_range_record (range, records[j])
+          ->maps--; /* even at 0 it keeps its memory: its home frees it */
   gemem_ge_pages_release (range->pages, address, n * range->page_size);
 }

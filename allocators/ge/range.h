@@ -31,11 +31,15 @@ typedef struct
   guint8 elsewhere; /* a live new-VA block has it mapped */
 } GeRecord;
 
+extern const GeRecord gemem_ge_unused_record;
+
+#define GE_CHUNK 256 /* records; a range of 4 TiB has half a million, of which few are used */
+
 typedef struct
 {
   GePages *pages;
   guint64 base, size, page_size;
-  GeRecord *records;
+  GeRecord **chunks; /* of GE_CHUNK records each; NULL: none of them was ever used */
   guint32 n_records; /* what lies above them was never used */
   gboolean reuse;    /* takes pages that others returned; else only new ones and those it had */
   GArray *free;      /* guint32: stack of records */
@@ -72,6 +76,15 @@ static inline gboolean
 gemem_ge_range_contains (const GeRange *range, guint64 address)
 {
   return address - range->base < range->size;
+}
+
+/* The record of page @i, which is below n_records; what was never used has one that is not written. */
+static inline GeRecord *
+gemem_ge_range_record (const GeRange *range, guint64 i)
+{
+  GeRecord *chunk = range->chunks[i / GE_CHUNK];
+
+  return chunk != NULL ? &chunk[i % GE_CHUNK] : (GeRecord *) &gemem_ge_unused_record;
 }
 
 /* MallocPhysicalMemory for the block of @bytes at @address. */

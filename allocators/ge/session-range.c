@@ -166,7 +166,7 @@ gemem_ge_session_unshare (GeSessionRange *range)
 static const GeRecord *
 record (const GeSessionRange *range, guint64 i)
 {
-  return &range->backing.records[i];
+  return gemem_ge_range_record (&range->backing, i);
 }
 
 static gboolean

@@ -78,6 +78,7 @@ typedef struct
   gboolean begun;            /* the first chunk was obtained */
   GArray *chunks;            /* Chunk */
   GArray *lists;             /* List by number of the stream */
+  guint32 lowest;            /* lists below it are empty */
   GememRmmStreams streams;
   guint64 free, live, taken; /* blocks */
 } FixedSize;
@@ -111,6 +112,7 @@ append (FixedSize *self, Block *block)
   else
     list->last->next = block;
   list->last = block;
+  self->lowest = MIN (self->lowest, block->list);
   self->free++;
 }
 
@@ -164,8 +166,8 @@ obtain (FixedSize *self, guint32 own, guint64 stream)
 
   if (G_LIKELY (block != NULL))
     return block;
-  for (guint32 other = 0; block == NULL && self->free > 0; other++)
-    block = take_first (self, other);
+  for (; block == NULL && self->free > 0; self->lowest += block == NULL)
+    block = take_first (self, self->lowest);
   self->taken += block != NULL;
   if (block == NULL && add_chunk (self, own, stream))
     block = take_first (self, own);

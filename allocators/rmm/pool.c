@@ -118,6 +118,17 @@ insert (Pool *self, GememNeighbour *block)
   gemem_tree_insert (&self->free, &block->node);
 }
 
+#define NO_LIST G_MAXUINT64
+
+/* The number of the first stream from number @from on whose list holds a block, or NO_LIST. */
+static guint64
+next_list (const Pool *self, guint64 from)
+{
+  const GememTreeNode *node = gemem_tree_lower_bound (&self->free, from, 0, 0);
+
+  return node != NULL ? node->group : NO_LIST;
+}
+
 /* Takes the best fit for @size bytes out of the list of stream number @stream; NULL: none. */
 static GememNeighbour *
 take (Pool *self, guint64 stream, guint64 size)
@@ -229,11 +240,13 @@ obtain (Pool *self, guint64 own, guint64 size, guint64 handle)
 
   if (G_LIKELY (block != NULL))
     return block;
-  for (guint64 other = 0; block == NULL && other < self->streams.count; other++)
+  for (guint64 other = next_list (self, 0); block == NULL && other != NO_LIST;
+       other = next_list (self, other + 1))
     if (other != own)
       block = take (self, other, size);
   self->taken += block != NULL;
-  for (guint64 other = 0; block == NULL && other < self->streams.count; other++)
+  for (guint64 other = next_list (self, 0); block == NULL && other != NO_LIST;
+       other = next_list (self, other + 1))
     if (other != own)
       {
         self->merged += merge_list (self, other, own);

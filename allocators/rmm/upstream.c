@@ -50,11 +50,12 @@ check_name (const char *text, const GememAllocatorClass *top, GError **error)
 {
   g_autofree char *name = g_strstrip (g_strndup (text, strcspn (text, ":")));
   g_autoptr (GString) names = g_string_new (NULL);
-  const GememAllocatorClass *found = gemem_allocator_making->find (name, NULL);
+  const GememAllocatorClass *found = gemem_allocator_making_now ()->find (name, NULL);
 
   if (found != NULL && is_resource (found))
     return TRUE;
-  for (const GememAllocatorClass *const *c = gemem_allocator_making->classes (); *c != NULL; c++)
+  for (const GememAllocatorClass *const *c = gemem_allocator_making_now ()->classes (); *c != NULL;
+       c++)
     if (is_resource (*c))
       g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", (*c)->name);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
@@ -109,7 +110,7 @@ parse_one (const char *text, const GememAllocatorClass *klass, GError **error)
 
   if (!check_name (inner, klass, error))
     return NULL;
-  if (!gemem_allocator_making->parse (inner, specs, error))
+  if (!gemem_allocator_making_now ()->parse (inner, specs, error))
     {
       g_prefix_error (error, "allocator %s: upstream '%s': ", klass->name, text);
       return NULL;
@@ -187,7 +188,7 @@ gemem_rmm_resource_new (const char *text, const GememRmmParams *params,
   if (spec == NULL || is_device (spec->klass))
     return NULL;
   defaults = inherited (spec->klass, params);
-  resource = gemem_allocator_making->create (spec, defaults, device, error);
+  resource = gemem_allocator_making_now ()->create (spec, defaults, device, error);
   if (resource == NULL)
     g_prefix_error (error, "allocator %s: upstream '%s': ", klass->name, text);
   return resource;

@@ -381,19 +381,33 @@ gemem_json_tree_string (const GememJsonTree *tree, guint32 entry, const char **t
   return gemem_json_tree_is (tree, entry, GEMEM_JSON_STRING, error);
 }
 
-gboolean
-gemem_json_tree_name (const GememJsonTree *tree, guint32 entry, const char **text, GError **error)
+/* TRUE if @text, at @entry, can be a name. */
+static gboolean
+check_name (const GememJsonTree *tree, guint32 entry, const char *text, GError **error)
 {
-  if (!gemem_json_tree_string (tree, entry, text, error))
-    return FALSE;
-  if (**text == '\0')
+  if (*text == '\0')
     return gemem_json_tree_fail (tree, entry, error, "is empty; give it a name");
-  for (const char *c = *text; *c != '\0'; c++)
+  for (const char *c = text; *c != '\0'; c++)
     if (g_ascii_iscntrl (*c))
       return gemem_json_tree_fail (
           tree, entry, error,
-          "'%s' holds a control character; names are shown in messages and tables", *text);
+          "'%s' holds a control character; names are shown in messages and tables", text);
   return TRUE;
+}
+
+gboolean
+gemem_json_tree_name (const GememJsonTree *tree, guint32 entry, const char **text, GError **error)
+{
+  return gemem_json_tree_string (tree, entry, text, error)
+         && check_name (tree, entry, *text, error);
+}
+
+gboolean
+gemem_json_tree_key_name (const GememJsonTree *tree, guint32 entry, const char **text,
+                          GError **error)
+{
+  *text = gemem_json_tree_key (tree, entry);
+  return check_name (tree, entry, *text, error);
 }
 
 gboolean

@@ -61,6 +61,9 @@ gboolean gemem_json_tree_string (const GememJsonTree *tree, guint32 entry, const
 /* A non-empty string without control characters. */
 gboolean gemem_json_tree_name (const GememJsonTree *tree, guint32 entry, const char **text,
                                GError **error);
+/* The same for the key of @entry. */
+gboolean gemem_json_tree_key_name (const GememJsonTree *tree, guint32 entry, const char **text,
+                                   GError **error);
 
 /* Appends the integers of the array @entry to @values (gint64); lists within it are flattened if
  * @nested. */

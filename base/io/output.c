@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -20,10 +21,52 @@ struct _GememOutput
   char *path;      /* final path; NULL: written in place */
   char *temporary; /* path while writing; NULL: written in place */
   int fd;
+  GememOutput *next; /* of the files being written */
   guint64 offset;
   gsize used;
   guint8 buffer[BUFFER_SIZE];
 };
+
+static GMutex lock;
+static GememOutput *being_written; /* those with a temporary file; under `lock` */
+
+/* Opens @output's temporary file, with the access rights of the file that it is to replace. */
+static void
+open_temporary (GememOutput *output)
+{
+  struct stat old;
+
+  g_mutex_lock (&lock);
+  output->fd = g_mkstemp_full (output->temporary, O_WRONLY | O_CLOEXEC, 0666);
+  if (output->fd >= 0)
+    {
+      output->next = being_written;
+      being_written = output;
+    }
+  g_mutex_unlock (&lock);
+  if (output->fd >= 0 && stat (output->path, &old) == 0)
+    (void) !fchmod (output->fd, old.st_mode & 0777);
+}
+
+static void
+forget (const GememOutput *output)
+{
+  g_mutex_lock (&lock);
+  GememOutput **link = &being_written;
+  while (*link != NULL && *link != output)
+    link = &(*link)->next;
+  if (*link != NULL)
+    *link = output->next;
+  g_mutex_unlock (&lock);
+}
+
+void
+gemem_outputs_abandon (void)
+{
+  g_mutex_lock (&lock); /* for good; nobody allocates, or waits, while holding it */
+  for (const GememOutput *output = being_written; output != NULL; output = output->next)
+    unlink (output->temporary);
+}
 
 GememOutput *
 gemem_output_create (const char *path, GError **error)
@@ -41,7 +84,7 @@ gemem_output_create (const char *path, GError **error)
       output->path = g_strdup (target != NULL ? target : path);
       free (target);
       output->temporary = g_strconcat (output->path, ".tmp-XXXXXX", NULL);
-      output->fd = g_mkstemp_full (output->temporary, O_WRONLY | O_CLOEXEC, 0666);
+      open_temporary (output);
     }
   if (output->fd < 0)
     {
@@ -102,6 +145,15 @@ gemem_output_name (const GememOutput *output)
   return output->name;
 }
 
+void
+gemem_output_add_ending (GememOutput *output, const char *ending)
+{
+  char *path = output->path != NULL ? g_strconcat (output->path, ending, NULL) : NULL;
+
+  g_free (output->path);
+  output->path = path;
+}
+
 gboolean
 gemem_output_finish (GememOutput *output, GError **error)
 {
@@ -119,7 +171,10 @@ gemem_output_finish (GememOutput *output, GError **error)
     {
       done = rename (output->temporary, output->path) == 0;
       if (done)
-        g_clear_pointer (&output->temporary, g_free);
+        {
+          forget (output);
+          g_clear_pointer (&output->temporary, g_free);
+        }
       else
         gemem_error_set_errno (error, errno, output->name, "nothing was kept; write elsewhere");
     }
@@ -135,7 +190,10 @@ gemem_output_discard (GememOutput *output)
   if (output->fd >= 0)
     close (output->fd);
   if (output->temporary != NULL)
-    unlink (output->temporary);
+    {
+      unlink (output->temporary);
+      forget (output);
+    }
   g_free (output->temporary);
   g_free (output->path);
   g_free (output->name);

@@ -6,7 +6,7 @@
  * this guards against full disks and interrupted programs, not against power loss.
  *
  * Invariants: after an error or discard no part of the file remains; an older file of the same name
- * is unchanged until finish.
+ * is unchanged until finish; the new one has its access rights.
  */
 #pragma once
 
@@ -20,6 +20,11 @@ gboolean gemem_output_write (GememOutput *output, gconstpointer data, gsize size
 /* Bytes written so far. */
 guint64 gemem_output_offset (const GememOutput *output);
 const char *gemem_output_name (const GememOutput *output);
+/* The file will have @ending appended to its name; no effect where it is written directly. */
+void gemem_output_add_ending (GememOutput *output, const char *ending);
 /* Completes the file and frees @output; on error the file is removed. */
 gboolean gemem_output_finish (GememOutput *output, GError **error);
 void gemem_output_discard (GememOutput *output);
+/* Removes the temporary files of all outputs, for a program that ends at once: whoever then begins or
+ * completes one waits for good.  Allocates nothing. */
+void gemem_outputs_abandon (void);

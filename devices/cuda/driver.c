@@ -1,7 +1,7 @@
 /* driver.c - see driver.h. */
 #include "config.h"
 
-#include <gmodule.h>
+#include <dlfcn.h>
 
 #include "base/error.h"
 #include "devices/cuda/driver.h"
@@ -52,13 +52,13 @@ gemem_cuda_result_text (const GememCudaDriver *driver, CUresult result)
 }
 
 static gboolean
-check_version (GModule *library, GError **error)
+check_version (void *library, GError **error)
 {
   CUresult (CUDAAPI * get_version) (int *version);
   int version = 0;
 
-  if (!g_module_symbol (library, "cuDriverGetVersion", (gpointer *) &get_version)
-      || get_version (&version) != CUDA_SUCCESS)
+  *(gpointer *) &get_version = dlsym (library, "cuDriverGetVersion");
+  if (get_version == NULL || get_version (&version) != CUDA_SUCCESS)
     return refuse (error, LIBRARY " does not say which version it is (cuDriverGetVersion)");
   if (version < OLDEST)
     return refuse (error, "the driver is too old: it is for CUDA %d.%d, and 11.3 is needed",
@@ -67,13 +67,14 @@ check_version (GModule *library, GError **error)
 }
 
 static gboolean
-find_calls (GModule *library, GememCudaDriver *driver, GError **error)
+find_calls (void *library, GememCudaDriver *driver, GError **error)
 {
-  FindNew find_new = NULL;
-  FindOld find_old = NULL;
+  FindNew find_new;
+  FindOld find_old;
 
-  if (!g_module_symbol (library, "cuGetProcAddress_v2", (gpointer *) &find_new)
-      && !g_module_symbol (library, "cuGetProcAddress", (gpointer *) &find_old))
+  *(gpointer *) &find_new = dlsym (library, "cuGetProcAddress_v2");
+  *(gpointer *) &find_old = dlsym (library, "cuGetProcAddress");
+  if (find_new == NULL && find_old == NULL)
     return refuse (error, LIBRARY " has no cuGetProcAddress");
   for (guint i = 0; i < G_N_ELEMENTS (calls); i++)
     {
@@ -88,13 +89,13 @@ find_calls (GModule *library, GememCudaDriver *driver, GError **error)
 }
 
 static gboolean
-begin (GModule *library, GememCudaDriver *driver, GError **error)
+begin (void *library, GememCudaDriver *driver, GError **error)
 {
   g_autofree char *text = NULL;
   CUresult result;
 
   if (library == NULL)
-    return refuse (error, "no NVIDIA driver on this machine (%s)", g_module_error ());
+    return refuse (error, "no NVIDIA driver on this machine (%s)", dlerror ());
   if (!check_version (library, error) || !find_calls (library, driver, error))
     return FALSE;
   result = driver->cuInit (0);
@@ -109,14 +110,14 @@ const GememCudaDriver *
 gemem_cuda_driver (GError **error)
 {
   static GMutex lock;
-  static GModule *library;
+  static void *library;
   static gboolean ready;
   static GememCudaDriver driver;
   gboolean done;
 
   g_mutex_lock (&lock);
   if (library == NULL)
-    library = g_module_open (LIBRARY, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+    library = dlopen (LIBRARY, RTLD_LAZY | RTLD_LOCAL);
   if (!ready)
     ready = begin (library, &driver, error);
   done = ready;

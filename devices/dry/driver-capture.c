@@ -1,8 +1,7 @@
 /* driver-capture.c - stream capture of the stand-in driver: which calls a capture forbids, and how
  * such a call invalidates the capture.
  *
- * Captured work never runs: a graph here is only a handle. Work put on a captured stream is
- * dropped, an event recorded there is captured too, and a stream that waits for such an event joins
+ * Captured work never runs. Work put on a captured stream is dropped and leaves a node in the graph, an event recorded there is captured too, and a stream that waits for such an event joins
  * the capture. As in the manual, a call that could wait for captured work, or that is not safe in
  * the thread's mode (allocations, releases, event queries), is refused and invalidates the capture:
  * the call that ends the capture reports it.
@@ -20,13 +19,9 @@ struct _StandinCapture
   GThread *thread;
   CUstreamCaptureMode mode;
   gboolean invalid;
-  GPtrArray *streams; /* StandinStream */
+  GPtrArray *streams;  /* StandinStream */
+  StandinGraph *graph; /* becomes the program's when the capture ends */
 };
-
-typedef struct
-{
-  StandinObject object;
-} StandinGraph;
 
 static __thread CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 static GPtrArray *captures; /* in progress */
@@ -138,10 +133,25 @@ begin_capture (StandinEntry entry, CUstream handle, CUstreamCaptureMode mode)
   *capture = (StandinCapture){
     .origin = stream, .thread = g_thread_self (), .mode = mode, .streams = g_ptr_array_new ()
   };
+  capture->graph = standin_graph_new ();
   standin_capture_join (capture, stream);
   if (captures == NULL)
     captures = g_ptr_array_new ();
   g_ptr_array_add (captures, capture);
+  return CUDA_SUCCESS;
+}
+
+StandinGraph *
+standin_capture_graph (const StandinStream *stream)
+{
+  return stream->capture->graph;
+}
+
+CUresult
+standin_capture_add (StandinStream *stream, CUgraphNodeType type)
+{
+  if (stream->capture != NULL)
+    standin_graph_add (stream->capture->graph, type, NULL, 0);
   return CUDA_SUCCESS;
 }
 
@@ -159,6 +169,11 @@ dissolve (StandinCapture *capture)
       ((StandinEvent *) value)->capture = NULL;
   for (guint i = 0; i < capture->streams->len; i++)
     ((StandinStream *) capture->streams->pdata[i])->capture = NULL;
+  if (capture->graph != NULL)
+    {
+      standin_object_remove (capture->graph);
+      standin_object_free (capture->graph);
+    }
   g_ptr_array_remove (captures, capture);
   g_ptr_array_unref (capture->streams);
   g_free (capture);
@@ -192,13 +207,11 @@ end_capture (StandinEntry entry, CUstream handle, CUgraph *graph)
   if (capture->thread != g_thread_self () && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
     return standin_misuse (CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "another thread began it");
   gboolean invalid = capture->invalid;
-  dissolve (capture);
   *graph = NULL;
-  if (invalid)
-    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  *graph = STANDIN_HANDLE (
-      CUgraph, (StandinGraph *) standin_object_add (g_new0 (StandinGraph, 1), KIND_GRAPH, NULL));
-  return CUDA_SUCCESS;
+  if (!invalid)
+    *graph = STANDIN_HANDLE (CUgraph, (StandinGraph *) g_steal_pointer (&capture->graph));
+  dissolve (capture);
+  return invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI
@@ -231,18 +244,6 @@ standin_capture_status (const StandinStream *stream)
   return stream->capture == NULL    ? CU_STREAM_CAPTURE_STATUS_NONE
          : stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                     : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-}
-
-CUresult CUDAAPI
-cuGraphDestroy (CUgraph handle)
-{
-  BEGIN (cuGraphDestroy, RETURNS);
-  StandinGraph *graph = standin_object (handle, KIND_GRAPH);
-  if (graph == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such graph");
-  standin_object_remove (graph);
-  g_free (graph);
-  return CUDA_SUCCESS;
 }
 
 /* ---- the thread's mode */

@@ -64,7 +64,7 @@ clear_objects (StandinContext *context)
       if (object->kind != KIND_FUNCTION)
         standin_report_leak (object->kind, 0);
       g_hash_table_iter_remove (&iter);
-      g_free (object);
+      standin_object_free (object);
     }
 }
 
@@ -195,14 +195,12 @@ cuCtxCreate_v2 (CUcontext *context, unsigned int flags, CUdevice number)
   return create (context, flags, number);
 }
 
-#if CUDA_VERSION >= 12050
 CUresult CUDAAPI
 cuCtxCreate_v4 (CUcontext *context, CUctxCreateParams *params, unsigned int flags, CUdevice number)
 {
   BEGIN (cuCtxCreate_v4, NEEDS_INIT);
   return create (context, flags, number);
 }
-#endif
 
 CUresult CUDAAPI
 cuCtxDestroy_v2 (CUcontext handle)
@@ -348,7 +346,6 @@ cuCtxSynchronize (void)
   return synchronize (standin_context ());
 }
 
-#if CUDA_VERSION >= 13000
 /* The context of @handle; NULL: the current one. */
 static StandinContext *
 given_context (CUcontext handle)
@@ -379,4 +376,3 @@ cuCtxSynchronize_v2 (CUcontext handle)
     return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
   return synchronize (context);
 }
-#endif

@@ -3,6 +3,10 @@
  * Every call is work on a stream. A copy from or to pageable host memory behaves as the reference
  * manual says: the source is read before the call returns, the destination is written before the
  * call returns. An access to a byte that the device may not use is an illegal access.
+ *
+ * In dry runs no bytes stand behind device memory: it reads as zeros, and what is written to it is
+ * dropped, but for small copies from the host (driver-remembered.c). Host memory of every kind is real. A page that is zero already is left untouched, so that
+ * memory the program has not used stays unused.
  */
 #include "config.h"
 
@@ -12,10 +16,56 @@
 
 /* ---- the work */
 
+/* TRUE if a dry run keeps no bytes at @address. */
+static gboolean
+is_unbacked (guint64 address)
+{
+  return standin.dry && standin_is_device_address (address);
+}
+
+#define PAGE 4096
+#define LOOKED_AT 16 /* copies of so few bytes to the host are values, not data */
+
+/* Makes host memory zero; reads it first, since the kernel shows one page of zeros for all that is
+ * untouched. */
+static void
+clear (guint8 *to, guint64 size)
+{
+  static const guint8 zeros[PAGE];
+
+  for (guint64 done = 0, here; done < size; done += here)
+    {
+      here = MIN (size - done, PAGE - (guintptr) (to + done) % PAGE);
+      if (memcmp (to + done, zeros, here) != 0)
+        memset (to + done, 0, here);
+    }
+}
+
+/* For work on [@address, @address + @size) of a device without bytes: TRUE, or the work has failed. */
+static gboolean
+check_unbacked (const StandinWork *work, const StandinDevice *device, guint64 address,
+                const char *verb)
+{
+  guint64 wrong;
+
+  if (standin_may_use (device, address, work->size, &wrong))
+    return TRUE;
+  standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS,
+                 "%s 0x%" G_GINT64_MODIFIER "x, which is not mapped", verb, wrong);
+  return FALSE;
+}
+
 void
 standin_run_memset (StandinWork *work)
 {
   guint64 done = 0, together;
+
+  if (is_unbacked (work->to))
+    {
+      if (check_unbacked (work, work->context->device, work->to, "writes"))
+        standin_forget (work->to, work->size);
+      return;
+    }
 
   while (done < work->size)
     {
@@ -27,7 +77,9 @@ standin_run_memset (StandinWork *work)
                          "writes 0x%" G_GINT64_MODIFIER "x, which is not mapped", work->to + done);
           return;
         }
-      if (work->unit == 1)
+      if (work->value == 0)
+        clear (to, together);
+      else if (work->unit == 1)
         memset (to, (int) work->value, together);
       else /* aligned, because pieces are */
         for (guint64 i = 0; i < together; i += work->unit)
@@ -47,11 +99,49 @@ side (const StandinWork *work, guint64 address, guint64 *together)
                                                               : (guint8 *) (guintptr) address;
 }
 
+/* A copy to the host in a dry run. */
+static void
+read_unbacked (guint8 *to, guint64 from, guint64 size)
+{
+  gboolean assumed;
+  guint64 known;
+
+  clear (to, size);
+  known = standin_recall (from, size, to, &assumed);
+  if (size <= LOOKED_AT || assumed)
+    standin_note_value (to, size,
+                        known < size ? GEMEM_DRY_UNKNOWN
+                        : assumed    ? GEMEM_DRY_ASSUMED
+                                     : GEMEM_DRY_KNOWN);
+}
+
+/* A copy from or to device memory in a dry run. */
+static void
+run_unbacked_copy (StandinWork *work)
+{
+  gboolean from = is_unbacked (work->from), to = is_unbacked (work->to);
+
+  if ((from && !check_unbacked (work, NULL, work->from, "reads"))
+      || (to && !check_unbacked (work, NULL, work->to, "writes")))
+    return;
+  if (to && from)
+    standin_carry (work->to, work->from, work->size);
+  else if (to)
+    standin_remember_host (work->to, work->from, work->size);
+  else
+    read_unbacked ((guint8 *) (guintptr) work->to, work->from, work->size);
+}
+
 static void
 run_copy (StandinWork *work)
 {
   guint64 done = 0;
 
+  if (is_unbacked (work->from) || is_unbacked (work->to))
+    {
+      run_unbacked_copy (work);
+      return;
+    }
   while (done < work->size)
     {
       guint64 at_source = work->size - done, at_target = at_source, together;
@@ -87,6 +177,7 @@ fill (StandinEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t
       CUstream handle)
 {
   StandinWork work = { .run = standin_run_memset,
+                       .node = CU_GRAPH_NODE_TYPE_MEMSET,
                        .to = address,
                        .value = value,
                        .unit = unit,
@@ -155,14 +246,16 @@ typedef enum
   HOST_ANY = 4, /* the addresses tell */
 } HostSides;
 
+/* In a call: copies @size bytes on a stream of the current context; @host: which side may be host
+ * memory that the driver does not know. */
 static CUresult
-copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host, gboolean wait,
-      CUstream handle)
+put_copy (guint64 to, guint64 from, size_t size, HostSides host, gboolean wait, CUstream handle)
 {
-  StandinWork work = { .run = run_copy, .to = to, .from = from, .size = size };
+  StandinWork work = {
+    .run = run_copy, .node = CU_GRAPH_NODE_TYPE_MEMCPY, .to = to, .from = from, .size = size
+  };
   StandinStream *stream;
 
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
   if ((stream = own_stream (handle)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
   if (size == 0)
@@ -172,7 +265,7 @@ copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host,
   if (host != HOST_ANY
       && ((is_pageable (to) && host != HOST_TO) || (is_pageable (from) && host != HOST_FROM)))
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "an address that was never one of a device");
-  if (is_pageable (from))
+  if (is_pageable (from) && !standin.dry)
     {
       work.staged = g_malloc (size);
       memcpy (work.staged, (gconstpointer) (guintptr) from, size);
@@ -181,6 +274,21 @@ copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host,
   if (wait || is_pageable (to))
     standin_wait_until (stream->busy);
   return standin_context ()->lost;
+}
+
+CUresult
+standin_copy (guint64 to, guint64 from, guint64 size, gboolean wait, CUstream stream)
+{
+  return put_copy (to, from, size, HOST_ANY, wait, stream);
+}
+
+static CUresult
+copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host, gboolean wait,
+      CUstream handle)
+{
+  standin_settle (to, from, size);
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  return put_copy (to, from, size, host, wait, handle);
 }
 
 #define MEMCPY(symbol, suffix, to_type, from_type, host) \

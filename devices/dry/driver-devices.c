@@ -32,10 +32,6 @@ standin_leave_device (StandinDevice *device)
   if (device == NULL) \
   return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, standin.n_devices)
 
-#define PLACE(pointer) \
-  if ((pointer) == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result")
-
 CUresult CUDAAPI
 cuDeviceGetCount (int *count)
 {
@@ -63,8 +59,18 @@ cuDeviceGetName (char *name, int size, CUdevice number)
   BEGIN (cuDeviceGetName, NEEDS_INIT);
   PLACE (name);
   DEVICE (number);
-  g_snprintf (name, MAX (size, 0), "gemem stand-in %d", device->ordinal);
+  if (standin.dry)
+    g_strlcpy (name, gemem_dry_gpu ()->model, MAX (size, 0));
+  else
+    g_snprintf (name, MAX (size, 0), "gemem stand-in %d", device->ordinal);
   return CUDA_SUCCESS;
+}
+
+void
+standin_device_uuid (const StandinDevice *device, CUuuid *uuid)
+{
+  memset (uuid, 0, sizeof *uuid);
+  g_snprintf (uuid->bytes, sizeof uuid->bytes, "stand-in %d", device->ordinal);
 }
 
 static CUresult
@@ -72,8 +78,7 @@ get_uuid (CUuuid *uuid, CUdevice number)
 {
   PLACE (uuid);
   DEVICE (number);
-  memset (uuid, 0, sizeof *uuid);
-  g_snprintf (uuid->bytes, sizeof uuid->bytes, "stand-in %d", device->ordinal);
+  standin_device_uuid (device, uuid);
   return CUDA_SUCCESS;
 }
 
@@ -117,6 +122,22 @@ cuDeviceTotalMem_v2 (size_t *bytes, CUdevice number)
   return CUDA_SUCCESS;
 }
 
+gboolean
+standin_memory_info (int ordinal, guint64 *free, guint64 *total)
+{
+  __attribute__ ((cleanup (standin_end))) pthread_mutex_t *lock G_GNUC_UNUSED = standin_lock ();
+  StandinDevice *device = standin_device (ordinal);
+  GememDeviceInfo info;
+
+  if (device == NULL)
+    return FALSE;
+  gemem_device_info (standin_enter_device (device), &info);
+  standin_leave_device (device);
+  *free = info.free;
+  *total = info.total;
+  return TRUE;
+}
+
 CUresult CUDAAPI
 cuDeviceComputeCapability (int *major, int *minor, CUdevice number)
 {
@@ -124,51 +145,24 @@ cuDeviceComputeCapability (int *major, int *minor, CUdevice number)
   PLACE (major);
   PLACE (minor);
   DEVICE (number);
-  *major = 9;
-  *minor = 0;
-  (void) device;
+  *major = standin_device_attribute (device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  *minor = standin_device_attribute (device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   return CUDA_SUCCESS;
 }
 
-/* The attributes of a Hopper that the programs under test query; other attributes are 0. */
-static int
-attribute_of (const StandinDevice *device, CUdevice_attribute attribute)
+int
+standin_device_attribute (const StandinDevice *device, CUdevice_attribute attribute)
 {
+  const GememGpu *gpu = gemem_dry_gpu ();
+  int sm = 10 * gpu->major + gpu->minor;
+
   switch ((int) attribute)
     {
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
-      return 1024;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
-      return 64;
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
-      return G_MAXINT;
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
-      return 65535;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-      return 32;
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-      return 1000000; /* kHz: one cycle is one nanosecond */
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      return 132;
-    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-      return device->ordinal + 1;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      return 9;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-      return 2048;
-    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
-    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED:
-      return 1;
-    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
-      return standin.virtual_memory;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
-      return standin.pools;
+#define DEVICE_ATTRIBUTE(name, value) \
+  case CU_DEVICE_ATTRIBUTE_##name: \
+    return value;
+#include "devices/dry/device-attributes.def"
+#undef DEVICE_ATTRIBUTE
     default:
       return 0;
     }
@@ -182,7 +176,7 @@ cuDeviceGetAttribute (int *value, CUdevice_attribute attribute, CUdevice number)
   DEVICE (number);
   if ((int) attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d", (int) attribute);
-  *value = attribute_of (device, attribute);
+  *value = standin_device_attribute (device, attribute);
   return CUDA_SUCCESS;
 }
 

@@ -2,7 +2,7 @@
  * of its stream is done.
  *
  * An event that was never recorded is complete. A stream that waits for an event waits for the time
- * of its latest record.
+ * of its latest record. In dry runs an event is complete when it is recorded.
  */
 #include "config.h"
 
@@ -66,7 +66,7 @@ record (StandinEntry entry, CUevent handle, CUstream stream_handle, unsigned int
   standin_leave_device (device);
   if (made == 0)
     return CUDA_ERROR_UNKNOWN; /* injected fault */
-  event->done = MAX (standin_stream_start (stream), made - 1);
+  event->done = standin.dry ? standin.now : MAX (standin_stream_start (stream), made - 1);
   event->recorded = TRUE;
   standin_stream_occupy (stream, event->done);
   return CUDA_SUCCESS;
@@ -178,11 +178,9 @@ cuEventElapsedTime (float *milliseconds, CUevent start, CUevent end)
   return elapsed (milliseconds, start, end);
 }
 
-#if CUDA_VERSION >= 12080
 CUresult CUDAAPI
 cuEventElapsedTime_v2 (float *milliseconds, CUevent start, CUevent end)
 {
   BEGIN (cuEventElapsedTime_v2, NEEDS_INIT);
   return elapsed (milliseconds, start, end);
 }
-#endif

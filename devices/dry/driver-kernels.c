@@ -1,9 +1,7 @@
-/* driver-kernels.c - modules, functions and launches of the stand-in driver, and gemem's own
- * kernels executed by the CPU.
+/* driver-kernels.c - launches of the stand-in driver, and gemem's own kernels executed by the CPU.
  *
- * No code is loaded: a module is an image of which only the first bytes are checked (PTX, ELF or a
- * fat binary), and has every kernel of the table below. The kernels do what devices/cuda/kernels/
- * says, word for word; parameters are those of the CUDA C functions.
+ * The kernels do what devices/cuda/kernels/ says, word for word; parameters are those of the CUDA C
+ * functions. In dry runs a launch is checked and does nothing.
  */
 #include "config.h"
 
@@ -12,20 +10,13 @@
 #include "devices/cuda/kernels/touch-kernels.h"
 #include "devices/dry/standin.h"
 
-typedef struct
+struct _StandinKernel
 {
   const char *name;
   guint n_parameters; /* of 8 bytes each */
   void (*run) (StandinWork *work);
   guint64 (*ns) (const StandinWork *work);
-} StandinKernel;
-
-typedef struct
-{
-  StandinObject object;
-  StandinObject *module;
-  const StandinKernel *kernel;
-} StandinFunction;
+};
 
 /* ---- kernels */
 
@@ -148,143 +139,68 @@ run_kernel (StandinWork *work)
   ((const StandinKernel *) work->kernel)->run (work);
 }
 
-/* ---- modules */
-
-static CUresult
-load (CUmodule *handle, const void *image)
+const StandinKernel *
+standin_kernel (const char *name)
 {
-  static const char fat_binary[] = { 0x50, (char) 0xed, 0x55, (char) 0xba };
-  const char *text = image;
-  const StandinObject *module;
-
-  if (handle == NULL || image == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no image, or no place for the result");
-  if (memcmp (image, fat_binary, 4) != 0 && memcmp (image, "\177ELF", 4) != 0)
-    {
-      while (strncmp (text, "//", 2) == 0
-             || g_ascii_isspace (*text)) /* comments and empty lines may precede PTX */
-        {
-          const char *end = strchr (text, '\n');
-          if (end == NULL)
-            break;
-          text = end + 1;
-        }
-      if (!g_str_has_prefix (text, ".version"))
-        return standin_misuse (CUDA_ERROR_INVALID_IMAGE,
-                               "an image that is no PTX, ELF or fat binary");
-    }
-  module = standin_object_add (g_new0 (StandinObject, 1), KIND_MODULE, standin_context ());
-  *handle = (CUmodule) (guintptr) module->id;
-  return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI
-cuModuleLoadData (CUmodule *module, const void *image)
-{
-  BEGIN (cuModuleLoadData, NEEDS_CONTEXT);
-  return load (module, image);
-}
-
-CUresult CUDAAPI
-cuModuleLoadDataEx (CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
-                    void **values)
-{
-  BEGIN (cuModuleLoadDataEx, NEEDS_CONTEXT);
-  if (count > 0 && (options == NULL || values == NULL))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "options that are not there");
-  return load (module, image);
-}
-
-CUresult CUDAAPI
-cuModuleLoadFatBinary (CUmodule *module, const void *image)
-{
-  BEGIN (cuModuleLoadFatBinary, NEEDS_CONTEXT);
-  return load (module, image);
-}
-
-CUresult CUDAAPI
-cuModuleUnload (CUmodule handle)
-{
-  GHashTableIter iter;
-  StandinObject *module;
-  gpointer value;
-
-  BEGIN (cuModuleUnload, RETURNS);
-  if ((module = standin_object (handle, KIND_MODULE)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such module");
-  standin_wait_until (module->context->busy);
-  g_hash_table_iter_init (&iter, standin.objects);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((StandinObject *) value)->kind == KIND_FUNCTION
-        && ((StandinFunction *) value)->module == module)
-      {
-        g_hash_table_iter_remove (&iter);
-        g_free (value);
-      }
-  standin_object_remove (module);
-  g_free (module);
-  return standin_context_state ();
-}
-
-CUresult CUDAAPI
-cuModuleGetFunction (CUfunction *handle, CUmodule module_handle, const char *name)
-{
-  StandinFunction *function;
-  StandinObject *module;
-
-  BEGIN (cuModuleGetFunction, NEEDS_CONTEXT);
-  if (handle == NULL || name == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no name, or no place for the result");
-  if ((module = standin_object (module_handle, KIND_MODULE)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such module");
   for (guint i = 0; i < G_N_ELEMENTS (kernels); i++)
     if (strcmp (kernels[i].name, name) == 0)
-      {
-        function = standin_object_add (g_new0 (StandinFunction, 1), KIND_FUNCTION, module->context);
-        function->module = module;
-        function->kernel = &kernels[i];
-        *handle = STANDIN_HANDLE (CUfunction, function);
-        return CUDA_SUCCESS;
-      }
-  return CUDA_ERROR_NOT_FOUND;
-}
-
-CUresult CUDAAPI
-cuFuncGetAttribute (int *value, CUfunction_attribute attribute, CUfunction handle)
-{
-  BEGIN (cuFuncGetAttribute, NEEDS_CONTEXT);
-  if (value == NULL || standin_object (handle, KIND_FUNCTION) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE,
-                           "no such function, or no place for the result");
-  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
-  return CUDA_SUCCESS;
+      return &kernels[i];
+  return NULL;
 }
 
 /* ---- launches */
 
+typedef struct
+{
+  guint grid[3], block[3], shared;
+} Shape;
+
+/* CUDA_SUCCESS if @function can be launched so. */
 static CUresult
-launch (StandinEntry entry, CUfunction handle, const guint64 grid[3], const guint64 block[3],
-        guint shared, CUstream stream_handle, void **parameters, void **extra)
+check_shape (const StandinFunction *function, const Shape *shape)
+{
+  const guint64 threads = (guint64) shape->block[0] * shape->block[1] * shape->block[2];
+
+  for (guint i = 0; i < 3; i++)
+    if (shape->grid[i] == 0 || shape->block[i] == 0
+        || shape->grid[i] > (i == 0 ? G_MAXINT32 : 65535))
+      return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                             "a grid or block that is empty or too large");
+  if (threads > 1024 || shape->block[2] > 64 || shape->shared > (guint) function->dynamic_limit)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
+                           "more threads in a block, or more shared memory, than there may be");
+  if (standin.dry && threads > (guint64) standin_function_threads (function))
+    return standin_misuse (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                           "%" G_GUINT64_FORMAT " threads in a block are more than the registers "
+                           "or the bounds of %s allow",
+                           threads, function->name);
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+launch (StandinEntry entry, CUfunction handle, const Shape *shape, CUstream stream_handle,
+        void **parameters, void **extra)
 {
   StandinWork work = { .run = run_kernel };
   const StandinFunction *function;
   const StandinKernel *kernel;
   StandinStream *stream;
+  CUresult possible;
 
   STANDIN_BEGIN (entry, NEEDS_CONTEXT);
   if ((function = standin_object (handle, KIND_FUNCTION)) == NULL
-      || function->object.context != standin_context ())
+      || (function->object.context != NULL && function->object.context != standin_context ()))
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no function of this context");
   if ((stream = standin_stream (stream_handle)) == NULL
       || stream->object.context != standin_context ())
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
-  for (guint i = 0; i < 3; i++)
-    if (grid[i] == 0 || block[i] == 0 || grid[i] > (i == 0 ? G_MAXINT32 : 65535))
-      return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                             "a grid or block that is empty or too large");
-  if (block[0] * block[1] * block[2] > 1024 || block[2] > 64 || shared > 48 * 1024)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "more threads in a block, or more shared memory, than there may be");
+  if ((possible = check_shape (function, shape)) != CUDA_SUCCESS)
+    return possible;
+  if (standin.dry)
+    {
+      standin_remembered_launch (function, parameters, extra);
+      return standin_capture_add (stream, CU_GRAPH_NODE_TYPE_KERNEL);
+    }
   kernel = function->kernel;
   if (extra != NULL || (parameters == NULL && kernel->n_parameters > 0))
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "the stand-in takes parameters one by one");
@@ -295,20 +211,70 @@ launch (StandinEntry entry, CUfunction handle, const guint64 grid[3], const guin
   return CUDA_SUCCESS;
 }
 
+#define SHAPE \
+  unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, \
+      unsigned int bz, unsigned int shared
+#define THE_SHAPE \
+  &(Shape) \
+  { \
+    { gx, gy, gz }, { bx, by, bz }, shared \
+  }
+
 CUresult CUDAAPI
-cuLaunchKernel (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
-                unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-                CUstream stream, void **parameters, void **extra)
+cuLaunchKernel (CUfunction function, SHAPE, CUstream stream, void **parameters, void **extra)
 {
-  return launch (ENTRY_cuLaunchKernel, function, (guint64[]){ gx, gy, gz },
-                 (guint64[]){ bx, by, bz }, shared, stream, parameters, extra);
+  return launch (ENTRY_cuLaunchKernel, function, THE_SHAPE, stream, parameters, extra);
 }
 
 CUresult CUDAAPI
-cuLaunchKernel_ptsz (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
-                     unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
-                     CUstream stream, void **parameters, void **extra)
+cuLaunchKernel_ptsz (CUfunction function, SHAPE, CUstream stream, void **parameters, void **extra)
 {
-  return launch (ENTRY_cuLaunchKernel_ptsz, function, (guint64[]){ gx, gy, gz },
-                 (guint64[]){ bx, by, bz }, shared, standin_per_thread (stream), parameters, extra);
+  return launch (ENTRY_cuLaunchKernel_ptsz, function, THE_SHAPE, standin_per_thread (stream),
+                 parameters, extra);
+}
+
+CUresult CUDAAPI
+cuLaunchCooperativeKernel (CUfunction function, SHAPE, CUstream stream, void **parameters)
+{
+  return launch (ENTRY_cuLaunchCooperativeKernel, function, THE_SHAPE, stream, parameters, NULL);
+}
+
+CUresult CUDAAPI
+cuLaunchCooperativeKernel_ptsz (CUfunction function, SHAPE, CUstream stream, void **parameters)
+{
+  return launch (ENTRY_cuLaunchCooperativeKernel_ptsz, function, THE_SHAPE,
+                 standin_per_thread (stream), parameters, NULL);
+}
+
+static Shape
+shape_of (const CUlaunchConfig *config)
+{
+  return (Shape){ { config->gridDimX, config->gridDimY, config->gridDimZ },
+                  { config->blockDimX, config->blockDimY, config->blockDimZ },
+                  config->sharedMemBytes };
+}
+
+CUresult CUDAAPI
+cuLaunchKernelEx (const CUlaunchConfig *config, CUfunction function, void **parameters,
+                  void **extra)
+{
+  Shape shape;
+
+  if (config == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  shape = shape_of (config);
+  return launch (ENTRY_cuLaunchKernelEx, function, &shape, config->hStream, parameters, extra);
+}
+
+CUresult CUDAAPI
+cuLaunchKernelEx_ptsz (const CUlaunchConfig *config, CUfunction function, void **parameters,
+                       void **extra)
+{
+  Shape shape;
+
+  if (config == NULL)
+    return CUDA_ERROR_INVALID_VALUE;
+  shape = shape_of (config);
+  return launch (ENTRY_cuLaunchKernelEx_ptsz, function, &shape,
+                 standin_per_thread (config->hStream), parameters, extra);
 }

@@ -114,6 +114,11 @@ cuMemAllocManaged (CUdeviceptr *address, size_t size, unsigned int flags)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE,
                            "%zu bytes, flags 0x%x, or no place for the result", size, flags);
   *address = host_memory (KIND_MANAGED, size, flags)->node.address;
+  if (standin.dry)
+    {
+      g_autofree char *text = g_strdup_printf ("%zu", size);
+      gemem_dry_note ("managed", text);
+    }
   return CUDA_SUCCESS;
 }
 

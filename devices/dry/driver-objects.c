@@ -34,6 +34,16 @@ standin_object (gconstpointer handle, StandinKind kind)
 }
 
 void
+standin_object_free (gpointer object)
+{
+  StandinObject *self = object;
+
+  if (self->finish != NULL)
+    self->finish (self);
+  g_free (self);
+}
+
+void
 standin_object_remove (gpointer object)
 {
   g_hash_table_remove (standin.objects, &((StandinObject *) object)->id);

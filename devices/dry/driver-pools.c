@@ -96,7 +96,8 @@ take_unused (StandinPool *pool, guint64 size, const StandinStream *stream)
   for (guint i = pool->unused->len; i-- > 0;)
     {
       StandinSpan *span = g_ptr_array_index (pool->unused, i);
-      if (span->size == size && (span->freed <= standin.now || span->stream == stream->object.id))
+      if (span->size == size
+          && (span->freed <= standin.now || (stream != NULL && span->stream == stream->object.id)))
         return g_ptr_array_remove_index (pool->unused, i);
     }
   return NULL;
@@ -129,14 +130,53 @@ new_block (StandinPool *pool, guint64 size)
   return span;
 }
 
+/* Makes @span the program's. */
+static void
+hand_out (StandinSpan *span)
+{
+  span->owned = TRUE;
+  span->pool->used += span->size;
+  span->pool->used_high = MAX (span->pool->used_high, span->pool->used);
+}
+
+static guint64
+rounded (guint64 size)
+{
+  return (size + ALIGNMENT - 1) & ~(guint64) (ALIGNMENT - 1);
+}
+
+StandinPool *
+standin_graph_pool (StandinDevice *device)
+{
+  if (device->graph_pool == NULL)
+    {
+      device->graph_pool = standin_pool_new (device);
+      device->graph_pool->own = TRUE;
+      device->graph_pool->threshold = G_MAXUINT64;
+    }
+  return device->graph_pool;
+}
+
+StandinSpan *
+standin_pool_take (StandinPool *pool, guint64 size)
+{
+  StandinSpan *span = take_unused (pool, rounded (size), NULL);
+
+  if (span == NULL && (span = new_block (pool, rounded (size))) == NULL)
+    return NULL;
+  hand_out (span);
+  span->live = TRUE;
+  return span;
+}
+
 static CUresult
 allocate (StandinEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_pool,
           CUmemoryPool pool_handle, CUstream handle)
 {
-  StandinWork work = { .run = run_begin };
+  StandinWork work = { .run = run_begin, .node = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
   StandinStream *stream;
   StandinPool *pool;
-  guint64 size = ((guint64) wanted + ALIGNMENT - 1) & ~(guint64) (ALIGNMENT - 1);
+  guint64 size = rounded (wanted);
 
   STANDIN_BEGIN (entry, NEEDS_CONTEXT);
   if (!standin.pools)
@@ -146,16 +186,19 @@ allocate (StandinEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_p
                            wanted);
   if ((stream = standin_stream (handle)) == NULL || stream->object.context != standin_context ())
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
-  pool = from_pool ? standin_object (pool_handle, KIND_POOL)
-                   : current_pool (standin_context ()->device);
+  if (standin.dry && stream->capture != NULL && !from_pool)
+    pool = standin_graph_pool (standin_context ()->device);
+  else
+    pool = from_pool ? standin_object (pool_handle, KIND_POOL)
+                     : current_pool (standin_context ()->device);
   if (pool == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");
   work.span = take_unused (pool, size, stream);
   if (work.span == NULL && (work.span = new_block (pool, size)) == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  work.span->owned = TRUE;
-  pool->used += size;
-  pool->used_high = MAX (pool->used_high, pool->used);
+  hand_out (work.span);
+  if (standin.dry)
+    work.span->live = TRUE; /* also in a graph */
   standin_enqueue (stream, 0, &work);
   *place = work.span->node.address;
   return CUDA_SUCCESS;
@@ -164,7 +207,7 @@ allocate (StandinEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_p
 CUresult
 standin_pool_free (StandinSpan *span, StandinStream *stream, gboolean ordered)
 {
-  StandinWork work = { .run = run_end, .span = span };
+  StandinWork work = { .run = run_end, .node = CU_GRAPH_NODE_TYPE_MEM_FREE, .span = span };
 
   span->owned = FALSE;
   span->pool->used -= span->size;
@@ -308,9 +351,7 @@ cuMemPoolCreate (CUmemoryPool *handle, const CUmemPoolProps *properties)
       || (device = standin_device (properties->location.id)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "properties, or no place for the result");
   pool = standin_pool_new (device);
-#if CUDA_VERSION >= 12020
   pool->limit = properties->maxSize;
-#endif
   return give (handle, pool);
 }
 
@@ -412,5 +453,54 @@ cuMemPoolSetAttribute (CUmemoryPool handle, CUmemPool_attribute attribute, void 
                            (int) attribute);
   if ((place = attribute_of (pool, attribute)) != NULL)
     *place = *(cuuint64_t *) value;
+  return CUDA_SUCCESS;
+}
+
+/* ---- memory of graphs */
+
+/* The field of a 64-bit attribute; NULL: no such attribute. */
+static guint64 *
+graph_attribute (StandinPool *pool, CUgraphMem_attribute attribute)
+{
+  return attribute == CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT       ? &pool->used
+         : attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH        ? &pool->used_high
+         : attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT ? &pool->reserved
+         : attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH    ? &pool->reserved_high
+                                                               : NULL;
+}
+
+CUresult CUDAAPI
+cuDeviceGetGraphMemAttribute (CUdevice number, CUgraphMem_attribute attribute, void *value)
+{
+  BEGIN (cuDeviceGetGraphMemAttribute, NEEDS_INIT);
+  DEVICE (number);
+  const guint64 *place = graph_attribute (standin_graph_pool (device), attribute);
+  if (value == NULL || place == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d, or no place for the result",
+                           (int) attribute);
+  *(cuuint64_t *) value = *place;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceSetGraphMemAttribute (CUdevice number, CUgraphMem_attribute attribute, void *value)
+{
+  BEGIN (cuDeviceSetGraphMemAttribute, NEEDS_INIT);
+  DEVICE (number);
+  guint64 *place = graph_attribute (standin_graph_pool (device), attribute);
+  if (value == NULL || place == NULL
+      || (attribute != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH
+          && attribute != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d cannot be set", (int) attribute);
+  *place = *(cuuint64_t *) value;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceGraphMemTrim (CUdevice number)
+{
+  BEGIN (cuDeviceGraphMemTrim, NEEDS_INIT);
+  DEVICE (number);
+  trim (standin_graph_pool (device), 0);
   return CUDA_SUCCESS;
 }

@@ -68,13 +68,14 @@ standin_span_add (StandinKind kind, guint64 address, guint64 size, StandinDevice
   span->owned = span->live = TRUE;
   gemem_tree_insert (&standin.spans, &span->node);
   if (device != NULL)
-    standin_saw_address (address, size);
+    standin_saw_address (device, address, size);
   return span;
 }
 
 void
 standin_span_remove (StandinSpan *span)
 {
+  standin_forget (span->node.address, span->size);
   gemem_tree_remove (&standin.spans, &span->node);
   standin_bytes_unref (span->bytes);
   g_free (span);
@@ -115,6 +116,26 @@ may_use (const StandinSpan *span, const StandinDevice *device)
   return (span->access & who) != 0;
 }
 
+gboolean
+standin_may_use (const StandinDevice *device, guint64 address, guint64 size, guint64 *wrong)
+{
+  while (size > 0)
+    {
+      const StandinSpan *span = standin_span_at (address);
+      guint64 here;
+
+      if (span == NULL || !may_use (span, device))
+        {
+          *wrong = address;
+          return FALSE;
+        }
+      here = MIN (size, span->size - (address - span->node.address));
+      address += here;
+      size -= here;
+    }
+  return TRUE;
+}
+
 guint8 *
 standin_translate (const StandinDevice *device, guint64 address, guint64 want, guint64 *together)
 {
@@ -129,16 +150,19 @@ standin_translate (const StandinDevice *device, guint64 address, guint64 want, g
 }
 
 void
-standin_saw_address (guint64 address, guint64 size)
+standin_saw_address (StandinDevice *device, guint64 address, guint64 size)
 {
-  standin.lowest = MIN (standin.lowest, address);
-  standin.highest = MAX (standin.highest, address + size);
+  device->lowest = MIN (device->lowest, address);
+  device->highest = MAX (device->highest, address + size);
 }
 
 gboolean
 standin_is_device_address (guint64 address)
 {
-  return address >= standin.lowest && address < standin.highest;
+  for (guint i = 0; i < standin.n_devices; i++)
+    if (address >= standin.devices[i].lowest && address < standin.devices[i].highest)
+      return TRUE;
+  return FALSE;
 }
 
 void

@@ -6,6 +6,8 @@
  * the time to pass. The default stream waits for all other streams of its context, and they wait
  * for it, except non-blocking streams.
  *
+ * In dry runs work is done when it is put on a stream.
+ *
  * Invariant: within a stream, times never decrease; a stream's `busy` is the end of its last work.
  */
 #include "config.h"
@@ -77,7 +79,18 @@ standin_enqueue (StandinStream *stream, guint64 ns, const StandinWork *work)
 
   if (stream->capture != NULL) /* part of a graph that is never run */
     {
+      standin_capture_add (stream, work->node);
       g_free (work->staged);
+      return;
+    }
+  if (standin.dry)
+    {
+      StandinWork now = *work;
+      now.done = standin.now;
+      now.context = stream->object.context;
+      now.entry = standin.entry;
+      now.run (&now);
+      g_free (now.staged);
       return;
     }
   copy = g_memdup2 (work, sizeof *work);

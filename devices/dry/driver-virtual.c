@@ -65,7 +65,7 @@ cuMemAddressReserve (CUdeviceptr *place, size_t size, size_t alignment, CUdevice
   range->size = size;
   range->device = device;
   gemem_tree_insert (&standin.ranges, &range->node);
-  standin_saw_address (address, size);
+  standin_saw_address (device, address, size);
   *place = address;
   return CUDA_SUCCESS;
 }
@@ -276,7 +276,7 @@ cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocatio
   if (is_mapped (address, size))
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is mapped already",
                            address, size);
-  if (range->device == page->device)
+  if (range->device == page->device && !page->imported)
     {
       gboolean ok;
       standin_wait_as_device (page->device, GEMEM_CALL_MAP);
@@ -288,6 +288,8 @@ cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocatio
   else
     page->foreign++;
   page->mappings++;
+  if (page->mappings > 1)
+    standin_forget_all (); /* what was written by one address may change by another */
   page->bytes->references++;
   span = standin_span_add (KIND_MAPPING, address, size, page->device, page->bytes);
   span->page = page;
@@ -318,7 +320,7 @@ unmap (StandinSpan *span)
   StandinDevice *device = range_at (span->node.address)->device;
 
   standin_wait_as_device (device, GEMEM_CALL_UNMAP);
-  if (device == page->device)
+  if (device == page->device && !page->imported)
     {
       gboolean ok = gemem_device_unmap (standin_enter_device (device), span->node.address,
                                         span->size);

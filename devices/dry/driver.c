@@ -36,70 +36,35 @@ typedef struct
   gpointer function;
 } EntryPoint;
 
-static const EntryPoint entries[ENTRY_COUNT] = {
+/* By StandinEntry; then the other names of some. */
+static const EntryPoint entries[] = {
 #define STANDIN_ENTRY(name, symbol, version) \
   [ENTRY_##symbol] = { #name, #symbol, version, FALSE, (gpointer) symbol },
 #define STANDIN_ENTRY_PER_THREAD(name, symbol, version) \
   [ENTRY_##symbol] = { #name, #symbol, version, TRUE, (gpointer) symbol },
+#define STANDIN_ENTRY_ALSO(name, symbol, version)
 #include "devices/dry/entry-points.def"
 #undef STANDIN_ENTRY
 #undef STANDIN_ENTRY_PER_THREAD
+#undef STANDIN_ENTRY_ALSO
+#define STANDIN_ENTRY(name, symbol, version)
+#define STANDIN_ENTRY_PER_THREAD(name, symbol, version)
+#define STANDIN_ENTRY_ALSO(name, symbol, version) \
+  { #name, #symbol, version, FALSE, (gpointer) symbol },
+#include "devices/dry/entry-points.def"
+#undef STANDIN_ENTRY
+#undef STANDIN_ENTRY_PER_THREAD
+#undef STANDIN_ENTRY_ALSO
 };
 
 static const struct
 {
-  CUresult code;
-  const char *name, *text;
+  int code;
+  const char *name, *text; /* name NULL: an error of the runtime alone; text NULL: not known */
 } errors[] = {
-  { CUDA_SUCCESS, "CUDA_SUCCESS", "no error" },
-  { CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument" },
-  { CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory" },
-  { CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error" },
-  { CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down" },
-  { CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected" },
-  { CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal" },
-  { CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid" },
-  { CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context" },
-  { CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
-    "no kernel image is available for execution on the device" },
-  { CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
-    "peer access is not supported between these two devices" },
-  { CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-    "the provided PTX was compiled with an unsupported toolchain." },
-  { CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle" },
-  { CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found" },
-  { CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready" },
-  { CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
-    "an illegal memory access was encountered" },
-  { CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
-    "too many resources requested for launch" },
-  { CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
-    "peer access is already enabled" },
-  { CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
-    "peer access has not been enabled" },
-  { CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE",
-    "cannot set while device is active in this process" },
-  { CUDA_ERROR_CONTEXT_IS_DESTROYED, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed" },
-  { CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
-    "part or all of the requested memory range is already mapped" },
-  { CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
-    "pointer does not correspond to a registered memory region" },
-  { CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address" },
-  { CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE",
-    "the operation cannot be performed in the present state" },
-  { CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
-    "operation not permitted when stream is capturing" },
-  { CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
-    "operation failed due to a previous error during capture" },
-  { CUDA_ERROR_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT",
-    "operation not permitted on an event last recorded in a capturing stream" },
-  { CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
-    "attempt to terminate a thread-local capture sequence from another thread" },
-  { CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" },
-  { CUDA_ERROR_NOT_PERMITTED, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted" },
-  { CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported" },
-  { CUDA_ERROR_SYSTEM_NOT_READY, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized" },
-  { CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
+#define DRY_ERROR(number, driver_name, runtime_name, text) { number, driver_name, text },
+#include "devices/dry/errors.def"
+#undef DRY_ERROR
 };
 
 /* A call that fails by $GEMEM_STANDIN_FAIL. */
@@ -139,13 +104,42 @@ host_now (void)
   return (guint64) time.tv_sec * 1000000000 + (guint64) time.tv_nsec;
 }
 
+/* ---- functions of the program */
+
+void
+standin_call_later (StandinCallback callback)
+{
+  if (standin.callbacks == NULL)
+    standin.callbacks = g_array_new (FALSE, FALSE, sizeof (StandinCallback));
+  g_array_append_val (standin.callbacks, callback);
+}
+
+static void
+call_back (GArray *callbacks)
+{
+  for (guint i = 0; i < callbacks->len; i++)
+    {
+      const StandinCallback *each = &g_array_index (callbacks, StandinCallback, i);
+      if (each->of_stream != NULL)
+        each->of_stream (each->stream, CUDA_SUCCESS, each->data);
+      else if (each->function != NULL)
+        each->function (each->data);
+    }
+  g_array_unref (callbacks);
+}
+
 /* With real time, returns only when the host's clock has reached the driver's. */
 void
 standin_end (pthread_mutex_t **lock)
 {
+  GArray *callbacks;
+
   while (standin.began != 0 && host_now () - standin.began < standin.now)
     ;
+  callbacks = g_steal_pointer (&standin.callbacks);
   pthread_mutex_unlock (*lock);
+  if (callbacks != NULL)
+    call_back (callbacks);
 }
 
 /* ---- the environment */
@@ -173,8 +167,8 @@ static CUresult
 code_of (const char *name)
 {
   for (guint i = 1; i < G_N_ELEMENTS (errors); i++)
-    if (strcmp (errors[i].name, name) == 0)
-      return errors[i].code;
+    if (g_strcmp0 (errors[i].name, name) == 0)
+      return (CUresult) errors[i].code;
   return CUDA_SUCCESS;
 }
 
@@ -210,7 +204,11 @@ static void
 open_devices (void)
 {
   const char *spec = g_getenv ("GEMEM_STANDIN");
+  g_autofree char *dry_spec = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT,
+                                               gemem_dry_gpu ()->memory);
 
+  if (standin.dry && (spec == NULL || *spec == '\0'))
+    spec = dry_spec;
   standin.n_devices = number_of ("GEMEM_STANDIN_DEVICES", 1, STANDIN_DEVICES_MAX);
   for (guint i = 0; i < standin.n_devices && !standin.broken; i++)
     {
@@ -233,6 +231,7 @@ open_devices (void)
       gemem_device_info (device->memory, &info);
       device->granularity = info.granularity;
       device->peers = 1u << i;
+      device->lowest = G_MAXUINT64;
       standin.virtual_memory &= info.virtual_memory;
     }
 }
@@ -252,7 +251,7 @@ read_environment (void)
     read_failure (each[i]);
   standin.objects = g_hash_table_new (g_int64_hash, g_int64_equal);
   standin.queue = g_sequence_new (NULL);
-  standin.lowest = G_MAXUINT64;
+  standin.dry = gemem_dry_mode ();
 }
 
 static void
@@ -266,7 +265,10 @@ at_exit (void)
 {
   pthread_mutex_lock (&mutex);
   if (standin.objects != NULL && !standin.forked)
-    standin_report_write ();
+    {
+      standin_report_write ();
+      standin_notes_end ();
+    }
   pthread_mutex_unlock (&mutex);
 }
 
@@ -340,6 +342,8 @@ cuInit (unsigned int flags)
       open_devices ();
       pthread_atfork (NULL, NULL, forked);
       standin.initialised = !standin.broken && standin.n_devices > 0;
+      if (standin.dry)
+        gemem_dry_note_rank ();
     }
   return standin.broken           ? CUDA_ERROR_SYSTEM_NOT_READY
          : standin.n_devices == 0 ? CUDA_ERROR_NO_DEVICE
@@ -363,8 +367,8 @@ describe (CUresult error, const char **text, gboolean name)
     return CUDA_ERROR_INVALID_VALUE;
   *text = NULL;
   for (guint i = 0; i < G_N_ELEMENTS (errors); i++)
-    if (errors[i].code == error)
-      *text = name ? errors[i].name : errors[i].text;
+    if (errors[i].code == (int) error)
+      *text = name || errors[i].text == NULL ? errors[i].name : errors[i].text;
   return *text != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -390,9 +394,11 @@ static gpointer
 find_function (const char *name, int version, gboolean per_thread, gboolean *known)
 {
   const EntryPoint *best = NULL;
+  gpointer other;
+  int since = 0;
 
   *known = FALSE;
-  for (guint i = 0; i < ENTRY_COUNT; i++)
+  for (guint i = 0; i < G_N_ELEMENTS (entries); i++)
     {
       const EntryPoint *entry = &entries[i];
       if (strcmp (entry->name, name) != 0 || entry->version > standin.version)
@@ -403,6 +409,12 @@ find_function (const char *name, int version, gboolean per_thread, gboolean *kno
       if (best == NULL || (entry->per_thread && !best->per_thread)
           || (entry->per_thread == best->per_thread && entry->version > best->version))
         best = entry;
+    }
+  other = standin.dry && standin_absent != NULL ? standin_absent (name, version, &since) : NULL;
+  if (other != NULL && (best == NULL || since > best->version))
+    {
+      *known = TRUE;
+      return other;
     }
   return best != NULL ? best->function : NULL;
 }
@@ -443,13 +455,25 @@ cuGetProcAddress_v2 (const char *name, void **function, int version, cuuint64_t 
 }
 
 /* Tables of unnamed functions: the real driver has some for CUDA's own libraries, the stand-in
- * has none. */
+ * has none. A runtime that is linked into a program does not start without them, and one of them
+ * proves that the driver is NVIDIA's (cudaErrorIntegrityChecksFailed).  Where its functions are found
+ * (launch-linked.c), audit.c has put ours in their place; else this is where it ends. */
 CUresult CUDAAPI
 cuGetExportTable (const void **table, const CUuuid *id)
 {
+  static gboolean told;
+
   BEGIN (cuGetExportTable, NEEDS_NOTHING);
   if (table == NULL || id == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no table, or no place for it");
   *table = NULL;
+  if (standin.dry && !told)
+    {
+      told = TRUE;
+      g_printerr ("gemem: this program has CUDA's runtime linked in (libcudart_static), and its "
+                  "functions were "
+                  "not found in it; do not strip it, or link it with nvcc -cudart shared\n");
+      gemem_dry_note ("missing", "cuGetExportTable libcuda.so.1");
+    }
   return CUDA_ERROR_NOT_FOUND;
 }

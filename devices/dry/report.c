@@ -21,11 +21,27 @@
 #define LINES_MAX 100
 
 static const char *const kind_names[KIND_COUNT] = {
-  [KIND_CONTEXT] = "context", [KIND_STREAM] = "stream",     [KIND_EVENT] = "event",
-  [KIND_MODULE] = "module",   [KIND_FUNCTION] = "function", [KIND_POOL] = "pool",
-  [KIND_GRAPH] = "graph",     [KIND_PAGE] = "page",         [KIND_ALLOCATION] = "allocation",
-  [KIND_MANAGED] = "managed", [KIND_HOST] = "host",         [KIND_REGISTERED] = "registered",
-  [KIND_POOLED] = "pooled",   [KIND_MAPPING] = "mapping",   [KIND_RANGE] = "range",
+  [KIND_CONTEXT] = "context",
+  [KIND_STREAM] = "stream",
+  [KIND_EVENT] = "event",
+  [KIND_MODULE] = "module",
+  [KIND_FUNCTION] = "function",
+  [KIND_POOL] = "pool",
+  [KIND_GRAPH] = "graph",
+  [KIND_PAGE] = "page",
+  [KIND_ALLOCATION] = "allocation",
+  [KIND_MANAGED] = "managed",
+  [KIND_HOST] = "host",
+  [KIND_REGISTERED] = "registered",
+  [KIND_POOLED] = "pooled",
+  [KIND_MAPPING] = "mapping",
+  [KIND_RANGE] = "range",
+  [KIND_VARIABLE] = "variable",
+  [KIND_NODE] = "node",
+  [KIND_EXEC] = "executable graph",
+  [KIND_USER_OBJECT] = "user object",
+  [KIND_LINK] = "linker",
+  [KIND_IMPORTED] = "imported",
 };
 
 static guint64 calls[ENTRY_COUNT];
@@ -47,6 +63,8 @@ standin_report_line (const char *word, const char *text)
 {
   if (lines == NULL)
     lines = g_string_new (NULL);
+  if (standin.dry)
+    gemem_dry_note (word, text);
   if (n_lines++ < LINES_MAX)
     g_string_append_printf (lines, "%s %s\n", word, text);
 }
@@ -71,7 +89,7 @@ count_remaining (void)
       const StandinObject *object = value;
       gboolean own = object->kind == KIND_POOL && ((const StandinPool *) value)->own;
       gboolean gone = object->kind == KIND_CONTEXT && !((const StandinContext *) value)->alive;
-      if (own || gone || object->kind == KIND_FUNCTION)
+      if (own || gone || object->kind == KIND_FUNCTION || object->kind == KIND_NODE)
         continue;
       if (object->kind != KIND_PAGE)
         standin_report_leak (object->kind, 0);
@@ -82,7 +100,7 @@ count_remaining (void)
        node = gemem_tree_next (node))
     {
       const StandinSpan *span = GEMEM_TREE_ENTRY (node, const StandinSpan, node);
-      if (span->owned)
+      if (span->owned && span->kind != KIND_VARIABLE)
         standin_report_leak (span->kind, span->size);
     }
   standin_virtual_leaks ();

@@ -16,14 +16,14 @@
  */
 #pragma once
 
-#define __CUDA_API_VERSION_INTERNAL          /* prototypes of all versions */
-#define __CUDA_API_PUSH_VISIBILITY_DEFAULT 1 /* exports all of them */
-#include <cuda.h>
 #include <glib.h>
 #include <pthread.h>
 
 #include "base/tree.h"
 #include "devices/device.h"
+#include "devices/dry/driver-api.h"
+#include "devices/dry/dry.h"
+#include "devices/dry/images.h"
 
 #define STANDIN_DEVICES_MAX 16
 
@@ -38,9 +38,11 @@ typedef enum
 {
 #define STANDIN_ENTRY(name, symbol, version) ENTRY_##symbol,
 #define STANDIN_ENTRY_PER_THREAD(name, symbol, version) ENTRY_##symbol,
+#define STANDIN_ENTRY_ALSO(name, symbol, version)
 #include "devices/dry/entry-points.def"
 #undef STANDIN_ENTRY
 #undef STANDIN_ENTRY_PER_THREAD
+#undef STANDIN_ENTRY_ALSO
   ENTRY_COUNT
 } StandinEntry;
 
@@ -62,6 +64,12 @@ typedef enum
   KIND_POOLED,
   KIND_MAPPING,
   KIND_RANGE,
+  KIND_NODE,
+  KIND_EXEC,
+  KIND_USER_OBJECT,
+  KIND_LINK,
+  KIND_IMPORTED, /* memory of another process */
+  KIND_VARIABLE, /* of a module: no allocation of the program */
   KIND_COUNT
 } StandinKind;
 
@@ -70,7 +78,8 @@ typedef struct
 {
   guint64 id;
   StandinKind kind;
-  StandinContext *context; /* destroyed with it; NULL: with the process */
+  StandinContext *context;          /* destroyed with it; NULL: with the process */
+  void (*finish) (gpointer object); /* releases what it holds, before it is freed; or NULL */
 } StandinObject;
 
 struct _StandinDevice
@@ -79,8 +88,10 @@ struct _StandinDevice
   GememDevice *memory;
   StandinContext *primary;
   StandinPool *default_pool, *pool;
-  guint32 peers; /* bit per device whose memory work of this device may use */
+  StandinPool *graph_pool; /* memory of nodes of graphs, in dry runs */
+  guint32 peers;           /* bit per device whose memory work of this device may use */
   guint64 granularity;
+  guint64 lowest, highest; /* lowest and highest address that it ever returned */
 };
 
 typedef struct
@@ -141,7 +152,9 @@ typedef struct
   guint64 size;
   GememPage page;
   guint owners, mappings;
-  guint foreign; /* mappings unknown to the device */
+  guint foreign;     /* mappings unknown to the device */
+  gboolean imported; /* from another process, where it counts */
+  gboolean exported; /* to another process */
   StandinBytes *bytes;
 } StandinPage;
 
@@ -158,11 +171,26 @@ typedef struct
   guint32 access;    /* bit per device */
   guint flags;       /* as passed to cuMemHostAlloc ... */
   StandinPool *pool; /* of a block from a pool: */
+  gboolean exported; /* to another process */
   gboolean owned;    /* the program holds it, */
   gboolean live;     /* its stream has passed the allocation, not the free; */
   guint64 freed;     /* the end of its free, */
   guint64 stream;    /* in this stream */
 } StandinSpan;
+
+typedef struct _StandinKernel StandinKernel;
+
+/* A function of a module, or a kernel of a library. */
+typedef struct
+{
+  StandinObject object; /* context NULL: of a library */
+  StandinObject *module;
+  char *name;
+  const StandinKernel *kernel; /* strict mode: gemem's own */
+  const GememDryKernel *needs; /* dry runs: as the image says; NULL: unknown */
+  int dynamic_limit;           /* bytes of dynamic shared memory that a launch may have */
+  int carveout;
+} StandinFunction;
 
 typedef struct
 {
@@ -180,15 +208,42 @@ struct _StandinWork
   StandinEntry entry;
   guint64 to, from, size, value; /* parameters of run(); host memory has an address too */
   guint unit;
+  CUgraphNodeType node; /* if it is captured */
   guint8 *staged;       /* copy of the program's bytes, freed with the work */
   gconstpointer kernel; /* a StandinKernel, and its parameters */
   guint64 parameters[8];
   StandinSpan *span;
 };
 
+/* A function of the program, called when the lock is released. */
+typedef struct
+{
+  CUhostFn function;
+  void *data;
+  CUstreamCallback of_stream; /* or this one, with: */
+  CUstream stream;
+} StandinCallback;
+
+typedef struct
+{
+  StandinObject object;
+  CUgraphNodeType type;
+  CUgraphNode *dependencies;
+  gsize n_dependencies;
+  StandinCallback host; /* of a node that calls the host */
+} StandinNode;
+
+typedef struct
+{
+  StandinObject object;
+  GPtrArray *nodes; /* StandinNode, owned, in the order in which they were added */
+  GArray *kept;     /* user objects (driver-user-objects.c) */
+} StandinGraph;
+
 typedef struct
 {
   gboolean initialised, forked, broken;
+  gboolean dry; /* gemem_dry_mode() */
   int version;
   guint n_devices;
   gboolean virtual_memory, pools;
@@ -200,8 +255,8 @@ typedef struct
   guint64 sequence;
   guint64 last_id;
   GHashTable *objects; /* id -> StandinObject */
+  GArray *callbacks;   /* StandinCallback, to be called at the end of the call */
   GememTree spans, ranges;
-  guint64 lowest, highest; /* lowest and highest address that devices ever returned */
 } Standin;
 
 extern Standin standin;
@@ -228,10 +283,30 @@ typedef enum
 pthread_mutex_t *
 standin_lock (void); /* takes a lock that the thread sanitizer knows, unlike GLib's */
 void standin_end (pthread_mutex_t **lock); /* of a call: releases the lock */
+/* Calls @callback on this thread when the call has released the lock. */
+void standin_call_later (StandinCallback callback);
 CUresult standin_begin (StandinEntry entry, StandinNeeds needs);
 /* The call was refused as a mistake of the program: notes it in the report. Returns @code. */
 CUresult standin_misuse (CUresult code, const char *format, ...) G_GNUC_PRINTF (2, 3);
 const char *standin_entry_name (StandinEntry entry); /* "cuMemAlloc_v2" */
+
+/* In a function of the driver: it returns if there is no place for its result, no such graph or no
+ * such function. */
+#define PLACE(pointer) \
+  if ((pointer) == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result")
+#define GRAPH(handle) \
+  StandinGraph *graph = standin_object (handle, KIND_GRAPH); \
+  if (graph == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such graph")
+#define FUNCTION(handle) \
+  StandinFunction *function = standin_object (handle, KIND_FUNCTION); \
+  if (function == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such function")
+
+/* In dry runs: the function @name, which is not written, as of @version (absent.c); *@since, which is 0
+ * before: the version of CUDA that it has been so from. NULL: none such. Not in the strict stand-in. */
+gpointer standin_absent (const char *name, int version, int *since) __attribute__ ((weak));
 
 /* ---- the report (report.c) */
 
@@ -239,6 +314,9 @@ void standin_report_call (StandinEntry entry);
 void standin_report_line (const char *word, const char *text); /* "misuse", "fault" */
 void standin_report_leak (StandinKind kind, guint64 bytes);
 void standin_report_write (void);
+/* driver-notes.c: the program reads @size bytes at @to that were on the device; the lock is held. */
+void standin_note_value (gpointer to, gsize size, GememDryValue value);
+void standin_notes_end (void); /* driver-notes.c: counts of lines, at the end of the process */
 
 /* ---- handles (driver-objects.c) */
 
@@ -247,12 +325,17 @@ gpointer standin_object_add (gpointer object, StandinKind kind, StandinContext *
 guint64 standin_new_id (void);
 gpointer standin_object (gconstpointer handle, StandinKind kind); /* NULL: none such */
 void standin_object_remove (gpointer object);
+void standin_object_free (gpointer object); /* that was removed */
 #define STANDIN_HANDLE(type, some) ((type) (some)->object.id)
 
 /* ---- devices and contexts (driver-devices.c, driver-contexts.c) */
 
 StandinDevice *standin_device (CUdevice device); /* NULL: no such device */
-StandinContext *standin_context (void);          /* current to this thread, or NULL */
+/* What a device has and what is free, for nvml.c: takes the lock. FALSE: no such device. */
+gboolean standin_memory_info (int ordinal, guint64 *free, guint64 *total);
+void standin_device_uuid (const StandinDevice *device, CUuuid *uuid);
+int standin_device_attribute (const StandinDevice *device, CUdevice_attribute attribute);
+StandinContext *standin_context (void); /* current to this thread, or NULL */
 /* The result of a call that was carried out: the error of the current context, if any. */
 CUresult standin_context_state (void);
 void standin_context_clear (StandinContext *context); /* destroys its content, as leaked */
@@ -278,8 +361,12 @@ void standin_span_remove (StandinSpan *span); /* and its reference to bytes */
  * use); *@together: how many of up to @want are contiguous. NULL: an illegal access. */
 guint8 *standin_translate (const StandinDevice *device, guint64 address, guint64 want,
                            guint64 *together);
+/* TRUE if work on @device (NULL: a copy) may use all of [@address, @address + @size); else *@wrong is
+ * the first address that it may not. */
+gboolean standin_may_use (const StandinDevice *device, guint64 address, guint64 size,
+                          guint64 *wrong);
 gboolean standin_is_device_address (guint64 address);
-void standin_saw_address (guint64 address, guint64 size);
+void standin_saw_address (StandinDevice *device, guint64 address, guint64 size);
 /* Releases device memory to its device. */
 void standin_device_free (StandinSpan *span);
 
@@ -287,6 +374,9 @@ void standin_device_free (StandinSpan *span);
 
 void standin_virtual_leaks (void);
 StandinPool *standin_pool_new (StandinDevice *device);
+/* A block of at least @size bytes, owned by the program and live; NULL: out of memory. */
+StandinSpan *standin_pool_take (StandinPool *pool, guint64 size);
+StandinPool *standin_graph_pool (StandinDevice *device);
 CUresult standin_pool_free (StandinSpan *span, StandinStream *stream, gboolean ordered);
 /* Releases what pools of @device hold above their thresholds, as each synchronisation does. */
 void standin_pools_trim (StandinDevice *device);
@@ -331,6 +421,50 @@ void standin_capture_join (StandinCapture *capture, StandinStream *stream);
 void standin_capture_leave (StandinStream *stream);
 void standin_capture_clear (const StandinContext *context);
 
+/* The graph that @stream is captured into. */
+StandinGraph *standin_capture_graph (const StandinStream *stream);
+/* In dry runs: a node of the graph that @stream is captured into, if it is. CUDA_SUCCESS. */
+CUresult standin_capture_add (StandinStream *stream, CUgraphNodeType type);
+
+/* ---- user objects (driver-user-objects.c) */
+
+/* What a graph keeps of them: none. */
+GArray *standin_graph_objects_new (void);
+/* Releases those that @graph keeps, and the array. */
+void standin_graph_drop_objects (StandinGraph *graph);
+
+/* ---- graphs (driver-graphs.c) */
+
+StandinGraph *standin_graph_new (void);
+StandinNode *standin_graph_add (StandinGraph *graph, CUgraphNodeType type,
+                                const CUgraphNode *dependencies, gsize n);
+
+/* ---- kernels (driver-kernels.c), modules (driver-modules.c) */
+
+const StandinKernel *standin_kernel (const char *name); /* gemem's own; NULL: none such */
+/* The most threads that a block of @function may have. */
+int standin_function_threads (const StandinFunction *function);
+
 /* ---- copies (driver-copies.c) */
 
 void standin_run_memset (StandinWork *work);
+/* In a call: a copy on a stream of the current context; the addresses tell of what kind. */
+CUresult standin_copy (guint64 to, guint64 from, guint64 size, gboolean wait, CUstream stream);
+
+/* ---- what small copies wrote, in dry runs (driver-remembered.c) */
+
+/* The host wrote @bytes, by a copy or through the other ranks (@assumed: as if all ranks held the same). */
+void standin_remember (guint64 address, gconstpointer bytes, guint64 size, gboolean assumed);
+/* A copy from host memory. */
+void standin_remember_host (guint64 to, guint64 from, guint64 size);
+/* Something else may have been written there, anywhere. */
+void standin_forget (guint64 address, guint64 size);
+void standin_forget_all (void);
+/* A copy from device to device. */
+void standin_carry (guint64 to, guint64 from, guint64 size);
+/* @function was launched. */
+void standin_remembered_launch (const StandinFunction *function, void **parameters, void **extra);
+/* Writes what is known of [@from, @from + @size) to @to; returns how many bytes that are. */
+guint64 standin_recall (guint64 from, guint64 size, gpointer to, gboolean *assumed);
+/* Before a copy to the host, without the lock: asks the program about its blocks where that decides what is known. */
+void standin_settle (guint64 to, guint64 from, guint64 size);

@@ -25,6 +25,7 @@
 /* What is replayed: devices, traces, graphs. */
 #include "base/io/input.h"
 #include "devices/device.h"
+#include "devices/gpus.h"
 #include "graphs/dtype.h"
 #include "graphs/format.h"
 #include "graphs/graph.h"

@@ -307,7 +307,8 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
                                           .params_size = sizeof (type) }, \
                                 .capabilities = GEMEM_PLANNER_GRAPH | (capability), \
                                 .alignment = GE_ALIGN, \
-                                .plan = function }
+                                .plan = function, \
+                                .item_bytes = 400 }
 PLANNER (gemem_planner_ge_hybrid, "ge-hybrid",
          "Ascend GE: all strategies at once, the smallest plan", ge_params, GeOptions, plan_hybrid,
          GEMEM_PLANNER_THREADS, "HybridMemAssigner");

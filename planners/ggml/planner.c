@@ -117,5 +117,6 @@ const GememPlanner gemem_planner_ggml_alloc = {
     "ggml of August 2026 (peers.md 1l)", gemem_ggml_params, sizeof (GgmlParams) },
   GEMEM_PLANNER_GRAPH,
   128,
-  plan_ggml
+  plan_ggml,
+  600
 };

@@ -274,4 +274,5 @@ const GememPlanner gemem_planner_paddle_buffer_shared = {
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,
+  .item_bytes = 400,
 };

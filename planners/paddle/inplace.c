@@ -276,4 +276,5 @@ const GememPlanner gemem_planner_paddle_inplace = {
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,
+  .item_bytes = 400,
 };

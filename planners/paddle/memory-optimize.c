@@ -326,4 +326,5 @@ const GememPlanner gemem_planner_paddle_memory_optimize = {
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,
+  .item_bytes = 400,
 };

@@ -174,4 +174,5 @@ const GememPlanner gemem_planner_paddle_optimize_pass = {
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,
+  .item_bytes = 400,
 };

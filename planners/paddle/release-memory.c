@@ -398,4 +398,5 @@ const GememPlanner gemem_planner_paddle_release_memory = {
   .capabilities = GEMEM_PLANNER_GRAPH,
   .alignment = PADDLE_ALIGNMENT,
   .plan = plan,
+  .item_bytes = 400,
 };

@@ -224,8 +224,13 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
       GememTraceReader *reader = gemem_source_file_open (first, error);
       if (reader == NULL)
         return NULL;
+      const GememTraceEvent *events;
       g_autofree char *recorded = g_strdup (reader->info.allocator);
+      /* a damaged header is reported with the first events */
+      const gboolean damaged = recorded == NULL && gemem_trace_next (reader, &events, error) < 0;
       gemem_trace_close (reader);
+      if (damaged)
+        return NULL;
       if (recorded == NULL)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
@@ -717,6 +722,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autofree GError **errors = g_new0 (GError *, list->len);
   gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
                            path_of_job, results, errors);
+  gemem_interrupts_over ();
   BatchResults *batch = g_new0 (BatchResults, 1);
   batch->runs = list->len;
   batch->results = g_ptr_array_new ();

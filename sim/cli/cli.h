@@ -30,6 +30,11 @@ typedef struct
   int (*run) (char **arguments, GError **error);
 } GememCommand;
 
+/* ---- memory.c */
+
+/* From now on the program ends with a message where the host has no memory left. */
+void gemem_catch_no_memory (void);
+
 /* ---- output.c */
 
 /* --quiet: neither progress nor notes are printed. */
@@ -60,3 +65,7 @@ guint gemem_terminal_width (void);
 /* Set by SIGINT, SIGTERM and SIGHUP after gemem_catch_interrupts(). */
 extern gint gemem_interrupted;
 void gemem_catch_interrupts (void);
+/* The work that can be interrupted has ended.  Before, a signal ends the program within a second even
+ * where nothing looks at gemem_interrupted; from here on, it lets what was found be written.  A
+ * second signal always ends it at once. */
+void gemem_interrupts_over (void);

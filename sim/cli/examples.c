@@ -256,6 +256,9 @@ gemem_example (const GememTopic *topic, const GememParam *param, const char *val
 
   if (strcmp (topic->kind, "format") == 0)
     return format_example (topic);
+  if (strcmp (topic->kind, "gpu") == 0)
+    return g_strdup_printf (TRAINING " | gemem-sim replay - -a pytorch-caching -d sim:gpu=%s",
+                            topic->name);
   spec = spec_with (topic, param, value);
   quoted = strpbrk (spec, " |*[]()%") != NULL ? g_shell_quote (spec) : g_strdup (spec);
   if (strcmp (topic->kind, "planner") == 0)

@@ -116,7 +116,7 @@ run (char **arguments, GError **error)
 
 const GememCommand gemem_command_list = {
   .name = "list",
-  .synopsis = "[allocators|shorthands|planners|lowerings|generators|devices|formats]",
+  .synopsis = "[allocators|shorthands|planners|lowerings|generators|devices|gpus|formats]",
   .summary = "Show the allocators, planners, generators and so on that there are",
   .examples = "  gemem-sim list\n  gemem-sim list allocators --format=json\n",
   .options = { entries },

@@ -93,6 +93,7 @@ main (int argc, char **argv)
 #if GLIB_CHECK_VERSION(2, 68, 0)
   g_log_writer_default_set_use_stderr (TRUE); /* G_MESSAGES_DEBUG must not write into a report */
 #endif
+  gemem_catch_no_memory ();
   int status = dispatch (argc, argv, &error);
   gemem_progress_end ();
   if (error != NULL)

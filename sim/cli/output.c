@@ -3,7 +3,9 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib-unix.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -106,23 +108,86 @@ gemem_terminal_width (void)
   return 0;
 }
 
+/* ---- signals
+ *
+ * The first one asks the program to end: whoever works looks at gemem_interrupted.  A thread watches
+ * that the work does end: it may wait for a pipe, or be in one long step. */
+
+#define PATIENCE 1000 /* ms */
+
+static int signals = -1; /* a byte for each signal; -1: nobody reads */
+static gint over;        /* atomic: the work has ended, what it found is being written */
+
 static void
-interrupt (int signal_number)
+interrupt (int signal_number G_GNUC_UNUSED)
 {
-  /* A second signal ends the program at once. */
-  if (g_atomic_int_get (&gemem_interrupted) != 0)
+  const gboolean second = g_atomic_int_get (&gemem_interrupted) != 0;
+  const int number = errno;
+
+  g_atomic_int_set (&gemem_interrupted, 1);
+  if ((signals < 0 || write (signals, "", 1) != 1) && second)
     {
       gemem_progress_erase_at_once ();
       _exit (130);
     }
-  g_atomic_int_set (&gemem_interrupted, 1);
+  errno = number;
+}
+
+/* Ends the program at once; what is half written is removed. */
+static G_NORETURN void
+end_at_once (const char *message)
+{
+  gemem_write_abandon ();
+  gemem_progress_erase_at_once ();
+  _exit (write (STDERR_FILENO, message, strlen (message)) < 0 ? 131 : 130);
+}
+
+static gpointer
+watch_signals (gpointer data)
+{
+  struct pollfd more = { .fd = GPOINTER_TO_INT (data), .events = POLLIN };
+  char byte;
+
+  if (read (more.fd, &byte, 1) == 1 && poll (&more, 1, PATIENCE) == 0
+      && g_atomic_int_get (&over) == 0)
+    end_at_once (GEMEM_PROGRAM
+                 ": error: interrupted while waiting, or in one long step; nothing was "
+                 "kept\n");
+  while (read (more.fd, &byte, 1) != 1)
+    ;
+  end_at_once ("");
+  return NULL;
+}
+
+static void
+start_watching (void)
+{
+  int ends[2];
+  sigset_t all, old;
+
+  if (signals >= 0 || !g_unix_open_pipe (ends, FD_CLOEXEC, NULL))
+    return;
+  sigfillset (&all); /* the others get the signals */
+  pthread_sigmask (SIG_SETMASK, &all, &old);
+  GThread *thread = g_thread_try_new ("gemem-signals", watch_signals, GINT_TO_POINTER (ends[0]),
+                                      NULL);
+  pthread_sigmask (SIG_SETMASK, &old, NULL);
+  if (thread == NULL)
+    {
+      close (ends[0]);
+      close (ends[1]);
+      return;
+    }
+  g_thread_unref (thread);
+  signals = ends[1];
 }
 
 void
 gemem_catch_interrupts (void)
 {
   gemem_plot_stop_when (&gemem_interrupted);
-  struct sigaction action = { .sa_handler = interrupt };
+  start_watching ();
+  struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int) SA_RESTART };
   sigemptyset (&action.sa_mask);
   sigaction (SIGINT, &action, NULL);
   sigaction (SIGTERM, &action, NULL);
@@ -130,6 +195,12 @@ gemem_catch_interrupts (void)
   if (sigaction (SIGHUP, NULL, &hangup) == 0
       && hangup.sa_handler != SIG_IGN) /* unless under nohup */
     sigaction (SIGHUP, &action, NULL);
+}
+
+void
+gemem_interrupts_over (void)
+{
+  g_atomic_int_set (&over, 1);
 }
 
 /* A sleep ends some 50 us late; the rest is a busy wait. */

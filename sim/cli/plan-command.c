@@ -298,6 +298,7 @@ run (char **arguments, GError **error)
   gemem_catch_interrupts ();
   gemem_progress_begin_steps ("planning", "plans", choices->len * sources->len);
   status = plan_all (choices, sources, planned);
+  gemem_interrupts_over ();
   gemem_progress_end ();
   for (guint i = 0; i < sources->len && status == 0; i++)
     status = ((GememPlanSource *) sources->pdata[i])->partial ? 3 : 0;

@@ -426,7 +426,9 @@ gemem_copy_trace (GememTraceReader *reader, const char *path, const char *format
   GememTraceWriter *writer = gemem_trace_create (path, format, &reader->info, error);
   if (writer == NULL)
     return FALSE;
-  if (copy_events (reader, writer, path, error))
+  const gboolean copied = copy_events (reader, writer, path, error);
+  gemem_interrupts_over ();
+  if (copied)
     return writer->finish (writer, error);
   writer->discard (writer);
   return FALSE;

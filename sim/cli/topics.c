@@ -9,6 +9,7 @@
 
 #include "allocators/allocator.h"
 #include "allocators/shorthand.h"
+#include "devices/gpus.h"
 #include "graphs/format.h"
 #include "planners/planner.h"
 #include "sim/cli/cli.h"
@@ -17,8 +18,9 @@
 #include "workloads/generator.h"
 #include "workloads/lowering.h"
 
-const char *const gemem_topic_kinds[] = { "allocator", "shorthand", "planner", "lowering",
-                                          "generator", "device",    "format",  NULL };
+const char *const gemem_topic_kinds[] = { "allocator", "shorthand", "planner",
+                                          "lowering",  "generator", "device",
+                                          "gpu",       "format",    NULL };
 
 static void
 append (GArray *topics, const char *kind, const char *name, const char *aliases,
@@ -54,6 +56,9 @@ append_kind (GArray *topics, const char *kind)
   else if (strcmp (kind, "device") == 0)
     for (const GememDeviceClass *const *d = gemem_device_classes (); *d != NULL; d++)
       append (topics, kind, (*d)->name, (*d)->aliases, (*d)->summary, NULL, NULL, (*d)->params);
+  else if (strcmp (kind, "gpu") == 0)
+    for (const GememGpu *gpu = gemem_gpus (); gpu->name != NULL; gpu++)
+      append (topics, kind, gpu->name, NULL, gpu->summary, gpu->source, NULL, NULL);
   else
     {
       for (const GememTraceFormat *const *f = gemem_trace_formats (); *f != NULL; f++)

@@ -59,13 +59,30 @@ count_all_unmatched (Ledger *ledger)
   count_unmatched (ledger, &ledger->simulated);
 }
 
+/* Recordings of PyTorch name the whole range that was mapped, which its allocator maps page by page:
+ * TRUE if the simulated @call is the first part of the recorded @whole, which is left with the rest. */
+static gboolean
+is_part (const Call *call, Call *whole)
+{
+  if ((call->call != GEMEM_CALL_MAP && call->call != GEMEM_CALL_UNMAP) || call->call != whole->call
+      || call->address != whole->address || call->size >= whole->size)
+    return FALSE;
+  whole->address += call->size;
+  whole->size -= call->size;
+  return TRUE;
+}
+
 /* Puts @call on its @own queue, or compares it with the oldest call of the @other side. */
 static void
 meet (Ledger *ledger, GQueue *own, GQueue *other, const Call *call)
 {
-  g_autofree Call *partner = g_queue_pop_head (other);
+  Call *oldest = g_queue_peek_head (other);
+  g_autofree Call *partner = NULL;
   Call *waiting;
 
+  if (own == &ledger->simulated && oldest != NULL && is_part (call, oldest))
+    return;
+  partner = g_queue_pop_head (other);
   if (partner != NULL)
     {
       gboolean equal = partner->call == call->call && partner->address == call->address

@@ -1,8 +1,7 @@
 /* rows.h - a CSV file written row by row, for --events and --calls.
  *
- * The file appears complete or not at all: rows go through a large buffer to a temporary file
- * beside it, which is renamed at the end.  A destination that is not a regular file (a pipe,
- * /dev/stdout) is written directly.  An interrupted run leaves FILE.partial.
+ * The file appears complete or not at all (base/io/output.h).  An interrupted run leaves
+ * FILE.partial.
  *
  * Cost: numbers are formatted without printf; one write per MiB.  A row has at most 250 characters.
  */

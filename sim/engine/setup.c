@@ -17,11 +17,15 @@ find_param (const GememDeviceClass *klass, const char *key)
   return klass != NULL && klass->params != NULL ? gemem_params_find (klass->params, key) : NULL;
 }
 
+/* TRUE if one of the keys replaces the other: they set the same, or exclude each other. */
 static gboolean
 same_key (const GememDeviceClass *klass, const char *a, const char *b)
 {
-  const GememParam *param = find_param (klass, a);
-  return gemem_name_equal (a, b) || (param != NULL && param == find_param (klass, b));
+  const GememParam *one = find_param (klass, a), *other = find_param (klass, b);
+  return gemem_name_equal (a, b)
+         || (one != NULL && other != NULL
+             && (one == other || gemem_name_listed (one->conflicts, other->name)
+                 || gemem_name_listed (other->conflicts, one->name)));
 }
 
 static void

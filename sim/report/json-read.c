@@ -589,7 +589,7 @@ gemem_results_read_json (const char *path, GPtrArray *results, GError **error)
   if (!json_parser_load_from_data (parser, text, (gssize) length, &local))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not JSON (%s)" ADVICE, path,
-                   local->message);
+                   g_strdelimit (local->message, "\r\n", ' ')); /* it quotes the file */
       return FALSE;
     }
   JsonArray *source = find_results (path, json_parser_get_root (parser), error);

@@ -111,6 +111,9 @@ void gemem_plot_stop_when (const gint *interrupted);
 /* Writes @length bytes of @text (-1: to its NUL) to @path: completely, or @path is unchanged.
  * GEMEM_ERROR_FAILED names the file. */
 gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);
+/* Removes the temporary files of all that is being written, and holds up who would begin another: for
+ * a program that ends at once.  Allocates nothing. */
+void gemem_write_abandon (void);
 /* Creates the folder @path and missing ones above it; GEMEM_ERROR_FAILED names it. */
 gboolean gemem_make_folder (const char *path, GError **error);
 

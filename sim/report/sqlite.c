@@ -8,6 +8,8 @@
  * is unlimited.
  *
  * Cost: one statement per row; waits at most ten seconds for a database that another process uses.
+ * A database may hold triggers of its owner.  One that does not come to an end, or asks for memory
+ * without bound, is stopped: STEPS_MOST, TEXT_MOST.
  */
 #include "config.h"
 
@@ -23,11 +25,16 @@
 #include <sqlite3.h>
 
 #define BUSY_MS 10000
+#define STEPS 1000        /* of SQLite's machine, between two looks at how many there were */
+#define STEPS_MOST 50000  /* times STEPS; making the table takes about 1000 */
+#define STEPS_PER_ROW 100 /* times STEPS, in addition; a row takes one */
+#define TEXT_MOST (1 << 26)
 
 typedef struct
 {
   const char *path;
   sqlite3 *db;
+  guint64 steps_left; /* times STEPS */
   GError **error;
 } Database;
 
@@ -188,15 +195,32 @@ insert_rows (Database *database, GememResult *const *results, guint n)
   return ok;
 }
 
+/* A progress handler: not 0 ends the statement. */
+static int
+out_of_steps (void *data)
+{
+  Database *database = data;
+  return database->steps_left == 0 || --database->steps_left == 0;
+}
+
+static void
+set_limits (Database *database)
+{
+  sqlite3_progress_handler (database->db, STEPS, out_of_steps, database);
+  sqlite3_limit (database->db, SQLITE_LIMIT_LENGTH, TEXT_MOST);
+}
+
 gboolean
 gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n, GError **error)
 {
-  Database database = { path, NULL, error };
+  Database database = { path, NULL, STEPS_MOST + (guint64) n * STEPS_PER_ROW, error };
   gboolean ok = sqlite3_open_v2 (path, &database.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
                                  NULL)
                     == SQLITE_OK
                 && sqlite3_busy_timeout (database.db, BUSY_MS) == SQLITE_OK;
-  if (!ok)
+  if (ok)
+    set_limits (&database);
+  else
     fail (&database);
   ok = ok && execute (&database, "BEGIN IMMEDIATE") && make_table (&database)
        && insert_rows (&database, results, n) && execute (&database, "COMMIT");

@@ -1,6 +1,6 @@
 #!/bin/sh
 # long-sanitizers.sh - the whole `make check` with full checks under address and undefined-behaviour sanitizers, by gcc; .ci/run does the same
-# with clang.  The tests with threads under the thread sanitizer.  Also a build without any checks at -O3, whose decisions must be the same.
+# with clang.  long-threads.sh has the thread sanitizer.  Also a build without any checks at -O3, whose decisions must be the same.
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
@@ -23,17 +23,5 @@ mkdir src
 check 'the tree can be copied' sh -c 'git -C "$GEMEM_SRCDIR" archive HEAD | tar -x -C src'
 check 'bootstrap' src/bootstrap --no-install
 check 'address and undefined-behaviour sanitizers, full checks' build asan CFLAGS='-O1 -g' --enable-asan --enable-ubsan --enable-checks=full
-threads () { # without tsan.supp, which hides what GLib's locks order: here they are what is tested
-  mkdir tsan && cd tsan || return 1
-  ../src/configure -q --enable-werror --with-shared="$GEMEM_SHARED" CFLAGS='-O1 -g' --enable-tsan --enable-checks=full && make -s -j2
-  status=$?
-  for test in ge-threads torch heap journal; do
-    [ $status -eq 0 ] && make -s tests/unit/test-$test && GEMEM_QUICK=1 GEMEM_BUILDDIR=$PWD TSAN_OPTIONS='halt_on_error=1' tests/unit/test-$test
-    status=$?
-  done
-  cd ..
-  return $status
-}
-check 'GE allocators and libgemem-torch in eight threads, the writer of journals, thread sanitizer' threads
 check 'no checks, -O3' build fast CFLAGS=-O3 --enable-checks=no
 done_testing

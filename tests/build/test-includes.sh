@@ -5,7 +5,7 @@
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 cd "$GEMEM_SRCDIR" || exit 99
-top=$folders folders="${folders%sim}sim/engine sim/report sim/live sim/cli"
+top=$folders folders="${folders%sim}sim/engine sim/report sim/live sim/cli sim/dry"
 
 # shellcheck disable=SC2086 # a list
 find $folders \( -name '*.[ch]' -o -name '*.def' \) ! -name '*.pb-c.[ch]' -exec grep -Hn '^ *# *include' {} + |
@@ -33,6 +33,7 @@ if command -v nm >/dev/null && [ -e base/units.lo ]; then
       n = split(uses[f], to, " "); for (i = 1; i <= n; i++) visit(to[i], top)
     }
     { n = split($2, word, " "); kind = word[n - 1]; symbol = word[n]; files[$1] }
+    symbol ~ /^(malloc|realloc|posix_memalign)$/ { next } # of libc, though gemem-sim has its own (sim/cli/memory.c)
     kind ~ /^[TDRBV]$/ { from[symbol] = $1 }
     kind == "U" { pair[++m] = $1 SUBSEP symbol }
     END {

@@ -42,8 +42,8 @@ run 2 gemem-sim plot m.json -f html; says err 'html'
 
 # ---- a GPU
 standin=$GEMEM_BUILDDIR/tests/standin/.libs
-if [ ! -e "$standin/libcuda.so.1" ]; then
-  skip 'a GPU' 'built without the CUDA headers, there is no stand-in driver'
+if ! has_cuda; then
+  skip 'a GPU' 'built without the CUDA headers'
   done_testing
 fi
 LD_LIBRARY_PATH=$standin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN=sim:capacity=4GiB GEMEM_STANDIN_REPORT=$GEMEM_TMP/report

@@ -3,7 +3,7 @@
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 trace=$GEMEM_SRCDIR/traces/recorded/vit-train.gmt
 library=$GEMEM_BUILDDIR/tests/standin/.libs
-if [ ! -e "$library/libcuda.so.1" ]; then
+if ! has_cuda; then
   run 77 gemem-sim replay "$trace" -a direct -d cuda:0; says err 'built without the CUDA Toolkit'
   done_testing
 fi

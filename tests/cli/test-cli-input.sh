@@ -161,6 +161,9 @@ if gemem-sim version | grep -q 'SQLite yes'; then
     check 'an older table gets the new columns' test "$(sql 'SELECT group_concat(coalesce(peak_live, mine)) FROM results')" = 2,2621440
     for i in 1 2 3 4; do gemem-sim replay small.ops -a direct -f csv --sqlite r.db >/dev/null & done; wait
     check 'four at the same time' test "$(sql 'SELECT count(*) FROM results')" = 6
+    sqlite3 endless.db 'CREATE TABLE results (id INTEGER PRIMARY KEY); CREATE TRIGGER t AFTER INSERT ON results BEGIN
+      SELECT (WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count (*) FROM c); END'
+    refused 1 'endless.db: SQLite: interrupted; nothing was added' timeout 60 gemem-sim replay small.ops -a direct --sqlite endless.db
   else
     skip 'contents of the database' 'no sqlite3 here'
   fi
@@ -250,4 +253,8 @@ with '# allocator: "plan"
 # settings: "file=/etc/passwd"'
 refused 2 '.*allocator plan: the input sets file=/etc/passwd' gemem-sim replay with.txt
 run 0 gemem-sim replay with.txt --no-trace-settings
+with '# allocator: plan'
+for command in replay compare info plan; do # the same of every command
+  refused 3 "with.txt:2: 'plan' must be a string in double quotes" gemem-sim $command with.txt
+done
 done_testing

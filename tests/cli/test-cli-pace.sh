@@ -38,8 +38,8 @@ run 0 gemem-sim replay untimed.txt -a direct --pace=asap
 
 # ---- a GPU
 standin=$GEMEM_BUILDDIR/tests/standin/.libs
-if [ ! -e "$standin/libcuda.so.1" ]; then
-  skip 'a GPU' 'built without the CUDA headers, there is no stand-in driver'
+if ! has_cuda; then
+  skip 'a GPU' 'built without the CUDA headers'
   done_testing
 fi
 LD_LIBRARY_PATH=$standin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN_REPORT=$GEMEM_TMP/report

@@ -45,7 +45,7 @@ refused replay small.txt -a direct -d faulty:nth=3,total=24; says err 'total=24:
 refused replay small.txt -a pytorch-caching:memory_limit=2048; says err '2048 bytes\? write 2048MiB'
 refused replay small.txt -a direct -d 'sim:capacity=8GiB|16'; says err 'capacity=16: 16 bytes\?'
 refused generate ge-session:size_max=4;                      says err 'size_max=4: 4 bytes\? write 4GiB'
-refused plan small.txt --trace t.txt --split=2;              says err -- '--split=2: 2 bytes\? write 2GiB'
+refused plan small.txt --trace t.txt --split=2;              says err '--split=2: 2 bytes\? write 2GiB'
 holds 16 -a direct -d sim:capacity=16B
 holds 4096 -a direct -d sim:capacity=4096
 run 0 gemem-sim replay small.txt -a direct -d sim:step=16,reserved_by_others=0 # alignments may be small, and nothing is nothing

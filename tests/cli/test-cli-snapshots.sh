@@ -34,6 +34,18 @@ run 2 gemem-sim compare -d sim:virtual_memory=no -f csv -a 'pytorch-*' -a direct
 run 2 gemem-sim compare -d sim:virtual_memory=no -f markdown -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out '^. pytorch-caching \(not run\) .'; says out 'pytorch-caching: not run: '
 run 2 gemem-sim compare -d sim:virtual_memory=no -a 'pytorch-*' $samples/expandable-2.6.pickle.gz; check 'no table without a run' test ! -s $out
 
+# ---- expandable segments: the recording names the whole range that was mapped, the allocator maps its pages one by one
+cat >expandable.txt <<'END'
+# gemem-trace: 1
+# flags: has-addresses,has-segments
+# allocator: "pytorch-caching"
+# settings: "expandable_segments=true,version=2.7"
+segment-map size=41943040 addr=0x200000000000
+alloc 1 size=31457280 addr=0x200000000000
+# end: 2
+END
+run 0 gemem-sim replay expandable.txt; says out 'fidelity: 1 of 1 decisions and 1 of 1 device calls as recorded'
+
 # ---- the same in other clothes
 python=$(command -v python3) || { skip "snapshots rewritten" "there is no python3"; done_testing; }
 "$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" mixed mixed.pickle

@@ -25,7 +25,7 @@ if [ -e "$GEMEM_BUILDDIR/.libs/libgemem-record.so" ]; then
 fi
 
 if [ ! -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] || [ ! -e "$plugin" ]; then
-  skip "recordings" "built without the CUDA headers, so without the stand-in driver"
+  skip "recordings" "the stand-in driver is not built"
   done_testing
 fi
 LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/standin/.libs:$util/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -90,7 +90,7 @@ run 0 gemem-record "$host"
 
 # ---- calls that few programs make (tests/programs/record-rare.c), as CUDA's headers declare them
 rare=$util/.libs/record-rare-calls.so
-"$host" "$rare" arrays; rare_status=$?
+if [ -e "$rare" ]; then "$host" "$rare" arrays; rare_status=$?; else rare_status=77; fi
 if [ $rare_status -eq 77 ]; then
   skip "calls that few programs make" "the CUDA headers are older than 12.3"
 else

@@ -1,143 +1,67 @@
-/* test-fuzz-corpus.c - the corpus of fuzz-reader.c, its prefixes, and some thousand mutations of
- * it, the same in every run. */
+/* test-fuzz-corpus.c - every target of fuzz.h on its seeds and its corpus, their prefixes, and
+ * mutations of them, the same in every run; libFuzzer is not needed.
+ *
+ * A target has at least one seed that it accepts.  Files of the corpus (tests/fuzz/README.md) that
+ * are called bad-* must be refused, found-* are either, all others must be accepted.  Quick under
+ * GEMEM_QUICK=1.
+ */
 #include "config.h"
 
-#include "tests/fuzz/fuzz-reader.c"
+#include <string.h>
 
+#include "base/named.h"
 #include "base/rng.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/util/testutil.h"
 
-#define MUTATIONS 400 /* of each seed */
+#define PREFIXES 40  /* of each seed */
+#define MUTATIONS 40 /* of each seed */
+#define MOST 400     /* of either, of one target */
 
-static GPtrArray *seeds; /* GBytes */
-
-static int
-compare_names (gconstpointer a, gconstpointer b)
+/* Returns how many are accepted. */
+static guint
+add_corpus (const FuzzTarget *target, GPtrArray *seeds)
 {
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-/* A native file of now, so that the corpus need not follow its versions. */
-static void
-add_native_seed (void)
-{
-  static const char text[] = "a 1 512\na 2 1024 7\nf 1\na 3 4096\nf 3\nf 2 7\n";
-  g_autofree char *path = g_build_filename (test_tmpdir (), "seed.gmt", NULL), *data = NULL;
-  g_autoptr (GBytes) bytes = g_bytes_new_static (text, sizeof text - 1);
-  g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "ops"),
-                                                     "ops", NULL, &error);
-  const GememTraceEvent *events;
-  gssize n;
-  gsize size;
-
-  g_assert_no_error (error);
-  GememTraceWriter *writer = gemem_trace_create (path, "native", &reader->info, &error);
-  g_assert_no_error (error);
-  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
-    g_assert_true (writer->write (writer, events, n, &error));
-  g_assert_true (writer->finish (writer, &error));
-  gemem_trace_close (reader);
-  g_assert_true (g_file_get_contents (path, &data, &size, NULL));
-  g_autofree char *seed = g_malloc (size + 1);
-  seed[0] = 'n';
-  memcpy (seed + 1, data, size);
-  g_ptr_array_add (seeds, g_bytes_new (seed, size + 1));
-}
-
-static void
-load_seeds (void)
-{
-  g_autofree char *folder = test_source_path ("tests/fuzz/corpus");
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *relative = g_build_filename ("tests/fuzz/corpus", target->name, NULL),
+                  *folder = test_source_path (relative);
   GDir *dir = g_dir_open (folder, 0, NULL);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   const char *name;
+  guint good = 0;
 
-  g_assert_nonnull (dir);
-  while ((name = g_dir_read_name (dir)) != NULL)
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     g_ptr_array_add (names, g_strdup (name));
-  g_dir_close (dir);
-  g_ptr_array_sort (names, compare_names);
-  seeds = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  if (dir != NULL)
+    g_dir_close (dir);
+  g_ptr_array_sort (names, gemem_compare_texts);
   for (guint i = 0; i < names->len; i++)
     {
-      g_autofree char *path = g_build_filename (folder, g_ptr_array_index (names, i), NULL),
-                      *data = NULL;
+      g_autofree char *path = g_build_filename (folder, names->pdata[i], NULL);
+      char *data;
       gsize size;
       g_assert_true (g_file_get_contents (path, &data, &size, NULL));
-      g_ptr_array_add (seeds, g_bytes_new (data, size));
+      const gboolean accepted = fuzz_run (target, (const guint8 *) data, size),
+                     bad = g_str_has_prefix (names->pdata[i], "bad-");
+      if (accepted == bad && !g_str_has_prefix (names->pdata[i], "found-"))
+        g_error ("%s is %s", path, accepted ? "accepted" : "refused");
+      good += accepted;
+      g_ptr_array_add (seeds, g_bytes_new_take (data, size));
     }
-  add_native_seed ();
-  g_assert_cmpuint (seeds->len, >=, 20);
+  return good;
 }
 
-/* Reads the seed as it is meant: without an error unless its name (in the corpus) begins with
- * "bad-". */
+/* ---- prefixes */
+
 static void
-test_seeds (void)
+try_prefixes (const FuzzTarget *target, const GPtrArray *seeds, guint each)
 {
   for (guint i = 0; i < seeds->len; i++)
     {
       gsize size;
-      const guint8 *data = g_bytes_get_data (g_ptr_array_index (seeds, i), &size);
-      LLVMFuzzerTestOneInput (data, size);
-    }
-}
-
-static void
-test_good_seeds (void)
-{
-  g_autofree char *folder = test_source_path ("tests/fuzz/corpus");
-  GDir *dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-  guint good = 0, bad = 0;
-
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL), *data = NULL;
-      gsize size;
-      g_autoptr (GError) error = NULL;
-      g_assert_true (g_file_get_contents (path, &data, &size, NULL));
-      g_autoptr (GBytes) bytes = file_of (data[0], (const guint8 *) data + 1, size - 1);
-      GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "seed"),
-                                                         NULL, NULL, &error);
-      const GememTraceEvent *events;
-      while (reader != NULL && gemem_trace_next (reader, &events, &error) > 0)
-        ;
-      gemem_trace_close (reader);
-      if (g_str_has_prefix (name, "bad-"))
-        {
-          g_assert_nonnull (error);
-          bad++;
-        }
-      else
-        {
-          g_assert_no_error (error); /* recognised by its content, and read to the end */
-          good++;
-        }
-    }
-  g_dir_close (dir);
-  g_assert_cmpuint (good, >=, 12);
-  g_assert_cmpuint (bad, >=, 5);
-}
-
-static void
-test_prefixes (void)
-{
-  for (guint i = 0; i < seeds->len; i++)
-    {
-      gsize size;
-      const guint8 *data = g_bytes_get_data (g_ptr_array_index (seeds, i), &size);
-      gsize step = 1 + size / 300;
-      for (gsize part = 1; part < size; part += step)
-        {
-          /* exact size, so that a sanitizer sees a read behind it */
-          g_autofree guint8 *copy = g_malloc (part);
-          memcpy (copy, data, part);
-          LLVMFuzzerTestOneInput (copy, part);
-          copy[0] |= 0x80;
-          LLVMFuzzerTestOneInput (copy, part);
-        }
+      const guint8 *data = g_bytes_get_data (seeds->pdata[i], &size);
+      const gsize step = 1 + size / each;
+      for (gsize part = 0; part < size; part += step)
+        fuzz_run (target, data, part);
     }
 }
 
@@ -152,14 +76,18 @@ overwrite (GByteArray *bytes, GememRng *rng)
   guint64 value = values[gemem_rng_below (rng, G_N_ELEMENTS (values))];
   guint size = 1u << gemem_rng_below (rng, 4);
   guint at = (guint) gemem_rng_below (rng, bytes->len);
+
   for (guint i = 0; i < size && at + i < bytes->len; i++)
     bytes->data[at + i] = (guint8) (value >> (8 * i));
 }
 
 static void
-mutate_once (GByteArray *bytes, GememRng *rng)
+mutate_once (GByteArray *bytes, const GPtrArray *seeds, GememRng *rng)
 {
   guint at = (guint) gemem_rng_below (rng, bytes->len), n = 1 + (guint) gemem_rng_below (rng, 16);
+  guint8 piece[32];
+  gsize size, from;
+
   n = MIN (n, bytes->len - at);
   switch (gemem_rng_below (rng, 7))
     {
@@ -180,18 +108,14 @@ mutate_once (GByteArray *bytes, GememRng *rng)
       g_byte_array_set_size (bytes, MAX (at, 1));
       break;
     case 5: /* repeat a piece at the end */
-      {
-        guint8 piece[16];
-        memcpy (piece, bytes->data + at, n);
-        g_byte_array_append (bytes, piece, n);
-        break;
-      }
+      memcpy (piece, bytes->data + at, n);
+      g_byte_array_append (bytes, piece, n);
+      break;
     default: /* a piece of another seed over this one */
       {
-        gsize size;
-        const guint8 *other = g_bytes_get_data (
-            g_ptr_array_index (seeds, (guint) gemem_rng_below (rng, seeds->len)), &size);
-        gsize from = gemem_rng_below (rng, size);
+        const guint8 *other = g_bytes_get_data (seeds->pdata[gemem_rng_below (rng, seeds->len)],
+                                                &size);
+        from = size > 0 ? gemem_rng_below (rng, size) : 0;
         for (gsize i = 0; i < 2 * n && from + i < size && at + i < bytes->len; i++)
           bytes->data[at + i] = other[from + i];
       }
@@ -199,38 +123,76 @@ mutate_once (GByteArray *bytes, GememRng *rng)
 }
 
 static void
-test_mutations (void)
+try_mutations (const FuzzTarget *target, const GPtrArray *seeds, guint each)
 {
   GememRng rng;
 
-  gemem_rng_init (&rng, 1, "fuzz");
+  gemem_rng_init (&rng, 1, target->name);
   for (guint i = 0; i < seeds->len; i++)
-    for (guint k = 0; k < MUTATIONS; k++)
+    for (guint k = 0; k < each; k++)
       {
         gsize size;
-        const guint8 *data = g_bytes_get_data (g_ptr_array_index (seeds, i), &size);
+        const guint8 *data = g_bytes_get_data (seeds->pdata[i], &size);
+        if (size == 0)
+          continue;
         g_autoptr (GByteArray) bytes = g_byte_array_new ();
         g_byte_array_append (bytes, data, (guint) size);
-        for (guint m = 1 + (guint) gemem_rng_below (&rng, 4); m > 0; m--)
-          mutate_once (bytes, &rng);
-        g_autofree guint8 *copy = g_malloc (bytes->len);
-        memcpy (copy, bytes->data, bytes->len);
-        if (k % 4 != 0) /* mostly the format it was made for */
-          copy[0] = (guint8) (data[0] | (k % 2 != 0 ? 0x80 : 0));
-        LLVMFuzzerTestOneInput (copy, bytes->len);
+        for (guint64 n = 1 + gemem_rng_below (&rng, 3); n > 0; n--)
+          mutate_once (bytes, seeds, &rng);
+        if (target->kind->repair != NULL)
+          target->kind->repair (target->member, bytes->data, bytes->len, k);
+        fuzz_run (target, bytes->data, bytes->len);
       }
+}
+
+/* ---- */
+
+static void
+test_target (gconstpointer data)
+{
+  const FuzzTarget *target = data;
+  g_autoptr (GPtrArray) seeds = fuzz_seeds (target);
+  const guint most = g_getenv ("GEMEM_QUICK") != NULL ? MOST / 8 : MOST;
+  guint accepted = 0;
+
+  for (guint i = 0; i < seeds->len; i++)
+    {
+      gsize size;
+      const guint8 *bytes = g_bytes_get_data (seeds->pdata[i], &size);
+      accepted += fuzz_run (target, bytes, size);
+    }
+  accepted += add_corpus (target, seeds);
+  g_test_message ("%s: %u of %u seeds accepted", target->name, accepted, seeds->len);
+  g_assert_cmpuint (accepted, >, 0);
+  try_prefixes (target, seeds, CLAMP (most / seeds->len, 1, PREFIXES));
+  try_mutations (target, seeds, CLAMP (most / seeds->len, 1, MUTATIONS));
+}
+
+/* A folder of the corpus that is no target's would never be looked at. */
+static void
+test_folders (void)
+{
+  g_autofree char *folder = test_source_path ("tests/fuzz/corpus");
+  GDir *dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  g_assert_nonnull (dir);
+  while ((name = g_dir_read_name (dir)) != NULL)
+    if (fuzz_target_find (name) == NULL)
+      g_error ("tests/fuzz/corpus/%s: no such target", name);
+  g_dir_close (dir);
 }
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  load_seeds ();
-  g_test_add_func ("/fuzz-corpus/seeds", test_seeds);
-  g_test_add_func ("/fuzz-corpus/good-seeds", test_good_seeds);
-  g_test_add_func ("/fuzz-corpus/prefixes", test_prefixes);
-  g_test_add_func ("/fuzz-corpus/mutations", test_mutations);
-  int result = g_test_run ();
-  g_ptr_array_unref (seeds);
-  return result;
+  g_test_add_func ("/fuzz/folders", test_folders);
+  for (guint i = 0; i < fuzz_targets ()->len; i++)
+    {
+      const FuzzTarget *target = fuzz_targets ()->pdata[i];
+      g_autofree char *path = g_strconcat ("/fuzz/", target->name, NULL);
+      g_test_add_data_func (path, target, test_target);
+    }
+  return g_test_run ();
 }

@@ -6,10 +6,10 @@
  */
 #include "config.h"
 
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
 #include <dlfcn.h>
 #include <stddef.h>
+
+#include "devices/dry/driver-api.h"
 
 #define EXPORT __attribute__ ((visibility ("default")))
 /* clang-format off */

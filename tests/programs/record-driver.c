@@ -7,8 +7,6 @@
  */
 #include "config.h"
 
-#define __CUDA_API_VERSION_INTERNAL /* prototypes of all versions */
-#include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "devices/dry/driver-api.h"
 
 #define MIB ((size_t) 1 << 20)
 #define THREADS 8

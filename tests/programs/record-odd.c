@@ -7,8 +7,6 @@
  */
 #include "config.h"
 
-#define __CUDA_API_VERSION_INTERNAL
-#include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -18,6 +16,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "devices/dry/driver-api.h"
 
 #define MIB ((size_t) 1 << 20)
 #define FUNCTIONS(F) \

@@ -4,7 +4,8 @@
  * fetch() is inlined into fill(), whose name is mangled as C++ mangles shop::cart::fill(). */
 #include "config.h"
 
-#include <cuda.h>
+#define DRIVER_API_LATEST
+#include "devices/dry/driver-api.h"
 
 void fill (CUdeviceptr *place, size_t size) __asm__("_ZN4shop4cart4fillEv");
 

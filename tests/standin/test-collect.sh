@@ -5,7 +5,7 @@ collect=$GEMEM_SRCDIR/tests/gpu/collect.sh
 
 run 2 "$collect" -o x walk; says err "no step is called 'walk'"
 run 2 "$collect" -z
-[ -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] || { skip 'the rest' 'built without the CUDA headers'; done_testing; }
+has_cuda || { skip 'the rest' 'built without the CUDA headers'; done_testing; }
 LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/standin/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN=sim:capacity=4GiB
 export LD_LIBRARY_PATH GEMEM_STANDIN
 run 77 env GEMEM_STANDIN_DEVICES=0 "$collect" -o none; says err 'CUDA_ERROR_NO_DEVICE'; check 'and no folder is left' test ! -e none

@@ -8,7 +8,7 @@ check 'a trace is written' gemem-sim generate random:events=500,live=50,size_max
 run 2 gemem-sim replay small.gmt -a direct --touch
 says err 'device sim: it has no memory to touch; use -d cuda:0'
 
-[ -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] || { skip 'the rest' 'built without the CUDA headers'; done_testing; }
+has_cuda || { skip 'the rest' 'built without the CUDA headers'; done_testing; }
 LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/standin/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 GEMEM_STANDIN_REPORT=$PWD/report
 export LD_LIBRARY_PATH GEMEM_STANDIN_REPORT

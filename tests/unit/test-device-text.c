@@ -52,6 +52,15 @@ test_bad_specs (void)
   assert_refused (
       "sim:vareuse=yes", NULL,
       "device sim: va_reuse=yes contradicts va=bump, which never reuses addresses; use first-fit");
+  assert_refused ("sim:address=random,reuse=yes", NULL,
+                  "device sim: reuse=yes contradicts address=random, which never reuses addresses; "
+                  "use first-fit");
+  assert_refused (
+      "sim:gpu=h10", NULL,
+      "device sim: no GPU is called 'h10'; nearest: h100, h100-pcie, h100-nvl; 'gemem-sim list "
+      "gpus' shows all");
+  assert_refused ("sim:gpu=h100,capacity=1GiB", NULL,
+                  "device sim: 'gpu' and 'capacity' exclude each other; keep one of them");
   assert_refused ("sim:step=3MiB", NULL,
                   "device sim: step=3145728 is not a power of two; use one, as in 2MiB");
   assert_refused ("sim:base=0x100000001000", NULL,

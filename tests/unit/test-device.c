@@ -53,6 +53,46 @@ test_bump (void)
   gemem_device_destroy (device);
 }
 
+/* Descending and random addresses: whole steps that never overlap, and never come again. */
+static void
+test_orders (void)
+{
+  GememDevice *down = device_new ("sim:address=descending");
+  GememDevice *one = device_new ("sim:address=random"), *same = device_new ("sim:address=random");
+  GememDevice *other = device_new ("sim:address=random,seed=2");
+  const guint64 top = BASE + (G_GUINT64_CONSTANT (1) << 44);
+  guint differ = 0;
+
+  g_assert_cmphex (take (down, 1000), ==, top - 2 * MIB);
+  g_assert_cmphex (take (down, 5 * MIB), ==, top - 8 * MIB);
+  gemem_device_free (down, top - 2 * MIB, 1000);
+  g_assert_cmphex (take (down, 1), ==, top - 10 * MIB);
+  g_assert_cmphex (take (down, G_GUINT64_CONSTANT (1) << 60), ==, 0);
+  for (guint i = 0; i < 1000; i++)
+    {
+      guint64 address = take (one, MIB), again = take (same, MIB), third = take (other, MIB);
+      g_assert_cmphex (address, ==, again);
+      g_assert_true (address >= BASE && address % (2 * MIB) == 0);
+      gemem_device_free (same, again, MIB);
+      differ += address != third;
+    }
+  g_assert_cmpuint (differ, >, 990);
+  g_assert_cmpuint (one->held, ==, 1000 * MIB);
+  gemem_device_destroy (down);
+  gemem_device_destroy (one);
+  gemem_device_destroy (same);
+  gemem_device_destroy (other);
+}
+
+static void
+test_gpu (void)
+{
+  GememDevice *device = device_new ("sim:gpu=a100-40");
+
+  g_assert_cmpuint (device->capacity, ==, 40326 * MIB);
+  gemem_device_destroy (device);
+}
+
 /* The ascending addresses of 3 million allocations cross many of the pieces in which bump
  * reserves addresses. */
 static void
@@ -437,6 +477,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device/bump", test_bump);
+  g_test_add_func ("/device/orders", test_orders);
+  g_test_add_func ("/device/gpu", test_gpu);
   g_test_add_func ("/device/bump-far", test_bump_far);
   g_test_add_func ("/device/vector-keys", test_vector_keys);
   g_test_add_func ("/device/first-fit", test_first_fit);

@@ -515,7 +515,7 @@ random_session (const char *settings, const char *device, guint64 seed, gboolean
 {
   g_autofree char *spec = g_strconcat ("ge-active:", settings, NULL);
   Session s = { .a = test_allocator_new (spec, device) };
-  const guint steps = g_strcmp0 (g_getenv ("GEMEM_QUICK"), "1") == 0 ? 300 : 2000;
+  const guint steps = g_strcmp0 (g_getenv ("GEMEM_QUICK"), "1") == 0 ? 300 : 1000;
 
   gemem_rng_init (&s.rng, seed, "ge-active");
   if (!exact)

@@ -181,9 +181,9 @@ test_self_check (void)
   v->records[0] = v->records[1];
   assert_violation (&rig, "is not mapped at");
   v->records[0] = first;
-  range->records[first].elsewhere = FALSE;
+  gemem_ge_range_record (range, first)->elsewhere = FALSE;
   assert_violation (&rig, "but not lent");
-  range->records[first].elsewhere = TRUE;
+  gemem_ge_range_record (range, first)->elsewhere = TRUE;
   rig_done (&rig);
 }
 

@@ -59,7 +59,7 @@ backed (GememAllocator *a)
 static const GeRecord *
 page (GememAllocator *a, guint i)
 {
-  return &memory_of (a)->range.backing.records[i];
+  return gemem_ge_range_record (&memory_of (a)->range.backing, i);
 }
 
 static const GeActiveSegment *

@@ -286,7 +286,7 @@ test_refused (void)
                   "t.txt:2: 'tiny' is no flag; see doc/trace-formats.md");
   assert_refused ("alloc 1 flags=0x100\n", 0,
                   "t.txt:2: '0x100' has more flags than an event can; correct the line");
-  assert_refused ("alloc 1 tag=x\n", 0, "t.txt:2: 'x' must be a string in double quotes");
+  assert_refused ("alloc 1 tag=x\n", 0, "t.txt:2: 'x' must be a string in double quotes; quote it");
   assert_refused ("alloc 1 tag=\"x\n", 0,
                   "t.txt:2: '\\\"x' has no closing quote; complete the line");
   assert_refused (

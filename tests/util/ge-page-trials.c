@@ -54,8 +54,10 @@ compare_range (const Trial *t, guint r)
 
       g_assert_cmpuint (gemem_ge_pages_at (&t->pages, range->base + i * PAGE), ==,
                         shown_at (t->model, range->base + i * PAGE));
-      g_assert_cmpuint (i < range->n_records ? range->records[i].ref : 0, ==, record->ref);
-      g_assert_cmpint (i < range->n_records && range->records[i].recycled, ==, record->recycled);
+      g_assert_cmpuint (i < range->n_records ? gemem_ge_range_record (range, i)->ref : 0, ==,
+                        record->ref);
+      g_assert_cmpint (i < range->n_records && gemem_ge_range_record (range, i)->recycled, ==,
+                       record->recycled);
     }
 }
 

@@ -24,6 +24,9 @@ skip () { # NAME REASON
   echo "ok $tap_count - $1 # SKIP $2"
 }
 
+# TRUE if gemem-sim has the CUDA device; the stand-in driver is there in every build.
+has_cuda () { grep -q '^#define HAVE_CUDA 1' "$GEMEM_BUILDDIR/config.h"; }
+
 # shared FOLDER: TRUE if the shared data has it; where GEMEM_REQUIRE=shared, missing data is a failure.
 shared () {
   [ ! -d "$GEMEM_SHARED/$1" ] || return 0

@@ -1,0 +1,197 @@
+/* driver-notes.c - dry runs: whether this is one, of which GPU, and the report of what the program
+ * met, the file $GEMEM_DRY_REPORT.
+ *
+ * Each line is written at once, so that a killed program leaves what it met:
+ *
+ *   missing NAME ...       a function that is not written was called (missing.c)
+ *   harmless NAME ..., failed NAME ...   how often such functions were called (missing.c)
+ *   misuse NAME: ...       the driver refused a call as the program's mistake
+ *   fault NAME: ...        work on a stream used memory that is not there
+ *   image ...              a module that cannot be read: what its kernels need is unknown
+ *   kernel NAME            the image does not say what this kernel needs
+ *   variable NAME          the image does not say how large this variable is
+ *   workspace NAME 0..MOST only the real library knows the size that NAME was asked for; it is taken as
+ *                          0, or as $GEMEM_DRY_WORKSPACES
+ *   version NAME ...       the version of a library is not known
+ *   value SIZE             copies of so few bytes to the host: values that the program looks at
+ *   value PLACE            the same in Python programs (traces/record/dry/sitecustomize.py)
+ *   value NAME             the same, by a function of a library
+ *   assumed SIZE, PLACE    the same, of values that are known if all ranks hold what this one holds
+ *   buffers OF WHAT        memory of the device that a library takes for itself: how much is not known
+ *   managed BYTES          an allocation of managed memory: it is on the host until a kernel touches it,
+ *                          and is not counted as the device's
+ *   rank PID RANK          which rank of a distributed program a process is; the last such line counts
+ *   times COUNT WORD TEXT  at the end: a line that came more than once
+ *   more lines             there were more lines than are kept
+ *
+ * A line appears once. The first 1000 different lines are kept. Several processes may write to one
+ * file.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "devices/dry/standin.h"
+
+#define LINES_MAX 1000
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static GHashTable *seen; /* line -> how often */
+static GPtrArray *order; /* the same lines, as they came */
+static gboolean more;    /* than are kept */
+
+gboolean
+gemem_dry_mode (void)
+{
+  static gint known; /* 1: no, 2: yes */
+
+  if (g_atomic_int_get (&known) == 0)
+    g_atomic_int_set (&known, g_strcmp0 (g_getenv ("GEMEM_DRY"), "1") == 0 ? 2 : 1);
+  return g_atomic_int_get (&known) == 2;
+}
+
+const GememGpu *
+gemem_dry_gpu (void)
+{
+  static gsize gpu;
+
+  if (g_once_init_enter (&gpu))
+    {
+      const char *name = g_getenv ("GEMEM_DRY_GPU");
+      g_autoptr (GError) error = NULL;
+      const GememGpu *found = gemem_gpu_find (name != NULL && *name != '\0' ? name : "h100",
+                                              &error);
+
+      if (found == NULL)
+        {
+          g_printerr ("gemem-dry: GEMEM_DRY_GPU: %s\n", error->message);
+          found = gemem_gpus ();
+        }
+      g_once_init_leave (&gpu, (gsize) found);
+    }
+  return (const GememGpu *) gpu;
+}
+
+static void
+write_line (const char *line)
+{
+  const char *name = g_getenv ("GEMEM_DRY_REPORT");
+  int file;
+
+  if (name == NULL || *name == '\0')
+    return;
+  file = open (name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0 || write (file, line, strlen (line)) != (gssize) strlen (line))
+    g_printerr ("gemem-dry: GEMEM_DRY_REPORT=%s: cannot be written\n", name);
+  if (file >= 0)
+    close (file);
+}
+
+void
+gemem_dry_note (const char *word, const char *text)
+{
+  char *line = g_strdup_printf ("%s %s\n", word, text);
+  gsize times;
+
+  pthread_mutex_lock (&mutex);
+  if (seen == NULL)
+    {
+      seen = g_hash_table_new (g_str_hash, g_str_equal);
+      order = g_ptr_array_new ();
+    }
+  times = GPOINTER_TO_SIZE (g_hash_table_lookup (seen, line));
+  if (times == 0 && order->len < LINES_MAX)
+    {
+      write_line (line);
+      g_ptr_array_add (order, line);
+      g_hash_table_insert (seen, line, GSIZE_TO_POINTER (1));
+    }
+  else
+    {
+      if (times > 0)
+        g_hash_table_insert (seen, line, GSIZE_TO_POINTER (times + 1)); /* keeps the first key */
+      else if (!more)
+        write_line ("more lines than are kept\n");
+      more |= times == 0;
+      g_free (line);
+    }
+  pthread_mutex_unlock (&mutex);
+}
+
+void
+gemem_dry_note_rank (void)
+{
+  const char *rank = g_getenv ("RANK");
+  char text[64];
+
+  if (rank == NULL || !g_ascii_isdigit (*rank) || strlen (rank) > 9)
+    return;
+  g_snprintf (text, sizeof text, "%d %s", (int) getpid (), rank);
+  gemem_dry_note ("rank", text);
+}
+
+/* ---- values */
+
+typedef struct
+{
+  gpointer to;
+  gsize size;
+  GememDryValue value;
+} Value;
+
+static GememDryValueFunc on_value;
+
+void
+gemem_dry_on_value (GememDryValueFunc func)
+{
+  g_atomic_pointer_set (&on_value, func);
+}
+
+static void
+tell_value (gpointer data)
+{
+  Value *value = data;
+  GememDryValueFunc func = g_atomic_pointer_get (&on_value);
+
+  if (func != NULL)
+    func (value->to, value->size, value->value);
+  g_free (value);
+}
+
+void
+standin_note_value (gpointer to, gsize size, GememDryValue known)
+{
+  char text[24];
+
+  if (g_atomic_pointer_get (&on_value) != NULL)
+    {
+      Value *value = g_new (Value, 1);
+      *value = (Value){ .to = to, .size = size, .value = known };
+      standin_call_later ((StandinCallback){ .function = tell_value, .data = value });
+      return;
+    }
+  g_snprintf (text, sizeof text, "%" G_GSIZE_FORMAT, size);
+  if (known != GEMEM_DRY_KNOWN)
+    gemem_dry_note (known == GEMEM_DRY_UNKNOWN ? "value" : "assumed", text);
+}
+
+void
+standin_notes_end (void)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  pthread_mutex_lock (&mutex);
+  for (guint i = 0; order != NULL && i < order->len; i++)
+    {
+      const char *line = order->pdata[i];
+      gsize times = GPOINTER_TO_SIZE (g_hash_table_lookup (seen, line));
+      if (times > 1)
+        g_string_append_printf (text, "times %" G_GSIZE_FORMAT " %s", times, line);
+    }
+  if (text->len > 0)
+    write_line (text->str);
+  pthread_mutex_unlock (&mutex);
+}

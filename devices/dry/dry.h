@@ -1,0 +1,80 @@
+/* dry.h - what the parts of libgemem-dry (a CUDA without a GPU) offer each other, one section per
+ * part; images.h has what is known of kernels.
+ *
+ * The driver is reached by its own functions (driver-api.h), as programs reach it. Everything here
+ * may be called by any thread.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "devices/gpus.h"
+
+/* ---- the driver (driver-notes.c) */
+
+/* TRUE in a dry run ($GEMEM_DRY=1): memory is reserved and not backed, work on streams completes at
+ * once. Else the library is the strict stand-in of tests/standin. */
+gboolean gemem_dry_mode (void);
+
+/* The GPU that the devices pretend to be: $GEMEM_DRY_GPU, without it an H100. */
+const GememGpu *gemem_dry_gpu (void);
+
+/* Adds the line "@word @text" to the report ($GEMEM_DRY_REPORT); the words are those at the top of
+ * driver-notes.c. The line appears at once, and once: how often it came is told at the end. */
+void gemem_dry_note (const char *word, const char *text);
+
+/* Notes which rank of a distributed program this process is, if $RANK says so. */
+void gemem_dry_note_rank (void);
+
+/* What is known of bytes that the program reads from the device (driver-remembered.c). */
+typedef enum
+{
+  GEMEM_DRY_UNKNOWN, /* they read as zero */
+  GEMEM_DRY_KNOWN,   /* the host wrote them */
+  GEMEM_DRY_ASSUMED, /* the host wrote them, if all ranks hold what this one holds */
+} GememDryValue;
+
+/* Called after a copy of few bytes to the host, which the program will look at: @to holds them, and
+ * may be changed.  No lock of the driver is held; any thread. */
+typedef void (*GememDryValueFunc) (gpointer to, gsize size, GememDryValue value);
+
+/* Lets @func note the values that the program looks at, in the place of the report's "value SIZE":
+ * Python knows the line that asks.  NULL: ends that. */
+__attribute__ ((visibility ("default"))) void gemem_dry_on_value (GememDryValueFunc func);
+
+/* Where the program's block begins that contains the device address @address; 0: not known. */
+typedef guint64 (*GememDryBlockFunc) (guint64 address);
+/* Lets @func say it; it is called in any thread, and no lock of the driver is held.  NULL: ends that. */
+__attribute__ ((visibility ("default"))) void gemem_dry_on_block (GememDryBlockFunc func);
+
+/* The next communicator that NCCL splits off in this thread has @size ranks, of which this is @rank; 0: not known. */
+__attribute__ ((visibility ("default"))) void gemem_dry_next_group (int size, int rank);
+
+/* ---- what is known of device memory (driver-remembered.c) */
+
+/* Writes to @to the @size bytes at the device address @from, if all are known. */
+gboolean gemem_dry_recall (guint64 from, gsize size, gpointer to, gboolean *assumed);
+/* A function of a library wrote @bytes there; NULL: what it wrote is not known. @to 0: anywhere. */
+void gemem_dry_wrote (guint64 to, gsize size, gconstpointer bytes, gboolean assumed);
+
+/* ---- what is not written (missing.c) */
+
+/* What a generated function keeps (launch-write.c); 16 bytes, zeros at first. */
+typedef struct
+{
+  guint64 calls;
+  gint32 result, known;
+} GememDryStub;
+
+/* How many calls of such functions may have written to device memory, so far. Not in the strict stand-in. */
+guint64 gemem_dry_work (void) __attribute__ ((weak));
+
+/* The result of the function @name of @library (a soname), which is not written: 0 if its success
+ * without effect is harmless (harmless.def), else the library's status for what it does not support.
+ * The first failing call of a function is named on stderr and in the report ("missing NAME
+ * LIBRARY"). */
+int gemem_dry_missing (const char *name, const char *library);
+
+/* The same for a generated function, whose further calls @stub answers. Their number is in the
+ * report at the end: "harmless NAME CALLS", "failed NAME CALLS". */
+int gemem_dry_stub (const char *name, const char *library, GememDryStub *stub);

@@ -1,0 +1,22 @@
+/* nvml-check.c - compares nvml.h with NVML's own header at compile time; compiled only if CUDA's headers
+ * are installed, and does nothing where NVML's is not among them. */
+#include "config.h"
+
+#if __has_include(<nvml.h>)
+#define NVML_NO_UNVERSIONED_FUNC_DEFS
+#include <nvml.h>
+#include <stddef.h>
+
+#define SAME(own_offset, type, field) \
+  _Static_assert(offsetof (type, field) == (own_offset), #type "." #field " is as in nvml.h")
+SAME (16, nvmlMemory_t, used);
+SAME (32, nvmlMemory_v2_t, used);
+SAME (4, nvmlUtilization_t, memory);
+SAME (20, nvmlPciInfo_t, bus);
+SAME (36, nvmlPciInfo_t, busId);
+_Static_assert(sizeof (nvmlMemory_v2_t) == 40 && sizeof (nvmlPciInfo_t) == 68, "sizes");
+_Static_assert(NVML_ERROR_INVALID_ARGUMENT == 2 && NVML_ERROR_NOT_FOUND == 6
+                   && NVML_ERROR_INSUFFICIENT_SIZE == 7 && NVML_ERROR_UNKNOWN == 999
+                   && NVML_P2P_STATUS_OK == 0,
+               "values");
+#endif

@@ -1,0 +1,349 @@
+/* nvml.c - the management library (libnvidia-ml) of dry runs: devices, their memory and processes, as
+ * programs and monitors ask for them.
+ *
+ * It says what the simulated devices of this process say; other processes hold nothing there. A
+ * function that is not here fails by its name (missing.c).
+ *
+ * Origin: the NVML API reference; nvml.h of the toolkit for the order of structures.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "devices/dry/nvml.h"
+#include "devices/dry/standin.h"
+
+#define SUCCESS 0
+#define INVALID_ARGUMENT 2
+#define NOT_FOUND 6
+#define INSUFFICIENT_SIZE 7
+#define UNKNOWN 999
+
+static guint
+count_devices (void)
+{
+  int n = 0;
+  return cuInit (0) == CUDA_SUCCESS && cuDeviceGetCount (&n) == CUDA_SUCCESS ? (guint) n : 0;
+}
+
+/* A handle is the number of the device and one. */
+static int
+ordinal_of (NvmlDevice device)
+{
+  guint number = (guint) (guintptr) device;
+  return number >= 1 && number <= count_devices () ? (int) number - 1 : -1;
+}
+
+#define DEVICE(device) \
+  const int ordinal = ordinal_of (device); \
+  if (ordinal < 0) \
+  return INVALID_ARGUMENT
+#define ANSWER(pointer) \
+  if ((pointer) == NULL) \
+  return INVALID_ARGUMENT
+
+static int
+give_text (char *place, guint length, const char *text)
+{
+  ANSWER (place);
+  return g_strlcpy (place, text, length) < length ? SUCCESS : INSUFFICIENT_SIZE;
+}
+
+/* ---- the library */
+
+int
+nvmlInit_v2 (void)
+{
+  return cuInit (0) == CUDA_SUCCESS ? SUCCESS : UNKNOWN;
+}
+
+int
+nvmlInitWithFlags (unsigned int flags)
+{
+  return nvmlInit_v2 ();
+}
+
+int
+nvmlInit (void)
+{
+  return nvmlInit_v2 ();
+}
+
+int
+nvmlShutdown (void)
+{
+  return SUCCESS;
+}
+
+const char *
+nvmlErrorString (int code)
+{
+  switch (code)
+    {
+    case SUCCESS:
+      return "Success";
+    case INVALID_ARGUMENT:
+      return "Invalid Argument";
+    case 3:
+      return "Not Supported";
+    case NOT_FOUND:
+      return "Not Found";
+    case INSUFFICIENT_SIZE:
+      return "Insufficient Size";
+    default:
+      return "Unknown Error";
+    }
+}
+
+int
+nvmlSystemGetDriverVersion (char *text, unsigned int length)
+{
+  return give_text (text, length, "580.00.00"); /* the first branch that knows CUDA 13.0 */
+}
+
+int
+nvmlSystemGetNVMLVersion (char *text, unsigned int length)
+{
+  return give_text (text, length, "13.580.00.00");
+}
+
+int
+nvmlSystemGetCudaDriverVersion_v2 (int *version)
+{
+  ANSWER (version);
+  return cuDriverGetVersion (version) == CUDA_SUCCESS ? SUCCESS : UNKNOWN;
+}
+
+int
+nvmlSystemGetCudaDriverVersion (int *version)
+{
+  return nvmlSystemGetCudaDriverVersion_v2 (version);
+}
+
+/* ---- devices */
+
+int
+nvmlDeviceGetCount_v2 (unsigned int *count)
+{
+  ANSWER (count);
+  *count = count_devices ();
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetCount (unsigned int *count)
+{
+  return nvmlDeviceGetCount_v2 (count);
+}
+
+int
+nvmlDeviceGetHandleByIndex_v2 (unsigned int index, NvmlDevice *device)
+{
+  ANSWER (device);
+  if (index >= count_devices ())
+    return INVALID_ARGUMENT;
+  *device = (NvmlDevice) (guintptr) (index + 1);
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetHandleByIndex (unsigned int index, NvmlDevice *device)
+{
+  return nvmlDeviceGetHandleByIndex_v2 (index, device);
+}
+
+int
+nvmlDeviceGetUUID (NvmlDevice device, char *text, unsigned int length)
+{
+  char all[64] = "GPU-";
+  CUuuid uuid;
+
+  DEVICE (device);
+  cuDeviceGetUuid_v2 (&uuid, ordinal);
+  for (guint i = 0; i < sizeof uuid.bytes; i++)
+    g_snprintf (all + strlen (all), sizeof all - strlen (all), "%s%02x",
+                i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (guint8) uuid.bytes[i]);
+  return give_text (text, length, all);
+}
+
+int
+nvmlDeviceGetHandleByUUID (const char *uuid, NvmlDevice *device)
+{
+  ANSWER (uuid);
+  ANSWER (device);
+  for (guint i = 0; i < count_devices (); i++)
+    {
+      char own[64];
+      NvmlDevice handle = (NvmlDevice) (guintptr) (i + 1);
+      if (nvmlDeviceGetUUID (handle, own, sizeof own) == SUCCESS && strcmp (own, uuid) == 0)
+        {
+          *device = handle;
+          return SUCCESS;
+        }
+    }
+  return NOT_FOUND;
+}
+
+int
+nvmlDeviceGetHandleByPciBusId_v2 (const char *bus, NvmlDevice *device)
+{
+  CUdevice found;
+
+  ANSWER (device);
+  if (cuDeviceGetByPCIBusId (&found, bus) != CUDA_SUCCESS)
+    return NOT_FOUND;
+  *device = (NvmlDevice) (guintptr) (found + 1);
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetIndex (NvmlDevice device, unsigned int *index)
+{
+  ANSWER (index);
+  DEVICE (device);
+  *index = ordinal;
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetMinorNumber (NvmlDevice device, unsigned int *number)
+{
+  return nvmlDeviceGetIndex (device, number);
+}
+
+int
+nvmlDeviceGetName (NvmlDevice device, char *text, unsigned int length)
+{
+  DEVICE (device);
+  return give_text (text, length, gemem_dry_gpu ()->model);
+}
+
+int
+nvmlDeviceGetCudaComputeCapability (NvmlDevice device, int *major, int *minor)
+{
+  ANSWER (major);
+  ANSWER (minor);
+  DEVICE (device);
+  *major = gemem_dry_gpu ()->major;
+  *minor = gemem_dry_gpu ()->minor;
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetPciInfo_v3 (NvmlDevice device, NvmlPciInfo *info)
+{
+  ANSWER (info);
+  DEVICE (device);
+  memset (info, 0, sizeof *info);
+  info->bus = ordinal + 1;
+  g_snprintf (info->legacy, sizeof info->legacy, "0000:%02X:00.0", info->bus);
+  g_snprintf (info->text, sizeof info->text, "00000000:%02X:00.0", info->bus);
+  return SUCCESS;
+}
+
+/* ---- memory and processes */
+
+int
+nvmlDeviceGetMemoryInfo (NvmlDevice device, NvmlMemory *memory)
+{
+  guint64 total, free;
+
+  ANSWER (memory);
+  DEVICE (device);
+  if (!standin_memory_info (ordinal, &free, &total))
+    return UNKNOWN;
+  *memory = (NvmlMemory){ .total = total, .free = free, .used = total - free };
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetMemoryInfo_v2 (NvmlDevice device, NvmlMemory2 *memory)
+{
+  NvmlMemory plain;
+  int result;
+
+  ANSWER (memory);
+  if ((result = nvmlDeviceGetMemoryInfo (device, &plain)) != SUCCESS)
+    return result;
+  memory->total = plain.total;
+  memory->reserved = 0;
+  memory->free = plain.free;
+  memory->used = plain.used;
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetUtilizationRates (NvmlDevice device, NvmlUtilization *utilization)
+{
+  ANSWER (utilization);
+  DEVICE (device);
+  *utilization = (NvmlUtilization){ 0, 0 };
+  return SUCCESS;
+}
+
+/* No process but this one uses a device, and this one is not listed: its memory is that of the
+ * simulated device. */
+static int
+no_processes (NvmlDevice device, unsigned int *count)
+{
+  ANSWER (count);
+  DEVICE (device);
+  *count = 0;
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetComputeRunningProcesses (NvmlDevice device, unsigned int *count, void *processes)
+{
+  return no_processes (device, count);
+}
+
+int
+nvmlDeviceGetComputeRunningProcesses_v3 (NvmlDevice device, unsigned int *count, void *processes)
+{
+  return no_processes (device, count);
+}
+
+int
+nvmlDeviceGetGraphicsRunningProcesses_v3 (NvmlDevice device, unsigned int *count, void *processes)
+{
+  return no_processes (device, count);
+}
+
+int
+nvmlDeviceGetMPSComputeRunningProcesses_v3 (NvmlDevice device, unsigned int *count, void *processes)
+{
+  return no_processes (device, count);
+}
+
+/* ---- links between devices: all reach each other (driver-settings.c), by no link with a number */
+
+int
+nvmlDeviceGetP2PStatus (NvmlDevice device, NvmlDevice other, unsigned int what, int *status)
+{
+  ANSWER (status);
+  DEVICE (device);
+  if (ordinal_of (other) < 0)
+    return INVALID_ARGUMENT;
+  *status = 0; /* NVML_P2P_STATUS_OK */
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetNvLinkState (NvmlDevice device, unsigned int link, unsigned int *active)
+{
+  ANSWER (active);
+  DEVICE (device);
+  *active = 0;
+  return SUCCESS;
+}
+
+int
+nvmlDeviceGetMigMode (NvmlDevice device, unsigned int *current, unsigned int *pending)
+{
+  ANSWER (current);
+  ANSWER (pending);
+  DEVICE (device);
+  *current = *pending = 0;
+  return SUCCESS;
+}

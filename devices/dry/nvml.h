@@ -1,0 +1,64 @@
+/* nvml.h - the functions of NVIDIA's management library that dry runs have (nvml.c), by the names of its
+ * public documentation; nvml-check.c compares the structures with those of NVML's own header. */
+#pragma once
+
+typedef struct nvmlDevice_st *NvmlDevice;
+
+typedef struct
+{
+  unsigned long long total, free, used;
+} NvmlMemory;
+
+typedef struct
+{
+  unsigned int version;
+  unsigned long long total, reserved, free, used;
+} NvmlMemory2;
+
+typedef struct
+{
+  unsigned int gpu, memory;
+} NvmlUtilization;
+
+typedef struct
+{
+  char legacy[16];
+  unsigned int domain, bus, device, id, subsystem;
+  char text[32];
+} NvmlPciInfo;
+
+#pragma GCC visibility push(default)
+
+int nvmlInit (void);
+int nvmlInit_v2 (void);
+int nvmlInitWithFlags (unsigned int);
+int nvmlShutdown (void);
+const char *nvmlErrorString (int);
+int nvmlSystemGetDriverVersion (char *, unsigned int);
+int nvmlSystemGetNVMLVersion (char *, unsigned int);
+int nvmlSystemGetCudaDriverVersion (int *);
+int nvmlSystemGetCudaDriverVersion_v2 (int *);
+int nvmlDeviceGetCount (unsigned int *);
+int nvmlDeviceGetCount_v2 (unsigned int *);
+int nvmlDeviceGetHandleByIndex (unsigned int, NvmlDevice *);
+int nvmlDeviceGetHandleByIndex_v2 (unsigned int, NvmlDevice *);
+int nvmlDeviceGetHandleByUUID (const char *, NvmlDevice *);
+int nvmlDeviceGetHandleByPciBusId_v2 (const char *, NvmlDevice *);
+int nvmlDeviceGetUUID (NvmlDevice, char *, unsigned int);
+int nvmlDeviceGetIndex (NvmlDevice, unsigned int *);
+int nvmlDeviceGetMinorNumber (NvmlDevice, unsigned int *);
+int nvmlDeviceGetName (NvmlDevice, char *, unsigned int);
+int nvmlDeviceGetCudaComputeCapability (NvmlDevice, int *, int *);
+int nvmlDeviceGetPciInfo_v3 (NvmlDevice, NvmlPciInfo *);
+int nvmlDeviceGetMemoryInfo (NvmlDevice, NvmlMemory *);
+int nvmlDeviceGetMemoryInfo_v2 (NvmlDevice, NvmlMemory2 *);
+int nvmlDeviceGetUtilizationRates (NvmlDevice, NvmlUtilization *);
+int nvmlDeviceGetComputeRunningProcesses (NvmlDevice, unsigned int *, void *);
+int nvmlDeviceGetComputeRunningProcesses_v3 (NvmlDevice, unsigned int *, void *);
+int nvmlDeviceGetGraphicsRunningProcesses_v3 (NvmlDevice, unsigned int *, void *);
+int nvmlDeviceGetMPSComputeRunningProcesses_v3 (NvmlDevice, unsigned int *, void *);
+int nvmlDeviceGetP2PStatus (NvmlDevice, NvmlDevice, unsigned int, int *);
+int nvmlDeviceGetNvLinkState (NvmlDevice, unsigned int, unsigned int *);
+int nvmlDeviceGetMigMode (NvmlDevice, unsigned int *, unsigned int *);
+
+#pragma GCC visibility pop

@@ -1,0 +1,92 @@
+/* gpus.c - the table of GPUs, gpus.def, and how a user's name finds a row. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/params.h"
+#include "base/units.h"
+#include "devices/gpus.h"
+
+#define NEAREST 3 /* names that an error names */
+
+/* The macro GEMEM_SM_* is several arguments, which are separated only when GEMEM_GPU expands a
+ * second time. */
+#define ROW(its_name, its_model, the_major, the_minor, threads, blocks, shared, per_block, \
+            processors, cache, clock, memory_clock, bus, mib, from) \
+  { .name = its_name, \
+    .model = its_model, \
+    .major = the_major, \
+    .minor = the_minor, \
+    .multiprocessors = processors, \
+    .threads_per_multiprocessor = threads, \
+    .blocks_per_multiprocessor = blocks, \
+    .shared_per_multiprocessor = (shared) *1024, \
+    .shared_per_block = 48 * 1024, \
+    .shared_per_block_optin = (per_block) *1024, \
+    .l2 = (cache) *1024, \
+    .clock_khz = (clock) *1000, \
+    .memory_clock_khz = (memory_clock) *1000, \
+    .bus_bits = bus, \
+    .memory = (guint64) (mib) *GEMEM_MIB, \
+    .summary = its_model ", " #processors " multiprocessors, " #mib " MiB", \
+    .source = from },
+#define GEMEM_GPU(...) ROW (__VA_ARGS__)
+
+static const GememGpu gpus[] = {
+#include "devices/gpus.def"
+  { .name = NULL }
+};
+
+const GememGpu *
+gemem_gpus (void)
+{
+  return gpus;
+}
+
+/* How many characters at the beginning of both are the same. */
+static guint
+common (const char *a, const char *b)
+{
+  guint n = 0;
+  while (a[n] != '\0' && g_ascii_tolower (a[n]) == g_ascii_tolower (b[n]))
+    n++;
+  return n;
+}
+
+/* The names that @name may have meant: those with the longest common beginning, then that with the
+ * fewest changed letters. */
+static char *
+nearest (const char *name)
+{
+  const char *names[G_N_ELEMENTS (gpus)] = { NULL };
+  g_autoptr (GPtrArray) near = g_ptr_array_new ();
+  guint longest = 1;
+
+  for (guint i = 0; gpus[i].name != NULL; i++)
+    {
+      names[i] = gpus[i].name;
+      longest = MAX (longest, common (name, gpus[i].name));
+    }
+  for (guint i = 0; names[i] != NULL && near->len < NEAREST; i++)
+    if (common (name, names[i]) == longest)
+      g_ptr_array_add (near, (gpointer) names[i]);
+  const char *similar = gemem_suggest (name, names);
+  if (similar != NULL && near->len < NEAREST && !g_ptr_array_find (near, similar, NULL))
+    g_ptr_array_add (near, (gpointer) similar);
+  g_ptr_array_add (near, NULL);
+  return g_strjoinv (", ", (char **) near->pdata);
+}
+
+const GememGpu *
+gemem_gpu_find (const char *name, GError **error)
+{
+  for (const GememGpu *gpu = gpus; gpu->name != NULL; gpu++)
+    if (gemem_name_equal (gpu->name, name))
+      return gpu;
+  g_autofree char *near = nearest (name);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "no GPU is called '%s'; %s%s%s'gemem-sim list gpus' shows all", name,
+               *near != '\0' ? "nearest: " : "", near, *near != '\0' ? "; " : "");
+  return NULL;
+}

@@ -1,0 +1,37 @@
+/* gpus.h - the table of GPUs: the properties that decide how much memory a program asks for, and how
+ * much there is.
+ *
+ * Dry runs (devices/dry) answer a program's questions from it; the simulated device takes its
+ * capacity from it (gpu=NAME).  The rows, with the source of each, are in gpus.def.
+ *
+ * Invariants: rows are constant and live as long as the process; names are unique, in lower case.
+ */
+#pragma once
+
+#include "base/macros.h"
+#include <glib.h>
+
+GEMEM_BEGIN_DECLS
+
+typedef struct
+{
+  const char *name;  /* "h100" */
+  const char *model; /* "NVIDIA H100 80GB HBM3", as the driver calls it */
+  int major, minor;  /* compute capability */
+  int multiprocessors, threads_per_multiprocessor, blocks_per_multiprocessor;
+  int shared_per_multiprocessor, shared_per_block, shared_per_block_optin; /* bytes */
+  int l2;                                                                  /* bytes */
+  int clock_khz, memory_clock_khz, bus_bits;
+  guint64 memory;      /* bytes that cuMemGetInfo calls total */
+  const char *summary; /* "NVIDIA H100 80GB HBM3, 132 multiprocessors, 81079 MiB" */
+  const char *source;  /* of the memory: "reported: ..." or "assumed: ..." */
+} GememGpu;
+
+/* All rows in the order of gpus.def; the last one has the name NULL. */
+const GememGpu *gemem_gpus (void);
+
+/* The row called @name; case does not matter, and '_' is '-'.  Errors: GEMEM_ERROR_USAGE with the
+ * nearest names. */
+const GememGpu *gemem_gpu_find (const char *name, GError **error);
+
+GEMEM_END_DECLS

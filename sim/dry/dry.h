@@ -1,0 +1,185 @@
+/* dry.h - what the parts of gemem-dry-run share: what the user asked for, what a run left, and what
+ * was found in it.
+ *
+ * Invariants: one run at a time, in one thread; sizes are bytes; everything is freed by the function
+ * named beside it.
+ */
+#pragma once
+
+#include "devices/gpus.h"
+#include "traces/record/launch.h"
+
+#define DRY_ORDERS_MAX 100
+#define DRY_WORLD_MAX 1000000
+
+typedef struct
+{
+  const GememGpu *gpu;
+  guint64 capacity; /* of each GPU: --capacity, else that of the GPU */
+  guint64 context;  /* what the process holds besides (--context), taken from the capacity */
+  /* what workspaces have whose sizes only the real libraries know (--workspaces); 0: not given */
+  guint64 workspaces;
+  gboolean with_workspaces; /* this run gives them so much, else nothing */
+  int gpus, orders;
+  int rank, world; /* --rank, --world; world 0: not one rank alone */
+  int stacks;      /* frames of driver and runtime calls; 0: none */
+  char *output;
+  char **values;      /* --value: "STACK-REGEX=N"; or NULL */
+  gboolean fill_host; /* --fill-host */
+  char *json;         /* file for the findings; NULL: none, "-": standard output */
+} DryOptions;
+
+/* ---- program.c */
+
+/* The files and folders that the program which @arguments start may load: array of paths, up to NULL;
+ * g_ptr_array_unref().  NULL with G_FILE_ERROR if it is not there or no program, GEMEM_ERROR_FAILED if
+ * nothing can be preloaded into it. */
+GPtrArray *dry_program_roots (char **arguments, GError **error);
+
+/* ---- prepare.c */
+
+/* The folders of one run, which are removed after it. */
+typedef struct
+{
+  char *folder; /* OUTPUT.recording-XXXXXX: journals, snapshots */
+  char *report; /* what the libraries noted: a file in it */
+  char **environment;
+} DryRun;
+
+/* Makes the folder and the environment for the program that @arguments start.  NULL with
+ * @error as above if it cannot be run dry; then nothing was run.  dry_run_free(). */
+DryRun *dry_run_new (const DryOptions *options, char **arguments, GError **error);
+/* For a Python of the program that looks for modules in other @folders than were known before: prints
+ * the environment that it needs, each variable up to a zero byte.  The exit status. */
+int dry_print_environment (char **folders);
+/* Removes what is left of the folder, except recordings that were not converted. */
+void dry_run_free (DryRun *run);
+
+/* ---- findings.c */
+
+/* In the order of what is worse. */
+typedef enum
+{
+  DRY_DOES_NOT_FIT,
+  DRY_FITS_ONLY_IF, /* something holds that a dry run cannot know */
+  DRY_FITS,
+} DryFit;
+
+/* The reserved peak with the addresses of one order. */
+typedef struct
+{
+  const char *order; /* "ascending", "random 1" */
+  guint64 peak_reserved, ooms;
+} DryOrder;
+
+/* What one process did on one GPU. */
+typedef struct
+{
+  char *path;       /* of its trace */
+  gint64 pid, rank; /* rank -1: none is known */
+  int device;
+  gboolean pytorch; /* the requests are those of PyTorch's allocator, with its settings */
+  gboolean late;    /* its first requests are not in the trace */
+  char *allocator;  /* "PyTorch 2.11.0+cu130, expandable_segments=true"; NULL: no allocator's */
+  guint64 events, peak_live, peak_live_seq, peak_reserved, peak_reserved_seq;
+  char *live_by, *reserved_by; /* the line that raised it; NULL: unknown */
+  /* most that the process held of the device, whoever asked for it; 0: not known */
+  guint64 held;
+  guint64 ooms, oom_seq, oom_size; /* refused requests, the first of them */
+  char *oom_by;
+  guint64 compared, equal; /* decisions that our own allocator makes as the program's did */
+  GArray *orders;          /* DryOrder; empty if addresses decide nothing */
+  /* judge.c: most that it needs, with the context, and the same with workspaces of --workspaces */
+  guint64 needed, needed_most;
+  DryFit fit;
+  GPtrArray *only_if; /* texts: the conditions of DRY_FITS_ONLY_IF, beside those of the whole run */
+} DryFinding;
+
+/* A name and how often. */
+typedef struct
+{
+  char *name;
+  guint64 count;
+} DryCount;
+
+typedef struct
+{
+  GPtrArray *findings; /* DryFinding, by process and device */
+  GPtrArray *harmless, *missing, *values, *assumed, *workspaces, *host, *managed, *unknown,
+      *notes;          /* DryCount, as in the report */
+  int status;          /* exit status of the program */
+  gboolean unusable;   /* its PyTorch is built for another kind of device */
+  guint lost;          /* recordings that could not be written or read */
+  GPtrArray *only_if;  /* texts: conditions that hold for every process */
+  DryFit fit;          /* of the worst process */
+  guint64 needed;      /* most that one process needs on one GPU, with the context */
+  guint64 needed_most; /* the same with workspaces of --workspaces */
+} DryVerdict;
+
+/* Makes traces of what the program left in @run and replays them.  @name: the program, for
+ * messages.  dry_verdict_free(). */
+DryVerdict *dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
+                             pid_t pid, int status);
+void dry_verdict_free (DryVerdict *verdict);
+
+/* A finding that says nothing yet; freed with the verdict. */
+DryFinding *dry_finding_new (const char *path, gint64 pid, int device);
+
+/* Fills the peaks, the lines and the orders of the recording @path; one finding for each GPU of it is
+ * added to @findings.  FALSE after a message. */
+gboolean dry_findings_add (const DryOptions *options, const char *path, gint64 pid,
+                           const char *version, GPtrArray *findings);
+
+/* ---- judge.c */
+
+/* Decides whether each process of @verdict fits.  @most: the verdict of a second run, with
+ * workspaces of --workspaces; NULL: there was none. */
+void dry_judge (const DryOptions *options, DryVerdict *verdict, const DryVerdict *most);
+
+/* ---- ranks.c */
+
+/* The ranks of processes; g_hash_table_unref(). */
+GHashTable *dry_ranks_read (const DryRun *run);
+/* The rank of process @pid, which no other process has from then on; -1: none is known. */
+gint64 dry_ranks_take (GHashTable *ranks, gint64 pid);
+/* "out.rank-3.gmt"; g_free(). */
+char *dry_ranks_output (const char *output, gint64 rank);
+/* The findings that are ranks, in their order; none if there is only one.  g_ptr_array_unref(). */
+GPtrArray *dry_ranks_of (const DryVerdict *verdict);
+/* The one that needs most; NULL: there is none. */
+const DryFinding *dry_ranks_largest (const GPtrArray *ranks);
+/* One row for each. */
+void dry_ranks_append (GString *out, const GPtrArray *ranks);
+
+/* ---- report.c */
+
+/* Reads the report that the libraries of @run wrote into @verdict. */
+void dry_report_read (const DryRun *run, DryVerdict *verdict);
+
+/* ---- write.c */
+
+/* The verdict for people, to stderr. */
+void dry_verdict_print (const DryOptions *options, const DryVerdict *verdict);
+/* For programs, to options->json. */
+gboolean dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict,
+                                 GError **error);
+
+/* Appends member "fits": true, false, or null for DRY_FITS_ONLY_IF. */
+void dry_append_fit_json (GString *out, DryFit fit);
+/* Appends which GPU it is, and what was chosen. */
+void dry_append_gpu_json (GString *out, const DryOptions *options);
+/* Writes @text to options->json. */
+gboolean dry_write_json (const DryOptions *options, const GString *text, GError **error);
+
+/* ---- once.c */
+
+/* One dry run of @arguments: prepares, runs, converts, judges; with --workspaces a second one, if the
+ * first asked for sizes that are not known.  NULL with @error: nothing was run. */
+DryVerdict *dry_run_once (const DryOptions *options, char **arguments, GError **error);
+
+/* ---- fit.c */
+
+/* Finds the largest value that fits.  @ranges: "NAME=FROM..TO" or "NAME=A,B,C"; the first is
+ * searched, for each combination of the values of the others.  The names in @arguments are replaced.
+ * Prints every run.  The exit status: 0, 1 if no value fits, 2 for a wrong range. */
+int dry_fit (const DryOptions *options, char **ranges, char **arguments);

@@ -1,0 +1,162 @@
+/* judge.c - whether what was found fits the GPU: yes, no, or only if something holds that a dry run
+ * cannot know.
+ *
+ * "No" is certain: what is not known only adds to what was found.  "Yes" is said only if nothing that
+ * is not known could turn it: the program ran to its end, nothing that it called failed for want of a
+ * function, no size was taken as 0, and enough is left for CUDA's context, unless --context counted it.
+ * Everything else is "only if", with the conditions, each a part of a sentence after these words.
+ *
+ * Values that the program reads from the GPU are no condition, since almost every program reads its
+ * loss and no size follows from it: the verdict names the lines, and --value chooses what they read.
+ *
+ * Invariants: reads only what findings.c and report.c found; the order of conditions is constant.
+ */
+#include "config.h"
+
+#include "base/units.h"
+#include "sim/dry/dry.h"
+
+/* With less than this left, CUDA's context and the code of kernels, commonly some hundreds of MiB,
+ * may decide. */
+#define LEFT_FOR_CONTEXT (G_GUINT64_CONSTANT (1) << 30)
+
+static void G_GNUC_PRINTF (2, 3) only_if (GPtrArray *conditions, const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_ptr_array_add (conditions, g_strdup_vprintf (format, arguments));
+  va_end (arguments);
+}
+
+static guint64
+sum_of (const GPtrArray *counts)
+{
+  guint64 sum = 0;
+  for (guint i = 0; i < counts->len; i++)
+    sum += ((const DryCount *) counts->pdata[i])->count;
+  return sum;
+}
+
+/* What @found needs, in the worst order of addresses, and whether a request was refused. */
+static void
+measure (const DryOptions *options, DryFinding *found)
+{
+  guint64 most = MAX (found->held, found->peak_reserved);
+  gboolean refused = found->ooms > 0;
+
+  for (guint i = 0; i < found->orders->len; i++)
+    {
+      const DryOrder *order = &g_array_index (found->orders, DryOrder, i);
+      most = MAX (most, order->peak_reserved);
+      refused |= order->ooms > 0;
+    }
+  found->needed = most + options->context;
+  found->fit = refused || found->needed > options->capacity ? DRY_DOES_NOT_FIT : DRY_FITS;
+}
+
+/* What the processes on the device of @found need together, if each held its most at once. */
+static guint64
+needed_together (const DryVerdict *verdict, const DryFinding *found)
+{
+  guint64 sum = 0;
+  for (guint i = 0; i < verdict->findings->len; i++)
+    {
+      const DryFinding *other = verdict->findings->pdata[i];
+      sum += other->device == found->device ? other->needed : 0;
+    }
+  return sum;
+}
+
+/* The conditions of the whole run; @most: the run with the largest workspaces, or NULL. */
+static void
+add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
+{
+  GPtrArray *conditions = verdict->only_if;
+  const gboolean second = verdict->status == 0 && most != NULL && most->fit != DRY_DOES_NOT_FIT;
+  const int status = second ? most->status : verdict->status;
+
+  if (verdict->unusable)
+    only_if (conditions, "a PyTorch that is built for CUDA needs no more");
+  else if (verdict->findings->len == 0 && verdict->lost == 0)
+    only_if (conditions, "it makes no CUDA calls on a GPU either");
+  if (verdict->lost > 0)
+    only_if (conditions,
+             "what could not be recorded or read needs no more (%u recordings; see the messages)",
+             verdict->lost);
+  if (status != 0)
+    {
+      g_autofree char *ended = gemem_launch_ended (status);
+      only_if (conditions, "it needs no more after the point where it ended with %s", ended);
+    }
+  if (verdict->missing->len > 0)
+    only_if (conditions,
+             "no size depends on the %" G_GUINT64_FORMAT
+             " calls that failed ('not written', below)",
+             sum_of (verdict->missing));
+  if (verdict->unknown->len > 0)
+    only_if (conditions, "what is not known besides ('unknown', below) needs no more");
+}
+
+/* Those of @found alone, which fits by what was found. */
+static void
+add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryVerdict *most,
+                DryFinding *found)
+{
+  GPtrArray *conditions = found->only_if;
+  const gboolean too_large = most != NULL && most->fit == DRY_DOES_NOT_FIT;
+  const guint64 left = options->capacity - found->needed_most;
+  const guint64 together = needed_together (verdict, found);
+  char size[GEMEM_FORMAT_MAX];
+
+  if (found->late)
+    only_if (conditions, "the requests before those that its trace holds needed no more");
+  if (too_large)
+    only_if (conditions, "workspaces take less than %s each, with which it does not fit",
+             gemem_format_size (size, options->workspaces));
+  else if (verdict->workspaces->len > 0 && most == NULL && !options->with_workspaces)
+    only_if (conditions,
+             "%s are enough for workspaces, whose sizes only NVIDIA's libraries know "
+             "('workspaces', below); --workspaces=SIZE tries one",
+             gemem_format_size (size, left));
+  if (together > options->capacity)
+    only_if (conditions,
+             "the processes on GPU %d, which need %s in all, do not hold it at the same time",
+             found->device, gemem_format_size (size, together));
+  if (options->context == 0 && left < LEFT_FOR_CONTEXT)
+    only_if (conditions,
+             "CUDA's context and kernels, commonly some hundreds of MiB, take no more than the %s "
+             "that are left; --context=SIZE counts them",
+             gemem_format_size (size, left));
+}
+
+void
+dry_judge (const DryOptions *options, DryVerdict *verdict, const DryVerdict *most)
+{
+  const gboolean larger = most != NULL && most->fit != DRY_DOES_NOT_FIT;
+  const gboolean alike = larger && most->findings->len == verdict->findings->len;
+
+  g_ptr_array_set_size (verdict->only_if, 0);
+  add_common_conditions (verdict, most);
+  verdict->fit = verdict->only_if->len > 0 ? DRY_FITS_ONLY_IF : DRY_FITS;
+  verdict->needed = verdict->needed_most = 0;
+  for (guint i = 0; i < verdict->findings->len; i++)
+    measure (options, verdict->findings->pdata[i]);
+  for (guint i = 0; i < verdict->findings->len; i++)
+    {
+      DryFinding *found = verdict->findings->pdata[i];
+      const guint64 more = alike    ? ((const DryFinding *) most->findings->pdata[i])->needed
+                           : larger ? most->needed
+                                    : 0;
+
+      found->needed_most = MAX (found->needed, more);
+      g_ptr_array_set_size (found->only_if, 0);
+      if (found->fit == DRY_FITS)
+        add_conditions (options, verdict, most, found);
+      if (found->fit == DRY_FITS && verdict->only_if->len + found->only_if->len > 0)
+        found->fit = DRY_FITS_ONLY_IF;
+      verdict->fit = MIN (verdict->fit, found->fit);
+      verdict->needed = MAX (verdict->needed, found->needed);
+      verdict->needed_most = MAX (verdict->needed_most, found->needed_most);
+    }
+}

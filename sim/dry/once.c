@@ -1,0 +1,47 @@
+/* once.c - one dry run from its preparation to its verdict, and the second one that --workspaces asks
+ * for: in the first, sizes that only NVIDIA's libraries know are 0, in the second what the user chose;
+ * the verdict is the interval between them.
+ */
+#include "config.h"
+
+#include "base/units.h"
+#include "sim/dry/dry.h"
+
+static DryVerdict *
+run_and_judge (const DryOptions *options, char **arguments, GError **error)
+{
+  DryRun *run = dry_run_new (options, arguments, error);
+  DryVerdict *verdict;
+  pid_t pid;
+
+  if (run == NULL)
+    return NULL;
+  int status = gemem_launch_run (arguments, run->environment, &pid);
+  verdict = dry_verdict_new (options, run, arguments[0], pid, status);
+  dry_run_free (run);
+  return verdict;
+}
+
+DryVerdict *
+dry_run_once (const DryOptions *options, char **arguments, GError **error)
+{
+  DryVerdict *verdict = run_and_judge (options, arguments, error), *most;
+  DryOptions second = *options;
+  g_autofree char *output = gemem_launch_beside (options->output, "workspaces");
+  char size[GEMEM_FORMAT_MAX];
+
+  if (verdict == NULL || options->workspaces == 0 || verdict->workspaces->len == 0
+      || verdict->status != 0 || gemem_launch_stopped () != 0)
+    return verdict;
+  gemem_launch_say ("runs %s again, with workspaces of %s; the trace is %s", arguments[0],
+                    gemem_format_size (size, options->workspaces), output);
+  second.with_workspaces = TRUE;
+  second.output = output;
+  most = run_and_judge (&second, arguments, error);
+  if (most != NULL)
+    dry_judge (options, verdict, most);
+  else
+    g_clear_pointer (&verdict, dry_verdict_free);
+  dry_verdict_free (most);
+  return verdict;
+}

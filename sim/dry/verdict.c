@@ -1,0 +1,333 @@
+/* verdict.c - makes the traces of a run and gathers what was found in them.
+ *
+ * A process leaves a journal of its calls of runtime and driver and, if it used PyTorch, a snapshot
+ * of the requests of PyTorch's allocator.  The snapshot becomes the trace: it says what the program
+ * asked for, and by which line.  The journal then only tells how much the process held of each GPU,
+ * whoever asked for it.
+ */
+#include "config.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "sim/dry/dry.h"
+#include "traces/journal-format.h"
+#include "traces/summary.h"
+
+/* ---- facts about a process */
+
+/* The value of @key in the file of facts that the process left (sitecustomize.py); NULL: unknown. */
+static char *
+torch_fact (const DryRun *run, gint64 pid, const char *key)
+{
+  g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT ".torch", run->folder, pid);
+  g_autofree char *text = NULL;
+  char *value = NULL;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL))
+    return NULL;
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i] != NULL && value == NULL; i++)
+    if (g_str_has_prefix (lines[i], key) && lines[i][strlen (key)] == ' ')
+      value = g_strdup (lines[i] + strlen (key) + 1);
+  return value;
+}
+
+/* "2.11.0" of "2.11.0+cu130", "2.12.0" of "2.12.0a0+git1234"; NULL if @version is none. */
+static char *
+release_of (const char *version)
+{
+  gsize n = version != NULL ? strspn (version, "0123456789.") : 0;
+  return n > 0 ? g_strndup (version, n) : NULL;
+}
+
+static void G_GNUC_PRINTF (2, 3) note (DryVerdict *verdict, const char *format, ...)
+{
+  va_list arguments;
+  DryCount *count = g_new0 (DryCount, 1);
+
+  va_start (arguments, format);
+  count->name = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  count->count = 1;
+  g_ptr_array_add (verdict->notes, count);
+}
+
+/* Says why a PyTorch of the process @pid uses no GPU of NVIDIA, if so; FALSE then. */
+static gboolean
+check_torch (const DryRun *run, gint64 pid, DryVerdict *verdict)
+{
+  g_autofree char *version = torch_fact (run, pid, "version"),
+                  *cuda = torch_fact (run, pid, "cuda");
+  g_autofree char *hip = torch_fact (run, pid, "hip");
+
+  if (version == NULL || (cuda != NULL && *cuda != '\0'))
+    return TRUE;
+  verdict->unusable = TRUE;
+  if (hip != NULL && *hip != '\0')
+    note (verdict,
+          "this PyTorch (torch %s) is built for AMD's ROCm %s, which is not simulated; "
+          "install one for CUDA: pip install torch",
+          version, hip);
+  else
+    note (verdict,
+          "this PyTorch (torch %s) is built for the CPU alone, so nothing of it can use a "
+          "GPU; install one for CUDA (no GPU is needed): pip install torch",
+          version);
+  return FALSE;
+}
+
+/* The same for every process, whichever the program started; said once. */
+static void
+check_torches (const DryRun *run, DryVerdict *verdict)
+{
+  g_autoptr (GPtrArray) facts = gemem_launch_journals (run->folder, ".torch");
+  gboolean fine = TRUE;
+
+  for (guint i = 0; i < facts->len && fine; i++)
+    fine = check_torch (run, ((const GememJournal *) facts->pdata[i])->pid, verdict);
+}
+
+/* Bytes held of each device, by the calls in @journal: array of guint64 by device. */
+static GArray *
+held_by (const GememJournal *journal)
+{
+  const GememLaunchFacts facts = { .format = "journal" };
+  GArray *held = g_array_new (FALSE, TRUE, sizeof (guint64));
+  g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
+  GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, NULL) : NULL;
+
+  for (guint i = 0; summary != NULL && i < summary->devices->len; i++)
+    {
+      const GememDeviceSummary *device = summary->devices->pdata[i];
+      if (device->device == GEMEM_DEVICE_HOST)
+        continue;
+      if (held->len <= device->device)
+        g_array_set_size (held, device->device + 1u);
+      g_array_index (held, guint64, device->device) = device->peak_live;
+    }
+  if (summary != NULL)
+    gemem_trace_summary_free (summary);
+  return held;
+}
+
+/* ---- traces */
+
+static const GememJournal *
+of_process (const GPtrArray *journals, gint64 pid)
+{
+  const GememJournal *found = NULL;
+  for (guint i = 0; i < journals->len; i++)
+    if (((const GememJournal *) journals->pdata[i])->pid == pid)
+      found = journals->pdata[i];
+  return found;
+}
+
+typedef struct
+{
+  const DryOptions *options;
+  const DryRun *run;
+  DryVerdict *verdict;
+  const char *name, *ended; /* of the program */
+  pid_t pid;
+  gint64 main; /* the process whose trace is the output itself, where there are not several ranks */
+  GHashTable *ranks;
+  gboolean several; /* ranks */
+  gboolean written;
+} Gathering;
+
+/* A process held @bytes of @device: its finding there, from number @known on, or a new one if nothing
+ * of its allocator is there (NCCL, libraries). */
+static void
+set_held (Gathering *g, guint known, guint device, guint64 bytes, const char *path, gint64 pid)
+{
+  GPtrArray *findings = g->verdict->findings;
+
+  for (guint i = known; i < findings->len; i++)
+    {
+      DryFinding *found = findings->pdata[i];
+      if ((guint) found->device == device)
+        {
+          found->held = bytes;
+          return;
+        }
+    }
+  if (bytes > 0)
+    {
+      DryFinding *found = dry_finding_new (path, pid, (int) device);
+      found->held = found->peak_live = found->peak_reserved = bytes;
+      g_ptr_array_add (findings, found);
+    }
+}
+
+/* Makes the trace of one process, from @snapshot if there is one. */
+static void
+add_process (Gathering *g, const GememJournal *journal, const GememJournal *snapshot)
+{
+  const GememJournal *source = snapshot != NULL ? snapshot : journal;
+  const gboolean first = source->pid == g->main && !g->written;
+  const gint64 rank = dry_ranks_take (g->ranks, source->pid);
+  g_autofree char *path = g->several && rank >= 0 ? dry_ranks_output (g->options->output, rank)
+                          : first                 ? g_strdup (g->options->output)
+                                  : gemem_launch_output (g->options->output, source);
+  g_autofree char *version = torch_fact (g->run, source->pid, "version");
+  g_autofree char *release = release_of (version);
+  g_autoptr (GArray) held = NULL;
+  const guint known = g->verdict->findings->len;
+  guint64 count;
+
+  if (gemem_launch_still_runs (source, g->pid))
+    {
+      note (g->verdict,
+            "process %" G_GINT64_FORMAT " still runs; its recording is %s, which "
+            "gemem-sim reads",
+            source->pid, source->path);
+      g->verdict->lost++;
+      return;
+    }
+  held = journal != NULL ? held_by (journal) : NULL;
+  const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
+                                   .torch = release,
+                                   .ended = first ? g->ended : NULL };
+  if (!gemem_launch_convert (source, &facts, path, &count))
+    {
+      g->verdict->lost++;
+      return;
+    }
+  g->written |= first || (g->several && rank >= 0);
+  if (snapshot != NULL && journal != NULL)
+    g_unlink (journal->path);
+  if (count > 0 && !dry_findings_add (g->options, path, source->pid, version, g->verdict->findings))
+    g->verdict->lost++;
+  for (guint device = 0; held != NULL && device < held->len; device++)
+    set_held (g, known, device, g_array_index (held, guint64, device), path, source->pid);
+  for (guint i = known; i < g->verdict->findings->len; i++)
+    {
+      DryFinding *found = g->verdict->findings->pdata[i];
+      found->rank = rank;
+      if (found->late)
+        note (
+            g->verdict,
+            "%s holds the last requests alone, as many as PyTorch's history keeps here; run fewer "
+            "steps, or set GEMEM_DRY_HISTORY (default: 1000000)",
+            found->path);
+    }
+}
+
+/* TRUE if there is space for the smallest journal in @folder. */
+static gboolean
+can_write (const char *folder)
+{
+  static const char bytes[JOURNAL_BLOCK];
+  g_autofree char *path = g_build_filename (folder, "probe", NULL);
+  return g_file_set_contents (path, bytes, sizeof bytes, NULL);
+}
+
+static void
+gather (Gathering *g)
+{
+  g_autoptr (GPtrArray) journals = gemem_launch_journals (g->run->folder, ".gmj");
+  g_autoptr (GPtrArray) snapshots = gemem_launch_journals (g->run->folder, ".pickle");
+  const GememJournal *main = gemem_launch_main (snapshots->len > 0 ? snapshots : journals, g->pid);
+  guint64 count;
+
+  g->main = main != NULL ? main->pid : 0;
+  g_autoptr (GHashTable) known = dry_ranks_read (g->run);
+  g->ranks = known;
+  g->several = g_hash_table_size (known) > 1;
+  for (guint i = 0; i < snapshots->len; i++)
+    {
+      const GememJournal *snapshot = snapshots->pdata[i];
+      add_process (g, of_process (journals, snapshot->pid), snapshot);
+    }
+  for (guint i = 0; i < journals->len; i++)
+    {
+      const GememJournal *journal = journals->pdata[i];
+      if (of_process (snapshots, journal->pid) == NULL
+          || of_process (journals, journal->pid) != journal)
+        add_process (g, journal, NULL);
+    }
+  const GememLaunchFacts facts = { .ended = g->ended };
+  if (snapshots->len + journals->len == 0 && !can_write (g->run->folder))
+    {
+      gemem_launch_say ("%s: nothing could be recorded there; free some space or name another file "
+                        "with -o",
+                        g->run->folder);
+      g->verdict->lost++;
+    }
+  if (!g->written && g->verdict->lost == 0
+      && gemem_launch_convert (NULL, &facts, g->options->output, &count))
+    {
+      note (g->verdict, "%s made no CUDA calls; %s holds no events", g->name, g->options->output);
+    }
+}
+
+/* ---- the whole */
+
+static void
+count_free (gpointer data)
+{
+  DryCount *count = data;
+  g_free (count->name);
+  g_free (count);
+}
+
+static void
+finding_free (gpointer data)
+{
+  DryFinding *found = data;
+  g_free (found->path);
+  g_free (found->allocator);
+  g_free (found->live_by);
+  g_free (found->reserved_by);
+  g_free (found->oom_by);
+  g_array_unref (found->orders);
+  g_ptr_array_unref (found->only_if);
+  g_free (found);
+}
+
+DryVerdict *
+dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name, pid_t pid,
+                 int status)
+{
+  DryVerdict *verdict = g_new0 (DryVerdict, 1);
+  g_autofree char *ended = gemem_launch_ended (status);
+  Gathering gathering = {
+    .options = options, .run = run, .verdict = verdict, .name = name, .ended = ended, .pid = pid
+  };
+
+  verdict->status = status;
+  verdict->findings = g_ptr_array_new_with_free_func (finding_free);
+  verdict->only_if = g_ptr_array_new_with_free_func (g_free);
+  GPtrArray **counts[] = { &verdict->harmless, &verdict->missing,    &verdict->values,
+                           &verdict->assumed,  &verdict->workspaces, &verdict->host,
+                           &verdict->managed,  &verdict->unknown,    &verdict->notes };
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
+    *counts[i] = g_ptr_array_new_with_free_func (count_free);
+  if (g_file_test ("/dev/nvidiactl", G_FILE_TEST_EXISTS))
+    note (verdict, "this machine has a GPU, which was not used; gemem-record records on it");
+  check_torches (run, verdict);
+  gather (&gathering);
+  dry_report_read (run, verdict);
+  dry_judge (options, verdict, NULL);
+  return verdict;
+}
+
+void
+dry_verdict_free (DryVerdict *verdict)
+{
+  if (verdict == NULL)
+    return;
+  g_ptr_array_unref (verdict->findings);
+  g_ptr_array_unref (verdict->only_if);
+  g_ptr_array_unref (verdict->harmless);
+  g_ptr_array_unref (verdict->missing);
+  g_ptr_array_unref (verdict->values);
+  g_ptr_array_unref (verdict->assumed);
+  g_ptr_array_unref (verdict->workspaces);
+  g_ptr_array_unref (verdict->host);
+  g_ptr_array_unref (verdict->managed);
+  g_ptr_array_unref (verdict->unknown);
+  g_ptr_array_unref (verdict->notes);
+  g_free (verdict);
+}

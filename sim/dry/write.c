@@ -1,0 +1,390 @@
+/* write.c - the verdict of a dry run: for people on stderr, for programs as JSON.
+ *
+ * For people: one block for each GPU of each process, of several ranks a table and the block of the largest, the answer before its reasons, the same order
+ * always, nothing that is not known.  The JSON has every figure in bytes.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/io/json-text.h"
+#include "base/units.h"
+#include "sim/dry/dry.h"
+
+#define LABEL "  %-16s"
+#define NAMES_MAX 5 /* names in a line */
+
+/* ---- for people */
+
+static void G_GNUC_PRINTF (3, 4)
+    append_row (GString *out, const char *label, const char *format, ...)
+{
+  va_list arguments;
+
+  g_string_append_printf (out, LABEL, label);
+  va_start (arguments, format);
+  g_string_append_vprintf (out, format, arguments);
+  va_end (arguments);
+  g_string_append_c (out, '\n');
+}
+
+/* "12.34 GiB (13249974272 bytes)" */
+static void
+append_size (GString *out, guint64 bytes)
+{
+  char text[GEMEM_FORMAT_MAX];
+  g_string_append_printf (out, "%s (%" G_GUINT64_FORMAT " bytes)", gemem_format_size (text, bytes),
+                          bytes);
+}
+
+static void
+append_peak (GString *out, const char *label, guint64 bytes, guint64 seq, const char *by)
+{
+  g_string_append_printf (out, LABEL, label);
+  append_size (out, bytes);
+  g_string_append_printf (out, ", event %" G_GUINT64_FORMAT "%s%s\n", seq, by != NULL ? ", " : "",
+                          by != NULL ? by : "");
+}
+
+static void
+append_orders (GString *out, const DryFinding *found)
+{
+  guint64 least = G_MAXUINT64, most = 0;
+  guint refused = 0;
+  g_autoptr (GString) each = g_string_new (NULL);
+
+  for (guint i = 0; i < found->orders->len; i++)
+    {
+      const DryOrder *order = &g_array_index (found->orders, DryOrder, i);
+      char text[GEMEM_FORMAT_MAX];
+      least = MIN (least, order->peak_reserved);
+      most = MAX (most, order->peak_reserved);
+      refused += order->ooms > 0;
+      g_string_append_printf (each, "%s%s %s%s", i > 0 ? ", " : "", order->order,
+                              gemem_format_size (text, order->peak_reserved),
+                              order->ooms > 0 ? " (out of memory)" : "");
+    }
+  if (found->orders->len > 0 && least == most)
+    append_row (out, "address orders", "the same reserved peak in all %u (%s)%s",
+                found->orders->len,
+                found->orders->len == 1   ? "ascending"
+                : found->orders->len == 2 ? "ascending, descending"
+                                          : "ascending, descending, random",
+                refused > 0 ? "; out of memory in some" : "");
+  else if (found->orders->len > 0)
+    append_row (out, "address orders", "%s", each->str);
+  if (found->pytorch && found->equal != found->compared)
+    append_row (out, "",
+                "the orders rest on gemem's pytorch-caching, which decided %" G_GUINT64_FORMAT
+                " of %" G_GUINT64_FORMAT " requests as the program's allocator did",
+                found->equal, found->compared);
+}
+
+static void
+append_conditions (GString *out, const GPtrArray *conditions)
+{
+  for (guint i = 0; i < conditions->len; i++)
+    append_row (out, "", "- %s", (const char *) conditions->pdata[i]);
+}
+
+/* "fits: 7.984 GiB of 23.52 GiB (8573157376 of 25250758656 bytes)", and what it rests on. */
+static void
+append_answer (GString *out, const DryOptions *options, const DryVerdict *verdict,
+               const DryFinding *found)
+{
+  static const char *const answers[] = {
+    [DRY_DOES_NOT_FIT] = "DOES NOT FIT",
+    [DRY_FITS_ONLY_IF] = "fits only if the following holds",
+    [DRY_FITS] = "fits",
+  };
+  const gboolean interval = found->needed_most > found->needed;
+  char need[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX], other[GEMEM_FORMAT_MAX];
+
+  append_row (out, options->gpu->name,
+              "%s: %s of %s (%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " bytes)%s",
+              answers[found->fit], gemem_format_size (need, found->needed),
+              gemem_format_size (whole, options->capacity), found->needed, options->capacity,
+              found->ooms > 0 ? ", and more was asked for"
+              : found->fit != DRY_DOES_NOT_FIT || found->needed > options->capacity
+                  ? ""
+                  : ", and more was asked for in some orders of addresses");
+  if (found->fit == DRY_FITS_ONLY_IF)
+    {
+      append_conditions (out, verdict->only_if);
+      append_conditions (out, found->only_if);
+    }
+  if (interval)
+    append_row (out, "", "up to %s (%" G_GUINT64_FORMAT " bytes) with workspaces of %s each",
+                gemem_format_size (need, found->needed_most), found->needed_most,
+                gemem_format_size (other, options->workspaces));
+  if (options->context > 0)
+    append_row (out, "", "of these %s for CUDA's context and kernels (--context)",
+                gemem_format_size (other, options->context));
+  else if (found->fit == DRY_FITS)
+    append_row (out, "",
+                "CUDA's context and kernels, commonly some hundreds of MiB, come on top; "
+                "--context=SIZE counts them");
+  if (options->capacity == options->gpu->memory)
+    append_row (out, "", "the GPU's memory: %s", options->gpu->source);
+}
+
+static void
+append_finding (GString *out, const DryOptions *options, const DryVerdict *verdict,
+                const DryFinding *found)
+{
+  char held[GEMEM_FORMAT_MAX];
+
+  if (verdict->findings->len > 1 && found->rank >= 0)
+    g_string_append_printf (out, "rank %" G_GINT64_FORMAT ", GPU %d: %s\n", found->rank,
+                            found->device, found->path);
+  else if (verdict->findings->len > 1)
+    g_string_append_printf (out, "process %" G_GINT64_FORMAT ", GPU %d: %s\n", found->pid,
+                            found->device, found->path);
+  append_answer (out, options, verdict, found);
+  append_peak (out, "peak live", found->peak_live, found->peak_live_seq, found->live_by);
+  if (found->pytorch)
+    append_peak (out, "peak reserved", found->peak_reserved, found->peak_reserved_seq,
+                 found->reserved_by);
+  if (found->held > found->peak_reserved)
+    append_row (out, "held in all", "%s, with what others than PyTorch's allocator asked for",
+                gemem_format_size (held, found->held));
+  if (found->ooms > 0)
+    append_row (out, "out of memory",
+                "%" G_GUINT64_FORMAT " requests were refused; the first, of %" G_GUINT64_FORMAT
+                " bytes, at event %" G_GUINT64_FORMAT "%s%s",
+                found->ooms, found->oom_size, found->oom_seq, found->oom_by != NULL ? ", " : "",
+                found->oom_by != NULL ? found->oom_by : "");
+  append_orders (out, found);
+  append_row (out, "requests of", "%s (%" G_GUINT64_FORMAT " events)",
+              found->allocator != NULL ? found->allocator : "CUDA's runtime and driver",
+              found->events);
+}
+
+static void
+append_counts (GString *out, const char *label, const char *what, const GPtrArray *counts)
+{
+  guint64 sum = 0;
+
+  if (counts->len == 0)
+    return;
+  for (guint i = 0; i < counts->len; i++)
+    sum += ((const DryCount *) counts->pdata[i])->count;
+  g_string_append_printf (out, LABEL "%" G_GUINT64_FORMAT " %s: ", label, sum, what);
+  for (guint i = 0; i < MIN (counts->len, NAMES_MAX); i++)
+    {
+      const DryCount *count = counts->pdata[i];
+      g_string_append_printf (out, "%s%s", i > 0 ? ", " : "", count->name);
+      if (count->count > 1)
+        g_string_append_printf (out, " %" G_GUINT64_FORMAT, count->count);
+    }
+  if (counts->len > NAMES_MAX)
+    g_string_append_printf (out, ", and %u more names (--json=FILE has all)",
+                            counts->len - NAMES_MAX);
+  g_string_append_c (out, '\n');
+}
+
+/* Ranks are rows of a table, and the largest of them has a block, as every other process has. */
+static void
+append_findings (GString *out, const DryOptions *options, const DryVerdict *verdict,
+                 const GPtrArray *ranks, const DryFinding *largest)
+{
+  if (largest != NULL)
+    {
+      dry_ranks_append (out, ranks);
+      g_string_append_printf (out, "the largest of %u: ", ranks->len);
+      append_finding (out, options, verdict, largest);
+    }
+  for (guint i = 0; i < verdict->findings->len; i++)
+    if (largest == NULL || ((const DryFinding *) verdict->findings->pdata[i])->rank < 0)
+      append_finding (out, options, verdict, verdict->findings->pdata[i]);
+}
+
+void
+dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
+{
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (GPtrArray) ranks = dry_ranks_of (verdict);
+  const DryFinding *largest = dry_ranks_largest (ranks);
+  char size[GEMEM_FORMAT_MAX];
+
+  append_findings (out, options, verdict, ranks, largest);
+  append_counts (out, "not written", "calls failed, because the function does not exist here",
+                 verdict->missing);
+  append_counts (out, "left out", "calls without effect on memory", verdict->harmless);
+  append_counts (out, "values", "values were read from the GPU, as zero (--value chooses others)",
+                 verdict->values);
+  append_counts (out, "assumed", "values came from other ranks, as if all ranks held the same",
+                 verdict->assumed);
+  append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
+                 verdict->workspaces);
+  append_counts (out, "host",
+                 "tensors of random numbers were read on the host, as zeros "
+                 "(--fill-host draws them)",
+                 verdict->host);
+  append_counts (out, "managed",
+                 "allocations of managed memory, which the driver moves to the GPU and back, are "
+                 "not counted",
+                 verdict->managed);
+  append_counts (out, "unknown", "further facts not known", verdict->unknown);
+  for (guint i = 0; i < verdict->notes->len; i++)
+    append_row (out, "note", "%s", ((const DryCount *) verdict->notes->pdata[i])->name);
+  if (verdict->status != 0)
+    {
+      g_autofree char *ended = gemem_launch_ended (verdict->status);
+      append_row (out, "program", "ended with %s", ended);
+    }
+  if (verdict->findings->len > 0)
+    append_row (
+        out, "next", "gemem-sim compare %s -d sim:capacity=%s",
+        (largest != NULL ? largest : (const DryFinding *) verdict->findings->pdata[0])->path,
+        gemem_format_size_exact (size, options->capacity - options->context));
+  fputs (out->str, stderr);
+}
+
+/* ---- for programs */
+
+static void
+append_counts_json (GString *out, const char *name, const GPtrArray *counts)
+{
+  gemem_json_append_name (out, name);
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < counts->len; i++)
+    {
+      const DryCount *count = counts->pdata[i];
+      gemem_json_append_name (out, NULL);
+      g_string_append_c (out, '{');
+      gemem_json_append_text_member (out, "name", count->name);
+      gemem_json_append_number_member (out, "count", count->count);
+      g_string_append_c (out, '}');
+    }
+  g_string_append_c (out, ']');
+}
+
+void
+dry_append_fit_json (GString *out, DryFit fit)
+{
+  gemem_json_append_name (out, "fits");
+  g_string_append (out, fit == DRY_FITS ? "true" : fit == DRY_DOES_NOT_FIT ? "false" : "null");
+}
+
+static void
+append_conditions_json (GString *out, const GPtrArray *conditions)
+{
+  gemem_json_append_name (out, "only_if");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < conditions->len; i++)
+    {
+      gemem_json_append_name (out, NULL);
+      gemem_json_append_string (out, conditions->pdata[i]);
+    }
+  g_string_append_c (out, ']');
+}
+
+static void
+append_finding_json (GString *out, const DryFinding *found)
+{
+  const struct
+  {
+    const char *name;
+    guint64 number;
+  } numbers[] = {
+    { "pid", (guint64) found->pid },
+    { "device", (guint64) found->device },
+    { "events", found->events },
+    { "peak_live", found->peak_live },
+    { "peak_live_event", found->peak_live_seq },
+    { "peak_reserved", found->peak_reserved },
+    { "peak_reserved_event", found->peak_reserved_seq },
+    { "held", found->held },
+    { "out_of_memory", found->ooms },
+    { "compared", found->compared },
+    { "equal", found->equal },
+  };
+
+  g_string_append_c (out, '{');
+  gemem_json_append_text_member (out, "trace", found->path);
+  gemem_json_append_text_member (out, "allocator", found->allocator);
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    gemem_json_append_number_member (out, numbers[i].name, numbers[i].number);
+  if (found->rank >= 0)
+    gemem_json_append_number_member (out, "rank", (guint64) found->rank);
+  gemem_json_append_text_member (out, "peak_live_by", found->live_by);
+  gemem_json_append_text_member (out, "peak_reserved_by", found->reserved_by);
+  gemem_json_append_text_member (out, "out_of_memory_by", found->oom_by);
+  gemem_json_append_number_member (out, "needed", found->needed);
+  gemem_json_append_number_member (out, "needed_most", found->needed_most);
+  dry_append_fit_json (out, found->fit);
+  append_conditions_json (out, found->only_if);
+  gemem_json_append_name (out, "orders");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < found->orders->len; i++)
+    {
+      const DryOrder *order = &g_array_index (found->orders, DryOrder, i);
+      gemem_json_append_name (out, NULL);
+      g_string_append_c (out, '{');
+      gemem_json_append_text_member (out, "order", order->order);
+      gemem_json_append_number_member (out, "peak_reserved", order->peak_reserved);
+      gemem_json_append_number_member (out, "out_of_memory", order->ooms);
+      g_string_append_c (out, '}');
+    }
+  g_string_append (out, "]}");
+}
+
+void
+dry_append_gpu_json (GString *out, const DryOptions *options)
+{
+  gemem_json_append_text_member (out, "gpu", options->gpu->name);
+  gemem_json_append_text_member (out, "model", options->gpu->model);
+  gemem_json_append_number_member (out, "capacity", options->capacity);
+  gemem_json_append_text_member (out, "capacity_source",
+                                 options->capacity == options->gpu->memory ? options->gpu->source
+                                                                           : "--capacity");
+  gemem_json_append_number_member (out, "context", options->context);
+  gemem_json_append_number_member (out, "workspaces_taken_as", options->workspaces);
+}
+
+gboolean
+dry_write_json (const DryOptions *options, const GString *text, GError **error)
+{
+  if (strcmp (options->json, "-") != 0)
+    return g_file_set_contents (options->json, text->str, (gssize) text->len, error);
+  if (fputs (text->str, stdout) >= 0 && fflush (stdout) == 0)
+    return TRUE;
+  gemem_error_set_errno (error, errno, "--json=-", "write it to a file");
+  return FALSE;
+}
+
+gboolean
+dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict, GError **error)
+{
+  g_autoptr (GString) out = g_string_new ("{");
+
+  dry_append_gpu_json (out, options);
+  gemem_json_append_number_member (out, "exit_status", (guint64) verdict->status);
+  gemem_json_append_number_member (out, "needed", verdict->needed);
+  gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
+  dry_append_fit_json (out, verdict->fit);
+  append_conditions_json (out, verdict->only_if);
+  gemem_json_append_name (out, "processes");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < verdict->findings->len; i++)
+    {
+      gemem_json_append_name (out, NULL);
+      append_finding_json (out, verdict->findings->pdata[i]);
+    }
+  g_string_append_c (out, ']');
+  append_counts_json (out, "missing", verdict->missing);
+  append_counts_json (out, "harmless", verdict->harmless);
+  append_counts_json (out, "values", verdict->values);
+  append_counts_json (out, "assumed", verdict->assumed);
+  append_counts_json (out, "workspaces", verdict->workspaces);
+  append_counts_json (out, "host", verdict->host);
+  append_counts_json (out, "managed", verdict->managed);
+  append_counts_json (out, "unknown", verdict->unknown);
+  append_counts_json (out, "notes", verdict->notes);
+  g_string_append (out, "}\n");
+  return dry_write_json (options, out, error);
+}

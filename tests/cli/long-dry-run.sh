@@ -1,0 +1,91 @@
+#!/bin/sh
+# long-dry-run.sh - gemem-dry-run under real PyTorch wheels: a product and its workspace, values that are read, every way to end, out of memory.
+#   GEMEM_TORCH   the Pythons, separated by blanks, of environments with a CUDA build of PyTorch; its packages of NVIDIA are not needed
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+[ -n "${GEMEM_TORCH:-}" ] || { skip "PyTorch" "\$GEMEM_TORCH names no Python"; done_testing; }
+cat >product.py <<'PY'
+import torch
+x = torch.randn(1024, 1024, device="cuda")
+print((x @ x).sum())
+PY
+cat >sizes.py <<'PY'
+import torch
+x = torch.randn(1000, device="cuda")
+def count(): return int((x > 0).sum().item())
+for i in range(3): n = count()
+print(len(torch.zeros(n + 1, device="cuda")))
+PY
+cat >many.py <<'PY'
+import torch
+x = torch.empty(1 << 18, device="cuda")
+for i in range(20): y = torch.empty(1 << 18, device="cuda"); del y
+PY
+# What waits for a value; and generate() of the package transformers, of which this has what matters: criteria, and a loop that asks the device.
+cat >wait.py <<'PY'
+import torch
+x, rounds = torch.ones(1, device="cuda"), 0
+while not bool(x[0] > 0): rounds += 1
+print(rounds)
+PY
+mkdir -p transformers/generation && touch transformers/__init__.py transformers/generation/__init__.py
+cat >transformers/generation/stopping_criteria.py <<'PY'
+import torch
+class MaxLengthCriteria:
+    def __init__(self, max_length): self.max_length = max_length
+    def __call__(self, input_ids, scores): return torch.full((input_ids.shape[0],), input_ids.shape[-1] >= self.max_length, device=input_ids.device)
+class StoppingCriteriaList(list):
+    def __call__(self, input_ids, scores): return torch.stack([one(input_ids, scores) for one in self]).any(dim=0)
+PY
+cat >transformers/generation/utils.py <<'PY'
+import torch
+from .stopping_criteria import MaxLengthCriteria, StoppingCriteriaList
+def generate(ids, length):
+    done, criteria = False, StoppingCriteriaList([MaxLengthCriteria(length)])
+    while not done:
+        ids = torch.cat([ids, ids[:, -1:]], dim=1)
+        done = bool(criteria(ids, None).all())
+    return ids
+PY
+cat >generation.py <<'PY'
+import torch, transformers.generation.utils as utils
+print(*utils.generate(torch.ones(2, 3, device="cuda", dtype=torch.long), 12).shape)
+PY
+cat >end.py <<'PY'
+import os, signal, sys, torch
+x = torch.empty(1 << 20, device="cuda")
+torch.cuda.memory._record_memory_history()
+torch.cuda.memory._record_memory_history(enabled=None)
+y = torch.empty(1 << 20, device="cuda")
+if sys.argv[1] == "full":
+    z = torch.empty(1 << 40, device="cuda")
+if sys.argv[1] == "mine":
+    torch.cuda.memory._dump_snapshot("mine.pickle")
+elif sys.argv[1] == "exit":
+    os._exit(5)
+else:
+    os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+    signal.pause()
+PY
+# The workspace of cuBLAS, by handle and stream: another on Hopper than before.
+workspace () { check "a workspace of $1 bytes" sh -c "gemem-sim convert -q out.gmt out.txt && grep -q '^alloc .*size=$1 ' out.txt"; }
+
+for python in $GEMEM_TORCH; do
+  run 0 gemem-dry-run --gpu h100 "$python" product.py; says out '^tensor\(0\., device='; workspace 33554432
+  run 0 gemem-dry-run --gpu a100-40 "$python" product.py; workspace 8519680
+  check "nothing failed" sh -c "! grep -q 'not written' $err"
+  run 0 gemem-dry-run "$python" sizes.py; says out '^1$'; says err '^  values +3 values were read .*sizes\.py:3 count 3'
+  run 0 gemem-dry-run --value 'sizes.py:3 count=7' "$python" sizes.py; says out '^8$'
+  run 0 gemem-dry-run --value 'wait.py:3 =0*2500,1' "$python" wait.py; says out '^2500$'
+  run 124 timeout -s INT 60 gemem-dry-run "$python" wait.py; says err 'wait\.py:3 <module> has read 2000 values .* if it waits for another'
+  run 0 gemem-dry-run "$python" generation.py; says out '^2 12$'; says err '^  note +generate\(\) of transformers stops at its length'
+  run 0 env GEMEM_DRY_HISTORY=10 gemem-dry-run "$python" many.py; says err '^  peak live +2\.000 MiB'; says err '^  note .*holds the last requests alone'
+  for how in exit:5 mine:0 SIGTERM:143 full:1 SIGKILL:137; do
+    run "${how#*:}" gemem-dry-run --json end.json "$python" end.py "${how%:*}"
+    if [ "${how%:*}" = SIGKILL ]; then says err "requests of +CUDA's runtime and driver"; else says err '^  peak live +8\.000 MiB .*end\.py:5'; fi
+    if [ "${how%:*}" = full ]; then says err 'DOES NOT FIT'; says err '^  out of memory +1 requests were refused; the first, of 4398046511104 bytes.*end\.py:7'; fi
+  done
+  run 0 gemem-sim info mine.pickle
+done
+done_testing

@@ -1,0 +1,55 @@
+#!/bin/sh
+# test-cli-outputs.sh - what stands at the place of an output: a link is followed, access rights stay, and a writer that is killed at any moment leaves the
+# old file as it was or the new one whole.
+# shellcheck disable=SC2154,SC2016,SC2086 # err comes from tap.sh; scripts for sh -c; words on purpose
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+gemem-sim generate random:events=20000,live=200 -o in.gmt
+for command in 'replay in.gmt -a direct -f json -o' 'replay in.gmt -a direct -f csv --events' 'replay in.gmt -a ge --map' 'convert in.gmt -f native' 'plan in.gmt -p no-reuse -o' 'generate random:events=1000 -f native -o'; do
+  echo old >target; ln -sf target link; chmod 640 target
+  run 0 gemem-sim $command link
+  check 'the link stays, what it names is new, with the old rights' sh -c \
+    'test -L link && ! grep -qx old target && test "$(stat -c %a target)" = 640 && test "$(ls | wc -l)" = 3'
+  rm -f link target
+done
+
+# Killed at a random moment.  The result is the same each time, so that the file is one of two.
+gemem-sim generate random:events=60000,live=200 -o in.gmt
+killed () { # COMMAND...: its last word is the file
+  for file; do :; done
+  "$@" >/dev/null 2>&1; cp "$file" new
+  bad=
+  for i in 1 2 3 4 5 6 7 8; do
+    echo old >"$file"
+    "$@" >/dev/null 2>&1 & pid=$!
+    sleep "0.$(printf %02d $((i * ${GEMEM_KILL_STEP:-2})))"
+    kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null
+    [ "$(head -c 4 "$file")" = old ] || cmp -s new "$file" || bad="$bad $i"
+  done
+  check "SIGKILL leaves the old file or the new one: $*$bad" test -z "$bad"
+  rm -f "$file" "$file".*
+}
+killed gemem-sim convert in.gmt out.txt
+killed gemem-sim convert in.gmt out.gmt
+killed gemem-sim replay in.gmt -a direct -f csv --events out.csv
+killed gemem-sim generate random:events=60000,live=200 --seed 3 -o out.gmt
+killed gemem-sim plan in.gmt -p no-reuse -o out.csv
+
+# A disk that is full at some byte: each of the first blocks of an output.
+for blocks in 1 2 3 5 9 40 100; do
+  for command in 'convert in.gmt out.txt' 'convert in.gmt out.gmt' 'replay in.gmt -a direct -f csv --events out.csv'; do
+    file=${command##* }
+    echo old >"$file"
+    sh -c "ulimit -f $blocks; exec gemem-sim $command >/dev/null" 2>"$err"; got=$?
+    case $got in
+      0) ;;
+      1) { [ "$(cat "$file")" = old ] && grep -q "^gemem-sim: error: $file: File too large; " "$err" && [ "$(ls "$file"* | wc -l)" = 1 ]; } || got=bad ;;
+    esac
+    [ $got = 0 ] || [ $got = 1 ]; ok $? "$blocks blocks: $command: $got"
+  done
+done
+for command in 'convert -f native in.gmt' 'replay in.gmt -a direct -f csv --events' 'replay in.gmt -a direct -f json -o'; do
+  if [ -e /dev/full ]; then run 1 gemem-sim $command /dev/full; says err '/dev/full: No space left on device; '; fi
+done
+done_testing

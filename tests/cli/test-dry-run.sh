@@ -1,0 +1,279 @@
+#!/bin/sh
+# test-dry-run.sh - gemem-dry-run on programs that use runtime and driver, on a Python module called torch that only looks like PyTorch, and on wrong input.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+program=$GEMEM_BUILDDIR/tests/programs/dry-memory
+XDG_CACHE_HOME=$GEMEM_TMP/.cache; export XDG_CACHE_HOME
+if grep -q '^CFLAGS.*-fsanitize\|^SANITIZE_CFLAGS = .*-fsanitize' "$GEMEM_BUILDDIR/Makefile"; then
+  echo "1..0 # SKIP the preloaded libraries are instrumented, and the programs are not"; exit 0
+fi
+
+# events FILE: its events without times and addresses, joined by ";".
+events () {
+  gemem-sim convert -q "$1" events.txt && sed -n -e 's/ addr=0x[0-9a-f]*//' -e 's/ t=[0-9]*$//; s/ t=[0-9]* / /' -e '/^[a-z]/p' events.txt | paste -s -d ';'
+}
+
+# ---- wrong input
+run 2 gemem-dry-run; says err "^gemem-dry-run: name a program to run; 'gemem-dry-run --help' shows how$"
+run 2 gemem-dry-run --gpu h10 true; says err "no GPU is called 'h10'; nearest: h100, h100-pcie, h100-nvl; 'gemem-sim list gpus' shows all"
+run 2 gemem-dry-run --gpu a100 true; says err "nearest: a100-40, a100-80"
+run 2 gemem-dry-run --capacity 16 true; says err '^gemem-dry-run: --capacity=16: .*write 16GiB'
+run 2 gemem-dry-run --capacity lots true
+run 2 gemem-dry-run --gpus 0 true; says err '--gpus=0: write a number from 1 to 16'
+run 2 gemem-dry-run --orders 1000 true; says err '--orders=1000: write a number from 1 to 100'
+run 2 gemem-dry-run --stacks=0 true; says err '--stacks=0: how many frames, 1 to 128'
+run 2 gemem-dry-run --context 100GiB true; says err 'leaves nothing of the capacity'
+run 2 gemem-dry-run --value 'here=0*x,1' true; says err 'or one for each read'
+run 2 gemem-dry-run --value 'here' true; says err "--value=here: write a regular expression, '=' and a number"
+run 2 gemem-dry-run --rank 1 true; says err '--rank=1 --world=0: write both, a rank from 0 and the number of ranks'
+run 2 gemem-dry-run --rank 8 --world 8 true; says err '--rank=8 --world=8: write both'
+run 2 gemem-dry-run --world 8 true; says err 'write both'
+run 2 gemem-dry-run --rank 1 --world 8 torchrun train.py; says err 'write python in its place'
+run 2 gemem-dry-run --nothing true
+run 2 gemem-dry-run --fit B=5..1 -- true B; says err '--fit=B=5\.\.1: write NAME=FROM\.\.TO'
+run 2 gemem-dry-run --fit B=1..5 -- true; says err 'no argument of the program contains the word B;'
+run 2 gemem-dry-run -o no/folder/out.gmt true; says err '^gemem-dry-run: --output=no/folder/out.gmt: No such file or directory; name a file in a folder that can be written$'
+run 2 gemem-dry-run -o . true; says err '--output=\.: Is a directory'
+run 2 gemem-dry-run --json no/verdict.json true; says err '--json=no/verdict.json: No such file or directory'
+run 127 gemem-dry-run ./no-such-program; says err '^gemem-dry-run: ./no-such-program: No such file or directory$'
+echo 'print(1)' >plain.py
+run 127 gemem-dry-run plain.py; says err 'plain.py: No such file or directory; write python plain.py$'
+run 126 gemem-dry-run ./plain.py; says err './plain.py: Permission denied; write python ./plain.py$'
+check "a program that is not there leaves no trace" test ! -e out.gmt
+run 0 env -u HOME -u XDG_CACHE_HOME gemem-dry-run true
+XDG_CACHE_HOME=/proc/nowhere run 0 gemem-dry-run "$program" runtime; says err '/proc/nowhere.*; made for this run alone$'; says err '^  h100 +fits: 2\.000 MiB'
+{ printf '\177ELF\002\001\001'; head -c 47 /dev/zero; printf '\070'; head -c 9 /dev/zero; echo libcuda.so.1; } >static; chmod +x static # an ELF file without an interpreter
+run 126 gemem-dry-run ./static; says err 'LD_PRELOAD has no effect on it.*: it is linked statically; link it dynamically'
+if [ "$(id -u)" -ne 0 ]; then
+  cp "$program" setuid && chmod u+s setuid && run 126 gemem-dry-run ./setuid && says err 'rights of its owner'
+fi
+run 0 gemem-dry-run --version; says out '^gemem-dry-run [0-9]'
+run 0 gemem-dry-run --help; says out '--fit=NAME=VALUES'
+check "nothing is left behind" sh -c '! ls -d ./*.recording-* 2>/dev/null'
+
+# ---- programs
+run 3 gemem-dry-run sh -c 'echo said; exit 3'; says out '^said$'; says err 'made no CUDA calls'; says err 'program +ended with exit status 3'
+run 0 gemem-dry-run "$program" runtime
+says err '^  h100 +fits: 2\.000 MiB of 79\.18 GiB \(2097152 of 85017493504 bytes\)$'
+says err '^  peak live +2\.000 MiB \(2097152 bytes\), event 2$'
+says err '^  next +gemem-sim compare .*/out\.gmt -d sim:capacity=81079MiB$'
+check "the calls of the runtime" test "$(events out.gmt)" = 'alloc 1 size=1048576;free 1;alloc 2 size=2097152'
+run 0 gemem-sim info out.gmt; says out 'recorder: gemem-dry-run [0-9]'
+run 0 gemem-sim compare out.gmt -d sim:capacity=1GiB -a direct -a pytorch-caching; says out '^direct'
+run 0 gemem-dry-run "$program" driver
+check "the calls of the driver" test "$(events out.gmt)" = 'alloc 1 size=3145728'
+run 0 gemem-record --without-gpu -o record.gmt "$program" runtime; says err '^  h100 +fits'
+check "gemem-record --without-gpu" test -s record.gmt
+run 2 gemem-record -o x.gmt --without-gpu true; says err 'write --without-gpu as the first option'
+run 0 gemem-dry-run --gpus 3 --gpu a100-40 "$program" devices; says out '^3 devices of 42284875776 bytes, 42284875776 free'
+run 0 gemem-dry-run --capacity 8GiB --context 1GiB "$program" devices; says out '^1 devices of 8589934592 bytes, 7516192768 free'
+run 0 gemem-dry-run "$program" read; says out '^0$'; says err '^  values +1 values were read from the GPU, as zero'
+
+# ---- a runtime that is linked in: into the program, and into a module in a folder of Python
+linked=$GEMEM_BUILDDIR/tests/programs/dry-linked
+run 0 "$linked"; says out '^registered inside, malloc 99 nothing, made up 99, free 99, without space 99 99$'
+run 0 gemem-dry-run "$linked"; says out '^registered outside, malloc 0 block, made up 801, free 0, without space (0|99) 99$'
+says err '^  not written +1 calls failed.*cudaMadeUp libcudart\.so\.13'; check "its calls" test "$(events out.gmt)" = 'alloc 1 size=1048576;free 1'
+mkdir modules; cp "$GEMEM_BUILDDIR/tests/programs/.libs/dry-linked-module.so" modules
+run 0 env PYTHONPATH="$PWD/modules" gemem-dry-run "$linked" modules/dry-linked-module.so; check "a module that is opened" test "$(grep -c 'registered outside, malloc 0 block' "$out")" -eq 2
+
+run 0 gemem-dry-run "$GEMEM_BUILDDIR/tests/programs/dry-asks" /no/such/place/libcublas.so.99 cublasMadeUp
+says out '^cublasMadeUp in /no/such/place/libcublas\.so\.99 1$'
+
+# ---- out of memory
+run 0 gemem-dry-run --capacity 4GiB "$program" full; says out '^4$'
+says err '^  h100 +DOES NOT FIT: 4\.000 GiB of 4\.000 GiB \(.* bytes\), and more was asked for'; says err '^  out of memory +1 requests were refused; the first, of 1073741824 bytes'
+run 0 gemem-dry-run --capacity 4GiB --context 1GiB "$program" full; says out '^3$'; says err 'of these 1\.000 GiB for CUDA'
+run 0 gemem-dry-run --gpu t4 --json verdict.json "$program" full; says out '^14$'
+if command -v jq >/dev/null; then
+  for fact in '.gpu == "t4"' '.fits == false' '.capacity == 15634268160' '.capacity_source | startswith("reported")' '.exit_status == 0' '.missing == []' \
+    '.processes[0].peak_live == 15032385536' '.processes[0].out_of_memory == 1' '.processes[0].fits == false'; do run 0 jq -e "$fact" verdict.json; done
+fi
+run 0 gemem-dry-run --json - "$program" none; says out '"fits": null, "only_if": \["it makes no CUDA calls on a GPU either"\]'
+
+# ---- what is not known: "fits" is not said
+run 0 gemem-dry-run --capacity 4GiB "$program" batch 4; says err '^  h100 +fits only if the following holds: 4\.000 GiB of 4\.000 GiB'
+says err "^ +- CUDA's context and kernels, .* take no more than the 0 B that are left; --context=SIZE counts them"
+run 0 gemem-dry-run --capacity 5GiB --context 1GiB "$program" batch 4; says err '^  h100 +fits: 5\.000 GiB of 5\.000 GiB'
+run 0 gemem-dry-run --json - "$program" workspace; says out '"fits": null, "only_if": \[\], "processes"'; says err '^  h100 +fits only if .*: 1\.000 MiB of'
+says err "^ +- 79\.18 GiB are enough for workspaces, whose sizes only NVIDIA's libraries know .*--workspaces=SIZE tries one"
+run 0 gemem-dry-run -o two.gmt --workspaces 1GiB --json - "$program" workspace; says err '^  h100 +fits: 1\.000 MiB of'; says err '^ +up to 1\.001 GiB \(1074790400 bytes\) with workspaces of 1\.000 GiB each'
+says out '"needed": 1048576, "needed_most": 1074790400, "fits": true'
+check "the second trace is kept" test "$(events two.workspaces.gmt)" = 'alloc 1 size=1048576;alloc 2 size=1073741824'
+run 0 gemem-dry-run --capacity 8GiB --workspaces 8GiB "$program" workspace; says err '^ +- workspaces take less than 8\.000 GiB each, with which it does not fit'
+run 0 gemem-dry-run --capacity 8GiB --workspaces 7.5GiB "$program" workspace; says err "^ +- CUDA's context and kernels.* 511\.0 MiB"; says err '^ +up to 7\.501 GiB'
+rm -f two.workspaces.gmt; run 0 gemem-dry-run -o two.gmt --workspaces 1GiB "$program" runtime; check "no second run without unknown sizes" test ! -e two.workspaces.gmt
+run 0 gemem-dry-run --capacity 4MiB --context 1MiB "$program" children; says err '^ +- the processes on GPU 0, which need 5\.000 MiB in all, do not hold it at the same time'
+run 3 gemem-dry-run --json - sh -c "'$program' runtime; exit 3"; says out '"fits": null'; says err '^ +- it needs no more after the point where it ended with exit status 3'
+run 2 gemem-dry-run --workspaces much true; says err '^gemem-dry-run: --workspaces='
+
+# ---- several processes, and ends
+run 0 gemem-dry-run -o many.gmt "$program" children
+check "one trace for each process" test "$(ls many*.gmt | wc -l)" -eq 2
+says err '^process [0-9]+, GPU 0: .*/many\.gmt'; says err '^process [0-9]+, GPU 0: .*/many\.[0-9]+\.gmt'
+for signal in TERM KILL; do
+  rm -f wait.gmt
+  gemem-dry-run -o wait.gmt "$program" wait >ready 2>ended & launcher=$!
+  tries=0; until grep -q ready ready || [ $tries -gt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+  if [ $signal = TERM ]; then kill -TERM $launcher; else kill -KILL "$(pgrep -P $launcher | head -n 1)"; fi
+  wait $launcher; waited=$?
+  [ $signal = TERM ] && wanted=143 || wanted=137; check "SIG$signal: the status" test $waited -eq $wanted
+  check "SIG$signal: what was recorded is there" test "$(events wait.gmt)" = 'alloc 1 size=1048576'
+done
+
+# ---- ranks
+run 0 gemem-dry-run -o ranks.gmt --json ranks.json sh -c "RANK=0 $program runtime; RANK=1 $program driver; RANK=1 $program runtime"
+says err '^  rank  GPU    peak live  peak reserved  held in all        needs$'; says err '^     0    0    2\.000 MiB      2\.000 MiB    2\.000 MiB    2\.000 MiB  fits$'
+says err '^     1    0    3\.000 MiB '; says err '^the largest of 2: rank 1, GPU 0: .*/ranks\.rank-1\.gmt$'; says err '^process [0-9]+, GPU 0: .*/ranks\.[0-9]+\.gmt$'
+says err '^  next .*/ranks\.rank-1\.gmt '
+check "one block for all ranks, and one for the process that has a rank of another" test "$(grep -c '^  peak live' "$err")" -eq 2
+check "recordings by rank" test "$(events ranks.rank-0.gmt)$(events ranks.rank-1.gmt)" = 'alloc 1 size=1048576;free 1;alloc 2 size=2097152alloc 1 size=3145728'
+if command -v jq >/dev/null; then run 0 jq -e '[.processes[].rank] | sort == [null, 0, 1]' ranks.json; fi
+run 2 gemem-dry-run --capacity 2MiB -o ranks.gmt sh -c "RANK=0 $program runtime; RANK=1 $program driver"; says err '^the largest of 2: rank 1'; says err '^     1 .*DOES NOT FIT$'
+run 0 gemem-dry-run -o one.gmt env RANK=7 "$program" runtime; check "one rank alone keeps the name" test -s one.gmt
+run 0 gemem-dry-run --rank 5 --world 8 --gpus 2 sh -c 'echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $GROUP_RANK'; says out '^5 8 1 2 2$'
+
+# ---- the largest value that fits
+run 0 gemem-dry-run --capacity 10GiB -o fit.gmt --fit 'SIZE=1..64' -- "$program" batch SIZE
+says err "^gemem-dry-run: SIZE=10 is the largest of 1 to 64 that fits h100, but only if CUDA's context"; says err 'SIZE=64: does not fit'
+says err 'SIZE=10: fits under conditions, 10\.00 GiB needed; .*/fit\.SIZE-10\.gmt'
+check "every run is kept" test "$(ls fit.SIZE-*.gmt | wc -l)" -eq "$(grep -c '^gemem-dry-run: .*: .*; .*gmt$' "$err")"
+run 0 gemem-dry-run --capacity 11GiB --context 1GiB --json fit.json -o fit.gmt --fit 'SIZE=2,8,10,12' --fit 'HOW=batch,none' --fit 'UNUSED=1..2' -- sh -c "SIZES=1; '$program' HOW SIZE UNUSED \$SIZES"
+says err '^gemem-dry-run: HOW=batch UNUSED=2 SIZE=10: fits, 11\.00 GiB needed; .*/fit\.HOW-batch\.UNUSED-2\.SIZE-10\.gmt'
+says err '^gemem-dry-run: the largest SIZE of 2 to 12 that fits h100:$'; says err '^  HOW=batch UNUSED=1  10, 11\.00 GiB needed$'; says err '^  HOW=none UNUSED=2   12, 0 B needed, only if it makes no CUDA calls on a GPU either$'
+if command -v jq >/dev/null; then
+  run 0 jq -e '(.largest | length) == 4 and .largest[0].SIZE == "10" and .largest[0].fits and (.runs[1] | .HOW == "batch" and .SIZE == "12" and .fits == false)' fit.json
+fi
+run 1 gemem-dry-run --capacity 3GiB --fit 'SIZE=4,5' --fit 'HOW=batch' -- "$program" HOW SIZE; says err '^  HOW=batch  none$'
+run 2 gemem-dry-run --fit 'N=1..5' --fit 'M=1..20000' -- true N M; says err 'more than 10000 combinations'
+run 2 gemem-dry-run --fit 'N=1,,2' -- true N; says err 'N=1,,2: write NAME=FROM\.\.TO'
+run 2 gemem-dry-run --fit 'N=1..2' -- true NN; says err 'contains the word N;'
+run 1 gemem-dry-run --capacity 1GiB --fit 'N=2..4' -- "$program" batch N; says err 'no value of N from 2 to 4 fits h100'
+run 0 gemem-dry-run --capacity 10GiB --fit 'N=2..4' -- "$program" batch N; says err '^gemem-dry-run: N=4 is the largest of 2 to 4 that fits h100$'
+for signal in TERM INT; do
+  run 130 timeout --preserve-status -s $signal 2 gemem-dry-run -o stop.gmt --fit 'N=1,9' -- sh -c 'sleep N'; says err 'stopped by signal (2|15)$'
+done
+run 1 gemem-dry-run --fit 'N=2..4' -- sh -c 'exit N'; says err 'the program failed with N=2 \(status 2\), and not for want of memory'
+
+# ---- Python: a module called torch, with the functions of PyTorch that the launcher uses
+if command -v python3 >/dev/null; then
+  mkdir -p fake/torch own
+  cat >fake/torch/__init__.py <<'PY'
+import os
+__version__ = os.environ.get("FAKE_VERSION", "2.11.0+cu130")
+class version: cuda = os.environ.get("FAKE_CUDA", "13.0") or None; hip = os.environ.get("FAKE_HIP")
+log = open("log", "a", buffering=1)
+queue = []
+class memory:
+    def _record_memory_history(enabled="all", **options): print("record", enabled, *sorted(options), file=log)
+    def _dump_snapshot(path): open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
+class cuda:
+    memory = memory
+    ready = False
+    def is_initialized(): return cuda.ready
+    def _lazy_call(function): queue.append(function)
+    def init():
+        print("init", file=log); cuda.ready = True
+        for function in queue: function()
+PY
+  echo 'import sys; sys.own = "own"' >own/sitecustomize.py
+  gzip -dc "$GEMEM_SRCDIR/tests/data/pytorch/expandable-2.6.pickle.gz" >snapshot.pickle
+  # What stands for cuBLAS is loaded into the Python whose packages ask for it, whoever starts it.
+  echo 'import sys; print(sorted({l.split("/")[-1].strip() for l in open("/proc/self/maps") if "cublas" in l}), sys.argv[1:])' >maps.py
+  if python3 -m venv --without-pip env 2>/dev/null && cp "$GEMEM_BUILDDIR/tests/programs/dry-asks" "$(echo env/lib/python3*/site-packages)/asks.so"; then
+    printf '#!/bin/sh\nshift\nexec env/bin/python "$@"\n' >runner; printf '#!/usr/bin/env python3\nimport os, sys\nos.execv("/bin/sh", ["sh", "-c", "exec ./runner run \\"$@\\"", "sh"] + sys.argv[1:])\n' >conda
+    chmod +x runner conda; mkdir bin; ln -s ../env/bin/python bin/python; printf '#!%s\n%s\n' "$PWD/env/bin/python" "$(cat maps.py)" >launch; chmod +x launch
+    for command in 'env/bin/python maps.py a' 'env A=B env/bin/python maps.py a' './runner run maps.py a' './conda maps.py a' './launch a' 'timeout 60 env/bin/python -u maps.py a' 'env VIRTUAL_ENV=env sh ./runner run -m maps a'; do
+      # shellcheck disable=SC2086 # words
+      run 0 gemem-dry-run -o py.gmt $command; says out "^\\['libcublas.so.12'\\] \\['a'\\]$"
+    done
+    run 0 gemem-dry-run -o py.gmt sh -c "A=1 ./runner run maps.py 'x  y' '' z"; says out "'libcublas.so.12'\\] \\['x  y', '', 'z'\\]$"
+    run 0 gemem-dry-run -o py.gmt sh -c 'printf "print(open(\"/proc/self/maps\").read())" | ./runner run -'; says out 'libcublas.so.12'
+    mkdir "$(echo env/lib/python3*/site-packages)/nvidia_cublas_cu12-12.4.5.8.dist-info"
+    run 0 gemem-dry-run -o py.gmt ./conda -c 'import os; print(os.environ["GEMEM_DRY_CUBLAS"])'; says out '^12\.4\.5\.8$'
+    GEMEM_DRY_CUBLAS=11.1 run 0 gemem-dry-run -o py.gmt ./conda -c 'import os; print(os.environ["GEMEM_DRY_CUBLAS"])'; says out '^11\.1$'
+  else
+    skip "the Python of a wrapper" "there is no module venv"
+  fi
+  FAKE_SNAPSHOT=$PWD/snapshot.pickle PYTHONPATH=$PWD/fake:$PWD/own; export FAKE_SNAPSHOT PYTHONPATH
+  run 0 gemem-dry-run -o py.gmt python3 -c 'import sys; assert "torch" not in sys.modules; print(sys.own, any("recording" in p for p in sys.path))'; says out '^own False$'
+  check "torch is not imported for programs that do not" test ! -e log
+  run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; print("before", file=torch.log); torch.cuda.init(); torch.cuda.memory._record_memory_history(None)'
+  printf '%s\n' before init 'record all global_record_annotations max_entries stacks' dump >wanted
+  check "history begins when CUDA does, and the program cannot end it" cmp log wanted
+  says err '^  requests of +PyTorch 2\.11\.0\+cu130, .*expandable_segments=true'; says err '^  address orders +'; says err '^  peak reserved +200\.0 MiB'
+  check "the snapshot is the trace" test "$(gemem-sim info py.gmt | grep -c 'recorded allocator.*pytorch-caching:.*version=2.11')" -eq 1
+  for end in 'os._exit(5)' 'os.kill(os.getpid(), 15)' 'raise KeyError' 'sys.exit(5)'; do
+    rm -f log; gemem-dry-run -o py.gmt python3 -c "import os, sys, torch; torch.cuda.init(); $end" 2>"$err"
+    check "one snapshot after $end" test "$(grep -c dump log)" -eq 1
+  done
+  # values that the program reads, of which --value chooses some; managed memory; a function that does not exist
+  cat >values.py <<'PY'
+import ctypes, torch
+torch.cuda.init()
+cuda, block, managed = ctypes.CDLL(None), ctypes.c_void_p(), ctypes.c_void_p()
+cuda.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1 << 20)); cuda.cudaMallocManaged(ctypes.byref(managed), ctypes.c_size_t(1 << 20), 1)
+def read(kind):
+    number = kind(9)
+    cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(ctypes.sizeof(kind)), 2)
+    return number.value
+def count(): return read(ctypes.c_int32)
+def flag(): return read(ctypes.c_int8)
+def loss(): return read(ctypes.c_float)
+print(count(), flag(), loss())
+PY
+  run 0 gemem-dry-run -o py.gmt --value 'count=16' --value 'loss=2.5' --value 'flag=300' --value '(?<a>x)=1' python3 values.py; says out '^16 0 2\.5$'
+  says err '--value=\(\?<a>x\)=1 is left out: '; says err '--value: 300 is no value of 1 bytes; 0 was read there'
+  says err '^  values +1 values were read .*values\.py:7 read$'; says err '^  managed +1 allocations of managed memory, .* not counted: 1048576 bytes$'
+  rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; print(1)'
+  check "no snapshot without CUDA" test "$(grep -c dump log)" -eq 0
+  rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import os, torch; torch.cuda.init(); p = os.fork(); p or os._exit(0); os.waitpid(p, 0)'
+  check "the child of fork() writes none" test "$(grep -c dump log)" -eq 1
+  FAKE_CUDA='' FAKE_VERSION=2.11.0+cpu run 0 gemem-dry-run -o py.gmt python3 -c 'import torch'
+  says err 'this PyTorch \(torch 2\.11\.0\+cpu\) is built for the CPU alone.*; install one for CUDA'
+  FAKE_CUDA='' FAKE_VERSION=2.11.0+cpu run 0 gemem-dry-run --json - -o py.gmt sh -c 'python3 -c "import torch"; true'
+  says err 'built for the CPU alone'; says out '"fits": null, "only_if": \["a PyTorch that is built for CUDA needs no more"\]'
+  FAKE_CUDA='' FAKE_HIP=6.4 FAKE_VERSION=2.11.0+rocm6.4 run 0 gemem-dry-run -o py.gmt python3 -c 'import torch'; says err "AMD's ROCm 6\.4, which is not simulated"
+
+  # one rank alone: the store answers for the others, and their objects are this rank's own
+  mkdir -p fake/torch/distributed
+  cat >fake/torch/distributed/distributed_c10d.py <<'PY'
+from . import rendezvous
+class Store: pass
+class TCPStore: pass
+class HashStore: pass
+class ProcessGroupGloo: create_default_device = None
+class group: WORLD = None
+state = {}
+def is_available(): return True
+def is_initialized(): return bool(state)
+def get_backend(group=None): return "nccl"
+def get_rank(group=None): return state["rank"]
+def get_process_group_ranks(group): return list(range(state["world"]))
+def init_process_group(): state["store"], state["rank"], state["world"] = next(rendezvous._rendezvous_handlers["env"]("env://"))
+def _get_default_store(): return state["store"]
+def all_gather_object(object_list, obj, group=None): raise KeyError("not replaced")
+def recv_object_list(object_list, src=None, group=None): raise KeyError("not replaced")
+PY
+  echo '_rendezvous_handlers = {"env": None}' >fake/torch/distributed/rendezvous.py
+  echo 'from .distributed_c10d import *; from .distributed_c10d import _get_default_store' >fake/torch/distributed/__init__.py
+  cat >ranks.py <<'PY'
+import sys, torch, torch.distributed as d
+d.init_process_group()
+store, all = d._get_default_store(), [None] * 8
+d.all_gather_object(all, "own")
+store.set("a", "b")
+print(d.get_rank(), all == ["own"] * 8, store.add("count", 1), store.get("a"), len(store.get("other")), store.check(["other"]), d.TCPStore("host", 1) is store)
+if len(sys.argv) > 1: d.recv_object_list([None], src=2)
+PY
+  sed -i 's/^__version__/from . import distributed; __version__/' fake/torch/__init__.py
+  run 0 gemem-dry-run -o alone.gmt --rank 5 --world 8 python3 ranks.py; says out "^5 True 8 b'b' 128 False True$"
+  says err '^  assumed +[0-9]+ values came from other ranks, as if all ranks held the same: .*ranks\.py:4 <module>'
+  run 1 gemem-dry-run -o alone.gmt --rank 5 --world 8 python3 ranks.py receive; says err 'this rank waits for an object of rank 2, which does not run'
+  echo 'broken' >snapshot.pickle; run 0 gemem-dry-run -o broken.gmt --json - python3 -c 'import torch; torch.cuda.init()'; says err 'the recording is still in .*\.pickle'; says out '"fits": null, "only_if": \["what could not be recorded'
+else
+  skip "Python programs" "there is no python3"
+fi
+
+done_testing

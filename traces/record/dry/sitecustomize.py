@@ -1,0 +1,209 @@
+"""sitecustomize.py - what gemem-dry-run adds to Python programs: PyTorch's own memory history, up to the end of the process.
+
+Python imports this module before the program, because its folder stands first in $PYTHONPATH.  Nothing is imported that the program does not import: a finder waits
+until the program imports torch, and the history begins when the program initialises CUDA.  At the end of the process, also by SIGTERM or os._exit(), the snapshot
+becomes $GEMEM_DRY_SNAPSHOTS/PID.pickle; which PyTorch it is, PID.torch ("version 2.11.0+cu130").  Calls of the program that switch its own history on or off do not
+end this one.  The program's own sitecustomize, if there is one, runs after this.  No failure in here stops the program; it is said on standard error.
+"""
+import os
+import sys
+
+_FOLDER = os.environ.get("GEMEM_DRY_SNAPSHOTS")
+_MOST_REQUESTS = int(os.environ.get("GEMEM_DRY_HISTORY") or 1000000)  # the last ones; PyTorch makes 1 to 5 KB of each when it writes them
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _say(error):
+    sys.stderr.write("gemem-dry-run: PyTorch's memory history: %s\n" % (error,))
+
+
+def _find_libraries():
+    """Starts this Python again if the launcher did not know where it looks for modules (it was started by a shell, uv, conda): what stands for NVIDIA's libraries
+    must be there before the process starts."""
+    launcher, known = os.environ.get("GEMEM_DRY_LAUNCHER"), os.environ.get("GEMEM_DRY_ROOTS", "").split(":")
+    standard = os.path.dirname(os.__file__)
+    folders = [path for path in sys.path if os.path.isdir(path) and path not in (_HERE, standard) and not path.endswith("lib-dynload")]
+    if not launcher or all(folder in known for folder in folders):
+        return
+    if not sys.executable or os.path.realpath(sys.executable) != os.path.realpath("/proc/self/exe"):
+        return  # Python inside of another program, which cannot be started again from here
+    import subprocess
+
+    with open("/proc/self/cmdline", "rb") as stream:
+        arguments = stream.read().split(b"\0")[1:-1]
+    bare = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    told = subprocess.run([launcher, "--print-environment"] + folders, env=bare, stdout=subprocess.PIPE)
+    if told.returncode == 0:
+        sys.stdout.flush()
+        environment = dict(variable.split(b"=", 1) for variable in told.stdout.split(b"\0") if variable)
+        os.execve(sys.executable, [os.fsencode(sys.executable)] + arguments, environment)
+
+
+def _load(name):
+    """The module NAME that lies beside this one; the folder is no longer searched when the program runs."""
+    import importlib.util
+
+    if "_gemem_" + name not in sys.modules:
+        spec = importlib.util.spec_from_file_location("_gemem_" + name, os.path.join(_HERE, name + ".py"))
+        sys.modules["_gemem_" + name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["_gemem_" + name])
+    return sys.modules["_gemem_" + name]
+
+
+class _History(object):
+    """The history of one process."""
+
+    def __init__(self, torch):
+        self.memory = torch.cuda.memory
+        self.record, self.write = self.memory._record_memory_history, self.memory._dump_snapshot
+        self.initialised = torch.cuda.is_initialized
+        self.values = _load("values").Values(self.memory)
+        self.pid, self.done = 0, False
+
+    def begin(self):
+        """Runs when CUDA has been initialised, before the program's first request."""
+        import atexit
+
+        self.pid, self.done = os.getpid(), False
+        try:
+            try:
+                self.record(max_entries=_MOST_REQUESTS, stacks="python", global_record_annotations=True)
+            except TypeError:  # PyTorch before 2.6
+                self.record(max_entries=_MOST_REQUESTS, stacks="python")
+        except Exception as error:
+            return _say(error)
+        atexit.register(self.end)
+        self.watch_signals()
+        try:
+            self.values.begin()
+        except Exception as error:
+            sys.stderr.write("gemem-dry-run: values that the program looks at: %s\n" % (error,))
+
+    def end(self):
+        """Writes the snapshot, once, and only in the process that began."""
+        if self.done or self.pid != os.getpid() or not self.initialised():
+            return
+        self.done = True
+        self.values.end()
+        path = os.path.join(_FOLDER, "%d.pickle" % self.pid)
+        try:
+            self.write(path + ".part")
+            os.rename(path + ".part", path)
+        except Exception as error:
+            _say(error)
+
+    def watch_signals(self):
+        """SIGTERM ends a process without a word; this writes the snapshot first, unless the program itself handles the signal."""
+        import signal
+
+        def stop(number, frame):
+            self.end()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        try:
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, stop)
+        except ValueError:  # not the main thread
+            pass
+
+    def program_records(self, enabled="all", *arguments, **options):
+        """The program's own call: what it asks for is recorded anyway, and goes on when it ends its recording."""
+
+
+def _leave_host_lazy(torch):
+    """Large tensors of random numbers on the host take no memory (lazy_host.py), unless --fill-host was given."""
+    if os.environ.get("GEMEM_DRY_FILL_HOST"):
+        return
+    module = _load("lazy_host")
+    module.start(torch)
+
+    def tell():
+        for place in module.read():
+            _load("values").note("host " + place)
+
+    import atexit
+
+    atexit.register(tell)
+
+
+def _on_torch(torch):
+    """Runs when the program has imported torch."""
+    version = getattr(torch, "version", None)
+    with open(os.path.join(_FOLDER, "%d.torch" % os.getpid()), "w") as stream:
+        for name, value in (("version", torch.__version__), ("cuda", getattr(version, "cuda", None)), ("hip", getattr(version, "hip", None))):
+            stream.write("%s %s\n" % (name, value or ""))
+    if not getattr(version, "cuda", None):
+        return  # nothing of it will use a GPU of NVIDIA; gemem-dry-run says so
+    history = _History(torch)
+    history.memory._record_memory_history = history.program_records
+    leave = os._exit
+
+    def end_and_leave(status):
+        history.end()
+        leave(status)
+
+    os._exit = end_and_leave
+    torch.cuda._lazy_call(history.begin)
+    if hasattr(torch, "distributed"):
+        _load("ranks").start(torch, _load("values").note, history.values.assume)
+    _leave_host_lazy(torch)
+
+
+def _on_stopping_criteria(module):
+    _load("values").watch_generation(module)
+
+
+class _Finder(object):
+    """Stands before all other finders and tells when one of these modules has been imported."""
+
+    awaited = {"torch": _on_torch, "transformers.generation.stopping_criteria": _on_stopping_criteria}
+
+    def __init__(self):
+        self.active = False
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.awaited or self.active:
+            return None
+        import importlib.util
+
+        self.active = True  # the others are asked now
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.active = False
+        if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_tell(module):
+            execute(module)
+            try:
+                self.awaited.pop(name, lambda module: None)(module)
+            except Exception as error:
+                _say(error)
+
+        spec.loader.exec_module = execute_and_tell
+        return spec
+
+
+def _run_the_programs_own():
+    """The module of this name that Python would have found without this one."""
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
+    ours = sys.modules.pop("sitecustomize", None)
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError as error:
+        if getattr(error, "name", None) not in (None, "sitecustomize"):
+            raise
+        sys.modules["sitecustomize"] = ours
+
+
+if _FOLDER:
+    try:
+        _find_libraries()
+    except Exception as error:
+        sys.stderr.write("gemem-dry-run: what stands for NVIDIA's libraries: %s\n" % (error,))
+    sys.meta_path.insert(0, _Finder())
+_run_the_programs_own()
