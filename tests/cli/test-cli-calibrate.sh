@@ -67,15 +67,23 @@ awk '/^\[/ { group = $0 } /^base_ns=/ { sub (/=.*/, "=" (group ~ /malloc|free|cr
   /^(per_mib|per_page|set_access)_ns/ { next } { print } /^\[(map|free)\]/ { print "per_1000_live_ns=3000000" }' \
   "$GEMEM_PROFILES/generic.ini" >known.ini
 real () { env GEMEM_STANDIN_REAL_TIME=1 GEMEM_STANDIN="sim:capacity=2GiB,profile=$PWD/known.ini" "$@"; }
-run 0 real gemem-sim calibrate -d cuda:0 --repeats 7 -o found.ini
-# A call on the GPU may be two of the driver's, and the host may be busy: as much as it must be, and not half as much again.
+# A call on the GPU may be two of the driver's: as much as it must be, and not half as much again.
 near () { # GROUP KEY LEAST MOST
   got=$(awk -v group="[$1]" -v key="$2" -F = '$0 == group { on = 1; next } /^\[/ { on = 0 } on && $1 == key { print $2 }' found.ini)
-  check "$1 has $2=$got, from $3 to $4" test "${got:-0}" -ge "$3" -a "${got:-0}" -le "$4"
+  $how "$1 has $2=$got, from $3 to $4" test "${got:-0}" -ge "$3" -a "${got:-0}" -le "$4"
 }
-for call in malloc free reserve release create destroy map unmap; do near $call base_ns 240000 480000; done
-near map per_1000_live_ns 2000000 4500000
-near free per_1000_live_ns 2000000 4500000
+only () { shift; "$@" || missed=yes; }
+costs () { # HOW: check, or only, which sets $missed
+  how=$1 missed=
+  for call in malloc free reserve release create destroy map unmap; do near $call base_ns 240000 480000; done
+  near map per_1000_live_ns 2000000 4500000
+  near free per_1000_live_ns 2000000 4500000
+}
+for _ in 1 2 3; do # the host may be busy
+  run 0 real gemem-sim calibrate -d cuda:0 --repeats 7 -o found.ini
+  costs only; [ -n "$missed" ] || break
+done
+costs check
 check 'calls that cost the same among many do so' sh -c "! awk '/^\\[/ { g = \$0 } /^per_1000_live_ns/ { split (\$0, a, \"=\"); if (g !~ /map|free/ && a[2] > 500000) exit 1 }' found.ini | grep ."
 check 'medians and p99 of each size and count are there' grep -q '^#, map, 2097152, 64, 7, [0-9]*, [0-9]*, [0-9]*$' found.ini
 run 0 gemem-sim calibrate -d sim:profile=found.ini --repeats 1 -o again.ini
