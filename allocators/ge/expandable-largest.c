@@ -14,22 +14,33 @@
 
 #include "allocators/ge/expandable-pool.h"
 
+/* Adds @key to a set that is made when it gets its first entry, because most stay empty and this
+ * file is asked for every point of a timeline.  TRUE if @key was new. */
+static gboolean
+add (GememIdMap **set, guint64 key)
+{
+  gboolean existed;
+
+  if (*set == NULL)
+    *set = gemem_idmap_new (0);
+  gemem_idmap_insert (*set, key, &existed);
+  return !existed;
+}
+
 /* TRUE if page @i of the range can be used in its place without a device call: it has memory there,
  * or gets back the memory it had, whose mapping is still there.  Several records may have had the
- * same memory; the first that is asked about claims it in @claimed. */
+ * same memory; the first that is asked about claims it in @claimed, a set of add(). */
 static gboolean
-is_ready (const GeRange *range, guint32 i, GememIdMap *claimed)
+is_ready (const GeRange *range, guint32 i, GememIdMap **claimed)
 {
   const GeRecord *record = gemem_ge_range_record (range, i);
-  gboolean taken;
 
   if (record->page != GE_NO_PAGE)
     return record->ref > 0 || !record->using;
   if (!record->recycled
       || !gemem_ge_pages_waits_at (range->pages, record->last, range->base + i * range->page_size))
     return FALSE;
-  gemem_idmap_insert (claimed, record->last, &taken);
-  return !taken;
+  return add (claimed, record->last);
 }
 
 /* Pages of the idle @span that have memory, from its top down, where requests are cut. */
@@ -39,14 +50,14 @@ ready_at_top (const GeSpanPool *pool, const GeSpan *span)
   const GeRange *range = &pool->expandable->range;
   const guint64 begin = span->address,
                 end = begin + ((guint64) span->pages << pool->config.page_shift);
-  GememIdMap *claimed = gemem_idmap_new (0);
+  GememIdMap *claimed = NULL;
   guint64 low = end;
 
   while (low > begin)
     {
       const guint32 i = (guint32) ((low - 1 - range->base) / range->page_size);
 
-      if (!is_ready (range, i, claimed))
+      if (!is_ready (range, i, &claimed))
         break;
       low = MAX (begin, range->base + i * range->page_size);
     }
@@ -74,15 +85,15 @@ typedef struct
   const GeSpanPool *pool;
   const GeRange *range;
   GArray *idle;        /* Idle; of equal lengths the last is the front of the layer */
-  GememIdMap *claimed; /* memory that pages of the range got back */
-  GememIdMap *backed;  /* set: pages of the range that got memory back */
+  GememIdMap *claimed; /* set of add(): memory that pages of the range got back */
+  GememIdMap *backed;  /* set of add(): pages of the range that got memory back */
 } Simulation;
 
 /* Every idle span, each layer from its back to its front. */
 static GArray *
 idle_spans (const GeSpanPool *pool)
 {
-  GArray *idle = g_array_new (FALSE, FALSE, sizeof (Idle));
+  GArray *idle = g_array_sized_new (FALSE, FALSE, sizeof (Idle), 128);
 
   for (guint32 k = gemem_ge_layers_next (&pool->layers, 1); k != GE_LAYER_NONE;
        k = gemem_ge_layers_next (&pool->layers, k + 1))
@@ -121,7 +132,7 @@ static gboolean
 is_backed (const Simulation *s, guint64 i)
 {
   return gemem_ge_range_record (s->range, i)->page != GE_NO_PAGE
-         || gemem_idmap_lookup (s->backed, i) != NULL;
+         || (s->backed != NULL && gemem_idmap_lookup (s->backed, i) != NULL);
 }
 
 /* 5.4: how much of the top is in the way. */
@@ -160,9 +171,9 @@ back (Simulation *s, guint64 offset, guint64 bytes, guint64 *reuse)
 
       if (!is_backed (s, i))
         {
-          if (!is_ready (s->range, (guint32) i, s->claimed))
+          if (!is_ready (s->range, (guint32) i, &s->claimed))
             return NEEDS_DEVICE;
-          gemem_idmap_insert (s->backed, i, NULL);
+          add (&s->backed, i);
         }
       else if (record->using && !(record->ref > 0 && (i == ib || i == ie)))
         {
@@ -210,8 +221,9 @@ attempt (Simulation *s, guint32 k, guint *attempts)
 static gboolean
 is_served (const GeSpanPool *pool, const GArray *idle, guint32 k)
 {
-  Simulation s = { pool, &pool->expandable->range, g_array_copy ((GArray *) idle),
-                   gemem_idmap_new (0), gemem_idmap_new (0) };
+  Simulation s = { .pool = pool,
+                   .range = &pool->expandable->range,
+                   .idle = g_array_copy ((GArray *) idle) };
   Outcome outcome = SET_ASIDE;
   guint attempts = 0;
 
