@@ -208,21 +208,34 @@ unpack_column (NativeDecoder *decoder, Column *column, guint32 count, const guin
   return NULL;
 }
 
-static const char *
-unpack (NativeDecoder *decoder, const guint8 *data, gsize left)
+/* The arena, for @need bytes. */
+static guint8 *
+reserve (NativeDecoder *decoder, gsize need)
 {
-  gsize need = 0;
-  for (guint g = 0; g < decoder->group_count; g++)
-    for (guint c = 0; c < decoder->groups[g].column_count; c++)
-      need += raw_size (&decoder->groups[g].columns[c], decoder->groups[g].count) + 8
-              + TABLE_SIZE * 8;
   if (need > decoder->arena_size)
     {
       g_free (decoder->arena);
       decoder->arena = g_malloc (need);
       decoder->arena_size = need;
     }
-  guint8 *arena = decoder->arena;
+  return decoder->arena;
+}
+
+/* Bytes of the arena that @column of @count values takes at most. */
+static gsize
+unpacked_size (const Column *column, guint32 count)
+{
+  return raw_size (column, count) + 8 + TABLE_SIZE * 8;
+}
+
+static const char *
+unpack (NativeDecoder *decoder, const guint8 *data, gsize left)
+{
+  gsize need = 0;
+  for (guint g = 0; g < decoder->group_count; g++)
+    for (guint c = 0; c < decoder->groups[g].column_count; c++)
+      need += unpacked_size (&decoder->groups[g].columns[c], decoder->groups[g].count);
+  guint8 *arena = reserve (decoder, need);
   for (guint g = 0; g < decoder->group_count; g++)
     for (guint c = 0; c < decoder->groups[g].column_count; c++)
       {
@@ -235,9 +248,9 @@ unpack (NativeDecoder *decoder, const guint8 *data, gsize left)
   return left == 0 ? NULL : "bytes follow its last column";
 }
 
-const char *
-native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n,
-                      guint32 strings, guint32 stacks)
+/* Reads the directory of a chunk of @n events; the columns begin at *@data. */
+static const char *
+start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n, const guint8 **data)
 {
   decoder->n = decoder->done = 0;
   if (size < 8)
@@ -246,12 +259,22 @@ native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
   if (n < 1 || n > NATIVE_CHUNK_EVENTS || groups < 2 || groups > GROUPS_MAX || directory > size - 8)
     return "its directory is impossible";
   decoder->n = n;
+  decoder->group_count = groups;
+  *data = payload + 8 + directory;
+  return read_directory (decoder, payload + 8, *data);
+}
+
+const char *
+native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n,
+                      guint32 strings, guint32 stacks)
+{
+  const guint8 *data;
+  const char *problem = start (decoder, payload, size, n, &data);
+
   decoder->strings = strings;
   decoder->stacks = stacks;
-  decoder->group_count = groups;
-  const char *problem = read_directory (decoder, payload + 8, payload + 8 + directory);
   if (problem == NULL)
-    problem = unpack (decoder, payload + 8 + directory, size - 8 - directory);
+    problem = unpack (decoder, data, (gsize) (payload + size - data));
   if (problem != NULL)
     decoder->n = 0;
   return problem;
@@ -418,4 +441,48 @@ native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **pr
   decoder->done += m;
   *events = decoder->events;
   return (gssize) m;
+}
+
+/* ---- the devices alone */
+
+const char *
+native_decoder_devices (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n,
+                        guint8 *seen)
+{
+  const Group *common = &decoder->groups[0];
+  const guint8 *data;
+  const char *problem = start (decoder, payload, size, n, &data);
+  gsize left = problem == NULL ? (gsize) (payload + size - data) : 0;
+
+  decoder->n = 0; /* nothing is left for native_decode() */
+  for (guint c = 0; problem == NULL && c < common->column_count; c++)
+    {
+      Column *column = &decoder->groups[0].columns[c];
+      guint8 *arena;
+
+      if (column->stored > left)
+        return "a column is cut off";
+      if (column->field.offset != G_STRUCT_OFFSET (GememTraceEvent, device))
+        {
+          data += column->stored;
+          left -= column->stored;
+          continue;
+        }
+      if (column->coding == NATIVE_LINEAR && column->step == 0)
+        n = 1; /* all alike */
+      arena = reserve (decoder, unpacked_size (column, common->count));
+      problem = unpack_column (decoder, column, common->count, &data, &left, &arena);
+      for (guint32 from = 0; problem == NULL && from < n; from += BATCH)
+        {
+          const guint32 m = MIN (BATCH, n - from);
+
+          decode_column (decoder, column, common->count, from, m);
+          for (guint32 i = 0; i < m; i++)
+            seen[(guint16) decoder->values[i]] = 1;
+        }
+      return problem;
+    }
+  if (problem == NULL)
+    seen[0] = 1; /* a column that is not stored is zero */
+  return problem;
 }

@@ -122,6 +122,10 @@ const char *native_decoder_start (NativeDecoder *decoder, const guint8 *payload,
 /* Decodes the next events of the chunk, valid until the next call.  Returns their count, 0 at the
  * end of the chunk, -1 with *@problem if the chunk contradicts itself. */
 gssize native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem);
+/* Sets @seen[d], of 65 536, to 1 for each device d of a chunk of @n events, instead of decoding it.
+ * Returns NULL, or a description of the damage. */
+const char *native_decoder_devices (NativeDecoder *decoder, const guint8 *payload, gsize size,
+                                    guint32 n, guint8 *seen);
 
 /* ---- native-writer.c */
 

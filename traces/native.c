@@ -41,6 +41,7 @@ typedef struct
   guint64 total;  /* checksum over the checksums of these blocks */
   gboolean in_order, ended;
   GArray *index; /* IndexEntry; NULL: there is no index */
+  guint8 *seen;  /* chunks are asked for their devices only; NULL: they are decoded */
 } NativeReader;
 
 #define ADVICE "convert the source again, or read what is whole with --allow-partial"
@@ -369,12 +370,16 @@ start_chunk (NativeReader *reader, const NativeBlock *block, const guint8 *paylo
 {
   if (block->first != reader->event)
     return block_damaged (reader, block->type, "is not the one that must follow here", error);
-  const char *problem = native_decoder_start (reader->decoder, payload, block->stored, block->count,
-                                              reader->base.info.strings->len,
-                                              stack_count (&reader->base.info) + 1);
+  const char *problem = reader->seen != NULL
+                            ? native_decoder_devices (reader->decoder, payload, block->stored,
+                                                      block->count, reader->seen)
+                            : native_decoder_start (reader->decoder, payload, block->stored,
+                                                    block->count, reader->base.info.strings->len,
+                                                    stack_count (&reader->base.info) + 1);
   if (problem == NULL)
     {
       reader->chunk++;
+      reader->event += reader->seen != NULL ? block->count : 0;
       return TRUE;
     }
   return events_damaged (reader, problem, error);
@@ -466,6 +471,19 @@ native_next (GememTraceReader *base, const GememTraceEvent **events, GError **er
       if (n > 0)
         return n;
     }
+}
+
+static gboolean
+native_devices (GememTraceReader *base, guint8 *seen, GError **error)
+{
+  NativeReader *reader = (NativeReader *) base;
+  GError *problem = NULL;
+
+  reader->seen = seen;
+  while (!reader->ended && problem == NULL)
+    advance (reader, &problem);
+  reader->seen = NULL;
+  return problem == NULL || give_up (reader, problem, error) == 0;
 }
 
 /* ---- the index */
@@ -687,6 +705,7 @@ native_open (GememInput *input, const GememReadOptions *options, GError **error)
   NativeReader *reader = g_new0 (NativeReader, 1);
 
   reader->base.next = native_next;
+  reader->base.devices = native_devices;
   reader->base.close = native_close;
   reader->input = input;
   reader->options = *options;

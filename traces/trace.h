@@ -230,6 +230,9 @@ struct _GememTraceReader
   /* The next events, valid until the next call: n > 0, 0 at the end, -1 with @error set.
    * Errors: GEMEM_ERROR_INPUT "FILE:LINE-or-EVENT: what; what to do". */
   gssize (*next) (GememTraceReader *reader, const GememTraceEvent **events, GError **error);
+  /* Sets @seen[d], of 65 536, to 1 for each device d of all events, instead of next(); FALSE with
+   * @error as there.  NULL: next() is asked for every event. */
+  gboolean (*devices) (GememTraceReader *reader, guint8 *seen, GError **error);
   void (*close) (GememTraceReader *reader); /* frees the format's members and the reader */
   /* private to formats.c: GememReadOptions.without_initial, or NULL */
   struct _GememInitialFilter *filter;

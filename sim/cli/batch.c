@@ -503,6 +503,17 @@ trace_of (const GememJob *job)
                            : gemem_source_file_name (job->source_data);
 }
 
+/* Whether an output has the hash of each trace: hashing costs an eighth of a plain replay. */
+static gboolean
+wants_hashes (void)
+{
+  GememReportFormat format = GEMEM_FORMAT_TABLE;
+
+  gemem_report_format_choose (format_name, output, &format, NULL);
+  return format == GEMEM_FORMAT_JSON || format == GEMEM_FORMAT_CSV || sqlite != NULL
+         || plots != NULL;
+}
+
 /* Gives @result, of the trace @file, the names that the user gave. */
 static void
 name_result (GememResult *result, GememSourceFile *file, char *trace, const char *label)
@@ -513,7 +524,7 @@ name_result (GememResult *result, GememSourceFile *file, char *trace, const char
   if (file == NULL)
     return;
   g_free (result->trace_sha256);
-  result->trace_sha256 = g_strdup (gemem_source_file_sha256 (file));
+  result->trace_sha256 = wants_hashes () ? g_strdup (gemem_source_file_sha256 (file)) : NULL;
   gemem_settings_append (result->variables, file->variables);
 }
 

@@ -624,30 +624,38 @@ gemem_run_close (GememRun *run, GError **error)
   return ok;
 }
 
+/* Sets @seen[d] to 1 for each device d of the rest of @reader. */
+static gboolean
+see_devices (GememTraceReader *reader, guint8 *seen, GError **error)
+{
+  const GememTraceEvent *events;
+  gssize n;
+
+  if (reader->devices != NULL && reader->filter == NULL)
+    return reader->devices (reader, seen, error);
+  while ((n = gemem_trace_next (reader, &events, error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      seen[events[i].device] = 1;
+  return n == 0;
+}
+
 GArray *
 gemem_trace_devices (GememTraceSource source, gpointer data, GError **error)
 {
   GememTraceReader *reader = source (data, error);
-  GArray *devices = g_array_new (FALSE, FALSE, sizeof (guint16));
+  g_autoptr (GArray) devices = g_array_new (FALSE, FALSE, sizeof (guint16));
   g_autofree guint8 *seen = g_malloc0 (G_MAXUINT16 + 1);
-  const GememTraceEvent *events;
-  gssize n = -1;
+  const gboolean ok = reader != NULL && see_devices (reader, seen, error);
 
-  while (reader != NULL && (n = gemem_trace_next (reader, &events, error)) > 0)
-    for (gssize i = 0; i < n; i++)
-      seen[events[i].device] = 1;
   if (reader != NULL)
     gemem_trace_close (reader);
-  if (n < 0)
-    {
-      g_array_unref (devices);
-      return NULL;
-    }
+  if (!ok)
+    return NULL;
   for (guint device = 0; device <= G_MAXUINT16; device++)
     {
       guint16 ordinal = (guint16) device;
       if (seen[device])
         g_array_append_val (devices, ordinal);
     }
-  return devices;
+  return g_steal_pointer (&devices);
 }
