@@ -7,8 +7,13 @@
  * The top bits of key * 2^64/phi spread dense ids evenly, which the readers assign, and also
  * addresses with many zero bits.
  *
+ * A training step fills the map and empties it again, so a map that is nearly empty keeps its
+ * table for as many removals as it has slots, and for good if it fills up before: else each step
+ * would resize it several times, a fifth of a replay's instructions.
+ *
  * Invariants: capacity is a power of two, at most 3/8 full (fuller tables replay measurably
- * slower); it halves below 1/8.  No free slot lies between an entry and its home slot.
+ * slower); it halves after `capacity` removals that left it below 1/8, none of which it rose above
+ * 3/16 after.  No free slot lies between an entry and its home slot.
  * Cost: O(1) amortised; only a resize allocates memory.
  */
 #include "config.h"
@@ -29,8 +34,9 @@ struct _GememIdMap
   gboolean zero;  /* the key 0 is present */
   gsize mask;     /* capacity - 1 */
   gsize count;    /* in the table, without the key 0 */
-  gsize grow;     /* count that triggers growth */
-  gsize shrink;   /* count below which the map shrinks */
+  gsize grow;     /* count from which on insert_any() decides: growth, or the end of a calm */
+  gsize shrink;   /* count below which removals are calm */
+  gsize calm;     /* calm removals so far; 0: the last ones were not */
 };
 
 static inline gsize
@@ -77,6 +83,7 @@ set_capacity (GememIdMap *map, guint bits)
   map->shift = 64 - bits;
   map->mask = capacity - 1;
   map->grow = capacity / 8 * 3;
+  map->calm = 0;
   map->shrink = bits > CAPACITY_BITS_MIN ? capacity / 8 : 0;
 }
 
@@ -150,6 +157,11 @@ insert_any (GememIdMap *map, guint64 key, gboolean *existed)
     map->zero = TRUE;
   else
     {
+      if (map->calm > 0 && map->count >= map->grow)
+        {
+          map->calm = 0;
+          map->grow = (map->mask + 1) / 8 * 3;
+        }
       if (G_UNLIKELY (map->count >= map->grow))
         {
           resize (map, 1);
@@ -182,6 +194,16 @@ close_gap (GememIdMap *map, gsize hole, gsize words)
   *place (map, hole, words) = 0;
 }
 
+/* A removal left the map nearly empty. */
+static G_GNUC_NO_INLINE void
+stay_calm (GememIdMap *map)
+{
+  if (map->calm++ == 0)
+    map->grow = map->shrink / 2 * 3;
+  else if (map->calm > map->mask)
+    resize (map, -1);
+}
+
 static G_GNUC_NO_INLINE gboolean
 remove_any (GememIdMap *map, guint64 key, gpointer record)
 {
@@ -198,8 +220,8 @@ remove_any (GememIdMap *map, guint64 key, gpointer record)
       return TRUE;
     }
   close_gap (map, index, words);
-  if (G_UNLIKELY (--map->count < map->shrink))
-    resize (map, -1);
+  if (--map->count < map->shrink)
+    stay_calm (map);
   return TRUE;
 }
 
@@ -231,15 +253,16 @@ gemem_idmap_remove (GememIdMap *map, guint64 key, gpointer record)
   gsize index;
   const guint64 *entry;
 
-  if (G_UNLIKELY (map->words != 2 || key == 0 || map->count <= map->shrink))
+  if (G_UNLIKELY (map->words != 2 || key == 0))
     return remove_any (map, key, record);
   entry = find (map, key, &index, 2);
   if (G_UNLIKELY (*entry == 0))
     return FALSE;
   if (record != NULL)
     *(guint64 *) record = entry[1];
-  map->count--;
   close_gap (map, index, 2);
+  if (G_UNLIKELY (--map->count < map->shrink))
+    stay_calm (map);
   return TRUE;
 }
 

@@ -2,7 +2,8 @@
  * path.
  *
  * Why not GHashTable: one cache line per lookup, no allocation per entry, no pointer-keyed order.
- * Memory follows the number of live entries (it grows and shrinks), not the number ever inserted.
+ * Memory follows the number of live entries (it grows, and shrinks with some delay), not the number
+ * ever inserted.
  * Iteration order never affects a decision or an output; a caller that needs an order sorts.
  *
  * Invariants: any 64-bit key is allowed; records are copied by value and move when the map changes,

@@ -194,6 +194,17 @@ test_random (gconstpointer data)
   gemem_idmap_free (map);
 }
 
+/* The places of the table, which next() passes. */
+static gsize
+places (const GememIdMap *map)
+{
+  gsize position = 0;
+
+  while (gemem_idmap_next (map, &position, NULL, NULL))
+    ;
+  return position;
+}
+
 /* A sliding window of live ids, as in a trace: after a million of them only the window is left. */
 static void
 test_window (void)
@@ -208,18 +219,39 @@ test_window (void)
         take (map, id - window);
     }
   g_assert_cmpuint (gemem_idmap_count (map), ==, window);
-  /* The places that next() passes are the table: its size must follow the live entries, not the
-   * number ever inserted. */
-  gsize position = 0;
-  while (gemem_idmap_next (map, &position, NULL, NULL))
-    ;
-  g_assert_cmpuint (position, <=, 8 * window + 1);
+  /* the table follows the live entries, not the number ever inserted */
+  g_assert_cmpuint (places (map), <=, 8 * window + 1);
+  /* when few are left it shrinks, but not before it was worth it */
+  const gsize before = places (map);
   for (guint64 id = n - window; id < n - 10; id++)
     take (map, id);
-  position = 0;
-  while (gemem_idmap_next (map, &position, NULL, NULL))
-    ;
-  g_assert_cmpuint (position, <=, 8 * 10 + 1);
+  g_assert_cmpuint (places (map), ==, before);
+  for (guint64 id = n; id < n + 3 * before; id++)
+    {
+      put (map, id);
+      take (map, id);
+    }
+  g_assert_cmpuint (places (map), <=, 8 * 10 + 1);
+  gemem_idmap_free (map);
+}
+
+/* Training steps fill the map and empty it: its table stays as it is, with records of any size. */
+static void
+test_steps (gconstpointer record_size)
+{
+  GememIdMap *map = gemem_idmap_new (GPOINTER_TO_SIZE (record_size));
+  gsize full = 0;
+
+  for (guint64 step = 0; step < 100; step++)
+    {
+      for (guint64 id = 0; id < 3000; id++)
+        gemem_idmap_insert (map, 1 + step * 3000 + id, NULL);
+      g_assert_true (step == 0 || places (map) == full);
+      full = places (map);
+      for (guint64 id = 0; id < 3000; id++)
+        g_assert_true (gemem_idmap_remove (map, 1 + step * 3000 + id, NULL));
+      g_assert_cmpuint (places (map), ==, full);
+    }
   gemem_idmap_free (map);
 }
 
@@ -235,5 +267,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/idmap/random/5000", GSIZE_TO_POINTER (5000), test_random);
   g_test_add_data_func ("/idmap/random/addresses", GSIZE_TO_POINTER (1000000), test_random);
   g_test_add_func ("/idmap/window", test_window);
+  g_test_add_data_func ("/idmap/steps/set", GSIZE_TO_POINTER (0), test_steps);
+  g_test_add_data_func ("/idmap/steps/word", GSIZE_TO_POINTER (8), test_steps);
+  g_test_add_data_func ("/idmap/steps/words", GSIZE_TO_POINTER (16), test_steps);
   return g_test_run ();
 }
