@@ -1,4 +1,4 @@
-/* batch.c - turns the shared options of replay and compare into jobs, results and output.
+/* batch.c - turns the shared options of replay and compare into jobs, and runs them.
  *
  * Order of results: traces as given, devices of a trace ascending, devices of -d and allocators as
  * given; it does not depend on --jobs.
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
@@ -19,25 +20,15 @@
 #include "sim/cli/table-options.h"
 #include "sim/cli/versions.h"
 #include "sim/report/report.h"
-#include "sim/report/rows.h"
 
 static char **allocators;
 static char *device_spec;
-static char *format_name;
-static char *output;
-static char *plots;
-static char *manifest;
-static char *sqlite;
-static char *map;
-static char *allocator_report;
-static char *dumb;
 static int jobs;
 static int repeat = 1, warm_up, threads = 1;
 static char *pace;
 static gboolean occupy;
 static int points = GEMEM_TIMELINE_POINTS_DEFAULT;
 static gboolean no_trace_settings;
-static gboolean fail_on_oom;
 static gboolean find_capacity;
 static gboolean full_checks;
 static gboolean release_order;
@@ -54,25 +45,25 @@ const GOptionEntry gemem_batch_entries[] = {
     "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200; lists (capacity=40GiB|80GiB) give "
     "several, and every run is made on each",
     "SPEC" },
-  { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &gemem_outputs.format,
     "Form of the report (default: as the name of the output ends, else table)",
     "table|json|csv|markdown" },
-  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
+  { "output", 'o', 0, G_OPTION_ARG_FILENAME, &gemem_outputs.report,
     "Write the report to FILE instead of stdout; .json, .csv and .md choose the format", "FILE" },
-  { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
+  { "plots", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.plots,
     "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
-  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &dumb, "Draw one of them as text",
+  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &gemem_outputs.dumb, "Draw one of them as text",
     "comparison|timeline|fragmentation" },
-  { "map", 0, 0, G_OPTION_ARG_FILENAME, &map,
+  { "map", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.map,
     "What lies where at the reserved peak: text to FILE ('-': stdout), SVG if it ends in .svg",
     "FILE" },
-  { "allocator-report", 0, 0, G_OPTION_ARG_FILENAME, &allocator_report,
+  { "allocator-report", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.allocator_report,
     "Write the state at the end as the real system prints it to FILE ('-': stdout), for those that "
     "do (ge-*)",
     "FILE" },
-  { "manifest", 0, 0, G_OPTION_ARG_FILENAME, &manifest,
+  { "manifest", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.manifest,
     "Write arguments, effective parameters, hashes and version as JSON", "FILE" },
-  { "sqlite", 0, 0, G_OPTION_ARG_FILENAME, &sqlite,
+  { "sqlite", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.sqlite,
     "Append a row per run to the table 'results' of the SQLite database FILE", "FILE" },
   { "jobs", 'j', 0, G_OPTION_ARG_INT, &jobs,
     "Runs at the same time (default: one per processor); results do not depend on it", "N" },
@@ -94,7 +85,7 @@ const GOptionEntry gemem_batch_entries[] = {
     NULL },
   { "find-capacity", 0, 0, G_OPTION_ARG_NONE, &find_capacity,
     "Find the least device capacity on which nothing fails", NULL },
-  { "fail-on-oom", 0, 0, G_OPTION_ARG_NONE, &fail_on_oom,
+  { "fail-on-oom", 0, 0, G_OPTION_ARG_NONE, &gemem_outputs.fail_on_oom,
     "Exit with status 4 if any request failed", NULL },
   { "check", 0, 0, G_OPTION_ARG_NONE, &full_checks,
     "Walk and check the allocator after every event (slow)", NULL },
@@ -140,15 +131,16 @@ check_options (GError **error)
     return FALSE;
   GememReportFormat format;
   GememReportOptions options;
-  if (!gemem_report_format_choose (format_name, output, &format, error)
+  if (!gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &format, error)
       || !gemem_table_options (&options, error))
     return FALSE;
-  if (dumb != NULL && strcmp (dumb, "comparison") != 0 && strcmp (dumb, "timeline") != 0
-      && strcmp (dumb, "fragmentation") != 0)
+  if (gemem_outputs.dumb != NULL && strcmp (gemem_outputs.dumb, "comparison") != 0
+      && strcmp (gemem_outputs.dumb, "timeline") != 0
+      && strcmp (gemem_outputs.dumb, "fragmentation") != 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "--plot-terminal=%s: unknown plot; choose comparison, timeline or fragmentation",
-                   dumb);
+                   gemem_outputs.dumb);
       return FALSE;
     }
   if (pace != NULL && strcmp (pace, "asap") != 0 && strcmp (pace, "recorded") != 0)
@@ -258,8 +250,8 @@ names_blocks (gboolean details)
 {
   GememReportFormat format = GEMEM_FORMAT_TABLE;
 
-  gemem_report_format_choose (format_name, output, &format, NULL);
-  return map != NULL || full_checks || touch || format == GEMEM_FORMAT_JSON
+  gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &format, NULL);
+  return gemem_outputs.map != NULL || full_checks || touch || format == GEMEM_FORMAT_JSON
          || (details && format == GEMEM_FORMAT_TABLE);
 }
 
@@ -296,9 +288,9 @@ make_job (GememSourceFile *file, int ordinal, const GememDeviceSpec *device,
     .pace = pace_mode (),
     .occupy = occupy,
     .timeline_points = (guint) points,
-    .keep_map = map != NULL,
+    .keep_map = gemem_outputs.map != NULL,
     .keep_origins = keep_origins,
-    .keep_report = allocator_report != NULL,
+    .keep_report = gemem_outputs.allocator_report != NULL,
     .measure = measure,
     .clock = gemem_host_clock,
     .wait = gemem_host_wait,
@@ -453,179 +445,22 @@ check_one_run (const char *option, const char *path, const GememJob *list, guint
 static gboolean
 check_files (const GememJob *list, guint n, char **paths, GError **error)
 {
-  const GememOutputFile outputs[] = { { "--output", output },
+  const GememOutputFile outputs[] = { { "--output", gemem_outputs.report },
                                       { "--events", list[0].events_path },
                                       { "--calls", list[0].calls_path },
-                                      { "--map", map },
-                                      { "--allocator-report", allocator_report },
-                                      { "--manifest", manifest },
-                                      { "--sqlite", sqlite } };
+                                      { "--map", gemem_outputs.map },
+                                      { "--allocator-report", gemem_outputs.allocator_report },
+                                      { "--manifest", gemem_outputs.manifest },
+                                      { "--sqlite", gemem_outputs.sqlite } };
   if (!check_one_run ("events", list[0].events_path, list, n, error)
       || !check_one_run ("calls", list[0].calls_path, list, n, error))
     return FALSE;
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), paths, error))
     return FALSE;
-  if (sqlite != NULL && !gemem_results_write_sqlite (sqlite, NULL, 0, error))
+  if (gemem_outputs.sqlite != NULL
+      && !gemem_results_write_sqlite (gemem_outputs.sqlite, NULL, 0, error))
     return FALSE;
-  return plots == NULL || gemem_make_folder (plots, error);
-}
-
-/* ---- results */
-
-typedef struct
-{
-  /* GememResult, in order; includes runs that could not begin while others of their trace did */
-  GPtrArray *rows;
-  GPtrArray *results; /* the results of runs that began, owned by `rows` */
-  int status;         /* exit status: that of the first failed run */
-  guint runs, ended;  /* all runs; those that no interruption cut short */
-} BatchResults;
-
-/* The allocator as the user wrote it, then what else tells the run of @job from others. */
-static char *
-label_of (const GememJob *job)
-{
-  const char *differences[] = { job->device_difference,
-                                ((const GememSourceFile *) job->source_data)->difference };
-  g_autofree char *allocator = gemem_share_label (job);
-  GString *label = g_string_new (allocator);
-
-  for (guint i = 0; i < G_N_ELEMENTS (differences); i++)
-    if (differences[i] != NULL)
-      g_string_append_printf (label, " (%s)", differences[i]);
-  return g_string_free (label, FALSE);
-}
-
-static char *
-trace_of (const GememJob *job)
-{
-  return job->n_others > 0 ? gemem_share_trace_name (job)
-                           : gemem_source_file_name (job->source_data);
-}
-
-/* Whether an output has the hash of each trace: hashing costs an eighth of a plain replay. */
-static gboolean
-wants_hashes (void)
-{
-  GememReportFormat format = GEMEM_FORMAT_TABLE;
-
-  gemem_report_format_choose (format_name, output, &format, NULL);
-  return format == GEMEM_FORMAT_JSON || format == GEMEM_FORMAT_CSV || sqlite != NULL
-         || plots != NULL;
-}
-
-/* Gives @result, of the trace @file, the names that the user gave. */
-static void
-name_result (GememResult *result, GememSourceFile *file, char *trace, const char *label)
-{
-  g_free (result->trace);
-  result->trace = trace;
-  gemem_result_set_label (result, label);
-  if (file == NULL)
-    return;
-  g_free (result->trace_sha256);
-  result->trace_sha256 = wants_hashes () ? g_strdup (gemem_source_file_sha256 (file)) : NULL;
-  gemem_settings_append (result->variables, file->variables);
-}
-
-/* The same for the result of @job and those of its programs. */
-static void
-name_results (GememResult *result, const GememJob *job)
-{
-  g_autofree char *label = label_of (job);
-
-  name_result (result, job->n_others > 0 ? NULL : job->source_data, trace_of (job), label);
-  for (guint i = 0; i < (result->programs != NULL ? result->programs->len : 0); i++)
-    {
-      GememSourceFile *file = i == 0 ? job->source_data : job->others[i - 1].source_data;
-      const GememAllocatorSpec *spec = i == 0 ? job->allocator : job->others[i - 1].allocator;
-      name_result (result->programs->pdata[i], file, gemem_source_file_name (file), spec->label);
-    }
-}
-
-/* Adds the row of a run that could not begin, so that a comparison names every run. */
-static void
-keep_not_run (BatchResults *batch, const GememJob *job, const char *reason)
-{
-  GememResult *result = gemem_result_new ();
-
-  result->not_run = TRUE;
-  result->allocator = g_strdup (job->allocator->klass->name);
-  result->label = label_of (job);
-  result->trace = trace_of (job);
-  result->device_ordinal = job->device_ordinal;
-  result->failure = g_strdup (reason);
-  g_ptr_array_add (batch->rows, result);
-}
-
-/* TRUE if an interruption kept a run from beginning: it has no result worth a look. */
-static gboolean
-never_began (const GememResult *result, const GError *error)
-{
-  if (result == NULL)
-    return g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED);
-  return gemem_result_was_interrupted (result) && result->events == 0;
-}
-
-/* Moves the result of @job into @batch, or prints @error unless it is in @said, the messages
- * already printed: a damaged trace causes the same one for every allocator. */
-static void
-collect (BatchResults *batch, const GememJob *job, GememResult *result, GError *error,
-         GHashTable *said)
-{
-  int status = 0;
-  batch->ended += result == NULL || !gemem_result_was_interrupted (result);
-  if (never_began (result, error))
-    {
-      batch->ended -= result == NULL;
-      g_clear_pointer (&result, gemem_result_free);
-      g_clear_error (&error);
-      status = 130;
-      keep_not_run (batch, job, "interrupted");
-    }
-  else if (result == NULL)
-    {
-      gemem_environment_blame (job->allocator->variables, &error);
-      if (g_hash_table_add (said, g_strdup (error->message)))
-        gemem_print_error (error);
-      status = gemem_error_exit_status (error);
-      keep_not_run (batch, job, error->message);
-      g_error_free (error);
-    }
-  else
-    {
-      name_results (result, job);
-      if (result->failure != NULL && (batch->runs == 1 || !gemem_result_was_interrupted (result)))
-        gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
-      g_ptr_array_add (batch->results, result);
-      g_ptr_array_add (batch->rows, result);
-      if (g_atomic_int_get (&gemem_interrupted) != 0)
-        status = 130;
-      else if (result->partial)
-        status = 3;
-      else if (result->failure != NULL)
-        status = 1;
-      else if (fail_on_oom && result->ooms > 0)
-        status = 4;
-    }
-  if (batch->status == 0)
-    batch->status = status;
-}
-
-/* Removes the rows of traces of which no run began: their messages were printed.  After an
- * interruption each run has its row. */
-static void
-leave_lone_rows_out (BatchResults *batch)
-{
-  for (guint i = batch->rows->len; i-- > 0;)
-    {
-      const GememResult *row = batch->rows->pdata[i];
-      gboolean alone = row->not_run && !gemem_result_was_interrupted (row);
-      for (guint r = 0; alone && r < batch->results->len; r++)
-        alone = !gemem_report_same_group (row, batch->results->pdata[r]);
-      if (alone)
-        g_ptr_array_remove_index (batch->rows, i);
-    }
+  return gemem_outputs.plots == NULL || gemem_make_folder (gemem_outputs.plots, error);
 }
 
 static void
@@ -696,7 +531,7 @@ open_files (char **paths, const char *default_allocator, const GPtrArray *variab
   return TRUE;
 }
 
-static BatchResults *
+static GememBatchResults *
 run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
            GError **error)
 {
@@ -734,152 +569,26 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
                            path_of_job, results, errors);
   gemem_interrupts_over ();
-  BatchResults *batch = g_new0 (BatchResults, 1);
-  batch->runs = list->len;
-  batch->results = g_ptr_array_new ();
-  batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
-  g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  GememBatchResults *batch = gemem_batch_results_new (list->len);
   for (guint i = 0; i < list->len; i++)
-    collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i], said);
-  for (guint i = 0; i < batch->rows->len; i++)
-    ((GememResult *) batch->rows->pdata[i])->names_device = gemem_source_device () == 0;
-  gemem_results_name_devices ((GememResult *const *) batch->rows->pdata, batch->rows->len);
-  leave_lone_rows_out (batch);
+    gemem_batch_collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
+  gemem_batch_results_end (batch);
   return batch;
-}
-
-/* ---- output */
-
-static gboolean
-write_plots (const BatchResults *batch, GError **error)
-{
-  gboolean rendered = FALSE;
-  const gboolean hurry = g_atomic_int_get (&gemem_interrupted) != 0; /* data and scripts only */
-  if (!gemem_plot_write (plots, (GememResult *const *) batch->results->pdata, batch->results->len,
-                         hurry ? "" : NULL, &rendered, error))
-    return FALSE;
-  if (!rendered && !hurry)
-    gemem_note (GEMEM_NOT_DRAWN, plots);
-  return TRUE;
-}
-
-static gboolean
-write_map (const BatchResults *batch, GError **error)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  gboolean svg = g_str_has_suffix (map, ".svg");
-  for (guint i = 0; i < batch->results->len; i++)
-    if (svg)
-      {
-        gemem_map_svg (text, batch->results->pdata[i]);
-        break;
-      }
-    else
-      gemem_map_text (text, batch->results->pdata[i], gemem_terminal_width ());
-  if (svg && batch->results->len > 1)
-    gemem_note ("%s shows the first of %u runs; an SVG map is made of one run at a time", map,
-                batch->results->len);
-  return gemem_put (map, text->str, text->len, error);
-}
-
-/* Titles the reports if there are several runs. */
-static gboolean
-write_allocator_reports (const BatchResults *batch, GError **error)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  g_autoptr (GPtrArray) results = gemem_share_each (batch->results);
-  for (guint i = 0; i < results->len; i++)
-    {
-      const GememResult *result = results->pdata[i];
-      if (result->report == NULL)
-        {
-          gemem_note ("%s has no report of its own", result->label);
-          continue;
-        }
-      if (results->len > 1)
-        {
-          g_autofree char *group = gemem_report_group (result);
-          g_string_append_printf (text, "# %s, %s\n", group, result->label);
-        }
-      g_string_append (text, result->report);
-    }
-  return gemem_put (allocator_report, text->str, text->len, error);
-}
-
-static gboolean
-write_manifest (const BatchResults *batch, GError **error)
-{
-  g_autofree char *command_line = NULL;
-  gsize length = 0;
-  g_auto (GStrv) arguments = NULL;
-  if (g_file_get_contents ("/proc/self/cmdline", &command_line, &length, NULL))
-    {
-      g_autoptr (GPtrArray) words = g_ptr_array_new ();
-      for (const char *word = command_line; word < command_line + length; word += strlen (word) + 1)
-        g_ptr_array_add (words, g_strdup (word));
-      g_ptr_array_add (words, NULL);
-      arguments = (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
-    }
-  g_autoptr (GPtrArray) results = gemem_share_each (batch->results);
-  g_autofree char *text = gemem_manifest ((GememResult *const *) results->pdata, results->len,
-                                          (const char *const *) arguments);
-  return gemem_put (manifest, text, strlen (text), error);
-}
-
-static gboolean
-report_batch (const BatchResults *batch, gboolean details, GError **error)
-{
-  GememReportFormat format;
-  GememReportOptions options = { .details = details,
-                                 .width = output == NULL ? gemem_terminal_width () : 0 };
-  if (batch->results->len == 0)
-    return TRUE;
-  if (!gemem_report_format_choose (format_name, output, &format, error)
-      || !gemem_table_options (&options, error))
-    return FALSE;
-  g_autoptr (GString) text = g_string_new (NULL);
-  gemem_report_write (text, format, (GememResult *const *) batch->rows->pdata, batch->rows->len,
-                      &options);
-  if (!gemem_put (output, text->str, text->len, error))
-    return FALSE;
-  if (sqlite != NULL
-      && !gemem_results_write_sqlite (sqlite, (GememResult *const *) batch->results->pdata,
-                                      batch->results->len, error))
-    return FALSE;
-  if (plots != NULL && !write_plots (batch, error))
-    return FALSE;
-  if (map != NULL && !write_map (batch, error))
-    return FALSE;
-  if (allocator_report != NULL && !write_allocator_reports (batch, error))
-    return FALSE;
-  if (manifest != NULL && !write_manifest (batch, error))
-    return FALSE;
-  if (dumb != NULL && g_atomic_int_get (&gemem_interrupted) == 0)
-    {
-      guint width = gemem_terminal_width ();
-      g_autofree char *drawing = gemem_plot_dumb ((GememResult *const *) batch->results->pdata,
-                                                  batch->results->len, dumb,
-                                                  width > 0 ? width : 100, 28, NULL, error);
-      return drawing != NULL && gemem_put (NULL, drawing, strlen (drawing), error);
-    }
-  return TRUE;
 }
 
 int
 gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
                  GError **error)
 {
-  BatchResults *batch = run_batch (paths, default_allocator, setup, details, error);
+  GememBatchResults *batch = run_batch (paths, default_allocator, setup, details, error);
   if (batch == NULL)
     return 2;
-  const gboolean reported = report_batch (batch, details, error);
+  const gboolean reported = gemem_batch_report (batch, details, error);
   const int status = reported ? batch->status : 1;
   if (reported && batch->ended < batch->runs && (batch->runs > 1 || batch->results->len == 0))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
                  "interrupted after %u of %u runs; run it again for the others", batch->ended,
                  batch->runs);
-  g_ptr_array_unref (batch->results);
-  g_ptr_array_unref (batch->rows);
-  g_free (batch);
+  gemem_batch_results_free (batch);
   return status;
 }
