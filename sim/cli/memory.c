@@ -3,8 +3,9 @@
  *
  * GLib ends the program where it gets nothing, with a message for developers that itself needs some
  * memory.  The writer of GLib's log replaces that message.  Where not even a small block is left, the
- * message cannot be made, and GLib would recurse without end; so with glibc the program's own
- * malloc(), realloc() and posix_memalign() end it there.  Large blocks that fail are the caller's affair.
+ * message cannot be made, and GLib would recurse without end; and before main() there is no writer yet.
+ * So with glibc the program's own malloc(), calloc(), realloc() and posix_memalign() end it there.  Large
+ * blocks that fail are the caller's affair.
  *
  * Invariants: nothing here allocates; not part of builds with a sanitizer, which has its own
  * malloc().
@@ -75,6 +76,7 @@ gemem_catch_no_memory (void)
 /* The functions that would be called without these: of the C library, or of a malloc() that was
  * preloaded, whose free() gets the blocks. */
 typedef void *(*Malloc) (size_t size);
+typedef void *(*Calloc) (size_t n, size_t size);
 typedef void *(*Realloc) (void *memory, size_t size);
 typedef int (*Memalign) (void **memory, size_t alignment, size_t size);
 
@@ -106,6 +108,22 @@ malloc (size_t size)
   if (G_UNLIKELY (function == NULL))
     function = (Malloc) next ("malloc");
   return have (function (size), size);
+}
+
+EXPORT void *
+calloc (size_t n, size_t size)
+{
+  static Calloc function;
+  static gboolean asked;
+
+  if (G_UNLIKELY (function == NULL))
+    {
+      if (asked) /* by dlsym() before glibc 2.34, which can do without; no thread runs yet */
+        return NULL;
+      asked = TRUE;
+      function = (Calloc) next ("calloc");
+    }
+  return have (function (n, size), n > 0 && size > SMALL / n ? SMALL + 1 : n * size);
 }
 
 EXPORT void *
