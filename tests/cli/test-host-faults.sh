@@ -20,7 +20,7 @@ extent=some
 gemem-sim generate random:events=60,live=10 -o s.gmt # before the path is that of the program itself, not of libtool's script
 gemem-sim convert s.gmt s.txt && gzip -k s.txt && cp s.gmt other.gmt
 if command -v zstd >/dev/null; then zstd -q s.txt; else cp s.txt.gz s.txt.zst; fi
-cp "$GEMEM_SRCDIR/graphs/bundled/resnet50-inference.json.gz" graph.json.gz
+cp "$GEMEM_SRCDIR/tests/data/onnx/mlp.onnx" graph.onnx
 { echo '# gemem-trace: 1'
   for i in 1 2 3 4 5 6 7 8 9; do echo "alloc $i size=${i}000 device=$((i % 2))"; done
   echo '# end: 9'; } >two.txt
@@ -60,7 +60,7 @@ several o.json r.db: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins -o o.j
 q.csv o.json: gemem-sim plan ../s.gmt -p first-fit --plan q.csv -o o.json --no-time
 END
 swept disk memory <<'END'
-g.json: gemem-sim convert ../graph.json.gz g.json
+g.json: gemem-sim convert ../graph.onnx g.json
 g.gmt: gemem-sim generate random:events=60,live=10 -o g.gmt
 c.ini: gemem-sim calibrate -d sim --repeats 2 -o c.ini
 c.md: gemem-sim conformance memory_optimize -o c.md
@@ -76,4 +76,50 @@ else
   skip 'pictures' 'there is no gnuplot'
 fi
 
+# ---- recordings: the program's status is what counts; the trace is the old one or valid, and where it is the old one the line names the file, the cause and
+# the journal, which can be read.
+# recorded FAULT STATUS CAUSE COMMAND...
+recorded () {
+  fault=$1 status=$2 cause=$3; shift 3
+  rm -rf out.gmt* v.json; echo old >out.gmt; echo old >v.json
+  GEMEM_FAULT_PROGRAM=${in_program:-$1} GEMEM_FAULT=$fault LD_PRELOAD=$library "$@" >"$out" 2>"$err" </dev/null; got=$?
+  text="$(cat "$err")" bad=''
+  [ $got = "$status" ] || bad="$bad status $got;"
+  case $text in *Trace/breakpoint* | *GLib* | *fault*) bad="$bad a crash;" ;; esac
+  if [ "$(cat out.gmt 2>/dev/null | tr -d '\0')" = old ]; then
+    echo "$text" | grep -Eq "^gemem.*: ($cause)" || bad="$bad no cause;"
+    journal=${text##*is still in }
+    [ "$journal" = "$text" ] || gemem-sim info "$journal" >/dev/null 2>&1 || bad="$bad the journal cannot be read;"
+  else
+    gemem-sim validate out.gmt >/dev/null 2>&1 || gemem-sim info out.gmt | grep -q 'the end is missing' || bad="$bad out.gmt is not whole;"
+  fi
+  ls | grep -q 'tmp-' && bad="$bad a temporary file;"
+  check "$fault: $(basename "$1"): $bad" test -z "$bad"
+  [ -z "$bad" ] || sed 's/^/# /' "$err"
+}
+odd=$GEMEM_BUILDDIR/tests/programs/record-odd
+if [ -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] && [ -x "$odd" ]; then
+  LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/standin/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  for at in 0 1 100 300 500; do recorded disk:$at:28 0 '.*/out.gmt: No space left on device;' gemem-record -o out.gmt "$odd" pairs 2; done
+  recorded rename:1:5 0 '.*/out.gmt: Input/output error;' gemem-record -o out.gmt "$odd" pairs 2
+  recorded read:100:5 0 '.*gmj: Input/output error;' gemem-record -o out.gmt "$odd" pairs 2
+  recorded short 0 none gemem-record -o out.gmt "$odd" pairs 2; silent err
+  for at in 20 60 120 250 350+; do recorded memory:$at 1 'out of memory: ' gemem-record -o out.gmt "$odd" pairs 2; done
+  in_program=record-odd
+  recorded short 0 none gemem-record -o out.gmt "$odd" pairs 2; silent err
+  gemem-sim info out.gmt >info.txt; check 'the command is whole' grep -q 'program: .*record-odd pairs 2$' info.txt
+  recorded disk:0:28 0 none gemem-record -o out.gmt "$odd" pairs 2; says err 'No space left on device; process [0-9]* runs without being recorded'
+  recorded disk:65536:28 0 none gemem-record -o out.gmt "$odd" pairs 2; says err 'out.gmt: calls are missing, which could not be recorded; was the disk full\?$'
+  recorded map:1 0 none gemem-record -o out.gmt "$odd" pairs 2; says err 'Cannot allocate memory; process [0-9]* runs without being recorded'
+  in_program=
+  XDG_CACHE_HOME=$PWD/cache; export XDG_CACHE_HOME
+  gemem-dry-run -o out.gmt true >/dev/null 2>&1 # fills the cache
+  recorded disk:0:28 126 'name another file.*: .*No space left on device' gemem-dry-run -o out.gmt --json v.json true
+  GEMEM_FAULT=count GEMEM_FAULT_PROGRAM=gemem-dry-run GEMEM_FAULT_COUNTS=counts LD_PRELOAD=$library gemem-dry-run -o out.gmt --json v.json true >/dev/null 2>&1
+  recorded "rename:$(sed -n 's/^rename //p' counts):5" 1 none gemem-dry-run -o out.gmt --json v.json true
+  says err '^gemem-dry-run: .*v.json.*: Input/output error$'; check 'the old verdict' grep -qx old v.json
+  for at in 100 1000 2000; do recorded memory:$at 1 'out of memory: ' gemem-dry-run -o out.gmt true; done
+else
+  skip 'recordings' 'the stand-in driver is not built'
+fi
 done_testing

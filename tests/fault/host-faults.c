@@ -345,6 +345,23 @@ posix_fallocate (int fd, off_t where, off_t length)
 
 int posix_fallocate64 (int, off_t, off_t) ALIAS ("posix_fallocate");
 
+EXPORT int
+fallocate (int fd, int mode, off_t where, off_t length)
+{
+  off_t size, position;
+
+  if (kind () != SHORT && is_file (fd, &size, &position))
+    {
+      const size_t more = growth (size, where, (size_t) length);
+      if (allowed (DISK, (size_t) length, more) < (ssize_t) length)
+        return -1;
+      moved (DISK, (ssize_t) more);
+    }
+  return REAL (fallocate) (fd, mode, where, length);
+}
+
+int fallocate64 (int, int, off_t, off_t) ALIAS ("fallocate");
+
 static ssize_t
 read_at (int fd, void *data, size_t n, off_t where, int placed)
 {
@@ -460,11 +477,11 @@ static void __attribute__ ((destructor)) end (void)
   if (kind () != COUNT || path == NULL)
     return;
   fault.kind = KINDS;
-  FILE *file = fopen (path, "w");
-  for (int which = 0; file != NULL && which < KINDS; which++)
-    fprintf (file, "%s %lu\n", names[which], atomic_load (&fault.counts[which]));
-  if (file != NULL)
-    fclose (file);
+  const int fd = open (path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  for (int which = 0; fd >= 0 && which < KINDS; which++)
+    dprintf (fd, "%s %lu\n", names[which], atomic_load (&fault.counts[which]));
+  if (fd >= 0)
+    close (fd);
 }
 
 #endif
