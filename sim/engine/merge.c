@@ -91,16 +91,21 @@ log_of (GememMerge *merge, const char *path)
 static gboolean
 part (GememMerge *merge, const char **path, guint number, GError **error)
 {
-  Part new = { .job = number };
-  const int fd = g_file_open_tmp ("gemem-log-XXXXXX", &new.path, error);
+  Part new = { .path = g_build_filename (g_get_tmp_dir (), "gemem-log-XXXXXX", NULL),
+               .temporary = g_new0 (GememTemporary, 1),
+               .job = number };
 
-  if (fd < 0)
-    return FALSE;
-  close (fd);
-  new.temporary = g_new0 (GememTemporary, 1);
-  new.temporary->path = new.path;
+  new.temporary->path = new.path; /* before the file is there, so that it never stays */
   gemem_temporary_add (new.temporary);
   g_array_append_val (log_of (merge, *path)->parts, new);
+  const int fd = g_mkstemp (new.path);
+  if (fd < 0)
+    {
+      gemem_error_set_errno (error, errno, g_get_tmp_dir (),
+                             "parts of a log are written there; set TMPDIR to another folder");
+      return FALSE;
+    }
+  close (fd);
   *path = new.path;
   return TRUE;
 }
@@ -141,12 +146,11 @@ next_line (Part *part)
 {
   const ssize_t length = part->file != NULL ? getline (&part->line, &part->held, part->file) : -1;
 
-  part->ended = length <= 0;
+  if (part->file == NULL || ferror (part->file)) /* also behind the begin of a line */
+    part->problem = errno;
+  part->ended = length <= 0 || part->problem != 0;
   if (part->ended)
-    {
-      part->problem = part->file == NULL || ferror (part->file) ? errno : 0;
-      return FALSE;
-    }
+    return FALSE;
   part->line[length - 1] = '\0'; /* every row ends with a line end */
   part->seq = g_ascii_strtoull (part->line, NULL, 10);
   return TRUE;
