@@ -114,6 +114,14 @@ gemem_output_create (const char *path, GError **error)
   return output;
 }
 
+/* What the user finds after a failure, and what to do. */
+static const char *
+what_remains (const GememOutput *output)
+{
+  return output->temporary != NULL ? "nothing was kept; free some space or write elsewhere"
+                                   : "its end is missing; free some space or write elsewhere";
+}
+
 static gboolean
 write_all (GememOutput *output, const guint8 *data, gsize size, GError **error)
 {
@@ -125,7 +133,7 @@ write_all (GememOutput *output, const guint8 *data, gsize size, GError **error)
       if (n <= 0)
         {
           gemem_error_set_errno (error, n < 0 ? errno : ENOSPC, output->name,
-                                 "nothing was kept; free some space or write elsewhere");
+                                 what_remains (output));
           return FALSE;
         }
       data += n;
@@ -181,8 +189,7 @@ gemem_output_finish (GememOutput *output, GError **error)
   output->fd = -1;
   if (close (fd) != 0 && done)
     {
-      gemem_error_set_errno (error, errno, output->name,
-                             "nothing was kept; free some space or write elsewhere");
+      gemem_error_set_errno (error, errno, output->name, what_remains (output));
       done = FALSE;
     }
   if (done && output->temporary != NULL)
