@@ -86,14 +86,14 @@ recorded () {
   text="$(cat "$err")" bad=''
   [ $got = "$status" ] || bad="$bad status $got;"
   case $text in *Trace/breakpoint* | *GLib* | *fault*) bad="$bad a crash;" ;; esac
-  if [ "$(cat out.gmt 2>/dev/null | tr -d '\0')" = old ]; then
+  if grep -qsx old out.gmt; then
     echo "$text" | grep -Eq "^gemem.*: ($cause)" || bad="$bad no cause;"
     journal=${text##*is still in }
     [ "$journal" = "$text" ] || gemem-sim info "$journal" >/dev/null 2>&1 || bad="$bad the journal cannot be read;"
   else
     gemem-sim validate out.gmt >/dev/null 2>&1 || gemem-sim info out.gmt | grep -q 'the end is missing' || bad="$bad out.gmt is not whole;"
   fi
-  ls | grep -q 'tmp-' && bad="$bad a temporary file;"
+  for left in *tmp-*; do [ ! -e "$left" ] || bad="$bad $left is left;"; done
   check "$fault: $(basename "$1"): $bad" test -z "$bad"
   [ -z "$bad" ] || sed 's/^/# /' "$err"
 }

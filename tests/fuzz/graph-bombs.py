@@ -69,7 +69,7 @@ def program(name, *blocks):
 def op(i, o, more=b""): return text(4, text(1, text(2, i)) + text(2, text(2, o)) + text(3, "relu") + more)
 program("ops.pdmodel", b"".join(text(3, var(f"v{i}")) for i in range(n + 1)) + b"".join(op(f"v{i}", f"v{i + 1}") for i in range(n)))
 program("arguments.pdmodel", text(3, var("a")) + text(3, var("b")) + text(4, text(1, text(2, "a") * n) + text(2, text(2, "b")) + text(3, "sum")))
-program("blocks.pdmodel", *([text(3, var("a")) + text(3, var("b")) + op("a", "b")] * n))
+program("blocks.pdmodel", *([text(3, var("a")) + text(3, var("b")) + op("a", "b")] * (n // 2)))
 program("bad-dims.pdmodel", text(3, text(1, "a") + text(2, number(1, 7) + text(3, text(1, number(1, 5) + number(2, 1) * (50 * n))))) + text(3, var("b")) + op("a", "b"))
 
 # JSON: nodes, inputs of one, a long name, nesting
@@ -79,12 +79,12 @@ graph("nodes.json", ",\n".join('{"name":"n%d","inputs":[%s],"outputs":[{"size":5
 graph("inputs.json", '{"name":"a","outputs":[{"size":512}]},{"name":"b","inputs":[' + ",".join(['["a",0]'] * n) + "]}")
 graph("outputs.json", '{"name":"a","outputs":[' + ",".join(['{"size":512}'] * n) + "]}")
 graph("variables.json", '{"name":"a","inputs":["v0"],"outputs":[{"size":512}]}', ",".join(f'{{"name":"v{i}","size":512}}' for i in range(n)))
-graph("shape.json", '{"name":"a","outputs":[{"dtype":"float32","shape":[' + ",".join(["1"] * (50 * n)) + "]}]}")
+graph("shape.json", '{"name":"a","outputs":[{"dtype":"float32","shape":[' + ",".join(["1"] * min(50 * n, 4000000)) + "]}]}")
 graph("bad-name.json", '{"name":"' + "x" * (100 * n) + '","outputs":[{"size":512}]}')
 graph("bad-nested.json", '{"name":"a","x_":' + "[" * (50 * n))
 with open("vars.json", "w") as f:
-    f.write('{"name":"p","vars":{' + ",".join(f'"v{i}":{{"shape":[4],"dtype":"float32"}}' for i in range(n + 1)) + '},"ops":['
-            + ",".join(f'{{"type":"relu","inputs":["v{i}"],"outputs":["v{i + 1}"]}}' for i in range(n)) + "]}")
+    f.write('{"name":"p","vars":{' + ",".join(f'"v{i}":{{"shape":[4],"dtype":"float32"}}' for i in range(n // 4 + 1)) + '},"ops":['
+            + ",".join(f'{{"type":"relu","inputs":["v{i}"],"outputs":["v{i + 1}"]}}' for i in range(n // 4)) + "]}")
 
 # dumps of GE
 with open("ops.txt", "w") as f:
