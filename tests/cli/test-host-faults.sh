@@ -55,7 +55,7 @@ several e.csv c.csv: gemem-sim replay ../two.txt -j 1 -a direct --events e.csv -
 END
 # Several runs: one that cannot read its input is a row of the others' report.
 swept short disk damaged close rename memory <<'END'
-several o.md m.txt g.txt man.json: gemem-sim compare ../s.gmt ../other.gmt -j 1 -a direct -a ge -o o.md --map m.txt --allocator-report g.txt --manifest man.json
+several o.out m.txt g.txt man.json: gemem-sim compare ../s.gmt ../other.gmt -j 1 -a direct -a ge -f markdown -o o.out --map m.txt --allocator-report g.txt --manifest man.json
 several o.json r.db: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins -o o.json --sqlite r.db
 q.csv o.json: gemem-sim plan ../s.gmt -p first-fit --plan q.csv -o o.json --no-time
 END
@@ -63,7 +63,7 @@ swept disk memory <<'END'
 g.json: gemem-sim convert ../graph.onnx g.json
 g.gmt: gemem-sim generate random:events=60,live=10 -o g.gmt
 c.ini: gemem-sim calibrate -d sim --repeats 2 -o c.ini
-c.md: gemem-sim conformance memory_optimize -o c.md
+c.out: gemem-sim conformance memory_optimize -f markdown -o c.out
 : gemem-sim info ../s.gmt
 : gemem-sim validate ../s.gmt
 : gemem-sim list allocators

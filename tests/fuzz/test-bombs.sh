@@ -70,7 +70,7 @@ for file in streams pools tags; do
   bound 2 64 info $file.txt
   bound 2 64 replay -a direct $file.txt
   bound 3 600 replay -a pytorch-caching -d sim:capacity=64TiB $file.txt
-  bound 2 32 validate $file.txt
+  bound 2 40 validate $file.txt
   [ $times = 1 ] || bound 2 64 convert $file.txt out.gmt
   [ $times = 1 ] || bound 2 96 plan -p no-reuse $file.txt
 done
