@@ -30,8 +30,9 @@ gemem_journal_map (const char *path, uint32_t number, int flags)
 
   if (fd < 0)
     return NULL;
-  int problem = may_have (place + JOURNAL_BLOCK) ? posix_fallocate (fd, place, JOURNAL_BLOCK)
-                                                 : EFBIG;
+  int problem = may_have (place + JOURNAL_BLOCK) ? EINTR : EFBIG;
+  while (problem == EINTR)
+    problem = posix_fallocate (fd, place, JOURNAL_BLOCK);
   if (problem == 0)
     block = mmap (NULL, JOURNAL_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
                   place);

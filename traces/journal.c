@@ -375,15 +375,15 @@ read_header (JournalReader *reader, GError **error)
   const guint8 *data;
   guint64 size;
 
+  gssize got = gemem_input_fill (reader->input, sizeof *header, &data, error);
+  if (got < 0)
+    return FALSE;
   if (!gemem_input_size (reader->input, &size))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: a journal is read from a file, not from a pipe and not compressed", name);
       return FALSE;
     }
-  gssize got = gemem_input_fill (reader->input, sizeof *header, &data, error);
-  if (got < 0)
-    return FALSE;
   if ((gsize) got < sizeof *header || memcmp (data, JOURNAL_MAGIC, 8) != 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,

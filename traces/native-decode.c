@@ -14,8 +14,8 @@
 #include "config.h"
 
 #include <string.h>
-#include <zstd.h>
 
+#include "base/io/zstd-memory.h"
 #include "traces/native-format.h"
 
 #define BATCH 1024
@@ -62,7 +62,7 @@ NativeDecoder *
 native_decoder_new (void)
 {
   NativeDecoder *decoder = g_new0 (NativeDecoder, 1);
-  decoder->zstd = ZSTD_createDCtx ();
+  decoder->zstd = gemem_zstd_have (ZSTD_createDCtx ());
   for (guint i = 0; i < BATCH; i++)
     decoder->places[0][i] = (guint16) i; /* the group of all events */
   return decoder;
@@ -188,7 +188,8 @@ unpack_column (NativeDecoder *decoder, Column *column, guint32 count, const guin
   column->data = *data;
   if (column->packed)
     {
-      gsize size = ZSTD_decompressDCtx (decoder->zstd, *arena, raw, *data, column->stored);
+      gsize size = gemem_zstd_done (
+          ZSTD_decompressDCtx (decoder->zstd, *arena, raw, *data, column->stored));
       if (ZSTD_isError (size) || size != raw)
         return "a column does not unpack";
       column->data = *arena;

@@ -12,8 +12,8 @@
 #include "config.h"
 
 #include <string.h>
-#include <zstd.h>
 
+#include "base/io/zstd-memory.h"
 #include "traces/native-format.h"
 
 #define PACK_LEVEL 3
@@ -47,7 +47,7 @@ NativeEncoder *
 native_encoder_new (void)
 {
   NativeEncoder *encoder = g_new0 (NativeEncoder, 1);
-  encoder->zstd = ZSTD_createCCtx ();
+  encoder->zstd = gemem_zstd_have (ZSTD_createCCtx ());
   ZSTD_CCtx_setParameter (encoder->zstd, ZSTD_c_compressionLevel, PACK_LEVEL);
   encoder->packed_size = ZSTD_compressBound (RAW_MAX);
   encoder->places = g_new (guint16, NATIVE_CHUNK_EVENTS);
@@ -126,8 +126,8 @@ zigzag (guint64 difference)
 static void
 consider (NativeEncoder *encoder, Column column, Column *best)
 {
-  gsize packed = ZSTD_compress2 (encoder->zstd, encoder->packed, encoder->packed_size, encoder->raw,
-                                 column.size);
+  gsize packed = gemem_zstd_done (ZSTD_compress2 (encoder->zstd, encoder->packed,
+                                                  encoder->packed_size, encoder->raw, column.size));
   const guint8 *bytes = encoder->raw;
 
   if (!ZSTD_isError (packed) && packed < column.size - column.size / 8)

@@ -10,11 +10,11 @@
 #include "config.h"
 
 #include <string.h>
-#include <zstd.h>
 
 #include "base/error.h"
 #include "base/io/checksum.h"
 #include "base/io/output.h"
+#include "base/io/zstd-memory.h"
 #include "traces/native-format.h"
 
 #define PACK_LEVEL 9 /* zstd level for strings and information, which are small and written once */
@@ -85,7 +85,7 @@ write_packed_block (NativeWriter *writer, guint32 type, const GByteArray *raw, g
 {
   gsize bound = ZSTD_compressBound (raw->len);
   g_autofree guint8 *packed = g_malloc (bound);
-  gsize size = ZSTD_compress (packed, bound, raw->data, raw->len, PACK_LEVEL);
+  gsize size = gemem_zstd_done (ZSTD_compress (packed, bound, raw->data, raw->len, PACK_LEVEL));
 
   if (ZSTD_isError (size) || size >= raw->len)
     return write_block (writer, type, raw->data, raw->len, 0, count, first, error);

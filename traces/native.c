@@ -14,11 +14,10 @@
  */
 #include "config.h"
 
-#include <zstd.h>
-
 #include "base/error.h"
 #include "base/io/checksum.h"
 #include "base/io/input.h"
+#include "base/io/zstd-memory.h"
 #include "traces/native-format.h"
 #include "traces/native.h"
 
@@ -136,8 +135,10 @@ unpack_block (const NativeBlock *block, const guint8 *payload, guint8 **unpacked
     return payload;
   *unpacked = g_malloc (block->raw);
   *size = block->raw;
-  return ZSTD_decompress (*unpacked, block->raw, payload, block->stored) == block->raw ? *unpacked
-                                                                                       : NULL;
+  return gemem_zstd_done (ZSTD_decompress (*unpacked, block->raw, payload, block->stored))
+                 == block->raw
+             ? *unpacked
+             : NULL;
 }
 
 /* ---- information */

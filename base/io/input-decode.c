@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/io/input-private.h"
 #include "base/io/spool.h"
+#include "base/io/zstd-memory.h"
 
 #define RAW_SIZE ((gsize) 128 << 10)
 
@@ -158,7 +159,7 @@ detect_codec (GememInput *input)
     {
       input->codec = CODEC_ZSTD;
       if (input->zstd == NULL)
-        input->zstd = ZSTD_createDStream ();
+        input->zstd = gemem_zstd_have (ZSTD_createDStream ());
     }
   else
     input->codec = CODEC_PLAIN;
@@ -222,6 +223,8 @@ decode_gzip (GememInput *input, guint8 *to, gsize size, gsize *produced)
   if (result == G_CONVERTER_ERROR)
     {
       gboolean partial = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_PARTIAL_INPUT);
+      if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_FAILED)) /* Z_MEM_ERROR */
+        g_error (G_STRLOC ": failed to allocate what zlib needs");
       g_clear_error (&error);
       *produced = 0;
       if (partial && !input->raw_ended)
@@ -253,7 +256,7 @@ decode_zstd (GememInput *input, guint8 *to, gsize size, gsize *produced)
   ZSTD_inBuffer in = { input->raw, input->raw_end, input->raw_start };
   ZSTD_outBuffer out = { to, size, 0 };
   gboolean nothing_left = input->raw_start == input->raw_end;
-  gsize hint = ZSTD_decompressStream (input->zstd, &out, &in);
+  gsize hint = gemem_zstd_done (ZSTD_decompressStream (input->zstd, &out, &in));
   input->raw_start = in.pos;
   *produced = out.pos;
   if (ZSTD_isError (hint))

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -21,14 +23,14 @@ struct _GememOutput
   char *path;      /* final path; NULL: written in place */
   char *temporary; /* path while writing; NULL: written in place */
   int fd;
-  GememOutput *next; /* of the files being written */
+  GememTemporary unfinished; /* `temporary`, once it is there */
   guint64 offset;
   gsize used;
   guint8 buffer[BUFFER_SIZE];
 };
 
 static GMutex lock;
-static GememOutput *being_written; /* those with a temporary file; under `lock` */
+static GememTemporary *temporaries; /* under `lock` */
 
 /* Opens @output's temporary file, with the access rights of the file that it is to replace. */
 static void
@@ -40,23 +42,32 @@ open_temporary (GememOutput *output)
   output->fd = g_mkstemp_full (output->temporary, O_WRONLY | O_CLOEXEC, 0666);
   if (output->fd >= 0)
     {
-      output->next = being_written;
-      being_written = output;
+      output->unfinished = (GememTemporary){ output->temporary, NULL, temporaries };
+      temporaries = &output->unfinished;
     }
   g_mutex_unlock (&lock);
   if (output->fd >= 0 && stat (output->path, &old) == 0)
     (void) !fchmod (output->fd, old.st_mode & 0777);
 }
 
-static void
-forget (const GememOutput *output)
+void
+gemem_temporary_add (GememTemporary *temporary)
 {
   g_mutex_lock (&lock);
-  GememOutput **link = &being_written;
-  while (*link != NULL && *link != output)
+  temporary->next = temporaries;
+  temporaries = temporary;
+  g_mutex_unlock (&lock);
+}
+
+void
+gemem_temporary_remove (GememTemporary *temporary)
+{
+  g_mutex_lock (&lock);
+  GememTemporary **link = &temporaries;
+  while (*link != NULL && *link != temporary)
     link = &(*link)->next;
   if (*link != NULL)
-    *link = output->next;
+    *link = temporary->next;
   g_mutex_unlock (&lock);
 }
 
@@ -64,8 +75,13 @@ void
 gemem_outputs_abandon (void)
 {
   g_mutex_lock (&lock); /* for good; nobody allocates, or waits, while holding it */
-  for (const GememOutput *output = being_written; output != NULL; output = output->next)
-    unlink (output->temporary);
+  for (const GememTemporary *file = temporaries; file != NULL; file = file->next)
+    {
+      const pid_t writer = file->writer != NULL ? g_atomic_int_get (file->writer) : 0;
+      if (writer > 0 && kill (writer, SIGKILL) == 0)
+        waitpid (writer, NULL, 0);
+      unlink (file->path);
+    }
 }
 
 GememOutput *
@@ -81,6 +97,8 @@ gemem_output_create (const char *path, GError **error)
   else if (!gemem_open_in_place (path, &output->fd))
     {
       char *target = realpath (path, NULL);
+      if (target == NULL && errno == ENOMEM)
+        g_error (G_STRLOC ": failed to allocate a path");
       output->path = g_strdup (target != NULL ? target : path);
       free (target);
       output->temporary = g_strconcat (output->path, ".tmp-XXXXXX", NULL);
@@ -96,6 +114,14 @@ gemem_output_create (const char *path, GError **error)
   return output;
 }
 
+/* What the user finds after a failure, and what to do. */
+static const char *
+what_remains (const GememOutput *output)
+{
+  return output->temporary != NULL ? "nothing was kept; free some space or write elsewhere"
+                                   : "its end is missing; free some space or write elsewhere";
+}
+
 static gboolean
 write_all (GememOutput *output, const guint8 *data, gsize size, GError **error)
 {
@@ -107,7 +133,7 @@ write_all (GememOutput *output, const guint8 *data, gsize size, GError **error)
       if (n <= 0)
         {
           gemem_error_set_errno (error, n < 0 ? errno : ENOSPC, output->name,
-                                 "nothing was kept; free some space or write elsewhere");
+                                 what_remains (output));
           return FALSE;
         }
       data += n;
@@ -163,8 +189,7 @@ gemem_output_finish (GememOutput *output, GError **error)
   output->fd = -1;
   if (close (fd) != 0 && done)
     {
-      gemem_error_set_errno (error, errno, output->name,
-                             "nothing was kept; free some space or write elsewhere");
+      gemem_error_set_errno (error, errno, output->name, what_remains (output));
       done = FALSE;
     }
   if (done && output->temporary != NULL)
@@ -172,7 +197,7 @@ gemem_output_finish (GememOutput *output, GError **error)
       done = rename (output->temporary, output->path) == 0;
       if (done)
         {
-          forget (output);
+          gemem_temporary_remove (&output->unfinished);
           g_clear_pointer (&output->temporary, g_free);
         }
       else
@@ -192,7 +217,7 @@ gemem_output_discard (GememOutput *output)
   if (output->temporary != NULL)
     {
       unlink (output->temporary);
-      forget (output);
+      gemem_temporary_remove (&output->unfinished);
     }
   g_free (output->temporary);
   g_free (output->path);

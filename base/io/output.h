@@ -25,6 +25,19 @@ void gemem_output_add_ending (GememOutput *output, const char *ending);
 /* Completes the file and frees @output; on error the file is removed. */
 gboolean gemem_output_finish (GememOutput *output, GError **error);
 void gemem_output_discard (GememOutput *output);
-/* Removes the temporary files of all outputs, for a program that ends at once: whoever then begins or
+
+/* A file that is not to stay where the program ends at once.  Adding one links it in; @path must remain
+ * until it is removed from the list, which leaves the file alone. */
+typedef struct _GememTemporary
+{
+  const char *path;
+  const gint *
+      writer; /* atomic: the id of a process that writes it, which is ended first; NULL or 0: none */
+  struct _GememTemporary *next;
+} GememTemporary;
+
+void gemem_temporary_add (GememTemporary *temporary);
+void gemem_temporary_remove (GememTemporary *temporary);
+/* Removes those files, and those of all outputs, for a program that ends at once: whoever then begins or
  * completes one waits for good.  Allocates nothing. */
 void gemem_outputs_abandon (void);

@@ -8,7 +8,8 @@
  *
  * Invariants: the unpacked buffer holds declared fields only, each with the wire type of its
  * declaration.
- * Cost: one pass; memory for twice the declared fields.
+ * Cost: one pass; memory for twice the declared fields, and for what protobuf-c makes of them: a field
+ * of two bytes may become a hundred, so that is counted as well.
  */
 #include "config.h"
 
@@ -19,7 +20,10 @@
 
 #define MAX_DEPTH 100
 #define MAX_WANTED (256u << 20)
-#define MAX_STRING 2040 /* two such strings and a few characters fit into one JSON text */
+#define MAX_UNPACKED ((gsize) 1 << 30)
+#define MAX_NUMBERS 65536 /* in a message: dimensions, subgraphs */
+#define OBJECT 40         /* bytes of a message or string beside its own */
+#define MAX_STRING 2040   /* two such strings and a few characters fit into one JSON text */
 #define LENGTH_BYTES 5
 
 enum
@@ -34,6 +38,7 @@ typedef struct
 {
   GememInput *input;
   GByteArray *wanted;
+  gsize *unpacked; /* bytes that `wanted` becomes */
   GError **error;
 } Walk;
 
@@ -141,6 +146,15 @@ has_room (const Walk *walk, guint64 n)
          || fail (walk, "more than 256 MiB besides weights; this is no model of a program");
 }
 
+/* Counts @n bytes of what protobuf-c makes. */
+static gboolean
+unpacks (const Walk *walk, gsize n)
+{
+  *walk->unpacked += n;
+  return *walk->unpacked <= MAX_UNPACKED
+         || fail (walk, "more than 1 GiB when it is unpacked; this is no model of a program");
+}
+
 /* TRUE for printable text: messages are one line, so a name must not contain control characters. */
 static gboolean
 is_name (const char *text, gsize length)
@@ -165,7 +179,7 @@ copy_string (const Walk *walk, guint64 length, gboolean lenient)
     }
   if (length > MAX_STRING)
     return fail (walk, "a name of %" G_GUINT64_FORMAT " bytes; the most is %d", length, MAX_STRING);
-  if (!has_room (walk, length))
+  if (!has_room (walk, length) || !unpacks (walk, OBJECT + (gsize) length))
     return FALSE;
   size = gemem_input_fill (walk->input, (gssize) length, &data, walk->error);
   if (size < 0)
@@ -185,8 +199,17 @@ copy_string (const Walk *walk, guint64 length, gboolean lenient)
   return TRUE;
 }
 
+/* Counts a number of a message, of which *@numbers were there before. */
 static gboolean
-copy_packed (const Walk *walk, guint64 end)
+takes_number (const Walk *walk, guint *numbers)
+{
+  return ++*numbers <= MAX_NUMBERS
+         || fail (walk, "more than %d numbers in a message; this is no model of a program",
+                  MAX_NUMBERS);
+}
+
+static gboolean
+copy_packed (const Walk *walk, guint64 end, guint *numbers)
 {
   const guint at = walk->wanted->len;
   guint64 value;
@@ -194,7 +217,8 @@ copy_packed (const Walk *walk, guint64 end)
   g_byte_array_set_size (walk->wanted, at + LENGTH_BYTES);
   while (gemem_input_offset (walk->input) < end)
     {
-      if (!has_room (walk, 10) || !read_varint (walk, end, &value))
+      if (!has_room (walk, 10) || !unpacks (walk, sizeof value) || !takes_number (walk, numbers)
+          || !read_varint (walk, end, &value))
         return FALSE;
       put_varint (walk->wanted, value);
     }
@@ -207,7 +231,7 @@ static gboolean copy_message (const Walk *walk, const ProtobufCMessageDescriptor
 
 static gboolean
 copy_field (const Walk *walk, const ProtobufCFieldDescriptor *field, guint wire, guint64 end,
-            guint depth)
+            guint depth, guint *numbers)
 {
   guint64 value;
   guint at;
@@ -231,16 +255,19 @@ copy_field (const Walk *walk, const ProtobufCFieldDescriptor *field, guint wire,
   if (wire == WIRE_VARINT)
     {
       put_varint (walk->wanted, value);
-      return TRUE;
+      return unpacks (walk, sizeof value) && takes_number (walk, numbers);
     }
   if (value > end - gemem_input_offset (walk->input))
     return fail_cut (walk);
   if (bytes || field->type == PROTOBUF_C_TYPE_STRING)
     return copy_string (walk, value, bytes);
   if (number)
-    return copy_packed (walk, gemem_input_offset (walk->input) + value);
+    return copy_packed (walk, gemem_input_offset (walk->input) + value, numbers);
   at = walk->wanted->len;
   g_byte_array_set_size (walk->wanted, at + LENGTH_BYTES);
+  if (!unpacks (walk,
+                OBJECT + ((const ProtobufCMessageDescriptor *) field->descriptor)->sizeof_message))
+    return FALSE;
   if (!copy_message (walk, field->descriptor, gemem_input_offset (walk->input) + value, depth + 1))
     return FALSE;
   set_length (walk->wanted, at);
@@ -273,6 +300,7 @@ copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 
 {
   gboolean ended;
   guint64 tag;
+  guint numbers = 0;
 
   if (depth > MAX_DEPTH)
     return fail (walk, "messages are nested more than %d deep; this is no model of a program",
@@ -289,7 +317,7 @@ copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 
                      "; this is no protobuf message of the expected kind",
                      tag >> 3);
       field = protobuf_c_message_descriptor_get_field (type, (unsigned) (tag >> 3));
-      if (field != NULL ? !copy_field (walk, field, tag & 7, end, depth)
+      if (field != NULL ? !copy_field (walk, field, tag & 7, end, depth, &numbers)
                         : !skip_field (walk, tag & 7, end))
         return FALSE;
     }
@@ -300,7 +328,8 @@ ProtobufCMessage *
 gemem_proto_read (GememInput *input, const ProtobufCMessageDescriptor *type, GError **error)
 {
   g_autoptr (GByteArray) wanted = g_byte_array_new ();
-  const Walk walk = { input, wanted, error };
+  gsize unpacked = 0;
+  const Walk walk = { input, wanted, &unpacked, error };
   ProtobufCMessage *message = NULL;
 
   if (!copy_message (&walk, type, G_MAXUINT64, 0))

@@ -30,11 +30,6 @@ typedef struct
   int (*run) (char **arguments, GError **error);
 } GememCommand;
 
-/* ---- memory.c */
-
-/* From now on the program ends with a message where the host has no memory left. */
-void gemem_catch_no_memory (void);
-
 /* ---- output.c */
 
 /* --quiet: neither progress nor notes are printed. */

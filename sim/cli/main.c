@@ -18,6 +18,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
+#include "traces/record/no-memory.h"
 
 /* Runs @command with argv[0] = its name. */
 static int

@@ -272,14 +272,16 @@ gemem_source_file_free (GememSourceFile *file)
 const char *
 gemem_source_file_sha256 (GememSourceFile *file)
 {
-  if (file->sha256 == NULL)
+  if (!file->hashed)
     {
-      GememInput *input = gemem_input_open_as (file->file, file->path, NULL);
+      g_autoptr (GError) error = NULL;
+      GememInput *input = gemem_input_open_as (file->file, file->path, &error);
       if (input != NULL)
-        {
-          file->sha256 = gemem_input_sha256 (input, NULL);
-          gemem_input_close (input);
-        }
+        file->sha256 = gemem_input_sha256 (input, &error);
+      gemem_input_close (input);
+      if (error != NULL)
+        gemem_warn ("%s; its sha256 is left out", error->message);
+      file->hashed = TRUE;
     }
   return file->sha256;
 }

@@ -21,7 +21,8 @@ typedef struct
   GPtrArray *variables;                 /* GememSetting: those of `lowering` from the environment */
   /* GememSetting: variables without effect there; the value is the reason */
   GPtrArray *left_out;
-  char *sha256; /* of the stored bytes, hex; computed when first asked for */
+  char *sha256;    /* of the stored bytes, hex; computed when first asked for, */
+  gboolean hashed; /* which has happened; there is none for a pipe, and what cannot be read */
 } GememSourceFile;
 
 GememSourceFile *gemem_source_file_new (const char *path, GError **error);
@@ -34,7 +35,8 @@ char *gemem_source_file_name (const GememSourceFile *file);
 GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
 /* TRUE if it can be opened as a trace */
 gboolean gemem_source_is_trace (GememSourceFile *file, GError **error);
-const char *gemem_source_file_sha256 (GememSourceFile *file); /* NULL if unreadable */
+const char *
+gemem_source_file_sha256 (GememSourceFile *file); /* NULL, with a warning, if unreadable */
 /* Notes that the graph of @file has no memory to be set to zero, if @params, the table of @reader,
  * have atomic_clean_policy, which then changes nothing.  O(nodes). */
 void gemem_source_note_memsets (const GememSourceFile *file, const char *reader,

@@ -268,7 +268,10 @@ main (int argc, char **argv)
   status = verdict->status;
   dry_verdict_print (&options, verdict);
   if (options.json != NULL && !dry_verdict_write_json (&options, verdict, &error))
-    gemem_launch_say ("%s", error->message);
+    {
+      gemem_launch_say ("%s", error->message);
+      status = status != 0 ? status : 1;
+    }
   dry_verdict_free (verdict);
   return status;
 }

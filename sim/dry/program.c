@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "sim/dry/dry.h"
@@ -103,12 +101,9 @@ names_the_driver (const char *path)
 static gboolean
 can_be_preloaded (const char *path, GError **error)
 {
-  struct stat facts;
-  const char *problem = NULL;
+  const char *problem = gemem_launch_privileged (path);
 
-  if (stat (path, &facts) == 0 && (facts.st_mode & (S_ISUID | S_ISGID)) != 0 && geteuid () != 0)
-    problem = "it runs with the rights of its owner (setuid); run a copy without that bit";
-  else if (is_static (path) && names_the_driver (path))
+  if (problem == NULL && is_static (path) && names_the_driver (path))
     problem = "it is linked statically; link it dynamically (CUDA's runtime may stay static)";
   if (problem != NULL)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,

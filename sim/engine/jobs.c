@@ -121,6 +121,8 @@ gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **resu
   merge = gemem_merge_begin (own, n, &error);
   if (error == NULL)
     run_queue (&queue, threads);
+  for (guint i = 0; error != NULL && i + 1 < n; i++) /* nothing began */
+    errors[i] = g_error_copy (error);
   if (error != NULL || !gemem_merge_end (merge, results, &error))
     { /* the error of a file that several runs share is that of the last one */
       g_clear_pointer (&results[n - 1], gemem_result_free);

@@ -5,23 +5,27 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/io/output.h"
 #include "sim/engine/merge.h"
 #include "sim/engine/rows.h"
 
 typedef struct
 {
   char *path; /* of the part: a temporary file */
+  GememTemporary *temporary;
   guint job;
   FILE *file;
   char *line; /* the next one; of getline() */
   size_t held;
   gboolean ended;
+  int problem; /* errno: it could not be read */
   guint64 seq;
 } Part;
 
@@ -49,6 +53,8 @@ free_log (gpointer data)
         fclose (part->file);
       g_unlink (part->path);
       g_unlink (partial);
+      gemem_temporary_remove (part->temporary);
+      g_free (part->temporary);
       g_free (part->path);
       free (part->line);
     }
@@ -85,13 +91,21 @@ log_of (GememMerge *merge, const char *path)
 static gboolean
 part (GememMerge *merge, const char **path, guint number, GError **error)
 {
-  Part new = { .job = number };
-  const int fd = g_file_open_tmp ("gemem-log-XXXXXX", &new.path, error);
+  Part new = { .path = g_build_filename (g_get_tmp_dir (), "gemem-log-XXXXXX", NULL),
+               .temporary = g_new0 (GememTemporary, 1),
+               .job = number };
 
-  if (fd < 0)
-    return FALSE;
-  close (fd);
+  new.temporary->path = new.path; /* before the file is there, so that it never stays */
+  gemem_temporary_add (new.temporary);
   g_array_append_val (log_of (merge, *path)->parts, new);
+  const int fd = g_mkstemp (new.path);
+  if (fd < 0)
+    {
+      gemem_error_set_errno (error, errno, g_get_tmp_dir (),
+                             "parts of a log are written there; set TMPDIR to another folder");
+      return FALSE;
+    }
+  close (fd);
   *path = new.path;
   return TRUE;
 }
@@ -132,7 +146,9 @@ next_line (Part *part)
 {
   const ssize_t length = part->file != NULL ? getline (&part->line, &part->held, part->file) : -1;
 
-  part->ended = length <= 0;
+  if (part->file == NULL || ferror (part->file)) /* also behind the begin of a line */
+    part->problem = errno;
+  part->ended = length <= 0 || part->problem != 0;
   if (part->ended)
     return FALSE;
   part->line[length - 1] = '\0'; /* every row ends with a line end */
@@ -153,6 +169,23 @@ first (const Log *log)
         found = part;
     }
   return found;
+}
+
+/* FALSE with @error where a part could not be read to its end. */
+static gboolean
+all_read (const Log *log, GError **error)
+{
+  for (guint i = 0; i < log->parts->len; i++)
+    {
+      const Part *part = &g_array_index (log->parts, Part, i);
+      if (part->problem == 0)
+        continue;
+      gemem_error_set_errno (error, part->problem, part->path,
+                             "a part of the log that was written there cannot be read; set TMPDIR "
+                             "to another folder");
+      return FALSE;
+    }
+  return TRUE;
 }
 
 static gboolean
@@ -179,9 +212,14 @@ join (Log *log, GememResult *const *results, GError **error)
       next_line (part);
     }
   if (rows == NULL)
-    return TRUE;
+    return all_read (log, error);
   for (Part *part; (part = first (log)) != NULL; next_line (part))
     gemem_rows_end (rows, g_stpcpy (gemem_rows_begin (rows), part->line));
+  if (!all_read (log, error))
+    {
+      gemem_rows_discard (rows);
+      return FALSE;
+    }
   return gemem_rows_close (rows, partial, error);
 }
 

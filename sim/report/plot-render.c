@@ -5,16 +5,20 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/output.h"
 #include "sim/report/plot-render.h"
 #include "sim/report/report.h"
 
 static const gint *stop; /* atomic; NULL: nothing interrupts drawing */
+static gint drawing;     /* atomic: the process of gnuplot; 0: none runs */
 
 void
 gemem_plot_stop_when (const gint *interrupted)
@@ -115,7 +119,10 @@ gemem_plot_run (const char *program, const char *dir, const char *script, const 
     g_subprocess_launcher_set_cwd (launcher, dir);
   g_autoptr (GSubprocess) process = g_subprocess_launcher_spawn (
       launcher, &local, program, "-d", "-e", "into = '" PART "'", script, NULL);
+  const char *id = process != NULL ? g_subprocess_get_identifier (process) : NULL;
+  g_atomic_int_set (&drawing, id != NULL ? atoi (id) : 0);
   const gboolean ran = process != NULL && communicate (process, input, &text, &messages, &local);
+  g_atomic_int_set (&drawing, 0);
   if (is_stopped ()) /* gnuplot may have caught the signal itself, and ended well */
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
@@ -144,7 +151,7 @@ gemem_plot_run (const char *program, const char *dir, const char *script, const 
 }
 
 /* gnuplot does not report a full disk, so the end of its output is checked: @end must occur in the
- * last 64 bytes of DIR/.part-BASEENDING, which then becomes DIR/BASEENDING.  Otherwise it is removed. */
+ * last 64 bytes of DIR/.part-BASEENDING, which then becomes DIR/BASEENDING. */
 static gboolean
 keep_picture (const char *dir, const char *base, const char *ending, const char *end,
               GError **error)
@@ -153,20 +160,26 @@ keep_picture (const char *dir, const char *base, const char *ending, const char 
   g_autofree char *part = g_strconcat (dir, "/" PART, base, ending, NULL);
   char tail[64] = "";
   FILE *file = g_fopen (part, "rb");
+  gboolean read = file != NULL, whole = FALSE, kept = FALSE;
   gsize n = 0;
-  if (file != NULL)
+  if (read && fseek (file, -(long) sizeof tail, SEEK_END) == 0)
     {
-      if (fseek (file, -(long) sizeof tail, SEEK_END) == 0)
-        n = fread (tail, 1, sizeof tail, file);
-      fclose (file);
+      n = fread (tail, 1, sizeof tail, file);
+      read = ferror (file) == 0;
     }
   for (gsize i = 0; i + strlen (end) <= n; i++)
-    if (memcmp (tail + i, end, strlen (end)) == 0 && g_rename (part, path) == 0)
-      return TRUE;
-  g_unlink (part);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
-               "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
-  return FALSE;
+    whole |= memcmp (tail + i, end, strlen (end)) == 0;
+  if (read && !whole)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                 "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
+  else if (read && g_rename (part, path) == 0)
+    kept = TRUE;
+  else
+    gemem_error_set_errno (error, errno, path,
+                           "the picture was not kept; write elsewhere, or draw the .gp file");
+  if (file != NULL)
+    fclose (file);
+  return kept;
 }
 
 gboolean
@@ -183,12 +196,19 @@ gemem_plot_render (const char *program, const char *dir, const char *base, gbool
                    GError **error)
 {
   g_autofree char *script = g_strconcat (base, ".gp", NULL);
-  if (gemem_plot_run (program, dir, script, NULL, NULL, error))
-    return (!svg || keep_picture (dir, base, ".svg", "</svg>", error))
-           && keep_picture (dir, base, ".png", "IEND", error);
-  g_autofree char *drawn = g_strconcat (dir, "/" PART, base, ".svg", NULL);
-  g_unlink (drawn);
-  memcpy (drawn + strlen (drawn) - 3, "png", 3);
-  g_unlink (drawn);
-  return FALSE;
+  g_autofree char *vector = g_strconcat (dir, "/" PART, base, ".svg", NULL);
+  g_autofree char *pixels = g_strconcat (dir, "/" PART, base, ".png", NULL);
+  GememTemporary drawn[] = { { vector, &drawing, NULL }, { pixels, &drawing, NULL } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (drawn); i++)
+    gemem_temporary_add (&drawn[i]);
+  const gboolean whole = gemem_plot_run (program, dir, script, NULL, NULL, error)
+                         && (!svg || keep_picture (dir, base, ".svg", "</svg>", error))
+                         && keep_picture (dir, base, ".png", "IEND", error);
+  for (guint i = 0; i < G_N_ELEMENTS (drawn); i++)
+    {
+      g_unlink (drawn[i].path);
+      gemem_temporary_remove (&drawn[i]);
+    }
+  return whole;
 }

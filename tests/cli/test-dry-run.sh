@@ -45,9 +45,6 @@ run 0 env -u HOME -u XDG_CACHE_HOME gemem-dry-run true
 XDG_CACHE_HOME=/proc/nowhere run 0 gemem-dry-run "$program" runtime; says err '/proc/nowhere.*; made for this run alone$'; says err '^  h100 +fits: 2\.000 MiB'
 { printf '\177ELF\002\001\001'; head -c 47 /dev/zero; printf '\070'; head -c 9 /dev/zero; echo libcuda.so.1; } >static; chmod +x static # an ELF file without an interpreter
 run 126 gemem-dry-run ./static; says err 'LD_PRELOAD has no effect on it.*: it is linked statically; link it dynamically'
-if [ "$(id -u)" -ne 0 ]; then
-  cp "$program" setuid && chmod u+s setuid && run 126 gemem-dry-run ./setuid && says err 'rights of its owner'
-fi
 run 0 gemem-dry-run --version; says out '^gemem-dry-run [0-9]'
 run 0 gemem-dry-run --help; says out '--fit=NAME=VALUES'
 check "nothing is left behind" sh -c '! ls -d ./*.recording-* 2>/dev/null'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # test-bombs.sh - inputs that are small and unpack to much, or nest, or name a great many things: within the bounds of doc/bounds.md, each command
 # ends with a result or with one line. long-bombs.sh takes ten times as much of each.
-# shellcheck disable=SC2154,SC2086 # err comes from tap.sh; commands are words
+# shellcheck disable=SC2154,SC2086,SC2016 # err comes from tap.sh; commands are words; a program of awk
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 python=$(command -v python3) || { skip 'bombs' 'there is no python3'; done_testing; }
@@ -22,6 +22,8 @@ def text(name, line):
 text("streams.txt", "alloc {0} size=512 stream={0}\n")
 text("pools.txt", "alloc {0} size=512 pool={0}\n")
 text("tags.txt", 'alloc {0} size=512 tag="name{0}"\n')
+text("stacks.txt", '# frame: "f{0}" "file{0}.py" {0}\n# stack: {0}\nalloc {0} size=512 stack={0}\n')
+text("many-devices.txt", "alloc {0} size=512 device={0}\n")
 with open("devices.txt", "w") as f:
     f.write("# gemem-trace: 1\n" + "".join(f"alloc {i} size=512 device={i}\n" for i in range(1, 1001)) + "# end: 1000\n")
 with open("name.txt", "w") as f: f.write('# gemem-trace: 1\nalloc 1 size=512 tag="' + "x" * (10 * mega) + '"\n# end: 1\n')
@@ -68,12 +70,33 @@ for file in streams pools tags; do
   bound 2 64 info $file.txt
   bound 2 64 replay -a direct $file.txt
   bound 3 600 replay -a pytorch-caching -d sim:capacity=64TiB $file.txt
-  bound 2 32 validate $file.txt
+  bound 2 40 validate $file.txt
   [ $times = 1 ] || bound 2 64 convert $file.txt out.gmt
   [ $times = 1 ] || bound 2 96 plan -p no-reuse $file.txt
 done
+bound 2 128 info stacks.txt
+bound 2 192 replay -a direct stacks.txt
+bound 2 128 validate stacks.txt
+[ $times = 1 ] || bound 2 192 convert stacks.txt out.gmt
+[ $times = 1 ] || bound 2 330 info many-devices.txt # refused at the first of more than 65536, which take 50 KiB each
 bound 2 100 info devices.txt
 bound 2 32 replay -a direct --trace-device 7 devices.txt
+
+# Graphs: as many nodes, inputs, outputs, weights; what is nested too deep, or has a name or a shape that no program has, ends with a line and no memory.
+nodes=20000; [ "$times" = 1 ] || nodes=1000000
+mkdir graphs && (cd graphs && "$python" "$GEMEM_SRCDIR/tests/fuzz/graph-bombs.py" "$nodes")
+commands='info'; [ "$times" = 1 ] || commands='info validate plan replay'
+for command in $commands; do
+  case $command in plan) option='-p no-reuse' ;; replay) option='-a direct' ;; *) option='' ;; esac
+  for file in graphs/*; do
+    case $file in graphs/bad-*) mib=64 ;; *) mib=$((64 + nodes / 500)) ;; esac
+    "$python" measure.py $((2 + nodes / 20000)) $mib gemem-sim $command $option "$file" >cost 2>said; status=$?
+    case $file in graphs/bad-*) grep -q '^3,' cost || status=1 ;; *) grep -q '^0,' cost || status=1 ;; esac
+    ok $status "$command $file, $(stat -c %s "$file") bytes: $(cat cost), at most $((2 + nodes / 20000)) s and $mib MiB"
+    [ $status = 0 ] || sed 's/^/# /' said
+  done
+done
+rm -rf graphs
 
 [ "$times" != 1 ] || done_testing
 # New-VA blocks of ge-expandable stay until a recycle, as in GE (ge-runtime.md 5.5), so its memory grows with their number, not with the trace.

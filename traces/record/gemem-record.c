@@ -48,6 +48,18 @@ static const GOptionEntry entries[] = {
   G_OPTION_ENTRY_NULL,
 };
 
+/* The kernel gives a script no rights of its file, but those of its interpreter. */
+static gboolean
+is_script (const char *path)
+{
+  FILE *file = fopen (path, "re");
+  const gboolean is = file != NULL && getc (file) == '#' && getc (file) == '!';
+
+  if (file != NULL)
+    fclose (file);
+  return is;
+}
+
 static void
 finish (const char *program, const char *folder, pid_t pid, int status)
 {
@@ -72,12 +84,22 @@ finish (const char *program, const char *folder, pid_t pid, int status)
       else if (journal != first && count > 0)
         gemem_launch_say ("%s: recorded from process %" G_GINT64_FORMAT, path, journal->pid);
       else if (journal == first && count == 0)
-        gemem_launch_say ("%s used CUDA, but allocated no memory; %s holds no events", program,
-                          path);
+        gemem_launch_say ("%s used CUDA, but no allocation was recorded; %s holds no events",
+                          program, path);
     }
   if (first == NULL && gemem_launch_convert (NULL, &facts, output, &count))
-    gemem_launch_say ("%s made no CUDA calls that are recorded; %s holds no events", program,
-                      output);
+    {
+      g_autofree char *path = g_find_program_in_path (program);
+      const char *reason = path != NULL && !is_script (path) ? gemem_launch_privileged (path)
+                                                             : NULL;
+      if (reason != NULL)
+        gemem_launch_say ("%s: LD_PRELOAD has no effect on it, so nothing was recorded: %s; %s "
+                          "holds no events",
+                          program, reason, output);
+      else
+        gemem_launch_say ("%s made no CUDA calls that are recorded; %s holds no events", program,
+                          output);
+    }
   g_rmdir (folder); /* fails, as intended, if a journal remains */
 }
 

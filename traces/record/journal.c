@@ -64,8 +64,14 @@ static void
 read_command (JournalHeader *header)
 {
   int fd = open ("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  ssize_t size = fd >= 0 ? read (fd, header->command, sizeof header->command) : 0;
-  header->command_size = size > 0 ? (uint32_t) size : 0;
+  ssize_t part = 0;
+  size_t size = 0;
+
+  while (fd >= 0
+         && ((part = read (fd, header->command + size, sizeof header->command - size)) > 0
+             || (part < 0 && errno == EINTR)))
+    size += part > 0 ? (size_t) part : 0;
+  header->command_size = (uint32_t) size;
   if (fd >= 0)
     close (fd);
 }

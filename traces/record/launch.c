@@ -7,17 +7,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/io/input.h"
 #include "traces/record/launch.h"
+#include "traces/record/no-memory.h"
 
 #define MOST_FRAMES 128 /* traces/record/stacks.c */
 
 static const char *launcher = "gemem";
-static struct sigaction file_size; /* before gemem_launch_begin() */
+static struct sigaction file_size;   /* before gemem_launch_begin() */
+static int ended = 1;                /* the exit status of the program, once it has one */
+static GememTraceWriter *unfinished; /* the trace that is being written */
+
+/* Once the program has ended its status is what counts. */
+void
+gemem_end_without_memory (const char *what, gsize length)
+{
+  static char begin[] = ": out of memory: ",
+              end[] = "; raise the limit (ulimit -v, the container's)\n";
+  const struct iovec pieces[] = { { (char *) launcher, strlen (launcher) },
+                                  { begin, strlen (begin) },
+                                  { (char *) what, length },
+                                  { end, strlen (end) } };
+
+  if (unfinished != NULL)
+    unfinished->discard (unfinished);
+  _exit (writev (STDERR_FILENO, pieces, G_N_ELEMENTS (pieces)) < 0 ? 1 : ended);
+}
 
 void
 gemem_launch_begin (const char *name)
@@ -25,6 +49,7 @@ gemem_launch_begin (const char *name)
   const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
   launcher = name;
+  gemem_catch_no_memory ();
   sigaction (SIGXFSZ, &ignore, &file_size); /* writing beyond the limit becomes an error */
 }
 
@@ -98,6 +123,24 @@ gemem_launch_find (const char *name, const char *installed)
   return g_file_test (built, G_FILE_TEST_EXISTS)   ? g_steal_pointer (&built)
          : g_file_test (there, G_FILE_TEST_EXISTS) ? g_steal_pointer (&there)
                                                    : NULL;
+}
+
+const char *
+gemem_launch_privileged (const char *path)
+{
+  struct stat facts;
+  struct statvfs mount;
+
+  if (stat (path, &facts) != 0 || prctl (PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
+      || (statvfs (path, &mount) == 0 && (mount.f_flag & ST_NOSUID) != 0))
+    return NULL;
+  if ((facts.st_mode & S_ISUID) != 0 && facts.st_uid != getuid ())
+    return "it runs with the rights of its owner (setuid); run a copy without that bit";
+  if ((facts.st_mode & S_ISGID) != 0 && (facts.st_mode & S_IXGRP) != 0 && facts.st_gid != getgid ())
+    return "it runs with the rights of its group (setgid); run a copy without that bit";
+  if (getuid () != 0 && getxattr (path, "security.capability", NULL, 0) > 0)
+    return "its file gives it capabilities; run a copy, which has none";
+  return NULL;
 }
 
 char **
@@ -184,7 +227,8 @@ gemem_launch_run (char **arguments, char **environment, pid_t *pid)
   while (waitpid (*pid, &status, 0) < 0 && errno == EINTR)
     ;
   child = 0;
-  return WIFSIGNALED (status) ? 128 + WTERMSIG (status) : WEXITSTATUS (status);
+  ended = WIFSIGNALED (status) ? 128 + WTERMSIG (status) : WEXITSTATUS (status);
+  return ended;
 }
 
 char *
@@ -295,10 +339,12 @@ gemem_launch_copy (GememTraceReader *reader, const char *path, gboolean empty, g
 
   if (writer == NULL)
     return FALSE;
+  unfinished = writer;
   *count = 0;
   while ((n = gemem_trace_next (reader, &events, error)) > 0
          && writer->write (writer, events, (gsize) n, error))
     *count += (guint64) n;
+  unfinished = NULL;
   if (n == 0 && (*count > 0 || empty))
     return writer->finish (writer, error);
   writer->discard (writer);
@@ -319,6 +365,9 @@ gemem_launch_convert (const GememJournal *journal, const GememLaunchFacts *facts
                         journal != NULL ? journal->path : "");
       return FALSE;
     }
+  if ((reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0)
+    gemem_launch_say ("%s: calls are missing, which could not be recorded; was the disk full?",
+                      path);
   if (journal != NULL)
     g_unlink (journal->path);
   return TRUE;

@@ -40,6 +40,9 @@ gboolean gemem_launch_parse (const GOptionEntry *entries, const char *usage, con
 /* Finds @name, a library or a program of gemem: beside this program in a build folder, else in
  * @installed, a folder.  NULL: missing.  g_free(). */
 char *gemem_launch_find (const char *name, const char *installed);
+/* Why the loader of the executable @path (no script) preloads nothing into it, because it gets rights that
+ * the user lacks, and what to do; NULL: it does. */
+const char *gemem_launch_privileged (const char *path);
 /* The environment of the program with @library before those already in LD_PRELOAD; consumes
  * @environment.  g_strfreev(). */
 char **gemem_launch_preload (char **environment, const char *library);
