@@ -105,7 +105,7 @@ typedef struct
 typedef struct
 {
   GPtrArray *findings; /* DryFinding, by process and device */
-  GPtrArray *harmless, *missing, *values, *assumed, *workspaces, *host, *managed, *unknown,
+  GPtrArray *harmless, *missing, *values, *sizes, *assumed, *workspaces, *host, *managed, *unknown,
       *notes;          /* DryCount, as in the report */
   int status;          /* exit status of the program */
   gboolean unusable;   /* its PyTorch is built for another kind of device */

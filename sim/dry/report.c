@@ -4,6 +4,7 @@
  *   failed NAME CALLS           how often, at the end of a process
  *   harmless NAME CALLS         calls of functions whose success without effect is harmless
  *   value WHAT                  a place where the program read a value from the device
+ *   sized WHAT                  the same, by an operator whose result has that size
  *   assumed WHAT                the same, of a value that came from other ranks, as if these held the same
  *   buffers WHAT                memory that a library takes for itself: how much is not known
  *   workspace NAME 0..MOST      a size that only the real library knows; it was taken as 0
@@ -77,14 +78,14 @@ list_of (DryVerdict *verdict, const char *word, gboolean *whole)
     GPtrArray *list;
     gboolean whole;
   } rows[] = {
-    { "assumed", verdict->assumed, FALSE },      { "told", verdict->notes, FALSE },
-    { "buffers", verdict->unknown, TRUE },       { "missing", verdict->missing, FALSE },
-    { "value", verdict->values, FALSE },         { "managed", verdict->managed, FALSE },
-    { "workspace", verdict->workspaces, FALSE }, { "host", verdict->host, FALSE },
-    { "kernel", verdict->unknown, TRUE },        { "image", verdict->unknown, TRUE },
-    { "variable", verdict->unknown, TRUE },      { "version", verdict->unknown, TRUE },
-    { "misuse", verdict->unknown, TRUE },        { "fault", verdict->unknown, TRUE },
-    { "more", verdict->unknown, TRUE },
+    { "assumed", verdict->assumed, FALSE }, { "told", verdict->notes, FALSE },
+    { "buffers", verdict->unknown, TRUE },  { "missing", verdict->missing, FALSE },
+    { "value", verdict->values, FALSE },    { "sized", verdict->sizes, FALSE },
+    { "managed", verdict->managed, FALSE }, { "workspace", verdict->workspaces, FALSE },
+    { "host", verdict->host, FALSE },       { "kernel", verdict->unknown, TRUE },
+    { "image", verdict->unknown, TRUE },    { "variable", verdict->unknown, TRUE },
+    { "version", verdict->unknown, TRUE },  { "misuse", verdict->unknown, TRUE },
+    { "fault", verdict->unknown, TRUE },    { "more", verdict->unknown, TRUE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -150,4 +151,5 @@ dry_report_read (const DryRun *run, DryVerdict *verdict)
   g_ptr_array_sort (verdict->harmless, compare_counts);
   g_ptr_array_sort (verdict->missing, compare_counts);
   g_ptr_array_sort (verdict->values, compare_counts);
+  g_ptr_array_sort (verdict->sizes, compare_counts);
 }

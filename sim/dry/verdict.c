@@ -299,9 +299,10 @@ dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
   verdict->status = status;
   verdict->findings = g_ptr_array_new_with_free_func (finding_free);
   verdict->only_if = g_ptr_array_new_with_free_func (g_free);
-  GPtrArray **counts[] = { &verdict->harmless, &verdict->missing,    &verdict->values,
-                           &verdict->assumed,  &verdict->workspaces, &verdict->host,
-                           &verdict->managed,  &verdict->unknown,    &verdict->notes };
+  GPtrArray **counts[] = { &verdict->harmless, &verdict->missing, &verdict->values,
+                           &verdict->sizes,    &verdict->assumed, &verdict->workspaces,
+                           &verdict->host,     &verdict->managed, &verdict->unknown,
+                           &verdict->notes };
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
     *counts[i] = g_ptr_array_new_with_free_func (count_free);
   if (g_file_test ("/dev/nvidiactl", G_FILE_TEST_EXISTS))
@@ -323,6 +324,7 @@ dry_verdict_free (DryVerdict *verdict)
   g_ptr_array_unref (verdict->harmless);
   g_ptr_array_unref (verdict->missing);
   g_ptr_array_unref (verdict->values);
+  g_ptr_array_unref (verdict->sizes);
   g_ptr_array_unref (verdict->assumed);
   g_ptr_array_unref (verdict->workspaces);
   g_ptr_array_unref (verdict->host);

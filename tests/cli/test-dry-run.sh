@@ -106,6 +106,9 @@ run 0 gemem-dry-run --capacity 8GiB --workspaces 7.5GiB "$program" workspace; sa
 rm -f two.workspaces.gmt; run 0 gemem-dry-run -o two.gmt --workspaces 1GiB "$program" runtime; check "no second run without unknown sizes" test ! -e two.workspaces.gmt
 run 0 gemem-dry-run --capacity 4MiB --context 1MiB "$program" children; says err '^ +- the processes on GPU 0, which need 5\.000 MiB in all, do not hold it at the same time'
 run 3 gemem-dry-run --json - sh -c "'$program' runtime; exit 3"; says out '"fits": null'; says err '^ +- it needs no more after the point where it ended with exit status 3'
+run 0 gemem-dry-run --json - sh -c "echo 'sized a.py:3 f (nonzero)' >>\$GEMEM_DRY_REPORT; '$program' runtime"; says out '"fits": null'
+says out '"sizes": \[\{"name": "a\.py:3 f \(nonzero\)", "count": 1\}\]'; says err '^ +- tensors are no larger whose sizes were read .*; --value chooses them$'
+says err '^  sizes +1 sizes of tensors were read from the GPU, as zero .*: a\.py:3 f \(nonzero\)$'
 run 2 gemem-dry-run --workspaces much true; says err '^gemem-dry-run: --workspaces='
 
 # ---- several processes, and ends
@@ -200,7 +203,7 @@ PY
   run 0 gemem-dry-run -o py.gmt python3 -c 'import sys; assert "torch" not in sys.modules; print(sys.own, any("recording" in p for p in sys.path))'; says out '^own False$'
   check "torch is not imported for programs that do not" test ! -e log
   run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; print("before", file=torch.log); torch.cuda.init(); torch.cuda.memory._record_memory_history(None)'
-  printf '%s\n' before init 'record all global_record_annotations max_entries stacks' dump >wanted
+  printf '%s\n' before init 'record all context global_record_annotations max_entries stacks' dump >wanted
   check "history begins when CUDA does, and the program cannot end it" cmp log wanted
   says err '^  requests of +PyTorch 2\.11\.0\+cu130, .*expandable_segments=true'; says err '^  address orders +'; says err '^  peak reserved +200\.0 MiB'
   check "the snapshot is the trace" test "$(gemem-sim info py.gmt | grep -c 'recorded allocator.*pytorch-caching:.*version=2.11')" -eq 1

@@ -66,10 +66,13 @@ class _History(object):
 
         self.pid, self.done = os.getpid(), False
         try:
+            # Stacks of requests, not of frees: PyTorch 2.11 loses an error of Python that is on its way when a block is freed with its stack
+            # (torch.utils.checkpoint ends recomputation with one).
+            wanted = dict(context="alloc", stacks="python", max_entries=_MOST_REQUESTS)
             try:
-                self.record(max_entries=_MOST_REQUESTS, stacks="python", global_record_annotations=True)
+                self.record(global_record_annotations=True, **wanted)
             except TypeError:  # PyTorch before 2.6
-                self.record(max_entries=_MOST_REQUESTS, stacks="python")
+                self.record(**wanted)
         except Exception as error:
             return _say(error)
         atexit.register(self.end)
