@@ -43,6 +43,8 @@ typedef struct
 {
   char *folder; /* OUTPUT.recording-XXXXXX: journals, snapshots */
   char *report; /* what the libraries noted: a file in it */
+  char *links;  /* a folder of links to folders whose names cannot stand in lists, or NULL */
+  char *python; /* the folder that stands first in $PYTHONPATH */
   char **environment;
 } DryRun;
 

@@ -53,6 +53,14 @@ run 0 gemem-dry-run --help; says out '--fit=NAME=VALUES'
 check "nothing is left behind" sh -c '! ls -d ./*.recording-* 2>/dev/null'
 
 # ---- programs
+# Folders whose names end an item of $LD_PRELOAD or $PYTHONPATH.
+mkdir 'a b' 'a:b'
+for folder in 'a b' 'a:b'; do
+  TMPDIR=$PWD XDG_CACHE_HOME=$PWD/$folder run 0 gemem-dry-run -o "$folder/out.gmt" "$program" runtime; says err '^  h100 +fits: 2\.000 MiB'
+  check "$folder: the loader says nothing" sh -c "! grep -q ld\.so $err"
+done
+XDG_CACHE_HOME="$PWD/a b" run 126 env TMPDIR="$PWD/a b" gemem-dry-run "$program" runtime; says err "let .TMPDIR name a folder .*, without blanks and colons$"
+check "no links are left" sh -c '! ls -d ./gemem-dry-* 2>/dev/null'
 run 3 gemem-dry-run sh -c 'echo said; exit 3'; says out '^said$'; says err 'made no CUDA calls'; says err 'program +ended with exit status 3'
 run 0 gemem-dry-run "$program" runtime
 says err '^  h100 +fits: 2\.000 MiB of 79\.18 GiB \(2097152 of 85017493504 bytes\)$'
@@ -205,6 +213,8 @@ PY
   run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; print("before", file=torch.log); torch.cuda.init(); torch.cuda.memory._record_memory_history(None)'
   printf '%s\n' before init 'record all context global_record_annotations max_entries stacks' dump >wanted
   check "history begins when CUDA does, and the program cannot end it" cmp log wanted
+  run 0 gemem-dry-run -o 'a:b/py.gmt' python3 -c 'import torch; torch.cuda.init()'; says err '^  requests of +PyTorch 2\.11\.0\+cu130'
+  rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'
   says err '^  requests of +PyTorch 2\.11\.0\+cu130, .*expandable_segments=true'; says err '^  address orders +'; says err '^  peak reserved +200\.0 MiB'
   check "the snapshot is the trace" test "$(gemem-sim info py.gmt | grep -c 'recorded allocator.*pytorch-caching:.*version=2.11')" -eq 1
   for end in 'os._exit(5)' 'os.kill(os.getpid(), 15)' 'raise KeyError' 'sys.exit(5)'; do
