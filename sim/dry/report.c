@@ -10,6 +10,7 @@
  *   workspace NAME 0..MOST      a size that only the real library knows; it was taken as 0
  *   told WHAT                   what a program was told that a GPU may answer otherwise
  *   host WHERE                  a tensor of random numbers that was read on the host, as zeros
+ *   pools WHAT                  what a memory pool keeps unused is not known
  *   managed BYTES               an allocation of managed memory, which is not counted
  *   kernel, image, variable, version, misuse, fault   what else is not known, or went wrong
  *   more ...                    there were further lines
@@ -86,6 +87,7 @@ list_of (DryVerdict *verdict, const char *word, gboolean *whole)
     { "image", verdict->unknown, TRUE },    { "variable", verdict->unknown, TRUE },
     { "version", verdict->unknown, TRUE },  { "misuse", verdict->unknown, TRUE },
     { "fault", verdict->unknown, TRUE },    { "more", verdict->unknown, TRUE },
+    { "pools", verdict->unknown, TRUE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)

@@ -149,8 +149,9 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
     append_peak (out, "peak reserved", found->peak_reserved, found->peak_reserved_seq,
                  found->reserved_by);
   if (found->held > found->peak_reserved)
-    append_row (out, "held in all", "%s, with what others than PyTorch's allocator asked for",
-                gemem_format_size (held, found->held));
+    append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
+                found->pytorch ? "others than PyTorch's allocator asked for"
+                               : "memory pools keep unused");
   if (found->ooms > 0)
     append_row (out, "out of memory",
                 "%" G_GUINT64_FORMAT " requests were refused; the first, of %" G_GUINT64_FORMAT

@@ -76,6 +76,7 @@ check "gemem-record --without-gpu" test -s record.gmt
 run 2 gemem-record -o x.gmt --without-gpu true; says err 'write --without-gpu as the first option'
 run 0 gemem-dry-run --gpus 3 --gpu a100-40 "$program" devices; says out '^3 devices of 42284875776 bytes, 42284875776 free'
 run 0 gemem-dry-run --capacity 8GiB --context 1GiB "$program" devices; says out '^1 devices of 8589934592 bytes, 7516192768 free'
+run 0 gemem-dry-run "$program" pool; says err '^  h100 +fits only if .*: 5\.000 MiB of'; says err '^  unknown .*: pools of CUDA'; says err '^  peak live +3\.000 MiB'; says err '^  held in all +5\.000 MiB, with what memory pools keep unused$'
 run 0 gemem-dry-run "$program" read; says out '^0$'; says err '^  values +1 values were read from the GPU, as zero'
 
 # ---- a runtime that is linked in: into the program, and into a module in a folder of Python

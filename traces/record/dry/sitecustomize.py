@@ -58,7 +58,7 @@ class _History(object):
         self.record, self.write = self.memory._record_memory_history, self.memory._dump_snapshot
         self.initialised = torch.cuda.is_initialized
         self.values = _load("values").Values(self.memory)
-        self.pid, self.done = 0, False
+        self.pid, self.done, self.records = 0, False, False
 
     def begin(self):
         """Runs when CUDA has been initialised, before the program's first request."""
@@ -73,8 +73,9 @@ class _History(object):
                 self.record(global_record_annotations=True, **wanted)
             except TypeError:  # PyTorch before 2.6
                 self.record(**wanted)
-        except Exception as error:
-            return _say(error)
+            self.records = True
+        except Exception as error:  # PyTorch's other allocator, cudaMallocAsync, has no history
+            sys.stderr.write("gemem-dry-run: the recording has the calls of CUDA alone, for PyTorch keeps no history: %s\n" % (error,))
         atexit.register(self.end)
         self.watch_signals()
         try:
@@ -88,6 +89,8 @@ class _History(object):
             return
         self.done = True
         self.values.end()
+        if not self.records:
+            return
         path = os.path.join(_FOLDER, "%d.pickle" % self.pid)
         try:
             self.write(path + ".part")
