@@ -179,7 +179,7 @@ log = open("log", "a", buffering=1)
 queue = []
 class memory:
     def _record_memory_history(enabled="all", **options): print("record", enabled, *sorted(options), file=log)
-    def _dump_snapshot(path): open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
+    def _dump_snapshot(path): "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
 class cuda:
     memory = memory
     ready = False
@@ -222,6 +222,8 @@ PY
     rm -f log; gemem-dry-run -o py.gmt python3 -c "import os, sys, torch; torch.cuda.init(); $end" 2>"$err"
     check "one snapshot after $end" test "$(grep -c dump log)" -eq 1
   done
+  rm -f log; FAKE_AGAIN=1 run 143 gemem-dry-run -o py.gmt python3 -c "import os, torch; torch.cuda.init(); os.kill(os.getpid(), 15)"
+  check "a second signal does not end it before the snapshot is there" test "$(grep -c dump log)" -eq 1
   # values that the program reads, of which --value chooses some; managed memory; a function that does not exist
   cat >values.py <<'PY'
 import ctypes, torch

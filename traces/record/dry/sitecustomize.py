@@ -103,6 +103,7 @@ class _History(object):
         import signal
 
         def stop(number, frame):
+            signal.signal(number, signal.SIG_IGN)  # the terminal, the launcher and the user may each send one
             self.end()
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
