@@ -18,9 +18,12 @@
  *   value NAME             the same, by a function of a library
  *   assumed SIZE, PLACE    the same, of values that are known if all ranks hold what this one holds
  *   buffers OF WHAT        memory of the device that a library takes for itself: how much is not known
+ *   pools OF WHAT          what memory pools keep unused is not known; here it is what the next request of the same size gets
  *   managed BYTES          an allocation of managed memory: it is on the host until a kernel touches it,
  *                          and is not counted as the device's
  *   rank PID RANK          which rank of a distributed program a process is; the last such line counts
+ *   held PID DEVICE BYTES  at the end: most memory of a device that the process held at once, with that of
+ *                          memory pools which no request uses
  *   times COUNT WORD TEXT  at the end: a line that came more than once
  *   more lines             there were more lines than are kept
  *
@@ -191,6 +194,10 @@ standin_notes_end (void)
       if (times > 1)
         g_string_append_printf (text, "times %" G_GSIZE_FORMAT " %s", times, line);
     }
+  for (guint i = 0; i < standin.n_devices; i++)
+    if (standin.devices[i].memory != NULL && standin.devices[i].memory->peak_held > 0)
+      g_string_append_printf (text, "held %d %u %" G_GUINT64_FORMAT "\n", (int) getpid (), i,
+                              standin.devices[i].memory->peak_held);
   if (text->len > 0)
     write_line (text->str);
   pthread_mutex_unlock (&mutex);

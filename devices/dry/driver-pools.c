@@ -122,6 +122,10 @@ new_block (StandinPool *pool, guint64 size)
     }
   if (address == 0)
     return NULL;
+  if (pool->reserved_high == 0)
+    gemem_dry_note ("pools",
+                    "of CUDA keep memory by their own rules; here they use it for requests "
+                    "of the same size");
   pool->reserved += size;
   pool->reserved_high = MAX (pool->reserved_high, pool->reserved);
   span = standin_span_add (KIND_POOLED, address, size, device, standin_bytes_new (size));

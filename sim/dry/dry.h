@@ -43,6 +43,8 @@ typedef struct
 {
   char *folder; /* OUTPUT.recording-XXXXXX: journals, snapshots */
   char *report; /* what the libraries noted: a file in it */
+  char *links;  /* a folder of links to folders whose names cannot stand in lists, or NULL */
+  char *python; /* the folder that stands first in $PYTHONPATH */
   char **environment;
 } DryRun;
 
@@ -105,7 +107,7 @@ typedef struct
 typedef struct
 {
   GPtrArray *findings; /* DryFinding, by process and device */
-  GPtrArray *harmless, *missing, *values, *assumed, *workspaces, *host, *managed, *unknown,
+  GPtrArray *harmless, *missing, *values, *sizes, *assumed, *workspaces, *host, *managed, *unknown,
       *notes;          /* DryCount, as in the report */
   int status;          /* exit status of the program */
   gboolean unusable;   /* its PyTorch is built for another kind of device */

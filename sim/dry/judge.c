@@ -8,6 +8,7 @@
  *
  * Values that the program reads from the GPU are no condition, since almost every program reads its
  * loss and no size follows from it: the verdict names the lines, and --value chooses what they read.
+ * Those that operators read to know the sizes of their results are one.
  *
  * Invariants: reads only what findings.c and report.c found; the order of conditions is constant.
  */
@@ -94,6 +95,10 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
              "no size depends on the %" G_GUINT64_FORMAT
              " calls that failed ('not written', below)",
              sum_of (verdict->missing));
+  if (verdict->sizes->len > 0)
+    only_if (conditions,
+             "tensors are no larger whose sizes were read from the GPU, as zero ('sizes', below); "
+             "--value chooses them");
   if (verdict->unknown->len > 0)
     only_if (conditions, "what is not known besides ('unknown', below) needs no more");
 }

@@ -18,6 +18,7 @@
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "devices/dry/launch.h"
@@ -28,6 +29,32 @@
 #define AUDIT "libgemem-dry-audit.so"
 
 /* ---- the environment */
+
+/* A path of @path, which is consumed, for lists whose items end at blanks or colons: itself, or a link
+ * in the folder *@links, which is made where there is none.  NULL with @error. */
+static char *
+list_path (char *path, char **links, GError **error)
+{
+  char *link;
+
+  if (strpbrk (path, " :") == NULL)
+    return path;
+  if (*links == NULL && (*links = g_dir_make_tmp ("gemem-dry-XXXXXX", error)) == NULL)
+    {
+      g_free (path);
+      return NULL;
+    }
+  g_autofree char *target = path, *name = g_path_get_basename (target);
+  link = g_build_filename (*links, name, NULL);
+  if (strpbrk (link, " :") == NULL && (symlink (target, link) == 0 || errno == EEXIST))
+    return link;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+               "%s: the loader reads no such names in lists; let $TMPDIR name a folder that can be "
+               "written, without blanks and colons",
+               target);
+  g_free (link);
+  return NULL;
+}
 
 static int
 compare_names (gconstpointer a, gconstpointer b)
@@ -60,7 +87,7 @@ set_number (char **environment, const char *name, guint64 number)
 
 /* Writes sitecustomize.py and what it uses into a folder of its own. */
 static gboolean
-write_python (const DryRun *run, GError **error)
+write_python (DryRun *run, GError **error)
 {
   g_autofree char *folder = g_build_filename (run->folder, "python", NULL);
 
@@ -74,17 +101,17 @@ write_python (const DryRun *run, GError **error)
           return FALSE;
         }
     }
-  return TRUE;
+  run->python = list_path (g_steal_pointer (&folder), &run->links, error);
+  return run->python != NULL;
 }
 
 /* Puts that folder before $PYTHONPATH. */
 static char **
 set_python (char **environment, const DryOptions *options, const DryRun *run)
 {
-  g_autofree char *folder = g_build_filename (run->folder, "python", NULL);
   const char *before = g_environ_getenv (environment, "PYTHONPATH");
   const gboolean more = before != NULL && *before != '\0';
-  g_autofree char *path = g_strconcat (folder, more ? ":" : NULL, before, NULL);
+  g_autofree char *path = g_strconcat (run->python, more ? ":" : NULL, before, NULL);
 
   if (options->fill_host)
     environment = g_environ_setenv (environment, "GEMEM_DRY_FILL_HOST", "1", TRUE);
@@ -182,29 +209,30 @@ find_library (const char *name, char **path, GError **error)
 /* The folder of what stands for the libraries that @roots ask for: in the user's cache or, where that
  * cannot be written, in @folder, that of the run. */
 static char *
-make_stubs (char **roots, const char *library, const char *folder, GError **error)
+make_stubs (char **roots, const char *library, const char *folder, char **links, GError **error)
 {
   g_autoptr (GError) inner = NULL;
   char *stubs = gemem_dry_stubs ((const char *const *) roots, library, NULL, &inner);
 
-  if (stubs != NULL)
-    return stubs;
-  stubs = gemem_dry_stubs ((const char *const *) roots, library, folder, error);
-  if (stubs != NULL)
-    gemem_launch_say ("%s; made for this run alone", inner->message);
-  return stubs;
+  if (stubs == NULL)
+    {
+      stubs = gemem_dry_stubs ((const char *const *) roots, library, folder, error);
+      if (stubs != NULL)
+        gemem_launch_say ("%s; made for this run alone", inner->message);
+    }
+  return stubs != NULL ? list_path (stubs, links, error) : NULL;
 }
 
 /* Makes what stands for the libraries that @roots ask for, and lets @environment, which is consumed,
- * load it.  @folder: that of the run.  NULL with @error. */
+ * load it.  @folder: that of the run; *@links: as for list_path().  NULL with @error. */
 static char **
-load_libraries (char **environment, char **roots, const char *folder, GError **error)
+load_libraries (char **environment, char **roots, const char *folder, char **links, GError **error)
 {
   g_autofree char *recorder = NULL, *library = NULL, *audit = NULL, *stubs = NULL;
 
   if (!find_library (GEMEM_LAUNCH_RECORDER, &recorder, error)
       || !find_library (LIBRARY, &library, error) || !find_library (AUDIT, &audit, error)
-      || (stubs = make_stubs (roots, library, folder, error)) == NULL)
+      || (stubs = make_stubs (roots, library, folder, links, error)) == NULL)
     {
       g_strfreev (environment);
       return NULL;
@@ -225,8 +253,9 @@ dry_print_environment (char **folders)
   const char *own = g_environ_getenv (environment, "GEMEM_DRY_PRELOADED");
 
   environment = g_environ_setenv (environment, "LD_PRELOAD", own != NULL ? own : "", TRUE);
-  environment = load_libraries (environment, folders,
-                                g_environ_getenv (environment, "GEMEM_DRY_SNAPSHOTS"), &error);
+  g_autofree char *links = g_strdup (g_environ_getenv (environment, "GEMEM_DRY_LINKS"));
+  environment = load_libraries (
+      environment, folders, g_environ_getenv (environment, "GEMEM_DRY_SNAPSHOTS"), &links, &error);
   if (environment == NULL)
     {
       gemem_launch_say ("%s", error->message);
@@ -258,18 +287,20 @@ set_rank (char **environment, const DryOptions *options)
 }
 
 static char **
-make_environment (const DryOptions *options, const DryRun *run, char **roots, GError **error)
+make_environment (const DryOptions *options, DryRun *run, char **roots, GError **error)
 {
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
   g_autofree char *device = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT
                                              ",reserved_by_others=%" G_GUINT64_FORMAT,
                                              options->capacity, options->context);
   const char *preloaded = g_getenv ("LD_PRELOAD");
-  char **environment = load_libraries (g_get_environ (), roots, run->folder, error);
+  char **environment = load_libraries (g_get_environ (), roots, run->folder, &run->links, error);
 
   if (environment == NULL)
     return NULL;
   environment = gemem_launch_record (environment, run->folder, options->stacks);
+  if (run->links != NULL)
+    environment = g_environ_setenv (environment, "GEMEM_DRY_LINKS", run->links, TRUE);
   environment = g_environ_setenv (environment, "GEMEM_DRY", "1", TRUE);
   environment = g_environ_setenv (environment, "GEMEM_DRY_GPU", options->gpu->name, TRUE);
   environment = g_environ_setenv (environment, "GEMEM_DRY_LAUNCHER", self != NULL ? self : "",
@@ -324,7 +355,7 @@ remove_folder (const char *folder)
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
       g_autofree char *path = g_build_filename (folder, name, NULL);
-      if (g_file_test (path, G_FILE_TEST_IS_DIR))
+      if (g_file_test (path, G_FILE_TEST_IS_DIR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK))
         remove_folder (path);
       else if (!g_str_has_suffix (name, ".gmj") && !g_str_has_suffix (name, ".pickle"))
         g_unlink (path);
@@ -337,6 +368,10 @@ dry_run_free (DryRun *run)
 {
   if (*run->folder != '\0')
     remove_folder (run->folder);
+  if (run->links != NULL)
+    remove_folder (run->links);
+  g_free (run->links);
+  g_free (run->python);
   g_free (run->folder);
   g_free (run->report);
   g_strfreev (run->environment);

@@ -4,11 +4,13 @@
  *   failed NAME CALLS           how often, at the end of a process
  *   harmless NAME CALLS         calls of functions whose success without effect is harmless
  *   value WHAT                  a place where the program read a value from the device
+ *   sized WHAT                  the same, by an operator whose result has that size
  *   assumed WHAT                the same, of a value that came from other ranks, as if these held the same
  *   buffers WHAT                memory that a library takes for itself: how much is not known
  *   workspace NAME 0..MOST      a size that only the real library knows; it was taken as 0
  *   told WHAT                   what a program was told that a GPU may answer otherwise
  *   host WHERE                  a tensor of random numbers that was read on the host, as zeros
+ *   pools WHAT                  what a memory pool keeps unused is not known
  *   managed BYTES               an allocation of managed memory, which is not counted
  *   kernel, image, variable, version, misuse, fault   what else is not known, or went wrong
  *   more ...                    there were further lines
@@ -77,14 +79,15 @@ list_of (DryVerdict *verdict, const char *word, gboolean *whole)
     GPtrArray *list;
     gboolean whole;
   } rows[] = {
-    { "assumed", verdict->assumed, FALSE },      { "told", verdict->notes, FALSE },
-    { "buffers", verdict->unknown, TRUE },       { "missing", verdict->missing, FALSE },
-    { "value", verdict->values, FALSE },         { "managed", verdict->managed, FALSE },
-    { "workspace", verdict->workspaces, FALSE }, { "host", verdict->host, FALSE },
-    { "kernel", verdict->unknown, TRUE },        { "image", verdict->unknown, TRUE },
-    { "variable", verdict->unknown, TRUE },      { "version", verdict->unknown, TRUE },
-    { "misuse", verdict->unknown, TRUE },        { "fault", verdict->unknown, TRUE },
-    { "more", verdict->unknown, TRUE },
+    { "assumed", verdict->assumed, FALSE }, { "told", verdict->notes, FALSE },
+    { "buffers", verdict->unknown, TRUE },  { "missing", verdict->missing, FALSE },
+    { "value", verdict->values, FALSE },    { "sized", verdict->sizes, FALSE },
+    { "managed", verdict->managed, FALSE }, { "workspace", verdict->workspaces, FALSE },
+    { "host", verdict->host, FALSE },       { "kernel", verdict->unknown, TRUE },
+    { "image", verdict->unknown, TRUE },    { "variable", verdict->unknown, TRUE },
+    { "version", verdict->unknown, TRUE },  { "misuse", verdict->unknown, TRUE },
+    { "fault", verdict->unknown, TRUE },    { "more", verdict->unknown, TRUE },
+    { "pools", verdict->unknown, TRUE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -150,4 +153,5 @@ dry_report_read (const DryRun *run, DryVerdict *verdict)
   g_ptr_array_sort (verdict->harmless, compare_counts);
   g_ptr_array_sort (verdict->missing, compare_counts);
   g_ptr_array_sort (verdict->values, compare_counts);
+  g_ptr_array_sort (verdict->sizes, compare_counts);
 }

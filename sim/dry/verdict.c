@@ -111,6 +111,29 @@ held_by (const GememJournal *journal)
   return held;
 }
 
+/* Raises @held to what process @pid itself said of each device, which has the unused memory of pools too;
+ * one that was killed said nothing. */
+static void
+add_told (const DryRun *run, gint64 pid, GArray *held)
+{
+  g_autofree char *text = NULL;
+
+  if (!g_file_get_contents (run->report, &text, NULL, NULL))
+    return;
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      g_auto (GStrv) words = g_strsplit (lines[i], " ", 5);
+      guint64 process, device, bytes;
+      if (g_strv_length (words) == 4 && strcmp (words[0], "held") == 0
+          && g_ascii_string_to_unsigned (words[1], 10, 1, G_MAXINT32, &process, NULL)
+          && g_ascii_string_to_unsigned (words[2], 10, 0, held->len - 1, &device, NULL)
+          && g_ascii_string_to_unsigned (words[3], 10, 0, G_MAXUINT64, &bytes, NULL)
+          && (gint64) process == pid)
+        g_array_index (held, guint64, device) = MAX (g_array_index (held, guint64, device), bytes);
+    }
+}
+
 /* ---- traces */
 
 static const GememJournal *
@@ -186,6 +209,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
       return;
     }
   held = journal != NULL ? held_by (journal) : NULL;
+  if (held != NULL && held->len > 0)
+    add_told (g->run, source->pid, held);
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
                                    .ended = first ? g->ended : NULL };
@@ -299,9 +324,10 @@ dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
   verdict->status = status;
   verdict->findings = g_ptr_array_new_with_free_func (finding_free);
   verdict->only_if = g_ptr_array_new_with_free_func (g_free);
-  GPtrArray **counts[] = { &verdict->harmless, &verdict->missing,    &verdict->values,
-                           &verdict->assumed,  &verdict->workspaces, &verdict->host,
-                           &verdict->managed,  &verdict->unknown,    &verdict->notes };
+  GPtrArray **counts[] = { &verdict->harmless, &verdict->missing, &verdict->values,
+                           &verdict->sizes,    &verdict->assumed, &verdict->workspaces,
+                           &verdict->host,     &verdict->managed, &verdict->unknown,
+                           &verdict->notes };
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
     *counts[i] = g_ptr_array_new_with_free_func (count_free);
   if (g_file_test ("/dev/nvidiactl", G_FILE_TEST_EXISTS))
@@ -323,6 +349,7 @@ dry_verdict_free (DryVerdict *verdict)
   g_ptr_array_unref (verdict->harmless);
   g_ptr_array_unref (verdict->missing);
   g_ptr_array_unref (verdict->values);
+  g_ptr_array_unref (verdict->sizes);
   g_ptr_array_unref (verdict->assumed);
   g_ptr_array_unref (verdict->workspaces);
   g_ptr_array_unref (verdict->host);

@@ -149,8 +149,9 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
     append_peak (out, "peak reserved", found->peak_reserved, found->peak_reserved_seq,
                  found->reserved_by);
   if (found->held > found->peak_reserved)
-    append_row (out, "held in all", "%s, with what others than PyTorch's allocator asked for",
-                gemem_format_size (held, found->held));
+    append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
+                found->pytorch ? "others than PyTorch's allocator asked for"
+                               : "memory pools keep unused");
   if (found->ooms > 0)
     append_row (out, "out of memory",
                 "%" G_GUINT64_FORMAT " requests were refused; the first, of %" G_GUINT64_FORMAT
@@ -216,6 +217,9 @@ dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
   append_counts (out, "left out", "calls without effect on memory", verdict->harmless);
   append_counts (out, "values", "values were read from the GPU, as zero (--value chooses others)",
                  verdict->values);
+  append_counts (out, "sizes",
+                 "sizes of tensors were read from the GPU, as zero (--value chooses others)",
+                 verdict->sizes);
   append_counts (out, "assumed", "values came from other ranks, as if all ranks held the same",
                  verdict->assumed);
   append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
@@ -379,6 +383,7 @@ dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict, GE
   append_counts_json (out, "missing", verdict->missing);
   append_counts_json (out, "harmless", verdict->harmless);
   append_counts_json (out, "values", verdict->values);
+  append_counts_json (out, "sizes", verdict->sizes);
   append_counts_json (out, "assumed", verdict->assumed);
   append_counts_json (out, "workspaces", verdict->workspaces);
   append_counts_json (out, "host", verdict->host);

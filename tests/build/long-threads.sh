@@ -1,5 +1,5 @@
 #!/bin/sh
-# long-threads.sh - what runs in several threads, under gcc's thread sanitizer: tests with threads, compare -j, the recorder, libgemem-torch.
+# long-threads.sh - what runs in several threads, under gcc's thread sanitizer: tests with threads, compare -j, the recorder, libgemem-torch, libgemem-dry.
 #
 # Runs by itself too: sh tests/build/long-threads.sh [BUILD]; BUILD is a folder that is built in, and found built the next time.
 # To add a program: a function that runs it in the build folder and returns its status, and its name and what it is in `programs`.
@@ -20,6 +20,7 @@ torch          libgemem-torch, loaded and driven by eight threads as PyTorch doe
 compare        compare -j8 with every allocator
 record         the recorder in a program with eight threads
 record_stacks  the same with call stacks
+dry            libgemem-dry, from which sixteen threads allocate for a minute
 '
 
 # ---- is there a thread sanitizer that finds a race?
@@ -46,7 +47,7 @@ make_build () {
   if [ ! -e Makefile ]; then
     tree/bootstrap --no-install && tree/configure -q CC="${CC:-gcc}" CFLAGS='-O1 -g' --enable-tsan --enable-checks=full || return 1
   fi
-  make -s -j2 gemem-sim gemem-record libgemem-torch.la tests/standin/libcuda.la tests/programs/record-driver || return 1
+  make -s -j2 gemem-sim gemem-record libgemem-torch.la libgemem-dry.la tests/standin/libcuda.la tests/programs/record-driver || return 1
   # The recorder is not instrumented otherwise.  What answers dlsym() never is: the sanitizer asks it before it has begun.
   make -s traces/record/libgemem_record_la-resolve.lo traces/record/libgemem_record_la-hooks.lo || return 1
   # shellcheck disable=SC2016 # a variable of make
@@ -81,6 +82,11 @@ record () {
     gemem-sim info record.gmt | grep -q '^  events *6400'
 }
 record_stacks () { record --stacks=8; }
+
+dry () {
+  sh "$GEMEM_SRCDIR/tests/standin/long-dry-threads.sh" >dry.tap 2>&1
+  cat dry.tap; grep -q '^ok 1 ' dry.tap && ! grep -q '^not ok\|# SKIP' dry.tap
+}
 
 echo "$programs" | sed '/^$/d' >list
 while read -r name what; do

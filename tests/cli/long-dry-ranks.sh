@@ -15,7 +15,7 @@ peaks () { jq "[.processes[] | select (.rank == $2)] | .[0].peak_live" "$1"; }
 # both PROGRAM ARGUMENTS: $ranks ranks by torchrun, then rank 1 of them.
 both () {
   script=$programs/$1; shift
-  run 0 gemem-dry-run --gpu h100 --gpus "$ranks" --json all.json "$python" -m torch.distributed.run --nproc-per-node "$ranks" "$script" "$@"
+  run 0 gemem-dry-run --gpu h100 --gpus "$ranks" --json all.json "$python" -m torch.distributed.run --standalone --nproc-per-node "$ranks" "$script" "$@"
   says err '^     0    0 .* fits( only if)?$'; says err '^     1    1 .* fits( only if)?$'; says err '^the largest of [24]: rank [0-3]'
   check "nothing failed" sh -c "! grep -q 'not written' $err"
   run 0 gemem-dry-run --gpu h100 --gpus "$ranks" --rank 1 --world "$ranks" --json one.json "$python" "$script" "$@"
@@ -30,7 +30,7 @@ for python in $GEMEM_TORCH; do
   both ranks_fsdp.py --fully-shard
   both ranks_tensor.py
   both ranks_pipeline.py --shapes
-  run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" -m torch.distributed.run --nproc-per-node 2 "$programs/ranks_pipeline.py"; says err '^the largest of 2: rank 1'
+  run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$programs/ranks_pipeline.py"; says err '^the largest of 2: rank 1'
   run 1 gemem-dry-run --gpu h100 --rank 1 --world 2 "$python" "$programs/ranks_pipeline.py"; says err 'waits for an object of rank 0, which does not run'
   run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" "$programs/ranks_spawn.py" 2; says err '^     1    1 '
   run 0 gemem-dry-run --rank 3 --world 4 "$python" "$programs/ranks_mixed.py"; says out "^3 12 \['own', 'own', 'own', 'own'\]$"

@@ -17,6 +17,20 @@ def count(): return int((x > 0).sum().item())
 for i in range(3): n = count()
 print(len(torch.zeros(n + 1, device="cuda")))
 PY
+cat >masks.py <<'PY'
+import torch
+x = torch.randn(1000, device="cuda", requires_grad=True)
+x[x > 0].sum().backward()
+print(len(x[x > 0]), "of", len(x))
+PY
+# An error of Python that ends a function inside of an operator: what is recorded must not hide it.
+cat >checkpoint.py <<'PY'
+import torch
+from torch.utils.checkpoint import checkpoint
+def layer(x, a, b): return x @ a + x @ b
+x, a, b = (torch.randn(64, 64, device="cuda", requires_grad=True) for _ in range(3))
+checkpoint(layer, x, a, b, use_reentrant=False).sum().backward()
+PY
 cat >many.py <<'PY'
 import torch
 x = torch.empty(1 << 18, device="cuda")
@@ -77,8 +91,14 @@ for python in $GEMEM_TORCH; do
   check "nothing failed" sh -c "! grep -q 'not written' $err"
   run 0 gemem-dry-run "$python" sizes.py; says out '^1$'; says err '^  values +3 values were read .*sizes\.py:3 count 3'
   run 0 gemem-dry-run --value 'sizes.py:3 count=7' "$python" sizes.py; says out '^8$'
+  run 0 gemem-dry-run "$python" masks.py; says out '^0 of 1000'
+  says err '^  h100 +fits only if'; says err '^ +- tensors are no larger whose sizes'; says err '^  sizes .*masks\.py:3 <module> \(nonzero\)'; says err 'a thread without Python \(nonzero\)'
+  check "no error of ours" sh -c "! grep -q Traceback $err"
+  run 0 gemem-dry-run --value 'masks\.py|without Python=500' "$python" masks.py; says out '^500 of 1000'
+  run 0 gemem-dry-run "$python" checkpoint.py
   run 0 gemem-dry-run --value 'wait.py:3 =0*2500,1' "$python" wait.py; says out '^2500$'
-  run 124 timeout -s INT 60 gemem-dry-run "$python" wait.py; says err 'wait\.py:3 <module> has read 2000 values .* if it waits for another'
+  # A shell's background jobs ignore SIGINT, and so would what they start.
+  run 124 env --default-signal=INT timeout -k 60 -s INT 30 gemem-dry-run "$python" wait.py; says err 'wait\.py:3 <module> has read 2000 values .* if it waits for another'
   run 0 gemem-dry-run "$python" generation.py; says out '^2 12$'; says err '^  note +generate\(\) of transformers stops at its length'
   run 0 env GEMEM_DRY_HISTORY=10 gemem-dry-run "$python" many.py; says err '^  peak live +2\.000 MiB'; says err '^  note .*holds the last requests alone'
   for how in exit:5 mine:0 SIGTERM:143 full:1 SIGKILL:137; do

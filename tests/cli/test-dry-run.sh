@@ -50,6 +50,14 @@ run 0 gemem-dry-run --help; says out '--fit=NAME=VALUES'
 check "nothing is left behind" sh -c '! ls -d ./*.recording-* 2>/dev/null'
 
 # ---- programs
+# Folders whose names end an item of $LD_PRELOAD or $PYTHONPATH.
+mkdir 'a b' 'a:b'
+for folder in 'a b' 'a:b'; do
+  TMPDIR=$PWD XDG_CACHE_HOME=$PWD/$folder run 0 gemem-dry-run -o "$folder/out.gmt" "$program" runtime; says err '^  h100 +fits: 2\.000 MiB'
+  check "$folder: the loader says nothing" sh -c "! grep -q ld\.so $err"
+done
+XDG_CACHE_HOME="$PWD/a b" run 126 env TMPDIR="$PWD/a b" gemem-dry-run "$program" runtime; says err "let .TMPDIR name a folder .*, without blanks and colons$"
+check "no links are left" sh -c '! ls -d ./gemem-dry-* 2>/dev/null'
 run 3 gemem-dry-run sh -c 'echo said; exit 3'; says out '^said$'; says err 'made no CUDA calls'; says err 'program +ended with exit status 3'
 run 0 gemem-dry-run "$program" runtime
 says err '^  h100 +fits: 2\.000 MiB of 79\.18 GiB \(2097152 of 85017493504 bytes\)$'
@@ -65,6 +73,7 @@ check "gemem-record --without-gpu" test -s record.gmt
 run 2 gemem-record -o x.gmt --without-gpu true; says err 'write --without-gpu as the first option'
 run 0 gemem-dry-run --gpus 3 --gpu a100-40 "$program" devices; says out '^3 devices of 42284875776 bytes, 42284875776 free'
 run 0 gemem-dry-run --capacity 8GiB --context 1GiB "$program" devices; says out '^1 devices of 8589934592 bytes, 7516192768 free'
+run 0 gemem-dry-run "$program" pool; says err '^  h100 +fits only if .*: 5\.000 MiB of'; says err '^  unknown .*: pools of CUDA'; says err '^  peak live +3\.000 MiB'; says err '^  held in all +5\.000 MiB, with what memory pools keep unused$'
 run 0 gemem-dry-run "$program" read; says out '^0$'; says err '^  values +1 values were read from the GPU, as zero'
 
 # ---- a runtime that is linked in: into the program, and into a module in a folder of Python
@@ -103,6 +112,9 @@ run 0 gemem-dry-run --capacity 8GiB --workspaces 7.5GiB "$program" workspace; sa
 rm -f two.workspaces.gmt; run 0 gemem-dry-run -o two.gmt --workspaces 1GiB "$program" runtime; check "no second run without unknown sizes" test ! -e two.workspaces.gmt
 run 0 gemem-dry-run --capacity 4MiB --context 1MiB "$program" children; says err '^ +- the processes on GPU 0, which need 5\.000 MiB in all, do not hold it at the same time'
 run 3 gemem-dry-run --json - sh -c "'$program' runtime; exit 3"; says out '"fits": null'; says err '^ +- it needs no more after the point where it ended with exit status 3'
+run 0 gemem-dry-run --json - sh -c "echo 'sized a.py:3 f (nonzero)' >>\$GEMEM_DRY_REPORT; '$program' runtime"; says out '"fits": null'
+says out '"sizes": \[\{"name": "a\.py:3 f \(nonzero\)", "count": 1\}\]'; says err '^ +- tensors are no larger whose sizes were read .*; --value chooses them$'
+says err '^  sizes +1 sizes of tensors were read from the GPU, as zero .*: a\.py:3 f \(nonzero\)$'
 run 2 gemem-dry-run --workspaces much true; says err '^gemem-dry-run: --workspaces='
 
 # ---- several processes, and ends
@@ -164,7 +176,7 @@ log = open("log", "a", buffering=1)
 queue = []
 class memory:
     def _record_memory_history(enabled="all", **options): print("record", enabled, *sorted(options), file=log)
-    def _dump_snapshot(path): open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
+    def _dump_snapshot(path): "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
 class cuda:
     memory = memory
     ready = False
@@ -197,14 +209,18 @@ PY
   run 0 gemem-dry-run -o py.gmt python3 -c 'import sys; assert "torch" not in sys.modules; print(sys.own, any("recording" in p for p in sys.path))'; says out '^own False$'
   check "torch is not imported for programs that do not" test ! -e log
   run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; print("before", file=torch.log); torch.cuda.init(); torch.cuda.memory._record_memory_history(None)'
-  printf '%s\n' before init 'record all global_record_annotations max_entries stacks' dump >wanted
+  printf '%s\n' before init 'record all context global_record_annotations max_entries stacks' dump >wanted
   check "history begins when CUDA does, and the program cannot end it" cmp log wanted
+  run 0 gemem-dry-run -o 'a:b/py.gmt' python3 -c 'import torch; torch.cuda.init()'; says err '^  requests of +PyTorch 2\.11\.0\+cu130'
+  rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'
   says err '^  requests of +PyTorch 2\.11\.0\+cu130, .*expandable_segments=true'; says err '^  address orders +'; says err '^  peak reserved +200\.0 MiB'
   check "the snapshot is the trace" test "$(gemem-sim info py.gmt | grep -c 'recorded allocator.*pytorch-caching:.*version=2.11')" -eq 1
   for end in 'os._exit(5)' 'os.kill(os.getpid(), 15)' 'raise KeyError' 'sys.exit(5)'; do
     rm -f log; gemem-dry-run -o py.gmt python3 -c "import os, sys, torch; torch.cuda.init(); $end" 2>"$err"
     check "one snapshot after $end" test "$(grep -c dump log)" -eq 1
   done
+  rm -f log; FAKE_AGAIN=1 run 143 gemem-dry-run -o py.gmt python3 -c "import os, torch; torch.cuda.init(); os.kill(os.getpid(), 15)"
+  check "a second signal does not end it before the snapshot is there" test "$(grep -c dump log)" -eq 1
   # values that the program reads, of which --value chooses some; managed memory; a function that does not exist
   cat >values.py <<'PY'
 import ctypes, torch

@@ -10,6 +10,7 @@
  *   dry-memory read         prints what an int on the device is
  *   dry-memory devices      prints name, memory and number of the devices
  *   dry-memory workspace    1 MiB, and as much as cuDNN says that a convolution needs
+ *   dry-memory pool         3 MiB of the device's memory pool, and when that is freed, 2 MiB
  *   dry-memory none         nothing
  */
 #include "config.h"
@@ -131,6 +132,19 @@ run_children (void)
   return WEXITSTATUS (status);
 }
 
+static int
+run_pool (void)
+{
+  typedef int (*Take) (void **, size_t, void *);
+  typedef int (*Give) (void *, void *);
+  Take from_pool = (Take) need (RTLD_DEFAULT, "cudaMallocAsync");
+  void *block = NULL;
+  int failed = from_pool (&block, 3 * MIB, NULL);
+
+  failed |= ((Give) need (RTLD_DEFAULT, "cudaFreeAsync")) (block, NULL);
+  return failed | from_pool (&block, 2 * MIB, NULL);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -146,6 +160,8 @@ main (int argc, char **argv)
     return run_read ();
   if (strcmp (what, "workspace") == 0)
     return run_workspace ();
+  if (strcmp (what, "pool") == 0)
+    return run_pool ();
   if (strcmp (what, "children") == 0)
     return run_children ();
   if (strcmp (what, "wait") == 0)

@@ -6,6 +6,9 @@ the store in which ranks meet anyway, as they are; what the real functions take 
 gemem-dry-run --rank R --world N runs one rank without the others.  Its store answers for those that are not there: counters have reached their end, nobody waits, and
 what another rank would have written is what this one wrote, or zeros.  An object of an absent rank is this rank's own; where there is none, the program is told so.
 
+The tensors of a collective live until a thread of PyTorch's, the watchdog, has seen that it is done, for which it looks every 100 ms.  DistributedDataParallel makes its
+buckets anew before the second step: whether the first ones are still held then depends on how fast steps are.  Dry steps are much faster than real ones, so it waits here.
+
     ranks.start (torch, note, assume)     once, when torch has been imported; NOTE writes a line of the report, ASSUME one that names the line of the program
 """
 import ctypes
@@ -13,7 +16,9 @@ import functools
 import os
 import pickle
 import sys
+import time
 
+_WATCHDOG = 0.25  # seconds after which PyTorch's watchdog has looked at all collectives that are done
 _ABSENT = bytes(128)  # the size of NCCL's unique id
 
 
@@ -241,6 +246,20 @@ class _Objects(object):
         return RuntimeError("gemem-dry-run --rank: this rank waits for an object of rank %d, which does not run; run all ranks (torchrun), or tell the program what it would get" % rank)
 
 
+def _wait_for_watchdog(torch):
+    """Lets each DistributedDataParallel begin its second step when the collectives of the first hold no memory."""
+    reducer = torch._C._distributed_c10d.Reducer
+    rebuild, calls = reducer._rebuild_buckets, {}
+
+    def rebuild_when_free(self):
+        calls[id(self)] = calls.get(id(self), 0) + 1
+        if calls[id(self)] == 2:
+            time.sleep(_WATCHDOG)
+        return rebuild(self)
+
+    reducer._rebuild_buckets = rebuild_when_free
+
+
 def start(torch, note, assume):
     """Replaces what ranks use to find each other."""
     if not torch.distributed.is_available():
@@ -252,6 +271,8 @@ def start(torch, note, assume):
         _leave_alone(torch, c10d, *alone)
     _Objects(torch, c10d, assume)
     _tell_sizes(c10d)
+    if hasattr(torch, "_C"):  # not in the module that our tests call torch
+        _wait_for_watchdog(torch)
 
     def begin(theirs):
         def init_process_group(*arguments, **options):

@@ -58,7 +58,7 @@ class _History(object):
         self.record, self.write = self.memory._record_memory_history, self.memory._dump_snapshot
         self.initialised = torch.cuda.is_initialized
         self.values = _load("values").Values(self.memory)
-        self.pid, self.done = 0, False
+        self.pid, self.done, self.records = 0, False, False
 
     def begin(self):
         """Runs when CUDA has been initialised, before the program's first request."""
@@ -66,12 +66,16 @@ class _History(object):
 
         self.pid, self.done = os.getpid(), False
         try:
+            # Stacks of requests, not of frees: PyTorch 2.11 loses an error of Python that is on its way when a block is freed with its stack
+            # (torch.utils.checkpoint ends recomputation with one).
+            wanted = dict(context="alloc", stacks="python", max_entries=_MOST_REQUESTS)
             try:
-                self.record(max_entries=_MOST_REQUESTS, stacks="python", global_record_annotations=True)
+                self.record(global_record_annotations=True, **wanted)
             except TypeError:  # PyTorch before 2.6
-                self.record(max_entries=_MOST_REQUESTS, stacks="python")
-        except Exception as error:
-            return _say(error)
+                self.record(**wanted)
+            self.records = True
+        except Exception as error:  # PyTorch's other allocator, cudaMallocAsync, has no history
+            sys.stderr.write("gemem-dry-run: the recording has the calls of CUDA alone, for PyTorch keeps no history: %s\n" % (error,))
         atexit.register(self.end)
         self.watch_signals()
         try:
@@ -85,6 +89,8 @@ class _History(object):
             return
         self.done = True
         self.values.end()
+        if not self.records:
+            return
         path = os.path.join(_FOLDER, "%d.pickle" % self.pid)
         try:
             self.write(path + ".part")
@@ -97,6 +103,7 @@ class _History(object):
         import signal
 
         def stop(number, frame):
+            signal.signal(number, signal.SIG_IGN)  # the terminal, the launcher and the user may each send one
             self.end()
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)

@@ -17,6 +17,7 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__))
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
+_SIZED = re.compile(r"nonzero|nonzero_numpy|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*")
 
 
 class _Numbers(object):
@@ -44,6 +45,35 @@ def note(line):
             stream.write(line + "\n")
 
 
+class _Symbol(ctypes.Structure):
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("name", ctypes.c_char_p), ("address", ctypes.c_void_p)]
+
+
+class _Operators(object):
+    """Which operators of PyTorch run in this thread, by the C stack: each is called through a symbol at::_ops::NAME::call or ::redispatch."""
+
+    FRAMES = 64
+
+    def __init__(self):
+        self.names, self.library = {}, ctypes.CDLL(None)
+        self.library.dladdr.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Symbol))
+
+    def name(self, address):
+        if address not in self.names:
+            symbol = _Symbol()
+            self.library.dladdr(address, ctypes.byref(symbol))
+            found = re.match(rb"_ZN2at4_ops\d+(\w+?)\d+(?:call|redispatch)E", symbol.name or b"")
+            self.names[address] = found.group(1).decode() if found else None
+        return self.names[address]
+
+    def sized(self):
+        """The innermost one whose result has a size that it reads, or None."""
+        frames = (ctypes.c_void_p * self.FRAMES)()
+        n = self.library.backtrace(frames, self.FRAMES)
+        names = (self.name(frames[i]) for i in range(n))
+        return next((name for name in names if name and _SIZED.fullmatch(name)), None)
+
+
 _unfit = set()  # chosen numbers that do not fit where they were read
 
 
@@ -68,6 +98,7 @@ class Values(object):
     def __init__(self, memory):
         self.memory = memory  # torch.cuda.memory
         self.places = {}  # line of the report -> how often
+        self.operators = _Operators()
         self.chosen = []
         self.library, self.generates = None, False
         for line in os.environ.get("GEMEM_DRY_VALUES", "").splitlines():
@@ -109,23 +140,24 @@ class Values(object):
         return 0
 
     def stack(self):
-        """Lines "FILE:LINE FUNCTION", innermost first."""
-        frame, stack = sys._getframe(2), []
+        """Lines "FILE:LINE FUNCTION" outside this file, innermost first.  The backward pass runs in a thread without Python."""
+        frame, stack = sys._getframe(), []
         while frame is not None:
             code = frame.f_code
-            stack.append("%s:%d %s" % (code.co_filename, frame.f_lineno, code.co_name))
+            if code.co_filename != __file__:
+                stack.append("%s:%d %s" % (code.co_filename, frame.f_lineno, code.co_name))
             frame = frame.f_back
-        return stack
+        return stack or ["a thread without Python"]
 
-    def count(self, word, stack):
-        """Reports the innermost line of the program."""
+    def count(self, word, stack, operator=None):
+        """Reports the innermost line of the program, and the operator that it called."""
         own = [line for line in stack if "-packages" not in line and not line.startswith(("<frozen", _HERE))]
-        place = (own or stack or ["a thread without Python"])[0]
-        line = "%s %s" % (word, place)
+        place = (own or stack)[0]
+        line = "%s %s%s" % (word, place, " (%s)" % operator if operator else "")
         self.places[line] = self.places.get(line, 0) + 1
         if self.places[line] == 1:
             note(line)
-        elif self.places[line] == OFTEN and word == "value":
+        elif self.places[line] == OFTEN and word != "assumed":
             sys.stderr.write(
                 "gemem-dry-run: %s has read %d values of the GPU, all as zero; if it waits for another one, stop it (Ctrl-C) and "
                 "choose when that comes: --value 'REGEX=0*99,1'\n" % (place, OFTEN)
@@ -145,8 +177,11 @@ class Values(object):
         else:
             if known == 0 and size == 1 and "transformers/generation/" in text:
                 return self.end_generation(address, size)
-            if known != 1:
-                self.count("assumed" if known == 2 else "value", stack)
+            if known == 2:
+                self.count("assumed", stack)
+            elif known == 0:
+                operator = None if "torch/_tensor_str.py:" in text else self.operators.sized()
+                self.count("sized" if operator else "value", stack, operator)
 
     def end_generation(self, address, size):
         """For the truth values that generate() of transformers reads: whether it is done."""
