@@ -6,7 +6,8 @@
  * is returned to the device when the program says so (free_all_blocks), or before a request fails.
  *
  * Free chunks of equal size are ordered by address; CuPy orders them by the identity of its own
- * objects, which no trace tells.
+ * objects, which no trace tells.  With tie=recorded the recorded address decides, if it is that of one
+ * of them.
  *
  * Invariants: the chunks of a device allocation cover it in order of address, all of one stream; no
  * two neighbours are free; the tree has exactly the free chunks.
@@ -20,6 +21,14 @@
 #include "base/units.h"
 
 #define UNIT G_GUINT64_CONSTANT (512)
+#define AGAIN \
+  2 /* the device is asked again: after a release, and after Python's garbage collection */
+
+enum
+{
+  TIE_LOWEST_ADDRESS,
+  TIE_RECORDED
+};
 
 typedef struct
 {
@@ -40,11 +49,10 @@ static const GememParam params[] = {
   { .name = "tie",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "lowest_address",
-    .choices = "lowest_address",
+    .choices = "lowest_address|recorded",
     .offset = G_STRUCT_OFFSET (Params, tie),
-    .help =
-        "Which of several free chunks of equal size is taken: only the lowest; CuPy goes by the "
-        "identity of its own objects." },
+    .help = "Which of several free chunks of equal size is taken: the lowest, or the one that the "
+            "recording has, if it has one of them; CuPy goes by the identity of its own objects." },
   { NULL },
 };
 
@@ -52,6 +60,7 @@ typedef struct
 {
   GememAllocator base;
   guint64 limit;       /* GEMEM_UNLIMITED: none */
+  gboolean follows;    /* tie=recorded */
   guint64 total, used; /* bytes held, and of live chunks */
   GememTree free;      /* group: stream */
   GememSlab chunk_slab;
@@ -125,7 +134,7 @@ obtain (CupyPool *self, guint64 size, guint64 stream)
   if (!within_limit (self, size))
     return NULL;
   address = gemem_device_malloc (self->base.device, size, stream);
-  if (address == 0)
+  for (guint i = 0; address == 0 && i < AGAIN; i++)
     {
       self->base.retries += free_all_blocks (self);
       address = gemem_device_malloc (self->base.device, size, stream);
@@ -148,6 +157,23 @@ insert (CupyPool *self, GememNeighbour *chunk)
   gemem_tree_insert (&self->free, &chunk->node);
 }
 
+/* The best fitting free chunk of the stream, or NULL. */
+static GememTreeNode *
+best_fit (CupyPool *self, const GememRequest *request, guint64 size)
+{
+  GememTreeNode *best = gemem_tree_lower_bound (&self->free, request->stream, size, 0), *recorded;
+
+  if (best == NULL || best->group != request->stream)
+    return NULL;
+  if (!self->follows)
+    return best;
+  recorded = gemem_tree_lower_bound (&self->free, best->group, best->size, request->address);
+  return recorded != NULL && recorded->group == best->group && recorded->size == best->size
+                 && recorded->address == request->address
+             ? recorded
+             : best;
+}
+
 static gboolean
 cupy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
@@ -159,8 +185,8 @@ cupy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *
   if (request->size > G_MAXINT64)
     return FALSE;
   size = gemem_align_up (MAX (request->size, 1), UNIT);
-  node = gemem_tree_lower_bound (&self->free, request->stream, size, 0);
-  if (node != NULL && node->group == request->stream)
+  node = best_fit (self, request, size);
+  if (node != NULL)
     {
       chunk = GEMEM_NEIGHBOUR_OF (node);
       gemem_tree_remove (&self->free, node);
@@ -291,6 +317,7 @@ cupy_create (gconstpointer given, GememDevice *device, G_GNUC_UNUSED GError **er
   self->base.klass = &gemem_cupy_pool_class;
   self->base.device = device;
   self->limit = own->limit != 0 ? own->limit : GEMEM_UNLIMITED;
+  self->follows = own->tie == TIE_RECORDED;
   self->buffers = g_ptr_array_new ();
   gemem_slab_init (&self->chunk_slab, sizeof (GememNeighbour));
   return &self->base;
