@@ -21,8 +21,8 @@
 #include "base/units.h"
 
 #define UNIT G_GUINT64_CONSTANT (512)
-#define AGAIN \
-  2 /* the device is asked again: after a release, and after Python's garbage collection */
+/* The device is asked again: after a release, and after Python's garbage collection. */
+#define AGAIN 2
 
 enum
 {
@@ -30,10 +30,16 @@ enum
   TIE_RECORDED
 };
 
+enum
+{
+  VERSION_13,
+  VERSION_14
+};
+
 typedef struct
 {
   guint64 limit;
-  int tie;
+  int tie, version;
 } Params;
 
 static const GememParam params[] = {
@@ -53,6 +59,13 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Params, tie),
     .help = "Which of several free chunks of equal size is taken: the lowest, or the one that the "
             "recording has, if it has one of them; CuPy goes by the identity of its own objects." },
+  { .name = "version",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "14.2",
+    .choices = "13.6|14.2",
+    .offset = G_STRUCT_OFFSET (Params, version),
+    .help = "Decides as this release: before 14 a request above the limit returns what is idle "
+            "before it fails." },
   { NULL },
 };
 
@@ -61,6 +74,7 @@ typedef struct
   GememAllocator base;
   guint64 limit;       /* GEMEM_UNLIMITED: none */
   gboolean follows;    /* tie=recorded */
+  gboolean returns;    /* idle memory, even if the limit is below the request */
   guint64 total, used; /* bytes held, and of live chunks */
   GememTree free;      /* group: stream */
   GememSlab chunk_slab;
@@ -116,12 +130,11 @@ free_all_blocks (CupyPool *self)
 static gboolean
 within_limit (CupyPool *self, guint64 size)
 {
-  if (size > self->limit)
-    return FALSE;
-  if (self->total <= self->limit - size)
+  if (size <= self->limit && self->total <= self->limit - size)
     return TRUE;
-  self->base.retries += free_all_blocks (self);
-  return self->total <= self->limit - size;
+  if (size <= self->limit || self->returns)
+    self->base.retries += free_all_blocks (self);
+  return size <= self->limit && self->total <= self->limit - size;
 }
 
 /* A device allocation of @size bytes as one chunk; NULL: limit or device refuse. */
@@ -318,6 +331,7 @@ cupy_create (gconstpointer given, GememDevice *device, G_GNUC_UNUSED GError **er
   self->base.device = device;
   self->limit = own->limit != 0 ? own->limit : GEMEM_UNLIMITED;
   self->follows = own->tie == TIE_RECORDED;
+  self->returns = own->version < VERSION_14;
   self->buffers = g_ptr_array_new ();
   gemem_slab_init (&self->chunk_slab, sizeof (GememNeighbour));
   return &self->base;
@@ -344,7 +358,7 @@ const GememAllocatorClass gemem_cupy_pool_class = {
   .name = "cupy-pool",
   .aliases = "cupy",
   .summary = "CuPy's memory pool: best fit per stream in device allocations of the requests' size",
-  .origin = "CuPy 14 (peers.md 1i.1)",
+  .origin = "CuPy 13.6, 14.2 (peers.md 1i.1)",
   .known_as = "SingleDeviceMemoryPool|MemoryPool|free_all_blocks",
   .capabilities = GEMEM_CAP_STREAMS,
   .alignment = UNIT,

@@ -54,6 +54,10 @@ def limit(random):
     return Case(brimful(random, total), {'tie': 'recorded', 'limit': total}, {'capacity': random.choice([max(total - 5 * MiB, MiB), 80 * GiB])})
 
 
+def version_settings(version):
+    return {'version': '.'.join(version.split('.')[:2])}
+
+
 SCENARIOS = {'default': default, 'streams': streams, 'out-of-memory': out_of_memory, 'limit': limit}
 
 
@@ -71,4 +75,5 @@ SHARPNESS = [
     ('default', 'the lowest of equal chunks', lambda settings, device: (dict(settings, tie='lowest_address'), device)),
     ('out-of-memory', 'capacity - 512', less('capacity', 512, of='device')),
     ('limit', 'limit - 512', less('limit', 512)),
+    ('limit', 'another version', lambda settings, device: (dict(settings, version='13.6' if settings['version'] == '14.2' else '14.2'), device)),
 ]
