@@ -53,7 +53,8 @@ typedef struct
   guint64 size;
   guint64 stream;
   guint32 pool;
-  guint64 id; /* of the trace; only a class with prepare() may read it */
+  guint64 id;      /* of the trace; only a class with prepare() may read it */
+  guint64 address; /* as recorded, 0: unknown; only to choose among what is equal otherwise */
 } GememRequest;
 
 typedef struct

@@ -8,7 +8,8 @@
  *    FREE_COMPLETED) and is not used again while alive.  Formats that name blocks by pointer map
  *    pointers to ids 1, 2, 3...
  *  - `address` is the recorded address (0: unknown); it is ground truth for comparison and never
- *    the input of a decision (except addresses of segments under the `recorded` device policy).
+ *    the input of a decision (except addresses of segments under the `recorded` device policy, and
+ *    which of several equal chunks is taken with `cupy-pool:tie=recorded`).
  *  - events flagged GEMEM_EVENT_INITIAL come before all others: the state found when the recording
  *    began, first SEGMENT_ALLOCs, then ALLOCs, each in address order, per device.
  *  - time is in ns from the start of the trace and does not run backwards per device (readers sort,

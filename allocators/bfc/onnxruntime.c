@@ -19,6 +19,7 @@
 /* A request above this, which no device can have, is refused at once; the real arena would remember
  * it as the size of the next region, as it does smaller ones. */
 #define UNLIMITED (G_GUINT64_CONSTANT (1) << 48)
+#define MOST_OF_INT "2147483647" /* the real program refuses more, which does not fit its int */
 
 enum
 {
@@ -53,7 +54,8 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_SIZE,
     .default_text = "1MiB",
     .sweep = "64KiB|1MiB|16MiB",
-    .min = "256",
+    .min = "1",
+    .max = MOST_OF_INT,
     .offset = G_STRUCT_OFFSET (Params, initial_chunk),
     .help = "Size of the first region." },
   { .name = "max_dead_bytes_per_chunk",
@@ -61,6 +63,7 @@ static const GememParam params[] = {
     .default_text = "128MiB",
     .sweep = "1MiB|16MiB|128MiB",
     .min = "1",
+    .max = MOST_OF_INT,
     .offset = G_STRUCT_OFFSET (Params, max_dead),
     .help = "A chunk less than twice as large as the request is split if it would waste as much." },
   { .name = "initial_growth_chunk_size_bytes",
@@ -68,6 +71,7 @@ static const GememParam params[] = {
     .default_text = "2MiB",
     .sweep = "1MiB|2MiB|16MiB",
     .min = "256",
+    .max = MOST_OF_INT,
     .offset = G_STRUCT_OFFSET (Params, initial_growth),
     .help = "Size of the next region after the arena was shrunk; a multiple of 256." },
   { .name = "max_power_of_two_extend_bytes",
@@ -141,12 +145,14 @@ ort_trim (GememAllocator *allocator)
       const GememBfcRegion *region = gemem_bfc_region (bfc, i);
 
       if (gemem_bfc_is_idle (region) && !(self->doubles && region->id == 0))
-        gemem_bfc_release_region (bfc, i);
+        {
+          gemem_bfc_release_region (bfc, i);
+          bfc->shrinkages++; /* of regions, not of calls */
+        }
       else
         i++;
     }
   bfc->next_region = self->initial_growth;
-  bfc->shrinkages++;
 }
 
 /* As in the arena's statistics. */

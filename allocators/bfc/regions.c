@@ -2,6 +2,7 @@
  */
 #include "config.h"
 
+#include "allocators/bfc/partition.h"
 #include "allocators/bfc/stamps.h"
 #include "base/units.h"
 
@@ -50,6 +51,8 @@ release (GememBfc *self, GememNeighbour *chunk)
       gemem_bfc_insert_free (self, chunk);
       gemem_bfc_merge_safe (self, chunk);
     }
+  else if (self->partitioned)
+    gemem_bfc_rejoin (self, chunk);
   else
     gemem_bfc_insert_free (self, gemem_neighbours_coalesce (chunk, &self->free, &self->chunk_slab));
 }
@@ -219,9 +222,15 @@ gemem_bfc_free (GememAllocator *allocator, const GememBlock *block,
 guint64
 gemem_bfc_largest_free (GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
 {
-  const GememTreeNode *last = gemem_tree_last (&((GememBfc *) allocator)->free);
+  const GememTree *free_chunks = &((const GememBfc *) allocator)->free;
+  guint64 largest = 0;
 
-  return last != NULL ? last->size : 0;
+  for (guint part = BFC_LOWER; part <= BFC_GAP; part++) /* the upper end has holes of its own */
+    {
+      const GememTreeNode *last = gemem_tree_before (free_chunks, part, G_MAXUINT64, G_MAXUINT64);
+      largest = MAX (largest, last != NULL ? last->size : 0);
+    }
+  return largest;
 }
 
 void
@@ -250,7 +259,7 @@ gemem_bfc_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
 {
   GememBfc *self = (GememBfc *) allocator;
 
-  if (segment->size > self->limit - self->pool
+  if (self->partitioned || segment->size > self->limit - self->pool
       || !gemem_device_adopt (allocator->device, segment->address, segment->size))
     return FALSE;
   add_grant (self, segment->address, segment->size);
@@ -349,6 +358,10 @@ check_region (const GememBfcRegion *region, gboolean stamped, guint64 *free_chun
         return broken (error, chunk->node.address, "does not follow its neighbour");
       if (!stamped && chunk->free && previous != NULL && previous->free)
         return broken (error, chunk->node.address, "is free beside a free chunk");
+      if (previous != NULL && previous->node.group > chunk->node.group)
+        return broken (error, chunk->node.address, "is of a lower part than its neighbour");
+      if (chunk->node.group == BFC_GAP && !chunk->free)
+        return broken (error, chunk->node.address, "is in use and of neither end");
       *free_chunks += chunk->free;
       *live += chunk->free ? 0 : chunk->node.size;
       end += chunk->node.size;

@@ -32,6 +32,7 @@ typedef struct
   guint64 pool, peak_pool; /* bytes of regions */
   guint64 live, peak_live, largest, allocations, shrinkages; /* statistics */
   gboolean coalesces;                                        /* regions that adjoin become one */
+  gboolean partitioned;                                      /* partition.h */
   gboolean stamped; /* chunks are GememBfcStampedChunk, and free ones may stay beside one another */
   GememTree free;
   GememSlab chunk_slab;

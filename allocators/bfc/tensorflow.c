@@ -5,14 +5,16 @@
  * for again with 0.9 of its size, and so on.  The best fitting free chunk serves a request; it is
  * split if it is at least twice as large, or if more than a fixed amount would be wasted.  Regions
  * stay until, under garbage_collection, a request finds no memory: then all that are idle are
- * released.  It knows no streams, private pools or trimming.
+ * released.  It knows no streams or trimming, and of private pools only that they are one end of the
+ * memory, under enable_spatial_partitioning.
  *
  * Invariants and cost: regions.h.
  * Origin: peers.md section 1b; examples T1 to T9.  Not modelled: alignments above 256 bytes (a trace
- * has none), spatial partitioning.
+ * has none).
  */
 #include "config.h"
 
+#include "allocators/bfc/partition.h"
 #include "allocators/bfc/stamps.h"
 #include "base/units.h"
 
@@ -23,7 +25,7 @@ typedef struct
 {
   guint64 limit, next_region;
   double fragmentation_fraction;
-  gboolean allow_growth, garbage_collection, coalesce_regions, timestamped;
+  gboolean allow_growth, garbage_collection, coalesce_regions, timestamped, partitioned;
 } Params;
 
 static const GememParam params[] = {
@@ -75,6 +77,14 @@ static const GememParam params[] = {
         "the "
         "stamp of the last free before the host waited for stream 0, the compute stream. Requests "
         "on other streams take only chunks that were freed before it." },
+  { .name = "enable_spatial_partitioning",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    .conflicts = "timestamped_allocator|coalesce_regions|curr_region_allocation_bytes",
+    .offset = G_STRUCT_OFFSET (Params, partitioned),
+    .help =
+        "Requests of private pools are served from the upper end of the memory, others from the "
+        "lower one, as in XLA of 2026; needs allow_growth=no." },
   { .name = "curr_region_allocation_bytes",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -162,6 +172,14 @@ tf_sync (GememAllocator *allocator, guint64 stream)
     stamps->frontier = ++stamps->counter;
 }
 
+static inline GememNeighbour *
+find (GememBfc *bfc, const GememRequest *request, guint64 size)
+{
+  if (G_UNLIKELY (bfc->partitioned))
+    return gemem_bfc_find_at (bfc, request->pool != 0 ? BFC_UPPER : BFC_LOWER, size);
+  return gemem_bfc_find (bfc, size);
+}
+
 static gboolean
 tf_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
@@ -180,11 +198,11 @@ tf_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *bl
   if (request->size > bfc->limit)
     return FALSE;
   size = gemem_align_up (MAX (request->size, 1), BFC_QUANTUM);
-  chunk = gemem_bfc_find (bfc, size);
+  chunk = find (bfc, request, size);
   if (chunk == NULL && extend (bfc, size))
-    chunk = gemem_bfc_find (bfc, size);
+    chunk = find (bfc, request, size);
   if (chunk == NULL && ((TfBfc *) bfc)->collects && release_idle (bfc, size) && extend (bfc, size))
-    chunk = gemem_bfc_find (bfc, size);
+    chunk = find (bfc, request, size);
   if (chunk == NULL)
     return FALSE;
   gemem_bfc_hand_over (bfc, chunk, block);
@@ -228,17 +246,26 @@ tf_destroy (GememAllocator *allocator)
 }
 
 static GememAllocator *
-tf_create (gconstpointer given, GememDevice *device, G_GNUC_UNUSED GError **error)
+tf_create (gconstpointer given, GememDevice *device, GError **error)
 {
   const Params *own = given;
   GememDeviceInfo info = { 0 };
-  TfBfc *self = g_new0 (TfBfc, 1);
-  GememBfc *bfc = &self->stamps.bfc;
+  TfBfc *self;
+  GememBfc *bfc;
 
+  if (own->partitioned && own->allow_growth)
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                           "allocator tf-bfc: enable_spatial_partitioning needs allow_growth=no");
+      return NULL;
+    }
+  self = g_new0 (TfBfc, 1);
+  bfc = &self->stamps.bfc;
   gemem_device_info (device, &info);
   gemem_bfc_init (bfc, &gemem_tf_bfc_class, device,
                   own->timestamped ? sizeof (GememBfcStampedChunk) : sizeof (GememNeighbour));
   bfc->stamped = own->timestamped;
+  bfc->partitioned = own->partitioned;
   gemem_bfc_stamps_init (&self->stamps);
   bfc->limit = MIN (own->limit != 0 ? own->limit : info.total, G_MAXINT64);
   bfc->max_waste = own->fragmentation_fraction > 0
@@ -258,7 +285,7 @@ const GememAllocatorClass gemem_tf_bfc_class = {
   .name = "tf-bfc",
   .aliases = "bfc|tensorflow|xla|jax",
   .summary = "TensorFlow's, XLA's and JAX's best fit with coalescing over growing regions",
-  .origin = "TensorFlow 2.21 (peers.md 1b)",
+  .origin = "TensorFlow 2.21, 2.22 (peers.md 1b)",
   .known_as = "BFCAllocator|GPU_0_bfc|TF_GPU_ALLOCATOR",
   .alignment = BFC_QUANTUM,
   .params = params,

@@ -6,7 +6,8 @@
  * is returned to the device when the program says so (free_all_blocks), or before a request fails.
  *
  * Free chunks of equal size are ordered by address; CuPy orders them by the identity of its own
- * objects, which no trace tells.
+ * objects, which no trace tells.  With tie=recorded the recorded address decides, if it is that of one
+ * of them.
  *
  * Invariants: the chunks of a device allocation cover it in order of address, all of one stream; no
  * two neighbours are free; the tree has exactly the free chunks.
@@ -20,11 +21,25 @@
 #include "base/units.h"
 
 #define UNIT G_GUINT64_CONSTANT (512)
+/* The device is asked again: after a release, and after Python's garbage collection. */
+#define AGAIN 2
+
+enum
+{
+  TIE_LOWEST_ADDRESS,
+  TIE_RECORDED
+};
+
+enum
+{
+  VERSION_13,
+  VERSION_14
+};
 
 typedef struct
 {
   guint64 limit;
-  int tie;
+  int tie, version;
 } Params;
 
 static const GememParam params[] = {
@@ -40,11 +55,17 @@ static const GememParam params[] = {
   { .name = "tie",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "lowest_address",
-    .choices = "lowest_address",
+    .choices = "lowest_address|recorded",
     .offset = G_STRUCT_OFFSET (Params, tie),
-    .help =
-        "Which of several free chunks of equal size is taken: only the lowest; CuPy goes by the "
-        "identity of its own objects." },
+    .help = "Which of several free chunks of equal size is taken: the lowest, or the one that the "
+            "recording has, if it has one of them; CuPy goes by the identity of its own objects." },
+  { .name = "version",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "14.2",
+    .choices = "13.6|14.2",
+    .offset = G_STRUCT_OFFSET (Params, version),
+    .help = "Decides as this release: before 14 a request above the limit returns what is idle "
+            "before it fails." },
   { NULL },
 };
 
@@ -52,6 +73,8 @@ typedef struct
 {
   GememAllocator base;
   guint64 limit;       /* GEMEM_UNLIMITED: none */
+  gboolean follows;    /* tie=recorded */
+  gboolean returns;    /* idle memory, even if the limit is below the request */
   guint64 total, used; /* bytes held, and of live chunks */
   GememTree free;      /* group: stream */
   GememSlab chunk_slab;
@@ -107,12 +130,11 @@ free_all_blocks (CupyPool *self)
 static gboolean
 within_limit (CupyPool *self, guint64 size)
 {
-  if (size > self->limit)
-    return FALSE;
-  if (self->total <= self->limit - size)
+  if (size <= self->limit && self->total <= self->limit - size)
     return TRUE;
-  self->base.retries += free_all_blocks (self);
-  return self->total <= self->limit - size;
+  if (size <= self->limit || self->returns)
+    self->base.retries += free_all_blocks (self);
+  return size <= self->limit && self->total <= self->limit - size;
 }
 
 /* A device allocation of @size bytes as one chunk; NULL: limit or device refuse. */
@@ -125,7 +147,7 @@ obtain (CupyPool *self, guint64 size, guint64 stream)
   if (!within_limit (self, size))
     return NULL;
   address = gemem_device_malloc (self->base.device, size, stream);
-  if (address == 0)
+  for (guint i = 0; address == 0 && i < AGAIN; i++)
     {
       self->base.retries += free_all_blocks (self);
       address = gemem_device_malloc (self->base.device, size, stream);
@@ -148,6 +170,23 @@ insert (CupyPool *self, GememNeighbour *chunk)
   gemem_tree_insert (&self->free, &chunk->node);
 }
 
+/* The best fitting free chunk of the stream, or NULL. */
+static GememTreeNode *
+best_fit (CupyPool *self, const GememRequest *request, guint64 size)
+{
+  GememTreeNode *best = gemem_tree_lower_bound (&self->free, request->stream, size, 0), *recorded;
+
+  if (best == NULL || best->group != request->stream)
+    return NULL;
+  if (!self->follows)
+    return best;
+  recorded = gemem_tree_lower_bound (&self->free, best->group, best->size, request->address);
+  return recorded != NULL && recorded->group == best->group && recorded->size == best->size
+                 && recorded->address == request->address
+             ? recorded
+             : best;
+}
+
 static gboolean
 cupy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
@@ -159,8 +198,8 @@ cupy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *
   if (request->size > G_MAXINT64)
     return FALSE;
   size = gemem_align_up (MAX (request->size, 1), UNIT);
-  node = gemem_tree_lower_bound (&self->free, request->stream, size, 0);
-  if (node != NULL && node->group == request->stream)
+  node = best_fit (self, request, size);
+  if (node != NULL)
     {
       chunk = GEMEM_NEIGHBOUR_OF (node);
       gemem_tree_remove (&self->free, node);
@@ -291,6 +330,8 @@ cupy_create (gconstpointer given, GememDevice *device, G_GNUC_UNUSED GError **er
   self->base.klass = &gemem_cupy_pool_class;
   self->base.device = device;
   self->limit = own->limit != 0 ? own->limit : GEMEM_UNLIMITED;
+  self->follows = own->tie == TIE_RECORDED;
+  self->returns = own->version < VERSION_14;
   self->buffers = g_ptr_array_new ();
   gemem_slab_init (&self->chunk_slab, sizeof (GememNeighbour));
   return &self->base;
@@ -317,7 +358,7 @@ const GememAllocatorClass gemem_cupy_pool_class = {
   .name = "cupy-pool",
   .aliases = "cupy",
   .summary = "CuPy's memory pool: best fit per stream in device allocations of the requests' size",
-  .origin = "CuPy 14 (peers.md 1i.1)",
+  .origin = "CuPy 13.6, 14.2 (peers.md 1i.1)",
   .known_as = "SingleDeviceMemoryPool|MemoryPool|free_all_blocks",
   .capabilities = GEMEM_CAP_STREAMS,
   .alignment = UNIT,

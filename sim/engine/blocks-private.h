@@ -57,7 +57,7 @@ gemem_block_account (GememRun *run, const GememTraceEvent *event, GememLive *liv
 static inline gboolean
 gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  GememRequest request = { event->size, event->stream, event->pool, event->id };
+  GememRequest request = { event->size, event->stream, event->pool, event->id, event->address };
   gboolean existed, served;
   GememLive *live = gemem_live_add (&run->live, event->id, &existed);
 

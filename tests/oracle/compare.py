@@ -43,6 +43,7 @@ class System:
         self.short, self.short_share = getattr(module, 'SHORT', {}), 0.1
         self.sharpness, self.bench = getattr(module, 'SHARPNESS', []), getattr(module, 'BENCH', {})
         self.version_settings = getattr(module, 'version_settings', lambda version: {})
+        self.follows = getattr(module, 'FOLLOWS', False)
 
 
 class Known:
@@ -101,6 +102,20 @@ def read(path):
         return f.read()
 
 
+def with_addresses(text, path):
+    """The trace @text with the addresses that the real allocator chose, by its rows in @path."""
+    lines, seq = text.splitlines(), -1
+    with open(path) as f:
+        rows = (row.split(',') for row in f)
+        chosen = {row[0]: row[4] for row in rows if row[1] == 'alloc' and row[4]}
+    for number, line in enumerate(lines):
+        if line and not line.startswith('#'):
+            seq += 1
+            if str(seq) in chosen:
+                lines[number] = '%s addr=%s' % (line, chosen[str(seq)])
+    return '\n'.join(lines) + '\n'
+
+
 class Pair:
     """A real allocator and gemem, in a folder for their files."""
 
@@ -126,18 +141,22 @@ class Pair:
     def run_text(self, case, text, events, change=None):
         settings = dict(case.settings, **self.system.version_settings(self.version.name))
         self.write('trace.txt', case.allocator, settings, case.device, text)
-        own = 'trace.txt'
-        if change is not None:
-            own = 'changed.txt'
-            self.write(own, case.allocator, *change(dict(settings), dict(case.device)), text)
         for name in ('real.events', 'real.calls', 'real.stats', 'gemem.events', 'gemem.calls', 'gemem.json'):
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
         real = subprocess.Popen([self.driver, *['%s=%s' % item for item in case.driver.items()], 'events=' + self.path('real.events'), 'calls=' + self.path('real.calls'),
                                  'stats=' + self.path('real.stats'), self.path('trace.txt')], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if self.system.follows:
+            errors = real.communicate()[1]
+            text = with_addresses(text, self.path('real.events')) if real.returncode == 0 else text
+        own = 'trace.txt'
+        if change is not None or self.system.follows:
+            own = 'own.txt'
+            self.write(own, case.allocator, *(change or (lambda *both: both))(dict(settings), dict(case.device)), text)
         gemem = subprocess.run([*sim(), 'replay', self.path(own), '-d', 'sim:profile=' + self.profile, '--events', self.path('gemem.events'), '--calls', self.path('gemem.calls'),
                                 '-o', self.path('gemem.json'), *case.options], capture_output=True, text=True, errors='replace')
-        errors = real.communicate()[1]
+        if not self.system.follows:
+            errors = real.communicate()[1]
         if real.returncode not in (0, 2) or gemem.returncode not in (0, 2) or real.returncode != gemem.returncode:
             kind = 'refusal' if {real.returncode, gemem.returncode} == {0, 2} else 'failed'
             return Difference(kind, None, 'exit status %d %s' % (real.returncode, errors.strip()[:500]), 'exit status %d %s' % (gemem.returncode, gemem.stderr.strip()[:500]),

@@ -241,6 +241,10 @@ def run(arguments):
         pair = compare.Pair(system, version, work)
         profile = compare.free_profile(work)
         real = subprocess.run([pair.driver, *more, 'events=%s/r' % work, path], capture_output=True, text=True)
+        if system.follows and real.returncode == 0:
+            with open(path) as f, open(work + '/own.txt', 'w') as own:
+                own.write(compare.with_addresses(f.read(), work + '/r'))
+            path = work + '/own.txt'
         gemem = subprocess.run([*compare.sim(), 'replay', path, '-d', 'sim:profile=' + profile, '--events', work + '/g', '-o', os.devnull], capture_output=True, text=True)
         for who, result in (('real', real), ('gemem', gemem)):
             if result.returncode:

@@ -206,6 +206,92 @@ test_t8_back_off (void)
   test_allocator_destroy (a);
 }
 
+/* ---- spatial partitioning: offsets of TensorFlow 2.22 */
+
+/* A block of @size bytes for a private pool; expects @expected bytes at @offset from the device's base. */
+static GememBlock
+get_upper (GememAllocator *a, guint64 size, guint64 offset, guint64 expected)
+{
+  const GememRequest request = { .size = size, .pool = 1 };
+  GememBlock block;
+
+  g_assert_true (a->klass->alloc (a, &request, &block));
+  g_assert_true (a->klass->check (a, NULL));
+  g_assert_cmphex (block.address - G_GUINT64_CONSTANT (0x100000000000), ==, offset);
+  g_assert_cmpuint (block.size, ==, expected);
+  return block;
+}
+
+static void
+refuse (GememAllocator *a, guint64 size, guint32 pool)
+{
+  const GememRequest request = { .size = size, .pool = pool };
+  GememBlock block;
+
+  g_assert_false (a->klass->alloc (a, &request, &block));
+}
+
+#define PARTITIONED "tf-bfc:enable_spatial_partitioning=yes,allow_growth=no,limit="
+
+/* Holes go to their own end; the upper end takes the upper bytes and wastes none, of equal holes both
+ * take the lowest. */
+static void
+test_ends (void)
+{
+  GememAllocator *a = test_allocator_new (PARTITIONED "64KiB", DEVICE "1GiB");
+  GememBlock low = get (a, 1024, 0, 1024), high, equal;
+
+  get (a, 256, 0x400, 256);
+  high = get_upper (a, 1024, 0xfc00, 1024);
+  get_upper (a, 256, 0xfb00, 256);
+  put (a, low);
+  put (a, high);
+  get (a, 768, 0, 1024);
+  high = get_upper (a, 768, 0xfd00, 768);
+  equal = get_upper (a, 768, 0xf800, 768);
+  get_upper (a, 256, 0xfc00, 256);
+  get_upper (a, 256, 0xf700, 256);
+  put (a, high);
+  put (a, equal);
+  get_upper (a, 768, 0xf800, 768);
+  get_upper (a, 512, 0xfe00, 512);
+  test_allocator_destroy (a);
+}
+
+/* The gap: the lower end may take it whole, the ends do not take each other's holes, and what is freed
+ * where they meet belongs to both. */
+static void
+test_gap (void)
+{
+  GememAllocator *a = test_allocator_new (PARTITIONED "4KiB", DEVICE "1GiB");
+  GememBlock low[2] = { get (a, 1024, 0, 1024), get (a, 1024, 0x400, 1024) }, high, all;
+
+  get_upper (a, 1024, 0xc00, 1024);
+  high = get_upper (a, 1024, 0x800, 1024);
+  put (a, low[0]);
+  refuse (a, 256, 1);
+  put (a, high);
+  all = get (a, 512, 0, 512);
+  put (a, low[1]);
+  high = get_upper (a, 2048, 0x400, 2048);
+  g_assert_cmpuint (a->klass->largest_free (a, 0), ==, 512);
+  refuse (a, 1024, 0);
+  get_upper (a, 256, 0x300, 256);
+  put (a, high);
+  put (a, all);
+  get (a, 512, 0, 768);
+  test_allocator_destroy (a);
+
+  a = test_allocator_new (PARTITIONED "64KiB", DEVICE "1GiB");
+  all = get (a, 40000, 0, 65536);
+  refuse (a, 1, 1);
+  put (a, all);
+  all = get_upper (a, 65536, 0, 65536);
+  put (a, all);
+  get_upper (a, 40000, 0x6300, 40192);
+  test_allocator_destroy (a);
+}
+
 /* ---- ONNX Runtime */
 
 static void
@@ -230,6 +316,8 @@ test_ort_doubling (void)
   put (a, third);
   put (a, fourth);
   shrink (a, 1048576);
+  shrink (a, 1048576);
+  g_assert_cmpuint (stat_of (a, "NumArenaShrinkages"), ==, 2); /* regions, not calls */
   get (a, 3000000, 0xe00000, 4194304);
   test_allocator_destroy (a);
 }
@@ -394,6 +482,7 @@ test_wrong (void)
                                           { "tf-bfc:allow_grow=yes", "allow_growth" },
                                           { "ort-bfc:arena_extend_strategy=2", "kSameAsRequested" },
                                           { "ort-bfc:max_dead_bytes_per_chunk=0", "small" },
+                                          { "ort-bfc:initial_chunk_size_bytes=2GiB", "large" },
                                           { "ort-bfc:max_mem=-1", "max_mem" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
@@ -424,6 +513,8 @@ main (int argc, char **argv)
   g_test_add_func ("/tf-bfc/T9/streams", test_t9_streams);
   g_test_add_func ("/tf-bfc/T9/forced", test_t9_forced);
   g_test_add_func ("/bfc/adopt", test_adopt);
+  g_test_add_func ("/tf-bfc/partition/ends", test_ends);
+  g_test_add_func ("/tf-bfc/partition/gap", test_gap);
   g_test_add_func ("/ort-bfc/1", test_ort_doubling);
   g_test_add_func ("/ort-bfc/2", test_ort_exact);
   g_test_add_func ("/ort-bfc/3", test_ort_back_off);

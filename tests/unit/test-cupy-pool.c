@@ -69,6 +69,40 @@ test_limit (void)
   test_allocator_destroy (a);
 }
 
+/* CuPy 13 returns what is idle all the same. */
+static void
+test_above_the_limit_before (void)
+{
+  GememAllocator *a = cupy (":limit=4000B,version=13.6");
+
+  drop (a, want (a, 3584, 0), 3584);
+  want (a, 5000, NONE);
+  g_assert_cmpuint (a->device->held, ==, 0);
+  test_allocator_destroy (a);
+}
+
+/* Which of two chunks of equal size: the lowest, or that of the recording, where it has one of them. */
+static void
+test_ties (void)
+{
+  for (guint i = 0; i < 4; i++)
+    {
+      static const guint64 recorded[] = { 0, 4 * MIB, 2 * MIB, 4 * MIB },
+                           chosen[] = { 0, 4 * MIB, 0, 0 };
+      GememAllocator *a = cupy (i == 3 ? "" : ":tie=recorded");
+      GememBlock low = want (a, 1000, 0), block;
+      const GememRequest request = { .size = 1000, .address = BASE + recorded[i] };
+
+      want (a, 2048, 2 * MIB);
+      block = want (a, 1000, 4 * MIB);
+      drop (a, low, 4096);
+      drop (a, block, 4096);
+      g_assert_true (a->klass->alloc (a, &request, &block));
+      g_assert_cmpuint (block.address, ==, BASE + chosen[i]);
+      test_allocator_destroy (a);
+    }
+}
+
 /* A request above the limit returns nothing; idle buffers serve later ones. */
 static void
 test_above_the_limit (void)
@@ -106,6 +140,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cupy-pool/1", test_cut_and_whole);
   g_test_add_func ("/cupy-pool/2", test_limit);
   g_test_add_func ("/cupy-pool/3", test_above_the_limit);
+  g_test_add_func ("/cupy-pool/before", test_above_the_limit_before);
+  g_test_add_func ("/cupy-pool/ties", test_ties);
   g_test_add_func ("/cupy-pool/streams", test_streams);
   return g_test_run ();
 }

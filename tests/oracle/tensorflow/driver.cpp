@@ -3,6 +3,7 @@
  * The sub-allocator is the device; with coalesce_regions it says that its memory may be joined, as TensorFlow's over virtual memory.
  * With timestamped_allocator frees are stamped: a wait of the host for stream 0, the compute stream, moves the safe frontier to the
  * last stamp, and requests on other streams ask for what was freed before it, as TensorFlow's collectives do.
+ * With enable_spatial_partitioning (from 2.22) what is asked for in a pool of the trace takes the upper end of the memory.
  */
 #include "xla/tsl/framework/bfc_allocator.h"
 #include "xla/tsl/framework/shared_counter.h"
@@ -63,6 +64,10 @@ public:
     options.garbage_collection = settings.yes ("garbage_collection", true);
     options.fragmentation_fraction = settings.real ("fragmentation_fraction");
     options.allow_retry_on_failure = false;
+#ifdef HAS_ENDS
+    options.enable_spatial_partitioning = settings.yes ("enable_spatial_partitioning");
+    upper.allocation_end = tsl::AllocationEnd::kUpper;
+#endif
     allocator = new tsl::BFCAllocator (std::make_unique<Memory> (settings.yes ("coalesce_regions")),
                                        settings.number ("limit", oracle_device.reported_total ()),
                                        "oracle", options);
@@ -74,13 +79,17 @@ public:
       }
     attributes.retry_on_failure = false; /* so that it does not write its state into the log */
     others.retry_on_failure = false;
+    upper.retry_on_failure = false;
     others.freed_by_func = &before;
   }
   bool
   alloc (oracle::Block &block, bool logged) override
   {
     const bool other = stamped && block.stream != 0;
-    void *memory = allocator->AllocateRaw (64, block.size, other ? others : attributes);
+    void *memory = allocator->AllocateRaw (64, block.size,
+                                           other             ? others
+                                           : block.pool != 0 ? upper
+                                                             : attributes);
 
     block.address = reinterpret_cast<uint64_t> (memory);
     if (logged && memory != nullptr)
@@ -138,7 +147,7 @@ public:
 private:
   tsl::BFCAllocator *allocator = nullptr;
   tsl::SharedCounter counter;
-  tsl::AllocationAttributes attributes, others;
+  tsl::AllocationAttributes attributes, others, upper;
   bool stamped = false;
   uint64_t frontier = 1; /* 0 would mean that any memory serves */
   std::function<uint64_t ()> before = [this] { return frontier; };

@@ -80,7 +80,26 @@ def timestamps(random):
                 {'capacity': random.choice([100 * MiB, 700 * MiB, 4 * GiB])})
 
 
-SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'limit': limit, 'whole': whole, 'no-collection': kept, 'fragmentation': fragmentation, 'joined': joined, 'collected': collected, 'timestamps': timestamps}
+def of_pool(generator, share):
+    """A share of the requests of a generator comes from a private pool, which has the upper end of the memory."""
+
+    def spread(random, n):
+        for op in generator(random, n):
+            yield (*op[:3], 0, int(random.random() < share)) if op[0] == 'a' else op
+
+    return spread
+
+
+def partitioned(random):
+    """From both ends.  The device has the whole limit: where it has less, TensorFlow 2.22 itself crashes with its second region."""
+    total = random.choice([MiB, 100 * MiB, 300 * MiB + 77, GiB, 4 * GiB, 80 * GiB])
+    uses = one_of(pattern(*PATTERNS), pattern(*TIGHT), anything(), few(random, total))
+    return Case(of_pool(uses, random.choice([0.1, 0.5, 0.5, 0.9])), {'allow_growth': 'no', 'enable_spatial_partitioning': 'yes', 'limit': total,
+                'garbage_collection': random.choice(['yes', 'no']), 'fragmentation_fraction': random.choice(['0', '0', '0.01'])}, {'capacity': total},
+                versions=lambda version: not version.startswith('2.21'))
+
+
+SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'limit': limit, 'whole': whole, 'no-collection': kept, 'fragmentation': fragmentation, 'joined': joined, 'collected': collected, 'timestamps': timestamps, 'partitioned': partitioned}
 
 
 def step(name, add=None, value=None, of='settings'):
@@ -106,6 +125,8 @@ SHARPNESS = [
     ('no-collection', 'collection, or not', step('garbage_collection', value='yes')),
     ('joined', 'regions that adjoin', step('coalesce_regions', value='no')),
     ('collected', 'collection, or not', step('garbage_collection', value='no')),
+    ('partitioned', 'both ends, or one', step('enable_spatial_partitioning', value='no')),
+    ('partitioned', 'limit - 256', step('limit', add=lambda v: v - 256)),
 ]
 
 BENCH = {'training': PATTERNS['training'], 'uniform': PATTERNS['uniform']}
