@@ -264,14 +264,12 @@ scan_old_row (const Rmm *rmm, const char *line, Row *row, GError **error)
 static gboolean
 advance_clock (Rmm *rmm, guint64 clock, GError **error)
 {
-  guint64 day = rmm->old ? G_MAXUINT64 : DAY;
-
   if (!rmm->started)
     rmm->origin = rmm->last = rmm->clock = clock;
   rmm->started = TRUE;
-  if (clock >= rmm->clock && (rmm->days == 0 || clock - rmm->clock <= day - SECOND))
+  if (clock >= rmm->clock && (rmm->days == 0 || clock - rmm->clock <= DAY - SECOND))
     rmm->clock = clock;
-  else if (clock < rmm->clock && rmm->clock - clock > day / 2) /* midnight */
+  else if (clock < rmm->clock && !rmm->old && rmm->clock - clock > DAY / 2) /* midnight */
     {
       rmm->days++;
       rmm->clock = clock;

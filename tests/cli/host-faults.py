@@ -3,7 +3,7 @@
     host-faults.py LIBRARY all|some KIND... < COMMANDS
 
 A line of COMMANDS is "OUTPUT...: COMMAND": the files and folders that it writes ("FOLDER/"), and how; before these "several" where a run that fails leaves
-others, each with its line. Each command runs undisturbed first. Then KIND happens at every place ("all": up to MOST, and a hundred where a picture is drawn), or at some, and each run must end in one of two ways:
+others, each with its line. Each command runs undisturbed first. Then KIND happens at every place ("all": up to MOST, a thousand of a database, a hundred where a picture is drawn), or at some, and each run must end in one of two ways:
   the same status, and every output is that of the undisturbed run;
   status 1 and one line that says what failed; every output is what was there before, or what it is to become, and nothing else is left behind.
 Where a disk is full, or a file cannot be opened, read, closed or renamed, the line names the file and the cause. "short" must change nothing.
@@ -27,6 +27,7 @@ KINDS = {
     "read": ("read:{}:5", 4, IO),
     "memory": ("memory:{}", 9, None),
     "memory+": ("memory:{}+", 5, None),
+    "large": ("large:{}", 60, None),
     "map": ("map:{}", 3, None),
     "map+": ("map:{}+", 2, None),
 }
@@ -143,7 +144,8 @@ class Command:
         counted = fault.split(":")[0]
         places = 20000 if kind == "gnuplot" else self.counts.get(counted, 0)
         if extent == "all":
-            some = 100 if any(output.endswith("/") for output in self.outputs) else 300 if kind in FEW else MOST
+            slow = 100 if any(output.endswith("/") for output in self.outputs) else 1000 if any(output.endswith(".db") for output in self.outputs) else MOST
+            some = min(slow, 300 if kind in FEW else MOST)
         step = max(1, -(-places // some))
         last = places + (counted not in ("disk", "read"))
         numbers = range(0 if counted in ("disk", "read") else 1, last, step) if kind != "short" else [0]

@@ -45,7 +45,7 @@ swept () {
 }
 
 # Every way of one run.
-swept short disk damaged open close rename read memory memory+ <<'END'
+swept short disk damaged open close rename read memory memory+ large <<'END'
 o.txt: gemem-sim convert ../s.gmt o.txt
 o.gmt: gemem-sim convert ../s.txt.gz o.gmt
 : gemem-sim convert ../s.txt.zst - -f native
@@ -54,12 +54,12 @@ p.json m.svg t.gmt: gemem-sim plan ../s.gmt -p first-fit --plan p.json --map m.s
 several e.csv c.csv: gemem-sim replay ../two.txt -j 1 -a direct --events e.csv --calls c.csv
 END
 # Several runs: one that cannot read its input is a row of the others' report.
-swept short disk damaged close rename memory <<'END'
+swept short disk damaged close rename memory large <<'END'
 several o.out m.txt g.txt man.json: gemem-sim compare ../s.gmt ../other.gmt -j 1 -a direct -a ge -f markdown -o o.out --map m.txt --allocator-report g.txt --manifest man.json
 several o.json r.db: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins -o o.json --sqlite r.db
 q.csv o.json: gemem-sim plan ../s.gmt -p first-fit --plan q.csv -o o.json --no-time
 END
-swept disk memory <<'END'
+swept disk memory large <<'END'
 g.json: gemem-sim convert ../graph.onnx g.json
 g.gmt: gemem-sim generate random:events=60,live=10 -o g.gmt
 c.ini: gemem-sim calibrate -d sim --repeats 2 -o c.ini

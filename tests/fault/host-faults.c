@@ -3,6 +3,7 @@
  * $GEMEM_FAULT says otherwise, so that every error path of a program can be run.
  *
  *   memory:N, memory:N+     the N-th allocation finds no memory; with + none after it does, either
+ *   large:N                 the N-th of those for more than 16 KiB, which fewer callers take for granted
  *   map:N, map:N+           mmap() likewise
  *   open:N, close:N, rename:N [:ERRNO]  the N-th call fails; what close() was to close is closed
  *   read:N:ERRNO            reads of regular files fail after N bytes in all
@@ -46,9 +47,12 @@ extern void *__libc_calloc (size_t n, size_t size);
 extern void *__libc_realloc (void *memory, size_t size);
 extern void *__libc_memalign (size_t alignment, size_t size);
 
+#define LARGE_FROM 16385
+
 typedef enum
 {
   MEMORY,
+  LARGE,
   MAP,
   OPEN,
   CLOSE,
@@ -60,8 +64,8 @@ typedef enum
   COUNT,
 } Kind;
 
-static const char *const names[] = { "memory", "map",  "open", "close", "rename",
-                                     "read",   "disk", "",     "short", "count" };
+static const char *const names[] = { "memory", "large", "map", "open",  "close", "rename",
+                                     "read",   "disk",  "",    "short", "count" };
 
 static struct
 {
@@ -124,9 +128,9 @@ fails (Kind which)
 /* ---- memory */
 
 static int
-no_memory (void)
+no_memory (size_t size)
 {
-  const int failed = fails (MEMORY);
+  const int failed = fails (MEMORY) || (size >= LARGE_FROM && fails (LARGE));
 
   if (failed)
     errno = ENOMEM;
@@ -136,25 +140,25 @@ no_memory (void)
 EXPORT void *
 malloc (size_t size)
 {
-  return no_memory () ? NULL : __libc_malloc (size);
+  return no_memory (size) ? NULL : __libc_malloc (size);
 }
 
 EXPORT void *
 calloc (size_t n, size_t size)
 {
-  return no_memory () ? NULL : __libc_calloc (n, size);
+  return no_memory (n * size) ? NULL : __libc_calloc (n, size);
 }
 
 EXPORT void *
 realloc (void *memory, size_t size)
 {
-  return no_memory () ? NULL : __libc_realloc (memory, size);
+  return no_memory (size) ? NULL : __libc_realloc (memory, size);
 }
 
 EXPORT int
 posix_memalign (void **memory, size_t alignment, size_t size)
 {
-  void *found = no_memory () ? NULL : __libc_memalign (alignment, size);
+  void *found = no_memory (size) ? NULL : __libc_memalign (alignment, size);
 
   if (found != NULL)
     *memory = found;
@@ -164,7 +168,7 @@ posix_memalign (void **memory, size_t alignment, size_t size)
 EXPORT void *
 aligned_alloc (size_t alignment, size_t size)
 {
-  return no_memory () ? NULL : __libc_memalign (alignment, size);
+  return no_memory (size) ? NULL : __libc_memalign (alignment, size);
 }
 
 EXPORT void *
