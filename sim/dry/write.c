@@ -158,6 +158,8 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
                 " bytes, at event %" G_GUINT64_FORMAT "%s%s",
                 found->ooms, found->oom_size, found->oom_seq, found->oom_by != NULL ? ", " : "",
                 found->oom_by != NULL ? found->oom_by : "");
+  if (found->ooms > 0 && verdict->status == 0)
+    append_row (out, "", "the program went on after that and ended with success");
   append_orders (out, found);
   append_row (out, "requests of", "%s (%" G_GUINT64_FORMAT " events)",
               found->allocator != NULL ? found->allocator : "CUDA's runtime and driver",

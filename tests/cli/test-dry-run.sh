@@ -89,7 +89,7 @@ says out '^cublasMadeUp in /no/such/place/libcublas\.so\.99 1$'
 
 # ---- out of memory
 run 0 gemem-dry-run --capacity 4GiB "$program" full; says out '^4$'
-says err '^  h100 +DOES NOT FIT: 4\.000 GiB of 4\.000 GiB \(.* bytes\), and more was asked for'; says err '^  out of memory +1 requests were refused; the first, of 1073741824 bytes'
+says err '^  h100 +DOES NOT FIT: 4\.000 GiB of 4\.000 GiB \(.* bytes\), and more was asked for'; says err '^  out of memory +1 requests were refused; the first, of 1073741824 bytes'; says err '^ +the program went on after that and ended with success$'
 run 0 gemem-dry-run --capacity 4GiB --context 1GiB "$program" full; says out '^3$'; says err 'of these 1\.000 GiB for CUDA'
 run 0 gemem-dry-run --gpu t4 --json verdict.json "$program" full; says out '^14$'
 if command -v jq >/dev/null; then
@@ -176,7 +176,7 @@ log = open("log", "a", buffering=1)
 queue = []
 class memory:
     def _record_memory_history(enabled="all", **options): print("record", enabled, *sorted(options), file=log)
-    def _dump_snapshot(path): "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
+    def _dump_snapshot(path): "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); exec("1"); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
 class cuda:
     memory = memory
     ready = False
@@ -221,6 +221,7 @@ PY
   done
   rm -f log; FAKE_AGAIN=1 run 143 gemem-dry-run -o py.gmt python3 -c "import os, torch; torch.cuda.init(); os.kill(os.getpid(), 15)"
   check "a second signal does not end it before the snapshot is there" test "$(grep -c dump log)" -eq 1
+  run 130 env --default-signal=INT gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init(); print("said", end=""); raise KeyboardInterrupt'; says out '^said$'; says err 'ended with signal 2$'
   # values that the program reads, of which --value chooses some; managed memory; a function that does not exist
   cat >values.py <<'PY'
 import ctypes, torch

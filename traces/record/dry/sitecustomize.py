@@ -195,6 +195,23 @@ class _Finder(object):
         return spec
 
 
+def _keep_interrupt():
+    """Lets a program that Ctrl-C ended end by that signal: Python forgets it where anything is compiled at the end, as PyTorch does for the snapshot.
+    Runs last of all."""
+    import atexit
+
+    def end():
+        if getattr(sys, "last_type", None) is KeyboardInterrupt and not getattr(sys, "ps1", None):
+            import signal
+
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    atexit.register(end)
+
+
 def _run_the_programs_own():
     """The module of this name that Python would have found without this one."""
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
@@ -212,5 +229,6 @@ if _FOLDER:
         _find_libraries()
     except Exception as error:
         sys.stderr.write("gemem-dry-run: what stands for NVIDIA's libraries: %s\n" % (error,))
+    _keep_interrupt()
     sys.meta_path.insert(0, _Finder())
 _run_the_programs_own()
