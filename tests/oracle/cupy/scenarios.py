@@ -1,7 +1,7 @@
 """scenarios.py - what is tried on CuPy's memory pool and `cupy-pool`.
 
 Which of several free chunks of equal size CuPy takes follows from the addresses of its Python objects, which nobody knows beforehand
-(peers2.md 1i.1), so gemem follows it there (FOLLOWS, `tie=recorded`); everything else it decides itself.
+(peers.md 1i.1), so gemem follows it there (FOLLOWS, `tie=recorded`); everything else it decides itself.
 """
 from sequences import GiB, KiB, MiB, PATTERNS, Case, around, mixed, one_of
 
