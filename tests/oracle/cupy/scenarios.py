@@ -45,7 +45,7 @@ def brimful(random, total):
 
 
 def out_of_memory(random):
-    total = random.choice([20 * KiB, 100 * KiB, 20 * MiB + 3, 200 * MiB, 777 * MiB + 12345, GiB, 3 * GiB + 1])
+    total = random.choice([20 * KiB, 20 * KiB, 40 * KiB, 100 * KiB, 20 * MiB + 3, 200 * MiB, 777 * MiB + 12345, GiB, 3 * GiB + 1])
     return Case(brimful(random, total), {'tie': 'recorded'}, {'capacity': total})
 
 
