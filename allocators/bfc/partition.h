@@ -13,15 +13,8 @@
 
 #include "allocators/bfc/regions.h"
 
-typedef enum
-{
-  BFC_LOWER,
-  BFC_GAP,
-  BFC_UPPER
-} GememBfcPart;
-
 /* A chunk of @size bytes for @end, BFC_LOWER or BFC_UPPER, no longer free; NULL: none.  The lower end
  * cuts where that is worth it, the upper one always, and takes the upper bytes. */
 GememNeighbour *gemem_bfc_find_at (GememBfc *self, GememBfcPart end, guint64 size);
-/* Merges @chunk, which is new or no longer live, and adds it to the free ones. */
+/* `rejoin` of a partitioned allocator: @chunk is new or no longer live. */
 void gemem_bfc_rejoin (GememBfc *self, GememNeighbour *chunk);

@@ -2,7 +2,6 @@
  */
 #include "config.h"
 
-#include "allocators/bfc/partition.h"
 #include "allocators/bfc/stamps.h"
 #include "base/units.h"
 
@@ -51,8 +50,8 @@ release (GememBfc *self, GememNeighbour *chunk)
       gemem_bfc_insert_free (self, chunk);
       gemem_bfc_merge_safe (self, chunk);
     }
-  else if (self->partitioned)
-    gemem_bfc_rejoin (self, chunk);
+  else if (self->rejoin != NULL)
+    self->rejoin (self, chunk);
   else
     gemem_bfc_insert_free (self, gemem_neighbours_coalesce (chunk, &self->free, &self->chunk_slab));
 }
@@ -259,7 +258,7 @@ gemem_bfc_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
 {
   GememBfc *self = (GememBfc *) allocator;
 
-  if (self->partitioned || segment->size > self->limit - self->pool
+  if (self->rejoin != NULL || segment->size > self->limit - self->pool
       || !gemem_device_adopt (allocator->device, segment->address, segment->size))
     return FALSE;
   add_grant (self, segment->address, segment->size);

@@ -23,7 +23,17 @@ typedef struct
   GememNeighbour *first;
 } GememBfcRegion;
 
-typedef struct
+/* The parts of a region in order of address, groups of the nodes of its chunks; all is lower unless it
+ * is partitioned (partition.h). */
+typedef enum
+{
+  BFC_LOWER,
+  BFC_GAP,
+  BFC_UPPER
+} GememBfcPart;
+
+typedef struct _GememBfc GememBfc;
+struct _GememBfc
 {
   GememAllocator base;
   guint64 limit;
@@ -32,14 +42,15 @@ typedef struct
   guint64 pool, peak_pool; /* bytes of regions */
   guint64 live, peak_live, largest, allocations, shrinkages; /* statistics */
   gboolean coalesces;                                        /* regions that adjoin become one */
-  gboolean partitioned;                                      /* partition.h */
   gboolean stamped; /* chunks are GememBfcStampedChunk, and free ones may stay beside one another */
+  /* merges a chunk and adds it to the free ones; NULL: with its neighbours, as they are */
+  void (*rejoin) (GememBfc *self, GememNeighbour *chunk);
   GememTree free;
   GememSlab chunk_slab;
   GArray *regions;         /* GememBfcRegion, by address */
   GArray *grants;          /* allocations of the device, by address */
   GememNeighbour *adopted; /* the chunk adopted last, while a recorded state is taken over */
-} GememBfc;
+};
 
 void gemem_bfc_init (GememBfc *self, const GememAllocatorClass *klass, GememDevice *device,
                      gsize chunk_size);

@@ -175,7 +175,7 @@ tf_sync (GememAllocator *allocator, guint64 stream)
 static inline GememNeighbour *
 find (GememBfc *bfc, const GememRequest *request, guint64 size)
 {
-  if (G_UNLIKELY (bfc->partitioned))
+  if (G_UNLIKELY (bfc->rejoin != NULL))
     return gemem_bfc_find_at (bfc, request->pool != 0 ? BFC_UPPER : BFC_LOWER, size);
   return gemem_bfc_find (bfc, size);
 }
@@ -265,7 +265,7 @@ tf_create (gconstpointer given, GememDevice *device, GError **error)
   gemem_bfc_init (bfc, &gemem_tf_bfc_class, device,
                   own->timestamped ? sizeof (GememBfcStampedChunk) : sizeof (GememNeighbour));
   bfc->stamped = own->timestamped;
-  bfc->partitioned = own->partitioned;
+  bfc->rejoin = own->partitioned ? gemem_bfc_rejoin : NULL;
   gemem_bfc_stamps_init (&self->stamps);
   bfc->limit = MIN (own->limit != 0 ? own->limit : info.total, G_MAXINT64);
   bfc->max_waste = own->fragmentation_fraction > 0

@@ -92,7 +92,7 @@ new_buffer (Model *model, guint64 size, guint64 stream)
   if (model->total + size > model->limit)
     return NULL;
   address = naive_device_malloc (&model->base.device, size);
-  if (address == 0)
+  for (guint i = 0; address == 0 && i < 2; i++)
     {
       trim (&model->base);
       address = naive_device_malloc (&model->base.device, size);

@@ -1,7 +1,7 @@
 """scenarios.py - what is tried on CuPy's memory pool and `cupy-pool`.
 
 Which of several free chunks of equal size CuPy takes follows from the addresses of its Python objects, which nobody knows beforehand
-(peers2.md 1i.1), so gemem follows it there (FOLLOWS, `tie=recorded`); everything else it decides itself.
+(peers.md 1i.1), so gemem follows it there (FOLLOWS, `tie=recorded`); everything else it decides itself.
 """
 from sequences import GiB, KiB, MiB, PATTERNS, Case, around, mixed, one_of
 
@@ -45,7 +45,7 @@ def brimful(random, total):
 
 
 def out_of_memory(random):
-    total = random.choice([20 * KiB, 100 * KiB, 20 * MiB + 3, 200 * MiB, 777 * MiB + 12345, GiB, 3 * GiB + 1])
+    total = random.choice([20 * KiB, 20 * KiB, 40 * KiB, 100 * KiB, 20 * MiB + 3, 200 * MiB, 777 * MiB + 12345, GiB, 3 * GiB + 1])
     return Case(brimful(random, total), {'tie': 'recorded'}, {'capacity': total})
 
 

@@ -1,6 +1,6 @@
 """scenarios.py - what is tried on ONNX Runtime's BFCArena and `ort-bfc`.
 
-Sizes lie around the edges of the rules (peers2.md 1h): quanta of 256 bytes, bins at powers of two times 256, regions that double from
+Sizes lie around the edges of the rules (peers.md 1h): quanta of 256 bytes, bins at powers of two times 256, regions that double from
 1 MiB to 1 GiB, requests of half a chunk, and a waste of 128 MiB, at which a chunk is split.
 """
 from sequences import GiB, KiB, MiB, PATTERNS, Case, around, mixed, one_of
