@@ -29,7 +29,7 @@ typedef struct
   GHashTable *said;   /* messages that were printed */
 } GememBatchResults;
 
-/* Room for the results of @runs runs, for gemem_batch_results_free(). */
+/* For the results of @runs runs; end with gemem_batch_results_free(). */
 GememBatchResults *gemem_batch_results_new (guint runs);
 void gemem_batch_results_free (GememBatchResults *batch);
 /* Takes the @result of @job, or prints @error unless another run had the same: a damaged trace
