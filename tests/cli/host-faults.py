@@ -27,7 +27,7 @@ KINDS = {
     "read": ("read:{}:5", 4, IO),
     "memory": ("memory:{}", 9, None),
     "memory+": ("memory:{}+", 5, None),
-    "large": ("large:{}", 60, None),
+    "large": ("large:{}", 20, None),
     "map": ("map:{}", 3, None),
     "map+": ("map:{}+", 2, None),
 }

@@ -59,7 +59,7 @@ several o.out m.txt g.txt man.json: gemem-sim compare ../s.gmt ../other.gmt -j 1
 several o.json r.db: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins -o o.json --sqlite r.db
 q.csv o.json: gemem-sim plan ../s.gmt -p first-fit --plan q.csv -o o.json --no-time
 END
-swept disk memory large <<'END'
+swept disk memory <<'END'
 g.json: gemem-sim convert ../graph.onnx g.json
 g.gmt: gemem-sim generate random:events=60,live=10 -o g.gmt
 c.ini: gemem-sim calibrate -d sim --repeats 2 -o c.ini
