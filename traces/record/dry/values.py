@@ -111,8 +111,24 @@ class Values(object):
     def begin(self):
         kind, block = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int), ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)
         self.functions, self.library = (kind(self.look), block(self.block)), ctypes.CDLL(None)  # kept: C calls them
+        self.watch_interrupts()
         self.library.gemem_dry_on_value(self.functions[0])
         self.library.gemem_dry_on_block(self.functions[1])
+
+    def watch_interrupts(self):
+        """Ctrl-C while C calls look() would be lost there; it comes again a moment later."""
+        import _thread
+        import threading
+
+        theirs = sys.unraisablehook
+
+        def hook(problem):
+            if problem.exc_type is KeyboardInterrupt:
+                threading.Timer(0.01, _thread.interrupt_main).start()
+            else:
+                theirs(problem)
+
+        sys.unraisablehook = hook
 
     def end(self):
         if self.library is None:
