@@ -104,11 +104,20 @@ typedef struct
   guint64 count;
 } DryCount;
 
+/* The lists of a verdict, GPtrArray of DryCount: what the libraries reported, and notes. */
+#define DRY_COUNTS(LIST) \
+  LIST (harmless) \
+  LIST (missing) \
+  LIST (values) \
+  LIST (sizes) \
+  LIST (assumed) LIST (workspaces) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
+
 typedef struct
 {
   GPtrArray *findings; /* DryFinding, by process and device */
-  GPtrArray *harmless, *missing, *values, *sizes, *assumed, *workspaces, *host, *managed, *unknown,
-      *notes;          /* DryCount, as in the report */
+#define LIST(name) GPtrArray *name;
+  DRY_COUNTS (LIST)
+#undef LIST
   int status;          /* exit status of the program */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
   guint lost;          /* recordings that could not be written or read */
@@ -157,6 +166,9 @@ void dry_ranks_append (GString *out, const GPtrArray *ranks);
 
 /* Reads the report that the libraries of @run wrote into @verdict. */
 void dry_report_read (const DryRun *run, DryVerdict *verdict);
+/* Makes the lists of @verdict, and frees them. */
+void dry_counts_init (DryVerdict *verdict);
+void dry_counts_clear (DryVerdict *verdict);
 
 /* ---- write.c */
 

@@ -155,3 +155,29 @@ dry_report_read (const DryRun *run, DryVerdict *verdict)
   g_ptr_array_sort (verdict->values, compare_counts);
   g_ptr_array_sort (verdict->sizes, compare_counts);
 }
+
+/* ---- the lists */
+
+static void
+count_free (gpointer data)
+{
+  DryCount *count = data;
+  g_free (count->name);
+  g_free (count);
+}
+
+void
+dry_counts_init (DryVerdict *verdict)
+{
+#define LIST(name) verdict->name = g_ptr_array_new_with_free_func (count_free);
+  DRY_COUNTS (LIST)
+#undef LIST
+}
+
+void
+dry_counts_clear (DryVerdict *verdict)
+{
+#define LIST(name) g_clear_pointer (&verdict->name, g_ptr_array_unref);
+  DRY_COUNTS (LIST)
+#undef LIST
+}

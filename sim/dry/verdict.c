@@ -290,14 +290,6 @@ gather (Gathering *g)
 /* ---- the whole */
 
 static void
-count_free (gpointer data)
-{
-  DryCount *count = data;
-  g_free (count->name);
-  g_free (count);
-}
-
-static void
 finding_free (gpointer data)
 {
   DryFinding *found = data;
@@ -324,12 +316,7 @@ dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
   verdict->status = status;
   verdict->findings = g_ptr_array_new_with_free_func (finding_free);
   verdict->only_if = g_ptr_array_new_with_free_func (g_free);
-  GPtrArray **counts[] = { &verdict->harmless, &verdict->missing, &verdict->values,
-                           &verdict->sizes,    &verdict->assumed, &verdict->workspaces,
-                           &verdict->host,     &verdict->managed, &verdict->unknown,
-                           &verdict->notes };
-  for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
-    *counts[i] = g_ptr_array_new_with_free_func (count_free);
+  dry_counts_init (verdict);
   if (g_file_test ("/dev/nvidiactl", G_FILE_TEST_EXISTS))
     note (verdict, "this machine has a GPU, which was not used; gemem-record records on it");
   check_torches (run, verdict);
@@ -346,15 +333,6 @@ dry_verdict_free (DryVerdict *verdict)
     return;
   g_ptr_array_unref (verdict->findings);
   g_ptr_array_unref (verdict->only_if);
-  g_ptr_array_unref (verdict->harmless);
-  g_ptr_array_unref (verdict->missing);
-  g_ptr_array_unref (verdict->values);
-  g_ptr_array_unref (verdict->sizes);
-  g_ptr_array_unref (verdict->assumed);
-  g_ptr_array_unref (verdict->workspaces);
-  g_ptr_array_unref (verdict->host);
-  g_ptr_array_unref (verdict->managed);
-  g_ptr_array_unref (verdict->unknown);
-  g_ptr_array_unref (verdict->notes);
+  dry_counts_clear (verdict);
   g_free (verdict);
 }

@@ -36,6 +36,7 @@ check 'never wider than the terminal' awk '{ sub (/^[0-9.]+ /, ""); if (length (
 check 'the numbers come first' grep -q '^[0-9.]* [0-9]* %, [0-4] of 4' narrow/shown
 
 # ---- nowhere else
+set -- gemem-sim compare large.gmt -a pytorch-caching -a ge-scalable --check -j 1 # minutes
 terminal --interrupt=1 quiet "$@" --quiet;       nothing quiet; status quiet 130
 TEST_TERM=dumb terminal --interrupt=1 dumb "$@"; nothing dumb
 gemem-sim generate random:events=50,live=5 --seed 3 -o tiny.gmt

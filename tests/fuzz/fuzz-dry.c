@@ -124,48 +124,19 @@ run_elf (const guint8 *data, gsize size)
 
 /* ---- reports */
 
-static GPtrArray *
-new_counts (void)
-{
-  return g_ptr_array_new ();
-}
-
-static void
-free_counts (GPtrArray *counts)
-{
-  for (guint i = 0; i < counts->len; i++)
-    {
-      DryCount *count = counts->pdata[i];
-      g_free (count->name);
-      g_free (count);
-    }
-  g_ptr_array_unref (counts);
-}
-
 static gboolean
 run_report (const guint8 *data, gsize size)
 {
   const DryRun run = { .report = (char *) fuzz_file (data, size) };
-  DryVerdict verdict = { .harmless = new_counts (),
-                         .missing = new_counts (),
-                         .values = new_counts (),
-                         .assumed = new_counts (),
-                         .managed = new_counts (),
-                         .notes = new_counts (),
-                         .workspaces = new_counts (),
-                         .host = new_counts (),
-                         .unknown = new_counts () };
-  GPtrArray *const all[] = { verdict.harmless,   verdict.missing, verdict.values,
-                             verdict.assumed,    verdict.managed, verdict.notes,
-                             verdict.workspaces, verdict.host,    verdict.unknown };
+  DryVerdict verdict = { 0 };
   guint n = 0;
 
+  dry_counts_init (&verdict);
   dry_report_read (&run, &verdict);
-  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
-    {
-      n += all[i]->len;
-      free_counts (all[i]);
-    }
+#define LIST(name) n += verdict.name->len;
+  DRY_COUNTS (LIST)
+#undef LIST
+  dry_counts_clear (&verdict);
   return n > 0;
 }
 
@@ -185,7 +156,8 @@ dry_seeds (guint member, GPtrArray *seeds)
   static const char report[] =
       "missing cudaLaunchCooperativeKernel libcudart.so.12\nfailed cudaLaunchCooperativeKernel 3\n"
       "harmless cudaStreamAttachMemAsync 7\nvalue cudaMemcpy of 8 bytes at 0x1000\n"
-      "assumed train.py:9 step\nmanaged 4096\ntold generate()\nbuffers of NCCL\n"
+      "assumed train.py:9 step\nsized train.py:10 nonzero\nmanaged 4096\ntold generate()\nbuffers "
+      "of NCCL\n"
       "workspace cublasLtMatmulAlgoGetHeuristic 0..33554432\nhost train.py:7\n"
       "kernel vectorAdd\nimage 3 entries\ntimes 12 value cudaMemcpy of 8 bytes at 0x1000\n";
   GememDryWanted function = { (char *) "cublasCreate_v2", (char *) "libcublas.so.12", 0 },
