@@ -12,9 +12,10 @@
 #include "traces/record/abi.h"
 #include "traces/record/recorder.h"
 
-static struct
+/* Each thread finds out for itself, which needs no lock; all find the same. */
+static _Thread_local struct
 {
-  _Atomic (bool) known;
+  bool known;
   int (*context_device) (int *);
   int (*context) (Handle *);
   int (*memory_info) (size_t *, size_t *);
@@ -23,12 +24,12 @@ static struct
   int (*version) (int *);
   int (*is_capturing) (Handle, int *);
   int (*primary_state) (int, unsigned *, int *);
-} driver;
+} driver __attribute__ ((tls_model ("initial-exec")));
 
 static void
 know_driver (void)
 {
-  if (atomic_load_explicit (&driver.known, memory_order_acquire))
+  if (driver.known)
     return;
   driver.context_device = (int (*) (int *)) recorder_driver_function ("cuCtxGetDevice");
   driver.context = (int (*) (Handle *)) recorder_driver_function ("cuCtxGetCurrent");
@@ -39,7 +40,7 @@ know_driver (void)
   driver.is_capturing = (int (*) (Handle, int *)) recorder_driver_function ("cuStreamIsCapturing");
   driver.primary_state = (int (*) (int, unsigned *, int *)) recorder_driver_function (
       "cuDevicePrimaryCtxGetState");
-  atomic_store_explicit (&driver.known, true, memory_order_release);
+  driver.known = true;
 }
 
 /* Writes the properties of device @number to the journal at its first use. */
@@ -47,11 +48,15 @@ static void
 describe_device (unsigned number)
 {
   JournalHeader *header = recorder_header ();
+  uint64_t none = 0;
   size_t bytes = 0;
   int version = 0;
 
   if (number >= JOURNAL_MAX_DEVICES || driver.device_bytes == NULL
-      || __atomic_load_n (&header->devices[number].bytes, __ATOMIC_RELAXED) != 0)
+      || __atomic_load_n (&header->devices[number].bytes, __ATOMIC_RELAXED) != 0
+      /* one thread does it; until then, and if there is no answer, the bytes are unknown */
+      || !__atomic_compare_exchange_n (&header->devices[number].bytes, &none, UINT64_MAX, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     return;
   if (driver.device_bytes (&bytes, (int) number) != 0)
     bytes = 0;
@@ -60,8 +65,8 @@ describe_device (unsigned number)
                         (int) number);
   if (driver.version != NULL && driver.version (&version) == 0)
     __atomic_store_n (&header->driver, (uint32_t) version, __ATOMIC_RELAXED);
-  __atomic_store_n (&header->devices[number].bytes, bytes != 0 ? bytes : UINT64_MAX,
-                    __ATOMIC_RELAXED);
+  if (bytes != 0)
+    __atomic_store_n (&header->devices[number].bytes, bytes, __ATOMIC_RELAXED);
 }
 
 uint16_t
@@ -88,6 +93,8 @@ uint64_t
 recorder_context (void)
 {
   Handle context = NULL;
+
+  know_driver ();
   return driver.context != NULL && driver.context (&context) == 0 ? (uint64_t) (uintptr_t) context
                                                                   : 0;
 }
@@ -96,6 +103,8 @@ uint64_t
 recorder_free_bytes (void)
 {
   size_t left = 0, total = 0;
+
+  know_driver ();
   return driver.memory_info != NULL && driver.memory_info (&left, &total) == 0 ? left : 0;
 }
 
