@@ -49,11 +49,9 @@ trace_of (const GememJob *job)
 static gboolean
 wants_hashes (void)
 {
-  GememReportFormat format = GEMEM_FORMAT_TABLE;
-
-  gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &format, NULL);
-  return format == GEMEM_FORMAT_JSON || format == GEMEM_FORMAT_CSV || gemem_outputs.sqlite != NULL
-         || gemem_outputs.plots != NULL;
+  return gemem_outputs.form == GEMEM_FORMAT_JSON || gemem_outputs.form == GEMEM_FORMAT_CSV
+         || gemem_outputs.sqlite != NULL || gemem_outputs.plots != NULL
+         || gemem_outputs.manifest != NULL;
 }
 
 /* Gives @result, of the trace @file, the names that the user gave. */
@@ -281,18 +279,16 @@ write_manifest (const GememBatchResults *batch, GError **error)
 gboolean
 gemem_batch_report (const GememBatchResults *batch, gboolean details, GError **error)
 {
-  GememReportFormat format;
   GememReportOptions options = { .details = details,
                                  .width = gemem_outputs.report == NULL ? gemem_terminal_width ()
                                                                        : 0 };
   if (batch->results->len == 0)
     return TRUE;
-  if (!gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &format, error)
-      || !gemem_table_options (&options, error))
+  if (!gemem_table_options (&options, error))
     return FALSE;
   g_autoptr (GString) text = g_string_new (NULL);
-  gemem_report_write (text, format, (GememResult *const *) batch->rows->pdata, batch->rows->len,
-                      &options);
+  gemem_report_write (text, gemem_outputs.form, (GememResult *const *) batch->rows->pdata,
+                      batch->rows->len, &options);
   if (!gemem_put (gemem_outputs.report, text->str, text->len, error))
     return FALSE;
   if (gemem_outputs.sqlite != NULL

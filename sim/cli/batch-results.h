@@ -6,12 +6,14 @@
 #pragma once
 
 #include "sim/engine/replay.h"
+#include "sim/report/report.h"
 
 /* What the options of batch.c ask for; texts belong to the option parser, NULL: not asked for. */
 typedef struct
 {
-  char *format, *report;                            /* the report's form and file (NULL: stdout) */
-  char *plots;                                      /* folder */
+  char *format, *report;  /* the report's form, as written, and file (NULL: stdout) */
+  GememReportFormat form; /* chosen from both when the options are checked */
+  char *plots;            /* folder */
   char *manifest, *sqlite, *map, *allocator_report; /* files */
   char *dumb;                                       /* which plot is drawn as text */
   gboolean fail_on_oom;                             /* a refused request is status 4 */

@@ -129,9 +129,9 @@ check_options (GError **error)
       || !gemem_want_at_least ("host-threads", threads, 1, error) || !check_threads (error)
       || !gemem_want_at_least ("timeline-points", points, 0, error))
     return FALSE;
-  GememReportFormat format;
   GememReportOptions options;
-  if (!gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &format, error)
+  if (!gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &gemem_outputs.form,
+                                   error)
       || !gemem_table_options (&options, error))
     return FALSE;
   if (gemem_outputs.dumb != NULL && strcmp (gemem_outputs.dumb, "comparison") != 0
@@ -248,11 +248,9 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
 static gboolean
 names_blocks (gboolean details)
 {
-  GememReportFormat format = GEMEM_FORMAT_TABLE;
-
-  gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &format, NULL);
-  return gemem_outputs.map != NULL || full_checks || touch || format == GEMEM_FORMAT_JSON
-         || (details && format == GEMEM_FORMAT_TABLE);
+  return gemem_outputs.map != NULL || full_checks || touch
+         || gemem_outputs.form == GEMEM_FORMAT_JSON
+         || (details && gemem_outputs.form == GEMEM_FORMAT_TABLE);
 }
 
 /* Whether each device of the trace goes to the GPU that -d names: silently it goes to no other. */

@@ -67,6 +67,8 @@ check 'what is left of a file that was partly read' sh -c '{ echo x; cat r.txt; 
 mkfifo pipe other
 cat r.gmt > pipe & run 0 gemem compare pipe -a direct -a ge -f csv --manifest m.json; says out '^pipe,'; wait
 check 'the manifest does not wait for the pipe' grep -q "trace_sha256.*$(sha256sum r.gmt | cut -d ' ' -f 1)" m.json
+run 0 gemem-sim replay r.gmt -a direct --manifest table.json
+check 'the manifest has the hash beside a table, too' grep -q "trace_sha256.*$(sha256sum r.gmt | cut -d ' ' -f 1)" table.json
 cat r.gmt > pipe & cat r.txt > other & run 0 gemem compare pipe other -a direct -f csv; says out '^other,'; wait
 cat g.json > pipe & run 0 gemem info 'pipe#0'; wait
 cat g.json > pipe & run 0 gemem plan 'pipe#0' -p first-fit -f csv; says out '^pipe#0,'; wait
