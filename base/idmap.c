@@ -74,6 +74,13 @@ find (const GememIdMap *map, guint64 key, gsize *index, gsize words)
   return entry;
 }
 
+/* The count from which on a map that is not calm grows. */
+static gsize
+full (const GememIdMap *map)
+{
+  return (map->mask + 1) / 8 * 3;
+}
+
 static void
 set_capacity (GememIdMap *map, guint bits)
 {
@@ -82,7 +89,7 @@ set_capacity (GememIdMap *map, guint bits)
   map->table = gemem_huge_alloc0 ((capacity + 1) * map->words * sizeof (guint64));
   map->shift = 64 - bits;
   map->mask = capacity - 1;
-  map->grow = capacity / 8 * 3;
+  map->grow = full (map);
   map->calm = 0;
   map->shrink = bits > CAPACITY_BITS_MIN ? capacity / 8 : 0;
 }
@@ -160,7 +167,7 @@ insert_any (GememIdMap *map, guint64 key, gboolean *existed)
       if (map->calm > 0 && map->count >= map->grow)
         {
           map->calm = 0;
-          map->grow = (map->mask + 1) / 8 * 3;
+          map->grow = full (map);
         }
       if (G_UNLIKELY (map->count >= map->grow))
         {

@@ -32,31 +32,31 @@ struct _GememOutput
 static GMutex lock;
 static GememTemporary *temporaries; /* under `lock` */
 
-/* Opens @output's temporary file, with the access rights of the file that it is to replace. */
 static void
-open_temporary (GememOutput *output)
+link_in (GememTemporary *temporary)
 {
-  struct stat old;
-
-  g_mutex_lock (&lock);
-  output->fd = g_mkstemp_full (output->temporary, O_WRONLY | O_CLOEXEC, 0666);
-  if (output->fd >= 0)
-    {
-      output->unfinished = (GememTemporary){ output->temporary, NULL, temporaries };
-      temporaries = &output->unfinished;
-    }
-  g_mutex_unlock (&lock);
-  if (output->fd >= 0 && stat (output->path, &old) == 0)
-    (void) !fchmod (output->fd, old.st_mode & 0777);
+  temporary->next = temporaries;
+  temporaries = temporary;
 }
 
 void
 gemem_temporary_add (GememTemporary *temporary)
 {
   g_mutex_lock (&lock);
-  temporary->next = temporaries;
-  temporaries = temporary;
+  link_in (temporary);
   g_mutex_unlock (&lock);
+}
+
+int
+gemem_temporary_open (GememTemporary *temporary, char *path, int mode)
+{
+  g_mutex_lock (&lock); /* so that no such file is there that is not in the list */
+  const int fd = g_mkstemp_full (path, O_WRONLY | O_CLOEXEC, mode);
+  *temporary = (GememTemporary){ .path = path };
+  if (fd >= 0)
+    link_in (temporary);
+  g_mutex_unlock (&lock);
+  return fd;
 }
 
 void
@@ -82,6 +82,17 @@ gemem_outputs_abandon (void)
         waitpid (writer, NULL, 0);
       unlink (file->path);
     }
+}
+
+/* Opens @output's temporary file, with the access rights of the file that it is to replace. */
+static void
+open_temporary (GememOutput *output)
+{
+  struct stat old;
+
+  output->fd = gemem_temporary_open (&output->unfinished, output->temporary, 0666);
+  if (output->fd >= 0 && stat (output->path, &old) == 0)
+    (void) !fchmod (output->fd, old.st_mode & 0777);
 }
 
 GememOutput *

@@ -37,6 +37,9 @@ typedef struct _GememTemporary
 } GememTemporary;
 
 void gemem_temporary_add (GememTemporary *temporary);
+/* Makes a file of @path, whose last six letters are XXXXXX and become its own, with the access rights
+ * @mode, and adds it.  Returns its descriptor for writing, or -1 with errno; then nothing was added. */
+int gemem_temporary_open (GememTemporary *temporary, char *path, int mode);
 void gemem_temporary_remove (GememTemporary *temporary);
 /* Removes those files, and those of all outputs, for a program that ends at once: whoever then begins or
  * completes one waits for good.  Allocates nothing. */

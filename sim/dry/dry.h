@@ -105,12 +105,11 @@ typedef struct
 } DryCount;
 
 /* The lists of a verdict, GPtrArray of DryCount: what the libraries reported, and notes. */
+/* clang-format off */
 #define DRY_COUNTS(LIST) \
-  LIST (harmless) \
-  LIST (missing) \
-  LIST (values) \
-  LIST (sizes) \
-  LIST (assumed) LIST (workspaces) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
+  LIST (missing) LIST (harmless) LIST (values) LIST (sizes) LIST (assumed) LIST (workspaces) \
+  LIST (host) LIST (managed) LIST (unknown) LIST (notes)
+/* clang-format on */
 
 typedef struct
 {

@@ -382,16 +382,9 @@ dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict, GE
       append_finding_json (out, verdict->findings->pdata[i]);
     }
   g_string_append_c (out, ']');
-  append_counts_json (out, "missing", verdict->missing);
-  append_counts_json (out, "harmless", verdict->harmless);
-  append_counts_json (out, "values", verdict->values);
-  append_counts_json (out, "sizes", verdict->sizes);
-  append_counts_json (out, "assumed", verdict->assumed);
-  append_counts_json (out, "workspaces", verdict->workspaces);
-  append_counts_json (out, "host", verdict->host);
-  append_counts_json (out, "managed", verdict->managed);
-  append_counts_json (out, "unknown", verdict->unknown);
-  append_counts_json (out, "notes", verdict->notes);
+#define LIST(name) append_counts_json (out, #name, verdict->name);
+  DRY_COUNTS (LIST)
+#undef LIST
   g_string_append (out, "}\n");
   return dry_write_json (options, out, error);
 }

@@ -91,14 +91,11 @@ log_of (GememMerge *merge, const char *path)
 static gboolean
 part (GememMerge *merge, const char **path, guint number, GError **error)
 {
-  Part new = { .path = g_build_filename (g_get_tmp_dir (), "gemem-log-XXXXXX", NULL),
-               .temporary = g_new0 (GememTemporary, 1),
-               .job = number };
+  g_autofree char *name = g_build_filename (g_get_tmp_dir (), "gemem-log-XXXXXX", NULL);
+  g_autofree GememTemporary *temporary = g_new0 (GememTemporary, 1);
+  Log *log = log_of (merge, *path);
+  const int fd = gemem_temporary_open (temporary, name, 0600);
 
-  new.temporary->path = new.path; /* before the file is there, so that it never stays */
-  gemem_temporary_add (new.temporary);
-  g_array_append_val (log_of (merge, *path)->parts, new);
-  const int fd = g_mkstemp (new.path);
   if (fd < 0)
     {
       gemem_error_set_errno (error, errno, g_get_tmp_dir (),
@@ -106,6 +103,10 @@ part (GememMerge *merge, const char **path, guint number, GError **error)
       return FALSE;
     }
   close (fd);
+  const Part new = { .path = g_steal_pointer (&name),
+                     .temporary = g_steal_pointer (&temporary),
+                     .job = number };
+  g_array_append_val (log->parts, new);
   *path = new.path;
   return TRUE;
 }

@@ -5,7 +5,7 @@
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
-if grep -q '^SANITIZER_FLAGS = .\|-fsanitize' "$GEMEM_BUILDDIR/Makefile"; then
+if is_sanitized; then
   skip 'limits of memory' 'a sanitizer wants terabytes of addresses'
   done_testing
 fi

@@ -7,7 +7,7 @@
 
 library=$GEMEM_BUILDDIR/tests/fault/.libs/host-faults.so
 python=$(command -v python3) || { skip 'faults' 'there is no python3'; done_testing; }
-if grep -q '^SANITIZER_FLAGS = .\|-fsanitize' "$GEMEM_BUILDDIR/Makefile"; then
+if is_sanitized; then
   skip 'faults' 'a sanitizer has its own malloc()'; done_testing
 fi
 [ -e "$library" ] || { skip 'faults' 'libraries are not shared here'; done_testing; }

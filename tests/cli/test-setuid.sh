@@ -9,7 +9,7 @@ other=65534 # a user who owns nothing here
 cat=$(command -v cat)
 cp "$cat" own && chmod u+s own
 run 0 gemem-record -o own.gmt ./own /proc/self/maps; says err '\./own made no CUDA calls that are recorded; .*own.gmt holds no events$'
-if grep -q '^SANITIZER_FLAGS = .\|-fsanitize' "$GEMEM_BUILDDIR/Makefile"; then skip 'into a program of the user' 'what is preloaded is instrumented, and cat is not'; else
+if is_sanitized; then skip 'into a program of the user' 'what is preloaded is instrumented, and cat is not'; else
   run 0 gemem-record -o own.gmt ./own /proc/self/maps; says out 'libgemem-record\.so'
   run 0 gemem-dry-run -o own.gmt ./own /proc/self/maps; says out 'libgemem-dry\.so'
 fi

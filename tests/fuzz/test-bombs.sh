@@ -5,7 +5,7 @@
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 python=$(command -v python3) || { skip 'bombs' 'there is no python3'; done_testing; }
-if grep -q '^SANITIZER_FLAGS = .\|-fsanitize' "$GEMEM_BUILDDIR/Makefile"; then
+if is_sanitized; then
   skip 'bombs' 'sanitizers cost several times as much'; done_testing
 fi
 

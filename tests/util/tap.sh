@@ -27,6 +27,9 @@ skip () { # NAME REASON
 # TRUE if gemem-sim has the CUDA device; the stand-in driver is there in every build.
 has_cuda () { grep -q '^#define HAVE_CUDA 1' "$GEMEM_BUILDDIR/config.h"; }
 
+# TRUE if this build is instrumented: a sanitizer wants terabytes of addresses, several times the memory, and to be loaded first.
+is_sanitized () { grep -q '^SANITIZER_FLAGS = .\|-fsanitize' "$GEMEM_BUILDDIR/Makefile"; }
+
 # shared FOLDER: TRUE if the shared data has it; where GEMEM_REQUIRE=shared, missing data is a failure.
 shared () {
   [ ! -d "$GEMEM_SHARED/$1" ] || return 0
