@@ -12,6 +12,7 @@ fi
 
 gemem-sim generate random:events=3000000,live=2000 -o big.gmt
 gemem-sim generate random:events=100000,live=20000 -o small.gmt
+gemem-sim generate random:events=100,live=20 -o tiny.gmt
 gemem-sim convert small.gmt small.txt
 gzip -k small.txt
 gemem-sim compare small.gmt -a direct -a ge-bins -f json -o kept.json
@@ -47,6 +48,10 @@ swept $bare $((bare + 9 * step)) $step gemem-sim compare small.txt.gz -a 'ge*' -
 swept $bare $((bare + 9 * step)) $step gemem-sim info small.txt
 swept $bare $((bare + 9 * step)) $step gemem-sim convert small.txt.gz new.gmt
 swept $bare $((bare + 9 * step)) $step gemem-sim plan small.gmt -p first-fit -o new.plan
+# gnuplot inherits the limit and may fail in any way: the wait for it ends, and no part of a picture stays.
+mkdir pictures
+swept $bare $((bare + 30000)) 4999 timeout -k 5 60 gemem-sim plan tiny.gmt -p first-fit --plots pictures
+check 'no part of a picture stays' sh -c '! ls -A pictures | grep "^\.part"'
 
 run 1 sh -c 'ulimit -v 200000; exec gemem-sim plan big.gmt -o new.plan'
 says err '^gemem-sim: error: .*planning 1[0-9]* items takes about .* of the host.s memory; raise the limit, or plan a part'
