@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "base/parallel.h"
 #include "planners/ge/anchors.h"
 #include "planners/ge/assigner.h"
 #include "planners/ge/buffer-pools.h"
@@ -73,30 +74,10 @@ strategy_for (guint number, const GeModel *model)
 
 /* ---- candidates */
 
-static gpointer
-run_assigner (gpointer assigner)
-{
-  ge_assigner_run (assigner);
-  return NULL;
-}
-
-/* Runs at most @threads at a time; one after another if the system starts no more threads. */
 static void
-run_assigners (GeAssigner **assigners, guint n, guint threads)
+run_assigner (gpointer assigners, guint i)
 {
-  for (guint first = 0; first < n; first += threads)
-    {
-      GThread *running[N_STRATEGIES] = { NULL };
-      const guint end = MIN (n, first + threads);
-
-      for (guint i = first + 1; i < end; i++)
-        running[i] = g_thread_try_new ("ge-assigner", run_assigner, assigners[i], NULL);
-      for (guint i = first; i < end; i++)
-        if (running[i] == NULL)
-          ge_assigner_run (assigners[i]);
-        else
-          g_thread_join (running[i]);
-    }
+  ge_assigner_run (((GeAssigner **) assigners)[i]);
 }
 
 /* ---- the plan of the winner */
@@ -217,7 +198,7 @@ plan_candidates (const GeModel *model, const GeStrategy *candidates, guint n, gu
 
   for (guint i = 0; i < n; i++)
     assigners[i] = ge_assigner_new (model, &candidates[i]);
-  run_assigners (assigners, n, threads != 0 ? threads : g_get_num_processors ());
+  gemem_parallel (n, threads, run_assigner, assigners);
   plan = gemem_plan_is_unwanted (model->interrupted) ? NULL
                                                      : finish (smallest (assigners, n), error);
   for (guint i = 0; i < n && plan != NULL; i++)

@@ -5,12 +5,12 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <gio/gio.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
+#include <sys/wait.h>
 
-#include "base/io/spool.h"
+#include "base/io/child.h"
+#include "base/parallel.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/conformance.h"
 #include "sim/cli/examples.h"
@@ -162,37 +162,19 @@ figure_of (const char *figure, int status, const char *output, const char *messa
 
 /* ---- processes */
 
-/* Gives the processes of @launcher @text as standard input.  A file, since a process that refuses
- * its options does not read, and writing into its pipe would end this one. */
-static gboolean
-give_input (GSubprocessLauncher *launcher, const char *text, GError **error)
-{
-  const int fd = gemem_spool_new (error);
-
-  if (fd < 0)
-    return FALSE;
-  g_subprocess_launcher_take_stdin_fd (launcher, fd);
-  if (gemem_spool_write (fd, text, strlen (text), 0))
-    return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "input of the example: %s",
-               g_strerror (errno));
-  return FALSE;
-}
-
 /* Runs the example; its figure, or NULL with *@problem (g_free()). */
 static char *
 run_once (const char *program, const GememSentence *sentence, gboolean documented, char **problem)
 {
   static const char *const kept[] = { "PATH",         "LD_LIBRARY_PATH", "TMPDIR",
                                       "ASAN_OPTIONS", "UBSAN_OPTIONS",   "GEMEM_PLUGIN_PATH" };
-  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (
-      G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
-  g_autoptr (GSubprocess) process = NULL;
+  g_autoptr (GString) output = g_string_new (NULL);
+  g_autoptr (GString) messages = g_string_new (NULL);
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) arguments = g_ptr_array_new ();
   g_auto (GStrv) environment = g_new0 (char *, 1);
   g_auto (GStrv) words = words_of (sentence, documented);
-  g_autofree char *output = NULL, *messages = NULL, *figure = NULL;
+  g_autofree char *figure = NULL;
   char **word = words;
 
   for (guint i = 0; i < G_N_ELEMENTS (kept); i++)
@@ -203,33 +185,38 @@ run_once (const char *program, const GememSentence *sentence, gboolean documente
       g_autofree char *name = g_strndup (*word, length);
       environment = g_environ_setenv (environment, name, *word + length + 1, TRUE);
     }
-  g_subprocess_launcher_set_environ (launcher, environment);
   g_ptr_array_add (arguments, (gpointer) program);
   for (; *word != NULL; word++)
     g_ptr_array_add (arguments, *word);
   g_ptr_array_add (arguments, NULL);
 
-  if (give_input (launcher, sentence->input != NULL ? sentence->input : "", &error))
-    process = g_subprocess_launcher_spawnv (launcher, (const char *const *) arguments->pdata,
-                                            &error);
-  if (process != NULL
-      && g_subprocess_communicate_utf8 (process, NULL, NULL, &output, &messages, &error))
-    figure = figure_of (
-        sentence->figure,
-        g_subprocess_get_if_exited (process) ? g_subprocess_get_exit_status (process) : 128, output,
-        messages, &error);
+  const GememChild child = { .argv = (const char *const *) arguments->pdata,
+                             .environment = environment,
+                             .input = sentence->input };
+  const int status = gemem_child_run (&child, output, messages, &error);
+  if (error == NULL)
+    figure = figure_of (sentence->figure, WIFEXITED (status) ? WEXITSTATUS (status) : 128,
+                        output->str, messages->str, &error);
   if (figure == NULL)
-    *problem = g_strdup_printf ("%s%s%s", error->message,
-                                messages != NULL && *messages != '\0' ? "; it said: " : "",
-                                messages != NULL ? g_strchomp (messages) : "");
+    *problem = g_strdup_printf ("%s%s%s", error->message, messages->len > 0 ? "; it said: " : "",
+                                g_strchomp (messages->str));
   return g_steal_pointer (&figure);
 }
 
-static void
-run_row (gpointer data, gpointer program)
+typedef struct
 {
-  GememShown *shown = data;
+  const char *program;
+  GememShown *shown;
+} Rows;
 
+static void
+run_row (gpointer data, guint i)
+{
+  const char *program = ((Rows *) data)->program;
+  GememShown *shown = &((Rows *) data)->shown[i];
+
+  if (shown->sentence->example == NULL)
+    return;
   shown->built = run_once (program, shown->sentence, FALSE, &shown->built_error);
   if (strstr (shown->sentence->example, RULES) != NULL)
     shown->documented = run_once (program, shown->sentence, TRUE, &shown->documented_error);
@@ -244,16 +231,10 @@ GememShown *
 gemem_sentences_run (const char *program, const GememSentence *const *sentences, guint n)
 {
   GememShown *shown = g_new0 (GememShown, n);
-  GThreadPool *pool = g_thread_pool_new (run_row, (gpointer) program, (int) g_get_num_processors (),
-                                         FALSE, NULL);
 
   for (guint i = 0; i < n; i++)
-    {
-      shown[i].sentence = sentences[i];
-      if (sentences[i]->example != NULL)
-        g_thread_pool_push (pool, &shown[i], NULL);
-    }
-  g_thread_pool_free (pool, FALSE, TRUE);
+    shown[i].sentence = sentences[i];
+  gemem_parallel (n, 0, run_row, &(Rows){ program, shown });
   return shown;
 }
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/parallel.h"
 #include "sim/engine/merge.h"
 #include "sim/engine/run.h"
 #include "sim/engine/setup.h"
@@ -68,43 +69,27 @@ typedef struct
   const GememJob *jobs;
   GememResult **results;
   GError **errors;
-  gint n;
-  gint next; /* atomic */
-} Queue;
-
-static gpointer
-work (gpointer data)
-{
-  Queue *queue = data;
-  gint i;
-
-  while ((i = g_atomic_int_add (&queue->next, 1)) < queue->n)
-    {
-      queue->errors[i] = NULL;
-      queue->results[i] = gemem_job_run (&queue->jobs[i], &queue->errors[i]);
-      if (queue->jobs[i].progress != NULL)
-        g_atomic_int_set (&queue->jobs[i].progress->ended, TRUE);
-    }
-  return NULL;
-}
+} Batch;
 
 static void
-run_queue (Queue *queue, guint threads)
+run_one (gpointer data, guint i)
 {
-  const guint n = (guint) queue->n;
-  guint others = MIN (threads > 0 ? threads : g_get_num_processors (), MAX (n, 1)) - 1;
-  g_autofree GThread **helpers = g_new0 (GThread *, others + 1);
+  const Batch *batch = data;
 
-  for (guint i = 0; i < n && others > 0; i++)
-    if (gemem_setup_is_real (&queue->jobs[i]))
-      others = 0;
-  for (guint i = 0; i < others; i++)
-    helpers[i] = g_thread_try_new ("gemem-job", work, queue,
-                                   NULL); /* if no thread can be started, this one runs all jobs */
-  work (queue);
-  for (guint i = 0; i < others; i++)
-    if (helpers[i] != NULL)
-      g_thread_join (helpers[i]);
+  batch->errors[i] = NULL;
+  batch->results[i] = gemem_job_run (&batch->jobs[i], &batch->errors[i]);
+  if (batch->jobs[i].progress != NULL)
+    g_atomic_int_set (&batch->jobs[i].progress->ended, TRUE);
+}
+
+/* Runs on a real GPU would be in each other's way. */
+static gboolean
+any_is_real (const GememJob *jobs, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (gemem_setup_is_real (&jobs[i]))
+      return TRUE;
+  return FALSE;
 }
 
 void
@@ -112,7 +97,7 @@ gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **resu
                 GError **errors)
 {
   g_autofree GememJob *own = g_new (GememJob, n + 1);
-  Queue queue = { own, results, errors, (gint) n, 0 };
+  Batch batch = { own, results, errors };
   GError *error = NULL;
   GememMerge *merge;
 
@@ -120,7 +105,7 @@ gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **resu
   memcpy (own, jobs, n * sizeof (GememJob));
   merge = gemem_merge_begin (own, n, &error);
   if (error == NULL)
-    run_queue (&queue, threads);
+    gemem_parallel (n, any_is_real (own, n) ? 1 : threads, run_one, &batch);
   for (guint i = 0; error != NULL && i + 1 < n; i++) /* nothing began */
     errors[i] = g_error_copy (error);
   if (error != NULL || !gemem_merge_end (merge, results, &error))
