@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/idmap.h"
 #include "base/units.h"
 #include "traces/summary.h"
@@ -204,8 +205,18 @@ gemem_trace_summarise (GememTraceReader *reader, GError **error)
   gssize n;
   summary->devices = g_ptr_array_new_with_free_func (device_summary_free);
   while ((n = gemem_trace_next (reader, &events, error)) > 0)
-    for (gssize i = 0; i < n; i++)
-      on_event (&pass, &events[i], summary->events++);
+    {
+      for (gssize i = 0; i < n && pass.states->len <= GEMEM_MAX_DEVICES; i++)
+        on_event (&pass, &events[i], summary->events++);
+      if (pass.states->len > GEMEM_MAX_DEVICES)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                       "the trace has more than %d devices; choose one with --trace-device=N",
+                       GEMEM_MAX_DEVICES);
+          n = -1;
+          break;
+        }
+    }
   g_array_sort (pass.states, by_device);
   for (guint i = 0; i < pass.states->len; i++)
     {

@@ -47,7 +47,10 @@ typedef struct
   GPtrArray *devices; /* GememDeviceSummary, ascending */
 } GememTraceSummary;
 
-/* Reads @reader to its end. */
+#define GEMEM_MAX_DEVICES \
+  1024 /* that one run looks at: each costs it 50 KiB, or the trace once more */
+
+/* Reads @reader to its end.  GEMEM_ERROR_INPUT: more than GEMEM_MAX_DEVICES devices. */
 GememTraceSummary *gemem_trace_summarise (GememTraceReader *reader, GError **error);
 void gemem_trace_summary_free (GememTraceSummary *summary);
 

@@ -18,6 +18,7 @@
 #include "sim/cli/streams.h"
 #include "sim/engine/replay.h"
 #include "traces/pytorch-version.h"
+#include "traces/summary.h"
 #include "workloads/lowering.h"
 
 static char *trace_format;
@@ -383,9 +384,14 @@ gemem_source_devices (GememSourceFile *file, GError **error)
   for (guint i = devices->len; chosen >= 0 && i-- > 0;)
     if (g_array_index (devices, guint16, i) != chosen)
       g_array_remove_index (devices, i);
-  if (devices->len > 0)
+  if (devices->len > GEMEM_MAX_DEVICES)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: has %u devices, and each is a run over the whole trace; choose one with "
+                 "--trace-device=N",
+                 file->path, devices->len);
+  else if (devices->len > 0)
     return devices;
-  if (chosen >= 0 && chosen != GEMEM_DEVICE_HOST)
+  else if (chosen >= 0 && chosen != GEMEM_DEVICE_HOST)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                  "%s: no event on device %d; 'gemem-sim info' shows the devices there are",
                  file->path, chosen);

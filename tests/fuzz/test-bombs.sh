@@ -23,7 +23,8 @@ text("streams.txt", "alloc {0} size=512 stream={0}\n")
 text("pools.txt", "alloc {0} size=512 pool={0}\n")
 text("tags.txt", 'alloc {0} size=512 tag="name{0}"\n')
 text("stacks.txt", '# frame: "f{0}" "file{0}.py" {0}\n# stack: {0}\nalloc {0} size=512 stack={0}\n')
-text("many-devices.txt", "alloc {0} size=512 device={0}\n")
+with open("many-devices.txt", "w") as f:
+    f.write("# gemem-trace: 1\n" + "".join(f"alloc {i} size=512 device={i % 60000}\n" for i in range(1, n)) + f"# end: {n - 1}\n")
 with open("devices.txt", "w") as f:
     f.write("# gemem-trace: 1\n" + "".join(f"alloc {i} size=512 device={i}\n" for i in range(1, 1001)) + "# end: 1000\n")
 with open("name.txt", "w") as f: f.write('# gemem-trace: 1\nalloc 1 size=512 tag="' + "x" * (10 * mega) + '"\n# end: 1\n')
@@ -78,7 +79,10 @@ bound 2 128 info stacks.txt
 bound 2 192 replay -a direct stacks.txt
 bound 2 128 validate stacks.txt
 [ $times = 1 ] || bound 2 192 convert stacks.txt out.gmt
-[ $times = 1 ] || bound 2 330 info many-devices.txt # refused at the first of more than 65536, which take 50 KiB each
+for command in info 'replay -a direct' 'plan -p no-reuse'; do # refused: a run for each would read all of it
+  bound 2 64 $command many-devices.txt
+  check 'the message says which option' grep -q 'devices.*--trace-device' said
+done
 bound 2 100 info devices.txt
 bound 2 32 replay -a direct --trace-device 7 devices.txt
 
