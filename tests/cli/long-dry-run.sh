@@ -1,5 +1,6 @@
 #!/bin/sh
-# long-dry-run.sh - gemem-dry-run under real PyTorch wheels: a product and its workspace, values that are read, every way to end, out of memory.
+# long-dry-run.sh - gemem-dry-run under real PyTorch wheels: a product and its workspace, values that are read, every way to end, out of memory, time and
+# memory of the host.
 #   GEMEM_TORCH   the Pythons, separated by blanks, of environments with a CUDA build of PyTorch; its packages of NVIDIA are not needed
 # shellcheck disable=SC2154 # out and err come from tap.sh
 # shellcheck source=tests/util/tap.sh
@@ -82,6 +83,25 @@ else:
     os.kill(os.getpid(), getattr(signal, sys.argv[1]))
     signal.pause()
 PY
+# What a run costs the host: processor time, which other load changes little, and the largest resident memory of a process, both several times below what
+# would be noticed (doc/dry-run-programs.md has what was measured).
+cat >cost.py <<'PY'
+import os, subprocess, sys, time
+begin = time.monotonic()
+with open("cost.err", "w") as errors:
+    child = subprocess.Popen(sys.argv[3:], stdout=errors, stderr=errors)
+    _, status, used = os.wait4(child.pid, 0)
+seconds, memory = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+print(f"exit status {os.waitstatus_to_exitcode(status)}, {time.monotonic() - begin:.2f} s, of the processor {seconds:.2f} s, {memory / 1e6:.0f} MB")
+sys.exit(status != 0 or seconds > float(sys.argv[1]) or memory > float(sys.argv[2]) * 1e6)
+PY
+# costs NAME SECONDS MEGABYTES [--capacity SIZE] PYTHON PROGRAM...: no more than that
+costs () {
+  name=$1 seconds=$2 megabytes=$3; shift 3
+  check "$name: less than $seconds s, $megabytes MB" python3 cost.py "$seconds" "$megabytes" gemem-dry-run --gpu a100-80 "$@"
+  echo "# $name: $(cat "$GEMEM_TMP/.check")"
+}
+programs=$GEMEM_SRCDIR/tests/programs/dry
 # The workspace of cuBLAS, by handle and stream: another on Hopper than before.
 workspace () { check "a workspace of $1 bytes" sh -c "gemem-sim convert -q out.gmt out.txt && grep -q '^alloc .*size=$1 ' out.txt"; }
 
@@ -107,5 +127,9 @@ for python in $GEMEM_TORCH; do
     if [ "${how%:*}" = full ]; then says err 'DOES NOT FIT'; says err '^  out of memory +1 requests were refused; the first, of 4398046511104 bytes.*end\.py:7'; fi
   done
   run 0 gemem-sim info mine.pickle
+  costs 'GPT-2 small' 15 500 "$python" "$programs/gpt2.py"
+  costs '3.4 B parameters' 15 500 "$python" "$programs/llama.py" --layers 26 --width 3072 --inner 8192
+  costs '8.0 B, made on the host in bf16' 15 500 "$python" "$programs/llama.py"
+  costs '72 B, made on the device' 30 500 --capacity 700GiB "$python" "$programs/llama.py" --layers 80 --width 8192 --inner 28672 --where device
 done
 done_testing
