@@ -6,6 +6,9 @@
  * call before or after the request that caused it, so each side queues for the other.  When one
  * side is ahead by more than QUEUE_MAX calls, the two no longer match and the comparison of calls
  * ends (memory stays bounded).  Only the first epoch is compared.
+ *
+ * Most traces say nothing of what an allocator decided; the probe, a seventh of the time of a replay,
+ * is attached with the first events that do (gemem_ledger_begins()).
  */
 #include "config.h"
 
@@ -135,14 +138,36 @@ observe (gpointer data, const GememDeviceNote *note)
     meet (ledger, &ledger->simulated, &ledger->recorded, &entry);
 }
 
+/* Not before the first events are known: gemem_ledger_begins(). */
 static gboolean
 wanted (const GememRun *run)
 {
-  return run->same_allocator && run->map_seq == G_MAXUINT64;
+  (void) run;
+  return FALSE;
+}
+
+/* Whether one of the events has an address, or is a request that was refused. */
+static gboolean
+have_decisions (const GememTraceEvent *events, gsize n)
+{
+  guint64 found = 0;
+
+  for (gsize i = 0; i < n; i++)
+    found |= events[i].address | (events[i].flags & GEMEM_EVENT_FAILED);
+  return found != 0;
+}
+
+gboolean
+gemem_ledger_begins (GememRun *run, const GememTraceEvent *events, gsize n)
+{
+  if (run->compared || !run->same_allocator || run->epoch > 0 || run->map_seq != G_MAXUINT64)
+    return FALSE;
+  run->compared = (run->trace_flags & GEMEM_TRACE_HAS_SEGMENTS) != 0 || have_decisions (events, n);
+  return run->compared;
 }
 
 static gboolean
-start (GememProbe *probe, GememRun *run, GError **error)
+attach (GememProbe *probe, GememRun *run, GError **error)
 {
   Ledger *ledger = (Ledger *) probe;
 
@@ -226,7 +251,7 @@ clear (GememProbe *probe, GememRun *run)
 
 const GememProbeClass gemem_ledger_probe = { .size = sizeof (Ledger),
                                              .wanted = wanted,
-                                             .start = start,
+                                             .attach = attach,
                                              .before = before,
                                              .decided = decided,
                                              .after = after,

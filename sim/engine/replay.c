@@ -271,15 +271,20 @@ note_trace (GememRun *run, const GememTraceInfo *info)
     result->partial = TRUE;
 }
 
-/* Attaches the probe of origins if the first ones of the trace are among the next @n events.  The
- * origins of blocks before them remain unknown. */
+/* Attaches the probes that have something to do from the next @n events on: that of origins, if the
+ * first ones of the trace are among them (the origins of blocks before remain unknown), and that of
+ * the recording's decisions, likewise. */
 static gboolean
-look_for_origins (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
+attach_late (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
 {
-  if (!run->job->keep_origins || run->has_origins || !gemem_origins_found (run->info, events, n))
-    return TRUE;
-  run->has_origins = TRUE;
-  return gemem_probes_attach_late (run, &gemem_origins_probe, error);
+  if (run->job->keep_origins && !run->has_origins && gemem_origins_found (run->info, events, n))
+    {
+      run->has_origins = TRUE;
+      if (!gemem_probes_attach_late (run, &gemem_origins_probe, error))
+        return FALSE;
+    }
+  return !gemem_ledger_begins (run, events, n)
+         || gemem_probes_attach_late (run, &gemem_ledger_probe, error);
 }
 
 /* Reads the next batch; @reading->n is 0 at the end.  With --allow-partial, a reader that fails
@@ -308,7 +313,7 @@ gboolean
 gemem_run_read (GememRun *run, GememRunReading *reading, GError **error)
 {
   return read_on (run, reading, error)
-         && look_for_origins (run, reading->events, (gsize) reading->n, error);
+         && attach_late (run, reading->events, (gsize) reading->n, error);
 }
 
 static gboolean
@@ -316,7 +321,7 @@ feed (GememRun *run, GememRunReading *reading, GError **error)
 {
   while (reading->n > 0)
     {
-      if (!look_for_origins (run, reading->events, (gsize) reading->n, error)
+      if (!attach_late (run, reading->events, (gsize) reading->n, error)
           || !(run->turns != NULL
                    ? gemem_turns_events (run->turns, reading->events, (gsize) reading->n, error)
                    : gemem_run_events (run, reading->events, (gsize) reading->n, error)))
@@ -560,7 +565,7 @@ gemem_run_start (const GememJob *job, guint64 capacity, GememDevice *beside,
   prepare (run, job, G_MAXUINT64);
   run->beside = beside;
   if (begin_epoch (run, capacity, reading, error)
-      && look_for_origins (run, reading->events, (gsize) reading->n, error))
+      && attach_late (run, reading->events, (gsize) reading->n, error))
     return run;
   gemem_run_stop (run, reading, FALSE, NULL);
   return NULL;

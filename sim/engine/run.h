@@ -64,6 +64,7 @@ struct _GememRun
   guint32 trace_flags;        /* GememTraceInfo.flags */
   const GememTraceInfo *info; /* of the reader that is open; NULL: none */
   gboolean has_origins;       /* of these, the job wants origins, and the trace has some */
+  gboolean compared;          /* with the recording's decisions (fidelity.c), from some event on */
   GememProbe *origins;        /* the probe that knows them (origins.h), or NULL */
   gboolean adopt;             /* initial segments and blocks are taken over as recorded */
   gboolean adopted;           /* a segment was taken over */
@@ -127,6 +128,10 @@ void gemem_run_unload_all (GememRun *run);
 /* Frees every block that is live, in the order of the ids, without counting it as part of the
  * workload. */
 void gemem_run_free_all (GememRun *run);
+
+/* TRUE once: with events[0..n), which are next, the probe gemem_ledger_probe has something to
+ * compare. */
+gboolean gemem_ledger_begins (GememRun *run, const GememTraceEvent *events, gsize n);
 
 /* Raises the peaks of the epoch, and those of the run, to the present state. */
 void gemem_run_raise_peaks (GememRun *run, guint64 stream);

@@ -127,6 +127,40 @@ test_segments (void)
   gemem_result_free (result);
 }
 
+/* The first decisions that a recording has may come late; only the first epoch is compared. */
+static void
+test_late_decisions (void)
+{
+  static const GememTraceEvent events[] = {
+    TEST_ALLOC (1, 100),
+    TEST_FREE (1),
+    { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 100, .address = SEGMENT },
+    TEST_FREE (2),
+    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 100, .flags = GEMEM_EVENT_FAILED },
+    TEST_FREE (3),
+  };
+  TestTrace trace = TEST_TRACE (events);
+  GememAllocatorSpec *spec = test_spec (test_direct_class ());
+  GememJob job = test_job (spec, &trace);
+  GememResult *result;
+
+  trace.allocator = "direct";
+  trace.batch = 2;
+  job.repeat = 2;
+  result = test_job_run (&job);
+  equal (result->fidelity.compared, 2);
+  equal (result->fidelity.equal, 0);
+  equal (result->fidelity.first_difference, 2);
+  equal (result->fidelity.expected_address, SEGMENT);
+  gemem_result_free (result);
+
+  trace.n = 2;
+  result = test_job_run (&job);
+  equal (result->fidelity.compared, 0);
+  gemem_result_free (result);
+  gemem_allocator_spec_free (spec);
+}
+
 static void
 test_device_settings (void)
 {
@@ -417,6 +451,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/adopt", test_adopt);
   g_test_add_func ("/engine/adopt-without-segments", test_adopt_without_segments);
   g_test_add_func ("/engine/segments", test_segments);
+  g_test_add_func ("/engine/late-decisions", test_late_decisions);
   g_test_add_func ("/engine/device-settings", test_device_settings);
   g_test_add_func ("/engine/latency", test_latency);
   g_test_add_func ("/engine/epochs", test_epochs);

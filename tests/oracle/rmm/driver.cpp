@@ -17,6 +17,7 @@
 #include <rmm/mr/limiting_resource_adaptor.hpp>
 #include <rmm/mr/pool_memory_resource.hpp>
 #endif
+#include <cstdlib>
 #include <functional>
 #include <optional>
 
@@ -381,5 +382,6 @@ int
 main (int argc, char **argv)
 {
   static Rmm rmm;
+  setenv ("RMM_DEBUG_LOG_FILE", "/dev/null", 1); // else rmm_log.txt in the working directory
   return oracle::drive (argc, argv, rmm);
 }
