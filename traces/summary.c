@@ -211,8 +211,8 @@ gemem_trace_summarise (GememTraceReader *reader, GError **error)
       if (pass.states->len > GEMEM_MAX_DEVICES)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                       "the trace has more than %d devices; choose one with --trace-device=N",
-                       GEMEM_MAX_DEVICES);
+                       "%s: has more than %d devices; choose one with --trace-device=N",
+                       reader->info.path, GEMEM_MAX_DEVICES);
           n = -1;
           break;
         }

@@ -95,19 +95,20 @@ append_notes (GString *out, const char *path, const GememTraceInfo *info)
     }
 }
 
-/* Appends what the trace says in short, by one more pass over it. */
-static gboolean
-append_sentences (GString *out, GememSourceFile *file, GError **error)
+/* Appends what the valid trace says in short, by one more pass over it, or why it cannot. */
+static void
+append_sentences (GString *out, GememSourceFile *file)
 {
-  GememTraceReader *reader = gemem_source_file_open (file, error);
-  GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, error) : NULL;
-  const gboolean ok = summary != NULL;
+  g_autoptr (GError) error = NULL;
+  GememTraceReader *reader = gemem_source_file_open (file, &error);
+  GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, &error) : NULL;
 
-  if (ok)
+  if (summary != NULL)
     gemem_trace_summary_sentences (out, &reader->info, summary);
+  else
+    g_string_append_printf (out, "note: %s\n", error->message);
   gemem_trace_summary_free (summary);
   gemem_trace_close (reader);
-  return ok;
 }
 
 static gboolean
@@ -131,7 +132,8 @@ validate_trace (GememSourceFile *file, GString *out, GError **error)
       if (ok)
         g_string_append_printf (out, "%s: valid (%s)\n", file->path, reader->info.format);
       gemem_trace_close (reader);
-      ok = ok && append_sentences (out, file, error);
+      if (ok)
+        append_sentences (out, file);
     }
   return ok;
 }

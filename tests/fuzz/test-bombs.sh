@@ -83,6 +83,7 @@ for command in info 'replay -a direct' 'plan -p no-reuse'; do # refused: a run f
   bound 2 64 $command many-devices.txt
   check 'the message says which option' grep -q 'devices.*--trace-device' said
 done
+bound 2 64 validate many-devices.txt
 bound 2 100 info devices.txt
 bound 2 32 replay -a direct --trace-device 7 devices.txt
 
