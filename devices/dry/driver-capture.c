@@ -20,6 +20,7 @@ struct _StandinCapture
   CUstreamCaptureMode mode;
   gboolean invalid;
   GPtrArray *streams;  /* StandinStream */
+  guint64 work;        /* calls of libraries before it */
   StandinGraph *graph; /* becomes the program's when the capture ends */
 };
 
@@ -117,6 +118,15 @@ standin_capture_join (StandinCapture *capture, StandinStream *stream)
   g_ptr_array_add (capture->streams, stream);
 }
 
+/* What libraries launched since @capture began, on streams that only they know, is taken for a part of
+ * it: a graph without nodes tells a program that it captured nothing. */
+static void
+add_library_work (StandinCapture *capture)
+{
+  for (guint64 now = standin_library_work (); capture->work < now; capture->work++)
+    standin_graph_add (capture->graph, CU_GRAPH_NODE_TYPE_KERNEL, NULL, 0);
+}
+
 static CUresult
 begin_capture (StandinEntry entry, CUstream handle, CUstreamCaptureMode mode)
 {
@@ -134,6 +144,7 @@ begin_capture (StandinEntry entry, CUstream handle, CUstreamCaptureMode mode)
     .origin = stream, .thread = g_thread_self (), .mode = mode, .streams = g_ptr_array_new ()
   };
   capture->graph = standin_graph_new ();
+  capture->work = standin_library_work ();
   standin_capture_join (capture, stream);
   if (captures == NULL)
     captures = g_ptr_array_new ();
@@ -209,7 +220,10 @@ end_capture (StandinEntry entry, CUstream handle, CUgraph *graph)
   gboolean invalid = capture->invalid;
   *graph = NULL;
   if (!invalid)
-    *graph = STANDIN_HANDLE (CUgraph, (StandinGraph *) g_steal_pointer (&capture->graph));
+    {
+      add_library_work (capture);
+      *graph = STANDIN_HANDLE (CUgraph, (StandinGraph *) g_steal_pointer (&capture->graph));
+    }
   dissolve (capture);
   return invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }

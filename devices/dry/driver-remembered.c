@@ -44,12 +44,6 @@ static Range ranges[RANGES_MAX];
 static guint n_ranges;
 static guint64 n_bytes, age, seen; /* seen: counts addresses that kernels got */
 
-static guint64
-work_now (void)
-{
-  return gemem_dry_work != NULL ? gemem_dry_work () : 0;
-}
-
 /* ---- ranges */
 
 /* The first range that ends above @address; n_ranges: none. */
@@ -152,7 +146,9 @@ is_private (guint64 address)
 void
 standin_remember (guint64 address, gconstpointer bytes, guint64 size, gboolean assumed)
 {
-  const Range like = { .work = work_now (), .age = ++age, .sure = seen, .assumed = assumed };
+  const Range like = {
+    .work = standin_library_work (), .age = ++age, .sure = seen, .assumed = assumed
+  };
 
   standin_forget (address, size);
   if (size > 0 && size <= COPY_MAX && is_private (address) && is_private (address + size - 1))
@@ -271,7 +267,7 @@ allocation_start (guint64 address)
 static gboolean
 is_known (guint i)
 {
-  return ranges[i].work == work_now ()
+  return ranges[i].work == standin_library_work ()
          && (ranges[i].sure == seen || !reached_from (i, allocation_start (ranges[i].address)));
 }
 
@@ -340,7 +336,7 @@ static guint64
 find_doubt (guint64 from, guint64 size)
 {
   for (guint i = find (from); i < n_ranges && ranges[i].address < from + size; i++)
-    if (ranges[i].work == work_now () && !is_known (i))
+    if (ranges[i].work == standin_library_work () && !is_known (i))
       return ranges[i].address;
   return 0;
 }
