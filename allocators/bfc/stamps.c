@@ -22,20 +22,31 @@ gemem_bfc_stamps_clear (GememBfcStamps *stamps)
   gemem_slab_clear (&stamps->entry_slab);
 }
 
+/* Puts @entry before @later; NULL: at the end. */
 static void
-add_entry (GememBfcStamps *stamps, GememBfcStampedChunk *chunk)
+link_entry (GememBfcStamps *stamps, GememBfcEntry *entry, GememBfcEntry *later)
+{
+  entry->later = later;
+  entry->earlier = later != NULL ? later->earlier : stamps->last;
+  *(entry->earlier != NULL ? &entry->earlier->later : &stamps->first) = entry;
+  *(later != NULL ? &later->earlier : &stamps->last) = entry;
+}
+
+static void
+unlink_entry (GememBfcStamps *stamps, const GememBfcEntry *entry)
+{
+  *(entry->earlier != NULL ? &entry->earlier->later : &stamps->first) = entry->later;
+  *(entry->later != NULL ? &entry->later->earlier : &stamps->last) = entry->earlier;
+}
+
+static void
+add_entry (GememBfcStamps *stamps, GememBfcStampedChunk *chunk, GememBfcEntry *later)
 {
   GememBfcEntry *entry = gemem_slab_alloc (&stamps->entry_slab);
 
-  *entry = (GememBfcEntry){
-    .chunk = chunk, .earlier = stamps->last, .same = chunk->entries, .round = stamps->round
-  };
+  *entry = (GememBfcEntry){ .chunk = chunk, .same = chunk->entries };
   chunk->entries = entry;
-  if (stamps->last != NULL)
-    stamps->last->later = entry;
-  else
-    stamps->first = entry;
-  stamps->last = entry;
+  link_entry (stamps, entry, later);
 }
 
 void
@@ -44,7 +55,7 @@ gemem_bfc_stamp (GememBfc *self, GememNeighbour *chunk)
   GememBfcStamps *stamps = (GememBfcStamps *) self;
 
   stamped (chunk)->stamp = ++stamps->counter;
-  add_entry (stamps, stamped (chunk));
+  add_entry (stamps, stamped (chunk), NULL);
   gemem_bfc_insert_free (self, chunk);
 }
 
@@ -56,14 +67,7 @@ drop_entry (GememBfcStamps *stamps, GememBfcEntry *entry)
   while (*link != entry)
     link = &(*link)->same;
   *link = entry->same;
-  if (entry->earlier != NULL)
-    entry->earlier->later = entry->later;
-  else
-    stamps->first = entry->later;
-  if (entry->later != NULL)
-    entry->later->earlier = entry->earlier;
-  else
-    stamps->last = entry->earlier;
+  unlink_entry (stamps, entry);
   gemem_slab_free (&stamps->entry_slab, entry);
 }
 
@@ -147,24 +151,27 @@ gemem_bfc_merge_waiting (GememBfc *self)
     }
 }
 
+/* What did not merge with the chunk below waits no more, though it has a stamp.  What did waits on, under
+ * the chunk below, ahead of all that was not tried. */
 gboolean
 gemem_bfc_force (GememBfc *self, guint64 size)
 {
   GememBfcStamps *stamps = (GememBfcStamps *) self;
+  GememBfcEntry tried = { .chunk = NULL }; /* before it: what waits on */
   gboolean enough = FALSE;
 
-  stamps->round++;
-  while (!enough && stamps->first != NULL && stamps->first->round != stamps->round)
+  link_entry (stamps, &tried, stamps->first);
+  while (!enough && tried.later != NULL)
     {
-      GememNeighbour *first = &stamps->first->chunk->base, *chunk;
+      GememNeighbour *first = &tried.later->chunk->base, *chunk;
 
-      drop_entry (stamps, stamps->first);
+      drop_entry (stamps, tried.later);
       chunk = merge_around (self, first, TRUE);
-      if (chunk
-          != first) /* what did not merge with the chunk below waits no more, but has a stamp */
-        add_entry (stamps, stamped (chunk));
+      if (chunk != first)
+        add_entry (stamps, stamped (chunk), &tried);
       enough = chunk->node.size >= size;
     }
+  unlink_entry (stamps, &tried);
   return enough;
 }
 

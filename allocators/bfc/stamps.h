@@ -24,7 +24,6 @@ struct _GememBfcEntry
   GememBfcStampedChunk *chunk;
   GememBfcEntry *earlier, *later; /* in the queue */
   GememBfcEntry *same;            /* the next of the same chunk */
-  guint64 round;
 };
 
 struct _GememBfcStampedChunk
@@ -37,7 +36,7 @@ struct _GememBfcStampedChunk
 typedef struct
 {
   GememBfc bfc;
-  guint64 counter, frontier, round; /* round: number of forced merges */
+  guint64 counter, frontier;
   GememBfcEntry *first, *last;
   guint64 merged;              /* the frontier up to which chunks were merged */
   GememBfcStampedChunk *taken; /* by the last request */

@@ -431,6 +431,24 @@ test_t9_forced (void)
   test_allocator_destroy (a);
 }
 
+/* What merged with the chunk below is tried again before what was never tried. */
+static void
+test_t9_forced_again (void)
+{
+  GememAllocator *a = test_allocator_new ("tf-bfc:timestamped_allocator=yes,allow_growth=no,"
+                                          "garbage_collection=no",
+                                          DEVICE "16MiB");
+  const GememBlock first = get (a, 4 * MIB, 0, 4 * MIB);
+  const GememBlock second = get (a, 4 * MIB, 4 * MIB, 4 * MIB);
+
+  put (a, get (a, 3 * MIB, 8 * MIB, 3 * MIB));
+  put (a, first);
+  put (a, second);
+  put (a, get (a, 6 * MIB, 4 * MIB, 6 * MIB));
+  get (a, 7 * MIB, 0, 7 * MIB);
+  test_allocator_destroy (a);
+}
+
 /* A recorded state goes on: chunks as they were, the target of the next region. */
 static void
 test_adopt (void)
@@ -512,6 +530,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tf-bfc/T9/frontier", test_t9_frontier);
   g_test_add_func ("/tf-bfc/T9/streams", test_t9_streams);
   g_test_add_func ("/tf-bfc/T9/forced", test_t9_forced);
+  g_test_add_func ("/tf-bfc/T9/forced-again", test_t9_forced_again);
   g_test_add_func ("/bfc/adopt", test_adopt);
   g_test_add_func ("/tf-bfc/partition/ends", test_ends);
   g_test_add_func ("/tf-bfc/partition/gap", test_gap);
