@@ -37,6 +37,7 @@ typedef struct
   GememIdMap *live; /* id -> LiveBlock */
   GPtrArray *phases;
   gboolean phases_end; /* the trace says where phases end */
+  GError *unmatched;   /* why a text could not be compared with the focus */
 } Pass;
 
 /* ---- words */
@@ -232,29 +233,32 @@ name_of (const Pass *pass, const LiveBlock *block)
   return g_string_free (text, text->len == 0);
 }
 
+/* A pattern can take too many steps, or find no memory. */
 static gboolean
-matches (const GRegex *focus, const char *text)
+matches (Pass *pass, const char *text)
 {
   g_autofree char *valid = g_utf8_make_valid (text, -1);
-  return g_regex_match (focus, valid, 0, NULL);
+
+  return pass->unmatched == NULL
+         && g_regex_match_full (pass->options->focus, valid, -1, 0, 0, NULL, &pass->unmatched);
 }
 
 static gboolean
-in_focus (const Pass *pass, const LiveBlock *block)
+in_focus (Pass *pass, const LiveBlock *block)
 {
   const GememTraceInfo *info = &pass->result->reader->info;
-  const GRegex *focus = pass->options->focus;
   guint n = 0;
   const guint32 *frames = block->stack > 0 ? gemem_call_stacks_get (info->stacks, block->stack, &n)
                                            : NULL;
 
-  if (focus == NULL || (block->tag != 0 && matches (focus, info->strings->pdata[block->tag])))
+  if (pass->options->focus == NULL
+      || (block->tag != 0 && matches (pass, info->strings->pdata[block->tag])))
     return TRUE;
   for (guint i = 0; i < n; i++)
     {
       const GememFrame *frame = gemem_call_stacks_get_frame (info->stacks, frames[i]);
-      if (matches (focus, gemem_frame_name (info, frame))
-          || matches (focus, gemem_frame_file (info, frame)))
+      if (matches (pass, gemem_frame_name (info, frame))
+          || matches (pass, gemem_frame_file (info, frame)))
         return TRUE;
     }
   return FALSE;
@@ -555,8 +559,12 @@ gemem_holders_new (GememTraceOpen open, gpointer data, const GememHoldersOptions
 {
   GememHolders *result = g_new0 (GememHolders, 1);
   GememTraceReader *reader = open (data, error);
-  Pass pass = { options, result, gemem_idmap_new (sizeof (LiveBlock)),
-                g_ptr_array_new_with_free_func (phases_free), FALSE };
+  Pass pass = { options,
+                result,
+                gemem_idmap_new (sizeof (LiveBlock)),
+                g_ptr_array_new_with_free_func (phases_free),
+                FALSE,
+                NULL };
   gboolean ok = reader != NULL;
 
   result->devices = g_ptr_array_new_with_free_func (device_free);
@@ -568,6 +576,10 @@ gemem_holders_new (GememTraceOpen open, gpointer data, const GememHoldersOptions
   ok = ok && (result->reader = open (data, error)) != NULL && collect (&pass, error);
   gemem_idmap_free (pass.live);
   g_ptr_array_unref (pass.phases);
+  if (pass.unmatched != NULL && ok)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "--focus: %s", pass.unmatched->message);
+  ok = ok && pass.unmatched == NULL;
+  g_clear_error (&pass.unmatched);
   if (ok)
     return result;
   gemem_holders_free (result);

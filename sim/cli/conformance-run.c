@@ -122,26 +122,39 @@ figure_of_json (const char *path, const char *output, GError **error)
   return NULL;
 }
 
+/* The patterns are ours, so nothing but a lack of memory makes a match impossible; it is no figure. */
+static gboolean
+matches (const GRegex *regex, const char *text, GMatchInfo **match)
+{
+  g_autoptr (GError) error = NULL;
+  const gboolean found = g_regex_match_full (regex, text, -1, 0, 0, match, &error);
+
+  if (error != NULL)
+    g_error ("failed to allocate what a comparison needs: %s", error->message);
+  return found;
+}
+
 /* Group 1 of the first match of @pattern in @text, or with @count the number of lines that match. */
 static char *
 figure_of_text (const char *pattern, const char *text, gboolean count, GError **error)
 {
   g_autoptr (GMatchInfo) match = NULL;
-  g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_MULTILINE, 0, error);
+  g_autoptr (GError) problem = NULL;
+  g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_MULTILINE, 0, &problem);
   guint lines = 0;
 
   if (regex == NULL)
-    return NULL;
+    g_error ("failed to allocate a pattern: %s", problem->message);
   if (!count)
     {
-      if (g_regex_match (regex, text, 0, &match))
+      if (matches (regex, text, &match))
         return g_match_info_fetch (match, 1);
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "no line like '%s'", pattern);
       return NULL;
     }
   g_auto (GStrv) split = g_strsplit (text, "\n", -1);
   for (char **line = split; *line != NULL; line++)
-    lines += g_regex_match (regex, *line, 0, NULL);
+    lines += matches (regex, *line, NULL);
   return g_strdup_printf ("%u", lines);
 }
 

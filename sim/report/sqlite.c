@@ -44,13 +44,16 @@ static const char *const identity[] = {
   "device_settings TEXT", "partial INTEGER", "failure TEXT",      "not_allowed TEXT",
 };
 
+/* SQLite quotes the file, which may hold any bytes. */
 static gboolean
 fail (Database *database)
 {
+  g_autofree char *why = g_strescape (
+      database->db != NULL ? sqlite3_errmsg (database->db) : "out of memory", "\"\\");
+
   g_set_error (database->error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
                "%s: SQLite: %s; nothing was added, name another file or free some space",
-               database->path,
-               database->db != NULL ? sqlite3_errmsg (database->db) : "out of memory");
+               database->path, why);
   return FALSE;
 }
 

@@ -84,6 +84,8 @@ run 2 gemem-sim info --at=oom:0 t.txt; says err 'no moment'
 run 2 gemem-sim info --by=stak t.txt; says err '^gemem-sim: error: --by=stak: did you mean stack\? write one of stack, line, '
 run 2 gemem-sim info --by=line --format=csv t.txt; says err 'write one of table, json, folded'
 run 2 gemem-sim info --focus='(' t.txt; says err '--focus=\(: '
+printf '# gemem-trace: 1\nalloc 1 size=512 tag="%sb"\n# end: 1\n' "$(printf %060d 0 | tr 0 a)" >steps.txt
+run 1 gemem-sim info --focus='(a+)+$' steps.txt; says err '--focus: .*limit'; silent out # not: nothing matches
 run 2 gemem-sim info --top=-2 t.txt; says err '--top'
 run 3 gemem-sim info --at=15 t.txt; says err 't\.txt: there is no event 15; it has events 0 to 14'
 run 3 gemem-sim info --at=oom:3 t.txt; says err 'only 2 recorded requests ran out of memory; use --at=oom:2'
