@@ -36,8 +36,6 @@ gemem_caching_add_use (Caching *caching, CachingBlock *block, guint64 stream)
   CachingUse **end = &block->uses;
   CachingUse *use;
 
-  if (stream == block->node.group)
-    return;
   if (G_UNLIKELY (caching->holding))
     gemem_caching_note_captured (caching, block, stream);
   for (; *end != NULL; end = &(*end)->next)

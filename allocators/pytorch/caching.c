@@ -193,6 +193,8 @@ collect_garbage (Caching *caching)
         ages += age_of (pool, gemem_caching_block (node));
         count++;
       }
+  if (count > 0 && caching->settings.sync_device)
+    gemem_device_sync (caching->base.device);
   while (got < target && released && count > 0)
     {
       /* age >= round_ages / round_count, without division */
@@ -238,6 +240,8 @@ release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 st
 
   if (max_split == CACHING_UNLIMITED)
     return FALSE;
+  if (caching->settings.sync_device)
+    gemem_device_sync (caching->base.device);
   node = gemem_tree_lower_bound (&pool->free, stream, key, 0);
   if (node != NULL && node->group == stream && is_releasable (gemem_caching_block (node)))
     {
@@ -521,7 +525,10 @@ gemem_caching_completed (GememAllocator *allocator, const GememBlock *block)
 void
 gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 {
-  gemem_caching_add_use ((Caching *) allocator, block->handle, stream);
+  const CachingBlock *own = block->handle;
+
+  if (stream != own->node.group)
+    gemem_caching_add_use ((Caching *) allocator, block->handle, stream);
 }
 
 void

@@ -116,7 +116,8 @@ typedef struct
                                         streams than the default one; 0: as of all others */
   guint64 lazy_events;               /* outstanding events that a request leaves alone */
   gboolean eighth_down;              /* the eighth of the memory in a range is rounded down */
-  gboolean sync_device;              /* unmapping waits for the device, not for one stream */
+  gboolean sync_device;              /* unmapping waits for the device, not for one stream, as does
+                                        releasing for a request */
   gboolean uncached;                 /* a block is what the device gave for a request */
   gboolean async;                    /* the backend cudaMallocAsync; nothing else is set */
 } CachingSettings;
@@ -309,7 +310,7 @@ struct _Caching
   CachingStat oversize_allocations, oversize_segments;
   guint64 num_alloc_retries, num_ooms, num_oom_rejections, num_device_alloc, num_device_free;
   guint64 num_sync_all_streams;
-  /* called before everything is released for a request; NULL: nothing to do */
+  /* called before everything is released; NULL: nothing to do */
   void (*before_release) (Caching *caching);
   gboolean keeps_pages; /* what is being unmapped goes to the pool's `kept` */
   gboolean rejected;    /* the present request: it fails at once */

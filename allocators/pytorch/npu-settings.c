@@ -79,8 +79,8 @@ const GememParam gemem_npu_params[] = {
   { .name = "large_segment_size_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "20",
-    .sweep = "10|20|32|64|128|256",
-    .min = "10",
+    .sweep = "20|32|64|128|256",
+    .min = "11",
     .max = "1TiB",
     .unit = "MiB",
     PARAM (large_segment_size),
@@ -380,7 +380,31 @@ check_conf (const GememParam *key, const char *value)
     return "1g, or leave it out";
   if (strcmp (key->name, "segment_size_mb") == 0 && strcmp (value, "0") == 0)
     return "20 to 512, or leave it out";
+  if (strcmp (key->name, "garbage_collection_threshold") == 0
+      && !(g_ascii_strtod (value, NULL) > 0 && g_ascii_strtod (value, NULL) < 1))
+    return "a number between 0 and 1";
   return NULL;
+}
+
+/* The text of @value that torch_npu reads as a number of this key; what follows it does not matter, but
+ * for keys that are read to their end. */
+static const char *
+number_of (const GememParam *key, char *value)
+{
+  static const char *const prefixes[] = { "max_split_size_mb", "max_non_split_rounding_mb",
+                                          "large_segment_size_mb", NULL };
+  char *end = value + strlen (value);
+
+  if (key->type == GEMEM_PARAM_DOUBLE)
+    g_ascii_strtod (value, &end);
+  else if (g_strv_contains (prefixes, key->name))
+    {
+      value += *value == '+';
+      end = value + strspn (value, "0123456789");
+    }
+  if (end > value)
+    *end = '\0';
+  return value;
 }
 
 static gboolean
@@ -402,10 +426,13 @@ apply_conf (NpuParams *params, const char *conf, GError **error)
     {
       char *part = g_ptr_array_index (parts, i);
       char *colon = strchr (part, ':');
-      const char *wanted;
+      const GememParam *key;
+      const char *value, *wanted;
 
+      if (*part == '\0' && i + 1 == parts->len)
+        break;
       if (*part == '\0')
-        continue;
+        return fail (error, "conf: a comma too many; each entry is KEY:VALUE");
       if (colon == NULL)
         return fail (error, "conf: each entry is KEY:VALUE, as in max_split_size_mb:200");
       *colon = '\0';
@@ -415,14 +442,16 @@ apply_conf (NpuParams *params, const char *conf, GError **error)
                        part, CONF_KEYS);
           return FALSE;
         }
-      wanted = check_conf (gemem_params_find (gemem_npu_params, part), colon + 1);
+      key = gemem_params_find (gemem_npu_params, part);
+      value = number_of (key, colon + 1);
+      wanted = check_conf (key, value);
       if (wanted != NULL)
         {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: %s:%s: use %s", part,
-                       colon + 1, wanted);
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: %s:%s: use %s", part, value,
+                       wanted);
           return FALSE;
         }
-      if (!gemem_params_set (gemem_npu_params, params, &context, "conf", part, colon + 1, error))
+      if (!gemem_params_set (gemem_npu_params, params, &context, "conf", part, value, error))
         return FALSE;
     }
   return TRUE;
@@ -534,7 +563,8 @@ gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, Cachin
 
   memset (settings, 0, sizeof *settings);
   gemem_caching_settings_plain (settings);
-  settings->version = &gemem_caching_versions[CACHING_2_11];
+  settings->version =
+      &gemem_caching_versions[params->version == VERSION_MASTER ? CACHING_2_13 : CACHING_2_11];
   copy.divisions = g_strdup (params->divisions);
   copy.conf = copy.alloc_conf = NULL;
   ok = (conf == NULL || apply_conf (&copy, conf, error))

@@ -98,11 +98,14 @@ npu_completed (GememAllocator *allocator, const GememBlock *block)
     gemem_caching_completed (allocator, block);
 }
 
+/* A use on the block's own stream is one, too. */
 static void
 npu_used (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 {
-  if (has_uses ((Npu *) allocator, block))
-    gemem_caching_used (allocator, block, stream);
+  Npu *npu = (Npu *) allocator;
+
+  if (has_uses (npu, block))
+    gemem_caching_add_use (&npu->caching, block->handle, stream);
 }
 
 /* erase_stream: @block is no longer used by @stream. */
@@ -117,9 +120,9 @@ npu_erase (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 
 /* ---- releasing */
 
-/* Before the last attempt. */
+/* Before everything is released. */
 static void
-before_last_attempt (Caching *caching)
+before_release (Caching *caching)
 {
   Npu *npu = (Npu *) caching;
 
@@ -133,12 +136,11 @@ npu_trim (GememAllocator *allocator)
 {
   Npu *npu = (Npu *) allocator;
 
-  gemem_npu_workspaces_empty (&npu->workspaces, allocator->device);
-  npu->caching.before_release = NULL;
+  if (npu->caching.holding)
+    before_release (&npu->caching);
   npu->caching.keeps_pages = npu->keeps_pages;
   gemem_caching_trim (allocator);
   npu->caching.keeps_pages = FALSE;
-  npu->caching.before_release = before_last_attempt;
 }
 
 /* ---- reports */
@@ -220,7 +222,7 @@ npu_create (gconstpointer given, GememDevice *device, GError **error)
   npu = (Npu *) gemem_caching_new (sizeof (Npu), &settings, device, "torch-npu", error);
   if (npu == NULL)
     return NULL;
-  npu->caching.before_release = before_last_attempt;
+  npu->caching.before_release = before_release;
   gemem_npu_workspaces_init (&npu->workspaces);
   npu->workspace_pool = params->workspace_pool;
   npu->keeps_pages = params->keep_pages;

@@ -308,6 +308,37 @@ test_erase_stream (void)
     }
 }
 
+/* torch_npu does not pass over a use on the block's own stream. */
+static void
+test_own_stream (void)
+{
+  Rig rig = slow ("");
+
+  want (&rig, 0, 1000, BASE, 1536);
+  use (&rig, 0, 0);
+  put (&rig, 0);
+  want (&rig, 0, 1000, BASE + 1536, 1536);
+  rig_done (&rig);
+}
+
+/* Oversize blocks are released for a request when the device has done its work. */
+static void
+test_release_waits (void)
+{
+  Rig rig = slow ("max_split_size_mb=21");
+  const guint64 second = G_GUINT64_CONSTANT (1000000000);
+
+  want (&rig, 0, 600 * MIB, BASE, 602 * MIB);
+  want (&rig, 1, 1000, BASE + 602 * MIB, 1536);
+  use (&rig, 1, 1);
+  put (&rig, 1);
+  put (&rig, 0);
+  g_assert_cmpuint (rig.allocator->device->now, <, second);
+  want (&rig, 0, 700 * MIB, BASE + 604 * MIB, 702 * MIB);
+  g_assert_cmpuint (rig.allocator->device->now, >=, second);
+  rig_done (&rig);
+}
+
 static void
 test_lazy_reclaim (void)
 {
@@ -485,10 +516,20 @@ test_configurations (void)
   want (&rig, 1, 5000000, RANGE + 0x125000, 5000192);
   g_assert_cmpuint (rig_held (&rig), ==, GIB);
   rig_done (&rig);
+  rig = npu (",conf='large_segment_size_mb:64MB,per_process_memory_fraction:0.5x,'", "1GiB");
+  want (&rig, 0, 2 * MIB, BASE, 2 * MIB + 512);
+  g_assert_cmpuint (rig_held (&rig), ==, 64 * MIB);
+  refuse (&rig, 460 * MIB);
+  rig_done (&rig);
   expect_refused ("conf=expandable_segments:yes", "use True or False");
   expect_refused ("conf=page_size:default", "use 1g");
   expect_refused ("conf=segment_size_mb:0", "use 20 to 512");
-  expect_refused ("conf=max_split_size_mb:64MiB", "whole number");
+  expect_refused ("conf=max_split_size_mb:x", "whole number");
+  expect_refused ("conf=base_addr_aligned_kb:4KB", "whole number");
+  expect_refused ("conf=large_segment_size_mb:10", "too small");
+  expect_refused ("conf='garbage_collection_threshold:1.0,garbage_collection_threshold:0.5'",
+                  "between 0 and 1");
+  expect_refused ("conf='max_split_size_mb:32,,pinned_mem_register:True'", "a comma too many");
   expect_refused ("conf=backend:native", "unknown key backend");
   expect_refused ("conf=throw_on_cudamalloc_oom:True", "unknown key throw_on_cudamalloc_oom");
   expect_refused ("conf=pad:0", "unknown key pad");
@@ -559,6 +600,8 @@ main (int argc, char **argv)
   g_test_add_func ("/torch-npu/page-sizes", test_page_sizes);
   g_test_add_func ("/torch-npu/zero-copy", test_zero_copy);
   g_test_add_func ("/torch-npu/erase-stream", test_erase_stream);
+  g_test_add_func ("/torch-npu/own-stream", test_own_stream);
+  g_test_add_func ("/torch-npu/release-waits", test_release_waits);
   g_test_add_func ("/torch-npu/lazy-reclaim", test_lazy_reclaim);
   g_test_add_func ("/torch-npu/lazy-events", test_lazy_events);
   g_test_add_func ("/torch-npu/workspaces", test_workspaces);
