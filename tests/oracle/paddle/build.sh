@@ -7,6 +7,7 @@ for python in python3.11 python3 ''; do
   [ -n "$python" ] || { echo 'there is no Python 3.11, for which the wheel is' >&2; exit 77; }
   ! "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || break
 done
+command -v "${CC%% *}" >/dev/null || { echo "there is no C compiler $CC" >&2; exit 77; }
 # PaddlePaddle writes the stack of calls into each error, which takes a millisecond
 echo 'int backtrace (void **frames, int n) { return 0; }' | $CC -shared -fPIC -x c -o "$ORACLE_DRIVER.so" -
 cat >"$ORACLE_DRIVER" <<END
