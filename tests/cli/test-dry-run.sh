@@ -55,6 +55,7 @@ mkdir 'a b' 'a:b'
 libraries=$GEMEM_BUILDDIR/.libs
 for folder in 'a b' 'a:b'; do
   TMPDIR=$PWD XDG_CACHE_HOME=$PWD/$folder run 0 gemem-dry-run -o "$folder/out.gmt" "$program" runtime; says err '^  h100 +fits: 2\.000 MiB'
+  next=$(sed -n 's/^  next  *//p' "$err"); check "$folder: a shell reads the next command" eval "$next -a direct"
   check "$folder: the loader says nothing" sh -c "! grep -q ld\.so $err"
   cp "$libraries/gemem-dry-run" "$libraries/gemem-record" "$libraries/libgemem-record.so" "$libraries/libgemem-dry.so" "$libraries/libgemem-dry-audit.so" "$folder"
   for command in gemem-dry-run 'gemem-record --without-gpu'; do
