@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/child.h"
 #include "base/io/input.h"
 #include "traces/journal.h"
 
@@ -307,11 +308,8 @@ note_command (GememTraceInfo *info, const JournalHeader *header)
     {
       const char *stop = memchr (at, '\0', (gsize) (end - at));
       g_autofree char *word = g_strndup (at, (gsize) ((stop != NULL ? stop : end) - at));
-      gboolean plain = *word != '\0'
-                       && strspn (word, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_-./=:,+@%")
-                              == strlen (word);
-      g_autofree char *quoted = plain ? NULL : g_shell_quote (word);
-      g_string_append_printf (line, "%s%s", line->len > 0 ? " " : "", plain ? word : quoted);
+      g_autofree char *quoted = gemem_shell_word (word);
+      g_string_append_printf (line, "%s%s", line->len > 0 ? " " : "", quoted);
       at += strlen (word) + 1;
     }
   if (line->len > 0)

@@ -116,3 +116,12 @@ gemem_child_run (const GememChild *child, GString *text, GString *messages, GErr
     ;
   return status;
 }
+
+char *
+gemem_shell_word (const char *word)
+{
+  const gboolean plain = *word != '\0'
+                         && strspn (word, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-+=:,./@%")
+                                == strlen (word);
+  return plain ? g_strdup (word) : g_shell_quote (word);
+}

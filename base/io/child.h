@@ -1,4 +1,4 @@
-/* child.h - runs another program to its end, with its standard input and outputs in memory.
+/* child.h - runs another program to its end, with its standard input and outputs in memory; words for a shell.
  *
  * Not GSubprocess: it needs a thread of GLib, and where a limit of memory keeps that from being made its
  * wait has no end; nor does anything interrupt it. */
@@ -23,5 +23,8 @@ typedef struct
  * Returns its wait status, or -1 with @error where it could not be started (of G_SPAWN_ERROR, G_UNIX_ERROR
  * or GEMEM_ERROR).  A child that was stopped has the status of SIGKILL.  Any number of threads may do so. */
 int gemem_child_run (const GememChild *child, GString *text, GString *messages, GError **error);
+
+/* @word as a shell reads it back, quoted only where it must be.  g_free(). */
+char *gemem_shell_word (const char *word);
 
 GEMEM_END_DECLS

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "allocators/shorthand.h"
 #include "base/units.h"
 #include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
@@ -196,6 +197,19 @@ parse_allocators (const char *text, const GPtrArray *variables, GError **error)
   return g_steal_pointer (&specs);
 }
 
+/* What -a says to mean the allocator that recorded @info; NULL: that is not said.  The settings of a
+ * shorthand choose the class, so they belong to its name; those of a class apply while it is made
+ * (gemem_setup_defaults()). */
+static char *
+recorded_allocator (const GememTraceInfo *info)
+{
+  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL && info->allocator != NULL; s++)
+    if (!no_trace_settings && info->settings != NULL
+        && gemem_name_is ((*s)->name, (*s)->aliases, info->allocator))
+      return g_strconcat (info->allocator, ":", info->settings, NULL);
+  return g_strdup (info->allocator);
+}
+
 /* The allocators of -a; else @fallback; else the one that recorded the first trace. */
 static GPtrArray *
 choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
@@ -217,7 +231,7 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
       if (reader == NULL)
         return NULL;
       const GememTraceEvent *events;
-      g_autofree char *recorded = g_strdup (reader->info.allocator);
+      g_autofree char *recorded = recorded_allocator (&reader->info);
       /* a damaged header is reported with the first events */
       const gboolean damaged = recorded == NULL && gemem_trace_next (reader, &events, error) < 0;
       gemem_trace_close (reader);

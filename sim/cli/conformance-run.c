@@ -44,16 +44,11 @@ variable_name (const char *word)
   return word[length] == '=' && !g_ascii_isdigit (*word) ? length : 0;
 }
 
-/* @word as a shell reads it back, with as few quotes as it can be. */
 static void
 append_word (GString *out, const char *word)
 {
-  g_autofree char *quoted = g_shell_quote (word);
-  const gboolean plain = *word != '\0'
-                         && strspn (word, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-+=:,./@%")
-                                == strlen (word);
-
-  g_string_append (out, plain ? word : quoted);
+  g_autofree char *quoted = gemem_shell_word (word);
+  g_string_append (out, quoted);
 }
 
 char *

@@ -30,32 +30,6 @@
 
 /* ---- the environment */
 
-/* A path of @path, which is consumed, for lists whose items end at blanks or colons: itself, or a link
- * in the folder *@links, which is made where there is none.  NULL with @error. */
-static char *
-list_path (char *path, char **links, GError **error)
-{
-  char *link;
-
-  if (strpbrk (path, " :") == NULL)
-    return path;
-  if (*links == NULL && (*links = g_dir_make_tmp ("gemem-dry-XXXXXX", error)) == NULL)
-    {
-      g_free (path);
-      return NULL;
-    }
-  g_autofree char *target = path, *name = g_path_get_basename (target);
-  link = g_build_filename (*links, name, NULL);
-  if (strpbrk (link, " :") == NULL && (symlink (target, link) == 0 || errno == EEXIST))
-    return link;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
-               "%s: the loader reads no such names in lists; let $TMPDIR name a folder that can be "
-               "written, without blanks and colons",
-               target);
-  g_free (link);
-  return NULL;
-}
-
 static int
 compare_names (gconstpointer a, gconstpointer b)
 {
@@ -101,7 +75,7 @@ write_python (DryRun *run, GError **error)
           return FALSE;
         }
     }
-  run->python = list_path (g_steal_pointer (&folder), &run->links, error);
+  run->python = gemem_launch_list_path (g_steal_pointer (&folder), &run->links, error);
   return run->python != NULL;
 }
 
@@ -195,14 +169,15 @@ set_audit (char **environment, const char *audit, const char *stubs)
   return g_environ_setenv (environment, "LD_AUDIT", all, TRUE);
 }
 
-/* Sets *@path to that of the library @name. */
+/* Sets *@path to that of the library @name, *@links as gemem_launch_list_path(). */
 static gboolean
-find_library (const char *name, char **path, GError **error)
+find_library (const char *name, char **path, char **links, GError **error)
 {
-  *path = gemem_launch_find (name, GEMEM_PKGLIBDIR);
-  if (*path == NULL)
+  char *found = gemem_launch_find (name, GEMEM_PKGLIBDIR);
+  if (found == NULL)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
                  "%s was not found in " GEMEM_PKGLIBDIR "; install gemem whole", name);
+  *path = found != NULL ? gemem_launch_list_path (found, links, error) : NULL;
   return *path != NULL;
 }
 
@@ -220,18 +195,19 @@ make_stubs (char **roots, const char *library, const char *folder, char **links,
       if (stubs != NULL)
         gemem_launch_say ("%s; made for this run alone", inner->message);
     }
-  return stubs != NULL ? list_path (stubs, links, error) : NULL;
+  return stubs != NULL ? gemem_launch_list_path (stubs, links, error) : NULL;
 }
 
 /* Makes what stands for the libraries that @roots ask for, and lets @environment, which is consumed,
- * load it.  @folder: that of the run; *@links: as for list_path().  NULL with @error. */
+ * load it.  @folder: that of the run; *@links: as gemem_launch_list_path().  NULL with @error. */
 static char **
 load_libraries (char **environment, char **roots, const char *folder, char **links, GError **error)
 {
   g_autofree char *recorder = NULL, *library = NULL, *audit = NULL, *stubs = NULL;
 
-  if (!find_library (GEMEM_LAUNCH_RECORDER, &recorder, error)
-      || !find_library (LIBRARY, &library, error) || !find_library (AUDIT, &audit, error)
+  if (!find_library (GEMEM_LAUNCH_RECORDER, &recorder, links, error)
+      || !find_library (LIBRARY, &library, links, error)
+      || !find_library (AUDIT, &audit, links, error)
       || (stubs = make_stubs (roots, library, folder, links, error)) == NULL)
     {
       g_strfreev (environment);
@@ -368,9 +344,7 @@ dry_run_free (DryRun *run)
 {
   if (*run->folder != '\0')
     remove_folder (run->folder);
-  if (run->links != NULL)
-    remove_folder (run->links);
-  g_free (run->links);
+  gemem_launch_remove_links (run->links);
   g_free (run->python);
   g_free (run->folder);
   g_free (run->report);

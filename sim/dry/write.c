@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/child.h"
 #include "base/io/json-text.h"
 #include "base/units.h"
 #include "sim/dry/dry.h"
@@ -243,10 +244,13 @@ dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
       append_row (out, "program", "ended with %s", ended);
     }
   if (verdict->findings->len > 0)
-    append_row (
-        out, "next", "gemem-sim compare %s -d sim:capacity=%s",
-        (largest != NULL ? largest : (const DryFinding *) verdict->findings->pdata[0])->path,
-        gemem_format_size_exact (size, options->capacity - options->context));
+    {
+      const char *path = largest != NULL ? largest->path
+                                         : ((const DryFinding *) verdict->findings->pdata[0])->path;
+      g_autofree char *word = gemem_shell_word (path);
+      append_row (out, "next", "gemem-sim compare %s -d sim:capacity=%s", word,
+                  gemem_format_size_exact (size, options->capacity - options->context));
+    }
   fputs (out->str, stderr);
 }
 

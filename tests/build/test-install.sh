@@ -29,6 +29,11 @@ run 1 ./replay missing.gmt; says err 'missing.gmt: No such file or directory'
 run 0 env GEMEM_PLUGIN_PATH="$PWD/plugins" "$GEMEM_BUILDDIR/gemem-sim" replay "$trace" -a power2 -f csv; says out ',power2,'
 rm -r replay plugins
 
+# ---- where it cannot be installed
+for folder in "$PWD/with blank" "$PWD/with:colon"; do
+  run 1 "$GEMEM_SRCDIR/configure" --prefix="$folder"; says err 'error: --prefix=.*/with.*: gemem runs from no folder whose name has blanks or colons; choose another one$'
+done
+
 run 0 make -s -C "$GEMEM_BUILDDIR" install "DESTDIR=$root"
 bindir=$(dirname "$(find "$root" -name gemem-sim -path '*/bin/*')")
 libdir=$(dirname "$(find "$root" -name libgemem.so)")

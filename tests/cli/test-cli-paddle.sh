@@ -392,4 +392,10 @@ recording=$GEMEM_SRCDIR/traces/recorded/gpt2-train.gmt
 run 0 gemem-sim compare "$recording" -a 'paddle-*' -a 'paddle:preset=P13|P14|P16|P2|P3' -f csv
 silent err
 check 'ten results' sh -c "test \$(wc -l < $out) = 11"
+
+# ---- a recording whose allocator is a name that stands for several: its settings choose among them
+{ echo '# gemem-trace: 1'; echo '# allocator: "paddle"'; echo '# settings: "version=2.6,use_system_allocator=yes"'; echo 'alloc 1 size=1000'; echo '# end: 1'; } >named.txt
+run 0 gemem-sim replay named.txt; says out 'through paddle:version=2\.6,use_system_allocator=yes \(direct\)'; says out 'peak reserved .* 1000 bytes'
+run 0 gemem-sim replay named.txt --no-trace-settings; says out 'through paddle \(paddle-auto-growth'
+
 done_testing

@@ -50,14 +50,22 @@ run 0 gemem-dry-run --help; says out '--fit=NAME=VALUES'
 check "nothing is left behind" sh -c '! ls -d ./*.recording-* 2>/dev/null'
 
 # ---- programs
-# Folders whose names end an item of $LD_PRELOAD or $PYTHONPATH.
+# Folders whose names end an item of $LD_PRELOAD, $LD_AUDIT or $PYTHONPATH: those of the results, and those where gemem is installed.
 mkdir 'a b' 'a:b'
+libraries=$GEMEM_BUILDDIR/.libs
 for folder in 'a b' 'a:b'; do
   TMPDIR=$PWD XDG_CACHE_HOME=$PWD/$folder run 0 gemem-dry-run -o "$folder/out.gmt" "$program" runtime; says err '^  h100 +fits: 2\.000 MiB'
+  next=$(sed -n 's/^  next  *//p' "$err"); check "$folder: a shell reads the next command" eval "$next -a direct"
   check "$folder: the loader says nothing" sh -c "! grep -q ld\.so $err"
+  cp "$libraries/gemem-dry-run" "$libraries/gemem-record" "$libraries/libgemem-record.so" "$libraries/libgemem-dry.so" "$libraries/libgemem-dry-audit.so" "$folder"
+  for command in gemem-dry-run 'gemem-record --without-gpu'; do
+    # shellcheck disable=SC2086 # words on purpose
+    TMPDIR=$PWD LD_LIBRARY_PATH=$libraries run 0 "$folder/"$command "$program" runtime; says err '^  h100 +fits: 2\.000 MiB'
+    check "$folder: the loader says nothing to the libraries there" sh -c "! grep -q ld\.so $err"
+  done
 done
 XDG_CACHE_HOME="$PWD/a b" run 126 env TMPDIR="$PWD/a b" gemem-dry-run "$program" runtime; says err "let .TMPDIR name a folder .*, without blanks and colons$"
-check "no links are left" sh -c '! ls -d ./gemem-dry-* 2>/dev/null'
+check "no links are left" sh -c '! ls -d ./gemem-?????? 2>/dev/null'
 run 3 gemem-dry-run sh -c 'echo said; exit 3'; says out '^said$'; says err 'made no CUDA calls'; says err 'program +ended with exit status 3'
 run 0 gemem-dry-run "$program" runtime
 says err '^  h100 +fits: 2\.000 MiB of 79\.18 GiB \(2097152 of 85017493504 bytes\)$'
@@ -124,7 +132,7 @@ says err '^process [0-9]+, GPU 0: .*/many\.gmt'; says err '^process [0-9]+, GPU 
 for signal in TERM KILL; do
   rm -f wait.gmt
   gemem-dry-run -o wait.gmt "$program" wait >ready 2>ended & launcher=$!
-  tries=0; until grep -q ready ready || [ $tries -gt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+  tries=0; until grep -q ready ready || [ $tries -gt 1200 ]; do sleep 0.05; tries=$((tries + 1)); done
   if [ $signal = TERM ]; then kill -TERM $launcher; else kill -KILL "$(pgrep -P $launcher | head -n 1)"; fi
   wait $launcher; waited=$?
   [ $signal = TERM ] && wanted=143 || wanted=137; check "SIG$signal: the status" test $waited -eq $wanted

@@ -63,6 +63,17 @@ for how in link dlsym proc; do
   records "$how: waiting for events, registered memory" 'alloc 1 size=1048576 stream=1;event-record 1 stream=1;event-wait 1 stream=2;stream-sync stream=2;free 1'\
 ';event-wait 1 stream=2;stream-sync stream=2;alloc 2 size=8192 device=host tag="registered";free 2 device=host' "$driver" $how events
 done
+
+# ---- gemem in a folder whose name ends an item of $LD_PRELOAD
+libraries=$GEMEM_BUILDDIR/.libs
+mkdir 'a b:c'
+cp "$libraries/gemem-record" "$libraries/libgemem-record.so" 'a b:c'
+TMPDIR=$PWD LD_LIBRARY_PATH=$libraries:$LD_LIBRARY_PATH run 0 'a b:c/gemem-record' "$driver" link basic
+silent err
+check 'a folder with blanks and colons' test "$(events out.gmt)" = "$basic"
+check 'no links are left' sh -c '! ls -d ./gemem-?????? 2>/dev/null'
+LD_LIBRARY_PATH=$libraries:$LD_LIBRARY_PATH run 0 env TMPDIR="$PWD/a b:c" 'a b:c/gemem-record' "$driver" link basic
+says err 'let .TMPDIR name a folder .*, without blanks and colons; .*/record-driver runs without being recorded$'
 records "per-thread default streams" \
   'alloc 1 size=1048576 stream=1;free 1;stream-sync stream=1;alloc 2 size=1048576 stream=2 tag="thread 1";free 2;stream-sync stream=2' "$driver" thread own-streams
 records "a reset frees what the device holds" 'alloc 1 size=1048576;alloc 2 size=2097152;free 1;free 2' "$driver" proc reset

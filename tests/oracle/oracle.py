@@ -29,9 +29,8 @@ import sequences
 import shrink
 import wheels
 
-LENGTHS = [2000, 5000, 10000, 23000]  # of the sequences, in turn
-ENOUGH = 3                            # differing sequences of a scenario are named
-FEW = 20000                           # operations, below which a known difference need not show
+ENOUGH = 3   # differing sequences of a scenario are named
+FEW = 20000  # operations, below which a known difference need not show
 
 
 class Tap:
@@ -182,7 +181,7 @@ def check_scenario(system, versions, scenario, arguments, known, pool, tap):
     labels, tallies, jobs, planned, seed = [v.label for v in versions], {v.label: Tally() for v in versions}, [], 0, arguments.seed
     wanted = min(arguments.operations, max(FEW, int(arguments.operations * system.short_share))) if scenario in system.short else arguments.operations
     while planned < wanted:
-        length = min(system.short.get(scenario) or LENGTHS[seed % len(LENGTHS)], wanted - planned)
+        length = min(system.short.get(scenario) or system.lengths[seed % len(system.lengths)], wanted - planned)
         jobs.append((seed, length, pool.submit(run_one, system.folder, labels, scenario, seed, length)))
         planned, seed = planned + length, seed + 1
     for seed, length, job in jobs:
@@ -251,7 +250,8 @@ def run(arguments):
                 print('%s: exit status %d: %s' % (who, result.returncode, result.stderr.strip()))
         if real.returncode or gemem.returncode:
             return 1
-        rows = [compare.read(work + '/' + name).decode().splitlines() for name in 'rg']
+        logs = [compare.read(work + '/' + name) for name in 'rg']
+        rows = [log.decode().splitlines() for log in (logs[0], compare.without_blocks(*logs))]
         for i in range(max(map(len, rows))):
             one, other = (side[i] if i < len(side) else '' for side in rows)
             print(one if one == other else '%s   <- real; gemem -> %s' % (one, other))

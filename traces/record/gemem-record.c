@@ -160,12 +160,15 @@ main (int argc, char **argv)
     }
   g_autofree char *given = output != NULL ? output : g_strdup ("out.gmt");
   output = g_canonicalize_filename (given, NULL);
+  char *links = NULL; /* see gemem_launch_list_path() */
   g_autofree char *library = gemem_launch_find (GEMEM_LAUNCH_RECORDER, GEMEM_PKGLIBDIR);
   g_autofree char *folder = g_strconcat (output, ".recording-XXXXXX", NULL);
   if (library == NULL)
     gemem_launch_say (GEMEM_LAUNCH_RECORDER " was not found in " GEMEM_PKGLIBDIR
                                             "; %s runs without being recorded",
                       argv[1]);
+  else if ((library = gemem_launch_list_path (library, &links, &error)) == NULL)
+    gemem_launch_say ("%s; %s runs without being recorded", error->message, argv[1]);
   else if (g_mkdtemp (folder) == NULL)
     {
       gemem_launch_say ("%s: %s; %s runs without being recorded", given, g_strerror (errno),
@@ -179,5 +182,6 @@ main (int argc, char **argv)
   int status = gemem_launch_run (argv + 1, environment, &pid);
   if (library != NULL)
     finish (argv[1], folder, pid, status);
+  gemem_launch_remove_links (links);
   return status;
 }

@@ -125,6 +125,46 @@ gemem_launch_find (const char *name, const char *installed)
                                                    : NULL;
 }
 
+char *
+gemem_launch_list_path (char *path, char **links, GError **error)
+{
+  char *link;
+
+  if (strpbrk (path, " :") == NULL)
+    return path;
+  if (*links == NULL && (*links = g_dir_make_tmp ("gemem-XXXXXX", error)) == NULL)
+    {
+      g_free (path);
+      return NULL;
+    }
+  g_autofree char *target = path, *name = g_path_get_basename (target);
+  link = g_build_filename (*links, name, NULL);
+  if (strpbrk (link, " :") == NULL && (symlink (target, link) == 0 || errno == EEXIST))
+    return link;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+               "%s: the loader reads no such names in lists; let $TMPDIR name a folder that can be "
+               "written, without blanks and colons",
+               target);
+  g_free (link);
+  return NULL;
+}
+
+void
+gemem_launch_remove_links (char *links)
+{
+  g_autoptr (GDir) folder = links != NULL ? g_dir_open (links, 0, NULL) : NULL;
+  const char *name;
+
+  while (folder != NULL && (name = g_dir_read_name (folder)) != NULL)
+    {
+      g_autofree char *link = g_build_filename (links, name, NULL);
+      g_unlink (link);
+    }
+  if (links != NULL)
+    g_rmdir (links);
+  g_free (links);
+}
+
 const char *
 gemem_launch_privileged (const char *path)
 {

@@ -40,6 +40,11 @@ gboolean gemem_launch_parse (const GOptionEntry *entries, const char *usage, con
 /* Finds @name, a library or a program of gemem: beside this program in a build folder, else in
  * @installed, a folder.  NULL: missing.  g_free(). */
 char *gemem_launch_find (const char *name, const char *installed);
+/* A name for @path, which is consumed, in lists whose items end at blanks or colons (LD_PRELOAD): itself, or
+ * a link in the folder *@links, which is made where there is none.  NULL with @error.  g_free(). */
+char *gemem_launch_list_path (char *path, char **links, GError **error);
+/* Removes the folder @links, or nothing where it is NULL, and the links in it; consumes it. */
+void gemem_launch_remove_links (char *links);
 /* Why the loader of the executable @path (no script) preloads nothing into it, because it gets rights that
  * the user lacks, and what to do; NULL: it does. */
 const char *gemem_launch_privileged (const char *path);
