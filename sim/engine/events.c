@@ -356,7 +356,7 @@ finish_adopting (GememRun *run)
     run->klass->adopt.done (run->allocator);
 }
 
-static inline gboolean
+static ALWAYS_INLINE gboolean
 dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   if (G_UNLIKELY (run->attention != 0))
