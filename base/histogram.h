@@ -49,9 +49,13 @@ gemem_histogram_add (GememHistogram *histogram, guint64 value)
 {
   histogram->buckets[gemem_histogram_bucket (value)]++;
   histogram->count++;
-  histogram->sum = histogram->sum + value < value ? G_MAXUINT64 : histogram->sum + value;
-  histogram->min = MIN (histogram->min, value);
-  histogram->max = MAX (histogram->max, value);
+  histogram->sum += value;
+  if (G_UNLIKELY (histogram->sum < value))
+    histogram->sum = G_MAXUINT64;
+  if (G_UNLIKELY (value < histogram->min))
+    histogram->min = value;
+  if (G_UNLIKELY (value > histogram->max))
+    histogram->max = value;
 }
 
 GEMEM_END_DECLS

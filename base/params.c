@@ -206,10 +206,37 @@ parse_choice (const GememParam *param, const char *text, int *choice, GError **e
   return FALSE;
 }
 
+/* A percentage of @whole bytes as systems in Python compute it: the quotient by 100, then the
+ * product, each rounded to double precision, and the rest cut off. */
+static gboolean
+parse_part (const char *text, guint64 whole, guint64 *bytes, GError **error)
+{
+  g_autofree char *number = g_strstrip (g_strndup (text, strlen (text) - 1));
+  double percent, part;
+
+  if (!gemem_parse_double (number, &percent, NULL))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "'%s': not a number; write it like 33.3%%", text);
+      return FALSE;
+    }
+  if (percent < 0 || percent / 100 > 1)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "'%s': no part of the device; use 0%% to 100%%", text);
+      return FALSE;
+    }
+  part = (double) whole * (percent / 100);
+  *bytes = part < 0x1p64 ? (guint64) part : GEMEM_UNLIMITED;
+  return TRUE;
+}
+
 static gboolean
 parse_plain (const GememParam *param, const GememParamContext *context, const char *text,
              Value *value, GError **error)
 {
+  const guint64 whole = context != NULL ? context->capacity : 0;
+
   switch (param->type)
     {
     case GEMEM_PARAM_BOOL:
@@ -219,8 +246,9 @@ parse_plain (const GememParam *param, const GememParamContext *context, const ch
     case GEMEM_PARAM_INT:
       return gemem_parse_int (text, &value->integer, error);
     case GEMEM_PARAM_SIZE:
-      return gemem_parse_size (text, bare_unit (param), context != NULL ? context->capacity : 0,
-                               &value->number, error);
+      if ((param->flags & GEMEM_PARAM_PERCENT) != 0 && whole > 0 && g_str_has_suffix (text, "%"))
+        return parse_part (text, whole, &value->number, error);
+      return gemem_parse_size (text, bare_unit (param), whole, &value->number, error);
     case GEMEM_PARAM_TIME:
       return gemem_parse_time (text, bare_unit (param), &value->number, error);
     case GEMEM_PARAM_DOUBLE:

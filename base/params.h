@@ -44,7 +44,8 @@ enum
   GEMEM_PARAM_FILE = 1 << 2,
   /* STRING: a name of what is installed, or a file (with a '/', or NAME.ini), for which the same holds */
   GEMEM_PARAM_NAME_OR_FILE = 1 << 3,
-  /* The real system's own text, too, may be a percentage of the device. */
+  /* SIZE: the real system's own text, too, may be a percentage of the device; it is computed as
+   * there, in double precision. */
   GEMEM_PARAM_PERCENT = 1 << 4,
 };
 

@@ -4,22 +4,25 @@
  * miss at each of the lower ones.  A page of eight cache lines, all fetched at once, replaces four
  * of these levels.  Keys are copied into the pages, so a search reads no block.  In small trees the
  * comparison costs most: the direction of a search is unpredictable, so keys are compared without
- * branches.
+ * branches.  Entries do not move within a page: a word of the page says in which order they stand,
+ * so that insert and remove take some shifts of that word, and a node knows its place.
  *
  * Invariants: all leaves are on level 0; a page has LEAST to WIDTH entries, the root any number (at
  * least two above the leaves); the key of an entry above the leaves is an upper bound of all keys
  * in its subtree, and less than the first key after that subtree; the last key of a page equals the
- * bound in its parent, LAST in the root.  The keys after the last entry of a page are LAST too, so
- * that every search takes the same four steps.  `next` and `previous` link the leaves.  Insert and
- * remove usually change one page, seldom two per level.
+ * bound in its parent, LAST in the root.  Unused entries are LAST too, so that every search takes
+ * the same two steps.  `next` and `previous` link the leaves.  Insert and remove usually change one
+ * page, seldom two per level.
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "base/tree.h"
 
-#define WIDTH 15 /* entries per page: 512 bytes with the header */
+#define WIDTH \
+  15 /* entries per page: 512 bytes with the header; their numbers are digits of 4 bits */
+#define DIGIT 4
+#define DIGIT_MAX ((guint64) 15)
+#define LAST_DIGIT (DIGIT * (WIDTH - 1))
 #define LEAST 4
 #define DEEPEST 32 /* levels: LEAST^32 exceeds any number of entries */
 #define CACHE_LINE 64
@@ -35,8 +38,8 @@ typedef struct _GememTreePage Page;
 struct _GememTreePage
 {
   guint64 n;
+  guint64 order; /* digit i: number of the entry that is the i-th, from n on: an unused one */
   Page *next, *previous; /* neighbours of a leaf */
-  guint64 unused;
   Entry entry[WIDTH];
 };
 
@@ -47,42 +50,67 @@ typedef struct
   gsize at[DEEPEST];
 } Path;
 
+#define IN_ORDER G_GUINT64_CONSTANT (0x0EDCBA9876543210)
+#define ONES G_GUINT64_CONSTANT (0x0111111111111111) /* a digit of 1 for each entry */
+
 static const Entry LAST = { G_MAXUINT64, G_MAXUINT64, G_MAXUINT64, NULL };
 
 #define KEY_OF(node) (node)->group, (node)->size, (node)->address
 
-/* 1 if the key of @entry is below (@group, @size, @address), else 0. */
+/* @count, plus 1 if the key of @entry is below (@group, @size, @address). */
 static inline gsize
-below (const Entry *entry, guint64 group, guint64 size, guint64 address)
+add_below (gsize count, const Entry *entry, guint64 group, guint64 size, guint64 address)
 {
 #ifdef __x86_64__ /* a subtraction of three words, which compilers do not generate */
   guint64 middle = entry->size, high = entry->group;
-  gboolean less;
 
-  __asm__(
-      "cmpq %[address], %[low]\n\tsbbq %[size], %[middle]\n\tsbbq %[group], %[high]"
-      : "=@ccc"(less), [middle] "+&r"(middle), [high] "+&r"(high)
-      : [low] "rm"(entry->address), [address] "r"(address), [size] "r"(size), [group] "r"(group));
-  return (gsize) less;
+  __asm__("cmpq %[address], %[low]\n\tsbbq %[size], %[middle]\n\tsbbq %[group], %[high]\n\t"
+          "adcq $0, %[count]"
+          : [count] "+&r"(count), [middle] "+&r"(middle), [high] "+&r"(high)
+          : [low] "rm"(entry->address), [address] "r"(address), [size] "r"(size), [group] "r"(group)
+          : "cc");
+  return count;
 #else
   typedef unsigned __int128 Pair;
   gsize less = ((Pair) entry->size << 64 | entry->address) < ((Pair) size << 64 | address);
 
-  return (entry->group < group) | ((entry->group == group) & less);
+  return count + ((entry->group < group) | ((entry->group == group) & less));
 #endif
 }
+
+static inline gboolean
+below (const Entry *entry, guint64 group, guint64 size, guint64 address)
+{
+  return add_below (0, entry, group, size, address) != 0;
+}
+
+/* The entry of which the number is the lowest digit of @order. */
+static inline const Entry *
+first_of (const Page *page, guint64 order)
+{
+  return &page->entry[order & DIGIT_MAX];
+}
+
+/* The @at-th entry of @page. */
+static inline Entry *
+entry_at (Page *page, gsize at)
+{
+  return (Entry *) first_of (page, page->order >> DIGIT * at);
+}
+
+/* @count, plus 1 if the @at-th entry in @order is below the key. */
+#define COUNT_BELOW(count, at) \
+  add_below (count, first_of (page, order >> DIGIT * (at)), group, size, address)
 
 /* Number of entries of @page below the key. */
 static inline gsize
 count_below (const Page *page, guint64 group, guint64 size, guint64 address)
 {
-  const Entry *first = page->entry;
+  guint64 order = page->order;
+  const gsize fours = COUNT_BELOW (COUNT_BELOW (COUNT_BELOW (0, 3), 7), 11);
 
-  first += below (&first[7], group, size, address) << 3;
-  first += below (&first[3], group, size, address) << 2;
-  first += below (&first[1], group, size, address) << 1;
-  first += below (&first[0], group, size, address);
-  return (gsize) (first - page->entry);
+  order >>= 4 * DIGIT * fours;
+  return COUNT_BELOW (COUNT_BELOW (COUNT_BELOW (4 * fours, 0), 1), 2);
 }
 
 static inline void
@@ -108,7 +136,7 @@ find_leaf (const GememTree *tree, guint64 group, guint64 size, guint64 address)
 
   for (guint64 level = tree->height; level > 0; level--)
     {
-      page = page->entry[count_below (page, group, size, address)].to;
+      page = entry_at (page, count_below (page, group, size, address))->to;
       if (G_UNLIKELY (many))
         prefetch_page (page);
     }
@@ -127,52 +155,74 @@ find_path (const GememTree *tree, guint64 group, guint64 size, guint64 address, 
       path->at[level] = count_below (page, group, size, address);
       if (level == 0)
         return;
-      page = page->entry[path->at[level]].to;
+      page = entry_at (page, path->at[level])->to;
     }
 }
 
-/* The node at index @at of @leaf; -1 and n: the neighbour in the adjacent leaf; NULL: none. */
+/* The @at-th node of @leaf; -1 and n: the neighbour in the adjacent leaf; NULL: none. */
 static inline GememTreeNode *
-node_at (const Page *leaf, gint64 at)
+node_at (Page *leaf, gint64 at)
 {
   if (G_LIKELY (at >= 0 && at < (gint64) leaf->n))
-    return leaf->entry[at].to;
+    return entry_at (leaf, (gsize) at)->to;
   leaf = at < 0 ? leaf->previous : leaf->next;
-  return leaf != NULL ? leaf->entry[at < 0 ? leaf->n - 1 : 0].to : NULL;
+  return leaf != NULL ? entry_at (leaf, at < 0 ? leaf->n - 1 : 0)->to : NULL;
 }
 
-/* The node @offset positions after the first node of @leaf that is not below the key. */
+/* The node @offset positions after the first one that is not below the key. */
 static inline GememTreeNode *
-look_up (const Page *leaf, guint64 group, guint64 size, guint64 address, int offset)
+look_up (const GememTree *tree, guint64 group, guint64 size, guint64 address, int offset)
 {
+  Page *leaf;
+
+  if (tree->count == 0)
+    return NULL;
+  leaf = find_leaf (tree, group, size, address);
   return node_at (leaf, (gint64) count_below (leaf, group, size, address) + offset);
 }
 
 GememTreeNode *
 gemem_tree_lower_bound (const GememTree *tree, guint64 group, guint64 size, guint64 address)
 {
-  return tree->count > 0 ? look_up (find_leaf (tree, group, size, address), group, size, address, 0)
-                         : NULL;
+  return look_up (tree, group, size, address, 0);
 }
 
 GememTreeNode *
 gemem_tree_before (const GememTree *tree, guint64 group, guint64 size, guint64 address)
 {
-  return tree->count > 0
-             ? look_up (find_leaf (tree, group, size, address), group, size, address, -1)
-             : NULL;
+  return look_up (tree, group, size, address, -1);
+}
+
+/* Slabs align pages to 16, so GememTreeNode.place is the leaf's address plus the entry's number. */
+
+static inline Page *
+leaf_of (const GememTreeNode *node)
+{
+  return (Page *) (gpointer) ((char *) node->place - ((guintptr) node->place & DIGIT_MAX));
+}
+
+/* The position of @node in its leaf: the lowest digit of `order` that is its number. */
+static inline gsize
+position_of (const Page *leaf, const GememTreeNode *node)
+{
+  const guint64 differences = leaf->order ^ ONES * ((guintptr) node->place & DIGIT_MAX);
+  const guint64 zeroes = (differences - ONES) & ~differences & ONES << (DIGIT - 1);
+
+  return (gsize) __builtin_ctzll (zeroes) / DIGIT;
 }
 
 GememTreeNode *
 gemem_tree_next (const GememTreeNode *node)
 {
-  return look_up (node->leaf, KEY_OF (node), 1);
+  Page *leaf = leaf_of (node);
+  return node_at (leaf, (gint64) position_of (leaf, node) + 1);
 }
 
 GememTreeNode *
 gemem_tree_previous (const GememTreeNode *node)
 {
-  return look_up (node->leaf, KEY_OF (node), -1);
+  Page *leaf = leaf_of (node);
+  return node_at (leaf, (gint64) position_of (leaf, node) - 1);
 }
 
 GememTreeNode *
@@ -184,32 +234,43 @@ gemem_tree_first (const GememTree *tree)
 GememTreeNode *
 gemem_tree_last (const GememTree *tree)
 {
-  const Page *page = tree->root;
+  Page *page = tree->root;
 
   if (tree->count == 0)
     return NULL;
   for (guint64 level = tree->height; level > 0; level--)
-    page = page->entry[page->n - 1].to;
-  return page->entry[page->n - 1].to;
+    page = entry_at (page, page->n - 1)->to;
+  return entry_at (page, page->n - 1)->to;
 }
 
 /* ---- changes */
 
+/* Makes *@entry the @at-th entry of @page, which is not full and on @level: takes the last number,
+ * which is unused. */
 static inline void
-put (Page *page, gsize at, const Entry *entry)
+put (Page *page, guint64 level, gsize at, const Entry *entry)
 {
-  for (guint64 i = page->n++; i > at; i--)
-    page->entry[i] = page->entry[i - 1];
-  page->entry[at] = *entry;
+  const guint64 order = page->order, number = order >> LAST_DIGIT,
+                before = ((guint64) 1 << DIGIT * at) - 1;
+
+  page->n++;
+  page->order = (order & before) | number << DIGIT * at
+                | ((order & ~before & ~(DIGIT_MAX << LAST_DIGIT)) << DIGIT);
+  page->entry[number] = *entry;
+  if (level == 0)
+    ((GememTreeNode *) entry->to)->place = (char *) page + number;
 }
 
+/* Removes the @at-th entry of @page: its number is then the last one. */
 static inline void
 cut (Page *page, gsize at)
 {
+  const guint64 order = page->order, number = order >> DIGIT * at & DIGIT_MAX,
+                before = ((guint64) 1 << DIGIT * at) - 1;
+
   page->n--;
-  for (guint64 i = at; i < page->n; i++)
-    page->entry[i] = page->entry[i + 1];
-  page->entry[page->n] = LAST;
+  page->order = (order & before) | (order >> DIGIT & ~before) | number << LAST_DIGIT;
+  page->entry[number] = LAST;
 }
 
 static Page *
@@ -217,48 +278,32 @@ new_page (GememTree *tree)
 {
   Page *page = gemem_slab_alloc (&tree->pages);
 
+  page->order = IN_ORDER;
   for (guint i = 0; i < WIDTH; i++)
     page->entry[i] = LAST;
   return page;
-}
-
-/* Cuts @page to @n entries and resets the unused ones. */
-static void
-end_at (Page *page, guint64 n)
-{
-  for (guint64 i = n; i < page->n; i++)
-    page->entry[i] = LAST;
-  page->n = n;
-}
-
-/* Sets the leaf of the nodes of entries @from to @to - 1, which are new in @page. */
-static inline void
-settle (Page *page, guint64 level, guint64 from, guint64 to)
-{
-  for (guint64 i = from; level == 0 && i < to; i++)
-    ((GememTreeNode *) page->entry[i].to)->leaf = page;
 }
 
 /* Moves the last @n entries of @lower to the start of @upper, the next page. */
 static void
 move_up (Page *lower, Page *upper, guint64 level, guint64 n)
 {
-  memmove (&upper->entry[n], upper->entry, upper->n * sizeof (Entry));
-  memcpy (upper->entry, &lower->entry[lower->n - n], n * sizeof (Entry));
-  upper->n += n;
-  end_at (lower, lower->n - n);
-  settle (upper, level, 0, n);
+  for (; n > 0; n--)
+    {
+      put (upper, level, 0, entry_at (lower, lower->n - 1));
+      cut (lower, lower->n - 1);
+    }
 }
 
 /* Moves the first @n entries of @upper to the end of @lower. */
 static void
 move_down (Page *lower, Page *upper, guint64 level, guint64 n)
 {
-  memcpy (&lower->entry[lower->n], upper->entry, n * sizeof (Entry));
-  lower->n += n;
-  memmove (upper->entry, &upper->entry[n], (upper->n - n) * sizeof (Entry));
-  end_at (upper, upper->n - n);
-  settle (lower, level, lower->n - n, lower->n);
+  for (; n > 0; n--)
+    {
+      put (lower, level, lower->n, entry_at (upper, 0));
+      cut (upper, 0);
+    }
 }
 
 /* Sets the key of @entry to the bound of @page; `to` is unchanged. */
@@ -267,7 +312,7 @@ set_bound (Entry *entry, const Page *page)
 {
   const gpointer to = entry->to;
 
-  *entry = page->entry[page->n - 1];
+  *entry = *first_of (page, page->order >> DIGIT * (page->n - 1));
   entry->to = to;
 }
 
@@ -287,7 +332,7 @@ grow_root (GememTree *tree)
   Page *root = new_page (tree);
 
   root->n = 1;
-  root->entry[0].to = tree->root; /* the bound is LAST */
+  root->entry[0].to = tree->root; /* the first one; the bound is LAST */
   tree->root = root;
   tree->height++;
 }
@@ -304,11 +349,9 @@ split (GememTree *tree, Page *page, guint64 level, gsize at, Entry *entry, Entry
   link_between (upper, page, page->next);
   move_up (page, upper, level, WIDTH / 2);
   if (at > page->n)
-    put (upper, at - page->n, entry);
+    put (upper, level, at - page->n, entry);
   else
-    put (page, at, entry);
-  if (level == 0)
-    ((GememTreeNode *) entry->to)->leaf = at > page->n ? upper : page;
+    put (page, level, at, entry);
   set_bound (above, page);
   new_above.to = upper;
   *entry = new_above;
@@ -327,7 +370,7 @@ insert_splitting (GememTree *tree, Entry entry)
 
       if (page->n < WIDTH)
         {
-          put (page, path.at[level], &entry);
+          put (page, level, path.at[level], &entry);
           return;
         }
       if (level == tree->height)
@@ -337,7 +380,7 @@ insert_splitting (GememTree *tree, Entry entry)
           path.at[level + 1] = 0;
         }
       split (tree, page, level, path.at[level], &entry,
-             &path.page[level + 1]->entry[path.at[level + 1]]);
+             entry_at (path.page[level + 1], path.at[level + 1]));
       path.at[level + 1]++;
     }
 }
@@ -364,8 +407,7 @@ gemem_tree_insert (GememTree *tree, GememTreeNode *node)
       insert_splitting (tree, entry);
       return;
     }
-  node->leaf = leaf;
-  put (leaf, count_below (leaf, KEY_OF (node)), &entry);
+  put (leaf, 0, count_below (leaf, KEY_OF (node)), &entry);
 }
 
 /* Balances the pages @at and @at + 1 below @above, one of which has too few entries, or merges
@@ -373,7 +415,7 @@ gemem_tree_insert (GememTree *tree, GememTreeNode *node)
 static gboolean
 join (GememTree *tree, Page *above, guint64 level, gsize at)
 {
-  Page *lower = above->entry[at].to, *upper = above->entry[at + 1].to;
+  Page *lower = entry_at (above, at)->to, *upper = entry_at (above, at + 1)->to;
   const guint64 all = lower->n + upper->n;
 
   if (all > WIDTH)
@@ -382,14 +424,14 @@ join (GememTree *tree, Page *above, guint64 level, gsize at)
         move_down (lower, upper, level, all / 2 - lower->n);
       else
         move_up (lower, upper, level, all / 2 - upper->n);
-      set_bound (&above->entry[at], lower);
+      set_bound (entry_at (above, at), lower);
       return FALSE;
     }
   move_down (lower, upper, level, upper->n);
   lower->next = upper->next;
   if (lower->next != NULL)
     lower->next->previous = lower;
-  above->entry[at + 1].to = lower;
+  entry_at (above, at + 1)->to = lower;
   cut (above, at);
   gemem_slab_free (&tree->pages, upper);
   return TRUE;
@@ -409,7 +451,7 @@ fill_up (GememTree *tree, const GememTreeNode *node)
     {
       Page *root = tree->root;
 
-      tree->root = root->entry[0].to;
+      tree->root = entry_at (root, 0)->to;
       tree->height--;
       gemem_slab_free (&tree->pages, root);
     }
@@ -418,11 +460,11 @@ fill_up (GememTree *tree, const GememTreeNode *node)
 void
 gemem_tree_remove (GememTree *tree, const GememTreeNode *node)
 {
-  Page *leaf = node->leaf;
+  Page *leaf = leaf_of (node);
 
   tree->count--;
-  cut (leaf, count_below (leaf, KEY_OF (node)));
-  if (G_UNLIKELY (leaf->n < LEAST) && tree->height > 0)
+  cut (leaf, position_of (leaf, node));
+  if (tree->height > 0 && G_UNLIKELY (leaf->n < LEAST))
     fill_up (tree, node);
 }
 
@@ -444,50 +486,61 @@ typedef struct
 } Sweep;
 
 static gboolean
-check_leaf (const Page *leaf, Sweep *sweep)
+check_leaf (Page *leaf, Sweep *sweep)
 {
   if (leaf->previous != sweep->leaf || (sweep->leaf != NULL && sweep->leaf->next != leaf))
     return FALSE;
   sweep->leaf = leaf;
   for (guint64 i = 0; i < leaf->n; i++, sweep->count++)
     {
-      const Entry *entry = &leaf->entry[i];
+      const Entry *entry = entry_at (leaf, i);
       const GememTreeNode *node = entry->to;
 
       if (sweep->count > 0 && !below (&sweep->last, KEY_OF (entry)))
         return FALSE;
-      if (node->leaf != leaf || node->group != entry->group || node->size != entry->size
-          || node->address != entry->address)
+      if (leaf_of (node) != leaf || position_of (leaf, node) != i || node->group != entry->group
+          || node->size != entry->size || node->address != entry->address)
         return FALSE;
       sweep->last = *entry;
     }
   return TRUE;
 }
 
+/* Each number stands once in the order, and unused entries are LAST. */
+static gboolean
+check_order (Page *page)
+{
+  guint found = 0;
+
+  for (guint64 i = 0; i < WIDTH; i++)
+    {
+      found |= 1u << (entry_at (page, i) - page->entry);
+      if (i >= page->n && below (entry_at (page, i), KEY_OF (&LAST)))
+        return FALSE;
+    }
+  return found == (1u << WIDTH) - 1 && page->order >> DIGIT * WIDTH == 0;
+}
+
 /* @bound: the entry of @page in the level above. */
 static gboolean
-check_page (const GememTree *tree, const Page *page, guint64 level, const Entry *bound,
-            Sweep *sweep)
+check_page (const GememTree *tree, Page *page, guint64 level, const Entry *bound, Sweep *sweep)
 {
   if (page->n > WIDTH || (page != tree->root && page->n < LEAST)
-      || (page == tree->root && level > 0 && page->n < 2))
+      || (page == tree->root && level > 0 && page->n < 2) || !check_order (page))
     return FALSE;
-  for (guint64 i = page->n; i < WIDTH; i++)
-    if (below (&page->entry[i], KEY_OF (&LAST)))
-      return FALSE;
   if (level == 0)
     return check_leaf (page, sweep) && (page->n == 0 || !below (bound, KEY_OF (&sweep->last)));
   for (guint64 i = 0; i < page->n; i++)
     {
-      const Entry *entry = &page->entry[i];
+      const Entry *entry = entry_at (page, i);
 
-      if (i > 0 && !below (&page->entry[i - 1], KEY_OF (&((const Page *) entry->to)->entry[0])))
+      if (i > 0 && !below (entry_at (page, i - 1), KEY_OF (entry_at (entry->to, 0))))
         return FALSE;
       if (!check_page (tree, entry->to, level - 1, entry, sweep))
         return FALSE;
     }
-  return !below (&page->entry[page->n - 1], KEY_OF (bound))
-         && !below (bound, KEY_OF (&page->entry[page->n - 1]));
+  return !below (entry_at (page, page->n - 1), KEY_OF (bound))
+         && !below (bound, KEY_OF (entry_at (page, page->n - 1)));
 }
 
 gboolean

@@ -23,8 +23,8 @@ typedef struct
 {
   guint64 size;
   guint64 address;
-  guint64 group;               /* stream, pool, or 0 */
-  struct _GememTreePage *leaf; /* private to tree.c */
+  guint64 group;  /* stream, pool, or 0 */
+  gpointer place; /* private to tree.c */
 } GememTreeNode;
 
 typedef struct

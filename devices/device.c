@@ -398,6 +398,13 @@ gemem_device_expect (GememDevice *device, guint64 address, guint64 size)
 }
 
 void
+gemem_device_expect_map (GememDevice *device, guint64 address, guint64 size)
+{
+  if (device->klass->recorded.expect_map != NULL)
+    device->klass->recorded.expect_map (device, address, size);
+}
+
+void
 gemem_device_limit (GememDevice *device, guint64 bytes)
 {
   if (device->klass->recorded.limit != NULL)

@@ -300,6 +300,13 @@ faulty_expect (GememDevice *device, guint64 address, guint64 size)
 }
 
 static void
+faulty_expect_map (GememDevice *device, guint64 address, guint64 size)
+{
+  gemem_device_expect_map (enter (device), address, size);
+  leave (device);
+}
+
+static void
 faulty_limit (GememDevice *device, guint64 bytes)
 {
   gemem_device_limit (enter (device), bytes);
@@ -494,5 +501,8 @@ const GememDeviceClass gemem_faulty_class = {
   .info = faulty_info,
   .destroy = faulty_destroy,
   .cost = faulty_cost,
-  .recorded = { .expect = faulty_expect, .limit = faulty_limit, .adopt = faulty_adopt },
+  .recorded = { .expect = faulty_expect,
+                .expect_map = faulty_expect_map,
+                .limit = faulty_limit,
+                .adopt = faulty_adopt },
 };

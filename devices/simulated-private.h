@@ -58,7 +58,8 @@ struct _GememSimulated
   /* address policy `recorded` */
   GememExpectations expected_blocks, expected_ranges;
   GememSlab expected_slab;
-  GByteArray *answers; /* to event queries, from the log of calls; NULL: no log */
+  guint64 mapped, mapped_end; /* what was mapped last, where no range began yet; 0: nothing */
+  GByteArray *answers;        /* to event queries, from the log of calls; NULL: no log */
   gsize answered;
 
   /* outstanding work */

@@ -5,9 +5,10 @@
  * device's limits.  Addresses: `bump` ascends from base in whole steps and never reuses an address;
  * `first-fit` takes the lowest free range of whole steps; `recorded` takes the segments announced
  * by gemem_device_expect() in order, as long as the sizes agree, and otherwise bumps above
- * everything recorded (counted in `unexpected`); `descending` and `random` never reuse an address
- * either, and place each block below the last one, or anywhere: what depends on the order of
- * addresses shows in the difference.  A log of calls (recorded-calls.c) provides the
+ * everything recorded (counted in `unexpected`), and begins a range where memory was mapped last
+ * (gemem_device_expect_map()); `descending` and `random` never reuse an address either, and place
+ * each block below the last one, or anywhere: what depends on the order of addresses shows in the
+ * difference.  A log of calls (recorded-calls.c) provides the
  * addresses of allocations and ranges and the answers of event queries, but not refusals.  All
  * addresses, ranges for mappings too, come from one space and never overlap.  Time: a call costs
  * what the profile says.  A stream is busy until its last work is done: a memset puts its
@@ -433,6 +434,19 @@ sim_expect (GememDevice *device, guint64 address, guint64 size)
     gemem_simulated_expect (self, &self->expected_blocks, address, size);
 }
 
+/* The parts of one mapping follow one another. */
+static void
+sim_expect_map (GememDevice *device, guint64 address, guint64 size)
+{
+  GememSimulated *self = (GememSimulated *) device;
+
+  if (self->policy != ADDRESS_RECORDED || self->answers != NULL)
+    return;
+  if (address != self->mapped_end)
+    self->mapped = address;
+  self->mapped_end = address + size;
+}
+
 static void
 sim_limit (GememDevice *device, guint64 bytes)
 {
@@ -679,6 +693,9 @@ const GememDeviceClass gemem_simulated_class = {
   .destroy = sim_destroy,
   .cost = sim_cost,
   .share = sim_share,
-  .recorded = { .expect = sim_expect, .limit = sim_limit, .adopt = sim_adopt },
+  .recorded = { .expect = sim_expect,
+                .expect_map = sim_expect_map,
+                .limit = sim_limit,
+                .adopt = sim_adopt },
   .probe.occupy = sim_occupy,
 };

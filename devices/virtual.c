@@ -5,7 +5,24 @@
  */
 #include "config.h"
 
+#include "base/units.h"
 #include "devices/simulated-private.h"
+
+/* Where the recording has a range of @size bytes; 0: nowhere, or that is not free. */
+static guint64
+take_recorded (GememSimulated *self, guint64 size, guint64 alignment)
+{
+  const guint64 mapped = self->mapped;
+
+  if (self->answers != NULL)
+    return gemem_simulated_take_expected (self, &self->expected_ranges, size);
+  self->mapped = 0;
+  if (mapped != 0 && mapped == gemem_align_up (mapped, MAX (alignment, 1))
+      && gemem_space_take (&self->space, mapped, size))
+    return mapped;
+  self->base.unexpected += mapped != 0;
+  return 0;
+}
 
 guint64
 gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
@@ -23,9 +40,7 @@ gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
       return 0;
     }
   gemem_simulated_settle (self);
-  address = self->answers != NULL
-                ? gemem_simulated_take_expected (self, &self->expected_ranges, size)
-                : 0;
+  address = take_recorded (self, size, alignment);
   kept = size;
   if (address == 0)
     address = gemem_region_take (&self->space, &self->ranges, size, alignment, &kept);

@@ -117,12 +117,12 @@ AC_SUBST([WARN_CFLAGS])
 AC_SUBST([CODE_CFLAGS])
 ])
 
-# Exported symbols carry the version node GEMEM_0 where the linker can.
+# Where the linker can, exported symbols carry the version node GEMEM_0, and calls within the library are direct.
 AC_DEFUN([GEMEM_VERSION_SCRIPT], [
 AC_CACHE_CHECK([whether the linker takes a version script], [gemem_cv_version_script], [
   echo 'GEMEM_TEST { global: gemem_*; local: *; };' > conftest.map
   gemem_save_LDFLAGS=$LDFLAGS
-  LDFLAGS="$LDFLAGS -shared -fPIC -Wl,--version-script=conftest.map"
+  LDFLAGS="$LDFLAGS -shared -fPIC -Wl,--version-script=conftest.map -Wl,-Bsymbolic-functions"
   AC_LINK_IFELSE([AC_LANG_SOURCE([[int gemem_x (void); int gemem_x (void) { return 0; }]])], [gemem_cv_version_script=yes], [gemem_cv_version_script=no])
   LDFLAGS=$gemem_save_LDFLAGS
   rm -f conftest.map])

@@ -221,8 +221,12 @@ static void
 do_segment (GememRun *run, const GememTraceEvent *event)
 {
   /* in later epochs the recorded addresses have been used */
-  if (run->epoch == 0 && event->kind == GEMEM_EVENT_SEGMENT_ALLOC && event->address != 0)
+  if (run->epoch != 0 || event->address == 0)
+    return;
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC)
     gemem_device_expect (run->device, event->address, event->size);
+  else if (event->kind == GEMEM_EVENT_SEGMENT_MAP && !run->knows_ranges)
+    gemem_device_expect_map (run->device, event->address, event->size);
 }
 
 void
@@ -356,7 +360,7 @@ finish_adopting (GememRun *run)
     run->klass->adopt.done (run->allocator);
 }
 
-static inline gboolean
+static ALWAYS_INLINE gboolean
 dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   if (G_UNLIKELY (run->attention != 0))

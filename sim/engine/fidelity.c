@@ -75,26 +75,30 @@ is_part (const Call *call, Call *whole)
   return TRUE;
 }
 
-/* Puts @call on its @own queue, or compares it with the oldest call of the @other side. */
+/* Puts @call on its @own queue, or compares it with the oldest call of the @other side; of what was
+ * mapped or unmapped as a whole, the rest that the parts before it have left. */
 static void
 meet (Ledger *ledger, GQueue *own, GQueue *other, const Call *call)
 {
-  Call *oldest = g_queue_peek_head (other);
+  Call rest = *call, *oldest = g_queue_peek_head (other);
   g_autofree Call *partner = NULL;
   Call *waiting;
 
   if (own == &ledger->simulated && oldest != NULL && is_part (call, oldest))
     return;
+  for (; own == &ledger->recorded && oldest != NULL && is_part (oldest, &rest);
+       oldest = g_queue_peek_head (other))
+    g_free (g_queue_pop_head (other));
   partner = g_queue_pop_head (other);
   if (partner != NULL)
     {
-      gboolean equal = partner->call == call->call && partner->address == call->address
-                       && partner->size == call->size;
-      count_call (ledger, equal, MIN (partner->seq, call->seq));
+      gboolean equal = partner->call == rest.call && partner->address == rest.address
+                       && partner->size == rest.size;
+      count_call (ledger, equal, MIN (partner->seq, rest.seq));
       return;
     }
   waiting = g_new (Call, 1);
-  *waiting = *call;
+  *waiting = rest;
   g_queue_push_tail (own, waiting);
   if (own->length > QUEUE_MAX)
     {

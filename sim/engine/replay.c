@@ -148,6 +148,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->result->device_ordinal = run->ordinal;
   run->attention |= GEMEM_RUN_ADOPTING;
   run->recorded_device = policy_is_recorded (run->device);
+  run->knows_ranges = info->device != NULL && strstr (info->device, "va_base=") != NULL;
   run->adopt = run->klass->adopt.segment != NULL && run->recorded_device;
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   /* what the allocator obtained before the first event */

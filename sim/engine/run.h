@@ -49,6 +49,7 @@ struct _GememRun
   gboolean hurry;           /* the device's clock does not follow the trace's */
   gboolean same_allocator;  /* the allocator is the one that made the recording */
   gboolean recorded_device; /* its segments lie where they were recorded */
+  gboolean knows_ranges;    /* the recording says where ranges begin (va_base), not its mappings */
   /* GememBlock: completions deferred by a limit of the recorded device; NULL: no limit */
   GArray *held_back;
   gboolean real;      /* the device can fail */

@@ -133,6 +133,57 @@ test_streams (void)
   test_allocator_destroy (a);
 }
 
+/* What CuPy 14.2 answered (get_limit) after CUPY_GPU_MEMORY_LIMIT or set_limit(fraction=...) on
+ * devices of these sizes: a byte less than the exact part, which a request of that part notices. */
+static void
+test_parts (void)
+{
+  static const struct
+  {
+    const char *percent;
+    guint64 capacity, limit;
+  } rows[] = {
+    { "33.3%", 24000000000, 7991999999 },   { "69.0%", 24000000000, 16559999999 },
+    { "1.94512%", 24000000000, 466828799 }, { "68.6%", 24000000000, 16463999999 },
+    { "79.3%", 80000000000, 63439999999 },  { "15.54%", 80000000000, 12431999999 },
+    { "50%", 24000000000, 12000000000 },    { "6e1 %", 24000000000, 14400000000 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *spec = g_strconcat ("cupy-pool:limit=", rows[i].percent, NULL);
+      g_autofree char *device = g_strdup_printf (
+          "sim:base=0x100000000000,step=2MiB,address=bump,capacity=%" G_GUINT64_FORMAT "B",
+          rows[i].capacity);
+      GememAllocator *a = test_allocator_new (spec, device);
+      const guint64 whole = rows[i].limit / 512 * 512;
+
+      want (a, whole + 512, NONE);
+      drop (a, want (a, whole, 0), whole);
+      test_allocator_destroy (a);
+    }
+}
+
+static void
+test_no_parts (void)
+{
+  static const char *const texts[] = { "101%", "-1%", "nan%", "inf%", "33,3%", "%" };
+  GememDevice *device = gemem_device_new ("sim", "capacity=1GiB", 0, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_autoptr (GPtrArray)
+          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      g_autofree char *text = g_strconcat ("cupy-pool:limit=", texts[i], NULL);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_true (!gemem_allocator_spec_parse (text, specs, &error)
+                     || gemem_allocator_new (specs->pdata[0], NULL, device, &error) == NULL);
+      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+    }
+  gemem_device_destroy (device);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -140,6 +191,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cupy-pool/1", test_cut_and_whole);
   g_test_add_func ("/cupy-pool/2", test_limit);
   g_test_add_func ("/cupy-pool/3", test_above_the_limit);
+  g_test_add_func ("/cupy-pool/parts", test_parts);
+  g_test_add_func ("/cupy-pool/no-parts", test_no_parts);
   g_test_add_func ("/cupy-pool/before", test_above_the_limit_before);
   g_test_add_func ("/cupy-pool/ties", test_ties);
   g_test_add_func ("/cupy-pool/streams", test_streams);

@@ -402,6 +402,37 @@ test_info (void)
 
 /* ---- virtual memory */
 
+/* A range begins where memory was mapped last: its parts follow one another. */
+static void
+test_recorded_ranges (void)
+{
+  GememDevice *device = device_new ("sim:address=recorded,va_base=0x500000000000");
+  const guint64 a = 0x7f0000000000, b = 0x310000000000, elsewhere = 0x500000000000;
+
+  gemem_device_expect_map (device, a, 2 * MIB);
+  gemem_device_expect_map (device, a + 2 * MIB, 20 * MIB);
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, a);
+  gemem_device_expect_map (device, a + 22 * MIB, 2 * MIB); /* into that range */
+  gemem_device_expect_map (device, b, 2 * MIB);
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, b);
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, elsewhere); /* nothing says where */
+  g_assert_cmpuint (device->unexpected, ==, 0);
+  gemem_device_expect_map (device, b + GIB - MIB, MIB); /* not free */
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, elsewhere + GIB);
+  gemem_device_expect_map (device, b + 2 * GIB + 512, MIB); /* not so aligned */
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, elsewhere + 2 * GIB);
+  g_assert_cmpuint (device->unexpected, ==, 2);
+  gemem_device_release (device, a, GIB);
+  gemem_device_expect_map (device, a, MIB); /* as before */
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, a);
+  gemem_device_destroy (device);
+
+  device = device_new ("sim:address=first-fit,va_base=0x500000000000");
+  gemem_device_expect_map (device, a, 2 * MIB); /* of no interest to other policies */
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, elsewhere);
+  gemem_device_destroy (device);
+}
+
 static void
 test_ranges (void)
 {
@@ -484,6 +515,7 @@ main (int argc, char **argv)
   g_test_add_func ("/device/first-fit", test_first_fit);
   g_test_add_func ("/device/first-fit-naive", test_first_fit_naive);
   g_test_add_func ("/device/recorded", test_recorded);
+  g_test_add_func ("/device/recorded-ranges", test_recorded_ranges);
   g_test_add_func ("/device/adopt", test_adopt);
   g_test_add_func ("/device/limit", test_limit);
   g_test_add_func ("/device/one-space", test_one_space);
