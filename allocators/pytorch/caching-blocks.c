@@ -78,8 +78,11 @@ gemem_caching_segment_add (Caching *caching, CachingPool *pool, guint64 address,
 CachingBlock *
 gemem_caching_segment_new (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
-  const guint64 address = gemem_device_malloc (caching->base.device, size, stream);
+  const guint64 unit = caching->settings.segment_unit;
+  guint64 address = gemem_device_malloc (caching->base.device, size, stream);
 
+  if (address == 0 && unit != 0 && size % unit == 0)
+    address = gemem_device_malloc (caching->base.device, size, stream);
   if (address == 0)
     return NULL;
   caching->num_device_alloc++;

@@ -115,7 +115,12 @@ take_page (Caching *caching, const CachingSegment *segment)
   GememPage page;
 
   if (kept == NULL || kept->len == 0)
-    return gemem_device_create_page (caching->base.device, segment->page);
+    {
+      page = gemem_device_create_page (caching->base.device, segment->page);
+      if (page == 0 && segment->page == caching->settings.segment_unit)
+        page = gemem_device_create_page (caching->base.device, segment->page);
+      return page;
+    }
   page = g_array_index (kept, GememPage, kept->len - 1);
   g_array_set_size (kept, kept->len - 1);
   return page;

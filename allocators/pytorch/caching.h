@@ -107,10 +107,12 @@ typedef struct
   guint64 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
   guint64 page; /* of large expandable segments, before the device's granularity */
   /* of torch-npu; the same in every object of pytorch-caching (gemem_caching_settings_plain()) */
-  guint64 pad;          /* added to each request */
-  guint64 align;        /* blocks of at least align_from bytes begin at multiples of it */
-  guint64 align_from;   /* CACHING_UNLIMITED: none do */
-  guint64 segment_unit; /* segments of large pools are multiples of it; 0: 1a.3 */
+  guint64 pad;        /* added to each request */
+  guint64 align;      /* blocks of at least align_from bytes begin at multiples of it */
+  guint64 align_from; /* CACHING_UNLIMITED: none do */
+  guint64
+      segment_unit; /* segments of large pools are multiples of it, and asked for twice, in pages of it
+                           and of another size; 0: 1a.3 */
   guint64 reject_above; /* reserved bytes above which a request is rejected; CACHING_UNLIMITED */
   guint64 small_range, stream_range; /* bytes of ranges of small pools, and of large pools of other
                                         streams than the default one; 0: as of all others */

@@ -380,6 +380,8 @@ check_conf (const GememParam *key, const char *value)
     return "1g, or leave it out";
   if (strcmp (key->name, "segment_size_mb") == 0 && strcmp (value, "0") == 0)
     return "20 to 512, or leave it out";
+  if (strcmp (key->name, "roundup_power2_divisions") == 0 && strcmp (value, "0") == 0)
+    return "a power of two, or leave it out";
   if (strcmp (key->name, "garbage_collection_threshold") == 0
       && !(g_ascii_strtod (value, NULL) > 0 && g_ascii_strtod (value, NULL) < 1))
     return "a number between 0 and 1";
@@ -442,6 +444,11 @@ apply_conf (NpuParams *params, const char *conf, GError **error)
                        part, CONF_KEYS);
           return FALSE;
         }
+      if (strchr (colon + 1, ':') != NULL && strchr (colon + 1, '[') == NULL)
+        return fail (error,
+                     "conf: a second colon; entries are KEY:VALUE, with commas between them");
+      if (strcmp (colon + 1, "[]") == 0) /* no divisions */
+        continue;
       key = gemem_params_find (gemem_npu_params, part);
       value = number_of (key, colon + 1);
       wanted = check_conf (key, value);

@@ -516,7 +516,9 @@ test_configurations (void)
   want (&rig, 1, 5000000, RANGE + 0x125000, 5000192);
   g_assert_cmpuint (rig_held (&rig), ==, GIB);
   rig_done (&rig);
-  rig = npu (",conf='large_segment_size_mb:64MB,per_process_memory_fraction:0.5x,'", "1GiB");
+  rig = npu (",conf='roundup_power2_divisions:[],large_segment_size_mb:64MB,per_process_memory_"
+             "fraction:0.5x,'",
+             "1GiB");
   want (&rig, 0, 2 * MIB, BASE, 2 * MIB + 512);
   g_assert_cmpuint (rig_held (&rig), ==, 64 * MIB);
   refuse (&rig, 460 * MIB);
@@ -530,6 +532,8 @@ test_configurations (void)
   expect_refused ("conf='garbage_collection_threshold:1.0,garbage_collection_threshold:0.5'",
                   "between 0 and 1");
   expect_refused ("conf='max_split_size_mb:32,,pinned_mem_register:True'", "a comma too many");
+  expect_refused ("conf=roundup_power2_divisions:0", "a power of two");
+  expect_refused ("conf='max_split_size_mb:32;pad:0'", "a second colon");
   expect_refused ("conf=backend:native", "unknown key backend");
   expect_refused ("conf=throw_on_cudamalloc_oom:True", "unknown key throw_on_cudamalloc_oom");
   expect_refused ("conf=pad:0", "unknown key pad");

@@ -46,21 +46,25 @@ struct Version
   char version[128], major[64], minor[64], release[64], patch[64], reserved[128];
 };
 
+static constexpr int DRIVER = 7; /* of CANN's packages */
+
 ACL oracle_error
-aclsysGetCANNVersion (int, Version *version)
+aclsysGetCANNVersion (int package, Version *version)
 {
+  const bool driver = package == DRIVER;
+
   std::memset (version, 0, sizeof *version);
-  std::strcpy (version->version, "8.5.0");
-  std::strcpy (version->major, "8");
+  std::strcpy (version->version, driver ? "25.5.0" : "8.5.0");
+  std::strcpy (version->major, driver ? "25" : "8");
   std::strcpy (version->minor, "5");
   std::strcpy (version->release, "0");
   return OK;
 }
 
 ACL oracle_error
-aclsysGetVersionStr (char *, char *version)
+aclsysGetVersionStr (const char *package, char *version)
 {
-  std::strcpy (version, "8.5.0");
+  std::strcpy (version, std::strcmp (package, "driver") == 0 ? "25.5.0" : "8.5.0");
   return OK;
 }
 

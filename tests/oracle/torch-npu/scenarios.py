@@ -69,6 +69,12 @@ def rejected(random):
     return Case(one_of(anything(), anything(limit=total), PATTERNS['uniform']), settings, {'capacity': total})
 
 
+def huge_pages(random):
+    """Pages of 1 GiB."""
+    return Case(one_of(anything(trim=0.003), anything(streams=2, most=2 * GiB)), {'page_size': '1g', 'expandable_segments': random.choice(['yes', 'no'])},
+                {'capacity': random.choice([4 * GiB, 64 * GiB])})
+
+
 STRINGS = {  # key: values that are accepted, odd ones
     'max_split_size_mb': (('20', '21', '32', '128', '64.5', '64MB', '+32'), ('19', '0', '', 'x')),
     'garbage_collection_threshold': (('0.3', '0.9', '0.5x'), ('0', '1', '1.0', '1.5', '-0.1', '', 'x')),
@@ -84,7 +90,7 @@ STRINGS = {  # key: values that are accepted, odd ones
     'pin_memory_expandable_segments': (('True', 'False'), ('x',)),
     'pinned_mem_register': (('True', 'False'), ('x',)),
     'release_lock_on_npumalloc': (('True', 'False'), ('x',)),
-    'pinned_reserve_segment_size_mb': (('0', '32'), ('-1', 'x')),
+    'pinned_reserve_segment_size_mb': (('0', '32'), ('x',)),
     'pinned_use_background_threads': (('True', 'False'), ('x',)),
     'unknown_key': ((), ('1',)),
 }
@@ -101,7 +107,7 @@ def strings(random):
 
 SCENARIOS = {'default': torch.default, 'out-of-memory': torch.out_of_memory, 'split': torch.split, 'roundup': torch.roundup, 'garbage-collection': torch.garbage_collection,
              'fraction': torch.fraction, 'streams': torch.streams, 'record-stream': torch.record, 'erase-stream': erased, 'lazy-reclaim': lazy, 'empty-cache': torch.empty_cache,
-             'expandable': aligned, 'rejected': rejected, 'captures': torch.captures, 'private-pools': torch.private_pools,
+             'expandable': aligned, 'rejected': rejected, 'huge-pages': huge_pages, 'captures': torch.captures, 'private-pools': torch.private_pools,
              'inside-captures': torch.inside_captures, 'inside-pools': torch.inside_pools, 'strings': strings}
 SHORT = {'strings': 400}
 
