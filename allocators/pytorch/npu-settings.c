@@ -560,6 +560,11 @@ resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings
   return TRUE;
 }
 
+/* As gemem_caching_versions: what master took over from PyTorch 2.13 is what its pools hold, not the order
+ * of equal blocks. */
+static const CachingVersion master = { "master", CACHING_TIES_ADDRESS, FALSE, FALSE, FALSE, FALSE,
+                                       FALSE };
+
 gboolean
 gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings,
                             GError **error)
@@ -570,8 +575,8 @@ gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, Cachin
 
   memset (settings, 0, sizeof *settings);
   gemem_caching_settings_plain (settings);
-  settings->version =
-      &gemem_caching_versions[params->version == VERSION_MASTER ? CACHING_2_13 : CACHING_2_11];
+  settings->version = params->version == VERSION_MASTER ? &master
+                                                        : &gemem_caching_versions[CACHING_2_11];
   copy.divisions = g_strdup (params->divisions);
   copy.conf = copy.alloc_conf = NULL;
   ok = (conf == NULL || apply_conf (&copy, conf, error))

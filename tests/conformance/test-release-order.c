@@ -47,7 +47,6 @@ static const struct
   { "direct", 0, ALL, CUDA_FREE },
   { "pytorch-caching", 0, ALL, CUDA_FREE },
   { "gmlake", 0, ALL, CUDA_FREE },
-  { "torch-npu", 0, TRIMS, CUDA_FREE "; before its last attempt it waits for the device" },
   { "tf-bfc", 0, ALL, CUDA_FREE },
   { "ort-bfc", 0, TRIMS, CUDA_FREE },
   { "rmm-limiting", 0, ALL, CUDA_FREE },

@@ -442,7 +442,7 @@ change_use (Naive *naive, guint32 id, guint64 stream, gboolean uses)
   for (guint i = 0; i < piece->uses; i++)
     if (piece->used_by[i] != stream)
       piece->used_by[left++] = piece->used_by[i];
-  if (uses && stream != piece->stream)
+  if (uses)
     {
       g_assert_cmpuint (left, <, USES);
       piece->used_by[left++] = stream;
