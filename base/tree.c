@@ -198,7 +198,7 @@ gemem_tree_before (const GememTree *tree, guint64 group, guint64 size, guint64 a
 static inline Page *
 leaf_of (const GememTreeNode *node)
 {
-  return (Page *) (gpointer) ((char *) node->place - ((guintptr) node->place & DIGIT_MAX));
+  return GSIZE_TO_POINTER (GPOINTER_TO_SIZE (node->place) & ~(gsize) DIGIT_MAX);
 }
 
 /* The position of @node in its leaf: the lowest digit of `order` that is its number. */
