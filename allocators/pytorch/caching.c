@@ -525,10 +525,10 @@ gemem_caching_completed (GememAllocator *allocator, const GememBlock *block)
 void
 gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 {
-  const CachingBlock *own = block->handle;
+  CachingBlock *used = block->handle;
 
-  if (stream != own->node.group)
-    gemem_caching_add_use ((Caching *) allocator, block->handle, stream);
+  if (stream != used->node.group)
+    gemem_caching_add_use ((Caching *) allocator, used, stream);
 }
 
 void

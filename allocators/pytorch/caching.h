@@ -110,9 +110,9 @@ typedef struct
   guint64 pad;        /* added to each request */
   guint64 align;      /* blocks of at least align_from bytes begin at multiples of it */
   guint64 align_from; /* CACHING_UNLIMITED: none do */
-  guint64
-      segment_unit; /* segments of large pools are multiples of it, and asked for twice, in pages of it
-                           and of another size; 0: 1a.3 */
+  /* segments of large pools are multiples of it, and what is refused is asked for twice, in pages of
+   * it and of 2 MiB; 0: 1a.3 */
+  guint64 segment_unit;
   guint64 reject_above; /* reserved bytes above which a request is rejected; CACHING_UNLIMITED */
   guint64 small_range, stream_range; /* bytes of ranges of small pools, and of large pools of other
                                         streams than the default one; 0: as of all others */

@@ -13,7 +13,9 @@ import re
 import subprocess
 import sys
 import tempfile
-import types
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from unused import stand_for  # noqa: E402
 
 STRATEGIES = {  # gemem's allocator: flags
     'paddle-auto-growth': {'allocator_strategy': 'auto_growth'},
@@ -98,18 +100,6 @@ def outer(dry, arguments):
 
 # ---- the inner process
 
-def without_unused():
-    """Stands for the modules that PaddlePaddle imports for downloads and pictures."""
-
-    class Unused(types.ModuleType):
-        def __getattr__(self, name):
-            if name.startswith('__'):
-                raise AttributeError(name)
-            return Unused(name)
-
-    sys.modules.update({name: Unused(name) for name in ('httpx', 'PIL')})
-
-
 class Driver:
     def __init__(self, allocator):
         import ctypes
@@ -158,7 +148,7 @@ class Driver:
 
 
 def inner(allocator, trace, rows, stats):
-    without_unused()
+    stand_for('httpx', 'PIL')  # for downloads and pictures
     driver = Driver(allocator)
     lines = [line for line in read(trace).splitlines() if line and not line.startswith('#')]
     for seq, line in enumerate(lines):

@@ -6,10 +6,7 @@
 # that says its name (oracle_missing); the other libraries that they want are empty and lead to it.
 set -eu
 torch=$ORACLE_WHEELS/torch npu=$ORACLE_WHEELS/torch_npu folder=$(dirname "$ORACLE_DRIVER")
-for python in python3.11 python3 ''; do
-  [ -n "$python" ] || { echo 'there is no Python 3.11, for which the wheel is' >&2; exit 77; }
-  ! "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || break
-done
+python=$("$ORACLE_COMMON/find-python.sh" 3.11) || exit
 cxx () { ${CXX:-c++} -std=c++20 -O2 -w -fPIC -I"$ORACLE_COMMON" "$@"; }
 names () { awk 'NF > 1 { sub(/@.*/, "", $NF); print $NF }' | LC_ALL=C sort -u; }
 
@@ -36,6 +33,6 @@ cxx -shared -o "$folder/driver.so" -I"$torch/include" -I"$torch/include/torch/cs
   -Wl,-rpath,"$folder:$torch/lib:$npu/lib" -Wl,--disable-new-dtags -Wl,--unresolved-symbols=ignore-in-shared-libs
 cat >"$ORACLE_DRIVER" <<END
 #!/bin/sh
-exec $python -S '$ORACLE_SYSTEM/driver.py' '$folder/driver.so' "\$@"
+exec $python -B -S '$ORACLE_SYSTEM/driver.py' '$folder/driver.so' "\$@"
 END
 chmod +x "$ORACLE_DRIVER"

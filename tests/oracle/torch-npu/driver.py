@@ -2,16 +2,10 @@
 import ctypes
 import os
 import sys
-import types
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from unused import stand_for  # noqa: E402
 
-class Unused(types.ModuleType):
-    def __getattr__(self, name):
-        if name.startswith('__'):
-            raise AttributeError(name)
-        return Unused(name)
-
-
-sys.modules.update({name: Unused(name) for name in ('torch', 'torch.npu')})
+stand_for('torch', 'torch.npu')
 words = [word.encode() for word in sys.argv[1:]]
 ctypes.PyDLL(sys.argv[1], os.RTLD_LAZY).oracle_main(len(words), (ctypes.c_char_p * (len(words) + 1))(*words))
