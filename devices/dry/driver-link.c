@@ -69,3 +69,11 @@ cuLinkDestroy (CUlinkState handle)
   standin_object_free (link);
   return CUDA_SUCCESS;
 }
+
+/* The names of before CUDA 6.5, which the driver has still: cuDNN looks them up by dlsym(). */
+#define OLD_NAME(name, function) \
+  extern __typeof__ (function) function##_old __asm__(name) \
+      __attribute__ ((alias (#function), visibility ("default")));
+OLD_NAME ("cuLinkCreate", cuLinkCreate_v2)
+OLD_NAME ("cuLinkAddData", cuLinkAddData_v2)
+OLD_NAME ("cuLinkAddFile", cuLinkAddFile_v2)

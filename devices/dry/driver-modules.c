@@ -243,7 +243,9 @@ find_function (guint64 *handle, StandinModule *module, const char *name)
       function->needs = standin.dry ? gemem_dry_kernel (module->image, name, capability ()) : NULL;
       function->dynamic_limit = gpu->shared_per_block
                                 - (function->needs != NULL ? function->needs->static_shared : 0);
-      if (standin.dry && (function->needs == NULL || function->needs->registers == 0))
+      if (standin.dry
+          && (function->needs == NULL
+              || (function->needs->registers == 0 && !function->needs->idle)))
         gemem_dry_note ("kernel", name);
       g_hash_table_insert (module->functions, function->name, function);
     }

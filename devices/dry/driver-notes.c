@@ -10,6 +10,7 @@
  *   image ...              a module that cannot be read: what its kernels need is unknown
  *   kernel NAME            the image does not say what this kernel needs
  *   variable NAME          the image does not say how large this variable is
+ *   installed SONAME       a library of NVIDIA's that ran by itself
  *   workspace NAME 0..MOST only the real library knows the size that NAME was asked for; it is taken as
  *                          0, or as $GEMEM_DRY_WORKSPACES
  *   version NAME ...       the version of a library is not known
@@ -32,6 +33,7 @@
  */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -181,11 +183,30 @@ standin_note_value (gpointer to, gsize size, GememDryValue known)
     gemem_dry_note (known == GEMEM_DRY_UNKNOWN ? "value" : "assumed", text);
 }
 
+/* Which of the libraries of $GEMEM_DRY_INSTALLED, "A:B", this process has loaded. */
+static void
+note_installed (void)
+{
+  const char *names = g_getenv ("GEMEM_DRY_INSTALLED");
+  g_auto (GStrv) sonames = g_strsplit (names != NULL ? names : "", ":", -1);
+
+  for (char **soname = sonames; *soname != NULL; soname++)
+    {
+      gpointer loaded = dlopen (*soname, RTLD_LAZY | RTLD_NOLOAD);
+      if (loaded != NULL)
+        {
+          gemem_dry_note ("installed", *soname);
+          dlclose (loaded);
+        }
+    }
+}
+
 void
 standin_notes_end (void)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
+  note_installed ();
   pthread_mutex_lock (&mutex);
   for (guint i = 0; order != NULL && i < order->len; i++)
     {

@@ -109,11 +109,9 @@ cuOccupancyMaxPotentialClusterSize (int *size, CUfunction handle, const CUlaunch
   return CUDA_SUCCESS;
 }
 
-/* As if the blocks of a cluster may lie on any multiprocessor. */
 CUresult CUDAAPI
 cuOccupancyMaxActiveClusters (int *clusters, CUfunction handle, const CUlaunchConfig *config)
 {
-  const GememGpu *gpu = gemem_dry_gpu ();
   guint size = 1;
 
   BEGIN (cuOccupancyMaxActiveClusters, NEEDS_INIT);
@@ -124,9 +122,8 @@ cuOccupancyMaxActiveClusters (int *clusters, CUfunction handle, const CUlaunchCo
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
       size = MAX (1, config->attrs[i].value.clusterDim.x * config->attrs[i].value.clusterDim.y
                          * config->attrs[i].value.clusterDim.z);
-  *clusters = gemem_dry_occupancy (needs_of (function), gpu,
-                                   config->blockDimX * config->blockDimY * config->blockDimZ,
-                                   config->sharedMemBytes)
-              * gpu->multiprocessors / (int) size;
+  *clusters = gemem_dry_clusters (needs_of (function), gemem_dry_gpu (),
+                                  (int) (config->blockDimX * config->blockDimY * config->blockDimZ),
+                                  config->sharedMemBytes, (int) MIN (size, G_MAXINT));
   return CUDA_SUCCESS;
 }

@@ -55,7 +55,8 @@ __attribute__ ((visibility ("default"))) void gemem_dry_next_group (int size, in
 /* Writes to @to the @size bytes at the device address @from, if all are known. */
 gboolean gemem_dry_recall (guint64 from, gsize size, gpointer to, gboolean *assumed);
 /* A function of a library wrote @bytes there; NULL: what it wrote is not known. @to 0: anywhere. */
-void gemem_dry_wrote (guint64 to, gsize size, gconstpointer bytes, gboolean assumed);
+__attribute__ ((visibility ("default"))) void
+gemem_dry_wrote (guint64 to, gsize size, gconstpointer bytes, gboolean assumed);
 
 /* ---- what is not written (missing.c) */
 

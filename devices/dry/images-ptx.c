@@ -301,11 +301,14 @@ one_token (Ptx *ptx, const Token *token, gboolean is_external)
         return FALSE;
       ptx->kernel->binary_version = ptx->image->sm; /* compiled for it */
       ptx->kernel->ptx_version = ptx->target;
+      ptx->kernel->idle = TRUE;
       g_clear_pointer (&ptx->kernel->parameters, g_array_unref); /* declared before */
       ptx->kernel->parameters = g_array_new (FALSE, TRUE, sizeof (guint16));
     }
   else if (is (token, ".func") && ptx->depth == 0)
     ptx->kernel = NULL;
+  else if (is (token, ".reg") && ptx->kernel != NULL)
+    ptx->kernel->idle = FALSE;
   else if (ptx->kernel != NULL && ptx->depth == 0
            && (is (token, ".maxntid") || is (token, ".reqntid")
                || is (token, ".reqnctapercluster")))

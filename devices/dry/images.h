@@ -21,6 +21,7 @@
 typedef struct
 {
   int registers;     /* per thread; 0: unknown, as of PTX, which the driver would compile */
+  gboolean idle;     /* PTX that declares no registers: an empty kernel */
   int static_shared; /* bytes per block, without reserved_shared */
   int reserved_shared; /* bytes per block that the image sets aside for the system (sm_90 and later) */
   int local;           /* bytes of stack per thread */
@@ -64,6 +65,12 @@ void gemem_dry_image_forget (const void *image);
  * resident on a multiprocessor of @gpu at a time; 0: none. Unknown registers do not limit. */
 int gemem_dry_occupancy (const GememDryKernel *kernel, const GememGpu *gpu, int block_threads,
                          gsize dynamic_shared);
+
+/* How many clusters of @cluster such blocks are resident on @gpu at a time; 0: none. A cluster lies on the
+ * multiprocessors of one GPC. How many each has that were not switched off differs from chip to chip of
+ * the same GPU: they are taken to be spread evenly, in pairs. */
+int gemem_dry_clusters (const GememDryKernel *kernel, const GememGpu *gpu, int block_threads,
+                        gsize dynamic_shared, int cluster);
 
 /* The most threads a block of @kernel may have: its launch bounds, the GPU's limit, and its registers. */
 int gemem_dry_max_threads (const GememDryKernel *kernel, const GememGpu *gpu);

@@ -24,27 +24,25 @@
 #include "base/error.h"
 #include "devices/dry/launch.h"
 
-#define FORM "gemem-dry stubs 1" /* changes when launch-write.c writes other files */
+#define FORM "gemem-dry stubs 2" /* changes when launch-write.c writes other files */
 #define UNUSED_DAYS 30
 #define LEFT_OVER_DAYS 1
 #define PARTIAL ".partial-"
 #define ADVICE "name another folder with XDG_CACHE_HOME"
 
-/* The names that the shared object at @path defines. */
-static GHashTable *
-defined_names (const char *path, GError **error)
+/* Adds the names that the shared object at @path defines. */
+static gboolean
+add_defined_names (GHashTable *names, const char *path, GError **error)
 {
   GememDryElf *elf = gemem_dry_elf_open (path);
-  GHashTable *names;
 
   if (elf == NULL)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
                    "%s: it is not there, or no shared object for this machine; install gemem again",
                    path);
-      return NULL;
+      return FALSE;
     }
-  names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (guint i = 0; i < gemem_dry_elf_n_symbols (elf); i++)
     {
       GememDrySymbol symbol;
@@ -52,7 +50,7 @@ defined_names (const char *path, GError **error)
         g_hash_table_add (names, g_strdup (symbol.name));
     }
   gemem_dry_elf_close (elf);
-  return names;
+  return TRUE;
 }
 
 /* What a folder holds. */
@@ -236,19 +234,36 @@ make_list (const GPtrArray *libraries, const GPtrArray *linked)
   return g_string_free (list, FALSE);
 }
 
-char *
-gemem_dry_stubs (const char *const *roots, const char *library, const char *cache, GError **error)
+/* The names that those of @libraries define that are loaded. */
+static GHashTable *
+written_names (const char *const *libraries, const GememDryInstalled *installed, GError **error)
 {
-  g_autoptr (GHashTable) written = defined_names (library, error);
+  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (; *libraries != NULL; libraries++)
+    {
+      g_autofree char *module = g_path_get_basename (*libraries);
+      if (!gemem_dry_installed_runs (installed, module)
+          && !add_defined_names (names, *libraries, error))
+        return NULL;
+    }
+  return g_steal_pointer (&names);
+}
+
+char *
+gemem_dry_stubs (const char *const *roots, const char *const *libraries,
+                 GememDryInstalled *installed, const char *cache, GError **error)
+{
   g_autoptr (GPtrArray) linked = g_ptr_array_new_with_free_func (gemem_dry_linked_free);
   g_autofree char *parent = g_build_filename (cache != NULL ? cache : g_get_user_cache_dir (),
                                               "gemem", "dry", NULL);
 
+  g_autoptr (GPtrArray) wanted = gemem_dry_scan (roots, linked, installed);
+  g_autoptr (GHashTable) written = written_names (libraries, installed, error);
   if (written == NULL)
     return NULL;
-  g_autoptr (GPtrArray) libraries = gemem_dry_scan (roots, linked);
-  g_autofree char *list = make_list (libraries, linked);
-  const Contents contents = { libraries, written, list };
+  g_autofree char *list = make_list (wanted, linked);
+  const Contents contents = { wanted, written, list };
   g_autofree char *name = name_of (&contents);
   char *folder = g_build_filename (parent, name, NULL);
   if (!is_complete (folder, &contents) && !make_alone (parent, folder, &contents, error))

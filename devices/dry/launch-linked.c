@@ -3,7 +3,7 @@
  *
  * The functions are those that the object's table of all symbols names.  Where it was stripped, its frame
  * tables, which unwinding needs, still tell where every function begins and how long it is.  The runtime
- * of a version is one piece, which no linker takes apart, and its functions have beginnings and sizes
+ * of a version is one piece, which no linker takes apart, and its functions follow each other with lengths
  * like no others (linked-runtimes.def).  Of another version there is nothing to go by: the program then
  * fails at the driver, which says why (cuGetExportTable in driver.c).
  *
@@ -19,13 +19,28 @@
 
 #define JUMP_SIZE 14 /* that audit.c writes */
 
-static const struct
-{
-  const char *soname, *functions;
-} runtimes[] = {
-#define GEMEM_DRY_LINKED_RUNTIME(soname, version, functions) { soname, functions },
+#define N_RUNTIMES G_N_ELEMENTS (sonames)
+#define FIRST "cudaGetExportTable" /* before those of linked-runtimes.def */
+#define LATER "cudaDeviceReset"    /* and those that follow it */
+
+static const char *const sonames[] = {
+#define GEMEM_DRY_LINKED_RUNTIME(soname, version) soname,
+#define GEMEM_DRY_LINKED_FUNCTION(name, ...)
 #include "devices/dry/linked-runtimes.def"
 #undef GEMEM_DRY_LINKED_RUNTIME
+#undef GEMEM_DRY_LINKED_FUNCTION
+};
+
+static const struct
+{
+  const char *name;
+  guint16 sizes[N_RUNTIMES]; /* 0: not in that version */
+} known[] = {
+#define GEMEM_DRY_LINKED_RUNTIME(soname, version)
+#define GEMEM_DRY_LINKED_FUNCTION(name, ...) { #name, { __VA_ARGS__ } },
+#include "devices/dry/linked-runtimes.def"
+#undef GEMEM_DRY_LINKED_RUNTIME
+#undef GEMEM_DRY_LINKED_FUNCTION
 };
 
 static void
@@ -115,51 +130,68 @@ find_by_names (const GememDryElf *elf, GPtrArray *functions)
 
 /* ---- by frames */
 
-static gint
-compare_frames (gconstpointer a, gconstpointer b)
+#define FRAME(frames, i) g_array_index (frames, GememDryFrame, i)
+#define ALIGN 16 /* of functions; a jump fits between two */
+G_STATIC_ASSERT (JUMP_SIZE <= ALIGN);
+
+static guint64
+behind (GememDryFrame frame)
 {
-  const guint64 x = ((const GememDryFrame *) a)->address, y = ((const GememDryFrame *) b)->address;
-  return (x > y) - (x < y);
+  return (frame.address + frame.size + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Adds the functions in @text, of a row of linked-runtimes.def, of which the first is at @address, as far
- * as @frames have them; FALSE: not all. */
+/* Whether the functions of @runtime from row @from of known[] up to @to lie one behind the other from frame @at on;
+ * adds them to @functions, unless NULL. */
 static gboolean
-place (const char *text, guint64 address, const GArray *frames, GPtrArray *functions)
+lie_at (const GArray *frames, guint at, guint runtime, guint from, guint to, GPtrArray *functions)
 {
-  while (*text != '\0')
+  guint64 address = FRAME (frames, at).address;
+
+  for (guint row = from; row < to; row++)
     {
-      const gsize n = strcspn (text, " ");
-      char *end;
-      const GememDryFrame function = { address + g_ascii_strtoull (text + n, &end, 16),
-                                       g_ascii_strtoull (end, &end, 16) };
-      guint at;
-      if (!g_array_binary_search ((GArray *) frames, &function, compare_frames, &at)
-          || g_array_index (frames, GememDryFrame, at).size != function.size)
+      const guint size = known[row].sizes[runtime];
+      if (size == 0)
+        continue;
+      if (at == frames->len || FRAME (frames, at).address != address
+          || FRAME (frames, at).size != size)
         return FALSE;
-      if (functions != NULL && function.size >= JUMP_SIZE)
-        add (functions, g_strndup (text, n), function.address);
-      address = function.address;
-      text = end + strspn (end, " ");
+      if (functions != NULL)
+        add (functions, g_strdup (known[row].name), address);
+      address = behind (FRAME (frames, at++));
     }
   return TRUE;
+}
+
+/* The first frame from @at on where these rows lie; the number of frames: nowhere. */
+static guint
+find_rows (const GArray *frames, guint at, guint runtime, guint from, guint to)
+{
+  while (at < frames->len && !lie_at (frames, at, runtime, from, to, NULL))
+    at++;
+  return at;
 }
 
 static const char *
 find_by_frames (const GememDryElf *elf, GPtrArray *functions)
 {
   g_autoptr (GArray) frames = gemem_dry_elf_frames (elf);
+  const guint all = G_N_ELEMENTS (known);
+  guint later = 0;
 
-  for (guint i = 0; i < frames->len; i++)
-    for (guint k = 0; k < G_N_ELEMENTS (runtimes); k++)
-      {
-        const guint64 address = g_array_index (frames, GememDryFrame, i).address;
-        if (place (runtimes[k].functions, address, frames, NULL))
-          {
-            place (runtimes[k].functions, address, frames, functions);
-            return runtimes[k].soname;
-          }
-      }
+  while (strcmp (known[later].name, LATER) != 0)
+    later++;
+  for (guint runtime = 0; runtime < N_RUNTIMES; runtime++)
+    {
+      const guint first = find_rows (frames, 0, runtime, 0, later);
+      const guint api = find_rows (frames, first, runtime, later, all);
+      if (api == frames->len)
+        continue;
+      if (first > 0 && behind (FRAME (frames, first - 1)) == FRAME (frames, first).address)
+        add (functions, g_strdup (FIRST), FRAME (frames, first - 1).address);
+      lie_at (frames, first, runtime, 0, later, functions);
+      lie_at (frames, api, runtime, later, all, functions);
+      return sonames[runtime];
+    }
   return NULL;
 }
 

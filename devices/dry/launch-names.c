@@ -7,9 +7,9 @@
 
 static const struct
 {
-  const char *soname, *prefixes;
+  const char *soname, *prefixes, *module;
 } rows[] = {
-#define GEMEM_DRY_LIBRARY(soname, prefixes, unsupported, name) { soname, prefixes },
+#define GEMEM_DRY_LIBRARY(soname, prefixes, unsupported, name, module) { soname, prefixes, module },
 #include "devices/dry/libraries.def"
 #undef GEMEM_DRY_LIBRARY
 };
@@ -73,6 +73,25 @@ const char *
 gemem_dry_row_pattern (guint row)
 {
   return rows[row].soname;
+}
+
+const char *
+gemem_dry_row_module (guint row)
+{
+  return row != GEMEM_DRY_NO_ROW ? rows[row].module : NULL;
+}
+
+char **
+gemem_dry_modules (void)
+{
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].module != NULL
+        && !g_ptr_array_find_with_equal_func (names, rows[i].module, g_str_equal, NULL))
+      g_ptr_array_add (names, g_strdup (rows[i].module));
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (names, FALSE);
 }
 
 gboolean

@@ -4,7 +4,8 @@
  * version is asked of the library whose prefix its name has (libraries.def), unless another object
  * of the program defines it; a weak one only if its object needs that library, since a program may
  * test whether a weak function is there.  Objects that look functions up by name (dlsym) have these names
- * as strings.  NVIDIA's own libraries are not read: they are replaced.
+ * as strings.  NVIDIA's own libraries are not read, because they are replaced, but for those that run by
+ * themselves (launch-installed.c): they are part of the program.
  *
  * Invariants: what is found does not depend on the order in which folders are read.
  */
@@ -41,6 +42,7 @@ typedef struct
   GHashTable *known;     /* file names of objects seen, or looked for */
   GQueue paths;          /* objects still to be read */
   GPtrArray *linked;     /* GememDryLinked, or NULL */
+  GememDryInstalled *installed;
 } Scan;
 
 /* ---- what is wanted */
@@ -117,19 +119,28 @@ want_loose (Scan *scan, const char *name, guint row, guint64 size)
   return loose;
 }
 
+/* Whether the libraries of @row run by themselves. */
+static gboolean
+runs (const Scan *scan, guint row)
+{
+  const char *module = gemem_dry_row_module (row);
+  return module != NULL && gemem_dry_installed_runs (scan->installed, module);
+}
+
 /* @needs: bit per row, the libraries that the object needs. */
 static void
 look_at_symbol (Scan *scan, const GememDrySymbol *symbol, guint64 needs)
 {
   if (symbol->imported && symbol->file != NULL)
     {
-      if (gemem_dry_row_of_soname (symbol->file) != NO_ROW)
+      const guint its = gemem_dry_row_of_soname (symbol->file);
+      if (its != NO_ROW && !runs (scan, its))
         want (scan, symbol->file, symbol->name, symbol->version,
               object_size (symbol->object, symbol->size));
       return;
     }
   const guint row = gemem_dry_row_of_function (symbol->name);
-  if (row == NO_ROW)
+  if (row == NO_ROW || runs (scan, row))
     return;
   if (!symbol->imported)
     g_hash_table_add (scan->defined, g_strdup (symbol->name));
@@ -241,6 +252,45 @@ look_at_linked (Scan *scan, GememDryElf *elf, const char *path)
     gemem_dry_linked_free (linked);
 }
 
+/* "libx.so", "libx.so.1.2" */
+static gboolean
+is_object_name (const char *name)
+{
+  const char *at = strstr (name, ".so");
+  return at != NULL && (at[3] == '\0' || at[3] == '.');
+}
+
+/* Queues the objects beside @path whose names have the same pattern, if that is one of several names: one of
+ * them opens the others. */
+static void
+queue_siblings (Scan *scan, const char *path, guint row)
+{
+  const char *name;
+
+  if (strstr (gemem_dry_row_pattern (row), "*.so") == NULL)
+    return;
+  g_autofree char *folder = g_path_get_dirname (path);
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    if (is_object_name (name) && gemem_dry_row_of_soname (name) == row
+        && g_hash_table_add (scan->known, g_strdup (name)))
+      g_queue_push_tail (&scan->paths, g_build_filename (folder, name, NULL));
+}
+
+/* An object of NVIDIA's, which may run by itself with what it needs of its kind. */
+static void
+found_installed (Scan *scan, GememDryElf *elf, const char *path, guint row)
+{
+  const char *module = gemem_dry_row_module (row);
+  const GPtrArray *needed = gemem_dry_elf_needed (elf);
+
+  for (guint i = 0; i < needed->len; i++)
+    if (g_strcmp0 (module, gemem_dry_row_module (gemem_dry_row_of_soname (needed->pdata[i]))) == 0)
+      look_for (scan, elf, path, needed->pdata[i]);
+  if (gemem_dry_installed_add (scan->installed, elf, path, row))
+    queue_siblings (scan, path, row);
+}
+
 static void
 read_object (Scan *scan, const char *path)
 {
@@ -252,9 +302,11 @@ read_object (Scan *scan, const char *path)
   if (elf == NULL)
     return;
   const char *soname = gemem_dry_elf_soname (elf);
-  if (gemem_dry_row_of_soname (soname != NULL ? soname : file) != NO_ROW
-      || g_str_has_prefix (file, "libgemem-dry.so"))
+  const guint own = gemem_dry_row_of_soname (soname != NULL ? soname : file);
+  if ((own != NO_ROW && !runs (scan, own)) || g_str_has_prefix (file, "libgemem-dry"))
     {
+      if (gemem_dry_row_module (own) != NULL)
+        found_installed (scan, elf, path, own);
       gemem_dry_elf_close (elf);
       return;
     }
@@ -264,8 +316,10 @@ read_object (Scan *scan, const char *path)
       const guint row = gemem_dry_row_of_soname (needed->pdata[i]);
       if (row == NO_ROW)
         look_for (scan, elf, path, needed->pdata[i]);
-      else
+      else if (!runs (scan, row))
         {
+          if (gemem_dry_row_module (row) != NULL)
+            look_for (scan, elf, path, needed->pdata[i]);
           needs |= G_GUINT64_CONSTANT (1) << row;
           needs_runtime |= g_str_has_prefix (needed->pdata[i], "libcudart.so");
           library (scan, needed->pdata[i]);
@@ -287,14 +341,6 @@ read_object (Scan *scan, const char *path)
 }
 
 /* ---- folders */
-
-/* "libx.so", "libx.so.1.2" */
-static gboolean
-is_object_name (const char *name)
-{
-  const char *at = strstr (name, ".so");
-  return at != NULL && (at[3] == '\0' || at[3] == '.');
-}
 
 static void
 walk (Scan *scan, const char *path, guint depth)
@@ -394,12 +440,77 @@ attribute (Scan *scan)
   while (g_hash_table_iter_next (&iter, NULL, &value))
     {
       const Loose *loose = value;
-      const char *soname = library_for (scan, loose);
+      const char *soname = runs (scan, loose->row) ? NULL : library_for (scan, loose);
       if (soname != NULL
           && (g_hash_table_contains (scan->opened, soname)
               || !g_hash_table_contains (scan->defined, loose->name)))
         want (scan, soname, loose->name, NULL, loose->size);
     }
+}
+
+static void
+read_queued (Scan *scan)
+{
+  char *path;
+
+  while ((path = g_queue_pop_head (&scan->paths)) != NULL)
+    {
+      read_object (scan, path);
+      g_free (path);
+    }
+}
+
+/* The libraries that the program asks for or, if it looks up their functions, may open. */
+static GHashTable *
+asked_for (Scan *scan)
+{
+  GHashTable *sonames = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  GHashTableIter iter;
+  gpointer key, value;
+
+  g_hash_table_iter_init (&iter, scan->libraries);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    g_hash_table_add (sonames, g_strdup (key));
+  g_hash_table_iter_init (&iter, scan->loose);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      const Loose *loose = value;
+      const char *soname = loose->named && library_of_row (scan, loose->row) == NULL
+                               ? gemem_dry_installed_soname (scan->installed, loose->row)
+                               : NULL;
+      if (soname != NULL)
+        g_hash_table_add (sonames, g_strdup (soname));
+    }
+  return sonames;
+}
+
+static gboolean
+is_of (gpointer soname, gpointer symbols, gpointer module)
+{
+  return g_strcmp0 (gemem_dry_row_module (gemem_dry_row_of_soname (soname)), module) == 0;
+}
+
+/* Lets those libraries run that can, and reads them as objects of the program. */
+static void
+read_installed (Scan *scan)
+{
+  g_autoptr (GHashTable) sonames = asked_for (scan);
+  GHashTableIter iter;
+  gpointer soname;
+
+  g_hash_table_iter_init (&iter, sonames);
+  while (g_hash_table_iter_next (&iter, &soname, NULL))
+    {
+      const char *module = gemem_dry_row_module (gemem_dry_row_of_soname (soname));
+      if (module == NULL || gemem_dry_installed_runs (scan->installed, module)
+          || !gemem_dry_installed_decide (scan->installed, module, sonames))
+        continue;
+      const GPtrArray *paths = gemem_dry_installed_paths (scan->installed, module);
+      for (guint i = 0; paths != NULL && i < paths->len; i++)
+        g_queue_push_tail (&scan->paths, g_strdup (paths->pdata[i]));
+      g_hash_table_foreach_remove (scan->libraries, is_of, (gpointer) module);
+    }
+  read_queued (scan);
 }
 
 static GPtrArray *
@@ -437,7 +548,7 @@ compare_linked (gconstpointer a, gconstpointer b)
 }
 
 GPtrArray *
-gemem_dry_scan (const char *const *roots, GPtrArray *linked)
+gemem_dry_scan (const char *const *roots, GPtrArray *linked, GememDryInstalled *installed)
 {
   Scan scan = { .libraries = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
                                                     (GDestroyNotify) g_hash_table_unref),
@@ -446,9 +557,9 @@ gemem_dry_scan (const char *const *roots, GPtrArray *linked)
                 .opened = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
                 .known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
                 .paths = G_QUEUE_INIT,
-                .linked = linked };
+                .linked = linked,
+                .installed = installed };
   GPtrArray *result;
-  char *path;
 
   library (&scan, DRIVER);
   library (&scan, MANAGEMENT);
@@ -457,11 +568,8 @@ gemem_dry_scan (const char *const *roots, GPtrArray *linked)
       walk (&scan, *roots, 0);
     else
       g_queue_push_tail (&scan.paths, g_strdup (*roots));
-  while ((path = g_queue_pop_head (&scan.paths)) != NULL)
-    {
-      read_object (&scan, path);
-      g_free (path);
-    }
+  read_queued (&scan);
+  read_installed (&scan);
   attribute (&scan);
   if (linked != NULL)
     g_ptr_array_sort (linked, compare_linked);

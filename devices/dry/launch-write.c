@@ -3,7 +3,7 @@
  *
  * It has the library's soname, so that the loader takes it for the library, whether the program was
  * linked with it or opens it by name; the version nodes that the program asks for; and it needs
- * libgemem-dry.so, so that dlsym() on it finds the functions that are written there.  Each function
+ * libgemem-dry.so or its row's module, so that dlsym() on it finds the functions that are written there.  Each function
  * that is not written there counts its calls and returns the result that gemem_dry_stub()
  * (missing.c) gave at the first.  An object is zeros.
  *
@@ -31,7 +31,7 @@
 #define RECORD_SIZE 16 /* sizeof (GememDryStub) */
 #define OBJECT_ALIGN 64
 #define MISSING "gemem_dry_stub"
-#define NEEDED "libgemem-dry.so"
+#define NEEDED "libgemem-dry.so" /* or the module of the library's row */
 
 enum
 {
@@ -426,7 +426,9 @@ write_file (Writer *w)
 {
   Elf64_Ehdr header = { 0 };
   guint64 starts[P_COUNT] = { 0 };
-  const guint32 soname = add_string (w, w->library->soname), needed = add_string (w, NEEDED);
+  const char *module = gemem_dry_row_module (gemem_dry_row_of_soname (w->library->soname));
+  const guint32 soname = add_string (w, w->library->soname);
+  const guint32 needed = add_string (w, module != NULL ? module : NEEDED);
 
   g_byte_array_set_size (w->file, sizeof header + P_COUNT * sizeof (Elf64_Phdr));
   memset (w->file->data, 0, w->file->len);

@@ -60,6 +60,10 @@ gboolean gemem_dry_elf_symbol (const GememDryElf *elf, guint i, GememDrySymbol *
  * of it. */
 guint gemem_dry_row_of_soname (const char *soname);
 guint gemem_dry_row_of_function (const char *name);
+/* The library that has the written functions of @row, a name; NULL: libgemem-dry.so, or no row. */
+const char *gemem_dry_row_module (guint row);
+/* All of them, each once, up to NULL; g_strfreev(). */
+char **gemem_dry_modules (void);
 /* The pattern of sonames of @row; a soname without a version for it (g_free()); and whether functions of @row
  * are in the library @soname. */
 const char *gemem_dry_row_pattern (guint row);
@@ -106,15 +110,44 @@ void gemem_dry_linked_free (gpointer linked);
 /* Appends the part of @linked, of GememDryLinked, to the list that audit.c reads. */
 void gemem_dry_linked_print (const GPtrArray *linked, GString *list);
 
+/* ---- installed libraries that run by themselves (launch-installed.c) */
+
+/* The libraries of libraries.def that have a module: what of them was found, and whether they run. */
+typedef struct _GememDryInstalled GememDryInstalled;
+
+/* @wanted: FALSE if none may run.  Free with gemem_dry_installed_free(). */
+GememDryInstalled *gemem_dry_installed_new (gboolean wanted);
+void gemem_dry_installed_free (GememDryInstalled *installed);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememDryInstalled, gemem_dry_installed_free)
+/* Takes the object @elf at @path, whose soname has the row @row with a module; FALSE: it was taken before. */
+gboolean gemem_dry_installed_add (GememDryInstalled *installed, GememDryElf *elf, const char *path,
+                                  guint row);
+/* Whether libraries of @module run: all of the set @sonames (keys; those of other modules do not matter)
+ * that belong to it were found, and CUDA's runtime in each object, if one is linked in. */
+gboolean gemem_dry_installed_decide (GememDryInstalled *installed, const char *module,
+                                     GHashTable *sonames);
+/* The soname of an object that was added, and has functions of @row; NULL: none. */
+const char *gemem_dry_installed_soname (const GememDryInstalled *installed, guint row);
+/* What was decided; FALSE before, and for NULL. */
+gboolean gemem_dry_installed_runs (const GememDryInstalled *installed, const char *module);
+/* The paths of the objects of @module, owned by @installed; NULL: none. */
+const GPtrArray *gemem_dry_installed_paths (const GememDryInstalled *installed, const char *module);
+/* What the program's verdict says, or NULL: sonames of those that run, separated by ':'; why others do not
+ * run.  g_free(). */
+char *gemem_dry_installed_names (const GememDryInstalled *installed);
+char *gemem_dry_installed_problems (const GememDryInstalled *installed);
+
 /* ---- what a program asks for, all of it (launch-scan.c) */
 
 /* Finds what programs ask for.
  * @roots: paths of programs, shared objects and folders (which are searched with their subfolders),
  * up to NULL; roots that do not exist are passed over.
  * @linked, unless NULL: gets the GememDryLinked of the objects, by path.
+ * @installed: gets the libraries that run by themselves, of which nothing is returned.
  * Returns GememDryLibrary, by soname; libcuda.so.1 and libnvidia-ml.so.1, which programs open by
  * name, are always among them.  Reads headers and symbol tables only. */
-GPtrArray *gemem_dry_scan (const char *const *roots, GPtrArray *linked);
+GPtrArray *gemem_dry_scan (const char *const *roots, GPtrArray *linked,
+                           GememDryInstalled *installed);
 
 /* ---- writing them (launch-write.c) */
 
@@ -128,13 +161,14 @@ GByteArray *gemem_dry_write (const GememDryLibrary *library, GHashTable *written
 #define GEMEM_DRY_LIST "list"      /* the file in it that audit.c reads */
 
 /* Makes, or finds, the folder of shared objects that a program is run with.
- * @roots: as for gemem_dry_scan(); @library: the path of libgemem-dry.so, whose functions are left
- * out of them; @cache: the folder in which it is, NULL: the user's cache.
- * Returns the folder: LD_PRELOAD names every file in it that ends not in GEMEM_DRY_OPENED, after
- * libgemem-dry.so; its file GEMEM_DRY_LIST is for audit.c.
+ * @roots, @installed: as for gemem_dry_scan(); @libraries: the paths of libgemem-dry.so and of the modules
+ * of libraries.def, up to NULL: their functions are left out of them; @cache: the folder in which it is, NULL:
+ * the user's cache.
+ * Returns the folder: LD_PRELOAD names every file in it that ends not in GEMEM_DRY_OPENED, after those of
+ * @libraries whose module does not run; its file GEMEM_DRY_LIST is for audit.c.
  * NULL with @error set if it cannot be written.  Free with g_free(). */
-char *gemem_dry_stubs (const char *const *roots, const char *library, const char *cache,
-                       GError **error);
+char *gemem_dry_stubs (const char *const *roots, const char *const *libraries,
+                       GememDryInstalled *installed, const char *cache, GError **error);
 
 /* ---- versions (launch-versions.c) */
 

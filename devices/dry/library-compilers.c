@@ -57,6 +57,15 @@ DRY_FUNCTION (int, nvrtcCreateProgram, void **program, const char *source, const
   return SUCCESS;
 }
 
+/* What cuDNN compiles is scrambled, and not read: its kernels are not known. (It calls this function of
+ * nvrtc's, which no manual has; what stands behind the first argument was seen in calls of cuDNN 9.1.) */
+DRY_FUNCTION (int, __nvrtcCPEx, void **program)
+{
+  INVALID_VALUE_UNLESS (program != NULL, INVALID_INPUT);
+  *program = dry_object_new ();
+  return SUCCESS;
+}
+
 DRY_FUNCTION (int, nvrtcDestroyProgram, void **program)
 {
   INVALID_VALUE_UNLESS (program != NULL, INVALID_INPUT);

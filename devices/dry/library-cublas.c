@@ -299,3 +299,18 @@ GET_MATRIX (cublasGetMatrixAsync, void *stream)
   }
 GET_VECTOR (cublasGetVector)
 GET_VECTOR (cublasGetVectorAsync, void *stream)
+
+/* ---- emulation of wider types, which cuSOLVER asks for and restores: as it is by default */
+
+#define EMULATION(name) \
+  DRY_FUNCTION (int, name, void *handle, int *value) \
+  { \
+    INVALID_VALUE_UNLESS (value != NULL, INVALID_VALUE); \
+    *value = 0; \
+    return SUCCESS; \
+  }
+EMULATION (cublasGetEmulationStrategy)
+EMULATION (cublasGetEmulationSpecialValuesSupport)
+EMULATION (cublasGetFixedPointEmulationMantissaControl)
+EMULATION (cublasGetFixedPointEmulationMantissaBitOffset)
+EMULATION (cublasGetFixedPointEmulationMaxMantissaBitCount)

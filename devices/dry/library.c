@@ -178,9 +178,12 @@ dry_workspaces (void)
 gsize
 dry_unknown_size (const char *function, guint64 limit)
 {
+  const char *problem = getenv ("GEMEM_DRY_NOT_RUN"); /* why an installed library did not run */
   g_autofree char *line = limit > 0 ? g_strdup_printf ("%s 0..%" G_GUINT64_FORMAT, function, limit)
                                     : g_strdup_printf ("%s 0..unknown", function);
   note_once ("workspace", line);
+  if (problem != NULL && *problem != '\0')
+    note_once ("told", problem);
   return limit > 0 ? MIN (dry_workspaces (), limit) : dry_workspaces ();
 }
 

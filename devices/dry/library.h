@@ -28,6 +28,8 @@
   if (!(condition)) \
   return status
 
+#pragma GCC visibility push(default) /* libgemem-dry-cudnn and -solvers use them */
+
 /* ---- objects (library.c); any thread */
 
 /* A new object of zeros, larger than what programs copy; release with dry_object_free(). */
@@ -61,3 +63,5 @@ gsize dry_unknown_size (const char *function, guint64 limit);
 
 /* A program reads a value from @function that no kernel computed; noted. Zero stands for it. */
 void dry_unknown_value (const char *function);
+
+#pragma GCC visibility pop

@@ -25,7 +25,8 @@ typedef struct
 } Row;
 
 static const Row libraries[] = {
-#define GEMEM_DRY_LIBRARY(soname, prefixes, unsupported, name) { soname, unsupported, name },
+#define GEMEM_DRY_LIBRARY(soname, prefixes, unsupported, name, module) \
+  { soname, unsupported, name },
 #include "devices/dry/libraries.def"
 #undef GEMEM_DRY_LIBRARY
 };

@@ -93,6 +93,32 @@ gemem_dry_occupancy (const GememDryKernel *kernel, const GememGpu *gpu, int bloc
   return shared > 0 ? MIN (blocks, gpu->shared_per_multiprocessor / shared) : blocks;
 }
 
+/* Multiprocessors of a whole GPC. */
+static int
+largest_gpc (const GememGpu *gpu)
+{
+  return gpu->major == 9 ? 18 : gpu->major == 10 ? 20 : 16;
+}
+
+int
+gemem_dry_clusters (const GememDryKernel *kernel, const GememGpu *gpu, int block_threads,
+                    gsize dynamic_shared, int cluster)
+{
+  const int largest = largest_gpc (gpu), pairs = gpu->multiprocessors / 2;
+  const int gpcs = (gpu->multiprocessors + largest - 1) / largest;
+  const int blocks = gemem_dry_occupancy (kernel, gpu, block_threads, dynamic_shared);
+  int clusters = 0;
+
+  if (gpu->major < 9)
+    return cluster == 1 ? blocks * gpu->multiprocessors : 0;
+  for (int gpc = 0; gpc < gpcs; gpc++)
+    {
+      const int multiprocessors = 2 * (pairs / gpcs + (gpc < pairs % gpcs));
+      clusters += multiprocessors * blocks / cluster;
+    }
+  return clusters;
+}
+
 int
 gemem_dry_block_size (const GememDryKernel *kernel, const GememGpu *gpu, int limit,
                       gsize (*dynamic_shared) (int block_threads, gpointer data), gpointer data,

@@ -384,3 +384,33 @@ KERNEL_CALL (cudaLaunchKernelExC,
 KERNEL_CALL (cudaLaunchKernelExC_ptsz,
              (const RuntimeLaunch *configuration, const void *function, void **arguments),
              launch_configured (configuration, handle, arguments, TRUE))
+
+/* ---- clusters, of the driver's form of a configuration */
+
+static int
+ask_clusters (int *answer, CUfunction function, const RuntimeLaunch *configuration,
+              CUresult CUDAAPI (*ask) (int *, CUfunction, const CUlaunchConfig *))
+{
+  CUlaunchConfig config = { 0 };
+
+  if (configuration == NULL)
+    return RUNTIME_INVALID_VALUE;
+  config.gridDimX = configuration->grid.x;
+  config.gridDimY = configuration->grid.y;
+  config.gridDimZ = configuration->grid.z;
+  config.blockDimX = configuration->block.x;
+  config.blockDimY = configuration->block.y;
+  config.blockDimZ = configuration->block.z;
+  config.sharedMemBytes = (unsigned) MIN (configuration->shared, G_MAXUINT);
+  config.hStream = configuration->stream;
+  config.attrs = (CUlaunchAttribute *) configuration->attributes; /* numbered and laid out alike */
+  config.numAttrs = configuration->n_attributes;
+  return (int) ask (answer, function, &config);
+}
+
+KERNEL_CALL (cudaOccupancyMaxPotentialClusterSize,
+             (int *size, const void *function, const RuntimeLaunch *configuration),
+             ask_clusters (size, handle, configuration, cuOccupancyMaxPotentialClusterSize))
+KERNEL_CALL (cudaOccupancyMaxActiveClusters,
+             (int *clusters, const void *function, const RuntimeLaunch *configuration),
+             ask_clusters (clusters, handle, configuration, cuOccupancyMaxActiveClusters))

@@ -20,7 +20,7 @@
 /* The version that cudaRuntimeGetVersion answers, as 12090: $GEMEM_DRY_CUDART ("12", "13", "12.4") if set; else that of the
  * libcudart.so.N among the program's loaded objects (the stub that the program asked for is one of them), the newest if there are
  * several; else 13.0. A soname has no minor version: 11 counts as 11.8 and 12 as 12.9, the last, 13 as 13.0. */
-int runtime_version (void);
+__attribute__ ((visibility ("default"))) int runtime_version (void);
 
 /* Initialises the driver; makes a context current to this thread if there is none. The result for the caller. */
 int runtime_initialise (void);

@@ -49,6 +49,11 @@ static const GOptionEntry entries[] = {
     "what each workspace takes whose size only NVIDIA's libraries know: the program runs a second "
     "time so, for the upper end of the verdict",
     "SIZE" },
+  { "stand-ins", 0, 0, G_OPTION_ARG_NONE, &options.stand_ins,
+    "do not run cuDNN, cuSOLVER and cuSPARSE where they are installed: the sizes of their "
+    "workspaces "
+    "are not known then",
+    NULL },
   { "gpus", 0, 0, G_OPTION_ARG_INT, &options.gpus, "how many of them (default: 1)", "N" },
   { "rank", 0, 0, G_OPTION_ARG_INT, &options.rank,
     "run rank R alone, of a distributed PyTorch program of --world ranks", "R" },

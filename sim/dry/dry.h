@@ -19,6 +19,7 @@ typedef struct
   guint64 context;  /* what the process holds besides (--context), taken from the capacity */
   /* what workspaces have whose sizes only the real libraries know (--workspaces); 0: not given */
   guint64 workspaces;
+  gboolean stand_ins;       /* no installed library of NVIDIA's runs (--stand-ins) */
   gboolean with_workspaces; /* this run gives them so much, else nothing */
   int gpus, orders;
   int rank, world; /* --rank, --world; world 0: not one rank alone */
@@ -108,7 +109,7 @@ typedef struct
 /* clang-format off */
 #define DRY_COUNTS(LIST) \
   LIST (missing) LIST (harmless) LIST (values) LIST (sizes) LIST (assumed) LIST (workspaces) \
-  LIST (host) LIST (managed) LIST (unknown) LIST (notes)
+  LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
 /* clang-format on */
 
 typedef struct

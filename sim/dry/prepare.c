@@ -1,8 +1,9 @@
 /* prepare.c - what a program needs to run dry: the folder of its run, and an environment in which
  * every CUDA library is ours.
  *
- *   LD_PRELOAD = libgemem-record.so : libgemem-dry.so : an object for each library of NVIDIA's that
- *                the program's files ask for (devices/dry/launch.h)
+ *   LD_PRELOAD = libgemem-record.so : libgemem-dry.so : libgemem-dry-cudnn.so and -solvers.so, unless
+ *                these libraries are installed : an object for each library of NVIDIA's that the
+ *                program's files ask for (devices/dry/launch.h)
  *   LD_AUDIT   = libgemem-dry-audit.so, for libraries that are opened by name, and linked-in runtimes
  *   PYTHONPATH = a folder with sitecustomize.py, which switches PyTorch's memory history on
  *
@@ -181,21 +182,76 @@ find_library (const char *name, char **path, char **links, GError **error)
   return *path != NULL;
 }
 
+/* The paths of libgemem-dry.so and of the modules of libraries.def, each like find_library(). */
+static char **
+find_libraries (char **links, GError **error)
+{
+  g_auto (GStrv) modules = gemem_dry_modules ();
+  g_auto (GStrv) paths = g_new0 (char *, g_strv_length (modules) + 2);
+
+  if (!find_library (LIBRARY, &paths[0], links, error))
+    return NULL;
+  for (guint i = 0; modules[i] != NULL; i++)
+    if (!find_library (modules[i], &paths[i + 1], links, error))
+      return NULL;
+  return g_steal_pointer (&paths);
+}
+
 /* The folder of what stands for the libraries that @roots ask for: in the user's cache or, where that
  * cannot be written, in @folder, that of the run. */
 static char *
-make_stubs (char **roots, const char *library, const char *folder, char **links, GError **error)
+make_stubs (char **roots, char **libraries, GememDryInstalled **installed, const char *folder,
+            char **links, GError **error)
 {
+  const gboolean wanted = g_getenv ("GEMEM_DRY_STAND_INS") == NULL;
   g_autoptr (GError) inner = NULL;
-  char *stubs = gemem_dry_stubs ((const char *const *) roots, library, NULL, &inner);
 
+  *installed = gemem_dry_installed_new (wanted);
+  char *stubs = gemem_dry_stubs ((const char *const *) roots, (const char *const *) libraries,
+                                 *installed, NULL, &inner);
   if (stubs == NULL)
     {
-      stubs = gemem_dry_stubs ((const char *const *) roots, library, folder, error);
+      gemem_dry_installed_free (*installed);
+      *installed = gemem_dry_installed_new (wanted);
+      stubs = gemem_dry_stubs ((const char *const *) roots, (const char *const *) libraries,
+                               *installed, folder, error);
       if (stubs != NULL)
         gemem_launch_say ("%s; made for this run alone", inner->message);
     }
   return stubs != NULL ? gemem_launch_list_path (stubs, links, error) : NULL;
+}
+
+/* "A:B" of the files that are preloaded: @recorder, of @libraries those whose module does not run by itself,
+ * and those in the folder @stubs. */
+static char *
+join_preloaded (const char *recorder, char **libraries, const GememDryInstalled *installed,
+                const char *stubs)
+{
+  g_autofree char *files = join_files (stubs);
+  GString *all = g_string_new (recorder);
+
+  for (; *libraries != NULL; libraries++)
+    {
+      g_autofree char *module = g_path_get_basename (*libraries);
+      if (!gemem_dry_installed_runs (installed, module))
+        g_string_append_printf (all, ":%s", *libraries);
+    }
+  if (*files != '\0')
+    g_string_append_printf (all, ":%s", files);
+  return g_string_free (all, FALSE);
+}
+
+/* Tells the verdict, by way of libgemem-dry.so, which libraries run by themselves and why others do not. */
+static char **
+set_installed (char **environment, const GememDryInstalled *installed)
+{
+  g_autofree char *names = gemem_dry_installed_names (installed);
+  g_autofree char *problems = gemem_dry_installed_problems (installed);
+
+  environment = g_environ_setenv (environment, "GEMEM_DRY_INSTALLED", names != NULL ? names : "",
+                                  TRUE);
+  return g_environ_setenv (environment, "GEMEM_DRY_NOT_RUN", problems != NULL ? problems : "",
+                           TRUE);
 }
 
 /* Makes what stands for the libraries that @roots ask for, and lets @environment, which is consumed,
@@ -203,20 +259,21 @@ make_stubs (char **roots, const char *library, const char *folder, char **links,
 static char **
 load_libraries (char **environment, char **roots, const char *folder, char **links, GError **error)
 {
-  g_autofree char *recorder = NULL, *library = NULL, *audit = NULL, *stubs = NULL;
+  g_autofree char *recorder = NULL, *audit = NULL, *stubs = NULL;
+  g_autoptr (GememDryInstalled) installed = NULL;
+  g_auto (GStrv) libraries = find_libraries (links, error);
 
-  if (!find_library (GEMEM_LAUNCH_RECORDER, &recorder, links, error)
-      || !find_library (LIBRARY, &library, links, error)
+  if (libraries == NULL || !find_library (GEMEM_LAUNCH_RECORDER, &recorder, links, error)
       || !find_library (AUDIT, &audit, links, error)
-      || (stubs = make_stubs (roots, library, folder, links, error)) == NULL)
+      || (stubs = make_stubs (roots, libraries, &installed, folder, links, error)) == NULL)
     {
       g_strfreev (environment);
       return NULL;
     }
-  g_autofree char *files = join_files (stubs), *known = g_strjoinv (":", roots);
-  g_autofree char *all = g_strconcat (recorder, ":", library, *files != '\0' ? ":" : "", files,
-                                      NULL);
+  g_autofree char *all = join_preloaded (recorder, libraries, installed, stubs);
+  g_autofree char *known = g_strjoinv (":", roots);
   environment = set_audit (gemem_launch_preload (environment, all), audit, stubs);
+  environment = set_installed (environment, installed);
   environment = g_environ_setenv (environment, "GEMEM_DRY_ROOTS", known, TRUE);
   return set_versions (environment, roots, stubs);
 }
@@ -270,8 +327,11 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
                                              ",reserved_by_others=%" G_GUINT64_FORMAT,
                                              options->capacity, options->context);
   const char *preloaded = g_getenv ("LD_PRELOAD");
-  char **environment = load_libraries (g_get_environ (), roots, run->folder, &run->links, error);
+  char **environment;
 
+  if (options->stand_ins)
+    g_setenv ("GEMEM_DRY_STAND_INS", "1", TRUE);
+  environment = load_libraries (g_get_environ (), roots, run->folder, &run->links, error);
   if (environment == NULL)
     return NULL;
   environment = gemem_launch_record (environment, run->folder, options->stacks);

@@ -8,6 +8,7 @@
  *   assumed WHAT                the same, of a value that came from other ranks, as if these held the same
  *   buffers WHAT                memory that a library takes for itself: how much is not known
  *   workspace NAME 0..MOST      a size that only the real library knows; it was taken as 0
+ *   installed SONAME            a library of NVIDIA's that ran by itself
  *   told WHAT                   what a program was told that a GPU may answer otherwise
  *   host WHERE                  a tensor of random numbers that was read on the host, as zeros
  *   pools WHAT                  what a memory pool keeps unused is not known
@@ -87,7 +88,7 @@ list_of (DryVerdict *verdict, const char *word, gboolean *whole)
     { "image", verdict->unknown, TRUE },    { "variable", verdict->unknown, TRUE },
     { "version", verdict->unknown, TRUE },  { "misuse", verdict->unknown, TRUE },
     { "fault", verdict->unknown, TRUE },    { "more", verdict->unknown, TRUE },
-    { "pools", verdict->unknown, TRUE },
+    { "pools", verdict->unknown, TRUE },    { "installed", verdict->installed, FALSE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)

@@ -227,6 +227,9 @@ dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
                  verdict->assumed);
   append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
                  verdict->workspaces);
+  append_counts (out, "libraries",
+                 "of NVIDIA's libraries ran as they are installed, and computed their workspaces",
+                 verdict->installed);
   append_counts (out, "host",
                  "tensors of random numbers were read on the host, as zeros "
                  "(--fill-host draws them)",

@@ -4,6 +4,7 @@
 # shellcheck disable=SC2154 # out and err come from tap.sh
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
+GEMEM_DRY_STAND_INS=1; export GEMEM_DRY_STAND_INS # the figures here are those without NVIDIA's packages
 [ -n "${GEMEM_TORCH:-}" ] || { skip "PyTorch" "\$GEMEM_TORCH names no Python"; done_testing; }
 command -v jq >/dev/null || { skip "PyTorch" "there is no jq"; done_testing; }
 programs=$GEMEM_SRCDIR/tests/programs/dry

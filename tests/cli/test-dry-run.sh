@@ -57,7 +57,7 @@ for folder in 'a b' 'a:b'; do
   TMPDIR=$PWD XDG_CACHE_HOME=$PWD/$folder run 0 gemem-dry-run -o "$folder/out.gmt" "$program" runtime; says err '^  h100 +fits: 2\.000 MiB'
   next=$(sed -n 's/^  next  *//p' "$err"); check "$folder: a shell reads the next command" eval "$next -a direct"
   check "$folder: the loader says nothing" sh -c "! grep -q ld\.so $err"
-  cp "$libraries/gemem-dry-run" "$libraries/gemem-record" "$libraries/libgemem-record.so" "$libraries/libgemem-dry.so" "$libraries/libgemem-dry-audit.so" "$folder"
+  cp "$libraries/gemem-dry-run" "$libraries/gemem-record" "$libraries/libgemem-record.so" "$libraries"/libgemem-dry*.so "$folder"
   for command in gemem-dry-run 'gemem-record --without-gpu'; do
     # shellcheck disable=SC2086 # words on purpose
     TMPDIR=$PWD LD_LIBRARY_PATH=$libraries run 0 "$folder/"$command "$program" runtime; says err '^  h100 +fits: 2\.000 MiB'

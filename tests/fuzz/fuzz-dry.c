@@ -113,7 +113,8 @@ run_elf (const guint8 *data, gsize size)
       g_assert_true (symbol.name[0] != '\0');
   gemem_dry_elf_close (elf);
   g_autoptr (GPtrArray) linked = g_ptr_array_new_with_free_func (gemem_dry_linked_free);
-  g_autoptr (GPtrArray) libraries = gemem_dry_scan (roots, linked);
+  g_autoptr (GememDryInstalled) installed = gemem_dry_installed_new (TRUE);
+  g_autoptr (GPtrArray) libraries = gemem_dry_scan (roots, linked, installed);
   g_autoptr (GString) list = g_string_new (NULL);
   gemem_dry_linked_print (linked, list);
   g_autoptr (GHashTable) written = g_hash_table_new (g_str_hash, g_str_equal);

@@ -570,6 +570,28 @@ test_calculator (void)
 #endif
 }
 
+/* Clusters lie within GPCs: of an H100's 132 multiprocessors six GPCs have 16, two 18. */
+static void
+test_clusters (void)
+{
+  static const struct
+  {
+    const char *gpu;
+    int cluster, clusters;
+  } known[] = { { "h100", 1, 132 },    { "h100", 2, 66 },  { "h100", 16, 8 }, { "h100", 18, 2 },
+                { "h100", 20, 0 },     { "b200", 18, 8 },  { "b200", 20, 2 }, { "rtx5090", 16, 8 },
+                { "a100-40", 1, 108 }, { "a100-40", 2, 0 } };
+  const GememDryKernel kernel = { 0 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
+    {
+      const GememGpu *on = gpu (known[i].gpu);
+      g_assert_cmpint (
+          gemem_dry_clusters (&kernel, on, 128, on->shared_per_block_optin, known[i].cluster), ==,
+          known[i].clusters);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -583,6 +605,7 @@ main (int argc, char **argv)
   g_test_add_func ("/dry-images/limits", test_limits);
   g_test_add_func ("/dry-images/threads", test_threads);
   g_test_add_func ("/dry-images/occupancy", test_occupancy);
+  g_test_add_func ("/dry-images/clusters", test_clusters);
   g_test_add_func ("/dry-images/calculator", test_calculator);
   return g_test_run ();
 }

@@ -298,6 +298,8 @@ test_chosen_sizes (void)
 int
 main (int argc, char **argv)
 {
+  static const char *const modules[] = { "libgemem-dry-cudnn.so", "libgemem-dry-solvers.so" };
+
   g_test_init (&argc, &argv, NULL);
   g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", "libgemem-dry.so",
                                             NULL);
@@ -306,9 +308,16 @@ main (int argc, char **argv)
   g_setenv ("GEMEM_DRY_REPORT", report, TRUE);
   g_setenv ("GEMEM_DRY_CUBLAS", "12.4.5.8", TRUE);
   g_setenv ("GEMEM_DRY_CUDNN", "9.1.0.70", TRUE);
-  library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL)
+  if (dlopen (path, RTLD_NOW | RTLD_GLOBAL) == NULL)
     g_error ("%s", dlerror ());
+  for (guint i = 0; i < G_N_ELEMENTS (modules); i++)
+    {
+      g_autofree char *module = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", modules[i],
+                                                  NULL);
+      if (dlopen (module, RTLD_NOW | RTLD_GLOBAL) == NULL)
+        g_error ("%s", dlerror ());
+    }
+  library = dlopen (NULL, RTLD_NOW);
   g_test_add_func ("/libraries/cublas", test_cublas);
   g_test_add_func ("/libraries/cublaslt", test_cublaslt);
   g_test_add_func ("/libraries/cudnn", test_cudnn);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test-dry-sizes.sh - devices/dry/library-sizes.def says where sizes are among arguments as the public headers do, where they are
+# test-dry-sizes.sh - devices/dry/*-sizes.def say where sizes are among arguments as the public headers do, where they are
 # installed; and no function in harmless.def answers with a size, a count or a handle.
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
@@ -14,7 +14,8 @@ for f in glob.glob(include + "/cu[sdf]*.h"):
     text += re.sub(r"//[^\n]*", "", re.sub(r"/\*.*?\*/", " ", open(f, errors="replace").read(), flags=re.S))
 headers = {m[1]: [" ".join(a.split()) for a in m[2].split(",")] for m in re.finditer(r"\b(cu\w+)\s*\(([^()]*)\)\s*;", text)}
 seen = 0
-for m in re.finditer(r"^DRY_(\w+) \((.*)\)$", open(source + "/devices/dry/library-sizes.def").read(), re.M):
+lists = "".join(open(f).read() for f in glob.glob(source + "/devices/dry/**/*-sizes.def", recursive=True))
+for m in re.finditer(r"^DRY_(\w+) \((.*)\)$", lists, re.M):
     a = m[2].split(", ")
     names = [a[0] + c + a[1] for c in "SDCZ"] if m[1].endswith("SDCZ") else [a[0]]
     position, kind = int(a[-2]), a[-1]

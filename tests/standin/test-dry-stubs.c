@@ -25,9 +25,13 @@ static char *
 stubs_of (const char *root)
 {
   g_autofree char *library = built (".libs/libgemem-dry.so");
-  const char *const roots[] = { root, NULL };
+  g_autofree char *cudnn = built (".libs/libgemem-dry-cudnn.so");
+  g_autofree char *solvers = built (".libs/libgemem-dry-solvers.so");
+  const char *const roots[] = { root, NULL }, *const libraries[] = { library, cudnn, solvers,
+                                                                     NULL };
+  g_autoptr (GememDryInstalled) installed = gemem_dry_installed_new (FALSE);
   GError *error = NULL;
-  char *result = gemem_dry_stubs (roots, library, NULL, &error);
+  char *result = gemem_dry_stubs (roots, libraries, installed, NULL, &error);
 
   g_assert_no_error (error);
   return result;
@@ -38,10 +42,13 @@ static char *
 preload (const char *stubs)
 {
   g_autofree char *library = built (".libs/libgemem-dry.so");
-  GString *all = g_string_new (library);
+  g_autofree char *cudnn = built (".libs/libgemem-dry-cudnn.so");
+  g_autofree char *solvers = built (".libs/libgemem-dry-solvers.so");
+  GString *all = g_string_new (NULL);
   g_autoptr (GDir) dir = g_dir_open (stubs, 0, NULL);
   const char *name;
 
+  g_string_printf (all, "%s:%s:%s", library, cudnn, solvers);
   g_assert_nonnull (dir);
   while ((name = g_dir_read_name (dir)) != NULL)
     if (strstr (name, ".so") != NULL && !g_str_has_suffix (name, GEMEM_DRY_OPENED))
@@ -131,7 +138,8 @@ static guint
 wanted_of (const char *root)
 {
   const char *const roots[] = { root, NULL };
-  g_autoptr (GPtrArray) found = gemem_dry_scan (roots, NULL);
+  g_autoptr (GememDryInstalled) installed = gemem_dry_installed_new (FALSE);
+  g_autoptr (GPtrArray) found = gemem_dry_scan (roots, NULL, installed);
   guint n = 0;
 
   for (guint i = 0; i < found->len; i++)
@@ -208,9 +216,11 @@ static void
 test_unwritable (void)
 {
   const char *const roots[] = { "/nowhere", NULL };
+  const char *const libraries[] = { "/nowhere/libgemem-dry.so", NULL };
+  g_autoptr (GememDryInstalled) installed = gemem_dry_installed_new (TRUE);
   GError *error = NULL;
 
-  g_assert_null (gemem_dry_stubs (roots, "/nowhere/libgemem-dry.so", NULL, &error));
+  g_assert_null (gemem_dry_stubs (roots, libraries, installed, NULL, &error));
   g_assert_nonnull (error);
   g_assert_nonnull (strstr (error->message, "/nowhere/libgemem-dry.so"));
   g_error_free (error);

@@ -1,10 +1,10 @@
-/* library-sizes.c - how large a workspace must be: known only to the real library (library-sizes.def).
+/* library-sizes.h - how large a workspace must be: known only to the real library (library-sizes.def).
  *
  * The answer is 0, and a line "workspace" of the report for each function asked: a recording made so is
  * a lower bound, and the verdict says that it is one. With $GEMEM_DRY_WORKSPACES every workspace has that
- * many bytes.
+ * many bytes.  A list of such functions is included behind this.
  */
-#include "config.h"
+#pragma once
 
 #include "devices/dry/library.h"
 
@@ -64,4 +64,3 @@
   DRY_SIZE (library##D##rest, position, type) \
   DRY_SIZE (library##C##rest, position, type) \
   DRY_SIZE (library##Z##rest, position, type)
-#include "devices/dry/library-sizes.def"

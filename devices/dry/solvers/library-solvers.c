@@ -1,69 +1,22 @@
-/* library-solvers.c - cuSOLVER and cuSPARSE: handles, descriptors and what is asked of them; cuFFT
- * and cuRAND: plans and generators (library.h).
- *
- * Workspaces: library-sizes.def.
+/* library-solvers.c - cuSOLVER and cuSPARSE, where they are not installed: handles, descriptors and
+ * what is asked of them (library-objects.h).
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "devices/dry/library.h"
+#include "devices/dry/library-objects.h"
+#include "devices/dry/library-sizes.h"
 
-#define SUCCESS 0
 #define SOLVER_INVALID_VALUE 3
 #define SPARSE_INVALID_VALUE 3
-#define FFT_INVALID_VALUE 4
-#define RAND_TYPE_ERROR 103
 
 enum
 {
-  STREAM = 1,
-  POINTER_MODE,
+  POINTER_MODE = STREAM + 1,
   SIZES, /* of a matrix: rows, columns, elements that are not zero */
   FIRST_PROPERTY,
 };
-
-#define NEW_OBJECT(name, status) \
-  DRY_FUNCTION (int, name, void **object) \
-  { \
-    INVALID_VALUE_UNLESS (object != NULL, status); \
-    *object = dry_object_new (); \
-    return SUCCESS; \
-  }
-#define FREE_OBJECT(name) \
-  DRY_FUNCTION (int, name, void *object) \
-  { \
-    dry_object_free (object); \
-    return SUCCESS; \
-  }
-#define STREAM_OF(set, get) \
-  DRY_FUNCTION (int, set, void *handle, void *stream) \
-  { \
-    dry_keep (handle, STREAM, &stream, sizeof stream); \
-    return SUCCESS; \
-  } \
-  DRY_FUNCTION (int, get, void *handle, void **stream) \
-  { \
-    if (stream != NULL) \
-      *stream = NULL; \
-    dry_kept (handle, STREAM, stream, sizeof *stream); \
-    return SUCCESS; \
-  }
-#define PROPERTY_OF(name, library, status) \
-  DRY_FUNCTION (int, name, int type, int *value) \
-  { \
-    INVALID_VALUE_UNLESS (value != NULL, status); \
-    *value = dry_version (library, type); \
-    return SUCCESS; \
-  }
-
-/* major * 1000 + minor * 100 + patch */
-static int
-short_version (const char *library)
-{
-  return dry_version (library, 0) * 1000 + dry_version (library, 1) * 100
-         + dry_version (library, 2);
-}
 
 /* ---- cuSOLVER */
 
@@ -303,78 +256,6 @@ DRY_FUNCTION (int, cusparseXcsrgeam2Nnz, void *handle, int m, int n, void *desc_
 PRODUCT (cusparseSpGEMM_workEstimation)
 PRODUCT (cusparseSpGEMM_compute)
 
-/* ---- cuFFT: a plan is a number */
+/* ---- workspaces */
 
-static int
-new_plan (int *plan)
-{
-  static gint last;
-
-  INVALID_VALUE_UNLESS (plan != NULL, FFT_INVALID_VALUE);
-  *plan = g_atomic_int_add (&last, 1) + 1;
-  return SUCCESS;
-}
-
-/* Plans of these functions allocate what they need themselves. */
-static int
-new_whole_plan (int *plan, const char *function)
-{
-  dry_unknown_size (function, 0);
-  return new_plan (plan);
-}
-
-DRY_FUNCTION (int, cufftCreate, int *plan)
-{
-  return new_plan (plan);
-}
-
-DRY_FUNCTION (int, cufftPlan1d, int *plan, int nx, int type, int batch)
-{
-  return new_whole_plan (plan, "cufftPlan1d");
-}
-
-DRY_FUNCTION (int, cufftPlan2d, int *plan, int nx, int ny, int type)
-{
-  return new_whole_plan (plan, "cufftPlan2d");
-}
-
-DRY_FUNCTION (int, cufftPlan3d, int *plan, int nx, int ny, int nz, int type)
-{
-  return new_whole_plan (plan, "cufftPlan3d");
-}
-
-DRY_FUNCTION (int, cufftPlanMany, int *plan, int rank, int *n, int *embedded_in, int stride_in,
-              int distance_in, int *embedded_out, int stride_out, int distance_out, int type,
-              int batch)
-{
-  return new_whole_plan (plan, "cufftPlanMany");
-}
-
-DRY_FUNCTION (int, cufftGetVersion, int *version)
-{
-  INVALID_VALUE_UNLESS (version != NULL, FFT_INVALID_VALUE);
-  *version = short_version ("cufft");
-  return SUCCESS;
-}
-
-PROPERTY_OF (cufftGetProperty, "cufft", FFT_INVALID_VALUE)
-
-/* ---- cuRAND */
-
-FREE_OBJECT (curandDestroyGenerator)
-
-DRY_FUNCTION (int, curandCreateGenerator, void **generator, int type)
-{
-  INVALID_VALUE_UNLESS (generator != NULL, RAND_TYPE_ERROR);
-  *generator = dry_object_new ();
-  return SUCCESS;
-}
-
-DRY_FUNCTION (int, curandGetVersion, int *version)
-{
-  INVALID_VALUE_UNLESS (version != NULL, RAND_TYPE_ERROR);
-  *version = short_version ("curand");
-  return SUCCESS;
-}
-
-PROPERTY_OF (curandGetProperty, "curand", RAND_TYPE_ERROR)
+#include "devices/dry/solvers/solver-sizes.def"

@@ -1,13 +1,14 @@
 /* library-cudnn.c - cuDNN's older functions: handles, versions, descriptors of tensors, filters and
  * convolutions with what follows from them, and the choice of algorithms (library.h).
  *
- * Workspaces: library-sizes.def. Recurrent networks: library-cudnn-rnn.c.
+ * Workspaces: cudnn-sizes.def. Recurrent networks: library-cudnn-rnn.c.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "devices/dry/library-cudnn.h"
+#include "devices/dry/cudnn/library-cudnn.h"
+#include "devices/dry/library-sizes.h"
 #include "devices/dry/runtime.h"
 
 enum
@@ -397,3 +398,7 @@ one_algorithm (const char *function, int algorithm, int wanted, int *found, Perf
 CHOOSE (ConvolutionForward, 1) /* IMPLICIT_PRECOMP_GEMM */
 CHOOSE (ConvolutionBackwardData, 1)
 CHOOSE (ConvolutionBackwardFilter, 1)
+
+/* ---- workspaces */
+
+#include "devices/dry/cudnn/cudnn-sizes.def"

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "devices/dry/library-cudnn.h"
+#include "devices/dry/cudnn/library-cudnn.h"
 
 #define NETWORK 16 /* attribute: a Network */
 #define INPUT_BIAS 1

@@ -1,0 +1,88 @@
+/* library-transforms.c - cuFFT and cuRAND: plans and generators (library-objects.h). */
+#include "config.h"
+
+#include "devices/dry/library-objects.h"
+#include "devices/dry/library-sizes.h"
+
+#define FFT_INVALID_VALUE 4
+#define RAND_TYPE_ERROR 103
+
+/* ---- cuFFT: a plan is a number */
+
+static int
+new_plan (int *plan)
+{
+  static gint last;
+
+  INVALID_VALUE_UNLESS (plan != NULL, FFT_INVALID_VALUE);
+  *plan = g_atomic_int_add (&last, 1) + 1;
+  return SUCCESS;
+}
+
+/* Plans of these functions allocate what they need themselves. */
+static int
+new_whole_plan (int *plan, const char *function)
+{
+  dry_unknown_size (function, 0);
+  return new_plan (plan);
+}
+
+DRY_FUNCTION (int, cufftCreate, int *plan)
+{
+  return new_plan (plan);
+}
+
+DRY_FUNCTION (int, cufftPlan1d, int *plan, int nx, int type, int batch)
+{
+  return new_whole_plan (plan, "cufftPlan1d");
+}
+
+DRY_FUNCTION (int, cufftPlan2d, int *plan, int nx, int ny, int type)
+{
+  return new_whole_plan (plan, "cufftPlan2d");
+}
+
+DRY_FUNCTION (int, cufftPlan3d, int *plan, int nx, int ny, int nz, int type)
+{
+  return new_whole_plan (plan, "cufftPlan3d");
+}
+
+DRY_FUNCTION (int, cufftPlanMany, int *plan, int rank, int *n, int *embedded_in, int stride_in,
+              int distance_in, int *embedded_out, int stride_out, int distance_out, int type,
+              int batch)
+{
+  return new_whole_plan (plan, "cufftPlanMany");
+}
+
+DRY_FUNCTION (int, cufftGetVersion, int *version)
+{
+  INVALID_VALUE_UNLESS (version != NULL, FFT_INVALID_VALUE);
+  *version = short_version ("cufft");
+  return SUCCESS;
+}
+
+PROPERTY_OF (cufftGetProperty, "cufft", FFT_INVALID_VALUE)
+
+/* ---- cuRAND */
+
+FREE_OBJECT (curandDestroyGenerator)
+
+DRY_FUNCTION (int, curandCreateGenerator, void **generator, int type)
+{
+  INVALID_VALUE_UNLESS (generator != NULL, RAND_TYPE_ERROR);
+  *generator = dry_object_new ();
+  return SUCCESS;
+}
+
+DRY_FUNCTION (int, curandGetVersion, int *version)
+{
+  INVALID_VALUE_UNLESS (version != NULL, RAND_TYPE_ERROR);
+  *version = short_version ("curand");
+  return SUCCESS;
+}
+
+PROPERTY_OF (curandGetProperty, "curand", RAND_TYPE_ERROR)
+
+/* ---- workspaces */
+
+#include "devices/dry/library-sizes.def"

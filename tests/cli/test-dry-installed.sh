@@ -1,0 +1,84 @@
+#!/bin/sh
+# test-dry-installed.sh - gemem-dry-run lets cuDNN run where it is installed, and puts a stand-in in its place where it cannot: with libraries made here that have
+# its names; and finds CUDA's runtime in a program that was stripped.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+XDG_CACHE_HOME=$GEMEM_TMP/.cache; export XDG_CACHE_HOME
+if is_sanitized; then
+  echo "1..0 # SKIP the preloaded libraries are instrumented, and the programs are not"; exit 0
+fi
+cc=${CC:-cc}; cc=${cc%% *}
+command -v "$cc" >/dev/null || { skip 'installed libraries' 'no C compiler'; done_testing; }
+
+# library FOLDER FILE SOURCE FLAGS...: makes FOLDER/FILE with that soname.
+library () {
+  mkdir -p "$1"; printf '%s\n' "$3" >"$2.c"; folder=$1 file=$2; shift 3
+  "$cc" -shared -fPIC -o "$folder/$file" -Wl,-soname,"$file" "$file.c" "$@"
+}
+library fake libcudart.so.12 'int cudaMalloc (void **place, unsigned long size) { return 99; }'
+# The first opens the second, which asks the runtime for memory, as cuDNN does.
+library installed libcudnn.so.9 '#include <dlfcn.h>
+int cudnnCreate (void **handle) { int (*make) (void **) = (int (*) (void **)) dlsym (dlopen ("libcudnn_graph.so.9", RTLD_NOW), "graph_create"); return make ? make (handle) : 7; }
+int cudnnGetConvolutionForwardWorkspaceSize (void *h, void *x, void *w, void *c, void *y, int a, unsigned long *size) { *size = 12345; return 0; }' -Wl,-rpath,'$ORIGIN'
+library installed libcudnn_graph.so.9 'int cudaMalloc (void **, unsigned long);
+int graph_create (void **handle) { return cudaMalloc (handle, 700); }' "$PWD/fake/libcudart.so.12"
+cat >program.c <<'END'
+#include <stdio.h>
+int cudaMalloc (void **, unsigned long), cudnnCreate (void **);
+int cudnnGetConvolutionForwardWorkspaceSize (void *, void *, void *, void *, void *, int, unsigned long *);
+int main (void)
+{
+  void *handle = NULL, *memory;
+  unsigned long size = 1;
+  int made = cudnnCreate (&handle), asked = cudnnGetConvolutionForwardWorkspaceSize (handle, 0, 0, 0, 0, 1, &size);
+  printf ("%d %d %lu %d\n", made, asked, size, cudaMalloc (&memory, 1000 + size));
+  return 0;
+}
+END
+"$cc" -o program program.c installed/libcudnn.so.9 fake/libcudart.so.12 -Wl,-rpath,"$PWD/installed" -Wl,--allow-shlib-undefined 2>cc.err || { skip 'installed libraries' "$(head -n 1 cc.err)"; done_testing; }
+
+run 0 gemem-dry-run ./program; says out '^0 0 12345 0$'; says err "^  libraries +1 of NVIDIA's libraries ran as they are installed.*: libcudnn\.so\.9$"
+says err '^  h100 +fits: '; check "no workspace is unknown" sh -c "! grep -q '^  workspaces' $err"
+gemem-sim convert -q out.gmt events.txt; check "what the library took and what followed" test "$(sed -n 's/^alloc .*size=\([0-9]*\).*/\1/p' events.txt | paste -s -d ' ')" = '700 13345'
+run 0 gemem-dry-run --json verdict.json ./program; command -v jq >/dev/null && run 0 jq -e '.installed[0].name == "libcudnn.so.9" and .workspaces == []' verdict.json
+run 0 gemem-dry-run --stand-ins ./program; says out '^0 0 0 0$'; says err '^  workspaces +1 sizes .*cudnnGetConvolutionForwardWorkspaceSize 0\.\.unknown$'; check "nothing ran" sh -c "! grep -q '^  libraries' $err"
+
+# A program that looks it up by name.
+cat >opens.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int cudaMalloc (void **, unsigned long);
+int main (void)
+{
+  unsigned long size = 1;
+  void *memory, *library = dlopen ("libcudnn.so.9", RTLD_NOW);
+  int (*ask) (void *, void *, void *, void *, void *, int, unsigned long *) = library ? dlsym (library, "cudnnGetConvolutionForwardWorkspaceSize") : NULL;
+  printf ("%d\n", ask ? ask (0, 0, 0, 0, 0, 1, &size) : -1);
+  printf ("%lu %d\n", size, cudaMalloc (&memory, 1000 + size));
+  return 0;
+}
+END
+"$cc" -o opens opens.c fake/libcudart.so.12 -ldl
+LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run --stand-ins ./opens; says out '^0 0$'
+LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run ./opens installed/libcudnn.so.9; says out '^12345 0$'; says err '^  libraries .*: libcudnn\.so\.9$'
+
+# One with kernels, and a runtime that is not known.
+library unknown libcudnn.so.9 '#include <dlfcn.h>
+__attribute__ ((section (".nv_fatbin"))) int image = 1;
+int cudnnCreate (void **handle) { return dlsym (0, "cudaMalloc") != 0; }
+int cudnnGetConvolutionForwardWorkspaceSize (void *h, void *x, void *w, void *c, void *y, int a, unsigned long *size) { *size = 12345; return 0; }'
+"$cc" -o program program.c unknown/libcudnn.so.9 fake/libcudart.so.12 -Wl,-rpath,"$PWD/unknown"
+run 0 gemem-dry-run ./program; says out '^0 0 0 0$'; says err "^  note +libcudnn\.so\.9 is installed and does not run: the version of CUDA's runtime that is linked into it is not known$"
+
+# ---- CUDA's runtime in a program that was stripped
+static=${CUDA_HOME:-/usr/local/cuda}/lib64/libcudart_static.a
+[ -e "$static" ] || static=${CUDA_HOME:-/usr/local/cuda}/lib/libcudart_static.a
+printf '#include <stdio.h>\nint cudaMalloc (void **, unsigned long);\nint main (void) { void *p; printf ("%%d\\n", cudaMalloc (&p, 1000)); return 0; }\n' >stripped.c
+if [ ! -e "$static" ]; then skip 'a stripped program' "no $static"
+elif ! "$cc" -o stripped stripped.c "$static" -lpthread -ldl -lrt 2>cc.err; then skip 'a stripped program' "$(head -n 1 cc.err)"
+else
+  strip stripped
+  run 0 gemem-dry-run ./stripped; says out '^0$'; says err '^  requests of +CUDA.s runtime and driver \(1 events\)$'
+fi
+done_testing
