@@ -437,13 +437,15 @@ join (GememTree *tree, Page *above, guint64 level, gsize at)
   return TRUE;
 }
 
-/* Refills the leaf that contained @node and has too few entries. */
+/* Removes the @at-th entry of @leaf, which then has too few, and refills it. */
 static G_GNUC_NO_INLINE void
-fill_up (GememTree *tree, const GememTreeNode *node)
+cut_refilling (GememTree *tree, Page *leaf, gsize at)
 {
+  const Entry entry = *entry_at (leaf, at);
   Path path;
 
-  find_path (tree, KEY_OF (node), &path);
+  cut (leaf, at);
+  find_path (tree, KEY_OF (&entry), &path);
   for (guint64 level = 0; level < tree->height && path.page[level]->n < LEAST; level++)
     if (!join (tree, path.page[level + 1], level, path.at[level + 1] - (path.at[level + 1] > 0)))
       return;
@@ -457,15 +459,59 @@ fill_up (GememTree *tree, const GememTreeNode *node)
     }
 }
 
+static inline void
+remove_at (GememTree *tree, Page *leaf, gsize at)
+{
+  tree->count--;
+  if (tree->height > 0 && G_UNLIKELY (leaf->n <= LEAST))
+    cut_refilling (tree, leaf, at);
+  else
+    cut (leaf, at);
+}
+
 void
 gemem_tree_remove (GememTree *tree, const GememTreeNode *node)
 {
   Page *leaf = leaf_of (node);
 
-  tree->count--;
-  cut (leaf, position_of (leaf, node));
-  if (tree->height > 0 && G_UNLIKELY (leaf->n < LEAST))
-    fill_up (tree, node);
+  remove_at (tree, leaf, position_of (leaf, node));
+}
+
+/* TRUE if a node with the key may stand in @leaf where the @at-th one does. */
+static inline gboolean
+fits_at (const Page *leaf, gsize at, guint64 group, guint64 size, guint64 address)
+{
+  const guint64 order = leaf->order;
+
+  if (below (first_of (leaf, order >> DIGIT * at), group, size, address))
+    return at + 1 < leaf->n
+               ? !below (first_of (leaf, order >> DIGIT * (at + 1)), group, size, address)
+               : leaf->next == NULL;
+  return at > 0 ? below (first_of (leaf, order >> DIGIT * (at - 1)), group, size, address)
+                : leaf->previous == NULL;
+}
+
+static G_GNUC_NO_INLINE void
+replace_elsewhere (GememTree *tree, Page *leaf, gsize at, GememTreeNode *node)
+{
+  remove_at (tree, leaf, at);
+  gemem_tree_insert (tree, node);
+}
+
+void
+gemem_tree_replace (GememTree *tree, const GememTreeNode *old, GememTreeNode *node)
+{
+  const gpointer place = old->place;
+  Page *leaf = leaf_of (old);
+  const gsize at = position_of (leaf, old);
+
+  if (!fits_at (leaf, at, KEY_OF (node)))
+    {
+      replace_elsewhere (tree, leaf, at, node);
+      return;
+    }
+  *entry_at (leaf, at) = (Entry){ node->size, node->address, node->group, node };
+  node->place = place;
 }
 
 void
