@@ -5,7 +5,7 @@
  * allocation.  `reserved` is read from the device, never summed, so the accounts cannot drift from
  * it.
  *
- * Peaks are those of the current epoch; gemem_accounts_sample() returns TRUE when its caller is to
+ * Peaks are those of the current epoch; gemem_accounts_at_peak() returns TRUE when its caller is to
  * raise one.  The contents of each size class at the allocated peak are kept without copying the
  * table at every new peak: a class saves its value at the last peak when it changes afterwards
  * (`stamp`).
@@ -182,12 +182,18 @@ gemem_accounts_weigh (GememAccounts *accounts, guint64 weight)
 }
 
 /* Samples the state after an event, and the most reserved meanwhile (an allocator may obtain memory
- * before it returns some).  TRUE: a peak of this epoch is to be raised. */
-static inline gboolean
+ * before it returns some). */
+static inline void
 gemem_accounts_sample (GememAccounts *accounts, guint64 reserved, guint64 high)
 {
   accounts->reserved = reserved;
   accounts->high = high;
+}
+
+/* TRUE: the state sampled last raises a peak of this epoch. */
+static inline gboolean
+gemem_accounts_at_peak (const GememAccounts *accounts)
+{
   return accounts->live > accounts->peak_live || accounts->allocated > accounts->peak_allocated
-         || high > accounts->peak_reserved;
+         || accounts->high > accounts->peak_reserved;
 }

@@ -22,6 +22,18 @@ gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean reque
     }
 }
 
+/* The modelled latency of a request or free, during which device calls took @calls ns: usually none,
+ * which is counted in @hits and made into latencies at the end. */
+static inline void
+gemem_block_note_latency (const GememRun *run, guint64 calls, GememHistogram *latencies,
+                          guint64 *hits)
+{
+  if (G_LIKELY (calls == 0))
+    ++*hits;
+  else
+    gemem_histogram_add (latencies, calls + run->device->hit_ns);
+}
+
 /* The request itself, with its latencies. */
 static inline gboolean
 gemem_block_serve (GememRun *run, const GememRequest *request, GememBlock *block)
@@ -34,9 +46,8 @@ gemem_block_serve (GememRun *run, const GememRequest *request, GememBlock *block
   served = run->klass->alloc (run->allocator, request, block);
   if (G_UNLIKELY (run->clock != NULL))
     gemem_histogram_add (&run->measured_alloc_ns, run->clock () - began);
-  charged = run->device->call_time - charged + run->device->hit_ns;
-  gemem_histogram_add (&run->alloc_ns, charged);
-  run->modelled_ns += charged;
+  gemem_block_note_latency (run, run->device->call_time - charged, &run->alloc_ns,
+                            &run->alloc_hits);
   return served;
 }
 
@@ -102,9 +113,7 @@ gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion
     gemem_run_take_mark (run);
   if (G_UNLIKELY (run->clock != NULL))
     gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
-  charged = run->device->call_time - charged + run->device->hit_ns;
-  gemem_histogram_add (&run->free_ns, charged);
-  run->modelled_ns += charged;
+  gemem_block_note_latency (run, run->device->call_time - charged, &run->free_ns, &run->free_hits);
 }
 
 static inline void

@@ -13,6 +13,8 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "sim/engine/blocks-private.h"
 
 /* for functions compiled twice, with probes and without */
@@ -403,6 +405,30 @@ close_point (GememRun *run, guint64 stream)
                              .reserved = run->accounts.reserved,
                              .largest_free = run->klass->largest_free (run->allocator, stream) };
   gemem_timeline_close_point (&run->timeline, &end, FALSE);
+  memset (&run->bar, 0, sizeof run->bar);
+}
+
+/* The state after an event exceeds the bar. */
+static G_GNUC_NO_INLINE void
+raise_bar (GememRun *run, guint64 stream)
+{
+  const GememAccounts *accounts = &run->accounts;
+  const GememTimelinePoint *open = &run->timeline.open;
+
+  if (gemem_accounts_at_peak (accounts))
+    gemem_run_raise_peaks (run, stream);
+  gemem_timeline_raise (&run->timeline, accounts->live, accounts->allocated, accounts->high);
+  run->bar.live = MIN (accounts->peak_live, open->live_max);
+  run->bar.allocated = MIN (accounts->peak_allocated, open->allocated_max);
+  run->bar.reserved = MIN (accounts->peak_reserved, open->reserved_max);
+}
+
+/* The peak of the next event starts at what is held now. */
+static G_GNUC_NO_INLINE void
+lower_device_peaks (GememDevice *device)
+{
+  for (; device != NULL; device = device->inner)
+    device->peak_held = device->held;
 }
 
 static ALWAYS_INLINE void
@@ -410,14 +436,15 @@ after_event (GememRun *run, const GememTraceEvent *event)
 {
   GememAccounts *accounts = &run->accounts;
 
-  if (G_UNLIKELY (gemem_accounts_sample (accounts, run->device->held, run->device->peak_held)))
-    gemem_run_raise_peaks (run, event->stream);
-  for (GememDevice *device = run->device; device != NULL; device = device->inner)
-    device->peak_held = device->held; /* the peak of the next event starts here */
+  gemem_accounts_sample (accounts, run->device->held, run->device->peak_held);
+  if (G_UNLIKELY (accounts->high != accounts->reserved))
+    lower_device_peaks (run->device);
+  if (G_UNLIKELY (accounts->live > run->bar.live || accounts->allocated > run->bar.allocated
+                  || accounts->high > run->bar.reserved))
+    raise_bar (run, event->stream);
   if (!run->has_time)
     gemem_accounts_weigh (accounts, 1);
-  if (G_UNLIKELY (
-          gemem_timeline_add (&run->timeline, accounts->live, accounts->allocated, accounts->high)))
+  if (G_UNLIKELY (gemem_timeline_count (&run->timeline)))
     close_point (run, event->stream);
 }
 

@@ -180,7 +180,7 @@ start_counting (GememRun *run)
   gemem_result_restart (run->result);
   run->attention &= ~(guint) GEMEM_RUN_AT_LIVE_PEAK;
   begin_histograms (run);
-  run->modelled_ns = 0;
+  run->modelled_ns = run->alloc_hits = run->free_hits = 0;
   run->allocator->retries = 0;
   memset (device->calls, 0, sizeof device->calls);
   memset (device->refused, 0, sizeof device->refused);
@@ -203,7 +203,7 @@ open_epoch (GememRun *run)
   run->adopt = run->adopted = FALSE;
   gemem_probes_next_epoch (run);
   gemem_run_free_all (run);
-  gemem_accounts_epoch (&run->accounts);
+  gemem_run_restart_peaks (run);
   if (run->epoch == run->job->warm_up)
     start_counting (run);
 }
@@ -411,6 +411,9 @@ gather (GememRun *run)
   result->retries = run->allocator->retries;
   result->cost_numbers = run->device->cost_numbers;
   result->cost_guesses = run->device->cost_guesses;
+  gemem_histogram_add_many (&run->alloc_ns, run->device->hit_ns, run->alloc_hits);
+  gemem_histogram_add_many (&run->free_ns, run->device->hit_ns, run->free_hits);
+  run->modelled_ns += run->alloc_ns.sum + run->free_ns.sum;
   result->alloc_ns = run->alloc_ns;
   result->free_ns = run->free_ns;
   result->modelled_total_ns = run->modelled_ns;
