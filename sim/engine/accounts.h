@@ -19,6 +19,12 @@
 
 __extension__ typedef unsigned __int128 GememWide;
 
+/* A sum of value * weight, in two words: gcc moves a GememWide through the stack or vectors. */
+typedef struct
+{
+  guint64 low, high;
+} GememWeighted;
+
 #define GEMEM_SIZE_CLASSES 65
 
 typedef struct
@@ -42,7 +48,7 @@ typedef struct
   guint64 demand, peak_demand;                      /* rounded requests, also failed ones */
   guint64 alignment_mask;
   guint64 peak_stamp; /* raised with the allocated peak of the whole run */
-  GememWide live_sum, allocated_sum, reserved_sum;
+  GememWeighted live_sum, allocated_sum, reserved_sum;
   guint64 weight_sum;
   guint stream;    /* index used last */
   GArray *streams; /* GememStreamAccount */
@@ -171,13 +177,22 @@ gemem_accounts_set_graphs (GememAccounts *accounts, guint64 need)
   accounts->graphs = need;
 }
 
+static inline void
+gemem_accounts_add (GememWeighted *sum, guint64 value, guint64 weight)
+{
+  const GememWide product = (GememWide) value * weight;
+
+  sum->high += (guint64) (product >> 64)
+               + __builtin_add_overflow (sum->low, (guint64) product, &sum->low);
+}
+
 /* The present state held for @weight (ns, or 1 per event). */
 static inline void
 gemem_accounts_weigh (GememAccounts *accounts, guint64 weight)
 {
-  accounts->live_sum += (GememWide) accounts->live * weight;
-  accounts->allocated_sum += (GememWide) accounts->allocated * weight;
-  accounts->reserved_sum += (GememWide) accounts->reserved * weight;
+  gemem_accounts_add (&accounts->live_sum, accounts->live, weight);
+  gemem_accounts_add (&accounts->allocated_sum, accounts->allocated, weight);
+  gemem_accounts_add (&accounts->reserved_sum, accounts->reserved, weight);
   accounts->weight_sum += weight;
 }
 
