@@ -10,8 +10,11 @@
 
 #include "sim/engine/run.h"
 
+/* A call from the loop of events.c costs as much as some of these functions. */
+#define ALWAYS_INLINE inline __attribute__ ((always_inline))
+
 /* Reports the allocator's decision about @event to the probes, if any. */
-static inline void
+static ALWAYS_INLINE void
 gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean request, guint64 size,
                      const GememBlock *block)
 {
@@ -24,7 +27,7 @@ gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean reque
 
 /* The modelled latency of a request or free, during which device calls took @calls ns: usually none,
  * which is counted in @hits and made into latencies at the end. */
-static inline void
+static ALWAYS_INLINE void
 gemem_block_note_latency (const GememRun *run, guint64 calls, GememHistogram *latencies,
                           guint64 *hits)
 {
@@ -35,7 +38,7 @@ gemem_block_note_latency (const GememRun *run, guint64 calls, GememHistogram *la
 }
 
 /* The request itself, with its latencies. */
-static inline gboolean
+static ALWAYS_INLINE gboolean
 gemem_block_serve (GememRun *run, const GememRequest *request, GememBlock *block)
 {
   guint64 charged = run->device->call_time, began = 0;
@@ -51,7 +54,7 @@ gemem_block_serve (GememRun *run, const GememRequest *request, GememBlock *block
   return served;
 }
 
-static inline void
+static ALWAYS_INLINE void
 gemem_block_account (GememRun *run, const GememTraceEvent *event, GememLive *live)
 {
   if (G_UNLIKELY (live->block.address >= GEMEM_HOST_ADDRESS))
@@ -65,7 +68,7 @@ gemem_block_account (GememRun *run, const GememTraceEvent *event, GememLive *liv
 }
 
 /* ALLOC, or an event with the same effect. */
-static inline gboolean
+static ALWAYS_INLINE gboolean
 gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   GememRequest request = { event->size, event->stream, event->pool, event->id, event->address };
@@ -100,7 +103,7 @@ gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 }
 
 /* The free itself, with its latencies. */
-static inline void
+static ALWAYS_INLINE void
 gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion_follows)
 {
   guint64 charged = run->device->call_time, began = 0;
@@ -116,7 +119,7 @@ gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion
   gemem_block_note_latency (run, run->device->call_time - charged, &run->free_ns, &run->free_hits);
 }
 
-static inline void
+static ALWAYS_INLINE void
 gemem_block_account_end (GememRun *run, const GememLive *live)
 {
   if (G_UNLIKELY ((live->flags & (GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) != 0))
@@ -126,7 +129,7 @@ gemem_block_account_end (GememRun *run, const GememLive *live)
 }
 
 /* FREE, or an event with the same effect. */
-static inline gboolean
+static ALWAYS_INLINE gboolean
 gemem_block_free (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   GememLive *live = gemem_live_take (&run->live, event->id);

@@ -17,9 +17,6 @@
 
 #include "sim/engine/blocks-private.h"
 
-/* for functions compiled twice, with probes and without */
-#define ALWAYS_INLINE inline __attribute__ ((always_inline))
-
 #define STAGE 4   /* events that each stage of fetch_ahead() runs before the next one */
 #define AHEAD 16  /* more than 3 STAGE; a power of two */
 #define MANY 8192 /* live blocks beyond which their records are in no near cache */
@@ -362,7 +359,7 @@ finish_adopting (GememRun *run)
     run->klass->adopt.done (run->allocator);
 }
 
-static ALWAYS_INLINE gboolean
+static inline gboolean
 dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   if (G_UNLIKELY (run->attention != 0))
@@ -431,7 +428,7 @@ lower_device_peaks (GememDevice *device)
     device->peak_held = device->held;
 }
 
-static ALWAYS_INLINE void
+static inline void
 after_event (GememRun *run, const GememTraceEvent *event)
 {
   GememAccounts *accounts = &run->accounts;
@@ -485,25 +482,18 @@ fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize 
     run->klass->prefetch (run->allocator, &live->block);
 }
 
-/* One event, without probes. */
-static ALWAYS_INLINE gboolean
+static inline gboolean
 serve (GememRun *run, const GememTraceEvent *event, GError **error)
 {
+  if (G_UNLIKELY (run->probes.n > 0))
+    gemem_probes_before (run, event);
   if (G_UNLIKELY (!dispatch (run, event, error)))
     {
       gemem_run_check_device (run, error);
       return FALSE;
     }
   after_event (run, event);
-  return TRUE;
-}
-
-/* The same, with probes. */
-static G_GNUC_NO_INLINE gboolean
-serve_probed (GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  gemem_probes_before (run, event);
-  return serve (run, event, error) && gemem_probes_after (run, event, error);
+  return G_LIKELY (run->probes.n == 0) || gemem_probes_after (run, event, error);
 }
 
 gboolean
@@ -531,8 +521,7 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
         }
       run->result->events++;
       advance_clock (run, event);
-      if (G_UNLIKELY (run->probes.n > 0) ? !serve_probed (run, event, error)
-                                         : G_UNLIKELY (!serve (run, event, error)))
+      if (G_UNLIKELY (!serve (run, event, error)))
         return FALSE;
     }
   return TRUE;
