@@ -477,41 +477,51 @@ gemem_tree_remove (GememTree *tree, const GememTreeNode *node)
   remove_at (tree, leaf, position_of (leaf, node));
 }
 
-/* TRUE if a node with the key may stand in @leaf where the @at-th one does. */
-static inline gboolean
-fits_at (const Page *leaf, gsize at, guint64 group, guint64 size, guint64 address)
-{
-  const guint64 order = leaf->order;
-
-  if (below (first_of (leaf, order >> DIGIT * at), group, size, address))
-    return at + 1 < leaf->n
-               ? !below (first_of (leaf, order >> DIGIT * (at + 1)), group, size, address)
-               : leaf->next == NULL;
-  return at > 0 ? below (first_of (leaf, order >> DIGIT * (at - 1)), group, size, address)
-                : leaf->previous == NULL;
-}
-
+/* What is left of raise and lower, where other keys lie between. */
 static G_GNUC_NO_INLINE void
-replace_elsewhere (GememTree *tree, Page *leaf, gsize at, GememTreeNode *node)
+move (GememTree *tree, Page *leaf, gsize at, GememTreeNode *node)
 {
   remove_at (tree, leaf, at);
   gemem_tree_insert (tree, node);
 }
 
+/* Makes @node the @at-th node of @leaf instead of the one at @place. */
+static inline void
+take_place (Page *leaf, gsize at, gpointer place, GememTreeNode *node)
+{
+  Entry *entry = entry_at (leaf, at);
+
+  entry->group = node->group;
+  entry->size = node->size;
+  entry->address = node->address;
+  entry->to = node;
+  node->place = place;
+}
+
 void
-gemem_tree_replace (GememTree *tree, const GememTreeNode *old, GememTreeNode *node)
+gemem_tree_raise (GememTree *tree, const GememTreeNode *old, GememTreeNode *node)
 {
   const gpointer place = old->place;
   Page *leaf = leaf_of (old);
   const gsize at = position_of (leaf, old);
 
-  if (!fits_at (leaf, at, KEY_OF (node)))
-    {
-      replace_elsewhere (tree, leaf, at, node);
-      return;
-    }
-  *entry_at (leaf, at) = (Entry){ node->size, node->address, node->group, node };
-  node->place = place;
+  if (at + 1 < leaf->n ? below (entry_at (leaf, at + 1), KEY_OF (node)) : leaf->next != NULL)
+    move (tree, leaf, at, node);
+  else
+    take_place (leaf, at, place, node);
+}
+
+void
+gemem_tree_lower (GememTree *tree, const GememTreeNode *old, GememTreeNode *node)
+{
+  const gpointer place = old->place;
+  Page *leaf = leaf_of (old);
+  const gsize at = position_of (leaf, old);
+
+  if (at > 0 ? !below (entry_at (leaf, at - 1), KEY_OF (node)) : leaf->previous != NULL)
+    move (tree, leaf, at, node);
+  else
+    take_place (leaf, at, place, node);
 }
 
 void

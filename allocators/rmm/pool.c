@@ -125,7 +125,7 @@ insert (Pool *self, GememNeighbour *block)
     gemem_neighbours_merge (block, &self->block_slab);
   if (low)
     gemem_neighbours_merge (block = block->previous, &self->block_slab);
-  gemem_tree_replace (&self->free, &old, &block->node);
+  gemem_tree_raise (&self->free, &old, &block->node);
 }
 
 #define NO_LIST G_MAXUINT64
@@ -163,7 +163,7 @@ take (Pool *self, GememNeighbour *block, guint64 size)
   rest = gemem_slab_alloc (&self->block_slab);
   gemem_neighbours_split (block, rest, block->node.size - size);
   rest->free = TRUE;
-  gemem_tree_replace (&self->free, &block->node, &rest->node);
+  gemem_tree_lower (&self->free, &block->node, &rest->node);
 }
 
 /* Moves the list of stream number @from into that of @to; FALSE: it is empty. */

@@ -80,8 +80,9 @@ model_replace (Model *model, GememTreeNode *old, GememTreeNode *node, guint64 gr
   guint from = model_find (model, old->group, old->size, old->address);
   guint to = model_find (model, group, size, address);
   const GememTreeNode copy = *old;
+  const gboolean above = compare_keys (old, group, size, address) < 0;
 
-  if (to < model->n && to != from && compare_keys (model->sorted[to], group, size, address) == 0)
+  if (to < model->n && compare_keys (model->sorted[to], group, size, address) == 0)
     return FALSE;
   to -= to > from;
   memmove (&model->sorted[from], &model->sorted[from + 1],
@@ -92,7 +93,7 @@ model_replace (Model *model, GememTreeNode *old, GememTreeNode *node, guint64 gr
   node->group = group;
   node->size = size;
   node->address = address;
-  gemem_tree_replace (&model->tree, size % 2 == 0 ? &copy : old, node);
+  (above ? gemem_tree_raise : gemem_tree_lower) (&model->tree, size % 2 == 0 ? &copy : old, node);
   return TRUE;
 }
 
