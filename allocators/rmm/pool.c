@@ -76,8 +76,9 @@ typedef struct
   GememSlab block_slab;
   GArray *segments; /* Segment, by address */
   GememRmmStreams streams;
-  GememIdMap *leaving; /* by address: the stream on which a live block will be freed, if another */
-  gboolean reclaims;   /* returns memory rather than exceed the maximum */
+  GememIdMap *leaving;   /* by address: the stream on which a live block will be freed, if another;
+                          NULL: of none so far */
+  gboolean reclaims;     /* returns memory rather than exceed the maximum */
   guint64 taken, merged; /* blocks of other streams, and lists */
   guint64 reclaimed;     /* allocations returned to the upstream */
 } Pool;
@@ -325,7 +326,7 @@ pool_free (GememAllocator *allocator, const GememBlock *freed,
   GememNeighbour *block = freed->handle;
   guint64 stream;
 
-  if (G_UNLIKELY (gemem_idmap_count (self->leaving) > 0)
+  if (G_UNLIKELY (self->leaving != NULL)
       && gemem_idmap_remove (self->leaving, freed->address, &stream))
     block->node.group = gemem_rmm_streams_number (&self->streams, stream);
   self->live -= block->node.size;
@@ -335,7 +336,11 @@ pool_free (GememAllocator *allocator, const GememBlock *freed,
 static void
 pool_stream_free (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 {
-  *(guint64 *) gemem_idmap_insert (((Pool *) allocator)->leaving, block->address, NULL) = stream;
+  Pool *self = (Pool *) allocator;
+
+  if (self->leaving == NULL)
+    self->leaving = gemem_idmap_new (sizeof (guint64));
+  *(guint64 *) gemem_idmap_insert (self->leaving, block->address, NULL) = stream;
 }
 
 /* What the pool can add for a request without a call of the device; at least that where it returns
@@ -507,7 +512,6 @@ pool_create (gconstpointer given, GememDevice *device, GError **error)
     }
   self->segments = g_array_new (FALSE, FALSE, sizeof (Segment));
   gemem_rmm_streams_init (&self->streams);
-  self->leaving = gemem_idmap_new (sizeof (guint64));
   gemem_slab_init (&self->block_slab, sizeof (GememNeighbour));
   self->initial = own->initial;
   if (self->initial != 0)

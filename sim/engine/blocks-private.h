@@ -25,15 +25,12 @@ gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean reque
     }
 }
 
-/* The modelled latency of a request or free, during which device calls took @calls ns: usually none,
- * which is counted in @hits and made into latencies at the end. */
+/* The modelled latency of a request or free, during which device calls took @calls ns: usually none;
+ * these are added at the end. */
 static ALWAYS_INLINE void
-gemem_block_note_latency (const GememRun *run, guint64 calls, GememHistogram *latencies,
-                          guint64 *hits)
+gemem_block_note_latency (const GememRun *run, guint64 calls, GememHistogram *latencies)
 {
-  if (G_LIKELY (calls == 0))
-    ++*hits;
-  else
+  if (G_UNLIKELY (calls != 0))
     gemem_histogram_add (latencies, calls + run->device->hit_ns);
 }
 
@@ -41,16 +38,20 @@ gemem_block_note_latency (const GememRun *run, guint64 calls, GememHistogram *la
 static ALWAYS_INLINE gboolean
 gemem_block_serve (GememRun *run, const GememRequest *request, GememBlock *block)
 {
-  guint64 charged = run->device->call_time, began = 0;
+  const guint64 charged = run->device->call_time;
   gboolean served;
 
+  run->result->allocs++;
   if (G_UNLIKELY (run->clock != NULL))
-    began = run->clock ();
-  served = run->klass->alloc (run->allocator, request, block);
-  if (G_UNLIKELY (run->clock != NULL))
-    gemem_histogram_add (&run->measured_alloc_ns, run->clock () - began);
-  gemem_block_note_latency (run, run->device->call_time - charged, &run->alloc_ns,
-                            &run->alloc_hits);
+    {
+      const guint64 began = run->clock ();
+
+      served = run->klass->alloc (run->allocator, request, block);
+      gemem_histogram_add (&run->measured_alloc_ns, run->clock () - began);
+    }
+  else
+    served = run->klass->alloc (run->allocator, request, block);
+  gemem_block_note_latency (run, run->device->call_time - charged, &run->alloc_ns);
   return served;
 }
 
@@ -85,7 +86,6 @@ gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
       run->result->zero_allocs++;
       return TRUE;
     }
-  run->result->allocs++;
   served = gemem_block_serve (run, &request, &live->block);
   if (G_LIKELY (served))
     gemem_block_account (run, event, live);
@@ -106,17 +106,21 @@ gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 static ALWAYS_INLINE void
 gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion_follows)
 {
-  guint64 charged = run->device->call_time, began = 0;
+  const guint64 charged = run->device->call_time;
 
   run->result->frees++;
   if (G_UNLIKELY (run->clock != NULL))
-    began = run->clock ();
-  run->klass->free (run->allocator, block, completion_follows);
+    {
+      const guint64 began = run->clock ();
+
+      run->klass->free (run->allocator, block, completion_follows);
+      gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
+    }
+  else
+    run->klass->free (run->allocator, block, completion_follows);
   if (G_UNLIKELY (run->allocator->broken != NULL))
     gemem_run_take_mark (run);
-  if (G_UNLIKELY (run->clock != NULL))
-    gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
-  gemem_block_note_latency (run, run->device->call_time - charged, &run->free_ns, &run->free_hits);
+  gemem_block_note_latency (run, run->device->call_time - charged, &run->free_ns);
 }
 
 static ALWAYS_INLINE void

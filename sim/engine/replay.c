@@ -180,7 +180,7 @@ start_counting (GememRun *run)
   gemem_result_restart (run->result);
   run->attention &= ~(guint) GEMEM_RUN_AT_LIVE_PEAK;
   begin_histograms (run);
-  run->modelled_ns = run->alloc_hits = run->free_hits = 0;
+  run->modelled_ns = 0;
   run->allocator->retries = 0;
   memset (device->calls, 0, sizeof device->calls);
   memset (device->refused, 0, sizeof device->refused);
@@ -411,8 +411,9 @@ gather (GememRun *run)
   result->retries = run->allocator->retries;
   result->cost_numbers = run->device->cost_numbers;
   result->cost_guesses = run->device->cost_guesses;
-  gemem_histogram_add_many (&run->alloc_ns, run->device->hit_ns, run->alloc_hits);
-  gemem_histogram_add_many (&run->free_ns, run->device->hit_ns, run->free_hits);
+  gemem_histogram_add_many (&run->alloc_ns, run->device->hit_ns,
+                            result->allocs - run->alloc_ns.count);
+  gemem_histogram_add_many (&run->free_ns, run->device->hit_ns, result->frees - run->free_ns.count);
   run->modelled_ns += run->alloc_ns.sum + run->free_ns.sum;
   result->alloc_ns = run->alloc_ns;
   result->free_ns = run->free_ns;

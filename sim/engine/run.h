@@ -40,9 +40,8 @@ struct _GememRun
   {
     guint64 live, allocated, reserved;
   } bar;
-  GememHistogram alloc_ns,
-      free_ns;                   /* of requests and frees with device calls; of all, at the end */
-  guint64 alloc_hits, free_hits; /* without */
+  /* of requests and frees during which device calls took time; at the end, of all */
+  GememHistogram alloc_ns, free_ns;
   GememHistogram measured_alloc_ns, measured_free_ns;
   guint64 seq;       /* number of the current event */
   guint64 time_base; /* trace time at which this epoch began */
