@@ -102,13 +102,15 @@ entry_at (Page *page, gsize at)
 #define COUNT_BELOW(count, at) \
   add_below (count, first_of (page, order >> DIGIT * (at)), group, size, address)
 
-/* Number of entries of @page below the key. */
+/* Number of entries of @page below the key; unless @many, all but the first seven are unused. */
 static inline gsize
-count_below (const Page *page, guint64 group, guint64 size, guint64 address)
+count_below (const Page *page, gboolean many, guint64 group, guint64 size, guint64 address)
 {
   guint64 order = page->order;
-  const gsize fours = COUNT_BELOW (COUNT_BELOW (COUNT_BELOW (0, 3), 7), 11);
+  gsize fours = COUNT_BELOW (0, 3);
 
+  if (many)
+    fours = COUNT_BELOW (COUNT_BELOW (fours, 7), 11);
   order >>= 4 * DIGIT * fours;
   return COUNT_BELOW (COUNT_BELOW (COUNT_BELOW (4 * fours, 0), 1), 2);
 }
@@ -127,6 +129,15 @@ prefetch_page (const Page *page)
     }
 }
 
+/* The same for the leaf in which the key belongs.  A tree that is one leaf often has few entries; in
+ * others a branch on their number would be unpredictable. */
+static inline gsize
+count_in_leaf (const GememTree *tree, const Page *leaf, guint64 group, guint64 size,
+               guint64 address)
+{
+  return count_below (leaf, tree->height > 0 || leaf->n > 7, group, size, address);
+}
+
 /* The leaf for the key. */
 static inline Page *
 find_leaf (const GememTree *tree, guint64 group, guint64 size, guint64 address)
@@ -136,7 +147,7 @@ find_leaf (const GememTree *tree, guint64 group, guint64 size, guint64 address)
 
   for (guint64 level = tree->height; level > 0; level--)
     {
-      page = entry_at (page, count_below (page, group, size, address))->to;
+      page = entry_at (page, count_below (page, TRUE, group, size, address))->to;
       if (G_UNLIKELY (many))
         prefetch_page (page);
     }
@@ -152,7 +163,7 @@ find_path (const GememTree *tree, guint64 group, guint64 size, guint64 address, 
   for (guint64 level = tree->height;; level--)
     {
       path->page[level] = page;
-      path->at[level] = count_below (page, group, size, address);
+      path->at[level] = count_below (page, TRUE, group, size, address);
       if (level == 0)
         return;
       page = entry_at (page, path->at[level])->to;
@@ -178,7 +189,7 @@ look_up (const GememTree *tree, guint64 group, guint64 size, guint64 address, in
   if (tree->count == 0)
     return NULL;
   leaf = find_leaf (tree, group, size, address);
-  return node_at (leaf, (gint64) count_below (leaf, group, size, address) + offset);
+  return node_at (leaf, (gint64) count_in_leaf (tree, leaf, group, size, address) + offset);
 }
 
 GememTreeNode *
@@ -208,7 +219,7 @@ position_of (const Page *leaf, const GememTreeNode *node)
   const guint64 differences = leaf->order ^ ONES * ((guintptr) node->place & DIGIT_MAX);
   const guint64 zeroes = (differences - ONES) & ~differences & ONES << (DIGIT - 1);
 
-  return (gsize) __builtin_ctzll (zeroes) / DIGIT;
+  return (guint) __builtin_ctzll (zeroes) / DIGIT;
 }
 
 GememTreeNode *
@@ -407,7 +418,7 @@ gemem_tree_insert (GememTree *tree, GememTreeNode *node)
       insert_splitting (tree, entry);
       return;
     }
-  put (leaf, 0, count_below (leaf, KEY_OF (node)), &entry);
+  put (leaf, 0, count_in_leaf (tree, leaf, KEY_OF (node)), &entry);
 }
 
 /* Balances the pages @at and @at + 1 below @above, one of which has too few entries, or merges
