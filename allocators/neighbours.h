@@ -31,6 +31,16 @@ gemem_neighbours_alone (const GememNeighbour *block)
   return block->previous == NULL && block->next == NULL;
 }
 
+/* Makes @block the previous block of @next, which may be NULL: without a branch, because where a list
+ * ends is unpredictable. */
+static inline void
+gemem_neighbours_point_back (GememNeighbour *next, GememNeighbour *block)
+{
+  GememNeighbour nobody;
+
+  (next != NULL ? next : &nobody)->previous = block;
+}
+
 /* Cuts the upper @size bytes off @block, which is in no tree; they become the new block @high. */
 static inline void
 gemem_neighbours_split (GememNeighbour *block, GememNeighbour *high, guint64 size)
@@ -41,8 +51,7 @@ gemem_neighbours_split (GememNeighbour *block, GememNeighbour *high, guint64 siz
   high->node.size = size;
   high->previous = block;
   high->next = block->next;
-  if (high->next != NULL)
-    high->next->previous = high;
+  gemem_neighbours_point_back (high->next, high);
   block->next = high;
 }
 
@@ -54,8 +63,7 @@ gemem_neighbours_merge (GememNeighbour *left, GememSlab *slab)
 
   left->node.size += right->node.size;
   left->next = right->next;
-  if (left->next != NULL)
-    left->next->previous = left;
+  gemem_neighbours_point_back (left->next, left);
   gemem_slab_free (slab, right);
 }
 

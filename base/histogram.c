@@ -40,6 +40,22 @@ add_saturated (guint64 a, guint64 b)
 }
 
 void
+gemem_histogram_add_many (GememHistogram *histogram, guint64 value, guint64 n)
+{
+  guint64 sum;
+
+  if (n == 0)
+    return;
+  if (__builtin_mul_overflow (value, n, &sum))
+    sum = G_MAXUINT64;
+  histogram->buckets[gemem_histogram_bucket (value)] += n;
+  histogram->count += n;
+  histogram->sum = add_saturated (histogram->sum, sum);
+  histogram->min = MIN (histogram->min, value);
+  histogram->max = MAX (histogram->max, value);
+}
+
+void
 gemem_histogram_merge (GememHistogram *into, const GememHistogram *from)
 {
   for (guint i = 0; i < GEMEM_HISTOGRAM_BUCKETS; i++)

@@ -43,6 +43,9 @@ gemem_histogram_bucket (guint64 value)
   return (shift << GEMEM_HISTOGRAM_SUB_BITS) + (guint) (value >> shift);
 }
 
+/* Records @value @n times. */
+void gemem_histogram_add_many (GememHistogram *histogram, guint64 value, guint64 n);
+
 /* Records one value; inline, because every event records a value. */
 static inline void
 gemem_histogram_add (GememHistogram *histogram, guint64 value)

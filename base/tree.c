@@ -102,13 +102,15 @@ entry_at (Page *page, gsize at)
 #define COUNT_BELOW(count, at) \
   add_below (count, first_of (page, order >> DIGIT * (at)), group, size, address)
 
-/* Number of entries of @page below the key. */
+/* Number of entries of @page below the key; unless @many, all but the first seven are unused. */
 static inline gsize
-count_below (const Page *page, guint64 group, guint64 size, guint64 address)
+count_below (const Page *page, gboolean many, guint64 group, guint64 size, guint64 address)
 {
   guint64 order = page->order;
-  const gsize fours = COUNT_BELOW (COUNT_BELOW (COUNT_BELOW (0, 3), 7), 11);
+  gsize fours = COUNT_BELOW (0, 3);
 
+  if (many)
+    fours = COUNT_BELOW (COUNT_BELOW (fours, 7), 11);
   order >>= 4 * DIGIT * fours;
   return COUNT_BELOW (COUNT_BELOW (COUNT_BELOW (4 * fours, 0), 1), 2);
 }
@@ -127,6 +129,15 @@ prefetch_page (const Page *page)
     }
 }
 
+/* The same for the leaf in which the key belongs.  A tree that is one leaf often has few entries; in
+ * others a branch on their number would be unpredictable. */
+static inline gsize
+count_in_leaf (const GememTree *tree, const Page *leaf, guint64 group, guint64 size,
+               guint64 address)
+{
+  return count_below (leaf, tree->height > 0 || leaf->n > 7, group, size, address);
+}
+
 /* The leaf for the key. */
 static inline Page *
 find_leaf (const GememTree *tree, guint64 group, guint64 size, guint64 address)
@@ -136,7 +147,7 @@ find_leaf (const GememTree *tree, guint64 group, guint64 size, guint64 address)
 
   for (guint64 level = tree->height; level > 0; level--)
     {
-      page = entry_at (page, count_below (page, group, size, address))->to;
+      page = entry_at (page, count_below (page, TRUE, group, size, address))->to;
       if (G_UNLIKELY (many))
         prefetch_page (page);
     }
@@ -152,7 +163,7 @@ find_path (const GememTree *tree, guint64 group, guint64 size, guint64 address, 
   for (guint64 level = tree->height;; level--)
     {
       path->page[level] = page;
-      path->at[level] = count_below (page, group, size, address);
+      path->at[level] = count_below (page, TRUE, group, size, address);
       if (level == 0)
         return;
       page = entry_at (page, path->at[level])->to;
@@ -178,7 +189,7 @@ look_up (const GememTree *tree, guint64 group, guint64 size, guint64 address, in
   if (tree->count == 0)
     return NULL;
   leaf = find_leaf (tree, group, size, address);
-  return node_at (leaf, (gint64) count_below (leaf, group, size, address) + offset);
+  return node_at (leaf, (gint64) count_in_leaf (tree, leaf, group, size, address) + offset);
 }
 
 GememTreeNode *
@@ -208,7 +219,7 @@ position_of (const Page *leaf, const GememTreeNode *node)
   const guint64 differences = leaf->order ^ ONES * ((guintptr) node->place & DIGIT_MAX);
   const guint64 zeroes = (differences - ONES) & ~differences & ONES << (DIGIT - 1);
 
-  return (gsize) __builtin_ctzll (zeroes) / DIGIT;
+  return (guint) __builtin_ctzll (zeroes) / DIGIT;
 }
 
 GememTreeNode *
@@ -407,7 +418,7 @@ gemem_tree_insert (GememTree *tree, GememTreeNode *node)
       insert_splitting (tree, entry);
       return;
     }
-  put (leaf, 0, count_below (leaf, KEY_OF (node)), &entry);
+  put (leaf, 0, count_in_leaf (tree, leaf, KEY_OF (node)), &entry);
 }
 
 /* Balances the pages @at and @at + 1 below @above, one of which has too few entries, or merges
@@ -437,13 +448,15 @@ join (GememTree *tree, Page *above, guint64 level, gsize at)
   return TRUE;
 }
 
-/* Refills the leaf that contained @node and has too few entries. */
+/* Removes the @at-th entry of @leaf, which then has too few, and refills it. */
 static G_GNUC_NO_INLINE void
-fill_up (GememTree *tree, const GememTreeNode *node)
+cut_refilling (GememTree *tree, Page *leaf, gsize at)
 {
+  const Entry entry = *entry_at (leaf, at);
   Path path;
 
-  find_path (tree, KEY_OF (node), &path);
+  cut (leaf, at);
+  find_path (tree, KEY_OF (&entry), &path);
   for (guint64 level = 0; level < tree->height && path.page[level]->n < LEAST; level++)
     if (!join (tree, path.page[level + 1], level, path.at[level + 1] - (path.at[level + 1] > 0)))
       return;
@@ -457,15 +470,69 @@ fill_up (GememTree *tree, const GememTreeNode *node)
     }
 }
 
+static inline void
+remove_at (GememTree *tree, Page *leaf, gsize at)
+{
+  tree->count--;
+  if (tree->height > 0 && G_UNLIKELY (leaf->n <= LEAST))
+    cut_refilling (tree, leaf, at);
+  else
+    cut (leaf, at);
+}
+
 void
 gemem_tree_remove (GememTree *tree, const GememTreeNode *node)
 {
   Page *leaf = leaf_of (node);
 
-  tree->count--;
-  cut (leaf, position_of (leaf, node));
-  if (tree->height > 0 && G_UNLIKELY (leaf->n < LEAST))
-    fill_up (tree, node);
+  remove_at (tree, leaf, position_of (leaf, node));
+}
+
+/* What is left of raise and lower, where other keys lie between. */
+static G_GNUC_NO_INLINE void
+move (GememTree *tree, Page *leaf, gsize at, GememTreeNode *node)
+{
+  remove_at (tree, leaf, at);
+  gemem_tree_insert (tree, node);
+}
+
+/* Makes @node the @at-th node of @leaf instead of the one at @place. */
+static inline void
+take_place (Page *leaf, gsize at, gpointer place, GememTreeNode *node)
+{
+  Entry *entry = entry_at (leaf, at);
+
+  entry->group = node->group;
+  entry->size = node->size;
+  entry->address = node->address;
+  entry->to = node;
+  node->place = place;
+}
+
+void
+gemem_tree_raise (GememTree *tree, const GememTreeNode *old, GememTreeNode *node)
+{
+  const gpointer place = old->place;
+  Page *leaf = leaf_of (old);
+  const gsize at = position_of (leaf, old);
+
+  if (at + 1 < leaf->n ? below (entry_at (leaf, at + 1), KEY_OF (node)) : leaf->next != NULL)
+    move (tree, leaf, at, node);
+  else
+    take_place (leaf, at, place, node);
+}
+
+void
+gemem_tree_lower (GememTree *tree, const GememTreeNode *old, GememTreeNode *node)
+{
+  const gpointer place = old->place;
+  Page *leaf = leaf_of (old);
+  const gsize at = position_of (leaf, old);
+
+  if (at > 0 ? !below (entry_at (leaf, at - 1), KEY_OF (node)) : leaf->previous != NULL)
+    move (tree, leaf, at, node);
+  else
+    take_place (leaf, at, place, node);
 }
 
 void

@@ -76,8 +76,9 @@ typedef struct
   GememSlab block_slab;
   GArray *segments; /* Segment, by address */
   GememRmmStreams streams;
-  GememIdMap *leaving; /* by address: the stream on which a live block will be freed, if another */
-  gboolean reclaims;   /* returns memory rather than exceed the maximum */
+  GememIdMap *leaving;   /* by address: the stream on which a live block will be freed, if another;
+                          NULL: of none so far */
+  gboolean reclaims;     /* returns memory rather than exceed the maximum */
   guint64 taken, merged; /* blocks of other streams, and lists */
   guint64 reclaimed;     /* allocations returned to the upstream */
 } Pool;
@@ -92,30 +93,40 @@ segment_at (const Pool *self, guint i)
 
 /* ---- blocks */
 
-static gboolean
-may_merge (const GememNeighbour *low, const GememNeighbour *high)
+/* TRUE if @block, which may be NULL, is in list @list: without a branch, because which neighbours are
+ * free is unpredictable. */
+static inline gboolean
+is_in_list (const GememNeighbour *block, guint64 list)
 {
-  return low != NULL && high != NULL && low->free && high->free
-         && low->node.group == high->node.group;
+  static const GememNeighbour none = { .free = FALSE };
+
+  block = block != NULL ? block : &none;
+  return block->free & (block->node.group == list);
 }
 
 /* Puts @block into the list of its stream, merged with its neighbours there. */
 static void
 insert (Pool *self, GememNeighbour *block)
 {
+  gboolean low, high;
+  GememTreeNode old; /* of the neighbour whose place the merged block takes */
+
   block->free = TRUE;
-  if (may_merge (block->previous, block))
+  low = is_in_list (block->previous, block->node.group);
+  high = is_in_list (block->next, block->node.group);
+  if (!low && !high)
     {
-      block = block->previous;
-      gemem_tree_remove (&self->free, &block->node);
-      gemem_neighbours_merge (block, &self->block_slab);
+      gemem_tree_insert (&self->free, &block->node);
+      return;
     }
-  if (may_merge (block, block->next))
-    {
-      gemem_tree_remove (&self->free, &block->next->node);
-      gemem_neighbours_merge (block, &self->block_slab);
-    }
-  gemem_tree_insert (&self->free, &block->node);
+  if (low && high)
+    gemem_tree_remove (&self->free, &block->next->node);
+  old = low ? block->previous->node : block->next->node;
+  if (high)
+    gemem_neighbours_merge (block, &self->block_slab);
+  if (low)
+    gemem_neighbours_merge (block = block->previous, &self->block_slab);
+  gemem_tree_raise (&self->free, &old, &block->node);
 }
 
 #define NO_LIST G_MAXUINT64
@@ -129,17 +140,31 @@ next_list (const Pool *self, guint64 from)
   return node != NULL ? node->group : NO_LIST;
 }
 
-/* Takes the best fit for @size bytes out of the list of stream number @stream; NULL: none. */
+/* The best fit for @size bytes in the list of stream number @stream; NULL: none. */
 static GememNeighbour *
-take (Pool *self, guint64 stream, guint64 size)
+find (const Pool *self, guint64 stream, guint64 size)
 {
   GememTreeNode *node = gemem_tree_lower_bound (&self->free, stream, size, 0);
 
-  if (node == NULL || node->group != stream)
-    return NULL;
-  gemem_tree_remove (&self->free, node);
-  GEMEM_NEIGHBOUR_OF (node)->free = FALSE;
-  return GEMEM_NEIGHBOUR_OF (node);
+  return node != NULL && node->group == stream ? GEMEM_NEIGHBOUR_OF (node) : NULL;
+}
+
+/* Takes the lower @size bytes of the free @block out of its list. */
+static void
+take (Pool *self, GememNeighbour *block, guint64 size)
+{
+  GememNeighbour *rest;
+
+  block->free = FALSE;
+  if (block->node.size == size)
+    {
+      gemem_tree_remove (&self->free, &block->node);
+      return;
+    }
+  rest = gemem_slab_alloc (&self->block_slab);
+  gemem_neighbours_split (block, rest, block->node.size - size);
+  rest->free = TRUE;
+  gemem_tree_lower (&self->free, &block->node, &rest->node);
 }
 
 /* Moves the list of stream number @from into that of @to; FALSE: it is empty. */
@@ -161,6 +186,7 @@ merge_list (Pool *self, guint64 from, guint64 to)
 
 /* ---- growing */
 
+/* Adds an allocation of the upstream, which is one free block. */
 static GememNeighbour *
 add_segment (Pool *self, guint64 address, guint64 size, guint64 stream)
 {
@@ -172,6 +198,7 @@ add_segment (Pool *self, guint64 address, guint64 size, guint64 stream)
     at--;
   g_array_insert_val (self->segments, at, segment);
   self->pool += size;
+  insert (self, segment.first);
   return segment.first;
 }
 
@@ -207,7 +234,7 @@ reclaim (Pool *self, guint64 size, guint64 handle)
     }
 }
 
-/* A new block of at least @size bytes, in no list; NULL: maximum or upstream refuse. */
+/* A new free block of at least @size bytes; NULL: maximum or upstream refuse. */
 static GememNeighbour *
 grow (Pool *self, guint64 size, guint64 stream, guint64 handle)
 {
@@ -233,24 +260,25 @@ grow (Pool *self, guint64 size, guint64 stream, guint64 handle)
 
 /* ---- the class */
 
+/* A free block of at least @size bytes for stream number @own. */
 static GememNeighbour *
 obtain (Pool *self, guint64 own, guint64 size, guint64 handle)
 {
-  GememNeighbour *block = take (self, own, size);
+  GememNeighbour *block = find (self, own, size);
 
   if (G_LIKELY (block != NULL))
     return block;
   for (guint64 other = next_list (self, 0); block == NULL && other != NO_LIST;
        other = next_list (self, other + 1))
     if (other != own)
-      block = take (self, other, size);
+      block = find (self, other, size);
   self->taken += block != NULL;
   for (guint64 other = next_list (self, 0); block == NULL && other != NO_LIST;
        other = next_list (self, other + 1))
     if (other != own)
       {
         self->merged += merge_list (self, other, own);
-        block = take (self, own, size);
+        block = find (self, own, size);
       }
   return block != NULL ? block : grow (self, size, own, handle);
 }
@@ -264,8 +292,7 @@ obtain_initial (Pool *self)
 
   if (address == 0)
     return FALSE;
-  insert (self,
-          add_segment (self, address, self->initial, gemem_rmm_streams_number (&self->streams, 0)));
+  add_segment (self, address, self->initial, gemem_rmm_streams_number (&self->streams, 0));
   self->initial = 0;
   return TRUE;
 }
@@ -274,7 +301,7 @@ static gboolean
 pool_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
 {
   Pool *self = (Pool *) allocator;
-  GememNeighbour *block, *rest;
+  GememNeighbour *block;
   guint64 size, own;
 
   if (request->size > G_MAXINT64 || (self->initial != 0 && !obtain_initial (self)))
@@ -284,12 +311,7 @@ pool_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *
   block = obtain (self, own, size, request->stream);
   if (block == NULL)
     return FALSE;
-  if (block->node.size > size)
-    {
-      rest = gemem_slab_alloc (&self->block_slab);
-      gemem_neighbours_split (block, rest, block->node.size - size);
-      insert (self, rest);
-    }
+  take (self, block, size);
   block->node.group = own;
   self->live += size;
   *result = (GememBlock){ block->node.address, size, block };
@@ -304,7 +326,7 @@ pool_free (GememAllocator *allocator, const GememBlock *freed,
   GememNeighbour *block = freed->handle;
   guint64 stream;
 
-  if (G_UNLIKELY (gemem_idmap_count (self->leaving) > 0)
+  if (G_UNLIKELY (self->leaving != NULL)
       && gemem_idmap_remove (self->leaving, freed->address, &stream))
     block->node.group = gemem_rmm_streams_number (&self->streams, stream);
   self->live -= block->node.size;
@@ -314,7 +336,11 @@ pool_free (GememAllocator *allocator, const GememBlock *freed,
 static void
 pool_stream_free (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 {
-  *(guint64 *) gemem_idmap_insert (((Pool *) allocator)->leaving, block->address, NULL) = stream;
+  Pool *self = (Pool *) allocator;
+
+  if (self->leaving == NULL)
+    self->leaving = gemem_idmap_new (sizeof (guint64));
+  *(guint64 *) gemem_idmap_insert (self->leaving, block->address, NULL) = stream;
 }
 
 /* What the pool can add for a request without a call of the device; at least that where it returns
@@ -413,7 +439,7 @@ pool_check (GememAllocator *allocator, GError **error)
         {
           if (block->node.address != end || block->previous != previous || block->node.size == 0)
             return broken (error, block->node.address, "does not follow its neighbour");
-          if (may_merge (previous, block))
+          if (block->free && is_in_list (previous, block->node.group))
             return broken (error, block->node.address, "is free beside a free block of its list");
           free_blocks += block->free;
           live += block->free ? 0 : block->node.size;
@@ -486,7 +512,6 @@ pool_create (gconstpointer given, GememDevice *device, GError **error)
     }
   self->segments = g_array_new (FALSE, FALSE, sizeof (Segment));
   gemem_rmm_streams_init (&self->streams);
-  self->leaving = gemem_idmap_new (sizeof (guint64));
   gemem_slab_init (&self->block_slab, sizeof (GememNeighbour));
   self->initial = own->initial;
   if (self->initial != 0)

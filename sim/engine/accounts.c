@@ -58,11 +58,17 @@ compare_streams (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
+static GememWide
+wide (GememWeighted sum)
+{
+  return (GememWide) sum.high << 64 | sum.low;
+}
+
 static void
 finish_means (const GememAccounts *accounts, gboolean time_weighted, GememResult *result)
 {
-  GememWide live = accounts->live_sum, allocated = accounts->allocated_sum,
-            reserved = accounts->reserved_sum;
+  GememWide live = wide (accounts->live_sum), allocated = wide (accounts->allocated_sum),
+            reserved = wide (accounts->reserved_sum);
   guint64 weight = accounts->weight_sum;
 
   if (weight == 0) /* no time passed: the present value is the average */

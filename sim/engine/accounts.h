@@ -5,7 +5,7 @@
  * allocation.  `reserved` is read from the device, never summed, so the accounts cannot drift from
  * it.
  *
- * Peaks are those of the current epoch; gemem_accounts_sample() returns TRUE when its caller is to
+ * Peaks are those of the current epoch; gemem_accounts_at_peak() returns TRUE when its caller is to
  * raise one.  The contents of each size class at the allocated peak are kept without copying the
  * table at every new peak: a class saves its value at the last peak when it changes afterwards
  * (`stamp`).
@@ -18,6 +18,12 @@
 #include "sim/engine/result.h"
 
 __extension__ typedef unsigned __int128 GememWide;
+
+/* A sum of value * weight, in two words: gcc moves a GememWide through the stack or vectors. */
+typedef struct
+{
+  guint64 low, high;
+} GememWeighted;
 
 #define GEMEM_SIZE_CLASSES 65
 
@@ -42,7 +48,7 @@ typedef struct
   guint64 demand, peak_demand;                      /* rounded requests, also failed ones */
   guint64 alignment_mask;
   guint64 peak_stamp; /* raised with the allocated peak of the whole run */
-  GememWide live_sum, allocated_sum, reserved_sum;
+  GememWeighted live_sum, allocated_sum, reserved_sum;
   guint64 weight_sum;
   guint stream;    /* index used last */
   GArray *streams; /* GememStreamAccount */
@@ -171,23 +177,38 @@ gemem_accounts_set_graphs (GememAccounts *accounts, guint64 need)
   accounts->graphs = need;
 }
 
+static inline void
+gemem_accounts_add (GememWeighted *sum, guint64 value, guint64 weight)
+{
+  const GememWide product = (GememWide) value * weight;
+
+  sum->high += (guint64) (product >> 64)
+               + __builtin_add_overflow (sum->low, (guint64) product, &sum->low);
+}
+
 /* The present state held for @weight (ns, or 1 per event). */
 static inline void
 gemem_accounts_weigh (GememAccounts *accounts, guint64 weight)
 {
-  accounts->live_sum += (GememWide) accounts->live * weight;
-  accounts->allocated_sum += (GememWide) accounts->allocated * weight;
-  accounts->reserved_sum += (GememWide) accounts->reserved * weight;
+  gemem_accounts_add (&accounts->live_sum, accounts->live, weight);
+  gemem_accounts_add (&accounts->allocated_sum, accounts->allocated, weight);
+  gemem_accounts_add (&accounts->reserved_sum, accounts->reserved, weight);
   accounts->weight_sum += weight;
 }
 
 /* Samples the state after an event, and the most reserved meanwhile (an allocator may obtain memory
- * before it returns some).  TRUE: a peak of this epoch is to be raised. */
-static inline gboolean
+ * before it returns some). */
+static inline void
 gemem_accounts_sample (GememAccounts *accounts, guint64 reserved, guint64 high)
 {
   accounts->reserved = reserved;
   accounts->high = high;
+}
+
+/* TRUE: the state sampled last raises a peak of this epoch. */
+static inline gboolean
+gemem_accounts_at_peak (const GememAccounts *accounts)
+{
   return accounts->live > accounts->peak_live || accounts->allocated > accounts->peak_allocated
-         || high > accounts->peak_reserved;
+         || accounts->high > accounts->peak_reserved;
 }

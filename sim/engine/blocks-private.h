@@ -10,8 +10,11 @@
 
 #include "sim/engine/run.h"
 
+/* A call from the loop of events.c costs as much as some of these functions. */
+#define ALWAYS_INLINE inline __attribute__ ((always_inline))
+
 /* Reports the allocator's decision about @event to the probes, if any. */
-static inline void
+static ALWAYS_INLINE void
 gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean request, guint64 size,
                      const GememBlock *block)
 {
@@ -22,25 +25,37 @@ gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean reque
     }
 }
 
+/* The modelled latency of a request or free, during which device calls took @calls ns: usually none;
+ * these are added at the end. */
+static ALWAYS_INLINE void
+gemem_block_note_latency (const GememRun *run, guint64 calls, GememHistogram *latencies)
+{
+  if (G_UNLIKELY (calls != 0))
+    gemem_histogram_add (latencies, calls + run->device->hit_ns);
+}
+
 /* The request itself, with its latencies. */
-static inline gboolean
+static ALWAYS_INLINE gboolean
 gemem_block_serve (GememRun *run, const GememRequest *request, GememBlock *block)
 {
-  guint64 charged = run->device->call_time, began = 0;
+  const guint64 charged = run->device->call_time;
   gboolean served;
 
+  run->result->allocs++;
   if (G_UNLIKELY (run->clock != NULL))
-    began = run->clock ();
-  served = run->klass->alloc (run->allocator, request, block);
-  if (G_UNLIKELY (run->clock != NULL))
-    gemem_histogram_add (&run->measured_alloc_ns, run->clock () - began);
-  charged = run->device->call_time - charged + run->device->hit_ns;
-  gemem_histogram_add (&run->alloc_ns, charged);
-  run->modelled_ns += charged;
+    {
+      const guint64 began = run->clock ();
+
+      served = run->klass->alloc (run->allocator, request, block);
+      gemem_histogram_add (&run->measured_alloc_ns, run->clock () - began);
+    }
+  else
+    served = run->klass->alloc (run->allocator, request, block);
+  gemem_block_note_latency (run, run->device->call_time - charged, &run->alloc_ns);
   return served;
 }
 
-static inline void
+static ALWAYS_INLINE void
 gemem_block_account (GememRun *run, const GememTraceEvent *event, GememLive *live)
 {
   if (G_UNLIKELY (live->block.address >= GEMEM_HOST_ADDRESS))
@@ -54,7 +69,7 @@ gemem_block_account (GememRun *run, const GememTraceEvent *event, GememLive *liv
 }
 
 /* ALLOC, or an event with the same effect. */
-static inline gboolean
+static ALWAYS_INLINE gboolean
 gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   GememRequest request = { event->size, event->stream, event->pool, event->id, event->address };
@@ -71,7 +86,6 @@ gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
       run->result->zero_allocs++;
       return TRUE;
     }
-  run->result->allocs++;
   served = gemem_block_serve (run, &request, &live->block);
   if (G_LIKELY (served))
     gemem_block_account (run, event, live);
@@ -89,25 +103,27 @@ gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
 }
 
 /* The free itself, with its latencies. */
-static inline void
+static ALWAYS_INLINE void
 gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion_follows)
 {
-  guint64 charged = run->device->call_time, began = 0;
+  const guint64 charged = run->device->call_time;
 
   run->result->frees++;
   if (G_UNLIKELY (run->clock != NULL))
-    began = run->clock ();
-  run->klass->free (run->allocator, block, completion_follows);
+    {
+      const guint64 began = run->clock ();
+
+      run->klass->free (run->allocator, block, completion_follows);
+      gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
+    }
+  else
+    run->klass->free (run->allocator, block, completion_follows);
   if (G_UNLIKELY (run->allocator->broken != NULL))
     gemem_run_take_mark (run);
-  if (G_UNLIKELY (run->clock != NULL))
-    gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
-  charged = run->device->call_time - charged + run->device->hit_ns;
-  gemem_histogram_add (&run->free_ns, charged);
-  run->modelled_ns += charged;
+  gemem_block_note_latency (run, run->device->call_time - charged, &run->free_ns);
 }
 
-static inline void
+static ALWAYS_INLINE void
 gemem_block_account_end (GememRun *run, const GememLive *live)
 {
   if (G_UNLIKELY ((live->flags & (GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) != 0))
@@ -117,7 +133,7 @@ gemem_block_account_end (GememRun *run, const GememLive *live)
 }
 
 /* FREE, or an event with the same effect. */
-static inline gboolean
+static ALWAYS_INLINE gboolean
 gemem_block_free (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   GememLive *live = gemem_live_take (&run->live, event->id);

@@ -13,10 +13,9 @@
  */
 #include "config.h"
 
-#include "sim/engine/blocks-private.h"
+#include <string.h>
 
-/* for functions compiled twice, with probes and without */
-#define ALWAYS_INLINE inline __attribute__ ((always_inline))
+#include "sim/engine/blocks-private.h"
 
 #define STAGE 4   /* events that each stage of fetch_ahead() runs before the next one */
 #define AHEAD 16  /* more than 3 STAGE; a power of two */
@@ -360,7 +359,7 @@ finish_adopting (GememRun *run)
     run->klass->adopt.done (run->allocator);
 }
 
-static ALWAYS_INLINE gboolean
+static inline gboolean
 dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   if (G_UNLIKELY (run->attention != 0))
@@ -403,21 +402,46 @@ close_point (GememRun *run, guint64 stream)
                              .reserved = run->accounts.reserved,
                              .largest_free = run->klass->largest_free (run->allocator, stream) };
   gemem_timeline_close_point (&run->timeline, &end, FALSE);
+  memset (&run->bar, 0, sizeof run->bar);
 }
 
-static ALWAYS_INLINE void
+/* The state after an event exceeds the bar. */
+static G_GNUC_NO_INLINE void
+raise_bar (GememRun *run, guint64 stream)
+{
+  const GememAccounts *accounts = &run->accounts;
+  const GememTimelinePoint *open = &run->timeline.open;
+
+  if (gemem_accounts_at_peak (accounts))
+    gemem_run_raise_peaks (run, stream);
+  gemem_timeline_raise (&run->timeline, accounts->live, accounts->allocated, accounts->high);
+  run->bar.live = MIN (accounts->peak_live, open->live_max);
+  run->bar.allocated = MIN (accounts->peak_allocated, open->allocated_max);
+  run->bar.reserved = MIN (accounts->peak_reserved, open->reserved_max);
+}
+
+/* The peak of the next event starts at what is held now. */
+static G_GNUC_NO_INLINE void
+lower_device_peaks (GememDevice *device)
+{
+  for (; device != NULL; device = device->inner)
+    device->peak_held = device->held;
+}
+
+static inline void
 after_event (GememRun *run, const GememTraceEvent *event)
 {
   GememAccounts *accounts = &run->accounts;
 
-  if (G_UNLIKELY (gemem_accounts_sample (accounts, run->device->held, run->device->peak_held)))
-    gemem_run_raise_peaks (run, event->stream);
-  for (GememDevice *device = run->device; device != NULL; device = device->inner)
-    device->peak_held = device->held; /* the peak of the next event starts here */
+  gemem_accounts_sample (accounts, run->device->held, run->device->peak_held);
+  if (G_UNLIKELY (accounts->high != accounts->reserved))
+    lower_device_peaks (run->device);
+  if (G_UNLIKELY (accounts->live > run->bar.live || accounts->allocated > run->bar.allocated
+                  || accounts->high > run->bar.reserved))
+    raise_bar (run, event->stream);
   if (!run->has_time)
     gemem_accounts_weigh (accounts, 1);
-  if (G_UNLIKELY (
-          gemem_timeline_add (&run->timeline, accounts->live, accounts->allocated, accounts->high)))
+  if (G_UNLIKELY (gemem_timeline_count (&run->timeline)))
     close_point (run, event->stream);
 }
 
@@ -458,25 +482,18 @@ fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize 
     run->klass->prefetch (run->allocator, &live->block);
 }
 
-/* One event, without probes. */
-static ALWAYS_INLINE gboolean
+static inline gboolean
 serve (GememRun *run, const GememTraceEvent *event, GError **error)
 {
+  if (G_UNLIKELY (run->probes.n > 0))
+    gemem_probes_before (run, event);
   if (G_UNLIKELY (!dispatch (run, event, error)))
     {
       gemem_run_check_device (run, error);
       return FALSE;
     }
   after_event (run, event);
-  return TRUE;
-}
-
-/* The same, with probes. */
-static G_GNUC_NO_INLINE gboolean
-serve_probed (GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  gemem_probes_before (run, event);
-  return serve (run, event, error) && gemem_probes_after (run, event, error);
+  return G_LIKELY (run->probes.n == 0) || gemem_probes_after (run, event, error);
 }
 
 gboolean
@@ -504,8 +521,7 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
         }
       run->result->events++;
       advance_clock (run, event);
-      if (G_UNLIKELY (run->probes.n > 0) ? !serve_probed (run, event, error)
-                                         : G_UNLIKELY (!serve (run, event, error)))
+      if (G_UNLIKELY (!serve (run, event, error)))
         return FALSE;
     }
   return TRUE;

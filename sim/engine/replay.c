@@ -203,7 +203,7 @@ open_epoch (GememRun *run)
   run->adopt = run->adopted = FALSE;
   gemem_probes_next_epoch (run);
   gemem_run_free_all (run);
-  gemem_accounts_epoch (&run->accounts);
+  gemem_run_restart_peaks (run);
   if (run->epoch == run->job->warm_up)
     start_counting (run);
 }
@@ -411,6 +411,10 @@ gather (GememRun *run)
   result->retries = run->allocator->retries;
   result->cost_numbers = run->device->cost_numbers;
   result->cost_guesses = run->device->cost_guesses;
+  gemem_histogram_add_many (&run->alloc_ns, run->device->hit_ns,
+                            result->allocs - run->alloc_ns.count);
+  gemem_histogram_add_many (&run->free_ns, run->device->hit_ns, result->frees - run->free_ns.count);
+  run->modelled_ns += run->alloc_ns.sum + run->free_ns.sum;
   result->alloc_ns = run->alloc_ns;
   result->free_ns = run->free_ns;
   result->modelled_total_ns = run->modelled_ns;

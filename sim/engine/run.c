@@ -180,6 +180,13 @@ gemem_run_raise_peaks (GememRun *run, guint64 stream)
 }
 
 void
+gemem_run_restart_peaks (GememRun *run)
+{
+  gemem_accounts_epoch (&run->accounts);
+  memset (&run->bar, 0, sizeof run->bar);
+}
+
+void
 gemem_run_leave_live_peak (GememRun *run)
 {
   GememResult *result = run->result;

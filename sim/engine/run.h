@@ -34,12 +34,21 @@ struct _GememRun
   GememGraphs graphs;
   GememIdSet recorded; /* stream events that were recorded */
   GememTimeline timeline;
-  GememHistogram alloc_ns, free_ns, measured_alloc_ns, measured_free_ns;
-  guint64 seq;         /* number of the current event */
-  guint64 time_base;   /* trace time at which this epoch began */
-  guint64 last_time;   /* of the last event; trace time over all epochs */
-  guint64 modelled_ns; /* all device calls and hits so far */
-  guint16 ordinal;     /* of the device that is replayed */
+  /* No more than the peaks of the epoch and the maxima of the timeline's open point: what an event
+   * must exceed to raise any of them. */
+  struct
+  {
+    guint64 live, allocated, reserved;
+  } bar;
+  /* of requests and frees during which device calls took time; at the end, of all */
+  GememHistogram alloc_ns, free_ns;
+  GememHistogram measured_alloc_ns, measured_free_ns;
+  guint64 seq;       /* number of the current event */
+  guint64 time_base; /* trace time at which this epoch began */
+  guint64 last_time; /* of the last event; trace time over all epochs */
+  guint64
+      modelled_ns; /* device calls so far that were for neither requests nor frees; at the end, all */
+  guint16 ordinal; /* of the device that is replayed */
   gboolean has_time;
   gboolean middle; /* the recording may begin in the middle of the program */
   gboolean stop;   /* no further event is needed */
@@ -136,6 +145,8 @@ gboolean gemem_ledger_begins (GememRun *run, const GememTraceEvent *events, gsiz
 
 /* Raises the peaks of the epoch, and those of the run, to the present state. */
 void gemem_run_raise_peaks (GememRun *run, guint64 stream);
+/* Starts the peaks of an epoch at the present state. */
+void gemem_run_restart_peaks (GememRun *run);
 /* Saves the measures taken at the live peak, if live memory still stands at it.  Called when it is
  * about to fall and not at each new peak: while live memory grows every event is one, and the
  * largest free block of some allocators takes a walk. */

@@ -201,13 +201,14 @@ sample (Sharing *sharing, const Program *served)
   GememAccounts *accounts = &sharing->accounts;
   gboolean full;
 
-  full = gemem_timeline_add (&sharing->timeline, accounts->live, accounts->allocated,
-                             accounts->high);
+  gemem_timeline_raise (&sharing->timeline, accounts->live, accounts->allocated, accounts->high);
+  full = gemem_timeline_count (&sharing->timeline);
   for (guint i = 0; i < sharing->n; i++)
     {
       const GememAccounts *own = &sharing->programs[i].run->accounts;
-      gemem_timeline_add (&sharing->programs[i].timeline, own->live, own->allocated,
-                          &sharing->programs[i] == served ? own->high : own->reserved);
+      gemem_timeline_raise (&sharing->programs[i].timeline, own->live, own->allocated,
+                            &sharing->programs[i] == served ? own->high : own->reserved);
+      gemem_timeline_count (&sharing->programs[i].timeline);
     }
   if (full)
     close_points (sharing, FALSE);
@@ -282,7 +283,8 @@ serve (Sharing *sharing, Program *program, GError **error)
       sharing->result->ooms += run->result->ooms - ooms;
       note_failure (sharing, program);
     }
-  if (gemem_accounts_sample (sum, others + run->device->held, others + own->high))
+  gemem_accounts_sample (sum, others + run->device->held, others + own->high);
+  if (gemem_accounts_at_peak (sum))
     raise_peaks (sharing);
   if (sharing->order != GEMEM_SHARE_TIME)
     gemem_accounts_weigh (sum, 1);

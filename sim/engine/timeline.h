@@ -25,13 +25,19 @@ void gemem_timeline_init (GememTimeline *timeline, GArray *points, guint max);
 void gemem_timeline_close_point (GememTimeline *timeline, const GememTimelinePoint *end,
                                  gboolean last);
 
-/* Counts one event; TRUE: the point is full and is to be closed with the present state. */
-static inline gboolean
-gemem_timeline_add (GememTimeline *timeline, guint64 live, guint64 allocated, guint64 reserved)
+/* Raises the maxima of the open point to the state after an event. */
+static inline void
+gemem_timeline_raise (GememTimeline *timeline, guint64 live, guint64 allocated, guint64 reserved)
 {
   GememTimelinePoint *open = &timeline->open;
   open->live_max = MAX (open->live_max, live);
   open->allocated_max = MAX (open->allocated_max, allocated);
   open->reserved_max = MAX (open->reserved_max, reserved);
+}
+
+/* Counts one event; TRUE: the point is full and is to be closed with the present state. */
+static inline gboolean
+gemem_timeline_count (GememTimeline *timeline)
+{
   return ++timeline->count >= timeline->stride;
 }

@@ -96,7 +96,7 @@ gemem_heap_stat (GememHeap *heap, const char *name)
 void
 gemem_heap_reset_peaks (GememHeap *heap)
 {
-  gemem_accounts_epoch (&heap->run->accounts);
+  gemem_run_restart_peaks (heap->run);
 }
 
 GememResult *

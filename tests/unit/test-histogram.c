@@ -38,6 +38,27 @@ test_buckets (void)
     }
 }
 
+/* As many single values, also where the sum saturates. */
+static void
+test_many (void)
+{
+  static const guint64 values[] = { 7, 100000, G_MAXUINT64 / 2 };
+  GememHistogram one, many;
+
+  gemem_histogram_init (&one);
+  gemem_histogram_init (&many);
+  gemem_histogram_add_many (&many, 1, 0);
+  g_assert_cmpmem (&one, sizeof one, &many, sizeof many);
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    {
+      gemem_histogram_add_many (&many, values[i], 3 + i);
+      for (guint n = 0; n < 3 + i; n++)
+        gemem_histogram_add (&one, values[i]);
+      g_assert_cmpmem (&one, sizeof one, &many, sizeof many);
+    }
+  g_assert_cmpuint (many.sum, ==, G_MAXUINT64);
+}
+
 static void
 test_small (void)
 {
@@ -154,6 +175,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/histogram/buckets", test_buckets);
+  g_test_add_func ("/histogram/many", test_many);
   g_test_add_func ("/histogram/small", test_small);
   g_test_add_func ("/histogram/saturation", test_saturation);
   g_test_add_func ("/histogram/against-sorted", test_against_sorted);

@@ -42,7 +42,8 @@ build (const State *states, guint n, guint max)
     {
       const State *s = &states[i];
       GememTimelinePoint end = { i, 10 * i, s->live, s->allocated, s->reserved, 0, 0, 0, i };
-      if (gemem_timeline_add (&timeline, s->live, s->allocated, s->reserved))
+      gemem_timeline_raise (&timeline, s->live, s->allocated, s->reserved);
+      if (gemem_timeline_count (&timeline))
         gemem_timeline_close_point (&timeline, &end, FALSE);
       if (i + 1 == n)
         gemem_timeline_close_point (&timeline, &end, TRUE);

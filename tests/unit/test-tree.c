@@ -71,6 +71,32 @@ model_remove (Model *model, GememTreeNode *node)
   gemem_tree_remove (&model->tree, node);
 }
 
+/* Replaces @old by @node, which is not in the tree or is @old itself, with the given key; FALSE: another
+ * node has it. */
+static gboolean
+model_replace (Model *model, GememTreeNode *old, GememTreeNode *node, guint64 group, guint64 size,
+               guint64 address)
+{
+  guint from = model_find (model, old->group, old->size, old->address);
+  guint to = model_find (model, group, size, address);
+  const GememTreeNode copy = *old;
+  const gboolean above = compare_keys (old, group, size, address) < 0;
+
+  if (to < model->n && compare_keys (model->sorted[to], group, size, address) == 0)
+    return FALSE;
+  to -= to > from;
+  memmove (&model->sorted[from], &model->sorted[from + 1],
+           (model->n - from - 1) * sizeof model->sorted[0]);
+  memmove (&model->sorted[to + 1], &model->sorted[to],
+           (model->n - to - 1) * sizeof model->sorted[0]);
+  model->sorted[to] = node;
+  node->group = group;
+  node->size = size;
+  node->address = address;
+  (above ? gemem_tree_raise : gemem_tree_lower) (&model->tree, size % 2 == 0 ? &copy : old, node);
+  return TRUE;
+}
+
 static GememTreeNode *
 model_at (const Model *model, gint64 i)
 {
@@ -149,6 +175,44 @@ test_random (gconstpointer data)
       model_remove (&model, model.sorted[gemem_rng_below (&rng, model.n)]);
       model_check (&model);
     }
+  gemem_tree_clear (&model.tree);
+}
+
+/* Replacements by neighbouring keys and by any, of nodes by themselves and by others, in trees of one
+ * leaf and of several levels. */
+static void
+test_replace (gconstpointer data)
+{
+  guint n = GPOINTER_TO_UINT (data), moved = 0;
+  static Block blocks[MAX_NODES];
+  static Model model;
+  GememTreeNode *spare = &blocks[n].node; /* the one that is not in the tree */
+  GememRng rng;
+
+  memset (blocks, 0, sizeof blocks);
+  memset (&model, 0, sizeof model);
+  gemem_rng_init (&rng, n, "tree-replace");
+  for (guint i = 0; i < n; i++)
+    {
+      blocks[i].node.size = 100 * i;
+      g_assert_true (model_insert (&model, &blocks[i].node));
+    }
+  for (guint step = 0; step < 3000; step++)
+    {
+      GememTreeNode *old = model.sorted[gemem_rng_below (&rng, n)], *node = old;
+      const gboolean near = gemem_rng_below (&rng, 3) > 0;
+      const guint64 size = near ? old->size + gemem_rng_below (&rng, 5) - MIN (old->size, 2)
+                                : gemem_rng_below (&rng, 100 * n);
+
+      if (gemem_rng_below (&rng, 2) == 0)
+        node = spare;
+      if (!model_replace (&model, old, node, 0, size, gemem_rng_below (&rng, 3)))
+        continue;
+      moved++;
+      spare = node != old ? old : spare;
+      model_check (&model);
+    }
+  g_assert_cmpuint (moved, >, 1000);
   gemem_tree_clear (&model.tree);
 }
 
@@ -257,6 +321,9 @@ main (int argc, char **argv)
   g_test_add_data_func ("/tree/random/8", GUINT_TO_POINTER (8), test_random);
   g_test_add_data_func ("/tree/random/40", GUINT_TO_POINTER (40), test_random);
   g_test_add_data_func ("/tree/random/600", GUINT_TO_POINTER (MAX_NODES), test_random);
+  g_test_add_data_func ("/tree/replace/1", GUINT_TO_POINTER (1), test_replace);
+  g_test_add_data_func ("/tree/replace/12", GUINT_TO_POINTER (12), test_replace);
+  g_test_add_data_func ("/tree/replace/300", GUINT_TO_POINTER (300), test_replace);
   g_test_add_func ("/tree/orders", test_orders);
   g_test_add_func ("/tree/check", test_check);
   return g_test_run ();
