@@ -76,22 +76,13 @@ static const Key keys[] = {
   { "expandable_segments_reserve_by_class", CACHING_2_15, CLASSES, FALSE, -1 },
 };
 
-typedef struct
-{
-  const char *text;
-  const CachingVersion *version;
-  CachingRelease release;
-  CachingParams *params;
-  CachingSettings *settings;
-  gboolean has_divisions;
-  GPtrArray *tokens;
-  GError **error;
-} Conf;
+typedef CachingConf Conf;
 
 /* ---- messages */
 
 /* @what: what is wrong and what to do; always FALSE. */
-static gboolean G_GNUC_PRINTF (2, 3) refuse (Conf *conf, const char *what, ...)
+gboolean
+gemem_caching_conf_refuse (Conf *conf, const char *what, ...)
 {
   va_list arguments;
   g_autofree char *problem = NULL;
@@ -99,9 +90,8 @@ static gboolean G_GNUC_PRINTF (2, 3) refuse (Conf *conf, const char *what, ...)
   va_start (arguments, what);
   problem = g_strdup_vprintf (what, arguments);
   va_end (arguments);
-  g_set_error (conf->error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "allocator pytorch-caching: conf='%s': PyTorch %s refuses it: %s", conf->text,
-               conf->version->name, problem);
+  g_set_error (conf->error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%sconf='%s': %s %s refuses it: %s",
+               conf->prefix, conf->text, conf->system, conf->version->name, problem);
   return FALSE;
 }
 
@@ -114,8 +104,9 @@ refuse_unknown (Conf *conf, const char *name)
 
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
     if (strcmp (keys[i].name, name) == 0)
-      return refuse (conf, "it does not have %s, which came with %s; leave it out", name,
-                     gemem_caching_versions[keys[i].since].name);
+      return gemem_caching_conf_refuse (conf,
+                                        "it does not have %s, which came with %s; leave it out",
+                                        name, gemem_caching_versions[keys[i].since].name);
     else if (keys[i].since <= conf->release)
       {
         g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", keys[i].name);
@@ -124,8 +115,8 @@ refuse_unknown (Conf *conf, const char *name)
   g_ptr_array_add (names, NULL);
   near = gemem_suggest (name, (const char *const *) names->pdata);
   if (near != NULL)
-    return refuse (conf, "unknown key %s; did you mean %s?", name, near);
-  return refuse (conf, "unknown key %s; known are %s", name, known->str);
+    return gemem_caching_conf_refuse (conf, "unknown key %s; did you mean %s?", name, near);
+  return gemem_caching_conf_refuse (conf, "unknown key %s; known are %s", name, known->str);
 }
 
 /* ---- words */
@@ -137,8 +128,8 @@ is_removed (const Conf *conf, char c)
 }
 
 /* Splits the text at the separators, which are words too. */
-static void
-tokenize (Conf *conf)
+void
+gemem_caching_conf_tokenize (Conf *conf)
 {
   g_autoptr (GString) word = g_string_new (NULL);
 
@@ -162,35 +153,39 @@ tokenize (Conf *conf)
 }
 
 /* Word @i, or NULL after the end. */
-static const char *
-token (const Conf *conf, guint i)
+const char *
+gemem_caching_conf_token (const Conf *conf, guint i)
 {
   return i < conf->tokens->len ? g_ptr_array_index (conf->tokens, i) : NULL;
 }
 
-static gboolean
-is_token (const Conf *conf, guint i, const char *word)
+gboolean
+gemem_caching_conf_is (const Conf *conf, guint i, const char *word)
 {
-  return token (conf, i) != NULL && strcmp (token (conf, i), word) == 0;
+  return gemem_caching_conf_token (conf, i) != NULL
+         && strcmp (gemem_caching_conf_token (conf, i), word) == 0;
 }
 
 /* Word @i is there, and is @word where separators are checked. */
-static gboolean
-separator (Conf *conf, guint i, const char *word)
+gboolean
+gemem_caching_conf_separator (Conf *conf, guint i, const char *word)
 {
-  if (token (conf, i) == NULL)
-    return refuse (conf, "it ends too early; each entry is KEY:VALUE, as in max_split_size_mb:200");
-  if (conf->version->strict && !is_token (conf, i, word))
-    return refuse (conf, "'%s' stands where '%s' should; write KEY:VALUE,KEY:VALUE",
-                   token (conf, i), word);
+  if (gemem_caching_conf_token (conf, i) == NULL)
+    return gemem_caching_conf_refuse (
+        conf, "it ends too early; each entry is KEY:VALUE, as in max_split_size_mb:200");
+  if (conf->version->strict && !gemem_caching_conf_is (conf, i, word))
+    return gemem_caching_conf_refuse (conf,
+                                      "'%s' stands where '%s' should; write KEY:VALUE,KEY:VALUE",
+                                      gemem_caching_conf_token (conf, i), word);
   return TRUE;
 }
 
 /* The number that word @i begins with; @small: which 2.9 reads as an int. */
-static gboolean
-number (Conf *conf, guint i, gboolean small, guint64 *value)
+gboolean
+gemem_caching_conf_number (Conf *conf, guint i, gboolean small, guint64 *value)
 {
-  const char *text = token (conf, i) != NULL ? token (conf, i) : "";
+  const char *text = gemem_caching_conf_token (conf, i) != NULL ? gemem_caching_conf_token (conf, i)
+                                                                : "";
   char *end;
 
   small = small && conf->version->strict;
@@ -206,21 +201,23 @@ number (Conf *conf, guint i, gboolean small, guint64 *value)
   else
     *value = g_ascii_strtoull (text, &end, 10);
   if (end == text)
-    return refuse (conf, "'%s' is no number; use a whole one", text);
+    return gemem_caching_conf_refuse (conf, "'%s' is no number; use a whole one", text);
   if (errno != 0)
-    return refuse (conf, "'%s' is too large; it has to be below 2^%u", text, small ? 31 : 64);
+    return gemem_caching_conf_refuse (conf, "'%s' is too large; it has to be below 2^%u", text,
+                                      small ? 31 : 64);
   return TRUE;
 }
 
-static gboolean
-real (Conf *conf, guint i, double *value)
+gboolean
+gemem_caching_conf_real (Conf *conf, guint i, double *value)
 {
   char *end;
 
   errno = 0;
-  *value = g_ascii_strtod (token (conf, i), &end);
-  if (end == token (conf, i) || errno != 0)
-    return refuse (conf, "'%s' is no number that fits; use one such as 0.8", token (conf, i));
+  *value = g_ascii_strtod (gemem_caching_conf_token (conf, i), &end);
+  if (end == gemem_caching_conf_token (conf, i) || errno != 0)
+    return gemem_caching_conf_refuse (conf, "'%s' is no number that fits; use one such as 0.8",
+                                      gemem_caching_conf_token (conf, i));
   return TRUE;
 }
 
@@ -231,8 +228,8 @@ is_power (guint64 value)
 }
 
 /* @value MiB in bytes, as far as they go. */
-static guint64
-mebibytes (guint64 value)
+guint64
+gemem_caching_conf_mebibytes (guint64 value)
 {
   return MIN (value, G_MAXUINT64 / GEMEM_MIB) * GEMEM_MIB;
 }
@@ -242,17 +239,20 @@ mebibytes (guint64 value)
 static gboolean
 list_entry (Conf *conf, guint i, guint *last, gboolean *first)
 {
-  const gboolean rest = is_token (conf, i, ">");
+  const gboolean rest = gemem_caching_conf_is (conf, i, ">");
   guint64 key = 0, divisions;
 
-  if (!rest && !number (conf, i, FALSE, &key))
+  if (!rest && !gemem_caching_conf_number (conf, i, FALSE, &key))
     return FALSE;
   if (!rest && !is_power (key))
-    return refuse (conf, "the sizes of roundup_power2_divisions have to be powers of two");
-  if (!separator (conf, i + 1, ":") || !number (conf, i + 2, TRUE, &divisions))
+    return gemem_caching_conf_refuse (
+        conf, "the sizes of roundup_power2_divisions have to be powers of two");
+  if (!gemem_caching_conf_separator (conf, i + 1, ":")
+      || !gemem_caching_conf_number (conf, i + 2, TRUE, &divisions))
     return FALSE;
   if (divisions != 0 && !is_power (divisions))
-    return refuse (conf, "the divisions have to be powers of two, or 0 for none");
+    return gemem_caching_conf_refuse (conf,
+                                      "the divisions have to be powers of two, or 0 for none");
   if (rest)
     gemem_caching_divisions_set_rest (conf->version, conf->settings->divisions, divisions, *last);
   else
@@ -266,34 +266,35 @@ division_list (Conf *conf, guint *i)
   guint last = 0;
   gboolean first = TRUE;
 
-  for ((*i)++; token (conf, *i) != NULL && !is_token (conf, *i, "]");)
+  for ((*i)++;
+       gemem_caching_conf_token (conf, *i) != NULL && !gemem_caching_conf_is (conf, *i, "]");)
     {
       if (!list_entry (conf, *i, &last, &first))
         return FALSE;
       *i += 3;
-      if (is_token (conf, *i, "]"))
+      if (gemem_caching_conf_is (conf, *i, "]"))
         break;
-      if (!separator (conf, *i, ","))
+      if (!gemem_caching_conf_separator (conf, *i, ","))
         return FALSE;
       (*i)++;
     }
-  if (token (conf, *i) == NULL && !conf->version->strict)
-    return refuse (conf, "the list is not closed; end it with ]");
+  if (gemem_caching_conf_token (conf, *i) == NULL && !conf->version->strict)
+    return gemem_caching_conf_refuse (conf, "the list is not closed; end it with ]");
   return TRUE;
 }
 
-static gboolean
-divisions_value (Conf *conf, guint *i)
+gboolean
+gemem_caching_conf_divisions (Conf *conf, guint *i)
 {
   guint64 divisions;
 
   conf->has_divisions = TRUE;
-  if (is_token (conf, *i, "["))
+  if (gemem_caching_conf_is (conf, *i, "["))
     return division_list (conf, i);
-  if (!number (conf, *i, TRUE, &divisions))
+  if (!gemem_caching_conf_number (conf, *i, TRUE, &divisions))
     return FALSE;
   if (!is_power (divisions))
-    return refuse (conf, "roundup_power2_divisions has to be a power of two");
+    return gemem_caching_conf_refuse (conf, "roundup_power2_divisions has to be a power of two");
   for (guint slot = 0; slot < CACHING_DIVISION_SLOTS; slot++)
     conf->settings->divisions[slot] = divisions;
   return TRUE;
@@ -303,17 +304,18 @@ divisions_value (Conf *conf, guint *i)
 static gboolean
 classes_value (Conf *conf, guint *i)
 {
-  if (!is_token (conf, *i, "["))
-    return refuse (conf, "expandable_segments_reserve_by_class is a list, as in [NAME:0.5]");
-  for ((*i)++; !is_token (conf, *i, "]");)
+  if (!gemem_caching_conf_is (conf, *i, "["))
+    return gemem_caching_conf_refuse (
+        conf, "expandable_segments_reserve_by_class is a list, as in [NAME:0.5]");
+  for ((*i)++; !gemem_caching_conf_is (conf, *i, "]");)
     {
       *i += 3;
-      if (is_token (conf, *i, ","))
+      if (gemem_caching_conf_is (conf, *i, ","))
         (*i)++;
-      else if (!is_token (conf, *i, "]"))
-        return refuse (conf, "the list is not closed; end it with ]");
-      if (token (conf, *i) == NULL)
-        return refuse (conf, "the list is not closed; end it with ]");
+      else if (!gemem_caching_conf_is (conf, *i, "]"))
+        return gemem_caching_conf_refuse (conf, "the list is not closed; end it with ]");
+      if (gemem_caching_conf_token (conf, *i) == NULL)
+        return gemem_caching_conf_refuse (conf, "the list is not closed; end it with ]");
     }
   return TRUE;
 }
@@ -321,10 +323,11 @@ classes_value (Conf *conf, guint *i)
 static gboolean
 flag_value (Conf *conf, const Key *key, guint i)
 {
-  if (!is_token (conf, i, "True") && !is_token (conf, i, "False"))
-    return refuse (conf, "%s is True or False, not '%s'", key->name, token (conf, i));
+  if (!gemem_caching_conf_is (conf, i, "True") && !gemem_caching_conf_is (conf, i, "False"))
+    return gemem_caching_conf_refuse (conf, "%s is True or False, not '%s'", key->name,
+                                      gemem_caching_conf_token (conf, i));
   if (key->field >= 0)
-    G_STRUCT_MEMBER (gboolean, conf->params, key->field) = is_token (conf, i, "True");
+    G_STRUCT_MEMBER (gboolean, conf->params, key->field) = gemem_caching_conf_is (conf, i, "True");
   return TRUE;
 }
 
@@ -335,12 +338,13 @@ bounded_value (Conf *conf, const Key *key, guint i, guint64 *bytes)
   const guint64 least = conf->params->large_segment_size / GEMEM_MIB;
   guint64 value;
 
-  if (!number (conf, i, TRUE, &value))
+  if (!gemem_caching_conf_number (conf, i, TRUE, &value))
     return FALSE;
   if (value < least || (conf->version->strict && value == least))
-    return refuse (conf, "%s is too small; it has to be %s %" G_GUINT64_FORMAT, key->name,
-                   conf->version->strict ? "above" : "at least", least);
-  *bytes = mebibytes (value);
+    return gemem_caching_conf_refuse (conf, "%s is too small; it has to be %s %" G_GUINT64_FORMAT,
+                                      key->name, conf->version->strict ? "above" : "at least",
+                                      least);
+  *bytes = gemem_caching_conf_mebibytes (value);
   return TRUE;
 }
 
@@ -349,16 +353,16 @@ counted_value (Conf *conf, const Key *key, guint i)
 {
   guint64 value;
 
-  if (!number (conf, i, TRUE, &value))
+  if (!gemem_caching_conf_number (conf, i, TRUE, &value))
     return FALSE;
   if (key->kind == THREADS && (!is_power (value) || value > 128))
-    return refuse (conf, "%s has to be a power of two up to 128", key->name);
+    return gemem_caching_conf_refuse (conf, "%s has to be a power of two up to 128", key->name);
   if (key->kind == POSITIVE && value == 0)
-    return refuse (conf, "%s has to be above 0", key->name);
+    return gemem_caching_conf_refuse (conf, "%s has to be above 0", key->name);
   if (key->kind == LARGE && value <= CACHING_MIN_LARGE / GEMEM_MIB)
-    return refuse (conf, "%s has to be above 10", key->name);
+    return gemem_caching_conf_refuse (conf, "%s has to be above 10", key->name);
   if (key->kind == LARGE)
-    conf->params->large_segment_size = mebibytes (value);
+    conf->params->large_segment_size = gemem_caching_conf_mebibytes (value);
   return TRUE;
 }
 
@@ -367,12 +371,12 @@ part_value (Conf *conf, const Key *key, guint i)
 {
   double value;
 
-  if (!real (conf, i, &value))
+  if (!gemem_caching_conf_real (conf, i, &value))
     return FALSE;
   if (key->kind == THRESHOLD && !(value > 0 && value < 1))
-    return refuse (conf, "%s has to be between 0 and 1", key->name);
+    return gemem_caching_conf_refuse (conf, "%s has to be between 0 and 1", key->name);
   if (key->kind == FRACTION && !(value >= 0 && value <= 1))
-    return refuse (conf, "%s has to be from 0 to 1", key->name);
+    return gemem_caching_conf_refuse (conf, "%s has to be from 0 to 1", key->name);
   if (key->kind == THRESHOLD)
     conf->params->garbage_collection_threshold = value;
   else
@@ -383,14 +387,15 @@ part_value (Conf *conf, const Key *key, guint i)
 static gboolean
 read_value (Conf *conf, const Key *key, guint *i)
 {
-  if (token (conf, *i) == NULL)
-    return separator (conf, *i, "");
+  if (gemem_caching_conf_token (conf, *i) == NULL)
+    return gemem_caching_conf_separator (conf, *i, "");
   switch (key->kind)
     {
     case BACKEND:
-      return is_token (conf, *i, "native")
-             || refuse (conf, "the backend is native or cudaMallocAsync, named first, not '%s'",
-                        token (conf, *i));
+      return gemem_caching_conf_is (conf, *i, "native")
+             || gemem_caching_conf_refuse (
+                 conf, "the backend is native or cudaMallocAsync, named first, not '%s'",
+                 gemem_caching_conf_token (conf, *i));
     case FLAG:
       return flag_value (conf, key, *i);
     case MAX_SPLIT:
@@ -401,9 +406,9 @@ read_value (Conf *conf, const Key *key, guint *i)
     case FRACTION:
       return part_value (conf, key, *i);
     case DIVISIONS:
-      return divisions_value (conf, i);
+      return gemem_caching_conf_divisions (conf, i);
     case RESERVE: /* another value is passed over, with a warning */
-      gemem_caching_reserve_parse (token (conf, *i), conf->settings);
+      gemem_caching_reserve_parse (gemem_caching_conf_token (conf, *i), conf->settings);
       return TRUE;
     case CLASSES:
       return classes_value (conf, i);
@@ -432,16 +437,17 @@ read_strict (Conf *conf)
 {
   for (guint i = 0; i < conf->tokens->len; i++)
     {
-      const Key *key = find_key (conf, token (conf, i));
+      const Key *key = find_key (conf, gemem_caching_conf_token (conf, i));
 
       if (key == NULL)
-        return refuse_unknown (conf, token (conf, i));
-      if (!separator (conf, i + 1, ":"))
+        return refuse_unknown (conf, gemem_caching_conf_token (conf, i));
+      if (!gemem_caching_conf_separator (conf, i + 1, ":"))
         return FALSE;
       i += 2;
       if (!read_value (conf, key, &i))
         return FALSE;
-      if (token (conf, i + 1) != NULL && !separator (conf, ++i, ","))
+      if (gemem_caching_conf_token (conf, i + 1) != NULL
+          && !gemem_caching_conf_separator (conf, ++i, ","))
         return FALSE;
     }
   return TRUE;
@@ -451,13 +457,13 @@ read_strict (Conf *conf)
 static gboolean
 skip_value (Conf *conf, guint *i)
 {
-  if (token (conf, *i) == NULL)
-    return separator (conf, *i, "");
-  if (!is_token (conf, *i, "["))
+  if (gemem_caching_conf_token (conf, *i) == NULL)
+    return gemem_caching_conf_separator (conf, *i, "");
+  if (!gemem_caching_conf_is (conf, *i, "["))
     return TRUE;
-  while (!is_token (conf, *i, "]"))
-    if (token (conf, ++*i) == NULL)
-      return refuse (conf, "a bracket is not closed; end the list with ]");
+  while (!gemem_caching_conf_is (conf, *i, "]"))
+    if (gemem_caching_conf_token (conf, ++*i) == NULL)
+      return gemem_caching_conf_refuse (conf, "a bracket is not closed; end the list with ]");
   return TRUE;
 }
 
@@ -467,10 +473,10 @@ walk (Conf *conf, gboolean general)
 {
   for (guint i = 0; i < conf->tokens->len; i += 2)
     {
-      const Key *key = find_key (conf, token (conf, i));
+      const Key *key = find_key (conf, gemem_caching_conf_token (conf, i));
 
       if (key == NULL)
-        return refuse_unknown (conf, token (conf, i));
+        return refuse_unknown (conf, gemem_caching_conf_token (conf, i));
       i += 2;
       if (!(key->general == general ? read_value (conf, key, &i) : skip_value (conf, &i)))
         return FALSE;
@@ -484,12 +490,12 @@ find_backend (Conf *conf, const char **name)
 {
   for (guint i = 0; i < conf->tokens->len; i += 2)
     {
-      const gboolean here = is_token (conf, i, "backend");
+      const gboolean here = gemem_caching_conf_is (conf, i, "backend");
 
       i += 2;
-      if (here && token (conf, i) != NULL)
+      if (here && gemem_caching_conf_token (conf, i) != NULL)
         {
-          *name = token (conf, i);
+          *name = gemem_caching_conf_token (conf, i);
           return TRUE;
         }
       if (!skip_value (conf, &i))
@@ -534,12 +540,19 @@ gboolean
 gemem_caching_conf_parse (const char *text, CachingParams *params, CachingSettings *settings,
                           gboolean *has_divisions, GError **error)
 {
-  Conf conf = {
-    text, settings->version, (CachingRelease) params->version, params, settings, FALSE, NULL, error
-  };
+  Conf conf = { text,
+                "allocator pytorch-caching: ",
+                "PyTorch",
+                settings->version,
+                (CachingRelease) params->version,
+                params,
+                settings,
+                FALSE,
+                NULL,
+                error };
   gboolean ok;
 
-  tokenize (&conf);
+  gemem_caching_conf_tokenize (&conf);
   ok = parse (&conf);
   g_ptr_array_unref (conf.tokens);
   *has_divisions = conf.has_divisions;

@@ -290,7 +290,7 @@ gemem_caching_unmap (Caching *caching, CachingBlock *block)
 
   if (low >= high)
     return;
-  if (caching->settings.sync_device)
+  if (caching->settings.unmap_waits)
     gemem_device_sync (caching->base.device);
   else
     gemem_device_stream_sync (caching->base.device, block->node.group);

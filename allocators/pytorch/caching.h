@@ -118,8 +118,8 @@ typedef struct
                                         streams than the default one; 0: as of all others */
   guint64 lazy_events;               /* outstanding events that a request leaves alone */
   gboolean eighth_down;              /* the eighth of the memory in a range is rounded down */
-  gboolean sync_device;              /* unmapping waits for the device, not for one stream, as does
-                                        releasing for a request */
+  gboolean sync_device;              /* releasing for a request waits for the device */
+  gboolean unmap_waits;              /* unmapping waits for the device, not for one stream */
   gboolean uncached;                 /* a block is what the device gave for a request */
   gboolean async;                    /* the backend cudaMallocAsync; nothing else is set */
 } CachingSettings;
@@ -168,6 +168,35 @@ GememAllocator *gemem_caching_async_new (GememDevice *device, GError **error);
 void gemem_caching_notes (gconstpointer given, GememNoteFunc func, gpointer data);
 
 /* ---- caching-conf.c */
+
+/* A settings string while it is read; what torch_npu's and PyTorch's have in common. */
+typedef struct
+{
+  const char *text, *prefix, *system; /* prefix, system: of messages */
+  const CachingVersion *version;
+  CachingRelease release;
+  CachingParams *params; /* of PyTorch alone */
+  CachingSettings *settings;
+  gboolean has_divisions;
+  GPtrArray *tokens; /* words and separators */
+  GError **error;
+} CachingConf;
+
+/* @what: what is wrong and what to do; always FALSE. */
+gboolean gemem_caching_conf_refuse (CachingConf *conf, const char *what, ...) G_GNUC_PRINTF (2, 3);
+void gemem_caching_conf_tokenize (CachingConf *conf);
+/* Word @i, or NULL after the end. */
+const char *gemem_caching_conf_token (const CachingConf *conf, guint i);
+gboolean gemem_caching_conf_is (const CachingConf *conf, guint i, const char *word);
+/* Word @i is there, and is @word where separators are checked. */
+gboolean gemem_caching_conf_separator (CachingConf *conf, guint i, const char *word);
+/* The number that word @i begins with; @small: which strict releases read as an int. */
+gboolean gemem_caching_conf_number (CachingConf *conf, guint i, gboolean small, guint64 *value);
+gboolean gemem_caching_conf_real (CachingConf *conf, guint i, double *value);
+/* @value MiB in bytes, as far as they go. */
+guint64 gemem_caching_conf_mebibytes (guint64 value);
+/* roundup_power2_divisions, from word *@i; leaves there the last one that it read. */
+gboolean gemem_caching_conf_divisions (CachingConf *conf, guint *i);
 
 /* Reads a whole settings string as @settings->version does, into @params and the divisions and
  * reserve of @settings; @found says whether it set divisions.  GEMEM_ERROR_USAGE: that version

@@ -1,13 +1,13 @@
 /* npu-settings.c - the options of `torch-npu`, under torch_npu's names, by version.
  *
  * Why separate from caching-settings.c: torch_npu has keys of its own, lacks some of PyTorch's, reads
- * other variables of the environment and refuses other combinations.  What both have (lists of
- * divisions, configuration strings) is shared.
+ * other variables of the environment and refuses other combinations.  Lists of divisions are shared;
+ * whole strings are read by npu-conf.c.
  *
  * Invariants: a key that a version lacks is refused where it is set to something; products of a
  * fraction and the device's memory are one IEEE double multiplication, cut to an integer.
  * Cost: once per allocator.
- * Origin: peers.md 1g.2, 1g.4, 1g.8.
+ * Origin: peers.md 1g.2, 1g.4, 1g.8; the tables of releases were found by running them.
  */
 #include "config.h"
 
@@ -22,22 +22,10 @@
   "roundup_power2_divisions|expandable_segments|base_addr_aligned_kb|page_size|segment_size_mb|" \
   "multi_stream_lazy_reclaim|per_process_memory_fraction|throw_on_npumalloc_oom|" \
   "release_lock_on_npumalloc|pin_memory_expandable_segments|pinned_mem_register|" \
-  "pinned_reserve_segment_size_mb|pinned_use_cuda_host_register|pinned_num_register_threads|" \
-  "pinned_use_background_threads"
+  "pinned_reserve_segment_size_mb|pinned_use_background_threads|pinned_max_round_threshold_mb|" \
+  "pinned_max_cached_size_mb"
 #define NO_EFFECT "Accepted; no effect on the device's memory in a sequential model."
 
-enum
-{
-  VERSION_2_1_6_0,
-  VERSION_2_5_7_1,
-  VERSION_2_7_7_3,
-  VERSION_MASTER
-};
-enum
-{
-  PAGE_1G,
-  PAGE_DEFAULT
-};
 enum
 {
   PAD_32,
@@ -48,14 +36,17 @@ const GememParam gemem_npu_params[] = {
   { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "master",
-    .choices = "2.1.0-6.0.0|2.5.1-7.1.0|2.7.1-7.3.0|master|2.1=2.1.0-6.0.0|6.0=2.1.0-6.0.0|"
-               "6.0.0=2.1.0-6.0.0|2.5=2.5.1-7.1.0|2.5.1=2.5.1-7.1.0|7.1=2.5.1-7.1.0|"
-               "7.1.0=2.5.1-7.1.0|2.7=2.7.1-7.3.0|2.7.1=2.7.1-7.3.0|7.3=2.7.1-7.3.0|"
-               "7.3.0=2.7.1-7.3.0|2026=master",
+    .choices = "2.1.0-6.0.0|2.5.1-7.1.0|2.1.0-7.2.0|2.7.1-7.3.0|2.7.1.post11|2.9.0.post9|master|"
+               "2.1=2.1.0-6.0.0|6.0=2.1.0-6.0.0|6.0.0=2.1.0-6.0.0|2.1.0.post10=2.1.0-6.0.0|"
+               "2.5=2.5.1-7.1.0|2.5.1=2.5.1-7.1.0|2.5.1.post1=2.5.1-7.1.0|7.1=2.5.1-7.1.0|"
+               "7.1.0=2.5.1-7.1.0|7.2=2.1.0-7.2.0|7.2.0=2.1.0-7.2.0|2.1.0.post17=2.1.0-7.2.0|"
+               "2.6=2.7.1-7.3.0|2.6.0=2.7.1-7.3.0|2.6.0.post5=2.7.1-7.3.0|2.7=2.7.1-7.3.0|"
+               "2.7.1=2.7.1-7.3.0|2.7.1.post2=2.7.1-7.3.0|7.3=2.7.1-7.3.0|7.3.0=2.7.1-7.3.0|"
+               "2.9=2.9.0.post9|2.9.0=2.9.0.post9|2.14=master|2.14.0=master|2026=master",
     PARAM (version),
-    .help =
-        "The branch of torch_npu, version of PyTorch and of the plug-in: it decides which settings "
-        "there are." },
+    .help = "The branch of torch_npu, version of PyTorch and of the plug-in, or the release as pip "
+            "names "
+            "it: it decides which settings there are and how a whole string of them is read." },
   { .name = "max_split_size_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "unlimited",
@@ -246,22 +237,22 @@ const GememParam gemem_npu_params[] = {
     .unit = "MiB",
     PARAM (pinned_reserve),
     .help = NO_EFFECT },
-  { .name = "pinned_use_cuda_host_register",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
-    PARAM (pinned_host),
-    .help = NO_EFFECT },
-  { .name = "pinned_num_register_threads",
-    .type = GEMEM_PARAM_UINT,
-    .default_text = "1",
-    .min = "1",
-    .max = "128",
-    PARAM (pinned_threads),
-    .help = NO_EFFECT },
   { .name = "pinned_use_background_threads",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
     PARAM (pinned_background),
+    .help = NO_EFFECT },
+  { .name = "pinned_max_round_threshold_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .unit = "MiB",
+    PARAM (pinned_round),
+    .help = NO_EFFECT },
+  { .name = "pinned_max_cached_size_mb",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "0",
+    .unit = "MiB",
+    PARAM (pinned_cached),
     .help = NO_EFFECT },
   { .name = "conf",
     .type = GEMEM_PARAM_STRING,
@@ -305,162 +296,67 @@ is_set (const NpuParams *params, const char *key)
   return strcmp (text, other) != 0;
 }
 
+/* name, ties, pool_holds, trim_refused, rest_replaces, range_suffices, strict; numbers, waits, unmap_waits.  As
+ * gemem_caching_versions: what master took over from PyTorch 2.13 is what its pools hold, not the order of
+ * equal blocks. */
+const NpuVersion gemem_npu_versions[NPU_RELEASES] = {
+  { { "2.1.0-6.0.0", CACHING_TIES_ADDRESS, TRUE, TRUE, FALSE, FALSE, TRUE }, NPU_PREFIX, 2, FALSE },
+  { { "2.5.1-7.1.0", CACHING_TIES_ADDRESS, TRUE, TRUE, FALSE, FALSE, TRUE }, NPU_PREFIX, 2, FALSE },
+  { { "2.1.0-7.2.0", CACHING_TIES_ADDRESS, TRUE, TRUE, FALSE, FALSE, TRUE }, NPU_PREFIX, 1, TRUE },
+  { { "2.7.1-7.3.0", CACHING_TIES_ADDRESS, TRUE, TRUE, FALSE, FALSE, TRUE }, NPU_DIGITS, 1, TRUE },
+  { { "2.7.1.post11", CACHING_TIES_ADDRESS, TRUE, TRUE, FALSE, FALSE, TRUE }, NPU_DIGITS, 1, TRUE },
+  { { "2.9.0.post9", CACHING_TIES_ADDRESS, TRUE, FALSE, FALSE, FALSE, TRUE }, NPU_DIGITS, 1, TRUE },
+  { { "master", CACHING_TIES_ADDRESS, FALSE, FALSE, FALSE, FALSE, FALSE }, NPU_WIDE, 1, TRUE },
+};
+
+/* What not all releases have. */
+static const struct
+{
+  const char *key;
+  NpuRelease since;
+} news[] = {
+  { "page_size", NPU_2_5_7_1 },
+  { "free_physical", NPU_2_1_7_2 },
+  { "roundup_power2_divisions", NPU_2_7_7_3 },
+  { "segment_size_mb", NPU_2_7_7_3 },
+  { "max_non_split_rounding_mb", NPU_2_7_POST11 },
+  { "multi_stream_lazy_reclaim", NPU_2_7_POST11 },
+  { "release_lock_on_npumalloc", NPU_2_7_POST11 },
+  { "pin_memory_expandable_segments", NPU_2_7_POST11 },
+  { "pinned_mem_register", NPU_2_7_POST11 },
+  { "pinned_use_background_threads", NPU_2_9_POST9 },
+  { "large_segment_size_mb", NPU_MASTER },
+  { "per_process_memory_fraction", NPU_MASTER },
+  { "throw_on_npumalloc_oom", NPU_MASTER },
+  { "pinned_reserve_segment_size_mb", NPU_MASTER },
+  { "pinned_max_round_threshold_mb", NPU_MASTER },
+  { "pinned_max_cached_size_mb", NPU_MASTER },
+  { "pad", NPU_MASTER },
+  { "alloc_conf", NPU_MASTER },
+};
+
+NpuRelease
+gemem_npu_since (const char *key)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (news); i++)
+    if (strcmp (news[i].key, key) == 0)
+      return news[i].since;
+  return NPU_2_1_6_0;
+}
+
 static gboolean
 check_version (const NpuParams *params, GError **error)
 {
-  static const struct
-  {
-    const char *key;
-    int since;
-  } rows[] = {
-    { "page_size", VERSION_2_5_7_1 },
-    { "roundup_power2_divisions", VERSION_2_7_7_3 },
-    { "segment_size_mb", VERSION_2_7_7_3 },
-    { "free_physical", VERSION_2_7_7_3 },
-    { "large_segment_size_mb", VERSION_MASTER },
-    { "per_process_memory_fraction", VERSION_MASTER },
-    { "throw_on_npumalloc_oom", VERSION_MASTER },
-    { "pad", VERSION_MASTER },
-  };
-  static const char *const names[] = { "2.1.0-6.0.0", "2.5.1-7.1.0", "2.7.1-7.3.0", "master" };
-
-  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (params->version < rows[i].since && is_set (params, rows[i].key))
+  for (guint i = 0; i < G_N_ELEMENTS (news); i++)
+    if (params->version < (int) news[i].since && is_set (params, news[i].key))
       {
         g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                      "version=%s has no %s; leave it out, or use version=%s%s",
-                     names[params->version], rows[i].key, names[rows[i].since],
-                     rows[i].since < VERSION_MASTER ? " or later" : "");
+                     gemem_npu_versions[params->version].caching.name, news[i].key,
+                     gemem_npu_versions[news[i].since].caching.name,
+                     news[i].since < NPU_MASTER ? " or later" : "");
         return FALSE;
       }
-  return TRUE;
-}
-
-/* ---- configuration strings */
-
-/* A copy without white space, which these options ignore. */
-static char *
-squeeze (const char *text)
-{
-  GString *squeezed = g_string_new (NULL);
-
-  for (; *text != '\0'; text++)
-    if (!g_ascii_isspace (*text))
-      g_string_append_c (squeezed, *text);
-  return g_string_free (squeezed, FALSE);
-}
-
-/* Splits at the commas outside brackets. */
-static GPtrArray *
-split_outside (const char *text)
-{
-  GPtrArray *parts = g_ptr_array_new_with_free_func (g_free);
-  const char *start = text;
-  int depth = 0;
-
-  for (const char *p = text;; p++)
-    {
-      depth += *p == '[' ? 1 : *p == ']' ? -1 : 0;
-      if (*p == '\0' || (*p == ',' && depth <= 0))
-        {
-          g_ptr_array_add (parts, g_strndup (start, (gsize) (p - start)));
-          start = p + 1;
-        }
-      if (*p == '\0')
-        return parts;
-    }
-}
-
-static const char *
-check_conf (const GememParam *key, const char *value)
-{
-  if (key->type == GEMEM_PARAM_BOOL && strcmp (value, "True") != 0 && strcmp (value, "False") != 0)
-    return "True or False";
-  if (strcmp (key->name, "page_size") == 0 && strcmp (value, "1g") != 0)
-    return "1g, or leave it out";
-  if (strcmp (key->name, "segment_size_mb") == 0 && strcmp (value, "0") == 0)
-    return "20 to 512, or leave it out";
-  if (strcmp (key->name, "roundup_power2_divisions") == 0 && strcmp (value, "0") == 0)
-    return "a power of two, or leave it out";
-  if (strcmp (key->name, "garbage_collection_threshold") == 0
-      && !(g_ascii_strtod (value, NULL) > 0 && g_ascii_strtod (value, NULL) < 1))
-    return "a number between 0 and 1";
-  return NULL;
-}
-
-/* The text of @value that torch_npu reads as a number of this key; what follows it does not matter, but
- * for keys that are read to their end. */
-static const char *
-number_of (const GememParam *key, char *value)
-{
-  static const char *const prefixes[] = { "max_split_size_mb", "max_non_split_rounding_mb",
-                                          "large_segment_size_mb", NULL };
-  char *end = value + strlen (value);
-
-  if (key->type == GEMEM_PARAM_DOUBLE)
-    g_ascii_strtod (value, &end);
-  else if (g_strv_contains (prefixes, key->name))
-    {
-      value += *value == '+';
-      end = value + strspn (value, "0123456789");
-    }
-  if (end > value)
-    *end = '\0';
-  return value;
-}
-
-static gboolean
-is_conf_key (const char *key)
-{
-  g_auto (GStrv) keys = g_strsplit (CONF_KEYS, "|", -1);
-
-  return g_strv_contains ((const char *const *) keys, key);
-}
-
-static gboolean
-apply_conf (NpuParams *params, const char *conf, GError **error)
-{
-  static const GememParamContext context = { .native = TRUE };
-  g_autofree char *squeezed = squeeze (conf);
-  g_autoptr (GPtrArray) parts = split_outside (squeezed);
-
-  for (guint i = 0; i < parts->len; i++)
-    {
-      char *part = g_ptr_array_index (parts, i);
-      char *colon = strchr (part, ':');
-      const GememParam *key;
-      const char *value, *wanted;
-
-      if (*part == '\0' && i + 1 == parts->len)
-        break;
-      if (*part == '\0')
-        return fail (error, "conf: a comma too many; each entry is KEY:VALUE");
-      if (colon == NULL)
-        return fail (error, "conf: each entry is KEY:VALUE, as in max_split_size_mb:200");
-      *colon = '\0';
-      if (!is_conf_key (part))
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: unknown key %s; known are %s",
-                       part, CONF_KEYS);
-          return FALSE;
-        }
-      if (strchr (colon + 1, ':') != NULL && strchr (colon + 1, '[') == NULL)
-        return fail (error,
-                     "conf: a second colon; entries are KEY:VALUE, with commas between them");
-      if (strcmp (colon + 1, "[]") == 0) /* no divisions */
-        continue;
-      key = gemem_params_find (gemem_npu_params, part);
-      value = number_of (key, colon + 1);
-      wanted = check_conf (key, value);
-      if (wanted != NULL)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "conf: %s:%s: use %s", part, value,
-                       wanted);
-          return FALSE;
-        }
-      if (!gemem_params_set (gemem_npu_params, params, &context, "conf", part, value, error))
-        return FALSE;
-    }
   return TRUE;
 }
 
@@ -475,6 +371,9 @@ check (const NpuParams *params, guint64 part_of, GError **error)
   if (params->max_split_size < params->large_segment_size)
     return fail (error, "max_split_size_mb: smaller than large_segment_size_mb; raise it, or lower "
                         "the other");
+  if (gemem_npu_versions[params->version].caching.strict
+      && params->max_split_size == params->large_segment_size)
+    return fail (error, "max_split_size_mb: has to be above 20 before version=master; raise it");
   if (params->max_non_split_rounding != 0
       && params->max_non_split_rounding < params->large_segment_size)
     return fail (error,
@@ -497,7 +396,7 @@ check (const NpuParams *params, guint64 part_of, GError **error)
 static guint64
 page_of (const NpuParams *params)
 {
-  if (params->page_size == PAGE_1G)
+  if (params->page_size == NPU_PAGE_1G)
     return GEMEM_GIB;
   return params->segment_size != 0 && params->large_segment_size == 20 * GEMEM_MIB
              ? params->segment_size
@@ -518,13 +417,15 @@ memory_of (const NpuParams *params, GememDevice *device)
 }
 
 static gboolean
-resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings, GError **error)
+resolve (const NpuParams *params, GememDevice *device, gboolean has_divisions,
+         CachingSettings *settings, GError **error)
 {
   const guint64 total = memory_of (params, device);
 
   if (!check (params, total, error)
-      || !gemem_caching_divisions_parse (settings->version, params->divisions, settings->divisions,
-                                         error))
+      || (!has_divisions
+          && !gemem_caching_divisions_parse (settings->version, params->divisions,
+                                             settings->divisions, error)))
     return FALSE;
   for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
     settings->has_divisions |= settings->divisions[i] > 1;
@@ -549,21 +450,17 @@ resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings
       settings->align = params->align_kb * GEMEM_KIB;
       settings->align_from = 2 * GEMEM_MIB;
     }
-  settings->segment_unit = params->page_size == PAGE_1G ? GEMEM_GIB : 0;
+  settings->segment_unit = params->page_size == NPU_PAGE_1G ? GEMEM_GIB : 0;
   if (params->reject)
     settings->reject_above = (guint64) (params->memory_fraction * (double) total);
   settings->small_range = params->zero_copy ? 2 * GEMEM_GIB : 0;
   settings->stream_range = params->zero_copy ? 10 * GEMEM_GIB : 0;
   settings->lazy_events = params->lazy_reclaim ? 512 : 0;
   settings->eighth_down = settings->sync_device = TRUE;
+  settings->unmap_waits = gemem_npu_versions[params->version].unmap_waits;
   settings->uncached = params->uncached;
   return TRUE;
 }
-
-/* As gemem_caching_versions: what master took over from PyTorch 2.13 is what its pools hold, not the order
- * of equal blocks. */
-static const CachingVersion master = { "master", CACHING_TIES_ADDRESS, FALSE, FALSE, FALSE, FALSE,
-                                       FALSE };
 
 gboolean
 gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, CachingSettings *settings,
@@ -571,20 +468,16 @@ gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, Cachin
 {
   NpuParams copy = *params;
   const char *conf = params->conf != NULL ? params->conf : params->alloc_conf;
-  gboolean ok;
+  gboolean has_divisions = FALSE;
 
   memset (settings, 0, sizeof *settings);
   gemem_caching_settings_plain (settings);
-  settings->version = params->version == VERSION_MASTER ? &master
-                                                        : &gemem_caching_versions[CACHING_2_11];
-  copy.divisions = g_strdup (params->divisions);
-  copy.conf = copy.alloc_conf = NULL;
-  ok = (conf == NULL || apply_conf (&copy, conf, error))
-       && resolve (&copy, device, settings, error);
-  if (!ok)
-    g_prefix_error (error, "allocator torch-npu: ");
-  gemem_params_clear (gemem_npu_params, &copy);
-  return ok;
+  settings->version = &gemem_npu_versions[params->version].caching;
+  if ((conf == NULL || gemem_npu_conf_parse (conf, &copy, settings, &has_divisions, error))
+      && resolve (&copy, device, has_divisions, settings, error))
+    return TRUE;
+  g_prefix_error (error, "allocator torch-npu: ");
+  return FALSE;
 }
 
 void

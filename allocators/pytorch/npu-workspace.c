@@ -76,7 +76,7 @@ gemem_npu_workspace_alloc (NpuWorkspaces *workspaces, GememAllocator *allocator,
   if (workspace->size < request->size + PAD)
     {
       if (workspace->address != 0)
-        gemem_device_stream_sync (device, request->stream);
+        gemem_device_sync (device);
       release (workspaces, workspace, device);
       workspace->size = gemem_align_up (request->size + PAD, UNIT);
       workspace->address = gemem_device_malloc (device, workspace->size, request->stream);

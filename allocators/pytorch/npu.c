@@ -27,6 +27,7 @@ typedef struct
   guint64 workspace_pool; /* NPU_NO_POOL: none */
   gboolean keeps_pages;   /* what the program empties goes to the pools, not to the device */
   gboolean erases;        /* uses can be taken back */
+  guint waits;            /* NpuVersion.waits */
 } Npu;
 
 /* ---- requests */
@@ -126,7 +127,8 @@ before_release (Caching *caching)
 {
   Npu *npu = (Npu *) caching;
 
-  gemem_device_sync (caching->base.device);
+  for (guint i = 0; i < npu->waits; i++)
+    gemem_device_sync (caching->base.device);
   gemem_npu_workspaces_empty (&npu->workspaces, caching->base.device);
 }
 
@@ -227,6 +229,7 @@ npu_create (gconstpointer given, GememDevice *device, GError **error)
   npu->workspace_pool = params->workspace_pool;
   npu->keeps_pages = params->keep_pages;
   npu->erases = params->reuse != 0;
+  npu->waits = gemem_npu_versions[params->version].waits;
   return &npu->caching.base;
 }
 
@@ -243,7 +246,7 @@ const GememAllocatorClass gemem_torch_npu_class = {
   .aliases = "torch_npu|pytorch-npu",
   .summary =
       "torch_npu's caching allocator: PyTorch's on Ascend, with padding and 16 KiB alignment",
-  .origin = "torch_npu, 2.1.0-6.0.0 to master of 2026-08 (peers.md 1g)",
+  .origin = "torch_npu 2.1.0.post10 to 2.14.0 (peers.md 1g)",
   .known_as = "NPUCachingAllocator|NPUWorkspaceAllocator|erase_stream",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS,
   .alignment = CACHING_QUANTUM,

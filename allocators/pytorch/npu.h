@@ -14,18 +14,54 @@
 
 /* ---- npu-settings.c */
 
+/* In the order of their release; the choices of `version`. */
+typedef enum
+{
+  NPU_2_1_6_0,
+  NPU_2_5_7_1,
+  NPU_2_1_7_2,
+  NPU_2_7_7_3,
+  NPU_2_7_POST11,
+  NPU_2_9_POST9,
+  NPU_MASTER,
+  NPU_RELEASES /* their number */
+} NpuRelease;
+
+typedef enum /* how a number is read in a settings string */
+{
+  NPU_PREFIX, /* the int that the text begins with */
+  NPU_DIGITS, /* an int, of digits alone */
+  NPU_WIDE /* the 64 bits that the text begins with; for keys of torch_npu alone, as NPU_DIGITS */
+} NpuNumbers;
+
+typedef struct
+{
+  CachingVersion caching; /* strict: separators, white space, max_split_size_mb above 20 */
+  NpuNumbers numbers;
+  guint waits;          /* how often it waits for the device before everything is released */
+  gboolean unmap_waits; /* CachingSettings.unmap_waits */
+} NpuVersion;
+
+extern const NpuVersion gemem_npu_versions[NPU_RELEASES];
+
+enum /* NpuParams.page_size */
+{
+  NPU_PAGE_1G,
+  NPU_PAGE_DEFAULT
+};
+
 /* As the user set them. */
 typedef struct
 {
   guint64 max_split_size, max_non_split_rounding, large_segment_size, segment_size;
-  guint64 align_kb, total, memory_limit, workspace_pool, pinned_reserve;
-  guint64 pinned_threads;
+  guint64 align_kb, total, memory_limit, workspace_pool;
+  guint64 pinned_reserve, pinned_round, pinned_cached;
   double garbage_collection_threshold, memory_fraction;
   char *divisions, *conf, *alloc_conf;
-  int version, page_size, pad, reuse;
+  int version, page_size, pad, reuse; /* version: NpuRelease */
   gboolean expandable_segments, lazy_reclaim, reject, keep_pages, zero_copy, uncached;
   gboolean release_private_pools;
-  gboolean release_lock, pin_expandable, pinned_register, pinned_host, pinned_background;
+  gboolean release_lock, pin_expandable, pinned_register, pinned_background;
 } NpuParams;
 
 extern const GememParam gemem_npu_params[];
@@ -33,8 +69,17 @@ extern const GememParam gemem_npu_params[];
 /* Checks @params alone and together; @device is asked for its memory where they take a part of it. */
 gboolean gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device,
                                      CachingSettings *settings, GError **error);
+/* The first release that has the setting @key. */
+NpuRelease gemem_npu_since (const char *key);
 /* What to say of settings that are valid. */
 void gemem_npu_notes (gconstpointer params, GememNoteFunc func, gpointer data);
+
+/* ---- npu-conf.c */
+
+/* Reads a whole settings string into @params and, where it has some (@has_divisions), the divisions of
+ * @settings.  The message names the release, but not the allocator. */
+gboolean gemem_npu_conf_parse (const char *text, NpuParams *params, CachingSettings *settings,
+                               gboolean *has_divisions, GError **error);
 
 /* ---- npu-workspace.c */
 

@@ -73,9 +73,9 @@ run 2 env PYTORCH_NPU_ALLOC_CONF=max_split_size_mb:64 PYTORCH_ALLOC_CONF=max_spl
 lines 1; says err "'PYTORCH_NPU_ALLOC_CONF' and 'PYTORCH_ALLOC_CONF' exclude each other; keep one of them"
 run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a torch-npu --env; reserved '102\.0 MiB'
 run 2 env PYTORCH_NPU_ALLOC_CONF=page_size:2g gemem-sim replay small.ops -a torch-npu --env
-lines 1; says err 'allocator torch-npu: conf: page_size:2g: use 1g'
+lines 1; says err 'page_size is 1g, not .2g.'
 run 2 env PYTORCH_NPU_ALLOC_CONF=backend:native gemem-sim replay small.ops -a torch-npu --env
-lines 1; says err 'conf: unknown key backend'
+lines 1; says err 'unknown key backend'
 
 # ---- the note: once, about all that would have counted, and nothing else
 run 0 env PYTORCH_ALLOC_CONF=x GE_USE_STATIC_MEMORY=2 FLAGS_free_idle_chunk=1 FLAGS_check_nan_inf=1 OTHER=1 gemem-sim compare small.ops -f csv

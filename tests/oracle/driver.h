@@ -77,7 +77,7 @@ public:
     bool quoted = false;
     for (const char c : list + ",")
       {
-        depth += (c == '[') - (c == ']');
+        depth += quoted ? 0 : (c == '[') - (c == ']');
         if (c == '"')
           quoted = !quoted;
         else if (c != ',' || depth > 0 || quoted)

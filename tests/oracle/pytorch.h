@@ -181,9 +181,12 @@ protected:
     add (all, "oversize_segments", s.oversize_segments);
     all["num_alloc_retries"] = static_cast<uint64_t> (s.num_alloc_retries);
     all["num_ooms"] = static_cast<uint64_t> (s.num_ooms);
-    all["num_device_alloc"] = static_cast<uint64_t> (s.num_device_alloc);
-    all["num_device_free"] = static_cast<uint64_t> (s.num_device_free);
-    all["num_sync_all_streams"] = static_cast<uint64_t> (s.num_sync_all_streams);
+    if constexpr (requires { s.num_device_alloc; }) /* torch_npu has them since 2.14 */
+      {
+        all["num_device_alloc"] = static_cast<uint64_t> (s.num_device_alloc);
+        all["num_device_free"] = static_cast<uint64_t> (s.num_device_free);
+        all["num_sync_all_streams"] = static_cast<uint64_t> (s.num_sync_all_streams);
+      }
   }
 
 private:

@@ -403,13 +403,18 @@ test_workspaces (void)
   want (&rig, 3, 18 * MIB, BASE + 6 * MIB, 18 * MIB + 512); /* the limit does not count them */
   g_assert_cmpuint (stat_of (&rig, "reserved_bytes.all.current"), ==, 20 * MIB);
   g_assert_cmpuint (rig_held (&rig), ==, 26 * MIB);
+  g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_DEVICE_SYNC], ==, 0);
+  g_assert_true (workspace (&rig, 2, 4 * MIB, 2)); /* it grows when the device has done its work */
+  g_assert_cmpuint (rig.allocator->device->calls[GEMEM_CALL_DEVICE_SYNC], ==, 1);
+  g_assert_cmpuint (rig_held (&rig), ==, 28 * MIB);
+  put (&rig, 2);
   trim (&rig); /* stream 1 uses its workspace */
   g_assert_cmpuint (rig_held (&rig), ==, 22 * MIB);
   put (&rig, 1);
   put (&rig, 3);
   trim (&rig);
   g_assert_cmpuint (rig_held (&rig), ==, 0);
-  g_assert_cmpuint (stat_of (&rig, "workspace.allocated_bytes.peak"), ==, 6 * MIB);
+  g_assert_cmpuint (stat_of (&rig, "workspace.allocated_bytes.peak"), ==, 8 * MIB);
   rig_done (&rig);
 }
 
@@ -523,23 +528,132 @@ test_configurations (void)
   g_assert_cmpuint (rig_held (&rig), ==, 64 * MIB);
   refuse (&rig, 460 * MIB);
   rig_done (&rig);
-  expect_refused ("conf=expandable_segments:yes", "use True or False");
-  expect_refused ("conf=page_size:default", "use 1g");
-  expect_refused ("conf=segment_size_mb:0", "use 20 to 512");
-  expect_refused ("conf=max_split_size_mb:x", "whole number");
-  expect_refused ("conf=base_addr_aligned_kb:4KB", "whole number");
-  expect_refused ("conf=large_segment_size_mb:10", "too small");
-  expect_refused ("conf='garbage_collection_threshold:1.0,garbage_collection_threshold:0.5'",
-                  "between 0 and 1");
-  expect_refused ("conf='max_split_size_mb:32,,pinned_mem_register:True'", "a comma too many");
-  expect_refused ("conf=roundup_power2_divisions:0", "a power of two");
-  expect_refused ("conf='max_split_size_mb:32;pad:0'", "a second colon");
-  expect_refused ("conf=backend:native", "unknown key backend");
-  expect_refused ("conf=throw_on_cudamalloc_oom:True", "unknown key throw_on_cudamalloc_oom");
+  expect_refused ("conf=backend:native", "torch_npu master refuses it: unknown key backend; known");
   expect_refused ("conf=pad:0", "unknown key pad");
   expect_refused ("conf=version:2.1", "unknown key version");
+  expect_refused ("version=2.6,conf=large_segment_size_mb:40", "which came with version=master");
   expect_refused ("conf=a:1,alloc_conf=b:1", "exclude each other");
   expect_refused ("alloc_conf=max_split_size_mb:64,max_split_size_mb=64", "exclude each other");
+}
+
+/* Strings and what the releases of torch_npu say of them, from the oldest; all found by running them. */
+static void
+test_strings (void)
+{
+  static const char *const releases[] = { "2.1.0.post10", "2.1.0.post17", "2.6.0.post5",
+                                          "2.7.1.post11", "2.9.0.post9",  "2.14.0" };
+  static const struct
+  {
+    const char *text;
+    const char *accepted; /* + or - for each release */
+  } rows[] = {
+    { "", "++++++" },
+    { " ", "++++++" },
+    { ",", "------" },
+    { "max_split_size_mb:21", "++++++" },
+    { "max_split_size_mb:20", "-----+" },
+    { "max_split_size_mb:19", "------" },
+    { "max_split_size_mb:0", "------" },
+    { "max_split_size_mb:-0", "------" },
+    { "max_split_size_mb:-1", "++---+" },
+    { "max_split_size_mb:-2", "++---+" },
+    { "max_split_size_mb:-2147483648", "++---+" },
+    { "max_split_size_mb:-2147483649", "-----+" },
+    { "max_split_size_mb:2147483647", "++++++" },
+    { "max_split_size_mb:2147483648", "-----+" },
+    { "max_split_size_mb:17592186044416", "-----+" },
+    { "max_split_size_mb:18446744073709551615", "-----+" },
+    { "max_split_size_mb:18446744073709551616", "------" },
+    { "max_split_size_mb:-18446744073709551595", "-----+" }, /* 21 */
+    { "max_split_size_mb:-18446744073709551615", "------" }, /* 1 */
+    { "max_split_size_mb:64.5", "++---+" },
+    { "max_split_size_mb:+32", "++---+" },
+    { "max_split_size_mb:032", "++++++" },
+    { "max_split_size_mb:0x20", "------" },
+    { "max_split_size_mb:- 1", "++---+" },
+    { "max_split_size_mb:", "------" },
+    { "max_split_size_mb", "------" },
+    { "max_split_size_mb,32", "-----+" },
+    { "max_split_size_mb[32", "-----+" },
+    { "max_split_size_mb:32,", "++++++" },
+    { "max_split_size_mb:32,,", "------" },
+    { "max_split_size_mb:32;pinned_mem_register:True", "------" },
+    { "\tmax_split_size_mb:32", "-----+" },
+    { "max_split_size_mb:32,expandable_segments:True", "------" },
+    { "max_split_size_mb:-1,expandable_segments:True", "------" },
+    { "max_split_size_mb:31,large_segment_size_mb:32", "------" },
+    { "max_split_size_mb:32,large_segment_size_mb:32", "-----+" },
+    { "large_segment_size_mb:-1", "-----+" },
+    { "large_segment_size_mb:10", "------" },
+    { "max_non_split_rounding_mb:20", "---+++" },
+    { "max_non_split_rounding_mb:-1", "-----+" },
+    { "garbage_collection_threshold:0.5x", "++++++" },
+    { "garbage_collection_threshold:1", "------" },
+    { "garbage_collection_threshold:nan", "------" },
+    { "expandable_segments:Tr ue", "++++++" },
+    { "expandable_segments:true", "------" },
+    { "base_addr_aligned_kb:7", "++++++" },
+    { "base_addr_aligned_kb:07", "------" },
+    { "base_addr_aligned_kb:+7", "------" },
+    { "base_addr_aligned_kb:17", "------" },
+    { "page_size:1g", "-+++++" },
+    { "page_size:1G", "------" },
+    { "segment_size_mb:032", "--++++" },
+    { "segment_size_mb:32x", "------" },
+    { "segment_size_mb:0", "------" },
+    { "roundup_power2_divisions:0", "--+++-" },
+    { "roundup_power2_divisions:8x", "--++++" },
+    { "roundup_power2_divisions:-4", "------" },
+    { "roundup_power2_divisions:[]", "--++++" },
+    { "roundup_power2_divisions:[64x:8,]", "--++++" },
+    { "roundup_power2_divisions:[64:8", "------" },
+    { "roundup_power2_divisions:[64,8]", "-----+" },
+    { "roundup_power2_divisions:[48:8]", "------" },
+    { "multi_stream_lazy_reclaim:True", "---+++" },
+    { "release_lock_on_npumalloc:x", "------" },
+    { "pinned_use_background_threads:True", "----++" },
+    { "pinned_reserve_segment_size_mb:3x", "-----+" },
+    { "pinned_max_cached_size_mb:0", "-----+" },
+    { "per_process_memory_fraction:0", "-----+" },
+    { "per_process_memory_fraction:1.5", "------" },
+    { "throw_on_npumalloc_oom:False", "-----+" },
+    { "pinned_num_register_threads:2", "------" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    for (guint j = 0; j < G_N_ELEMENTS (releases); j++)
+      {
+        g_autofree char *settings = g_strdup_printf ("version=%s,conf='%s'", releases[j],
+                                                     rows[i].text);
+
+        if (rows[i].accepted[j] == '-')
+          expect_refused (settings, "torch-npu");
+        else
+          {
+            g_autofree char *more = g_strconcat (",", settings, NULL);
+            Rig rig = npu (more, "1GiB");
+
+            rig_done (&rig);
+          }
+      }
+}
+
+/* What is accepted has the release's meaning. */
+static void
+test_string_effects (void)
+{
+  Rig rig = npu (",conf=max_split_size_mb:-1", "1GiB");
+
+  want (&rig, 0, 40 * MIB, BASE, 40 * MIB + 512); /* 42 MiB, of which a part stays */
+  want (&rig, 1, MIB, BASE + 40 * MIB + 512, 2 * MIB - 512);
+  rig_done (&rig);
+  rig = npu (",conf=max_split_size_mb:-18446744073709551595", "1GiB"); /* 21 */
+  want (&rig, 0, 40 * MIB, BASE, 42 * MIB);
+  rig_done (&rig);
+  rig = npu (",conf=large_segment_size_mb:-1", "1GiB"); /* no device has so much */
+  refuse (&rig, 2 * MIB);
+  want (&rig, 0, 11 * MIB, BASE, 12 * MIB);
+  rig_done (&rig);
 }
 
 static void
@@ -550,9 +664,12 @@ test_versions (void)
                   "use version=2.5.1-7.1.0 or later");
   expect_refused ("version=7.1.0,roundup_power2_divisions=4", "use version=2.7.1-7.3.0 or later");
   expect_refused ("version=2.5.1-7.1.0,segment_size_mb=40", "has no segment_size_mb");
-  expect_refused ("version=2.5.1-7.1.0,free_physical=no", "has no free_physical");
+  expect_refused ("version=2.5.1-7.1.0,free_physical=no", "use version=2.1.0-7.2.0 or later");
   expect_refused ("version=2.7.1,large_segment_size_mb=40", "or use version=master");
-  expect_refused ("version=2.7.1,conf=large_segment_size_mb:40", "or use version=master");
+  expect_refused ("version=2.7.1,max_split_size_mb=20", "above 20");
+  expect_refused ("version=2.7.1,alloc_conf=max_split_size_mb:32", "has no alloc_conf");
+  expect_refused ("version=7.3,multi_stream_lazy_reclaim=yes", "use version=2.7.1.post11 or later");
+  expect_refused ("version=2.7.1.post11,pinned_use_background_threads=yes", "version=2.9.0.post9");
   expect_refused ("version=2.7.1,throw_on_npumalloc_oom=yes,total=1GiB", "or use version=master");
   expect_refused ("version=2.7.1,per_process_memory_fraction=0.5,total=1GiB", "use version=master");
   expect_refused ("version=2.7.1,pad=0", "has no pad");
@@ -561,6 +678,65 @@ test_versions (void)
   want (&rig, 0, 5 * MIB - 32, BASE, 5 * MIB);
   want (&rig, 1, 5 * MIB - 31, BASE + 5 * MIB, 6 * MIB); /* divisions see what was padded */
   rig_done (&rig);
+}
+
+static guint64
+calls (const Rig *rig, guint call)
+{
+  return rig->allocator->device->calls[call];
+}
+
+/* How often the cache waits for the device, what unmapping waits for, whether emptying the cache inside of a
+ * capture does anything, and whether a private pool that is in use holds back events, by release. */
+static void
+test_waits (void)
+{
+  static const struct
+  {
+    const char *version;
+    guint64 waits;
+    gboolean unmap_waits, trims, holds;
+  } rows[] = {
+    { "2.1.0.post10", 2, FALSE, FALSE, TRUE }, { "2.5.1.post1", 2, FALSE, FALSE, TRUE },
+    { "2.1.0.post17", 1, TRUE, FALSE, TRUE },  { "2.6.0.post5", 1, TRUE, FALSE, TRUE },
+    { "2.7.1.post11", 1, TRUE, FALSE, TRUE },  { "2.9.0.post9", 1, TRUE, TRUE, TRUE },
+    { "2.14.0", 1, TRUE, TRUE, FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *plain = g_strconcat (",version=", rows[i].version, NULL);
+      g_autofree char *ranges = g_strconcat (plain, ",expandable_segments=yes", NULL);
+      const GememRequest private = { .size = 1000, .pool = 3 };
+      Rig rig = npu (plain, "1GiB");
+
+      trim (&rig);
+      g_assert_cmpuint (calls (&rig, GEMEM_CALL_DEVICE_SYNC), ==, rows[i].waits);
+      g_assert_true (rig_serve (&rig, 0, &private));
+      put (&rig, 0);
+      rig.allocator->klass->release_pool (rig.allocator, 3, FALSE);
+      rig.allocator->klass->redirect (rig.allocator, 4, TRUE, TRUE);
+      trim (&rig);
+      g_assert_cmpuint (rig_held (&rig), ==, rows[i].trims ? 0 : 2 * MIB);
+      rig.allocator->klass->redirect (rig.allocator, 4, FALSE, TRUE);
+      rig_done (&rig);
+
+      rig = npu (plain, "1GiB");
+      want (&rig, 0, 1000, BASE, 1536);
+      rig.allocator->klass->redirect (rig.allocator, 4, TRUE, FALSE);
+      use (&rig, 0, 1);
+      put (&rig, 0);
+      g_assert_cmpuint (calls (&rig, GEMEM_CALL_EVENT_RECORD), ==, rows[i].holds ? 0 : 1);
+      rig.allocator->klass->redirect (rig.allocator, 4, FALSE, FALSE);
+      rig_done (&rig);
+
+      rig = npu (ranges, "1GiB");
+      want (&rig, 0, 1000, RANGE, 1536);
+      put (&rig, 0);
+      trim (&rig);
+      g_assert_cmpuint (calls (&rig, GEMEM_CALL_STREAM_SYNC), ==, rows[i].unmap_waits ? 0 : 1);
+      rig_done (&rig);
+    }
 }
 
 static void
@@ -614,7 +790,10 @@ main (int argc, char **argv)
   g_test_add_func ("/torch-npu/uncached", test_uncached);
   g_test_add_func ("/torch-npu/refusals", test_refusals);
   g_test_add_func ("/torch-npu/configurations", test_configurations);
+  g_test_add_func ("/torch-npu/strings", test_strings);
+  g_test_add_func ("/torch-npu/string-effects", test_string_effects);
   g_test_add_func ("/torch-npu/versions", test_versions);
+  g_test_add_func ("/torch-npu/waits", test_waits);
   g_test_add_func ("/torch-npu/notes", test_notes);
   return g_test_run ();
 }

@@ -184,6 +184,12 @@ aclrtCtxSetSysParamOpt (int, int64_t)
   return OK;
 }
 
+ACL oracle_error
+aclSetCompileopt (int, const char *)
+{
+  return OK;
+}
+
 /* ---- memory */
 
 ACL oracle_error

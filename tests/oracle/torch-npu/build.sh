@@ -7,7 +7,9 @@
 set -eu
 torch=$ORACLE_WHEELS/torch npu=$ORACLE_WHEELS/torch_npu folder=$(dirname "$ORACLE_DRIVER")
 python=$("$ORACLE_COMMON/find-python.sh" 3.11) || exit
-cxx () { ${CXX:-c++} -std=c++20 -O2 -w -fPIC -I"$ORACLE_COMMON" "$@"; }
+# wheels up to 2.6 have the C++ library's older names
+nm -DC "$torch/lib/libc10.so" | grep -q 'c10::Error::Error(.*std::__cxx11' && abi=1 || abi=0
+cxx () { ${CXX:-c++} -std=c++20 -O2 -w -fPIC -D_GLIBCXX_USE_CXX11_ABI="$abi" -I"$ORACLE_COMMON" "$@"; }
 names () { awk 'NF > 1 { sub(/@.*/, "", $NF); print $NF }' | LC_ALL=C sort -u; }
 
 cxx -c -o "$folder/acl.o" "$ORACLE_SYSTEM/acl.cpp"
@@ -28,7 +30,11 @@ readelf -d "$@" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | sort -u | while read -r
     cxx -shared -o "$folder/$library" -Wl,-soname,"$library" -Wl,--no-as-needed -L"$folder" -lascendcl -Wl,-rpath,"\$ORIGIN" -x c++ /dev/null
 done
 
-cxx -shared -o "$folder/driver.so" -I"$torch/include" -I"$torch/include/torch/csrc/api/include" -I"$npu/include" -I"$npu/include/third_party/acl/inc" \
+set --
+for name in beginAllocateToPool markCaptureBegin num_oom_rejections; do
+  ! grep -rq $name "$npu/include/torch_npu/csrc/core/npu" "$torch/include/c10/core" || set -- "$@" -DHAVE_$name
+done
+cxx -shared -o "$folder/driver.so" "$@" -I"$torch/include" -I"$torch/include/torch/csrc/api/include" -I"$npu/include" -I"$npu/include/third_party/acl/inc" \
   -I"$npu/include/third_party/hccl/inc" "$ORACLE_SYSTEM/driver.cpp" -pthread -L"$folder" -L"$torch/lib" -L"$npu/lib" -ltorch_npu -lc10 -ltorch_cpu -lascendcl \
   -Wl,-rpath,"$folder:$torch/lib:$npu/lib" -Wl,--disable-new-dtags -Wl,--unresolved-symbols=ignore-in-shared-libs
 cat >"$ORACLE_DRIVER" <<END

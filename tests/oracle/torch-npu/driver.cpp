@@ -1,9 +1,11 @@
 /* driver.cpp - drives the real c10_npu::NPUCachingAllocator of a torch_npu wheel on the stub device (../README.md: the protocol;
  * ../pytorch.h: pools, sizes, statistics).
  *
+ * Requests of the pool workspace_pool go to its NPUWorkspaceAllocator.
  * Settings become PYTORCH_NPU_ALLOC_CONF; `conf` is passed as it is.  memory_limit becomes
  * torch_npu.npu.set_per_process_memory_fraction().
  */
+#include <ATen/core/Tensor.h>
 #include <torch_npu/csrc/core/npu/NPUCachingAllocator.h>
 #include <torch_npu/csrc/core/npu/NPUStream.h>
 
@@ -13,7 +15,7 @@ namespace real = c10_npu::NPUCachingAllocator;
 
 extern std::unordered_map<const void *, uint64_t> acl_streams; /* acl.cpp */
 
-/* The stream of torch_npu that stands for @number; it has 32. */
+/* The stream of torch_npu that stands for @number; it has 8 or more. */
 static c10_npu::NPUStream
 stream_for (uint64_t number)
 {
@@ -24,11 +26,17 @@ stream_for (uint64_t number)
     {
       found = streams
                   .emplace (number, number == 0 ? c10_npu::getDefaultNPUStream (0)
-                                                : c10_npu::getStreamFromPool (false, 0))
+                                                : c10_npu::getNPUStreamFromPool (0))
                   .first;
       acl_streams[found->second.stream ()] = number;
     }
   return found->second;
+}
+
+/* The one exported function that takes from NPUWorkspaceAllocator; 2.1.0.post10 has none. */
+namespace at_npu::native
+{
+__attribute__ ((weak)) at::Tensor allocate_workspace (uint64_t size, aclrtStream stream);
 }
 
 /* torch_npu's table of functions for Python: name, function, flags, text. */
@@ -56,16 +64,21 @@ public:
   void
   start (const oracle::Settings &settings) override
   {
-    const std::string conf = settings.has ("conf") ? settings.text ("conf")
-                                                   : configuration (settings, { "memory_limit" });
+    const std::string conf = settings.has ("conf")
+                                 ? settings.text ("conf")
+                                 : configuration (settings, { "memory_limit", "workspace_pool" });
 
+    workspace_pool = settings.number ("workspace_pool");
     reuses_host_memory = settings.yes ("bench");
     setenv ("TASK_QUEUE_ENABLE", "0", 1); /* calls of the device are made where they are written */
     if (settings.has ("conf") || !conf.empty ())
       setenv ("PYTORCH_NPU_ALLOC_CONF", conf.c_str (), 1);
     try
       {
-        real::setAllocatorSettings (""); /* reads them; it takes fewer itself */
+#ifdef HAVE_markCaptureBegin
+        real::setAllocatorSettings (
+            ""); /* reads them, which older releases forget by that; it takes fewer itself */
+#endif
         allocator = real::get ();
         allocator->init (1);
         initialise ();
@@ -74,13 +87,41 @@ public:
                                             / static_cast<double> (oracle_device.reported_total ()),
                                         0);
         deleter = allocator->raw_deleter ();
-        for (uint64_t stream = 0; stream < 16; stream++)
+        for (uint64_t stream = 0; stream < 9; stream++) /* older releases have 8 */
           stream_for (stream); /* so that their handles are in the order of their numbers */
       }
     catch (const std::exception &error)
       {
         throw refusal (error);
       }
+  }
+  /* A workspace is the device's whole block. */
+  bool
+  alloc (oracle::Block &block, bool logged) override
+  {
+    if (workspace_pool == 0 || block.pool != workspace_pool)
+      return PyTorch::alloc (block, logged);
+    if (at_npu::native::allocate_workspace == nullptr)
+      throw std::runtime_error ("this release does not let others ask for workspaces");
+    try
+      {
+        at::Tensor workspace = at_npu::native::allocate_workspace (
+            block.size, stream_for (block.stream).stream ());
+        block.address = reinterpret_cast<uint64_t> (workspace.storage ().data ());
+        block.block = oracle_device.size_of (block.address);
+        workspaces.emplace (block.id, workspace);
+      }
+    catch (const std::exception &)
+      {
+        return false;
+      }
+    return true;
+  }
+  void
+  free (oracle::Block &block) override
+  {
+    if (workspaces.erase (block.id) == 0)
+      PyTorch::free (block);
   }
   void
   use (oracle::Block &block, uint64_t stream) override
@@ -109,10 +150,14 @@ public:
   {
     const auto s = allocator->getDeviceStats (0);
     add_all (all, s);
+#ifdef HAVE_num_oom_rejections
     all["num_oom_rejections"] = static_cast<uint64_t> (s.num_oom_rejections);
+#endif
   }
 
 private:
+  uint64_t workspace_pool = 0; /* whose requests are workspaces; 0: none */
+  std::map<uint64_t, at::Tensor> workspaces;
   real::NPUAllocator *allocator = nullptr;
   c10::DeleterFnPtr deleter = nullptr;
 
@@ -142,6 +187,7 @@ private:
   {
     allocator->emptyCache (true);
   }
+#ifdef HAVE_beginAllocateToPool
   void
   begin_pool (uint64_t pool) override
   {
@@ -158,6 +204,21 @@ private:
   {
     allocator->releasePool (0, { 0, pool });
   }
+#else
+  void
+  begin_pool (uint64_t) override
+  {
+  }
+  void
+  end_pool (uint64_t) override
+  {
+  }
+  void
+  drop_pool (uint64_t) override
+  {
+  }
+#endif
+#ifdef HAVE_markCaptureBegin
   void
   capture_begins (bool begins) override
   {
@@ -166,6 +227,7 @@ private:
     else
       allocator->markCaptureEnd (0);
   }
+#endif
 };
 
 /* Called in a process of Python, for what torch_npu begins with. */
