@@ -191,6 +191,19 @@ append_counts (GString *out, const char *label, const char *what, const GPtrArra
 }
 
 /* Ranks are rows of a table, and the largest of them has a block, as every other process has. */
+/* Libraries that processes ran by themselves. */
+static void
+append_installed (GString *out, const GPtrArray *installed)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < installed->len; i++)
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
+                            ((const DryCount *) installed->pdata[i])->name);
+  if (installed->len > 0)
+    append_row (out, "libraries", "%s ran as installed and computed their workspaces", names->str);
+}
+
 static void
 append_findings (GString *out, const DryOptions *options, const DryVerdict *verdict,
                  const GPtrArray *ranks, const DryFinding *largest)
@@ -227,9 +240,7 @@ dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
                  verdict->assumed);
   append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
                  verdict->workspaces);
-  append_counts (out, "libraries",
-                 "of NVIDIA's libraries ran as they are installed, and computed their workspaces",
-                 verdict->installed);
+  append_installed (out, verdict->installed);
   append_counts (out, "host",
                  "tensors of random numbers were read on the host, as zeros "
                  "(--fill-host draws them)",

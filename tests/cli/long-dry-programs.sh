@@ -4,7 +4,6 @@
 #   GEMEM_TORCH_2_6, GEMEM_TORCH_2_11   the Python of an environment that has that PyTorch, a CUDA build; its packages of NVIDIA are not needed
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
-GEMEM_DRY_STAND_INS=1; export GEMEM_DRY_STAND_INS # the figures here are those without NVIDIA's packages
 recordings=$GEMEM_SHARED/traces/pytorch/with-stacks programs=$GEMEM_SRCDIR/workloads/programs
 shared traces/pytorch/with-stacks || { skip "programs" "there are no recordings in $GEMEM_SHARED"; done_testing; }
 python=$(command -v python3) || { skip "programs" "there is no python3 to compare with"; done_testing; }
