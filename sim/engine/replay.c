@@ -414,10 +414,9 @@ gather (GememRun *run)
   gemem_histogram_add_many (&run->alloc_ns, run->device->hit_ns,
                             result->allocs - run->alloc_ns.count);
   gemem_histogram_add_many (&run->free_ns, run->device->hit_ns, result->frees - run->free_ns.count);
-  run->modelled_ns += run->alloc_ns.sum + run->free_ns.sum;
   result->alloc_ns = run->alloc_ns;
   result->free_ns = run->free_ns;
-  result->modelled_total_ns = run->modelled_ns;
+  result->modelled_total_ns = run->modelled_ns + run->alloc_ns.sum + run->free_ns.sum;
   result->measured_alloc_ns = run->measured_alloc_ns;
   result->measured_free_ns = run->measured_free_ns;
   result->measured_total_ns = run->measured_alloc_ns.sum + run->measured_free_ns.sum;

@@ -43,12 +43,11 @@ struct _GememRun
   /* of requests and frees during which device calls took time; at the end, of all */
   GememHistogram alloc_ns, free_ns;
   GememHistogram measured_alloc_ns, measured_free_ns;
-  guint64 seq;       /* number of the current event */
-  guint64 time_base; /* trace time at which this epoch began */
-  guint64 last_time; /* of the last event; trace time over all epochs */
-  guint64
-      modelled_ns; /* device calls so far that were for neither requests nor frees; at the end, all */
-  guint16 ordinal; /* of the device that is replayed */
+  guint64 seq;         /* number of the current event */
+  guint64 time_base;   /* trace time at which this epoch began */
+  guint64 last_time;   /* of the last event; trace time over all epochs */
+  guint64 modelled_ns; /* device calls so far that were for neither requests nor frees */
+  guint16 ordinal;     /* of the device that is replayed */
   gboolean has_time;
   gboolean middle; /* the recording may begin in the middle of the program */
   gboolean stop;   /* no further event is needed */
