@@ -185,19 +185,13 @@ gemem_dry_installed_paths (const GememDryInstalled *installed, const char *name)
 
 /* ---- for the verdict */
 
-static gint
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 /* @names, which is consumed, sorted and joined; NULL: there are none. */
 static char *
 join (GPtrArray *names, const char *between)
 {
   char *text = NULL;
 
-  g_ptr_array_sort (names, compare_names);
+  g_ptr_array_sort (names, gemem_dry_compare_names);
   g_ptr_array_add (names, NULL);
   if (names->len > 1)
     text = g_strjoinv (between, (char **) names->pdata);

@@ -5,6 +5,12 @@
 
 #include "devices/dry/launch.h"
 
+gint
+gemem_dry_compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *) a, *(char *const *) b);
+}
+
 static const struct
 {
   const char *soname, *prefixes, *module;

@@ -80,12 +80,6 @@ read_metadata (GHashTable *versions, const char *path, const char *relation)
       read_requirement (versions, *line + strlen (key), relation);
 }
 
-static gint
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 /* Names of the folders "*.dist-info" in @root, sorted. */
 static GPtrArray *
 packages (const char *root)
@@ -97,7 +91,7 @@ packages (const char *root)
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     if (g_str_has_suffix (name, ".dist-info"))
       g_ptr_array_add (names, g_strdup (name));
-  g_ptr_array_sort (names, compare_names);
+  g_ptr_array_sort (names, gemem_dry_compare_names);
   return names;
 }
 
@@ -128,7 +122,7 @@ gemem_dry_versions (const char *const *roots)
   g_hash_table_iter_init (&iter, versions);
   while (g_hash_table_iter_next (&iter, &name, &version))
     g_ptr_array_add (result, g_strconcat (name, "=", version, NULL));
-  g_ptr_array_sort (result, compare_names);
+  g_ptr_array_sort (result, gemem_dry_compare_names);
   g_ptr_array_add (result, NULL);
   return (char **) g_ptr_array_free (result, FALSE);
 }

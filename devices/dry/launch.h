@@ -54,6 +54,9 @@ gboolean gemem_dry_elf_symbol (const GememDryElf *elf, guint i, GememDrySymbol *
 
 /* ---- names (launch-names.c) */
 
+/* Sorts a GPtrArray of names. */
+gint gemem_dry_compare_names (gconstpointer a, gconstpointer b);
+
 #define GEMEM_DRY_NO_ROW G_MAXUINT /* no library of NVIDIA's */
 
 /* The row of libraries.def of a shared object's name; of a function's name: the one with the longest prefix

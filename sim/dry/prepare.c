@@ -31,12 +31,6 @@
 
 /* ---- the environment */
 
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 /* "A:B:C" of the files in @folder, in the order of their names. */
 static char *
 join_files (const char *folder)
@@ -48,7 +42,7 @@ join_files (const char *folder)
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     if (strstr (name, ".so") != NULL && !g_str_has_suffix (name, GEMEM_DRY_OPENED))
       g_ptr_array_add (paths, g_build_filename (folder, name, NULL));
-  g_ptr_array_sort (paths, compare_names);
+  g_ptr_array_sort (paths, gemem_dry_compare_names);
   g_ptr_array_add (paths, NULL);
   return g_strjoinv (":", (char **) paths->pdata);
 }
