@@ -537,96 +537,96 @@ test_configurations (void)
 }
 
 /* Strings and what the releases of torch_npu say of them, from the oldest; all found by running them. */
+static const char *const string_releases[] = { "2.1.0.post10", "2.1.0.post17", "2.6.0.post5",
+                                               "2.7.1.post11", "2.9.0.post9",  "2.14.0" };
+static const struct
+{
+  const char *text;
+  const char *accepted; /* + or - for each release */
+} strings[] = {
+  { "", "++++++" },
+  { " ", "++++++" },
+  { ",", "------" },
+  { "max_split_size_mb:21", "++++++" },
+  { "max_split_size_mb:20", "-----+" },
+  { "max_split_size_mb:19", "------" },
+  { "max_split_size_mb:0", "------" },
+  { "max_split_size_mb:-0", "------" },
+  { "max_split_size_mb:-1", "++---+" },
+  { "max_split_size_mb:-2", "++---+" },
+  { "max_split_size_mb:-2147483648", "++---+" },
+  { "max_split_size_mb:-2147483649", "-----+" },
+  { "max_split_size_mb:2147483647", "++++++" },
+  { "max_split_size_mb:2147483648", "-----+" },
+  { "max_split_size_mb:17592186044416", "-----+" },
+  { "max_split_size_mb:18446744073709551615", "-----+" },
+  { "max_split_size_mb:18446744073709551616", "------" },
+  { "max_split_size_mb:-18446744073709551595", "-----+" }, /* 21 */
+  { "max_split_size_mb:-18446744073709551615", "------" }, /* 1 */
+  { "max_split_size_mb:64.5", "++---+" },
+  { "max_split_size_mb:+32", "++---+" },
+  { "max_split_size_mb:032", "++++++" },
+  { "max_split_size_mb:0x20", "------" },
+  { "max_split_size_mb:- 1", "++---+" },
+  { "max_split_size_mb:", "------" },
+  { "max_split_size_mb", "------" },
+  { "max_split_size_mb,32", "-----+" },
+  { "max_split_size_mb[32", "-----+" },
+  { "max_split_size_mb:32,", "++++++" },
+  { "max_split_size_mb:32,,", "------" },
+  { "max_split_size_mb:32;pinned_mem_register:True", "------" },
+  { "\tmax_split_size_mb:32", "-----+" },
+  { "max_split_size_mb:32,expandable_segments:True", "------" },
+  { "max_split_size_mb:-1,expandable_segments:True", "------" },
+  { "max_split_size_mb:31,large_segment_size_mb:32", "------" },
+  { "max_split_size_mb:32,large_segment_size_mb:32", "-----+" },
+  { "large_segment_size_mb:-1", "-----+" },
+  { "large_segment_size_mb:10", "------" },
+  { "max_non_split_rounding_mb:20", "---+++" },
+  { "max_non_split_rounding_mb:-1", "-----+" },
+  { "garbage_collection_threshold:0.5x", "++++++" },
+  { "garbage_collection_threshold:1", "------" },
+  { "garbage_collection_threshold:nan", "------" },
+  { "expandable_segments:Tr ue", "++++++" },
+  { "expandable_segments:true", "------" },
+  { "base_addr_aligned_kb:7", "++++++" },
+  { "base_addr_aligned_kb:07", "------" },
+  { "base_addr_aligned_kb:+7", "------" },
+  { "base_addr_aligned_kb:17", "------" },
+  { "page_size:1g", "-+++++" },
+  { "page_size:1G", "------" },
+  { "segment_size_mb:032", "--++++" },
+  { "segment_size_mb:32x", "------" },
+  { "segment_size_mb:0", "------" },
+  { "roundup_power2_divisions:0", "--+++-" },
+  { "roundup_power2_divisions:8x", "--++++" },
+  { "roundup_power2_divisions:-4", "------" },
+  { "roundup_power2_divisions:[]", "--++++" },
+  { "roundup_power2_divisions:[64x:8,]", "--++++" },
+  { "roundup_power2_divisions:[64:8", "------" },
+  { "roundup_power2_divisions:[64,8]", "-----+" },
+  { "roundup_power2_divisions:[48:8]", "------" },
+  { "multi_stream_lazy_reclaim:True", "---+++" },
+  { "release_lock_on_npumalloc:x", "------" },
+  { "pinned_use_background_threads:True", "----++" },
+  { "pinned_reserve_segment_size_mb:3x", "-----+" },
+  { "pinned_max_cached_size_mb:0", "-----+" },
+  { "per_process_memory_fraction:0", "-----+" },
+  { "per_process_memory_fraction:1.5", "------" },
+  { "throw_on_npumalloc_oom:False", "-----+" },
+  { "pinned_num_register_threads:2", "------" },
+};
+
 static void
 test_strings (void)
 {
-  static const char *const releases[] = { "2.1.0.post10", "2.1.0.post17", "2.6.0.post5",
-                                          "2.7.1.post11", "2.9.0.post9",  "2.14.0" };
-  static const struct
-  {
-    const char *text;
-    const char *accepted; /* + or - for each release */
-  } rows[] = {
-    { "", "++++++" },
-    { " ", "++++++" },
-    { ",", "------" },
-    { "max_split_size_mb:21", "++++++" },
-    { "max_split_size_mb:20", "-----+" },
-    { "max_split_size_mb:19", "------" },
-    { "max_split_size_mb:0", "------" },
-    { "max_split_size_mb:-0", "------" },
-    { "max_split_size_mb:-1", "++---+" },
-    { "max_split_size_mb:-2", "++---+" },
-    { "max_split_size_mb:-2147483648", "++---+" },
-    { "max_split_size_mb:-2147483649", "-----+" },
-    { "max_split_size_mb:2147483647", "++++++" },
-    { "max_split_size_mb:2147483648", "-----+" },
-    { "max_split_size_mb:17592186044416", "-----+" },
-    { "max_split_size_mb:18446744073709551615", "-----+" },
-    { "max_split_size_mb:18446744073709551616", "------" },
-    { "max_split_size_mb:-18446744073709551595", "-----+" }, /* 21 */
-    { "max_split_size_mb:-18446744073709551615", "------" }, /* 1 */
-    { "max_split_size_mb:64.5", "++---+" },
-    { "max_split_size_mb:+32", "++---+" },
-    { "max_split_size_mb:032", "++++++" },
-    { "max_split_size_mb:0x20", "------" },
-    { "max_split_size_mb:- 1", "++---+" },
-    { "max_split_size_mb:", "------" },
-    { "max_split_size_mb", "------" },
-    { "max_split_size_mb,32", "-----+" },
-    { "max_split_size_mb[32", "-----+" },
-    { "max_split_size_mb:32,", "++++++" },
-    { "max_split_size_mb:32,,", "------" },
-    { "max_split_size_mb:32;pinned_mem_register:True", "------" },
-    { "\tmax_split_size_mb:32", "-----+" },
-    { "max_split_size_mb:32,expandable_segments:True", "------" },
-    { "max_split_size_mb:-1,expandable_segments:True", "------" },
-    { "max_split_size_mb:31,large_segment_size_mb:32", "------" },
-    { "max_split_size_mb:32,large_segment_size_mb:32", "-----+" },
-    { "large_segment_size_mb:-1", "-----+" },
-    { "large_segment_size_mb:10", "------" },
-    { "max_non_split_rounding_mb:20", "---+++" },
-    { "max_non_split_rounding_mb:-1", "-----+" },
-    { "garbage_collection_threshold:0.5x", "++++++" },
-    { "garbage_collection_threshold:1", "------" },
-    { "garbage_collection_threshold:nan", "------" },
-    { "expandable_segments:Tr ue", "++++++" },
-    { "expandable_segments:true", "------" },
-    { "base_addr_aligned_kb:7", "++++++" },
-    { "base_addr_aligned_kb:07", "------" },
-    { "base_addr_aligned_kb:+7", "------" },
-    { "base_addr_aligned_kb:17", "------" },
-    { "page_size:1g", "-+++++" },
-    { "page_size:1G", "------" },
-    { "segment_size_mb:032", "--++++" },
-    { "segment_size_mb:32x", "------" },
-    { "segment_size_mb:0", "------" },
-    { "roundup_power2_divisions:0", "--+++-" },
-    { "roundup_power2_divisions:8x", "--++++" },
-    { "roundup_power2_divisions:-4", "------" },
-    { "roundup_power2_divisions:[]", "--++++" },
-    { "roundup_power2_divisions:[64x:8,]", "--++++" },
-    { "roundup_power2_divisions:[64:8", "------" },
-    { "roundup_power2_divisions:[64,8]", "-----+" },
-    { "roundup_power2_divisions:[48:8]", "------" },
-    { "multi_stream_lazy_reclaim:True", "---+++" },
-    { "release_lock_on_npumalloc:x", "------" },
-    { "pinned_use_background_threads:True", "----++" },
-    { "pinned_reserve_segment_size_mb:3x", "-----+" },
-    { "pinned_max_cached_size_mb:0", "-----+" },
-    { "per_process_memory_fraction:0", "-----+" },
-    { "per_process_memory_fraction:1.5", "------" },
-    { "throw_on_npumalloc_oom:False", "-----+" },
-    { "pinned_num_register_threads:2", "------" },
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    for (guint j = 0; j < G_N_ELEMENTS (releases); j++)
+  for (guint i = 0; i < G_N_ELEMENTS (strings); i++)
+    for (guint j = 0; j < G_N_ELEMENTS (string_releases); j++)
       {
-        g_autofree char *settings = g_strdup_printf ("version=%s,conf='%s'", releases[j],
-                                                     rows[i].text);
+        g_autofree char *settings = g_strdup_printf ("version=%s,conf='%s'", string_releases[j],
+                                                     strings[i].text);
 
-        if (rows[i].accepted[j] == '-')
+        if (strings[i].accepted[j] == '-')
           expect_refused (settings, "torch-npu");
         else
           {
