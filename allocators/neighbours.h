@@ -86,6 +86,58 @@ gemem_neighbours_coalesce (GememNeighbour *block, GememTree *tree, GememSlab *sl
   return block;
 }
 
+/* TRUE if @block, which may be NULL, is free and of @group: without a branch, because which neighbours
+ * are free is unpredictable. */
+static inline gboolean
+gemem_neighbours_is_free (const GememNeighbour *block, guint64 group)
+{
+  static const GememNeighbour none = { .free = FALSE };
+
+  block = block != NULL ? block : &none;
+  return block->free & (block->node.group == group);
+}
+
+/* Adds @block, which is not in @tree, merged with its free neighbours of the same group.  Returns the
+ * merged block.  As coalesce() and an insert, but the merged block mostly takes the place of a
+ * neighbour. */
+static inline GememNeighbour *
+gemem_neighbours_release (GememNeighbour *block, GememTree *tree, GememSlab *slab)
+{
+  const gboolean low = gemem_neighbours_is_free (block->previous, block->node.group),
+                 high = gemem_neighbours_is_free (block->next, block->node.group);
+  GememTreeNode old; /* of the neighbour whose place the merged block takes */
+
+  block->free = TRUE;
+  if (!low && !high)
+    {
+      gemem_tree_insert (tree, &block->node);
+      return block;
+    }
+  if (low && high)
+    gemem_tree_remove (tree, &block->next->node);
+  old = low ? block->previous->node : block->next->node;
+  if (high)
+    gemem_neighbours_merge (block, slab);
+  if (low)
+    gemem_neighbours_merge (block = block->previous, slab);
+  gemem_tree_raise (tree, &old, &block->node);
+  return block;
+}
+
+/* Takes the lower @size bytes, but not all, of the free @block; the rest, which is returned, mostly
+ * takes its place in @tree. */
+static inline GememNeighbour *
+gemem_neighbours_take_low (GememNeighbour *block, guint64 size, GememTree *tree, GememSlab *slab)
+{
+  GememNeighbour *rest = gemem_slab_alloc (slab);
+
+  gemem_neighbours_split (block, rest, block->node.size - size);
+  block->free = FALSE;
+  rest->free = TRUE;
+  gemem_tree_lower (tree, &block->node, &rest->node);
+  return rest;
+}
+
 /* prefetch() of a class: fetches the neighbours, with which a free may merge the block. */
 static inline void
 gemem_neighbours_prefetch (G_GNUC_UNUSED GememAllocator *allocator, const GememBlock *live)

@@ -53,7 +53,7 @@ release (GememBfc *self, GememNeighbour *chunk)
   else if (self->rejoin != NULL)
     self->rejoin (self, chunk);
   else
-    gemem_bfc_insert_free (self, gemem_neighbours_coalesce (chunk, &self->free, &self->chunk_slab));
+    gemem_neighbours_release (chunk, &self->free, &self->chunk_slab);
 }
 
 GememNeighbour *
@@ -61,15 +61,15 @@ gemem_bfc_take (GememBfc *self, GememTreeNode *node, guint64 size, GememNeighbou
 {
   GememNeighbour *chunk = GEMEM_NEIGHBOUR_OF (node);
 
-  gemem_tree_remove (&self->free, node);
-  chunk->free = FALSE;
   *rest = NULL;
   if (node->size == size
       || (node->size / 2 < size && node->size - size < self->max_waste)) /* not worth a cut */
-    return chunk;
-  *rest = gemem_slab_alloc (&self->chunk_slab);
-  gemem_neighbours_split (chunk, *rest, node->size - size);
-  gemem_bfc_insert_free (self, *rest);
+    {
+      gemem_tree_remove (&self->free, node);
+      chunk->free = FALSE;
+    }
+  else
+    *rest = gemem_neighbours_take_low (chunk, size, &self->free, &self->chunk_slab);
   return chunk;
 }
 

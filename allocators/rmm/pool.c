@@ -93,40 +93,11 @@ segment_at (const Pool *self, guint i)
 
 /* ---- blocks */
 
-/* TRUE if @block, which may be NULL, is in list @list: without a branch, because which neighbours are
- * free is unpredictable. */
-static inline gboolean
-is_in_list (const GememNeighbour *block, guint64 list)
-{
-  static const GememNeighbour none = { .free = FALSE };
-
-  block = block != NULL ? block : &none;
-  return block->free & (block->node.group == list);
-}
-
 /* Puts @block into the list of its stream, merged with its neighbours there. */
 static void
 insert (Pool *self, GememNeighbour *block)
 {
-  gboolean low, high;
-  GememTreeNode old; /* of the neighbour whose place the merged block takes */
-
-  block->free = TRUE;
-  low = is_in_list (block->previous, block->node.group);
-  high = is_in_list (block->next, block->node.group);
-  if (!low && !high)
-    {
-      gemem_tree_insert (&self->free, &block->node);
-      return;
-    }
-  if (low && high)
-    gemem_tree_remove (&self->free, &block->next->node);
-  old = low ? block->previous->node : block->next->node;
-  if (high)
-    gemem_neighbours_merge (block, &self->block_slab);
-  if (low)
-    gemem_neighbours_merge (block = block->previous, &self->block_slab);
-  gemem_tree_raise (&self->free, &old, &block->node);
+  gemem_neighbours_release (block, &self->free, &self->block_slab);
 }
 
 #define NO_LIST G_MAXUINT64
@@ -153,18 +124,13 @@ find (const Pool *self, guint64 stream, guint64 size)
 static void
 take (Pool *self, GememNeighbour *block, guint64 size)
 {
-  GememNeighbour *rest;
-
-  block->free = FALSE;
-  if (block->node.size == size)
+  if (block->node.size > size)
     {
-      gemem_tree_remove (&self->free, &block->node);
+      gemem_neighbours_take_low (block, size, &self->free, &self->block_slab);
       return;
     }
-  rest = gemem_slab_alloc (&self->block_slab);
-  gemem_neighbours_split (block, rest, block->node.size - size);
-  rest->free = TRUE;
-  gemem_tree_lower (&self->free, &block->node, &rest->node);
+  block->free = FALSE;
+  gemem_tree_remove (&self->free, &block->node);
 }
 
 /* Moves the list of stream number @from into that of @to; FALSE: it is empty. */
@@ -439,7 +405,7 @@ pool_check (GememAllocator *allocator, GError **error)
         {
           if (block->node.address != end || block->previous != previous || block->node.size == 0)
             return broken (error, block->node.address, "does not follow its neighbour");
-          if (block->free && is_in_list (previous, block->node.group))
+          if (block->free && gemem_neighbours_is_free (previous, block->node.group))
             return broken (error, block->node.address, "is free beside a free block of its list");
           free_blocks += block->free;
           live += block->free ? 0 : block->node.size;

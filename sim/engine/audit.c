@@ -82,21 +82,15 @@ static void
 name_blocking (const GememLiveTable *table, const GememSpan *span, GememOom *oom)
 {
   const guint64 address = gemem_span_user (span);
-  guint64 id;
-  gsize position = 0;
-  gpointer record;
 
-  while (gemem_idmap_next (table->map, &position, &id, &record))
-    {
-      const GememLive *live = *(GememLive *const *) record;
-      if (live->block.address == address
-          && (live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0)
-        {
-          oom->blocking_id = id;
-          oom->blocking_size = live->block.size;
-          return;
-        }
-    }
+  for (const GememLive *live = NULL; (live = gemem_live_next (table, live)) != NULL;)
+    if (live->block.address == address
+        && (live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0)
+      {
+        oom->blocking_id = live->id;
+        oom->blocking_size = live->block.size;
+        return;
+      }
 }
 
 void

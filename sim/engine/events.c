@@ -462,7 +462,7 @@ advance_clock (GememRun *run, const GememTraceEvent *event)
 /* With many live blocks an event visits records that are in no cache, each found through the one
  * before: slot of the id, record of the engine, record of the allocator, its neighbours.  So each
  * record is prefetched some events after the one that leads to it, and long before it is needed.
- * @ahead: for the events up to i + 3 STAGE, the records of the ids that were alive at lookup. */
+ * @ahead: for the events up to i + 3 STAGE, the first record of the id's chain, mostly its own. */
 static inline void
 fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize n,
              const GememLive **ahead)
@@ -470,9 +470,9 @@ fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize 
   const GememLive *live = NULL;
 
   if (i + 4 * STAGE < n)
-    gemem_idmap_prefetch (run->live.map, events[i + 4 * STAGE].id);
+    __builtin_prefetch (gemem_live_slot (&run->live, events[i + 4 * STAGE].id));
   if (i + 3 * STAGE < n && events[i + 3 * STAGE].kind != GEMEM_EVENT_ALLOC
-      && (live = gemem_live_find (&run->live, events[i + 3 * STAGE].id)) != NULL)
+      && (live = *gemem_live_slot (&run->live, events[i + 3 * STAGE].id)) != NULL)
     __builtin_prefetch (live, 1);
   ahead[(i + 3 * STAGE) % AHEAD] = live;
   if ((live = ahead[(i + 2 * STAGE) % AHEAD]) != NULL)
@@ -502,7 +502,7 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
   static const gint never = 0;
   const gint *interrupted = run->job->interrupted != NULL ? run->job->interrupted : &never;
   const GememLive *ahead[AHEAD] = { NULL };
-  gboolean many = gemem_idmap_count (run->live.map) >= MANY;
+  gboolean many = run->live.count >= MANY;
 
   for (gsize i = 0; i < n && !run->stop; i++, run->seq++)
     {

@@ -1,21 +1,93 @@
 /* live.c - see live.h. */
 #include "config.h"
 
+#include <stdlib.h>
+
+#include "base/huge.h"
 #include "sim/engine/live.h"
+
+#define BITS_MIN 6
+#define SPARE 4  /* slots per record from which on the table is doubled */
+#define EMPTY 32 /* slots per record below which removals are calm */
+
+static gsize
+n_slots (const GememLiveTable *table)
+{
+  return (gsize) 1 << (64 - table->shift);
+}
+
+static void
+set_slots (GememLiveTable *table, guint bits)
+{
+  const gsize n = (gsize) 1 << bits;
+
+  table->slots = gemem_huge_alloc0 (n * sizeof *table->slots);
+  table->shift = 64 - bits;
+  table->grow = n / SPARE;
+  table->shrink = bits > BITS_MIN ? n / EMPTY : 0;
+  table->calm = 0;
+}
+
+/* Doubles (@step 1) or halves (-1) the number of slots. */
+static void
+resize (GememLiveTable *table, int step)
+{
+  const gsize n = n_slots (table);
+  GememLive **old = table->slots;
+
+  set_slots (table, (guint) ((int) (64 - table->shift) + step));
+  for (gsize i = 0; i < n; i++)
+    for (GememLive *live = old[i], *next; live != NULL; live = next)
+      {
+        GememLive **slot = gemem_live_slot (table, live->id);
+
+        next = live->chained;
+        live->chained = *slot;
+        *slot = live;
+      }
+  free (old);
+}
+
+void
+gemem_live_grow (GememLiveTable *table)
+{
+  resize (table, 1);
+}
+
+void
+gemem_live_calm (GememLiveTable *table)
+{
+  if (++table->calm > n_slots (table))
+    resize (table, -1);
+}
 
 void
 gemem_live_init (GememLiveTable *table)
 {
-  table->map = gemem_idmap_new (sizeof (GememLive *));
-  table->unused = NULL;
+  *table = (GememLiveTable){ .slots = NULL };
+  set_slots (table, BITS_MIN);
   gemem_slab_init (&table->slab, sizeof (GememLive));
 }
 
 void
 gemem_live_clear (GememLiveTable *table)
 {
-  gemem_idmap_free (table->map);
+  free (table->slots);
   gemem_slab_clear (&table->slab);
+}
+
+const GememLive *
+gemem_live_next (const GememLiveTable *table, const GememLive *live)
+{
+  GememLive *const *slot = table->slots, *const *end = slot + n_slots (table);
+
+  if (live != NULL && live->chained != NULL)
+    return live->chained;
+  if (live != NULL)
+    slot = gemem_live_slot (table, live->id) + 1;
+  while (slot < end && *slot == NULL)
+    slot++;
+  return slot < end ? *slot : NULL;
 }
 
 static int
@@ -38,14 +110,11 @@ GArray *
 gemem_live_rows (const GememLiveTable *table, gboolean by_id)
 {
   GArray *rows = g_array_new (FALSE, FALSE, sizeof (GememLiveRow));
-  gsize position = 0;
-  gpointer record;
-  guint64 id;
 
-  while (gemem_idmap_next (table->map, &position, &id, &record))
+  for (const GememLive *live = NULL; (live = gemem_live_next (table, live)) != NULL;)
     {
-      const GememLive *live = *(GememLive *const *) record;
-      GememLiveRow row = { live->block.address, id, live };
+      const GememLiveRow row = { live->block.address, live->id, live };
+
       if ((live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0)
         g_array_append_val (rows, row);
     }

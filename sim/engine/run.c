@@ -100,7 +100,7 @@ gemem_run_unusual_free (GememRun *run, const GememTraceEvent *event, GememLive *
       gemem_live_recycle (&run->live, live);
       return TRUE;
     }
-  *(GememLive **) gemem_idmap_insert (run->live.map, event->id, NULL) = live;
+  gemem_live_put (&run->live, live);
   return gemem_run_bad_event (run, error, "id %" G_GUINT64_FORMAT " is freed twice", event->id);
 }
 
