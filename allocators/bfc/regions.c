@@ -42,7 +42,7 @@ gemem_bfc_insert_free (GememBfc *self, GememNeighbour *chunk)
   gemem_tree_insert (&self->free, &chunk->node);
 }
 
-static void
+static inline void
 release (GememBfc *self, GememNeighbour *chunk)
 {
   if (self->stamped)
@@ -54,42 +54,6 @@ release (GememBfc *self, GememNeighbour *chunk)
     self->rejoin (self, chunk);
   else
     gemem_neighbours_release (chunk, &self->free, &self->chunk_slab);
-}
-
-GememNeighbour *
-gemem_bfc_take (GememBfc *self, GememTreeNode *node, guint64 size, GememNeighbour **rest)
-{
-  GememNeighbour *chunk = GEMEM_NEIGHBOUR_OF (node);
-
-  *rest = NULL;
-  if (node->size == size
-      || (node->size / 2 < size && node->size - size < self->max_waste)) /* not worth a cut */
-    {
-      gemem_tree_remove (&self->free, node);
-      chunk->free = FALSE;
-    }
-  else
-    *rest = gemem_neighbours_take_low (chunk, size, &self->free, &self->chunk_slab);
-  return chunk;
-}
-
-GememNeighbour *
-gemem_bfc_find (GememBfc *self, guint64 size)
-{
-  GememTreeNode *node = gemem_tree_lower_bound (&self->free, 0, size, 0);
-  GememNeighbour *rest;
-
-  return node != NULL ? gemem_bfc_take (self, node, size, &rest) : NULL;
-}
-
-void
-gemem_bfc_hand_over (GememBfc *self, GememNeighbour *chunk, GememBlock *block)
-{
-  self->allocations++;
-  self->live += chunk->node.size;
-  self->peak_live = MAX (self->peak_live, self->live);
-  self->largest = MAX (self->largest, chunk->node.size);
-  *block = (GememBlock){ chunk->node.address, chunk->node.size, chunk };
 }
 
 /* ---- regions */

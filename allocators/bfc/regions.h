@@ -65,13 +65,45 @@ guint64 gemem_bfc_available (const GememBfc *self);
 void gemem_bfc_insert_free (GememBfc *self, GememNeighbour *chunk);
 /* Takes the free chunk of @node, cut down to @size bytes where that is worth it.  *@rest: what was cut
  * off; NULL: nothing. */
-GememNeighbour *gemem_bfc_take (GememBfc *self, GememTreeNode *node, guint64 size,
-                                GememNeighbour **rest);
+static inline GememNeighbour *
+gemem_bfc_take (GememBfc *self, GememTreeNode *node, guint64 size, GememNeighbour **rest)
+{
+  GememNeighbour *chunk = GEMEM_NEIGHBOUR_OF (node);
+
+  *rest = NULL;
+  if (node->size == size
+      || (node->size / 2 < size && node->size - size < self->max_waste)) /* not worth a cut */
+    {
+      gemem_tree_remove (&self->free, node);
+      chunk->free = FALSE;
+    }
+  else
+    *rest = gemem_neighbours_take_low (chunk, size, &self->free, &self->chunk_slab);
+  return chunk;
+}
+
 /* The smallest free chunk with @size bytes, the lowest among equals, cut where that is worth it; no
  * longer free.  NULL: none. */
-GememNeighbour *gemem_bfc_find (GememBfc *self, guint64 size);
+static inline GememNeighbour *
+gemem_bfc_find (GememBfc *self, guint64 size)
+{
+  GememTreeNode *node = gemem_tree_lower_bound (&self->free, 0, size, 0);
+  GememNeighbour *rest;
+
+  return node != NULL ? gemem_bfc_take (self, node, size, &rest) : NULL;
+}
+
 /* @chunk serves a request. */
-void gemem_bfc_hand_over (GememBfc *self, GememNeighbour *chunk, GememBlock *block);
+static inline void
+gemem_bfc_hand_over (GememBfc *self, GememNeighbour *chunk, GememBlock *block)
+{
+  self->allocations++;
+  self->live += chunk->node.size;
+  self->peak_live = MAX (self->peak_live, self->live);
+  self->largest = MAX (self->largest, chunk->node.size);
+  *block = (GememBlock){ chunk->node.address, chunk->node.size, chunk };
+}
+
 /* Doubles next_region until it holds @size bytes; TRUE if it grew. */
 gboolean gemem_bfc_reach (GememBfc *self, guint64 size);
 /* Asks the device for a region of @wanted bytes; refused, for 0.9 of that in the precision of the
