@@ -103,23 +103,29 @@ gemem_neighbours_is_free (const GememNeighbour *block, guint64 group)
 static inline GememNeighbour *
 gemem_neighbours_release (GememNeighbour *block, GememTree *tree, GememSlab *slab)
 {
-  const gboolean low = gemem_neighbours_is_free (block->previous, block->node.group),
-                 high = gemem_neighbours_is_free (block->next, block->node.group);
+  const guint low = (guint) gemem_neighbours_is_free (block->previous, block->node.group),
+              high = (guint) gemem_neighbours_is_free (block->next, block->node.group);
   GememTreeNode old; /* of the neighbour whose place the merged block takes */
 
   block->free = TRUE;
-  if (!low && !high)
+  switch (low + 2 * high) /* one branch that cannot be foreseen, not four */
     {
+    case 0:
       gemem_tree_insert (tree, &block->node);
       return block;
+    case 2:
+      old = block->next->node;
+      gemem_neighbours_merge (block, slab);
+      break;
+    case 3:
+      gemem_tree_remove (tree, &block->next->node);
+      gemem_neighbours_merge (block, slab);
+      G_GNUC_FALLTHROUGH;
+    default:
+      block = block->previous;
+      old = block->node;
+      gemem_neighbours_merge (block, slab);
     }
-  if (low && high)
-    gemem_tree_remove (tree, &block->next->node);
-  old = low ? block->previous->node : block->next->node;
-  if (high)
-    gemem_neighbours_merge (block, slab);
-  if (low)
-    gemem_neighbours_merge (block = block->previous, slab);
   gemem_tree_raise (tree, &old, &block->node);
   return block;
 }
