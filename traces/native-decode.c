@@ -2,7 +2,7 @@
  * doc/trace-formats.md).
  *
  * native_decoder_start() checks the whole directory and unpacks the columns.  native_decode() then
- * makes the events of the chunk, 1024 at a time so that the batch stays in the cache.  For each
+ * makes the events of the chunk, 256 at a time so that the batch stays in the cache.  For each
  * batch the indices of the events of each kind are listed once, without a branch; every stored
  * column is then decoded densely and scattered to these indices.  A column that is not stored costs
  * only the zeroing of the event.

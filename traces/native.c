@@ -10,7 +10,7 @@
  * checked against their limits before memory is allocated; blocks must follow one another without a
  * gap up to the trailer, which ends the file.  With allow_partial, whole chunks up to the first
  * damage are delivered and GEMEM_TRACE_TRUNCATED is set.
- * Memory: one stored chunk, its unpacked columns, 1024 events, the string table.
+ * Memory: one stored chunk, its unpacked columns, 256 events, the string table.
  */
 #include "config.h"
 
