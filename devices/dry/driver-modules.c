@@ -243,10 +243,6 @@ find_function (guint64 *handle, StandinModule *module, const char *name)
       function->needs = standin.dry ? gemem_dry_kernel (module->image, name, capability ()) : NULL;
       function->dynamic_limit = gpu->shared_per_block
                                 - (function->needs != NULL ? function->needs->static_shared : 0);
-      if (standin.dry
-          && (function->needs == NULL
-              || (function->needs->registers == 0 && !function->needs->idle)))
-        gemem_dry_note ("kernel", name);
       g_hash_table_insert (module->functions, function->name, function);
     }
   *handle = function->object.id;
@@ -269,6 +265,17 @@ cuLibraryGetKernel (CUkernel *place, CUlibrary handle, const char *name)
   return find_function ((guint64 *) place, module, name);
 }
 
+const GememDryKernel *
+standin_function_needs (const StandinFunction *function)
+{
+  static const GememDryKernel unknown;
+  const GememDryKernel *needs = function->needs;
+
+  if (standin.dry && (needs == NULL || (needs->registers == 0 && !needs->idle)))
+    gemem_dry_note ("kernel", function->name);
+  return needs != NULL ? needs : &unknown;
+}
+
 int
 standin_function_threads (const StandinFunction *function)
 {
@@ -278,25 +285,26 @@ standin_function_threads (const StandinFunction *function)
 static CUresult
 get_attribute (int *value, CUfunction_attribute attribute, gconstpointer handle)
 {
-  static const GememDryKernel unknown;
-  const GememDryKernel *needs;
-
   PLACE (value);
   FUNCTION (handle);
-  needs = function->needs != NULL ? function->needs : &unknown;
-  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
-               ? standin_function_threads (function)
-           : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? needs->static_shared
-           : attribute == CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES  ? needs->constant
-           : attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES  ? needs->local
-           : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS          ? needs->registers
-           : attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION       ? needs->ptx_version
-           : attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION    ? needs->binary_version
-           : attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && standin.dry
-               ? function->dynamic_limit
-           : attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && standin.dry
-               ? function->carveout
-               : 0;
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    *value = standin.dry ? function->dynamic_limit : 0;
+  else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+    *value = standin.dry ? function->carveout : 0;
+  else
+    {
+      const GememDryKernel *needs = standin_function_needs (function);
+
+      *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+                   ? standin_function_threads (function)
+               : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? needs->static_shared
+               : attribute == CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES  ? needs->constant
+               : attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES  ? needs->local
+               : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS          ? needs->registers
+               : attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION       ? needs->ptx_version
+               : attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION    ? needs->binary_version
+                                                                  : 0;
+    }
   return CUDA_SUCCESS;
 }
 

@@ -8,7 +8,7 @@
  *   misuse NAME: ...       the driver refused a call as the program's mistake
  *   fault NAME: ...        work on a stream used memory that is not there
  *   image ...              a module that cannot be read: what its kernels need is unknown
- *   kernel NAME            the image does not say what this kernel needs
+ *   kernel NAME            the program asked what this kernel needs, and its image does not say
  *   variable NAME          the image does not say how large this variable is
  *   installed SONAME       a library of NVIDIA's that ran by itself
  *   workspace NAME 0..MOST only the real library knows the size that NAME was asked for; it is taken as

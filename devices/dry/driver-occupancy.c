@@ -7,14 +7,6 @@
 
 #include "devices/dry/standin.h"
 
-static const GememDryKernel unknown;
-
-static const GememDryKernel *
-needs_of (const StandinFunction *function)
-{
-  return function->needs != NULL ? function->needs : &unknown;
-}
-
 static CUresult
 active_blocks (int *blocks, CUfunction handle, int threads, size_t shared)
 {
@@ -22,7 +14,8 @@ active_blocks (int *blocks, CUfunction handle, int threads, size_t shared)
   FUNCTION (handle);
   if (threads <= 0)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%d threads", threads);
-  *blocks = gemem_dry_occupancy (needs_of (function), gemem_dry_gpu (), threads, shared);
+  *blocks = gemem_dry_occupancy (standin_function_needs (function), gemem_dry_gpu (), threads,
+                                 shared);
   return CUDA_SUCCESS;
 }
 
@@ -63,8 +56,8 @@ block_size (int *grid, int *threads, CUfunction handle, Shared shared, int limit
 
   PLACE (threads);
   FUNCTION (handle);
-  *threads = gemem_dry_block_size (needs_of (function), gemem_dry_gpu (), limit, ask_shared,
-                                   &shared, &blocks);
+  *threads = gemem_dry_block_size (standin_function_needs (function), gemem_dry_gpu (), limit,
+                                   ask_shared, &shared, &blocks);
   if (grid != NULL)
     *grid = blocks;
   return CUDA_SUCCESS;
@@ -93,7 +86,8 @@ cuOccupancyAvailableDynamicSMemPerBlock (size_t *shared, CUfunction handle, int 
   BEGIN (cuOccupancyAvailableDynamicSMemPerBlock, NEEDS_INIT);
   PLACE (shared);
   FUNCTION (handle);
-  *shared = gemem_dry_dynamic_shared (needs_of (function), gemem_dry_gpu (), blocks, threads);
+  *shared = gemem_dry_dynamic_shared (standin_function_needs (function), gemem_dry_gpu (), blocks,
+                                      threads);
   return CUDA_SUCCESS;
 }
 
@@ -122,7 +116,7 @@ cuOccupancyMaxActiveClusters (int *clusters, CUfunction handle, const CUlaunchCo
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
       size = MAX (1, config->attrs[i].value.clusterDim.x * config->attrs[i].value.clusterDim.y
                          * config->attrs[i].value.clusterDim.z);
-  *clusters = gemem_dry_clusters (needs_of (function), gemem_dry_gpu (),
+  *clusters = gemem_dry_clusters (standin_function_needs (function), gemem_dry_gpu (),
                                   (int) (config->blockDimX * config->blockDimY * config->blockDimZ),
                                   config->sharedMemBytes, (int) MIN (size, G_MAXINT));
   return CUDA_SUCCESS;

@@ -39,10 +39,12 @@ typedef enum
 #define STANDIN_ENTRY(name, symbol, version) ENTRY_##symbol,
 #define STANDIN_ENTRY_PER_THREAD(name, symbol, version) ENTRY_##symbol,
 #define STANDIN_ENTRY_ALSO(name, symbol, version)
+#define STANDIN_ENTRY_OLDER(name, symbol)
 #include "devices/dry/entry-points.def"
 #undef STANDIN_ENTRY
 #undef STANDIN_ENTRY_PER_THREAD
 #undef STANDIN_ENTRY_ALSO
+#undef STANDIN_ENTRY_OLDER
   ENTRY_COUNT
 } StandinEntry;
 
@@ -450,6 +452,8 @@ StandinNode *standin_graph_add (StandinGraph *graph, CUgraphNodeType type,
 /* ---- kernels (driver-kernels.c), modules (driver-modules.c) */
 
 const StandinKernel *standin_kernel (const char *name); /* gemem's own; NULL: none such */
+/* What @function needs, for a program that asks; notes that it does where the image does not say. */
+const GememDryKernel *standin_function_needs (const StandinFunction *function);
 /* The most threads that a block of @function may have. */
 int standin_function_threads (const StandinFunction *function);
 

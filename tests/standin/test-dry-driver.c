@@ -210,6 +210,34 @@ scenario_kernels (void)
   OK (cu.cuLibraryLoadData (&collection, "more", NULL, NULL, 0, NULL, NULL, 0));
   OK (cu.cuLibraryGetKernel (&kernel, collection, "kernel"));
   OK (cu.cuLaunchKernel ((CUfunction) kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+  OK (cu.cuLibraryGetKernel (&kernel, collection, "quiet")); /* nobody asks what it needs */
+  OK (cu.cuFuncSetAttribute ((CUfunction) kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                             100 << 10));
+  OK (cu.cuLaunchKernel ((CUfunction) kernel, 1, 1, 1, 32, 1, 1, 100 << 10, NULL, NULL, NULL));
+}
+
+/* The names of functions before they had a version; cuDNN looks these up by dlsym(). */
+static void
+scenario_older (void)
+{
+  CUcontext context, popped;
+  CUresult (*push) (CUcontext), (*pop) (CUcontext *), (*reset) (CUdevice),
+      (*create) (CUevent *, guint), (*destroy) (CUevent);
+  CUevent event;
+
+  context = begin ();
+  *(gpointer *) &push = dlsym (library, "cuCtxPushCurrent");
+  *(gpointer *) &pop = dlsym (library, "cuCtxPopCurrent");
+  *(gpointer *) &create = dlsym (library, "cuEventCreate");
+  *(gpointer *) &destroy = dlsym (library, "cuEventDestroy");
+  *(gpointer *) &reset = dlsym (library, "cuDevicePrimaryCtxReset");
+  OK (push (context));
+  OK (create (&event, 0));
+  OK (destroy (event));
+  REFUSED (CUDA_ERROR_INVALID_HANDLE, destroy (event));
+  OK (pop (&popped));
+  g_assert_true (popped == context);
+  OK (reset (0));
 }
 
 static void
@@ -449,6 +477,7 @@ static const struct
     "managed 1048576\nvalue 16\nfault cuMemcpyDtoH_v2: reads " },
   { "regions", scenario_regions, NULL, NULL, "value 4\ntimes 2 value 4\n" },
   { "kernels", scenario_kernels, NULL, NULL, "kernel kernel\n" },
+  { "older", scenario_older, NULL, NULL, "" },
   { "graphs", scenario_graphs, NULL, NULL, "" },
   { "devices", scenario_devices, "a100-40", "2", "" },
   { "shared", scenario_shared, NULL, NULL, "" },
@@ -492,6 +521,7 @@ test_scenario (gconstpointer data)
   for (guint l = 0; lines[l] != NULL; l++)
     if (strstr (report, lines[l]) == NULL)
       g_error ("'%s' is not in the report:\n%s", lines[l], report);
+  g_assert_null (strstr (report, "kernel quiet"));
 }
 
 int
