@@ -17,9 +17,11 @@
     return gemem_dry_missing (#symbol, library); \
   }
 #define DRIVER_ABSENT(name, symbol, version) ABSENT (symbol, "libcuda.so.1")
+#define DRIVER_ABSENT_SYMBOL(symbol) ABSENT (symbol, "libcuda.so.1")
 #define NVML_ABSENT(name) ABSENT (name, "libnvidia-ml.so.1")
 #include "devices/dry/absent.def"
 #undef DRIVER_ABSENT
+#undef DRIVER_ABSENT_SYMBOL
 #undef NVML_ABSENT
 
 static const struct
@@ -29,9 +31,11 @@ static const struct
   int (*function) (void);
 } absent[] = {
 #define DRIVER_ABSENT(name, symbol, version) { #name, version, symbol },
+#define DRIVER_ABSENT_SYMBOL(symbol)
 #define NVML_ABSENT(name)
 #include "devices/dry/absent.def"
 #undef DRIVER_ABSENT
+#undef DRIVER_ABSENT_SYMBOL
 #undef NVML_ABSENT
 };
 

@@ -1,8 +1,15 @@
-/* library-sizes.h - how large a workspace must be: known only to the real library (library-sizes.def).
+/* library-sizes.h - how large a workspace must be: known only to the real library.
  *
  * The answer is 0, and a line "workspace" of the report for each function asked: a recording made so is
  * a lower bound, and the verdict says that it is one. With $GEMEM_DRY_WORKSPACES every workspace has that
- * many bytes.  A list of such functions is included behind this.
+ * many bytes.  A list of such functions is included behind this (*-sizes.def):
+ *
+ *   DRY_SIZE (NAME, POSITION, TYPE)        one size of TYPE (int, int64_t, size_t) at argument POSITION, from 0
+ *   DRY_TWO_SIZES (NAME, POSITION, TYPE)   two, at POSITION and behind it: on the device, on the host
+ *   ..._SDCZ (LIBRARY, REST, ...)          LIBRARY "S" REST, and the same for D, C and Z
+ *
+ * Positions from the public headers; tests/standin/test-dry-sizes.sh compares them where they are
+ * installed.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* prepare.c - what a program needs to run dry: the folder of its run, and an environment in which
  * every CUDA library is ours.
  *
- *   LD_PRELOAD = libgemem-record.so : libgemem-dry.so : libgemem-dry-cudnn.so and -solvers.so, unless
+ *   LD_PRELOAD = libgemem-record.so : libgemem-dry.so : libgemem-dry-cudnn.so, -solvers.so and -rand.so, unless
  *                these libraries are installed : an object for each library of NVIDIA's that the
  *                program's files ask for (devices/dry/launch.h)
  *   LD_AUDIT   = libgemem-dry-audit.so, for libraries that are opened by name, and linked-in runtimes

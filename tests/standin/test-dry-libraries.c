@@ -269,6 +269,18 @@ test_nccl (void)
   CALL (ncclCommDestroy, (void *), communicator);
 }
 
+/* A generator allocates its state itself. */
+static void
+test_curand (void)
+{
+  gpointer generator = NULL;
+
+  CALL (curandCreateGenerator, (void **, int), &generator, 100);
+  g_assert_nonnull (generator);
+  CALL (curandDestroyGenerator, (void *), generator);
+  g_assert_true (noted ("workspace curandCreateGenerator 0..unknown\n"));
+}
+
 /* Everything above that only the real library knows. */
 static void
 test_report (void)
@@ -298,7 +310,8 @@ test_chosen_sizes (void)
 int
 main (int argc, char **argv)
 {
-  static const char *const modules[] = { "libgemem-dry-cudnn.so", "libgemem-dry-solvers.so" };
+  static const char *const modules[] = { "libgemem-dry-cudnn.so", "libgemem-dry-rand.so",
+                                         "libgemem-dry-solvers.so" };
 
   g_test_init (&argc, &argv, NULL);
   g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", "libgemem-dry.so",
@@ -321,6 +334,7 @@ main (int argc, char **argv)
   g_test_add_func ("/libraries/cublas", test_cublas);
   g_test_add_func ("/libraries/cublaslt", test_cublaslt);
   g_test_add_func ("/libraries/cudnn", test_cudnn);
+  g_test_add_func ("/libraries/curand", test_curand);
   g_test_add_func ("/libraries/cudnn-networks", test_networks);
   g_test_add_func ("/libraries/cudnn-graph", test_cudnn_graph);
   g_test_add_func ("/libraries/compiler", test_compiler);

@@ -1,13 +1,12 @@
-/* library-transforms.c - cuFFT and cuRAND: plans and generators (library-objects.h). */
+/* library-fft.c - cuFFT: plans (library-objects.h). */
 #include "config.h"
 
 #include "devices/dry/library-objects.h"
 #include "devices/dry/library-sizes.h"
 
 #define FFT_INVALID_VALUE 4
-#define RAND_TYPE_ERROR 103
 
-/* ---- cuFFT: a plan is a number */
+/* ---- plans: a plan is a number */
 
 static int
 new_plan (int *plan)
@@ -63,26 +62,6 @@ DRY_FUNCTION (int, cufftGetVersion, int *version)
 
 PROPERTY_OF (cufftGetProperty, "cufft", FFT_INVALID_VALUE)
 
-/* ---- cuRAND */
-
-FREE_OBJECT (curandDestroyGenerator)
-
-DRY_FUNCTION (int, curandCreateGenerator, void **generator, int type)
-{
-  INVALID_VALUE_UNLESS (generator != NULL, RAND_TYPE_ERROR);
-  *generator = dry_object_new ();
-  return SUCCESS;
-}
-
-DRY_FUNCTION (int, curandGetVersion, int *version)
-{
-  INVALID_VALUE_UNLESS (version != NULL, RAND_TYPE_ERROR);
-  *version = short_version ("curand");
-  return SUCCESS;
-}
-
-PROPERTY_OF (curandGetProperty, "curand", RAND_TYPE_ERROR)
-
 /* ---- workspaces */
 
-#include "devices/dry/library-sizes.def"
+#include "devices/dry/fft-sizes.def"
