@@ -9,7 +9,7 @@ program=$GEMEM_SRCDIR/tests/programs/dry/conv_net.py
 
 for gpu in h100 a100-40 rtx4090 v100-16 b200; do
   run 0 gemem-dry-run --gpu $gpu "$GEMEM_TORCH_INSTALLED" "$program"
-  says err '^  libraries +libcudnn\.so\.9, libcusolver\.so\.11, libcusparse\.so\.12 ran'
+  says err '^  libraries +libcudnn\.so\.9, libcurand\.so\.10, libcusolver\.so\.11, libcusparse\.so\.12 ran'
   check "$gpu: nothing failed, no workspace of theirs is unknown" sh -c "! grep -Eq 'not written|cudnnGet|cudnnBackend|cusolver.*unknown' $err"
   [ $gpu != h100 ] || { says out '^reserved 1115684864$'; says out '^cholesky 2099200$'; }
 done
