@@ -9,15 +9,28 @@ programs=$GEMEM_SRCDIR/tests/programs/dry
 dry () { run 0 gemem-dry-run --gpu a100-80 "$@"; check "nothing failed" sh -c "! grep -q 'not written' $err"; }
 
 # ---- CuPy and RMM
+# The pool took BYTES in CALLS calls; gemem's, given the program's requests in FILE, takes the same.
+pool_takes () # ALLOCATOR FILE BYTES CALLS
+{
+  run 0 gemem-sim compare "$2" --no-trace-settings -a "$1" -d sim:gpu=a100-80
+  says out "^$1 +$4 +$4 "
+  run 0 gemem-sim replay "$2" --no-trace-settings -a "$1" -d sim:gpu=a100-80
+  says out "peak reserved .* $3 bytes,"
+}
 if [ -n "${GEMEM_CUPY:-}" ]; then
   dry "$GEMEM_CUPY" "$programs/cupy_pools.py"; says err '^  a100-80 +fits only if .*: 220\.3 MiB'
   dry "$GEMEM_CUPY" "$programs/cupy_pools.py" full; says out '^refused: Out of memory'; says err 'DOES NOT FIT'
   dry "$GEMEM_CUPY" "$programs/cupy_libraries.py"; says out '^pool 14686720$'
+  dry -o pool.gmt "$GEMEM_CUPY" "$programs/own_requests.py" cupy pool; says err '\(878728192 of '
+  dry -o none.gmt "$GEMEM_CUPY" "$programs/own_requests.py" cupy none; pool_takes cupy-pool none.gmt 878728192 68
 else
   skip "CuPy" "\$GEMEM_CUPY names no Python"
 fi
 if [ -n "${GEMEM_RMM:-}" ]; then
   dry "$GEMEM_RMM" "$programs/rmm_resources.py"; says out '^fixed peak 39784552$'; says err '^  a100-80 +fits( only if .*)?: 1\.250 GiB'
+  dry -o pool.gmt "$GEMEM_RMM" "$programs/own_requests.py" rmm pool; says err '\(1218789376 of '
+  dry -o none.gmt "$GEMEM_RMM" "$programs/own_requests.py" rmm none; pool_takes rmm-pool none.gmt 1218789376 10
+  dry -o log.gmt "$GEMEM_RMM" "$programs/own_requests.py" rmm log; pool_takes rmm-pool own_requests.dev0.csv 1218789376 10
 else
   skip "RMM" "\$GEMEM_RMM names no Python"
 fi
