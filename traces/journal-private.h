@@ -1,5 +1,5 @@
-/* journal-private.h - the state and the functions shared by journal-state.c and
- * journal-physical.c. */
+/* journal-private.h - the state and the functions shared by journal-state.c, journal-physical.c and
+ * journal-requests.c. */
 #pragma once
 
 #include "base/idmap.h"
@@ -39,9 +39,13 @@ typedef struct
   guint64 number, device;
 } JournalPool;
 
+/* Requests of an allocator above the calls. */
+typedef struct _JournalRequests JournalRequests;
+
 struct _JournalState
 {
   GememTraceInfo *info;
+  JournalRequests *requests;              /* NULL: there is no such allocator */
   GememIdMap *blocks;                     /* address -> JournalLive */
   GememIdMap *physical;                   /* id -> JournalPhysical */
   GememIdMap *handles;                    /* handle -> id */
@@ -61,6 +65,8 @@ struct _JournalState
   guint32 stack; /* of the call being converted */
 };
 
+/* The number of the stream of @record. */
+guint64 journal_stream (JournalState *state, const JournalRecord *record);
 /* Appends an event; the pointer is valid until the next one. */
 GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device,
                                guint64 id);
@@ -76,3 +82,16 @@ void journal_retain (JournalState *state, const JournalRecord *record);
 void journal_release (JournalState *state, const JournalRecord *record);
 void journal_map (JournalState *state, const JournalRecord *record);
 void journal_unmap (JournalState *state, const JournalRecord *record);
+
+/* journal-requests.c */
+JournalRequests *journal_requests_new (void);
+void journal_requests_free (JournalRequests *requests); /* may be NULL */
+/* A request and the end of its block. */
+void journal_request (JournalState *state, const JournalRecord *record);
+void journal_request_end (JournalState *state, const JournalRecord *record);
+/* Makes of the events from number @first on, to which the call @record was converted, what they are below
+ * the allocator. */
+void journal_requests_sort (JournalRequests *requests, const JournalRecord *record, GArray *events,
+                            guint first);
+/* Notes what was left out. */
+void journal_requests_end (const JournalState *state);

@@ -11,7 +11,8 @@
  * program can be compared: streams (0: the default one), events, pools (0: the default pool of the
  * device, which is current at first).
  *
- * An event has the call stack of the call that caused it.
+ * An event has the call stack of the call that caused it.  Where an allocator recorded its own requests
+ * above the calls, journal-requests.c sorts the events.
  *
  * Invariants: those of trace.h for ids, frees and waits.  Memory: live blocks, a tag for each
  * combination of kind and thread, and the distinct stacks.
@@ -53,6 +54,7 @@ journal_state_free (JournalState *state)
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
     gemem_idmap_free (maps[i]);
   gemem_symbols_free (state->symbols);
+  journal_requests_free (state->requests);
   g_free (state);
 }
 
@@ -69,8 +71,8 @@ number_of (GememIdMap *map, guint64 key, guint64 *last)
   return *number;
 }
 
-static guint64
-stream_of (JournalState *state, const JournalRecord *record)
+guint64
+journal_stream (JournalState *state, const JournalRecord *record)
 {
   return record->r == 0 ? 0 : number_of (state->streams, record->r, &state->last_stream);
 }
@@ -167,7 +169,7 @@ guint64
 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
                     JournalKind kind)
 {
-  guint64 stream = stream_of (state, record);
+  guint64 stream = journal_stream (state, record);
   guint32 tag = tag_of (state, record, kind);
   JournalPool pool = pool_of (state, record);
   GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_ALLOC, pool.device, ++state->last_id);
@@ -218,7 +220,7 @@ alloc (JournalState *state, const JournalRecord *record)
 static void
 refused (JournalState *state, const JournalRecord *record)
 {
-  guint64 stream = stream_of (state, record);
+  guint64 stream = journal_stream (state, record);
   GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
   event->size = record->q;
   event->stream = stream;
@@ -246,7 +248,7 @@ free_block (JournalState *state, const JournalRecord *record)
     }
   if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
     {
-      guint64 stream = stream_of (state, record);
+      guint64 stream = journal_stream (state, record);
       journal_emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream = stream;
     }
   journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
@@ -303,7 +305,7 @@ wait_for_event (JournalState *state, const JournalRecord *record)
       state->info->skipped++;
       return;
     }
-  guint64 id = *event, stream = stream_of (state, record);
+  guint64 id = *event, stream = journal_stream (state, record);
   journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
 }
 
@@ -311,7 +313,7 @@ static void
 record_event (JournalState *state, const JournalRecord *record)
 {
   guint64 id = number_of (state->events, record->p, &state->last_event),
-          stream = stream_of (state, record);
+          stream = journal_stream (state, record);
   journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
@@ -376,6 +378,8 @@ pool_call (JournalState *state, const JournalRecord *record)
 void
 journal_state_take (JournalState *state, const JournalRecord *record, guint64 time, GArray *events)
 {
+  const guint first = events->len;
+
   state->out = events;
   state->time = state->last_time = MAX (time, state->last_time);
   const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->stacks, record->stack)
@@ -423,7 +427,7 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
       break;
     case JOURNAL_STREAM_SYNC:
       {
-        guint64 stream = stream_of (state, record);
+        guint64 stream = journal_stream (state, record);
         journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
         break;
       }
@@ -454,6 +458,14 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_CONTEXT_DESTROY:
       end_of (state, G_MAXUINT64, record->p);
       break;
+    case JOURNAL_REQUEST:
+      if (state->requests != NULL)
+        journal_request (state, record);
+      break;
+    case JOURNAL_REQUEST_END:
+      if (state->requests != NULL)
+        journal_request_end (state, record);
+      break;
     case JOURNAL_NOTHING:
     case JOURNAL_STRING:
     case JOURNAL_EVENT:
@@ -462,6 +474,15 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_CALL_COUNT:
       break;
     }
+  if (state->requests != NULL)
+    journal_requests_sort (state->requests, record, events, first);
+}
+
+void
+journal_state_above (JournalState *state)
+{
+  if (state->requests == NULL)
+    state->requests = journal_requests_new ();
 }
 
 void
@@ -475,6 +496,7 @@ journal_state_end (JournalState *state)
   };
 
   gemem_symbols_note_changed (state->symbols);
+  journal_requests_end (state);
   for (guint i = 0; i < JOURNAL_LEFT_COUNT; i++)
     if (left[i] != NULL && state->left_out[i] > 0)
       gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " %s", state->left_out[i],

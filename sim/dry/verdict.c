@@ -92,7 +92,7 @@ check_torches (const DryRun *run, DryVerdict *verdict)
 static GArray *
 held_by (const GememJournal *journal)
 {
-  const GememLaunchFacts facts = { .format = "journal" };
+  const GememLaunchFacts facts = { .format = "journal", .calls_only = TRUE };
   GArray *held = g_array_new (FALSE, TRUE, sizeof (guint64));
   g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, NULL) : NULL;
@@ -295,6 +295,7 @@ finding_free (gpointer data)
   DryFinding *found = data;
   g_free (found->path);
   g_free (found->allocator);
+  g_free (found->model);
   g_free (found->live_by);
   g_free (found->reserved_by);
   g_free (found->oom_by);

@@ -77,11 +77,11 @@ append_orders (GString *out, const DryFinding *found)
                 refused > 0 ? "; out of memory in some" : "");
   else if (found->orders->len > 0)
     append_row (out, "address orders", "%s", each->str);
-  if (found->pytorch && found->equal != found->compared)
+  if (found->model != NULL && found->equal != found->compared)
     append_row (out, "",
-                "the orders rest on gemem's pytorch-caching, which decided %" G_GUINT64_FORMAT
+                "the orders rest on gemem's %s, which decided %" G_GUINT64_FORMAT
                 " of %" G_GUINT64_FORMAT " requests as the program's allocator did",
-                found->equal, found->compared);
+                found->model, found->equal, found->compared);
 }
 
 static void
@@ -132,6 +132,16 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
     append_row (out, "", "the GPU's memory: %s", options->gpu->source);
 }
 
+/* Who held the rest: "others than PyTorch's allocator asked for". */
+static char *
+name_others (const DryFinding *found)
+{
+  if (found->model == NULL)
+    return g_strdup ("memory pools keep unused");
+  return g_strdup_printf ("others than %.*s's allocator asked for",
+                          (int) strcspn (found->allocator, " ,"), found->allocator);
+}
+
 static void
 append_finding (GString *out, const DryOptions *options, const DryVerdict *verdict,
                 const DryFinding *found)
@@ -146,13 +156,15 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
                             found->device, found->path);
   append_answer (out, options, verdict, found);
   append_peak (out, "peak live", found->peak_live, found->peak_live_seq, found->live_by);
-  if (found->pytorch)
+  if (found->model != NULL)
     append_peak (out, "peak reserved", found->peak_reserved, found->peak_reserved_seq,
                  found->reserved_by);
   if (found->held > found->peak_reserved)
-    append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
-                found->pytorch ? "others than PyTorch's allocator asked for"
-                               : "memory pools keep unused");
+    {
+      g_autofree char *others = name_others (found);
+      append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
+                  others);
+    }
   if (found->ooms > 0)
     append_row (out, "out of memory",
                 "%" G_GUINT64_FORMAT " requests were refused; the first, of %" G_GUINT64_FORMAT

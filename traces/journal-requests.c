@@ -1,0 +1,195 @@
+/* journal-requests.c - events of a journal whose program has an allocator that recorded its own
+ * requests (JournalHeader.library) above the calls.
+ *
+ * The requests become the blocks of the trace.  Calls that were made to serve one become the segments
+ * of that allocator, as in other recordings of allocators; a refused one says nothing, because the
+ * allocator may have tried again.  If a segment goes while no request is served, the program told the
+ * allocator to return what is idle (TRIM).  Other blocks of the device (libraries, what the program took
+ * beside the allocator) are left out; refusals of them stay.
+ *
+ * journal-state.c converts each call first, as if nothing were above it; what it appended is sorted
+ * here.  Invariants and memory: those of journal-state.c, and a number per segment and block left out.
+ */
+#include "config.h"
+
+#include "traces/journal-private.h"
+
+struct _JournalRequests
+{
+  GememIdMap *blocks;   /* address -> JournalLive, of requests */
+  GememIdMap *segments; /* id -> Segment */
+  GememIdMap *left;     /* ids of blocks that are left out */
+  GArray *sorted;
+  guint64 left_out;
+  gboolean trimming; /* the last event was a segment that went without a request */
+};
+
+typedef struct
+{
+  guint64 address, size, stream;
+} Segment;
+
+JournalRequests *
+journal_requests_new (void)
+{
+  JournalRequests *self = g_new0 (JournalRequests, 1);
+
+  self->blocks = gemem_idmap_new (sizeof (JournalLive));
+  self->segments = gemem_idmap_new (sizeof (Segment));
+  self->left = gemem_idmap_new (0);
+  self->sorted = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
+  return self;
+}
+
+void
+journal_requests_free (JournalRequests *self)
+{
+  if (self == NULL)
+    return;
+  gemem_idmap_free (self->blocks);
+  gemem_idmap_free (self->segments);
+  gemem_idmap_free (self->left);
+  g_array_unref (self->sorted);
+  g_free (self);
+}
+
+/* ---- requests */
+
+void
+journal_request (JournalState *state, const JournalRecord *record)
+{
+  JournalRequests *self = state->requests;
+  const guint64 stream = journal_stream (state, record);
+  GememTraceEvent *event;
+  gboolean existed;
+
+  self->trimming = FALSE;
+  if (record->p == 0)
+    {
+      event = journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
+      event->size = record->q;
+      event->aux = record->s;
+      event->stream = stream;
+      return;
+    }
+  JournalLive *block = gemem_idmap_insert (self->blocks, record->p, &existed);
+  if (existed)
+    {
+      journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id)->stack = 0;
+      state->unseen++;
+    }
+  *block = (JournalLive){ .id = ++state->last_id, .device = record->device };
+  event = journal_emit (state, GEMEM_EVENT_ALLOC, record->device, block->id);
+  event->size = record->q;
+  event->address = record->p;
+  event->aux = record->s;
+  event->stream = stream;
+}
+
+void
+journal_request_end (JournalState *state, const JournalRecord *record)
+{
+  JournalLive block;
+
+  state->requests->trimming = FALSE;
+  if (gemem_idmap_remove (state->requests->blocks, record->p, &block))
+    journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
+  else
+    journal_unknown_free (state, record->p);
+}
+
+/* ---- calls */
+
+static void
+keep (JournalRequests *self, const GememTraceEvent *event)
+{
+  g_array_append_val (self->sorted, *event);
+}
+
+static void
+keep_segment (JournalRequests *self, const GememTraceEvent *event, GememEventKind kind,
+              const Segment *segment)
+{
+  GememTraceEvent kept = { .kind = (guint8) kind,
+                           .time = event->time,
+                           .device = event->device,
+                           .stack = event->stack,
+                           .address = segment->address,
+                           .size = segment->size,
+                           .stream = segment->stream };
+  keep (self, &kept);
+}
+
+static void
+take_block (JournalRequests *self, const GememTraceEvent *event, gboolean below)
+{
+  if (below)
+    {
+      Segment *segment = gemem_idmap_insert (self->segments, event->id, NULL);
+      *segment = (Segment){ event->address, event->size, event->stream };
+      keep_segment (self, event, GEMEM_EVENT_SEGMENT_ALLOC, segment);
+    }
+  else
+    {
+      gemem_idmap_insert (self->left, event->id, NULL);
+      self->left_out++;
+    }
+}
+
+static void
+take_free (JournalRequests *self, const GememTraceEvent *event, gboolean below)
+{
+  Segment segment;
+
+  if (gemem_idmap_remove (self->segments, event->id, &segment))
+    {
+      if (!below && !self->trimming)
+        {
+          const GememTraceEvent trim = { .kind = GEMEM_EVENT_TRIM,
+                                         .time = event->time,
+                                         .device = event->device,
+                                         .stack = event->stack };
+          keep (self, &trim);
+        }
+      self->trimming = !below;
+      keep_segment (self, event, GEMEM_EVENT_SEGMENT_FREE, &segment);
+    }
+  else if (!gemem_idmap_remove (self->left, event->id, NULL))
+    keep (self, event); /* of the host, or of a request */
+}
+
+void
+journal_requests_sort (JournalRequests *self, const JournalRecord *record, GArray *events,
+                       guint first)
+{
+  const gboolean below = record->below != 0;
+
+  if (record->call == JOURNAL_REQUEST || record->call == JOURNAL_REQUEST_END)
+    return;
+  g_array_set_size (self->sorted, 0);
+  for (guint i = first; i < events->len; i++)
+    {
+      const GememTraceEvent *event = &g_array_index (events, GememTraceEvent, i);
+      const gboolean known = gemem_idmap_lookup (self->segments, event->id) != NULL
+                             || gemem_idmap_lookup (self->left, event->id) != NULL;
+      if (event->kind == GEMEM_EVENT_ALLOC && event->device != GEMEM_DEVICE_HOST)
+        take_block (self, event, below);
+      else if (event->kind == GEMEM_EVENT_FREE)
+        take_free (self, event, below);
+      else if (!(event->kind == GEMEM_EVENT_USE_ON_STREAM && known)
+               && !(event->kind == GEMEM_EVENT_OOM && below))
+        keep (self, event);
+    }
+  g_array_set_size (events, first);
+  g_array_append_vals (events, self->sorted->data, self->sorted->len);
+}
+
+void
+journal_requests_end (const JournalState *state)
+{
+  if (state->requests != NULL && state->requests->left_out > 0)
+    gemem_trace_info_note (state->info, "note",
+                           "%" G_GUINT64_FORMAT
+                           " allocations of device memory beside this allocator are left out",
+                           state->requests->left_out);
+}

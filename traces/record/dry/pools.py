@@ -1,0 +1,127 @@
+"""pools.py - the requests of a program to CuPy's memory pools, each with its Python stack, told to the recorder (traces/record/requests.c).
+
+    watch_cupy(cupy)     once CuPy has been imported
+
+CuPy calls its memory hooks (cupy.cuda.MemoryHook) for every request to a pool and every block that comes back to one, in the thread that asks.  They are those of the
+thread: ours is entered in the thread that imports CuPy and in each that Python starts later.  Requests of other threads (those of C, and of Python that ran before) are
+not seen, nor which pool serves a request.  The program's own hooks, pools and allocators are as they were.  No failure in here stops the program.
+"""
+import ctypes
+import os
+import sys
+import threading
+
+_MOST_TEXT = 4096  # JOURNAL_MAX_TEXT of traces/journal-format.h
+
+
+class Pools(object):
+    """The recorder's functions, for one library; NAME: gemem's allocator that decides as its pool does."""
+
+    def __init__(self, name, library):
+        recorder = ctypes.CDLL(None)
+        number, text = ctypes.c_uint64, ctypes.c_char_p
+        self.start, self.request, self.release = recorder.gemem_record_begin, recorder.gemem_record_request, recorder.gemem_record_release
+        self.request.argtypes = (ctypes.c_int, number, number, number, number)
+        self.start.argtypes, self.release.argtypes = (ctypes.c_uint32,), (ctypes.c_int, number)
+        self.write, self.name = recorder.gemem_record_stack, recorder.gemem_record_library
+        self.write.argtypes, self.write.restype, self.name.argtypes = (text,), ctypes.c_uint32, (text, text, text)
+        self.allocator, self.library = name.encode(), library.encode()
+        self.known = {}  # text of a stack -> its number in the journal of this process
+        os.register_at_fork(after_in_child=self.known.clear)
+
+    def configure(self, settings):
+        self.name(self.allocator, settings.encode(), self.library)
+
+    def begin(self):
+        self.start(self.stack())
+
+    def stack(self):
+        """The number of the stack of the calling thread, innermost frame first, without this file."""
+        frame, frames = sys._getframe(1), []
+        while frame is not None:
+            code = frame.f_code
+            if code.co_filename != __file__:
+                frames.append("%s (%s:%d)" % (code.co_name, code.co_filename, frame.f_lineno or 0))
+            frame = frame.f_back
+        text = " < ".join(frames)
+        number = self.known.get(text)
+        if number is None:
+            data = text.encode("utf-8", "replace")
+            if len(data) > _MOST_TEXT:  # the outermost frames are left out
+                data = data[:_MOST_TEXT].rpartition(b" < ")[0]
+            number = self.known[text] = self.write(data) if data else 0
+        return number
+
+
+def _release_of(version):
+    """The release of CuPy that gemem knows and that decides as this one."""
+    return "13.6" if int(version.split(".")[0]) < 14 else "14.2"
+
+
+def _harmless(method):
+    """The method, whose failure is said once and does not reach the program."""
+
+    def call(self, **request):
+        try:
+            method(self, **request)
+        except Exception as error:
+            if not self.failed:
+                sys.stderr.write("gemem-dry-run: requests of CuPy are missing in the recording: %s\n" % (error,))
+            self.failed = True
+
+    return call
+
+
+def _make_hook(cupy, pools):
+    current = cupy.cuda.get_current_stream
+
+    class Hook(cupy.cuda.MemoryHook):
+        name = "gemem-dry-run"
+        failed = False
+
+        @_harmless
+        def malloc_preprocess(self, **request):
+            pools.begin()
+
+        @_harmless
+        def malloc_postprocess(self, device_id, size, mem_size, mem_ptr, **more):
+            pools.request(device_id, mem_ptr, size, mem_size, current().ptr)
+
+        @_harmless
+        def free_preprocess(self, device_id, mem_ptr, **more):
+            if mem_ptr:
+                pools.release(device_id, mem_ptr)
+
+    return Hook()
+
+
+def _watch_threads(hook):
+    """Enters the hook in each thread that Python starts from here on."""
+    run = threading.Thread._bootstrap_inner
+
+    def enter_and_run(thread):
+        hook.__enter__()
+        run(thread)
+
+    threading.Thread._bootstrap_inner = enter_and_run
+
+
+def watch_cupy(cupy):
+    """Runs when the program has imported CuPy."""
+    import atexit
+
+    version = cupy.__version__
+    pools = Pools("cupy-pool", "CuPy " + version)
+    hook = _make_hook(cupy, pools)
+
+    def configure():
+        """The pool's limit is what the program leaves it at."""
+        if not pools.known:
+            return  # no request, so the library may not even be there
+        limit = cupy.get_default_memory_pool().get_limit()
+        pools.configure("version=%s,tie=recorded%s" % (_release_of(version), ",limit=%d" % limit if limit else ""))
+
+    pools.configure("version=%s,tie=recorded" % _release_of(version))
+    hook.__enter__()
+    _watch_threads(hook)
+    atexit.register(configure)
