@@ -42,7 +42,7 @@ copy_text (char *to, size_t size, const char *text)
   to[length] = '\0';
 }
 
-/* The journal of this process names the allocator from its first request on. */
+/* The journal of a process names the allocator from the first stack of a request on. */
 static void
 name_allocator (JournalHeader *header)
 {
@@ -79,6 +79,8 @@ gemem_record_stack (const char *text)
 
   if (recorder_enter ())
     {
+      if (recorder_header ()->library[0] == '\0')
+        name_allocator (recorder_header ());
       number = TEXT_STACKS | (atomic_fetch_add (&above.stacks, 1) + 1);
       JournalRecord record = { .call = JOURNAL_STRING, .p = number, .q = strlen (text) };
       if (record.q > JOURNAL_MAX_TEXT || !recorder_add_data (record, text, (uint32_t) record.q))
@@ -96,8 +98,8 @@ gemem_record_begin (uint32_t stack)
   recorder_thread.above = stack;
 }
 
-/* Ends the request of @size bytes that began; @address 0: it was refused, else the block has @block
- * bytes.  @stream: its handle. */
+/* Ends the request of @size bytes that began; 0: there was none after all.  @address 0: it was refused,
+ * else the block has @block bytes.  @stream: its handle. */
 void
 gemem_record_request (int device, uint64_t address, uint64_t size, uint64_t block, uint64_t stream)
 {
@@ -108,8 +110,6 @@ gemem_record_request (int device, uint64_t address, uint64_t size, uint64_t bloc
       recorder_thread.serves = false;
       return;
     }
-  if (recorder_header ()->library[0] == '\0')
-    name_allocator (recorder_header ());
   Place place = recorder_place (); /* also assigns the number of the thread */
   JournalRecord record = { .call = JOURNAL_REQUEST,
                            .p = address,

@@ -35,6 +35,10 @@ class Pools(object):
     def begin(self):
         self.start(self.stack())
 
+    def end(self):
+        """Forgets the request that began."""
+        self.request(0, 0, 0, 0, 0)
+
     def stack(self):
         """The number of the stack of the calling thread, innermost frame first, without this file."""
         frame, frames = sys._getframe(1), []
@@ -61,10 +65,11 @@ def _release_of(version):
 def _harmless(method):
     """The method, whose failure is said once and does not reach the program."""
 
-    def call(self, **request):
+    def call(self, **facts):
         try:
-            method(self, **request)
+            method(self, **facts)
         except Exception as error:
+            self.pools.end()
             if not self.failed:
                 sys.stderr.write("gemem-dry-run: requests of CuPy are missing in the recording: %s\n" % (error,))
             self.failed = True
@@ -79,18 +84,21 @@ def _make_hook(cupy, pools):
         name = "gemem-dry-run"
         failed = False
 
+        def __init__(self):
+            self.pools = pools
+
         @_harmless
         def malloc_preprocess(self, **request):
-            pools.begin()
+            self.pools.begin()
 
         @_harmless
         def malloc_postprocess(self, device_id, size, mem_size, mem_ptr, **more):
-            pools.request(device_id, mem_ptr, size, mem_size, current().ptr)
+            self.pools.request(device_id, mem_ptr, size, mem_size, current().ptr)
 
         @_harmless
         def free_preprocess(self, device_id, mem_ptr, **more):
             if mem_ptr:
-                pools.release(device_id, mem_ptr)
+                self.pools.release(device_id, mem_ptr)
 
     return Hook()
 
