@@ -61,7 +61,7 @@ gemem_record_library (const char *allocator, const char *settings, const char *l
   copy_text (above.allocator, sizeof above.allocator, allocator);
   copy_text (above.settings, sizeof above.settings, settings);
   copy_text (above.library, sizeof above.library, library);
-  if (recorder_enter ())
+  if (recorder_header () != NULL && recorder_enter ()) /* it opens no journal */
     {
       if (recorder_header ()->library[0] != '\0')
         name_allocator (recorder_header ());
