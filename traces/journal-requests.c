@@ -5,7 +5,7 @@
  * of that allocator, as in other recordings of allocators; a refused one says nothing, because the
  * allocator may have tried again.  If a segment goes while no request is served, the program told the
  * allocator to return what is idle (TRIM).  Other blocks of the device (libraries, what the program took
- * beside the allocator) are left out; refusals of them stay.
+ * beside the allocator) are left out, unless a request gets a part of one; refusals of them stay.
  *
  * journal-state.c converts each call first, as if nothing were above it; what it appended is sorted
  * here.  Invariants and memory: those of journal-state.c, and a number per segment and block left out.
@@ -16,9 +16,10 @@
 
 struct _JournalRequests
 {
-  GememIdMap *blocks;   /* address -> JournalLive, of requests */
-  GememIdMap *segments; /* id -> Segment */
-  GememIdMap *left;     /* ids of blocks that are left out */
+  GememIdMap *blocks;    /* address -> JournalLive, of requests */
+  GememIdMap *segments;  /* id -> Segment */
+  GArray *left;          /* Left, by address: blocks of the device that are left out */
+  GememIdMap *addresses; /* id -> guint64, of these */
   GArray *sorted;
   guint64 left_out;
   gboolean trimming; /* the last event was a segment that went without a request */
@@ -29,6 +30,12 @@ typedef struct
   guint64 address, size, stream;
 } Segment;
 
+typedef struct
+{
+  guint64 id;
+  Segment segment;
+} Left;
+
 JournalRequests *
 journal_requests_new (void)
 {
@@ -36,7 +43,8 @@ journal_requests_new (void)
 
   self->blocks = gemem_idmap_new (sizeof (JournalLive));
   self->segments = gemem_idmap_new (sizeof (Segment));
-  self->left = gemem_idmap_new (0);
+  self->left = g_array_new (FALSE, FALSE, sizeof (Left));
+  self->addresses = gemem_idmap_new (sizeof (guint64));
   self->sorted = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
   return self;
 }
@@ -48,9 +56,63 @@ journal_requests_free (JournalRequests *self)
     return;
   gemem_idmap_free (self->blocks);
   gemem_idmap_free (self->segments);
-  gemem_idmap_free (self->left);
+  g_array_unref (self->left);
+  gemem_idmap_free (self->addresses);
   g_array_unref (self->sorted);
   g_free (self);
+}
+
+/* ---- blocks of the device beside the allocator */
+
+/* Index of the first one at @address or above. */
+static guint
+position_of (const JournalRequests *self, guint64 address)
+{
+  guint low = 0, high = self->left->len;
+
+  while (low < high)
+    {
+      const guint middle = low + (high - low) / 2;
+      if (g_array_index (self->left, Left, middle).segment.address < address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static gboolean
+remove_left (JournalRequests *self, guint64 id)
+{
+  guint64 address;
+
+  if (!gemem_idmap_remove (self->addresses, id, &address))
+    return FALSE;
+  if (address != 0)
+    g_array_remove_index (self->left, position_of (self, address));
+  return TRUE;
+}
+
+/* A block that was obtained without a request, as a pool's first, is a segment once a request of @record gets
+ * a part of it. */
+static void
+promote (JournalState *state, const JournalRecord *record)
+{
+  JournalRequests *self = state->requests;
+  const guint after = position_of (self, record->p + 1);
+
+  if (after == 0)
+    return;
+  const Left left = g_array_index (self->left, Left, after - 1);
+  if (record->p - left.segment.address >= left.segment.size)
+    return;
+  remove_left (self, left.id);
+  self->left_out--;
+  *(Segment *) gemem_idmap_insert (self->segments, left.id, NULL) = left.segment;
+  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_SEGMENT_ALLOC, record->device, 0);
+  event->address = left.segment.address;
+  event->size = left.segment.size;
+  event->stream = left.segment.stream;
 }
 
 /* ---- requests */
@@ -72,6 +134,7 @@ journal_request (JournalState *state, const JournalRecord *record)
       event->stream = stream;
       return;
     }
+  promote (state, record);
   JournalLive *block = gemem_idmap_insert (self->blocks, record->p, &existed);
   if (existed)
     {
@@ -131,7 +194,10 @@ take_block (JournalRequests *self, const GememTraceEvent *event, gboolean below)
     }
   else
     {
-      gemem_idmap_insert (self->left, event->id, NULL);
+      const Left left = { event->id, { event->address, event->size, event->stream } };
+      if (event->address != 0) /* else it has none, or it is not known (arrays, physical memory) */
+        g_array_insert_val (self->left, position_of (self, event->address), left);
+      *(guint64 *) gemem_idmap_insert (self->addresses, event->id, NULL) = event->address;
       self->left_out++;
     }
 }
@@ -154,8 +220,8 @@ take_free (JournalRequests *self, const GememTraceEvent *event, gboolean below)
       self->trimming = !below;
       keep_segment (self, event, GEMEM_EVENT_SEGMENT_FREE, &segment);
     }
-  else if (!gemem_idmap_remove (self->left, event->id, NULL))
-    keep (self, event); /* of the host, or of a request */
+  else if (!remove_left (self, event->id))
+    keep (self, event); /* of the host */
 }
 
 void
@@ -171,7 +237,7 @@ journal_requests_sort (JournalRequests *self, const JournalRecord *record, GArra
     {
       const GememTraceEvent *event = &g_array_index (events, GememTraceEvent, i);
       const gboolean known = gemem_idmap_lookup (self->segments, event->id) != NULL
-                             || gemem_idmap_lookup (self->left, event->id) != NULL;
+                             || gemem_idmap_lookup (self->addresses, event->id) != NULL;
       if (event->kind == GEMEM_EVENT_ALLOC && event->device != GEMEM_DEVICE_HOST)
         take_block (self, event, below);
       else if (event->kind == GEMEM_EVENT_FREE)

@@ -111,4 +111,72 @@ check "a failure is said once" test "$(grep -c 'requests of CuPy are missing in 
 sed -i 's/^__version__.*/__version__ = "unknown"/' site-packages/cupy/__init__.py
 dry 0 gemem-dry-run -o out.gmt python3 -c 'import cupy; a = cupy.empty(5); print("went on")'; says out '^went on$'; says err '^gemem-dry-run: what is recorded of cupy: '
 
+# ---- RMM, if it is asked for: a resource that calls Python before those that the program sets
+mkdir -p site-packages/rmm/_cuda
+cat >site-packages/rmm/__init__.py <<'PY'
+import ctypes
+from . import mr, rmm
+from .rmm import reinitialize
+__version__ = "26.10.00"
+PY
+echo 'def getDevice(): return 0' >site-packages/rmm/_cuda/gpu.py; : >site-packages/rmm/_cuda/__init__.py
+cat >site-packages/rmm/rmm.py <<'PY'
+from . import mr
+def reinitialize(pool_allocator=False, managed_memory=False, initial_pool_size=None, maximum_pool_size=None, devices=0):
+    mr.set_one(devices, mr.PoolMemoryResource(mr.CudaMemoryResource()) if pool_allocator else mr.CudaMemoryResource())
+PY
+cat >site-packages/rmm/mr.py <<'PY'
+import ctypes
+device, current = ctypes.CDLL(None), {}
+class Stream:
+    def __cuda_stream__(self): return (0, 0x99)
+class CudaMemoryResource:
+    upstream_mr = None
+    def allocate(self, size, stream):
+        at = ctypes.c_void_p()
+        if device.cudaMalloc(ctypes.byref(at), ctypes.c_size_t(size)) != 0: raise MemoryError(size)
+        return at.value
+    def deallocate(self, address, size, stream): device.cudaFree(ctypes.c_void_p(address))
+class PoolMemoryResource:
+    def __init__(self, upstream): self.upstream_mr, self.at, self.used = upstream, upstream.allocate(1 << 20, None), 0
+    def pool_size(self): return 1 << 20
+    def allocate(self, size, stream):
+        if self.used + size > 1 << 20: raise MemoryError(size)
+        self.used += (size + 255) // 256 * 256
+        return self.at + self.used - (size + 255) // 256 * 256
+    def deallocate(self, address, size, stream): pass
+class StatisticsResourceAdaptor:
+    def __init__(self, upstream): self.upstream_mr, self.allocate, self.deallocate = upstream, upstream.allocate, upstream.deallocate
+class CallbackMemoryResource:
+    upstream_mr = None
+    def __init__(self, allocate, deallocate): self.allocate, self.deallocate = allocate, deallocate
+def set_one(number, mr): current[number] = mr
+def set_per_device_resource(number, mr): set_one(number, mr)
+def get_per_device_resource(number): return current.setdefault(number, CudaMemoryResource())
+def set_current_device_resource(mr): set_one(0, mr)
+def get_current_device_resource(): return get_per_device_resource(0)
+PY
+cat >rmm_program.py <<'PY'
+import sys
+sys.path.insert(0, "site-packages")
+import rmm
+stream = rmm.mr.Stream()
+def request(size): return rmm.mr.current[0].allocate(size, stream)
+rmm.reinitialize(pool_allocator=True)
+print(type(rmm.mr.get_current_device_resource()).__name__, type(rmm.mr.current[0]).__name__)
+rmm.mr.set_current_device_resource(rmm.mr.StatisticsResourceAdaptor(rmm.mr.get_per_device_resource(0)))
+print(type(rmm.mr.get_current_device_resource()).__name__)
+a, b = request(1000), request(300)
+rmm.mr.current[0].deallocate(a, 1000, stream)
+try: request(1 << 21)
+except MemoryError as error: print("refused", error)
+PY
+dry 0 gemem-dry-run -o out.gmt python3 rmm_program.py
+says out '^PoolMemoryResource PoolMemoryResource$'; says err "^  requests of +CUDA's runtime and driver \(1 events\)$"
+GEMEM_DRY_RMM=1 dry 0 gemem-dry-run -o out.gmt python3 rmm_program.py
+says out '^PoolMemoryResource CallbackMemoryResource$'; says out '^StatisticsResourceAdaptor$'; says out '^refused 2097152$'
+says err '^  requests of +RMM 26\.10\.00, initial_pool_size=1048576 \('; says err '^  peak live +1\.270 KiB \(1300 bytes\), event 2, .*/rmm_program\.py:5 request$'
+check "requests with their stream, in the pool's first block" test "$(sed -n '/^#/d; s/ t=.*//; s/ addr=[^ ]*//; p' out.txt | tr '\n' ';')" = \
+  'segment-alloc size=1048576;alloc 2 size=1000 stream=1;alloc 3 size=300 stream=1;free 2;oom size=2097152 free=85016444928 stream=1;'
+
 done_testing

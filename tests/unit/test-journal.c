@@ -376,7 +376,11 @@ add_requests (Draft *given)
   CALL (.call = JOURNAL_REQUEST, .p = 0x3000, .q = 4, .s = 512);
   CALL (.call = JOURNAL_REQUEST_END, .p = 0x3000);
   CALL (.call = JOURNAL_FREE, .p = 0x9000);
-  CALL (.call = JOURNAL_FREE, .p = 0x2000); /* the program asks for both */
+  CALL (.call = JOURNAL_ALLOC, .p = 0x8000, .q = 256); /* a pool's first, it turns out */
+  CALL (.call = JOURNAL_ALLOC, .p = 0x7000, .q = 256);
+  CALL (.call = JOURNAL_REQUEST, .p = 0x80ff, .q = 1);
+  CALL (.call = JOURNAL_REQUEST, .p = 0x8100, .q = 1); /* of nothing that was seen */
+  CALL (.call = JOURNAL_FREE, .p = 0x2000);            /* the program asks for both */
   CALL (.call = JOURNAL_FREE, .p = 0x3000);
   *given = draft;
 }
@@ -401,15 +405,16 @@ test_requests (void)
   g_assert_cmpstr (reader->info.device, ==, "capacity=4096");
   g_assert_cmpuint (reader->info.flags, ==,
                     GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS);
-  draft_expect (&draft, FALSE,
-                "segment-alloc +512 @1000 s1; alloc 3 +78/512 @1000 s1; alloc 4 +10 @5000 d65535; "
-                "oom +9000/5; oom +8000/6; free 3; segment-alloc +1024 @2000; alloc 6 +1/512 "
-                "@2000; alloc 7 +2/512 @2200; segment-free +512 @1000 s1; free 7; alloc 8 +3/512 "
-                "@2200; free 6; free 8; segment-alloc +512 @3000; alloc 10 +4/512 @3000; free 10; "
-                "trim; segment-free +1024 @2000; segment-free +512 @3000; | 7 | skipped 1 | 1 "
-                "allocations of device memory beside this allocator are left out | 1 frees of "
-                "memory that was not seen to be allocated are left out | 1 blocks were freed by "
-                "calls that are not recorded; they end where their address is given out again");
+  draft_expect (
+      &draft, FALSE,
+      "segment-alloc +512 @1000 s1; alloc 3 +78/512 @1000 s1; alloc 4 +10 @5000 d65535; oom "
+      "+9000/5; oom +8000/6; free 3; segment-alloc +1024 @2000; alloc 6 +1/512 @2000; alloc 7 "
+      "+2/512 @2200; segment-free +512 @1000 s1; free 7; alloc 8 +3/512 @2200; free 6; free 8; "
+      "segment-alloc +512 @3000; alloc 10 +4/512 @3000; free 10; segment-alloc +256 @8000; alloc "
+      "13 +1 @80ff; alloc 14 +1 @8100; trim; segment-free +1024 @2000; segment-free +512 @3000; | "
+      "7 | skipped 1 | 2 allocations of device memory beside this allocator are left out | 1 frees "
+      "of memory that was not seen to be allocated are left out | 1 blocks were freed by calls "
+      "that are not recorded; they end where their address is given out again");
   g_autofree char *got = draft_stacks (&copy);
   g_assert_true (g_str_has_prefix (got,
                                    "segment-alloc 0 [fill /a b/shop.py, <module> shop.py]; "
@@ -417,15 +422,15 @@ test_requests (void)
   /* without an allocator in the header they say nothing */
   draft_expect (&plain, FALSE,
                 "alloc 1 +64 @9000; oom +512/7; alloc 2 +512 @1000 s1; alloc 3 +10 @5000 d65535; "
-                "oom +8000/6; alloc 4 +1024 @2000; free 2; alloc 5 +512 @3000; free 1; free 4; "
-                "free 5; | 3 | skipped 0");
+                "oom +8000/6; alloc 4 +1024 @2000; free 2; alloc 5 +512 @3000; free 1; alloc 6 "
+                "+256 @8000; alloc 7 +256 @7000; free 4; free 5; | 3 | skipped 0");
   const GememReadOptions calls = { .device = -1, .calls_only = TRUE };
   const GememTraceEvent *events;
   g_autoptr (GememTraceReader) below = gemem_trace_open_input (
       gemem_input_new_from_bytes (bytes, "x.gmj"), NULL, &calls, &error);
   g_assert_no_error (error);
   g_assert_null (below->info.allocator);
-  g_assert_cmpint (gemem_trace_next (below, &events, &error), ==, 11);
+  g_assert_cmpint (gemem_trace_next (below, &events, &error), ==, 13);
   g_assert_cmpuint (events[0].size, ==, 64);
 }
 

@@ -1,6 +1,7 @@
 """pools.py - the requests of a program to CuPy's memory pools, each with its Python stack, told to the recorder (traces/record/requests.c).
 
     watch_cupy(cupy)     once CuPy has been imported
+    watch_rmm(rmm)       once RMM has been imported, if the user asks for it
 
 CuPy calls its memory hooks (cupy.cuda.MemoryHook) for every request to a pool and every block that comes back to one, in the thread that asks.  They are those of the
 thread: ours is entered in the thread that imports CuPy and in each that Python starts later.  Requests of other threads (those of C, and of Python that ran before) are
@@ -133,3 +134,91 @@ def watch_cupy(cupy):
     hook.__enter__()
     _watch_threads(hook)
     atexit.register(configure)
+
+
+# ---- RMM, if $GEMEM_DRY_RMM says so.  It tells nobody of its requests; a resource of its own kind that calls Python, CallbackMemoryResource, can stand before another,
+# which changes the program: doc/dry-run.md says how.
+
+# those whose settings can be read, or that need none; what stands before another one, or is made of others, is taken for that
+_RESOURCES = {"PoolMemoryResource": "rmm-pool", "ArenaMemoryResource": "rmm-arena", "CudaAsyncMemoryResource": "rmm-cuda-async"}
+
+
+def _resource_of(resource):
+    """The part of a resource that the recording names."""
+    while type(resource).__name__ not in _RESOURCES and getattr(resource, "upstream_mr", None) is not None:
+        resource = resource.upstream_mr
+    return resource
+
+
+class _Rmm(object):
+    """Puts a CallbackMemoryResource before each memory resource that the program sets, and takes it away from those that it gets."""
+
+    def __init__(self, rmm):
+        self.mr, self.version = rmm.mr, rmm.__version__
+        self.pools = None
+        self.covers = {}  # id of the resource before -> (that, the program's own)
+
+    def set_model(self, resource):
+        """The first resource that is more than the device names the allocator of the recording."""
+        resource = _resource_of(resource)
+        name = _RESOURCES.get(type(resource).__name__, "direct")
+        if self.pools is None or (self.pools.allocator == b"direct" and name != "direct"):
+            self.pools = self.pools or Pools(name, "RMM " + self.version)
+            self.pools.allocator = name.encode()
+            settings = "version=" + ("24.12" if self.version < "25" else "26.10") if name in ("rmm-pool", "rmm-arena") else ""
+            if name == "rmm-pool":
+                settings += ",initial_pool_size=%d" % resource.pool_size()
+            self.pools.configure(settings)
+
+    def cover(self, resource, device):
+        if resource is None or id(resource) in self.covers:
+            return resource
+        self.set_model(resource)
+        pools = self.pools
+
+        def allocate(size, stream):
+            address = 0
+            pools.begin()
+            try:
+                address = resource.allocate(size, stream)
+                return address
+            finally:
+                pools.request(device, address, size, 0, stream.__cuda_stream__()[1])
+
+        def deallocate(address, size, stream):
+            pools.release(device, address)
+            resource.deallocate(address, size, stream)
+
+        cover = self.mr.CallbackMemoryResource(allocate, deallocate)
+        self.covers[id(cover)] = (cover, resource)
+        return cover
+
+    def uncover(self, resource):
+        return self.covers.get(id(resource), (None, resource))[1]
+
+    def replace(self, name, make):
+        """Replaces the function NAME in each of RMM's modules by make(function)."""
+        function = getattr(self.mr, name)
+        for module in list(sys.modules.values()):
+            if getattr(module, "__name__", "").split(".")[0] == "rmm" and getattr(module, name, None) is function:
+                setattr(module, name, make(function))
+
+
+def watch_rmm(rmm):
+    """Runs when the program has imported RMM."""
+    from rmm._cuda.gpu import getDevice
+
+    state, mr = _Rmm(rmm), rmm.mr
+    set_one, get_one, reinitialize = mr.set_per_device_resource, mr.get_per_device_resource, rmm.reinitialize
+
+    def reinitialize_and_cover(*arguments, **options):
+        reinitialize(*arguments, **options)
+        devices = options.get("devices", arguments[4] if len(arguments) > 4 else 0)
+        for device in [devices] if isinstance(devices, int) else devices:
+            set_one(device, state.cover(get_one(device), device))
+
+    state.replace("set_current_device_resource", lambda function: lambda mr: function(state.cover(mr, getDevice())))
+    state.replace("set_per_device_resource", lambda function: lambda device, mr: function(device, state.cover(mr, device)))
+    state.replace("get_current_device_resource", lambda function: lambda: state.uncover(function()))
+    state.replace("get_per_device_resource", lambda function: lambda device: state.uncover(function(device)))
+    rmm.reinitialize = rmm.rmm.reinitialize = reinitialize_and_cover

@@ -162,6 +162,11 @@ def _on_cupy(cupy):
     _load("pools").watch_cupy(cupy)
 
 
+def _on_rmm(rmm):
+    if os.environ.get("GEMEM_DRY_RMM"):
+        _load("pools").watch_rmm(rmm)
+
+
 def _on_stopping_criteria(module):
     _load("values").watch_generation(module)
 
@@ -169,7 +174,7 @@ def _on_stopping_criteria(module):
 class _Finder(object):
     """Stands before all other finders and tells when one of these modules has been imported."""
 
-    awaited = {"torch": _on_torch, "cupy": _on_cupy, "transformers.generation.stopping_criteria": _on_stopping_criteria}
+    awaited = {"torch": _on_torch, "cupy": _on_cupy, "rmm": _on_rmm, "transformers.generation.stopping_criteria": _on_stopping_criteria}
 
     def __init__(self):
         self.active = False
