@@ -65,8 +65,6 @@ struct _JournalState
   guint32 stack; /* of the call being converted */
 };
 
-/* The number of the stream of @record. */
-guint64 journal_stream (JournalState *state, const JournalRecord *record);
 /* Appends an event; the pointer is valid until the next one. */
 GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device,
                                guint64 id);
@@ -86,12 +84,15 @@ void journal_unmap (JournalState *state, const JournalRecord *record);
 /* journal-requests.c */
 JournalRequests *journal_requests_new (void);
 void journal_requests_free (JournalRequests *requests); /* may be NULL */
-/* A request and the end of its block. */
-void journal_request (JournalState *state, const JournalRecord *record);
-void journal_request_end (JournalState *state, const JournalRecord *record);
+/* Append the events of a request, and of the end of its block; @made: time, device, stack, stream and a new id.
+ * take(): TRUE if a block was live there, whose end was not seen; drop(): FALSE if none was. */
+gboolean journal_requests_take (JournalRequests *requests, const JournalRecord *record,
+                                const GememTraceEvent *made, GArray *events);
+gboolean journal_requests_drop (JournalRequests *requests, const JournalRecord *record,
+                                const GememTraceEvent *made, GArray *events);
 /* Makes of the events from number @first on, to which the call @record was converted, what they are below
  * the allocator. */
 void journal_requests_sort (JournalRequests *requests, const JournalRecord *record, GArray *events,
                             guint first);
 /* Notes what was left out. */
-void journal_requests_end (const JournalState *state);
+void journal_requests_end (const JournalRequests *requests, GememTraceInfo *info);

@@ -93,72 +93,81 @@ remove_left (JournalRequests *self, guint64 id)
   return TRUE;
 }
 
-/* A block that was obtained without a request, as a pool's first, is a segment once a request of @record gets
- * a part of it. */
+/* A block that was obtained without a request, as a pool's first, is a segment once a request at @address
+ * gets a part of it: appends that to @events, as part of what @made says. */
 static void
-promote (JournalState *state, const JournalRecord *record)
+promote (JournalRequests *self, guint64 address, const GememTraceEvent *made, GArray *events)
 {
-  JournalRequests *self = state->requests;
-  const guint after = position_of (self, record->p + 1);
+  const guint after = position_of (self, address + 1);
 
   if (after == 0)
     return;
   const Left left = g_array_index (self->left, Left, after - 1);
-  if (record->p - left.segment.address >= left.segment.size)
+  if (address - left.segment.address >= left.segment.size)
     return;
   remove_left (self, left.id);
   self->left_out--;
   *(Segment *) gemem_idmap_insert (self->segments, left.id, NULL) = left.segment;
-  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_SEGMENT_ALLOC, record->device, 0);
-  event->address = left.segment.address;
-  event->size = left.segment.size;
-  event->stream = left.segment.stream;
+  GememTraceEvent event = { .kind = GEMEM_EVENT_SEGMENT_ALLOC,
+                            .time = made->time,
+                            .device = made->device,
+                            .stack = made->stack,
+                            .address = left.segment.address,
+                            .size = left.segment.size,
+                            .stream = left.segment.stream };
+  g_array_append_val (events, event);
 }
 
 /* ---- requests */
 
-void
-journal_request (JournalState *state, const JournalRecord *record)
+gboolean
+journal_requests_take (JournalRequests *self, const JournalRecord *record,
+                       const GememTraceEvent *made, GArray *events)
 {
-  JournalRequests *self = state->requests;
-  const guint64 stream = journal_stream (state, record);
-  GememTraceEvent *event;
+  GememTraceEvent event = *made;
   gboolean existed;
 
   self->trimming = FALSE;
+  event.size = record->q;
+  event.aux = record->s;
   if (record->p == 0)
     {
-      event = journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
-      event->size = record->q;
-      event->aux = record->s;
-      event->stream = stream;
-      return;
+      event.kind = GEMEM_EVENT_OOM;
+      g_array_append_val (events, event);
+      return FALSE;
     }
-  promote (state, record);
+  promote (self, record->p, made, events);
   JournalLive *block = gemem_idmap_insert (self->blocks, record->p, &existed);
   if (existed)
     {
-      journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id)->stack = 0;
-      state->unseen++;
+      const GememTraceEvent end = { .kind = GEMEM_EVENT_FREE,
+                                    .time = made->time,
+                                    .device = (guint16) block->device,
+                                    .id = block->id };
+      g_array_append_val (events, end);
     }
-  *block = (JournalLive){ .id = ++state->last_id, .device = record->device };
-  event = journal_emit (state, GEMEM_EVENT_ALLOC, record->device, block->id);
-  event->size = record->q;
-  event->address = record->p;
-  event->aux = record->s;
-  event->stream = stream;
+  *block = (JournalLive){ .id = event.id, .device = record->device };
+  event.kind = GEMEM_EVENT_ALLOC;
+  event.address = record->p;
+  g_array_append_val (events, event);
+  return existed;
 }
 
-void
-journal_request_end (JournalState *state, const JournalRecord *record)
+gboolean
+journal_requests_drop (JournalRequests *self, const JournalRecord *record,
+                       const GememTraceEvent *made, GArray *events)
 {
+  GememTraceEvent event = *made;
   JournalLive block;
 
-  state->requests->trimming = FALSE;
-  if (gemem_idmap_remove (state->requests->blocks, record->p, &block))
-    journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
-  else
-    journal_unknown_free (state, record->p);
+  self->trimming = FALSE;
+  if (!gemem_idmap_remove (self->blocks, record->p, &block))
+    return FALSE;
+  event.kind = GEMEM_EVENT_FREE;
+  event.id = block.id;
+  event.device = (guint16) block.device;
+  g_array_append_val (events, event);
+  return TRUE;
 }
 
 /* ---- calls */
@@ -251,11 +260,11 @@ journal_requests_sort (JournalRequests *self, const JournalRecord *record, GArra
 }
 
 void
-journal_requests_end (const JournalState *state)
+journal_requests_end (const JournalRequests *self, GememTraceInfo *info)
 {
-  if (state->requests != NULL && state->requests->left_out > 0)
-    gemem_trace_info_note (state->info, "note",
+  if (self->left_out > 0)
+    gemem_trace_info_note (info, "note",
                            "%" G_GUINT64_FORMAT
                            " allocations of device memory beside this allocator are left out",
-                           state->requests->left_out);
+                           self->left_out);
 }

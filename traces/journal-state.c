@@ -71,8 +71,8 @@ number_of (GememIdMap *map, guint64 key, guint64 *last)
   return *number;
 }
 
-guint64
-journal_stream (JournalState *state, const JournalRecord *record)
+static guint64
+stream_of (JournalState *state, const JournalRecord *record)
 {
   return record->r == 0 ? 0 : number_of (state->streams, record->r, &state->last_stream);
 }
@@ -169,7 +169,7 @@ guint64
 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
                     JournalKind kind)
 {
-  guint64 stream = journal_stream (state, record);
+  guint64 stream = stream_of (state, record);
   guint32 tag = tag_of (state, record, kind);
   JournalPool pool = pool_of (state, record);
   GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_ALLOC, pool.device, ++state->last_id);
@@ -220,7 +220,7 @@ alloc (JournalState *state, const JournalRecord *record)
 static void
 refused (JournalState *state, const JournalRecord *record)
 {
-  guint64 stream = journal_stream (state, record);
+  guint64 stream = stream_of (state, record);
   GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
   event->size = record->q;
   event->stream = stream;
@@ -248,10 +248,27 @@ free_block (JournalState *state, const JournalRecord *record)
     }
   if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
     {
-      guint64 stream = journal_stream (state, record);
+      guint64 stream = stream_of (state, record);
       journal_emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream = stream;
     }
   journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
+}
+
+/* What an allocator above the calls says. */
+static void
+request (JournalState *state, const JournalRecord *record)
+{
+  const gboolean begins = record->call == JOURNAL_REQUEST;
+  const GememTraceEvent made = { .time = state->time,
+                                 .device = record->device,
+                                 .stack = state->stack,
+                                 .stream = stream_of (state, record),
+                                 .id = begins && record->p != 0 ? ++state->last_id : 0 };
+
+  if (begins)
+    state->unseen += journal_requests_take (state->requests, record, &made, state->out);
+  else if (!journal_requests_drop (state->requests, record, &made, state->out))
+    journal_unknown_free (state, record->p);
 }
 
 /* ---- ends of devices and contexts */
@@ -305,7 +322,7 @@ wait_for_event (JournalState *state, const JournalRecord *record)
       state->info->skipped++;
       return;
     }
-  guint64 id = *event, stream = journal_stream (state, record);
+  guint64 id = *event, stream = stream_of (state, record);
   journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
 }
 
@@ -313,7 +330,7 @@ static void
 record_event (JournalState *state, const JournalRecord *record)
 {
   guint64 id = number_of (state->events, record->p, &state->last_event),
-          stream = journal_stream (state, record);
+          stream = stream_of (state, record);
   journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
@@ -427,7 +444,7 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
       break;
     case JOURNAL_STREAM_SYNC:
       {
-        guint64 stream = journal_stream (state, record);
+        guint64 stream = stream_of (state, record);
         journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
         break;
       }
@@ -459,12 +476,9 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
       end_of (state, G_MAXUINT64, record->p);
       break;
     case JOURNAL_REQUEST:
-      if (state->requests != NULL)
-        journal_request (state, record);
-      break;
     case JOURNAL_REQUEST_END:
       if (state->requests != NULL)
-        journal_request_end (state, record);
+        request (state, record);
       break;
     case JOURNAL_NOTHING:
     case JOURNAL_STRING:
@@ -496,7 +510,8 @@ journal_state_end (JournalState *state)
   };
 
   gemem_symbols_note_changed (state->symbols);
-  journal_requests_end (state);
+  if (state->requests != NULL)
+    journal_requests_end (state->requests, state->info);
   for (guint i = 0; i < JOURNAL_LEFT_COUNT; i++)
     if (left[i] != NULL && state->left_out[i] > 0)
       gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " %s", state->left_out[i],

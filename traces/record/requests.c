@@ -8,8 +8,8 @@
  *   gemem_record_request ()       it has been served, or refused
  *   gemem_record_release ()       a block is about to be free again
  *
- * Invariants: those of recorder.h.  A block is released before, and given out after, its records are
- * numbered, so a free precedes the request that reuses its address, on any thread.  What is said
+ * Invariants: those of recorder.h.  A free is numbered before the allocator knows of it, and a request after
+ * it was served, so a free precedes the request that reuses its address, on any thread.  What is said
  * while nothing is recorded is dropped.
  */
 #include "config.h"
