@@ -385,11 +385,23 @@ dry_append_gpu_json (GString *out, const DryOptions *options)
 gboolean
 dry_write_json (const DryOptions *options, const GString *text, GError **error)
 {
-  if (strcmp (options->json, "-") != 0)
+  const gboolean standard = strcmp (options->json, "-") == 0;
+
+  if (!standard
+      && (!g_file_test (options->json, G_FILE_TEST_EXISTS)
+          || g_file_test (options->json, G_FILE_TEST_IS_REGULAR)))
     return g_file_set_contents (options->json, text->str, (gssize) text->len, error);
-  if (fputs (text->str, stdout) >= 0 && fflush (stdout) == 0)
-    return TRUE;
-  gemem_error_set_errno (error, errno, "--json=-", "write it to a file");
+  FILE *file = standard ? stdout : fopen (options->json, "w"); /* a device is not replaced */
+  if (file != NULL && fputs (text->str, file) >= 0 && fflush (file) == 0)
+    {
+      if (!standard)
+        fclose (file);
+      return TRUE;
+    }
+  g_autofree char *name = g_strconcat ("--json=", options->json, NULL);
+  gemem_error_set_errno (error, errno, name, "write it to a file");
+  if (file != NULL && !standard)
+    fclose (file);
   return FALSE;
 }
 

@@ -254,7 +254,10 @@ gemem_launch_run (char **arguments, char **environment, pid_t *pid)
       environ = environment;
       execvp (arguments[0], arguments);
       int problem = errno;
-      gemem_launch_say ("%s: %s", arguments[0], g_strerror (problem));
+      gemem_launch_say ("%s: %s%s", arguments[0], g_strerror (problem),
+                        problem == ENOENT && access (arguments[0], F_OK) == 0
+                            ? ": what its first line, or its ELF header, names to run it"
+                            : "");
       _exit (problem == ENOENT ? GEMEM_LAUNCH_NOT_FOUND : GEMEM_LAUNCH_CANNOT_RUN);
     }
   child = *pid;
