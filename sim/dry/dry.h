@@ -141,6 +141,9 @@ DryFinding *dry_finding_new (const char *path, gint64 pid, int device);
 gboolean dry_findings_add (const DryOptions *options, const char *path, gint64 pid,
                            const char *version, GPtrArray *findings);
 
+/* "CuPy 14.2.0", if that told the recorder of its requests; NULL: none did. */
+const char *dry_library_of (const GememTraceInfo *info);
+
 /* ---- judge.c */
 
 /* Decides whether each process of @verdict fits.  @most: the verdict of a second run, with

@@ -172,9 +172,8 @@ replay_orders (const DryOptions *options, DryFinding *found, GError **error)
 
 /* ---- */
 
-/* "CuPy 14.2.0", if that told the recorder of its requests; NULL: none did. */
-static const char *
-library_of (const GememTraceInfo *info)
+const char *
+dry_library_of (const GememTraceInfo *info)
 {
   for (guint i = 0; i < info->provenance->len; i++)
     {
@@ -190,7 +189,7 @@ static char *
 name_allocator (const GememTraceInfo *info, const char *version)
 {
   g_autoptr (GString) text = g_string_new (NULL);
-  const char *library = library_of (info);
+  const char *library = dry_library_of (info);
 
   if (info->allocator == NULL)
     return NULL;

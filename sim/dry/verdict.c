@@ -183,6 +183,22 @@ set_held (Gathering *g, guint known, guint device, guint64 bytes, const char *pa
     }
 }
 
+/* A process with requests of PyTorch's allocator may have made others, too, of which the trace says nothing. */
+static void
+note_library (DryVerdict *verdict, const GememJournal *journal)
+{
+  const GememLaunchFacts facts = { .format = "journal" };
+  g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
+  const char *library = reader != NULL ? dry_library_of (&reader->info) : NULL;
+
+  if (library != NULL)
+    note (verdict,
+          "process %" G_GINT64_FORMAT
+          " made requests to %s, too; the recording has those to PyTorch "
+          "alone, and 'held in all' what both took",
+          journal->pid, library);
+}
+
 /* Makes the trace of one process, from @snapshot if there is one. */
 static void
 add_process (Gathering *g, const GememJournal *journal, const GememJournal *snapshot)
@@ -209,6 +225,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
       return;
     }
   held = journal != NULL ? held_by (journal) : NULL;
+  if (snapshot != NULL && journal != NULL)
+    note_library (g->verdict, journal);
   if (held != NULL && held->len > 0)
     add_told (g->run, source->pid, held);
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",

@@ -111,6 +111,23 @@ check "a failure is said once" test "$(grep -c 'requests of CuPy are missing in 
 sed -i 's/^__version__.*/__version__ = "unknown"/' site-packages/cupy/__init__.py
 dry 0 gemem-dry-run -o out.gmt python3 -c 'import cupy; a = cupy.empty(5); print("went on")'; says out '^went on$'; says err '^gemem-dry-run: what is recorded of cupy: '
 
+# ---- beside PyTorch, whose requests the recording has
+sed -i 's/^__version__.*/__version__ = "14.0.1"/; s/get_current_stream=lambda: .*/get_current_stream=lambda: SimpleNamespace(ptr=0))/' site-packages/cupy/__init__.py
+mkdir -p site-packages/torch; gzip -dc "$GEMEM_SRCDIR/tests/data/pytorch/expandable-2.6.pickle.gz" >snapshot.pickle
+cat >site-packages/torch/__init__.py <<'PY'
+__version__ = "2.6.0+cu124"
+class version: cuda = "12.4"; hip = None
+class memory:
+    def _record_memory_history(enabled="all", **options): pass
+    def _dump_snapshot(path): open(path, "wb").write(open("snapshot.pickle", "rb").read())
+class cuda:
+    memory = memory
+    def is_initialized(): return True
+    def _lazy_call(function): function()
+PY
+run 0 gemem-dry-run -o out.gmt python3 -c 'import torch, cupy; a = cupy.empty(1 << 20)'
+says err '^  requests of +PyTorch 2\.6\.0'; says err "^  note +process [0-9]+ made requests to CuPy 14\.0\.1, too; the recording has those to PyTorch alone"
+
 # ---- RMM, if it is asked for: a resource that calls Python before those that the program sets
 mkdir -p site-packages/rmm/_cuda
 cat >site-packages/rmm/__init__.py <<'PY'
