@@ -74,7 +74,7 @@ typedef enum
   /* p number, from 1, q return addresses, innermost first, in the slots that follow */
   JOURNAL_STACK = 34,
   /* What an allocator above the calls says of its own requests (JournalHeader.library): p address
-   * (0: it was refused), q size, r stream, s bytes of the block or (p is 0) free ones of the device */
+   * (0: it failed, for want of memory or otherwise), q size, r stream, s bytes of the block */
   JOURNAL_REQUEST = 35,
   JOURNAL_REQUEST_END = 36, /* p address: the block of a request is free again */
   JOURNAL_CALL_COUNT

@@ -2,8 +2,9 @@
  * requests (JournalHeader.library) above the calls.
  *
  * The requests become the blocks of the trace.  Calls that were made to serve one become the segments
- * of that allocator, as in other recordings of allocators; a refused one says nothing, because the
- * allocator may have tried again.  If a segment goes while no request is served, the program told the
+ * of that allocator, as in other recordings of allocators.  A refused call says nothing by itself, because
+ * the allocator may have tried again; a request that fails after one is out of memory, and one that fails
+ * without (a limit of the allocator, another error) is counted.  If a segment goes while no request is served, the program told the
  * allocator to return what is idle (TRIM).  Other blocks of the device (libraries, what the program took
  * beside the allocator) are left out, unless a request gets a part of one; refusals of them stay.
  *
@@ -21,7 +22,8 @@ struct _JournalRequests
   GArray *left;          /* Left, by address: blocks of the device that are left out */
   GememIdMap *addresses; /* id -> guint64, of these */
   GArray *sorted;
-  guint64 left_out;
+  GememIdMap *refused; /* thread whose request the device refused -> guint64 its free bytes */
+  guint64 left_out, failed;
   gboolean trimming; /* the last event was a segment that went without a request */
 };
 
@@ -45,6 +47,7 @@ journal_requests_new (void)
   self->segments = gemem_idmap_new (sizeof (Segment));
   self->left = g_array_new (FALSE, FALSE, sizeof (Left));
   self->addresses = gemem_idmap_new (sizeof (guint64));
+  self->refused = gemem_idmap_new (sizeof (guint64));
   self->sorted = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
   return self;
 }
@@ -58,6 +61,7 @@ journal_requests_free (JournalRequests *self)
   gemem_idmap_free (self->segments);
   g_array_unref (self->left);
   gemem_idmap_free (self->addresses);
+  gemem_idmap_free (self->refused);
   g_array_unref (self->sorted);
   g_free (self);
 }
@@ -126,10 +130,17 @@ journal_requests_take (JournalRequests *self, const JournalRecord *record,
 {
   GememTraceEvent event = *made;
   gboolean existed;
+  guint64 free = 0;
+  const gboolean refused = gemem_idmap_remove (self->refused, record->thread, &free);
 
   self->trimming = FALSE;
   event.size = record->q;
-  event.aux = record->s;
+  event.aux = record->p != 0 ? record->s : free;
+  if (record->p == 0 && !refused)
+    {
+      self->failed++;
+      return FALSE;
+    }
   if (record->p == 0)
     {
       event.kind = GEMEM_EVENT_OOM;
@@ -251,8 +262,9 @@ journal_requests_sort (JournalRequests *self, const JournalRecord *record, GArra
         take_block (self, event, below);
       else if (event->kind == GEMEM_EVENT_FREE)
         take_free (self, event, below);
-      else if (!(event->kind == GEMEM_EVENT_USE_ON_STREAM && known)
-               && !(event->kind == GEMEM_EVENT_OOM && below))
+      else if (event->kind == GEMEM_EVENT_OOM && below)
+        *(guint64 *) gemem_idmap_insert (self->refused, record->thread, NULL) = event->aux;
+      else if (event->kind != GEMEM_EVENT_USE_ON_STREAM || !known)
         keep (self, event);
     }
   g_array_set_size (events, first);
@@ -267,4 +279,10 @@ journal_requests_end (const JournalRequests *self, GememTraceInfo *info)
                            "%" G_GUINT64_FORMAT
                            " allocations of device memory beside this allocator are left out",
                            self->left_out);
+  if (self->failed > 0)
+    gemem_trace_info_note (info, "note",
+                           "%" G_GUINT64_FORMAT
+                           " requests that failed without a refusal of the device (a limit of the "
+                           "allocator, another error) are left out",
+                           self->failed);
 }

@@ -361,8 +361,11 @@ add_requests (Draft *given)
   CALL (.call = JOURNAL_ALLOC, .p = 0x1000, .q = 512, .r = 0xaa, .below = 1, .stack = 1);
   CALL (.call = JOURNAL_REQUEST, .p = 0x1000, .q = 78, .r = 0xaa, .s = 512, .stack = 1);
   CALL (.call = JOURNAL_ALLOC_HOST, .p = 0x5000, .q = 10, .device = JOURNAL_HOST);
-  CALL (.call = JOURNAL_REQUEST, .p = 0, .q = 9000, .s = 5); /* refused */
-  CALL (.call = JOURNAL_ALLOC_FAILED, .q = 8000, .s = 6);    /* of the library */
+  CALL (.call = JOURNAL_REQUEST, .p = 0, .q = 6000); /* for another reason */
+  CALL (.call = JOURNAL_ALLOC_FAILED, .q = 9216, .s = 5, .below = 1, .thread = 2);
+  CALL (.call = JOURNAL_REQUEST, .p = 0, .q = 6000); /* again, in a thread of its own */
+  CALL (.call = JOURNAL_REQUEST, .p = 0, .q = 9000, .thread = 2); /* refused */
+  CALL (.call = JOURNAL_ALLOC_FAILED, .q = 8000, .s = 6);         /* of the library */
   CALL (.call = JOURNAL_REQUEST_END, .p = 0x1000);
   CALL (.call = JOURNAL_ALLOC, .p = 0x2000, .q = 1024, .below = 1);
   CALL (.call = JOURNAL_REQUEST, .p = 0x2000, .q = 1, .s = 512);
@@ -412,9 +415,11 @@ test_requests (void)
       "+2/512 @2200; segment-free +512 @1000 s1; free 7; alloc 8 +3/512 @2200; free 6; free 8; "
       "segment-alloc +512 @3000; alloc 10 +4/512 @3000; free 10; segment-alloc +256 @8000; alloc "
       "13 +1 @80ff; alloc 14 +1 @8100; trim; segment-free +1024 @2000; segment-free +512 @3000; | "
-      "7 | skipped 1 | 2 allocations of device memory beside this allocator are left out | 1 frees "
-      "of memory that was not seen to be allocated are left out | 1 blocks were freed by calls "
-      "that are not recorded; they end where their address is given out again");
+      "7 | skipped 1 | 2 allocations of device memory beside this allocator are left out | 2 "
+      "requests that failed without a refusal of the device (a limit of the allocator, another "
+      "error) are left out | 1 frees of memory that was not seen to be allocated are left out | 1 "
+      "blocks were freed by calls that are not recorded; they end where their address is given out "
+      "again");
   g_autofree char *got = draft_stacks (&copy);
   g_assert_true (g_str_has_prefix (got,
                                    "segment-alloc 0 [fill /a b/shop.py, <module> shop.py]; "
@@ -422,15 +427,15 @@ test_requests (void)
   /* without an allocator in the header they say nothing */
   draft_expect (&plain, FALSE,
                 "alloc 1 +64 @9000; oom +512/7; alloc 2 +512 @1000 s1; alloc 3 +10 @5000 d65535; "
-                "oom +8000/6; alloc 4 +1024 @2000; free 2; alloc 5 +512 @3000; free 1; alloc 6 "
-                "+256 @8000; alloc 7 +256 @7000; free 4; free 5; | 3 | skipped 0");
+                "oom +9216/5; oom +8000/6; alloc 4 +1024 @2000; free 2; alloc 5 +512 @3000; free "
+                "1; alloc 6 +256 @8000; alloc 7 +256 @7000; free 4; free 5; | 3 | skipped 0");
   const GememReadOptions calls = { .device = -1, .calls_only = TRUE };
   const GememTraceEvent *events;
   g_autoptr (GememTraceReader) below = gemem_trace_open_input (
       gemem_input_new_from_bytes (bytes, "x.gmj"), NULL, &calls, &error);
   g_assert_no_error (error);
   g_assert_null (below->info.allocator);
-  g_assert_cmpint (gemem_trace_next (below, &events, &error), ==, 13);
+  g_assert_cmpint (gemem_trace_next (below, &events, &error), ==, 14);
   g_assert_cmpuint (events[0].size, ==, 64);
 }
 

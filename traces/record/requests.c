@@ -10,7 +10,7 @@
  *
  * Invariants: those of recorder.h.  A free is numbered before the allocator knows of it, and a request after
  * it was served, so a free precedes the request that reuses its address, on any thread.  What is said
- * while nothing is recorded is dropped.
+ * while nothing is recorded is dropped.  The driver is asked only after a call of the program succeeded.
  */
 #include "config.h"
 
@@ -115,8 +115,8 @@ gemem_record_request (int device, uint64_t address, uint64_t size, uint64_t bloc
                            .p = address,
                            .q = size,
                            .r = recorder_stream_number ((Handle) (uintptr_t) stream, false),
-                           .s = address != 0 ? block : recorder_free_bytes (),
-                           .device = recorder_device (device) };
+                           .s = block,
+                           .device = address != 0 ? recorder_device (device) : (uint16_t) device };
   errno = saved;
   recorder_leave_with (0, &place, record);
   recorder_thread.serves = false;
@@ -128,8 +128,6 @@ gemem_record_release (int device, uint64_t address)
   if (!recorder_enter ())
     return;
   Place place = recorder_place ();
-  JournalRecord record = { .call = JOURNAL_REQUEST_END,
-                           .p = address,
-                           .device = recorder_device (device) };
+  JournalRecord record = { .call = JOURNAL_REQUEST_END, .p = address, .device = (uint16_t) device };
   recorder_leave_with (0, &place, record);
 }
