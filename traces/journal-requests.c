@@ -4,8 +4,8 @@
  * The requests become the blocks of the trace.  Calls that were made to serve one become the segments
  * of that allocator, as in other recordings of allocators.  A refused call says nothing by itself, because
  * the allocator may have tried again; a request that fails after one is out of memory, and one that fails
- * without (a limit of the allocator, another error) is counted.  If a segment goes while no request is served, the program told the
- * allocator to return what is idle (TRIM).  Other blocks of the device (libraries, what the program took
+ * without (a limit of the allocator, another error) is counted.  If a segment goes while no request is
+ * served, the program told the allocator to return what is idle (TRIM).  Other blocks of the device (libraries, what the program took
  * beside the allocator) are left out, unless a request gets a part of one; refusals of them stay.
  *
  * journal-state.c converts each call first, as if nothing were above it; what it appended is sorted

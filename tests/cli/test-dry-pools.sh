@@ -102,7 +102,7 @@ dry 0 gemem-dry-run -o out.gmt python3 program.py limit; run 0 gemem-sim info ou
 dry 137 gemem-dry-run -o out.gmt python3 program.py kill
 check "what was recorded is there after kill -9" test "$(grep -c '^alloc ' out.txt)" -eq 7
 PYTHONPATH=site-packages; export PYTHONPATH
-run 0 gemem-dry-run -o out.gmt python3 program.py fork; run 0 gemem-sim info out.[0-9]*.gmt; says out '^  requests of: CuPy 14\.0\.1$'; says out '^  events +1$'
+run 0 gemem-dry-run -o out.gmt python3 program.py fork; run 0 gemem-sim info out.[0-9]*.gmt; says out '^  requests of: CuPy 14\.0\.1$'; says out ', alloc 1, free 1$'
 run 0 gemem-dry-run -o out.gmt python3 -c 'import cupy; print(1)'; says err 'made no CUDA calls'
 # a hook that fails is not the program's failure
 dry 0 gemem-dry-run -o out.gmt python3 -c 'import cupy; cupy.cuda.get_current_stream = None; a = cupy.empty(5); print("went on")'; says out '^went on$'
