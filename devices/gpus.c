@@ -54,8 +54,28 @@ common (const char *a, const char *b)
   return n;
 }
 
-/* The names that @name may have meant: those with the longest common beginning, then that with the
- * fewest changed letters. */
+/* @name in small letters and digits alone: "rtx4090" of "RTX 4090". */
+static char *
+letters_of (const char *name)
+{
+  GString *out = g_string_new (NULL);
+
+  for (; *name != '\0'; name++)
+    if (g_ascii_isalnum (*name))
+      g_string_append_c (out, g_ascii_tolower (*name));
+  return g_string_free (out, FALSE);
+}
+
+/* TRUE if the letters of one name are a part of those of the other, as in "NVIDIA GeForce RTX 4090". */
+static gboolean
+is_part (const char *name, const char *gpu)
+{
+  g_autofree char *one = letters_of (name), *other = letters_of (gpu);
+  return *one != '\0' && (strstr (one, other) != NULL || strstr (other, one) != NULL);
+}
+
+/* The names that @name may have meant: those of which it is a part, or which are a part of it; without one
+ * those with the longest common beginning, then that with the fewest changed letters. */
 static char *
 nearest (const char *name)
 {
@@ -69,10 +89,15 @@ nearest (const char *name)
       longest = MAX (longest, common (name, gpus[i].name));
     }
   for (guint i = 0; names[i] != NULL && near->len < NEAREST; i++)
+    if (is_part (name, names[i]))
+      g_ptr_array_add (near, (gpointer) names[i]);
+  const guint parts = near->len;
+  for (guint i = 0; names[i] != NULL && near->len < NEAREST && parts == 0; i++)
     if (common (name, names[i]) == longest)
       g_ptr_array_add (near, (gpointer) names[i]);
   const char *similar = gemem_suggest (name, names);
-  if (similar != NULL && near->len < NEAREST && !g_ptr_array_find (near, similar, NULL))
+  if (parts == 0 && similar != NULL && near->len < NEAREST
+      && !g_ptr_array_find (near, similar, NULL))
     g_ptr_array_add (near, (gpointer) similar);
   g_ptr_array_add (near, NULL);
   return g_strjoinv (", ", (char **) near->pdata);

@@ -73,6 +73,10 @@ typedef enum
   JOURNAL_MODULE = 33,
   /* p number, from 1, q return addresses, innermost first, in the slots that follow */
   JOURNAL_STACK = 34,
+  /* What an allocator above the calls says of its own requests (JournalHeader.library): p address
+   * (0: it failed, for want of memory or otherwise), q size, r stream, s bytes of the block */
+  JOURNAL_REQUEST = 35,
+  JOURNAL_REQUEST_END = 36, /* p address: the block of a request is free again */
   JOURNAL_CALL_COUNT
 } JournalCall;
 
@@ -96,8 +100,8 @@ typedef struct
   uint32_t thread; /* from 1, in the order of their first call */
   uint32_t stack;  /* number of a stack, 0: none (version 1: of a string) */
   uint16_t device;
-  uint16_t zero;
-  uint32_t call; /* JournalCall */
+  uint16_t below; /* 1: made to serve a request of the allocator above, 0: not, or unknown */
+  uint32_t call;  /* JournalCall */
 } JournalRecord;
 
 /* Slot 0 of a block. */
@@ -133,6 +137,9 @@ typedef struct
   /* Facts of the trace, for a recording of a running allocator; "" and 0 in other journals. */
   uint32_t flags, unused3;
   char allocator[256], settings[JOURNAL_MAX_TEXT], device[512], made_on[256];
+  /* "CuPy 14.2.0": an allocator of the program recorded its own requests beside the calls; then
+   * `allocator` and `settings` are its.  "": none did */
+  char library[64];
 } JournalHeader;
 
 _Static_assert(sizeof (JournalRecord) == JOURNAL_SLOT, "a record is a slot");

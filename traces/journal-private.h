@@ -1,5 +1,5 @@
-/* journal-private.h - the state and the functions shared by journal-state.c and
- * journal-physical.c. */
+/* journal-private.h - the state and the functions shared by journal-state.c, journal-physical.c and
+ * journal-requests.c. */
 #pragma once
 
 #include "base/idmap.h"
@@ -39,9 +39,13 @@ typedef struct
   guint64 number, device;
 } JournalPool;
 
+/* Requests of an allocator above the calls. */
+typedef struct _JournalRequests JournalRequests;
+
 struct _JournalState
 {
   GememTraceInfo *info;
+  JournalRequests *requests;              /* NULL: there is no such allocator */
   GememIdMap *blocks;                     /* address -> JournalLive */
   GememIdMap *physical;                   /* id -> JournalPhysical */
   GememIdMap *handles;                    /* handle -> id */
@@ -76,3 +80,19 @@ void journal_retain (JournalState *state, const JournalRecord *record);
 void journal_release (JournalState *state, const JournalRecord *record);
 void journal_map (JournalState *state, const JournalRecord *record);
 void journal_unmap (JournalState *state, const JournalRecord *record);
+
+/* journal-requests.c */
+JournalRequests *journal_requests_new (void);
+void journal_requests_free (JournalRequests *requests); /* may be NULL */
+/* Append the events of a request, and of the end of its block; @made: time, device, stack, stream and a new id.
+ * take(): TRUE if a block was live there, whose end was not seen; drop(): FALSE if none was. */
+gboolean journal_requests_take (JournalRequests *requests, const JournalRecord *record,
+                                const GememTraceEvent *made, GArray *events);
+gboolean journal_requests_drop (JournalRequests *requests, const JournalRecord *record,
+                                const GememTraceEvent *made, GArray *events);
+/* Makes of the events from number @first on, to which the call @record was converted, what they are below
+ * the allocator. */
+void journal_requests_sort (JournalRequests *requests, const JournalRecord *record, GArray *events,
+                            guint first);
+/* Notes what was left out. */
+void journal_requests_end (const JournalRequests *requests, GememTraceInfo *info);

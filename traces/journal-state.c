@@ -11,7 +11,8 @@
  * program can be compared: streams (0: the default one), events, pools (0: the default pool of the
  * device, which is current at first).
  *
- * An event has the call stack of the call that caused it.
+ * An event has the call stack of the call that caused it.  Where an allocator recorded its own requests
+ * above the calls, journal-requests.c sorts the events.
  *
  * Invariants: those of trace.h for ids, frees and waits.  Memory: live blocks, a tag for each
  * combination of kind and thread, and the distinct stacks.
@@ -53,6 +54,7 @@ journal_state_free (JournalState *state)
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
     gemem_idmap_free (maps[i]);
   gemem_symbols_free (state->symbols);
+  journal_requests_free (state->requests);
   g_free (state);
 }
 
@@ -252,6 +254,23 @@ free_block (JournalState *state, const JournalRecord *record)
   journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
 }
 
+/* What an allocator above the calls says. */
+static void
+request (JournalState *state, const JournalRecord *record)
+{
+  const gboolean begins = record->call == JOURNAL_REQUEST;
+  const GememTraceEvent made = { .time = state->time,
+                                 .device = record->device,
+                                 .stack = state->stack,
+                                 .stream = stream_of (state, record),
+                                 .id = begins && record->p != 0 ? ++state->last_id : 0 };
+
+  if (begins)
+    state->unseen += journal_requests_take (state->requests, record, &made, state->out);
+  else if (!journal_requests_drop (state->requests, record, &made, state->out))
+    journal_unknown_free (state, record->p);
+}
+
 /* ---- ends of devices and contexts */
 
 typedef struct
@@ -376,6 +395,8 @@ pool_call (JournalState *state, const JournalRecord *record)
 void
 journal_state_take (JournalState *state, const JournalRecord *record, guint64 time, GArray *events)
 {
+  const guint first = events->len;
+
   state->out = events;
   state->time = state->last_time = MAX (time, state->last_time);
   const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->stacks, record->stack)
@@ -454,6 +475,11 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_CONTEXT_DESTROY:
       end_of (state, G_MAXUINT64, record->p);
       break;
+    case JOURNAL_REQUEST:
+    case JOURNAL_REQUEST_END:
+      if (state->requests != NULL)
+        request (state, record);
+      break;
     case JOURNAL_NOTHING:
     case JOURNAL_STRING:
     case JOURNAL_EVENT:
@@ -462,6 +488,15 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_CALL_COUNT:
       break;
     }
+  if (state->requests != NULL)
+    journal_requests_sort (state->requests, record, events, first);
+}
+
+void
+journal_state_above (JournalState *state)
+{
+  if (state->requests == NULL)
+    state->requests = journal_requests_new ();
 }
 
 void
@@ -475,6 +510,8 @@ journal_state_end (JournalState *state)
   };
 
   gemem_symbols_note_changed (state->symbols);
+  if (state->requests != NULL)
+    journal_requests_end (state->requests, state->info);
   for (guint i = 0; i < JOURNAL_LEFT_COUNT; i++)
     if (left[i] != NULL && state->left_out[i] > 0)
       gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " %s", state->left_out[i],

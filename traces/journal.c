@@ -359,10 +359,24 @@ note_allocator (GememTraceInfo *info, const JournalHeader *header)
     return;
   info->flags |= header->flags & GEMEM_TRACE_HAS_SEGMENTS;
   info->settings = text_of (header->settings, sizeof header->settings);
+  if (*header->library != '\0')
+    return;
   g_free (info->device);
   info->device = text_of (header->device, sizeof header->device);
   if (made_on != NULL)
     gemem_trace_info_note (info, "device", "%s", made_on);
+}
+
+/* An allocator of the program recorded its own requests above the calls. */
+static void
+note_requests (JournalReader *reader, const JournalHeader *header)
+{
+  g_autofree char *library = text_of (header->library, sizeof header->library);
+
+  reader->base.info.flags |= GEMEM_TRACE_HAS_SEGMENTS;
+  if (library != NULL)
+    gemem_trace_info_note (&reader->base.info, GEMEM_JOURNAL_REQUESTS, "%s", library);
+  journal_state_above (reader->state);
 }
 
 static gboolean
@@ -404,8 +418,12 @@ read_header (JournalReader *reader, GError **error)
   reader->blocks = (guint) MIN (size / JOURNAL_BLOCK, G_MAXUINT);
   note_command (info, header);
   note_devices (info, header);
-  note_allocator (info, header);
-  if (header->stacks > 0 || (header->version == JOURNAL_TEXT_STACKS && info->allocator == NULL))
+  if (*header->library == '\0' || !reader->options.calls_only)
+    note_allocator (info, header);
+  if (*header->library != '\0' && !reader->options.calls_only)
+    note_requests (reader, header);
+  if (header->stacks > 0 || *header->library != '\0'
+      || (header->version == JOURNAL_TEXT_STACKS && info->allocator == NULL))
     gemem_trace_info_stacks (info); /* now, because a writer asks before the first event */
   if (header->lost > 0)
     {

@@ -5,6 +5,9 @@
 #include "traces/journal-format.h"
 #include "traces/trace.h"
 
+/* Key of the note that names the library which recorded its requests: "CuPy 14.2.0". */
+#define GEMEM_JOURNAL_REQUESTS "requests of"
+
 /* The state after the calls so far: memory, streams, events, pools. */
 typedef struct _JournalState JournalState;
 
@@ -12,6 +15,8 @@ typedef struct _JournalState JournalState;
  * notes; @info must outlive the state. */
 JournalState *journal_state_new (GememTraceInfo *info);
 void journal_state_free (JournalState *state);
+/* From here on the blocks are the requests of an allocator above the calls. */
+void journal_state_above (JournalState *state);
 /* Converts @record and appends the events to @events (GememTraceEvent); @time in ns since the
  * start.
  * Cost: a few lookups in hash tables; for the end of a device or context, O(live blocks). */

@@ -265,6 +265,11 @@ gemem_symbols_text_stack (GememSymbols *symbols, const char *text)
           file[strlen (file) - 1] = '\0';
           add_frame (symbols, frames[i], file + 2, 0);
         }
+      else if (file != NULL && (offset = strrchr (file, ':')) != NULL)
+        {
+          *file = *offset = '\0';
+          add_frame (symbols, frames[i], file + 2, (guint) g_ascii_strtoull (offset + 1, NULL, 10));
+        }
       else if (*frames[i] != '\0')
         add_frame (symbols, frames[i], NULL, 0);
     }

@@ -199,11 +199,13 @@ typedef struct
   const char *torch; /* "2.11": the PyTorch that wrote a snapshot; NULL: inferred */
   /* "a, b": other formats that the caller can read, for messages; NULL: none */
   const char *others;
+  /* of a journal: the calls alone, without the requests of an allocator above them */
+  gboolean calls_only;
 } GememReadOptions;
 
 #define GEMEM_READ_OPTIONS_DEFAULT \
   { \
-    FALSE, -1, FALSE, NULL, NULL \
+    FALSE, -1, FALSE, NULL, NULL, FALSE \
   }
 
 /* A format: one file and one line in formats.def. */

@@ -90,7 +90,14 @@ write_line (const char *line)
     return;
   file = open (name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0 || write (file, line, strlen (line)) != (gssize) strlen (line))
-    g_printerr ("gemem-dry: GEMEM_DRY_REPORT=%s: cannot be written\n", name);
+    {
+      static gint said = FALSE;
+      if (g_atomic_int_compare_and_exchange (&said, FALSE, TRUE))
+        g_printerr (
+            "gemem-dry: %s: cannot be written, so the verdict lacks what process %d does; did "
+            "gemem-dry-run end before it?\n",
+            name, (int) getpid ());
+    }
   if (file >= 0)
     close (file);
 }

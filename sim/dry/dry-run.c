@@ -204,10 +204,20 @@ take_options (const char *program, GError **error)
   if (options.context >= options.capacity)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--context=%s leaves nothing of the capacity; write less", context);
+                   context != NULL ? "--context=%s leaves nothing of the capacity; write less"
+                                   : "--capacity=%s: a GPU without memory; write more",
+                   context != NULL ? context : capacity);
       return FALSE;
     }
   g_autofree char *given = options.output != NULL ? options.output : g_strdup ("out.gmt");
+  if (g_file_test (given, G_FILE_TEST_EXISTS) && !g_file_test (given, G_FILE_TEST_IS_DIR)
+      && !g_file_test (given, G_FILE_TEST_IS_REGULAR))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--output=%s: a device or a pipe, and the trace is read again; name a file",
+                   given);
+      return FALSE;
+    }
   if (!check_file ("output", given, error)
       || (options.json != NULL && strcmp (options.json, "-") != 0
           && !check_file ("json", options.json, error)))
@@ -253,7 +263,10 @@ main (int argc, char **argv)
     return dry_print_environment (argv + 2);
   if (!parse (&argc, &argv, &error))
     {
-      gemem_launch_say ("%s", error->message);
+      gemem_launch_say ("%s%s", error->message,
+                        g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION)
+                            ? "; 'gemem-dry-run --help' shows all"
+                            : "");
       return 2;
     }
   if (show_version)

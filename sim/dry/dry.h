@@ -81,9 +81,9 @@ typedef struct
   char *path;       /* of its trace */
   gint64 pid, rank; /* rank -1: none is known */
   int device;
-  gboolean pytorch; /* the requests are those of PyTorch's allocator, with its settings */
-  gboolean late;    /* its first requests are not in the trace */
-  char *allocator;  /* "PyTorch 2.11.0+cu130, expandable_segments=true"; NULL: no allocator's */
+  gboolean late;   /* its first requests are not in the trace */
+  char *allocator; /* "PyTorch 2.11.0+cu130, expandable_segments=true"; NULL: no allocator's */
+  char *model;     /* ours that decides as that one does: "pytorch-caching"; NULL with it */
   guint64 events, peak_live, peak_live_seq, peak_reserved, peak_reserved_seq;
   char *live_by, *reserved_by; /* the line that raised it; NULL: unknown */
   /* most that the process held of the device, whoever asked for it; 0: not known */
@@ -140,6 +140,9 @@ DryFinding *dry_finding_new (const char *path, gint64 pid, int device);
  * added to @findings.  FALSE after a message. */
 gboolean dry_findings_add (const DryOptions *options, const char *path, gint64 pid,
                            const char *version, GPtrArray *findings);
+
+/* "CuPy 14.2.0", if that told the recorder of its requests; NULL: none did. */
+const char *dry_library_of (const GememTraceInfo *info);
 
 /* ---- judge.c */
 

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "sim/dry/dry.h"
 #include "sim/engine/replay.h"
+#include "traces/journal.h"
 #include "traces/origin.h"
 #include "traces/summary.h"
 
@@ -149,7 +150,7 @@ replay_orders (const DryOptions *options, DryFinding *found, GError **error)
       allocators = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   g_autoptr (GememResult) own = NULL;
 
-  if (!gemem_allocator_spec_parse (PYTORCH, allocators, error)
+  if (!gemem_allocator_spec_parse (found->model, allocators, error)
       || (own = replay (options, found, allocators->pdata[0], "recorded", error)) == NULL)
     return FALSE;
   found->compared = own->fidelity.compared;
@@ -171,20 +172,38 @@ replay_orders (const DryOptions *options, DryFinding *found, GError **error)
 
 /* ---- */
 
+const char *
+dry_library_of (const GememTraceInfo *info)
+{
+  for (guint i = 0; i < info->provenance->len; i++)
+    {
+      const char *note = info->provenance->pdata[i];
+      if (g_str_has_prefix (note, GEMEM_JOURNAL_REQUESTS ": "))
+        return note + strlen (GEMEM_JOURNAL_REQUESTS ": ");
+    }
+  return NULL;
+}
+
 /* What made the requests of @info: "PyTorch 2.11.0, expandable_segments=true"; NULL: the program. */
 static char *
 name_allocator (const GememTraceInfo *info, const char *version)
 {
   g_autoptr (GString) text = g_string_new (NULL);
+  const char *library = dry_library_of (info);
 
   if (info->allocator == NULL)
     return NULL;
-  if (strcmp (info->allocator, PYTORCH) != 0)
+  if (library != NULL)
+    g_string_assign (text, library);
+  else if (strcmp (info->allocator, PYTORCH) == 0)
+    g_string_printf (text, "PyTorch%s%s", version != NULL ? " " : "",
+                     version != NULL ? version : "");
+  else
     return g_strdup (info->allocator);
-  g_string_printf (text, "PyTorch%s%s", version != NULL ? " " : "", version != NULL ? version : "");
   g_auto (GStrv) settings = g_strsplit (info->settings != NULL ? info->settings : "", ",", -1);
   for (guint i = 0; settings[i] != NULL; i++)
-    if (version == NULL || !g_str_has_prefix (settings[i], "version="))
+    if (strcmp (settings[i], "tie=recorded") != 0 /* how we follow the recording */
+        && ((version == NULL && library == NULL) || !g_str_has_prefix (settings[i], "version=")))
       g_string_append_printf (text, ", %s", settings[i]);
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
@@ -209,7 +228,7 @@ add_device (const DryOptions *options, const DryFinding *common, const GememDevi
 {
   DryFinding *found = dry_finding_new (common->path, common->pid, device->device);
 
-  found->pytorch = common->pytorch;
+  found->model = g_strdup (common->model);
   found->allocator = g_strdup (common->allocator);
   found->events = device->events;
   found->peak_live = device->peak_live;
@@ -218,7 +237,7 @@ add_device (const DryOptions *options, const DryFinding *common, const GememDevi
   g_ptr_array_add (findings, found);
   if (!find_lines (found, error))
     return FALSE;
-  if (found->pytorch)
+  if (found->model != NULL)
     return replay_orders (options, found, error);
   found->peak_reserved = found->held = found->peak_live;
   found->peak_reserved_seq = found->peak_live_seq;
@@ -251,8 +270,7 @@ dry_findings_add (const DryOptions *options, const char *path, gint64 pid, const
   if (ok)
     {
       common.allocator = name_allocator (&reader->info, version);
-      common.pytorch = reader->info.allocator != NULL
-                       && strcmp (reader->info.allocator, PYTORCH) == 0;
+      common.model = common.allocator != NULL ? g_strdup (reader->info.allocator) : NULL;
     }
   for (guint i = 0; ok && i < summary->devices->len; i++)
     {
@@ -264,6 +282,7 @@ dry_findings_add (const DryOptions *options, const char *path, gint64 pid, const
   if (summary != NULL)
     gemem_trace_summary_free (summary);
   g_free (common.allocator);
+  g_free (common.model);
   if (!ok)
     gemem_launch_say ("%s: %s", path, error->message);
   return ok;

@@ -118,6 +118,14 @@ parse_variable (const char *text, GPtrArray *variables, GError **error)
       && (parse_range (equals + 1, variable) || parse_list (equals + 1, variable)))
     {
       variable->name = g_strndup (text, (gsize) (equals - text));
+      for (guint i = 0; i + 1 < variables->len; i++)
+        if (strcmp (((Variable *) variables->pdata[i])->name, variable->name) == 0)
+          {
+            g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                         "--fit=%s: %s was given before; give each name its values once", text,
+                         variable->name);
+            return FALSE;
+          }
       return TRUE;
     }
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,

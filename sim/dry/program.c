@@ -179,10 +179,22 @@ static char *
 find_program (const char *name, GError **error)
 {
   char *path = g_find_program_in_path (name);
+  g_auto (GStrv) words = g_strsplit (name, " ", 2);
+  g_autofree char *first = path == NULL && words[0] != NULL && *words[0] != '\0'
+                               ? g_find_program_in_path (words[0])
+                               : NULL;
   const gboolean there = g_file_test (name, G_FILE_TEST_IS_REGULAR);
   const int problem = there && strchr (name, '/') != NULL ? EACCES : ENOENT;
 
-  if (path == NULL)
+  if (path == NULL && g_file_test (name, G_FILE_TEST_IS_DIR))
+    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_ISDIR, "%s: %s; name a program", name,
+                 g_strerror (EISDIR));
+  else if (path == NULL && !there && first != NULL)
+    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+                 "'%s' is no program; write the program and each argument as a word of its own, "
+                 "without these quotes",
+                 name);
+  else if (path == NULL)
     g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (problem), "%s: %s%s%s%s", name,
                  g_strerror (problem), there ? "; write " : "",
                  !there                           ? ""

@@ -92,7 +92,7 @@ check_torches (const DryRun *run, DryVerdict *verdict)
 static GArray *
 held_by (const GememJournal *journal)
 {
-  const GememLaunchFacts facts = { .format = "journal" };
+  const GememLaunchFacts facts = { .format = "journal", .calls_only = TRUE };
   GArray *held = g_array_new (FALSE, TRUE, sizeof (guint64));
   g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, NULL) : NULL;
@@ -183,6 +183,22 @@ set_held (Gathering *g, guint known, guint device, guint64 bytes, const char *pa
     }
 }
 
+/* A process with requests of PyTorch's allocator may have made others, too, of which the trace says nothing. */
+static void
+note_library (DryVerdict *verdict, const GememJournal *journal)
+{
+  const GememLaunchFacts facts = { .format = "journal" };
+  g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
+  const char *library = reader != NULL ? dry_library_of (&reader->info) : NULL;
+
+  if (library != NULL)
+    note (verdict,
+          "process %" G_GINT64_FORMAT
+          " made requests to %s, too; the recording has those to PyTorch "
+          "alone, and 'held in all' what both took",
+          journal->pid, library);
+}
+
 /* Makes the trace of one process, from @snapshot if there is one. */
 static void
 add_process (Gathering *g, const GememJournal *journal, const GememJournal *snapshot)
@@ -209,6 +225,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
       return;
     }
   held = journal != NULL ? held_by (journal) : NULL;
+  if (snapshot != NULL && journal != NULL)
+    note_library (g->verdict, journal);
   if (held != NULL && held->len > 0)
     add_told (g->run, source->pid, held);
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
@@ -295,6 +313,7 @@ finding_free (gpointer data)
   DryFinding *found = data;
   g_free (found->path);
   g_free (found->allocator);
+  g_free (found->model);
   g_free (found->live_by);
   g_free (found->reserved_by);
   g_free (found->oom_by);

@@ -77,11 +77,11 @@ append_orders (GString *out, const DryFinding *found)
                 refused > 0 ? "; out of memory in some" : "");
   else if (found->orders->len > 0)
     append_row (out, "address orders", "%s", each->str);
-  if (found->pytorch && found->equal != found->compared)
+  if (found->model != NULL && found->equal != found->compared)
     append_row (out, "",
-                "the orders rest on gemem's pytorch-caching, which decided %" G_GUINT64_FORMAT
+                "the orders rest on gemem's %s, which decided %" G_GUINT64_FORMAT
                 " of %" G_GUINT64_FORMAT " requests as the program's allocator did",
-                found->equal, found->compared);
+                found->model, found->equal, found->compared);
 }
 
 static void
@@ -132,6 +132,16 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
     append_row (out, "", "the GPU's memory: %s", options->gpu->source);
 }
 
+/* Who held the rest: "others than PyTorch's allocator asked for". */
+static char *
+name_others (const DryFinding *found)
+{
+  if (found->model == NULL)
+    return g_strdup ("memory pools keep unused");
+  return g_strdup_printf ("others than %.*s's allocator asked for",
+                          (int) strcspn (found->allocator, " ,"), found->allocator);
+}
+
 static void
 append_finding (GString *out, const DryOptions *options, const DryVerdict *verdict,
                 const DryFinding *found)
@@ -146,13 +156,15 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
                             found->device, found->path);
   append_answer (out, options, verdict, found);
   append_peak (out, "peak live", found->peak_live, found->peak_live_seq, found->live_by);
-  if (found->pytorch)
+  if (found->model != NULL)
     append_peak (out, "peak reserved", found->peak_reserved, found->peak_reserved_seq,
                  found->reserved_by);
   if (found->held > found->peak_reserved)
-    append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
-                found->pytorch ? "others than PyTorch's allocator asked for"
-                               : "memory pools keep unused");
+    {
+      g_autofree char *others = name_others (found);
+      append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
+                  others);
+    }
   if (found->ooms > 0)
     append_row (out, "out of memory",
                 "%" G_GUINT64_FORMAT " requests were refused; the first, of %" G_GUINT64_FORMAT
@@ -373,11 +385,23 @@ dry_append_gpu_json (GString *out, const DryOptions *options)
 gboolean
 dry_write_json (const DryOptions *options, const GString *text, GError **error)
 {
-  if (strcmp (options->json, "-") != 0)
+  const gboolean standard = strcmp (options->json, "-") == 0;
+
+  if (!standard
+      && (!g_file_test (options->json, G_FILE_TEST_EXISTS)
+          || g_file_test (options->json, G_FILE_TEST_IS_REGULAR)))
     return g_file_set_contents (options->json, text->str, (gssize) text->len, error);
-  if (fputs (text->str, stdout) >= 0 && fflush (stdout) == 0)
-    return TRUE;
-  gemem_error_set_errno (error, errno, "--json=-", "write it to a file");
+  FILE *file = standard ? stdout : fopen (options->json, "w"); /* a device is not replaced */
+  if (file != NULL && fputs (text->str, file) >= 0 && fflush (file) == 0)
+    {
+      if (!standard)
+        fclose (file);
+      return TRUE;
+    }
+  g_autofree char *name = g_strconcat ("--json=", options->json, NULL);
+  gemem_error_set_errno (error, errno, name, "write it to a file");
+  if (file != NULL && !standard)
+    fclose (file);
   return FALSE;
 }
 

@@ -9,15 +9,42 @@ programs=$GEMEM_SRCDIR/tests/programs/dry
 dry () { run 0 gemem-dry-run --gpu a100-80 "$@"; check "nothing failed" sh -c "! grep -q 'not written' $err"; }
 
 # ---- CuPy and RMM
+# The pool took BYTES in CALLS calls; gemem's, given the program's requests in FILE, takes the same.
+pool_takes () # ALLOCATOR FILE BYTES CALLS
+{
+  run 0 gemem-sim compare "$2" --no-trace-settings -a "$1" -d sim:gpu=a100-80
+  says out "^$1 +$4 +$4 "
+  run 0 gemem-sim replay "$2" --no-trace-settings -a "$1" -d sim:gpu=a100-80
+  says out "peak reserved .* $3 bytes,"
+}
+# FILE has the requests, which the real pool (ALLOCATOR) decided as ours; its device calls are those of the same program without them (python -E).
+requests_of () # NAME ALLOCATOR FILE PYTHON PROGRAM...
+{
+  says err "^  requests of +$1 .*\([0-9]+ events\)$"; says err '^  peak live +808\.2 MiB \(847446784 bytes\), event [0-9]+, .*/own_requests\.py:24 request$'
+  run 0 gemem-sim compare "$3" -a "$2" -d sim:gpu=a100-80; says out "^$2: 1000 of 1000 decisions as recorded$"
+  gemem-sim convert "$3" with.txt; sed -n 's/^segment-alloc .*\(size=[0-9]* addr=[^ ]*\).*/\1/p' with.txt >with
+  python=$4; shift 4; dry -o bare.gmt "$python" -E "$@"
+  gemem-sim convert bare.gmt without.txt; sed -n 's/^alloc .*\(size=[0-9]* addr=[^ ]*\).*/\1/p' without.txt >without
+  check "the device calls are the same" cmp with without
+}
 if [ -n "${GEMEM_CUPY:-}" ]; then
   dry "$GEMEM_CUPY" "$programs/cupy_pools.py"; says err '^  a100-80 +fits only if .*: 220\.3 MiB'
   dry "$GEMEM_CUPY" "$programs/cupy_pools.py" full; says out '^refused: Out of memory'; says err 'DOES NOT FIT'
   dry "$GEMEM_CUPY" "$programs/cupy_libraries.py"; says out '^pool 14686720$'
+  dry -o pool.gmt "$GEMEM_CUPY" "$programs/own_requests.py" cupy pool; says err '\(878728192 of '
+  requests_of "CuPy" cupy-pool pool.gmt "$GEMEM_CUPY" "$programs/own_requests.py" cupy pool
+  dry -o none.gmt "$GEMEM_CUPY" "$programs/own_requests.py" cupy none; pool_takes cupy-pool none.gmt 878728192 68
 else
   skip "CuPy" "\$GEMEM_CUPY names no Python"
 fi
 if [ -n "${GEMEM_RMM:-}" ]; then
   dry "$GEMEM_RMM" "$programs/rmm_resources.py"; says out '^fixed peak 39784552$'; says err '^  a100-80 +fits( only if .*)?: 1\.250 GiB'
+  dry -o pool.gmt "$GEMEM_RMM" "$programs/own_requests.py" rmm pool; says err '\(1218789376 of '
+  GEMEM_DRY_RMM=1 dry -o own.gmt "$GEMEM_RMM" "$programs/own_requests.py" rmm pool; says err '\(1218789376 of '
+  requests_of "RMM" rmm-pool own.gmt "$GEMEM_RMM" "$programs/own_requests.py" rmm pool
+  GEMEM_DRY_RMM=1 dry -o own.gmt "$GEMEM_RMM" "$programs/rmm_resources.py"; says out '^fixed peak 39784552$'; says err '^  requests of +RMM '
+  dry -o none.gmt "$GEMEM_RMM" "$programs/own_requests.py" rmm none; pool_takes rmm-pool none.gmt 1218789376 10
+  dry -o log.gmt "$GEMEM_RMM" "$programs/own_requests.py" rmm log; pool_takes rmm-pool own_requests.dev0.csv 1218789376 10
 else
   skip "RMM" "\$GEMEM_RMM names no Python"
 fi

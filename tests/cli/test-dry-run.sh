@@ -18,6 +18,8 @@ events () {
 run 2 gemem-dry-run; says err "^gemem-dry-run: name a program to run; 'gemem-dry-run --help' shows how$"
 run 2 gemem-dry-run --gpu h10 true; says err "no GPU is called 'h10'; nearest: h100, h100-pcie, h100-nvl; 'gemem-sim list gpus' shows all"
 run 2 gemem-dry-run --gpu a100 true; says err "nearest: a100-40, a100-80"
+for gpu in 4090 'RTX 4090' 'NVIDIA GeForce RTX 4090'; do run 2 gemem-dry-run --gpu "$gpu" true; says err "no GPU is called '$gpu'; nearest: rtx4090; "; done
+run 2 gemem-dry-run --capacity 0 true; says err '^gemem-dry-run: --capacity=0: a GPU without memory; write more$'
 run 2 gemem-dry-run --capacity 16 true; says err '^gemem-dry-run: --capacity=16: .*write 16GiB'
 run 2 gemem-dry-run --capacity lots true
 run 2 gemem-dry-run --gpus 0 true; says err '--gpus=0: write a number from 1 to 16'
@@ -30,13 +32,20 @@ run 2 gemem-dry-run --rank 1 true; says err '--rank=1 --world=0: write both, a r
 run 2 gemem-dry-run --rank 8 --world 8 true; says err '--rank=8 --world=8: write both'
 run 2 gemem-dry-run --world 8 true; says err 'write both'
 run 2 gemem-dry-run --rank 1 --world 8 torchrun train.py; says err 'write python in its place'
-run 2 gemem-dry-run --nothing true
+run 2 gemem-dry-run --nothing true; says err "Unknown option --nothing; 'gemem-dry-run --help' shows all$"
+run 2 gemem-dry-run --fit B=1..5 --fit B=1,2 -- true B; says err '--fit=B=1,2: B was given before'
+run 2 gemem-dry-run -o /dev/null true; says err '--output=/dev/null: a device or a pipe'
 run 2 gemem-dry-run --fit B=5..1 -- true B; says err '--fit=B=5\.\.1: write NAME=FROM\.\.TO'
 run 2 gemem-dry-run --fit B=1..5 -- true; says err 'no argument of the program contains the word B;'
 run 2 gemem-dry-run -o no/folder/out.gmt true; says err '^gemem-dry-run: --output=no/folder/out.gmt: No such file or directory; name a file in a folder that can be written$'
 run 2 gemem-dry-run -o . true; says err '--output=\.: Is a directory'
 run 2 gemem-dry-run --json no/verdict.json true; says err '--json=no/verdict.json: No such file or directory'
 run 127 gemem-dry-run ./no-such-program; says err '^gemem-dry-run: ./no-such-program: No such file or directory$'
+run 126 gemem-dry-run .; says err '^gemem-dry-run: \.: Is a directory; name a program$'
+run 127 gemem-dry-run 'true 5'; says err "'true 5' is no program; write the program and each argument as a word of its own"
+printf '#!/no/such/interpreter\n' >orphan; chmod +x orphan; run 127 gemem-dry-run -o orphan.gmt ./orphan; says err './orphan: No such file or directory: what its first line, or its ELF header, names'
+mkfifo pipe; cat pipe >got & run 0 gemem-dry-run -o pipe.gmt --json pipe true; wait $!
+check "--json writes into a pipe and does not replace it" sh -c 'test -p pipe && grep -q "\"gpu\"" got'
 echo 'print(1)' >plain.py
 run 127 gemem-dry-run plain.py; says err 'plain.py: No such file or directory; write python plain.py$'
 run 126 gemem-dry-run ./plain.py; says err './plain.py: Permission denied; write python ./plain.py$'

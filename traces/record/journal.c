@@ -308,8 +308,9 @@ recorder_add (const Moment *moment, JournalRecord record)
     return;
   record.sequence = moment->sequence;
   record.time = moment->time;
-  record.stack = moment->stack;
+  record.stack = thread->serves && thread->above != 0 ? thread->above : moment->stack;
   record.thread = thread->number;
+  record.below = thread->serves;
   put (&thread->block[thread->used++], &record);
 }
 

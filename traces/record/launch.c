@@ -254,7 +254,10 @@ gemem_launch_run (char **arguments, char **environment, pid_t *pid)
       environ = environment;
       execvp (arguments[0], arguments);
       int problem = errno;
-      gemem_launch_say ("%s: %s", arguments[0], g_strerror (problem));
+      gemem_launch_say ("%s: %s%s", arguments[0], g_strerror (problem),
+                        problem == ENOENT && access (arguments[0], F_OK) == 0
+                            ? ": what its first line, or its ELF header, names to run it"
+                            : "");
       _exit (problem == ENOENT ? GEMEM_LAUNCH_NOT_FOUND : GEMEM_LAUNCH_CANNOT_RUN);
     }
   child = *pid;
@@ -353,7 +356,9 @@ gemem_launch_still_runs (const GememJournal *journal, pid_t pid)
 GememTraceReader *
 gemem_launch_open (const GememJournal *journal, const GememLaunchFacts *facts, GError **error)
 {
-  GememReadOptions options = { .allow_partial = TRUE, .device = -1, .torch = facts->torch };
+  GememReadOptions options = {
+    .allow_partial = TRUE, .device = -1, .torch = facts->torch, .calls_only = facts->calls_only
+  };
   g_autoptr (GBytes) nothing = g_bytes_new_static ("# gemem-trace: 1\n# end: 0\n", 26);
   GememTraceReader *reader;
 

@@ -90,6 +90,8 @@ typedef struct
   /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL for
    * other processes */
   const char *ended;
+  /* of a journal: the calls alone, without the requests of an allocator above them */
+  gboolean calls_only;
 } GememLaunchFacts;
 
 /* Opens @journal (NULL: nothing was recorded), noting the tool and the facts; gemem_trace_close(). */

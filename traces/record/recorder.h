@@ -27,6 +27,8 @@ typedef struct
 {
   bool inside;     /* the thread is within a recorded call */
   bool registered; /* another thread gets the block when this thread ends */
+  bool serves;     /* a request of an allocator above the calls (requests.c) */
+  uint32_t above;  /* the stack of that request; 0: none */
   uint32_t number; /* 0: nothing recorded yet */
   uint32_t used;   /* slots of `block` */
   JournalRecord *block;

@@ -1,7 +1,7 @@
-"""sitecustomize.py - what gemem-dry-run adds to Python programs: PyTorch's own memory history, up to the end of the process.
+"""sitecustomize.py - what gemem-dry-run adds to Python programs: PyTorch's own memory history, up to the end of the process, and what CuPy's pools are asked for (pools.py).
 
 Python imports this module before the program, because its folder stands first in $PYTHONPATH.  Nothing is imported that the program does not import: a finder waits
-until the program imports torch, and the history begins when the program initialises CUDA.  At the end of the process, also by SIGTERM or os._exit(), the snapshot
+until the program imports torch (or cupy), and the history begins when the program initialises CUDA.  At the end of the process, also by SIGTERM or os._exit(), the snapshot
 becomes $GEMEM_DRY_SNAPSHOTS/PID.pickle; which PyTorch it is, PID.torch ("version 2.11.0+cu130").  Calls of the program that switch its own history on or off do not
 end this one.  The program's own sitecustomize, if there is one, runs after this.  No failure in here stops the program; it is said on standard error.
 """
@@ -158,6 +158,15 @@ def _on_torch(torch):
     _leave_host_lazy(torch)
 
 
+def _on_cupy(cupy):
+    _load("pools").watch_cupy(cupy)
+
+
+def _on_rmm(rmm):
+    if os.environ.get("GEMEM_DRY_RMM"):
+        _load("pools").watch_rmm(rmm)
+
+
 def _on_stopping_criteria(module):
     _load("values").watch_generation(module)
 
@@ -165,7 +174,7 @@ def _on_stopping_criteria(module):
 class _Finder(object):
     """Stands before all other finders and tells when one of these modules has been imported."""
 
-    awaited = {"torch": _on_torch, "transformers.generation.stopping_criteria": _on_stopping_criteria}
+    awaited = {"torch": _on_torch, "cupy": _on_cupy, "rmm": _on_rmm, "transformers.generation.stopping_criteria": _on_stopping_criteria}
 
     def __init__(self):
         self.active = False
@@ -189,7 +198,7 @@ class _Finder(object):
             try:
                 self.awaited.pop(name, lambda module: None)(module)
             except Exception as error:
-                _say(error)
+                sys.stderr.write("gemem-dry-run: what is recorded of %s: %s\n" % (name, error))
 
         spec.loader.exec_module = execute_and_tell
         return spec
