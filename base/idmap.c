@@ -5,7 +5,8 @@
  * the entry of the real key 0 has a separate slot after the table.  A removal shifts later entries
  * of the run back over the gap, so there are no tombstones and a map does not slow down with use.
  * The top bits of key * 2^64/phi spread dense ids evenly, which the readers assign, and also
- * addresses with many zero bits.
+ * addresses with many zero bits.  Keys can be chosen so that they all meet: a map in which one lies far
+ * from its home slot, or stands in a long run, is spread anew by another multiplier.
  *
  * A training step fills the map and empties it again, so a map that is nearly empty keeps its
  * table for as many removals as it has slots, and for good if it fills up before: else each step
@@ -25,24 +26,30 @@
 
 #define CAPACITY_BITS_MIN 4
 #define GOLDEN G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) /* 2^64 / phi, odd */
+#define NEXT \
+  G_GUINT64_CONSTANT (0xD1342543DE82EF95) /* odd; times this: the multiplier after another */
+#define FAR 128 /* slots from home, or a quarter of a run, that no spread keys reach */
+#define SPREADS_MAX 16
 
 struct _GememIdMap
 {
   guint64 *table; /* capacity entries of `words`, and one more for the key 0 */
   gsize words;    /* per entry: the key and its record */
-  guint shift;    /* 64 - log2 (capacity) */
-  gboolean zero;  /* the key 0 is present */
-  gsize mask;     /* capacity - 1 */
-  gsize count;    /* in the table, without the key 0 */
-  gsize grow;     /* count from which on insert_any() decides: growth, or the end of a calm */
-  gsize shrink;   /* count below which removals are calm */
-  gsize calm;     /* calm removals so far; 0: the last ones were not */
+  guint64 multiplier;
+  guint spreads; /* how often another one was taken */
+  guint shift;   /* 64 - log2 (capacity) */
+  gboolean zero; /* the key 0 is present */
+  gsize mask;    /* capacity - 1 */
+  gsize count;   /* in the table, without the key 0 */
+  gsize grow;    /* count from which on insert_any() decides: growth, or the end of a calm */
+  gsize shrink;  /* count below which removals are calm */
+  gsize calm;    /* calm removals so far; 0: the last ones were not */
 };
 
 static inline gsize
 home (const GememIdMap *map, guint64 key)
 {
-  return (gsize) ((key * GOLDEN) >> map->shift);
+  return (gsize) ((key * map->multiplier) >> map->shift);
 }
 
 static inline guint64 *
@@ -112,6 +119,23 @@ resize (GememIdMap *map, int step)
   free (old);
 }
 
+/* Spreads the keys anew: some of them meet. */
+static G_GNUC_NO_INLINE void
+spread (GememIdMap *map)
+{
+  if (map->spreads++ >= SPREADS_MAX)
+    return;
+  map->multiplier *= NEXT;
+  resize (map, 0);
+}
+
+/* Whether @key would lie far from home at @index. */
+static inline gboolean
+is_far (const GememIdMap *map, guint64 key, gsize index)
+{
+  return ((index - home (map, key)) & map->mask) > FAR;
+}
+
 GememIdMap *
 gemem_idmap_new (gsize record_size)
 {
@@ -119,6 +143,7 @@ gemem_idmap_new (gsize record_size)
 
   g_assert (record_size % sizeof (guint64) == 0);
   map->words = 1 + record_size / sizeof (guint64);
+  map->multiplier = GOLDEN;
   set_capacity (map, CAPACITY_BITS_MIN);
   return map;
 }
@@ -174,6 +199,11 @@ insert_any (GememIdMap *map, guint64 key, gboolean *existed)
           resize (map, 1);
           entry = find (map, key, &index, words);
         }
+      if (G_UNLIKELY (is_far (map, key, index)))
+        {
+          spread (map);
+          entry = find (map, key, &index, words);
+        }
       map->count++;
       *entry = key;
     }
@@ -186,11 +216,15 @@ insert_any (GememIdMap *map, guint64 key, gboolean *existed)
 static inline void
 close_gap (GememIdMap *map, gsize hole, gsize words)
 {
+  const gsize first = hole;
+  gsize last = hole; /* of the run */
+
   for (gsize i = (hole + 1) & map->mask;; i = (i + 1) & map->mask)
     {
       const guint64 *entry = place (map, i, words);
       if (*entry == 0)
         break;
+      last = i;
       /* An entry may move into the hole unless its home slot lies after the hole. */
       if (((i - home (map, *entry)) & map->mask) >= ((i - hole) & map->mask))
         {
@@ -199,6 +233,8 @@ close_gap (GememIdMap *map, gsize hole, gsize words)
         }
     }
   *place (map, hole, words) = 0;
+  if (G_UNLIKELY (((last - first) & map->mask) > 4 * FAR))
+    spread (map);
 }
 
 /* A removal left the map nearly empty. */
@@ -243,6 +279,8 @@ gemem_idmap_insert (GememIdMap *map, guint64 key, gboolean *existed)
   if (G_UNLIKELY (map->words != 2 || key == 0 || map->count >= map->grow))
     return insert_any (map, key, existed);
   entry = find (map, key, &index, 2);
+  if (G_UNLIKELY (*entry == 0 && is_far (map, key, index)))
+    return insert_any (map, key, existed);
   if (existed != NULL)
     *existed = *entry != 0;
   if (G_LIKELY (*entry == 0))

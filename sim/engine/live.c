@@ -9,6 +9,10 @@
 #define BITS_MIN 6
 #define SPARE 4  /* slots per record from which on the table is doubled */
 #define EMPTY 32 /* slots per record below which removals are calm */
+#define SPREADS_MAX 16
+#define GOLDEN G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) /* 2^64 / phi, odd */
+#define NEXT \
+  G_GUINT64_CONSTANT (0xD1342543DE82EF95) /* odd; times this: the multiplier after another */
 
 static gsize
 n_slots (const GememLiveTable *table)
@@ -28,7 +32,7 @@ set_slots (GememLiveTable *table, guint bits)
   table->calm = 0;
 }
 
-/* Doubles (@step 1) or halves (-1) the number of slots. */
+/* Doubles (@step 1) or halves (-1) the number of slots, or leaves it (0). */
 static void
 resize (GememLiveTable *table, int step)
 {
@@ -62,9 +66,18 @@ gemem_live_calm (GememLiveTable *table)
 }
 
 void
+gemem_live_spread (GememLiveTable *table)
+{
+  if (table->spreads++ >= SPREADS_MAX)
+    return;
+  table->multiplier *= NEXT;
+  resize (table, 0);
+}
+
+void
 gemem_live_init (GememLiveTable *table)
 {
-  *table = (GememLiveTable){ .slots = NULL };
+  *table = (GememLiveTable){ .multiplier = GOLDEN };
   set_slots (table, BITS_MIN);
   gemem_slab_init (&table->slab, sizeof (GememLive));
 }

@@ -5,7 +5,8 @@
  * table holds pointers alone: eight share a cache line, and a removal moves nothing (base/idmap.h,
  * which has to close gaps, took twice the time here).  The slot is taken from the top bits of
  * id * 2^64/phi, which spread dense ids, that readers assign, and addresses evenly.  Free records are
- * reused last in, first out.  The walks are off the event path and cost O(n log n) in the number of
+ * reused last in, first out.  Ids can be chosen so that all take one slot: a table with a long chain is spread
+ * anew by another multiplier.  The walks are off the event path and cost O(n log n) in the number of
  * live blocks.
  *
  * Invariants: at most a quarter as many records as slots; after as many removals as slots that left
@@ -47,7 +48,9 @@ struct _GememLive
 typedef struct
 {
   GememLive **slots;
+  guint64 multiplier;        /* odd: 2^64/phi at first */
   guint shift;               /* 64 - log2 of their number */
+  guint spreads;             /* how often another multiplier was taken */
   gsize count, grow, shrink; /* records; from, and below, which the number of slots is looked at */
   gsize calm;                /* removals that left fewer than `shrink` */
   GememLive *unused;
@@ -59,17 +62,18 @@ void gemem_live_clear (GememLiveTable *table); /* frees everything */
 /* What is left of add and take: private. */
 void gemem_live_grow (GememLiveTable *table);
 void gemem_live_calm (GememLiveTable *table);
+void gemem_live_spread (GememLiveTable *table);
 /* The first record after @live in no order, NULL: the first; NULL at the end.  Nothing may be added or
  * taken between. */
 const GememLive *gemem_live_next (const GememLiveTable *table, const GememLive *live);
 
-#define GEMEM_LIVE_GOLDEN G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) /* 2^64 / phi, odd */
+#define GEMEM_LIVE_CHAIN 32 /* records that a chain does not reach by chance */
 
 /* The first pointer of the chain in which @id would be. */
 static inline GememLive **
 gemem_live_slot (const GememLiveTable *table, guint64 id)
 {
-  return &table->slots[(id * GEMEM_LIVE_GOLDEN) >> table->shift];
+  return &table->slots[(id * table->multiplier) >> table->shift];
 }
 
 /* The pointer to the record of @id, or the NULL at the end of its chain. */
@@ -101,8 +105,11 @@ gemem_live_put (GememLiveTable *table, GememLive *live)
 static inline GememLive *
 gemem_live_add (GememLiveTable *table, guint64 id, gboolean *existed)
 {
-  GememLive *live = *gemem_live_place (table, id);
+  GememLive *live = *gemem_live_slot (table, id);
+  guint before = 0; /* in its chain */
 
+  for (; live != NULL && live->id != id; live = live->chained)
+    before++;
   *existed = live != NULL;
   if (G_UNLIKELY (live != NULL))
     return live;
@@ -113,6 +120,8 @@ gemem_live_add (GememLiveTable *table, guint64 id, gboolean *existed)
     live = gemem_slab_alloc (&table->slab);
   live->flags = 0;
   live->id = id;
+  if (G_UNLIKELY (before > GEMEM_LIVE_CHAIN))
+    gemem_live_spread (table);
   gemem_live_put (table, live);
   return live;
 }

@@ -23,6 +23,13 @@ text("streams.txt", "alloc {0} size=512 stream={0}\n")
 text("pools.txt", "alloc {0} size=512 pool={0}\n")
 text("tags.txt", 'alloc {0} size=512 tag="name{0}"\n')
 text("stacks.txt", '# frame: "f{0}" "file{0}.py" {0}\n# stack: {0}\nalloc {0} size=512 stack={0}\n')
+meet = pow(0x9E3779B97F4A7C15, -1, 1 << 64)  # ids that a multiplication by 2^64/phi gives neighbouring places
+with open("meeting.txt", "w") as f:
+    f.write("# gemem-trace: 1\n")
+    for verb in "alloc {0} size=512\n", "free {0}\n":
+        for i in range(n):
+            f.write(verb.format(i * meet % (1 << 64)))
+    f.write(f"# end: {2 * n}\n")
 with open("many-devices.txt", "w") as f:
     f.write("# gemem-trace: 1\n" + "".join(f"alloc {i} size=512 device={i % 60000}\n" for i in range(1, n)) + f"# end: {n - 1}\n")
 with open("devices.txt", "w") as f:
@@ -75,6 +82,7 @@ for file in streams pools tags; do
   [ $times = 1 ] || bound 2 64 convert $file.txt out.gmt
   [ $times = 1 ] || bound 2 96 plan -p no-reuse $file.txt
 done
+for command in info 'replay -a direct' validate 'plan -p no-reuse'; do bound 2 96 $command meeting.txt; done
 bound 2 128 info stacks.txt
 bound 2 192 replay -a direct stacks.txt
 bound 2 128 validate stacks.txt
