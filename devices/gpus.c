@@ -13,7 +13,7 @@
 /* The macro GEMEM_SM_* is several arguments, which are separated only when GEMEM_GPU expands a
  * second time. */
 #define ROW(its_name, its_model, the_major, the_minor, threads, blocks, shared, per_block, \
-            processors, cache, clock, memory_clock, bus, mib, from) \
+            processors, cache, clock, memory_clock, bus, mib, peers, from) \
   { .name = its_name, \
     .model = its_model, \
     .major = the_major, \
@@ -29,6 +29,7 @@
     .memory_clock_khz = (memory_clock) *1000, \
     .bus_bits = bus, \
     .memory = (guint64) (mib) *GEMEM_MIB, \
+    .nvlinks = peers, \
     .summary = its_model ", " #processors " multiprocessors, " #mib " MiB", \
     .source = from },
 #define GEMEM_GPU(...) ROW (__VA_ARGS__)

@@ -23,6 +23,7 @@ typedef struct
   int l2;                                                                  /* bytes */
   int clock_khz, memory_clock_khz, bus_bits;
   guint64 memory;      /* bytes that cuMemGetInfo calls total */
+  int nvlinks;         /* to NVSwitch; 0: others are reached by PCIe; -1: not at all */
   const char *summary; /* "NVIDIA H100 80GB HBM3, 132 multiprocessors, 81079 MiB" */
   const char *source;  /* of the memory: "reported: ..." or "assumed: ..." */
 } GememGpu;

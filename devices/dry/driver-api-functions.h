@@ -301,6 +301,15 @@ CUresult cuIpcGetEventHandle (CUipcEventHandle *, CUevent);
 CUresult cuIpcOpenEventHandle (CUevent *, CUipcEventHandle);
 CUresult cuMemPoolSetAccess (CUmemoryPool, const CUmemAccessDesc *, size_t);
 CUresult cuMemPoolGetAccess (CUmemAccess_flags *, CUmemoryPool, CUmemLocation *);
+CUresult cuMulticastGetGranularity (size_t *, const CUmulticastObjectProp *,
+                                    CUmulticastGranularity_flags);
+CUresult cuMulticastCreate (CUmemGenericAllocationHandle *, const CUmulticastObjectProp *);
+CUresult cuMulticastAddDevice (CUmemGenericAllocationHandle, CUdevice);
+CUresult cuMulticastBindMem (CUmemGenericAllocationHandle, size_t, CUmemGenericAllocationHandle,
+                             size_t, size_t, unsigned long long);
+CUresult cuMulticastBindAddr (CUmemGenericAllocationHandle, size_t, CUdeviceptr, size_t,
+                              unsigned long long);
+CUresult cuMulticastUnbind (CUmemGenericAllocationHandle, CUdevice, size_t, size_t);
 CUresult cuStreamWriteValue32 (CUstream, CUdeviceptr, cuuint32_t, unsigned int);
 CUresult cuStreamWriteValue64 (CUstream, CUdeviceptr, cuuint64_t, unsigned int);
 

@@ -129,6 +129,13 @@ typedef struct
 
 typedef struct
 {
+  unsigned int numDevices;
+  size_t size;
+  unsigned long long handleTypes, flags;
+} CUmulticastObjectProp;
+
+typedef struct
+{
   CUmemAllocationType allocType;
   CUmemAllocationHandleType handleTypes;
   CUmemLocation location;

@@ -182,6 +182,13 @@ cuDeviceGetAttribute (int *value, CUdevice_attribute attribute, CUdevice number)
 
 /* ---- peers */
 
+/* By NVLink or PCIe, as the row of the GPU says; not said for the stand-in that is no dry run's. */
+gboolean
+standin_peers_reach (void)
+{
+  return !standin.dry || gemem_dry_gpu ()->nvlinks >= 0;
+}
+
 CUresult CUDAAPI
 cuDeviceCanAccessPeer (int *can, CUdevice number, CUdevice peer)
 {
@@ -190,7 +197,7 @@ cuDeviceCanAccessPeer (int *can, CUdevice number, CUdevice peer)
   DEVICE (number);
   if (standin_device (peer) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", peer, standin.n_devices);
-  *can = standin_device (peer) != device;
+  *can = standin_device (peer) != device && standin_peers_reach ();
   return CUDA_SUCCESS;
 }
 
@@ -214,6 +221,8 @@ cuCtxEnablePeerAccess (CUcontext context, unsigned int flags)
   own = standin_context ()->device;
   if ((peer = peer_of (context)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context of another device");
+  if (!standin_peers_reach ())
+    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
   if ((own->peers & (1u << peer->ordinal)) != 0)
     return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
   own->peers |= 1u << peer->ordinal;

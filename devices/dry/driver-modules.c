@@ -98,7 +98,8 @@ load (guint64 *handle, const void *image, StandinContext *context)
   if (standin.dry)
     {
       kept = gemem_dry_image_load (image, 0, capability ());
-      if (gemem_dry_image_state (kept, capability (), &problem) != GEMEM_DRY_IMAGE_READ)
+      if (gemem_dry_image_state (kept, capability (), &problem) != GEMEM_DRY_IMAGE_READ
+          && !gemem_dry_in_library (0))
         gemem_dry_note ("image", problem != NULL ? problem : "cannot be read");
     }
   else if (!looks_like_image (image))
@@ -243,6 +244,7 @@ find_function (guint64 *handle, StandinModule *module, const char *name)
       function->needs = standin.dry ? gemem_dry_kernel (module->image, name, capability ()) : NULL;
       function->dynamic_limit = gpu->shared_per_block
                                 - (function->needs != NULL ? function->needs->static_shared : 0);
+      function->of_library = gemem_dry_in_library (0);
       g_hash_table_insert (module->functions, function->name, function);
     }
   *handle = function->object.id;
@@ -271,7 +273,8 @@ standin_function_needs (const StandinFunction *function)
   static const GememDryKernel unknown;
   const GememDryKernel *needs = function->needs;
 
-  if (standin.dry && (needs == NULL || (needs->registers == 0 && !needs->idle)))
+  if (standin.dry && !function->of_library
+      && (needs == NULL || (needs->registers == 0 && !needs->idle)))
     gemem_dry_note ("kernel", function->name);
   return needs != NULL ? needs : &unknown;
 }

@@ -25,6 +25,8 @@
  *   rank PID RANK          which rank of a distributed program a process is; the last such line counts
  *   held PID DEVICE BYTES  at the end: most memory of a device that the process held at once, with that of
  *                          memory pools which no request uses
+ *   refused PID DEVICE     NCCL asked for memory that the device did not have
+ *   nccl PID DEVICE BYTES WHERE   at the end: most of that which NCCL held, and on which machine it takes so much
  *   times COUNT WORD TEXT  at the end: a line that came more than once
  *   more lines             there were more lines than are kept
  *
@@ -208,6 +210,19 @@ note_installed (void)
     }
 }
 
+static gint64 taken[STANDIN_DEVICES_MAX], taken_most[STANDIN_DEVICES_MAX];
+static const char *taken_on;
+
+void
+gemem_dry_took (guint device, gint64 bytes, const char *machine)
+{
+  pthread_mutex_lock (&mutex);
+  taken[device] += bytes;
+  taken_most[device] = MAX (taken_most[device], taken[device]);
+  taken_on = machine;
+  pthread_mutex_unlock (&mutex);
+}
+
 void
 standin_notes_end (void)
 {
@@ -226,6 +241,10 @@ standin_notes_end (void)
     if (standin.devices[i].memory != NULL && standin.devices[i].memory->peak_held > 0)
       g_string_append_printf (text, "held %d %u %" G_GUINT64_FORMAT "\n", (int) getpid (), i,
                               standin.devices[i].memory->peak_held);
+  for (guint i = 0; i < standin.n_devices && taken_on != NULL; i++)
+    if (taken_most[i] > 0)
+      g_string_append_printf (text, "nccl %d %u %" G_GINT64_FORMAT " %s\n", (int) getpid (), i,
+                              taken_most[i], taken_on);
   if (text->len > 0)
     write_line (text->str);
   pthread_mutex_unlock (&mutex);

@@ -10,6 +10,7 @@
  *     allocations into blocks. Without an answer the bytes are not known
  *   - a kernel of which the image does not say what parameters it has, a graph, a function of a library: all
  *   - the release of the memory; memory that is mapped twice, or shared with another process, is never known
+ *   - not a kernel of a library that says itself what it wrote (gemem_dry_in_library())
  *
  * An address that the host copies to the device, in a table of at most COPY_MAX bytes, counts as given to a kernel. Not seen are
  * addresses that kernels find otherwise: in larger tables, or computed from others.
@@ -132,6 +133,18 @@ standin_forget_all (void)
     drop (n_ranges - 1);
 }
 
+void
+standin_forget_page (const StandinPage *page)
+{
+  for (GememTreeNode *node = n_ranges > 0 ? gemem_tree_first (&standin.spans) : NULL; node != NULL;
+       node = gemem_tree_next (node))
+    {
+      const StandinSpan *span = GEMEM_TREE_ENTRY (node, StandinSpan, node);
+      if (span->page == page)
+        standin_forget (node->address, span->size);
+    }
+}
+
 /* FALSE: another process, or another mapping of the page, may write there unseen. */
 static gboolean
 is_private (guint64 address)
@@ -187,10 +200,11 @@ see_bytes (const guint8 *bytes, gsize size)
     }
 }
 
+/* What a library of NVIDIA's writes, as installed, is of no interest to the program. */
 void
 standin_remember_host (guint64 to, guint64 from, guint64 size)
 {
-  if (size > COPY_MAX)
+  if (size > COPY_MAX || gemem_dry_in_library (0))
     {
       standin_forget (to, size);
       return;
@@ -223,7 +237,7 @@ standin_remembered_launch (const StandinFunction *function, void **parameters, v
   const guint8 *buffer;
   gsize size;
 
-  if (n_ranges == 0)
+  if (n_ranges == 0 || function->of_library)
     return;
   if (parameters != NULL && needs != NULL && needs->parameters != NULL)
     for (guint i = 0; i < needs->parameters->len; i++)
@@ -367,6 +381,14 @@ standin_settle (guint64 to, guint64 from, guint64 size)
 }
 
 /* ---- for libraries */
+
+gboolean
+gemem_dry_in_library (int change)
+{
+  static __thread int depth;
+  depth += change;
+  return depth > 0;
+}
 
 gboolean
 gemem_dry_recall (guint64 from, gsize size, gpointer to, gboolean *assumed)

@@ -98,7 +98,7 @@ cuDeviceGetByPCIBusId (CUdevice *found, const char *text)
   return CUDA_SUCCESS;
 }
 
-/* Every device reaches every other, as through NVLink. */
+/* Every device that reaches others does so as through NVLink. */
 CUresult CUDAAPI
 cuDeviceGetP2PAttribute (int *value, CUdevice_P2PAttribute attribute, CUdevice from, CUdevice to)
 {
@@ -106,7 +106,7 @@ cuDeviceGetP2PAttribute (int *value, CUdevice_P2PAttribute attribute, CUdevice f
   PLACE (value);
   if (standin_device (from) == NULL || standin_device (to) == NULL || from == to)
     return CUDA_ERROR_INVALID_DEVICE;
-  *value = attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
+  *value = standin_peers_reach () && attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
            && attribute != CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED;
   return CUDA_SUCCESS;
 }

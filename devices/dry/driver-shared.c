@@ -20,6 +20,7 @@ typedef struct
   guint64 magic, size;
   gint32 device, process;
   guint64 address;
+  guint32 multicast; /* of a page: StandinPage */
 } Shared;
 
 #define DRY_ONLY() \
@@ -39,7 +40,11 @@ cuIpcGetMemHandle (CUipcMemHandle *handle, CUdeviceptr address)
   PLACE (handle);
   if ((span = standin_span_at (address)) == NULL || span->kind != KIND_ALLOCATION)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation", address);
-  shared = (Shared){ MAGIC, span->size, span->device->ordinal, getpid (), span->node.address };
+  shared = (Shared){ .magic = MAGIC,
+                     .size = span->size,
+                     .device = span->device->ordinal,
+                     .process = getpid (),
+                     .address = span->node.address };
   memset (handle, 0, sizeof *handle);
   memcpy (handle, &shared, sizeof shared);
   span->exported = TRUE;
@@ -110,12 +115,13 @@ cuMemExportToShareableHandle (void *place, CUmemGenericAllocationHandle handle,
     return CUDA_ERROR_NOT_SUPPORTED;
   shared.size = page->size;
   shared.device = page->device->ordinal;
+  shared.multicast = page->multicast;
   file = memfd_create ("gemem-dry-page", MFD_CLOEXEC);
   if (file < 0 || pwrite (file, &shared, sizeof shared, 0) != sizeof shared)
     return CUDA_ERROR_OPERATING_SYSTEM;
   *(int *) place = file;
   page->exported = TRUE;
-  standin_forget_all ();
+  standin_forget_page (page);
   return CUDA_SUCCESS;
 }
 
@@ -140,6 +146,7 @@ cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle, void *from
   page->size = shared.size;
   page->owners = 1;
   page->imported = TRUE;
+  page->multicast = shared.multicast != 0;
   page->bytes = standin_bytes_new (shared.size);
   *handle = page->object.id;
   return CUDA_SUCCESS;

@@ -67,7 +67,7 @@ standin_span_add (StandinKind kind, guint64 address, guint64 size, StandinDevice
   span->access = device != NULL ? 1u << device->ordinal : G_MAXUINT32;
   span->owned = span->live = TRUE;
   gemem_tree_insert (&standin.spans, &span->node);
-  if (device != NULL)
+  if (device != NULL && kind != KIND_MAPPING) /* that of a range, which may be another device's */
     standin_saw_address (device, address, size);
   return span;
 }

@@ -289,7 +289,7 @@ cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocatio
     page->foreign++;
   page->mappings++;
   if (page->mappings > 1)
-    standin_forget_all (); /* what was written by one address may change by another */
+    standin_forget_page (page); /* what was written by one address may change by another */
   page->bytes->references++;
   span = standin_span_add (KIND_MAPPING, address, size, page->device, page->bytes);
   span->page = page;

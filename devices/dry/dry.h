@@ -23,6 +23,10 @@ const GememGpu *gemem_dry_gpu (void);
  * driver-notes.c. The line appears at once, and once: how often it came is told at the end. */
 void gemem_dry_note (const char *word, const char *text);
 
+/* A library took @bytes of @device for itself (below 0: gave them back), as on @machine, constant or NULL;
+ * the report says at the end how much it held at most. */
+void gemem_dry_took (guint device, gint64 bytes, const char *machine);
+
 /* Notes which rank of a distributed program this process is, if $RANK says so. */
 void gemem_dry_note_rank (void);
 
@@ -54,6 +58,10 @@ __attribute__ ((visibility ("default"))) void gemem_dry_next_group (int size, in
 
 /* Writes to @to the @size bytes at the device address @from, if all are known. */
 gboolean gemem_dry_recall (guint64 from, gsize size, gpointer to, gboolean *assumed);
+/* Adds @change to how deep this thread is in a library of NVIDIA's that runs beside its stand-in, which says
+ * what the library's functions write; returns whether it is in one.  Kernels that are registered then write
+ * nothing of the program's, and it does not matter what their images say. */
+gboolean gemem_dry_in_library (int change);
 /* A function of a library wrote @bytes there; NULL: what it wrote is not known. @to 0: anywhere. */
 __attribute__ ((visibility ("default"))) void
 gemem_dry_wrote (guint64 to, gsize size, gconstpointer bytes, gboolean assumed);

@@ -7,6 +7,8 @@
  * Invariants: a module's libraries run together or not at all, because one calls the other. An object
  * that has a runtime linked in which is not known (launch-linked.c) would fail at its first call: then
  * none of them runs.
+ *
+ * NCCL is another case (gemem_dry_installed_beside()): it stands beside its stand-in, which calls it.
  */
 #include "config.h"
 
@@ -29,6 +31,8 @@ struct _GememDryInstalled
   gboolean wanted;
   GPtrArray *modules; /* Module */
   GHashTable *files;  /* "DEVICE INODE" of the objects */
+  char *beside;       /* the path of a library that its stand-in calls, or NULL; */
+  char *not_beside;   /* why one cannot be */
 };
 
 static void
@@ -56,6 +60,8 @@ gemem_dry_installed_free (GememDryInstalled *installed)
 {
   g_ptr_array_unref (installed->modules);
   g_hash_table_unref (installed->files);
+  g_free (installed->beside);
+  g_free (installed->not_beside);
   g_free (installed);
 }
 
@@ -105,6 +111,16 @@ can_run (GememDryElf *elf, const char *path)
   return linked != NULL;
 }
 
+/* Why the object with this name does not run. */
+static char *
+unknown_runtime (const char *soname)
+{
+  return g_strdup_printf (
+      "%s is installed and does not run: the version of CUDA's runtime that is linked "
+      "into it is not known",
+      soname);
+}
+
 gboolean
 gemem_dry_installed_add (GememDryInstalled *installed, GememDryElf *elf, const char *path,
                          guint row)
@@ -121,10 +137,29 @@ gemem_dry_installed_add (GememDryInstalled *installed, GememDryElf *elf, const c
   g_ptr_array_add (module->paths, g_strdup (path));
   g_hash_table_insert (module->sonames, g_strdup (soname), NULL);
   if (module->problem == NULL && !can_run (elf, path))
-    module->problem = g_strdup_printf ("%s is installed and does not run: the version of CUDA's "
-                                       "runtime that is linked into it is not known",
-                                       soname);
+    module->problem = unknown_runtime (soname);
   return TRUE;
+}
+
+void
+gemem_dry_installed_add_beside (GememDryInstalled *installed, GememDryElf *elf, const char *path)
+{
+  if (!installed->wanted || (installed->beside != NULL && strcmp (installed->beside, path) <= 0))
+    return;
+  if (!can_run (elf, path))
+    {
+      if (installed->not_beside == NULL)
+        installed->not_beside = unknown_runtime (gemem_dry_elf_soname (elf));
+      return;
+    }
+  g_free (installed->beside);
+  installed->beside = g_strdup (path);
+}
+
+const char *
+gemem_dry_installed_beside (const GememDryInstalled *installed)
+{
+  return installed->beside;
 }
 
 gboolean
@@ -228,5 +263,7 @@ gemem_dry_installed_problems (const GememDryInstalled *installed)
       if (!module->runs && module->problem != NULL)
         g_ptr_array_add (problems, module->problem);
     }
+  if (installed->beside == NULL && installed->not_beside != NULL)
+    g_ptr_array_add (problems, installed->not_beside);
   return join (problems, "; ");
 }

@@ -71,11 +71,15 @@ add (GPtrArray *functions, char *name, guint64 address)
 
 /* ---- by names */
 
+/* The compiler writes functions with such names into the program as well, which have to run: they register
+ * device code that was linked from several files. */
 static gboolean
 is_runtime_name (const char *name)
 {
   const char *rest = g_str_has_prefix (name, "__") ? name + 2 : name;
-  return g_str_has_prefix (rest, "cuda") && g_ascii_isupper (rest[4]);
+  return g_str_has_prefix (rest, "cuda") && g_ascii_isupper (rest[4])
+         && !g_str_has_prefix (rest, "cudaRegisterLinkedBinary")
+         && strcmp (rest, "cudaUnregisterBinaryUtil") != 0;
 }
 
 /* Whether a jump fits into @function of @elf: small ones have padding behind them, or not. */

@@ -11,6 +11,8 @@ gemem_dry_compare_names (gconstpointer a, gconstpointer b)
   return strcmp (*(char *const *) a, *(char *const *) b);
 }
 
+#define GEMEM_DRY_BESIDE "" /* no module */
+
 static const struct
 {
   const char *soname, *prefixes, *module;
@@ -81,10 +83,22 @@ gemem_dry_row_pattern (guint row)
   return rows[row].soname;
 }
 
+static gboolean
+has_module (guint row)
+{
+  return row != GEMEM_DRY_NO_ROW && rows[row].module != NULL && *rows[row].module != '\0';
+}
+
 const char *
 gemem_dry_row_module (guint row)
 {
-  return row != GEMEM_DRY_NO_ROW ? rows[row].module : NULL;
+  return has_module (row) ? rows[row].module : NULL;
+}
+
+gboolean
+gemem_dry_row_is_beside (guint row)
+{
+  return row != GEMEM_DRY_NO_ROW && rows[row].module != NULL && *rows[row].module == '\0';
 }
 
 char **
@@ -93,7 +107,7 @@ gemem_dry_modules (void)
   GPtrArray *names = g_ptr_array_new ();
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (rows[i].module != NULL
+    if (has_module (i)
         && !g_ptr_array_find_with_equal_func (names, rows[i].module, g_str_equal, NULL))
       g_ptr_array_add (names, g_strdup (rows[i].module));
   g_ptr_array_add (names, NULL);

@@ -291,12 +291,36 @@ found_installed (Scan *scan, GememDryElf *elf, const char *path, guint row)
     queue_siblings (scan, path, row);
 }
 
+/* Notes the libraries that @elf needs, and looks for those that are not replaced; bit per row.  Sets *@runtime
+ * if CUDA's runtime is among them. */
+static guint64
+look_at_needed (Scan *scan, const GememDryElf *elf, const char *path, gboolean *runtime)
+{
+  const GPtrArray *needed = gemem_dry_elf_needed (elf);
+  guint64 needs = 0;
+
+  for (guint i = 0; i < needed->len; i++)
+    {
+      const guint row = gemem_dry_row_of_soname (needed->pdata[i]);
+      if (row == NO_ROW)
+        look_for (scan, elf, path, needed->pdata[i]);
+      else if (!runs (scan, row))
+        {
+          if (gemem_dry_row_module (row) != NULL || gemem_dry_row_is_beside (row))
+            look_for (scan, elf, path, needed->pdata[i]);
+          needs |= G_GUINT64_CONSTANT (1) << row;
+          *runtime |= g_str_has_prefix (needed->pdata[i], "libcudart.so");
+          library (scan, needed->pdata[i]);
+        }
+    }
+  return needs;
+}
+
 static void
 read_object (Scan *scan, const char *path)
 {
   GememDryElf *elf = gemem_dry_elf_open (path);
   g_autofree char *file = g_path_get_basename (path);
-  guint64 needs = 0;
   gboolean needs_runtime = FALSE, looks_up = FALSE;
 
   if (elf == NULL)
@@ -307,24 +331,12 @@ read_object (Scan *scan, const char *path)
     {
       if (gemem_dry_row_module (own) != NULL)
         found_installed (scan, elf, path, own);
+      else if (gemem_dry_row_is_beside (own) && soname != NULL)
+        gemem_dry_installed_add_beside (scan->installed, elf, path);
       gemem_dry_elf_close (elf);
       return;
     }
-  const GPtrArray *needed = gemem_dry_elf_needed (elf);
-  for (guint i = 0; i < needed->len; i++)
-    {
-      const guint row = gemem_dry_row_of_soname (needed->pdata[i]);
-      if (row == NO_ROW)
-        look_for (scan, elf, path, needed->pdata[i]);
-      else if (!runs (scan, row))
-        {
-          if (gemem_dry_row_module (row) != NULL)
-            look_for (scan, elf, path, needed->pdata[i]);
-          needs |= G_GUINT64_CONSTANT (1) << row;
-          needs_runtime |= g_str_has_prefix (needed->pdata[i], "libcudart.so");
-          library (scan, needed->pdata[i]);
-        }
-    }
+  const guint64 needs = look_at_needed (scan, elf, path, &needs_runtime);
   for (guint i = 0; i < gemem_dry_elf_n_symbols (elf); i++)
     {
       GememDrySymbol symbol;
@@ -513,6 +525,29 @@ read_installed (Scan *scan)
   read_queued (scan);
 }
 
+/* The one that its stand-in calls asks for what it needs, as the program does; what it defines is not the
+ * program's. */
+static void
+read_beside (Scan *scan)
+{
+  const char *path = gemem_dry_installed_beside (scan->installed);
+  GememDryElf *elf = path != NULL ? gemem_dry_elf_open (path) : NULL;
+  gboolean needs_runtime = FALSE;
+
+  if (elf == NULL)
+    return;
+  const guint64 needs = look_at_needed (scan, elf, path, &needs_runtime);
+  for (guint i = 0; i < gemem_dry_elf_n_symbols (elf); i++)
+    {
+      GememDrySymbol symbol;
+      if (gemem_dry_elf_symbol (elf, i, &symbol) && symbol.imported)
+        look_at_symbol (scan, &symbol, needs);
+    }
+  if (!needs_runtime)
+    look_at_linked (scan, elf, path);
+  gemem_dry_elf_close (elf);
+}
+
 static GPtrArray *
 collect (const Scan *scan)
 {
@@ -570,6 +605,7 @@ gemem_dry_scan (const char *const *roots, GPtrArray *linked, GememDryInstalled *
       g_queue_push_tail (&scan.paths, g_strdup (*roots));
   read_queued (&scan);
   read_installed (&scan);
+  read_beside (&scan);
   attribute (&scan);
   if (linked != NULL)
     g_ptr_array_sort (linked, compare_linked);

@@ -8,6 +8,9 @@
  * rank gives in its turn: PyTorch gathers by a group of broadcasts, one from each rank, and exchanges by
  * a group of sends and receives, of which one is to the rank itself.
  *
+ * What is known is taken before the installed NCCL, if there is one, is called, and what comes of it written
+ * after that.
+ *
  * Invariant: calls of a group are done at its end, by the thread that made them.
  *
  * Origin: NCCL's user guide: the functions, types and operations, and which may have one buffer for both.
@@ -112,6 +115,18 @@ end (Call *call)
   return SUCCESS;
 }
 
+/* Hands the call @name of @communicator on to the installed NCCL, if that may take buffers for it;
+ * @arguments: with `beside` in the place of the communicator; behind it the numbers that decide: count, type,
+ * operation, root or peer. */
+#define INSTALLED(name, arguments, communicator, ...) \
+  { \
+    const gint64 facts[] = { __VA_ARGS__ }; \
+    const NcclWork work = { "nccl" #name, facts, G_N_ELEMENTS (facts) }; \
+    const gpointer beside = nccl_installed_begin (communicator, &work, stream); \
+    if (beside != NULL) \
+      nccl_installed_done (communicator, &work, nccl_installed ()->name arguments); \
+  }
+
 /* ---- reductions */
 
 #define REDUCE(id, type) \
@@ -159,24 +174,35 @@ reduce_all (Call *call, int type, int operation, gint64 slots)
     g_clear_pointer (&call->bytes, g_free);
 }
 
+static int
+end_reduction (Call *call, void *to, int type, int operation)
+{
+  reduce_all (call, type, operation, 1);
+  hand_on (call, to, 0, 0, call->ranks == 1);
+  return end (call);
+}
+
 DRY_FUNCTION (int, ncclAllReduce, const void *from, void *to, size_t count, int type, int operation,
               void *communicator, void *stream)
 {
   Call call;
 
-  if (!begin (&call, from, to, count, type, 1, communicator, stream))
-    return SUCCESS;
-  reduce_all (&call, type, operation, 1);
-  hand_on (&call, to, 0, 0, call.ranks == 1);
-  return end (&call);
+  const gboolean known = begin (&call, from, to, count, type, 1, communicator, stream);
+  INSTALLED (AllReduce, (from, to, count, type, operation, beside, stream), communicator, count,
+             type, operation)
+  return known ? end_reduction (&call, to, type, operation) : SUCCESS;
 }
 
 DRY_FUNCTION (int, ncclReduce, const void *from, void *to, size_t count, int type, int operation,
               int root, void *communicator, void *stream)
 {
-  if (root != dry_kept_number (communicator, RANK, 0))
-    return SUCCESS;
-  return ncclAllReduce (from, to, count, type, operation, communicator, stream);
+  Call call;
+
+  const gboolean known = root == dry_kept_number (communicator, RANK, 0)
+                         && begin (&call, from, to, count, type, 1, communicator, stream);
+  INSTALLED (Reduce, (from, to, count, type, operation, root, beside, stream), communicator, count,
+             type, operation, root)
+  return known ? end_reduction (&call, to, type, operation) : SUCCESS;
 }
 
 DRY_FUNCTION (int, ncclReduceScatter, const void *from, void *to, size_t count, int type,
@@ -184,7 +210,10 @@ DRY_FUNCTION (int, ncclReduceScatter, const void *from, void *to, size_t count, 
 {
   Call call;
 
-  if (!begin (&call, from, to, count, type, 0, communicator, stream))
+  const gboolean known = begin (&call, from, to, count, type, 0, communicator, stream);
+  INSTALLED (ReduceScatter, (from, to, count, type, operation, beside, stream), communicator, count,
+             type, operation)
+  if (!known)
     return SUCCESS;
   reduce_all (&call, type, operation, call.ranks);
   hand_on (&call, to, 0, call.rank, call.ranks == 1);
@@ -259,6 +288,7 @@ transfer (const Transfer *one)
 DRY_FUNCTION (int, ncclGroupStart, void)
 {
   depth++;
+  nccl_installed_group_start ();
   return SUCCESS;
 }
 
@@ -266,6 +296,7 @@ DRY_FUNCTION (int, ncclGroupEnd, void)
 {
   if (depth == 0)
     return INVALID_USAGE;
+  nccl_installed_group_end ();
   if (--depth == 0 && group != NULL)
     end_group (g_steal_pointer (&group));
   return SUCCESS;
@@ -277,7 +308,9 @@ DRY_FUNCTION (int, ncclSend, const void *from, size_t count, int type, int peer,
   const gboolean own = peer == dry_kept_number (communicator, RANK, 0);
   Call call;
 
-  if (!own || !begin (&call, from, NULL, count, type, 1, communicator, stream))
+  const gboolean known = own && begin (&call, from, NULL, count, type, 1, communicator, stream);
+  INSTALLED (Send, (from, count, type, peer, beside, stream), communicator, count, type, peer)
+  if (!known)
     return SUCCESS;
   return transfer (
       &(Transfer){ .call = call, .kind = SEND, .own = TRUE, .communicator = communicator });
@@ -289,7 +322,9 @@ DRY_FUNCTION (int, ncclRecv, void *to, size_t count, int type, int peer, void *c
   const gboolean own = peer == dry_kept_number (communicator, RANK, 0);
   Call call;
 
-  if (!begin (&call, NULL, to, count, type, 1, communicator, stream))
+  const gboolean known = begin (&call, NULL, to, count, type, 1, communicator, stream);
+  INSTALLED (Recv, (to, count, type, peer, beside, stream), communicator, count, type, peer)
+  if (!known)
     return SUCCESS;
   return transfer (&(Transfer){
       .call = call, .kind = RECEIVE, .to = to, .own = own, .communicator = communicator });
@@ -297,24 +332,43 @@ DRY_FUNCTION (int, ncclRecv, void *to, size_t count, int type, int peer, void *c
 
 /* ---- copies */
 
+static int
+end_gather (Call *call, void *to)
+{
+  for (gint64 i = 0; i < call->ranks; i++)
+    hand_on (call, to, i, 0, i == call->rank);
+  return end (call);
+}
+
 DRY_FUNCTION (int, ncclAllGather, const void *from, void *to, size_t count, int type,
               void *communicator, void *stream)
 {
   Call call;
 
-  if (!begin (&call, from, to, count, type, 1, communicator, stream))
-    return SUCCESS;
-  for (gint64 i = 0; i < call.ranks; i++)
-    hand_on (&call, to, i, 0, i == call.rank);
-  return end (&call);
+  const gboolean known = begin (&call, from, to, count, type, 1, communicator, stream);
+  INSTALLED (AllGather, (from, to, count, type, beside, stream), communicator, count, type)
+  return known ? end_gather (&call, to) : SUCCESS;
+}
+
+/* Functions that not every version has: what the installed NCCL takes for them is not known. */
+static void
+not_handed_on (const char *function)
+{
+  g_autofree char *text = g_strdup_printf ("of NCCL's for %s", function);
+  if (nccl_installed () != NULL)
+    gemem_dry_note ("buffers", text);
 }
 
 DRY_FUNCTION (int, ncclGather, const void *from, void *to, size_t count, int type, int root,
               void *communicator, void *stream)
 {
-  if (root != dry_kept_number (communicator, RANK, 0))
-    return SUCCESS;
-  return ncclAllGather (from, to, count, type, communicator, stream);
+  Call call;
+
+  not_handed_on ("ncclGather");
+  return root == dry_kept_number (communicator, RANK, 0)
+                 && begin (&call, from, to, count, type, 1, communicator, stream)
+             ? end_gather (&call, to)
+             : SUCCESS;
 }
 
 /* Other ranks than @root have their own copy in @to. */
@@ -324,7 +378,10 @@ DRY_FUNCTION (int, ncclBroadcast, const void *from, void *to, size_t count, int 
   const gboolean own = root == dry_kept_number (communicator, RANK, 0);
   Call call;
 
-  if (!begin (&call, own ? from : to, to, count, type, 1, communicator, stream))
+  const gboolean known = begin (&call, own ? from : to, to, count, type, 1, communicator, stream);
+  INSTALLED (Broadcast, (from, to, count, type, root, beside, stream), communicator, count, type,
+             root)
+  if (!known)
     return SUCCESS;
   return transfer (&(Transfer){
       .call = call, .kind = BROADCAST, .to = to, .own = own, .communicator = communicator });
@@ -342,6 +399,7 @@ DRY_FUNCTION (int, ncclScatter, const void *from, void *to, size_t count, int ty
   const gboolean own = root == dry_kept_number (communicator, RANK, 0);
   Call call;
 
+  not_handed_on ("ncclScatter");
   if (!begin (&call, own ? from : NULL, to, count, type, 0, communicator, stream))
     return SUCCESS;
   hand_on (&call, to, 0, call.rank, own);
@@ -353,6 +411,7 @@ DRY_FUNCTION (int, ncclAlltoAll, const void *from, void *to, size_t count, int t
 {
   Call call;
 
+  not_handed_on ("ncclAlltoAll");
   if (!begin (&call, from, to, count, type, 0, communicator, stream))
     return SUCCESS;
   for (gint64 i = 0; i < call.ranks; i++)

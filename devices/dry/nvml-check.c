@@ -14,9 +14,14 @@ SAME (32, nvmlMemory_v2_t, used);
 SAME (4, nvmlUtilization_t, memory);
 SAME (20, nvmlPciInfo_t, bus);
 SAME (36, nvmlPciInfo_t, busId);
+SAME (16, nvmlFieldValue_t, latencyUsec);
+SAME (32, nvmlFieldValue_t, value);
 _Static_assert(sizeof (nvmlMemory_v2_t) == 40 && sizeof (nvmlPciInfo_t) == 68, "sizes");
 _Static_assert(NVML_ERROR_INVALID_ARGUMENT == 2 && NVML_ERROR_NOT_FOUND == 6
                    && NVML_ERROR_INSUFFICIENT_SIZE == 7 && NVML_ERROR_UNKNOWN == 999
-                   && NVML_P2P_STATUS_OK == 0,
+                   && NVML_ERROR_NOT_SUPPORTED == 3 && NVML_P2P_STATUS_OK == 0
+                   && NVML_P2P_STATUS_GPU_NOT_SUPPORTED == 2 && NVML_NVLINK_CAP_VALID == 5
+                   && NVML_NVLINK_DEVICE_TYPE_SWITCH == 2 && NVML_FI_DEV_NVLINK_LINK_COUNT == 91
+                   && NVML_FI_DEV_NVLINK_GET_STATE == 165 && NVML_VALUE_TYPE_UNSIGNED_INT == 1,
                "values");
 #endif

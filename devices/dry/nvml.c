@@ -13,8 +13,6 @@
 #include "devices/dry/nvml.h"
 #include "devices/dry/standin.h"
 
-#define SUCCESS 0
-#define INVALID_ARGUMENT 2
 #define NOT_FOUND 6
 #define INSUFFICIENT_SIZE 7
 #define UNKNOWN 999
@@ -26,27 +24,18 @@ count_devices (void)
   return cuInit (0) == CUDA_SUCCESS && cuDeviceGetCount (&n) == CUDA_SUCCESS ? (guint) n : 0;
 }
 
-/* A handle is the number of the device and one. */
-static int
-ordinal_of (NvmlDevice device)
+int
+gemem_nvml_ordinal (NvmlDevice device)
 {
   guint number = (guint) (guintptr) device;
   return number >= 1 && number <= count_devices () ? (int) number - 1 : -1;
 }
 
-#define DEVICE(device) \
-  const int ordinal = ordinal_of (device); \
-  if (ordinal < 0) \
-  return INVALID_ARGUMENT
-#define ANSWER(pointer) \
-  if ((pointer) == NULL) \
-  return INVALID_ARGUMENT
-
 static int
 give_text (char *place, guint length, const char *text)
 {
   ANSWER (place);
-  return g_strlcpy (place, text, length) < length ? SUCCESS : INSUFFICIENT_SIZE;
+  return g_strlcpy (place, text, length) < length ? NVML_OK : INSUFFICIENT_SIZE;
 }
 
 /* ---- the library */
@@ -54,7 +43,7 @@ give_text (char *place, guint length, const char *text)
 int
 nvmlInit_v2 (void)
 {
-  return cuInit (0) == CUDA_SUCCESS ? SUCCESS : UNKNOWN;
+  return cuInit (0) == CUDA_SUCCESS ? NVML_OK : UNKNOWN;
 }
 
 int
@@ -72,7 +61,7 @@ nvmlInit (void)
 int
 nvmlShutdown (void)
 {
-  return SUCCESS;
+  return NVML_OK;
 }
 
 const char *
@@ -80,11 +69,11 @@ nvmlErrorString (int code)
 {
   switch (code)
     {
-    case SUCCESS:
+    case NVML_OK:
       return "Success";
-    case INVALID_ARGUMENT:
+    case NVML_BAD_ARGUMENT:
       return "Invalid Argument";
-    case 3:
+    case NVML_UNSUPPORTED:
       return "Not Supported";
     case NOT_FOUND:
       return "Not Found";
@@ -111,7 +100,7 @@ int
 nvmlSystemGetCudaDriverVersion_v2 (int *version)
 {
   ANSWER (version);
-  return cuDriverGetVersion (version) == CUDA_SUCCESS ? SUCCESS : UNKNOWN;
+  return cuDriverGetVersion (version) == CUDA_SUCCESS ? NVML_OK : UNKNOWN;
 }
 
 int
@@ -127,7 +116,7 @@ nvmlDeviceGetCount_v2 (unsigned int *count)
 {
   ANSWER (count);
   *count = count_devices ();
-  return SUCCESS;
+  return NVML_OK;
 }
 
 int
@@ -141,9 +130,9 @@ nvmlDeviceGetHandleByIndex_v2 (unsigned int index, NvmlDevice *device)
 {
   ANSWER (device);
   if (index >= count_devices ())
-    return INVALID_ARGUMENT;
+    return NVML_BAD_ARGUMENT;
   *device = (NvmlDevice) (guintptr) (index + 1);
-  return SUCCESS;
+  return NVML_OK;
 }
 
 int
@@ -175,10 +164,10 @@ nvmlDeviceGetHandleByUUID (const char *uuid, NvmlDevice *device)
     {
       char own[64];
       NvmlDevice handle = (NvmlDevice) (guintptr) (i + 1);
-      if (nvmlDeviceGetUUID (handle, own, sizeof own) == SUCCESS && strcmp (own, uuid) == 0)
+      if (nvmlDeviceGetUUID (handle, own, sizeof own) == NVML_OK && strcmp (own, uuid) == 0)
         {
           *device = handle;
-          return SUCCESS;
+          return NVML_OK;
         }
     }
   return NOT_FOUND;
@@ -193,7 +182,14 @@ nvmlDeviceGetHandleByPciBusId_v2 (const char *bus, NvmlDevice *device)
   if (cuDeviceGetByPCIBusId (&found, bus) != CUDA_SUCCESS)
     return NOT_FOUND;
   *device = (NvmlDevice) (guintptr) (found + 1);
-  return SUCCESS;
+  return NVML_OK;
+}
+
+/* Without the number, as programs find it that look it up by name. */
+int
+nvmlDeviceGetHandleByPciBusId (const char *bus, NvmlDevice *device)
+{
+  return nvmlDeviceGetHandleByPciBusId_v2 (bus, device);
 }
 
 int
@@ -202,7 +198,7 @@ nvmlDeviceGetIndex (NvmlDevice device, unsigned int *index)
   ANSWER (index);
   DEVICE (device);
   *index = ordinal;
-  return SUCCESS;
+  return NVML_OK;
 }
 
 int
@@ -226,7 +222,7 @@ nvmlDeviceGetCudaComputeCapability (NvmlDevice device, int *major, int *minor)
   DEVICE (device);
   *major = gemem_dry_gpu ()->major;
   *minor = gemem_dry_gpu ()->minor;
-  return SUCCESS;
+  return NVML_OK;
 }
 
 int
@@ -238,7 +234,7 @@ nvmlDeviceGetPciInfo_v3 (NvmlDevice device, NvmlPciInfo *info)
   info->bus = ordinal + 1;
   g_snprintf (info->legacy, sizeof info->legacy, "0000:%02X:00.0", info->bus);
   g_snprintf (info->text, sizeof info->text, "00000000:%02X:00.0", info->bus);
-  return SUCCESS;
+  return NVML_OK;
 }
 
 /* ---- memory and processes */
@@ -253,7 +249,7 @@ nvmlDeviceGetMemoryInfo (NvmlDevice device, NvmlMemory *memory)
   if (!standin_memory_info (ordinal, &free, &total))
     return UNKNOWN;
   *memory = (NvmlMemory){ .total = total, .free = free, .used = total - free };
-  return SUCCESS;
+  return NVML_OK;
 }
 
 int
@@ -263,13 +259,13 @@ nvmlDeviceGetMemoryInfo_v2 (NvmlDevice device, NvmlMemory2 *memory)
   int result;
 
   ANSWER (memory);
-  if ((result = nvmlDeviceGetMemoryInfo (device, &plain)) != SUCCESS)
+  if ((result = nvmlDeviceGetMemoryInfo (device, &plain)) != NVML_OK)
     return result;
   memory->total = plain.total;
   memory->reserved = 0;
   memory->free = plain.free;
   memory->used = plain.used;
-  return SUCCESS;
+  return NVML_OK;
 }
 
 int
@@ -278,7 +274,7 @@ nvmlDeviceGetUtilizationRates (NvmlDevice device, NvmlUtilization *utilization)
   ANSWER (utilization);
   DEVICE (device);
   *utilization = (NvmlUtilization){ 0, 0 };
-  return SUCCESS;
+  return NVML_OK;
 }
 
 /* No process but this one uses a device, and this one is not listed: its memory is that of the
@@ -289,7 +285,7 @@ no_processes (NvmlDevice device, unsigned int *count)
   ANSWER (count);
   DEVICE (device);
   *count = 0;
-  return SUCCESS;
+  return NVML_OK;
 }
 
 int
@@ -316,28 +312,6 @@ nvmlDeviceGetMPSComputeRunningProcesses_v3 (NvmlDevice device, unsigned int *cou
   return no_processes (device, count);
 }
 
-/* ---- links between devices: all reach each other (driver-settings.c), by no link with a number */
-
-int
-nvmlDeviceGetP2PStatus (NvmlDevice device, NvmlDevice other, unsigned int what, int *status)
-{
-  ANSWER (status);
-  DEVICE (device);
-  if (ordinal_of (other) < 0)
-    return INVALID_ARGUMENT;
-  *status = 0; /* NVML_P2P_STATUS_OK */
-  return SUCCESS;
-}
-
-int
-nvmlDeviceGetNvLinkState (NvmlDevice device, unsigned int link, unsigned int *active)
-{
-  ANSWER (active);
-  DEVICE (device);
-  *active = 0;
-  return SUCCESS;
-}
-
 int
 nvmlDeviceGetMigMode (NvmlDevice device, unsigned int *current, unsigned int *pending)
 {
@@ -345,5 +319,5 @@ nvmlDeviceGetMigMode (NvmlDevice device, unsigned int *current, unsigned int *pe
   ANSWER (pending);
   DEVICE (device);
   *current = *pending = 0;
-  return SUCCESS;
+  return NVML_OK;
 }

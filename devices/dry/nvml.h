@@ -27,6 +27,42 @@ typedef struct
   char text[32];
 } NvmlPciInfo;
 
+/* Of the remote end of a link; shorter than NvmlPciInfo in the function without a number. */
+typedef struct
+{
+  char legacy[16];
+  unsigned int domain, bus, device, id, subsystem, reserved[4];
+} NvmlOldPciInfo;
+
+typedef struct
+{
+  unsigned int environment, feature, tools;
+} NvmlConfidential;
+
+typedef struct
+{
+  unsigned int field, scope;
+  long long time, latency;
+  unsigned int type;
+  int result;
+  unsigned long long value;
+} NvmlFieldValue;
+
+#define NVML_OK 0
+#define NVML_BAD_ARGUMENT 2
+#define NVML_UNSUPPORTED 3
+
+/* The number of the device whose handle is @device, which is that and one; -1: there is none. */
+int gemem_nvml_ordinal (NvmlDevice device);
+
+#define DEVICE(device) \
+  const int ordinal = gemem_nvml_ordinal (device); \
+  if (ordinal < 0) \
+  return NVML_BAD_ARGUMENT
+#define ANSWER(pointer) \
+  if ((pointer) == NULL) \
+  return NVML_BAD_ARGUMENT
+
 #pragma GCC visibility push(default)
 
 int nvmlInit (void);
@@ -43,6 +79,7 @@ int nvmlDeviceGetCount_v2 (unsigned int *);
 int nvmlDeviceGetHandleByIndex (unsigned int, NvmlDevice *);
 int nvmlDeviceGetHandleByIndex_v2 (unsigned int, NvmlDevice *);
 int nvmlDeviceGetHandleByUUID (const char *, NvmlDevice *);
+int nvmlDeviceGetHandleByPciBusId (const char *, NvmlDevice *);
 int nvmlDeviceGetHandleByPciBusId_v2 (const char *, NvmlDevice *);
 int nvmlDeviceGetUUID (NvmlDevice, char *, unsigned int);
 int nvmlDeviceGetIndex (NvmlDevice, unsigned int *);
@@ -59,6 +96,23 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3 (NvmlDevice, unsigned int *, void *
 int nvmlDeviceGetMPSComputeRunningProcesses_v3 (NvmlDevice, unsigned int *, void *);
 int nvmlDeviceGetP2PStatus (NvmlDevice, NvmlDevice, unsigned int, int *);
 int nvmlDeviceGetNvLinkState (NvmlDevice, unsigned int, unsigned int *);
+int nvmlDeviceGetNvLinkCapability (NvmlDevice, unsigned int, unsigned int, unsigned int *);
+int nvmlDeviceGetNvLinkRemotePciInfo (NvmlDevice, unsigned int, NvmlOldPciInfo *);
+int nvmlDeviceGetNvLinkRemotePciInfo_v2 (NvmlDevice, unsigned int, NvmlPciInfo *);
+int nvmlDeviceGetNvLinkRemoteDeviceType (NvmlDevice, unsigned int, unsigned int *);
+int nvmlDeviceGetFieldValues (NvmlDevice, int, NvmlFieldValue *);
+int nvmlDeviceGetGpuFabricInfoV (NvmlDevice, void *);
+int nvmlDeviceGetPlatformInfo (NvmlDevice, void *);
+int nvmlDeviceGetPciInfoExt (NvmlDevice, void *);
+int nvmlDeviceGetMemoryErrorCounter (NvmlDevice, unsigned int, unsigned int, unsigned int,
+                                     unsigned long long *);
+int nvmlDeviceGetCurrPcieLinkGeneration (NvmlDevice, unsigned int *);
+int nvmlDeviceGetMaxPcieLinkGeneration (NvmlDevice, unsigned int *);
+int nvmlDeviceGetCurrPcieLinkWidth (NvmlDevice, unsigned int *);
+int nvmlDeviceGetMaxPcieLinkWidth (NvmlDevice, unsigned int *);
+int nvmlDeviceGetPcieLinkMaxSpeed (NvmlDevice, unsigned int *);
+int nvmlSystemGetConfComputeState (NvmlConfidential *);
+int nvmlSystemGetConfComputeSettings (void *);
 int nvmlDeviceGetMigMode (NvmlDevice, unsigned int *, unsigned int *);
 
 #pragma GCC visibility pop

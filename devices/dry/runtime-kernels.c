@@ -23,8 +23,9 @@
 typedef struct
 {
   const void *image;
-  CUlibrary library; /* NULL: not used yet */
-  GSList *managed;   /* Variable, not allocated yet */
+  CUlibrary library;   /* NULL: not used yet */
+  GSList *managed;     /* Variable, not allocated yet */
+  gboolean of_library; /* that the dry run loaded (gemem_dry_in_library()) */
 } Binary;
 
 typedef struct
@@ -67,6 +68,7 @@ REGISTRATION (void **, __cudaRegisterFatBinary, (const void *image))
 {
   Binary *binary = g_new0 (Binary, 1);
   binary->image = image;
+  binary->of_library = gemem_dry_in_library (0);
   return (void **) binary;
 }
 
@@ -170,10 +172,12 @@ load (Binary *binary)
 static int
 find_kernel (Kernel *kernel)
 {
+  gemem_dry_in_library (kernel->binary->of_library);
   int result = load (kernel->binary);
-  return result == RUNTIME_SUCCESS
-             ? (int) cuLibraryGetKernel (&kernel->handle, kernel->binary->library, kernel->name)
-             : result;
+  if (result == RUNTIME_SUCCESS)
+    result = (int) cuLibraryGetKernel (&kernel->handle, kernel->binary->library, kernel->name);
+  gemem_dry_in_library (-kernel->binary->of_library);
+  return result;
 }
 
 int

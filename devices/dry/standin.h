@@ -157,6 +157,8 @@ typedef struct
   guint foreign;     /* mappings unknown to the device */
   gboolean imported; /* from another process, where it counts */
   gboolean exported; /* to another process */
+  gboolean
+      multicast; /* no memory, but addresses that stand for that of several devices; imported */
   StandinBytes *bytes;
 } StandinPage;
 
@@ -192,6 +194,7 @@ typedef struct
   const GememDryKernel *needs; /* dry runs: as the image says; NULL: unknown */
   int dynamic_limit;           /* bytes of dynamic shared memory that a launch may have */
   int carveout;
+  gboolean of_library; /* its launches change nothing (gemem_dry_in_library()) */
 } StandinFunction;
 
 typedef struct
@@ -337,6 +340,9 @@ StandinDevice *standin_device (CUdevice device); /* NULL: no such device */
 gboolean standin_memory_info (int ordinal, guint64 *free, guint64 *total);
 void standin_device_uuid (const StandinDevice *device, CUuuid *uuid);
 int standin_device_attribute (const StandinDevice *device, CUdevice_attribute attribute);
+
+/* Whether devices reach each other's memory. */
+gboolean standin_peers_reach (void);
 StandinContext *standin_context (void); /* current to this thread, or NULL */
 /* The result of a call that was carried out: the error of the current context, if any. */
 CUresult standin_context_state (void);
@@ -472,6 +478,7 @@ void standin_remember_host (guint64 to, guint64 from, guint64 size);
 /* Something else may have been written there, anywhere. */
 void standin_forget (guint64 address, guint64 size);
 void standin_forget_all (void);
+void standin_forget_page (const StandinPage *page); /* what is mapped to it */
 /* A copy from device to device. */
 void standin_carry (guint64 to, guint64 from, guint64 size);
 /* @function was launched. */

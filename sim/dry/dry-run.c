@@ -50,9 +50,8 @@ static const GOptionEntry entries[] = {
     "time so, for the upper end of the verdict",
     "SIZE" },
   { "stand-ins", 0, 0, G_OPTION_ARG_NONE, &options.stand_ins,
-    "do not run cuDNN, cuSOLVER and cuSPARSE where they are installed: the sizes of their "
-    "workspaces "
-    "are not known then",
+    "do not run cuDNN, cuSOLVER, cuSPARSE and NCCL where they are installed: the sizes of their "
+    "workspaces and buffers are not known then",
     NULL },
   { "gpus", 0, 0, G_OPTION_ARG_INT, &options.gpus, "how many of them (default: 1)", "N" },
   { "rank", 0, 0, G_OPTION_ARG_INT, &options.rank,

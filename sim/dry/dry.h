@@ -88,6 +88,10 @@ typedef struct
   char *live_by, *reserved_by; /* the line that raised it; NULL: unknown */
   /* most that the process held of the device, whoever asked for it; 0: not known */
   guint64 held;
+  /* of this, what NCCL held at most, and the machine where it takes so much; 0, NULL: not known, or none */
+  guint64 nccl;
+  char *nccl_on;
+  gboolean nccl_refused;           /* there was no memory for it */
   guint64 ooms, oom_seq, oom_size; /* refused requests, the first of them */
   char *oom_by;
   guint64 compared, equal; /* decisions that our own allocator makes as the program's did */
@@ -169,6 +173,9 @@ void dry_ranks_append (GString *out, const GPtrArray *ranks);
 
 /* Reads the report that the libraries of @run wrote into @verdict. */
 void dry_report_read (const DryRun *run, DryVerdict *verdict);
+/* Sets what NCCL held in the process and on the device of @found. */
+void dry_report_nccl (const DryRun *run, DryFinding *found);
+#define DRY_TOPOLOGY_GIVEN "the topology of " /* nccl_on begins so, if the user said which */
 /* Makes the lists of @verdict, and frees them. */
 void dry_counts_init (DryVerdict *verdict);
 void dry_counts_clear (DryVerdict *verdict);

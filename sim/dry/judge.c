@@ -6,6 +6,9 @@
  * function, no size was taken as 0, and enough is left for CUDA's context, unless --context counted it.
  * Everything else is "only if", with the conditions, each a part of a sentence after these words.
  *
+ * How much NCCL takes follows from the links between GPUs.  Where much more is left than it took, other links
+ * than those that were assumed are no condition: the verdict names them.
+ *
  * Values that the program reads from the GPU are no condition, since almost every program reads its
  * loss and no size follows from it: the verdict names the lines, and --value chooses what they read.
  * Those that operators read to know the sizes of their results are one.
@@ -20,6 +23,8 @@
 /* With less than this left, CUDA's context and the code of kernels, commonly some hundreds of MiB,
  * may decide. */
 #define LEFT_FOR_CONTEXT (G_GUINT64_CONSTANT (1) << 30)
+/* The same, of links between GPUs that are others than those that were assumed; or with less than NCCL took. */
+#define LEFT_FOR_LINKS (G_GUINT64_CONSTANT (1) << 30)
 
 static void G_GNUC_PRINTF (2, 3) only_if (GPtrArray *conditions, const char *format, ...)
 {
@@ -39,17 +44,19 @@ sum_of (const GPtrArray *counts)
   return sum;
 }
 
-/* What @found needs, in the worst order of addresses, and whether a request was refused. */
+/* What @found needs, in the worst order of addresses, and whether a request was refused.  Others than the
+ * program's allocator may hold their most when that does, in any order. */
 static void
 measure (const DryOptions *options, DryFinding *found)
 {
   guint64 most = MAX (found->held, found->peak_reserved);
-  gboolean refused = found->ooms > 0;
+  const guint64 others = most - found->peak_reserved;
+  gboolean refused = found->ooms > 0 || found->nccl_refused;
 
   for (guint i = 0; i < found->orders->len; i++)
     {
       const DryOrder *order = &g_array_index (found->orders, DryOrder, i);
-      most = MAX (most, order->peak_reserved);
+      most = MAX (most, order->peak_reserved + others);
       refused |= order->ooms > 0;
     }
   found->needed = most + options->context;
@@ -103,6 +110,13 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
     only_if (conditions, "what is not known besides ('unknown', below) needs no more");
 }
 
+/* Whether the user said how the machine's GPUs are linked. */
+static gboolean
+given_topology (const DryFinding *found)
+{
+  return found->nccl_on != NULL && g_str_has_prefix (found->nccl_on, DRY_TOPOLOGY_GIVEN);
+}
+
 /* Those of @found alone, which fits by what was found. */
 static void
 add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryVerdict *most,
@@ -128,6 +142,12 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
     only_if (conditions,
              "the processes on GPU %d, which need %s in all, do not hold it at the same time",
              found->device, gemem_format_size (size, together));
+  if (found->nccl > 0 && left < MAX (found->nccl, LEFT_FOR_LINKS) && !given_topology (found))
+    only_if (conditions,
+             "NCCL finds links like those that were assumed ('NCCL', below), and takes no more "
+             "than the %s "
+             "that are left; NCCL_TOPO_FILE names a machine",
+             gemem_format_size (size, left));
   if (options->context == 0 && left < LEFT_FOR_CONTEXT)
     only_if (conditions,
              "CUDA's context and kernels, commonly some hundreds of MiB, take no more than the %s "

@@ -242,6 +242,10 @@ set_installed (char **environment, const GememDryInstalled *installed)
   g_autofree char *names = gemem_dry_installed_names (installed);
   g_autofree char *problems = gemem_dry_installed_problems (installed);
 
+  const char *beside = gemem_dry_installed_beside (installed);
+
+  environment = g_environ_setenv (environment, "GEMEM_DRY_NCCL_INSTALLED",
+                                  beside != NULL ? beside : "", TRUE);
   environment = g_environ_setenv (environment, "GEMEM_DRY_INSTALLED", names != NULL ? names : "",
                                   TRUE);
   return g_environ_setenv (environment, "GEMEM_DRY_NOT_RUN", problems != NULL ? problems : "",

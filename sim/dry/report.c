@@ -10,6 +10,8 @@
  *   workspace NAME 0..MOST      a size that only the real library knows; it was taken as 0
  *   installed SONAME            a library of NVIDIA's that ran by itself
  *   told WHAT                   what a program was told that a GPU may answer otherwise
+ *   refused PID DEVICE          NCCL asked for memory that the device did not have
+ *   nccl PID DEVICE BYTES WHERE what NCCL held, on that machine (dry_report_nccl())
  *   host WHERE                  a tensor of random numbers that was read on the host, as zeros
  *   pools WHAT                  what a memory pool keeps unused is not known
  *   managed BYTES               an allocation of managed memory, which is not counted
@@ -155,6 +157,30 @@ dry_report_read (const DryRun *run, DryVerdict *verdict)
   g_ptr_array_sort (verdict->missing, compare_counts);
   g_ptr_array_sort (verdict->values, compare_counts);
   g_ptr_array_sort (verdict->sizes, compare_counts);
+}
+
+void
+dry_report_nccl (const DryRun *run, DryFinding *found)
+{
+  g_autofree char *text = NULL;
+
+  if (!g_file_get_contents (run->report, &text, NULL, NULL))
+    return;
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  g_autofree char *start = g_strdup_printf ("nccl %" G_GINT64_FORMAT " %d ", found->pid,
+                                            found->device);
+  g_autofree char *refused = g_strdup_printf ("refused %" G_GINT64_FORMAT " %d", found->pid,
+                                              found->device);
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (strcmp (lines[i], refused) == 0)
+      found->nccl_refused = TRUE;
+    else if (g_str_has_prefix (lines[i], start))
+      {
+        char *on;
+        found->nccl = g_ascii_strtoull (lines[i] + strlen (start), &on, 10);
+        g_free (found->nccl_on);
+        found->nccl_on = g_strdup (g_strstrip (on));
+      }
 }
 
 /* ---- the lists */

@@ -317,6 +317,7 @@ finding_free (gpointer data)
   g_free (found->live_by);
   g_free (found->reserved_by);
   g_free (found->oom_by);
+  g_free (found->nccl_on);
   g_array_unref (found->orders);
   g_ptr_array_unref (found->only_if);
   g_free (found);
@@ -341,6 +342,8 @@ dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
   check_torches (run, verdict);
   gather (&gathering);
   dry_report_read (run, verdict);
+  for (guint i = 0; i < verdict->findings->len; i++)
+    dry_report_nccl (run, verdict->findings->pdata[i]);
   dry_judge (options, verdict, NULL);
   return verdict;
 }

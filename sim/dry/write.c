@@ -108,7 +108,7 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
               "%s: %s of %s (%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " bytes)%s",
               answers[found->fit], gemem_format_size (need, found->needed),
               gemem_format_size (whole, options->capacity), found->needed, options->capacity,
-              found->ooms > 0 ? ", and more was asked for"
+              found->ooms > 0 || found->nccl_refused ? ", and more was asked for"
               : found->fit != DRY_DOES_NOT_FIT || found->needed > options->capacity
                   ? ""
                   : ", and more was asked for in some orders of addresses");
@@ -165,6 +165,14 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
       append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
                   others);
     }
+  if (found->nccl > 0)
+    append_row (out, "NCCL", "took %s of that for itself, as on %s%s",
+                gemem_format_size (held, found->nccl), found->nccl_on,
+                g_str_has_prefix (found->nccl_on, DRY_TOPOLOGY_GIVEN)
+                    ? ""
+                    : "; NCCL_TOPO_FILE names another");
+  if (found->nccl_refused)
+    append_row (out, found->nccl > 0 ? "" : "NCCL", "asked for memory that the GPU did not have");
   if (found->ooms > 0)
     append_row (out, "out of memory",
                 "%" G_GUINT64_FORMAT " requests were refused; the first, of %" G_GUINT64_FORMAT
@@ -335,6 +343,7 @@ append_finding_json (GString *out, const DryFinding *found)
     { "peak_reserved", found->peak_reserved },
     { "peak_reserved_event", found->peak_reserved_seq },
     { "held", found->held },
+    { "nccl", found->nccl },
     { "out_of_memory", found->ooms },
     { "compared", found->compared },
     { "equal", found->equal },
@@ -347,6 +356,7 @@ append_finding_json (GString *out, const DryFinding *found)
     gemem_json_append_number_member (out, numbers[i].name, numbers[i].number);
   if (found->rank >= 0)
     gemem_json_append_number_member (out, "rank", (guint64) found->rank);
+  gemem_json_append_text_member (out, "nccl_on", found->nccl_on);
   gemem_json_append_text_member (out, "peak_live_by", found->live_by);
   gemem_json_append_text_member (out, "peak_reserved_by", found->reserved_by);
   gemem_json_append_text_member (out, "out_of_memory_by", found->oom_by);

@@ -1,11 +1,11 @@
 #!/bin/sh
 # long-dry-ranks.sh - distributed programs (tests/programs/dry/ranks_*.py) under real PyTorch wheels: all ranks by torchrun, and one rank alone, which has to need the same.
-#   GEMEM_TORCH   the Pythons, separated by blanks, of environments with a CUDA build of PyTorch; its packages of NVIDIA are not needed
+#   GEMEM_TORCH        the Pythons, separated by blanks, of environments with a CUDA build of PyTorch; its packages of NVIDIA are not needed
+#   GEMEM_TORCH_NCCL   the Python of an environment with PyTorch 2.6 of CUDA 12.4 and nvidia-nccl-cu12 2.21.5: there NCCL takes its own buffers
 # shellcheck disable=SC2154 # out and err come from tap.sh
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
-GEMEM_DRY_STAND_INS=1; export GEMEM_DRY_STAND_INS # the figures here are those without NVIDIA's packages
-[ -n "${GEMEM_TORCH:-}" ] || { skip "PyTorch" "\$GEMEM_TORCH names no Python"; done_testing; }
+[ -n "${GEMEM_TORCH:-}${GEMEM_TORCH_NCCL:-}" ] || { skip "PyTorch" "neither \$GEMEM_TORCH nor \$GEMEM_TORCH_NCCL names a Python"; done_testing; }
 command -v jq >/dev/null || { skip "PyTorch" "there is no jq"; done_testing; }
 programs=$GEMEM_SRCDIR/tests/programs/dry
 OMP_NUM_THREADS=1; export OMP_NUM_THREADS
@@ -23,7 +23,26 @@ both () {
   check "$script $*: rank 1 alone needs what it needs with the other" test "$(peaks all.json 1)" = "$(peaks one.json 1)"
 }
 
-for python in $GEMEM_TORCH; do
+# took BYTES GPU RANKS PROGRAM ARGUMENTS...: what NCCL takes in rank 0; the rest is as without it, and nothing is unknown.
+took () {
+  bytes=$1 gpu=$2 ranks=$3 script=$programs/$4; shift 4
+  run 0 gemem-dry-run --gpu "$gpu" --gpus "$ranks" --json all.json "$GEMEM_TORCH_NCCL" -m torch.distributed.run --standalone --nproc-per-node "$ranks" "$script" "$@"
+  says err '^     0    0 .* fits$'; says err '^  NCCL +took '; check "nothing is unknown" jq -e '.fits == true and .unknown == [] and .missing == []' all.json
+  check "$gpu, $ranks ranks, $script $*: NCCL takes $bytes" jq -e "[.processes[] | select (.rank == 0)] | .[0] | .nccl == $bytes and .held == .peak_reserved + .nccl" all.json
+  run 0 gemem-dry-run --stand-ins --gpu "$gpu" --gpus "$ranks" --json one.json "$GEMEM_TORCH_NCCL" -m torch.distributed.run --standalone --nproc-per-node "$ranks" "$script" "$@"
+  check "PyTorch asks for the same" test "$(peaks all.json 0) $(jq '[.assumed[].count] | add' all.json)" = "$(peaks one.json 0) $(jq '[.assumed[].count] | add' one.json)"
+}
+if [ -n "${GEMEM_TORCH_NCCL:-}" ]; then
+  took 773849088 h100 2 ranks_ddp.py
+  took 773849088 h100 2 ranks_ddp.py --unused --object
+  took 1176502272 h100 2 ranks_pipeline.py
+  took 3697278976 h100 4 ranks_mesh.py
+  NCCL_BUFFSIZE=1048576; export NCCL_BUFFSIZE; took 522190848 h100 2 ranks_ddp.py; unset NCCL_BUFFSIZE
+  took 18874368 rtx4090 2 ranks_ddp.py
+fi
+
+GEMEM_DRY_STAND_INS=1; export GEMEM_DRY_STAND_INS # the figures from here on are those without NVIDIA's packages
+for python in ${GEMEM_TORCH:-}; do
   ranks=4; both ranks_mesh.py; ranks=2
   both ranks_ddp.py; says err '^  assumed +[0-9]+ values came from other ranks'
   both ranks_ddp.py --unused --object

@@ -389,7 +389,7 @@ scenario_absent (void)
   REFUSED (CUDA_ERROR_NOT_SUPPORTED, function ());
   OK (cu.get ("cuCtxResetPersistingL2Cache", (void **) &function, 13000, 0, NULL));
   OK (function ());
-  *(gpointer *) &function = dlsym (library, "nvmlDeviceGetNvLinkRemoteDeviceType");
+  *(gpointer *) &function = dlsym (library, "nvmlDeviceGetTemperature");
   REFUSED (3, function ());
   REFUSED (CUDA_ERROR_NOT_FOUND, cu.get ("cuNoSuchThing", (void **) &function, 13000, 0, NULL));
   REFUSED (CUDA_ERROR_NOT_FOUND, cu.cuGetExportTable (&(const void *){ NULL }, &(CUuuid){ { 0 } }));
@@ -482,7 +482,7 @@ static const struct
   { "devices", scenario_devices, "a100-40", "2", "" },
   { "shared", scenario_shared, NULL, NULL, "" },
   { "absent", scenario_absent, NULL, NULL,
-    "missing cuTexObjectCreate libcuda.so.1\nmissing nvmlDeviceGetNvLinkRemoteDeviceType "
+    "missing cuTexObjectCreate libcuda.so.1\nmissing nvmlDeviceGetTemperature "
     "libnvidia-ml.so.1\nmissing cuGetExportTable libcuda.so.1\n" },
   { "nvml", scenario_nvml, NULL, NULL, "" },
   { "threads", scenario_threads, NULL, NULL, "" },

@@ -137,6 +137,42 @@ test_shared (void)
 }
 
 /* The oldest go first. */
+/* A page that another process may write to is forgotten, and nothing else. */
+static void
+test_pages (void)
+{
+  const CUmemAllocationProp properties = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                           .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+  const CUmemAccessDesc access = { properties.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+  const size_t size = 2 * MIB;
+  CUmemGenericAllocationHandle page;
+  CUdeviceptr range;
+  int file;
+  gint32 value = 9;
+
+  put_int (0, 7);
+  OK (CALL (
+      "cuMemCreate",
+      (CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *, unsigned long long),
+      &page, size, &properties, 0));
+  OK (CALL ("cuMemAddressReserve", (CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long),
+            &range, size, 0, 0, 0));
+  OK (CALL ("cuMemMap",
+            (CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long), range,
+            size, 0, page, 0));
+  OK (CALL ("cuMemSetAccess", (CUdeviceptr, size_t, const CUmemAccessDesc *, size_t), range, size,
+            &access, 1));
+  OK (CALL ("cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t), range, &value, 4));
+  OK (CALL ("cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t), &value, range, 4));
+  g_assert_cmpint (value, ==, 9);
+  OK (CALL ("cuMemExportToShareableHandle",
+            (void *, CUmemGenericAllocationHandle, CUmemAllocationHandleType, unsigned long long),
+            &file, page, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  OK (CALL ("cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t), &value, range, 4));
+  g_assert_cmpint (value, ==, 0);
+  g_assert_cmpint (get_int (0), ==, 7);
+}
+
 static void
 test_bounds (void)
 {
@@ -413,6 +449,7 @@ main (int argc, char **argv)
   g_test_add_func ("/remembered/copies", test_copies);
   g_test_add_func ("/remembered/release", test_release);
   g_test_add_func ("/remembered/shared", test_shared);
+  g_test_add_func ("/remembered/pages", test_pages);
   g_test_add_func ("/remembered/bounds", test_bounds);
   g_test_add_func ("/remembered/kernels", test_kernels);
   g_test_add_func ("/remembered/blocks", test_blocks);
