@@ -28,14 +28,14 @@ check "nothing failed" sh -c "! grep -q 'not written' $err"
 check "the request with which JAX begins is not in the recording" sh -c "! gemem-sim info a.gmt | grep -q 'from  [0-9.]* GiB'"
 
 # ---- JAX's own allocator, in another dry run, counts what gemem's counts for the recording
-for capacity in 85GiB 600MiB; do # with less memory XLA compiles another program
-  dry --gpu a100-80 --capacity "$capacity" -o a.gmt
-  [ "$capacity" = 85GiB ] || check "XLA saves memory where there is less" test "$sum" -lt "$most"
-  run 0 env XLA_PYTHON_CLIENT_ALLOCATOR=default gemem-dry-run --capacity "$capacity" -o own.gmt "$GEMEM_JAX" "$programs/jax_train.py"
-  check "$capacity: XLA compiles the same under its own allocator" test "$(awk '$1 == "xla" { print $2 + $3 + $4 }' "$out")" -eq "$sum"
+for capacity in 80000 600; do # MiB; with less memory XLA compiles another program
+  dry --gpu a100-80 --capacity "${capacity}MiB" -o a.gmt
+  [ "$capacity" = 80000 ] || check "XLA saves memory where there is less" test "$sum" -lt "$most"
+  run 0 env XLA_PYTHON_CLIENT_ALLOCATOR=default gemem-dry-run --gpu a100-80 --capacity "${capacity}MiB" -o own.gmt "$GEMEM_JAX" "$programs/jax_train.py"
+  check "$capacity MiB: XLA compiles the same under its own allocator" test "$(awk '$1 == "xla" { print $2 + $3 + $4 }' "$out")" -eq "$sum"
   real=$(sed -n 's/^peak_bytes_in_use //p' "$out")
-  run 0 gemem-sim replay a.gmt -a "tf-bfc:allow_growth=no,limit=75%" -d "sim:capacity=$capacity"
-  check "$capacity: tf-bfc counts as JAX's allocator" near "$(awk '$1 == "peak_bytes_in_use" { print $2; exit }' "$out")" "$real"
+  run 0 gemem-sim replay a.gmt -a "tf-bfc:allow_growth=no,limit=$((capacity * 3 / 4))MiB" -d "sim:capacity=${capacity}MiB"
+  check "$capacity MiB: tf-bfc counts as JAX's allocator" near "$(awk '$1 == "peak_bytes_in_use" { print $2; exit }' "$out")" "$real"
 done
 
 # ---- the part of the memory that JAX takes decides
@@ -44,7 +44,9 @@ XLA_PYTHON_CLIENT_MEM_FRACTION=.95 dry --gpu a100-80 --capacity 500MiB; says err
 XLA_PYTHON_CLIENT_PREALLOCATE=false dry --gpu a100-80; says err 'as it needs them'
 
 # ---- convolutions; no kernels that were compiled here stay behind
-run 0 gemem-dry-run --gpu a100-80 "$GEMEM_JAX" "$programs/jax_conv.py"; says err '^  workspaces +1 sizes .*cudnn'; says err "peak live +.* \($(sed -n 's/^peak_bytes_in_use //p' "$out") bytes\)"
+for flags in "" "$XLA_FLAGS"; do # the first with autotuning
+  run 0 env XLA_FLAGS="$flags" gemem-dry-run --gpu a100-80 "$GEMEM_JAX" "$programs/jax_conv.py"; says err '^  workspaces +1 sizes .*cudnn'; says err "peak live +.* \($(sed -n 's/^peak_bytes_in_use //p' "$out") bytes\)"
+done
 mkdir cache
 JAX_COMPILATION_CACHE_DIR=$PWD/cache JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 dry --gpu a100-80
 check "nothing was kept in the user's cache" test -z "$(ls cache)"

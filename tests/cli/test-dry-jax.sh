@@ -93,6 +93,13 @@ fi
 export XLA_PYTHON_CLIENT_PREALLOCATE=false
 jax --capacity 4GiB python3 steps.py $((100 * MiB)); says err "JAX's allocator takes the 3\.000 GiB as it needs them"; says out '^allocator cuda_async true'
 unset XLA_PYTHON_CLIENT_PREALLOCATE
+# a process that another one starts is one of JAX's as well
+cat >parent.py <<'PY'
+import subprocess, sys, jax
+allocate, release = jax.begin()
+subprocess.check_call([sys.executable, "steps.py", "104857600"])
+PY
+jax --capacity 4GiB --json verdict.json python3 parent.py; says err '^  h100 +fits: 100\.0 MiB of 3\.000 GiB'
 # a program that chose an allocator gets it, and the verdict is that of the driver's calls
 export XLA_PYTHON_CLIENT_ALLOCATOR=platform XLA_PYTHON_CLIENT_PREALLOCATE=false
 jax --capacity 4GiB python3 steps.py 1000; says out '^allocator platform false false$'; says err "^  requests of +CUDA's runtime and driver"; says err '^  peak live +3\.000 GiB'
