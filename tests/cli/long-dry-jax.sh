@@ -46,6 +46,7 @@ XLA_PYTHON_CLIENT_PREALLOCATE=false dry --gpu a100-80; says err 'as it needs the
 # ---- convolutions; no kernels that were compiled here stay behind
 for flags in "" "$XLA_FLAGS"; do # the first with autotuning
   run 0 env XLA_FLAGS="$flags" gemem-dry-run --gpu a100-80 "$GEMEM_JAX" "$programs/jax_conv.py"; says err '^  workspaces +1 sizes .*cudnn'; says err "peak live +.* \($(sed -n 's/^peak_bytes_in_use //p' "$out") bytes\)"
+  [ -n "$flags" ] || says err '^  note +the program measured times of the GPU'
 done
 mkdir cache
 JAX_COMPILATION_CACHE_DIR=$PWD/cache JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 dry --gpu a100-80
