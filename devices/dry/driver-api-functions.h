@@ -123,6 +123,7 @@ CUresult cuStreamWaitEvent (CUstream, CUevent, unsigned int);
 CUresult cuStreamGetFlags (CUstream, unsigned int *);
 CUresult cuStreamGetPriority (CUstream, int *);
 CUresult cuStreamGetCtx (CUstream, CUcontext *);
+CUresult cuStreamGetGreenCtx (CUstream, CUgreenCtx *);
 CUresult cuStreamIsCapturing (CUstream, CUstreamCaptureStatus *);
 CUresult cuStreamQuery_ptsz (CUstream);
 CUresult cuStreamSynchronize_ptsz (CUstream);

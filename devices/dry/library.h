@@ -40,6 +40,8 @@ void dry_object_free (gpointer object);
 /* Keeps @size bytes as attribute @id of @object, which may be any address. */
 void dry_keep (gconstpointer object, int id, gconstpointer data, gsize size);
 void dry_keep_number (gconstpointer object, int id, gint64 number);
+/* @to keeps what @from keeps, too. */
+void dry_copy (gconstpointer to, gconstpointer from);
 /* Copies at most @size bytes of attribute @id to @data (unless NULL); returns how many it has, 0: it
  * was not kept. */
 gsize dry_kept (gconstpointer object, int id, gpointer data, gsize size);

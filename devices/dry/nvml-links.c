@@ -115,13 +115,21 @@ nvmlDeviceGetFieldValues (NvmlDevice device, int count, NvmlFieldValue *values)
 /* ---- what this machine has not, as older drivers and other machines say it: links to the GPUs of other
  * machines, a place in a rack, the long form of PCIe facts, counters of errors */
 
+int
+nvmlDeviceGetGpuFabricInfoV (NvmlDevice device, NvmlFabric *fabric)
+{
+  ANSWER (fabric);
+  DEVICE (device);
+  *fabric = (NvmlFabric){ .version = fabric->version }; /* NVML_GPU_FABRIC_STATE_NOT_SUPPORTED */
+  return NVML_OK;
+}
+
 #define UNSUPPORTED(name, ...) \
   int name (NvmlDevice device, __VA_ARGS__) \
   { \
     DEVICE (device); \
     return NVML_UNSUPPORTED; \
   }
-UNSUPPORTED (nvmlDeviceGetGpuFabricInfoV, void *info)
 UNSUPPORTED (nvmlDeviceGetPlatformInfo, void *info)
 UNSUPPORTED (nvmlDeviceGetPciInfoExt, void *info)
 UNSUPPORTED (nvmlDeviceGetMemoryErrorCounter, unsigned int type, unsigned int counter,

@@ -27,6 +27,16 @@ typedef struct
   char text[32];
 } NvmlPciInfo;
 
+/* Version 2; later ones have more at the end. */
+typedef struct
+{
+  unsigned int version;
+  unsigned char cluster[16];
+  int status;
+  unsigned int clique;
+  unsigned char state;
+  unsigned int health;
+} NvmlFabric;
 /* Of the remote end of a link; shorter than NvmlPciInfo in the function without a number. */
 typedef struct
 {
@@ -101,7 +111,7 @@ int nvmlDeviceGetNvLinkRemotePciInfo (NvmlDevice, unsigned int, NvmlOldPciInfo *
 int nvmlDeviceGetNvLinkRemotePciInfo_v2 (NvmlDevice, unsigned int, NvmlPciInfo *);
 int nvmlDeviceGetNvLinkRemoteDeviceType (NvmlDevice, unsigned int, unsigned int *);
 int nvmlDeviceGetFieldValues (NvmlDevice, int, NvmlFieldValue *);
-int nvmlDeviceGetGpuFabricInfoV (NvmlDevice, void *);
+int nvmlDeviceGetGpuFabricInfoV (NvmlDevice, NvmlFabric *);
 int nvmlDeviceGetPlatformInfo (NvmlDevice, void *);
 int nvmlDeviceGetPciInfoExt (NvmlDevice, void *);
 int nvmlDeviceGetMemoryErrorCounter (NvmlDevice, unsigned int, unsigned int, unsigned int,

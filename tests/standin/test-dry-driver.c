@@ -31,7 +31,7 @@
   F (cuMemAllocAsync) F (cuMemFreeAsync) F (cuDeviceGetGraphMemAttribute) F (cuDeviceGraphMemTrim) \
   F (cuMemAddressReserve) F (cuMemCreate) F (cuMemMap) F (cuMemSetAccess) F (cuMemUnmap) F (cuMemRelease) \
   F (cuMemExportToShareableHandle) F (cuMemImportFromShareableHandle) F (cuIpcGetMemHandle) \
-  F (cuStreamCreate) F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamBeginCapture) \
+  F (cuStreamCreate) F (cuStreamGetGreenCtx) F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamBeginCapture) \
   F (cuStreamEndCapture) F (cuStreamGetCaptureInfo_v2) F (cuLaunchHostFunc) F (cuEventCreate) F (cuEventRecord) \
   F (cuEventQuery) F (cuEventElapsedTime) F (cuModuleLoadData) F (cuModuleUnload) F (cuModuleGetFunction) \
   F (cuModuleGetGlobal) F (cuFuncGetAttribute) F (cuFuncSetAttribute) F (cuLaunchKernel) F (cuLibraryLoadData) \
@@ -175,12 +175,15 @@ scenario_kernels (void)
   CUdeviceptr address;
   CUkernel kernel;
   CUmodule module;
+  CUgreenCtx green = (CUgreenCtx) &green;
   CUstream stream;
   size_t size;
   int value;
 
   begin ();
   OK (cu.cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING));
+  OK (cu.cuStreamGetGreenCtx (stream, &green));
+  g_assert_null (green);
   OK (cu.cuModuleLoadData (&module, "whatever"));
   OK (cu.cuModuleGetFunction (&function, module, "kernel"));
   OK (cu.cuModuleGetFunction (&again, module, "kernel"));
@@ -403,7 +406,11 @@ scenario_nvml (void)
   __typeof__ (nvmlDeviceGetHandleByUUID) *by_uuid;
   __typeof__ (nvmlDeviceGetUUID) *uuid_of;
   __typeof__ (nvmlDeviceGetMemoryInfo) *memory_of;
+  __typeof__ (nvmlDeviceGetCurrPcieLinkGeneration) *generation_of;
+  __typeof__ (nvmlDeviceGetGpuFabricInfoV) *fabric_of;
+  NvmlFabric fabric = { .version = 2u << 24 | sizeof fabric, .state = 1, .clique = 1 };
   NvmlDevice device, same;
+  guint generation;
   NvmlMemory memory;
   CUdeviceptr address;
   char uuid[64];
@@ -414,6 +421,8 @@ scenario_nvml (void)
   *(gpointer *) &by_uuid = dlsym (library, "nvmlDeviceGetHandleByUUID");
   *(gpointer *) &uuid_of = dlsym (library, "nvmlDeviceGetUUID");
   *(gpointer *) &memory_of = dlsym (library, "nvmlDeviceGetMemoryInfo");
+  *(gpointer *) &generation_of = dlsym (library, "nvmlDeviceGetCurrPcieLinkGeneration");
+  *(gpointer *) &fabric_of = dlsym (library, "nvmlDeviceGetGpuFabricInfoV");
   OK (cu.cuMemAlloc (&address, GIB));
   OK (init ());
   OK (by_index (0, &device));
@@ -425,6 +434,11 @@ scenario_nvml (void)
   OK (memory_of (device, &memory));
   g_assert_cmpuint (memory.used, ==, GIB);
   g_assert_cmpuint (memory.free + memory.used, ==, memory.total);
+  OK (generation_of (device, &generation));
+  g_assert_cmpuint (generation, ==, 5); /* without a name it is an H100 */
+  OK (fabric_of (device, &fabric));
+  g_assert_cmpuint (fabric.version, ==, 2u << 24 | sizeof fabric);
+  g_assert_cmpuint (fabric.state + fabric.clique, ==, 0);
 }
 
 #define THREADS 16

@@ -116,16 +116,14 @@ get_descriptors (void *descriptor, int id, int64_t wanted, int64_t *count, void 
       if (wanted > 0 && elements != NULL && elements[0] != NULL)
         fill_config (descriptor, elements[0]);
     }
-  else if (id == CONFIG_ENGINE && wanted > 0 && n > 0 && elements != NULL && elements[0] != NULL)
-    {
-      void *graph = NULL;
-      dry_kept (kept[0], ENGINE_GRAPH, &graph, sizeof graph);
-      dry_keep (elements[0], ENGINE_GRAPH, &graph, sizeof graph);
-      dry_keep_number (elements[0], ENGINE_INDEX, dry_kept_number (kept[0], ENGINE_INDEX, 0));
-    }
   else if (elements != NULL)
-    for (gsize i = 0; i < MIN (n, G_N_ELEMENTS (kept)) && (int64_t) i < wanted; i++)
-      elements[i] = kept[i];
+    {
+      for (gsize i = 0; i < MIN (n, G_N_ELEMENTS (kept)) && (int64_t) i < wanted; i++)
+        if (elements[i] != NULL)
+          dry_copy (elements[i], kept[i]);
+        else
+          elements[i] = kept[i];
+    }
   if (count != NULL)
     *count = (int64_t) n;
   return SUCCESS;

@@ -3,7 +3,8 @@
 Python imports this module before the program, because its folder stands first in $PYTHONPATH.  Nothing is imported that the program does not import: a finder waits
 until the program imports torch (or cupy), and the history begins when the program initialises CUDA.  At the end of the process, also by SIGTERM or os._exit(), the snapshot
 becomes $GEMEM_DRY_SNAPSHOTS/PID.pickle; which PyTorch it is, PID.torch ("version 2.11.0+cu130").  Calls of the program that switch its own history on or off do not
-end this one.  The program's own sitecustomize, if there is one, runs after this.  No failure in here stops the program; it is said on standard error.
+end this one.  JAX keeps no history; it is told to ask the driver for each request.  The program's own sitecustomize, if there is one, runs after this.  No failure in
+here stops the program; it is said on standard error.
 """
 import os
 import sys
@@ -14,7 +15,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _say(error):
-    sys.stderr.write("gemem-dry-run: PyTorch's memory history: %s\n" % (error,))
+    sys.stderr.write("gemem-dry-run: what is recorded of Python: %s\n" % (error,))
 
 
 def _find_libraries():
@@ -167,6 +168,31 @@ def _on_rmm(rmm):
         _load("pools").watch_rmm(rmm)
 
 
+def _on_jax(jax):
+    """Runs when the program has imported jax.  Unless the program chose an allocator, JAX passes every request on to the driver (cuda_async), so
+    that the recording has them; PID.jax says what its own allocator would have been told (sim/dry/jax.c)."""
+    chosen, parent = os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR"), os.environ.get("GEMEM_DRY_JAX")  # what a parent process chose here is not the program's
+    grows = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE", "").lower() in ("0", "false", "no", "n", "f", "off")
+    if parent and chosen == "cuda_async":
+        chosen, grows = None, parent == "grows"
+    facts = [("version", jax.__version__)]
+    if not chosen:
+        os.environ["GEMEM_DRY_JAX"] = "grows" if grows else "begins"
+        os.environ["XLA_PYTHON_CLIENT_ALLOCATOR"] = "cuda_async"
+        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "true"  # else XLA compiles for another limit
+
+    def write():
+        part = os.environ.get("XLA_CLIENT_MEM_FRACTION") or os.environ.get("XLA_PYTHON_CLIENT_MEM_FRACTION")
+        more = [] if chosen else [("recorded", "cuda_async")] + [("part", part)] * bool(part) + [("grows", "yes")] * grows
+        with open(os.path.join(_FOLDER, "%d.jax" % os.getpid()), "w") as stream:
+            stream.writelines("%s %s\n" % fact for fact in facts + more)
+
+    import atexit
+
+    write()
+    atexit.register(write)  # the program may say the part after it has imported JAX
+
+
 def _on_stopping_criteria(module):
     _load("values").watch_generation(module)
 
@@ -174,7 +200,7 @@ def _on_stopping_criteria(module):
 class _Finder(object):
     """Stands before all other finders and tells when one of these modules has been imported."""
 
-    awaited = {"torch": _on_torch, "cupy": _on_cupy, "rmm": _on_rmm, "transformers.generation.stopping_criteria": _on_stopping_criteria}
+    awaited = {"torch": _on_torch, "cupy": _on_cupy, "rmm": _on_rmm, "jax": _on_jax, "transformers.generation.stopping_criteria": _on_stopping_criteria}
 
     def __init__(self):
         self.active = False
