@@ -92,6 +92,10 @@ says err '^  not written +1 calls failed.*cudaMadeUp libcudart\.so\.13'; check "
 mkdir modules; cp "$GEMEM_BUILDDIR/tests/programs/.libs/dry-linked-module.so" modules
 run 0 env PYTHONPATH="$PWD/modules" gemem-dry-run "$linked" modules/dry-linked-module.so; check "a module that is opened" test "$(grep -c 'registered outside, malloc 0 block' "$out")" -eq 2
 
+# ---- a module that defines the driver's functions itself and looks them up in the driver, as TensorFlow does
+run 0 timeout 60 gemem-dry-run "$GEMEM_BUILDDIR/tests/programs/record-host" "$GEMEM_BUILDDIR/tests/programs/.libs/record-stubs.so" all
+says err '^  peak live +3\.000 MiB'; check "their calls" test "$(events out.gmt)" = 'alloc 1 size=1048576;alloc 2 size=2097152;free 1'
+
 run 0 gemem-dry-run "$GEMEM_BUILDDIR/tests/programs/dry-asks" /no/such/place/libcublas.so.99 cublasMadeUp
 says out '^cublasMadeUp in /no/such/place/libcublas\.so\.99 1$'
 
