@@ -106,6 +106,24 @@ dry_kept (gconstpointer object, int id, gpointer data, gsize size)
   return has;
 }
 
+void
+dry_keep_as (gconstpointer to, gconstpointer from)
+{
+  GHashTableIter iter;
+  gpointer id, bytes;
+
+  pthread_mutex_lock (&mutex);
+  const Kept *kept = find (from, FALSE);
+  if (kept != NULL && to != from)
+    {
+      GHashTable *attributes = find (to, TRUE)->attributes;
+      g_hash_table_iter_init (&iter, kept->attributes);
+      while (g_hash_table_iter_next (&iter, &id, &bytes))
+        g_hash_table_insert (attributes, id, g_bytes_ref (bytes));
+    }
+  pthread_mutex_unlock (&mutex);
+}
+
 gint64
 dry_kept_number (gconstpointer object, int id, gint64 otherwise)
 {

@@ -103,7 +103,8 @@ derived (void *descriptor, int id)
   return -1;
 }
 
-/* The descriptors that belong to a descriptor are copied to ones that the program made. */
+/* The descriptors that belong to a descriptor: copied to those that the program made for them; where it
+ * made none, it gets them themselves. */
 static int
 get_descriptors (void *descriptor, int id, int64_t wanted, int64_t *count, void **elements)
 {
@@ -116,16 +117,14 @@ get_descriptors (void *descriptor, int id, int64_t wanted, int64_t *count, void 
       if (wanted > 0 && elements != NULL && elements[0] != NULL)
         fill_config (descriptor, elements[0]);
     }
-  else if (id == CONFIG_ENGINE && wanted > 0 && n > 0 && elements != NULL && elements[0] != NULL)
-    {
-      void *graph = NULL;
-      dry_kept (kept[0], ENGINE_GRAPH, &graph, sizeof graph);
-      dry_keep (elements[0], ENGINE_GRAPH, &graph, sizeof graph);
-      dry_keep_number (elements[0], ENGINE_INDEX, dry_kept_number (kept[0], ENGINE_INDEX, 0));
-    }
   else if (elements != NULL)
     for (gsize i = 0; i < MIN (n, G_N_ELEMENTS (kept)) && (int64_t) i < wanted; i++)
-      elements[i] = kept[i];
+      {
+        if (elements[i] != NULL)
+          dry_keep_as (elements[i], kept[i]);
+        else
+          elements[i] = kept[i];
+      }
   if (count != NULL)
     *count = (int64_t) n;
   return SUCCESS;
