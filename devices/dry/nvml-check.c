@@ -14,6 +14,11 @@ SAME (32, nvmlMemory_v2_t, used);
 SAME (4, nvmlUtilization_t, memory);
 SAME (20, nvmlPciInfo_t, bus);
 SAME (36, nvmlPciInfo_t, busId);
+#ifdef nvmlGpuFabricInfo_v2
+SAME (28, nvmlGpuFabricInfo_v2_t, state);
+SAME (32, nvmlGpuFabricInfo_v2_t, healthMask);
+_Static_assert(NVML_GPU_FABRIC_STATE_NOT_SUPPORTED == 0, "the state is as in nvml.h");
+#endif
 _Static_assert(sizeof (nvmlMemory_v2_t) == 40 && sizeof (nvmlPciInfo_t) == 68, "sizes");
 _Static_assert(NVML_ERROR_INVALID_ARGUMENT == 2 && NVML_ERROR_NOT_FOUND == 6
                    && NVML_ERROR_INSUFFICIENT_SIZE == 7 && NVML_ERROR_UNKNOWN == 999

@@ -338,6 +338,36 @@ nvmlDeviceGetNvLinkState (NvmlDevice device, unsigned int link, unsigned int *ac
   return SUCCESS;
 }
 
+/* No fabric of several machines. */
+int
+nvmlDeviceGetGpuFabricInfoV (NvmlDevice device, NvmlFabric *fabric)
+{
+  ANSWER (fabric);
+  DEVICE (device);
+  *fabric = (NvmlFabric){ .version = fabric->version }; /* NVML_GPU_FABRIC_STATE_NOT_SUPPORTED */
+  return SUCCESS;
+}
+
+/* By the generation of the GPU: V100 and T4 have 3, A100 to RTX 40 have 4, H100 and later 5. */
+int
+nvmlDeviceGetCurrPcieLinkGeneration (NvmlDevice device, unsigned int *generation)
+{
+  ANSWER (generation);
+  DEVICE (device);
+  *generation = gemem_dry_gpu ()->major >= 9 ? 5 : gemem_dry_gpu ()->major >= 8 ? 4 : 3;
+  return SUCCESS;
+}
+
+/* That of a graphics card or module that is alone in its slot. */
+int
+nvmlDeviceGetCurrPcieLinkWidth (NvmlDevice device, unsigned int *width)
+{
+  ANSWER (width);
+  DEVICE (device);
+  *width = 16;
+  return SUCCESS;
+}
+
 int
 nvmlDeviceGetMigMode (NvmlDevice device, unsigned int *current, unsigned int *pending)
 {

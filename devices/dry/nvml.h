@@ -27,6 +27,17 @@ typedef struct
   char text[32];
 } NvmlPciInfo;
 
+/* Version 2; later ones have more at the end. */
+typedef struct
+{
+  unsigned int version;
+  unsigned char cluster[16];
+  int status;
+  unsigned int clique;
+  unsigned char state;
+  unsigned int health;
+} NvmlFabric;
+
 #pragma GCC visibility push(default)
 
 int nvmlInit (void);
@@ -59,6 +70,9 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3 (NvmlDevice, unsigned int *, void *
 int nvmlDeviceGetMPSComputeRunningProcesses_v3 (NvmlDevice, unsigned int *, void *);
 int nvmlDeviceGetP2PStatus (NvmlDevice, NvmlDevice, unsigned int, int *);
 int nvmlDeviceGetNvLinkState (NvmlDevice, unsigned int, unsigned int *);
+int nvmlDeviceGetGpuFabricInfoV (NvmlDevice, NvmlFabric *);
+int nvmlDeviceGetCurrPcieLinkGeneration (NvmlDevice, unsigned int *);
+int nvmlDeviceGetCurrPcieLinkWidth (NvmlDevice, unsigned int *);
 int nvmlDeviceGetMigMode (NvmlDevice, unsigned int *, unsigned int *);
 
 #pragma GCC visibility pop

@@ -375,7 +375,11 @@ scenario_nvml (void)
   __typeof__ (nvmlDeviceGetHandleByUUID) *by_uuid;
   __typeof__ (nvmlDeviceGetUUID) *uuid_of;
   __typeof__ (nvmlDeviceGetMemoryInfo) *memory_of;
+  __typeof__ (nvmlDeviceGetCurrPcieLinkGeneration) *generation_of;
+  __typeof__ (nvmlDeviceGetGpuFabricInfoV) *fabric_of;
+  NvmlFabric fabric = { .version = 2u << 24 | sizeof fabric, .state = 1, .clique = 1 };
   NvmlDevice device, same;
+  guint generation;
   NvmlMemory memory;
   CUdeviceptr address;
   char uuid[64];
@@ -386,6 +390,8 @@ scenario_nvml (void)
   *(gpointer *) &by_uuid = dlsym (library, "nvmlDeviceGetHandleByUUID");
   *(gpointer *) &uuid_of = dlsym (library, "nvmlDeviceGetUUID");
   *(gpointer *) &memory_of = dlsym (library, "nvmlDeviceGetMemoryInfo");
+  *(gpointer *) &generation_of = dlsym (library, "nvmlDeviceGetCurrPcieLinkGeneration");
+  *(gpointer *) &fabric_of = dlsym (library, "nvmlDeviceGetGpuFabricInfoV");
   OK (cu.cuMemAlloc (&address, GIB));
   OK (init ());
   OK (by_index (0, &device));
@@ -397,6 +403,11 @@ scenario_nvml (void)
   OK (memory_of (device, &memory));
   g_assert_cmpuint (memory.used, ==, GIB);
   g_assert_cmpuint (memory.free + memory.used, ==, memory.total);
+  OK (generation_of (device, &generation));
+  g_assert_cmpuint (generation, ==, 5); /* without a name it is an H100 */
+  OK (fabric_of (device, &fabric));
+  g_assert_cmpuint (fabric.version, ==, 2u << 24 | sizeof fabric);
+  g_assert_cmpuint (fabric.state + fabric.clique, ==, 0);
 }
 
 #define THREADS 16
