@@ -239,11 +239,13 @@ free_block (StandinEntry entry, CUdeviceptr address, CUstream handle)
   STANDIN_BEGIN (entry, RETURNS);
   if (!standin.pools)
     return CUDA_ERROR_NOT_SUPPORTED;
-  if (standin_context () == NULL || !standin_context ()->alive)
+  /* By the manual an error of the default streams, 0 to 2, alone: another one has a context. */
+  if (standin_context () == NULL ? handle <= CU_STREAM_PER_THREAD : !standin_context ()->alive)
     return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
   if (address == 0)
     return standin_context_state ();
-  if ((stream = standin_stream (handle)) == NULL || stream->object.context != standin_context ())
+  if ((stream = standin_stream (handle)) == NULL
+      || (standin_context () != NULL && stream->object.context != standin_context ()))
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
   if ((span = standin_span_start (address, KIND_POOLED)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation of a pool", address);

@@ -337,7 +337,10 @@ typedef enum
 static CUresult
 ask_stream (StandinEntry entry, CUstream handle, StreamQuestion question, gpointer answer)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  /* By the manual a capture can be asked for without a context; a default stream, 0 to 2, is that of one. */
+  STANDIN_BEGIN (entry, question == STREAM_CAPTURE && handle > CU_STREAM_PER_THREAD
+                            ? NEEDS_INIT
+                            : NEEDS_CONTEXT);
   STREAM (handle);
   if (answer == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");

@@ -413,6 +413,8 @@ scenario_pools (void)
   CUdeviceptr first, second, third;
   guint64 reserved, keep = G_MAXUINT64;
   CUmemoryPool pool;
+  CUstreamCaptureStatus status;
+  CUcontext context;
   CUstream other;
 
   begin ();
@@ -439,6 +441,13 @@ scenario_pools (void)
   g_assert_cmpuint (reserved, ==, 1024);
   OK (cu.cuMemFree (third)); /* permitted */
   OK (cu.cuStreamSynchronize (NULL));
+  OK (cu.cuMemAllocAsync (&second, 5000, other));
+  OK (cu.cuCtxGetCurrent (&context));
+  OK (cu.cuCtxSetCurrent (NULL)); /* another stream than the default one says its context */
+  REFUSED (CUDA_ERROR_INVALID_CONTEXT, cu.cuMemFreeAsync (second, NULL));
+  OK (cu.cuStreamIsCapturing (other, &status));
+  OK (cu.cuMemFreeAsync (second, other));
+  OK (cu.cuCtxSetCurrent (context));
   OK (cu.cuStreamDestroy (other));
   end ();
 }
@@ -746,7 +755,7 @@ static const Scenario scenarios[] = {
   { "no-access", scenario_no_access, "",
     "fault cuMemsetD8_v2: writes 0x200000000000, which is not mapped\n", 0 },
   { "streams", scenario_streams, "", "", 0 },
-  { "pools", scenario_pools, "", "", 1 },
+  { "pools", scenario_pools, "", "", 2 },
   { "late-work", scenario_late_work, "",
     "fault cuMemsetD8Async: writes 0x100000000000, which is not mapped\n", 0 },
   { "functions", scenario_functions, "", "", 0 },
