@@ -254,6 +254,7 @@ CUresult cuStreamWaitValue32_v2 (CUstream, CUdeviceptr, cuuint32_t, unsigned int
 CUresult cuStreamWaitValue64_v2 (CUstream, CUdeviceptr, cuuint64_t, unsigned int);
 CUresult cuStreamGetId (CUstream, unsigned long long *);
 CUresult cuStreamGetDevice (CUstream, CUdevice *);
+CUresult cuStreamGetGreenCtx (CUstream, CUgreenCtx *);
 CUresult cuStreamGetAttribute (CUstream, CUlaunchAttributeID, CUlaunchAttributeValue *);
 CUresult cuStreamGetCaptureInfo (CUstream, CUstreamCaptureStatus *, cuuint64_t *);
 CUresult cuStreamGetCaptureInfo_v2 (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
