@@ -34,6 +34,9 @@ STUB (cuDevicePrimaryCtxRetain, (void **context, int device), context, device)
 STUB (cuCtxSetCurrent, (void *context), context)
 STUB (cuMemAlloc_v2, (void **address, size_t size), address, size)
 STUB (cuMemFree_v2, (void *address), address)
+/* The one tests/programs/dry-asks looks up, too, the other nobody else (tests/standin/test-dry-stubs.c). */
+STUB (cublasOnlyNamed, (void *handle), handle)
+STUB (cublasOnlyStubbed, (void *handle), handle)
 
 EXPORT int record_plugin (const char *what);
 
