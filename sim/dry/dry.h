@@ -8,6 +8,7 @@
 
 #include "devices/gpus.h"
 #include "traces/record/launch.h"
+#include "traces/trace.h"
 
 #define DRY_ORDERS_MAX 100
 #define DRY_WORLD_MAX 1000000
@@ -92,6 +93,12 @@ typedef struct
   char *oom_by;
   guint64 compared, equal; /* decisions that our own allocator makes as the program's did */
   GArray *orders;          /* DryOrder; empty if addresses decide nothing */
+  /* jax.c: the requests of a JAX, of which its allocator may take @limit, @part of the memory; 0: no JAX.
+   * @grows: it takes that as needed, else at its start.  @refused: requests that it cannot serve;
+   * @least: what it needs to serve all, G_MAXUINT64: nothing is enough. */
+  double part;
+  guint64 limit, refused, least;
+  gboolean grows;
   /* judge.c: most that it needs, with the context, and the same with workspaces of --workspaces */
   guint64 needed, needed_most;
   DryFit fit;
@@ -141,8 +148,31 @@ DryFinding *dry_finding_new (const char *path, gint64 pid, int device);
 gboolean dry_findings_add (const DryOptions *options, const char *path, gint64 pid,
                            const char *version, GPtrArray *findings);
 
+/* Opens the trace @path; a GememTraceSource. */
+GememTraceReader *dry_trace_open (gpointer path, GError **error);
+
+/* ---- jax.c */
+
+/* The value of @key in the file PID.@kind of facts that process @pid left in @run (sitecustomize.py);
+ * NULL: unknown.  g_free(). */
+char *dry_fact (const DryRun *run, gint64 pid, const char *kind, const char *key);
+
+/* The size of the request with which a JAX that passes on its requests begins, and which it frees at
+ * once; 0: process @pid has none. */
+guint64 dry_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid);
+
+/* If the requests of @found are those of a JAX that the dry run made to pass them on, replays them through
+ * the allocator that it uses on a GPU.  FALSE with @error. */
+gboolean dry_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
+                         GError **error);
+
+/* What the driver's pools keep unused is of no interest where all requests were such ones. */
+void dry_jax_forget_pools (DryVerdict *verdict);
+
 /* ---- judge.c */
 
+/* What @found may need: the GPU's memory, or the part of it that its allocator may take. */
+guint64 dry_finding_limit (const DryOptions *options, const DryFinding *found);
 /* Decides whether each process of @verdict fits.  @most: the verdict of a second run, with
  * workspaces of --workspaces; NULL: there was none. */
 void dry_judge (const DryOptions *options, DryVerdict *verdict, const DryVerdict *most);

@@ -18,8 +18,8 @@
 
 #define PYTORCH "pytorch-caching"
 
-static GememTraceReader *
-open_trace (gpointer path, GError **error)
+GememTraceReader *
+dry_trace_open (gpointer path, GError **error)
 {
   return gemem_trace_open (path, NULL, NULL, error);
 }
@@ -87,7 +87,7 @@ line_of (const GememTraceInfo *info, guint32 stack, guint32 tag, gboolean after)
 static gboolean
 find_lines (DryFinding *found, GError **error)
 {
-  g_autoptr (GememTraceReader) reader = open_trace (found->path, error);
+  g_autoptr (GememTraceReader) reader = dry_trace_open (found->path, error);
   Walk walk = { .device = (guint16) found->device };
   const GememTraceEvent *events;
   guint64 seq = 0;
@@ -134,7 +134,7 @@ replay (const DryOptions *options, const DryFinding *found, const GememAllocator
     .allocator = allocator,
     .device_spec = device,
     .device_ordinal = found->device,
-    .source = open_trace,
+    .source = dry_trace_open,
     .source_data = found->path,
     .use_trace_settings = TRUE,
     .allow_partial = TRUE,
@@ -243,7 +243,7 @@ dry_findings_add (const DryOptions *options, const char *path, gint64 pid, const
                   GPtrArray *findings)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GememTraceReader) reader = open_trace ((gpointer) path, &error);
+  g_autoptr (GememTraceReader) reader = dry_trace_open ((gpointer) path, &error);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, &error) : NULL;
   gboolean ok = summary != NULL;
   DryFinding common = { .path = (char *) path, .pid = pid };

@@ -46,6 +46,13 @@ measure (const DryOptions *options, DryFinding *found)
   guint64 most = MAX (found->held, found->peak_reserved);
   gboolean refused = found->ooms > 0;
 
+  if (found->limit > 0) /* the context is beside it */
+    {
+      found->needed = found->least;
+      found->fit = refused || found->refused > 0 || found->least > found->limit ? DRY_DOES_NOT_FIT
+                                                                                : DRY_FITS;
+      return;
+    }
   for (guint i = 0; i < found->orders->len; i++)
     {
       const DryOrder *order = &g_array_index (found->orders, DryOrder, i);
@@ -56,6 +63,20 @@ measure (const DryOptions *options, DryFinding *found)
   found->fit = refused || found->needed > options->capacity ? DRY_DOES_NOT_FIT : DRY_FITS;
 }
 
+guint64
+dry_finding_limit (const DryOptions *options, const DryFinding *found)
+{
+  return found->limit > 0 ? MIN (found->limit, options->capacity - options->context)
+                          : options->capacity;
+}
+
+/* What @found takes of the device: an allocator of JAX's all that it may, unless it grows. */
+static guint64
+taken_by (const DryFinding *found)
+{
+  return found->limit > 0 && !found->grows ? found->limit : found->needed;
+}
+
 /* What the processes on the device of @found need together, if each held its most at once. */
 static guint64
 needed_together (const DryVerdict *verdict, const DryFinding *found)
@@ -64,7 +85,7 @@ needed_together (const DryVerdict *verdict, const DryFinding *found)
   for (guint i = 0; i < verdict->findings->len; i++)
     {
       const DryFinding *other = verdict->findings->pdata[i];
-      sum += other->device == found->device ? other->needed : 0;
+      sum += other->device == found->device ? taken_by (other) : 0;
     }
   return sum;
 }
@@ -110,7 +131,8 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
 {
   GPtrArray *conditions = found->only_if;
   const gboolean too_large = most != NULL && most->fit == DRY_DOES_NOT_FIT;
-  const guint64 left = options->capacity - found->needed_most;
+  const guint64 left = dry_finding_limit (options, found) - found->needed_most;
+  const guint64 beside = options->capacity - MAX (taken_by (found), found->needed_most);
   const guint64 together = needed_together (verdict, found);
   char size[GEMEM_FORMAT_MAX];
 
@@ -128,11 +150,11 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
     only_if (conditions,
              "the processes on GPU %d, which need %s in all, do not hold it at the same time",
              found->device, gemem_format_size (size, together));
-  if (options->context == 0 && left < LEFT_FOR_CONTEXT)
+  if (options->context == 0 && beside < LEFT_FOR_CONTEXT)
     only_if (conditions,
              "CUDA's context and kernels, commonly some hundreds of MiB, take no more than the %s "
              "that are left; --context=SIZE counts them",
-             gemem_format_size (size, left));
+             gemem_format_size (size, beside));
 }
 
 void

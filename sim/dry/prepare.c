@@ -104,6 +104,7 @@ set_compilers (char **environment, const DryRun *run)
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
     environment = g_environ_setenv (environment, folders[i], folder, TRUE);
   environment = g_environ_setenv (environment, "USE_PYTORCH_KERNEL_CACHE", "0", TRUE);
+  environment = g_environ_setenv (environment, "JAX_ENABLE_COMPILATION_CACHE", "false", TRUE);
   return g_environ_setenv (environment, "CUPY_CACHE_IN_MEMORY", "1", TRUE);
 }
 

@@ -16,23 +16,6 @@
 
 /* ---- facts about a process */
 
-/* The value of @key in the file of facts that the process left (sitecustomize.py); NULL: unknown. */
-static char *
-torch_fact (const DryRun *run, gint64 pid, const char *key)
-{
-  g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT ".torch", run->folder, pid);
-  g_autofree char *text = NULL;
-  char *value = NULL;
-
-  if (!g_file_get_contents (path, &text, NULL, NULL))
-    return NULL;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i] != NULL && value == NULL; i++)
-    if (g_str_has_prefix (lines[i], key) && lines[i][strlen (key)] == ' ')
-      value = g_strdup (lines[i] + strlen (key) + 1);
-  return value;
-}
-
 /* "2.11.0" of "2.11.0+cu130", "2.12.0" of "2.12.0a0+git1234"; NULL if @version is none. */
 static char *
 release_of (const char *version)
@@ -57,9 +40,9 @@ static void G_GNUC_PRINTF (2, 3) note (DryVerdict *verdict, const char *format, 
 static gboolean
 check_torch (const DryRun *run, gint64 pid, DryVerdict *verdict)
 {
-  g_autofree char *version = torch_fact (run, pid, "version"),
-                  *cuda = torch_fact (run, pid, "cuda");
-  g_autofree char *hip = torch_fact (run, pid, "hip");
+  g_autofree char *version = dry_fact (run, pid, "torch", "version"),
+                  *cuda = dry_fact (run, pid, "torch", "cuda");
+  g_autofree char *hip = dry_fact (run, pid, "torch", "hip");
 
   if (version == NULL || (cuda != NULL && *cuda != '\0'))
     return TRUE;
@@ -193,7 +176,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   g_autofree char *path = g->several && rank >= 0 ? dry_ranks_output (g->options->output, rank)
                           : first                 ? g_strdup (g->options->output)
                                   : gemem_launch_output (g->options->output, source);
-  g_autofree char *version = torch_fact (g->run, source->pid, "version");
+  g_autofree char *version = dry_fact (g->run, source->pid, "torch", "version");
   g_autofree char *release = release_of (version);
   g_autoptr (GArray) held = NULL;
   const guint known = g->verdict->findings->len;
@@ -213,7 +196,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
     add_told (g->run, source->pid, held);
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
-                                   .ended = first ? g->ended : NULL };
+                                   .ended = first ? g->ended : NULL,
+                                   .left_out = dry_jax_taken (g->options, g->run, source->pid) };
   if (!gemem_launch_convert (source, &facts, path, &count))
     {
       g->verdict->lost++;
@@ -229,7 +213,13 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   for (guint i = known; i < g->verdict->findings->len; i++)
     {
       DryFinding *found = g->verdict->findings->pdata[i];
+      g_autoptr (GError) error = NULL;
       found->rank = rank;
+      if (snapshot == NULL && !dry_jax_replay (g->options, g->run, found, &error))
+        {
+          gemem_launch_say ("%s: %s", path, error->message);
+          g->verdict->lost++;
+        }
       if (found->late)
         note (
             g->verdict,
@@ -322,6 +312,7 @@ dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
   check_torches (run, verdict);
   gather (&gathering);
   dry_report_read (run, verdict);
+  dry_jax_forget_pools (verdict);
   dry_judge (options, verdict, NULL);
   return verdict;
 }

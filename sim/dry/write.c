@@ -101,30 +101,37 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
     [DRY_FITS_ONLY_IF] = "fits only if the following holds",
     [DRY_FITS] = "fits",
   };
+  const guint64 limit = dry_finding_limit (options, found);
   const gboolean interval = found->needed_most > found->needed;
   char need[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX], other[GEMEM_FORMAT_MAX];
 
   append_row (out, options->gpu->name,
               "%s: %s of %s (%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " bytes)%s",
               answers[found->fit], gemem_format_size (need, found->needed),
-              gemem_format_size (whole, options->capacity), found->needed, options->capacity,
-              found->ooms > 0 ? ", and more was asked for"
-              : found->fit != DRY_DOES_NOT_FIT || found->needed > options->capacity
-                  ? ""
-                  : ", and more was asked for in some orders of addresses");
+              gemem_format_size (whole, limit), found->needed, limit,
+              found->ooms > 0                                           ? ", and more was asked for"
+              : found->fit != DRY_DOES_NOT_FIT || found->needed > limit ? ""
+              : found->limit > 0 ? ", but not as JAX's allocator gets them"
+                                 : ", and more was asked for in some orders of addresses");
   if (found->fit == DRY_FITS_ONLY_IF)
     {
       append_conditions (out, verdict->only_if);
       append_conditions (out, found->only_if);
     }
+  if (found->limit > 0)
+    append_row (out, "",
+                "JAX's allocator takes the %s %s: %g of the GPU's memory, or what "
+                "XLA_PYTHON_CLIENT_MEM_FRACTION says",
+                gemem_format_size (whole, found->limit),
+                found->grows ? "as it needs them" : "at its start", found->part);
   if (interval)
     append_row (out, "", "up to %s (%" G_GUINT64_FORMAT " bytes) with workspaces of %s each",
                 gemem_format_size (need, found->needed_most), found->needed_most,
                 gemem_format_size (other, options->workspaces));
-  if (options->context > 0)
+  if (options->context > 0 && found->limit == 0)
     append_row (out, "", "of these %s for CUDA's context and kernels (--context)",
                 gemem_format_size (other, options->context));
-  else if (found->fit == DRY_FITS)
+  else if (found->fit == DRY_FITS && options->context == 0)
     append_row (out, "",
                 "CUDA's context and kernels, commonly some hundreds of MiB, come on top; "
                 "--context=SIZE counts them");
@@ -149,7 +156,7 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
   if (found->pytorch)
     append_peak (out, "peak reserved", found->peak_reserved, found->peak_reserved_seq,
                  found->reserved_by);
-  if (found->held > found->peak_reserved)
+  if (found->held > found->peak_reserved && found->limit == 0)
     append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
                 found->pytorch ? "others than PyTorch's allocator asked for"
                                : "memory pools keep unused");
@@ -324,6 +331,7 @@ append_finding_json (GString *out, const DryFinding *found)
     { "peak_reserved_event", found->peak_reserved_seq },
     { "held", found->held },
     { "out_of_memory", found->ooms },
+    { "allocator_limit", found->limit },
     { "compared", found->compared },
     { "equal", found->equal },
   };

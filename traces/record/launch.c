@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/io/input.h"
+#include "traces/journal-format.h"
 #include "traces/record/launch.h"
 #include "traces/record/no-memory.h"
 
@@ -369,11 +370,39 @@ gemem_launch_open (const GememJournal *journal, const GememLaunchFacts *facts, G
   return reader;
 }
 
-gboolean
-gemem_launch_copy (GememTraceReader *reader, const char *path, gboolean empty, guint64 *count,
-                   GError **error)
+/* The first request of a device that was served. */
+typedef struct
+{
+  guint64 id;
+  gboolean seen, left_out;
+} First;
+
+/* Whether @event is to be left out by facts->left_out. */
+static gboolean
+is_left_out (First *devices, const GememTraceEvent *event, guint64 size)
+{
+  First *first = &devices[MIN (event->device, JOURNAL_MAX_DEVICES)];
+
+  if (event->device == GEMEM_DEVICE_HOST)
+    return FALSE;
+  if (event->kind == GEMEM_EVENT_FREE)
+    return first->left_out && event->id == first->id;
+  if (event->kind == GEMEM_EVENT_OOM)
+    return !first->seen && event->size == size;
+  if (first->seen || event->kind != GEMEM_EVENT_ALLOC)
+    return FALSE;
+  *first = (First){ .seen = TRUE, .id = event->id, .left_out = event->size == size };
+  return first->left_out;
+}
+
+/* Writes the events of @reader to @path, as @facts say.  *@count: of them. */
+static gboolean
+copy (GememTraceReader *reader, const GememLaunchFacts *facts, const char *path, guint64 *count,
+      GError **error)
 {
   GememTraceWriter *writer = gemem_trace_create (path, "native", &reader->info, error);
+  g_autoptr (GArray) kept = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
+  First devices[JOURNAL_MAX_DEVICES + 1] = { 0 };
   const GememTraceEvent *events;
   gssize n;
 
@@ -381,11 +410,18 @@ gemem_launch_copy (GememTraceReader *reader, const char *path, gboolean empty, g
     return FALSE;
   unfinished = writer;
   *count = 0;
-  while ((n = gemem_trace_next (reader, &events, error)) > 0
-         && writer->write (writer, events, (gsize) n, error))
-    *count += (guint64) n;
+  while ((n = gemem_trace_next (reader, &events, error)) > 0)
+    {
+      g_array_set_size (kept, 0);
+      for (gssize i = 0; i < n; i++)
+        if (facts->left_out == 0 || !is_left_out (devices, &events[i], facts->left_out))
+          g_array_append_val (kept, events[i]);
+      if (!writer->write (writer, (gpointer) kept->data, kept->len, error))
+        break;
+      *count += kept->len;
+    }
   unfinished = NULL;
-  if (n == 0 && (*count > 0 || empty))
+  if (n == 0 && (*count > 0 || facts->ended != NULL))
     return writer->finish (writer, error);
   writer->discard (writer);
   return n == 0;
@@ -398,7 +434,7 @@ gemem_launch_convert (const GememJournal *journal, const GememLaunchFacts *facts
   g_autoptr (GError) error = NULL;
   g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, facts, &error);
 
-  if (reader == NULL || !gemem_launch_copy (reader, path, facts->ended != NULL, count, &error))
+  if (reader == NULL || !copy (reader, facts, path, count, &error))
     {
       gemem_launch_say ("%s%s%s", error->message,
                         journal != NULL ? "; the recording is still in " : "",

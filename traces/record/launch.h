@@ -90,14 +90,14 @@ typedef struct
   /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL for
    * other processes */
   const char *ended;
+  /* the first request of each device is left out, with its free, if it has this size, and so are those of it
+   * that are refused before; 0: none is */
+  guint64 left_out;
 } GememLaunchFacts;
 
 /* Opens @journal (NULL: nothing was recorded), noting the tool and the facts; gemem_trace_close(). */
 GememTraceReader *gemem_launch_open (const GememJournal *journal, const GememLaunchFacts *facts,
                                      GError **error);
-/* Writes the events of @reader to @path; a trace without events only if @empty.  *@count: events. */
-gboolean gemem_launch_copy (GememTraceReader *reader, const char *path, gboolean empty,
-                            guint64 *count, GError **error);
 /* Converts @journal (NULL: nothing was recorded) to @path and removes it; on failure prints the
  * reason, says where the recording is, and returns FALSE. */
 gboolean gemem_launch_convert (const GememJournal *journal, const GememLaunchFacts *facts,

@@ -14,7 +14,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _say(error):
-    sys.stderr.write("gemem-dry-run: PyTorch's memory history: %s\n" % (error,))
+    sys.stderr.write("gemem-dry-run: what is recorded of Python: %s\n" % (error,))
 
 
 def _find_libraries():
@@ -158,6 +158,28 @@ def _on_torch(torch):
     _leave_host_lazy(torch)
 
 
+def _on_jax(jax):
+    """Runs when the program has imported jax.  Unless the program chose an allocator, JAX passes every request on to the driver (cuda_async), so
+    that the recording has them; PID.jax says what its own allocator would have been told (sim/dry/jax.c)."""
+    grows = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE", "").lower() in ("0", "false", "no", "n", "f", "off")
+    chosen = os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR")
+    facts = [("version", jax.__version__)]
+    if not chosen:
+        os.environ["XLA_PYTHON_CLIENT_ALLOCATOR"] = "cuda_async"
+        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "true"  # else XLA compiles for another limit
+
+    def write():
+        part = os.environ.get("XLA_CLIENT_MEM_FRACTION") or os.environ.get("XLA_PYTHON_CLIENT_MEM_FRACTION")
+        more = [] if chosen else [("recorded", "cuda_async")] + [("part", part)] * bool(part) + [("grows", "yes")] * grows
+        with open(os.path.join(_FOLDER, "%d.jax" % os.getpid()), "w") as stream:
+            stream.writelines("%s %s\n" % fact for fact in facts + more)
+
+    import atexit
+
+    write()
+    atexit.register(write)  # the program may say the part after it has imported JAX
+
+
 def _on_stopping_criteria(module):
     _load("values").watch_generation(module)
 
@@ -165,7 +187,7 @@ def _on_stopping_criteria(module):
 class _Finder(object):
     """Stands before all other finders and tells when one of these modules has been imported."""
 
-    awaited = {"torch": _on_torch, "transformers.generation.stopping_criteria": _on_stopping_criteria}
+    awaited = {"torch": _on_torch, "jax": _on_jax, "transformers.generation.stopping_criteria": _on_stopping_criteria}
 
     def __init__(self):
         self.active = False
