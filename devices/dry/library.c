@@ -87,6 +87,24 @@ dry_keep_number (gconstpointer object, int id, gint64 number)
   dry_keep (object, id, &number, sizeof number);
 }
 
+void
+dry_copy (gconstpointer to, gconstpointer from)
+{
+  GHashTableIter iter;
+  gpointer id, bytes;
+
+  pthread_mutex_lock (&mutex);
+  GHashTable *own = find (to, TRUE)->attributes;
+  const Kept *kept = find (from, FALSE);
+  if (kept != NULL && kept->attributes != own)
+    {
+      g_hash_table_iter_init (&iter, kept->attributes);
+      while (g_hash_table_iter_next (&iter, &id, &bytes))
+        g_hash_table_insert (own, id, g_bytes_ref (bytes));
+    }
+  pthread_mutex_unlock (&mutex);
+}
+
 gsize
 dry_kept (gconstpointer object, int id, gpointer data, gsize size)
 {
@@ -104,24 +122,6 @@ dry_kept (gconstpointer object, int id, gpointer data, gsize size)
     }
   pthread_mutex_unlock (&mutex);
   return has;
-}
-
-void
-dry_keep_as (gconstpointer to, gconstpointer from)
-{
-  GHashTableIter iter;
-  gpointer id, bytes;
-
-  pthread_mutex_lock (&mutex);
-  const Kept *kept = find (from, FALSE);
-  if (kept != NULL && to != from)
-    {
-      GHashTable *attributes = find (to, TRUE)->attributes;
-      g_hash_table_iter_init (&iter, kept->attributes);
-      while (g_hash_table_iter_next (&iter, &id, &bytes))
-        g_hash_table_insert (attributes, id, g_bytes_ref (bytes));
-    }
-  pthread_mutex_unlock (&mutex);
 }
 
 gint64

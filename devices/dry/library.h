@@ -40,11 +40,11 @@ void dry_object_free (gpointer object);
 /* Keeps @size bytes as attribute @id of @object, which may be any address. */
 void dry_keep (gconstpointer object, int id, gconstpointer data, gsize size);
 void dry_keep_number (gconstpointer object, int id, gint64 number);
+/* @to keeps what @from keeps, too. */
+void dry_copy (gconstpointer to, gconstpointer from);
 /* Copies at most @size bytes of attribute @id to @data (unless NULL); returns how many it has, 0: it
  * was not kept. */
 gsize dry_kept (gconstpointer object, int id, gpointer data, gsize size);
-/* Keeps for @to, too, whatever is kept for @from. */
-void dry_keep_as (gconstpointer to, gconstpointer from);
 /* The number that is kept, of 1, 4 or 8 bytes; @otherwise if none is. */
 gint64 dry_kept_number (gconstpointer object, int id, gint64 otherwise);
 

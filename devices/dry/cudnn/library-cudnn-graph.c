@@ -103,8 +103,7 @@ derived (void *descriptor, int id)
   return -1;
 }
 
-/* The descriptors that belong to a descriptor: copied to those that the program made for them; where it
- * made none, it gets them themselves. */
+/* The descriptors that belong to a descriptor are copied to ones that the program made. */
 static int
 get_descriptors (void *descriptor, int id, int64_t wanted, int64_t *count, void **elements)
 {
@@ -118,13 +117,13 @@ get_descriptors (void *descriptor, int id, int64_t wanted, int64_t *count, void 
         fill_config (descriptor, elements[0]);
     }
   else if (elements != NULL)
-    for (gsize i = 0; i < MIN (n, G_N_ELEMENTS (kept)) && (int64_t) i < wanted; i++)
-      {
+    {
+      for (gsize i = 0; i < MIN (n, G_N_ELEMENTS (kept)) && (int64_t) i < wanted; i++)
         if (elements[i] != NULL)
-          dry_keep_as (elements[i], kept[i]);
+          dry_copy (elements[i], kept[i]);
         else
           elements[i] = kept[i];
-      }
+    }
   if (count != NULL)
     *count = (int64_t) n;
   return SUCCESS;
