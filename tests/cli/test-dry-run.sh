@@ -134,7 +134,7 @@ run 0 gemem-dry-run -o many.gmt "$program" children
 check "one trace for each process" test "$(ls many*.gmt | wc -l)" -eq 2
 says err '^process [0-9]+, GPU 0: .*/many\.gmt'; says err '^process [0-9]+, GPU 0: .*/many\.[0-9]+\.gmt'
 for signal in TERM KILL; do
-  rm -f wait.gmt
+  rm -f wait.gmt; : >ready # not that of the last round
   gemem-dry-run -o wait.gmt "$program" wait >ready 2>ended & launcher=$!
   tries=0; until grep -q ready ready || [ $tries -gt 1200 ]; do sleep 0.05; tries=$((tries + 1)); done
   if [ $signal = TERM ]; then kill -TERM $launcher; else kill -KILL "$(pgrep -P $launcher | head -n 1)"; fi
