@@ -123,6 +123,7 @@ CUresult cuStreamWaitEvent (CUstream, CUevent, unsigned int);
 CUresult cuStreamGetFlags (CUstream, unsigned int *);
 CUresult cuStreamGetPriority (CUstream, int *);
 CUresult cuStreamGetCtx (CUstream, CUcontext *);
+CUresult cuStreamGetGreenCtx (CUstream, CUgreenCtx *);
 CUresult cuStreamIsCapturing (CUstream, CUstreamCaptureStatus *);
 CUresult cuStreamQuery_ptsz (CUstream);
 CUresult cuStreamSynchronize_ptsz (CUstream);
@@ -254,7 +255,6 @@ CUresult cuStreamWaitValue32_v2 (CUstream, CUdeviceptr, cuuint32_t, unsigned int
 CUresult cuStreamWaitValue64_v2 (CUstream, CUdeviceptr, cuuint64_t, unsigned int);
 CUresult cuStreamGetId (CUstream, unsigned long long *);
 CUresult cuStreamGetDevice (CUstream, CUdevice *);
-CUresult cuStreamGetGreenCtx (CUstream, CUgreenCtx *);
 CUresult cuStreamGetAttribute (CUstream, CUlaunchAttributeID, CUlaunchAttributeValue *);
 CUresult cuStreamGetCaptureInfo (CUstream, CUstreamCaptureStatus *, cuuint64_t *);
 CUresult cuStreamGetCaptureInfo_v2 (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,

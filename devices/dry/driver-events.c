@@ -167,6 +167,9 @@ elapsed (float *milliseconds, CUevent start, CUevent end)
                            "an event that is not there, not recorded, or made without timing");
   if (first->done > standin.now || last->done > standin.now)
     return CUDA_ERROR_NOT_READY;
+  if (standin.dry)
+    gemem_dry_note ("told", "the program measured times of the GPU, which a dry run does not have; "
+                            "what it chose by them (autotuning), and memory with it, may differ");
   *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;
   return CUDA_SUCCESS;
 }

@@ -141,17 +141,6 @@ cuStreamGetId (CUstream handle, unsigned long long *id)
   return CUDA_SUCCESS;
 }
 
-/* No stream belongs to a green context, of which there are none. */
-CUresult CUDAAPI
-cuStreamGetGreenCtx (CUstream handle, CUgreenCtx *context)
-{
-  BEGIN (cuStreamGetGreenCtx, NEEDS_CONTEXT);
-  PLACE (context);
-  STREAM (handle);
-  *context = NULL;
-  return CUDA_SUCCESS;
-}
-
 CUresult CUDAAPI
 cuStreamGetDevice (CUstream handle, CUdevice *device)
 {

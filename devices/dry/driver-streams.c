@@ -369,3 +369,14 @@ QUESTION (cuStreamGetFlags, unsigned int, STREAM_FLAGS)
 QUESTION (cuStreamGetPriority, int, STREAM_PRIORITY)
 QUESTION (cuStreamGetCtx, CUcontext, STREAM_CONTEXT)
 QUESTION (cuStreamIsCapturing, CUstreamCaptureStatus, STREAM_CAPTURE)
+
+/* By the manual NULL for a stream that belongs to no green context; none can be made here. */
+CUresult CUDAAPI
+cuStreamGetGreenCtx (CUstream handle, CUgreenCtx *context)
+{
+  BEGIN (cuStreamGetGreenCtx, NEEDS_CONTEXT);
+  STREAM (handle);
+  PLACE (context);
+  *context = NULL;
+  return stream->object.context->lost;
+}

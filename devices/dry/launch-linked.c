@@ -78,20 +78,37 @@ is_runtime_name (const char *name)
   return g_str_has_prefix (rest, "cuda") && g_ascii_isupper (rest[4]);
 }
 
-/* Whether a jump fits into @function of @elf: small ones have padding behind them, or not. */
 static gboolean
-jump_fits (const GememDryElf *elf, const GememDrySymbol *function)
+is_runtime_function (const GememDryElf *elf, guint i, GememDrySymbol *symbol)
 {
-  const guint n = function->size < JUMP_SIZE ? gemem_dry_elf_n_symbols (elf) : 0;
+  return gemem_dry_elf_symbol (elf, i, symbol) && symbol->function && !symbol->imported
+         && is_runtime_name (symbol->name);
+}
 
-  for (guint i = 0; i < n; i++)
+/* The addresses of the runtime's functions into which a jump does not fit: small ones that have another
+ * function close behind them, and no padding. */
+static GHashTable *
+find_tight (const GememDryElf *elf)
+{
+  GHashTable *tight = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_autoptr (GArray) small = g_array_new (FALSE, FALSE, sizeof (guint64));
+  GememDrySymbol symbol;
+
+  for (guint i = 0; i < gemem_dry_elf_n_symbols (elf); i++)
+    if (is_runtime_function (elf, i, &symbol) && symbol.size < JUMP_SIZE)
+      g_array_append_val (small, symbol.address);
+  for (guint i = 0; small->len > 0 && i < gemem_dry_elf_n_symbols (elf); i++)
     {
-      GememDrySymbol next;
-      if (gemem_dry_elf_symbol (elf, i, &next) && next.address > function->address
-          && next.address - function->address < JUMP_SIZE)
-        return FALSE;
+      if (!gemem_dry_elf_symbol (elf, i, &symbol))
+        continue;
+      for (guint k = 0; k < small->len; k++)
+        {
+          const guint64 address = g_array_index (small, guint64, k);
+          if (symbol.address > address && symbol.address - address < JUMP_SIZE)
+            g_hash_table_add (tight, g_memdup2 (&address, sizeof address));
+        }
     }
-  return TRUE;
+  return tight;
 }
 
 static gboolean
@@ -116,13 +133,12 @@ soname_of (const GPtrArray *functions)
 static const char *
 find_by_names (const GememDryElf *elf, GPtrArray *functions)
 {
+  g_autoptr (GHashTable) tight = find_tight (elf);
+  GememDrySymbol symbol;
+
   for (guint i = 0; i < gemem_dry_elf_n_symbols (elf); i++)
-    {
-      GememDrySymbol symbol;
-      if (gemem_dry_elf_symbol (elf, i, &symbol) && symbol.function && !symbol.imported
-          && is_runtime_name (symbol.name) && jump_fits (elf, &symbol))
-        add (functions, g_strdup (symbol.name), symbol.address);
-    }
+    if (is_runtime_function (elf, i, &symbol) && !g_hash_table_contains (tight, &symbol.address))
+      add (functions, g_strdup (symbol.name), symbol.address);
   return has (functions, "cudaMalloc") && has (functions, "__cudaRegisterFatBinary")
              ? soname_of (functions)
              : NULL;

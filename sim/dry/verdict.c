@@ -179,6 +179,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   g_autofree char *version = dry_fact (g->run, source->pid, "torch", "version");
   g_autofree char *release = release_of (version);
   g_autoptr (GArray) held = NULL;
+  const guint64 left_out = dry_jax_taken (g->options, g->run, source->pid);
   const guint known = g->verdict->findings->len;
   guint64 count;
 
@@ -191,13 +192,14 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
       g->verdict->lost++;
       return;
     }
-  held = journal != NULL ? held_by (journal) : NULL;
+  /* with a JAX that passes on its requests only what it has asked for counts */
+  held = journal != NULL && (snapshot != NULL || left_out == 0) ? held_by (journal) : NULL;
   if (held != NULL && held->len > 0)
     add_told (g->run, source->pid, held);
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
                                    .ended = first ? g->ended : NULL,
-                                   .left_out = dry_jax_taken (g->options, g->run, source->pid) };
+                                   .left_out = left_out };
   if (!gemem_launch_convert (source, &facts, path, &count))
     {
       g->verdict->lost++;

@@ -32,7 +32,7 @@
   F (cuDeviceGetGraphMemAttribute) F (cuDeviceGraphMemTrim) \
   F (cuMemAddressReserve) F (cuMemCreate) F (cuMemMap) F (cuMemSetAccess) F (cuMemUnmap) F (cuMemRelease) \
   F (cuMemExportToShareableHandle) F (cuMemImportFromShareableHandle) F (cuIpcGetMemHandle) \
-  F (cuStreamCreate) F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamBeginCapture) \
+  F (cuStreamCreate) F (cuStreamGetGreenCtx) F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamBeginCapture) \
   F (cuStreamEndCapture) F (cuStreamGetCaptureInfo_v2) F (cuLaunchHostFunc) F (cuEventCreate) F (cuEventRecord) \
   F (cuEventQuery) F (cuEventElapsedTime) F (cuModuleLoadData) F (cuModuleUnload) F (cuModuleGetFunction) \
   F (cuModuleGetGlobal) F (cuFuncGetAttribute) F (cuFuncSetAttribute) F (cuLaunchKernel) F (cuLibraryLoadData) \
@@ -176,12 +176,15 @@ scenario_kernels (void)
   CUdeviceptr address;
   CUkernel kernel;
   CUmodule module;
+  CUgreenCtx green = (CUgreenCtx) &green;
   CUstream stream;
   size_t size;
   int value;
 
   begin ();
   OK (cu.cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING));
+  OK (cu.cuStreamGetGreenCtx (stream, &green));
+  g_assert_null (green);
   OK (cu.cuModuleLoadData (&module, "whatever"));
   OK (cu.cuModuleGetFunction (&function, module, "kernel"));
   OK (cu.cuModuleGetFunction (&again, module, "kernel"));

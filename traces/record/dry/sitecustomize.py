@@ -3,7 +3,8 @@
 Python imports this module before the program, because its folder stands first in $PYTHONPATH.  Nothing is imported that the program does not import: a finder waits
 until the program imports torch, and the history begins when the program initialises CUDA.  At the end of the process, also by SIGTERM or os._exit(), the snapshot
 becomes $GEMEM_DRY_SNAPSHOTS/PID.pickle; which PyTorch it is, PID.torch ("version 2.11.0+cu130").  Calls of the program that switch its own history on or off do not
-end this one.  The program's own sitecustomize, if there is one, runs after this.  No failure in here stops the program; it is said on standard error.
+end this one.  JAX keeps no history; it is told to ask the driver for each request.  The program's own sitecustomize, if there is one, runs after this.  No failure in
+here stops the program; it is said on standard error.
 """
 import os
 import sys
@@ -161,10 +162,13 @@ def _on_torch(torch):
 def _on_jax(jax):
     """Runs when the program has imported jax.  Unless the program chose an allocator, JAX passes every request on to the driver (cuda_async), so
     that the recording has them; PID.jax says what its own allocator would have been told (sim/dry/jax.c)."""
+    chosen, parent = os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR"), os.environ.get("GEMEM_DRY_JAX")  # what a parent process chose here is not the program's
     grows = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE", "").lower() in ("0", "false", "no", "n", "f", "off")
-    chosen = os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR")
+    if parent and chosen == "cuda_async":
+        chosen, grows = None, parent == "grows"
     facts = [("version", jax.__version__)]
     if not chosen:
+        os.environ["GEMEM_DRY_JAX"] = "grows" if grows else "begins"
         os.environ["XLA_PYTHON_CLIENT_ALLOCATOR"] = "cuda_async"
         os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "true"  # else XLA compiles for another limit
 

@@ -1,0 +1,54 @@
+#!/bin/sh
+# long-dry-jax.sh - gemem-dry-run under JAX: what is recorded is what XLA computed and JAX's allocator counts, and gemem's tf-bfc decides as JAX's own allocator.
+#   GEMEM_JAX   the Python of an environment with jax and jax-cuda12-plugin (0.6.2 and 0.10.2 were tried); NVIDIA's packages are not needed
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+GEMEM_DRY_STAND_INS=1; export GEMEM_DRY_STAND_INS # the figures here are those without NVIDIA's packages
+XLA_FLAGS=--xla_gpu_autotune_level=0; export XLA_FLAGS # autotuning compiles some hundred kernels: minutes
+programs=$GEMEM_SRCDIR/tests/programs/dry
+if [ -z "${GEMEM_JAX:-}" ]; then
+  echo "1..0 # SKIP \$GEMEM_JAX names no Python"; exit 0
+fi
+
+# dry ARGUMENTS...: a run of jax_train.py; sets peak, that its allocator counted, and sum, of what XLA needs for a step.
+dry () {
+  run 0 gemem-dry-run "$@" "$GEMEM_JAX" "$programs/jax_train.py"
+  peak=$(sed -n 's/^peak_bytes_in_use //p' "$out")
+  sum=$(awk '$1 == "xla" { print $2 + $3 + $4 }' "$out")
+}
+# near A B: they differ by at most 64 KiB: threads of XLA free small blocks in an order that no two runs repeat.
+near () { test -n "$1" && test -n "$2" && test $(($1 - $2)) -le 65536 && test $(($2 - $1)) -le 65536; }
+
+# ---- every request, and the peak that XLA's own figures give: arguments, results, temporary memory, and the loss of the step before
+dry --gpu a100-80 -o a.gmt; most=$sum
+says err "^  peak live +.* \($peak bytes\)"; says err '^  requests of +JAX [0-9.]+ '; says err '^  a100-80 +fits: '
+check "the peak is what XLA computed for a step, and a loss" test "$peak" -eq $((sum + 4))
+check "nothing failed" sh -c "! grep -q 'not written' $err"
+check "the request with which JAX begins is not in the recording" sh -c "! gemem-sim info a.gmt | grep -q 'from  [0-9.]* GiB'"
+
+# ---- JAX's own allocator, in another dry run, counts what gemem's counts for the recording
+for capacity in 80000 600; do # MiB; with less memory XLA compiles another program
+  dry --gpu a100-80 --capacity "${capacity}MiB" -o a.gmt
+  [ "$capacity" = 80000 ] || check "XLA saves memory where there is less" test "$sum" -lt "$most"
+  run 0 env XLA_PYTHON_CLIENT_ALLOCATOR=default gemem-dry-run --gpu a100-80 --capacity "${capacity}MiB" -o own.gmt "$GEMEM_JAX" "$programs/jax_train.py"
+  check "$capacity MiB: XLA compiles the same under its own allocator" test "$(awk '$1 == "xla" { print $2 + $3 + $4 }' "$out")" -eq "$sum"
+  real=$(sed -n 's/^peak_bytes_in_use //p' "$out")
+  run 0 gemem-sim replay a.gmt -a "tf-bfc:allow_growth=no,limit=$((capacity * 3 / 4))MiB" -d "sim:capacity=${capacity}MiB"
+  check "$capacity MiB: tf-bfc counts as JAX's allocator" near "$(awk '$1 == "peak_bytes_in_use" { print $2; exit }' "$out")" "$real"
+done
+
+# ---- the part of the memory that JAX takes decides
+dry --gpu a100-80 --capacity 500MiB; says err 'DOES NOT FIT: .* of 375\.0 MiB'
+XLA_PYTHON_CLIENT_MEM_FRACTION=.95 dry --gpu a100-80 --capacity 500MiB; says err '^  a100-80 +fits only if .* of 475\.0 MiB'; says err "takes the 475\.0 MiB at its start: 0\.95 of"
+XLA_PYTHON_CLIENT_PREALLOCATE=false dry --gpu a100-80; says err 'as it needs them'
+
+# ---- convolutions; no kernels that were compiled here stay behind
+for flags in "" "$XLA_FLAGS"; do # the first with autotuning
+  run 0 env XLA_FLAGS="$flags" gemem-dry-run --gpu a100-80 "$GEMEM_JAX" "$programs/jax_conv.py"; says err '^  workspaces +1 sizes .*cudnn'; says err "peak live +.* \($(sed -n 's/^peak_bytes_in_use //p' "$out") bytes\)"
+  [ -n "$flags" ] || says err '^  note +the program measured times of the GPU'
+done
+mkdir cache
+JAX_COMPILATION_CACHE_DIR=$PWD/cache JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 dry --gpu a100-80
+check "nothing was kept in the user's cache" test -z "$(ls cache)"
+done_testing
