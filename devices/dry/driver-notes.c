@@ -23,6 +23,7 @@
  *   managed BYTES          an allocation of managed memory: it is on the host until a kernel touches it,
  *                          and is not counted as the device's
  *   rank PID RANK          which rank of a distributed program a process is; the last such line counts
+ *   threshold PID DEVICE BYTES  a pool of the device may keep so much unused; the last such line counts
  *   held PID DEVICE BYTES  at the end: most memory of a device that the process held at once, with that of
  *                          memory pools which no request uses
  *   refused PID DEVICE     NCCL asked for memory that the device did not have

@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include <unistd.h>
+
 #include "devices/dry/standin.h"
 
 #define ALIGNMENT 512
@@ -244,8 +246,10 @@ free_block (StandinEntry entry, CUdeviceptr address, CUstream handle)
     return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
   if (address == 0)
     return standin_context_state ();
+  /* The manual does not ask for a stream of the current context; the strict stand-in does. */
   if ((stream = standin_stream (handle)) == NULL
-      || (standin_context () != NULL && stream->object.context != standin_context ()))
+      || (!standin.dry && standin_context () != NULL
+          && stream->object.context != standin_context ()))
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
   if ((span = standin_span_start (address, KIND_POOLED)) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation of a pool", address);
@@ -459,6 +463,12 @@ cuMemPoolSetAttribute (CUmemoryPool handle, CUmemPool_attribute attribute, void 
                            (int) attribute);
   if ((place = attribute_of (pool, attribute)) != NULL)
     *place = *(cuuint64_t *) value;
+  if (standin.dry && attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+    {
+      g_autofree char *text = g_strdup_printf ("%d %d %" G_GUINT64_FORMAT, (int) getpid (),
+                                               pool->device->ordinal, pool->threshold);
+      gemem_dry_note ("threshold", text);
+    }
   return CUDA_SUCCESS;
 }
 

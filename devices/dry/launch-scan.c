@@ -30,7 +30,8 @@ typedef struct
   char *name;
   guint row;
   guint64 size;   /* of an object; 0: a function */
-  gboolean named; /* it stands in the program as a string */
+  gboolean named; /* it stands in the program as a string, */
+  gboolean asked; /* and in an object that does not define it, so it is asked of a library */
 } Loose;
 
 typedef struct
@@ -38,7 +39,8 @@ typedef struct
   GHashTable *libraries; /* soname -> (symbol -> GememDryWanted) */
   GHashTable *opened;    /* those of the libraries that no object needs: opened by name */
   GHashTable *loose;     /* name -> Loose */
-  GHashTable *defined;   /* names with a prefix of the list that the program defines */
+  GHashTable *defined;   /* names with a prefix of the list that the program defines -> object */
+  guint object;          /* the object that is read: 1, 2, ... */
   GHashTable *known;     /* file names of objects seen, or looked for */
   GQueue paths;          /* objects still to be read */
   GPtrArray *linked;     /* GememDryLinked, or NULL */
@@ -143,7 +145,7 @@ look_at_symbol (Scan *scan, const GememDrySymbol *symbol, guint64 needs)
   if (row == NO_ROW || runs (scan, row))
     return;
   if (!symbol->imported)
-    g_hash_table_add (scan->defined, g_strdup (symbol->name));
+    g_hash_table_insert (scan->defined, g_strdup (symbol->name), GUINT_TO_POINTER (scan->object));
   else if (symbol->version == NULL && (!symbol->weak || (needs >> row & 1) != 0))
     want_loose (scan, symbol->name, row, object_size (symbol->object, symbol->size));
 }
@@ -163,7 +165,12 @@ look_at_strings (Scan *scan, const GememDryElf *elf)
                                                                 : NO_ROW;
       if (row != NO_ROW && row != gemem_dry_row_of_soname (DRIVER)
           && row != gemem_dry_row_of_soname (MANAGEMENT))
-        want_loose (scan, at, row, 0)->named = TRUE;
+        {
+          Loose *loose = want_loose (scan, at, row, 0);
+          loose->named = TRUE;
+          loose->asked |= g_hash_table_lookup (scan->defined, at)
+                          != GUINT_TO_POINTER (scan->object);
+        }
       left -= n + 1;
     }
 }
@@ -325,6 +332,7 @@ read_object (Scan *scan, const char *path)
 
   if (elf == NULL)
     return;
+  scan->object++;
   const char *soname = gemem_dry_elf_soname (elf);
   const guint own = gemem_dry_row_of_soname (soname != NULL ? soname : file);
   if ((own != NO_ROW && !runs (scan, own)) || g_str_has_prefix (file, "libgemem-dry"))
@@ -441,7 +449,8 @@ library_for (Scan *scan, const Loose *loose)
 }
 
 /* The symbols without a version go to their libraries, but those that the program defines itself: what is
- * preloaded must not be found before them. */
+ * preloaded must not be found before them.  One that another object looks up by name is asked of the
+ * library all the same (cuDNN looks for functions of cuBLAS of which TensorFlow has stubs). */
 static void
 attribute (Scan *scan)
 {
@@ -454,7 +463,7 @@ attribute (Scan *scan)
       const Loose *loose = value;
       const char *soname = runs (scan, loose->row) ? NULL : library_for (scan, loose);
       if (soname != NULL
-          && (g_hash_table_contains (scan->opened, soname)
+          && (g_hash_table_contains (scan->opened, soname) || loose->asked
               || !g_hash_table_contains (scan->defined, loose->name)))
         want (scan, soname, loose->name, NULL, loose->size);
     }

@@ -97,8 +97,8 @@ typedef struct
   char *oom_by;
   guint64 compared, equal; /* decisions that our own allocator makes as the program's did */
   GArray *orders;          /* DryOrder; empty if addresses decide nothing */
-  /* jax.c: the requests of a JAX, of which its allocator may take @limit, @part of the memory; 0: no JAX.
-   * @grows: it takes that as needed, else at its start.  @refused: requests that it cannot serve;
+  /* jax.c, tensorflow.c: the requests of one of these, of which its allocator may take @limit; 0: of
+   * neither.  JAX's is @part of the memory, TensorFlow's has none.  @grows: it takes that as needed, else at its start.  @refused: requests that it cannot serve;
    * @least: what it needs to serve all, G_MAXUINT64: nothing is enough. */
   double part;
   guint64 limit, refused, least;
@@ -173,8 +173,17 @@ guint64 dry_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid)
 gboolean dry_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
                          GError **error);
 
+/* Replays the requests of @found through the allocator that may take found->limit.  FALSE with @error. */
+gboolean dry_bfc_replay (const DryOptions *options, DryFinding *found, GError **error);
+
 /* What the driver's pools keep unused is of no interest where all requests were such ones. */
 void dry_jax_forget_pools (DryVerdict *verdict);
+
+/* ---- tensorflow.c */
+
+/* The same as dry_jax_replay() for those of a TensorFlow. */
+gboolean dry_tensorflow_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
+                                GError **error);
 
 /* ---- judge.c */
 

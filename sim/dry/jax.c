@@ -97,19 +97,10 @@ dry_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid)
 }
 
 gboolean
-dry_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found, GError **error)
+dry_bfc_replay (const DryOptions *options, DryFinding *found, GError **error)
 {
-  g_autofree char *version = dry_fact (run, found->pid, "jax", "version");
-  g_autofree char *grows = dry_fact (run, found->pid, "jax", "grows");
   g_autoptr (GememResult) own = NULL, least = NULL;
 
-  found->part = part_of (run, found->pid);
-  if (!(found->part > 0))
-    return TRUE;
-  found->grows = grows != NULL;
-  found->limit = dry_jax_taken (options, run, found->pid);
-  g_free (found->allocator);
-  found->allocator = g_strconcat ("JAX ", version, NULL);
   if (found->peak_live == 0)
     return TRUE;
   if ((own = replay (options, found, TRUE, error)) == NULL
@@ -118,4 +109,20 @@ dry_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
   found->refused = own->ooms;
   found->least = least->least_capacity;
   return TRUE;
+}
+
+gboolean
+dry_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found, GError **error)
+{
+  g_autofree char *version = dry_fact (run, found->pid, "jax", "version");
+  g_autofree char *grows = dry_fact (run, found->pid, "jax", "grows");
+
+  found->part = part_of (run, found->pid);
+  if (!(found->part > 0))
+    return TRUE;
+  found->grows = grows != NULL;
+  found->limit = dry_jax_taken (options, run, found->pid);
+  g_free (found->allocator);
+  found->allocator = g_strconcat ("JAX ", version, NULL);
+  return dry_bfc_replay (options, found, error);
 }

@@ -77,7 +77,7 @@ dry_finding_limit (const DryOptions *options, const DryFinding *found)
                           : options->capacity;
 }
 
-/* What @found takes of the device: an allocator of JAX's all that it may, unless it grows. */
+/* What @found takes of the device: an allocator of JAX's or TensorFlow's all that it may, unless it grows. */
 static guint64
 taken_by (const DryFinding *found)
 {

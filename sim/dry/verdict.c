@@ -235,7 +235,9 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
       DryFinding *found = g->verdict->findings->pdata[i];
       g_autoptr (GError) error = NULL;
       found->rank = rank;
-      if (snapshot == NULL && !dry_jax_replay (g->options, g->run, found, &error))
+      if (snapshot == NULL
+          && !(dry_jax_replay (g->options, g->run, found, &error)
+               && dry_tensorflow_replay (g->options, g->run, found, &error)))
         {
           gemem_launch_say ("%s: %s", path, error->message);
           g->verdict->lost++;

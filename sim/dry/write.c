@@ -111,14 +111,20 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
               gemem_format_size (whole, limit), found->needed, limit,
               found->ooms > 0 || found->nccl_refused                    ? ", and more was asked for"
               : found->fit != DRY_DOES_NOT_FIT || found->needed > limit ? ""
-              : found->limit > 0 ? ", but not as JAX's allocator gets them"
+              : found->limit > 0 ? ", but not as its allocator gets them"
                                  : ", and more was asked for in some orders of addresses");
   if (found->fit == DRY_FITS_ONLY_IF)
     {
       append_conditions (out, verdict->only_if);
       append_conditions (out, found->only_if);
     }
-  if (found->limit > 0)
+  if (found->limit > 0 && !(found->part > 0))
+    append_row (out, "",
+                "TensorFlow's allocator takes the %s %s: the GPU's memory less what TensorFlow "
+                "leaves to the system, or what the program said",
+                gemem_format_size (whole, found->limit),
+                found->grows ? "as it needs them" : "at its start");
+  else if (found->limit > 0)
     append_row (out, "",
                 "JAX's allocator takes the %s %s: %g of the GPU's memory, or what "
                 "XLA_PYTHON_CLIENT_MEM_FRACTION says",

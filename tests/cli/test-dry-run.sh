@@ -101,6 +101,10 @@ says err '^  not written +1 calls failed.*cudaMadeUp libcudart\.so\.13'; check "
 mkdir modules; cp "$GEMEM_BUILDDIR/tests/programs/.libs/dry-linked-module.so" modules
 run 0 env PYTHONPATH="$PWD/modules" gemem-dry-run "$linked" modules/dry-linked-module.so; check "a module that is opened" test "$(grep -c 'registered outside, malloc 0 block' "$out")" -eq 2
 
+# ---- a module that defines the driver's functions itself and looks them up in the driver, as TensorFlow does
+run 0 timeout 60 gemem-dry-run "$GEMEM_BUILDDIR/tests/programs/record-host" "$GEMEM_BUILDDIR/tests/programs/.libs/record-stubs.so" all
+says err '^  peak live +3\.000 MiB'; check "their calls" test "$(events out.gmt)" = 'alloc 1 size=1048576;alloc 2 size=2097152;free 1'
+
 run 0 gemem-dry-run "$GEMEM_BUILDDIR/tests/programs/dry-asks" /no/such/place/libcublas.so.99 cublasMadeUp
 says out '^cublasMadeUp in /no/such/place/libcublas\.so\.99 1$'
 
@@ -139,7 +143,7 @@ run 0 gemem-dry-run -o many.gmt "$program" children
 check "one trace for each process" test "$(ls many*.gmt | wc -l)" -eq 2
 says err '^process [0-9]+, GPU 0: .*/many\.gmt'; says err '^process [0-9]+, GPU 0: .*/many\.[0-9]+\.gmt'
 for signal in TERM KILL; do
-  rm -f wait.gmt
+  rm -f wait.gmt; : >ready # not that of the last round
   gemem-dry-run -o wait.gmt "$program" wait >ready 2>ended & launcher=$!
   tries=0; until grep -q ready ready || [ $tries -gt 1200 ]; do sleep 0.05; tries=$((tries + 1)); done
   if [ $signal = TERM ]; then kill -TERM $launcher; else kill -KILL "$(pgrep -P $launcher | head -n 1)"; fi
@@ -266,6 +270,29 @@ PY
   FAKE_CUDA='' FAKE_VERSION=2.11.0+cpu run 0 gemem-dry-run --json - -o py.gmt sh -c 'python3 -c "import torch"; true'
   says err 'built for the CPU alone'; says out '"fits": null, "only_if": \["a PyTorch that is built for CUDA needs no more"\]'
   FAKE_CUDA='' FAKE_HIP=6.4 FAKE_VERSION=2.11.0+rocm6.4 run 0 gemem-dry-run -o py.gmt python3 -c 'import torch'; says err "AMD's ROCm 6\.4, which is not simulated"
+
+  # a module called tensorflow: its allocator, told its limit through the pool, and what it needs; the driver is asked as TensorFlow does
+  mkdir -p fake/tensorflow
+  printf '%s\n' '__version__ = "2.21.0"' 'class config:' ' class experimental:' '  set_memory_growth = staticmethod(lambda device, enable: None)' >fake/tensorflow/__init__.py
+  cat >flow.py <<'PY'
+import ctypes, os, sys, tensorflow
+MIB = 1 << 20
+cuda, pool, limit, block = ctypes.CDLL(None), ctypes.c_void_p(), ctypes.c_uint64(64 * MIB), ctypes.c_void_p()
+print(os.environ["TF_GPU_ALLOCATOR"], flush=True)
+if "growth" in sys.argv: tensorflow.config.experimental.set_memory_growth("GPU:0", True)
+cuda.cudaFree(None); cuda.cuDeviceGetDefaultMemPool(ctypes.byref(pool), 0)
+if "unlimited" not in sys.argv: cuda.cuMemPoolSetAttribute(pool, 4, ctypes.byref(limit))
+for size in sys.argv[1].split(","): cuda.cudaMallocAsync(ctypes.byref(block), ctypes.c_size_t(int(size) * MIB), None)
+if "child" in sys.argv: sys.exit(os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "flow.py", "8"]))
+PY
+  run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40; says out '^cuda_malloc_async$'; says err '^  h100 +fits: 60\.00 MiB of 64\.00 MiB'
+  says err "^ +TensorFlow's allocator takes the 64\.00 MiB at its start"; says err '^  requests of +TensorFlow 2\.21\.0 \(2 events\)'; check "pools are of no interest" sh -c "! grep -q unknown $err"
+  run 0 gemem-dry-run -o tf.gmt python3 flow.py 40,20; says err '^  h100 +DOES NOT FIT: 80\.00 MiB of 64\.00 MiB' # it leaves no rest of less than the request
+  run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40 growth; says err "^ +TensorFlow's allocator takes the 64\.00 MiB as it needs them"
+  run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40 child; says err "^process [0-9]+, GPU 0: .*/tf\.[0-9]+\.gmt"; says err '^  h100 .*: 8\.000 MiB of 64\.00 MiB'
+  check "the child passes its requests on, too" test "$(grep -c 'requests of *TensorFlow' "$err")" -eq 2
+  TF_GPU_ALLOCATOR=default run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40; says out '^default$'; says err '^  h100 +fits.*: 60\.00 MiB of 79\.18 GiB'; says err "^  requests of +CUDA's runtime and driver"
+  run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40 unlimited; says err "^  requests of +CUDA's runtime and driver"
 
   # one rank alone: the store answers for the others, and their objects are this rank's own
   mkdir -p fake/torch/distributed

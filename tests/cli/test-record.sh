@@ -99,6 +99,9 @@ run 0 gemem-record "$host" "$plugin" next; says err 'made no CUDA calls'
 run 0 "$host"
 run 0 gemem-record "$host"
 
+# ---- a plugin that defines the driver's functions itself and looks them up under these names
+records "stubs of the driver's functions" 'alloc 1 size=1048576;alloc 2 size=2097152;free 1' timeout 20 "$host" "$util/.libs/record-stubs.so" all
+
 # ---- calls that few programs make (tests/programs/record-rare.c), as CUDA's headers declare them
 rare=$util/.libs/record-rare-calls.so
 if [ -e "$rare" ]; then "$host" "$rare" arrays; rare_status=$?; else rare_status=77; fi

@@ -28,7 +28,8 @@
   F (cuCtxSetCurrent) F (cuCtxGetLimit) F (cuCtxSynchronize) F (cuMemAlloc) F (cuMemFree) F (cuMemGetInfo) \
   F (cuMemAllocManaged) F (cuMemHostAlloc) F (cuMemFreeHost) F (cuMemcpyHtoD) F (cuMemcpyDtoH) \
   F (cuMemcpyDtoD) F (cuMemcpy) F (cuMemcpy2D) F (cuMemcpyPeer) F (cuMemsetD8) F (cuMemsetD32) \
-  F (cuMemAllocAsync) F (cuMemFreeAsync) F (cuDeviceGetGraphMemAttribute) F (cuDeviceGraphMemTrim) \
+  F (cuMemAllocAsync) F (cuMemFreeAsync) F (cuDeviceGetDefaultMemPool) F (cuMemPoolSetAttribute) \
+  F (cuDeviceGetGraphMemAttribute) F (cuDeviceGraphMemTrim) \
   F (cuMemAddressReserve) F (cuMemCreate) F (cuMemMap) F (cuMemSetAccess) F (cuMemUnmap) F (cuMemRelease) \
   F (cuMemExportToShareableHandle) F (cuMemImportFromShareableHandle) F (cuIpcGetMemHandle) \
   F (cuStreamCreate) F (cuStreamGetGreenCtx) F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamBeginCapture) \
@@ -354,6 +355,29 @@ scenario_devices (void)
   g_assert_cmpuint (used (), ==, GIB);
 }
 
+/* A stream frees memory whichever context is current, and the report has what pools may keep. */
+static void
+scenario_pools (void)
+{
+  const CUcontext first = begin ();
+  CUcontext second;
+  CUdeviceptr block;
+  CUmemoryPool pool;
+  CUstream stream;
+  cuuint64_t keep = 3 * GIB;
+
+  OK (cu.cuStreamCreate (&stream, 0));
+  OK (cu.cuMemAllocAsync (&block, GIB, stream));
+  OK (cu.cuDevicePrimaryCtxRetain (&second, 1));
+  OK (cu.cuCtxSetCurrent (second));
+  OK (cu.cuMemFreeAsync (block, stream));
+  OK (cu.cuCtxSetCurrent (first));
+  OK (cu.cuCtxSynchronize ());
+  g_assert_cmpuint (used (), ==, 0);
+  OK (cu.cuDeviceGetDefaultMemPool (&pool, 1));
+  OK (cu.cuMemPoolSetAttribute (pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+}
+
 /* A page of another process has addresses and takes nothing. */
 static void
 scenario_shared (void)
@@ -494,6 +518,7 @@ static const struct
   { "older", scenario_older, NULL, NULL, "" },
   { "graphs", scenario_graphs, NULL, NULL, "" },
   { "devices", scenario_devices, "a100-40", "2", "" },
+  { "pools", scenario_pools, NULL, "2", " 1 3221225472\n" },
   { "shared", scenario_shared, NULL, NULL, "" },
   { "absent", scenario_absent, NULL, NULL,
     "missing cuTexObjectCreate libcuda.so.1\nmissing nvmlDeviceGetTemperature "

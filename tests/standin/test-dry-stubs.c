@@ -123,6 +123,31 @@ test_program (gconstpointer bind_now)
   g_assert_nonnull (strstr (report, "failed cublasMadeUp 2\n"));
 }
 
+/* A name that the program defines is asked of no library, unless another object looks it up. */
+static void
+test_defined (void)
+{
+  g_autofree char *program = built ("tests/programs/dry-asks");
+  g_autofree char *module = built ("tests/programs/.libs/record-stubs.so");
+  const char *const roots[] = { program, module, NULL };
+  g_autoptr (GememDryInstalled) installed = gemem_dry_installed_new (FALSE);
+  g_autoptr (GPtrArray) libraries = gemem_dry_scan (roots, NULL, installed);
+  guint named = 0, stubbed = 0;
+
+  for (guint i = 0; i < libraries->len; i++)
+    {
+      const GememDryLibrary *library = libraries->pdata[i];
+      for (guint j = 0; j < library->symbols->len; j++)
+        {
+          const char *name = ((const GememDryWanted *) library->symbols->pdata[j])->name;
+          named += strcmp (name, "cublasOnlyNamed") == 0;
+          stubbed += strcmp (name, "cublasOnlyStubbed") == 0;
+        }
+    }
+  g_assert_cmpuint (named, ==, 1);
+  g_assert_cmpuint (stubbed, ==, 0);
+}
+
 /* ---- damaged files */
 
 static void
@@ -267,6 +292,7 @@ main (int argc, char **argv)
   g_setenv ("XDG_CACHE_HOME", folder, TRUE);
   g_test_add_data_func ("/stubs/program", NULL, test_program);
   g_test_add_data_func ("/stubs/program-bound-at-once", "now", test_program);
+  g_test_add_func ("/stubs/defined", test_defined);
   g_test_add_func ("/stubs/damaged", test_damaged);
   g_test_add_func ("/stubs/cache", test_cache);
   g_test_add_func ("/stubs/unwritable", test_unwritable);

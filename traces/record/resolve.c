@@ -7,7 +7,12 @@
  *
  * The real function is searched where the caller would have found it: among the libraries of the
  * calling object (those of a Python extension are not in the global scope), then after this library
- * in the global scope, then in any loaded libcuda or libcudart.
+ * in the global scope, then in any loaded libcuda or libcudart.  What the calling object defines
+ * itself comes last of these three, as for the dynamic loader.
+ *
+ * Such a definition may be a stub that opens the driver and looks the same name up there (TensorFlow
+ * links no CUDA library).  It is reached through the wrapper, so its lookup returns the driver's
+ * function: the wrapper would call the stub again, for ever.
  *
  * dlsym() is replaced for hooked names.  Any other call continues in the dlsym() of the C library
  * by a tail call, because that function identifies the caller of RTLD_NEXT by its return address.
@@ -171,18 +176,33 @@ know (Hook *hook, void *real)
   return real;
 }
 
+/* Whether the addresses @a and @b are in one object. */
+static bool
+same_object (const void *a, const void *b)
+{
+  Dl_info of_a, of_b;
+  return dladdr (a, &of_a) != 0 && dladdr (b, &of_b) != 0 && of_a.dli_fbase == of_b.dli_fbase;
+}
+
 void *
 recorder_real (Hook *hook, const void *caller)
 {
-  void *real = atomic_load_explicit (&hook->real, memory_order_acquire);
+  void *real = atomic_load_explicit (&hook->real, memory_order_acquire), *own = NULL;
   Dl_info info;
 
   if (real != NULL)
     return real;
   if (dladdr (caller, &info) != 0 && info.dli_fname != NULL)
     real = unless_own (hook, in_library (info.dli_fname, hook->name));
+  if (real != NULL && same_object (real, caller))
+    {
+      own = real;
+      real = NULL;
+    }
   if (real == NULL)
     real = unless_own (hook, behind_this (hook->name));
+  if (real == NULL)
+    real = own;
   if (real == NULL)
     real = unless_own (hook,
                        in_loaded (is_runtime (hook) ? "libcudart" : "libcuda.so", hook->name));
@@ -222,13 +242,21 @@ recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thre
   return best != NULL ? recorder_adopt (best, real) : real;
 }
 
+/* Whether the object of @caller has the function that @hook's wrapper calls: it is a stub. */
+static bool
+is_stub (Hook *hook, const void *caller)
+{
+  const void *real = atomic_load_explicit (&hook->real, memory_order_acquire);
+  return real != NULL && same_object (real, caller);
+}
+
 static __attribute__ ((noinline)) void *
 hooked_symbol (Hook *hook, void *handle, const void *caller)
 {
   void *function = real_dlsym () (handle, hook->name);
 
   if (function != hook->wrapper)
-    return recorder_adopt (hook, function);
+    return function != NULL && is_stub (hook, caller) ? function : recorder_adopt (hook, function);
   if (recorder_real (hook, caller) != NULL)
     return function;
   return behind_this (hook->name); /* not found: returns NULL and sets dlerror() */

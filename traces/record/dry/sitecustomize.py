@@ -193,6 +193,32 @@ def _on_jax(jax):
     atexit.register(write)  # the program may say the part after it has imported JAX
 
 
+def _on_tensorflow(tensorflow):
+    """Runs when the program has imported tensorflow.  Unless the program chose an allocator, TensorFlow passes every request on to the driver's pools,
+    so that the recording has them; PID.tensorflow says what its own allocator would have been told (sim/dry/tensorflow.c)."""
+    ours = "GEMEM_DRY_TF_GPU_ALLOCATOR"  # for the processes that the program starts
+    facts = [("version", tensorflow.__version__)]
+    if not os.environ.get("TF_GPU_ALLOCATOR") or os.environ.get(ours) == os.environ["TF_GPU_ALLOCATOR"]:
+        os.environ["TF_GPU_ALLOCATOR"] = os.environ[ours] = "cuda_malloc_async"
+        facts.append(("recorded", "cuda_malloc_async"))
+    if os.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "").lower() in ("1", "true"):
+        facts.append(("grows", "yes"))
+
+    def write():
+        with open(os.path.join(_FOLDER, "%d.tensorflow" % os.getpid()), "w") as stream:
+            stream.writelines("%s %s\n" % fact for fact in facts)
+
+    def set_memory_growth(device, enable):
+        set_growth(device, enable)
+        if enable and ("grows", "yes") not in facts:
+            facts.append(("grows", "yes"))
+            write()
+
+    write()
+    set_growth = tensorflow.config.experimental.set_memory_growth
+    tensorflow.config.experimental.set_memory_growth = set_memory_growth
+
+
 def _on_stopping_criteria(module):
     _load("values").watch_generation(module)
 
@@ -200,7 +226,7 @@ def _on_stopping_criteria(module):
 class _Finder(object):
     """Stands before all other finders and tells when one of these modules has been imported."""
 
-    awaited = {"torch": _on_torch, "cupy": _on_cupy, "rmm": _on_rmm, "jax": _on_jax, "transformers.generation.stopping_criteria": _on_stopping_criteria}
+    awaited = {"torch": _on_torch, "cupy": _on_cupy, "rmm": _on_rmm, "jax": _on_jax, "tensorflow": _on_tensorflow, "transformers.generation.stopping_criteria": _on_stopping_criteria}
 
     def __init__(self):
         self.active = False

@@ -1,0 +1,36 @@
+#!/bin/sh
+# long-dry-tensorflow.sh - gemem-dry-run under TensorFlow, and its answer beside TensorFlow's own allocator, which decides in further dry runs.
+#   GEMEM_TENSORFLOW   the Python of an environment with tensorflow 2.21; NVIDIA's packages are not needed
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+if [ -z "${GEMEM_TENSORFLOW:-}" ]; then
+  echo "1..0 # SKIP \$GEMEM_TENSORFLOW names no Python"; exit 0
+fi
+GEMEM_DRY_STAND_INS=1 TF_CPP_MIN_LOG_LEVEL=2; export GEMEM_DRY_STAND_INS TF_CPP_MIN_LOG_LEVEL
+train=$GEMEM_SRCDIR/tests/programs/dry/tf_train.py
+dry () { run "$@"; check "nothing failed" sh -c "! grep -q 'not written' $err"; }
+own () { env TF_GPU_ALLOCATOR=default "$@"; } # the allocator that TensorFlow uses on a GPU
+
+# ---- operator by operator, in one order: what gemem says is needed, to the MiB where TensorFlow's allocator begins to serve everything
+dry 0 gemem-dry-run --gpu a100-80 -o eager.gmt "$GEMEM_TENSORFLOW" "$train" --eager
+says out 'peak 591397940$'; says err '^  a100-80 +fits: 620\.0 MiB of 77\.65 GiB \(650119424 of 83377520640 bytes\)$'; says err '^  requests of +TensorFlow 2\.21'
+run 0 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --eager --limit 621
+run 1 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --eager --limit 620; says err 'ResourceExhaustedError'
+run 0 gemem-dry-run --gpu a100-80 -o limited.gmt "$GEMEM_TENSORFLOW" "$train" --eager --limit 620; says err '^  a100-80 +DOES NOT FIT: 620\.0 MiB of 620\.0 MiB'
+# its own figure of what it gave out, too
+run 0 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --eager; theirs=$(sed -n 's/.* peak \([0-9]*\)$/\1/p' "$out")
+run 0 gemem-sim replay eager.gmt --trace-device=0 -a tf-bfc:allow_growth=no,limit=83377520640 -d sim:capacity=84988133376
+check "peak_bytes_in_use is TensorFlow's, $theirs" grep -Eq "^ +peak_bytes_in_use +$theirs\$" "$out"
+run 0 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --eager --growth; says err '^  peak live +1022 MiB \(1071644672 bytes\)'
+run 0 gemem-sim replay eager.gmt --trace-device=0 -a tf-bfc -d sim:capacity=84988133376; says out 'peak reserved +1022 MiB +1071644672 bytes'
+
+# ---- graphs, Keras, XLA; their order of operations is that of threads
+dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train"; says out 'peak 6165637[0-9][0-9]$'; says err '^  a100-80 +fits: 6[0-9][0-9]\.. MiB of 77\.65 GiB'
+dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" keras; says err '^  a100-80 +fits only if .*: [67][0-9]\.[0-9]+ MiB of 77\.65 GiB'; says err '^  workspaces '
+dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" keras --jit; says err '^  a100-80 +fits only if .* MiB of 77\.65 GiB'
+dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" --jit --layers 1; says err '^  a100-80 +fits: .* MiB of 77\.65 GiB'
+
+# ---- more than there is
+run 1 gemem-dry-run --gpu t4 "$GEMEM_TENSORFLOW" "$train" --eager --batch 800; says err 'ResourceExhaustedError'; says err '^  t4 +DOES NOT FIT'; says err '^  out of memory '
+done_testing
