@@ -23,20 +23,16 @@
 
 #include "base/huge.h"
 #include "base/idmap.h"
+#include "base/spread.h"
 
 #define CAPACITY_BITS_MIN 4
-#define GOLDEN G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) /* 2^64 / phi, odd */
-#define NEXT \
-  G_GUINT64_CONSTANT (0xD1342543DE82EF95) /* odd; times this: the multiplier after another */
 #define FAR 128 /* slots from home, or a quarter of a run, that no spread keys reach */
-#define SPREADS_MAX 16
 
 struct _GememIdMap
 {
   guint64 *table; /* capacity entries of `words`, and one more for the key 0 */
   gsize words;    /* per entry: the key and its record */
-  guint64 multiplier;
-  guint spreads; /* how often another one was taken */
+  GememSpread spread;
   guint shift;   /* 64 - log2 (capacity) */
   gboolean zero; /* the key 0 is present */
   gsize mask;    /* capacity - 1 */
@@ -49,7 +45,7 @@ struct _GememIdMap
 static inline gsize
 home (const GememIdMap *map, guint64 key)
 {
-  return (gsize) ((key * map->multiplier) >> map->shift);
+  return (gsize) ((key * map->spread.multiplier) >> map->shift);
 }
 
 static inline guint64 *
@@ -123,10 +119,8 @@ resize (GememIdMap *map, int step)
 static G_GNUC_NO_INLINE void
 spread (GememIdMap *map)
 {
-  if (map->spreads++ >= SPREADS_MAX)
-    return;
-  map->multiplier *= NEXT;
-  resize (map, 0);
+  if (gemem_spread_next (&map->spread))
+    resize (map, 0);
 }
 
 /* Whether @key would lie far from home at @index. */
@@ -143,7 +137,7 @@ gemem_idmap_new (gsize record_size)
 
   g_assert (record_size % sizeof (guint64) == 0);
   map->words = 1 + record_size / sizeof (guint64);
-  map->multiplier = GOLDEN;
+  map->spread = (GememSpread) GEMEM_SPREAD_INIT;
   set_capacity (map, CAPACITY_BITS_MIN);
   return map;
 }

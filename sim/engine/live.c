@@ -9,10 +9,6 @@
 #define BITS_MIN 6
 #define SPARE 4  /* slots per record from which on the table is doubled */
 #define EMPTY 32 /* slots per record below which removals are calm */
-#define SPREADS_MAX 16
-#define GOLDEN G_GUINT64_CONSTANT (0x9E3779B97F4A7C15) /* 2^64 / phi, odd */
-#define NEXT \
-  G_GUINT64_CONSTANT (0xD1342543DE82EF95) /* odd; times this: the multiplier after another */
 
 static gsize
 n_slots (const GememLiveTable *table)
@@ -68,16 +64,14 @@ gemem_live_calm (GememLiveTable *table)
 void
 gemem_live_spread (GememLiveTable *table)
 {
-  if (table->spreads++ >= SPREADS_MAX)
-    return;
-  table->multiplier *= NEXT;
-  resize (table, 0);
+  if (gemem_spread_next (&table->spread))
+    resize (table, 0);
 }
 
 void
 gemem_live_init (GememLiveTable *table)
 {
-  *table = (GememLiveTable){ .multiplier = GOLDEN };
+  *table = (GememLiveTable){ .spread = GEMEM_SPREAD_INIT };
   set_slots (table, BITS_MIN);
   gemem_slab_init (&table->slab, sizeof (GememLive));
 }

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "base/slab.h"
+#include "base/spread.h"
 #include "sim/engine/accounts.h"
 
 enum
@@ -48,9 +49,8 @@ struct _GememLive
 typedef struct
 {
   GememLive **slots;
-  guint64 multiplier;        /* odd: 2^64/phi at first */
+  GememSpread spread;
   guint shift;               /* 64 - log2 of their number */
-  guint spreads;             /* how often another multiplier was taken */
   gsize count, grow, shrink; /* records; from, and below, which the number of slots is looked at */
   gsize calm;                /* removals that left fewer than `shrink` */
   GememLive *unused;
@@ -73,7 +73,7 @@ const GememLive *gemem_live_next (const GememLiveTable *table, const GememLive *
 static inline GememLive **
 gemem_live_slot (const GememLiveTable *table, guint64 id)
 {
-  return &table->slots[(id * table->multiplier) >> table->shift];
+  return &table->slots[(id * table->spread.multiplier) >> table->shift];
 }
 
 /* The pointer to the record of @id, or the NULL at the end of its chain. */
