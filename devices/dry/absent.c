@@ -20,9 +20,6 @@
 #define DRIVER_ABSENT_SYMBOL(symbol) ABSENT (symbol, "libcuda.so.1")
 #define NVML_ABSENT(name) ABSENT (name, "libnvidia-ml.so.1")
 #include "devices/dry/absent.def"
-#undef DRIVER_ABSENT
-#undef DRIVER_ABSENT_SYMBOL
-#undef NVML_ABSENT
 
 static const struct
 {
@@ -31,12 +28,7 @@ static const struct
   int (*function) (void);
 } absent[] = {
 #define DRIVER_ABSENT(name, symbol, version) { #name, version, symbol },
-#define DRIVER_ABSENT_SYMBOL(symbol)
-#define NVML_ABSENT(name)
 #include "devices/dry/absent.def"
-#undef DRIVER_ABSENT
-#undef DRIVER_ABSENT_SYMBOL
-#undef NVML_ABSENT
 };
 
 gpointer

@@ -42,37 +42,17 @@ static const EntryPoint entries[] = {
   [ENTRY_##symbol] = { #name, #symbol, version, FALSE, (gpointer) symbol },
 #define STANDIN_ENTRY_PER_THREAD(name, symbol, version) \
   [ENTRY_##symbol] = { #name, #symbol, version, TRUE, (gpointer) symbol },
-#define STANDIN_ENTRY_ALSO(name, symbol, version)
-#define STANDIN_ENTRY_OLDER(name, symbol)
 #include "devices/dry/entry-points.def"
-#undef STANDIN_ENTRY
-#undef STANDIN_ENTRY_PER_THREAD
-#undef STANDIN_ENTRY_ALSO
-#undef STANDIN_ENTRY_OLDER
-#define STANDIN_ENTRY(name, symbol, version)
-#define STANDIN_ENTRY_PER_THREAD(name, symbol, version)
 #define STANDIN_ENTRY_ALSO(name, symbol, version) \
   { #name, #symbol, version, FALSE, (gpointer) symbol },
-#define STANDIN_ENTRY_OLDER(name, symbol)
 #include "devices/dry/entry-points.def"
-#undef STANDIN_ENTRY
-#undef STANDIN_ENTRY_PER_THREAD
-#undef STANDIN_ENTRY_ALSO
-#undef STANDIN_ENTRY_OLDER
 };
 
 /* The older names jump to the newer ones: an alias would have to stand beside each function. */
-#define STANDIN_ENTRY(name, symbol, version)
-#define STANDIN_ENTRY_PER_THREAD(name, symbol, version)
-#define STANDIN_ENTRY_ALSO(name, symbol, version)
 #define STANDIN_ENTRY_OLDER(name, symbol) \
   __asm__(".text\n\t.globl " #name "\n\t.type " #name ", @function\n" #name ":\n\tjmp " #symbol \
           "@PLT\n\t.size " #name ", . - " #name);
 #include "devices/dry/entry-points.def"
-#undef STANDIN_ENTRY
-#undef STANDIN_ENTRY_PER_THREAD
-#undef STANDIN_ENTRY_ALSO
-#undef STANDIN_ENTRY_OLDER
 
 static const struct
 {

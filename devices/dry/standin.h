@@ -38,13 +38,7 @@ typedef enum
 {
 #define STANDIN_ENTRY(name, symbol, version) ENTRY_##symbol,
 #define STANDIN_ENTRY_PER_THREAD(name, symbol, version) ENTRY_##symbol,
-#define STANDIN_ENTRY_ALSO(name, symbol, version)
-#define STANDIN_ENTRY_OLDER(name, symbol)
 #include "devices/dry/entry-points.def"
-#undef STANDIN_ENTRY
-#undef STANDIN_ENTRY_PER_THREAD
-#undef STANDIN_ENTRY_ALSO
-#undef STANDIN_ENTRY_OLDER
   ENTRY_COUNT
 } StandinEntry;
 
