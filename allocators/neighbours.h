@@ -105,7 +105,7 @@ gemem_neighbours_release (GememNeighbour *block, GememTree *tree, GememSlab *sla
 {
   const guint low = (guint) gemem_neighbours_is_free (block->previous, block->node.group),
               high = (guint) gemem_neighbours_is_free (block->next, block->node.group);
-  GememTreeNode old; /* of the neighbour whose place the merged block takes */
+  gpointer place; /* of the neighbour whose place the merged block takes */
 
   block->free = TRUE;
   switch (low + 2 * high) /* one branch that cannot be foreseen, not four */
@@ -114,7 +114,7 @@ gemem_neighbours_release (GememNeighbour *block, GememTree *tree, GememSlab *sla
       gemem_tree_insert (tree, &block->node);
       return block;
     case 2:
-      old = block->next->node;
+      place = block->next->node.place;
       gemem_neighbours_merge (block, slab);
       break;
     case 3:
@@ -123,24 +123,24 @@ gemem_neighbours_release (GememNeighbour *block, GememTree *tree, GememSlab *sla
       G_GNUC_FALLTHROUGH;
     default:
       block = block->previous;
-      old = block->node;
+      place = block->node.place;
       gemem_neighbours_merge (block, slab);
     }
-  gemem_tree_raise (tree, &old, &block->node);
+  gemem_tree_raise (tree, place, &block->node);
   return block;
 }
 
 /* Takes the lower @size bytes, but not all, of the free @block; the rest, which is returned, mostly
- * takes its place in @tree. */
+ * takes its place in @tree.  What the caller's block has beyond a GememNeighbour is undefined in it. */
 static inline GememNeighbour *
 gemem_neighbours_take_low (GememNeighbour *block, guint64 size, GememTree *tree, GememSlab *slab)
 {
-  GememNeighbour *rest = gemem_slab_alloc (slab);
+  GememNeighbour *rest = gemem_slab_take (slab);
 
   gemem_neighbours_split (block, rest, block->node.size - size);
   block->free = FALSE;
   rest->free = TRUE;
-  gemem_tree_lower (tree, &block->node, &rest->node);
+  gemem_tree_lower (tree, block->node.place, &rest->node);
   return rest;
 }
 

@@ -19,15 +19,7 @@
 #include "base/slab.h"
 #include "base/units.h"
 
-#ifdef __SANITIZE_ADDRESS__
-#define HAVE_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAVE_ASAN 1
-#endif
-#endif
-
-#ifdef HAVE_ASAN
+#ifdef GEMEM_HAVE_ASAN
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(address, size) ((void) (address), (void) (size))

@@ -10,6 +10,14 @@
 #include "base/macros.h"
 #include <glib.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#define GEMEM_HAVE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GEMEM_HAVE_ASAN 1
+#endif
+#endif
+
 GEMEM_BEGIN_DECLS
 
 typedef struct
@@ -24,6 +32,22 @@ typedef struct
 void gemem_slab_init (GememSlab *slab, gsize object_size);
 /* A zeroed object, never NULL; amortised O(1).  Freed with gemem_slab_free() or with the slab. */
 gpointer gemem_slab_alloc (GememSlab *slab);
+/* The same, but what an object that is used again contains is undefined: for callers that set all of
+ * it. */
+static inline gpointer
+gemem_slab_take (GememSlab *slab)
+{
+  gpointer object = slab->free_list;
+
+#ifndef GEMEM_HAVE_ASAN /* there the object has to be unpoisoned */
+  if (object != NULL)
+    {
+      slab->free_list = *(gpointer *) object;
+      return object;
+    }
+#endif
+  return gemem_slab_alloc (slab);
+}
 /* Frees @object, which is the next to be allocated again.  O(1). */
 void gemem_slab_free (GememSlab *slab, gpointer object);
 /* Frees all objects; the slab can be used again. */

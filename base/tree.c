@@ -207,16 +207,16 @@ gemem_tree_before (const GememTree *tree, guint64 group, guint64 size, guint64 a
 /* Slabs align pages to 16, so GememTreeNode.place is the leaf's address plus the entry's number. */
 
 static inline Page *
-leaf_of (const GememTreeNode *node)
+leaf_of (gpointer place)
 {
-  return GSIZE_TO_POINTER (GPOINTER_TO_SIZE (node->place) & ~(gsize) DIGIT_MAX);
+  return GSIZE_TO_POINTER (GPOINTER_TO_SIZE (place) & ~(gsize) DIGIT_MAX);
 }
 
-/* The position of @node in its leaf: the lowest digit of `order` that is its number. */
+/* The position in @leaf of the node at @place: the lowest digit of `order` that is its number. */
 static inline gsize
-position_of (const Page *leaf, const GememTreeNode *node)
+position_of (const Page *leaf, gpointer place)
 {
-  const guint64 differences = leaf->order ^ ONES * ((guintptr) node->place & DIGIT_MAX);
+  const guint64 differences = leaf->order ^ ONES * ((guintptr) place & DIGIT_MAX);
   const guint64 zeroes = (differences - ONES) & ~differences & ONES << (DIGIT - 1);
 
   return (guint) __builtin_ctzll (zeroes) / DIGIT;
@@ -225,15 +225,15 @@ position_of (const Page *leaf, const GememTreeNode *node)
 GememTreeNode *
 gemem_tree_next (const GememTreeNode *node)
 {
-  Page *leaf = leaf_of (node);
-  return node_at (leaf, (gint64) position_of (leaf, node) + 1);
+  Page *leaf = leaf_of (node->place);
+  return node_at (leaf, (gint64) position_of (leaf, node->place) + 1);
 }
 
 GememTreeNode *
 gemem_tree_previous (const GememTreeNode *node)
 {
-  Page *leaf = leaf_of (node);
-  return node_at (leaf, (gint64) position_of (leaf, node) - 1);
+  Page *leaf = leaf_of (node->place);
+  return node_at (leaf, (gint64) position_of (leaf, node->place) - 1);
 }
 
 GememTreeNode *
@@ -483,9 +483,9 @@ remove_at (GememTree *tree, Page *leaf, gsize at)
 void
 gemem_tree_remove (GememTree *tree, const GememTreeNode *node)
 {
-  Page *leaf = leaf_of (node);
+  Page *leaf = leaf_of (node->place);
 
-  remove_at (tree, leaf, position_of (leaf, node));
+  remove_at (tree, leaf, position_of (leaf, node->place));
 }
 
 /* What is left of raise and lower, where other keys lie between. */
@@ -510,11 +510,10 @@ take_place (Page *leaf, gsize at, gpointer place, GememTreeNode *node)
 }
 
 void
-gemem_tree_raise (GememTree *tree, const GememTreeNode *old, GememTreeNode *node)
+gemem_tree_raise (GememTree *tree, gpointer place, GememTreeNode *node)
 {
-  const gpointer place = old->place;
-  Page *leaf = leaf_of (old);
-  const gsize at = position_of (leaf, old);
+  Page *leaf = leaf_of (place);
+  const gsize at = position_of (leaf, place);
 
   if (at + 1 < leaf->n ? below (entry_at (leaf, at + 1), KEY_OF (node)) : leaf->next != NULL)
     move (tree, leaf, at, node);
@@ -523,11 +522,10 @@ gemem_tree_raise (GememTree *tree, const GememTreeNode *old, GememTreeNode *node
 }
 
 void
-gemem_tree_lower (GememTree *tree, const GememTreeNode *old, GememTreeNode *node)
+gemem_tree_lower (GememTree *tree, gpointer place, GememTreeNode *node)
 {
-  const gpointer place = old->place;
-  Page *leaf = leaf_of (old);
-  const gsize at = position_of (leaf, old);
+  Page *leaf = leaf_of (place);
+  const gsize at = position_of (leaf, place);
 
   if (at > 0 ? !below (entry_at (leaf, at - 1), KEY_OF (node)) : leaf->previous != NULL)
     move (tree, leaf, at, node);
@@ -565,8 +563,9 @@ check_leaf (Page *leaf, Sweep *sweep)
 
       if (sweep->count > 0 && !below (&sweep->last, KEY_OF (entry)))
         return FALSE;
-      if (leaf_of (node) != leaf || position_of (leaf, node) != i || node->group != entry->group
-          || node->size != entry->size || node->address != entry->address)
+      if (leaf_of (node->place) != leaf || position_of (leaf, node->place) != i
+          || node->group != entry->group || node->size != entry->size
+          || node->address != entry->address)
         return FALSE;
       sweep->last = *entry;
     }

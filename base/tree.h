@@ -52,11 +52,11 @@ typedef struct
 void gemem_tree_insert (GememTree *tree, GememTreeNode *node);
 /* Removes @node, which is in @tree, without freeing it. */
 void gemem_tree_remove (GememTree *tree, const GememTreeNode *node);
-/* Removes @old and inserts @node, the key of which is above (below) that of @old; cheap where no key
- * lies between, as mostly when a block gains (gives up) a part.  Of @old only `place` is read, so it may
- * be a copy, or @node with its new key. */
-void gemem_tree_raise (GememTree *tree, const GememTreeNode *old, GememTreeNode *node);
-void gemem_tree_lower (GememTree *tree, const GememTreeNode *old, GememTreeNode *node);
+/* Removes the node whose `place` is @place, and inserts @node, the key of which is above (below) that
+ * node's; cheap where no key lies between, as mostly when a block gains (gives up) a part.  @node may be
+ * the node itself, with its new key. */
+void gemem_tree_raise (GememTree *tree, gpointer place, GememTreeNode *node);
+void gemem_tree_lower (GememTree *tree, gpointer place, GememTreeNode *node);
 /* Removes all nodes, which the caller keeps, and frees the pages of the tree. */
 void gemem_tree_clear (GememTree *tree);
 /* First node with key >= (group, size, address), or NULL. */

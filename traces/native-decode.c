@@ -18,6 +18,10 @@
 #include "base/io/zstd-memory.h"
 #include "traces/native-format.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* the loops over columns as vectors, which clang makes at -O2 */
+#endif
+
 #define BATCH 256 /* events: 16 KB, which stay in the near cache until they are served */
 #define TABLE_SIZE 256
 #define GROUPS_MAX GEMEM_EVENT_KIND_COUNT /* one group for all events, one for each kind */

@@ -188,7 +188,10 @@ gemem_bfc_find_before (GememBfc *self, guint64 size, guint64 before)
   chunk = gemem_bfc_take (self, node, size, &rest);
   ((GememBfcStamps *) self)->taken = stamped (chunk);
   if (rest != NULL)
-    stamped (rest)->stamp = stamped (chunk)->stamp;
+    {
+      stamped (rest)->stamp = stamped (chunk)->stamp;
+      stamped (rest)->entries = NULL;
+    }
   return chunk;
 }
 

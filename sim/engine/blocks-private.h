@@ -13,12 +13,15 @@
 /* A call from the loop of events.c costs as much as some of these functions. */
 #define ALWAYS_INLINE inline __attribute__ ((always_inline))
 
+/* @watched of the functions below: FALSE, a constant, promises that there are neither probes nor a
+ * clock, so that the loop of events.c need not ask at each event. */
+
 /* Reports the allocator's decision about @event to the probes, if any. */
 static ALWAYS_INLINE void
 gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean request, guint64 size,
-                     const GememBlock *block)
+                     const GememBlock *block, gboolean watched)
 {
-  if (G_UNLIKELY (run->probes.n > 0))
+  if (watched && run->probes.n > 0)
     {
       const GememDecision decision = { event, request, TRUE, size, block };
       gemem_probes_decided (run, &decision);
@@ -36,13 +39,13 @@ gemem_block_note_latency (const GememRun *run, guint64 calls, GememHistogram *la
 
 /* The request itself, with its latencies. */
 static ALWAYS_INLINE gboolean
-gemem_block_serve (GememRun *run, const GememRequest *request, GememBlock *block)
+gemem_block_serve (GememRun *run, const GememRequest *request, GememBlock *block, gboolean watched)
 {
   const guint64 charged = run->device->call_time;
   gboolean served;
 
   run->result->allocs++;
-  if (G_UNLIKELY (run->clock != NULL))
+  if (watched && run->clock != NULL)
     {
       const guint64 began = run->clock ();
 
@@ -70,7 +73,7 @@ gemem_block_account (GememRun *run, const GememTraceEvent *event, GememLive *liv
 
 /* ALLOC, or an event with the same effect. */
 static ALWAYS_INLINE gboolean
-gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
+gemem_block_alloc (GememRun *run, const GememTraceEvent *event, gboolean watched, GError **error)
 {
   GememRequest request = { event->size, event->stream, event->pool, event->id, event->address };
   gboolean existed, served;
@@ -86,7 +89,7 @@ gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
       run->result->zero_allocs++;
       return TRUE;
     }
-  served = gemem_block_serve (run, &request, &live->block);
+  served = gemem_block_serve (run, &request, &live->block, watched);
   if (G_LIKELY (served))
     gemem_block_account (run, event, live);
   else
@@ -98,18 +101,19 @@ gemem_block_alloc (GememRun *run, const GememTraceEvent *event, GError **error)
         return gemem_run_take_refusal (run, error);
       gemem_run_out_of_memory (run, event, &request);
     }
-  gemem_block_decided (run, event, TRUE, event->size, served ? &live->block : NULL);
+  gemem_block_decided (run, event, TRUE, event->size, served ? &live->block : NULL, watched);
   return TRUE;
 }
 
 /* The free itself, with its latencies. */
 static ALWAYS_INLINE void
-gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion_follows)
+gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion_follows,
+                     gboolean watched)
 {
   const guint64 charged = run->device->call_time;
 
   run->result->frees++;
-  if (G_UNLIKELY (run->clock != NULL))
+  if (watched && run->clock != NULL)
     {
       const guint64 began = run->clock ();
 
@@ -134,7 +138,7 @@ gemem_block_account_end (GememRun *run, const GememLive *live)
 
 /* FREE, or an event with the same effect. */
 static ALWAYS_INLINE gboolean
-gemem_block_free (GememRun *run, const GememTraceEvent *event, GError **error)
+gemem_block_free (GememRun *run, const GememTraceEvent *event, gboolean watched, GError **error)
 {
   GememLive *live = gemem_live_take (&run->live, event->id);
 
@@ -142,9 +146,9 @@ gemem_block_free (GememRun *run, const GememTraceEvent *event, GError **error)
     return gemem_run_bad_free (run, event, error);
   if (G_UNLIKELY ((live->flags & ~(guint32) (GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) != 0))
     return gemem_run_unusual_free (run, event, live, error);
-  gemem_block_release (run, &live->block, FALSE);
+  gemem_block_release (run, &live->block, FALSE, watched);
   gemem_block_account_end (run, live);
-  gemem_block_decided (run, event, FALSE, live->requested, &live->block);
+  gemem_block_decided (run, event, FALSE, live->requested, &live->block, watched);
   gemem_live_recycle (&run->live, live);
   return TRUE;
 }

@@ -19,10 +19,11 @@
 
 #define STAGE 4   /* events that each stage of fetch_ahead() runs before the next one */
 #define AHEAD 16  /* more than 3 STAGE; a power of two */
+#define SOME 256  /* events after which an interruption is looked for, where nothing watches */
 #define MANY 8192 /* live blocks beyond which their records are in no near cache */
 
-static gboolean
-do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
+static ALWAYS_INLINE gboolean
+do_free_requested (GememRun *run, const GememTraceEvent *event, gboolean watched, GError **error)
 {
   GememLive *live = gemem_live_find (&run->live, event->id);
 
@@ -33,25 +34,25 @@ do_free_requested (GememRun *run, const GememTraceEvent *event, GError **error)
   live->flags |= GEMEM_LIVE_REQUESTED;
   if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
     return TRUE;
-  gemem_block_release (run, &live->block, TRUE);
+  gemem_block_release (run, &live->block, TRUE, watched);
   if (run->klass->streams.complete == NULL)
     {
       live->flags |= GEMEM_LIVE_GONE;
       gemem_block_account_end (run, live);
     }
-  gemem_block_decided (run, event, FALSE, live->requested, &live->block);
+  gemem_block_decided (run, event, FALSE, live->requested, &live->block, watched);
   return TRUE;
 }
 
 /* The end of a block that the allocator has not freed. */
-static void
-complete (GememRun *run, const GememTraceEvent *event, const GememLive *live)
+static ALWAYS_INLINE void
+complete (GememRun *run, const GememTraceEvent *event, const GememLive *live, gboolean watched)
 {
   guint64 charged = run->device->call_time;
 
   if ((live->flags & GEMEM_LIVE_REQUESTED)
       == 0) /* its free was requested before the recording began */
-    gemem_block_release (run, &live->block, FALSE);
+    gemem_block_release (run, &live->block, FALSE, watched);
   else if (G_UNLIKELY (run->held_back != NULL))
     g_array_append_val (run->held_back, live->block);
   else
@@ -60,11 +61,11 @@ complete (GememRun *run, const GememTraceEvent *event, const GememLive *live)
       run->modelled_ns += run->device->call_time - charged;
     }
   gemem_block_account_end (run, live);
-  gemem_block_decided (run, event, FALSE, live->requested, &live->block);
+  gemem_block_decided (run, event, FALSE, live->requested, &live->block, watched);
 }
 
-static gboolean
-do_free_completed (GememRun *run, const GememTraceEvent *event, GError **error)
+static ALWAYS_INLINE gboolean
+do_free_completed (GememRun *run, const GememTraceEvent *event, gboolean watched, GError **error)
 {
   GememLive *live = gemem_live_take (&run->live, event->id);
 
@@ -73,7 +74,7 @@ do_free_completed (GememRun *run, const GememTraceEvent *event, GError **error)
   if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
     gemem_run_skip_free (run, live);
   else if ((live->flags & GEMEM_LIVE_GONE) == 0)
-    complete (run, event, live);
+    complete (run, event, live, watched);
   gemem_live_recycle (&run->live, live);
   return TRUE;
 }
@@ -129,7 +130,7 @@ adopt_block (GememRun *run, const GememTraceEvent *event, GError **error)
   live->stream = gemem_accounts_alloc (&run->accounts, event->stream, event->size,
                                        live->block.size);
   gemem_accounts_demand (&run->accounts, event->size);
-  gemem_block_decided (run, event, FALSE, event->size, &live->block);
+  gemem_block_decided (run, event, FALSE, event->size, &live->block, TRUE);
   return TRUE;
 }
 
@@ -145,7 +146,7 @@ do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
   run->result->initial_blocks++;
   if (run->adopted && event->size > 0)
     return adopt_block (run, event, error);
-  return gemem_block_alloc (run, event, error);
+  return gemem_block_alloc (run, event, TRUE, error);
 }
 
 /* ---- everything else */
@@ -266,10 +267,10 @@ do_oom (GememRun *run, const GememTraceEvent *event, GError **error)
   request.id = G_MAXUINT64;
   request.address = request.aux = 0;
   request.flags = GEMEM_EVENT_FAILED;
-  if (!gemem_block_alloc (run, &request, error))
+  if (!gemem_block_alloc (run, &request, TRUE, error))
     return FALSE;
   request.kind = GEMEM_EVENT_FREE;
-  return gemem_block_free (run, &request, error);
+  return gemem_block_free (run, &request, TRUE, error);
 }
 
 static void
@@ -359,8 +360,8 @@ finish_adopting (GememRun *run)
     run->klass->adopt.done (run->allocator);
 }
 
-static inline gboolean
-dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
+static ALWAYS_INLINE gboolean
+dispatch (GememRun *run, const GememTraceEvent *event, gboolean watched, GError **error)
 {
   if (G_UNLIKELY (run->attention != 0))
     {
@@ -375,16 +376,16 @@ dispatch (GememRun *run, const GememTraceEvent *event, GError **error)
       if ((run->attention & GEMEM_RUN_SLEEPING) != 0 && event->kind == GEMEM_EVENT_ALLOC)
         return gemem_run_alloc_asleep (run, event, error);
     }
+  if (event->kind == GEMEM_EVENT_ALLOC)
+    return gemem_block_alloc (run, event, watched, error);
+  if (event->kind == GEMEM_EVENT_FREE)
+    return gemem_block_free (run, event, watched, error);
   switch (event->kind)
     {
-    case GEMEM_EVENT_ALLOC:
-      return gemem_block_alloc (run, event, error);
-    case GEMEM_EVENT_FREE:
-      return gemem_block_free (run, event, error);
     case GEMEM_EVENT_FREE_REQUESTED:
-      return do_free_requested (run, event, error);
+      return do_free_requested (run, event, watched, error);
     case GEMEM_EVENT_FREE_COMPLETED:
-      return do_free_completed (run, event, error);
+      return do_free_completed (run, event, watched, error);
     default:
       return do_other (run, event, error);
     }
@@ -428,7 +429,7 @@ lower_device_peaks (GememDevice *device)
     device->peak_held = device->held;
 }
 
-static inline void
+static ALWAYS_INLINE void
 after_event (GememRun *run, const GememTraceEvent *event)
 {
   GememAccounts *accounts = &run->accounts;
@@ -445,7 +446,7 @@ after_event (GememRun *run, const GememTraceEvent *event)
     close_point (run, event->stream);
 }
 
-static inline void
+static ALWAYS_INLINE void
 advance_clock (GememRun *run, const GememTraceEvent *event)
 {
   guint64 time = run->time_base + event->time;
@@ -463,7 +464,7 @@ advance_clock (GememRun *run, const GememTraceEvent *event)
  * before: slot of the id, record of the engine, record of the allocator, its neighbours.  So each
  * record is prefetched some events after the one that leads to it, and long before it is needed.
  * @ahead: for the events up to i + 3 STAGE, the first record of the id's chain, mostly its own. */
-static inline void
+static ALWAYS_INLINE void
 fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize n,
              const GememLive **ahead)
 {
@@ -482,27 +483,37 @@ fetch_ahead (const GememRun *run, const GememTraceEvent *events, gsize i, gsize 
     run->klass->prefetch (run->allocator, &live->block);
 }
 
-static inline gboolean
-serve (GememRun *run, const GememTraceEvent *event, GError **error)
+static ALWAYS_INLINE gboolean
+serve (GememRun *run, const GememTraceEvent *event, gboolean watched, GError **error)
 {
-  if (G_UNLIKELY (run->probes.n > 0))
+  if (watched && run->probes.n > 0)
     gemem_probes_before (run, event);
-  if (G_UNLIKELY (!dispatch (run, event, error)))
+  if (G_UNLIKELY (!dispatch (run, event, watched, error)))
     {
       gemem_run_check_device (run, error);
       return FALSE;
     }
   after_event (run, event);
-  return G_LIKELY (run->probes.n == 0) || gemem_probes_after (run, event, error);
+  return !watched || run->probes.n == 0 || gemem_probes_after (run, event, error);
 }
 
-gboolean
-gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
+static gboolean
+interrupted (GememRun *run)
 {
-  static const gint never = 0;
-  const gint *interrupted = run->job->interrupted != NULL ? run->job->interrupted : &never;
+  if (run->job->interrupted == NULL || g_atomic_int_get (run->job->interrupted) == 0)
+    return FALSE;
+  run->result->partial = TRUE;
+  run->result->failure = g_strdup_printf ("interrupted before event %" G_GUINT64_FORMAT, run->seq);
+  run->stop = TRUE;
+  return TRUE;
+}
+
+/* Serves @n events, or those up to the one that stops the run. */
+static ALWAYS_INLINE gboolean
+serve_all (GememRun *run, const GememTraceEvent *events, gsize n, gboolean watched, GError **error)
+{
   const GememLive *ahead[AHEAD] = { NULL };
-  gboolean many = run->live.count >= MANY;
+  const gboolean many = run->live.count >= MANY;
 
   for (gsize i = 0; i < n && !run->stop; i++, run->seq++)
     {
@@ -511,20 +522,29 @@ gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError 
         fetch_ahead (run, events, i, n, ahead);
       if (G_UNLIKELY (event->device != run->ordinal))
         continue;
-      if (G_UNLIKELY (g_atomic_int_get (interrupted) != 0))
-        {
-          run->result->partial = TRUE;
-          run->result->failure = g_strdup_printf ("interrupted before event %" G_GUINT64_FORMAT,
-                                                  run->seq);
-          run->stop = TRUE;
-          return TRUE;
-        }
+      if ((watched || i % SOME == 0) && interrupted (run))
+        return TRUE;
       run->result->events++;
       advance_clock (run, event);
-      if (G_UNLIKELY (!serve (run, event, error)))
+      if (G_UNLIKELY (!serve (run, event, watched, error)))
         return FALSE;
     }
   return TRUE;
+}
+
+/* Apart, so that the loop without probes and clock has registers of its own. */
+static G_GNUC_NO_INLINE gboolean
+serve_watched (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
+{
+  return serve_all (run, events, n, TRUE, error);
+}
+
+gboolean
+gemem_run_events (GememRun *run, const GememTraceEvent *events, gsize n, GError **error)
+{
+  if (run->probes.n > 0 || run->clock != NULL)
+    return serve_watched (run, events, n, error);
+  return serve_all (run, events, n, FALSE, error);
 }
 
 void

@@ -154,11 +154,15 @@ wanted (const GememRun *run)
 static gboolean
 have_decisions (const GememTraceEvent *events, gsize n)
 {
-  guint64 found = 0;
+  guint64 addresses = 0;
+  guint flags = 0;
 
   for (gsize i = 0; i < n; i++)
-    found |= events[i].address | (events[i].flags & GEMEM_EVENT_FAILED);
-  return found != 0;
+    {
+      addresses |= events[i].address;
+      flags |= events[i].flags;
+    }
+  return addresses != 0 || (flags & GEMEM_EVENT_FAILED) != 0;
 }
 
 gboolean

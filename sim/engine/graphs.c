@@ -32,7 +32,7 @@ account (GememRun *run, const GememTraceEvent *event, const GememBlock *block, g
                                                  ? run->klass->graphs.need (run->allocator)
                                                  : run->klass->graphs.bytes (run->allocator));
   run->modelled_ns += run->device->call_time - charged;
-  gemem_block_decided (run, event, FALSE, event->size, block);
+  gemem_block_decided (run, event, FALSE, event->size, block, TRUE);
 }
 
 /* @event rewritten as an event of the block that holds the static memory. */
@@ -90,7 +90,7 @@ finish_load (GememRun *run, GError **error)
   if (run->klass->graphs.load == NULL)
     {
       const GememTraceEvent block = about_block (load);
-      if (!gemem_block_alloc (run, &block, error))
+      if (!gemem_block_alloc (run, &block, TRUE, error))
         return FALSE;
     }
   else if (load->size > 0)
@@ -226,7 +226,7 @@ do_unload (GememRun *run, const GememTraceEvent *event, GError **error)
     return gemem_run_bad_event (
         run, error, "graph %" G_GUINT64_FORMAT " is unloaded but not loaded", event->id);
   if (run->klass->graphs.load == NULL)
-    return gemem_block_free (run, &block, error);
+    return gemem_block_free (run, &block, TRUE, error);
   if ((state & GRAPH_SERVED) == 0)
     return TRUE;
   run->klass->graphs.unload (run->allocator, event->id);

@@ -87,28 +87,35 @@ gemem_live_place (const GememLiveTable *table, guint64 id)
   return place;
 }
 
+/* Makes @live the first record of @slot. */
+static inline void
+gemem_live_chain (GememLiveTable *table, GememLive **slot, GememLive *live)
+{
+  live->chained = *slot;
+  *slot = live;
+  table->count++;
+}
+
 /* Adds @live, the id of which is not in the table. */
 static inline void
 gemem_live_put (GememLiveTable *table, GememLive *live)
 {
-  GememLive **slot;
-
   if (G_UNLIKELY (table->count >= table->grow))
     gemem_live_grow (table);
-  slot = gemem_live_slot (table, live->id);
-  live->chained = *slot;
-  *slot = live;
-  table->count++;
+  gemem_live_chain (table, gemem_live_slot (table, live->id), live);
 }
 
 /* The record of @id: a new one with no flags set, or the old one and *existed = TRUE. */
 static inline GememLive *
 gemem_live_add (GememLiveTable *table, guint64 id, gboolean *existed)
 {
-  GememLive *live = *gemem_live_slot (table, id);
+  GememLive **slot, *live;
   guint before = 0; /* in its chain */
 
-  for (; live != NULL && live->id != id; live = live->chained)
+  if (G_UNLIKELY (table->count >= table->grow))
+    gemem_live_grow (table);
+  slot = gemem_live_slot (table, id);
+  for (live = *slot; live != NULL && live->id != id; live = live->chained)
     before++;
   *existed = live != NULL;
   if (G_UNLIKELY (live != NULL))
@@ -121,8 +128,11 @@ gemem_live_add (GememLiveTable *table, guint64 id, gboolean *existed)
   live->flags = 0;
   live->id = id;
   if (G_UNLIKELY (before > GEMEM_LIVE_CHAIN))
-    gemem_live_spread (table);
-  gemem_live_put (table, live);
+    {
+      gemem_live_spread (table);
+      slot = gemem_live_slot (table, id);
+    }
+  gemem_live_chain (table, slot, live);
   return live;
 }
 

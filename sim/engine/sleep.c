@@ -65,7 +65,7 @@ gemem_run_alloc_asleep (GememRun *run, const GememTraceEvent *event, GError **er
 {
   GememLive *live;
 
-  if (!gemem_block_alloc (run, event, error))
+  if (!gemem_block_alloc (run, event, TRUE, error))
     return FALSE;
   live = gemem_live_find (&run->live, event->id);
   if (live == NULL || live->flags != 0 || live->block.handle == NULL

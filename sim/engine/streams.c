@@ -21,7 +21,7 @@ do_use (GememRun *run, const GememTraceEvent *event,
   if (live == NULL || live->flags != 0 || use == NULL) /* no block, or its free was requested */
     return TRUE;
   use (run->allocator, &live->block, event->stream);
-  gemem_block_decided (run, event, FALSE, live->requested, &live->block);
+  gemem_block_decided (run, event, FALSE, live->requested, &live->block, TRUE);
   return TRUE;
 }
 

@@ -79,7 +79,7 @@ model_replace (Model *model, GememTreeNode *old, GememTreeNode *node, guint64 gr
 {
   guint from = model_find (model, old->group, old->size, old->address);
   guint to = model_find (model, group, size, address);
-  const GememTreeNode copy = *old;
+  const gpointer place = old->place;
   const gboolean above = compare_keys (old, group, size, address) < 0;
 
   if (to < model->n && compare_keys (model->sorted[to], group, size, address) == 0)
@@ -93,7 +93,7 @@ model_replace (Model *model, GememTreeNode *old, GememTreeNode *node, guint64 gr
   node->group = group;
   node->size = size;
   node->address = address;
-  (above ? gemem_tree_raise : gemem_tree_lower) (&model->tree, size % 2 == 0 ? &copy : old, node);
+  (above ? gemem_tree_raise : gemem_tree_lower) (&model->tree, place, node);
   return TRUE;
 }
 
