@@ -520,10 +520,10 @@ serve_all (GememRun *run, const GememTraceEvent *events, gsize n, gboolean watch
       const GememTraceEvent *event = &events[i];
       if (many)
         fetch_ahead (run, events, i, n, ahead);
-      if (G_UNLIKELY (event->device != run->ordinal))
-        continue;
       if ((watched || i % SOME == 0) && interrupted (run))
         return TRUE;
+      if (G_UNLIKELY (event->device != run->ordinal))
+        continue;
       run->result->events++;
       advance_clock (run, event);
       if (G_UNLIKELY (!serve (run, event, watched, error)))
