@@ -13,14 +13,17 @@
  */
 #include "config.h"
 
+#include "base/tree.h"
 #include "traces/journal-private.h"
 
 struct _JournalRequests
 {
-  GememIdMap *blocks;    /* address -> JournalLive, of requests */
-  GememIdMap *segments;  /* id -> Segment */
-  GArray *left;          /* Left, by address: blocks of the device that are left out */
-  GememIdMap *addresses; /* id -> guint64, of these */
+  GememIdMap *blocks;   /* address -> JournalLive, of requests */
+  GememIdMap *segments; /* id -> Segment */
+  GememIdMap
+      *left; /* id -> Left*, of blocks of the device that are left out; NULL: without address */
+  GememTree by_address; /* of these */
+  GememSlab left_slab;
   GArray *sorted;
   GememIdMap *refused; /* thread whose request the device refused -> guint64 its free bytes */
   guint64 left_out, failed;
@@ -34,7 +37,7 @@ typedef struct
 
 typedef struct
 {
-  guint64 id;
+  GememTreeNode node; /* group: the address, size: the id */
   Segment segment;
 } Left;
 
@@ -45,8 +48,8 @@ journal_requests_new (void)
 
   self->blocks = gemem_idmap_new (sizeof (JournalLive));
   self->segments = gemem_idmap_new (sizeof (Segment));
-  self->left = g_array_new (FALSE, FALSE, sizeof (Left));
-  self->addresses = gemem_idmap_new (sizeof (guint64));
+  self->left = gemem_idmap_new (sizeof (Left *));
+  gemem_slab_init (&self->left_slab, sizeof (Left));
   self->refused = gemem_idmap_new (sizeof (guint64));
   self->sorted = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
   return self;
@@ -59,8 +62,9 @@ journal_requests_free (JournalRequests *self)
     return;
   gemem_idmap_free (self->blocks);
   gemem_idmap_free (self->segments);
-  g_array_unref (self->left);
-  gemem_idmap_free (self->addresses);
+  gemem_idmap_free (self->left);
+  gemem_tree_clear (&self->by_address);
+  gemem_slab_clear (&self->left_slab);
   gemem_idmap_free (self->refused);
   g_array_unref (self->sorted);
   g_free (self);
@@ -68,32 +72,34 @@ journal_requests_free (JournalRequests *self)
 
 /* ---- blocks of the device beside the allocator */
 
-/* Index of the first one at @address or above. */
-static guint
-position_of (const JournalRequests *self, guint64 address)
+static void
+add_left (JournalRequests *self, guint64 id, const Segment *segment)
 {
-  guint low = 0, high = self->left->len;
+  Left *left = NULL;
 
-  while (low < high)
+  if (segment->address != 0) /* else it has none, or it is not known (arrays, physical memory) */
     {
-      const guint middle = low + (high - low) / 2;
-      if (g_array_index (self->left, Left, middle).segment.address < address)
-        low = middle + 1;
-      else
-        high = middle;
+      left = gemem_slab_alloc (&self->left_slab);
+      left->node = (GememTreeNode){ .group = segment->address, .size = id };
+      left->segment = *segment;
+      gemem_tree_insert (&self->by_address, &left->node);
     }
-  return low;
+  *(Left **) gemem_idmap_insert (self->left, id, NULL) = left;
+  self->left_out++;
 }
 
 static gboolean
 remove_left (JournalRequests *self, guint64 id)
 {
-  guint64 address;
+  Left *left;
 
-  if (!gemem_idmap_remove (self->addresses, id, &address))
+  if (!gemem_idmap_remove (self->left, id, &left))
     return FALSE;
-  if (address != 0)
-    g_array_remove_index (self->left, position_of (self, address));
+  if (left != NULL)
+    {
+      gemem_tree_remove (&self->by_address, &left->node);
+      gemem_slab_free (&self->left_slab, left);
+    }
   return TRUE;
 }
 
@@ -102,23 +108,25 @@ remove_left (JournalRequests *self, guint64 id)
 static void
 promote (JournalRequests *self, guint64 address, const GememTraceEvent *made, GArray *events)
 {
-  const guint after = position_of (self, address + 1);
+  const GememTreeNode *node = gemem_tree_before (&self->by_address, address, G_MAXUINT64,
+                                                 G_MAXUINT64);
 
-  if (after == 0)
+  if (node == NULL)
     return;
-  const Left left = g_array_index (self->left, Left, after - 1);
-  if (address - left.segment.address >= left.segment.size)
+  const guint64 id = node->size;
+  const Segment segment = GEMEM_TREE_ENTRY (node, const Left, node)->segment;
+  if (address - segment.address >= segment.size)
     return;
-  remove_left (self, left.id);
+  remove_left (self, id);
   self->left_out--;
-  *(Segment *) gemem_idmap_insert (self->segments, left.id, NULL) = left.segment;
+  *(Segment *) gemem_idmap_insert (self->segments, id, NULL) = segment;
   GememTraceEvent event = { .kind = GEMEM_EVENT_SEGMENT_ALLOC,
                             .time = made->time,
                             .device = made->device,
                             .stack = made->stack,
-                            .address = left.segment.address,
-                            .size = left.segment.size,
-                            .stream = left.segment.stream };
+                            .address = segment.address,
+                            .size = segment.size,
+                            .stream = segment.stream };
   g_array_append_val (events, event);
 }
 
@@ -213,13 +221,7 @@ take_block (JournalRequests *self, const GememTraceEvent *event, gboolean below)
       keep_segment (self, event, GEMEM_EVENT_SEGMENT_ALLOC, segment);
     }
   else
-    {
-      const Left left = { event->id, { event->address, event->size, event->stream } };
-      if (event->address != 0) /* else it has none, or it is not known (arrays, physical memory) */
-        g_array_insert_val (self->left, position_of (self, event->address), left);
-      *(guint64 *) gemem_idmap_insert (self->addresses, event->id, NULL) = event->address;
-      self->left_out++;
-    }
+    add_left (self, event->id, &(Segment){ event->address, event->size, event->stream });
 }
 
 static void
@@ -257,7 +259,7 @@ journal_requests_sort (JournalRequests *self, const JournalRecord *record, GArra
     {
       const GememTraceEvent *event = &g_array_index (events, GememTraceEvent, i);
       const gboolean known = gemem_idmap_lookup (self->segments, event->id) != NULL
-                             || gemem_idmap_lookup (self->addresses, event->id) != NULL;
+                             || gemem_idmap_lookup (self->left, event->id) != NULL;
       if (event->kind == GEMEM_EVENT_ALLOC && event->device != GEMEM_DEVICE_HOST)
         take_block (self, event, below);
       else if (event->kind == GEMEM_EVENT_FREE)

@@ -1,8 +1,8 @@
 /* fuzz-traces.c - every format of traces, and recognition, with what trace.h promises of events; and
  * replays of what was read, by every allocator.
  *
- * A journal has blocks of 64 KiB: of each only the beginning is in the input, the rest is 0
- * (unfold_journal()).  The native format gets its checksums mended after a mutation, so that what
+ * A journal has blocks of 64 KiB: of each only the beginning is in the input, the rest is 0 but for the
+ * name of a library that recorded requests (unfold_journal()).  The native format gets its checksums mended after a mutation, so that what
  * lies behind them is reached.
  */
 #include "config.h"
@@ -19,7 +19,8 @@
 #include "traces/journal-format.h"
 #include "traces/native-format.h"
 
-#define JOURNAL_PIECE 1024 /* of each block */
+#define JOURNAL_PIECE 1024  /* of each block */
+#define JOURNAL_LIBRARY 960 /* in the first piece: what JournalHeader.library begins with */
 
 /* The first target is recognition, then come the formats. */
 static const char *
@@ -159,6 +160,9 @@ unfold_journal (const guint8 *data, gsize size)
   for (gsize i = 0; i < blocks; i++)
     memcpy (file + i * JOURNAL_BLOCK, data + i * JOURNAL_PIECE,
             MIN (size - i * JOURNAL_PIECE, JOURNAL_PIECE));
+  if (blocks > 1)
+    memcpy (file + G_STRUCT_OFFSET (JournalHeader, library), data + JOURNAL_LIBRARY,
+            JOURNAL_PIECE - JOURNAL_LIBRARY - 1);
   return g_bytes_new_take (file, length);
 }
 
