@@ -26,7 +26,9 @@ def main():
     environment = dict(os.environ, TERM=os.environ.get('TEST_TERM', 'xterm'))
     out = slave if both else open(os.path.join(directory, 'out'), 'wb')
     begin, sent, raw, chunks = time.monotonic(), None, b'', []
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=slave, env=environment, start_new_session=True)
+    # a shell gives its background jobs, as `make check &`, SIGINT ignored
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=slave, env=environment, start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     os.close(slave)
     while True:
         if interrupt is not None and sent is None and time.monotonic() - begin >= interrupt:
