@@ -79,6 +79,7 @@ begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
   GememPytorchRelease run = { .pools = releases->pools->len,
                               .whole = empties,
                               .nameless = stack != 0 && !empties,
+                              .mapped = releases->maps,
                               .before = releases->reserved };
 
   run.completions = (guint32) MIN (releases->stack == stack ? releases->completions : 0,
@@ -186,6 +187,8 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
     count_completions (releases, event, stack);
   if (event->kind > GEMEM_EVENT_FREE_COMPLETED) /* an event about a segment or the device */
     count_reserved (releases, event);
+  if (event->kind != GEMEM_EVENT_FREE_COMPLETED)
+    releases->maps = event->kind == GEMEM_EVENT_SEGMENT_MAP;
   releases->last_kind = event->kind;
   releases->last_address = event->address;
   releases->events++;
@@ -292,7 +295,8 @@ before_run (GememPytorchReleases *releases, guint64 reserved, GememTraceEvent *a
   releases->limited = refused;
   added->kind = refused ? GEMEM_EVENT_DEVICE_LIMIT : GEMEM_EVENT_TRIM;
   if (refused)
-    added->size = MAX (reserved - MIN (run->bytes, reserved) + (run->failed ? 0 : run->asked), 1);
+    added->size = MAX (reserved - MIN (run->bytes, reserved) + (run->failed ? 0 : run->asked),
+                       run->mapped ? reserved : 1);
   return refused || run->whole;
 }
 

@@ -15,7 +15,7 @@
  *
  * A refusal is delivered as a limit (GEMEM_EVENT_DEVICE_LIMIT): the least capacity that the device
  * must have had, which is the bytes reserved when the request was served at last, or when it
- * failed.  Blocks that the allocator waited for before it released segments (free_completed with
+ * failed, or when it had mapped a part of an expandable segment.  Blocks that the allocator waited for before it released segments (free_completed with
  * the stack of the request) are inside the limit, so that the simulated allocator waits for them
  * too.  Blocks found completed without waiting look the same; they differ only if oversize blocks
  * were released first, which happens before waiting.
@@ -58,6 +58,7 @@ typedef struct
   guint failed : 1;   /* the request after the run failed */
   guint nameless : 1; /* its stack does not name empty_cache */
   guint waits : 1;    /* completions lie between its segments */
+  guint mapped : 1;   /* the request had mapped a part of what it needed */
 } GememPytorchRelease;
 
 typedef struct
@@ -82,6 +83,7 @@ typedef struct
   guint64 events, completions;
   gint64 reserved, peak;  /* bytes, relative to the start */
   guint32 stack;          /* of the open run, or of the completions before the next event */
+  gboolean maps;          /* the last event was a map, but for completions */
   gboolean open, uniform; /* uniform: all events of the run have that stack */
   gboolean stacks, own;   /* requests have stacks; frees have stacks of their own */
 } GememPytorchReleases;

@@ -797,6 +797,41 @@ test_refused (void)
                                           "the device refused a request: 1\n");
 }
 
+/* A request that maps a part of what it needs before the device refuses the rest: the device had that
+ * part too. */
+static void
+test_refused_after_a_part (void)
+{
+#define MAP(n, size, stack) "e segment_map 0x" n "0000000 " size " 0 1 " stack "\n"
+#define UNMAP(n, size, stack) "e segment_unmap 0x" n "0000000 " size " 0 1 " stack "\n"
+  for (guint waits = 0; waits <= 1; waits++)
+    {
+      static const char back[] = "e free_completed 0x10000000 40000000 0 1 b/m\n",
+                        back_read[] = "free-completed #1 10000000:40000000\n";
+      g_autofree char *given = g_strconcat (
+          "t\n" MAP ("1", "41943040", "a/m") "e alloc 0x10000000 40000000 0 1 a/m\n"
+                                             "e free_requested 0x10000000 40000000 0 1 d/m\n",
+          waits ? "" : "e free_completed 0x10000000 40000000 0 1 d/m\n",
+          MAP ("3", "20971520", "b/m"), waits ? back : "",
+          UNMAP ("1", "41943040", "b/m")
+              MAP ("4", "20971520", "b/m") "e alloc 0x40000000 20000000 0 1 b/m\n",
+          NULL);
+      g_autofree char *read = g_strconcat (
+          "segment-map 10000000:41943040\nalloc #1 10000000:40000000\n"
+          "free-requested #1 10000000:40000000\n",
+          waits ? "" : back_read, "segment-map 30000000:20971520\ndevice-limit:62914560\n",
+          waits ? back_read : "",
+          "segment-unmap 10000000:41943040\nsegment-map 40000000:20971520\n"
+          "alloc #2 40000000:20000000\ndevice-limit\n"
+          "releases: device 0: the allocator gave back memory as the device refused a request: 1\n",
+          NULL);
+
+      expect_released (given, read);
+    }
+#undef MAP
+#undef UNMAP
+}
+
 static void
 test_failed (void)
 {
@@ -971,6 +1006,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-variants/many", test_many);
   g_test_add_func ("/pytorch-variants/emptied", test_emptied);
   g_test_add_func ("/pytorch-variants/refused", test_refused);
+  g_test_add_func ("/pytorch-variants/refused-after-a-part", test_refused_after_a_part);
   g_test_add_func ("/pytorch-variants/failed", test_failed);
   g_test_add_func ("/pytorch-variants/pools-let-go", test_pools_let_go);
   g_test_add_func ("/pytorch-variants/many-stacks", test_repeats);
