@@ -201,7 +201,7 @@ struct _GememDevice
   guint64 hit_ns;
   /* calls with an address, page or size that was never returned: errors of the caller */
   guint64 misuses;
-  guint64 unexpected; /* address policy `recorded`: mallocs that matched no recorded segment */
+  guint64 unexpected; /* address policy `recorded`: mallocs and ranges elsewhere than recorded */
   guint64 calls[GEMEM_CALL_COUNT];
   guint64 refused[GEMEM_CALL_COUNT];
   guint64 call_ns[GEMEM_CALL_COUNT];

@@ -36,9 +36,8 @@ is_granular (const GememMappings *self, guint64 value)
   return (value & (self->granularity - 1)) == 0;
 }
 
-/* TRUE if any byte of [@address, @address + @size) is mapped. */
-static gboolean
-is_mapped (const GememMappings *self, guint64 address, guint64 size)
+gboolean
+gemem_mappings_is_mapped (const GememMappings *self, guint64 address, guint64 size)
 {
   const GememTreeNode *node = at_or_below (&self->mappings, address + size - 1);
   return node != NULL
@@ -46,6 +45,23 @@ is_mapped (const GememMappings *self, guint64 address, guint64 size)
 }
 
 /* ---- ranges */
+
+GememRange *
+gemem_mappings_range_around (const GememMappings *self, guint64 address)
+{
+  GememTreeNode *node = at_or_below (&self->ranges, address);
+  GememRange *range = node != NULL ? GEMEM_TREE_ENTRY (node, GememRange, node) : NULL;
+
+  return range != NULL && address - node->address < range->own ? range : NULL;
+}
+
+guint64
+gemem_mappings_next_range (const GememMappings *self, guint64 address)
+{
+  const GememTreeNode *node = gemem_tree_lower_bound (&self->ranges, 0, 0, address + 1);
+
+  return node != NULL ? node->address : G_MAXUINT64;
+}
 
 gboolean
 gemem_mappings_may_reserve (guint64 alignment, const char **fault)
@@ -55,11 +71,13 @@ gemem_mappings_may_reserve (guint64 alignment, const char **fault)
 }
 
 void
-gemem_mappings_reserved (GememMappings *self, guint64 address, guint64 size, guint64 kept)
+gemem_mappings_reserved (GememMappings *self, guint64 address, guint64 size, guint64 own,
+                         guint64 kept)
 {
   GememRange *range = gemem_slab_alloc (&self->range_slab);
   range->node.address = address;
   range->size = size;
+  range->own = own;
   range->kept = kept;
   gemem_tree_insert (&self->ranges, &range->node);
 }
@@ -73,7 +91,7 @@ gemem_mappings_may_release (const GememMappings *self, guint64 address, guint64 
 
   if (range == NULL || range->node.address != address || range->size != size)
     *fault = "release of a range that is not reserved";
-  else if (is_mapped (self, address, size))
+  else if (gemem_mappings_is_mapped (self, address, range->own))
     *fault = "release of a range that still has mappings";
   else
     return range;
@@ -164,7 +182,7 @@ gemem_mappings_may_map (const GememMappings *self, guint64 address, GememPage id
     *fault = "map of a page that does not exist, or beyond its end";
   else if (!lies_in_a_range (self, address, size))
     *fault = "map outside of a reserved range";
-  else if (is_mapped (self, address, size))
+  else if (gemem_mappings_is_mapped (self, address, size))
     *fault = "map over another mapping";
   else
     return page;

@@ -25,6 +25,7 @@ typedef struct
 {
   GememTreeNode node; /* by address */
   guint64 size;
+  guint64 own;  /* of them, up to where the device let another range begin (simulated devices) */
   guint64 kept; /* private to the device */
 } GememRange;
 
@@ -49,12 +50,20 @@ typedef struct
   GememSlab range_slab, mapping_slab;
   GememIdMap *pages; /* GememPhysical */
   GememPage last_page;
+  gboolean shared; /* private to the device: a range ends where another one was let begin */
 } GememMappings;
 
 void gemem_mappings_init (GememMappings *self, guint64 granularity);
 void gemem_mappings_clear (GememMappings *self);
 /* The number of ranges, pages or mappings, whichever @call concerns. */
 guint64 gemem_mappings_live (const GememMappings *self, GememDeviceCall call);
+
+/* The range that owns @address, or NULL. */
+GememRange *gemem_mappings_range_around (const GememMappings *self, guint64 address);
+/* Where the first range above @address begins; G_MAXUINT64: there is none. */
+guint64 gemem_mappings_next_range (const GememMappings *self, guint64 address);
+/* TRUE if any byte of [@address, @address + @size) is mapped. */
+gboolean gemem_mappings_is_mapped (const GememMappings *self, guint64 address, guint64 size);
 
 /* Each checks a call: the object of the call; or NULL (FALSE) with *fault if it breaks a rule. */
 gboolean gemem_mappings_may_reserve (guint64 alignment, const char **fault);
@@ -70,7 +79,8 @@ GememMapping *gemem_mappings_may_unmap (const GememMappings *self, guint64 addre
                                         const char **fault);
 
 /* Each records a call that was made. */
-void gemem_mappings_reserved (GememMappings *self, guint64 address, guint64 size, guint64 kept);
+void gemem_mappings_reserved (GememMappings *self, guint64 address, guint64 size, guint64 own,
+                              guint64 kept);
 void gemem_mappings_released (GememMappings *self, GememRange *range);
 /* numbers ascend from 1 and are not reused */
 GememPage gemem_mappings_created (GememMappings *self, guint64 size, guint64 handle);

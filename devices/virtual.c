@@ -8,9 +8,36 @@
 #include "base/units.h"
 #include "devices/simulated-private.h"
 
+/* Takes [@address, @address + *@own) for a range of @size bytes.  A range is often as large as the device's
+ * memory, so on a larger device than the recorded one those that begin where they were recorded would
+ * overlap.  What the recording mapped does not: so a range ends where another one begins, and a map beyond
+ * its end is refused if the other one maps there (which needs more memory than the recorded device had). */
+static gboolean
+lay_out (GememSimulated *self, guint64 address, guint64 size, guint64 *own)
+{
+  GememRange *lower = gemem_mappings_range_around (&self->mappings, address);
+  const guint64 taken = lower != NULL ? lower->node.address + lower->own : address,
+                end = MIN (address + MIN (size, G_MAXUINT64 - address),
+                           gemem_mappings_next_range (&self->mappings, address));
+
+  if (lower != NULL
+      && (lower->node.address == address
+          || gemem_mappings_is_mapped (&self->mappings, address, taken - address)))
+    return FALSE;
+  if (taken < end && !gemem_space_take (&self->space, taken, end - taken))
+    return FALSE;
+  if (taken > end)
+    gemem_space_give (&self->space, end, taken - end);
+  if (lower != NULL)
+    lower->own = lower->kept = address - lower->node.address;
+  *own = end - address;
+  self->mappings.shared |= lower != NULL || *own < size;
+  return TRUE;
+}
+
 /* Where the recording has a range of @size bytes; 0: nowhere, or that is not free. */
 static guint64
-take_recorded (GememSimulated *self, guint64 size, guint64 alignment)
+take_recorded (GememSimulated *self, guint64 size, guint64 alignment, guint64 *own)
 {
   const guint64 mapped = self->mapped;
 
@@ -18,7 +45,7 @@ take_recorded (GememSimulated *self, guint64 size, guint64 alignment)
     return gemem_simulated_take_expected (self, &self->expected_ranges, size);
   self->mapped = 0;
   if (mapped != 0 && mapped == gemem_align_up (mapped, MAX (alignment, 1))
-      && gemem_space_take (&self->space, mapped, size))
+      && lay_out (self, mapped, size, own))
     return mapped;
   self->base.unexpected += mapped != 0;
   return 0;
@@ -28,7 +55,7 @@ guint64
 gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
 {
   GememSimulated *self = (GememSimulated *) device;
-  guint64 address, kept;
+  guint64 address, kept, own = size;
   const char *fault;
 
   gemem_simulated_wait (self, GEMEM_CALL_RESERVE);
@@ -40,12 +67,12 @@ gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
       return 0;
     }
   gemem_simulated_settle (self);
-  address = take_recorded (self, size, alignment);
-  kept = size;
+  address = take_recorded (self, size, alignment, &own);
+  kept = own;
   if (address == 0)
     address = gemem_region_take (&self->space, &self->ranges, size, alignment, &kept);
   if (address != 0)
-    gemem_mappings_reserved (&self->mappings, address, size, kept);
+    gemem_mappings_reserved (&self->mappings, address, size, own, kept);
   return address;
 }
 
@@ -111,6 +138,11 @@ gemem_virtual_map (GememDevice *device, guint64 address, GememPage page, guint64
   gemem_simulated_wait (self, GEMEM_CALL_MAP);
   if (!self->params.virtual_memory)
     return FALSE;
+  if (self->mappings.shared && gemem_mappings_is_mapped (&self->mappings, address, size))
+    {
+      device->unexpected++;
+      return FALSE;
+    }
   if (gemem_mappings_may_map (&self->mappings, address, page, offset, size, &fault) == NULL)
     {
       gemem_device_misuse (device, fault);

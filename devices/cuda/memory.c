@@ -242,7 +242,7 @@ gemem_cuda_reserve (GememDevice *device, guint64 size, guint64 alignment)
     }
   if (!GEMEM_CUDA_ASK (self, cuMemAddressReserve, &address, round_up (self, size), alignment, 0, 0))
     return 0;
-  gemem_mappings_reserved (&self->mappings, address, size, 0);
+  gemem_mappings_reserved (&self->mappings, address, size, size, 0);
   return address;
 }
 

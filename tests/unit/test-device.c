@@ -402,6 +402,15 @@ test_info (void)
 
 /* ---- virtual memory */
 
+static void
+map_new (GememDevice *device, guint64 address, gboolean expected)
+{
+  const GememPage page = gemem_device_create_page (device, 2 * MIB);
+
+  g_assert_true (gemem_device_map (device, address, page, 0, 2 * MIB) == expected);
+  gemem_device_destroy_page (device, page, 2 * MIB); /* a mapping keeps it */
+}
+
 /* A range begins where memory was mapped last: its parts follow one another. */
 static void
 test_recorded_ranges (void)
@@ -417,7 +426,8 @@ test_recorded_ranges (void)
   g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, b);
   g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, elsewhere); /* nothing says where */
   g_assert_cmpuint (device->unexpected, ==, 0);
-  gemem_device_expect_map (device, b + GIB - MIB, MIB); /* not free */
+  map_new (device, b + GIB - 2 * MIB, TRUE);
+  gemem_device_expect_map (device, b + GIB - 2 * MIB, MIB); /* not free */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, elsewhere + GIB);
   gemem_device_expect_map (device, b + 2 * GIB + 512, MIB); /* not so aligned */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, elsewhere + 2 * GIB);
@@ -430,6 +440,48 @@ test_recorded_ranges (void)
   device = device_new ("sim:address=first-fit,va_base=0x500000000000");
   gemem_device_expect_map (device, a, 2 * MIB); /* of no interest to other policies */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, elsewhere);
+  gemem_device_destroy (device);
+}
+
+/* Ranges as large as a device that is larger than the recorded one: each ends where the next one begins,
+ * above it and below it. */
+static void
+test_recorded_ranges_overlap (void)
+{
+  GememDevice *device = device_new ("sim:address=recorded,va_base=0x500000000000");
+  const guint64 b = 0x310000000000, size = 16 * GIB;
+
+  gemem_device_expect_map (device, b, 2 * MIB);
+  g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b);
+  map_new (device, b, TRUE);
+  gemem_device_expect_map (device, b + 2 * GIB, 2 * MIB); /* in its end */
+  g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b + 2 * GIB);
+  map_new (device, b + 2 * GIB, TRUE);
+  gemem_device_expect_map (device, b + GIB, 2 * MIB); /* between them */
+  g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b + GIB);
+  map_new (device, b + GIB, TRUE);
+  gemem_device_expect_map (device, b - GIB, 2 * MIB); /* below all */
+  g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b - GIB);
+  g_assert_cmpuint (device->unexpected, ==, 0);
+  map_new (device, b + GIB, FALSE); /* of the first range, but the third one maps there */
+  g_assert_cmpuint (device->unexpected, ==, 1);
+  gemem_device_expect_map (device, b,
+                           2 * MIB); /* a range begins there; and memory is mapped there */
+  g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, 0x500000000000);
+  gemem_device_expect_map (device, b + MIB, 2 * MIB);
+  g_assert_cmphex (gemem_device_reserve (device, size, MIB), ==, 0x500000000000 + size);
+  g_assert_cmpuint (device->unexpected, ==, 3);
+  g_assert_true (gemem_device_unmap (device, b, 2 * MIB));
+  gemem_device_release (device, b, size); /* though another one maps beyond its end */
+  g_assert_true (gemem_device_unmap (device, b + GIB, 2 * MIB));
+  gemem_device_release (device, b + GIB, size);
+  g_assert_true (gemem_device_unmap (device, b + 2 * GIB, 2 * MIB));
+  gemem_device_release (device, b + 2 * GIB, size);
+  gemem_device_release (device, b - GIB, size);
+  gemem_device_expect_map (device, b, 2 * MIB); /* all of it is free again */
+  g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b);
+  map_new (device, b + size - 2 * MIB, TRUE);
+  g_assert_cmpuint (device->unexpected, ==, 3);
   gemem_device_destroy (device);
 }
 
@@ -516,6 +568,7 @@ main (int argc, char **argv)
   g_test_add_func ("/device/first-fit-naive", test_first_fit_naive);
   g_test_add_func ("/device/recorded", test_recorded);
   g_test_add_func ("/device/recorded-ranges", test_recorded_ranges);
+  g_test_add_func ("/device/recorded-ranges-overlap", test_recorded_ranges_overlap);
   g_test_add_func ("/device/adopt", test_adopt);
   g_test_add_func ("/device/limit", test_limit);
   g_test_add_func ("/device/one-space", test_one_space);
