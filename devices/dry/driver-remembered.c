@@ -213,9 +213,8 @@ standin_remember_host (guint64 to, guint64 from, guint64 size)
   standin_remember (to, (gconstpointer) (guintptr) from, size, FALSE);
 }
 
-/* The buffer that stands for all parameters in the list @extra of a launch, and its size. */
-static const guint8 *
-parameter_buffer (void **extra, gsize *size)
+const guint8 *
+standin_parameter_buffer (void **extra, gsize *size)
 {
   const guint8 *buffer = NULL;
 
@@ -243,7 +242,7 @@ standin_remembered_launch (const StandinFunction *function, void **parameters, v
     for (guint i = 0; i < needs->parameters->len; i++)
       see_bytes (parameters[i], g_array_index (needs->parameters, guint16, i));
   else if (parameters == NULL && extra != NULL
-           && (buffer = parameter_buffer (extra, &size)) != NULL)
+           && (buffer = standin_parameter_buffer (extra, &size)) != NULL)
     see_bytes (buffer, size);
   else if (parameters != NULL || extra != NULL)
     standin_forget_all ();
