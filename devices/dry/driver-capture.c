@@ -123,7 +123,7 @@ standin_capture_join (StandinCapture *capture, StandinStream *stream)
 static void
 add_library_work (StandinCapture *capture)
 {
-  for (guint64 now = standin_library_work (); capture->work < now; capture->work++)
+  for (guint64 now = standin_library_work (TRUE); capture->work < now; capture->work++)
     standin_graph_add (capture->graph, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL },
                        NULL, 0);
 }
@@ -145,7 +145,7 @@ begin_capture (StandinEntry entry, CUstream handle, CUstreamCaptureMode mode)
     .origin = stream, .thread = g_thread_self (), .mode = mode, .streams = g_ptr_array_new ()
   };
   capture->graph = standin_graph_new ();
-  capture->work = standin_library_work ();
+  capture->work = standin_library_work (TRUE);
   standin_capture_join (capture, stream);
   if (captures == NULL)
     captures = g_ptr_array_new ();

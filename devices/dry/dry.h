@@ -75,8 +75,13 @@ typedef struct
   gint32 result, known;
 } GememDryStub;
 
-/* How many calls of such functions may have written to device memory, so far. Not in the strict stand-in. */
-guint64 gemem_dry_work (void) __attribute__ ((weak));
+/* The written function @name was called, which does nothing but launch work, and says itself what that writes (gemem_dry_wrote());
+ * @stub is its own. Counted and reported as the harmless ones. */
+void gemem_dry_launched (const char *name, GememDryStub *stub);
+
+/* How many calls launched work on device memory, so far; without @told, those that did not say what they write. Not in the
+ * strict stand-in. */
+guint64 gemem_dry_work (gboolean told) __attribute__ ((weak));
 
 /* The result of the function @name of @library (a soname), which is not written: 0 if its success
  * without effect is harmless (harmless.def), else the library's status for what it does not support.

@@ -9,20 +9,25 @@
 
 #include <string.h>
 
-#include "devices/dry/library.h"
+#include "devices/dry/library-cublas.h"
 
 #define SUCCESS 0
 #define INVALID_VALUE 7
 
 /* Numbers of attributes, and of kinds of descriptors, from cublasLt.h */
 #define LAYOUT_TYPE 0
+#define LAYOUT_ORDER 1 /* 0: by columns, 1: by rows, above: in tiles */
 #define LAYOUT_ROWS 2
 #define LAYOUT_COLUMNS 3
 #define LAYOUT_LEADING 4
 #define LAYOUT_BATCH 5
+#define LAYOUT_STEP 6       /* from one matrix of a batch to the next */
+#define LAYOUT_BATCH_MODE 8 /* 0: such steps */
 #define DESC_COMPUTE_TYPE 0
 #define DESC_SCALE_TYPE 1
 #define DESC_EPILOGUE 7
+#define EPILOGUE_ALONE \
+  (1 | 2 | 4 | 32) /* it writes nothing but the result: none, ReLU, bias, GELU */
 #define PREFERENCE_WORKSPACE 1
 #define TRANSFORM_SCALE_TYPE 0
 #define ALGO_CONFIGS 14
@@ -234,14 +239,44 @@ DRY_FUNCTION (int, cublasLtMatmulAlgoGetHeuristic, void *handle, void *desc, voi
   return SUCCESS;
 }
 
+/* TRUE if a multiplication writes nothing but its result and the workspace: no sums of gradients, no further tensors, no largest
+ * values, no counters. */
+static gboolean
+writes_result_alone (gconstpointer desc)
+{
+  static const int places[] = { 21, 24, 29, 30,
+                                36 }; /* AMAX_D, EPILOGUE_AUX_AMAX, ATOMIC_SYNC_*, D_OUT_SCALE */
+
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+    if (dry_kept_number (desc, places[i], 0) != 0)
+      return FALSE;
+  return (dry_kept_number (desc, DESC_EPILOGUE, 1) & ~EPILOGUE_ALONE) == 0;
+}
+
 /* Launches work. */
 DRY_FUNCTION (int, cublasLtMatmul, void *handle, void *desc, const void *alpha, const void *a,
               void *a_desc, const void *b, void *b_desc, const void *beta, const void *c,
               void *c_desc, void *d, void *d_desc, const Algo *algo, void *workspace, size_t size,
               void *stream)
 {
+  static GememDryStub calls;
+  const gint64 order = dry_kept_number (d_desc, LAYOUT_ORDER, 0);
+  const gint64 rows = dry_kept_number (d_desc, LAYOUT_ROWS, 0);
+  const gint64 columns = dry_kept_number (d_desc, LAYOUT_COLUMNS, 0);
+
   if (algo != NULL && size < algo->limit)
     dry_unknown_size ("cublasLtMatmulAlgoGetHeuristic", algo->limit);
+  gemem_dry_launched ("cublasLtMatmul", &calls);
+  cublas_wrote (workspace, size);
+  if (writes_result_alone (desc) && order <= 1
+      && dry_kept_number (d_desc, LAYOUT_BATCH_MODE, 0) == 0)
+    cublas_wrote_matrices (d, order == 0 ? rows : columns, order == 0 ? columns : rows,
+                           dry_kept_number (d_desc, LAYOUT_LEADING, 0),
+                           dry_kept_number (d_desc, LAYOUT_BATCH, 1),
+                           dry_kept_number (d_desc, LAYOUT_STEP, 0),
+                           cublas_type_size ((int) dry_kept_number (d_desc, LAYOUT_TYPE, -1), 16));
+  else
+    gemem_dry_wrote (0, 0, NULL, FALSE);
   return SUCCESS;
 }
 

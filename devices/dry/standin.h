@@ -426,12 +426,12 @@ void standin_capture_clear (const StandinContext *context);
 
 /* The graph that @stream is captured into. */
 StandinGraph *standin_capture_graph (const StandinStream *stream);
-/* Calls of libraries so far that launched work, on streams that only they know; 0 in the strict
- * stand-in. */
+/* Calls of libraries so far that launched work, on streams that only they know; without @told, those that did not say what they
+ * write. 0 in the strict stand-in. */
 static inline guint64
-standin_library_work (void)
+standin_library_work (gboolean told)
 {
-  return gemem_dry_work != NULL ? gemem_dry_work () : 0;
+  return gemem_dry_work != NULL ? gemem_dry_work (told) : 0;
 }
 
 /* In dry runs: a node of the graph that @stream is captured into, if it is. CUDA_SUCCESS. */
