@@ -9,6 +9,7 @@
  *     allocation may have written there too: the program is asked where its block begins (gemem_dry_on_block()), for PyTorch cuts
  *     allocations into blocks. Without an answer the bytes are not known
  *   - a product of cuBLAS or cuBLASLt: its result and its workspace (library-cublas-products.c)
+ *   - a function of cuDNN's that says which addresses it got: as a kernel with these
  *   - a kernel of which the image does not say what parameters it has, a graph, another function of a library: all
  *   - the release of the memory; memory that is mapped twice, or shared with another process, is never known
  *   - not a kernel of a library that says itself what it wrote (gemem_dry_in_library())
@@ -381,6 +382,16 @@ standin_settle (guint64 to, guint64 from, guint64 size)
 }
 
 /* ---- for libraries */
+
+void
+gemem_dry_reached (gconstpointer address)
+{
+  pthread_mutex_t *lock = standin_lock ();
+
+  if (n_ranges > 0 && standin_is_device_address ((guintptr) address))
+    see_address ((guintptr) address);
+  pthread_mutex_unlock (lock);
+}
 
 gboolean
 gemem_dry_in_library (int change)

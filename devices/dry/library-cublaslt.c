@@ -16,7 +16,11 @@
 
 /* Numbers of attributes, and of kinds of descriptors, from cublasLt.h */
 #define LAYOUT_TYPE 0
-#define LAYOUT_ORDER 1 /* 0: by columns, 1: by rows, above: in tiles */
+#define LAYOUT_ORDER 1
+#define ORDER_COLUMNS 0
+#define ORDER_ROWS \
+  1 /* above: in tiles of TILE columns each, from one to the next of which the leading dimension is */
+#define TILE 32
 #define LAYOUT_ROWS 2
 #define LAYOUT_COLUMNS 3
 #define LAYOUT_LEADING 4
@@ -253,6 +257,43 @@ writes_result_alone (gconstpointer desc)
   return (dry_kept_number (desc, DESC_EPILOGUE, 1) & ~EPILOGUE_ALONE) == 0;
 }
 
+/* Says that the matrix at @to was written; FALSE: its layout does not say where it is. */
+static gboolean
+wrote_matrix (gconstpointer to, gconstpointer layout)
+{
+  const gint64 rows = dry_kept_number (layout, LAYOUT_ROWS, 0);
+  const gint64 columns = dry_kept_number (layout, LAYOUT_COLUMNS, 0);
+  const gint64 leading = dry_kept_number (layout, LAYOUT_LEADING, 0);
+  const gint64 order = dry_kept_number (layout, LAYOUT_ORDER, ORDER_COLUMNS);
+
+  if (dry_kept_number (layout, LAYOUT_BATCH_MODE, 0) != 0)
+    return FALSE;
+  cublas_wrote_matrices (to,
+                         order == ORDER_COLUMNS ? rows
+                         : order == ORDER_ROWS  ? columns
+                                                : leading,
+                         order == ORDER_COLUMNS ? columns
+                         : order == ORDER_ROWS  ? rows
+                                                : (columns + TILE - 1) / TILE,
+                         leading, dry_kept_number (layout, LAYOUT_BATCH, 1),
+                         dry_kept_number (layout, LAYOUT_STEP, 0),
+                         cublas_type_size ((int) dry_kept_number (layout, LAYOUT_TYPE, -1), 16));
+  return TRUE;
+}
+
+/* Launches work. */
+DRY_FUNCTION (int, cublasLtMatrixTransform, void *handle, void *desc, const void *alpha,
+              const void *a, void *a_desc, const void *beta, const void *b, void *b_desc, void *c,
+              void *c_desc, void *stream)
+{
+  static GememDryStub calls;
+
+  gemem_dry_launched ("cublasLtMatrixTransform", &calls);
+  if (!wrote_matrix (c, c_desc))
+    gemem_dry_wrote (0, 0, NULL, FALSE);
+  return SUCCESS;
+}
+
 /* Launches work. */
 DRY_FUNCTION (int, cublasLtMatmul, void *handle, void *desc, const void *alpha, const void *a,
               void *a_desc, const void *b, void *b_desc, const void *beta, const void *c,
@@ -260,22 +301,12 @@ DRY_FUNCTION (int, cublasLtMatmul, void *handle, void *desc, const void *alpha, 
               void *stream)
 {
   static GememDryStub calls;
-  const gint64 order = dry_kept_number (d_desc, LAYOUT_ORDER, 0);
-  const gint64 rows = dry_kept_number (d_desc, LAYOUT_ROWS, 0);
-  const gint64 columns = dry_kept_number (d_desc, LAYOUT_COLUMNS, 0);
 
   if (algo != NULL && size < algo->limit)
     dry_unknown_size ("cublasLtMatmulAlgoGetHeuristic", algo->limit);
   gemem_dry_launched ("cublasLtMatmul", &calls);
   cublas_wrote (workspace, size);
-  if (writes_result_alone (desc) && order <= 1
-      && dry_kept_number (d_desc, LAYOUT_BATCH_MODE, 0) == 0)
-    cublas_wrote_matrices (d, order == 0 ? rows : columns, order == 0 ? columns : rows,
-                           dry_kept_number (d_desc, LAYOUT_LEADING, 0),
-                           dry_kept_number (d_desc, LAYOUT_BATCH, 1),
-                           dry_kept_number (d_desc, LAYOUT_STEP, 0),
-                           cublas_type_size ((int) dry_kept_number (d_desc, LAYOUT_TYPE, -1), 16));
-  else
+  if (!writes_result_alone (desc) || !wrote_matrix (d, d_desc))
     gemem_dry_wrote (0, 0, NULL, FALSE);
   return SUCCESS;
 }

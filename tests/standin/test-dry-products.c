@@ -1,4 +1,5 @@
-/* test-dry-products.c - products of cuBLAS and cuBLASLt in a dry run: what they write is known no longer, and all else stays known.
+/* test-dry-products.c - products of cuBLAS and cuBLASLt, and plans of cuDNN, in a dry run: what they write is known no longer, and all
+ * else stays known.
  */
 #include "config.h"
 
@@ -145,8 +146,8 @@ test_lt (void)
   wrote (1024, (2 * 5 + 4) * 4);
   multiply (0, 3, 2, 50, 1, 0, 0);
   wrote (1024, (50 + 3 * 3 + 3) * 4);
-  multiply (2, 96, 1, 0, 1, 0, 0); /* in tiles */
-  wrote (0, sizeof marks);
+  multiply (2, 96, 1, 0, 1, 0, 0); /* in one tile of 32 columns */
+  wrote (1024, 96 * 4);
   multiply (0, 3, 1, 0, 32 | 128, 0, 0); /* GELU whose input is kept for the way back */
   wrote (0, sizeof marks);
   multiply (0, 3, 1, 0, 1, memory, 0); /* its largest value, elsewhere */
@@ -178,18 +179,55 @@ test_captured (void)
   OK (CALL ("cublasDestroy_v2", (void *), handle));
 }
 
+/* A plan of cuDNN's may write to each address of its pack, up to the end of the allocation, and to nothing before the first. */
+static void
+test_plan (void)
+{
+  void *pack = NULL, *on_host = &pack;
+  gint32 other = 7;
+  CUdeviceptr second = 0, addresses[] = { memory + 1024, (guintptr) on_host };
+
+  mark ();
+  OK (CALL ("cuMemAlloc_v2", (CUdeviceptr *, size_t), &second, 4096));
+  OK (CALL ("cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t), second, &other, sizeof other));
+  OK (CALL ("cudnnBackendCreateDescriptor", (int, void **), 14, &pack));
+  OK (CALL ("cudnnBackendSetAttribute", (void *, int, int, gint64, void *), pack, 1001, 6, 2,
+            addresses));
+  OK (CALL ("cudnnBackendExecute", (void *, void *, void *), NULL, NULL, pack));
+  wrote (0,
+         sizeof marks); /* one copy made all of them: what is in one piece is gone in one piece */
+  OK (CALL ("cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t), &other, second, sizeof other));
+  g_assert_cmpint (other, ==, 7);
+  OK (CALL ("cudnnBackendSetAttribute", (void *, int, int, gint64, void *), pack, 1003, 6, 1,
+            &second)); /* the workspace */
+  OK (CALL ("cudnnBackendExecute", (void *, void *, void *), NULL, NULL, pack));
+  OK (CALL ("cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t), &other, second, sizeof other));
+  g_assert_cmpint (other, ==, 0);
+  OK (CALL ("cudnnBackendDestroyDescriptor", (void *), pack));
+  mark ();
+  OK (CALL ("cudnnPoolingForward",
+            (void *, void *, void *, void *, void *, void *, void *, CUdeviceptr), NULL, NULL, NULL,
+            NULL, NULL, NULL, NULL, second));
+  wrote (0, 0);
+  OK (CALL ("cuMemFree_v2", (CUdeviceptr), second));
+}
+
 int
 main (int argc, char **argv)
 {
   CUcontext context;
 
   g_test_init (&argc, &argv, NULL);
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", "libgemem-dry.so",
-                                            NULL);
+  static const char *const modules[] = { "libgemem-dry.so", "libgemem-dry-cudnn.so" };
   g_setenv ("GEMEM_DRY", "1", TRUE);
-  library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL)
-    g_error ("%s", dlerror ());
+  for (guint i = 0; i < G_N_ELEMENTS (modules); i++)
+    {
+      g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", modules[i],
+                                                NULL);
+      if (dlopen (path, RTLD_NOW | RTLD_GLOBAL) == NULL)
+        g_error ("%s", dlerror ());
+    }
+  library = dlopen (NULL, RTLD_NOW);
   OK (CALL ("cuInit", (unsigned), 0));
   OK (CALL ("cuDevicePrimaryCtxRetain", (CUcontext *, int), &context, 0));
   OK (CALL ("cuCtxSetCurrent", (CUcontext), context));
@@ -197,5 +235,6 @@ main (int argc, char **argv)
   g_test_add_func ("/products/cublas", test_cublas);
   g_test_add_func ("/products/lt", test_lt);
   g_test_add_func ("/products/captured", test_captured);
+  g_test_add_func ("/products/plan", test_plan);
   return g_test_run ();
 }
