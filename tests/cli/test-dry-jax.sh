@@ -72,7 +72,7 @@ if len(sys.argv) > 2:
 allocate, release = jax.begin()
 blocks = [allocate(int(size)) for size in sys.argv[1].split(",")]
 if "BESIDE" in os.environ: # as NCCL and XLA take memory beside the allocator: mapped, and plain
-    jax.check(jax.cuda.cuCtxSynchronize()) # the pool gives back what it does not use
+    jax.check(jax.cuda.cuCtxSynchronize()) # after it the pool keeps nothing unused
     memory, plain = jax.ctypes.c_uint64(), jax.ctypes.c_uint64()
     location = (jax.ctypes.c_int * 8)(1, 0, 1, 0) # pinned, no handle, on device 0
     jax.check(jax.cuda.cuMemCreate(jax.ctypes.byref(memory), jax.ctypes.c_size_t(int(os.environ["BESIDE"])), location, jax.ctypes.c_uint64(0)))
