@@ -38,12 +38,6 @@
   F (cuModuleGetGlobal) F (cuFuncGetAttribute) F (cuFuncSetAttribute) F (cuLaunchKernel) F (cuLibraryLoadData) \
   F (cuLibraryGetKernel) F (cuOccupancyMaxActiveBlocksPerMultiprocessor) F (cuGraphGetNodes) \
   F (cuGraphInstantiateWithFlags) F (cuGraphLaunch) F (cuGraphExecDestroy) F (cuGraphDestroy) \
-  F (cuGraphCreate) F (cuGraphClone) F (cuGraphAddChildGraphNode) F (cuGraphAddKernelNode_v2) F (cuGraphAddEventRecordNode) \
-  F (cuGraphNodeGetType) F (cuGraphKernelNodeGetParams) F (cuGraphKernelNodeGetParams_v2) F (cuGraphKernelNodeSetParams_v2) \
-  F (cuGraphMemsetNodeGetParams) F (cuGraphMemsetNodeSetParams) F (cuGraphMemcpyNodeGetParams) F (cuGraphHostNodeGetParams) \
-  F (cuGraphHostNodeSetParams) F (cuGraphChildGraphNodeGetGraph) F (cuGraphEventRecordNodeGetEvent) \
-  F (cuGraphEventRecordNodeSetEvent) F (cuGraphMemAllocNodeGetParams) F (cuGraphMemFreeNodeGetParams) F (cuMemcpyHtoDAsync) \
-  F (cuMemsetD8Async) \
   F (cuUserObjectCreate) F (cuGraphRetainUserObject) F (cuLinkCreate) F (cuLinkComplete) F (cuGetExportTable)
 /* clang-format on */
 
@@ -315,141 +309,6 @@ scenario_graphs (void)
   g_assert_cmpuint (used (), ==, MIB);
 }
 
-/* What was captured, and added, can be asked for, as libraries do with what they capture to look at it; arguments are the node's. */
-static void
-scenario_graph_nodes (void)
-{
-  static const char image[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
-                              ".visible .entry kernel (.param .u64 a, .param .u32 b) { ret; }\n";
-  CUdeviceptr memory, address, inside;
-  guint32 number = 7, calls = 0;
-  void *arguments[] = { &address, &number };
-  CUDA_KERNEL_NODE_PARAMS_v1 first;
-  CUDA_KERNEL_NODE_PARAMS kernel;
-  CUDA_MEMSET_NODE_PARAMS fill;
-  CUDA_HOST_NODE_PARAMS host;
-  CUDA_MEM_ALLOC_NODE_PARAMS block;
-  CUDA_MEMCPY3D copy;
-  CUgraph graph, outer, copied, child;
-  CUgraphNode nodes[7], others[7], node;
-  CUgraphNodeType type;
-  CUfunction function, unread;
-  CUevent events[2], event;
-  CUgraphExec exec;
-  CUmodule module;
-  CUstream stream;
-  size_t n = G_N_ELEMENTS (nodes);
-  guint8 bytes[64] = { 1 };
-
-  begin ();
-  OK (cu.cuModuleLoadData (&module, image));
-  OK (cu.cuModuleGetFunction (&function, module, "kernel"));
-  OK (cu.cuModuleLoadData (&module, "image"));
-  OK (cu.cuModuleGetFunction (&unread, module, "unread"));
-  OK (cu.cuMemAlloc (&memory, MIB));
-  OK (cu.cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING));
-
-  OK (cu.cuStreamBeginCapture (stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-  address = memory;
-  OK (cu.cuLaunchKernel (function, 5, 4, 3, 32, 2, 1, 1024, stream, arguments, NULL));
-  OK (cu.cuMemsetD8Async (0x80, 9, 1000, stream)); /* an address that is none: nothing is written */
-  OK (cu.cuMemcpyHtoDAsync (memory + 64, bytes, sizeof bytes, stream));
-  OK (cu.cuLaunchHostFunc (stream, count, &calls));
-  OK (cu.cuMemAllocAsync (&inside, MIB, stream));
-  OK (cu.cuMemFreeAsync (inside, stream));
-  OK (cu.cuLaunchKernel (unread, 2, 1, 1, 32, 1, 1, 0, stream, arguments, NULL));
-  OK (cu.cuStreamEndCapture (stream, &graph));
-  OK (cu.cuGraphGetNodes (graph, nodes, &n));
-  g_assert_cmpuint (n, ==, 7);
-
-  address = number = 0; /* the node has its own */
-  OK (cu.cuGraphKernelNodeGetParams_v2 (nodes[0], &kernel));
-  g_assert_true (kernel.func == function && kernel.kern == NULL && kernel.extra == NULL);
-  g_assert_cmpuint (kernel.gridDimX * 100 + kernel.gridDimY * 10 + kernel.gridDimZ, ==, 543);
-  g_assert_cmpuint (kernel.blockDimX * 100 + kernel.blockDimY * 10 + kernel.blockDimZ, ==, 3221);
-  g_assert_cmpuint (kernel.sharedMemBytes, ==, 1024);
-  g_assert_cmpuint (*(CUdeviceptr *) kernel.kernelParams[0], ==, memory);
-  g_assert_cmpuint (*(guint32 *) kernel.kernelParams[1], ==, 7);
-  memset (&first, 0xff, sizeof first);
-  OK (cu.cuGraphKernelNodeGetParams (nodes[0], &first));
-  g_assert_cmpmem (&first, sizeof first, &kernel, sizeof first);
-  kernel.gridDimX = 6; /* with the arguments that it has */
-  OK (cu.cuGraphKernelNodeSetParams_v2 (nodes[0], &kernel));
-  OK (cu.cuGraphKernelNodeGetParams_v2 (nodes[0], &kernel));
-  g_assert_cmpuint (kernel.gridDimX, ==, 6);
-  g_assert_cmpuint (*(guint32 *) kernel.kernelParams[1], ==, 7);
-
-  OK (cu.cuGraphMemsetNodeGetParams (nodes[1], &fill));
-  g_assert_cmpuint (fill.dst, ==, 0x80);
-  g_assert_cmpuint (fill.value * 10 + fill.elementSize, ==, 91);
-  g_assert_cmpuint (fill.width * fill.height, ==, 1000);
-  fill.dst = memory;
-  OK (cu.cuGraphMemsetNodeSetParams (nodes[1], &fill));
-  OK (cu.cuGraphMemsetNodeGetParams (nodes[1], &fill));
-  g_assert_cmpuint (fill.dst, ==, memory);
-  OK (cu.cuGraphMemcpyNodeGetParams (nodes[2], &copy));
-  g_assert_cmpuint (copy.dstDevice, ==, memory + 64);
-  g_assert_cmpuint (copy.srcDevice, ==, (guintptr) bytes);
-  g_assert_cmpuint (copy.WidthInBytes * copy.Height * copy.Depth, ==, sizeof bytes);
-  OK (cu.cuGraphHostNodeGetParams (nodes[3], &host));
-  g_assert_true (host.fn == count && host.userData == &calls);
-  OK (cu.cuGraphMemAllocNodeGetParams (nodes[4], &block));
-  g_assert_cmpuint (block.dptr, ==, inside);
-  g_assert_cmpuint (block.bytesize, ==, MIB);
-  OK (cu.cuGraphMemFreeNodeGetParams (nodes[5], &address));
-  g_assert_cmpuint (address, ==, inside);
-  /* of another type; of a kernel whose image says nothing */
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuGraphMemsetNodeGetParams (nodes[0], &fill));
-  REFUSED (CUDA_ERROR_NOT_SUPPORTED, cu.cuGraphKernelNodeGetParams_v2 (nodes[6], &kernel));
-
-  /* a copy has its own nodes; what a graph inside calls on the host is called */
-  OK (cu.cuGraphClone (&copied, graph));
-  OK (cu.cuGraphCreate (&outer, 0));
-  OK (cu.cuGraphAddChildGraphNode (&node, outer, NULL, 0, copied));
-  OK (cu.cuGraphDestroy (copied));
-  OK (cu.cuGraphDestroy (graph));
-  OK (cu.cuGraphNodeGetType (node, &type));
-  g_assert_cmpuint (type, ==, CU_GRAPH_NODE_TYPE_GRAPH);
-  OK (cu.cuGraphChildGraphNodeGetGraph (node, &child));
-  OK (cu.cuGraphGetNodes (child, others, &n));
-  g_assert_cmpuint (n, ==, 7);
-  OK (cu.cuGraphKernelNodeGetParams_v2 (others[0], &kernel));
-  g_assert_cmpuint (kernel.gridDimX, ==, 6);
-  g_assert_cmpuint (*(guint32 *) kernel.kernelParams[1], ==, 7);
-  REFUSED (CUDA_ERROR_NOT_SUPPORTED, cu.cuGraphKernelNodeGetParams_v2 (others[6], &kernel));
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuGraphKernelNodeGetParams_v2 (nodes[0], &kernel));
-  OK (cu.cuGraphInstantiateWithFlags (&exec, outer, 0));
-  OK (cu.cuGraphLaunch (exec, stream));
-  g_assert_cmpuint (calls, ==, 1);
-  host.userData = bytes;
-  OK (cu.cuGraphHostNodeSetParams (others[3], &host));
-  OK (cu.cuGraphLaunch (exec, stream)); /* as it was made executable */
-  g_assert_cmpuint (calls, ==, 2);
-
-  /* added one by one, also a kernel with its arguments in one buffer */
-  number = 8;
-  n = sizeof number;
-  kernel = (CUDA_KERNEL_NODE_PARAMS){
-    .func = function,
-    .gridDimX = 1,
-    .extra = (void *[]){ CU_LAUNCH_PARAM_BUFFER_POINTER, &number, CU_LAUNCH_PARAM_BUFFER_SIZE, &n,
-                         CU_LAUNCH_PARAM_END },
-  };
-  OK (cu.cuGraphAddKernelNode_v2 (&node, outer, NULL, 0, &kernel));
-  number = n = 0;
-  OK (cu.cuGraphKernelNodeGetParams_v2 (node, &kernel));
-  g_assert_cmpuint (*(guint32 *) kernel.extra[1] + 10 * *(size_t *) kernel.extra[3], ==, 48);
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuGraphAddKernelNode_v2 (&node, outer, NULL, 0, NULL));
-  for (guint i = 0; i < G_N_ELEMENTS (events); i++)
-    OK (cu.cuEventCreate (&events[i], CU_EVENT_DEFAULT));
-  OK (cu.cuGraphAddEventRecordNode (&node, outer, NULL, 0, events[0]));
-  OK (cu.cuGraphEventRecordNodeSetEvent (node, events[1]));
-  OK (cu.cuGraphEventRecordNodeGetEvent (node, &event));
-  g_assert_true (event == events[1]);
-  OK (cu.cuGraphDestroy (outer));
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuGraphGetNodes (child, others, &n));
-}
-
 /* Two devices: each has its own memory; host memory is not taken for theirs. */
 static void
 scenario_devices (void)
@@ -658,8 +517,6 @@ static const struct
   { "kernels", scenario_kernels, NULL, NULL, "kernel kernel\n" },
   { "older", scenario_older, NULL, NULL, "" },
   { "graphs", scenario_graphs, NULL, NULL, "" },
-  { "graph-nodes", scenario_graph_nodes, NULL, NULL,
-    "misuse cuGraphKernelNodeGetParams_v2: parameters that are not known" },
   { "devices", scenario_devices, "a100-40", "2", "" },
   { "pools", scenario_pools, NULL, "2", " 1 3221225472\n" },
   { "shared", scenario_shared, NULL, NULL, "" },
