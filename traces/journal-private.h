@@ -45,6 +45,7 @@ typedef struct _JournalRequests JournalRequests;
 struct _JournalState
 {
   GememTraceInfo *info;
+  GememDeviceMemory memory;               /* that counts */
   JournalRequests *requests;              /* NULL: there is no such allocator */
   GememIdMap *blocks;                     /* address -> JournalLive */
   GememIdMap *physical;                   /* id -> JournalPhysical */

@@ -26,10 +26,11 @@
 #define HOST_STREAM G_MAXUINT64 /* not a handle of any stream */
 
 JournalState *
-journal_state_new (GememTraceInfo *info)
+journal_state_new (GememTraceInfo *info, GememDeviceMemory memory)
 {
   JournalState *state = g_new0 (JournalState, 1);
   state->info = info;
+  state->memory = memory;
   state->blocks = gemem_idmap_new (sizeof (JournalLive));
   state->physical = gemem_idmap_new (sizeof (JournalPhysical));
   state->handles = gemem_idmap_new (sizeof (guint64));
@@ -310,6 +311,27 @@ end_of (JournalState *state, guint64 device, guint64 context)
     }
 }
 
+/* TRUE if memory that @call obtains does not count; its free is then that of something foreign. */
+static gboolean
+is_omitted (const JournalState *state, guint32 call)
+{
+  switch ((JournalCall) call)
+    {
+    case JOURNAL_ALLOC_ASYNC:
+    case JOURNAL_ALLOC_POOL:
+      return state->memory == GEMEM_MEMORY_BESIDE_POOLS;
+    case JOURNAL_ALLOC:
+    case JOURNAL_ALLOC_MANAGED:
+    case JOURNAL_ARRAY:
+    case JOURNAL_CREATE:
+    case JOURNAL_RETAIN:
+    case JOURNAL_MAP:
+      return state->memory == GEMEM_MEMORY_OF_POOLS;
+    default:
+      return FALSE;
+    }
+}
+
 /* ---- order of streams, pools */
 
 static void
@@ -402,6 +424,11 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
   const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->stacks, record->stack)
                                             : NULL;
   state->stack = stack != NULL ? (guint32) *stack : 0;
+  if (is_omitted (state, record->call))
+    {
+      gemem_idmap_insert (state->foreign, record->p, NULL);
+      return;
+    }
   switch ((JournalCall) record->call)
     {
     case JOURNAL_ALLOC:

@@ -189,6 +189,14 @@ typedef struct _GememTraceFormat GememTraceFormat;
 typedef struct _GememTraceReader GememTraceReader;
 typedef struct _GememInput GememInput; /* input.h: a byte stream, gz/zst transparent */
 
+/* Which memory of devices counts. */
+typedef enum
+{
+  GEMEM_MEMORY_ALL,
+  GEMEM_MEMORY_OF_POOLS,     /* what was taken from the driver's memory pools (cudaMallocAsync()) */
+  GEMEM_MEMORY_BESIDE_POOLS, /* all other */
+} GememDeviceMemory;
+
 typedef struct
 {
   /* deliver the readable part of a damaged file and set GEMEM_TRACE_TRUNCATED */
@@ -201,11 +209,12 @@ typedef struct
   const char *others;
   /* of a journal: the calls alone, without the requests of an allocator above them */
   gboolean calls_only;
+  GememDeviceMemory memory; /* of a journal */
 } GememReadOptions;
 
 #define GEMEM_READ_OPTIONS_DEFAULT \
   { \
-    FALSE, -1, FALSE, NULL, NULL, FALSE \
+    FALSE, -1, FALSE, NULL, NULL, FALSE, GEMEM_MEMORY_ALL \
   }
 
 /* A format: one file and one line in formats.def. */

@@ -123,8 +123,9 @@ standin_capture_join (StandinCapture *capture, StandinStream *stream)
 static void
 add_library_work (StandinCapture *capture)
 {
-  for (guint64 now = standin_library_work (); capture->work < now; capture->work++)
-    standin_graph_add (capture->graph, CU_GRAPH_NODE_TYPE_KERNEL, NULL, 0);
+  for (guint64 now = standin_library_work (TRUE); capture->work < now; capture->work++)
+    standin_graph_add (capture->graph, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL },
+                       NULL, 0);
 }
 
 static CUresult
@@ -144,7 +145,7 @@ begin_capture (StandinEntry entry, CUstream handle, CUstreamCaptureMode mode)
     .origin = stream, .thread = g_thread_self (), .mode = mode, .streams = g_ptr_array_new ()
   };
   capture->graph = standin_graph_new ();
-  capture->work = standin_library_work ();
+  capture->work = standin_library_work (TRUE);
   standin_capture_join (capture, stream);
   if (captures == NULL)
     captures = g_ptr_array_new ();
@@ -159,10 +160,10 @@ standin_capture_graph (const StandinStream *stream)
 }
 
 CUresult
-standin_capture_add (StandinStream *stream, CUgraphNodeType type)
+standin_capture_add (StandinStream *stream, const CUgraphNodeParams *what)
 {
   if (stream->capture != NULL)
-    standin_graph_add (stream->capture->graph, type, NULL, 0);
+    standin_graph_add (stream->capture->graph, what, NULL, 0);
   return CUDA_SUCCESS;
 }
 

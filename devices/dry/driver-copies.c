@@ -193,6 +193,11 @@ fill (StandinEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address, unit);
   if (count == 0)
     return CUDA_SUCCESS;
+  if (standin.dry && stream->capture != NULL) /* nothing is written now, wherever that is */
+    {
+      standin_enqueue (stream, 0, &work);
+      return CUDA_SUCCESS;
+    }
   if (!standin_is_device_address (address) && standin_span_at (address) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx was never an address of a device",
                            address);

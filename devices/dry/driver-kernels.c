@@ -177,6 +177,26 @@ check_shape (const StandinFunction *function, const Shape *shape)
   return CUDA_SUCCESS;
 }
 
+/* A launch on a stream that is captured. */
+static CUresult
+capture (StandinStream *stream, CUfunction function, const Shape *shape, void **parameters,
+         void **extra)
+{
+  const CUgraphNodeParams what = { .type = CU_GRAPH_NODE_TYPE_KERNEL,
+                                   .kernel = { .func = function,
+                                               .gridDimX = shape->grid[0],
+                                               .gridDimY = shape->grid[1],
+                                               .gridDimZ = shape->grid[2],
+                                               .blockDimX = shape->block[0],
+                                               .blockDimY = shape->block[1],
+                                               .blockDimZ = shape->block[2],
+                                               .sharedMemBytes = shape->shared,
+                                               .kernelParams = parameters,
+                                               .extra = extra } };
+
+  return standin_capture_add (stream, &what);
+}
+
 static CUresult
 launch (StandinEntry entry, CUfunction handle, const Shape *shape, CUstream stream_handle,
         void **parameters, void **extra)
@@ -199,7 +219,8 @@ launch (StandinEntry entry, CUfunction handle, const Shape *shape, CUstream stre
   if (standin.dry)
     {
       standin_remembered_launch (function, parameters, extra);
-      return standin_capture_add (stream, CU_GRAPH_NODE_TYPE_KERNEL);
+      return stream->capture != NULL ? capture (stream, handle, shape, parameters, extra)
+                                     : CUDA_SUCCESS;
     }
   kernel = function->kernel;
   if (extra != NULL || (parameters == NULL && kernel->n_parameters > 0))

@@ -8,7 +8,9 @@
  *   - a kernel that got an address in them, as a parameter or in a part of one. A kernel that got a lower address of the same
  *     allocation may have written there too: the program is asked where its block begins (gemem_dry_on_block()), for PyTorch cuts
  *     allocations into blocks. Without an answer the bytes are not known
- *   - a kernel of which the image does not say what parameters it has, a graph, a function of a library: all
+ *   - a product of cuBLAS or cuBLASLt: its result and its workspace (library-cublas-products.c)
+ *   - a function of cuDNN's that says which addresses it got: as a kernel with these
+ *   - a kernel of which the image does not say what parameters it has, a graph, another function of a library: all
  *   - the release of the memory; memory that is mapped twice, or shared with another process, is never known
  *   - not a kernel of a library that says itself what it wrote (gemem_dry_in_library())
  *
@@ -32,7 +34,7 @@ typedef struct
 {
   guint64 address, size;
   guint8 *bytes;
-  guint64 work; /* of libraries, when it was written */
+  guint64 work; /* of libraries that do not say what they write, when it was written */
   guint64 age;  /* a count of ranges */
   guint64
       below; /* highest address between the range before and this one that a kernel got; 0: none */
@@ -160,7 +162,7 @@ void
 standin_remember (guint64 address, gconstpointer bytes, guint64 size, gboolean assumed)
 {
   const Range like = {
-    .work = standin_library_work (), .age = ++age, .sure = seen, .assumed = assumed
+    .work = standin_library_work (FALSE), .age = ++age, .sure = seen, .assumed = assumed
   };
 
   standin_forget (address, size);
@@ -213,9 +215,8 @@ standin_remember_host (guint64 to, guint64 from, guint64 size)
   standin_remember (to, (gconstpointer) (guintptr) from, size, FALSE);
 }
 
-/* The buffer that stands for all parameters in the list @extra of a launch, and its size. */
-static const guint8 *
-parameter_buffer (void **extra, gsize *size)
+const guint8 *
+standin_parameter_buffer (void **extra, gsize *size)
 {
   const guint8 *buffer = NULL;
 
@@ -243,7 +244,7 @@ standin_remembered_launch (const StandinFunction *function, void **parameters, v
     for (guint i = 0; i < needs->parameters->len; i++)
       see_bytes (parameters[i], g_array_index (needs->parameters, guint16, i));
   else if (parameters == NULL && extra != NULL
-           && (buffer = parameter_buffer (extra, &size)) != NULL)
+           && (buffer = standin_parameter_buffer (extra, &size)) != NULL)
     see_bytes (buffer, size);
   else if (parameters != NULL || extra != NULL)
     standin_forget_all ();
@@ -281,7 +282,7 @@ allocation_start (guint64 address)
 static gboolean
 is_known (guint i)
 {
-  return ranges[i].work == standin_library_work ()
+  return ranges[i].work == standin_library_work (FALSE)
          && (ranges[i].sure == seen || !reached_from (i, allocation_start (ranges[i].address)));
 }
 
@@ -350,7 +351,7 @@ static guint64
 find_doubt (guint64 from, guint64 size)
 {
   for (guint i = find (from); i < n_ranges && ranges[i].address < from + size; i++)
-    if (ranges[i].work == standin_library_work () && !is_known (i))
+    if (ranges[i].work == standin_library_work (FALSE) && !is_known (i))
       return ranges[i].address;
   return 0;
 }
@@ -381,6 +382,16 @@ standin_settle (guint64 to, guint64 from, guint64 size)
 }
 
 /* ---- for libraries */
+
+void
+gemem_dry_reached (gconstpointer address)
+{
+  pthread_mutex_t *lock = standin_lock ();
+
+  if (n_ranges > 0 && standin_is_device_address ((guintptr) address))
+    see_address ((guintptr) address);
+  pthread_mutex_unlock (lock);
+}
 
 gboolean
 gemem_dry_in_library (int change)

@@ -23,11 +23,9 @@ call_host (StandinEntry entry, CUstream handle, StandinCallback callback)
   STANDIN_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
   if (stream->capture != NULL)
-    {
-      standin_graph_add (standin_capture_graph (stream), CU_GRAPH_NODE_TYPE_HOST, NULL, 0)->host =
-          callback;
-      return CUDA_SUCCESS;
-    }
+    return standin_capture_add (
+        stream, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST,
+                                      .host = { callback.function, callback.data } });
   standin_wait_until (standin_stream_busy (stream));
   standin_call_later (callback);
   return CUDA_SUCCESS;
@@ -114,7 +112,8 @@ wait_value (StandinEntry entry, CUstream handle)
   STREAM (handle);
   if (!standin.dry)
     return CUDA_ERROR_NOT_SUPPORTED;
-  return standin_capture_add (stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+  return standin_capture_add (stream,
+                              &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP });
 }
 
 CUresult CUDAAPI

@@ -79,7 +79,7 @@ standin_enqueue (StandinStream *stream, guint64 ns, const StandinWork *work)
 
   if (stream->capture != NULL) /* part of a graph that is never run */
     {
-      standin_capture_add (stream, work->node);
+      standin_graph_add_work (standin_capture_graph (stream), work, stream->object.context);
       g_free (work->staged);
       return;
     }

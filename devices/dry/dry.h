@@ -66,6 +66,10 @@ gboolean gemem_dry_in_library (int change);
 __attribute__ ((visibility ("default"))) void
 gemem_dry_wrote (guint64 to, gsize size, gconstpointer bytes, gboolean assumed);
 
+/* A function of a library got the device address @address: it may have written where a kernel with this
+ * parameter may.  Nothing, for other addresses. */
+__attribute__ ((visibility ("default"))) void gemem_dry_reached (gconstpointer address);
+
 /* ---- what is not written (missing.c) */
 
 /* What a generated function keeps (launch-write.c); 16 bytes, zeros at first. */
@@ -75,8 +79,14 @@ typedef struct
   gint32 result, known;
 } GememDryStub;
 
-/* How many calls of such functions may have written to device memory, so far. Not in the strict stand-in. */
-guint64 gemem_dry_work (void) __attribute__ ((weak));
+/* The written function @name was called, which does nothing but launch work, and says itself what that writes (gemem_dry_wrote());
+ * @stub is its own. Counted and reported as the harmless ones. */
+__attribute__ ((visibility ("default"))) void gemem_dry_launched (const char *name,
+                                                                  GememDryStub *stub);
+
+/* How many calls launched work on device memory, so far; without @told, those that did not say what they write. Not in the
+ * strict stand-in. */
+guint64 gemem_dry_work (gboolean told) __attribute__ ((weak));
 
 /* The result of the function @name of @library (a soname), which is not written: 0 if its success
  * without effect is harmless (harmless.def), else the library's status for what it does not support.

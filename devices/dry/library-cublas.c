@@ -1,27 +1,17 @@
 /* library-cublas.c - cuBLAS: handles with their properties, results in host memory (library.h).
  *
- * Multiplications and solvers only launch work: harmless.def. A result that the program wants in
+ * Products are in library-cublas-products.c; solvers and others only launch work: harmless.def. A result that the program wants in
  * host memory (pointer mode "host") is that of zeros.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "devices/dry/library.h"
+#include "devices/dry/library-cublas.h"
 
 #define SUCCESS 0
 #define NOT_INITIALIZED 1
 #define INVALID_VALUE 7
-
-enum
-{
-  STREAM = 1,
-  POINTER_MODE, /* 0: scalars are in host memory, 1: in device memory */
-  ATOMICS_MODE,
-  MATH_MODE,
-  SM_COUNT_TARGET,
-  LOGGER,
-};
 
 /* ---- handles */
 
@@ -55,11 +45,13 @@ DRY_FUNCTION (int, cublasGetProperty, int type, int *value)
   return SUCCESS;
 }
 
-#define PROPERTY(name, id, type) \
+/* @more is done when it is set. */
+#define PROPERTY(name, id, type, more) \
   DRY_FUNCTION (int, cublasSet##name, void *handle, type value) \
   { \
     INVALID_VALUE_UNLESS (handle != NULL, NOT_INITIALIZED); \
     dry_keep (handle, id, &value, sizeof value); \
+    more; \
     return SUCCESS; \
   } \
   DRY_FUNCTION (int, cublasGet##name, void *handle, type *value) \
@@ -70,11 +62,21 @@ DRY_FUNCTION (int, cublasGetProperty, int type, int *value)
     dry_kept (handle, id, value, sizeof *value); \
     return SUCCESS; \
   }
-PROPERTY (Stream_v2, STREAM, void *)
-PROPERTY (PointerMode_v2, POINTER_MODE, int)
-PROPERTY (AtomicsMode, ATOMICS_MODE, int)
-PROPERTY (MathMode, MATH_MODE, int)
-PROPERTY (SmCountTarget, SM_COUNT_TARGET, int)
+PROPERTY (Stream_v2, CUBLAS_STREAM, void *, dry_keep (handle, CUBLAS_WORKSPACE, NULL, 0))
+PROPERTY (PointerMode_v2, CUBLAS_POINTER_MODE, int, )
+PROPERTY (AtomicsMode, CUBLAS_ATOMICS_MODE, int, )
+PROPERTY (MathMode, CUBLAS_MATH_MODE, int, )
+PROPERTY (SmCountTarget, CUBLAS_SM_COUNT_TARGET, int, )
+
+/* The next functions on @handle may write there, until it gets another stream. */
+DRY_FUNCTION (int, cublasSetWorkspace_v2, void *handle, void *address, size_t size)
+{
+  const CublasWorkspace workspace = { address, size };
+
+  INVALID_VALUE_UNLESS (handle != NULL, NOT_INITIALIZED);
+  dry_keep (handle, CUBLAS_WORKSPACE, &workspace, sizeof workspace);
+  return SUCCESS;
+}
 
 static const char *
 status_name (int status)
@@ -128,9 +130,9 @@ DRY_FUNCTION (const char *, cublasLtGetStatusString, int status)
 static void
 host_result (void *handle, const char *function, gpointer result, gsize size)
 {
-  if (result != NULL && dry_kept_number (handle, POINTER_MODE, 0) != 0)
+  if (result != NULL && dry_kept_number (handle, CUBLAS_POINTER_MODE, 0) != 0)
     gemem_dry_wrote (0, 0, NULL, FALSE);
-  if (result == NULL || dry_kept_number (handle, POINTER_MODE, 0) != 0)
+  if (result == NULL || dry_kept_number (handle, CUBLAS_POINTER_MODE, 0) != 0)
     return;
   memset (result, 0, size);
   dry_unknown_value (function);
@@ -141,7 +143,7 @@ static void
 host_index (void *handle, const char *function, int *result, int n)
 {
   host_result (handle, function, result, sizeof *result);
-  if (result != NULL && dry_kept_number (handle, POINTER_MODE, 0) == 0 && n > 0)
+  if (result != NULL && dry_kept_number (handle, CUBLAS_POINTER_MODE, 0) == 0 && n > 0)
     *result = 1;
 }
 
@@ -189,33 +191,12 @@ INDEX (cublasIdamin_v2)
 INDEX (cublasIcamin_v2)
 INDEX (cublasIzamin_v2)
 
-/* Bytes of an element of @type (cudaDataType) as a result. */
-static gsize
-type_size (int type)
-{
-  switch (type)
-    {
-    case 0: /* CUDA_R_32F */
-      return 4;
-    case 1: /* CUDA_R_64F */
-    case 4: /* CUDA_C_32F */
-      return 8;
-    case 5: /* CUDA_C_64F */
-      return 16;
-    case 2:  /* CUDA_R_16F */
-    case 14: /* CUDA_R_16BF */
-      return 2;
-    default:
-      return 4;
-    }
-}
-
 #define DOT_TYPED(name) \
   DRY_FUNCTION (int, name, void *handle, int n, const void *x, int type_x, int step_x, \
                 const void *y, int type_y, int step_y, void *result, int type_result, \
                 int type_execution) \
   { \
-    host_result (handle, #name, result, type_size (type_result)); \
+    host_result (handle, #name, result, cublas_type_size (type_result, 4)); \
     return SUCCESS; \
   }
 DOT_TYPED (cublasDotEx)
@@ -224,7 +205,7 @@ DOT_TYPED (cublasDotcEx)
 DRY_FUNCTION (int, cublasNrm2Ex, void *handle, int n, const void *x, int type_x, int step,
               void *result, int type_result, int type_execution)
 {
-  host_result (handle, "cublasNrm2Ex", result, type_size (type_result));
+  host_result (handle, "cublasNrm2Ex", result, cublas_type_size (type_result, 4));
   return SUCCESS;
 }
 

@@ -9,20 +9,29 @@
 
 #include <string.h>
 
-#include "devices/dry/library.h"
+#include "devices/dry/library-cublas.h"
 
 #define SUCCESS 0
 #define INVALID_VALUE 7
 
 /* Numbers of attributes, and of kinds of descriptors, from cublasLt.h */
 #define LAYOUT_TYPE 0
+#define LAYOUT_ORDER 1
+#define ORDER_COLUMNS 0
+#define ORDER_ROWS \
+  1 /* above: in tiles of TILE columns each, from one to the next of which the leading dimension is */
+#define TILE 32
 #define LAYOUT_ROWS 2
 #define LAYOUT_COLUMNS 3
 #define LAYOUT_LEADING 4
 #define LAYOUT_BATCH 5
+#define LAYOUT_STEP 6       /* from one matrix of a batch to the next */
+#define LAYOUT_BATCH_MODE 8 /* 0: such steps */
 #define DESC_COMPUTE_TYPE 0
 #define DESC_SCALE_TYPE 1
 #define DESC_EPILOGUE 7
+#define EPILOGUE_ALONE \
+  (1 | 2 | 4 | 32) /* it writes nothing but the result: none, ReLU, bias, GELU */
 #define PREFERENCE_WORKSPACE 1
 #define TRANSFORM_SCALE_TYPE 0
 #define ALGO_CONFIGS 14
@@ -234,14 +243,71 @@ DRY_FUNCTION (int, cublasLtMatmulAlgoGetHeuristic, void *handle, void *desc, voi
   return SUCCESS;
 }
 
+/* TRUE if a multiplication writes nothing but its result and the workspace: no sums of gradients, no further tensors, no largest
+ * values, no counters. */
+static gboolean
+writes_result_alone (gconstpointer desc)
+{
+  static const int places[] = { 21, 24, 29, 30,
+                                36 }; /* AMAX_D, EPILOGUE_AUX_AMAX, ATOMIC_SYNC_*, D_OUT_SCALE */
+
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+    if (dry_kept_number (desc, places[i], 0) != 0)
+      return FALSE;
+  return (dry_kept_number (desc, DESC_EPILOGUE, 1) & ~EPILOGUE_ALONE) == 0;
+}
+
+/* Says that the matrix at @to was written; FALSE: its layout does not say where it is. */
+static gboolean
+wrote_matrix (gconstpointer to, gconstpointer layout)
+{
+  const gint64 rows = dry_kept_number (layout, LAYOUT_ROWS, 0);
+  const gint64 columns = dry_kept_number (layout, LAYOUT_COLUMNS, 0);
+  const gint64 leading = dry_kept_number (layout, LAYOUT_LEADING, 0);
+  const gint64 order = dry_kept_number (layout, LAYOUT_ORDER, ORDER_COLUMNS);
+
+  if (dry_kept_number (layout, LAYOUT_BATCH_MODE, 0) != 0)
+    return FALSE;
+  cublas_wrote_matrices (to,
+                         order == ORDER_COLUMNS ? rows
+                         : order == ORDER_ROWS  ? columns
+                                                : leading,
+                         order == ORDER_COLUMNS ? columns
+                         : order == ORDER_ROWS  ? rows
+                                                : (columns + TILE - 1) / TILE,
+                         leading, dry_kept_number (layout, LAYOUT_BATCH, 1),
+                         dry_kept_number (layout, LAYOUT_STEP, 0),
+                         cublas_type_size ((int) dry_kept_number (layout, LAYOUT_TYPE, -1), 16));
+  return TRUE;
+}
+
+/* Launches work. */
+DRY_FUNCTION (int, cublasLtMatrixTransform, void *handle, void *desc, const void *alpha,
+              const void *a, void *a_desc, const void *beta, const void *b, void *b_desc, void *c,
+              void *c_desc, void *stream)
+{
+  static GememDryStub calls;
+
+  gemem_dry_launched ("cublasLtMatrixTransform", &calls);
+  if (!wrote_matrix (c, c_desc))
+    gemem_dry_wrote (0, 0, NULL, FALSE);
+  return SUCCESS;
+}
+
 /* Launches work. */
 DRY_FUNCTION (int, cublasLtMatmul, void *handle, void *desc, const void *alpha, const void *a,
               void *a_desc, const void *b, void *b_desc, const void *beta, const void *c,
               void *c_desc, void *d, void *d_desc, const Algo *algo, void *workspace, size_t size,
               void *stream)
 {
+  static GememDryStub calls;
+
   if (algo != NULL && size < algo->limit)
     dry_unknown_size ("cublasLtMatmulAlgoGetHeuristic", algo->limit);
+  gemem_dry_launched ("cublasLtMatmul", &calls);
+  cublas_wrote (workspace, size);
+  if (!writes_result_alone (desc) || !wrote_matrix (d, d_desc))
+    gemem_dry_wrote (0, 0, NULL, FALSE);
   return SUCCESS;
 }
 

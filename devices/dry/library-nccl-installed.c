@@ -97,6 +97,7 @@ load (void)
   *(void **) &calls.CommSplit = dlsym (library, "ncclCommSplit"); /* since 2.18 */
   *(void **) &calls.MemAlloc = dlsym (library, "ncclMemAlloc");   /* since 2.19 */
   *(void **) &calls.MemFree = dlsym (library, "ncclMemFree");
+  *(void **) &calls.CommQueryProperties = dlsym (library, "ncclCommQueryProperties"); /* 2.29 */
   if (!loaded)
     gemem_dry_note ("buffers", "of NCCL: the installed version lacks functions that are needed");
 }
@@ -111,7 +112,11 @@ nccl_installed (void)
 
 /* ---- what it takes */
 
-static __thread guint64 free_before[STANDIN_DEVICES_MAX];
+/* Threads that have a device each make a communicator together, and each would see what all of them take: it is measured from where
+ * the first enters to where the last leaves. */
+static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER;
+static guint inside; /* threads */
+static guint64 free_before[STANDIN_DEVICES_MAX];
 
 /* Bytes of device @i that are free. */
 static guint64
@@ -126,16 +131,22 @@ nccl_installed_enter (void)
 {
   gemem_dry_in_library (1);
   runtime_initialise ();
-  for (guint i = 0; i < standin.n_devices; i++)
+  pthread_mutex_lock (&measuring);
+  for (guint i = 0; inside == 0 && i < standin.n_devices; i++)
     free_before[i] = free_of (i);
+  inside++;
+  pthread_mutex_unlock (&measuring);
 }
 
 void
 nccl_installed_leave (void)
 {
   gemem_dry_in_library (-1);
-  for (guint i = 0; i < standin.n_devices; i++)
+  pthread_mutex_lock (&measuring);
+  inside--;
+  for (guint i = 0; inside == 0 && i < standin.n_devices; i++)
     gemem_dry_took (i, (gint64) free_before[i] - (gint64) free_of (i), machine);
+  pthread_mutex_unlock (&measuring);
 }
 
 /* ---- communicators */

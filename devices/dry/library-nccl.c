@@ -230,6 +230,34 @@ ASK (ncclCommCount, RANKS)
 ASK (ncclCommUserRank, RANK)
 ASK (ncclCommCuDevice, DEVICE)
 
+/* The beginning of ncclCommProperties_t, which is the same in all versions; the program says how large its own is. */
+typedef struct
+{
+  size_t size;
+  unsigned magic, version;
+  int rank, ranks, device, nvml_device;
+} Properties;
+
+/* What the machine's links allow is the installed library's answer; the stand-in alone has nothing of it. */
+DRY_FUNCTION (int, ncclCommQueryProperties, void *communicator, Properties *properties)
+{
+  const NcclCalls *installed = nccl_installed ();
+  const gsize head = offsetof (Properties, rank);
+  int result = SUCCESS;
+
+  INVALID_VALUE_UNLESS (communicator != NULL && properties != NULL
+                            && properties->size >= sizeof *properties,
+                        INVALID_ARGUMENT);
+  memset ((guint8 *) properties + head, 0, properties->size - head);
+  if (installed != NULL && installed->CommQueryProperties != NULL
+      && *NCCL_BESIDE (communicator) != NULL)
+    result = installed->CommQueryProperties (*NCCL_BESIDE (communicator), properties);
+  properties->rank = (int) dry_kept_number (communicator, RANK, 0);
+  properties->ranks = (int) dry_kept_number (communicator, RANKS, 1);
+  properties->device = properties->nvml_device = (int) dry_kept_number (communicator, DEVICE, 0);
+  return result;
+}
+
 DRY_FUNCTION (int, ncclCommGetAsyncError, void *communicator, int *result)
 {
   INVALID_VALUE_UNLESS (result != NULL, INVALID_ARGUMENT);

@@ -59,6 +59,7 @@ typedef struct
   int (*CommSplit) (void *, int, int, void **, void *);
   int (*MemAlloc) (void **, size_t);
   int (*MemFree) (void *);
+  int (*CommQueryProperties) (void *, void *);
 } NcclCalls;
 
 /* A call for a communicator: the numbers that decide which buffers it takes. */

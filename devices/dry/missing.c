@@ -1,6 +1,8 @@
 /* missing.c - the functions that are not written: which of them succeed without effect
  * (harmless.def), and which fail by their name (dry.h).
  *
+ * Written functions that do nothing but launch work are counted with the harmless ones (gemem_dry_launched()).
+ *
  * A harmless function returns 0, every library's success. Every other one returns its library's
  * status for what it does not support (libraries.def), and is named once, on stderr and in the
  * report, because what the program does next may no longer be what it does on a GPU.
@@ -43,8 +45,9 @@ static const struct
 typedef struct
 {
   const char *name;
-  GememDryStub *stub;       /* or NULL */
-  gboolean harmless, works; /* works: on device memory */
+  GememDryStub *stub;
+  gboolean harmless;
+  gboolean works, told; /* works: on device memory; told: it says what it writes */
 } Called;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -115,6 +118,14 @@ say_missing (const char *name, const char *library, const Row *row)
   gemem_dry_note ("missing", text);
 }
 
+/* The caller holds the mutex. */
+static void
+add_called (Called one)
+{
+  g_array_append_val (called, one);
+  __atomic_store_n (&one.stub->known, 1, __ATOMIC_RELEASE);
+}
+
 int __attribute__ ((visibility ("default")))
 gemem_dry_stub (const char *name, const char *library, GememDryStub *stub)
 {
@@ -135,10 +146,8 @@ gemem_dry_stub (const char *name, const char *library, GememDryStub *stub)
       const gboolean works = why != NULL
                              && (g_str_has_prefix (why, "launches work")
                                  || g_str_has_prefix (why, "copies"));
-      const Called one = { name, stub, why != NULL, works };
-      g_array_append_val (called, one);
       stub->result = result;
-      __atomic_store_n (&stub->known, 1, __ATOMIC_RELEASE);
+      add_called ((Called){ name, stub, why != NULL, works, FALSE });
     }
   pthread_mutex_unlock (&mutex);
   return result;
@@ -150,15 +159,32 @@ gemem_dry_missing (const char *name, const char *library)
   return gemem_dry_stub (name, library, NULL);
 }
 
+void
+gemem_dry_launched (const char *name, GememDryStub *stub)
+{
+  __atomic_fetch_add (&stub->calls, 1, __ATOMIC_RELAXED);
+  if (__atomic_load_n (&stub->known, __ATOMIC_ACQUIRE) != 0)
+    return;
+  pthread_mutex_lock (&mutex);
+  if (exact == NULL)
+    make_tables ();
+  if (!stub->known)
+    add_called ((Called){ name, stub, TRUE, TRUE, TRUE });
+  pthread_mutex_unlock (&mutex);
+}
+
 guint64
-gemem_dry_work (void)
+gemem_dry_work (gboolean told)
 {
   guint64 work = 0;
 
   pthread_mutex_lock (&mutex);
   for (guint i = 0; called != NULL && i < called->len; i++)
-    if (g_array_index (called, Called, i).works)
-      work += __atomic_load_n (&g_array_index (called, Called, i).stub->calls, __ATOMIC_RELAXED);
+    {
+      const Called *one = &g_array_index (called, Called, i);
+      if (one->works && (told || !one->told))
+        work += __atomic_load_n (&one->stub->calls, __ATOMIC_RELAXED);
+    }
   pthread_mutex_unlock (&mutex);
   return work;
 }

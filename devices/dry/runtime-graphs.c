@@ -1,6 +1,6 @@
 /* runtime-graphs.c - graphs, and libraries of kernels, of the CUDA runtime of dry runs: the driver's, by other names.
  *
- * The driver keeps of a node what dry runs need, so the parameters of kernels, copies and fills are passed on as they are. Where
+ * Parameters of fills, functions of the host and memory are the driver's own; those of kernels and copies are translated. Where
  * 13 has one argument more than 12, the data of edges, a definition takes as many as 13's and the version in force decides what they are:
  * all of them travel in registers.
  */
@@ -11,6 +11,52 @@
 /* ---- graphs */
 
 #define NEW_NODE CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n_after
+
+static int
+add_kernel (NEW_NODE, const RuntimeKernelNode *what)
+{
+  CUfunction function = NULL;
+  int result;
+
+  if (what == NULL)
+    return RUNTIME_INVALID_VALUE;
+  result = runtime_function (what->function, &function);
+  return result != RUNTIME_SUCCESS
+             ? result
+             : (int) cuGraphAddKernelNode (
+                 node, graph, after, n_after,
+                 &(CUDA_KERNEL_NODE_PARAMS_v1){ function, what->grid.x, what->grid.y, what->grid.z,
+                                                what->block.x, what->block.y, what->block.z,
+                                                what->shared, what->parameters, what->extra });
+}
+
+static int
+add_copy (NEW_NODE, const RuntimeCopy3D *what)
+{
+  if (what == NULL)
+    return RUNTIME_INVALID_VALUE;
+  if (what->to_array != NULL || what->from_array != NULL)
+    return RUNTIME_NOT_SUPPORTED;
+  return (int) cuGraphAddMemcpyNode (node, graph, after, n_after,
+                                     &(CUDA_MEMCPY3D){ .srcXInBytes = what->from_position.x,
+                                                       .srcY = what->from_position.y,
+                                                       .srcZ = what->from_position.z,
+                                                       .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                                       .srcDevice = (guintptr) what->from.address,
+                                                       .srcPitch = what->from.pitch,
+                                                       .srcHeight = what->from.height,
+                                                       .dstXInBytes = what->to_position.x,
+                                                       .dstY = what->to_position.y,
+                                                       .dstZ = what->to_position.z,
+                                                       .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                                       .dstDevice = (guintptr) what->to.address,
+                                                       .dstPitch = what->to.pitch,
+                                                       .dstHeight = what->to.height,
+                                                       .WidthInBytes = what->extent.width,
+                                                       .Height = what->extent.height,
+                                                       .Depth = what->extent.depth },
+                                     NULL);
+}
 
 RUNTIME_CALL (cudaGraphCreate, (CUgraph * graph, unsigned flags), cuGraphCreate (graph, flags))
 RUNTIME_CALL (cudaGraphClone, (CUgraph * clone, CUgraph graph), cuGraphClone (clone, graph))
@@ -31,16 +77,18 @@ RUNTIME_CALL (cudaGraphAddEventWaitNode, (NEW_NODE, CUevent event),
 RUNTIME_CALL (cudaGraphAddHostNode, (NEW_NODE, const CUDA_HOST_NODE_PARAMS *what),
               cuGraphAddHostNode (node, graph, after, n_after, what))
 RUNTIME_CALL (cudaGraphAddKernelNode, (NEW_NODE, const RuntimeKernelNode *what),
-              cuGraphAddKernelNode (node, graph, after, n_after,
-                                    (const CUDA_KERNEL_NODE_PARAMS_v1 *) what))
+              add_kernel (node, graph, after, n_after, what))
 RUNTIME_CALL (cudaGraphAddMemsetNode, (NEW_NODE, const CUDA_MEMSET_NODE_PARAMS *what),
               cuGraphAddMemsetNode (node, graph, after, n_after, what, NULL))
 RUNTIME_CALL (cudaGraphAddMemcpyNode, (NEW_NODE, const RuntimeCopy3D *what),
-              cuGraphAddMemcpyNode (node, graph, after, n_after, (const CUDA_MEMCPY3D *) what,
-                                    NULL))
+              add_copy (node, graph, after, n_after, what))
 RUNTIME_CALL (cudaGraphAddMemcpyNode1D,
               (NEW_NODE, void *to, const void *from, size_t size, int kind),
-              cuGraphAddMemcpyNode (node, graph, after, n_after, NULL, NULL))
+              add_copy (node, graph, after, n_after,
+                        &(RuntimeCopy3D){ .from = { (void *) (guintptr) from },
+                                          .to = { to },
+                                          .extent = { size, 1, 1 },
+                                          .kind = kind }))
 RUNTIME_CALL (cudaGraphAddMemAllocNode, (NEW_NODE, CUDA_MEM_ALLOC_NODE_PARAMS *what),
               cuGraphAddMemAllocNode (node, graph, after, n_after, what))
 RUNTIME_CALL (cudaGraphAddMemFreeNode, (NEW_NODE, void *memory),

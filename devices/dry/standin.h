@@ -226,10 +226,11 @@ typedef struct
 typedef struct
 {
   StandinObject object;
-  CUgraphNodeType type;
+  CUgraphNodeParams what; /* its type and parameters */
+  gpointer kept;          /* arguments of its kernel */
+  gboolean unknown;       /* what its parameters are */
   CUgraphNode *dependencies;
   gsize n_dependencies;
-  StandinCallback host; /* of a node that calls the host */
 } StandinNode;
 
 typedef struct
@@ -425,16 +426,16 @@ void standin_capture_clear (const StandinContext *context);
 
 /* The graph that @stream is captured into. */
 StandinGraph *standin_capture_graph (const StandinStream *stream);
-/* Calls of libraries so far that launched work, on streams that only they know; 0 in the strict
- * stand-in. */
+/* Calls of libraries so far that launched work, on streams that only they know; without @told, those that did not say what they
+ * write. 0 in the strict stand-in. */
 static inline guint64
-standin_library_work (void)
+standin_library_work (gboolean told)
 {
-  return gemem_dry_work != NULL ? gemem_dry_work () : 0;
+  return gemem_dry_work != NULL ? gemem_dry_work (told) : 0;
 }
 
 /* In dry runs: a node of the graph that @stream is captured into, if it is. CUDA_SUCCESS. */
-CUresult standin_capture_add (StandinStream *stream, CUgraphNodeType type);
+CUresult standin_capture_add (StandinStream *stream, const CUgraphNodeParams *what);
 
 /* ---- user objects (driver-user-objects.c) */
 
@@ -443,11 +444,17 @@ GArray *standin_graph_objects_new (void);
 /* Releases those that @graph keeps, and the array. */
 void standin_graph_drop_objects (StandinGraph *graph);
 
-/* ---- graphs (driver-graphs.c) */
+/* ---- graphs (driver-graphs.c), nodes (driver-graph-nodes.c) */
 
 StandinGraph *standin_graph_new (void);
-StandinNode *standin_graph_add (StandinGraph *graph, CUgraphNodeType type,
+StandinGraph *standin_graph_copy (const StandinGraph *graph);
+/* A new node, which takes a copy of what @what names. */
+StandinNode *standin_graph_add (StandinGraph *graph, const CUgraphNodeParams *what,
                                 const CUgraphNode *dependencies, gsize n);
+/* A node of @work, which is captured in @context. */
+void standin_graph_add_work (StandinGraph *graph, const StandinWork *work,
+                             const StandinContext *context);
+void standin_graph_free_node (gpointer node);
 
 /* ---- kernels (driver-kernels.c), modules (driver-modules.c) */
 
@@ -475,6 +482,8 @@ void standin_forget_all (void);
 void standin_forget_page (const StandinPage *page); /* what is mapped to it */
 /* A copy from device to device. */
 void standin_carry (guint64 to, guint64 from, guint64 size);
+/* The buffer that stands for all parameters in the list @extra of a launch, and its size; NULL: none. */
+const guint8 *standin_parameter_buffer (void **extra, gsize *size);
 /* @function was launched. */
 void standin_remembered_launch (const StandinFunction *function, void **parameters, void **extra);
 /* Writes what is known of [@from, @from + @size) to @to; returns how many bytes that are. */

@@ -102,6 +102,8 @@ typedef struct
    * @least: what it needs to serve all, G_MAXUINT64: nothing is enough. */
   double part;
   guint64 limit, refused, least;
+  guint64
+      beside; /* most that the process held of the device beside what that allocator serves: NCCL, libraries, XLA */
   gboolean grows;
   /* judge.c: most that it needs, with the context, and the same with workspaces of --workspaces */
   guint64 needed, needed_most;
@@ -167,6 +169,9 @@ char *dry_fact (const DryRun *run, gint64 pid, const char *kind, const char *key
 /* The size of the request with which a JAX that passes on its requests begins, and which it frees at
  * once; 0: process @pid has none. */
 guint64 dry_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid);
+
+/* TRUE if process @pid had a JAX or a TensorFlow pass on its requests to the driver's memory pools. */
+gboolean dry_passes_on (const DryRun *run, gint64 pid);
 
 /* If the requests of @found are those of a JAX that the dry run made to pass them on, replays them through
  * the allocator that it uses on a GPU.  FALSE with @error. */

@@ -90,6 +90,14 @@ part_of (const DryRun *run, gint64 pid)
   return recorded == NULL ? 0 : part > 0 && part <= 1 ? part : PART;
 }
 
+gboolean
+dry_passes_on (const DryRun *run, gint64 pid)
+{
+  g_autofree char *jax = dry_fact (run, pid, "jax", "recorded");
+  g_autofree char *tensorflow = dry_fact (run, pid, "tensorflow", "recorded");
+  return jax != NULL || tensorflow != NULL;
+}
+
 guint64
 dry_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid)
 {

@@ -44,6 +44,16 @@ sum_of (const GPtrArray *counts)
   return sum;
 }
 
+/* What @found takes of the device at least, with what is beside its allocator: one of JAX's or TensorFlow's takes all that it may,
+ * unless it grows, or finds less when it begins. */
+static guint64
+taken_by (const DryOptions *options, const DryFinding *found)
+{
+  const gboolean all = found->limit > 0 && !found->grows
+                       && found->limit + options->context <= options->capacity;
+  return (all ? found->limit : found->needed) + found->beside;
+}
+
 /* What @found needs, in the worst order of addresses, and whether a request was refused.  Others than the
  * program's allocator may hold their most when that does, in any order. */
 static void
@@ -56,8 +66,9 @@ measure (const DryOptions *options, DryFinding *found)
   if (found->limit > 0) /* the context is beside it */
     {
       found->needed = found->least;
-      found->fit = refused || found->refused > 0 || found->least > found->limit ? DRY_DOES_NOT_FIT
-                                                                                : DRY_FITS;
+      refused |= found->refused > 0 || found->least > found->limit
+                 || taken_by (options, found) + options->context > options->capacity;
+      found->fit = refused ? DRY_DOES_NOT_FIT : DRY_FITS;
       return;
     }
   for (guint i = 0; i < found->orders->len; i++)
@@ -77,22 +88,15 @@ dry_finding_limit (const DryOptions *options, const DryFinding *found)
                           : options->capacity;
 }
 
-/* What @found takes of the device: an allocator of JAX's or TensorFlow's all that it may, unless it grows. */
-static guint64
-taken_by (const DryFinding *found)
-{
-  return found->limit > 0 && !found->grows ? found->limit : found->needed;
-}
-
 /* What the processes on the device of @found need together, if each held its most at once. */
 static guint64
-needed_together (const DryVerdict *verdict, const DryFinding *found)
+needed_together (const DryOptions *options, const DryVerdict *verdict, const DryFinding *found)
 {
   guint64 sum = 0;
   for (guint i = 0; i < verdict->findings->len; i++)
     {
       const DryFinding *other = verdict->findings->pdata[i];
-      sum += other->device == found->device ? taken_by (other) : 0;
+      sum += other->device == found->device ? taken_by (options, other) : 0;
     }
   return sum;
 }
@@ -146,8 +150,10 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
   GPtrArray *conditions = found->only_if;
   const gboolean too_large = most != NULL && most->fit == DRY_DOES_NOT_FIT;
   const guint64 left = dry_finding_limit (options, found) - found->needed_most;
-  const guint64 beside = options->capacity - MAX (taken_by (found), found->needed_most);
-  const guint64 together = needed_together (verdict, found);
+  const guint64 beside = options->capacity
+                         - MAX (taken_by (options, found), found->needed_most + found->beside);
+  const guint64 links = found->limit > 0 ? beside : left; /* to NCCL, more than it took */
+  const guint64 together = needed_together (options, verdict, found);
   char size[GEMEM_FORMAT_MAX];
 
   if (found->late)
@@ -164,12 +170,12 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
     only_if (conditions,
              "the processes on GPU %d, which need %s in all, do not hold it at the same time",
              found->device, gemem_format_size (size, together));
-  if (found->nccl > 0 && left < MAX (found->nccl, LEFT_FOR_LINKS) && !given_topology (found))
+  if (found->nccl > 0 && links < MAX (found->nccl, LEFT_FOR_LINKS) && !given_topology (found))
     only_if (conditions,
              "NCCL finds links like those that were assumed ('NCCL', below), and takes no more "
              "than the %s "
              "that are left; NCCL_TOPO_FILE names a machine",
-             gemem_format_size (size, left));
+             gemem_format_size (size, links));
   if (options->context == 0 && beside < LEFT_FOR_CONTEXT)
     only_if (conditions,
              "CUDA's context and kernels, commonly some hundreds of MiB, take no more than the %s "

@@ -71,11 +71,11 @@ check_torches (const DryRun *run, DryVerdict *verdict)
     fine = check_torch (run, ((const GememJournal *) facts->pdata[i])->pid, verdict);
 }
 
-/* Bytes held of each device, by the calls in @journal: array of guint64 by device. */
+/* Bytes of @memory held of each device, by the calls in @journal: array of guint64 by device. */
 static GArray *
-held_by (const GememJournal *journal)
+held_by (const GememJournal *journal, GememDeviceMemory memory)
 {
-  const GememLaunchFacts facts = { .format = "journal", .calls_only = TRUE };
+  const GememLaunchFacts facts = { .format = "journal", .calls_only = TRUE, .memory = memory };
   GArray *held = g_array_new (FALSE, TRUE, sizeof (guint64));
   g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, NULL) : NULL;
@@ -194,7 +194,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
                                   : gemem_launch_output (g->options->output, source);
   g_autofree char *version = dry_fact (g->run, source->pid, "torch", "version");
   g_autofree char *release = release_of (version);
-  g_autoptr (GArray) held = NULL;
+  g_autoptr (GArray) held = NULL, beside = NULL;
+  const gboolean passes_on = snapshot == NULL && dry_passes_on (g->run, source->pid);
   const guint64 left_out = dry_jax_taken (g->options, g->run, source->pid);
   const guint known = g->verdict->findings->len;
   guint64 count;
@@ -209,7 +210,11 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
       return;
     }
   /* with a JAX that passes on its requests only what it has asked for counts */
-  held = journal != NULL && (snapshot != NULL || left_out == 0) ? held_by (journal) : NULL;
+  held = journal != NULL && (snapshot != NULL || left_out == 0)
+             ? held_by (journal, GEMEM_MEMORY_ALL)
+             : NULL;
+  if (passes_on)
+    beside = held_by (journal, GEMEM_MEMORY_BESIDE_POOLS);
   if (snapshot != NULL && journal != NULL)
     note_library (g->verdict, journal);
   if (held != NULL && held->len > 0)
@@ -217,7 +222,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
                                    .ended = first ? g->ended : NULL,
-                                   .left_out = left_out };
+                                   .left_out = left_out,
+                                   .memory = passes_on ? GEMEM_MEMORY_OF_POOLS : GEMEM_MEMORY_ALL };
   if (!gemem_launch_convert (source, &facts, path, &count))
     {
       g->verdict->lost++;
@@ -242,6 +248,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
           gemem_launch_say ("%s: %s", path, error->message);
           g->verdict->lost++;
         }
+      if (found->limit > 0 && beside != NULL && (guint) found->device < beside->len)
+        found->beside = g_array_index (beside, guint64, found->device);
       if (found->late)
         note (
             g->verdict,

@@ -130,6 +130,11 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
                 "XLA_PYTHON_CLIENT_MEM_FRACTION says",
                 gemem_format_size (whole, found->limit),
                 found->grows ? "as it needs them" : "at its start", found->part);
+  if (found->limit > 0 && found->beside > 0)
+    append_row (out, "",
+                "beside that the process holds up to %s (%" G_GUINT64_FORMAT
+                " bytes): NCCL, other libraries, XLA's own memory",
+                gemem_format_size (other, found->beside), found->beside);
   if (interval)
     append_row (out, "", "up to %s (%" G_GUINT64_FORMAT " bytes) with workspaces of %s each",
                 gemem_format_size (need, found->needed_most), found->needed_most,
@@ -359,6 +364,7 @@ append_finding_json (GString *out, const DryFinding *found)
     { "nccl", found->nccl },
     { "out_of_memory", found->ooms },
     { "allocator_limit", found->limit },
+    { "beside", found->beside },
     { "compared", found->compared },
     { "equal", found->equal },
   };

@@ -1,6 +1,7 @@
 #!/bin/sh
 # long-dry-jax.sh - gemem-dry-run under JAX: what is recorded is what XLA computed and JAX's allocator counts, and gemem's tf-bfc decides as JAX's own allocator.
-#   GEMEM_JAX   the Python of an environment with jax and jax-cuda12-plugin (0.6.2 and 0.10.2 were tried); NVIDIA's packages are not needed
+#   GEMEM_JAX             the Python of an environment with jax and jax-cuda12-plugin (0.6.2 and 0.10.2 were tried); NVIDIA's packages are not needed
+#   GEMEM_JAX_INSTALLED   one with jax[cuda12], whose cuDNN and NCCL run themselves (0.10.2 with cuDNN 9.28 and NCCL 2.32 was tried)
 # shellcheck disable=SC2154 # out and err come from tap.sh
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
@@ -10,6 +11,9 @@ programs=$GEMEM_SRCDIR/tests/programs/dry
 if [ -z "${GEMEM_JAX:-}" ]; then
   echo "1..0 # SKIP \$GEMEM_JAX names no Python"; exit 0
 fi
+whole () { check "nothing failed, and nothing was refused" sh -c "! grep -qE 'not written|misuse' $err"; }
+# alike: of each GPU the verdict says the peak that JAX counted.
+alike () { check "the peaks are JAX's" test "$(sed -n 's/^peak_bytes_in_use [0-9]* //p' "$out" | sort)" = "$(sed -n 's/^  peak live .*(\([0-9]*\) bytes).*/\1/p' "$err" | sort)"; }
 
 # dry ARGUMENTS...: a run of jax_train.py; sets peak, that its allocator counted, and sum, of what XLA needs for a step.
 dry () {
@@ -48,6 +52,34 @@ for flags in "" "$XLA_FLAGS"; do # the first with autotuning
   run 0 env XLA_FLAGS="$flags" gemem-dry-run --gpu a100-80 "$GEMEM_JAX" "$programs/jax_conv.py"; says err '^  workspaces +1 sizes .*cudnn'; says err "peak live +.* \($(sed -n 's/^peak_bytes_in_use //p' "$out") bytes\)"
   [ -n "$flags" ] || says err '^  note +the program measured times of the GPU'
 done
+# ---- several GPUs: in one process, and in one process each; memory beside the allocator is no request to it
+run 0 gemem-dry-run --gpu h100 --gpus 2 -o a.gmt "$GEMEM_JAX" "$programs/jax_sharded.py"; whole; alike; says err '^ +beside that the process holds up to 14\.00 MiB'
+says err "unknown +.*buffers of NCCL's communicator of 2 ranks"
+recorded=$(sed -n 's/^peak_bytes_in_use 1 //p' "$out")
+run 0 env XLA_PYTHON_CLIENT_ALLOCATOR=default gemem-dry-run --gpu h100 --gpus 2 -o own.gmt "$GEMEM_JAX" "$programs/jax_sharded.py"
+real=$(sed -n 's/^peak_bytes_in_use 1 //p' "$out")
+check "$real bytes, as requested $recorded" near "$real" "$recorded"
+run 0 gemem-sim replay a.gmt --trace-device=1 --allow-partial -a tf-bfc:allow_growth=no,limit=63763120128 -d sim:capacity=85017493504
+check "tf-bfc counts as JAX's allocator of the second GPU" near "$(awk '$1 == "peak_bytes_in_use" { print $2; exit }' "$out")" "$real"
+cat >both.sh <<'SH'
+"$@" 0 2 "$PORT" & "$@" 1 2 "$PORT" || exit
+wait $!
+SH
+# shellcheck disable=SC2097,SC2098 # the inner shell expands
+distributed () { PORT=$((20000 + $$ % 20000)); export PORT; run 0 gemem-dry-run --gpu h100 --gpus 2 sh both.sh "$1" "$programs/jax_sharded.py"; whole; alike; }
+distributed "$GEMEM_JAX"
+
+# ---- with NVIDIA's libraries: the heuristics of cuDNN look into graphs, NCCL takes its buffers
+if [ -n "${GEMEM_JAX_INSTALLED:-}" ]; then
+  unset GEMEM_DRY_STAND_INS
+  run 0 env XLA_FLAGS= gemem-dry-run --gpu h100 "$GEMEM_JAX_INSTALLED" "$programs/jax_conv.py"; whole; says err '^  h100 +fits: '; says err '^  libraries +.*libcudnn\.so\.9'
+  run 0 gemem-dry-run --gpu h100 --gpus 2 "$GEMEM_JAX_INSTALLED" "$programs/jax_sharded.py"; whole; alike; says err '^  NCCL +took [0-9.]+ [MG]iB of that'; says err '^  h100 +fits: '
+  check "NCCL took no more than is beside the allocator" test "$(sed -n 's/^  NCCL  *took \([0-9]*\).*/\1/p' "$err" | head -n 1)" -le "$(sed -n 's/^ *beside .* up to \([0-9]*\).*/\1/p' "$err" | head -n 1)"
+  distributed "$GEMEM_JAX_INSTALLED"; says err '^  NCCL +took '
+  GEMEM_DRY_STAND_INS=1; export GEMEM_DRY_STAND_INS
+else
+  skip "cuDNN and NCCL that are installed" "\$GEMEM_JAX_INSTALLED names no Python"
+fi
 mkdir cache
 JAX_COMPILATION_CACHE_DIR=$PWD/cache JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 dry --gpu a100-80
 check "nothing was kept in the user's cache" test -z "$(ls cache)"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # long-dry-tensorflow.sh - gemem-dry-run under TensorFlow, and its answer beside TensorFlow's own allocator, which decides in further dry runs.
-#   GEMEM_TENSORFLOW   the Python of an environment with tensorflow 2.21; NVIDIA's packages are not needed
+#   GEMEM_TENSORFLOW             the Python of an environment with tensorflow 2.21; NVIDIA's packages are not needed
+#   GEMEM_TENSORFLOW_INSTALLED   one with the packages of NVIDIA's cuDNN, cuSOLVER and cuSPARSE
 # shellcheck disable=SC2154 # out and err come from tap.sh
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
@@ -30,6 +31,24 @@ dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train"; says out 'peak 6
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" keras; says err '^  a100-80 +fits only if .*: [67][0-9]\.[0-9]+ MiB of 77\.65 GiB'; says err '^  workspaces '
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" keras --jit; says err '^  a100-80 +fits only if .* MiB of 77\.65 GiB'
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" --jit --layers 1; says err '^  a100-80 +fits: .* MiB of 77\.65 GiB'
+
+# ---- all GPUs at once: the iterator's number is on the device while matrix products and plans of cuDNN run
+for gpus in 1 2; do
+  dry 0 gemem-dry-run --gpu a100-80 --gpus $gpus "$GEMEM_TENSORFLOW" "$train" keras --mirrored; says out '^loss '; says err '^  a100-80 +fits only if .* MiB of 77\.65 GiB'
+done
+says err "unknown +.*buffers of NCCL's communicator of 2 ranks"
+
+# ---- with NVIDIA's cuDNN, which tries algorithms
+if [ -n "${GEMEM_TENSORFLOW_INSTALLED:-}" ]; then
+  packages=$("$GEMEM_TENSORFLOW_INSTALLED" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia
+  for options in "" --mirrored; do
+    # shellcheck disable=SC2086 # none, or one
+    dry 0 env -u GEMEM_DRY_STAND_INS LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:$packages/cusolver/lib:$packages/nvjitlink/lib" gemem-dry-run --gpu h100 "$GEMEM_TENSORFLOW_INSTALLED" "$train" keras $options
+    says out '^loss '; says err '^  libraries +.*libcudnn\.so\.9'; check "nothing was refused" sh -c "! grep -q misuse $err"
+  done
+else
+  skip "cuDNN that is installed" "\$GEMEM_TENSORFLOW_INSTALLED names no Python"
+fi
 
 # ---- more than there is
 run 1 gemem-dry-run --gpu t4 "$GEMEM_TENSORFLOW" "$train" --eager --batch 800; says err 'ResourceExhaustedError'; says err '^  t4 +DOES NOT FIT'; says err '^  out of memory '

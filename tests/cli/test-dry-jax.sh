@@ -71,6 +71,13 @@ if len(sys.argv) > 2:
     os.environ["XLA_PYTHON_CLIENT_MEM_FRACTION"] = sys.argv[2] # after the import, as programs do
 allocate, release = jax.begin()
 blocks = [allocate(int(size)) for size in sys.argv[1].split(",")]
+if "BESIDE" in os.environ: # as NCCL and XLA take memory beside the allocator: mapped, and plain
+    jax.check(jax.cuda.cuCtxSynchronize()) # after it the pool keeps nothing unused
+    memory, plain = jax.ctypes.c_uint64(), jax.ctypes.c_uint64()
+    location = (jax.ctypes.c_int * 8)(1, 0, 1, 0) # pinned, no handle, on device 0
+    jax.check(jax.cuda.cuMemCreate(jax.ctypes.byref(memory), jax.ctypes.c_size_t(int(os.environ["BESIDE"])), location, jax.ctypes.c_uint64(0)))
+    jax.check(jax.cuda.cuMemAlloc_v2(jax.ctypes.byref(plain), jax.ctypes.c_size_t(2 << 20)))
+    jax.check(jax.cuda.cuMemFree_v2(plain))
 for block in blocks[::2]:
     release(block)
 PY
@@ -89,6 +96,16 @@ jax --capacity 400MiB python3 steps.py $((410 * MiB)); says err '^  h100 +DOES N
 if command -v jq >/dev/null; then
   jax --capacity 4GiB --json verdict.json python3 steps.py $((100 * MiB)); run 0 jq -e '.fits and .processes[0].allocator_limit == 3221225472 and .processes[0].needed == 104857600' verdict.json
 fi
+# what is taken beside the allocator is no request to it, and has to have a place beside what it takes
+export BESIDE=$((64 * MiB))
+jax --capacity 400MiB -o a.gmt python3 steps.py $((100 * MiB)); says err '^  h100 +fits only if .*: 100\.0 MiB of 300\.0 MiB'; says err '^  peak live +100\.0 MiB \(104857600 bytes\)'
+says err '^ +beside that the process holds up to 66\.00 MiB \(69206016 bytes\)'; says err 'take no more than the 34\.00 MiB that are left'
+run 0 gemem-sim info a.gmt; says out '^  peak live +100\.0 MiB'
+jax --capacity 400MiB --context 34MiB python3 steps.py $((100 * MiB)); says err '^  h100 +fits: 100\.0 MiB of 300\.0 MiB'
+jax --capacity 400MiB --context 35MiB python3 steps.py $((100 * MiB)); says err '^  h100 +DOES NOT FIT: 100\.0 MiB of 300\.0 MiB'
+export XLA_PYTHON_CLIENT_PREALLOCATE=false # then it leaves what it does not need
+jax --capacity 400MiB --context 200MiB python3 steps.py $((100 * MiB)); says err '^  h100 +fits: 100\.0 MiB of 200\.0 MiB'
+unset BESIDE XLA_PYTHON_CLIENT_PREALLOCATE
 # growing: regions of 2, 4, ... MiB as needed, no more than the part
 export XLA_PYTHON_CLIENT_PREALLOCATE=false
 jax --capacity 4GiB python3 steps.py $((100 * MiB)); says err "JAX's allocator takes the 3\.000 GiB as it needs them"; says out '^allocator cuda_async true'

@@ -14,7 +14,7 @@ FUNCTION (ncclMadeUp)
 FUNCTION (ncclMadeUpWeak)
 #else
 FUNCTION (cublasCreate_v2)
-FUNCTION (cublasSgemm_v2)
+FUNCTION (cublasStrsm_v2)
 FUNCTION (cublasMadeUp)
 FUNCTION (cublasMadeUpWeak)
 extern int cublasMadeUpTable[4];

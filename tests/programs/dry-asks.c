@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 extern int cublasCreate_v2 (void **);
-extern int cublasSgemm_v2 (void);
+extern int cublasStrsm_v2 (void);
 extern int cublasMadeUp (void);
 extern int cublasMadeUpWeak (void) __attribute__ ((weak));
 extern int cublasMadeUpTable[4];
@@ -20,7 +20,7 @@ static void *
 call_often (void *data)
 {
   for (int i = 0; i < 1000; i++)
-    if (cublasSgemm_v2 () != 0)
+    if (cublasStrsm_v2 () != 0)
       printf ("wrong\n");
   return data;
 }
@@ -41,7 +41,7 @@ main (int count, char **arguments)
 
   const int created = cublasCreate_v2 (&handle);
   printf ("create %d %d\n", created, handle != NULL);
-  printf ("harmless %d %d\n", cublasSgemm_v2 (), ncclAllReduce ());
+  printf ("harmless %d %d\n", cublasStrsm_v2 (), ncclAllReduce ());
   printf ("missing %d %d %d\n", cublasMadeUp (), cublasMadeUp (), ncclMadeUp ());
   printf ("weak %d %d\n", cublasMadeUpWeak != NULL ? cublasMadeUpWeak () : -1,
           ncclMadeUpWeak != NULL ? ncclMadeUpWeak () : -1);

@@ -269,7 +269,7 @@ scenario_graphs (void)
 
   begin ();
   *(gpointer *) &called = dlsym (library, "gemem_dry_stub");
-  OK (called ("cublasSgemm_v2", "libcublas.so.12", &product));
+  OK (called ("cublasStrsm_v2", "libcublas.so.12", &product));
   OK (cu.cuStreamCreate (&stream, CU_STREAM_NON_BLOCKING));
   OK (cu.cuModuleLoadData (&module, "image"));
   OK (cu.cuModuleGetFunction (&function, module, "kernel"));

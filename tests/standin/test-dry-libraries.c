@@ -271,6 +271,23 @@ test_nccl (void)
   g_assert_cmpint (value, ==, 8);
   CALL (ncclCommUserRank, (void *, int *), communicator, &value);
   g_assert_cmpint (value, ==, 3);
+  /* ncclCommProperties_t, of a version that has 8 bytes behind the first six */
+  struct
+  {
+    size_t size;
+    unsigned magic, version;
+    int numbers[4], more[2], behind;
+  } properties = { .size = 40, .more = { 7, 7 }, .behind = 7 };
+  g_assert_cmpint (CALL (ncclCommQueryProperties, (void *, void *), communicator, &properties), ==,
+                   0);
+  g_assert_cmpint (properties.numbers[0], ==, 3);
+  g_assert_cmpint (properties.numbers[1], ==, 8);
+  g_assert_cmpint (properties.numbers[2] + properties.numbers[3], ==, 0); /* device 0 */
+  g_assert_cmpint (properties.more[0] + properties.more[1], ==, 0);
+  g_assert_cmpint (properties.behind, ==, 7);
+  properties.size = 24; /* not of this struct */
+  g_assert_cmpint (CALL (ncclCommQueryProperties, (void *, void *), communicator, &properties), ==,
+                   4);
   CALL (ncclCommSplit, (void *, int, int, void **, void *), communicator, -1, 0, &other, NULL);
   g_assert_null (other);
   g_assert_cmpint (CALL (ncclCommInitRank, (void **, int, UniqueId, int), &other, 8, id, 8), ==, 4);

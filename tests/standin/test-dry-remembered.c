@@ -238,11 +238,11 @@ test_libraries (void)
   static GememDryStub stub, product;
 
   put_int (0, 7);
-  CALL ("gemem_dry_stub", (const char *, const char *, GememDryStub *), "cublasSetWorkspace_v2",
+  CALL ("gemem_dry_stub", (const char *, const char *, GememDryStub *), "cublasLoggerConfigure",
         "libcublas.so.12", &stub);
   stub.calls++;
   g_assert_cmpint (get_int (0), ==, 7);
-  CALL ("gemem_dry_stub", (const char *, const char *, GememDryStub *), "cublasSgemm_v2",
+  CALL ("gemem_dry_stub", (const char *, const char *, GememDryStub *), "cublasStrsm_v2",
         "libcublas.so.12", &product);
   product.calls++;
   g_assert_cmpint (get_int (0), ==, 0);

@@ -119,7 +119,7 @@ test_program (gconstpointer bind_now)
   g_assert_nonnull (strstr (err, "CUBLAS_STATUS_NOT_SUPPORTED"));
   g_assert_nonnull (strstr (report, "missing cublasMadeUp libcublas.so.12\n"));
   g_assert_nonnull (strstr (report, "missing ncclMadeUp libnccl.so.2\n"));
-  g_assert_nonnull (strstr (report, "harmless cublasSgemm_v2 4001\n"));
+  g_assert_nonnull (strstr (report, "harmless cublasStrsm_v2 4001\n"));
   g_assert_nonnull (strstr (report, "failed cublasMadeUp 2\n"));
 }
 

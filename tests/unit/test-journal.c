@@ -439,6 +439,51 @@ test_requests (void)
   g_assert_cmpuint (events[0].size, ==, 64);
 }
 
+/* Sizes of the blocks of @draft in which @memory counts, and what was skipped. */
+static void
+expect_sizes (const Draft *draft, GememDeviceMemory memory, const char *expected)
+{
+  const GememReadOptions options = { .device = -1, .memory = memory };
+  g_autoptr (GBytes) bytes = g_bytes_new (draft->bytes->data, draft->bytes->len);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GString) got = g_string_new (NULL);
+  g_autoptr (GememTraceReader) reader = gemem_trace_open_input (
+      gemem_input_new_from_bytes (bytes, "x.gmj"), NULL, &options, &error);
+  const GememTraceEvent *events;
+  gssize n;
+
+  g_assert_no_error (error);
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      g_string_append_printf (got, "%s%" G_GUINT64_FORMAT " ",
+                              events[i].kind == GEMEM_EVENT_FREE ? "free " : "",
+                              events[i].kind == GEMEM_EVENT_FREE ? events[i].id : events[i].size);
+  g_string_append_printf (got, "skipped %" G_GUINT64_FORMAT, reader->info.skipped);
+  g_assert_cmpstr (got->str, ==, expected);
+}
+
+/* Memory of pools alone, or all other: frees of the rest are no frees of unknown blocks. */
+static void
+test_pools_alone (void)
+{
+  Draft draft = draft_new ();
+
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x1000, .q = 10, .r = 0xbb);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x2000, .q = 20);
+  CALL (.call = JOURNAL_CREATE, .p = 5, .q = 30);
+  CALL (.call = JOURNAL_MAP, .p = 0x4000, .q = 30, .r = 5);
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x3000, .q = 40, .s = 7);
+  CALL (.call = JOURNAL_FREE, .p = 0x2000);
+  CALL (.call = JOURNAL_UNMAP, .p = 0x4000, .q = 30);
+  CALL (.call = JOURNAL_RELEASE, .p = 5);
+  CALL (.call = JOURNAL_FREE_ASYNC, .p = 0x1000, .r = 0xbb);
+  CALL (.call = JOURNAL_FREE, .p = 0x3000);
+  expect_sizes (&draft, GEMEM_MEMORY_ALL, "10 20 30 40 free 2 free 3 free 1 free 4 skipped 0");
+  expect_sizes (&draft, GEMEM_MEMORY_OF_POOLS, "10 40 free 1 free 2 skipped 0");
+  expect_sizes (&draft, GEMEM_MEMORY_BESIDE_POOLS, "20 30 free 1 free 2 skipped 0");
+  g_byte_array_unref (draft.bytes);
+}
+
 static void
 test_strings (void)
 {
@@ -834,6 +879,7 @@ main (int argc, char **argv)
   g_test_add_func ("/journal/left-out", test_left_out);
   g_test_add_func ("/journal/events", test_events);
   g_test_add_func ("/journal/requests", test_requests);
+  g_test_add_func ("/journal/pools-alone", test_pools_alone);
   g_test_add_func ("/journal/strings", test_strings);
   g_test_add_func ("/journal/stacks", test_stacks);
   g_test_add_func ("/journal/impossible-stacks", test_impossible_stacks);

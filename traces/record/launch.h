@@ -95,6 +95,7 @@ typedef struct
   /* the first request of each device is left out, with its free, if it has this size, and so are those of it
    * that are refused before; 0: none is */
   guint64 left_out;
+  GememDeviceMemory memory; /* of a journal: which counts */
 } GememLaunchFacts;
 
 /* Opens @journal (NULL: nothing was recorded), noting the tool and the facts; gemem_trace_close(). */

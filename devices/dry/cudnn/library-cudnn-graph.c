@@ -1,6 +1,8 @@
 /* library-cudnn-graph.c - cuDNN's backend: descriptors whose attributes are read back as they were
  * set, one engine for every graph of operations (library.h).
  *
+ * Executing a plan, and pooling, launch work on the addresses that they get (gemem_dry_reached()).
+ *
  * The workspace of an engine is known only to the real library: 0 is the answer, and the report says
  * that it is unknown.
  */
@@ -29,6 +31,8 @@
 #define CONFIG_SHARED 304
 #define PLAN_WORKSPACE 402
 #define GRAPH_ENGINES 802
+#define PACK_POINTERS 1001 /* the next: intermediates, the workspace */
+#define PACK_WORKSPACE 1003
 #define ENGINE_GRAPH 1300
 #define ENGINE_INDEX 1301
 
@@ -149,5 +153,45 @@ DRY_FUNCTION (int, cudnnBackendGetAttribute, void *descriptor, int id, int type,
   const gsize has = dry_kept (descriptor, id, elements, wanted > 0 ? (gsize) wanted * size : 0);
   if (count != NULL)
     *count = (int64_t) (has / size);
+  return SUCCESS;
+}
+
+/* ---- execution: it may write to whatever it gets */
+
+DRY_FUNCTION (int, cudnnBackendExecute, void *handle, void *plan, void *pack)
+{
+  static GememDryStub calls;
+
+  INVALID_VALUE_UNLESS (pack != NULL, BAD_PARAM);
+  gemem_dry_launched ("cudnnBackendExecute", &calls);
+  for (int id = PACK_POINTERS; id <= PACK_WORKSPACE; id++)
+    {
+      const gsize size = dry_kept (pack, id, NULL, 0);
+      g_autofree gpointer *pointers = g_malloc0 (MAX (size, sizeof *pointers));
+      dry_kept (pack, id, pointers, size);
+      for (gsize i = 0; i < size / sizeof *pointers; i++)
+        gemem_dry_reached (pointers[i]);
+    }
+  return SUCCESS;
+}
+
+DRY_FUNCTION (int, cudnnPoolingForward, void *handle, void *pooling, const void *alpha,
+              void *x_desc, const void *x, const void *beta, void *y_desc, void *y)
+{
+  static GememDryStub calls;
+
+  gemem_dry_launched ("cudnnPoolingForward", &calls);
+  gemem_dry_reached (y);
+  return SUCCESS;
+}
+
+DRY_FUNCTION (int, cudnnPoolingBackward, void *handle, void *pooling, const void *alpha,
+              void *y_desc, const void *y, void *dy_desc, const void *dy, void *x_desc,
+              const void *x, const void *beta, void *dx_desc, void *dx)
+{
+  static GememDryStub calls;
+
+  gemem_dry_launched ("cudnnPoolingBackward", &calls);
+  gemem_dry_reached (dx);
   return SUCCESS;
 }

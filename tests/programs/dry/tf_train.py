@@ -1,9 +1,10 @@
 """tf_train.py - TensorFlow: training steps with Adam of a transformer's layers written by hand (`hand`, the default), of a convolution net by Keras (`keras`).
 
---jit compiles the step by XLA; --eager runs it operator by operator; --limit and --growth are settings of TensorFlow's allocator. Says what TensorFlow
+--jit compiles the step by XLA; --eager runs it operator by operator; --mirrored trains Keras's on all GPUs; --limit and --growth are settings of TensorFlow's allocator. Says what TensorFlow
 itself counted.
 """
 import argparse
+import contextlib
 
 import tensorflow as tf
 
@@ -11,6 +12,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("what", nargs="?", default="hand", choices=["hand", "keras"])
 parser.add_argument("--jit", action="store_true")
 parser.add_argument("--eager", action="store_true")
+parser.add_argument("--mirrored", action="store_true")
 parser.add_argument("--layers", type=int, default=4)
 parser.add_argument("--width", type=int, default=512)
 parser.add_argument("--batch", type=int, default=8)
@@ -69,11 +71,12 @@ def run_hand():
 
 def run_keras():
     layers = tf.keras.layers
-    model = tf.keras.Sequential([
-        layers.Input([64, 64, 3]), layers.Conv2D(64, 3, padding="same"), layers.BatchNormalization(), layers.ReLU(), layers.MaxPooling2D(),
-        layers.Conv2D(128, 3, padding="same"), layers.BatchNormalization(), layers.ReLU(), layers.GlobalAveragePooling2D(), layers.Dense(10)])
-    loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile("adam", loss, jit_compile=options.jit, run_eagerly=options.eager)
+    with tf.distribute.MirroredStrategy().scope() if options.mirrored else contextlib.nullcontext():
+        model = tf.keras.Sequential([
+            layers.Input([64, 64, 3]), layers.Conv2D(64, 3, padding="same"), layers.BatchNormalization(), layers.ReLU(), layers.MaxPooling2D(),
+            layers.Conv2D(128, 3, padding="same"), layers.BatchNormalization(), layers.ReLU(), layers.GlobalAveragePooling2D(), layers.Dense(10)])
+        loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile("adam", loss, jit_compile=options.jit, run_eagerly=options.eager)
     images, labels = tf.zeros([options.batch * options.steps, 64, 64, 3]), tf.zeros([options.batch * options.steps], tf.int32)
     return model.fit(images, labels, batch_size=options.batch, verbose=0).history["loss"][0]
 
