@@ -278,6 +278,9 @@ CUresult cuStreamGetCaptureInfo_v2 (CUstream, CUstreamCaptureStatus *, cuuint64_
                                     const CUgraphNode **, size_t *);
 CUresult cuStreamGetCaptureInfo_v3 (CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
                                     const CUgraphNode **, const CUgraphEdgeData **, size_t *);
+CUresult cuStreamUpdateCaptureDependencies (CUstream, CUgraphNode *, size_t, unsigned int);
+CUresult cuStreamUpdateCaptureDependencies_v2 (CUstream, CUgraphNode *, const CUgraphEdgeData *,
+                                               size_t, unsigned int);
 CUresult cuMemcpy2DUnaligned_v2 (const CUDA_MEMCPY2D *);
 CUresult cuMemcpyPeer (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t);
 CUresult cuMemcpyPeerAsync (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream);

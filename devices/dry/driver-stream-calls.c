@@ -209,3 +209,32 @@ cuStreamGetCaptureInfo_v3 (CUstream stream, CUstreamCaptureStatus *status, cuuin
     *edges = NULL;
   return capture_info (ENTRY_cuStreamGetCaptureInfo_v3, stream, status, id, graph, dependencies, n);
 }
+
+/* What the next captured work waits for is not kept, as no edge of a captured graph is: nothing of it runs. */
+static CUresult
+update_dependencies (StandinEntry entry, CUstream handle, CUgraphNode *nodes, size_t n,
+                     unsigned int flags)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  if (standin_capture_status (stream) == CU_STREAM_CAPTURE_STATUS_NONE)
+    return standin_misuse (CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (nodes == NULL && n > 0))
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such flags, or no nodes");
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuStreamUpdateCaptureDependencies (CUstream stream, CUgraphNode *nodes, size_t n,
+                                   unsigned int flags)
+{
+  return update_dependencies (ENTRY_cuStreamUpdateCaptureDependencies, stream, nodes, n, flags);
+}
+
+CUresult CUDAAPI
+cuStreamUpdateCaptureDependencies_v2 (CUstream stream, CUgraphNode *nodes,
+                                      const CUgraphEdgeData *edges, size_t n, unsigned int flags)
+{
+  (void) edges;
+  return update_dependencies (ENTRY_cuStreamUpdateCaptureDependencies_v2, stream, nodes, n, flags);
+}

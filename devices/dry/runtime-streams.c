@@ -102,6 +102,26 @@ RUNTIME_STREAM_CALL (cudaStreamGetCaptureInfo_v2,
                       const CUgraphNode **after, size_t *n_after),
                      cuStreamGetCaptureInfo_v2 (stream, status, id, graph, after, n_after))
 
+/* 13 has the data of edges before the number. */
+static int
+update_dependencies (CUstream stream, CUgraphNode *nodes, guintptr third, guintptr fourth,
+                     unsigned fifth)
+{
+  return runtime_version () < 13000
+             ? (int) cuStreamUpdateCaptureDependencies (stream, nodes, third, (unsigned) fourth)
+             : (int) cuStreamUpdateCaptureDependencies_v2 (
+                 stream, nodes, (const CUgraphEdgeData *) third, fourth, fifth);
+}
+
+RUNTIME_STREAM_CALL (cudaStreamUpdateCaptureDependencies,
+                     (CUstream stream, CUgraphNode *nodes, guintptr third, guintptr fourth,
+                      unsigned fifth),
+                     update_dependencies (stream, nodes, third, fourth, fifth))
+RUNTIME_STREAM_CALL (cudaStreamUpdateCaptureDependencies_v2,
+                     (CUstream stream, CUgraphNode *nodes, const CUgraphEdgeData *edges, size_t n,
+                      unsigned flags),
+                     cuStreamUpdateCaptureDependencies_v2 (stream, nodes, edges, n, flags))
+
 /* ---- functions of the host: they are run */
 
 RUNTIME_STREAM_CALL (cudaLaunchHostFunc, (CUstream stream, CUhostFn function, void *data),

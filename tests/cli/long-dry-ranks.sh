@@ -39,6 +39,7 @@ if [ -n "${GEMEM_TORCH_NCCL:-}" ]; then
   took 3697278976 h100 4 ranks_mesh.py
   NCCL_BUFFSIZE=1048576; export NCCL_BUFFSIZE; took 522190848 h100 2 ranks_ddp.py; unset NCCL_BUFFSIZE
   took 18874368 rtx4090 2 ranks_ddp.py
+  took 1629487104 h100 2 ranks_graph.py
 fi
 
 GEMEM_DRY_STAND_INS=1; export GEMEM_DRY_STAND_INS # the figures from here on are those without NVIDIA's packages

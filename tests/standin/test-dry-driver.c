@@ -33,7 +33,7 @@
   F (cuMemAddressReserve) F (cuMemCreate) F (cuMemMap) F (cuMemSetAccess) F (cuMemUnmap) F (cuMemRelease) \
   F (cuMemExportToShareableHandle) F (cuMemImportFromShareableHandle) F (cuIpcGetMemHandle) \
   F (cuStreamCreate) F (cuStreamGetGreenCtx) F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamBeginCapture) \
-  F (cuStreamEndCapture) F (cuStreamGetCaptureInfo_v2) F (cuLaunchHostFunc) F (cuEventCreate) F (cuEventRecord) \
+  F (cuStreamEndCapture) F (cuStreamGetCaptureInfo_v2) F (cuStreamUpdateCaptureDependencies) F (cuStreamUpdateCaptureDependencies_v2) F (cuLaunchHostFunc) F (cuEventCreate) F (cuEventRecord) \
   F (cuEventQuery) F (cuEventElapsedTime) F (cuModuleLoadData) F (cuModuleUnload) F (cuModuleGetFunction) \
   F (cuModuleGetGlobal) F (cuFuncGetAttribute) F (cuFuncSetAttribute) F (cuLaunchKernel) F (cuLibraryLoadData) \
   F (cuLibraryGetKernel) F (cuOccupancyMaxActiveBlocksPerMultiprocessor) F (cuGraphGetNodes) \
@@ -281,6 +281,11 @@ scenario_graphs (void)
   OK (cu.cuMemFreeAsync (inside, stream));
   OK (cu.cuStreamGetCaptureInfo_v2 (stream, &status, &id, NULL, NULL, NULL));
   g_assert_cmpint (status, ==, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  OK (cu.cuStreamUpdateCaptureDependencies (stream, NULL, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+  OK (cu.cuStreamUpdateCaptureDependencies_v2 (stream, NULL, NULL, 0, 0));
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuStreamUpdateCaptureDependencies (stream, NULL, 0, 2));
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuStreamUpdateCaptureDependencies (stream, NULL, 1, 0));
+  REFUSED (CUDA_ERROR_ILLEGAL_STATE, cu.cuStreamUpdateCaptureDependencies (NULL, NULL, 0, 0));
   REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu.cuMemAlloc (&inside, MIB));
   REFUSED (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cu.cuStreamEndCapture (stream, &graph));
   OK (cu.cuStreamBeginCapture (stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));

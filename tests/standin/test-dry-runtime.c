@@ -59,6 +59,7 @@
   F (cudaStreamIsCapturing, (void *, unsigned *) ) \
   F (cudaStreamGetCaptureInfo, \
      (void *, unsigned *, unsigned long long *, void *, void *, void *, void *) ) \
+  F (cudaStreamUpdateCaptureDependencies, (void *, void *, void *, size_t, unsigned) ) \
   F (cudaLaunchHostFunc, (void *, void (*) (void *), void *) ) \
   F (cudaGraphGetNodes, (void *, void *, size_t *) ) \
   F (cudaGraphInstantiate, (void **, void *, unsigned long long) ) \
@@ -262,6 +263,8 @@ scenario_streams (void)
   OK (cu.cudaStreamBeginCapture (stream, 0));
   OK (cu.cudaStreamGetCaptureInfo (stream, &status, &id, NULL, NULL, NULL, NULL));
   g_assert_cmpuint (status, ==, 1);
+  OK (cu.cudaStreamUpdateCaptureDependencies (stream, NULL, NULL, 0, 1));
+  REFUSED (1, cu.cudaStreamUpdateCaptureDependencies (stream, NULL, NULL, 0, 2));
   OK (cu.cudaLaunchHostFunc (stream, count_one, &count)); /* captured: when the graph is launched */
   OK (cu.cudaStreamEndCapture (stream, &graph));
   g_assert_nonnull (graph);
