@@ -45,6 +45,7 @@ typedef struct _JournalRequests JournalRequests;
 struct _JournalState
 {
   GememTraceInfo *info;
+  gboolean managed_on_host;
   JournalRequests *requests;              /* NULL: there is no such allocator */
   GememIdMap *blocks;                     /* address -> JournalLive */
   GememIdMap *physical;                   /* id -> JournalPhysical */

@@ -26,10 +26,11 @@
 #define HOST_STREAM G_MAXUINT64 /* not a handle of any stream */
 
 JournalState *
-journal_state_new (GememTraceInfo *info)
+journal_state_new (GememTraceInfo *info, gboolean managed_on_host)
 {
   JournalState *state = g_new0 (JournalState, 1);
   state->info = info;
+  state->managed_on_host = managed_on_host;
   state->blocks = gemem_idmap_new (sizeof (JournalLive));
   state->physical = gemem_idmap_new (sizeof (JournalPhysical));
   state->handles = gemem_idmap_new (sizeof (guint64));
@@ -95,6 +96,8 @@ pool_of (JournalState *state, const JournalRecord *record)
 {
   JournalPool pool = { 0, record->device };
 
+  if (record->call == JOURNAL_ALLOC_MANAGED && state->managed_on_host)
+    pool.device = GEMEM_DEVICE_HOST;
   if (record->call == JOURNAL_ALLOC_POOL)
     pool = *pool_with (state, record->s, record->device);
   else if (record->call == JOURNAL_ALLOC_ASYNC && record->device < JOURNAL_MAX_DEVICES)

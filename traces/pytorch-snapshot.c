@@ -630,7 +630,8 @@ settle (Snapshot *snapshot, GError **error)
         }
       gemem_pytorch_releases_finish (&device->releases, settings->max_split_size >= 0
                                                             ? (guint64) settings->max_split_size
-                                                            : G_MAXUINT64);
+                                                            : G_MAXUINT64,
+                                     snapshot->options.never_refused && !collects);
       for (guint s = 0; s < device->state.segments->len; s++)
         device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
       if (settings->memory_limit == 0)

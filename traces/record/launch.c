@@ -357,9 +357,12 @@ gemem_launch_still_runs (const GememJournal *journal, pid_t pid)
 GememTraceReader *
 gemem_launch_open (const GememJournal *journal, const GememLaunchFacts *facts, GError **error)
 {
-  GememReadOptions options = {
-    .allow_partial = TRUE, .device = -1, .torch = facts->torch, .calls_only = facts->calls_only
-  };
+  GememReadOptions options = { .allow_partial = TRUE,
+                               .device = -1,
+                               .torch = facts->torch,
+                               .calls_only = facts->calls_only,
+                               .managed_on_host = facts->managed_on_host,
+                               .never_refused = facts->never_refused };
   g_autoptr (GBytes) nothing = g_bytes_new_static ("# gemem-trace: 1\n# end: 0\n", 26);
   GememTraceReader *reader;
 
