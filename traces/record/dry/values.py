@@ -18,7 +18,7 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__))
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
-_OPTIMIZER = re.compile(r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ _single_tensor_adafactor)$")
+_OPTIMIZER = re.compile(r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)$")
 _STATE = "0.5"  # read there: neither steps nor products of factors between 0 and 1 make a denominator zero with it
 _SIZED = re.compile(r"nonzero|nonzero_numpy|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*")
 
