@@ -12,7 +12,11 @@ what another rank would have written is what this one wrote, or zeros.  An objec
 The tensors of a collective live until a thread of PyTorch's, the watchdog, has seen that it is done, for which it looks every 100 ms.  DistributedDataParallel makes its
 buckets anew before the second step: whether the first ones are still held then depends on how fast steps are.  Dry steps are much faster than real ones, so it waits here.
 
+DeepSpeed's ZeRO 3 has rank 0 tell others its numbers through the device, and ends where they differ.  A rank would find its own tensor unchanged there: the check is
+left out, as if all ranks held the same.
+
     ranks.start (torch, note, assume)     once, when torch has been imported; NOTE writes a line of the report, ASSUME one that names the line of the program
+    ranks.watch_deepspeed (module)        once deepspeed.runtime.zero.utils has been imported
 """
 import ctypes
 import datetime
@@ -24,6 +28,7 @@ import time
 
 _WATCHDOG = 0.25  # seconds after which PyTorch's watchdog has looked at all collectives that are done
 _LONGEST_WAIT = datetime.timedelta(hours=1)  # for the slowest rank
+_assume = []  # start()'s ASSUME
 _ABSENT = bytes(128)  # the size of NCCL's unique id
 
 
@@ -278,12 +283,22 @@ def _wait_for_watchdog(torch):
     reducer._rebuild_buckets = rebuild_when_free
 
 
+def watch_deepspeed(module):
+    def agree(numbers):
+        for assume in _assume:
+            assume()
+
+    if hasattr(module, "assert_ints_same_as_other_ranks"):
+        module.assert_ints_same_as_other_ranks = agree
+
+
 def start(torch, note, assume):
     """Replaces what ranks use to find each other."""
     if not torch.distributed.is_available():
         return
     import torch.distributed.distributed_c10d as c10d
 
+    _assume[:] = [assume]
     alone = _alone()
     if alone:
         _leave_alone(torch, c10d, *alone)

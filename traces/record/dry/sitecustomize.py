@@ -231,10 +231,22 @@ def _on_stopping_criteria(module):
     _load("values").watch_generation(module)
 
 
+def _on_deepspeed(module):
+    _load("ranks").watch_deepspeed(module)
+
+
 class _Finder(object):
     """Stands before all other finders and tells when one of these modules has been imported."""
 
-    awaited = {"torch": _on_torch, "cupy": _on_cupy, "rmm": _on_rmm, "jax": _on_jax, "tensorflow": _on_tensorflow, "transformers.generation.stopping_criteria": _on_stopping_criteria}
+    awaited = {
+        "torch": _on_torch,
+        "cupy": _on_cupy,
+        "rmm": _on_rmm,
+        "jax": _on_jax,
+        "tensorflow": _on_tensorflow,
+        "transformers.generation.stopping_criteria": _on_stopping_criteria,
+        "deepspeed.runtime.zero.utils": _on_deepspeed,
+    }
 
     def __init__(self):
         self.active = False
