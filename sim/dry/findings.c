@@ -30,8 +30,9 @@ dry_trace_open (gpointer path, GError **error)
 /* Who raised a peak, as far as it is known. */
 typedef struct
 {
-  guint32 stack;   /* of the event, or known before it */
-  guint32 program; /* the last one before it in which the program has a line; 0: `stack` has one, or none had */
+  guint32 stack; /* of the event, or known before it */
+  guint32
+      program; /* the last one before it in which the program has a line; 0: `stack` has one, or none had */
   guint32 tag;
   gboolean after; /* `stack` was known before the event, which has none */
 } Place;
@@ -41,8 +42,10 @@ typedef struct
   const GememTraceInfo *info;
   guint16 device;
   guint64 reserved;
-  guint32 known, program; /* the last stack that is one, and the last one with a line of the program */
-  GByteArray *lines;      /* by stack: 1: it has a line of the program, 2: it has none, 0: not looked at */
+  guint32 known,
+      program; /* the last stack that is one, and the last one with a line of the program */
+  GByteArray
+      *lines; /* by stack: 1: it has a line of the program, 2: it has none, 0: not looked at */
   Place live, reserved_most, oom;
 } Walk;
 

@@ -75,7 +75,9 @@ check_torches (const DryRun *run, DryVerdict *verdict)
 static GArray *
 held_by (const GememJournal *journal)
 {
-  const GememLaunchFacts facts = { .format = "journal", .calls_only = TRUE, .managed_on_host = TRUE };
+  const GememLaunchFacts facts = { .format = "journal",
+                                   .calls_only = TRUE,
+                                   .managed_on_host = TRUE };
   GArray *held = g_array_new (FALSE, TRUE, sizeof (guint64));
   g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, NULL) : NULL;

@@ -416,7 +416,8 @@ scenario_absent (void)
   REFUSED (CUDA_ERROR_NOT_SUPPORTED, function ());
   OK (cu.get ("cuCtxResetPersistingL2Cache", (void **) &function, 13000, 0, NULL));
   OK (function ());
-  *(gpointer *) &function = dlsym (library, "nvmlDeviceGetMultiGpuBoard"); /* known to change nothing */
+  *(gpointer *) &function = dlsym (library,
+                                   "nvmlDeviceGetMultiGpuBoard"); /* known to change nothing */
   REFUSED (3, function ());
   *(gpointer *) &function = dlsym (library, "nvmlDeviceGetTopologyCommonAncestor");
   REFUSED (3, function ());
@@ -471,7 +472,8 @@ scenario_nvml (void)
   g_assert_cmpuint (fabric.state + fabric.clique, ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
     OK (number_of[i](device, &numbers[i]));
-  g_assert_cmpuint (numbers[0], ==, 9); /* Hopper, which several processes may use, and which draws no power */
+  g_assert_cmpuint (numbers[0], ==,
+                    9); /* Hopper, which several processes may use, and which draws no power */
   g_assert_cmpuint (numbers[1] + numbers[2], ==, 0);
 }
 

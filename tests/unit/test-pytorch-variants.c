@@ -62,8 +62,8 @@ static char *
 read_with (GBytes *bytes, const GememReadOptions *options)
 {
   g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = gemem_trace_open_input (
-      gemem_input_new_from_bytes (bytes, "x.pickle"), NULL, options, &error);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"),
+                                                     NULL, options, &error);
   GString *out = g_string_new (NULL);
   const GememTraceEvent *events;
   guint64 total = 0;
@@ -746,10 +746,10 @@ test_emptied (void)
               SEGMENT_READ ("4", "4") SEGMENT_READ (
                   "5", "5") "releases: device 0: the program emptied the cache (trim): 1\n");
   /* ... and not where it is known that nothing was refused. */
-  g_autoptr (GBytes) known = snapshot_pickle (
-      "t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m") FREE ("3", "a/m")
-          BACK ("1", "a/m") SEGMENT ("2", "a/m"),
-      SNAPSHOT_PYTHON);
+  g_autoptr (GBytes)
+      known = snapshot_pickle ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m")
+                                   FREE ("3", "a/m") BACK ("1", "a/m") SEGMENT ("2", "a/m"),
+                               SNAPSHOT_PYTHON);
   const GememReadOptions never_refused = { .device = -1, .never_refused = TRUE };
   g_autofree char *trimmed = read_with (known, &never_refused);
   g_assert_nonnull (strstr (trimmed, "trim\n" BACK_READ ("1")));
