@@ -57,7 +57,7 @@ class _History(object):
     def __init__(self, torch):
         self.memory = torch.cuda.memory
         self.record, self.write = self.memory._record_memory_history, self.memory._dump_snapshot
-        self.initialised, self.devices = torch.cuda.is_initialized, torch.cuda.device_count
+        self.cuda, self.initialised = torch.cuda, torch.cuda.is_initialized
         self.values = _load("values").Values(self.memory)
         self.pid, self.done, self.records = 0, False, False
 
@@ -94,16 +94,16 @@ class _History(object):
             return
         path = os.path.join(_FOLDER, "%d.pickle" % self.pid)
         try:
-            self.tell_refusals()
             self.write(path + ".part")
             os.rename(path + ".part", path)
+            self.tell_refusals()
         except Exception as error:
             _say(error)
 
     def tell_refusals(self):
         """How often PyTorch emptied its cache because a request was refused; 0: each time it was the program that did (sim/dry/verdict.c).  A program that sets
         such counts to zero when requests have been refused is not seen through."""
-        stats = [self.memory.memory_stats(device) for device in range(self.devices())]
+        stats = [self.memory.memory_stats(device) for device in range(self.cuda.device_count())]
         with open(os.path.join(_FOLDER, "%d.torch" % os.getpid()), "a") as stream:
             stream.write("refusals %d\n" % sum(one.get("num_alloc_retries", 0) + one.get("num_ooms", 0) for one in stats))
 
