@@ -45,7 +45,8 @@ typedef struct _JournalRequests JournalRequests;
 struct _JournalState
 {
   GememTraceInfo *info;
-  GememDeviceMemory memory;               /* that counts */
+  GememDeviceMemory memory; /* that counts */
+  gboolean managed_on_host;
   JournalRequests *requests;              /* NULL: there is no such allocator */
   GememIdMap *blocks;                     /* address -> JournalLive */
   GememIdMap *physical;                   /* id -> JournalPhysical */

@@ -26,11 +26,12 @@
 #define HOST_STREAM G_MAXUINT64 /* not a handle of any stream */
 
 JournalState *
-journal_state_new (GememTraceInfo *info, GememDeviceMemory memory)
+journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
 {
   JournalState *state = g_new0 (JournalState, 1);
   state->info = info;
-  state->memory = memory;
+  state->memory = options->memory;
+  state->managed_on_host = options->managed_on_host;
   state->blocks = gemem_idmap_new (sizeof (JournalLive));
   state->physical = gemem_idmap_new (sizeof (JournalPhysical));
   state->handles = gemem_idmap_new (sizeof (guint64));
@@ -96,6 +97,8 @@ pool_of (JournalState *state, const JournalRecord *record)
 {
   JournalPool pool = { 0, record->device };
 
+  if (record->call == JOURNAL_ALLOC_MANAGED && state->managed_on_host)
+    pool.device = GEMEM_DEVICE_HOST;
   if (record->call == JOURNAL_ALLOC_POOL)
     pool = *pool_with (state, record->s, record->device);
   else if (record->call == JOURNAL_ALLOC_ASYNC && record->device < JOURNAL_MAX_DEVICES)

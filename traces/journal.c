@@ -470,7 +470,7 @@ journal_open (GememInput *input, const GememReadOptions *options, GError **error
   reader->cursors = g_array_new (FALSE, FALSE, sizeof (Cursor));
   reader->events = g_array_sized_new (FALSE, TRUE, sizeof (GememTraceEvent), BATCH);
   gemem_trace_info_init (&reader->base.info, "journal", gemem_input_name (input));
-  reader->state = journal_state_new (&reader->base.info, reader->options.memory);
+  reader->state = journal_state_new (&reader->base.info, &reader->options);
   if (read_header (reader, error))
     return &reader->base;
   journal_close (&reader->base);

@@ -13,7 +13,8 @@ typedef struct _JournalState JournalState;
 
 /* @info receives the tags, the call stacks, the number of omitted records (skipped) and, from journal_state_end(),
  * notes; @info must outlive the state. */
-JournalState *journal_state_new (GememTraceInfo *info, GememDeviceMemory memory);
+/* Of @options: memory, managed_on_host. */
+JournalState *journal_state_new (GememTraceInfo *info, const GememReadOptions *options);
 void journal_state_free (JournalState *state);
 /* From here on the blocks are the requests of an allocator above the calls. */
 void journal_state_above (JournalState *state);

@@ -87,7 +87,8 @@ gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame)
 
   return gemem_frame_language (info, frame) == GEMEM_FRAME_PYTHON && *file != '<'
          && !g_str_has_prefix (file, "torch/") && strstr (file, "site-packages/") == NULL
-         && strstr (file, "dist-packages/") == NULL && strstr (file, "/lib/python") == NULL;
+         && strstr (file, "dist-packages/") == NULL && strstr (file, "/lib/python") == NULL
+         && strstr (file, "/torchinductor_") == NULL; /* written by a compiler */
 }
 
 /* ---- choosing the line */
@@ -147,6 +148,8 @@ rank (const GememTraceInfo *info, const GememFrame *frame)
   switch (gemem_frame_language (info, frame))
     {
     case GEMEM_FRAME_PYTHON:
+      if (strstr (gemem_frame_file (info, frame), "site-packages/gemem/") != NULL)
+        return 0; /* what gemem-dry-run put before a function of PyTorch */
       return gemem_frame_is_program (info, frame) ? 6 : 5;
     case GEMEM_FRAME_NATIVE:
       if (g_str_has_prefix (gemem_frame_name (info, frame), "torch::autograd::generated::"))

@@ -32,7 +32,7 @@ GememFrameLanguage gemem_frame_language (const GememTraceInfo *info, const Gemem
  * function without its arguments. */
 void gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *frame);
 
-/* TRUE for a Python frame outside of installed packages. */
+/* TRUE for a Python frame outside of installed packages and of what PyTorch's compiler writes. */
 gboolean gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame);
 
 /* The number of the frame that stands for the line of the program in @stack; 0: @stack is 0.

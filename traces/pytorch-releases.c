@@ -195,7 +195,8 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
 }
 
 void
-gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size)
+gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size,
+                               gboolean never_refused)
 {
   if (releases->open)
     end_run (releases, NULL, 0);
@@ -204,8 +205,9 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split
     {
       GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
 
-      if (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED && !releases->own
-          && plus (run->before, run->asked) <= releases->peak)
+      if (never_refused
+          || (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED && !releases->own
+              && plus (run->before, run->asked) <= releases->peak))
         run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
       if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && releases->stacks)
         run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;

@@ -12,6 +12,7 @@
  * the program has the stack of its last use, which in a loop equals that of the next request.  A
  * refusal is then assumed only if the device never provided as many bytes as the request needed.
  * If no event has a stack, a run is attributed to the program, and counted as a guess.
+ * Who knows that nothing was refused says so, and nothing is assumed.
  *
  * A refusal is delivered as a limit (GEMEM_EVENT_DEVICE_LIMIT): the least capacity that the device
  * must have had, which is the bytes reserved when the request was served at last, or when it
@@ -96,8 +97,10 @@ void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
  * (ignored once `own` is set).  O(1). */
 void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event,
                                    guint32 stack, gboolean empties, gboolean seen);
-/* @max_split_size: of the recorded allocator, G_MAXUINT64: none. */
-void gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size);
+/* @max_split_size: of the recorded allocator, G_MAXUINT64: none.  @never_refused: no request was refused,
+ * and no garbage collected, as is known from elsewhere. */
+void gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size,
+                                    gboolean never_refused);
 
 /* Infers the memory limit (a part of the device, set by the program) that explains the garbage
  * collections, which start above @threshold of the limit; @initial bytes were reserved before the

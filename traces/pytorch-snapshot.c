@@ -628,9 +628,10 @@ settle (Snapshot *snapshot, GError **error)
                        snapshot->bytes.source.name, i, reason->message);
           return FALSE;
         }
-      gemem_pytorch_releases_finish (&device->releases, settings->max_split_size >= 0
-                                                            ? (guint64) settings->max_split_size
-                                                            : G_MAXUINT64);
+      gemem_pytorch_releases_finish (
+          &device->releases,
+          settings->max_split_size >= 0 ? (guint64) settings->max_split_size : G_MAXUINT64,
+          snapshot->options.never_refused && !collects);
       for (guint s = 0; s < device->state.segments->len; s++)
         device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
       if (settings->memory_limit == 0)

@@ -210,11 +210,15 @@ typedef struct
   /* of a journal: the calls alone, without the requests of an allocator above them */
   gboolean calls_only;
   GememDeviceMemory memory; /* of a journal */
+  /* of a journal: managed memory is the host's, as where the driver moves it away from a full device */
+  gboolean managed_on_host;
+  /* of a snapshot: the device refused nothing, so the program itself emptied the cache each time */
+  gboolean never_refused;
 } GememReadOptions;
 
 #define GEMEM_READ_OPTIONS_DEFAULT \
   { \
-    FALSE, -1, FALSE, NULL, NULL, FALSE, GEMEM_MEMORY_ALL \
+    FALSE, -1, FALSE, NULL, NULL, FALSE, GEMEM_MEMORY_ALL, FALSE, FALSE \
   }
 
 /* A format: one file and one line in formats.def. */

@@ -290,6 +290,15 @@ DRY_FUNCTION (int, cuptiGetVersion, uint32_t *version)
   return SUCCESS;
 }
 
+/* Refused, as where profiling is not permitted: there is no kernel to see. */
+DRY_FUNCTION (int, cuptiSubscribe, void **subscriber, void *function, void *data)
+{
+  gemem_dry_note ("told",
+                  "the program profiles the GPU, on which no kernel runs here; what NVIDIA's "
+                  "profiler (CUPTI) takes of its memory, some MiB, is not counted");
+  return CUPTI_NOT_SUPPORTED;
+}
+
 /* ---- NVSHMEM */
 
 DRY_FUNCTION (int, nvshmemid_init_status, void)

@@ -4,7 +4,8 @@
  * Written functions that do nothing but launch work are counted with the harmless ones (gemem_dry_launched()).
  *
  * A harmless function returns 0, every library's success. Every other one returns its library's
- * status for what it does not support (libraries.def), and is named once, on stderr and in the
+ * status for what it does not support (libraries.def), and, but for those of which that is known to
+ * change nothing, is named once, on stderr and in the
  * report, because what the program does next may no longer be what it does on a GPU.
  *
  * Invariants: a generated function asks once; its further calls do not come here. Callable from any
@@ -39,7 +40,12 @@ static const struct
 } harmless[] = {
 #define GEMEM_DRY_HARMLESS(pattern, why) { pattern, why },
 #include "devices/dry/harmless.def"
-#undef GEMEM_DRY_HARMLESS
+};
+
+static const char *const refused[] = {
+#define GEMEM_DRY_REFUSED(name, why) name,
+#include "devices/dry/harmless.def"
+  NULL
 };
 
 typedef struct
@@ -137,10 +143,9 @@ gemem_dry_stub (const char *name, const char *library, GememDryStub *stub)
     make_tables ();
   const char *why = why_harmless (name);
   if (why == NULL)
-    {
-      result = row->result;
-      say_missing (name, library, row);
-    }
+    result = row->result;
+  if (why == NULL && !g_strv_contains (refused, name))
+    say_missing (name, library, row);
   if (stub != NULL && !stub->known)
     {
       const gboolean works = why != NULL

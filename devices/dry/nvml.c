@@ -226,6 +226,32 @@ nvmlDeviceGetCudaComputeCapability (NvmlDevice device, int *major, int *minor)
 }
 
 int
+nvmlDeviceGetArchitecture (NvmlDevice device, unsigned int *architecture)
+{
+  /* by capability, newest first; Blackwell's have 10 to 12 */
+  static const guint numbers[][2] = { { 100, 10 }, { 90, 9 }, { 89, 8 }, { 80, 7 }, { 75, 6 },
+                                      { 70, 5 },   { 60, 4 }, { 50, 3 }, { 0, 2 } };
+  const guint capability = (guint) (10 * gemem_dry_gpu ()->major + gemem_dry_gpu ()->minor);
+  guint i = 0;
+
+  ANSWER (architecture);
+  DEVICE (device);
+  while (capability < numbers[i][0])
+    i++;
+  *architecture = numbers[i][1];
+  return NVML_OK;
+}
+
+int
+nvmlDeviceGetComputeMode (NvmlDevice device, unsigned int *mode)
+{
+  ANSWER (mode);
+  DEVICE (device);
+  *mode = 0; /* several processes, as the driver's attribute says */
+  return NVML_OK;
+}
+
+int
 nvmlDeviceGetPciInfo_v3 (NvmlDevice device, NvmlPciInfo *info)
 {
   ANSWER (info);
@@ -237,7 +263,7 @@ nvmlDeviceGetPciInfo_v3 (NvmlDevice device, NvmlPciInfo *info)
   return NVML_OK;
 }
 
-/* ---- memory and processes */
+/* ---- memory and use */
 
 int
 nvmlDeviceGetMemoryInfo (NvmlDevice device, NvmlMemory *memory)
@@ -276,6 +302,40 @@ nvmlDeviceGetUtilizationRates (NvmlDevice device, NvmlUtilization *utilization)
   *utilization = (NvmlUtilization){ 0, 0 };
   return NVML_OK;
 }
+
+/* ---- sensors, which programs log: nothing runs, so they read zero */
+
+int
+nvmlDeviceGetTemperature (NvmlDevice device, unsigned int sensor, unsigned int *celsius)
+{
+  ANSWER (celsius);
+  DEVICE (device);
+  *celsius = 0;
+  return NVML_OK;
+}
+
+int
+nvmlDeviceGetPowerUsage (NvmlDevice device, unsigned int *milliwatts)
+{
+  return nvmlDeviceGetTemperature (device, 0, milliwatts);
+}
+
+int
+nvmlDeviceGetClockInfo (NvmlDevice device, unsigned int clock, unsigned int *megahertz)
+{
+  return nvmlDeviceGetTemperature (device, 0, megahertz);
+}
+
+int
+nvmlDeviceGetTotalEnergyConsumption (NvmlDevice device, unsigned long long *millijoules)
+{
+  ANSWER (millijoules);
+  DEVICE (device);
+  *millijoules = 0;
+  return NVML_OK;
+}
+
+/* ---- processes */
 
 /* No process but this one uses a device, and this one is not listed: its memory is that of the
  * simulated device. */

@@ -99,7 +99,8 @@ static char **
 set_compilers (char **environment, const DryRun *run)
 {
   static const char *const folders[] = { "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR" };
-  g_autofree char *folder = g_build_filename (run->folder, "caches", NULL);
+  /* named as PyTorch names its own: what lies there is no line of the program (traces/origin.c) */
+  g_autofree char *folder = g_build_filename (run->folder, "torchinductor_dry", NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
     environment = g_environ_setenv (environment, folders[i], folder, TRUE);

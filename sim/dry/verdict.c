@@ -75,7 +75,9 @@ check_torches (const DryRun *run, DryVerdict *verdict)
 static GArray *
 held_by (const GememJournal *journal, GememDeviceMemory memory)
 {
-  const GememLaunchFacts facts = { .format = "journal", .calls_only = TRUE, .memory = memory };
+  const GememLaunchFacts facts = {
+    .format = "journal", .calls_only = TRUE, .managed_on_host = TRUE, .memory = memory
+  };
   GArray *held = g_array_new (FALSE, TRUE, sizeof (guint64));
   g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, NULL) : NULL;
@@ -193,7 +195,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
                           : first                 ? g_strdup (g->options->output)
                                   : gemem_launch_output (g->options->output, source);
   g_autofree char *version = dry_fact (g->run, source->pid, "torch", "version");
-  g_autofree char *release = release_of (version);
+  g_autofree char *release = release_of (version),
+                  *refusals = dry_fact (g->run, source->pid, "torch", "refusals");
   g_autoptr (GArray) held = NULL, beside = NULL;
   const gboolean passes_on = snapshot == NULL && dry_passes_on (g->run, source->pid);
   const guint64 left_out = dry_jax_taken (g->options, g->run, source->pid);
@@ -222,6 +225,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
                                    .ended = first ? g->ended : NULL,
+                                   .managed_on_host = TRUE,
+                                   .never_refused = g_strcmp0 (refusals, "0") == 0,
                                    .left_out = left_out,
                                    .memory = passes_on ? GEMEM_MEMORY_OF_POOLS : GEMEM_MEMORY_ALL };
   if (!gemem_launch_convert (source, &facts, path, &count))

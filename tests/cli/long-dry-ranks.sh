@@ -52,6 +52,7 @@ for python in ${GEMEM_TORCH:-}; do
   both ranks_tensor.py
   both ranks_pipeline.py --shapes
   run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$programs/ranks_pipeline.py"; says err '^the largest of 2: rank 1'
+  run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$programs/ranks_barrier.py"; says out '^rank 1 has read$'
   run 1 gemem-dry-run --gpu h100 --rank 1 --world 2 "$python" "$programs/ranks_pipeline.py"; says err 'waits for an object of rank 0, which does not run'
   run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" "$programs/ranks_spawn.py" 2; says err '^     1    1 '
   run 0 gemem-dry-run --rank 3 --world 4 "$python" "$programs/ranks_mixed.py"; says out "^3 12 \['own', 'own', 'own', 'own'\]$"

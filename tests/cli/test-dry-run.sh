@@ -197,11 +197,13 @@ log = open("log", "a", buffering=1)
 queue = []
 class memory:
     def _record_memory_history(enabled="all", **options): print("record", enabled, *sorted(options), file=log)
+    def memory_stats(device): return {"num_alloc_retries": int(os.environ.get("FAKE_RETRIES", "0"))}
     def _dump_snapshot(path): "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); exec("1"); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
 class cuda:
     memory = memory
     ready = False
     def is_initialized(): return cuda.ready
+    def device_count(): return 1
     def _lazy_call(function): queue.append(function)
     def init():
         print("init", file=log); cuda.ready = True
@@ -258,9 +260,21 @@ def flag(): return read(ctypes.c_int8)
 def loss(): return read(ctypes.c_float)
 print(count(), flag(), loss())
 PY
-  run 0 gemem-dry-run -o py.gmt --value 'count=16' --value 'loss=2.5' --value 'flag=300' --value '(?<a>x)=1' python3 values.py; says out '^16 0 2\.5$'
+  run 0 gemem-dry-run --json values.json -o py.gmt --value 'count=16' --value 'loss=2.5' --value 'flag=300' --value '(?<a>x)=1' python3 values.py; says out '^16 0 2\.5$'
   says err '--value=\(\?<a>x\)=1 is left out: '; says err '--value: 300 is no value of 1 bytes; 0 was read there'
   says err '^  values +1 values were read .*values\.py:7 read$'; says err '^  managed +1 allocations of managed memory, .* not counted: 1048576 bytes$'
+  check "managed memory is not counted, as is said" grep -Eq '"held": 1048576,' values.json
+  # what an optimizer of PyTorch reads of its state is not zero, by which it would divide
+  mkdir -p fake/torch/optim; touch fake/torch/optim/__init__.py
+  cat >fake/torch/optim/optimizer.py <<'PY'
+import ctypes
+def _get_value(block):
+    number = ctypes.c_float(9)
+    ctypes.CDLL(None).cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(4), 2)
+    return number.value
+PY
+  sed 's/^print.*/from torch.optim.optimizer import _get_value; print(_get_value(block), loss())/' values.py >steps.py
+  run 0 gemem-dry-run -o py.gmt python3 steps.py; says out '^0\.5 0\.0$'; says err '^  note +optimizers of PyTorch read their state .* as 0\.5$'
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; print(1)'
   check "no snapshot without CUDA" test "$(grep -c dump log)" -eq 0
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import os, torch; torch.cuda.init(); p = os.fork(); p or os._exit(0); os.waitpid(p, 0)'
@@ -313,6 +327,7 @@ def init_process_group(): state["store"], state["rank"], state["world"] = next(r
 def _get_default_store(): return state["store"]
 def all_gather_object(object_list, obj, group=None): raise KeyError("not replaced")
 def recv_object_list(object_list, src=None, group=None): raise KeyError("not replaced")
+def barrier(group=None, async_op=False): return "work" if async_op else None
 PY
   echo '_rendezvous_handlers = {"env": None}' >fake/torch/distributed/rendezvous.py
   echo 'from .distributed_c10d import *; from .distributed_c10d import _get_default_store' >fake/torch/distributed/__init__.py
@@ -329,6 +344,19 @@ PY
   run 0 gemem-dry-run -o alone.gmt --rank 5 --world 8 python3 ranks.py; says out "^5 True 8 b'b' 128 False True$"
   says err '^  assumed +[0-9]+ values came from other ranks, as if all ranks held the same: .*ranks\.py:4 <module>'
   run 1 gemem-dry-run -o alone.gmt --rank 5 --world 8 python3 ranks.py receive; says err 'this rank waits for an object of rank 2, which does not run'
+  # ranks wait for each other in barrier(), in the store; here the second one does not come
+  cat >barrier.py <<'PY'
+import torch, torch.distributed as d
+class Store(d.Store):
+    counts, keys = {}, set()
+    def add(self, key, n): self.counts[key] = self.counts.get(key, 0) + n; return self.counts[key]
+    def set(self, key, value): self.keys.add(key)
+    def wait(self, keys, longest): print(len(keys), set(keys) <= self.keys)
+for world in 1, 2:
+    d.distributed_c10d.state.update(store=Store(), rank=0, world=world)
+    d.barrier(); print(d.barrier(async_op=True))
+PY
+  run 0 gemem-dry-run -o wait.gmt python3 barrier.py; check "all ranks come to a barrier" test "$(tr '\n' ' ' <"$out")" = '1 True work 1 False work '
   echo 'broken' >snapshot.pickle; run 0 gemem-dry-run -o broken.gmt --json - python3 -c 'import torch; torch.cuda.init()'; says err 'the recording is still in .*\.pickle'; says out '"fits": null, "only_if": \["what could not be recorded'
 else
   skip "Python programs" "there is no python3"

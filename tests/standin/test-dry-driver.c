@@ -421,7 +421,10 @@ scenario_absent (void)
   REFUSED (CUDA_ERROR_NOT_SUPPORTED, function ());
   OK (cu.get ("cuCtxResetPersistingL2Cache", (void **) &function, 13000, 0, NULL));
   OK (function ());
-  *(gpointer *) &function = dlsym (library, "nvmlDeviceGetTemperature");
+  *(gpointer *) &function = dlsym (library,
+                                   "nvmlDeviceGetMultiGpuBoard"); /* known to change nothing */
+  REFUSED (3, function ());
+  *(gpointer *) &function = dlsym (library, "nvmlDeviceGetTopologyCommonAncestor");
   REFUSED (3, function ());
   REFUSED (CUDA_ERROR_NOT_FOUND, cu.get ("cuNoSuchThing", (void **) &function, 13000, 0, NULL));
   REFUSED (CUDA_ERROR_NOT_FOUND, cu.cuGetExportTable (&(const void *){ NULL }, &(CUuuid){ { 0 } }));
@@ -437,9 +440,10 @@ scenario_nvml (void)
   __typeof__ (nvmlDeviceGetMemoryInfo) *memory_of;
   __typeof__ (nvmlDeviceGetCurrPcieLinkGeneration) *generation_of;
   __typeof__ (nvmlDeviceGetGpuFabricInfoV) *fabric_of;
+  __typeof__ (nvmlDeviceGetArchitecture) *number_of[3];
   NvmlFabric fabric = { .version = 2u << 24 | sizeof fabric, .state = 1, .clique = 1 };
   NvmlDevice device, same;
-  guint generation;
+  guint generation, numbers[] = { 1, 1, 1 };
   NvmlMemory memory;
   CUdeviceptr address;
   char uuid[64];
@@ -452,6 +456,9 @@ scenario_nvml (void)
   *(gpointer *) &memory_of = dlsym (library, "nvmlDeviceGetMemoryInfo");
   *(gpointer *) &generation_of = dlsym (library, "nvmlDeviceGetCurrPcieLinkGeneration");
   *(gpointer *) &fabric_of = dlsym (library, "nvmlDeviceGetGpuFabricInfoV");
+  *(gpointer *) &number_of[0] = dlsym (library, "nvmlDeviceGetArchitecture");
+  *(gpointer *) &number_of[1] = dlsym (library, "nvmlDeviceGetComputeMode");
+  *(gpointer *) &number_of[2] = dlsym (library, "nvmlDeviceGetPowerUsage");
   OK (cu.cuMemAlloc (&address, GIB));
   OK (init ());
   OK (by_index (0, &device));
@@ -468,6 +475,11 @@ scenario_nvml (void)
   OK (fabric_of (device, &fabric));
   g_assert_cmpuint (fabric.version, ==, 2u << 24 | sizeof fabric);
   g_assert_cmpuint (fabric.state + fabric.clique, ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    OK (number_of[i](device, &numbers[i]));
+  g_assert_cmpuint (numbers[0], ==,
+                    9); /* Hopper, which several processes may use, and which draws no power */
+  g_assert_cmpuint (numbers[1] + numbers[2], ==, 0);
 }
 
 #define THREADS 16
@@ -526,7 +538,7 @@ static const struct
   { "pools", scenario_pools, NULL, "2", " 1 3221225472\n" },
   { "shared", scenario_shared, NULL, NULL, "" },
   { "absent", scenario_absent, NULL, NULL,
-    "missing cuTexObjectCreate libcuda.so.1\nmissing nvmlDeviceGetTemperature "
+    "missing cuTexObjectCreate libcuda.so.1\nmissing nvmlDeviceGetTopologyCommonAncestor "
     "libnvidia-ml.so.1\nmissing cuGetExportTable libcuda.so.1\n" },
   { "nvml", scenario_nvml, NULL, NULL, "" },
   { "threads", scenario_threads, NULL, NULL, "" },

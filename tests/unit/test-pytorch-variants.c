@@ -59,10 +59,11 @@ append_event (GString *out, const GememTraceReader *reader, const GememTraceEven
 
 /* All events, one per line, and the notes; or the error. */
 static char *
-read_all (GBytes *bytes, int device, gboolean partial)
+read_with (GBytes *bytes, const GememReadOptions *options)
 {
   g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = open_bytes (bytes, device, partial, &error);
+  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"),
+                                                     NULL, options, &error);
   GString *out = g_string_new (NULL);
   const GememTraceEvent *events;
   guint64 total = 0;
@@ -84,6 +85,13 @@ read_all (GBytes *bytes, int device, gboolean partial)
       g_string_append_printf (out, "%s\n", (char *) g_ptr_array_index (reader->info.provenance, i));
   gemem_trace_close (reader);
   return g_string_free (out, FALSE);
+}
+
+static char *
+read_all (GBytes *bytes, int device, gboolean partial)
+{
+  const GememReadOptions options = { partial, device };
+  return read_with (bytes, &options);
 }
 
 static void
@@ -737,6 +745,15 @@ test_emptied (void)
           FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3") SEGMENT_READ ("2", "3")
               SEGMENT_READ ("4", "4") SEGMENT_READ (
                   "5", "5") "releases: device 0: the program emptied the cache (trim): 1\n");
+  /* ... and not where it is known that nothing was refused. */
+  g_autoptr (GBytes)
+      known = snapshot_pickle ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m")
+                                   FREE ("3", "a/m") BACK ("1", "a/m") SEGMENT ("2", "a/m"),
+                               SNAPSHOT_PYTHON);
+  const GememReadOptions never_refused = { .device = -1, .never_refused = TRUE };
+  g_autofree char *trimmed = read_with (known, &never_refused);
+  g_assert_nonnull (strstr (trimmed, "trim\n" BACK_READ ("1")));
+  g_assert_null (strstr (trimmed, "device-limit"));
   /* A release outside of empty_cache may be the end of a pool, which only newer files name. */
   g_autoptr (GBytes) nameless = snapshot_pickle (
       "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m"), SNAPSHOT_PYTHON);

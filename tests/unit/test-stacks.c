@@ -474,6 +474,12 @@ test_origin (void)
       "\"at::(anonymous namespace)::f(int) const\" \"??\" 0\n\"__libc_start_main\" \"??\" 0",
       "at::(anonymous namespace)::f [t]");
   check_origin ("\"x\" \"<string>\" 1\n\"f\" \"/usr/lib/python3.12/a.py\" 2", "<string>:1 x [t]");
+  /* what PyTorch's compiler wrote is no line of the program, and a function of gemem-dry-run none at all */
+  check_origin ("\"call\" \"/tmp/torchinductor_me/ab/cabx.py\" 9\n\"step\" \"train.py\" 2",
+                "train.py:2 step [t]");
+  check_origin (
+      "\"to\" \"/x/site-packages/gemem/lazy_host.py\" 9\n\"load\" \"/x/site-packages/p/load.py\" 2",
+      "/x/site-packages/p/load.py:2 load [t]");
 }
 
 int

@@ -361,7 +361,9 @@ gemem_launch_open (const GememJournal *journal, const GememLaunchFacts *facts, G
                                .device = -1,
                                .torch = facts->torch,
                                .calls_only = facts->calls_only,
-                               .memory = facts->memory };
+                               .memory = facts->memory,
+                               .managed_on_host = facts->managed_on_host,
+                               .never_refused = facts->never_refused };
   g_autoptr (GBytes) nothing = g_bytes_new_static ("# gemem-trace: 1\n# end: 0\n", 26);
   GememTraceReader *reader;
 

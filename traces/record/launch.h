@@ -92,6 +92,7 @@ typedef struct
   const char *ended;
   /* of a journal: the calls alone, without the requests of an allocator above them */
   gboolean calls_only;
+  gboolean managed_on_host, never_refused; /* as GememReadOptions */
   /* the first request of each device is left out, with its free, if it has this size, and so are those of it
    * that are refused before; 0: none is */
   guint64 left_out;

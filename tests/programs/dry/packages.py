@@ -1,7 +1,7 @@
 """packages.py NAME: what people train with, as they write it; tests/cli/long-dry-packages.sh runs all.
 
-Models of the packages transformers, timm, torchvision, diffusers, lightning, peft and torchaudio, made from their configurations,
-small, without weights.  Each prints PyTorch's own peak.
+Models of the packages transformers, timm, torchvision, diffusers, lightning, peft, torchaudio and bitsandbytes, made from their configurations,
+small, without weights; and what people do around a step.  Each prints PyTorch's own peak.
 """
 import sys
 
@@ -140,6 +140,66 @@ def audio():
     sound = torch.randn(2, 32000, device='cuda')
     torchaudio.transforms.MelSpectrogram(16000, n_fft=1024).cuda()(sound)
     train(torchaudio.models.wav2vec2_base().cuda(), lambda m: m(sound)[0].mean())
+
+
+def layers(n=4, width=1024):
+    return torch.nn.Sequential(*[torch.nn.Linear(width, width) for _ in range(n)])
+
+
+def profiled():
+    from torch.profiler import ProfilerActivity, profile
+
+    model = layers().cuda()
+    torch.cuda.memory._record_memory_history()
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], profile_memory=True, with_stack=True) as profiler:
+        train(model, lambda m: m(torch.randn(64, 1024, device='cuda')).sum())
+    profiler.export_chrome_trace('trace.json')
+    profiler.key_averages().table(sort_by='cuda_time_total')
+    torch.cuda.memory._dump_snapshot('own.pickle')
+    torch.cuda.memory_summary()
+
+
+def emptied():
+    for i in range(1, 20):
+        torch.empty(i << 24, device='cuda')
+        if i % 3 == 0:
+            torch.cuda.empty_cache()
+
+
+def resumed():
+    model = layers().cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.randn(8, 1024, device='cuda')).sum().backward()
+    optimizer.step()
+    torch.save({'model': model.state_dict(), 'optimizer': optimizer.state_dict()}, 'checkpoint.pt')
+    saved = torch.load('checkpoint.pt', map_location='cuda')
+    model.load_state_dict(saved['model'])
+    optimizer.load_state_dict(saved['optimizer'])
+    optimizer.step()
+
+
+def scripted():
+    @torch.jit.script
+    def noisy(x: torch.Tensor):
+        return x + torch.zeros(1024, 1024, device=x.device) + torch.randn(1024, 1024, device=x.device)
+
+    noisy(torch.ones(1024, 1024, device='cuda'))
+    torch.compile(lambda: torch.nn.init.normal_(torch.empty(1024, 1024)), fullgraph=True, backend='aot_eager')()
+    torch.vmap(lambda x: torch.randn(1024, 1024) * x, randomness='different')(torch.ones(2))
+
+
+def paged():
+    import bitsandbytes
+
+    model = layers(2, 4096).cuda()
+    train(model, lambda m: m(torch.randn(8, 4096, device='cuda')).sum(), bitsandbytes.optim.PagedAdamW32bit)
+
+
+def nf4():
+    from bitsandbytes import nn
+
+    model = torch.nn.Sequential(*[nn.Linear4bit(2048, 2048, compute_dtype=torch.bfloat16, quant_type='nf4') for _ in range(2)]).cuda()
+    model(torch.randn(4, 128, 2048, device='cuda', dtype=torch.bfloat16, requires_grad=True)).sum().backward()
 
 
 globals()[sys.argv[1]]()

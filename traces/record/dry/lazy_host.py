@@ -10,7 +10,8 @@ A host page of anonymous private memory that was never touched, or was dropped w
   page of a tensor do hold random values.)
 
 Everything else (ones, other constants, files, arithmetic) is done as always, and so is all of this below SMALLEST bytes, on tensors that are not contiguous, on
-shared or borrowed memory (numpy, files), and where the system calls are missing.
+shared or borrowed memory (numpy, files), where the system calls are missing, and where something stands between the program and PyTorch's operators (torch.compile,
+vmap, tracing, modes), which would see what is done here.
 
     lazy_host.start (torch)      once, when torch has been imported
     lazy_host.read ()            ["model.py:12: 16777216 bytes", ...]; call it at the end of the process
@@ -67,8 +68,21 @@ def touched(address, size):
     return present.raw.count(b"\x00") < pages
 
 
+def _plain():
+    """True if PyTorch's operators are called as they are: nothing compiles, transforms, traces or watches them."""
+    try:
+        if _torch.compiler.is_compiling() or _torch.jit.is_tracing():
+            return False
+        inner = _torch._C
+        return inner._len_torch_function_stack() + inner._len_torch_dispatch_stack() == 0 and inner._functorch.peek_interpreter_stack() is None
+    except AttributeError:  # an older PyTorch
+        return True
+
+
 def _suits(tensor):
     """True for a large host tensor that has the whole of its memory to itself, from the allocator of PyTorch."""
+    if not _plain():
+        return False
     try:
         if type(tensor) not in (_torch.Tensor, _torch.nn.Parameter) or tensor.device.type != "cpu" or tensor.layout != _torch.strided:
             return False
@@ -128,8 +142,11 @@ def _replace(owner, name, make):
         return
     replacement = make(function)
     replacement.__code__ = replacement.__code__.replace(co_filename=_SHOWN)
+    replacement = functools.wraps(function)(replacement)
+    replacement.__qualname__ = name if owner is not _torch.Tensor else "Tensor." + name  # pickle finds it by these
+    replacement.__module__ = owner.__name__ if owner is not _torch.Tensor else "torch"
     try:
-        setattr(owner, name, functools.wraps(function)(replacement))
+        setattr(owner, name, replacement)
     except (TypeError, AttributeError):
         pass
 
@@ -154,7 +171,7 @@ def _made(fill):
 
     def make(function):
         def made(*size, **options):
-            if options.get("out") is None and not options.get("pin_memory"):
+            if _plain() and options.get("out") is None and not options.get("pin_memory"):
                 n, shape = 1, size[0] if len(size) == 1 and not isinstance(size[0], int) else size
                 shape = options.get("size", shape)
                 device = options.get("device")
@@ -181,9 +198,9 @@ def _converted(function):
     """to(), half(), float(), ...: of an untouched host tensor to another type on the host; and a last look at what leaves the host."""
 
     def convert(tensor, *arguments, **options):
-        key = id(tensor)
         if not _suits(tensor):
             return function(tensor, *arguments, **options)
+        key = id(tensor)
         known = touched(tensor.data_ptr(), tensor.numel() * tensor.element_size())
         if known is not False or (tensor.requires_grad and _torch.is_grad_enabled()):
             if key in _unfilled:
@@ -202,6 +219,17 @@ def _converted(function):
         return result
 
     return convert
+
+
+def _keep_script(torch, names):
+    """TorchScript knows PyTorch's own functions by their identity; it is told that these are still those."""
+    try:
+        from torch.jit._builtins import _register_builtin
+
+        for name in names:
+            _register_builtin(getattr(torch, name), "aten::" + name)
+    except Exception:
+        pass
 
 
 def start(torch):
@@ -229,6 +257,7 @@ def start(torch):
     for name in ("randn", "rand"):
         _replace(torch, name, _made(_leave_unfilled))
     _replace(torch, "zeros", _made(zero))
+    _keep_script(torch, ("randn", "rand", "zeros"))
     for name in ("to", "half", "bfloat16", "float", "double"):
         _replace(torch.Tensor, name, _converted)
 

@@ -1,7 +1,10 @@
-"""ranks.py - ranks of a distributed PyTorch program in a dry run: their numbers, the objects that they exchange, and one rank that runs alone.
+"""ranks.py - ranks of a distributed PyTorch program in a dry run: their numbers, the objects that they exchange, where they wait, and one rank that runs alone.
 
 PyTorch's NCCL exchanges Python objects through device memory and works on their sizes with kernels, which do nothing here.  So objects go from rank to rank through
 the store in which ranks meet anyway, as they are; what the real functions take of the device for a moment (the pickled bytes and their sizes) is not in the recording.
+
+Collectives are done at once and wait for nobody.  A program that calls barrier() wants to wait, because one rank writes a file that others read: so ranks wait for
+each other there, in the store.
 
 gemem-dry-run --rank R --world N runs one rank without the others.  Its store answers for those that are not there: counters have reached their end, nobody waits, and
 what another rank would have written is what this one wrote, or zeros.  An object of an absent rank is this rank's own; where there is none, the program is told so.
@@ -9,9 +12,14 @@ what another rank would have written is what this one wrote, or zeros.  An objec
 The tensors of a collective live until a thread of PyTorch's, the watchdog, has seen that it is done, for which it looks every 100 ms.  DistributedDataParallel makes its
 buckets anew before the second step: whether the first ones are still held then depends on how fast steps are.  Dry steps are much faster than real ones, so it waits here.
 
+DeepSpeed's ZeRO 3 has rank 0 tell others its numbers through the device, and ends where they differ.  A rank would find its own tensor unchanged there: the check is
+left out, as if all ranks held the same.
+
     ranks.start (torch, note, assume)     once, when torch has been imported; NOTE writes a line of the report, ASSUME one that names the line of the program
+    ranks.watch_deepspeed (module)        once deepspeed.runtime.zero.utils has been imported
 """
 import ctypes
+import datetime
 import functools
 import os
 import pickle
@@ -19,6 +27,8 @@ import sys
 import time
 
 _WATCHDOG = 0.25  # seconds after which PyTorch's watchdog has looked at all collectives that are done
+_LONGEST_WAIT = datetime.timedelta(hours=1)  # for the slowest rank
+_assume = []  # start()'s ASSUME
 _ABSENT = bytes(128)  # the size of NCCL's unique id
 
 
@@ -167,6 +177,7 @@ class _Objects(object):
         self.alone, self.counts = _alone(), {}
         for name in ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list", "send_object_list", "recv_object_list"):
             _replace(c10d, name, functools.partial(self.choose, getattr(self, name)))
+        _replace(c10d, "barrier", self.barrier)
 
     def choose(self, ours, theirs):
         def function(*arguments, **options):
@@ -242,6 +253,18 @@ class _Objects(object):
         object_list[:] = objects
         return origin
 
+    def barrier(self, theirs):
+        def wait_for_all(*arguments, **options):
+            work, group = theirs(*arguments, **options), arguments[0] if arguments else options.get("group")
+            if work is None and not self.alone and self.distributed.get_rank(group) >= 0:  # else it is to wait later, or not to take part
+                key, store = self.begin(group, "barrier"), self.c10d._get_default_store()
+                if store.add(key, 1) == len(self.members(group)):
+                    store.set(key + "/all", b"")
+                store.wait([key + "/all"], _LONGEST_WAIT)
+            return work
+
+        return wait_for_all
+
     def absent(self, rank):
         return RuntimeError("gemem-dry-run --rank: this rank waits for an object of rank %d, which does not run; run all ranks (torchrun), or tell the program what it would get" % rank)
 
@@ -260,12 +283,22 @@ def _wait_for_watchdog(torch):
     reducer._rebuild_buckets = rebuild_when_free
 
 
+def watch_deepspeed(module):
+    def agree(numbers):
+        for assume in _assume:
+            assume()
+
+    if hasattr(module, "assert_ints_same_as_other_ranks"):
+        module.assert_ints_same_as_other_ranks = agree
+
+
 def start(torch, note, assume):
     """Replaces what ranks use to find each other."""
     if not torch.distributed.is_available():
         return
     import torch.distributed.distributed_c10d as c10d
 
+    _assume[:] = [assume]
     alone = _alone()
     if alone:
         _leave_alone(torch, c10d, *alone)

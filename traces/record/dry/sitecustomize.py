@@ -57,7 +57,7 @@ class _History(object):
     def __init__(self, torch):
         self.memory = torch.cuda.memory
         self.record, self.write = self.memory._record_memory_history, self.memory._dump_snapshot
-        self.initialised = torch.cuda.is_initialized
+        self.cuda, self.initialised = torch.cuda, torch.cuda.is_initialized
         self.values = _load("values").Values(self.memory)
         self.pid, self.done, self.records = 0, False, False
 
@@ -96,8 +96,16 @@ class _History(object):
         try:
             self.write(path + ".part")
             os.rename(path + ".part", path)
+            self.tell_refusals()
         except Exception as error:
             _say(error)
+
+    def tell_refusals(self):
+        """How often PyTorch emptied its cache because a request was refused; 0: each time it was the program that did (sim/dry/verdict.c).  A program that sets
+        such counts to zero when requests have been refused is not seen through."""
+        stats = [self.memory.memory_stats(device) for device in range(self.cuda.device_count())]
+        with open(os.path.join(_FOLDER, "%d.torch" % os.getpid()), "a") as stream:
+            stream.write("refusals %d\n" % sum(one.get("num_alloc_retries", 0) + one.get("num_ooms", 0) for one in stats))
 
     def watch_signals(self):
         """SIGTERM ends a process without a word; this writes the snapshot first, unless the program itself handles the signal."""
@@ -223,10 +231,22 @@ def _on_stopping_criteria(module):
     _load("values").watch_generation(module)
 
 
+def _on_deepspeed(module):
+    _load("ranks").watch_deepspeed(module)
+
+
 class _Finder(object):
     """Stands before all other finders and tells when one of these modules has been imported."""
 
-    awaited = {"torch": _on_torch, "cupy": _on_cupy, "rmm": _on_rmm, "jax": _on_jax, "tensorflow": _on_tensorflow, "transformers.generation.stopping_criteria": _on_stopping_criteria}
+    awaited = {
+        "torch": _on_torch,
+        "cupy": _on_cupy,
+        "rmm": _on_rmm,
+        "jax": _on_jax,
+        "tensorflow": _on_tensorflow,
+        "transformers.generation.stopping_criteria": _on_stopping_criteria,
+        "deepspeed.runtime.zero.utils": _on_deepspeed,
+    }
 
     def __init__(self):
         self.active = False

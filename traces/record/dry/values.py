@@ -6,7 +6,8 @@
 
 A loop that ends when a value changes would not end, so a place that looks often is named while the program runs.  One such loop is known: generate() of the package
 transformers asks the device after each token whether to stop.  Here it stops where its length ends it (max_new_tokens, max_length), and no sequence ends before, which
-needs the most memory.
+needs the most memory.  Another place is known where zero would end the program: PyTorch's optimizers, whose state was loaded onto the device (torch.load() with
+map_location), divide by what follows from their number of steps.
 """
 import ctypes
 import os
@@ -17,6 +18,8 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__))
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
+_OPTIMIZER = re.compile(r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)$")
+_STATE = "0.5"  # read there: neither steps nor products of factors between 0 and 1 make a denominator zero with it
 _SIZED = re.compile(r"nonzero|nonzero_numpy|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*")
 
 
@@ -100,7 +103,7 @@ class Values(object):
         self.places = {}  # line of the report -> how often
         self.operators = _Operators()
         self.chosen = []
-        self.library, self.generates = None, False
+        self.library, self.told = None, set()
         for line in os.environ.get("GEMEM_DRY_VALUES", "").splitlines():
             pattern, _, numbers = line.rpartition("=")
             try:
@@ -193,17 +196,23 @@ class Values(object):
         else:
             if known == 0 and size == 1 and "transformers/generation/" in text:
                 return self.end_generation(address, size)
-            if known == 2:
+            if known == 0 and size >= 4 and _OPTIMIZER.match(stack[0]) and _set(address, size, _STATE):
+                self.tell("optimizers of PyTorch read their state on the GPU (steps) as " + _STATE)
+            elif known == 2:
                 self.count("assumed", stack)
             elif known == 0:
                 operator = None if "torch/_tensor_str.py:" in text else self.operators.sized()
                 self.count("sized" if operator else "value", stack, operator)
 
+    def tell(self, text):
+        """Notes what is assumed of a known place, once."""
+        if text not in self.told:
+            self.told.add(text)
+            note("told " + text)
+
     def end_generation(self, address, size):
         """For the truth values that generate() of transformers reads: whether it is done."""
-        if not self.generates:
-            note("told generate() of transformers stops at its length, no sequence before")
-        self.generates = True
+        self.tell("generate() of transformers stops at its length, no sequence before")
         if _generation["ended"]:
             _set(address, size, "1")
 
