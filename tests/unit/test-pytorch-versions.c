@@ -233,6 +233,10 @@ static const Decision decisions[] = {
   { 0x80, "expandable_segments:True,expandable_segments_reserve:0.05G", "sim:capacity=1073741824,event_latency=0s",
     "a 1 100000000; a 2 50000000; a 3 100",
     "- v4194304:97657 v6291456:1 = 126976" },
+  /* a released pool with as many returns as requests is forgotten, though some of it is in use: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "expandable_segments:True", "sim:capacity=1073741824,event_latency=0s",
+    "B 7; a 9 83886080; f 9; a 1 20971520; a 2 20971520; a 3 20971520; a 4 20971520; E 7; R 7; f 1; r; f 3; r; f 2; f 4; r",
+    "v0:163840 v0:40960 v40960:40960 v81920:40960 v122880:40960 = 122880" },
 };
 /* clang-format on */
 
