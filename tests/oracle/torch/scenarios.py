@@ -205,10 +205,10 @@ def huge(random):
 
 
 def hundreds(random):
-    """Hundreds of streams, each with a little, used by others."""
-    settings = maybe_expandable(random)
-    return Case(anything(streams=random.choice([50, 200, 400]), record=random.choice([0, 0.1, 0.4]), sync=0.01, clock=random.choice([0, 300]), most=random.choice([2 * MiB, 64 * MiB]), blocks=random.choice([60, 1500])),
-                settings, {'capacity': random.choice([2 * GiB, 80 * GiB]), **events(random)})
+    """Hundreds of streams, each with a little, used by others; but not in 2.12.1, see known-differences."""
+    settings, used = maybe_expandable(random), random.choice([0, 0.1, 0.4])
+    return Case(anything(streams=random.choice([50, 200, 400]), record=used, sync=0.01, clock=random.choice([0, 300]), most=random.choice([2 * MiB, 64 * MiB]), blocks=random.choice([60, 1500])),
+                settings, {'capacity': random.choice([2 * GiB, 80 * GiB]), **events(random)}, versions=(lambda version: version != '2.12.1') if used else None)
 
 
 def emptied(operations):
