@@ -453,6 +453,28 @@ test_async (void)
     }
 }
 
+/* Where the trace says when pools are in use, a request to one that is not holds back the emptying of the
+ * cache as the version does in a pool. */
+static void
+test_pool_alone (void)
+{
+  for (guint v = 0; v < CACHING_RELEASES; v++)
+    {
+      g_autofree char *spec = g_strdup_printf ("pytorch:version=%s",
+                                               gemem_caching_versions[v].name);
+      const GememRequest cached = { 40 * GEMEM_MIB, 0, 0 }, alone = { 40 * GEMEM_MIB, 0, 8 };
+      GememAllocator *a = test_allocator_new (spec, "sim:capacity=64MiB");
+      GememBlock block;
+
+      a->klass->redirect (a, 7, TRUE, FALSE);
+      a->klass->redirect (a, 7, FALSE, FALSE);
+      g_assert_true (a->klass->alloc (a, &cached, &block));
+      a->klass->free (a, &block, FALSE);
+      g_assert_cmpint (a->klass->alloc (a, &alone, &block), ==, v >= CACHING_2_13);
+      test_allocator_destroy (a);
+    }
+}
+
 /* A rejected request is no out-of-memory of its own. */
 static void
 count_rejections (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
@@ -484,6 +506,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-versions/strings", test_strings);
   g_test_add_func ("/pytorch-versions/keys", test_keys);
   g_test_add_func ("/pytorch-versions/async", test_async);
+  g_test_add_func ("/pytorch-versions/pool-alone", test_pool_alone);
   g_test_add_func ("/pytorch-versions/rejections", test_rejections);
   return g_test_run ();
 }
