@@ -196,7 +196,9 @@ parse_choice (const GememParam *param, const char *text, int *choice, GError **e
       else
         g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", words[i]);
     }
-  const char *near = gemem_suggest (text, (const char *const *) words);
+  /* a number near another one, as of a version, is not that one misspelt */
+  const char *near = g_ascii_isdigit (*text) ? NULL
+                                             : gemem_suggest (text, (const char *const *) words);
   if (near != NULL)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "'%s': not one of %s; did you mean '%s'?",
                  text, known->str, near);

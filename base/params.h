@@ -61,11 +61,13 @@ typedef struct
   const char *choices;
   /* values of "key=*": a range worth searching; not needed for BOOL and CHOICE */
   const char *sweep;
-  const char *aliases;   /* other spellings, '|' separated (legacy names, vector-file keys) */
-  const char *conflicts; /* names that may not be set together with this one, '|' separated */
-  const char *special;   /* words with their numbers: "none=18446744073709551615|default=0" */
-  const char *help;      /* one sentence; ends in a full stop */
-  gsize offset;          /* of the field in the struct */
+  const char *aliases; /* other spellings, '|' separated (legacy names, vector-file keys) */
+  /* names that may not be set together with this one, '|' separated; as variables of the environment, one
+   * that names the other without being named by it counts alone */
+  const char *conflicts;
+  const char *special; /* words with their numbers: "none=18446744073709551615|default=0" */
+  const char *help;    /* one sentence; ends in a full stop */
+  gsize offset;        /* of the field in the struct */
 } GememParam;
 
 /* The context that a value may refer to. */

@@ -78,16 +78,27 @@ is_set (const GPtrArray *variables, const char *name)
 }
 
 /* The one of @variables that counts instead of @variable: of several that set @row, the first that
- * @row names.  NULL if it is @variable; and of Paddle's flags, which belong to different versions,
- * two are an error that the table reports. */
+ * @row names; and one of another row that excludes @row without being excluded by it.  NULL if it is
+ * @variable; and of Paddle's flags, which belong to different versions, two are an error that the
+ * table reports. */
 static char *
-stronger (const GememParam *row, const GPtrArray *variables, const char *variable)
+stronger (const GememParam *table, const GememParam *row, const GPtrArray *variables,
+          const char *variable)
 {
   g_auto (GStrv) names = gemem_param_variables (row);
 
   for (guint i = 0; strcmp (names[i], variable) != 0; i++)
     if (!g_str_has_prefix (names[i], FLAGS) && is_set (variables, names[i]))
       return g_strdup (names[i]);
+  for (guint i = 0; i < variables->len && !g_str_has_prefix (variable, FLAGS); i++)
+    {
+      const char *other = ((const GememSetting *) variables->pdata[i])->key;
+      const GememParam *its = gemem_params_find_variable (table, other);
+
+      if (its != NULL && gemem_name_listed (its->conflicts, row->name)
+          && !gemem_name_listed (row->conflicts, its->name))
+        return g_strdup (other);
+    }
   return NULL;
 }
 
@@ -157,7 +168,7 @@ gemem_settings_from_variables (const GememParam *table, const GPtrArray *variabl
     {
       const GememSetting *variable = g_ptr_array_index (variables, i);
       const GememParam *row = gemem_params_find_variable (table, variable->key);
-      g_autofree char *other = row != NULL ? stronger (row, variables, variable->key) : NULL;
+      g_autofree char *other = row != NULL ? stronger (table, row, variables, variable->key) : NULL;
 
       if (row != NULL && other == NULL && !is_overridden (table, own, row))
         gemem_settings_add (settings, variable->key, variable->value);
@@ -224,7 +235,7 @@ gemem_settings_add_variables (const GememParam *table, GPtrArray *settings,
     {
       const char *key = ((const GememSetting *) variables->pdata[i])->key;
       const GememParam *row = gemem_params_find_variable (table, key);
-      g_autofree char *other = row != NULL ? stronger (row, variables, key) : NULL;
+      g_autofree char *other = row != NULL ? stronger (table, row, variables, key) : NULL;
       g_autofree char *reason = other != NULL ? g_strconcat (other, " counts more", NULL)
                                               : g_strdup ("what was given counts more");
 

@@ -16,9 +16,9 @@
 #include "base/units.h"
 
 #define LEAST_REGION 8192
-/* A request above this, which no device can have, is refused at once; the real arena would remember
- * it as the size of the next region, as it does smaller ones. */
-#define UNLIMITED (G_GUINT64_CONSTANT (1) << 48)
+/* A request above this is refused at once; the real arena would remember it as the size of the next
+ * region, as it does smaller ones, until the doubling of it never ends. */
+#define UNLIMITED (G_GUINT64_CONSTANT (1) << 62)
 #define MOST_OF_INT "2147483647" /* the real program refuses more, which does not fit its int */
 
 enum
@@ -109,7 +109,7 @@ extend (OrtBfc *self, guint64 size)
 
       wanted = MIN (bfc->next_region, available);
       if (!grown) /* even if the device refuses */
-        bfc->next_region = MIN (2 * bfc->next_region, self->max_extend);
+        bfc->next_region = MIN (2 * bfc->next_region, self->max_extend); /* below 2^64: UNLIMITED */
     }
   return gemem_bfc_add_region (bfc, wanted, size, LEAST_REGION);
 }

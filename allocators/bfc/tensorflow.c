@@ -283,7 +283,7 @@ tf_create (gconstpointer given, GememDevice *device, GError **error)
 const GememAllocatorClass gemem_tf_bfc_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "tf-bfc",
-  .aliases = "bfc|tensorflow|xla|jax",
+  .aliases = "bfc|tensorflow|tf|xla|jax",
   .summary = "TensorFlow's, XLA's and JAX's best fit with coalescing over growing regions",
   .origin = "TensorFlow 2.21, 2.22 (peers.md 1b)",
   .known_as = "BFCAllocator|GPU_0_bfc|TF_GPU_ALLOCATOR",

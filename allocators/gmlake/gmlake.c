@@ -99,7 +99,7 @@ static const GememParam params[] = {
     .max = "1",
     .conflicts = "memory_limit",
     PARAM (memory_fraction),
-    .help = "Below 1: the memory limit, as a part of the device's capacity." },
+    .help = "Below 1: the memory limit, as a part of what the device reports as its memory." },
   { .name = "memory_limit",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -398,13 +398,14 @@ gmlake_trim (GememAllocator *allocator)
 /* ---- life */
 
 static gboolean
-check_params (const GmlakeParams *own, GememDevice *device, gboolean virtual_memory, GError **error)
+check_params (const GmlakeParams *own, const GememDeviceInfo *info, GError **error)
 {
+  const gboolean virtual_memory = info->virtual_memory && info->granularity <= GMLAKE_CHUNK;
   const char *problem = NULL;
 
   if (own->garbage_collection_threshold >= 1)
     problem = "garbage_collection_threshold is too large; use a number below 1, or 0 for none";
-  else if (own->memory_fraction < 1 && gemem_device_capacity (device) == G_MAXUINT64)
+  else if (own->memory_fraction < 1 && info->total >= GEMEM_UNLIMITED)
     problem = "per_process_memory_fraction: the device has no limit to take a part of; give it a "
               "capacity";
   else if (own->defragment == 0 && !virtual_memory)
@@ -422,7 +423,7 @@ gmlake_create (gconstpointer given, GememDevice *device, GError **error)
   Gmlake *lake;
 
   gemem_device_info (device, &info);
-  if (!check_params (own, device, info.virtual_memory && info.granularity <= GMLAKE_CHUNK, error))
+  if (!check_params (own, &info, error))
     return NULL;
   lake = g_new0 (Gmlake, 1);
   lake->base.klass = &gemem_gmlake_class;
@@ -432,7 +433,7 @@ gmlake_create (gconstpointer given, GememDevice *device, GError **error)
   lake->granularity = info.granularity;
   lake->limit = own->memory_limit;
   if (own->memory_fraction < 1)
-    lake->limit = (guint64) (own->memory_fraction * (double) gemem_device_capacity (device));
+    lake->limit = (guint64) (own->memory_fraction * (double) info.total);
   lake->gc = lake->limit != GEMEM_UNLIMITED && own->garbage_collection_threshold > 0;
   if (lake->gc)
     lake->gc_trigger = (guint64) (own->garbage_collection_threshold * (double) lake->limit);

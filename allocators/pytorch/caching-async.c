@@ -28,7 +28,7 @@ static gboolean
 is_native (const GememParam *row)
 {
   return strcmp (row->name, "version") != 0 && strcmp (row->name, "backend") != 0
-         && strcmp (row->name, "conf") != 0;
+         && strcmp (row->name, "conf") != 0 && strcmp (row->name, "alloc_conf") != 0;
 }
 
 /* The names of the settings of the native backend that @params does not have by default; "": none. */
@@ -68,7 +68,7 @@ gemem_caching_notes (gconstpointer given, GememNoteFunc func, gpointer data)
   CachingSettings settings;
   g_autofree char *names = NULL, *note = NULL;
 
-  if (!gemem_caching_settings_resolve (params, G_MAXUINT64, &settings, NULL) || !settings.async)
+  if (!gemem_caching_settings_resolve (params, NULL, &settings, NULL) || !settings.async)
     return;
   names = native_settings (params);
   note = g_strdup_printf ("pytorch-caching: %s: without effect with backend=cudaMallocAsync, which "
@@ -76,7 +76,7 @@ gemem_caching_notes (gconstpointer given, GememNoteFunc func, gpointer data)
                           names);
   if (*names != '\0')
     func (note, data);
-  if (params->conf != NULL && says_more (params->conf))
+  if (gemem_caching_conf_of (params) != NULL && says_more (gemem_caching_conf_of (params)))
     func ("pytorch-caching: conf: nothing else is read with " CHOICE "; leave the rest out, or "
           "choose backend:native",
           data);

@@ -41,10 +41,13 @@ gemem_caching_redirect (Caching *caching, guint32 pool, gboolean begin, gboolean
     }
 }
 
+/* A request in a pool that is not in use counts as a capture of its own, or, where the trace says
+ * when pools are in use, as the only use of it. */
 gboolean
 gemem_caching_holds (const Caching *caching, guint32 pool)
 {
-  return caching->holding || (pool != 0 && !caching->marked);
+  return caching->holding
+         || (pool != 0 && (!caching->marked || caching->settings.version->pool_holds));
 }
 
 void

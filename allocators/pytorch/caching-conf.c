@@ -8,7 +8,8 @@
  * Two grammars.  Up to 2.9 spaces are removed, every separator is checked, and numbers are read as int.
  * Since 2.10 all white space is removed, any separator stands for any other, numbers have 64 bits, and the
  * string is walked three times: for the backend, for the keys of CUDA, for those of all
- * accelerators; a walk passes over the keys of the others, and over a bracket to its end.  A string
+ * accelerators (of which large_segment_size_mb first); a walk passes over the keys of the others, and over a
+ * bracket to its end.  A string
  * whose backend is cudaMallocAsync is not read any further.
  *
  * Invariants: nothing outside of CachingParams and CachingSettings changes; a refused string leaves
@@ -68,8 +69,9 @@ static const Key keys[] = {
   { "pinned_reserve_segment_size_mb", CACHING_2_10, POSITIVE, FALSE, -1 },
   { "graph_capture_record_stream_reuse", CACHING_2_9, FLAG, FALSE, FIELD (capture_reuse) },
   { "per_process_memory_fraction", CACHING_2_10, FRACTION, FALSE, -1 },
-  { "large_segment_size_mb", CACHING_2_11, LARGE, FALSE, -1 },
+  { "large_segment_size_mb", CACHING_2_11, LARGE, TRUE, -1 },
   { "throw_on_cudamalloc_oom", CACHING_2_12_1, FLAG, FALSE, FIELD (throw_on_oom) },
+  { "pinned_free_catch_all", CACHING_2_12_1, FLAG, FALSE, -1 },
   { "pinned_max_round_threshold_mb", CACHING_2_13, NUMBER, FALSE, -1 },
   { "pinned_max_cached_size_mb", CACHING_2_13, NUMBER, FALSE, -1 },
   { "expandable_segments_reserve", CACHING_2_15, RESERVE, FALSE, -1 },
@@ -124,7 +126,8 @@ refuse_unknown (Conf *conf, const char *name)
 static gboolean
 is_removed (const Conf *conf, char c)
 {
-  return c == ' ' || (!conf->version->strict && g_ascii_isspace (c));
+  /* g_ascii_isspace() leaves out the vertical tab */
+  return c == ' ' || (!conf->version->strict && (g_ascii_isspace (c) || c == '\v'));
 }
 
 /* Splits the text at the separators, which are words too. */
@@ -300,22 +303,20 @@ gemem_caching_conf_divisions (Conf *conf, guint *i)
   return TRUE;
 }
 
-/* [NAME:RESERVE,...]: for pools of such a class, which no trace names. */
+/* [NAME:RESERVE,...]: for pools of such a class, which no trace names.  Only the end is looked for: what
+ * opens the list may be another word, and separators other ones, or none between entries. */
 static gboolean
 classes_value (Conf *conf, guint *i)
 {
-  if (!gemem_caching_conf_is (conf, *i, "["))
-    return gemem_caching_conf_refuse (
-        conf, "expandable_segments_reserve_by_class is a list, as in [NAME:0.5]");
   for ((*i)++; !gemem_caching_conf_is (conf, *i, "]");)
     {
+      if (gemem_caching_conf_token (conf, *i) == NULL)
+        return gemem_caching_conf_refuse (
+            conf,
+            "expandable_segments_reserve_by_class is a list that ends with ], as in [NAME:0.5]");
       *i += 3;
       if (gemem_caching_conf_is (conf, *i, ","))
         (*i)++;
-      else if (!gemem_caching_conf_is (conf, *i, "]"))
-        return gemem_caching_conf_refuse (conf, "the list is not closed; end it with ]");
-      if (gemem_caching_conf_token (conf, *i) == NULL)
-        return gemem_caching_conf_refuse (conf, "the list is not closed; end it with ]");
     }
   return TRUE;
 }
@@ -467,6 +468,22 @@ skip_value (Conf *conf, guint *i)
   return TRUE;
 }
 
+/* large_segment_size_mb bounds others, before and behind it; it is read wherever it stands, be it within the
+ * value of another key. */
+static gboolean
+read_large (Conf *conf)
+{
+  for (guint i = 0; i < conf->tokens->len; i++)
+    {
+      const Key *key = find_key (conf, gemem_caching_conf_token (conf, i));
+
+      if (key != NULL && key->kind == LARGE
+          && (!gemem_caching_conf_separator (conf, i + 2, "") || !counted_value (conf, key, i + 2)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /* A walk that reads the general keys, or those of CUDA. */
 static gboolean
 walk (Conf *conf, gboolean general)
@@ -478,7 +495,8 @@ walk (Conf *conf, gboolean general)
       if (key == NULL)
         return refuse_unknown (conf, gemem_caching_conf_token (conf, i));
       i += 2;
-      if (!(key->general == general ? read_value (conf, key, &i) : skip_value (conf, &i)))
+      if (!(key->general == general && key->kind != LARGE ? read_value (conf, key, &i)
+                                                          : skip_value (conf, &i)))
         return FALSE;
     }
   return TRUE;
@@ -533,7 +551,8 @@ parse (Conf *conf)
       conf->params->backend = CACHING_BACKEND_ASYNC;
       return TRUE;
     }
-  return conf->version->strict ? read_strict (conf) : walk (conf, FALSE) && walk (conf, TRUE);
+  return conf->version->strict ? read_strict (conf)
+                               : walk (conf, FALSE) && read_large (conf) && walk (conf, TRUE);
 }
 
 gboolean

@@ -205,6 +205,7 @@ map (Caching *caching, CachingBlock *block, guint64 size)
   caching->reserved += mapped;
   gemem_caching_stat_add (caching, CACHING_STAT_RESERVED_BYTES, segment->pool->small, mapped);
   caching->num_device_alloc++;
+  segment->pool->balance++;
   gemem_caching_make_free (caching, block);
   return block;
 }
@@ -310,6 +311,7 @@ gemem_caching_unmap (Caching *caching, CachingBlock *block)
   caching->reserved -= dropped;
   gemem_caching_stat_subtract (caching, CACHING_STAT_RESERVED_BYTES, pool->small, dropped);
   caching->num_device_free++;
+  pool->balance--;
   merge_unmapped (caching, block);
   if (gemem_caching_is_split (block))
     return;

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "allocators/pytorch/caching.h"
+#include "base/flags.h"
 #include "base/units.h"
 
 #define WHAT "allocator pytorch-caching"
@@ -25,9 +26,11 @@
 /* The choices, and other releases that decide as one of them. */
 #define CACHING_VERSIONS \
   "2.6|2.8|2.9|2.10|2.11|2.12.1|2.13|2.15|2.0=2.6|2.1=2.6|2.2=2.6|2.3=2.6|2.4=2.6|2.5=2.6|2.7=2." \
-  "6|" \
-  "2.12=2.12.1|2.14=2.13|2.6.0=2.6|2.7.0=2.6|2.7.1=2.6|2.8.0=2.8|2.9.0=2.9|2.9.1=2.9|2.10.0=2.10|" \
-  "2.11.0=2.11|2.12.0=2.12.1|2.13.0=2.13|2.14.0=2.13|2.14.1=2.13|2.15.0=2.15"
+  "6|2.12=2.12.1|2.14=2.13|" \
+  "2.0.0=2.6|2.0.1=2.6|2.1.0=2.6|2.1.1=2.6|2.1.2=2.6|2.2.0=2.6|2.2.1=2.6|2.2.2=2.6|2.3.0=2.6|" \
+  "2.3.1=2.6|2.4.0=2.6|2.4.1=2.6|2.5.0=2.6|2.5.1=2.6|2.6.0=2.6|2.7.0=2.6|2.7.1=2.6|2.8.0=2.8|" \
+  "2.9.0=2.9|2.9.1=2.9|2.10.0=2.10|2.11.0=2.11|2.12.0=2.12.1|2.13.0=2.13|2.14.0=2.13|" \
+  "2.14.1=2.13|2.15.0=2.15"
 
 #define PARAM(field) .offset = G_STRUCT_OFFSET (CachingParams, field)
 #define CONF_KEYS \
@@ -97,7 +100,7 @@ const GememParam gemem_caching_params[] = {
     .max = "1",
     .conflicts = "memory_limit",
     PARAM (memory_fraction),
-    .help = "Below 1: the memory limit, as a part of the device's capacity." },
+    .help = "Below 1: the memory limit, as a part of the device's memory (total)." },
   { .name = "memory_limit",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -120,8 +123,8 @@ const GememParam gemem_caching_params[] = {
     .special = "device=0",
     PARAM (total),
     .help =
-        "Memory of the device, of which the addresses of an expandable segment are 9/8; device: "
-        "as it reports." },
+        "Memory of the device, of which per_process_memory_fraction is a part and the addresses of "
+        "an expandable segment are 9/8; device: as it reports." },
   { .name = "release_private_pools",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
@@ -165,7 +168,7 @@ const GememParam gemem_caching_params[] = {
     .choices = "True",
     .aliases = "pinned_use_background_threads|pinned_use_cuda_host_register|pinned_use_hip_host_"
                "register|pinned_num_register_threads|pinned_reserve_segment_size_mb|pinned_max_"
-               "cached_size_mb|pinned_max_round_threshold_mb",
+               "cached_size_mb|pinned_max_round_threshold_mb|pinned_free_catch_all",
     PARAM (pinned),
     .help = "The options of the cache of host memory: accepted; no effect on device memory." },
   { .name = "use_on_oom",
@@ -182,13 +185,20 @@ const GememParam gemem_caching_params[] = {
     .help = "Only no: an option of a torch.cuda.MemPool, which no trace names." },
   { .name = "conf",
     .type = GEMEM_PARAM_STRING,
-    .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF|PYTORCH_ALLOC_CONF",
+    .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF",
     .choices = "max_split_size_mb:128",
-    .conflicts = CONF_KEYS,
+    .conflicts = "alloc_conf|" CONF_KEYS,
     PARAM (conf),
     .help =
         "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings, read to the letter "
         "as `version` reads it; in quotes where it has commas." },
+  { .name = "alloc_conf",
+    .type = GEMEM_PARAM_STRING,
+    .aliases = "PYTORCH_ALLOC_CONF",
+    .choices = "max_split_size_mb:128",
+    .conflicts = CONF_KEYS, /* not conf, which counts more in the environment */
+    PARAM (alloc_conf),
+    .help = "The same, as PYTORCH_ALLOC_CONF, which is read since 2.10." },
   { NULL }
 };
 
@@ -398,6 +408,17 @@ check_version (const CachingParams *params, GError **error)
   return TRUE;
 }
 
+/* A variable that the version does not read. */
+static gboolean
+check_variable (const CachingParams *params, GError **error)
+{
+  const GememFlag flag = { "PYTORCH_ALLOC_CONF", params->alloc_conf != NULL,
+                           params->version >= CACHING_2_10,
+                           "is read since version=2.10; use PYTORCH_CUDA_ALLOC_CONF" };
+
+  return gemem_check_flags (WHAT, &flag, 1, error);
+}
+
 /* max_split_size_mb and max_non_split_rounding_mb are at least, before 2.10 above, the large segment. */
 static gboolean
 check_sizes (const CachingParams *params, const CachingVersion *version, GError **error)
@@ -427,18 +448,32 @@ gemem_caching_settings_plain (CachingSettings *settings)
   settings->align_from = settings->reject_above = CACHING_UNLIMITED;
 }
 
+/* The memory of which a fraction is the limit. */
+static guint64
+memory_of (const CachingParams *params, GememDevice *device)
+{
+  GememDeviceInfo info = { .total = params->total };
+
+  if (params->total == 0)
+    gemem_device_info (device, &info);
+  return info.total;
+}
+
 static gboolean
-resolve (const CachingParams *params, guint64 capacity, gboolean has_divisions,
+resolve (const CachingParams *params, GememDevice *device, gboolean has_divisions,
          CachingSettings *settings, GError **error)
 {
+  const guint64 part_of = params->memory_fraction < 1 && device != NULL ? memory_of (params, device)
+                                                                        : 0;
+
   if (params->garbage_collection_threshold >= 1)
     return fail (error, "garbage_collection_threshold", "1",
                  "too large; use a number below 1, or 0 for none");
   if (!check_version (params, error) || !check_sizes (params, settings->version, error))
     return FALSE;
-  if (params->memory_fraction < 1 && capacity == G_MAXUINT64)
+  if (part_of >= GEMEM_UNLIMITED)
     return fail (error, "per_process_memory_fraction", NULL,
-                 "the device has no limit to take a part of; give it a capacity");
+                 "the device has no limit to take a part of; give it a capacity, or total=");
   settings->max_split_size = params->max_split_size;
   settings->max_non_split_rounding = params->max_non_split_rounding != 0
                                          ? params->max_non_split_rounding
@@ -450,7 +485,7 @@ resolve (const CachingParams *params, guint64 capacity, gboolean has_divisions,
   settings->total = params->total;
   settings->limit = params->memory_limit;
   if (params->memory_fraction < 1)
-    settings->limit = (guint64) (params->memory_fraction * (double) capacity);
+    settings->limit = (guint64) (params->memory_fraction * (double) part_of);
   settings->gc = settings->limit != CACHING_UNLIMITED && params->garbage_collection_threshold > 0;
   settings->gc_trigger = settings->gc ? (guint64) (params->garbage_collection_threshold
                                                    * (double) settings->limit)
@@ -469,20 +504,21 @@ resolve (const CachingParams *params, guint64 capacity, gboolean has_divisions,
 }
 
 gboolean
-gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
+gemem_caching_settings_resolve (const CachingParams *params, GememDevice *device,
                                 CachingSettings *settings, GError **error)
 {
   CachingParams copy = *params;
+  const char *conf = gemem_caching_conf_of (params);
   gboolean has_divisions = FALSE;
 
   memset (settings, 0, sizeof *settings);
   gemem_caching_settings_plain (settings);
   settings->version = &gemem_caching_versions[params->version];
-  if (params->conf != NULL
-      && !gemem_caching_conf_parse (params->conf, &copy, settings, &has_divisions, error))
+  if (!check_variable (params, error)
+      || (conf != NULL && !gemem_caching_conf_parse (conf, &copy, settings, &has_divisions, error)))
     return FALSE;
   settings->async = copy.backend == CACHING_BACKEND_ASYNC;
-  if (settings->async || resolve (&copy, capacity, has_divisions, settings, error))
+  if (settings->async || resolve (&copy, device, has_divisions, settings, error))
     return TRUE;
   g_prefix_error (error, WHAT ": ");
   return FALSE;

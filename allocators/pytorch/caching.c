@@ -299,7 +299,9 @@ release_pair (Caching *caching, CachingPoolPair *pair)
   release_pool (caching, &pair->large);
 }
 
-/* Releases the private pools that the program has released. */
+/* Releases the private pools that the program has released.  One with as many returns as requests counts as
+ * empty and is forgotten: with expandable segments, of which one request may come back in parts, also while
+ * some of it is in use, as in the real system. */
 static void
 release_private (Caching *caching)
 {
@@ -307,8 +309,10 @@ release_private (Caching *caching)
     {
       CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
 
-      if (pair->released || caching->settings.release_private_pools)
-        release_pair (caching, pair);
+      if (pair->forgotten || (!pair->released && !caching->settings.release_private_pools))
+        continue;
+      release_pair (caching, pair);
+      pair->forgotten = pair->released && pair->small.balance + pair->large.balance == 0;
     }
 }
 
@@ -477,8 +481,6 @@ gemem_caching_alloc (GememAllocator *allocator, const GememRequest *request, Gem
           gemem_caching_insert (caching, rest);
         }
     }
-  else
-    caching->num_ooms++;
   if (G_UNLIKELY (block == NULL))
     return FALSE;
   gemem_caching_hand_out (caching, block, request->size, out);
@@ -556,6 +558,7 @@ gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at
   CachingPoolPair *pair = private_pair (caching, pool);
 
   pair->released = TRUE;
+  pair->forgotten = FALSE;
   if (at_once)
     release_pair (caching, pair);
 }
@@ -643,7 +646,7 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
 {
   CachingSettings settings;
 
-  if (!gemem_caching_settings_resolve (params, gemem_device_capacity (device), &settings, error))
+  if (!gemem_caching_settings_resolve (params, device, &settings, error))
     return NULL;
   if (settings.async)
     return gemem_caching_async_new (device, error);

@@ -76,7 +76,7 @@ typedef struct
 {
   guint64 max_split_size, max_non_split_rounding, large_segment_size, memory_limit, total;
   double garbage_collection_threshold, memory_fraction;
-  char *divisions, *conf, *reserve;
+  char *divisions, *conf, *alloc_conf, *reserve;
   int backend, version; /* version: CachingRelease */
   gboolean expandable_segments, release_lock, release_private_pools, throw_on_oom, capture_reuse;
   gboolean use_on_oom, no_split;
@@ -88,6 +88,13 @@ enum /* CachingParams.backend */
   CACHING_BACKEND_NATIVE,
   CACHING_BACKEND_ASYNC,
 };
+
+/* The whole settings string, or NULL. */
+static inline const char *
+gemem_caching_conf_of (const CachingParams *params)
+{
+  return params->conf != NULL ? params->conf : params->alloc_conf;
+}
 
 /* As the event path reads them. */
 typedef struct
@@ -126,8 +133,8 @@ typedef struct
 
 extern const GememParam gemem_caching_params[];
 
-/* Checks @params alone and together; @capacity: the device's, for the memory fraction. */
-gboolean gemem_caching_settings_resolve (const CachingParams *params, guint64 capacity,
+/* Checks @params alone and together; @device: of whose memory a fraction is a part, or NULL. */
+gboolean gemem_caching_settings_resolve (const CachingParams *params, GememDevice *device,
                                          CachingSettings *settings, GError **error);
 /* What only torch-npu does otherwise, switched off. */
 void gemem_caching_settings_plain (CachingSettings *settings);
@@ -252,7 +259,8 @@ typedef struct
   GememTree unmapped; /* of expandable segments */
   GArray *kept;       /* GememPage that are mapped nowhere, newest last; NULL: none yet */
   guint64 search_count;
-  guint32 id; /* 0: the default pools */
+  gint64 balance; /* device calls that took memory for it, less those that returned some */
+  guint32 id;     /* 0: the default pools */
   gboolean small;
   const CachingRegion *region; /* of new segments that can sleep; NULL: they cannot */
 } CachingPool;
@@ -260,7 +268,8 @@ typedef struct
 typedef struct
 {
   CachingPool small, large;
-  gboolean released; /* a private one: the program has released it */
+  gboolean released;  /* a private one: the program has released it */
+  gboolean forgotten; /* and so has the allocator, which returns nothing of it any more */
 } CachingPoolPair;
 
 struct _CachingSegment

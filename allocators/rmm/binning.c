@@ -177,11 +177,13 @@ add_words (Binning *self, const Params *own, GError **error)
     }
 }
 
-/* TRUE if `bins` names any: "none" is how its default is written. */
+/* TRUE if `bins` names any: "none" is how its default is written, "[]" a list without any. */
 static gboolean
 names_bins (const Params *own)
 {
-  return own->bins != NULL && strcmp (own->bins, "none") != 0;
+  g_autofree char *inner = own->bins != NULL ? gemem_rmm_without_brackets (own->bins) : NULL;
+
+  return inner != NULL && *g_strstrip (inner) != '\0' && strcmp (inner, "none") != 0;
 }
 
 static gboolean

@@ -27,6 +27,8 @@ run 0 env PYTORCH_ALLOC_CONF=max_split_size_mb:200 PYTORCH_HIP_ALLOC_CONF=max_sp
 reserved '130\.0 MiB'; says err 'PYTORCH_ALLOC_CONF is left out for pytorch-caching: PYTORCH_HIP_ALLOC_CONF counts more'
 run 0 env PYTORCH_CUDA_ALLOC_CONF= PYTORCH_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a pytorch-caching --env
 reserved '100\.0 MiB'
+run 0 env PYTORCH_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a pytorch-caching:version=2.9 --env # which does not read it
+reserved '100\.0 MiB'; lines 1; says err 'PYTORCH_ALLOC_CONF is left out for .*: it is read since version=2.10; use PYTORCH_CUDA_ALLOC_CONF'
 run 0 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64 gemem-sim replay small.ops -a pytorch-caching:max_split_size_mb=200 --env
 reserved '100\.0 MiB'; says err 'PYTORCH_CUDA_ALLOC_CONF is left out for pytorch-caching:max_split_size_mb=200: what was given counts more'
 run 2 env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True gemem-sim replay small.ops -d sim:virtual_memory=no -a pytorch-caching --env

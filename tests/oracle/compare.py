@@ -165,7 +165,7 @@ class Pair:
         if real.returncode == 2:
             self.refused += 1
             return None
-        return self.compare(events, self.system.unordered | case.unordered)
+        return self.compare(events, case.unordered)
 
     def compare(self, events, unordered):
         real, gemem = read(self.path('real.events')), read(self.path('gemem.events'))
@@ -182,7 +182,7 @@ class Pair:
         self.device_calls += real.count(b'\n') - 1
         if real == gemem:
             return None
-        rows = [in_order(unordered, (row for row in log.decode().splitlines()[1:] if row.split(',', 2)[1] in self.system.calls)) for log in (real, gemem)]
+        rows = [in_order(self.system.unordered, unordered, (row for row in log.decode().splitlines()[1:] if row.split(',', 2)[1] in self.system.calls)) for log in (real, gemem)]
         if rows[0] != rows[1]:
             rows = [[row for row in side if not self.is_known('call:' + row.split(',', 2)[1])] for side in rows]
         for one, other in zip(*rows):
@@ -230,11 +230,12 @@ def first_row(real, gemem):
     return Difference('decision', int(more.split(',')[0]), *pair, more.split(',')[1])
 
 
-def in_order(unordered, rows):
-    """The rows with the calls that are @unordered sorted within their event: those that a system makes in the order of a hash table."""
+def in_order(unordered, mixed, rows):
+    """The rows with the calls that are @unordered sorted within their event: those that a system makes in the order of a hash table.
+    Those of @mixed are sorted together, so that a whole series of different ones may be made in any order."""
 
     def key(row):
         seq, call, _ = row.split(',', 2)
-        return (seq, call) if call in unordered else row
+        return (seq, '') if call in mixed else (seq, call) if call in unordered else row
 
     return [row for _, group in itertools.groupby(rows, key) for row in sorted(group)]

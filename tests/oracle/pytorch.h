@@ -191,6 +191,7 @@ protected:
 
 private:
   uint64_t allocated = 0;
+  int captures = 0;    /* that are open */
   bool marked = false; /* there was a pool-begin: without, requests to pools count as captured */
   std::set<uint64_t> active;
   std::vector<std::pair<uint64_t, bool> >
@@ -213,8 +214,9 @@ private:
   void
   mark_capture (bool begins)
   {
+    captures += begins ? 1 : -1;
     capture_begins (begins);
-    oracle_device.capturing = begins;
+    oracle_device.capturing = captures > 0;
   }
 };
 

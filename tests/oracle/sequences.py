@@ -218,7 +218,7 @@ def quoted(values):
     words = []
     for key, value in values.items():
         value = str(value)
-        if (',' in value and not value.startswith('[')) or '"' in value:
+        if (any(sign in value for sign in ',[]') and not value.startswith('[')) or '"' in value:
             value = '"%s"' % value
         words.append('%s=%s' % (key, value))
     return ','.join(words)

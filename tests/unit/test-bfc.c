@@ -349,6 +349,18 @@ test_ort_back_off (void)
   test_allocator_destroy (a);
 }
 
+/* What no device has fails, and yet it is how much is asked for next. */
+static void
+test_ort_remembers (void)
+{
+  GememAllocator *a = test_allocator_new ("ort-bfc", DEVICE "80GiB");
+
+  get (a, G_GUINT64_CONSTANT (1125899890065408), NONE, 0);
+  get (a, 989855744, 0, 989855744);
+  g_assert_cmpuint (a->device->held, ==, G_GUINT64_CONSTANT (85767864320));
+  test_allocator_destroy (a);
+}
+
 /* Doubling ends at the cap; a large request goes beyond it once. */
 static void
 test_ort_cap (void)
@@ -538,6 +550,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ort-bfc/2", test_ort_exact);
   g_test_add_func ("/ort-bfc/3", test_ort_back_off);
   g_test_add_func ("/ort-bfc/4", test_ort_cap);
+  g_test_add_func ("/ort-bfc/remembers", test_ort_remembers);
   g_test_add_func ("/bfc/wrong", test_wrong);
   return g_test_run ();
 }

@@ -233,6 +233,10 @@ static const Decision decisions[] = {
   { 0x80, "expandable_segments:True,expandable_segments_reserve:0.05G", "sim:capacity=1073741824,event_latency=0s",
     "a 1 100000000; a 2 50000000; a 3 100",
     "- v4194304:97657 v6291456:1 = 126976" },
+  /* a released pool with as many returns as requests is forgotten, though some of it is in use: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "expandable_segments:True", "sim:capacity=1073741824,event_latency=0s",
+    "B 7; a 9 83886080; f 9; a 1 20971520; a 2 20971520; a 3 20971520; a 4 20971520; E 7; R 7; f 1; r; f 3; r; f 2; f 4; r",
+    "v0:163840 v0:40960 v40960:40960 v81920:40960 v122880:40960 = 122880" },
 };
 /* clang-format on */
 
@@ -449,6 +453,28 @@ test_async (void)
     }
 }
 
+/* Where the trace says when pools are in use, a request to one that is not holds back the emptying of the
+ * cache as the version does in a pool. */
+static void
+test_pool_alone (void)
+{
+  for (guint v = 0; v < CACHING_RELEASES; v++)
+    {
+      g_autofree char *spec = g_strdup_printf ("pytorch:version=%s",
+                                               gemem_caching_versions[v].name);
+      const GememRequest cached = { 40 * GEMEM_MIB, 0, 0 }, alone = { 40 * GEMEM_MIB, 0, 8 };
+      GememAllocator *a = test_allocator_new (spec, "sim:capacity=64MiB");
+      GememBlock block;
+
+      a->klass->redirect (a, 7, TRUE, FALSE);
+      a->klass->redirect (a, 7, FALSE, FALSE);
+      g_assert_true (a->klass->alloc (a, &cached, &block));
+      a->klass->free (a, &block, FALSE);
+      g_assert_cmpint (a->klass->alloc (a, &alone, &block), ==, v >= CACHING_2_13);
+      test_allocator_destroy (a);
+    }
+}
+
 /* A rejected request is no out-of-memory of its own. */
 static void
 count_rejections (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
@@ -480,6 +506,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-versions/strings", test_strings);
   g_test_add_func ("/pytorch-versions/keys", test_keys);
   g_test_add_func ("/pytorch-versions/async", test_async);
+  g_test_add_func ("/pytorch-versions/pool-alone", test_pool_alone);
   g_test_add_func ("/pytorch-versions/rejections", test_rejections);
   return g_test_run ();
 }

@@ -240,6 +240,7 @@ test_wrong (void)
     { "rmm-pool:version=25.02", "24.12, 26.10" },
     { "rmm-binning:min_size_exponent=none", "no bins" },
     { "rmm-binning:min_size_exponent=9,max_size_exponent=8", "no bins" },
+    { "rmm-binning:bins=[],min_size_exponent=none", "no bins" },
     { "rmm-binning:max_size_exponent=41", "up to 40" },
     { "rmm-binning:bins=[1MiB,x]", "not a size" },
     { "rmm-binning:bins=[1MiB,]", "not a size" },

@@ -79,7 +79,28 @@ def threads(random):
     return Case(uses(random), device={'capacity': 2 * GiB}, driver={'threads': 3}, options=['--host-threads', '3'])
 
 
-SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'limit': limit, 'same-as-requested': same_as_requested, 'first-region': first_region, 'waste': waste, 'capped': capped, 'shrunk': shrunk, 'everything': everything, 'threads': threads}
+HUGE = sorted({*around(100_000_000, 200 * MiB, 1_000_000_000, GiB, 2 * GiB, 4 * GiB, 1 << 40, 1 << 50, 1 << 60, step=256), 1 << 61})
+
+
+def huge(random):
+    """Sizes at which 32 bits and the back-off's floats end.  Up to 2^61: from 2^63 on, ONNX Runtime itself never ends."""
+    total = random.choice([GiB - 1, 2 * GiB + 255, 4 * GiB, 4 * GiB + 256, 8 * GiB])  # a region costs the real arena 1/32 of it on the host
+    settings = {'arena_extend_strategy': random.choice(['kNextPowerOfTwo', 'kSameAsRequested'])}
+    if random.random() < 0.4:
+        settings['max_mem'] = total + random.choice([-GiB // 2, 256, GiB])
+    return Case(lambda random, n: mixed(random, n, edges=HUGE, edge=0.4, middle=200 * MiB, most=1 << 61, small=0.85, blocks=random.choice([5, 40]), trim=random.choice([0, 0.02])), settings, {'capacity': total})
+
+
+def tiny(random):
+    """Little memory, so that every byte of a limit and every quantum counts."""
+    total = random.choice([4096, 8191, 8192, 8193, 65536 + 1, 1_000_000, 3 * MiB])
+    settings = {'max_mem': total - random.choice([0, 1, 256])} if random.random() < 0.5 else {}
+    return Case(lambda random, n: mixed(random, n, edges=[e for e in EDGES if e <= 65536], edge=0.5, middle=1024, most=max(total, 1025), blocks=random.choice([3, 30, 300]), trim=random.choice([0, 0.02])),
+                settings, {'capacity': total, 'step': random.choice([256, 512, 4096])})
+
+
+SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'limit': limit, 'same-as-requested': same_as_requested, 'first-region': first_region, 'waste': waste, 'capped': capped, 'shrunk': shrunk, 'everything': everything, 'threads': threads, 'huge': huge, 'tiny': tiny}
+SHORT = {'huge': 2000, 'tiny': 2000}  # of which each failure asks the device hundreds of times
 
 
 def step(name, change, of='settings'):

@@ -126,8 +126,25 @@ def stacked_arena(random):
     return Case(anything(random, most=20 * MiB), settings, {'capacity': 100 * MiB}, versions=headers, allocator=name)
 
 
+HUGE = sorted({*around(100_000_000, 200 * MiB, GiB, 2 * GiB, 4 * GiB, 1 << 40, 1 << 50, 1 << 60, 1 << 62, step=256), 2**63 - 1})
+
+
+def huge(random):
+    """Sizes at which 32 bits end, and beyond every device."""
+    settings = random.choice([{}, {'initial_pool_size': GiB}, {'initial_pool_size': 256, 'maximum_pool_size': 3 * GiB}, {'maximum_pool_size': 1 << 50}])
+    streams = random.choice([1, 3])
+    operations = lambda random, n: mixed(random, n, edges=HUGE, edge=0.4, streams=streams, middle=200 * MiB, most=2**63 - 1, small=0.85, trim=0, blocks=random.choice([5, 40]))
+    return Case(operations, settings, {'capacity': random.choice([2 * GiB, 4 * GiB + 1, 80 * GiB, 1 << 41])}, versions=plain)
+
+
+def hundreds(random):
+    """Hundreds of streams, whose lists are searched and merged in turn."""
+    settings = random.choice([{}, {'initial_pool_size': 64 * MiB}, {'maximum_pool_size': 96 * MiB}])
+    return Case(anything(random, streams=random.choice([50, 300]), most=random.choice([MiB, 16 * MiB])), settings, tight(random), versions=plain)
+
+
 SCENARIOS = {'pool': pool, 'pool-settings': pool_settings, 'out-of-memory': out_of_memory, 'fixed-size': fixed_size, 'binning': binning,
-             'binning-one-stream': binning_one_stream, 'limiting': limiting, 'arena': arena, 'arena-classes': arena_classes, 'stacked': stacked, 'stacked-arena': stacked_arena}
+             'binning-one-stream': binning_one_stream, 'limiting': limiting, 'arena': arena, 'arena-classes': arena_classes, 'stacked': stacked, 'stacked-arena': stacked_arena, 'huge': huge, 'hundreds': hundreds}
 
 
 def off(key, step):

@@ -99,7 +99,28 @@ def partitioned(random):
                 versions=lambda version: not version.startswith('2.21'))
 
 
-SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'limit': limit, 'whole': whole, 'no-collection': kept, 'fragmentation': fragmentation, 'joined': joined, 'collected': collected, 'timestamps': timestamps, 'partitioned': partitioned}
+HUGE = sorted({*around(100_000_000, 200 * MiB, 1_000_000_000, GiB, 2 * GiB, 4 * GiB, 1 << 40, 1 << 50, 1 << 60, 1 << 62, step=256), 2**63 - 1, 2**63})
+
+
+def huge(random):
+    """Sizes at which 32 bits and the back-off's floats end.  Up to 2^63: above, TensorFlow's own sums overflow."""
+    total = random.choice([GiB - 1, 2 * GiB + 255, 4 * GiB, 4 * GiB + 256, 8 * GiB])  # a region costs the real arena 1/32 of it on the host
+    settings = {'allow_growth': random.choice(['yes', 'yes', 'no']), 'garbage_collection': random.choice(['yes', 'no'])}
+    if random.random() < 0.5:
+        settings['fragmentation_fraction'] = random.choice(['1e-9', '1e-7', '0.5', '1'])
+    if random.random() < 0.3:
+        settings['limit'] = total + random.choice([-GiB // 2, 256, GiB])
+    return Case(lambda random, n: mixed(random, n, edges=HUGE, edge=0.4, middle=200 * MiB, most=2**63, small=0.85, blocks=random.choice([5, 40])), settings, {'capacity': total})
+
+
+def tiny(random):
+    """Little memory, so that every byte of a limit and every quantum counts."""
+    total = random.choice([255, 256, 257, 1000, 4096, 65536 + 1, 1_000_000])
+    return Case(lambda random, n: mixed(random, n, edges=[e for e in EDGES if e <= 65536], edge=0.5, middle=1024, most=max(total, 1025), blocks=random.choice([3, 30, 300])),
+                {'allow_growth': random.choice(['yes', 'no']), 'garbage_collection': random.choice(['yes', 'no'])}, {'capacity': total, 'step': random.choice([256, 512, 4096])})
+
+
+SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'limit': limit, 'whole': whole, 'no-collection': kept, 'fragmentation': fragmentation, 'joined': joined, 'collected': collected, 'timestamps': timestamps, 'partitioned': partitioned, 'huge': huge, 'tiny': tiny}
 
 
 def step(name, add=None, value=None, of='settings'):

@@ -87,9 +87,12 @@ private:
   real::CUDAAllocator *allocator = nullptr;
   c10::DeleterFnPtr deleter = nullptr;
 
+  /* Requests that no device has are refused where tensors are made, before streams and pools count. */
   void *
   request (const oracle::Block &block) override
   {
+    if (block.size >= uint64_t{ 1 } << 59)
+      return allocator->allocate (block.size).release_context ();
     return allocator->raw_alloc_with_stream (block.size, handle (block.stream));
   }
   void

@@ -4,6 +4,7 @@ Sizes lie around the edges of the rules (peers.md 1a.3, 1a.4): the quantum of 51
 20 MiB for requests below 10 MiB, of whole 2 MiB above; remainders of just 1 MiB; and around max_split_size.
 Every device call that both sides make is compared; `info` is none of an allocator's decisions.
 """
+import hostile
 from sequences import GiB, MiB, PATTERNS, Case, any_pattern, around, mixed, on_streams, one_of, pressure
 
 ALLOCATOR = 'pytorch-caching'
@@ -185,6 +186,148 @@ def everything(random):
     return Case(one_of(uses, on_streams(PATTERNS['training']), on_streams(PATTERNS['small-and-large'])), settings, {'capacity': total, **events(random)})
 
 
+HUGE = sorted({0, 200_000_000, 1_000_000_000, *around(200 * MiB, GiB, 2 * GiB, 4 * GiB, 8 * GiB, 1 << 40), *(s + d for s in (1 << 59, 1 << 60, 1 << 62, 1 << 63) for d in (-512, -1, 0, 1, 512)), 2**64 - 1, 2**64 - 513})
+
+
+def maybe_expandable(random):
+    return {'expandable_segments': 'yes'} if random.random() < 0.4 else {}
+
+
+def huge(random):
+    """Sizes at which 32 bits, a device, or the allocator's own bound end."""
+    settings = maybe_expandable(random)
+    if random.random() < 0.5:
+        settings['roundup_power2_divisions'] = random.choice([2, 8, 64, 1 << 20, '[>:4]', '[1024:4,>:16]'])
+    if random.random() < 0.3:
+        settings['max_split_size_mb'] = random.choice([200, 1024, 2048, 4096, 1 << 20])
+    paged = 'expandable_segments' in settings  # of which each failure maps and unmaps all there is
+    return Case(lambda random, n: mixed(random, n, edges=HUGE, edge=0.1 if paged else 0.4, middle=200 * MiB, most=2**64 - 1, small=0.95 if paged else 0.8, blocks=40, trim=0.01), settings,
+                {'capacity': random.choice([2 * GiB, 4 * GiB + 1] if paged else [2 * GiB, 4 * GiB + 1, 10 * GiB, 80 * GiB, 1 << 41])})
+
+
+def ordered(version):
+    """Whether uses by several streams end in an order that can be known: see known-differences."""
+    return version != '2.12.1'
+
+
+def hundreds(random):
+    """Hundreds of streams, each with a little, used by others."""
+    settings, used = maybe_expandable(random), random.choice([0, 0.1, 0.4])
+    return Case(anything(streams=random.choice([50, 200, 400]), record=used, sync=0.01, clock=random.choice([0, 300]), most=random.choice([2 * MiB, 64 * MiB]), blocks=random.choice([60, 1500])),
+                settings, {'capacity': random.choice([2 * GiB, 80 * GiB]), **events(random)}, versions=ordered if used else None)
+
+
+def emptied(operations):
+    """The same with pools that are empty when they are released.  Else PyTorch fails with an internal error where a mapping of an
+    expandable segment comes back in more parts than there were mappings (peers.md 1a.10)."""
+
+    def generator(random, n):
+        pools, gone = {}, set()  # of live blocks
+        for op in operations(random, n):
+            if op[0] in 'ful' and op[1] in gone:
+                continue
+            if op[0] == 'a':
+                pools[op[1]] = op[4] if len(op) > 4 else 0
+            elif op[0] == 'f':
+                del pools[op[1]]
+            elif op[0] == 'p':
+                left = [block for block, pool in pools.items() if pool == op[1]]
+                gone.update(left)
+                for block in left:
+                    del pools[block]
+                    yield ('f', block)
+            yield op
+
+    return generator
+
+
+def pools_case(random, operations):
+    settings, total = maybe_expandable(random), random.choice([300 * MiB, GiB, 4 * GiB, 80 * GiB])
+    if random.random() < 0.3:
+        settings['max_split_size_mb'] = random.choice([32, 128, 200])
+    if random.random() < 0.2:
+        settings['roundup_power2_divisions'] = random.choice([2, 8])
+    if random.random() < 0.3:
+        settings['memory_limit'] = int(total * 0.75)
+        settings['garbage_collection_threshold'] = random.choice(['0.5', '0.8'])
+    return Case(emptied(operations), settings, {'capacity': total, **events(random)}, unordered=('free', 'unmap', 'destroy', 'release', 'stream_sync'))
+
+
+def expandable_pools(random):
+    """Private pools, within captures or not, of expandable segments."""
+    case = pools_case(random, lambda random, n: stretches(random, n, random.random() < 0.5, random.random() < 0.5, trim=0.003))
+    case.settings['expandable_segments'] = 'yes'
+    return case
+
+
+def nested(random, n, captures, used):
+    """Several pools at once, of which some capture a graph; requests go to any of them, or to none; pools are released with blocks live."""
+    inside, first = [], 7
+    for op in mixed(random, n, edges=EDGES, streams=random.choice([1, 3]), record=used, sync=0.003, clock=random.choice([0, 3000]), most=random.choice([32 * MiB, 256 * MiB]), trim=0.005):
+        if random.random() < 0.02 and len(inside) < 4:
+            fresh = [pool for pool in range(first, first + 6) if pool not in inside]
+            inside.append(random.choice(fresh))
+            yield ('B', inside[-1], random.choice(captures))
+        elif inside and random.random() < 0.02:
+            yield ('E', inside.pop(random.choice([-1, random.randrange(len(inside))])))
+        elif not inside and random.random() < 0.003:
+            yield from (('p', first + k, False) for k in range(6))
+            first += 6
+        yield (*op, random.choice(inside)) if inside and op[0] == 'a' and random.random() < 0.8 else op
+    yield from (('E', pool) for pool in inside)
+
+
+def nested_pools(random):
+    captures, used = random.choice([(True,), (False,), (True, False)]), random.choice([0, 0.08])
+    case = pools_case(random, lambda random, n: nested(random, n, captures, used))
+    case.versions = ordered if used else None
+    return case
+
+
+def unmarked(random):
+    """Requests to pools, where nothing says when a pool is in use."""
+    used = random.choice([0, 0.1])
+    uses = anything(streams=random.choice([1, 3]), record=used, sync=0.003, clock=random.choice([0, 3000]), trim=0.003)
+    case = pools_case(random, lambda random, n: ((*op, random.choice([0, 3, 4])) if op[0] == 'a' else op for op in uses(random, n)))
+    case.versions = ordered if used else None
+    return case
+
+
+def rejections(random):
+    """throw_on_cudamalloc_oom: refused before anything is tried."""
+    case = pools_case(random, random.choice([lambda random, n: stretches(random, n, random.random() < 0.5, random.random() < 0.5, trim=0.003), one_of(pattern(*TIGHT), anything())]))
+    case.settings['throw_on_cudamalloc_oom'] = 'yes'
+    if random.random() < 0.3 and 'memory_limit' not in case.settings:
+        case.settings['per_process_memory_fraction'] = random.choice(['0.5', '0.9', '1'])
+    if random.random() < 0.3:
+        case.device['total'] = case.device['capacity'] + random.choice([-100 * MiB, 100 * MiB, GiB])
+    case.versions = since('2.12.1')
+    return case
+
+
+def reserve(random):
+    """Short ranges of expandable segments."""
+    settings = {'expandable_segments': 'yes', 'expandable_segments_reserve': random.choice(['0.001', '0.01', '0.1', '0.3', '1', '1.1', '2', '0.01G', '0.1G', '0.5G', '1G', '3G', '100G'])}
+    if random.random() < 0.3:
+        settings['roundup_power2_divisions'] = random.choice([2, 4, 8])
+    return Case(one_of(any_pattern, anything(trim=0.003), anything(streams=3, record=0.05, clock=2000)), settings, {'capacity': random.choice([GiB, 4 * GiB, 80 * GiB]), **events(random)}, versions=since('2.15'))
+
+
+def others(random):
+    """Other programs hold a part of the device."""
+    case = everything(random)
+    case.device['total'] = case.device['capacity'] + random.choice([1, 20 * MiB, GiB, 7 * GiB])
+    if 'memory_limit' in case.settings:
+        case.settings.pop('memory_limit')
+        case.settings['per_process_memory_fraction'] = random.choice(['0.1', '0.5', '0.77777', '0.9'])
+    return case
+
+
+def snapshots(random):
+    """Statistics in the midst of it: sequences that end early."""
+    return random.choice([everything, captures, private_pools, inside_captures, expandable, garbage_collection, nested_pools, hundreds])(random)
+
+
 NUMBERS = ('0', '1', '2', '19', '-1', '64.5', '64MB', '', 'x')
 ROUNDINGS_ODD = ('3', '4096', '', '[]', '[>:4,64:8]', '[64:8,>:4,128:2]', '[64:8,64:4]', '[131072:8]', '[2:3]', '[3:2]', '[64:8', '64:8')
 STRINGS = {  # key: values that most versions accept, odd ones
@@ -217,6 +360,11 @@ def strings(random):
     return Case(anything(limit=int(total * 0.8)), {'conf': text}, {'capacity': total})
 
 
+def hostile_strings(random):
+    """Settings strings as nobody should write them; short, for it is the strings that count.  Not in 2.6, which crashes at some."""
+    return Case(anything(limit=GiB), {'conf': hostile.string(random)}, {'capacity': random.choice([GiB, 6 * GiB])}, versions=since('2.10'))
+
+
 def threads(random):
     """The events in turn on several host threads: the allocator has no state of its own for a thread."""
     case = record(random)
@@ -227,8 +375,10 @@ def threads(random):
 SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'split': split, 'roundup': roundup, 'garbage-collection': garbage_collection, 'fraction': fraction,
              'large-segment': large_segment, 'streams': streams, 'record-stream': record, 'empty-cache': empty_cache, 'captures': captures, 'private-pools': private_pools, 'inside-captures': inside_captures,
              'inside-pools': inside_pools,
-             'expandable': expandable, 'everything': everything, 'strings': strings, 'threads': threads}
-SHORT = {'strings': 400}
+             'expandable': expandable, 'everything': everything, 'strings': strings, 'threads': threads,
+             'huge': huge, 'hundreds': hundreds, 'expandable-pools': expandable_pools, 'nested-pools': nested_pools, 'unmarked': unmarked, 'rejections': rejections, 'reserve': reserve,
+             'others': others, 'snapshots': snapshots, 'hostile-strings': hostile_strings}
+SHORT = {'strings': 400, 'snapshots': 80, 'hostile-strings': 40}
 
 
 def step(name, add=None, value=None, of='settings'):
