@@ -173,6 +173,14 @@ static const guint64 huge_sizes[] = {
   G_MAXUINT64,
 };
 
+/* ONNX Runtime's arena remembers the region that a refused request would have needed, and asks for as much
+ * the next time (ort-bfc, equal to the binary): the block then lies in a larger region. */
+static gboolean
+remembers_refusals (const TestSubject *subject)
+{
+  return strcmp (subject->klass->name, "ort-bfc") == 0;
+}
+
 /* Nothing is cached meanwhile, so the refusals change nothing: the ordinary requests between
  * them have the same results as in a twin without them, but for the place where a range of addresses
  * was reserved and released meanwhile. */
@@ -196,7 +204,9 @@ check_huge (const TestSubject *subject)
       demand (trial, served == step (twin, TEST_ALLOC, round, 3 * MIB, 0),
               "the next ordinary request is served as without them");
       demand (trial,
-              trial->device->calls[GEMEM_CALL_RESERVE] != twin->device->calls[GEMEM_CALL_RESERVE]
+              remembers_refusals (subject)
+                  || trial->device->calls[GEMEM_CALL_RESERVE]
+                         != twin->device->calls[GEMEM_CALL_RESERVE]
                   || test_trial_block (trial, round)->block.address
                          == test_trial_block (twin, round)->block.address,
               "and where it would be");

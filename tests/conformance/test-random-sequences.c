@@ -35,14 +35,14 @@ test_oracle (gconstpointer data)
 
   for (guint i = 0; i < variants->len; i++)
     if (!test_random_oracle (klass, g_ptr_array_index (variants, i),
-                             (i == 0 ? 25000 : 3000) / scale (), 1000))
+                             (i == 0 ? 16000 : 2000) / scale (), 1000))
       return;
 }
 
 static void
 test_model (gconstpointer data)
 {
-  test_random_model (data, 75000 / scale (), 2000);
+  test_random_model (data, 40000 / scale (), 2000);
 }
 
 /* ---- a planted bug: `direct`, but the block after a trim that follows a free of 4 KiB or more

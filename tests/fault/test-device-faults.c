@@ -24,7 +24,7 @@
 static guint
 scale (void)
 {
-  return g_getenv ("GEMEM_LONG") != NULL ? 1 : g_getenv ("GEMEM_QUICK") != NULL ? 6 : 3;
+  return g_getenv ("GEMEM_LONG") != NULL ? 1 : g_getenv ("GEMEM_QUICK") != NULL ? 8 : 4;
 }
 
 /* Ordinary requests, and graphs that are loaded, run and unloaded; on TIGHT memory the
@@ -222,7 +222,7 @@ test_nth (gconstpointer data)
           const guint64 calls = can_fail (call) ? eligible_calls (&subject, ops, call) : 0;
 
           /* every call fails once for the defaults; the other variants share the calls */
-          const guint step = i == 0 ? MAX (scale () / 2, 1) : scale () * (1 + variants->len / 32);
+          const guint step = i == 0 ? MAX (scale () / 4, 1) : scale () * (1 + variants->len / 32);
 
           for (guint64 n = 1 + i % step; n <= calls && !g_test_failed (); n += step, tried++)
             fail_nth (&subject, ops, call, n);

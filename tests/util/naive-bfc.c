@@ -58,7 +58,7 @@ create_kept (void)
 static Naive *
 create_ort (void)
 {
-  Naive *naive = create_with (TRUE, FALSE, G_GUINT64_CONSTANT (1) << 48, 128 * MIB);
+  Naive *naive = create_with (TRUE, FALSE, G_GUINT64_CONSTANT (1) << 62, 128 * MIB);
 
   ((Model *) naive)->ort = TRUE;
   ((Model *) naive)->current = MIB;

@@ -185,7 +185,7 @@ test_some_variants (const GememAllocatorClass *klass, guint64 capacity)
   g_autofree char *key = g_strdup_printf ("%s %" G_GUINT64_FORMAT, klass->name, capacity);
   const guint most = g_getenv ("GEMEM_LONG") != NULL    ? G_MAXUINT
                      : g_getenv ("GEMEM_QUICK") != NULL ? 4
-                                                        : 8;
+                                                        : 5;
   GPtrArray *some = texts_new (), *all;
 
   if (known == NULL)
