@@ -37,9 +37,9 @@ gpointer gemem_slab_alloc (GememSlab *slab);
 static inline gpointer
 gemem_slab_take (GememSlab *slab)
 {
+#ifndef GEMEM_HAVE_ASAN /* there the object has to be unpoisoned */
   gpointer object = slab->free_list;
 
-#ifndef GEMEM_HAVE_ASAN /* there the object has to be unpoisoned */
   if (object != NULL)
     {
       slab->free_list = *(gpointer *) object;
