@@ -42,21 +42,29 @@ typedef struct
 /* Requests of an allocator above the calls. */
 typedef struct _JournalRequests JournalRequests;
 
+/* An event of CUDA. */
+typedef struct
+{
+  guint64 number;
+  guint64 device; /* of the stream that recorded it last */
+} JournalMark;
+
 struct _JournalState
 {
   GememTraceInfo *info;
   GememDeviceMemory memory; /* that counts */
   gboolean managed_on_host;
-  JournalRequests *requests;              /* NULL: there is no such allocator */
-  GememIdMap *blocks;                     /* address -> JournalLive */
-  GememIdMap *physical;                   /* id -> JournalPhysical */
-  GememIdMap *handles;                    /* handle -> id */
-  GememIdMap *mappings;                   /* address -> JournalMapping */
-  GememIdMap *streams, *events, *threads; /* -> guint64 number */
-  GememIdMap *pools;                      /* handle -> JournalPool */
-  GememIdMap *foreign;                    /* omitted addresses and handles, until they are freed */
-  GememIdMap *stacks;                     /* number -> stack in `info` */
-  GememIdMap *tags;                       /* kind, thread -> tag */
+  JournalRequests *requests;     /* NULL: there is no such allocator */
+  GememIdMap *blocks;            /* address -> JournalLive */
+  GememIdMap *physical;          /* id -> JournalPhysical */
+  GememIdMap *handles;           /* handle -> id */
+  GememIdMap *mappings;          /* address -> JournalMapping */
+  GememIdMap *streams, *threads; /* -> guint64 number */
+  GememIdMap *events;            /* -> JournalMark */
+  GememIdMap *pools;             /* handle -> JournalPool */
+  GememIdMap *foreign;           /* omitted addresses and handles, until they are freed */
+  GememIdMap *stacks;            /* number -> stack in `info` */
+  GememIdMap *tags;              /* kind, thread -> tag */
   GememSymbols *symbols;
   guint64 last_id, last_stream, last_event, last_pool, last_time;
   guint64 unknown, unseen; /* frees of unknown memory; frees that were not recorded */

@@ -37,7 +37,7 @@ journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
   state->handles = gemem_idmap_new (sizeof (guint64));
   state->mappings = gemem_idmap_new (sizeof (JournalMapping));
   state->streams = gemem_idmap_new (sizeof (guint64));
-  state->events = gemem_idmap_new (sizeof (guint64));
+  state->events = gemem_idmap_new (sizeof (JournalMark));
   state->pools = gemem_idmap_new (sizeof (JournalPool));
   state->foreign = gemem_idmap_new (0);
   state->threads = gemem_idmap_new (sizeof (guint64));
@@ -337,40 +337,50 @@ is_omitted (const JournalState *state, guint32 call)
 
 /* ---- order of streams, pools */
 
+/* What a stream of another device has done says nothing of the memory of this one, and each device is
+ * replayed by itself: such a wait is left out. */
 static void
 wait_for_event (JournalState *state, const JournalRecord *record)
 {
-  const guint64 *event = gemem_idmap_lookup (state->events, record->p);
+  const JournalMark *mark = gemem_idmap_lookup (state->events, record->p);
 
-  if (event == NULL) /* CUDA ignores a wait for an event that was never recorded, too */
+  if (mark == NULL) /* CUDA ignores a wait for an event that was never recorded, too */
     {
       state->info->skipped++;
       return;
     }
-  guint64 id = *event, stream = stream_of (state, record);
+  if (mark->device != record->device)
+    return;
+  guint64 id = mark->number, stream = stream_of (state, record);
   journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
 }
 
 static void
 record_event (JournalState *state, const JournalRecord *record)
 {
-  guint64 id = number_of (state->events, record->p, &state->last_event),
-          stream = stream_of (state, record);
+  gboolean existed;
+  JournalMark *mark = gemem_idmap_insert (state->events, record->p, &existed);
+
+  if (!existed)
+    mark->number = ++state->last_event;
+  mark->device = record->device;
+  guint64 id = mark->number, stream = stream_of (state, record);
   journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
-/* The host waits for an event.  This is expressed as an otherwise empty stream that waits for the
- * event, and a wait of the host for that stream. */
+/* The host waits for an event, whichever device is current.  This is expressed as an otherwise empty stream
+ * that waits for the event, and a wait of the host for that stream. */
 static void
 sync_event (JournalState *state, const JournalRecord *record)
 {
-  const guint64 *event = gemem_idmap_lookup (state->events, record->p);
+  const JournalMark *mark = gemem_idmap_lookup (state->events, record->p);
 
-  if (event == NULL)
+  if (mark == NULL)
     return;
-  guint64 id = *event, stream = number_of (state->streams, HOST_STREAM, &state->last_stream);
-  journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
-  journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
+  guint64 id = mark->number, device = mark->device,
+          stream = number_of (state->streams, HOST_STREAM, &state->last_stream);
+  journal_emit (state, GEMEM_EVENT_EVENT_WAIT, device, id)->stream = stream;
+  journal_emit (state, GEMEM_EVENT_STREAM_SYNC, device, 0)->stream = stream;
 }
 
 /* Notes memory that is omitted, so that its free is not counted as unknown. */

@@ -59,7 +59,7 @@ recorded=$(sed -n 's/^peak_bytes_in_use 1 //p' "$out")
 run 0 env XLA_PYTHON_CLIENT_ALLOCATOR=default gemem-dry-run --gpu h100 --gpus 2 -o own.gmt "$GEMEM_JAX" "$programs/jax_sharded.py"
 real=$(sed -n 's/^peak_bytes_in_use 1 //p' "$out")
 check "$real bytes, as requested $recorded" near "$real" "$recorded"
-run 0 gemem-sim replay a.gmt --trace-device=1 --allow-partial -a tf-bfc:allow_growth=no,limit=63763120128 -d sim:capacity=85017493504
+run 0 gemem-sim replay a.gmt --trace-device=1 -a tf-bfc:allow_growth=no,limit=63763120128 -d sim:capacity=85017493504
 check "tf-bfc counts as JAX's allocator of the second GPU" near "$(awk '$1 == "peak_bytes_in_use" { print $2; exit }' "$out")" "$real"
 cat >both.sh <<'SH'
 "$@" 0 2 "$PORT" & "$@" 1 2 "$PORT" || exit

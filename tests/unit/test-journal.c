@@ -149,6 +149,22 @@ test_streams (void)
                 "1; stream-sync s3; event-record 2; | 3 | skipped 2");
 }
 
+/* A wait for another device's stream is left out; the host waits on the device of the event. */
+static void
+test_streams_of_devices (void)
+{
+  Draft draft = draft_new ();
+  CALL (.call = JOURNAL_EVENT_RECORD, .p = 0xe, .r = 0xbb);
+  CALL (.call = JOURNAL_EVENT_WAIT, .p = 0xe, .r = 0xcc, .device = 1);
+  CALL (.call = JOURNAL_EVENT_SYNC, .p = 0xe, .device = 1);
+  CALL (.call = JOURNAL_EVENT_RECORD, .p = 0xe, .r = 0xcc, .device = 1);
+  CALL (.call = JOURNAL_EVENT_WAIT, .p = 0xe, .r = 0xdd, .device = 1);
+  CALL (.call = JOURNAL_EVENT_WAIT, .p = 0xe, .r = 0xbb);
+  draft_expect (&draft, FALSE,
+                "event-record 1 s1; event-wait 1 s2; stream-sync s2; event-record 1 s3 d1; "
+                "event-wait 1 s4 d1; | 3 | skipped 0");
+}
+
 static void
 test_pools (void)
 {
@@ -192,8 +208,8 @@ test_ends (void)
                 "3; free 2; device-sync d1; | 3 | skipped 0");
 }
 
-/* A host wait for an event is a host stream that waits for it and is waited for; an event that
- * was never recorded is ignored. */
+/* A host wait for an event is a host stream of the event's device that waits for it and is waited for; an
+ * event that was never recorded is ignored. */
 static void
 test_event_sync (void)
 {
@@ -203,7 +219,7 @@ test_event_sync (void)
   CALL (.call = JOURNAL_EVENT_SYNC, .p = 0xe, .device = 1);
   CALL (.call = JOURNAL_EVENT_SYNC, .p = 0xe);
   draft_expect (&draft, FALSE,
-                "event-record 1 s1; event-wait 1 s2 d1; stream-sync s2 d1; event-wait 1 s2; "
+                "event-record 1 s1; event-wait 1 s2; stream-sync s2; event-wait 1 s2; "
                 "stream-sync s2; | 3 | skipped 0");
 }
 
@@ -873,6 +889,7 @@ main (int argc, char **argv)
   g_test_add_func ("/journal/memory", test_memory);
   g_test_add_func ("/journal/physical", test_physical);
   g_test_add_func ("/journal/streams", test_streams);
+  g_test_add_func ("/journal/streams-of-devices", test_streams_of_devices);
   g_test_add_func ("/journal/pools", test_pools);
   g_test_add_func ("/journal/ends", test_ends);
   g_test_add_func ("/journal/event-sync", test_event_sync);
