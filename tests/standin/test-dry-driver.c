@@ -59,13 +59,9 @@ static gpointer library;
 static CUcontext
 begin (void)
 {
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs/libgemem-dry.so",
-                                            NULL);
   CUcontext context;
 
-  library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL)
-    g_error ("%s", dlerror ());
+  library = test_open_library (".libs/libgemem-dry.so", RTLD_NOW | RTLD_LOCAL);
 #define LOAD(name) \
   *(gpointer *) &cu.name = dlsym (library, SYMBOL (name)); \
   g_assert_nonnull (cu.name);

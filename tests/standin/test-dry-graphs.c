@@ -208,15 +208,9 @@ main (int argc, char **argv)
   CUcontext context;
 
   g_test_init (&argc, &argv, NULL);
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", "libgemem-dry.so",
-                                            NULL);
   g_setenv ("GEMEM_DRY", "1", TRUE);
-  library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL)
-    g_error ("%s", dlerror ());
-#define FIND(name) \
-  if ((*(gpointer *) &cu.name = dlsym (library, SYMBOL (name))) == NULL) \
-    g_error ("%s is not there", SYMBOL (name));
+  library = test_open_library (".libs/libgemem-dry.so", RTLD_NOW | RTLD_LOCAL);
+#define FIND(name) *(gpointer *) &cu.name = test_symbol (library, SYMBOL (name));
   FUNCTIONS (FIND)
 #undef FIND
   OK (cu.cuInit (0));

@@ -11,16 +11,7 @@
 
 static void *library;
 
-#define CALL(name, types, ...) (((int (*) types) find (#name)) (__VA_ARGS__))
-
-static void *
-find (const char *name)
-{
-  void *function = dlsym (library, name);
-  if (function == NULL)
-    g_error ("%s is not there", name);
-  return function;
-}
+#define CALL(name, types, ...) (((int (*) types) test_symbol (library, #name)) (__VA_ARGS__))
 
 static void
 test_cublas (void)
@@ -153,7 +144,7 @@ test_cudnn (void)
   int n, c, h, width;
   gsize size = 9;
 
-  g_assert_cmpuint (((size_t (*) (void)) find ("cudnnGetVersion")) (), ==, 90100);
+  g_assert_cmpuint (((size_t (*) (void)) test_symbol (library, "cudnnGetVersion")) (), ==, 90100);
   CALL (cudnnCreateTensorDescriptor, (void **), &x);
   CALL (cudnnCreateFilterDescriptor, (void **), &w);
   CALL (cudnnCreateConvolutionDescriptor, (void **), &convolution);
@@ -335,26 +326,18 @@ test_chosen_sizes (void)
 int
 main (int argc, char **argv)
 {
-  static const char *const modules[] = { "libgemem-dry-cudnn.so", "libgemem-dry-rand.so",
-                                         "libgemem-dry-solvers.so" };
+  static const char *const modules[] = { ".libs/libgemem-dry.so", ".libs/libgemem-dry-cudnn.so",
+                                         ".libs/libgemem-dry-rand.so",
+                                         ".libs/libgemem-dry-solvers.so" };
 
   g_test_init (&argc, &argv, NULL);
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", "libgemem-dry.so",
-                                            NULL);
   g_autofree char *report = g_build_filename (test_tmpdir (), "report", NULL);
   g_setenv ("GEMEM_DRY", "1", TRUE);
   g_setenv ("GEMEM_DRY_REPORT", report, TRUE);
   g_setenv ("GEMEM_DRY_CUBLAS", "12.4.5.8", TRUE);
   g_setenv ("GEMEM_DRY_CUDNN", "9.1.0.70", TRUE);
-  if (dlopen (path, RTLD_NOW | RTLD_GLOBAL) == NULL)
-    g_error ("%s", dlerror ());
   for (guint i = 0; i < G_N_ELEMENTS (modules); i++)
-    {
-      g_autofree char *module = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", modules[i],
-                                                  NULL);
-      if (dlopen (module, RTLD_NOW | RTLD_GLOBAL) == NULL)
-        g_error ("%s", dlerror ());
-    }
+    test_open_library (modules[i], RTLD_NOW | RTLD_GLOBAL);
   library = dlopen (NULL, RTLD_NOW);
   g_test_add_func ("/libraries/cublas", test_cublas);
   g_test_add_func ("/libraries/cublaslt", test_cublaslt);

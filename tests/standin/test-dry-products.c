@@ -11,17 +11,8 @@
 static void *library;
 static CUdeviceptr memory; /* of which the host wrote the first 4 KiB */
 
-#define CALL(name, types, ...) (((int (*) types) find (name)) (__VA_ARGS__))
+#define CALL(name, types, ...) (((int (*) types) test_symbol (library, name)) (__VA_ARGS__))
 #define OK(call) g_assert_cmpint (call, ==, 0)
-
-static void *
-find (const char *name)
-{
-  void *function = dlsym (library, name);
-  if (function == NULL)
-    g_error ("%s is not there", name);
-  return function;
-}
 
 static gint32 marks[1024];
 
@@ -218,15 +209,9 @@ main (int argc, char **argv)
   CUcontext context;
 
   g_test_init (&argc, &argv, NULL);
-  static const char *const modules[] = { "libgemem-dry.so", "libgemem-dry-cudnn.so" };
   g_setenv ("GEMEM_DRY", "1", TRUE);
-  for (guint i = 0; i < G_N_ELEMENTS (modules); i++)
-    {
-      g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", modules[i],
-                                                NULL);
-      if (dlopen (path, RTLD_NOW | RTLD_GLOBAL) == NULL)
-        g_error ("%s", dlerror ());
-    }
+  test_open_library (".libs/libgemem-dry.so", RTLD_NOW | RTLD_GLOBAL);
+  test_open_library (".libs/libgemem-dry-cudnn.so", RTLD_NOW | RTLD_GLOBAL);
   library = dlopen (NULL, RTLD_NOW);
   OK (CALL ("cuInit", (unsigned), 0));
   OK (CALL ("cuDevicePrimaryCtxRetain", (CUcontext *, int), &context, 0));

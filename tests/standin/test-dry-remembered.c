@@ -17,18 +17,9 @@ static CUfunction kernel, unknown;
 static CUcontext context;
 static guint64 block; /* where the program's blocks begin, in the answer of on_block() */
 
-#define CALL(name, types, ...) (((int (*) types) find (name)) (__VA_ARGS__))
+#define CALL(name, types, ...) (((int (*) types) test_symbol (library, name)) (__VA_ARGS__))
 #define OK(call) g_assert_cmpint (call, ==, 0)
 #define MIB ((size_t) 1 << 20)
-
-static void *
-find (const char *name)
-{
-  void *function = dlsym (library, name);
-  if (function == NULL)
-    g_error ("%s is not there", name);
-  return function;
-}
 
 static guint64
 on_block (guint64 address)
@@ -429,15 +420,11 @@ main (int argc, char **argv)
   CUmodule module;
 
   g_test_init (&argc, &argv, NULL);
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs", "libgemem-dry.so",
-                                            NULL);
   g_autofree char *report = g_build_filename (test_tmpdir (), "report", NULL);
   g_setenv ("GEMEM_DRY", "1", TRUE);
   g_setenv ("GEMEM_DRY_REPORT", report, TRUE);
   g_setenv ("RANK", "5", TRUE);
-  library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL)
-    g_error ("%s", dlerror ());
+  library = test_open_library (".libs/libgemem-dry.so", RTLD_NOW | RTLD_LOCAL);
   OK (CALL ("cuInit", (unsigned), 0));
   OK (CALL ("cuDevicePrimaryCtxRetain", (CUcontext *, int), &context, 0));
   OK (CALL ("cuCtxSetCurrent", (CUcontext), context));

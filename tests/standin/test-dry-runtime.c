@@ -100,12 +100,8 @@ static struct
 static void
 open_library (void)
 {
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), ".libs/libgemem-dry.so",
-                                            NULL);
-  gpointer library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
+  gpointer library = test_open_library (".libs/libgemem-dry.so", RTLD_NOW | RTLD_LOCAL);
 
-  if (library == NULL)
-    g_error ("%s", dlerror ());
 #define LOAD(name, parameters) \
   *(gpointer *) &cu.name = dlsym (library, #name); \
   g_assert_nonnull (cu.name);

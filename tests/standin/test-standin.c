@@ -93,12 +93,7 @@ static gpointer library;
 static void
 open_library (void)
 {
-  g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"),
-                                            "tests/standin/.libs/libcuda.so.1", NULL);
-
-  library = dlopen (path, RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL)
-    g_error ("%s", dlerror ());
+  library = test_open_library ("tests/standin/.libs/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   *(gpointer *) &cu.get = dlsym (library, "cuGetProcAddress_v2");
 #define LOAD(name) \
   g_assert_cmpint ( \

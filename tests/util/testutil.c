@@ -1,6 +1,7 @@
 /* testutil.c - see testutil.h. */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <glib/gstdio.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -123,4 +124,25 @@ test_use_comma_locale (void)
     return TRUE;
   g_test_skip ("no locale with a decimal comma is installed, and localedef cannot make one");
   return FALSE;
+}
+
+gpointer
+test_open_library (const char *built, int flags)
+{
+  g_autofree char *path = g_build_filename (environment ("GEMEM_BUILDDIR", "."), built, NULL);
+  gpointer library = dlopen (path, flags);
+
+  if (library == NULL)
+    g_error ("%s", dlerror ());
+  return library;
+}
+
+gpointer
+test_symbol (gpointer library, const char *name)
+{
+  gpointer symbol = dlsym (library, name);
+
+  if (symbol == NULL)
+    g_error ("%s is not there", name);
+  return symbol;
 }

@@ -22,5 +22,12 @@ const char *test_tmpdir (void);
  * "C"). */
 gboolean test_use_comma_locale (void);
 
+/* Opens the library @built, a path below the build folder, with the @flags of dlopen().  Ends the test if it
+ * cannot be opened. */
+gpointer test_open_library (const char *built, int flags);
+
+/* The symbol @name of @library, which ends the test if it is missing. */
+gpointer test_symbol (gpointer library, const char *name);
+
 /* Fails with the message of @error. */
 #define test_assert_no_error(error) g_assert_no_error (error)
