@@ -50,7 +50,6 @@ typedef struct
   GememSlab range_slab, mapping_slab;
   GememIdMap *pages; /* GememPhysical */
   GememPage last_page;
-  gboolean shared; /* private to the device: a range ends where another one was let begin */
 } GememMappings;
 
 void gemem_mappings_init (GememMappings *self, guint64 granularity);

@@ -67,6 +67,7 @@ struct _GememSimulated
   guint64 busy_until;  /* the latest of these times */
 
   GememMappings mappings;  /* virtual memory: virtual.c */
+  gboolean shared_ranges;  /* one ends where another one was let begin */
   GememSimulated *sharing; /* the next in the ring of those with one memory; itself: alone */
 };
 

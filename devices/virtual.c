@@ -31,7 +31,7 @@ lay_out (GememSimulated *self, guint64 address, guint64 size, guint64 *own)
   if (lower != NULL)
     lower->own = lower->kept = address - lower->node.address;
   *own = end - address;
-  self->mappings.shared |= lower != NULL || *own < size;
+  self->shared_ranges |= lower != NULL || *own < size;
   return TRUE;
 }
 
@@ -138,7 +138,7 @@ gemem_virtual_map (GememDevice *device, guint64 address, GememPage page, guint64
   gemem_simulated_wait (self, GEMEM_CALL_MAP);
   if (!self->params.virtual_memory)
     return FALSE;
-  if (self->mappings.shared && gemem_mappings_is_mapped (&self->mappings, address, size))
+  if (self->shared_ranges && gemem_mappings_is_mapped (&self->mappings, address, size))
     {
       device->unexpected++;
       return FALSE;
