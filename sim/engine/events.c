@@ -380,15 +380,11 @@ dispatch (GememRun *run, const GememTraceEvent *event, gboolean watched, GError 
     return gemem_block_alloc (run, event, watched, error);
   if (event->kind == GEMEM_EVENT_FREE)
     return gemem_block_free (run, event, watched, error);
-  switch (event->kind)
-    {
-    case GEMEM_EVENT_FREE_REQUESTED:
-      return do_free_requested (run, event, watched, error);
-    case GEMEM_EVENT_FREE_COMPLETED:
-      return do_free_completed (run, event, watched, error);
-    default:
-      return do_other (run, event, error);
-    }
+  if (event->kind == GEMEM_EVENT_FREE_REQUESTED)
+    return do_free_requested (run, event, watched, error);
+  if (event->kind == GEMEM_EVENT_FREE_COMPLETED)
+    return do_free_completed (run, event, watched, error);
+  return do_other (run, event, error);
 }
 
 /* ---- the accounting after each event */
