@@ -94,6 +94,7 @@ typedef struct
   char *nccl_on;
   gboolean nccl_refused;           /* there was no memory for it */
   guint64 ooms, oom_seq, oom_size; /* refused requests, the first of them */
+  guint64 after_ooms;              /* requests that were served after the last of these */
   char *oom_by;
   guint64 compared, equal; /* decisions that our own allocator makes as the program's did */
   GArray *orders;          /* DryOrder; empty if addresses decide nothing */
@@ -132,6 +133,7 @@ typedef struct
   DRY_COUNTS (LIST)
 #undef LIST
   int status;          /* exit status of the program */
+  gboolean refused;    /* judge.c: a request, to whatever end */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
   guint lost;          /* recordings that could not be written or read */
   GPtrArray *only_if;  /* texts: conditions that hold for every process */

@@ -99,7 +99,11 @@ walk_event (DryFinding *found, Walk *walk, const GememTraceEvent *event, guint64
     walk->reserved += event->size;
   else if (event->kind == GEMEM_EVENT_SEGMENT_FREE || event->kind == GEMEM_EVENT_SEGMENT_UNMAP)
     walk->reserved -= MIN (walk->reserved, event->size);
-  else if (event->kind == GEMEM_EVENT_OOM && found->oom_size == 0)
+  else if (event->kind == GEMEM_EVENT_ALLOC)
+    found->after_ooms++;
+  else if (event->kind == GEMEM_EVENT_OOM)
+    found->after_ooms = 0;
+  if (event->kind == GEMEM_EVENT_OOM && found->oom_size == 0)
     {
       found->oom_seq = seq;
       found->oom_size = event->size;

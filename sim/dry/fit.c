@@ -3,8 +3,8 @@
  *
  * Bisection over dry runs, from both ends: a program is taken to need more with a later value, and
  * every run is listed and its trace kept, so that one that does not can be seen.  A run fits if its
- * verdict does not say the opposite and the program ended well; conditions of the verdict (dry.h) are
- * said.  A run that failed for another reason than memory ends the search.
+ * verdict does not say the opposite, the program ended well and nothing was refused, whatever it did then;
+ * conditions of the verdict (dry.h) are said.  A run that failed for another reason than memory ends the search.
  */
 #include "config.h"
 
@@ -286,7 +286,7 @@ try_values (Search *search, GError **error)
     .json = values_json (search),
     .trace = g_strdup (output),
     .needed = verdict->needed_most,
-    .fit = verdict->fit,
+    .fit = verdict->refused ? DRY_DOES_NOT_FIT : verdict->fit,
     .status = verdict->status,
     .only_if = g_strdup (first_condition (verdict)),
   };

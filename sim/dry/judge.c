@@ -6,6 +6,9 @@
  * function, no size was taken as 0, and enough is left for CUDA's context, unless --context counted it.
  * Everything else is "only if", with the conditions, each a part of a sentence after these words.
  *
+ * A program that was refused memory, went on with other requests and ended with success (it tries a smaller
+ * batch, say) does so on the GPU, too; whether that is what its user wants is a condition.
+ *
  * How much NCCL takes follows from the links between GPUs.  Where much more is left than it took, other links
  * than those that were assumed are no condition: the verdict names them.
  *
@@ -54,14 +57,21 @@ taken_by (const DryOptions *options, const DryFinding *found)
   return (all ? found->limit : found->needed) + found->beside;
 }
 
-/* What @found needs, in the worst order of addresses, and whether a request was refused.  Others than the
- * program's allocator may hold their most when that does, in any order. */
+/* Whether the program of @verdict, which was refused memory in @found, went on without it. */
+static gboolean
+went_on (const DryVerdict *verdict, const DryFinding *found)
+{
+  return verdict->status == 0 && found->after_ooms > 0;
+}
+
+/* What @found needs, in the worst order of addresses, and whether a request was refused that ended the program.
+ * Others than the program's allocator may hold their most when that does, in any order. */
 static void
-measure (const DryOptions *options, DryFinding *found)
+measure (const DryOptions *options, const DryVerdict *verdict, DryFinding *found)
 {
   guint64 most = MAX (found->held, found->peak_reserved);
   const guint64 others = most - found->peak_reserved;
-  gboolean refused = found->ooms > 0 || found->nccl_refused;
+  gboolean refused = (found->ooms > 0 && !went_on (verdict, found)) || found->nccl_refused;
 
   if (found->limit > 0) /* the context is beside it */
     {
@@ -156,6 +166,11 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
   const guint64 together = needed_together (options, verdict, found);
   char size[GEMEM_FORMAT_MAX];
 
+  if (found->ooms > 0)
+    only_if (conditions,
+             "the program may do without what was refused ('out of memory', below): it went on, "
+             "with %" G_GUINT64_FORMAT " requests after that",
+             found->after_ooms);
   if (found->late)
     only_if (conditions, "the requests before those that its trace holds needed no more");
   if (too_large)
@@ -193,8 +208,13 @@ dry_judge (const DryOptions *options, DryVerdict *verdict, const DryVerdict *mos
   add_common_conditions (verdict, most);
   verdict->fit = verdict->only_if->len > 0 ? DRY_FITS_ONLY_IF : DRY_FITS;
   verdict->needed = verdict->needed_most = 0;
+  verdict->refused = FALSE;
   for (guint i = 0; i < verdict->findings->len; i++)
-    measure (options, verdict->findings->pdata[i]);
+    {
+      DryFinding *found = verdict->findings->pdata[i];
+      measure (options, verdict, found);
+      verdict->refused |= found->ooms > 0;
+    }
   for (guint i = 0; i < verdict->findings->len; i++)
     {
       DryFinding *found = verdict->findings->pdata[i];

@@ -198,7 +198,8 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
                 found->ooms, found->oom_size, found->oom_seq, found->oom_by != NULL ? ", " : "",
                 found->oom_by != NULL ? found->oom_by : "");
   if (found->ooms > 0 && verdict->status == 0)
-    append_row (out, "", "the program went on after that and ended with success");
+    append_row (out, "", "the program %s with success",
+                found->after_ooms > 0 ? "went on after that and ended" : "ended after that");
   append_orders (out, found);
   append_row (out, "requests of", "%s (%" G_GUINT64_FORMAT " events)",
               found->allocator != NULL ? found->allocator : "CUDA's runtime and driver",
