@@ -74,10 +74,8 @@ gemem_slab_alloc (GememSlab *slab)
 }
 
 void
-gemem_slab_free (GememSlab *slab, gpointer object)
+gemem_slab_poison (const GememSlab *slab, gpointer object)
 {
-  *(gpointer *) object = slab->free_list;
-  slab->free_list = object;
   ASAN_POISON_MEMORY_REGION ((char *) object + sizeof (gpointer),
                              slab->object_size - sizeof (gpointer));
 }

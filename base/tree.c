@@ -22,6 +22,7 @@
   15 /* entries per page: 512 bytes with the header; their numbers are digits of 4 bits */
 #define DIGIT 4
 #define DIGIT_MAX ((guint64) 15)
+#define ENTRY_BITS 5 /* log2 of the size of an entry */
 #define LAST_DIGIT (DIGIT * (WIDTH - 1))
 #define LEAST 4
 #define DEEPEST 32 /* levels: LEAST^32 exceeds any number of entries */
@@ -53,6 +54,8 @@ typedef struct
 #define IN_ORDER G_GUINT64_CONSTANT (0x0EDCBA9876543210)
 #define ONES G_GUINT64_CONSTANT (0x0111111111111111) /* a digit of 1 for each entry */
 
+G_STATIC_ASSERT (sizeof (Entry) == 1 << ENTRY_BITS);
+
 static const Entry LAST = { G_MAXUINT64, G_MAXUINT64, G_MAXUINT64, NULL };
 
 #define KEY_OF(node) (node)->group, (node)->size, (node)->address
@@ -64,6 +67,14 @@ add_below (gsize count, const Entry *entry, guint64 group, guint64 size, guint64
 #ifdef __x86_64__ /* a subtraction of three words, which compilers do not generate */
   guint64 middle = entry->size, high = entry->group;
 
+  if (__builtin_constant_p (address) && address == 0) /* no address is below it */
+    {
+      __asm__("cmpq %[size], %[middle]\n\tsbbq %[group], %[high]\n\tadcq $0, %[count]"
+              : [count] "+&r"(count), [high] "+&r"(high)
+              : [middle] "rm"(entry->size), [size] "r"(size), [group] "r"(group)
+              : "cc");
+      return count;
+    }
   __asm__("cmpq %[address], %[low]\n\tsbbq %[size], %[middle]\n\tsbbq %[group], %[high]\n\t"
           "adcq $0, %[count]"
           : [count] "+&r"(count), [middle] "+&r"(middle), [high] "+&r"(high)
@@ -84,23 +95,27 @@ below (const Entry *entry, guint64 group, guint64 size, guint64 address)
   return add_below (0, entry, group, size, address) != 0;
 }
 
-/* The entry of which the number is the lowest digit of @order. */
-static inline const Entry *
-first_of (const Page *page, guint64 order)
+/* The entry of which the number is digit @at, a constant, of @order: shifted to where it is the offset of the
+ * entry, because a compiler shifts twice, and twice again for the second word of the key. */
+static inline __attribute__ ((always_inline)) const Entry *
+entry_of (const Page *page, guint64 order, guint at)
 {
-  return &page->entry[order & DIGIT_MAX];
+  const guint64 moved = DIGIT * at > ENTRY_BITS ? order >> (DIGIT * at - ENTRY_BITS)
+                                                : order << (ENTRY_BITS - DIGIT * at);
+
+  return (const Entry *) (gconstpointer) ((const char *) page->entry
+                                          + (moved & DIGIT_MAX << ENTRY_BITS));
 }
 
 /* The @at-th entry of @page. */
 static inline Entry *
 entry_at (Page *page, gsize at)
 {
-  return (Entry *) first_of (page, page->order >> DIGIT * at);
+  return (Entry *) entry_of (page, page->order >> DIGIT * at, 0);
 }
 
 /* @count, plus 1 if the @at-th entry in @order is below the key. */
-#define COUNT_BELOW(count, at) \
-  add_below (count, first_of (page, order >> DIGIT * (at)), group, size, address)
+#define COUNT_BELOW(count, at) add_below (count, entry_of (page, order, at), group, size, address)
 
 /* Number of entries of @page below the key; unless @many, all but the first seven are unused. */
 static inline gsize
@@ -181,7 +196,7 @@ node_at (Page *leaf, gint64 at)
 }
 
 /* The node @offset positions after the first one that is not below the key. */
-static inline GememTreeNode *
+static inline __attribute__ ((always_inline)) GememTreeNode *
 look_up (const GememTree *tree, guint64 group, guint64 size, guint64 address, int offset)
 {
   Page *leaf;
@@ -196,6 +211,12 @@ GememTreeNode *
 gemem_tree_lower_bound (const GememTree *tree, guint64 group, guint64 size, guint64 address)
 {
   return look_up (tree, group, size, address, 0);
+}
+
+GememTreeNode *
+gemem_tree_fit (const GememTree *tree, guint64 group, guint64 size)
+{
+  return look_up (tree, group, size, 0, 0);
 }
 
 GememTreeNode *
@@ -256,10 +277,10 @@ gemem_tree_last (const GememTree *tree)
 
 /* ---- changes */
 
-/* Makes *@entry the @at-th entry of @page, which is not full and on @level: takes the last number,
- * which is unused. */
-static inline void
-put (Page *page, guint64 level, gsize at, const Entry *entry)
+/* Makes the entry of the last number, which is unused, the @at-th entry of @page, which is not full;
+ * returns the number. */
+static inline guint64
+open_up (Page *page, gsize at)
 {
   const guint64 order = page->order, number = order >> LAST_DIGIT,
                 before = ((guint64) 1 << DIGIT * at) - 1;
@@ -267,9 +288,31 @@ put (Page *page, guint64 level, gsize at, const Entry *entry)
   page->n++;
   page->order = (order & before) | number << DIGIT * at
                 | ((order & ~before & ~(DIGIT_MAX << LAST_DIGIT)) << DIGIT);
+  return number;
+}
+
+/* Makes *@entry the @at-th entry of @page, which is not full and on @level. */
+static inline void
+put (Page *page, guint64 level, gsize at, const Entry *entry)
+{
+  const guint64 number = open_up (page, at);
+
   page->entry[number] = *entry;
   if (level == 0)
     ((GememTreeNode *) entry->to)->place = (char *) page + number;
+}
+
+/* Makes @node the node of entry @number of @leaf. */
+static inline void
+set_node (Page *leaf, guint64 number, GememTreeNode *node)
+{
+  Entry *entry = &leaf->entry[number]; /* word by word: a copy goes through memory */
+
+  entry->group = node->group;
+  entry->size = node->size;
+  entry->address = node->address;
+  entry->to = node;
+  node->place = (char *) leaf + number;
 }
 
 /* Removes the @at-th entry of @page: its number is then the last one. */
@@ -319,11 +362,11 @@ move_down (Page *lower, Page *upper, guint64 level, guint64 n)
 
 /* Sets the key of @entry to the bound of @page; `to` is unchanged. */
 static inline void
-set_bound (Entry *entry, const Page *page)
+set_bound (Entry *entry, Page *page)
 {
   const gpointer to = entry->to;
 
-  *entry = *first_of (page, page->order >> DIGIT * (page->n - 1));
+  *entry = *entry_at (page, page->n - 1);
   entry->to = to;
 }
 
@@ -368,10 +411,11 @@ split (GememTree *tree, Page *page, guint64 level, gsize at, Entry *entry, Entry
   *entry = new_above;
 }
 
-/* Inserts @entry into a full leaf. */
+/* Inserts @node into a full leaf. */
 static G_GNUC_NO_INLINE void
-insert_splitting (GememTree *tree, Entry entry)
+insert_splitting (GememTree *tree, GememTreeNode *node)
 {
+  Entry entry = { node->size, node->address, node->group, node };
   Path path;
 
   find_path (tree, KEY_OF (&entry), &path);
@@ -406,7 +450,6 @@ plant (GememTree *tree)
 void
 gemem_tree_insert (GememTree *tree, GememTreeNode *node)
 {
-  const Entry entry = { node->size, node->address, node->group, node };
   Page *leaf;
 
   if (G_UNLIKELY (tree->root == NULL))
@@ -415,10 +458,10 @@ gemem_tree_insert (GememTree *tree, GememTreeNode *node)
   tree->count++;
   if (G_UNLIKELY (leaf->n == WIDTH))
     {
-      insert_splitting (tree, entry);
+      insert_splitting (tree, node);
       return;
     }
-  put (leaf, 0, count_in_leaf (tree, leaf, KEY_OF (node)), &entry);
+  set_node (leaf, open_up (leaf, count_in_leaf (tree, leaf, KEY_OF (node))), node);
 }
 
 /* Balances the pages @at and @at + 1 below @above, one of which has too few entries, or merges
@@ -496,19 +539,6 @@ move (GememTree *tree, Page *leaf, gsize at, GememTreeNode *node)
   gemem_tree_insert (tree, node);
 }
 
-/* Makes @node the @at-th node of @leaf instead of the one at @place. */
-static inline void
-take_place (Page *leaf, gsize at, gpointer place, GememTreeNode *node)
-{
-  Entry *entry = entry_at (leaf, at);
-
-  entry->group = node->group;
-  entry->size = node->size;
-  entry->address = node->address;
-  entry->to = node;
-  node->place = place;
-}
-
 void
 gemem_tree_raise (GememTree *tree, gpointer place, GememTreeNode *node)
 {
@@ -518,7 +548,7 @@ gemem_tree_raise (GememTree *tree, gpointer place, GememTreeNode *node)
   if (at + 1 < leaf->n ? below (entry_at (leaf, at + 1), KEY_OF (node)) : leaf->next != NULL)
     move (tree, leaf, at, node);
   else
-    take_place (leaf, at, place, node);
+    set_node (leaf, (guintptr) place & DIGIT_MAX, node);
 }
 
 void
@@ -530,7 +560,7 @@ gemem_tree_lower (GememTree *tree, gpointer place, GememTreeNode *node)
   if (at > 0 ? !below (entry_at (leaf, at - 1), KEY_OF (node)) : leaf->previous != NULL)
     move (tree, leaf, at, node);
   else
-    take_place (leaf, at, place, node);
+    set_node (leaf, (guintptr) place & DIGIT_MAX, node);
 }
 
 void

@@ -59,6 +59,8 @@ void gemem_tree_raise (GememTree *tree, gpointer place, GememTreeNode *node);
 void gemem_tree_lower (GememTree *tree, gpointer place, GememTreeNode *node);
 /* Removes all nodes, which the caller keeps, and frees the pages of the tree. */
 void gemem_tree_clear (GememTree *tree);
+/* First node with key >= (group, size, 0), or NULL: the best fit in @group, or a node of a later one. */
+GememTreeNode *gemem_tree_fit (const GememTree *tree, guint64 group, guint64 size);
 /* First node with key >= (group, size, address), or NULL. */
 GememTreeNode *gemem_tree_lower_bound (const GememTree *tree, guint64 group, guint64 size,
                                        guint64 address);

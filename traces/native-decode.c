@@ -20,6 +20,9 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* the loops over columns as vectors, which clang makes at -O2 */
+#define UNROLL _Pragma ("GCC unroll 4")
+#else
+#define UNROLL
 #endif
 
 #define BATCH 256 /* events: 16 KB, which stay in the near cache until they are served */
@@ -359,18 +362,22 @@ scatter (NativeDecoder *decoder, NativeField field, const guint16 *places, guint
   switch (field.size)
     {
     case 8:
+      UNROLL
       for (guint32 i = 0; i < m; i++)
         *(guint64 *) (gpointer) (to + places[i] * sizeof (GememTraceEvent)) = values[i];
       break;
     case 4:
+      UNROLL
       for (guint32 i = 0; i < m; i++)
         *(guint32 *) (gpointer) (to + places[i] * sizeof (GememTraceEvent)) = (guint32) values[i];
       break;
     case 2:
+      UNROLL
       for (guint32 i = 0; i < m; i++)
         *(guint16 *) (gpointer) (to + places[i] * sizeof (GememTraceEvent)) = (guint16) values[i];
       break;
     default:
+      UNROLL
       for (guint32 i = 0; i < m; i++)
         to[places[i] * sizeof (GememTraceEvent)] = (guint8) values[i];
       break;
@@ -385,6 +392,7 @@ place_kinds (NativeDecoder *decoder, guint32 m)
 
   decode_column (decoder, &common->columns[0], common->count, common->done, m);
   memset (decoder->found, 0, sizeof decoder->found);
+  UNROLL
   for (guint32 i = 0; i < m; i++)
     {
       guint8 kind = (guint8) decoder->values[i];

@@ -8,7 +8,7 @@
 static GememTreeNode *
 best_of (const GememBfc *self, GememBfcPart part, guint64 size)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&self->free, part, size, 0);
+  GememTreeNode *node = gemem_tree_fit (&self->free, part, size);
 
   return node != NULL && node->group == part ? node : NULL;
 }

@@ -87,7 +87,7 @@ gemem_bfc_take (GememBfc *self, GememTreeNode *node, guint64 size, GememNeighbou
 static inline GememNeighbour *
 gemem_bfc_find (GememBfc *self, guint64 size)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&self->free, 0, size, 0);
+  GememTreeNode *node = gemem_tree_fit (&self->free, 0, size);
   GememNeighbour *rest;
 
   return node != NULL ? gemem_bfc_take (self, node, size, &rest) : NULL;

@@ -178,7 +178,7 @@ gemem_bfc_force (GememBfc *self, guint64 size)
 GememNeighbour *
 gemem_bfc_find_before (GememBfc *self, guint64 size, guint64 before)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&self->free, 0, size, 0);
+  GememTreeNode *node = gemem_tree_fit (&self->free, 0, size);
   GememNeighbour *chunk, *rest;
 
   while (node != NULL && before != 0 && stamped (GEMEM_NEIGHBOUR_OF (node))->stamp > before)

@@ -102,6 +102,7 @@ typedef struct
 {
   GememBfcStamps stamps;
   gboolean collects;
+  gboolean special; /* with parts or timestamps: no free chunk is as good as another of its size */
 } TfBfc;
 
 extern const GememAllocatorClass gemem_tf_bfc_class;
@@ -172,37 +173,45 @@ tf_sync (GememAllocator *allocator, guint64 stream)
     stamps->frontier = ++stamps->counter;
 }
 
-static inline GememNeighbour *
+static GememNeighbour *
 find (GememBfc *bfc, const GememRequest *request, guint64 size)
 {
-  if (G_UNLIKELY (bfc->rejoin != NULL))
+  if (bfc->rejoin != NULL)
     return gemem_bfc_find_at (bfc, request->pool != 0 ? BFC_UPPER : BFC_LOWER, size);
   return gemem_bfc_find (bfc, size);
+}
+
+/* A request that no free chunk serves as it is, or of an allocator with parts or timestamps; NULL: out of
+ * memory. */
+static G_GNUC_NO_INLINE GememNeighbour *
+find_elsewhere (GememBfc *bfc, const GememRequest *request, guint64 size)
+{
+  GememNeighbour *chunk;
+
+  if (bfc->stamped)
+    return find_stamped (bfc, gemem_align_up (CLAMP (request->size, 1, G_MAXINT64), BFC_QUANTUM),
+                         request->stream);
+  if (request->size > bfc->limit)
+    return NULL;
+  chunk = find (bfc, request, size);
+  if (chunk == NULL && extend (bfc, size))
+    chunk = find (bfc, request, size);
+  if (chunk == NULL && ((TfBfc *) bfc)->collects && release_idle (bfc, size) && extend (bfc, size))
+    chunk = find (bfc, request, size);
+  return chunk;
 }
 
 static gboolean
 tf_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
   GememBfc *bfc = (GememBfc *) allocator;
-  GememNeighbour *chunk;
-  guint64 size;
+  const guint64 size = gemem_align_up (MAX (request->size, 1), BFC_QUANTUM);
+  GememNeighbour *chunk = NULL;
 
-  if (G_UNLIKELY (bfc->stamped))
-    {
-      size = gemem_align_up (CLAMP (request->size, 1, G_MAXINT64), BFC_QUANTUM);
-      chunk = find_stamped (bfc, size, request->stream);
-      if (chunk != NULL)
-        gemem_bfc_hand_over (bfc, chunk, block);
-      return chunk != NULL;
-    }
-  if (request->size > bfc->limit)
-    return FALSE;
-  size = gemem_align_up (MAX (request->size, 1), BFC_QUANTUM);
-  chunk = find (bfc, request, size);
-  if (chunk == NULL && extend (bfc, size))
-    chunk = find (bfc, request, size);
-  if (chunk == NULL && ((TfBfc *) bfc)->collects && release_idle (bfc, size) && extend (bfc, size))
-    chunk = find (bfc, request, size);
+  if (G_LIKELY (!((TfBfc *) bfc)->special && request->size <= bfc->limit))
+    chunk = gemem_bfc_find (bfc, size);
+  if (G_UNLIKELY (chunk == NULL))
+    chunk = find_elsewhere (bfc, request, size);
   if (chunk == NULL)
     return FALSE;
   gemem_bfc_hand_over (bfc, chunk, block);
@@ -277,6 +286,7 @@ tf_create (gconstpointer given, GememDevice *device, GError **error)
     bfc->next_region = gemem_align_up (own->next_region, BFC_QUANTUM);
   bfc->coalesces = own->coalesce_regions;
   self->collects = own->garbage_collection;
+  self->special = own->timestamped || own->partitioned;
   return &bfc->base;
 }
 

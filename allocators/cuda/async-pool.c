@@ -231,7 +231,7 @@ gemem_cuda_pool_publish (GememCudaPool *pool, GememCudaBlock *block)
 static GememCudaBlock *
 best_of (const GememCudaPool *pool, guint64 group, guint64 size)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&pool->free, group, size, 0);
+  GememTreeNode *node = gemem_tree_fit (&pool->free, group, size);
 
   return node != NULL && node->group == group ? gemem_cuda_block (node) : NULL;
 }
@@ -253,7 +253,7 @@ static GememCudaBlock *
 followed (const GememCudaPool *pool, guint64 own, guint64 from, guint64 size)
 {
   const guint64 known = known_of (pool, own, from);
-  GememTreeNode *node = known != 0 ? gemem_tree_lower_bound (&pool->free, from, size, 0) : NULL;
+  GememTreeNode *node = known != 0 ? gemem_tree_fit (&pool->free, from, size) : NULL;
 
   for (; node != NULL && node->group == from; node = gemem_tree_next (node))
     if (gemem_cuda_block (node)->mark <= known)
@@ -267,7 +267,7 @@ completed (GememCudaPool *pool, guint64 from, guint64 size)
 {
   guint64 pending = G_MAXUINT64; /* the least mark that is known not to be complete */
 
-  for (GememTreeNode *node = gemem_tree_lower_bound (&pool->free, from, size, 0);
+  for (GememTreeNode *node = gemem_tree_fit (&pool->free, from, size);
        node != NULL && node->group == from; node = gemem_tree_next (node))
     {
       GememCudaBlock *block = gemem_cuda_block (node);
@@ -324,7 +324,7 @@ with_a_wait (GememCudaPool *pool, guint64 own, guint64 size)
 static void
 publish_stream (GememCudaPool *pool, guint64 number, guint64 least, gboolean all)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&pool->free, number, least, 0);
+  GememTreeNode *node = gemem_tree_fit (&pool->free, number, least);
 
   while (node != NULL && node->group == number)
     {

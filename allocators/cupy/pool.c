@@ -174,7 +174,7 @@ insert (CupyPool *self, GememNeighbour *chunk)
 static GememTreeNode *
 best_fit (CupyPool *self, const GememRequest *request, guint64 size)
 {
-  GememTreeNode *best = gemem_tree_lower_bound (&self->free, request->stream, size, 0), *recorded;
+  GememTreeNode *best = gemem_tree_fit (&self->free, request->stream, size), *recorded;
 
   if (best == NULL || best->group != request->stream)
     return NULL;

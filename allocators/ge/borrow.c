@@ -44,7 +44,7 @@ gemem_ge_borrow_remove (GeBorrowPool *pool, GeStreamBlock *block)
 GeStreamBlock *
 gemem_ge_borrow_find (const GeBorrowPool *pool, guint64 size)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&pool->tree, 0, size, 0);
+  GememTreeNode *node = gemem_tree_fit (&pool->tree, 0, size);
 
   return node != NULL ? GEMEM_TREE_ENTRY (node, GeStreamBlock, node) : NULL;
 }

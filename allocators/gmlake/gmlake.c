@@ -131,7 +131,7 @@ find_free (Gmlake *lake, GmlakePool *pool, guint64 size, guint64 stream, gboolea
   GememTreeNode *node;
 
   pool->search_count += lake->gc && !exact;
-  node = gemem_tree_lower_bound (&pool->free, stream, size, 0);
+  node = gemem_tree_fit (&pool->free, stream, size);
   if (node == NULL || node->group != stream || (exact && node->size != size)
       || (size < max_split && node->size >= max_split)
       || (size >= max_split && node->size - size >= GMLAKE_LARGE_SEGMENT))
@@ -144,7 +144,7 @@ find_free (Gmlake *lake, GmlakePool *pool, guint64 size, guint64 stream, gboolea
 static GmlakeBlock *
 find_fused (Gmlake *lake, guint64 size, guint64 stream, gboolean exact)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&lake->whole, stream, size, 0);
+  GememTreeNode *node = gemem_tree_fit (&lake->whole, stream, size);
   GmlakeFused *fused;
 
   if (node == NULL || node->group != stream || (exact && node->size != size)
@@ -248,7 +248,7 @@ release_available (Gmlake *lake, GmlakePool *pool, guint64 size, guint64 stream)
 
   if (max_split == GEMEM_UNLIMITED)
     return FALSE;
-  node = gemem_tree_lower_bound (&pool->free, stream, key, 0);
+  node = gemem_tree_fit (&pool->free, stream, key);
   if (node != NULL && node->group == stream)
     return release (lake, gemem_gmlake_block (node)) > 0;
   for (node = gemem_tree_before (&pool->free, stream, key, 0);

@@ -189,7 +189,7 @@ available (AutoGrowth *self)
 static GememNeighbour *
 attempt_exact_fit (AutoGrowth *self, guint64 group, guint64 size)
 {
-  GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, group, size, 0);
+  GememTreeNode *fit = gemem_tree_fit (&self->pool, group, size);
   if (fit != NULL && fit->group == group && fit->size == size)
     {
       pool_remove (self, GEMEM_NEIGHBOUR_OF (fit));
@@ -207,7 +207,7 @@ attempt_best_fit (AutoGrowth *self, guint64 group, guint64 size)
 {
   if (self->warm_up > 0)
     return attempt_exact_fit (self, group, size);
-  GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, group, size, 0);
+  GememTreeNode *fit = gemem_tree_fit (&self->pool, group, size);
   if (fit != NULL && fit->group == group)
     {
       pool_remove (self, GEMEM_NEIGHBOUR_OF (fit));

@@ -303,7 +303,7 @@ serve (BestFit *self, guint64 size)
     }
   if (chunk == n && (n == self->capacity || !add_chunk (self) || *largest_of (self, n) < size))
     return NULL;
-  block = GEMEM_NEIGHBOUR_OF (gemem_tree_lower_bound (&self->pool, chunk, size, 0));
+  block = GEMEM_NEIGHBOUR_OF (gemem_tree_fit (&self->pool, chunk, size));
   take (self, block);
   split (self, block, size);
   self->last = chunk;

@@ -223,7 +223,7 @@ split (Buddy *buddy, GememNeighbour *block, guint64 size)
 static GememNeighbour *
 alloc_pooled (Buddy *buddy, guint64 size, gboolean *refused)
 {
-  GememTreeNode *fit = gemem_tree_lower_bound (&buddy->pool, buddy->owner, size, 0);
+  GememTreeNode *fit = gemem_tree_fit (&buddy->pool, buddy->owner, size);
   GememNeighbour *block;
   if (fit != NULL)
     {

@@ -177,7 +177,7 @@ append (VmmGrowth *self, guint64 index, guint64 address, guint64 size)
 static GememNeighbour *
 take (VmmGrowth *self, guint64 index, guint64 size)
 {
-  GememTreeNode *fit = gemem_tree_lower_bound (&self->pool, index, size, 0);
+  GememTreeNode *fit = gemem_tree_fit (&self->pool, index, size);
   GememNeighbour *block, *high;
   guint64 rest;
 

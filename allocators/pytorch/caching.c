@@ -131,7 +131,7 @@ find_free (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 
   if (settings->gc)
     pool->search_count++;
-  node = gemem_tree_lower_bound (&pool->free, stream, size, 0);
+  node = gemem_tree_fit (&pool->free, stream, size);
   if (node == NULL || node->group != stream)
     return NULL;
   if (settings->expandable)
@@ -242,7 +242,7 @@ release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 st
     return FALSE;
   if (caching->settings.sync_device)
     gemem_device_sync (caching->base.device);
-  node = gemem_tree_lower_bound (&pool->free, stream, key, 0);
+  node = gemem_tree_fit (&pool->free, stream, key);
   if (node != NULL && node->group == stream && is_releasable (gemem_caching_block (node)))
     {
       gemem_caching_release (caching, gemem_caching_block (node));

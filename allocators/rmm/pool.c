@@ -115,7 +115,7 @@ next_list (const Pool *self, guint64 from)
 static GememNeighbour *
 find (const Pool *self, guint64 stream, guint64 size)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&self->free, stream, size, 0);
+  GememTreeNode *node = gemem_tree_fit (&self->free, stream, size);
 
   return node != NULL && node->group == stream ? GEMEM_NEIGHBOUR_OF (node) : NULL;
 }

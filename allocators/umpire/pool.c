@@ -143,7 +143,7 @@ UmpireChunk *
 gemem_umpire_take (UmpirePool *self, guint64 n)
 {
   const guint64 size = gemem_align_up (n, self->params.alignment);
-  GememTreeNode *node = gemem_tree_lower_bound (&self->free, 0, size, 0);
+  GememTreeNode *node = gemem_tree_fit (&self->free, 0, size);
   UmpireChunk *chunk, *rest;
 
   if (node != NULL)

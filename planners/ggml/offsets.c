@@ -101,7 +101,7 @@ find_hole (const GgmlOffsets *self, guint64 size)
 {
   for (guint32 c = self->n_chunks; c-- > 0;)
     {
-      GememTreeNode *node = gemem_tree_lower_bound (&self->by_size, c, size, 0);
+      GememTreeNode *node = gemem_tree_fit (&self->by_size, c, size);
 
       if (node != NULL && node->group == c)
         return of_size (node);

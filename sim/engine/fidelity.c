@@ -157,6 +157,7 @@ have_decisions (const GememTraceEvent *events, gsize n)
   guint64 addresses = 0;
   guint flags = 0;
 
+#pragma GCC unroll 8
   for (gsize i = 0; i < n; i++)
     {
       addresses |= events[i].address;

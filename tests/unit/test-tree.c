@@ -120,6 +120,8 @@ model_check (const Model *model)
 static void
 check_lower_bound (const Model *model, guint64 group, guint64 size, guint64 address)
 {
+  g_assert_true (gemem_tree_fit (&model->tree, group, size)
+                 == model_at (model, model_find (model, group, size, 0)));
   g_assert_true (gemem_tree_lower_bound (&model->tree, group, size, address)
                  == model_at (model, model_find (model, group, size, address)));
   g_assert_true (gemem_tree_before (&model->tree, group, size, address)
