@@ -77,6 +77,9 @@ typedef enum
    * (0: it failed, for want of memory or otherwise), q size, r stream, s bytes of the block */
   JOURNAL_REQUEST = 35,
   JOURNAL_REQUEST_END = 36, /* p address: the block of a request is free again */
+  /* p number of a stack, a STRING: where the main thread of Python, which is `thread`, has been since
+   * the PLACE before this one, whenever a call with journal_has_place() was made */
+  JOURNAL_PLACE = 37,
   JOURNAL_CALL_COUNT
 } JournalCall;
 
@@ -135,7 +138,9 @@ typedef struct
   JournalDevice devices[JOURNAL_MAX_DEVICES];
   char command[JOURNAL_MAX_TEXT]; /* arguments, each with its NUL; may be cut off */
   /* Facts of the trace, for a recording of a running allocator; "" and 0 in other journals. */
-  uint32_t flags, unused3;
+  uint32_t flags;
+  uint32_t
+      places; /* 1: there are JOURNAL_PLACE, which stand behind the calls that they belong to */
   char allocator[256], settings[JOURNAL_MAX_TEXT], device[512], made_on[256];
   /* "CuPy 14.2.0": an allocator of the program recorded its own requests beside the calls; then
    * `allocator` and `settings` are its.  "": none did */
@@ -145,6 +150,14 @@ typedef struct
 _Static_assert(sizeof (JournalRecord) == JOURNAL_SLOT, "a record is a slot");
 _Static_assert(sizeof (JournalBlock) == JOURNAL_SLOT, "the header of a block is a slot");
 _Static_assert(sizeof (JournalHeader) <= JOURNAL_BLOCK, "the header fits into its block");
+
+/* Whether @call obtains memory, or was refused it: the calls that PLACEs are for. */
+static inline int
+journal_has_place (uint32_t call)
+{
+  return (call >= JOURNAL_ALLOC && call <= JOURNAL_ALLOC_FAILED) || call == JOURNAL_CREATE
+         || call == JOURNAL_MAP || call == JOURNAL_ARRAY || call == JOURNAL_REGISTER;
+}
 
 /* Number of slots after @record that belong to it. */
 static inline uint64_t

@@ -1,5 +1,5 @@
-/* journal-private.h - the state and the functions shared by journal-state.c, journal-physical.c and
- * journal-requests.c. */
+/* journal-private.h - the state and the functions shared by journal-state.c, journal-physical.c,
+ * journal-places.c and journal-requests.c. */
 #pragma once
 
 #include "base/idmap.h"
@@ -49,6 +49,13 @@ typedef struct
   guint64 device; /* of the stream that recorded it last */
 } JournalMark;
 
+/* Where Python's main thread was at the calls up to number @sequence. */
+typedef struct
+{
+  guint64 sequence;
+  guint32 thread, stack;
+} JournalPlace;
+
 struct _JournalState
 {
   GememTraceInfo *info;
@@ -64,7 +71,10 @@ struct _JournalState
   GememIdMap *pools;             /* handle -> JournalPool */
   GememIdMap *foreign;           /* omitted addresses and handles, until they are freed */
   GememIdMap *stacks;            /* number -> stack in `info` */
-  GememIdMap *tags;              /* kind, thread -> tag */
+  GArray *places;                /* JournalPlace, ascending */
+  guint place;                   /* the first that is not behind the call being converted */
+  GememIdMap *joined; /* native stack, place, whether of another thread -> stack in `info` */
+  GememIdMap *tags;   /* kind, thread -> tag */
   GememSymbols *symbols;
   guint64 last_id, last_stream, last_event, last_pool, last_time;
   guint64 unknown, unseen; /* frees of unknown memory; frees that were not recorded */
@@ -83,6 +93,9 @@ guint64 journal_emit_alloc (JournalState *state, const JournalRecord *record, gu
                             JournalKind kind);
 /* Omits a free of @key (address or handle) that is no block; counts the free if @key is unknown. */
 void journal_unknown_free (JournalState *state, guint64 key);
+
+/* journal-places.c: the stack of the call @record, in `info`; 0: it has none.  Calls in ascending order. */
+guint32 journal_stack_of (JournalState *state, const JournalRecord *record);
 
 /* journal-physical.c: each function handles the call of its name. */
 void journal_create (JournalState *state, const JournalRecord *record);

@@ -11,7 +11,8 @@
  * program can be compared: streams (0: the default one), events, pools (0: the default pool of the
  * device, which is current at first).
  *
- * An event has the call stack of the call that caused it.  Where an allocator recorded its own requests
+ * An event has the call stack of the call that caused it; around it, where a PLACE stands behind the call,
+ * that of Python's main thread.  Where an allocator recorded its own requests
  * above the calls, journal-requests.c sorts the events.
  *
  * Invariants: those of trace.h for ids, frees and waits.  Memory: live blocks, a tag for each
@@ -42,6 +43,8 @@ journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
   state->foreign = gemem_idmap_new (0);
   state->threads = gemem_idmap_new (sizeof (guint64));
   state->stacks = gemem_idmap_new (sizeof (guint64));
+  state->places = g_array_new (FALSE, FALSE, sizeof (JournalPlace));
+  state->joined = gemem_idmap_new (sizeof (guint64));
   state->tags = gemem_idmap_new (sizeof (guint64));
   state->symbols = gemem_symbols_new (info);
   return state;
@@ -52,9 +55,10 @@ journal_state_free (JournalState *state)
 {
   GememIdMap *const maps[] = { state->blocks,  state->physical, state->handles, state->mappings,
                                state->streams, state->events,   state->pools,   state->threads,
-                               state->stacks,  state->tags,     state->foreign };
+                               state->stacks,  state->joined,   state->tags,    state->foreign };
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
     gemem_idmap_free (maps[i]);
+  g_array_unref (state->places);
   gemem_symbols_free (state->symbols);
   journal_requests_free (state->requests);
   g_free (state);
@@ -434,9 +438,7 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
 
   state->out = events;
   state->time = state->last_time = MAX (time, state->last_time);
-  const guint64 *stack = record->stack != 0 ? gemem_idmap_lookup (state->stacks, record->stack)
-                                            : NULL;
-  state->stack = stack != NULL ? (guint32) *stack : 0;
+  state->stack = journal_stack_of (state, record);
   if (is_omitted (state, record->call))
     {
       gemem_idmap_insert (state->foreign, record->p, NULL);
@@ -525,6 +527,7 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_EVENT:
     case JOURNAL_MODULE:
     case JOURNAL_STACK:
+    case JOURNAL_PLACE:
     case JOURNAL_CALL_COUNT:
       break;
     }

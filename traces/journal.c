@@ -4,12 +4,14 @@
  * `gemem-record` converts each journal to .gmt when the program has ended.  If `gemem-record` was
  * killed too, every command can read the journal itself, which is complete up to the end of the
  * process.  The blocks of all threads are merged by sequence number, with one cursor for each block
- * that may hold the next record.
+ * that may hold the next record.  Where Python's main thread was stands behind the calls, so such a journal is
+ * read twice.
  *
  * Invariants: records are delivered in ascending order; a block that was claimed but not started,
  * and an incomplete block at the end of the file, are empty; a journal that contradicts itself is
  * refused with the number of the block.  Writer and reader must have the same byte order.  Memory:
- * the used part of one block for each recording thread, and the state of journal-state.c.
+ * the used part of one block for each recording thread, a place for each line of Python that was noted, and the
+ * state of journal-state.c.
  */
 #include "config.h"
 
@@ -155,6 +157,15 @@ next_cursor (JournalReader *reader, guint64 *until, GError **error)
     }
 }
 
+static void
+forget_cursors (JournalReader *reader)
+{
+  for (guint i = 0; i < reader->cursors->len; i++)
+    g_free (g_array_index (reader->cursors, Cursor, i).slots);
+  g_array_set_size (reader->cursors, 0);
+  g_clear_pointer (&reader->ahead.slots, g_free);
+}
+
 /* ---- records */
 
 /* Takes the event in the slot after @record. */
@@ -223,6 +234,34 @@ take_record (JournalReader *reader, const Cursor *cursor, guint *slots, GError *
   journal_state_take (reader->state, record, record->time - MIN (record->time, reader->start),
                       reader->events);
   return TRUE;
+}
+
+/* Takes the places of Python's main thread, which stand behind the calls that they belong to, and the strings
+ * with their stacks; then all begins anew.  Where the journal is damaged they end; the reading itself says so. */
+static void
+take_places (JournalReader *reader)
+{
+  g_autoptr (GError) problem = NULL;
+  Cursor *cursor;
+  guint64 until;
+
+  while ((cursor = next_cursor (reader, &until, &problem)) != NULL)
+    {
+      const JournalRecord *record = &cursor->slots[cursor->slot];
+      guint slots = 1;
+      if (record->call == JOURNAL_PLACE)
+        journal_state_add_place (reader->state, record);
+      if (record->call != JOURNAL_STRING)
+        slots += (guint) MIN (journal_slots_after (record), JOURNAL_SLOTS);
+      else if (!take_data (reader, cursor, record, &slots, &problem))
+        break;
+      if (!set_slot (cursor, cursor->slot + slots))
+        g_array_remove_index_fast (reader->cursors,
+                                   (guint) (cursor - (Cursor *) (gpointer) reader->cursors->data));
+    }
+  forget_cursors (reader);
+  reader->next_block = 1;
+  reader->ahead_first = 0;
 }
 
 /* Delivers records until the batch is full; FALSE with an error where the journal is damaged. */
@@ -422,7 +461,7 @@ read_header (JournalReader *reader, GError **error)
     note_allocator (info, header);
   if (*header->library != '\0' && !reader->options.calls_only)
     note_requests (reader, header);
-  if (header->stacks > 0 || *header->library != '\0'
+  if (header->stacks > 0 || *header->library != '\0' || header->places != 0
       || (header->version == JOURNAL_TEXT_STACKS && info->allocator == NULL))
     gemem_trace_info_stacks (info); /* now, because a writer asks before the first event */
   if (header->lost > 0)
@@ -438,6 +477,8 @@ read_header (JournalReader *reader, GError **error)
                            " calls have no stack, because there were too many different ones; "
                            "record with a smaller --stacks=DEPTH",
                            header->stackless);
+  if (header->places != 0)
+    take_places (reader);
   return TRUE;
 }
 
@@ -446,9 +487,7 @@ journal_close (GememTraceReader *base)
 {
   JournalReader *reader = (JournalReader *) base;
 
-  for (guint i = 0; i < reader->cursors->len; i++)
-    g_free (g_array_index (reader->cursors, Cursor, i).slots);
-  g_free (reader->ahead.slots);
+  forget_cursors (reader);
   g_array_unref (reader->cursors);
   g_array_unref (reader->events);
   journal_state_free (reader->state);

@@ -30,4 +30,6 @@ void journal_state_add_stack (JournalState *state, const JournalRecord *record,
 void journal_state_add_module (JournalState *state, const JournalRecord *record,
                                const guint8 *data);
 void journal_state_add_string (JournalState *state, const JournalRecord *record, const char *text);
+/* Adds @record, a PLACE, whose string was added; in ascending order, before the calls that it belongs to. */
+void journal_state_add_place (JournalState *state, const JournalRecord *record);
 void journal_state_end (JournalState *state);

@@ -27,6 +27,9 @@ near () { test -n "$1" && test -n "$2" && test $(($1 - $2)) -le 65536 && test $(
 # ---- every request, and the peak that XLA's own figures give: arguments, results, temporary memory, and the loss of the step before
 dry --gpu a100-80 -o a.gmt; most=$sum
 says err "^  peak live +.* \($peak bytes\)"; says err '^  requests of +JAX [0-9.]+ '; says err '^  a100-80 +fits: '
+at () { grep -nF -- "$1" "$programs/$2" | tail -n 1 | cut -d: -f1; } # at TEXT PROGRAM: its last line with that text
+says err "^  peak live .*, event [0-9]+, .*/jax_train\.py:$(at 'loss = run(' jax_train.py) main\$"
+run 0 gemem-sim info a.gmt --at=peak --by=line; says out "466\.0 MiB .*/jax_train\.py:$(at 'loss = run(' jax_train.py) main\$"; says out "4\.031 KiB .*/jax_train\.py:$(at 'text = jnp' jax_train.py) main\$"
 check "the peak is what XLA computed for a step, and a loss" test "$peak" -eq $((sum + 4))
 check "nothing failed" sh -c "! grep -q 'not written' $err"
 check "the request with which JAX begins is not in the recording" sh -c "! gemem-sim info a.gmt | grep -q 'from  [0-9.]* GiB'"

@@ -10,12 +10,14 @@ if [ -z "${GEMEM_TENSORFLOW:-}" ]; then
 fi
 GEMEM_DRY_STAND_INS=1 TF_CPP_MIN_LOG_LEVEL=2; export GEMEM_DRY_STAND_INS TF_CPP_MIN_LOG_LEVEL
 train=$GEMEM_SRCDIR/tests/programs/dry/tf_train.py
+at () { grep -nF -- "$1" "$train" | tail -n 1 | cut -d: -f1; } # at TEXT: its last line in the program
 dry () { run "$@"; check "nothing failed" sh -c "! grep -q 'not written' $err"; }
 own () { env TF_GPU_ALLOCATOR=default "$@"; } # the allocator that TensorFlow uses on a GPU
 
 # ---- operator by operator, in one order: what gemem says is needed, to the MiB where TensorFlow's allocator begins to serve everything
 dry 0 gemem-dry-run --gpu a100-80 -o eager.gmt "$GEMEM_TENSORFLOW" "$train" --eager
 says out 'peak 591397940$'; says err '^  a100-80 +fits: 620\.0 MiB of 77\.65 GiB \(650119424 of 83377520640 bytes\)$'; says err '^  requests of +TensorFlow 2\.21'
+says err "^  peak live .*, event [0-9]+, .*/tf_train\.py:$(at 'tape.gradient(') step\$"
 run 0 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --eager --limit 621
 run 1 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --eager --limit 620; says err 'ResourceExhaustedError'
 run 0 gemem-dry-run --gpu a100-80 -o limited.gmt "$GEMEM_TENSORFLOW" "$train" --eager --limit 620; says err '^  a100-80 +DOES NOT FIT: 620\.0 MiB of 620\.0 MiB'
@@ -27,8 +29,9 @@ run 0 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --
 run 0 gemem-sim replay eager.gmt --trace-device=0 -a tf-bfc -d sim:capacity=84988133376; says out 'peak reserved +1022 MiB +1071644672 bytes'
 
 # ---- graphs, Keras, XLA; their order of operations is that of threads
-dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train"; says out 'peak 6165637[0-9][0-9]$'; says err '^  a100-80 +fits: 6[0-9][0-9]\.. MiB of 77\.65 GiB'
+dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train"; says out 'peak 6165637[0-9][0-9]$'; says err "^  peak live .*/tf_train\.py:$(at 'loss = step(') run_hand \(in another thread\)"; says err '^  a100-80 +fits: 6[0-9][0-9]\.. MiB of 77\.65 GiB'
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" keras; says err '^  a100-80 +fits only if .*: [67][0-9]\.[0-9]+ MiB of 77\.65 GiB'; says err '^  workspaces '
+says err "^  peak live .*/tf_train\.py:$(at 'model.fit(') run_keras \(in another thread\)"
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" keras --jit; says err '^  a100-80 +fits only if .* MiB of 77\.65 GiB'
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" --jit --layers 1; says err '^  a100-80 +fits: .* MiB of 77\.65 GiB'
 

@@ -2,7 +2,7 @@
  * replays of what was read, by every allocator.
  *
  * A journal has blocks of 64 KiB: of each only the beginning is in the input, the rest is 0 but for the
- * name of a library that recorded requests (unfold_journal()).  The native format gets its checksums mended after a mutation, so that what
+ * name of a library that recorded requests, and whether there are places (unfold_journal()).  The native format gets its checksums mended after a mutation, so that what
  * lies behind them is reached.
  */
 #include "config.h"
@@ -163,6 +163,8 @@ unfold_journal (const guint8 *data, gsize size)
   if (blocks > 1)
     memcpy (file + G_STRUCT_OFFSET (JournalHeader, library), data + JOURNAL_LIBRARY,
             JOURNAL_PIECE - JOURNAL_LIBRARY - 1);
+  if (blocks > 1)
+    file[G_STRUCT_OFFSET (JournalHeader, places)] = data[JOURNAL_PIECE - 1];
   return g_bytes_new_take (file, length);
 }
 

@@ -112,7 +112,18 @@ weights (int cell, int direction, int input, int hidden, int projection, int lay
   CALL (cudnnCreateTensorDescriptor, (void **), &tensor);
   CALL (cudnnSetRNNDescriptor_v8,
         (void *, int, int, int, int, int, int, int, int, int, int, int, int, void *, unsigned),
-        descriptor, 0, cell, 2, direction, 0, 0, 0, 0, input, hidden, projection, layers, NULL, 0);
+        descriptor, 1, cell, 2, direction, 0, 0, 2, 3, input, hidden, projection, layers, tensor,
+        4);
+  int told[12];
+  void *dropout;
+  CALL (cudnnGetRNNDescriptor_v8,
+        (void *, int *, int *, int *, int *, int *, int *, int *, int *, int *, int *, int *, int *,
+         void **, unsigned *),
+        descriptor, told, told + 1, told + 2, told + 3, told + 4, NULL, told + 5, told + 6,
+        told + 7, told + 8, told + 9, told + 10, &dropout, (unsigned *) told + 11);
+  const int set[] = { 1, cell, 2, direction, 0, 2, 3, input, hidden, projection, layers, 4 };
+  g_assert_cmpmem (told, sizeof told, set, sizeof set);
+  g_assert_true (dropout == tensor);
   g_assert_cmpint (
       CALL (cudnnGetRNNWeightSpaceSize, (void *, void *, size_t *), NULL, descriptor, &size), ==,
       0);

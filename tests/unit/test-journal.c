@@ -455,6 +455,38 @@ test_requests (void)
   g_assert_cmpuint (events[0].size, ==, 64);
 }
 
+/* A place stands behind the calls that it belongs to, which are those that obtain memory; one of another
+ * thread says so; the call's own frames come first; where the last one was is not known. */
+static void
+test_places (void)
+{
+  static const char own[] = "run (app.py:7) < main (app.py:9)", native[] = "jit (xla.c:1)";
+  Draft draft = draft_new ();
+
+  ((JournalHeader *) draft_at (&draft, 0))->places = 1;
+  draft_data (&draft, (JournalRecord){ .call = JOURNAL_STRING, .p = 1, .q = strlen (native) },
+              native, strlen (native));
+  CALL (.call = JOURNAL_ALLOC, .p = 0x1000, .q = 1, .thread = 3);
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x2000, .q = 2, .thread = 3, .stack = 1);
+  CALL (.call = JOURNAL_ALLOC_FAILED, .q = 3, .thread = 2);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x3000, .q = 4, .thread = 2, .stack = 1);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x4000, .q = 4, .thread = 3, .stack = 1, .below = 1);
+  CALL (.call = JOURNAL_FREE, .p = 0x2000, .thread = 3);
+  draft_data (&draft, (JournalRecord){ .call = JOURNAL_STRING, .p = 2, .q = strlen (own) }, own,
+              strlen (own));
+  CALL (.call = JOURNAL_PLACE, .p = 2, .thread = 3);
+  CALL (.call = JOURNAL_ALLOC, .p = 0x5000, .q = 5, .thread = 3, .stack = 1);
+  CALL (.call = JOURNAL_PLACE, .p = 9, .thread = 3); /* without its string */
+  CALL (.call = JOURNAL_ALLOC, .p = 0x6000, .q = 6, .thread = 3);
+  g_autofree char *got = draft_stacks (&draft);
+  g_assert_cmpstr (got, ==,
+                   "alloc 1 [run app.py, main app.py]; "
+                   "alloc 2 [jit xla.c, run app.py, main app.py]; "
+                   "oom 0 [in another thread , run app.py, main app.py]; "
+                   "alloc 3 [jit xla.c, in another thread , run app.py, main app.py]; "
+                   "alloc 4 [jit xla.c]; free 2 []; alloc 5 [jit xla.c]; alloc 6 []; ");
+}
+
 /* Sizes of the blocks of @draft in which @memory counts, and what was skipped. */
 static void
 expect_sizes (const Draft *draft, GememDeviceMemory memory, const char *expected)
@@ -625,7 +657,7 @@ test_damage (void)
   Draft draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
   CALL (.call = JOURNAL_CALL_COUNT);
-  draft_expect (&draft, FALSE, "x.log: block 1: there is no call of kind 37" ADVICE);
+  draft_expect (&draft, FALSE, "x.log: block 1: there is no call of kind 38" ADVICE);
   draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
   CALL (.call = JOURNAL_CALL_COUNT);
@@ -896,6 +928,7 @@ main (int argc, char **argv)
   g_test_add_func ("/journal/left-out", test_left_out);
   g_test_add_func ("/journal/events", test_events);
   g_test_add_func ("/journal/requests", test_requests);
+  g_test_add_func ("/journal/places", test_places);
   g_test_add_func ("/journal/pools-alone", test_pools_alone);
   g_test_add_func ("/journal/strings", test_strings);
   g_test_add_func ("/journal/stacks", test_stacks);

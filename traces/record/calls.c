@@ -61,6 +61,8 @@ recorder_leave_with (int result, const Place *before, JournalRecord record)
         after = *before;
       if (after.there)
         recorder_add (&after.moment, record);
+      if (after.there && journal_has_place (record.call) && !recorder_thread.serves)
+        recorder_ask_line ();
     }
   recorder_leave (saved);
   return result;

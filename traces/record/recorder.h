@@ -64,6 +64,11 @@ uint32_t recorder_stacks_init (void);
 /* The number of the calling thread's stack, which is in the journal; 0: stacks are disabled. */
 uint32_t recorder_stack (void);
 
+/* ---- lines.c */
+
+/* Has Python's main thread say where it is, as soon as it can. */
+void recorder_ask_line (void);
+
 /* ---- resolve.c */
 
 typedef struct

@@ -42,7 +42,7 @@ copy_text (char *to, size_t size, const char *text)
   to[length] = '\0';
 }
 
-/* The journal of a process names the allocator from the first stack of a request on. */
+/* The journal of a process names the allocator from its first request on. */
 static void
 name_allocator (JournalHeader *header)
 {
@@ -79,8 +79,6 @@ gemem_record_stack (const char *text)
 
   if (recorder_enter ())
     {
-      if (recorder_header ()->library[0] == '\0')
-        name_allocator (recorder_header ());
       number = TEXT_STACKS | (atomic_fetch_add (&above.stacks, 1) + 1);
       JournalRecord record = { .call = JOURNAL_STRING, .p = number, .q = strlen (text) };
       if (record.q > JOURNAL_MAX_TEXT || !recorder_add_data (record, text, (uint32_t) record.q))
@@ -94,6 +92,10 @@ gemem_record_stack (const char *text)
 void
 gemem_record_begin (uint32_t stack)
 {
+  JournalHeader *header = stack != 0 ? recorder_header () : NULL;
+
+  if (header != NULL && header->library[0] == '\0')
+    name_allocator (header);
   recorder_thread.serves = true;
   recorder_thread.above = stack;
 }

@@ -18,16 +18,18 @@
 
 typedef struct
 {
-  int cell, bias, direction, input_mode, type;
+  int algorithm, cell, bias, direction, input_mode, type, precision, math_type;
   gint64 input, hidden, projection, layers;
+  void *dropout;
+  guint32 flags;
 } Network;
 
 DRY_FUNCTION (int, cudnnSetRNNDescriptor_v8, void *descriptor, int algorithm, int cell, int bias,
               int direction, int input_mode, int type, int precision, int math_type, int32_t input,
               int32_t hidden, int32_t projection, int32_t layers, void *dropout, uint32_t flags)
 {
-  const Network network = { cell,  bias,   direction,  input_mode, type,
-                            input, hidden, projection, layers };
+  const Network network = { algorithm, cell,  bias,   direction,  input_mode, type,    precision,
+                            math_type, input, hidden, projection, layers,     dropout, flags };
   INVALID_VALUE_UNLESS (descriptor != NULL && hidden > 0 && layers > 0, CUDNN_BAD_PARAM);
   dry_keep (descriptor, NETWORK, &network, sizeof network);
   return CUDNN_SUCCESS;
@@ -37,6 +39,35 @@ static gboolean
 find_network (void *descriptor, Network *network)
 {
   return dry_kept (descriptor, NETWORK, network, sizeof *network) == sizeof *network;
+}
+
+/* Each answer may be NULL. */
+DRY_FUNCTION (int, cudnnGetRNNDescriptor_v8, void *descriptor, int *algorithm, int *cell, int *bias,
+              int *direction, int *input_mode, int *type, int *precision, int *math_type,
+              int32_t *input, int32_t *hidden, int32_t *projection, int32_t *layers, void **dropout,
+              uint32_t *flags)
+{
+  Network n;
+
+  INVALID_VALUE_UNLESS (find_network (descriptor, &n), CUDNN_BAD_PARAM);
+  int *const settings[] = {
+    algorithm, cell, bias, direction, input_mode, type, precision, math_type
+  };
+  const int are[] = { n.algorithm,  n.cell, n.bias,      n.direction,
+                      n.input_mode, n.type, n.precision, n.math_type };
+  int32_t *const sizes[] = { input, hidden, projection, layers };
+  const gint64 so_large[] = { n.input, n.hidden, n.projection, n.layers };
+  for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
+    if (settings[i] != NULL)
+      *settings[i] = are[i];
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    if (sizes[i] != NULL)
+      *sizes[i] = (int32_t) so_large[i];
+  if (dropout != NULL)
+    *dropout = n.dropout;
+  if (flags != NULL)
+    *flags = n.flags;
+  return CUDNN_SUCCESS;
 }
 
 /* Matrices of the input, and as many of the state: RNN with ReLU or tanh, LSTM, GRU. */

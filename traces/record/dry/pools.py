@@ -1,61 +1,39 @@
 """pools.py - the requests of a program to CuPy's memory pools, each with its Python stack, told to the recorder (traces/record/requests.c).
 
-    watch_cupy(cupy)     once CuPy has been imported
-    watch_rmm(rmm)       once RMM has been imported, if the user asks for it
+    watch_cupy(cupy, stacks)     once CuPy has been imported
+    watch_rmm(rmm, stacks)       once RMM has been imported, if the user asks for it
 
 CuPy calls its memory hooks (cupy.cuda.MemoryHook) for every request to a pool and every block that comes back to one, in the thread that asks.  They are those of the
 thread: ours is entered in the thread that imports CuPy and in each that Python starts later.  Requests of other threads (those of C, and of Python that ran before) are
 not seen, nor which pool serves a request.  The program's own hooks, pools and allocators are as they were.  No failure in here stops the program.
 """
 import ctypes
-import os
 import sys
 import threading
 
-_MOST_TEXT = 4096  # JOURNAL_MAX_TEXT of traces/journal-format.h
-
 
 class Pools(object):
-    """The recorder's functions, for one library; NAME: gemem's allocator that decides as its pool does."""
+    """The recorder's functions, for one library; NAME: gemem's allocator that decides as its pool does; STACKS: of lines.py."""
 
-    def __init__(self, name, library):
+    def __init__(self, name, library, stacks):
         recorder = ctypes.CDLL(None)
         number, text = ctypes.c_uint64, ctypes.c_char_p
         self.start, self.request, self.release = recorder.gemem_record_begin, recorder.gemem_record_request, recorder.gemem_record_release
         self.request.argtypes = (ctypes.c_int, number, number, number, number)
         self.start.argtypes, self.release.argtypes = (ctypes.c_uint32,), (ctypes.c_int, number)
-        self.write, self.name = recorder.gemem_record_stack, recorder.gemem_record_library
-        self.write.argtypes, self.write.restype, self.name.argtypes = (text,), ctypes.c_uint32, (text, text, text)
+        self.name, self.stacks = recorder.gemem_record_library, stacks
+        self.name.argtypes = (text, text, text)
         self.allocator, self.library = name.encode(), library.encode()
-        self.known = {}  # text of a stack -> its number in the journal of this process
-        os.register_at_fork(after_in_child=self.known.clear)
 
     def configure(self, settings):
         self.name(self.allocator, settings.encode(), self.library)
 
     def begin(self):
-        self.start(self.stack())
+        self.start(self.stacks.number(sys._getframe(1)))
 
     def end(self):
         """Forgets the request that began."""
         self.request(0, 0, 0, 0, 0)
-
-    def stack(self):
-        """The number of the stack of the calling thread, innermost frame first, without this file."""
-        frame, frames = sys._getframe(1), []
-        while frame is not None:
-            code = frame.f_code
-            if code.co_filename != __file__:
-                frames.append("%s (%s:%d)" % (code.co_name, code.co_filename, frame.f_lineno or 0))
-            frame = frame.f_back
-        text = " < ".join(frames)
-        number = self.known.get(text)
-        if number is None:
-            data = text.encode("utf-8", "replace")
-            if len(data) > _MOST_TEXT:  # the outermost frames are left out
-                data = data[:_MOST_TEXT].rpartition(b" < ")[0]
-            number = self.known[text] = self.write(data) if data else 0
-        return number
 
 
 def _release_of(version):
@@ -115,17 +93,17 @@ def _watch_threads(hook):
     threading.Thread._bootstrap_inner = enter_and_run
 
 
-def watch_cupy(cupy):
+def watch_cupy(cupy, stacks):
     """Runs when the program has imported CuPy."""
     import atexit
 
     version = cupy.__version__
-    pools = Pools("cupy-pool", "CuPy " + version)
+    pools = Pools("cupy-pool", "CuPy " + version, stacks)
     hook = _make_hook(cupy, pools)
 
     def configure():
         """The pool's limit is what the program leaves it at."""
-        if not pools.known:
+        if not pools.stacks.known:
             return  # no request, so the library may not even be there
         limit = cupy.get_default_memory_pool().get_limit()
         pools.configure("version=%s,tie=recorded%s" % (_release_of(version), ",limit=%d" % limit if limit else ""))
@@ -153,8 +131,8 @@ def _resource_of(resource):
 class _Rmm(object):
     """Puts a CallbackMemoryResource before each memory resource that the program sets, and takes it away from those that it gets."""
 
-    def __init__(self, rmm):
-        self.mr, self.version = rmm.mr, rmm.__version__
+    def __init__(self, rmm, stacks):
+        self.mr, self.version, self.stacks = rmm.mr, rmm.__version__, stacks
         self.pools = None
         self.covers = {}  # id of the resource before -> (that, the program's own)
 
@@ -163,7 +141,7 @@ class _Rmm(object):
         resource = _resource_of(resource)
         name = _RESOURCES.get(type(resource).__name__, "direct")
         if self.pools is None or (self.pools.allocator == b"direct" and name != "direct"):
-            self.pools = self.pools or Pools(name, "RMM " + self.version)
+            self.pools = self.pools or Pools(name, "RMM " + self.version, self.stacks)
             self.pools.allocator = name.encode()
             settings = "version=" + ("24.12" if self.version < "25" else "26.10") if name in ("rmm-pool", "rmm-arena") else ""
             if name == "rmm-pool":
@@ -204,11 +182,11 @@ class _Rmm(object):
                 setattr(module, name, make(function))
 
 
-def watch_rmm(rmm):
+def watch_rmm(rmm, stacks):
     """Runs when the program has imported RMM."""
     from rmm._cuda.gpu import getDevice
 
-    state, mr = _Rmm(rmm), rmm.mr
+    state, mr = _Rmm(rmm, stacks), rmm.mr
     set_one, get_one, reinitialize = mr.set_per_device_resource, mr.get_per_device_resource, rmm.reinitialize
 
     def reinitialize_and_cover(*arguments, **options):

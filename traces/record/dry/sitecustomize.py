@@ -168,12 +168,12 @@ def _on_torch(torch):
 
 
 def _on_cupy(cupy):
-    _load("pools").watch_cupy(cupy)
+    _load("pools").watch_cupy(cupy, _load("lines").Stacks())
 
 
 def _on_rmm(rmm):
     if os.environ.get("GEMEM_DRY_RMM"):
-        _load("pools").watch_rmm(rmm)
+        _load("pools").watch_rmm(rmm, _load("lines").Stacks())
 
 
 def _on_jax(jax):
@@ -227,6 +227,10 @@ def _on_tensorflow(tensorflow):
     tensorflow.config.experimental.set_memory_growth = set_memory_growth
 
 
+def _on_ctypes(module):
+    _load("lines").watch()
+
+
 def _on_stopping_criteria(module):
     _load("values").watch_generation(module)
 
@@ -239,6 +243,7 @@ class _Finder(object):
     """Stands before all other finders and tells when one of these modules has been imported."""
 
     awaited = {
+        "ctypes": _on_ctypes,
         "torch": _on_torch,
         "cupy": _on_cupy,
         "rmm": _on_rmm,
