@@ -244,7 +244,7 @@ typedef struct
 {
   gboolean opened, broken;      /* the devices were opened; in vain */
   gboolean initialised, forked; /* by cuInit(); in a child of the process that called it */
-  gboolean dry; /* gemem_dry_mode() */
+  gboolean dry;                 /* gemem_dry_mode() */
   int version;
   guint n_devices;
   gboolean virtual_memory, pools;

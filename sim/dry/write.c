@@ -270,8 +270,9 @@ append_end (GString *out, const DryVerdict *verdict)
       g_autofree char *argument = g_strconcat (pattern, verdict->last_times > 1 ? "=0*99,1" : "=1",
                                                NULL);
       g_autofree char *word = gemem_shell_word (argument);
-      append_row (out, "", "before that it read zero from the GPU at %s, %" G_GUINT64_FORMAT " %s; "
-                           "to try another value: --value %s",
+      append_row (out, "",
+                  "before that it read zero from the GPU at %s, %" G_GUINT64_FORMAT " %s; "
+                  "to try another value: --value %s",
                   verdict->last_value, verdict->last_times,
                   verdict->last_times > 1 ? "times" : "time", word);
     }

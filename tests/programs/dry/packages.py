@@ -60,6 +60,16 @@ def mixtral():
     language(MixtralForCausalLM(MixtralConfig(hidden_size=512, intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=4, num_local_experts=4)).cuda().bfloat16())
 
 
+def assisted():
+    with torch.no_grad():
+        small_llama().eval().generate(tokens(1, 64), max_new_tokens=24, do_sample=False, assistant_model=small_llama().eval())
+
+
+def lookup():
+    with torch.no_grad():
+        small_llama().eval().generate(tokens(1, 64), max_new_tokens=24, do_sample=False, prompt_lookup_num_tokens=3)
+
+
 def whisper():
     from transformers import WhisperConfig, WhisperForConditionalGeneration
 
@@ -200,6 +210,22 @@ def nf4():
 
     model = torch.nn.Sequential(*[nn.Linear4bit(2048, 2048, compute_dtype=torch.bfloat16, quant_type='nf4') for _ in range(2)]).cuda()
     model(torch.randn(4, 128, 2048, device='cuda', dtype=torch.bfloat16, requires_grad=True)).sum().backward()
+
+
+def policy():
+    model = torch.nn.Sequential(torch.nn.Linear(8, 256), torch.nn.Tanh(), torch.nn.Linear(256, 4)).cuda()
+
+    def step(m):
+        chosen = torch.distributions.Categorical(logits=m(torch.randn(512, 8, device='cuda')))
+        return -chosen.log_prob(chosen.sample()).mean()
+
+    train(model, step)
+
+
+def checked():
+    x = torch.randn(64, 64, device='cuda')
+    assert torch.linalg.eig(x)[0].shape == torch.linalg.eigvals(x).shape == (64,)
+    x.repeat_interleave(torch.arange(64, device='cuda'), 0)
 
 
 globals()[sys.argv[1]]()
