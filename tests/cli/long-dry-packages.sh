@@ -32,7 +32,7 @@ for name in profiled emptied resumed scripted paged nf4; do
   run 0 gemem-dry-run --gpu h100 --json verdict.json "$GEMEM_PACKAGES" "$programs/packages.py" $name; says err '^  h100 +fits:'
   check "$name: it needs what PyTorch says" jq -e --argjson reserved "$(sed -n 's/^peak [0-9]* //p' "$out")" '.needed == $reserved and .processes[0].peak_reserved == $reserved' verdict.json
 done
-for name in detection lookup checked; do fits h100 sizes "$programs/packages.py" $name; done
+for name in detection lookup checked llava; do fits h100 sizes "$programs/packages.py" $name; done
 fits h100 workspaces "$programs/packages.py" diffusion
 fits h100 workspaces "$programs/packages.py" audio
 

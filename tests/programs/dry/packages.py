@@ -79,6 +79,16 @@ def whisper():
     train(model, lambda m: m(input_features=sound, labels=tokens(2, 50)).loss)
 
 
+def llava():
+    from transformers import CLIPVisionConfig, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration
+
+    vision = CLIPVisionConfig(hidden_size=256, intermediate_size=512, num_hidden_layers=4, num_attention_heads=4, image_size=224, patch_size=14)
+    text = LlamaConfig(hidden_size=512, intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8, vocab_size=32064)
+    model = LlavaForConditionalGeneration(LlavaConfig(vision_config=vision, text_config=text, image_token_index=32000)).to('cuda', torch.bfloat16)
+    words, image = torch.cat([torch.full((1, 256), 32000, device='cuda'), tokens(1, 20)], 1), torch.randn(1, 3, 224, 224, device='cuda', dtype=torch.bfloat16)
+    train(model, lambda m: m(input_ids=words, pixel_values=image, labels=words, attention_mask=torch.ones_like(words)).loss)
+
+
 def peft():
     from peft import LoraConfig, get_peft_model
     from transformers import GPT2Config, GPT2LMHeadModel
