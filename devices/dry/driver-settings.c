@@ -78,23 +78,31 @@ cuCtxGetId (CUcontext handle, unsigned long long *id)
 
 /* ---- devices */
 
-CUresult CUDAAPI
-cuDeviceGetByPCIBusId (CUdevice *found, const char *text)
+int
+standin_device_on_bus (const char *text)
 {
   guint domain = 0, bus = 0, slot = 0;
 
-  BEGIN (cuDeviceGetByPCIBusId, NEEDS_INIT);
-  PLACE (found);
-  PLACE (text);
   if (sscanf (text, "%x:%x:%x", &domain, &bus, &slot) != 3)
     {
       domain = 0;
       if (sscanf (text, "%x:%x", &bus, &slot) != 2)
-        return CUDA_ERROR_INVALID_VALUE;
+        return -2;
     }
-  if (domain != 0 || slot != 0 || bus == 0 || standin_device ((int) bus - 1) == NULL)
-    return CUDA_ERROR_INVALID_DEVICE;
-  *found = (int) bus - 1;
+  return domain == 0 && slot == 0 && bus >= 1 && bus <= standin.n_devices ? (int) bus - 1 : -1;
+}
+
+CUresult CUDAAPI
+cuDeviceGetByPCIBusId (CUdevice *found, const char *text)
+{
+  int device;
+
+  BEGIN (cuDeviceGetByPCIBusId, NEEDS_INIT);
+  PLACE (found);
+  PLACE (text);
+  if ((device = standin_device_on_bus (text)) < 0)
+    return device == -1 ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
+  *found = device;
   return CUDA_SUCCESS;
 }
 

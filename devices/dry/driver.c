@@ -254,7 +254,29 @@ read_environment (void)
 static void
 forked (void)
 {
-  standin.forked = TRUE;
+  standin.forked |= standin.initialised;
+}
+
+/* A child of fork() goes on with what its parent opened, unless that used CUDA. */
+static void
+open_once (void)
+{
+  if (standin.opened)
+    return;
+  standin.opened = TRUE;
+  open_devices ();
+  pthread_atfork (NULL, NULL, forked);
+}
+
+guint
+standin_count_devices (void)
+{
+  __attribute__ ((cleanup (standin_end))) pthread_mutex_t *lock G_GNUC_UNUSED = standin_lock ();
+
+  if (standin.objects == NULL)
+    read_environment ();
+  open_once ();
+  return standin.broken ? 0 : standin.n_devices;
 }
 
 __attribute__ ((destructor)) static void
@@ -336,8 +358,7 @@ cuInit (unsigned int flags)
     return CUDA_ERROR_NOT_INITIALIZED;
   if (!standin.initialised && !standin.broken)
     {
-      open_devices ();
-      pthread_atfork (NULL, NULL, forked);
+      open_once ();
       standin.initialised = !standin.broken && standin.n_devices > 0;
       if (standin.dry)
         gemem_dry_note_rank ();

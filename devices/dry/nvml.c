@@ -1,7 +1,8 @@
 /* nvml.c - the management library (libnvidia-ml) of dry runs: devices, their memory and processes, as
  * programs and monitors ask for them.
  *
- * It says what the simulated devices of this process say; other processes hold nothing there. A
+ * It says what the simulated devices of this process say; other processes hold nothing there. It is no
+ * part of CUDA: it works in a child of fork() too, and a child may use CUDA though its parent used this. A
  * function that is not here fails by its name (missing.c).
  *
  * Origin: the NVML API reference; nvml.h of the toolkit for the order of structures.
@@ -17,18 +18,11 @@
 #define INSUFFICIENT_SIZE 7
 #define UNKNOWN 999
 
-static guint
-count_devices (void)
-{
-  int n = 0;
-  return cuInit (0) == CUDA_SUCCESS && cuDeviceGetCount (&n) == CUDA_SUCCESS ? (guint) n : 0;
-}
-
 int
 gemem_nvml_ordinal (NvmlDevice device)
 {
   guint number = (guint) (guintptr) device;
-  return number >= 1 && number <= count_devices () ? (int) number - 1 : -1;
+  return number >= 1 && number <= standin_count_devices () ? (int) number - 1 : -1;
 }
 
 static int
@@ -43,7 +37,7 @@ give_text (char *place, guint length, const char *text)
 int
 nvmlInit_v2 (void)
 {
-  return cuInit (0) == CUDA_SUCCESS ? NVML_OK : UNKNOWN;
+  return standin_count_devices () > 0 ? NVML_OK : UNKNOWN;
 }
 
 int
@@ -115,7 +109,7 @@ int
 nvmlDeviceGetCount_v2 (unsigned int *count)
 {
   ANSWER (count);
-  *count = count_devices ();
+  *count = standin_count_devices ();
   return NVML_OK;
 }
 
@@ -129,7 +123,7 @@ int
 nvmlDeviceGetHandleByIndex_v2 (unsigned int index, NvmlDevice *device)
 {
   ANSWER (device);
-  if (index >= count_devices ())
+  if (index >= standin_count_devices ())
     return NVML_BAD_ARGUMENT;
   *device = (NvmlDevice) (guintptr) (index + 1);
   return NVML_OK;
@@ -148,7 +142,7 @@ nvmlDeviceGetUUID (NvmlDevice device, char *text, unsigned int length)
   CUuuid uuid;
 
   DEVICE (device);
-  cuDeviceGetUuid_v2 (&uuid, ordinal);
+  standin_device_uuid (&standin.devices[ordinal], &uuid);
   for (guint i = 0; i < sizeof uuid.bytes; i++)
     g_snprintf (all + strlen (all), sizeof all - strlen (all), "%s%02x",
                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (guint8) uuid.bytes[i]);
@@ -160,7 +154,7 @@ nvmlDeviceGetHandleByUUID (const char *uuid, NvmlDevice *device)
 {
   ANSWER (uuid);
   ANSWER (device);
-  for (guint i = 0; i < count_devices (); i++)
+  for (guint i = 0; i < standin_count_devices (); i++)
     {
       char own[64];
       NvmlDevice handle = (NvmlDevice) (guintptr) (i + 1);
@@ -176,10 +170,11 @@ nvmlDeviceGetHandleByUUID (const char *uuid, NvmlDevice *device)
 int
 nvmlDeviceGetHandleByPciBusId_v2 (const char *bus, NvmlDevice *device)
 {
-  CUdevice found;
+  int found;
 
+  ANSWER (bus);
   ANSWER (device);
-  if (cuDeviceGetByPCIBusId (&found, bus) != CUDA_SUCCESS)
+  if ((found = standin_device_on_bus (bus)) < 0)
     return NOT_FOUND;
   *device = (NvmlDevice) (guintptr) (found + 1);
   return NVML_OK;

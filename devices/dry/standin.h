@@ -242,8 +242,9 @@ typedef struct
 
 typedef struct
 {
-  gboolean initialised, forked, broken;
-  gboolean dry; /* gemem_dry_mode() */
+  gboolean opened, broken;      /* the devices were opened; in vain */
+  gboolean initialised, forked; /* by cuInit(); in a child of the process that called it */
+  gboolean dry;                 /* gemem_dry_mode() */
   int version;
   guint n_devices;
   gboolean virtual_memory, pools;
@@ -331,9 +332,12 @@ void standin_object_free (gpointer object); /* that was removed */
 /* ---- devices and contexts (driver-devices.c, driver-contexts.c) */
 
 StandinDevice *standin_device (CUdevice device); /* NULL: no such device */
-/* What a device has and what is free, for nvml.c: takes the lock. FALSE: no such device. */
+/* For nvml.c, which needs no cuInit() and is none; they take the lock. How many devices there are, and
+ * what a device has and what is free (FALSE: no such device). */
+guint standin_count_devices (void);
 gboolean standin_memory_info (int ordinal, guint64 *free, guint64 *total);
 void standin_device_uuid (const StandinDevice *device, CUuuid *uuid);
+int standin_device_on_bus (const char *text); /* -1: none; -2: @text is no place on a bus */
 int standin_device_attribute (const StandinDevice *device, CUdevice_attribute attribute);
 
 /* Whether devices reach each other's memory. */

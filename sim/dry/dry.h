@@ -135,6 +135,8 @@ typedef struct
   int status;          /* exit status of the program */
   gboolean refused;    /* judge.c: a request, to whatever end */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
+  char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
+  guint64 last_times;  /* ... and how often there */
   guint lost;          /* recordings that could not be written or read */
   GPtrArray *only_if;  /* texts: conditions that hold for every process */
   DryFit fit;          /* of the worst process */

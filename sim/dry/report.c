@@ -5,6 +5,7 @@
  *   harmless NAME CALLS         calls of functions whose success without effect is harmless
  *   value WHAT                  a place where the program read a value from the device
  *   sized WHAT                  the same, by an operator whose result has that size
+ *   last TIMES WHAT             the place that read last, and how often it did
  *   assumed WHAT                the same, of a value that came from other ranks, as if these held the same
  *   buffers WHAT                memory that a library takes for itself: how much is not known
  *   workspace NAME 0..MOST      a size that only the real library knows; it was taken as 0
@@ -117,6 +118,16 @@ read_line (DryVerdict *verdict, char *line, guint64 times)
       guint64 count = g_ascii_strtoull (text, &text, 10);
       if (*text == ' ' && count > 1 && !g_str_has_prefix (text, " times")) /* never nested */
         read_line (verdict, text + 1, count - 1);                          /* one was told before */
+    }
+  else if (strcmp (line, "last") == 0)
+    {
+      guint64 count = g_ascii_strtoull (text, &text, 10);
+      if (*text == ' ' && count > verdict->last_times)
+        {
+          g_free (verdict->last_value);
+          verdict->last_value = g_strdup (text + 1);
+          verdict->last_times = count;
+        }
     }
   else if (strcmp (line, "harmless") == 0 || strcmp (line, "failed") == 0)
     {

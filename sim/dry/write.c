@@ -258,6 +258,27 @@ append_findings (GString *out, const DryOptions *options, const DryVerdict *verd
       append_finding (out, options, verdict, verdict->findings->pdata[i]);
 }
 
+/* How a program ended that did not succeed.  Zero may be what it stumbled over, or what it waits for no longer. */
+static void
+append_end (GString *out, const DryVerdict *verdict)
+{
+  g_autofree char *ended = gemem_launch_ended (verdict->status);
+
+  append_row (out, "program", "ended with %s", ended);
+  if (verdict->last_value != NULL)
+    {
+      g_autofree char *pattern = g_regex_escape_string (verdict->last_value, -1);
+      g_autofree char *argument = g_strconcat (pattern, verdict->last_times > 1 ? "=0*99,1" : "=1",
+                                               NULL);
+      g_autofree char *word = gemem_shell_word (argument);
+      append_row (out, "",
+                  "before that it read zero from the GPU at %s, %" G_GUINT64_FORMAT " %s; "
+                  "to try another value: --value %s",
+                  verdict->last_value, verdict->last_times,
+                  verdict->last_times > 1 ? "times" : "time", word);
+    }
+}
+
 void
 dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
 {
@@ -292,10 +313,7 @@ dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
   for (guint i = 0; i < verdict->notes->len; i++)
     append_row (out, "note", "%s", ((const DryCount *) verdict->notes->pdata[i])->name);
   if (verdict->status != 0)
-    {
-      g_autofree char *ended = gemem_launch_ended (verdict->status);
-      append_row (out, "program", "ended with %s", ended);
-    }
+    append_end (out, verdict);
   if (verdict->findings->len > 0)
     {
       const char *path = largest != NULL ? largest->path
@@ -443,6 +461,8 @@ dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict, GE
 
   dry_append_gpu_json (out, options);
   gemem_json_append_number_member (out, "exit_status", (guint64) verdict->status);
+  if (verdict->last_value != NULL)
+    gemem_json_append_text_member (out, "last_value", verdict->last_value);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   dry_append_fit_json (out, verdict->fit);

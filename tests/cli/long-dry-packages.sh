@@ -3,6 +3,7 @@
 # end, nothing is missing, and only what a program reads from the GPU, or cuBLASLt and cuFFT alone know, is a condition.
 #   GEMEM_PACKAGES   the Python of an environment with torch of CUDA 13 (2.11 was tried), as pip installs it, transformers, timm, torchvision, torchaudio,
 #                    diffusers, lightning, peft and bitsandbytes
+#   GEMEM_VLLM       the Python of an environment with vLLM (0.33 was tried); may be missing
 # shellcheck disable=SC2154 # out and err come from tap.sh
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
@@ -25,13 +26,26 @@ for gpu in h100 b200 rtx4090; do
   says out '^FLASH_ATTENTION causal=False mask=True'
   check 'no other kind of attention is refused' sh -c "! grep -vq '^FLASH_ATTENTION causal=False mask=True' $out"
 done
-for name in llama generate beams trainer mixtral whisper peft convnext swin lightning; do fits h100 '' "$programs/packages.py" $name; done
+for name in llama generate beams assisted policy trainer mixtral whisper peft convnext swin lightning; do fits h100 '' "$programs/packages.py" $name; done
 # what such a program needs is what PyTorch's own allocator held at most: emptied caches are told from refusals, managed memory is not counted
 for name in profiled emptied resumed scripted paged nf4; do
   run 0 gemem-dry-run --gpu h100 --json verdict.json "$GEMEM_PACKAGES" "$programs/packages.py" $name; says err '^  h100 +fits:'
   check "$name: it needs what PyTorch says" jq -e --argjson reserved "$(sed -n 's/^peak [0-9]* //p' "$out")" '.needed == $reserved and .processes[0].peak_reserved == $reserved' verdict.json
 done
-fits h100 sizes "$programs/packages.py" detection
+for name in detection lookup checked llava; do fits h100 sizes "$programs/packages.py" $name; done
 fits h100 workspaces "$programs/packages.py" diffusion
 fits h100 workspaces "$programs/packages.py" audio
+
+# ---- vLLM as it comes, but for FlashInfer's sampler, which is compiled with nvcc: every request ends with as many tokens as it asked for, also where its prompt is
+# longer than a step; the cache of keys and values takes what is left of the part of the memory that it may take
+if [ -n "${GEMEM_VLLM:-}" ]; then
+  VLLM_USE_FLASHINFER_SAMPLER=0 VLLM_NO_USAGE_STATS=1; export VLLM_USE_FLASHINFER_SAMPLER VLLM_NO_USAGE_STATS
+  for step in 8192 32; do
+    run 0 timeout 900 gemem-dry-run --gpu h100 --json vllm.json "$GEMEM_VLLM" "$programs/vllm_generate.py" 16 $step
+    says out '^tokens \[16, 16, 16\]$'; says err '^  h100 +fits: '; says err '^  note +vLLM: every request gets one token in each step$'
+    check "half of the memory is taken, and no more" jq -e '.needed > 0.49 * .capacity and .needed < 0.502 * .capacity' vllm.json
+  done
+else
+  skip 'vLLM' "\$GEMEM_VLLM names no Python"
+fi
 done_testing

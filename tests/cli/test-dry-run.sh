@@ -279,6 +279,41 @@ def _get_value(block):
 PY
   sed 's/^print.*/from torch.optim.optimizer import _get_value; print(_get_value(block), loss())/' values.py >steps.py
   run 0 gemem-dry-run -o py.gmt python3 steps.py; says out '^0\.5 0\.0$'; says err '^  note +optimizers of PyTorch read their state .* as 0\.5$'
+  # its checks find what they were given valid; the program's own read zero, and after a bad end the verdict says what to paste
+  mkdir -p fake/torch/distributions; touch fake/torch/distributions/__init__.py
+  sed 's/_get_value/_validate_sample/; s/c_float(9)/c_int8(9)/; s/c_size_t(4)/c_size_t(1)/' fake/torch/optim/optimizer.py >fake/torch/distributions/distribution.py
+  sed '/^print/d' values.py >check.py
+  printf '%s\n' 'import os, sys; from torch.distributions.distribution import _validate_sample' 'assert _validate_sample(block) == 1' 'sys.exit(0 if flag() else 3)' >>check.py
+  run 3 gemem-dry-run -o py.gmt python3 check.py; says err '^  note +torch\.distributions finds its arguments valid$'
+  says err "^ +before that it read zero from the GPU at check\.py:7 read, 1 time; to try another value: --value 'check\\\\.py:7 read=1'$"
+  paste () { eval "set -- $(sed -n 's/.*to try another value: //p' "$err")"; pasted=$2; }
+  paste; run 0 gemem-dry-run --value "$pasted" -o py.gmt python3 check.py; check "success has no such line" sh -c "! grep -q 'to try another' $err"
+  sed -i '$d' check.py; printf '%s\n' 'n = 0' 'while not flag():' '  n += 1' '  if n == 2500: os.kill(os.getpid(), 15)' 'print(n)' >>check.py
+  run 143 gemem-dry-run -o py.gmt python3 check.py; says err "check\.py:7 read has read 2000 values of the GPU, all as zero.*--value 'check\.py:7 read=0\*99,1'$"; says err ' at check\.py:7 read, 2500 times; '
+  paste; run 0 gemem-dry-run --value "$pasted" -o py.gmt python3 check.py; says out '^99$'
+  # vLLM's model runner is told that each request got a token; the count of others is what the device has
+  mkdir -p fake/vllm/v1/worker/gpu
+  for folder in vllm vllm/v1 vllm/v1/worker vllm/v1/worker/gpu; do touch fake/$folder/__init__.py; done
+  cat >fake/vllm/v1/worker/gpu/async_utils.py <<'PY'
+import ctypes
+class Tensor:
+    def __init__(self, n, address, is_cuda): self.shape, self.address, self.is_cuda = (n,), address, is_cuda
+    def new_ones(self, shape, device):
+        assert device == "cpu"
+        self.kept = (ctypes.c_int32 * shape[0])(*[1] * shape[0])
+        return Tensor(shape[0], ctypes.addressof(self.kept), False)
+    def copy_(self, other): copy(self.address, other.address, 4 * self.shape[0], 1)
+def copy(to, source, size, way): ctypes.CDLL(None).cudaMemcpy(ctypes.c_void_p(to), ctypes.c_void_p(source), ctypes.c_size_t(size), way)
+class AsyncOutput:
+    def __init__(self, model_runner_output, sampler_output, num_sampled_tokens):
+        counts = (ctypes.c_int32 * 100)(*[9] * 100)
+        copy(ctypes.addressof(counts), num_sampled_tokens.address, 4 * num_sampled_tokens.shape[0], 2)
+        self.counts = list(counts)
+PY
+  sed '/^print/d' values.py >serve.py
+  printf '%s\n' 'from vllm.v1.worker.gpu.async_utils import AsyncOutput, Tensor' 'output = AsyncOutput(None, sampler_output=None, num_sampled_tokens=Tensor(99, block.value, True))' \
+    'print(output.counts == [1] * 99 + [9])' >>serve.py
+  run 0 gemem-dry-run -o py.gmt python3 serve.py; says out '^True$'; says err '^  note +vLLM: every request gets one token in each step$'
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; print(1)'
   check "no snapshot without CUDA" test "$(grep -c dump log)" -eq 0
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import os, torch; torch.cuda.init(); p = os.fork(); p or os._exit(0); os.waitpid(p, 0)'

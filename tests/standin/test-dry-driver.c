@@ -55,12 +55,9 @@ static gpointer library;
 #define OK(call) g_assert_cmpint (call, ==, CUDA_SUCCESS)
 #define REFUSED(code, call) g_assert_cmpint (call, ==, code)
 
-/* Opens the library, and makes the context of device 0 current. */
-static CUcontext
-begin (void)
+static void
+open_library (void)
 {
-  CUcontext context;
-
   library = test_open_library (".libs/libgemem-dry.so", RTLD_NOW | RTLD_LOCAL);
 #define LOAD(name) \
   *(gpointer *) &cu.name = dlsym (library, SYMBOL (name)); \
@@ -68,6 +65,15 @@ begin (void)
   FUNCTIONS (LOAD)
 #undef LOAD
   *(gpointer *) &cu.get = dlsym (library, "cuGetProcAddress_v2");
+}
+
+/* Opens the library, and makes the context of device 0 current. */
+static CUcontext
+begin (void)
+{
+  CUcontext context;
+
+  open_library ();
   OK (cu.cuInit (0));
   OK (cu.cuDevicePrimaryCtxRetain (&context, 0));
   OK (cu.cuCtxSetCurrent (context));
@@ -426,6 +432,52 @@ scenario_absent (void)
   REFUSED (CUDA_ERROR_NOT_FOUND, cu.cuGetExportTable (&(const void *){ NULL }, &(CUuuid){ { 0 } }));
 }
 
+/* NVML is no part of CUDA: it starts in a child of a process that uses CUDA, and CUDA in a child of one that uses NVML alone. */
+static int
+child_says (int (*what) (void))
+{
+  pid_t child = fork ();
+  int status;
+
+  if (child == 0)
+    _exit (what ());
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  return WEXITSTATUS (status);
+}
+
+static int
+start_nvml (void)
+{
+  __typeof__ (nvmlInit_v2) *init;
+  __typeof__ (nvmlDeviceGetHandleByPciBusId_v2) *by_bus;
+  NvmlDevice device;
+
+  *(gpointer *) &init = dlsym (library, "nvmlInit_v2");
+  *(gpointer *) &by_bus = dlsym (library, "nvmlDeviceGetHandleByPciBusId_v2");
+  return init () != 0 ? 100 : by_bus ("0000:01:00.0", &device);
+}
+
+static int
+start_cuda (void)
+{
+  return cu.cuInit (0);
+}
+
+static void
+scenario_nvml_forks (void)
+{
+  int n;
+
+  open_library ();
+  OK (start_nvml ());
+  g_assert_cmpint (child_says (start_cuda), ==, 0);
+  REFUSED (CUDA_ERROR_NOT_INITIALIZED, cu.cuDeviceGetCount (&n));
+  OK (cu.cuInit (0));
+  OK (cu.cuDeviceGetCount (&n));
+  g_assert_cmpint (child_says (start_cuda), ==, CUDA_ERROR_NOT_INITIALIZED);
+  g_assert_cmpint (child_says (start_nvml), ==, 0);
+}
+
 static void
 scenario_nvml (void)
 {
@@ -537,6 +589,7 @@ static const struct
     "missing cuTexObjectCreate libcuda.so.1\nmissing nvmlDeviceGetTopologyCommonAncestor "
     "libnvidia-ml.so.1\nmissing cuGetExportTable libcuda.so.1\n" },
   { "nvml", scenario_nvml, NULL, NULL, "" },
+  { "nvml-forks", scenario_nvml_forks, NULL, NULL, "" },
   { "threads", scenario_threads, NULL, NULL, "" },
 };
 

@@ -60,6 +60,16 @@ def mixtral():
     language(MixtralForCausalLM(MixtralConfig(hidden_size=512, intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=4, num_local_experts=4)).cuda().bfloat16())
 
 
+def assisted():
+    with torch.no_grad():
+        small_llama().eval().generate(tokens(1, 64), max_new_tokens=24, do_sample=False, assistant_model=small_llama().eval())
+
+
+def lookup():
+    with torch.no_grad():
+        small_llama().eval().generate(tokens(1, 64), max_new_tokens=24, do_sample=False, prompt_lookup_num_tokens=3)
+
+
 def whisper():
     from transformers import WhisperConfig, WhisperForConditionalGeneration
 
@@ -67,6 +77,16 @@ def whisper():
     sound = torch.randn(2, 80, 3000, device='cuda', dtype=torch.half)
     model.generate(sound, max_new_tokens=20)
     train(model, lambda m: m(input_features=sound, labels=tokens(2, 50)).loss)
+
+
+def llava():
+    from transformers import CLIPVisionConfig, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration
+
+    vision = CLIPVisionConfig(hidden_size=256, intermediate_size=512, num_hidden_layers=4, num_attention_heads=4, image_size=224, patch_size=14)
+    text = LlamaConfig(hidden_size=512, intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8, vocab_size=32064)
+    model = LlavaForConditionalGeneration(LlavaConfig(vision_config=vision, text_config=text, image_token_index=32000)).to('cuda', torch.bfloat16)
+    words, image = torch.cat([torch.full((1, 256), 32000, device='cuda'), tokens(1, 20)], 1), torch.randn(1, 3, 224, 224, device='cuda', dtype=torch.bfloat16)
+    train(model, lambda m: m(input_ids=words, pixel_values=image, labels=words, attention_mask=torch.ones_like(words)).loss)
 
 
 def peft():
@@ -200,6 +220,22 @@ def nf4():
 
     model = torch.nn.Sequential(*[nn.Linear4bit(2048, 2048, compute_dtype=torch.bfloat16, quant_type='nf4') for _ in range(2)]).cuda()
     model(torch.randn(4, 128, 2048, device='cuda', dtype=torch.bfloat16, requires_grad=True)).sum().backward()
+
+
+def policy():
+    model = torch.nn.Sequential(torch.nn.Linear(8, 256), torch.nn.Tanh(), torch.nn.Linear(256, 4)).cuda()
+
+    def step(m):
+        chosen = torch.distributions.Categorical(logits=m(torch.randn(512, 8, device='cuda')))
+        return -chosen.log_prob(chosen.sample()).mean()
+
+    train(model, step)
+
+
+def checked():
+    x = torch.randn(64, 64, device='cuda')
+    assert torch.linalg.eig(x)[0].shape == torch.linalg.eigvals(x).shape == (64,)
+    x.repeat_interleave(torch.arange(64, device='cuda'), 0)
 
 
 globals()[sys.argv[1]]()

@@ -235,6 +235,10 @@ def _on_stopping_criteria(module):
     _load("values").watch_generation(module)
 
 
+def _on_vllm(module):
+    _load("values").watch_vllm(module)
+
+
 def _on_deepspeed(module):
     _load("ranks").watch_deepspeed(module)
 
@@ -250,6 +254,7 @@ class _Finder(object):
         "jax": _on_jax,
         "tensorflow": _on_tensorflow,
         "transformers.generation.stopping_criteria": _on_stopping_criteria,
+        "vllm.v1.worker.gpu.async_utils": _on_vllm,
         "deepspeed.runtime.zero.utils": _on_deepspeed,
     }
 

@@ -3,13 +3,16 @@
     values = Values (); values.begin ()     gemem_dry_on_value() of libgemem-dry calls look() for every small copy from the device to the host
     values.end ()                           tells how often each place looked
     watch_generation (module)               once transformers' stopping criteria have been imported
+    watch_vllm (module)                     once vLLM's outputs of a step have been imported
 
-A loop that ends when a value changes would not end, so a place that looks often is named while the program runs.  One such loop is known: generate() of the package
+A loop that ends when a value changes would not end, so a place that looks often is named while the program runs.  Two such loops are known.  generate() of the package
 transformers asks the device after each token whether to stop.  Here it stops where its length ends it (max_new_tokens, max_length), and no sequence ends before, which
-needs the most memory.  Another place is known where zero would end the program: PyTorch's optimizers, whose state was loaded onto the device (torch.load() with
-map_location), divide by what follows from their number of steps.
+needs the most memory.  vLLM asks the device after each step how many tokens each request got: here it is one (watch_vllm()).  Other places are known where zero would end
+the program (_EXPECTED): checks that find what they were given wrong, and denominators.
 """
 import ctypes
+import functools
+import inspect
 import os
 import re
 import struct
@@ -18,8 +21,19 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__))
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
-_OPTIMIZER = re.compile(r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)$")
-_STATE = "0.5"  # read there: neither steps nor products of factors between 0 and 1 make a denominator zero with it
+_READS = ("item", "is_nonzero", "_local_scalar_dense")  # operators that read for others
+
+# Where PyTorch's own code reads what cannot be zero in a program that goes on: a line of Python or an operator, sizes in bytes, what is read instead, and what that says.
+# 0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
+_EXPECTED = (
+    (r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)", (4, 8), "0.5", "optimizers of PyTorch read their state on the GPU (steps) as 0.5"),
+    (r".*torch/distributions/distribution\.py:\d+ (__init__|_validate_sample)", (1,), "1", "torch.distributions finds its arguments valid"),
+    (r".*torch/__init__\.py:\d+ (_check_tensor_all_with|_check_with)", (1,), "1", "torch._check() and its relatives find true what they check"),
+    (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (8,), "1", "assisted generate() of transformers takes one token in each step, no candidate"),
+    (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (4,), "0", "assisted generate() of transformers takes one token in each step, no candidate"),
+    (r"linalg_eig_out|_linalg_eigvals", (1,), "1", "torch.linalg.eig() finds no infinite numbers"),
+    (r"repeat_interleave_Tensor", (1,), "1", "repeat_interleave() finds no negative number"),
+)
 _SIZED = re.compile(r"nonzero|nonzero_numpy|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*")
 
 
@@ -48,6 +62,16 @@ def note(line):
             stream.write(line + "\n")
 
 
+_told = set()
+
+
+def tell(text):
+    """Notes what is assumed of a known place, once."""
+    if text not in _told:
+        _told.add(text)
+        note("told " + text)
+
+
 class _Symbol(ctypes.Structure):
     _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("name", ctypes.c_char_p), ("address", ctypes.c_void_p)]
 
@@ -69,12 +93,12 @@ class _Operators(object):
             self.names[address] = found.group(1).decode() if found else None
         return self.names[address]
 
-    def sized(self):
-        """The innermost one whose result has a size that it reads, or None."""
+    def running(self):
+        """Their names, innermost first."""
         frames = (ctypes.c_void_p * self.FRAMES)()
         n = self.library.backtrace(frames, self.FRAMES)
         names = (self.name(frames[i]) for i in range(n))
-        return next((name for name in names if name and _SIZED.fullmatch(name)), None)
+        return [name for name in names if name]
 
 
 _unfit = set()  # chosen numbers that do not fit where they were read
@@ -101,9 +125,10 @@ class Values(object):
     def __init__(self, memory):
         self.memory = memory  # torch.cuda.memory
         self.places = {}  # line of the report -> how often
+        self.last = None  # the place that read last, and how often it did
         self.operators = _Operators()
         self.chosen = []
-        self.library, self.told = None, set()
+        self.library = None
         for line in os.environ.get("GEMEM_DRY_VALUES", "").splitlines():
             pattern, _, numbers = line.rpartition("=")
             try:
@@ -141,7 +166,9 @@ class Values(object):
         for line, times in self.places.items():
             if times > 1:
                 note("times %d %s" % (times, line))
-        self.places = {}
+        if self.last:
+            note("last %d %s" % self.last)
+        self.places, self.last = {}, None
 
     def block(self, address):
         """Where the block of PyTorch's allocator begins that contains an address."""
@@ -174,12 +201,14 @@ class Values(object):
         place = (own or stack)[0]
         line = "%s %s%s" % (word, place, " (%s)" % operator if operator else "")
         self.places[line] = self.places.get(line, 0) + 1
+        if word != "assumed":
+            self.last = (self.places[line], "%s:%s" % (os.path.basename(place.partition(":")[0]), place.partition(":")[2]))
         if self.places[line] == 1:
             note(line)
         elif self.places[line] == OFTEN and word != "assumed":
             sys.stderr.write(
                 "gemem-dry-run: %s has read %d values of the GPU, all as zero; if it waits for another one, stop it (Ctrl-C) and "
-                "choose when that comes: --value 'REGEX=0*99,1'\n" % (place, OFTEN)
+                "choose when that comes: --value '%s=0*99,1'\n" % (place, OFTEN, self.last[1])
             )
 
     def assume(self):
@@ -196,23 +225,26 @@ class Values(object):
         else:
             if known == 0 and size == 1 and "transformers/generation/" in text:
                 return self.end_generation(address, size)
-            if known == 0 and size >= 4 and _OPTIMIZER.match(stack[0]) and _set(address, size, _STATE):
-                self.tell("optimizers of PyTorch read their state on the GPU (steps) as " + _STATE)
-            elif known == 2:
+            if known == 2:
                 self.count("assumed", stack)
             elif known == 0:
-                operator = None if "torch/_tensor_str.py:" in text else self.operators.sized()
-                self.count("sized" if operator else "value", stack, operator)
+                operators = [] if "torch/_tensor_str.py:" in text else self.operators.running()
+                if not self.expect(address, size, stack[0], operators):
+                    operator = next((name for name in operators if _SIZED.fullmatch(name)), None)
+                    self.count("sized" if operator else "value", stack, operator)
 
-    def tell(self, text):
-        """Notes what is assumed of a known place, once."""
-        if text not in self.told:
-            self.told.add(text)
-            note("told " + text)
+    def expect(self, address, size, place, operators):
+        """For a place of _EXPECTED: it reads what is written there.  False: it is none of them."""
+        reader = next((name for name in operators if name not in _READS), "")
+        for where, sizes, number, text in _EXPECTED:
+            if size in sizes and (re.fullmatch(where, place) or re.fullmatch(where, reader)) and _set(address, size, number):
+                tell(text)
+                return True
+        return False
 
     def end_generation(self, address, size):
         """For the truth values that generate() of transformers reads: whether it is done."""
-        self.tell("generate() of transformers stops at its length, no sequence before")
+        tell("generate() of transformers stops at its length, no sequence before")
         if _generation["ended"]:
             _set(address, size, "1")
 
@@ -229,3 +261,25 @@ def watch_generation(module):
         return check(self, input_ids, *arguments, **options)
 
     criteria.__call__ = check_and_tell
+
+
+def watch_vllm(module):
+    """vLLM's model runner (V2) copies after each step how many tokens each request got, which a kernel counts.  Read as zero no request would ever end.  Here each gets
+    one: what it is without speculative decoding, in every step but those that see a part of a prompt alone."""
+    output = getattr(module, "AsyncOutput", None)
+    if output is None:
+        return
+    make = output.__init__
+
+    @functools.wraps(make)
+    def make_with_tokens(self, *arguments, **options):
+        try:
+            counts = inspect.signature(make).bind(self, *arguments, **options).arguments.get("num_sampled_tokens")
+        except TypeError:
+            counts = None  # as in no version that was tried: make() says what it thinks of it
+        if getattr(counts, "is_cuda", False):
+            counts.copy_(counts.new_ones(counts.shape, device="cpu"))  # what the host writes is remembered, and read back
+            tell("vLLM: every request gets one token in each step")
+        return make(self, *arguments, **options)
+
+    output.__init__ = make_with_tokens
