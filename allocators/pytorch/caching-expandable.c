@@ -134,6 +134,11 @@ put_pages (Caching *caching, const CachingSegment *segment, guint64 address, gui
   GememDevice *device = caching->base.device;
   guint64 made = 0, mapped = 0;
 
+  if (segment->page % caching->granularity != 0) /* cuMemCreate: invalid value */
+    {
+      caching->failure = CACHING_BROKEN;
+      return FALSE;
+    }
   for (; made < size; made += segment->page)
     {
       const GememPage page = take_page (caching, segment);

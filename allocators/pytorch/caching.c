@@ -340,7 +340,7 @@ ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
     return NULL;
   if (G_UNLIKELY (caching->reserved + wanted > caching->settings.reject_above))
     {
-      caching->rejected = TRUE;
+      caching->failure = CACHING_REJECTED;
       return NULL;
     }
   if (pool->region != NULL)
@@ -369,14 +369,15 @@ climb_ladder (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   if (caching->settings.gc)
     collect_garbage (caching);
   block = ask_device (caching, pool, size, stream);
-  if (block != NULL || caching->rejected)
+  if (block != NULL || caching->failure != CACHING_NO_MEMORY)
     return block;
   if (release_available (caching, pool, size, stream))
     {
       caching->base.retries++;
       block = ask_device (caching, pool, size, stream);
     }
-  if (block != NULL || caching->rejected || gemem_caching_holds (caching, pool->id))
+  if (block != NULL || caching->failure != CACHING_NO_MEMORY
+      || gemem_caching_holds (caching, pool->id))
     return block;
   before = caching->reserved;
   gemem_caching_release_all (caching);
@@ -397,9 +398,9 @@ obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
       return NULL;
     }
   block = climb_ladder (caching, pool, size, stream);
-  caching->num_ooms += block == NULL && !caching->rejected;
-  caching->num_oom_rejections += caching->rejected;
-  caching->rejected = FALSE;
+  caching->num_ooms += block == NULL && caching->failure == CACHING_NO_MEMORY;
+  caching->num_oom_rejections += caching->failure == CACHING_REJECTED;
+  caching->failure = CACHING_NO_MEMORY;
   return block;
 }
 
@@ -573,8 +574,9 @@ caching_sleep_begin (GememAllocator *allocator, guint32 pool, const char *tag, g
 
 /* ---- life */
 
-/* Whole pages of the device; a range leaves addresses for others where the device has no limit.
- * FALSE: the device has no virtual memory. */
+/* Whole pages of the device, but of an odd large_segment_size_mb, of which no driver makes pages; a
+ * range leaves addresses for others where the device has no limit.  FALSE: the device has no virtual
+ * memory. */
 static gboolean
 init_ranges (Caching *caching, const GememDeviceInfo *info, const char *what, GError **error)
 {
@@ -591,7 +593,9 @@ init_ranges (Caching *caching, const GememDeviceInfo *info, const char *what, GE
     }
   caching->granularity = info->granularity;
   caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info->granularity);
-  caching->large_page = gemem_round_up (caching->settings.page, info->granularity);
+  caching->large_page = caching->settings.page;
+  if (caching->large_page % CACHING_SMALL_SEGMENT == 0)
+    caching->large_page = gemem_round_up (caching->large_page, info->granularity);
   caching->range = MIN (caching->total, CACHING_RANGE_MAX);
   caching->range += (caching->range + (caching->settings.eighth_down ? 0 : 7)) / 8;
   reserve = caching->settings.reserve_part * (double) MIN (caching->total, CACHING_RANGE_MAX)

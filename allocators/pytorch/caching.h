@@ -69,6 +69,13 @@ typedef struct
 
 extern const CachingVersion gemem_caching_versions[CACHING_RELEASES];
 
+typedef enum /* why a request fails */
+{
+  CACHING_NO_MEMORY, /* only after everything was tried */
+  CACHING_REJECTED,  /* at once: throw_on_cudamalloc_oom, or more than torch-npu may hold */
+  CACHING_BROKEN     /* at once: an error of the driver, which counts as no lack of memory */
+} CachingFailure;
+
 /* ---- caching-settings.c */
 
 /* As the user set them. */
@@ -353,7 +360,7 @@ struct _Caching
   /* called before everything is released; NULL: nothing to do */
   void (*before_release) (Caching *caching);
   gboolean keeps_pages; /* what is being unmapped goes to the pool's `kept` */
-  gboolean rejected;    /* the present request: it fails at once */
+  CachingFailure failure; /* of the present request */
 };
 
 static inline CachingBlock *

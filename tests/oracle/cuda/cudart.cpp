@@ -13,6 +13,7 @@ using Result = int;
 enum
 {
   SUCCESS = 0,
+  INVALID_VALUE = 1,
   OUT_OF_MEMORY = 2,
   NOT_READY = 600,
   NOT_SUPPORTED = 801
@@ -322,6 +323,8 @@ extern "C"
   Result
   cuMemCreate (uint64_t *page, size_t size, const void *, unsigned long long)
   {
+    if (size % oracle_device.granularity != 0)
+      return INVALID_VALUE;
     *page = oracle_device.create (size);
     return *page != 0 ? SUCCESS : OUT_OF_MEMORY;
   }
