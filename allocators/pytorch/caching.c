@@ -285,7 +285,8 @@ release_pool (Caching *caching, CachingPool *pool)
         expandable = g_ptr_array_new ();
       g_ptr_array_add (expandable, block);
     }
-  for (guint i = 0; expandable != NULL && i < expandable->len; i++)
+  for (guint i = 0;
+       expandable != NULL && i < expandable->len && caching->failure != CACHING_BROKEN; i++)
     gemem_caching_unmap (caching, g_ptr_array_index (expandable, i));
   if (pool->kept != NULL && !caching->keeps_pages)
     gemem_caching_drop_kept (caching, pool);
@@ -296,23 +297,25 @@ static void
 release_pair (Caching *caching, CachingPoolPair *pair)
 {
   release_pool (caching, &pair->small);
-  release_pool (caching, &pair->large);
+  if (caching->failure != CACHING_BROKEN)
+    release_pool (caching, &pair->large);
 }
 
 /* Releases the private pools that the program has released.  One with as many returns as requests counts as
  * empty and is forgotten: with expandable segments, of which one request may come back in parts, also while
- * some of it is in use, as in the real system. */
+ * some of it is in use, as in the real system, which fails at one return more (gemem_caching_unmap()). */
 static void
 release_private (Caching *caching)
 {
-  for (guint i = 0; i < caching->private_pools->len; i++)
+  for (guint i = 0; i < caching->private_pools->len && caching->failure != CACHING_BROKEN; i++)
     {
       CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
 
       if (pair->forgotten || (!pair->released && !caching->settings.release_private_pools))
         continue;
       release_pair (caching, pair);
-      pair->forgotten = pair->released && pair->small.balance + pair->large.balance == 0;
+      pair->forgotten
+          = pair->released && pair->balance == 0 && caching->failure != CACHING_BROKEN;
     }
 }
 
@@ -381,6 +384,8 @@ climb_ladder (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
     return block;
   before = caching->reserved;
   gemem_caching_release_all (caching);
+  if (caching->failure == CACHING_BROKEN)
+    return NULL;
   caching->num_alloc_retries++;
   caching->base.retries += caching->reserved != before;
   return ask_device (caching, pool, size, stream);
@@ -543,6 +548,7 @@ gemem_caching_trim (GememAllocator *allocator)
     gemem_caching_release_all (caching);
   else if (!caching->settings.version->trim_refused)
     release_private (caching);
+  caching->failure = CACHING_NO_MEMORY;
 }
 
 void
@@ -562,6 +568,7 @@ gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at
   pair->forgotten = FALSE;
   if (at_once)
     release_pair (caching, pair);
+  caching->failure = CACHING_NO_MEMORY;
 }
 
 static void

@@ -18,6 +18,10 @@ enum
   NOT_READY = 600,
   NOT_SUPPORTED = 801
 };
+enum
+{
+  FABRIC_HANDLES = 8 /* in CUmemAllocationProp */
+};
 using Stream = void *;
 struct Event
 {
@@ -321,8 +325,11 @@ extern "C"
     return SUCCESS;
   }
   Result
-  cuMemCreate (uint64_t *page, size_t size, const void *, unsigned long long)
+  cuMemCreate (uint64_t *page, size_t size, const void *properties, unsigned long long)
   {
+    /* type, handles; no attribute of the device says that it has fabric handles */
+    if (static_cast<const int *> (properties)[1] == FABRIC_HANDLES)
+      return NOT_SUPPORTED;
     if (size % oracle_device.granularity != 0)
       return INVALID_VALUE;
     *page = oracle_device.create (size);
