@@ -288,10 +288,10 @@ def in_parts(random, n, used):
         yield ('E', pool)
 
 
-def nested(random, n, captures, used):
+def nested(random, n, captures, used, trim=0.005, edges=EDGES):
     """Several pools at once, of which some capture a graph; requests go to any of them, or to none; pools are released with blocks live."""
     inside, first = [], 7
-    for op in mixed(random, n, edges=EDGES, streams=random.choice([1, 3]), record=used, sync=0.003, clock=random.choice([0, 3000]), most=random.choice([32 * MiB, 256 * MiB]), trim=0.005):
+    for op in mixed(random, n, edges=edges, streams=random.choice([1, 3]), record=used, sync=0.003, clock=random.choice([0, 3000]), most=random.choice([32 * MiB, 256 * MiB]), trim=trim):
         if random.random() < 0.02 and len(inside) < 4:
             fresh = [pool for pool in range(first, first + 6) if pool not in inside]
             inside.append(random.choice(fresh))
@@ -330,6 +330,26 @@ def nested_pools(random):
     captures, used = random.choice([(True,), (False,), (True, False)]), random.choice([0, 0.08])
     case = pools_case(random, lambda random, n: nested(random, n, captures, used))
     case.versions = ordered if used else None
+    return case
+
+
+def trimmed_captures(random):
+    """The cache is emptied often, also amid captures, while several pools are alive."""
+    captures = random.choice([(True,), (True, False)])
+    return pools_case(random, lambda random, n: nested(random, n, captures, 0, trim=0.08))
+
+
+def thresholds(random):
+    """Sizes a few bytes, or a quantum, off what pools, segments and splits are decided by; partly in pools."""
+    segment = random.choice([20, 20, 24, 40, 130]) * MiB
+    edges = around(512, MiB - 512, MiB, 2 * MiB, 10 * MiB - 512, 10 * MiB, segment - MiB, segment - 512, segment, segment + MiB, 2 * segment)
+    case = Case(one_of(lambda random, n: mixed(random, n, edges=edges, edge=0.95, streams=random.choice([1, 2]), most=3 * segment, blocks=random.choice([10, 100])),
+                       lambda random, n: emptied(lambda random, n: nested(random, n, (True, False), 0, edges=edges))(random, n)),
+                maybe_expandable(random), {'capacity': random.choice([300 * MiB, GiB, 80 * GiB])}, unordered=('free', 'unmap', 'destroy', 'release', 'stream_sync'))
+    if segment != 20 * MiB:
+        case.settings['large_segment_size_mb'], case.versions = segment // MiB, since('2.11')
+    if random.random() < 0.4:
+        case.settings['max_split_size_mb'] = max(segment // MiB, 32)
     return case
 
 
@@ -425,7 +445,7 @@ SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'split': split,
              'large-segment': large_segment, 'streams': streams, 'record-stream': record, 'empty-cache': empty_cache, 'captures': captures, 'private-pools': private_pools, 'inside-captures': inside_captures,
              'inside-pools': inside_pools,
              'expandable': expandable, 'everything': everything, 'strings': strings, 'threads': threads,
-             'huge': huge, 'hundreds': hundreds, 'expandable-pools': expandable_pools, 'nested-pools': nested_pools, 'returned-in-parts': returned_in_parts, 'odd-pages': odd_pages, 'unmarked': unmarked, 'rejections': rejections, 'reserve': reserve,
+             'huge': huge, 'hundreds': hundreds, 'expandable-pools': expandable_pools, 'nested-pools': nested_pools, 'trimmed-captures': trimmed_captures, 'thresholds': thresholds, 'returned-in-parts': returned_in_parts, 'odd-pages': odd_pages, 'unmarked': unmarked, 'rejections': rejections, 'reserve': reserve,
              'others': others, 'snapshots': snapshots, 'hostile-strings': hostile_strings}
 SHORT = {'strings': 400, 'snapshots': 80, 'hostile-strings': 40}
 
