@@ -198,10 +198,11 @@ keep_positive (const char *name, guint64 otherwise, guint64 *value, GError **err
     return FALSE;
   if (*value != 0)
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "allocator ort-bfc: %s is 0, as ONNX Runtime reads it, a number of 32 bits, with which "
-               "its arena crashes or never ends; use 1 to 2147483647, or -1 for its default",
-               name);
+  g_set_error (
+      error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+      "allocator ort-bfc: %s is 0, as ONNX Runtime reads it, a number of 32 bits, with which "
+      "its arena crashes or never ends; use 1 to 2147483647, or -1 for its default",
+      name);
   return FALSE;
 }
 
@@ -221,7 +222,7 @@ resolve (Params *own, GError **error)
   if (!keep_positive ("initial_chunk_size_bytes", GEMEM_MIB, &own->initial_chunk, error)
       || !keep_positive ("max_dead_bytes_per_chunk", 128 * GEMEM_MIB, &own->max_dead, error)
       || !keep_positive ("initial_growth_chunk_size_bytes", 2 * GEMEM_MIB, &own->initial_growth,
-                        error))
+                         error))
     return FALSE;
   if (own->initial_growth % BFC_QUANTUM == 0 && own->max_extend % BFC_QUANTUM == 0)
     return TRUE;

@@ -285,8 +285,8 @@ release_pool (Caching *caching, CachingPool *pool)
         expandable = g_ptr_array_new ();
       g_ptr_array_add (expandable, block);
     }
-  for (guint i = 0;
-       expandable != NULL && i < expandable->len && caching->failure != CACHING_BROKEN; i++)
+  for (guint i = 0; expandable != NULL && i < expandable->len && caching->failure != CACHING_BROKEN;
+       i++)
     gemem_caching_unmap (caching, g_ptr_array_index (expandable, i));
   if (pool->kept != NULL && !caching->keeps_pages)
     gemem_caching_drop_kept (caching, pool);
@@ -314,8 +314,7 @@ release_private (Caching *caching)
       if (pair->forgotten || (!pair->released && !caching->settings.release_private_pools))
         continue;
       release_pair (caching, pair);
-      pair->forgotten
-          = pair->released && pair->balance == 0 && caching->failure != CACHING_BROKEN;
+      pair->forgotten = pair->released && pair->balance == 0 && caching->failure != CACHING_BROKEN;
     }
 }
 

@@ -366,7 +366,7 @@ struct _Caching
   guint64 num_sync_all_streams;
   /* called before everything is released; NULL: nothing to do */
   void (*before_release) (Caching *caching);
-  gboolean keeps_pages; /* what is being unmapped goes to the pool's `kept` */
+  gboolean keeps_pages;   /* what is being unmapped goes to the pool's `kept` */
   CachingFailure failure; /* of the present request or release; CACHING_BROKEN: it ends here */
 };
 
