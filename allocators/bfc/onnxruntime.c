@@ -19,7 +19,7 @@
 /* A request above this is refused at once; the real arena would remember it as the size of the next
  * region, as it does smaller ones, until the doubling of it never ends. */
 #define UNLIMITED (G_GUINT64_CONSTANT (1) << 62)
-#define MOST_OF_INT "2147483647" /* the real program refuses more, which does not fit its int */
+#define LEFT_TO_IT "-1=18446744073709551615" /* a special word: the default of the real program */
 
 enum
 {
@@ -39,14 +39,15 @@ static const GememParam params[] = {
     .flags = GEMEM_PARAM_MEMORY,
     .default_text = "unlimited",
     .sweep = "unlimited|64MiB|1GiB",
-    .special = "unlimited=0",
+    .special = "unlimited=0|-1=0",
     .aliases = "limit|gpu_mem_limit",
     .offset = G_STRUCT_OFFSET (Params, limit),
     .help = "Most memory that the arena takes." },
   { .name = "arena_extend_strategy",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "kNextPowerOfTwo",
-    .choices = "kNextPowerOfTwo|kSameAsRequested|0=kNextPowerOfTwo|1=kSameAsRequested",
+    .choices = "kNextPowerOfTwo|kSameAsRequested|0=kNextPowerOfTwo|1=kSameAsRequested|"
+               "-1=kNextPowerOfTwo",
     .offset = G_STRUCT_OFFSET (Params, strategy),
     .help = "How much the arena asks the device for: twice as much each time, or what the request "
             "needs." },
@@ -55,7 +56,7 @@ static const GememParam params[] = {
     .default_text = "1MiB",
     .sweep = "64KiB|1MiB|16MiB",
     .min = "1",
-    .max = MOST_OF_INT,
+    .special = LEFT_TO_IT,
     .offset = G_STRUCT_OFFSET (Params, initial_chunk),
     .help = "Size of the first region." },
   { .name = "max_dead_bytes_per_chunk",
@@ -63,7 +64,7 @@ static const GememParam params[] = {
     .default_text = "128MiB",
     .sweep = "1MiB|16MiB|128MiB",
     .min = "1",
-    .max = MOST_OF_INT,
+    .special = LEFT_TO_IT,
     .offset = G_STRUCT_OFFSET (Params, max_dead),
     .help = "A chunk less than twice as large as the request is split if it would waste as much." },
   { .name = "initial_growth_chunk_size_bytes",
@@ -71,7 +72,7 @@ static const GememParam params[] = {
     .default_text = "2MiB",
     .sweep = "1MiB|2MiB|16MiB",
     .min = "256",
-    .max = MOST_OF_INT,
+    .special = LEFT_TO_IT,
     .offset = G_STRUCT_OFFSET (Params, initial_growth),
     .help = "Size of the next region after the arena was shrunk; a multiple of 256." },
   { .name = "max_power_of_two_extend_bytes",
@@ -79,6 +80,7 @@ static const GememParam params[] = {
     .default_text = "1GiB",
     .sweep = "4MiB|64MiB|1GiB",
     .min = "256",
+    .special = LEFT_TO_IT,
     .offset = G_STRUCT_OFFSET (Params, max_extend),
     .help = "Regions do not double beyond this, unless a request needs more; a multiple of 256." },
   { NULL },
@@ -170,27 +172,83 @@ ort_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   func ("MaxAllocSize", bfc->largest, "B", data);
 }
 
+/* The real program keeps all but two settings in an int, of which the higher bits get lost, and -1 is its
+ * own default.  FALSE: it refuses the value. */
+static gboolean
+keep_int (const char *name, guint64 otherwise, guint64 *value, GError **error)
+{
+  const gint32 kept = (gint32) *value;
+
+  *value = kept == -1 ? otherwise : (guint64) kept;
+  if (kept >= -1)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "allocator ort-bfc: %s=%d: negative, as ONNX Runtime reads it, a number of 32 bits; "
+               "use less than 2 GiB, or -1 for its default",
+               name, kept);
+  return FALSE;
+}
+
+/* As keep_int(), of what must not be zero: the real arena would double it for ever, or crash where it splits
+ * nothing off a chunk. */
+static gboolean
+keep_positive (const char *name, guint64 otherwise, guint64 *value, GError **error)
+{
+  if (!keep_int (name, otherwise, value, error))
+    return FALSE;
+  if (*value != 0)
+    return TRUE;
+  g_set_error (
+      error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+      "allocator ort-bfc: %s is 0, as ONNX Runtime reads it, a number of 32 bits, with which "
+      "its arena crashes or never ends; use 1 to 2147483647, or -1 for its default",
+      name);
+  return FALSE;
+}
+
+static gboolean
+resolve (Params *own, GError **error)
+{
+  if (own->max_extend == G_MAXUINT64)
+    own->max_extend = GEMEM_GIB;
+  if (own->max_extend > G_MAXINT64)
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                           "allocator ort-bfc: max_power_of_two_extend_bytes: negative, as ONNX "
+                           "Runtime reads it; use less, or -1 for its default");
+      return FALSE;
+    }
+  own->max_extend = MIN (own->max_extend, UNLIMITED);
+  if (!keep_positive ("initial_chunk_size_bytes", GEMEM_MIB, &own->initial_chunk, error)
+      || !keep_positive ("max_dead_bytes_per_chunk", 128 * GEMEM_MIB, &own->max_dead, error)
+      || !keep_positive ("initial_growth_chunk_size_bytes", 2 * GEMEM_MIB, &own->initial_growth,
+                         error))
+    return FALSE;
+  if (own->initial_growth % BFC_QUANTUM == 0 && own->max_extend % BFC_QUANTUM == 0)
+    return TRUE;
+  g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "allocator ort-bfc: initial_growth_chunk_size_bytes and "
+                       "max_power_of_two_extend_bytes must be multiples of 256; with others ONNX "
+                       "Runtime's arena fails an assertion of its own");
+  return FALSE;
+}
+
 static GememAllocator *
 ort_create (gconstpointer given, GememDevice *device, GError **error)
 {
-  const Params *own = given;
+  Params own = *(const Params *) given;
   OrtBfc *self;
 
-  if (own->initial_growth % BFC_QUANTUM != 0 || own->max_extend % BFC_QUANTUM != 0)
-    {
-      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                           "allocator ort-bfc: initial_growth_chunk_size_bytes and "
-                           "max_power_of_two_extend_bytes must be multiples of 256");
-      return NULL;
-    }
+  if (!resolve (&own, error))
+    return NULL;
   self = g_new0 (OrtBfc, 1);
   gemem_bfc_init (&self->bfc, &gemem_ort_bfc_class, device, sizeof (GememNeighbour));
-  self->bfc.limit = own->limit != 0 ? MIN (own->limit, UNLIMITED) : UNLIMITED;
-  self->bfc.max_waste = own->max_dead;
-  self->bfc.next_region = gemem_align_up (MIN (self->bfc.limit, own->initial_chunk), BFC_QUANTUM);
-  self->initial_growth = own->initial_growth;
-  self->max_extend = own->max_extend;
-  self->doubles = own->strategy == STRATEGY_POWER_OF_TWO;
+  self->bfc.limit = own.limit != 0 ? MIN (own.limit, UNLIMITED) : UNLIMITED;
+  self->bfc.max_waste = own.max_dead;
+  self->bfc.next_region = gemem_align_up (MIN (self->bfc.limit, own.initial_chunk), BFC_QUANTUM);
+  self->initial_growth = own.initial_growth;
+  self->max_extend = own.max_extend;
+  self->doubles = own.strategy == STRATEGY_POWER_OF_TWO;
   return &self->bfc.base;
 }
 

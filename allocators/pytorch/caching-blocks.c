@@ -86,7 +86,7 @@ gemem_caching_segment_new (Caching *caching, CachingPool *pool, guint64 size, gu
   if (address == 0)
     return NULL;
   caching->num_device_alloc++;
-  pool->balance++;
+  gemem_caching_pair_of (pool)->balance++;
   return gemem_caching_segment_add (caching, pool, address, size, stream);
 }
 
@@ -102,7 +102,7 @@ gemem_caching_release (Caching *caching, CachingBlock *block)
   else
     gemem_device_free (caching->base.device, segment->address, segment->size);
   caching->num_device_free++;
-  segment->pool->balance--;
+  gemem_caching_pair_of (segment->pool)->balance--;
   caching->reserved -= segment->size;
   gemem_caching_stat_subtract (caching, CACHING_STAT_SEGMENT, segment->pool->small, 1);
   gemem_caching_stat_subtract (caching, CACHING_STAT_RESERVED_BYTES, segment->pool->small,

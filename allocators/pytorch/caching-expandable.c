@@ -134,6 +134,11 @@ put_pages (Caching *caching, const CachingSegment *segment, guint64 address, gui
   GememDevice *device = caching->base.device;
   guint64 made = 0, mapped = 0;
 
+  if (segment->page % caching->granularity != 0) /* cuMemCreate: invalid value */
+    {
+      caching->failure = CACHING_BROKEN;
+      return FALSE;
+    }
   for (; made < size; made += segment->page)
     {
       const GememPage page = take_page (caching, segment);
@@ -205,7 +210,7 @@ map (Caching *caching, CachingBlock *block, guint64 size)
   caching->reserved += mapped;
   gemem_caching_stat_add (caching, CACHING_STAT_RESERVED_BYTES, segment->pool->small, mapped);
   caching->num_device_alloc++;
-  segment->pool->balance++;
+  gemem_caching_pair_of (segment->pool)->balance++;
   gemem_caching_make_free (caching, block);
   return block;
 }
@@ -284,6 +289,7 @@ gemem_caching_unmap (Caching *caching, CachingBlock *block)
 {
   CachingSegment *segment = block->segment;
   CachingPool *pool = segment->pool;
+  CachingPoolPair *pair = gemem_caching_pair_of (pool);
   const guint64 begin = block->address, end = begin + block->node.size;
   const guint64 low = segment->address + gemem_round_up (begin - segment->address, segment->page),
                 high = end - (end - segment->address) % segment->page;
@@ -310,9 +316,14 @@ gemem_caching_unmap (Caching *caching, CachingBlock *block)
     }
   caching->reserved -= dropped;
   gemem_caching_stat_subtract (caching, CACHING_STAT_RESERVED_BYTES, pool->small, dropped);
-  caching->num_device_free++;
-  pool->balance--;
   merge_unmapped (caching, block);
+  if (pair->released && pair->balance == 0)
+    {
+      caching->failure = CACHING_BROKEN;
+      return;
+    }
+  pair->balance--;
+  caching->num_device_free++;
   if (gemem_caching_is_split (block))
     return;
   gemem_tree_remove (&pool->unmapped, &block->node);

@@ -369,7 +369,8 @@ gemem_caching_reserve_parse (const char *text, CachingSettings *settings)
   const double value = g_ascii_strtod (text, &end);
   const gboolean gibibytes = *end == 'G' || *end == 'g';
 
-  if (end == text || end[gibibytes] != '\0' || !isfinite (value) || value <= 0)
+  if (end == text || end[gibibytes] != '\0' || !isfinite (value) || value <= 0
+      || strpbrk (text, "xX") != NULL) /* strtod() has hexadecimal numbers, PyTorch not */
     return FALSE;
   settings->reserve_part = gibibytes ? 0 : value;
   settings->reserve_bytes = gibibytes ? value * (double) GEMEM_GIB : 0;

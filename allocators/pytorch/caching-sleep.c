@@ -117,7 +117,7 @@ gemem_caching_sleeper_new (Caching *caching, CachingPool *pool, guint64 size, gu
       return NULL;
     }
   caching->num_device_alloc++;
-  pool->balance++;
+  gemem_caching_pair_of (pool)->balance++;
   block = gemem_caching_segment_add (caching, pool, address, size, stream);
   sleeper->segment = block->segment;
   block->segment->sleeper = sleeper;

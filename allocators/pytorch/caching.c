@@ -285,7 +285,8 @@ release_pool (Caching *caching, CachingPool *pool)
         expandable = g_ptr_array_new ();
       g_ptr_array_add (expandable, block);
     }
-  for (guint i = 0; expandable != NULL && i < expandable->len; i++)
+  for (guint i = 0; expandable != NULL && i < expandable->len && caching->failure != CACHING_BROKEN;
+       i++)
     gemem_caching_unmap (caching, g_ptr_array_index (expandable, i));
   if (pool->kept != NULL && !caching->keeps_pages)
     gemem_caching_drop_kept (caching, pool);
@@ -296,23 +297,24 @@ static void
 release_pair (Caching *caching, CachingPoolPair *pair)
 {
   release_pool (caching, &pair->small);
-  release_pool (caching, &pair->large);
+  if (caching->failure != CACHING_BROKEN)
+    release_pool (caching, &pair->large);
 }
 
 /* Releases the private pools that the program has released.  One with as many returns as requests counts as
  * empty and is forgotten: with expandable segments, of which one request may come back in parts, also while
- * some of it is in use, as in the real system. */
+ * some of it is in use, as in the real system, which fails at one return more (gemem_caching_unmap()). */
 static void
 release_private (Caching *caching)
 {
-  for (guint i = 0; i < caching->private_pools->len; i++)
+  for (guint i = 0; i < caching->private_pools->len && caching->failure != CACHING_BROKEN; i++)
     {
       CachingPoolPair *pair = g_ptr_array_index (caching->private_pools, i);
 
       if (pair->forgotten || (!pair->released && !caching->settings.release_private_pools))
         continue;
       release_pair (caching, pair);
-      pair->forgotten = pair->released && pair->small.balance + pair->large.balance == 0;
+      pair->forgotten = pair->released && pair->balance == 0 && caching->failure != CACHING_BROKEN;
     }
 }
 
@@ -340,7 +342,7 @@ ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
     return NULL;
   if (G_UNLIKELY (caching->reserved + wanted > caching->settings.reject_above))
     {
-      caching->rejected = TRUE;
+      caching->failure = CACHING_REJECTED;
       return NULL;
     }
   if (pool->region != NULL)
@@ -369,17 +371,20 @@ climb_ladder (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   if (caching->settings.gc)
     collect_garbage (caching);
   block = ask_device (caching, pool, size, stream);
-  if (block != NULL || caching->rejected)
+  if (block != NULL || caching->failure != CACHING_NO_MEMORY)
     return block;
   if (release_available (caching, pool, size, stream))
     {
       caching->base.retries++;
       block = ask_device (caching, pool, size, stream);
     }
-  if (block != NULL || caching->rejected || gemem_caching_holds (caching, pool->id))
+  if (block != NULL || caching->failure != CACHING_NO_MEMORY
+      || gemem_caching_holds (caching, pool->id))
     return block;
   before = caching->reserved;
   gemem_caching_release_all (caching);
+  if (caching->failure == CACHING_BROKEN)
+    return NULL;
   caching->num_alloc_retries++;
   caching->base.retries += caching->reserved != before;
   return ask_device (caching, pool, size, stream);
@@ -397,9 +402,9 @@ obtain (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
       return NULL;
     }
   block = climb_ladder (caching, pool, size, stream);
-  caching->num_ooms += block == NULL && !caching->rejected;
-  caching->num_oom_rejections += caching->rejected;
-  caching->rejected = FALSE;
+  caching->num_ooms += block == NULL && caching->failure == CACHING_NO_MEMORY;
+  caching->num_oom_rejections += caching->failure == CACHING_REJECTED;
+  caching->failure = CACHING_NO_MEMORY;
   return block;
 }
 
@@ -542,6 +547,7 @@ gemem_caching_trim (GememAllocator *allocator)
     gemem_caching_release_all (caching);
   else if (!caching->settings.version->trim_refused)
     release_private (caching);
+  caching->failure = CACHING_NO_MEMORY;
 }
 
 void
@@ -561,6 +567,7 @@ gemem_caching_release_pool (GememAllocator *allocator, guint32 pool, gboolean at
   pair->forgotten = FALSE;
   if (at_once)
     release_pair (caching, pair);
+  caching->failure = CACHING_NO_MEMORY;
 }
 
 static void
@@ -573,8 +580,9 @@ caching_sleep_begin (GememAllocator *allocator, guint32 pool, const char *tag, g
 
 /* ---- life */
 
-/* Whole pages of the device; a range leaves addresses for others where the device has no limit.
- * FALSE: the device has no virtual memory. */
+/* Whole pages of the device, but of an odd large_segment_size_mb, of which no driver makes pages; a
+ * range leaves addresses for others where the device has no limit.  FALSE: the device has no virtual
+ * memory. */
 static gboolean
 init_ranges (Caching *caching, const GememDeviceInfo *info, const char *what, GError **error)
 {
@@ -591,7 +599,9 @@ init_ranges (Caching *caching, const GememDeviceInfo *info, const char *what, GE
     }
   caching->granularity = info->granularity;
   caching->small_page = gemem_round_up (CACHING_SMALL_SEGMENT, info->granularity);
-  caching->large_page = gemem_round_up (caching->settings.page, info->granularity);
+  caching->large_page = caching->settings.page;
+  if (caching->large_page % CACHING_SMALL_SEGMENT == 0)
+    caching->large_page = gemem_round_up (caching->large_page, info->granularity);
   caching->range = MIN (caching->total, CACHING_RANGE_MAX);
   caching->range += (caching->range + (caching->settings.eighth_down ? 0 : 7)) / 8;
   reserve = caching->settings.reserve_part * (double) MIN (caching->total, CACHING_RANGE_MAX)

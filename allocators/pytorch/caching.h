@@ -69,6 +69,13 @@ typedef struct
 
 extern const CachingVersion gemem_caching_versions[CACHING_RELEASES];
 
+typedef enum /* why a request fails */
+{
+  CACHING_NO_MEMORY, /* only after everything was tried */
+  CACHING_REJECTED,  /* at once: throw_on_cudamalloc_oom, or more than torch-npu may hold */
+  CACHING_BROKEN     /* at once: an error of the driver or of the allocator's own, uncounted */
+} CachingFailure;
+
 /* ---- caching-settings.c */
 
 /* As the user set them. */
@@ -259,8 +266,7 @@ typedef struct
   GememTree unmapped; /* of expandable segments */
   GArray *kept;       /* GememPage that are mapped nowhere, newest last; NULL: none yet */
   guint64 search_count;
-  gint64 balance; /* device calls that took memory for it, less those that returned some */
-  guint32 id;     /* 0: the default pools */
+  guint32 id; /* 0: the default pools */
   gboolean small;
   const CachingRegion *region; /* of new segments that can sleep; NULL: they cannot */
 } CachingPool;
@@ -268,9 +274,17 @@ typedef struct
 typedef struct
 {
   CachingPool small, large;
+  gint64 balance;     /* device calls that took memory for both, less those that returned some */
   gboolean released;  /* a private one: the program has released it */
   gboolean forgotten; /* and so has the allocator, which returns nothing of it any more */
 } CachingPoolPair;
+
+static inline CachingPoolPair *
+gemem_caching_pair_of (CachingPool *pool)
+{
+  return pool->small ? G_STRUCT_MEMBER_P (pool, -(glong) G_STRUCT_OFFSET (CachingPoolPair, small))
+                     : G_STRUCT_MEMBER_P (pool, -(glong) G_STRUCT_OFFSET (CachingPoolPair, large));
+}
 
 struct _CachingSegment
 {
@@ -352,8 +366,8 @@ struct _Caching
   guint64 num_sync_all_streams;
   /* called before everything is released; NULL: nothing to do */
   void (*before_release) (Caching *caching);
-  gboolean keeps_pages; /* what is being unmapped goes to the pool's `kept` */
-  gboolean rejected;    /* the present request: it fails at once */
+  gboolean keeps_pages;   /* what is being unmapped goes to the pool's `kept` */
+  CachingFailure failure; /* of the present request or release; CACHING_BROKEN: it ends here */
 };
 
 static inline CachingBlock *
@@ -501,7 +515,9 @@ void gemem_caching_sleep_stats (const Caching *caching, GememStatFunc func, gpoi
 CachingBlock *gemem_caching_expand (Caching *caching, CachingPool *pool, guint64 size,
                                     guint64 stream);
 /* Returns the whole pages inside @block, which is in the free set, to the device, or to the pool's
- * `kept`; the range too if nothing else is in it.  @block may be gone then. */
+ * `kept`; the range too if nothing else is in it.  @block may be gone then.  Of a released private pool
+ * at most as many returns are made as there were requests: one more is PyTorch's internal error, which
+ * leaves the pages unmapped and ends the release (CACHING_BROKEN). */
 void gemem_caching_unmap (Caching *caching, CachingBlock *block);
 /* Returns the kept pages of @pool to the device. */
 void gemem_caching_drop_kept (Caching *caching, CachingPool *pool);

@@ -512,8 +512,7 @@ test_wrong (void)
                                           { "tf-bfc:allow_grow=yes", "allow_growth" },
                                           { "ort-bfc:arena_extend_strategy=2", "kSameAsRequested" },
                                           { "ort-bfc:max_dead_bytes_per_chunk=0", "small" },
-                                          { "ort-bfc:initial_chunk_size_bytes=2GiB", "large" },
-                                          { "ort-bfc:max_mem=-1", "max_mem" } };
+                                          { "ort-bfc:max_mem=-2", "max_mem" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
@@ -525,6 +524,48 @@ test_wrong (void)
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
       if (strstr (error->message, wrong[i][1]) == NULL)
         g_error ("%s: %s", wrong[i][0], error->message);
+    }
+}
+
+/* Numbers of 32 bits, as ONNX Runtime 1.32 keeps them: accepted with the first region of a request of 1000
+ * bytes, or refused (0).  Zero crashes the real arena or makes it double for ever. */
+static void
+test_ort_numbers (void)
+{
+  static const struct
+  {
+    const char *spec;
+    guint64 first;
+  } rows[] = { { "ort-bfc:initial_chunk_size_bytes=-1", MIB },
+               { "ort-bfc:initial_chunk_size_bytes=4294967295", MIB },
+               { "ort-bfc:initial_chunk_size_bytes=4294971393", 4352 },
+               { "ort-bfc:initial_chunk_size_bytes=2GiB", 0 },
+               { "ort-bfc:initial_chunk_size_bytes=4GiB", 0 },
+               { "ort-bfc:max_dead_bytes_per_chunk=-1", MIB },
+               { "ort-bfc:max_dead_bytes_per_chunk=3GiB", 0 },
+               { "ort-bfc:max_dead_bytes_per_chunk=4GiB", 0 },
+               { "ort-bfc:initial_growth_chunk_size_bytes=257", 0 },
+               { "ort-bfc:max_power_of_two_extend_bytes=-1", MIB },
+               { "ort-bfc:max_power_of_two_extend_bytes=9223372036854775807", MIB },
+               { "ort-bfc:max_power_of_two_extend_bytes=9223372036854775808", 0 },
+               { "ort-bfc:max_mem=-1,arena_extend_strategy=-1", MIB },
+               { "ort-bfc:arena_extend_strategy=1", 1024 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      const GememRequest request = { 1000, 0, 0 };
+      GememAllocator *a;
+      GememBlock block;
+
+      if (rows[i].first == 0)
+        {
+          test_allocator_refused (rows[i].spec, "ONNX Runtime");
+          continue;
+        }
+      a = test_allocator_new (rows[i].spec, "sim:capacity=1GiB");
+      g_assert_true (a->klass->alloc (a, &request, &block));
+      g_assert_cmpuint (a->device->held, ==, rows[i].first);
+      test_allocator_destroy (a);
     }
 }
 
@@ -552,5 +593,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ort-bfc/4", test_ort_cap);
   g_test_add_func ("/ort-bfc/remembers", test_ort_remembers);
   g_test_add_func ("/bfc/wrong", test_wrong);
+  g_test_add_func ("/ort-bfc/numbers", test_ort_numbers);
   return g_test_run ();
 }

@@ -237,6 +237,18 @@ static const Decision decisions[] = {
   { 0xff, "expandable_segments:True", "sim:capacity=1073741824,event_latency=0s",
     "B 7; a 9 83886080; f 9; a 1 20971520; a 2 20971520; a 3 20971520; a 4 20971520; E 7; R 7; f 1; r; f 3; r; f 2; f 4; r",
     "v0:163840 v0:40960 v40960:40960 v81920:40960 v122880:40960 = 122880" },
+  /* one return more than there were requests ends the release, and the request it was for: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xff, "expandable_segments:True", "sim:capacity=157286400,event_latency=0s",
+    "B 7; a 1 104857600; f 1; a 2 41943040; a 3 20971520; a 4 41943040; E 7; f 2; f 4; R 7; a 5 83886080; a 6 83886080; f 3; r",
+    "v0:204800 v0:81920 v81920:40960 v122880:81920 - v2097152:163840 = 163840" },
+  /* no driver has pages of 21 MiB: fails at once, nothing is released: 2.11, 2.12.1, 2.13, 2.15 */
+  { 0xf0, "expandable_segments:True,large_segment_size_mb:21", "sim:capacity=1073741824,event_latency=0s",
+    "a 1 1000; f 1; a 2 3000000; a 3 50000000; a 4 1000",
+    "v0:2 - - v0:2 = 4096" },
+  /* expandable segments: a range of a hexadecimal number is that of the default: 2.15 */
+  { 0x80, "expandable_segments:True,expandable_segments_reserve:0x1p-1g", "sim:capacity=1073741824,event_latency=0s",
+    "a 1 100; a 2 3000000",
+    "v0:1 v4194304:5860 = 45056" },
 };
 /* clang-format on */
 
@@ -475,7 +487,7 @@ test_pool_alone (void)
     }
 }
 
-/* A rejected request is no out-of-memory of its own. */
+/* A rejected request, or one that the driver fails, is no out-of-memory of its own. */
 static void
 count_rejections (const char *name, guint64 value, G_GNUC_UNUSED const char *unit, gpointer data)
 {
@@ -486,16 +498,23 @@ count_rejections (const char *name, guint64 value, G_GNUC_UNUSED const char *uni
 static void
 test_rejections (void)
 {
-  const GememRequest request = { 2 * GEMEM_GIB, 0, 0 };
-  g_autoptr (GString) text = g_string_new (NULL);
-  GememAllocator *a = test_allocator_new ("pytorch:throw_on_cudamalloc_oom=yes",
-                                          "sim:capacity=1GiB");
-  GememBlock block;
+  static const char *const specs[][2] = {
+    { "pytorch:throw_on_cudamalloc_oom=yes", "num_ooms=0 num_oom_rejections=1 " },
+    { "pytorch:expandable_segments=yes,large_segment_size_mb=21", "num_ooms=0 " }
+  };
+  const GememRequest request = { GEMEM_GIB + GEMEM_MIB, 0, 0 };
 
-  g_assert_false (a->klass->alloc (a, &request, &block));
-  a->klass->report.stats (a, count_rejections, text);
-  g_assert_cmpstr (text->str, ==, "num_ooms=0 num_oom_rejections=1 ");
-  test_allocator_destroy (a);
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      GememAllocator *a = test_allocator_new (specs[i][0], "sim:capacity=1GiB");
+      GememBlock block;
+
+      g_assert_false (a->klass->alloc (a, &request, &block));
+      a->klass->report.stats (a, count_rejections, text);
+      g_assert_cmpstr (text->str, ==, specs[i][1]);
+      test_allocator_destroy (a);
+    }
 }
 
 int

@@ -13,9 +13,14 @@ using Result = int;
 enum
 {
   SUCCESS = 0,
+  INVALID_VALUE = 1,
   OUT_OF_MEMORY = 2,
   NOT_READY = 600,
   NOT_SUPPORTED = 801
+};
+enum
+{
+  FABRIC_HANDLES = 8 /* in CUmemAllocationProp */
 };
 using Stream = void *;
 struct Event
@@ -320,8 +325,13 @@ extern "C"
     return SUCCESS;
   }
   Result
-  cuMemCreate (uint64_t *page, size_t size, const void *, unsigned long long)
+  cuMemCreate (uint64_t *page, size_t size, const void *properties, unsigned long long)
   {
+    /* type, handles; no attribute of the device says that it has fabric handles */
+    if (static_cast<const int *> (properties)[1] == FABRIC_HANDLES)
+      return NOT_SUPPORTED;
+    if (size % oracle_device.granularity != 0)
+      return INVALID_VALUE;
     *page = oracle_device.create (size);
     return *page != 0 ? SUCCESS : OUT_OF_MEMORY;
   }

@@ -169,8 +169,11 @@ public:
                              "initial_growth_chunk_size_bytes", "max_power_of_two_extend_bytes" })
       if (settings.has (key))
         keys.push_back (key), values.push_back (settings.number (key));
+    const std::string strategy = settings.text ("arena_extend_strategy", "kNextPowerOfTwo");
     keys.push_back ("arena_extend_strategy");
-    values.push_back (settings.text ("arena_extend_strategy") == "kSameAsRequested");
+    values.push_back (strategy == "kSameAsRequested"  ? 1
+                      : strategy == "kNextPowerOfTwo" ? 0
+                                                      : settings.number ("arena_extend_strategy"));
     must (CREATE_ENV, FATAL, "oracle", &environment);
     must (CREATE_CPU_MEMORY_INFO, ARENA, 0, &info);
     std::string why;

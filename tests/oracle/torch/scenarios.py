@@ -260,10 +260,38 @@ def expandable_pools(random):
     return case
 
 
-def nested(random, n, captures, used):
+def in_parts(random, n, used):
+    """One private pool at a time, released while blocks of it live: what was mapped at once may come back in more parts, an internal
+    error of PyTorch's.  Each pool is gone before the next is released, as they go in the order of a hash table."""
+    pool, inside, left, members, gone = 6, False, 0, set(), set()
+    for op in mixed(random, n, edges=EDGES, streams=random.choice([1, 1, 3]), record=used, clock=random.choice([0, 3000]), blocks=random.choice([8, 30, 100]),
+                    most=random.choice([32 * MiB, 256 * MiB]), trim=random.choice([0, 0.03])):
+        left -= 1
+        if left < 0 and inside:
+            inside, left = False, random.randrange(1, 60)
+            yield from (('E', pool), ('p', pool, False))
+        elif left < 0:
+            yield from (('f', block) for block in sorted(members))
+            yield from (('r',) for _ in range(60 if members else 1))
+            gone, members = gone | members, set()
+            pool, inside, left = pool + 1, True, random.randrange(20, 200)
+            yield ('B', pool, False)
+        if op[0] in 'fu' and op[1] in gone:
+            continue
+        if op[0] == 'a' and inside and random.random() < 0.9:
+            op = (*op, pool)
+            members.add(op[1])
+        elif op[0] == 'f':
+            members.discard(op[1])
+        yield op
+    if inside:
+        yield ('E', pool)
+
+
+def nested(random, n, captures, used, trim=0.005, edges=EDGES):
     """Several pools at once, of which some capture a graph; requests go to any of them, or to none; pools are released with blocks live."""
     inside, first = [], 7
-    for op in mixed(random, n, edges=EDGES, streams=random.choice([1, 3]), record=used, sync=0.003, clock=random.choice([0, 3000]), most=random.choice([32 * MiB, 256 * MiB]), trim=0.005):
+    for op in mixed(random, n, edges=edges, streams=random.choice([1, 3]), record=used, sync=0.003, clock=random.choice([0, 3000]), most=random.choice([32 * MiB, 256 * MiB]), trim=trim):
         if random.random() < 0.02 and len(inside) < 4:
             fresh = [pool for pool in range(first, first + 6) if pool not in inside]
             inside.append(random.choice(fresh))
@@ -277,10 +305,51 @@ def nested(random, n, captures, used):
     yield from (('E', pool) for pool in inside)
 
 
+def returned_in_parts(random):
+    settings, used = {'expandable_segments': 'yes'}, random.choice([0, 0.05])
+    total = random.choice([300 * MiB, GiB, 4 * GiB])
+    if random.random() < 0.3:
+        settings['memory_limit'] = int(total * 0.75)
+    return Case(lambda random, n: in_parts(random, n, used), settings, {'capacity': total, **events(random)}, versions=ordered if used else None)
+
+
+def odd_pages(random):
+    """Expandable segments of pages that no device has, an odd number of MiB, and of some that it has."""
+    settings = {'expandable_segments': 'yes', 'large_segment_size_mb': random.choice([21, 21, 23, 25, 33, 101, 20, 22, 32, 64, 128, 600])}
+    if random.random() < 0.3:
+        settings['max_split_size_mb'] = random.choice([settings['large_segment_size_mb'], 600, 700])
+    if random.random() < 0.2:
+        settings['throw_on_cudamalloc_oom'] = 'yes'
+    total = random.choice([300 * MiB, GiB, 80 * GiB])
+    if random.random() < 0.3:
+        settings['per_process_memory_fraction'] = random.choice(['0.1', '0.5', '0.9'])
+    return Case(one_of(any_pattern, anything(trim=0.003), anything(streams=3, clock=2000)), settings, {'capacity': total, **events(random)}, versions=since('2.11'))
+
+
 def nested_pools(random):
     captures, used = random.choice([(True,), (False,), (True, False)]), random.choice([0, 0.08])
     case = pools_case(random, lambda random, n: nested(random, n, captures, used))
     case.versions = ordered if used else None
+    return case
+
+
+def trimmed_captures(random):
+    """The cache is emptied often, also amid captures, while several pools are alive."""
+    captures = random.choice([(True,), (True, False)])
+    return pools_case(random, lambda random, n: nested(random, n, captures, 0, trim=0.08))
+
+
+def thresholds(random):
+    """Sizes a few bytes, or a quantum, off what pools, segments and splits are decided by; partly in pools."""
+    segment = random.choice([20, 20, 24, 40, 130]) * MiB
+    edges = around(512, MiB - 512, MiB, 2 * MiB, 10 * MiB - 512, 10 * MiB, segment - MiB, segment - 512, segment, segment + MiB, 2 * segment)
+    case = Case(one_of(lambda random, n: mixed(random, n, edges=edges, edge=0.95, streams=random.choice([1, 2]), most=3 * segment, blocks=random.choice([10, 100])),
+                       lambda random, n: emptied(lambda random, n: nested(random, n, (True, False), 0, edges=edges))(random, n)),
+                maybe_expandable(random), {'capacity': random.choice([300 * MiB, GiB, 80 * GiB])}, unordered=('free', 'unmap', 'destroy', 'release', 'stream_sync'))
+    if segment != 20 * MiB:
+        case.settings['large_segment_size_mb'], case.versions = segment // MiB, since('2.11')
+    if random.random() < 0.4:
+        case.settings['max_split_size_mb'] = max(segment // MiB, 32)
     return case
 
 
@@ -346,7 +415,8 @@ STRINGS = {  # key: values that most versions accept, odd ones
 
 
 def strings(random):
-    """Whole settings strings: accepted when that version accepts them, and then the same decisions."""
+    """Whole settings strings: accepted when that version accepts them, and then the same decisions.  No list without its end for 2.6, which
+    reads on behind the string and may crash."""
     words = []
     for key in random.choices(sorted(STRINGS), k=random.choice([1, 2, 2, 3])):
         good, odd = STRINGS[key]
@@ -357,7 +427,7 @@ def strings(random):
     if random.random() < 0.05:
         text = random.choice([',', ' ']) + text if random.random() < 0.5 else text + random.choice([',', ' '])
     total = random.choice([GiB, 6 * GiB])
-    return Case(anything(limit=int(total * 0.8)), {'conf': text}, {'capacity': total})
+    return Case(anything(limit=int(total * 0.8)), {'conf': text}, {'capacity': total}, versions=since('2.10') if text.count('[') > text.count(']') else None)
 
 
 def hostile_strings(random):
@@ -376,7 +446,7 @@ SCENARIOS = {'default': default, 'out-of-memory': out_of_memory, 'split': split,
              'large-segment': large_segment, 'streams': streams, 'record-stream': record, 'empty-cache': empty_cache, 'captures': captures, 'private-pools': private_pools, 'inside-captures': inside_captures,
              'inside-pools': inside_pools,
              'expandable': expandable, 'everything': everything, 'strings': strings, 'threads': threads,
-             'huge': huge, 'hundreds': hundreds, 'expandable-pools': expandable_pools, 'nested-pools': nested_pools, 'unmarked': unmarked, 'rejections': rejections, 'reserve': reserve,
+             'huge': huge, 'hundreds': hundreds, 'expandable-pools': expandable_pools, 'nested-pools': nested_pools, 'trimmed-captures': trimmed_captures, 'thresholds': thresholds, 'returned-in-parts': returned_in_parts, 'odd-pages': odd_pages, 'unmarked': unmarked, 'rejections': rejections, 'reserve': reserve,
              'others': others, 'snapshots': snapshots, 'hostile-strings': hostile_strings}
 SHORT = {'strings': 400, 'snapshots': 80, 'hostile-strings': 40}
 
