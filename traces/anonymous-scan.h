@@ -1,6 +1,7 @@
 /* anonymous-scan.h - what the files of the redactor share (anonymous-private.h): its state, a scan of a text, and what the
- * scan tries at each place.  anonymous-text.c scans, and knows names; anonymous-paths.c takes paths and the files of
- * frames; anonymous-hosts.c takes URLs, addresses, hosts and accounts; anonymous-labels.c what a word before it names.
+ * scan tries at each place.  anonymous-text.c scans and takes paths; anonymous-hosts.c takes URLs, addresses, hosts and
+ * accounts; anonymous-labels.c what a word before it names; anonymous-names.c knows names; anonymous-files.c shortens
+ * the files of frames.
  *
  * A function that takes something from the text at @p returns the length of what it took, 0: nothing.  It appends the
  * substitute, or, if the scan has no output, learns names.
@@ -69,7 +70,7 @@ is_word (const char *word, gsize n, const char *const *words)
   return FALSE;
 }
 
-/* ---- anonymous-text.c */
+/* ---- anonymous-names.c */
 
 /* "corp.com" of "node-17.cluster.corp.com" in lower case, g_free(); NULL: there is none, as in "10.0.0.5". */
 char *gemem_redactor_domain (const char *name, gsize n);
@@ -78,20 +79,25 @@ void gemem_redactor_hide_whole_host (GememRedactor *redactor, const char *name, 
 /* Appends @what and the number of the @n bytes of @text. */
 void gemem_scan_number (const GememScan *scan, const char *what, GememNumbers *numbers,
                         const char *text, gsize n);
+/* Takes the longest known name; nothing if the scan learns. */
+gsize gemem_scan_name (const GememScan *scan, const char *p);
 /* TRUE if @command stands close before @p. */
 gboolean gemem_scan_is_behind (const GememScan *scan, const char *p, const char *command);
 
-/* ---- anonymous-paths.c */
+/* ---- anonymous-text.c */
 
 /* The length of the extension of a base name of @n bytes, if it is that of a program or of data as they are around
  * recordings: ".py", ".so.6", ".pickle.gz"; else 0. */
 gsize gemem_path_extension (const char *base, gsize n);
 /* Takes the path of @n bytes. */
 gsize gemem_scan_path (const GememScan *scan, const char *path, gsize n);
-/* Takes "/...", "//server/...", "\\server\...", "C:\..." and paths that begin with ".", "~" or a variable. */
-gsize gemem_scan_absolute (const GememScan *scan, const char *p);
-/* Takes "src/train.py" and "a/../b", which must begin a word. */
-gsize gemem_scan_relative (const GememScan *scan, const char *p);
+/* The part of @path, @n bytes long, behind its last separator. */
+const char *gemem_path_base (const char *path, gsize n);
+/* Learns the users and the host that a path names. */
+void gemem_redactor_learn_path (GememRedactor *redactor, const char *path, gsize n);
+/* Appends the number of the directory @n bytes long, whose separators do not matter. */
+void gemem_redactor_append_directory (GememRedactor *redactor, GString *out, const char *directory,
+                                      gsize n);
 
 /* ---- anonymous-hosts.c */
 

@@ -10,6 +10,58 @@
 
 #include "traces/pytorch-snapshot-private.h"
 
+/* ---- devices */
+
+void
+gemem_snapshot_device_free (gpointer data)
+{
+  GememSnapshotDevice *device = data;
+  gemem_pytorch_state_clear (&device->state);
+  gemem_pytorch_releases_clear (&device->releases);
+  gemem_idmap_free (device->ids);
+  gemem_idmap_free (device->names);
+  g_array_unref (device->phases);
+  g_array_unref (device->stacks);
+  g_free (device);
+}
+
+gboolean
+gemem_snapshot_wanted (const GememSnapshot *snapshot, guint number)
+{
+  return snapshot->options.device < 0 || (guint) snapshot->options.device == number;
+}
+
+GememSnapshotDevice *
+gemem_snapshot_device (GememSnapshot *snapshot, guint number)
+{
+  while (snapshot->devices->len <= number)
+    {
+      GememSnapshotDevice *device = g_new0 (GememSnapshotDevice, 1);
+      gemem_pytorch_state_init (&device->state);
+      gemem_pytorch_releases_init (&device->releases);
+      device->ids = gemem_idmap_new (sizeof (guint64));
+      device->phases = g_array_new (FALSE, FALSE, sizeof (GememSnapshotPhase));
+      device->stacks = g_array_new (FALSE, TRUE, sizeof (guint32));
+      g_ptr_array_add (snapshot->devices, device);
+    }
+  return g_ptr_array_index (snapshot->devices, number);
+}
+
+gboolean
+gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **error)
+{
+  if (snapshot->open)
+    gemem_pytorch_records_clear (&snapshot->records);
+  snapshot->open = FALSE;
+  if (!snapshot->bytes.rewind (snapshot->bytes.source.data, error))
+    return FALSE;
+  gemem_pytorch_records_init (&snapshot->records, &snapshot->bytes.source, stacks);
+  snapshot->open = TRUE;
+  return TRUE;
+}
+
+/* ---- the passes */
+
 static gboolean
 first_event (GememSnapshot *snapshot, const GememPytorchRecord *record, GError **error)
 {

@@ -58,17 +58,15 @@ typedef struct
   guint64 padded, unpadded; /* final blocks that prove the one or the other */
 } GememSnapshot;
 
-/* ---- pytorch-snapshot.c */
+/* ---- pytorch-snapshot-passes.c */
 
 /* Whether the trace is to have the events of device @number. */
 gboolean gemem_snapshot_wanted (const GememSnapshot *snapshot, guint number);
 /* Device @number, made if it is new. */
 GememSnapshotDevice *gemem_snapshot_device (GememSnapshot *snapshot, guint number);
+void gemem_snapshot_device_free (gpointer device);
 /* Goes back to the first record.  @stacks: call stacks are read too. */
 gboolean gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **error);
-
-/* ---- pytorch-snapshot-passes.c */
-
 /* Checks every record and derives the state before the first event. */
 gboolean gemem_snapshot_first_pass (GememSnapshot *snapshot, GError **error);
 /* Looks for hidden tails of initial blocks. */

@@ -26,58 +26,6 @@
 #include "base/io/scan.h"
 #include "traces/pytorch-snapshot-private.h"
 
-/* ---- devices */
-
-static void
-device_free (gpointer data)
-{
-  GememSnapshotDevice *device = data;
-  gemem_pytorch_state_clear (&device->state);
-  gemem_pytorch_releases_clear (&device->releases);
-  gemem_idmap_free (device->ids);
-  gemem_idmap_free (device->names);
-  g_array_unref (device->phases);
-  g_array_unref (device->stacks);
-  g_free (device);
-}
-
-gboolean
-gemem_snapshot_wanted (const GememSnapshot *snapshot, guint number)
-{
-  return snapshot->options.device < 0 || (guint) snapshot->options.device == number;
-}
-
-GememSnapshotDevice *
-gemem_snapshot_device (GememSnapshot *snapshot, guint number)
-{
-  while (snapshot->devices->len <= number)
-    {
-      GememSnapshotDevice *device = g_new0 (GememSnapshotDevice, 1);
-      gemem_pytorch_state_init (&device->state);
-      gemem_pytorch_releases_init (&device->releases);
-      device->ids = gemem_idmap_new (sizeof (guint64));
-      device->phases = g_array_new (FALSE, FALSE, sizeof (GememSnapshotPhase));
-      device->stacks = g_array_new (FALSE, TRUE, sizeof (guint32));
-      g_ptr_array_add (snapshot->devices, device);
-    }
-  return g_ptr_array_index (snapshot->devices, number);
-}
-
-gboolean
-gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **error)
-{
-  if (snapshot->open)
-    gemem_pytorch_records_clear (&snapshot->records);
-  snapshot->open = FALSE;
-  if (!snapshot->bytes.rewind (snapshot->bytes.source.data, error))
-    return FALSE;
-  gemem_pytorch_records_init (&snapshot->records, &snapshot->bytes.source, stacks);
-  snapshot->open = TRUE;
-  return TRUE;
-}
-
-/* ---- life */
-
 static void
 snapshot_close (GememTraceReader *reader)
 {
@@ -103,7 +51,7 @@ gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshot
   snapshot->bytes = *bytes;
   snapshot->options = *options;
   snapshot->has_time = TRUE;
-  snapshot->devices = g_ptr_array_new_with_free_func (device_free);
+  snapshot->devices = g_ptr_array_new_with_free_func (gemem_snapshot_device_free);
   gemem_trace_info_init (&snapshot->reader.info, format->name, bytes->source.name);
   if (gemem_snapshot_first_pass (snapshot, error))
     {
