@@ -126,31 +126,31 @@ def stacked_arena(random):
     return Case(anything(random, most=20 * MiB), settings, {'capacity': 100 * MiB}, versions=headers, allocator=name)
 
 
-def layer(random, below, room, kinds):
-    """One resource over @below, which has at most @room for what it takes when it is made: (kind, settings, its own room)."""
+def layer(random, below, limit, kinds):
+    """One resource over @below, which has at most @limit for what it takes when it is made: (kind, settings, its own limit)."""
     kind = random.choice(kinds)
     if kind == 'rmm-pool':
-        initial = random.choice([size for size in (0, MiB, 8 * MiB + 256) if size <= room])
+        initial = random.choice([size for size in (0, MiB, 8 * MiB + 256) if size <= limit])
         most = max(initial, random.choice([12 * MiB, 40 * MiB, 256 * 99999]))
         settings = {'initial_pool_size': initial, 'maximum_pool_size': most} if random.random() < 0.5 else {'initial_pool_size': initial}
-        room = min(room, settings.get('maximum_pool_size', room))
+        limit = min(limit, settings.get('maximum_pool_size', limit))
     elif kind == 'rmm-limiting':
         settings = {'allocation_limit': random.choice([9 * MiB, 30 * MiB + 7, 70 * MiB]), 'alignment': random.choice([1, 16, 256, 4096])}
-        room = min(room, settings['allocation_limit'])
+        limit = min(limit, settings['allocation_limit'])
     elif kind == 'rmm-fixed-size':
-        size, count = random.choice([pair for pair in ((256, 1), (4096, 8), (100000, 3), (MiB, 1), (MiB, 5)) if pair[0] * pair[1] <= room])
-        settings, room = {'block_size': size, 'blocks_to_preallocate': count}, min(room, size)
+        size, count = random.choice([pair for pair in ((256, 1), (4096, 8), (100000, 3), (MiB, 1), (MiB, 5)) if pair[0] * pair[1] <= limit])
+        settings, limit = {'block_size': size, 'blocks_to_preallocate': count}, min(limit, size)
     else:
         settings = {'min_size_exponent': 8, 'max_size_exponent': random.choice([10, 16])}
-    return kind, dict(settings, upstream=below), room
+    return kind, dict(settings, upstream=below), limit
 
 
 def towers(random):
     """Three or four levels, several streams, a limit at each level.  Binning only with one stream, as 26.10 sees all as one."""
-    below, room, name, settings, streams = 'direct', 8 * MiB + 256, '', {}, random.choice([1, 1, 3, 5])
+    below, limit, name, settings, streams = 'direct', 8 * MiB + 256, '', {}, random.choice([1, 1, 3, 5])
     kinds = ['rmm-pool', 'rmm-pool', 'rmm-limiting', 'rmm-limiting', 'rmm-fixed-size'] + (['rmm-binning'] if streams == 1 else [])
     for _ in range(random.choice([3, 3, 4])):
-        name, settings, room = layer(random, below, room, [kind for kind in kinds if kind != 'rmm-binning' or room >= 8 * MiB])
+        name, settings, limit = layer(random, below, limit, [kind for kind in kinds if kind != 'rmm-binning' or limit >= 8 * MiB])
         below = '[%s:%s]' % (name, ','.join('%s=%s' % item for item in settings.items()))
     most = random.choice([100000, 2 * MiB, 20 * MiB])
     return Case(anything(random, streams, most=most, middle=min(MiB, most)), settings, {'capacity': random.choice([20 * MiB, 60 * MiB + 12345, 100 * MiB, GiB])}, versions=plain, allocator=name)
