@@ -173,36 +173,27 @@ ort_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 }
 
 /* The real program keeps all but two settings in an int, of which the higher bits get lost, and -1 is its
- * own default.  FALSE: it refuses the value. */
+ * own default.  FALSE: it refuses the value, or it is zero, with which the real arena would double it for ever,
+ * or crash where it splits nothing off a chunk. */
 static gboolean
 keep_int (const char *name, guint64 otherwise, guint64 *value, GError **error)
 {
   const gint32 kept = (gint32) *value;
 
   *value = kept == -1 ? otherwise : (guint64) kept;
-  if (kept >= -1)
+  if (kept == -1 || kept > 0)
     return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "allocator ort-bfc: %s=%d: negative, as ONNX Runtime reads it, a number of 32 bits; "
-               "use less than 2 GiB, or -1 for its default",
-               name, kept);
-  return FALSE;
-}
-
-/* As keep_int(), of what must not be zero: the real arena would double it for ever, or crash where it splits
- * nothing off a chunk. */
-static gboolean
-keep_positive (const char *name, guint64 otherwise, guint64 *value, GError **error)
-{
-  if (!keep_int (name, otherwise, value, error))
-    return FALSE;
-  if (*value != 0)
-    return TRUE;
-  g_set_error (
-      error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-      "allocator ort-bfc: %s is 0, as ONNX Runtime reads it, a number of 32 bits, with which "
-      "its arena crashes or never ends; use 1 to 2147483647, or -1 for its default",
-      name);
+  if (kept < 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "allocator ort-bfc: %s=%d: negative, as ONNX Runtime reads it, a number of 32 "
+                 "bits; use less than 2 GiB, or -1 for its default",
+                 name, kept);
+  else
+    g_set_error (
+        error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+        "allocator ort-bfc: %s is 0, as ONNX Runtime reads it, a number of 32 bits, with which "
+        "its arena crashes or never ends; use 1 to 2147483647, or -1 for its default",
+        name);
   return FALSE;
 }
 
@@ -219,10 +210,9 @@ resolve (Params *own, GError **error)
       return FALSE;
     }
   own->max_extend = MIN (own->max_extend, UNLIMITED);
-  if (!keep_positive ("initial_chunk_size_bytes", GEMEM_MIB, &own->initial_chunk, error)
-      || !keep_positive ("max_dead_bytes_per_chunk", 128 * GEMEM_MIB, &own->max_dead, error)
-      || !keep_positive ("initial_growth_chunk_size_bytes", 2 * GEMEM_MIB, &own->initial_growth,
-                         error))
+  if (!keep_int ("initial_chunk_size_bytes", GEMEM_MIB, &own->initial_chunk, error)
+      || !keep_int ("max_dead_bytes_per_chunk", 128 * GEMEM_MIB, &own->max_dead, error)
+      || !keep_int ("initial_growth_chunk_size_bytes", 2 * GEMEM_MIB, &own->initial_growth, error))
     return FALSE;
   if (own->initial_growth % BFC_QUANTUM == 0 && own->max_extend % BFC_QUANTUM == 0)
     return TRUE;

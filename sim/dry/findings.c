@@ -102,12 +102,14 @@ walk_event (DryFinding *found, Walk *walk, const GememTraceEvent *event, guint64
   else if (event->kind == GEMEM_EVENT_ALLOC)
     found->after_ooms++;
   else if (event->kind == GEMEM_EVENT_OOM)
-    found->after_ooms = 0;
-  if (event->kind == GEMEM_EVENT_OOM && found->oom_size == 0)
     {
-      found->oom_seq = seq;
-      found->oom_size = event->size;
-      walk->oom = place_of (walk, event);
+      found->after_ooms = 0;
+      if (found->oom_size == 0)
+        {
+          found->oom_seq = seq;
+          found->oom_size = event->size;
+          walk->oom = place_of (walk, event);
+        }
     }
   if (more && walk->reserved > found->peak_reserved)
     {
