@@ -24,7 +24,6 @@ is_unbacked (guint64 address)
 }
 
 #define PAGE 4096
-#define LOOKED_AT 16 /* copies of so few bytes to the host are values, not data */
 
 /* Makes host memory zero; reads it first, since the kernel shows one page of zeros for all that is
  * untouched. */
@@ -108,11 +107,11 @@ read_unbacked (guint8 *to, guint64 from, guint64 size)
 
   clear (to, size);
   known = standin_recall (from, size, to, &assumed);
-  if (size <= LOOKED_AT || assumed)
-    standin_note_value (to, size,
-                        known < size ? GEMEM_DRY_UNKNOWN
-                        : assumed    ? GEMEM_DRY_ASSUMED
-                                     : GEMEM_DRY_KNOWN);
+  standin_note_value (to, size,
+                      known < size ? GEMEM_DRY_UNKNOWN
+                      : assumed    ? GEMEM_DRY_ASSUMED
+                                   : GEMEM_DRY_KNOWN,
+                      from);
 }
 
 /* A copy from or to device memory in a dry run. */

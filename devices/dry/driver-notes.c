@@ -155,7 +155,11 @@ typedef struct
   gpointer to;
   gsize size;
   GememDryValue value;
+  guint64 from;
 } Value;
+
+#define LOOKED_AT 16 /* copies of so few bytes to the host are values, not data */
+#define LISTS 4096   /* so many may be a list of integers, which Python can tell */
 
 static GememDryValueFunc on_value;
 
@@ -172,19 +176,22 @@ tell_value (gpointer data)
   GememDryValueFunc func = g_atomic_pointer_get (&on_value);
 
   if (func != NULL)
-    func (value->to, value->size, value->value);
+    func (value->to, value->size, value->value, value->from);
   g_free (value);
 }
 
 void
-standin_note_value (gpointer to, gsize size, GememDryValue known)
+standin_note_value (gpointer to, gsize size, GememDryValue known, guint64 from)
 {
+  const gboolean told = g_atomic_pointer_get (&on_value) != NULL;
   char text[24];
 
-  if (g_atomic_pointer_get (&on_value) != NULL)
+  if (size > (told ? LISTS : LOOKED_AT) && known != GEMEM_DRY_ASSUMED)
+    return;
+  if (told)
     {
       Value *value = g_new (Value, 1);
-      *value = (Value){ .to = to, .size = size, .value = known };
+      *value = (Value){ .to = to, .size = size, .value = known, .from = from };
       standin_call_later ((StandinCallback){ .function = tell_value, .data = value });
       return;
     }

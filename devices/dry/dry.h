@@ -38,9 +38,9 @@ typedef enum
   GEMEM_DRY_ASSUMED, /* the host wrote them, if all ranks hold what this one holds */
 } GememDryValue;
 
-/* Called after a copy of few bytes to the host, which the program will look at: @to holds them, and
- * may be changed.  No lock of the driver is held; any thread. */
-typedef void (*GememDryValueFunc) (gpointer to, gsize size, GememDryValue value);
+/* Called after a copy of few bytes (at most 4 KiB) from the device address @from to the host, which the
+ * program will look at: @to holds them, and may be changed.  No lock of the driver is held; any thread. */
+typedef void (*GememDryValueFunc) (gpointer to, gsize size, GememDryValue value, guint64 from);
 
 /* Lets @func note the values that the program looks at, in the place of the report's "value SIZE":
  * Python knows the line that asks.  NULL: ends that. */

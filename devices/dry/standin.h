@@ -316,7 +316,7 @@ void standin_report_line (const char *word, const char *text); /* "misuse", "fau
 void standin_report_leak (StandinKind kind, guint64 bytes);
 void standin_report_write (void);
 /* driver-notes.c: the program reads @size bytes at @to that were on the device; the lock is held. */
-void standin_note_value (gpointer to, gsize size, GememDryValue value);
+void standin_note_value (gpointer to, gsize size, GememDryValue value, guint64 from);
 void standin_notes_end (void); /* driver-notes.c: counts of lines, at the end of the process */
 
 /* ---- handles (driver-objects.c) */

@@ -26,7 +26,11 @@ typedef struct
   int rank, world; /* --rank, --world; world 0: not one rank alone */
   int stacks;      /* frames of driver and runtime calls; 0: none */
   char *output;
-  char **values;      /* --value: "STACK-REGEX=N"; or NULL */
+  char **values; /* --value: "STACK-REGEX=N"; or NULL */
+  gboolean once; /* --once: no second run for the numbers that the program reads */
+  guint number;  /* what integers read that the program asks the GPU for */
+  guint
+      limit; /* 0: as the user runs it; else a run without its streams, of so many seconds at most */
   gboolean fill_host; /* --fill-host */
   char *json;         /* file for the findings; NULL: none, "-": standard output */
 } DryOptions;
@@ -122,9 +126,20 @@ typedef struct
 /* The lists of a verdict, GPtrArray of DryCount: what the libraries reported, and notes. */
 /* clang-format off */
 #define DRY_COUNTS(LIST) \
-  LIST (missing) LIST (harmless) LIST (values) LIST (sizes) LIST (assumed) LIST (workspaces) \
+  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (sizes) LIST (assumed) LIST (workspaces) \
   LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
 /* clang-format on */
+
+/* Whether sizes follow from the integers that the program reads from the GPU (trial.c). */
+typedef enum
+{
+  DRY_TRIAL_NONE,     /* it reads none, or the answer does not depend on it */
+  DRY_TRIAL_LEFT_OUT, /* not known: --once */
+  DRY_TRIAL_SAME,     /* no, as far as another number tells */
+  DRY_TRIAL_OTHER,    /* yes */
+  DRY_TRIAL_FAILED,   /* not known: the program did not end with other numbers as with zero */
+  DRY_TRIAL_UNSTEADY, /* not known: its requests differ from run to run */
+} DryTrial;
 
 typedef struct
 {
@@ -132,7 +147,10 @@ typedef struct
 #define LIST(name) GPtrArray *name;
   DRY_COUNTS (LIST)
 #undef LIST
-  int status;          /* exit status of the program */
+  int status;    /* exit status of the program */
+  guint seconds; /* how long it ran */
+  DryTrial trial;
+  char *trial_text;    /* what its row says: a sentence without its full stop; NULL: nothing */
   gboolean refused;    /* judge.c: a request, to whatever end */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
   char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
@@ -245,9 +263,19 @@ gboolean dry_write_json (const DryOptions *options, const GString *text, GError 
 
 /* ---- once.c */
 
+/* One run of @arguments and what was found in it, nothing more.  NULL with @error. */
+DryVerdict *dry_run_and_judge (const DryOptions *options, char **arguments, GError **error);
+
 /* One dry run of @arguments: prepares, runs, converts, judges; with --workspaces a second one, if the
  * first asked for sizes that are not known.  NULL with @error: nothing was run. */
 DryVerdict *dry_run_once (const DryOptions *options, char **arguments, GError **error);
+
+/* ---- trial.c */
+
+/* If the program of @verdict, a run of @arguments, read integers from the GPU, runs it again with others, and judges @verdict
+ * anew.  FALSE with @error: nothing was run. */
+gboolean dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdict,
+                          GError **error);
 
 /* ---- fit.c */
 

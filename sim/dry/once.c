@@ -1,5 +1,5 @@
-/* once.c - one dry run from its preparation to its verdict, and the second one that --workspaces asks
- * for: in the first, sizes that only NVIDIA's libraries know are 0, in the second what the user chose;
+/* once.c - one dry run from its preparation to its verdict, those that numbers of the GPU ask for (trial.c),
+ * and the one that --workspaces asks for: in the first, sizes that only NVIDIA's libraries know are 0, in that what the user chose;
  * the verdict is the interval between them.
  */
 #include "config.h"
@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "sim/dry/dry.h"
 
-static DryVerdict *
-run_and_judge (const DryOptions *options, char **arguments, GError **error)
+DryVerdict *
+dry_run_and_judge (const DryOptions *options, char **arguments, GError **error)
 {
   DryRun *run = dry_run_new (options, arguments, error);
   DryVerdict *verdict;
@@ -16,8 +16,11 @@ run_and_judge (const DryOptions *options, char **arguments, GError **error)
 
   if (run == NULL)
     return NULL;
-  int status = gemem_launch_run (arguments, run->environment, &pid);
+  const gint64 start = g_get_monotonic_time ();
+  int status = gemem_launch_run (arguments, run->environment, options->limit, &pid);
+  const gint64 ran = g_get_monotonic_time () - start;
   verdict = dry_verdict_new (options, run, arguments[0], pid, status);
+  verdict->seconds = (guint) (ran / G_USEC_PER_SEC);
   dry_run_free (run);
   return verdict;
 }
@@ -25,11 +28,13 @@ run_and_judge (const DryOptions *options, char **arguments, GError **error)
 DryVerdict *
 dry_run_once (const DryOptions *options, char **arguments, GError **error)
 {
-  DryVerdict *verdict = run_and_judge (options, arguments, error), *most;
+  DryVerdict *verdict = dry_run_and_judge (options, arguments, error), *most;
   DryOptions second = *options;
   g_autofree char *output = gemem_launch_beside (options->output, "workspaces");
   char size[GEMEM_FORMAT_MAX];
 
+  if (verdict != NULL && !dry_try_numbers (options, arguments, verdict, error))
+    g_clear_pointer (&verdict, dry_verdict_free);
   if (verdict == NULL || options->workspaces == 0 || verdict->workspaces->len == 0
       || verdict->status != 0 || gemem_launch_stopped () != 0)
     return verdict;
@@ -37,7 +42,7 @@ dry_run_once (const DryOptions *options, char **arguments, GError **error)
                     gemem_format_size (size, options->workspaces), output);
   second.with_workspaces = TRUE;
   second.output = output;
-  most = run_and_judge (&second, arguments, error);
+  most = dry_run_and_judge (&second, arguments, error);
   if (most != NULL)
     dry_judge (options, verdict, most);
   else

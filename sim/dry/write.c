@@ -293,6 +293,11 @@ dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
   append_counts (out, "left out", "calls without effect on memory", verdict->harmless);
   append_counts (out, "values", "values were read from the GPU, as zero (--value chooses others)",
                  verdict->values);
+  append_counts (out, "numbers",
+                 "integers were read from the GPU, as zero (--value chooses others)",
+                 verdict->numbers);
+  if (verdict->trial_text != NULL)
+    append_row (out, "", "%s", verdict->trial_text);
   append_counts (out, "sizes",
                  "sizes of tensors were read from the GPU, as zero (--value chooses others)",
                  verdict->sizes);
@@ -463,6 +468,8 @@ dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict, GE
   gemem_json_append_number_member (out, "exit_status", (guint64) verdict->status);
   if (verdict->last_value != NULL)
     gemem_json_append_text_member (out, "last_value", verdict->last_value);
+  if (verdict->trial_text != NULL)
+    gemem_json_append_text_member (out, "other_numbers", verdict->trial_text);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   dry_append_fit_json (out, verdict->fit);

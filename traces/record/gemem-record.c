@@ -179,7 +179,7 @@ main (int argc, char **argv)
   if (library != NULL)
     environment = gemem_launch_record (
         gemem_launch_preload (g_steal_pointer (&environment), library), folder, stacks);
-  int status = gemem_launch_run (argv + 1, environment, &pid);
+  int status = gemem_launch_run (argv + 1, environment, 0, &pid);
   if (library != NULL)
     finish (argv[1], folder, pid, status);
   gemem_launch_remove_links (links);

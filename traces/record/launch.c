@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <stdio.h>
@@ -206,16 +207,28 @@ gemem_launch_record (char **environment, const char *folder, int stacks)
 
 static const int signals[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGQUIT };
 static struct sigaction actions[G_N_ELEMENTS (signals)]; /* before the first run */
-static volatile sig_atomic_t child, stopped;
+static volatile sig_atomic_t child, aside, stopped;
 
-/* Forwards a signal to the program; those of the terminal reach it directly. */
+#define GRACE 10 /* seconds from the signal that asks a program to end to the one that ends it */
+
+/* Forwards a signal to the program; those of the terminal reach it directly, but aside, in a process group of its own. */
 static void
 pass_on (int number)
 {
   if (number != SIGUSR1 && number != SIGUSR2)
     stopped = number;
-  if (child > 0 && number != SIGINT && number != SIGQUIT)
-    kill ((pid_t) child, number);
+  if (child > 0 && (aside || (number != SIGINT && number != SIGQUIT)))
+    kill (aside ? (pid_t) -child : (pid_t) child, number);
+}
+
+/* The time of a run aside is over: asks it to end, then ends it. */
+static void
+end_aside (G_GNUC_UNUSED int number)
+{
+  if (child > 0)
+    kill ((pid_t) -child, aside == 1 ? SIGTERM : SIGKILL);
+  aside = 2;
+  alarm (GRACE);
 }
 
 /* Lets signals not end this process, which has to make traces of what the program leaves. */
@@ -236,9 +249,21 @@ gemem_launch_stopped (void)
   return stopped;
 }
 
-int
-gemem_launch_run (char **arguments, char **environment, pid_t *pid)
+/* In the program: a process group without the standard streams. */
+static void
+step_aside (void)
 {
+  const int nowhere = open ("/dev/null", O_RDWR | O_CLOEXEC);
+
+  setpgid (0, 0);
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO && nowhere >= 0; stream++)
+    dup2 (nowhere, stream);
+}
+
+int
+gemem_launch_run (char **arguments, char **environment, guint limit, pid_t *pid)
+{
+  const struct sigaction over = { .sa_handler = end_aside, .sa_flags = SA_RESTART };
   sigset_t all, before;
   int status = 0;
 
@@ -252,6 +277,8 @@ gemem_launch_run (char **arguments, char **environment, pid_t *pid)
         sigaction (signals[i], &actions[i], NULL);
       sigaction (SIGXFSZ, &file_size, NULL);
       sigprocmask (SIG_SETMASK, &before, NULL);
+      if (limit > 0)
+        step_aside ();
       environ = environment;
       execvp (arguments[0], arguments);
       int problem = errno;
@@ -262,6 +289,13 @@ gemem_launch_run (char **arguments, char **environment, pid_t *pid)
       _exit (problem == ENOENT ? GEMEM_LAUNCH_NOT_FOUND : GEMEM_LAUNCH_CANNOT_RUN);
     }
   child = *pid;
+  aside = limit > 0;
+  if (*pid > 0 && limit > 0)
+    {
+      setpgid (*pid, *pid); /* whichever of the two is first */
+      sigaction (SIGALRM, &over, NULL);
+      alarm (limit);
+    }
   sigprocmask (SIG_SETMASK, &before, NULL);
   if (*pid < 0)
     {
@@ -271,6 +305,11 @@ gemem_launch_run (char **arguments, char **environment, pid_t *pid)
   while (waitpid (*pid, &status, 0) < 0 && errno == EINTR)
     ;
   child = 0;
+  if (limit > 0)
+    {
+      alarm (0);
+      kill (-*pid, SIGKILL);
+    }
   ended = WIFSIGNALED (status) ? 128 + WTERMSIG (status) : WEXITSTATUS (status);
   return ended;
 }

@@ -55,8 +55,9 @@ char **gemem_launch_preload (char **environment, const char *library);
  * frames of each call (0: none).  Consumes @environment.  g_strfreev(). */
 char **gemem_launch_record (char **environment, const char *folder, int stacks);
 /* Runs @arguments to the end, passing signals on; returns the exit status as a shell does.
- * *@pid: the process. */
-int gemem_launch_run (char **arguments, char **environment, pid_t *pid);
+ * @limit: 0, or the seconds after which it and what it started are ended; then it runs without its
+ * standard streams, which are /dev/null, and nothing that it started outlives it.  *@pid: the process. */
+int gemem_launch_run (char **arguments, char **environment, guint limit, pid_t *pid);
 /* The last signal that asked this process to end since the first run; 0: none. */
 int gemem_launch_stopped (void);
 /* How the program ended, for the trace: "exit status 3", "signal 9".  g_free(). */

@@ -1,6 +1,6 @@
 """values.py - the places where a program looks at values of the GPU, which read as zero in a dry run, or as --value says.
 
-    values = Values (); values.begin ()     gemem_dry_on_value() of libgemem-dry calls look() for every small copy from the device to the host
+    values = Values (); values.begin ()     gemem_dry_on_value() of libgemem-dry calls look() for every copy of up to 4 KiB from the device to the host
     values.end ()                           tells how often each place looked
     watch_generation (module)               once transformers' stopping criteria have been imported
     watch_vllm (module)                     once vLLM's outputs of a step have been imported
@@ -9,9 +9,13 @@ A loop that ends when a value changes would not end, so a place that looks often
 transformers asks the device after each token whether to stop.  Here it stops where its length ends it (max_new_tokens, max_length), and no sequence ends before, which
 needs the most memory.  vLLM asks the device after each step how many tokens each request got: here it is one (watch_vllm()).  Other places are known where zero would end
 the program (_EXPECTED): checks that find what they were given wrong, and denominators.
+
+Sizes may follow from integers (torch.zeros(int(n.max()), 64)), which nobody follows through Python.  So they are told apart from real numbers and truth values, by the tensor
+of Python that they were read of, and gemem-dry-run runs the program again with another number in their places, $GEMEM_DRY_NUMBERS (sim/dry/trial.c).
 """
 import ctypes
 import functools
+import gc
 import inspect
 import os
 import re
@@ -22,6 +26,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
 _READS = ("item", "is_nonzero", "_local_scalar_dense")  # operators that read for others
+_MOVES = re.compile(r"item|is_nonzero|_local_scalar_dense|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
+_VALUE = 16  # copies of so few bytes are values, whatever they hold
 
 # Where PyTorch's own code reads what cannot be zero in a program that goes on: a line of Python or an operator, sizes in bytes, what is read instead, and what that says.
 # 0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
@@ -104,14 +110,15 @@ class _Operators(object):
 _unfit = set()  # chosen numbers that do not fit where they were read
 
 
-def _set(address, size, number):
-    """Writes NUMBER, of the type that fits SIZE: an integer, or a real number.  False: none does."""
+def _set(address, size, number, each=0):
+    """Writes NUMBER, of the type that fits SIZE: an integer, or a real number.  EACH: into each of so many bytes.  False: none does."""
+    each = each or size
     try:
         chosen, forms = int(number, 0), {1: "b", 2: "h", 4: "i", 8: "q"}
     except ValueError:
         chosen, forms = float(number), {2: "e", 4: "f", 8: "d"}
     try:
-        data = struct.pack(forms[size], chosen)
+        data = struct.pack(forms[each], chosen) * (size // each)
     except (KeyError, struct.error, OverflowError):
         if (number, size) not in _unfit:
             _unfit.add((number, size))
@@ -121,9 +128,41 @@ def _set(address, size, number):
     return True
 
 
+class _Kinds(object):
+    """What the program reads: of integers their size, 0 of what is none, None where no tensor of Python holds it."""
+
+    def __init__(self):
+        self.known = {}  # place and size -> the same; the search takes a tenth of a second in a large program
+
+    def kind(self, place, address, size):
+        if (place, size) not in self.known:
+            try:
+                self.known[place, size] = self.find(address, size)
+            except Exception:  # a PyTorch without these names
+                self.known[place, size] = None
+        return self.known[place, size]
+
+    def find(self, address, size):
+        torch = sys.modules["torch"]
+        quiet, found = getattr(torch._C, "DisableTorchFunctionSubclass", None) or torch._C.DisableTorchFunction, None
+        with quiet():
+            for one in gc.get_objects():
+                if issubclass(type(one), torch.Tensor):
+                    try:
+                        here = one.is_cuda and one.data_ptr() == address and one.numel() * one.element_size() == size
+                    except Exception:  # a tensor without memory
+                        continue
+                    if here and one.dtype != torch.bool and not (one.is_floating_point() or one.is_complex()):
+                        return one.element_size()
+                    found = 0 if here else found
+        return found
+
+
 class Values(object):
     def __init__(self, memory):
         self.memory = memory  # torch.cuda.memory
+        self.kinds = _Kinds()
+        self.number = os.environ.get("GEMEM_DRY_NUMBERS") or "0"  # what integers read
         self.places = {}  # line of the report -> how often
         self.last = None  # the place that read last, and how often it did
         self.operators = _Operators()
@@ -137,7 +176,8 @@ class Values(object):
                 sys.stderr.write("gemem-dry-run: --value=%s is left out: %s\n" % (line, error))
 
     def begin(self):
-        kind, block = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int), ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_uint64)
+        block = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)
         self.functions, self.library = (kind(self.look), block(self.block)), ctypes.CDLL(None)  # kept: C calls them
         self.watch_interrupts()
         self.library.gemem_dry_on_value(self.functions[0])
@@ -215,12 +255,17 @@ class Values(object):
         """This rank took its own object for that of another rank."""
         self.count("assumed", self.stack())
 
-    def look(self, address, size, known):
-        """Runs in the thread that asked, when it has the value; KNOWN: 0 no, 1 yes, 2 if all ranks hold the same."""
+    def look(self, address, size, known, source):
+        """Runs in the thread that asked, when it has the value; KNOWN: 0 no, 1 yes, 2 if all ranks hold the same; SOURCE: where it was on the device."""
+        if size > _VALUE and known == 1:
+            return
         stack = self.stack()
         text = "\n".join(stack)
+        each = self.kinds.kind(stack[0], source, size) if known == 0 and size != 1 else 0
+        if size > _VALUE and known == 0 and not each:
+            return  # data
         for pattern, numbers in self.chosen:
-            if pattern.search(text) and _set(address, size, numbers.next()):
+            if pattern.search(text) and _set(address, size, numbers.next(), each):
                 break
         else:
             if known == 0 and size == 1 and "transformers/generation/" in text:
@@ -228,10 +273,23 @@ class Values(object):
             if known == 2:
                 self.count("assumed", stack)
             elif known == 0:
-                operators = [] if "torch/_tensor_str.py:" in text else self.operators.running()
+                printed = "torch/_tensor_str.py:" in text
+                operators = [] if printed else self.operators.running()
                 if not self.expect(address, size, stack[0], operators):
-                    operator = next((name for name in operators if _SIZED.fullmatch(name)), None)
-                    self.count("sized" if operator else "value", stack, operator)
+                    self.tell_read(address, size, 0 if printed else each, stack, operators)
+
+    def tell_read(self, address, size, each, stack, operators):
+        """A place that nothing is known of: an operator that reads a size, a program that reads integers, or another value."""
+        operator = next((name for name in operators if _SIZED.fullmatch(name)), None)
+        if operator:
+            return self.count("sized", stack, operator)
+        own = all(_MOVES.fullmatch(name) for name in operators)  # else an operator reads for itself
+        if each or (each is None and own and size in (4, 8)):
+            self.count("number", stack)
+            if self.number != "0":
+                _set(address, size, self.number, each or size)
+        else:
+            self.count("value", stack)
 
     def expect(self, address, size, place, operators):
         """For a place of _EXPECTED: it reads what is written there.  False: it is none of them."""
