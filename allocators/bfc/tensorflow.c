@@ -20,6 +20,7 @@
 
 #define FIRST_REGION (2 * GEMEM_MIB)
 #define MAX_WASTE (128 * GEMEM_MIB)
+#define MUCH 9e18 /* a waste that no chunk has; more would leave 64 bits */
 
 typedef struct
 {
@@ -56,12 +57,10 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_DOUBLE,
     .default_text = "0",
     .sweep = "0|0.01|0.05|0.1",
-    .min = "0",
-    .max = "1",
     .aliases = "internal_fragmentation_fraction",
     .offset = G_STRUCT_OFFSET (Params, fragmentation_fraction),
     .help = "A chunk less than twice as large as the request is split if it would waste at least "
-            "this part of the limit; 0: if it would waste 128 MiB." },
+            "this part of the limit; 0 or less: if it would waste 128 MiB." },
   { .name = "coalesce_regions",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
@@ -278,7 +277,7 @@ tf_create (gconstpointer given, GememDevice *device, GError **error)
   gemem_bfc_stamps_init (&self->stamps);
   bfc->limit = MIN (own->limit != 0 ? own->limit : info.total, G_MAXINT64);
   bfc->max_waste = own->fragmentation_fraction > 0
-                       ? (guint64) (own->fragmentation_fraction * (double) bfc->limit)
+                       ? (guint64) MIN (own->fragmentation_fraction * (double) bfc->limit, MUCH)
                        : MAX_WASTE;
   bfc->next_region = gemem_align_up (
       own->allow_growth ? MIN (bfc->limit, FIRST_REGION) : bfc->limit, BFC_QUANTUM);

@@ -92,7 +92,7 @@ typedef struct
   GememAllocator base;
   GememRmmUpstream upstream;
   gboolean classes;
-  guint64 wanted;      /* bytes that are still to be obtained; 0: they were */
+  guint64 wanted;      /* bytes to obtain; 0: half of what is free */
   guint64 start, size; /* of the upstream allocation */
   Superblock *superblocks;
   GememSlab piece_slab, superblock_slab;
@@ -366,24 +366,22 @@ size_to_obtain (const Arena *self)
   return MIN (info.free / 2, G_MAXINT64) / GEMEM_RMM_QUANTUM * GEMEM_RMM_QUANTUM;
 }
 
-/* FALSE: the upstream refuses the memory, or it is too little, and with it every request is
- * refused. */
-static gboolean
+/* A size below a superblock, which RMM refuses too, is not asked for. */
+static void
 begin (Arena *self)
 {
-  guint64 size;
+  const guint64 size = size_to_obtain (self);
 
-  if (self->size != 0)
-    return TRUE;
-  size = size_to_obtain (self);
   if (size >= SUPERBLOCK)
     self->start = gemem_rmm_upstream_malloc (&self->upstream, size, 0);
   if (self->start == 0)
-    return FALSE;
+    {
+      gemem_rmm_cannot_begin (&self->base, &self->upstream, "arena_size", size);
+      return;
+    }
   self->size = size;
   self->superblocks = gemem_slab_alloc (&self->superblock_slab);
   fill (self, self->superblocks, self->start, self->start + self->size);
-  return TRUE;
 }
 
 static gboolean
@@ -394,7 +392,7 @@ arena_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
   guint32 own;
   Piece *piece;
 
-  if (request->size > G_MAXINT64 || !begin (self))
+  if (request->size > G_MAXINT64 || self->base.broken != NULL)
     return FALSE;
   size = self->classes ? class_of (MAX (request->size, 1))
                        : gemem_align_up (MAX (request->size, 1), GEMEM_RMM_QUANTUM);
@@ -600,7 +598,7 @@ arena_create (gconstpointer given, GememDevice *device, GError **error)
 
   self->base.klass = &gemem_rmm_arena_class;
   self->base.device = device;
-  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, self->base.klass, device, error))
+  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, &self->base, error))
     {
       g_free (self);
       return NULL;
@@ -612,7 +610,8 @@ arena_create (gconstpointer given, GememDevice *device, GError **error)
   gemem_slab_init (&self->superblock_slab, sizeof (Superblock));
   gemem_rmm_streams_init (&self->streams);
   self->wanted = own->size / GEMEM_RMM_QUANTUM * GEMEM_RMM_QUANTUM;
-  begin (self); /* refused: asked for again with each request */
+  if (self->base.broken == NULL)
+    begin (self);
   return &self->base;
 }
 

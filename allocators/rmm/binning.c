@@ -107,7 +107,10 @@ add_bin (Binning *self, guint64 size, GememAllocator *resource, int version)
       return;
     }
   if (resource == NULL)
-    bin.resource = gemem_rmm_fixed_size_new (bin.size, BLOCKS, version, self->upstream.device);
+    {
+      bin.resource = gemem_rmm_fixed_size_new (bin.size, BLOCKS, version, self->upstream.device);
+      gemem_rmm_stand_on (&self->base, bin.resource);
+    }
   g_array_insert_val (self->bins, at, bin);
 }
 
@@ -134,8 +137,7 @@ add_word (Binning *self, const Params *own, const char *word, GError **error)
     return usage (error, word, "not a size up to 1TiB; write bins=[64KiB,3MiB]");
   if (word[length] == '=')
     {
-      resource = gemem_rmm_resource_new (word + length + 1, &own->rmm, self->base.klass,
-                                         self->base.device, &local);
+      resource = gemem_rmm_resource_new (word + length + 1, &own->rmm, &self->base, &local);
       if (resource == NULL && local == NULL)
         return usage (error, word, "a bin is no device; name an RMM resource");
     }
@@ -224,6 +226,8 @@ binning_alloc (GememAllocator *allocator, const GememRequest *request, GememBloc
   Binning *self = (Binning *) allocator;
   const Bin *bin = bin_for (self, request->size);
 
+  if (G_UNLIKELY (self->base.broken != NULL))
+    return FALSE;
   if (bin != NULL)
     {
       self->binned++;
@@ -268,6 +272,8 @@ binning_largest_free (GememAllocator *allocator, guint64 stream)
   guint64 most = bin_at (self, self->bins->len - 1)->size,
           largest = gemem_rmm_upstream_largest_free (&self->upstream, stream);
 
+  if (self->base.broken != NULL)
+    return 0;
   if (largest > most)
     return largest;
   largest = 0;
@@ -354,7 +360,7 @@ binning_create (gconstpointer given, GememDevice *device, GError **error)
   self = g_new0 (Binning, 1);
   self->base.klass = &gemem_rmm_binning_class;
   self->base.device = device;
-  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, self->base.klass, device, error))
+  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, &self->base, error))
     {
       g_free (self);
       return NULL;

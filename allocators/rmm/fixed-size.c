@@ -75,7 +75,6 @@ typedef struct
   GememAllocator base;
   GememRmmUpstream upstream;
   guint64 block_size, count; /* blocks of a chunk */
-  gboolean begun;            /* the first chunk was obtained */
   GArray *chunks;            /* Chunk */
   GArray *lists;             /* List by number of the stream */
   guint32 lowest;            /* lists below it are empty */
@@ -150,15 +149,6 @@ add_chunk (FixedSize *self, guint32 number, guint64 stream)
   return TRUE;
 }
 
-/* FALSE: the upstream refuses the first chunk, and with it every request. */
-static gboolean
-begin (FixedSize *self)
-{
-  if (!self->begun)
-    self->begun = add_chunk (self, list_of (self, 0), 0);
-  return self->begun;
-}
-
 static Block *
 obtain (FixedSize *self, guint32 own, guint64 stream)
 {
@@ -181,7 +171,7 @@ fixed_size_alloc (GememAllocator *allocator, const GememRequest *request, GememB
   Block *block;
   guint32 own;
 
-  if (G_UNLIKELY (!begin (self)))
+  if (G_UNLIKELY (self->base.broken != NULL))
     return FALSE;
   own = list_of (self, request->stream); /* a stream counts from its first request, even refused */
   if (request->size > self->block_size)
@@ -223,7 +213,9 @@ fixed_size_largest_free (GememAllocator *allocator, guint64 stream)
   const FixedSize *self = (const FixedSize *) allocator;
 
   return self->free > 0
-                 || gemem_rmm_upstream_largest_free (&self->upstream, stream) >= chunk_size (self)
+                 || (self->base.broken == NULL
+                     && gemem_rmm_upstream_largest_free (&self->upstream, stream)
+                            >= chunk_size (self))
              ? self->block_size
              : 0;
 }
@@ -295,7 +287,7 @@ fixed_size_create (gconstpointer given, GememDevice *device, GError **error)
 
   self->base.klass = &gemem_rmm_fixed_size_class;
   self->base.device = device;
-  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, self->base.klass, device, error))
+  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, &self->base, error))
     {
       g_free (self);
       return NULL;
@@ -305,7 +297,9 @@ fixed_size_create (gconstpointer given, GememDevice *device, GError **error)
   self->chunks = g_array_new (FALSE, FALSE, sizeof (Chunk));
   self->lists = g_array_new (FALSE, TRUE, sizeof (List));
   gemem_rmm_streams_init (&self->streams);
-  begin (self); /* refused: asked for again with each request */
+  if (self->base.broken == NULL && !add_chunk (self, list_of (self, 0), 0))
+    gemem_rmm_cannot_begin (&self->base, &self->upstream, "block_size * blocks_to_preallocate",
+                            chunk_size (self));
   return &self->base;
 }
 

@@ -56,7 +56,7 @@ limiting_alloc (GememAllocator *allocator, const GememRequest *request, GememBlo
   Limiting *self = (Limiting *) allocator;
   guint64 size;
 
-  if (request->size > G_MAXINT64)
+  if (request->size > G_MAXINT64 || self->base.broken != NULL)
     return FALSE;
   size = gemem_align_up (request->size, self->alignment);
   if (size > self->limit - self->allocated)
@@ -152,7 +152,7 @@ limiting_create (gconstpointer given, GememDevice *device, GError **error)
   self = g_new0 (Limiting, 1);
   self->base.klass = &gemem_rmm_limiting_class;
   self->base.device = device;
-  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, self->base.klass, device, error))
+  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, &self->base, error))
     {
       g_free (self);
       return NULL;

@@ -70,7 +70,6 @@ typedef struct
   GememAllocator base;
   GememRmmUpstream upstream;
   guint64 maximum;
-  guint64 initial;    /* bytes that are still to be obtained */
   guint64 pool, live; /* bytes */
   GememTree free;     /* group: number of the stream */
   GememSlab block_slab;
@@ -249,18 +248,15 @@ obtain (Pool *self, guint64 own, guint64 size, guint64 handle)
   return block != NULL ? block : grow (self, size, own, handle);
 }
 
-/* FALSE: the upstream refuses the initial size, and with it every request. */
-static gboolean
-obtain_initial (Pool *self)
+static void
+begin (Pool *self, guint64 initial)
 {
-  const guint64 address = gemem_rmm_upstream_malloc (&self->upstream, self->initial,
-                                                     GEMEM_RMM_LEGACY);
+  const guint64 address = gemem_rmm_upstream_malloc (&self->upstream, initial, GEMEM_RMM_LEGACY);
 
   if (address == 0)
-    return FALSE;
-  add_segment (self, address, self->initial, gemem_rmm_streams_number (&self->streams, 0));
-  self->initial = 0;
-  return TRUE;
+    gemem_rmm_cannot_begin (&self->base, &self->upstream, "initial_pool_size", initial);
+  else
+    add_segment (self, address, initial, gemem_rmm_streams_number (&self->streams, 0));
 }
 
 static gboolean
@@ -270,7 +266,7 @@ pool_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *
   GememNeighbour *block;
   guint64 size, own;
 
-  if (request->size > G_MAXINT64 || (self->initial != 0 && !obtain_initial (self)))
+  if (request->size > G_MAXINT64 || self->base.broken != NULL)
     return FALSE;
   own = gemem_rmm_streams_number (&self->streams, request->stream);
   size = gemem_align_up (MAX (request->size, 1), QUANTUM);
@@ -328,7 +324,7 @@ static guint64
 pool_largest_free (GememAllocator *allocator, guint64 stream)
 {
   const Pool *self = (const Pool *) allocator;
-  guint64 largest = self->initial == 0 ? largest_growth (self, stream) : 0;
+  guint64 largest = self->base.broken == NULL ? largest_growth (self, stream) : 0;
 
   if (self->streams.count <= 1) /* one list, whose last block is its largest */
     {
@@ -471,7 +467,7 @@ pool_create (gconstpointer given, GememDevice *device, GError **error)
   self->base.device = device;
   self->maximum = own->maximum;
   self->reclaims = own->rmm.version >= GEMEM_RMM_26_10;
-  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, &gemem_rmm_pool_class, device, error))
+  if (!gemem_rmm_upstream_open (&self->upstream, &own->rmm, &self->base, error))
     {
       g_free (self);
       return NULL;
@@ -479,9 +475,8 @@ pool_create (gconstpointer given, GememDevice *device, GError **error)
   self->segments = g_array_new (FALSE, FALSE, sizeof (Segment));
   gemem_rmm_streams_init (&self->streams);
   gemem_slab_init (&self->block_slab, sizeof (GememNeighbour));
-  self->initial = own->initial;
-  if (self->initial != 0)
-    obtain_initial (self); /* refused: asked for again with each request */
+  if (own->initial != 0 && self->base.broken == NULL)
+    begin (self, own->initial);
   return &self->base;
 }
 

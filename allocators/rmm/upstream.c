@@ -6,6 +6,7 @@
 #include "allocators/registry.h"
 #include "allocators/rmm/upstream.h"
 #include "base/idmap.h"
+#include "base/units.h"
 
 #define PREFIX "rmm-" /* of the names of RMM's resources */
 #define DEEPEST 8     /* resources on one another; more are taken for a mistake */
@@ -178,20 +179,31 @@ inherited (const GememAllocatorClass *klass, const GememRmmParams *params)
 }
 
 GememAllocator *
-gemem_rmm_resource_new (const char *text, const GememRmmParams *params,
-                        const GememAllocatorClass *klass, GememDevice *device, GError **error)
+gemem_rmm_resource_new (const char *text, const GememRmmParams *params, GememAllocator *above,
+                        GError **error)
 {
-  g_autoptr (GememAllocatorSpec) spec = parse_chain (text, klass, error);
+  g_autoptr (GememAllocatorSpec) spec = parse_chain (text, above->klass, error);
   g_autofree char *defaults = NULL;
   GememAllocator *resource;
 
   if (spec == NULL || is_device (spec->klass))
     return NULL;
   defaults = inherited (spec->klass, params);
-  resource = gemem_allocator_making_now ()->create (spec, defaults, device, error);
+  resource = gemem_allocator_making_now ()->create (spec, defaults, above->device, error);
   if (resource == NULL)
-    g_prefix_error (error, "allocator %s: upstream '%s': ", klass->name, text);
+    g_prefix_error (error, "allocator %s: upstream '%s': ", above->klass->name, text);
+  else
+    gemem_rmm_stand_on (above, resource);
   return resource;
+}
+
+/* ---- want of memory at the beginning */
+
+void
+gemem_rmm_stand_on (GememAllocator *above, const GememAllocator *resource)
+{
+  if (resource->broken != NULL)
+    gemem_allocator_break_rule (above, "%s", resource->broken);
 }
 
 /* ---- the device before a resource */
@@ -237,15 +249,16 @@ static const GememDeviceClass front_class = { .name = "rmm-upstream",
 
 gboolean
 gemem_rmm_upstream_open (GememRmmUpstream *self, const GememRmmParams *params,
-                         const GememAllocatorClass *klass, GememDevice *device, GError **error)
+                         GememAllocator *above, GError **error)
 {
+  GememDevice *device = above->device;
   GError *local = NULL;
   Front *front;
 
   *self = (GememRmmUpstream){ .device = device,
                               .unit = params->version == GEMEM_RMM_24_12 ? 16 : 1,
                               .both_names = device->klass == &front_class };
-  self->resource = gemem_rmm_resource_new (params->upstream, params, klass, device, &local);
+  self->resource = gemem_rmm_resource_new (params->upstream, params, above, &local);
   if (local != NULL)
     g_propagate_error (error, local);
   else if (self->resource != NULL)
@@ -284,6 +297,25 @@ guint64
 gemem_rmm_upstream_largest_free (const GememRmmUpstream *self, guint64 stream)
 {
   return self->resource != NULL ? self->resource->klass->largest_free (self->resource, stream) : 0;
+}
+
+void
+gemem_rmm_cannot_begin (GememAllocator *self, const GememRmmUpstream *upstream, const char *setting,
+                        guint64 size)
+{
+  const GememAllocator *resource = self->device->klass == &front_class
+                                       ? ((const Front *) self->device)->resource
+                                       : upstream->resource;
+  char bytes[GEMEM_FORMAT_MAX], capacity[GEMEM_FORMAT_MAX];
+
+  gemem_allocator_break_rule (
+      self,
+      "%s takes %s at the beginning (%s), which %s%s refused: RMM's constructor throws, and "
+      "nothing "
+      "is served; let it take less, or give the device more",
+      self->klass->name, gemem_format_size (bytes, size), setting,
+      resource != NULL ? resource->klass->name : "the device of ",
+      resource != NULL ? "" : gemem_format_size (capacity, self->device->capacity));
 }
 
 /* ---- walk */

@@ -6,7 +6,9 @@
  * knows nothing of it.
  *
  * Invariants: a resource returns everything before it closes its upstream.  The chain of upstreams
- * ends at the device of the run and has no cycle.
+ * ends at the device of the run and has no cycle.  Where a resource cannot be made for want of
+ * memory, RMM's constructor throws: the run is marked (base.broken), and that resource and all that
+ * stand on it refuse every request without a call.
  * Origin: peers.md section 1c.4.
  */
 #pragma once
@@ -62,17 +64,19 @@ typedef struct
 
 /* "[TEXT]" without its brackets; g_free(). */
 char *gemem_rmm_without_brackets (const char *text);
-/* The resource that @text names, "rmm-pool" or "[rmm-pool:KEY=VALUE,...]", for a resource of @klass
- * with @params on @device; NULL without @error: the device itself.  GEMEM_ERROR_USAGE: there is no
- * such resource, it is none of RMM's, its settings are wrong, or it leads back to @klass. */
+/* The resource that @text names, "rmm-pool" or "[rmm-pool:KEY=VALUE,...]", beneath @above, whose class,
+ * device and @params are set; NULL without @error: the device itself.  GEMEM_ERROR_USAGE: there is no
+ * such resource, it is none of RMM's, its settings are wrong, or it leads back to @above's class. */
 GememAllocator *gemem_rmm_resource_new (const char *text, const GememRmmParams *params,
-                                        const GememAllocatorClass *klass, GememDevice *device,
-                                        GError **error);
-/* Opens what @params name for a resource of @klass on @device; errors as of
- * gemem_rmm_resource_new(). */
+                                        GememAllocator *above, GError **error);
+/* Opens what @params name for @above; errors as of gemem_rmm_resource_new(). */
 gboolean gemem_rmm_upstream_open (GememRmmUpstream *self, const GememRmmParams *params,
-                                  const GememAllocatorClass *klass, GememDevice *device,
-                                  GError **error);
+                                  GememAllocator *above, GError **error);
+/* @above stands on @resource: if that cannot begin, neither can @above. */
+void gemem_rmm_stand_on (GememAllocator *above, const GememAllocator *resource);
+/* @self, which takes @size bytes from @upstream at the beginning, as @setting says, did not get them. */
+void gemem_rmm_cannot_begin (GememAllocator *self, const GememRmmUpstream *upstream,
+                             const char *setting, guint64 size);
 /* Closes it; its blocks were all returned. */
 void gemem_rmm_upstream_close (GememRmmUpstream *self);
 

@@ -4,7 +4,8 @@
  * A fixed workload is run once to count the calls of a kind, then once for each of them with that
  * one call failing (the faulty device's `nth=n,call=KIND`). However a call fails: no crash, no
  * memory lost (the oracle of tests/util/trial.h after every operation), no memory held after
- * destroy; and after the fault the refused request is served as if it had not occurred. The faulty
+ * destroy; and after the fault the refused request is served as if it had not occurred, but where
+ * the real program does not begin without that call (RMM): there nothing is. The faulty
  * device says which kinds of calls can fail, and counting shows which of them an allocator makes:
  * no list is kept here.
  */
@@ -100,6 +101,7 @@ is_served_at_all (const TestSubject *subject, guint64 size)
 static void
 run (TestTrial *trial, const GArray *ops, guint patience)
 {
+  const gboolean begun = trial->allocator->broken == NULL;
   guint32 spare = SPARE_ID;
 
   for (guint i = 0; i < ops->len && trial->problem == NULL; i++)
@@ -107,7 +109,9 @@ run (TestTrial *trial, const GArray *ops, guint patience)
       const TestOp *op = &g_array_index (ops, TestOp, i);
 
       trial->ok = TRUE;
-      if (!test_trial_step (trial, op) || trial->ok || patience == 0
+      if (test_trial_step (trial, op) && !begun && op->kind == TEST_ALLOC && trial->ok)
+        trial->problem = g_strdup_printf ("operation %u: served, though it never began", i);
+      if (!begun || trial->problem != NULL || trial->ok || patience == 0
           || (patience > 1 && op->kind != TEST_ALLOC) || has_empty_segment (op))
         continue;
       if (!ask_again (trial, op, &spare, patience) && trial->problem == NULL
@@ -177,13 +181,15 @@ fail_nth (TestSubject *subject, const GArray *ops, GememDeviceCall call, guint64
   g_autofree char *faults = g_strdup_printf ("nth=%" G_GUINT64_FORMAT ",call=%s", n,
                                              gemem_device_call_name (call));
   TestTrial *trial;
+  gboolean begun;
 
   subject->faults = faults;
   trial = test_trial_start (subject);
+  begun = trial->allocator->broken == NULL;
   run (trial, ops, roomy && !may_be_refused_again (subject->klass, call) ? 1 : 0);
   if (trial->problem == NULL && gemem_faulty_device_injected (trial->device, call) != 1)
     trial->problem = g_strdup ("the call that was to fail was never made");
-  if (*subject->settings == '\0' && (roomy || test_subject_serves (subject, 2 * MIB)))
+  if (begun && *subject->settings == '\0' && (roomy || test_subject_serves (subject, 2 * MIB)))
     demand_recovery (trial, 2 * MIB);
   else if (trial->problem == NULL)
     test_trial_drain (trial);

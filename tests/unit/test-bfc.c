@@ -500,11 +500,34 @@ test_adopt (void)
   test_allocator_destroy (a);
 }
 
+/* Parts of the limit that make no sense are taken as TensorFlow takes them: above 1 no chunk is split for
+ * its waste alone, also where the product leaves 64 bits; below 0 is like 0. */
+static void
+test_odd_fractions (void)
+{
+  static const struct
+  {
+    const char *text;
+    guint64 chunk;
+  } cases[] = {
+    { "1.5", 512 * MIB }, { "-0.5", 300 * MIB }, { "8e9", 512 * MIB }, { "1e30", 512 * MIB }
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *spec = g_strconcat ("tf-bfc:fragmentation_fraction=", cases[i].text, NULL);
+      GememAllocator *a = test_allocator_new (spec, "sim:capacity=1GiB,base=0x100000000000");
+
+      get (a, 300 * MIB, 0, cases[i].chunk);
+      test_allocator_destroy (a);
+    }
+}
+
 static void
 test_wrong (void)
 {
   static const char *const wrong[][2] = { { "tf-bfc:limit=16", "16GiB" },
-                                          { "tf-bfc:fragmentation_fraction=2", "large" },
+                                          { "tf-bfc:fragmentation_fraction=nan", "not a number" },
                                           { "tf-bfc:allow_growth=2", "yes" },
                                           { "tf-bfc:limit=", "limit" },
                                           { "tf-bfc:timestamped_allocator=3", "yes" },
@@ -592,6 +615,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ort-bfc/3", test_ort_back_off);
   g_test_add_func ("/ort-bfc/4", test_ort_cap);
   g_test_add_func ("/ort-bfc/remembers", test_ort_remembers);
+  g_test_add_func ("/bfc/odd-fractions", test_odd_fractions);
   g_test_add_func ("/bfc/wrong", test_wrong);
   g_test_add_func ("/ort-bfc/numbers", test_ort_numbers);
   return g_test_run ();

@@ -283,7 +283,50 @@ test_too_deep (void)
     }
 }
 
-/* Every call of the device fails once; the request that met it is served when repeated. */
+/* Where a resource does not get what it takes at the beginning, RMM's constructor throws: the run is
+ * marked, the device is not asked again, and nothing is served, whatever else stands on it. */
+static void
+test_no_beginning (void)
+{
+  static const struct
+  {
+    const char *spec, *says;
+    guint64 calls;
+  } cases[] = {
+    { "rmm-pool:initial_pool_size=4GiB",
+      "rmm-pool takes 4.000 GiB at the beginning (initial_pool_size), which the device of 1.000 "
+      "GiB "
+      "refused",
+      1 },
+    { "rmm-fixed-size:block_size=64MiB", "takes 8.000 GiB at the beginning (block_size *", 1 },
+    { "rmm-arena:arena_size=4GiB", "takes 4.000 GiB at the beginning (arena_size)", 1 },
+    { "rmm-limiting:upstream=[rmm-arena:arena_size=4GiB]", "rmm-arena takes 4.000 GiB", 1 },
+    { "rmm-pool:initial=4MiB,upstream=[rmm-limiting:limit=1MiB]", "which rmm-limiting refused", 0 },
+    { "rmm-fixed-size:upstream=[rmm-pool:initial=4GiB]", "rmm-pool takes 4.000 GiB", 1 },
+    { "rmm-binning:bins=[1000],upstream=[rmm-pool:initial=4GiB]", "rmm-pool takes 4.000 GiB", 1 },
+    { "rmm-binning:min_size_exponent=none,bins=[1000=rmm-fixed-size:block_size=64MiB]",
+      "rmm-fixed-size takes 8.000 GiB", 1 },
+    { "rmm-binning:bins=[1MiB],upstream=[rmm-limiting:limit=1MiB]", "which rmm-limiting refused",
+      0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      GememAllocator *a = test_allocator_new (cases[i].spec, DEVICE "1GiB");
+
+      g_assert_nonnull (a->broken);
+      g_test_message ("%s: %s", cases[i].spec, a->broken);
+      g_assert_nonnull (strstr (a->broken, cases[i].says));
+      get (a, 1000, 0, NONE);
+      get (a, 2 * MIB, 1, NONE);
+      g_assert_cmpuint (a->klass->largest_free (a, 0), ==, 0);
+      g_assert_cmpuint (a->device->calls[GEMEM_CALL_MALLOC], ==, cases[i].calls);
+      finish (a);
+    }
+}
+
+/* Every call of the device fails once: the request that met it is served when repeated, and where it
+ * was one at the beginning nothing ever is. */
 static void
 test_faults (void)
 {
@@ -293,6 +336,7 @@ test_faults (void)
     "rmm-limiting:limit=1GiB,upstream=[rmm-pool:upstream=[rmm-arena:arena_size=64MiB]]",
     "rmm-fixed-size:blocks_to_preallocate=1,upstream=[rmm-pool:initial_pool_size=1MiB]",
   };
+  static const guint at_first[] = { 3, 1, 1 }; /* the calls with which they are made */
 
   for (guint s = 0; s < G_N_ELEMENTS (stacks); s++)
     for (guint n = 1; n <= 8; n++)
@@ -302,7 +346,8 @@ test_faults (void)
         GememBlock blocks[24];
         guint refused = 0;
 
-        for (guint i = 0; i < G_N_ELEMENTS (blocks); i++)
+        g_assert_cmpint (a->broken != NULL, ==, n <= at_first[s]);
+        for (guint i = 0; i < G_N_ELEMENTS (blocks) && a->broken == NULL; i++)
           {
             const GememRequest request = { (i % 4 + 1) * 500 * (i % 3 + 1) * (i + 1), i % 3, 0 };
 
@@ -310,7 +355,7 @@ test_faults (void)
               g_assert_cmpuint (++refused, <, 10);
             g_assert_true (a->klass->check (a, NULL));
           }
-        for (guint i = 0; i < G_N_ELEMENTS (blocks); i += 2)
+        for (guint i = 0; i < G_N_ELEMENTS (blocks) && a->broken == NULL; i += 2)
           put (a, blocks[i]);
         finish (a);
       }
@@ -329,6 +374,7 @@ main (int argc, char **argv)
   g_test_add_func ("/rmm/versions", test_versions);
   g_test_add_func ("/rmm/wrong", test_wrong);
   g_test_add_func ("/rmm/too-deep", test_too_deep);
+  g_test_add_func ("/rmm/no-beginning", test_no_beginning);
   g_test_add_func ("/rmm/faults", test_faults);
   return g_test_run ();
 }

@@ -102,14 +102,17 @@ def partitioned(random):
 HUGE = sorted({*around(100_000_000, 200 * MiB, 1_000_000_000, GiB, 2 * GiB, 4 * GiB, 1 << 40, 1 << 50, 1 << 60, 1 << 62, step=256), 2**63 - 1, 2**63})
 
 
+NO_LIMIT = (2**62, 2**63 - 256, 2**63 - 255, 2**63 - 1)
+
+
 def huge(random):
     """Sizes at which 32 bits and the back-off's floats end.  Up to 2^63: above, TensorFlow's own sums overflow."""
     total = random.choice([GiB - 1, 2 * GiB + 255, 4 * GiB, 4 * GiB + 256, 8 * GiB])  # a region costs the real arena 1/32 of it on the host
     settings = {'allow_growth': random.choice(['yes', 'yes', 'no']), 'garbage_collection': random.choice(['yes', 'no'])}
     if random.random() < 0.5:
-        settings['fragmentation_fraction'] = random.choice(['1e-9', '1e-7', '0.5', '1'])
-    if random.random() < 0.3:
-        settings['limit'] = total + random.choice([-GiB // 2, 256, GiB])
+        settings['fragmentation_fraction'] = random.choice(['1e-9', '1e-7', '0.5', '1', '1.5', '-0.5', '1e9', '1e10', '1e30'])
+    if random.random() < 0.4:
+        settings['limit'] = random.choice([total - GiB // 2, total + 256, total + GiB, *NO_LIMIT])
     return Case(lambda random, n: mixed(random, n, edges=HUGE, edge=0.4, middle=200 * MiB, most=2**63, small=0.85, blocks=random.choice([5, 40])), settings, {'capacity': total})
 
 

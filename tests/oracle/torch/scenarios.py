@@ -262,7 +262,7 @@ def expandable_pools(random):
 
 def in_parts(random, n, used):
     """One private pool at a time, released while blocks of it live: what was mapped at once may come back in more parts, an internal
-    error of PyTorch's.  Each pool is gone before the next is released, as they go in the order of a hash table."""
+    error of PyTorch's, which ends the trim.  Each pool is gone before the next is released, as they go in the order of a hash table."""
     pool, inside, left, members, gone = 6, False, 0, set(), set()
     for op in mixed(random, n, edges=EDGES, streams=random.choice([1, 1, 3]), record=used, clock=random.choice([0, 3000]), blocks=random.choice([8, 30, 100]),
                     most=random.choice([32 * MiB, 256 * MiB]), trim=random.choice([0, 0.03])):
@@ -272,7 +272,7 @@ def in_parts(random, n, used):
             yield from (('E', pool), ('p', pool, False))
         elif left < 0:
             yield from (('f', block) for block in sorted(members))
-            yield from (('r',) for _ in range(60 if members else 1))
+            yield from (('r',) for _ in range(60))
             gone, members = gone | members, set()
             pool, inside, left = pool + 1, True, random.randrange(20, 200)
             yield ('B', pool, False)
