@@ -17,6 +17,7 @@ left out, as if all ranks held the same.
 
     ranks.start (torch, note, assume)     once, when torch has been imported; NOTE writes a line of the report, ASSUME one that names the line of the program
     ranks.watch_deepspeed (module)        once deepspeed.runtime.zero.utils has been imported
+    ranks.watch_zero (module)             once torch.distributed.optim.zero_redundancy_optimizer has been imported
 """
 import ctypes
 import datetime
@@ -169,6 +170,25 @@ def _tell_sizes(c10d):
     _replace(c10d, "split_group", split)
 
 
+class _Awaited(object):
+    """The work of a barrier that the program waits for later: done when all ranks have come, which is when KEY is in the store."""
+
+    def __init__(self, work, store, key):
+        self.work, self.store, self.key = work, store, key
+
+    __class__ = property(lambda self: type(self.work))
+
+    def __getattr__(self, name):
+        return getattr(self.work, name)
+
+    def is_completed(self):
+        return self.store.check([self.key]) and self.work.is_completed()
+
+    def wait(self, *arguments, **options):
+        self.store.wait([self.key], _LONGEST_WAIT)
+        return self.work.wait(*arguments, **options)
+
+
 class _Objects(object):
     """Object collectives of groups that have no other device than the GPU."""
 
@@ -256,12 +276,14 @@ class _Objects(object):
     def barrier(self, theirs):
         def wait_for_all(*arguments, **options):
             work, group = theirs(*arguments, **options), arguments[0] if arguments else options.get("group")
-            if work is None and not self.alone and self.distributed.get_rank(group) >= 0:  # else it is to wait later, or not to take part
-                key, store = self.begin(group, "barrier"), self.c10d._get_default_store()
-                if store.add(key, 1) == len(self.members(group)):
-                    store.set(key + "/all", b"")
-                store.wait([key + "/all"], _LONGEST_WAIT)
-            return work
+            if self.alone or self.distributed.get_rank(group) < 0:
+                return work
+            key, store = self.begin(group, "barrier"), self.c10d._get_default_store()
+            if store.add(key, 1) == len(self.members(group)):
+                store.set(key + "/all", b"")
+            if work is not None:  # async_op
+                return _Awaited(work, store, key + "/all")
+            store.wait([key + "/all"], _LONGEST_WAIT)
 
         return wait_for_all
 
@@ -281,6 +303,19 @@ def _wait_for_watchdog(torch):
         return rebuild(self)
 
     reducer._rebuild_buckets = rebuild_when_free
+
+
+def watch_zero(module):
+    """ZeroRedundancyOptimizer collects its states by a broadcast of objects of its own."""
+    if not hasattr(module, "_broadcast_object"):
+        return
+
+    def broadcast_object(obj, src_rank, group=None, device=None):
+        objects = [obj]
+        module.dist.broadcast_object_list(objects, src=src_rank, group=group)
+        return objects[0]
+
+    module._broadcast_object = broadcast_object
 
 
 def watch_deepspeed(module):
