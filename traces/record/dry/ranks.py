@@ -1,7 +1,7 @@
 """ranks.py - ranks of a distributed PyTorch program in a dry run: their numbers, the objects that they exchange, where they wait, and one rank that runs alone.
 
 PyTorch's NCCL exchanges Python objects through device memory and works on their sizes with kernels, which do nothing here.  So objects go from rank to rank through
-the store in which ranks meet anyway, as they are; what the real functions take of the device for a moment (the pickled bytes and their sizes) is not in the recording.
+the store in which ranks meet anyway, as they are; what the real functions take of the device for a moment (the pickled bytes and their sizes) is not in the recording; where that is more than 1 MiB, it is said to be unknown.
 
 Collectives are done at once and wait for nobody.  A program that calls barrier() wants to wait, because one rank writes a file that others read: so ranks wait for
 each other there, in the store.
@@ -22,6 +22,7 @@ left out, as if all ranks held the same.
 import ctypes
 import datetime
 import functools
+import io
 import os
 import pickle
 import sys
@@ -29,6 +30,7 @@ import time
 
 _WATCHDOG = 0.25  # seconds after which PyTorch's watchdog has looked at all collectives that are done
 _LONGEST_WAIT = datetime.timedelta(hours=1)  # for the slowest rank
+_PART = 1 << 20  # bytes of an object that go through the store at once
 _assume = []  # start()'s ASSUME
 _ABSENT = bytes(128)  # the size of NCCL's unique id
 
@@ -192,8 +194,8 @@ class _Awaited(object):
 class _Objects(object):
     """Object collectives of groups that have no other device than the GPU."""
 
-    def __init__(self, torch, c10d, assume):
-        self.distributed, self.c10d, self.assume = torch.distributed, c10d, assume
+    def __init__(self, torch, c10d, note, assume):
+        self.distributed, self.c10d, self.note, self.assume = torch.distributed, c10d, note, assume
         self.alone, self.counts = _alone(), {}
         for name in ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list", "send_object_list", "recv_object_list"):
             _replace(c10d, name, functools.partial(self.choose, getattr(self, name)))
@@ -216,14 +218,23 @@ class _Objects(object):
         return "%s/%d" % (key, self.counts[key])
 
     def put(self, key, rank, value):
-        self.c10d._get_default_store().set("%s/%d" % (key, rank), pickle.dumps(value))
+        """In parts, because a store refuses more than 8 MiB at once."""
+        store, data = self.c10d._get_default_store(), pickle.dumps(value)
+        parts = range(0, len(data), _PART)
+        if len(parts) > 1:
+            self.note("buffers of PyTorch's for a moment, for Python objects of more than %d MiB that ranks exchange" % (_PART >> 20))
+        for i, start in enumerate(parts):
+            store.set("%s/%d/%d" % (key, rank, i), data[start : start + _PART])
+        store.set("%s/%d" % (key, rank), str(len(parts)))
 
     def fetch(self, key, rank, own):
         """What rank RANK put; OWN stands for it where this rank is alone."""
         if self.alone and rank != self.alone[0]:
             self.assume()
             return own
-        return pickle.loads(self.c10d._get_default_store().get("%s/%d" % (key, rank)))
+        store = self.c10d._get_default_store()
+        parts = int(store.get("%s/%d" % (key, rank)))
+        return pickle.loads(b"".join(store.get("%s/%d/%d" % (key, rank, i)) for i in range(parts)))
 
     def source(self, group, rank, group_rank):
         """The rank among all of one that is given by either number."""
@@ -311,9 +322,12 @@ def watch_zero(module):
         return
 
     def broadcast_object(obj, src_rank, group=None, device=None):
-        objects = [obj]
+        here, saved = module.dist.get_rank() == src_rank, io.BytesIO()
+        if here:
+            module.torch.save(obj, saved)
+        objects = [saved.getvalue()]
         module.dist.broadcast_object_list(objects, src=src_rank, group=group)
-        return objects[0]
+        return obj if here else module.torch.load(io.BytesIO(objects[0]), map_location=device, weights_only=False)
 
     module._broadcast_object = broadcast_object
 
@@ -337,7 +351,7 @@ def start(torch, note, assume):
     alone = _alone()
     if alone:
         _leave_alone(torch, c10d, *alone)
-    _Objects(torch, c10d, assume)
+    _Objects(torch, c10d, note, assume)
     _tell_sizes(c10d)
     if hasattr(torch, "_C"):  # not in the module that our tests call torch
         _wait_for_watchdog(torch)
