@@ -97,6 +97,10 @@ load (void)
   *(void **) &calls.CommSplit = dlsym (library, "ncclCommSplit"); /* since 2.18 */
   *(void **) &calls.MemAlloc = dlsym (library, "ncclMemAlloc");   /* since 2.19 */
   *(void **) &calls.MemFree = dlsym (library, "ncclMemFree");
+  *(void **) &calls.CommShrink = dlsym (library, "ncclCommShrink"); /* since 2.27 */
+  *(void **) &calls.AlltoAll = dlsym (library, "ncclAlltoAll");     /* since 2.28 */
+  *(void **) &calls.Gather = dlsym (library, "ncclGather");
+  *(void **) &calls.Scatter = dlsym (library, "ncclScatter");
   *(void **) &calls.CommQueryProperties = dlsym (library, "ncclCommQueryProperties"); /* 2.29 */
   if (!loaded)
     gemem_dry_note ("buffers", "of NCCL: the installed version lacks functions that are needed");

@@ -127,6 +127,15 @@ end (Call *call)
       nccl_installed_done (communicator, &work, nccl_installed ()->name arguments); \
   }
 
+/* The same for a function that not every version has: what an older NCCL takes for it is not known. */
+#define INSTALLED_IF_NEW(name, arguments, communicator, ...) \
+  { \
+    if (nccl_installed () != NULL && nccl_installed ()->name == NULL) \
+      gemem_dry_note ("buffers", "of NCCL's for nccl" #name ", which the installed one has not"); \
+    else \
+      INSTALLED (name, arguments, communicator, __VA_ARGS__) \
+  }
+
 /* ---- reductions */
 
 #define REDUCE(id, type) \
@@ -350,25 +359,16 @@ DRY_FUNCTION (int, ncclAllGather, const void *from, void *to, size_t count, int 
   return known ? end_gather (&call, to) : SUCCESS;
 }
 
-/* Functions that not every version has: what the installed NCCL takes for them is not known. */
-static void
-not_handed_on (const char *function)
-{
-  g_autofree char *text = g_strdup_printf ("of NCCL's for %s", function);
-  if (nccl_installed () != NULL)
-    gemem_dry_note ("buffers", text);
-}
-
 DRY_FUNCTION (int, ncclGather, const void *from, void *to, size_t count, int type, int root,
               void *communicator, void *stream)
 {
   Call call;
 
-  not_handed_on ("ncclGather");
-  return root == dry_kept_number (communicator, RANK, 0)
-                 && begin (&call, from, to, count, type, 1, communicator, stream)
-             ? end_gather (&call, to)
-             : SUCCESS;
+  const gboolean known = root == dry_kept_number (communicator, RANK, 0)
+                         && begin (&call, from, to, count, type, 1, communicator, stream);
+  INSTALLED_IF_NEW (Gather, (from, to, count, type, root, beside, stream), communicator, count,
+                    type, root)
+  return known ? end_gather (&call, to) : SUCCESS;
 }
 
 /* Other ranks than @root have their own copy in @to. */
@@ -399,8 +399,10 @@ DRY_FUNCTION (int, ncclScatter, const void *from, void *to, size_t count, int ty
   const gboolean own = root == dry_kept_number (communicator, RANK, 0);
   Call call;
 
-  not_handed_on ("ncclScatter");
-  if (!begin (&call, own ? from : NULL, to, count, type, 0, communicator, stream))
+  const gboolean known = begin (&call, own ? from : NULL, to, count, type, 0, communicator, stream);
+  INSTALLED_IF_NEW (Scatter, (from, to, count, type, root, beside, stream), communicator, count,
+                    type, root)
+  if (!known)
     return SUCCESS;
   hand_on (&call, to, 0, call.rank, own);
   return end (&call);
@@ -411,8 +413,9 @@ DRY_FUNCTION (int, ncclAlltoAll, const void *from, void *to, size_t count, int t
 {
   Call call;
 
-  not_handed_on ("ncclAlltoAll");
-  if (!begin (&call, from, to, count, type, 0, communicator, stream))
+  const gboolean known = begin (&call, from, to, count, type, 0, communicator, stream);
+  INSTALLED_IF_NEW (AlltoAll, (from, to, count, type, beside, stream), communicator, count, type)
+  if (!known)
     return SUCCESS;
   for (gint64 i = 0; i < call.ranks; i++)
     hand_on (&call, to, i, call.rank, i == call.rank);

@@ -195,14 +195,30 @@ DRY_FUNCTION (int, ncclCommSplit, void *communicator, int color, int key, void *
 DRY_FUNCTION (int, ncclCommShrink, void *communicator, int *excluded, int n_excluded, void **result,
               void *config, int flags)
 {
+  const NcclCalls *installed = nccl_installed ();
   const int ranks = (int) dry_kept_number (communicator, RANKS, 1);
   const int rank = (int) dry_kept_number (communicator, RANK, 0);
   int before = 0;
 
-  for (int i = 0; excluded != NULL && i < n_excluded; i++)
+  INVALID_VALUE_UNLESS (communicator != NULL && excluded != NULL && n_excluded > 0,
+                        INVALID_ARGUMENT);
+  for (int i = 0; i < n_excluded; i++)
     before += excluded[i] < rank;
-  note_buffers (ranks - n_excluded);
-  return new_communicator (result, ranks - n_excluded, rank - before);
+  int made = new_communicator (result, ranks - n_excluded, rank - before);
+  if (made != SUCCESS)
+    return made;
+  if (installed == NULL || installed->CommShrink == NULL || *NCCL_BESIDE (communicator) == NULL)
+    {
+      note_buffers (ranks - n_excluded);
+      return SUCCESS;
+    }
+  nccl_installed_enter ();
+  made = installed->CommShrink (*NCCL_BESIDE (communicator), excluded, n_excluded,
+                                NCCL_BESIDE (*result), config, flags);
+  made = nccl_installed_wait (communicator, made);
+  nccl_installed_made (*result, made, "ncclCommShrink");
+  nccl_installed_leave ();
+  return SUCCESS;
 }
 
 DRY_FUNCTION (int, ncclCommDestroy, void *communicator)

@@ -59,6 +59,10 @@ typedef struct
   int (*CommSplit) (void *, int, int, void **, void *);
   int (*MemAlloc) (void **, size_t);
   int (*MemFree) (void *);
+  int (*CommShrink) (void *, int *, int, void **, void *, int);
+  int (*AlltoAll) (const void *, void *, size_t, int, void *, void *);
+  int (*Gather) (const void *, void *, size_t, int, int, void *, void *);
+  int (*Scatter) (const void *, void *, size_t, int, int, void *, void *);
   int (*CommQueryProperties) (void *, void *);
 } NcclCalls;
 

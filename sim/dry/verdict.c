@@ -184,6 +184,14 @@ note_library (DryVerdict *verdict, const GememJournal *journal)
           journal->pid, library);
 }
 
+/* Requests of PyTorch that the recording has at most; an event may be four of them. */
+static guint64
+history_length (void)
+{
+  const char *chosen = g_getenv ("GEMEM_DRY_HISTORY");
+  return chosen != NULL && *chosen != '\0' ? g_ascii_strtoull (chosen, NULL, 10) : 1000000;
+}
+
 /* Makes the trace of one process, from @snapshot if there is one. */
 static void
 add_process (Gathering *g, const GememJournal *journal, const GememJournal *snapshot)
@@ -255,7 +263,10 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
         }
       if (found->limit > 0 && beside != NULL && (guint) found->device < beside->len)
         found->beside = g_array_index (beside, guint64, found->device);
-      if (found->late)
+      if (found->late && found->events < history_length () / 4)
+        note (g->verdict, "%s lacks requests that were made before PyTorch's history began",
+              found->path);
+      else if (found->late)
         note (
             g->verdict,
             "%s holds the last requests alone, as many as PyTorch's history keeps here; run fewer "

@@ -50,6 +50,7 @@ for python in ${GEMEM_TORCH:-}; do
   both ranks_fsdp.py
   both ranks_fsdp.py --fully-shard
   both ranks_tensor.py
+  both ranks_zero.py; says err "of PyTorch.s for a moment, for Python objects of more than 1 MiB"
   both ranks_pipeline.py --shapes
   run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$programs/ranks_pipeline.py"; says err '^the largest of 2: rank 1'
   run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$programs/ranks_barrier.py"; says out '^rank 1 has read$'

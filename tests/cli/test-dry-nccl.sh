@@ -57,7 +57,15 @@ int ncclBroadcast (const void *f, void *t, unsigned long n, int type, int root, 
 int ncclSend (const void *f, unsigned long n, int type, int peer, void *c, void *s) { return say ("send", peer, c); }
 int ncclRecv (void *t, unsigned long n, int type, int peer, void *c, void *s) { return say ("receive", peer, c); }
 END
-"$cc" -w -shared -fPIC -o installed/libnccl.so.2 -Wl,-soname,libnccl.so.2 nccl.c
+cp nccl.c new.c # 2.28
+cat >>new.c <<'END'
+int ncclAlltoAll (const void *f, void *t, unsigned long n, int type, void *c, void *s) { return say ("alltoall", n, c); }
+int ncclGather (const void *f, void *t, unsigned long n, int type, int root, void *c, void *s) { return say ("gather", root, c); }
+int ncclScatter (const void *f, void *t, unsigned long n, int type, int root, void *c, void *s) { return say ("scatter", root, c); }
+int ncclCommShrink (void *c, int *out, int n, void **place, void *config, int flags) { fprintf (stderr, "own shrink %d %d\n", n, out[0]); return ncclCommSplit (c, 0, 0, place, config); }
+END
+own () { "$cc" -w -shared -fPIC -o installed/libnccl.so.2 -Wl,-soname,libnccl.so.2 "$1"; }
+own new.c
 cat >program.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +74,8 @@ int cudaMalloc (void **, unsigned long), cudaFree (void *), cudaMemcpy (void *, 
 typedef struct { char bytes[128]; } Id;
 int ncclGetUniqueId (Id *), ncclCommInitRank (void **, int, Id, int), ncclCommSplit (void *, int, int, void **, void *), ncclCommDestroy (void *), ncclCommCount (void *, int *);
 int ncclAllReduce (const void *, void *, unsigned long, int, int, void *, void *), ncclAllGather (const void *, void *, unsigned long, int, void *, void *);
+int ncclAlltoAll (const void *, void *, unsigned long, int, void *, void *), ncclCommShrink (void *, int *, int, void **, void *, int);
+int ncclGather (const void *, void *, unsigned long, int, int, void *, void *), ncclScatter (const void *, void *, unsigned long, int, int, void *, void *);
 int ncclSend (const void *, unsigned long, int, int, void *, void *), ncclRecv (void *, unsigned long, int, int, void *, void *), ncclGroupStart (void), ncclGroupEnd (void);
 int main (int argc, char **argv)
 {
@@ -89,13 +99,22 @@ int main (int argc, char **argv)
   result |= ncclCommSplit (comm, 0, 1, &part, NULL);
   result |= ncclCommCount (part, &count);
   result |= ncclAllReduce (memory, memory, 2, 2, 0, part, NULL);
-  if (argc > 3) result |= ncclAllReduce (memory, memory, 77, 2, 0, part, NULL) | ncclAllReduce (memory, memory, 78, 2, 0, part, NULL);
+  if (argc > 3 && strcmp (argv[3], "new") == 0)
+    for (int i = 0, first = 0; i < 2; i++)
+      {
+        void *rest;
+        result |= ncclAlltoAll (memory, (char *) memory + 4096, 5, 0, comm, NULL) | ncclGather (memory, memory, 6, 0, 0, comm, NULL);
+        result |= ncclScatter (memory, memory, 7, 0, 1, comm, NULL);
+        if (i == 1) result |= ncclCommShrink (comm, &first, 1, &rest, NULL, 0) | ncclCommDestroy (rest);
+      }
+  else if (argc > 3) result |= ncclAllReduce (memory, memory, 77, 2, 0, part, NULL) | ncclAllReduce (memory, memory, 78, 2, 0, part, NULL);
   result |= ncclCommDestroy (part) | ncclCommDestroy (comm);
   printf ("%d %d %d, of %d\n", result, out[0], out[1], count);
   return 0;
 }
 END
 "$cc" -o program program.c installed/libnccl.so.2 fake/libcudart.so.12 -Wl,-rpath,"$PWD/installed" -Wl,--allow-shlib-undefined 2>cc.err || { skip 'an installed NCCL' "$(head -n 1 cc.err)"; done_testing; }
+own nccl.c
 called () { check "the installed one: $1 is called $2 times" test "$(grep -c "^own $1" "$err")" = "$2"; }
 
 run 0 gemem-dry-run --gpus 2 --gpu h100 --json verdict.json ./program 2 0; says out '^0 14 16, of 2$'
@@ -124,6 +143,12 @@ run 0 gemem-dry-run ./program 2 0 fail; says out '^0 14 16, of 2$'; says err "bu
 run 0 gemem-dry-run ./program 2 1500; says err "buffers of NCCL's for collectives after the first 1000 that differ"; called allgather 997
 
 run 0 gemem-dry-run --capacity 512KiB ./program 2 0; says err '^  h100 +DOES NOT FIT: 64\.00 KiB of 512\.0 KiB .*, and more was asked for$'; says err '^  NCCL +asked for memory that the GPU did not have$'
+
+# What is new in 2.28 is handed on, too; what an older one takes for it is not known.
+run 0 gemem-dry-run ./program 2 0 new; says err "buffers of NCCL's for ncclGather, which the installed one has not"; says err "of NCCL's for ncclAlltoAll,"; says err "of NCCL's for ncclScatter,"
+own new.c
+run 0 gemem-dry-run ./program 2 0 new; called 'alltoall 5 2' 1; called 'gather 0 2' 1; called 'scatter 1 2' 1; called 'shrink 1 0' 1; called destroy 3
+check "nothing is unknown" sh -c "! grep -q '^  unknown' $err"
 
 # Without it.
 run 0 gemem-dry-run --stand-ins ./program 2 0; says out '^0 14 16, of 1$'; says err "^  unknown .*buffers of NCCL's communicator of 2 ranks"; check "it is not called" sh -c "! grep -q '^own' $err"

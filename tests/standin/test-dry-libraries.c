@@ -100,6 +100,25 @@ test_cublaslt (void)
   CALL (cublasLtMatmulPreferenceDestroy, (void *), preference);
 }
 
+#define SPACES (void *, void *, int, void *, size_t *, size_t *)
+
+/* What a network keeps for its backward pass is unknown, but not nothing. */
+static void
+test_kept (void)
+{
+  gsize size = 9, kept = 9;
+
+  CALL (cudnnGetRNNTempSpaceSizes, SPACES, NULL, NULL, 0, NULL, &size, &kept); /* inference */
+  g_assert_cmpuint (size + kept, ==, 0);
+  g_assert_false (noted ("workspace cudnnGetRNNTempSpaceSizes (kept"));
+  CALL (cudnnGetRNNTempSpaceSizes, SPACES, NULL, NULL, 1, NULL, &size, &kept);
+  g_assert_cmpuint (size, ==, 0);
+  g_assert_cmpuint (kept, ==, 512);
+  g_assert_true (noted ("workspace cudnnGetRNNTempSpaceSizes 0..unknown\n"));
+  g_assert_true (noted ("workspace cudnnGetRNNTempSpaceSizes (kept for the backward pass; "
+                        "512 bytes instead of 0) 0..unknown\n"));
+}
+
 /* The parameters of a network: matrices and biases, counted by hand. */
 static gsize
 weights (int cell, int direction, int input, int hidden, int projection, int layers)
@@ -331,6 +350,8 @@ test_chosen_sizes (void)
   CALL (cusolverDnSpotrf_bufferSize, (void *, int, int, void *, int, int *), NULL, 0, 8, NULL, 8,
         &elements);
   g_assert_cmpint (elements, ==, G_MAXINT);
+  CALL (cudnnGetRNNTempSpaceSizes, SPACES, NULL, NULL, 1, NULL, NULL, &size);
+  g_assert_cmpuint (size, ==, G_GUINT64_CONSTANT (8589934592));
   g_unsetenv ("GEMEM_DRY_WORKSPACES");
 }
 
@@ -355,6 +376,7 @@ main (int argc, char **argv)
   g_test_add_func ("/libraries/cudnn", test_cudnn);
   g_test_add_func ("/libraries/curand", test_curand);
   g_test_add_func ("/libraries/cudnn-networks", test_networks);
+  g_test_add_func ("/libraries/cudnn-kept", test_kept);
   g_test_add_func ("/libraries/cudnn-graph", test_cudnn_graph);
   g_test_add_func ("/libraries/compiler", test_compiler);
   g_test_add_func ("/libraries/nccl", test_nccl);

@@ -12,7 +12,14 @@ for i in range(3):
     if rank == 0:
         time.sleep(1)
         torch.save(torch.full((4,), i), 'barrier-%d.pt' % i)
-    dist.barrier()
+    if i == 1:
+        work = dist.barrier(async_op=True)
+        assert isinstance(work, dist.Work)
+        assert rank == 0 or not work.is_completed()
+        work.wait()
+        assert work.is_completed()
+    else:
+        dist.barrier()
     assert torch.load('barrier-%d.pt' % i)[0] == i
 print('rank', rank, 'has read')
 dist.destroy_process_group()

@@ -1,7 +1,7 @@
 """ranks.py - ranks of a distributed PyTorch program in a dry run: their numbers, the objects that they exchange, where they wait, and one rank that runs alone.
 
 PyTorch's NCCL exchanges Python objects through device memory and works on their sizes with kernels, which do nothing here.  So objects go from rank to rank through
-the store in which ranks meet anyway, as they are; what the real functions take of the device for a moment (the pickled bytes and their sizes) is not in the recording.
+the store in which ranks meet anyway, as they are; what the real functions take of the device for a moment (the pickled bytes and their sizes) is not in the recording; where that is more than 1 MiB, it is said to be unknown.
 
 Collectives are done at once and wait for nobody.  A program that calls barrier() wants to wait, because one rank writes a file that others read: so ranks wait for
 each other there, in the store.
@@ -17,10 +17,12 @@ left out, as if all ranks held the same.
 
     ranks.start (torch, note, assume)     once, when torch has been imported; NOTE writes a line of the report, ASSUME one that names the line of the program
     ranks.watch_deepspeed (module)        once deepspeed.runtime.zero.utils has been imported
+    ranks.watch_zero (module)             once torch.distributed.optim.zero_redundancy_optimizer has been imported
 """
 import ctypes
 import datetime
 import functools
+import io
 import os
 import pickle
 import sys
@@ -28,6 +30,7 @@ import time
 
 _WATCHDOG = 0.25  # seconds after which PyTorch's watchdog has looked at all collectives that are done
 _LONGEST_WAIT = datetime.timedelta(hours=1)  # for the slowest rank
+_PART = 1 << 20  # bytes of an object that go through the store at once
 _assume = []  # start()'s ASSUME
 _ABSENT = bytes(128)  # the size of NCCL's unique id
 
@@ -169,11 +172,30 @@ def _tell_sizes(c10d):
     _replace(c10d, "split_group", split)
 
 
+class _Awaited(object):
+    """The work of a barrier that the program waits for later: done when all ranks have come, which is when KEY is in the store."""
+
+    def __init__(self, work, store, key):
+        self.work, self.store, self.key = work, store, key
+
+    __class__ = property(lambda self: type(self.work))
+
+    def __getattr__(self, name):
+        return getattr(self.work, name)
+
+    def is_completed(self):
+        return self.store.check([self.key]) and self.work.is_completed()
+
+    def wait(self, *arguments, **options):
+        self.store.wait([self.key], _LONGEST_WAIT)
+        return self.work.wait(*arguments, **options)
+
+
 class _Objects(object):
     """Object collectives of groups that have no other device than the GPU."""
 
-    def __init__(self, torch, c10d, assume):
-        self.distributed, self.c10d, self.assume = torch.distributed, c10d, assume
+    def __init__(self, torch, c10d, note, assume):
+        self.distributed, self.c10d, self.note, self.assume = torch.distributed, c10d, note, assume
         self.alone, self.counts = _alone(), {}
         for name in ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list", "send_object_list", "recv_object_list"):
             _replace(c10d, name, functools.partial(self.choose, getattr(self, name)))
@@ -196,14 +218,23 @@ class _Objects(object):
         return "%s/%d" % (key, self.counts[key])
 
     def put(self, key, rank, value):
-        self.c10d._get_default_store().set("%s/%d" % (key, rank), pickle.dumps(value))
+        """In parts, because a store refuses more than 8 MiB at once."""
+        store, data = self.c10d._get_default_store(), pickle.dumps(value)
+        parts = range(0, len(data), _PART)
+        if len(parts) > 1:
+            self.note("buffers of PyTorch's for a moment, for Python objects of more than %d MiB that ranks exchange" % (_PART >> 20))
+        for i, start in enumerate(parts):
+            store.set("%s/%d/%d" % (key, rank, i), data[start : start + _PART])
+        store.set("%s/%d" % (key, rank), str(len(parts)))
 
     def fetch(self, key, rank, own):
         """What rank RANK put; OWN stands for it where this rank is alone."""
         if self.alone and rank != self.alone[0]:
             self.assume()
             return own
-        return pickle.loads(self.c10d._get_default_store().get("%s/%d" % (key, rank)))
+        store = self.c10d._get_default_store()
+        parts = int(store.get("%s/%d" % (key, rank)))
+        return pickle.loads(b"".join(store.get("%s/%d/%d" % (key, rank, i)) for i in range(parts)))
 
     def source(self, group, rank, group_rank):
         """The rank among all of one that is given by either number."""
@@ -256,12 +287,14 @@ class _Objects(object):
     def barrier(self, theirs):
         def wait_for_all(*arguments, **options):
             work, group = theirs(*arguments, **options), arguments[0] if arguments else options.get("group")
-            if work is None and not self.alone and self.distributed.get_rank(group) >= 0:  # else it is to wait later, or not to take part
-                key, store = self.begin(group, "barrier"), self.c10d._get_default_store()
-                if store.add(key, 1) == len(self.members(group)):
-                    store.set(key + "/all", b"")
-                store.wait([key + "/all"], _LONGEST_WAIT)
-            return work
+            if self.alone or self.distributed.get_rank(group) < 0:
+                return work
+            key, store = self.begin(group, "barrier"), self.c10d._get_default_store()
+            if store.add(key, 1) == len(self.members(group)):
+                store.set(key + "/all", b"")
+            if work is not None:  # async_op
+                return _Awaited(work, store, key + "/all")
+            store.wait([key + "/all"], _LONGEST_WAIT)
 
         return wait_for_all
 
@@ -283,6 +316,22 @@ def _wait_for_watchdog(torch):
     reducer._rebuild_buckets = rebuild_when_free
 
 
+def watch_zero(module):
+    """ZeroRedundancyOptimizer collects its states by a broadcast of objects of its own."""
+    if not hasattr(module, "_broadcast_object"):
+        return
+
+    def broadcast_object(obj, src_rank, group=None, device=None):
+        here, saved = module.dist.get_rank() == src_rank, io.BytesIO()
+        if here:
+            module.torch.save(obj, saved)
+        objects = [saved.getvalue()]
+        module.dist.broadcast_object_list(objects, src=src_rank, group=group)
+        return obj if here else module.torch.load(io.BytesIO(objects[0]), map_location=device, weights_only=False)
+
+    module._broadcast_object = broadcast_object
+
+
 def watch_deepspeed(module):
     def agree(numbers):
         for assume in _assume:
@@ -302,7 +351,7 @@ def start(torch, note, assume):
     alone = _alone()
     if alone:
         _leave_alone(torch, c10d, *alone)
-    _Objects(torch, c10d, assume)
+    _Objects(torch, c10d, note, assume)
     _tell_sizes(c10d)
     if hasattr(torch, "_C"):  # not in the module that our tests call torch
         _wait_for_watchdog(torch)

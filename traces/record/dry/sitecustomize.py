@@ -243,6 +243,10 @@ def _on_deepspeed(module):
     _load("ranks").watch_deepspeed(module)
 
 
+def _on_zero(module):
+    _load("ranks").watch_zero(module)
+
+
 class _Finder(object):
     """Stands before all other finders and tells when one of these modules has been imported."""
 
@@ -256,6 +260,7 @@ class _Finder(object):
         "transformers.generation.stopping_criteria": _on_stopping_criteria,
         "vllm.v1.worker.gpu.async_utils": _on_vllm,
         "deepspeed.runtime.zero.utils": _on_deepspeed,
+        "torch.distributed.optim.zero_redundancy_optimizer": _on_zero,
     }
 
     def __init__(self):
