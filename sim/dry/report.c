@@ -218,4 +218,5 @@ dry_counts_clear (DryVerdict *verdict)
 #define LIST(name) g_clear_pointer (&verdict->name, g_ptr_array_unref);
   DRY_COUNTS (LIST)
 #undef LIST
+  g_clear_pointer (&verdict->last_value, g_free);
 }

@@ -364,6 +364,5 @@ dry_verdict_free (DryVerdict *verdict)
   g_ptr_array_unref (verdict->findings);
   g_ptr_array_unref (verdict->only_if);
   dry_counts_clear (verdict);
-  g_free (verdict->last_value);
   g_free (verdict);
 }
