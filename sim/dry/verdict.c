@@ -308,7 +308,10 @@ gather (Gathering *g)
   if (!g->written && g->verdict->lost == 0
       && gemem_launch_convert (NULL, &facts, g->options->output, &count))
     {
-      note (g->verdict, "%s made no CUDA calls; %s holds no events", g->name, g->options->output);
+      note (g->verdict, "%s made no CUDA calls; %s holds no events%s", g->name, g->options->output,
+            g->verdict->status != 0
+                ? "; what runs in an emptied environment (env -i, sudo) is not seen"
+                : "");
     }
 }
 
