@@ -17,6 +17,8 @@
  *   value SIZE             copies of so few bytes to the host: values that the program looks at
  *   value PLACE            the same in Python programs (traces/record/dry/sitecustomize.py)
  *   value NAME             the same, by a function of a library
+ *   python ...             a value was read by Python in which sitecustomize.py did not run: nobody tells sizes
+ *   visible ...            $CUDA_VISIBLE_DEVICES of the program, which is not followed
  *   assumed SIZE, PLACE    the same, of values that are known if all ranks hold what this one holds
  *   buffers OF WHAT        memory of the device that a library takes for itself: how much is not known
  *   pools OF WHAT          what memory pools keep unused is not known; here it is what the next request of the same size gets
@@ -148,6 +150,23 @@ gemem_dry_note_rank (void)
   gemem_dry_note ("rank", text);
 }
 
+void
+gemem_dry_note_visible (guint n_devices)
+{
+  const char *visible = g_getenv ("CUDA_VISIBLE_DEVICES");
+  g_autoptr (GString) all = g_string_new ("0");
+
+  for (guint i = 1; i < n_devices; i++)
+    g_string_append_printf (all, ",%u", i);
+  if (visible == NULL || strcmp (visible, all->str) == 0)
+    return;
+  g_autofree char *escaped = g_strescape (visible, NULL);
+  g_autofree char *text = g_strdup_printf (
+      "CUDA_VISIBLE_DEVICES='%.100s' of the program has no effect here: it was shown %u GPUs",
+      escaped, n_devices);
+  gemem_dry_note ("visible", text);
+}
+
 /* ---- values */
 
 typedef struct
@@ -180,15 +199,31 @@ tell_value (gpointer data)
   g_free (value);
 }
 
+/* What a Python program's sitecustomize.py sets is that of this process alone. */
+static void __attribute__ ((constructor)) forget_python (void)
+{
+  g_unsetenv ("GEMEM_DRY_PYTHON");
+}
+
+/* TRUE if this is a Python that did not run sitecustomize.py. */
+static gboolean
+is_python_alone (void)
+{
+  int (*is_initialised) (void) = (int (*) (void)) dlsym (RTLD_DEFAULT, "Py_IsInitialized");
+
+  return is_initialised != NULL && is_initialised () && g_getenv ("GEMEM_DRY_PYTHON") == NULL;
+}
+
 void
 standin_note_value (gpointer to, gsize size, GememDryValue known, guint64 from)
 {
-  const gboolean told = g_atomic_pointer_get (&on_value) != NULL;
+  const gboolean heard = g_atomic_pointer_get (&on_value) != NULL;
+  static gint told;
   char text[24];
 
-  if (size > (told ? LISTS : LOOKED_AT) && known != GEMEM_DRY_ASSUMED)
+  if (size > (heard ? LISTS : LOOKED_AT) && known != GEMEM_DRY_ASSUMED)
     return;
-  if (told)
+  if (heard)
     {
       Value *value = g_new (Value, 1);
       *value = (Value){ .to = to, .size = size, .value = known, .from = from };
@@ -198,6 +233,9 @@ standin_note_value (gpointer to, gsize size, GememDryValue known, guint64 from)
   g_snprintf (text, sizeof text, "%" G_GSIZE_FORMAT, size);
   if (known != GEMEM_DRY_KNOWN)
     gemem_dry_note (known == GEMEM_DRY_UNKNOWN ? "value" : "assumed", text);
+  if (known == GEMEM_DRY_UNKNOWN && is_python_alone () && g_atomic_int_add (&told, 1) == 0)
+    gemem_dry_note ("python", "ran without what gemem adds to it (options -I, -E, -S, another "
+                              "$PYTHONPATH): values that were read, as zero, may be sizes");
 }
 
 /* Which of the libraries of $GEMEM_DRY_INSTALLED, "A:B", this process has loaded. */

@@ -361,7 +361,10 @@ cuInit (unsigned int flags)
       open_once ();
       standin.initialised = !standin.broken && standin.n_devices > 0;
       if (standin.dry)
-        gemem_dry_note_rank ();
+        {
+          gemem_dry_note_rank ();
+          gemem_dry_note_visible (standin.n_devices);
+        }
     }
   return standin.broken           ? CUDA_ERROR_SYSTEM_NOT_READY
          : standin.n_devices == 0 ? CUDA_ERROR_NO_DEVICE

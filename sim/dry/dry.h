@@ -242,7 +242,7 @@ void dry_report_read (const DryRun *run, DryVerdict *verdict);
 /* Sets what NCCL held in the process and on the device of @found. */
 void dry_report_nccl (const DryRun *run, DryFinding *found);
 #define DRY_TOPOLOGY_GIVEN "the topology of " /* nccl_on begins so, if the user said which */
-/* Makes the lists of @verdict, and frees them. */
+/* Makes the lists of @verdict, and frees them with what else dry_report_read() set. */
 void dry_counts_init (DryVerdict *verdict);
 void dry_counts_clear (DryVerdict *verdict);
 

@@ -17,7 +17,7 @@
  *   host WHERE                  a tensor of random numbers that was read on the host, as zeros
  *   pools WHAT                  what a memory pool keeps unused is not known
  *   managed BYTES               an allocation of managed memory, which is not counted
- *   kernel, image, variable, version, misuse, fault   what else is not known, or went wrong
+ *   python, visible, kernel, image, variable, version, misuse, fault   what else is not known, or went wrong
  *   more ...                    there were further lines
  *   times COUNT WORD TEXT       an earlier line of the same process came so often
  *
@@ -93,7 +93,8 @@ list_of (DryVerdict *verdict, const char *word, gboolean *whole)
     { "variable", verdict->unknown, TRUE },      { "version", verdict->unknown, TRUE },
     { "misuse", verdict->unknown, TRUE },        { "fault", verdict->unknown, TRUE },
     { "more", verdict->unknown, TRUE },          { "pools", verdict->unknown, TRUE },
-    { "installed", verdict->installed, FALSE },
+    { "installed", verdict->installed, FALSE },  { "python", verdict->unknown, TRUE },
+    { "visible", verdict->unknown, TRUE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -221,4 +222,5 @@ dry_counts_clear (DryVerdict *verdict)
 #define LIST(name) g_clear_pointer (&verdict->name, g_ptr_array_unref);
   DRY_COUNTS (LIST)
 #undef LIST
+  g_clear_pointer (&verdict->last_value, g_free);
 }

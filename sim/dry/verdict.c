@@ -319,7 +319,10 @@ gather (Gathering *g)
   if (!g->written && g->verdict->lost == 0
       && gemem_launch_convert (NULL, &facts, g->options->output, &count))
     {
-      note (g->verdict, "%s made no CUDA calls; %s holds no events", g->name, g->options->output);
+      note (g->verdict, "%s made no CUDA calls; %s holds no events%s", g->name, g->options->output,
+            g->verdict->status != 0
+                ? "; what runs in an emptied environment (env -i, sudo) is not seen"
+                : "");
     }
 }
 
@@ -375,7 +378,6 @@ dry_verdict_free (DryVerdict *verdict)
   g_ptr_array_unref (verdict->findings);
   g_ptr_array_unref (verdict->only_if);
   dry_counts_clear (verdict);
-  g_free (verdict->last_value);
   g_free (verdict->trial_text);
   g_free (verdict);
 }

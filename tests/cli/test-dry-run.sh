@@ -318,6 +318,29 @@ PY
   check "no snapshot without CUDA" test "$(grep -c dump log)" -eq 0
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import os, torch; torch.cuda.init(); p = os.fork(); p or os._exit(0); os.waitpid(p, 0)'
   check "the child of fork() writes none" test "$(grep -c dump log)" -eq 1
+  run 0 gemem-dry-run -o py.gmt python3 -c 'import os, torch; p = os.fork(); p or torch.cuda.init(); p and os.waitpid(p, 0)'
+  says err '^  requests of +PyTorch 2\.11\.0\+cu130' # of a child that was born before CUDA was initialised
+  rm -f log; run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=1 gemem-dry-run -o py.gmt python3 values.py; check "no history without PyTorch's allocator" test "$(grep -c 'record\|dump' log)" -eq 0
+  says err "^  requests of +CUDA's runtime and driver"; says err '^  peak live +1\.000 MiB'
+  # Python that does not run gemem's sitecustomize: what is read may be a size, and nobody says so
+  cat >alone.py <<'PY'
+import ctypes
+cuda, block, number = ctypes.CDLL(None), ctypes.c_void_p(), ctypes.c_int32(9)
+cuda.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1 << 20))
+cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(4), 2)
+print(number.value)
+PY
+  run 0 gemem-dry-run -o py.gmt python3 alone.py; says out '^0$'; says err '^  h100 +fits: 1\.000 MiB'
+  for command in 'python3 -E alone.py' 'python3 -S alone.py' 'python3 -I alone.py' 'env PYTHONPATH=fake python3 alone.py'; do
+    # shellcheck disable=SC2086 # words
+    run 0 gemem-dry-run -o py.gmt $command; says out '^0$'; says err '^  h100 +fits only if .*: 1\.000 MiB'; says err '^  unknown +1 .*python ran without what gemem adds to it .*may be sizes'
+  done
+  # a choice of GPUs by the program
+  for visible in '' 1 1,0 GPU-0; do
+    run 0 gemem-dry-run --gpus 2 env CUDA_VISIBLE_DEVICES="$visible" "$program" runtime; says err '^  h100 +fits only if'; says err "^  unknown .*CUDA_VISIBLE_DEVICES='$visible' of the program has no effect here: it was shown 2 GPUs"
+  done
+  run 0 gemem-dry-run --gpus 2 env CUDA_VISIBLE_DEVICES=0,1 "$program" runtime; says err '^  h100 +fits: '
+  run 1 gemem-dry-run env -i false; says err 'made no CUDA calls; .*; what runs in an emptied environment'
   FAKE_CUDA='' FAKE_VERSION=2.11.0+cpu run 0 gemem-dry-run -o py.gmt python3 -c 'import torch'
   says err 'this PyTorch \(torch 2\.11\.0\+cpu\) is built for the CPU alone.*; install one for CUDA'
   FAKE_CUDA='' FAKE_VERSION=2.11.0+cpu run 0 gemem-dry-run --json - -o py.gmt sh -c 'python3 -c "import torch"; true'

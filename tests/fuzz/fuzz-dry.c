@@ -130,14 +130,17 @@ run_report (const guint8 *data, gsize size)
 {
   const DryRun run = { .report = (char *) fuzz_file (data, size) };
   DryVerdict verdict = { 0 };
+  DryFinding found = { .pid = 7 };
   guint n = 0;
 
   dry_counts_init (&verdict);
   dry_report_read (&run, &verdict);
+  dry_report_nccl (&run, &found);
 #define LIST(name) n += verdict.name->len;
   DRY_COUNTS (LIST)
 #undef LIST
   dry_counts_clear (&verdict);
+  g_free (found.nccl_on);
   return n > 0;
 }
 
@@ -160,7 +163,8 @@ dry_seeds (guint member, GPtrArray *seeds)
       "assumed train.py:9 step\nsized train.py:10 nonzero\nmanaged 4096\ntold generate()\nbuffers "
       "of NCCL\n"
       "workspace cublasLtMatmulAlgoGetHeuristic 0..33554432\nhost train.py:7\n"
-      "kernel vectorAdd\nimage 3 entries\ntimes 12 value cudaMemcpy of 8 bytes at 0x1000\n";
+      "kernel vectorAdd\nimage 3 entries\ntimes 12 value cudaMemcpy of 8 bytes at 0x1000\n"
+      "last 2000 train.py:31 main\nrefused 7 0\nnccl 7 0 545259520 one h100\n";
   GememDryWanted function = { (char *) "cublasCreate_v2", (char *) "libcublas.so.12", 0 },
                  table = { (char *) "table", NULL, 64 };
   GememDryLibrary library = { .soname = (char *) "libcublas.so.12", .symbols = g_ptr_array_new () };

@@ -59,6 +59,7 @@ class _History(object):
         self.record, self.write = self.memory._record_memory_history, self.memory._dump_snapshot
         self.cuda, self.initialised = torch.cuda, torch.cuda.is_initialized
         self.values = _load("values").Values(self.memory)
+        self.torch = torch
         self.pid, self.done, self.records = 0, False, False
 
     def begin(self):
@@ -66,6 +67,17 @@ class _History(object):
         import atexit
 
         self.pid, self.done = os.getpid(), False
+        _tell_version(self.torch)  # again: this may be a child of the process that imported it
+        if "PYTORCH_NO_CUDA_MEMORY_CACHING" not in os.environ:  # else each request is a call of CUDA, and no history has it
+            self.begin_records()
+        atexit.register(self.end)
+        self.watch_signals()
+        try:
+            self.values.begin()
+        except Exception as error:
+            sys.stderr.write("gemem-dry-run: values that the program looks at: %s\n" % (error,))
+
+    def begin_records(self):
         try:
             # Stacks of requests, not of frees: PyTorch 2.11 loses an error of Python that is on its way when a block is freed with its stack
             # (torch.utils.checkpoint ends recomputation with one).
@@ -77,12 +89,6 @@ class _History(object):
             self.records = True
         except Exception as error:  # PyTorch's other allocator, cudaMallocAsync, has no history
             sys.stderr.write("gemem-dry-run: the recording has the calls of CUDA alone, for PyTorch keeps no history: %s\n" % (error,))
-        atexit.register(self.end)
-        self.watch_signals()
-        try:
-            self.values.begin()
-        except Exception as error:
-            sys.stderr.write("gemem-dry-run: values that the program looks at: %s\n" % (error,))
 
     def end(self):
         """Writes the snapshot, once, and only in the process that began."""
@@ -144,13 +150,18 @@ def _leave_host_lazy(torch):
     atexit.register(tell)
 
 
-def _on_torch(torch):
-    """Runs when the program has imported torch."""
+def _tell_version(torch):
+    """Writes PID.torch; returns what PyTorch says of its versions, or None."""
     version = getattr(torch, "version", None)
     with open(os.path.join(_FOLDER, "%d.torch" % os.getpid()), "w") as stream:
         for name, value in (("version", torch.__version__), ("cuda", getattr(version, "cuda", None)), ("hip", getattr(version, "hip", None))):
             stream.write("%s %s\n" % (name, value or ""))
-    if not getattr(version, "cuda", None):
+    return version
+
+
+def _on_torch(torch):
+    """Runs when the program has imported torch."""
+    if not getattr(_tell_version(torch), "cuda", None):
         return  # nothing of it will use a GPU of NVIDIA; gemem-dry-run says so
     history = _History(torch)
     history.memory._record_memory_history = history.program_records
@@ -321,6 +332,7 @@ def _run_the_programs_own():
 
 
 if _FOLDER:
+    os.environ["GEMEM_DRY_PYTHON"] = "1"  # says so to libgemem-dry.so (driver-notes.c)
     try:
         _find_libraries()
     except Exception as error:
