@@ -141,9 +141,11 @@ typedef enum
   DRY_TRIAL_UNSTEADY, /* not known: its requests differ from run to run */
 } DryTrial;
 
-typedef struct
+typedef struct DryVerdict
 {
   GPtrArray *findings; /* DryFinding, by process and device */
+  struct DryVerdict *
+      most; /* of a run with workspaces of --workspaces; NULL: there was none; freed with this one */
 #define LIST(name) GPtrArray *name;
   DRY_COUNTS (LIST)
 #undef LIST
@@ -216,9 +218,8 @@ gboolean dry_tensorflow_replay (const DryOptions *options, const DryRun *run, Dr
 
 /* What @found may need: the GPU's memory, or the part of it that its allocator may take. */
 guint64 dry_finding_limit (const DryOptions *options, const DryFinding *found);
-/* Decides whether each process of @verdict fits.  @most: the verdict of a second run, with
- * workspaces of --workspaces; NULL: there was none. */
-void dry_judge (const DryOptions *options, DryVerdict *verdict, const DryVerdict *most);
+/* Decides whether each process of @verdict fits. */
+void dry_judge (const DryOptions *options, DryVerdict *verdict);
 
 /* ---- ranks.c */
 

@@ -4,7 +4,8 @@
  * Bisection over dry runs, from both ends: a program is taken to need more with a later value, and
  * every run is listed and its trace kept, so that one that does not can be seen.  A run fits if its
  * verdict does not say the opposite, the program ended well and nothing was refused, whatever it did then;
- * conditions of the verdict (dry.h) are said.  A run that failed for another reason than memory ends the search.
+ * conditions of the verdict (dry.h) are said.  Integers that the program reads from the GPU (trial.c) are tried with
+ * the largest value alone.  A run that failed for another reason than memory ends the search.
  */
 #include "config.h"
 
@@ -38,6 +39,8 @@ typedef struct
   DryFit fit;
   int status;
   char *only_if; /* the first condition; NULL: none */
+  char **arguments;
+  DryVerdict *verdict; /* of a run that fits; NULL of others, and once its integers were tried */
 } Run;
 
 typedef struct
@@ -69,6 +72,8 @@ run_free (gpointer data)
   g_free (run->json);
   g_free (run->trace);
   g_free (run->only_if);
+  g_strfreev (run->arguments);
+  dry_verdict_free (run->verdict);
   g_free (run);
 }
 
@@ -261,13 +266,13 @@ first_condition (const DryVerdict *verdict)
 
 /* One run with the values that the variables have, which is listed.  NULL with @error: the search
  * cannot go on. */
-static const Run *
+static Run *
 try_values (Search *search, GError **error)
 {
   static const char *const answers[] = { "does not fit", "fits under conditions", "fits" };
   const Variable *first = search->variables->pdata[0];
   const guint n = g_strv_length (search->arguments);
-  g_auto (GStrv) arguments = g_new0 (char *, n + 1);
+  char **arguments = g_new0 (char *, n + 1);
   g_autofree char *output = output_of (search);
   DryOptions options = *search->options;
   char need[GEMEM_FORMAT_MAX];
@@ -276,9 +281,13 @@ try_values (Search *search, GError **error)
     arguments[i] = i == 0 ? g_strdup (*search->arguments)
                           : with_values (search, search->arguments[i]);
   options.output = output;
+  options.once = TRUE;
   DryVerdict *verdict = dry_run_once (&options, arguments, error);
   if (verdict == NULL)
-    return NULL;
+    {
+      g_strfreev (arguments);
+      return NULL;
+    }
   Run *run = g_new0 (Run, 1);
   *run = (Run){
     .value = g_strdup (first->value),
@@ -289,9 +298,10 @@ try_values (Search *search, GError **error)
     .fit = verdict->refused ? DRY_DOES_NOT_FIT : verdict->fit,
     .status = verdict->status,
     .only_if = g_strdup (first_condition (verdict)),
+    .arguments = arguments,
+    .verdict = verdict,
   };
   g_ptr_array_add (search->runs, run);
-  dry_verdict_free (verdict);
   const gboolean fits = run->fit != DRY_DOES_NOT_FIT && run->status == 0;
   const int stopped = gemem_launch_stopped ();
   gemem_launch_say ("%s: %s%s%s%s; %s", run->values,
@@ -312,7 +322,7 @@ try_values (Search *search, GError **error)
 
 /* Tries value @index of the first variable; *@best becomes the run if it fits.  FALSE with @error. */
 static gboolean
-try_index (Search *search, guint64 index, const Run **best, gboolean *fits, GError **error)
+try_index (Search *search, guint64 index, Run **best, gboolean *fits, GError **error)
 {
   const int stopped = gemem_launch_stopped ();
   if (stopped != 0)
@@ -321,11 +331,31 @@ try_index (Search *search, guint64 index, const Run **best, gboolean *fits, GErr
       return FALSE;
     }
   set_value (search->variables->pdata[0], index);
-  const Run *run = try_values (search, error);
+  Run *run = try_values (search, error);
   *fits = run != NULL && run->fit != DRY_DOES_NOT_FIT;
+  if (*fits && *best != NULL)
+    g_clear_pointer (&(*best)->verdict, dry_verdict_free);
   if (*fits)
     *best = run;
+  else if (run != NULL)
+    g_clear_pointer (&run->verdict, dry_verdict_free);
   return run != NULL;
+}
+
+/* Runs @best, the largest that fits, again if it read integers, for its conditions.  FALSE with @error. */
+static gboolean
+try_numbers (const Search *search, Run *best, GError **error)
+{
+  DryOptions options = *search->options;
+
+  options.output = best->trace;
+  if (!dry_try_numbers (&options, best->arguments, best->verdict, error))
+    return FALSE;
+  best->fit = best->verdict->fit;
+  g_free (best->only_if);
+  best->only_if = g_strdup (first_condition (best->verdict));
+  g_clear_pointer (&best->verdict, dry_verdict_free);
+  return TRUE;
 }
 
 /* Finds the largest value of the first variable that fits; adds its run, or NULL, to @search->best. */
@@ -334,7 +364,7 @@ search_largest (Search *search, GError **error)
 {
   const Variable *first = search->variables->pdata[0];
   guint64 low = 0, high = first->count - 1; /* low fits, high does not */
-  const Run *best = NULL;
+  Run *best = NULL;
   gboolean fits;
 
   if (!try_index (search, low, &best, &fits, error)
@@ -351,8 +381,10 @@ search_largest (Search *search, GError **error)
       else
         high = middle;
     }
+  if (best != NULL && !try_numbers (search, best, error))
+    return FALSE;
   g_ptr_array_add (search->others, describe (search, 1, "=", " "));
-  g_ptr_array_add (search->best, (gpointer) best);
+  g_ptr_array_add (search->best, best);
   return TRUE;
 }
 

@@ -212,8 +212,9 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
 }
 
 void
-dry_judge (const DryOptions *options, DryVerdict *verdict, const DryVerdict *most)
+dry_judge (const DryOptions *options, DryVerdict *verdict)
 {
+  const DryVerdict *most = verdict->most;
   const gboolean larger = most != NULL && most->fit != DRY_DOES_NOT_FIT;
   const gboolean alike = larger && most->findings->len == verdict->findings->len;
 

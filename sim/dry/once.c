@@ -28,7 +28,7 @@ dry_run_and_judge (const DryOptions *options, char **arguments, GError **error)
 DryVerdict *
 dry_run_once (const DryOptions *options, char **arguments, GError **error)
 {
-  DryVerdict *verdict = dry_run_and_judge (options, arguments, error), *most;
+  DryVerdict *verdict = dry_run_and_judge (options, arguments, error);
   DryOptions second = *options;
   g_autofree char *output = gemem_launch_beside (options->output, "workspaces");
   char size[GEMEM_FORMAT_MAX];
@@ -42,11 +42,10 @@ dry_run_once (const DryOptions *options, char **arguments, GError **error)
                     gemem_format_size (size, options->workspaces), output);
   second.with_workspaces = TRUE;
   second.output = output;
-  most = dry_run_and_judge (&second, arguments, error);
-  if (most != NULL)
-    dry_judge (options, verdict, most);
+  verdict->most = dry_run_and_judge (&second, arguments, error);
+  if (verdict->most != NULL)
+    dry_judge (options, verdict);
   else
     g_clear_pointer (&verdict, dry_verdict_free);
-  dry_verdict_free (most);
   return verdict;
 }

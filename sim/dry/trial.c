@@ -100,6 +100,9 @@ compare_findings (const DryFinding *first, const DryFinding *second)
       g_autofree char *there = describe (&b, y), *here = describe (&a, x);
       text = g_strdup_printf ("%s, not %s", there, here);
     }
+  else if (first->held != second->held) /* by others than the program's allocator */
+    text = g_strdup_printf ("%" G_GUINT64_FORMAT " bytes held in all, not %" G_GUINT64_FORMAT,
+                            second->held, first->held);
   else if (first->peak_live != second->peak_live)
     text = g_strdup_printf ("%" G_GUINT64_FORMAT " bytes at the peak, not %" G_GUINT64_FORMAT,
                             second->peak_live, first->peak_live);
@@ -214,10 +217,12 @@ dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdic
       second = run_aside (options, arguments, verdict, numbers[i], error);
       if (second == NULL)
         return FALSE;
-      if (second->status == verdict->status && second->lost == 0)
+      if (gemem_launch_stopped () != 0 || (second->status == verdict->status && second->lost == 0))
         break;
     }
-  if (second != NULL && i == G_N_ELEMENTS (numbers))
+  if (second != NULL && gemem_launch_stopped () != 0)
+    settle (verdict, DRY_TRIAL_FAILED, g_strdup ("a second run, which was stopped, does not tell"));
+  else if (second != NULL && i == G_N_ELEMENTS (numbers))
     {
       g_autofree char *ended = gemem_launch_ended (second->status);
       settle (verdict, DRY_TRIAL_FAILED,
@@ -241,6 +246,6 @@ dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdic
         }
     }
   forget (second);
-  dry_judge (options, verdict, NULL);
+  dry_judge (options, verdict);
   return TRUE;
 }

@@ -366,7 +366,7 @@ dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
   for (guint i = 0; i < verdict->findings->len; i++)
     dry_report_nccl (run, verdict->findings->pdata[i]);
   dry_jax_forget_pools (verdict);
-  dry_judge (options, verdict, NULL);
+  dry_judge (options, verdict);
   return verdict;
 }
 
@@ -379,5 +379,6 @@ dry_verdict_free (DryVerdict *verdict)
   g_ptr_array_unref (verdict->only_if);
   dry_counts_clear (verdict);
   g_free (verdict->trial_text);
+  dry_verdict_free (verdict->most);
   g_free (verdict);
 }

@@ -268,6 +268,39 @@ PY
   says err '--value=\(\?<a>x\)=1 is left out: '; says err '--value: 300 is no value of 1 bytes; 0 was read there'
   says err '^  values +1 values were read .*values\.py:7 read$'; says err '^  managed +1 allocations of managed memory, .* not counted: 1048576 bytes$'
   check "managed memory is not counted, as is said" grep -Eq '"held": 1048576,' values.json
+  # integers, of which sizes may follow: the program runs again with others, aside, and says what that changed
+  sed '/^print/d' values.py >many.py
+  cat >>many.py <<'PY'
+import os, sys
+how, end = sys.argv[1], [None] * 17
+print(how, file=open("runs", "a")); print(open("runs").read().count("\n"))
+def take(n):
+    at = ctypes.c_void_p(); cuda.cudaMalloc(ctypes.byref(at), ctypes.c_size_t(n << 20))
+n = count() if how != "real" else int(loss())
+if how == "size": take(1 + n)
+if how == "index": end[n]
+if how == "worse" and n: sys.exit(4)
+if how == "random": take(open("runs").read().count("random"))
+if how == "once" and open("runs").read().count("once") == 1: take(7)
+if how == "hang" and n: os.kill(os.getpid(), 19)
+take(2)
+PY
+  try () { rm -f runs; PYTORCH_NO_CUDA_MEMORY_CACHING=1 run 0 gemem-dry-run --json many.json -o many.gmt "$@"; }
+  try python3 many.py same; says out '^1$'; says err '^  h100 +fits: '; says err '^  numbers +1 integers were read .*values\.py:7 read$|^  numbers +1 integers were read .*many\.py:7 read$'
+  says err '^ +when they read 17, in a second run, the program asked for the same memory$'; check "both ran, one aside" test "$(cat runs "$out" | tr '\n' ' ')" = 'same same 1 '
+  check "its trace is not kept" sh -c '! ls many.again* 2>/dev/null'
+  try python3 many.py size; says err '^  h100 +fits only if '; says err '^ +when they read 17, the program asked for other memory: first for 18874368 bytes.*, not 1048576 bytes'
+  says err "^ +- tensors are no larger whose sizes follow from integers that were read from the GPU, as zero \('numbers', below\); --value chooses them$"
+  check "neither yes nor no, and why" grep -Eq '"other_numbers": "when they read 17, .*"fits": null' many.json; check "three runs" test "$(grep -c size runs)" -eq 3
+  try --value 'count=3' python3 many.py size; says err '^  h100 +fits: 7\.000 MiB'; check "a number that was chosen needs no second run" test "$(grep -c size runs)" -eq 1
+  try python3 many.py index; says err '^ +when they read 1, in a second run, the program asked for the same memory$'
+  try python3 many.py worse; says err '^ +second runs, in which they read 17 and 1, ended with exit status 4, so that they do not tell$'; says err '^  h100 +fits only if '
+  try python3 many.py random; says err '^ +two runs of the program with zeros ask for other memory: first for'; says err 'nor from what else differs from run to run'
+  try python3 many.py once; says err '^  h100 +fits: '; says err '; its first run was another one$'
+  try --once python3 many.py size; says err "^ +- no size follows from integers .*; without --once a second run tells$"; check "--once" test "$(grep -c size runs)" -eq 1
+  try python3 many.py real; says err '^  h100 +fits: '
+  try --fit 'N=1..2' -- python3 many.py same N; says err 'N=2 is the largest of 1 to 2 that fits h100$'; check "the best value runs again, no other" test "$(grep -c same runs)" -eq 3
+  try --fit 'N=1..2' -- python3 many.py size N; says err 'N=2 is the largest of 1 to 2 that fits h100, but only if tensors are no larger'
   # what an optimizer of PyTorch reads of its state is not zero, by which it would divide
   mkdir -p fake/torch/optim; touch fake/torch/optim/__init__.py
   cat >fake/torch/optim/optimizer.py <<'PY'
@@ -416,9 +449,11 @@ class Store(d.Store):
     def wait(self, keys, longest): print(len(keys), set(keys) <= self.keys)
 for world in 1, 2:
     d.distributed_c10d.state.update(store=Store(), rank=0, world=world)
-    d.barrier(); print(d.barrier(async_op=True))
+    d.barrier(); work = d.barrier(async_op=True); print(work.upper())
+    try: work.wait()
+    except AttributeError: print("waited")
 PY
-  run 0 gemem-dry-run -o wait.gmt python3 barrier.py; check "all ranks come to a barrier" test "$(tr '\n' ' ' <"$out")" = '1 True work 1 False work '
+  run 0 gemem-dry-run -o wait.gmt python3 barrier.py; check "all ranks come to a barrier" test "$(tr '\n' ' ' <"$out")" = '1 True WORK 1 True waited 1 False WORK 1 False waited '
   echo 'broken' >snapshot.pickle; run 0 gemem-dry-run -o broken.gmt --json - python3 -c 'import torch; torch.cuda.init()'; says err 'the recording is still in .*\.pickle'; says out '"fits": null, "only_if": \["what could not be recorded'
 else
   skip "Python programs" "there is no python3"
