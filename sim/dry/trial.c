@@ -61,14 +61,14 @@ requests_next (Requests *requests)
   return NULL;
 }
 
-/* "13056 bytes by train.py:31 main"; "no more".  g_free(). */
+/* "13056 bytes by train.py:31 main"; "nothing more".  g_free(). */
 static char *
 describe (const Requests *requests, const GememTraceEvent *event)
 {
   GString *text = g_string_new (NULL);
 
   if (event == NULL)
-    g_string_append (text, "no more");
+    g_string_append (text, "nothing more");
   else
     g_string_append_printf (text, "%" G_GUINT64_FORMAT " bytes", event->size);
   if (event != NULL && event->stack != 0)
@@ -98,13 +98,15 @@ compare_findings (const DryFinding *first, const DryFinding *second)
   if (x != NULL || y != NULL)
     {
       g_autofree char *there = describe (&b, y), *here = describe (&a, x);
-      text = g_strdup_printf ("%s, not %s", there, here);
+      text = g_strdup_printf ("%s where it was %s", there, here);
     }
   else if (first->held != second->held) /* by others than the program's allocator */
-    text = g_strdup_printf ("%" G_GUINT64_FORMAT " bytes held in all, not %" G_GUINT64_FORMAT,
+    text = g_strdup_printf ("%" G_GUINT64_FORMAT
+                            " bytes held in all where it was %" G_GUINT64_FORMAT,
                             second->held, first->held);
   else if (first->peak_live != second->peak_live)
-    text = g_strdup_printf ("%" G_GUINT64_FORMAT " bytes at the peak, not %" G_GUINT64_FORMAT,
+    text = g_strdup_printf ("%" G_GUINT64_FORMAT
+                            " bytes at the peak where it was %" G_GUINT64_FORMAT,
                             second->peak_live, first->peak_live);
   g_clear_pointer (&a.reader, gemem_trace_close);
   g_clear_pointer (&b.reader, gemem_trace_close);

@@ -289,7 +289,7 @@ PY
   try python3 many.py same; says out '^1$'; says err '^  h100 +fits: '; says err '^  numbers +1 integers were read .*values\.py:7 read$|^  numbers +1 integers were read .*many\.py:7 read$'
   says err '^ +when they read 17, in a second run, the program asked for the same memory$'; check "both ran, one aside" test "$(cat runs "$out" | tr '\n' ' ')" = 'same same 1 '
   check "its trace is not kept" sh -c '! ls many.again* 2>/dev/null'
-  try python3 many.py size; says err '^  h100 +fits only if '; says err '^ +when they read 17, the program asked for other memory: first for 18874368 bytes.*, not 1048576 bytes'
+  try python3 many.py size; says err '^  h100 +fits only if '; says err '^ +when they read 17, the program asked for other memory: first for 18874368 bytes.* where it was 1048576 bytes'
   says err "^ +- tensors are no larger whose sizes follow from integers that were read from the GPU, as zero \('numbers', below\); --value chooses them$"
   check "neither yes nor no, and why" grep -Eq '"other_numbers": "when they read 17, .*"fits": null' many.json; check "three runs" test "$(grep -c size runs)" -eq 3
   try --value 'count=3' python3 many.py size; says err '^  h100 +fits: 7\.000 MiB'; check "a number that was chosen needs no second run" test "$(grep -c size runs)" -eq 1
@@ -352,7 +352,7 @@ PY
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import os, torch; torch.cuda.init(); p = os.fork(); p or os._exit(0); os.waitpid(p, 0)'
   check "the child of fork() writes none" test "$(grep -c dump log)" -eq 1
   run 0 gemem-dry-run -o py.gmt python3 -c 'import os, torch; p = os.fork(); p or torch.cuda.init(); p and os.waitpid(p, 0)'
-  says err '^  requests of +PyTorch 2\.11\.0\+cu130' # of a child that was born before CUDA was initialised
+  says err '^  requests of +PyTorch 2\.11\.0\+cu130' # of a child that was forked before CUDA was initialised
   rm -f log; run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=1 gemem-dry-run -o py.gmt python3 values.py; check "no history without PyTorch's allocator" test "$(grep -c 'record\|dump' log)" -eq 0
   says err "^  requests of +CUDA's runtime and driver"; says err '^  peak live +1\.000 MiB'
   # Python that does not run gemem's sitecustomize: what is read may be a size, and nobody says so
