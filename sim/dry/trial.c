@@ -141,6 +141,13 @@ forget (DryVerdict *verdict)
   dry_verdict_free (verdict);
 }
 
+/* How long one may take. */
+static guint
+limit_of (const DryVerdict *first)
+{
+  return LEAST_SECONDS + TIMES * first->seconds;
+}
+
 /* One run aside in which integers read @number. */
 static DryVerdict *
 run_aside (const DryOptions *options, char **arguments, const DryVerdict *first, guint number,
@@ -152,7 +159,7 @@ run_aside (const DryOptions *options, char **arguments, const DryVerdict *first,
   again.output = output;
   again.number = number;
   again.orders = 1;
-  again.limit = LEAST_SECONDS + TIMES * first->seconds;
+  again.limit = limit_of (first);
   DryVerdict *verdict = dry_run_and_judge (&again, arguments, error);
   if (verdict != NULL && verdict->findings->len == 0)
     g_unlink (output);
@@ -226,11 +233,14 @@ dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdic
     settle (verdict, DRY_TRIAL_FAILED, g_strdup ("a second run, which was stopped, does not tell"));
   else if (second != NULL && i == G_N_ELEMENTS (numbers))
     {
-      g_autofree char *ended = gemem_launch_ended (second->status);
+      const gboolean long_run = second->seconds >= limit_of (verdict);
+      g_autofree char *ended = long_run
+                                   ? g_strdup_printf ("took longer than %u s", limit_of (verdict))
+                                   : gemem_launch_ended (second->status);
       settle (verdict, DRY_TRIAL_FAILED,
-              g_strdup_printf ("second runs, in which they read %u and %u, ended with %s, so that "
-                               "they do not tell",
-                               numbers[0], numbers[1], ended));
+              g_strdup_printf ("second runs, in which they read %u and %u, %s%s, so that they do "
+                               "not tell",
+                               numbers[0], numbers[1], long_run ? "" : "ended with ", ended));
     }
   else if (second != NULL)
     {

@@ -106,12 +106,25 @@ programs=$GEMEM_SRCDIR/tests/programs/dry
 # The workspace of cuBLAS, by handle and stream: another on Hopper than before.
 workspace () { check "a workspace of $1 bytes" sh -c "gemem-sim convert -q out.gmt out.txt && grep -q '^alloc .*size=$1 ' out.txt"; }
 
+# What is read: real numbers and truth values; integers, alone and in lists, which index a list of ten.
+cat >kinds.py <<'PY'
+import torch
+x, k = torch.randn(64, 10, device="cuda"), torch.randint(0, 10, (64,), device="cuda")
+loss = x.mean(); print(loss.item(), loss.half().item(), loss.double().tolist(), bool((k > 3).any()), x[0].tolist()[0])
+ten = list(range(10))
+print(ten[k[0].item()], ten[int(k.max())], ten[x[0].argmax()], ten[k.int().cpu()[0]], sum(k.tolist()), k[:3].short().tolist())
+print(k)
+PY
+
 for python in $GEMEM_TORCH; do
   run 0 gemem-dry-run --gpu h100 "$python" product.py; says out '^tensor\(0\., device='; workspace 33554432
   run 0 gemem-dry-run --gpu a100-40 "$python" product.py; workspace 8519680
   check "nothing failed" sh -c "! grep -q 'not written' $err"
-  run 0 gemem-dry-run "$python" sizes.py; says out '^1$'; says err '^  values +3 values were read .*sizes\.py:3 count 3'
+  run 0 gemem-dry-run "$python" sizes.py; says out '^1$'; says err '^  numbers +3 integers were read .*sizes\.py:3 count 3'; says err '^  h100 +fits only if'
   run 0 gemem-dry-run --value 'sizes.py:3 count=7' "$python" sizes.py; says out '^8$'
+  run 0 gemem-dry-run "$python" kinds.py; says out '^0\.0 0\.0 0\.0 False 0\.0$'; says out '^0 0 0 0 0 \[0, 0, 0\]$'; says err '^  numbers +6 integers were read .*kinds\.py:5 <module> 6$'
+  says err '^ +when they read 1, in a second run, the program asked for the same memory$'; check "real numbers and truth values are none" grep -Eq '^  values +[0-9]+ values .*kinds\.py:3 <module> 4' "$err"
+  run 0 gemem-dry-run --value 'kinds.py:5 =7' "$python" kinds.py; says out '^7 7 7 7 448 \[7, 7, 7\]$'; check "what was chosen is not tried" sh -c "! grep -q '^  numbers' $err"
   run 0 gemem-dry-run "$python" masks.py; says out '^0 of 1000'
   says err '^  h100 +fits only if'; says err '^ +- tensors are no larger whose sizes'; says err '^  sizes .*masks\.py:3 <module> \(nonzero\)'; says err 'a thread without Python \(nonzero\)'
   check "no error of ours" sh -c "! grep -q Traceback $err"
