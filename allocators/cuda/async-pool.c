@@ -417,26 +417,13 @@ give (GememCudaPool *pool, GememCudaBlock *block)
 }
 
 gboolean
-gemem_cuda_pool_prime (GememCudaPool *pool)
-{
-  GememCudaBlock *block = serve (pool, number_of (pool, 0),
-                                 gemem_align_up (pool->initial, pool->params.alignment));
-
-  if (block == NULL)
-    return FALSE;
-  give (pool, block);
-  pool->initial = 0;
-  return TRUE;
-}
-
-gboolean
 gemem_cuda_pool_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *result)
 {
   GememCudaPool *pool = (GememCudaPool *) allocator;
   GememCudaBlock *block;
   guint64 size;
 
-  if (request->size > G_MAXINT64 || (pool->initial != 0 && !gemem_cuda_pool_prime (pool)))
+  if (request->size > G_MAXINT64 || pool->base.broken != NULL)
     return FALSE;
   size = gemem_align_up (MAX (request->size, 1), pool->params.alignment);
   block = serve (pool, number_of (pool, request->stream), size);

@@ -34,7 +34,7 @@ gemem_cuda_pool_largest_free (GememAllocator *allocator, guint64 stream)
   const guint64 *number = gemem_idmap_lookup (pool->by_handle, stream);
   guint64 largest = 0;
 
-  if (pool->initial != 0)
+  if (pool->base.broken != NULL)
     return 0;
   for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL;
        node = gemem_tree_next (node))

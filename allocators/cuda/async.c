@@ -54,8 +54,7 @@ check_params (const GememCudaPoolParams *own, const char *what, gboolean virtual
 
 GememAllocator *
 gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
-                     const GememCudaPoolParams *given, guint64 initial, GememDevice *device,
-                     GError **error)
+                     const GememCudaPoolParams *given, GememDevice *device, GError **error)
 {
   GememDeviceInfo info = { 0 };
   GememCudaPool *pool;
@@ -72,7 +71,6 @@ gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
   pool->params.growth = MAX (given->growth, info.granularity);
   if (pool->params.max_size == 0)
     pool->params.max_size = GEMEM_UNLIMITED;
-  pool->initial = initial;
   pool->granularity = info.granularity;
   pool->range_size = MIN (MIN (info.total, RANGE_MAX / RANGE_TIMES) * RANGE_TIMES, RANGE_MAX);
   pool->range_size = gemem_align_up (MAX (pool->range_size, pool->params.growth),
@@ -86,8 +84,6 @@ gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
   gemem_slab_init (&pool->block_slab, sizeof (GememCudaBlock));
   gemem_slab_init (&pool->wait_slab, sizeof (GememCudaWait));
   gemem_slab_init (&pool->use_slab, sizeof (GememCudaUse));
-  if (initial != 0)
-    gemem_cuda_pool_prime (pool); /* refused: asked for again with each request */
   return &pool->base;
 }
 
@@ -121,7 +117,7 @@ create (gconstpointer given, GememDevice *device, GError **error)
 {
   const Params *own = given;
 
-  return gemem_cuda_pool_new (&gemem_cuda_async_class, WHAT, &own->pool, 0, device, error);
+  return gemem_cuda_pool_new (&gemem_cuda_async_class, WHAT, &own->pool, device, error);
 }
 
 GememAllocator *
@@ -132,7 +128,7 @@ gemem_cuda_async_new (const char *what, guint64 release_threshold, GememDevice *
 
   gemem_params_set_defaults (params, &own);
   own.pool.release_threshold = release_threshold;
-  return gemem_cuda_pool_new (&gemem_cuda_async_class, what, &own.pool, 0, device, error);
+  return gemem_cuda_pool_new (&gemem_cuda_async_class, what, &own.pool, device, error);
 }
 
 const GememAllocatorClass gemem_cuda_async_class = {

@@ -158,7 +158,6 @@ typedef struct
 {
   GememAllocator base; /* first */
   GememCudaPoolParams params;
-  guint64 initial; /* bytes to allocate and free on stream 0 before the first request */
   guint64 granularity, range, range_size; /* range 0: not reserved yet */
   GememCudaBlock *first;
   GememTree free, unmapped;
@@ -200,11 +199,11 @@ gemem_cuda_stream (const GememCudaPool *pool, guint64 number)
 
 /* ---- for classes: a pool of @klass, and the members of that class */
 
-/* @what: "allocator cuda-async", for messages; @initial: see GememCudaPool.  GEMEM_ERROR_USAGE: a
+/* @what: "allocator cuda-async", for messages.  GEMEM_ERROR_USAGE: a
  * device without virtual memory, or settings that contradict each other. */
 GememAllocator *gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
-                                     const GememCudaPoolParams *params, guint64 initial,
-                                     GememDevice *device, GError **error);
+                                     const GememCudaPoolParams *params, GememDevice *device,
+                                     GError **error);
 /* An allocator of the class `cuda-async` with CUDA's attributes but for the release threshold in bytes. */
 GememAllocator *gemem_cuda_async_new (const char *what, guint64 release_threshold,
                                       GememDevice *device, GError **error);
@@ -245,8 +244,6 @@ GememCudaBlock *gemem_cuda_pool_coalesce (GememCudaPool *pool, GememCudaBlock *b
 gboolean gemem_cuda_pool_is_complete (GememCudaPool *pool, GememCudaBlock *block);
 /* Puts @block, free, complete and in the tree, among the blocks that are available to all. */
 void gemem_cuda_pool_publish (GememCudaPool *pool, GememCudaBlock *block);
-/* Allocates and frees the initial bytes on stream 0; FALSE: refused. */
-gboolean gemem_cuda_pool_prime (GememCudaPool *pool);
 /* Drops all recorded events: after a wait for the device nothing follows from them. */
 void gemem_cuda_pool_forget_marks (GememCudaPool *pool);
 

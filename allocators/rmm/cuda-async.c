@@ -1,12 +1,13 @@
 /* cuda-async.c - `rmm-cuda-async`: RMM's cuda_async_memory_resource, a CUDA pool of its own whose
  * release threshold is unlimited; an approximation as every pool of CUDA here (async.h).
  *
- * The initial size is primed as in RMM: allocated and freed once on the default stream.
+ * The initial size is allocated and freed once on the default stream, as by RMM; if it is refused, RMM throws.
  * Origin: peers.md 1d.
  */
 #include "config.h"
 
 #include "allocators/cuda/async.h"
+#include "allocators/rmm/upstream.h"
 #include "base/units.h"
 
 #define WHAT "allocator rmm-cuda-async"
@@ -38,6 +39,10 @@ static GememAllocator *
 create (gconstpointer given, GememDevice *device, GError **error)
 {
   const Params *own = given;
+  const GememRequest first = { .size = own->initial };
+  const GememRmmUpstream none = { 0 };
+  GememAllocator *pool;
+  GememBlock block;
 
   if (own->pool.max_size != 0 && own->initial > own->pool.max_size)
     {
@@ -46,8 +51,14 @@ create (gconstpointer given, GememDevice *device, GError **error)
                                 "other");
       return NULL;
     }
-  return gemem_cuda_pool_new (&gemem_rmm_cuda_async_class, WHAT, &own->pool, own->initial, device,
-                              error);
+  pool = gemem_cuda_pool_new (&gemem_rmm_cuda_async_class, WHAT, &own->pool, device, error);
+  if (pool == NULL || own->initial == 0)
+    return pool;
+  if (gemem_cuda_pool_alloc (pool, &first, &block))
+    gemem_cuda_pool_free (pool, &block, FALSE);
+  else
+    gemem_rmm_cannot_begin (pool, &none, "initial_pool_size", own->initial);
+  return pool;
 }
 
 const GememAllocatorClass gemem_rmm_cuda_async_class = {

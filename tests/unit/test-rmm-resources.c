@@ -299,6 +299,8 @@ test_no_beginning (void)
       "refused",
       1 },
     { "rmm-fixed-size:block_size=64MiB", "takes 8.000 GiB at the beginning (block_size *", 1 },
+    { "rmm-cuda-async:initial_pool_size=4GiB",
+      "takes 4.000 GiB at the beginning (initial_pool_size)", 0 },
     { "rmm-arena:arena_size=4GiB", "takes 4.000 GiB at the beginning (arena_size)", 1 },
     { "rmm-limiting:upstream=[rmm-arena:arena_size=4GiB]", "rmm-arena takes 4.000 GiB", 1 },
     { "rmm-pool:initial=4MiB,upstream=[rmm-limiting:limit=1MiB]", "which rmm-limiting refused", 0 },
