@@ -274,9 +274,8 @@ DryVerdict *dry_run_once (const DryOptions *options, char **arguments, GError **
 /* ---- trial.c */
 
 /* If the program of @verdict, a run of @arguments, read integers from the GPU, runs it again with others, and judges @verdict
- * anew.  FALSE with @error: nothing was run. */
-gboolean dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdict,
-                          GError **error);
+ * anew. */
+void dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdict);
 
 /* ---- fit.c */
 

@@ -342,20 +342,18 @@ try_index (Search *search, guint64 index, Run **best, gboolean *fits, GError **e
   return run != NULL;
 }
 
-/* Runs @best, the largest that fits, again if it read integers, for its conditions.  FALSE with @error. */
-static gboolean
-try_numbers (const Search *search, Run *best, GError **error)
+/* Runs @best, the largest that fits, again if it read integers, for its conditions. */
+static void
+try_numbers (const Search *search, Run *best)
 {
   DryOptions options = *search->options;
 
   options.output = best->trace;
-  if (!dry_try_numbers (&options, best->arguments, best->verdict, error))
-    return FALSE;
+  dry_try_numbers (&options, best->arguments, best->verdict);
   best->fit = best->verdict->fit;
   g_free (best->only_if);
   best->only_if = g_strdup (first_condition (best->verdict));
   g_clear_pointer (&best->verdict, dry_verdict_free);
-  return TRUE;
 }
 
 /* Finds the largest value of the first variable that fits; adds its run, or NULL, to @search->best. */
@@ -381,8 +379,8 @@ search_largest (Search *search, GError **error)
       else
         high = middle;
     }
-  if (best != NULL && !try_numbers (search, best, error))
-    return FALSE;
+  if (best != NULL)
+    try_numbers (search, best);
   g_ptr_array_add (search->others, describe (search, 1, "=", " "));
   g_ptr_array_add (search->best, best);
   return TRUE;

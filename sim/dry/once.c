@@ -33,8 +33,8 @@ dry_run_once (const DryOptions *options, char **arguments, GError **error)
   g_autofree char *output = gemem_launch_beside (options->output, "workspaces");
   char size[GEMEM_FORMAT_MAX];
 
-  if (verdict != NULL && !dry_try_numbers (options, arguments, verdict, error))
-    g_clear_pointer (&verdict, dry_verdict_free);
+  if (verdict != NULL)
+    dry_try_numbers (options, arguments, verdict);
   if (verdict == NULL || options->workspaces == 0 || verdict->workspaces->len == 0
       || verdict->status != 0 || gemem_launch_stopped () != 0)
     return verdict;

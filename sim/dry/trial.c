@@ -148,24 +148,6 @@ limit_of (const DryVerdict *first)
   return LEAST_SECONDS + TIMES * first->seconds;
 }
 
-/* One run aside in which integers read @number. */
-static DryVerdict *
-run_aside (const DryOptions *options, char **arguments, const DryVerdict *first, guint number,
-           GError **error)
-{
-  g_autofree char *output = gemem_launch_beside (options->output, "again");
-  DryOptions again = *options;
-
-  again.output = output;
-  again.number = number;
-  again.orders = 1;
-  again.limit = limit_of (first);
-  DryVerdict *verdict = dry_run_and_judge (&again, arguments, error);
-  if (verdict != NULL && verdict->findings->len == 0)
-    g_unlink (output);
-  return verdict;
-}
-
 static void
 settle (DryVerdict *verdict, DryTrial trial, char *text)
 {
@@ -174,16 +156,40 @@ settle (DryVerdict *verdict, DryTrial trial, char *text)
   verdict->trial_text = text;
 }
 
-/* @second, in which integers read @number, asked for other memory than the first run, @difference.  Did the number do that? */
-static gboolean
-try_zeros (const DryOptions *options, char **arguments, DryVerdict *verdict,
-           const DryVerdict *second, guint number, const char *difference, GError **error)
+/* One run aside of the program of @verdict, in which integers read @number.  NULL: it was stopped, or could not be made, which is settled. */
+static DryVerdict *
+run_aside (const DryOptions *options, char **arguments, DryVerdict *verdict, guint number)
 {
-  DryVerdict *third = run_aside (options, arguments, verdict, 0, error);
+  g_autofree char *output = gemem_launch_beside (options->output, "again");
+  g_autoptr (GError) error = NULL;
+  DryOptions again = *options;
+
+  again.output = output;
+  again.number = number;
+  again.orders = 1;
+  again.limit = limit_of (verdict);
+  DryVerdict *run = dry_run_and_judge (&again, arguments, &error);
+  if (run != NULL && run->findings->len == 0)
+    g_unlink (output);
+  if (run != NULL && gemem_launch_stopped () == 0)
+    return run;
+  settle (verdict, DRY_TRIAL_FAILED,
+          run != NULL ? g_strdup ("another run, which was stopped, does not tell")
+                      : g_strdup_printf ("another run could not be made: %s", error->message));
+  forget (run);
+  return NULL;
+}
+
+/* @second, in which integers read @number, asked for other memory than the first run, @difference.  Did the number do that? */
+static void
+try_zeros (const DryOptions *options, char **arguments, DryVerdict *verdict,
+           const DryVerdict *second, guint number, const char *difference)
+{
+  DryVerdict *third = run_aside (options, arguments, verdict, 0);
   g_autofree char *from_first = NULL, *from_second = NULL;
 
   if (third == NULL)
-    return FALSE;
+    return;
   from_first = compare_runs (verdict, third);
   from_second = compare_runs (second, third);
   if (from_first == NULL)
@@ -202,48 +208,37 @@ try_zeros (const DryOptions *options, char **arguments, DryVerdict *verdict,
         g_strdup_printf ("two runs of the program with zeros ask for other memory: first for %s",
                          from_first));
   forget (third);
-  return TRUE;
 }
 
-gboolean
-dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdict, GError **error)
+/* Neither of the numbers let the program end as with zero; @last: the run with the last one. */
+static void
+settle_failed (DryVerdict *verdict, const DryVerdict *last)
 {
-  DryVerdict *second = NULL;
-  guint i;
+  const guint limit = limit_of (verdict);
+  g_autofree char *ended = last->seconds >= limit ? g_strdup_printf ("took longer than %u s", limit)
+                                                  : gemem_launch_ended (last->status);
 
-  if (verdict->numbers->len == 0 || verdict->fit == DRY_DOES_NOT_FIT || verdict->status != 0
-      || gemem_launch_stopped () != 0)
-    return TRUE;
-  if (options->once)
-    settle (verdict, DRY_TRIAL_LEFT_OUT, NULL);
-  else
-    gemem_launch_say ("runs %s again, for it read integers from the GPU, as zero: whether it asks "
-                      "for other memory with others (--once: not)",
-                      arguments[0]);
-  for (i = 0; !options->once && i < G_N_ELEMENTS (numbers); i++)
+  settle (
+      verdict, DRY_TRIAL_FAILED,
+      g_strdup_printf ("second runs, in which they read %u and %u, %s%s, so that they do not tell",
+                       numbers[0], numbers[1], last->seconds >= limit ? "" : "ended with ", ended));
+}
+
+static void
+try_others (const DryOptions *options, char **arguments, DryVerdict *verdict)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
     {
-      forget (second);
-      second = run_aside (options, arguments, verdict, numbers[i], error);
+      DryVerdict *second = run_aside (options, arguments, verdict, numbers[i]);
+
       if (second == NULL)
-        return FALSE;
-      if (gemem_launch_stopped () != 0 || (second->status == verdict->status && second->lost == 0))
-        break;
-    }
-  if (second != NULL && gemem_launch_stopped () != 0)
-    settle (verdict, DRY_TRIAL_FAILED, g_strdup ("a second run, which was stopped, does not tell"));
-  else if (second != NULL && i == G_N_ELEMENTS (numbers))
-    {
-      const gboolean long_run = second->seconds >= limit_of (verdict);
-      g_autofree char *ended = long_run
-                                   ? g_strdup_printf ("took longer than %u s", limit_of (verdict))
-                                   : gemem_launch_ended (second->status);
-      settle (verdict, DRY_TRIAL_FAILED,
-              g_strdup_printf ("second runs, in which they read %u and %u, %s%s, so that they do "
-                               "not tell",
-                               numbers[0], numbers[1], long_run ? "" : "ended with ", ended));
-    }
-  else if (second != NULL)
-    {
+        return;
+      if (second->status != verdict->status || second->lost > 0)
+        {
+          settle_failed (verdict, second);
+          forget (second);
+          continue;
+        }
       g_autofree char *difference = compare_runs (verdict, second);
       if (difference == NULL)
         settle (
@@ -251,13 +246,28 @@ dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdic
             g_strdup_printf ("when they read %u, in a second run, the program asked for the same "
                              "memory",
                              numbers[i]));
-      else if (!try_zeros (options, arguments, verdict, second, numbers[i], difference, error))
-        {
-          forget (second);
-          return FALSE;
-        }
+      else
+        try_zeros (options, arguments, verdict, second, numbers[i], difference);
+      forget (second);
+      return;
     }
-  forget (second);
+}
+
+void
+dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdict)
+{
+  if (verdict->numbers->len == 0 || verdict->fit == DRY_DOES_NOT_FIT || verdict->status != 0
+      || gemem_launch_stopped () != 0)
+    return;
+  if (options->once)
+    settle (verdict, DRY_TRIAL_LEFT_OUT, NULL);
+  else
+    {
+      gemem_launch_say (
+          "runs %s again, for it read integers from the GPU, as zero: whether it asks "
+          "for other memory with others (--once: not)",
+          arguments[0]);
+      try_others (options, arguments, verdict);
+    }
   dry_judge (options, verdict);
-  return TRUE;
 }

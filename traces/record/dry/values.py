@@ -23,6 +23,7 @@ import struct
 import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_STANDARD = os.path.dirname(os.__file__) + os.sep  # Python's own modules
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
 _READS = ("item", "is_nonzero", "_local_scalar_dense")  # operators that read for others
@@ -237,7 +238,7 @@ class Values(object):
 
     def count(self, word, stack, operator=None):
         """Reports the innermost line of the program, and the operator that it called."""
-        own = [line for line in stack if "-packages" not in line and not line.startswith(("<frozen", _HERE))]
+        own = [line for line in stack if "-packages" not in line and not line.startswith(("<frozen", _HERE, _STANDARD))]
         place = (own or stack)[0]
         line = "%s %s%s" % (word, place, " (%s)" % operator if operator else "")
         self.places[line] = self.places.get(line, 0) + 1
