@@ -376,7 +376,7 @@ begin (Arena *self)
     self->start = gemem_rmm_upstream_malloc (&self->upstream, size, 0);
   if (self->start == 0)
     {
-      gemem_rmm_cannot_begin (&self->base, &self->upstream, "arena_size", size);
+      gemem_rmm_cannot_begin (&self->base, self->upstream.resource, "arena_size", size);
       return;
     }
   self->size = size;

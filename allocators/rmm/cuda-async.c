@@ -40,7 +40,6 @@ create (gconstpointer given, GememDevice *device, GError **error)
 {
   const Params *own = given;
   const GememRequest first = { .size = own->initial };
-  const GememRmmUpstream none = { 0 };
   GememAllocator *pool;
   GememBlock block;
 
@@ -57,7 +56,7 @@ create (gconstpointer given, GememDevice *device, GError **error)
   if (gemem_cuda_pool_alloc (pool, &first, &block))
     gemem_cuda_pool_free (pool, &block, FALSE);
   else
-    gemem_rmm_cannot_begin (pool, &none, "initial_pool_size", own->initial);
+    gemem_rmm_cannot_begin (pool, NULL, "initial_pool_size", own->initial);
   return pool;
 }
 

@@ -298,8 +298,8 @@ fixed_size_create (gconstpointer given, GememDevice *device, GError **error)
   self->lists = g_array_new (FALSE, TRUE, sizeof (List));
   gemem_rmm_streams_init (&self->streams);
   if (self->base.broken == NULL && !add_chunk (self, list_of (self, 0), 0))
-    gemem_rmm_cannot_begin (&self->base, &self->upstream, "block_size * blocks_to_preallocate",
-                            chunk_size (self));
+    gemem_rmm_cannot_begin (&self->base, self->upstream.resource,
+                            "block_size * blocks_to_preallocate", chunk_size (self));
   return &self->base;
 }
 

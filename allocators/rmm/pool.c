@@ -254,7 +254,7 @@ begin (Pool *self, guint64 initial)
   const guint64 address = gemem_rmm_upstream_malloc (&self->upstream, initial, GEMEM_RMM_LEGACY);
 
   if (address == 0)
-    gemem_rmm_cannot_begin (&self->base, &self->upstream, "initial_pool_size", initial);
+    gemem_rmm_cannot_begin (&self->base, self->upstream.resource, "initial_pool_size", initial);
   else
     add_segment (self, address, initial, gemem_rmm_streams_number (&self->streams, 0));
 }

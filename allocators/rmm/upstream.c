@@ -300,14 +300,13 @@ gemem_rmm_upstream_largest_free (const GememRmmUpstream *self, guint64 stream)
 }
 
 void
-gemem_rmm_cannot_begin (GememAllocator *self, const GememRmmUpstream *upstream, const char *setting,
+gemem_rmm_cannot_begin (GememAllocator *self, const GememAllocator *resource, const char *setting,
                         guint64 size)
 {
-  const GememAllocator *resource = self->device->klass == &front_class
-                                       ? ((const Front *) self->device)->resource
-                                       : upstream->resource;
   char bytes[GEMEM_FORMAT_MAX], capacity[GEMEM_FORMAT_MAX];
 
+  if (self->device->klass == &front_class)
+    resource = ((const Front *) self->device)->resource;
   gemem_allocator_break_rule (
       self,
       "%s takes %s at the beginning (%s), which %s%s refused: RMM's constructor throws, and "

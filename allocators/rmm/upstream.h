@@ -74,8 +74,9 @@ gboolean gemem_rmm_upstream_open (GememRmmUpstream *self, const GememRmmParams *
                                   GememAllocator *above, GError **error);
 /* @above stands on @resource: if that cannot begin, neither can @above. */
 void gemem_rmm_stand_on (GememAllocator *above, const GememAllocator *resource);
-/* @self, which takes @size bytes from @upstream at the beginning, as @setting says, did not get them. */
-void gemem_rmm_cannot_begin (GememAllocator *self, const GememRmmUpstream *upstream,
+/* @self, which takes @size bytes from @resource (NULL: the device) at the beginning, as @setting says, did
+ * not get them. */
+void gemem_rmm_cannot_begin (GememAllocator *self, const GememAllocator *resource,
                              const char *setting, guint64 size);
 /* Closes it; its blocks were all returned. */
 void gemem_rmm_upstream_close (GememRmmUpstream *self);

@@ -221,7 +221,8 @@ standin_note_value (gpointer to, gsize size, GememDryValue known, guint64 from)
   static gint told;
   char text[24];
 
-  if (size > (heard ? LISTS : LOOKED_AT) && known != GEMEM_DRY_ASSUMED)
+  if (size > (heard && known == GEMEM_DRY_UNKNOWN ? LISTS : LOOKED_AT)
+      && known != GEMEM_DRY_ASSUMED)
     return;
   if (heard)
     {

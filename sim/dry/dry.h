@@ -26,11 +26,10 @@ typedef struct
   int rank, world; /* --rank, --world; world 0: not one rank alone */
   int stacks;      /* frames of driver and runtime calls; 0: none */
   char *output;
-  char **values; /* --value: "STACK-REGEX=N"; or NULL */
-  gboolean once; /* --once: no second run for the numbers that the program reads */
-  guint number;  /* what integers read that the program asks the GPU for */
-  guint
-      limit; /* 0: as the user runs it; else a run without its streams, of so many seconds at most */
+  char **values;      /* --value: "STACK-REGEX=N"; or NULL */
+  gboolean once;      /* --once: no second run for the numbers that the program reads */
+  guint number;       /* what integers of the GPU read */
+  guint limit;        /* seconds of a run aside (launch.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   char *json;         /* file for the findings; NULL: none, "-": standard output */
 } DryOptions;
@@ -143,9 +142,8 @@ typedef enum
 
 typedef struct DryVerdict
 {
-  GPtrArray *findings; /* DryFinding, by process and device */
-  struct DryVerdict *
-      most; /* of a run with workspaces of --workspaces; NULL: there was none; freed with this one */
+  GPtrArray *findings;     /* DryFinding, by process and device */
+  struct DryVerdict *most; /* of the run with --workspaces, freed with this; NULL: none */
 #define LIST(name) GPtrArray *name;
   DRY_COUNTS (LIST)
 #undef LIST

@@ -40,7 +40,7 @@ typedef struct
   int status;
   char *only_if; /* the first condition; NULL: none */
   char **arguments;
-  DryVerdict *verdict; /* of a run that fits; NULL of others, and once its integers were tried */
+  DryVerdict *verdict;
 } Run;
 
 typedef struct
@@ -272,7 +272,7 @@ try_values (Search *search, GError **error)
   static const char *const answers[] = { "does not fit", "fits under conditions", "fits" };
   const Variable *first = search->variables->pdata[0];
   const guint n = g_strv_length (search->arguments);
-  char **arguments = g_new0 (char *, n + 1);
+  g_auto (GStrv) arguments = g_new0 (char *, n + 1);
   g_autofree char *output = output_of (search);
   DryOptions options = *search->options;
   char need[GEMEM_FORMAT_MAX];
@@ -284,10 +284,7 @@ try_values (Search *search, GError **error)
   options.once = TRUE;
   DryVerdict *verdict = dry_run_once (&options, arguments, error);
   if (verdict == NULL)
-    {
-      g_strfreev (arguments);
-      return NULL;
-    }
+    return NULL;
   Run *run = g_new0 (Run, 1);
   *run = (Run){
     .value = g_strdup (first->value),
@@ -298,7 +295,7 @@ try_values (Search *search, GError **error)
     .fit = verdict->refused ? DRY_DOES_NOT_FIT : verdict->fit,
     .status = verdict->status,
     .only_if = g_strdup (first_condition (verdict)),
-    .arguments = arguments,
+    .arguments = g_steal_pointer (&arguments),
     .verdict = verdict,
   };
   g_ptr_array_add (search->runs, run);
@@ -333,12 +330,8 @@ try_index (Search *search, guint64 index, Run **best, gboolean *fits, GError **e
   set_value (search->variables->pdata[0], index);
   Run *run = try_values (search, error);
   *fits = run != NULL && run->fit != DRY_DOES_NOT_FIT;
-  if (*fits && *best != NULL)
-    g_clear_pointer (&(*best)->verdict, dry_verdict_free);
   if (*fits)
     *best = run;
-  else if (run != NULL)
-    g_clear_pointer (&run->verdict, dry_verdict_free);
   return run != NULL;
 }
 
@@ -353,7 +346,6 @@ try_numbers (const Search *search, Run *best)
   best->fit = best->verdict->fit;
   g_free (best->only_if);
   best->only_if = g_strdup (first_condition (best->verdict));
-  g_clear_pointer (&best->verdict, dry_verdict_free);
 }
 
 /* Finds the largest value of the first variable that fits; adds its run, or NULL, to @search->best. */

@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include "base/units.h"
 #include "devices/dry/cudnn/library-cudnn.h"
 
 #define NETWORK 16 /* attribute: a Network */
@@ -20,7 +21,7 @@
 #define BIDIRECTIONAL 1
 #define SKIP_INPUT 1
 #define TRAINING 1
-#define KEPT_LEAST 512 /* bytes; a power of two */
+#define KEPT_LEAST 512 /* bytes */
 
 typedef struct
 {
@@ -202,7 +203,7 @@ DRY_FUNCTION (int, cudnnGetRNNTempSpaceSizes, void *handle, void *descriptor, in
     {
       const gsize chosen = dry_unknown_size (
           "cudnnGetRNNTempSpaceSizes (kept for the backward pass; 512 bytes instead of 0)", 0);
-      *kept = (MAX (chosen, 1) + KEPT_LEAST - 1) & ~(gsize) (KEPT_LEAST - 1);
+      *kept = gemem_align_up (MAX (chosen, 1), KEPT_LEAST);
     }
   return CUDNN_SUCCESS;
 }

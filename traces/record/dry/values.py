@@ -27,7 +27,7 @@ _STANDARD = os.path.dirname(os.__file__) + os.sep  # Python's own modules
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
 _READS = ("item", "is_nonzero", "_local_scalar_dense")  # operators that read for others
-_MOVES = re.compile(r"item|is_nonzero|_local_scalar_dense|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
+_MOVES = re.compile("|".join(_READS) + r"|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
 _VALUE = 16  # copies of so few bytes are values, whatever they hold
 
 # Where PyTorch's own code reads what cannot be zero in a program that goes on: a line of Python or an operator, sizes in bytes, what is read instead, and what that says.
@@ -258,8 +258,6 @@ class Values(object):
 
     def look(self, address, size, known, source):
         """Runs in the thread that asked, when it has the value; KNOWN: 0 no, 1 yes, 2 if all ranks hold the same; SOURCE: where it was on the device."""
-        if size > _VALUE and known == 1:
-            return
         stack = self.stack()
         text = "\n".join(stack)
         each = self.kinds.kind(stack[0], source, size) if known == 0 and size != 1 else 0
@@ -288,7 +286,7 @@ class Values(object):
         if each or (each is None and own and size in (4, 8)):
             self.count("number", stack)
             if self.number != "0":
-                _set(address, size, self.number, each or size)
+                _set(address, size, self.number, each)
         else:
             self.count("value", stack)
 
