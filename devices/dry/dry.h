@@ -40,7 +40,7 @@ typedef enum
   GEMEM_DRY_ASSUMED, /* the host wrote them, if all ranks hold what this one holds */
 } GememDryValue;
 
-/* Called after a copy of few bytes (at most 4 KiB) from the device address @from to the host, which the
+/* Called after a copy of few bytes (at most 1 MiB) from the device address @from to the host, which the
  * program will look at: @to holds them, and may be changed.  No lock of the driver is held; any thread. */
 typedef void (*GememDryValueFunc) (gpointer to, gsize size, GememDryValue value, guint64 from);
 

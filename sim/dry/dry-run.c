@@ -71,8 +71,8 @@ static const GOptionEntry entries[] = {
     "0), or one after the other: 0*99,1; several may be given",
     "REGEX=N" },
   { "once", 0, 0, G_OPTION_ARG_NONE, &options.once,
-    "do not run a program again that reads integers from the GPU, to see whether sizes follow from "
-    "them",
+    "do not run a program again that reads integers or truth values from the GPU, to see whether "
+    "memory follows from them",
     NULL },
   { "fill-host", 0, 0, G_OPTION_ARG_NONE, &options.fill_host,
     "let PyTorch draw the random numbers of large tensors on the host (default: zeros, without "

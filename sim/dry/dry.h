@@ -26,9 +26,11 @@ typedef struct
   int rank, world; /* --rank, --world; world 0: not one rank alone */
   int stacks;      /* frames of driver and runtime calls; 0: none */
   char *output;
-  char **values;      /* --value: "STACK-REGEX=N"; or NULL */
-  gboolean once;      /* --once: no second run for the numbers that the program reads */
-  guint number;       /* what integers of the GPU read */
+  char **values; /* --value: "STACK-REGEX=N"; or NULL */
+  gboolean once; /* --once: no second run for the values that the program reads */
+  guint number;  /* what integers of the GPU read */
+  const char *
+      truths; /* the place where truth values of the GPU read true, DRY_EVERYWHERE, or NULL: nowhere */
   guint limit;        /* seconds of a run aside (launch.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   char *json;         /* file for the findings; NULL: none, "-": standard output */
@@ -125,20 +127,26 @@ typedef struct
 /* The lists of a verdict, GPtrArray of DryCount: what the libraries reported, and notes. */
 /* clang-format off */
 #define DRY_COUNTS(LIST) \
-  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (sizes) LIST (assumed) LIST (workspaces) \
-  LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
+  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (assumed) \
+  LIST (workspaces) LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
 /* clang-format on */
 
-/* Whether sizes follow from the integers that the program reads from the GPU (trial.c). */
+/* Whether memory follows from values of one kind that the program reads from the GPU (trial.c). */
 typedef enum
 {
   DRY_TRIAL_NONE,     /* it reads none, or the answer does not depend on it */
   DRY_TRIAL_LEFT_OUT, /* not known: --once */
-  DRY_TRIAL_SAME,     /* no, as far as another number tells */
+  DRY_TRIAL_SAME,     /* no, as far as another value tells */
   DRY_TRIAL_OTHER,    /* yes */
-  DRY_TRIAL_FAILED,   /* not known: the program did not end with other numbers as with zero */
+  DRY_TRIAL_FAILED,   /* not known: the program did not end with other values as with zero */
   DRY_TRIAL_UNSTEADY, /* not known: its requests differ from run to run */
 } DryTrial;
+
+typedef struct
+{
+  DryTrial result;
+  char *text; /* what its row says: a sentence without its full stop; NULL: nothing */
+} DryTried;
 
 typedef struct DryVerdict
 {
@@ -149,8 +157,7 @@ typedef struct DryVerdict
 #undef LIST
   int status;    /* exit status of the program */
   guint seconds; /* how long it ran */
-  DryTrial trial;
-  char *trial_text;    /* what its row says: a sentence without its full stop; NULL: nothing */
+  DryTried tried_numbers, tried_truths;
   gboolean refused;    /* judge.c: a request, to whatever end */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
   char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
@@ -247,6 +254,9 @@ void dry_counts_clear (DryVerdict *verdict);
 
 /* ---- write.c */
 
+/* What the shell needs behind --value so that the place @place, "FILE:LINE FUNCTION", reads @numbers.  g_free(). */
+char *dry_value_word (const char *place, const char *numbers);
+
 /* The verdict for people, to stderr. */
 void dry_verdict_print (const DryOptions *options, const DryVerdict *verdict);
 /* For programs, to options->json. */
@@ -271,9 +281,12 @@ DryVerdict *dry_run_once (const DryOptions *options, char **arguments, GError **
 
 /* ---- trial.c */
 
-/* If the program of @verdict, a run of @arguments, read integers from the GPU, runs it again with others, and judges @verdict
- * anew. */
-void dry_try_numbers (const DryOptions *options, char **arguments, DryVerdict *verdict);
+/* DryOptions.truths: at all places. */
+#define DRY_EVERYWHERE "everywhere"
+
+/* If the program of @verdict, a run of @arguments, read integers or truth values from the GPU, runs it again with others, and
+ * judges @verdict anew. */
+void dry_try_values (const DryOptions *options, char **arguments, DryVerdict *verdict);
 
 /* ---- fit.c */
 

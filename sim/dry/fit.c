@@ -4,7 +4,7 @@
  * Bisection over dry runs, from both ends: a program is taken to need more with a later value, and
  * every run is listed and its trace kept, so that one that does not can be seen.  A run fits if its
  * verdict does not say the opposite, the program ended well and nothing was refused, whatever it did then;
- * conditions of the verdict (dry.h) are said.  Integers that the program reads from the GPU (trial.c) are tried with
+ * conditions of the verdict (dry.h) are said.  Integers and truth values that the program reads from the GPU (trial.c) are tried with
  * the largest value alone.  A run that failed for another reason than memory ends the search.
  */
 #include "config.h"
@@ -335,14 +335,14 @@ try_index (Search *search, guint64 index, Run **best, gboolean *fits, GError **e
   return run != NULL;
 }
 
-/* Runs @best, the largest that fits, again if it read integers, for its conditions. */
+/* Runs @best, the largest that fits, again if it read integers or truth values, for its conditions. */
 static void
-try_numbers (const Search *search, Run *best)
+try_others (const Search *search, Run *best)
 {
   DryOptions options = *search->options;
 
   options.output = best->trace;
-  dry_try_numbers (&options, best->arguments, best->verdict);
+  dry_try_values (&options, best->arguments, best->verdict);
   best->fit = best->verdict->fit;
   g_free (best->only_if);
   best->only_if = g_strdup (first_condition (best->verdict));
@@ -372,7 +372,7 @@ search_largest (Search *search, GError **error)
         high = middle;
     }
   if (best != NULL)
-    try_numbers (search, best);
+    try_others (search, best);
   g_ptr_array_add (search->others, describe (search, 1, "=", " "));
   g_ptr_array_add (search->best, best);
   return TRUE;

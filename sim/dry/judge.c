@@ -12,9 +12,9 @@
  * How much NCCL takes follows from the links between GPUs.  Where much more is left than it took, other links
  * than those that were assumed are no condition: the verdict names them.
  *
- * Real numbers and truth values that the program reads from the GPU are no condition, since almost every program reads its
+ * Real numbers that the program reads from the GPU are no condition, since almost every program reads its
  * loss and no size follows from it: the verdict names the lines, and --value chooses what they read.
- * Integers are one, unless a second run with others asks for the same memory (trial.c).  So are those that operators read to know
+ * Integers and truth values are one, unless runs with others tell that memory does not follow from them (trial.c).  So are those that operators read to know
  * the sizes of their results.
  *
  * Invariants: reads only what findings.c and report.c found; the order of conditions is constant.
@@ -112,18 +112,30 @@ needed_together (const DryOptions *options, const DryVerdict *verdict, const Dry
   return sum;
 }
 
+/* What follows from @tried, of values of a @kind, in the row @row. */
+static void
+add_tried (GPtrArray *conditions, const DryTried *tried, const char *kind, const char *row)
+{
+  const char *more = tried->result == DRY_TRIAL_LEFT_OUT ? "without --once a second run tells"
+                                                         : "--value chooses them";
+
+  if (tried->result == DRY_TRIAL_OTHER)
+    only_if (conditions,
+             "tensors are no larger whose sizes follow from %s that were read from the GPU, as "
+             "zero ('%s', below); %s",
+             kind, row, more);
+  else if (tried->result != DRY_TRIAL_NONE && tried->result != DRY_TRIAL_SAME)
+    only_if (
+        conditions,
+        "no size follows from %s that were read from the GPU, as zero%s ('%s', below); %s", kind,
+        tried->result == DRY_TRIAL_UNSTEADY ? ", nor from what else differs from run to run" : "",
+        row, more);
+}
+
 /* The conditions of the whole run; @most: the run with the largest workspaces, or NULL. */
 static void
 add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
 {
-  static const char *const trials[] = {
-    [DRY_TRIAL_LEFT_OUT] = "no size follows from integers that were read from the GPU, as zero",
-    [DRY_TRIAL_FAILED] = "no size follows from integers that were read from the GPU, as zero",
-    [DRY_TRIAL_OTHER] = "tensors are no larger whose sizes follow from integers that were read "
-                        "from the GPU, as zero",
-    [DRY_TRIAL_UNSTEADY] = "no size follows from integers that were read from the GPU, as zero, "
-                           "nor from what else differs from run to run",
-  };
   GPtrArray *conditions = verdict->only_if;
   const gboolean second = verdict->status == 0 && most != NULL && most->fit != DRY_DOES_NOT_FIT;
   const int status = second ? most->status : verdict->status;
@@ -150,10 +162,8 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
     only_if (conditions,
              "tensors are no larger whose sizes were read from the GPU, as zero ('sizes', below); "
              "--value chooses them");
-  if (trials[verdict->trial] != NULL)
-    only_if (conditions, "%s ('numbers', below)%s", trials[verdict->trial],
-             verdict->trial == DRY_TRIAL_LEFT_OUT ? "; without --once a second run tells"
-                                                  : "; --value chooses them");
+  add_tried (conditions, &verdict->tried_numbers, "integers", "numbers");
+  add_tried (conditions, &verdict->tried_truths, "truth values", "truths");
   if (verdict->unknown->len > 0)
     only_if (conditions, "what is not known besides ('unknown', below) needs no more");
 }

@@ -1,4 +1,4 @@
-/* once.c - one dry run from its preparation to its verdict, those that numbers of the GPU ask for (trial.c),
+/* once.c - one dry run from its preparation to its verdict, those that values of the GPU ask for (trial.c),
  * and the one that --workspaces asks for: in the first, sizes that only NVIDIA's libraries know are 0, in that what the user chose;
  * the verdict is the interval between them.
  */
@@ -34,7 +34,7 @@ dry_run_once (const DryOptions *options, char **arguments, GError **error)
   char size[GEMEM_FORMAT_MAX];
 
   if (verdict != NULL)
-    dry_try_numbers (options, arguments, verdict);
+    dry_try_values (options, arguments, verdict);
   if (verdict == NULL || options->workspaces == 0 || verdict->workspaces->len == 0
       || verdict->status != 0 || gemem_launch_stopped () != 0)
     return verdict;

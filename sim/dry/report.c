@@ -5,6 +5,7 @@
  *   harmless NAME CALLS         calls of functions whose success without effect is harmless
  *   value WHAT                  a place where the program read a value from the device
  *   number WHAT                 the same, an integer, or what may be one, which the program itself looks at
+ *   truth WHAT                  the same, a truth value, or what may be one
  *   sized WHAT                  the same, by an operator whose result has that size
  *   last TIMES WHAT             the place that read last, and how often it did
  *   assumed WHAT                the same, of a value that came from other ranks, as if these held the same
@@ -84,17 +85,17 @@ list_of (DryVerdict *verdict, const char *word, gboolean *whole)
     GPtrArray *list;
     gboolean whole;
   } rows[] = {
-    { "assumed", verdict->assumed, FALSE },      { "told", verdict->notes, FALSE },
-    { "buffers", verdict->unknown, TRUE },       { "missing", verdict->missing, FALSE },
-    { "value", verdict->values, FALSE },         { "sized", verdict->sizes, FALSE },
-    { "number", verdict->numbers, FALSE },       { "managed", verdict->managed, FALSE },
-    { "workspace", verdict->workspaces, FALSE }, { "host", verdict->host, FALSE },
-    { "kernel", verdict->unknown, TRUE },        { "image", verdict->unknown, TRUE },
-    { "variable", verdict->unknown, TRUE },      { "version", verdict->unknown, TRUE },
-    { "misuse", verdict->unknown, TRUE },        { "fault", verdict->unknown, TRUE },
-    { "more", verdict->unknown, TRUE },          { "pools", verdict->unknown, TRUE },
-    { "installed", verdict->installed, FALSE },  { "python", verdict->unknown, TRUE },
-    { "visible", verdict->unknown, TRUE },
+    { "assumed", verdict->assumed, FALSE }, { "told", verdict->notes, FALSE },
+    { "buffers", verdict->unknown, TRUE },  { "missing", verdict->missing, FALSE },
+    { "value", verdict->values, FALSE },    { "sized", verdict->sizes, FALSE },
+    { "number", verdict->numbers, FALSE },  { "managed", verdict->managed, FALSE },
+    { "truth", verdict->truths, FALSE },    { "workspace", verdict->workspaces, FALSE },
+    { "host", verdict->host, FALSE },       { "kernel", verdict->unknown, TRUE },
+    { "image", verdict->unknown, TRUE },    { "variable", verdict->unknown, TRUE },
+    { "version", verdict->unknown, TRUE },  { "misuse", verdict->unknown, TRUE },
+    { "fault", verdict->unknown, TRUE },    { "more", verdict->unknown, TRUE },
+    { "pools", verdict->unknown, TRUE },    { "installed", verdict->installed, FALSE },
+    { "python", verdict->unknown, TRUE },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -171,6 +172,7 @@ dry_report_read (const DryRun *run, DryVerdict *verdict)
   g_ptr_array_sort (verdict->missing, compare_counts);
   g_ptr_array_sort (verdict->values, compare_counts);
   g_ptr_array_sort (verdict->numbers, compare_counts);
+  g_ptr_array_sort (verdict->truths, compare_counts);
   g_ptr_array_sort (verdict->sizes, compare_counts);
 }
 

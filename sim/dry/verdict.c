@@ -378,7 +378,8 @@ dry_verdict_free (DryVerdict *verdict)
   g_ptr_array_unref (verdict->findings);
   g_ptr_array_unref (verdict->only_if);
   dry_counts_clear (verdict);
-  g_free (verdict->trial_text);
+  g_free (verdict->tried_numbers.text);
+  g_free (verdict->tried_truths.text);
   dry_verdict_free (verdict->most);
   g_free (verdict);
 }

@@ -259,6 +259,15 @@ append_findings (GString *out, const DryOptions *options, const DryVerdict *verd
 }
 
 /* How a program ended that did not succeed.  Zero may be what it stumbled over, or what it waits for no longer. */
+char *
+dry_value_word (const char *place, const char *numbers)
+{
+  g_autofree char *pattern = g_regex_escape_string (place, -1);
+  g_autofree char *argument = g_strconcat (pattern, "=", numbers, NULL);
+
+  return gemem_shell_word (argument);
+}
+
 static void
 append_end (GString *out, const DryVerdict *verdict)
 {
@@ -267,16 +276,21 @@ append_end (GString *out, const DryVerdict *verdict)
   append_row (out, "program", "ended with %s", ended);
   if (verdict->last_value != NULL)
     {
-      g_autofree char *pattern = g_regex_escape_string (verdict->last_value, -1);
-      g_autofree char *argument = g_strconcat (pattern, verdict->last_times > 1 ? "=0*99,1" : "=1",
-                                               NULL);
-      g_autofree char *word = gemem_shell_word (argument);
+      g_autofree char *word = dry_value_word (verdict->last_value,
+                                              verdict->last_times > 1 ? "0*99,1" : "1");
       append_row (out, "",
                   "before that it read zero from the GPU at %s, %" G_GUINT64_FORMAT " %s; "
                   "to try another value: --value %s",
                   verdict->last_value, verdict->last_times,
                   verdict->last_times > 1 ? "times" : "time", word);
     }
+}
+
+static void
+append_tried (GString *out, const DryTried *tried)
+{
+  if (tried->text != NULL)
+    append_row (out, "", "%s", tried->text);
 }
 
 void
@@ -296,8 +310,11 @@ dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
   append_counts (out, "numbers",
                  "integers were read from the GPU, as zero (--value chooses others)",
                  verdict->numbers);
-  if (verdict->trial_text != NULL)
-    append_row (out, "", "%s", verdict->trial_text);
+  append_tried (out, &verdict->tried_numbers);
+  append_counts (out, "truths",
+                 "truth values were read from the GPU, as false (--value chooses others)",
+                 verdict->truths);
+  append_tried (out, &verdict->tried_truths);
   append_counts (out, "sizes",
                  "sizes of tensors were read from the GPU, as zero (--value chooses others)",
                  verdict->sizes);
@@ -468,8 +485,10 @@ dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict, GE
   gemem_json_append_number_member (out, "exit_status", (guint64) verdict->status);
   if (verdict->last_value != NULL)
     gemem_json_append_text_member (out, "last_value", verdict->last_value);
-  if (verdict->trial_text != NULL)
-    gemem_json_append_text_member (out, "other_numbers", verdict->trial_text);
+  if (verdict->tried_numbers.text != NULL)
+    gemem_json_append_text_member (out, "other_numbers", verdict->tried_numbers.text);
+  if (verdict->tried_truths.text != NULL)
+    gemem_json_append_text_member (out, "other_truths", verdict->tried_truths.text);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   dry_append_fit_json (out, verdict->fit);

@@ -55,6 +55,10 @@ for flags in "" "$XLA_FLAGS"; do # the first with autotuning
   run 0 env XLA_FLAGS="$flags" gemem-dry-run --gpu a100-80 "$GEMEM_JAX" "$programs/jax_conv.py"; says err '^  workspaces +1 sizes .*cudnn'; says err "peak live +.* \($(sed -n 's/^peak_bytes_in_use //p' "$out") bytes\)"
   [ -n "$flags" ] || says err '^  note +the program measured times of the GPU'
 done
+# ---- memory that follows from what is read; masks are arrays of truth values, which JAX reads whole
+run 0 gemem-dry-run -o a.gmt "$GEMEM_JAX" "$programs/asks_values.py" jax; says out '^\(0,\)$'; says err '^ +when they read 17, the program asked for other memory: first for 68000000 bytes by '
+says err '^  truths +2 truth values were read'; says err '^ +when they read true, the program asked for other memory: first for 4000 bytes by .*asks_values'
+run 0 gemem-dry-run -o a.gmt --value 'asks_values.py=1' "$GEMEM_JAX" "$programs/asks_values.py" jax; says out '^\(1000,\)$'; says err '^  h100 +fits: '; says err '^  peak live +.* \(40[0-9]{7} bytes\)'
 # ---- several GPUs: in one process, and in one process each; memory beside the allocator is no request to it
 run 0 gemem-dry-run --gpu h100 --gpus 2 -o a.gmt "$GEMEM_JAX" "$programs/jax_sharded.py"; whole; alike; says err '^ +beside that the process holds up to 14\.00 MiB'
 says err "unknown +.*buffers of NCCL's communicator of 2 ranks"

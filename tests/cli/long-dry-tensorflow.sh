@@ -53,6 +53,10 @@ else
   skip "cuDNN that is installed" "\$GEMEM_TENSORFLOW_INSTALLED names no Python"
 fi
 
+# ---- memory that follows from what is read, at places that nobody knows
+dry 0 gemem-dry-run "$GEMEM_TENSORFLOW" "${train%/*}/asks_values.py" tensorflow; says err '^  truths +1 truth values were read .*: 1 bytes$'
+says err '^ +when they read true, the program asked for other memory: first for 400000000 bytes by .*asks_values'
+
 # ---- more than there is
 run 1 gemem-dry-run --gpu t4 "$GEMEM_TENSORFLOW" "$train" --eager --batch 800; says err 'ResourceExhaustedError'; says err '^  t4 +DOES NOT FIT'; says err '^  out of memory '
 done_testing

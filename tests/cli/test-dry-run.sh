@@ -91,7 +91,7 @@ run 2 gemem-record -o x.gmt --without-gpu true; says err 'write --without-gpu as
 run 0 gemem-dry-run --gpus 3 --gpu a100-40 "$program" devices; says out '^3 devices of 42284875776 bytes, 42284875776 free'
 run 0 gemem-dry-run --capacity 8GiB --context 1GiB "$program" devices; says out '^1 devices of 8589934592 bytes, 7516192768 free'
 run 0 gemem-dry-run "$program" pool; says err '^  h100 +fits only if .*: 5\.000 MiB of'; says err '^  unknown .*: pools of CUDA'; says err '^  peak live +3\.000 MiB'; says err '^  held in all +5\.000 MiB, with what memory pools keep unused$'
-run 0 gemem-dry-run "$program" read; says out '^0$'; says err '^  values +1 values were read from the GPU, as zero'
+run 0 gemem-dry-run "$program" read; says out '^0$'; says err '^  numbers +1 integers were read from the GPU, as zero .*: 4 bytes$'; says err 'when they read 17, in a second run, the program asked for the same memory$'
 
 # ---- a runtime that is linked in: into the program, and into a module in a folder of Python
 linked=$GEMEM_BUILDDIR/tests/programs/dry-linked
@@ -266,7 +266,7 @@ print(count(), flag(), loss())
 PY
   run 0 gemem-dry-run --json values.json -o py.gmt --value 'count=16' --value 'loss=2.5' --value 'flag=300' --value '(?<a>x)=1' python3 values.py; says out '^16 0 2\.5$'
   says err '--value=\(\?<a>x\)=1 is left out: '; says err '--value: 300 is no value of 1 bytes; 0 was read there'
-  says err '^  values +1 values were read .*values\.py:7 read$'; says err '^  managed +1 allocations of managed memory, .* not counted: 1048576 bytes$'
+  says err '^  truths +1 truth values were read .*values\.py:7 read$'; says err '^  managed +1 allocations of managed memory, .* not counted: 1048576 bytes$'
   check "managed memory is not counted, as is said" grep -Eq '"held": 1048576,' values.json
   # integers, of which sizes may follow: the program runs again with others, aside, and says what that changed
   sed '/^print/d' values.py >many.py
@@ -283,13 +283,14 @@ if how == "worse" and n: sys.exit(4)
 if how == "random": take(open("runs").read().count("random"))
 if how == "once" and open("runs").read().count("once") == 1: take(7)
 if how == "hang" and n: os.kill(os.getpid(), 19)
+if how == "order": take(3 + 2 * (n > 0)); take(5 - 2 * (n > 0))
 take(2)
 PY
   try () { rm -f runs; PYTORCH_NO_CUDA_MEMORY_CACHING=1 run 0 gemem-dry-run --json many.json -o many.gmt "$@"; }
   try python3 many.py same; says out '^1$'; says err '^  h100 +fits: '; says err '^  numbers +1 integers were read .*values\.py:7 read$|^  numbers +1 integers were read .*many\.py:7 read$'
   says err '^ +when they read 17, in a second run, the program asked for the same memory$'; check "both ran, one aside" test "$(cat runs "$out" | tr '\n' ' ')" = 'same same 1 '
   check "its trace is not kept" sh -c '! ls many.again* 2>/dev/null'
-  try python3 many.py size; says err '^  h100 +fits only if '; says err '^ +when they read 17, the program asked for other memory: first for 18874368 bytes.* where it was 1048576 bytes'
+  try python3 many.py size; says err '^  h100 +fits only if '; says err '^ +when they read 17, the program asked for other memory: first for 18874368 bytes by .*many\.py:1[0-9] take$'
   says err "^ +- tensors are no larger whose sizes follow from integers that were read from the GPU, as zero \('numbers', below\); --value chooses them$"
   check "neither yes nor no, and why" grep -Eq '"other_numbers": "when they read 17, .*"fits": null' many.json; check "three runs" test "$(grep -c size runs)" -eq 3
   try --value 'count=3' python3 many.py size; says err '^  h100 +fits: 7\.000 MiB'; check "a number that was chosen needs no second run" test "$(grep -c size runs)" -eq 1
@@ -301,6 +302,32 @@ PY
   try python3 many.py real; says err '^  h100 +fits: '
   try --fit 'N=1..2' -- python3 many.py same N; says err 'N=2 is the largest of 1 to 2 that fits h100$'; check "the best value runs again, no other" test "$(grep -c same runs)" -eq 3
   try --fit 'N=1..2' -- python3 many.py size N; says err 'N=2 is the largest of 1 to 2 that fits h100, but only if tensors are no larger'
+  try python3 many.py order; says err '^ +when they read 17, in a second run, the program asked for the same memory$'
+  # truth values are true in another run: more memory is a condition, less is none, and one that ends the program does not hide the others
+  sed '/^n = /,$d; s/^how, end.*/how = sys.argv[1]/' many.py >ask.py
+  cat >>ask.py <<'PY'
+def check(): number = ctypes.c_int8(9); cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(1), 2); return number.value
+def finite(): number = ctypes.c_int8(9); cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(1), 2); return number.value
+one = flag()
+if how == "more" and one: take(9)
+if how == "less" and not one: take(9)
+if how == "ends" and one: sys.exit(4)
+if how == "skips":
+    if check(): sys.exit(4)
+    if not finite(): sys.exit(0)
+    take(6)
+take(2)
+PY
+  try python3 ask.py same; says err '^  h100 +fits: '; says err '^  truths +1 truth values were read .* as false .*ask\.py:8 flag$|^  truths +1 truth values .*ask\.py:7 read$'
+  says err '^ +when they read true, in a second run, the program asked for no more memory$'
+  try python3 ask.py more; says err "^ +when they read true at ask\\.py:7 read, the program asked for other memory: first for 9437184 bytes by .*; to try it: --value 'ask\\\\.py:7 read=1'$"
+  says err "^ +- tensors are no larger whose sizes follow from truth values that were read from the GPU, as zero \('truths', below\); --value chooses them$"
+  check "neither yes nor no, for that" grep -Eq '"other_truths": "when they read true .*"fits": null' many.json
+  try --value 'flag=1' python3 ask.py more; says err '^  h100 +fits: 12\.00 MiB'
+  try python3 ask.py less; says err '^  h100 +fits: 12\.00 MiB'
+  try python3 ask.py ends; says err '^  h100 +fits: 3\.000 MiB'
+  try python3 ask.py skips; says err '^  h100 +fits only if '; says err "^ +when they read true at ask\\.py:1[0-9] finite, .*: first for 6291456 bytes by .*--value 'ask.*finite=1'$"
+  try --once python3 ask.py more; says err "^ +- no size follows from truth values .*\('truths', below\); without --once a second run tells$"
   # what an optimizer of PyTorch reads of its state is not zero, by which it would divide
   mkdir -p fake/torch/optim; touch fake/torch/optim/__init__.py
   cat >fake/torch/optim/optimizer.py <<'PY'

@@ -58,7 +58,7 @@ class _History(object):
         self.memory = torch.cuda.memory
         self.record, self.write = self.memory._record_memory_history, self.memory._dump_snapshot
         self.cuda, self.initialised = torch.cuda, torch.cuda.is_initialized
-        self.values = _load("values").Values(self.memory)
+        self.values = _load("values").values
         self.torch = torch
         self.pid, self.done, self.records = 0, False, False
 
@@ -73,7 +73,7 @@ class _History(object):
         atexit.register(self.end)
         self.watch_signals()
         try:
-            self.values.begin()
+            self.values.begin(self.memory)
         except Exception as error:
             sys.stderr.write("gemem-dry-run: values that the program looks at: %s\n" % (error,))
 
@@ -174,15 +174,25 @@ def _on_torch(torch):
     os._exit = end_and_leave
     torch.cuda._lazy_call(history.begin)
     if hasattr(torch, "distributed"):
-        _load("ranks").start(torch, _load("values").note, history.values.assume)
+        _load("ranks").start(torch, _load("values").note, _load("values").values.assume)
     _leave_host_lazy(torch)
 
 
+def _watch_values():
+    import atexit
+
+    values = _load("values").values
+    values.begin()
+    atexit.register(values.end)
+
+
 def _on_cupy(cupy):
+    _watch_values()
     _load("pools").watch_cupy(cupy, _load("lines").Stacks())
 
 
 def _on_rmm(rmm):
+    _watch_values()
     if os.environ.get("GEMEM_DRY_RMM"):
         _load("pools").watch_rmm(rmm, _load("lines").Stacks())
 
@@ -209,6 +219,7 @@ def _on_jax(jax):
     import atexit
 
     write()
+    _watch_values()
     atexit.register(write)  # the program may say the part after it has imported JAX
 
 

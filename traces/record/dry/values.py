@@ -1,6 +1,6 @@
 """values.py - the places where a program looks at values of the GPU, which read as zero in a dry run, or as --value says.
 
-    values = Values (); values.begin ()     gemem_dry_on_value() of libgemem-dry calls look() for every copy of up to 4 KiB from the device to the host
+    values.begin (memory)                   gemem_dry_on_value() of libgemem-dry calls look() for every copy of up to 1 MiB from the device to the host
     values.end ()                           tells how often each place looked
     watch_generation (module)               once transformers' stopping criteria have been imported
     watch_vllm (module)                     once vLLM's outputs of a step have been imported
@@ -10,9 +10,11 @@ transformers asks the device after each token whether to stop.  Here it stops wh
 needs the most memory.  vLLM asks the device after each step how many tokens each request got: here it is one (watch_vllm()).  Other places are known where zero would end
 the program (_EXPECTED): checks that find what they were given wrong, and denominators.
 
-Sizes may follow from integers (torch.zeros(int(n.max()), 64)), which nobody follows through Python.  So they are told apart from real numbers and truth values, by the tensor
-of Python that they were read of, and gemem-dry-run runs the program again with another number in their places, $GEMEM_DRY_NUMBERS (sim/dry/trial.c).
+Memory may follow from integers and truth values (torch.zeros(int(n.max()), 64); if x.any(): ...), which nobody follows through Python.  So they are told apart from real
+numbers, by the array of PyTorch, CuPy or JAX that they were read of, and gemem-dry-run runs the program again with others in their places, $GEMEM_DRY_NUMBERS and, at the
+place $GEMEM_DRY_TRUTHS, true (sim/dry/trial.c).
 """
+import contextlib
 import ctypes
 import functools
 import gc
@@ -21,14 +23,16 @@ import os
 import re
 import struct
 import sys
+import threading
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _STANDARD = os.path.dirname(os.__file__) + os.sep  # Python's own modules
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
-_READS = ("item", "is_nonzero", "_local_scalar_dense")  # operators that read for others
+_READS = ("item", "is_nonzero", "_local_scalar_dense", "equal", "allclose")  # operators that read for others
 _MOVES = re.compile("|".join(_READS) + r"|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
 _VALUE = 16  # copies of so few bytes are values, whatever they hold
+_LONG, _LENGTHS = 4096, 16  # of lists longer than this, so many lengths are looked for in one stack: the others are data
 
 # Where PyTorch's own code reads what cannot be zero in a program that goes on: a line of Python or an operator, sizes in bytes, what is read instead, and what that says.
 # 0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
@@ -129,41 +133,63 @@ def _set(address, size, number, each=0):
     return True
 
 
+def _arrays(address, size):
+    """The types that the arrays of Python at an address of the GPU have, of SIZE bytes: a letter as NumPy's dtype.kind, bytes of an element."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    tensor, array = getattr(torch, "Tensor", None), getattr(cupy, "ndarray", None)
+    for one in gc.get_objects():
+        try:
+            kind = type(one)
+            if tensor and issubclass(kind, tensor):
+                if one.is_cuda and one.data_ptr() == address and one.numel() * one.element_size() == size:
+                    yield "b" if one.dtype == torch.bool else "f" if one.is_floating_point() or one.is_complex() else "i", one.element_size()
+            elif array and issubclass(kind, array):
+                if one.data.ptr == address and one.nbytes == size:
+                    yield one.dtype.kind, one.dtype.itemsize
+            elif kind.__name__ == "ArrayImpl" and one.nbytes == size and one.unsafe_buffer_pointer() == address:  # JAX's
+                yield one.dtype.kind, one.dtype.itemsize
+        except Exception:
+            continue  # an array without memory, on several devices, or of a version without these names
+
+
 class _Kinds(object):
-    """What the program reads: of integers their size, 0 of what is none, None where no tensor of Python holds it."""
+    """What the program reads: "number" for integers, "truth", "value" for what is neither, None where no array of Python holds it, and the bytes of an element."""
 
     def __init__(self):
-        self.known = {}  # place and size -> the same; the search takes a tenth of a second in a large program
+        self.known = {}  # stack and size -> the same; the search takes a tenth of a second in a large program
+        self.lengths = {}  # stack -> of how many lists longer than _LONG
 
-    def kind(self, place, address, size):
-        if (place, size) not in self.known:
-            try:
-                self.known[place, size] = self.find(address, size)
-            except Exception:  # a PyTorch without these names
-                self.known[place, size] = None
-        return self.known[place, size]
+    def kind(self, stack, address, size):
+        if (stack, size) not in self.known:
+            if size > _LONG:
+                self.lengths[stack] = self.lengths.get(stack, 0) + 1
+                if self.lengths[stack] > _LENGTHS:
+                    return "value", size
+            self.known[stack, size] = self.find(address, size)
+        return self.known[stack, size]
+
+    def quiet(self):
+        """Subclasses of tensors see nothing of the search."""
+        torch = getattr(sys.modules.get("torch"), "_C", None)
+        disable = getattr(torch, "DisableTorchFunctionSubclass", None) or getattr(torch, "DisableTorchFunction", None)
+        return disable() if disable else contextlib.nullcontext()
 
     def find(self, address, size):
-        torch = sys.modules["torch"]
-        quiet, found = getattr(torch._C, "DisableTorchFunctionSubclass", None) or torch._C.DisableTorchFunction, None
-        with quiet():
-            for one in gc.get_objects():
-                if issubclass(type(one), torch.Tensor):
-                    try:
-                        here = one.is_cuda and one.data_ptr() == address and one.numel() * one.element_size() == size
-                    except Exception:  # a tensor without memory
-                        continue
-                    if here and one.dtype != torch.bool and not (one.is_floating_point() or one.is_complex()):
-                        return one.element_size()
-                    found = 0 if here else found
+        found = None, size
+        with self.quiet():
+            for kind, each in _arrays(address, size):
+                if kind in "iu":
+                    return "number", each
+                found = ("truth", 1) if kind == "b" else ("value", each) if found[0] is None else found
         return found
 
 
 class Values(object):
-    def __init__(self, memory):
-        self.memory = memory  # torch.cuda.memory
+    def __init__(self):
+        self.memory = None  # torch.cuda.memory; None: the program is not PyTorch's
         self.kinds = _Kinds()
         self.number = os.environ.get("GEMEM_DRY_NUMBERS") or "0"  # what integers read
+        self.truths = os.environ.get("GEMEM_DRY_TRUTHS")  # the place where truth values read true
         self.places = {}  # line of the report -> how often
         self.last = None  # the place that read last, and how often it did
         self.operators = _Operators()
@@ -176,7 +202,11 @@ class Values(object):
             except re.error as error:
                 sys.stderr.write("gemem-dry-run: --value=%s is left out: %s\n" % (line, error))
 
-    def begin(self):
+    def begin(self, memory=None):
+        """Begins once; MEMORY: torch.cuda.memory, if it is PyTorch that reads."""
+        self.memory = self.memory or memory
+        if self.library is not None:
+            return
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_uint64)
         block = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)
         self.functions, self.library = (kind(self.look), block(self.block)), ctypes.CDLL(None)  # kept: C calls them
@@ -187,7 +217,6 @@ class Values(object):
     def watch_interrupts(self):
         """Ctrl-C while C calls look() would be lost there; it comes again a moment later."""
         import _thread
-        import threading
 
         theirs = sys.unraisablehook
 
@@ -213,6 +242,8 @@ class Values(object):
 
     def block(self, address):
         """Where the block of PyTorch's allocator begins that contains an address."""
+        if self.memory is None:
+            return 0
         try:
             segments = self.memory.memory_snapshot(include_traces=False)
         except TypeError:
@@ -227,8 +258,11 @@ class Values(object):
         return 0
 
     def stack(self):
-        """Lines "FILE:LINE FUNCTION" outside this file, innermost first.  The backward pass runs in a thread without Python."""
+        """Lines "FILE:LINE FUNCTION" outside this file, innermost first.  PyTorch's backward pass runs in a thread without Python; where others read in one, the main
+        thread waits for it."""
         frame, stack = sys._getframe(), []
+        if self.memory is None and frame.f_code.co_filename == __file__ and self.is_bare(frame):
+            frame = sys._current_frames().get(threading.main_thread().ident)
         while frame is not None:
             code = frame.f_code
             if code.co_filename != __file__:
@@ -236,8 +270,14 @@ class Values(object):
             frame = frame.f_back
         return stack or ["a thread without Python"]
 
+    def is_bare(self, frame):
+        """Whether this thread runs nothing but this file."""
+        while frame is not None and frame.f_code.co_filename == __file__:
+            frame = frame.f_back
+        return frame is None
+
     def count(self, word, stack, operator=None):
-        """Reports the innermost line of the program, and the operator that it called."""
+        """Reports the innermost line of the program, and the operator that it called; returns it."""
         own = [line for line in stack if "-packages" not in line and not line.startswith(("<frozen", _HERE, _STANDARD))]
         place = (own or stack)[0]
         line = "%s %s%s" % (word, place, " (%s)" % operator if operator else "")
@@ -251,6 +291,7 @@ class Values(object):
                 "gemem-dry-run: %s has read %d values of the GPU, all as zero; if it waits for another one, stop it (Ctrl-C) and "
                 "choose when that comes: --value '%s=0*99,1'\n" % (place, OFTEN, self.last[1])
             )
+        return line.partition(" ")[2]
 
     def assume(self):
         """This rank took its own object for that of another rank."""
@@ -260,8 +301,8 @@ class Values(object):
         """Runs in the thread that asked, when it has the value; KNOWN: 0 no, 1 yes, 2 if all ranks hold the same; SOURCE: where it was on the device."""
         stack = self.stack()
         text = "\n".join(stack)
-        each = self.kinds.kind(stack[0], source, size) if known == 0 and size != 1 else 0
-        if size > _VALUE and known == 0 and not each:
+        kind, each = self.kinds.kind(text, source, size) if known == 0 else ("value", size)
+        if size > _VALUE and known == 0 and kind not in ("number", "truth"):
             return  # data
         for pattern, numbers in self.chosen:
             if pattern.search(text) and _set(address, size, numbers.next(), each):
@@ -275,20 +316,20 @@ class Values(object):
                 printed = "torch/_tensor_str.py:" in text
                 operators = [] if printed else self.operators.running()
                 if not self.expect(address, size, stack[0], operators):
-                    self.tell_read(address, size, 0 if printed else each, stack, operators)
+                    self.tell_read(address, size, "value" if printed else kind, each, stack, operators)
 
-    def tell_read(self, address, size, each, stack, operators):
-        """A place that nothing is known of: an operator that reads a size, a program that reads integers, or another value."""
+    def tell_read(self, address, size, kind, each, stack, operators):
+        """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value."""
         operator = next((name for name in operators if _SIZED.fullmatch(name)), None)
         if operator:
             return self.count("sized", stack, operator)
-        own = all(_MOVES.fullmatch(name) for name in operators)  # else an operator reads for itself
-        if each or (each is None and own and size in (4, 8)):
-            self.count("number", stack)
-            if self.number != "0":
-                _set(address, size, self.number, each)
-        else:
-            self.count("value", stack)
+        if kind is None and all(_MOVES.fullmatch(name) for name in operators):  # else an operator reads for itself
+            kind = {1: "truth", 4: "number", 8: "number"}.get(size)
+        place = self.count(kind or "value", stack)
+        if kind == "number" and self.number != "0":
+            _set(address, size, self.number, each)
+        elif kind == "truth" and self.truths in ("everywhere", place):
+            _set(address, size, "1", each)
 
     def expect(self, address, size, place, operators):
         """For a place of _EXPECTED: it reads what is written there.  False: it is none of them."""
@@ -304,6 +345,9 @@ class Values(object):
         tell("generate() of transformers stops at its length, no sequence before")
         if _generation["ended"]:
             _set(address, size, "1")
+
+
+values = Values()  # of this process
 
 
 def watch_generation(module):
