@@ -66,11 +66,24 @@ cuDeviceGetName (char *name, int size, CUdevice number)
   return CUDA_SUCCESS;
 }
 
-void
-standin_device_uuid (const StandinDevice *device, CUuuid *uuid)
+/* The UUID of GPU @place of the machine. */
+static void
+set_uuid (guint place, CUuuid *uuid)
 {
   memset (uuid, 0, sizeof *uuid);
-  g_snprintf (uuid->bytes, sizeof uuid->bytes, "stand-in %d", device->ordinal);
+  g_snprintf (uuid->bytes, sizeof uuid->bytes, "stand-in %u", place);
+}
+
+void
+standin_uuid_text (guint place, char text[STANDIN_UUID_TEXT])
+{
+  gsize length = g_strlcpy (text, "GPU-", STANDIN_UUID_TEXT);
+  CUuuid uuid;
+
+  set_uuid (place, &uuid);
+  for (guint i = 0; i < sizeof uuid.bytes; i++)
+    length += g_snprintf (text + length, STANDIN_UUID_TEXT - length, "%s%02x",
+                          i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (guint8) uuid.bytes[i]);
 }
 
 static CUresult
@@ -78,7 +91,7 @@ get_uuid (CUuuid *uuid, CUdevice number)
 {
   PLACE (uuid);
   DEVICE (number);
-  standin_device_uuid (device, uuid);
+  set_uuid (device->place, uuid);
   return CUDA_SUCCESS;
 }
 
@@ -104,7 +117,7 @@ cuDeviceGetPCIBusId (char *text, int size, CUdevice number)
   DEVICE (number);
   if (size < 13)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%d bytes for 13 characters", size);
-  g_snprintf (text, size, "0000:%02x:00.0", device->ordinal + 1);
+  g_snprintf (text, size, "0000:%02x:00.0", device->place + 1);
   return CUDA_SUCCESS;
 }
 
@@ -123,13 +136,13 @@ cuDeviceTotalMem_v2 (size_t *bytes, CUdevice number)
 }
 
 gboolean
-standin_memory_info (int ordinal, guint64 *free, guint64 *total)
+standin_memory_info (guint place, guint64 *free, guint64 *total)
 {
   __attribute__ ((cleanup (standin_end))) pthread_mutex_t *lock G_GNUC_UNUSED = standin_lock ();
-  StandinDevice *device = standin_device (ordinal);
+  StandinDevice *device = standin_device (standin_device_at (place));
   GememDeviceInfo info;
 
-  if (device == NULL)
+  if (device == NULL || device->memory == NULL)
     return FALSE;
   gemem_device_info (standin_enter_device (device), &info);
   standin_leave_device (device);

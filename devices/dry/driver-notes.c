@@ -18,7 +18,7 @@
  *   value PLACE            the same in Python programs (traces/record/dry/sitecustomize.py)
  *   value NAME             the same, by a function of a library
  *   python ...             a value was read by Python in which sitecustomize.py did not run: nobody tells sizes
- *   visible ...            $CUDA_VISIBLE_DEVICES of the program, which is not followed
+ *   visible PID DEVICE GPU which GPU of the machine a device of the process is, by $CUDA_VISIBLE_DEVICES
  *   assumed SIZE, PLACE    the same, of values that are known if all ranks hold what this one holds
  *   buffers OF WHAT        memory of the device that a library takes for itself: how much is not known
  *   pools OF WHAT          what memory pools keep unused is not known; here it is what the next request of the same size gets
@@ -152,20 +152,15 @@ gemem_dry_note_rank (void)
 }
 
 void
-gemem_dry_note_visible (guint n_devices)
+gemem_dry_note_visible (void)
 {
-  const char *visible = g_getenv ("CUDA_VISIBLE_DEVICES");
-  g_autoptr (GString) all = g_string_new ("0");
-
-  for (guint i = 1; i < n_devices; i++)
-    g_string_append_printf (all, ",%u", i);
-  if (visible == NULL || strcmp (visible, all->str) == 0)
-    return;
-  g_autofree char *escaped = g_strescape (visible, NULL);
-  g_autofree char *text = g_strdup_printf (
-      "CUDA_VISIBLE_DEVICES='%.100s' of the program has no effect here: it was shown %u GPUs",
-      escaped, n_devices);
-  gemem_dry_note ("visible", text);
+  for (guint i = 0; i < standin.n_devices; i++)
+    if (standin.devices[i].place != i)
+      {
+        g_autofree char *text = g_strdup_printf ("%d %u %u", (int) getpid (), i,
+                                                 standin.devices[i].place);
+        gemem_dry_note ("visible", text);
+      }
 }
 
 /* ---- values */

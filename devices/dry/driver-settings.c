@@ -79,7 +79,7 @@ cuCtxGetId (CUcontext handle, unsigned long long *id)
 /* ---- devices */
 
 int
-standin_device_on_bus (const char *text)
+standin_place_on_bus (const char *text)
 {
   guint domain = 0, bus = 0, slot = 0;
 
@@ -89,7 +89,7 @@ standin_device_on_bus (const char *text)
       if (sscanf (text, "%x:%x", &bus, &slot) != 2)
         return -2;
     }
-  return domain == 0 && slot == 0 && bus >= 1 && bus <= standin.n_devices ? (int) bus - 1 : -1;
+  return domain == 0 && slot == 0 && bus >= 1 ? (int) bus - 1 : -1;
 }
 
 CUresult CUDAAPI
@@ -100,8 +100,10 @@ cuDeviceGetByPCIBusId (CUdevice *found, const char *text)
   BEGIN (cuDeviceGetByPCIBusId, NEEDS_INIT);
   PLACE (found);
   PLACE (text);
-  if ((device = standin_device_on_bus (text)) < 0)
-    return device == -1 ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
+  if ((device = standin_place_on_bus (text)) == -2)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (device < 0 || (device = standin_device_at ((guint) device)) < 0)
+    return CUDA_ERROR_INVALID_DEVICE;
   *found = device;
   return CUDA_SUCCESS;
 }

@@ -42,7 +42,7 @@ cuIpcGetMemHandle (CUipcMemHandle *handle, CUdeviceptr address)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation", address);
   shared = (Shared){ .magic = MAGIC,
                      .size = span->size,
-                     .device = span->device->ordinal,
+                     .device = span->device->place,
                      .process = getpid (),
                      .address = span->node.address };
   memset (handle, 0, sizeof *handle);
@@ -64,7 +64,7 @@ cuIpcOpenMemHandle_v2 (CUdeviceptr *place, CUipcMemHandle handle, unsigned int f
   PLACE (place);
   memcpy (&shared, &handle, sizeof shared);
   if (shared.magic != MAGIC || shared.process == getpid ()
-      || (device = standin_device (shared.device)) == NULL)
+      || (device = standin_device (standin_device_at (shared.device))) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no handle of another process");
   size = (shared.size + device->granularity - 1) / device->granularity * device->granularity;
   address = gemem_device_reserve (standin_enter_device (device), size, 0);
@@ -114,7 +114,7 @@ cuMemExportToShareableHandle (void *place, CUmemGenericAllocationHandle handle,
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_NOT_SUPPORTED;
   shared.size = page->size;
-  shared.device = page->device->ordinal;
+  shared.device = page->device->place;
   shared.multicast = page->multicast;
   file = memfd_create ("gemem-dry-page", MFD_CLOEXEC);
   if (file < 0 || pwrite (file, &shared, sizeof shared, 0) != sizeof shared)
@@ -139,7 +139,8 @@ cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle, void *from
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_NOT_SUPPORTED;
   if (pread ((int) (gintptr) from, &shared, sizeof shared, 0) != sizeof shared
-      || shared.magic != MAGIC || (device = standin_device (shared.device)) == NULL)
+      || shared.magic != MAGIC
+      || (device = standin_device (standin_device_at (shared.device))) == NULL)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no handle of a page");
   page = standin_object_add (g_new0 (StandinPage, 1), KIND_PAGE, NULL);
   page->device = device;

@@ -203,10 +203,11 @@ open_devices (void)
   const char *spec = g_getenv ("GEMEM_STANDIN");
   g_autofree char *dry_spec = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT,
                                                gemem_dry_gpu ()->memory);
+  guint seen[STANDIN_DEVICES_MAX];
 
   if (standin.dry && (spec == NULL || *spec == '\0'))
     spec = dry_spec;
-  standin.n_devices = number_of ("GEMEM_STANDIN_DEVICES", 1, STANDIN_DEVICES_MAX);
+  standin.n_devices = standin_visible (standin.gpus, seen);
   for (guint i = 0; i < standin.n_devices && !standin.broken; i++)
     {
       StandinDevice *device = &standin.devices[i];
@@ -219,6 +220,7 @@ open_devices (void)
       GememDeviceInfo info;
 
       device->ordinal = i;
+      device->place = seen[i];
       device->memory = gemem_device_new (spec, places, i, &error);
       if (device->memory == NULL)
         {
@@ -248,6 +250,7 @@ read_environment (void)
     read_failure (each[i]);
   standin.objects = g_hash_table_new (g_int64_hash, g_int64_equal);
   standin.queue = g_sequence_new (NULL);
+  standin.gpus = number_of ("GEMEM_STANDIN_DEVICES", 1, STANDIN_DEVICES_MAX);
   standin.dry = gemem_dry_mode ();
 }
 
@@ -269,14 +272,13 @@ open_once (void)
 }
 
 guint
-standin_count_devices (void)
+standin_count_gpus (void)
 {
   __attribute__ ((cleanup (standin_end))) pthread_mutex_t *lock G_GNUC_UNUSED = standin_lock ();
 
   if (standin.objects == NULL)
     read_environment ();
-  open_once ();
-  return standin.broken ? 0 : standin.n_devices;
+  return standin.broken ? 0 : standin_machine_gpus ();
 }
 
 __attribute__ ((destructor)) static void
@@ -363,7 +365,7 @@ cuInit (unsigned int flags)
       if (standin.dry)
         {
           gemem_dry_note_rank ();
-          gemem_dry_note_visible (standin.n_devices);
+          gemem_dry_note_visible ();
         }
     }
   return standin.broken           ? CUDA_ERROR_SYSTEM_NOT_READY

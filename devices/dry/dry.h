@@ -29,8 +29,8 @@ void gemem_dry_took (guint device, gint64 bytes, const char *machine);
 
 /* Notes which rank of a distributed program this process is, if $RANK says so. */
 void gemem_dry_note_rank (void);
-/* Notes a $CUDA_VISIBLE_DEVICES of the program that is not all of the @n_devices in their order. */
-void gemem_dry_note_visible (guint n_devices);
+/* Notes which GPUs of the machine this process sees, if not all in their order. */
+void gemem_dry_note_visible (void);
 
 /* What is known of bytes that the program reads from the device (driver-remembered.c). */
 typedef enum

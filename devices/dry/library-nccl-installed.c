@@ -127,7 +127,7 @@ static guint64
 free_of (guint i)
 {
   guint64 free = 0, total;
-  return standin_memory_info ((int) i, &free, &total) ? free : 0;
+  return standin_memory_info (standin.devices[i].place, &free, &total) ? free : 0;
 }
 
 void

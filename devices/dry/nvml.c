@@ -22,7 +22,7 @@ int
 gemem_nvml_ordinal (NvmlDevice device)
 {
   guint number = (guint) (guintptr) device;
-  return number >= 1 && number <= standin_count_devices () ? (int) number - 1 : -1;
+  return number >= 1 && number <= standin_count_gpus () ? (int) number - 1 : -1;
 }
 
 static int
@@ -37,7 +37,7 @@ give_text (char *place, guint length, const char *text)
 int
 nvmlInit_v2 (void)
 {
-  return standin_count_devices () > 0 ? NVML_OK : UNKNOWN;
+  return standin_count_gpus () > 0 ? NVML_OK : UNKNOWN;
 }
 
 int
@@ -109,7 +109,7 @@ int
 nvmlDeviceGetCount_v2 (unsigned int *count)
 {
   ANSWER (count);
-  *count = standin_count_devices ();
+  *count = standin_count_gpus ();
   return NVML_OK;
 }
 
@@ -123,7 +123,7 @@ int
 nvmlDeviceGetHandleByIndex_v2 (unsigned int index, NvmlDevice *device)
 {
   ANSWER (device);
-  if (index >= standin_count_devices ())
+  if (index >= standin_count_gpus ())
     return NVML_BAD_ARGUMENT;
   *device = (NvmlDevice) (guintptr) (index + 1);
   return NVML_OK;
@@ -138,14 +138,10 @@ nvmlDeviceGetHandleByIndex (unsigned int index, NvmlDevice *device)
 int
 nvmlDeviceGetUUID (NvmlDevice device, char *text, unsigned int length)
 {
-  char all[64] = "GPU-";
-  CUuuid uuid;
+  char all[STANDIN_UUID_TEXT];
 
   DEVICE (device);
-  standin_device_uuid (&standin.devices[ordinal], &uuid);
-  for (guint i = 0; i < sizeof uuid.bytes; i++)
-    g_snprintf (all + strlen (all), sizeof all - strlen (all), "%s%02x",
-                i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (guint8) uuid.bytes[i]);
+  standin_uuid_text ((guint) ordinal, all);
   return give_text (text, length, all);
 }
 
@@ -154,7 +150,7 @@ nvmlDeviceGetHandleByUUID (const char *uuid, NvmlDevice *device)
 {
   ANSWER (uuid);
   ANSWER (device);
-  for (guint i = 0; i < standin_count_devices (); i++)
+  for (guint i = 0; i < standin_count_gpus (); i++)
     {
       char own[64];
       NvmlDevice handle = (NvmlDevice) (guintptr) (i + 1);
@@ -174,7 +170,7 @@ nvmlDeviceGetHandleByPciBusId_v2 (const char *bus, NvmlDevice *device)
 
   ANSWER (bus);
   ANSWER (device);
-  if ((found = standin_device_on_bus (bus)) < 0)
+  if ((found = standin_place_on_bus (bus)) < 0 || (guint) found >= standin_count_gpus ())
     return NOT_FOUND;
   *device = (NvmlDevice) (guintptr) (found + 1);
   return NVML_OK;
@@ -267,8 +263,8 @@ nvmlDeviceGetMemoryInfo (NvmlDevice device, NvmlMemory *memory)
 
   ANSWER (memory);
   DEVICE (device);
-  if (!standin_memory_info (ordinal, &free, &total))
-    return UNKNOWN;
+  if (!standin_memory_info ((guint) ordinal, &free, &total))
+    free = total = gemem_dry_gpu ()->memory; /* this process has not used it */
   *memory = (NvmlMemory){ .total = total, .free = free, .used = total - free };
   return NVML_OK;
 }

@@ -80,7 +80,8 @@ typedef struct
 
 struct _StandinDevice
 {
-  int ordinal;
+  int ordinal; /* in this process */
+  guint place; /* which GPU of the machine it is */
   GememDevice *memory;
   StandinContext *primary;
   StandinPool *default_pool, *pool;
@@ -246,7 +247,8 @@ typedef struct
   gboolean initialised, forked; /* by cuInit(); in a child of the process that called it */
   gboolean dry;                 /* gemem_dry_mode() */
   int version;
-  guint n_devices;
+  guint gpus;      /* of the machine, as $GEMEM_STANDIN_DEVICES says (driver-visible.c) */
+  guint n_devices; /* that this process sees */
   gboolean virtual_memory, pools;
   StandinDevice devices[STANDIN_DEVICES_MAX];
   guint64 now;        /* ns */
@@ -332,12 +334,19 @@ void standin_object_free (gpointer object); /* that was removed */
 /* ---- devices and contexts (driver-devices.c, driver-contexts.c) */
 
 StandinDevice *standin_device (CUdevice device); /* NULL: no such device */
-/* For nvml.c, which needs no cuInit() and is none; they take the lock. How many devices there are, and
- * what a device has and what is free (FALSE: no such device). */
-guint standin_count_devices (void);
-gboolean standin_memory_info (int ordinal, guint64 *free, guint64 *total);
-void standin_device_uuid (const StandinDevice *device, CUuuid *uuid);
-int standin_device_on_bus (const char *text); /* -1: none; -2: @text is no place on a bus */
+/* For nvml.c, which needs no cuInit() and is none; they take the lock. How many GPUs the machine has, and
+ * what GPU @place has and what is free (FALSE: this process does not see it, or has not opened it). */
+guint standin_count_gpus (void);
+gboolean standin_memory_info (guint place, guint64 *free, guint64 *total);
+#define STANDIN_UUID_TEXT 41
+void standin_uuid_text (guint place, char text[STANDIN_UUID_TEXT]);
+int standin_place_on_bus (const char *text); /* -1: none; -2: @text is no place on a bus */
+/* driver-visible.c: the GPUs of a machine of @gpus that $CUDA_VISIBLE_DEVICES shows this process, in its order; returns how many. */
+guint standin_visible (guint gpus, guint places[STANDIN_DEVICES_MAX]);
+/* The machine's GPUs: as many as it was said to have, and those that $CUDA_VISIBLE_DEVICES names. */
+guint standin_machine_gpus (void);
+int standin_device_at (
+    guint place); /* the number of GPU @place in this process; -1: it does not see it */
 int standin_device_attribute (const StandinDevice *device, CUdevice_attribute attribute);
 
 /* Whether devices reach each other's memory. */

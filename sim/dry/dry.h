@@ -86,10 +86,11 @@ typedef struct
 {
   char *path;       /* of its trace */
   gint64 pid, rank; /* rank -1: none is known */
-  int device;
-  gboolean late;   /* its first requests are not in the trace */
-  char *allocator; /* "PyTorch 2.11.0+cu130, expandable_segments=true"; NULL: no allocator's */
-  char *model;     /* ours that decides as that one does: "pytorch-caching"; NULL with it */
+  int device;       /* in its process */
+  int gpu;          /* which GPU of the machine it is */
+  gboolean late;    /* its first requests are not in the trace */
+  char *allocator;  /* "PyTorch 2.11.0+cu130, expandable_segments=true"; NULL: no allocator's */
+  char *model;      /* ours that decides as that one does: "pytorch-caching"; NULL with it */
   guint64 events, peak_live, peak_live_seq, peak_reserved, peak_reserved_seq;
   char *live_by, *reserved_by; /* the line that raised it; NULL: unknown */
   /* most that the process held of the device, whoever asked for it; 0: not known */
@@ -245,8 +246,8 @@ void dry_ranks_append (GString *out, const GPtrArray *ranks);
 
 /* Reads the report that the libraries of @run wrote into @verdict. */
 void dry_report_read (const DryRun *run, DryVerdict *verdict);
-/* Sets what NCCL held in the process and on the device of @found. */
-void dry_report_nccl (const DryRun *run, DryFinding *found);
+/* Reads of the process of @found what NCCL held of its device, and which GPU of the machine that is. */
+void dry_report_process (const DryRun *run, DryFinding *found);
 #define DRY_TOPOLOGY_GIVEN "the topology of " /* nccl_on begins so, if the user said which */
 /* Makes the lists of @verdict, and frees them with what else dry_report_read() set. */
 void dry_counts_init (DryVerdict *verdict);

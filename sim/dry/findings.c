@@ -271,7 +271,7 @@ dry_finding_new (const char *path, gint64 pid, int device)
   found->path = g_strdup (path);
   found->pid = pid;
   found->rank = -1;
-  found->device = device;
+  found->device = found->gpu = device;
   found->orders = g_array_new (FALSE, FALSE, sizeof (DryOrder));
   found->only_if = g_ptr_array_new_with_free_func (g_free);
   return found;

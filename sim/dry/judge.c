@@ -107,7 +107,7 @@ needed_together (const DryOptions *options, const DryVerdict *verdict, const Dry
   for (guint i = 0; i < verdict->findings->len; i++)
     {
       const DryFinding *other = verdict->findings->pdata[i];
-      sum += other->device == found->device ? taken_by (options, other) : 0;
+      sum += other->gpu == found->gpu ? taken_by (options, other) : 0;
     }
   return sum;
 }
@@ -207,7 +207,7 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
   if (together > options->capacity)
     only_if (conditions,
              "the processes on GPU %d, which need %s in all, do not hold it at the same time",
-             found->device, gemem_format_size (size, together));
+             found->gpu, gemem_format_size (size, together));
   if (found->nccl > 0 && links < MAX (found->nccl, LEFT_FOR_LINKS) && !given_topology (found))
     only_if (conditions,
              "NCCL finds links like those that were assumed ('NCCL', below), and takes no more "

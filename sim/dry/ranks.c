@@ -106,8 +106,7 @@ dry_ranks_append (GString *out, const GPtrArray *ranks)
     {
       const DryFinding *found = ranks->pdata[i];
       g_string_append_printf (out, "%6" G_GINT64_FORMAT " %4d %12s %14s %12s %12s  %s\n",
-                              found->rank, found->device,
-                              gemem_format_size (live, found->peak_live),
+                              found->rank, found->gpu, gemem_format_size (live, found->peak_live),
                               gemem_format_size (reserved, found->peak_reserved),
                               gemem_format_size (held, MAX (found->held, found->peak_reserved)),
                               gemem_format_size (needs, found->needed), answers[found->fit]);

@@ -14,11 +14,12 @@
  *   installed SONAME            a library of NVIDIA's that ran by itself
  *   told WHAT                   what a program was told that a GPU may answer otherwise
  *   refused PID DEVICE          NCCL asked for memory that the device did not have
- *   nccl PID DEVICE BYTES WHERE what NCCL held, on that machine (dry_report_nccl())
+ *   nccl PID DEVICE BYTES WHERE what NCCL held, on that machine (dry_report_process())
+ *   visible PID DEVICE GPU      which GPU of the machine a device of the process is, by $CUDA_VISIBLE_DEVICES
  *   host WHERE                  a tensor of random numbers that was read on the host, as zeros
  *   pools WHAT                  what a memory pool keeps unused is not known
  *   managed BYTES               an allocation of managed memory, which is not counted
- *   python, visible, kernel, image, variable, version, misuse, fault   what else is not known, or went wrong
+ *   python, kernel, image, variable, version, misuse, fault   what else is not known, or went wrong
  *   more ...                    there were further lines
  *   times COUNT WORD TEXT       an earlier line of the same process came so often
  *
@@ -177,7 +178,7 @@ dry_report_read (const DryRun *run, DryVerdict *verdict)
 }
 
 void
-dry_report_nccl (const DryRun *run, DryFinding *found)
+dry_report_process (const DryRun *run, DryFinding *found)
 {
   g_autofree char *text = NULL;
 
@@ -188,9 +189,13 @@ dry_report_nccl (const DryRun *run, DryFinding *found)
                                             found->device);
   g_autofree char *refused = g_strdup_printf ("refused %" G_GINT64_FORMAT " %d", found->pid,
                                               found->device);
+  g_autofree char *visible = g_strdup_printf ("visible %" G_GINT64_FORMAT " %d ", found->pid,
+                                              found->device);
   for (guint i = 0; lines[i] != NULL; i++)
     if (strcmp (lines[i], refused) == 0)
       found->nccl_refused = TRUE;
+    else if (g_str_has_prefix (lines[i], visible))
+      found->gpu = atoi (lines[i] + strlen (visible));
     else if (g_str_has_prefix (lines[i], start))
       {
         char *on;

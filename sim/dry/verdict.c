@@ -364,7 +364,7 @@ dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
   gather (&gathering);
   dry_report_read (run, verdict);
   for (guint i = 0; i < verdict->findings->len; i++)
-    dry_report_nccl (run, verdict->findings->pdata[i]);
+    dry_report_process (run, verdict->findings->pdata[i]);
   dry_jax_forget_pools (verdict);
   dry_judge (options, verdict);
   return verdict;

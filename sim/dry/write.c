@@ -167,11 +167,11 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
   char held[GEMEM_FORMAT_MAX];
 
   if (verdict->findings->len > 1 && found->rank >= 0)
-    g_string_append_printf (out, "rank %" G_GINT64_FORMAT ", GPU %d: %s\n", found->rank,
-                            found->device, found->path);
+    g_string_append_printf (out, "rank %" G_GINT64_FORMAT ", GPU %d: %s\n", found->rank, found->gpu,
+                            found->path);
   else if (verdict->findings->len > 1)
     g_string_append_printf (out, "process %" G_GINT64_FORMAT ", GPU %d: %s\n", found->pid,
-                            found->device, found->path);
+                            found->gpu, found->path);
   append_answer (out, options, verdict, found);
   append_peak (out, "peak live", found->peak_live, found->peak_live_seq, found->live_by);
   if (found->model != NULL)
@@ -396,6 +396,7 @@ append_finding_json (GString *out, const DryFinding *found)
   } numbers[] = {
     { "pid", (guint64) found->pid },
     { "device", (guint64) found->device },
+    { "gpu", (guint64) found->gpu },
     { "events", found->events },
     { "peak_live", found->peak_live },
     { "peak_live_event", found->peak_live_seq },

@@ -396,10 +396,16 @@ PY
     run 0 gemem-dry-run -o py.gmt $command; says out '^0$'; says err '^  h100 +fits only if .*: 1\.000 MiB'; says err '^  unknown +1 .*python ran without what gemem adds to it .*may be sizes'
   done
   # a choice of GPUs by the program
-  for visible in '' 1 1,0 GPU-0; do
-    run 0 gemem-dry-run --gpus 2 env CUDA_VISIBLE_DEVICES="$visible" "$program" runtime; says err '^  h100 +fits only if'; says err "^  unknown .*CUDA_VISIBLE_DEVICES='$visible' of the program has no effect here: it was shown 2 GPUs"
+  for visible in 0=0 1,0=1 0,1=0 5=5 '1, 0'=1 1x=1 0,-1=0 GPU-7374616e-642d-696e-2031=1; do
+    run 0 gemem-dry-run --gpus 2 --json gpus.json env CUDA_VISIBLE_DEVICES="${visible%=*}" "$program" runtime; says err '^  h100 +fits: '
+    check "which of the machine's GPUs that is" test "$(sed -n 's/.*"gpu": \([0-9]*\).*/\1/p' gpus.json)" = "${visible#*=}"
   done
-  run 0 gemem-dry-run --gpus 2 env CUDA_VISIBLE_DEVICES=0,1 "$program" runtime; says err '^  h100 +fits: '
+  for visible in '' -1 0,0 GPU- GPU-0 MIG-1; do
+    run 1 gemem-dry-run --gpus 2 env CUDA_VISIBLE_DEVICES="$visible" "$program" runtime
+  done
+  both () { run 0 gemem-dry-run --gpus 2 --capacity 3MiB sh -c "CUDA_VISIBLE_DEVICES=$1 \"\$0\" runtime && CUDA_VISIBLE_DEVICES=$2 \"\$0\" runtime" "$program"; }
+  both 1 1; says err '^ +- the processes on GPU 1, which need 4\.000 MiB in all, do not hold it at the same time$'
+  both 0 1; check "each has a GPU of its own" sh -c "! grep -q 'the processes on GPU' $err"; says err '^process [0-9]+, GPU 1: '
   run 1 gemem-dry-run env -i false; says err 'made no CUDA calls; .*; what runs in an emptied environment'
   FAKE_CUDA='' FAKE_VERSION=2.11.0+cpu run 0 gemem-dry-run -o py.gmt python3 -c 'import torch'
   says err 'this PyTorch \(torch 2\.11\.0\+cpu\) is built for the CPU alone.*; install one for CUDA'
