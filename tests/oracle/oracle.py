@@ -17,6 +17,7 @@ import argparse
 import concurrent.futures
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -269,6 +270,8 @@ def main():
     parser.add_argument('--count', type=int, default=12)
     parser.add_argument('-j', '--jobs', type=int, default=os.cpu_count())
     arguments = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # gigabytes in memory are removed then, too
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
     tap = Tap()
     if arguments.command == 'run':
         return run(arguments)
