@@ -15,6 +15,7 @@ A sequence is named by system, scenario and seed, whatever the version.  Exit st
 """
 import argparse
 import concurrent.futures
+import multiprocessing
 import os
 import random
 import signal
@@ -259,6 +260,13 @@ def run(arguments):
         return int(rows[0] != rows[1])
 
 
+def stop(number, frame):
+    """Ends this process and those that it started, each of which removes its gigabytes from memory."""
+    for child in multiprocessing.active_children():
+        child.terminate()
+    sys.exit(128 + number)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('command', choices=['check', 'sharpness', 'all', 'bench', 'run', 'fetch', 'build', 'list'])
@@ -270,8 +278,8 @@ def main():
     parser.add_argument('--count', type=int, default=12)
     parser.add_argument('-j', '--jobs', type=int, default=os.cpu_count())
     arguments = parser.parse_args()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # gigabytes in memory are removed then, too
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     tap = Tap()
     if arguments.command == 'run':
         return run(arguments)
