@@ -123,7 +123,8 @@ for python in $GEMEM_TORCH; do
   run 0 gemem-dry-run "$python" sizes.py; says out '^1$'; says err '^  numbers +3 integers were read .*sizes\.py:3 count 3'; says err '^  h100 +fits only if'
   run 0 gemem-dry-run --value 'sizes.py:3 count=7' "$python" sizes.py; says out '^8$'
   run 0 gemem-dry-run "$python" kinds.py; says out '^0\.0 0\.0 0\.0 False 0\.0$'; says out '^0 0 0 0 0 \[0, 0, 0\]$'; says err '^  numbers +6 integers were read .*kinds\.py:5 <module> 6$'
-  says err '^ +when they read 1, in a second run, the program asked for the same memory$'; check "real numbers and truth values are none" grep -Eq '^  values +[0-9]+ values .*kinds\.py:3 <module> 4' "$err"
+  says err '^ +when they read 1, in a second run, the program asked for the same memory$'; check "real numbers are none" grep -Eq '^  values +[0-9]+ values .*kinds\.py:3 <module> 3' "$err"
+  says err '^  truths +1 truth values were read .*kinds\.py:3 <module>$'; says err '^ +when they read true, in a second run, the program asked for no more memory$'
   run 0 gemem-dry-run --value 'kinds.py:5 =7' "$python" kinds.py; says out '^7 7 7 7 448 \[7, 7, 7\]$'; check "what was chosen is not tried" sh -c "! grep -q '^  numbers' $err"
   run 0 gemem-dry-run "$python" masks.py; says out '^0 of 1000'
   says err '^  h100 +fits only if'; says err '^ +- tensors are no larger whose sizes'; says err '^  sizes .*masks\.py:3 <module> \(nonzero\)'; says err 'a thread without Python \(nonzero\)'
