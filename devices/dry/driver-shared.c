@@ -18,7 +18,7 @@
 typedef struct
 {
   guint64 magic, size;
-  gint32 device, process;
+  gint32 place, process; /* StandinDevice.place */
   guint64 address;
   guint32 multicast; /* of a page: StandinPage */
 } Shared;
@@ -26,6 +26,13 @@ typedef struct
 #define DRY_ONLY() \
   if (!standin.dry) \
   return CUDA_ERROR_NOT_SUPPORTED
+
+/* The device whose addresses memory of GPU @place gets here: links lead to GPUs that the process does not see, too. */
+static StandinDevice *
+home_of (gint32 place)
+{
+  return &standin.devices[MAX (standin_device_at ((guint) place), 0)];
+}
 
 /* ---- allocations */
 
@@ -42,7 +49,7 @@ cuIpcGetMemHandle (CUipcMemHandle *handle, CUdeviceptr address)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation", address);
   shared = (Shared){ .magic = MAGIC,
                      .size = span->size,
-                     .device = span->device->place,
+                     .place = span->device->place,
                      .process = getpid (),
                      .address = span->node.address };
   memset (handle, 0, sizeof *handle);
@@ -63,9 +70,9 @@ cuIpcOpenMemHandle_v2 (CUdeviceptr *place, CUipcMemHandle handle, unsigned int f
   DRY_ONLY ();
   PLACE (place);
   memcpy (&shared, &handle, sizeof shared);
-  if (shared.magic != MAGIC || shared.process == getpid ()
-      || (device = standin_device (standin_device_at (shared.device))) == NULL)
+  if (shared.magic != MAGIC || shared.process == getpid ())
     return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no handle of another process");
+  device = home_of (shared.place);
   size = (shared.size + device->granularity - 1) / device->granularity * device->granularity;
   address = gemem_device_reserve (standin_enter_device (device), size, 0);
   standin_leave_device (device);
@@ -114,7 +121,7 @@ cuMemExportToShareableHandle (void *place, CUmemGenericAllocationHandle handle,
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_NOT_SUPPORTED;
   shared.size = page->size;
-  shared.device = page->device->place;
+  shared.place = page->device->place;
   shared.multicast = page->multicast;
   file = memfd_create ("gemem-dry-page", MFD_CLOEXEC);
   if (file < 0 || pwrite (file, &shared, sizeof shared, 0) != sizeof shared)
@@ -129,7 +136,6 @@ CUresult CUDAAPI
 cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle, void *from,
                                 CUmemAllocationHandleType type)
 {
-  StandinDevice *device;
   StandinPage *page;
   Shared shared;
 
@@ -139,11 +145,10 @@ cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle, void *from
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_NOT_SUPPORTED;
   if (pread ((int) (gintptr) from, &shared, sizeof shared, 0) != sizeof shared
-      || shared.magic != MAGIC
-      || (device = standin_device (standin_device_at (shared.device))) == NULL)
+      || shared.magic != MAGIC)
     return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no handle of a page");
   page = standin_object_add (g_new0 (StandinPage, 1), KIND_PAGE, NULL);
-  page->device = device;
+  page->device = home_of (shared.place);
   page->size = shared.size;
   page->owners = 1;
   page->imported = TRUE;

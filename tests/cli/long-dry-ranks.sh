@@ -35,6 +35,7 @@ took () {
 if [ -n "${GEMEM_TORCH_NCCL:-}" ]; then
   took 773849088 h100 2 ranks_ddp.py
   took 773849088 h100 2 ranks_ddp.py --unused --object
+  took 773849088 h100 2 ranks_visible.py; says out '^devices 1$'; says err '^     1    1 '
   took 1176502272 h100 2 ranks_pipeline.py
   took 3697278976 h100 4 ranks_mesh.py
   NCCL_BUFFSIZE=1048576; export NCCL_BUFFSIZE; took 522190848 h100 2 ranks_ddp.py; unset NCCL_BUFFSIZE
