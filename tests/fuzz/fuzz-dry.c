@@ -135,7 +135,7 @@ run_report (const guint8 *data, gsize size)
 
   dry_counts_init (&verdict);
   dry_report_read (&run, &verdict);
-  dry_report_nccl (&run, &found);
+  dry_report_process (&run, &found);
 #define LIST(name) n += verdict.name->len;
   DRY_COUNTS (LIST)
 #undef LIST

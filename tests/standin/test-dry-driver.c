@@ -530,6 +530,47 @@ scenario_nvml (void)
   g_assert_cmpuint (numbers[1] + numbers[2], ==, 0);
 }
 
+/* $CUDA_VISIBLE_DEVICES is that of the process; the management library shows the machine, which has as many GPUs as are named. */
+static void
+scenario_visible (void)
+{
+  __typeof__ (nvmlDeviceGetHandleByIndex_v2) *by_index;
+  __typeof__ (nvmlDeviceGetMemoryInfo) *memory_of;
+  CUresult (*bus_of) (char *, int, CUdevice);
+  guint64 used[6] = { 0 };
+  CUdeviceptr address;
+  NvmlDevice device;
+  NvmlMemory memory;
+  CUdevice found;
+  char bus[16];
+  int number;
+
+  g_setenv ("CUDA_VISIBLE_DEVICES", "5, 2,GPU-7374616e-642d-696e-2031,00,-1,4", TRUE);
+  begin ();
+  OK (cu.cuMemAlloc (&address, GIB));
+  *(gpointer *) &by_index = dlsym (library, "nvmlDeviceGetHandleByIndex_v2");
+  *(gpointer *) &memory_of = dlsym (library, "nvmlDeviceGetMemoryInfo");
+  *(gpointer *) &bus_of = dlsym (library, "cuDeviceGetPCIBusId");
+  OK (cu.cuDeviceGetCount (&number));
+  g_assert_cmpint (number, ==, 4);
+  OK (bus_of (bus, sizeof bus, 0));
+  g_assert_cmpstr (bus, ==, "0000:06:00.0");
+  OK (cu.cuDeviceGetAttribute (&number, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1));
+  g_assert_cmpint (number, ==, 3);
+  OK (cu.cuDeviceGetByPCIBusId (&found, "0000:02:00.0"));
+  g_assert_cmpint (found, ==, 2);
+  REFUSED (CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGetByPCIBusId (&found, "0000:05:00.0"));
+  for (guint i = 0; i < 6; i++)
+    {
+      OK (by_index (i, &device));
+      OK (memory_of (device, &memory));
+      used[i] = memory.used;
+    }
+  g_assert_cmpuint (used[5], ==, GIB);
+  g_assert_cmpuint (used[0] + used[1] + used[2] + used[3] + used[4], ==, 0);
+  g_assert_cmpint (by_index (6, &device), ==, 2);
+}
+
 #define THREADS 16
 
 static gpointer
@@ -578,7 +619,7 @@ static const struct
 } scenarios[] = {
   { "memory", scenario_memory, NULL, NULL,
     "managed 1048576\nvalue 16\nfault cuMemcpyDtoH_v2: reads " },
-  { "regions", scenario_regions, NULL, NULL, "value 4\ntimes 2 value 4\n" },
+  { "regions", scenario_regions, NULL, NULL, "number 4\ntimes 2 number 4\n" },
   { "kernels", scenario_kernels, NULL, NULL, "kernel kernel\n" },
   { "older", scenario_older, NULL, NULL, "" },
   { "graphs", scenario_graphs, NULL, NULL, "" },
@@ -590,6 +631,7 @@ static const struct
     "libnvidia-ml.so.1\nmissing cuGetExportTable libcuda.so.1\n" },
   { "nvml", scenario_nvml, NULL, NULL, "" },
   { "nvml-forks", scenario_nvml_forks, NULL, NULL, "" },
+  { "visible", scenario_visible, NULL, "2", " 0 5\n 1 2\n 2 1\n 3 0\n" },
   { "threads", scenario_threads, NULL, NULL, "" },
 };
 

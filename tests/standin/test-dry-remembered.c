@@ -404,7 +404,7 @@ test_report (void)
   g_autofree char *path = g_build_filename (test_tmpdir (), "report", NULL), *text = NULL;
 
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_assert_nonnull (strstr (text, "value 4\n"));
+  g_assert_nonnull (strstr (text, "number 4\n"));
   g_assert_nonnull (strstr (text, "assumed 4\n"));
   g_assert_nonnull (strstr (text, "buffers of NCCL's communicator of 4 ranks\n"));
   g_assert_nonnull (strstr (text, " 5\n"));
