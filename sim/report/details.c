@@ -75,7 +75,10 @@ append_measures (GString *out, const GememResult *result)
           g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT, result->peak_live_seq);
         g_string_append_c (out, '\n');
       }
-  if (result->least_capacity != 0 && !result->capacity_monotone)
+  if (result->least_capacity == G_MAXUINT64)
+    g_string_append (out, "  (it fails on a device of any size: a limit of the allocator's own, or "
+                          "a request that it never serves)\n");
+  else if (result->least_capacity != 0 && !result->capacity_monotone)
     g_string_append (out, "  (some larger capacities fail: least capacity is the first that fits "
                           "in the search, not a guarantee above it)\n");
 }
@@ -181,6 +184,9 @@ append_oom (GString *out, const GememOom *oom)
       gemem_origin_describe (out, ", ", &oom->blocking_origin);
       g_string_append (out, ") it would fit");
     }
+  else if (oom->device_free >= oom->requested)
+    g_string_append (out, "; it is not memory that lacks: the allocator has a limit of its own, or "
+                          "takes more at a time");
   g_string_append_c (out, '\n');
 }
 
