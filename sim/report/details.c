@@ -199,6 +199,12 @@ append_ooms (GString *out, const GememResult *result)
   g_string_append_printf (
       out, "\nfailed requests: %" G_GUINT64_FORMAT ", avoidable: %" G_GUINT64_FORMAT "\n",
       result->ooms, result->ooms_avoidable);
+  if (shown > 0 && gemem_oom_is_unbegun (&g_array_index (result->oom, GememOom, 0)))
+    {
+      g_string_append (out,
+                       "  none was served, as the allocator did not begin (NOT ALLOWED, above)\n");
+      return;
+    }
   for (guint i = 0; i < shown; i++)
     append_oom (out, &g_array_index (result->oom, GememOom, i));
   if (result->ooms > shown)
