@@ -99,6 +99,9 @@ check 'a picture of the programs' test -s plots/programs-train.txt-serve.gp
 check 'of all of them' sh -c '! grep -q "the first" plots/programs-train.txt-serve.gp'
 run 0 gemem-sim compare --share-device train.txt serve.txt -a direct -a tf-bfc -a rmm-pool --plots many -d sim:capacity=1GiB
 check 'of nine combinations eight are drawn, and the picture says so' grep -q 'programs on one device, the first 8 of 9 runs' many/programs-train.txt-serve.gp
+{ echo '# gemem-trace: 1'; for i in $(seq 150); do echo "alloc $i size=2GiB"; done; echo '# end: 150'; } >fails.txt
+run 0 gemem-sim replay --share-device fails.txt untimed.txt -a direct -d sim:capacity=1GiB --plots failing
+for picture in programs-fails.txt-untimed timeline-fails.txt-untimed; do check "$picture says that not all failures are marked" grep -q '150 failed, the first 100 marked' "failing/$picture.gp"; done
 check 'the manifest has both traces' test "$(grep -c '"trace": ' m.json)" = 2
 
 # ---- mistakes
