@@ -269,6 +269,11 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
         "memory_limit=%" G_GUINT64_FORMAT
         " is inferred from when garbage was collected; if the program's is known, give it",
         settings->memory_limit);
+  if (snapshot->plain && snapshot->expandable)
+    gemem_trace_info_note (
+        info, "note",
+        "segments were made both plain and expandable: the setting changed while the program ran, "
+        "or a pool has an allocator of its own; a replay makes all of them expandable");
   if (open > 0 && !gemem_snapshot_tail_pass (snapshot, error))
     return FALSE;
   if (snapshot->names > 0 && !gemem_snapshot_name_pass (snapshot, error))

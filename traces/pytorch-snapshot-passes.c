@@ -97,6 +97,7 @@ first_event (GememSnapshot *snapshot, const GememPytorchRecord *record, GError *
   snapshot->names_pools |= record->has_pool;
   snapshot->expandable |= record->event.kind == GEMEM_EVENT_SEGMENT_MAP
                           || record->event.kind == GEMEM_EVENT_SEGMENT_UNMAP;
+  snapshot->plain |= record->event.kind == GEMEM_EVENT_SEGMENT_ALLOC;
   return TRUE;
 }
 

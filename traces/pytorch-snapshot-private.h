@@ -45,7 +45,8 @@ typedef struct
   gboolean open; /* `records` is initialised */
   GPtrArray *devices;
   guint64 origin; /* us since 1970 of time 0 */
-  gboolean has_time, truncated, expandable, names_pools;
+  gboolean has_time, truncated, names_pools;
+  gboolean expandable, plain; /* segments of that kind were made */
   guint64 phases, phases_lost, names, unknown;
   char *unknown_action; /* the first unknown action */
   guint64 last_id;

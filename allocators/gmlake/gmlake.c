@@ -482,6 +482,11 @@ gmlake_notes (gconstpointer given, GememNoteFunc func, gpointer data)
     func ("gmlake: reuseLimit, defragLevel and reAlloc are the code's and have no effect with "
           "variant=paper; leave them out, or use variant=code",
           data);
+  if (own->defragment != 0 /* the first choice is 1 */
+      && (own->frag_limit != 512 * GEMEM_MIB || own->auto_gc != 1000 * GEMEM_GIB))
+    func ("gmlake: fragLimit and autoGC have no effect with vmmDefragment=0; leave them out, or "
+          "use vmmDefragment=1",
+          data);
 }
 
 const GememAllocatorClass gemem_gmlake_class = {

@@ -212,16 +212,17 @@ typedef struct
 {
   GememDevice base;
   GememAllocator *resource;
-  GememIdMap *blocks; /* GememBlock by the address given */
+  GememIdMap *blocks;  /* GememBlock by the address given */
+  gboolean both_names; /* the resource, having an upstream of its own, knows both of stream 0 */
 } Front;
 
 static guint64
 front_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
   Front *self = (Front *) device;
-  const gboolean knows = row_of (self->resource->klass, "upstream") != NULL; /* both names */
-  const GememRequest request = { .size = size,
-                                 .stream = stream == GEMEM_RMM_LEGACY && !knows ? 0 : stream };
+  const GememRequest request = {
+    .size = size, .stream = stream == GEMEM_RMM_LEGACY && !self->both_names ? 0 : stream
+  };
   GememBlock block;
 
   if (size == 0 || !self->resource->klass->alloc (self->resource, &request, &block))
@@ -268,6 +269,7 @@ gemem_rmm_upstream_open (GememRmmUpstream *self, const GememRmmParams *params,
       front->base.capacity = device->capacity;
       front->base.inner = device;
       front->resource = self->resource;
+      front->both_names = row_of (self->resource->klass, "upstream") != NULL;
       front->blocks = gemem_idmap_new (sizeof (GememBlock));
       self->device = &front->base;
       self->both_names = TRUE;

@@ -100,17 +100,58 @@ gemem_topics (const char *kind, GError **error)
   return NULL;
 }
 
-static const char *
-type_name (const GememParam *param)
+/* Appends the choices of @param, each once. */
+static void
+append_choices (GString *out, const GememParam *param)
 {
-  static const char *const names[] = { "yes|no", "N", "N", "SIZE", "TIME", "REAL", NULL, "TEXT" };
-  return param->type == GEMEM_PARAM_CHOICE ? param->choices : names[param->type];
+  g_auto (GStrv) words = g_strsplit (param->choices, "|", -1);
+  const char *between = "";
+
+  for (char **word = words; *word != NULL; word++)
+    if (strchr (*word, '=') == NULL)
+      {
+        g_string_append_printf (out, "%s%s", between, *word);
+        between = "|";
+      }
+}
+
+/* Appends what else may be written for the choices: "2.7, 2.7.0 for 2.6; 2.12 for 2.12.1". */
+static void
+append_synonyms (GString *out, const GememParam *param)
+{
+  g_auto (GStrv) words = g_strsplit (param->choices, "|", -1);
+  const char *before = "      Also written: ";
+
+  for (char **choice = words; *choice != NULL; choice++)
+    {
+      const gsize start = out->len;
+
+      for (char **word = words; strchr (*choice, '=') == NULL && *word != NULL; word++)
+        {
+          const char *equals = strchr (*word, '=');
+          if (equals != NULL && strcmp (equals + 1, *choice) == 0)
+            g_string_append_printf (out, "%s%.*s", out->len > start ? ", " : before,
+                                    (int) (equals - *word), *word);
+        }
+      if (out->len > start)
+        {
+          g_string_append_printf (out, " for %s", *choice);
+          before = "; ";
+        }
+    }
+  if (*before == ';')
+    g_string_append_c (out, '\n');
 }
 
 void
 gemem_param_append_values (GString *out, const GememParam *param)
 {
-  g_string_append (out, type_name (param));
+  static const char *const names[] = { "yes|no", "N", "N", "SIZE", "TIME", "REAL", NULL, "TEXT" };
+
+  if (param->type == GEMEM_PARAM_CHOICE)
+    append_choices (out, param);
+  else
+    g_string_append (out, names[param->type]);
   if (param->unit != NULL)
     g_string_append_printf (out, " [%s]", param->unit);
   g_string_append_printf (out, "  (default: %s",
@@ -129,6 +170,8 @@ gemem_param_append_help (GString *out, const GememParam *param)
   g_string_append_printf (out, "  %s=", param->name);
   gemem_param_append_values (out, param);
   g_string_append_printf (out, "\n      %s\n", param->help);
+  if (param->type == GEMEM_PARAM_CHOICE)
+    append_synonyms (out, param);
   if (param->sweep != NULL)
     g_string_append_printf (out, "      Worth trying ('*'): %s\n", param->sweep);
   if (param->aliases != NULL)

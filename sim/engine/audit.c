@@ -8,7 +8,8 @@
  * For an avoidable failure the audit finds, in one walk over all spans, the smallest live block
  * whose release would suffice: either the block with its free neighbours is as large as the request
  * (in the same stream and pool, where the allocator separates them), or the block is the only one
- * in use in its segment, and the segment plus the device's free memory is.  The request counts
+ * in use in its segment, and the segment plus the device's free memory is; where that memory alone
+ * is, it did not help, and the segment has to be as large by itself.  The request counts
  * unrounded.  O(spans + live ids), only for the failures that are kept in detail.
  */
 #include "config.h"
@@ -24,33 +25,42 @@ free_at (const GArray *spans, guint i, guint64 segment)
                                                                                     : 0;
 }
 
-/* Number of blocks in use or pending from span @begin to the end of its segment; *end is the first
- * span after the segment. */
-static guint
-busy_in_segment (const GArray *spans, guint begin, guint *end)
+typedef struct
 {
-  guint64 segment = g_array_index (spans, GememSpan, begin).segment;
-  guint busy = 0, i;
+  guint busy;     /* blocks in use or pending */
+  guint64 memory; /* bytes that it holds: a range of addresses may be larger */
+  guint end;      /* the first span behind it */
+} Segment;
 
-  for (i = begin; i < spans->len && g_array_index (spans, GememSpan, i).segment == segment; i++)
+/* The segment that begins with span @begin. */
+static Segment
+segment_at (const GArray *spans, guint begin)
+{
+  const guint64 start = g_array_index (spans, GememSpan, begin).segment;
+  Segment segment = { 0 };
+  guint i;
+
+  for (i = begin; i < spans->len && g_array_index (spans, GememSpan, i).segment == start; i++)
     {
-      GememSpanState state = g_array_index (spans, GememSpan, i).state;
-      busy += state == GEMEM_SPAN_LIVE || state == GEMEM_SPAN_PENDING;
+      const GememSpan *span = &g_array_index (spans, GememSpan, i);
+      segment.busy += span->state == GEMEM_SPAN_LIVE || span->state == GEMEM_SPAN_PENDING;
+      segment.memory += span->state != GEMEM_SPAN_UNMAPPED ? span->size : 0;
     }
-  *end = i;
-  return busy;
+  segment.end = i;
+  return segment;
 }
 
 static gboolean
-would_suffice (const GememAllocatorClass *klass, const GArray *spans, guint i, guint busy,
-               const GememRequest *request, guint64 device_free)
+would_suffice (const GememAllocatorClass *klass, const GArray *spans, guint i,
+               const Segment *segment, const GememRequest *request, guint64 device_free)
 {
   const GememSpan *span = &g_array_index (spans, GememSpan, i);
   gboolean same = ((klass->capabilities & GEMEM_CAP_STREAMS) == 0
                    || span->stream == request->stream)
                   && ((klass->capabilities & GEMEM_CAP_POOLS) == 0 || span->pool == request->pool);
 
-  if (busy == 1 && span->segment_size + device_free >= request->size)
+  if (segment->busy == 1
+      && segment->memory + (device_free < request->size ? device_free : 0) >= request->size)
     return TRUE;
   return same
          && free_at (spans, i - 1, span->segment) + span->size
@@ -66,12 +76,14 @@ find_blocking (GememAllocator *allocator, const GArray *spans, const GememReques
 
   for (guint begin = 0, end = 0; begin < spans->len; begin = end)
     {
-      guint busy = busy_in_segment (spans, begin, &end);
+      const Segment segment = segment_at (spans, begin);
+
+      end = segment.end;
       for (guint i = begin; i < end; i++)
         {
           const GememSpan *span = &g_array_index (spans, GememSpan, i);
           if (span->state == GEMEM_SPAN_LIVE && (best == NULL || span->size < best->size)
-              && would_suffice (allocator->klass, spans, i, busy, request, device_free))
+              && would_suffice (allocator->klass, spans, i, &segment, request, device_free))
             best = span;
         }
     }

@@ -131,7 +131,8 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
       return FALSE;
     }
   run->klass = run->allocator->klass;
-  gemem_run_take_mark (run); /* it may not have got what it takes when it is made */
+  run->unbegun = run->allocator->broken != NULL; /* it did not get what it takes when it is made */
+  gemem_run_take_mark (run);
   run->result->approximation = g_strdup (run->allocator->approximation);
   gemem_result_set_label (run->result, job->allocator->label);
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device,

@@ -188,6 +188,12 @@ gemem_result_is_complete (const GememResult *result)
 }
 
 gboolean
+gemem_oom_is_unbegun (const GememOom *oom)
+{
+  return !oom->avoidable && oom->missing == 0;
+}
+
+gboolean
 gemem_result_was_interrupted (const GememResult *result)
 {
   return result->failure != NULL && g_str_has_prefix (result->failure, "interrupted");

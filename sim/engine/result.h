@@ -45,7 +45,8 @@ typedef struct
   guint64 device_free;
   guint64 largest_free; /* within the allocator's cache */
   gboolean avoidable;   /* live + request <= capacity: some layout could have served it */
-  guint64 missing;      /* true: bytes by which live + request exceeds the capacity */
+  /* not avoidable: bytes by which live + request exceeds the capacity; 0: gemem_oom_is_unbegun() */
+  guint64 missing;
   /* avoidable: the smallest live block whose release would suffice; 0: none found */
   guint64 blocking_id;
   guint64 blocking_size;
@@ -226,6 +227,10 @@ gboolean gemem_result_is_complete (const GememResult *result);
 /* Waste at the live peak. */
 guint64 gemem_result_internal_waste (const GememResult *result); /* allocated - live */
 guint64 gemem_result_external_waste (const GememResult *result); /* reserved - allocated */
+
+/* Whether @oom is one of those of an allocator that did not get what it takes at the beginning and
+ * serves nothing; `not_allowed` of the result says why. */
+gboolean gemem_oom_is_unbegun (const GememOom *oom);
 
 /* Ratios; 0 when undefined. */
 /* TRUE if the user stopped the run, or kept it from beginning; `failure` then begins with

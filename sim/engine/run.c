@@ -114,6 +114,11 @@ gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const Geme
   gboolean keep = result->oom->len < run->oom_max;
 
   gemem_audit (run->allocator, &run->live, &run->accounts, request, keep, &oom);
+  if (run->unbegun) /* the program would not have come to this request: no layout would help */
+    {
+      oom.avoidable = FALSE;
+      oom.missing = oom.blocking_id = oom.blocking_size = 0;
+    }
   result->failed_allocs++;
   gemem_run_keep_oom (run, &oom);
 }

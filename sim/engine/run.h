@@ -60,8 +60,9 @@ struct _GememRun
   gboolean knows_ranges;    /* the recording says where ranges begin (va_base), not its mappings */
   /* GememBlock: completions deferred by a limit of the recorded device; NULL: no limit */
   GArray *held_back;
-  gboolean real;      /* the device can fail */
-  gboolean verify;    /* check while it runs (checks.c) */
+  gboolean unbegun; /* the allocator did not get what it takes when it is made: nothing is served */
+  gboolean real;    /* the device can fail */
+  gboolean verify;  /* check while it runs (checks.c) */
   gboolean check_end; /* check that the allocator returned everything */
   GememTurns *turns;  /* serve the events; NULL: the thread of the run does */
 

@@ -75,7 +75,10 @@ append_measures (GString *out, const GememResult *result)
           g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT, result->peak_live_seq);
         g_string_append_c (out, '\n');
       }
-  if (result->least_capacity != 0 && !result->capacity_monotone)
+  if (result->least_capacity == G_MAXUINT64)
+    g_string_append (out, "  (it fails on a device of any size: a limit of the allocator's own, or "
+                          "a request that it never serves)\n");
+  else if (result->least_capacity != 0 && !result->capacity_monotone)
     g_string_append (out, "  (some larger capacities fail: least capacity is the first that fits "
                           "in the search, not a guarantee above it)\n");
 }
@@ -181,6 +184,9 @@ append_oom (GString *out, const GememOom *oom)
       gemem_origin_describe (out, ", ", &oom->blocking_origin);
       g_string_append (out, ") it would fit");
     }
+  else if (oom->device_free >= oom->requested)
+    g_string_append (out, "; it is not memory that lacks: the allocator has a limit of its own, or "
+                          "takes more at a time");
   g_string_append_c (out, '\n');
 }
 
@@ -193,6 +199,12 @@ append_ooms (GString *out, const GememResult *result)
   g_string_append_printf (
       out, "\nfailed requests: %" G_GUINT64_FORMAT ", avoidable: %" G_GUINT64_FORMAT "\n",
       result->ooms, result->ooms_avoidable);
+  if (shown > 0 && gemem_oom_is_unbegun (&g_array_index (result->oom, GememOom, 0)))
+    {
+      g_string_append (out,
+                       "  none was served, as the allocator did not begin (NOT ALLOWED, above)\n");
+      return;
+    }
   for (guint i = 0; i < shown; i++)
     append_oom (out, &g_array_index (result->oom, GememOom, i));
   if (result->ooms > shown)

@@ -217,14 +217,24 @@ gemem_plot_append_failures (GString *out, const GememResult *result, gboolean ti
   return n;
 }
 
+char *
+gemem_plot_failed_text (const GememResult *result)
+{
+  const guint marked = result->oom != NULL ? result->oom->len : 0;
+
+  if (result->ooms == 0)
+    return g_strdup ("");
+  if (marked < result->ooms)
+    return g_strdup_printf (", " U " failed, the first %u marked", result->ooms, marked);
+  return g_strdup_printf (", " U " failed", result->ooms);
+}
+
 static void
 append_timeline (GString *out, const TimelineLayout *layout, guint i, const GememResult *result)
 {
   char text[GEMEM_FORMAT_MAX];
   g_autofree char *ylabel = gemem_plot_axis_title ("memory", layout->unit);
-  g_autofree char *failed = result->ooms > 0
-                                ? g_strdup_printf (", %" G_GUINT64_FORMAT " failed", result->ooms)
-                                : g_strdup ("");
+  g_autofree char *failed = gemem_plot_failed_text (result);
   g_autofree char *bound = g_strdup_printf (U, result->lower_bound);
   const gboolean beyond = gemem_plot_peak (result) > layout->bytes;
   g_autofree char *fact = g_strdup_printf (

@@ -20,6 +20,8 @@ void gemem_plot_fragmentation_script (GString *out, const GememPlotGroup *group,
 /* Sets the variable `failures`, positions of failed requests: the first point of the timeline at or
  * after each; @time: by time, else by event.  Returns their number; 0: it is not set. */
 guint gemem_plot_append_failures (GString *out, const GememResult *result, gboolean time);
+/* ", 3 failed" for a title, and how many of them are marked if not all are; "" if none failed. */
+char *gemem_plot_failed_text (const GememResult *result);
 
 /* plot-programs.c: for results of programs that share a device */
 gboolean gemem_plot_has_programs (const GememPlotGroup *group);

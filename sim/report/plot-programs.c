@@ -177,8 +177,7 @@ append_panel (GString *out, const ProgramsLayout *layout, guint i, const GememRe
   const guint top = layout->height - layout->head - i * (PANEL + GAP),
               right = GEMEM_PLOT_WIDTH - RIGHT;
   char text[GEMEM_FORMAT_MAX];
-  g_autofree char *failed = result->ooms > 0 ? g_strdup_printf (", " U " failed", result->ooms)
-                                             : g_strdup ("");
+  g_autofree char *failed = gemem_plot_failed_text (result);
 
   gemem_plot_script_margins (out, LEFT, right, top, top - PANEL, layout->height);
   g_string_append (out, "set title ");

@@ -89,6 +89,14 @@ append_failure (GString *out, const GememResult *result, guint i)
   char size[4][GEMEM_FORMAT_MAX];
   guint64 idle = 0;
 
+  if (gemem_oom_is_unbegun (oom))
+    {
+      g_string_append_printf (out,
+                              "  %s was not served at its event %" G_GUINT64_FORMAT
+                              ": its allocator did not begin (NOT ALLOWED, above)\n",
+                              name, shares->event);
+      return;
+    }
   g_string_append_printf (out, "  %s ran out at its event %" G_GUINT64_FORMAT ": %s %s, %s free\n",
                           name, shares->event, gemem_format_size (size[0], oom->requested),
                           oom->wake ? "to wake" : "asked for",

@@ -64,6 +64,14 @@ check 'the devices of all have one capacity' python3 -c 'import json
 r = json.load(open("r.json"))["results"][0]
 assert [p["values"]["capacity"] for p in [r] + r["programs"]] == [1 << 30] * 3'
 
+# ---- an allocator that did not begin: no request is avoidable, and none is said to have run out
+run 0 gemem-sim replay serve.txt -a rmm-pool:initial_pool_size=2GiB -d sim:capacity=1GiB
+says out '^failed requests: 2, avoidable: 0$'; says out '^  none was served, as the allocator did not begin .NOT ALLOWED, above.$'
+run 0 gemem-sim compare serve.txt -a rmm-pool:initial_pool_size=2GiB -a rmm-cuda-async:initial_pool_size=2GiB -a rmm-arena:arena_size=2GiB -a rmm-fixed-size:block_size=1GiB -d sim:capacity=1GiB -f csv --columns ooms,ooms_avoidable
+check 'of no resource of RMM' test "$(grep -c ',2,0,*$' "$out")" = 4
+run 0 share -a direct -a rmm-pool:initial_pool_size=2GiB -d sim:capacity=1GiB
+says out '^  serve.txt was not served at its event 0: its allocator did not begin'
+
 # ---- orders: in turn long.txt has freed 1 MiB and asks for 10 when short.txt has ended; evenly short.txt still has its 10
 printf '# gemem-trace: 1\nalloc 1 size=1MiB\nfree 1\nalloc 1 size=10MiB\nfree 1\n# end: 4\n' >long.txt
 printf '# gemem-trace: 1\nalloc 1 size=10MiB\nfree 1\n# end: 2\n' >short.txt
@@ -91,6 +99,9 @@ check 'a picture of the programs' test -s plots/programs-train.txt-serve.gp
 check 'of all of them' sh -c '! grep -q "the first" plots/programs-train.txt-serve.gp'
 run 0 gemem-sim compare --share-device train.txt serve.txt -a direct -a tf-bfc -a rmm-pool --plots many -d sim:capacity=1GiB
 check 'of nine combinations eight are drawn, and the picture says so' grep -q 'programs on one device, the first 8 of 9 runs' many/programs-train.txt-serve.gp
+{ echo '# gemem-trace: 1'; for i in $(seq 150); do echo "alloc $i size=2GiB"; done; echo '# end: 150'; } >fails.txt
+run 0 gemem-sim replay --share-device fails.txt untimed.txt -a direct -d sim:capacity=1GiB --plots failing
+for picture in programs-fails.txt-untimed timeline-fails.txt-untimed; do check "$picture says that not all failures are marked" grep -q '150 failed, the first 100 marked' "failing/$picture.gp"; done
 check 'the manifest has both traces' test "$(grep -c '"trace": ' m.json)" = 2
 
 # ---- mistakes

@@ -17,6 +17,16 @@ says out 'block 7 of 12.00 MiB .RandomStandardNormal. failed with 36.00 MiB live
 says out 'avoidable: .* its largest piece; without block 2 .4.000 MiB. it would fit'
 says out 'fidelity: 1 of 1 decisions and 0 of 0 device calls as recorded'
 
+# The limit was recorded too: a larger device does not help, and the report says what stands in the way.
+run 0 gemem-sim replay "$data/whole.log" -a tf-bfc -d sim:capacity=1GiB --find-capacity
+says out 'device has 768.0 MiB free .* in its largest piece; without block 16 .26.35 MiB. it would fit'
+says out '^  least capacity +none'; says out '^  .it fails on a device of any size: a limit of the allocator.s own, or '
+run 0 gemem-sim replay "$data/whole.log" -a tf-bfc -d sim:capacity=1GiB --no-trace-settings
+says out '^  failed +0$'
+printf '# gemem-trace: 1\nalloc 1 size=12MiB\nalloc 2 size=100MiB\n# end: 2\n' > large.txt
+run 0 gemem-sim replay large.txt -a tf-bfc:limit=64MiB -d sim:capacity=1GiB
+says out 'largest piece; it is not memory that lacks: the allocator has a limit of its own, or takes more at a time$'
+
 for name in cpu-oom timestamps whole two; do
   run 0 gemem-sim validate "$data/$name.log"
   says out 'valid .tensorflow-dump.'

@@ -98,4 +98,12 @@ check 'and is found: every twelfth' sh -c 'sed -n "0~12p" index | while read -r 
 check 'every command, too' sh -c 'for c in replay compare plan help; do grep -qx $c index || exit 1; done'
 check 'every kind of event has a sentence' sh -c 'test $(gemem-sim help terms | grep -c "  .*event\(;\|$\)") -ge 27 && ! gemem-sim help terms | grep -q "(null)"'
 
+# choices stand alone, what else may be written for them beside
+run 0 gemem-sim help pytorch-caching
+says out '^  version=2\.6\|2\.8\|2\.9\|2\.10\|2\.11\|2\.12\.1\|2\.13\|2\.15  .default: 2\.15.$'
+says out '^      Also written: .* 2\.7\.1 for 2\.6; .*; 2\.12, 2\.12\.0 for 2\.12\.1; .*; 2\.15\.0 for 2\.15$'
+printf "# gemem-trace: 1\nalloc 1 size=1MiB\n# end: 1\n" >one.txt
+run 0 gemem-sim replay one.txt -a gmlake:vmmDefragment=0,fragLimit=2MiB; says err "fragLimit and autoGC have no effect with vmmDefragment=0"
+run 0 gemem-sim replay one.txt -a gmlake:vmmDefragment=0; silent err
+run 0 gemem-sim help MULTI_STREAM_MEMORY_REUSE; check 'nothing is said where there is nothing else' sh -c "! grep 'Also written' '$out'"
 done_testing

@@ -201,8 +201,12 @@ log = open("log", "a", buffering=1)
 queue = []
 class memory:
     def _record_memory_history(enabled="all", **options): print("record", enabled, *sorted(options), file=log)
-    def memory_stats(device): return {"num_alloc_retries": int(os.environ.get("FAKE_RETRIES", "0"))}
+    def memory_stats(device): return {"num_alloc_retries": int(os.environ.get("FAKE_RETRIES", "0")), "allocation.all.allocated": _C.served}
     def _dump_snapshot(path): "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); exec("1"); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
+class _C:
+    served = 0
+    def _accelerator_setAllocatorSettings(text): assert ":" in text
+    def _cuda_setMemoryFraction(part, device): pass
 class cuda:
     memory = memory
     ready = False
@@ -242,6 +246,16 @@ PY
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'
   says err '^  requests of +PyTorch 2\.11\.0\+cu130, .*expandable_segments=true'; says err '^  address orders +'; says err '^  peak reserved +200\.0 MiB'
   check "the snapshot is the trace" test "$(gemem-sim info py.gmt | grep -c 'recorded allocator.*pytorch-caching:.*version=2.11')" -eq 1
+  # settings of PyTorch's allocator before the first request, and after it: those of every replay, and those that only a part of the run had
+  printf '%s\n' 'import torch' 'torch.cuda.init()' 'torch._C._accelerator_setAllocatorSettings("a:1")' 'torch._C._cuda_setMemoryFraction(0.25, 0)' >set.py
+  run 0 gemem-dry-run -o py.gmt python3 set.py; says err '^  note +PyTorch may take 0\.25 of the GPU .set\.py:4., .*; replay it with -a pytorch-caching:per_process_memory_fraction=0\.25$'
+  check "and no change" sh -c "! grep -q 'after the first request' $err"
+  printf '%s\n' 'torch._C.served = 1' 'for n in 2, 2, 3, 4, 5, 6: torch._C._accelerator_setAllocatorSettings("a:%d" % n)' 'try: torch._C._accelerator_setAllocatorSettings("b")' 'except AssertionError: pass' 'torch._C._cuda_setMemoryFraction(1.0, 0)' >>set.py
+  run 0 gemem-dry-run -o py.gmt python3 set.py
+  says err "^  note +PyTorch's allocator was set after the first request: a:2 .set\.py:6., then a:3 .set\.py:6., then a:4 .set\.py:6., then a:5 .set\.py:6., and others; .* same settings from start to end$"
+  says err '^  note +PyTorch may take 0\.25'
+  run 0 gemem-sim info py.gmt; says out 'note: the allocator was set after the first request: a:2 .set\.py:6., then .*; a replay has the same settings from start to end'
+  rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'; check "nothing was set" sh -c "! grep -q 'note .*PyTorch' $err"
   for end in 'os._exit(5)' 'os.kill(os.getpid(), 15)' 'raise KeyError' 'sys.exit(5)'; do
     rm -f log; gemem-dry-run -o py.gmt python3 -c "import os, sys, torch; torch.cuda.init(); $end" 2>"$err"
     check "one snapshot after $end" test "$(grep -c dump log)" -eq 1

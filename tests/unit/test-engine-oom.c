@@ -2,9 +2,11 @@
  * which were avoidable, and the blocks in the way. */
 #include "config.h"
 
+#include "base/units.h"
 #include "tests/util/engine-job.h"
 
 #define equal(a, b) g_assert_cmpuint ((a), ==, (b))
+#define MIB GEMEM_MIB
 
 static void
 test_oom_avoidable (void)
@@ -109,6 +111,54 @@ test_oom_last_in_segment (void)
   gemem_allocator_spec_free (spec);
 }
 
+/* The device could have served it, a limit of the allocator's own is in the way: no block is, unless
+ * its segment is as large as the request.  A range of addresses without memory does not count. */
+static void
+test_oom_own_limit (void)
+{
+  static const struct
+  {
+    const char *spec;
+    guint64 blocking;
+  } cases[] = {
+    { "pytorch-caching:memory_limit=64MiB", 0 },
+    { "pytorch-expandable:memory_limit=64MiB", 0 },
+    { "torch-npu:memory_limit=64MiB", 0 },
+    { "gmlake:memory_limit=64MiB", 0 },
+    { "tf-bfc:limit=64MiB", 0 },
+    { "tf-bfc:limit=112MiB,allow_growth=no", 2 },
+    { "ort-bfc:limit=64MiB", 0 },
+    { "cupy-pool:limit=64MiB", 0 },
+    { "cuda-async:max_size=64MiB", 0 },
+    { "rmm-pool:maximum=64MiB", 0 },
+    { "rmm-limiting:limit=64MiB", 0 },
+  };
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 30 * MIB), TEST_ALLOC (2, 12 * MIB),
+                                            TEST_FREE (1), TEST_ALLOC (3, 100 * MIB) };
+  TestTrace trace = TEST_TRACE (events);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GPtrArray)
+          specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+      GememJob job;
+      GememResult *result;
+      const GememOom *oom;
+
+      g_assert_true (gemem_allocator_spec_parse (cases[i].spec, specs, NULL));
+      job = test_job (specs->pdata[0], &trace);
+      job.device_spec = "sim:capacity=1GiB";
+      result = test_job_run (&job);
+      g_test_message ("%s", cases[i].spec);
+      equal (result->ooms, 1);
+      oom = &g_array_index (result->oom, GememOom, 0);
+      g_assert_true (oom->avoidable);
+      g_assert_cmpuint (oom->device_free, >=, oom->requested);
+      equal (oom->blocking_id, cases[i].blocking);
+      gemem_result_free (result);
+    }
+}
+
 static void
 test_oom_kept (void)
 {
@@ -145,6 +195,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/oom/both-neighbours", test_oom_both_neighbours);
   g_test_add_func ("/engine/oom/true", test_oom_true);
   g_test_add_func ("/engine/oom/last-in-segment", test_oom_last_in_segment);
+  g_test_add_func ("/engine/oom/own-limit", test_oom_own_limit);
   g_test_add_func ("/engine/oom/kept", test_oom_kept);
   return g_test_run ();
 }

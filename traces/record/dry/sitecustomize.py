@@ -60,6 +60,7 @@ class _History(object):
         self.cuda, self.initialised = torch.cuda, torch.cuda.is_initialized
         self.values = _load("values").values
         self.torch = torch
+        self.settings = _load("settings").Settings(torch)
         self.pid, self.done, self.records = 0, False, False
 
     def begin(self):
@@ -112,6 +113,9 @@ class _History(object):
         stats = [self.memory.memory_stats(device) for device in range(self.cuda.device_count())]
         with open(os.path.join(_FOLDER, "%d.torch" % os.getpid()), "a") as stream:
             stream.write("refusals %d\n" % sum(one.get("num_alloc_retries", 0) + one.get("num_ooms", 0) for one in stats))
+            changes = self.settings.end(_load("values").tell)
+            if changes:
+                stream.write("changed %s\n" % changes)
 
     def watch_signals(self):
         """SIGTERM ends a process without a word; this writes the snapshot first, unless the program itself handles the signal."""
