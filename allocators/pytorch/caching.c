@@ -132,6 +132,8 @@ find_free (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   if (settings->gc)
     pool->search_count++;
   node = gemem_tree_fit (&pool->free, stream, size);
+  while (node != NULL && G_UNLIKELY (gemem_caching_passed_over (caching, node)))
+    node = gemem_tree_next (node);
   if (node == NULL || node->group != stream)
     return NULL;
   if (settings->expandable)
@@ -611,9 +613,8 @@ init_ranges (Caching *caching, const GememDeviceInfo *info, const char *what, GE
   return TRUE;
 }
 
-/* Asks the device for what some settings need to know of it. */
-static gboolean
-init_device (Caching *caching, const char *what, GError **error)
+gboolean
+gemem_caching_ask_device (Caching *caching, const char *what, GError **error)
 {
   const CachingSettings *settings = &caching->settings;
   GememDeviceInfo info = { 0 };
@@ -634,7 +635,7 @@ gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *dev
   caching->base.device = device;
   caching->settings = *settings;
   caching->by_number = settings->version->ties == CACHING_TIES_BLOCK;
-  if (!init_device (caching, what, error))
+  if (!gemem_caching_ask_device (caching, what, error))
     {
       g_free (caching);
       return NULL;
@@ -721,6 +722,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .trim = gemem_caching_trim,
   .release_pool = gemem_caching_release_pool,
   .redirect = gemem_caching_redirected,
+  .configure = gemem_caching_configure,
   .largest_free = gemem_caching_largest_free,
   .walk = gemem_caching_walk,
   .check = gemem_caching_check,

@@ -345,6 +345,7 @@ struct _Caching
   guint64 ranks, numbers; /* the next rank of a segment; the last number of a block */
   /* what caching-captures.c knows */
   GArray *redirections; /* CachingRedirection: begun and not ended */
+  gboolean mixed;       /* segments may be of both kinds, for the setting was changed */
   gboolean by_number;   /* CACHING_TIES_BLOCK, for the event path */
   gboolean marked;      /* the trace says when private pools are in use */
   gboolean holding;     /* events are held back */
@@ -426,6 +427,20 @@ gemem_caching_stat_subtract (Caching *caching, guint which, gboolean small, guin
 
 /* ---- caching.c */
 
+/* Whether no request is served from free block @node: expandable segments serve none while
+ * expandable_segments is off. */
+static inline gboolean
+gemem_caching_passed_over (const Caching *caching, const GememTreeNode *node)
+{
+  return caching->mixed && !caching->settings.expandable
+         && gemem_caching_block ((GememTreeNode *) node)->segment->page != 0;
+}
+
+/* Asks the device for what the settings need to know of it; @what as below.  FALSE: it lacks what they
+ * need (GEMEM_ERROR_USAGE). */
+gboolean gemem_caching_ask_device (Caching *caching, const char *what, GError **error);
+/* GememAllocatorClass.configure, of pytorch-caching (caching-configure.c). */
+gboolean gemem_caching_configure (GememAllocator *allocator, const char *text, GError **error);
 /* A new allocator with @settings on @device, whose class the caller has set in no field yet; @what
  * names it in messages.  NULL: the settings need what the device lacks (GEMEM_ERROR_USAGE). */
 Caching *gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *device,

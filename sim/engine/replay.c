@@ -131,6 +131,9 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
       return FALSE;
     }
   run->klass = run->allocator->klass;
+  /* who chose settings wants to know what they do, from the first event to the last */
+  run->follows = run->same_allocator && job->use_trace_settings && run->klass->configure != NULL
+                 && job->allocator->settings->len == 0;
   gemem_run_take_mark (run); /* it may not have got what it takes when it is made */
   run->result->approximation = g_strdup (run->allocator->approximation);
   gemem_result_set_label (run->result, job->allocator->label);

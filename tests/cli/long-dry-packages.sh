@@ -44,6 +44,7 @@ if [ -n "${GEMEM_VLLM:-}" ]; then
     run 0 timeout 900 gemem-dry-run --gpu h100 --json vllm.json "$GEMEM_VLLM" "$programs/vllm_generate.py" 16 $step
     says out '^tokens \[16, 16, 16\]$'; says err '^  h100 +fits: '; says err '^  note +vLLM: every request gets one token in each step$'
     check "half of the memory is taken, and no more" jq -e '.needed > 0.49 * .capacity and .needed < 0.502 * .capacity' vllm.json
+    check "gemem decides as its PyTorch, whose settings it changes on the way" jq -e '.processes[0] | .compared > 500 and .equal == .compared' vllm.json
   done
 else
   skip 'vLLM' "\$GEMEM_VLLM names no Python"

@@ -238,6 +238,27 @@ PY
   run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; print("before", file=torch.log); torch.cuda.init(); torch.cuda.memory._record_memory_history(None)'
   printf '%s\n' before init 'record all context global_record_annotations max_entries stacks' dump >wanted
   check "history begins when CUDA does, and the program cannot end it" cmp log wanted
+  # settings that the program changes while it runs are told by annotations: what they were, and what they are; a refused string is no change
+  mkdir -p sets/torch; { cat fake/torch/__init__.py; cat <<'PY'
+class _C:
+    def _accelerator_getAllocatorSettings(): return "first"
+    def _accelerator_setAllocatorSettings(text): print("set", text, file=log); 1 / (text != "wrong")
+class annotation:
+    def __init__(self, text): print(text, file=log)
+    def __enter__(self): pass
+    def __exit__(self, *error): pass
+class autograd:
+    class profiler: record_function = annotation
+PY
+  } >sets/torch/__init__.py; rm -f log
+  PYTHONPATH=$PWD/sets run 0 gemem-dry-run -o py.gmt python3 -c 'import torch
+set = lambda text: torch._C._accelerator_setAllocatorSettings(text)
+set("early"); torch.cuda.init(); set("a:1")
+try: set("wrong")
+except ZeroDivisionError: pass
+set("")'
+  printf '%s\n' 'set early' init 'record all context global_record_annotations max_entries stacks' 'gemem: settings until here: first' 'set a:1' 'gemem: settings from here on: a:1' 'set wrong' 'set ' 'gemem: settings from here on: ' dump >wanted
+  check "settings that the program changes" cmp log wanted
   run 0 gemem-dry-run -o 'a:b/py.gmt' python3 -c 'import torch; torch.cuda.init()'; says err '^  requests of +PyTorch 2\.11\.0\+cu130'
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'
   says err '^  requests of +PyTorch 2\.11\.0\+cu130, .*expandable_segments=true'; says err '^  address orders +'; says err '^  peak reserved +200\.0 MiB'
