@@ -60,13 +60,15 @@ class _History(object):
         self.cuda, self.initialised = torch.cuda, torch.cuda.is_initialized
         self.values = _load("values").Values(self.memory)
         self.torch = torch
-        self.pid, self.done, self.records, self.told_settings = 0, False, False, False
+        self.pid, self.done, self.records = 0, False, False
+        self.allocator = _load("allocator").Watch(torch, lambda: self.records and self.pid == os.getpid())
 
     def begin(self):
         """Runs when CUDA has been initialised, before the program's first request."""
         import atexit
 
         self.pid, self.done = os.getpid(), False
+        self.allocator.begin()
         _tell_version(self.torch)  # again: this may be a child of the process that imported it
         if "PYTORCH_NO_CUDA_MEMORY_CACHING" not in os.environ:  # else each request is a call of CUDA, and no history has it
             self.begin_records()
@@ -100,7 +102,7 @@ class _History(object):
             return
         path = os.path.join(_FOLDER, "%d.pickle" % self.pid)
         try:
-            self.write(path + ".part")
+            self.allocator.write(path + ".part", self.write)
             os.rename(path + ".part", path)
             self.tell_refusals()
         except Exception as error:
@@ -128,36 +130,6 @@ class _History(object):
                 if signal.getsignal(number) is signal.SIG_DFL:
                     signal.signal(number, stop)
         except ValueError:  # not the main thread
-            pass
-
-    def watch_settings(self):
-        """A snapshot has the allocator's last settings alone.  What the program changes while it runs is told by annotations, which the history keeps by its own
-        clock (traces/pytorch-snapshot-private.h)."""
-        for name in ("_accelerator_setAllocatorSettings", "_cuda_cudaCachingAllocator_set_allocator_settings"):
-            if hasattr(getattr(self.torch, "_C", None), name):
-                setattr(self.torch._C, name, self.telling_settings(getattr(self.torch._C, name)))
-
-    def telling_settings(self, function):
-        def set_settings(text):
-            if not self.records or self.pid != os.getpid():
-                return function(text)  # before CUDA begins: those that count from the first request on
-            if not self.told_settings:
-                self.annotate("gemem: settings until here: " + self.settings())
-            function(text)
-            self.annotate("gemem: settings from here on: " + text)
-            self.told_settings = True
-
-        return set_settings
-
-    def settings(self):
-        """The allocator's settings, as the program or its environment gave them."""
-        if hasattr(self.torch._C, "_accelerator_getAllocatorSettings"):
-            return self.torch._C._accelerator_getAllocatorSettings()
-        told = self.memory._snapshot()["allocator_settings"]
-        return told.get("PYTORCH_CUDA_ALLOC_CONF") or told.get("PYTORCH_ALLOC_CONF") or ""
-
-    def annotate(self, text):
-        with self.torch.autograd.profiler.record_function(text):
             pass
 
     def program_records(self, enabled="all", *arguments, **options):
@@ -195,7 +167,6 @@ def _on_torch(torch):
         return  # nothing of it will use a GPU of NVIDIA; gemem-dry-run says so
     history = _History(torch)
     history.memory._record_memory_history = history.program_records
-    history.watch_settings()
     leave = os._exit
 
     def end_and_leave(status):
