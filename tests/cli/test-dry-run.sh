@@ -202,7 +202,7 @@ queue = []
 class memory:
     def _record_memory_history(enabled="all", **options): print("record", enabled, *sorted(options), file=log)
     def memory_stats(device): return {"num_alloc_retries": int(os.environ.get("FAKE_RETRIES", "0"))}
-    def _dump_snapshot(path): "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); exec("1"); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
+    def _dump_snapshot(path): "FAKE_FULL" in os.environ and (open(path, "w").write("x" * 999), os.write(os.open("/dev/full", 1), b"x")); "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); exec("1"); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
 class cuda:
     memory = memory
     ready = False
@@ -269,6 +269,9 @@ set("")'
   done
   rm -f log; FAKE_AGAIN=1 run 143 gemem-dry-run -o py.gmt python3 -c "import os, torch; torch.cuda.init(); os.kill(os.getpid(), 15)"
   check "a second signal does not end it before the snapshot is there" test "$(grep -c dump log)" -eq 1
+  # a disk that is full when the snapshot is written: its part is removed, so that there is space for the calls of CUDA, and the verdict says what is missing
+  FAKE_FULL=1 run 0 gemem-dry-run -o py.gmt python3 -c "import ctypes, os, torch; torch.cuda.init(); ctypes.CDLL(None).cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20))"
+  says err '^  h100 +fits only if'; says err "^  requests of +CUDA's runtime and driver"; says err "^  unknown .*PyTorch's requests could not be written: No space left on device"; check "nothing is left of it" sh -c '! ls -d ./*.recording-* 2>/dev/null'
   run 130 env --default-signal=INT gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init(); print("said", end=""); raise KeyboardInterrupt'; says out '^said$'; says err 'ended with signal 2$'
   # values that the program reads, of which --value chooses some; managed memory; a function that does not exist
   cat >values.py <<'PY'
@@ -475,7 +478,7 @@ for world in 1, 2:
     except AttributeError: print("waited")
 PY
   run 0 gemem-dry-run -o wait.gmt python3 barrier.py; check "all ranks come to a barrier" test "$(tr '\n' ' ' <"$out")" = '1 True WORK 1 True waited 1 False WORK 1 False waited '
-  echo 'broken' >snapshot.pickle; run 0 gemem-dry-run -o broken.gmt --json - python3 -c 'import torch; torch.cuda.init()'; says err 'the recording is still in .*\.pickle'; says out '"fits": null, "only_if": \["what could not be recorded'
+  echo 'broken' >snapshot.pickle; run 1 gemem-dry-run -o broken.gmt --json - python3 -c 'import torch; torch.cuda.init()'; says err 'the recording is still in .*\.pickle'; says out '"fits": null, "only_if": \["what could not be recorded'
 else
   skip "Python programs" "there is no python3"
 fi

@@ -107,6 +107,17 @@ class _History(object):
             self.tell_refusals()
         except Exception as error:
             _say(error)
+            if not os.path.exists(path):
+                self.give_up(path + ".part", error)
+
+    def give_up(self, part, error):
+        """Leaves the space on the disk to the recording of CUDA's calls, and says that there is no other."""
+        try:
+            if os.path.exists(part):
+                os.remove(part)
+            _load("values").note("python PyTorch's requests could not be written: %s" % (getattr(error, "strerror", None) or error))
+        except OSError as worse:
+            _say(worse)
 
     def tell_refusals(self):
         """How often PyTorch emptied its cache because a request was refused; 0: each time it was the program that did (sim/dry/verdict.c).  A program that sets
