@@ -7,42 +7,30 @@
  *
  * Invariants: version, memory limit and total are those the allocator was made with, which no such
  * string changes (per_process_memory_fraction apart); a string that is refused changes nothing.
- * Origin: found by running PyTorch 2.6, 2.11, 2.14 and 2.15 (peers.md 1a.11).
+ * Origin: found by running PyTorch 2.6, 2.11 and 2.14 (peers.md 1a.11).
  */
 #include "config.h"
 
 #include "allocators/pytorch/caching.h"
 
 gboolean
-gemem_caching_configure (GememAllocator *allocator, const char *text, GError **error)
+gemem_caching_settings_change (const CachingSettings *before, GememDevice *device, const char *text,
+                               CachingSettings *settings, GError **error)
 {
-  Caching *caching = (Caching *) allocator;
-  const CachingSettings before = caching->settings;
   CachingParams params = { 0 };
-  CachingSettings settings;
   gboolean ok;
 
   gemem_params_set_defaults (gemem_caching_params, &params);
-  params.version = (int) (before.version - gemem_caching_versions);
-  params.total = before.total;
-  params.memory_limit = before.limit;
-  params.release_private_pools = before.release_private_pools;
+  params.version = (int) (before->version - gemem_caching_versions);
+  params.total = before->total;
+  params.memory_limit = before->limit;
+  params.release_private_pools = before->release_private_pools;
   if (*text != '\0')
     params.conf = g_strdup (text);
-  ok = gemem_caching_settings_resolve (&params, allocator->device, &settings, error);
+  ok = gemem_caching_settings_resolve (&params, device, settings, error);
   gemem_params_clear (gemem_caching_params, &params);
-  if (!ok)
-    return FALSE;
-  if (settings.async)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "settings '%s': the backend cannot change; leave it out", text);
-      return FALSE;
-    }
-  caching->settings = settings;
-  caching->mixed = caching->mixed || before.expandable;
-  if (gemem_caching_ask_device (caching, "pytorch-caching", error))
-    return TRUE;
-  caching->settings = before;
-  return FALSE;
+  if (ok && settings->async)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "settings '%s': the backend cannot change; leave it out", text);
+  return ok && !settings->async;
 }

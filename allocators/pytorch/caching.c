@@ -613,8 +613,9 @@ init_ranges (Caching *caching, const GememDeviceInfo *info, const char *what, GE
   return TRUE;
 }
 
-gboolean
-gemem_caching_ask_device (Caching *caching, const char *what, GError **error)
+/* Asks the device for what some settings need to know of it. */
+static gboolean
+init_device (Caching *caching, const char *what, GError **error)
 {
   const CachingSettings *settings = &caching->settings;
   GememDeviceInfo info = { 0 };
@@ -635,7 +636,7 @@ gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *dev
   caching->base.device = device;
   caching->settings = *settings;
   caching->by_number = settings->version->ties == CACHING_TIES_BLOCK;
-  if (!gemem_caching_ask_device (caching, what, error))
+  if (!init_device (caching, what, error))
     {
       g_free (caching);
       return NULL;
@@ -663,6 +664,25 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
     return gemem_caching_async_new (device, error);
   return (GememAllocator *) gemem_caching_new (sizeof (Caching), &settings, device,
                                                "pytorch-caching", error);
+}
+
+static gboolean
+caching_configure (GememAllocator *allocator, const char *text, GError **error)
+{
+  Caching *caching = (Caching *) allocator;
+  const CachingSettings before = caching->settings;
+  CachingSettings settings;
+
+  if (!gemem_caching_settings_change (&before, allocator->device, text, &settings, error))
+    return FALSE;
+  caching->settings = settings;
+  if (!init_device (caching, "pytorch-caching", error))
+    {
+      caching->settings = before;
+      return FALSE;
+    }
+  caching->mixed = caching->mixed || before.expandable;
+  return TRUE;
 }
 
 static void
@@ -722,7 +742,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .trim = gemem_caching_trim,
   .release_pool = gemem_caching_release_pool,
   .redirect = gemem_caching_redirected,
-  .configure = gemem_caching_configure,
+  .configure = caching_configure,
   .largest_free = gemem_caching_largest_free,
   .walk = gemem_caching_walk,
   .check = gemem_caching_check,

@@ -145,6 +145,11 @@ gboolean gemem_caching_settings_resolve (const CachingParams *params, GememDevic
                                          CachingSettings *settings, GError **error);
 /* What only torch-npu does otherwise, switched off. */
 void gemem_caching_settings_plain (CachingSettings *settings);
+/* The @settings that follow on @before when the program gives its allocator @text (caching-configure.c).
+ * GEMEM_ERROR_USAGE: PyTorch refuses it. */
+gboolean gemem_caching_settings_change (const CachingSettings *before, GememDevice *device,
+                                        const char *text, CachingSettings *settings,
+                                        GError **error);
 /* Parses `roundup_power2_divisions` into one value per slot.  The message names no
  * allocator. */
 gboolean gemem_caching_divisions_parse (const CachingVersion *version, const char *text,
@@ -436,11 +441,6 @@ gemem_caching_passed_over (const Caching *caching, const GememTreeNode *node)
          && gemem_caching_block ((GememTreeNode *) node)->segment->page != 0;
 }
 
-/* Asks the device for what the settings need to know of it; @what as below.  FALSE: it lacks what they
- * need (GEMEM_ERROR_USAGE). */
-gboolean gemem_caching_ask_device (Caching *caching, const char *what, GError **error);
-/* GememAllocatorClass.configure, of pytorch-caching (caching-configure.c). */
-gboolean gemem_caching_configure (GememAllocator *allocator, const char *text, GError **error);
 /* A new allocator with @settings on @device, whose class the caller has set in no field yet; @what
  * names it in messages.  NULL: the settings need what the device lacks (GEMEM_ERROR_USAGE). */
 Caching *gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *device,
