@@ -232,6 +232,9 @@ PY
   else
     skip "the Python of a wrapper" "there is no module venv"
   fi
+  # kernels that are compiled here have no code, and no cache of a real run may keep them, be it the user's own
+  VLLM_CACHE_ROOT=$PWD/mine run 0 gemem-dry-run -o py.gmt python3 -c 'import os; print(*(os.environ[name].split("/")[-1] for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "VLLM_CACHE_ROOT")))'
+  says out '^torchinductor_dry torchinductor_dry torchinductor_dry$'
   FAKE_SNAPSHOT=$PWD/snapshot.pickle PYTHONPATH=$PWD/fake:$PWD/own; export FAKE_SNAPSHOT PYTHONPATH
   run 0 gemem-dry-run -o py.gmt python3 -c 'import sys; assert "torch" not in sys.modules; print(sys.own, any("recording" in p for p in sys.path))'; says out '^own False$'
   check "torch is not imported for programs that do not" test ! -e log
@@ -269,6 +272,13 @@ set("")'
   done
   rm -f log; FAKE_AGAIN=1 run 143 gemem-dry-run -o py.gmt python3 -c "import os, torch; torch.cuda.init(); os.kill(os.getpid(), 15)"
   check "a second signal does not end it before the snapshot is there" test "$(grep -c dump log)" -eq 1
+  # a program that handles the signal itself has its snapshot from before, should it be killed, and another one at its end
+  for end in 9:1 5:2; do
+    rm -f log; gemem-dry-run -o py.gmt python3 -c "import os, signal, torch
+signal.signal(signal.SIGTERM, lambda number, frame: os.kill(os.getpid(), 9) if ${end%:*} == 9 else os._exit(${end%:*}))
+torch.cuda.init(); os.kill(os.getpid(), 15); signal.pause()" 2>"$err"
+    check "${end#*:} snapshots of a program that handles SIGTERM" test "$(grep -c dump log)" -eq "${end#*:}"; says err '^  requests of +PyTorch'
+  done
   # a disk that is full when the snapshot is written: its part is removed, so that there is space for the calls of CUDA, and the verdict says what is missing
   FAKE_FULL=1 run 0 gemem-dry-run -o py.gmt python3 -c "import ctypes, os, torch; torch.cuda.init(); ctypes.CDLL(None).cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20))"
   says err '^  h100 +fits only if'; says err "^  requests of +CUDA's runtime and driver"; says err "^  unknown .*PyTorch's requests could not be written: No space left on device"; check "nothing is left of it" sh -c '! ls -d ./*.recording-* 2>/dev/null'

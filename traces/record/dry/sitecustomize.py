@@ -98,6 +98,10 @@ class _History(object):
             return
         self.done = True
         self.values.end()
+        self.keep()
+
+    def keep(self):
+        """Writes the snapshot of what there is by now."""
         if not self.records:
             return
         path = os.path.join(_FOLDER, "%d.pickle" % self.pid)
@@ -107,15 +111,14 @@ class _History(object):
             self.tell_refusals()
         except Exception as error:
             _say(error)
-            if not os.path.exists(path):
-                self.give_up(path + ".part", error)
+            self.give_up(path, error)
 
-    def give_up(self, part, error):
-        """Leaves the space on the disk to the recording of CUDA's calls, and says that there is no other."""
+    def give_up(self, path, error):
+        """Leaves the space on the disk to the recording of CUDA's calls, and says what is missing."""
         try:
-            if os.path.exists(part):
-                os.remove(part)
-            _load("values").note("python PyTorch's requests could not be written: %s" % (getattr(error, "strerror", None) or error))
+            if os.path.exists(path + ".part"):
+                os.remove(path + ".part")
+                _load("values").note("python PyTorch's%s requests could not be written: %s" % (" last" * os.path.exists(path), getattr(error, "strerror", None) or error))
         except OSError as worse:
             _say(worse)
 
@@ -123,11 +126,13 @@ class _History(object):
         """How often PyTorch emptied its cache because a request was refused; 0: each time it was the program that did (sim/dry/verdict.c).  A program that sets
         such counts to zero when requests have been refused is not seen through."""
         stats = [self.memory.memory_stats(device) for device in range(self.cuda.device_count())]
+        _tell_version(self.torch)  # without what was told with an earlier snapshot
         with open(os.path.join(_FOLDER, "%d.torch" % os.getpid()), "a") as stream:
             stream.write("refusals %d\n" % sum(one.get("num_alloc_retries", 0) + one.get("num_ooms", 0) for one in stats))
 
     def watch_signals(self):
-        """SIGTERM ends a process without a word; this writes the snapshot first, unless the program itself handles the signal."""
+        """SIGTERM ends a process without a word; this writes the snapshot first.  Where the program itself handles the signal it is written again at the end, which a
+        program that does not end soon (vLLM's engine) does not reach: it is killed."""
         import signal
 
         def stop(number, frame):
@@ -136,10 +141,21 @@ class _History(object):
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
+        def keep_before(handler):
+            def handle(number, frame):
+                if not self.done and self.pid == os.getpid():
+                    self.keep()
+                return handler(number, frame)
+
+            return handle
+
         try:
             for number in (signal.SIGTERM, signal.SIGHUP):
-                if signal.getsignal(number) is signal.SIG_DFL:
+                handler = signal.getsignal(number)
+                if handler is signal.SIG_DFL:
                     signal.signal(number, stop)
+                elif callable(handler):
+                    signal.signal(number, keep_before(handler))
         except ValueError:  # not the main thread
             pass
 
