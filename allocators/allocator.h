@@ -34,7 +34,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 8
+#define GEMEM_ALLOCATOR_ABI 9
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -168,6 +168,10 @@ struct _GememAllocatorClass
   /* The program begins, or ends, to allocate in private pool @pool (0: in none); @capture: as it
    * captures a graph.  Such stretches nest; an end is that of the newest begin with @pool. */
   void (*redirect) (GememAllocator *allocator, guint32 pool, gboolean begin, gboolean capture);
+  /* From here on the settings are those of @text, in the form in which programs give them to the real
+   * allocator; what it does not name is as by default, but for what the device and the trace
+   * decided.  FALSE with @error: it takes no such settings, and keeps those that it has. */
+  gboolean (*configure) (GememAllocator *allocator, const char *text, GError **error);
   /* The whole future, once, before the first request: the lifetimes of the trace, and the graph the
    * trace was lowered from, if any.  The class copies what it needs later.  Not called without a
    * trace, so such a class cannot serve a running program.  GEMEM_ERROR_INPUT. */

@@ -396,6 +396,16 @@ take_names (AnonymousReader *reader, guint32 tag)
   return gemem_trace_info_intern (&reader->base.info, list->str);
 }
 
+/* Settings, which a replay reads: they stay, but for what can be a path. */
+static guint32
+take_settings (AnonymousReader *reader, guint32 tag)
+{
+  const char *text = g_ptr_array_index (reader->source->info.strings, tag);
+
+  return strpbrk (text, "/\\@") != NULL ? take_string (reader, ROLE_TAG, tag)
+                                        : gemem_trace_info_intern (&reader->base.info, text);
+}
+
 /* ---- the reader */
 
 static gssize
@@ -418,7 +428,9 @@ anonymous_next (GememTraceReader *base, const GememTraceEvent **events, GError *
       const gboolean phase = event->kind == GEMEM_EVENT_PHASE
                              || event->kind == GEMEM_EVENT_PHASE_END;
 
-      if (event->tag != GEMEM_NO_TAG && gemem_event_kind_sleeps (event->kind))
+      if (event->kind == GEMEM_EVENT_SETTINGS)
+        event->tag = take_settings (reader, event->tag);
+      else if (event->tag != GEMEM_NO_TAG && gemem_event_kind_sleeps (event->kind))
         event->tag = take_names (reader, event->tag);
       else if (event->tag != GEMEM_NO_TAG)
         event->tag = take_string (reader, phase ? ROLE_PHASE : ROLE_TAG, event->tag);

@@ -343,12 +343,13 @@ add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
                    gemem_output_name (writer->output), writer->events, event->kind);
       return FALSE;
     }
-  if (gemem_event_kind_sleeps (event->kind) && (writer->info->flags & GEMEM_TRACE_HAS_SLEEP) == 0)
+  if ((gemem_event_kind_needs (event->kind) & ~writer->info->flags) != 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: event %" G_GUINT64_FORMAT
-                   ": memory sleeps in a trace without has-sleep; correct the source",
-                   gemem_output_name (writer->output), writer->events);
+                   ": it is of a kind that only traces with %s have; correct the source",
+                   gemem_output_name (writer->output), writer->events,
+                   gemem_event_kind_sleeps (event->kind) ? "has-sleep" : "has-settings");
       return FALSE;
     }
   if (!take_string (writer, event->tag, &tag, error)
@@ -449,7 +450,9 @@ write_header (NativeWriter *writer, GError **error)
   guint8 head[NATIVE_HEADER_SIZE];
 
   memcpy (head, NATIVE_MAGIC, 8);
-  native_put32 (head + 8, (writer->info->flags & GEMEM_TRACE_HAS_SLEEP) != 0 ? NATIVE_VERSION
+  native_put32 (head + 8, (writer->info->flags & GEMEM_TRACE_HAS_SETTINGS) != 0 ? NATIVE_VERSION
+                          : (writer->info->flags & GEMEM_TRACE_HAS_SLEEP) != 0
+                              ? NATIVE_VERSION_WITHOUT_SETTINGS
                           : writer->own.stacks != NULL ? NATIVE_VERSION_WITHOUT_SLEEP
                                                        : NATIVE_VERSION_WITHOUT_STACKS);
   native_put32 (head + 12, writer->chunk_events);

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "base/error.h"
+#include "base/params.h"
 #include "traces/pytorch-snapshot-private.h"
 
 /* The sort is stable: phases of equal time stay in the order of the file. */
@@ -30,13 +31,14 @@ drop_phase (GArray *phases, guint *keep, guint32 tag)
       }
 }
 
-/* Keeps the phases that the device's events fall into, in order of time; one that began before
- * begins with them. */
+/* Keeps the phases and changes of settings that the device's events fall into, in order of time; one
+ * that began before begins with them. */
 static void
 settle_phases (GememSnapshot *snapshot, GememSnapshotDevice *device)
 {
   guint keep = 0, begun = 0, kept = 0;
 
+  g_array_append_vals (device->phases, snapshot->changes->data, snapshot->changes->len);
   g_array_sort (device->phases, compare_phases);
   for (guint i = 0; i < device->phases->len; i++)
     {
@@ -45,7 +47,7 @@ settle_phases (GememSnapshot *snapshot, GememSnapshotDevice *device)
       begun += begins;
       if (!snapshot->has_time || device->events == 0 || phase.time > device->last)
         continue;
-      if (phase.time < device->first && !begins)
+      if (phase.time < device->first && phase.kind == GEMEM_EVENT_PHASE_END)
         {
           drop_phase (device->phases, &keep, phase.tag);
           continue;
@@ -54,7 +56,12 @@ settle_phases (GememSnapshot *snapshot, GememSnapshotDevice *device)
       g_array_index (device->phases, GememSnapshotPhase, keep++) = phase;
     }
   for (guint i = 0; i < keep; i++)
-    kept += g_array_index (device->phases, GememSnapshotPhase, i).kind == GEMEM_EVENT_PHASE;
+    {
+      const guint8 kind = g_array_index (device->phases, GememSnapshotPhase, i).kind;
+      kept += kind == GEMEM_EVENT_PHASE;
+      if (kind == GEMEM_EVENT_SETTINGS)
+        snapshot->reader.info.flags |= GEMEM_TRACE_HAS_SETTINGS;
+    }
   snapshot->reader.info.skipped += begun - kept;
   g_array_set_size (device->phases, keep);
 }
@@ -201,6 +208,31 @@ name_allocator (GememSnapshot *snapshot)
                            "%s", settings->configuration);
 }
 
+/* Where the settings changed, the file has the last ones; these are the first, of which the text
+ * alone is known. */
+static void
+begin_settings (GememSnapshot *snapshot)
+{
+  GememPytorchSettings *settings = &snapshot->records.settings;
+  const gboolean npu = settings->npu;
+
+  gemem_pytorch_settings_clear (settings);
+  gemem_pytorch_settings_init (settings);
+  settings->npu = npu;
+  settings->configuration = g_strdup (snapshot->settings_before);
+}
+
+static char *
+settings_text (const GememSnapshot *snapshot)
+{
+  const char *text = snapshot->settings_before;
+
+  if (snapshot->changes->len == 0)
+    return gemem_pytorch_settings_text (&snapshot->records.settings);
+  g_autofree char *quoted = text != NULL && *text != '\0' ? gemem_settings_quote (text) : NULL;
+  return quoted != NULL ? g_strconcat ("conf=", quoted, NULL) : g_strdup ("");
+}
+
 /* Adds the version of PyTorch to the settings: the newest that it may be. */
 static void
 add_version (GememSnapshot *snapshot)
@@ -227,7 +259,10 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
   /* copied, because the next pass resets the settings */
   const gboolean collects = settings->garbage_collection_threshold > 0;
 
-  settings->expandable_segments |= snapshot->expandable; /* the setting can change at run time */
+  if (snapshot->changes->len > 0)
+    begin_settings (snapshot);
+  else
+    settings->expandable_segments |= snapshot->expandable; /* it can change at run time */
 
   if (snapshot->options.torch != NULL)
     gemem_trace_info_note (info, "PyTorch", "%s", snapshot->options.torch);
@@ -260,7 +295,7 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
       open += device->state.open;
       settle_phases (snapshot, device);
     }
-  info->settings = gemem_pytorch_settings_text (settings);
+  info->settings = settings_text (snapshot);
   if (!settings->npu)
     add_version (snapshot);
   if (settings->memory_limit > 0)
@@ -269,7 +304,7 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
         "memory_limit=%" G_GUINT64_FORMAT
         " is inferred from when garbage was collected; if the program's is known, give it",
         settings->memory_limit);
-  if (snapshot->plain && snapshot->expandable)
+  if (snapshot->plain && snapshot->expandable && snapshot->changes->len == 0)
     gemem_trace_info_note (
         info, "note",
         "segments were made both plain and expandable: the setting changed while the program ran, "

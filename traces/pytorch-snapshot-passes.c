@@ -101,6 +101,30 @@ first_event (GememSnapshot *snapshot, const GememPytorchRecord *record, GError *
   return TRUE;
 }
 
+/* Takes an annotation that tells settings; FALSE: it is another. */
+static gboolean
+take_settings (GememSnapshot *snapshot, const GememPytorchRecord *record)
+{
+  const char *text = record->name;
+  GememSnapshotPhase change = { .time = record->event.time, .kind = GEMEM_EVENT_SETTINGS };
+
+  if (g_str_has_prefix (text, GEMEM_SNAPSHOT_SETTINGS_BEFORE))
+    {
+      if (snapshot->settings_before == NULL)
+        snapshot->settings_before = g_utf8_make_valid (
+            text + strlen (GEMEM_SNAPSHOT_SETTINGS_BEFORE), -1);
+      return TRUE;
+    }
+  if (!g_str_has_prefix (text, GEMEM_SNAPSHOT_SETTINGS))
+    return FALSE;
+  if (!record->begin)
+    return TRUE;
+  g_autofree char *valid = g_utf8_make_valid (text + strlen (GEMEM_SNAPSHOT_SETTINGS), -1);
+  change.tag = gemem_trace_info_intern (&snapshot->reader.info, valid);
+  g_array_append_val (snapshot->changes, change);
+  return TRUE;
+}
+
 static void
 first_annotation (GememSnapshot *snapshot, const GememPytorchRecord *record)
 {
@@ -177,7 +201,7 @@ first_record (GememSnapshot *snapshot, const GememPytorchRecord *record, GError 
       info->skipped++;
       return TRUE;
     case GEMEM_PYTORCH_ANNOTATION:
-      if (gemem_snapshot_wanted (snapshot, record->device))
+      if (!take_settings (snapshot, record) && gemem_snapshot_wanted (snapshot, record->device))
         first_annotation (snapshot, record);
       return TRUE;
     case GEMEM_PYTORCH_END:

@@ -12,12 +12,16 @@
 #define GEMEM_SNAPSHOT_BATCH 1024u
 #define GEMEM_SNAPSHOT_NPU_PAD 32 /* that torch_npu adds to each request */
 #define GEMEM_SNAPSHOT_PHASES (1u << 20)
+/* Annotations that tell what the file does not: settings that count from there on, and, where they
+ * change for the first time, those before (traces/record/dry/sitecustomize.py). */
+#define GEMEM_SNAPSHOT_SETTINGS "gemem: settings from here on: "
+#define GEMEM_SNAPSHOT_SETTINGS_BEFORE "gemem: settings until here: "
 
 typedef struct
 {
   guint64 time; /* us since 1970 */
   guint32 tag;
-  guint8 kind; /* GEMEM_EVENT_PHASE or GEMEM_EVENT_PHASE_END */
+  guint8 kind; /* GEMEM_EVENT_PHASE, GEMEM_EVENT_PHASE_END or GEMEM_EVENT_SETTINGS */
 } GememSnapshotPhase;
 
 typedef struct
@@ -47,6 +51,8 @@ typedef struct
   guint64 origin; /* us since 1970 of time 0 */
   gboolean has_time, truncated, names_pools;
   gboolean expandable, plain; /* segments of that kind were made */
+  GArray *changes;            /* GememSnapshotPhase: of settings, which are those of all devices */
+  char *settings_before;      /* the first of these; NULL: not told */
   guint64 phases, phases_lost, names, unknown;
   char *unknown_action; /* the first unknown action */
   guint64 last_id;

@@ -34,6 +34,8 @@ snapshot_close (GememTraceReader *reader)
     gemem_pytorch_records_clear (&snapshot->records);
   g_ptr_array_unref (snapshot->devices);
   g_free (snapshot->unknown_action);
+  g_array_unref (snapshot->changes);
+  g_free (snapshot->settings_before);
   gemem_trace_info_clear (&reader->info);
   snapshot->bytes.close (snapshot->bytes.source.data);
   g_free (snapshot);
@@ -52,6 +54,7 @@ gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshot
   snapshot->options = *options;
   snapshot->has_time = TRUE;
   snapshot->devices = g_ptr_array_new_with_free_func (gemem_snapshot_device_free);
+  snapshot->changes = g_array_new (FALSE, FALSE, sizeof (GememSnapshotPhase));
   gemem_trace_info_init (&snapshot->reader.info, format->name, bytes->source.name);
   if (gemem_snapshot_first_pass (snapshot, error))
     {

@@ -6,8 +6,9 @@
 
 #define TEXT_MAGIC "# gemem-trace: "
 /* 2: lines of frames and stacks, and the field stack= of events.  3: the kinds of memory that sleeps.
- * A trace is written as the lowest version that can hold it, which older readers know. */
-#define TEXT_VERSION 3
+ * 4: changes of settings.  A trace is written as the lowest version that can hold it, which older readers know. */
+#define TEXT_VERSION 4
+#define TEXT_VERSION_WITHOUT_SETTINGS 3
 #define TEXT_VERSION_WITHOUT_SLEEP 2
 #define TEXT_VERSION_WITHOUT_STACKS 1
 
@@ -15,7 +16,7 @@
 static const char *const text_event_flags[] = { "initial", "ambiguous", "small", "failed" };
 static const char *const text_trace_flags[] = {
   "has-time",  "has-addresses",  "has-segments", "block-sizes", "starts-in-middle",
-  "truncated", "has-completion", "is-vector",    "has-sleep"
+  "truncated", "has-completion", "is-vector",    "has-sleep",   "has-settings"
 };
 
 /* The name of the field `aux` in events of @kind. */

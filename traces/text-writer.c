@@ -262,9 +262,10 @@ write_event (TextWriter *writer, const GememTraceEvent *event, GError **error)
 
   if (event->kind == 0 || event->kind >= GEMEM_EVENT_KIND_COUNT)
     problem = "it has an unknown kind";
-  else if (gemem_event_kind_sleeps (event->kind)
-           && (writer->info->flags & GEMEM_TRACE_HAS_SLEEP) == 0)
-    problem = "memory sleeps in a trace without has-sleep";
+  else if ((gemem_event_kind_needs (event->kind) & ~writer->info->flags) != 0)
+    problem = gemem_event_kind_sleeps (event->kind)
+                  ? "memory sleeps in a trace without has-sleep"
+                  : "settings change in a trace without has-settings";
   else if (event->tag >= writer->info->strings->len)
     problem = "its tag is not in the string table";
   else if (event->stack != 0
@@ -365,9 +366,10 @@ gemem_text_create (const char *path, const GememTraceInfo *info, GError **error)
   writer->frames = g_array_new (FALSE, TRUE, sizeof (guint32));
   writer->stacks = g_array_new (FALSE, TRUE, sizeof (guint32));
   g_string_printf (writer->line, TEXT_MAGIC "%d\n%s",
-                   (info->flags & GEMEM_TRACE_HAS_SLEEP) != 0 ? TEXT_VERSION
-                   : info->stacks != NULL                     ? TEXT_VERSION_WITHOUT_SLEEP
-                                                              : TEXT_VERSION_WITHOUT_STACKS,
+                   (info->flags & GEMEM_TRACE_HAS_SETTINGS) != 0 ? TEXT_VERSION
+                   : (info->flags & GEMEM_TRACE_HAS_SLEEP) != 0  ? TEXT_VERSION_WITHOUT_SETTINGS
+                   : info->stacks != NULL                        ? TEXT_VERSION_WITHOUT_SLEEP
+                                                                 : TEXT_VERSION_WITHOUT_STACKS,
                    comment);
   if (!gemem_output_write (output, writer->line->str, writer->line->len, error)
       || !gemem_output_write (output, writer->first_header->str, writer->first_header->len, error))

@@ -303,9 +303,14 @@ parse_event (TextReader *reader, const char *p, const char *end)
   event->kind = (guint8) gemem_event_kind_from_name (p, (gsize) (word - p));
   if (event->kind == 0)
     return fail_at (reader, p, word, "is no kind of event; see doc/trace-formats.md");
+  if (event->kind == GEMEM_EVENT_SETTINGS && reader->version_flags != GEMEM_TRACE_HAS_SETTINGS)
+    return fail_at (reader, p, word,
+                    "is an event of version 4; let the first line be '" TEXT_MAGIC "4'");
   if (gemem_event_kind_sleeps (event->kind) && reader->version_flags == 0)
     return fail_at (reader, p, word,
                     "is an event of version 3; let the first line be '" TEXT_MAGIC "3'");
+  if ((gemem_event_kind_needs (event->kind) & ~reader->lines.base.info.flags) != 0)
+    return fail_at (reader, p, word, "needs a line '# flags: has-sleep' before the events");
   p = word;
   scan_blanks (&p, end);
   if (p < end && g_ascii_isdigit (*p))
@@ -541,7 +546,9 @@ read_first_line (TextReader *reader)
   if (version > TEXT_VERSION_WITHOUT_STACKS)
     gemem_trace_info_stacks (&reader->lines.base.info);
   if (version > TEXT_VERSION_WITHOUT_SLEEP)
-    reader->lines.base.info.flags = reader->version_flags = GEMEM_TRACE_HAS_SLEEP;
+    reader->version_flags = version > TEXT_VERSION_WITHOUT_SETTINGS ? GEMEM_TRACE_HAS_SETTINGS
+                                                                    : GEMEM_TRACE_HAS_SLEEP;
+  reader->lines.base.info.flags = reader->version_flags;
   return version <= TEXT_VERSION
          || fail (reader,
                   "version %" G_GUINT64_FORMAT

@@ -45,6 +45,7 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_SLEEP] = "sleep",
   [GEMEM_EVENT_PAUSE] = "pause",
   [GEMEM_EVENT_WAKE] = "wake",
+  [GEMEM_EVENT_SETTINGS] = "settings",
 };
 
 const char *

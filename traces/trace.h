@@ -89,6 +89,9 @@ typedef enum
   GEMEM_EVENT_SLEEP = 33,
   GEMEM_EVENT_PAUSE = 34, /* tag = names ("": all) of what sleeps */
   GEMEM_EVENT_WAKE = 35,  /* tag = names ("": all) of what has memory again, or none of it has */
+  /* tag = the settings that the recorded allocator has from here on, as the program gave them to it
+   * ("max_split_size_mb:20"; what is not named is as by default) (GEMEM_TRACE_HAS_SETTINGS) */
+  GEMEM_EVENT_SETTINGS = 36,
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
 
@@ -160,7 +163,17 @@ enum
   GEMEM_TRACE_HAS_COMPLETION = 1 << 6,   /* frees come as FREE_REQUESTED / FREE_COMPLETED pairs */
   GEMEM_TRACE_IS_VECTOR = 1 << 7,        /* carries the expected decisions of a named allocator */
   GEMEM_TRACE_HAS_SLEEP = 1 << 8,        /* may have events of memory that sleeps: version 3 */
+  GEMEM_TRACE_HAS_SETTINGS = 1 << 9,     /* may have changes of settings: version 4 */
 };
+
+/* The flag that a trace with events of @kind has; 0: none. */
+static inline guint32
+gemem_event_kind_needs (guint kind)
+{
+  return gemem_event_kind_sleeps (kind) ? GEMEM_TRACE_HAS_SLEEP
+         : kind == GEMEM_EVENT_SETTINGS ? GEMEM_TRACE_HAS_SETTINGS
+                                        : 0;
+}
 
 typedef struct _GememTraceInfo GememTraceInfo;
 

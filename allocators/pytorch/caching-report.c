@@ -113,10 +113,12 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
 
 /* Size of the largest block of @stream in @pool; 0 if there is none. */
 static guint64
-largest_block (const CachingPool *pool, guint64 stream)
+largest_block (const Caching *caching, const CachingPool *pool, guint64 stream)
 {
   const GememTreeNode *node = gemem_tree_before (&pool->free, stream, G_MAXUINT64, G_MAXUINT64);
 
+  while (node != NULL && gemem_caching_passed_over (caching, node))
+    node = gemem_tree_previous (node);
   return node != NULL && node->group == stream ? node->size : 0;
 }
 
@@ -126,14 +128,15 @@ guint64
 gemem_caching_largest_free (GememAllocator *allocator, guint64 stream)
 {
   const Caching *caching = (const Caching *) allocator;
-  const guint64 large = gemem_caching_round_down (&caching->settings,
-                                                  largest_block (&caching->pools.large, stream));
+  const guint64 large = gemem_caching_round_down (
+      &caching->settings, largest_block (caching, &caching->pools.large, stream));
   guint64 small;
 
   if (large > CACHING_SMALL)
     return large - caching->settings.pad;
   small = gemem_caching_round_down (
-      &caching->settings, MIN (largest_block (&caching->pools.small, stream), CACHING_SMALL));
+      &caching->settings,
+      MIN (largest_block (caching, &caching->pools.small, stream), CACHING_SMALL));
   return small > caching->settings.pad ? small - caching->settings.pad : 0;
 }
 

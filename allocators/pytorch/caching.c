@@ -132,6 +132,8 @@ find_free (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   if (settings->gc)
     pool->search_count++;
   node = gemem_tree_fit (&pool->free, stream, size);
+  while (node != NULL && G_UNLIKELY (gemem_caching_passed_over (caching, node)))
+    node = gemem_tree_next (node);
   if (node == NULL || node->group != stream)
     return NULL;
   if (settings->expandable)
@@ -664,6 +666,25 @@ caching_create (gconstpointer params, GememDevice *device, GError **error)
                                                "pytorch-caching", error);
 }
 
+static gboolean
+caching_configure (GememAllocator *allocator, const char *text, GError **error)
+{
+  Caching *caching = (Caching *) allocator;
+  const CachingSettings before = caching->settings;
+  CachingSettings settings;
+
+  if (!gemem_caching_settings_change (&before, allocator->device, text, &settings, error))
+    return FALSE;
+  caching->settings = settings;
+  if (!init_device (caching, "pytorch-caching", error))
+    {
+      caching->settings = before;
+      return FALSE;
+    }
+  caching->mixed = caching->mixed || before.expandable;
+  return TRUE;
+}
+
 static void
 drop_kept (Caching *caching, CachingPoolPair *pair)
 {
@@ -721,6 +742,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .trim = gemem_caching_trim,
   .release_pool = gemem_caching_release_pool,
   .redirect = gemem_caching_redirected,
+  .configure = caching_configure,
   .largest_free = gemem_caching_largest_free,
   .walk = gemem_caching_walk,
   .check = gemem_caching_check,

@@ -145,6 +145,11 @@ gboolean gemem_caching_settings_resolve (const CachingParams *params, GememDevic
                                          CachingSettings *settings, GError **error);
 /* What only torch-npu does otherwise, switched off. */
 void gemem_caching_settings_plain (CachingSettings *settings);
+/* The @settings that follow on @before when the program gives its allocator @text (caching-configure.c).
+ * GEMEM_ERROR_USAGE: PyTorch refuses it. */
+gboolean gemem_caching_settings_change (const CachingSettings *before, GememDevice *device,
+                                        const char *text, CachingSettings *settings,
+                                        GError **error);
 /* Parses `roundup_power2_divisions` into one value per slot.  The message names no
  * allocator. */
 gboolean gemem_caching_divisions_parse (const CachingVersion *version, const char *text,
@@ -345,6 +350,7 @@ struct _Caching
   guint64 ranks, numbers; /* the next rank of a segment; the last number of a block */
   /* what caching-captures.c knows */
   GArray *redirections; /* CachingRedirection: begun and not ended */
+  gboolean mixed;       /* segments may be of both kinds, for the setting was changed */
   gboolean by_number;   /* CACHING_TIES_BLOCK, for the event path */
   gboolean marked;      /* the trace says when private pools are in use */
   gboolean holding;     /* events are held back */
@@ -425,6 +431,15 @@ gemem_caching_stat_subtract (Caching *caching, guint which, gboolean small, guin
 }
 
 /* ---- caching.c */
+
+/* Whether no request is served from free block @node: expandable segments serve none while
+ * expandable_segments is off. */
+static inline gboolean
+gemem_caching_passed_over (const Caching *caching, const GememTreeNode *node)
+{
+  return caching->mixed && !caching->settings.expandable
+         && gemem_caching_block ((GememTreeNode *) node)->segment->page != 0;
+}
 
 /* A new allocator with @settings on @device, whose class the caller has set in no field yet; @what
  * names it in messages.  NULL: the settings need what the device lacks (GEMEM_ERROR_USAGE). */

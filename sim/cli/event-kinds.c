@@ -82,6 +82,9 @@ static const struct
   [GEMEM_EVENT_PAUSE] = { "Memory of a name sleeps.", "torch_memory_saver.pause", NULL },
   [GEMEM_EVENT_WAKE] = { "Memory of some names, or all, has bytes of the device again.",
                          "CuMemAllocator.wake_up|LLM.wake_up|torch_memory_saver.resume", "rlhf" },
+  [GEMEM_EVENT_SETTINGS] = { "The program gave its allocator other settings, which count from here "
+                             "on.",
+                             "torch.cuda.memory._set_allocator_settings", NULL },
 };
 
 const char *

@@ -287,6 +287,8 @@ main (int argc, char **argv)
                                                                        : GEMEM_LAUNCH_CANNOT_RUN;
     }
   status = verdict->status;
+  if (status == 0 && verdict->lost > 0 && verdict->findings->len == 0)
+    status = 1; /* what was asked for is not there; the messages say why */
   dry_verdict_print (&options, verdict);
   if (options.json != NULL && !dry_verdict_write_json (&options, verdict, &error))
     {

@@ -98,7 +98,8 @@ set_python (char **environment, const DryOptions *options, const DryRun *run)
 static char **
 set_compilers (char **environment, const DryRun *run)
 {
-  static const char *const folders[] = { "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR" };
+  static const char *const folders[] = { "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR",
+                                         "VLLM_CACHE_ROOT" };
   /* named as PyTorch names its own: what lies there is no line of the program (traces/origin.c) */
   g_autofree char *folder = g_build_filename (run->folder, "torchinductor_dry", NULL);
 

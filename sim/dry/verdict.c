@@ -204,8 +204,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
                                   : gemem_launch_output (g->options->output, source);
   g_autofree char *version = dry_fact (g->run, source->pid, "torch", "version");
   g_autofree char *release = release_of (version),
-                  *refusals = dry_fact (g->run, source->pid, "torch", "refusals"),
-                  *changed = dry_fact (g->run, source->pid, "torch", "changed");
+                  *refusals = dry_fact (g->run, source->pid, "torch", "refusals");
   g_autoptr (GArray) held = NULL, beside = NULL;
   const gboolean passes_on = snapshot == NULL && dry_passes_on (g->run, source->pid);
   const guint64 left_out = dry_jax_taken (g->options, g->run, source->pid);
@@ -234,7 +233,6 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
                                    .ended = first ? g->ended : NULL,
-                                   .changed = changed,
                                    .managed_on_host = TRUE,
                                    .never_refused = g_strcmp0 (refusals, "0") == 0,
                                    .left_out = left_out,

@@ -294,6 +294,18 @@ do_redirect (GememRun *run, const GememTraceEvent *event)
 }
 
 static gboolean
+do_settings (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  g_autoptr (GError) reason = NULL;
+
+  if (!run->follows || run->info == NULL || event->tag >= run->info->strings->len
+      || run->klass->configure (run->allocator, g_ptr_array_index (run->info->strings, event->tag),
+                                &reason))
+    return TRUE;
+  return gemem_run_bad_event (run, error, "%s", reason->message);
+}
+
+static gboolean
 do_other (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   switch (event->kind)
@@ -325,6 +337,8 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_POOL_END:
       do_redirect (run, event);
       return TRUE;
+    case GEMEM_EVENT_SETTINGS:
+      return do_settings (run, event, error);
     case GEMEM_EVENT_DEVICE_LIMIT:
       do_limit (run, event);
       return TRUE;

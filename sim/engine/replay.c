@@ -131,6 +131,9 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
       return FALSE;
     }
   run->klass = run->allocator->klass;
+  /* who chose settings wants to know what they do, from the first event to the last */
+  run->follows = run->same_allocator && job->use_trace_settings && run->klass->configure != NULL
+                 && job->allocator->settings->len == 0;
   run->unbegun = run->allocator->broken != NULL; /* it did not get what it takes when it is made */
   gemem_run_take_mark (run);
   run->result->approximation = g_strdup (run->allocator->approximation);

@@ -56,6 +56,7 @@ struct _GememRun
   GememCallTimes *times;    /* latencies of the device's calls, by the same clock; or NULL */
   gboolean hurry;           /* the device's clock does not follow the trace's */
   gboolean same_allocator;  /* the allocator is the one that made the recording */
+  gboolean follows;         /* ... and its settings change with the recording's (SETTINGS) */
   gboolean recorded_device; /* its segments lie where they were recorded */
   gboolean knows_ranges;    /* the recording says where ranges begin (va_base), not its mappings */
   /* GememBlock: completions deferred by a limit of the recorded device; NULL: no limit */

@@ -31,6 +31,7 @@ for name in llama generate beams assisted policy trainer mixtral whisper peft co
 for name in profiled emptied resumed scripted paged nf4; do
   run 0 gemem-dry-run --gpu h100 --json verdict.json "$GEMEM_PACKAGES" "$programs/packages.py" $name; says err '^  h100 +fits:'
   check "$name: it needs what PyTorch says" jq -e --argjson reserved "$(sed -n 's/^peak [0-9]* //p' "$out")" '.needed == $reserved and .processes[0].peak_reserved == $reserved' verdict.json
+  check "$name: gemem decides as its PyTorch" jq -e '.processes[0] | .compared > 0 and .equal == .compared' verdict.json
 done
 for name in detection lookup checked llava; do fits h100 sizes "$programs/packages.py" $name; done
 fits h100 workspaces "$programs/packages.py" diffusion
@@ -40,10 +41,12 @@ fits h100 workspaces "$programs/packages.py" audio
 # longer than a step; the cache of keys and values takes what is left of the part of the memory that it may take
 if [ -n "${GEMEM_VLLM:-}" ]; then
   VLLM_USE_FLASHINFER_SAMPLER=0 VLLM_NO_USAGE_STATS=1; export VLLM_USE_FLASHINFER_SAMPLER VLLM_NO_USAGE_STATS
-  for step in 8192 32; do
-    run 0 timeout 900 gemem-dry-run --gpu h100 --json vllm.json "$GEMEM_VLLM" "$programs/vllm_generate.py" 16 $step
+  for how in 8192 32 '64 compiled'; do
+    # shellcheck disable=SC2086 # words
+    run 0 timeout 900 gemem-dry-run --gpu h100 --json vllm.json "$GEMEM_VLLM" "$programs/vllm_generate.py" 16 $how
     says out '^tokens \[16, 16, 16\]$'; says err '^  h100 +fits: '; says err '^  note +vLLM: every request gets one token in each step$'
     check "half of the memory is taken, and no more" jq -e '.needed > 0.49 * .capacity and .needed < 0.502 * .capacity' vllm.json
+    check "gemem decides as its PyTorch, whose settings it changes on the way" jq -e '.processes[0] | .compared > 500 and .equal == .compared' vllm.json
   done
 else
   skip 'vLLM' "\$GEMEM_VLLM names no Python"

@@ -135,6 +135,16 @@ for python in $GEMEM_TORCH; do
   # A shell's background jobs ignore SIGINT, and so would what they start.
   run 124 env --default-signal=INT timeout -k 60 -s INT 30 gemem-dry-run "$python" wait.py; says err 'wait\.py:3 <module> has read 2000 values .* if it waits for another'
   run 0 gemem-dry-run "$python" generation.py; says out '^2 12$'; says err '^  note +generate\(\) of transformers stops at its length'
+  # private pools that are gone at the end, which PyTorch's history does not name before 2.12
+  for name in deleted shared pool nested; do
+    run 0 gemem-dry-run --json pools.json "$python" "$programs/private_pools.py" $name
+    check "$name: every decision as PyTorch's" jq -e --argjson reserved "$(cat "$out")" '.processes[0] | .compared > 4 and .equal == .compared and .peak_reserved == $reserved' pools.json
+  done
+  # settings that change on the way: gemem decides as this PyTorch does, with what it has them at each request
+  for kinds in split round both expand; do
+    run 0 gemem-dry-run --json settings.json "$python" "$programs/settings.py" 1 $kinds
+    check "$kinds: every decision as PyTorch's" jq -e --argjson reserved "$(cat "$out")" '.processes[0] | .compared > 300 and .equal == .compared and .peak_reserved == $reserved' settings.json
+  done
   run 0 env GEMEM_DRY_HISTORY=10 gemem-dry-run "$python" many.py; says err '^  peak live +2\.000 MiB'; says err '^  note .*holds the last requests alone'
   for how in exit:5 mine:0 SIGTERM:143 full:1 SIGKILL:137; do
     run "${how#*:}" gemem-dry-run --json end.json "$python" end.py "${how%:*}"

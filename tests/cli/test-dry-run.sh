@@ -201,12 +201,10 @@ log = open("log", "a", buffering=1)
 queue = []
 class memory:
     def _record_memory_history(enabled="all", **options): print("record", enabled, *sorted(options), file=log)
-    def memory_stats(device): return {"num_alloc_retries": int(os.environ.get("FAKE_RETRIES", "0")), "allocation.all.allocated": _C.served}
-    def _dump_snapshot(path): "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); exec("1"); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
+    def memory_stats(device): return {"num_alloc_retries": int(os.environ.get("FAKE_RETRIES", "0"))}
+    def _dump_snapshot(path): "FAKE_FULL" in os.environ and (open(path, "w").write("x" * 999), os.write(os.open("/dev/full", 1), b"x")); "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); exec("1"); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
 class _C:
-    served = 0
-    def _accelerator_setAllocatorSettings(text): assert ":" in text
-    def _cuda_setMemoryFraction(part, device): pass
+    def _cuda_setMemoryFraction(part, device): assert part <= 1
 class cuda:
     memory = memory
     ready = False
@@ -236,32 +234,62 @@ PY
   else
     skip "the Python of a wrapper" "there is no module venv"
   fi
+  # kernels that are compiled here have no code, and no cache of a real run may keep them, be it the user's own
+  VLLM_CACHE_ROOT=$PWD/mine run 0 gemem-dry-run -o py.gmt python3 -c 'import os; print(*(os.environ[name].split("/")[-1] for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "VLLM_CACHE_ROOT")))'
+  says out '^torchinductor_dry torchinductor_dry torchinductor_dry$'
   FAKE_SNAPSHOT=$PWD/snapshot.pickle PYTHONPATH=$PWD/fake:$PWD/own; export FAKE_SNAPSHOT PYTHONPATH
   run 0 gemem-dry-run -o py.gmt python3 -c 'import sys; assert "torch" not in sys.modules; print(sys.own, any("recording" in p for p in sys.path))'; says out '^own False$'
   check "torch is not imported for programs that do not" test ! -e log
   run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; print("before", file=torch.log); torch.cuda.init(); torch.cuda.memory._record_memory_history(None)'
   printf '%s\n' before init 'record all context global_record_annotations max_entries stacks' dump >wanted
   check "history begins when CUDA does, and the program cannot end it" cmp log wanted
+  # settings that the program changes while it runs are told by annotations: what they were, and what they are; a refused string is no change
+  mkdir -p sets/torch; { cat fake/torch/__init__.py; cat <<'PY'
+class _C:
+    def _accelerator_getAllocatorSettings(): return "first"
+    def _accelerator_setAllocatorSettings(text): print("set", text, file=log); 1 / (text != "wrong")
+class annotation:
+    def __init__(self, text): print(text, file=log)
+    def __enter__(self): pass
+    def __exit__(self, *error): pass
+class autograd:
+    class profiler: record_function = annotation
+PY
+  } >sets/torch/__init__.py; rm -f log
+  PYTHONPATH=$PWD/sets run 0 gemem-dry-run -o py.gmt python3 -c 'import torch
+set = lambda text: torch._C._accelerator_setAllocatorSettings(text)
+set("early"); torch.cuda.init(); set("a:1")
+try: set("wrong")
+except ZeroDivisionError: pass
+set("")'
+  printf '%s\n' 'set early' init 'record all context global_record_annotations max_entries stacks' 'gemem: settings until here: first' 'set a:1' 'gemem: settings from here on: a:1' 'set wrong' 'set ' 'gemem: settings from here on: ' dump >wanted
+  check "settings that the program changes" cmp log wanted
   run 0 gemem-dry-run -o 'a:b/py.gmt' python3 -c 'import torch; torch.cuda.init()'; says err '^  requests of +PyTorch 2\.11\.0\+cu130'
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'
   says err '^  requests of +PyTorch 2\.11\.0\+cu130, .*expandable_segments=true'; says err '^  address orders +'; says err '^  peak reserved +200\.0 MiB'
   check "the snapshot is the trace" test "$(gemem-sim info py.gmt | grep -c 'recorded allocator.*pytorch-caching:.*version=2.11')" -eq 1
-  # settings of PyTorch's allocator before the first request, and after it: those of every replay, and those that only a part of the run had
-  printf '%s\n' 'import torch' 'torch.cuda.init()' 'torch._C._accelerator_setAllocatorSettings("a:1")' 'torch._C._cuda_setMemoryFraction(0.25, 0)' >set.py
-  run 0 gemem-dry-run -o py.gmt python3 set.py; says err '^  note +PyTorch may take 0\.25 of the GPU .set\.py:4., .*; replay it with -a pytorch-caching:per_process_memory_fraction=0\.25$'
-  check "and no change" sh -c "! grep -q 'after the first request' $err"
-  printf '%s\n' 'torch._C.served = 1' 'for n in 2, 2, 3, 4, 5, 6: torch._C._accelerator_setAllocatorSettings("a:%d" % n)' 'try: torch._C._accelerator_setAllocatorSettings("b")' 'except AssertionError: pass' 'torch._C._cuda_setMemoryFraction(1.0, 0)' >>set.py
-  run 0 gemem-dry-run -o py.gmt python3 set.py
-  says err "^  note +PyTorch's allocator was set after the first request: a:2 .set\.py:6., then a:3 .set\.py:6., then a:4 .set\.py:6., then a:5 .set\.py:6., and others; .* same settings from start to end$"
-  says err '^  note +PyTorch may take 0\.25'
-  run 0 gemem-sim info py.gmt; says out 'note: the allocator was set after the first request: a:2 .set\.py:6., then .*; a replay has the same settings from start to end'
-  rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'; check "nothing was set" sh -c "! grep -q 'note .*PyTorch' $err"
+  # the part of the GPU that PyTorch may take is in no snapshot
+  printf '%s\n' 'import torch' 'torch.cuda.init()' 'torch._C._cuda_setMemoryFraction(0.25, 0)' 'try: torch._C._cuda_setMemoryFraction(2, 0)' 'except AssertionError: pass' >set.py
+  run 0 gemem-dry-run -o py.gmt python3 set.py; says err '^  note +PyTorch may take 0\.25 .set\.py:3. of the GPU, which the recording does not say; replay it with -a pytorch-caching:per_process_memory_fraction=0\.25$'
+  echo 'torch._C._cuda_setMemoryFraction(1.0, 0)' >>set.py
+  run 0 gemem-dry-run -o py.gmt python3 set.py; says err '^  note +PyTorch may take 0\.25 .set\.py:3., then 1 .set\.py:6. of the GPU, one after the other, of which a replay has one from start to end: -a .*=0\.25$'
+  rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'; check "no part was set" sh -c "! grep -q 'note .*PyTorch' $err"
   for end in 'os._exit(5)' 'os.kill(os.getpid(), 15)' 'raise KeyError' 'sys.exit(5)'; do
     rm -f log; gemem-dry-run -o py.gmt python3 -c "import os, sys, torch; torch.cuda.init(); $end" 2>"$err"
     check "one snapshot after $end" test "$(grep -c dump log)" -eq 1
   done
   rm -f log; FAKE_AGAIN=1 run 143 gemem-dry-run -o py.gmt python3 -c "import os, torch; torch.cuda.init(); os.kill(os.getpid(), 15)"
   check "a second signal does not end it before the snapshot is there" test "$(grep -c dump log)" -eq 1
+  # a program that handles the signal itself has its snapshot from before, should it be killed, and another one at its end
+  for end in 9:1 5:2; do
+    rm -f log; gemem-dry-run -o py.gmt python3 -c "import os, signal, torch
+signal.signal(signal.SIGTERM, lambda number, frame: os.kill(os.getpid(), 9) if ${end%:*} == 9 else os._exit(${end%:*}))
+torch.cuda.init(); os.kill(os.getpid(), 15); signal.pause()" 2>"$err"
+    check "${end#*:} snapshots of a program that handles SIGTERM" test "$(grep -c dump log)" -eq "${end#*:}"; says err '^  requests of +PyTorch'
+  done
+  # a disk that is full when the snapshot is written: its part is removed, so that there is space for the calls of CUDA, and the verdict says what is missing
+  FAKE_FULL=1 run 0 gemem-dry-run -o py.gmt python3 -c "import ctypes, os, torch; torch.cuda.init(); ctypes.CDLL(None).cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20))"
+  says err '^  h100 +fits only if'; says err "^  requests of +CUDA's runtime and driver"; says err "^  unknown .*PyTorch's requests could not be written: No space left on device"; check "nothing is left of it" sh -c '! ls -d ./*.recording-* 2>/dev/null'
   run 130 env --default-signal=INT gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init(); print("said", end=""); raise KeyboardInterrupt'; says out '^said$'; says err 'ended with signal 2$'
   # values that the program reads, of which --value chooses some; managed memory; a function that does not exist
   cat >values.py <<'PY'
@@ -501,7 +529,7 @@ for world in 1, 2:
     except AttributeError: print("waited")
 PY
   run 0 gemem-dry-run -o wait.gmt python3 barrier.py; check "all ranks come to a barrier" test "$(tr '\n' ' ' <"$out")" = '1 True WORK 1 True waited 1 False WORK 1 False waited '
-  echo 'broken' >snapshot.pickle; run 0 gemem-dry-run -o broken.gmt --json - python3 -c 'import torch; torch.cuda.init()'; says err 'the recording is still in .*\.pickle'; says out '"fits": null, "only_if": \["what could not be recorded'
+  echo 'broken' >snapshot.pickle; run 1 gemem-dry-run -o broken.gmt --json - python3 -c 'import torch; torch.cuda.init()'; says err 'the recording is still in .*\.pickle'; says out '"fits": null, "only_if": \["what could not be recorded'
 else
   skip "Python programs" "there is no python3"
 fi

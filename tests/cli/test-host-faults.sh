@@ -118,6 +118,10 @@ if [ -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] && [ -x "$odd" ]; t
   GEMEM_FAULT=count GEMEM_FAULT_PROGRAM=gemem-dry-run GEMEM_FAULT_COUNTS=counts LD_PRELOAD=$library gemem-dry-run -o out.gmt --json v.json true >/dev/null 2>&1
   recorded "rename:$(sed -n 's/^rename //p' counts):5" 1 none gemem-dry-run -o out.gmt --json v.json true
   says err '^gemem-dry-run: .*v.json.*: Input/output error$'; check 'the old verdict' grep -qx old v.json
+  # the trace itself is the last file that is renamed: without it the command has failed, though the program ended with success
+  gemem-dry-run -o out.gmt "$GEMEM_BUILDDIR/tests/programs/dry-memory" runtime >/dev/null 2>&1 # its part of the cache
+  GEMEM_FAULT=count GEMEM_FAULT_PROGRAM=gemem-dry-run GEMEM_FAULT_COUNTS=more LD_PRELOAD=$library gemem-dry-run -o out.gmt "$GEMEM_BUILDDIR/tests/programs/dry-memory" runtime >/dev/null 2>&1
+  recorded "rename:$(sed -n 's/^rename //p' more):5" 1 '.*/out.gmt: Input/output error;' gemem-dry-run -o out.gmt "$GEMEM_BUILDDIR/tests/programs/dry-memory" runtime
   for at in 100 1000 2000; do recorded memory:$at 1 'out of memory: ' gemem-dry-run -o out.gmt true; done
 else
   skip 'recordings' 'the stand-in driver is not built'

@@ -209,7 +209,7 @@ static void
 describe (GememTraceInfo *info)
 {
   gemem_trace_info_init (info, "fuzz", "fuzz");
-  info->flags = GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_TIME;
+  info->flags = GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS | GEMEM_TRACE_HAS_TIME;
   info->allocator = g_strdup ("pytorch-caching");
   info->settings = g_strdup ("expandable_segments=yes");
   info->device = g_strdup ("capacity=1GiB");
@@ -246,7 +246,7 @@ write_requests (const char *path, const char *format)
   g_autoptr (GError) error = NULL;
 
   describe (&info);
-  info.flags &= ~(guint32) GEMEM_TRACE_HAS_SLEEP;
+  info.flags &= ~(guint32) (GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS);
   GememTraceWriter *writer = gemem_trace_create (path, format, &info, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < 40; i++)

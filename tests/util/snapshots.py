@@ -4,6 +4,7 @@
     snapshots.py rewrite SNAPSHOT.pickle.gz DIR   the same recording: protocols 2 to 5, keys in other orders, nothing shared, everything shared,
                                                   by pickle's Python implementation, with keys of the future
     snapshots.py mixed FILE                       a state of its own: four streams, plain segments, private pools, empty devices between
+    snapshots.py settings FILE                    settings that change between two requests, as gemem-dry-run has PyTorch annotate them
     snapshots.py hostile DIR                      what must be refused or be harmless, and never hang
     snapshots.py big FILE EVENTS                  random events with call stacks of 40 to 99 frames, about 420 bytes an event
 """
@@ -86,6 +87,24 @@ def mixed(path):
     pickle.dump(snapshot, open(path, "wb"), 4)
 
 
+def settings(path):
+    base, mib = 0x7F0000000000, 1 << 20
+    start = lambda name, at: {"name": name, "stage": "START", "time_us": 1700000000000000 + at, "device": 0}
+    told = [start("gemem: settings until here: garbage_collection_threshold:0.9,max_split_size_mb:99", 6), start("gemem: settings from here on: max_split_size_mb:20", 7), start("step", 0)]
+    notes = sorted(told + [{**note, "stage": "END"} for note in told], key=lambda note: note["time_us"])
+    steps = [("segment_alloc", 0, 20), ("alloc", 0, 8), ("free_requested", 0, 8), ("free_completed", 0, 8), ("segment_alloc", 1, 20), ("alloc", 1, 8)]
+    events = [{"action": action, "addr": base + place * 64 * mib, "size": size * mib, "stream": 0, "time_us": 1700000000000000 + 2 * i, "frames": []} for i, (action, place, size) in enumerate(steps)]
+    segments = []
+    for place, used in enumerate((0, 8)):
+        address = base + place * 64 * mib
+        blocks = [{"address": address, "size": 8 * mib, "requested_size": 8 * mib, "state": "active_allocated", "frames": []}] if used else []
+        blocks.append({"address": address + used * mib, "size": (20 - used) * mib, "requested_size": 0, "state": "inactive", "frames": []})
+        segments.append({"device": 0, "address": address, "total_size": 20 * mib, "allocated_size": used * mib, "active_size": used * mib, "requested_size": used * mib, "stream": 0,
+                         "segment_type": "large", "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": blocks})
+    last = {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:20", "max_split_size": 20 * mib, "garbage_collection_threshold": 0.0, "expandable_segments": False, "max_cached_size": -1}
+    pickle.dump({"segments": segments, "device_traces": [events], "allocator_settings": last, "external_annotations": notes}, open(path, "wb"), 4)
+
+
 def big(path, events):
     r = random.Random(7)
     frames = [{"name": f"function_{i}", "filename": f"/home/user/project/module{i % 300}.py" if i % 3 else "??", "line": i % 1000} for i in range(20000)]
@@ -145,4 +164,4 @@ def hostile(folder):
 
 if __name__ == "__main__":
     sys.setrecursionlimit(20000)
-    {"rewrite": rewrite, "mixed": mixed, "hostile": hostile, "big": big}[sys.argv[1]](*sys.argv[2:])
+    {"rewrite": rewrite, "mixed": mixed, "settings": settings, "hostile": hostile, "big": big}[sys.argv[1]](*sys.argv[2:])

@@ -415,11 +415,6 @@ gemem_launch_open (const GememJournal *journal, const GememLaunchFacts *facts, G
     gemem_trace_info_note (&reader->info, "recorder", "%s %s", launcher, PACKAGE_VERSION);
   if (reader != NULL && facts->ended != NULL)
     gemem_trace_info_note (&reader->info, "ended", "%s", facts->ended);
-  if (reader != NULL && facts->changed != NULL)
-    gemem_trace_info_note (&reader->info, "note",
-                           "the allocator was set after the first request: %s; a replay has the "
-                           "same settings from start to end",
-                           facts->changed);
   return reader;
 }
 

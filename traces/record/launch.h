@@ -91,8 +91,6 @@ typedef struct
   /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL for
    * other processes */
   const char *ended;
-  const char
-      *changed; /* settings that PyTorch's allocator got after its first request; NULL: none */
   /* of a journal: the calls alone, without the requests of an allocator above them */
   gboolean calls_only;
   gboolean managed_on_host, never_refused; /* as GememReadOptions */

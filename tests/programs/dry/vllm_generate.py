@@ -1,4 +1,4 @@
-"""vllm_generate.py TOKENS STEP: vLLM's engine with its newer model runner, in its own process, makes TOKENS tokens for three prompts, STEP of the prompts' tokens at a time.
+"""vllm_generate.py TOKENS STEP [compiled]: vLLM's engine with its newer model runner, in its own process, makes TOKENS tokens for three prompts, STEP of the prompts' tokens at a time.
 
 A small Llama, made from a configuration that is written here, without weights and without a tokenizer.
 """
@@ -6,7 +6,7 @@ import json
 import sys
 
 
-def main(tokens, step):
+def main(tokens, step, compiled):
     from transformers import LlamaConfig
     from vllm import LLM, SamplingParams
 
@@ -17,11 +17,11 @@ def main(tokens, step):
         facts = dict(json.load(stream), torch_dtype='bfloat16')
     with open('model/config.json', 'w') as stream:
         json.dump(facts, stream)
-    engine = LLM('model', load_format='dummy', skip_tokenizer_init=True, enforce_eager=True, gpu_memory_utilization=0.5, max_num_batched_tokens=step, max_num_seqs=8)
+    engine = LLM('model', load_format='dummy', skip_tokenizer_init=True, enforce_eager=not compiled, gpu_memory_utilization=0.5, max_num_batched_tokens=step, max_num_seqs=8)
     prompts = [{'prompt_token_ids': list(range(10, 10 + n))} for n in (7, 50, 200)]
     answers = engine.generate(prompts, SamplingParams(max_tokens=tokens, detokenize=False, ignore_eos=True))
     print('tokens', [len(answer.outputs[0].token_ids) for answer in answers])
 
 
 if __name__ == '__main__':  # vLLM may start this file again in a process of its own
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), 'compiled' in sys.argv)

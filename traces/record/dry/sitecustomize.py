@@ -60,14 +60,15 @@ class _History(object):
         self.cuda, self.initialised = torch.cuda, torch.cuda.is_initialized
         self.values = _load("values").values
         self.torch = torch
-        self.settings = _load("settings").Settings(torch)
         self.pid, self.done, self.records = 0, False, False
+        self.allocator = _load("allocator").Watch(torch, lambda: self.records and self.pid == os.getpid())
 
     def begin(self):
         """Runs when CUDA has been initialised, before the program's first request."""
         import atexit
 
         self.pid, self.done = os.getpid(), False
+        self.allocator.begin()
         _tell_version(self.torch)  # again: this may be a child of the process that imported it
         if "PYTORCH_NO_CUDA_MEMORY_CACHING" not in os.environ:  # else each request is a call of CUDA, and no history has it
             self.begin_records()
@@ -97,28 +98,42 @@ class _History(object):
             return
         self.done = True
         self.values.end()
+        self.allocator.tell_parts(_load("values").tell)
+        self.keep()
+
+    def keep(self):
+        """Writes the snapshot of what there is by now."""
         if not self.records:
             return
         path = os.path.join(_FOLDER, "%d.pickle" % self.pid)
         try:
-            self.write(path + ".part")
+            self.allocator.write(path + ".part", self.write)
             os.rename(path + ".part", path)
             self.tell_refusals()
         except Exception as error:
             _say(error)
+            self.give_up(path, error)
+
+    def give_up(self, path, error):
+        """Leaves the space on the disk to the recording of CUDA's calls, and says what is missing."""
+        try:
+            if os.path.exists(path + ".part"):
+                os.remove(path + ".part")
+                _load("values").note("python PyTorch's%s requests could not be written: %s" % (" last" * os.path.exists(path), getattr(error, "strerror", None) or error))
+        except OSError as worse:
+            _say(worse)
 
     def tell_refusals(self):
         """How often PyTorch emptied its cache because a request was refused; 0: each time it was the program that did (sim/dry/verdict.c).  A program that sets
         such counts to zero when requests have been refused is not seen through."""
         stats = [self.memory.memory_stats(device) for device in range(self.cuda.device_count())]
+        _tell_version(self.torch)  # without what was told with an earlier snapshot
         with open(os.path.join(_FOLDER, "%d.torch" % os.getpid()), "a") as stream:
             stream.write("refusals %d\n" % sum(one.get("num_alloc_retries", 0) + one.get("num_ooms", 0) for one in stats))
-            changes = self.settings.end(_load("values").tell)
-            if changes:
-                stream.write("changed %s\n" % changes)
 
     def watch_signals(self):
-        """SIGTERM ends a process without a word; this writes the snapshot first, unless the program itself handles the signal."""
+        """SIGTERM ends a process without a word; this writes the snapshot first.  Where the program itself handles the signal it is written again at the end, which a
+        program that does not end soon (vLLM's engine) does not reach: it is killed."""
         import signal
 
         def stop(number, frame):
@@ -127,10 +142,21 @@ class _History(object):
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
+        def keep_before(handler):
+            def handle(number, frame):
+                if not self.done and self.pid == os.getpid():
+                    self.keep()
+                return handler(number, frame)
+
+            return handle
+
         try:
             for number in (signal.SIGTERM, signal.SIGHUP):
-                if signal.getsignal(number) is signal.SIG_DFL:
+                handler = signal.getsignal(number)
+                if handler is signal.SIG_DFL:
                     signal.signal(number, stop)
+                elif callable(handler):
+                    signal.signal(number, keep_before(handler))
         except ValueError:  # not the main thread
             pass
 

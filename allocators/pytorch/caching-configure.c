@@ -1,0 +1,36 @@
+/* caching-configure.c - settings that the program changes while it runs (_set_allocator_settings()).
+ *
+ * PyTorch reads the whole string anew: what it does not name is as by default again.  What was
+ * allocated stays as it is, and the new settings decide from the next request on.  While
+ * expandable_segments is on, plain segments serve requests too; while it is off, expandable ones
+ * serve none.
+ *
+ * Invariants: version, memory limit and total are those the allocator was made with, which no such
+ * string changes (per_process_memory_fraction apart); a string that is refused changes nothing.
+ * Origin: found by running PyTorch 2.6, 2.11 and 2.14 (peers.md 1a.11).
+ */
+#include "config.h"
+
+#include "allocators/pytorch/caching.h"
+
+gboolean
+gemem_caching_settings_change (const CachingSettings *before, GememDevice *device, const char *text,
+                               CachingSettings *settings, GError **error)
+{
+  CachingParams params = { 0 };
+  gboolean ok;
+
+  gemem_params_set_defaults (gemem_caching_params, &params);
+  params.version = (int) (before->version - gemem_caching_versions);
+  params.total = before->total;
+  params.memory_limit = before->limit;
+  params.release_private_pools = before->release_private_pools;
+  if (*text != '\0')
+    params.conf = g_strdup (text);
+  ok = gemem_caching_settings_resolve (&params, device, settings, error);
+  gemem_params_clear (gemem_caching_params, &params);
+  if (ok && settings->async)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "settings '%s': the backend cannot change; leave it out", text);
+  return ok && !settings->async;
+}
