@@ -80,9 +80,10 @@ add_library (char *text, const char *list)
   char *pattern = strchr (text, ' ');
   Library *larger = realloc (libraries, (n_libraries + 1) * sizeof *libraries), one = { 0 };
 
+  if (larger != NULL)
+    libraries = larger;
   if (larger == NULL || pattern == NULL)
     return;
-  libraries = larger;
   *pattern++ = '\0';
   one.name = strdup (text);
   one.pattern = strdup (pattern);
@@ -111,10 +112,12 @@ add_function (uint64_t address, const char *name)
   Function *larger = realloc (object->functions, (object->n_functions + 1) * sizeof *larger);
   char *copy = strdup (name);
 
-  if (larger == NULL || copy == NULL)
-    return;
-  object->functions = larger;
-  larger[object->n_functions++] = (Function){ address, copy };
+  if (larger != NULL)
+    object->functions = larger;
+  if (larger != NULL && copy != NULL)
+    larger[object->n_functions++] = (Function){ address, copy };
+  else
+    free (copy);
 }
 
 static void

@@ -1,8 +1,9 @@
 /* json-read.c - reads the files that json.c wrote: for `plot`, and to compare with earlier results.
  *
  * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only
- * the characters of JSON outside of strings (json-glib also accepts comments and other quotes), and
- * be nested at most MAX_DEPTH deep (json-glib recurses).  Every field of version 1 but those added later must
+ * the characters of JSON outside of strings (json-glib also accepts comments and other quotes), be
+ * nested at most MAX_DEPTH deep (json-glib recurses), and be one object or array (of two, json-glib
+ * 1.6 shows the first and leaks the other).  Every field of version 1 but those added later must
  * be present with its type; anything else is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results
  * unchanged.  "measures" and percentiles are not read but recomputed.  Cost: json-glib's tree,
  * about 15 times the file in memory.
@@ -52,32 +53,37 @@ static const char *
 check_text (const char *text, gsize length)
 {
   guint depth = 0;
+  gboolean ended = FALSE;
   if (!g_utf8_validate (text, (gssize) length, NULL))
     return "not UTF-8 text";
   for (const char *p = text; *p != '\0'; p++)
-    switch (*p)
-      {
-      case '"':
-        for (p++; *p != '"'; p++)
-          {
-            p += *p == '\\';
-            if (*p == '\0')
-              return "breaks off within a string";
-          }
-        break;
-      case '[':
-      case '{':
-        if (++depth > MAX_DEPTH)
-          return "nested deeper than any result";
-        break;
-      case ']':
-      case '}':
-        depth -= depth > 0;
-        break;
-      default:
-        if (!g_ascii_isalnum (*p) && strchr (" \t\r\n,:+-.", *p) == NULL)
-          return "not JSON";
-      }
+    {
+      if (depth == 0 && strchr (ended ? " \t\r\n" : " \t\r\n{[", *p) == NULL)
+        return ended ? "goes on after its end" : "not JSON";
+      switch (*p)
+        {
+        case '"':
+          for (p++; *p != '"'; p++)
+            {
+              p += *p == '\\';
+              if (*p == '\0')
+                return "breaks off within a string";
+            }
+          break;
+        case '[':
+        case '{':
+          if (++depth > MAX_DEPTH)
+            return "nested deeper than any result";
+          break;
+        case ']':
+        case '}':
+          ended = --depth == 0;
+          break;
+        default:
+          if (!g_ascii_isalnum (*p) && strchr (" \t\r\n,:+-.", *p) == NULL)
+            return "not JSON";
+        }
+    }
   return NULL;
 }
 

@@ -9,6 +9,7 @@ import importlib.util
 import itertools
 import json
 import os
+import resource
 import subprocess
 
 import sequences
@@ -117,6 +118,12 @@ def with_addresses(text, path):
     return '\n'.join(lines) + '\n'
 
 
+def bounded():
+    """In the driver's process: an allocator that never ends fails instead of filling the memory with its calls."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
+
+
 class Pair:
     """A real allocator and gemem, in a folder for their files."""
 
@@ -146,7 +153,8 @@ class Pair:
             if os.path.exists(self.path(name)):
                 os.unlink(self.path(name))
         real = subprocess.Popen([self.driver, *['%s=%s' % item for item in case.driver.items()], 'events=' + self.path('real.events'), 'calls=' + self.path('real.calls'),
-                                 'stats=' + self.path('real.stats'), self.path('trace.txt')], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                 'stats=' + self.path('real.stats'), self.path('trace.txt')], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                preexec_fn=bounded)
         if self.system.follows:
             errors = real.communicate()[1]
             text = with_addresses(text, self.path('real.events')) if real.returncode == 0 else text
@@ -200,7 +208,7 @@ class Pair:
         with open(self.path('real.stats')) as f:
             for line in f:
                 name, value = line.split()
-                if name in own and own[name] != int(value) and not self.is_known('stat:' + name):
+                if name in own and int(own[name]) != int(value) and not self.is_known('stat:' + name):
                     return Difference('stat', None, value, own[name], name)
         return None
 

@@ -36,19 +36,19 @@ FEW = 20000  # operations, below which a known difference need not show
 
 
 class Tap:
-    def __init__(self):
-        self.count = self.failed = 0
+    def __init__(self, out=sys.stdout):
+        self.out, self.count, self.failed = out, 0, 0
 
     def point(self, good, name, details='', skip=''):
         self.count += 1
         self.failed += not good
-        print('%s %d - %s%s' % ('ok' if good else 'not ok', self.count, name, ' # SKIP ' + skip.replace('\n', ' ') if skip else ''))
+        print('%s %d - %s%s' % ('ok' if good else 'not ok', self.count, name, ' # SKIP ' + skip.replace('\n', ' ') if skip else ''), file=self.out)
         for line in str(details).splitlines():
-            print('# ' + line)
-        sys.stdout.flush()
+            print('# ' + line, file=self.out)
+        self.out.flush()
 
     def finish(self):
-        print('1..%d' % self.count)
+        print('1..%d' % self.count, file=self.out)
         return self.failed > 0
 
 
@@ -225,11 +225,13 @@ def notice(system, version, scenario, change, most):
 
 
 def bench(arguments, tap):
+    """The newest version that can be run of each system."""
     for system, versions in chosen(arguments.what):
-        ready = [v for v in made_ready(versions, tap) if system.bench]
-        if ready:
-            with work_folder() as work:
-                measure.bench(system, ready[-1], work, arguments.operations)
+        for version in reversed(versions) if system.bench else ():
+            if made_ready([version], tap):
+                with work_folder() as work:
+                    measure.bench(system, version, work, arguments.operations)
+                break
 
 
 def run(arguments):
@@ -280,7 +282,7 @@ def main():
     arguments = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
-    tap = Tap()
+    tap = Tap(sys.stderr if arguments.command == 'bench' else sys.stdout)  # whose standard output has rows alone
     if arguments.command == 'run':
         return run(arguments)
     if arguments.command == 'list':

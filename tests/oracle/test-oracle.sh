@@ -58,6 +58,7 @@ def other(settings, device):
 
 
 SCENARIOS = {'some': some}
+BENCH = {'some': some}
 SHARPNESS = [('some', 'rounding', other), ('some', 'a change of nothing that matters', lambda settings, device: (settings, dict(device, granularity=4 * MiB)))]
 END
 
@@ -67,6 +68,7 @@ run 0 oracle check fake-unsaid -n 4000
 says out '^ok 1 - fake-unsaid some'
 run 0 oracle check fake-away -n 4000
 says out '^ok 1 - fake-away # SKIP something is not here'
+run 0 oracle bench fake-away; silent out; says err '^ok 1 - fake-away # SKIP something is not here' # make bench takes rows alone
 
 run 1 oracle check fake-blocks -n 2000
 says out '^not ok 1 - fake-blocks some'

@@ -1136,6 +1136,11 @@ test_refused (void)
   refused (objects, -1, "nested deeper than any result");
   refused ("/* \" */ [[[[", -1, "not JSON");
   refused ("{'schema': 1}", -1, "not JSON");
+  refused ("2{}", -1, "not JSON");
+  refused ("]", -1, "not JSON");
+  refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": []}\n{}", -1,
+           "goes on after its end");
+  refused ("{} 1", -1, "goes on after its end");
   refused ("{\"schema", -1, "breaks off within a string");
   refused ("{\"schema\\", -1, "breaks off within a string");
   refused ("{\"\377\"}", -1, "not UTF-8");
