@@ -13,7 +13,7 @@
 #define GEMEM_SNAPSHOT_NPU_PAD 32 /* that torch_npu adds to each request */
 #define GEMEM_SNAPSHOT_PHASES (1u << 20)
 /* Annotations that tell what the file does not: settings that count from there on, and, where they
- * change for the first time, those before (traces/record/dry/sitecustomize.py). */
+ * change for the first time, those before (traces/record/dry/allocator.py). */
 #define GEMEM_SNAPSHOT_SETTINGS "gemem: settings from here on: "
 #define GEMEM_SNAPSHOT_SETTINGS_BEFORE "gemem: settings until here: "
 
