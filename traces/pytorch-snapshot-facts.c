@@ -248,6 +248,69 @@ add_version (GememSnapshot *snapshot)
                                                                  *before != '\0' ? "," : "", minor);
 }
 
+/* What follows for device @i.  @collects: the program has PyTorch collect garbage. */
+static gboolean
+settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **error)
+{
+  GememSnapshotDevice *device = g_ptr_array_index (snapshot->devices, i);
+  GememPytorchSettings *settings = &snapshot->records.settings;
+  g_autoptr (GError) reason = NULL;
+
+  if (!gemem_pytorch_state_finish (&device->state, settings, snapshot->truncated, &reason))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u]: %s",
+                   snapshot->bytes.source.name, i, reason->message);
+      return FALSE;
+    }
+  gemem_pytorch_releases_finish (&device->releases,
+                                 settings->max_split_size >= 0 ? (guint64) settings->max_split_size
+                                                               : G_MAXUINT64,
+                                 snapshot->options.never_refused && !collects);
+  for (guint s = 0; s < device->state.segments->len; s++)
+    device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
+  if (settings->memory_limit == 0)
+    settings->memory_limit = gemem_pytorch_releases_infer_limit (
+        &device->releases, settings->garbage_collection_threshold, device->reserved);
+  settle_phases (snapshot, device);
+  return TRUE;
+}
+
+/* What the settings do not say. */
+static void
+note_settings (GememSnapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  const GememPytorchSettings *settings = &snapshot->records.settings;
+
+  if (settings->memory_limit > 0)
+    gemem_trace_info_note (
+        info, "note",
+        "memory_limit=%" G_GUINT64_FORMAT
+        " is inferred from when garbage was collected; if the program's is known, give it",
+        settings->memory_limit);
+  if (snapshot->plain && snapshot->expandable && snapshot->changes->len == 0)
+    gemem_trace_info_note (
+        info, "note",
+        "segments were made both plain and expandable: the setting changed while the program ran, "
+        "or a pool has an allocator of its own; a replay makes all of them expandable");
+}
+
+/* Events that are not there, or left out. */
+static void
+note_events (GememSnapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+
+  if (snapshot->unknown > 0)
+    gemem_trace_info_note (info, "note",
+                           "events with an unknown action are left out: %" G_GUINT64_FORMAT
+                           ", the first has \"%.40s\"",
+                           snapshot->unknown, snapshot->unknown_action);
+  if (snapshot->phases_lost > 0)
+    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " annotations beyond %u are left out",
+                           snapshot->phases_lost, GEMEM_SNAPSHOT_PHASES);
+}
+
 /* Derives the facts of the trace from the first pass. */
 gboolean
 gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
@@ -275,40 +338,14 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
   name_allocator (snapshot);
   for (guint i = 0; i < snapshot->devices->len; i++)
     {
-      GememSnapshotDevice *device = g_ptr_array_index (snapshot->devices, i);
-      g_autoptr (GError) reason = NULL;
-      if (!gemem_pytorch_state_finish (&device->state, settings, snapshot->truncated, &reason))
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u]: %s",
-                       snapshot->bytes.source.name, i, reason->message);
-          return FALSE;
-        }
-      gemem_pytorch_releases_finish (
-          &device->releases,
-          settings->max_split_size >= 0 ? (guint64) settings->max_split_size : G_MAXUINT64,
-          snapshot->options.never_refused && !collects);
-      for (guint s = 0; s < device->state.segments->len; s++)
-        device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
-      if (settings->memory_limit == 0)
-        settings->memory_limit = gemem_pytorch_releases_infer_limit (
-            &device->releases, settings->garbage_collection_threshold, device->reserved);
-      open += device->state.open;
-      settle_phases (snapshot, device);
+      if (!settle_device (snapshot, i, collects, error))
+        return FALSE;
+      open += ((const GememSnapshotDevice *) g_ptr_array_index (snapshot->devices, i))->state.open;
     }
   info->settings = settings_text (snapshot);
   if (!settings->npu)
     add_version (snapshot);
-  if (settings->memory_limit > 0)
-    gemem_trace_info_note (
-        info, "note",
-        "memory_limit=%" G_GUINT64_FORMAT
-        " is inferred from when garbage was collected; if the program's is known, give it",
-        settings->memory_limit);
-  if (snapshot->plain && snapshot->expandable && snapshot->changes->len == 0)
-    gemem_trace_info_note (
-        info, "note",
-        "segments were made both plain and expandable: the setting changed while the program ran, "
-        "or a pool has an allocator of its own; a replay makes all of them expandable");
+  note_settings (snapshot);
   if (open > 0 && !gemem_snapshot_tail_pass (snapshot, error))
     return FALSE;
   if (snapshot->names > 0 && !gemem_snapshot_name_pass (snapshot, error))
@@ -332,13 +369,6 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
   info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION
                  | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0)
                  | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
-  if (snapshot->unknown > 0)
-    gemem_trace_info_note (info, "note",
-                           "events with an unknown action are left out: %" G_GUINT64_FORMAT
-                           ", the first has \"%.40s\"",
-                           snapshot->unknown, snapshot->unknown_action);
-  if (snapshot->phases_lost > 0)
-    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " annotations beyond %u are left out",
-                           snapshot->phases_lost, GEMEM_SNAPSHOT_PHASES);
+  note_events (snapshot);
   return TRUE;
 }

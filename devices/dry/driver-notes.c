@@ -15,6 +15,7 @@
  *                          0, or as $GEMEM_DRY_WORKSPACES
  *   version NAME ...       the version of a library is not known
  *   value SIZE             copies of so few bytes to the host: values that the program looks at
+ *   number SIZE, truth SIZE  the same, which may be an integer, or a truth value (sim/dry/report.c)
  *   value PLACE            the same in Python programs (traces/record/dry/sitecustomize.py)
  *   value NAME             the same, by a function of a library
  *   python ...             a value was read by Python in which sitecustomize.py did not run: nobody tells sizes

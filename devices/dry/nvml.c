@@ -152,13 +152,10 @@ nvmlDeviceGetHandleByUUID (const char *uuid, NvmlDevice *device)
   ANSWER (device);
   for (guint i = 0; i < standin_count_gpus (); i++)
     {
-      char own[64];
-      NvmlDevice handle = (NvmlDevice) (guintptr) (i + 1);
-      if (nvmlDeviceGetUUID (handle, own, sizeof own) == NVML_OK && strcmp (own, uuid) == 0)
-        {
-          *device = handle;
-          return NVML_OK;
-        }
+      char own[STANDIN_UUID_TEXT];
+      standin_uuid_text (i, own);
+      if (strcmp (own, uuid) == 0)
+        return nvmlDeviceGetHandleByIndex_v2 (i, device);
     }
   return NOT_FOUND;
 }

@@ -83,21 +83,28 @@ describe (const Requests *requests, const GememTraceEvent *event)
   return g_string_free (text, FALSE);
 }
 
-/* How often @finding asked for each size: guint64 -> count.  g_hash_table_unref(). */
+/* Adds @by to the count of @size; returns what it is then. */
+static gssize
+change_count (GHashTable *counts, guint64 size, gssize by)
+{
+  gpointer key = GSIZE_TO_POINTER ((gsize) size);
+  const gssize count = (gssize) g_hash_table_lookup (counts, key) + by;
+
+  g_hash_table_insert (counts, key, (gpointer) count);
+  return count;
+}
+
+/* How often @finding asked for each size.  g_hash_table_unref(). */
 static GHashTable *
 count_sizes (const DryFinding *finding)
 {
-  GHashTable *counts = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  GHashTable *counts = g_hash_table_new (NULL, NULL);
   const GememTraceEvent *event;
   Requests requests;
 
   requests_open (&requests, finding);
   while ((event = requests_next (&requests)) != NULL)
-    {
-      gsize count = GPOINTER_TO_SIZE (g_hash_table_lookup (counts, &event->size));
-      g_hash_table_insert (counts, g_memdup2 (&event->size, sizeof event->size),
-                           GSIZE_TO_POINTER (count + 1));
-    }
+    change_count (counts, event->size, 1);
   g_clear_pointer (&requests.reader, gemem_trace_close);
   return counts;
 }
@@ -113,14 +120,8 @@ find_request (const DryFinding *finding, const DryFinding *other)
 
   requests_open (&requests, finding);
   while (text == NULL && (event = requests_next (&requests)) != NULL)
-    {
-      gsize count = GPOINTER_TO_SIZE (g_hash_table_lookup (counts, &event->size));
-      if (count == 0)
-        text = describe (&requests, event);
-      else
-        g_hash_table_insert (counts, g_memdup2 (&event->size, sizeof event->size),
-                             GSIZE_TO_POINTER (count - 1));
-    }
+    if (change_count (counts, event->size, -1) < 0)
+      text = describe (&requests, event);
   g_clear_pointer (&requests.reader, gemem_trace_close);
   return text;
 }

@@ -260,21 +260,20 @@ class Values(object):
     def stack(self):
         """Lines "FILE:LINE FUNCTION" outside this file, innermost first.  PyTorch's backward pass runs in a thread without Python; where others read in one, the main
         thread waits for it."""
-        frame, stack = sys._getframe(), []
-        if self.memory is None and frame.f_code.co_filename == __file__ and self.is_bare(frame):
-            frame = sys._current_frames().get(threading.main_thread().ident)
+        stack = self.lines(sys._getframe())
+        if not stack and self.memory is None:
+            stack = self.lines(sys._current_frames().get(threading.main_thread().ident))
+        return stack or ["a thread without Python"]
+
+    @staticmethod
+    def lines(frame):
+        stack = []
         while frame is not None:
             code = frame.f_code
             if code.co_filename != __file__:
                 stack.append("%s:%d %s" % (code.co_filename, frame.f_lineno, code.co_name))
             frame = frame.f_back
-        return stack or ["a thread without Python"]
-
-    def is_bare(self, frame):
-        """Whether this thread runs nothing but this file."""
-        while frame is not None and frame.f_code.co_filename == __file__:
-            frame = frame.f_back
-        return frame is None
+        return stack
 
     def count(self, word, stack, operator=None):
         """Reports the innermost line of the program, and the operator that it called; returns it."""
