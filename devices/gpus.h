@@ -1,7 +1,7 @@
 /* gpus.h - the table of GPUs: the properties that decide how much memory a program asks for, and how
  * much there is.
  *
- * Dry runs (devices/dry) answer a program's questions from it; the simulated device takes its
+ * Dry runs (dry) answer a program's questions from it; the simulated device takes its
  * capacity from it (gpu=NAME).  The rows, with the source of each, are in gpus.def.
  *
  * Invariants: rows are constant and live as long as the process; names are unique, in lower case.

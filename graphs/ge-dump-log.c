@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "graphs/ge-dump.h"
-#include "traces/ge-log.h"
+#include "traces/ge/log.h"
 
 #define MAX_LINE ((gsize) 1 << 20)
 #define LOG_NAME_MAX 512

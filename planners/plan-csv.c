@@ -8,7 +8,7 @@
 
 #include "planners/convert.h"
 #include "planners/plan-file-private.h"
-#include "traces/minimalloc-table.h"
+#include "traces/minimalloc/table.h"
 
 /* ---- writing */
 

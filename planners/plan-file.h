@@ -6,7 +6,7 @@
  * "workspaces", each {node: [offset or null]}.  Plans of lifetimes: "items" [[id, begin, end, size,
  * offset or null]].  Only the offsets are required, so the `expect` object of vectors/ge-static is
  * such a file.
- * CSV: a table of lifetimes (traces/minimalloc-table.h) with the column `offset`; an id that is not
+ * CSV: a table of lifetimes (traces/minimalloc/table.h) with the column `offset`; an id that is not
  * a number counts as the number of its row, from 1.
  *
  * Invariants: a written plan loads to the same offsets and totals; a loaded plan is NOT checked yet

@@ -33,7 +33,7 @@
 #include "graphs/meaning.h"
 #include "graphs/order.h"
 #include "traces/holders.h"
-#include "traces/native.h"
+#include "traces/native/native.h"
 #include "traces/origin.h"
 #include "traces/summary.h"
 #include "traces/trace.h"
@@ -53,5 +53,6 @@
 /* The replay and what is said about it. */
 #include "sim/engine/replay.h"
 #include "sim/engine/result.h"
+#include "sim/plots/plots.h"
 #include "sim/report/plan-report.h"
 #include "sim/report/report.h"

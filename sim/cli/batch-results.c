@@ -16,6 +16,7 @@
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
+#include "sim/plots/plots.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
 

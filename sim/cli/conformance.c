@@ -12,8 +12,8 @@
 #include "base/io/json-text.h"
 #include "base/units.h"
 #include "sim/cli/cli.h"
-#include "sim/cli/conformance.h"
 #include "sim/cli/options.h"
+#include "sim/manuals/manuals.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
 
@@ -32,7 +32,7 @@ static const GOptionEntry entries[] = {
 };
 
 #define GEMEM_MANUAL(symbol) extern const GememManual symbol;
-#include "sim/cli/manuals.def"
+#include "sim/manuals/manuals.def"
 #undef GEMEM_MANUAL
 
 const GememManual *const *
@@ -40,7 +40,7 @@ gemem_manuals (void)
 {
   static const GememManual *const all[] = {
 #define GEMEM_MANUAL(symbol) &symbol,
-#include "sim/cli/manuals.def"
+#include "sim/manuals/manuals.def"
 #undef GEMEM_MANUAL
     NULL
   };

@@ -9,7 +9,7 @@
 #include "sim/cli/output-files.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
-#include "traces/anonymous.h"
+#include "traces/anonymous/anonymous.h"
 
 static char *format, *output, *anonymous;
 static char **notes;

@@ -13,6 +13,7 @@
 #include "planners/planner.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/examples.h"
+#include "sim/manuals/manuals.h"
 #include "workloads/generator.h"
 #include "workloads/lowering.h"
 
@@ -212,20 +213,11 @@ spec_with (const GememTopic *topic, const GememParam *param, const char *value)
 
 /* ---- command lines */
 
-char *
-gemem_example_graphs (void)
-{
-  g_autofree char *here = g_build_filename ("graphs", "bundled", NULL);
-
-  return g_file_test (here, G_FILE_TEST_IS_DIR) ? g_steal_pointer (&here)
-                                                : g_build_filename (GEMEM_DATADIR, "graphs", NULL);
-}
-
 /* The path of the bundled graph @name. */
 static char *
 graph_file (const char *name)
 {
-  g_autofree char *folder = gemem_example_graphs ();
+  g_autofree char *folder = gemem_manual_graphs ();
 
   return g_build_filename (folder, name, NULL);
 }

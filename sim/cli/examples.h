@@ -12,7 +12,3 @@ char *gemem_example (const GememTopic *topic, const GememParam *param, const cha
 
 /* The same for a run that shows the results of any allocator. */
 char *gemem_example_replay (void);
-
-/* The folder of the bundled graphs: in the source tree where that is the current folder, else where
- * they are installed.  g_free(). */
-char *gemem_example_graphs (void);

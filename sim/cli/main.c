@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "allocators/allocator.h"
+#include "base/no-memory.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
-#include "traces/record/no-memory.h"
 
 /* Runs @command with argv[0] = its name. */
 static int

@@ -1,5 +1,5 @@
 /* memory.c - what gemem-sim does when the host has no memory left: a message and exit status 1; no file that
- * is half written stays behind (traces/record/no-memory.h), but the journal of a SQLite database, which
+ * is half written stays behind (base/no-memory.h), but the journal of a SQLite database, which
  * SQLite takes up the next time. */
 #include "config.h"
 
@@ -7,10 +7,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/no-memory.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
 #include "sim/report/report.h"
-#include "traces/record/no-memory.h"
 
 void
 gemem_end_without_memory (const char *what, gsize length)

@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
+#include "sim/plots/plots.h"
 #include "sim/report/report.h"
 
 gint gemem_interrupted;

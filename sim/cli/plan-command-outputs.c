@@ -6,6 +6,7 @@
 #include "planners/plan-file.h"
 #include "sim/cli/output-files.h"
 #include "sim/cli/plan-command.h"
+#include "sim/plots/plots.h"
 
 static char *plan_path;
 static char *rewrite_path;

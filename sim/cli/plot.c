@@ -6,6 +6,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/streams.h"
 #include "sim/cli/table-options.h"
+#include "sim/plots/plots.h"
 #include "sim/report/report.h"
 
 static char *directory, *format_name;

@@ -17,7 +17,7 @@
 #include "sim/cli/source.h"
 #include "sim/cli/streams.h"
 #include "sim/engine/replay.h"
-#include "traces/pytorch-version.h"
+#include "traces/pytorch/version.h"
 #include "traces/summary.h"
 #include "workloads/lowering.h"
 

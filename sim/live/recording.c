@@ -1,6 +1,6 @@
 /* recording.c - see recording.h.
  *
- * Events are stored in a journal beside the file (traces/journal-format.h), which is mapped memory,
+ * Events are stored in a journal beside the file (traces/journal/format.h), which is mapped memory,
  * so that recorded events survive however the process ends.  gemem_recording_finish() converts the
  * journal into the file.
  */
@@ -15,8 +15,8 @@
 
 #include "base/units.h"
 #include "sim/live/recording.h"
-#include "traces/journal-file.h"
-#include "traces/journal-format.h"
+#include "traces/journal/file.h"
+#include "traces/journal/format.h"
 
 struct _GememRecording
 {

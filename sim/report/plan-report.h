@@ -1,8 +1,8 @@
-/* plan-report.h - reports about plans: tables, JSON, CSV, Markdown, pictures.
+/* plan-report.h - reports about plans: tables, JSON, CSV, Markdown.
  *
  * A row per plan, a group of rows per input.  One list of columns (plan-report.c) feeds all
  * formats.  Planning time is measured on the host: it is a column only when asked for, and no other
- * number depends on it.  Pictures: time across, address up (plan-picture.h).
+ * number depends on it.
  */
 #pragma once
 
@@ -30,15 +30,5 @@ typedef struct
  * "gemem-plans", version 1.  O(results + their items). */
 void gemem_plan_report (GString *out, GememReportFormat format, const GememPlanResult *results,
                         guint n, const GememPlanReportOptions *options);
-
-/* Appends one plan as an SVG document: the same bytes everywhere. */
-void gemem_plan_svg (GString *out, const GememPlanResult *result);
-/* Appends one plan for a terminal: rows of addresses, columns of time, at most @width characters
- * wide (0: 100). */
-void gemem_plan_map (GString *out, const GememPlanResult *result, guint width);
-/* Writes DIR/INPUT-PLANNER.svg, .dat, .gp, and with gnuplot .png, for each result; creates DIR.
- * @gnuplot, *rendered and errors as in gemem_plot_write(). */
-gboolean gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n,
-                                 const char *gnuplot, gboolean *rendered, GError **error);
 
 GEMEM_END_DECLS

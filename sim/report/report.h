@@ -1,4 +1,4 @@
-/* report.h - emitters over results: table, JSON, CSV, Markdown, plots, segment map, manifest.
+/* report.h - emitters over results: table, JSON, CSV, Markdown, manifest.
  *
  * All emitters read the same GememResult objects and the same list of measures (measures.def), so
  * that a column never has two definitions.  Text goes to a GString or a FILE name given by the
@@ -50,27 +50,6 @@ typedef struct
 void gemem_report_write (GString *out, GememReportFormat format, GememResult *const *results,
                          guint n, const GememReportOptions *options);
 
-/* Writes DIR/NAME.dat, .gp and, when gnuplot is found, .svg and .png, for each trace among
- * @results: comparison and calls; with timelines also timeline, fragmentation, and for two to six
- * results reserved; for measured runs also measured and latency; for programs that share a device
- * also programs.  Creates DIR.  @gnuplot: the
- * program, or NULL to search PATH; "" draws nothing.  *rendered (or NULL): whether pictures were
- * drawn.  GEMEM_ERROR_FAILED: a file could not be written, or gnuplot failed. */
-gboolean gemem_plot_write (const char *dir, GememResult *const *results, guint n,
-                           const char *gnuplot, gboolean *rendered, GError **error);
-
-/* The plot @name ("comparison", "timeline", "fragmentation") as text of @columns times @rows
- * characters, drawn by gnuplot's terminal `dumb`; g_free().  @gnuplot as above.  GEMEM_ERROR_USAGE:
- * another name; GEMEM_ERROR_FAILED: no gnuplot. */
-char *gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint columns,
-                       guint rows, const char *gnuplot, GError **error);
-
-/* Appends the segment map at the reserved peak: a row per segment, a character per page, legend
- * last; @width: columns of the terminal, 0: unlimited.  The result must contain the map. */
-void gemem_map_text (GString *out, const GememResult *result, guint width);
-/* The same as a complete SVG document; equal results give equal bytes. */
-void gemem_map_svg (GString *out, const GememResult *result);
-
 /* The origin of @results, as JSON (manifest.c): arguments @argv (NULL-terminated, or NULL),
  * effective parameters, hashes of the traces (reads their files), version, compiler; g_free(). */
 char *gemem_manifest (GememResult *const *results, guint n, const char *const *argv);
@@ -103,10 +82,6 @@ gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError *
  * the file; also where gemem was built without SQLite. */
 gboolean gemem_results_write_sqlite (const char *path, GememResult *const *results, guint n,
                                      GError **error);
-
-/* From now on gnuplot is ended, and drawing fails with GEMEM_ERROR_INTERRUPTED, as soon as
- * *@interrupted (atomic) is not 0; for the whole process, before threads that draw begin. */
-void gemem_plot_stop_when (const gint *interrupted);
 
 /* Writes @length bytes of @text (-1: to its NUL) to @path: completely, or @path is unchanged.
  * GEMEM_ERROR_FAILED names the file. */

@@ -21,7 +21,7 @@
 #include "base/io/input.h"
 #include "tests/bench/bench.h"
 #include "tests/util/testutil.h"
-#include "traces/pickle.h"
+#include "traces/pytorch/pickle.h"
 #include "traces/trace.h"
 
 #define LIVE 4096

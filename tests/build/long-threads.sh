@@ -47,9 +47,9 @@ make_build () {
   if [ ! -e Makefile ]; then
     tree/bootstrap --no-install && tree/configure -q CC="${CC:-gcc}" CFLAGS='-O1 -g' --enable-tsan --enable-checks=full || return 1
   fi
-  make -s -j2 gemem-sim gemem-record libgemem-torch.la libgemem-dry.la tests/standin/libcuda.la tests/programs/record-driver || return 1
+  make -s -j2 gemem-sim gemem-record libgemem-torch.la libgemem-dry.la tests/dry/libcuda.la tests/programs/record-driver || return 1
   # The recorder is not instrumented otherwise.  What answers dlsym() never is: the sanitizer asks it before it has begun.
-  make -s traces/record/libgemem_record_la-resolve.lo traces/record/libgemem_record_la-hooks.lo || return 1
+  make -s record/libgemem_record_la-resolve.lo record/libgemem_record_la-hooks.lo || return 1
   # shellcheck disable=SC2016 # a variable of make
   make -s libgemem-record.la libgemem_record_la_CFLAGS='-std=gnu11 $(CODE_CFLAGS) -fsanitize=thread' LDFLAGS=-fsanitize=thread
 }
@@ -60,7 +60,7 @@ ok $status 'a build with the thread sanitizer'
 [ $status -eq 0 ] || done_testing
 
 GEMEM_BUILDDIR=$build PATH=$build:$PATH GEMEM_QUICK=1
-LD_LIBRARY_PATH=$build/tests/standin/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+LD_LIBRARY_PATH=$build/tests/dry/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export GEMEM_BUILDDIR PATH GEMEM_QUICK LD_LIBRARY_PATH
 driver=$build/tests/programs/record-driver
 
@@ -84,7 +84,7 @@ record () {
 record_stacks () { record --stacks=8; }
 
 dry () {
-  sh "$GEMEM_SRCDIR/tests/standin/long-dry-threads.sh" >dry.tap 2>&1
+  sh "$GEMEM_SRCDIR/tests/dry/long-dry-threads.sh" >dry.tap 2>&1
   cat dry.tap; grep -q '^ok 1 ' dry.tap && ! grep -q '^not ok\|# SKIP' dry.tap
 }
 

@@ -14,8 +14,8 @@ known=$GEMEM_TMP/known failures=$GEMEM_TMP/failures
 
 set --
 for folder in $folders tests doc; do [ ! -d $folder ] || set -- "$@" $folder; done
-# Scripts under tests/gpu and tests/standin name the reports that they write, not documents.
-find "$@" \( -path tests/data -o -path tests/gpu -o -path tests/standin \) -prune -o -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \
+# Scripts under tests/gpu and tests/dry name the reports that they write, not documents.
+find "$@" \( -path tests/data -o -path tests/gpu -o -path tests/dry \) -prune -o -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \
   -o -name '*.py' -o -name '*.md' -o -name '*.am' \) -exec awk -v known="$known" '
   function look (text, after,    n, name, list, item) { # the citations that begin in text; after: the next line
     gsub (/https?:[^ )>]*/, "", text)

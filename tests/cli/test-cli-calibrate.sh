@@ -41,7 +41,7 @@ run 0 gemem-sim plot m.json -f markdown; says out '^\| direct \|'
 run 2 gemem-sim plot m.json -f html; says err 'html'
 
 # ---- a GPU
-standin=$GEMEM_BUILDDIR/tests/standin/.libs
+standin=$GEMEM_BUILDDIR/tests/dry/.libs
 if ! has_cuda; then
   skip 'a GPU' 'built without the CUDA headers'
   done_testing

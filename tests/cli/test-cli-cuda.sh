@@ -2,7 +2,7 @@
 # test-cli-cuda.sh - gemem-sim on the CUDA device with the stand-in driver: exit statuses, messages, and nothing kept on any way out.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 trace=$GEMEM_SRCDIR/traces/recorded/vit-train.gmt
-library=$GEMEM_BUILDDIR/tests/standin/.libs
+library=$GEMEM_BUILDDIR/tests/dry/.libs
 if ! has_cuda; then
   run 77 gemem-sim replay "$trace" -a direct -d cuda:0; says err 'built without the CUDA Toolkit'
   done_testing

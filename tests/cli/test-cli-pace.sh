@@ -37,7 +37,7 @@ run 2 gemem-sim replay untimed.txt -a direct --occupy; says err 'untimed.txt: th
 run 0 gemem-sim replay untimed.txt -a direct --pace=asap
 
 # ---- a GPU
-standin=$GEMEM_BUILDDIR/tests/standin/.libs
+standin=$GEMEM_BUILDDIR/tests/dry/.libs
 if ! has_cuda; then
   skip 'a GPU' 'built without the CUDA headers'
   done_testing

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test-dry-allocator.sh - which private pool an event of PyTorch's history is of, told by annotations (traces/record/dry/allocator.py): segments that are gone at the end, parts of
+# test-dry-allocator.sh - which private pool an event of PyTorch's history is of, told by annotations (dry/python/allocator.py): segments that are gone at the end, parts of
 # expandable ones, stretches within others, and what gemem makes of the snapshot.
 # shellcheck disable=SC2154 # out and err come from tap.sh
 # shellcheck source=tests/util/tap.sh
@@ -98,6 +98,6 @@ begin, B, b, e, E, E, end
 begin, B, b, e, E, E, end
 as PyTorch here
 END
-run 0 python3 pools.py "$GEMEM_SRCDIR/traces/record/dry/allocator.py"
+run 0 python3 pools.py "$GEMEM_SRCDIR/dry/python/allocator.py"
 check "pools of events, and what is told" diff "$out" wanted
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test-dry-host.sh - traces/record/dry/lazy_host.py, what it rests on: dropped pages read as zero and have no memory, and a read or a write leaves its mark.
+# test-dry-host.sh - dry/python/lazy_host.py, what it rests on: dropped pages read as zero and have no memory, and a read or a write leaves its mark.
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 python=$(command -v python3) || { skip "host pages" "there is no python3"; done_testing; }
@@ -36,7 +36,7 @@ lazy_host.drop(address, size)
 memory[7 * page] = 1
 point(lazy_host.touched(address, size) is True, "and so does a write")
 END
-"$python" pages.py "$GEMEM_SRCDIR/traces/record/dry" >points 2>&1 || echo "not ok - it ran" >>points
+"$python" pages.py "$GEMEM_SRCDIR/dry/python" >points 2>&1 || echo "not ok - it ran" >>points
 while read -r line; do
   case $line in
     'ok - '*) ok 0 "${line#ok - }" ;;

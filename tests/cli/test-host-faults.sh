@@ -98,8 +98,8 @@ recorded () {
   [ -z "$bad" ] || sed 's/^/# /' "$err"
 }
 odd=$GEMEM_BUILDDIR/tests/programs/record-odd
-if [ -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] && [ -x "$odd" ]; then
-  LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/standin/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+if [ -e "$GEMEM_BUILDDIR/tests/dry/.libs/libcuda.so.1" ] && [ -x "$odd" ]; then
+  LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/dry/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   for at in 0 1 100 300 500; do recorded disk:$at:28 0 '.*/out.gmt: No space left on device;' gemem-record -o out.gmt "$odd" pairs 2; done
   recorded rename:1:5 0 '.*/out.gmt: Input/output error;' gemem-record -o out.gmt "$odd" pairs 2
   recorded read:100:5 0 '.*gmj: Input/output error;' gemem-record -o out.gmt "$odd" pairs 2

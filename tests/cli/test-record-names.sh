@@ -1,8 +1,8 @@
 #!/bin/sh
-# test-record-names.sh - every function about memory that CUDA's headers declare is one that gemem-record stands before (traces/record/hooks.def), or one of
-# which traces/record/left-out.txt says why it does not.
+# test-record-names.sh - every function about memory that CUDA's headers declare is one that gemem-record stands before (record/hooks.def), or one of
+# which record/left-out.txt says why it does not.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
-hooks=$GEMEM_SRCDIR/traces/record/hooks.def left=$GEMEM_SRCDIR/traces/record/left-out.txt
+hooks=$GEMEM_SRCDIR/record/hooks.def left=$GEMEM_SRCDIR/record/left-out.txt
 variable () { sed -n "s/^$1 = //p" "$GEMEM_BUILDDIR/Makefile"; }
 printf '#include <cuda.h>\n#include <cuda_runtime_api.h>\n' >all.c
 # shellcheck disable=SC2046

@@ -2,11 +2,11 @@
 # test-record-odd.sh - a program under gemem-record runs as it would without: without disk, descriptors, memory, in children, name spaces, on several devices.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 odd=$GEMEM_BUILDDIR/tests/programs/record-odd
-if [ ! -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] || [ ! -x "$odd" ]; then
+if [ ! -e "$GEMEM_BUILDDIR/tests/dry/.libs/libcuda.so.1" ] || [ ! -x "$odd" ]; then
   skip "recordings" "built without the CUDA headers, so without the stand-in driver"
   done_testing
 fi
-LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/standin/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; export LD_LIBRARY_PATH
+LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/dry/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; export LD_LIBRARY_PATH
 ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0; export ASAN_OPTIONS
 
 # count FILE KIND: its events of that kind.

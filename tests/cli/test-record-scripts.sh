@@ -1,5 +1,5 @@
 #!/bin/sh
-# test-record-scripts.sh - traces/record/gemem_torch.py and gemem_rmm.py with modules that say what PyTorch and RMM would.
+# test-record-scripts.sh - record/gemem_torch.py and gemem_rmm.py with modules that say what PyTorch and RMM would.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 python=$(command -v python3) || { skip "scripts" "there is no python3"; done_testing; }
 mkdir -p modules/torch/cuda modules/rmm
@@ -68,7 +68,7 @@ def get_log_filenames():
 def disable_logging():
     assert flushed == 1
 END
-PYTHONPATH=$GEMEM_TMP/modules:$GEMEM_SRCDIR/traces/record PYTHONDONTWRITEBYTECODE=1
+PYTHONPATH=$GEMEM_TMP/modules:$GEMEM_SRCDIR/record PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH PYTHONDONTWRITEBYTECODE
 
 # ---- PyTorch

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test-record.sh - gemem-record on programs that use the stand-in driver (tests/standin): every way to a function, every kind of memory, and every way to end.
+# test-record.sh - gemem-record on programs that use the stand-in driver (tests/dry): every way to a function, every kind of memory, and every way to end.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
 util=$GEMEM_BUILDDIR/tests/programs
@@ -24,11 +24,11 @@ if [ -e "$GEMEM_BUILDDIR/.libs/libgemem-record.so" ]; then
   check "the library shows CUDA's names and dlsym alone" test ! -s leaked
 fi
 
-if [ ! -e "$GEMEM_BUILDDIR/tests/standin/.libs/libcuda.so.1" ] || [ ! -e "$plugin" ]; then
+if [ ! -e "$GEMEM_BUILDDIR/tests/dry/.libs/libcuda.so.1" ] || [ ! -e "$plugin" ]; then
   skip "recordings" "the stand-in driver is not built"
   done_testing
 fi
-LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/standin/.libs:$util/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/dry/.libs:$util/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 # Under sanitizers the program is instrumented and the recorder, which comes first, is not; its signals are its own.
 ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0:handle_segv=0; export ASAN_OPTIONS

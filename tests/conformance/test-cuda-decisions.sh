@@ -3,7 +3,7 @@
 # stand-in driver, whose addresses are unlike the simulated device's own, and with too little memory for some.  On a GPU: tests/gpu/test-gpu-decisions.sh.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 . "$GEMEM_SRCDIR/tests/util/decisions.sh"
-library=$GEMEM_BUILDDIR/tests/standin/.libs
+library=$GEMEM_BUILDDIR/tests/dry/.libs
 has_cuda || { echo '1..0 # SKIP built without the CUDA headers'; exit 0; }
 driver="env LD_LIBRARY_PATH=$library GEMEM_STANDIN_REPORT=$GEMEM_TMP/report \
 GEMEM_STANDIN=sim:address=first-fit,base=0x7f0000000000,va=first-fit,va_base=0x300000000000,va_step=2MiB"

@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "devices/dry/images.h"
-#include "devices/dry/launch.h"
-#include "sim/dry/dry.h"
+#include "dry/images/images.h"
+#include "dry/launch/launch.h"
+#include "dry/verdict/verdict.h"
 #include "tests/fuzz/fuzz.h"
 #include "traces/symbols-private.h"
 

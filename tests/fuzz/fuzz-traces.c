@@ -16,8 +16,8 @@
 #include "sim/engine/replay.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/util/testutil.h"
-#include "traces/journal-format.h"
-#include "traces/native-format.h"
+#include "traces/journal/format.h"
+#include "traces/native/format.h"
 
 #define JOURNAL_PIECE 1024  /* of each block */
 #define JOURNAL_LIBRARY 960 /* in the first piece: what JournalHeader.library begins with */

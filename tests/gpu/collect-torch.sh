@@ -2,7 +2,7 @@
 # collect-torch.sh - the steps of collect.sh with PyTorch: our allocators in it (live), recordings of its own (record).  Sourced; each is left out, saying so,
 # where PyTorch finds no GPU.
 #
-# Uses of collect.sh: $folder, $work, $quick, provenance, bounded.  The workloads are those of traces/record/record.py.
+# Uses of collect.sh: $folder, $work, $quick, provenance, bounded.  The workloads are those of record/record.py.
 python=${PYTHON:-python3}
 
 pytorch () {
@@ -11,9 +11,9 @@ pytorch () {
   return 1
 }
 
-# script WORD... FILE.py ARGUMENT...: a script of traces/record after `env`.  Its last line is left in $work/said; what went wrong is printed.
+# script WORD... FILE.py ARGUMENT...: a script of record after `env`.  Its last line is left in $work/said; what went wrong is printed.
 script () {
-  (cd "$GEMEM_SRCDIR/traces/record" && bounded env PYTHONDONTWRITEBYTECODE=1 "$@") >"$work/printed" 2>"$work/err"
+  (cd "$GEMEM_SRCDIR/record" && bounded env PYTHONDONTWRITEBYTECODE=1 "$@") >"$work/printed" 2>"$work/err"
   ended=$?
   tail -n 1 "$work/printed" >"$work/said"
   [ $ended -eq 0 ] || echo "exit status $ended, $(grep -v '^gemem-record: ' "$work/err" | tail -n 1)"
@@ -106,7 +106,7 @@ beside () {
 step_record () {
   pytorch || return 0
   bad=0
-  printf '# Recordings of PyTorch (traces/record/record.py), and whether pytorch-caching decides the same\n\n' >"$folder/recorded.md"
+  printf '# Recordings of PyTorch (record/record.py), and whether pytorch-caching decides the same\n\n' >"$folder/recorded.md"
   { provenance; echo; echo '| file | made by | events | as recorded |'; echo '| --- | --- | ---: | --- |'; } >>"$folder/recorded.md"
   recording vit-train vit-train '' || bad=1
   if [ -z "$quick" ]; then

@@ -1,6 +1,6 @@
 /* dry-asked.c - what tests/programs/dry-asks is linked with: a libcublas.so.12 with versions and, with
  * ASKED_NCCL, a libnccl.so.2 without.  Only their names matter: in a dry run other objects stand for
- * them (tests/standin/test-dry-stubs.c), and a function that returns 99 was not replaced. */
+ * them (tests/dry/test-dry-stubs.c), and a function that returns 99 was not replaced. */
 #define FUNCTION(name) \
   int name (void); \
   int name (void) \

@@ -1,5 +1,5 @@
 /* dry-asks.c - a program that asks for functions and an object of NVIDIA's libraries; prints what it
- * got (tests/standin/test-dry-stubs.c).
+ * got (tests/dry/test-dry-stubs.c).
  *
  *   dry-asks [LIBRARY FUNCTION]     also looks this function up in that library, which it opens
  */

@@ -1,5 +1,5 @@
-/* dry-images.c - prints what devices/dry reads of every kernel in a file with fat binaries, for
- * tests/standin/long-dry-images.sh.
+/* dry-images.c - prints what dry reads of every kernel in a file with fat binaries, for
+ * tests/dry/long-dry-images.sh.
  *
  *   dry-images FILE   a shared library, an object file or a fat binary
  *
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "devices/dry/images-private.h"
+#include "dry/images/images-private.h"
 
 static guint64
 number (const guint8 *bytes, guint size)

@@ -1,5 +1,5 @@
 /* dry-threads.c - threads that allocate and free through CUDA's runtime and driver at once, on streams of
- * their own, for tests/standin/long-dry-threads.sh; linked with libgemem-dry.
+ * their own, for tests/dry/long-dry-threads.sh; linked with libgemem-dry.
  *
  *   dry-threads SECONDS THREADS     fails if a call fails that must not
  */

@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "devices/dry/driver-api.h"
+#include "dry/driver/api.h"
 
 #define EXPORT __attribute__ ((visibility ("default")))
 /* clang-format off */

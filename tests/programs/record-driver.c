@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "devices/dry/driver-api.h"
+#include "dry/driver/api.h"
 
 #define MIB ((size_t) 1 << 20)
 #define THREADS 8

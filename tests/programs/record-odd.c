@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "devices/dry/driver-api.h"
+#include "dry/driver/api.h"
 
 #define MIB ((size_t) 1 << 20)
 #define FUNCTIONS(F) \

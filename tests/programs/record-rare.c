@@ -1,6 +1,6 @@
 /* record-rare.c - calls of CUDA that few programs make, each doing nothing, for
  * tests/cli/test-record.sh: a driver and a runtime as CUDA's headers declare them, so that what the
- * recorder assumes of them (traces/record/abi.h) is tried, by-value structs too.
+ * recorder assumes of them (record/abi.h) is tried, by-value structs too.
  *
  * Addresses and handles are 0x1000, 0x2000 ... in the order of the calls.  Sizes of 2^40 bytes and
  * more are refused.

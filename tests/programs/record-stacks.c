@@ -5,7 +5,7 @@
 #include "config.h"
 
 #define DRIVER_API_LATEST
-#include "devices/dry/driver-api.h"
+#include "dry/driver/api.h"
 
 void fill (CUdeviceptr *place, size_t size) __asm__("_ZN4shop4cart4fillEv");
 

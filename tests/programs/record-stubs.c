@@ -34,7 +34,7 @@ STUB (cuDevicePrimaryCtxRetain, (void **context, int device), context, device)
 STUB (cuCtxSetCurrent, (void *context), context)
 STUB (cuMemAlloc_v2, (void **address, size_t size), address, size)
 STUB (cuMemFree_v2, (void *address), address)
-/* The one tests/programs/dry-asks looks up, too, the other nobody else (tests/standin/test-dry-stubs.c). */
+/* The one tests/programs/dry-asks looks up, too, the other nobody else (tests/dry/test-dry-stubs.c). */
 STUB (cublasOnlyNamed, (void *handle), handle)
 STUB (cublasOnlyStubbed, (void *handle), handle)
 

@@ -1,4 +1,4 @@
-/* test-anonymous.c - anonymous traces (traces/anonymous.h): what goes, what stays, and that equal things
+/* test-anonymous.c - anonymous traces (traces/anonymous/anonymous.h): what goes, what stays, and that equal things
  * stay equal and different ones different. */
 #include "config.h"
 
@@ -7,8 +7,8 @@
 #include "base/io/input.h"
 #include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "traces/anonymous-private.h"
-#include "traces/anonymous.h"
+#include "traces/anonymous/anonymous-private.h"
+#include "traces/anonymous/anonymous.h"
 #include "traces/origin.h"
 
 /* ---- traces made of a few strings */

@@ -48,7 +48,7 @@ static void
 begin (const char *environment)
 {
   g_autofree char *path = g_build_filename (g_getenv ("GEMEM_BUILDDIR"),
-                                            "tests/standin/.libs/libcuda.so.1", NULL);
+                                            "tests/dry/.libs/libcuda.so.1", NULL);
   g_auto (GStrv) words = g_strsplit (environment, " ", 0);
 
   for (guint i = 0; words[i] != NULL && *words[i] != '\0'; i++)

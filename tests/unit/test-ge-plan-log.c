@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/io/input.h"
 #include "tests/util/testutil.h"
-#include "traces/ge-log.h"
+#include "traces/ge/log.h"
 #include "traces/trace.h"
 
 /* "+ID:SIZE@TIME/STREAM/POOL=TAG", "-ID@TIME", "phase@TIME=TAG"; then the provenance. */

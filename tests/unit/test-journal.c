@@ -15,8 +15,8 @@
 #include "traces/trace.h"
 
 /* The writer is part of a library that exports none of it. */
-#include "traces/record/journal.c"
-#include "traces/record/stacks.c"
+#include "record/journal.c"
+#include "record/stacks.c"
 
 #define SECOND_BLOCK 2
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/map.h"
+#include "sim/plots/map.h"
+#include "sim/plots/plots.h"
 #include "sim/report/report.h"
 #include "tests/util/sample-result.h"
 #include "tests/util/testutil.h"

@@ -12,8 +12,8 @@
 #include "base/io/input.h"
 #include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "traces/native-format.h"
-#include "traces/native.h"
+#include "traces/native/format.h"
+#include "traces/native/native.h"
 
 static GememTraceEvent
 event_at (const GArray *events, guint i)

@@ -1,4 +1,4 @@
-/* test-ops.c - the plain list of operations, and every vector file unchanged (traces/ops.c,
+/* test-ops.c - the plain list of operations, and every vector file unchanged (traces/native/ops.c,
  * vectors/README.md). */
 #include "config.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "tests/util/testutil.h"
-#include "traces/pickle.h"
+#include "traces/pytorch/pickle.h"
 
 static const char *const keys[] = { "a", "b", "c", "items", "word", NULL };
 

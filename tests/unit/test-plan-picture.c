@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "sim/report/picture.h"
-#include "sim/report/plan-picture.h"
+#include "sim/plots/picture.h"
+#include "sim/plots/plan-picture.h"
+#include "sim/plots/plots.h"
 #include "tests/util/testutil.h"
 
 typedef struct

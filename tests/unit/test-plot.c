@@ -8,9 +8,10 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "sim/report/plot-render.h"
-#include "sim/report/plot-script.h"
-#include "sim/report/plot.h"
+#include "sim/plots/plot.h"
+#include "sim/plots/plots.h"
+#include "sim/plots/render.h"
+#include "sim/plots/script.h"
 #include "sim/report/report.h"
 #include "tests/util/sample-result.h"
 #include "tests/util/testutil.h"

@@ -13,7 +13,7 @@
 #include "base/io/input.h"
 #include "tests/util/snapshot-writer.h"
 #include "tests/util/testutil.h"
-#include "traces/pytorch-state.h"
+#include "traces/pytorch/state.h"
 #include "traces/trace.h"
 
 /* clang-format off: texts in pieces, a line each */

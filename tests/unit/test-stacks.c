@@ -11,8 +11,8 @@
 #include "base/io/input.h"
 #include "base/rng.h"
 #include "tests/util/testutil.h"
-#include "traces/native-format.h"
-#include "traces/native.h"
+#include "traces/native/format.h"
+#include "traces/native/native.h"
 #include "traces/origin.h"
 
 /* ---- writing and reading */

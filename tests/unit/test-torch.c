@@ -4,7 +4,7 @@
  *
  * Each program is a child process (this one with --child NAME), since the library reads the
  * environment once and reports at exit. The devices are simulated ones, and, if the CUDA headers
- * are installed, CUDA devices of the stand-in driver (tests/standin), with the program's own
+ * are installed, CUDA devices of the stand-in driver (tests/dry), with the program's own
  * streams.
  */
 #include "config.h"

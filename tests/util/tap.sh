@@ -6,7 +6,7 @@
 #   says out 'pytorch-caching'      the last command's stdout holds a line that matches (grep -E)
 #   done_testing
 # Each test script works in an empty folder of its own, removed at the end.
-folders='base devices traces graphs workloads planners allocators sim' # of the product, in the order in which they may use each other
+folders='base devices traces graphs workloads planners allocators sim record dry' # of the product, in the order in which they may use each other
 GEMEM_TMP=$(mktemp -d) || exit 99
 trap 'rm -rf "$GEMEM_TMP"' EXIT
 cd "$GEMEM_TMP" || exit 99

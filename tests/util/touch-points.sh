@@ -1,5 +1,5 @@
 #!/bin/sh
-# touch-points.sh - what --touch must find and must not find, on whatever libcuda.so.1 the program opens; sourced by tests/standin/test-touch.sh and
+# touch-points.sh - what --touch must find and must not find, on whatever libcuda.so.1 the program opens; sourced by tests/dry/test-touch.sh and
 # tests/gpu/test-touch.sh after tap.sh.
 
 # touch_plugin: the allocator `broken` (tests/programs/plugin-broken.c) becomes known.

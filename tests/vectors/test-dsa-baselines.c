@@ -10,7 +10,7 @@
 
 #include "planners/check.h"
 #include "tests/util/testutil.h"
-#include "traces/minimalloc-table.h"
+#include "traces/minimalloc/table.h"
 
 static void
 add_row (const GememMinimallocRow *row, gpointer lifetimes)

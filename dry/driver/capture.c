@@ -1,0 +1,277 @@
+/* capture.c - stream capture of the stand-in driver: which calls a capture forbids, and how
+ * such a call invalidates the capture.
+ *
+ * Captured work never runs. Work put on a captured stream is dropped and leaves a node in the graph, an event recorded there is captured too, and a stream that waits for such an event joins
+ * the capture. As in the manual, a call that could wait for captured work, or that is not safe in
+ * the thread's mode (allocations, releases, event queries), is refused and invalidates the capture:
+ * the call that ends the capture reports it.
+ *
+ * All plain allocations and frees count as not safe, which may be stricter than the driver.
+ */
+#include "config.h"
+
+#include "dry/driver/driver.h"
+
+/* A capture, shared by the streams that take part in it. */
+struct _StandinCapture
+{
+  StandinStream *origin;
+  GThread *thread;
+  CUstreamCaptureMode mode;
+  gboolean invalid;
+  GPtrArray *streams;  /* StandinStream */
+  guint64 work;        /* calls of libraries before it */
+  StandinGraph *graph; /* becomes the program's when the capture ends */
+};
+
+static __thread CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+static GPtrArray *captures; /* in progress */
+
+/* ---- permitted calls */
+
+/* TRUE if @capture forbids calls that are not safe on this thread. */
+static gboolean
+forbids (const StandinCapture *capture)
+{
+  gboolean own = capture->thread == g_thread_self ();
+
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+    return FALSE;
+  return own ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
+             : capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL
+                   && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+static gboolean
+is_unsafe (StandinEntry entry)
+{
+  switch ((int) entry)
+    {
+    case ENTRY_cuMemAlloc_v2:
+    case ENTRY_cuMemAllocPitch_v2:
+    case ENTRY_cuMemAllocManaged:
+    case ENTRY_cuMemAllocHost_v2:
+    case ENTRY_cuMemHostAlloc:
+    case ENTRY_cuMemFree_v2:
+    case ENTRY_cuMemFreeHost:
+    case ENTRY_cuMemCreate:
+    case ENTRY_cuMemRelease:
+    case ENTRY_cuMemMap:
+    case ENTRY_cuMemUnmap:
+    case ENTRY_cuMemSetAccess:
+    case ENTRY_cuEventQuery:
+    case ENTRY_cuEventSynchronize:
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+CUresult
+standin_capture_allows (StandinEntry entry)
+{
+  gboolean safe = TRUE;
+
+  for (guint i = 0; captures != NULL && is_unsafe (entry) && i < captures->len; i++)
+    {
+      StandinCapture *capture = captures->pdata[i];
+      capture->invalid |= forbids (capture);
+      safe &= !forbids (capture);
+    }
+  return safe
+             ? CUDA_SUCCESS
+             : standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
+}
+
+CUresult
+standin_capture_allows_wait (const StandinStream *stream)
+{
+  if (stream->capture == NULL)
+    return CUDA_SUCCESS;
+  stream->capture->invalid = TRUE;
+  return standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the stream is being captured");
+}
+
+CUresult
+standin_capture_allows_wait_for_all (const StandinContext *context)
+{
+  gboolean any = FALSE;
+
+  for (guint i = 0; captures != NULL && i < captures->len; i++)
+    {
+      StandinCapture *capture = captures->pdata[i];
+      if (capture->origin->object.context == context)
+        any = capture->invalid = TRUE;
+    }
+  return any ? standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured")
+             : CUDA_SUCCESS;
+}
+
+/* ---- captures */
+
+void
+standin_capture_join (StandinCapture *capture, StandinStream *stream)
+{
+  if (stream->capture == capture)
+    return;
+  stream->capture = capture;
+  g_ptr_array_add (capture->streams, stream);
+}
+
+/* What libraries launched since @capture began, on streams that only they know, is taken for a part of
+ * it: a graph without nodes tells a program that it captured nothing. */
+static void
+add_library_work (StandinCapture *capture)
+{
+  for (guint64 now = standin_library_work (TRUE); capture->work < now; capture->work++)
+    standin_graph_add (capture->graph, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL },
+                       NULL, 0);
+}
+
+static CUresult
+begin_capture (StandinEntry entry, CUstream handle, CUstreamCaptureMode mode)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  StandinStream *stream = standin_stream (handle);
+  if (stream == NULL || (guint) mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such stream, or no mode");
+  if (stream == &stream->object.context->legacy)
+    return standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                           "the default stream cannot be captured");
+  if (stream->capture != NULL)
+    return standin_misuse (CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured");
+  StandinCapture *capture = g_new0 (StandinCapture, 1);
+  *capture = (StandinCapture){
+    .origin = stream, .thread = g_thread_self (), .mode = mode, .streams = g_ptr_array_new ()
+  };
+  capture->graph = standin_graph_new ();
+  capture->work = standin_library_work (TRUE);
+  standin_capture_join (capture, stream);
+  if (captures == NULL)
+    captures = g_ptr_array_new ();
+  g_ptr_array_add (captures, capture);
+  return CUDA_SUCCESS;
+}
+
+StandinGraph *
+standin_capture_graph (const StandinStream *stream)
+{
+  return stream->capture->graph;
+}
+
+CUresult
+standin_capture_add (StandinStream *stream, const CUgraphNodeParams *what)
+{
+  if (stream->capture != NULL)
+    standin_graph_add (stream->capture->graph, what, NULL, 0);
+  return CUDA_SUCCESS;
+}
+
+/* Removes all streams from @capture; no stream can join it any more. */
+static void
+dissolve (StandinCapture *capture)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, standin.objects);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    if (((StandinObject *) value)->kind == KIND_EVENT
+        && ((StandinEvent *) value)->capture == capture)
+      ((StandinEvent *) value)->capture = NULL;
+  for (guint i = 0; i < capture->streams->len; i++)
+    ((StandinStream *) capture->streams->pdata[i])->capture = NULL;
+  if (capture->graph != NULL)
+    {
+      standin_object_remove (capture->graph);
+      standin_object_free (capture->graph);
+    }
+  g_ptr_array_remove (captures, capture);
+  g_ptr_array_unref (capture->streams);
+  g_free (capture);
+}
+
+void
+standin_capture_leave (StandinStream *stream)
+{
+  if (stream->capture != NULL && stream->capture->origin == stream)
+    dissolve (stream->capture);
+  else if (stream->capture != NULL)
+    g_ptr_array_remove (stream->capture->streams, stream);
+}
+
+void
+standin_capture_clear (const StandinContext *context)
+{
+  for (guint i = captures != NULL ? captures->len : 0; i-- > 0;)
+    if (((StandinCapture *) captures->pdata[i])->origin->object.context == context)
+      dissolve (captures->pdata[i]);
+}
+
+static CUresult
+end_capture (StandinEntry entry, CUstream handle, CUgraph *graph)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  StandinStream *stream = standin_stream (handle);
+  StandinCapture *capture = stream != NULL ? stream->capture : NULL;
+  if (graph == NULL || capture == NULL || capture->origin != stream)
+    return standin_misuse (CUDA_ERROR_ILLEGAL_STATE, "no capture began with this stream");
+  if (capture->thread != g_thread_self () && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+    return standin_misuse (CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "another thread began it");
+  gboolean invalid = capture->invalid;
+  *graph = NULL;
+  if (!invalid)
+    {
+      add_library_work (capture);
+      *graph = STANDIN_HANDLE (CUgraph, (StandinGraph *) g_steal_pointer (&capture->graph));
+    }
+  dissolve (capture);
+  return invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuStreamBeginCapture_v2 (CUstream stream, CUstreamCaptureMode mode)
+{
+  return begin_capture (ENTRY_cuStreamBeginCapture_v2, stream, mode);
+}
+
+CUresult CUDAAPI
+cuStreamBeginCapture_v2_ptsz (CUstream stream, CUstreamCaptureMode mode)
+{
+  return begin_capture (ENTRY_cuStreamBeginCapture_v2_ptsz, standin_per_thread (stream), mode);
+}
+
+CUresult CUDAAPI
+cuStreamEndCapture (CUstream stream, CUgraph *graph)
+{
+  return end_capture (ENTRY_cuStreamEndCapture, stream, graph);
+}
+
+CUresult CUDAAPI
+cuStreamEndCapture_ptsz (CUstream stream, CUgraph *graph)
+{
+  return end_capture (ENTRY_cuStreamEndCapture_ptsz, standin_per_thread (stream), graph);
+}
+
+CUstreamCaptureStatus
+standin_capture_status (const StandinStream *stream)
+{
+  return stream->capture == NULL    ? CU_STREAM_CAPTURE_STATUS_NONE
+         : stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                    : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+/* ---- the thread's mode */
+
+CUresult CUDAAPI
+cuThreadExchangeStreamCaptureMode (CUstreamCaptureMode *mode)
+{
+  CUstreamCaptureMode before = thread_mode;
+
+  BEGIN (cuThreadExchangeStreamCaptureMode, 0);
+  if (mode == NULL || (guint) *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no mode");
+  thread_mode = *mode;
+  *mode = before;
+  return CUDA_SUCCESS;
+}

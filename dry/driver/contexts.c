@@ -1,0 +1,378 @@
+/* contexts.c - contexts of the stand-in driver: a device's primary one, counted, others,
+ * and the current one of each thread.
+ *
+ * Destroying a context destroys the objects in it; the report counts these as leaked, since the
+ * program did not release them. The struct of the context stays: a thread may still have the
+ * context current, and its calls are told that the context is destroyed.
+ */
+#include "config.h"
+
+#include "dry/driver/driver.h"
+
+#define DEPTH 64 /* of the context stack of a thread */
+
+static __thread StandinContext *stack[DEPTH];
+static __thread guint depth;
+
+/* Not inlined: the compiler would warn that the result can be NULL, and does not know that
+ * callers that asked for a context have one. */
+__attribute__ ((noinline)) StandinContext *
+standin_context (void)
+{
+  return depth > 0 ? stack[depth - 1] : NULL;
+}
+
+CUresult
+standin_context_state (void)
+{
+  const StandinContext *context = standin_context ();
+  if (context == NULL)
+    return CUDA_SUCCESS;
+  return context->alive
+             ? context->lost
+             : standin_misuse (CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context is destroyed");
+}
+
+void
+standin_context_init (StandinContext *context, StandinDevice *device, guint flags)
+{
+  context->device = device;
+  context->flags = flags;
+  context->alive = TRUE;
+  context->lost = CUDA_SUCCESS;
+  context->legacy = (StandinStream){
+    .object = { .id = standin_new_id (), .kind = KIND_STREAM, .context = context }
+  };
+  context->per_thread = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  context->blocking_busy = context->busy = standin.now;
+}
+
+/* Removes the objects in @context and counts them as leaked. */
+static void
+clear_objects (StandinContext *context)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  standin_capture_clear (context);
+  g_hash_table_iter_init (&iter, standin.objects);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      StandinObject *object = value;
+      if (object->context != context)
+        continue;
+      if (object->kind != KIND_FUNCTION)
+        standin_report_leak (object->kind, 0);
+      g_hash_table_iter_remove (&iter);
+      standin_object_free (object);
+    }
+}
+
+static void
+clear_memory (StandinContext *context)
+{
+  GememTreeNode *next;
+
+  for (GememTreeNode *node = gemem_tree_first (&standin.spans); node != NULL; node = next)
+    {
+      StandinSpan *span = GEMEM_TREE_ENTRY (node, StandinSpan, node);
+      next = gemem_tree_next (node);
+      if (span->context != context)
+        continue;
+      standin_report_leak (span->kind, span->size);
+      standin_device_free (span);
+      standin_span_remove (span);
+    }
+}
+
+void
+standin_context_clear (StandinContext *context)
+{
+  if (context->lost == CUDA_SUCCESS)
+    standin_wait_until (context->busy);
+  standin_stream_clear (context);
+  clear_objects (context);
+  clear_memory (context);
+  g_clear_pointer (&context->per_thread, g_hash_table_unref);
+  context->alive = FALSE;
+}
+
+/* ---- primary contexts */
+
+#define DEVICE(number) \
+  StandinDevice *device = standin_device (number); \
+  if (device == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, standin.n_devices)
+
+CUresult CUDAAPI
+cuDevicePrimaryCtxRetain (CUcontext *context, CUdevice number)
+{
+  BEGIN (cuDevicePrimaryCtxRetain, NEEDS_INIT);
+  if (context == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  DEVICE (number);
+  if (device->primary == NULL)
+    device->primary = standin_object_add (g_new0 (StandinContext, 1), KIND_CONTEXT, NULL);
+  if (!device->primary->alive)
+    standin_context_init (device->primary, device, device->primary->flags);
+  device->primary->retained++;
+  *context = STANDIN_HANDLE (CUcontext, device->primary);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDevicePrimaryCtxRelease_v2 (CUdevice number)
+{
+  BEGIN (cuDevicePrimaryCtxRelease_v2, RETURNS);
+  DEVICE (number);
+  if (device->primary == NULL || device->primary->retained == 0)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT,
+                           "the primary context of device %d is not retained", number);
+  if (--device->primary->retained == 0)
+    standin_context_clear (device->primary);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDevicePrimaryCtxReset_v2 (CUdevice number)
+{
+  BEGIN (cuDevicePrimaryCtxReset_v2, RETURNS);
+  DEVICE (number);
+  if (device->primary != NULL && device->primary->alive)
+    standin_context_clear (device->primary);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDevicePrimaryCtxGetState (CUdevice number, unsigned int *flags, int *active)
+{
+  BEGIN (cuDevicePrimaryCtxGetState, NEEDS_INIT);
+  if (flags == NULL || active == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  DEVICE (number);
+  *flags = device->primary != NULL ? device->primary->flags : 0;
+  *active = device->primary != NULL && device->primary->alive;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDevicePrimaryCtxSetFlags_v2 (CUdevice number, unsigned int flags)
+{
+  BEGIN (cuDevicePrimaryCtxSetFlags_v2, NEEDS_INIT);
+  DEVICE (number);
+  if ((flags & ~CU_CTX_FLAGS_MASK) != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+  if (device->primary == NULL)
+    device->primary = standin_object_add (g_new0 (StandinContext, 1), KIND_CONTEXT, NULL);
+  device->primary->flags = flags;
+  return CUDA_SUCCESS;
+}
+
+/* ---- other contexts */
+
+static CUresult
+create (CUcontext *handle, unsigned int flags, CUdevice number)
+{
+  StandinContext *context;
+
+  if (handle == NULL || (flags & ~CU_CTX_FLAGS_MASK) != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
+                           flags);
+  DEVICE (number);
+  if (depth == DEPTH)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  context = standin_object_add (g_new0 (StandinContext, 1), KIND_CONTEXT, NULL);
+  standin_context_init (context, device, flags);
+  stack[depth++] = context;
+  *handle = STANDIN_HANDLE (CUcontext, context);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuCtxCreate_v2 (CUcontext *context, unsigned int flags, CUdevice number)
+{
+  BEGIN (cuCtxCreate_v2, NEEDS_INIT);
+  return create (context, flags, number);
+}
+
+CUresult CUDAAPI
+cuCtxCreate_v4 (CUcontext *context, CUctxCreateParams *params, unsigned int flags, CUdevice number)
+{
+  BEGIN (cuCtxCreate_v4, NEEDS_INIT);
+  return create (context, flags, number);
+}
+
+CUresult CUDAAPI
+cuCtxDestroy_v2 (CUcontext handle)
+{
+  StandinContext *context;
+
+  BEGIN (cuCtxDestroy_v2, RETURNS);
+  context = standin_object (handle, KIND_CONTEXT);
+  if (context == NULL || !context->alive)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+  if (context == context->device->primary)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT,
+                           "a primary context is released, not destroyed");
+  standin_context_clear (context);
+  if (standin_context () == context)
+    depth--;
+  return CUDA_SUCCESS;
+}
+
+/* ---- the current context */
+
+CUresult CUDAAPI
+cuCtxGetCurrent (CUcontext *context)
+{
+  BEGIN (cuCtxGetCurrent, NEEDS_INIT);
+  if (context == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  *context = standin_context () != NULL ? STANDIN_HANDLE (CUcontext, standin_context ()) : NULL;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuCtxSetCurrent (CUcontext handle)
+{
+  StandinContext *context;
+
+  BEGIN (cuCtxSetCurrent, NEEDS_INIT);
+  context = standin_object (handle, KIND_CONTEXT);
+  if (handle != NULL && (context == NULL || !context->alive))
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+  if (depth > 0)
+    depth--;
+  if (context != NULL)
+    stack[depth++] = context;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuCtxPushCurrent_v2 (CUcontext handle)
+{
+  StandinContext *context;
+
+  BEGIN (cuCtxPushCurrent_v2, NEEDS_INIT);
+  context = standin_object (handle, KIND_CONTEXT);
+  if (context == NULL || !context->alive)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+  if (depth == DEPTH)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  stack[depth++] = context;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuCtxPopCurrent_v2 (CUcontext *context)
+{
+  BEGIN (cuCtxPopCurrent_v2, NEEDS_INIT);
+  if (depth == 0)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
+  if (context != NULL)
+    *context = STANDIN_HANDLE (CUcontext, standin_context ());
+  depth--;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+device_of (CUdevice *number, const StandinContext *context)
+{
+  if (number == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  *number = context->device->ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuCtxGetDevice (CUdevice *number)
+{
+  BEGIN (cuCtxGetDevice, NEEDS_CONTEXT);
+  return device_of (number, standin_context ());
+}
+
+CUresult CUDAAPI
+cuCtxGetFlags (unsigned int *flags)
+{
+  BEGIN (cuCtxGetFlags, NEEDS_CONTEXT);
+  if (flags == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  *flags = standin_context ()->flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuCtxGetApiVersion (CUcontext handle, unsigned int *version)
+{
+  BEGIN (cuCtxGetApiVersion, NEEDS_INIT);
+  if (version == NULL || (handle != NULL && standin_object (handle, KIND_CONTEXT) == NULL))
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT,
+                           "no such context, or no place for the result");
+  *version = standin.version / 10;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuCtxGetStreamPriorityRange (int *least, int *greatest)
+{
+  BEGIN (cuCtxGetStreamPriorityRange, NEEDS_CONTEXT);
+  if (least != NULL)
+    *least = 0;
+  if (greatest != NULL)
+    *greatest = -5;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+synchronize (StandinContext *context)
+{
+  CUresult allowed = standin_capture_allows_wait_for_all (context);
+  if (allowed != CUDA_SUCCESS)
+    return allowed;
+  gboolean ok = gemem_device_sync (standin_enter_device (context->device));
+
+  standin_leave_device (context->device);
+  if (!ok)
+    return CUDA_ERROR_UNKNOWN; /* injected fault */
+  standin_wait_until (context->busy);
+  standin_pools_trim (context->device);
+  return context->lost;
+}
+
+CUresult CUDAAPI
+cuCtxSynchronize (void)
+{
+  BEGIN (cuCtxSynchronize, NEEDS_CONTEXT);
+  return synchronize (standin_context ());
+}
+
+/* The context of @handle; NULL: the current one. */
+static StandinContext *
+given_context (CUcontext handle)
+{
+  StandinContext *context = handle == NULL ? standin_context ()
+                                           : standin_object (handle, KIND_CONTEXT);
+  return context != NULL && context->alive ? context : NULL;
+}
+
+CUresult CUDAAPI
+cuCtxGetDevice_v2 (CUdevice *number, CUcontext handle)
+{
+  const StandinContext *context;
+
+  BEGIN (cuCtxGetDevice_v2, NEEDS_INIT);
+  if ((context = given_context (handle)) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+  return device_of (number, context);
+}
+
+CUresult CUDAAPI
+cuCtxSynchronize_v2 (CUcontext handle)
+{
+  StandinContext *context;
+
+  BEGIN (cuCtxSynchronize_v2, NEEDS_INIT);
+  if ((context = given_context (handle)) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+  return synchronize (context);
+}

@@ -1,0 +1,258 @@
+/* devices.c - devices of the stand-in driver: their properties, and the simulated device
+ * behind each. */
+#include "config.h"
+
+#include <string.h>
+
+#include "dry/driver/driver.h"
+
+StandinDevice *
+standin_device (CUdevice device)
+{
+  return device >= 0 && (guint) device < standin.n_devices ? &standin.devices[device] : NULL;
+}
+
+GememDevice *
+standin_enter_device (StandinDevice *device)
+{
+  device->memory->now = standin.now;
+  return device->memory;
+}
+
+void
+standin_leave_device (StandinDevice *device)
+{
+  if (device->memory->now > standin.now)
+    standin.now = device->memory->now;
+}
+
+/* The device @number of a call; returns from the call if there is none. */
+#define DEVICE(number) \
+  StandinDevice *device = standin_device (number); \
+  if (device == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, standin.n_devices)
+
+CUresult CUDAAPI
+cuDeviceGetCount (int *count)
+{
+  BEGIN (cuDeviceGetCount, NEEDS_INIT);
+  PLACE (count);
+  *count = standin.n_devices;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceGet (CUdevice *found, int ordinal)
+{
+  BEGIN (cuDeviceGet, NEEDS_INIT);
+  PLACE (found);
+  /* No misuse: programs ask this way for a GPU that may be missing. */
+  if (standin_device (ordinal) == NULL)
+    return CUDA_ERROR_INVALID_DEVICE;
+  *found = ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceGetName (char *name, int size, CUdevice number)
+{
+  BEGIN (cuDeviceGetName, NEEDS_INIT);
+  PLACE (name);
+  DEVICE (number);
+  if (standin.dry)
+    g_strlcpy (name, gemem_dry_gpu ()->model, MAX (size, 0));
+  else
+    g_snprintf (name, MAX (size, 0), "gemem stand-in %d", device->ordinal);
+  return CUDA_SUCCESS;
+}
+
+/* The UUID of GPU @place of the machine. */
+static void
+set_uuid (guint place, CUuuid *uuid)
+{
+  memset (uuid, 0, sizeof *uuid);
+  g_snprintf (uuid->bytes, sizeof uuid->bytes, "stand-in %u", place);
+}
+
+void
+standin_uuid_text (guint place, char text[STANDIN_UUID_TEXT])
+{
+  gsize length = g_strlcpy (text, "GPU-", STANDIN_UUID_TEXT);
+  CUuuid uuid;
+
+  set_uuid (place, &uuid);
+  for (guint i = 0; i < sizeof uuid.bytes; i++)
+    length += g_snprintf (text + length, STANDIN_UUID_TEXT - length, "%s%02x",
+                          i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (guint8) uuid.bytes[i]);
+}
+
+static CUresult
+get_uuid (CUuuid *uuid, CUdevice number)
+{
+  PLACE (uuid);
+  DEVICE (number);
+  set_uuid (device->place, uuid);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceGetUuid (CUuuid *uuid, CUdevice number)
+{
+  BEGIN (cuDeviceGetUuid, NEEDS_INIT);
+  return get_uuid (uuid, number);
+}
+
+CUresult CUDAAPI
+cuDeviceGetUuid_v2 (CUuuid *uuid, CUdevice number)
+{
+  BEGIN (cuDeviceGetUuid_v2, NEEDS_INIT);
+  return get_uuid (uuid, number);
+}
+
+CUresult CUDAAPI
+cuDeviceGetPCIBusId (char *text, int size, CUdevice number)
+{
+  BEGIN (cuDeviceGetPCIBusId, NEEDS_INIT);
+  PLACE (text);
+  DEVICE (number);
+  if (size < 13)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%d bytes for 13 characters", size);
+  g_snprintf (text, size, "0000:%02x:00.0", device->place + 1);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuDeviceTotalMem_v2 (size_t *bytes, CUdevice number)
+{
+  GememDeviceInfo info;
+
+  BEGIN (cuDeviceTotalMem_v2, NEEDS_INIT);
+  PLACE (bytes);
+  DEVICE (number);
+  gemem_device_info (standin_enter_device (device), &info);
+  standin_leave_device (device);
+  *bytes = info.total;
+  return CUDA_SUCCESS;
+}
+
+gboolean
+standin_memory_info (guint place, guint64 *free, guint64 *total)
+{
+  __attribute__ ((cleanup (standin_end))) pthread_mutex_t *lock G_GNUC_UNUSED = standin_lock ();
+  StandinDevice *device = standin_device (standin_device_at (place));
+  GememDeviceInfo info;
+
+  if (device == NULL || device->memory == NULL)
+    return FALSE;
+  gemem_device_info (standin_enter_device (device), &info);
+  standin_leave_device (device);
+  *free = info.free;
+  *total = info.total;
+  return TRUE;
+}
+
+CUresult CUDAAPI
+cuDeviceComputeCapability (int *major, int *minor, CUdevice number)
+{
+  BEGIN (cuDeviceComputeCapability, NEEDS_INIT);
+  PLACE (major);
+  PLACE (minor);
+  DEVICE (number);
+  *major = standin_device_attribute (device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  *minor = standin_device_attribute (device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  return CUDA_SUCCESS;
+}
+
+int
+standin_device_attribute (const StandinDevice *device, CUdevice_attribute attribute)
+{
+  const GememGpu *gpu = gemem_dry_gpu ();
+  int sm = 10 * gpu->major + gpu->minor;
+
+  switch ((int) attribute)
+    {
+#define DEVICE_ATTRIBUTE(name, value) \
+  case CU_DEVICE_ATTRIBUTE_##name: \
+    return value;
+#include "dry/driver/device-attributes.def"
+#undef DEVICE_ATTRIBUTE
+    default:
+      return 0;
+    }
+}
+
+CUresult CUDAAPI
+cuDeviceGetAttribute (int *value, CUdevice_attribute attribute, CUdevice number)
+{
+  BEGIN (cuDeviceGetAttribute, NEEDS_INIT);
+  PLACE (value);
+  DEVICE (number);
+  if ((int) attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d", (int) attribute);
+  *value = standin_device_attribute (device, attribute);
+  return CUDA_SUCCESS;
+}
+
+/* ---- peers */
+
+/* By NVLink or PCIe, as the row of the GPU says; not said for the stand-in that is no dry run's. */
+gboolean
+standin_peers_reach (void)
+{
+  return !standin.dry || gemem_dry_gpu ()->nvlinks >= 0;
+}
+
+CUresult CUDAAPI
+cuDeviceCanAccessPeer (int *can, CUdevice number, CUdevice peer)
+{
+  BEGIN (cuDeviceCanAccessPeer, NEEDS_INIT);
+  PLACE (can);
+  DEVICE (number);
+  if (standin_device (peer) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", peer, standin.n_devices);
+  *can = standin_device (peer) != device && standin_peers_reach ();
+  return CUDA_SUCCESS;
+}
+
+/* The device of another context; NULL: none. */
+static StandinDevice *
+peer_of (CUcontext handle)
+{
+  StandinContext *peer = standin_object (handle, KIND_CONTEXT);
+  return peer != NULL && peer->alive && peer->device != standin_context ()->device ? peer->device
+                                                                                   : NULL;
+}
+
+CUresult CUDAAPI
+cuCtxEnablePeerAccess (CUcontext context, unsigned int flags)
+{
+  StandinDevice *peer, *own;
+
+  BEGIN (cuCtxEnablePeerAccess, NEEDS_CONTEXT);
+  if (flags != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+  own = standin_context ()->device;
+  if ((peer = peer_of (context)) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context of another device");
+  if (!standin_peers_reach ())
+    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  if ((own->peers & (1u << peer->ordinal)) != 0)
+    return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  own->peers |= 1u << peer->ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuCtxDisablePeerAccess (CUcontext context)
+{
+  StandinDevice *peer, *own;
+
+  BEGIN (cuCtxDisablePeerAccess, NEEDS_CONTEXT);
+  own = standin_context ()->device;
+  if ((peer = peer_of (context)) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context of another device");
+  if ((own->peers & (1u << peer->ordinal)) == 0)
+    return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  own->peers &= ~(1u << peer->ordinal);
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,189 @@
+/* events.c - events of the stand-in driver: an event is the time at which all earlier work
+ * of its stream is done.
+ *
+ * An event that was never recorded is complete. A stream that waits for an event waits for the time
+ * of its latest record. In dry runs an event is complete when it is recorded.
+ */
+#include "config.h"
+
+#include "dry/driver/driver.h"
+
+#define STREAM(handle) \
+  StandinStream *stream = standin_stream (handle); \
+  if (stream == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
+
+#define EVENT(handle) \
+  StandinEvent *event = standin_object (handle, KIND_EVENT); \
+  if (event == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such event")
+
+CUresult CUDAAPI
+cuEventCreate (CUevent *handle, unsigned int flags)
+{
+  StandinEvent *event;
+
+  BEGIN (cuEventCreate, NEEDS_CONTEXT);
+  if (handle == NULL
+      || (flags & ~(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)) != 0
+      || ((flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0))
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
+                           flags);
+  event = standin_object_add (g_new0 (StandinEvent, 1), KIND_EVENT, standin_context ());
+  event->flags = flags;
+  *handle = STANDIN_HANDLE (CUevent, event);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuEventDestroy_v2 (CUevent handle)
+{
+  BEGIN (cuEventDestroy_v2, RETURNS);
+  EVENT (handle);
+  standin_object_remove (event);
+  g_free (event);
+  return standin_context_state ();
+}
+
+static CUresult
+record (StandinEntry entry, CUevent handle, CUstream stream_handle, unsigned int flags)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  EVENT (handle);
+  STREAM (stream_handle);
+  StandinDevice *device = stream->object.context->device;
+  GememDeviceEvent made;
+
+  if (event->object.context != stream->object.context)
+    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
+  if ((flags & ~CU_EVENT_RECORD_EXTERNAL) != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+  event->capture = stream->capture;
+  event->captured = stream->capture != NULL;
+  if (event->captured)
+    return CUDA_SUCCESS;
+  made = gemem_device_event_record (standin_enter_device (device), 0);
+  standin_leave_device (device);
+  if (made == 0)
+    return CUDA_ERROR_UNKNOWN; /* injected fault */
+  event->done = standin.dry ? standin.now : MAX (standin_stream_start (stream), made - 1);
+  event->recorded = TRUE;
+  standin_stream_occupy (stream, event->done);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuEventRecord (CUevent event, CUstream stream)
+{
+  return record (ENTRY_cuEventRecord, event, stream, 0);
+}
+
+CUresult CUDAAPI
+cuEventRecord_ptsz (CUevent event, CUstream stream)
+{
+  return record (ENTRY_cuEventRecord_ptsz, event, standin_per_thread (stream), 0);
+}
+
+CUresult CUDAAPI
+cuEventRecordWithFlags (CUevent event, CUstream stream, unsigned int flags)
+{
+  return record (ENTRY_cuEventRecordWithFlags, event, stream, flags);
+}
+
+CUresult CUDAAPI
+cuEventRecordWithFlags_ptsz (CUevent event, CUstream stream, unsigned int flags)
+{
+  return record (ENTRY_cuEventRecordWithFlags_ptsz, event, standin_per_thread (stream), flags);
+}
+
+static CUresult
+wait_event (StandinEntry entry, CUstream handle, CUevent event_handle, unsigned int flags)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  EVENT (event_handle);
+  if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+  if (event->capture != NULL)
+    standin_capture_join (event->capture, stream);
+  else if (event->captured)
+    return standin_misuse (CUDA_ERROR_CAPTURED_EVENT, "of a capture that has ended");
+  else if (event->recorded)
+    standin_stream_occupy (stream, MAX (standin_stream_start (stream), event->done));
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuStreamWaitEvent (CUstream stream, CUevent event, unsigned int flags)
+{
+  return wait_event (ENTRY_cuStreamWaitEvent, stream, event, flags);
+}
+
+CUresult CUDAAPI
+cuStreamWaitEvent_ptsz (CUstream stream, CUevent event, unsigned int flags)
+{
+  return wait_event (ENTRY_cuStreamWaitEvent_ptsz, standin_per_thread (stream), event, flags);
+}
+
+CUresult CUDAAPI
+cuEventQuery (CUevent handle)
+{
+  BEGIN (cuEventQuery, NEEDS_INIT);
+  EVENT (handle);
+  if (event->captured)
+    return standin_misuse (CUDA_ERROR_CAPTURED_EVENT, "the event was captured");
+  return standin_is_complete (event->object.context, event->recorded ? event->done : 0);
+}
+
+CUresult CUDAAPI
+cuEventSynchronize (CUevent handle)
+{
+  StandinDevice *device;
+
+  BEGIN (cuEventSynchronize, NEEDS_INIT);
+  EVENT (handle);
+  if (event->captured)
+    return standin_misuse (CUDA_ERROR_CAPTURED_EVENT, "the event was captured");
+  device = event->object.context->device;
+  gemem_device_event_sync (standin_enter_device (device), 0);
+  standin_leave_device (device);
+  if (event->recorded)
+    standin_wait_until (event->done);
+  standin_pools_trim (device);
+  return event->object.context->lost;
+}
+
+static CUresult
+elapsed (float *milliseconds, CUevent start, CUevent end)
+{
+  const StandinEvent *first = standin_object (start, KIND_EVENT),
+                     *last = standin_object (end, KIND_EVENT);
+
+  if (milliseconds == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  if (first == NULL || last == NULL || !first->recorded || !last->recorded
+      || ((first->flags | last->flags) & CU_EVENT_DISABLE_TIMING) != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_HANDLE,
+                           "an event that is not there, not recorded, or made without timing");
+  if (first->done > standin.now || last->done > standin.now)
+    return CUDA_ERROR_NOT_READY;
+  if (standin.dry)
+    gemem_dry_note ("told", "the program measured times of the GPU, which a dry run does not have; "
+                            "what it chose by them (autotuning), and memory with it, may differ");
+  *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuEventElapsedTime (float *milliseconds, CUevent start, CUevent end)
+{
+  BEGIN (cuEventElapsedTime, NEEDS_INIT);
+  return elapsed (milliseconds, start, end);
+}
+
+CUresult CUDAAPI
+cuEventElapsedTime_v2 (float *milliseconds, CUevent start, CUevent end)
+{
+  BEGIN (cuEventElapsedTime_v2, NEEDS_INIT);
+  return elapsed (milliseconds, start, end);
+}

@@ -1,0 +1,288 @@
+/* graphs.c - graphs of the stand-in driver, and executable graphs.
+ *
+ * A graph is a list of nodes (graph-nodes.c), from a capture or added one by one. Launching calls the functions of the host
+ * that nodes name, and does nothing else. Strict mode has no executable graphs, since it would owe them their bytes.
+ *
+ * Memory of nodes comes from a pool of the device, for which it counts from when the node is made
+ * (on a GPU, from the first launch) until cuDeviceGraphMemTrim().
+ */
+#include "config.h"
+
+#include "dry/driver/driver.h"
+
+#define DRY_ONLY() \
+  if (!standin.dry) \
+  return CUDA_ERROR_NOT_SUPPORTED
+
+/* ---- graphs */
+
+static void
+finish_graph (gpointer object)
+{
+  StandinGraph *graph = object;
+
+  standin_graph_drop_objects (graph);
+  g_ptr_array_unref (graph->nodes);
+}
+
+StandinGraph *
+standin_graph_new (void)
+{
+  StandinGraph *graph = standin_object_add (g_new0 (StandinGraph, 1), KIND_GRAPH, NULL);
+
+  graph->nodes = g_ptr_array_new_with_free_func (standin_graph_free_node);
+  graph->kept = standin_graph_objects_new ();
+  graph->object.finish = finish_graph;
+  return graph;
+}
+
+CUresult CUDAAPI
+cuGraphCreate (CUgraph *handle, unsigned int flags)
+{
+  BEGIN (cuGraphCreate, NEEDS_INIT);
+  PLACE (handle);
+  *handle = STANDIN_HANDLE (CUgraph, standin_graph_new ());
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuGraphDestroy (CUgraph handle)
+{
+  BEGIN (cuGraphDestroy, RETURNS);
+  GRAPH (handle);
+  standin_object_remove (graph);
+  standin_object_free (graph);
+  return CUDA_SUCCESS;
+}
+
+StandinGraph *
+standin_graph_copy (const StandinGraph *graph)
+{
+  StandinGraph *copy = standin_graph_new ();
+
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      const StandinNode *node = graph->nodes->pdata[i];
+      standin_graph_add (copy, &node->what, NULL, 0)->unknown = node->unknown;
+    }
+  return copy;
+}
+
+CUresult CUDAAPI
+cuGraphClone (CUgraph *place, CUgraph handle)
+{
+  BEGIN (cuGraphClone, NEEDS_INIT);
+  PLACE (place);
+  GRAPH (handle);
+  *place = STANDIN_HANDLE (CUgraph, standin_graph_copy (graph));
+  return CUDA_SUCCESS;
+}
+
+/* ---- questions */
+
+/* Fills up to *@n of @nodes, and says how many there are. */
+static CUresult
+list_nodes (const StandinGraph *graph, CUgraphNode *nodes, size_t *n, gboolean roots)
+{
+  gsize found = 0;
+
+  PLACE (n);
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      const StandinNode *node = graph->nodes->pdata[i];
+      if (roots && node->n_dependencies > 0)
+        continue;
+      if (nodes != NULL && found < *n)
+        nodes[found] = STANDIN_HANDLE (CUgraphNode, node);
+      found++;
+    }
+  for (gsize i = found; nodes != NULL && i < *n; i++)
+    nodes[i] = NULL;
+  *n = nodes != NULL ? MIN (*n, found) : found;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuGraphGetNodes (CUgraph handle, CUgraphNode *nodes, size_t *n)
+{
+  BEGIN (cuGraphGetNodes, NEEDS_INIT);
+  GRAPH (handle);
+  return list_nodes (graph, nodes, n, FALSE);
+}
+
+CUresult CUDAAPI
+cuGraphGetRootNodes (CUgraph handle, CUgraphNode *nodes, size_t *n)
+{
+  BEGIN (cuGraphGetRootNodes, NEEDS_INIT);
+  GRAPH (handle);
+  return list_nodes (graph, nodes, n, TRUE);
+}
+
+/* ---- executable graphs */
+
+typedef struct
+{
+  StandinObject object;
+  GArray *host; /* StandinCallback, of nodes that call the host */
+  cuuint64_t flags;
+} StandinExec;
+
+static void
+finish_exec (gpointer object)
+{
+  g_array_unref (((StandinExec *) object)->host);
+}
+
+/* Adds the functions of the host that nodes of @graph, and of graphs in it, call. */
+static void
+add_host (StandinExec *exec, const StandinGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      const CUgraphNodeParams *what = &((StandinNode *) graph->nodes->pdata[i])->what;
+      const StandinCallback call = { .function = what->host.fn, .data = what->host.userData };
+      const StandinGraph *child = what->type == CU_GRAPH_NODE_TYPE_GRAPH
+                                      ? standin_object (what->graph.graph, KIND_GRAPH)
+                                      : NULL;
+
+      if (what->type == CU_GRAPH_NODE_TYPE_HOST && call.function != NULL)
+        g_array_append_val (exec->host, call);
+      if (child != NULL)
+        add_host (exec, child);
+    }
+}
+
+static void
+take_nodes (StandinExec *exec, const StandinGraph *graph)
+{
+  g_array_set_size (exec->host, 0);
+  add_host (exec, graph);
+}
+
+static CUresult
+instantiate (CUgraphExec *place, CUgraph handle, cuuint64_t flags)
+{
+  StandinExec *exec;
+
+  DRY_ONLY ();
+  PLACE (place);
+  GRAPH (handle);
+  exec = standin_object_add (g_new0 (StandinExec, 1), KIND_EXEC, NULL);
+  exec->object.finish = finish_exec;
+  exec->host = g_array_new (FALSE, FALSE, sizeof (StandinCallback));
+  exec->flags = flags;
+  take_nodes (exec, graph);
+  *place = STANDIN_HANDLE (CUgraphExec, exec);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuGraphInstantiate_v2 (CUgraphExec *place, CUgraph graph, CUgraphNode *wrong, char *log,
+                       size_t size)
+{
+  BEGIN (cuGraphInstantiate_v2, NEEDS_INIT);
+  return instantiate (place, graph, 0);
+}
+
+CUresult CUDAAPI
+cuGraphInstantiateWithFlags (CUgraphExec *place, CUgraph graph, unsigned long long flags)
+{
+  BEGIN (cuGraphInstantiateWithFlags, NEEDS_INIT);
+  return instantiate (place, graph, flags);
+}
+
+static CUresult
+instantiate_with (CUgraphExec *place, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *how)
+{
+  PLACE (how);
+  how->hErrNode_out = NULL;
+  how->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+  return instantiate (place, graph, how->flags);
+}
+
+CUresult CUDAAPI
+cuGraphInstantiateWithParams (CUgraphExec *place, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *how)
+{
+  BEGIN (cuGraphInstantiateWithParams, NEEDS_INIT);
+  return instantiate_with (place, graph, how);
+}
+
+CUresult CUDAAPI
+cuGraphInstantiateWithParams_ptsz (CUgraphExec *place, CUgraph graph,
+                                   CUDA_GRAPH_INSTANTIATE_PARAMS *how)
+{
+  BEGIN (cuGraphInstantiateWithParams_ptsz, NEEDS_INIT);
+  return instantiate_with (place, graph, how);
+}
+
+#define EXEC(handle) \
+  StandinExec *exec = standin_object (handle, KIND_EXEC); \
+  if (exec == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such executable graph")
+
+CUresult CUDAAPI
+cuGraphExecDestroy (CUgraphExec handle)
+{
+  BEGIN (cuGraphExecDestroy, RETURNS);
+  EXEC (handle);
+  standin_object_remove (exec);
+  standin_object_free (exec);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuGraphExecGetFlags (CUgraphExec handle, cuuint64_t *flags)
+{
+  BEGIN (cuGraphExecGetFlags, NEEDS_INIT);
+  PLACE (flags);
+  EXEC (handle);
+  *flags = exec->flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuGraphExecUpdate_v2 (CUgraphExec handle, CUgraph from, CUgraphExecUpdateResultInfo *result)
+{
+  BEGIN (cuGraphExecUpdate_v2, NEEDS_INIT);
+  EXEC (handle);
+  GRAPH (from);
+  take_nodes (exec, graph);
+  if (result != NULL)
+    *result = (CUgraphExecUpdateResultInfo){ .result = CU_GRAPH_EXEC_UPDATE_SUCCESS };
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+launch (StandinEntry entry, CUgraphExec handle, CUstream stream_handle)
+{
+  StandinStream *stream;
+
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  EXEC (handle);
+  if ((stream = standin_stream (stream_handle)) == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
+  if (stream->capture != NULL)
+    return standin_capture_add (stream, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_GRAPH });
+  standin_forget_all ();
+  for (guint i = 0; entry != ENTRY_cuGraphUpload && i < exec->host->len; i++)
+    standin_call_later (g_array_index (exec->host, StandinCallback, i));
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuGraphLaunch (CUgraphExec exec, CUstream stream)
+{
+  return launch (ENTRY_cuGraphLaunch, exec, stream);
+}
+
+CUresult CUDAAPI
+cuGraphLaunch_ptsz (CUgraphExec exec, CUstream stream)
+{
+  return launch (ENTRY_cuGraphLaunch_ptsz, exec, standin_per_thread (stream));
+}
+
+CUresult CUDAAPI
+cuGraphUpload (CUgraphExec exec, CUstream stream)
+{
+  return launch (ENTRY_cuGraphUpload, exec, stream);
+}

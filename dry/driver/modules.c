@@ -1,0 +1,481 @@
+/* modules.c - modules, libraries and functions of the stand-in driver.
+ *
+ * No code is loaded. In strict mode a module is an image of which only the first bytes are checked
+ * (PTX, ELF or a fat binary), and has gemem's own kernels. In dry runs every image is taken and every
+ * function is found; what a function needs comes from its image (images.h) where that says it. A
+ * library is a module of no context, and its kernels are functions of no context. A global variable
+ * gets an address at the first question.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "dry/driver/driver.h"
+
+/* Where the addresses of variables begin, from the device's own part of the address space (driver.c). */
+#define VARIABLES_BASE (G_GUINT64_CONSTANT (1) << 46)
+#define GLOBAL_UNKNOWN 65536 /* bytes of a variable whose size the image does not say */
+
+typedef struct
+{
+  StandinObject object;
+  gconstpointer image;             /* of images.h; NULL in strict mode */
+  GHashTable *functions, *globals; /* name -> StandinFunction, StandinSpan */
+} StandinModule;
+
+static int
+capability (void)
+{
+  return 10 * gemem_dry_gpu ()->major + gemem_dry_gpu ()->minor;
+}
+
+/* ---- modules and libraries */
+
+static void
+finish_function (gpointer object)
+{
+  g_free (((StandinFunction *) object)->name);
+}
+
+static void
+remove_function (gpointer function)
+{
+  standin_object_remove (function);
+  standin_object_free (function);
+}
+
+static void
+finish_module (gpointer object)
+{
+  StandinModule *module = object;
+
+  g_hash_table_unref (module->functions);
+  g_hash_table_unref (module->globals);
+  if (module->image != NULL)
+    gemem_dry_image_forget (module->image);
+}
+
+static StandinModule *
+new_module (gconstpointer image, StandinContext *context)
+{
+  StandinModule *module = standin_object_add (g_new0 (StandinModule, 1), KIND_MODULE, context);
+
+  module->functions = g_hash_table_new (g_str_hash, g_str_equal);
+  module->globals = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
+                                           (GDestroyNotify) standin_span_remove);
+  module->image = image;
+  module->object.finish = finish_module;
+  return module;
+}
+
+/* What strict mode takes for an image. */
+static gboolean
+looks_like_image (const char *image)
+{
+  static const char fat_binary[] = { 0x50, (char) 0xed, 0x55, (char) 0xba };
+
+  if (memcmp (image, fat_binary, 4) == 0 || memcmp (image, "\177ELF", 4) == 0)
+    return TRUE;
+  while (g_str_has_prefix (image, "//")
+         || g_ascii_isspace (*image)) /* comments and empty lines may precede PTX */
+    {
+      const char *end = strchr (image, '\n');
+      if (end == NULL)
+        break;
+      image = end + 1;
+    }
+  return g_str_has_prefix (image, ".version");
+}
+
+static CUresult
+load (guint64 *handle, const void *image, StandinContext *context)
+{
+  const char *problem = NULL;
+  gconstpointer kept = NULL;
+
+  if (handle == NULL || image == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no image, or no place for the result");
+  if (standin.dry)
+    {
+      kept = gemem_dry_image_load (image, 0, capability ());
+      if (gemem_dry_image_state (kept, capability (), &problem) != GEMEM_DRY_IMAGE_READ
+          && !gemem_dry_in_library (0))
+        gemem_dry_note ("image", problem != NULL ? problem : "cannot be read");
+    }
+  else if (!looks_like_image (image))
+    return standin_misuse (CUDA_ERROR_INVALID_IMAGE, "an image that is no PTX, ELF or fat binary");
+  *handle = new_module (kept, context)->object.id;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+load_file (guint64 *handle, const char *path, StandinContext *context)
+{
+  g_autofree char *content = NULL;
+
+  if (path == NULL || !g_file_get_contents (path, &content, NULL, NULL))
+    return standin_misuse (CUDA_ERROR_FILE_NOT_FOUND, "%s", path != NULL ? path : "no name");
+  return load (handle, content, context);
+}
+
+CUresult CUDAAPI
+cuModuleLoad (CUmodule *module, const char *path)
+{
+  BEGIN (cuModuleLoad, NEEDS_CONTEXT);
+  return load_file ((guint64 *) module, path, standin_context ());
+}
+
+CUresult CUDAAPI
+cuModuleLoadData (CUmodule *module, const void *image)
+{
+  BEGIN (cuModuleLoadData, NEEDS_CONTEXT);
+  return load ((guint64 *) module, image, standin_context ());
+}
+
+CUresult CUDAAPI
+cuModuleLoadDataEx (CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
+                    void **values)
+{
+  BEGIN (cuModuleLoadDataEx, NEEDS_CONTEXT);
+  if (count > 0 && (options == NULL || values == NULL))
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "options that are not there");
+  return load ((guint64 *) module, image, standin_context ());
+}
+
+CUresult CUDAAPI
+cuModuleLoadFatBinary (CUmodule *module, const void *image)
+{
+  BEGIN (cuModuleLoadFatBinary, NEEDS_CONTEXT);
+  return load ((guint64 *) module, image, standin_context ());
+}
+
+CUresult CUDAAPI
+cuLibraryLoadData (CUlibrary *library, const void *image, CUjit_option *options, void **values,
+                   unsigned int count, CUlibraryOption *more, void **more_values,
+                   unsigned int more_count)
+{
+  BEGIN (cuLibraryLoadData, NEEDS_INIT);
+  return load ((guint64 *) library, image, NULL);
+}
+
+CUresult CUDAAPI
+cuLibraryLoadFromFile (CUlibrary *library, const char *path, CUjit_option *options, void **values,
+                       unsigned int count, CUlibraryOption *more, void **more_values,
+                       unsigned int more_count)
+{
+  BEGIN (cuLibraryLoadFromFile, NEEDS_INIT);
+  return load_file ((guint64 *) library, path, NULL);
+}
+
+#define MODULE(handle) \
+  StandinModule *module = standin_object (handle, KIND_MODULE); \
+  if (module == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such module")
+
+static CUresult
+unload (StandinModule *module)
+{
+  g_autoptr (GList) functions = g_hash_table_get_values (module->functions);
+
+  if (module->object.context != NULL)
+    standin_wait_until (module->object.context->busy);
+  g_list_foreach (functions, (GFunc) (void (*) (void)) remove_function, NULL);
+  standin_object_remove (module);
+  standin_object_free (module);
+  return standin_context_state ();
+}
+
+CUresult CUDAAPI
+cuModuleUnload (CUmodule handle)
+{
+  BEGIN (cuModuleUnload, RETURNS);
+  MODULE (handle);
+  return unload (module);
+}
+
+CUresult CUDAAPI
+cuLibraryUnload (CUlibrary handle)
+{
+  BEGIN (cuLibraryUnload, RETURNS);
+  MODULE (handle);
+  return unload (module);
+}
+
+CUresult CUDAAPI
+cuLibraryGetModule (CUmodule *place, CUlibrary handle)
+{
+  BEGIN (cuLibraryGetModule, NEEDS_CONTEXT);
+  MODULE (handle);
+  *place = STANDIN_HANDLE (CUmodule, module);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuModuleGetLoadingMode (CUmoduleLoadingMode *mode)
+{
+  BEGIN (cuModuleGetLoadingMode, NEEDS_INIT);
+  *mode = CU_MODULE_LAZY_LOADING;
+  return CUDA_SUCCESS;
+}
+
+/* ---- functions */
+
+static CUresult
+find_function (guint64 *handle, StandinModule *module, const char *name)
+{
+  const GememGpu *gpu = gemem_dry_gpu ();
+  StandinFunction *function;
+  const StandinKernel *kernel;
+
+  if (handle == NULL || name == NULL)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no name, or no place for the result");
+  function = g_hash_table_lookup (module->functions, name);
+  if (function == NULL)
+    {
+      kernel = standin_kernel (name);
+      if (!standin.dry && kernel == NULL)
+        return CUDA_ERROR_NOT_FOUND;
+      function = standin_object_add (g_new0 (StandinFunction, 1), KIND_FUNCTION,
+                                     module->object.context);
+      function->object.finish = finish_function;
+      function->module = &module->object;
+      function->kernel = kernel;
+      function->name = g_strdup (name);
+      function->needs = standin.dry ? gemem_dry_kernel (module->image, name, capability ()) : NULL;
+      function->dynamic_limit = gpu->shared_per_block
+                                - (function->needs != NULL ? function->needs->static_shared : 0);
+      function->of_library = gemem_dry_in_library (0);
+      g_hash_table_insert (module->functions, function->name, function);
+    }
+  *handle = function->object.id;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuModuleGetFunction (CUfunction *place, CUmodule handle, const char *name)
+{
+  BEGIN (cuModuleGetFunction, NEEDS_CONTEXT);
+  MODULE (handle);
+  return find_function ((guint64 *) place, module, name);
+}
+
+CUresult CUDAAPI
+cuLibraryGetKernel (CUkernel *place, CUlibrary handle, const char *name)
+{
+  BEGIN (cuLibraryGetKernel, NEEDS_INIT);
+  MODULE (handle);
+  return find_function ((guint64 *) place, module, name);
+}
+
+const GememDryKernel *
+standin_function_needs (const StandinFunction *function)
+{
+  static const GememDryKernel unknown;
+  const GememDryKernel *needs = function->needs;
+
+  if (standin.dry && !function->of_library
+      && (needs == NULL || (needs->registers == 0 && !needs->idle)))
+    gemem_dry_note ("kernel", function->name);
+  return needs != NULL ? needs : &unknown;
+}
+
+int
+standin_function_threads (const StandinFunction *function)
+{
+  return function->needs != NULL ? gemem_dry_max_threads (function->needs, gemem_dry_gpu ()) : 1024;
+}
+
+static CUresult
+get_attribute (int *value, CUfunction_attribute attribute, gconstpointer handle)
+{
+  PLACE (value);
+  FUNCTION (handle);
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    *value = standin.dry ? function->dynamic_limit : 0;
+  else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+    *value = standin.dry ? function->carveout : 0;
+  else
+    {
+      const GememDryKernel *needs = standin_function_needs (function);
+
+      *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+                   ? standin_function_threads (function)
+               : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? needs->static_shared
+               : attribute == CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES  ? needs->constant
+               : attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES  ? needs->local
+               : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS          ? needs->registers
+               : attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION       ? needs->ptx_version
+               : attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION    ? needs->binary_version
+                                                                  : 0;
+    }
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+set_attribute (CUfunction_attribute attribute, int value, gconstpointer handle)
+{
+  FUNCTION (handle);
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    {
+      int most = gemem_dry_gpu ()->shared_per_block_optin
+                 - (function->needs != NULL ? function->needs->static_shared : 0);
+      if (value < 0 || value > most)
+        return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%d bytes of shared memory, of %d", value,
+                               most);
+      function->dynamic_limit = value;
+    }
+  else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+    function->carveout = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuFuncGetAttribute (int *value, CUfunction_attribute attribute, CUfunction handle)
+{
+  BEGIN (cuFuncGetAttribute, NEEDS_CONTEXT);
+  return get_attribute (value, attribute, handle);
+}
+
+CUresult CUDAAPI
+cuFuncSetAttribute (CUfunction handle, CUfunction_attribute attribute, int value)
+{
+  BEGIN (cuFuncSetAttribute, NEEDS_CONTEXT);
+  return set_attribute (attribute, value, handle);
+}
+
+CUresult CUDAAPI
+cuKernelGetAttribute (int *value, CUfunction_attribute attribute, CUkernel handle, CUdevice device)
+{
+  BEGIN (cuKernelGetAttribute, NEEDS_INIT);
+  return get_attribute (value, attribute, handle);
+}
+
+CUresult CUDAAPI
+cuKernelSetAttribute (CUfunction_attribute attribute, int value, CUkernel handle, CUdevice device)
+{
+  BEGIN (cuKernelSetAttribute, NEEDS_INIT);
+  return set_attribute (attribute, value, handle);
+}
+
+/* Questions about a function, which is the same object as a kernel of a library. */
+#define ASK(symbol, handle_type, type, needs, answer) \
+  CUresult CUDAAPI symbol (type *place, handle_type handle) \
+  { \
+    BEGIN (symbol, needs); \
+    PLACE (place); \
+    FUNCTION (handle); \
+    *place = answer; \
+    return CUDA_SUCCESS; \
+  }
+
+ASK (cuKernelGetFunction, CUkernel, CUfunction, NEEDS_CONTEXT,
+     STANDIN_HANDLE (CUfunction, function))
+ASK (cuKernelGetName, CUkernel, const char *, NEEDS_INIT, function->name)
+ASK (cuKernelGetLibrary, CUkernel, CUlibrary, NEEDS_INIT, (CUlibrary) function->module->id)
+ASK (cuFuncGetModule, CUfunction, CUmodule, NEEDS_INIT, (CUmodule) function->module->id)
+ASK (cuFuncGetName, CUfunction, const char *, NEEDS_INIT, function->name)
+ASK (cuFuncIsLoaded, CUfunction, CUfunctionLoadingState, NEEDS_INIT,
+     CU_FUNCTION_LOADING_STATE_LOADED)
+
+CUresult CUDAAPI
+cuFuncLoad (CUfunction handle)
+{
+  BEGIN (cuFuncLoad, NEEDS_CONTEXT);
+  FUNCTION (handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuFuncSetCacheConfig (CUfunction handle, CUfunc_cache config)
+{
+  BEGIN (cuFuncSetCacheConfig, NEEDS_CONTEXT);
+  FUNCTION (handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuFuncSetSharedMemConfig (CUfunction handle, CUsharedconfig config)
+{
+  BEGIN (cuFuncSetSharedMemConfig, NEEDS_CONTEXT);
+  FUNCTION (handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuKernelSetCacheConfig (CUkernel handle, CUfunc_cache config, CUdevice device)
+{
+  BEGIN (cuKernelSetCacheConfig, NEEDS_INIT);
+  FUNCTION (handle);
+  return CUDA_SUCCESS;
+}
+
+/* ---- global variables */
+
+/* Memory of @size bytes for a variable. On a GPU it is part of what loading a module takes, which is
+ * no allocation of the program: it has addresses of its own, and takes nothing from the capacity. */
+static StandinSpan *
+variable_span (StandinDevice *device, guint64 size)
+{
+  static guint64 used[STANDIN_DEVICES_MAX];
+  guint64 address = VARIABLES_BASE + ((guint64) device->ordinal << 48) + used[device->ordinal];
+
+  size = MAX (size, 1);
+  used[device->ordinal] += (size + 511) / 512 * 512;
+  return standin_span_add (KIND_VARIABLE, address, size, device, standin_bytes_new (size));
+}
+
+static StandinSpan *
+new_global (const StandinModule *module, const char *name, gboolean *known)
+{
+  guint64 size = 0;
+
+  *known = gemem_dry_symbol (module->image, name, capability (), &size);
+  if (!*known && gemem_dry_image_state (module->image, capability (), NULL) == GEMEM_DRY_IMAGE_READ)
+    return NULL;
+  if (!*known)
+    {
+      gemem_dry_note ("variable", name);
+      size = GLOBAL_UNKNOWN;
+    }
+  return variable_span (standin_context ()->device, size);
+}
+
+static CUresult
+find_global (CUdeviceptr *address, size_t *size, StandinModule *module, const char *name)
+{
+  StandinSpan *span;
+  gboolean known;
+
+  if (name == NULL || (address == NULL && size == NULL))
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no name, or no place for the result");
+  if (!standin.dry)
+    return CUDA_ERROR_NOT_FOUND;
+  span = g_hash_table_lookup (module->globals, name);
+  if (span == NULL)
+    {
+      if ((span = new_global (module, name, &known)) == NULL)
+        return CUDA_ERROR_NOT_FOUND;
+      g_hash_table_insert (module->globals, g_strdup (name), span);
+    }
+  if (address != NULL)
+    *address = span->node.address;
+  if (size != NULL)
+    *size = span->size;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuModuleGetGlobal_v2 (CUdeviceptr *address, size_t *size, CUmodule handle, const char *name)
+{
+  BEGIN (cuModuleGetGlobal_v2, NEEDS_CONTEXT);
+  MODULE (handle);
+  return find_global (address, size, module, name);
+}
+
+CUresult CUDAAPI
+cuLibraryGetGlobal (CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
+{
+  BEGIN (cuLibraryGetGlobal, NEEDS_CONTEXT);
+  MODULE (handle);
+  return find_global (address, size, module, name);
+}

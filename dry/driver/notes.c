@@ -1,0 +1,349 @@
+/* notes.c - dry runs: whether this is one, of which GPU, and the report of what the program
+ * met, the file $GEMEM_DRY_REPORT.
+ *
+ * Each line is written at once, so that a killed program leaves what it met:
+ *
+ *   missing NAME ...       a function that is not written was called (missing.c)
+ *   harmless NAME ..., failed NAME ...   how often such functions were called (missing.c)
+ *   misuse NAME: ...       the driver refused a call as the program's mistake
+ *   fault NAME: ...        work on a stream used memory that is not there
+ *   image ...              a module that cannot be read: what its kernels need is unknown
+ *   kernel NAME            the program asked what this kernel needs, and its image does not say
+ *   variable NAME          the image does not say how large this variable is
+ *   installed SONAME       a library of NVIDIA's that ran by itself
+ *   workspace NAME 0..MOST only the real library knows the size that NAME was asked for; it is taken as
+ *                          0, or as $GEMEM_DRY_WORKSPACES
+ *   version NAME ...       the version of a library is not known
+ *   value SIZE             copies of so few bytes to the host: values that the program looks at
+ *   number SIZE, truth SIZE  the same, which may be an integer, or a truth value (dry/verdict/notes.c)
+ *   value PLACE            the same in Python programs (dry/python/sitecustomize.py)
+ *   value NAME             the same, by a function of a library
+ *   python ...             a value was read by Python in which sitecustomize.py did not run: nobody tells sizes
+ *   visible PID DEVICE GPU which GPU of the machine a device of the process is, by $CUDA_VISIBLE_DEVICES
+ *   assumed SIZE, PLACE    the same, of values that are known if all ranks hold what this one holds
+ *   buffers OF WHAT        memory of the device that a library takes for itself: how much is not known
+ *   pools OF WHAT          what memory pools keep unused is not known; here it is what the next request of the same size gets
+ *   managed BYTES          an allocation of managed memory: it is on the host until a kernel touches it,
+ *                          and is not counted as the device's
+ *   rank PID RANK          which rank of a distributed program a process is; the last such line counts
+ *   threshold PID DEVICE BYTES  a pool of the device may keep so much unused; the last such line counts
+ *   held PID DEVICE BYTES  at the end: most memory of a device that the process held at once, with that of
+ *                          memory pools which no request uses
+ *   refused PID DEVICE     NCCL asked for memory that the device did not have
+ *   nccl PID DEVICE BYTES WHERE   at the end: most of that which NCCL held, and on which machine it takes so much
+ *   times COUNT WORD TEXT  at the end: a line that came more than once
+ *   more lines             there were more lines than are kept
+ *
+ * A line appears once. The first 1000 different lines are kept. Several processes may write to one
+ * file.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dry/driver/driver.h"
+
+#define LINES_MAX 1000
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static GHashTable *seen; /* line -> how often */
+static GPtrArray *order; /* the same lines, as they came */
+static gboolean more;    /* than are kept */
+
+gboolean
+gemem_dry_mode (void)
+{
+  static gint known; /* 1: no, 2: yes */
+
+  if (g_atomic_int_get (&known) == 0)
+    g_atomic_int_set (&known, g_strcmp0 (g_getenv ("GEMEM_DRY"), "1") == 0 ? 2 : 1);
+  return g_atomic_int_get (&known) == 2;
+}
+
+const GememGpu *
+gemem_dry_gpu (void)
+{
+  static gsize gpu;
+
+  if (g_once_init_enter (&gpu))
+    {
+      const char *name = g_getenv ("GEMEM_DRY_GPU");
+      g_autoptr (GError) error = NULL;
+      const GememGpu *found = gemem_gpu_find (name != NULL && *name != '\0' ? name : "h100",
+                                              &error);
+
+      if (found == NULL)
+        {
+          g_printerr ("gemem-dry: GEMEM_DRY_GPU: %s\n", error->message);
+          found = gemem_gpus ();
+        }
+      g_once_init_leave (&gpu, (gsize) found);
+    }
+  return (const GememGpu *) gpu;
+}
+
+static void
+write_line (const char *line)
+{
+  const char *name = g_getenv ("GEMEM_DRY_REPORT");
+  int file;
+
+  if (name == NULL || *name == '\0')
+    return;
+  file = open (name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0 || write (file, line, strlen (line)) != (gssize) strlen (line))
+    {
+      static gint said = FALSE;
+      if (g_atomic_int_compare_and_exchange (&said, FALSE, TRUE))
+        g_printerr (
+            "gemem-dry: %s: cannot be written, so the verdict lacks what process %d does; did "
+            "gemem-dry-run end before it?\n",
+            name, (int) getpid ());
+    }
+  if (file >= 0)
+    close (file);
+}
+
+void
+gemem_dry_note (const char *word, const char *text)
+{
+  char *line = g_strdup_printf ("%s %s\n", word, text);
+  gsize times;
+
+  pthread_mutex_lock (&mutex);
+  if (seen == NULL)
+    {
+      seen = g_hash_table_new (g_str_hash, g_str_equal);
+      order = g_ptr_array_new ();
+    }
+  times = GPOINTER_TO_SIZE (g_hash_table_lookup (seen, line));
+  if (times == 0 && order->len < LINES_MAX)
+    {
+      write_line (line);
+      g_ptr_array_add (order, line);
+      g_hash_table_insert (seen, line, GSIZE_TO_POINTER (1));
+    }
+  else
+    {
+      if (times > 0)
+        g_hash_table_insert (seen, line, GSIZE_TO_POINTER (times + 1)); /* keeps the first key */
+      else if (!more)
+        write_line ("more lines than are kept\n");
+      more |= times == 0;
+      g_free (line);
+    }
+  pthread_mutex_unlock (&mutex);
+}
+
+void
+gemem_dry_note_rank (void)
+{
+  const char *rank = g_getenv ("RANK");
+  char text[64];
+
+  if (rank == NULL || !g_ascii_isdigit (*rank) || strlen (rank) > 9)
+    return;
+  g_snprintf (text, sizeof text, "%d %s", (int) getpid (), rank);
+  gemem_dry_note ("rank", text);
+}
+
+void
+gemem_dry_note_visible (void)
+{
+  for (guint i = 0; i < standin.n_devices; i++)
+    if (standin.devices[i].place != i)
+      {
+        g_autofree char *text = g_strdup_printf ("%d %u %u", (int) getpid (), i,
+                                                 standin.devices[i].place);
+        gemem_dry_note ("visible", text);
+      }
+}
+
+/* ---- values */
+
+typedef struct
+{
+  gpointer to;
+  gsize size;
+  GememDryValue value;
+  guint64 from;
+} Value;
+
+#define LOOKED_AT 16    /* copies of so few bytes to the host are values, not data */
+#define LISTS (1 << 20) /* so many may be a list, which Python can tell */
+
+static GememDryValueFunc on_value;
+static GHashTable *callers; /* a place in the code -> whether it is one of is_check_of_xla() */
+
+void
+gemem_dry_on_value (GememDryValueFunc func)
+{
+  g_atomic_pointer_set (&on_value, func);
+}
+
+static void
+tell_value (gpointer data)
+{
+  Value *value = data;
+  GememDryValueFunc func = g_atomic_pointer_get (&on_value);
+
+  if (func != NULL)
+    func (value->to, value->size, value->value, value->from);
+  g_free (value);
+}
+
+/* What a Python program's sitecustomize.py sets is that of this process alone. */
+static void __attribute__ ((constructor)) forget_python (void)
+{
+  g_unsetenv ("GEMEM_DRY_PYTHON");
+}
+
+/* TRUE if this is a Python that did not run sitecustomize.py. */
+static gboolean
+is_python_alone (void)
+{
+  int (*is_initialised) (void) = (int (*) (void)) dlsym (RTLD_DEFAULT, "Py_IsInitialized");
+
+  return is_initialised != NULL && is_initialised () && g_getenv ("GEMEM_DRY_PYTHON") == NULL;
+}
+
+/* Whether XLA asks here, when it measures kernels, whether they wrote what they should: zero errors, which is no fact of the program. */
+static gboolean
+is_check_of_xla (void)
+{
+  static const char *const checks[] = { "RedzoneAllocator", "BufferComparator" };
+  gpointer frames[24];
+  gboolean found = FALSE;
+  const int n = backtrace (frames, G_N_ELEMENTS (frames));
+
+  pthread_mutex_lock (&mutex);
+  if (callers == NULL)
+    callers = g_hash_table_new (NULL, NULL);
+  for (int i = 0; i < n && !found; i++)
+    {
+      gpointer known;
+      Dl_info info;
+      if (!g_hash_table_lookup_extended (callers, frames[i], NULL, &known))
+        {
+          const gboolean named = dladdr (frames[i], &info) != 0 && info.dli_sname != NULL;
+          known = GINT_TO_POINTER (named
+                                   && (strstr (info.dli_sname, checks[0]) != NULL
+                                       || strstr (info.dli_sname, checks[1]) != NULL));
+          g_hash_table_insert (callers, frames[i], known);
+        }
+      found = GPOINTER_TO_INT (known);
+    }
+  pthread_mutex_unlock (&mutex);
+  return found;
+}
+
+/* What a program without Python read, of @size: 4 and 8 bytes may be an integer (17 as a real number is as good as zero), one a truth
+ * value.  They read what a second run chose (dry/verdict/trial.c). */
+static const char *
+read_without_python (gpointer to, gsize size, const char *text)
+{
+  const char *number = g_getenv ("GEMEM_DRY_NUMBERS"), *truths = g_getenv ("GEMEM_DRY_TRUTHS");
+
+  if (size == 1)
+    {
+      g_autofree char *place = g_strconcat (text, " bytes", NULL); /* as report.c names it */
+      *(guint8 *) to = g_strcmp0 (truths, "everywhere") == 0 || g_strcmp0 (truths, place) == 0;
+      return "truth";
+    }
+  if ((size != sizeof (guint32) && size != sizeof (guint64)) || is_check_of_xla ())
+    return "value";
+  if (number != NULL && strcmp (number, "0") != 0)
+    *(guint8 *) to = (guint8) atoi (number);
+  return "number";
+}
+
+void
+standin_note_value (gpointer to, gsize size, GememDryValue known, guint64 from)
+{
+  const gboolean heard = g_atomic_pointer_get (&on_value) != NULL;
+  static gint told;
+  char text[24];
+
+  if (size > (heard && known == GEMEM_DRY_UNKNOWN ? LISTS : LOOKED_AT)
+      && known != GEMEM_DRY_ASSUMED)
+    return;
+  if (heard)
+    {
+      Value *value = g_new (Value, 1);
+      *value = (Value){ .to = to, .size = size, .value = known, .from = from };
+      standin_call_later ((StandinCallback){ .function = tell_value, .data = value });
+      return;
+    }
+  g_snprintf (text, sizeof text, "%" G_GSIZE_FORMAT, size);
+  if (known == GEMEM_DRY_ASSUMED)
+    gemem_dry_note ("assumed", text);
+  if (known != GEMEM_DRY_UNKNOWN)
+    return;
+  gemem_dry_note (read_without_python (to, size, text), text);
+  if (is_python_alone () && g_atomic_int_add (&told, 1) == 0)
+    gemem_dry_note ("python", "ran without what gemem adds to it (options -I, -E, -S, another "
+                              "$PYTHONPATH): values that were read, as zero, may be sizes");
+}
+
+/* Which of the libraries of $GEMEM_DRY_INSTALLED, "A:B", this process has loaded. */
+static void
+note_installed (void)
+{
+  const char *names = g_getenv ("GEMEM_DRY_INSTALLED");
+  g_auto (GStrv) sonames = g_strsplit (names != NULL ? names : "", ":", -1);
+
+  for (char **soname = sonames; *soname != NULL; soname++)
+    {
+      gpointer loaded = dlopen (*soname, RTLD_LAZY | RTLD_NOLOAD);
+      if (loaded != NULL)
+        {
+          gemem_dry_note ("installed", *soname);
+          dlclose (loaded);
+        }
+    }
+}
+
+static gint64 taken[STANDIN_DEVICES_MAX], taken_most[STANDIN_DEVICES_MAX];
+static const char *taken_on;
+
+void
+gemem_dry_took (guint device, gint64 bytes, const char *machine)
+{
+  pthread_mutex_lock (&mutex);
+  taken[device] += bytes;
+  taken_most[device] = MAX (taken_most[device], taken[device]);
+  taken_on = machine;
+  pthread_mutex_unlock (&mutex);
+}
+
+void
+standin_notes_end (void)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  note_installed ();
+  pthread_mutex_lock (&mutex);
+  for (guint i = 0; order != NULL && i < order->len; i++)
+    {
+      const char *line = order->pdata[i];
+      gsize times = GPOINTER_TO_SIZE (g_hash_table_lookup (seen, line));
+      if (times > 1)
+        g_string_append_printf (text, "times %" G_GSIZE_FORMAT " %s", times, line);
+    }
+  for (guint i = 0; i < standin.n_devices; i++)
+    if (standin.devices[i].memory != NULL && standin.devices[i].memory->peak_held > 0)
+      g_string_append_printf (text, "held %d %u %" G_GUINT64_FORMAT "\n", (int) getpid (), i,
+                              standin.devices[i].memory->peak_held);
+  for (guint i = 0; i < standin.n_devices && taken_on != NULL; i++)
+    if (taken_most[i] > 0)
+      g_string_append_printf (text, "nccl %d %u %" G_GINT64_FORMAT " %s\n", (int) getpid (), i,
+                              taken_most[i], taken_on);
+  if (text->len > 0)
+    write_line (text->str);
+  pthread_mutex_unlock (&mutex);
+}

@@ -1,0 +1,240 @@
+/* stream-calls.c - what streams do besides copies and kernels: functions of the program, values
+ * in memory, attributes, and questions about captures.
+ *
+ * A function of the program is called when all earlier work of its stream is done, on the thread that
+ * put it there, which waits: with the lock released (standin_call_later()).
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "dry/driver/driver.h"
+
+#define STREAM(handle) \
+  StandinStream *stream = standin_stream (handle); \
+  if (stream == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
+
+/* ---- functions of the program */
+
+static CUresult
+call_host (StandinEntry entry, CUstream handle, StandinCallback callback)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  if (stream->capture != NULL)
+    return standin_capture_add (
+        stream, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST,
+                                      .host = { callback.function, callback.data } });
+  standin_wait_until (standin_stream_busy (stream));
+  standin_call_later (callback);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuLaunchHostFunc (CUstream stream, CUhostFn function, void *data)
+{
+  return call_host (ENTRY_cuLaunchHostFunc, stream,
+                    (StandinCallback){ .function = function, .data = data });
+}
+
+CUresult CUDAAPI
+cuLaunchHostFunc_ptsz (CUstream stream, CUhostFn function, void *data)
+{
+  return call_host (ENTRY_cuLaunchHostFunc_ptsz, standin_per_thread (stream),
+                    (StandinCallback){ .function = function, .data = data });
+}
+
+CUresult CUDAAPI
+cuStreamAddCallback (CUstream stream, CUstreamCallback function, void *data, unsigned int flags)
+{
+  return call_host (ENTRY_cuStreamAddCallback, stream,
+                    (StandinCallback){ .of_stream = function, .stream = stream, .data = data });
+}
+
+CUresult CUDAAPI
+cuStreamAddCallback_ptsz (CUstream stream, CUstreamCallback function, void *data,
+                          unsigned int flags)
+{
+  return call_host (ENTRY_cuStreamAddCallback_ptsz, standin_per_thread (stream),
+                    (StandinCallback){ .of_stream = function, .stream = stream, .data = data });
+}
+
+/* ---- values in memory */
+
+static CUresult
+write_value (StandinEntry entry, CUstream handle, CUdeviceptr address, guint64 value, guint unit)
+{
+  StandinWork work = { .run = standin_run_memset,
+                       .node = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+                       .to = address,
+                       .value = value,
+                       .unit = unit,
+                       .size = unit };
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  if (address % unit != 0)
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address, unit);
+  standin_enqueue (stream, standin_work_ns (unit), &work);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuStreamWriteValue32_v2 (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
+{
+  return write_value (ENTRY_cuStreamWriteValue32_v2, stream, address, value, 4);
+}
+
+CUresult CUDAAPI
+cuStreamWriteValue64_v2 (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
+{
+  return write_value (ENTRY_cuStreamWriteValue64_v2, stream, address, value, 8);
+}
+
+/* The first versions, which programs still look for by dlsym(), take the same parameters. */
+CUresult CUDAAPI
+cuStreamWriteValue32 (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
+{
+  return write_value (ENTRY_cuStreamWriteValue32, stream, address, value, 4);
+}
+
+CUresult CUDAAPI
+cuStreamWriteValue64 (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
+{
+  return write_value (ENTRY_cuStreamWriteValue64, stream, address, value, 8);
+}
+
+/* Nobody in a dry run writes the value that is waited for: it is as if it had come. */
+static CUresult
+wait_value (StandinEntry entry, CUstream handle)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  if (!standin.dry)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  return standin_capture_add (stream,
+                              &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP });
+}
+
+CUresult CUDAAPI
+cuStreamWaitValue32_v2 (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)
+{
+  return wait_value (ENTRY_cuStreamWaitValue32_v2, stream);
+}
+
+CUresult CUDAAPI
+cuStreamWaitValue64_v2 (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags)
+{
+  return wait_value (ENTRY_cuStreamWaitValue64_v2, stream);
+}
+
+/* ---- attributes */
+
+CUresult CUDAAPI
+cuStreamGetId (CUstream handle, unsigned long long *id)
+{
+  BEGIN (cuStreamGetId, NEEDS_CONTEXT);
+  PLACE (id);
+  STREAM (handle);
+  *id = stream->object.id;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuStreamGetDevice (CUstream handle, CUdevice *device)
+{
+  BEGIN (cuStreamGetDevice, NEEDS_CONTEXT);
+  PLACE (device);
+  STREAM (handle);
+  *device = stream->object.context->device->ordinal;
+  return CUDA_SUCCESS;
+}
+
+/* No attribute is kept: all are the defaults, which are zeros. */
+CUresult CUDAAPI
+cuStreamGetAttribute (CUstream handle, CUlaunchAttributeID attribute, CUlaunchAttributeValue *value)
+{
+  BEGIN (cuStreamGetAttribute, NEEDS_CONTEXT);
+  PLACE (value);
+  STREAM (handle);
+  memset (value, 0, sizeof *value);
+  if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY)
+    memcpy (value, &stream->priority, sizeof stream->priority);
+  return CUDA_SUCCESS;
+}
+
+/* ---- captures */
+
+static CUresult
+capture_info (StandinEntry entry, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
+              CUgraph *graph, const CUgraphNode **dependencies, size_t *n)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  PLACE (status);
+  STREAM (handle);
+  *status = standin_capture_status (stream);
+  if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    return CUDA_SUCCESS;
+  const StandinGraph *captured = standin_capture_graph (stream);
+  if (id != NULL)
+    *id = captured->object.id;
+  if (graph != NULL)
+    *graph = STANDIN_HANDLE (CUgraph, captured);
+  if (dependencies != NULL)
+    *dependencies = NULL;
+  if (n != NULL)
+    *n = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuStreamGetCaptureInfo (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id)
+{
+  return capture_info (ENTRY_cuStreamGetCaptureInfo, stream, status, id, NULL, NULL, NULL);
+}
+
+CUresult CUDAAPI
+cuStreamGetCaptureInfo_v2 (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                           CUgraph *graph, const CUgraphNode **dependencies, size_t *n)
+{
+  return capture_info (ENTRY_cuStreamGetCaptureInfo_v2, stream, status, id, graph, dependencies, n);
+}
+
+CUresult CUDAAPI
+cuStreamGetCaptureInfo_v3 (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                           CUgraph *graph, const CUgraphNode **dependencies,
+                           const CUgraphEdgeData **edges, size_t *n)
+{
+  if (edges != NULL)
+    *edges = NULL;
+  return capture_info (ENTRY_cuStreamGetCaptureInfo_v3, stream, status, id, graph, dependencies, n);
+}
+
+/* What the next captured work waits for is not kept, as no edge of a captured graph is: nothing of it runs. */
+static CUresult
+update_dependencies (StandinEntry entry, CUstream handle, CUgraphNode *nodes, size_t n,
+                     unsigned int flags)
+{
+  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  STREAM (handle);
+  if (standin_capture_status (stream) == CU_STREAM_CAPTURE_STATUS_NONE)
+    return standin_misuse (CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (nodes == NULL && n > 0))
+    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such flags, or no nodes");
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuStreamUpdateCaptureDependencies (CUstream stream, CUgraphNode *nodes, size_t n,
+                                   unsigned int flags)
+{
+  return update_dependencies (ENTRY_cuStreamUpdateCaptureDependencies, stream, nodes, n, flags);
+}
+
+CUresult CUDAAPI
+cuStreamUpdateCaptureDependencies_v2 (CUstream stream, CUgraphNode *nodes,
+                                      const CUgraphEdgeData *edges, size_t n, unsigned int flags)
+{
+  (void) edges;
+  return update_dependencies (ENTRY_cuStreamUpdateCaptureDependencies_v2, stream, nodes, n, flags);
+}

@@ -1,0 +1,137 @@
+/* report.c - the report of the stand-in driver, appended to the file $GEMEM_STANDIN_REPORT when the
+ * process ends; tests read it.
+ *
+ *   call cuMemAlloc_v2 12             calls, by symbol
+ *   leak allocation 2 4194304         obtained and not released: kind, how many, bytes (0 where a
+ *                                     kind has none)
+ *   misuse cuMemFree_v2: 0x1 is no allocation
+ *   fault cuLaunchKernel: ...         work that failed, with which its context was lost
+ *   end                               always the last line: without it the process was killed
+ *
+ * Objects destroyed with their context or with the process count as leaked. The first 100 lines of
+ * misuse and faults are kept, the others counted ("more 7").
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "dry/driver/driver.h"
+
+#define LINES_MAX 100
+
+static const char *const kind_names[KIND_COUNT] = {
+  [KIND_CONTEXT] = "context",
+  [KIND_STREAM] = "stream",
+  [KIND_EVENT] = "event",
+  [KIND_MODULE] = "module",
+  [KIND_FUNCTION] = "function",
+  [KIND_POOL] = "pool",
+  [KIND_GRAPH] = "graph",
+  [KIND_PAGE] = "page",
+  [KIND_ALLOCATION] = "allocation",
+  [KIND_MANAGED] = "managed",
+  [KIND_HOST] = "host",
+  [KIND_REGISTERED] = "registered",
+  [KIND_POOLED] = "pooled",
+  [KIND_MAPPING] = "mapping",
+  [KIND_RANGE] = "range",
+  [KIND_VARIABLE] = "variable",
+  [KIND_NODE] = "node",
+  [KIND_EXEC] = "executable graph",
+  [KIND_USER_OBJECT] = "user object",
+  [KIND_LINK] = "linker",
+  [KIND_IMPORTED] = "imported",
+};
+
+static guint64 calls[ENTRY_COUNT];
+static struct
+{
+  guint64 count, bytes;
+} leaks[KIND_COUNT];
+static GString *lines;
+static guint n_lines;
+
+void
+standin_report_call (StandinEntry entry)
+{
+  calls[entry]++;
+}
+
+void
+standin_report_line (const char *word, const char *text)
+{
+  if (lines == NULL)
+    lines = g_string_new (NULL);
+  if (standin.dry)
+    gemem_dry_note (word, text);
+  if (n_lines++ < LINES_MAX)
+    g_string_append_printf (lines, "%s %s\n", word, text);
+}
+
+void
+standin_report_leak (StandinKind kind, guint64 bytes)
+{
+  leaks[kind].count++;
+  leaks[kind].bytes += bytes;
+}
+
+/* Reports the objects that still exist. */
+static void
+count_remaining (void)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, standin.objects);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      const StandinObject *object = value;
+      gboolean own = object->kind == KIND_POOL && ((const StandinPool *) value)->own;
+      gboolean gone = object->kind == KIND_CONTEXT && !((const StandinContext *) value)->alive;
+      if (own || gone || object->kind == KIND_FUNCTION || object->kind == KIND_NODE)
+        continue;
+      if (object->kind != KIND_PAGE)
+        standin_report_leak (object->kind, 0);
+      else if (((const StandinPage *) value)->owners > 0)
+        standin_report_leak (KIND_PAGE, ((const StandinPage *) value)->size);
+    }
+  for (GememTreeNode *node = gemem_tree_first (&standin.spans); node != NULL;
+       node = gemem_tree_next (node))
+    {
+      const StandinSpan *span = GEMEM_TREE_ENTRY (node, const StandinSpan, node);
+      if (span->owned && span->kind != KIND_VARIABLE)
+        standin_report_leak (span->kind, span->size);
+    }
+  standin_virtual_leaks ();
+}
+
+void
+standin_report_write (void)
+{
+  const char *name = g_getenv ("GEMEM_STANDIN_REPORT");
+  g_autoptr (GString) text = g_string_new (NULL);
+  int file;
+
+  if (name == NULL || *name == '\0')
+    return;
+  count_remaining ();
+  for (guint i = 0; i < ENTRY_COUNT; i++)
+    if (calls[i] > 0)
+      g_string_append_printf (text, "call %s %" G_GUINT64_FORMAT "\n", standin_entry_name (i),
+                              calls[i]);
+  for (guint kind = 0; kind < KIND_COUNT; kind++)
+    if (leaks[kind].count > 0)
+      g_string_append_printf (text, "leak %s %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
+                              kind_names[kind], leaks[kind].count, leaks[kind].bytes);
+  if (lines != NULL)
+    g_string_append (text, lines->str);
+  if (n_lines > LINES_MAX)
+    g_string_append_printf (text, "more %u\n", n_lines - LINES_MAX);
+  g_string_append (text, "end\n");
+  file = open (name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0 || write (file, text->str, text->len) != (gssize) text->len)
+    g_printerr ("stand-in libcuda: GEMEM_STANDIN_REPORT=%s: cannot be written\n", name);
+  if (file >= 0)
+    close (file);
+}

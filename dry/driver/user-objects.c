@@ -1,0 +1,121 @@
+/* user-objects.c - objects that graphs of the stand-in driver keep alive: anything with a
+ * reference count and a function that destroys it.
+ */
+#include "config.h"
+
+#include "dry/driver/driver.h"
+
+typedef struct
+{
+  StandinObject object;
+  gint64 references;
+  CUhostFn destroy;
+  void *data;
+} StandinUserObject;
+
+typedef struct
+{
+  guint64 object; /* id */
+  guint references;
+} Kept;
+
+static void
+drop_user_object (guint64 id, guint references)
+{
+  StandinUserObject *self = standin_object ((gconstpointer) (guintptr) id, KIND_USER_OBJECT);
+
+  if (self == NULL || (self->references -= references) > 0)
+    return;
+  standin_call_later ((StandinCallback){ .function = self->destroy, .data = self->data });
+  standin_object_remove (self);
+  standin_object_free (self);
+}
+
+void
+standin_graph_drop_objects (StandinGraph *graph)
+{
+  for (guint i = 0; i < graph->kept->len; i++)
+    {
+      const Kept *kept = &g_array_index (graph->kept, Kept, i);
+      drop_user_object (kept->object, kept->references);
+    }
+  g_array_unref (graph->kept);
+}
+
+GArray *
+standin_graph_objects_new (void)
+{
+  return g_array_new (FALSE, FALSE, sizeof (Kept));
+}
+
+#define USER_OBJECT(handle) \
+  StandinUserObject *user = standin_object (handle, KIND_USER_OBJECT); \
+  if (user == NULL) \
+  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such object")
+
+CUresult CUDAAPI
+cuUserObjectCreate (CUuserObject *place, void *data, CUhostFn destroy, unsigned int references,
+                    unsigned int flags)
+{
+  StandinUserObject *user;
+
+  BEGIN (cuUserObjectCreate, NEEDS_INIT);
+  PLACE (place);
+  user = standin_object_add (g_new0 (StandinUserObject, 1), KIND_USER_OBJECT, NULL);
+  user->references = references;
+  user->destroy = destroy;
+  user->data = data;
+  *place = STANDIN_HANDLE (CUuserObject, user);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuUserObjectRetain (CUuserObject handle, unsigned int count)
+{
+  BEGIN (cuUserObjectRetain, NEEDS_INIT);
+  USER_OBJECT (handle);
+  user->references += count;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuUserObjectRelease (CUuserObject handle, unsigned int count)
+{
+  BEGIN (cuUserObjectRelease, RETURNS);
+  USER_OBJECT (handle);
+  drop_user_object (user->object.id, count);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuGraphRetainUserObject (CUgraph graph_handle, CUuserObject handle, unsigned int count,
+                         unsigned int flags)
+{
+  BEGIN (cuGraphRetainUserObject, NEEDS_INIT);
+  GRAPH (graph_handle);
+  USER_OBJECT (handle);
+  Kept kept = { user->object.id, count };
+  if ((flags & CU_GRAPH_USER_OBJECT_MOVE) == 0)
+    user->references += count;
+  g_array_append_val (graph->kept, kept);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI
+cuGraphReleaseUserObject (CUgraph graph_handle, CUuserObject handle, unsigned int count)
+{
+  BEGIN (cuGraphReleaseUserObject, RETURNS);
+  GRAPH (graph_handle);
+  USER_OBJECT (handle);
+  for (guint i = 0; i < graph->kept->len; i++)
+    {
+      Kept *kept = &g_array_index (graph->kept, Kept, i);
+      if (kept->object != user->object.id)
+        continue;
+      count = MIN (count, kept->references);
+      kept->references -= count;
+      drop_user_object (user->object.id, count);
+      break;
+    }
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,84 @@
+/* visible.c - which GPUs of the machine a process sees, and in which order: $CUDA_VISIBLE_DEVICES, as the driver reads it when
+ * it is initialised.
+ *
+ * The variable lists GPUs by their number or the beginning of their UUID.  The list ends before the first entry that names none;
+ * a GPU that is named twice leaves none; so does an empty list.  A number beyond the machine's GPUs is no mistake
+ * here: all GPUs of a dry run are alike, so the machine is taken to have as many as are named.
+ *
+ * Invariants: device I of the process is GPU standin.devices[I].place of the machine.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "dry/driver/driver.h"
+
+/* The GPU of the machine, of @gpus, that @entry names; -1: none. */
+static int
+read_entry (const char *entry, guint gpus)
+{
+  int found = -1;
+
+  if (g_ascii_isdigit (*entry))
+    {
+      const guint64 number = g_ascii_strtoull (entry, NULL,
+                                               10); /* what follows the digits does not count */
+      return number < STANDIN_DEVICES_MAX ? (int) number : -1;
+    }
+  for (guint i = 0; i < gpus && g_str_has_prefix (entry, "GPU-"); i++)
+    {
+      char text[STANDIN_UUID_TEXT];
+      standin_uuid_text (i, text);
+      if (!g_str_has_prefix (text, entry))
+        continue;
+      if (found >= 0)
+        return -1; /* more than one begins so */
+      found = (int) i;
+    }
+  return found;
+}
+
+guint
+standin_visible (guint gpus, guint places[STANDIN_DEVICES_MAX])
+{
+  const char *text = standin.dry ? g_getenv ("CUDA_VISIBLE_DEVICES") : NULL;
+  g_auto (GStrv) entries = g_strsplit (text != NULL ? text : "", ",", -1);
+  guint64 seen = 0;
+  guint count = 0;
+
+  if (text == NULL)
+    for (count = 0; count < gpus; count++)
+      places[count] = count;
+  for (char **entry = entries; text != NULL && *entry != NULL; entry++)
+    {
+      const int place = read_entry (g_strstrip (*entry), gpus);
+      if (place < 0)
+        break;
+      if ((seen & (G_GUINT64_CONSTANT (1) << place)) != 0)
+        return 0;
+      seen |= G_GUINT64_CONSTANT (1) << place;
+      places[count++] = (guint) place;
+    }
+  return count;
+}
+
+guint
+standin_machine_gpus (void)
+{
+  guint places[STANDIN_DEVICES_MAX];
+  guint gpus = standin.gpus;
+  const guint count = standin_visible (gpus, places);
+
+  for (guint i = 0; i < count; i++)
+    gpus = MAX (gpus, places[i] + 1);
+  return gpus;
+}
+
+int
+standin_device_at (guint place)
+{
+  for (guint i = 0; i < standin.n_devices; i++)
+    if (standin.devices[i].place == place)
+      return (int) i;
+  return -1;
+}

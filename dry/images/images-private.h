@@ -1,0 +1,41 @@
+/* images-private.h - between images.c (choice of the entry, tables) and the readers of single images. */
+#pragma once
+
+#include "dry/images/images.h"
+
+typedef struct
+{
+  const guint8 *data;
+  gsize size;
+} GememDryBytes;
+
+/* What is known of one image. */
+typedef struct
+{
+  const void *image;
+  int sm;
+  GememDryImageState state;
+  const char *problem; /* constant; NULL: none */
+  GHashTable *kernels; /* name -> GememDryKernel */
+  GHashTable *symbols; /* name -> guint64, bytes */
+  gsize allowance; /* bytes of names that it may still have, so that names that share their bytes
+                          cannot make the table larger than the image */
+} GememDryImage;
+
+/* The kernel @name, added if it is new; NULL: the names are longer than the image. */
+GememDryKernel *gemem_dry_image_add (GememDryImage *image, const char *name, gsize length);
+gboolean gemem_dry_image_add_symbol (GememDryImage *image, const char *name, gsize length,
+                                     guint64 size);
+
+/* elf.c. The compute capability that the ELF image was compiled for; *@exact: it runs on no
+ * other. 0: not an ELF image of a GPU. */
+int gemem_dry_elf_target (GememDryBytes elf, gboolean *exact);
+gboolean gemem_dry_elf_read (GememDryBytes elf, GememDryImage *image);
+
+/* ptx.c. */
+gboolean gemem_dry_is_ptx (GememDryBytes text);
+gboolean gemem_dry_ptx_read (GememDryBytes text, GememDryImage *image);
+
+/* unpack.c. Both return @size bytes, free with g_free(); NULL: not exactly that many. */
+guint8 *gemem_dry_unpack_lz4 (GememDryBytes packed, gsize size);
+guint8 *gemem_dry_unpack_zstd (GememDryBytes packed, gsize size);

@@ -1,0 +1,213 @@
+/* library.c - objects of NVIDIA's libraries, and answers that are not known (library.h).
+ *
+ * An object is found by its address, because some libraries let the program allocate it.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dry/libraries/library.h"
+#include "dry/runtime/runtime.h"
+
+#define OBJECT_SIZE 512
+
+typedef struct
+{
+  GHashTable *attributes; /* id -> GBytes */
+  gboolean own;           /* allocated by dry_object_new() */
+} Kept;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static GHashTable *objects; /* address -> Kept */
+static GHashTable *noted;   /* lines of the report */
+
+static void
+kept_free (gpointer data)
+{
+  Kept *kept = data;
+  g_hash_table_unref (kept->attributes);
+  g_free (kept);
+}
+
+/* The caller holds the mutex. */
+static Kept *
+find (gconstpointer object, gboolean make)
+{
+  Kept *kept;
+
+  if (objects == NULL)
+    objects = g_hash_table_new_full (NULL, NULL, NULL, kept_free);
+  kept = g_hash_table_lookup (objects, object);
+  if (kept == NULL && make)
+    {
+      kept = g_new0 (Kept, 1);
+      kept->attributes = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_bytes_unref);
+      g_hash_table_insert (objects, (gpointer) object, kept);
+    }
+  return kept;
+}
+
+gpointer
+dry_object_new (void)
+{
+  gpointer object = g_malloc0 (OBJECT_SIZE);
+  pthread_mutex_lock (&mutex);
+  find (object, TRUE)->own = TRUE;
+  pthread_mutex_unlock (&mutex);
+  return object;
+}
+
+void
+dry_object_free (gpointer object)
+{
+  pthread_mutex_lock (&mutex);
+  const Kept *kept = find (object, FALSE);
+  const gboolean own = kept != NULL && kept->own;
+  if (kept != NULL)
+    g_hash_table_remove (objects, object);
+  pthread_mutex_unlock (&mutex);
+  if (own)
+    g_free (object);
+}
+
+void
+dry_keep (gconstpointer object, int id, gconstpointer data, gsize size)
+{
+  pthread_mutex_lock (&mutex);
+  g_hash_table_insert (find (object, TRUE)->attributes, GINT_TO_POINTER (id),
+                       g_bytes_new (data, size));
+  pthread_mutex_unlock (&mutex);
+}
+
+void
+dry_keep_number (gconstpointer object, int id, gint64 number)
+{
+  dry_keep (object, id, &number, sizeof number);
+}
+
+void
+dry_copy (gconstpointer to, gconstpointer from)
+{
+  GHashTableIter iter;
+  gpointer id, bytes;
+
+  pthread_mutex_lock (&mutex);
+  GHashTable *own = find (to, TRUE)->attributes;
+  const Kept *kept = find (from, FALSE);
+  if (kept != NULL && kept->attributes != own)
+    {
+      g_hash_table_iter_init (&iter, kept->attributes);
+      while (g_hash_table_iter_next (&iter, &id, &bytes))
+        g_hash_table_insert (own, id, g_bytes_ref (bytes));
+    }
+  pthread_mutex_unlock (&mutex);
+}
+
+gsize
+dry_kept (gconstpointer object, int id, gpointer data, gsize size)
+{
+  gsize has = 0;
+
+  pthread_mutex_lock (&mutex);
+  const Kept *kept = find (object, FALSE);
+  GBytes *bytes = kept != NULL ? g_hash_table_lookup (kept->attributes, GINT_TO_POINTER (id))
+                               : NULL;
+  if (bytes != NULL)
+    {
+      const guint8 *from = g_bytes_get_data (bytes, &has);
+      if (data != NULL && MIN (size, has) > 0)
+        memcpy (data, from, MIN (size, has));
+    }
+  pthread_mutex_unlock (&mutex);
+  return has;
+}
+
+gint64
+dry_kept_number (gconstpointer object, int id, gint64 otherwise)
+{
+  union
+  {
+    gint8 one;
+    gint32 four;
+    gint64 eight;
+  } number = { 0 };
+
+  switch (dry_kept (object, id, &number, sizeof number))
+    {
+    case 1:
+      return number.one;
+    case 4:
+      return number.four;
+    case 8:
+      return number.eight;
+    default:
+      return otherwise;
+    }
+}
+
+/* ---- answers */
+
+static void
+note_once (const char *word, const char *text)
+{
+  g_autofree char *line = g_strdup_printf ("%s %s", word, text);
+
+  pthread_mutex_lock (&mutex);
+  if (noted == NULL)
+    noted = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  const gboolean fresh = g_hash_table_add (noted, g_steal_pointer (&line));
+  pthread_mutex_unlock (&mutex);
+  if (fresh)
+    gemem_dry_note (word, text);
+}
+
+int
+dry_version (const char *library, int part)
+{
+  g_autofree char *upper = g_ascii_strup (library, -1);
+  g_autofree char *name = g_strconcat ("GEMEM_DRY_", upper, NULL);
+  const char *text = getenv (name);
+  const int cuda = runtime_version (); /* 12040 is 12.4 */
+
+  if (text == NULL || !g_ascii_isdigit (*text))
+    {
+      const gboolean own = strcmp (library, "cudnn") == 0 || strcmp (library, "nccl") == 0;
+      g_autofree char *line = own ? g_strdup_printf ("%s is not known: %s is not set", library,
+                                                     name)
+                                  : g_strdup_printf (
+                                      "%s is taken to be that of CUDA %d.%d: %s is not set",
+                                      library, cuda / 1000, cuda % 1000 / 10, name);
+      note_once ("version", line);
+      return own || part > 1 ? 0 : part == 0 ? cuda / 1000 : cuda % 1000 / 10;
+    }
+  g_auto (GStrv) parts = g_strsplit (text, ".", -1);
+  return (guint) part < g_strv_length (parts) ? atoi (parts[part]) : 0;
+}
+
+gsize
+dry_workspaces (void)
+{
+  const char *size = getenv ("GEMEM_DRY_WORKSPACES");
+  return size != NULL ? (gsize) g_ascii_strtoull (size, NULL, 10) : 0;
+}
+
+gsize
+dry_unknown_size (const char *function, guint64 limit)
+{
+  const char *problem = getenv ("GEMEM_DRY_NOT_RUN"); /* why an installed library did not run */
+  g_autofree char *line = limit > 0 ? g_strdup_printf ("%s 0..%" G_GUINT64_FORMAT, function, limit)
+                                    : g_strdup_printf ("%s 0..unknown", function);
+  note_once ("workspace", line);
+  if (problem != NULL && *problem != '\0')
+    note_once ("told", problem);
+  return limit > 0 ? MIN (dry_workspaces (), limit) : dry_workspaces ();
+}
+
+void
+dry_unknown_value (const char *function)
+{
+  gemem_dry_wrote (0, 0, NULL, FALSE); /* it may have written to the device, too */
+  note_once ("value", function);
+}

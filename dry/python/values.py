@@ -1,0 +1,385 @@
+"""values.py - the places where a program looks at values of the GPU, which read as zero in a dry run, or as --value says.
+
+    values.begin (memory)                   gemem_dry_on_value() of libgemem-dry calls look() for every copy of up to 1 MiB from the device to the host
+    values.end ()                           tells how often each place looked
+    watch_generation (module)               once transformers' stopping criteria have been imported
+    watch_vllm (module)                     once vLLM's outputs of a step have been imported
+
+A loop that ends when a value changes would not end, so a place that looks often is named while the program runs.  Two such loops are known.  generate() of the package
+transformers asks the device after each token whether to stop.  Here it stops where its length ends it (max_new_tokens, max_length), and no sequence ends before, which
+needs the most memory.  vLLM asks the device after each step how many tokens each request got: here it is one (watch_vllm()).  Other places are known where zero would end
+the program (_EXPECTED): checks that find what they were given wrong, and denominators.
+
+Memory may follow from integers and truth values (torch.zeros(int(n.max()), 64); if x.any(): ...), which nobody follows through Python.  So they are told apart from real
+numbers, by the array of PyTorch, CuPy or JAX that they were read of, and gemem-dry-run runs the program again with others in their places, $GEMEM_DRY_NUMBERS and, at the
+place $GEMEM_DRY_TRUTHS, true (dry/verdict/trial.c).
+"""
+import contextlib
+import ctypes
+import functools
+import gc
+import inspect
+import os
+import re
+import struct
+import sys
+import threading
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_STANDARD = os.path.dirname(os.__file__) + os.sep  # Python's own modules
+OFTEN = 2000  # reads at one place after which the user is told
+_generation = {"ended": False}
+_READS = ("item", "is_nonzero", "_local_scalar_dense", "equal", "allclose")  # operators that read for others
+_MOVES = re.compile("|".join(_READS) + r"|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
+_VALUE = 16  # copies of so few bytes are values, whatever they hold
+_LONG, _LENGTHS = 4096, 16  # of lists longer than this, so many lengths are looked for in one stack: the others are data
+
+# Where PyTorch's own code reads what cannot be zero in a program that goes on: a line of Python or an operator, sizes in bytes, what is read instead, and what that says.
+# 0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
+_EXPECTED = (
+    (r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)", (4, 8), "0.5", "optimizers of PyTorch read their state on the GPU (steps) as 0.5"),
+    (r".*torch/distributions/distribution\.py:\d+ (__init__|_validate_sample)", (1,), "1", "torch.distributions finds its arguments valid"),
+    (r".*torch/__init__\.py:\d+ (_check_tensor_all_with|_check_with)", (1,), "1", "torch._check() and its relatives find true what they check"),
+    (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (8,), "1", "assisted generate() of transformers takes one token in each step, no candidate"),
+    (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (4,), "0", "assisted generate() of transformers takes one token in each step, no candidate"),
+    (r"linalg_eig_out|_linalg_eigvals", (1,), "1", "torch.linalg.eig() finds no infinite numbers"),
+    (r"repeat_interleave_Tensor", (1,), "1", "repeat_interleave() finds no negative number"),
+)
+_SIZED = re.compile(r"nonzero|nonzero_numpy|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*")
+
+
+class _Numbers(object):
+    """The numbers of a --value: "7", or one for each read, "0*15,1"; the last one stays."""
+
+    def __init__(self, text):
+        self.steps = []
+        for step in text.split(","):
+            number, _, times = step.partition("*")
+            self.steps.append([number, int(times or 1)])
+
+    def next(self):
+        number, times = self.steps[0]
+        self.steps[0][1] = times - 1
+        if times <= 1 and len(self.steps) > 1:
+            del self.steps[0]
+        return number
+
+
+def note(line):
+    """Adds a line to the report of the run (dry/verdict/notes.c)."""
+    name = os.environ.get("GEMEM_DRY_REPORT")
+    if name:
+        with open(name, "a") as stream:
+            stream.write(line + "\n")
+
+
+_told = set()
+
+
+def tell(text):
+    """Notes what is assumed of a known place, once."""
+    if text not in _told:
+        _told.add(text)
+        note("told " + text)
+
+
+class _Symbol(ctypes.Structure):
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("name", ctypes.c_char_p), ("address", ctypes.c_void_p)]
+
+
+class _Operators(object):
+    """Which operators of PyTorch run in this thread, by the C stack: each is called through a symbol at::_ops::NAME::call or ::redispatch."""
+
+    FRAMES = 64
+
+    def __init__(self):
+        self.names, self.library = {}, ctypes.CDLL(None)
+        self.library.dladdr.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Symbol))
+
+    def name(self, address):
+        if address not in self.names:
+            symbol = _Symbol()
+            self.library.dladdr(address, ctypes.byref(symbol))
+            found = re.match(rb"_ZN2at4_ops\d+(\w+?)\d+(?:call|redispatch)E", symbol.name or b"")
+            self.names[address] = found.group(1).decode() if found else None
+        return self.names[address]
+
+    def running(self):
+        """Their names, innermost first."""
+        frames = (ctypes.c_void_p * self.FRAMES)()
+        n = self.library.backtrace(frames, self.FRAMES)
+        names = (self.name(frames[i]) for i in range(n))
+        return [name for name in names if name]
+
+
+_unfit = set()  # chosen numbers that do not fit where they were read
+
+
+def _set(address, size, number, each=0):
+    """Writes NUMBER, of the type that fits SIZE: an integer, or a real number.  EACH: into each of so many bytes.  False: none does."""
+    each = each or size
+    try:
+        chosen, forms = int(number, 0), {1: "b", 2: "h", 4: "i", 8: "q"}
+    except ValueError:
+        chosen, forms = float(number), {2: "e", 4: "f", 8: "d"}
+    try:
+        data = struct.pack(forms[each], chosen) * (size // each)
+    except (KeyError, struct.error, OverflowError):
+        if (number, size) not in _unfit:
+            _unfit.add((number, size))
+            sys.stderr.write("gemem-dry-run: --value: %s is no value of %d bytes; 0 was read there\n" % (number, size))
+        return False
+    ctypes.memmove(address, data, size)
+    return True
+
+
+def _arrays(address, size):
+    """The types that the arrays of Python at an address of the GPU have, of SIZE bytes: a letter as NumPy's dtype.kind, bytes of an element."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    tensor, array = getattr(torch, "Tensor", None), getattr(cupy, "ndarray", None)
+    for one in gc.get_objects():
+        try:
+            kind = type(one)
+            if tensor and issubclass(kind, tensor):
+                if one.is_cuda and one.data_ptr() == address and one.numel() * one.element_size() == size:
+                    yield "b" if one.dtype == torch.bool else "f" if one.is_floating_point() or one.is_complex() else "i", one.element_size()
+            elif array and issubclass(kind, array):
+                if one.data.ptr == address and one.nbytes == size:
+                    yield one.dtype.kind, one.dtype.itemsize
+            elif kind.__name__ == "ArrayImpl" and one.nbytes == size and one.unsafe_buffer_pointer() == address:  # JAX's
+                yield one.dtype.kind, one.dtype.itemsize
+        except Exception:
+            continue  # an array without memory, on several devices, or of a version without these names
+
+
+class _Kinds(object):
+    """What the program reads: "number" for integers, "truth", "value" for what is neither, None where no array of Python holds it, and the bytes of an element."""
+
+    def __init__(self):
+        self.known = {}  # stack and size -> the same; the search takes a tenth of a second in a large program
+        self.lengths = {}  # stack -> of how many lists longer than _LONG
+
+    def kind(self, stack, address, size):
+        if (stack, size) not in self.known:
+            if size > _LONG:
+                self.lengths[stack] = self.lengths.get(stack, 0) + 1
+                if self.lengths[stack] > _LENGTHS:
+                    return "value", size
+            self.known[stack, size] = self.find(address, size)
+        return self.known[stack, size]
+
+    def quiet(self):
+        """Subclasses of tensors see nothing of the search."""
+        torch = getattr(sys.modules.get("torch"), "_C", None)
+        disable = getattr(torch, "DisableTorchFunctionSubclass", None) or getattr(torch, "DisableTorchFunction", None)
+        return disable() if disable else contextlib.nullcontext()
+
+    def find(self, address, size):
+        found = None, size
+        with self.quiet():
+            for kind, each in _arrays(address, size):
+                if kind in "iu":
+                    return "number", each
+                found = ("truth", 1) if kind == "b" else ("value", each) if found[0] is None else found
+        return found
+
+
+class Values(object):
+    def __init__(self):
+        self.memory = None  # torch.cuda.memory; None: the program is not PyTorch's
+        self.kinds = _Kinds()
+        self.number = os.environ.get("GEMEM_DRY_NUMBERS") or "0"  # what integers read
+        self.truths = os.environ.get("GEMEM_DRY_TRUTHS")  # the place where truth values read true
+        self.places = {}  # line of the report -> how often
+        self.last = None  # the place that read last, and how often it did
+        self.operators = _Operators()
+        self.chosen = []
+        self.library = None
+        for line in os.environ.get("GEMEM_DRY_VALUES", "").splitlines():
+            pattern, _, numbers = line.rpartition("=")
+            try:
+                self.chosen.append((re.compile(pattern), _Numbers(numbers)))
+            except re.error as error:
+                sys.stderr.write("gemem-dry-run: --value=%s is left out: %s\n" % (line, error))
+
+    def begin(self, memory=None):
+        """Begins once; MEMORY: torch.cuda.memory, if it is PyTorch that reads."""
+        self.memory = self.memory or memory
+        if self.library is not None:
+            return
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_uint64)
+        block = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)
+        self.functions, self.library = (kind(self.look), block(self.block)), ctypes.CDLL(None)  # kept: C calls them
+        self.watch_interrupts()
+        self.library.gemem_dry_on_value(self.functions[0])
+        self.library.gemem_dry_on_block(self.functions[1])
+
+    def watch_interrupts(self):
+        """Ctrl-C while C calls look() would be lost there; it comes again a moment later."""
+        import _thread
+
+        theirs = sys.unraisablehook
+
+        def hook(problem):
+            if problem.exc_type is KeyboardInterrupt:
+                threading.Timer(0.01, _thread.interrupt_main).start()
+            else:
+                theirs(problem)
+
+        sys.unraisablehook = hook
+
+    def end(self):
+        if self.library is None:
+            return
+        self.library.gemem_dry_on_value(None)
+        self.library.gemem_dry_on_block(None)
+        for line, times in self.places.items():
+            if times > 1:
+                note("times %d %s" % (times, line))
+        if self.last:
+            note("last %d %s" % self.last)
+        self.places, self.last = {}, None
+
+    def block(self, address):
+        """Where the block of PyTorch's allocator begins that contains an address."""
+        if self.memory is None:
+            return 0
+        try:
+            segments = self.memory.memory_snapshot(include_traces=False)
+        except TypeError:
+            segments = self.memory.memory_snapshot()
+        for segment in segments:
+            if segment["address"] <= address < segment["address"] + segment["total_size"]:
+                start = segment["address"]
+                for block in segment["blocks"]:
+                    if address < start + block["size"]:
+                        return start
+                    start += block["size"]
+        return 0
+
+    def stack(self):
+        """Lines "FILE:LINE FUNCTION" outside this file, innermost first.  PyTorch's backward pass runs in a thread without Python; where others read in one, the main
+        thread waits for it."""
+        stack = self.lines(sys._getframe())
+        if not stack and self.memory is None:
+            stack = self.lines(sys._current_frames().get(threading.main_thread().ident))
+        return stack or ["a thread without Python"]
+
+    @staticmethod
+    def lines(frame):
+        stack = []
+        while frame is not None:
+            code = frame.f_code
+            if code.co_filename != __file__:
+                stack.append("%s:%d %s" % (code.co_filename, frame.f_lineno, code.co_name))
+            frame = frame.f_back
+        return stack
+
+    def count(self, word, stack, operator=None):
+        """Reports the innermost line of the program, and the operator that it called; returns it."""
+        own = [line for line in stack if "-packages" not in line and not line.startswith(("<frozen", _HERE, _STANDARD))]
+        place = (own or stack)[0]
+        line = "%s %s%s" % (word, place, " (%s)" % operator if operator else "")
+        self.places[line] = self.places.get(line, 0) + 1
+        if word != "assumed":
+            self.last = (self.places[line], "%s:%s" % (os.path.basename(place.partition(":")[0]), place.partition(":")[2]))
+        if self.places[line] == 1:
+            note(line)
+        elif self.places[line] == OFTEN and word != "assumed":
+            sys.stderr.write(
+                "gemem-dry-run: %s has read %d values of the GPU, all as zero; if it waits for another one, stop it (Ctrl-C) and "
+                "choose when that comes: --value '%s=0*99,1'\n" % (place, OFTEN, self.last[1])
+            )
+        return line.partition(" ")[2]
+
+    def assume(self):
+        """This rank took its own object for that of another rank."""
+        self.count("assumed", self.stack())
+
+    def look(self, address, size, known, source):
+        """Runs in the thread that asked, when it has the value; KNOWN: 0 no, 1 yes, 2 if all ranks hold the same; SOURCE: where it was on the device."""
+        stack = self.stack()
+        text = "\n".join(stack)
+        kind, each = self.kinds.kind(text, source, size) if known == 0 else ("value", size)
+        if size > _VALUE and known == 0 and kind not in ("number", "truth"):
+            return  # data
+        for pattern, numbers in self.chosen:
+            if pattern.search(text) and _set(address, size, numbers.next(), each):
+                break
+        else:
+            if known == 0 and size == 1 and "transformers/generation/" in text:
+                return self.end_generation(address, size)
+            if known == 2:
+                self.count("assumed", stack)
+            elif known == 0:
+                printed = "torch/_tensor_str.py:" in text
+                operators = [] if printed else self.operators.running()
+                if not self.expect(address, size, stack[0], operators):
+                    self.tell_read(address, size, "value" if printed else kind, each, stack, operators)
+
+    def tell_read(self, address, size, kind, each, stack, operators):
+        """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value."""
+        operator = next((name for name in operators if _SIZED.fullmatch(name)), None)
+        if operator:
+            return self.count("sized", stack, operator)
+        if kind is None and all(_MOVES.fullmatch(name) for name in operators):  # else an operator reads for itself
+            kind = {1: "truth", 4: "number", 8: "number"}.get(size)
+        place = self.count(kind or "value", stack)
+        if kind == "number" and self.number != "0":
+            _set(address, size, self.number, each)
+        elif kind == "truth" and self.truths in ("everywhere", place):
+            _set(address, size, "1", each)
+
+    def expect(self, address, size, place, operators):
+        """For a place of _EXPECTED: it reads what is written there.  False: it is none of them."""
+        reader = next((name for name in operators if name not in _READS), "")
+        for where, sizes, number, text in _EXPECTED:
+            if size in sizes and (re.fullmatch(where, place) or re.fullmatch(where, reader)) and _set(address, size, number):
+                tell(text)
+                return True
+        return False
+
+    def end_generation(self, address, size):
+        """For the truth values that generate() of transformers reads: whether it is done."""
+        tell("generate() of transformers stops at its length, no sequence before")
+        if _generation["ended"]:
+            _set(address, size, "1")
+
+
+values = Values()  # of this process
+
+
+def watch_generation(module):
+    """Learns from the criteria of generate(), on the host, when its length ends it."""
+    criteria, limit = getattr(module, "StoppingCriteriaList", None), getattr(module, "MaxLengthCriteria", None)
+    if criteria is None or limit is None:
+        return
+    check = criteria.__call__
+
+    def check_and_tell(self, input_ids, *arguments, **options):
+        _generation["ended"] = any(isinstance(one, limit) and input_ids.shape[-1] >= one.max_length for one in self)
+        return check(self, input_ids, *arguments, **options)
+
+    criteria.__call__ = check_and_tell
+
+
+def watch_vllm(module):
+    """vLLM's model runner (V2) copies after each step how many tokens each request got, which a kernel counts.  Read as zero no request would ever end.  Here each gets
+    one: what it is without speculative decoding, in every step but those that see a part of a prompt alone."""
+    output = getattr(module, "AsyncOutput", None)
+    if output is None:
+        return
+    make = output.__init__
+
+    @functools.wraps(make)
+    def make_with_tokens(self, *arguments, **options):
+        try:
+            counts = inspect.signature(make).bind(self, *arguments, **options).arguments.get("num_sampled_tokens")
+        except TypeError:
+            counts = None  # as in no version that was tried: make() says what it thinks of it
+        if getattr(counts, "is_cuda", False):
+            counts.copy_(counts.new_ones(counts.shape, device="cpu"))  # what the host writes is remembered, and read back
+            tell("vLLM: every request gets one token in each step")
+        return make(self, *arguments, **options)
+
+    output.__init__ = make_with_tokens

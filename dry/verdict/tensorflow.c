@@ -1,0 +1,55 @@
+/* tensorflow.c - whether what a TensorFlow program asked for fits, in the allocator that TensorFlow uses on
+ * a GPU.
+ *
+ * That allocator takes nearly all of the GPU's memory at its first request, so the driver sees one request
+ * and no more.  A dry run therefore lets TensorFlow pass its requests on to the driver's pools, by
+ * TF_GPU_ALLOCATOR=cuda_malloc_async (dry/python/sitecustomize.py), and the recording is replayed
+ * through `tf-bfc`, TensorFlow's own allocator, as that of JAX is (jax.c).
+ *
+ * How much the allocator may take, TensorFlow computes from what the driver says is free, less a reserve
+ * that follows from the GPU, and from what the program chose.  It tells its pool the same figure, as the
+ * most that the pool may keep, and the driver of the dry run notes it: "threshold PID DEVICE BYTES".
+ *
+ * Invariants: what the program chose stands in the file PID.tensorflow of the run's folder, lines "NAME
+ * VALUE"; without the file, or where the program chose another allocator, nothing is done here.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "dry/verdict/verdict.h"
+
+/* What the allocator of process @pid may take of @device, the last that was noted; 0: nothing was. */
+static guint64
+limit_of (const DryRun *run, gint64 pid, int device)
+{
+  g_autofree char *text = NULL;
+  g_autofree char *begin = g_strdup_printf ("threshold %" G_GINT64_FORMAT " %d ", pid, device);
+  guint64 limit = 0;
+
+  if (!g_file_get_contents (run->report, &text, NULL, NULL))
+    return 0;
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (g_str_has_prefix (lines[i], begin))
+      g_ascii_string_to_unsigned (lines[i] + strlen (begin), 10, 1, G_MAXUINT64 - 1, &limit, NULL);
+  return limit;
+}
+
+gboolean
+dry_tensorflow_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
+                       GError **error)
+{
+  g_autofree char *version = dry_fact (run, found->pid, "tensorflow", "version");
+  g_autofree char *recorded = dry_fact (run, found->pid, "tensorflow", "recorded");
+  g_autofree char *grows = dry_fact (run, found->pid, "tensorflow", "grows");
+  const guint64 limit = recorded != NULL ? limit_of (run, found->pid, found->device) : 0;
+
+  if (limit == 0)
+    return TRUE;
+  found->grows = grows != NULL;
+  found->limit = limit;
+  g_free (found->allocator);
+  found->allocator = g_strconcat ("TensorFlow ", version, NULL);
+  return dry_bfc_replay (options, found, error);
+}

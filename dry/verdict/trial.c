@@ -1,0 +1,429 @@
+/* trial.c - whether memory follows from what a program reads from the GPU, which is zero in a dry run: torch.zeros (int (n.max ()), 64)
+ * takes nothing then, and what stands under "if x.any ():" is not asked for.
+ *
+ * Nobody follows a value through a program, so the program runs again with another one in each of those
+ * places, aside: without its streams, for a limited time, its trace removed afterwards.
+ *
+ * Integers read an odd number that is larger than common divisors of sizes; a program that does not end with it
+ * as it did with zero (a list that is shorter) gets 1.  If the program asks for the same memory, no size follows, as far as that number
+ * tells.  The true number may be larger, so any difference counts.
+ *
+ * Truth values read true, and there are no others, so only a larger peak counts.  One that ends the program (assert not x.isnan ().any ()) or lets it ask for
+ * less hides what others may do, so then each place is true alone.
+ *
+ * Whether a difference comes from the value, or the program is another one each time, tells a further run, with zeros.
+ *
+ * Invariants: the verdict's figures are those of the first run, with zeros; only its conditions change.
+ */
+#include "config.h"
+
+#include <glib/gstdio.h>
+
+#include "base/units.h"
+#include "dry/verdict/verdict.h"
+#include "traces/origin.h"
+
+static const guint numbers[] = { 17, 1 };
+
+#define LEAST_SECONDS 60
+#define PLACES_MAX 4 /* so many places are true alone */
+#define TIMES 5 /* as long as the first run, and LEAST_SECONDS, may one with other numbers take */
+
+/* ---- what two runs asked for */
+
+/* The requests of one device in a trace. */
+typedef struct
+{
+  GememTraceReader *reader;
+  const GememTraceEvent *events;
+  gssize count, next;
+  int device;
+} Requests;
+
+static void
+requests_open (Requests *requests, const DryFinding *found)
+{
+  *requests = (Requests){ .device = found->device };
+  requests->reader = dry_trace_open (found->path, NULL);
+}
+
+/* The next request, whether it was served or not; NULL: there is none. */
+static const GememTraceEvent *
+requests_next (Requests *requests)
+{
+  while (requests->reader != NULL)
+    {
+      while (requests->next < requests->count)
+        {
+          const GememTraceEvent *event = &requests->events[requests->next++];
+          if (event->device == requests->device
+              && (event->kind == GEMEM_EVENT_ALLOC || event->kind == GEMEM_EVENT_OOM))
+            return event;
+        }
+      requests->next = 0;
+      requests->count = gemem_trace_next (requests->reader, &requests->events, NULL);
+      if (requests->count <= 0)
+        g_clear_pointer (&requests->reader, gemem_trace_close);
+    }
+  return NULL;
+}
+
+/* "13056 bytes by train.py:31 main".  g_free(). */
+static char *
+describe (const Requests *requests, const GememTraceEvent *event)
+{
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%" G_GUINT64_FORMAT " bytes", event->size);
+  if (event->stack != 0)
+    {
+      g_string_append (text, " by ");
+      gemem_origin_append (text, &requests->reader->info, event->stack, event->tag);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* Adds @by to the count of @size; returns what it is then. */
+static gssize
+change_count (GHashTable *counts, guint64 size, gssize by)
+{
+  gpointer key = GSIZE_TO_POINTER ((gsize) size);
+  const gssize count = (gssize) g_hash_table_lookup (counts, key) + by;
+
+  g_hash_table_insert (counts, key, (gpointer) count);
+  return count;
+}
+
+/* How often @finding asked for each size.  g_hash_table_unref(). */
+static GHashTable *
+count_sizes (const DryFinding *finding)
+{
+  GHashTable *counts = g_hash_table_new (NULL, NULL);
+  const GememTraceEvent *event;
+  Requests requests;
+
+  requests_open (&requests, finding);
+  while ((event = requests_next (&requests)) != NULL)
+    change_count (counts, event->size, 1);
+  g_clear_pointer (&requests.reader, gemem_trace_close);
+  return counts;
+}
+
+/* The first request of @finding that @other did not make, whatever the order of both, for threads differ in it; NULL: none.  g_free(). */
+static char *
+find_request (const DryFinding *finding, const DryFinding *other)
+{
+  g_autoptr (GHashTable) counts = count_sizes (other);
+  const GememTraceEvent *event;
+  Requests requests;
+  char *text = NULL;
+
+  requests_open (&requests, finding);
+  while (text == NULL && (event = requests_next (&requests)) != NULL)
+    if (change_count (counts, event->size, -1) < 0)
+      text = describe (&requests, event);
+  g_clear_pointer (&requests.reader, gemem_trace_close);
+  return text;
+}
+
+/* What @second asked for at first that @first did not; NULL: both asked for the same memory.  g_free(). */
+static char *
+find_difference (const DryFinding *first, const DryFinding *second)
+{
+  char *more = find_request (second, first);
+
+  if (more != NULL)
+    return more;
+  g_autofree char *less = find_request (first, second);
+  if (less != NULL)
+    return g_strdup_printf ("%s less", less);
+  if (first->held != second->held) /* by others than the program's allocator */
+    return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes in all, not %" G_GUINT64_FORMAT,
+                            second->held, first->held);
+  if (first->peak_live != second->peak_live)
+    return g_strdup_printf ("%" G_GUINT64_FORMAT " bytes at its peak, not %" G_GUINT64_FORMAT,
+                            second->peak_live, first->peak_live);
+  return NULL;
+}
+
+/* The same, if @second needed more than @first at its peak. */
+static char *
+find_more (const DryFinding *first, const DryFinding *second)
+{
+  return second->peak_live > first->peak_live || second->held > first->held
+             ? find_difference (first, second)
+             : NULL;
+}
+
+typedef char *Find (const DryFinding *first, const DryFinding *second);
+
+/* What @find finds in all processes and devices, ranks beside their ranks. */
+static char *
+compare_runs (const DryVerdict *first, const DryVerdict *second, Find *find)
+{
+  g_autoptr (GPtrArray) a = dry_ranks_of (first), b = dry_ranks_of (second);
+  const gboolean ranks = a->len > 0 && a->len == b->len;
+  const GPtrArray *from = ranks ? a : first->findings, *to = ranks ? b : second->findings;
+  char *text = NULL;
+
+  if (first->findings->len != second->findings->len)
+    return g_strdup_printf ("that of %u processes and GPUs, not %u", second->findings->len,
+                            first->findings->len);
+  for (guint i = 0; i < from->len && text == NULL; i++)
+    text = find (from->pdata[i], to->pdata[i]);
+  return text;
+}
+
+/* ---- runs */
+
+/* Frees @verdict and removes its traces. */
+static void
+forget (DryVerdict *verdict)
+{
+  for (guint i = 0; verdict != NULL && i < verdict->findings->len; i++)
+    g_unlink (((const DryFinding *) verdict->findings->pdata[i])->path);
+  dry_verdict_free (verdict);
+}
+
+/* How long one may take. */
+static guint
+limit_of (const DryVerdict *first)
+{
+  return LEAST_SECONDS + TIMES * first->seconds;
+}
+
+/* What is tried: values of one kind, which the program read as zero. */
+typedef struct
+{
+  const DryOptions *options;
+  char **arguments;
+  const DryVerdict *verdict; /* of the first run */
+  DryTried *tried;
+  const char *others; /* "17", "true": what they read now */
+  const char *option; /* "; to try it: --value ..."; "": none */
+  Find *find;
+} Trial;
+
+static void
+settle (const Trial *trial, DryTrial result, char *text)
+{
+  trial->tried->result = result;
+  g_free (trial->tried->text);
+  trial->tried->text = text;
+}
+
+/* One run aside, in which integers read @number, and truth values are true at the place @truths.  NULL: it was
+ * stopped, or could not be made, which is settled. */
+static DryVerdict *
+run_aside (const Trial *trial, guint number, const char *truths)
+{
+  g_autofree char *output = gemem_launch_beside (trial->options->output, "again");
+  g_autoptr (GError) error = NULL;
+  DryOptions again = *trial->options;
+
+  again.output = output;
+  again.number = number;
+  again.truths = truths;
+  again.orders = 1;
+  again.limit = limit_of (trial->verdict);
+  DryVerdict *run = dry_run_and_judge (&again, trial->arguments, &error);
+  if (run != NULL && run->findings->len == 0)
+    g_unlink (output);
+  if (run != NULL && gemem_launch_stopped () == 0)
+    return run;
+  settle (trial, DRY_TRIAL_FAILED,
+          run != NULL ? g_strdup ("another run, which was stopped, does not tell")
+                      : g_strdup_printf ("another run could not be made: %s", error->message));
+  forget (run);
+  return NULL;
+}
+
+/* Whether a run ended as the first one did, and all of it could be read. */
+static gboolean
+is_whole (const Trial *trial, const DryVerdict *run)
+{
+  return run->status == trial->verdict->status && run->lost == 0;
+}
+
+/* "took longer than 60 s", "ended with exit status 1".  g_free(). */
+static char *
+describe_end (const Trial *trial, const DryVerdict *run)
+{
+  const guint limit = limit_of (trial->verdict);
+  g_autofree char *ended = gemem_launch_ended (run->status);
+
+  return run->seconds >= limit ? g_strdup_printf ("took longer than %u s", limit)
+                               : g_strdup_printf ("ended with %s", ended);
+}
+
+/* @second asked for other memory than the first run, @difference.  Did the values do that? */
+static void
+try_zeros (const Trial *trial, const DryVerdict *second, const char *difference)
+{
+  DryVerdict *third = run_aside (trial, 0, NULL);
+  g_autofree char *from_first = NULL, *from_second = NULL;
+
+  if (third == NULL)
+    return;
+  from_first = compare_runs (trial->verdict, third, trial->find);
+  from_second = compare_runs (third, second, trial->find);
+  if (from_first == NULL)
+    settle (
+        trial, DRY_TRIAL_OTHER,
+        g_strdup_printf ("when they read %s, the program asked for other memory: first for %s%s",
+                         trial->others, difference, trial->option));
+  else if (from_second == NULL) /* the first run left something behind */
+    settle (
+        trial, DRY_TRIAL_SAME,
+        g_strdup_printf ("the program asks for the same memory when they read %s; its first run "
+                         "was another one",
+                         trial->others));
+  else
+    settle (
+        trial, DRY_TRIAL_UNSTEADY,
+        g_strdup_printf ("two runs of the program with zeros ask for other memory: first for %s",
+                         from_first));
+  forget (third);
+}
+
+/* ---- integers */
+
+static void
+try_numbers (Trial *trial)
+{
+  g_autofree char *ended = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    {
+      g_autofree char *others = g_strdup_printf ("%u", numbers[i]);
+      DryVerdict *second = run_aside (trial, numbers[i], NULL);
+
+      if (second == NULL)
+        return;
+      if (!is_whole (trial, second))
+        {
+          g_free (ended);
+          ended = describe_end (trial, second);
+          forget (second);
+          continue;
+        }
+      g_autofree char *difference = compare_runs (trial->verdict, second, trial->find);
+      trial->others = others;
+      if (difference == NULL)
+        settle (trial, DRY_TRIAL_SAME,
+                g_strdup_printf ("when they read %s, in a second run, the program asked for the "
+                                 "same memory",
+                                 others));
+      else
+        try_zeros (trial, second, difference);
+      forget (second);
+      return;
+    }
+  settle (
+      trial, DRY_TRIAL_FAILED,
+      g_strdup_printf ("second runs, in which they read %u and %u, %s, so that they do not tell",
+                       numbers[0], numbers[1], ended));
+}
+
+/* ---- truth values */
+
+/* One run in which those at @place are true.  *@plain: it made the same requests as the first one.  FALSE: no
+ * other place need be tried, for it is settled. */
+static gboolean
+try_place (Trial *trial, const char *place, gboolean *plain)
+{
+  DryVerdict *run = run_aside (trial, 0, place);
+  g_autofree char *difference = NULL, *more = NULL;
+
+  *plain = FALSE;
+  if (run == NULL)
+    return FALSE;
+  if (is_whole (trial, run))
+    {
+      difference = compare_runs (trial->verdict, run, find_difference);
+      more = compare_runs (trial->verdict, run, trial->find);
+      *plain = difference == NULL;
+      if (more != NULL)
+        try_zeros (trial, run, more);
+    }
+  forget (run);
+  return more == NULL;
+}
+
+/* The same of one place alone, "FILE:LINE FUNCTION" or "1 bytes". */
+static gboolean
+try_place_alone (Trial *trial, const char *place, gboolean *plain)
+{
+  g_autofree char *name = g_path_get_basename (place), *word = dry_value_word (name, "1");
+  g_autofree char *option = g_strdup_printf ("; to try it: --value %s", word);
+  g_autofree char *others = g_strdup_printf ("true at %s", name);
+  const gboolean shown = strchr (place, ':') != NULL;
+  gboolean go_on;
+
+  trial->others = shown ? others : "true";
+  trial->option = shown ? option : "";
+  go_on = try_place (trial, place, plain);
+  trial->others = "true";
+  trial->option = "";
+  return go_on;
+}
+
+static void
+try_truths (Trial *trial)
+{
+  const GPtrArray *places = trial->verdict->truths;
+  const DryCount *const *place = (const DryCount *const *) places->pdata;
+  const guint count = MIN (places->len, PLACES_MAX);
+  gboolean plain, alone;
+
+  if (places->len == 1 ? !try_place_alone (trial, place[0]->name, &plain)
+                       : !try_place (trial, DRY_EVERYWHERE, &plain))
+    return;
+  if (!plain && places->len > 1)
+    for (guint i = 0; i < count; i++)
+      if (!try_place_alone (trial, place[i]->name, &alone))
+        return;
+  if (plain || places->len == 1)
+    settle (
+        trial, DRY_TRIAL_SAME,
+        g_strdup ("when they read true, in a second run, the program asked for no more memory"));
+  else
+    settle (trial, count == places->len ? DRY_TRIAL_SAME : DRY_TRIAL_FAILED,
+            g_strdup_printf ("when all read true, and %u of %u places alone, the program asked for "
+                             "no more memory",
+                             count, places->len));
+}
+
+/* ---- both */
+
+/* Tries those of @kind, which were read at @places, with @try. */
+static void
+try_kind (Trial *trial, const char *kind, const GPtrArray *places, void (*try) (Trial *trial))
+{
+  if (places->len == 0 || gemem_launch_stopped () != 0)
+    return;
+  if (trial->options->once)
+    {
+      settle (trial, DRY_TRIAL_LEFT_OUT, NULL);
+      return;
+    }
+  gemem_launch_say (
+      "runs %s again, for it read %s from the GPU, as zero: whether it asks for other "
+      "memory with others (--once: not)",
+      trial->arguments[0], kind);
+  try (trial);
+}
+
+void
+dry_try_values (const DryOptions *options, char **arguments, DryVerdict *verdict)
+{
+  Trial of_numbers = { options, arguments, verdict,        &verdict->tried_numbers,
+                       NULL,    "",        find_difference };
+  Trial of_truths = { options, arguments, verdict, &verdict->tried_truths, "true", "", find_more };
+
+  if (verdict->fit == DRY_DOES_NOT_FIT || verdict->status != 0)
+    return;
+  try_kind (&of_numbers, "integers", verdict->numbers, try_numbers);
+  try_kind (&of_truths, "truth values", verdict->truths, try_truths);
+  dry_judge (options, verdict);
+}

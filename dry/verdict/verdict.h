@@ -1,0 +1,297 @@
+/* verdict.h - what the parts of gemem-dry-run share: what the user asked for, what a run left, and what
+ * was found in it.
+ *
+ * Invariants: one run at a time, in one thread; sizes are bytes; everything is freed by the function
+ * named beside it.
+ */
+#pragma once
+
+#include "devices/gpus.h"
+#include "record/launcher.h"
+#include "traces/trace.h"
+
+#define DRY_ORDERS_MAX 100
+#define DRY_WORLD_MAX 1000000
+
+typedef struct
+{
+  const GememGpu *gpu;
+  guint64 capacity; /* of each GPU: --capacity, else that of the GPU */
+  guint64 context;  /* what the process holds besides (--context), taken from the capacity */
+  /* what workspaces have whose sizes only the real libraries know (--workspaces); 0: not given */
+  guint64 workspaces;
+  gboolean stand_ins;       /* no installed library of NVIDIA's runs (--stand-ins) */
+  gboolean with_workspaces; /* this run gives them so much, else nothing */
+  int gpus, orders;
+  int rank, world; /* --rank, --world; world 0: not one rank alone */
+  int stacks;      /* frames of driver and runtime calls; 0: none */
+  char *output;
+  char **values; /* --value: "STACK-REGEX=N"; or NULL */
+  gboolean once; /* --once: no second run for the values that the program reads */
+  guint number;  /* what integers of the GPU read */
+  const char *
+      truths; /* the place where truth values of the GPU read true, DRY_EVERYWHERE, or NULL: nowhere */
+  guint limit;        /* seconds of a run aside (launch.h); 0: as the user runs it */
+  gboolean fill_host; /* --fill-host */
+  char *json;         /* file for the findings; NULL: none, "-": standard output */
+} DryOptions;
+
+/* ---- program.c */
+
+/* The files and folders that the program which @arguments start may load: array of paths, up to NULL;
+ * g_ptr_array_unref().  NULL with G_FILE_ERROR if it is not there or no program, GEMEM_ERROR_FAILED if
+ * nothing can be preloaded into it. */
+GPtrArray *dry_program_roots (char **arguments, GError **error);
+
+/* ---- prepare.c */
+
+/* The folders of one run, which are removed after it. */
+typedef struct
+{
+  char *folder; /* OUTPUT.recording-XXXXXX: journals, snapshots */
+  char *report; /* what the libraries noted: a file in it */
+  char *links;  /* a folder of links to folders whose names cannot stand in lists, or NULL */
+  char *python; /* the folder that stands first in $PYTHONPATH */
+  char **environment;
+} DryRun;
+
+/* Makes the folder and the environment for the program that @arguments start.  NULL with
+ * @error as above if it cannot be run dry; then nothing was run.  dry_run_free(). */
+DryRun *dry_run_new (const DryOptions *options, char **arguments, GError **error);
+/* For a Python of the program that looks for modules in other @folders than were known before: prints
+ * the environment that it needs, each variable up to a zero byte.  The exit status. */
+int dry_print_environment (char **folders);
+/* Removes what is left of the folder, except recordings that were not converted. */
+void dry_run_free (DryRun *run);
+
+/* ---- findings.c */
+
+/* In the order of what is worse. */
+typedef enum
+{
+  DRY_DOES_NOT_FIT,
+  DRY_FITS_ONLY_IF, /* something holds that a dry run cannot know */
+  DRY_FITS,
+} DryFit;
+
+/* The reserved peak with the addresses of one order. */
+typedef struct
+{
+  const char *order; /* "ascending", "random 1" */
+  guint64 peak_reserved, ooms;
+} DryOrder;
+
+/* What one process did on one GPU. */
+typedef struct
+{
+  char *path;       /* of its trace */
+  gint64 pid, rank; /* rank -1: none is known */
+  int device;       /* in its process */
+  int gpu;          /* which GPU of the machine it is */
+  gboolean late;    /* its first requests are not in the trace */
+  char *allocator;  /* "PyTorch 2.11.0+cu130, expandable_segments=true"; NULL: no allocator's */
+  char *model;      /* ours that decides as that one does: "pytorch-caching"; NULL with it */
+  guint64 events, peak_live, peak_live_seq, peak_reserved, peak_reserved_seq;
+  char *live_by, *reserved_by; /* the line that raised it; NULL: unknown */
+  /* most that the process held of the device, whoever asked for it; 0: not known */
+  guint64 held;
+  /* of this, what NCCL held at most, and the machine where it takes so much; 0, NULL: not known, or none */
+  guint64 nccl;
+  char *nccl_on;
+  gboolean nccl_refused;           /* there was no memory for it */
+  guint64 ooms, oom_seq, oom_size; /* refused requests, the first of them */
+  guint64 after_ooms;              /* requests that were served after the last of these */
+  char *oom_by;
+  guint64 compared, equal; /* decisions that our own allocator makes as the program's did */
+  GArray *orders;          /* DryOrder; empty if addresses decide nothing */
+  /* jax.c, tensorflow.c: the requests of one of these, of which its allocator may take @limit; 0: of
+   * neither.  JAX's is @part of the memory, TensorFlow's has none.  @grows: it takes that as needed, else at its start.  @refused: requests that it cannot serve;
+   * @least: what it needs to serve all, G_MAXUINT64: nothing is enough. */
+  double part;
+  guint64 limit, refused, least;
+  guint64
+      beside; /* most that the process held of the device beside what that allocator serves: NCCL, libraries, XLA */
+  gboolean grows;
+  /* judge.c: most that it needs, with the context, and the same with workspaces of --workspaces */
+  guint64 needed, needed_most;
+  DryFit fit;
+  GPtrArray *only_if; /* texts: the conditions of DRY_FITS_ONLY_IF, beside those of the whole run */
+} DryFinding;
+
+/* A name and how often. */
+typedef struct
+{
+  char *name;
+  guint64 count;
+} DryCount;
+
+/* The lists of a verdict, GPtrArray of DryCount: what the libraries reported, and notes. */
+/* clang-format off */
+#define DRY_COUNTS(LIST) \
+  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (assumed) \
+  LIST (workspaces) LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
+/* clang-format on */
+
+/* Whether memory follows from values of one kind that the program reads from the GPU (trial.c). */
+typedef enum
+{
+  DRY_TRIAL_NONE,     /* it reads none, or the answer does not depend on it */
+  DRY_TRIAL_LEFT_OUT, /* not known: --once */
+  DRY_TRIAL_SAME,     /* no, as far as another value tells */
+  DRY_TRIAL_OTHER,    /* yes */
+  DRY_TRIAL_FAILED,   /* not known: the program did not end with other values as with zero */
+  DRY_TRIAL_UNSTEADY, /* not known: its requests differ from run to run */
+} DryTrial;
+
+typedef struct
+{
+  DryTrial result;
+  char *text; /* what its row says: a sentence without its full stop; NULL: nothing */
+} DryTried;
+
+typedef struct DryVerdict
+{
+  GPtrArray *findings;     /* DryFinding, by process and device */
+  struct DryVerdict *most; /* of the run with --workspaces, freed with this; NULL: none */
+#define LIST(name) GPtrArray *name;
+  DRY_COUNTS (LIST)
+#undef LIST
+  int status;    /* exit status of the program */
+  guint seconds; /* how long it ran */
+  DryTried tried_numbers, tried_truths;
+  gboolean refused;    /* judge.c: a request, to whatever end */
+  gboolean unusable;   /* its PyTorch is built for another kind of device */
+  char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
+  guint64 last_times;  /* ... and how often there */
+  guint lost;          /* recordings that could not be written or read */
+  GPtrArray *only_if;  /* texts: conditions that hold for every process */
+  DryFit fit;          /* of the worst process */
+  guint64 needed;      /* most that one process needs on one GPU, with the context */
+  guint64 needed_most; /* the same with workspaces of --workspaces */
+} DryVerdict;
+
+/* Makes traces of what the program left in @run and replays them.  @name: the program, for
+ * messages.  dry_verdict_free(). */
+DryVerdict *dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
+                             pid_t pid, int status);
+void dry_verdict_free (DryVerdict *verdict);
+
+/* A finding that says nothing yet; freed with the verdict. */
+DryFinding *dry_finding_new (const char *path, gint64 pid, int device);
+
+/* Fills the peaks, the lines and the orders of the recording @path; one finding for each GPU of it is
+ * added to @findings.  FALSE after a message. */
+gboolean dry_findings_add (const DryOptions *options, const char *path, gint64 pid,
+                           const char *version, GPtrArray *findings);
+
+/* "CuPy 14.2.0", if that told the recorder of its requests; NULL: none did. */
+const char *dry_library_of (const GememTraceInfo *info);
+
+/* Opens the trace @path; a GememTraceSource. */
+GememTraceReader *dry_trace_open (gpointer path, GError **error);
+
+/* ---- jax.c */
+
+/* The value of @key in the file PID.@kind of facts that process @pid left in @run (sitecustomize.py);
+ * NULL: unknown.  g_free(). */
+char *dry_fact (const DryRun *run, gint64 pid, const char *kind, const char *key);
+
+/* The size of the request with which a JAX that passes on its requests begins, and which it frees at
+ * once; 0: process @pid has none. */
+guint64 dry_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid);
+
+/* TRUE if process @pid had a JAX or a TensorFlow pass on its requests to the driver's memory pools. */
+gboolean dry_passes_on (const DryRun *run, gint64 pid);
+
+/* If the requests of @found are those of a JAX that the dry run made to pass them on, replays them through
+ * the allocator that it uses on a GPU.  FALSE with @error. */
+gboolean dry_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
+                         GError **error);
+
+/* Replays the requests of @found through the allocator that may take found->limit.  FALSE with @error. */
+gboolean dry_bfc_replay (const DryOptions *options, DryFinding *found, GError **error);
+
+/* What the driver's pools keep unused is of no interest where all requests were such ones. */
+void dry_jax_forget_pools (DryVerdict *verdict);
+
+/* ---- tensorflow.c */
+
+/* The same as dry_jax_replay() for those of a TensorFlow. */
+gboolean dry_tensorflow_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
+                                GError **error);
+
+/* ---- judge.c */
+
+/* What @found may need: the GPU's memory, or the part of it that its allocator may take. */
+guint64 dry_finding_limit (const DryOptions *options, const DryFinding *found);
+/* Decides whether each process of @verdict fits. */
+void dry_judge (const DryOptions *options, DryVerdict *verdict);
+
+/* ---- ranks.c */
+
+/* The ranks of processes; g_hash_table_unref(). */
+GHashTable *dry_ranks_read (const DryRun *run);
+/* The rank of process @pid, which no other process has from then on; -1: none is known. */
+gint64 dry_ranks_take (GHashTable *ranks, gint64 pid);
+/* "out.rank-3.gmt"; g_free(). */
+char *dry_ranks_output (const char *output, gint64 rank);
+/* The findings that are ranks, in their order; none if there is only one.  g_ptr_array_unref(). */
+GPtrArray *dry_ranks_of (const DryVerdict *verdict);
+/* The one that needs most; NULL: there is none. */
+const DryFinding *dry_ranks_largest (const GPtrArray *ranks);
+/* One row for each. */
+void dry_ranks_append (GString *out, const GPtrArray *ranks);
+
+/* ---- report.c */
+
+/* Reads the report that the libraries of @run wrote into @verdict. */
+void dry_report_read (const DryRun *run, DryVerdict *verdict);
+/* Reads of the process of @found what NCCL held of its device, and which GPU of the machine that is. */
+void dry_report_process (const DryRun *run, DryFinding *found);
+#define DRY_TOPOLOGY_GIVEN "the topology of " /* nccl_on begins so, if the user said which */
+/* Makes the lists of @verdict, and frees them with what else dry_report_read() set. */
+void dry_counts_init (DryVerdict *verdict);
+void dry_counts_clear (DryVerdict *verdict);
+
+/* ---- write.c */
+
+/* What the shell needs behind --value so that the place @place, "FILE:LINE FUNCTION", reads @numbers.  g_free(). */
+char *dry_value_word (const char *place, const char *numbers);
+
+/* The verdict for people, to stderr. */
+void dry_verdict_print (const DryOptions *options, const DryVerdict *verdict);
+/* For programs, to options->json. */
+gboolean dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict,
+                                 GError **error);
+
+/* Appends member "fits": true, false, or null for DRY_FITS_ONLY_IF. */
+void dry_append_fit_json (GString *out, DryFit fit);
+/* Appends which GPU it is, and what was chosen. */
+void dry_append_gpu_json (GString *out, const DryOptions *options);
+/* Writes @text to options->json. */
+gboolean dry_write_json (const DryOptions *options, const GString *text, GError **error);
+
+/* ---- once.c */
+
+/* One run of @arguments and what was found in it, nothing more.  NULL with @error. */
+DryVerdict *dry_run_and_judge (const DryOptions *options, char **arguments, GError **error);
+
+/* One dry run of @arguments: prepares, runs, converts, judges; with --workspaces a second one, if the
+ * first asked for sizes that are not known.  NULL with @error: nothing was run. */
+DryVerdict *dry_run_once (const DryOptions *options, char **arguments, GError **error);
+
+/* ---- trial.c */
+
+/* DryOptions.truths: at all places. */
+#define DRY_EVERYWHERE "everywhere"
+
+/* If the program of @verdict, a run of @arguments, read integers or truth values from the GPU, runs it again with others, and
+ * judges @verdict anew. */
+void dry_try_values (const DryOptions *options, char **arguments, DryVerdict *verdict);
+
+/* ---- fit.c */
+
+/* Finds the largest value that fits.  @ranges: "NAME=FROM..TO" or "NAME=A,B,C"; the first is
+ * searched, for each combination of the values of the others.  The names in @arguments are replaced.
+ * Prints every run.  The exit status: 0, 1 if no value fits, 2 for a wrong range. */
+int dry_fit (const DryOptions *options, char **ranges, char **arguments);

@@ -1,0 +1,152 @@
+/* hooks.c - the wrappers that programs call instead of CUDA's functions, one for each line of
+ * hooks.def, and their table (recorder.h).
+ *
+ * Each wrapper passes its entry in the table and its caller to the function of its shape (calls.c).
+ */
+#include "config.h"
+
+#include "record/calls.h"
+
+enum
+{
+#define HOOK(name, shape, per_thread, base, since) NUMBER_##name,
+#include "record/hooks.def"
+#undef HOOK
+};
+
+#define DEFINE(name, shape, parameters, ...) \
+  EXPORT int name parameters; \
+  __attribute__ ((noinline)) int name parameters \
+  { \
+    return recorder_call_##shape (&recorder_hooks[NUMBER_##name], __builtin_return_address (0), \
+                                  ##__VA_ARGS__); \
+  }
+
+#define ALLOC_AS(name) DEFINE (name, ALLOC, (Address * address, size_t size), address, size)
+#define ALLOC_PITCH_AS(name) \
+  DEFINE (name, ALLOC_PITCH, (Address * address, size_t * pitch, size_t width, size_t height), \
+          address, pitch, width, height)
+#define ALLOC_PITCH_ELEMENT_AS(name) \
+  DEFINE (name, ALLOC_PITCH_ELEMENT, \
+          (Address * address, size_t * pitch, size_t width, size_t height, unsigned element), \
+          address, pitch, width, height, element)
+#define ALLOC_3D_AS(name) DEFINE (name, ALLOC_3D, (Pitched * place, Extent extent), place, extent)
+#define ALLOC_MANAGED_AS(name) \
+  DEFINE (name, ALLOC_MANAGED, (Address * address, size_t size, unsigned flags), address, size, \
+          flags)
+#define ALLOC_HOST_AS(name) \
+  DEFINE (name, ALLOC_HOST, (Address * address, size_t size), address, size)
+#define ALLOC_HOST_FLAGS_AS(name) \
+  DEFINE (name, ALLOC_HOST_FLAGS, (Address * address, size_t size, unsigned flags), address, size, \
+          flags)
+#define ALLOC_ASYNC_AS(name) \
+  DEFINE (name, ALLOC_ASYNC, (Address * address, size_t size, Handle stream), address, size, stream)
+#define ALLOC_POOL_AS(name) \
+  DEFINE (name, ALLOC_POOL, (Address * address, size_t size, Handle pool, Handle stream), address, \
+          size, pool, stream)
+#define REGISTER_AS(name) \
+  DEFINE (name, REGISTER, (Address address, size_t size, unsigned flags), address, size, flags)
+#define FREE_AS(name) DEFINE (name, FREE, (Address address), address)
+#define FREE_ASYNC_AS(name) \
+  DEFINE (name, FREE_ASYNC, (Address address, Handle stream), address, stream)
+#define CREATE_AS(name) \
+  DEFINE (name, CREATE, \
+          (Handle * handle, size_t size, const Properties *properties, unsigned long long flags), \
+          handle, size, properties, flags)
+#define RETAIN_AS(name) DEFINE (name, RETAIN, (Handle * handle, Address address), handle, address)
+#define RELEASE_AS(name) DEFINE (name, RELEASE, (Handle handle), handle)
+#define MAP_AS(name) \
+  DEFINE (name, MAP, \
+          (Address address, size_t size, size_t offset, Handle handle, unsigned long long flags), \
+          address, size, offset, handle, flags)
+#define UNMAP_AS(name) DEFINE (name, UNMAP, (Address address, size_t size), address, size)
+#define POOL_CREATE_AS(name) \
+  DEFINE (name, POOL_CREATE, (Handle * pool, const Properties *properties), pool, properties)
+#define POOL_DESTROY_AS(name) DEFINE (name, POOL_DESTROY, (Handle pool), pool)
+#define POOL_TRIM_AS(name) DEFINE (name, POOL_TRIM, (Handle pool, size_t keep), pool, keep)
+#define POOL_DEFAULT_AS(name) DEFINE (name, POOL_DEFAULT, (Handle * pool, int device), pool, device)
+#define POOL_SET_AS(name) DEFINE (name, POOL_SET, (int device, Handle pool), device, pool)
+#define POOL_OF_AS(name) \
+  DEFINE (name, POOL_OF, (Handle * pool, const Location *location, int kind), pool, location, kind)
+#define POOL_SET_OF_AS(name) \
+  DEFINE (name, POOL_SET_OF, (const Location *location, int kind, Handle pool), location, kind, \
+          pool)
+#define STREAM_DESTROY_AS(name) DEFINE (name, STREAM_DESTROY, (Handle stream), stream)
+#define STREAM_SYNC_AS(name) DEFINE (name, STREAM_SYNC, (Handle stream), stream)
+#define EVENT_SYNC_AS(name) DEFINE (name, EVENT_SYNC, (Handle event), event)
+#define EVENT_RECORD_AS(name) \
+  DEFINE (name, EVENT_RECORD, (Handle event, Handle stream), event, stream)
+#define EVENT_RECORD_FLAGS_AS(name) \
+  DEFINE (name, EVENT_RECORD_FLAGS, (Handle event, Handle stream, unsigned flags), event, stream, \
+          flags)
+#define EVENT_WAIT_AS(name) \
+  DEFINE (name, EVENT_WAIT, (Handle stream, Handle event, unsigned flags), stream, event, flags)
+#define EVENT_DESTROY_AS(name) DEFINE (name, EVENT_DESTROY, (Handle event), event)
+#define DEVICE_SYNC_AS(name) DEFINE (name, DEVICE_SYNC, (void) )
+#define CONTEXT_SYNC_AS(name) DEFINE (name, CONTEXT_SYNC, (Handle context), context)
+#define DEVICE_RESET_AS(name) DEFINE (name, DEVICE_RESET, (void) )
+#define PRIMARY_RESET_AS(name) DEFINE (name, PRIMARY_RESET, (int device), device)
+#define PRIMARY_RELEASE_AS(name) DEFINE (name, PRIMARY_RELEASE, (int device), device)
+#define CONTEXT_DESTROY_AS(name) DEFINE (name, CONTEXT_DESTROY, (Handle context), context)
+#define ARRAY_AS(name) DEFINE (name, ARRAY, (Handle * handle, const Array *array), handle, array)
+#define ARRAY_3D_AS(name) \
+  DEFINE (name, ARRAY_3D, (Handle * handle, const Array3D *array), handle, array)
+#define ARRAY_LEVELS_AS(name) \
+  DEFINE (name, ARRAY_LEVELS, (Handle * handle, const Array3D *array, unsigned levels), handle, \
+          array, levels)
+#define MAP_ARRAY_AS(name) \
+  DEFINE (name, MAP_ARRAY, (const void *list, unsigned count, Handle stream), list, count, stream)
+#define NODE_ALLOC_AS(name) \
+  DEFINE ( \
+      name, NODE_ALLOC, \
+      (Handle * node, Handle graph, const Handle *before, size_t count, AllocNode *parameters), \
+      node, graph, before, count, parameters)
+#define NODE_FREE_AS(name) \
+  DEFINE (name, NODE_FREE, \
+          (Handle * node, Handle graph, const Handle *before, size_t count, Address address), \
+          node, graph, before, count, address)
+#define NODE_AS(name) \
+  DEFINE (name, NODE, \
+          (Handle * node, Handle graph, const Handle *before, size_t count, Node *parameters), \
+          node, graph, before, count, parameters)
+#define NODE_EDGES_AS(name) \
+  DEFINE (name, NODE_EDGES, \
+          (Handle * node, Handle graph, const Handle *before, const void *edges, size_t count, \
+           Node *parameters), \
+          node, graph, before, edges, count, parameters)
+#define IMPORT_POINTER_AS(name) \
+  DEFINE (name, IMPORT_POINTER, (Address * address, Handle pool, const void *data), address, pool, \
+          data)
+#define IMPORT_HANDLE_AS(name) \
+  DEFINE (name, IMPORT_HANDLE, (Handle * handle, const void *from, int kind), handle, from, kind)
+#define PROC_ADDRESS_AS(name) \
+  DEFINE (name, PROC_ADDRESS, \
+          (const char *symbol, void **function, int version, unsigned long long flags), symbol, \
+          function, version, flags)
+#define PROC_ADDRESS_STATUS_AS(name) \
+  DEFINE ( \
+      name, PROC_ADDRESS_STATUS, \
+      (const char *symbol, void **function, int version, unsigned long long flags, int *status), \
+      symbol, function, version, flags, status)
+#define ENTRY_POINT_AS(name) \
+  DEFINE (name, ENTRY_POINT, \
+          (const char *symbol, void **function, unsigned long long flags, int *status), symbol, \
+          function, flags, status)
+#define ENTRY_POINT_VERSION_AS(name) \
+  DEFINE (name, ENTRY_POINT_VERSION, \
+          (const char *symbol, void **function, unsigned version, unsigned long long flags, \
+           int *status), \
+          symbol, function, version, flags, status)
+
+#define HOOK(name, shape, per_thread, base, since) shape##_AS (name)
+#include "record/hooks.def"
+#undef HOOK
+
+Hook recorder_hooks[] = {
+#define HOOK(name, shape, per_thread, base, since) \
+  { #name, base, since, per_thread, (void *) name, NULL },
+#include "record/hooks.def"
+#undef HOOK
+};
+
+const int recorder_hook_count = sizeof recorder_hooks / sizeof recorder_hooks[0];

@@ -1,0 +1,189 @@
+/* group.c - see group.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/plots/group.h"
+#include "sim/report/arrange.h"
+#include "sim/report/report.h"
+#include "sim/report/rows.h"
+
+#define SLUG_MAX 80
+
+guint64
+gemem_plot_peak (const GememResult *result)
+{
+  return MAX (result->peak_reserved, result->ooms > 0 ? 0 : result->lower_bound);
+}
+
+guint64
+gemem_plot_failed (const GememResult *result)
+{
+  return result->ooms > 0 ? result->ooms : result->not_allowed != NULL;
+}
+
+const char *
+gemem_plot_failures_text (const GememPlotGroup *group)
+{
+  static const char *const texts[] = { "", "failed requests", "not allowed",
+                                       "failed or not allowed" };
+  gboolean failed = FALSE, barred = FALSE;
+
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i];
+      failed = failed || result->ooms > 0;
+      barred = barred || result->not_allowed != NULL;
+    }
+  return texts[failed + 2 * barred];
+}
+
+gboolean
+gemem_plot_has_failures (const GememPlotGroup *group)
+{
+  return *gemem_plot_failures_text (group) != '\0';
+}
+
+static int
+compare_numbers (gconstpointer a, gconstpointer b)
+{
+  const guint64 *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+guint64
+gemem_plot_most (const GememPlotGroup *group, guint64 (*value) (const GememResult *result))
+{
+  guint64 most = 0;
+  for (guint i = 0; i < group->results->len; i++)
+    most = MAX (most, value (group->results->pdata[i]));
+  return most;
+}
+
+guint64
+gemem_plot_common_end (const GememPlotGroup *group, guint64 (*value) (const GememResult *result))
+{
+  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (guint64));
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      guint64 one = value (group->results->pdata[i]);
+      g_array_append_val (values, one);
+    }
+  g_array_sort (values, compare_numbers);
+  guint last = values->len - 1;
+  const guint64 median = g_array_index (values, guint64, values->len / 2);
+  while (g_array_index (values, guint64, last) / GEMEM_PLOT_OUTLIER > median)
+    last--;
+  return g_array_index (values, guint64, last);
+}
+
+static void
+group_free (gpointer data)
+{
+  GememPlotGroup *group = data;
+  g_free (group->title);
+  g_free (group->slug);
+  g_ptr_array_unref (group->results);
+  g_free (group);
+}
+
+char *
+gemem_plot_slug (const char *path)
+{
+  static const char *const endings[] = { ".gz",    ".zst",    ".gmt", ".txt", ".json",
+                                         ".jsonl", ".pickle", ".pkl", ".csv" };
+  g_autofree char *name = g_path_get_basename (path);
+  GString *slug = g_string_new (NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (endings); i++)
+    if (g_str_has_suffix (name, endings[i]) && strlen (name) > strlen (endings[i]))
+      name[strlen (name) - strlen (endings[i])] = '\0';
+  for (const char *p = name; *p != '\0' && slug->len < SLUG_MAX; p++)
+    if (g_ascii_isalnum (*p) || *p == '_' || (*p == '.' && slug->len > 0))
+      g_string_append_c (slug, g_ascii_tolower (*p));
+    else if (slug->len > 0 && slug->str[slug->len - 1] != '-')
+      g_string_append_c (slug, '-');
+  while (slug->len > 0 && strchr ("-.", slug->str[slug->len - 1]) != NULL)
+    g_string_truncate (slug, slug->len - 1);
+  if (slug->len == 0)
+    g_string_assign (slug, "trace");
+  return g_string_free (slug, FALSE);
+}
+
+/* For device 1: "gpt2-train-device1". */
+static char *
+make_slug (const GememResult *result)
+{
+  g_autofree char *base = gemem_plot_slug (result->trace != NULL ? result->trace : "trace");
+  GString *slug = g_string_new (base);
+  if (result->device_ordinal == GEMEM_DEVICE_HOST)
+    g_string_append (slug, "-host");
+  else if (result->device_ordinal > 0 || result->names_device)
+    g_string_append_printf (slug, "-device%d", result->device_ordinal);
+  return g_string_free (slug, FALSE);
+}
+
+static gboolean
+slug_taken (const GPtrArray *groups, const char *slug)
+{
+  for (guint i = 0; i < groups->len; i++)
+    if (strcmp (((const GememPlotGroup *) groups->pdata[i])->slug, slug) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static GememPlotGroup *
+add_group (GPtrArray *groups, GememResult *first)
+{
+  GememPlotGroup *group = g_new0 (GememPlotGroup, 1);
+  g_autofree char *slug = make_slug (first);
+  group->title = gemem_report_title (first);
+  group->slug = g_strdup (slug);
+  for (guint i = 2; slug_taken (groups, group->slug); i++)
+    {
+      g_free (group->slug);
+      group->slug = g_strdup_printf ("%s-%u", slug, i);
+    }
+  group->results = g_ptr_array_new ();
+  g_ptr_array_add (groups, group);
+  return group;
+}
+
+GPtrArray *
+gemem_plot_groups (GememResult *const *results, guint n)
+{
+  GPtrArray *groups = g_ptr_array_new_with_free_func (group_free);
+  for (guint i = 0; i < n; i++)
+    {
+      GememPlotGroup *group = NULL;
+      for (guint g = 0; g < groups->len && group == NULL; g++)
+        if (gemem_report_same_group (((GememPlotGroup *) groups->pdata[g])->results->pdata[0],
+                                     results[i]))
+          group = groups->pdata[g];
+      if (group == NULL)
+        group = add_group (groups, results[i]);
+      g_ptr_array_add (group->results, results[i]);
+    }
+  for (guint g = 0; g < groups->len; g++)
+    {
+      GememPlotGroup *group = groups->pdata[g];
+      g_autoptr (GPtrArray) given = group->results;
+      group->results = gemem_report_order ((GememResult *const *) given->pdata, given->len, NULL,
+                                           TRUE);
+    }
+  return groups;
+}
+
+gboolean
+gemem_plot_has_timeline (const GememResult *result)
+{
+  return result->timeline != NULL && result->timeline->len > 0;
+}
+
+guint
+gemem_plot_timelines (const GememPlotGroup *group)
+{
+  guint n = 0;
+  for (guint i = 0; i < group->results->len; i++)
+    n += gemem_plot_has_timeline (group->results->pdata[i]);
+  return n;
+}

@@ -1,0 +1,88 @@
+/* plot.c - the table of pictures, and writing them for all traces; see report.h.
+ *
+ * One set of files per trace and picture: comparison-SLUG.dat, .gp, and with gnuplot .svg and .png.
+ * Data and script are always written, so that a colour can be changed in the folder and `gnuplot
+ * comparison-SLUG.gp` run there.  Equal results give equal files.
+ */
+#include "config.h"
+
+#include "sim/plots/plot.h"
+#include "sim/plots/plots-private.h"
+#include "sim/plots/plots.h"
+#include "sim/plots/render.h"
+#include "sim/report/report.h"
+
+static gboolean
+has_timelines (const GememPlotGroup *group)
+{
+  return gemem_plot_timelines (group) > 0;
+}
+
+static const struct
+{
+  const char *name;
+  gboolean (*applies) (const GememPlotGroup *group); /* NULL: always */
+  void (*data) (GString *out, const GememPlotGroup *group);
+  void (*script) (GString *out, const GememPlotGroup *group, const char *base);
+} pictures[GEMEM_PLOT_COUNT] = {
+  [GEMEM_PLOT_COMPARISON] = { "comparison", NULL, gemem_plot_comparison_data,
+                              gemem_plot_comparison_script },
+  [GEMEM_PLOT_TIMELINE] = { "timeline", has_timelines, gemem_plot_timeline_data,
+                            gemem_plot_timeline_script },
+  [GEMEM_PLOT_FRAGMENTATION] = { "fragmentation", has_timelines, gemem_plot_fragmentation_data,
+                                 gemem_plot_fragmentation_script },
+  [GEMEM_PLOT_CALLS] = { "calls", NULL, gemem_plot_calls_data, gemem_plot_calls_script },
+  [GEMEM_PLOT_MEASURED] = { "measured", gemem_plot_has_measured, gemem_plot_measured_data,
+                            gemem_plot_measured_script },
+  [GEMEM_PLOT_LATENCY] = { "latency", gemem_plot_has_measured, gemem_plot_latency_data,
+                           gemem_plot_latency_script },
+  [GEMEM_PLOT_PROGRAMS] = { "programs", gemem_plot_has_programs, gemem_plot_programs_data,
+                            gemem_plot_programs_script },
+  [GEMEM_PLOT_RESERVED] = { "reserved", gemem_plot_has_reserved, NULL, gemem_plot_reserved_script },
+};
+
+void
+gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group)
+{
+  if (pictures[kind].data == NULL)
+    return;
+  gemem_plot_append_comment (out, "", group->title);
+  pictures[kind].data (out, group);
+}
+
+void
+gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base)
+{
+  pictures[kind].script (out, group, base);
+}
+
+static gboolean
+write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, const char *program,
+            GError **error)
+{
+  g_autofree char *base = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
+  g_autoptr (GString) data = g_string_new (NULL), script = g_string_new (NULL);
+  gemem_plot_data (data, kind, group);
+  gemem_plot_script (script, kind, group, base);
+  return (data->len == 0 || gemem_plot_write_part (dir, base, ".dat", data, error))
+         && gemem_plot_write_part (dir, base, ".gp", script, error)
+         && (program == NULL || gemem_plot_render (program, dir, base, TRUE, error));
+}
+
+gboolean
+gemem_plot_write (const char *dir, GememResult *const *results, guint n, const char *gnuplot,
+                  gboolean *rendered, GError **error)
+{
+  g_autoptr (GPtrArray) groups = gemem_plot_groups (results, n);
+  g_autofree char *program = gemem_plot_program (gnuplot);
+  if (rendered != NULL)
+    *rendered = program != NULL && n > 0;
+  if (!gemem_make_folder (dir, error))
+    return FALSE;
+  for (guint i = 0; i < groups->len; i++)
+    for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
+      if ((pictures[kind].applies == NULL || pictures[kind].applies (groups->pdata[i]))
+          && !write_plot (dir, (GememPlotKind) kind, groups->pdata[i], program, error))
+        return FALSE;
+  return TRUE;
+}

@@ -1,0 +1,50 @@
+/* plots-private.h - the pictures of a group of results, one file each: NAME_data() writes the rows
+ * of its .dat, exact integers, and NAME_script() the .gp that draws BASE.svg and BASE.png from it.
+ */
+#pragma once
+
+#include "sim/plots/script.h"
+
+/* comparison.c */
+void gemem_plot_comparison_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_comparison_script (GString *out, const GememPlotGroup *group, const char *base);
+/* The text after the bar of a result: "16.00 GiB, 15 failed"; g_free(). */
+char *gemem_plot_bar_text (const GememResult *result);
+
+/* over-time.c: for a group with timelines */
+void gemem_plot_timeline_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_timeline_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_fragmentation_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_fragmentation_script (GString *out, const GememPlotGroup *group, const char *base);
+
+/* Sets the variable `failures`, positions of failed requests: the first point of the timeline at or
+ * after each; @time: by time, else by event.  Returns their number; 0: it is not set. */
+guint gemem_plot_append_failures (GString *out, const GememResult *result, gboolean time);
+/* ", 3 failed" for a title, and how many of them are marked if not all are; "" if none failed. */
+char *gemem_plot_failed_text (const GememResult *result);
+
+/* programs.c: for results of programs that share a device */
+gboolean gemem_plot_has_programs (const GememPlotGroup *group);
+void gemem_plot_programs_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_programs_script (GString *out, const GememPlotGroup *group, const char *base);
+
+/* calls.c */
+void gemem_plot_calls_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_calls_script (GString *out, const GememPlotGroup *group, const char *base);
+/* The same panels as part of another picture, at its lower edge.  The gnuplot variable `data` names
+ * a file of gemem_plot_calls_data().  @legend: px from the upper edge to the legend; @cut: cuts
+ * bars far longer than the others. */
+void gemem_plot_calls_panels (GString *out, const GememPlotGroup *group, guint legend, gboolean cut,
+                              guint height);
+
+/* measured.c: for a group with measured latencies */
+gboolean gemem_plot_has_measured (const GememPlotGroup *group);
+void gemem_plot_measured_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_measured_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_latency_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_latency_script (GString *out, const GememPlotGroup *group, const char *base);
+
+/* reserved.c: for two to six results with timelines.  The script reads the data of the
+ * timeline and of the calls. */
+gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
+void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, const char *base);

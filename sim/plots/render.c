@@ -1,0 +1,163 @@
+/* render.c - see render.h.
+ *
+ * gnuplot is run without the user's start file (-d) and the environment's settings of fonts and
+ * terminals, in the C locale, so that pictures depend only on the script and on gnuplot's version.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/io/child.h"
+#include "base/io/output.h"
+#include "sim/plots/plots.h"
+#include "sim/plots/render.h"
+#include "sim/report/report.h"
+
+static const gint *stop; /* atomic; NULL: nothing interrupts drawing */
+static gint drawing;     /* atomic: the process of gnuplot; 0: none runs */
+
+void
+gemem_plot_stop_when (const gint *interrupted)
+{
+  stop = interrupted;
+}
+
+char *
+gemem_plot_program (const char *gnuplot)
+{
+  if (gnuplot != NULL && gnuplot[0] == '\0')
+    return NULL;
+  return g_find_program_in_path (gnuplot != NULL ? gnuplot : "gnuplot");
+}
+
+/* gnuplot's complaint: its first line that names a line of the script and is no warning, else its
+ * first line. */
+static char *
+complaint (const char *text)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (char **line = lines; *line != NULL; line++)
+    if (strstr (*line, "line ") != NULL && strstr (*line, "warning") == NULL)
+      return g_strdup (*line);
+  return g_strdup (lines[0] != NULL ? lines[0] : "");
+}
+
+#define PART ".part-" /* before the name of a picture that is being drawn */
+
+gboolean
+gemem_plot_run (const char *program, const char *dir, const char *script, const char *input,
+                char **output, GError **error)
+{
+  const char *const argv[] = { program, "-d", "-e", "into = '" PART "'", script, NULL };
+  g_auto (GStrv) environment = g_environ_setenv (g_get_environ (), "LC_ALL", "C", TRUE);
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GString) messages = g_string_new (NULL);
+  g_autoptr (GError) local = NULL;
+
+  for (const char *const *name =
+           (const char *const[]){ "GNUTERM", "GNUPLOT_LIB", "GNUPLOT_FONTPATH", "GDFONTPATH",
+                                  "GNUPLOT_DEFAULT_GDFONT", NULL };
+       *name != NULL; name++)
+    environment = g_environ_unsetenv (environment, *name);
+  const GememChild child = { .argv = argv,
+                             .environment = environment,
+                             .folder = dir,
+                             .input = input,
+                             .stop = stop,
+                             .running = &drawing };
+  const int status = gemem_child_run (&child, text, messages, &local);
+  if (stop != NULL
+      && g_atomic_int_get (stop)
+             != 0) /* gnuplot may have caught the signal itself, and ended well */
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
+                   "%s: interrupted; plots are missing", dir != NULL ? dir : "drawing");
+      return FALSE;
+    }
+  if (local != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "%s: %s; install gnuplot, or draw the .gp files elsewhere", program,
+                   local->message);
+      return FALSE;
+    }
+  if (status != 0)
+    {
+      g_autofree char *reason = complaint (messages->str);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "%s: gnuplot failed: %s; gnuplot 5.2 or newer with svg and pngcairo is needed",
+                   script[0] == '-' ? "drawing" : script,
+                   reason[0] != '\0' ? reason : "without a message");
+      return FALSE;
+    }
+  if (output != NULL)
+    *output = g_strdup (text->str);
+  return TRUE;
+}
+
+/* gnuplot does not report a full disk, so the end of its output is checked: @end must occur in the
+ * last 64 bytes of DIR/.part-BASEENDING, which then becomes DIR/BASEENDING. */
+static gboolean
+keep_picture (const char *dir, const char *base, const char *ending, const char *end,
+              GError **error)
+{
+  g_autofree char *path = g_strconcat (dir, "/", base, ending, NULL);
+  g_autofree char *part = g_strconcat (dir, "/" PART, base, ending, NULL);
+  char tail[64] = "";
+  FILE *file = g_fopen (part, "rb");
+  gboolean read = file != NULL, whole = FALSE, kept = FALSE;
+  gsize n = 0;
+  if (read && fseek (file, -(long) sizeof tail, SEEK_END) == 0)
+    {
+      n = fread (tail, 1, sizeof tail, file);
+      read = ferror (file) == 0;
+    }
+  for (gsize i = 0; i + strlen (end) <= n; i++)
+    whole |= memcmp (tail + i, end, strlen (end)) == 0;
+  if (read && !whole)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                 "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
+  else if (read && g_rename (part, path) == 0)
+    kept = TRUE;
+  else
+    gemem_error_set_errno (error, errno, path,
+                           "the picture was not kept; write elsewhere, or draw the .gp file");
+  if (file != NULL)
+    fclose (file);
+  return kept;
+}
+
+gboolean
+gemem_plot_write_part (const char *dir, const char *base, const char *ending, const GString *text,
+                       GError **error)
+{
+  g_autofree char *name = g_strconcat (base, ending, NULL);
+  g_autofree char *path = g_build_filename (dir, name, NULL);
+  return gemem_write_file (path, text->str, (gssize) text->len, error);
+}
+
+gboolean
+gemem_plot_render (const char *program, const char *dir, const char *base, gboolean svg,
+                   GError **error)
+{
+  g_autofree char *script = g_strconcat (base, ".gp", NULL);
+  g_autofree char *vector = g_strconcat (dir, "/" PART, base, ".svg", NULL);
+  g_autofree char *pixels = g_strconcat (dir, "/" PART, base, ".png", NULL);
+  GememTemporary drawn[] = { { vector, &drawing, NULL }, { pixels, &drawing, NULL } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (drawn); i++)
+    gemem_temporary_add (&drawn[i]);
+  const gboolean whole = gemem_plot_run (program, dir, script, NULL, NULL, error)
+                         && (!svg || keep_picture (dir, base, ".svg", "</svg>", error))
+                         && keep_picture (dir, base, ".png", "IEND", error);
+  for (guint i = 0; i < G_N_ELEMENTS (drawn); i++)
+    {
+      g_unlink (drawn[i].path);
+      gemem_temporary_remove (&drawn[i]);
+    }
+  return whole;
+}

@@ -1,0 +1,159 @@
+/* reserved.c - the picture that compares a few settings: reserved bytes over time in one
+ * diagram, over live memory; below it the device calls.
+ *
+ * Why: a memory policy helps where its line departs from the others, and the calls show the cost.
+ * Drawn for two to six results, as more lines would hide one another (the timeline shows them in
+ * panels).  Where lines coincide, wider ones stay visible on both sides of the narrower ones drawn
+ * later.  Live memory may depend on the allocator (graphs that share memory count once): the least
+ * is drawn and named.  Data: the files of the timeline and of the device calls, in the same folder.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/plots/plots-private.h"
+
+#define LEFT 84
+#define RIGHT 20
+#define LEGEND 48 /* px from the upper edge to the first line of the legend */
+#define LEGEND_ROW 20
+#define MOST 6
+#define PANEL 300
+#define BETWEEN 104 /* px between the x axis of the lines and the legend of the calls */
+#define LABEL_MAX 44
+
+/* From wide to narrow, with different dashes: distinct where they coincide, and in grey. */
+static const char *const looks[MOST] = {
+  "lw 5 lc rgb '" GEMEM_COLOUR_INK "'",   "lw 4 lc rgb '#56b4e9'",
+  "lw 3 lc rgb '" GEMEM_COLOUR_ALARM "'", "lw 2 lc rgb '" GEMEM_COLOUR_INTERNAL "'",
+  "lw 2.2 dt 2 lc rgb '#cc79a7'",         "lw 2 dt 4 lc rgb '" GEMEM_COLOUR_GOOD "'",
+};
+#define LIVE_LOOK "fs transparent solid 0.3 noborder lc rgb '" GEMEM_COLOUR_LIVE "'"
+
+gboolean
+gemem_plot_has_reserved (const GememPlotGroup *group)
+{
+  const guint n = group->results->len;
+
+  return n >= 2 && n <= MOST && gemem_plot_timelines (group) == n;
+}
+
+/* The result with the least live memory; *@same: it is equal in all results. */
+static guint
+least_live (const GememPlotGroup *group, gboolean *same)
+{
+  guint least = 0;
+
+  *same = TRUE;
+  for (guint i = 1; i < group->results->len; i++)
+    {
+      const GememResult *result = group->results->pdata[i], *before = group->results->pdata[least];
+
+      *same = *same && result->peak_live == before->peak_live;
+      if (result->peak_live < before->peak_live)
+        least = i;
+    }
+  return least;
+}
+
+/* The label of @result, marked if it is not allowed. */
+static char *
+legend_text (const GememResult *result)
+{
+  g_autofree char *label = gemem_plot_shorten (result->label, LABEL_MAX);
+
+  return g_strconcat (label, result->not_allowed != NULL ? " (not allowed)" : "", NULL);
+}
+
+/* Writes @keys, as many to a line as fit; returns the number of lines.  @out: NULL to count
+ * only. */
+static guint
+append_legend (GString *out, const GememPlotKey *keys, guint n, guint height)
+{
+  guint rows = 0;
+
+  for (guint first = 0, last; first < n; first = last, rows++)
+    {
+      guint width = 0;
+
+      for (last = first; last < n
+                         && (last == first
+                             || width + 46 + GEMEM_PLOT_CHARACTER * (guint) strlen (keys[last].text)
+                                    < GEMEM_PLOT_WIDTH - 2 * RIGHT);
+           last++)
+        width += 46 + GEMEM_PLOT_CHARACTER * (guint) strlen (keys[last].text);
+      if (out != NULL)
+        gemem_plot_script_legend (out, &keys[first], last - first, LEFT, LEGEND + rows * LEGEND_ROW,
+                                  height);
+    }
+  return rows;
+}
+
+static guint64
+peak_reserved (const GememResult *result)
+{
+  return result->peak_reserved;
+}
+
+static void
+append_lines (GString *out, const GememPlotGroup *group, guint live)
+{
+  GememPlotAxis axis;
+  const guint64 top = MAX (gemem_plot_most (group, peak_reserved), 1);
+  const GememPlotUnit *unit = gemem_plot_size_unit (top);
+
+  gemem_plot_axis_init (&axis, group);
+  /* The script runs once per terminal: resets the axes that the calls changed. */
+  g_string_append (out, "set grid xtics ytics\nset ytics autofreq nomirror out scale 0.5\nset "
+                        "xtics autofreq format '%g'\n");
+  g_string_append_printf (out, "data = 'timeline-%s.dat'\nunit = %s\nx(value) = value/%s\n",
+                          group->slug, unit->divisor, axis.unit->divisor);
+  g_string_append_printf (out,
+                          "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT
+                          ")]\nset yrange [0:%" G_GUINT64_FORMAT "/unit*1.06]\n"
+                          "set ylabel 'reserved (%s)'\nset xlabel '%s' offset 0,0.4\n",
+                          axis.from, axis.to, top, unit->name, axis.title);
+  g_string_append_printf (
+      out, "plot data index %u using (x($%u)):($3/unit) with fillsteps " LIVE_LOOK " title 'live'",
+      live, 1 + axis.time);
+  for (guint i = 0; i < group->results->len; i++)
+    g_string_append_printf (
+        out, ", \\\n  data index %u using (x($%u)):($5/unit) with steps %s title 'reserved %u'", i,
+        1 + axis.time, looks[i], i);
+  g_string_append (out, "\n" GEMEM_PLOT_UNSET "set ylabel ''\n");
+  gemem_plot_axis_clear (&axis);
+}
+
+void
+gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, const char *base)
+{
+  const guint n = MIN (group->results->len, MOST);
+  g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func (g_free);
+  GememPlotKey keys[MOST + 1];
+  gboolean same;
+  const guint live = least_live (group, &same);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_ptr_array_add (texts, legend_text (group->results->pdata[i]));
+      keys[i] = (GememPlotKey){ GEMEM_PLOT_LINE, looks[i], texts->pdata[i] };
+    }
+  g_ptr_array_add (texts,
+                   same ? g_strdup ("live")
+                        : g_strdup_printf ("live with %s", (const char *) texts->pdata[live]));
+  keys[n] = (GememPlotKey){ GEMEM_PLOT_BOX, "rgb '#b3d5e8'", texts->pdata[n] };
+  const guint head = LEGEND + LEGEND_ROW * append_legend (NULL, keys, n + 1, 0) + 6,
+              height = head + PANEL + BETWEEN + GEMEM_PLOT_ROW * n + GEMEM_PLOT_FOOT;
+  gemem_plot_script_begin (out, base, height);
+  g_string_append (out, "set multiplot\n");
+  gemem_plot_script_title (out, group, "reserved over time, and device calls", height);
+  append_legend (out, keys, n + 1, height);
+  gemem_plot_script_margins (out, LEFT, GEMEM_PLOT_WIDTH - RIGHT, height - head,
+                             height - head - PANEL, height);
+  append_lines (out, group, live);
+  g_string_append_printf (out, "data = 'calls-%s.dat'\nset grid noytics\nset yrange [%u.5:-0.5]\n",
+                          group->slug, n - 1);
+  gemem_plot_calls_panels (out, group, height - GEMEM_PLOT_FOOT - GEMEM_PLOT_ROW * n - 18, FALSE,
+                           height);
+  gemem_plot_script_end (out);
+}

@@ -1,0 +1,85 @@
+#!/bin/sh
+# test-collect.sh - tests/gpu/collect.sh from one end to the other on the stand-in driver: every file is there and says that this is no GPU.
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+collect=$GEMEM_SRCDIR/tests/gpu/collect.sh
+
+run 2 "$collect" -o x walk; says err "no step is called 'walk'"
+run 2 "$collect" -z
+has_cuda || { skip 'the rest' 'built without the CUDA headers'; done_testing; }
+LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/dry/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN=sim:capacity=4GiB
+export LD_LIBRARY_PATH GEMEM_STANDIN
+run 77 env GEMEM_STANDIN_DEVICES=0 "$collect" -o none; says err 'CUDA_ERROR_NO_DEVICE'; check 'and no folder is left' test ! -e none
+run 2 "$collect" calibrate; says err 'this is the stand-in driver; results/gpu is for GPUs'
+run 1 "$collect" -q -o early compare; says out 'compare: failed \(there is no .*gemem-stand-in-0.ini yet'
+run 1 "$collect" -q -t 0 -o late calibrate; says out 'calibrate: not run \(no time was left\)'
+check 'what was not run is named' grep -q '^| calibrate | not run | ' late/README.md
+
+run 0 "$collect" -q -o all calibrate compare sanitizer
+check 'the profile is one' gemem-sim replay "$GEMEM_SRCDIR/traces/recorded/vit-train.gmt" -a direct -d sim:profile=all/gemem-stand-in-0.ini
+for file in README.md compare.md compare.csv gemem-stand-in-0.ini; do
+  check "$file says that this is no GPU" grep -q 'STAND-IN DRIVER, NOT A GPU' "all/$file"
+done
+check 'the table has the error' grep -q '| modelled/measured | time error |' all/compare.md
+check 'and the name, the version of CUDA and the date' grep -q 'gemem stand-in 0, CUDA 13.0; .* UTC$' all/compare.md
+check 'the manifest has the machine' grep -q '"hardware": "gemem stand-in 0, CUDA 13.0"' all/compare.manifest.json
+check 'the pictures are there' sh -c 'ls all/plots/compare/measured-*.gp all/plots/compare/latency-*.gp'
+check 'every step has its line' sh -c 'test $(grep -c "^| [a-z]* | ok | " all/README.md) = 3 && test $(grep -c "^| [a-z]* | not run | " all/README.md) = 4'
+run 0 "$collect" -q -o all sanitizer
+check 'a second call keeps what the first one found' sh -c 'test $(grep -c "^| [a-z]* | ok | " all/README.md) = 3'
+
+# ---- PyTorch, and a pack without the build: a program that uses the driver as PyTorch would, by what record.py and live.py are called with
+library=$GEMEM_BUILDDIR/.libs/libgemem-torch.so
+[ -e "$library" ] || { skip 'a pack' 'built without shared libraries'; done_testing; }
+if nm -D "$library" | grep -q '__[aut]b\{0,1\}san'; then skip 'a pack' 'built with sanitizers, which Python is not'; done_testing; fi
+python=$(command -v python3) || { skip 'PyTorch' 'there is no python3'; done_testing; }
+cat >torch <<END
+#!$python
+END
+cat >>torch <<'END'
+import ctypes, json, os, sys
+
+if sys.argv[1] == "-c":
+    sys.exit()
+script, workload, steps = sys.argv[1], sys.argv[2], sys.argv
+open(script).close()  # it is there
+if workload == os.environ.get("BROKEN"):
+    sys.exit("RuntimeError: broken")
+if script == "live.py":
+    says = {"seconds": 1.5, "peak_allocated": 11, "peak_reserved": 22}
+    if "GEMEM_ALLOCATOR" in os.environ:
+        library = ctypes.CDLL(sys.argv[sys.argv.index("--library") + 1])
+        library.gemem_torch_malloc.restype = ctypes.c_void_p
+        library.gemem_torch_stat.argtypes = ctypes.c_int, ctypes.c_char_p
+        blocks = [library.gemem_torch_malloc(ctypes.c_ssize_t(size << 20), 0, None) for size in range(1, 30)]
+        for block in blocks:
+            library.gemem_torch_free(ctypes.c_void_p(block), ctypes.c_ssize_t(0), 0, None)
+        says["peak_reserved"] = library.gemem_torch_stat(0, b"peak_reserved")
+else:
+    says, driver, context, address = {"workload": workload, "memory_limit": 1 << 30}, ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()
+    assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxSetCurrent(context) == 0
+    with open(sys.argv[3], "w") as out:
+        out.write("# gemem-trace: 1\n# allocator: \"pytorch-caching\"\n")
+        for number, size in enumerate((2 << 20, 20 << 20), 1):  # as pytorch-caching would for half a MiB and for 5
+            assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) == 0
+            out.write(f"segment-alloc size={size} addr=0x{address.value:x}\nalloc {number} size={size // 4} addr=0x{address.value:x}\n")
+        out.write("# end: 4\n")
+print(json.dumps(says))
+END
+chmod +x torch
+run 0 env GEMEM_BUILDDIR="$GEMEM_BUILDDIR" "$GEMEM_SRCDIR/tests/gpu/pack.sh" pack
+run 2 "$GEMEM_SRCDIR/tests/gpu/pack.sh" pack; says err 'pack is there already'
+env LD_LIBRARY_PATH="$PWD/pack/lib" ldd pack/.libs/* pack/tests/gpu/*.bin pack/tests/programs/.libs/* >needed
+check 'it needs nothing but the C library from elsewhere' sh -c '! grep "not found\|=> /" needed | grep -v -E "pack/lib/|/(libc|libm|libdl|librt|libpthread|libgcc_s)\.so"'
+run 0 env GEMEM_BUILDDIR="$PWD/pack" PYTHON="$PWD/torch" "$collect" -q -o far live record
+says out '^live: ok$'; says out '^record: ok$'
+check 'a run of PyTorch, and one of ours on its memory' sh -c 'test $(grep -c "^| vit-train | \(PyTorch.s own\|pytorch-caching\) | 1.5 | " far/live.md) = 2'
+check 'whose recording replays to the same decisions' grep -q '| 29 of 29 decisions ' far/live.md
+check 'whose statistics are there' grep -q '"allocs": 29' far/live/vit-train-pytorch-caching.json
+check 'a recording, and how it replays' grep -q '^| vit-train.gmt | .*"memory_limit": 1073741824} | 4 | 2 of 2 decisions' far/recorded.md
+check 'it is kept' gemem-sim validate far/recorded/vit-train.gmt
+check 'gemem-record has seen the same' grep -q ': 2 segments of PyTorch, 0 of them not recorded' far/recorded.md
+run 1 env BROKEN=vit-train PYTHON="$PWD/torch" "$collect" -q -o far live record
+says out '^live: failed \(vit-train-own: exit status 1, RuntimeError: broken$'; says out '^vit-train-pytorch-caching: exit status 1'
+says out '^record: failed \(vit-train: exit status 1'; says out '^gemem-record: exit status 1, RuntimeError: broken'
+run 0 env PYTHON=false "$collect" -q -o far live record; says out '^live: ok \(false has no PyTorch that finds the GPU: left out\)'
+done_testing

@@ -1,0 +1,121 @@
+/* journal-private.h - the state and the functions shared by state.c, physical.c,
+ * places.c and requests.c. */
+#pragma once
+
+#include "base/idmap.h"
+#include "traces/journal/journal.h"
+#include "traces/symbols.h"
+
+typedef enum
+{
+  JOURNAL_KIND_PLAIN,
+  JOURNAL_KIND_MANAGED,
+  JOURNAL_KIND_PHYSICAL,
+  JOURNAL_KIND_ARRAY,
+  JOURNAL_KIND_REGISTERED,
+} JournalKind;
+
+/* A block. */
+typedef struct
+{
+  guint64 id, stream, context, device;
+} JournalLive;
+
+/* A block of physical memory, and how many handles and mappings hold it. */
+typedef struct
+{
+  guint64 device;
+  guint32 references, mappings;
+} JournalPhysical;
+
+typedef struct
+{
+  guint64 size, id;
+} JournalMapping;
+
+/* A pool: its number, 0 for the own pool of a device, and the device of its memory. */
+typedef struct
+{
+  guint64 number, device;
+} JournalPool;
+
+/* Requests of an allocator above the calls. */
+typedef struct _JournalRequests JournalRequests;
+
+/* An event of CUDA. */
+typedef struct
+{
+  guint64 number;
+  guint64 device; /* of the stream that recorded it last */
+} JournalMark;
+
+/* Where Python's main thread was at the calls up to number @sequence. */
+typedef struct
+{
+  guint64 sequence;
+  guint32 thread, stack;
+} JournalPlace;
+
+struct _JournalState
+{
+  GememTraceInfo *info;
+  GememDeviceMemory memory; /* that counts */
+  gboolean managed_on_host;
+  JournalRequests *requests;     /* NULL: there is no such allocator */
+  GememIdMap *blocks;            /* address -> JournalLive */
+  GememIdMap *physical;          /* id -> JournalPhysical */
+  GememIdMap *handles;           /* handle -> id */
+  GememIdMap *mappings;          /* address -> JournalMapping */
+  GememIdMap *streams, *threads; /* -> guint64 number */
+  GememIdMap *events;            /* -> JournalMark */
+  GememIdMap *pools;             /* handle -> JournalPool */
+  GememIdMap *foreign;           /* omitted addresses and handles, until they are freed */
+  GememIdMap *stacks;            /* number -> stack in `info` */
+  GArray *places;                /* JournalPlace, ascending */
+  guint place;                   /* the first that is not behind the call being converted */
+  GememIdMap *joined; /* native stack, place, whether of another thread -> stack in `info` */
+  GememIdMap *tags;   /* kind, thread -> tag */
+  GememSymbols *symbols;
+  guint64 last_id, last_stream, last_event, last_pool, last_time;
+  guint64 unknown, unseen; /* frees of unknown memory; frees that were not recorded */
+  guint64 left_out[JOURNAL_LEFT_COUNT];
+  guint64 current_pool[JOURNAL_MAX_DEVICES];
+  GArray *out;
+  guint64 time;
+  guint32 stack; /* of the call being converted */
+};
+
+/* Appends an event; the pointer is valid until the next one. */
+GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device,
+                               guint64 id);
+/* Appends the ALLOC of the memory of @record as a new block; returns its id. */
+guint64 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
+                            JournalKind kind);
+/* Omits a free of @key (address or handle) that is no block; counts the free if @key is unknown. */
+void journal_unknown_free (JournalState *state, guint64 key);
+
+/* places.c: the stack of the call @record, in `info`; 0: it has none.  Calls in ascending order. */
+guint32 journal_stack_of (JournalState *state, const JournalRecord *record);
+
+/* physical.c: each function handles the call of its name. */
+void journal_create (JournalState *state, const JournalRecord *record);
+void journal_retain (JournalState *state, const JournalRecord *record);
+void journal_release (JournalState *state, const JournalRecord *record);
+void journal_map (JournalState *state, const JournalRecord *record);
+void journal_unmap (JournalState *state, const JournalRecord *record);
+
+/* requests.c */
+JournalRequests *journal_requests_new (void);
+void journal_requests_free (JournalRequests *requests); /* may be NULL */
+/* Append the events of a request, and of the end of its block; @made: time, device, stack, stream and a new id.
+ * take(): TRUE if a block was live there, whose end was not seen; drop(): FALSE if none was. */
+gboolean journal_requests_take (JournalRequests *requests, const JournalRecord *record,
+                                const GememTraceEvent *made, GArray *events);
+gboolean journal_requests_drop (JournalRequests *requests, const JournalRecord *record,
+                                const GememTraceEvent *made, GArray *events);
+/* Makes of the events from number @first on, to which the call @record was converted, what they are below
+ * the allocator. */
+void journal_requests_sort (JournalRequests *requests, const JournalRecord *record, GArray *events,
+                            guint first);
+/* Notes what was left out. */
+void journal_requests_end (const JournalRequests *requests, GememTraceInfo *info);

@@ -1,0 +1,573 @@
+/* state.c - converts recorded CUDA calls to events (journal.h).
+ *
+ * A block lasts from the call that allocates memory to the call that frees it.  Physical memory of
+ * the virtual-memory calls is a block from cuMemCreate until neither a handle nor a mapping holds
+ * it; the addresses of its mappings are not delivered.  A free on a stream other than that of the
+ * allocation is a use on that stream and a free.  The end of a device or context frees its blocks
+ * in the order of their allocation.  If an address is allocated while a block is live there, the
+ * free was not recorded (another call freed the memory), and the old block is freed first.
+ *
+ * Handles become small numbers in the order of first occurrence, so that two recordings of a
+ * program can be compared: streams (0: the default one), events, pools (0: the default pool of the
+ * device, which is current at first).
+ *
+ * An event has the call stack of the call that caused it; around it, where a PLACE stands behind the call,
+ * that of Python's main thread.  Where an allocator recorded its own requests
+ * above the calls, requests.c sorts the events.
+ *
+ * Invariants: those of trace.h for ids, frees and waits.  Memory: live blocks, a tag for each
+ * combination of kind and thread, and the distinct stacks.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "traces/journal/journal-private.h"
+
+#define HOST_STREAM G_MAXUINT64 /* not a handle of any stream */
+
+JournalState *
+journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
+{
+  JournalState *state = g_new0 (JournalState, 1);
+  state->info = info;
+  state->memory = options->memory;
+  state->managed_on_host = options->managed_on_host;
+  state->blocks = gemem_idmap_new (sizeof (JournalLive));
+  state->physical = gemem_idmap_new (sizeof (JournalPhysical));
+  state->handles = gemem_idmap_new (sizeof (guint64));
+  state->mappings = gemem_idmap_new (sizeof (JournalMapping));
+  state->streams = gemem_idmap_new (sizeof (guint64));
+  state->events = gemem_idmap_new (sizeof (JournalMark));
+  state->pools = gemem_idmap_new (sizeof (JournalPool));
+  state->foreign = gemem_idmap_new (0);
+  state->threads = gemem_idmap_new (sizeof (guint64));
+  state->stacks = gemem_idmap_new (sizeof (guint64));
+  state->places = g_array_new (FALSE, FALSE, sizeof (JournalPlace));
+  state->joined = gemem_idmap_new (sizeof (guint64));
+  state->tags = gemem_idmap_new (sizeof (guint64));
+  state->symbols = gemem_symbols_new (info);
+  return state;
+}
+
+void
+journal_state_free (JournalState *state)
+{
+  GememIdMap *const maps[] = { state->blocks,  state->physical, state->handles, state->mappings,
+                               state->streams, state->events,   state->pools,   state->threads,
+                               state->stacks,  state->joined,   state->tags,    state->foreign };
+  for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
+    gemem_idmap_free (maps[i]);
+  g_array_unref (state->places);
+  gemem_symbols_free (state->symbols);
+  journal_requests_free (state->requests);
+  g_free (state);
+}
+
+/* ---- numbers and tags */
+
+/* Returns the number of @key in @map; a new @key gets *@last + 1. */
+static guint64
+number_of (GememIdMap *map, guint64 key, guint64 *last)
+{
+  gboolean existed;
+  guint64 *number = gemem_idmap_insert (map, key, &existed);
+  if (!existed)
+    *number = ++*last;
+  return *number;
+}
+
+static guint64
+stream_of (JournalState *state, const JournalRecord *record)
+{
+  return record->r == 0 ? 0 : number_of (state->streams, record->r, &state->last_stream);
+}
+
+/* Returns the pool with @handle; a new pool gets the next number and has its memory on @device. */
+static const JournalPool *
+pool_with (JournalState *state, guint64 handle, guint64 device)
+{
+  gboolean existed;
+  JournalPool *pool = gemem_idmap_insert (state->pools, handle, &existed);
+
+  if (!existed)
+    *pool = (JournalPool){ ++state->last_pool, device };
+  return pool;
+}
+
+/* Returns the pool of the memory of @record, which may be on a device that is not current. */
+static JournalPool
+pool_of (JournalState *state, const JournalRecord *record)
+{
+  JournalPool pool = { 0, record->device };
+
+  if (record->call == JOURNAL_ALLOC_MANAGED && state->managed_on_host)
+    pool.device = GEMEM_DEVICE_HOST;
+  if (record->call == JOURNAL_ALLOC_POOL)
+    pool = *pool_with (state, record->s, record->device);
+  else if (record->call == JOURNAL_ALLOC_ASYNC && record->device < JOURNAL_MAX_DEVICES)
+    pool.number = state->current_pool[record->device];
+  return pool;
+}
+
+/* The tag of @record: kind and thread, for example "managed, thread 2". */
+static guint32
+tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
+{
+  static const char *const kinds[] = { "", "managed", "physical", "array", "registered" };
+  guint64 threads = gemem_idmap_count (state->threads);
+  guint64 thread = number_of (state->threads, record->thread, &threads) - 1;
+  gboolean existed;
+  guint64 *tag = gemem_idmap_insert (state->tags, thread << 32 | kind, &existed);
+
+  if (existed)
+    return (guint32) *tag;
+  g_autoptr (GString) text = g_string_new (kinds[kind]);
+  if (thread > 0)
+    g_string_append_printf (text, "%sthread %" G_GUINT64_FORMAT, text->len > 0 ? ", " : "", thread);
+  *tag = gemem_trace_info_intern (state->info, text->str);
+  return (guint32) *tag;
+}
+
+/* ---- call stacks */
+
+void
+journal_state_add_stack (JournalState *state, const JournalRecord *record, const guint64 *addresses)
+{
+  guint64 *stack = gemem_idmap_insert (state->stacks, record->p, NULL);
+  *stack = gemem_symbols_stack (state->symbols, addresses, record->q);
+}
+
+void
+journal_state_add_module (JournalState *state, const JournalRecord *record, const guint8 *data)
+{
+  g_autofree char *path = g_strndup ((const char *) data, record->q);
+  const gsize length = strlen (path) + 1;
+  const gsize build_id = record->q > length ? record->q - length : 0;
+
+  gemem_symbols_add_module (state->symbols, path, record->r, record->s, record->p,
+                            build_id > 0 ? data + length : NULL, build_id);
+}
+
+void
+journal_state_add_string (JournalState *state, const JournalRecord *record, const char *text)
+{
+  g_autofree char *copy = g_strndup (text, record->q);
+  guint64 *stack = gemem_idmap_insert (state->stacks, record->p, NULL);
+  *stack = gemem_symbols_text_stack (state->symbols, copy);
+}
+
+/* ---- events */
+
+GememTraceEvent *
+journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
+{
+  guint at = state->out->len;
+  g_array_set_size (state->out, at + 1); /* zeroed */
+  GememTraceEvent *event = &g_array_index (state->out, GememTraceEvent, at);
+  event->kind = (guint8) kind;
+  event->time = state->time;
+  event->device = (guint16) device;
+  event->id = id;
+  event->stack = state->stack;
+  return event;
+}
+
+guint64
+journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
+                    JournalKind kind)
+{
+  guint64 stream = stream_of (state, record);
+  guint32 tag = tag_of (state, record, kind);
+  JournalPool pool = pool_of (state, record);
+  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_ALLOC, pool.device, ++state->last_id);
+  event->size = record->q;
+  event->address = address;
+  event->stream = stream;
+  event->pool = (guint32) pool.number;
+  event->tag = tag;
+  return state->last_id;
+}
+
+/* TRUE if the memory of @call belongs to a context; memory of pools does not. */
+static gboolean
+belongs_to_context (guint32 call)
+{
+  return call == JOURNAL_ALLOC || call == JOURNAL_ALLOC_MANAGED || call == JOURNAL_ALLOC_HOST
+         || call == JOURNAL_REGISTER || call == JOURNAL_ARRAY;
+}
+
+static JournalKind
+kind_of (guint32 call)
+{
+  return call == JOURNAL_ALLOC_MANAGED ? JOURNAL_KIND_MANAGED
+         : call == JOURNAL_ARRAY       ? JOURNAL_KIND_ARRAY
+         : call == JOURNAL_REGISTER    ? JOURNAL_KIND_REGISTERED
+                                       : JOURNAL_KIND_PLAIN;
+}
+
+static void
+alloc (JournalState *state, const JournalRecord *record)
+{
+  gboolean existed;
+  JournalLive *block = gemem_idmap_insert (state->blocks, record->p, &existed);
+
+  if (existed)
+    {
+      journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id)->stack = 0;
+      state->unseen++;
+    }
+  gemem_idmap_remove (state->foreign, record->p, NULL);
+  block->id = journal_emit_alloc (state, record, record->call == JOURNAL_ARRAY ? 0 : record->p,
+                                  kind_of (record->call));
+  block->device = g_array_index (state->out, GememTraceEvent, state->out->len - 1).device;
+  block->stream = record->r;
+  block->context = belongs_to_context (record->call) ? record->s : 0;
+}
+
+static void
+refused (JournalState *state, const JournalRecord *record)
+{
+  guint64 stream = stream_of (state, record);
+  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
+  event->size = record->q;
+  event->stream = stream;
+  event->aux = record->s;
+}
+
+void
+journal_unknown_free (JournalState *state, guint64 key)
+{
+  if (gemem_idmap_remove (state->foreign, key, NULL))
+    return;
+  state->unknown++;
+  state->info->skipped++;
+}
+
+static void
+free_block (JournalState *state, const JournalRecord *record)
+{
+  JournalLive block;
+
+  if (!gemem_idmap_remove (state->blocks, record->p, &block))
+    {
+      journal_unknown_free (state, record->p);
+      return;
+    }
+  if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
+    {
+      guint64 stream = stream_of (state, record);
+      journal_emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream = stream;
+    }
+  journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
+}
+
+/* What an allocator above the calls says. */
+static void
+request (JournalState *state, const JournalRecord *record)
+{
+  const gboolean begins = record->call == JOURNAL_REQUEST;
+  const GememTraceEvent made = { .time = state->time,
+                                 .device = record->device,
+                                 .stack = state->stack,
+                                 .stream = stream_of (state, record),
+                                 .id = begins && record->p != 0 ? ++state->last_id : 0 };
+
+  if (begins)
+    state->unseen += journal_requests_take (state->requests, record, &made, state->out);
+  else if (!journal_requests_drop (state->requests, record, &made, state->out))
+    journal_unknown_free (state, record->p);
+}
+
+/* ---- ends of devices and contexts */
+
+typedef struct
+{
+  guint64 id, address, device;
+} Ending;
+
+static int
+compare_endings (gconstpointer a, gconstpointer b)
+{
+  guint64 x = ((const Ending *) a)->id, y = ((const Ending *) b)->id;
+  return x < y ? -1 : x > y;
+}
+
+/* Frees the blocks of a device, or (@device: G_MAXUINT64) of a context. */
+static void
+end_of (JournalState *state, guint64 device, guint64 context)
+{
+  g_autoptr (GArray) ending = g_array_new (FALSE, FALSE, sizeof (Ending));
+  guint64 address;
+  gpointer record;
+
+  for (gsize at = 0; gemem_idmap_next (state->blocks, &at, &address, &record);)
+    {
+      const JournalLive *block = record;
+      Ending end = { block->id, address, block->device };
+      if (block->device == device
+          || (device == G_MAXUINT64 && context != 0 && block->context == context))
+        g_array_append_val (ending, end);
+    }
+  g_array_sort (ending, compare_endings);
+  for (guint i = 0; i < ending->len; i++)
+    {
+      const Ending *end = &g_array_index (ending, Ending, i);
+      gemem_idmap_remove (state->blocks, end->address, NULL);
+      journal_emit (state, GEMEM_EVENT_FREE, end->device, end->id);
+    }
+}
+
+/* TRUE if memory that @call obtains does not count; its free is then that of something foreign. */
+static gboolean
+is_omitted (const JournalState *state, guint32 call)
+{
+  switch ((JournalCall) call)
+    {
+    case JOURNAL_ALLOC_ASYNC:
+    case JOURNAL_ALLOC_POOL:
+      return state->memory == GEMEM_MEMORY_BESIDE_POOLS;
+    case JOURNAL_ALLOC:
+    case JOURNAL_ALLOC_MANAGED:
+    case JOURNAL_ARRAY:
+    case JOURNAL_CREATE:
+    case JOURNAL_RETAIN:
+    case JOURNAL_MAP:
+      return state->memory == GEMEM_MEMORY_OF_POOLS;
+    default:
+      return FALSE;
+    }
+}
+
+/* ---- order of streams, pools */
+
+/* What a stream of another device has done says nothing of the memory of this one, and each device is
+ * replayed by itself: such a wait is left out. */
+static void
+wait_for_event (JournalState *state, const JournalRecord *record)
+{
+  const JournalMark *mark = gemem_idmap_lookup (state->events, record->p);
+
+  if (mark == NULL) /* CUDA ignores a wait for an event that was never recorded, too */
+    {
+      state->info->skipped++;
+      return;
+    }
+  if (mark->device != record->device)
+    return;
+  guint64 id = mark->number, stream = stream_of (state, record);
+  journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
+}
+
+static void
+record_event (JournalState *state, const JournalRecord *record)
+{
+  gboolean existed;
+  JournalMark *mark = gemem_idmap_insert (state->events, record->p, &existed);
+
+  if (!existed)
+    mark->number = ++state->last_event;
+  mark->device = record->device;
+  guint64 id = mark->number, stream = stream_of (state, record);
+  journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
+}
+
+/* The host waits for an event, whichever device is current.  This is expressed as an otherwise empty stream
+ * that waits for the event, and a wait of the host for that stream. */
+static void
+sync_event (JournalState *state, const JournalRecord *record)
+{
+  const JournalMark *mark = gemem_idmap_lookup (state->events, record->p);
+
+  if (mark == NULL)
+    return;
+  guint64 id = mark->number, device = mark->device,
+          stream = number_of (state->streams, HOST_STREAM, &state->last_stream);
+  journal_emit (state, GEMEM_EVENT_EVENT_WAIT, device, id)->stream = stream;
+  journal_emit (state, GEMEM_EVENT_STREAM_SYNC, device, 0)->stream = stream;
+}
+
+/* Notes memory that is omitted, so that its free is not counted as unknown. */
+static void
+leave_out (JournalState *state, const JournalRecord *record)
+{
+  if (record->q == 0 || record->q >= JOURNAL_LEFT_COUNT)
+    return;
+  state->left_out[record->q]++;
+  state->info->skipped++;
+  if (record->p == 0)
+    return;
+  if (record->q == JOURNAL_LEFT_GRAPH_FREE)
+    gemem_idmap_remove (state->foreign, record->p, NULL);
+  else
+    gemem_idmap_insert (state->foreign, record->p, NULL);
+}
+
+/* Handles a call about a pool.  A pool that the program did not create has number 0. */
+static void
+pool_call (JournalState *state, const JournalRecord *record)
+{
+  switch (record->call)
+    {
+    case JOURNAL_POOL_CREATE:
+      gemem_idmap_remove (state->pools, record->p, NULL);
+      pool_with (state, record->p, record->device);
+      break;
+    case JOURNAL_POOL_DEFAULT:
+      if (gemem_idmap_lookup (state->pools, record->p) == NULL)
+        *(JournalPool *) gemem_idmap_insert (state->pools, record->p,
+                                             NULL) = (JournalPool){ 0, record->device };
+      break;
+    case JOURNAL_POOL_SET:
+      if (record->device < JOURNAL_MAX_DEVICES)
+        state->current_pool[record->device] = pool_with (state, record->p, record->device)->number;
+      break;
+    case JOURNAL_POOL_TRIM:
+      journal_emit (state, GEMEM_EVENT_TRIM, record->device, 0);
+      break;
+    default:
+      gemem_idmap_remove (state->pools, record->p, NULL);
+      break;
+    }
+}
+
+void
+journal_state_take (JournalState *state, const JournalRecord *record, guint64 time, GArray *events)
+{
+  const guint first = events->len;
+
+  state->out = events;
+  state->time = state->last_time = MAX (time, state->last_time);
+  state->stack = journal_stack_of (state, record);
+  if (is_omitted (state, record->call))
+    {
+      gemem_idmap_insert (state->foreign, record->p, NULL);
+      return;
+    }
+  switch ((JournalCall) record->call)
+    {
+    case JOURNAL_ALLOC:
+    case JOURNAL_ALLOC_ASYNC:
+    case JOURNAL_ALLOC_POOL:
+    case JOURNAL_ALLOC_MANAGED:
+    case JOURNAL_ALLOC_HOST:
+    case JOURNAL_ARRAY:
+    case JOURNAL_REGISTER:
+      alloc (state, record);
+      break;
+    case JOURNAL_ALLOC_FAILED:
+      refused (state, record);
+      break;
+    case JOURNAL_FREE:
+    case JOURNAL_FREE_ASYNC:
+      free_block (state, record);
+      break;
+    case JOURNAL_CREATE:
+      journal_create (state, record);
+      break;
+    case JOURNAL_RETAIN:
+      journal_retain (state, record);
+      break;
+    case JOURNAL_RELEASE:
+      journal_release (state, record);
+      break;
+    case JOURNAL_MAP:
+      journal_map (state, record);
+      break;
+    case JOURNAL_UNMAP:
+      journal_unmap (state, record);
+      break;
+    case JOURNAL_POOL_CREATE:
+    case JOURNAL_POOL_DEFAULT:
+    case JOURNAL_POOL_SET:
+    case JOURNAL_POOL_TRIM:
+    case JOURNAL_POOL_DESTROY:
+      pool_call (state, record);
+      break;
+    case JOURNAL_STREAM_SYNC:
+      {
+        guint64 stream = stream_of (state, record);
+        journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
+        break;
+      }
+    case JOURNAL_STREAM_DESTROY:
+      gemem_idmap_remove (state->streams, record->r, NULL);
+      break;
+    case JOURNAL_EVENT_RECORD:
+      record_event (state, record);
+      break;
+    case JOURNAL_EVENT_WAIT:
+      wait_for_event (state, record);
+      break;
+    case JOURNAL_EVENT_DESTROY:
+      gemem_idmap_remove (state->events, record->p, NULL);
+      break;
+    case JOURNAL_EVENT_SYNC:
+      sync_event (state, record);
+      break;
+    case JOURNAL_LEFT_OUT:
+      leave_out (state, record);
+      break;
+    case JOURNAL_DEVICE_SYNC:
+      journal_emit (state, GEMEM_EVENT_DEVICE_SYNC, record->device, 0);
+      break;
+    case JOURNAL_DEVICE_RESET:
+      end_of (state, record->device, 0);
+      break;
+    case JOURNAL_CONTEXT_DESTROY:
+      end_of (state, G_MAXUINT64, record->p);
+      break;
+    case JOURNAL_REQUEST:
+    case JOURNAL_REQUEST_END:
+      if (state->requests != NULL)
+        request (state, record);
+      break;
+    case JOURNAL_NOTHING:
+    case JOURNAL_STRING:
+    case JOURNAL_EVENT:
+    case JOURNAL_MODULE:
+    case JOURNAL_STACK:
+    case JOURNAL_PLACE:
+    case JOURNAL_CALL_COUNT:
+      break;
+    }
+  if (state->requests != NULL)
+    journal_requests_sort (state->requests, record, events, first);
+}
+
+void
+journal_state_above (JournalState *state)
+{
+  if (state->requests == NULL)
+    state->requests = journal_requests_new ();
+}
+
+void
+journal_state_end (JournalState *state)
+{
+  static const char *const left[JOURNAL_LEFT_COUNT] = {
+    [JOURNAL_LEFT_GRAPH] = "allocations that graphs make when they run are not recorded",
+    [JOURNAL_LEFT_FOREIGN] = "pieces of memory of other processes are left out",
+    [JOURNAL_LEFT_ARRAY] = "arrays of compressed or video formats are left out",
+    [JOURNAL_LEFT_MAPPED] = "sparse arrays and mappings to them are left out",
+  };
+
+  gemem_symbols_note_changed (state->symbols);
+  if (state->requests != NULL)
+    journal_requests_end (state->requests, state->info);
+  for (guint i = 0; i < JOURNAL_LEFT_COUNT; i++)
+    if (left[i] != NULL && state->left_out[i] > 0)
+      gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " %s", state->left_out[i],
+                             left[i]);
+  if (state->unknown > 0)
+    gemem_trace_info_note (state->info, "note",
+                           "%" G_GUINT64_FORMAT
+                           " frees of memory that was not seen to be allocated are left out",
+                           state->unknown);
+  if (state->unseen > 0)
+    gemem_trace_info_note (state->info, "note",
+                           "%" G_GUINT64_FORMAT
+                           " blocks were freed by calls that are not recorded; they end where "
+                           "their address is given out again",
+                           state->unseen);
+}

@@ -1,0 +1,305 @@
+/* table.c - see table.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "traces/minimalloc/table.h"
+
+#define MAX_LINE ((gsize) 1 << 20)
+#define MAX_ROWS (1u << 24)
+#define MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)
+#define MAX_TIME (G_GINT64_CONSTANT (1) << 60)
+
+typedef enum
+{
+  COLUMN_ID,
+  COLUMN_LOWER,
+  COLUMN_UPPER,
+  COLUMN_SIZE,
+  COLUMN_END,
+  COLUMN_ALIGNMENT,
+  COLUMN_HINT,
+  COLUMN_GAPS,
+  COLUMN_OFFSET,
+  N_COLUMNS
+} Column;
+
+static const struct
+{
+  const char *name;
+  Column column;
+} columns[] = {
+  { "id", COLUMN_ID },         { "buffer", COLUMN_ID },
+  { "buffer_id", COLUMN_ID },  { "lower", COLUMN_LOWER },
+  { "start", COLUMN_LOWER },   { "begin", COLUMN_LOWER },
+  { "upper", COLUMN_UPPER },   { "end", COLUMN_END },
+  { "size", COLUMN_SIZE },     { "alignment", COLUMN_ALIGNMENT },
+  { "hint", COLUMN_HINT },     { "gaps", COLUMN_GAPS },
+  { "offset", COLUMN_OFFSET },
+};
+
+typedef struct
+{
+  GememInput *input;
+  Column kinds[N_COLUMNS]; /* of each column of the file */
+  guint n_columns, n_rows;
+  GHashTable *names;
+} Table;
+
+static gboolean G_GNUC_PRINTF (3, 4)
+    fail (const Table *table, GError **error, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *raw = g_strdup_vprintf (format, arguments);
+  g_autofree char *text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
+  va_end (arguments);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
+               gemem_input_name (table->input), MAX (gemem_input_line_number (table->input), 1),
+               text);
+  return FALSE;
+}
+
+/* ---- the header */
+
+/* Returns the column named by @text, or N_COLUMNS if there is none. */
+static Column
+find_column (const char *text, gsize length)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
+    if (strlen (columns[i].name) == length && memcmp (columns[i].name, text, length) == 0)
+      return columns[i].column;
+  return N_COLUMNS;
+}
+
+/* Returns the field at *@at up to a comma or @end, without surrounding blanks. */
+static const char *
+next_field (const char **at, const char *end, gsize *length)
+{
+  const char *start = *at, *stop = memchr (start, ',', (gsize) (end - start));
+  stop = stop != NULL ? stop : end;
+  *at = stop < end ? stop + 1 : NULL;
+  while (start < stop && *start == ' ')
+    start++;
+  while (stop > start && stop[-1] == ' ')
+    stop--;
+  *length = (gsize) (stop - start);
+  return start;
+}
+
+static gboolean
+read_header (Table *table, const char *line, gsize size, GError **error)
+{
+  const char *at = line, *end = line + size;
+  gboolean have[N_COLUMNS + 1] = { FALSE };
+
+  while (at != NULL)
+    {
+      gsize length;
+      const char *field = next_field (&at, end, &length);
+      Column column = find_column (field, length);
+      if (column == N_COLUMNS)
+        return fail (table, error,
+                     "column \"%.*s\" is not known; known are id, lower, upper (or end), size, "
+                     "alignment, hint, gaps, offset",
+                     (int) MIN (length, 40), field);
+      if (have[column])
+        return fail (table, error, "column \"%.*s\" is there twice; remove one", (int) length,
+                     field);
+      have[column] = TRUE;
+      table->kinds[table->n_columns++] = column;
+    }
+  if (!have[COLUMN_ID] || !have[COLUMN_LOWER] || !have[COLUMN_SIZE]
+      || have[COLUMN_UPPER] == have[COLUMN_END])
+    return fail (table, error,
+                 "the header must name id, lower, size and one of upper and end; this is no table "
+                 "of lifetimes");
+  return TRUE;
+}
+
+/* ---- rows */
+
+static gboolean
+parse_integer (const char *text, gsize length, gint64 *value)
+{
+  gsize i = length > 0 && text[0] == '-';
+  guint64 number = 0;
+  if (i == length)
+    return FALSE;
+  for (; i < length; i++)
+    {
+      if (!g_ascii_isdigit (text[i]) || number > (G_MAXINT64 - 9) / 10)
+        return FALSE;
+      number = number * 10 + (guint64) (text[i] - '0');
+    }
+  *value = text[0] == '-' ? -(gint64) number : (gint64) number;
+  return TRUE;
+}
+
+/* Returns the name of a row; the table owns it. */
+static const char *
+take_name (Table *table, const char *field, gsize length, GError **error)
+{
+  g_autofree char *raw = g_strndup (field, length);
+  g_autofree char *name = g_utf8_make_valid (raw, -1);
+  const char *kept = name;
+
+  if (length == 0)
+    fail (table, error, "a buffer without id; give it one");
+  else if (g_hash_table_contains (table->names, name))
+    fail (table, error, "buffer \"%.40s\" is there twice; ids must differ", name);
+  else
+    {
+      g_hash_table_add (table->names, g_steal_pointer (&name));
+      return kept;
+    }
+  return NULL;
+}
+
+/* Parses the integer field @text of @column into @row. */
+static gboolean
+take_integer (const Table *table, Column column, const char *text, gsize length,
+              GememMinimallocRow *row, GError **error)
+{
+  const gboolean time = column == COLUMN_LOWER || column == COLUMN_UPPER || column == COLUMN_END;
+  gint64 value = 0;
+
+  if (length == 0 && !time && column != COLUMN_SIZE)
+    return TRUE;
+  if (!parse_integer (text, length, &value))
+    return fail (table, error, "\"%.*s\" is no integer of 64 bits; correct the row",
+                 (int) MIN (length, 40), text);
+  if (column == COLUMN_SIZE && (value < 0 || (guint64) value >= MAX_SIZE))
+    return fail (table, error, "a size of %" G_GINT64_FORMAT " bytes; it must be from 0 to 2^60",
+                 value);
+  if (time && ABS (value) >= MAX_TIME)
+    return fail (table, error, "a time of %" G_GINT64_FORMAT "; it must be within 2^60 steps of 0",
+                 value);
+  if (column == COLUMN_LOWER)
+    row->lower = value;
+  else if (time)
+    row->upper = value + (column == COLUMN_END);
+  else if (column == COLUMN_SIZE)
+    row->size = (guint64) value;
+  else if (column == COLUMN_ALIGNMENT)
+    row->alignment = value;
+  else if (column == COLUMN_HINT)
+    row->hint = value;
+  else
+    {
+      row->offset = value;
+      row->has_offset = TRUE;
+    }
+  return TRUE;
+}
+
+static gboolean
+take_field (Table *table, Column column, const char *field, gsize length, GememMinimallocRow *row,
+            GError **error)
+{
+  if (column == COLUMN_ID)
+    return (row->name = take_name (table, field, length, error)) != NULL;
+  if (column == COLUMN_GAPS)
+    {
+      row->has_gaps = length > 0;
+      return TRUE;
+    }
+  return take_integer (table, column, field, length, row, error);
+}
+
+static gboolean
+read_row (Table *table, const char *line, gsize size, GememMinimallocRow *row, GError **error)
+{
+  const char *at = line, *end = line + size;
+  guint i;
+
+  *row = (GememMinimallocRow){ .hint = -1, .offset = -1 };
+  for (i = 0; at != NULL && i < table->n_columns; i++)
+    {
+      gsize length;
+      const char *field = next_field (&at, end, &length);
+
+      if (!take_field (table, table->kinds[i], field, length, row, error))
+        return FALSE;
+    }
+  if (i < table->n_columns || at != NULL)
+    return fail (table, error,
+                 "the row has %s columns than the header; correct it or fetch the file again",
+                 at != NULL ? "more" : "fewer");
+  if (row->lower >= row->upper)
+    return fail (table, error,
+                 "the buffer ends at %" G_GINT64_FORMAT ", not after its start at %" G_GINT64_FORMAT
+                 "; correct the row",
+                 row->upper, row->lower);
+  if (table->n_rows++ == MAX_ROWS)
+    return fail (table, error, "more than %u lifetimes, which must all be held; split the table",
+                 MAX_ROWS);
+  return TRUE;
+}
+
+static gboolean
+read_rows (Table *table, GememMinimallocFunc func, gpointer data, guint64 *behind, GError **error)
+{
+  GememMinimallocRow row;
+  gboolean ended = FALSE;
+  const char *line;
+  gsize length;
+  int result;
+
+  while ((result = gemem_input_line (table->input, MAX_LINE, &line, &length, error)) > 0)
+    {
+      const gboolean whole = gemem_input_offset (table->input)
+                             > gemem_input_line_offset (table->input) + length;
+      const gboolean header = table->n_columns == 0;
+
+      ended |= length == 0;
+      *behind += ended && length > 0;
+      if (ended)
+        continue;
+      if (header && !read_header (table, line, length, error))
+        return FALSE;
+      if (!whole)
+        return fail (table, error,
+                     "the last line has no end; the table may be cut off, add the line end or "
+                     "fetch it again");
+      if (!header && !read_row (table, line, length, &row, error))
+        return FALSE;
+      if (!header)
+        func (&row, data);
+    }
+  if (result == 0 && table->n_columns == 0)
+    return fail (table, error, "the file is empty; name a table of lifetimes");
+  return result == 0;
+}
+
+gboolean
+gemem_minimalloc_read (GememInput *input, GememMinimallocFunc func, gpointer data, guint64 *behind,
+                       GError **error)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  Table table = { .input = input, .names = names };
+
+  *behind = 0;
+  return read_rows (&table, func, data, behind, error);
+}
+
+int
+gemem_minimalloc_probe (const guint8 *head, gsize size)
+{
+  const char *at = (const char *) head, *end = memchr (head, '\n', size);
+  gboolean have[N_COLUMNS + 1] = { FALSE };
+
+  if (end == NULL)
+    return 0;
+  if (end > at && end[-1] == '\r')
+    end--;
+  while (at != NULL)
+    {
+      gsize length;
+      const char *field = next_field (&at, end, &length);
+
+      have[find_column (field, length)] = TRUE;
+    }
+  return have[COLUMN_ID] && have[COLUMN_LOWER] && have[COLUMN_SIZE] ? have[N_COLUMNS] ? 50 : 95 : 0;
+}

@@ -1,0 +1,374 @@
+/* snapshot-facts.c - what a PyTorch snapshot says as a trace, derived from its first pass
+ * (snapshot-private.h): allocator, version and settings, phases, call stacks, number of events, and notes of
+ * what is inferred, guessed or left out.
+ */
+#include "config.h"
+
+#include "base/error.h"
+#include "base/params.h"
+#include "traces/pytorch/snapshot-private.h"
+
+/* The sort is stable: phases of equal time stay in the order of the file. */
+static int
+compare_phases (gconstpointer a, gconstpointer b)
+{
+  const GememSnapshotPhase *x = a, *y = b;
+  return (x->time > y->time) - (x->time < y->time);
+}
+
+/* Drops of the first @*keep phases, which began before the events, the newest one named @tag. */
+static void
+drop_phase (GArray *phases, guint *keep, guint32 tag)
+{
+  for (guint i = *keep; i-- > 0;)
+    if (g_array_index (phases, GememSnapshotPhase, i).tag == tag)
+      {
+        for (guint j = i + 1; j < *keep; j++)
+          g_array_index (phases, GememSnapshotPhase, j - 1) = g_array_index (phases,
+                                                                             GememSnapshotPhase, j);
+        --*keep;
+        return;
+      }
+}
+
+/* Keeps the phases and changes of settings that the device's events fall into, in order of time; one
+ * that began before begins with them. */
+static void
+settle_phases (GememSnapshot *snapshot, GememSnapshotDevice *device)
+{
+  guint keep = 0, begun = 0, kept = 0;
+
+  g_array_append_vals (device->phases, snapshot->changes->data, snapshot->changes->len);
+  g_array_sort (device->phases, compare_phases);
+  for (guint i = 0; i < device->phases->len; i++)
+    {
+      GememSnapshotPhase phase = g_array_index (device->phases, GememSnapshotPhase, i);
+      const gboolean begins = phase.kind == GEMEM_EVENT_PHASE;
+      begun += begins;
+      if (!snapshot->has_time || device->events == 0 || phase.time > device->last)
+        continue;
+      if (phase.time < device->first && phase.kind == GEMEM_EVENT_PHASE_END)
+        {
+          drop_phase (device->phases, &keep, phase.tag);
+          continue;
+        }
+      phase.time = MAX (phase.time, device->first);
+      g_array_index (device->phases, GememSnapshotPhase, keep++) = phase;
+    }
+  for (guint i = 0; i < keep; i++)
+    {
+      const guint8 kind = g_array_index (device->phases, GememSnapshotPhase, i).kind;
+      kept += kind == GEMEM_EVENT_PHASE;
+      if (kind == GEMEM_EVENT_SETTINGS)
+        snapshot->reader.info.flags |= GEMEM_TRACE_HAS_SETTINGS;
+    }
+  snapshot->reader.info.skipped += begun - kept;
+  g_array_set_size (device->phases, keep);
+}
+
+static void
+add_facts (GememSnapshot *snapshot, guint number)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  GememSnapshotDevice *device = g_ptr_array_index (snapshot->devices, number);
+  const GememPytorchState *state = &device->state;
+  guint64 initial = state->segments->len + state->blocks->len, ambiguous = 0;
+
+  for (guint i = 0; i < state->blocks->len; i++)
+    {
+      const GememPytorchBlock *block = &g_array_index (state->blocks, GememPytorchBlock, i);
+      initial += block->pending;
+      ambiguous += block->ambiguous;
+    }
+  info->ambiguities += ambiguous;
+  if (ambiguous > 0)
+    gemem_trace_info_note (info, "ambiguous",
+                           "device %u: of the sizes of initial blocks %" G_GUINT64_FORMAT
+                           " are inferred from later addresses, %" G_GUINT64_FORMAT
+                           " are guessed to be the rounded request",
+                           number, state->inferred, ambiguous - state->inferred);
+  info->events += initial + device->events + device->phases->len + device->releases.added;
+  if (initial > 0)
+    info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
+  if (device->backwards > 0)
+    gemem_trace_info_note (info, "note",
+                           "device %u: the clock ran backwards at %" G_GUINT64_FORMAT
+                           " events, whose times were raised",
+                           number, device->backwards);
+  if (state->unexplained > 0)
+    gemem_trace_info_note (info, "note",
+                           "device %u: %" G_GUINT64_FORMAT
+                           " blocks are live after the last event, but not in the final segments",
+                           number, state->unexplained);
+}
+
+/* Notes why segments were released, if any were. */
+static void
+note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *releases,
+               gboolean collects, gboolean names_pools)
+{
+  const guint64 guessed = releases->counts[GEMEM_PYTORCH_RELEASE_GUESSED],
+                refused = releases->counts[GEMEM_PYTORCH_RELEASE_REFUSED];
+  const guint64 program = releases->counts[GEMEM_PYTORCH_RELEASE_PROGRAM] + guessed;
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (program > 0)
+    g_string_append_printf (text, "the program emptied the cache (trim): %" G_GUINT64_FORMAT,
+                            program);
+  if (guessed > 0)
+    g_string_append_printf (text, ", of these guessed for want of call stacks: %" G_GUINT64_FORMAT,
+                            guessed);
+  if (refused > 0)
+    g_string_append_printf (
+        text,
+        "%sthe allocator gave back memory as the device refused a request%s: %" G_GUINT64_FORMAT,
+        text->len > 0 ? "; " : "", collects ? ", or as garbage_collection_threshold says" : "",
+        refused);
+  if (releases->failed > 0)
+    g_string_append_printf (text, "%srequests that ran out of memory: %" G_GUINT64_FORMAT,
+                            text->len > 0 ? "; " : "", releases->failed);
+  if (releases->nameless > 0 && !names_pools)
+    gemem_trace_info_note (
+        info, "note",
+        "device %u: releases of the program that name no empty_cache: %" G_GUINT64_FORMAT
+        "; if private pools ended there, it is not known what was in them, as only PyTorch 2.12 "
+        "and later says so",
+        number, releases->nameless);
+  if (text->len > 0)
+    gemem_trace_info_note (info, "releases", "device %u: %s", number, text->str);
+}
+
+typedef struct
+{
+  GememTraceInfo *info;
+  const GememPickle *pickle;
+  GArray *numbers; /* string of the pickle -> of the trace */
+} Renaming;
+
+/* A frame without a file would be an operator; PyTorch writes some native frames so. */
+static guint32
+rename_string (gpointer data, guint32 string, gboolean file)
+{
+  Renaming *renaming = data;
+  guint32 *number;
+
+  if (file && *gemem_pickle_string (renaming->pickle, string) == '\0')
+    return gemem_trace_info_intern (renaming->info, "??");
+  if (string >= renaming->numbers->len)
+    g_array_set_size (renaming->numbers, string + 1);
+  number = &g_array_index (renaming->numbers, guint32, string);
+  if (*number == 0)
+    {
+      const char *text = gemem_pickle_string (renaming->pickle, string);
+      g_autofree char *valid = g_utf8_make_valid (text, -1);
+      *number = gemem_trace_info_intern (renaming->info, valid);
+    }
+  return *number;
+}
+
+/* Takes the call stacks of the first pass over into the trace, if there are any. */
+void
+gemem_snapshot_keep_stacks (GememSnapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  GememCallStacks *stacks = g_steal_pointer (&snapshot->records.stacks);
+  Renaming renaming = { info, snapshot->records.pickle,
+                        g_array_new (FALSE, TRUE, sizeof (guint32)) };
+
+  if (gemem_call_stacks_count (stacks) > 0)
+    {
+      gemem_call_stacks_rename (stacks, rename_string, &renaming);
+      info->stacks = gemem_call_stacks_ref (stacks);
+    }
+  g_array_unref (renaming.numbers);
+  gemem_call_stacks_free (stacks);
+}
+
+/* Says which allocator wrote the file: torch_npu's, if its blocks are padded (lists of divisions make
+ * other sizes, and prove nothing) or a setting names it. */
+static void
+name_allocator (GememSnapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  GememPytorchSettings *settings = &snapshot->records.settings;
+  const gboolean padded = snapshot->padded > 0 && snapshot->unpadded == 0
+                          && settings->divisions[0] <= 1;
+
+  settings->pad = padded || (settings->npu && snapshot->unpadded == 0) ? GEMEM_SNAPSHOT_NPU_PAD : 0;
+  settings->npu |= padded;
+  if (padded)
+    gemem_trace_info_note (info, "note",
+                           "torch_npu wrote this (inferred: %" G_GUINT64_FORMAT
+                           " blocks are as long as its padding of 32 bytes makes them)",
+                           snapshot->padded);
+  info->allocator = g_strdup (settings->npu ? "torch-npu" : "pytorch-caching");
+  if (settings->configuration != NULL && *settings->configuration != '\0')
+    gemem_trace_info_note (info,
+                           settings->npu ? "PYTORCH_NPU_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF",
+                           "%s", settings->configuration);
+}
+
+/* Where the settings changed, the file has the last ones; these are the first, of which the text
+ * alone is known. */
+static void
+begin_settings (GememSnapshot *snapshot)
+{
+  GememPytorchSettings *settings = &snapshot->records.settings;
+  const gboolean npu = settings->npu;
+
+  gemem_pytorch_settings_clear (settings);
+  gemem_pytorch_settings_init (settings);
+  settings->npu = npu;
+  settings->configuration = g_strdup (snapshot->settings_before);
+}
+
+static char *
+settings_text (const GememSnapshot *snapshot)
+{
+  const char *text = snapshot->settings_before;
+
+  if (snapshot->changes->len == 0)
+    return gemem_pytorch_settings_text (&snapshot->records.settings);
+  g_autofree char *quoted = text != NULL && *text != '\0' ? gemem_settings_quote (text) : NULL;
+  return quoted != NULL ? g_strconcat ("conf=", quoted, NULL) : g_strdup ("");
+}
+
+/* Adds the version of PyTorch to the settings: the newest that it may be. */
+static void
+add_version (GememSnapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  const char *told = snapshot->options.torch;
+  g_autofree char *before = info->settings;
+  const guint minor = told != NULL ? gemem_pytorch_version_parse (told)
+                                   : gemem_pytorch_records_newest (&snapshot->records);
+
+  info->settings = minor == 0 && told == NULL ? g_strdup (before)
+                                              : g_strdup_printf ("%s%sversion=2.%u", before,
+                                                                 *before != '\0' ? "," : "", minor);
+}
+
+/* What follows for device @i.  @collects: the program has PyTorch collect garbage. */
+static gboolean
+settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **error)
+{
+  GememSnapshotDevice *device = g_ptr_array_index (snapshot->devices, i);
+  GememPytorchSettings *settings = &snapshot->records.settings;
+  g_autoptr (GError) reason = NULL;
+
+  if (!gemem_pytorch_state_finish (&device->state, settings, snapshot->truncated, &reason))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u]: %s",
+                   snapshot->bytes.source.name, i, reason->message);
+      return FALSE;
+    }
+  gemem_pytorch_releases_finish (&device->releases,
+                                 settings->max_split_size >= 0 ? (guint64) settings->max_split_size
+                                                               : G_MAXUINT64,
+                                 snapshot->options.never_refused && !collects);
+  for (guint s = 0; s < device->state.segments->len; s++)
+    device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
+  if (settings->memory_limit == 0)
+    settings->memory_limit = gemem_pytorch_releases_infer_limit (
+        &device->releases, settings->garbage_collection_threshold, device->reserved);
+  settle_phases (snapshot, device);
+  return TRUE;
+}
+
+/* What the settings do not say. */
+static void
+note_settings (GememSnapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  const GememPytorchSettings *settings = &snapshot->records.settings;
+
+  if (settings->memory_limit > 0)
+    gemem_trace_info_note (
+        info, "note",
+        "memory_limit=%" G_GUINT64_FORMAT
+        " is inferred from when garbage was collected; if the program's is known, give it",
+        settings->memory_limit);
+  if (snapshot->plain && snapshot->expandable && snapshot->changes->len == 0)
+    gemem_trace_info_note (
+        info, "note",
+        "segments were made both plain and expandable: the setting changed while the program ran, "
+        "or a pool has an allocator of its own; a replay makes all of them expandable");
+}
+
+/* Events that are not there, or left out. */
+static void
+note_events (GememSnapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+
+  if (snapshot->unknown > 0)
+    gemem_trace_info_note (info, "note",
+                           "events with an unknown action are left out: %" G_GUINT64_FORMAT
+                           ", the first has \"%.40s\"",
+                           snapshot->unknown, snapshot->unknown_action);
+  if (snapshot->phases_lost > 0)
+    gemem_trace_info_note (info, "note", "%" G_GUINT64_FORMAT " annotations beyond %u are left out",
+                           snapshot->phases_lost, GEMEM_SNAPSHOT_PHASES);
+}
+
+/* Derives the facts of the trace from the first pass. */
+gboolean
+gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  GememPytorchSettings *settings = &snapshot->records.settings;
+  guint open = 0;
+
+  /* copied, because the next pass resets the settings */
+  const gboolean collects = settings->garbage_collection_threshold > 0;
+
+  if (snapshot->changes->len > 0)
+    begin_settings (snapshot);
+  else
+    settings->expandable_segments |= snapshot->expandable; /* it can change at run time */
+
+  if (snapshot->options.torch != NULL)
+    gemem_trace_info_note (info, "PyTorch", "%s", snapshot->options.torch);
+  else
+    {
+      g_autofree char *version = gemem_pytorch_records_version (&snapshot->records);
+      if (version != NULL)
+        gemem_trace_info_note (info, "PyTorch", "%s", version);
+    }
+  name_allocator (snapshot);
+  for (guint i = 0; i < snapshot->devices->len; i++)
+    {
+      if (!settle_device (snapshot, i, collects, error))
+        return FALSE;
+      open += ((const GememSnapshotDevice *) g_ptr_array_index (snapshot->devices, i))->state.open;
+    }
+  info->settings = settings_text (snapshot);
+  if (!settings->npu)
+    add_version (snapshot);
+  note_settings (snapshot);
+  if (open > 0 && !gemem_snapshot_tail_pass (snapshot, error))
+    return FALSE;
+  if (snapshot->names > 0 && !gemem_snapshot_name_pass (snapshot, error))
+    return FALSE;
+  if (snapshot->accepted == 0)
+    gemem_trace_info_note (
+        info, "note",
+        "the snapshot holds a state and no events; call torch.cuda.memory._record_memory_history() "
+        "before what is to be recorded");
+  snapshot->has_time &= snapshot->accepted > 0;
+  snapshot->origin = G_MAXUINT64;
+  for (guint i = 0; i < snapshot->devices->len; i++)
+    {
+      GememSnapshotDevice *device = g_ptr_array_index (snapshot->devices, i);
+      if (device->events > 0)
+        snapshot->origin = MIN (snapshot->origin, device->first);
+      device->last = device->first;
+      add_facts (snapshot, i);
+      note_releases (info, i, &device->releases, collects, snapshot->names_pools);
+    }
+  info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION
+                 | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0)
+                 | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
+  note_events (snapshot);
+  return TRUE;
+}

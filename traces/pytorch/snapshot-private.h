@@ -1,0 +1,101 @@
+/* snapshot-private.h - what the files of the reader of PyTorch's snapshots share: its state, and the order of
+ * its work.  snapshot.c opens and closes, snapshot-passes.c reads the file before the first event is
+ * delivered, snapshot-facts.c derives from that what the trace says of itself, and
+ * snapshot-deliver.c makes the events.
+ */
+#pragma once
+
+#include "traces/pytorch/record.h"
+#include "traces/pytorch/releases.h"
+#include "traces/pytorch/snapshot.h"
+
+#define GEMEM_SNAPSHOT_BATCH 1024u
+#define GEMEM_SNAPSHOT_NPU_PAD 32 /* that torch_npu adds to each request */
+#define GEMEM_SNAPSHOT_PHASES (1u << 20)
+/* Annotations that tell what the file does not: settings that count from there on, and, where they
+ * change for the first time, those before (dry/python/allocator.py). */
+#define GEMEM_SNAPSHOT_SETTINGS "gemem: settings from here on: "
+#define GEMEM_SNAPSHOT_SETTINGS_BEFORE "gemem: settings until here: "
+
+typedef struct
+{
+  guint64 time; /* us since 1970 */
+  guint32 tag;
+  guint8 kind; /* GEMEM_EVENT_PHASE, GEMEM_EVENT_PHASE_END or GEMEM_EVENT_SETTINGS */
+} GememSnapshotPhase;
+
+typedef struct
+{
+  GememPytorchState state;
+  GememPytorchReleases releases;
+  GememIdMap *ids; /* address -> id */
+  GememIdMap
+      *names; /* what the program named later: gemem_snapshot_name_key() -> tag; NULL: nothing */
+  GArray *phases;
+  guint phase;         /* the next phase */
+  GArray *stacks;      /* guint32: of the events that have one, by their place in the file */
+  guint64 first, last; /* us */
+  guint64 events, backwards;
+  guint64 delivered; /* events */
+  guint64 reserved;  /* reserved bytes after the events delivered */
+} GememSnapshotDevice;
+
+typedef struct
+{
+  GememTraceReader reader;
+  GememSnapshotBytes bytes;
+  GememReadOptions options;
+  GememPytorchRecords records;
+  gboolean open; /* `records` is initialised */
+  GPtrArray *devices;
+  guint64 origin; /* us since 1970 of time 0 */
+  gboolean has_time, truncated, names_pools;
+  gboolean expandable, plain; /* segments of that kind were made */
+  GArray *changes;            /* GememSnapshotPhase: of settings, which are those of all devices */
+  char *settings_before;      /* the first of these; NULL: not told */
+  guint64 phases, phases_lost, names, unknown;
+  char *unknown_action; /* the first unknown action */
+  guint64 last_id;
+  guint initial_device;    /* next device whose initial state to deliver */
+  guint step, at;          /* position within that state */
+  guint64 accepted, taken; /* event records of the first pass, of the second */
+  GememPytorchRecord held; /* the event to deliver after the phases before it */
+  gboolean holding, ended;
+  GememTraceEvent batch[GEMEM_SNAPSHOT_BATCH];
+  guint64 padded, unpadded; /* final blocks that prove the one or the other */
+} GememSnapshot;
+
+/* ---- snapshot-passes.c */
+
+/* Whether the trace is to have the events of device @number. */
+gboolean gemem_snapshot_wanted (const GememSnapshot *snapshot, guint number);
+/* Device @number, made if it is new. */
+GememSnapshotDevice *gemem_snapshot_device (GememSnapshot *snapshot, guint number);
+void gemem_snapshot_device_free (gpointer device);
+/* Goes back to the first record.  @stacks: call stacks are read too. */
+gboolean gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **error);
+/* Checks every record and derives the state before the first event. */
+gboolean gemem_snapshot_first_pass (GememSnapshot *snapshot, GError **error);
+/* Looks for hidden tails of initial blocks. */
+gboolean gemem_snapshot_tail_pass (GememSnapshot *snapshot, GError **error);
+/* Finds the allocations of blocks that the program named later. */
+gboolean gemem_snapshot_name_pass (GememSnapshot *snapshot, GError **error);
+/* The key of a block in GememSnapshotDevice.names: its allocation's place in the file, or for an initial block its
+ * address. */
+static inline guint64
+gemem_snapshot_name_key (gboolean initial, guint64 place)
+{
+  return place << 1 | (initial ? 1 : 0);
+}
+
+/* ---- snapshot-facts.c */
+
+/* Takes the call stacks of the first pass over into the trace, if there are any. */
+void gemem_snapshot_keep_stacks (GememSnapshot *snapshot);
+/* Derives the facts of the trace from the first pass; runs the others that are needed. */
+gboolean gemem_snapshot_settle (GememSnapshot *snapshot, GError **error);
+
+/* ---- snapshot-deliver.c: `next` of the reader */
+
+gssize gemem_snapshot_next (GememTraceReader *reader, const GememTraceEvent **events,
+                            GError **error);

@@ -1,0 +1,513 @@
+/* state.c - derives the state before the first event of a PyTorch snapshot (see
+ * state.h).
+ *
+ * Invariants: the maps hold the blocks and segments live after the events so far; `segments` and
+ * `blocks` only grow until finish and are sorted then; no decision depends on the iteration order
+ * of a map.
+ * Cost: O(1) per event in the first pass, O(log blocks) in the second, O(n log n) for the final
+ * state.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "traces/pytorch/state.h"
+
+#define MAX_TAIL GEMEM_MIB /* a remainder of more than this is split off (1a.4) */
+
+typedef struct
+{
+  guint64 start, end;
+} Range;
+
+static gboolean G_GNUC_PRINTF (2, 3) fail (GError **error, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, text);
+  return FALSE;
+}
+
+/* ---- life */
+
+void
+gemem_pytorch_state_init (GememPytorchState *state)
+{
+  memset (state, 0, sizeof *state);
+  state->segments = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
+  state->blocks = g_array_new (FALSE, FALSE, sizeof (GememPytorchBlock));
+  state->final_segments = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
+  state->final_blocks = g_array_new (FALSE, FALSE, sizeof (GememPytorchBlock));
+  state->pool_segments = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
+  state->mapped = g_array_new (FALSE, FALSE, sizeof (Range));
+  state->live = gemem_idmap_new (sizeof (guint64));
+  state->held = gemem_idmap_new (sizeof (guint64));
+}
+
+void
+gemem_pytorch_state_clear (GememPytorchState *state)
+{
+  g_clear_pointer (&state->segments, g_array_unref);
+  g_clear_pointer (&state->blocks, g_array_unref);
+  g_clear_pointer (&state->final_segments, g_array_unref);
+  g_clear_pointer (&state->final_blocks, g_array_unref);
+  g_clear_pointer (&state->pool_segments, g_array_unref);
+  g_clear_pointer (&state->mapped, g_array_unref);
+  g_clear_pointer (&state->live, gemem_idmap_free);
+  g_clear_pointer (&state->held, gemem_idmap_free);
+}
+
+void
+gemem_pytorch_state_final_segment (GememPytorchState *state, const GememPytorchSegment *segment)
+{
+  g_array_append_vals (state->final_segments, segment, 1);
+}
+
+void
+gemem_pytorch_state_final_block (GememPytorchState *state, const GememPytorchBlock *block)
+{
+  g_array_append_vals (state->final_blocks, block, 1);
+}
+
+/* ---- ranges of expandable segments */
+
+/* Index of the first mapped range that ends behind @address. */
+static guint
+range_find (const GArray *ranges, guint64 address)
+{
+  guint low = 0, high = ranges->len;
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+      if (g_array_index (ranges, Range, middle).end > address)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  return low;
+}
+
+static gboolean
+range_add (GArray *ranges, Range range)
+{
+  guint i = range_find (ranges, range.start);
+  if (i < ranges->len && g_array_index (ranges, Range, i).start < range.end)
+    return FALSE;
+  if (i > 0 && g_array_index (ranges, Range, i - 1).end == range.start)
+    g_array_index (ranges, Range, i - 1).end = range.end;
+  else
+    g_array_insert_val (ranges, i, range);
+  return TRUE;
+}
+
+/* Adds the parts of @range outside of @ranges as initial segments with the properties of @like. */
+static void
+range_missing (GememPytorchState *state, Range range, const GememPytorchSegment *like)
+{
+  guint64 at = range.start;
+  for (guint i = range_find (state->mapped, range.start); at < range.end; i++)
+    {
+      Range next = i < state->mapped->len ? g_array_index (state->mapped, Range, i)
+                                          : (Range){ range.end, range.end };
+      guint64 stop = MIN (next.start, range.end);
+      if (stop > at)
+        {
+          GememPytorchSegment piece = *like;
+          piece.address = at;
+          piece.size = stop - at;
+          g_array_append_val (state->segments, piece);
+        }
+      at = MAX (at, next.end);
+    }
+}
+
+static void
+range_remove (GArray *ranges, Range range)
+{
+  for (guint i = range_find (ranges, range.start); i < ranges->len;)
+    {
+      Range *found = &g_array_index (ranges, Range, i);
+      if (found->start >= range.end)
+        return;
+      Range right = { range.end, found->end };
+      gboolean keep_left = found->start<range.start, keep_right = found->end> range.end;
+      if (keep_left)
+        {
+          found->end = range.start;
+          if (keep_right)
+            g_array_insert_val (ranges, i + 1, right);
+          i++;
+        }
+      else if (keep_right)
+        {
+          *found = right;
+          return;
+        }
+      else
+        g_array_remove_index (ranges, i);
+    }
+}
+
+/* ---- first pass */
+
+static guint64
+add_initial_block (GememPytorchState *state, const GememTraceEvent *event, gboolean pending)
+{
+  GememPytorchBlock block = { .address = event->address,
+                              .size = event->size,
+                              .stream = event->stream,
+                              .pending = pending,
+                              .freed = pending };
+  g_array_append_val (state->blocks, block);
+  return (guint64) state->blocks->len << 1 | 1;
+}
+
+static gboolean
+event_free (GememPytorchState *state, const GememTraceEvent *event, GError **error)
+{
+  guint64 *mark = gemem_idmap_lookup (state->live, event->address), value;
+
+  if (event->kind == GEMEM_EVENT_FREE_REQUESTED)
+    {
+      if (mark != NULL && (*mark & 1) != 0)
+        return fail (error,
+                     "block 0x%" G_GINT64_MODIFIER
+                     "x is freed a second time; the recording is damaged",
+                     event->address);
+      state->requested++;
+      if (mark != NULL)
+        *mark |= 1;
+      else
+        {
+          value = add_initial_block (state, event, FALSE);
+          *(guint64 *) gemem_idmap_insert (state->live, event->address, NULL) = value;
+        }
+      return TRUE;
+    }
+  state->completes = TRUE;
+  if (!gemem_idmap_remove (state->live, event->address, &value))
+    add_initial_block (state, event, TRUE);
+  else if (value >> 1 != 0)
+    g_array_index (state->blocks, GememPytorchBlock, (value >> 1) - 1).freed = TRUE;
+  return TRUE;
+}
+
+static gboolean
+event_segment (GememPytorchState *state, const GememTraceEvent *event, GError **error)
+{
+  GememPytorchSegment segment = { .address = event->address,
+                                  .size = event->size,
+                                  .stream = event->stream,
+                                  .pool = event->pool,
+                                  .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
+  Range range = { event->address, event->address + event->size };
+  gboolean existed;
+
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_SEGMENT_ALLOC:
+      *(guint64 *) gemem_idmap_insert (state->held, event->address, &existed) = state->events + 1;
+      if (existed)
+        return fail (error,
+                     "segment 0x%" G_GINT64_MODIFIER
+                     "x is allocated a second time; the recording is damaged",
+                     event->address);
+      return TRUE;
+    case GEMEM_EVENT_SEGMENT_FREE:
+      if (!gemem_idmap_remove (state->held, event->address, NULL))
+        g_array_append_val (state->segments, segment);
+      return TRUE;
+    case GEMEM_EVENT_SEGMENT_MAP:
+      if (!range_add (state->mapped, range))
+        return fail (error,
+                     "range 0x%" G_GINT64_MODIFIER
+                     "x is mapped a second time; the recording is damaged",
+                     event->address);
+      return TRUE;
+    default: /* GEMEM_EVENT_SEGMENT_UNMAP */
+      segment.expandable = TRUE;
+      range_missing (state, range, &segment);
+      range_remove (state->mapped, range);
+      return TRUE;
+    }
+}
+
+gboolean
+gemem_pytorch_state_event (GememPytorchState *state, const GememTraceEvent *event, GError **error)
+{
+  gboolean existed, ok = TRUE;
+  guint64 *mark;
+
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_ALLOC:
+      mark = gemem_idmap_insert (state->live, event->address, &existed);
+      if (existed && (*mark & 1) != 0 && !state->completes)
+        {
+          state->skips_completions = TRUE;
+          state->requested--;
+          *mark = 0;
+        }
+      else if (existed)
+        ok = fail (error,
+                   "0x%" G_GINT64_MODIFIER
+                   "x is allocated while it is live; the recording is damaged or has a gap",
+                   event->address);
+      break;
+    case GEMEM_EVENT_FREE_REQUESTED:
+    case GEMEM_EVENT_FREE_COMPLETED:
+      ok = event_free (state, event, error);
+      break;
+    case GEMEM_EVENT_SEGMENT_ALLOC:
+    case GEMEM_EVENT_SEGMENT_FREE:
+    case GEMEM_EVENT_SEGMENT_MAP:
+    case GEMEM_EVENT_SEGMENT_UNMAP:
+      ok = event_segment (state, event, error);
+      break;
+    default:
+      break;
+    }
+  state->events += ok;
+  return ok;
+}
+
+gboolean
+gemem_pytorch_state_saw (const GememPytorchState *state, guint64 address)
+{
+  const guint64 *mark = gemem_idmap_lookup (state->live, address);
+  return mark != NULL && *mark >> 1 == 0;
+}
+
+/* ---- the final state */
+
+static int
+compare_segments (gconstpointer a, gconstpointer b)
+{
+  guint64 x = ((const GememPytorchSegment *) a)->address,
+          y = ((const GememPytorchSegment *) b)->address;
+  return (x > y) - (x < y);
+}
+
+static int
+compare_blocks (gconstpointer a, gconstpointer b)
+{
+  guint64 x = ((const GememPytorchBlock *) a)->address,
+          y = ((const GememPytorchBlock *) b)->address;
+  return (x > y) - (x < y);
+}
+
+static gboolean
+finish_segments (GememPytorchState *state, GError **error)
+{
+  for (guint i = 0; i < state->final_segments->len; i++)
+    {
+      GememPytorchSegment *segment = &g_array_index (state->final_segments, GememPytorchSegment, i);
+      const guint64 *event = segment->expandable
+                                 ? NULL
+                                 : gemem_idmap_lookup (state->held, segment->address);
+      segment->since = event != NULL ? *event - 1 : 0;
+      if (segment->expandable)
+        range_missing (state, (Range){ segment->address, segment->address + segment->size },
+                       segment);
+      else if (event == NULL)
+        g_array_append_vals (state->segments, segment, 1);
+      if (segment->pool != 0)
+        g_array_append_vals (state->pool_segments, segment, 1);
+    }
+  g_array_sort (state->segments, compare_segments);
+  g_array_sort (state->pool_segments, compare_segments);
+  for (guint i = 1; i < state->segments->len; i++)
+    {
+      const GememPytorchSegment *segment = &g_array_index (state->segments, GememPytorchSegment, i);
+      if (segment[-1].address + segment[-1].size > segment->address)
+        return fail (error,
+                     "before the first event the segments at 0x%" G_GINT64_MODIFIER
+                     "x and 0x%" G_GINT64_MODIFIER
+                     "x overlap; segments and events of this file do not belong together",
+                     segment[-1].address, segment->address);
+    }
+  return TRUE;
+}
+
+/* Adds the live blocks of the final state that no event allocated as initial blocks. */
+static gboolean
+finish_blocks (GememPytorchState *state, gboolean truncated, GError **error)
+{
+  guint64 explained = 0, waiting = 0;
+
+  for (guint i = 0; i < state->final_blocks->len; i++)
+    {
+      GememPytorchBlock *block = &g_array_index (state->final_blocks, GememPytorchBlock, i);
+      const guint64 *mark = gemem_idmap_lookup (state->live, block->address);
+      explained += mark != NULL;
+      waiting += mark != NULL && (*mark & 1) != 0;
+      if (mark == NULL && !truncated)
+        g_array_append_vals (state->blocks, block, 1);
+      else if (mark != NULL && *mark >> 1 != 0)
+        {
+          GememPytorchBlock *initial = &g_array_index (state->blocks, GememPytorchBlock,
+                                                       (*mark >> 1) - 1);
+          initial->block = block->block;
+          initial->stack = block->stack;
+        }
+    }
+  if (!state->completes && !truncated && state->requested > waiting) /* freed without an event */
+    {
+      state->skips_completions = TRUE;
+      explained += state->requested - waiting;
+    }
+  state->unexplained = truncated ? 0
+                                 : gemem_idmap_count (state->live)
+                                       - MIN (explained, gemem_idmap_count (state->live));
+  g_array_sort (state->blocks, compare_blocks);
+  for (guint i = 1; i < state->blocks->len; i++)
+    {
+      const GememPytorchBlock *block = &g_array_index (state->blocks, GememPytorchBlock, i);
+      if (block[-1].address == block->address)
+        return fail (error,
+                     "two blocks at 0x%" G_GINT64_MODIFIER
+                     "x are live before the first event; segments and events of this file do not "
+                     "belong together, or actions were left out (skip_actions)",
+                     block->address);
+    }
+  return TRUE;
+}
+
+/* Deduces the size of one initial block; @end: start of the next block in the segment, or end of
+ * the segment. */
+static void
+deduce_size (GememPytorchState *state, GememPytorchBlock *block, const GememPytorchSegment *segment,
+             guint64 end, const GememPytorchSettings *settings)
+{
+  guint64 rounded = gemem_pytorch_settings_round (settings, block->size),
+          space = end - block->address;
+
+  if (block->block != 0)
+    block->ambiguous = block->block > space;
+  else if (rounded > space)
+    {
+      block->block = MAX (space, block->size);
+      block->ambiguous = TRUE;
+    }
+  else if (segment->small || segment->expandable)
+    block->block = rounded;
+  else if (settings->max_split_size >= 0 && rounded >= (guint64) settings->max_split_size)
+    block->block = space;
+  else if (space - rounded <= MAX_TAIL)
+    block->block = space;
+  else
+    {
+      block->block = rounded;
+      block->limit = end;
+      block->ambiguous = TRUE;
+      state->open++;
+    }
+}
+
+gboolean
+gemem_pytorch_state_finish (GememPytorchState *state, const GememPytorchSettings *settings,
+                            gboolean truncated, GError **error)
+{
+  if (!finish_segments (state, error) || !finish_blocks (state, truncated, error))
+    return FALSE;
+  guint s = 0;
+  for (guint i = 0; i < state->blocks->len; i++)
+    {
+      GememPytorchBlock *block = &g_array_index (state->blocks, GememPytorchBlock, i);
+      const GememPytorchSegment *segment = NULL;
+      for (; s < state->segments->len; s++)
+        {
+          segment = &g_array_index (state->segments, GememPytorchSegment, s);
+          if (segment->address + segment->size > block->address)
+            break;
+        }
+      if (s == state->segments->len || segment->address > block->address)
+        {
+          block->block = block->block != 0 ? block->block
+                                           : gemem_pytorch_settings_round (settings, block->size);
+          block->ambiguous = TRUE; /* in no segment */
+          continue;
+        }
+      guint64 end = segment->address + segment->size;
+      if (i + 1 < state->blocks->len)
+        end = MIN (end, block[1].address);
+      block->pool = segment->pool;
+      block->small = segment->small;
+      deduce_size (state, block, segment, end, settings);
+    }
+  g_array_set_size (state->final_segments, 0);
+  g_array_set_size (state->final_blocks, 0);
+  gemem_idmap_clear (state->live);
+  gemem_idmap_clear (state->held);
+  return TRUE;
+}
+
+/* ---- second pass */
+
+/* Index of the last initial block at or below @address, -1 if there is none. */
+static gint64
+block_below (const GememPytorchState *state, guint64 address)
+{
+  guint low = 0, high = state->blocks->len;
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+      if (g_array_index (state->blocks, GememPytorchBlock, middle).address <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return (gint64) low - 1;
+}
+
+void
+gemem_pytorch_state_look (GememPytorchState *state, const GememTraceEvent *event)
+{
+  if (state->open == 0
+      || (event->kind != GEMEM_EVENT_ALLOC && event->kind != GEMEM_EVENT_FREE_COMPLETED))
+    return;
+  gint64 index = block_below (state, event->address);
+  if (index < 0)
+    return;
+  GememPytorchBlock *block = &g_array_index (state->blocks, GememPytorchBlock, index);
+  guint64 end = block->address + block->block;
+  if (block->limit == 0)
+    return;
+  if (event->kind == GEMEM_EVENT_FREE_COMPLETED)
+    {
+      if (event->address != block->address)
+        return;
+    }
+  else if (event->address < end || event->address >= block->limit)
+    return;
+  else if (event->address - end <= MAX_TAIL)
+    {
+      block->block = event->address - block->address;
+      state->inferred++;
+    }
+  block->limit = 0;
+  state->open--;
+}
+
+guint32
+gemem_pytorch_state_pool (const GememPytorchState *state, guint64 address, guint64 event)
+{
+  guint low = 0, high = state->pool_segments->len;
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+      if (g_array_index (state->pool_segments, GememPytorchSegment, middle).address <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low == 0)
+    return 0;
+  const GememPytorchSegment *segment = &g_array_index (state->pool_segments, GememPytorchSegment,
+                                                       low - 1);
+  return address - segment->address < segment->size && event >= segment->since ? segment->pool : 0;
+}
