@@ -11,7 +11,7 @@
 #define LOG_NAME_MAX 512
 
 const GeDumpLogged *
-ge_dump_find_logged (GHashTable *log, const char *name)
+gemem_ge_dump_find_logged (GHashTable *log, const char *name)
 {
   g_autofree char *cut = NULL;
 
@@ -66,8 +66,8 @@ note_entry (GHashTable *log, const GememGeLogEntry *entry)
 }
 
 gboolean
-ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name, GHashTable **log,
-                  GError **error)
+gemem_ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name, GHashTable **log,
+                        GError **error)
 {
   g_autoptr (GHashTable) found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   g_autofree char *other = NULL;

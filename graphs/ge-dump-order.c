@@ -11,7 +11,7 @@
 #include "graphs/ge-dump.h"
 
 gboolean
-ge_dump_split_input (const GeDumpPart *part, const char *input, guint *number, gint64 *output)
+gemem_ge_dump_split_input (const GeDumpPart *part, const char *input, guint *number, gint64 *output)
 {
   g_autofree char *producer = NULL;
   const char *colon = strrchr (input, ':');
@@ -49,7 +49,7 @@ connect (const GeDumpPart *part, guint number, GPtrArray *successors, guint *wai
       guint from;
       gint64 output;
 
-      if (!ge_dump_split_input (part, g_ptr_array_index (op->inputs, i), &from, &output)
+      if (!gemem_ge_dump_split_input (part, g_ptr_array_index (op->inputs, i), &from, &output)
           || from == G_MAXUINT32
           || g_str_has_suffix (ge_dump_op (part, from)->type, "NextIteration"))
         continue;
@@ -68,7 +68,7 @@ free_array (gpointer data)
 }
 
 GArray *
-ge_dump_order (const GeDumpPart *part)
+gemem_ge_dump_order (const GeDumpPart *part)
 {
   const guint n = part->graph->ops->len;
   g_autofree guint *waits = g_new0 (guint, n + 1);

@@ -405,20 +405,20 @@ take_dump (const Parse *parse)
 }
 
 GeDump *
-ge_dump_parse (GememInput *input, GError **error)
+gemem_ge_dump_parse (GememInput *input, GError **error)
 {
   GeDump *dump = g_new (GeDump, 1);
   Parse parse = { gemem_proto_text_new (input), dump, error };
 
   *dump = (GeDump){ g_string_chunk_new (4096), g_ptr_array_new_with_free_func (free_graph) };
   if (!take_dump (&parse))
-    g_clear_pointer (&dump, ge_dump_free);
+    g_clear_pointer (&dump, gemem_ge_dump_free);
   gemem_proto_text_free (parse.text);
   return dump;
 }
 
 void
-ge_dump_free (GeDump *dump)
+gemem_ge_dump_free (GeDump *dump)
 {
   g_ptr_array_unref (dump->graphs);
   g_string_chunk_free (dump->strings);

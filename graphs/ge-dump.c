@@ -30,7 +30,7 @@ typedef struct
   const GeDump *dump;
   GememGraph *graph;
   const char *where;
-  GHashTable *log;    /* from ge_dump_read_log() */
+  GHashTable *log;    /* from gemem_ge_dump_read_log() */
   GHashTable *names;  /* of nodes */
   GHashTable *placed; /* GeDumpGraph */
   guint32 block;
@@ -140,7 +140,7 @@ add_input (const Import *import, const GeDumpPart *part, const GeDumpOp *op, con
       gemem_graph_add_no_input (import->graph);
       return TRUE;
     }
-  if (!ge_dump_split_input (part, input, &number, &output))
+  if (!gemem_ge_dump_split_input (part, input, &number, &output))
     return fail (import, error, op->name, "input '%s': must be PRODUCER:OUTPUT", input);
   if (number == G_MAXUINT32)
     return fail (import, error, op->name, "input '%s': there is no such operator in graph '%s'",
@@ -250,7 +250,7 @@ static gboolean
 add_op (Import *import, const GeDumpPart *part, guint number, GError **error)
 {
   const GeDumpOp *op = ge_dump_op (part, number);
-  const GeDumpLogged *logged = ge_dump_find_logged (import->log, op->name);
+  const GeDumpLogged *logged = gemem_ge_dump_find_logged (import->log, op->name);
   GememNode *node;
 
   gemem_graph_add_node (import->graph, g_ptr_array_index (part->names, number), op->type);
@@ -291,7 +291,7 @@ name_ops (const Import *import, const GeDumpPart *part, GError **error)
   for (guint i = 0; i < part->graph->ops->len; i++)
     {
       const GeDumpOp *op = ge_dump_op (part, i);
-      const GeDumpLogged *logged = ge_dump_find_logged (import->log, op->name);
+      const GeDumpLogged *logged = gemem_ge_dump_find_logged (import->log, op->name);
       const gint64 key = logged != NULL ? logged->id : op->id;
       const gboolean taken = g_hash_table_contains (import->names, op->name);
       char *name = taken ? g_strconcat (part->graph->name, "/", op->name, NULL)
@@ -321,7 +321,7 @@ add_part (Import *import, const GeDumpGraph *graph, GError **error)
                "subgraph '%s' is used twice, or nested more than %d deep", graph->name, MAX_DEPTH);
   import->depth++;
   if (ok && name_ops (import, &part, error))
-    order = ge_dump_order (&part);
+    order = gemem_ge_dump_order (&part);
   for (guint i = 0; order != NULL && ok && i < order->len; i++)
     ok = add_op (import, &part, g_array_index (order, guint, i), error);
   import->depth--;
@@ -404,7 +404,8 @@ import_root (Import *import, GememInput *input, guint index, GError **error)
   g_autofree char *base = g_path_get_basename (import->where);
   gboolean ok;
 
-  if (root == NULL || !ge_dump_read_log (import->dump, input, root->name, &import->log, error))
+  if (root == NULL
+      || !gemem_ge_dump_read_log (import->dump, input, root->name, &import->log, error))
     return FALSE;
   import->graph = gemem_graph_new (*root->name != '\0' ? root->name : base);
   take_graph_attributes (import, root);
@@ -421,7 +422,7 @@ import_root (Import *import, GememInput *input, guint index, GError **error)
 static GememGraph *
 read_dump (GememInput *input, guint index, GError **error)
 {
-  GeDump *dump = ge_dump_parse (input, error);
+  GeDump *dump = gemem_ge_dump_parse (input, error);
   Import import = { .dump = dump, .where = gemem_input_name (input) };
 
   if (dump == NULL)
@@ -432,7 +433,7 @@ read_dump (GememInput *input, guint index, GError **error)
   g_hash_table_unref (import.names);
   g_hash_table_unref (import.placed);
   g_clear_pointer (&import.log, g_hash_table_unref);
-  ge_dump_free (dump);
+  gemem_ge_dump_free (dump);
   return import.graph;
 }
 

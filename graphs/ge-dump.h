@@ -51,8 +51,8 @@ typedef struct
 
 /* The dump at the start of @input (a ModelDef or a GraphDef); stops before a log that may follow.
  * Fields that are not needed are skipped.  Errors: GEMEM_ERROR_INPUT. */
-GeDump *ge_dump_parse (GememInput *input, GError **error);
-void ge_dump_free (GeDump *dump);
+GeDump *gemem_ge_dump_parse (GememInput *input, GError **error);
+void gemem_ge_dump_free (GeDump *dump);
 
 /* ---- the log after the dump (ge-dump-log.c) */
 
@@ -65,10 +65,10 @@ typedef struct
 /* The planner's lines about graph @name in the rest of @input: node name, as the log cuts it ->
  * GeDumpLogged; names that the log cannot distinguish are left out.  *log is NULL if there are no
  * lines.  Errors: GEMEM_ERROR_INPUT: the lines are of other graphs only. */
-gboolean ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name,
-                           GHashTable **log, GError **error);
+gboolean gemem_ge_dump_read_log (const GeDump *dump, GememInput *input, const char *name,
+                                 GHashTable **log, GError **error);
 /* NULL if the log has no data about @name; @log may be NULL. */
-const GeDumpLogged *ge_dump_find_logged (GHashTable *log, const char *name);
+const GeDumpLogged *gemem_ge_dump_find_logged (GHashTable *log, const char *name);
 
 /* ---- the order of operators (ge-dump-order.c) */
 
@@ -89,8 +89,8 @@ ge_dump_op (const GeDumpPart *part, guint number)
 
 /* Splits "PRODUCER:OUTPUT" into the number of the producer (G_MAXUINT32: not in @part) and the
  * output (-1: control edge); FALSE: malformed. */
-gboolean ge_dump_split_input (const GeDumpPart *part, const char *input, guint *number,
-                              gint64 *output);
+gboolean gemem_ge_dump_split_input (const GeDumpPart *part, const char *input, guint *number,
+                                    gint64 *output);
 /* The operators by key, none before those it waits for; operators on a cycle come last.  GArray of
  * guint.  O((operators + edges) log operators). */
-GArray *ge_dump_order (const GeDumpPart *part);
+GArray *gemem_ge_dump_order (const GeDumpPart *part);

@@ -28,7 +28,7 @@ typedef struct
 } OnnxImport;
 
 /* Sets the error "WHERE: ..."; returns FALSE. */
-gboolean onnx_fail (const OnnxImport *import, GError **error, const char *format, ...)
+gboolean gemem_onnx_fail (const OnnxImport *import, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
 
 static inline const char *
@@ -38,24 +38,26 @@ onnx_text (const char *text)
 }
 
 /* The last shape, as an array that is never NULL. */
-const gint64 *onnx_dims (const OnnxImport *import);
+const gint64 *gemem_onnx_dims (const OnnxImport *import);
 /* Reads the shape of the tensor @name into import->dims. */
-gboolean onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtype, GError **error);
-void onnx_add_type (OnnxImport *import, const Onnx__ValueInfoProto *info);
+gboolean gemem_onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtype,
+                                GError **error);
+void gemem_onnx_add_type (OnnxImport *import, const Onnx__ValueInfoProto *info);
 
 /* Declares @name, which must be new, as output @number of @node, or variable @number.  @unsized
  * (owned): the error if it is read. */
-gboolean onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 number,
-                         GError *unsized, GError **error);
-void onnx_free_value (gpointer value);
+gboolean gemem_onnx_add_value (OnnxImport *import, const char *name, const char *node,
+                               guint32 number, GError *unsized, GError **error);
+void gemem_onnx_free_value (gpointer value);
 /* Adds a persistable variable of the last shape. */
-gboolean onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype, GError **error);
+gboolean gemem_onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype,
+                                  GError **error);
 /* Adds a weight; @header: an initializer, or the content of a Constant. */
-gboolean onnx_add_weight (OnnxImport *import, const char *name, const Onnx__TensorProto *header,
-                          GError **error);
+gboolean gemem_onnx_add_weight (OnnxImport *import, const char *name,
+                                const Onnx__TensorProto *header, GError **error);
 
 /* Adds an input or output to the last node.  @name NULL or "": unconnected, or omitted.  An output
  * without a shape counts as 0 bytes and is an error only where a node reads it. */
-gboolean onnx_add_input (const OnnxImport *import, const char *name, GError **error);
-gboolean onnx_add_output (OnnxImport *import, const char *name, guint32 number, const char *node,
-                          GError **error);
+gboolean gemem_onnx_add_input (const OnnxImport *import, const char *name, GError **error);
+gboolean gemem_onnx_add_output (OnnxImport *import, const char *name, guint32 number,
+                                const char *node, GError **error);

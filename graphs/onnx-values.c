@@ -38,7 +38,7 @@ static const char *const element_types[] = {
 };
 
 gboolean
-onnx_fail (const OnnxImport *import, GError **error, const char *format, ...)
+gemem_onnx_fail (const OnnxImport *import, GError **error, const char *format, ...)
 {
   va_list args;
   g_autofree char *text = NULL;
@@ -57,7 +57,7 @@ take_element_type (OnnxImport *import, const char *name, gint32 number, GememDty
                    GError **error)
 {
   if (number <= 0 || (gsize) number >= G_N_ELEMENTS (element_types))
-    return onnx_fail (
+    return gemem_onnx_fail (
         import, error,
         "tensor '%s': element type %d is not known; run shape inference, or update this program",
         name, number);
@@ -74,37 +74,39 @@ take_dimension (OnnxImport *import, const char *name, guint index,
   const gint64 value = dimension->dim_value;
 
   if (*parameter != '\0')
-    return onnx_fail (import, error,
-                      "tensor '%s': dimension %u is '%s', not a number; fix it: python -m "
-                      "onnxruntime.tools.make_dynamic_shape_fixed --dim_param '%s' "
-                      "--dim_value N, then run shape inference",
-                      name, index, parameter, parameter);
+    return gemem_onnx_fail (import, error,
+                            "tensor '%s': dimension %u is '%s', not a number; fix it: python -m "
+                            "onnxruntime.tools.make_dynamic_shape_fixed --dim_param '%s' "
+                            "--dim_value N, then run shape inference",
+                            name, index, parameter, parameter);
   if (!dimension->has_dim_value || value < 0)
-    return onnx_fail (import, error,
-                      "tensor '%s': dimension %u is not known; export the model with fixed shapes "
-                      "and run shape inference",
-                      name, index);
+    return gemem_onnx_fail (
+        import, error,
+        "tensor '%s': dimension %u is not known; export the model with fixed shapes "
+        "and run shape inference",
+        name, index);
   g_array_append_val (import->dims, value);
   return TRUE;
 }
 
 gboolean
-onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtype, GError **error)
+gemem_onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtype, GError **error)
 {
   const Onnx__TypeProto *type = g_hash_table_lookup (import->types, name);
   const Onnx__TypeProto__Tensor *tensor = type != NULL ? type->tensor_type : NULL;
 
   g_array_set_size (import->dims, 0);
   if (type != NULL && tensor == NULL)
-    return onnx_fail (import, error,
-                      "tensor '%s': is a sequence, a map, optional or sparse; only dense tensors "
-                      "have a size that is known",
-                      name);
+    return gemem_onnx_fail (
+        import, error,
+        "tensor '%s': is a sequence, a map, optional or sparse; only dense tensors "
+        "have a size that is known",
+        name);
   if (tensor == NULL || tensor->shape == NULL)
-    return onnx_fail (import, error,
-                      "tensor '%s': has no shape; run shape inference "
-                      "(onnx.shape_inference.infer_shapes_path) and read its result",
-                      name);
+    return gemem_onnx_fail (import, error,
+                            "tensor '%s': has no shape; run shape inference "
+                            "(onnx.shape_inference.infer_shapes_path) and read its result",
+                            name);
   for (gsize i = 0; i < tensor->shape->n_dim; i++)
     if (!take_dimension (import, name, (guint) i, tensor->shape->dim[i], error))
       return FALSE;
@@ -112,7 +114,7 @@ onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtype, GError
 }
 
 const gint64 *
-onnx_dims (const OnnxImport *import)
+gemem_onnx_dims (const OnnxImport *import)
 {
   static const gint64 none;
 
@@ -123,13 +125,13 @@ static gboolean
 take_bytes (const OnnxImport *import, const char *name, GememDtype dtype, guint64 *bytes,
             GError **error)
 {
-  return gemem_dtype_bytes (dtype, onnx_dims (import), import->dims->len, bytes)
-         || onnx_fail (import, error, "tensor '%s': more than 2^63 bytes; a dimension is wrong",
-                       name);
+  return gemem_dtype_bytes (dtype, gemem_onnx_dims (import), import->dims->len, bytes)
+         || gemem_onnx_fail (import, error,
+                             "tensor '%s': more than 2^63 bytes; a dimension is wrong", name);
 }
 
 void
-onnx_add_type (OnnxImport *import, const Onnx__ValueInfoProto *info)
+gemem_onnx_add_type (OnnxImport *import, const Onnx__ValueInfoProto *info)
 {
   if (info->name == NULL || info->type == NULL)
     return;
@@ -140,7 +142,7 @@ onnx_add_type (OnnxImport *import, const Onnx__ValueInfoProto *info)
 /* ---- values */
 
 void
-onnx_free_value (gpointer data)
+gemem_onnx_free_value (gpointer data)
 {
   OnnxValue *value = data;
 
@@ -149,19 +151,19 @@ onnx_free_value (gpointer data)
 }
 
 gboolean
-onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 number,
-                GError *unsized, GError **error)
+gemem_onnx_add_value (OnnxImport *import, const char *name, const char *node, guint32 number,
+                      GError *unsized, GError **error)
 {
   OnnxValue *value = g_new (OnnxValue, 1);
 
   *value = (OnnxValue){ node, number, unsized };
   g_ptr_array_add (import->valued, (gpointer) name);
   return g_hash_table_insert (import->values, (gpointer) name, value)
-         || onnx_fail (import, error, "tensor '%s': given twice; names must be unique", name);
+         || gemem_onnx_fail (import, error, "tensor '%s': given twice; names must be unique", name);
 }
 
 gboolean
-onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype, GError **error)
+gemem_onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype, GError **error)
 {
   guint64 bytes;
   guint32 variable;
@@ -169,27 +171,27 @@ onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype, GErro
   if (!take_bytes (import, name, dtype, &bytes, error))
     return FALSE;
   /* subgraphs may repeat names */
-  variable = gemem_graph_add_own_variable (import->graph, name, dtype, onnx_dims (import),
+  variable = gemem_graph_add_own_variable (import->graph, name, dtype, gemem_onnx_dims (import),
                                            import->dims->len, TRUE);
-  return onnx_add_value (import, name, NULL, variable, NULL, error);
+  return gemem_onnx_add_value (import, name, NULL, variable, NULL, error);
 }
 
 gboolean
-onnx_add_weight (OnnxImport *import, const char *name, const Onnx__TensorProto *header,
-                 GError **error)
+gemem_onnx_add_weight (OnnxImport *import, const char *name, const Onnx__TensorProto *header,
+                       GError **error)
 {
   GememDtype dtype;
 
   if (*name == '\0')
-    return onnx_fail (import, error, "there is an initializer without a name; give it one");
+    return gemem_onnx_fail (import, error, "there is an initializer without a name; give it one");
   g_array_set_size (import->dims, 0);
   g_array_append_vals (import->dims, header->dims, (guint) header->n_dims);
   return take_element_type (import, name, header->data_type, &dtype, error)
-         && onnx_add_variable (import, name, dtype, error);
+         && gemem_onnx_add_variable (import, name, dtype, error);
 }
 
 gboolean
-onnx_add_input (const OnnxImport *import, const char *name, GError **error)
+gemem_onnx_add_input (const OnnxImport *import, const char *name, GError **error)
 {
   const OnnxValue *value;
 
@@ -200,7 +202,7 @@ onnx_add_input (const OnnxImport *import, const char *name, GError **error)
     }
   value = g_hash_table_lookup (import->values, name);
   if (value == NULL)
-    return onnx_fail (
+    return gemem_onnx_fail (
         import, error,
         "tensor '%s': is read before it is made; nodes must be in an order of execution", name);
   if (value->unsized != NULL)
@@ -216,8 +218,8 @@ onnx_add_input (const OnnxImport *import, const char *name, GError **error)
 }
 
 gboolean
-onnx_add_output (OnnxImport *import, const char *name, guint32 number, const char *node,
-                 GError **error)
+gemem_onnx_add_output (OnnxImport *import, const char *name, guint32 number, const char *node,
+                       GError **error)
 {
   GememDtype dtype;
   GError *unsized = NULL;
@@ -228,14 +230,14 @@ onnx_add_output (OnnxImport *import, const char *name, guint32 number, const cha
       gemem_graph_add_output (import->graph, 0);
       return TRUE;
     }
-  if (onnx_take_shape (import, name, &dtype, &unsized)
+  if (gemem_onnx_take_shape (import, name, &dtype, &unsized)
       && take_bytes (import, name, dtype, &bytes, &unsized))
     {
       gemem_graph_add_output (import->graph, bytes);
-      gemem_graph_set_shape (import->graph, dtype, onnx_dims (import), import->dims->len);
+      gemem_graph_set_shape (import->graph, dtype, gemem_onnx_dims (import), import->dims->len);
     }
   else
     gemem_graph_add_output (import->graph, 0);
   import->unsized += unsized != NULL;
-  return onnx_add_value (import, name, node, number, unsized, error);
+  return gemem_onnx_add_value (import, name, node, number, unsized, error);
 }

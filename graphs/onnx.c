@@ -70,9 +70,9 @@ add_constant (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 
   for (gsize i = 0; i < node->n_attribute; i++)
     if (node->attribute[i]->t != NULL)
-      return onnx_add_weight (import, node->output[0], node->attribute[i]->t, error);
-  return onnx_take_shape (import, node->output[0], &dtype, error)
-         && onnx_add_variable (import, node->output[0], dtype, error);
+      return gemem_onnx_add_weight (import, node->output[0], node->attribute[i]->t, error);
+  return gemem_onnx_take_shape (import, node->output[0], &dtype, error)
+         && gemem_onnx_add_variable (import, node->output[0], dtype, error);
 }
 
 /* Adds the subgraphs of the node just added, all before other nodes: blocks belong to the last
@@ -121,13 +121,13 @@ add_node (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
   if (strcmp (type, "Constant") == 0 && node->n_output == 1)
     return add_constant (import, node, error);
   if (viewed != NULL && viewed->node == NULL)
-    return onnx_add_value (import, node->output[0], NULL, viewed->number, NULL, error);
+    return gemem_onnx_add_value (import, node->output[0], NULL, viewed->number, NULL, error);
   name = add_named_node (import, onnx_text (node->name), type);
   for (gsize i = 0; i < node->n_input; i++)
-    if (!onnx_add_input (import, node->input[i], error))
+    if (!gemem_onnx_add_input (import, node->input[i], error))
       return FALSE;
   for (gsize i = 0; i < node->n_output; i++)
-    if (!onnx_add_output (import, node->output[i], (guint32) i, name, error))
+    if (!gemem_onnx_add_output (import, node->output[i], (guint32) i, name, error))
       return FALSE;
   if (viewed != NULL)
     gemem_graph_edit_output (import->graph)->reuse_input = 0;
@@ -156,7 +156,7 @@ add_data (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_ty
         gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_PARENT_NODE_INDEX, &index,
                                         1);
       index++;
-      if (!onnx_add_output (import, name, 0, node, error))
+      if (!gemem_onnx_add_output (import, name, 0, node, error))
         return FALSE;
     }
   return TRUE;
@@ -172,7 +172,7 @@ add_net_output (OnnxImport *import, const Onnx__GraphProto *part, const char *ow
 
   add_named_node (import, import->block == 0 ? "NetOutput" : nested, "NetOutput");
   for (gsize i = 0; i < part->n_output; i++)
-    if (!onnx_add_input (import, part->output[i]->name, error))
+    if (!gemem_onnx_add_input (import, part->output[i]->name, error))
       return FALSE;
   if (import->block == 0)
     return TRUE;
@@ -184,7 +184,7 @@ add_net_output (OnnxImport *import, const Onnx__GraphProto *part, const char *ow
       g_array_append_val (import->dims, index);
     }
   gemem_graph_add_attribute_ints (import->graph, GEMEM_ATTRIBUTE_INPUT_PARENT_NODE_INDEX,
-                                  onnx_dims (import), import->dims->len);
+                                  gemem_onnx_dims (import), import->dims->len);
   return TRUE;
 }
 
@@ -192,11 +192,11 @@ static gboolean
 add_weights (OnnxImport *import, const Onnx__GraphProto *part, GError **error)
 {
   for (gsize i = 0; i < part->n_initializer; i++)
-    if (!onnx_add_weight (import, onnx_text (part->initializer[i]->name), part->initializer[i],
-                          error))
+    if (!gemem_onnx_add_weight (import, onnx_text (part->initializer[i]->name),
+                                part->initializer[i], error))
       return FALSE;
   if (part->n_sparse_initializer > 0)
-    return onnx_fail (
+    return gemem_onnx_fail (
         import, error,
         "graph '%s': has sparse initializers, whose size is not known; make them dense",
         onnx_text (part->name));
@@ -209,11 +209,11 @@ add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_t
   const guint typed = import->typed->len, valued = import->valued->len;
 
   for (gsize i = 0; i < part->n_input; i++)
-    onnx_add_type (import, part->input[i]);
+    gemem_onnx_add_type (import, part->input[i]);
   for (gsize i = 0; i < part->n_output; i++)
-    onnx_add_type (import, part->output[i]);
+    gemem_onnx_add_type (import, part->output[i]);
   for (gsize i = 0; i < part->n_value_info; i++)
-    onnx_add_type (import, part->value_info[i]);
+    gemem_onnx_add_type (import, part->value_info[i]);
   if (!add_weights (import, part, error) || !add_data (import, part, owner_type, error))
     return FALSE;
   for (gsize i = 0; i < part->n_node; i++)
@@ -259,7 +259,7 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
   gboolean ok;
 
   import.types = g_hash_table_new (g_str_hash, g_str_equal);
-  import.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_free_value);
+  import.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, gemem_onnx_free_value);
   import.typed = g_ptr_array_new ();
   import.valued = g_ptr_array_new ();
   import.names = g_hash_table_new (g_str_hash, g_str_equal);
@@ -267,9 +267,9 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
   if (model->graph != NULL && model->graph->n_node > 0)
     ok = add_graph (&import, model->graph, "", error);
   else
-    ok = onnx_fail (&import, error,
-                    model->graph == NULL ? "holds no graph; this is no ONNX model"
-                                         : GEMEM_GRAPH_WITHOUT_NODES);
+    ok = gemem_onnx_fail (&import, error,
+                          model->graph == NULL ? "holds no graph; this is no ONNX model"
+                                               : GEMEM_GRAPH_WITHOUT_NODES);
   if (ok)
     {
       add_notes (&import, model);

@@ -6,21 +6,21 @@
 #include "graphs/paddle-import.h"
 
 void
-paddle_import_init (PaddleImport *import, const char *name)
+gemem_paddle_import_init (PaddleImport *import, const char *name)
 {
   *import = (PaddleImport){ gemem_graph_new (name), g_array_new (FALSE, FALSE, sizeof (gint64)),
                             g_array_new (FALSE, FALSE, sizeof (guint32)) };
 }
 
 void
-paddle_import_clear (PaddleImport *import)
+gemem_paddle_import_clear (PaddleImport *import)
 {
   g_array_unref (import->dims);
   g_array_unref (import->writer);
 }
 
 const gint64 *
-paddle_import_dims (const PaddleImport *import)
+gemem_paddle_import_dims (const PaddleImport *import)
 {
   static const gint64 none;
 
@@ -28,7 +28,7 @@ paddle_import_dims (const PaddleImport *import)
 }
 
 void
-paddle_import_take_variables (PaddleImport *import)
+gemem_paddle_import_take_variables (PaddleImport *import)
 {
   const guint32 nothing = GEMEM_NONE;
 
@@ -37,7 +37,7 @@ paddle_import_take_variables (PaddleImport *import)
 }
 
 void
-paddle_import_read (PaddleImport *import, guint32 variable)
+gemem_paddle_import_read (PaddleImport *import, guint32 variable)
 {
   const guint32 tensor = g_array_index (import->writer, guint32, variable);
 
@@ -53,7 +53,7 @@ paddle_import_read (PaddleImport *import, guint32 variable)
 }
 
 void
-paddle_import_write (PaddleImport *import, guint32 variable)
+gemem_paddle_import_write (PaddleImport *import, guint32 variable)
 {
   const GememVariable *v = gemem_graph_variable (import->graph, variable);
   const guint32 tensor = gemem_graph_add_output (import->graph, v->size);
@@ -63,7 +63,8 @@ paddle_import_write (PaddleImport *import, guint32 variable)
   if (v->n_dims > 0) /* copied first: adding dims may move those of the graph */
     g_array_append_vals (import->dims, gemem_graph_dims (import->graph, v->first_dim), v->n_dims);
   if (v->has_shape)
-    gemem_graph_set_shape (import->graph, v->dtype, paddle_import_dims (import), import->dims->len);
+    gemem_graph_set_shape (import->graph, v->dtype, gemem_paddle_import_dims (import),
+                           import->dims->len);
   if (strcmp (v->name, PADDLE_NO_VARIABLE) != 0)
     g_array_index (import->writer, guint32, variable) = tensor;
 }

@@ -18,14 +18,14 @@ typedef struct
   GArray *writer; /* guint32 by variable: the tensor that wrote it last */
 } PaddleImport;
 
-void paddle_import_init (PaddleImport *import, const char *name);
+void gemem_paddle_import_init (PaddleImport *import, const char *name);
 /* Frees the scratch arrays, not the graph. */
-void paddle_import_clear (PaddleImport *import);
+void gemem_paddle_import_clear (PaddleImport *import);
 /* The scratch dims, as an array that is never NULL. */
-const gint64 *paddle_import_dims (const PaddleImport *import);
+const gint64 *gemem_paddle_import_dims (const PaddleImport *import);
 
 /* Call after adding variables to the graph, before they are read or written. */
-void paddle_import_take_variables (PaddleImport *import);
+void gemem_paddle_import_take_variables (PaddleImport *import);
 /* Adds an input or an output to the last node. */
-void paddle_import_read (PaddleImport *import, guint32 variable);
-void paddle_import_write (PaddleImport *import, guint32 variable);
+void gemem_paddle_import_read (PaddleImport *import, guint32 variable);
+void gemem_paddle_import_write (PaddleImport *import, guint32 variable);

@@ -96,10 +96,10 @@ add_tensor (Model *model, const char *name, const Paddle__VarType__Tensor *tenso
       g_array_append_val (dims, dim);
     }
   model->open += open;
-  if (!gemem_dtype_bytes (dtype, paddle_import_dims (&model->import), dims->len, &bytes))
+  if (!gemem_dtype_bytes (dtype, gemem_paddle_import_dims (&model->import), dims->len, &bytes))
     return fail (model, error, "variable '%s': more than 2^63 bytes; a dimension is wrong", name);
   *variable = gemem_graph_declare_variable (model->import.graph, name, model->block, dtype,
-                                            paddle_import_dims (&model->import), dims->len,
+                                            gemem_paddle_import_dims (&model->import), dims->len,
                                             persistable);
   return TRUE;
 }
@@ -145,7 +145,7 @@ declare (Model *model, guint32 number, GError **error)
   if (number == 0)
     gemem_graph_add_variable (model->import.graph, PADDLE_NO_VARIABLE, GEMEM_DTYPE_UNKNOWN, NULL, 0,
                               FALSE);
-  paddle_import_take_variables (&model->import);
+  gemem_paddle_import_take_variables (&model->import);
   return TRUE;
 }
 
@@ -288,10 +288,10 @@ add_op (Model *model, guint32 number, gsize position, GError **error)
     g_snprintf (name, sizeof name, "block%u/op%zu", number, position);
   gemem_graph_add_node (model->import.graph, name, text_of (op->type));
   gemem_graph_edit_node (model->import.graph)->block = model->block;
-  if (!take_names (model, op->inputs, op->n_inputs, paddle_import_read, error))
+  if (!take_names (model, op->inputs, op->n_inputs, gemem_paddle_import_read, error))
     return FALSE;
   take_attributes (model, op, blocks);
-  return take_names (model, op->outputs, op->n_outputs, paddle_import_write, error)
+  return take_names (model, op->outputs, op->n_outputs, gemem_paddle_import_write, error)
          && add_blocks (model, blocks, error);
 }
 
@@ -353,7 +353,7 @@ import_program (GememInput *input, const Paddle__ProgramDesc *program, GError **
   Model model = { .program = program, .where = gemem_input_name (input) };
   gboolean ok;
 
-  paddle_import_init (&model.import, base);
+  gemem_paddle_import_init (&model.import, base);
   model.names = g_new0 (GHashTable *, program->n_blocks + 1);
   model.around = g_array_new (FALSE, FALSE, sizeof (guint32));
   ok = program->n_blocks > 0
@@ -368,7 +368,7 @@ import_program (GememInput *input, const Paddle__ProgramDesc *program, GError **
     g_clear_pointer (&model.names[i], g_hash_table_unref);
   g_free (model.names);
   g_array_unref (model.around);
-  paddle_import_clear (&model.import);
+  gemem_paddle_import_clear (&model.import);
   if (!ok)
     g_clear_pointer (&model.import.graph, gemem_graph_unref);
   return model.import.graph;

@@ -80,12 +80,13 @@ read_var (Reader *reader, guint32 entry, GError **error)
       || (at[VAR_PERSISTABLE] != 0
           && !gemem_json_tree_bool (reader->tree, at[VAR_PERSISTABLE], &persistable, error)))
     return FALSE;
-  if (!gemem_dtype_bytes (dtype, paddle_import_dims (&reader->import), reader->import.dims->len,
-                          &bytes))
+  if (!gemem_dtype_bytes (dtype, gemem_paddle_import_dims (&reader->import),
+                          reader->import.dims->len, &bytes))
     return gemem_json_tree_fail (reader->tree, at[VAR_SHAPE], error,
                                  "more than 2^63 bytes; a dimension is wrong");
-  gemem_graph_add_variable (reader->import.graph, name, dtype, paddle_import_dims (&reader->import),
-                            reader->import.dims->len, persistable);
+  gemem_graph_add_variable (reader->import.graph, name, dtype,
+                            gemem_paddle_import_dims (&reader->import), reader->import.dims->len,
+                            persistable);
   return TRUE;
 }
 
@@ -100,7 +101,7 @@ read_vars (Reader *reader, guint32 vars, GError **error)
       return FALSE;
   gemem_graph_add_variable (reader->import.graph, PADDLE_NO_VARIABLE, GEMEM_DTYPE_UNKNOWN, NULL, 0,
                             FALSE);
-  paddle_import_take_variables (&reader->import);
+  gemem_paddle_import_take_variables (&reader->import);
   return TRUE;
 }
 
@@ -154,8 +155,8 @@ read_op (Reader *reader, guint32 entry, guint position, GError **error)
     return FALSE;
   g_snprintf (name, sizeof name, "op%u", position);
   gemem_graph_add_node (reader->import.graph, name, type);
-  return read_names (reader, at[OP_INPUTS], paddle_import_read, error)
-         && read_names (reader, at[OP_OUTPUTS], paddle_import_write, error);
+  return read_names (reader, at[OP_INPUTS], gemem_paddle_import_read, error)
+         && read_names (reader, at[OP_OUTPUTS], gemem_paddle_import_write, error);
 }
 
 /* ---- the program */
@@ -203,14 +204,14 @@ read_graph (GememInput *input, guint index, GError **error)
 
   if (json == NULL)
     return NULL;
-  paddle_import_init (&reader.import, base);
+  gemem_paddle_import_init (&reader.import, base);
   reader.tree = gemem_json_tree_new ();
   gemem_json_tree_set_where (reader.tree, "%s", where);
   if (!gemem_json_tree_read (reader.tree, json, GEMEM_JSON_BEGIN_OBJECT, error)
       || !gemem_graph_json_end (json, error) || !read_program (&reader, error))
     g_clear_pointer (&reader.import.graph, gemem_graph_unref);
   gemem_json_tree_free (reader.tree);
-  paddle_import_clear (&reader.import);
+  gemem_paddle_import_clear (&reader.import);
   gemem_json_free (json);
   return reader.import.graph;
 }

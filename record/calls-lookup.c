@@ -14,7 +14,7 @@ wants_per_thread (const Hook *hook, unsigned long long flags)
 }
 
 #define LOOK_UP(parameters, ...) \
-  int (*real) parameters = (int (*) parameters) recorder_real (hook, caller); \
+  int (*real) parameters = (int (*) parameters) gemem_recorder_real (hook, caller); \
   if (real == NULL) \
     return NOT_INITIALIZED; \
   int result = real (__VA_ARGS__)
@@ -24,7 +24,7 @@ wrap_found (int result, const char *symbol, void **function, int version, bool p
 {
   int saved = errno;
   if (result == 0 && function != NULL)
-    *function = recorder_wrap_driver (symbol, *function, version, per_thread);
+    *function = gemem_recorder_wrap_driver (symbol, *function, version, per_thread);
   errno = saved;
   return result;
 }

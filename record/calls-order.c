@@ -9,30 +9,30 @@ SHAPE (POOL_CREATE, Handle *pool, const Properties *properties)
   REAL ((Handle *, const Properties *), pool, properties);
   int result = real (pool, properties);
   bool on_device = properties != NULL && properties->location_type == LOCATION_DEVICE;
-  return recorder_leave_with (
+  return gemem_recorder_leave_with (
       result, NULL,
-      (JournalRecord){ .p = result == 0 ? recorder_number (*pool) : 0,
+      (JournalRecord){ .p = result == 0 ? gemem_recorder_number (*pool) : 0,
                        .call = JOURNAL_POOL_CREATE,
-                       .device = on_device ? recorder_device (properties->location)
+                       .device = on_device ? gemem_recorder_device (properties->location)
                                            : JOURNAL_HOST });
 }
 
 SHAPE (POOL_DESTROY, Handle pool)
 {
   REAL ((Handle), pool);
-  Place place = recorder_place ();
-  return recorder_leave_with (
+  Place place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
       real (pool), &place,
-      (JournalRecord){ .p = recorder_number (pool), .call = JOURNAL_POOL_DESTROY });
+      (JournalRecord){ .p = gemem_recorder_number (pool), .call = JOURNAL_POOL_DESTROY });
 }
 
 SHAPE (POOL_TRIM, Handle pool, size_t keep)
 {
   REAL ((Handle, size_t), pool, keep);
-  Place place = recorder_place ();
-  return recorder_leave_with (
+  Place place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
       real (pool, keep), &place,
-      (JournalRecord){ .p = recorder_number (pool), .q = keep, .call = JOURNAL_POOL_TRIM });
+      (JournalRecord){ .p = gemem_recorder_number (pool), .q = keep, .call = JOURNAL_POOL_TRIM });
 }
 
 /* The default or the current pool; a pool created by the program is identified by its handle. */
@@ -40,27 +40,27 @@ SHAPE (POOL_DEFAULT, Handle *pool, int device)
 {
   REAL ((Handle *, int), pool, device);
   int result = real (pool, device);
-  JournalRecord record = { .p = result == 0 ? recorder_number (*pool) : 0,
+  JournalRecord record = { .p = result == 0 ? gemem_recorder_number (*pool) : 0,
                            .device = (uint16_t) device,
                            .call = JOURNAL_POOL_DEFAULT };
-  return recorder_leave_with (result, NULL, record);
+  return gemem_recorder_leave_with (result, NULL, record);
 }
 
 SHAPE (POOL_SET, int device, Handle pool)
 {
   REAL ((int, Handle), device, pool);
   int result = real (device, pool);
-  return recorder_leave_with (result, NULL,
-                              (JournalRecord){ .p = recorder_number (pool),
-                                               .device = (uint16_t) device,
-                                               .call = JOURNAL_POOL_SET });
+  return gemem_recorder_leave_with (result, NULL,
+                                    (JournalRecord){ .p = gemem_recorder_number (pool),
+                                                     .device = (uint16_t) device,
+                                                     .call = JOURNAL_POOL_SET });
 }
 
 /* The device of a location (CUDA 13 and later); host memory belongs to no device. */
 static uint16_t
 device_of (const Location *location)
 {
-  return location->type == LOCATION_DEVICE ? recorder_device (location->id) : JOURNAL_HOST;
+  return location->type == LOCATION_DEVICE ? gemem_recorder_device (location->id) : JOURNAL_HOST;
 }
 
 SHAPE (POOL_OF, Handle *pool, const Location *location, int kind)
@@ -68,11 +68,11 @@ SHAPE (POOL_OF, Handle *pool, const Location *location, int kind)
   REAL ((Handle *, const Location *, int), pool, location, kind);
   int result = real (pool, location, kind);
   if (result != 0)
-    return recorder_leave_with (result, NULL, (JournalRecord){ 0 });
-  JournalRecord record = { .p = recorder_number (*pool),
+    return gemem_recorder_leave_with (result, NULL, (JournalRecord){ 0 });
+  JournalRecord record = { .p = gemem_recorder_number (*pool),
                            .device = device_of (location),
                            .call = JOURNAL_POOL_DEFAULT };
-  return recorder_leave_with (result, NULL, record);
+  return gemem_recorder_leave_with (result, NULL, record);
 }
 
 /* Only a pool of pinned device memory serves plain requests. */
@@ -82,31 +82,32 @@ SHAPE (POOL_SET_OF, const Location *location, int kind, Handle pool)
   int result = real (location, kind, pool);
   Place place = { .there = false };
   if (result == 0 && kind == KIND_PINNED && location->type == LOCATION_DEVICE)
-    place = recorder_place ();
-  return recorder_leave_with (
+    place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
       result, &place,
-      (JournalRecord){ .p = recorder_number (pool),
+      (JournalRecord){ .p = gemem_recorder_number (pool),
                        .call = JOURNAL_POOL_SET,
-                       .device = place.there ? recorder_device (location->id) : 0 });
+                       .device = place.there ? gemem_recorder_device (location->id) : 0 });
 }
 
 SHAPE (STREAM_DESTROY, Handle stream)
 {
   REAL ((Handle), stream);
-  Place place = recorder_place ();
-  return recorder_leave_with (
+  Place place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
       real (stream), &place,
-      (JournalRecord){ .r = recorder_number (stream), .call = JOURNAL_STREAM_DESTROY });
+      (JournalRecord){ .r = gemem_recorder_number (stream), .call = JOURNAL_STREAM_DESTROY });
 }
 
 /* The record of a call on a stream; an absent @event is NULL. */
 static JournalRecord
 stream_record (JournalCall call, Handle event, Handle stream, bool per_thread)
 {
-  uint64_t of_stream = recorder_stream_number (stream, per_thread);
-  return (JournalRecord){
-    .p = recorder_number (event), .r = of_stream, .device = recorder_current_device (), .call = call
-  };
+  uint64_t of_stream = gemem_recorder_stream_number (stream, per_thread);
+  return (JournalRecord){ .p = gemem_recorder_number (event),
+                          .r = of_stream,
+                          .device = gemem_recorder_current_device (),
+                          .call = call };
 }
 
 /* A call that waits is numbered after the real call, a call that queues work before it. */
@@ -116,9 +117,9 @@ SHAPE (STREAM_SYNC, Handle stream)
   int result = real (stream);
   Place place = { .there = false };
   if (result == 0)
-    place = recorder_place ();
-  return recorder_leave_with (result, &place,
-                              stream_record (JOURNAL_STREAM_SYNC, NULL, stream, hook->per_thread));
+    place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
+      result, &place, stream_record (JOURNAL_STREAM_SYNC, NULL, stream, hook->per_thread));
 }
 
 /* Also for a query whether the event is complete. */
@@ -128,56 +129,56 @@ SHAPE (EVENT_SYNC, Handle event)
   int result = real (event);
   Place place = { .there = false };
   if (result == 0)
-    place = recorder_place ();
-  return recorder_leave_with (result, &place,
-                              (JournalRecord){ .p = recorder_number (event),
-                                               .device = recorder_current_device (),
-                                               .call = JOURNAL_EVENT_SYNC });
+    place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (result, &place,
+                                    (JournalRecord){ .p = gemem_recorder_number (event),
+                                                     .device = gemem_recorder_current_device (),
+                                                     .call = JOURNAL_EVENT_SYNC });
 }
 
 SHAPE (EVENT_RECORD, Handle event, Handle stream)
 {
   REAL ((Handle, Handle), event, stream);
-  Place place = recorder_place ();
+  Place place = gemem_recorder_place ();
   int result = real (event, stream);
-  return recorder_leave_with (
+  return gemem_recorder_leave_with (
       result, &place, stream_record (JOURNAL_EVENT_RECORD, event, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_RECORD_FLAGS, Handle event, Handle stream, unsigned flags)
 {
   REAL ((Handle, Handle, unsigned), event, stream, flags);
-  Place place = recorder_place ();
+  Place place = gemem_recorder_place ();
   int result = real (event, stream, flags);
-  return recorder_leave_with (
+  return gemem_recorder_leave_with (
       result, &place, stream_record (JOURNAL_EVENT_RECORD, event, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_WAIT, Handle stream, Handle event, unsigned flags)
 {
   REAL ((Handle, Handle, unsigned), stream, event, flags);
-  Place place = recorder_place ();
+  Place place = gemem_recorder_place ();
   int result = real (stream, event, flags);
-  return recorder_leave_with (result, &place,
-                              stream_record (JOURNAL_EVENT_WAIT, event, stream, hook->per_thread));
+  return gemem_recorder_leave_with (
+      result, &place, stream_record (JOURNAL_EVENT_WAIT, event, stream, hook->per_thread));
 }
 
 SHAPE (EVENT_DESTROY, Handle event)
 {
   REAL ((Handle), event);
-  Place place = recorder_place ();
-  return recorder_leave_with (
+  Place place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
       real (event), &place,
-      (JournalRecord){ .p = recorder_number (event), .call = JOURNAL_EVENT_DESTROY });
+      (JournalRecord){ .p = gemem_recorder_number (event), .call = JOURNAL_EVENT_DESTROY });
 }
 
 SHAPE_VOID (DEVICE_SYNC)
 {
   REAL ((void) );
   int result = real ();
-  return recorder_leave_with (
+  return gemem_recorder_leave_with (
       result, NULL,
-      (JournalRecord){ .device = recorder_current_device (), .call = JOURNAL_DEVICE_SYNC });
+      (JournalRecord){ .device = gemem_recorder_current_device (), .call = JOURNAL_DEVICE_SYNC });
 }
 
 /* For the context in the argument, or the current one; both nearly always have the same device. */
@@ -185,24 +186,25 @@ SHAPE (CONTEXT_SYNC, Handle context)
 {
   REAL ((Handle), context);
   int result = real (context);
-  return recorder_leave_with (
+  return gemem_recorder_leave_with (
       result, NULL,
-      (JournalRecord){ .device = recorder_current_device (), .call = JOURNAL_DEVICE_SYNC });
+      (JournalRecord){ .device = gemem_recorder_current_device (), .call = JOURNAL_DEVICE_SYNC });
 }
 
 SHAPE_VOID (DEVICE_RESET)
 {
   REAL ((void) );
-  Place place = recorder_place ();
-  JournalRecord record = { .device = recorder_current_device (), .call = JOURNAL_DEVICE_RESET };
-  return recorder_leave_with (real (), &place, record);
+  Place place = gemem_recorder_place ();
+  JournalRecord record = { .device = gemem_recorder_current_device (),
+                           .call = JOURNAL_DEVICE_RESET };
+  return gemem_recorder_leave_with (real (), &place, record);
 }
 
 SHAPE (PRIMARY_RESET, int device)
 {
   REAL ((int), device);
-  Place place = recorder_place ();
-  return recorder_leave_with (
+  Place place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
       real (device), &place,
       (JournalRecord){ .device = (uint16_t) device, .call = JOURNAL_DEVICE_RESET });
 }
@@ -211,19 +213,19 @@ SHAPE (PRIMARY_RESET, int device)
 SHAPE (PRIMARY_RELEASE, int device)
 {
   REAL ((int), device);
-  Place place = recorder_place ();
+  Place place = gemem_recorder_place ();
   int result = real (device);
-  if (result != 0 || recorder_is_active (device))
+  if (result != 0 || gemem_recorder_is_active (device))
     place.there = false;
-  return recorder_leave_with (
+  return gemem_recorder_leave_with (
       result, &place, (JournalRecord){ .device = (uint16_t) device, .call = JOURNAL_DEVICE_RESET });
 }
 
 SHAPE (CONTEXT_DESTROY, Handle context)
 {
   REAL ((Handle), context);
-  Place place = recorder_place ();
-  return recorder_leave_with (
+  Place place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
       real (context), &place,
-      (JournalRecord){ .p = recorder_number (context), .call = JOURNAL_CONTEXT_DESTROY });
+      (JournalRecord){ .p = gemem_recorder_number (context), .call = JOURNAL_CONTEXT_DESTROY });
 }

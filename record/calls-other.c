@@ -11,9 +11,9 @@
 static int
 leave_out (int result, Address address, JournalLeft why)
 {
-  return recorder_leave_with (
+  return gemem_recorder_leave_with (
       result, NULL,
-      (JournalRecord){ .p = recorder_number (address), .q = why, .call = JOURNAL_LEFT_OUT });
+      (JournalRecord){ .p = gemem_recorder_number (address), .q = why, .call = JOURNAL_LEFT_OUT });
 }
 
 /* ---- arrays */
@@ -68,16 +68,16 @@ leave_array (int result, const Handle *handle, const Array3D *array, unsigned le
   if (result == OUT_OF_MEMORY)
     record.call = JOURNAL_ALLOC_FAILED;
   else if (result != 0)
-    return recorder_leave_with (result, NULL, record);
+    return gemem_recorder_leave_with (result, NULL, record);
   else if ((array->flags & ARRAY_MAPPED_LATER) != 0)
     return leave_out (result, *handle, JOURNAL_LEFT_MAPPED);
   else if (size == 0)
     return leave_out (result, *handle, JOURNAL_LEFT_ARRAY);
   else
-    record.p = recorder_number (*handle);
-  record.device = recorder_current_device ();
-  record.s = result == 0 ? recorder_context () : recorder_free_bytes ();
-  return recorder_leave_with (result, NULL, record);
+    record.p = gemem_recorder_number (*handle);
+  record.device = gemem_recorder_current_device ();
+  record.s = result == 0 ? gemem_recorder_context () : gemem_recorder_free_bytes ();
+  return gemem_recorder_leave_with (result, NULL, record);
 }
 
 SHAPE (ARRAY, Handle *handle, const Array *array)
@@ -136,7 +136,7 @@ leave_node (int result, const Node *node)
   if (result == 0 && node->type == NODE_TYPE_FREE)
     return leave_out (result, node->free, JOURNAL_LEFT_GRAPH_FREE);
   Place nowhere = { .there = false };
-  return recorder_leave_with (result, &nowhere, (JournalRecord){ 0 });
+  return gemem_recorder_leave_with (result, &nowhere, (JournalRecord){ 0 });
 }
 
 SHAPE (NODE, Handle *node, Handle graph, const Handle *before, size_t count, Node *parameters)

@@ -17,38 +17,38 @@
 /* ---- entering and leaving a call */
 
 bool
-recorder_enter (void)
+gemem_recorder_enter (void)
 {
-  RecorderThread *thread = &recorder_thread;
+  RecorderThread *thread = &gemem_recorder_thread;
   int saved = errno;
 
   if (thread->inside)
     return false;
   thread->inside = true;
-  thread->inside = recorder_ready ();
+  thread->inside = gemem_recorder_ready ();
   errno = saved;
   return thread->inside;
 }
 
 void
-recorder_leave (int saved)
+gemem_recorder_leave (int saved)
 {
-  recorder_thread.inside = false;
+  gemem_recorder_thread.inside = false;
   errno = saved;
 }
 
 Place
-recorder_place (void)
+gemem_recorder_place (void)
 {
   Place place;
   int saved = errno;
-  place.there = recorder_moment (&place.moment);
+  place.there = gemem_recorder_moment (&place.moment);
   errno = saved;
   return place;
 }
 
 int
-recorder_leave_with (int result, const Place *before, JournalRecord record)
+gemem_recorder_leave_with (int result, const Place *before, JournalRecord record)
 {
   int saved = errno;
   Place after;
@@ -56,34 +56,34 @@ recorder_leave_with (int result, const Place *before, JournalRecord record)
   if (result == 0 || record.call == JOURNAL_ALLOC_FAILED)
     {
       if (before == NULL)
-        after = recorder_place ();
+        after = gemem_recorder_place ();
       else
         after = *before;
       if (after.there)
-        recorder_add (&after.moment, record);
-      if (after.there && journal_has_place (record.call) && !recorder_thread.serves)
-        recorder_ask_line ();
+        gemem_recorder_add (&after.moment, record);
+      if (after.there && journal_has_place (record.call) && !gemem_recorder_thread.serves)
+        gemem_recorder_ask_line ();
     }
-  recorder_leave (saved);
+  gemem_recorder_leave (saved);
   return result;
 }
 
 uint64_t
-recorder_number (const void *pointer)
+gemem_recorder_number (const void *pointer)
 {
   return (uint64_t) (uintptr_t) pointer;
 }
 
 uint64_t
-recorder_stream_number (Handle stream, bool per_thread)
+gemem_recorder_stream_number (Handle stream, bool per_thread)
 {
   uintptr_t handle = (uintptr_t) stream;
   if (handle == STREAM_PER_THREAD || (handle == 0 && per_thread))
-    return STREAM_PER_THREAD | (uint64_t) recorder_thread.number << 8;
+    return STREAM_PER_THREAD | (uint64_t) gemem_recorder_thread.number << 8;
   return handle == STREAM_LEGACY ? 0 : handle;
 }
 
-/* ---- memory: recorder_call_SHAPE() does the work for each exported function */
+/* ---- memory: gemem_recorder_call_SHAPE() does the work for each exported function */
 
 /* Records and leaves a call that allocated memory or failed to. */
 static int
@@ -92,30 +92,33 @@ leave_alloc (int result, JournalCall call, const Address *address, size_t size, 
 {
   Address got = result == 0 && address != NULL ? *address : NULL;
   bool on_host = call == JOURNAL_ALLOC_HOST || call == JOURNAL_REGISTER;
-  uint16_t device = on_host ? JOURNAL_HOST : recorder_current_device ();
-  JournalRecord record = { .p = recorder_number (got), .q = size, .device = device, .call = call };
+  uint16_t device = on_host ? JOURNAL_HOST : gemem_recorder_current_device ();
+  JournalRecord record = {
+    .p = gemem_recorder_number (got), .q = size, .device = device, .call = call
+  };
 
   if (result == OUT_OF_MEMORY)
     {
       record.call = JOURNAL_ALLOC_FAILED;
-      record.s = on_host ? 0 : recorder_free_bytes ();
+      record.s = on_host ? 0 : gemem_recorder_free_bytes ();
     }
   else if (result == 0 && got == NULL) /* a request of 0 bytes */
     {
-      recorder_leave (errno);
+      gemem_recorder_leave (errno);
       return result;
     }
   else if ((call == JOURNAL_ALLOC_ASYNC || call == JOURNAL_ALLOC_POOL)
-           && recorder_is_capturing (stream, per_thread))
-    record = (JournalRecord){ .p = recorder_number (got),
+           && gemem_recorder_is_capturing (stream, per_thread))
+    record = (JournalRecord){ .p = gemem_recorder_number (got),
                               .q = JOURNAL_LEFT_GRAPH,
                               .call = JOURNAL_LEFT_OUT };
   else
-    record.s = call == JOURNAL_ALLOC_POOL ? recorder_number (pool) : recorder_context ();
-  Place place = recorder_place (); /* also assigns the number of the thread */
+    record.s = call == JOURNAL_ALLOC_POOL ? gemem_recorder_number (pool)
+                                          : gemem_recorder_context ();
+  Place place = gemem_recorder_place (); /* also assigns the number of the thread */
   if (record.call != JOURNAL_LEFT_OUT)
-    record.r = recorder_stream_number (stream, per_thread);
-  return recorder_leave_with (result, &place, record);
+    record.r = gemem_recorder_stream_number (stream, per_thread);
+  return gemem_recorder_leave_with (result, &place, record);
 }
 
 SHAPE (ALLOC, Address *address, size_t size)
@@ -195,29 +198,30 @@ SHAPE (REGISTER, Address address, size_t size, unsigned flags)
 SHAPE (FREE, Address address)
 {
   REAL ((Address), address);
-  Place place = recorder_place ();
+  Place place = gemem_recorder_place ();
   int result = real (address);
   if (address == NULL)
     place.there = false;
-  return recorder_leave_with (
-      result, &place, (JournalRecord){ .p = recorder_number (address), .call = JOURNAL_FREE });
+  return gemem_recorder_leave_with (
+      result, &place,
+      (JournalRecord){ .p = gemem_recorder_number (address), .call = JOURNAL_FREE });
 }
 
 SHAPE (FREE_ASYNC, Address address, Handle stream)
 {
   REAL ((Address, Handle), address, stream);
-  Place place = recorder_place ();
-  JournalRecord record = { .p = recorder_number (address),
-                           .r = recorder_stream_number (stream, hook->per_thread),
+  Place place = gemem_recorder_place ();
+  JournalRecord record = { .p = gemem_recorder_number (address),
+                           .r = gemem_recorder_stream_number (stream, hook->per_thread),
                            .call = JOURNAL_FREE_ASYNC };
   int result = real (address, stream);
   if (address == NULL)
     place.there = false;
-  else if (result == 0 && recorder_is_capturing (stream, hook->per_thread))
-    record = (JournalRecord){ .p = recorder_number (address),
+  else if (result == 0 && gemem_recorder_is_capturing (stream, hook->per_thread))
+    record = (JournalRecord){ .p = gemem_recorder_number (address),
                               .q = JOURNAL_LEFT_GRAPH_FREE,
                               .call = JOURNAL_LEFT_OUT };
-  return recorder_leave_with (result, &place, record);
+  return gemem_recorder_leave_with (result, &place, record);
 }
 
 SHAPE (CREATE, Handle *handle, size_t size, const Properties *properties, unsigned long long flags)
@@ -226,36 +230,36 @@ SHAPE (CREATE, Handle *handle, size_t size, const Properties *properties, unsign
         flags);
   int result = real (handle, size, properties, flags);
   bool on_device = properties != NULL && properties->location_type == LOCATION_DEVICE;
-  JournalRecord record = { .p = result == 0 ? recorder_number (*handle) : 0,
+  JournalRecord record = { .p = result == 0 ? gemem_recorder_number (*handle) : 0,
                            .q = size,
                            .call = JOURNAL_CREATE,
-                           .device = on_device ? recorder_device (properties->location)
+                           .device = on_device ? gemem_recorder_device (properties->location)
                                                : JOURNAL_HOST };
   if (result == OUT_OF_MEMORY)
     {
       record.call = JOURNAL_ALLOC_FAILED;
-      record.s = on_device ? recorder_free_bytes () : 0;
+      record.s = on_device ? gemem_recorder_free_bytes () : 0;
     }
-  return recorder_leave_with (result, NULL, record);
+  return gemem_recorder_leave_with (result, NULL, record);
 }
 
 SHAPE (RETAIN, Handle *handle, Address address)
 {
   REAL ((Handle *, Address), handle, address);
   int result = real (handle, address);
-  JournalRecord record = { .p = result == 0 ? recorder_number (*handle) : 0,
-                           .q = recorder_number (address),
+  JournalRecord record = { .p = result == 0 ? gemem_recorder_number (*handle) : 0,
+                           .q = gemem_recorder_number (address),
                            .call = JOURNAL_RETAIN };
-  return recorder_leave_with (result, NULL, record);
+  return gemem_recorder_leave_with (result, NULL, record);
 }
 
 SHAPE (RELEASE, Handle handle)
 {
   REAL ((Handle), handle);
-  Place place = recorder_place ();
-  return recorder_leave_with (
+  Place place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
       real (handle), &place,
-      (JournalRecord){ .p = recorder_number (handle), .call = JOURNAL_RELEASE });
+      (JournalRecord){ .p = gemem_recorder_number (handle), .call = JOURNAL_RELEASE });
 }
 
 SHAPE (MAP, Address address, size_t size, size_t offset, Handle handle, unsigned long long flags)
@@ -263,18 +267,18 @@ SHAPE (MAP, Address address, size_t size, size_t offset, Handle handle, unsigned
   REAL ((Address, size_t, size_t, Handle, unsigned long long), address, size, offset, handle,
         flags);
   int result = real (address, size, offset, handle, flags);
-  return recorder_leave_with (result, NULL,
-                              (JournalRecord){ .p = recorder_number (address),
-                                               .q = size,
-                                               .r = recorder_number (handle),
-                                               .call = JOURNAL_MAP });
+  return gemem_recorder_leave_with (result, NULL,
+                                    (JournalRecord){ .p = gemem_recorder_number (address),
+                                                     .q = size,
+                                                     .r = gemem_recorder_number (handle),
+                                                     .call = JOURNAL_MAP });
 }
 
 SHAPE (UNMAP, Address address, size_t size)
 {
   REAL ((Address, size_t), address, size);
-  Place place = recorder_place ();
-  return recorder_leave_with (
+  Place place = gemem_recorder_place ();
+  return gemem_recorder_leave_with (
       real (address, size), &place,
-      (JournalRecord){ .p = recorder_number (address), .q = size, .call = JOURNAL_UNMAP });
+      (JournalRecord){ .p = gemem_recorder_number (address), .q = size, .call = JOURNAL_UNMAP });
 }

@@ -6,84 +6,85 @@
 #include "record/abi.h"
 #include "record/recorder.h"
 
-int recorder_call_ALLOC (Hook *hook, const void *caller, Address *address, size_t size);
-int recorder_call_ALLOC_PITCH (Hook *hook, const void *caller, Address *address, size_t *pitch,
-                               size_t width, size_t height);
-int recorder_call_ALLOC_PITCH_ELEMENT (Hook *hook, const void *caller, Address *address,
-                                       size_t *pitch, size_t width, size_t height,
-                                       unsigned element);
-int recorder_call_ALLOC_3D (Hook *hook, const void *caller, Pitched *place, Extent extent);
-int recorder_call_ALLOC_MANAGED (Hook *hook, const void *caller, Address *address, size_t size,
-                                 unsigned flags);
-int recorder_call_ALLOC_HOST (Hook *hook, const void *caller, Address *address, size_t size);
-int recorder_call_ALLOC_HOST_FLAGS (Hook *hook, const void *caller, Address *address, size_t size,
+int gemem_recorder_call_ALLOC (Hook *hook, const void *caller, Address *address, size_t size);
+int gemem_recorder_call_ALLOC_PITCH (Hook *hook, const void *caller, Address *address,
+                                     size_t *pitch, size_t width, size_t height);
+int gemem_recorder_call_ALLOC_PITCH_ELEMENT (Hook *hook, const void *caller, Address *address,
+                                             size_t *pitch, size_t width, size_t height,
+                                             unsigned element);
+int gemem_recorder_call_ALLOC_3D (Hook *hook, const void *caller, Pitched *place, Extent extent);
+int gemem_recorder_call_ALLOC_MANAGED (Hook *hook, const void *caller, Address *address,
+                                       size_t size, unsigned flags);
+int gemem_recorder_call_ALLOC_HOST (Hook *hook, const void *caller, Address *address, size_t size);
+int gemem_recorder_call_ALLOC_HOST_FLAGS (Hook *hook, const void *caller, Address *address,
+                                          size_t size, unsigned flags);
+int gemem_recorder_call_ALLOC_ASYNC (Hook *hook, const void *caller, Address *address, size_t size,
+                                     Handle stream);
+int gemem_recorder_call_ALLOC_POOL (Hook *hook, const void *caller, Address *address, size_t size,
+                                    Handle pool, Handle stream);
+int gemem_recorder_call_REGISTER (Hook *hook, const void *caller, Address address, size_t size,
+                                  unsigned flags);
+int gemem_recorder_call_FREE (Hook *hook, const void *caller, Address address);
+int gemem_recorder_call_FREE_ASYNC (Hook *hook, const void *caller, Address address, Handle stream);
+int gemem_recorder_call_CREATE (Hook *hook, const void *caller, Handle *handle, size_t size,
+                                const Properties *properties, unsigned long long flags);
+int gemem_recorder_call_RETAIN (Hook *hook, const void *caller, Handle *handle, Address address);
+int gemem_recorder_call_RELEASE (Hook *hook, const void *caller, Handle handle);
+int gemem_recorder_call_MAP (Hook *hook, const void *caller, Address address, size_t size,
+                             size_t offset, Handle handle, unsigned long long flags);
+int gemem_recorder_call_UNMAP (Hook *hook, const void *caller, Address address, size_t size);
+int gemem_recorder_call_POOL_CREATE (Hook *hook, const void *caller, Handle *pool,
+                                     const Properties *properties);
+int gemem_recorder_call_POOL_DESTROY (Hook *hook, const void *caller, Handle pool);
+int gemem_recorder_call_POOL_TRIM (Hook *hook, const void *caller, Handle pool, size_t keep);
+int gemem_recorder_call_POOL_DEFAULT (Hook *hook, const void *caller, Handle *pool, int device);
+int gemem_recorder_call_POOL_SET (Hook *hook, const void *caller, int device, Handle pool);
+int gemem_recorder_call_POOL_OF (Hook *hook, const void *caller, Handle *pool,
+                                 const Location *location, int kind);
+int gemem_recorder_call_POOL_SET_OF (Hook *hook, const void *caller, const Location *location,
+                                     int kind, Handle pool);
+int gemem_recorder_call_STREAM_DESTROY (Hook *hook, const void *caller, Handle stream);
+int gemem_recorder_call_STREAM_SYNC (Hook *hook, const void *caller, Handle stream);
+int gemem_recorder_call_EVENT_SYNC (Hook *hook, const void *caller, Handle event);
+int gemem_recorder_call_EVENT_RECORD (Hook *hook, const void *caller, Handle event, Handle stream);
+int gemem_recorder_call_EVENT_RECORD_FLAGS (Hook *hook, const void *caller, Handle event,
+                                            Handle stream, unsigned flags);
+int gemem_recorder_call_EVENT_WAIT (Hook *hook, const void *caller, Handle stream, Handle event,
                                     unsigned flags);
-int recorder_call_ALLOC_ASYNC (Hook *hook, const void *caller, Address *address, size_t size,
-                               Handle stream);
-int recorder_call_ALLOC_POOL (Hook *hook, const void *caller, Address *address, size_t size,
-                              Handle pool, Handle stream);
-int recorder_call_REGISTER (Hook *hook, const void *caller, Address address, size_t size,
-                            unsigned flags);
-int recorder_call_FREE (Hook *hook, const void *caller, Address address);
-int recorder_call_FREE_ASYNC (Hook *hook, const void *caller, Address address, Handle stream);
-int recorder_call_CREATE (Hook *hook, const void *caller, Handle *handle, size_t size,
-                          const Properties *properties, unsigned long long flags);
-int recorder_call_RETAIN (Hook *hook, const void *caller, Handle *handle, Address address);
-int recorder_call_RELEASE (Hook *hook, const void *caller, Handle handle);
-int recorder_call_MAP (Hook *hook, const void *caller, Address address, size_t size, size_t offset,
-                       Handle handle, unsigned long long flags);
-int recorder_call_UNMAP (Hook *hook, const void *caller, Address address, size_t size);
-int recorder_call_POOL_CREATE (Hook *hook, const void *caller, Handle *pool,
-                               const Properties *properties);
-int recorder_call_POOL_DESTROY (Hook *hook, const void *caller, Handle pool);
-int recorder_call_POOL_TRIM (Hook *hook, const void *caller, Handle pool, size_t keep);
-int recorder_call_POOL_DEFAULT (Hook *hook, const void *caller, Handle *pool, int device);
-int recorder_call_POOL_SET (Hook *hook, const void *caller, int device, Handle pool);
-int recorder_call_POOL_OF (Hook *hook, const void *caller, Handle *pool, const Location *location,
-                           int kind);
-int recorder_call_POOL_SET_OF (Hook *hook, const void *caller, const Location *location, int kind,
-                               Handle pool);
-int recorder_call_STREAM_DESTROY (Hook *hook, const void *caller, Handle stream);
-int recorder_call_STREAM_SYNC (Hook *hook, const void *caller, Handle stream);
-int recorder_call_EVENT_SYNC (Hook *hook, const void *caller, Handle event);
-int recorder_call_EVENT_RECORD (Hook *hook, const void *caller, Handle event, Handle stream);
-int recorder_call_EVENT_RECORD_FLAGS (Hook *hook, const void *caller, Handle event, Handle stream,
-                                      unsigned flags);
-int recorder_call_EVENT_WAIT (Hook *hook, const void *caller, Handle stream, Handle event,
-                              unsigned flags);
-int recorder_call_EVENT_DESTROY (Hook *hook, const void *caller, Handle event);
-int recorder_call_DEVICE_SYNC (Hook *hook, const void *caller);
-int recorder_call_CONTEXT_SYNC (Hook *hook, const void *caller, Handle context);
-int recorder_call_DEVICE_RESET (Hook *hook, const void *caller);
-int recorder_call_PRIMARY_RESET (Hook *hook, const void *caller, int device);
-int recorder_call_PRIMARY_RELEASE (Hook *hook, const void *caller, int device);
-int recorder_call_CONTEXT_DESTROY (Hook *hook, const void *caller, Handle context);
-int recorder_call_ARRAY (Hook *hook, const void *caller, Handle *handle, const Array *array);
-int recorder_call_ARRAY_3D (Hook *hook, const void *caller, Handle *handle, const Array3D *array);
-int recorder_call_ARRAY_LEVELS (Hook *hook, const void *caller, Handle *handle,
-                                const Array3D *array, unsigned levels);
-int recorder_call_MAP_ARRAY (Hook *hook, const void *caller, const void *list, unsigned count,
-                             Handle stream);
-int recorder_call_NODE_ALLOC (Hook *hook, const void *caller, Handle *node, Handle graph,
-                              const Handle *before, size_t count, AllocNode *parameters);
-int recorder_call_NODE_FREE (Hook *hook, const void *caller, Handle *node, Handle graph,
-                             const Handle *before, size_t count, Address address);
-int recorder_call_NODE (Hook *hook, const void *caller, Handle *node, Handle graph,
-                        const Handle *before, size_t count, Node *parameters);
-int recorder_call_NODE_EDGES (Hook *hook, const void *caller, Handle *node, Handle graph,
-                              const Handle *before, const void *edges, size_t count,
-                              Node *parameters);
-int recorder_call_IMPORT_POINTER (Hook *hook, const void *caller, Address *address, Handle pool,
-                                  const void *data);
-int recorder_call_IMPORT_HANDLE (Hook *hook, const void *caller, Handle *handle, const void *from,
-                                 int kind);
-int recorder_call_PROC_ADDRESS (Hook *hook, const void *caller, const char *symbol, void **function,
-                                int version, unsigned long long flags);
-int recorder_call_PROC_ADDRESS_STATUS (Hook *hook, const void *caller, const char *symbol,
-                                       void **function, int version, unsigned long long flags,
-                                       int *status);
-int recorder_call_ENTRY_POINT (Hook *hook, const void *caller, const char *symbol, void **function,
-                               unsigned long long flags, int *status);
-int recorder_call_ENTRY_POINT_VERSION (Hook *hook, const void *caller, const char *symbol,
-                                       void **function, unsigned version, unsigned long long flags,
-                                       int *status);
+int gemem_recorder_call_EVENT_DESTROY (Hook *hook, const void *caller, Handle event);
+int gemem_recorder_call_DEVICE_SYNC (Hook *hook, const void *caller);
+int gemem_recorder_call_CONTEXT_SYNC (Hook *hook, const void *caller, Handle context);
+int gemem_recorder_call_DEVICE_RESET (Hook *hook, const void *caller);
+int gemem_recorder_call_PRIMARY_RESET (Hook *hook, const void *caller, int device);
+int gemem_recorder_call_PRIMARY_RELEASE (Hook *hook, const void *caller, int device);
+int gemem_recorder_call_CONTEXT_DESTROY (Hook *hook, const void *caller, Handle context);
+int gemem_recorder_call_ARRAY (Hook *hook, const void *caller, Handle *handle, const Array *array);
+int gemem_recorder_call_ARRAY_3D (Hook *hook, const void *caller, Handle *handle,
+                                  const Array3D *array);
+int gemem_recorder_call_ARRAY_LEVELS (Hook *hook, const void *caller, Handle *handle,
+                                      const Array3D *array, unsigned levels);
+int gemem_recorder_call_MAP_ARRAY (Hook *hook, const void *caller, const void *list, unsigned count,
+                                   Handle stream);
+int gemem_recorder_call_NODE_ALLOC (Hook *hook, const void *caller, Handle *node, Handle graph,
+                                    const Handle *before, size_t count, AllocNode *parameters);
+int gemem_recorder_call_NODE_FREE (Hook *hook, const void *caller, Handle *node, Handle graph,
+                                   const Handle *before, size_t count, Address address);
+int gemem_recorder_call_NODE (Hook *hook, const void *caller, Handle *node, Handle graph,
+                              const Handle *before, size_t count, Node *parameters);
+int gemem_recorder_call_NODE_EDGES (Hook *hook, const void *caller, Handle *node, Handle graph,
+                                    const Handle *before, const void *edges, size_t count,
+                                    Node *parameters);
+int gemem_recorder_call_IMPORT_POINTER (Hook *hook, const void *caller, Address *address,
+                                        Handle pool, const void *data);
+int gemem_recorder_call_IMPORT_HANDLE (Hook *hook, const void *caller, Handle *handle,
+                                       const void *from, int kind);
+int gemem_recorder_call_PROC_ADDRESS (Hook *hook, const void *caller, const char *symbol,
+                                      void **function, int version, unsigned long long flags);
+int gemem_recorder_call_PROC_ADDRESS_STATUS (Hook *hook, const void *caller, const char *symbol,
+                                             void **function, int version, unsigned long long flags,
+                                             int *status);
+int gemem_recorder_call_ENTRY_POINT (Hook *hook, const void *caller, const char *symbol,
+                                     void **function, unsigned long long flags, int *status);
+int gemem_recorder_call_ENTRY_POINT_VERSION (Hook *hook, const void *caller, const char *symbol,
+                                             void **function, unsigned version,
+                                             unsigned long long flags, int *status);

@@ -31,14 +31,18 @@ know_driver (void)
 {
   if (driver.known)
     return;
-  driver.context_device = (int (*) (int *)) recorder_driver_function ("cuCtxGetDevice");
-  driver.context = (int (*) (Handle *)) recorder_driver_function ("cuCtxGetCurrent");
-  driver.memory_info = (int (*) (size_t *, size_t *)) recorder_driver_function ("cuMemGetInfo_v2");
-  driver.device_bytes = (int (*) (size_t *, int)) recorder_driver_function ("cuDeviceTotalMem_v2");
-  driver.device_name = (int (*) (char *, int, int)) recorder_driver_function ("cuDeviceGetName");
-  driver.version = (int (*) (int *)) recorder_driver_function ("cuDriverGetVersion");
-  driver.is_capturing = (int (*) (Handle, int *)) recorder_driver_function ("cuStreamIsCapturing");
-  driver.primary_state = (int (*) (int, unsigned *, int *)) recorder_driver_function (
+  driver.context_device = (int (*) (int *)) gemem_recorder_driver_function ("cuCtxGetDevice");
+  driver.context = (int (*) (Handle *)) gemem_recorder_driver_function ("cuCtxGetCurrent");
+  driver.memory_info = (int (*) (size_t *, size_t *)) gemem_recorder_driver_function (
+      "cuMemGetInfo_v2");
+  driver.device_bytes = (int (*) (size_t *, int)) gemem_recorder_driver_function (
+      "cuDeviceTotalMem_v2");
+  driver.device_name = (int (*) (char *, int, int)) gemem_recorder_driver_function (
+      "cuDeviceGetName");
+  driver.version = (int (*) (int *)) gemem_recorder_driver_function ("cuDriverGetVersion");
+  driver.is_capturing = (int (*) (Handle, int *)) gemem_recorder_driver_function (
+      "cuStreamIsCapturing");
+  driver.primary_state = (int (*) (int, unsigned *, int *)) gemem_recorder_driver_function (
       "cuDevicePrimaryCtxGetState");
   driver.known = true;
 }
@@ -47,7 +51,7 @@ know_driver (void)
 static void
 describe_device (unsigned number)
 {
-  JournalHeader *header = recorder_header ();
+  JournalHeader *header = gemem_recorder_header ();
   uint64_t none = 0;
   size_t bytes = 0;
   int version = 0;
@@ -70,7 +74,7 @@ describe_device (unsigned number)
 }
 
 uint16_t
-recorder_current_device (void)
+gemem_recorder_current_device (void)
 {
   int number = 0;
 
@@ -82,7 +86,7 @@ recorder_current_device (void)
 }
 
 uint16_t
-recorder_device (int number)
+gemem_recorder_device (int number)
 {
   know_driver ();
   describe_device ((unsigned) number);
@@ -90,7 +94,7 @@ recorder_device (int number)
 }
 
 uint64_t
-recorder_context (void)
+gemem_recorder_context (void)
 {
   Handle context = NULL;
 
@@ -100,7 +104,7 @@ recorder_context (void)
 }
 
 uint64_t
-recorder_free_bytes (void)
+gemem_recorder_free_bytes (void)
 {
   size_t left = 0, total = 0;
 
@@ -110,7 +114,7 @@ recorder_free_bytes (void)
 
 /* FALSE for the default stream, which cannot be captured. */
 bool
-recorder_is_capturing (Handle stream, bool per_thread)
+gemem_recorder_is_capturing (Handle stream, bool per_thread)
 {
   int status = 0;
 
@@ -123,7 +127,7 @@ recorder_is_capturing (Handle stream, bool per_thread)
 }
 
 bool
-recorder_is_active (int device)
+gemem_recorder_is_active (int device)
 {
   unsigned flags = 0;
   int active = 1;

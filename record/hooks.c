@@ -18,8 +18,8 @@ enum
   EXPORT int name parameters; \
   __attribute__ ((noinline)) int name parameters \
   { \
-    return recorder_call_##shape (&recorder_hooks[NUMBER_##name], __builtin_return_address (0), \
-                                  ##__VA_ARGS__); \
+    return gemem_recorder_call_##shape (&gemem_recorder_hooks[NUMBER_##name], \
+                                        __builtin_return_address (0), ##__VA_ARGS__); \
   }
 
 #define ALLOC_AS(name) DEFINE (name, ALLOC, (Address * address, size_t size), address, size)
@@ -142,11 +142,11 @@ enum
 #include "record/hooks.def"
 #undef HOOK
 
-Hook recorder_hooks[] = {
+Hook gemem_recorder_hooks[] = {
 #define HOOK(name, shape, per_thread, base, since) \
   { #name, base, since, per_thread, (void *) name, NULL },
 #include "record/hooks.def"
 #undef HOOK
 };
 
-const int recorder_hook_count = sizeof recorder_hooks / sizeof recorder_hooks[0];
+const int gemem_recorder_hook_count = sizeof gemem_recorder_hooks / sizeof gemem_recorder_hooks[0];

@@ -48,7 +48,7 @@ static struct
   char path[4096];
 } journal = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-_Thread_local RecorderThread recorder_thread __attribute__ ((tls_model ("initial-exec")));
+_Thread_local RecorderThread gemem_recorder_thread __attribute__ ((tls_model ("initial-exec")));
 
 static uint64_t
 now (void)
@@ -121,7 +121,7 @@ create (const char *directory)
 static void
 on_thread_end (void *unused)
 {
-  RecorderThread *thread = &recorder_thread;
+  RecorderThread *thread = &gemem_recorder_thread;
   (void) unused;
   pthread_mutex_lock (&journal.lock);
   if (thread->block != NULL && thread->used < JOURNAL_SLOTS && journal.spares < SPARE)
@@ -143,9 +143,9 @@ on_fork (void)
   journal.header = NULL;
   journal.blocks = journal.spares = 0;
   atomic_store (&journal.threads, 0);
-  recorder_thread.block = NULL;
-  recorder_thread.number = 0;
-  recorder_stacks_init ();
+  gemem_recorder_thread.block = NULL;
+  gemem_recorder_thread.number = 0;
+  gemem_recorder_stacks_init ();
   if (atomic_load (&journal.state) == OPEN)
     atomic_store (&journal.state, UNKNOWN);
 }
@@ -182,14 +182,14 @@ open_journal (void)
       journal.forks = pthread_atfork (NULL, NULL, on_fork) == 0;
       pthread_key_create (&journal.key, on_thread_end);
     }
-  header->stacks = recorder_stacks_init ();
+  header->stacks = gemem_recorder_stacks_init ();
   journal.header = header;
   journal.blocks = 1;
   atomic_store (&journal.state, OPEN);
 }
 
 bool
-recorder_ready (void)
+gemem_recorder_ready (void)
 {
   int state = atomic_load_explicit (&journal.state, memory_order_acquire);
 
@@ -205,7 +205,7 @@ recorder_ready (void)
 }
 
 JournalHeader *
-recorder_header (void)
+gemem_recorder_header (void)
 {
   return journal.header;
 }
@@ -279,12 +279,12 @@ reserve (RecorderThread *thread, uint32_t slots)
 }
 
 bool
-recorder_moment (Moment *moment)
+gemem_recorder_moment (Moment *moment)
 {
-  if (!reserve (&recorder_thread, 1))
+  if (!reserve (&gemem_recorder_thread, 1))
     return false;
-  moment->stack = recorder_stack ();
-  if (!reserve (&recorder_thread, 1)) /* the stack may have filled the block */
+  moment->stack = gemem_recorder_stack ();
+  if (!reserve (&gemem_recorder_thread, 1)) /* the stack may have filled the block */
     return false;
   moment->sequence = next_sequence ();
   moment->time = now ();
@@ -300,9 +300,9 @@ put (JournalRecord *slot, const JournalRecord *record)
 }
 
 void
-recorder_add (const Moment *moment, JournalRecord record)
+gemem_recorder_add (const Moment *moment, JournalRecord record)
 {
-  RecorderThread *thread = &recorder_thread;
+  RecorderThread *thread = &gemem_recorder_thread;
 
   if (thread->block == NULL) /* the recorded call forked, and this process is the child */
     return;
@@ -315,9 +315,9 @@ recorder_add (const Moment *moment, JournalRecord record)
 }
 
 bool
-recorder_add_data (JournalRecord record, const void *data, uint32_t size)
+gemem_recorder_add_data (JournalRecord record, const void *data, uint32_t size)
 {
-  RecorderThread *thread = &recorder_thread;
+  RecorderThread *thread = &gemem_recorder_thread;
   uint32_t slots = (size + JOURNAL_SLOT - 1) / JOURNAL_SLOT;
 
   if (size == 0 || size > JOURNAL_MAX_TEXT || !reserve (thread, 1 + slots))

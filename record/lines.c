@@ -43,21 +43,21 @@ write_place (void *unused)
 {
   (void) unused;
   atomic_store (&lines.asked, false);
-  if (atomic_load (&lines.ask) == NULL || recorder_header () == NULL)
+  if (atomic_load (&lines.ask) == NULL || gemem_recorder_header () == NULL)
     return 0;
   JournalRecord record = { .call = JOURNAL_PLACE, .p = lines.stack () };
   int saved = errno;
-  if (record.p == 0 || !recorder_enter ())
+  if (record.p == 0 || !gemem_recorder_enter ())
     return 0;
-  Place place = recorder_place ();
-  __atomic_store_n (&recorder_header ()->places, 1, __ATOMIC_RELAXED);
-  recorder_leave_with (0, &place, record);
+  Place place = gemem_recorder_place ();
+  __atomic_store_n (&gemem_recorder_header ()->places, 1, __ATOMIC_RELAXED);
+  gemem_recorder_leave_with (0, &place, record);
   errno = saved;
   return 0;
 }
 
 void
-recorder_ask_line (void)
+gemem_recorder_ask_line (void)
 {
   int saved = errno;
 

@@ -34,7 +34,8 @@ typedef struct
   JournalRecord *block;
 } RecorderThread;
 
-extern _Thread_local RecorderThread recorder_thread __attribute__ ((tls_model ("initial-exec")));
+extern _Thread_local RecorderThread gemem_recorder_thread
+    __attribute__ ((tls_model ("initial-exec")));
 
 /* The moment of a call: its position in the order of all calls, and its time. */
 typedef struct
@@ -45,29 +46,29 @@ typedef struct
 
 /* Whether this process is recorded; the first call opens the journal.  Cost after that: one
  * load. */
-bool recorder_ready (void);
+bool gemem_recorder_ready (void);
 /* Takes a number, the time and (if enabled) the call stack.  FALSE if the record cannot be
  * stored. */
-bool recorder_moment (Moment *moment);
+bool gemem_recorder_moment (Moment *moment);
 /* Adds @record; the caller has set p to s, device and call. */
-void recorder_add (const Moment *moment, JournalRecord record);
+void gemem_recorder_add (const Moment *moment, JournalRecord record);
 /* Adds @record (p to s and call are set) with @size bytes of @data in the slots after it; false if
  * they cannot be stored. */
-bool recorder_add_data (JournalRecord record, const void *data, uint32_t size);
-/* The header of the journal; valid only between recorder_moment() and the end of the call. */
-JournalHeader *recorder_header (void);
+bool gemem_recorder_add_data (JournalRecord record, const void *data, uint32_t size);
+/* The header of the journal; valid only between gemem_recorder_moment() and the end of the call. */
+JournalHeader *gemem_recorder_header (void);
 
 /* ---- stacks.c */
 
 /* Reads and returns the requested depth of stacks; 0: none. */
-uint32_t recorder_stacks_init (void);
+uint32_t gemem_recorder_stacks_init (void);
 /* The number of the calling thread's stack, which is in the journal; 0: stacks are disabled. */
-uint32_t recorder_stack (void);
+uint32_t gemem_recorder_stack (void);
 
 /* ---- lines.c */
 
 /* Has Python's main thread say where it is, as soon as it can. */
-void recorder_ask_line (void);
+void gemem_recorder_ask_line (void);
 
 /* ---- resolve.c */
 
@@ -81,30 +82,30 @@ typedef struct
   _Atomic (void *) real;
 } Hook;
 
-extern Hook recorder_hooks[];
-extern const int recorder_hook_count;
+extern Hook gemem_recorder_hooks[];
+extern const int gemem_recorder_hook_count;
 
 /* The real function of @hook for a caller at @caller; NULL if there is none. */
-void *recorder_real (Hook *hook, const void *caller);
+void *gemem_recorder_real (Hook *hook, const void *caller);
 /* A function of the driver; NULL if the driver is not loaded. */
-void *recorder_driver_function (const char *name);
+void *gemem_recorder_driver_function (const char *name);
 /* The function to return to a program for which the driver looked up @symbol as @real: @real or its
  * wrapper. */
-void *recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thread);
+void *gemem_recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thread);
 /* The same for the entry point with the exported name of @hook. */
-void *recorder_adopt (Hook *hook, void *real);
+void *gemem_recorder_adopt (Hook *hook, void *real);
 
 /* ---- driver.c; only after a call of the program has succeeded */
 
-uint16_t recorder_current_device (void);
+uint16_t gemem_recorder_current_device (void);
 /* Device @number, named by the program itself. */
-uint16_t recorder_device (int number);
-uint64_t recorder_context (void);
-uint64_t recorder_free_bytes (void); /* free bytes of the current device; 0: unknown */
+uint16_t gemem_recorder_device (int number);
+uint64_t gemem_recorder_context (void);
+uint64_t gemem_recorder_free_bytes (void); /* free bytes of the current device; 0: unknown */
 /* Whether work queued on @stream is captured into a graph (@per_thread: stream 0 is the per-thread
  * default stream). */
-bool recorder_is_capturing (Handle stream, bool per_thread);
-bool recorder_is_active (int device); /* its primary context is active; true if unknown */
+bool gemem_recorder_is_capturing (Handle stream, bool per_thread);
+bool gemem_recorder_is_active (int device); /* its primary context is active; true if unknown */
 
 /* Marks symbols visible to other objects (together with recorder.map, for the linker). */
 #define EXPORT __attribute__ ((visibility ("default")))

@@ -61,11 +61,11 @@ gemem_record_library (const char *allocator, const char *settings, const char *l
   copy_text (above.allocator, sizeof above.allocator, allocator);
   copy_text (above.settings, sizeof above.settings, settings);
   copy_text (above.library, sizeof above.library, library);
-  if (recorder_header () != NULL && recorder_enter ()) /* it opens no journal */
+  if (gemem_recorder_header () != NULL && gemem_recorder_enter ()) /* it opens no journal */
     {
-      if (recorder_header ()->library[0] != '\0')
-        name_allocator (recorder_header ());
-      recorder_leave (saved);
+      if (gemem_recorder_header ()->library[0] != '\0')
+        name_allocator (gemem_recorder_header ());
+      gemem_recorder_leave (saved);
     }
 }
 
@@ -77,13 +77,14 @@ gemem_record_stack (const char *text)
   uint32_t number = 0;
   int saved = errno;
 
-  if (recorder_enter ())
+  if (gemem_recorder_enter ())
     {
       number = TEXT_STACKS | (atomic_fetch_add (&above.stacks, 1) + 1);
       JournalRecord record = { .call = JOURNAL_STRING, .p = number, .q = strlen (text) };
-      if (record.q > JOURNAL_MAX_TEXT || !recorder_add_data (record, text, (uint32_t) record.q))
+      if (record.q > JOURNAL_MAX_TEXT
+          || !gemem_recorder_add_data (record, text, (uint32_t) record.q))
         number = 0;
-      recorder_leave (saved);
+      gemem_recorder_leave (saved);
     }
   return number;
 }
@@ -92,12 +93,12 @@ gemem_record_stack (const char *text)
 void
 gemem_record_begin (uint32_t stack)
 {
-  JournalHeader *header = stack != 0 ? recorder_header () : NULL;
+  JournalHeader *header = stack != 0 ? gemem_recorder_header () : NULL;
 
   if (header != NULL && header->library[0] == '\0')
     name_allocator (header);
-  recorder_thread.serves = true;
-  recorder_thread.above = stack;
+  gemem_recorder_thread.serves = true;
+  gemem_recorder_thread.above = stack;
 }
 
 /* Ends the request of @size bytes that began; 0: there was none after all.  @address 0: it was refused,
@@ -107,29 +108,30 @@ gemem_record_request (int device, uint64_t address, uint64_t size, uint64_t bloc
 {
   int saved = errno;
 
-  if (size == 0 || !recorder_enter ())
+  if (size == 0 || !gemem_recorder_enter ())
     {
-      recorder_thread.serves = false;
+      gemem_recorder_thread.serves = false;
       return;
     }
-  Place place = recorder_place (); /* also assigns the number of the thread */
+  Place place = gemem_recorder_place (); /* also assigns the number of the thread */
   JournalRecord record = { .call = JOURNAL_REQUEST,
                            .p = address,
                            .q = size,
-                           .r = recorder_stream_number ((Handle) (uintptr_t) stream, false),
+                           .r = gemem_recorder_stream_number ((Handle) (uintptr_t) stream, false),
                            .s = block,
-                           .device = address != 0 ? recorder_device (device) : (uint16_t) device };
+                           .device = address != 0 ? gemem_recorder_device (device)
+                                                  : (uint16_t) device };
   errno = saved;
-  recorder_leave_with (0, &place, record);
-  recorder_thread.serves = false;
+  gemem_recorder_leave_with (0, &place, record);
+  gemem_recorder_thread.serves = false;
 }
 
 void
 gemem_record_release (int device, uint64_t address)
 {
-  if (!recorder_enter ())
+  if (!gemem_recorder_enter ())
     return;
-  Place place = recorder_place ();
+  Place place = gemem_recorder_place ();
   JournalRecord record = { .call = JOURNAL_REQUEST_END, .p = address, .device = (uint16_t) device };
-  recorder_leave_with (0, &place, record);
+  gemem_recorder_leave_with (0, &place, record);
 }

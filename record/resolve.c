@@ -70,9 +70,9 @@ hook_named (const char *name)
 {
   if (name == NULL || name[0] != 'c' || name[1] != 'u')
     return NULL;
-  for (int i = 0; i < recorder_hook_count; i++)
-    if (strcmp (recorder_hooks[i].name, name) == 0)
-      return &recorder_hooks[i];
+  for (int i = 0; i < gemem_recorder_hook_count; i++)
+    if (strcmp (gemem_recorder_hooks[i].name, name) == 0)
+      return &gemem_recorder_hooks[i];
   return NULL;
 }
 
@@ -142,11 +142,11 @@ in_loaded (const char *begins, const char *name)
 }
 
 void *
-recorder_driver_function (const char *name)
+gemem_recorder_driver_function (const char *name)
 {
   void *function = in_loaded ("libcuda.so", name);
-  for (int i = 0; i < recorder_hook_count; i++)
-    if (function != NULL && function == recorder_hooks[i].wrapper)
+  for (int i = 0; i < gemem_recorder_hook_count; i++)
+    if (function != NULL && function == gemem_recorder_hooks[i].wrapper)
       return NULL;
   return function;
 }
@@ -185,7 +185,7 @@ same_object (const void *a, const void *b)
 }
 
 void *
-recorder_real (Hook *hook, const void *caller)
+gemem_recorder_real (Hook *hook, const void *caller)
 {
   void *real = atomic_load_explicit (&hook->real, memory_order_acquire), *own = NULL;
   Dl_info info;
@@ -212,7 +212,7 @@ recorder_real (Hook *hook, const void *caller)
 /* ---- lookups by the program */
 
 void *
-recorder_adopt (Hook *hook, void *real)
+gemem_recorder_adopt (Hook *hook, void *real)
 {
   if (real == NULL || real == hook->wrapper)
     return real;
@@ -220,15 +220,15 @@ recorder_adopt (Hook *hook, void *real)
 }
 
 void *
-recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thread)
+gemem_recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thread)
 {
   Hook *best = NULL;
 
   if (symbol == NULL || real == NULL)
     return real;
-  for (int i = 0; i < recorder_hook_count; i++)
+  for (int i = 0; i < gemem_recorder_hook_count; i++)
     {
-      Hook *hook = &recorder_hooks[i];
+      Hook *hook = &gemem_recorder_hooks[i];
       if (real == hook->wrapper)
         return real;
       if (hook->base == NULL || strcmp (hook->base, symbol) != 0 || hook->since > version)
@@ -239,7 +239,7 @@ recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thre
           || (hook->since == best->since && hook->per_thread == per_thread))
         best = hook;
     }
-  return best != NULL ? recorder_adopt (best, real) : real;
+  return best != NULL ? gemem_recorder_adopt (best, real) : real;
 }
 
 /* Whether the object of @caller has the function that @hook's wrapper calls: it is a stub. */
@@ -256,8 +256,9 @@ hooked_symbol (Hook *hook, void *handle, const void *caller)
   void *function = real_dlsym () (handle, hook->name);
 
   if (function != hook->wrapper)
-    return function != NULL && is_stub (hook, caller) ? function : recorder_adopt (hook, function);
-  if (recorder_real (hook, caller) != NULL)
+    return function != NULL && is_stub (hook, caller) ? function
+                                                      : gemem_recorder_adopt (hook, function);
+  if (gemem_recorder_real (hook, caller) != NULL)
     return function;
   return behind_this (hook->name); /* not found: returns NULL and sets dlerror() */
 }

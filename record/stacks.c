@@ -212,7 +212,7 @@ note_module (uintptr_t address)
       return;
   search.address = address;
   if (stacks.modules < MODULES && dl_iterate_phdr (look_for_module, &search) != 0
-      && recorder_add_data (search.record, search.text, (uint32_t) search.record.q))
+      && gemem_recorder_add_data (search.record, search.text, (uint32_t) search.record.q))
     stacks.module[stacks.modules++] = search.module;
 }
 
@@ -263,12 +263,12 @@ look_for_own (struct dl_phdr_info *info, size_t unused, void *data)
   (void) unused;
   (void) data;
   range_of (info, &stacks.start, &stacks.end);
-  uintptr_t own = (uintptr_t) recorder_stacks_init;
+  uintptr_t own = (uintptr_t) gemem_recorder_stacks_init;
   return own >= stacks.start && own < stacks.end;
 }
 
 uint32_t
-recorder_stacks_init (void)
+gemem_recorder_stacks_init (void)
 {
   const char *depth = getenv ("GEMEM_RECORD_STACKS");
   void *frame[1];
@@ -311,7 +311,7 @@ add_stack (void *const *frames, int count)
   JournalRecord record = { .call = JOURNAL_STACK,
                            .p = (uint64_t) stacks.number + 1,
                            .q = (uint64_t) count };
-  if (!recorder_add_data (record, addresses, (uint32_t) ((size_t) count * sizeof (uint64_t))))
+  if (!gemem_recorder_add_data (record, addresses, (uint32_t) ((size_t) count * sizeof (uint64_t))))
     return 0;
   stacks.count++;
   return ++stacks.number;
@@ -343,7 +343,7 @@ is_own (void *frame)
 }
 
 uint32_t
-recorder_stack (void)
+gemem_recorder_stack (void)
 {
   void *frames[MOST_FRAMES + OWN_FRAMES];
   int skip = 0;
@@ -362,7 +362,7 @@ recorder_stack (void)
   forget_unloaded ();
   Slot *slot = find (hash);
   if (slot->hash == 0 && stacks.count >= STACKS)
-    __atomic_add_fetch (&recorder_header ()->stackless, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch (&gemem_recorder_header ()->stackless, 1, __ATOMIC_RELAXED);
   else if (slot->hash == 0 && (slot->number = add_stack (frames + skip, count)) != 0)
     slot->hash = hash;
   uint32_t number = slot->hash == hash ? (uint32_t) slot->number : 0;

@@ -22,7 +22,7 @@ struct _SymbolsDwarf
 };
 
 SymbolsDwarf *
-symbols_dwarf_open (const char *path, guint64 bias)
+gemem_symbols_dwarf_open (const char *path, guint64 bias)
 {
   static const Dwfl_Callbacks callbacks = { .find_elf = dwfl_build_id_find_elf,
                                             .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -38,12 +38,12 @@ symbols_dwarf_open (const char *path, guint64 bias)
     }
   if (dwarf->module != NULL)
     return dwarf;
-  symbols_dwarf_close (dwarf);
+  gemem_symbols_dwarf_close (dwarf);
   return NULL;
 }
 
 void
-symbols_dwarf_close (SymbolsDwarf *dwarf)
+gemem_symbols_dwarf_close (SymbolsDwarf *dwarf)
 {
   if (dwarf == NULL)
     return;
@@ -114,7 +114,7 @@ scopes_at (Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
 }
 
 guint
-symbols_dwarf_frames (SymbolsDwarf *dwarf, guint64 address, SymbolsFrame frame, gpointer data)
+gemem_symbols_dwarf_frames (SymbolsDwarf *dwarf, guint64 address, SymbolsFrame frame, gpointer data)
 {
   Dwarf_Addr bias = 0;
   Dwarf_Die *unit = unit_at (dwarf, address, &bias), *scopes = NULL;
@@ -154,7 +154,7 @@ symbols_dwarf_frames (SymbolsDwarf *dwarf, guint64 address, SymbolsFrame frame, 
 #else
 
 SymbolsDwarf *
-symbols_dwarf_open (const char *path, guint64 bias)
+gemem_symbols_dwarf_open (const char *path, guint64 bias)
 {
   (void) path;
   (void) bias;
@@ -162,13 +162,13 @@ symbols_dwarf_open (const char *path, guint64 bias)
 }
 
 void
-symbols_dwarf_close (SymbolsDwarf *dwarf)
+gemem_symbols_dwarf_close (SymbolsDwarf *dwarf)
 {
   (void) dwarf;
 }
 
 guint
-symbols_dwarf_frames (SymbolsDwarf *dwarf, guint64 address, SymbolsFrame frame, gpointer data)
+gemem_symbols_dwarf_frames (SymbolsDwarf *dwarf, guint64 address, SymbolsFrame frame, gpointer data)
 {
   (void) dwarf;
   (void) address;

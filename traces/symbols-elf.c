@@ -52,7 +52,7 @@ section (const SymbolsElf *elf, guint number)
 }
 
 SymbolsElf *
-symbols_elf_open (const char *path)
+gemem_symbols_elf_open (const char *path)
 {
   static const guint8 own[] = { ELFMAG0,
                                 ELFMAG1,
@@ -77,7 +77,7 @@ symbols_elf_open (const char *path)
   elf->size = g_mapped_file_get_length (file);
   if (elf->size < sizeof header || memcmp (elf->data, own, sizeof own) != 0)
     {
-      symbols_elf_close (elf);
+      gemem_symbols_elf_close (elf);
       return NULL;
     }
   memcpy (&header, elf->data, sizeof header);
@@ -89,7 +89,7 @@ symbols_elf_open (const char *path)
 }
 
 void
-symbols_elf_close (SymbolsElf *elf)
+gemem_symbols_elf_close (SymbolsElf *elf)
 {
   if (elf == NULL)
     return;
@@ -101,7 +101,7 @@ symbols_elf_close (SymbolsElf *elf)
 /* ---- build-id */
 
 const guint8 *
-symbols_elf_build_id (const SymbolsElf *elf, gsize *size)
+gemem_symbols_elf_build_id (const SymbolsElf *elf, gsize *size)
 {
   for (guint i = 0; i < elf->n_sections; i++)
     {
@@ -183,7 +183,7 @@ read_functions (SymbolsElf *elf)
 }
 
 const char *
-symbols_elf_function (SymbolsElf *elf, guint64 address)
+gemem_symbols_elf_function (SymbolsElf *elf, guint64 address)
 {
   if (elf->functions == NULL)
     read_functions (elf);

@@ -13,22 +13,22 @@ typedef void (*SymbolsFrame) (gpointer data, const char *name, const char *file,
 typedef struct _SymbolsElf SymbolsElf;
 
 /* Opens a regular file in the ELF format of this machine; NULL: it cannot be read, or is none. */
-SymbolsElf *symbols_elf_open (const char *path);
-void symbols_elf_close (SymbolsElf *elf); /* may be NULL */
+SymbolsElf *gemem_symbols_elf_open (const char *path);
+void gemem_symbols_elf_close (SymbolsElf *elf); /* may be NULL */
 /* The build-id of the file; NULL: it has none. */
-const guint8 *symbols_elf_build_id (const SymbolsElf *elf, gsize *size);
+const guint8 *gemem_symbols_elf_build_id (const SymbolsElf *elf, gsize *size);
 /* The function at @address, as in the file; NULL: unknown.  O(log symbols), the first call
  * O(symbols log symbols). */
-const char *symbols_elf_function (SymbolsElf *elf, guint64 address);
+const char *gemem_symbols_elf_function (SymbolsElf *elf, guint64 address);
 
 /* ---- symbols-dwarf.c */
 
 typedef struct _SymbolsDwarf SymbolsDwarf;
 
 /* Opens @path, loaded with @bias; NULL: it cannot be read, or gemem was built without libdw. */
-SymbolsDwarf *symbols_dwarf_open (const char *path, guint64 bias);
-void symbols_dwarf_close (SymbolsDwarf *dwarf); /* may be NULL */
+SymbolsDwarf *gemem_symbols_dwarf_open (const char *path, guint64 bias);
+void gemem_symbols_dwarf_close (SymbolsDwarf *dwarf); /* may be NULL */
 /* Reports the frames of @address (biased); returns their number.  Without debugging information
  * the function's symbol is the only one. */
-guint symbols_dwarf_frames (SymbolsDwarf *dwarf, guint64 address, SymbolsFrame frame,
-                            gpointer data);
+guint gemem_symbols_dwarf_frames (SymbolsDwarf *dwarf, guint64 address, SymbolsFrame frame,
+                                  gpointer data);

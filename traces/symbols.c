@@ -45,8 +45,8 @@ static void
 module_free (gpointer data)
 {
   Module *module = data;
-  symbols_dwarf_close (module->dwarf);
-  symbols_elf_close (module->elf);
+  gemem_symbols_dwarf_close (module->dwarf);
+  gemem_symbols_elf_close (module->elf);
   g_free (module->build_id);
   g_free (module->path);
   g_free (module);
@@ -164,18 +164,18 @@ open_module (GememSymbols *symbols, Module *module)
   gsize size = 0;
 
   module->opened = TRUE;
-  module->elf = *module->path == '/' ? symbols_elf_open (module->path) : NULL;
+  module->elf = *module->path == '/' ? gemem_symbols_elf_open (module->path) : NULL;
   if (module->elf == NULL)
     return;
-  const guint8 *id = symbols_elf_build_id (module->elf, &size);
+  const guint8 *id = gemem_symbols_elf_build_id (module->elf, &size);
   if (module->build_id != NULL && module->build_id_size > 0
       && (id == NULL || size != module->build_id_size || memcmp (id, module->build_id, size) != 0))
     {
-      g_clear_pointer (&module->elf, symbols_elf_close);
+      g_clear_pointer (&module->elf, gemem_symbols_elf_close);
       g_hash_table_add (symbols->changed, g_strdup (module->path));
       return;
     }
-  module->dwarf = symbols_dwarf_open (module->path, module->bias);
+  module->dwarf = gemem_symbols_dwarf_open (module->path, module->bias);
 }
 
 static Module *
@@ -202,10 +202,10 @@ look_up (GememSymbols *symbols, guint64 address)
   if (module != NULL && !module->opened)
     open_module (symbols, module);
   if (module != NULL && module->dwarf != NULL
-      && symbols_dwarf_frames (module->dwarf, call, add_frame, symbols) > 0)
+      && gemem_symbols_dwarf_frames (module->dwarf, call, add_frame, symbols) > 0)
     return;
   if (module != NULL && module->elf != NULL)
-    function = symbols_elf_function (module->elf, call - module->bias);
+    function = gemem_symbols_elf_function (module->elf, call - module->bias);
   if (function != NULL)
     {
       add_frame (symbols, function, NULL, 0);

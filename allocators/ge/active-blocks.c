@@ -112,7 +112,7 @@ sort (GArray *array, GeLess before)
 
   for (guint i = 0; i < array->len; i++)
     order[i] = copy + i * size;
-  ge_std_sort (order, array->len, before, NULL);
+  gemem_ge_std_sort (order, array->len, before, NULL);
   for (guint i = 0; i < array->len; i++)
     memcpy (array->data + i * size, order[i], size);
 }

@@ -13,15 +13,15 @@
 #include "dry/driver/driver.h"
 
 /* A capture, shared by the streams that take part in it. */
-struct _StandinCapture
+struct _DriverCapture
 {
-  StandinStream *origin;
+  DriverStream *origin;
   GThread *thread;
   CUstreamCaptureMode mode;
   gboolean invalid;
-  GPtrArray *streams;  /* StandinStream */
-  guint64 work;        /* calls of libraries before it */
-  StandinGraph *graph; /* becomes the program's when the capture ends */
+  GPtrArray *streams; /* DriverStream */
+  guint64 work;       /* calls of libraries before it */
+  DriverGraph *graph; /* becomes the program's when the capture ends */
 };
 
 static __thread CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -31,7 +31,7 @@ static GPtrArray *captures; /* in progress */
 
 /* TRUE if @capture forbids calls that are not safe on this thread. */
 static gboolean
-forbids (const StandinCapture *capture)
+forbids (const DriverCapture *capture)
 {
   gboolean own = capture->thread == g_thread_self ();
 
@@ -43,7 +43,7 @@ forbids (const StandinCapture *capture)
 }
 
 static gboolean
-is_unsafe (StandinEntry entry)
+is_unsafe (DriverEntry entry)
 {
   switch ((int) entry)
     {
@@ -68,49 +68,51 @@ is_unsafe (StandinEntry entry)
 }
 
 CUresult
-standin_capture_allows (StandinEntry entry)
+gemem_driver_capture_allows (DriverEntry entry)
 {
   gboolean safe = TRUE;
 
   for (guint i = 0; captures != NULL && is_unsafe (entry) && i < captures->len; i++)
     {
-      StandinCapture *capture = captures->pdata[i];
+      DriverCapture *capture = captures->pdata[i];
       capture->invalid |= forbids (capture);
       safe &= !forbids (capture);
     }
-  return safe
-             ? CUDA_SUCCESS
-             : standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured");
+  return safe ? CUDA_SUCCESS
+              : gemem_driver_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                                     "while a stream is captured");
 }
 
 CUresult
-standin_capture_allows_wait (const StandinStream *stream)
+gemem_driver_capture_allows_wait (const DriverStream *stream)
 {
   if (stream->capture == NULL)
     return CUDA_SUCCESS;
   stream->capture->invalid = TRUE;
-  return standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the stream is being captured");
+  return gemem_driver_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                              "the stream is being captured");
 }
 
 CUresult
-standin_capture_allows_wait_for_all (const StandinContext *context)
+gemem_driver_capture_allows_wait_for_all (const DriverContext *context)
 {
   gboolean any = FALSE;
 
   for (guint i = 0; captures != NULL && i < captures->len; i++)
     {
-      StandinCapture *capture = captures->pdata[i];
+      DriverCapture *capture = captures->pdata[i];
       if (capture->origin->object.context == context)
         any = capture->invalid = TRUE;
     }
-  return any ? standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "while a stream is captured")
+  return any ? gemem_driver_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                                    "while a stream is captured")
              : CUDA_SUCCESS;
 }
 
 /* ---- captures */
 
 void
-standin_capture_join (StandinCapture *capture, StandinStream *stream)
+gemem_driver_capture_join (DriverCapture *capture, DriverStream *stream)
 {
   if (stream->capture == capture)
     return;
@@ -121,70 +123,69 @@ standin_capture_join (StandinCapture *capture, StandinStream *stream)
 /* What libraries launched since @capture began, on streams that only they know, is taken for a part of
  * it: a graph without nodes tells a program that it captured nothing. */
 static void
-add_library_work (StandinCapture *capture)
+add_library_work (DriverCapture *capture)
 {
-  for (guint64 now = standin_library_work (TRUE); capture->work < now; capture->work++)
-    standin_graph_add (capture->graph, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL },
-                       NULL, 0);
+  for (guint64 now = gemem_driver_library_work (TRUE); capture->work < now; capture->work++)
+    gemem_driver_graph_add (capture->graph,
+                            &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL }, NULL, 0);
 }
 
 static CUresult
-begin_capture (StandinEntry entry, CUstream handle, CUstreamCaptureMode mode)
+begin_capture (DriverEntry entry, CUstream handle, CUstreamCaptureMode mode)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
-  StandinStream *stream = standin_stream (handle);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
+  DriverStream *stream = gemem_driver_stream (handle);
   if (stream == NULL || (guint) mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such stream, or no mode");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such stream, or no mode");
   if (stream == &stream->object.context->legacy)
-    return standin_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                           "the default stream cannot be captured");
+    return gemem_driver_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                                "the default stream cannot be captured");
   if (stream->capture != NULL)
-    return standin_misuse (CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured");
-  StandinCapture *capture = g_new0 (StandinCapture, 1);
-  *capture = (StandinCapture){
+    return gemem_driver_misuse (CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured");
+  DriverCapture *capture = g_new0 (DriverCapture, 1);
+  *capture = (DriverCapture){
     .origin = stream, .thread = g_thread_self (), .mode = mode, .streams = g_ptr_array_new ()
   };
-  capture->graph = standin_graph_new ();
-  capture->work = standin_library_work (TRUE);
-  standin_capture_join (capture, stream);
+  capture->graph = gemem_driver_graph_new ();
+  capture->work = gemem_driver_library_work (TRUE);
+  gemem_driver_capture_join (capture, stream);
   if (captures == NULL)
     captures = g_ptr_array_new ();
   g_ptr_array_add (captures, capture);
   return CUDA_SUCCESS;
 }
 
-StandinGraph *
-standin_capture_graph (const StandinStream *stream)
+DriverGraph *
+gemem_driver_capture_graph (const DriverStream *stream)
 {
   return stream->capture->graph;
 }
 
 CUresult
-standin_capture_add (StandinStream *stream, const CUgraphNodeParams *what)
+gemem_driver_capture_add (DriverStream *stream, const CUgraphNodeParams *what)
 {
   if (stream->capture != NULL)
-    standin_graph_add (stream->capture->graph, what, NULL, 0);
+    gemem_driver_graph_add (stream->capture->graph, what, NULL, 0);
   return CUDA_SUCCESS;
 }
 
 /* Removes all streams from @capture; no stream can join it any more. */
 static void
-dissolve (StandinCapture *capture)
+dissolve (DriverCapture *capture)
 {
   GHashTableIter iter;
   gpointer value;
 
-  g_hash_table_iter_init (&iter, standin.objects);
+  g_hash_table_iter_init (&iter, gemem_driver.objects);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((StandinObject *) value)->kind == KIND_EVENT
-        && ((StandinEvent *) value)->capture == capture)
-      ((StandinEvent *) value)->capture = NULL;
+    if (((DriverObject *) value)->kind == KIND_EVENT && ((DriverEvent *) value)->capture == capture)
+      ((DriverEvent *) value)->capture = NULL;
   for (guint i = 0; i < capture->streams->len; i++)
-    ((StandinStream *) capture->streams->pdata[i])->capture = NULL;
+    ((DriverStream *) capture->streams->pdata[i])->capture = NULL;
   if (capture->graph != NULL)
     {
-      standin_object_remove (capture->graph);
-      standin_object_free (capture->graph);
+      gemem_driver_object_remove (capture->graph);
+      gemem_driver_object_free (capture->graph);
     }
   g_ptr_array_remove (captures, capture);
   g_ptr_array_unref (capture->streams);
@@ -192,7 +193,7 @@ dissolve (StandinCapture *capture)
 }
 
 void
-standin_capture_leave (StandinStream *stream)
+gemem_driver_capture_leave (DriverStream *stream)
 {
   if (stream->capture != NULL && stream->capture->origin == stream)
     dissolve (stream->capture);
@@ -201,29 +202,29 @@ standin_capture_leave (StandinStream *stream)
 }
 
 void
-standin_capture_clear (const StandinContext *context)
+gemem_driver_capture_clear (const DriverContext *context)
 {
   for (guint i = captures != NULL ? captures->len : 0; i-- > 0;)
-    if (((StandinCapture *) captures->pdata[i])->origin->object.context == context)
+    if (((DriverCapture *) captures->pdata[i])->origin->object.context == context)
       dissolve (captures->pdata[i]);
 }
 
 static CUresult
-end_capture (StandinEntry entry, CUstream handle, CUgraph *graph)
+end_capture (DriverEntry entry, CUstream handle, CUgraph *graph)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
-  StandinStream *stream = standin_stream (handle);
-  StandinCapture *capture = stream != NULL ? stream->capture : NULL;
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
+  DriverStream *stream = gemem_driver_stream (handle);
+  DriverCapture *capture = stream != NULL ? stream->capture : NULL;
   if (graph == NULL || capture == NULL || capture->origin != stream)
-    return standin_misuse (CUDA_ERROR_ILLEGAL_STATE, "no capture began with this stream");
+    return gemem_driver_misuse (CUDA_ERROR_ILLEGAL_STATE, "no capture began with this stream");
   if (capture->thread != g_thread_self () && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED)
-    return standin_misuse (CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "another thread began it");
+    return gemem_driver_misuse (CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "another thread began it");
   gboolean invalid = capture->invalid;
   *graph = NULL;
   if (!invalid)
     {
       add_library_work (capture);
-      *graph = STANDIN_HANDLE (CUgraph, (StandinGraph *) g_steal_pointer (&capture->graph));
+      *graph = DRIVER_HANDLE (CUgraph, (DriverGraph *) g_steal_pointer (&capture->graph));
     }
   dissolve (capture);
   return invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
@@ -238,7 +239,7 @@ cuStreamBeginCapture_v2 (CUstream stream, CUstreamCaptureMode mode)
 CUresult CUDAAPI
 cuStreamBeginCapture_v2_ptsz (CUstream stream, CUstreamCaptureMode mode)
 {
-  return begin_capture (ENTRY_cuStreamBeginCapture_v2_ptsz, standin_per_thread (stream), mode);
+  return begin_capture (ENTRY_cuStreamBeginCapture_v2_ptsz, gemem_driver_per_thread (stream), mode);
 }
 
 CUresult CUDAAPI
@@ -250,11 +251,11 @@ cuStreamEndCapture (CUstream stream, CUgraph *graph)
 CUresult CUDAAPI
 cuStreamEndCapture_ptsz (CUstream stream, CUgraph *graph)
 {
-  return end_capture (ENTRY_cuStreamEndCapture_ptsz, standin_per_thread (stream), graph);
+  return end_capture (ENTRY_cuStreamEndCapture_ptsz, gemem_driver_per_thread (stream), graph);
 }
 
 CUstreamCaptureStatus
-standin_capture_status (const StandinStream *stream)
+gemem_driver_capture_status (const DriverStream *stream)
 {
   return stream->capture == NULL    ? CU_STREAM_CAPTURE_STATUS_NONE
          : stream->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
@@ -270,7 +271,7 @@ cuThreadExchangeStreamCaptureMode (CUstreamCaptureMode *mode)
 
   BEGIN (cuThreadExchangeStreamCaptureMode, 0);
   if (mode == NULL || (guint) *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no mode");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no mode");
   thread_mode = *mode;
   *mode = before;
   return CUDA_SUCCESS;

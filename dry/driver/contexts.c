@@ -11,86 +11,86 @@
 
 #define DEPTH 64 /* of the context stack of a thread */
 
-static __thread StandinContext *stack[DEPTH];
+static __thread DriverContext *stack[DEPTH];
 static __thread guint depth;
 
 /* Not inlined: the compiler would warn that the result can be NULL, and does not know that
  * callers that asked for a context have one. */
-__attribute__ ((noinline)) StandinContext *
-standin_context (void)
+__attribute__ ((noinline)) DriverContext *
+gemem_driver_context (void)
 {
   return depth > 0 ? stack[depth - 1] : NULL;
 }
 
 CUresult
-standin_context_state (void)
+gemem_driver_context_state (void)
 {
-  const StandinContext *context = standin_context ();
+  const DriverContext *context = gemem_driver_context ();
   if (context == NULL)
     return CUDA_SUCCESS;
-  return context->alive
-             ? context->lost
-             : standin_misuse (CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context is destroyed");
+  return context->alive ? context->lost
+                        : gemem_driver_misuse (CUDA_ERROR_CONTEXT_IS_DESTROYED,
+                                               "the current context is destroyed");
 }
 
 void
-standin_context_init (StandinContext *context, StandinDevice *device, guint flags)
+gemem_driver_context_init (DriverContext *context, DriverDevice *device, guint flags)
 {
   context->device = device;
   context->flags = flags;
   context->alive = TRUE;
   context->lost = CUDA_SUCCESS;
-  context->legacy = (StandinStream){
-    .object = { .id = standin_new_id (), .kind = KIND_STREAM, .context = context }
+  context->legacy = (DriverStream){
+    .object = { .id = gemem_driver_new_id (), .kind = KIND_STREAM, .context = context }
   };
   context->per_thread = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  context->blocking_busy = context->busy = standin.now;
+  context->blocking_busy = context->busy = gemem_driver.now;
 }
 
 /* Removes the objects in @context and counts them as leaked. */
 static void
-clear_objects (StandinContext *context)
+clear_objects (DriverContext *context)
 {
   GHashTableIter iter;
   gpointer value;
 
-  standin_capture_clear (context);
-  g_hash_table_iter_init (&iter, standin.objects);
+  gemem_driver_capture_clear (context);
+  g_hash_table_iter_init (&iter, gemem_driver.objects);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     {
-      StandinObject *object = value;
+      DriverObject *object = value;
       if (object->context != context)
         continue;
       if (object->kind != KIND_FUNCTION)
-        standin_report_leak (object->kind, 0);
+        gemem_driver_report_leak (object->kind, 0);
       g_hash_table_iter_remove (&iter);
-      standin_object_free (object);
+      gemem_driver_object_free (object);
     }
 }
 
 static void
-clear_memory (StandinContext *context)
+clear_memory (DriverContext *context)
 {
   GememTreeNode *next;
 
-  for (GememTreeNode *node = gemem_tree_first (&standin.spans); node != NULL; node = next)
+  for (GememTreeNode *node = gemem_tree_first (&gemem_driver.areas); node != NULL; node = next)
     {
-      StandinSpan *span = GEMEM_TREE_ENTRY (node, StandinSpan, node);
+      DriverArea *area = GEMEM_TREE_ENTRY (node, DriverArea, node);
       next = gemem_tree_next (node);
-      if (span->context != context)
+      if (area->context != context)
         continue;
-      standin_report_leak (span->kind, span->size);
-      standin_device_free (span);
-      standin_span_remove (span);
+      gemem_driver_report_leak (area->kind, area->size);
+      gemem_driver_device_free (area);
+      gemem_driver_area_remove (area);
     }
 }
 
 void
-standin_context_clear (StandinContext *context)
+gemem_driver_context_clear (DriverContext *context)
 {
   if (context->lost == CUDA_SUCCESS)
-    standin_wait_until (context->busy);
-  standin_stream_clear (context);
+    gemem_driver_wait_until (context->busy);
+  gemem_driver_stream_clear (context);
   clear_objects (context);
   clear_memory (context);
   g_clear_pointer (&context->per_thread, g_hash_table_unref);
@@ -100,23 +100,24 @@ standin_context_clear (StandinContext *context)
 /* ---- primary contexts */
 
 #define DEVICE(number) \
-  StandinDevice *device = standin_device (number); \
+  DriverDevice *device = gemem_driver_device (number); \
   if (device == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, standin.n_devices)
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, \
+                              gemem_driver.n_devices)
 
 CUresult CUDAAPI
 cuDevicePrimaryCtxRetain (CUcontext *context, CUdevice number)
 {
   BEGIN (cuDevicePrimaryCtxRetain, NEEDS_INIT);
   if (context == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
   DEVICE (number);
   if (device->primary == NULL)
-    device->primary = standin_object_add (g_new0 (StandinContext, 1), KIND_CONTEXT, NULL);
+    device->primary = gemem_driver_object_add (g_new0 (DriverContext, 1), KIND_CONTEXT, NULL);
   if (!device->primary->alive)
-    standin_context_init (device->primary, device, device->primary->flags);
+    gemem_driver_context_init (device->primary, device, device->primary->flags);
   device->primary->retained++;
-  *context = STANDIN_HANDLE (CUcontext, device->primary);
+  *context = DRIVER_HANDLE (CUcontext, device->primary);
   return CUDA_SUCCESS;
 }
 
@@ -126,10 +127,10 @@ cuDevicePrimaryCtxRelease_v2 (CUdevice number)
   BEGIN (cuDevicePrimaryCtxRelease_v2, RETURNS);
   DEVICE (number);
   if (device->primary == NULL || device->primary->retained == 0)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT,
-                           "the primary context of device %d is not retained", number);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT,
+                                "the primary context of device %d is not retained", number);
   if (--device->primary->retained == 0)
-    standin_context_clear (device->primary);
+    gemem_driver_context_clear (device->primary);
   return CUDA_SUCCESS;
 }
 
@@ -139,7 +140,7 @@ cuDevicePrimaryCtxReset_v2 (CUdevice number)
   BEGIN (cuDevicePrimaryCtxReset_v2, RETURNS);
   DEVICE (number);
   if (device->primary != NULL && device->primary->alive)
-    standin_context_clear (device->primary);
+    gemem_driver_context_clear (device->primary);
   return CUDA_SUCCESS;
 }
 
@@ -148,7 +149,7 @@ cuDevicePrimaryCtxGetState (CUdevice number, unsigned int *flags, int *active)
 {
   BEGIN (cuDevicePrimaryCtxGetState, NEEDS_INIT);
   if (flags == NULL || active == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
   DEVICE (number);
   *flags = device->primary != NULL ? device->primary->flags : 0;
   *active = device->primary != NULL && device->primary->alive;
@@ -161,9 +162,9 @@ cuDevicePrimaryCtxSetFlags_v2 (CUdevice number, unsigned int flags)
   BEGIN (cuDevicePrimaryCtxSetFlags_v2, NEEDS_INIT);
   DEVICE (number);
   if ((flags & ~CU_CTX_FLAGS_MASK) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
   if (device->primary == NULL)
-    device->primary = standin_object_add (g_new0 (StandinContext, 1), KIND_CONTEXT, NULL);
+    device->primary = gemem_driver_object_add (g_new0 (DriverContext, 1), KIND_CONTEXT, NULL);
   device->primary->flags = flags;
   return CUDA_SUCCESS;
 }
@@ -173,18 +174,18 @@ cuDevicePrimaryCtxSetFlags_v2 (CUdevice number, unsigned int flags)
 static CUresult
 create (CUcontext *handle, unsigned int flags, CUdevice number)
 {
-  StandinContext *context;
+  DriverContext *context;
 
   if (handle == NULL || (flags & ~CU_CTX_FLAGS_MASK) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
-                           flags);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
+                                flags);
   DEVICE (number);
   if (depth == DEPTH)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  context = standin_object_add (g_new0 (StandinContext, 1), KIND_CONTEXT, NULL);
-  standin_context_init (context, device, flags);
+  context = gemem_driver_object_add (g_new0 (DriverContext, 1), KIND_CONTEXT, NULL);
+  gemem_driver_context_init (context, device, flags);
   stack[depth++] = context;
-  *handle = STANDIN_HANDLE (CUcontext, context);
+  *handle = DRIVER_HANDLE (CUcontext, context);
   return CUDA_SUCCESS;
 }
 
@@ -205,17 +206,17 @@ cuCtxCreate_v4 (CUcontext *context, CUctxCreateParams *params, unsigned int flag
 CUresult CUDAAPI
 cuCtxDestroy_v2 (CUcontext handle)
 {
-  StandinContext *context;
+  DriverContext *context;
 
   BEGIN (cuCtxDestroy_v2, RETURNS);
-  context = standin_object (handle, KIND_CONTEXT);
+  context = gemem_driver_object (handle, KIND_CONTEXT);
   if (context == NULL || !context->alive)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
   if (context == context->device->primary)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT,
-                           "a primary context is released, not destroyed");
-  standin_context_clear (context);
-  if (standin_context () == context)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT,
+                                "a primary context is released, not destroyed");
+  gemem_driver_context_clear (context);
+  if (gemem_driver_context () == context)
     depth--;
   return CUDA_SUCCESS;
 }
@@ -227,20 +228,21 @@ cuCtxGetCurrent (CUcontext *context)
 {
   BEGIN (cuCtxGetCurrent, NEEDS_INIT);
   if (context == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
-  *context = standin_context () != NULL ? STANDIN_HANDLE (CUcontext, standin_context ()) : NULL;
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  *context = gemem_driver_context () != NULL ? DRIVER_HANDLE (CUcontext, gemem_driver_context ())
+                                             : NULL;
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI
 cuCtxSetCurrent (CUcontext handle)
 {
-  StandinContext *context;
+  DriverContext *context;
 
   BEGIN (cuCtxSetCurrent, NEEDS_INIT);
-  context = standin_object (handle, KIND_CONTEXT);
+  context = gemem_driver_object (handle, KIND_CONTEXT);
   if (handle != NULL && (context == NULL || !context->alive))
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
   if (depth > 0)
     depth--;
   if (context != NULL)
@@ -251,12 +253,12 @@ cuCtxSetCurrent (CUcontext handle)
 CUresult CUDAAPI
 cuCtxPushCurrent_v2 (CUcontext handle)
 {
-  StandinContext *context;
+  DriverContext *context;
 
   BEGIN (cuCtxPushCurrent_v2, NEEDS_INIT);
-  context = standin_object (handle, KIND_CONTEXT);
+  context = gemem_driver_object (handle, KIND_CONTEXT);
   if (context == NULL || !context->alive)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
   if (depth == DEPTH)
     return CUDA_ERROR_OUT_OF_MEMORY;
   stack[depth++] = context;
@@ -268,18 +270,18 @@ cuCtxPopCurrent_v2 (CUcontext *context)
 {
   BEGIN (cuCtxPopCurrent_v2, NEEDS_INIT);
   if (depth == 0)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
   if (context != NULL)
-    *context = STANDIN_HANDLE (CUcontext, standin_context ());
+    *context = DRIVER_HANDLE (CUcontext, gemem_driver_context ());
   depth--;
   return CUDA_SUCCESS;
 }
 
 static CUresult
-device_of (CUdevice *number, const StandinContext *context)
+device_of (CUdevice *number, const DriverContext *context)
 {
   if (number == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
   *number = context->device->ordinal;
   return CUDA_SUCCESS;
 }
@@ -288,7 +290,7 @@ CUresult CUDAAPI
 cuCtxGetDevice (CUdevice *number)
 {
   BEGIN (cuCtxGetDevice, NEEDS_CONTEXT);
-  return device_of (number, standin_context ());
+  return device_of (number, gemem_driver_context ());
 }
 
 CUresult CUDAAPI
@@ -296,8 +298,8 @@ cuCtxGetFlags (unsigned int *flags)
 {
   BEGIN (cuCtxGetFlags, NEEDS_CONTEXT);
   if (flags == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
-  *flags = standin_context ()->flags;
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  *flags = gemem_driver_context ()->flags;
   return CUDA_SUCCESS;
 }
 
@@ -305,10 +307,10 @@ CUresult CUDAAPI
 cuCtxGetApiVersion (CUcontext handle, unsigned int *version)
 {
   BEGIN (cuCtxGetApiVersion, NEEDS_INIT);
-  if (version == NULL || (handle != NULL && standin_object (handle, KIND_CONTEXT) == NULL))
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT,
-                           "no such context, or no place for the result");
-  *version = standin.version / 10;
+  if (version == NULL || (handle != NULL && gemem_driver_object (handle, KIND_CONTEXT) == NULL))
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT,
+                                "no such context, or no place for the result");
+  *version = gemem_driver.version / 10;
   return CUDA_SUCCESS;
 }
 
@@ -324,18 +326,18 @@ cuCtxGetStreamPriorityRange (int *least, int *greatest)
 }
 
 static CUresult
-synchronize (StandinContext *context)
+synchronize (DriverContext *context)
 {
-  CUresult allowed = standin_capture_allows_wait_for_all (context);
+  CUresult allowed = gemem_driver_capture_allows_wait_for_all (context);
   if (allowed != CUDA_SUCCESS)
     return allowed;
-  gboolean ok = gemem_device_sync (standin_enter_device (context->device));
+  gboolean ok = gemem_device_sync (gemem_driver_enter_device (context->device));
 
-  standin_leave_device (context->device);
+  gemem_driver_leave_device (context->device);
   if (!ok)
     return CUDA_ERROR_UNKNOWN; /* injected fault */
-  standin_wait_until (context->busy);
-  standin_pools_trim (context->device);
+  gemem_driver_wait_until (context->busy);
+  gemem_driver_pools_trim (context->device);
   return context->lost;
 }
 
@@ -343,36 +345,36 @@ CUresult CUDAAPI
 cuCtxSynchronize (void)
 {
   BEGIN (cuCtxSynchronize, NEEDS_CONTEXT);
-  return synchronize (standin_context ());
+  return synchronize (gemem_driver_context ());
 }
 
 /* The context of @handle; NULL: the current one. */
-static StandinContext *
+static DriverContext *
 given_context (CUcontext handle)
 {
-  StandinContext *context = handle == NULL ? standin_context ()
-                                           : standin_object (handle, KIND_CONTEXT);
+  DriverContext *context = handle == NULL ? gemem_driver_context ()
+                                          : gemem_driver_object (handle, KIND_CONTEXT);
   return context != NULL && context->alive ? context : NULL;
 }
 
 CUresult CUDAAPI
 cuCtxGetDevice_v2 (CUdevice *number, CUcontext handle)
 {
-  const StandinContext *context;
+  const DriverContext *context;
 
   BEGIN (cuCtxGetDevice_v2, NEEDS_INIT);
   if ((context = given_context (handle)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
   return device_of (number, context);
 }
 
 CUresult CUDAAPI
 cuCtxSynchronize_v2 (CUcontext handle)
 {
-  StandinContext *context;
+  DriverContext *context;
 
   BEGIN (cuCtxSynchronize_v2, NEEDS_INIT);
   if ((context = given_context (handle)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
   return synchronize (context);
 }

@@ -20,7 +20,7 @@
 static gboolean
 is_unbacked (guint64 address)
 {
-  return standin.dry && standin_is_device_address (address);
+  return gemem_driver.dry && gemem_driver_is_device_address (address);
 }
 
 #define PAGE 4096
@@ -42,38 +42,39 @@ clear (guint8 *to, guint64 size)
 
 /* For work on [@address, @address + @size) of a device without bytes: TRUE, or the work has failed. */
 static gboolean
-check_unbacked (const StandinWork *work, const StandinDevice *device, guint64 address,
+check_unbacked (const DriverWork *work, const DriverDevice *device, guint64 address,
                 const char *verb)
 {
   guint64 wrong;
 
-  if (standin_may_use (device, address, work->size, &wrong))
+  if (gemem_driver_may_use (device, address, work->size, &wrong))
     return TRUE;
-  standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS,
-                 "%s 0x%" G_GINT64_MODIFIER "x, which is not mapped", verb, wrong);
+  gemem_driver_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS,
+                      "%s 0x%" G_GINT64_MODIFIER "x, which is not mapped", verb, wrong);
   return FALSE;
 }
 
 void
-standin_run_memset (StandinWork *work)
+gemem_driver_run_memset (DriverWork *work)
 {
   guint64 done = 0, together;
 
   if (is_unbacked (work->to))
     {
       if (check_unbacked (work, work->context->device, work->to, "writes"))
-        standin_forget (work->to, work->size);
+        gemem_driver_forget (work->to, work->size);
       return;
     }
 
   while (done < work->size)
     {
-      guint8 *to = standin_translate (work->context->device, work->to + done, work->size - done,
-                                      &together);
+      guint8 *to = gemem_driver_translate (work->context->device, work->to + done,
+                                           work->size - done, &together);
       if (to == NULL)
         {
-          standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS,
-                         "writes 0x%" G_GINT64_MODIFIER "x, which is not mapped", work->to + done);
+          gemem_driver_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS,
+                              "writes 0x%" G_GINT64_MODIFIER "x, which is not mapped",
+                              work->to + done);
           return;
         }
       if (work->value == 0)
@@ -89,13 +90,13 @@ standin_run_memset (StandinWork *work)
 
 /* The bytes at @address, of a device or of the host: up to *@together contiguous ones. */
 static guint8 *
-side (const StandinWork *work, guint64 address, guint64 *together)
+side (const DriverWork *work, guint64 address, guint64 *together)
 {
   guint64 want = *together;
-  guint8 *bytes = standin_translate (NULL, address, want, together);
+  guint8 *bytes = gemem_driver_translate (NULL, address, want, together);
 
-  return bytes != NULL || standin_is_device_address (address) ? bytes
-                                                              : (guint8 *) (guintptr) address;
+  return bytes != NULL || gemem_driver_is_device_address (address) ? bytes
+                                                                   : (guint8 *) (guintptr) address;
 }
 
 /* A copy to the host in a dry run. */
@@ -106,17 +107,17 @@ read_unbacked (guint8 *to, guint64 from, guint64 size)
   guint64 known;
 
   clear (to, size);
-  known = standin_recall (from, size, to, &assumed);
-  standin_note_value (to, size,
-                      known < size ? GEMEM_DRY_UNKNOWN
-                      : assumed    ? GEMEM_DRY_ASSUMED
-                                   : GEMEM_DRY_KNOWN,
-                      from);
+  known = gemem_driver_recall (from, size, to, &assumed);
+  gemem_driver_note_value (to, size,
+                           known < size ? GEMEM_DRY_UNKNOWN
+                           : assumed    ? GEMEM_DRY_ASSUMED
+                                        : GEMEM_DRY_KNOWN,
+                           from);
 }
 
 /* A copy from or to device memory in a dry run. */
 static void
-run_unbacked_copy (StandinWork *work)
+run_unbacked_copy (DriverWork *work)
 {
   gboolean from = is_unbacked (work->from), to = is_unbacked (work->to);
 
@@ -124,15 +125,15 @@ run_unbacked_copy (StandinWork *work)
       || (to && !check_unbacked (work, NULL, work->to, "writes")))
     return;
   if (to && from)
-    standin_carry (work->to, work->from, work->size);
+    gemem_driver_carry (work->to, work->from, work->size);
   else if (to)
-    standin_remember_host (work->to, work->from, work->size);
+    gemem_driver_remember_host (work->to, work->from, work->size);
   else
     read_unbacked ((guint8 *) (guintptr) work->to, work->from, work->size);
 }
 
 static void
-run_copy (StandinWork *work)
+run_copy (DriverWork *work)
 {
   guint64 done = 0;
 
@@ -150,7 +151,7 @@ run_copy (StandinWork *work)
 
       if (from == NULL || to == NULL)
         {
-          standin_fault (
+          gemem_driver_fault (
               work, CUDA_ERROR_ILLEGAL_ADDRESS, "%s 0x%" G_GINT64_MODIFIER "x, which is not mapped",
               from == NULL ? "reads" : "writes", (from == NULL ? work->from : work->to) + done);
           return;
@@ -164,49 +165,51 @@ run_copy (StandinWork *work)
 /* ---- calls */
 
 /* The stream for work in the current context, or NULL. */
-static StandinStream *
+static DriverStream *
 own_stream (CUstream handle)
 {
-  StandinStream *stream = standin_stream (handle);
-  return stream != NULL && stream->object.context == standin_context () ? stream : NULL;
+  DriverStream *stream = gemem_driver_stream (handle);
+  return stream != NULL && stream->object.context == gemem_driver_context () ? stream : NULL;
 }
 
 static CUresult
-fill (StandinEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t count,
+fill (DriverEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t count,
       CUstream handle)
 {
-  StandinWork work = { .run = standin_run_memset,
-                       .node = CU_GRAPH_NODE_TYPE_MEMSET,
-                       .to = address,
-                       .value = value,
-                       .unit = unit,
-                       .size = (guint64) count * unit };
-  StandinStream *stream;
-  StandinDevice *device;
+  DriverWork work = { .run = gemem_driver_run_memset,
+                      .node = CU_GRAPH_NODE_TYPE_MEMSET,
+                      .to = address,
+                      .value = value,
+                      .unit = unit,
+                      .size = (guint64) count * unit };
+  DriverStream *stream;
+  DriverDevice *device;
   gboolean ok;
 
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   if ((stream = own_stream (handle)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
   if (address % unit != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address, unit);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address,
+                                unit);
   if (count == 0)
     return CUDA_SUCCESS;
-  if (standin.dry && stream->capture != NULL) /* nothing is written now, wherever that is */
+  if (gemem_driver.dry && stream->capture != NULL) /* nothing is written now, wherever that is */
     {
-      standin_enqueue (stream, 0, &work);
+      gemem_driver_enqueue (stream, 0, &work);
       return CUDA_SUCCESS;
     }
-  if (!standin_is_device_address (address) && standin_span_at (address) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx was never an address of a device",
-                           address);
-  device = standin_context ()->device;
-  standin_wait_as_device (device, GEMEM_CALL_MEMSET);
-  ok = gemem_device_memset (standin_enter_device (device), address, (guint8) value, work.size, 0);
-  standin_leave_device (device);
+  if (!gemem_driver_is_device_address (address) && gemem_driver_area_at (address) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx was never an address of a device",
+                                address);
+  device = gemem_driver_context ()->device;
+  gemem_driver_wait_as_device (device, GEMEM_CALL_MEMSET);
+  ok = gemem_device_memset (gemem_driver_enter_device (device), address, (guint8) value, work.size,
+                            0);
+  gemem_driver_leave_device (device);
   if (!ok)
     return CUDA_ERROR_UNKNOWN; /* injected fault */
-  standin_enqueue (stream, standin_work_ns (work.size), &work);
+  gemem_driver_enqueue (stream, gemem_driver_work_ns (work.size), &work);
   return CUDA_SUCCESS;
 }
 
@@ -228,7 +231,7 @@ fill (StandinEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t
                                        CUstream stream) \
   { \
     return fill (ENTRY_##symbol##Async_ptsz, address, value, unit, count, \
-                 standin_per_thread (stream)); \
+                 gemem_driver_per_thread (stream)); \
   }
 
 MEMSET (cuMemsetD8, unsigned char, 1)
@@ -239,7 +242,7 @@ MEMSET (cuMemsetD32, unsigned int, 4)
 static gboolean
 is_pageable (guint64 address)
 {
-  return !standin_is_device_address (address) && standin_span_at (address) == NULL;
+  return !gemem_driver_is_device_address (address) && gemem_driver_area_at (address) == NULL;
 }
 
 typedef enum
@@ -255,43 +258,44 @@ typedef enum
 static CUresult
 put_copy (guint64 to, guint64 from, size_t size, HostSides host, gboolean wait, CUstream handle)
 {
-  StandinWork work = {
+  DriverWork work = {
     .run = run_copy, .node = CU_GRAPH_NODE_TYPE_MEMCPY, .to = to, .from = from, .size = size
   };
-  StandinStream *stream;
+  DriverStream *stream;
 
   if ((stream = own_stream (handle)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
   if (size == 0)
     return CUDA_SUCCESS;
   if (to == 0 || from == 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "address 0");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "address 0");
   if (host != HOST_ANY
       && ((is_pageable (to) && host != HOST_TO) || (is_pageable (from) && host != HOST_FROM)))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "an address that was never one of a device");
-  if (is_pageable (from) && !standin.dry)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "an address that was never one of a device");
+  if (is_pageable (from) && !gemem_driver.dry)
     {
       work.staged = g_malloc (size);
       memcpy (work.staged, (gconstpointer) (guintptr) from, size);
     }
-  standin_enqueue (stream, standin_work_ns (size), &work);
+  gemem_driver_enqueue (stream, gemem_driver_work_ns (size), &work);
   if (wait || is_pageable (to))
-    standin_wait_until (stream->busy);
-  return standin_context ()->lost;
+    gemem_driver_wait_until (stream->busy);
+  return gemem_driver_context ()->lost;
 }
 
 CUresult
-standin_copy (guint64 to, guint64 from, guint64 size, gboolean wait, CUstream stream)
+gemem_driver_copy (guint64 to, guint64 from, guint64 size, gboolean wait, CUstream stream)
 {
   return put_copy (to, from, size, HOST_ANY, wait, stream);
 }
 
 static CUresult
-copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host, gboolean wait,
+copy (DriverEntry entry, guint64 to, guint64 from, size_t size, HostSides host, gboolean wait,
       CUstream handle)
 {
-  standin_settle (to, from, size);
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  gemem_driver_settle (to, from, size);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   return put_copy (to, from, size, host, wait, handle);
 }
 
@@ -315,7 +319,7 @@ copy (StandinEntry entry, guint64 to, guint64 from, size_t size, HostSides host,
                                                  CUstream stream) \
   { \
     return copy (ENTRY_##symbol##Async##suffix##_ptsz, (guint64) to, (guint64) from, size, host, \
-                 FALSE, standin_per_thread (stream)); \
+                 FALSE, gemem_driver_per_thread (stream)); \
   }
 
 MEMCPY (cuMemcpy, , CUdeviceptr, CUdeviceptr, HOST_ANY)

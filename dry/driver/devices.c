@@ -6,38 +6,40 @@
 
 #include "dry/driver/driver.h"
 
-StandinDevice *
-standin_device (CUdevice device)
+DriverDevice *
+gemem_driver_device (CUdevice device)
 {
-  return device >= 0 && (guint) device < standin.n_devices ? &standin.devices[device] : NULL;
+  return device >= 0 && (guint) device < gemem_driver.n_devices ? &gemem_driver.devices[device]
+                                                                : NULL;
 }
 
 GememDevice *
-standin_enter_device (StandinDevice *device)
+gemem_driver_enter_device (DriverDevice *device)
 {
-  device->memory->now = standin.now;
+  device->memory->now = gemem_driver.now;
   return device->memory;
 }
 
 void
-standin_leave_device (StandinDevice *device)
+gemem_driver_leave_device (DriverDevice *device)
 {
-  if (device->memory->now > standin.now)
-    standin.now = device->memory->now;
+  if (device->memory->now > gemem_driver.now)
+    gemem_driver.now = device->memory->now;
 }
 
 /* The device @number of a call; returns from the call if there is none. */
 #define DEVICE(number) \
-  StandinDevice *device = standin_device (number); \
+  DriverDevice *device = gemem_driver_device (number); \
   if (device == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, standin.n_devices)
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, \
+                              gemem_driver.n_devices)
 
 CUresult CUDAAPI
 cuDeviceGetCount (int *count)
 {
   BEGIN (cuDeviceGetCount, NEEDS_INIT);
   PLACE (count);
-  *count = standin.n_devices;
+  *count = gemem_driver.n_devices;
   return CUDA_SUCCESS;
 }
 
@@ -47,7 +49,7 @@ cuDeviceGet (CUdevice *found, int ordinal)
   BEGIN (cuDeviceGet, NEEDS_INIT);
   PLACE (found);
   /* No misuse: programs ask this way for a GPU that may be missing. */
-  if (standin_device (ordinal) == NULL)
+  if (gemem_driver_device (ordinal) == NULL)
     return CUDA_ERROR_INVALID_DEVICE;
   *found = ordinal;
   return CUDA_SUCCESS;
@@ -59,7 +61,7 @@ cuDeviceGetName (char *name, int size, CUdevice number)
   BEGIN (cuDeviceGetName, NEEDS_INIT);
   PLACE (name);
   DEVICE (number);
-  if (standin.dry)
+  if (gemem_driver.dry)
     g_strlcpy (name, gemem_dry_gpu ()->model, MAX (size, 0));
   else
     g_snprintf (name, MAX (size, 0), "gemem stand-in %d", device->ordinal);
@@ -75,14 +77,14 @@ set_uuid (guint place, CUuuid *uuid)
 }
 
 void
-standin_uuid_text (guint place, char text[STANDIN_UUID_TEXT])
+gemem_driver_uuid_text (guint place, char text[DRIVER_UUID_TEXT])
 {
-  gsize length = g_strlcpy (text, "GPU-", STANDIN_UUID_TEXT);
+  gsize length = g_strlcpy (text, "GPU-", DRIVER_UUID_TEXT);
   CUuuid uuid;
 
   set_uuid (place, &uuid);
   for (guint i = 0; i < sizeof uuid.bytes; i++)
-    length += g_snprintf (text + length, STANDIN_UUID_TEXT - length, "%s%02x",
+    length += g_snprintf (text + length, DRIVER_UUID_TEXT - length, "%s%02x",
                           i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (guint8) uuid.bytes[i]);
 }
 
@@ -116,7 +118,7 @@ cuDeviceGetPCIBusId (char *text, int size, CUdevice number)
   PLACE (text);
   DEVICE (number);
   if (size < 13)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%d bytes for 13 characters", size);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "%d bytes for 13 characters", size);
   g_snprintf (text, size, "0000:%02x:00.0", device->place + 1);
   return CUDA_SUCCESS;
 }
@@ -129,23 +131,24 @@ cuDeviceTotalMem_v2 (size_t *bytes, CUdevice number)
   BEGIN (cuDeviceTotalMem_v2, NEEDS_INIT);
   PLACE (bytes);
   DEVICE (number);
-  gemem_device_info (standin_enter_device (device), &info);
-  standin_leave_device (device);
+  gemem_device_info (gemem_driver_enter_device (device), &info);
+  gemem_driver_leave_device (device);
   *bytes = info.total;
   return CUDA_SUCCESS;
 }
 
 gboolean
-standin_memory_info (guint place, guint64 *free, guint64 *total)
+gemem_driver_memory_info (guint place, guint64 *free, guint64 *total)
 {
-  __attribute__ ((cleanup (standin_end))) pthread_mutex_t *lock G_GNUC_UNUSED = standin_lock ();
-  StandinDevice *device = standin_device (standin_device_at (place));
+  __attribute__ ((cleanup (gemem_driver_end)))
+  pthread_mutex_t *lock G_GNUC_UNUSED = gemem_driver_lock ();
+  DriverDevice *device = gemem_driver_device (gemem_driver_device_at (place));
   GememDeviceInfo info;
 
   if (device == NULL || device->memory == NULL)
     return FALSE;
-  gemem_device_info (standin_enter_device (device), &info);
-  standin_leave_device (device);
+  gemem_device_info (gemem_driver_enter_device (device), &info);
+  gemem_driver_leave_device (device);
   *free = info.free;
   *total = info.total;
   return TRUE;
@@ -158,13 +161,13 @@ cuDeviceComputeCapability (int *major, int *minor, CUdevice number)
   PLACE (major);
   PLACE (minor);
   DEVICE (number);
-  *major = standin_device_attribute (device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-  *minor = standin_device_attribute (device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  *major = gemem_driver_device_attribute (device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  *minor = gemem_driver_device_attribute (device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   return CUDA_SUCCESS;
 }
 
 int
-standin_device_attribute (const StandinDevice *device, CUdevice_attribute attribute)
+gemem_driver_device_attribute (const DriverDevice *device, CUdevice_attribute attribute)
 {
   const GememGpu *gpu = gemem_dry_gpu ();
   int sm = 10 * gpu->major + gpu->minor;
@@ -188,8 +191,8 @@ cuDeviceGetAttribute (int *value, CUdevice_attribute attribute, CUdevice number)
   PLACE (value);
   DEVICE (number);
   if ((int) attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d", (int) attribute);
-  *value = standin_device_attribute (device, attribute);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d", (int) attribute);
+  *value = gemem_driver_device_attribute (device, attribute);
   return CUDA_SUCCESS;
 }
 
@@ -197,9 +200,9 @@ cuDeviceGetAttribute (int *value, CUdevice_attribute attribute, CUdevice number)
 
 /* By NVLink or PCIe, as the row of the GPU says; not said for the stand-in that is no dry run's. */
 gboolean
-standin_peers_reach (void)
+gemem_driver_peers_reach (void)
 {
-  return !standin.dry || gemem_dry_gpu ()->nvlinks >= 0;
+  return !gemem_driver.dry || gemem_dry_gpu ()->nvlinks >= 0;
 }
 
 CUresult CUDAAPI
@@ -208,33 +211,35 @@ cuDeviceCanAccessPeer (int *can, CUdevice number, CUdevice peer)
   BEGIN (cuDeviceCanAccessPeer, NEEDS_INIT);
   PLACE (can);
   DEVICE (number);
-  if (standin_device (peer) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", peer, standin.n_devices);
-  *can = standin_device (peer) != device && standin_peers_reach ();
+  if (gemem_driver_device (peer) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", peer,
+                                gemem_driver.n_devices);
+  *can = gemem_driver_device (peer) != device && gemem_driver_peers_reach ();
   return CUDA_SUCCESS;
 }
 
 /* The device of another context; NULL: none. */
-static StandinDevice *
+static DriverDevice *
 peer_of (CUcontext handle)
 {
-  StandinContext *peer = standin_object (handle, KIND_CONTEXT);
-  return peer != NULL && peer->alive && peer->device != standin_context ()->device ? peer->device
-                                                                                   : NULL;
+  DriverContext *peer = gemem_driver_object (handle, KIND_CONTEXT);
+  return peer != NULL && peer->alive && peer->device != gemem_driver_context ()->device
+             ? peer->device
+             : NULL;
 }
 
 CUresult CUDAAPI
 cuCtxEnablePeerAccess (CUcontext context, unsigned int flags)
 {
-  StandinDevice *peer, *own;
+  DriverDevice *peer, *own;
 
   BEGIN (cuCtxEnablePeerAccess, NEEDS_CONTEXT);
   if (flags != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags must be 0");
-  own = standin_context ()->device;
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+  own = gemem_driver_context ()->device;
   if ((peer = peer_of (context)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context of another device");
-  if (!standin_peers_reach ())
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context of another device");
+  if (!gemem_driver_peers_reach ())
     return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
   if ((own->peers & (1u << peer->ordinal)) != 0)
     return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
@@ -245,12 +250,12 @@ cuCtxEnablePeerAccess (CUcontext context, unsigned int flags)
 CUresult CUDAAPI
 cuCtxDisablePeerAccess (CUcontext context)
 {
-  StandinDevice *peer, *own;
+  DriverDevice *peer, *own;
 
   BEGIN (cuCtxDisablePeerAccess, NEEDS_CONTEXT);
-  own = standin_context ()->device;
+  own = gemem_driver_context ()->device;
   if ((peer = peer_of (context)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context of another device");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context of another device");
   if ((own->peers & (1u << peer->ordinal)) == 0)
     return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
   own->peers &= ~(1u << peer->ordinal);

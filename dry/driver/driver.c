@@ -36,20 +36,20 @@ typedef struct
   gpointer function;
 } EntryPoint;
 
-/* By StandinEntry; then the other names of some. */
+/* By DriverEntry; then the other names of some. */
 static const EntryPoint entries[] = {
-#define STANDIN_ENTRY(name, symbol, version) \
+#define DRIVER_ENTRY(name, symbol, version) \
   [ENTRY_##symbol] = { #name, #symbol, version, FALSE, (gpointer) symbol },
-#define STANDIN_ENTRY_PER_THREAD(name, symbol, version) \
+#define DRIVER_ENTRY_PER_THREAD(name, symbol, version) \
   [ENTRY_##symbol] = { #name, #symbol, version, TRUE, (gpointer) symbol },
 #include "dry/driver/entry-points.def"
-#define STANDIN_ENTRY_ALSO(name, symbol, version) \
+#define DRIVER_ENTRY_ALSO(name, symbol, version) \
   { #name, #symbol, version, FALSE, (gpointer) symbol },
 #include "dry/driver/entry-points.def"
 };
 
 /* The older names jump to the newer ones: an alias would have to stand beside each function. */
-#define STANDIN_ENTRY_OLDER(name, symbol) \
+#define DRIVER_ENTRY_OLDER(name, symbol) \
   __asm__(".text\n\t.globl " #name "\n\t.type " #name ", @function\n" #name ":\n\tjmp " #symbol \
           "@PLT\n\t.size " #name ", . - " #name);
 #include "dry/driver/entry-points.def"
@@ -73,20 +73,20 @@ typedef struct
   CUresult code;
 } Failure;
 
-Standin standin;
+DriverState gemem_driver;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static Failure failures[32];
 static guint n_failures;
 
 pthread_mutex_t *
-standin_lock (void)
+gemem_driver_lock (void)
 {
   pthread_mutex_lock (&mutex);
   return &mutex;
 }
 
 const char *
-standin_entry_name (StandinEntry entry)
+gemem_driver_entry_name (DriverEntry entry)
 {
   return entries[entry].symbol;
 }
@@ -104,11 +104,11 @@ host_now (void)
 /* ---- functions of the program */
 
 void
-standin_call_later (StandinCallback callback)
+gemem_driver_call_later (DriverCallback callback)
 {
-  if (standin.callbacks == NULL)
-    standin.callbacks = g_array_new (FALSE, FALSE, sizeof (StandinCallback));
-  g_array_append_val (standin.callbacks, callback);
+  if (gemem_driver.callbacks == NULL)
+    gemem_driver.callbacks = g_array_new (FALSE, FALSE, sizeof (DriverCallback));
+  g_array_append_val (gemem_driver.callbacks, callback);
 }
 
 static void
@@ -116,7 +116,7 @@ call_back (GArray *callbacks)
 {
   for (guint i = 0; i < callbacks->len; i++)
     {
-      const StandinCallback *each = &g_array_index (callbacks, StandinCallback, i);
+      const DriverCallback *each = &g_array_index (callbacks, DriverCallback, i);
       if (each->of_stream != NULL)
         each->of_stream (each->stream, CUDA_SUCCESS, each->data);
       else if (each->function != NULL)
@@ -127,13 +127,13 @@ call_back (GArray *callbacks)
 
 /* With real time, returns only when the host's clock has reached the driver's. */
 void
-standin_end (pthread_mutex_t **lock)
+gemem_driver_end (pthread_mutex_t **lock)
 {
   GArray *callbacks;
 
-  while (standin.began != 0 && host_now () - standin.began < standin.now)
+  while (gemem_driver.began != 0 && host_now () - gemem_driver.began < gemem_driver.now)
     ;
-  callbacks = g_steal_pointer (&standin.callbacks);
+  callbacks = g_steal_pointer (&gemem_driver.callbacks);
   pthread_mutex_unlock (*lock);
   if (callbacks != NULL)
     call_back (callbacks);
@@ -145,7 +145,7 @@ static void
 complain (const char *variable, const char *value, const char *message)
 {
   g_printerr ("stand-in libcuda: %s=%s: %s\n", variable, value, message);
-  standin.broken = TRUE;
+  gemem_driver.broken = TRUE;
 }
 
 static guint64
@@ -203,14 +203,14 @@ open_devices (void)
   const char *spec = g_getenv ("GEMEM_STANDIN");
   g_autofree char *dry_spec = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT,
                                                gemem_dry_gpu ()->memory);
-  guint seen[STANDIN_DEVICES_MAX];
+  guint seen[DRIVER_DEVICES_MAX];
 
-  if (standin.dry && (spec == NULL || *spec == '\0'))
+  if (gemem_driver.dry && (spec == NULL || *spec == '\0'))
     spec = dry_spec;
-  standin.n_devices = standin_visible (standin.gpus, seen);
-  for (guint i = 0; i < standin.n_devices && !standin.broken; i++)
+  gemem_driver.n_devices = gemem_driver_visible (gemem_driver.gpus, seen);
+  for (guint i = 0; i < gemem_driver.n_devices && !gemem_driver.broken; i++)
     {
-      StandinDevice *device = &standin.devices[i];
+      DriverDevice *device = &gemem_driver.devices[i];
       g_autoptr (GError) error = NULL;
       /* Each device has its own part of the address space. */
       g_autofree char *places = g_strdup_printf (
@@ -231,7 +231,7 @@ open_devices (void)
       device->granularity = info.granularity;
       device->peers = 1u << i;
       device->lowest = G_MAXUINT64;
-      standin.virtual_memory &= info.virtual_memory;
+      gemem_driver.virtual_memory &= info.virtual_memory;
     }
 }
 
@@ -242,53 +242,54 @@ read_environment (void)
   const char *fail = g_getenv ("GEMEM_STANDIN_FAIL");
   g_auto (GStrv) each = g_strsplit (fail != NULL ? fail : "", ",", 0);
 
-  standin.version = number_of ("GEMEM_STANDIN_VERSION", 13000, 99999);
-  standin.virtual_memory = number_of ("GEMEM_STANDIN_VMM", 1, 1);
-  standin.began = number_of ("GEMEM_STANDIN_REAL_TIME", 0, 1) != 0 ? host_now () : 0;
-  standin.pools = number_of ("GEMEM_STANDIN_POOLS", 1, 1);
+  gemem_driver.version = number_of ("GEMEM_STANDIN_VERSION", 13000, 99999);
+  gemem_driver.virtual_memory = number_of ("GEMEM_STANDIN_VMM", 1, 1);
+  gemem_driver.began = number_of ("GEMEM_STANDIN_REAL_TIME", 0, 1) != 0 ? host_now () : 0;
+  gemem_driver.pools = number_of ("GEMEM_STANDIN_POOLS", 1, 1);
   for (guint i = 0; each[i] != NULL; i++)
     read_failure (each[i]);
-  standin.objects = g_hash_table_new (g_int64_hash, g_int64_equal);
-  standin.queue = g_sequence_new (NULL);
-  standin.gpus = number_of ("GEMEM_STANDIN_DEVICES", 1, STANDIN_DEVICES_MAX);
-  standin.dry = gemem_dry_mode ();
+  gemem_driver.objects = g_hash_table_new (g_int64_hash, g_int64_equal);
+  gemem_driver.queue = g_sequence_new (NULL);
+  gemem_driver.gpus = number_of ("GEMEM_STANDIN_DEVICES", 1, DRIVER_DEVICES_MAX);
+  gemem_driver.dry = gemem_dry_mode ();
 }
 
 static void
 forked (void)
 {
-  standin.forked |= standin.initialised;
+  gemem_driver.forked |= gemem_driver.initialised;
 }
 
 /* A child of fork() goes on with what its parent opened, unless that used CUDA. */
 static void
 open_once (void)
 {
-  if (standin.opened)
+  if (gemem_driver.opened)
     return;
-  standin.opened = TRUE;
+  gemem_driver.opened = TRUE;
   open_devices ();
   pthread_atfork (NULL, NULL, forked);
 }
 
 guint
-standin_count_gpus (void)
+gemem_driver_count_gpus (void)
 {
-  __attribute__ ((cleanup (standin_end))) pthread_mutex_t *lock G_GNUC_UNUSED = standin_lock ();
+  __attribute__ ((cleanup (gemem_driver_end)))
+  pthread_mutex_t *lock G_GNUC_UNUSED = gemem_driver_lock ();
 
-  if (standin.objects == NULL)
+  if (gemem_driver.objects == NULL)
     read_environment ();
-  return standin.broken ? 0 : standin_machine_gpus ();
+  return gemem_driver.broken ? 0 : gemem_driver_machine_gpus ();
 }
 
 __attribute__ ((destructor)) static void
 at_exit (void)
 {
   pthread_mutex_lock (&mutex);
-  if (standin.objects != NULL && !standin.forked)
+  if (gemem_driver.objects != NULL && !gemem_driver.forked)
     {
-      standin_report_write ();
-      standin_notes_end ();
+      gemem_driver_report_write ();
+      gemem_driver_notes_end ();
     }
   pthread_mutex_unlock (&mutex);
 }
@@ -296,7 +297,7 @@ at_exit (void)
 /* ---- calls */
 
 static CUresult
-injected (StandinEntry entry)
+injected (DriverEntry entry)
 {
   for (guint i = 0; i < n_failures; i++)
     if (strcmp (failures[i].name, entries[entry].name) == 0)
@@ -309,44 +310,44 @@ injected (StandinEntry entry)
 }
 
 CUresult
-standin_begin (StandinEntry entry, StandinNeeds needs)
+gemem_driver_begin (DriverEntry entry, DriverNeeds needs)
 {
   CUresult failure;
 
-  if (standin.objects == NULL)
+  if (gemem_driver.objects == NULL)
     read_environment ();
-  standin.entry = entry;
-  standin_report_call (entry);
+  gemem_driver.entry = entry;
+  gemem_driver_report_call (entry);
   if ((failure = injected (entry)) != CUDA_SUCCESS)
     return failure;
   if (needs == NEEDS_NOTHING)
     return CUDA_SUCCESS;
-  if (!standin.initialised || standin.forked)
-    return standin_misuse (CUDA_ERROR_NOT_INITIALIZED,
-                           standin.forked ? "in a child of the process that called cuInit"
-                                          : "before cuInit");
-  if ((failure = standin_capture_allows (entry)) != CUDA_SUCCESS)
+  if (!gemem_driver.initialised || gemem_driver.forked)
+    return gemem_driver_misuse (CUDA_ERROR_NOT_INITIALIZED,
+                                gemem_driver.forked ? "in a child of the process that called cuInit"
+                                                    : "before cuInit");
+  if ((failure = gemem_driver_capture_allows (entry)) != CUDA_SUCCESS)
     return failure;
-  if (standin.began != 0)
-    standin.now = MAX (standin.now, host_now () - standin.began);
-  standin.now += CALL_NS;
-  standin_run_due ();
+  if (gemem_driver.began != 0)
+    gemem_driver.now = MAX (gemem_driver.now, host_now () - gemem_driver.began);
+  gemem_driver.now += CALL_NS;
+  gemem_driver_run_due ();
   if (needs != NEEDS_CONTEXT)
     return CUDA_SUCCESS;
-  if (standin_context () == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
-  return standin_context_state ();
+  if (gemem_driver_context () == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
+  return gemem_driver_context_state ();
 }
 
 CUresult
-standin_misuse (CUresult code, const char *format, ...)
+gemem_driver_misuse (CUresult code, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *what = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_autofree char *text = g_strdup_printf ("%s: %s", entries[standin.entry].symbol, what);
-  standin_report_line ("misuse", text);
+  g_autofree char *text = g_strdup_printf ("%s: %s", entries[gemem_driver.entry].symbol, what);
+  gemem_driver_report_line ("misuse", text);
   return code;
 }
 
@@ -355,22 +356,22 @@ cuInit (unsigned int flags)
 {
   BEGIN (cuInit, NEEDS_NOTHING);
   if (flags != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags must be 0");
-  if (standin.forked)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+  if (gemem_driver.forked)
     return CUDA_ERROR_NOT_INITIALIZED;
-  if (!standin.initialised && !standin.broken)
+  if (!gemem_driver.initialised && !gemem_driver.broken)
     {
       open_once ();
-      standin.initialised = !standin.broken && standin.n_devices > 0;
-      if (standin.dry)
+      gemem_driver.initialised = !gemem_driver.broken && gemem_driver.n_devices > 0;
+      if (gemem_driver.dry)
         {
           gemem_dry_note_rank ();
           gemem_dry_note_visible ();
         }
     }
-  return standin.broken           ? CUDA_ERROR_SYSTEM_NOT_READY
-         : standin.n_devices == 0 ? CUDA_ERROR_NO_DEVICE
-                                  : CUDA_SUCCESS;
+  return gemem_driver.broken           ? CUDA_ERROR_SYSTEM_NOT_READY
+         : gemem_driver.n_devices == 0 ? CUDA_ERROR_NO_DEVICE
+                                       : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI
@@ -378,8 +379,8 @@ cuDriverGetVersion (int *version)
 {
   BEGIN (cuDriverGetVersion, NEEDS_NOTHING);
   if (version == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the version");
-  *version = standin.version;
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the version");
+  *version = gemem_driver.version;
   return CUDA_SUCCESS;
 }
 
@@ -424,7 +425,7 @@ find_function (const char *name, int version, gboolean per_thread, gboolean *kno
   for (guint i = 0; i < G_N_ELEMENTS (entries); i++)
     {
       const EntryPoint *entry = &entries[i];
-      if (strcmp (entry->name, name) != 0 || entry->version > standin.version)
+      if (strcmp (entry->name, name) != 0 || entry->version > gemem_driver.version)
         continue;
       *known = TRUE;
       if (entry->version > version || (entry->per_thread && !per_thread))
@@ -433,7 +434,9 @@ find_function (const char *name, int version, gboolean per_thread, gboolean *kno
           || (entry->per_thread == best->per_thread && entry->version > best->version))
         best = entry;
     }
-  other = standin.dry && standin_absent != NULL ? standin_absent (name, version, &since) : NULL;
+  other = gemem_driver.dry && gemem_driver_absent != NULL
+              ? gemem_driver_absent (name, version, &since)
+              : NULL;
   if (other != NULL && (best == NULL || since > best->version))
     {
       *known = TRUE;
@@ -450,8 +453,8 @@ get_function (const char *name, void **function, int version, cuuint64_t flags,
 
   if (name == NULL || *name == '\0' || function == NULL
       || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "name, place or flags");
-  if (version > standin.version)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "name, place or flags");
+  if (version > gemem_driver.version)
     return CUDA_ERROR_INVALID_VALUE; /* no misuse: tells programs that the driver is too old */
   *function = find_function (name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
                              &known);
@@ -488,9 +491,9 @@ cuGetExportTable (const void **table, const CUuuid *id)
 
   BEGIN (cuGetExportTable, NEEDS_NOTHING);
   if (table == NULL || id == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no table, or no place for it");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no table, or no place for it");
   *table = NULL;
-  if (standin.dry && !told)
+  if (gemem_driver.dry && !told)
     {
       told = TRUE;
       g_printerr ("gemem: this program has CUDA's runtime linked in (libcudart_static), and its "

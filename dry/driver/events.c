@@ -9,29 +9,29 @@
 #include "dry/driver/driver.h"
 
 #define STREAM(handle) \
-  StandinStream *stream = standin_stream (handle); \
+  DriverStream *stream = gemem_driver_stream (handle); \
   if (stream == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
 
 #define EVENT(handle) \
-  StandinEvent *event = standin_object (handle, KIND_EVENT); \
+  DriverEvent *event = gemem_driver_object (handle, KIND_EVENT); \
   if (event == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such event")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such event")
 
 CUresult CUDAAPI
 cuEventCreate (CUevent *handle, unsigned int flags)
 {
-  StandinEvent *event;
+  DriverEvent *event;
 
   BEGIN (cuEventCreate, NEEDS_CONTEXT);
   if (handle == NULL
       || (flags & ~(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)) != 0
       || ((flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
-                           flags);
-  event = standin_object_add (g_new0 (StandinEvent, 1), KIND_EVENT, standin_context ());
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
+                                flags);
+  event = gemem_driver_object_add (g_new0 (DriverEvent, 1), KIND_EVENT, gemem_driver_context ());
   event->flags = flags;
-  *handle = STANDIN_HANDLE (CUevent, event);
+  *handle = DRIVER_HANDLE (CUevent, event);
   return CUDA_SUCCESS;
 }
 
@@ -40,35 +40,37 @@ cuEventDestroy_v2 (CUevent handle)
 {
   BEGIN (cuEventDestroy_v2, RETURNS);
   EVENT (handle);
-  standin_object_remove (event);
+  gemem_driver_object_remove (event);
   g_free (event);
-  return standin_context_state ();
+  return gemem_driver_context_state ();
 }
 
 static CUresult
-record (StandinEntry entry, CUevent handle, CUstream stream_handle, unsigned int flags)
+record (DriverEntry entry, CUevent handle, CUstream stream_handle, unsigned int flags)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   EVENT (handle);
   STREAM (stream_handle);
-  StandinDevice *device = stream->object.context->device;
+  DriverDevice *device = stream->object.context->device;
   GememDeviceEvent made;
 
   if (event->object.context != stream->object.context)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE,
+                                "event and stream are of different contexts");
   if ((flags & ~CU_EVENT_RECORD_EXTERNAL) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
   event->capture = stream->capture;
   event->captured = stream->capture != NULL;
   if (event->captured)
     return CUDA_SUCCESS;
-  made = gemem_device_event_record (standin_enter_device (device), 0);
-  standin_leave_device (device);
+  made = gemem_device_event_record (gemem_driver_enter_device (device), 0);
+  gemem_driver_leave_device (device);
   if (made == 0)
     return CUDA_ERROR_UNKNOWN; /* injected fault */
-  event->done = standin.dry ? standin.now : MAX (standin_stream_start (stream), made - 1);
+  event->done = gemem_driver.dry ? gemem_driver.now
+                                 : MAX (gemem_driver_stream_start (stream), made - 1);
   event->recorded = TRUE;
-  standin_stream_occupy (stream, event->done);
+  gemem_driver_stream_occupy (stream, event->done);
   return CUDA_SUCCESS;
 }
 
@@ -81,7 +83,7 @@ cuEventRecord (CUevent event, CUstream stream)
 CUresult CUDAAPI
 cuEventRecord_ptsz (CUevent event, CUstream stream)
 {
-  return record (ENTRY_cuEventRecord_ptsz, event, standin_per_thread (stream), 0);
+  return record (ENTRY_cuEventRecord_ptsz, event, gemem_driver_per_thread (stream), 0);
 }
 
 CUresult CUDAAPI
@@ -93,23 +95,23 @@ cuEventRecordWithFlags (CUevent event, CUstream stream, unsigned int flags)
 CUresult CUDAAPI
 cuEventRecordWithFlags_ptsz (CUevent event, CUstream stream, unsigned int flags)
 {
-  return record (ENTRY_cuEventRecordWithFlags_ptsz, event, standin_per_thread (stream), flags);
+  return record (ENTRY_cuEventRecordWithFlags_ptsz, event, gemem_driver_per_thread (stream), flags);
 }
 
 static CUresult
-wait_event (StandinEntry entry, CUstream handle, CUevent event_handle, unsigned int flags)
+wait_event (DriverEntry entry, CUstream handle, CUevent event_handle, unsigned int flags)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
   EVENT (event_handle);
   if ((flags & ~CU_EVENT_WAIT_EXTERNAL) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
   if (event->capture != NULL)
-    standin_capture_join (event->capture, stream);
+    gemem_driver_capture_join (event->capture, stream);
   else if (event->captured)
-    return standin_misuse (CUDA_ERROR_CAPTURED_EVENT, "of a capture that has ended");
+    return gemem_driver_misuse (CUDA_ERROR_CAPTURED_EVENT, "of a capture that has ended");
   else if (event->recorded)
-    standin_stream_occupy (stream, MAX (standin_stream_start (stream), event->done));
+    gemem_driver_stream_occupy (stream, MAX (gemem_driver_stream_start (stream), event->done));
   return CUDA_SUCCESS;
 }
 
@@ -122,7 +124,7 @@ cuStreamWaitEvent (CUstream stream, CUevent event, unsigned int flags)
 CUresult CUDAAPI
 cuStreamWaitEvent_ptsz (CUstream stream, CUevent event, unsigned int flags)
 {
-  return wait_event (ENTRY_cuStreamWaitEvent_ptsz, standin_per_thread (stream), event, flags);
+  return wait_event (ENTRY_cuStreamWaitEvent_ptsz, gemem_driver_per_thread (stream), event, flags);
 }
 
 CUresult CUDAAPI
@@ -131,43 +133,43 @@ cuEventQuery (CUevent handle)
   BEGIN (cuEventQuery, NEEDS_INIT);
   EVENT (handle);
   if (event->captured)
-    return standin_misuse (CUDA_ERROR_CAPTURED_EVENT, "the event was captured");
-  return standin_is_complete (event->object.context, event->recorded ? event->done : 0);
+    return gemem_driver_misuse (CUDA_ERROR_CAPTURED_EVENT, "the event was captured");
+  return gemem_driver_is_complete (event->object.context, event->recorded ? event->done : 0);
 }
 
 CUresult CUDAAPI
 cuEventSynchronize (CUevent handle)
 {
-  StandinDevice *device;
+  DriverDevice *device;
 
   BEGIN (cuEventSynchronize, NEEDS_INIT);
   EVENT (handle);
   if (event->captured)
-    return standin_misuse (CUDA_ERROR_CAPTURED_EVENT, "the event was captured");
+    return gemem_driver_misuse (CUDA_ERROR_CAPTURED_EVENT, "the event was captured");
   device = event->object.context->device;
-  gemem_device_event_sync (standin_enter_device (device), 0);
-  standin_leave_device (device);
+  gemem_device_event_sync (gemem_driver_enter_device (device), 0);
+  gemem_driver_leave_device (device);
   if (event->recorded)
-    standin_wait_until (event->done);
-  standin_pools_trim (device);
+    gemem_driver_wait_until (event->done);
+  gemem_driver_pools_trim (device);
   return event->object.context->lost;
 }
 
 static CUresult
 elapsed (float *milliseconds, CUevent start, CUevent end)
 {
-  const StandinEvent *first = standin_object (start, KIND_EVENT),
-                     *last = standin_object (end, KIND_EVENT);
+  const DriverEvent *first = gemem_driver_object (start, KIND_EVENT),
+                    *last = gemem_driver_object (end, KIND_EVENT);
 
   if (milliseconds == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
   if (first == NULL || last == NULL || !first->recorded || !last->recorded
       || ((first->flags | last->flags) & CU_EVENT_DISABLE_TIMING) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE,
-                           "an event that is not there, not recorded, or made without timing");
-  if (first->done > standin.now || last->done > standin.now)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE,
+                                "an event that is not there, not recorded, or made without timing");
+  if (first->done > gemem_driver.now || last->done > gemem_driver.now)
     return CUDA_ERROR_NOT_READY;
-  if (standin.dry)
+  if (gemem_driver.dry)
     gemem_dry_note ("told", "the program measured times of the GPU, which a dry run does not have; "
                             "what it chose by them (autotuning), and memory with it, may differ");
   *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;

@@ -30,7 +30,7 @@ static gpointer
 keep_buffer (CUDA_KERNEL_NODE_PARAMS *kernel)
 {
   gsize size;
-  const guint8 *bytes = standin_parameter_buffer (kernel->extra, &size);
+  const guint8 *bytes = gemem_driver_parameter_buffer (kernel->extra, &size);
   Buffer *buffer;
 
   if (bytes == NULL)
@@ -70,10 +70,10 @@ keep_arguments (CUDA_KERNEL_NODE_PARAMS *kernel, const GArray *sizes)
 
 /* Takes the arguments of the kernel of @node, which are the program's. */
 static void
-take_arguments (StandinNode *node)
+take_arguments (DriverNode *node)
 {
   CUDA_KERNEL_NODE_PARAMS *kernel = &node->what.kernel;
-  const StandinFunction *function = standin_object (
+  const DriverFunction *function = gemem_driver_object (
       kernel->func != NULL ? (gconstpointer) kernel->func : (gconstpointer) kernel->kern,
       KIND_FUNCTION);
   const GArray *sizes = function != NULL && function->needs != NULL ? function->needs->parameters
@@ -90,7 +90,7 @@ take_arguments (StandinNode *node)
 
 /* Gives @node the parameters @what, which may be those that it has. */
 static void
-set_parameters (StandinNode *node, const CUgraphNodeParams *what)
+set_parameters (DriverNode *node, const CUgraphNodeParams *what)
 {
   gpointer before = node->kept;
 
@@ -102,21 +102,21 @@ set_parameters (StandinNode *node, const CUgraphNodeParams *what)
   g_free (before);
 }
 
-StandinNode *
-standin_graph_add (StandinGraph *graph, const CUgraphNodeParams *what,
-                   const CUgraphNode *dependencies, gsize n)
+DriverNode *
+gemem_driver_graph_add (DriverGraph *graph, const CUgraphNodeParams *what,
+                        const CUgraphNode *dependencies, gsize n)
 {
-  StandinNode *node = standin_object_add (g_new0 (StandinNode, 1), KIND_NODE, NULL);
-  const StandinGraph *child = NULL;
+  DriverNode *node = gemem_driver_object_add (g_new0 (DriverNode, 1), KIND_NODE, NULL);
+  const DriverGraph *child = NULL;
 
   set_parameters (node, what);
   if (what->type == CU_GRAPH_NODE_TYPE_GRAPH)
     {
-      child = standin_object (what->graph.graph, KIND_GRAPH);
+      child = gemem_driver_object (what->graph.graph, KIND_GRAPH);
       node->unknown = child == NULL;
     }
   if (child != NULL)
-    node->what.graph.graph = STANDIN_HANDLE (CUgraph, standin_graph_copy (child));
+    node->what.graph.graph = DRIVER_HANDLE (CUgraph, gemem_driver_graph_copy (child));
   node->n_dependencies = n;
   node->dependencies = g_memdup2 (dependencies, n * sizeof *dependencies);
   g_ptr_array_add (graph->nodes, node);
@@ -124,10 +124,11 @@ standin_graph_add (StandinGraph *graph, const CUgraphNodeParams *what,
 }
 
 void
-standin_graph_add_work (StandinGraph *graph, const StandinWork *work, const StandinContext *context)
+gemem_driver_graph_add_work (DriverGraph *graph, const DriverWork *work,
+                             const DriverContext *context)
 {
   CUgraphNodeParams what = { .type = work->node };
-  const CUcontext own = STANDIN_HANDLE (CUcontext, context);
+  const CUcontext own = DRIVER_HANDLE (CUcontext, context);
 
   if (work->node == CU_GRAPH_NODE_TYPE_MEMSET)
     what.memset = (CUDA_MEMSET_NODE_PARAMS_v2){ .dst = work->to,
@@ -151,29 +152,29 @@ standin_graph_add_work (StandinGraph *graph, const StandinWork *work, const Stan
     what.alloc = (CUDA_MEM_ALLOC_NODE_PARAMS){
       .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                      .location = { CU_MEM_LOCATION_TYPE_DEVICE,
-                                   (int) (work->span->device - standin.devices) } },
-      .bytesize = work->span->size,
-      .dptr = work->span->node.address,
+                                   (int) (work->area->device - gemem_driver.devices) } },
+      .bytesize = work->area->size,
+      .dptr = work->area->node.address,
     };
   else if (work->node == CU_GRAPH_NODE_TYPE_MEM_FREE)
-    what.free.dptr = work->span->node.address;
-  standin_graph_add (graph, &what, NULL, 0);
+    what.free.dptr = work->area->node.address;
+  gemem_driver_graph_add (graph, &what, NULL, 0);
 }
 
 void
-standin_graph_free_node (gpointer data)
+gemem_driver_graph_free_node (gpointer data)
 {
-  StandinNode *node = data;
-  StandinGraph *child = node->what.type == CU_GRAPH_NODE_TYPE_GRAPH
-                            ? standin_object (node->what.graph.graph, KIND_GRAPH)
-                            : NULL;
+  DriverNode *node = data;
+  DriverGraph *child = node->what.type == CU_GRAPH_NODE_TYPE_GRAPH
+                           ? gemem_driver_object (node->what.graph.graph, KIND_GRAPH)
+                           : NULL;
 
   if (child != NULL)
     {
-      standin_object_remove (child);
-      standin_object_free (child);
+      gemem_driver_object_remove (child);
+      gemem_driver_object_free (child);
     }
-  standin_object_remove (node);
+  gemem_driver_object_remove (node);
   g_free (node->kept);
   g_free (node->dependencies);
   g_free (node);
@@ -187,7 +188,7 @@ add (CUgraphNode *place, CUgraph handle, const CUgraphNode *dependencies, size_t
 {
   PLACE (place);
   GRAPH (handle);
-  *place = STANDIN_HANDLE (CUgraphNode, standin_graph_add (graph, what, dependencies, n));
+  *place = DRIVER_HANDLE (CUgraphNode, gemem_driver_graph_add (graph, what, dependencies, n));
   return CUDA_SUCCESS;
 }
 
@@ -229,8 +230,8 @@ CUresult CUDAAPI
 cuGraphAddChildGraphNode (NEW_NODE, CUgraph child)
 {
   BEGIN (cuGraphAddChildGraphNode, NEEDS_INIT);
-  if (standin_object (child, KIND_GRAPH) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such child graph");
+  if (gemem_driver_object (child, KIND_GRAPH) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such child graph");
   return add (
       place, graph, dependencies, n,
       &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = { .graph = child } });
@@ -241,37 +242,37 @@ static CUresult
 add_memory (NEW_NODE, CUgraphNodeParams *what)
 {
   CUDA_MEM_ALLOC_NODE_PARAMS *alloc = &what->alloc;
-  StandinDevice *device = standin_device (alloc->poolProps.location.id);
-  const StandinSpan *span;
+  DriverDevice *device = gemem_driver_device (alloc->poolProps.location.id);
+  const DriverArea *area;
 
-  if (standin_object (graph, KIND_GRAPH) == NULL || device == NULL || alloc->bytesize == 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "no such graph, a location that is no device, or no bytes");
-  if ((span = standin_pool_take (standin_graph_pool (device), alloc->bytesize)) == NULL)
+  if (gemem_driver_object (graph, KIND_GRAPH) == NULL || device == NULL || alloc->bytesize == 0)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "no such graph, a location that is no device, or no bytes");
+  if ((area = gemem_driver_pool_take (gemem_driver_graph_pool (device), alloc->bytesize)) == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  alloc->dptr = span->node.address;
+  alloc->dptr = area->node.address;
   return add (place, graph, dependencies, n, what);
 }
 
 static CUresult
 add_free (NEW_NODE, const CUgraphNodeParams *what)
 {
-  StandinSpan *span = standin_span_start (what->free.dptr, KIND_POOLED);
+  DriverArea *area = gemem_driver_area_start (what->free.dptr, KIND_POOLED);
   CUresult added;
 
-  if (span == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation of a pool",
-                           what->free.dptr);
+  if (area == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation of a pool",
+                                what->free.dptr);
   if ((added = add (place, graph, dependencies, n, what)) != CUDA_SUCCESS)
     return added;
-  return standin_pool_free (span, NULL, FALSE);
+  return gemem_driver_pool_free (area, NULL, FALSE);
 }
 
 /* A node of any type. */
 static CUresult
 add_any (NEW_NODE, CUgraphNodeParams *what)
 {
-  if (!standin.dry)
+  if (!gemem_driver.dry)
     return CUDA_ERROR_NOT_SUPPORTED;
   PLACE (place);
   PLACE (what);
@@ -325,18 +326,18 @@ CUresult CUDAAPI
 cuGraphNodeGetType (CUgraphNode handle, CUgraphNodeType *type)
 {
   BEGIN (cuGraphNodeGetType, NEEDS_INIT);
-  const StandinNode *node = standin_object (handle, KIND_NODE);
+  const DriverNode *node = gemem_driver_object (handle, KIND_NODE);
   PLACE (type);
   if (node == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such node");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such node");
   *type = node->what.type;
   return CUDA_SUCCESS;
 }
 
 #define NODE(handle, node_type) \
-  StandinNode *node = standin_object (handle, KIND_NODE); \
+  DriverNode *node = gemem_driver_object (handle, KIND_NODE); \
   if (node == NULL || node->what.type != (node_type)) \
-  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such node, or of another type")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such node, or of another type")
 
 #define GET(symbol, node_type, member, result) \
   CUresult CUDAAPI symbol (CUgraphNode handle, result *place) \
@@ -345,7 +346,7 @@ cuGraphNodeGetType (CUgraphNode handle, CUgraphNodeType *type)
     PLACE (place); \
     NODE (handle, node_type); \
     if (node->unknown) \
-      return standin_misuse (CUDA_ERROR_NOT_SUPPORTED, "parameters that are not known"); \
+      return gemem_driver_misuse (CUDA_ERROR_NOT_SUPPORTED, "parameters that are not known"); \
     memcpy (place, &node->what.member, sizeof *place); \
     return CUDA_SUCCESS; \
   }

@@ -11,7 +11,7 @@
 #include "dry/driver/driver.h"
 
 #define DRY_ONLY() \
-  if (!standin.dry) \
+  if (!gemem_driver.dry) \
   return CUDA_ERROR_NOT_SUPPORTED
 
 /* ---- graphs */
@@ -19,19 +19,19 @@
 static void
 finish_graph (gpointer object)
 {
-  StandinGraph *graph = object;
+  DriverGraph *graph = object;
 
-  standin_graph_drop_objects (graph);
+  gemem_driver_graph_drop_objects (graph);
   g_ptr_array_unref (graph->nodes);
 }
 
-StandinGraph *
-standin_graph_new (void)
+DriverGraph *
+gemem_driver_graph_new (void)
 {
-  StandinGraph *graph = standin_object_add (g_new0 (StandinGraph, 1), KIND_GRAPH, NULL);
+  DriverGraph *graph = gemem_driver_object_add (g_new0 (DriverGraph, 1), KIND_GRAPH, NULL);
 
-  graph->nodes = g_ptr_array_new_with_free_func (standin_graph_free_node);
-  graph->kept = standin_graph_objects_new ();
+  graph->nodes = g_ptr_array_new_with_free_func (gemem_driver_graph_free_node);
+  graph->kept = gemem_driver_graph_objects_new ();
   graph->object.finish = finish_graph;
   return graph;
 }
@@ -41,7 +41,7 @@ cuGraphCreate (CUgraph *handle, unsigned int flags)
 {
   BEGIN (cuGraphCreate, NEEDS_INIT);
   PLACE (handle);
-  *handle = STANDIN_HANDLE (CUgraph, standin_graph_new ());
+  *handle = DRIVER_HANDLE (CUgraph, gemem_driver_graph_new ());
   return CUDA_SUCCESS;
 }
 
@@ -50,20 +50,20 @@ cuGraphDestroy (CUgraph handle)
 {
   BEGIN (cuGraphDestroy, RETURNS);
   GRAPH (handle);
-  standin_object_remove (graph);
-  standin_object_free (graph);
+  gemem_driver_object_remove (graph);
+  gemem_driver_object_free (graph);
   return CUDA_SUCCESS;
 }
 
-StandinGraph *
-standin_graph_copy (const StandinGraph *graph)
+DriverGraph *
+gemem_driver_graph_copy (const DriverGraph *graph)
 {
-  StandinGraph *copy = standin_graph_new ();
+  DriverGraph *copy = gemem_driver_graph_new ();
 
   for (guint i = 0; i < graph->nodes->len; i++)
     {
-      const StandinNode *node = graph->nodes->pdata[i];
-      standin_graph_add (copy, &node->what, NULL, 0)->unknown = node->unknown;
+      const DriverNode *node = graph->nodes->pdata[i];
+      gemem_driver_graph_add (copy, &node->what, NULL, 0)->unknown = node->unknown;
     }
   return copy;
 }
@@ -74,7 +74,7 @@ cuGraphClone (CUgraph *place, CUgraph handle)
   BEGIN (cuGraphClone, NEEDS_INIT);
   PLACE (place);
   GRAPH (handle);
-  *place = STANDIN_HANDLE (CUgraph, standin_graph_copy (graph));
+  *place = DRIVER_HANDLE (CUgraph, gemem_driver_graph_copy (graph));
   return CUDA_SUCCESS;
 }
 
@@ -82,18 +82,18 @@ cuGraphClone (CUgraph *place, CUgraph handle)
 
 /* Fills up to *@n of @nodes, and says how many there are. */
 static CUresult
-list_nodes (const StandinGraph *graph, CUgraphNode *nodes, size_t *n, gboolean roots)
+list_nodes (const DriverGraph *graph, CUgraphNode *nodes, size_t *n, gboolean roots)
 {
   gsize found = 0;
 
   PLACE (n);
   for (guint i = 0; i < graph->nodes->len; i++)
     {
-      const StandinNode *node = graph->nodes->pdata[i];
+      const DriverNode *node = graph->nodes->pdata[i];
       if (roots && node->n_dependencies > 0)
         continue;
       if (nodes != NULL && found < *n)
-        nodes[found] = STANDIN_HANDLE (CUgraphNode, node);
+        nodes[found] = DRIVER_HANDLE (CUgraphNode, node);
       found++;
     }
   for (gsize i = found; nodes != NULL && i < *n; i++)
@@ -122,28 +122,28 @@ cuGraphGetRootNodes (CUgraph handle, CUgraphNode *nodes, size_t *n)
 
 typedef struct
 {
-  StandinObject object;
-  GArray *host; /* StandinCallback, of nodes that call the host */
+  DriverObject object;
+  GArray *host; /* DriverCallback, of nodes that call the host */
   cuuint64_t flags;
-} StandinExec;
+} DriverExec;
 
 static void
 finish_exec (gpointer object)
 {
-  g_array_unref (((StandinExec *) object)->host);
+  g_array_unref (((DriverExec *) object)->host);
 }
 
 /* Adds the functions of the host that nodes of @graph, and of graphs in it, call. */
 static void
-add_host (StandinExec *exec, const StandinGraph *graph)
+add_host (DriverExec *exec, const DriverGraph *graph)
 {
   for (guint i = 0; i < graph->nodes->len; i++)
     {
-      const CUgraphNodeParams *what = &((StandinNode *) graph->nodes->pdata[i])->what;
-      const StandinCallback call = { .function = what->host.fn, .data = what->host.userData };
-      const StandinGraph *child = what->type == CU_GRAPH_NODE_TYPE_GRAPH
-                                      ? standin_object (what->graph.graph, KIND_GRAPH)
-                                      : NULL;
+      const CUgraphNodeParams *what = &((DriverNode *) graph->nodes->pdata[i])->what;
+      const DriverCallback call = { .function = what->host.fn, .data = what->host.userData };
+      const DriverGraph *child = what->type == CU_GRAPH_NODE_TYPE_GRAPH
+                                     ? gemem_driver_object (what->graph.graph, KIND_GRAPH)
+                                     : NULL;
 
       if (what->type == CU_GRAPH_NODE_TYPE_HOST && call.function != NULL)
         g_array_append_val (exec->host, call);
@@ -153,7 +153,7 @@ add_host (StandinExec *exec, const StandinGraph *graph)
 }
 
 static void
-take_nodes (StandinExec *exec, const StandinGraph *graph)
+take_nodes (DriverExec *exec, const DriverGraph *graph)
 {
   g_array_set_size (exec->host, 0);
   add_host (exec, graph);
@@ -162,17 +162,17 @@ take_nodes (StandinExec *exec, const StandinGraph *graph)
 static CUresult
 instantiate (CUgraphExec *place, CUgraph handle, cuuint64_t flags)
 {
-  StandinExec *exec;
+  DriverExec *exec;
 
   DRY_ONLY ();
   PLACE (place);
   GRAPH (handle);
-  exec = standin_object_add (g_new0 (StandinExec, 1), KIND_EXEC, NULL);
+  exec = gemem_driver_object_add (g_new0 (DriverExec, 1), KIND_EXEC, NULL);
   exec->object.finish = finish_exec;
-  exec->host = g_array_new (FALSE, FALSE, sizeof (StandinCallback));
+  exec->host = g_array_new (FALSE, FALSE, sizeof (DriverCallback));
   exec->flags = flags;
   take_nodes (exec, graph);
-  *place = STANDIN_HANDLE (CUgraphExec, exec);
+  *place = DRIVER_HANDLE (CUgraphExec, exec);
   return CUDA_SUCCESS;
 }
 
@@ -216,17 +216,17 @@ cuGraphInstantiateWithParams_ptsz (CUgraphExec *place, CUgraph graph,
 }
 
 #define EXEC(handle) \
-  StandinExec *exec = standin_object (handle, KIND_EXEC); \
+  DriverExec *exec = gemem_driver_object (handle, KIND_EXEC); \
   if (exec == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such executable graph")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such executable graph")
 
 CUresult CUDAAPI
 cuGraphExecDestroy (CUgraphExec handle)
 {
   BEGIN (cuGraphExecDestroy, RETURNS);
   EXEC (handle);
-  standin_object_remove (exec);
-  standin_object_free (exec);
+  gemem_driver_object_remove (exec);
+  gemem_driver_object_free (exec);
   return CUDA_SUCCESS;
 }
 
@@ -253,19 +253,20 @@ cuGraphExecUpdate_v2 (CUgraphExec handle, CUgraph from, CUgraphExecUpdateResultI
 }
 
 static CUresult
-launch (StandinEntry entry, CUgraphExec handle, CUstream stream_handle)
+launch (DriverEntry entry, CUgraphExec handle, CUstream stream_handle)
 {
-  StandinStream *stream;
+  DriverStream *stream;
 
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   EXEC (handle);
-  if ((stream = standin_stream (stream_handle)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
+  if ((stream = gemem_driver_stream (stream_handle)) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
   if (stream->capture != NULL)
-    return standin_capture_add (stream, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_GRAPH });
-  standin_forget_all ();
+    return gemem_driver_capture_add (stream,
+                                     &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_GRAPH });
+  gemem_driver_forget_all ();
   for (guint i = 0; entry != ENTRY_cuGraphUpload && i < exec->host->len; i++)
-    standin_call_later (g_array_index (exec->host, StandinCallback, i));
+    gemem_driver_call_later (g_array_index (exec->host, DriverCallback, i));
   return CUDA_SUCCESS;
 }
 
@@ -278,7 +279,7 @@ cuGraphLaunch (CUgraphExec exec, CUstream stream)
 CUresult CUDAAPI
 cuGraphLaunch_ptsz (CUgraphExec exec, CUstream stream)
 {
-  return launch (ENTRY_cuGraphLaunch_ptsz, exec, standin_per_thread (stream));
+  return launch (ENTRY_cuGraphLaunch_ptsz, exec, gemem_driver_per_thread (stream));
 }
 
 CUresult CUDAAPI

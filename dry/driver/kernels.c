@@ -10,24 +10,24 @@
 #include "devices/cuda/kernels/touch-kernels.h"
 #include "dry/driver/driver.h"
 
-struct _StandinKernel
+struct _DriverKernel
 {
   const char *name;
   guint n_parameters; /* of 8 bytes each */
-  void (*run) (StandinWork *work);
-  guint64 (*ns) (const StandinWork *work);
+  void (*run) (DriverWork *work);
+  guint64 (*ns) (const DriverWork *work);
 };
 
 /* ---- kernels */
 
 /* Occupies its stream for some nanoseconds. */
 static void
-run_occupy (StandinWork *work)
+run_occupy (DriverWork *work)
 {
 }
 
 static guint64
-occupy_ns (const StandinWork *work)
+occupy_ns (const DriverWork *work)
 {
   return work->parameters[0];
 }
@@ -35,28 +35,29 @@ occupy_ns (const StandinWork *work)
 /* devices/cuda/kernels/touch.cu. */
 
 static guint64
-touch_ns (const StandinWork *work)
+touch_ns (const DriverWork *work)
 {
-  return standin_work_ns (work->parameters[1]);
+  return gemem_driver_work_ns (work->parameters[1]);
 }
 
 /* The bytes of the block from @done on, and how many are contiguous; NULL: the work has failed. */
 static guint8 *
-block_piece (const StandinWork *work, guint64 done, guint64 *together)
+block_piece (const DriverWork *work, guint64 done, guint64 *together)
 {
   guint64 address = work->parameters[0], size = work->parameters[1];
-  guint8 *bytes = standin_translate (work->context->device, address + done, size - done, together);
+  guint8 *bytes = gemem_driver_translate (work->context->device, address + done, size - done,
+                                          together);
 
   if (bytes == NULL)
-    standin_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS,
-                   "%s uses 0x%" G_GINT64_MODIFIER "x, which is not mapped",
-                   ((const StandinKernel *) work->kernel)->name, address + done);
+    gemem_driver_fault (work, CUDA_ERROR_ILLEGAL_ADDRESS,
+                        "%s uses 0x%" G_GINT64_MODIFIER "x, which is not mapped",
+                        ((const DriverKernel *) work->kernel)->name, address + done);
   return bytes;
 }
 
 /* (address, bytes, tag) */
 static void
-run_fill (StandinWork *work)
+run_fill (DriverWork *work)
 {
   const guint64 size = work->parameters[1], tag = work->parameters[2];
   guint64 together;
@@ -79,7 +80,7 @@ run_fill (StandinWork *work)
 
 /* Appends the mismatch at byte @offset to the report, as the last thread block does. */
 static void
-tell (StandinWork *work, guint64 offset)
+tell (DriverWork *work, guint64 offset)
 {
   GememTouchReport *report = (gpointer) (guintptr) work->parameters[4];
   guint64 together;
@@ -98,7 +99,7 @@ tell (StandinWork *work, guint64 offset)
 
 /* (address, bytes, tag, check, report) */
 static void
-run_verify (StandinWork *work)
+run_verify (DriverWork *work)
 {
   const guint64 size = work->parameters[1], tag = work->parameters[2];
   guint64 together, first = GEMEM_TOUCH_NONE;
@@ -127,20 +128,20 @@ run_verify (StandinWork *work)
     tell (work, first);
 }
 
-static const StandinKernel kernels[] = {
+static const DriverKernel kernels[] = {
   { "gemem_touch_fill", 3, run_fill, touch_ns },
   { "gemem_touch_verify", 5, run_verify, touch_ns },
   { "gemem_occupy", 1, run_occupy, occupy_ns },
 };
 
 static void
-run_kernel (StandinWork *work)
+run_kernel (DriverWork *work)
 {
-  ((const StandinKernel *) work->kernel)->run (work);
+  ((const DriverKernel *) work->kernel)->run (work);
 }
 
-const StandinKernel *
-standin_kernel (const char *name)
+const DriverKernel *
+gemem_driver_kernel (const char *name)
 {
   for (guint i = 0; i < G_N_ELEMENTS (kernels); i++)
     if (strcmp (kernels[i].name, name) == 0)
@@ -157,29 +158,31 @@ typedef struct
 
 /* CUDA_SUCCESS if @function can be launched so. */
 static CUresult
-check_shape (const StandinFunction *function, const Shape *shape)
+check_shape (const DriverFunction *function, const Shape *shape)
 {
   const guint64 threads = (guint64) shape->block[0] * shape->block[1] * shape->block[2];
 
   for (guint i = 0; i < 3; i++)
     if (shape->grid[i] == 0 || shape->block[i] == 0
         || shape->grid[i] > (i == 0 ? G_MAXINT32 : 65535))
-      return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                             "a grid or block that is empty or too large");
+      return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                  "a grid or block that is empty or too large");
   if (threads > 1024 || shape->block[2] > 64 || shape->shared > (guint) function->dynamic_limit)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "more threads in a block, or more shared memory, than there may be");
-  if (standin.dry && threads > (guint64) standin_function_threads (function))
-    return standin_misuse (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-                           "%" G_GUINT64_FORMAT " threads in a block are more than the registers "
-                           "or the bounds of %s allow",
-                           threads, function->name);
+    return gemem_driver_misuse (
+        CUDA_ERROR_INVALID_VALUE,
+        "more threads in a block, or more shared memory, than there may be");
+  if (gemem_driver.dry && threads > (guint64) gemem_driver_function_threads (function))
+    return gemem_driver_misuse (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                                "%" G_GUINT64_FORMAT
+                                " threads in a block are more than the registers "
+                                "or the bounds of %s allow",
+                                threads, function->name);
   return CUDA_SUCCESS;
 }
 
 /* A launch on a stream that is captured. */
 static CUresult
-capture (StandinStream *stream, CUfunction function, const Shape *shape, void **parameters,
+capture (DriverStream *stream, CUfunction function, const Shape *shape, void **parameters,
          void **extra)
 {
   const CUgraphNodeParams what = { .type = CU_GRAPH_NODE_TYPE_KERNEL,
@@ -194,41 +197,42 @@ capture (StandinStream *stream, CUfunction function, const Shape *shape, void **
                                                .kernelParams = parameters,
                                                .extra = extra } };
 
-  return standin_capture_add (stream, &what);
+  return gemem_driver_capture_add (stream, &what);
 }
 
 static CUresult
-launch (StandinEntry entry, CUfunction handle, const Shape *shape, CUstream stream_handle,
+launch (DriverEntry entry, CUfunction handle, const Shape *shape, CUstream stream_handle,
         void **parameters, void **extra)
 {
-  StandinWork work = { .run = run_kernel };
-  const StandinFunction *function;
-  const StandinKernel *kernel;
-  StandinStream *stream;
+  DriverWork work = { .run = run_kernel };
+  const DriverFunction *function;
+  const DriverKernel *kernel;
+  DriverStream *stream;
   CUresult possible;
 
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
-  if ((function = standin_object (handle, KIND_FUNCTION)) == NULL
-      || (function->object.context != NULL && function->object.context != standin_context ()))
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no function of this context");
-  if ((stream = standin_stream (stream_handle)) == NULL
-      || stream->object.context != standin_context ())
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
+  if ((function = gemem_driver_object (handle, KIND_FUNCTION)) == NULL
+      || (function->object.context != NULL && function->object.context != gemem_driver_context ()))
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no function of this context");
+  if ((stream = gemem_driver_stream (stream_handle)) == NULL
+      || stream->object.context != gemem_driver_context ())
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
   if ((possible = check_shape (function, shape)) != CUDA_SUCCESS)
     return possible;
-  if (standin.dry)
+  if (gemem_driver.dry)
     {
-      standin_remembered_launch (function, parameters, extra);
+      gemem_driver_remembered_launch (function, parameters, extra);
       return stream->capture != NULL ? capture (stream, handle, shape, parameters, extra)
                                      : CUDA_SUCCESS;
     }
   kernel = function->kernel;
   if (extra != NULL || (parameters == NULL && kernel->n_parameters > 0))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "the stand-in takes parameters one by one");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "the stand-in takes parameters one by one");
   work.kernel = kernel;
   for (guint i = 0; i < kernel->n_parameters; i++)
     memcpy (&work.parameters[i], parameters[i], sizeof (guint64));
-  standin_enqueue (stream, kernel->ns (&work), &work);
+  gemem_driver_enqueue (stream, kernel->ns (&work), &work);
   return CUDA_SUCCESS;
 }
 
@@ -250,7 +254,7 @@ cuLaunchKernel (CUfunction function, SHAPE, CUstream stream, void **parameters, 
 CUresult CUDAAPI
 cuLaunchKernel_ptsz (CUfunction function, SHAPE, CUstream stream, void **parameters, void **extra)
 {
-  return launch (ENTRY_cuLaunchKernel_ptsz, function, THE_SHAPE, standin_per_thread (stream),
+  return launch (ENTRY_cuLaunchKernel_ptsz, function, THE_SHAPE, gemem_driver_per_thread (stream),
                  parameters, extra);
 }
 
@@ -264,7 +268,7 @@ CUresult CUDAAPI
 cuLaunchCooperativeKernel_ptsz (CUfunction function, SHAPE, CUstream stream, void **parameters)
 {
   return launch (ENTRY_cuLaunchCooperativeKernel_ptsz, function, THE_SHAPE,
-                 standin_per_thread (stream), parameters, NULL);
+                 gemem_driver_per_thread (stream), parameters, NULL);
 }
 
 static Shape
@@ -297,5 +301,5 @@ cuLaunchKernelEx_ptsz (const CUlaunchConfig *config, CUfunction function, void *
     return CUDA_ERROR_INVALID_VALUE;
   shape = shape_of (config);
   return launch (ENTRY_cuLaunchKernelEx_ptsz, function, &shape,
-                 standin_per_thread (config->hStream), parameters, extra);
+                 gemem_driver_per_thread (config->hStream), parameters, extra);
 }

@@ -10,21 +10,21 @@
 static char image[64] = "\177ELF";
 
 #define LINK(handle) \
-  StandinObject *link = standin_object (handle, KIND_LINK); \
+  DriverObject *link = gemem_driver_object (handle, KIND_LINK); \
   if (link == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such linker")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such linker")
 
 CUresult CUDAAPI
 cuLinkCreate_v2 (unsigned int count, CUjit_option *options, void **values, CUlinkState *place)
 {
-  const StandinObject *link;
+  const DriverObject *link;
 
   BEGIN (cuLinkCreate_v2, NEEDS_CONTEXT);
   if (place == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
-  if (!standin.dry)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  if (!gemem_driver.dry)
     return CUDA_ERROR_NOT_SUPPORTED;
-  link = standin_object_add (g_new0 (StandinObject, 1), KIND_LINK, standin_context ());
+  link = gemem_driver_object_add (g_new0 (DriverObject, 1), KIND_LINK, gemem_driver_context ());
   *place = (CUlinkState) (guintptr) link->id;
   return CUDA_SUCCESS;
 }
@@ -53,7 +53,7 @@ cuLinkComplete (CUlinkState handle, void **linked, size_t *size)
   BEGIN (cuLinkComplete, NEEDS_CONTEXT);
   LINK (handle);
   if (linked == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
   *linked = image;
   if (size != NULL)
     *size = sizeof image;
@@ -65,8 +65,8 @@ cuLinkDestroy (CUlinkState handle)
 {
   BEGIN (cuLinkDestroy, RETURNS);
   LINK (handle);
-  standin_object_remove (link);
-  standin_object_free (link);
+  gemem_driver_object_remove (link);
+  gemem_driver_object_free (link);
   return CUDA_SUCCESS;
 }
 

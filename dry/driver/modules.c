@@ -18,10 +18,10 @@
 
 typedef struct
 {
-  StandinObject object;
+  DriverObject object;
   gconstpointer image;             /* of images.h; NULL in strict mode */
-  GHashTable *functions, *globals; /* name -> StandinFunction, StandinSpan */
-} StandinModule;
+  GHashTable *functions, *globals; /* name -> DriverFunction, DriverArea */
+} DriverModule;
 
 static int
 capability (void)
@@ -34,20 +34,20 @@ capability (void)
 static void
 finish_function (gpointer object)
 {
-  g_free (((StandinFunction *) object)->name);
+  g_free (((DriverFunction *) object)->name);
 }
 
 static void
 remove_function (gpointer function)
 {
-  standin_object_remove (function);
-  standin_object_free (function);
+  gemem_driver_object_remove (function);
+  gemem_driver_object_free (function);
 }
 
 static void
 finish_module (gpointer object)
 {
-  StandinModule *module = object;
+  DriverModule *module = object;
 
   g_hash_table_unref (module->functions);
   g_hash_table_unref (module->globals);
@@ -55,14 +55,14 @@ finish_module (gpointer object)
     gemem_dry_image_forget (module->image);
 }
 
-static StandinModule *
-new_module (gconstpointer image, StandinContext *context)
+static DriverModule *
+new_module (gconstpointer image, DriverContext *context)
 {
-  StandinModule *module = standin_object_add (g_new0 (StandinModule, 1), KIND_MODULE, context);
+  DriverModule *module = gemem_driver_object_add (g_new0 (DriverModule, 1), KIND_MODULE, context);
 
   module->functions = g_hash_table_new (g_str_hash, g_str_equal);
   module->globals = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
-                                           (GDestroyNotify) standin_span_remove);
+                                           (GDestroyNotify) gemem_driver_area_remove);
   module->image = image;
   module->object.finish = finish_module;
   return module;
@@ -88,14 +88,14 @@ looks_like_image (const char *image)
 }
 
 static CUresult
-load (guint64 *handle, const void *image, StandinContext *context)
+load (guint64 *handle, const void *image, DriverContext *context)
 {
   const char *problem = NULL;
   gconstpointer kept = NULL;
 
   if (handle == NULL || image == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no image, or no place for the result");
-  if (standin.dry)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no image, or no place for the result");
+  if (gemem_driver.dry)
     {
       kept = gemem_dry_image_load (image, 0, capability ());
       if (gemem_dry_image_state (kept, capability (), &problem) != GEMEM_DRY_IMAGE_READ
@@ -103,18 +103,19 @@ load (guint64 *handle, const void *image, StandinContext *context)
         gemem_dry_note ("image", problem != NULL ? problem : "cannot be read");
     }
   else if (!looks_like_image (image))
-    return standin_misuse (CUDA_ERROR_INVALID_IMAGE, "an image that is no PTX, ELF or fat binary");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_IMAGE,
+                                "an image that is no PTX, ELF or fat binary");
   *handle = new_module (kept, context)->object.id;
   return CUDA_SUCCESS;
 }
 
 static CUresult
-load_file (guint64 *handle, const char *path, StandinContext *context)
+load_file (guint64 *handle, const char *path, DriverContext *context)
 {
   g_autofree char *content = NULL;
 
   if (path == NULL || !g_file_get_contents (path, &content, NULL, NULL))
-    return standin_misuse (CUDA_ERROR_FILE_NOT_FOUND, "%s", path != NULL ? path : "no name");
+    return gemem_driver_misuse (CUDA_ERROR_FILE_NOT_FOUND, "%s", path != NULL ? path : "no name");
   return load (handle, content, context);
 }
 
@@ -122,14 +123,14 @@ CUresult CUDAAPI
 cuModuleLoad (CUmodule *module, const char *path)
 {
   BEGIN (cuModuleLoad, NEEDS_CONTEXT);
-  return load_file ((guint64 *) module, path, standin_context ());
+  return load_file ((guint64 *) module, path, gemem_driver_context ());
 }
 
 CUresult CUDAAPI
 cuModuleLoadData (CUmodule *module, const void *image)
 {
   BEGIN (cuModuleLoadData, NEEDS_CONTEXT);
-  return load ((guint64 *) module, image, standin_context ());
+  return load ((guint64 *) module, image, gemem_driver_context ());
 }
 
 CUresult CUDAAPI
@@ -138,15 +139,15 @@ cuModuleLoadDataEx (CUmodule *module, const void *image, unsigned int count, CUj
 {
   BEGIN (cuModuleLoadDataEx, NEEDS_CONTEXT);
   if (count > 0 && (options == NULL || values == NULL))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "options that are not there");
-  return load ((guint64 *) module, image, standin_context ());
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "options that are not there");
+  return load ((guint64 *) module, image, gemem_driver_context ());
 }
 
 CUresult CUDAAPI
 cuModuleLoadFatBinary (CUmodule *module, const void *image)
 {
   BEGIN (cuModuleLoadFatBinary, NEEDS_CONTEXT);
-  return load ((guint64 *) module, image, standin_context ());
+  return load ((guint64 *) module, image, gemem_driver_context ());
 }
 
 CUresult CUDAAPI
@@ -168,21 +169,21 @@ cuLibraryLoadFromFile (CUlibrary *library, const char *path, CUjit_option *optio
 }
 
 #define MODULE(handle) \
-  StandinModule *module = standin_object (handle, KIND_MODULE); \
+  DriverModule *module = gemem_driver_object (handle, KIND_MODULE); \
   if (module == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such module")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such module")
 
 static CUresult
-unload (StandinModule *module)
+unload (DriverModule *module)
 {
   g_autoptr (GList) functions = g_hash_table_get_values (module->functions);
 
   if (module->object.context != NULL)
-    standin_wait_until (module->object.context->busy);
+    gemem_driver_wait_until (module->object.context->busy);
   g_list_foreach (functions, (GFunc) (void (*) (void)) remove_function, NULL);
-  standin_object_remove (module);
-  standin_object_free (module);
-  return standin_context_state ();
+  gemem_driver_object_remove (module);
+  gemem_driver_object_free (module);
+  return gemem_driver_context_state ();
 }
 
 CUresult CUDAAPI
@@ -206,7 +207,7 @@ cuLibraryGetModule (CUmodule *place, CUlibrary handle)
 {
   BEGIN (cuLibraryGetModule, NEEDS_CONTEXT);
   MODULE (handle);
-  *place = STANDIN_HANDLE (CUmodule, module);
+  *place = DRIVER_HANDLE (CUmodule, module);
   return CUDA_SUCCESS;
 }
 
@@ -221,27 +222,28 @@ cuModuleGetLoadingMode (CUmoduleLoadingMode *mode)
 /* ---- functions */
 
 static CUresult
-find_function (guint64 *handle, StandinModule *module, const char *name)
+find_function (guint64 *handle, DriverModule *module, const char *name)
 {
   const GememGpu *gpu = gemem_dry_gpu ();
-  StandinFunction *function;
-  const StandinKernel *kernel;
+  DriverFunction *function;
+  const DriverKernel *kernel;
 
   if (handle == NULL || name == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no name, or no place for the result");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no name, or no place for the result");
   function = g_hash_table_lookup (module->functions, name);
   if (function == NULL)
     {
-      kernel = standin_kernel (name);
-      if (!standin.dry && kernel == NULL)
+      kernel = gemem_driver_kernel (name);
+      if (!gemem_driver.dry && kernel == NULL)
         return CUDA_ERROR_NOT_FOUND;
-      function = standin_object_add (g_new0 (StandinFunction, 1), KIND_FUNCTION,
-                                     module->object.context);
+      function = gemem_driver_object_add (g_new0 (DriverFunction, 1), KIND_FUNCTION,
+                                          module->object.context);
       function->object.finish = finish_function;
       function->module = &module->object;
       function->kernel = kernel;
       function->name = g_strdup (name);
-      function->needs = standin.dry ? gemem_dry_kernel (module->image, name, capability ()) : NULL;
+      function->needs = gemem_driver.dry ? gemem_dry_kernel (module->image, name, capability ())
+                                         : NULL;
       function->dynamic_limit = gpu->shared_per_block
                                 - (function->needs != NULL ? function->needs->static_shared : 0);
       function->of_library = gemem_dry_in_library (0);
@@ -268,19 +270,19 @@ cuLibraryGetKernel (CUkernel *place, CUlibrary handle, const char *name)
 }
 
 const GememDryKernel *
-standin_function_needs (const StandinFunction *function)
+gemem_driver_function_needs (const DriverFunction *function)
 {
   static const GememDryKernel unknown;
   const GememDryKernel *needs = function->needs;
 
-  if (standin.dry && !function->of_library
+  if (gemem_driver.dry && !function->of_library
       && (needs == NULL || (needs->registers == 0 && !needs->idle)))
     gemem_dry_note ("kernel", function->name);
   return needs != NULL ? needs : &unknown;
 }
 
 int
-standin_function_threads (const StandinFunction *function)
+gemem_driver_function_threads (const DriverFunction *function)
 {
   return function->needs != NULL ? gemem_dry_max_threads (function->needs, gemem_dry_gpu ()) : 1024;
 }
@@ -291,15 +293,15 @@ get_attribute (int *value, CUfunction_attribute attribute, gconstpointer handle)
   PLACE (value);
   FUNCTION (handle);
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-    *value = standin.dry ? function->dynamic_limit : 0;
+    *value = gemem_driver.dry ? function->dynamic_limit : 0;
   else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
-    *value = standin.dry ? function->carveout : 0;
+    *value = gemem_driver.dry ? function->carveout : 0;
   else
     {
-      const GememDryKernel *needs = standin_function_needs (function);
+      const GememDryKernel *needs = gemem_driver_function_needs (function);
 
       *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
-                   ? standin_function_threads (function)
+                   ? gemem_driver_function_threads (function)
                : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? needs->static_shared
                : attribute == CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES  ? needs->constant
                : attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES  ? needs->local
@@ -320,8 +322,8 @@ set_attribute (CUfunction_attribute attribute, int value, gconstpointer handle)
       int most = gemem_dry_gpu ()->shared_per_block_optin
                  - (function->needs != NULL ? function->needs->static_shared : 0);
       if (value < 0 || value > most)
-        return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%d bytes of shared memory, of %d", value,
-                               most);
+        return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "%d bytes of shared memory, of %d",
+                                    value, most);
       function->dynamic_limit = value;
     }
   else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
@@ -368,8 +370,7 @@ cuKernelSetAttribute (CUfunction_attribute attribute, int value, CUkernel handle
     return CUDA_SUCCESS; \
   }
 
-ASK (cuKernelGetFunction, CUkernel, CUfunction, NEEDS_CONTEXT,
-     STANDIN_HANDLE (CUfunction, function))
+ASK (cuKernelGetFunction, CUkernel, CUfunction, NEEDS_CONTEXT, DRIVER_HANDLE (CUfunction, function))
 ASK (cuKernelGetName, CUkernel, const char *, NEEDS_INIT, function->name)
 ASK (cuKernelGetLibrary, CUkernel, CUlibrary, NEEDS_INIT, (CUlibrary) function->module->id)
 ASK (cuFuncGetModule, CUfunction, CUmodule, NEEDS_INIT, (CUmodule) function->module->id)
@@ -413,19 +414,20 @@ cuKernelSetCacheConfig (CUkernel handle, CUfunc_cache config, CUdevice device)
 
 /* Memory of @size bytes for a variable. On a GPU it is part of what loading a module takes, which is
  * no allocation of the program: it has addresses of its own, and takes nothing from the capacity. */
-static StandinSpan *
-variable_span (StandinDevice *device, guint64 size)
+static DriverArea *
+variable_area (DriverDevice *device, guint64 size)
 {
-  static guint64 used[STANDIN_DEVICES_MAX];
+  static guint64 used[DRIVER_DEVICES_MAX];
   guint64 address = VARIABLES_BASE + ((guint64) device->ordinal << 48) + used[device->ordinal];
 
   size = MAX (size, 1);
   used[device->ordinal] += (size + 511) / 512 * 512;
-  return standin_span_add (KIND_VARIABLE, address, size, device, standin_bytes_new (size));
+  return gemem_driver_area_add (KIND_VARIABLE, address, size, device,
+                                gemem_driver_bytes_new (size));
 }
 
-static StandinSpan *
-new_global (const StandinModule *module, const char *name, gboolean *known)
+static DriverArea *
+new_global (const DriverModule *module, const char *name, gboolean *known)
 {
   guint64 size = 0;
 
@@ -437,30 +439,30 @@ new_global (const StandinModule *module, const char *name, gboolean *known)
       gemem_dry_note ("variable", name);
       size = GLOBAL_UNKNOWN;
     }
-  return variable_span (standin_context ()->device, size);
+  return variable_area (gemem_driver_context ()->device, size);
 }
 
 static CUresult
-find_global (CUdeviceptr *address, size_t *size, StandinModule *module, const char *name)
+find_global (CUdeviceptr *address, size_t *size, DriverModule *module, const char *name)
 {
-  StandinSpan *span;
+  DriverArea *area;
   gboolean known;
 
   if (name == NULL || (address == NULL && size == NULL))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no name, or no place for the result");
-  if (!standin.dry)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no name, or no place for the result");
+  if (!gemem_driver.dry)
     return CUDA_ERROR_NOT_FOUND;
-  span = g_hash_table_lookup (module->globals, name);
-  if (span == NULL)
+  area = g_hash_table_lookup (module->globals, name);
+  if (area == NULL)
     {
-      if ((span = new_global (module, name, &known)) == NULL)
+      if ((area = new_global (module, name, &known)) == NULL)
         return CUDA_ERROR_NOT_FOUND;
-      g_hash_table_insert (module->globals, g_strdup (name), span);
+      g_hash_table_insert (module->globals, g_strdup (name), area);
     }
   if (address != NULL)
-    *address = span->node.address;
+    *address = area->node.address;
   if (size != NULL)
-    *size = span->size;
+    *size = area->size;
   return CUDA_SUCCESS;
 }
 

@@ -18,13 +18,14 @@
 #define RECOMMENDED (G_GUINT64_CONSTANT (512) << 20)
 
 #define DRY_ONLY() \
-  if (!standin.dry || !standin_device_attribute (NULL, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED)) \
+  if (!gemem_driver.dry \
+      || !gemem_driver_device_attribute (NULL, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED)) \
   return CUDA_ERROR_NOT_SUPPORTED
 
-static StandinPage *
+static DriverPage *
 find (CUmemGenericAllocationHandle handle, gboolean multicast)
 {
-  StandinPage *page = standin_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
+  DriverPage *page = gemem_driver_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
   return page != NULL && page->owners > 0 && page->multicast == multicast ? page : NULL;
 }
 
@@ -37,8 +38,8 @@ cuMulticastGetGranularity (size_t *granularity, const CUmulticastObjectProp *pro
   PLACE (granularity);
   PLACE (properties);
   if (option != CU_MULTICAST_GRANULARITY_MINIMUM && option != CU_MULTICAST_GRANULARITY_RECOMMENDED)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "option %u", option);
-  *granularity = option == CU_MULTICAST_GRANULARITY_MINIMUM ? standin.devices[0].granularity
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "option %u", option);
+  *granularity = option == CU_MULTICAST_GRANULARITY_MINIMUM ? gemem_driver.devices[0].granularity
                                                             : RECOMMENDED;
   return CUDA_SUCCESS;
 }
@@ -46,24 +47,24 @@ cuMulticastGetGranularity (size_t *granularity, const CUmulticastObjectProp *pro
 CUresult CUDAAPI
 cuMulticastCreate (CUmemGenericAllocationHandle *handle, const CUmulticastObjectProp *properties)
 {
-  StandinPage *page;
+  DriverPage *page;
 
   BEGIN (cuMulticastCreate, NEEDS_INIT);
   DRY_ONLY ();
   PLACE (handle);
   PLACE (properties);
   if (properties->numDevices == 0 || properties->size == 0 || properties->flags != 0
-      || properties->size % standin.devices[0].granularity != 0)
-    return standin_misuse (
+      || properties->size % gemem_driver.devices[0].granularity != 0)
+    return gemem_driver_misuse (
         CUDA_ERROR_INVALID_VALUE,
         "%u devices, %zu bytes that are no multiple of the granularity, or flags",
         properties->numDevices, properties->size);
-  page = standin_object_add (g_new0 (StandinPage, 1), KIND_PAGE, NULL);
-  page->device = &standin.devices[0];
+  page = gemem_driver_object_add (g_new0 (DriverPage, 1), KIND_PAGE, NULL);
+  page->device = &gemem_driver.devices[0];
   page->size = properties->size;
   page->owners = 1;
   page->imported = page->multicast = TRUE;
-  page->bytes = standin_bytes_new (page->size);
+  page->bytes = gemem_driver_bytes_new (page->size);
   *handle = page->object.id;
   return CUDA_SUCCESS;
 }
@@ -73,22 +74,22 @@ cuMulticastAddDevice (CUmemGenericAllocationHandle handle, CUdevice device)
 {
   BEGIN (cuMulticastAddDevice, NEEDS_INIT);
   DRY_ONLY ();
-  if (standin_device (device) == NULL)
+  if (gemem_driver_device (device) == NULL)
     return CUDA_ERROR_INVALID_DEVICE;
   if (find (handle, TRUE) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no multicast object");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no multicast object");
   return CUDA_SUCCESS;
 }
 
 static CUresult
 bind (CUmemGenericAllocationHandle handle, size_t offset, size_t size, guint64 bound)
 {
-  const StandinPage *object = find (handle, TRUE);
-  const guint64 granularity = standin.devices[0].granularity;
+  const DriverPage *object = find (handle, TRUE);
+  const guint64 granularity = gemem_driver.devices[0].granularity;
 
   if (object == NULL || size == 0 || size % granularity != 0 || offset % granularity != 0
       || offset > object->size || size > object->size - offset || size > bound)
-    return standin_misuse (
+    return gemem_driver_misuse (
         CUDA_ERROR_INVALID_VALUE,
         "no multicast object, or %zu bytes from %zu are not in it, or not in what is "
         "bound",
@@ -98,10 +99,10 @@ bind (CUmemGenericAllocationHandle handle, size_t offset, size_t size, guint64 b
 
 /* From now on others write to it. */
 static void
-share (StandinPage *page)
+share (DriverPage *page)
 {
   page->exported = TRUE;
-  standin_forget_page (page);
+  gemem_driver_forget_page (page);
 }
 
 CUresult CUDAAPI
@@ -109,13 +110,14 @@ cuMulticastBindMem (CUmemGenericAllocationHandle handle, size_t offset,
                     CUmemGenericAllocationHandle memory, size_t memory_offset, size_t size,
                     unsigned long long flags)
 {
-  StandinPage *page;
+  DriverPage *page;
 
   BEGIN (cuMulticastBindMem, NEEDS_INIT);
   DRY_ONLY ();
   page = find (memory, FALSE);
   if (page == NULL || memory_offset > page->size || flags != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no page, or an offset behind it, or flags");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "no page, or an offset behind it, or flags");
   share (page);
   return bind (handle, offset, size, page->size - memory_offset);
 }
@@ -124,15 +126,15 @@ CUresult CUDAAPI
 cuMulticastBindAddr (CUmemGenericAllocationHandle handle, size_t offset, CUdeviceptr memory,
                      size_t size, unsigned long long flags)
 {
-  StandinSpan *span;
+  DriverArea *area;
 
   BEGIN (cuMulticastBindAddr, NEEDS_INIT);
   DRY_ONLY ();
-  span = standin_span_at (memory);
-  if (span == NULL || span->page == NULL || span->page->multicast || flags != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not mapped, or flags", memory);
-  share (span->page);
-  return bind (handle, offset, size, span->size - (memory - span->node.address));
+  area = gemem_driver_area_at (memory);
+  if (area == NULL || area->page == NULL || area->page->multicast || flags != 0)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not mapped, or flags", memory);
+  share (area->page);
+  return bind (handle, offset, size, area->size - (memory - area->node.address));
 }
 
 CUresult CUDAAPI

@@ -155,11 +155,11 @@ gemem_dry_note_rank (void)
 void
 gemem_dry_note_visible (void)
 {
-  for (guint i = 0; i < standin.n_devices; i++)
-    if (standin.devices[i].place != i)
+  for (guint i = 0; i < gemem_driver.n_devices; i++)
+    if (gemem_driver.devices[i].place != i)
       {
         g_autofree char *text = g_strdup_printf ("%d %u %u", (int) getpid (), i,
-                                                 standin.devices[i].place);
+                                                 gemem_driver.devices[i].place);
         gemem_dry_note ("visible", text);
       }
 }
@@ -263,7 +263,7 @@ read_without_python (gpointer to, gsize size, const char *text)
 }
 
 void
-standin_note_value (gpointer to, gsize size, GememDryValue known, guint64 from)
+gemem_driver_note_value (gpointer to, gsize size, GememDryValue known, guint64 from)
 {
   const gboolean heard = g_atomic_pointer_get (&on_value) != NULL;
   static gint told;
@@ -276,7 +276,7 @@ standin_note_value (gpointer to, gsize size, GememDryValue known, guint64 from)
     {
       Value *value = g_new (Value, 1);
       *value = (Value){ .to = to, .size = size, .value = known, .from = from };
-      standin_call_later ((StandinCallback){ .function = tell_value, .data = value });
+      gemem_driver_call_later ((DriverCallback){ .function = tell_value, .data = value });
       return;
     }
   g_snprintf (text, sizeof text, "%" G_GSIZE_FORMAT, size);
@@ -308,7 +308,7 @@ note_installed (void)
     }
 }
 
-static gint64 taken[STANDIN_DEVICES_MAX], taken_most[STANDIN_DEVICES_MAX];
+static gint64 taken[DRIVER_DEVICES_MAX], taken_most[DRIVER_DEVICES_MAX];
 static const char *taken_on;
 
 void
@@ -322,7 +322,7 @@ gemem_dry_took (guint device, gint64 bytes, const char *machine)
 }
 
 void
-standin_notes_end (void)
+gemem_driver_notes_end (void)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
@@ -335,11 +335,11 @@ standin_notes_end (void)
       if (times > 1)
         g_string_append_printf (text, "times %" G_GSIZE_FORMAT " %s", times, line);
     }
-  for (guint i = 0; i < standin.n_devices; i++)
-    if (standin.devices[i].memory != NULL && standin.devices[i].memory->peak_held > 0)
+  for (guint i = 0; i < gemem_driver.n_devices; i++)
+    if (gemem_driver.devices[i].memory != NULL && gemem_driver.devices[i].memory->peak_held > 0)
       g_string_append_printf (text, "held %d %u %" G_GUINT64_FORMAT "\n", (int) getpid (), i,
-                              standin.devices[i].memory->peak_held);
-  for (guint i = 0; i < standin.n_devices && taken_on != NULL; i++)
+                              gemem_driver.devices[i].memory->peak_held);
+  for (guint i = 0; i < gemem_driver.n_devices && taken_on != NULL; i++)
     if (taken_most[i] > 0)
       g_string_append_printf (text, "nccl %d %u %" G_GINT64_FORMAT " %s\n", (int) getpid (), i,
                               taken_most[i], taken_on);

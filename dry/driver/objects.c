@@ -8,35 +8,35 @@
 #define FIRST_ID G_GUINT64_CONSTANT (0x0c0da00000000000)
 
 guint64
-standin_new_id (void)
+gemem_driver_new_id (void)
 {
-  return FIRST_ID + ++standin.last_id * 16;
+  return FIRST_ID + ++gemem_driver.last_id * 16;
 }
 
 gpointer
-standin_object_add (gpointer object, StandinKind kind, StandinContext *context)
+gemem_driver_object_add (gpointer object, DriverKind kind, DriverContext *context)
 {
-  StandinObject *self = object;
+  DriverObject *self = object;
 
-  self->id = standin_new_id ();
+  self->id = gemem_driver_new_id ();
   self->kind = kind;
   self->context = context;
-  g_hash_table_insert (standin.objects, &self->id, self);
+  g_hash_table_insert (gemem_driver.objects, &self->id, self);
   return object;
 }
 
 gpointer
-standin_object (gconstpointer handle, StandinKind kind)
+gemem_driver_object (gconstpointer handle, DriverKind kind)
 {
   guint64 id = (guintptr) handle;
-  StandinObject *object = g_hash_table_lookup (standin.objects, &id);
+  DriverObject *object = g_hash_table_lookup (gemem_driver.objects, &id);
   return object != NULL && object->kind == kind ? object : NULL;
 }
 
 void
-standin_object_free (gpointer object)
+gemem_driver_object_free (gpointer object)
 {
-  StandinObject *self = object;
+  DriverObject *self = object;
 
   if (self->finish != NULL)
     self->finish (self);
@@ -44,7 +44,7 @@ standin_object_free (gpointer object)
 }
 
 void
-standin_object_remove (gpointer object)
+gemem_driver_object_remove (gpointer object)
 {
-  g_hash_table_remove (standin.objects, &((StandinObject *) object)->id);
+  g_hash_table_remove (gemem_driver.objects, &((DriverObject *) object)->id);
 }

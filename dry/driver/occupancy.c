@@ -13,8 +13,8 @@ active_blocks (int *blocks, CUfunction handle, int threads, size_t shared)
   PLACE (blocks);
   FUNCTION (handle);
   if (threads <= 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%d threads", threads);
-  *blocks = gemem_dry_occupancy (standin_function_needs (function), gemem_dry_gpu (), threads,
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "%d threads", threads);
+  *blocks = gemem_dry_occupancy (gemem_driver_function_needs (function), gemem_dry_gpu (), threads,
                                  shared);
   return CUDA_SUCCESS;
 }
@@ -56,7 +56,7 @@ block_size (int *grid, int *threads, CUfunction handle, Shared shared, int limit
 
   PLACE (threads);
   FUNCTION (handle);
-  *threads = gemem_dry_block_size (standin_function_needs (function), gemem_dry_gpu (), limit,
+  *threads = gemem_dry_block_size (gemem_driver_function_needs (function), gemem_dry_gpu (), limit,
                                    ask_shared, &shared, &blocks);
   if (grid != NULL)
     *grid = blocks;
@@ -86,8 +86,8 @@ cuOccupancyAvailableDynamicSMemPerBlock (size_t *shared, CUfunction handle, int 
   BEGIN (cuOccupancyAvailableDynamicSMemPerBlock, NEEDS_INIT);
   PLACE (shared);
   FUNCTION (handle);
-  *shared = gemem_dry_dynamic_shared (standin_function_needs (function), gemem_dry_gpu (), blocks,
-                                      threads);
+  *shared = gemem_dry_dynamic_shared (gemem_driver_function_needs (function), gemem_dry_gpu (),
+                                      blocks, threads);
   return CUDA_SUCCESS;
 }
 
@@ -116,7 +116,7 @@ cuOccupancyMaxActiveClusters (int *clusters, CUfunction handle, const CUlaunchCo
     if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
       size = MAX (1, config->attrs[i].value.clusterDim.x * config->attrs[i].value.clusterDim.y
                          * config->attrs[i].value.clusterDim.z);
-  *clusters = gemem_dry_clusters (standin_function_needs (function), gemem_dry_gpu (),
+  *clusters = gemem_dry_clusters (gemem_driver_function_needs (function), gemem_dry_gpu (),
                                   (int) (config->blockDimX * config->blockDimY * config->blockDimZ),
                                   config->sharedMemBytes, (int) MIN (size, G_MAXINT));
   return CUDA_SUCCESS;

@@ -13,29 +13,29 @@
 
 #define ALIGNMENT 512
 
-StandinPool *
-standin_pool_new (StandinDevice *device)
+DriverPool *
+gemem_driver_pool_new (DriverDevice *device)
 {
-  StandinPool *pool = standin_object_add (g_new0 (StandinPool, 1), KIND_POOL, NULL);
+  DriverPool *pool = gemem_driver_object_add (g_new0 (DriverPool, 1), KIND_POOL, NULL);
   pool->device = device;
   pool->unused = g_ptr_array_new ();
   return pool;
 }
 
 /* The first use creates the default pool. */
-static StandinPool *
-default_pool (StandinDevice *device)
+static DriverPool *
+default_pool (DriverDevice *device)
 {
   if (device->default_pool == NULL)
     {
-      device->default_pool = standin_pool_new (device);
+      device->default_pool = gemem_driver_pool_new (device);
       device->default_pool->own = TRUE;
     }
   return device->default_pool;
 }
 
-static StandinPool *
-current_pool (StandinDevice *device)
+static DriverPool *
+current_pool (DriverDevice *device)
 {
   return device->pool != NULL ? device->pool : default_pool (device);
 }
@@ -43,24 +43,24 @@ current_pool (StandinDevice *device)
 /* ---- blocks */
 
 static void
-release_block (StandinPool *pool, guint index)
+release_block (DriverPool *pool, guint index)
 {
-  StandinSpan *span = g_ptr_array_remove_index (pool->unused, index);
+  DriverArea *area = g_ptr_array_remove_index (pool->unused, index);
 
-  pool->reserved -= span->size;
-  gemem_device_free (standin_enter_device (pool->device), span->node.address, span->size);
-  standin_leave_device (pool->device);
-  standin_span_remove (span);
+  pool->reserved -= area->size;
+  gemem_device_free (gemem_driver_enter_device (pool->device), area->node.address, area->size);
+  gemem_driver_leave_device (pool->device);
+  gemem_driver_area_remove (area);
 }
 
 /* Releases unused blocks, oldest first, while the pool holds more than @keep. */
 static void
-trim (StandinPool *pool, guint64 keep)
+trim (DriverPool *pool, guint64 keep)
 {
   for (guint i = 0; i < pool->unused->len && pool->reserved > keep;)
     {
-      const StandinSpan *span = g_ptr_array_index (pool->unused, i);
-      if (span->freed <= standin.now)
+      const DriverArea *area = g_ptr_array_index (pool->unused, i);
+      if (area->freed <= gemem_driver.now)
         release_block (pool, i);
       else
         i++;
@@ -68,59 +68,60 @@ trim (StandinPool *pool, guint64 keep)
 }
 
 void
-standin_pools_trim (StandinDevice *device)
+gemem_driver_pools_trim (DriverDevice *device)
 {
   GHashTableIter iter;
   gpointer value;
 
-  g_hash_table_iter_init (&iter, standin.objects);
+  g_hash_table_iter_init (&iter, gemem_driver.objects);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((StandinObject *) value)->kind == KIND_POOL && ((StandinPool *) value)->device == device)
-      trim (value, ((StandinPool *) value)->threshold);
+    if (((DriverObject *) value)->kind == KIND_POOL && ((DriverPool *) value)->device == device)
+      trim (value, ((DriverPool *) value)->threshold);
 }
 
 static void
-run_begin (StandinWork *work)
+run_begin (DriverWork *work)
 {
-  work->span->live = TRUE;
+  work->area->live = TRUE;
 }
 
 static void
-run_end (StandinWork *work)
+run_end (DriverWork *work)
 {
-  work->span->live = FALSE;
+  work->area->live = FALSE;
 }
 
 /* Removes an unused block of @size that @stream may use now from the pool; NULL: none. */
-static StandinSpan *
-take_unused (StandinPool *pool, guint64 size, const StandinStream *stream)
+static DriverArea *
+take_unused (DriverPool *pool, guint64 size, const DriverStream *stream)
 {
   for (guint i = pool->unused->len; i-- > 0;)
     {
-      StandinSpan *span = g_ptr_array_index (pool->unused, i);
-      if (span->size == size
-          && (span->freed <= standin.now || (stream != NULL && span->stream == stream->object.id)))
+      DriverArea *area = g_ptr_array_index (pool->unused, i);
+      if (area->size == size
+          && (area->freed <= gemem_driver.now
+              || (stream != NULL && area->stream == stream->object.id)))
         return g_ptr_array_remove_index (pool->unused, i);
     }
   return NULL;
 }
 
-static StandinSpan *
-new_block (StandinPool *pool, guint64 size)
+static DriverArea *
+new_block (DriverPool *pool, guint64 size)
 {
-  StandinDevice *device = pool->device;
+  DriverDevice *device = pool->device;
   guint64 address = 0;
-  StandinSpan *span;
+  DriverArea *area;
 
   if (pool->limit == 0 || pool->reserved + size <= pool->limit)
     {
-      address = gemem_device_malloc (standin_enter_device (device), size, 0);
+      address = gemem_device_malloc (gemem_driver_enter_device (device), size, 0);
       if (address == 0 && pool->unused->len > 0)
         {
           trim (pool, 0);
-          address = gemem_device_malloc (standin_enter_device (device), size, 0);
+          address = gemem_device_malloc (gemem_driver_enter_device (device), size, 0);
         }
-      standin_leave_device (device);
+      gemem_driver_leave_device (device);
     }
   if (address == 0)
     return NULL;
@@ -130,19 +131,19 @@ new_block (StandinPool *pool, guint64 size)
                     "of the same size");
   pool->reserved += size;
   pool->reserved_high = MAX (pool->reserved_high, pool->reserved);
-  span = standin_span_add (KIND_POOLED, address, size, device, standin_bytes_new (size));
-  span->pool = pool;
-  span->live = FALSE;
-  return span;
+  area = gemem_driver_area_add (KIND_POOLED, address, size, device, gemem_driver_bytes_new (size));
+  area->pool = pool;
+  area->live = FALSE;
+  return area;
 }
 
-/* Makes @span the program's. */
+/* Makes @area the program's. */
 static void
-hand_out (StandinSpan *span)
+hand_out (DriverArea *area)
 {
-  span->owned = TRUE;
-  span->pool->used += span->size;
-  span->pool->used_high = MAX (span->pool->used_high, span->pool->used);
+  area->owned = TRUE;
+  area->pool->used += area->size;
+  area->pool->used_high = MAX (area->pool->used_high, area->pool->used);
 }
 
 static guint64
@@ -151,109 +152,112 @@ rounded (guint64 size)
   return (size + ALIGNMENT - 1) & ~(guint64) (ALIGNMENT - 1);
 }
 
-StandinPool *
-standin_graph_pool (StandinDevice *device)
+DriverPool *
+gemem_driver_graph_pool (DriverDevice *device)
 {
   if (device->graph_pool == NULL)
     {
-      device->graph_pool = standin_pool_new (device);
+      device->graph_pool = gemem_driver_pool_new (device);
       device->graph_pool->own = TRUE;
       device->graph_pool->threshold = G_MAXUINT64;
     }
   return device->graph_pool;
 }
 
-StandinSpan *
-standin_pool_take (StandinPool *pool, guint64 size)
+DriverArea *
+gemem_driver_pool_take (DriverPool *pool, guint64 size)
 {
-  StandinSpan *span = take_unused (pool, rounded (size), NULL);
+  DriverArea *area = take_unused (pool, rounded (size), NULL);
 
-  if (span == NULL && (span = new_block (pool, rounded (size))) == NULL)
+  if (area == NULL && (area = new_block (pool, rounded (size))) == NULL)
     return NULL;
-  hand_out (span);
-  span->live = TRUE;
-  return span;
+  hand_out (area);
+  area->live = TRUE;
+  return area;
 }
 
 static CUresult
-allocate (StandinEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_pool,
+allocate (DriverEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_pool,
           CUmemoryPool pool_handle, CUstream handle)
 {
-  StandinWork work = { .run = run_begin, .node = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
-  StandinStream *stream;
-  StandinPool *pool;
+  DriverWork work = { .run = run_begin, .node = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
+  DriverStream *stream;
+  DriverPool *pool;
   guint64 size = rounded (wanted);
 
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
-  if (!standin.pools)
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
+  if (!gemem_driver.pools)
     return CUDA_ERROR_NOT_SUPPORTED;
   if (place == NULL || wanted == 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes, or no place for the result",
-                           wanted);
-  if ((stream = standin_stream (handle)) == NULL || stream->object.context != standin_context ())
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
-  if (standin.dry && stream->capture != NULL && !from_pool)
-    pool = standin_graph_pool (standin_context ()->device);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes, or no place for the result",
+                                wanted);
+  if ((stream = gemem_driver_stream (handle)) == NULL
+      || stream->object.context != gemem_driver_context ())
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
+  if (gemem_driver.dry && stream->capture != NULL && !from_pool)
+    pool = gemem_driver_graph_pool (gemem_driver_context ()->device);
   else
-    pool = from_pool ? standin_object (pool_handle, KIND_POOL)
-                     : current_pool (standin_context ()->device);
+    pool = from_pool ? gemem_driver_object (pool_handle, KIND_POOL)
+                     : current_pool (gemem_driver_context ()->device);
   if (pool == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");
-  work.span = take_unused (pool, size, stream);
-  if (work.span == NULL && (work.span = new_block (pool, size)) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");
+  work.area = take_unused (pool, size, stream);
+  if (work.area == NULL && (work.area = new_block (pool, size)) == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  hand_out (work.span);
-  if (standin.dry)
-    work.span->live = TRUE; /* also in a graph */
-  standin_enqueue (stream, 0, &work);
-  *place = work.span->node.address;
+  hand_out (work.area);
+  if (gemem_driver.dry)
+    work.area->live = TRUE; /* also in a graph */
+  gemem_driver_enqueue (stream, 0, &work);
+  *place = work.area->node.address;
   return CUDA_SUCCESS;
 }
 
 CUresult
-standin_pool_free (StandinSpan *span, StandinStream *stream, gboolean ordered)
+gemem_driver_pool_free (DriverArea *area, DriverStream *stream, gboolean ordered)
 {
-  StandinWork work = { .run = run_end, .node = CU_GRAPH_NODE_TYPE_MEM_FREE, .span = span };
+  DriverWork work = { .run = run_end, .node = CU_GRAPH_NODE_TYPE_MEM_FREE, .area = area };
 
-  span->owned = FALSE;
-  span->pool->used -= span->size;
-  g_ptr_array_add (span->pool->unused, span);
+  area->owned = FALSE;
+  area->pool->used -= area->size;
+  g_ptr_array_add (area->pool->unused, area);
   if (ordered)
     {
-      standin_enqueue (stream, 0, &work);
-      span->freed = stream->busy;
-      span->stream = stream->object.id;
+      gemem_driver_enqueue (stream, 0, &work);
+      area->freed = stream->busy;
+      area->stream = stream->object.id;
     }
   else
     {
-      span->live = FALSE;
-      span->freed = standin.now;
+      area->live = FALSE;
+      area->freed = gemem_driver.now;
     }
-  return standin_context_state ();
+  return gemem_driver_context_state ();
 }
 
 static CUresult
-free_block (StandinEntry entry, CUdeviceptr address, CUstream handle)
+free_block (DriverEntry entry, CUdeviceptr address, CUstream handle)
 {
-  StandinStream *stream;
-  StandinSpan *span;
+  DriverStream *stream;
+  DriverArea *area;
 
-  STANDIN_BEGIN (entry, RETURNS);
-  if (!standin.pools)
+  DRIVER_BEGIN (entry, RETURNS);
+  if (!gemem_driver.pools)
     return CUDA_ERROR_NOT_SUPPORTED;
   /* By the manual an error of the default streams, 0 to 2, alone: another one has a context. */
-  if (standin_context () == NULL ? handle <= CU_STREAM_PER_THREAD : !standin_context ()->alive)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
+  if (gemem_driver_context () == NULL ? handle <= CU_STREAM_PER_THREAD
+                                      : !gemem_driver_context ()->alive)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
   if (address == 0)
-    return standin_context_state ();
+    return gemem_driver_context_state ();
   /* The manual does not ask for a stream of the current context; the strict stand-in does. */
-  if ((stream = standin_stream (handle)) == NULL
-      || (!standin.dry && standin_context () != NULL
-          && stream->object.context != standin_context ()))
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
-  if ((span = standin_span_start (address, KIND_POOLED)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation of a pool", address);
-  return standin_pool_free (span, stream, TRUE);
+  if ((stream = gemem_driver_stream (handle)) == NULL
+      || (!gemem_driver.dry && gemem_driver_context () != NULL
+          && stream->object.context != gemem_driver_context ()))
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
+  if ((area = gemem_driver_area_start (address, KIND_POOLED)) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation of a pool",
+                                address);
+  return gemem_driver_pool_free (area, stream, TRUE);
 }
 
 CUresult CUDAAPI
@@ -266,7 +270,7 @@ CUresult CUDAAPI
 cuMemAllocAsync_ptsz (CUdeviceptr *address, size_t size, CUstream stream)
 {
   return allocate (ENTRY_cuMemAllocAsync_ptsz, address, size, FALSE, NULL,
-                   standin_per_thread (stream));
+                   gemem_driver_per_thread (stream));
 }
 
 CUresult CUDAAPI
@@ -279,7 +283,7 @@ CUresult CUDAAPI
 cuMemAllocFromPoolAsync_ptsz (CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream)
 {
   return allocate (ENTRY_cuMemAllocFromPoolAsync_ptsz, address, size, TRUE, pool,
-                   standin_per_thread (stream));
+                   gemem_driver_per_thread (stream));
 }
 
 CUresult CUDAAPI
@@ -291,29 +295,30 @@ cuMemFreeAsync (CUdeviceptr address, CUstream stream)
 CUresult CUDAAPI
 cuMemFreeAsync_ptsz (CUdeviceptr address, CUstream stream)
 {
-  return free_block (ENTRY_cuMemFreeAsync_ptsz, address, standin_per_thread (stream));
+  return free_block (ENTRY_cuMemFreeAsync_ptsz, address, gemem_driver_per_thread (stream));
 }
 
 /* ---- pools */
 
 #define SUPPORTED() \
-  if (!standin.pools) \
+  if (!gemem_driver.pools) \
   return CUDA_ERROR_NOT_SUPPORTED
 #define DEVICE(number) \
-  StandinDevice *device = standin_device (number); \
+  DriverDevice *device = gemem_driver_device (number); \
   if (device == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, standin.n_devices)
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, \
+                              gemem_driver.n_devices)
 #define POOL(handle) \
-  StandinPool *pool = standin_object (handle, KIND_POOL); \
+  DriverPool *pool = gemem_driver_object (handle, KIND_POOL); \
   if (pool == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool")
 
 static CUresult
-give (CUmemoryPool *handle, const StandinPool *pool)
+give (CUmemoryPool *handle, const DriverPool *pool)
 {
   if (handle == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
-  *handle = STANDIN_HANDLE (CUmemoryPool, pool);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  *handle = DRIVER_HANDLE (CUmemoryPool, pool);
   return CUDA_SUCCESS;
 }
 
@@ -343,7 +348,7 @@ cuDeviceSetMemPool (CUdevice number, CUmemoryPool handle)
   DEVICE (number);
   POOL (handle);
   if (pool->device != device)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "a pool of another device");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "a pool of another device");
   device->pool = pool;
   return CUDA_SUCCESS;
 }
@@ -351,16 +356,16 @@ cuDeviceSetMemPool (CUdevice number, CUmemoryPool handle)
 CUresult CUDAAPI
 cuMemPoolCreate (CUmemoryPool *handle, const CUmemPoolProps *properties)
 {
-  StandinDevice *device;
-  StandinPool *pool;
+  DriverDevice *device;
+  DriverPool *pool;
 
   BEGIN (cuMemPoolCreate, NEEDS_INIT);
   SUPPORTED ();
   if (handle == NULL || properties == NULL || properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED
       || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE
-      || (device = standin_device (properties->location.id)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "properties, or no place for the result");
-  pool = standin_pool_new (device);
+      || (device = gemem_driver_device (properties->location.id)) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "properties, or no place for the result");
+  pool = gemem_driver_pool_new (device);
   pool->limit = properties->maxSize;
   return give (handle, pool);
 }
@@ -372,19 +377,21 @@ cuMemPoolDestroy (CUmemoryPool handle)
   SUPPORTED ();
   POOL (handle);
   if (pool->own)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "a device's default pool is not destroyed");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "a device's default pool is not destroyed");
   if (pool->used > 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "the pool still has %" G_GUINT64_FORMAT " bytes in use", pool->used);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "the pool still has %" G_GUINT64_FORMAT " bytes in use",
+                                pool->used);
   for (guint i = 0; i < pool->unused->len; i++)
-    standin_wait_until (((StandinSpan *) g_ptr_array_index (pool->unused, i))->freed);
+    gemem_driver_wait_until (((DriverArea *) g_ptr_array_index (pool->unused, i))->freed);
   trim (pool, 0);
   if (pool->device->pool == pool)
     pool->device->pool = NULL;
-  standin_object_remove (pool);
+  gemem_driver_object_remove (pool);
   g_ptr_array_unref (pool->unused);
   g_free (pool);
-  return standin_context_state ();
+  return gemem_driver_context_state ();
 }
 
 CUresult CUDAAPI
@@ -399,7 +406,7 @@ cuMemPoolTrimTo (CUmemoryPool handle, size_t keep)
 
 /* The field of a pool's 64-bit attribute, or NULL. */
 static guint64 *
-attribute_of (StandinPool *pool, CUmemPool_attribute attribute)
+attribute_of (DriverPool *pool, CUmemPool_attribute attribute)
 {
   switch ((int) attribute)
     {
@@ -437,8 +444,8 @@ cuMemPoolGetAttribute (CUmemoryPool handle, CUmemPool_attribute attribute, void 
   POOL (handle);
   place = attribute_of (pool, attribute);
   if (value == NULL || (place == NULL && !is_reuse (attribute)))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d, or no place for the result",
-                           (int) attribute);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "attribute %d, or no place for the result", (int) attribute);
   if (place != NULL)
     *(cuuint64_t *) value = *place;
   else
@@ -459,11 +466,11 @@ cuMemPoolSetAttribute (CUmemoryPool handle, CUmemPool_attribute attribute, void 
   if (value == NULL
       || (attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && !high && !is_reuse (attribute))
       || (high && *(cuuint64_t *) value != 0))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d cannot be set so",
-                           (int) attribute);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d cannot be set so",
+                                (int) attribute);
   if ((place = attribute_of (pool, attribute)) != NULL)
     *place = *(cuuint64_t *) value;
-  if (standin.dry && attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+  if (gemem_driver.dry && attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
     {
       g_autofree char *text = g_strdup_printf ("%d %d %" G_GUINT64_FORMAT, (int) getpid (),
                                                pool->device->ordinal, pool->threshold);
@@ -476,7 +483,7 @@ cuMemPoolSetAttribute (CUmemoryPool handle, CUmemPool_attribute attribute, void 
 
 /* The field of a 64-bit attribute; NULL: no such attribute. */
 static guint64 *
-graph_attribute (StandinPool *pool, CUgraphMem_attribute attribute)
+graph_attribute (DriverPool *pool, CUgraphMem_attribute attribute)
 {
   return attribute == CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT       ? &pool->used
          : attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH        ? &pool->used_high
@@ -490,10 +497,10 @@ cuDeviceGetGraphMemAttribute (CUdevice number, CUgraphMem_attribute attribute, v
 {
   BEGIN (cuDeviceGetGraphMemAttribute, NEEDS_INIT);
   DEVICE (number);
-  const guint64 *place = graph_attribute (standin_graph_pool (device), attribute);
+  const guint64 *place = graph_attribute (gemem_driver_graph_pool (device), attribute);
   if (value == NULL || place == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d, or no place for the result",
-                           (int) attribute);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "attribute %d, or no place for the result", (int) attribute);
   *(cuuint64_t *) value = *place;
   return CUDA_SUCCESS;
 }
@@ -503,11 +510,12 @@ cuDeviceSetGraphMemAttribute (CUdevice number, CUgraphMem_attribute attribute, v
 {
   BEGIN (cuDeviceSetGraphMemAttribute, NEEDS_INIT);
   DEVICE (number);
-  guint64 *place = graph_attribute (standin_graph_pool (device), attribute);
+  guint64 *place = graph_attribute (gemem_driver_graph_pool (device), attribute);
   if (value == NULL || place == NULL
       || (attribute != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH
           && attribute != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d cannot be set", (int) attribute);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "attribute %d cannot be set",
+                                (int) attribute);
   *place = *(cuuint64_t *) value;
   return CUDA_SUCCESS;
 }
@@ -517,6 +525,6 @@ cuDeviceGraphMemTrim (CUdevice number)
 {
   BEGIN (cuDeviceGraphMemTrim, NEEDS_INIT);
   DEVICE (number);
-  trim (standin_graph_pool (device), 0);
+  trim (gemem_driver_graph_pool (device), 0);
   return CUDA_SUCCESS;
 }

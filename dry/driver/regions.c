@@ -24,7 +24,7 @@ find_side (Side *side, CUmemorytype type, guint64 host, guint64 device, guint64 
 }
 
 static CUresult
-copy_rows (StandinEntry entry, CUDA_MEMCPY3D copy, gboolean wait, CUstream handle)
+copy_rows (DriverEntry entry, CUDA_MEMCPY3D copy, gboolean wait, CUstream handle)
 {
   const CUDA_MEMCPY3D *what = &copy;
   Side from, to;
@@ -33,20 +33,20 @@ copy_rows (StandinEntry entry, CUDA_MEMCPY3D copy, gboolean wait, CUstream handl
                  .height = what->srcHeight != 0 ? what->srcHeight : what->Height };
   to = (Side){ .pitch = what->dstPitch != 0 ? what->dstPitch : what->WidthInBytes,
                .height = what->dstHeight != 0 ? what->dstHeight : what->Height };
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   if (!find_side (&from, what->srcMemoryType, (guintptr) what->srcHost, what->srcDevice,
                   what->srcXInBytes, what->srcY, what->srcZ)
       || !find_side (&to, what->dstMemoryType, (guintptr) what->dstHost, what->dstDevice,
                      what->dstXInBytes, what->dstY, what->dstZ))
     return CUDA_ERROR_NOT_SUPPORTED;
   if (from.pitch < what->WidthInBytes || to.pitch < what->WidthInBytes)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "a pitch that is less than the width");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "a pitch that is less than the width");
   for (guint64 z = 0; z < what->Depth; z++)
     for (guint64 y = 0; y < what->Height; y++)
       {
-        CUresult result = standin_copy (to.start + (z * to.height + y) * to.pitch,
-                                        from.start + (z * from.height + y) * from.pitch,
-                                        what->WidthInBytes, wait, handle);
+        CUresult result = gemem_driver_copy (to.start + (z * to.height + y) * to.pitch,
+                                             from.start + (z * from.height + y) * from.pitch,
+                                             what->WidthInBytes, wait, handle);
         if (result != CUDA_SUCCESS)
           return result;
       }
@@ -127,11 +127,11 @@ cuMemcpy2DUnaligned_v2 (const CUDA_MEMCPY2D *what)
 }
 
 static CUresult
-copy_peer (StandinEntry entry, CUdeviceptr to, CUdeviceptr from, size_t size, gboolean wait,
+copy_peer (DriverEntry entry, CUdeviceptr to, CUdeviceptr from, size_t size, gboolean wait,
            CUstream stream)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
-  return standin_copy (to, from, size, wait, stream);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
+  return gemem_driver_copy (to, from, size, wait, stream);
 }
 
 CUresult CUDAAPI
@@ -151,25 +151,26 @@ cuMemcpyPeerAsync (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcon
 /* ---- memset */
 
 static CUresult
-fill_rows (StandinEntry entry, CUdeviceptr address, guint64 pitch, guint32 value, guint unit,
+fill_rows (DriverEntry entry, CUdeviceptr address, guint64 pitch, guint32 value, guint unit,
            size_t width, size_t height, CUstream handle)
 {
-  StandinStream *stream;
+  DriverStream *stream;
 
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
-  if ((stream = standin_stream (handle)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
+  if ((stream = gemem_driver_stream (handle)) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
   if (address % unit != 0 || pitch % unit != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address, unit);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address,
+                                unit);
   for (size_t y = 0; y < height; y++)
     {
-      StandinWork work = { .run = standin_run_memset,
-                           .node = CU_GRAPH_NODE_TYPE_MEMSET,
-                           .to = address + y * pitch,
-                           .value = value,
-                           .unit = unit,
-                           .size = (guint64) width * unit };
-      standin_enqueue (stream, standin_work_ns (work.size), &work);
+      DriverWork work = { .run = gemem_driver_run_memset,
+                          .node = CU_GRAPH_NODE_TYPE_MEMSET,
+                          .to = address + y * pitch,
+                          .value = value,
+                          .unit = unit,
+                          .size = (guint64) width * unit };
+      gemem_driver_enqueue (stream, gemem_driver_work_ns (work.size), &work);
     }
   return CUDA_SUCCESS;
 }

@@ -109,7 +109,7 @@ add (guint64 address, gconstpointer from, guint64 size, const Range *like)
 }
 
 void
-standin_forget (guint64 address, guint64 size)
+gemem_driver_forget (guint64 address, guint64 size)
 {
   const guint64 end = address + size;
   guint i;
@@ -129,21 +129,21 @@ standin_forget (guint64 address, guint64 size)
 }
 
 void
-standin_forget_all (void)
+gemem_driver_forget_all (void)
 {
   while (n_ranges > 0)
     drop (n_ranges - 1);
 }
 
 void
-standin_forget_page (const StandinPage *page)
+gemem_driver_forget_page (const DriverPage *page)
 {
-  for (GememTreeNode *node = n_ranges > 0 ? gemem_tree_first (&standin.spans) : NULL; node != NULL;
-       node = gemem_tree_next (node))
+  for (GememTreeNode *node = n_ranges > 0 ? gemem_tree_first (&gemem_driver.areas) : NULL;
+       node != NULL; node = gemem_tree_next (node))
     {
-      const StandinSpan *span = GEMEM_TREE_ENTRY (node, StandinSpan, node);
-      if (span->page == page)
-        standin_forget (node->address, span->size);
+      const DriverArea *area = GEMEM_TREE_ENTRY (node, DriverArea, node);
+      if (area->page == page)
+        gemem_driver_forget (node->address, area->size);
     }
 }
 
@@ -151,21 +151,21 @@ standin_forget_page (const StandinPage *page)
 static gboolean
 is_private (guint64 address)
 {
-  const StandinSpan *span = standin_span_at (address);
+  const DriverArea *area = gemem_driver_area_at (address);
 
-  return span != NULL && span->kind != KIND_IMPORTED && !span->exported
-         && (span->page == NULL
-             || (span->page->mappings <= 1 && !span->page->imported && !span->page->exported));
+  return area != NULL && area->kind != KIND_IMPORTED && !area->exported
+         && (area->page == NULL
+             || (area->page->mappings <= 1 && !area->page->imported && !area->page->exported));
 }
 
 void
-standin_remember (guint64 address, gconstpointer bytes, guint64 size, gboolean assumed)
+gemem_driver_remember (guint64 address, gconstpointer bytes, guint64 size, gboolean assumed)
 {
   const Range like = {
-    .work = standin_library_work (FALSE), .age = ++age, .sure = seen, .assumed = assumed
+    .work = gemem_driver_library_work (FALSE), .age = ++age, .sure = seen, .assumed = assumed
   };
 
-  standin_forget (address, size);
+  gemem_driver_forget (address, size);
   if (size > 0 && size <= COPY_MAX && is_private (address) && is_private (address + size - 1))
     add (address, bytes, size, &like);
 }
@@ -191,32 +191,32 @@ see_bytes (const guint8 *bytes, gsize size)
 {
   guint64 low = G_MAXUINT64, below, value;
 
-  for (guint i = 0; i < standin.n_devices; i++)
-    low = MIN (low, standin.devices[i].lowest);
+  for (guint i = 0; i < gemem_driver.n_devices; i++)
+    low = MIN (low, gemem_driver.devices[i].lowest);
   below = n_ranges > 0 ? ranges[n_ranges - 1].address + ranges[n_ranges - 1].size - low : 0;
   for (gsize at = 0; at + sizeof value <= size; at += sizeof value)
     {
       memcpy (&value, bytes + at, sizeof value);
-      if (value - low < below && standin_is_device_address (value))
+      if (value - low < below && gemem_driver_is_device_address (value))
         see_address (value);
     }
 }
 
 /* What a library of NVIDIA's writes, as installed, is of no interest to the program. */
 void
-standin_remember_host (guint64 to, guint64 from, guint64 size)
+gemem_driver_remember_host (guint64 to, guint64 from, guint64 size)
 {
   if (size > COPY_MAX || gemem_dry_in_library (0))
     {
-      standin_forget (to, size);
+      gemem_driver_forget (to, size);
       return;
     }
   see_bytes ((const guint8 *) (guintptr) from, size);
-  standin_remember (to, (gconstpointer) (guintptr) from, size, FALSE);
+  gemem_driver_remember (to, (gconstpointer) (guintptr) from, size, FALSE);
 }
 
 const guint8 *
-standin_parameter_buffer (void **extra, gsize *size)
+gemem_driver_parameter_buffer (void **extra, gsize *size)
 {
   const guint8 *buffer = NULL;
 
@@ -232,7 +232,7 @@ standin_parameter_buffer (void **extra, gsize *size)
 }
 
 void
-standin_remembered_launch (const StandinFunction *function, void **parameters, void **extra)
+gemem_driver_remembered_launch (const DriverFunction *function, void **parameters, void **extra)
 {
   const GememDryKernel *needs = function->needs;
   const guint8 *buffer;
@@ -244,10 +244,10 @@ standin_remembered_launch (const StandinFunction *function, void **parameters, v
     for (guint i = 0; i < needs->parameters->len; i++)
       see_bytes (parameters[i], g_array_index (needs->parameters, guint16, i));
   else if (parameters == NULL && extra != NULL
-           && (buffer = standin_parameter_buffer (extra, &size)) != NULL)
+           && (buffer = gemem_driver_parameter_buffer (extra, &size)) != NULL)
     see_bytes (buffer, size);
   else if (parameters != NULL || extra != NULL)
-    standin_forget_all ();
+    gemem_driver_forget_all ();
 }
 
 /* ---- what is known */
@@ -270,24 +270,24 @@ reached_from (guint i, guint64 floor)
 static guint64
 allocation_start (guint64 address)
 {
-  const StandinSpan *span = standin_span_at (address), *before;
+  const DriverArea *area = gemem_driver_area_at (address), *before;
 
-  while (span != NULL && span->kind == KIND_MAPPING
-         && (before = standin_span_at (span->node.address - 1)) != NULL
+  while (area != NULL && area->kind == KIND_MAPPING
+         && (before = gemem_driver_area_at (area->node.address - 1)) != NULL
          && before->kind == KIND_MAPPING)
-    span = before;
-  return span != NULL ? span->node.address : 0;
+    area = before;
+  return area != NULL ? area->node.address : 0;
 }
 
 static gboolean
 is_known (guint i)
 {
-  return ranges[i].work == standin_library_work (FALSE)
+  return ranges[i].work == gemem_driver_library_work (FALSE)
          && (ranges[i].sure == seen || !reached_from (i, allocation_start (ranges[i].address)));
 }
 
 guint64
-standin_recall (guint64 from, guint64 size, gpointer to, gboolean *assumed)
+gemem_driver_recall (guint64 from, guint64 size, gpointer to, gboolean *assumed)
 {
   guint64 known = 0;
 
@@ -307,7 +307,7 @@ standin_recall (guint64 from, guint64 size, gpointer to, gboolean *assumed)
 
 /* Copies may overlap, so that what is known of the source is taken first. */
 void
-standin_carry (guint64 to, guint64 from, guint64 size)
+gemem_driver_carry (guint64 to, guint64 from, guint64 size)
 {
   g_autoptr (GPtrArray) pieces = NULL;
 
@@ -326,11 +326,11 @@ standin_carry (guint64 to, guint64 from, guint64 size)
           pieces = g_ptr_array_new ();
         g_ptr_array_add (pieces, piece);
       }
-  standin_forget (to, size);
+  gemem_driver_forget (to, size);
   for (guint i = 0; pieces != NULL && i < pieces->len; i++)
     {
       Range *piece = pieces->pdata[i];
-      standin_remember (piece->address, piece->bytes, piece->size, piece->assumed);
+      gemem_driver_remember (piece->address, piece->bytes, piece->size, piece->assumed);
       g_free (piece->bytes);
       g_free (piece);
     }
@@ -351,26 +351,26 @@ static guint64
 find_doubt (guint64 from, guint64 size)
 {
   for (guint i = find (from); i < n_ranges && ranges[i].address < from + size; i++)
-    if (ranges[i].work == standin_library_work (FALSE) && !is_known (i))
+    if (ranges[i].work == gemem_driver_library_work (FALSE) && !is_known (i))
       return ranges[i].address;
   return 0;
 }
 
 void
-standin_settle (guint64 to, guint64 from, guint64 size)
+gemem_driver_settle (guint64 to, guint64 from, guint64 size)
 {
   GememDryBlockFunc func = g_atomic_pointer_get (&on_block);
 
   for (guint64 doubt = func != NULL ? 1 : 0; doubt != 0;)
     {
-      pthread_mutex_t *lock = standin_lock ();
-      doubt = n_ranges > 0 && !standin_is_device_address (to) ? find_doubt (from, size) : 0;
+      pthread_mutex_t *lock = gemem_driver_lock ();
+      doubt = n_ranges > 0 && !gemem_driver_is_device_address (to) ? find_doubt (from, size) : 0;
       pthread_mutex_unlock (lock);
       if (doubt == 0)
         return;
 
       const guint64 start = func (doubt);
-      lock = standin_lock ();
+      lock = gemem_driver_lock ();
       const guint i = find (doubt);
       const gboolean there = i < n_ranges && ranges[i].address == doubt;
       if (there && start != 0 && start <= doubt && !reached_from (i, start))
@@ -386,9 +386,9 @@ standin_settle (guint64 to, guint64 from, guint64 size)
 void
 gemem_dry_reached (gconstpointer address)
 {
-  pthread_mutex_t *lock = standin_lock ();
+  pthread_mutex_t *lock = gemem_driver_lock ();
 
-  if (n_ranges > 0 && standin_is_device_address ((guintptr) address))
+  if (n_ranges > 0 && gemem_driver_is_device_address ((guintptr) address))
     see_address ((guintptr) address);
   pthread_mutex_unlock (lock);
 }
@@ -407,9 +407,9 @@ gemem_dry_recall (guint64 from, gsize size, gpointer to, gboolean *assumed)
   pthread_mutex_t *lock;
   gboolean known;
 
-  standin_settle ((guintptr) to, from, size);
-  lock = standin_lock ();
-  known = standin_recall (from, size, to, assumed) == size;
+  gemem_driver_settle ((guintptr) to, from, size);
+  lock = gemem_driver_lock ();
+  known = gemem_driver_recall (from, size, to, assumed) == size;
   pthread_mutex_unlock (lock);
   return known;
 }
@@ -417,13 +417,13 @@ gemem_dry_recall (guint64 from, gsize size, gpointer to, gboolean *assumed)
 void
 gemem_dry_wrote (guint64 to, gsize size, gconstpointer bytes, gboolean assumed)
 {
-  pthread_mutex_t *lock = standin_lock ();
+  pthread_mutex_t *lock = gemem_driver_lock ();
 
   if (bytes != NULL)
-    standin_remember (to, bytes, size, assumed);
+    gemem_driver_remember (to, bytes, size, assumed);
   else if (n_ranges > 0 && to != 0)
-    standin_forget (to, size);
+    gemem_driver_forget (to, size);
   else if (to == 0)
-    standin_forget_all ();
+    gemem_driver_forget_all ();
   pthread_mutex_unlock (lock);
 }

@@ -65,13 +65,13 @@ cuCtxGetSharedMemConfig (CUsharedconfig *config)
 CUresult CUDAAPI
 cuCtxGetId (CUcontext handle, unsigned long long *id)
 {
-  const StandinContext *context;
+  const DriverContext *context;
 
   BEGIN (cuCtxGetId, NEEDS_INIT);
   PLACE (id);
-  context = handle != NULL ? standin_object (handle, KIND_CONTEXT) : standin_context ();
+  context = handle != NULL ? gemem_driver_object (handle, KIND_CONTEXT) : gemem_driver_context ();
   if (context == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
   *id = context->object.id;
   return CUDA_SUCCESS;
 }
@@ -79,7 +79,7 @@ cuCtxGetId (CUcontext handle, unsigned long long *id)
 /* ---- devices */
 
 int
-standin_place_on_bus (const char *text)
+gemem_driver_place_on_bus (const char *text)
 {
   guint domain = 0, bus = 0, slot = 0;
 
@@ -100,9 +100,9 @@ cuDeviceGetByPCIBusId (CUdevice *found, const char *text)
   BEGIN (cuDeviceGetByPCIBusId, NEEDS_INIT);
   PLACE (found);
   PLACE (text);
-  if ((device = standin_place_on_bus (text)) == -2)
+  if ((device = gemem_driver_place_on_bus (text)) == -2)
     return CUDA_ERROR_INVALID_VALUE;
-  if (device < 0 || (device = standin_device_at ((guint) device)) < 0)
+  if (device < 0 || (device = gemem_driver_device_at ((guint) device)) < 0)
     return CUDA_ERROR_INVALID_DEVICE;
   *found = device;
   return CUDA_SUCCESS;
@@ -114,9 +114,9 @@ cuDeviceGetP2PAttribute (int *value, CUdevice_P2PAttribute attribute, CUdevice f
 {
   BEGIN (cuDeviceGetP2PAttribute, NEEDS_INIT);
   PLACE (value);
-  if (standin_device (from) == NULL || standin_device (to) == NULL || from == to)
+  if (gemem_driver_device (from) == NULL || gemem_driver_device (to) == NULL || from == to)
     return CUDA_ERROR_INVALID_DEVICE;
-  *value = standin_peers_reach () && attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
+  *value = gemem_driver_peers_reach () && attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
            && attribute != CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED;
   return CUDA_SUCCESS;
 }

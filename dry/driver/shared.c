@@ -18,20 +18,20 @@
 typedef struct
 {
   guint64 magic, size;
-  gint32 place, process; /* StandinDevice.place */
+  gint32 place, process; /* DriverDevice.place */
   guint64 address;
-  guint32 multicast; /* of a page: StandinPage */
+  guint32 multicast; /* of a page: DriverPage */
 } Shared;
 
 #define DRY_ONLY() \
-  if (!standin.dry) \
+  if (!gemem_driver.dry) \
   return CUDA_ERROR_NOT_SUPPORTED
 
 /* The device whose addresses memory of GPU @place gets here: links lead to GPUs that the process does not see, too. */
-static StandinDevice *
+static DriverDevice *
 home_of (gint32 place)
 {
-  return &standin.devices[MAX (standin_device_at ((guint) place), 0)];
+  return &gemem_driver.devices[MAX (gemem_driver_device_at ((guint) place), 0)];
 }
 
 /* ---- allocations */
@@ -39,30 +39,30 @@ home_of (gint32 place)
 CUresult CUDAAPI
 cuIpcGetMemHandle (CUipcMemHandle *handle, CUdeviceptr address)
 {
-  StandinSpan *span;
+  DriverArea *area;
   Shared shared;
 
   BEGIN (cuIpcGetMemHandle, NEEDS_INIT);
   DRY_ONLY ();
   PLACE (handle);
-  if ((span = standin_span_at (address)) == NULL || span->kind != KIND_ALLOCATION)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation", address);
+  if ((area = gemem_driver_area_at (address)) == NULL || area->kind != KIND_ALLOCATION)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation", address);
   shared = (Shared){ .magic = MAGIC,
-                     .size = span->size,
-                     .place = span->device->place,
+                     .size = area->size,
+                     .place = area->device->place,
                      .process = getpid (),
-                     .address = span->node.address };
+                     .address = area->node.address };
   memset (handle, 0, sizeof *handle);
   memcpy (handle, &shared, sizeof shared);
-  span->exported = TRUE;
-  standin_forget (span->node.address, span->size);
+  area->exported = TRUE;
+  gemem_driver_forget (area->node.address, area->size);
   return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI
 cuIpcOpenMemHandle_v2 (CUdeviceptr *place, CUipcMemHandle handle, unsigned int flags)
 {
-  StandinDevice *device;
+  DriverDevice *device;
   guint64 address, size;
   Shared shared;
 
@@ -71,15 +71,16 @@ cuIpcOpenMemHandle_v2 (CUdeviceptr *place, CUipcMemHandle handle, unsigned int f
   PLACE (place);
   memcpy (&shared, &handle, sizeof shared);
   if (shared.magic != MAGIC || shared.process == getpid ())
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no handle of another process");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no handle of another process");
   device = home_of (shared.place);
   size = (shared.size + device->granularity - 1) / device->granularity * device->granularity;
-  address = gemem_device_reserve (standin_enter_device (device), size, 0);
-  standin_leave_device (device);
+  address = gemem_device_reserve (gemem_driver_enter_device (device), size, 0);
+  gemem_driver_leave_device (device);
   if (address == 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  standin_span_add (KIND_IMPORTED, address, shared.size, device, standin_bytes_new (shared.size))
-      ->context = standin_context ();
+  gemem_driver_area_add (KIND_IMPORTED, address, shared.size, device,
+                         gemem_driver_bytes_new (shared.size))
+      ->context = gemem_driver_context ();
   *place = address;
   return CUDA_SUCCESS;
 }
@@ -87,18 +88,18 @@ cuIpcOpenMemHandle_v2 (CUdeviceptr *place, CUipcMemHandle handle, unsigned int f
 CUresult CUDAAPI
 cuIpcCloseMemHandle (CUdeviceptr address)
 {
-  StandinDevice *device;
-  StandinSpan *span;
+  DriverDevice *device;
+  DriverArea *area;
   guint64 size;
 
   BEGIN (cuIpcCloseMemHandle, RETURNS);
-  if ((span = standin_span_start (address, KIND_IMPORTED)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx was not opened", address);
-  device = span->device;
-  size = (span->size + device->granularity - 1) / device->granularity * device->granularity;
-  gemem_device_release (standin_enter_device (device), address, size);
-  standin_leave_device (device);
-  standin_span_remove (span);
+  if ((area = gemem_driver_area_start (address, KIND_IMPORTED)) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx was not opened", address);
+  device = area->device;
+  size = (area->size + device->granularity - 1) / device->granularity * device->granularity;
+  gemem_device_release (gemem_driver_enter_device (device), address, size);
+  gemem_driver_leave_device (device);
+  gemem_driver_area_remove (area);
   return CUDA_SUCCESS;
 }
 
@@ -108,16 +109,16 @@ CUresult CUDAAPI
 cuMemExportToShareableHandle (void *place, CUmemGenericAllocationHandle handle,
                               CUmemAllocationHandleType type, unsigned long long flags)
 {
-  StandinPage *page;
+  DriverPage *page;
   Shared shared = { .magic = MAGIC };
   int file;
 
   BEGIN (cuMemExportToShareableHandle, NEEDS_INIT);
   DRY_ONLY ();
   PLACE (place);
-  page = standin_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
+  page = gemem_driver_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
   if (page == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such page");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such page");
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_NOT_SUPPORTED;
   shared.size = page->size;
@@ -128,7 +129,7 @@ cuMemExportToShareableHandle (void *place, CUmemGenericAllocationHandle handle,
     return CUDA_ERROR_OPERATING_SYSTEM;
   *(int *) place = file;
   page->exported = TRUE;
-  standin_forget_page (page);
+  gemem_driver_forget_page (page);
   return CUDA_SUCCESS;
 }
 
@@ -136,7 +137,7 @@ CUresult CUDAAPI
 cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle, void *from,
                                 CUmemAllocationHandleType type)
 {
-  StandinPage *page;
+  DriverPage *page;
   Shared shared;
 
   BEGIN (cuMemImportFromShareableHandle, NEEDS_INIT);
@@ -146,14 +147,14 @@ cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle, void *from
     return CUDA_ERROR_NOT_SUPPORTED;
   if (pread ((int) (gintptr) from, &shared, sizeof shared, 0) != sizeof shared
       || shared.magic != MAGIC)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no handle of a page");
-  page = standin_object_add (g_new0 (StandinPage, 1), KIND_PAGE, NULL);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no handle of a page");
+  page = gemem_driver_object_add (g_new0 (DriverPage, 1), KIND_PAGE, NULL);
   page->device = home_of (shared.place);
   page->size = shared.size;
   page->owners = 1;
   page->imported = TRUE;
   page->multicast = shared.multicast != 0;
-  page->bytes = standin_bytes_new (shared.size);
+  page->bytes = gemem_driver_bytes_new (shared.size);
   *handle = page->object.id;
   return CUDA_SUCCESS;
 }
@@ -166,8 +167,8 @@ cuIpcGetEventHandle (CUipcEventHandle *handle, CUevent event)
   BEGIN (cuIpcGetEventHandle, NEEDS_INIT);
   DRY_ONLY ();
   PLACE (handle);
-  if (standin_object (event, KIND_EVENT) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such event");
+  if (gemem_driver_object (event, KIND_EVENT) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such event");
   memset (handle, 0, sizeof *handle);
   return CUDA_SUCCESS;
 }
@@ -175,14 +176,14 @@ cuIpcGetEventHandle (CUipcEventHandle *handle, CUevent event)
 CUresult CUDAAPI
 cuIpcOpenEventHandle (CUevent *place, CUipcEventHandle handle)
 {
-  StandinEvent *event;
+  DriverEvent *event;
 
   BEGIN (cuIpcOpenEventHandle, NEEDS_CONTEXT);
   DRY_ONLY ();
   PLACE (place);
-  event = standin_object_add (g_new0 (StandinEvent, 1), KIND_EVENT, standin_context ());
+  event = gemem_driver_object_add (g_new0 (DriverEvent, 1), KIND_EVENT, gemem_driver_context ());
   event->flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
-  *place = STANDIN_HANDLE (CUevent, event);
+  *place = DRIVER_HANDLE (CUevent, event);
   return CUDA_SUCCESS;
 }
 
@@ -193,8 +194,8 @@ cuMemPoolSetAccess (CUmemoryPool handle, const CUmemAccessDesc *access, size_t n
 {
   BEGIN (cuMemPoolSetAccess, NEEDS_INIT);
   DRY_ONLY ();
-  if (standin_object (handle, KIND_POOL) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");
+  if (gemem_driver_object (handle, KIND_POOL) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");
   return CUDA_SUCCESS;
 }
 
@@ -204,8 +205,8 @@ cuMemPoolGetAccess (CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation
   BEGIN (cuMemPoolGetAccess, NEEDS_INIT);
   DRY_ONLY ();
   PLACE (flags);
-  if (standin_object (handle, KIND_POOL) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");
+  if (gemem_driver_object (handle, KIND_POOL) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");
   *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   return CUDA_SUCCESS;
 }

@@ -2,7 +2,7 @@
  * in memory, attributes, and questions about captures.
  *
  * A function of the program is called when all earlier work of its stream is done, on the thread that
- * put it there, which waits: with the lock released (standin_call_later()).
+ * put it there, which waits: with the lock released (gemem_driver_call_later()).
  */
 #include "config.h"
 
@@ -11,23 +11,23 @@
 #include "dry/driver/driver.h"
 
 #define STREAM(handle) \
-  StandinStream *stream = standin_stream (handle); \
+  DriverStream *stream = gemem_driver_stream (handle); \
   if (stream == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
 
 /* ---- functions of the program */
 
 static CUresult
-call_host (StandinEntry entry, CUstream handle, StandinCallback callback)
+call_host (DriverEntry entry, CUstream handle, DriverCallback callback)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
   if (stream->capture != NULL)
-    return standin_capture_add (
+    return gemem_driver_capture_add (
         stream, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST,
                                       .host = { callback.function, callback.data } });
-  standin_wait_until (standin_stream_busy (stream));
-  standin_call_later (callback);
+  gemem_driver_wait_until (gemem_driver_stream_busy (stream));
+  gemem_driver_call_later (callback);
   return CUDA_SUCCESS;
 }
 
@@ -35,47 +35,48 @@ CUresult CUDAAPI
 cuLaunchHostFunc (CUstream stream, CUhostFn function, void *data)
 {
   return call_host (ENTRY_cuLaunchHostFunc, stream,
-                    (StandinCallback){ .function = function, .data = data });
+                    (DriverCallback){ .function = function, .data = data });
 }
 
 CUresult CUDAAPI
 cuLaunchHostFunc_ptsz (CUstream stream, CUhostFn function, void *data)
 {
-  return call_host (ENTRY_cuLaunchHostFunc_ptsz, standin_per_thread (stream),
-                    (StandinCallback){ .function = function, .data = data });
+  return call_host (ENTRY_cuLaunchHostFunc_ptsz, gemem_driver_per_thread (stream),
+                    (DriverCallback){ .function = function, .data = data });
 }
 
 CUresult CUDAAPI
 cuStreamAddCallback (CUstream stream, CUstreamCallback function, void *data, unsigned int flags)
 {
   return call_host (ENTRY_cuStreamAddCallback, stream,
-                    (StandinCallback){ .of_stream = function, .stream = stream, .data = data });
+                    (DriverCallback){ .of_stream = function, .stream = stream, .data = data });
 }
 
 CUresult CUDAAPI
 cuStreamAddCallback_ptsz (CUstream stream, CUstreamCallback function, void *data,
                           unsigned int flags)
 {
-  return call_host (ENTRY_cuStreamAddCallback_ptsz, standin_per_thread (stream),
-                    (StandinCallback){ .of_stream = function, .stream = stream, .data = data });
+  return call_host (ENTRY_cuStreamAddCallback_ptsz, gemem_driver_per_thread (stream),
+                    (DriverCallback){ .of_stream = function, .stream = stream, .data = data });
 }
 
 /* ---- values in memory */
 
 static CUresult
-write_value (StandinEntry entry, CUstream handle, CUdeviceptr address, guint64 value, guint unit)
+write_value (DriverEntry entry, CUstream handle, CUdeviceptr address, guint64 value, guint unit)
 {
-  StandinWork work = { .run = standin_run_memset,
-                       .node = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-                       .to = address,
-                       .value = value,
-                       .unit = unit,
-                       .size = unit };
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DriverWork work = { .run = gemem_driver_run_memset,
+                      .node = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+                      .to = address,
+                      .value = value,
+                      .unit = unit,
+                      .size = unit };
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
   if (address % unit != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address, unit);
-  standin_enqueue (stream, standin_work_ns (unit), &work);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address,
+                                unit);
+  gemem_driver_enqueue (stream, gemem_driver_work_ns (unit), &work);
   return CUDA_SUCCESS;
 }
 
@@ -106,14 +107,14 @@ cuStreamWriteValue64 (CUstream stream, CUdeviceptr address, cuuint64_t value, un
 
 /* Nobody in a dry run writes the value that is waited for: it is as if it had come. */
 static CUresult
-wait_value (StandinEntry entry, CUstream handle)
+wait_value (DriverEntry entry, CUstream handle)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
-  if (!standin.dry)
+  if (!gemem_driver.dry)
     return CUDA_ERROR_NOT_SUPPORTED;
-  return standin_capture_add (stream,
-                              &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP });
+  return gemem_driver_capture_add (stream,
+                                   &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP });
 }
 
 CUresult CUDAAPI
@@ -166,20 +167,20 @@ cuStreamGetAttribute (CUstream handle, CUlaunchAttributeID attribute, CUlaunchAt
 /* ---- captures */
 
 static CUresult
-capture_info (StandinEntry entry, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
+capture_info (DriverEntry entry, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
               CUgraph *graph, const CUgraphNode **dependencies, size_t *n)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   PLACE (status);
   STREAM (handle);
-  *status = standin_capture_status (stream);
+  *status = gemem_driver_capture_status (stream);
   if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return CUDA_SUCCESS;
-  const StandinGraph *captured = standin_capture_graph (stream);
+  const DriverGraph *captured = gemem_driver_capture_graph (stream);
   if (id != NULL)
     *id = captured->object.id;
   if (graph != NULL)
-    *graph = STANDIN_HANDLE (CUgraph, captured);
+    *graph = DRIVER_HANDLE (CUgraph, captured);
   if (dependencies != NULL)
     *dependencies = NULL;
   if (n != NULL)
@@ -212,15 +213,15 @@ cuStreamGetCaptureInfo_v3 (CUstream stream, CUstreamCaptureStatus *status, cuuin
 
 /* What the next captured work waits for is not kept, as no edge of a captured graph is: nothing of it runs. */
 static CUresult
-update_dependencies (StandinEntry entry, CUstream handle, CUgraphNode *nodes, size_t n,
+update_dependencies (DriverEntry entry, CUstream handle, CUgraphNode *nodes, size_t n,
                      unsigned int flags)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
-  if (standin_capture_status (stream) == CU_STREAM_CAPTURE_STATUS_NONE)
-    return standin_misuse (CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
+  if (gemem_driver_capture_status (stream) == CU_STREAM_CAPTURE_STATUS_NONE)
+    return gemem_driver_misuse (CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
   if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (nodes == NULL && n > 0))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such flags, or no nodes");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such flags, or no nodes");
   return CUDA_SUCCESS;
 }
 

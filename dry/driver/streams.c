@@ -18,7 +18,7 @@
 #define BYTES_PER_NS_LOG2 10 /* about one terabyte per second */
 
 guint64
-standin_work_ns (guint64 size)
+gemem_driver_work_ns (guint64 size)
 {
   return START_NS + (size >> BYTES_PER_NS_LOG2);
 }
@@ -28,14 +28,14 @@ standin_work_ns (guint64 size)
 static int
 by_time (gconstpointer a, gconstpointer b, gpointer data)
 {
-  const StandinWork *left = a, *right = b;
+  const DriverWork *left = a, *right = b;
   return left->done != right->done
              ? (left->done < right->done ? -1 : 1)
              : (left->sequence > right->sequence) - (left->sequence < right->sequence);
 }
 
 static void
-free_work (StandinWork *work)
+free_work (DriverWork *work)
 {
   g_free (work->staged);
   g_free (work);
@@ -43,10 +43,10 @@ free_work (StandinWork *work)
 
 /* The earliest begin of work put on @stream now. */
 guint64
-standin_stream_start (const StandinStream *stream)
+gemem_driver_stream_start (const DriverStream *stream)
 {
-  const StandinContext *context = stream->object.context;
-  guint64 start = MAX (standin.now, stream->busy);
+  const DriverContext *context = stream->object.context;
+  guint64 start = MAX (gemem_driver.now, stream->busy);
 
   if (stream == &context->legacy)
     return MAX (start, context->blocking_busy);
@@ -54,17 +54,17 @@ standin_stream_start (const StandinStream *stream)
 }
 
 guint64
-standin_stream_busy (const StandinStream *stream)
+gemem_driver_stream_busy (const DriverStream *stream)
 {
-  const StandinContext *context = stream->object.context;
+  const DriverContext *context = stream->object.context;
   return stream == &context->legacy ? MAX (stream->busy, context->blocking_busy) : stream->busy;
 }
 
 /* Marks @stream as busy until @done. */
 void
-standin_stream_occupy (StandinStream *stream, guint64 done)
+gemem_driver_stream_occupy (DriverStream *stream, guint64 done)
 {
-  StandinContext *context = stream->object.context;
+  DriverContext *context = stream->object.context;
 
   stream->busy = done;
   context->busy = MAX (context->busy, done);
@@ -73,45 +73,46 @@ standin_stream_occupy (StandinStream *stream, guint64 done)
 }
 
 void
-standin_enqueue (StandinStream *stream, guint64 ns, const StandinWork *work)
+gemem_driver_enqueue (DriverStream *stream, guint64 ns, const DriverWork *work)
 {
-  StandinWork *copy;
+  DriverWork *copy;
 
   if (stream->capture != NULL) /* part of a graph that is never run */
     {
-      standin_graph_add_work (standin_capture_graph (stream), work, stream->object.context);
+      gemem_driver_graph_add_work (gemem_driver_capture_graph (stream), work,
+                                   stream->object.context);
       g_free (work->staged);
       return;
     }
-  if (standin.dry)
+  if (gemem_driver.dry)
     {
-      StandinWork now = *work;
-      now.done = standin.now;
+      DriverWork now = *work;
+      now.done = gemem_driver.now;
       now.context = stream->object.context;
-      now.entry = standin.entry;
+      now.entry = gemem_driver.entry;
       now.run (&now);
       g_free (now.staged);
       return;
     }
   copy = g_memdup2 (work, sizeof *work);
 
-  copy->done = standin_stream_start (stream) + ns;
-  copy->sequence = ++standin.sequence;
+  copy->done = gemem_driver_stream_start (stream) + ns;
+  copy->sequence = ++gemem_driver.sequence;
   copy->context = stream->object.context;
-  copy->entry = standin.entry;
-  standin_stream_occupy (stream, copy->done);
-  g_sequence_insert_sorted (standin.queue, copy, by_time, NULL);
+  copy->entry = gemem_driver.entry;
+  gemem_driver_stream_occupy (stream, copy->done);
+  g_sequence_insert_sorted (gemem_driver.queue, copy, by_time, NULL);
 }
 
 void
-standin_run_due (void)
+gemem_driver_run_due (void)
 {
   GSequenceIter *first;
 
-  while (!g_sequence_iter_is_end (first = g_sequence_get_begin_iter (standin.queue)))
+  while (!g_sequence_iter_is_end (first = g_sequence_get_begin_iter (gemem_driver.queue)))
     {
-      StandinWork *work = g_sequence_get (first);
-      if (work->done > standin.now)
+      DriverWork *work = g_sequence_get (first);
+      if (work->done > gemem_driver.now)
         return;
       g_sequence_remove (first);
       if (work->context->lost == CUDA_SUCCESS)
@@ -121,37 +122,37 @@ standin_run_due (void)
 }
 
 void
-standin_wait_until (guint64 time)
+gemem_driver_wait_until (guint64 time)
 {
-  standin.now = MAX (standin.now, time);
-  standin_run_due ();
+  gemem_driver.now = MAX (gemem_driver.now, time);
+  gemem_driver_run_due ();
 }
 
 void
-standin_wait_as_device (StandinDevice *device, GememDeviceCall call)
+gemem_driver_wait_as_device (DriverDevice *device, GememDeviceCall call)
 {
   GHashTableIter iter;
   gpointer value;
 
   if ((device->memory->waits & (1u << call)) == 0)
     return;
-  g_hash_table_iter_init (&iter, standin.objects);
+  g_hash_table_iter_init (&iter, gemem_driver.objects);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((StandinObject *) value)->kind == KIND_CONTEXT
-        && ((StandinContext *) value)->device == device)
-      standin.now = MAX (standin.now, ((StandinContext *) value)->busy);
-  standin_run_due ();
+    if (((DriverObject *) value)->kind == KIND_CONTEXT
+        && ((DriverContext *) value)->device == device)
+      gemem_driver.now = MAX (gemem_driver.now, ((DriverContext *) value)->busy);
+  gemem_driver_run_due ();
 }
 
 void
-standin_stream_clear (StandinContext *context)
+gemem_driver_stream_clear (DriverContext *context)
 {
   GSequenceIter *next;
 
-  for (GSequenceIter *iter = g_sequence_get_begin_iter (standin.queue);
+  for (GSequenceIter *iter = g_sequence_get_begin_iter (gemem_driver.queue);
        !g_sequence_iter_is_end (iter); iter = next)
     {
-      StandinWork *work = g_sequence_get (iter);
+      DriverWork *work = g_sequence_get (iter);
       next = g_sequence_iter_next (iter);
       if (work->context != context)
         continue;
@@ -161,70 +162,70 @@ standin_stream_clear (StandinContext *context)
 }
 
 void
-standin_fault (const StandinWork *work, CUresult code, const char *format, ...)
+gemem_driver_fault (const DriverWork *work, CUresult code, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *what = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_autofree char *text = g_strdup_printf ("%s: %s", standin_entry_name (work->entry), what);
-  standin_report_line ("fault", text);
+  g_autofree char *text = g_strdup_printf ("%s: %s", gemem_driver_entry_name (work->entry), what);
+  gemem_driver_report_line ("fault", text);
   work->context->lost = code;
 }
 
 /* ---- streams */
 
-static StandinStream *
-thread_stream (StandinContext *context)
+static DriverStream *
+thread_stream (DriverContext *context)
 {
-  StandinStream *stream = g_hash_table_lookup (context->per_thread, g_thread_self ());
+  DriverStream *stream = g_hash_table_lookup (context->per_thread, g_thread_self ());
 
   if (stream == NULL)
     {
-      stream = g_new0 (StandinStream, 1);
-      stream->object = (StandinObject){ .id = standin_new_id (),
-                                        .kind = KIND_STREAM,
-                                        .context = context };
+      stream = g_new0 (DriverStream, 1);
+      stream->object = (DriverObject){ .id = gemem_driver_new_id (),
+                                       .kind = KIND_STREAM,
+                                       .context = context };
       g_hash_table_insert (context->per_thread, g_thread_self (), stream);
     }
   return stream;
 }
 
-StandinStream *
-standin_stream (CUstream handle)
+DriverStream *
+gemem_driver_stream (CUstream handle)
 {
-  StandinContext *context = standin_context ();
+  DriverContext *context = gemem_driver_context ();
 
   if (handle == NULL || handle == CU_STREAM_LEGACY)
     return &context->legacy;
   if (handle == CU_STREAM_PER_THREAD)
     return thread_stream (context);
-  return standin_object (handle, KIND_STREAM);
+  return gemem_driver_object (handle, KIND_STREAM);
 }
 
 CUstream
-standin_per_thread (CUstream stream)
+gemem_driver_per_thread (CUstream stream)
 {
   return stream == NULL ? CU_STREAM_PER_THREAD : stream;
 }
 
 #define STREAM(handle) \
-  StandinStream *stream = standin_stream (handle); \
+  DriverStream *stream = gemem_driver_stream (handle); \
   if (stream == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
 
 static CUresult
 create_stream (CUstream *handle, unsigned int flags, int priority)
 {
-  StandinStream *stream;
+  DriverStream *stream;
 
   if (handle == NULL || (flags & ~CU_STREAM_NON_BLOCKING) != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
-                           flags);
-  stream = standin_object_add (g_new0 (StandinStream, 1), KIND_STREAM, standin_context ());
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
+                                flags);
+  stream = gemem_driver_object_add (g_new0 (DriverStream, 1), KIND_STREAM, gemem_driver_context ());
   stream->flags = flags;
   stream->priority = CLAMP (priority, -5, 0);
-  *handle = STANDIN_HANDLE (CUstream, stream);
+  *handle = DRIVER_HANDLE (CUstream, stream);
   return CUDA_SUCCESS;
 }
 
@@ -246,40 +247,40 @@ cuStreamCreateWithPriority (CUstream *handle, unsigned int flags, int priority)
 CUresult CUDAAPI
 cuStreamDestroy_v2 (CUstream handle)
 {
-  StandinStream *stream;
+  DriverStream *stream;
 
   BEGIN (cuStreamDestroy_v2, RETURNS);
-  if ((stream = standin_object (handle, KIND_STREAM)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
-  standin_capture_leave (stream);
-  standin_object_remove (stream);
+  if ((stream = gemem_driver_object (handle, KIND_STREAM)) == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
+  gemem_driver_capture_leave (stream);
+  gemem_driver_object_remove (stream);
   g_free (stream);
-  return standin_context_state ();
+  return gemem_driver_context_state ();
 }
 
 /* The result of a query about work that is done at @time; the simulated device may answer "not
  * ready" all the same. */
 CUresult
-standin_is_complete (StandinContext *context, guint64 time)
+gemem_driver_is_complete (DriverContext *context, guint64 time)
 {
-  gboolean may = gemem_device_event_query (standin_enter_device (context->device), 0);
+  gboolean may = gemem_device_event_query (gemem_driver_enter_device (context->device), 0);
 
-  standin_leave_device (context->device);
-  standin_run_due ();
+  gemem_driver_leave_device (context->device);
+  gemem_driver_run_due ();
   if (context->lost != CUDA_SUCCESS)
     return context->lost;
-  return may && time <= standin.now ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  return may && time <= gemem_driver.now ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 static CUresult
-query_stream (StandinEntry entry, CUstream handle)
+query_stream (DriverEntry entry, CUstream handle)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
-  CUresult allowed = standin_capture_allows_wait (stream);
+  CUresult allowed = gemem_driver_capture_allows_wait (stream);
   if (allowed != CUDA_SUCCESS)
     return allowed;
-  return standin_is_complete (stream->object.context, standin_stream_busy (stream));
+  return gemem_driver_is_complete (stream->object.context, gemem_driver_stream_busy (stream));
 }
 
 CUresult CUDAAPI
@@ -291,25 +292,25 @@ cuStreamQuery (CUstream handle)
 CUresult CUDAAPI
 cuStreamQuery_ptsz (CUstream handle)
 {
-  return query_stream (ENTRY_cuStreamQuery_ptsz, standin_per_thread (handle));
+  return query_stream (ENTRY_cuStreamQuery_ptsz, gemem_driver_per_thread (handle));
 }
 
 static CUresult
-synchronize (StandinEntry entry, CUstream handle)
+synchronize (DriverEntry entry, CUstream handle)
 {
-  STANDIN_BEGIN (entry, NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
-  CUresult allowed = standin_capture_allows_wait (stream);
+  CUresult allowed = gemem_driver_capture_allows_wait (stream);
   if (allowed != CUDA_SUCCESS)
     return allowed;
-  StandinDevice *device = stream->object.context->device;
-  gboolean ok = gemem_device_stream_sync (standin_enter_device (device), 0);
+  DriverDevice *device = stream->object.context->device;
+  gboolean ok = gemem_device_stream_sync (gemem_driver_enter_device (device), 0);
 
-  standin_leave_device (device);
+  gemem_driver_leave_device (device);
   if (!ok)
     return CUDA_ERROR_UNKNOWN; /* injected fault */
-  standin_wait_until (standin_stream_busy (stream));
-  standin_pools_trim (device);
+  gemem_driver_wait_until (gemem_driver_stream_busy (stream));
+  gemem_driver_pools_trim (device);
   return stream->object.context->lost;
 }
 
@@ -322,7 +323,7 @@ cuStreamSynchronize (CUstream handle)
 CUresult CUDAAPI
 cuStreamSynchronize_ptsz (CUstream handle)
 {
-  return synchronize (ENTRY_cuStreamSynchronize_ptsz, standin_per_thread (handle));
+  return synchronize (ENTRY_cuStreamSynchronize_ptsz, gemem_driver_per_thread (handle));
 }
 
 /* The queries about a stream. */
@@ -335,23 +336,22 @@ typedef enum
 } StreamQuestion;
 
 static CUresult
-ask_stream (StandinEntry entry, CUstream handle, StreamQuestion question, gpointer answer)
+ask_stream (DriverEntry entry, CUstream handle, StreamQuestion question, gpointer answer)
 {
   /* By the manual a capture can be asked for without a context; a default stream, 0 to 2, is that of one. */
-  STANDIN_BEGIN (entry, question == STREAM_CAPTURE && handle > CU_STREAM_PER_THREAD
-                            ? NEEDS_INIT
-                            : NEEDS_CONTEXT);
+  DRIVER_BEGIN (entry, question == STREAM_CAPTURE && handle > CU_STREAM_PER_THREAD ? NEEDS_INIT
+                                                                                   : NEEDS_CONTEXT);
   STREAM (handle);
   if (answer == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
   if (question == STREAM_FLAGS)
     *(unsigned int *) answer = stream->flags;
   else if (question == STREAM_PRIORITY)
     *(int *) answer = stream->priority;
   else if (question == STREAM_CONTEXT)
-    *(CUcontext *) answer = STANDIN_HANDLE (CUcontext, stream->object.context);
+    *(CUcontext *) answer = DRIVER_HANDLE (CUcontext, stream->object.context);
   else
-    *(CUstreamCaptureStatus *) answer = standin_capture_status (stream);
+    *(CUstreamCaptureStatus *) answer = gemem_driver_capture_status (stream);
   return CUDA_SUCCESS;
 }
 
@@ -362,7 +362,7 @@ ask_stream (StandinEntry entry, CUstream handle, StreamQuestion question, gpoint
   } \
   CUresult CUDAAPI symbol##_ptsz (CUstream handle, type *answer) \
   { \
-    return ask_stream (ENTRY_##symbol##_ptsz, standin_per_thread (handle), question, answer); \
+    return ask_stream (ENTRY_##symbol##_ptsz, gemem_driver_per_thread (handle), question, answer); \
   }
 
 QUESTION (cuStreamGetFlags, unsigned int, STREAM_FLAGS)

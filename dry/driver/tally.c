@@ -53,24 +53,24 @@ static GString *lines;
 static guint n_lines;
 
 void
-standin_report_call (StandinEntry entry)
+gemem_driver_report_call (DriverEntry entry)
 {
   calls[entry]++;
 }
 
 void
-standin_report_line (const char *word, const char *text)
+gemem_driver_report_line (const char *word, const char *text)
 {
   if (lines == NULL)
     lines = g_string_new (NULL);
-  if (standin.dry)
+  if (gemem_driver.dry)
     gemem_dry_note (word, text);
   if (n_lines++ < LINES_MAX)
     g_string_append_printf (lines, "%s %s\n", word, text);
 }
 
 void
-standin_report_leak (StandinKind kind, guint64 bytes)
+gemem_driver_report_leak (DriverKind kind, guint64 bytes)
 {
   leaks[kind].count++;
   leaks[kind].bytes += bytes;
@@ -83,31 +83,31 @@ count_remaining (void)
   GHashTableIter iter;
   gpointer value;
 
-  g_hash_table_iter_init (&iter, standin.objects);
+  g_hash_table_iter_init (&iter, gemem_driver.objects);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     {
-      const StandinObject *object = value;
-      gboolean own = object->kind == KIND_POOL && ((const StandinPool *) value)->own;
-      gboolean gone = object->kind == KIND_CONTEXT && !((const StandinContext *) value)->alive;
+      const DriverObject *object = value;
+      gboolean own = object->kind == KIND_POOL && ((const DriverPool *) value)->own;
+      gboolean gone = object->kind == KIND_CONTEXT && !((const DriverContext *) value)->alive;
       if (own || gone || object->kind == KIND_FUNCTION || object->kind == KIND_NODE)
         continue;
       if (object->kind != KIND_PAGE)
-        standin_report_leak (object->kind, 0);
-      else if (((const StandinPage *) value)->owners > 0)
-        standin_report_leak (KIND_PAGE, ((const StandinPage *) value)->size);
+        gemem_driver_report_leak (object->kind, 0);
+      else if (((const DriverPage *) value)->owners > 0)
+        gemem_driver_report_leak (KIND_PAGE, ((const DriverPage *) value)->size);
     }
-  for (GememTreeNode *node = gemem_tree_first (&standin.spans); node != NULL;
+  for (GememTreeNode *node = gemem_tree_first (&gemem_driver.areas); node != NULL;
        node = gemem_tree_next (node))
     {
-      const StandinSpan *span = GEMEM_TREE_ENTRY (node, const StandinSpan, node);
-      if (span->owned && span->kind != KIND_VARIABLE)
-        standin_report_leak (span->kind, span->size);
+      const DriverArea *area = GEMEM_TREE_ENTRY (node, const DriverArea, node);
+      if (area->owned && area->kind != KIND_VARIABLE)
+        gemem_driver_report_leak (area->kind, area->size);
     }
-  standin_virtual_leaks ();
+  gemem_driver_virtual_leaks ();
 }
 
 void
-standin_report_write (void)
+gemem_driver_report_write (void)
 {
   const char *name = g_getenv ("GEMEM_STANDIN_REPORT");
   g_autoptr (GString) text = g_string_new (NULL);
@@ -118,7 +118,7 @@ standin_report_write (void)
   count_remaining ();
   for (guint i = 0; i < ENTRY_COUNT; i++)
     if (calls[i] > 0)
-      g_string_append_printf (text, "call %s %" G_GUINT64_FORMAT "\n", standin_entry_name (i),
+      g_string_append_printf (text, "call %s %" G_GUINT64_FORMAT "\n", gemem_driver_entry_name (i),
                               calls[i]);
   for (guint kind = 0; kind < KIND_COUNT; kind++)
     if (leaks[kind].count > 0)

@@ -7,11 +7,11 @@
 
 typedef struct
 {
-  StandinObject object;
+  DriverObject object;
   gint64 references;
   CUhostFn destroy;
   void *data;
-} StandinUserObject;
+} DriverUserObject;
 
 typedef struct
 {
@@ -22,17 +22,17 @@ typedef struct
 static void
 drop_user_object (guint64 id, guint references)
 {
-  StandinUserObject *self = standin_object ((gconstpointer) (guintptr) id, KIND_USER_OBJECT);
+  DriverUserObject *self = gemem_driver_object ((gconstpointer) (guintptr) id, KIND_USER_OBJECT);
 
   if (self == NULL || (self->references -= references) > 0)
     return;
-  standin_call_later ((StandinCallback){ .function = self->destroy, .data = self->data });
-  standin_object_remove (self);
-  standin_object_free (self);
+  gemem_driver_call_later ((DriverCallback){ .function = self->destroy, .data = self->data });
+  gemem_driver_object_remove (self);
+  gemem_driver_object_free (self);
 }
 
 void
-standin_graph_drop_objects (StandinGraph *graph)
+gemem_driver_graph_drop_objects (DriverGraph *graph)
 {
   for (guint i = 0; i < graph->kept->len; i++)
     {
@@ -43,29 +43,29 @@ standin_graph_drop_objects (StandinGraph *graph)
 }
 
 GArray *
-standin_graph_objects_new (void)
+gemem_driver_graph_objects_new (void)
 {
   return g_array_new (FALSE, FALSE, sizeof (Kept));
 }
 
 #define USER_OBJECT(handle) \
-  StandinUserObject *user = standin_object (handle, KIND_USER_OBJECT); \
+  DriverUserObject *user = gemem_driver_object (handle, KIND_USER_OBJECT); \
   if (user == NULL) \
-  return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such object")
+  return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such object")
 
 CUresult CUDAAPI
 cuUserObjectCreate (CUuserObject *place, void *data, CUhostFn destroy, unsigned int references,
                     unsigned int flags)
 {
-  StandinUserObject *user;
+  DriverUserObject *user;
 
   BEGIN (cuUserObjectCreate, NEEDS_INIT);
   PLACE (place);
-  user = standin_object_add (g_new0 (StandinUserObject, 1), KIND_USER_OBJECT, NULL);
+  user = gemem_driver_object_add (g_new0 (DriverUserObject, 1), KIND_USER_OBJECT, NULL);
   user->references = references;
   user->destroy = destroy;
   user->data = data;
-  *place = STANDIN_HANDLE (CUuserObject, user);
+  *place = DRIVER_HANDLE (CUuserObject, user);
   return CUDA_SUCCESS;
 }
 

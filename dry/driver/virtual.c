@@ -14,27 +14,28 @@
 #include "dry/driver/driver.h"
 
 #define SUPPORTED() \
-  if (!standin.virtual_memory) \
+  if (!gemem_driver.virtual_memory) \
   return CUDA_ERROR_NOT_SUPPORTED
 
-static StandinDevice *
+static DriverDevice *
 range_device (void)
 {
-  return standin_context () != NULL && standin_context ()->alive ? standin_context ()->device
-                                                                 : &standin.devices[0];
+  return gemem_driver_context () != NULL && gemem_driver_context ()->alive
+             ? gemem_driver_context ()->device
+             : &gemem_driver.devices[0];
 }
 
 static gboolean
-is_multiple (guint64 value, const StandinDevice *device)
+is_multiple (guint64 value, const DriverDevice *device)
 {
   return value % device->granularity == 0;
 }
 
 /* The device of @location, or NULL. */
-static StandinDevice *
+static DriverDevice *
 device_at (const CUmemLocation *location)
 {
-  return location->type == CU_MEM_LOCATION_TYPE_DEVICE ? standin_device (location->id) : NULL;
+  return location->type == CU_MEM_LOCATION_TYPE_DEVICE ? gemem_driver_device (location->id) : NULL;
 }
 
 /* ---- ranges */
@@ -43,8 +44,8 @@ CUresult CUDAAPI
 cuMemAddressReserve (CUdeviceptr *place, size_t size, size_t alignment, CUdeviceptr wish,
                      unsigned long long flags)
 {
-  StandinDevice *device;
-  StandinRange *range;
+  DriverDevice *device;
+  DriverRange *range;
   guint64 address;
 
   BEGIN (cuMemAddressReserve, NEEDS_INIT);
@@ -52,36 +53,37 @@ cuMemAddressReserve (CUdeviceptr *place, size_t size, size_t alignment, CUdevice
   device = range_device ();
   if (place == NULL || size == 0 || !is_multiple (size, device)
       || (alignment & (alignment - 1)) != 0 || flags != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "%zu bytes are no multiple of the granularity, or alignment %zu, flags, "
-                           "or no place for the result",
-                           size, alignment);
-  address = gemem_device_reserve (standin_enter_device (device), size, alignment);
-  standin_leave_device (device);
+    return gemem_driver_misuse (
+        CUDA_ERROR_INVALID_VALUE,
+        "%zu bytes are no multiple of the granularity, or alignment %zu, flags, "
+        "or no place for the result",
+        size, alignment);
+  address = gemem_device_reserve (gemem_driver_enter_device (device), size, alignment);
+  gemem_driver_leave_device (device);
   if (address == 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  range = g_new0 (StandinRange, 1);
+  range = g_new0 (DriverRange, 1);
   range->node.address = address;
   range->size = size;
   range->device = device;
-  gemem_tree_insert (&standin.ranges, &range->node);
-  standin_saw_address (device, address, size);
+  gemem_tree_insert (&gemem_driver.ranges, &range->node);
+  gemem_driver_saw_address (device, address, size);
   *place = address;
   return CUDA_SUCCESS;
 }
 
 /* The range that contains @address, or NULL. */
-static StandinRange *
+static DriverRange *
 range_at (guint64 address)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&standin.ranges, 0, 0, address);
-  StandinRange *range;
+  GememTreeNode *node = gemem_tree_lower_bound (&gemem_driver.ranges, 0, 0, address);
+  DriverRange *range;
 
   if (node == NULL || node->address != address)
-    node = gemem_tree_before (&standin.ranges, 0, 0, address);
+    node = gemem_tree_before (&gemem_driver.ranges, 0, 0, address);
   if (node == NULL)
     return NULL;
-  range = GEMEM_TREE_ENTRY (node, StandinRange, node);
+  range = GEMEM_TREE_ENTRY (node, DriverRange, node);
   return address - range->node.address < range->size ? range : NULL;
 }
 
@@ -89,35 +91,36 @@ range_at (guint64 address)
 static gboolean
 is_mapped (guint64 address, guint64 size)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&standin.spans, 0, 0, address);
-  return standin_span_at (address) != NULL || (node != NULL && node->address - address < size);
+  GememTreeNode *node = gemem_tree_lower_bound (&gemem_driver.areas, 0, 0, address);
+  return gemem_driver_area_at (address) != NULL || (node != NULL && node->address - address < size);
 }
 
 CUresult CUDAAPI
 cuMemAddressFree (CUdeviceptr address, size_t size)
 {
-  StandinRange *range;
+  DriverRange *range;
 
   BEGIN (cuMemAddressFree, RETURNS);
   SUPPORTED ();
   range = range_at (address);
   if (range == NULL || range->node.address != address || range->size != size)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is no reserved range",
-                           address, size);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "0x%llx with %zu bytes is no reserved range", address, size);
   if (is_mapped (address, size))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "range 0x%llx still has mappings", address);
-  standin_wait_as_device (range->device, GEMEM_CALL_RELEASE);
-  gemem_device_release (standin_enter_device (range->device), address, size);
-  standin_leave_device (range->device);
-  gemem_tree_remove (&standin.ranges, &range->node);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "range 0x%llx still has mappings",
+                                address);
+  gemem_driver_wait_as_device (range->device, GEMEM_CALL_RELEASE);
+  gemem_device_release (gemem_driver_enter_device (range->device), address, size);
+  gemem_driver_leave_device (range->device);
+  gemem_tree_remove (&gemem_driver.ranges, &range->node);
   g_free (range);
-  return standin_context_state ();
+  return gemem_driver_context_state ();
 }
 
 /* ---- pages */
 
 /* The device that @properties name; NULL: none. */
-static StandinDevice *
+static DriverDevice *
 page_device (const CUmemAllocationProp *properties)
 {
   return properties != NULL && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED
@@ -129,7 +132,7 @@ CUresult CUDAAPI
 cuMemGetAllocationGranularity (size_t *granularity, const CUmemAllocationProp *properties,
                                CUmemAllocationGranularity_flags option)
 {
-  const StandinDevice *device;
+  const DriverDevice *device;
 
   BEGIN (cuMemGetAllocationGranularity, NEEDS_INIT);
   SUPPORTED ();
@@ -137,8 +140,8 @@ cuMemGetAllocationGranularity (size_t *granularity, const CUmemAllocationProp *p
   if (granularity == NULL || device == NULL
       || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM
           && option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "properties, option, or no place for the result");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "properties, option, or no place for the result");
   *granularity = device->granularity;
   return CUDA_SUCCESS;
 }
@@ -147,83 +150,84 @@ CUresult CUDAAPI
 cuMemCreate (CUmemGenericAllocationHandle *handle, size_t size,
              const CUmemAllocationProp *properties, unsigned long long flags)
 {
-  StandinDevice *device;
-  StandinPage *page;
+  DriverDevice *device;
+  DriverPage *page;
   GememPage number;
 
   BEGIN (cuMemCreate, NEEDS_INIT);
   SUPPORTED ();
   device = page_device (properties);
   if (device == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "properties that name no pinned memory of a device that is there");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "properties that name no pinned memory of a device that is there");
   if (handle == NULL || size == 0 || !is_multiple (size, device) || flags != 0)
-    return standin_misuse (
+    return gemem_driver_misuse (
         CUDA_ERROR_INVALID_VALUE,
         "%zu bytes are no multiple of the granularity, or flags, or no place for the result", size);
-  standin_wait_as_device (device, GEMEM_CALL_CREATE);
-  number = gemem_device_create_page (standin_enter_device (device), size);
-  standin_leave_device (device);
+  gemem_driver_wait_as_device (device, GEMEM_CALL_CREATE);
+  number = gemem_device_create_page (gemem_driver_enter_device (device), size);
+  gemem_driver_leave_device (device);
   if (number == 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  page = standin_object_add (g_new0 (StandinPage, 1), KIND_PAGE, NULL);
+  page = gemem_driver_object_add (g_new0 (DriverPage, 1), KIND_PAGE, NULL);
   page->device = device;
   page->size = size;
   page->page = number;
   page->owners = 1;
-  page->bytes = standin_bytes_new (size);
+  page->bytes = gemem_driver_bytes_new (size);
   *handle = page->object.id;
   return CUDA_SUCCESS;
 }
 
-static StandinPage *
+static DriverPage *
 find_page (CUmemGenericAllocationHandle handle)
 {
-  StandinPage *page = standin_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
+  DriverPage *page = gemem_driver_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
   return page != NULL && page->owners > 0 ? page : NULL;
 }
 
 static void
-drop_page (StandinPage *page)
+drop_page (DriverPage *page)
 {
   if (page->page != 0 && page->owners == 0 && page->foreign == 0)
     {
-      standin_wait_as_device (page->device, GEMEM_CALL_DESTROY);
-      gemem_device_destroy_page (standin_enter_device (page->device), page->page, page->size);
-      standin_leave_device (page->device);
+      gemem_driver_wait_as_device (page->device, GEMEM_CALL_DESTROY);
+      gemem_device_destroy_page (gemem_driver_enter_device (page->device), page->page, page->size);
+      gemem_driver_leave_device (page->device);
       page->page = 0;
     }
   if (page->owners > 0 || page->mappings > 0)
     return;
-  standin_bytes_unref (page->bytes);
-  standin_object_remove (page);
+  gemem_driver_bytes_unref (page->bytes);
+  gemem_driver_object_remove (page);
   g_free (page);
 }
 
 CUresult CUDAAPI
 cuMemRelease (CUmemGenericAllocationHandle handle)
 {
-  StandinPage *page;
+  DriverPage *page;
 
   BEGIN (cuMemRelease, RETURNS);
   SUPPORTED ();
   if ((page = find_page (handle)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or released before");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or released before");
   page->owners--;
   drop_page (page);
-  return standin_context_state ();
+  return gemem_driver_context_state ();
 }
 
 CUresult CUDAAPI
 cuMemGetAllocationPropertiesFromHandle (CUmemAllocationProp *properties,
                                         CUmemGenericAllocationHandle handle)
 {
-  const StandinPage *page;
+  const DriverPage *page;
 
   BEGIN (cuMemGetAllocationPropertiesFromHandle, NEEDS_INIT);
   SUPPORTED ();
   if (properties == NULL || (page = find_page (handle)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or no place for the result");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "no such page, or no place for the result");
   *properties = (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                        .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE,
                                                      .id = page->device->ordinal } };
@@ -233,16 +237,16 @@ cuMemGetAllocationPropertiesFromHandle (CUmemAllocationProp *properties,
 CUresult CUDAAPI
 cuMemRetainAllocationHandle (CUmemGenericAllocationHandle *handle, void *memory)
 {
-  StandinSpan *span;
+  DriverArea *area;
 
   BEGIN (cuMemRetainAllocationHandle, NEEDS_INIT);
   SUPPORTED ();
-  span = standin_span_at ((guintptr) memory);
-  if (handle == NULL || span == NULL || span->page == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%p is not mapped, or no place for the result",
-                           memory);
-  span->page->owners++;
-  *handle = span->page->object.id;
+  area = gemem_driver_area_at ((guintptr) memory);
+  if (handle == NULL || area == NULL || area->page == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "%p is not mapped, or no place for the result", memory);
+  area->page->owners++;
+  *handle = area->page->object.id;
   return CUDA_SUCCESS;
 }
 
@@ -252,36 +256,39 @@ CUresult CUDAAPI
 cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
           unsigned long long flags)
 {
-  StandinRange *range;
-  StandinPage *page;
-  StandinSpan *span;
+  DriverRange *range;
+  DriverPage *page;
+  DriverArea *area;
 
   BEGIN (cuMemMap, NEEDS_INIT);
   SUPPORTED ();
   if ((page = find_page (handle)) == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or released before");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or released before");
   if (size == 0 || !is_multiple (size, page->device) || !is_multiple (address, page->device)
       || offset != 0 || flags != 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "0x%llx with %zu bytes from %zu: not in multiples of the granularity, "
-                           "or offset or flags that are not 0",
-                           address, size, offset);
+    return gemem_driver_misuse (
+        CUDA_ERROR_INVALID_VALUE,
+        "0x%llx with %zu bytes from %zu: not in multiples of the granularity, "
+        "or offset or flags that are not 0",
+        address, size, offset);
   if (size > page->size)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes of a page of %" G_GUINT64_FORMAT,
-                           size, page->size);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "%zu bytes of a page of %" G_GUINT64_FORMAT, size, page->size);
   range = range_at (address);
   if (range == NULL || range->size - (address - range->node.address) < size)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "0x%llx with %zu bytes is not in one reserved range", address, size);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "0x%llx with %zu bytes is not in one reserved range", address,
+                                size);
   if (is_mapped (address, size))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is mapped already",
-                           address, size);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx with %zu bytes is mapped already",
+                                address, size);
   if (range->device == page->device && !page->imported)
     {
       gboolean ok;
-      standin_wait_as_device (page->device, GEMEM_CALL_MAP);
-      ok = gemem_device_map (standin_enter_device (page->device), address, page->page, 0, size);
-      standin_leave_device (page->device);
+      gemem_driver_wait_as_device (page->device, GEMEM_CALL_MAP);
+      ok = gemem_device_map (gemem_driver_enter_device (page->device), address, page->page, 0,
+                             size);
+      gemem_driver_leave_device (page->device);
       if (!ok)
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -289,11 +296,11 @@ cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocatio
     page->foreign++;
   page->mappings++;
   if (page->mappings > 1)
-    standin_forget_page (page); /* what was written by one address may change by another */
+    gemem_driver_forget_page (page); /* what was written by one address may change by another */
   page->bytes->references++;
-  span = standin_span_add (KIND_MAPPING, address, size, page->device, page->bytes);
-  span->page = page;
-  span->access = 0;
+  area = gemem_driver_area_add (KIND_MAPPING, address, size, page->device, page->bytes);
+  area->page = page;
+  area->access = 0;
   return CUDA_SUCCESS;
 }
 
@@ -303,35 +310,35 @@ is_whole_mappings (guint64 address, guint64 size)
 {
   while (size > 0)
     {
-      const StandinSpan *span = standin_span_at (address);
-      if (span == NULL || span->page == NULL || span->node.address != address || span->size > size)
+      const DriverArea *area = gemem_driver_area_at (address);
+      if (area == NULL || area->page == NULL || area->node.address != address || area->size > size)
         return FALSE;
-      address += span->size;
-      size -= span->size;
+      address += area->size;
+      size -= area->size;
     }
   return TRUE;
 }
 
-/* Unmaps @span; FALSE: an injected refusal. */
+/* Unmaps @area; FALSE: an injected refusal. */
 static gboolean
-unmap (StandinSpan *span)
+unmap (DriverArea *area)
 {
-  StandinPage *page = span->page;
-  StandinDevice *device = range_at (span->node.address)->device;
+  DriverPage *page = area->page;
+  DriverDevice *device = range_at (area->node.address)->device;
 
-  standin_wait_as_device (device, GEMEM_CALL_UNMAP);
+  gemem_driver_wait_as_device (device, GEMEM_CALL_UNMAP);
   if (device == page->device && !page->imported)
     {
-      gboolean ok = gemem_device_unmap (standin_enter_device (device), span->node.address,
-                                        span->size);
-      standin_leave_device (device);
+      gboolean ok = gemem_device_unmap (gemem_driver_enter_device (device), area->node.address,
+                                        area->size);
+      gemem_driver_leave_device (device);
       if (!ok)
         return FALSE;
     }
   else
     page->foreign--;
   page->mappings--;
-  standin_span_remove (span);
+  gemem_driver_area_remove (area);
   drop_page (page);
   return TRUE;
 }
@@ -342,17 +349,17 @@ cuMemUnmap (CUdeviceptr address, size_t size)
   BEGIN (cuMemUnmap, RETURNS);
   SUPPORTED ();
   if (size == 0 || !is_whole_mappings (address, size))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "0x%llx with %zu bytes is not one or several whole mappings", address,
-                           size);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "0x%llx with %zu bytes is not one or several whole mappings",
+                                address, size);
   for (guint64 done = 0, each; done < size; done += each)
     {
-      StandinSpan *span = standin_span_at (address + done);
-      each = span->size;
-      if (!unmap (span))
+      DriverArea *area = gemem_driver_area_at (address + done);
+      each = area->size;
+      if (!unmap (area))
         return CUDA_ERROR_UNKNOWN;
     }
-  return standin_context_state ();
+  return gemem_driver_context_state ();
 }
 
 CUresult CUDAAPI
@@ -361,23 +368,23 @@ cuMemSetAccess (CUdeviceptr address, size_t size, const CUmemAccessDesc *access,
   BEGIN (cuMemSetAccess, NEEDS_INIT);
   SUPPORTED ();
   if (size == 0 || !is_whole_mappings (address, size))
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "0x%llx with %zu bytes is not one or several whole mappings", address,
-                           size);
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "0x%llx with %zu bytes is not one or several whole mappings",
+                                address, size);
   if (access == NULL || count == 0)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE, "nobody named");
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "nobody named");
   for (gsize i = 0; i < count; i++)
     if (device_at (&access[i].location) == NULL)
-      return standin_misuse (CUDA_ERROR_INVALID_DEVICE, "a location that is no device");
+      return gemem_driver_misuse (CUDA_ERROR_INVALID_DEVICE, "a location that is no device");
   for (guint64 done = 0; done < size;)
     {
-      StandinSpan *span = standin_span_at (address + done);
+      DriverArea *area = gemem_driver_area_at (address + done);
       for (gsize i = 0; i < count; i++)
         if (access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
-          span->access &= ~(1u << access[i].location.id);
+          area->access &= ~(1u << access[i].location.id);
         else
-          span->access |= 1u << access[i].location.id;
-      done += span->size;
+          area->access |= 1u << access[i].location.id;
+      done += area->size;
     }
   return CUDA_SUCCESS;
 }
@@ -385,26 +392,26 @@ cuMemSetAccess (CUdeviceptr address, size_t size, const CUmemAccessDesc *access,
 CUresult CUDAAPI
 cuMemGetAccess (unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address)
 {
-  const StandinDevice *device;
-  const StandinSpan *span;
+  const DriverDevice *device;
+  const DriverArea *area;
 
   BEGIN (cuMemGetAccess, NEEDS_INIT);
   SUPPORTED ();
-  span = standin_span_at (address);
-  if (flags == NULL || location == NULL || (device = device_at (location)) == NULL || span == NULL
-      || span->page == NULL)
-    return standin_misuse (CUDA_ERROR_INVALID_VALUE,
-                           "0x%llx is not mapped, or a location that is no device", address);
-  *flags = (span->access & (1u << device->ordinal)) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+  area = gemem_driver_area_at (address);
+  if (flags == NULL || location == NULL || (device = device_at (location)) == NULL || area == NULL
+      || area->page == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
+                                "0x%llx is not mapped, or a location that is no device", address);
+  *flags = (area->access & (1u << device->ordinal)) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                                                          : CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;
 }
 
 /* Reports the virtual memory still in use at the end of the process. */
 void
-standin_virtual_leaks (void)
+gemem_driver_virtual_leaks (void)
 {
-  for (GememTreeNode *node = gemem_tree_first (&standin.ranges); node != NULL;
+  for (GememTreeNode *node = gemem_tree_first (&gemem_driver.ranges); node != NULL;
        node = gemem_tree_next (node))
-    standin_report_leak (KIND_RANGE, GEMEM_TREE_ENTRY (node, StandinRange, node)->size);
+    gemem_driver_report_leak (KIND_RANGE, GEMEM_TREE_ENTRY (node, DriverRange, node)->size);
 }

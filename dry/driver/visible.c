@@ -5,7 +5,7 @@
  * a GPU that is named twice leaves none; so does an empty list.  A number beyond the machine's GPUs is no mistake
  * here: all GPUs of a dry run are alike, so the machine is taken to have as many as are named.
  *
- * Invariants: device I of the process is GPU standin.devices[I].place of the machine.
+ * Invariants: device I of the process is GPU gemem_driver.devices[I].place of the machine.
  */
 #include "config.h"
 
@@ -23,12 +23,12 @@ read_entry (const char *entry, guint gpus)
     {
       const guint64 number = g_ascii_strtoull (entry, NULL,
                                                10); /* what follows the digits does not count */
-      return number < STANDIN_DEVICES_MAX ? (int) number : -1;
+      return number < DRIVER_DEVICES_MAX ? (int) number : -1;
     }
   for (guint i = 0; i < gpus && g_str_has_prefix (entry, "GPU-"); i++)
     {
-      char text[STANDIN_UUID_TEXT];
-      standin_uuid_text (i, text);
+      char text[DRIVER_UUID_TEXT];
+      gemem_driver_uuid_text (i, text);
       if (!g_str_has_prefix (text, entry))
         continue;
       if (found >= 0)
@@ -39,9 +39,9 @@ read_entry (const char *entry, guint gpus)
 }
 
 guint
-standin_visible (guint gpus, guint places[STANDIN_DEVICES_MAX])
+gemem_driver_visible (guint gpus, guint places[DRIVER_DEVICES_MAX])
 {
-  const char *text = standin.dry ? g_getenv ("CUDA_VISIBLE_DEVICES") : NULL;
+  const char *text = gemem_driver.dry ? g_getenv ("CUDA_VISIBLE_DEVICES") : NULL;
   g_auto (GStrv) entries = g_strsplit (text != NULL ? text : "", ",", -1);
   guint64 seen = 0;
   guint count = 0;
@@ -63,11 +63,11 @@ standin_visible (guint gpus, guint places[STANDIN_DEVICES_MAX])
 }
 
 guint
-standin_machine_gpus (void)
+gemem_driver_machine_gpus (void)
 {
-  guint places[STANDIN_DEVICES_MAX];
-  guint gpus = standin.gpus;
-  const guint count = standin_visible (gpus, places);
+  guint places[DRIVER_DEVICES_MAX];
+  guint gpus = gemem_driver.gpus;
+  const guint count = gemem_driver_visible (gpus, places);
 
   for (guint i = 0; i < count; i++)
     gpus = MAX (gpus, places[i] + 1);
@@ -75,10 +75,10 @@ standin_machine_gpus (void)
 }
 
 int
-standin_device_at (guint place)
+gemem_driver_device_at (guint place)
 {
-  for (guint i = 0; i < standin.n_devices; i++)
-    if (standin.devices[i].place == place)
+  for (guint i = 0; i < gemem_driver.n_devices; i++)
+    if (gemem_driver.devices[i].place == place)
       return (int) i;
   return -1;
 }

@@ -32,7 +32,7 @@ static const struct
 };
 
 gpointer
-standin_absent (const char *name, int version, int *since)
+gemem_driver_absent (const char *name, int version, int *since)
 {
   gpointer function = NULL;
 

@@ -21,8 +21,8 @@
 DRY_FUNCTION (int, nvrtcVersion, int *major, int *minor)
 {
   INVALID_VALUE_UNLESS (major != NULL && minor != NULL, INVALID_INPUT);
-  *major = dry_version ("nvrtc", 0);
-  *minor = dry_version ("nvrtc", 1);
+  *major = gemem_library_version ("nvrtc", 0);
+  *minor = gemem_library_version ("nvrtc", 1);
   return SUCCESS;
 }
 
@@ -52,8 +52,8 @@ DRY_FUNCTION (int, nvrtcCreateProgram, void **program, const char *source, const
               int n_headers, const char *const *headers, const char *const *names)
 {
   INVALID_VALUE_UNLESS (program != NULL && source != NULL, INVALID_INPUT);
-  *program = dry_object_new ();
-  dry_keep (*program, SOURCE, source, strlen (source) + 1);
+  *program = gemem_library_object_new ();
+  gemem_library_keep (*program, SOURCE, source, strlen (source) + 1);
   return SUCCESS;
 }
 
@@ -62,14 +62,14 @@ DRY_FUNCTION (int, nvrtcCreateProgram, void **program, const char *source, const
 DRY_FUNCTION (int, __nvrtcCPEx, void **program)
 {
   INVALID_VALUE_UNLESS (program != NULL, INVALID_INPUT);
-  *program = dry_object_new ();
+  *program = gemem_library_object_new ();
   return SUCCESS;
 }
 
 DRY_FUNCTION (int, nvrtcDestroyProgram, void **program)
 {
   INVALID_VALUE_UNLESS (program != NULL, INVALID_INPUT);
-  dry_object_free (*program);
+  gemem_library_object_free (*program);
   *program = NULL;
   return SUCCESS;
 }
@@ -77,9 +77,9 @@ DRY_FUNCTION (int, nvrtcDestroyProgram, void **program)
 static char *
 text_of (void *program, int id)
 {
-  const gsize size = dry_kept (program, id, NULL, 0);
+  const gsize size = gemem_library_kept (program, id, NULL, 0);
   char *text = g_malloc0 (size + 1);
-  dry_kept (program, id, text, size);
+  gemem_library_kept (program, id, text, size);
   return text;
 }
 
@@ -162,11 +162,11 @@ DRY_FUNCTION (int, nvrtcAddNameExpression, void *program, const char *expression
   int id = FIRST_NAME;
 
   INVALID_VALUE_UNLESS (program != NULL && expression != NULL, INVALID_INPUT);
-  while (dry_kept (program, id, NULL, 0) > 0)
+  while (gemem_library_kept (program, id, NULL, 0) > 0)
     id += 2;
   g_autofree char *name = lowered_name (expression);
-  dry_keep (program, id + 1, name, strlen (name) + 1);
-  dry_keep (program, id, expression, strlen (expression) + 1);
+  gemem_library_keep (program, id + 1, name, strlen (name) + 1);
+  gemem_library_keep (program, id, expression, strlen (expression) + 1);
   return SUCCESS;
 }
 
@@ -174,7 +174,7 @@ DRY_FUNCTION (int, nvrtcAddNameExpression, void *program, const char *expression
 DRY_FUNCTION (int, nvrtcGetLoweredName, void *program, const char *expression, const char **name)
 {
   INVALID_VALUE_UNLESS (program != NULL && expression != NULL && name != NULL, INVALID_INPUT);
-  for (int id = FIRST_NAME; dry_kept (program, id, NULL, 0) > 0; id += 2)
+  for (int id = FIRST_NAME; gemem_library_kept (program, id, NULL, 0) > 0; id += 2)
     {
       g_autofree char *known = text_of (program, id);
       g_autofree char *lowered = text_of (program, id + 1);
@@ -227,12 +227,12 @@ DRY_FUNCTION (int, nvrtcCompileProgram, void *program, int n, const char *const 
       else
         g_free (name);
     }
-  for (int id = FIRST_NAME; dry_kept (program, id, NULL, 0) > 0; id += 2)
+  for (int id = FIRST_NAME; gemem_library_kept (program, id, NULL, 0) > 0; id += 2)
     {
       g_autofree char *name = text_of (program, id + 1);
       add_entry (ptx, name);
     }
-  dry_keep (program, PTX, ptx->str, ptx->len + 1);
+  gemem_library_keep (program, PTX, ptx->str, ptx->len + 1);
   return SUCCESS;
 }
 
@@ -241,13 +241,13 @@ DRY_FUNCTION (int, nvrtcCompileProgram, void *program, int n, const char *const 
   DRY_FUNCTION (int, nvrtcGet##kind##Size, void *program, size_t *size) \
   { \
     INVALID_VALUE_UNLESS (program != NULL && size != NULL, INVALID_INPUT); \
-    *size = dry_kept (program, PTX, NULL, 0); \
+    *size = gemem_library_kept (program, PTX, NULL, 0); \
     return SUCCESS; \
   } \
   DRY_FUNCTION (int, nvrtcGet##kind, void *program, char *to) \
   { \
     INVALID_VALUE_UNLESS (program != NULL && to != NULL, INVALID_INPUT); \
-    dry_kept (program, PTX, to, dry_kept (program, PTX, NULL, 0)); \
+    gemem_library_kept (program, PTX, to, gemem_library_kept (program, PTX, NULL, 0)); \
     return SUCCESS; \
   }
 RESULT (PTX)
@@ -286,7 +286,7 @@ DRY_FUNCTION (int, cuptiGetResultString, int result, const char **text)
 DRY_FUNCTION (int, cuptiGetVersion, uint32_t *version)
 {
   INVALID_VALUE_UNLESS (version != NULL, CUPTI_INVALID_PARAMETER);
-  *version = dry_version ("cupti", 0) >= 13 ? 130000 : 24;
+  *version = gemem_library_version ("cupti", 0) >= 13 ? 130000 : 24;
   return SUCCESS;
 }
 

@@ -59,7 +59,7 @@ product (void *handle, const char *name, GememDryStub *calls, void *result, gint
   CublasWorkspace workspace = { 0 };
 
   gemem_dry_launched (name, calls);
-  if (dry_kept (handle, CUBLAS_WORKSPACE, &workspace, sizeof workspace) > 0)
+  if (gemem_library_kept (handle, CUBLAS_WORKSPACE, &workspace, sizeof workspace) > 0)
     cublas_wrote (workspace.address, workspace.size);
   cublas_wrote_matrices (result, rows, columns, leading, matrices, step, size);
   return 0;

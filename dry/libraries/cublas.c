@@ -18,14 +18,14 @@
 DRY_FUNCTION (int, cublasCreate_v2, void **handle)
 {
   INVALID_VALUE_UNLESS (handle != NULL, INVALID_VALUE);
-  *handle = dry_object_new ();
+  *handle = gemem_library_object_new ();
   return SUCCESS;
 }
 
 DRY_FUNCTION (int, cublasDestroy_v2, void *handle)
 {
   INVALID_VALUE_UNLESS (handle != NULL, NOT_INITIALIZED);
-  dry_object_free (handle);
+  gemem_library_object_free (handle);
   return SUCCESS;
 }
 
@@ -33,15 +33,15 @@ DRY_FUNCTION (int, cublasDestroy_v2, void *handle)
 DRY_FUNCTION (int, cublasGetVersion_v2, void *handle, int *version)
 {
   INVALID_VALUE_UNLESS (version != NULL, INVALID_VALUE);
-  *version = dry_version ("cublas", 0) * 10000 + dry_version ("cublas", 1) * 100
-             + dry_version ("cublas", 2);
+  *version = gemem_library_version ("cublas", 0) * 10000 + gemem_library_version ("cublas", 1) * 100
+             + gemem_library_version ("cublas", 2);
   return SUCCESS;
 }
 
 DRY_FUNCTION (int, cublasGetProperty, int type, int *value)
 {
   INVALID_VALUE_UNLESS (value != NULL, INVALID_VALUE);
-  *value = dry_version ("cublas", type);
+  *value = gemem_library_version ("cublas", type);
   return SUCCESS;
 }
 
@@ -50,7 +50,7 @@ DRY_FUNCTION (int, cublasGetProperty, int type, int *value)
   DRY_FUNCTION (int, cublasSet##name, void *handle, type value) \
   { \
     INVALID_VALUE_UNLESS (handle != NULL, NOT_INITIALIZED); \
-    dry_keep (handle, id, &value, sizeof value); \
+    gemem_library_keep (handle, id, &value, sizeof value); \
     more; \
     return SUCCESS; \
   } \
@@ -59,10 +59,10 @@ DRY_FUNCTION (int, cublasGetProperty, int type, int *value)
     INVALID_VALUE_UNLESS (handle != NULL, NOT_INITIALIZED); \
     INVALID_VALUE_UNLESS (value != NULL, INVALID_VALUE); \
     *value = 0; \
-    dry_kept (handle, id, value, sizeof *value); \
+    gemem_library_kept (handle, id, value, sizeof *value); \
     return SUCCESS; \
   }
-PROPERTY (Stream_v2, CUBLAS_STREAM, void *, dry_keep (handle, CUBLAS_WORKSPACE, NULL, 0))
+PROPERTY (Stream_v2, CUBLAS_STREAM, void *, gemem_library_keep (handle, CUBLAS_WORKSPACE, NULL, 0))
 PROPERTY (PointerMode_v2, CUBLAS_POINTER_MODE, int, )
 PROPERTY (AtomicsMode, CUBLAS_ATOMICS_MODE, int, )
 PROPERTY (MathMode, CUBLAS_MATH_MODE, int, )
@@ -74,7 +74,7 @@ DRY_FUNCTION (int, cublasSetWorkspace_v2, void *handle, void *address, size_t si
   const CublasWorkspace workspace = { address, size };
 
   INVALID_VALUE_UNLESS (handle != NULL, NOT_INITIALIZED);
-  dry_keep (handle, CUBLAS_WORKSPACE, &workspace, sizeof workspace);
+  gemem_library_keep (handle, CUBLAS_WORKSPACE, &workspace, sizeof workspace);
   return SUCCESS;
 }
 
@@ -130,12 +130,12 @@ DRY_FUNCTION (const char *, cublasLtGetStatusString, int status)
 static void
 host_result (void *handle, const char *function, gpointer result, gsize size)
 {
-  if (result != NULL && dry_kept_number (handle, CUBLAS_POINTER_MODE, 0) != 0)
+  if (result != NULL && gemem_library_kept_number (handle, CUBLAS_POINTER_MODE, 0) != 0)
     gemem_dry_wrote (0, 0, NULL, FALSE);
-  if (result == NULL || dry_kept_number (handle, CUBLAS_POINTER_MODE, 0) != 0)
+  if (result == NULL || gemem_library_kept_number (handle, CUBLAS_POINTER_MODE, 0) != 0)
     return;
   memset (result, 0, size);
-  dry_unknown_value (function);
+  gemem_library_unknown_value (function);
 }
 
 /* The index of the largest element; the first of equal ones, and the first is number 1. */
@@ -143,7 +143,7 @@ static void
 host_index (void *handle, const char *function, int *result, int n)
 {
   host_result (handle, function, result, sizeof *result);
-  if (result != NULL && dry_kept_number (handle, CUBLAS_POINTER_MODE, 0) == 0 && n > 0)
+  if (result != NULL && gemem_library_kept_number (handle, CUBLAS_POINTER_MODE, 0) == 0 && n > 0)
     *result = 1;
 }
 
@@ -262,7 +262,7 @@ SOLVE (cublasZgetrsBatched)
     INVALID_VALUE_UNLESS (rows >= 0 && columns >= 0 && size > 0, INVALID_VALUE); \
     for (gsize i = 0; to != NULL && i < (gsize) columns; i++) \
       memset ((char *) to + i * (gsize) step_to * (gsize) size, 0, (gsize) rows * (gsize) size); \
-    dry_unknown_value (#name); \
+    gemem_library_unknown_value (#name); \
     return SUCCESS; \
   }
 GET_MATRIX (cublasGetMatrix)
@@ -275,7 +275,7 @@ GET_MATRIX (cublasGetMatrixAsync, void *stream)
     INVALID_VALUE_UNLESS (n >= 0 && size > 0, INVALID_VALUE); \
     for (gsize i = 0; to != NULL && i < (gsize) n; i++) \
       memset ((char *) to + i * (gsize) step_to * (gsize) size, 0, (gsize) size); \
-    dry_unknown_value (#name); \
+    gemem_library_unknown_value (#name); \
     return SUCCESS; \
   }
 GET_VECTOR (cublasGetVector)

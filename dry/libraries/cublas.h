@@ -6,7 +6,7 @@
 
 #include "dry/libraries/library.h"
 
-/* What a handle of cuBLAS keeps (dry_keep()). */
+/* What a handle of cuBLAS keeps (gemem_library_keep()). */
 enum
 {
   CUBLAS_STREAM = 1,

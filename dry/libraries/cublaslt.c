@@ -58,26 +58,27 @@ typedef struct
 DRY_FUNCTION (int, cublasLtCreate, void **handle)
 {
   INVALID_VALUE_UNLESS (handle != NULL, INVALID_VALUE);
-  *handle = dry_object_new ();
+  *handle = gemem_library_object_new ();
   return SUCCESS;
 }
 
 DRY_FUNCTION (int, cublasLtDestroy, void *handle)
 {
-  dry_object_free (handle);
+  gemem_library_object_free (handle);
   return SUCCESS;
 }
 
 DRY_FUNCTION (size_t, cublasLtGetVersion, void)
 {
-  return (size_t) (dry_version ("cublas", 0) * 10000 + dry_version ("cublas", 1) * 100
-                   + dry_version ("cublas", 2));
+  return (size_t) (gemem_library_version ("cublas", 0) * 10000
+                   + gemem_library_version ("cublas", 1) * 100
+                   + gemem_library_version ("cublas", 2));
 }
 
 DRY_FUNCTION (int, cublasLtGetProperty, int type, int *value)
 {
   INVALID_VALUE_UNLESS (value != NULL, INVALID_VALUE);
-  *value = dry_version ("cublas", type);
+  *value = gemem_library_version ("cublas", type);
   return SUCCESS;
 }
 
@@ -94,7 +95,7 @@ DRY_FUNCTION (int, cublasLtHeuristicsCacheGetCapacity, size_t *capacity)
 static int
 get_attribute (gconstpointer object, int id, void *data, gsize size, size_t *written)
 {
-  gsize has = dry_kept (object, id, data, size);
+  gsize has = gemem_library_kept (object, id, data, size);
 
   INVALID_VALUE_UNLESS (size > 0 ? data != NULL : written != NULL, INVALID_VALUE);
   if (has == 0 && size > 0)
@@ -108,14 +109,14 @@ static int
 set_attribute (gconstpointer object, int id, const void *data, gsize size)
 {
   INVALID_VALUE_UNLESS (object != NULL && data != NULL && size > 0, INVALID_VALUE);
-  dry_keep (object, id, data, size);
+  gemem_library_keep (object, id, data, size);
   return SUCCESS;
 }
 
 static int
 end_object (gpointer object)
 {
-  dry_object_free (object);
+  gemem_library_object_free (object);
   return SUCCESS;
 }
 
@@ -145,11 +146,11 @@ begin_layout (gpointer layout, int type, guint64 rows, guint64 columns, gint64 l
 {
   const guint32 batch = 1;
 
-  dry_keep (layout, LAYOUT_TYPE, &type, sizeof type);
-  dry_keep (layout, LAYOUT_ROWS, &rows, sizeof rows);
-  dry_keep (layout, LAYOUT_COLUMNS, &columns, sizeof columns);
-  dry_keep (layout, LAYOUT_LEADING, &leading, sizeof leading);
-  dry_keep (layout, LAYOUT_BATCH, &batch, sizeof batch);
+  gemem_library_keep (layout, LAYOUT_TYPE, &type, sizeof type);
+  gemem_library_keep (layout, LAYOUT_ROWS, &rows, sizeof rows);
+  gemem_library_keep (layout, LAYOUT_COLUMNS, &columns, sizeof columns);
+  gemem_library_keep (layout, LAYOUT_LEADING, &leading, sizeof leading);
+  gemem_library_keep (layout, LAYOUT_BATCH, &batch, sizeof batch);
   return SUCCESS;
 }
 
@@ -157,7 +158,7 @@ DRY_FUNCTION (int, cublasLtMatrixLayoutCreate, void **layout, int type, uint64_t
               uint64_t columns, int64_t leading)
 {
   INVALID_VALUE_UNLESS (layout != NULL, INVALID_VALUE);
-  *layout = dry_object_new ();
+  *layout = gemem_library_object_new ();
   return begin_layout (*layout, type, rows, columns, leading);
 }
 
@@ -165,7 +166,7 @@ DRY_FUNCTION (int, cublasLtMatrixLayoutInit_internal, void *layout, size_t size,
               uint64_t rows, uint64_t columns, int64_t leading)
 {
   INVALID_VALUE_UNLESS (layout != NULL, INVALID_VALUE);
-  dry_object_free (layout);
+  gemem_library_object_free (layout);
   return begin_layout (layout, type, rows, columns, leading);
 }
 
@@ -174,16 +175,16 @@ begin_desc (gpointer desc, int compute_type, int scale_type)
 {
   const guint32 no_epilogue = 1;
 
-  dry_keep (desc, DESC_COMPUTE_TYPE, &compute_type, sizeof compute_type);
-  dry_keep (desc, DESC_SCALE_TYPE, &scale_type, sizeof scale_type);
-  dry_keep (desc, DESC_EPILOGUE, &no_epilogue, sizeof no_epilogue);
+  gemem_library_keep (desc, DESC_COMPUTE_TYPE, &compute_type, sizeof compute_type);
+  gemem_library_keep (desc, DESC_SCALE_TYPE, &scale_type, sizeof scale_type);
+  gemem_library_keep (desc, DESC_EPILOGUE, &no_epilogue, sizeof no_epilogue);
   return SUCCESS;
 }
 
 DRY_FUNCTION (int, cublasLtMatmulDescCreate, void **desc, int compute_type, int scale_type)
 {
   INVALID_VALUE_UNLESS (desc != NULL, INVALID_VALUE);
-  *desc = dry_object_new ();
+  *desc = gemem_library_object_new ();
   return begin_desc (*desc, compute_type, scale_type);
 }
 
@@ -191,15 +192,15 @@ DRY_FUNCTION (int, cublasLtMatmulDescInit_internal, void *desc, size_t size, int
               int scale_type)
 {
   INVALID_VALUE_UNLESS (desc != NULL, INVALID_VALUE);
-  dry_object_free (desc);
+  gemem_library_object_free (desc);
   return begin_desc (desc, compute_type, scale_type);
 }
 
 DRY_FUNCTION (int, cublasLtMatrixTransformDescCreate, void **desc, int scale_type)
 {
   INVALID_VALUE_UNLESS (desc != NULL, INVALID_VALUE);
-  *desc = dry_object_new ();
-  dry_keep (*desc, TRANSFORM_SCALE_TYPE, &scale_type, sizeof scale_type);
+  *desc = gemem_library_object_new ();
+  gemem_library_keep (*desc, TRANSFORM_SCALE_TYPE, &scale_type, sizeof scale_type);
   return SUCCESS;
 }
 
@@ -207,8 +208,8 @@ DRY_FUNCTION (int, cublasLtMatrixTransformDescInit_internal, void *desc, size_t 
               int scale_type)
 {
   INVALID_VALUE_UNLESS (desc != NULL, INVALID_VALUE);
-  dry_object_free (desc);
-  dry_keep (desc, TRANSFORM_SCALE_TYPE, &scale_type, sizeof scale_type);
+  gemem_library_object_free (desc);
+  gemem_library_keep (desc, TRANSFORM_SCALE_TYPE, &scale_type, sizeof scale_type);
   return SUCCESS;
 }
 
@@ -216,13 +217,13 @@ DRY_FUNCTION (int, cublasLtMatrixTransformDescInit_internal, void *desc, size_t 
   DRY_FUNCTION (int, cublasLt##kind##Create, void **object) \
   { \
     INVALID_VALUE_UNLESS (object != NULL, INVALID_VALUE); \
-    *object = dry_object_new (); \
+    *object = gemem_library_object_new (); \
     return SUCCESS; \
   } \
   DRY_FUNCTION (int, cublasLt##kind##Init_internal, void *object, size_t size) \
   { \
     INVALID_VALUE_UNLESS (object != NULL, INVALID_VALUE); \
-    dry_object_free (object); \
+    gemem_library_object_free (object); \
     return SUCCESS; \
   }
 WITHOUT_PARAMETERS (MatmulPreference)
@@ -234,11 +235,11 @@ DRY_FUNCTION (int, cublasLtMatmulAlgoGetHeuristic, void *handle, void *desc, voi
               void *c, void *d, void *preference, int wanted, Heuristic *results, int *found)
 {
   INVALID_VALUE_UNLESS (wanted > 0 && results != NULL && found != NULL, INVALID_VALUE);
-  const gint64 limit = dry_kept_number (preference, PREFERENCE_WORKSPACE, 0);
+  const gint64 limit = gemem_library_kept_number (preference, PREFERENCE_WORKSPACE, 0);
   memset (results, 0, sizeof *results);
   results->waves = 1;
   results->algo.limit = (gsize) MAX (limit, 0);
-  results->workspace = MIN (dry_workspaces (), results->algo.limit);
+  results->workspace = MIN (gemem_library_workspaces (), results->algo.limit);
   *found = 1;
   return SUCCESS;
 }
@@ -252,32 +253,33 @@ writes_result_alone (gconstpointer desc)
                                 36 }; /* AMAX_D, EPILOGUE_AUX_AMAX, ATOMIC_SYNC_*, D_OUT_SCALE */
 
   for (guint i = 0; i < G_N_ELEMENTS (places); i++)
-    if (dry_kept_number (desc, places[i], 0) != 0)
+    if (gemem_library_kept_number (desc, places[i], 0) != 0)
       return FALSE;
-  return (dry_kept_number (desc, DESC_EPILOGUE, 1) & ~EPILOGUE_ALONE) == 0;
+  return (gemem_library_kept_number (desc, DESC_EPILOGUE, 1) & ~EPILOGUE_ALONE) == 0;
 }
 
 /* Says that the matrix at @to was written; FALSE: its layout does not say where it is. */
 static gboolean
 wrote_matrix (gconstpointer to, gconstpointer layout)
 {
-  const gint64 rows = dry_kept_number (layout, LAYOUT_ROWS, 0);
-  const gint64 columns = dry_kept_number (layout, LAYOUT_COLUMNS, 0);
-  const gint64 leading = dry_kept_number (layout, LAYOUT_LEADING, 0);
-  const gint64 order = dry_kept_number (layout, LAYOUT_ORDER, ORDER_COLUMNS);
+  const gint64 rows = gemem_library_kept_number (layout, LAYOUT_ROWS, 0);
+  const gint64 columns = gemem_library_kept_number (layout, LAYOUT_COLUMNS, 0);
+  const gint64 leading = gemem_library_kept_number (layout, LAYOUT_LEADING, 0);
+  const gint64 order = gemem_library_kept_number (layout, LAYOUT_ORDER, ORDER_COLUMNS);
 
-  if (dry_kept_number (layout, LAYOUT_BATCH_MODE, 0) != 0)
+  if (gemem_library_kept_number (layout, LAYOUT_BATCH_MODE, 0) != 0)
     return FALSE;
-  cublas_wrote_matrices (to,
-                         order == ORDER_COLUMNS ? rows
-                         : order == ORDER_ROWS  ? columns
-                                                : leading,
-                         order == ORDER_COLUMNS ? columns
-                         : order == ORDER_ROWS  ? rows
-                                                : (columns + TILE - 1) / TILE,
-                         leading, dry_kept_number (layout, LAYOUT_BATCH, 1),
-                         dry_kept_number (layout, LAYOUT_STEP, 0),
-                         cublas_type_size ((int) dry_kept_number (layout, LAYOUT_TYPE, -1), 16));
+  cublas_wrote_matrices (
+      to,
+      order == ORDER_COLUMNS ? rows
+      : order == ORDER_ROWS  ? columns
+                             : leading,
+      order == ORDER_COLUMNS ? columns
+      : order == ORDER_ROWS  ? rows
+                             : (columns + TILE - 1) / TILE,
+      leading, gemem_library_kept_number (layout, LAYOUT_BATCH, 1),
+      gemem_library_kept_number (layout, LAYOUT_STEP, 0),
+      cublas_type_size ((int) gemem_library_kept_number (layout, LAYOUT_TYPE, -1), 16));
   return TRUE;
 }
 
@@ -303,7 +305,7 @@ DRY_FUNCTION (int, cublasLtMatmul, void *handle, void *desc, const void *alpha, 
   static GememDryStub calls;
 
   if (algo != NULL && size < algo->limit)
-    dry_unknown_size ("cublasLtMatmulAlgoGetHeuristic", algo->limit);
+    gemem_library_unknown_size ("cublasLtMatmulAlgoGetHeuristic", algo->limit);
   gemem_dry_launched ("cublasLtMatmul", &calls);
   cublas_wrote (workspace, size);
   if (!writes_result_alone (desc) || !wrote_matrix (d, d_desc))
@@ -333,7 +335,7 @@ DRY_FUNCTION (int, cublasLtMatmulAlgoCheck, void *handle, void *desc, void *a, v
               void *d, const Algo *algo, Heuristic *result)
 {
   INVALID_VALUE_UNLESS (algo != NULL && result != NULL, INVALID_VALUE);
-  result->workspace = dry_unknown_size ("cublasLtMatmulAlgoCheck", 0);
+  result->workspace = gemem_library_unknown_size ("cublasLtMatmulAlgoCheck", 0);
   result->state = SUCCESS;
   result->waves = 1;
   return SUCCESS;

@@ -22,7 +22,7 @@ new_plan (int *plan)
 static int
 new_whole_plan (int *plan, const char *function)
 {
-  dry_unknown_size (function, 0);
+  gemem_library_unknown_size (function, 0);
   return new_plan (plan);
 }
 

@@ -16,7 +16,7 @@
 typedef struct
 {
   GHashTable *attributes; /* id -> GBytes */
-  gboolean own;           /* allocated by dry_object_new() */
+  gboolean own;           /* allocated by gemem_library_object_new() */
 } Kept;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -50,7 +50,7 @@ find (gconstpointer object, gboolean make)
 }
 
 gpointer
-dry_object_new (void)
+gemem_library_object_new (void)
 {
   gpointer object = g_malloc0 (OBJECT_SIZE);
   pthread_mutex_lock (&mutex);
@@ -60,7 +60,7 @@ dry_object_new (void)
 }
 
 void
-dry_object_free (gpointer object)
+gemem_library_object_free (gpointer object)
 {
   pthread_mutex_lock (&mutex);
   const Kept *kept = find (object, FALSE);
@@ -73,7 +73,7 @@ dry_object_free (gpointer object)
 }
 
 void
-dry_keep (gconstpointer object, int id, gconstpointer data, gsize size)
+gemem_library_keep (gconstpointer object, int id, gconstpointer data, gsize size)
 {
   pthread_mutex_lock (&mutex);
   g_hash_table_insert (find (object, TRUE)->attributes, GINT_TO_POINTER (id),
@@ -82,13 +82,13 @@ dry_keep (gconstpointer object, int id, gconstpointer data, gsize size)
 }
 
 void
-dry_keep_number (gconstpointer object, int id, gint64 number)
+gemem_library_keep_number (gconstpointer object, int id, gint64 number)
 {
-  dry_keep (object, id, &number, sizeof number);
+  gemem_library_keep (object, id, &number, sizeof number);
 }
 
 void
-dry_copy (gconstpointer to, gconstpointer from)
+gemem_library_copy (gconstpointer to, gconstpointer from)
 {
   GHashTableIter iter;
   gpointer id, bytes;
@@ -106,7 +106,7 @@ dry_copy (gconstpointer to, gconstpointer from)
 }
 
 gsize
-dry_kept (gconstpointer object, int id, gpointer data, gsize size)
+gemem_library_kept (gconstpointer object, int id, gpointer data, gsize size)
 {
   gsize has = 0;
 
@@ -125,7 +125,7 @@ dry_kept (gconstpointer object, int id, gpointer data, gsize size)
 }
 
 gint64
-dry_kept_number (gconstpointer object, int id, gint64 otherwise)
+gemem_library_kept_number (gconstpointer object, int id, gint64 otherwise)
 {
   union
   {
@@ -134,7 +134,7 @@ dry_kept_number (gconstpointer object, int id, gint64 otherwise)
     gint64 eight;
   } number = { 0 };
 
-  switch (dry_kept (object, id, &number, sizeof number))
+  switch (gemem_library_kept (object, id, &number, sizeof number))
     {
     case 1:
       return number.one;
@@ -164,12 +164,12 @@ note_once (const char *word, const char *text)
 }
 
 int
-dry_version (const char *library, int part)
+gemem_library_version (const char *library, int part)
 {
   g_autofree char *upper = g_ascii_strup (library, -1);
   g_autofree char *name = g_strconcat ("GEMEM_DRY_", upper, NULL);
   const char *text = getenv (name);
-  const int cuda = runtime_version (); /* 12040 is 12.4 */
+  const int cuda = gemem_runtime_version (); /* 12040 is 12.4 */
 
   if (text == NULL || !g_ascii_isdigit (*text))
     {
@@ -187,14 +187,14 @@ dry_version (const char *library, int part)
 }
 
 gsize
-dry_workspaces (void)
+gemem_library_workspaces (void)
 {
   const char *size = getenv ("GEMEM_DRY_WORKSPACES");
   return size != NULL ? (gsize) g_ascii_strtoull (size, NULL, 10) : 0;
 }
 
 gsize
-dry_unknown_size (const char *function, guint64 limit)
+gemem_library_unknown_size (const char *function, guint64 limit)
 {
   const char *problem = getenv ("GEMEM_DRY_NOT_RUN"); /* why an installed library did not run */
   g_autofree char *line = limit > 0 ? g_strdup_printf ("%s 0..%" G_GUINT64_FORMAT, function, limit)
@@ -202,11 +202,11 @@ dry_unknown_size (const char *function, guint64 limit)
   note_once ("workspace", line);
   if (problem != NULL && *problem != '\0')
     note_once ("told", problem);
-  return limit > 0 ? MIN (dry_workspaces (), limit) : dry_workspaces ();
+  return limit > 0 ? MIN (gemem_library_workspaces (), limit) : gemem_library_workspaces ();
 }
 
 void
-dry_unknown_value (const char *function)
+gemem_library_unknown_value (const char *function)
 {
   gemem_dry_wrote (0, 0, NULL, FALSE); /* it may have written to the device, too */
   note_once ("value", function);

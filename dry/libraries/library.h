@@ -32,38 +32,38 @@
 
 /* ---- objects (library.c); any thread */
 
-/* A new object of zeros, larger than what programs copy; release with dry_object_free(). */
-gpointer dry_object_new (void);
+/* A new object of zeros, larger than what programs copy; release with gemem_library_object_free(). */
+gpointer gemem_library_object_new (void);
 /* Releases @object and what it keeps. An object that the program allocated itself, or NULL: only what
  * it keeps. */
-void dry_object_free (gpointer object);
+void gemem_library_object_free (gpointer object);
 /* Keeps @size bytes as attribute @id of @object, which may be any address. */
-void dry_keep (gconstpointer object, int id, gconstpointer data, gsize size);
-void dry_keep_number (gconstpointer object, int id, gint64 number);
+void gemem_library_keep (gconstpointer object, int id, gconstpointer data, gsize size);
+void gemem_library_keep_number (gconstpointer object, int id, gint64 number);
 /* @to keeps what @from keeps, too. */
-void dry_copy (gconstpointer to, gconstpointer from);
+void gemem_library_copy (gconstpointer to, gconstpointer from);
 /* Copies at most @size bytes of attribute @id to @data (unless NULL); returns how many it has, 0: it
  * was not kept. */
-gsize dry_kept (gconstpointer object, int id, gpointer data, gsize size);
+gsize gemem_library_kept (gconstpointer object, int id, gpointer data, gsize size);
 /* The number that is kept, of 1, 4 or 8 bytes; @otherwise if none is. */
-gint64 dry_kept_number (gconstpointer object, int id, gint64 otherwise);
+gint64 gemem_library_kept_number (gconstpointer object, int id, gint64 otherwise);
 
 /* ---- answers */
 
 /* Part @part (0 major, 1 minor, 2 patch) of the version of @library ("cudnn"): $GEMEM_DRY_CUDNN, which
  * the launcher finds in the program's packages (dry/launch/versions.c). Without it the report says so, and
  * the answer is that of CUDA; 0 for cuDNN and NCCL, whose versions have their own count. */
-int dry_version (const char *library, int part);
+int gemem_library_version (const char *library, int part);
 
 /* What every workspace is taken to have whose size only the real library knows: bytes of
  * $GEMEM_DRY_WORKSPACES (gemem-dry-run --workspaces), 0 by default. */
-gsize dry_workspaces (void);
+gsize gemem_library_workspaces (void);
 
 /* A program asks @function for a size that only the real library knows. Notes it once, with the most
- * that it could be; @limit 0: not known. Returns dry_workspaces(), but no more than @limit. */
-gsize dry_unknown_size (const char *function, guint64 limit);
+ * that it could be; @limit 0: not known. Returns gemem_library_workspaces(), but no more than @limit. */
+gsize gemem_library_unknown_size (const char *function, guint64 limit);
 
 /* A program reads a value from @function that no kernel computed; noted. Zero stands for it. */
-void dry_unknown_value (const char *function);
+void gemem_library_unknown_value (const char *function);
 
 #pragma GCC visibility pop

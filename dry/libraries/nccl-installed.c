@@ -120,23 +120,23 @@ nccl_installed (void)
  * the first enters to where the last leaves. */
 static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER;
 static guint inside; /* threads */
-static guint64 free_before[STANDIN_DEVICES_MAX];
+static guint64 free_before[DRIVER_DEVICES_MAX];
 
 /* Bytes of device @i that are free. */
 static guint64
 free_of (guint i)
 {
   guint64 free = 0, total;
-  return standin_memory_info (standin.devices[i].place, &free, &total) ? free : 0;
+  return gemem_driver_memory_info (gemem_driver.devices[i].place, &free, &total) ? free : 0;
 }
 
 void
 nccl_installed_enter (void)
 {
   gemem_dry_in_library (1);
-  runtime_initialise ();
+  gemem_runtime_initialise ();
   pthread_mutex_lock (&measuring);
-  for (guint i = 0; inside == 0 && i < standin.n_devices; i++)
+  for (guint i = 0; inside == 0 && i < gemem_driver.n_devices; i++)
     free_before[i] = free_of (i);
   inside++;
   pthread_mutex_unlock (&measuring);
@@ -148,7 +148,7 @@ nccl_installed_leave (void)
   gemem_dry_in_library (-1);
   pthread_mutex_lock (&measuring);
   inside--;
-  for (guint i = 0; inside == 0 && i < standin.n_devices; i++)
+  for (guint i = 0; inside == 0 && i < gemem_driver.n_devices; i++)
     gemem_dry_took (i, (gint64) free_before[i] - (gint64) free_of (i), machine);
   pthread_mutex_unlock (&measuring);
 }
@@ -170,7 +170,7 @@ static __thread GPtrArray *pending; /* communicators of the group */
 static void
 give_up (gpointer communicator, const char *function)
 {
-  const int ranks = (int) dry_kept_number (communicator, RANKS, 0);
+  const int ranks = (int) gemem_library_kept_number (communicator, RANKS, 0);
   const char *why = calls.GetLastError (NULL);
   g_autofree char *text = g_strdup_printf ("of NCCL's communicator of %d ranks: %s failed: %s",
                                            ranks, function,
@@ -180,8 +180,8 @@ give_up (gpointer communicator, const char *function)
   gemem_dry_note ("buffers", text);
   if (strstr (text, "out of memory") != NULL)
     {
-      g_autofree char *who = g_strdup_printf ("%d %d", (int) getpid (),
-                                              (int) dry_kept_number (communicator, DEVICE, 0));
+      g_autofree char *who = g_strdup_printf (
+          "%d %d", (int) getpid (), (int) gemem_library_kept_number (communicator, DEVICE, 0));
       gemem_dry_note ("refused", who);
     }
   *NCCL_BESIDE (communicator) = NULL;
@@ -225,9 +225,9 @@ ask (gpointer communicator)
   if (own == NULL || calls.CommCount (own, &ranks) != SUCCESS
       || calls.CommUserRank (own, &rank) != SUCCESS)
     return;
-  dry_keep_number (communicator, RANKS, ranks);
-  dry_keep_number (communicator, RANK, rank);
-  dry_keep_number (communicator, AT_MOST, 0);
+  gemem_library_keep_number (communicator, RANKS, ranks);
+  gemem_library_keep_number (communicator, RANK, rank);
+  gemem_library_keep_number (communicator, AT_MOST, 0);
 }
 
 void
@@ -333,8 +333,8 @@ nccl_installed_begin (gpointer communicator, const NcclWork *work, void *stream)
     }
   if (!is_new (communicator, work))
     return NULL;
-  made = dry_kept_number (communicator, CALLS, 0);
-  dry_keep_number (communicator, CALLS, made + 1);
+  made = gemem_library_kept_number (communicator, CALLS, 0);
+  gemem_library_keep_number (communicator, CALLS, made + 1);
   if (made < MOST_CALLS)
     {
       nccl_installed_enter ();

@@ -99,7 +99,7 @@ places_of (const char *text)
     {
       g_autofree char *number = g_match_info_fetch (match, 2);
       const guint i = numbered ? (guint) atoi (number) : places->len;
-      if (i >= STANDIN_DEVICES_MAX)
+      if (i >= DRIVER_DEVICES_MAX)
         continue;
       if (i >= places->len)
         g_ptr_array_set_size (places, (gint) i + 1);

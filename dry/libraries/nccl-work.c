@@ -73,12 +73,12 @@ static gboolean
 begin (Call *call, const void *from, void *to, gsize count, int type, gint64 slots,
        void *communicator, void *stream)
 {
-  const gint64 most = dry_kept_number (communicator, AT_MOST, 0);
+  const gint64 most = gemem_library_kept_number (communicator, AT_MOST, 0);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
   *call = (Call){ .size = type >= 0 && type < TYPES ? count * sizes[type] : 0,
-                  .ranks = dry_kept_number (communicator, RANKS, 1),
-                  .rank = dry_kept_number (communicator, RANK, 0) };
+                  .ranks = gemem_library_kept_number (communicator, RANKS, 1),
+                  .rank = gemem_library_kept_number (communicator, RANK, 0) };
   if (call->size == 0
       || (cuStreamIsCapturing (stream, &status) == CUDA_SUCCESS
           && status != CU_STREAM_CAPTURE_STATUS_NONE))
@@ -207,7 +207,7 @@ DRY_FUNCTION (int, ncclReduce, const void *from, void *to, size_t count, int typ
 {
   Call call;
 
-  const gboolean known = root == dry_kept_number (communicator, RANK, 0)
+  const gboolean known = root == gemem_library_kept_number (communicator, RANK, 0)
                          && begin (&call, from, to, count, type, 1, communicator, stream);
   INSTALLED (Reduce, (from, to, count, type, operation, root, beside, stream), communicator, count,
              type, operation, root)
@@ -314,7 +314,7 @@ DRY_FUNCTION (int, ncclGroupEnd, void)
 DRY_FUNCTION (int, ncclSend, const void *from, size_t count, int type, int peer, void *communicator,
               void *stream)
 {
-  const gboolean own = peer == dry_kept_number (communicator, RANK, 0);
+  const gboolean own = peer == gemem_library_kept_number (communicator, RANK, 0);
   Call call;
 
   const gboolean known = own && begin (&call, from, NULL, count, type, 1, communicator, stream);
@@ -328,7 +328,7 @@ DRY_FUNCTION (int, ncclSend, const void *from, size_t count, int type, int peer,
 DRY_FUNCTION (int, ncclRecv, void *to, size_t count, int type, int peer, void *communicator,
               void *stream)
 {
-  const gboolean own = peer == dry_kept_number (communicator, RANK, 0);
+  const gboolean own = peer == gemem_library_kept_number (communicator, RANK, 0);
   Call call;
 
   const gboolean known = begin (&call, NULL, to, count, type, 1, communicator, stream);
@@ -364,7 +364,7 @@ DRY_FUNCTION (int, ncclGather, const void *from, void *to, size_t count, int typ
 {
   Call call;
 
-  const gboolean known = root == dry_kept_number (communicator, RANK, 0)
+  const gboolean known = root == gemem_library_kept_number (communicator, RANK, 0)
                          && begin (&call, from, to, count, type, 1, communicator, stream);
   INSTALLED_IF_NEW (Gather, (from, to, count, type, root, beside, stream), communicator, count,
                     type, root)
@@ -375,7 +375,7 @@ DRY_FUNCTION (int, ncclGather, const void *from, void *to, size_t count, int typ
 DRY_FUNCTION (int, ncclBroadcast, const void *from, void *to, size_t count, int type, int root,
               void *communicator, void *stream)
 {
-  const gboolean own = root == dry_kept_number (communicator, RANK, 0);
+  const gboolean own = root == gemem_library_kept_number (communicator, RANK, 0);
   Call call;
 
   const gboolean known = begin (&call, own ? from : to, to, count, type, 1, communicator, stream);
@@ -396,7 +396,7 @@ DRY_FUNCTION (int, ncclBcast, void *buffer, size_t count, int type, int root, vo
 DRY_FUNCTION (int, ncclScatter, const void *from, void *to, size_t count, int type, int root,
               void *communicator, void *stream)
 {
-  const gboolean own = root == dry_kept_number (communicator, RANK, 0);
+  const gboolean own = root == gemem_library_kept_number (communicator, RANK, 0);
   Call call;
 
   const gboolean known = begin (&call, own ? from : NULL, to, count, type, 0, communicator, stream);

@@ -20,8 +20,8 @@
 DRY_FUNCTION (int, ncclGetVersion, int *version)
 {
   INVALID_VALUE_UNLESS (version != NULL, INVALID_ARGUMENT);
-  *version = dry_version ("nccl", 0) * 10000 + dry_version ("nccl", 1) * 100
-             + dry_version ("nccl", 2);
+  *version = gemem_library_version ("nccl", 0) * 10000 + gemem_library_version ("nccl", 1) * 100
+             + gemem_library_version ("nccl", 2);
   return SUCCESS;
 }
 
@@ -63,10 +63,10 @@ new_communicator (void **communicator, int ranks, int rank)
 {
   INVALID_VALUE_UNLESS (communicator != NULL && ranks > 0 && rank >= 0 && rank < ranks,
                         INVALID_ARGUMENT);
-  *communicator = dry_object_new ();
-  dry_keep_number (*communicator, RANKS, ranks);
-  dry_keep_number (*communicator, RANK, rank);
-  dry_keep_number (*communicator, DEVICE, runtime_device ());
+  *communicator = gemem_library_object_new ();
+  gemem_library_keep_number (*communicator, RANKS, ranks);
+  gemem_library_keep_number (*communicator, RANK, rank);
+  gemem_library_keep_number (*communicator, DEVICE, gemem_runtime_device ());
   return SUCCESS;
 }
 
@@ -121,7 +121,7 @@ DRY_FUNCTION (int, ncclCommInitAll, void **communicators, int devices, const int
   for (int i = 0; i < devices; i++)
     {
       new_communicator (&communicators[i], devices, i);
-      dry_keep_number (communicators[i], DEVICE, list != NULL ? list[i] : i);
+      gemem_library_keep_number (communicators[i], DEVICE, list != NULL ? list[i] : i);
     }
   if (installed == NULL)
     {
@@ -186,9 +186,9 @@ DRY_FUNCTION (int, ncclCommSplit, void *communicator, int color, int key, void *
       note_buffers (next_size);
       return new_communicator (result, next_size, next_rank);
     }
-  dry_unknown_value ("ncclCommSplit (how many ranks have this color)");
+  gemem_library_unknown_value ("ncclCommSplit (how many ranks have this color)");
   made = new_communicator (result, 1, 0);
-  dry_keep_number (*result, AT_MOST, dry_kept_number (communicator, RANKS, 1));
+  gemem_library_keep_number (*result, AT_MOST, gemem_library_kept_number (communicator, RANKS, 1));
   return made;
 }
 
@@ -196,8 +196,8 @@ DRY_FUNCTION (int, ncclCommShrink, void *communicator, int *excluded, int n_excl
               void *config, int flags)
 {
   const NcclCalls *installed = nccl_installed ();
-  const int ranks = (int) dry_kept_number (communicator, RANKS, 1);
-  const int rank = (int) dry_kept_number (communicator, RANK, 0);
+  const int ranks = (int) gemem_library_kept_number (communicator, RANKS, 1);
+  const int rank = (int) gemem_library_kept_number (communicator, RANK, 0);
   int before = 0;
 
   INVALID_VALUE_UNLESS (communicator != NULL && excluded != NULL && n_excluded > 0,
@@ -224,14 +224,14 @@ DRY_FUNCTION (int, ncclCommShrink, void *communicator, int *excluded, int n_excl
 DRY_FUNCTION (int, ncclCommDestroy, void *communicator)
 {
   nccl_installed_destroy (communicator, FALSE);
-  dry_object_free (communicator);
+  gemem_library_object_free (communicator);
   return SUCCESS;
 }
 
 DRY_FUNCTION (int, ncclCommAbort, void *communicator)
 {
   nccl_installed_destroy (communicator, TRUE);
-  dry_object_free (communicator);
+  gemem_library_object_free (communicator);
   return SUCCESS;
 }
 
@@ -239,7 +239,7 @@ DRY_FUNCTION (int, ncclCommAbort, void *communicator)
   DRY_FUNCTION (int, name, void *communicator, int *value) \
   { \
     INVALID_VALUE_UNLESS (communicator != NULL && value != NULL, INVALID_ARGUMENT); \
-    *value = (int) dry_kept_number (communicator, id, 0); \
+    *value = (int) gemem_library_kept_number (communicator, id, 0); \
     return SUCCESS; \
   }
 ASK (ncclCommCount, RANKS)
@@ -268,9 +268,10 @@ DRY_FUNCTION (int, ncclCommQueryProperties, void *communicator, Properties *prop
   if (installed != NULL && installed->CommQueryProperties != NULL
       && *NCCL_BESIDE (communicator) != NULL)
     result = installed->CommQueryProperties (*NCCL_BESIDE (communicator), properties);
-  properties->rank = (int) dry_kept_number (communicator, RANK, 0);
-  properties->ranks = (int) dry_kept_number (communicator, RANKS, 1);
-  properties->device = properties->nvml_device = (int) dry_kept_number (communicator, DEVICE, 0);
+  properties->rank = (int) gemem_library_kept_number (communicator, RANK, 0);
+  properties->ranks = (int) gemem_library_kept_number (communicator, RANKS, 1);
+  properties->device = properties->nvml_device = (int) gemem_library_kept_number (communicator,
+                                                                                  DEVICE, 0);
   return result;
 }
 
@@ -315,7 +316,7 @@ DRY_FUNCTION (int, ncclMemFree, void *address)
     INVALID_VALUE_UNLESS (handle != NULL, INVALID_ARGUMENT); \
     if (nccl_installed () != NULL) \
       gemem_dry_note ("buffers", "of NCCL's for memory that was registered by " #name); \
-    *handle = dry_object_new (); \
+    *handle = gemem_library_object_new (); \
     return SUCCESS; \
   }
 REGISTER (ncclCommRegister)
@@ -324,7 +325,7 @@ REGISTER (ncclCommWindowRegister, int flags)
 #define DEREGISTER(name) \
   DRY_FUNCTION (int, name, void *communicator, void *handle) \
   { \
-    dry_object_free (handle); \
+    gemem_library_object_free (handle); \
     return SUCCESS; \
   }
 DEREGISTER (ncclCommDeregister)

@@ -7,7 +7,7 @@
 #define INVALID_ARGUMENT 4
 #define INVALID_USAGE 5
 
-/* What a communicator keeps (dry_kept_number()). */
+/* What a communicator keeps (gemem_library_kept_number()). */
 enum
 {
   RANKS = 1,

@@ -12,33 +12,33 @@
   DRY_FUNCTION (int, name, void **object) \
   { \
     INVALID_VALUE_UNLESS (object != NULL, status); \
-    *object = dry_object_new (); \
+    *object = gemem_library_object_new (); \
     return SUCCESS; \
   }
 #define FREE_OBJECT(name) \
   DRY_FUNCTION (int, name, void *object) \
   { \
-    dry_object_free (object); \
+    gemem_library_object_free (object); \
     return SUCCESS; \
   }
 #define STREAM_OF(set, get) \
   DRY_FUNCTION (int, set, void *handle, void *stream) \
   { \
-    dry_keep (handle, STREAM, &stream, sizeof stream); \
+    gemem_library_keep (handle, STREAM, &stream, sizeof stream); \
     return SUCCESS; \
   } \
   DRY_FUNCTION (int, get, void *handle, void **stream) \
   { \
     if (stream != NULL) \
       *stream = NULL; \
-    dry_kept (handle, STREAM, stream, sizeof *stream); \
+    gemem_library_kept (handle, STREAM, stream, sizeof *stream); \
     return SUCCESS; \
   }
 #define PROPERTY_OF(name, library, status) \
   DRY_FUNCTION (int, name, int type, int *value) \
   { \
     INVALID_VALUE_UNLESS (value != NULL, status); \
-    *value = dry_version (library, type); \
+    *value = gemem_library_version (library, type); \
     return SUCCESS; \
   }
 
@@ -46,6 +46,6 @@
 static inline int
 short_version (const char *library)
 {
-  return dry_version (library, 0) * 1000 + dry_version (library, 1) * 100
-         + dry_version (library, 2);
+  return gemem_library_version (library, 0) * 1000 + gemem_library_version (library, 1) * 100
+         + gemem_library_version (library, 2);
 }

@@ -47,8 +47,8 @@
  * than what was chosen. */
 #define UNKNOWN_SIZE(name, type) \
   (sizeof (type) == sizeof (int) \
-       ? (type) MIN (dry_unknown_size (#name, 0) / sizeof (float), G_MAXINT) \
-       : (type) dry_unknown_size (#name, 0))
+       ? (type) MIN (gemem_library_unknown_size (#name, 0) / sizeof (float), G_MAXINT) \
+       : (type) gemem_library_unknown_size (#name, 0))
 
 #define DRY_SIZE(name, position, type) \
   DRY_FUNCTION (int, name, BEFORE_##position type *size) \

@@ -22,7 +22,7 @@ int
 gemem_nvml_ordinal (NvmlDevice device)
 {
   guint number = (guint) (guintptr) device;
-  return number >= 1 && number <= standin_count_gpus () ? (int) number - 1 : -1;
+  return number >= 1 && number <= gemem_driver_count_gpus () ? (int) number - 1 : -1;
 }
 
 static int
@@ -37,7 +37,7 @@ give_text (char *place, guint length, const char *text)
 int
 nvmlInit_v2 (void)
 {
-  return standin_count_gpus () > 0 ? NVML_OK : UNKNOWN;
+  return gemem_driver_count_gpus () > 0 ? NVML_OK : UNKNOWN;
 }
 
 int
@@ -109,7 +109,7 @@ int
 nvmlDeviceGetCount_v2 (unsigned int *count)
 {
   ANSWER (count);
-  *count = standin_count_gpus ();
+  *count = gemem_driver_count_gpus ();
   return NVML_OK;
 }
 
@@ -123,7 +123,7 @@ int
 nvmlDeviceGetHandleByIndex_v2 (unsigned int index, NvmlDevice *device)
 {
   ANSWER (device);
-  if (index >= standin_count_gpus ())
+  if (index >= gemem_driver_count_gpus ())
     return NVML_BAD_ARGUMENT;
   *device = (NvmlDevice) (guintptr) (index + 1);
   return NVML_OK;
@@ -138,10 +138,10 @@ nvmlDeviceGetHandleByIndex (unsigned int index, NvmlDevice *device)
 int
 nvmlDeviceGetUUID (NvmlDevice device, char *text, unsigned int length)
 {
-  char all[STANDIN_UUID_TEXT];
+  char all[DRIVER_UUID_TEXT];
 
   DEVICE (device);
-  standin_uuid_text ((guint) ordinal, all);
+  gemem_driver_uuid_text ((guint) ordinal, all);
   return give_text (text, length, all);
 }
 
@@ -150,10 +150,10 @@ nvmlDeviceGetHandleByUUID (const char *uuid, NvmlDevice *device)
 {
   ANSWER (uuid);
   ANSWER (device);
-  for (guint i = 0; i < standin_count_gpus (); i++)
+  for (guint i = 0; i < gemem_driver_count_gpus (); i++)
     {
-      char own[STANDIN_UUID_TEXT];
-      standin_uuid_text (i, own);
+      char own[DRIVER_UUID_TEXT];
+      gemem_driver_uuid_text (i, own);
       if (strcmp (own, uuid) == 0)
         return nvmlDeviceGetHandleByIndex_v2 (i, device);
     }
@@ -167,7 +167,7 @@ nvmlDeviceGetHandleByPciBusId_v2 (const char *bus, NvmlDevice *device)
 
   ANSWER (bus);
   ANSWER (device);
-  if ((found = standin_place_on_bus (bus)) < 0 || (guint) found >= standin_count_gpus ())
+  if ((found = gemem_driver_place_on_bus (bus)) < 0 || (guint) found >= gemem_driver_count_gpus ())
     return NOT_FOUND;
   *device = (NvmlDevice) (guintptr) (found + 1);
   return NVML_OK;
@@ -260,7 +260,7 @@ nvmlDeviceGetMemoryInfo (NvmlDevice device, NvmlMemory *memory)
 
   ANSWER (memory);
   DEVICE (device);
-  if (!standin_memory_info ((guint) ordinal, &free, &total))
+  if (!gemem_driver_memory_info ((guint) ordinal, &free, &total))
     free = total = gemem_dry_gpu ()->memory; /* this process has not used it */
   *memory = (NvmlMemory){ .total = total, .free = free, .used = total - free };
   return NVML_OK;

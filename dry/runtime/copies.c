@@ -11,7 +11,8 @@
 /* ---- rows */
 
 int
-runtime_copy (void *to, const void *from, size_t size, int kind, CUstream stream, gboolean wait)
+gemem_runtime_copy (void *to, const void *from, size_t size, int kind, CUstream stream,
+                    gboolean wait)
 {
   const CUdeviceptr target = (guintptr) to, source = (guintptr) from;
 
@@ -41,7 +42,7 @@ copy_rows (Rows to, Rows from, RuntimeExtent extent, int kind, CUstream stream, 
   int result = RUNTIME_SUCCESS;
 
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0)
-    return runtime_copy (NULL, NULL, 0, kind, stream, wait);
+    return gemem_runtime_copy (NULL, NULL, 0, kind, stream, wait);
   if (to.pitch < extent.width || from.pitch < extent.width)
     {
       if (extent.height > 1 || extent.depth > 1)
@@ -54,9 +55,9 @@ copy_rows (Rows to, Rows from, RuntimeExtent extent, int kind, CUstream stream, 
     }
   for (size_t layer = 0; layer < extent.depth && result == RUNTIME_SUCCESS; layer++)
     for (size_t row = 0; row < extent.height && result == RUNTIME_SUCCESS; row++)
-      result = runtime_copy (to.address + layer * to.slice + row * to.pitch,
-                             from.address + layer * from.slice + row * from.pitch, extent.width,
-                             kind, stream, wait);
+      result = gemem_runtime_copy (to.address + layer * to.slice + row * to.pitch,
+                                   from.address + layer * from.slice + row * from.pitch,
+                                   extent.width, kind, stream, wait);
   return result;
 }
 
@@ -99,35 +100,35 @@ fill_rows (Rows to, int value, RuntimeExtent extent, CUstream stream, gboolean w
   { \
     const CUstream stream = NULL; \
     const gboolean wait = TRUE; \
-    int result = runtime_ready (); \
-    return runtime_result (result == RUNTIME_SUCCESS ? (call) : result); \
+    int result = gemem_runtime_ready (); \
+    return gemem_runtime_result (result == RUNTIME_SUCCESS ? (call) : result); \
   } \
   RUNTIME (name##_ptds, parameters) \
   { \
     const CUstream stream = CU_STREAM_PER_THREAD; \
     const gboolean wait = TRUE; \
-    int result = runtime_ready (); \
-    return runtime_result (result == RUNTIME_SUCCESS ? (call) : result); \
+    int result = gemem_runtime_ready (); \
+    return gemem_runtime_result (result == RUNTIME_SUCCESS ? (call) : result); \
   } \
   RUNTIME (name##Async, async_parameters) \
   { \
     const gboolean wait = FALSE; \
-    int result = runtime_ready (); \
-    return runtime_result (result == RUNTIME_SUCCESS ? (call) : result); \
+    int result = gemem_runtime_ready (); \
+    return gemem_runtime_result (result == RUNTIME_SUCCESS ? (call) : result); \
   } \
   RUNTIME (name##Async_ptsz, async_parameters) \
   { \
     const gboolean wait = FALSE; \
-    int result = runtime_ready (); \
+    int result = gemem_runtime_ready (); \
     stream = runtime_per_thread (stream); \
-    return runtime_result (result == RUNTIME_SUCCESS ? (call) : result); \
+    return gemem_runtime_result (result == RUNTIME_SUCCESS ? (call) : result); \
   }
 
 /* ---- memory */
 
 BOTH (cudaMemcpy, (void *to, const void *from, size_t size, int kind),
       (void *to, const void *from, size_t size, int kind, CUstream stream),
-      runtime_copy (to, from, size, kind, stream, wait))
+      gemem_runtime_copy (to, from, size, kind, stream, wait))
 BOTH (cudaMemset, (void *memory, int value, size_t size),
       (void *memory, int value, size_t size, CUstream stream),
       fill (memory, value, size, stream, wait))
@@ -172,7 +173,7 @@ BOTH (cudaMemcpy3D, (const RuntimeCopy3D *copy), (const RuntimeCopy3D *copy, CUs
 
 BOTH (cudaMemcpyPeer, (void *to, int to_device, const void *from, int from_device, size_t size),
       (void *to, int to_device, const void *from, int from_device, size_t size, CUstream stream),
-      runtime_copy (to, from, size, RUNTIME_DEVICE_TO_DEVICE, stream, wait))
+      gemem_runtime_copy (to, from, size, RUNTIME_DEVICE_TO_DEVICE, stream, wait))
 
 static int
 copy_3d_peer (const RuntimePeerCopy3D *copy, CUstream stream, gboolean wait)
@@ -205,7 +206,7 @@ copy_many (void *const *to, const void *const *from, const size_t *sizes, size_t
                                                            : RUNTIME_INVALID_VALUE;
 
   for (size_t i = 0; i < count && result == RUNTIME_SUCCESS; i++)
-    result = runtime_copy (to[i], from[i], sizes[i], RUNTIME_BY_ADDRESS, stream, FALSE);
+    result = gemem_runtime_copy (to[i], from[i], sizes[i], RUNTIME_BY_ADDRESS, stream, FALSE);
   return result;
 }
 
@@ -213,7 +214,7 @@ copy_many (void *const *to, const void *const *from, const size_t *sizes, size_t
 static CUstream
 batch_stream (void *eighth, CUstream ninth)
 {
-  return runtime_version () >= 13000 ? (CUstream) eighth : ninth;
+  return gemem_runtime_version () >= 13000 ? (CUstream) eighth : ninth;
 }
 
 RUNTIME_CALL (cudaMemcpyBatchAsync,
@@ -236,7 +237,7 @@ part_of_symbol (const void *symbol, size_t size, size_t offset, void **place)
 {
   CUdeviceptr address = 0;
   size_t all = 0;
-  int result = runtime_symbol (symbol, &address, &all);
+  int result = gemem_runtime_symbol (symbol, &address, &all);
 
   if (result == RUNTIME_SUCCESS && (offset > all || size > all - offset))
     result = RUNTIME_INVALID_VALUE;
@@ -250,7 +251,8 @@ copy_to_symbol (const void *symbol, const void *from, size_t size, size_t offset
 {
   void *to;
   int result = part_of_symbol (symbol, size, offset, &to);
-  return result == RUNTIME_SUCCESS ? runtime_copy (to, from, size, kind, stream, wait) : result;
+  return result == RUNTIME_SUCCESS ? gemem_runtime_copy (to, from, size, kind, stream, wait)
+                                   : result;
 }
 
 static int
@@ -259,7 +261,8 @@ copy_from_symbol (void *to, const void *symbol, size_t size, size_t offset, int 
 {
   void *from;
   int result = part_of_symbol (symbol, size, offset, &from);
-  return result == RUNTIME_SUCCESS ? runtime_copy (to, from, size, kind, stream, wait) : result;
+  return result == RUNTIME_SUCCESS ? gemem_runtime_copy (to, from, size, kind, stream, wait)
+                                   : result;
 }
 
 BOTH (cudaMemcpyToSymbol,
@@ -275,7 +278,7 @@ symbol_address (void **place, const void *symbol)
 {
   CUdeviceptr address = 0;
   size_t size;
-  int result = runtime_symbol (symbol, &address, &size);
+  int result = gemem_runtime_symbol (symbol, &address, &size);
 
   if (place == NULL)
     return RUNTIME_INVALID_VALUE;
@@ -288,7 +291,7 @@ static int
 symbol_size (size_t *place, const void *symbol)
 {
   CUdeviceptr address;
-  return place != NULL ? runtime_symbol (symbol, &address, place) : RUNTIME_INVALID_VALUE;
+  return place != NULL ? gemem_runtime_symbol (symbol, &address, place) : RUNTIME_INVALID_VALUE;
 }
 
 RUNTIME_CALL (cudaGetSymbolAddress, (void **place, const void *symbol),

@@ -91,7 +91,7 @@ properties (void *place, int device, gboolean of_12)
     return result;
   if (of_12)
     return properties_12 (place, device);
-  if (runtime_version () >= 13000)
+  if (gemem_runtime_version () >= 13000)
     return properties_13 (place, device);
   result = properties_12 (&all, device);
   memcpy (place, &all,
@@ -175,7 +175,7 @@ change_peer (int peer, unsigned flags, gboolean enable)
 
   if (result != CUDA_SUCCESS)
     return (int) result;
-  used = runtime_use_device (peer); /* makes the other's primary context */
+  used = gemem_runtime_use_device (peer); /* makes the other's primary context */
   if (used == RUNTIME_SUCCESS)
     used = (int) cuCtxGetCurrent (&other);
   result = cuCtxSetCurrent (own);

@@ -20,7 +20,7 @@ add_kernel (NEW_NODE, const RuntimeKernelNode *what)
 
   if (what == NULL)
     return RUNTIME_INVALID_VALUE;
-  result = runtime_function (what->function, &function);
+  result = gemem_runtime_function (what->function, &function);
   return result != RUNTIME_SUCCESS
              ? result
              : (int) cuGraphAddKernelNode (
@@ -107,7 +107,7 @@ add_node (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, guintptr f
 RUNTIME_CALL (cudaGraphAddNode,
               (CUgraphNode * node, CUgraph graph, const CUgraphNode *after, guintptr fourth,
                guintptr fifth, CUgraphNodeParams *sixth),
-              add_node (node, graph, after, fourth, fifth, sixth, runtime_version () < 13000))
+              add_node (node, graph, after, fourth, fifth, sixth, gemem_runtime_version () < 13000))
 RUNTIME_CALL (cudaGraphAddNode_v2,
               (CUgraphNode * node, CUgraph graph, const CUgraphNode *after, guintptr fourth,
                guintptr fifth, CUgraphNodeParams *sixth),
@@ -120,7 +120,7 @@ RUNTIME_CALL (cudaGraphAddNode_v2,
 /* 11 has no flags there, but a place for a node. */
 RUNTIME_CALL (cudaGraphInstantiate, (NEW_EXECUTABLE),
               cuGraphInstantiateWithFlags (executable, graph,
-                                           runtime_version () < 12000 ? 0 : flags))
+                                           gemem_runtime_version () < 12000 ? 0 : flags))
 RUNTIME_CALL (cudaGraphInstantiateWithFlags, (NEW_EXECUTABLE),
               cuGraphInstantiateWithFlags (executable, graph, flags))
 RUNTIME_CALL (cudaGraphInstantiateWithParams,

@@ -141,7 +141,7 @@ REGISTRATION (char, __cudaInitModule, (void **handle))
 {
   Binary *binary = (Binary *) handle;
   CUdeviceptr address;
-  int result = runtime_ready ();
+  int result = gemem_runtime_ready ();
 
   pthread_mutex_lock (&mutex);
   while (binary->managed != NULL && result == RUNTIME_SUCCESS)
@@ -155,7 +155,7 @@ REGISTRATION (char, __cudaInitModule, (void **handle))
         }
     }
   pthread_mutex_unlock (&mutex);
-  return runtime_result (result) == RUNTIME_SUCCESS;
+  return gemem_runtime_result (result) == RUNTIME_SUCCESS;
 }
 
 /* ---- the driver's handles */
@@ -181,7 +181,7 @@ find_kernel (Kernel *kernel)
 }
 
 int
-runtime_function (const void *function, CUfunction *found)
+gemem_runtime_function (const void *function, CUfunction *found)
 {
   int result = RUNTIME_SUCCESS;
   const char *name;
@@ -199,7 +199,7 @@ runtime_function (const void *function, CUfunction *found)
 }
 
 int
-runtime_symbol (const void *symbol, CUdeviceptr *address, size_t *size)
+gemem_runtime_symbol (const void *symbol, CUdeviceptr *address, size_t *size)
 {
   size_t in_image;
   Variable *variable;
@@ -226,10 +226,10 @@ runtime_symbol (const void *symbol, CUdeviceptr *address, size_t *size)
   RUNTIME (name, parameters) \
   { \
     CUfunction handle; \
-    int result = runtime_ready (); \
+    int result = gemem_runtime_ready (); \
     if (result == RUNTIME_SUCCESS) \
-      result = runtime_function (function, &handle); \
-    return runtime_result (result == RUNTIME_SUCCESS ? (int) (call) : result); \
+      result = gemem_runtime_function (function, &handle); \
+    return gemem_runtime_result (result == RUNTIME_SUCCESS ? (int) (call) : result); \
   }
 
 static int
@@ -238,8 +238,8 @@ describe (RuntimeFunction *place, CUfunction function)
   if (place == NULL)
     return RUNTIME_INVALID_VALUE;
   memset (place, 0, /* 11 has no fields behind the carve-out */
-          runtime_version () < 12000 ? offsetof (RuntimeFunction, cluster_must_be_set)
-                                     : sizeof *place);
+          gemem_runtime_version () < 12000 ? offsetof (RuntimeFunction, cluster_must_be_set)
+                                           : sizeof *place);
 #define RUNTIME_ATTRIBUTE(field, attribute) \
   { \
     int value; \
@@ -324,7 +324,7 @@ RUNTIME (__cudaPopCallConfiguration,
          (RuntimeDim3 * grid, RuntimeDim3 *block, size_t *shared, CUstream *stream))
 {
   if (n_pushed == 0)
-    return runtime_result (RUNTIME_MISSING_CONFIGURATION);
+    return gemem_runtime_result (RUNTIME_MISSING_CONFIGURATION);
   n_pushed--;
   *grid = pushed[n_pushed].grid;
   *block = pushed[n_pushed].block;

@@ -54,7 +54,7 @@ find_version (int *version)
 }
 
 int
-runtime_version (void)
+gemem_runtime_version (void)
 {
   static gsize version;
 
@@ -70,20 +70,20 @@ runtime_version (void)
 RUNTIME (cudaRuntimeGetVersion, (int *version))
 {
   if (version == NULL)
-    return runtime_result (RUNTIME_INVALID_VALUE);
-  *version = runtime_version ();
+    return gemem_runtime_result (RUNTIME_INVALID_VALUE);
+  *version = gemem_runtime_version ();
   return RUNTIME_SUCCESS;
 }
 
 RUNTIME (cudaDriverGetVersion, (int *version))
 {
-  return runtime_result ((int) cuDriverGetVersion (version));
+  return gemem_runtime_result ((int) cuDriverGetVersion (version));
 }
 
 /* ---- errors */
 
 int
-runtime_result (int result)
+gemem_runtime_result (int result)
 {
   if (result != RUNTIME_SUCCESS && result != RUNTIME_NOT_READY)
     last_error = result;
@@ -138,7 +138,7 @@ cudaGetErrorString (int error)
 /* ---- initialisation, and the current device */
 
 int
-runtime_initialise (void)
+gemem_runtime_initialise (void)
 {
   static int done; /* cuInit succeeded */
 
@@ -167,7 +167,7 @@ primary_context (int device, CUcontext *context)
 }
 
 int
-runtime_use_device (int device)
+gemem_runtime_use_device (int device)
 {
   CUcontext context;
   int result = primary_context (device, &context);
@@ -175,25 +175,25 @@ runtime_use_device (int device)
 }
 
 int
-runtime_ready (void)
+gemem_runtime_ready (void)
 {
   CUcontext current;
-  int result = runtime_initialise ();
+  int result = gemem_runtime_initialise ();
 
   if (result == RUNTIME_SUCCESS)
     result = (int) cuCtxGetCurrent (&current);
   if (result != RUNTIME_SUCCESS || current != NULL)
     return result;
-  return runtime_use_device (chosen_device);
+  return gemem_runtime_use_device (chosen_device);
 }
 
 int
-runtime_device (void)
+gemem_runtime_device (void)
 {
   CUcontext current;
   CUdevice device;
 
-  if (runtime_initialise () == RUNTIME_SUCCESS && cuCtxGetCurrent (&current) == CUDA_SUCCESS
+  if (gemem_runtime_initialise () == RUNTIME_SUCCESS && cuCtxGetCurrent (&current) == CUDA_SUCCESS
       && current != NULL && cuCtxGetDevice (&device) == CUDA_SUCCESS)
     return device;
   return chosen_device;
@@ -203,7 +203,7 @@ runtime_device (void)
 static int
 check_device (int device)
 {
-  int count = 0, result = runtime_initialise ();
+  int count = 0, result = gemem_runtime_initialise ();
 
   if (result == RUNTIME_SUCCESS)
     result = (int) cuDeviceGetCount (&count);
@@ -217,24 +217,24 @@ RUNTIME (cudaGetDeviceCount, (int *count))
   int result;
 
   if (count == NULL)
-    return runtime_result (RUNTIME_INVALID_VALUE);
-  result = runtime_initialise ();
+    return gemem_runtime_result (RUNTIME_INVALID_VALUE);
+  result = gemem_runtime_initialise ();
   if (result == RUNTIME_SUCCESS)
     result = (int) cuDeviceGetCount (count);
   if (result != RUNTIME_SUCCESS)
     *count = 0;
-  return runtime_result (result);
+  return gemem_runtime_result (result);
 }
 
 RUNTIME (cudaGetDevice, (int *device))
 {
-  int result = runtime_initialise ();
+  int result = gemem_runtime_initialise ();
 
   if (device == NULL)
-    return runtime_result (RUNTIME_INVALID_VALUE);
+    return gemem_runtime_result (RUNTIME_INVALID_VALUE);
   if (result == RUNTIME_SUCCESS)
-    *device = runtime_device ();
-  return runtime_result (result);
+    *device = gemem_runtime_device ();
+  return gemem_runtime_result (result);
 }
 
 RUNTIME (cudaSetDevice, (int device))
@@ -242,10 +242,10 @@ RUNTIME (cudaSetDevice, (int device))
   int result = check_device (device);
 
   if (result == RUNTIME_SUCCESS)
-    result = runtime_use_device (device);
+    result = gemem_runtime_use_device (device);
   if (result == RUNTIME_SUCCESS)
     chosen_device = device;
-  return runtime_result (result);
+  return gemem_runtime_result (result);
 }
 
 RUNTIME (cudaInitDevice, (int device, unsigned device_flags, unsigned flags))
@@ -257,7 +257,7 @@ RUNTIME (cudaInitDevice, (int device, unsigned device_flags, unsigned flags))
     result = (int) cuDevicePrimaryCtxSetFlags_v2 (device, device_flags);
   if (result == RUNTIME_SUCCESS)
     result = primary_context (device, &context);
-  return runtime_result (result);
+  return gemem_runtime_result (result);
 }
 
 /* Only the order in which devices are tried; the first is always free here. */
@@ -269,19 +269,19 @@ RUNTIME (cudaSetValidDevices, (int *devices, int count))
     result = check_device (devices[i]);
   if (result == RUNTIME_SUCCESS && count > 0)
     chosen_device = devices[0];
-  return runtime_result (result);
+  return gemem_runtime_result (result);
 }
 
 RUNTIME_QUERY (cudaSetDeviceFlags, (unsigned flags),
-               cuDevicePrimaryCtxSetFlags_v2 (runtime_device (), flags))
+               cuDevicePrimaryCtxSetFlags_v2 (gemem_runtime_device (), flags))
 
 RUNTIME (cudaGetDeviceFlags, (unsigned *flags))
 {
-  int active, result = runtime_initialise ();
+  int active, result = gemem_runtime_initialise ();
 
   if (result == RUNTIME_SUCCESS)
-    result = (int) cuDevicePrimaryCtxGetState (runtime_device (), flags, &active);
-  return runtime_result (result);
+    result = (int) cuDevicePrimaryCtxGetState (gemem_runtime_device (), flags, &active);
+  return gemem_runtime_result (result);
 }
 
 RUNTIME_CALL (cudaDeviceSynchronize, (void), cuCtxSynchronize ())
@@ -290,7 +290,7 @@ RUNTIME_CALL (cudaThreadSynchronize, (void), cuCtxSynchronize ())
 static int
 reset (void)
 {
-  int device = runtime_device ();
+  int device = gemem_runtime_device ();
   CUresult result = cuDevicePrimaryCtxReset_v2 (device);
 
   pthread_mutex_lock (&mutex);
@@ -325,10 +325,11 @@ find_driver_function (const char *name, void **function, unsigned version, unsig
 
 RUNTIME_QUERY (cudaGetDriverEntryPoint,
                (const char *name, void **function, unsigned long long flags, int *status),
-               find_driver_function (name, function, (unsigned) runtime_version (), flags, status))
+               find_driver_function (name, function, (unsigned) gemem_runtime_version (), flags,
+                                     status))
 RUNTIME_QUERY (cudaGetDriverEntryPoint_ptsz,
                (const char *name, void **function, unsigned long long flags, int *status),
-               find_driver_function (name, function, (unsigned) runtime_version (),
+               find_driver_function (name, function, (unsigned) gemem_runtime_version (),
                                      PER_THREAD_FUNCTIONS (flags), status))
 RUNTIME_QUERY (cudaGetDriverEntryPointByVersion,
                (const char *name, void **function, unsigned version, unsigned long long flags,
@@ -344,5 +345,5 @@ RUNTIME (cudaGetExportTable, (const void **table, const RuntimeUuid *id))
 {
   if (table != NULL)
     *table = NULL;
-  return runtime_result (RUNTIME_NOT_SUPPORTED);
+  return gemem_runtime_result (RUNTIME_NOT_SUPPORTED);
 }

@@ -4,7 +4,7 @@
  * it makes the primary context of the thread's device, errors are the driver's numbers and are remembered per thread, and
  * streams, events, graphs, pools and arrays are the driver's handles.
  *
- * Which of the two the program sees, where the same name means different things: runtime_version().
+ * Which of the two the program sees, where the same name means different things: gemem_runtime_version().
  *
  * Functions without state whose success without effect is harmless are not here but in harmless.def.
  */
@@ -15,30 +15,30 @@
 #include "dry/driver/driver.h"
 #include "dry/runtime/api.h"
 
-#define RUNTIME_DEVICES_MAX STANDIN_DEVICES_MAX
+#define RUNTIME_DEVICES_MAX DRIVER_DEVICES_MAX
 
 /* The version that cudaRuntimeGetVersion answers, as 12090: $GEMEM_DRY_CUDART ("12", "13", "12.4") if set; else that of the
  * libcudart.so.N among the program's loaded objects (the stub that the program asked for is one of them), the newest if there are
  * several; else 13.0. A soname has no minor version: 11 counts as 11.8 and 12 as 12.9, the last, 13 as 13.0. */
-__attribute__ ((visibility ("default"))) int runtime_version (void);
+__attribute__ ((visibility ("default"))) int gemem_runtime_version (void);
 
 /* Initialises the driver; makes a context current to this thread if there is none. The result for the caller. */
-int runtime_initialise (void);
-int runtime_ready (void);
+int gemem_runtime_initialise (void);
+int gemem_runtime_ready (void);
 /* The device of this thread: of its current context, else the one it chose. */
-int runtime_device (void);
+int gemem_runtime_device (void);
 /* Makes the primary context of @device current. */
-int runtime_use_device (int device);
+int gemem_runtime_use_device (int device);
 /* Remembers @result as the thread's last error if it is one. Returns it. */
-int runtime_result (int result);
+int gemem_runtime_result (int result);
 
 /* The address and size of a variable that the program registered, in the current context. */
-int runtime_symbol (const void *symbol, CUdeviceptr *address, size_t *size);
+int gemem_runtime_symbol (const void *symbol, CUdeviceptr *address, size_t *size);
 /* The driver's handle of a kernel: @function is a function of the host that the program registered, or such a handle. */
-int runtime_function (const void *function, CUfunction *found);
+int gemem_runtime_function (const void *function, CUfunction *found);
 /* The copy of @size bytes; either side may be any memory. @wait: the copy is done when the call returns. */
-int runtime_copy (void *to, const void *from, size_t size, int kind, CUstream stream,
-                  gboolean wait);
+int gemem_runtime_copy (void *to, const void *from, size_t size, int kind, CUstream stream,
+                        gboolean wait);
 
 /* Stream 0 in the meaning of the functions *_ptsz and *_ptds. */
 static inline CUstream
@@ -58,22 +58,22 @@ runtime_per_thread (CUstream stream)
 #define RUNTIME_QUERY(name, parameters, call) \
   RUNTIME (name, parameters) \
   { \
-    int result = runtime_initialise (); \
-    return runtime_result (result == 0 ? (int) (call) : result); \
+    int result = gemem_runtime_initialise (); \
+    return gemem_runtime_result (result == 0 ? (int) (call) : result); \
   }
 /* ... in a context; */
 #define RUNTIME_CALL(name, parameters, call) \
   RUNTIME (name, parameters) \
   { \
-    int result = runtime_ready (); \
-    return runtime_result (result == 0 ? (int) (call) : result); \
+    int result = gemem_runtime_ready (); \
+    return gemem_runtime_result (result == 0 ? (int) (call) : result); \
   }
 /* ... and with its form for which stream 0 is the thread's own: @stream is the argument. */
 #define RUNTIME_STREAM_CALL(name, parameters, call) \
   RUNTIME_CALL (name, parameters, call) \
   RUNTIME (name##_ptsz, parameters) \
   { \
-    int result = runtime_ready (); \
+    int result = gemem_runtime_ready (); \
     stream = runtime_per_thread (stream); \
-    return runtime_result (result == 0 ? (int) (call) : result); \
+    return gemem_runtime_result (result == 0 ? (int) (call) : result); \
   }

@@ -94,7 +94,7 @@ capture_info (CUstream stream, unsigned *status, cuuint64_t *id, CUgraph *graph,
 
 RUNTIME_STREAM_CALL (cudaStreamGetCaptureInfo, CAPTURE_INFO,
                      capture_info (stream, status, id, graph, after, edges, n_after,
-                                   runtime_version () < 13000))
+                                   gemem_runtime_version () < 13000))
 RUNTIME_STREAM_CALL (cudaStreamGetCaptureInfo_v3, CAPTURE_INFO,
                      capture_info (stream, status, id, graph, after, edges, n_after, FALSE))
 RUNTIME_STREAM_CALL (cudaStreamGetCaptureInfo_v2,
@@ -107,7 +107,7 @@ static int
 update_dependencies (CUstream stream, CUgraphNode *nodes, guintptr third, guintptr fourth,
                      unsigned fifth)
 {
-  return runtime_version () < 13000
+  return gemem_runtime_version () < 13000
              ? (int) cuStreamUpdateCaptureDependencies (stream, nodes, third, (unsigned) fourth)
              : (int) cuStreamUpdateCaptureDependencies_v2 (
                  stream, nodes, (const CUgraphEdgeData *) third, fourth, fifth);

@@ -263,7 +263,7 @@ main (int argc, char **argv)
   setlocale (LC_ALL, "");
   gemem_launch_begin ("gemem-dry-run");
   if (argc > 1 && strcmp (argv[1], "--print-environment") == 0) /* by sitecustomize.py */
-    return dry_print_environment (argv + 2);
+    return gemem_library_print_environment (argv + 2);
   if (!parse (&argc, &argv, &error))
     {
       gemem_launch_say ("%s%s", error->message,
@@ -278,8 +278,8 @@ main (int argc, char **argv)
       return 0;
     }
   if (fit != NULL)
-    return dry_fit (&options, fit, argv + 1);
-  verdict = dry_run_once (&options, argv + 1, &error);
+    return gemem_library_fit (&options, fit, argv + 1);
+  verdict = gemem_library_run_once (&options, argv + 1, &error);
   if (verdict == NULL)
     {
       gemem_launch_say ("%s", error->message);
@@ -289,12 +289,12 @@ main (int argc, char **argv)
   status = verdict->status;
   if (status == 0 && verdict->lost > 0 && verdict->findings->len == 0)
     status = 1; /* what was asked for is not there; the messages say why */
-  dry_verdict_print (&options, verdict);
-  if (options.json != NULL && !dry_verdict_write_json (&options, verdict, &error))
+  gemem_library_verdict_print (&options, verdict);
+  if (options.json != NULL && !gemem_library_verdict_write_json (&options, verdict, &error))
     {
       gemem_launch_say ("%s", error->message);
       status = status != 0 ? status : 1;
     }
-  dry_verdict_free (verdict);
+  gemem_library_verdict_free (verdict);
   return status;
 }

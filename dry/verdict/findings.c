@@ -20,7 +20,7 @@
 #define PYTORCH "pytorch-caching"
 
 GememTraceReader *
-dry_trace_open (gpointer path, GError **error)
+gemem_library_trace_open (gpointer path, GError **error)
 {
   return gemem_trace_open (path, NULL, NULL, error);
 }
@@ -142,7 +142,7 @@ line_of (const GememTraceInfo *info, const Place *place)
 static gboolean
 find_lines (DryFinding *found, GError **error)
 {
-  g_autoptr (GememTraceReader) reader = dry_trace_open (found->path, error);
+  g_autoptr (GememTraceReader) reader = gemem_library_trace_open (found->path, error);
   g_autoptr (GByteArray) lines = g_byte_array_new ();
   Walk walk = { .device = (guint16) found->device, .lines = lines };
   const GememTraceEvent *events;
@@ -190,7 +190,7 @@ replay (const DryOptions *options, const DryFinding *found, const GememAllocator
     .allocator = allocator,
     .device_spec = device,
     .device_ordinal = found->device,
-    .source = dry_trace_open,
+    .source = gemem_library_trace_open,
     .source_data = found->path,
     .use_trace_settings = TRUE,
     .allow_partial = TRUE,
@@ -228,7 +228,7 @@ replay_orders (const DryOptions *options, DryFinding *found, GError **error)
 /* ---- */
 
 const char *
-dry_library_of (const GememTraceInfo *info)
+gemem_library_library_of (const GememTraceInfo *info)
 {
   for (guint i = 0; i < info->provenance->len; i++)
     {
@@ -244,7 +244,7 @@ static char *
 name_allocator (const GememTraceInfo *info, const char *version)
 {
   g_autoptr (GString) text = g_string_new (NULL);
-  const char *library = dry_library_of (info);
+  const char *library = gemem_library_library_of (info);
 
   if (info->allocator == NULL)
     return NULL;
@@ -264,7 +264,7 @@ name_allocator (const GememTraceInfo *info, const char *version)
 }
 
 DryFinding *
-dry_finding_new (const char *path, gint64 pid, int device)
+gemem_library_finding_new (const char *path, gint64 pid, int device)
 {
   DryFinding *found = g_new0 (DryFinding, 1);
 
@@ -281,7 +281,7 @@ static gboolean
 add_device (const DryOptions *options, const DryFinding *common, const GememDeviceSummary *device,
             GPtrArray *findings, GError **error)
 {
-  DryFinding *found = dry_finding_new (common->path, common->pid, device->device);
+  DryFinding *found = gemem_library_finding_new (common->path, common->pid, device->device);
 
   found->model = g_strdup (common->model);
   found->allocator = g_strdup (common->allocator);
@@ -313,11 +313,11 @@ any_used (const GememTraceSummary *summary)
 }
 
 gboolean
-dry_findings_add (const DryOptions *options, const char *path, gint64 pid, const char *version,
-                  GPtrArray *findings)
+gemem_library_findings_add (const DryOptions *options, const char *path, gint64 pid,
+                            const char *version, GPtrArray *findings)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GememTraceReader) reader = dry_trace_open ((gpointer) path, &error);
+  g_autoptr (GememTraceReader) reader = gemem_library_trace_open ((gpointer) path, &error);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, &error) : NULL;
   gboolean ok = summary != NULL;
   DryFinding common = { .path = (char *) path, .pid = pid };

@@ -73,7 +73,7 @@ run_free (gpointer data)
   g_free (run->trace);
   g_free (run->only_if);
   g_strfreev (run->arguments);
-  dry_verdict_free (run->verdict);
+  gemem_library_verdict_free (run->verdict);
   g_free (run);
 }
 
@@ -282,7 +282,7 @@ try_values (Search *search, GError **error)
                           : with_values (search, search->arguments[i]);
   options.output = output;
   options.once = TRUE;
-  DryVerdict *verdict = dry_run_once (&options, arguments, error);
+  DryVerdict *verdict = gemem_library_run_once (&options, arguments, error);
   if (verdict == NULL)
     return NULL;
   Run *run = g_new0 (Run, 1);
@@ -342,7 +342,7 @@ try_others (const Search *search, Run *best)
   DryOptions options = *search->options;
 
   options.output = best->trace;
-  dry_try_values (&options, best->arguments, best->verdict);
+  gemem_library_try_values (&options, best->arguments, best->verdict);
   best->fit = best->verdict->fit;
   g_free (best->only_if);
   best->only_if = g_strdup (first_condition (best->verdict));
@@ -479,7 +479,7 @@ append_run_json (GString *out, const Run *run)
     }
   g_string_append_printf (out, "{%s", run->json);
   gemem_json_append_number_member (out, "needed", run->needed);
-  dry_append_fit_json (out, run->fit);
+  gemem_library_append_fit_json (out, run->fit);
   gemem_json_append_number_member (out, "exit_status", (guint64) run->status);
   gemem_json_append_text_member (out, "only_if", run->only_if);
   gemem_json_append_text_member (out, "trace", run->trace);
@@ -491,7 +491,7 @@ write_json (const Search *search, GError **error)
 {
   g_autoptr (GString) out = g_string_new ("{");
 
-  dry_append_gpu_json (out, search->options);
+  gemem_library_append_gpu_json (out, search->options);
   gemem_json_append_name (out, "largest");
   g_string_append_c (out, '[');
   for (guint i = 0; i < search->best->len; i++)
@@ -502,11 +502,11 @@ write_json (const Search *search, GError **error)
   for (guint i = 0; i < search->runs->len; i++)
     append_run_json (out, search->runs->pdata[i]);
   g_string_append (out, "]}\n");
-  return dry_write_json (search->options, out, error);
+  return gemem_library_write_json (search->options, out, error);
 }
 
 int
-dry_fit (const DryOptions *options, char **ranges, char **arguments)
+gemem_library_fit (const DryOptions *options, char **ranges, char **arguments)
 {
   g_autoptr (GPtrArray) variables = g_ptr_array_new_with_free_func (variable_free);
   g_autoptr (GPtrArray) runs = g_ptr_array_new_with_free_func (run_free);

@@ -7,7 +7,7 @@
  * it decides as the real one does, so its refusals are those of the GPU.
  *
  * That allocator says to XLA the same limit, on which what XLA compiles depends, only if it takes all of it
- * once, at the start: that request is left out of the recording (dry_jax_taken()).
+ * once, at the start: that request is left out of the recording (gemem_library_jax_taken()).
  *
  * Invariants: what the program chose stands in the file PID.jax of the run's folder, lines "NAME VALUE";
  * without the file, or where the program chose another allocator, nothing is done here.
@@ -22,7 +22,7 @@
 #define PART 0.75 /* of the GPU's memory, where the program does not say another */
 
 char *
-dry_fact (const DryRun *run, gint64 pid, const char *kind, const char *key)
+gemem_library_fact (const DryRun *run, gint64 pid, const char *kind, const char *key)
 {
   g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT ".%s", run->folder, pid, kind);
   g_autofree char *text = NULL;
@@ -57,7 +57,7 @@ replay (const DryOptions *options, const DryFinding *found, gboolean limited, GE
     .allocator = allocators->pdata[0],
     .device_spec = device,
     .device_ordinal = found->device,
-    .source = dry_trace_open,
+    .source = gemem_library_trace_open,
     .source_data = found->path,
     .allow_partial = TRUE,
     .find_capacity = !limited,
@@ -66,7 +66,7 @@ replay (const DryOptions *options, const DryFinding *found, gboolean limited, GE
 }
 
 void
-dry_jax_forget_pools (DryVerdict *verdict)
+gemem_library_jax_forget_pools (DryVerdict *verdict)
 {
   GPtrArray *unknown = verdict->unknown;
 
@@ -83,29 +83,29 @@ dry_jax_forget_pools (DryVerdict *verdict)
 static double
 part_of (const DryRun *run, gint64 pid)
 {
-  g_autofree char *recorded = dry_fact (run, pid, "jax", "recorded");
-  g_autofree char *text = dry_fact (run, pid, "jax", "part");
+  g_autofree char *recorded = gemem_library_fact (run, pid, "jax", "recorded");
+  g_autofree char *text = gemem_library_fact (run, pid, "jax", "part");
   const double part = text != NULL ? g_ascii_strtod (text, NULL) : 0;
 
   return recorded == NULL ? 0 : part > 0 && part <= 1 ? part : PART;
 }
 
 gboolean
-dry_passes_on (const DryRun *run, gint64 pid)
+gemem_library_passes_on (const DryRun *run, gint64 pid)
 {
-  g_autofree char *jax = dry_fact (run, pid, "jax", "recorded");
-  g_autofree char *tensorflow = dry_fact (run, pid, "tensorflow", "recorded");
+  g_autofree char *jax = gemem_library_fact (run, pid, "jax", "recorded");
+  g_autofree char *tensorflow = gemem_library_fact (run, pid, "tensorflow", "recorded");
   return jax != NULL || tensorflow != NULL;
 }
 
 guint64
-dry_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid)
+gemem_library_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid)
 {
   return (guint64) ((double) options->capacity * (float) part_of (run, pid));
 }
 
 gboolean
-dry_bfc_replay (const DryOptions *options, DryFinding *found, GError **error)
+gemem_library_bfc_replay (const DryOptions *options, DryFinding *found, GError **error)
 {
   g_autoptr (GememResult) own = NULL, least = NULL;
 
@@ -120,17 +120,18 @@ dry_bfc_replay (const DryOptions *options, DryFinding *found, GError **error)
 }
 
 gboolean
-dry_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found, GError **error)
+gemem_library_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
+                          GError **error)
 {
-  g_autofree char *version = dry_fact (run, found->pid, "jax", "version");
-  g_autofree char *grows = dry_fact (run, found->pid, "jax", "grows");
+  g_autofree char *version = gemem_library_fact (run, found->pid, "jax", "version");
+  g_autofree char *grows = gemem_library_fact (run, found->pid, "jax", "grows");
 
   found->part = part_of (run, found->pid);
   if (!(found->part > 0))
     return TRUE;
   found->grows = grows != NULL;
-  found->limit = dry_jax_taken (options, run, found->pid);
+  found->limit = gemem_library_jax_taken (options, run, found->pid);
   g_free (found->allocator);
   found->allocator = g_strconcat ("JAX ", version, NULL);
-  return dry_bfc_replay (options, found, error);
+  return gemem_library_bfc_replay (options, found, error);
 }

@@ -93,7 +93,7 @@ measure (const DryOptions *options, const DryVerdict *verdict, DryFinding *found
 }
 
 guint64
-dry_finding_limit (const DryOptions *options, const DryFinding *found)
+gemem_library_finding_limit (const DryOptions *options, const DryFinding *found)
 {
   return found->limit > 0 ? MIN (found->limit, options->capacity - options->context)
                           : options->capacity;
@@ -182,7 +182,7 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
 {
   GPtrArray *conditions = found->only_if;
   const gboolean too_large = most != NULL && most->fit == DRY_DOES_NOT_FIT;
-  const guint64 left = dry_finding_limit (options, found) - found->needed_most;
+  const guint64 left = gemem_library_finding_limit (options, found) - found->needed_most;
   const guint64 beside = options->capacity
                          - MAX (taken_by (options, found), found->needed_most + found->beside);
   const guint64 links = found->limit > 0 ? beside : left; /* to NCCL, more than it took */
@@ -222,7 +222,7 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
 }
 
 void
-dry_judge (const DryOptions *options, DryVerdict *verdict)
+gemem_library_judge (const DryOptions *options, DryVerdict *verdict)
 {
   const DryVerdict *most = verdict->most;
   const gboolean larger = most != NULL && most->fit != DRY_DOES_NOT_FIT;

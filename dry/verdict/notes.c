@@ -14,7 +14,7 @@
  *   installed SONAME            a library of NVIDIA's that ran by itself
  *   told WHAT                   what a program was told that a GPU may answer otherwise
  *   refused PID DEVICE          NCCL asked for memory that the device did not have
- *   nccl PID DEVICE BYTES WHERE what NCCL held, on that machine (dry_report_process())
+ *   nccl PID DEVICE BYTES WHERE what NCCL held, on that machine (gemem_dry_notes_process())
  *   visible PID DEVICE GPU      which GPU of the machine a device of the process is, by $CUDA_VISIBLE_DEVICES
  *   host WHERE                  a tensor of random numbers that was read on the host, as zeros
  *   pools WHAT                  what a memory pool keeps unused is not known
@@ -160,7 +160,7 @@ compare_counts (gconstpointer a, gconstpointer b)
 }
 
 void
-dry_report_read (const DryRun *run, DryVerdict *verdict)
+gemem_dry_notes_read (const DryRun *run, DryVerdict *verdict)
 {
   g_autofree char *text = NULL;
 
@@ -178,7 +178,7 @@ dry_report_read (const DryRun *run, DryVerdict *verdict)
 }
 
 void
-dry_report_process (const DryRun *run, DryFinding *found)
+gemem_dry_notes_process (const DryRun *run, DryFinding *found)
 {
   g_autofree char *text = NULL;
 
@@ -216,7 +216,7 @@ count_free (gpointer data)
 }
 
 void
-dry_counts_init (DryVerdict *verdict)
+gemem_dry_counts_init (DryVerdict *verdict)
 {
 #define LIST(name) verdict->name = g_ptr_array_new_with_free_func (count_free);
   DRY_COUNTS (LIST)
@@ -224,7 +224,7 @@ dry_counts_init (DryVerdict *verdict)
 }
 
 void
-dry_counts_clear (DryVerdict *verdict)
+gemem_dry_counts_clear (DryVerdict *verdict)
 {
 #define LIST(name) g_clear_pointer (&verdict->name, g_ptr_array_unref);
   DRY_COUNTS (LIST)

@@ -8,9 +8,9 @@
 #include "dry/verdict/verdict.h"
 
 DryVerdict *
-dry_run_and_judge (const DryOptions *options, char **arguments, GError **error)
+gemem_library_run_and_judge (const DryOptions *options, char **arguments, GError **error)
 {
-  DryRun *run = dry_run_new (options, arguments, error);
+  DryRun *run = gemem_library_run_new (options, arguments, error);
   DryVerdict *verdict;
   pid_t pid;
 
@@ -19,22 +19,22 @@ dry_run_and_judge (const DryOptions *options, char **arguments, GError **error)
   const gint64 start = g_get_monotonic_time ();
   int status = gemem_launch_run (arguments, run->environment, options->limit, &pid);
   const gint64 ran = g_get_monotonic_time () - start;
-  verdict = dry_verdict_new (options, run, arguments[0], pid, status);
+  verdict = gemem_library_verdict_new (options, run, arguments[0], pid, status);
   verdict->seconds = (guint) (ran / G_USEC_PER_SEC);
-  dry_run_free (run);
+  gemem_library_run_free (run);
   return verdict;
 }
 
 DryVerdict *
-dry_run_once (const DryOptions *options, char **arguments, GError **error)
+gemem_library_run_once (const DryOptions *options, char **arguments, GError **error)
 {
-  DryVerdict *verdict = dry_run_and_judge (options, arguments, error);
+  DryVerdict *verdict = gemem_library_run_and_judge (options, arguments, error);
   DryOptions second = *options;
   g_autofree char *output = gemem_launch_beside (options->output, "workspaces");
   char size[GEMEM_FORMAT_MAX];
 
   if (verdict != NULL)
-    dry_try_values (options, arguments, verdict);
+    gemem_library_try_values (options, arguments, verdict);
   if (verdict == NULL || options->workspaces == 0 || verdict->workspaces->len == 0
       || verdict->status != 0 || gemem_launch_stopped () != 0)
     return verdict;
@@ -42,10 +42,10 @@ dry_run_once (const DryOptions *options, char **arguments, GError **error)
                     gemem_format_size (size, options->workspaces), output);
   second.with_workspaces = TRUE;
   second.output = output;
-  verdict->most = dry_run_and_judge (&second, arguments, error);
+  verdict->most = gemem_library_run_and_judge (&second, arguments, error);
   if (verdict->most != NULL)
-    dry_judge (options, verdict);
+    gemem_library_judge (options, verdict);
   else
-    g_clear_pointer (&verdict, dry_verdict_free);
+    g_clear_pointer (&verdict, gemem_library_verdict_free);
   return verdict;
 }

@@ -10,7 +10,7 @@
  * The program's files are those of program.c and, because Python programs open most of their libraries
  * by name, the folders where its Python looks for modules.  What follows from these files, variables
  * that name libraries and their versions, is found before the program starts and again by each Python
- * that looks elsewhere (dry_print_environment()); GEMEM_DRY_ROOTS says for which it was found, and
+ * that looks elsewhere (gemem_library_print_environment()); GEMEM_DRY_ROOTS says for which it was found, and
  * GEMEM_DRY_FOUND which variables these are, so that what the user set is kept.
  */
 #include "config.h"
@@ -280,7 +280,7 @@ load_libraries (char **environment, char **roots, const char *folder, char **lin
 }
 
 int
-dry_print_environment (char **folders)
+gemem_library_print_environment (char **folders)
 {
   g_autoptr (GError) error = NULL;
   char **environment = unset_found (g_get_environ ());
@@ -360,9 +360,9 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
 }
 
 DryRun *
-dry_run_new (const DryOptions *options, char **arguments, GError **error)
+gemem_library_run_new (const DryOptions *options, char **arguments, GError **error)
 {
-  g_autoptr (GPtrArray) roots = dry_program_roots (arguments, error);
+  g_autoptr (GPtrArray) roots = gemem_library_program_roots (arguments, error);
   DryRun *run;
 
   if (roots == NULL)
@@ -381,7 +381,7 @@ dry_run_new (const DryOptions *options, char **arguments, GError **error)
       run->environment = make_environment (options, run, (char **) roots->pdata, error);
     }
   if (run->environment == NULL)
-    g_clear_pointer (&run, dry_run_free);
+    g_clear_pointer (&run, gemem_library_run_free);
   return run;
 }
 
@@ -404,7 +404,7 @@ remove_folder (const char *folder)
 }
 
 void
-dry_run_free (DryRun *run)
+gemem_library_run_free (DryRun *run)
 {
   if (*run->folder != '\0')
     remove_folder (run->folder);

@@ -206,7 +206,7 @@ find_program (const char *name, GError **error)
 }
 
 GPtrArray *
-dry_program_roots (char **arguments, GError **error)
+gemem_library_program_roots (char **arguments, GError **error)
 {
   g_autoptr (GPtrArray) roots = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *path = find_program (*arguments, error);

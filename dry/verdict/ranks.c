@@ -12,7 +12,7 @@
 #include "dry/verdict/verdict.h"
 
 GHashTable *
-dry_ranks_read (const DryRun *run)
+gemem_library_ranks_read (const DryRun *run)
 {
   GHashTable *ranks = g_hash_table_new (NULL, NULL);
   g_autofree char *text = NULL;
@@ -34,7 +34,7 @@ dry_ranks_read (const DryRun *run)
 }
 
 gint64
-dry_ranks_take (GHashTable *ranks, gint64 pid)
+gemem_library_ranks_take (GHashTable *ranks, gint64 pid)
 {
   const gpointer rank = g_hash_table_lookup (ranks, GUINT_TO_POINTER ((guint) pid));
   GHashTableIter iter;
@@ -48,7 +48,7 @@ dry_ranks_take (GHashTable *ranks, gint64 pid)
 }
 
 char *
-dry_ranks_output (const char *output, gint64 rank)
+gemem_library_ranks_output (const char *output, gint64 rank)
 {
   g_autofree char *tag = g_strdup_printf ("rank-%" G_GINT64_FORMAT, rank);
   return gemem_launch_beside (output, tag);
@@ -65,7 +65,7 @@ compare_ranks (gconstpointer a, gconstpointer b)
 }
 
 GPtrArray *
-dry_ranks_of (const DryVerdict *verdict)
+gemem_library_ranks_of (const DryVerdict *verdict)
 {
   GPtrArray *ranks = g_ptr_array_new ();
 
@@ -79,7 +79,7 @@ dry_ranks_of (const DryVerdict *verdict)
 }
 
 const DryFinding *
-dry_ranks_largest (const GPtrArray *ranks)
+gemem_library_ranks_largest (const GPtrArray *ranks)
 {
   const DryFinding *largest = NULL;
 
@@ -94,7 +94,7 @@ dry_ranks_largest (const GPtrArray *ranks)
 }
 
 void
-dry_ranks_append (GString *out, const GPtrArray *ranks)
+gemem_library_ranks_append (GString *out, const GPtrArray *ranks)
 {
   static const char *const answers[] = { "DOES NOT FIT", "fits only if", "fits" };
   char live[GEMEM_FORMAT_MAX], reserved[GEMEM_FORMAT_MAX], held[GEMEM_FORMAT_MAX],

@@ -37,12 +37,12 @@ limit_of (const DryRun *run, gint64 pid, int device)
 }
 
 gboolean
-dry_tensorflow_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
-                       GError **error)
+gemem_library_tensorflow_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
+                                 GError **error)
 {
-  g_autofree char *version = dry_fact (run, found->pid, "tensorflow", "version");
-  g_autofree char *recorded = dry_fact (run, found->pid, "tensorflow", "recorded");
-  g_autofree char *grows = dry_fact (run, found->pid, "tensorflow", "grows");
+  g_autofree char *version = gemem_library_fact (run, found->pid, "tensorflow", "version");
+  g_autofree char *recorded = gemem_library_fact (run, found->pid, "tensorflow", "recorded");
+  g_autofree char *grows = gemem_library_fact (run, found->pid, "tensorflow", "grows");
   const guint64 limit = recorded != NULL ? limit_of (run, found->pid, found->device) : 0;
 
   if (limit == 0)
@@ -51,5 +51,5 @@ dry_tensorflow_replay (const DryOptions *options, const DryRun *run, DryFinding 
   found->limit = limit;
   g_free (found->allocator);
   found->allocator = g_strconcat ("TensorFlow ", version, NULL);
-  return dry_bfc_replay (options, found, error);
+  return gemem_library_bfc_replay (options, found, error);
 }

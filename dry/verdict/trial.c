@@ -44,7 +44,7 @@ static void
 requests_open (Requests *requests, const DryFinding *found)
 {
   *requests = (Requests){ .device = found->device };
-  requests->reader = dry_trace_open (found->path, NULL);
+  requests->reader = gemem_library_trace_open (found->path, NULL);
 }
 
 /* The next request, whether it was served or not; NULL: there is none. */
@@ -161,7 +161,7 @@ typedef char *Find (const DryFinding *first, const DryFinding *second);
 static char *
 compare_runs (const DryVerdict *first, const DryVerdict *second, Find *find)
 {
-  g_autoptr (GPtrArray) a = dry_ranks_of (first), b = dry_ranks_of (second);
+  g_autoptr (GPtrArray) a = gemem_library_ranks_of (first), b = gemem_library_ranks_of (second);
   const gboolean ranks = a->len > 0 && a->len == b->len;
   const GPtrArray *from = ranks ? a : first->findings, *to = ranks ? b : second->findings;
   char *text = NULL;
@@ -182,7 +182,7 @@ forget (DryVerdict *verdict)
 {
   for (guint i = 0; verdict != NULL && i < verdict->findings->len; i++)
     g_unlink (((const DryFinding *) verdict->findings->pdata[i])->path);
-  dry_verdict_free (verdict);
+  gemem_library_verdict_free (verdict);
 }
 
 /* How long one may take. */
@@ -226,7 +226,7 @@ run_aside (const Trial *trial, guint number, const char *truths)
   again.truths = truths;
   again.orders = 1;
   again.limit = limit_of (trial->verdict);
-  DryVerdict *run = dry_run_and_judge (&again, trial->arguments, &error);
+  DryVerdict *run = gemem_library_run_and_judge (&again, trial->arguments, &error);
   if (run != NULL && run->findings->len == 0)
     g_unlink (output);
   if (run != NULL && gemem_launch_stopped () == 0)
@@ -354,7 +354,7 @@ try_place (Trial *trial, const char *place, gboolean *plain)
 static gboolean
 try_place_alone (Trial *trial, const char *place, gboolean *plain)
 {
-  g_autofree char *name = g_path_get_basename (place), *word = dry_value_word (name, "1");
+  g_autofree char *name = g_path_get_basename (place), *word = gemem_library_value_word (name, "1");
   g_autofree char *option = g_strdup_printf ("; to try it: --value %s", word);
   g_autofree char *others = g_strdup_printf ("true at %s", name);
   const gboolean shown = strchr (place, ':') != NULL;
@@ -415,7 +415,7 @@ try_kind (Trial *trial, const char *kind, const GPtrArray *places, void (*try) (
 }
 
 void
-dry_try_values (const DryOptions *options, char **arguments, DryVerdict *verdict)
+gemem_library_try_values (const DryOptions *options, char **arguments, DryVerdict *verdict)
 {
   Trial of_numbers = { options, arguments, verdict,        &verdict->tried_numbers,
                        NULL,    "",        find_difference };
@@ -425,5 +425,5 @@ dry_try_values (const DryOptions *options, char **arguments, DryVerdict *verdict
     return;
   try_kind (&of_numbers, "integers", verdict->numbers, try_numbers);
   try_kind (&of_truths, "truth values", verdict->truths, try_truths);
-  dry_judge (options, verdict);
+  gemem_library_judge (options, verdict);
 }

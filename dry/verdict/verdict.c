@@ -40,9 +40,9 @@ static void G_GNUC_PRINTF (2, 3) note (DryVerdict *verdict, const char *format, 
 static gboolean
 check_torch (const DryRun *run, gint64 pid, DryVerdict *verdict)
 {
-  g_autofree char *version = dry_fact (run, pid, "torch", "version"),
-                  *cuda = dry_fact (run, pid, "torch", "cuda");
-  g_autofree char *hip = dry_fact (run, pid, "torch", "hip");
+  g_autofree char *version = gemem_library_fact (run, pid, "torch", "version"),
+                  *cuda = gemem_library_fact (run, pid, "torch", "cuda");
+  g_autofree char *hip = gemem_library_fact (run, pid, "torch", "hip");
 
   if (version == NULL || (cuda != NULL && *cuda != '\0'))
     return TRUE;
@@ -162,7 +162,7 @@ set_held (Gathering *g, guint known, guint device, guint64 bytes, const char *pa
     }
   if (bytes > 0)
     {
-      DryFinding *found = dry_finding_new (path, pid, (int) device);
+      DryFinding *found = gemem_library_finding_new (path, pid, (int) device);
       found->held = found->peak_live = found->peak_reserved = bytes;
       g_ptr_array_add (findings, found);
     }
@@ -174,7 +174,7 @@ note_library (DryVerdict *verdict, const GememJournal *journal)
 {
   const GememLaunchFacts facts = { .format = "journal" };
   g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
-  const char *library = reader != NULL ? dry_library_of (&reader->info) : NULL;
+  const char *library = reader != NULL ? gemem_library_library_of (&reader->info) : NULL;
 
   if (library != NULL)
     note (verdict,
@@ -198,16 +198,17 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
 {
   const GememJournal *source = snapshot != NULL ? snapshot : journal;
   const gboolean first = source->pid == g->main && !g->written;
-  const gint64 rank = dry_ranks_take (g->ranks, source->pid);
-  g_autofree char *path = g->several && rank >= 0 ? dry_ranks_output (g->options->output, rank)
-                          : first                 ? g_strdup (g->options->output)
+  const gint64 rank = gemem_library_ranks_take (g->ranks, source->pid);
+  g_autofree char *path = g->several && rank >= 0
+                              ? gemem_library_ranks_output (g->options->output, rank)
+                          : first ? g_strdup (g->options->output)
                                   : gemem_launch_output (g->options->output, source);
-  g_autofree char *version = dry_fact (g->run, source->pid, "torch", "version");
+  g_autofree char *version = gemem_library_fact (g->run, source->pid, "torch", "version");
   g_autofree char *release = release_of (version),
-                  *refusals = dry_fact (g->run, source->pid, "torch", "refusals");
+                  *refusals = gemem_library_fact (g->run, source->pid, "torch", "refusals");
   g_autoptr (GArray) held = NULL, beside = NULL;
-  const gboolean passes_on = snapshot == NULL && dry_passes_on (g->run, source->pid);
-  const guint64 left_out = dry_jax_taken (g->options, g->run, source->pid);
+  const gboolean passes_on = snapshot == NULL && gemem_library_passes_on (g->run, source->pid);
+  const guint64 left_out = gemem_library_jax_taken (g->options, g->run, source->pid);
   const guint known = g->verdict->findings->len;
   guint64 count;
 
@@ -245,7 +246,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   g->written |= first || (g->several && rank >= 0);
   if (snapshot != NULL && journal != NULL)
     g_unlink (journal->path);
-  if (count > 0 && !dry_findings_add (g->options, path, source->pid, version, g->verdict->findings))
+  if (count > 0
+      && !gemem_library_findings_add (g->options, path, source->pid, version, g->verdict->findings))
     g->verdict->lost++;
   for (guint device = 0; held != NULL && device < held->len; device++)
     set_held (g, known, device, g_array_index (held, guint64, device), path, source->pid);
@@ -255,8 +257,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
       g_autoptr (GError) error = NULL;
       found->rank = rank;
       if (snapshot == NULL
-          && !(dry_jax_replay (g->options, g->run, found, &error)
-               && dry_tensorflow_replay (g->options, g->run, found, &error)))
+          && !(gemem_library_jax_replay (g->options, g->run, found, &error)
+               && gemem_library_tensorflow_replay (g->options, g->run, found, &error)))
         {
           gemem_launch_say ("%s: %s", path, error->message);
           g->verdict->lost++;
@@ -293,7 +295,7 @@ gather (Gathering *g)
   guint64 count;
 
   g->main = main != NULL ? main->pid : 0;
-  g_autoptr (GHashTable) known = dry_ranks_read (g->run);
+  g_autoptr (GHashTable) known = gemem_library_ranks_read (g->run);
   g->ranks = known;
   g->several = g_hash_table_size (known) > 1;
   for (guint i = 0; i < snapshots->len; i++)
@@ -345,8 +347,8 @@ finding_free (gpointer data)
 }
 
 DryVerdict *
-dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name, pid_t pid,
-                 int status)
+gemem_library_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
+                           pid_t pid, int status)
 {
   DryVerdict *verdict = g_new0 (DryVerdict, 1);
   g_autofree char *ended = gemem_launch_ended (status);
@@ -357,29 +359,29 @@ dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
   verdict->status = status;
   verdict->findings = g_ptr_array_new_with_free_func (finding_free);
   verdict->only_if = g_ptr_array_new_with_free_func (g_free);
-  dry_counts_init (verdict);
+  gemem_dry_counts_init (verdict);
   if (g_file_test ("/dev/nvidiactl", G_FILE_TEST_EXISTS))
     note (verdict, "this machine has a GPU, which was not used; gemem-record records on it");
   check_torches (run, verdict);
   gather (&gathering);
-  dry_report_read (run, verdict);
+  gemem_dry_notes_read (run, verdict);
   for (guint i = 0; i < verdict->findings->len; i++)
-    dry_report_process (run, verdict->findings->pdata[i]);
-  dry_jax_forget_pools (verdict);
-  dry_judge (options, verdict);
+    gemem_dry_notes_process (run, verdict->findings->pdata[i]);
+  gemem_library_jax_forget_pools (verdict);
+  gemem_library_judge (options, verdict);
   return verdict;
 }
 
 void
-dry_verdict_free (DryVerdict *verdict)
+gemem_library_verdict_free (DryVerdict *verdict)
 {
   if (verdict == NULL)
     return;
   g_ptr_array_unref (verdict->findings);
   g_ptr_array_unref (verdict->only_if);
-  dry_counts_clear (verdict);
+  gemem_dry_counts_clear (verdict);
   g_free (verdict->tried_numbers.text);
   g_free (verdict->tried_truths.text);
-  dry_verdict_free (verdict->most);
+  gemem_library_verdict_free (verdict->most);
   g_free (verdict);
 }

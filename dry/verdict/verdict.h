@@ -41,7 +41,7 @@ typedef struct
 /* The files and folders that the program which @arguments start may load: array of paths, up to NULL;
  * g_ptr_array_unref().  NULL with G_FILE_ERROR if it is not there or no program, GEMEM_ERROR_FAILED if
  * nothing can be preloaded into it. */
-GPtrArray *dry_program_roots (char **arguments, GError **error);
+GPtrArray *gemem_library_program_roots (char **arguments, GError **error);
 
 /* ---- prepare.c */
 
@@ -56,13 +56,13 @@ typedef struct
 } DryRun;
 
 /* Makes the folder and the environment for the program that @arguments start.  NULL with
- * @error as above if it cannot be run dry; then nothing was run.  dry_run_free(). */
-DryRun *dry_run_new (const DryOptions *options, char **arguments, GError **error);
+ * @error as above if it cannot be run dry; then nothing was run.  gemem_library_run_free(). */
+DryRun *gemem_library_run_new (const DryOptions *options, char **arguments, GError **error);
 /* For a Python of the program that looks for modules in other @folders than were known before: prints
  * the environment that it needs, each variable up to a zero byte.  The exit status. */
-int dry_print_environment (char **folders);
+int gemem_library_print_environment (char **folders);
 /* Removes what is left of the folder, except recordings that were not converted. */
-void dry_run_free (DryRun *run);
+void gemem_library_run_free (DryRun *run);
 
 /* ---- findings.c */
 
@@ -171,114 +171,115 @@ typedef struct DryVerdict
 } DryVerdict;
 
 /* Makes traces of what the program left in @run and replays them.  @name: the program, for
- * messages.  dry_verdict_free(). */
-DryVerdict *dry_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
-                             pid_t pid, int status);
-void dry_verdict_free (DryVerdict *verdict);
+ * messages.  gemem_library_verdict_free(). */
+DryVerdict *gemem_library_verdict_new (const DryOptions *options, const DryRun *run,
+                                       const char *name, pid_t pid, int status);
+void gemem_library_verdict_free (DryVerdict *verdict);
 
 /* A finding that says nothing yet; freed with the verdict. */
-DryFinding *dry_finding_new (const char *path, gint64 pid, int device);
+DryFinding *gemem_library_finding_new (const char *path, gint64 pid, int device);
 
 /* Fills the peaks, the lines and the orders of the recording @path; one finding for each GPU of it is
  * added to @findings.  FALSE after a message. */
-gboolean dry_findings_add (const DryOptions *options, const char *path, gint64 pid,
-                           const char *version, GPtrArray *findings);
+gboolean gemem_library_findings_add (const DryOptions *options, const char *path, gint64 pid,
+                                     const char *version, GPtrArray *findings);
 
 /* "CuPy 14.2.0", if that told the recorder of its requests; NULL: none did. */
-const char *dry_library_of (const GememTraceInfo *info);
+const char *gemem_library_library_of (const GememTraceInfo *info);
 
 /* Opens the trace @path; a GememTraceSource. */
-GememTraceReader *dry_trace_open (gpointer path, GError **error);
+GememTraceReader *gemem_library_trace_open (gpointer path, GError **error);
 
 /* ---- jax.c */
 
 /* The value of @key in the file PID.@kind of facts that process @pid left in @run (sitecustomize.py);
  * NULL: unknown.  g_free(). */
-char *dry_fact (const DryRun *run, gint64 pid, const char *kind, const char *key);
+char *gemem_library_fact (const DryRun *run, gint64 pid, const char *kind, const char *key);
 
 /* The size of the request with which a JAX that passes on its requests begins, and which it frees at
  * once; 0: process @pid has none. */
-guint64 dry_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid);
+guint64 gemem_library_jax_taken (const DryOptions *options, const DryRun *run, gint64 pid);
 
 /* TRUE if process @pid had a JAX or a TensorFlow pass on its requests to the driver's memory pools. */
-gboolean dry_passes_on (const DryRun *run, gint64 pid);
+gboolean gemem_library_passes_on (const DryRun *run, gint64 pid);
 
 /* If the requests of @found are those of a JAX that the dry run made to pass them on, replays them through
  * the allocator that it uses on a GPU.  FALSE with @error. */
-gboolean dry_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
-                         GError **error);
+gboolean gemem_library_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
+                                   GError **error);
 
 /* Replays the requests of @found through the allocator that may take found->limit.  FALSE with @error. */
-gboolean dry_bfc_replay (const DryOptions *options, DryFinding *found, GError **error);
+gboolean gemem_library_bfc_replay (const DryOptions *options, DryFinding *found, GError **error);
 
 /* What the driver's pools keep unused is of no interest where all requests were such ones. */
-void dry_jax_forget_pools (DryVerdict *verdict);
+void gemem_library_jax_forget_pools (DryVerdict *verdict);
 
 /* ---- tensorflow.c */
 
-/* The same as dry_jax_replay() for those of a TensorFlow. */
-gboolean dry_tensorflow_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
-                                GError **error);
+/* The same as gemem_library_jax_replay() for those of a TensorFlow. */
+gboolean gemem_library_tensorflow_replay (const DryOptions *options, const DryRun *run,
+                                          DryFinding *found, GError **error);
 
 /* ---- judge.c */
 
 /* What @found may need: the GPU's memory, or the part of it that its allocator may take. */
-guint64 dry_finding_limit (const DryOptions *options, const DryFinding *found);
+guint64 gemem_library_finding_limit (const DryOptions *options, const DryFinding *found);
 /* Decides whether each process of @verdict fits. */
-void dry_judge (const DryOptions *options, DryVerdict *verdict);
+void gemem_library_judge (const DryOptions *options, DryVerdict *verdict);
 
 /* ---- ranks.c */
 
 /* The ranks of processes; g_hash_table_unref(). */
-GHashTable *dry_ranks_read (const DryRun *run);
+GHashTable *gemem_library_ranks_read (const DryRun *run);
 /* The rank of process @pid, which no other process has from then on; -1: none is known. */
-gint64 dry_ranks_take (GHashTable *ranks, gint64 pid);
+gint64 gemem_library_ranks_take (GHashTable *ranks, gint64 pid);
 /* "out.rank-3.gmt"; g_free(). */
-char *dry_ranks_output (const char *output, gint64 rank);
+char *gemem_library_ranks_output (const char *output, gint64 rank);
 /* The findings that are ranks, in their order; none if there is only one.  g_ptr_array_unref(). */
-GPtrArray *dry_ranks_of (const DryVerdict *verdict);
+GPtrArray *gemem_library_ranks_of (const DryVerdict *verdict);
 /* The one that needs most; NULL: there is none. */
-const DryFinding *dry_ranks_largest (const GPtrArray *ranks);
+const DryFinding *gemem_library_ranks_largest (const GPtrArray *ranks);
 /* One row for each. */
-void dry_ranks_append (GString *out, const GPtrArray *ranks);
+void gemem_library_ranks_append (GString *out, const GPtrArray *ranks);
 
 /* ---- report.c */
 
 /* Reads the report that the libraries of @run wrote into @verdict. */
-void dry_report_read (const DryRun *run, DryVerdict *verdict);
+void gemem_dry_notes_read (const DryRun *run, DryVerdict *verdict);
 /* Reads of the process of @found what NCCL held of its device, and which GPU of the machine that is. */
-void dry_report_process (const DryRun *run, DryFinding *found);
+void gemem_dry_notes_process (const DryRun *run, DryFinding *found);
 #define DRY_TOPOLOGY_GIVEN "the topology of " /* nccl_on begins so, if the user said which */
-/* Makes the lists of @verdict, and frees them with what else dry_report_read() set. */
-void dry_counts_init (DryVerdict *verdict);
-void dry_counts_clear (DryVerdict *verdict);
+/* Makes the lists of @verdict, and frees them with what else gemem_dry_notes_read() set. */
+void gemem_dry_counts_init (DryVerdict *verdict);
+void gemem_dry_counts_clear (DryVerdict *verdict);
 
 /* ---- write.c */
 
 /* What the shell needs behind --value so that the place @place, "FILE:LINE FUNCTION", reads @numbers.  g_free(). */
-char *dry_value_word (const char *place, const char *numbers);
+char *gemem_library_value_word (const char *place, const char *numbers);
 
 /* The verdict for people, to stderr. */
-void dry_verdict_print (const DryOptions *options, const DryVerdict *verdict);
+void gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdict);
 /* For programs, to options->json. */
-gboolean dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict,
-                                 GError **error);
+gboolean gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *verdict,
+                                           GError **error);
 
 /* Appends member "fits": true, false, or null for DRY_FITS_ONLY_IF. */
-void dry_append_fit_json (GString *out, DryFit fit);
+void gemem_library_append_fit_json (GString *out, DryFit fit);
 /* Appends which GPU it is, and what was chosen. */
-void dry_append_gpu_json (GString *out, const DryOptions *options);
+void gemem_library_append_gpu_json (GString *out, const DryOptions *options);
 /* Writes @text to options->json. */
-gboolean dry_write_json (const DryOptions *options, const GString *text, GError **error);
+gboolean gemem_library_write_json (const DryOptions *options, const GString *text, GError **error);
 
 /* ---- once.c */
 
 /* One run of @arguments and what was found in it, nothing more.  NULL with @error. */
-DryVerdict *dry_run_and_judge (const DryOptions *options, char **arguments, GError **error);
+DryVerdict *gemem_library_run_and_judge (const DryOptions *options, char **arguments,
+                                         GError **error);
 
 /* One dry run of @arguments: prepares, runs, converts, judges; with --workspaces a second one, if the
  * first asked for sizes that are not known.  NULL with @error: nothing was run. */
-DryVerdict *dry_run_once (const DryOptions *options, char **arguments, GError **error);
+DryVerdict *gemem_library_run_once (const DryOptions *options, char **arguments, GError **error);
 
 /* ---- trial.c */
 
@@ -287,11 +288,11 @@ DryVerdict *dry_run_once (const DryOptions *options, char **arguments, GError **
 
 /* If the program of @verdict, a run of @arguments, read integers or truth values from the GPU, runs it again with others, and
  * judges @verdict anew. */
-void dry_try_values (const DryOptions *options, char **arguments, DryVerdict *verdict);
+void gemem_library_try_values (const DryOptions *options, char **arguments, DryVerdict *verdict);
 
 /* ---- fit.c */
 
 /* Finds the largest value that fits.  @ranges: "NAME=FROM..TO" or "NAME=A,B,C"; the first is
  * searched, for each combination of the values of the others.  The names in @arguments are replaced.
  * Prints every run.  The exit status: 0, 1 if no value fits, 2 for a wrong range. */
-int dry_fit (const DryOptions *options, char **ranges, char **arguments);
+int gemem_library_fit (const DryOptions *options, char **ranges, char **arguments);

@@ -101,7 +101,7 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
     [DRY_FITS_ONLY_IF] = "fits only if the following holds",
     [DRY_FITS] = "fits",
   };
-  const guint64 limit = dry_finding_limit (options, found);
+  const guint64 limit = gemem_library_finding_limit (options, found);
   const gboolean interval = found->needed_most > found->needed;
   char need[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX], other[GEMEM_FORMAT_MAX];
 
@@ -249,7 +249,7 @@ append_findings (GString *out, const DryOptions *options, const DryVerdict *verd
 {
   if (largest != NULL)
     {
-      dry_ranks_append (out, ranks);
+      gemem_library_ranks_append (out, ranks);
       g_string_append_printf (out, "the largest of %u: ", ranks->len);
       append_finding (out, options, verdict, largest);
     }
@@ -260,7 +260,7 @@ append_findings (GString *out, const DryOptions *options, const DryVerdict *verd
 
 /* How a program ended that did not succeed.  Zero may be what it stumbled over, or what it waits for no longer. */
 char *
-dry_value_word (const char *place, const char *numbers)
+gemem_library_value_word (const char *place, const char *numbers)
 {
   g_autofree char *pattern = g_regex_escape_string (place, -1);
   g_autofree char *argument = g_strconcat (pattern, "=", numbers, NULL);
@@ -276,8 +276,8 @@ append_end (GString *out, const DryVerdict *verdict)
   append_row (out, "program", "ended with %s", ended);
   if (verdict->last_value != NULL)
     {
-      g_autofree char *word = dry_value_word (verdict->last_value,
-                                              verdict->last_times > 1 ? "0*99,1" : "1");
+      g_autofree char *word = gemem_library_value_word (verdict->last_value,
+                                                        verdict->last_times > 1 ? "0*99,1" : "1");
       append_row (out, "",
                   "before that it read zero from the GPU at %s, %" G_GUINT64_FORMAT " %s; "
                   "to try another value: --value %s",
@@ -294,11 +294,11 @@ append_tried (GString *out, const DryTried *tried)
 }
 
 void
-dry_verdict_print (const DryOptions *options, const DryVerdict *verdict)
+gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdict)
 {
   g_autoptr (GString) out = g_string_new (NULL);
-  g_autoptr (GPtrArray) ranks = dry_ranks_of (verdict);
-  const DryFinding *largest = dry_ranks_largest (ranks);
+  g_autoptr (GPtrArray) ranks = gemem_library_ranks_of (verdict);
+  const DryFinding *largest = gemem_library_ranks_largest (ranks);
   char size[GEMEM_FORMAT_MAX];
 
   append_findings (out, options, verdict, ranks, largest);
@@ -367,7 +367,7 @@ append_counts_json (GString *out, const char *name, const GPtrArray *counts)
 }
 
 void
-dry_append_fit_json (GString *out, DryFit fit)
+gemem_library_append_fit_json (GString *out, DryFit fit)
 {
   gemem_json_append_name (out, "fits");
   g_string_append (out, fit == DRY_FITS ? "true" : fit == DRY_DOES_NOT_FIT ? "false" : "null");
@@ -424,7 +424,7 @@ append_finding_json (GString *out, const DryFinding *found)
   gemem_json_append_text_member (out, "out_of_memory_by", found->oom_by);
   gemem_json_append_number_member (out, "needed", found->needed);
   gemem_json_append_number_member (out, "needed_most", found->needed_most);
-  dry_append_fit_json (out, found->fit);
+  gemem_library_append_fit_json (out, found->fit);
   append_conditions_json (out, found->only_if);
   gemem_json_append_name (out, "orders");
   g_string_append_c (out, '[');
@@ -442,7 +442,7 @@ append_finding_json (GString *out, const DryFinding *found)
 }
 
 void
-dry_append_gpu_json (GString *out, const DryOptions *options)
+gemem_library_append_gpu_json (GString *out, const DryOptions *options)
 {
   gemem_json_append_text_member (out, "gpu", options->gpu->name);
   gemem_json_append_text_member (out, "model", options->gpu->model);
@@ -455,7 +455,7 @@ dry_append_gpu_json (GString *out, const DryOptions *options)
 }
 
 gboolean
-dry_write_json (const DryOptions *options, const GString *text, GError **error)
+gemem_library_write_json (const DryOptions *options, const GString *text, GError **error)
 {
   const gboolean standard = strcmp (options->json, "-") == 0;
 
@@ -478,11 +478,12 @@ dry_write_json (const DryOptions *options, const GString *text, GError **error)
 }
 
 gboolean
-dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict, GError **error)
+gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *verdict,
+                                  GError **error)
 {
   g_autoptr (GString) out = g_string_new ("{");
 
-  dry_append_gpu_json (out, options);
+  gemem_library_append_gpu_json (out, options);
   gemem_json_append_number_member (out, "exit_status", (guint64) verdict->status);
   if (verdict->last_value != NULL)
     gemem_json_append_text_member (out, "last_value", verdict->last_value);
@@ -492,7 +493,7 @@ dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict, GE
     gemem_json_append_text_member (out, "other_truths", verdict->tried_truths.text);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
-  dry_append_fit_json (out, verdict->fit);
+  gemem_library_append_fit_json (out, verdict->fit);
   append_conditions_json (out, verdict->only_if);
   gemem_json_append_name (out, "processes");
   g_string_append_c (out, '[');
@@ -506,5 +507,5 @@ dry_verdict_write_json (const DryOptions *options, const DryVerdict *verdict, GE
   DRY_COUNTS (LIST)
 #undef LIST
   g_string_append (out, "}\n");
-  return dry_write_json (options, out, error);
+  return gemem_library_write_json (options, out, error);
 }

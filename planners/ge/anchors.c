@@ -5,19 +5,19 @@
 #include "planners/ge/anchors.h"
 
 guint32
-ge_anchor_node (const GeModel *model, guint32 anchor)
+gemem_ge_anchor_node (const GeModel *model, guint32 anchor)
 {
   return ge_anchor_is_input (model, anchor) ? model->input_node[anchor - model->n_tensors]
                                             : gemem_graph_tensor (model->graph, anchor)->node;
 }
 
 guint32
-ge_anchor_index (const GeModel *model, guint32 anchor)
+gemem_ge_anchor_index (const GeModel *model, guint32 anchor)
 {
   if (!ge_anchor_is_input (model, anchor))
     return gemem_graph_tensor (model->graph, anchor)->index;
   return anchor - model->n_tensors
-         - gemem_graph_node (model->graph, ge_anchor_node (model, anchor))->first_input;
+         - gemem_graph_node (model->graph, gemem_ge_anchor_node (model, anchor))->first_input;
 }
 
 static gboolean
@@ -32,7 +32,7 @@ feeds_net_output (const GeModel *model, guint32 tensor)
 }
 
 guint64
-ge_tensor_size (const GeModel *model, guint32 tensor)
+gemem_ge_tensor_size (const GeModel *model, guint32 tensor)
 {
   const GememTensor *t = gemem_graph_tensor (model->graph, tensor);
   gint64 value;
@@ -51,7 +51,7 @@ ge_tensor_size (const GeModel *model, guint32 tensor)
 }
 
 gboolean
-ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes)
+gemem_ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes)
 {
   const GememTensor *t = gemem_graph_tensor (model->graph, tensor);
 
@@ -64,7 +64,7 @@ ge_piece_size (const GeModel *model, guint32 tensor, guint32 dim, guint64 *bytes
 }
 
 guint32
-ge_outer_tensor (const GeModel *model, guint32 id)
+gemem_ge_outer_tensor (const GeModel *model, guint32 id)
 {
   guint32 owner, input;
 
@@ -74,14 +74,15 @@ ge_outer_tensor (const GeModel *model, guint32 id)
 }
 
 gboolean
-ge_listed (const GeModel *model, guint32 id, GememAttributeKey key, guint32 index, gint64 *value)
+gemem_ge_listed (const GeModel *model, guint32 id, GememAttributeKey key, guint32 index,
+                 gint64 *value)
 {
   return gemem_graph_int_at (model->graph, gemem_graph_node (model->graph, id)->attributes, key,
                              index, value);
 }
 
 guint32
-ge_symbol_inputs (const GeModel *model, guint32 tensor)
+gemem_ge_symbol_inputs (const GeModel *model, guint32 tensor)
 {
   const GeSymbol *symbol = &model->symbols[model->symbol_of[tensor]];
   guint32 n = 0;
@@ -91,8 +92,9 @@ ge_symbol_inputs (const GeModel *model, guint32 tensor)
       const guint32 anchor = model->members[symbol->first_member + i];
 
       if (ge_anchor_is_input (model, anchor))
-        n += gemem_graph_inputs (model->graph,
-                                 ge_anchor_node (model, anchor))[ge_anchor_index (model, anchor)]
+        n += gemem_graph_inputs (
+                 model->graph,
+                 gemem_ge_anchor_node (model, anchor))[gemem_ge_anchor_index (model, anchor)]
                  .tensor
              != GEMEM_NONE;
     }
@@ -100,7 +102,7 @@ ge_symbol_inputs (const GeModel *model, guint32 tensor)
 }
 
 gboolean
-ge_is_global (const GeModel *model, guint32 tensor)
+gemem_ge_is_global (const GeModel *model, guint32 tensor)
 {
   gint64 scope;
 

@@ -18,13 +18,13 @@ join_symbol (GeAssigner *a, GeRequest *request, GeBlock *block, guint64 total)
   const GememTensor *tensor = gemem_graph_tensor (model->graph, ge_request_tensor (a, request));
   guint32 end = a->time;
 
-  ge_block_set_size (block, ge_block_size (a, total));
-  if (a->continuous == NULL || !ge_continuous_end (a, request, &end))
+  gemem_ge_block_set_size (block, gemem_ge_block_size (a, total));
+  if (a->continuous == NULL || !gemem_ge_continuous_end (a, request, &end))
     end = a->time;
-  ge_block_set_sym_end (block, end);
-  ge_block_set_end (block, a->time, block->stream);
+  gemem_ge_block_set_sym_end (block, end);
+  gemem_ge_block_set_end (block, a->time, block->stream);
   end = ge_block_last (block)->sym_end;
-  ge_add_occupant (a, block, request, block->stream, total, GE_OCCUPANT_REF);
+  gemem_ge_add_occupant (a, block, request, block->stream, total, GE_OCCUPANT_REF);
   ge_block_last (block)->sym_end = end;
   block->data |= (node->kind & GE_DATA) != 0;
   block->central |= model->central_out[ge_request_tensor (a, request)];
@@ -37,7 +37,7 @@ join_symbol (GeAssigner *a, GeRequest *request, GeBlock *block, guint64 total)
 static gboolean
 is_nested_constant (GeAssigner *a, const GeRequest *request)
 {
-  const guint32 tensor = ge_outer_tensor (a->model, request->node);
+  const guint32 tensor = gemem_ge_outer_tensor (a->model, request->node);
 
   return tensor != GEMEM_NONE && (ge_tensor_kind (a->model, tensor) & GE_ZERO_MEMORY) != 0;
 }
@@ -48,30 +48,30 @@ start_symbol (GeAssigner *a, GeRequest *request, guint64 total)
 {
   const GeModel *model = a->model;
   const guint32 tensor = ge_request_tensor (a, request), symbol = model->symbol_of[tensor];
-  const guint32 inputs = ge_symbol_inputs (model, tensor),
+  const guint32 inputs = gemem_ge_symbol_inputs (model, tensor),
                 consumers = gemem_graph_tensor (model->graph, tensor)->n_consumers;
-  const gboolean zc = ge_is_zero_copy (model, request->node, request->index, request->continuous,
-                                       request->noalign);
+  const gboolean zc = gemem_ge_is_zero_copy (model, request->node, request->index,
+                                             request->continuous, request->noalign);
   GeBlock *block;
 
   if (request->sep)
     a->symbol_size[symbol] = total;
-  block = ge_apply (a, request, a->symbol_size[symbol], zc);
+  block = gemem_ge_apply (a, request, a->symbol_size[symbol], zc);
   block->same_offset = (model->nodes[request->node].kind & GE_BATCH_INDEPENDENT) != 0;
   if (request->sep)
-    ge_block_set_first_last (block);
-  block->reuse_zc &= ge_symbol_refreshable (model, tensor);
+    gemem_ge_block_set_first_last (block);
+  block->reuse_zc &= gemem_ge_symbol_refreshable (model, tensor);
   block->ref_count += (gint32) MAX (inputs, consumers);
   block->fixed |= (model->symbols[symbol].flags & GE_SYMBOL_FIXED) != 0;
   return block;
 }
 
 GeBlock *
-ge_apply_output (GeAssigner *a, GeRequest *request)
+gemem_ge_apply_output (GeAssigner *a, GeRequest *request)
 {
   const GeModel *model = a->model;
   const guint32 tensor = ge_request_tensor (a, request), kind = model->nodes[request->node].kind;
-  const guint64 total = request->sep ? ge_continuous_total (a) : request->size;
+  const guint64 total = request->sep ? gemem_ge_continuous_total (a) : request->size;
   GeBlock *block = a->symbol_block[model->symbol_of[tensor]];
 
   if (request->sep)
@@ -79,7 +79,7 @@ ge_apply_output (GeAssigner *a, GeRequest *request)
   if (block != NULL)
     join_symbol (a, request, block, total);
   else if (model->is_reference[tensor] || is_nested_constant (a, request))
-    ge_zero (a, request->node, request->index);
+    gemem_ge_zero (a, request->node, request->index);
   else
     block = start_symbol (a, request, total);
   if (block != NULL

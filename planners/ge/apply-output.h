@@ -4,4 +4,4 @@
 #include "planners/ge/state.h"
 
 /* The block of the output of @request.  NULL: it has no block and lies at 0 for now. */
-GeBlock *ge_apply_output (GeAssigner *assigner, GeRequest *request);
+GeBlock *gemem_ge_apply_output (GeAssigner *assigner, GeRequest *request);

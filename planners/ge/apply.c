@@ -7,7 +7,7 @@
 #include "planners/ge/pools.h"
 
 guint64
-ge_block_size (const GeAssigner *a, guint64 size)
+gemem_ge_block_size (const GeAssigner *a, guint64 size)
 {
   guint low = 0, high = a->ranges->len;
 
@@ -68,8 +68,8 @@ terms_of (GeAssigner *a, GeRequest *request)
 }
 
 void
-ge_add_occupant (GeAssigner *a, GeBlock *block, const GeRequest *request, gint32 stream,
-                 guint64 real, guint8 flags)
+gemem_ge_add_occupant (GeAssigner *a, GeBlock *block, const GeRequest *request, gint32 stream,
+                       guint64 real, guint8 flags)
 {
   GeOccupant occupant = {
     .real = real,
@@ -93,21 +93,21 @@ ge_add_occupant (GeAssigner *a, GeBlock *block, const GeRequest *request, gint32
   if (request->kind == GE_KIND_OUTPUT
       && (a->model->nodes[request->node].kind & GE_PARTITIONED_CALL) != 0)
     occupant.flags |= GE_OCCUPANT_CALL;
-  ge_block_add (block, &occupant, stream);
+  gemem_ge_block_add (block, &occupant, stream);
 }
 
 GeBlock *
-ge_apply (GeAssigner *a, GeRequest *request, guint64 real, gboolean zc)
+gemem_ge_apply (GeAssigner *a, GeRequest *request, guint64 real, gboolean zc)
 {
-  const guint64 size = ge_block_size (a, real);
+  const guint64 size = gemem_ge_block_size (a, real);
   const Terms terms = terms_of (a, request);
   const gboolean continuous = request->continuous && !request->sep;
   GeBlock *block = NULL;
 
   if (terms.can && terms.pre && !continuous && !zc && !terms.multi)
-    block = ge_pools_take (a, request, size, terms.stream, terms.data, terms.central);
+    block = gemem_ge_pools_take (a, request, size, terms.stream, terms.data, terms.central);
   if (block == NULL)
-    block = ge_block_new (a, size, terms.stream, request->space, terms.can);
+    block = gemem_ge_block_new (a, size, terms.stream, request->space, terms.can);
   if (request->kind == GE_KIND_OUTPUT)
     {
       block->post_reuse &= terms.post;
@@ -116,7 +116,7 @@ ge_apply (GeAssigner *a, GeRequest *request, guint64 real, gboolean zc)
            & GE_SYMBOL_DIFF_PRIOR)
           != 0;
     }
-  ge_add_occupant (a, block, request, terms.stream, real, continuous ? GE_OCCUPANT_CONT : 0);
+  gemem_ge_add_occupant (a, block, request, terms.stream, real, continuous ? GE_OCCUPANT_CONT : 0);
   block->data |= terms.data;
   block->central |= terms.central;
   if (terms.multi)
@@ -126,9 +126,9 @@ ge_apply (GeAssigner *a, GeRequest *request, guint64 real, gboolean zc)
   block->zc |= zc;
   if (request->end_request != 0)
     {
-      ge_block_set_end (block, request->end_request == GE_MAX ? GE_NEVER : request->end_request,
-                        block->stream);
-      ge_block_set_sym_end (block, request->end_request);
+      gemem_ge_block_set_end (
+          block, request->end_request == GE_MAX ? GE_NEVER : request->end_request, block->stream);
+      gemem_ge_block_set_sym_end (block, request->end_request);
     }
   return block;
 }

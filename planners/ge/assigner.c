@@ -29,14 +29,14 @@
 /* ---- life of an assigner */
 
 GeAssigner *
-ge_assigner_new (const GeModel *model, const GeStrategy *strategy)
+gemem_ge_assigner_new (const GeModel *model, const GeStrategy *strategy)
 {
   GeAssigner *a = g_new0 (GeAssigner, 1);
   const gsize n_items = gemem_graph_n_items (model->graph);
 
   a->model = model;
   a->strategy = *strategy;
-  a->ranges = ge_strategy_ranges (model, strategy);
+  a->ranges = gemem_ge_strategy_ranges (model, strategy);
   a->reuse = !model->options->disable_reuse;
   a->blocks = g_ptr_array_new ();
   a->suspended = g_ptr_array_new ();
@@ -48,24 +48,24 @@ ge_assigner_new (const GeModel *model, const GeStrategy *strategy)
   a->cleared = g_new0 (guint8, (gsize) model->n_tensors + 1);
   a->zero = g_array_new (FALSE, FALSE, sizeof (guint32));
   for (int i = 0; i < GE_N_SPACES; i++)
-    a->counters[i] = ge_space_base (i);
+    a->counters[i] = gemem_ge_space_base (i);
   a->offsets = g_new (guint64, n_items + 1);
   memset (a->offsets, 0xff, (n_items + 1) * sizeof (guint64)); /* GEMEM_NO_OFFSET */
   a->sizes = g_new0 (guint64, n_items + 1);
   a->spaces = g_new0 (guint8, n_items + 1);
-  a->continuous = ge_continuous_new (model);
+  a->continuous = gemem_ge_continuous_new (model);
   return a;
 }
 
 void
-ge_assigner_free (GeAssigner *a)
+gemem_ge_assigner_free (GeAssigner *a)
 {
   if (a == NULL)
     return;
-  ge_blocks_free (a);
+  gemem_ge_blocks_free (a);
   g_array_unref (a->ranges);
   g_ptr_array_unref (a->blocks);
-  ge_pools_free (a->pools);
+  gemem_ge_pools_free (a->pools);
   g_ptr_array_unref (a->suspended);
   g_free (a->symbol_block);
   g_free (a->symbol_size);
@@ -74,7 +74,7 @@ ge_assigner_free (GeAssigner *a)
   g_free (a->offsets);
   g_free (a->sizes);
   g_free (a->spaces);
-  ge_continuous_free (a->continuous);
+  gemem_ge_continuous_free (a->continuous);
   g_clear_error (&a->error);
   g_free (a);
 }
@@ -94,7 +94,7 @@ listed_or_0 (const GeModel *model, guint32 id, GememAttributeKey key, guint32 i)
   gint64 value = 0;
 
   if (gemem_graph_node (model->graph, id)->attributes.n > 0)
-    ge_listed (model, id, key, i, &value);
+    gemem_ge_listed (model, id, key, i, &value);
   return (guint64) value;
 }
 
@@ -122,8 +122,8 @@ is_placed_elsewhere (GeAssigner *a, const GeRequest *request)
   const guint32 tensor = ge_request_tensor (a, request);
   const GeSymbol *symbol = &model->symbols[model->symbol_of[tensor]];
 
-  return (a->continuous != NULL && ge_continuous_not_needed (a, request))
-         || ge_clear_is_central (a, request)
+  return (a->continuous != NULL && gemem_ge_continuous_not_needed (a, request))
+         || gemem_ge_clear_is_central (a, request)
          || gemem_graph_has_attribute (model->graph,
                                        gemem_graph_tensor (model->graph, tensor)->attributes,
                                        GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME)
@@ -141,7 +141,7 @@ add_descriptor (GeAssigner *a, const GeRequest *output)
                         .noalign = DESCRIPTOR_SIZE,
                         .space = GE_SPACE_HBM };
 
-  ge_apply (a, &request, DESCRIPTOR_SIZE, FALSE);
+  gemem_ge_apply (a, &request, DESCRIPTOR_SIZE, FALSE);
 }
 
 static void
@@ -149,14 +149,14 @@ place_output (GeAssigner *a, GeRequest *request)
 {
   const GeModel *model = a->model;
   const guint32 tensor = ge_request_tensor (a, request);
-  GeBlock *block = ge_apply_output (a, request);
+  GeBlock *block = gemem_ge_apply_output (a, request);
 
   if (block != NULL)
     {
-      ge_block_raise_out_cnt (block, request->n_streams);
+      gemem_ge_block_raise_out_cnt (block, request->n_streams);
       block->reuse_zc &= request->zc_ok;
       if (request->anchor_node != GEMEM_NONE)
-        ge_continuous_record (a, request, block);
+        gemem_ge_continuous_record (a, request, block);
       a->symbol_block[model->symbol_of[tensor]] = block;
       if (block->ref_count == 0)
         {
@@ -177,23 +177,23 @@ assign_output (GeAssigner *a, GeRequest *request)
 
   if (has_no_memory (a, request))
     {
-      ge_zero (a, request->node, request->index);
+      gemem_ge_zero (a, request->node, request->index);
       return TRUE;
     }
   if (a->continuous != NULL)
     {
-      if (ge_continuous_chain (a, request))
+      if (gemem_ge_continuous_chain (a, request))
         return !a->model->options->quirks;
-      ge_continuous_role (a, request);
+      gemem_ge_continuous_role (a, request);
     }
   if (is_placed_elsewhere (a, request))
     {
-      ge_zero (a, request->node, request->index);
+      gemem_ge_zero (a, request->node, request->index);
       return TRUE;
     }
   if (a->continuous != NULL && (kind & GE_PADDED_OUT) != 0 && !request->continuous)
     {
-      ge_continuous_outputs (a, request);
+      gemem_ge_continuous_outputs (a, request);
       return FALSE;
     }
   if (request->continuous && (kind & (GE_ATOMIC | GE_GENTASK_ATOMIC)) == GE_ATOMIC)
@@ -217,8 +217,8 @@ visit_output (GeAssigner *a, const GememNode *node, guint32 output, gboolean *op
     .zc_ok = TRUE,
     .anchor_node = GEMEM_NONE,
     .anchor_input = GEMEM_NONE,
-    .space = ge_space_of_type (model->symbols[model->symbol_of[tensor]].type),
-    .size = ge_tensor_size (model, tensor),
+    .space = gemem_ge_space_of_type (model->symbols[model->symbol_of[tensor]].type),
+    .size = gemem_ge_tensor_size (model, tensor),
     .noalign = gemem_graph_unpadded_size (model->graph, tensor),
   };
   const gboolean more = assign_output (a, &request);
@@ -250,7 +250,7 @@ visit_workspace (GeAssigner *a, const GememNode *node, guint32 i, gboolean op_re
 
   if (request.size == 0
       || is_on_chip (listed_or_0 (a->model, a->time, GEMEM_ATTRIBUTE_TVM_WORKSPACE_TYPE, i))
-      || ge_clear_is_central_workspace (a->model, a->time, i))
+      || gemem_ge_clear_is_central_workspace (a->model, a->time, i))
     {
       g_array_append_val (a->zero, item);
       return;
@@ -261,9 +261,9 @@ visit_workspace (GeAssigner *a, const GememNode *node, guint32 i, gboolean op_re
                       ? GE_SPACE_P2P
                   : session ? GE_SPACE_SESSION
                             : GE_SPACE_HBM;
-  ge_listed (a->model, a->time, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, i, &reusable);
+  gemem_ge_listed (a->model, a->time, GEMEM_ATTRIBUTE_WORKSPACE_REUSE_FLAG, i, &reusable);
   request.reuse_flag = reusable != 0 && request.space != GE_SPACE_SESSION;
-  block = ge_apply (a, &request, request.size, FALSE);
+  block = gemem_ge_apply (a, &request, request.size, FALSE);
   block->ref_count++;
   block->reuse_zc &= (a->model->nodes[a->time].kind & GE_NOT_REFRESHABLE) == 0;
   if (request.reuse_flag)
@@ -309,8 +309,8 @@ consume (GeAssigner *a, const GememNodeInput *input)
       || strcmp (producer->type, "Constant") == 0
       || strcmp (producer->type, "FastrcnnPredictions") == 0)
     return;
-  ge_release (a, block, model->nodes[a->time].stream,
-              handles_resources (model->graph, producer, id));
+  gemem_ge_release (a, block, model->nodes[a->time].stream,
+                    handles_resources (model->graph, producer, id));
 }
 
 /* Compares by producer.  Not a strict weak order where inputs are unconnected (appendix A). */
@@ -339,8 +339,8 @@ consume_inputs (GeAssigner *a, const GememNode *node)
   sorted = g_new (gconstpointer, (gsize) node->n_inputs + 1);
   for (guint32 i = 0; i < node->n_inputs; i++)
     sorted[i] = &inputs[i];
-  ge_sort (a->model->options, (gpointer *) sorted, node->n_inputs, earlier_producer,
-           (gpointer) a->model->graph);
+  gemem_ge_sort (a->model->options, (gpointer *) sorted, node->n_inputs, earlier_producer,
+                 (gpointer) a->model->graph);
   for (guint32 i = 0; i < node->n_inputs; i++)
     consume (a, sorted[i]);
 }
@@ -358,7 +358,7 @@ visit_node (GeAssigner *a, guint32 id)
       for (guint i = 0; i < a->suspended->len; i++)
         {
           GeBlock *block = g_ptr_array_index (a->suspended, i);
-          ge_release (a, block, block->stream, FALSE);
+          gemem_ge_release (a, block, block->stream, FALSE);
         }
       g_ptr_array_set_size (a->suspended, 0);
     }
@@ -371,18 +371,18 @@ visit_node (GeAssigner *a, guint32 id)
 }
 
 void
-ge_assigner_walk (GeAssigner *a)
+gemem_ge_assigner_walk (GeAssigner *a)
 {
   for (guint32 i = 0; i < a->model->n_nodes && !gemem_plan_is_unwanted (a->model->interrupted); i++)
     visit_node (a, i);
 }
 
 void
-ge_assigner_run (GeAssigner *a)
+gemem_ge_assigner_run (GeAssigner *a)
 {
-  ge_assigner_walk (a);
+  gemem_ge_assigner_walk (a);
   if (a->strategy.level2 && a->reuse)
-    ge_pack (a);
+    gemem_ge_pack (a);
   if (!gemem_plan_is_unwanted (a->model->interrupted))
-    ge_place (a);
+    gemem_ge_place (a);
 }

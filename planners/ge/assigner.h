@@ -3,9 +3,9 @@
 
 #include "planners/ge/state.h"
 
-GeAssigner *ge_assigner_new (const GeModel *model, const GeStrategy *strategy);
-void ge_assigner_free (GeAssigner *assigner);
+GeAssigner *gemem_ge_assigner_new (const GeModel *model, const GeStrategy *strategy);
+void gemem_ge_assigner_free (GeAssigner *assigner);
 /* Level 1: assigns a block to every output and workspace. */
-void ge_assigner_walk (GeAssigner *assigner);
+void gemem_ge_assigner_walk (GeAssigner *assigner);
 /* Level 1, level 2 (4.1) and placement (4.2), up to the score. */
-void ge_assigner_run (GeAssigner *assigner);
+void gemem_ge_assigner_run (GeAssigner *assigner);

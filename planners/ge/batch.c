@@ -47,7 +47,7 @@ static GeBlock *
 virtual_parent (GeAssigner *a, GPtrArray *members)
 {
   const GeBlock *first = g_ptr_array_index (members, 0);
-  GeBlock *parent = ge_block_new (a, 0, first->stream, first->space, TRUE);
+  GeBlock *parent = gemem_ge_block_new (a, 0, first->stream, first->space, TRUE);
   GeOccupant occupant = { .node = first->occupants[0].node,
                           .begin = first->occupants[0].node,
                           .end = GE_NEVER,
@@ -66,7 +66,7 @@ virtual_parent (GeAssigner *a, GPtrArray *members)
       parent->size += member->size;
     }
   occupant.real = occupant.noalign = parent->size;
-  ge_block_add (parent, &occupant, parent->stream);
+  gemem_ge_block_add (parent, &occupant, parent->stream);
   return parent;
 }
 
@@ -115,8 +115,8 @@ overlay_label (GeAssigner *a, GPtrArray *parents, GPtrArray *blocks)
 {
   const GeOptions *options = a->model->options;
 
-  ge_sort (options, parents->pdata, parents->len, larger, NULL);
-  ge_sort (options, blocks->pdata, blocks->len, larger, NULL);
+  gemem_ge_sort (options, parents->pdata, parents->len, larger, NULL);
+  gemem_ge_sort (options, blocks->pdata, blocks->len, larger, NULL);
   for (guint i = 0, next = 0; i < parents->len && next < blocks->len; i++)
     {
       GeBlock *parent = g_ptr_array_index (parents, i);
@@ -209,14 +209,14 @@ collect_blocks (GeAssigner *a, guint n, guint space, guint class)
         continue;
       if (by_label[block->label] == NULL)
         by_label[block->label] = g_ptr_array_new ();
-      ge_block_resize (block);
+      gemem_ge_block_resize (block);
       g_ptr_array_add (by_label[block->label], block);
     }
   return by_label;
 }
 
 void
-ge_batch (GeAssigner *a)
+gemem_ge_batch (GeAssigner *a)
 {
   const guint n = a->blocks->len, n_labels = a->model->n_labels;
 

@@ -4,4 +4,4 @@
 #include "planners/ge/state.h"
 
 /* Resizes the labelled blocks and appends virtual parents to B. */
-void ge_batch (GeAssigner *assigner);
+void gemem_ge_batch (GeAssigner *assigner);

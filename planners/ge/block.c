@@ -4,7 +4,7 @@
 #include "planners/ge/block.h"
 
 guint32
-ge_occupant_life_begin (const GeOccupant *occupant)
+gemem_ge_occupant_life_begin (const GeOccupant *occupant)
 {
   const guint8 both = GE_OCCUPANT_CALL | GE_OCCUPANT_BEGIN_MIN;
 
@@ -12,7 +12,7 @@ ge_occupant_life_begin (const GeOccupant *occupant)
 }
 
 GeOccupant *
-ge_block_add (GeBlock *block, const GeOccupant *occupant, gint32 stream)
+gemem_ge_block_add (GeBlock *block, const GeOccupant *occupant, gint32 stream)
 {
   GeOccupant *added;
 
@@ -36,13 +36,13 @@ ge_block_add (GeBlock *block, const GeOccupant *occupant, gint32 stream)
 }
 
 void
-ge_block_set_size (GeBlock *block, guint64 size)
+gemem_ge_block_set_size (GeBlock *block, guint64 size)
 {
   block->size = MAX (block->size, size);
 }
 
 guint64
-ge_block_max_real (const GeBlock *block)
+gemem_ge_block_max_real (const GeBlock *block)
 {
   guint64 largest = 0;
 
@@ -52,7 +52,7 @@ ge_block_max_real (const GeBlock *block)
 }
 
 guint64
-ge_block_max_noalign (const GeBlock *block)
+gemem_ge_block_max_noalign (const GeBlock *block)
 {
   guint64 largest = 0;
 
@@ -62,21 +62,21 @@ ge_block_max_noalign (const GeBlock *block)
 }
 
 guint64
-ge_block_align_size (GeBlock *block)
+gemem_ge_block_align_size (GeBlock *block)
 {
   if (block->aligned == 0)
-    block->aligned = ge_align (ge_block_max_real (block));
+    block->aligned = ge_align (gemem_ge_block_max_real (block));
   return block->aligned;
 }
 
 guint32
-ge_block_life_begin (const GeBlock *block)
+gemem_ge_block_life_begin (const GeBlock *block)
 {
-  return block->n_occupants > 0 ? ge_occupant_life_begin (&block->occupants[0]) : GE_MAX;
+  return block->n_occupants > 0 ? gemem_ge_occupant_life_begin (&block->occupants[0]) : GE_MAX;
 }
 
 guint32
-ge_block_life_end (const GeBlock *block, gint32 stream)
+gemem_ge_block_life_end (const GeBlock *block, gint32 stream)
 {
   const GeOccupant *last;
 
@@ -87,7 +87,7 @@ ge_block_life_end (const GeBlock *block, gint32 stream)
 }
 
 void
-ge_block_set_end (GeBlock *block, guint32 time, gint32 stream)
+gemem_ge_block_set_end (GeBlock *block, guint32 time, gint32 stream)
 {
   GeOccupant *last = ge_block_last (block);
 
@@ -105,7 +105,7 @@ ge_block_set_end (GeBlock *block, guint32 time, gint32 stream)
 }
 
 void
-ge_block_set_sym_end (GeBlock *block, guint32 time)
+gemem_ge_block_set_sym_end (GeBlock *block, guint32 time)
 {
   GeOccupant *last = ge_block_last (block);
 
@@ -114,7 +114,7 @@ ge_block_set_sym_end (GeBlock *block, guint32 time)
 }
 
 void
-ge_block_raise_out_cnt (GeBlock *block, guint32 n)
+gemem_ge_block_raise_out_cnt (GeBlock *block, guint32 n)
 {
   GeOccupant *last = ge_block_last (block);
 
@@ -122,7 +122,7 @@ ge_block_raise_out_cnt (GeBlock *block, guint32 n)
 }
 
 void
-ge_block_set_first_last (GeBlock *block)
+gemem_ge_block_set_first_last (GeBlock *block)
 {
   ge_block_last (block)->flags |= GE_OCCUPANT_FIRST | GE_OCCUPANT_LAST;
   block->first = block->last = TRUE;
@@ -134,19 +134,19 @@ resize_all (GPtrArray *blocks)
   guint64 sum = 0;
 
   for (guint i = 0; blocks != NULL && i < blocks->len; i++)
-    sum += ge_block_resize (g_ptr_array_index (blocks, i));
+    sum += gemem_ge_block_resize (g_ptr_array_index (blocks, i));
   return sum;
 }
 
 guint64
-ge_block_resize (GeBlock *block)
+gemem_ge_block_resize (GeBlock *block)
 {
   guint64 sum = resize_all (block->children);
 
   sum = MAX (sum, resize_all (block->members));
   for (guint i = 0; block->overlays != NULL && i < block->overlays->len; i++)
     sum = MAX (sum, resize_all (g_ptr_array_index (block->overlays, i)));
-  block->size = ge_align (MAX (sum, ge_block_max_real (block)));
+  block->size = ge_align (MAX (sum, gemem_ge_block_max_real (block)));
   return block->size;
 }
 
@@ -157,19 +157,19 @@ static const guint64 space_types[GE_N_SPACES] = { GEMEM_MEMORY_HBM, GEMEM_MEMORY
                                                   GEMEM_MEMORY_SESSION };
 
 guint64
-ge_space_type (GeSpace space)
+gemem_ge_space_type (GeSpace space)
 {
   return space_types[space];
 }
 
 guint64
-ge_space_base (GeSpace space)
+gemem_ge_space_base (GeSpace space)
 {
   return space == GE_SPACE_HOST ? 64 * GEMEM_GIB : space == GE_SPACE_HOST_SVM ? 128 * GEMEM_GIB : 0;
 }
 
 GeSpace
-ge_space_of_type (guint64 type)
+gemem_ge_space_of_type (guint64 type)
 {
   for (int i = 0; i < GE_N_SPACES; i++)
     if (space_types[i] == type)

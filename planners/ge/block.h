@@ -93,7 +93,7 @@ typedef struct
 typedef struct
 {
   /* level 2 reads these fields for every pair, so they come first, in one cache line;
-   * ge_pack_refresh() updates begin, end and traits */
+   * gemem_ge_pack_refresh() updates begin, end and traits */
   guint32 begin, end; /* life_begin, life_end on the own stream */
   guint64 max_child;  /* upper limit in bytes of a further child here or below */
   gint32 stream, label;
@@ -102,7 +102,7 @@ typedef struct
   guint8 data, central; /* attribute set (6.5) */
   GPtrArray *children;  /* GeBlock, or NULL */
   GArray *summaries;    /* level 2: GeChildSummary, one for each child */
-  guint64 aligned;      /* cache of ge_block_align_size(); 0: not known */
+  guint64 aligned;      /* cache of gemem_ge_block_align_size(); 0: not known */
   guint64 child_off;    /* bytes taken by children */
   GeOccupant *occupants;
   guint32 n_occupants, occupants_size;
@@ -127,20 +127,20 @@ typedef struct
 
 /* Appends *@occupant, on @stream.  Clears the cached align_size; updates next_is_ref, same_stream
  * and the flags of continuous memory. */
-GeOccupant *ge_block_add (GeBlock *block, const GeOccupant *occupant, gint32 stream);
-void ge_block_set_size (GeBlock *block, guint64 size);
+GeOccupant *gemem_ge_block_add (GeBlock *block, const GeOccupant *occupant, gint32 stream);
+void gemem_ge_block_set_size (GeBlock *block, guint64 size);
 /* align(max real_size), cached.  [QUIRK] removing an occupant does not clear the cache (2.1). */
-guint64 ge_block_align_size (GeBlock *block);
-guint64 ge_block_max_real (const GeBlock *block);
-guint64 ge_block_max_noalign (const GeBlock *block);
-guint32 ge_block_life_begin (const GeBlock *block);
-guint32 ge_block_life_end (const GeBlock *block, gint32 stream);
-void ge_block_set_end (GeBlock *block, guint32 time, gint32 stream);
-void ge_block_set_sym_end (GeBlock *block, guint32 time);
-void ge_block_raise_out_cnt (GeBlock *block, guint32 n);
+guint64 gemem_ge_block_align_size (GeBlock *block);
+guint64 gemem_ge_block_max_real (const GeBlock *block);
+guint64 gemem_ge_block_max_noalign (const GeBlock *block);
+guint32 gemem_ge_block_life_begin (const GeBlock *block);
+guint32 gemem_ge_block_life_end (const GeBlock *block, gint32 stream);
+void gemem_ge_block_set_end (GeBlock *block, guint32 time, gint32 stream);
+void gemem_ge_block_set_sym_end (GeBlock *block, guint32 time);
+void gemem_ge_block_raise_out_cnt (GeBlock *block, guint32 n);
 /* Sets the flags first and last of the block and of its last occupant. */
-void ge_block_set_first_last (GeBlock *block);
-guint32 ge_occupant_life_begin (const GeOccupant *occupant);
+void gemem_ge_block_set_first_last (GeBlock *block);
+guint32 gemem_ge_occupant_life_begin (const GeOccupant *occupant);
 static inline gboolean
 ge_block_conflict (const GeBlock *a, const GeBlock *b) /* 6.5 */
 {
@@ -148,8 +148,8 @@ ge_block_conflict (const GeBlock *a, const GeBlock *b) /* 6.5 */
 }
 
 /* 4.2: sets the sizes of the blocks inside, then of the block; returns the latter. */
-guint64 ge_block_resize (GeBlock *block);
+guint64 gemem_ge_block_resize (GeBlock *block);
 
-guint64 ge_space_type (GeSpace space); /* GEMEM_MEMORY_* */
-guint64 ge_space_base (GeSpace space); /* offset at which the space begins (0.1) */
-GeSpace ge_space_of_type (guint64 type);
+guint64 gemem_ge_space_type (GeSpace space); /* GEMEM_MEMORY_* */
+guint64 gemem_ge_space_base (GeSpace space); /* offset at which the space begins (0.1) */
+GeSpace gemem_ge_space_of_type (guint64 type);

@@ -79,13 +79,13 @@ place_in_pool (GeAssigner *a, guint32 id, const Pool *pool)
   offset = pool->base + (guint64) MAX (inner, 0);
   for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
     {
-      ge_place_output (a, t, offset, GE_SPACE_HBM, ge_tensor_size (a->model, t));
-      offset += ge_align (ge_tensor_size (a->model, t));
+      gemem_ge_place_output (a, t, offset, GE_SPACE_HBM, gemem_ge_tensor_size (a->model, t));
+      offset += ge_align (gemem_ge_tensor_size (a->model, t));
     }
 }
 
 void
-ge_buffer_pools_place (GeAssigner *a)
+gemem_ge_buffer_pools_place (GeAssigner *a)
 {
   g_autoptr (GArray) pools = collect_pools (a->model);
   const guint64 start = ge_align (a->counters[GE_SPACE_HBM]) + GE_ALIGN;

@@ -4,4 +4,4 @@
 #include "planners/ge/state.h"
 
 /* Places the pools and all outputs in them behind the feature map. */
-void ge_buffer_pools_place (GeAssigner *assigner);
+void gemem_ge_buffer_pools_place (GeAssigner *assigner);

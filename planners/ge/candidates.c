@@ -77,7 +77,7 @@ strategy_for (guint number, const GeModel *model)
 static void
 run_assigner (gpointer assigners, guint i)
 {
-  ge_assigner_run (((GeAssigner **) assigners)[i]);
+  gemem_ge_assigner_run (((GeAssigner **) assigners)[i]);
 }
 
 /* ---- the plan of the winner */
@@ -90,7 +90,7 @@ fill_items (GememPlan *plan, const GeAssigner *a)
     {
       plan->offsets[i] = a->offsets[i];
       plan->sizes[i] = a->sizes[i];
-      plan->spaces[i] = ge_space_type (a->spaces[i]);
+      plan->spaces[i] = gemem_ge_space_type (a->spaces[i]);
     }
 }
 
@@ -100,7 +100,7 @@ fill_batch_parts (GememPlan *plan, const GeAssigner *a)
   for (guint i = 0; i < a->blocks->len; i++)
     {
       const GeBlock *block = a->blocks->pdata[i];
-      const GememPlanPart part = { ge_space_type (block->space), block->head, block->size };
+      const GememPlanPart part = { gemem_ge_space_type (block->space), block->head, block->size };
 
       if (block->batch_part)
         g_array_append_val (plan->batch_parts, part);
@@ -112,8 +112,8 @@ static void
 fill_totals (GememPlan *plan, const GeAssigner *a)
 {
   for (int i = 0; i < GE_N_SPACES; i++)
-    if (i <= GE_SPACE_P2P || a->counters[i] != ge_space_base (i))
-      gemem_plan_add_total (plan, ge_space_type (i), a->counters[i]);
+    if (i <= GE_SPACE_P2P || a->counters[i] != gemem_ge_space_base (i))
+      gemem_plan_add_total (plan, gemem_ge_space_type (i), a->counters[i]);
   plan->zero_copy = a->zero_copy;
 }
 
@@ -127,7 +127,7 @@ fits_device (const GeAssigner *a, GError **error)
 
   if (model->options->device_memory == 0 || model->options->memory_priority)
     return TRUE;
-  needed += ge_variable_bytes (model);
+  needed += gemem_ge_variable_bytes (model);
   if (needed <= model->options->device_memory)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_OUT_OF_MEMORY,
@@ -145,8 +145,8 @@ finish (GeAssigner *a, GError **error)
   guint64 cleared;
   GememPlan *plan;
 
-  ge_buffer_pools_place (a);
-  ge_clear_place (a);
+  gemem_ge_buffer_pools_place (a);
+  gemem_ge_clear_place (a);
   cleared = a->counters[GE_SPACE_HBM];
   if (a->error != NULL)
     {
@@ -155,15 +155,15 @@ finish (GeAssigner *a, GError **error)
     }
   if (!fits_device (a, error))
     return NULL;
-  ge_place_zero_copy (a);
-  ge_fix_offsets (a);
+  gemem_ge_place_zero_copy (a);
+  gemem_ge_fix_offsets (a);
   plan = gemem_plan_new ("", gemem_graph_n_items (a->model->graph));
   fill_items (plan, a);
   fill_totals (plan, a);
   fill_batch_parts (plan, a);
-  ge_segments (a, plan, feature_map, cleared);
-  ge_log_variables (a->model, plan);
-  ge_add_memsets (a, plan);
+  gemem_ge_segments (a, plan, feature_map, cleared);
+  gemem_ge_log_variables (a->model, plan);
+  gemem_ge_add_memsets (a, plan);
   plan->alignment = ge_zero_copy_align (a->model->options);
   plan->clears_apart = a->model->options->atomic_clean_policy == 1;
   plan->winner = g_strdup (a->strategy.name);
@@ -174,7 +174,7 @@ static void
 free_assigners (GeAssigner **assigners, guint n)
 {
   for (guint i = 0; i < n; i++)
-    ge_assigner_free (assigners[i]);
+    gemem_ge_assigner_free (assigners[i]);
 }
 
 /* The candidate with the smallest score, the first of equals. */
@@ -197,7 +197,7 @@ plan_candidates (const GeModel *model, const GeStrategy *candidates, guint n, gu
   GememPlan *plan;
 
   for (guint i = 0; i < n; i++)
-    assigners[i] = ge_assigner_new (model, &candidates[i]);
+    assigners[i] = gemem_ge_assigner_new (model, &candidates[i]);
   gemem_parallel (n, threads, run_assigner, assigners);
   plan = gemem_plan_is_unwanted (model->interrupted) ? NULL
                                                      : finish (smallest (assigners, n), error);
@@ -222,7 +222,7 @@ plan_strategies (gconstpointer params, const GememPlanInput *input, guint first,
                  GError **error)
 {
   const GeOptions *options = params;
-  GeModel *model = ge_model_new (input->graph, options, error);
+  GeModel *model = gemem_ge_model_new (input->graph, options, error);
   GeStrategy candidates[N_STRATEGIES];
   GememPlan *plan;
 
@@ -232,7 +232,7 @@ plan_strategies (gconstpointer params, const GememPlanInput *input, guint first,
   for (guint i = 0; i < n; i++)
     candidates[i] = strategy_for (first + i, model);
   plan = plan_candidates (model, candidates, n, input->threads, error);
-  ge_model_free (model);
+  gemem_ge_model_free (model);
   return plan;
 }
 
@@ -268,14 +268,14 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
                                 .first_release = own->reuse_first_release,
                                 .priority = own->memory_priority_mode,
                                 .level2 = TRUE };
-  GeModel *model = ge_model_new (input->graph, &own->common, error);
+  GeModel *model = gemem_ge_model_new (input->graph, &own->common, error);
   GememPlan *plan;
 
   if (model == NULL)
     return NULL;
   watch (model, input, 1);
   plan = plan_candidates (model, &strategy, 1, 1, error);
-  ge_model_free (model);
+  gemem_ge_model_free (model);
   return plan;
 }
 
@@ -291,27 +291,28 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
                                 .plan = function, \
                                 .item_bytes = 400 }
 PLANNER (gemem_planner_ge_hybrid, "ge-hybrid",
-         "Ascend GE: all strategies at once, the smallest plan", ge_params, GeOptions, plan_hybrid,
-         GEMEM_PLANNER_THREADS, "HybridMemAssigner");
+         "Ascend GE: all strategies at once, the smallest plan", gemem_ge_params, GeOptions,
+         plan_hybrid, GEMEM_PLANNER_THREADS, "HybridMemAssigner");
 PLANNER (gemem_planner_ge_binary_block, "ge-binary-block",
-         "GE: blocks of the tensors' own sizes, packed inside each other", ge_params, GeOptions,
-         plan_binary, 0, NULL);
+         "GE: blocks of the tensors' own sizes, packed inside each other", gemem_ge_params,
+         GeOptions, plan_binary, 0, NULL);
 PLANNER (gemem_planner_ge_max_block, "ge-max-block",
-         "GE: all blocks as large as the largest tensor", ge_params, GeOptions, plan_max, 0, NULL);
+         "GE: all blocks as large as the largest tensor", gemem_ge_params, GeOptions, plan_max, 0,
+         NULL);
 PLANNER (gemem_planner_ge_range_descending_frfr, "ge-range-binary-block-descending-frfr",
-         "GE: size classes, late blocks packed first, oldest free block first", ge_priority_params,
-         GeOptions, plan_descending_frfr, 0, NULL);
+         "GE: size classes, late blocks packed first, oldest free block first",
+         gemem_ge_priority_params, GeOptions, plan_descending_frfr, 0, NULL);
 PLANNER (gemem_planner_ge_range_ascending_frfr, "ge-range-binary-block-ascending-frfr",
-         "GE: size classes, early blocks packed first, oldest free block first", ge_priority_params,
-         GeOptions, plan_ascending_frfr, 0, NULL);
+         "GE: size classes, early blocks packed first, oldest free block first",
+         gemem_ge_priority_params, GeOptions, plan_ascending_frfr, 0, NULL);
 PLANNER (gemem_planner_ge_range_descending_frlr, "ge-range-binary-block-descending-frlr",
-         "GE: size classes, late blocks packed first, newest free block first", ge_priority_params,
-         GeOptions, plan_descending_frlr, 0, NULL);
+         "GE: size classes, late blocks packed first, newest free block first",
+         gemem_ge_priority_params, GeOptions, plan_descending_frlr, 0, NULL);
 PLANNER (gemem_planner_ge_range_ascending_frlr, "ge-range-binary-block-ascending-frlr",
-         "GE: size classes, early blocks packed first, newest free block first", ge_priority_params,
-         GeOptions, plan_ascending_frlr, 0, NULL);
+         "GE: size classes, early blocks packed first, newest free block first",
+         gemem_ge_priority_params, GeOptions, plan_ascending_frlr, 0, NULL);
 PLANNER (gemem_planner_ge_dynamic_batch, "ge-dynamic-batch",
-         "GE: binary-block on memory that grows, batches cut at 400 MiB", ge_extend_params,
+         "GE: binary-block on memory that grows, batches cut at 400 MiB", gemem_ge_extend_params,
          GeOptions, plan_binary, 0, "DynamicBatchMemAssigner|kMaxSplitSizeForDynamicBatch");
-PLANNER (gemem_planner_ge_block, "ge-block", "GE: one strategy with free fields", ge_block_params,
-         GeBlockOptions, plan_block, 0, "BlockMemAssigner");
+PLANNER (gemem_planner_ge_block, "ge-block", "GE: one strategy with free fields",
+         gemem_ge_block_params, GeBlockOptions, plan_block, 0, "BlockMemAssigner");

@@ -66,7 +66,7 @@ next_padded_consumer (const Search *search, guint32 tensor, gboolean inner, guin
   guint32 node;
 
   for (guint32 i = 0; i < gemem_graph_tensor (search->model->graph, tensor)->n_consumers; i++)
-    if (ge_find_continuous (search->model, tensor, i, GE_PADDED_IN, &node, input)
+    if (gemem_ge_find_continuous (search->model, tensor, i, GE_PADDED_IN, &node, input)
         && !search->visited[node] && (!inner || *input != 0))
       return node;
   return GEMEM_NONE;
@@ -81,10 +81,10 @@ left_end (Search *search, guint32 node)
       guint32 from = source (search, node, 0), input;
 
       search->visited[node] = 1;
-      if (from == GEMEM_NONE || ge_anchor_index (search->model, from) == 0
+      if (from == GEMEM_NONE || gemem_ge_anchor_index (search->model, from) == 0
           || (ge_tensor_kind (search->model, from) & GE_PADDED_OUT) == 0)
         return from;
-      from -= ge_anchor_index (search->model, from);
+      from -= gemem_ge_anchor_index (search->model, from);
       node = next_padded_consumer (search, from, TRUE, &input);
       if (node == GEMEM_NONE)
         return from;
@@ -99,7 +99,7 @@ add_member (Search *search, Chain *chain, guint32 tensor)
     return FALSE;
   search->chains->chain_of[tensor] = search->chains->chains->len;
   g_array_append_val (chain->tensors, tensor);
-  chain->total += ge_align (ge_tensor_size (search->model, tensor));
+  chain->total += ge_align (gemem_ge_tensor_size (search->model, tensor));
   return TRUE;
 }
 
@@ -108,7 +108,7 @@ static guint32
 add_row_outputs (Search *search, Chain *chain, guint32 tensor)
 {
   const GememNode *node = gemem_graph_node (search->model->graph,
-                                            ge_anchor_node (search->model, tensor));
+                                            gemem_ge_anchor_node (search->model, tensor));
   const guint32 end = ge_tensor_kind (search->model, tensor) & GE_PADDED_OUT
                           ? node->first_output + node->n_outputs
                           : tensor + 1;
@@ -144,7 +144,7 @@ collect_row (Search *search, guint32 tensor)
       for (guint32 i = 0;
            i < gemem_graph_tensor (search->model->graph, last)->n_consumers && node == GEMEM_NONE;
            i++)
-        if (!ge_find_continuous (search->model, last, i, GE_PADDED_IN, &node, &input))
+        if (!gemem_ge_find_continuous (search->model, last, i, GE_PADDED_IN, &node, &input))
           node = GEMEM_NONE;
       if (node == GEMEM_NONE)
         break;
@@ -164,7 +164,7 @@ clear_chain (gpointer chain)
 }
 
 GeChains *
-ge_chains_new (const GeModel *model)
+gemem_ge_chains_new (const GeModel *model)
 {
   Search search = { model, g_new0 (GeChains, 1), g_new0 (guint8, (gsize) model->n_nodes + 1) };
   GeChains *chains = search.chains;
@@ -179,12 +179,12 @@ ge_chains_new (const GeModel *model)
   g_free (search.visited);
   if (chains->chains->len > 0)
     return chains;
-  ge_chains_free (chains);
+  gemem_ge_chains_free (chains);
   return NULL;
 }
 
 void
-ge_chains_free (GeChains *chains)
+gemem_ge_chains_free (GeChains *chains)
 {
   if (chains == NULL)
     return;
@@ -206,10 +206,10 @@ span_chain (const GeModel *model, const Chain *chain, GeRequest *request)
   for (guint i = 0; i < chain->tensors->len; i++)
     {
       const guint32 tensor = g_array_index (chain->tensors, guint32, i),
-                    node = ge_anchor_node (model, tensor);
+                    node = gemem_ge_anchor_node (model, tensor);
       guint32 reached = 0;
-      const guint32 last = ge_max_life (model, node, ge_anchor_index (model, tensor), stream,
-                                        &reached, NULL);
+      const guint32 last = gemem_ge_max_life (model, node, gemem_ge_anchor_index (model, tensor),
+                                              stream, &reached, NULL);
 
       request->begin = MIN (request->begin, node);
       request->end_request = MAX (request->end_request, last);
@@ -217,7 +217,7 @@ span_chain (const GeModel *model, const Chain *chain, GeRequest *request)
 }
 
 gboolean
-ge_chains_allocate (GeAssigner *a, GeChains *chains, GeRequest *request)
+gemem_ge_chains_allocate (GeAssigner *a, GeChains *chains, GeRequest *request)
 {
   const guint32 tensor = ge_request_tensor (a, request), number = chains->chain_of[tensor];
   Chain *chain;
@@ -227,7 +227,7 @@ ge_chains_allocate (GeAssigner *a, GeChains *chains, GeRequest *request)
   chain = &g_array_index (chains->chains, Chain, number);
   if (g_array_index (chain->tensors, guint32, 0) != tensor)
     {
-      ge_zero (a, request->node, request->index);
+      gemem_ge_zero (a, request->node, request->index);
       return TRUE;
     }
   span_chain (a->model, chain, request);
@@ -235,12 +235,12 @@ ge_chains_allocate (GeAssigner *a, GeChains *chains, GeRequest *request)
   request->space = GE_SPACE_HBM; /* [QUIRK] even if other types are listed */
   if (a->model->options->atomic_clean_policy != 1 && !ge_is_documented (a->model->options))
     request->op_reuse = FALSE;
-  chain->block = ge_continuous_allocate (a, request);
+  chain->block = gemem_ge_continuous_allocate (a, request);
   return TRUE;
 }
 
 void
-ge_chains_place (GeAssigner *a, const GeChains *chains)
+gemem_ge_chains_place (GeAssigner *a, const GeChains *chains)
 {
   for (guint c = 0; c < chains->chains->len; c++)
     {
@@ -250,9 +250,9 @@ ge_chains_place (GeAssigner *a, const GeChains *chains)
       for (guint i = 0; chain->block != NULL && i < chain->tensors->len; i++)
         {
           const guint32 tensor = g_array_index (chain->tensors, guint32, i);
-          const guint64 size = ge_tensor_size (a->model, tensor);
+          const guint64 size = gemem_ge_tensor_size (a->model, tensor);
 
-          ge_place_output (a, tensor, offset, chain->block->space, size);
+          gemem_ge_place_output (a, tensor, offset, chain->block->space, size);
           offset += ge_align (size);
         }
     }

@@ -6,10 +6,10 @@
 typedef struct _GeChains GeChains;
 
 /* NULL if the graph has none. */
-GeChains *ge_chains_new (const GeModel *model);
-void ge_chains_free (GeChains *chains);
+GeChains *gemem_ge_chains_new (const GeModel *model);
+void gemem_ge_chains_free (GeChains *chains);
 /* FALSE: the output belongs to no chain.  TRUE: the first output of its chain has allocated memory
  * for all, any other output nothing. */
-gboolean ge_chains_allocate (GeAssigner *assigner, GeChains *chains, GeRequest *request);
+gboolean gemem_ge_chains_allocate (GeAssigner *assigner, GeChains *chains, GeRequest *request);
 /* After placement: places every member at the head of its chain plus the sizes before it. */
-void ge_chains_place (GeAssigner *assigner, const GeChains *chains);
+void gemem_ge_chains_place (GeAssigner *assigner, const GeChains *chains);

@@ -50,11 +50,11 @@ check_sum (const GeModel *model, const GememNode *node, const GArray *pieces, gu
 
   for (guint i = 0; i < pieces->len; i++)
     {
-      if (!ge_piece_size (model, g_array_index (pieces, guint32, i), dim, &bytes))
+      if (!gemem_ge_piece_size (model, g_array_index (pieces, guint32, i), dim, &bytes))
         return TRUE;
       sum += bytes;
     }
-  if (!ge_piece_size (model, whole, dim, &bytes) || bytes == sum)
+  if (!gemem_ge_piece_size (model, whole, dim, &bytes) || bytes == sum)
     return TRUE;
   return fail (node, error,
                "_reuse_input_on_dim_index: the pieces take %" G_GUINT64_FORMAT
@@ -168,7 +168,7 @@ check_indexes (const char *name, const char *list, GError **error)
 }
 
 gboolean
-ge_model_check_options (const GeOptions *options, GError **error)
+gemem_ge_model_check_options (const GeOptions *options, GError **error)
 {
   const int policy = options->static_memory_policy, variable = options->use_static_memory;
 
@@ -185,7 +185,7 @@ ge_model_check_options (const GeOptions *options, GError **error)
 }
 
 gboolean
-ge_model_check_attributes (const GeModel *model, GError **error)
+gemem_ge_model_check_attributes (const GeModel *model, GError **error)
 {
   for (guint32 id = 0; id < model->n_nodes; id++)
     {

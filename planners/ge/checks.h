@@ -4,6 +4,6 @@
 #include "planners/ge/model.h"
 
 /* FALSE: GEMEM_ERROR_USAGE, a list of inputs or outputs that is none. */
-gboolean ge_model_check_options (const GeOptions *options, GError **error);
+gboolean gemem_ge_model_check_options (const GeOptions *options, GError **error);
 /* FALSE: GEMEM_ERROR_INPUT, with node and attribute. */
-gboolean ge_model_check_attributes (const GeModel *model, GError **error);
+gboolean gemem_ge_model_check_attributes (const GeModel *model, GError **error);

@@ -26,7 +26,7 @@ cleared_workspaces (const GeModel *model, guint32 id, guint *n)
 /* ---- 6.1 */
 
 gboolean
-ge_clear_is_central (GeAssigner *a, const GeRequest *request)
+gemem_ge_clear_is_central (GeAssigner *a, const GeRequest *request)
 {
   const GeModel *model = a->model;
   const guint32 kind = model->nodes[request->node].kind, tensor = ge_request_tensor (a, request);
@@ -41,7 +41,7 @@ ge_clear_is_central (GeAssigner *a, const GeRequest *request)
                               GEMEM_ATTRIBUTE_ATOMIC_OUTPUT_INDEX, &n);
   for (guint i = 0; i < n; i++)
     if (indexes[i] == request->index
-        && !ge_is_zero_copy (model, request->node, request->index, FALSE, request->noalign))
+        && !gemem_ge_is_zero_copy (model, request->node, request->index, FALSE, request->noalign))
       {
         a->cleared[tensor] = GE_CLEARED_WANTED;
         return TRUE;
@@ -50,7 +50,7 @@ ge_clear_is_central (GeAssigner *a, const GeRequest *request)
 }
 
 gboolean
-ge_clear_is_central_workspace (const GeModel *model, guint32 node, guint32 workspace)
+gemem_ge_clear_is_central_workspace (const GeModel *model, guint32 node, guint32 workspace)
 {
   guint n;
   const gint64 *info = cleared_workspaces (model, node, &n);
@@ -81,10 +81,10 @@ place_cleared_outputs (GeAssigner *a, guint32 id)
 
       if (tensor == GEMEM_NONE || a->cleared[tensor] != GE_CLEARED_WANTED)
         continue;
-      space = ge_space_of_type (model->symbols[model->symbol_of[tensor]].type);
-      ge_place_output (a, tensor, a->counters[space], (guint8) space,
-                       ge_tensor_size (model, tensor));
-      a->counters[space] = ge_align (a->counters[space] + ge_tensor_size (model, tensor));
+      space = gemem_ge_space_of_type (model->symbols[model->symbol_of[tensor]].type);
+      gemem_ge_place_output (a, tensor, a->counters[space], (guint8) space,
+                             gemem_ge_tensor_size (model, tensor));
+      a->counters[space] = ge_align (a->counters[space] + gemem_ge_tensor_size (model, tensor));
       a->cleared[tensor] = GE_CLEARED_PLACED;
     }
 }
@@ -116,8 +116,8 @@ place_cleared_workspaces (GeAssigner *a, guint32 id)
       if (pair[0] < 0 || pair[0] >= node->n_workspaces || pair[1] <= 0
           || (i > 0 && pair[0] == pair[-2]))
         continue;
-      ge_place_item (a, gemem_node_workspace_item (node, (guint32) pair[0]), *counter, GE_SPACE_HBM,
-                     (guint64) pair[1]);
+      gemem_ge_place_item (a, gemem_node_workspace_item (node, (guint32) pair[0]), *counter,
+                           GE_SPACE_HBM, (guint64) pair[1]);
       *counter = ge_align (*counter + (guint64) pair[1]);
     }
 }
@@ -160,7 +160,7 @@ place_label (Walk *walk)
 /* [QUIRK] the labels are stacked; without quirks they overlay each other behind the unlabelled
  * nodes. */
 void
-ge_clear_place (GeAssigner *a)
+gemem_ge_clear_place (GeAssigner *a)
 {
   g_autofree guint8 *placed = g_new0 (guint8, (gsize) a->model->n_nodes + 1);
   Walk walk = { a, 0, placed };

@@ -5,12 +5,13 @@
 
 enum /* GeAssigner.cleared */
 {
-  GE_CLEARED_WANTED = 1, /* ge_clear_place() must place it */
+  GE_CLEARED_WANTED = 1, /* gemem_ge_clear_place() must place it */
   GE_CLEARED_PLACED,
 };
 
-/* 6.1: TRUE if it gets no block; ge_clear_place() assigns its offset. */
-gboolean ge_clear_is_central (GeAssigner *assigner, const GeRequest *request);
-gboolean ge_clear_is_central_workspace (const GeModel *model, guint32 node, guint32 workspace);
+/* 6.1: TRUE if it gets no block; gemem_ge_clear_place() assigns its offset. */
+gboolean gemem_ge_clear_is_central (GeAssigner *assigner, const GeRequest *request);
+gboolean gemem_ge_clear_is_central_workspace (const GeModel *model, guint32 node,
+                                              guint32 workspace);
 /* 6.2: after the feature map and the buffer pools. */
-void ge_clear_place (GeAssigner *assigner);
+void gemem_ge_clear_place (GeAssigner *assigner);

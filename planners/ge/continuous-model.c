@@ -54,8 +54,8 @@ search_all (const GeModel *model, guint32 predicate)
 }
 
 gboolean
-ge_find_continuous (const GeModel *model, guint32 tensor, guint32 consumer, guint32 predicate,
-                    guint32 *node, guint32 *input)
+gemem_ge_find_continuous (const GeModel *model, guint32 tensor, guint32 consumer, guint32 predicate,
+                          guint32 *node, guint32 *input)
 {
   const GememConsumer *start = &gemem_graph_consumers (model->graph, tensor)[consumer];
   const guint32 *found = predicate == GE_NOPADDING_IN ? model->takes_nopadding
@@ -153,7 +153,7 @@ walk_up (Cascade *cascade, guint32 id, guint32 top, guint depth)
     {
       const guint32 producer = inputs[i].tensor == GEMEM_NONE
                                    ? GEMEM_NONE
-                                   : ge_anchor_node (model, inputs[i].tensor);
+                                   : gemem_ge_anchor_node (model, inputs[i].tensor);
 
       if (producer == GEMEM_NONE)
         continue;
@@ -201,7 +201,7 @@ fill_cascade (GeModel *model)
 }
 
 void
-ge_model_fill_continuous (GeModel *model)
+gemem_ge_model_fill_continuous (GeModel *model)
 {
   model->takes_nopadding = search_all (model, GE_NOPADDING_IN);
   model->takes_padded = search_all (model, GE_PADDED_IN);

@@ -43,7 +43,7 @@ clear_group (gpointer group)
 }
 
 GeContinuous *
-ge_continuous_new (const GeModel *model)
+gemem_ge_continuous_new (const GeModel *model)
 {
   GeContinuous *continuous;
   guint32 kinds = 0;
@@ -57,19 +57,19 @@ ge_continuous_new (const GeModel *model)
   continuous->groups = g_array_new (FALSE, FALSE, sizeof (Group));
   g_array_set_clear_func (continuous->groups, clear_group);
   continuous->streams = g_new0 (guint64, ge_stream_words (model));
-  continuous->chains = ge_chains_new (model);
+  continuous->chains = gemem_ge_chains_new (model);
   return continuous;
 }
 
 void
-ge_continuous_free (GeContinuous *continuous)
+gemem_ge_continuous_free (GeContinuous *continuous)
 {
   if (continuous == NULL)
     return;
   g_free (continuous->group_of);
   g_array_unref (continuous->groups);
   g_free (continuous->streams);
-  ge_chains_free (continuous->chains);
+  gemem_ge_chains_free (continuous->chains);
   g_free (continuous);
 }
 
@@ -95,15 +95,15 @@ find_continuous_consumer (const GeModel *model, guint32 tensor, guint32 i, guint
                           guint32 *input, gboolean *padded)
 {
   *padded = FALSE;
-  if (ge_find_continuous (model, tensor, i, GE_NOPADDING_IN, node, input))
+  if (gemem_ge_find_continuous (model, tensor, i, GE_NOPADDING_IN, node, input))
     return TRUE;
   *padded = TRUE;
-  return ge_find_continuous (model, tensor, i, GE_PADDED_IN, node, input);
+  return gemem_ge_find_continuous (model, tensor, i, GE_PADDED_IN, node, input);
 }
 
 /* 5.1 */
 gboolean
-ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
+gemem_ge_continuous_not_needed (GeAssigner *a, const GeRequest *request)
 {
   const GeModel *model = a->model;
   const guint32 tensor = ge_request_tensor (a, request);
@@ -131,8 +131,8 @@ static guint32
 piece_begin (GeAssigner *a, GeRequest *request, guint32 tensor, gint32 stream)
 {
   const GeModel *model = a->model;
-  const guint32 node = ge_anchor_node (model, model->origin[tensor]),
-                begin = ge_last_known (model, node, stream);
+  const guint32 node = gemem_ge_anchor_node (model, model->origin[tensor]),
+                begin = gemem_ge_last_known (model, node, stream);
 
   if (model->options->quirks || model->nodes[node].stream == stream)
     return begin;
@@ -156,8 +156,8 @@ span_pieces (GeAssigner *a, GeRequest *request, guint32 node, guint64 *streams)
       if (tensor == GEMEM_NONE)
         continue;
       begin = piece_begin (a, request, tensor, stream);
-      last = ge_max_life (model, ge_anchor_node (model, tensor), ge_anchor_index (model, tensor),
-                          stream, &reached, streams);
+      last = gemem_ge_max_life (model, gemem_ge_anchor_node (model, tensor),
+                                gemem_ge_anchor_index (model, tensor), stream, &reached, streams);
       request->begin = MIN (request->begin, begin);
       end = MAX (end, last);
     }
@@ -165,7 +165,7 @@ span_pieces (GeAssigner *a, GeRequest *request, guint32 node, guint64 *streams)
 }
 
 gboolean
-ge_continuous_end (GeAssigner *a, GeRequest *request, guint32 *end)
+gemem_ge_continuous_end (GeAssigner *a, GeRequest *request, guint32 *end)
 {
   const GeModel *model = a->model;
   const guint32 tensor = ge_request_tensor (a, request), takes_all = GE_RAW_NOPADDING_IN | GE_SEP;
@@ -185,7 +185,7 @@ ge_continuous_end (GeAssigner *a, GeRequest *request, guint32 *end)
 /* ---- 5.2 */
 
 void
-ge_continuous_role (GeAssigner *a, GeRequest *request)
+gemem_ge_continuous_role (GeAssigner *a, GeRequest *request)
 {
   const GeModel *model = a->model;
   const guint32 tensor = ge_request_tensor (a, request);
@@ -217,7 +217,7 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
               if (request->op_reuse)
                 {
                   request->end_request = span_pieces (a, request, node, a->continuous->streams);
-                  request->n_streams = ge_count_streams (model, a->continuous->streams);
+                  request->n_streams = gemem_ge_count_streams (model, a->continuous->streams);
                 }
               request->continuous |= sep;
               request->sep = sep;
@@ -233,7 +233,7 @@ ge_continuous_role (GeAssigner *a, GeRequest *request)
 }
 
 void
-ge_continuous_record (GeAssigner *a, const GeRequest *request, GeBlock *block)
+gemem_ge_continuous_record (GeAssigner *a, const GeRequest *request, GeBlock *block)
 {
   Group *group = look_up (a, request->anchor_node);
 
@@ -242,7 +242,7 @@ ge_continuous_record (GeAssigner *a, const GeRequest *request, GeBlock *block)
 }
 
 guint64
-ge_continuous_total (GeAssigner *a)
+gemem_ge_continuous_total (GeAssigner *a)
 {
   const GeModel *model = a->model;
   const guint32 node = a->continuous->sep_node;
@@ -250,7 +250,8 @@ ge_continuous_total (GeAssigner *a)
 
   for (guint32 i = 0; i < gemem_graph_node (model->graph, node)->n_inputs; i++)
     if (gemem_graph_inputs (model->graph, node)[i].tensor != GEMEM_NONE)
-      total += ge_align (ge_tensor_size (model, gemem_graph_inputs (model->graph, node)[i].tensor));
+      total += ge_align (
+          gemem_ge_tensor_size (model, gemem_graph_inputs (model->graph, node)[i].tensor));
   return total;
 }
 
@@ -293,12 +294,12 @@ group_order (const GeAssigner *a)
       order[i] = i;
     }
   if (a->model->options->quirks)
-    ge_unordered_order (keys, groups->len, order);
+    gemem_ge_unordered_order (keys, groups->len, order);
   return order;
 }
 
 void
-ge_continuous_to_tail (GeAssigner *a)
+gemem_ge_continuous_to_tail (GeAssigner *a)
 {
   const GArray *groups = a->continuous->groups;
   g_autofree gsize *order = group_order (a);
@@ -337,14 +338,15 @@ ge_continuous_to_tail (GeAssigner *a)
 /* ---- chains (5.5) */
 
 gboolean
-ge_continuous_chain (GeAssigner *a, GeRequest *request)
+gemem_ge_continuous_chain (GeAssigner *a, GeRequest *request)
 {
-  return a->continuous->chains != NULL && ge_chains_allocate (a, a->continuous->chains, request);
+  return a->continuous->chains != NULL
+         && gemem_ge_chains_allocate (a, a->continuous->chains, request);
 }
 
 void
-ge_continuous_chain_offsets (GeAssigner *a)
+gemem_ge_continuous_chain_offsets (GeAssigner *a)
 {
   if (a->continuous->chains != NULL)
-    ge_chains_place (a, a->continuous->chains);
+    gemem_ge_chains_place (a, a->continuous->chains);
 }

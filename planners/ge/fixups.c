@@ -29,8 +29,8 @@ follow (GeAssigner *a, guint32 tensor, guint32 from, gint64 inner)
 {
   const guint32 item = gemem_graph_tensor_item (a->model->graph, from);
 
-  ge_place_output (a, tensor, a->offsets[item] + (guint64) inner, a->spaces[item],
-                   a->sizes[item] > 0 ? ge_tensor_size (a->model, tensor) : 0);
+  gemem_ge_place_output (a, tensor, a->offsets[item] + (guint64) inner, a->spaces[item],
+                         a->sizes[item] > 0 ? gemem_ge_tensor_size (a->model, tensor) : 0);
 }
 
 /* ---- references without a block */
@@ -51,10 +51,10 @@ referred (const GeModel *model, guint32 t)
 {
   const guint32 id = gemem_graph_tensor (model->graph, t)->node, input = model->referenced_input[t];
   const guint32 from = input != GEMEM_NONE ? gemem_graph_inputs (model->graph, id)[input].tensor
-                                           : ge_outer_tensor (model, id);
+                                           : gemem_ge_outer_tensor (model, id);
 
   return from < t && (model->nodes[id].kind & (GE_ZERO_MEMORY | GE_BUFFER_POOL)) == 0
-                 && ge_tensor_size (model, t) > 0
+                 && gemem_ge_tensor_size (model, t) > 0
              ? from
              : GEMEM_NONE;
 }
@@ -102,7 +102,7 @@ piece (const GeModel *model, guint32 id, guint32 tensor)
 
   gemem_graph_int (model->graph, gemem_graph_node (model->graph, id)->attributes,
                    GEMEM_ATTRIBUTE_REUSE_INPUT_ON_DIM_INDEX, &dim);
-  if (dim >= 0 && dim < G_MAXINT32 && ge_piece_size (model, tensor, (guint32) dim, &bytes))
+  if (dim >= 0 && dim < G_MAXINT32 && gemem_ge_piece_size (model, tensor, (guint32) dim, &bytes))
     return bytes;
   return gemem_graph_unpadded_size (model->graph, tensor);
 }
@@ -124,9 +124,10 @@ input_stride (const GeModel *model, guint32 id, guint32 tensor)
 
   if (model->nodes[id].kind & GE_NOPADDING_IN)
     return piece (model, id, tensor);
-  if (ge_listed (model, t->node, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION, t->index, &value))
+  if (gemem_ge_listed (model, t->node, GEMEM_ATTRIBUTE_OUTPUT_OFFSET_FOR_BUFFER_FUSION, t->index,
+                       &value))
     return (guint64) value;
-  return ge_align (ge_tensor_size (model, tensor));
+  return ge_align (gemem_ge_tensor_size (model, tensor));
 }
 
 /* The output of @id that refers to input 0, if no other output is a reference; GEMEM_NONE. */
@@ -152,7 +153,7 @@ place_piece (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint6
 {
   const GeModel *model = a->model;
 
-  ge_place_output (a, tensor, offset, space, bytes);
+  gemem_ge_place_output (a, tensor, offset, space, bytes);
   while (model->referenced_input[tensor] != GEMEM_NONE)
     {
       const guint32 from = gemem_graph_inputs (model->graph,
@@ -193,11 +194,11 @@ place_inputs (GeAssigner *a, guint32 id, gboolean stacked)
       if (t == GEMEM_NONE || (ge_tensor_kind (a->model, t) & GE_ZERO_MEMORY) != 0)
         continue;
       if (node->n_outputs > 0
-          && ge_listed (model, gemem_graph_tensor (model->graph, t)->node,
-                        GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS,
-                        gemem_graph_tensor (model->graph, t)->index, &value))
+          && gemem_ge_listed (model, gemem_graph_tensor (model->graph, t)->node,
+                              GEMEM_ATTRIBUTE_OUTPUT_OFFSET_LIST_FOR_CONTINUOUS,
+                              gemem_graph_tensor (model->graph, t)->index, &value))
         offset = offset_of (a, node->first_output) + (guint64) value;
-      bytes = ge_tensor_size (model, t);
+      bytes = gemem_ge_tensor_size (model, t);
       if (model->nodes[id].kind & GE_NOPADDING_IN)
         bytes = MIN (bytes, gemem_graph_unpadded_size (model->graph, t));
       place_piece (a, t, offset, space, bytes);
@@ -223,22 +224,24 @@ place_outputs (GeAssigner *a, guint32 id)
   space = a->spaces[gemem_graph_tensor_item (a->model->graph, from)];
   for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
     {
-      guint64 offset = running, bytes = ge_tensor_size (model, t);
+      guint64 offset = running, bytes = gemem_ge_tensor_size (model, t);
       gint64 value;
 
-      if (ge_is_global (model, t))
+      if (gemem_ge_is_global (model, t))
         continue;
       for (guint32 i = 0; !padded && i < gemem_graph_tensor (model->graph, t)->n_consumers; i++)
         {
           const GememConsumer *consumer = &gemem_graph_consumers (model->graph, t)[i];
 
-          if (ge_listed (model, consumer->node, GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS,
-                         consumer->input, &value))
+          if (gemem_ge_listed (model, consumer->node,
+                               GEMEM_ATTRIBUTE_INPUT_OFFSET_LIST_FOR_CONTINUOUS, consumer->input,
+                               &value))
             offset = base + (guint64) value;
         }
       running = padded ? offset + ge_align (bytes) : offset + piece (model, id, t);
-      ge_place_output (a, t, offset, space,
-                       padded ? bytes : MIN (bytes, gemem_graph_unpadded_size (model->graph, t)));
+      gemem_ge_place_output (a, t, offset, space,
+                             padded ? bytes
+                                    : MIN (bytes, gemem_graph_unpadded_size (model->graph, t)));
     }
 }
 
@@ -301,7 +304,7 @@ must_wait (const GeModel *model, guint32 id)
     {
       const guint32 producer = inputs[i].tensor == GEMEM_NONE
                                    ? GEMEM_NONE
-                                   : ge_anchor_node (model, inputs[i].tensor);
+                                   : gemem_ge_anchor_node (model, inputs[i].tensor);
 
       if (producer == GEMEM_NONE)
         continue;
@@ -369,7 +372,7 @@ copy_to_parents (GeAssigner *a)
 }
 
 void
-ge_fix_offsets (GeAssigner *a)
+gemem_ge_fix_offsets (GeAssigner *a)
 {
   const GeModel *model = a->model;
   g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint32)),

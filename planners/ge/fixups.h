@@ -4,4 +4,4 @@
 #include "planners/ge/state.h"
 
 /* Runs after all other placement. */
-void ge_fix_offsets (GeAssigner *assigner);
+void gemem_ge_fix_offsets (GeAssigner *assigner);

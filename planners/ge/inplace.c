@@ -28,7 +28,7 @@ describe_classes (const GeModel *model, const guint32 *classes)
 
   for (guint32 a = 0; a < n_anchors; a++)
     {
-      const guint32 kind = model->nodes[ge_anchor_node (model, a)].kind, of = classes[a];
+      const guint32 kind = model->nodes[gemem_ge_anchor_node (model, a)].kind, of = classes[a];
 
       if (!ge_anchor_is_input (model, a) && (kind & (GE_DATA | GE_ZERO_MEMORY)) != 0)
         holds[of] |= HOLDS_FIXED;
@@ -69,7 +69,7 @@ is_usable (const GeModel *model, const gint64 *streams, guint32 id, guint32 outp
 
   return from != GEMEM_NONE && model->referenced_input[to] == GEMEM_NONE
          && (model->nodes[id].kind & (GE_RAW_PADDED_OUT | GE_RAW_NOPADDING_OUT)) == 0
-         && ge_tensor_size (model, from) == ge_tensor_size (model, to)
+         && gemem_ge_tensor_size (model, from) == gemem_ge_tensor_size (model, to)
          && !gemem_graph_has_attribute (model->graph, attributes, GEMEM_ATTRIBUTE_ASSIGN_VAR_NAME)
          && !gemem_graph_has_attribute (model->graph, attributes,
                                         GEMEM_ATTRIBUTE_REF_VAR_SRC_VAR_NAME)
@@ -138,7 +138,7 @@ crosses_subgraphs (const PairSearch *search)
 }
 
 gboolean
-ge_inplace_is_declared (const GeModel *model)
+gemem_ge_inplace_is_declared (const GeModel *model)
 {
   for (guint32 id = 0; id < model->n_nodes; id++)
     if (gemem_graph_has_attribute (model->graph, gemem_graph_node (model->graph, id)->attributes,
@@ -148,8 +148,8 @@ ge_inplace_is_declared (const GeModel *model)
 }
 
 void
-ge_inplace_pairs (const GeModel *model, const gint64 *streams, const guint32 *classes,
-                  GArray *pairs)
+gemem_ge_inplace_pairs (const GeModel *model, const gint64 *streams, const guint32 *classes,
+                        GArray *pairs)
 {
   g_autofree guint8 *holds = describe_classes (model, classes),
                     *taken = g_new0 (guint8, (gsize) model->n_inputs + 1);

@@ -9,8 +9,8 @@ typedef struct
 } GeInplacePair;
 
 /* TRUE if any node declares such outputs. */
-gboolean ge_inplace_is_declared (const GeModel *model);
+gboolean gemem_ge_inplace_is_declared (const GeModel *model);
 /* Appends the usable pairs to @pairs, by node id.  @classes: per anchor, its alias class,
  * represented by any of its anchors; @streams: effective streams, not normalised. */
-void ge_inplace_pairs (const GeModel *model, const gint64 *streams, const guint32 *classes,
-                       GArray *pairs);
+void gemem_ge_inplace_pairs (const GeModel *model, const gint64 *streams, const guint32 *classes,
+                             GArray *pairs);

@@ -199,7 +199,7 @@ fill_reuse_flags (GeModel *model)
 }
 
 void
-ge_model_fill_kinds (GeModel *model)
+gemem_ge_model_fill_kinds (GeModel *model)
 {
   g_auto (GStrv) no_reuse = split_no_reuse (model->options->op_no_reuse_mem);
 

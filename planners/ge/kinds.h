@@ -5,4 +5,4 @@
 
 /* Fills nodes[].kind (without GE_DIFF_PRIOR and GE_MERGE_TAINTED), nodes[].label, labels,
  * last_memset and the IO-reuse flags. */
-void ge_model_fill_kinds (GeModel *model);
+void gemem_ge_model_fill_kinds (GeModel *model);

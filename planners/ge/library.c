@@ -143,7 +143,7 @@ insert (const Sort *sort, gpointer *first, gpointer *at)
 }
 
 void
-ge_std_sort (gpointer *array, gsize n, GeLess less, gpointer data)
+gemem_ge_std_sort (gpointer *array, gsize n, GeLess less, gpointer data)
 {
   const Sort sort = { less, data };
   guint log = 0;
@@ -183,13 +183,13 @@ merge_sort (gpointer *array, gpointer *scratch, gsize n, GeLess less, gpointer d
 }
 
 void
-ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpointer data)
+gemem_ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpointer data)
 {
   g_autofree gpointer *scratch = NULL;
 
   if (options->quirks)
     {
-      ge_std_sort (array, n, less, data);
+      gemem_ge_std_sort (array, n, less, data);
       return;
     }
   scratch = g_new (gpointer, n / 2 + 1);
@@ -256,7 +256,7 @@ table_rehash (Table *table, guint64 buckets)
 }
 
 void
-ge_unordered_order (const guint64 *keys, gsize n, gsize *order)
+gemem_ge_unordered_order (const guint64 *keys, gsize n, gsize *order)
 {
   Table table = { keys, n, g_new (gsize, n + 1), NULL, 0 };
   guint growth = 0;
@@ -358,7 +358,7 @@ merge_buckets (GPtrArray *buckets, gsize limit, GArray *carry)
 }
 
 gint
-ge_compare_sizes (gconstpointer a, gconstpointer b)
+gemem_ge_compare_sizes (gconstpointer a, gconstpointer b)
 {
   const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
 
@@ -366,7 +366,7 @@ ge_compare_sizes (gconstpointer a, gconstpointer b)
 }
 
 void
-ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges)
+gemem_ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges)
 {
   g_autoptr (GArray) carry = g_array_new (FALSE, FALSE, sizeof (guint64));
   g_autoptr (GPtrArray) buckets = NULL;
@@ -387,5 +387,5 @@ ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges)
         largest = MAX (largest, g_array_index (bucket, guint64, k));
       g_array_append_val (ranges, largest);
     }
-  g_array_sort (ranges, ge_compare_sizes);
+  g_array_sort (ranges, gemem_ge_compare_sizes);
 }

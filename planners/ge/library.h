@@ -8,18 +8,18 @@
 typedef gboolean (*GeLess) (gconstpointer a, gconstpointer b, gpointer data);
 
 /* std::sort of libstdc++ over @n pointers: introsort, not stable above 16 elements.  O(n log n). */
-void ge_std_sort (gpointer *array, gsize n, GeLess less, gpointer data);
+void gemem_ge_std_sort (gpointer *array, gsize n, GeLess less, gpointer data);
 
-/* As ge_std_sort(), or with quirks=no a stable sort. */
-void ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpointer data);
+/* As gemem_ge_std_sort(), or with quirks=no a stable sort. */
+void gemem_ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess less, gpointer data);
 
 /* The iteration order of a libstdc++ unordered_map<int64_t, ...> with the identity hash into which
  * @keys (unique) were inserted in this order: fills @order with positions in @keys. */
-void ge_unordered_order (const guint64 *keys, gsize n, gsize *order);
+void gemem_ge_unordered_order (const guint64 *keys, gsize n, gsize *order);
 
 /* Compares two guint64, for g_array_sort(). */
-gint ge_compare_sizes (gconstpointer a, gconstpointer b);
+gint gemem_ge_compare_sizes (gconstpointer a, gconstpointer b);
 
 /* 3.2: the range list of binary-block from the sorted sizes (zeros deleted); appends to @ranges
  * (guint64). */
-void ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges);
+void gemem_ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges);

@@ -45,8 +45,8 @@ add_item (RangeList *list, guint32 id, guint32 item, guint64 size)
                   .size = ge_align (size),
                   .dtype = DTYPE_FLOAT };
 
-  ge_listed (model, id, GEMEM_ATTRIBUTE_ATOMIC_DTYPES, list->number, &range.dtype);
-  ge_listed (model, id, GEMEM_ATTRIBUTE_ATOMIC_INT64_VALUES, list->number, &range.value);
+  gemem_ge_listed (model, id, GEMEM_ATTRIBUTE_ATOMIC_DTYPES, list->number, &range.dtype);
+  gemem_ge_listed (model, id, GEMEM_ATTRIBUTE_ATOMIC_INT64_VALUES, list->number, &range.value);
   list->number++;
   if (size == 0 || range.offset == GEMEM_NO_OFFSET)
     return;
@@ -76,7 +76,8 @@ add_input_ranges (RangeList *list, guint32 id)
                             : GEMEM_NONE;
 
       if (t != GEMEM_NONE)
-        add_item (list, id, gemem_graph_tensor_item (model->graph, t), ge_tensor_size (model, t));
+        add_item (list, id, gemem_graph_tensor_item (model->graph, t),
+                  gemem_ge_tensor_size (model, t));
     }
 }
 
@@ -95,7 +96,7 @@ add_ranges (RangeList *list, guint32 id)
   for (guint i = 0; i < n; i++)
     if (indexes[i] >= 0 && indexes[i] < node->n_outputs)
       add_item (list, id, gemem_node_output_item (node, (guint32) indexes[i]),
-                ge_tensor_size (model, node->first_output + (guint32) indexes[i]));
+                gemem_ge_tensor_size (model, node->first_output + (guint32) indexes[i]));
   indexes = gemem_graph_ints (model->graph, node->attributes,
                               GEMEM_ATTRIBUTE_SUB_NODE_WORKSPACE_INFO, &n);
   for (guint i = 0; i + 1 < n; i += 2)
@@ -208,7 +209,7 @@ add_uncontrolled (RangeList *list, GememPlan *plan)
 }
 
 void
-ge_add_memsets (const GeAssigner *a, GememPlan *plan)
+gemem_ge_add_memsets (const GeAssigner *a, GememPlan *plan)
 {
   const GeModel *model = a->model;
   g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (Range));
@@ -248,11 +249,11 @@ is_variable (const GememNode *node)
 static guint64
 whole_variable (const GeModel *model, guint32 tensor)
 {
-  return ge_align (ge_tensor_size (model, tensor)) + 2 * GE_ALIGN;
+  return ge_align (gemem_ge_tensor_size (model, tensor)) + 2 * GE_ALIGN;
 }
 
 guint64
-ge_variable_bytes (const GeModel *model)
+gemem_ge_variable_bytes (const GeModel *model)
 {
   guint64 bytes = 0;
 
@@ -263,7 +264,7 @@ ge_variable_bytes (const GeModel *model)
 }
 
 void
-ge_log_variables (const GeModel *model, GememPlan *plan)
+gemem_ge_log_variables (const GeModel *model, GememPlan *plan)
 {
   guint64 used = 0;
 
@@ -274,7 +275,7 @@ ge_log_variables (const GeModel *model, GememPlan *plan)
       for (guint32 t = node->first_output;
            is_variable (node) && t < node->first_output + node->n_outputs; t++)
         {
-          const guint64 size = ge_tensor_size (model, t), whole = whole_variable (model, t);
+          const guint64 size = gemem_ge_tensor_size (model, t), whole = whole_variable (model, t);
 
           gemem_plan_add_log (
               plan,

@@ -5,9 +5,9 @@
 #include "planners/ge/state.h"
 
 /* Bytes of the space of variables and constants, gaps included (7.3).  O(tensors). */
-guint64 ge_variable_bytes (const GeModel *model);
+guint64 gemem_ge_variable_bytes (const GeModel *model);
 
 /* Both write lines in GE's format to the plan's log; the plan must have its items and segments. */
-void ge_log_variables (const GeModel *model, GememPlan *plan); /* 7.3 */
+void gemem_ge_log_variables (const GeModel *model, GememPlan *plan); /* 7.3 */
 /* Adds the plan's memsets too. */
-void ge_add_memsets (const GeAssigner *assigner, GememPlan *plan); /* 6.4 */
+void gemem_ge_add_memsets (const GeAssigner *assigner, GememPlan *plan); /* 6.4 */

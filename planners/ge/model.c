@@ -41,12 +41,12 @@ is_static (int policy)
 }
 
 GeModel *
-ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error)
+gemem_ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error)
 {
   GeModel *model;
   g_autofree gint64 *streams = NULL;
 
-  if (!ge_model_check_options (options, error))
+  if (!gemem_ge_model_check_options (options, error))
     return NULL;
   model = g_new0 (GeModel, 1);
   model->graph = graph;
@@ -57,29 +57,29 @@ ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error)
   model->extend_memory = is_static (options->static_memory_policy)
                          || is_static (options->use_static_memory);
   model->nodes = g_new0 (GeNode, (gsize) model->n_nodes + 1);
-  ge_model_fill_kinds (model);
+  gemem_ge_model_fill_kinds (model);
   fill_input_nodes (model);
-  streams = ge_model_effective_streams (model);
-  if (!ge_model_check_attributes (model, error))
+  streams = gemem_ge_model_effective_streams (model);
+  if (!gemem_ge_model_check_attributes (model, error))
     {
-      ge_model_free (model);
+      gemem_ge_model_free (model);
       return NULL;
     }
-  ge_model_fill_symbols (model, streams);
-  if (!ge_model_fill_streams (model, streams, error))
+  gemem_ge_model_fill_symbols (model, streams);
+  if (!gemem_ge_model_fill_streams (model, streams, error))
     {
-      ge_model_free (model);
+      gemem_ge_model_free (model);
       return NULL;
     }
-  ge_model_fill_edges (model);
-  ge_model_fill_lives (model);
-  ge_model_fill_symbol_info (model);
-  ge_model_fill_continuous (model);
+  gemem_ge_model_fill_edges (model);
+  gemem_ge_model_fill_lives (model);
+  gemem_ge_model_fill_symbol_info (model);
+  gemem_ge_model_fill_continuous (model);
   return model;
 }
 
 void
-ge_model_free (GeModel *model)
+gemem_ge_model_free (GeModel *model)
 {
   if (model == NULL)
     return;

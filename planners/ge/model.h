@@ -164,10 +164,10 @@ typedef struct
   /* [dst * n_streams + src], after pruning (2.6).  Nodes and peers both ascend strictly, so the
    * inverse map (out_edges of the specification) is the same array, searched by peer */
   GeEdges *in_edges;
-  GeLife *lives;         /* per symbol: summary of the members for ge_max_life() */
+  GeLife *lives;         /* per symbol: summary of the members for gemem_ge_max_life() */
   guint64 *life_streams; /* per symbol ge_stream_words(): streams of the consumers */
 
-  /* per input anchor, less n_tensors: result of ge_find_continuous() */
+  /* per input anchor, less n_tensors: result of gemem_ge_find_continuous() */
   guint32 *takes_nopadding, *takes_padded;
   guint32 *cascade;    /* per node: begin from the cascade table (2.8), or GEMEM_NONE */
   guint8 *central_out; /* per tensor: attribute set "central-atomic" of an occupant (6.5) */
@@ -191,5 +191,5 @@ ge_new_none (gsize n)
 
 /* @graph and @options must outlive the model.  Errors: GEMEM_ERROR_INPUT if a check of section 9.3
  * that precedes planning fails. */
-GeModel *ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error);
-void ge_model_free (GeModel *model);
+GeModel *gemem_ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error);
+void gemem_ge_model_free (GeModel *model);

@@ -38,19 +38,19 @@ after_on_other_stream (const GeAssigner *assigner, const GeBlock *a, const GeBlo
 {
   const GeModel *model = assigner->model;
   const guint32 begin = b->begin, tail = ge_block_last (a)->node;
-  const guint32 depend = ge_depend (model, b->stream, a->stream, begin);
+  const guint32 depend = gemem_ge_depend (model, b->stream, a->stream, begin);
   guint32 end;
   gint32 on;
 
   if ((tail == 0 && model->options->quirks) || depend < tail || depend == 0)
     return FALSE;
   if (!assigner->strategy.priority)
-    return depend > ge_block_life_end (a, b->stream);
+    return depend > gemem_ge_block_life_end (a, b->stream);
   end = end_seen_from (a, b->stream, &on);
   if (on == b->stream)
     return begin > end;
   if (on != a->stream && on != -1)
-    return ge_depend (model, b->stream, on, begin) >= end;
+    return gemem_ge_depend (model, b->stream, on, begin) >= end;
   return depend > end;
 }
 
@@ -81,9 +81,9 @@ took_turns (const GeBlock *block)
     {
       const GeOccupant *o = &block->occupants[i];
 
-      if (ge_occupant_life_begin (o) > o->end
+      if (gemem_ge_occupant_life_begin (o) > o->end
           || (i > 0
-              && (ge_occupant_life_begin (o) < ge_occupant_life_begin (o - 1)
+              && (gemem_ge_occupant_life_begin (o) < gemem_ge_occupant_life_begin (o - 1)
                   || o->end < o[-1].end)))
         return FALSE;
     }
@@ -91,12 +91,12 @@ took_turns (const GeBlock *block)
 }
 
 void
-ge_pack_refresh (const GeModel *model, GeBlock *block)
+gemem_ge_pack_refresh (const GeModel *model, GeBlock *block)
 {
   const gboolean ordinary = !block->cont && !block->zc;
 
-  block->begin = ge_block_life_begin (block);
-  block->end = ge_block_life_end (block, block->stream);
+  block->begin = gemem_ge_block_life_begin (block);
+  block->end = gemem_ge_block_life_end (block, block->stream);
   block->traits = starts_in_same_out (model, block) ? GE_SPECIAL : 0;
   for (guint32 i = 0; i < block->n_occupants; i++)
     if ((block->occupants[i].flags & GE_OCCUPANT_CALL) != 0)
@@ -114,7 +114,8 @@ ge_pack_refresh (const GeModel *model, GeBlock *block)
 static gboolean
 overlap (const GeOccupant *x, const GeOccupant *y)
 {
-  const guint32 begin_x = ge_occupant_life_begin (x), begin_y = ge_occupant_life_begin (y);
+  const guint32 begin_x = gemem_ge_occupant_life_begin (x),
+                begin_y = gemem_ge_occupant_life_begin (y);
 
   if (begin_x == begin_y)
     return TRUE;
@@ -143,9 +144,9 @@ static gboolean
 overlaps_any (GeBlock *p, const GeOccupant *occupant)
 {
   if (p->n_occupants > 4 && (p->traits & GE_TURNS) != 0
-      && ge_occupant_life_begin (occupant) <= occupant->end)
+      && gemem_ge_occupant_life_begin (occupant) <= occupant->end)
     {
-      const GeOccupant *next = first_not_before (p, ge_occupant_life_begin (occupant));
+      const GeOccupant *next = first_not_before (p, gemem_ge_occupant_life_begin (occupant));
 
       return next != NULL && overlap (next, occupant);
     }
@@ -162,7 +163,8 @@ crosses (GeBlock *p, const GeBlock *c, guint32 i)
 {
   const GeOccupant *o = &c->occupants[i];
 
-  if (!(o->end < ge_block_life_begin (p) || ge_occupant_life_begin (o) > ge_block_last (p)->end)
+  if (!(o->end < gemem_ge_block_life_begin (p)
+        || gemem_ge_occupant_life_begin (o) > ge_block_last (p)->end)
       && overlaps_any (p, o))
     return TRUE;
   if ((o->flags & GE_OCCUPANT_NEXT_REF) == 0)
@@ -176,7 +178,8 @@ crosses (GeBlock *p, const GeBlock *c, guint32 i)
 static GeBlock *
 clone_of (GeAssigner *a, const GeBlock *block)
 {
-  GeBlock *clone = ge_block_new (a, block->size, block->stream, block->space, block->reuse_mem);
+  GeBlock *clone = gemem_ge_block_new (a, block->size, block->stream, block->space,
+                                       block->reuse_mem);
 
   /* later inserted behind the pair that is being packed */
   g_ptr_array_set_size (a->blocks, (int) a->blocks->len - 1);
@@ -202,11 +205,11 @@ split (GePacker *packer, GeBlock *c)
 
   for (guint32 i = 0; i < c->n_occupants; i++)
     if (packer->moved->data[i])
-      ge_block_add (clone, &c->occupants[i], clone->stream);
+      gemem_ge_block_add (clone, &c->occupants[i], clone->stream);
     else
       c->occupants[kept++] = c->occupants[i];
   c->n_occupants = kept; /* the align_size of c stays cached [QUIRK] */
-  ge_pack_refresh (packer->a->model, clone);
+  gemem_ge_pack_refresh (packer->a->model, clone);
   return clone;
 }
 
@@ -258,7 +261,7 @@ interleave (GePacker *packer, GeBlock *p, GeBlock *c)
   if (n_moved > 0)
     g_ptr_array_add (packer->clones, split (packer, c));
   recompute_flags (c);
-  ge_pack_refresh (packer->a->model, c);
+  gemem_ge_pack_refresh (packer->a->model, c);
   return TRUE;
 }
 
@@ -268,7 +271,7 @@ interleave (GePacker *packer, GeBlock *p, GeBlock *c)
 static guint64
 own_max_child (GeBlock *block)
 {
-  const guint64 most = ge_block_align_size (block) + GE_ALIGN; /* the slack of pack() */
+  const guint64 most = gemem_ge_block_align_size (block) + GE_ALIGN; /* the slack of pack() */
 
   return block->depth < GE_DEPTH_MAX && most > block->child_off ? most - block->child_off : 0;
 }
@@ -283,7 +286,7 @@ update_max_child (GeBlock *block)
 }
 
 guint64
-ge_pack_max_child (GeBlock *block)
+gemem_ge_pack_max_child (GeBlock *block)
 {
   if (block->children == NULL)
     update_max_child (block);
@@ -312,23 +315,23 @@ add_child (GeBlock *p, GeBlock *c, guint64 bytes)
 static void
 pack_continuous (GeBlock *p, GeBlock *c)
 {
-  const guint64 size_p = ge_block_max_noalign (p), size_c = ge_block_max_noalign (c);
+  const guint64 size_p = gemem_ge_block_max_noalign (p), size_c = gemem_ge_block_max_noalign (c);
 
   if ((p->cont && c->cont) || (p->cont && size_p < size_c) || (c->cont && size_p > size_c)
       || ge_block_conflict (p, c))
     return;
-  if (p->cont && p->child_off + ge_block_align_size (c) <= size_p)
-    add_child (p, c, ge_block_align_size (c));
-  else if (c->cont && c->child_off + ge_block_align_size (p) <= size_c
-           && ge_block_align_size (p) == ge_block_align_size (c) && p->children == NULL)
-    add_child (c, p, ge_block_align_size (p));
+  if (p->cont && p->child_off + gemem_ge_block_align_size (c) <= size_p)
+    add_child (p, c, gemem_ge_block_align_size (c));
+  else if (c->cont && c->child_off + gemem_ge_block_align_size (p) <= size_c
+           && gemem_ge_block_align_size (p) == gemem_ge_block_align_size (c) && p->children == NULL)
+    add_child (c, p, gemem_ge_block_align_size (p));
 }
 
 /* pack_continuous() with the sizes that the caller sees. */
 static void
 pack_zero_copy (GeBlock *p, GeBlock *c)
 {
-  const guint64 size_p = ge_block_max_real (p), size_c = ge_block_max_real (c);
+  const guint64 size_p = gemem_ge_block_max_real (p), size_c = gemem_ge_block_max_real (c);
   const gboolean equal = p->child_off == 0 && c->child_off == 0 && size_p == size_c;
 
   if ((p->zc && c->zc) || (p->zc && size_p < size_c) || (c->zc && size_p > size_c)
@@ -336,15 +339,15 @@ pack_zero_copy (GeBlock *p, GeBlock *c)
     return;
   if (!(p->zc ? c : p)->reuse_zc)
     return;
-  if (p->zc && (equal || p->child_off + ge_block_align_size (c) <= size_p))
+  if (p->zc && (equal || p->child_off + gemem_ge_block_align_size (c) <= size_p))
     {
-      add_child (p, c, ge_block_align_size (c));
+      add_child (p, c, gemem_ge_block_align_size (c));
       p->reuse_zc &= c->reuse_zc;
     }
-  else if (c->zc && (equal || c->child_off + ge_block_align_size (p) <= size_c)
-           && ge_block_align_size (p) == ge_block_align_size (c) && p->children == NULL)
+  else if (c->zc && (equal || c->child_off + gemem_ge_block_align_size (p) <= size_c)
+           && gemem_ge_block_align_size (p) == gemem_ge_block_align_size (c) && p->children == NULL)
     {
-      add_child (c, p, ge_block_align_size (p));
+      add_child (c, p, gemem_ge_block_align_size (p));
       c->reuse_zc &= p->reuse_zc;
     }
 }
@@ -368,7 +371,7 @@ static gboolean
 pack_deeper (GePacker *packer, GeBlock *p, GeBlock *c, guint depth)
 {
   const gboolean plain = (c->traits & (GE_PLAIN | GE_SPECIAL)) == GE_PLAIN;
-  const guint64 bytes = ge_block_align_size (c);
+  const guint64 bytes = gemem_ge_block_align_size (c);
 
   for (guint i = 0; p->children != NULL && i < p->children->len; i++)
     {
@@ -412,8 +415,8 @@ pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
     return FALSE;
   if (pack_deeper (packer, p, c, depth))
     return TRUE;
-  bytes = ge_block_align_size (c);
-  if (p->child_off + bytes > ge_block_align_size (p) + (bytes != GE_ALIGN ? GE_ALIGN : 0))
+  bytes = gemem_ge_block_align_size (c);
+  if (p->child_off + bytes > gemem_ge_block_align_size (p) + (bytes != GE_ALIGN ? GE_ALIGN : 0))
     return FALSE;
   add_child (p, c, bytes);
   p->reuse_zc &= c->reuse_zc;
@@ -421,7 +424,7 @@ pack (GePacker *packer, GeBlock *p, GeBlock *c, guint depth, gboolean inner)
 }
 
 void
-ge_pack_pair (GePacker *packer, GeBlock *p, GeBlock *c)
+gemem_ge_pack_pair (GePacker *packer, GeBlock *p, GeBlock *c)
 {
   pack (packer, p, c, 0, FALSE);
 }

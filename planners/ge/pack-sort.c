@@ -35,7 +35,8 @@ compare (const GeSortKey *a, const GeSortKey *b)
 static GeSortKey
 key_of (const GeStrategy *strategy, GeBlock *block)
 {
-  const guint64 size = block->cont ? ge_block_max_noalign (block) : ge_block_align_size (block);
+  const guint64 size = block->cont ? gemem_ge_block_max_noalign (block)
+                                   : gemem_ge_block_align_size (block);
   const guint32 begin = (block->traits & GE_SPECIAL) != 0 ? block->occupants[0].begin
                                                           : block->begin;
 
@@ -56,7 +57,7 @@ sort_as_ge_does (GePacker *packer, gpointer *blocks, guint n)
 {
   for (guint i = 0; i < n; i++)
     blocks[i] = &packer->keys[i];
-  ge_sort (packer->a->model->options, blocks, n, comes_before, NULL);
+  gemem_ge_sort (packer->a->model->options, blocks, n, comes_before, NULL);
   for (guint i = 0; i < n; i++)
     blocks[i] = ((const GeSortKey *) blocks[i])->block;
 }
@@ -132,7 +133,7 @@ merge (const GeSortKey *kept, guint n_kept, const GeSortKey *strays, guint n_str
 }
 
 void
-ge_pack_sort (GePacker *packer, guint first)
+gemem_ge_pack_sort (GePacker *packer, guint first)
 {
   GPtrArray *all = packer->a->blocks;
   const guint n = all->len - first;

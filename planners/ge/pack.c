@@ -2,7 +2,7 @@
  *
  * Blocks are sorted by size, the largest first.  The rules try every block as the parent of every
  * later one, and nearly all tries fail at the first comparison of lifetimes.  So arrays in the
- * order of B hold the data of that comparison, and a pair is skipped if ge_pack_pair() cannot
+ * order of B hold the data of that comparison, and a pair is skipped if gemem_ge_pack_pair() cannot
  * change anything:
  *   - the later block is a child, has children, or may not be reused; or label or memory type
  *     differ;
@@ -72,9 +72,10 @@ fill_times (const GeAssigner *a, const GeBlock *block, Time *times)
       times[s] = (Time){ block->begin, after_end (block->end) };
     else
       {
-        const guint32 end = a->strategy.priority ? 0 : after_end (ge_block_life_end (block, s));
+        const guint32 end = a->strategy.priority ? 0
+                                                 : after_end (gemem_ge_block_life_end (block, s));
 
-        times[s].reach = ge_depend (a->model, block->stream, s, block->begin);
+        times[s].reach = gemem_ge_depend (a->model, block->stream, s, block->begin);
         times[s].free = tail == 0 && a->model->options->quirks ? GE_MAX : MAX (MAX (tail, 1), end);
       }
 }
@@ -83,7 +84,7 @@ static Entry
 entry_of (GeBlock *block)
 {
   Entry entry = { block,
-                  ge_block_align_size (block),
+                  gemem_ge_block_align_size (block),
                   (guint32) block->label * GE_N_SPACES + block->space,
                   block->traits,
                   block->stream,
@@ -184,7 +185,7 @@ typedef struct
   guint64 max_child; /* G_MAXUINT64: not a criterion (continuous, zero-copy) */
 } Parent;
 
-/* TRUE if ge_pack_pair() of @p and entry @k cannot change anything. */
+/* TRUE if gemem_ge_pack_pair() of @p and entry @k cannot change anything. */
 static inline gboolean
 may_skip (const Scan *scan, const Parent *p, guint k)
 {
@@ -206,7 +207,7 @@ may_skip (const Scan *scan, const Parent *p, guint k)
 static guint64
 max_child_of (GeBlock *p)
 {
-  return p->cont || p->zc ? G_MAXUINT64 : ge_pack_max_child (p);
+  return p->cont || p->zc ? G_MAXUINT64 : gemem_ge_pack_max_child (p);
 }
 
 /* Position of @block in B, at or after @from. */
@@ -225,20 +226,20 @@ insert_clones (Scan *scan, GeBlock *p, guint k, guint j)
   GeAssigner *a = scan->packer.a;
   const GPtrArray *clones = scan->packer.clones;
   const guint next = j + 1 + clones->len;
-  guint64 least = ge_block_align_size (p);
+  guint64 least = gemem_ge_block_align_size (p);
 
   for (guint i = 0; i < clones->len; i++)
     {
       GeBlock *clone = g_ptr_array_index (clones, i);
 
-      least = MIN (least, ge_block_align_size (clone));
+      least = MIN (least, gemem_ge_block_align_size (clone));
       g_ptr_array_insert (a->blocks, (int) (j + 1 + i), clone);
     }
   if (a->model->options->memory_priority
       || (next < a->blocks->len
-          && least < ge_block_align_size (g_ptr_array_index (a->blocks, next))))
+          && least < gemem_ge_block_align_size (g_ptr_array_index (a->blocks, next))))
     {
-      ge_pack_sort (&scan->packer, j + 1);
+      gemem_ge_pack_sort (&scan->packer, j + 1);
       fill_from (scan, k + 1, j + 1);
       return;
     }
@@ -260,7 +261,7 @@ try_all (Scan *scan, Parent *p, guint i)
 
       if (may_skip (scan, p, k) || (p->block->cont && c->occupants[0].node < a->model->last_memset))
         continue;
-      ge_pack_pair (&scan->packer, p->block, c);
+      gemem_ge_pack_pair (&scan->packer, p->block, c);
       if (is_gone (c))
         mark_gone (scan, k);
       p->max_child = max_child_of (p->block);
@@ -307,7 +308,7 @@ tell (const GeModel *model, guint i, guint n, gint *told)
 }
 
 void
-ge_pack (GeAssigner *a)
+gemem_ge_pack (GeAssigner *a)
 {
   Scan scan = { .packer = { .a = a, .clones = g_ptr_array_new (), .moved = g_byte_array_new () },
                 .n_streams = a->model->n_streams };
@@ -315,8 +316,8 @@ ge_pack (GeAssigner *a)
   Parent p = { .times = g_new (Time, (gsize) scan.n_streams + 1) };
 
   for (guint i = 0; i < a->blocks->len; i++)
-    ge_pack_refresh (a->model, g_ptr_array_index (a->blocks, i));
-  ge_pack_sort (&scan.packer, 0);
+    gemem_ge_pack_refresh (a->model, g_ptr_array_index (a->blocks, i));
+  gemem_ge_pack_sort (&scan.packer, 0);
   fill_from (&scan, 0, 0);
   for (guint i = 0; i < a->blocks->len && !gemem_plan_is_unwanted (a->model->interrupted); i++)
     {

@@ -4,4 +4,4 @@
 #include "planners/ge/state.h"
 
 /* Packs the blocks of @assigner after level 1. */
-void ge_pack (GeAssigner *assigner);
+void gemem_ge_pack (GeAssigner *assigner);

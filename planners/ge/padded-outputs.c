@@ -13,7 +13,7 @@
 #include "planners/ge/zero-copy.h"
 
 GeBlock *
-ge_continuous_allocate (GeAssigner *a, GeRequest *request)
+gemem_ge_continuous_allocate (GeAssigner *a, GeRequest *request)
 {
   const GeModel *model = a->model;
   const guint32 tensor = ge_request_tensor (a, request), symbol = model->symbol_of[tensor];
@@ -21,12 +21,13 @@ ge_continuous_allocate (GeAssigner *a, GeRequest *request)
 
   request->noalign = request->size;
   request->continuous = FALSE;
-  block = ge_apply (a, request, request->size,
-                    ge_is_zero_copy (model, request->node, request->index, TRUE, request->noalign));
-  ge_block_set_first_last (block);
+  block = gemem_ge_apply (
+      a, request, request->size,
+      gemem_ge_is_zero_copy (model, request->node, request->index, TRUE, request->noalign));
+  gemem_ge_block_set_first_last (block);
   block->same_offset = (model->nodes[request->node].kind & GE_BATCH_INDEPENDENT) != 0;
   block->reuse_zc = FALSE;
-  block->ref_count += (gint32) ge_symbol_inputs (model, tensor);
+  block->ref_count += (gint32) gemem_ge_symbol_inputs (model, tensor);
   a->symbol_size[symbol] = request->size;
   a->symbol_block[symbol] = block;
   return block;
@@ -61,7 +62,7 @@ outputs_end (const GeAssigner *a, const GememNode *node, guint64 *streams)
 
   for (guint32 i = 0; i < node->n_outputs; i++)
     {
-      const guint32 last = ge_max_life (a->model, a->time, i, -1, &reached, streams);
+      const guint32 last = gemem_ge_max_life (a->model, a->time, i, -1, &reached, streams);
 
       end = MAX (end, last);
     }
@@ -69,7 +70,7 @@ outputs_end (const GeAssigner *a, const GememNode *node, guint64 *streams)
 }
 
 void
-ge_continuous_outputs (GeAssigner *a, GeRequest *request)
+gemem_ge_continuous_outputs (GeAssigner *a, GeRequest *request)
 {
   const GeModel *model = a->model;
   const GememNode *node = gemem_graph_node (model->graph, request->node);
@@ -80,23 +81,24 @@ ge_continuous_outputs (GeAssigner *a, GeRequest *request)
   GeBlock *block;
 
   for (guint32 i = 0; i < node->n_outputs; i++)
-    if (!ge_is_global (model, node->first_output + i))
-      total += ge_align (ge_tensor_size (model, node->first_output + i));
+    if (!gemem_ge_is_global (model, node->first_output + i))
+      total += ge_align (gemem_ge_tensor_size (model, node->first_output + i));
   if (n_references > 0 && n_references < node->n_outputs)
     refuse_mixed (a, node, n_references);
   for (guint32 i = n_references > 0 || total == 0 ? 0 : 1; i < node->n_outputs; i++)
-    ge_zero (a, request->node, i);
+    gemem_ge_zero (a, request->node, i);
   if (n_references > 0 || total == 0)
     return;
   request->index = 0;
   request->size = total;
-  block = ge_continuous_allocate (a, request);
+  block = gemem_ge_continuous_allocate (a, request);
   streams = g_new0 (guint64, ge_stream_words (model));
   end = outputs_end (a, node, streams);
   /* [QUIRK] NEVER is taken for an unknown end, which the first reader to leave then sets. */
-  ge_block_set_end (block, end == GE_MAX && model->options->quirks ? GE_NEVER : end, block->stream);
+  gemem_ge_block_set_end (block, end == GE_MAX && model->options->quirks ? GE_NEVER : end,
+                          block->stream);
   if (!model->options
            ->quirks) /* [QUIRK] a reference to output 0 ignores the readers of the other outputs */
-    ge_block_set_sym_end (block, end);
-  ge_block_raise_out_cnt (block, ge_count_streams (model, streams));
+    gemem_ge_block_set_sym_end (block, end);
+  gemem_ge_block_raise_out_cnt (block, gemem_ge_count_streams (model, streams));
 }

@@ -5,6 +5,6 @@
 
 /* A block of @request->size bytes for all adjacent outputs, allocated by the output of @request;
  * never zero-copy. */
-GeBlock *ge_continuous_allocate (GeAssigner *assigner, GeRequest *request);
+GeBlock *gemem_ge_continuous_allocate (GeAssigner *assigner, GeRequest *request);
 /* Allocates all (padded) outputs of the node of @request; request->continuous must be FALSE. */
-void ge_continuous_outputs (GeAssigner *assigner, GeRequest *request);
+void gemem_ge_continuous_outputs (GeAssigner *assigner, GeRequest *request);

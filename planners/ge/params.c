@@ -5,12 +5,12 @@
 
 #define PRIORITY "no"
 #define POLICY "unset"
-const GememParam ge_params[] = {
+const GememParam gemem_ge_params[] = {
 #include "planners/ge/params.def"
   { NULL },
 };
 
-const GememParam ge_block_params[] = {
+const GememParam gemem_ge_block_params[] = {
 #include "planners/ge/params.def"
   { .name = "use_range",
     .type = GEMEM_PARAM_BOOL,
@@ -39,7 +39,7 @@ const GememParam ge_block_params[] = {
 
 #define PRIORITY "yes"
 #define POLICY "unset"
-const GememParam ge_priority_params[] = {
+const GememParam gemem_ge_priority_params[] = {
 #include "planners/ge/params.def"
   { NULL },
 };
@@ -48,7 +48,7 @@ const GememParam ge_priority_params[] = {
 
 #define PRIORITY "no"
 #define POLICY "2"
-const GememParam ge_extend_params[] = {
+const GememParam gemem_ge_extend_params[] = {
 #include "planners/ge/params.def"
   { NULL },
 };

@@ -12,8 +12,8 @@ typedef struct
   gboolean use_range, ascending_sort, reuse_first_release, memory_priority_mode;
 } GeBlockOptions;
 
-extern const GememParam ge_params[];
+extern const GememParam gemem_ge_params[];
 /* memory_priority=yes, the only mode with range strategies */
-extern const GememParam ge_priority_params[];
-extern const GememParam ge_extend_params[]; /* static_memory_policy=2 */
-extern const GememParam ge_block_params[];
+extern const GememParam gemem_ge_priority_params[];
+extern const GememParam gemem_ge_extend_params[]; /* static_memory_policy=2 */
+extern const GememParam gemem_ge_block_params[];

@@ -42,10 +42,10 @@ place_occupant (GeAssigner *a, const GeBlock *block, const GeOccupant *occupant)
   if (a->offsets[item] != GEMEM_NO_OFFSET && a->offsets[item] > block->head
       && keeps_larger (a->model, occupant->node))
     return;
-  ge_place_item (a, item, block->head, block->space,
-                 occupant->kind == GE_KIND_OUTPUT
-                     ? ge_tensor_size (a->model, node->first_output + occupant->index)
-                     : occupant->real);
+  gemem_ge_place_item (a, item, block->head, block->space,
+                       occupant->kind == GE_KIND_OUTPUT
+                           ? gemem_ge_tensor_size (a->model, node->first_output + occupant->index)
+                           : occupant->real);
 }
 
 static void place_block (GeAssigner *a, GeBlock *block, guint64 head);
@@ -80,18 +80,18 @@ append_block (GeAssigner *a, GeBlock *block)
 {
   guint64 *counter = &a->counters[block->space];
 
-  ge_block_resize (block);
+  gemem_ge_block_resize (block);
   place_block (a, block, *counter);
   *counter += block->size;
 }
 
 void
-ge_place (GeAssigner *a)
+gemem_ge_place (GeAssigner *a)
 {
   if (a->continuous != NULL)
-    ge_continuous_to_tail (a);
+    gemem_ge_continuous_to_tail (a);
   if (a->model->n_labels > 1)
-    ge_batch (a);
+    gemem_ge_batch (a);
   for (guint i = 0; i < a->blocks->len; i++)
     {
       GeBlock *block = g_ptr_array_index (a->blocks, i);
@@ -102,9 +102,9 @@ ge_place (GeAssigner *a)
   for (guint i = 0; i < a->zero->len; i++)
     a->offsets[g_array_index (a->zero, guint32, i)] = 0;
   if (a->continuous != NULL)
-    ge_continuous_chain_offsets (a);
+    gemem_ge_continuous_chain_offsets (a);
   for (int i = 0; i < GE_N_SPACES; i++)
-    a->score += a->counters[i] != ge_space_base (i) ? a->counters[i] : 0;
+    a->score += a->counters[i] != gemem_ge_space_base (i) ? a->counters[i] : 0;
 }
 
 /* ---- the zero-copy tail (7.2) */
@@ -136,17 +136,17 @@ append_to_tail (GeAssigner *a, GeBlock *block)
   const guint64 unit = ge_zero_copy_align (a->model->options);
   guint64 *counter = &a->counters[block->space];
 
-  ge_block_resize (block);
+  gemem_ge_block_resize (block);
   if (block->children != NULL)
     *counter = ge_align (*counter);
   else
-    block->size = gemem_align_up (ge_block_max_real (block), unit);
+    block->size = gemem_align_up (gemem_ge_block_max_real (block), unit);
   place_block (a, block, *counter);
   *counter += block->size;
 }
 
 void
-ge_place_zero_copy (GeAssigner *a)
+gemem_ge_place_zero_copy (GeAssigner *a)
 {
   g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
   const guint64 before = a->counters[GE_SPACE_HBM];
@@ -162,7 +162,7 @@ ge_place_zero_copy (GeAssigner *a)
       else
         append_to_tail (a, block);
     }
-  ge_sort (a->model->options, inputs->pdata, inputs->len, smaller_input, a);
+  gemem_ge_sort (a->model->options, inputs->pdata, inputs->len, smaller_input, a);
   for (guint i = 0; i < inputs->len; i++)
     append_to_tail (a, g_ptr_array_index (inputs, i));
   a->zero_copy = a->counters[GE_SPACE_HBM] - before;

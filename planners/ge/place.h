@@ -3,5 +3,5 @@
 
 #include "planners/ge/state.h"
 
-void ge_place (GeAssigner *assigner);           /* 4.2 */
-void ge_place_zero_copy (GeAssigner *assigner); /* 7.2 */
+void gemem_ge_place (GeAssigner *assigner);           /* 4.2 */
+void gemem_ge_place_zero_copy (GeAssigner *assigner); /* 7.2 */

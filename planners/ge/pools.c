@@ -67,7 +67,7 @@ pools_new (void)
 }
 
 void
-ge_pools_free (GePools *pools)
+gemem_ge_pools_free (GePools *pools)
 {
   if (pools != NULL)
     g_hash_table_unref (pools->lists);
@@ -90,11 +90,11 @@ list_of (GePools *pools, guint64 size, gint32 stream, gint32 label, guint32 spac
 }
 
 void
-ge_pools_push (GeAssigner *a, GeBlock *block)
+gemem_ge_pools_push (GeAssigner *a, GeBlock *block)
 {
   PoolList *list;
 
-  if (block->cont || block->zc || ge_block_life_end (block, block->stream) >= GE_NEVER)
+  if (block->cont || block->zc || gemem_ge_block_life_end (block, block->stream) >= GE_NEVER)
     return;
   if (a->pools == NULL)
     a->pools = pools_new ();
@@ -129,12 +129,13 @@ suits (const GeBlock *block, const GeRequest *request, guint64 size, gboolean da
 {
   return !block->cont && !block->zc && !block->diff_prior && block->reuse_mem && !block->child
          && block->size == size && !(block->data && central) && !(block->central && data)
-         && (request->begin == 0 || request->begin > ge_block_life_end (block, block->stream));
+         && (request->begin == 0
+             || request->begin > gemem_ge_block_life_end (block, block->stream));
 }
 
 GeBlock *
-ge_pools_take (GeAssigner *a, const GeRequest *request, guint64 size, gint32 stream, gboolean data,
-               gboolean central)
+gemem_ge_pools_take (GeAssigner *a, const GeRequest *request, guint64 size, gint32 stream,
+                     gboolean data, gboolean central)
 {
   const PoolKey key = { size, stream, a->model->nodes[request->node].label, request->space };
   PoolList *list = a->pools != NULL ? g_hash_table_lookup (a->pools->lists, &key) : NULL;

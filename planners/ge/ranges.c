@@ -35,7 +35,7 @@ collect_sizes (const GeModel *model)
               if (k < node->n_outputs && (model->nodes[i].kind & GE_ZERO_MEMORY) != 0)
                 continue;
               size = k < node->n_outputs
-                         ? ge_tensor_size (model, node->first_output + k)
+                         ? gemem_ge_tensor_size (model, node->first_output + k)
                          : gemem_graph_workspace (model->graph, i, k - node->n_outputs);
               if (pass == 0)
                 totals[label] += size;
@@ -52,14 +52,14 @@ collect_sizes (const GeModel *model)
       const guint64 least = GE_ALIGN;
       g_array_append_val (sizes, least);
     }
-  g_array_sort (sizes, ge_compare_sizes);
+  g_array_sort (sizes, gemem_ge_compare_sizes);
   while (zeros < sizes->len && g_array_index (sizes, guint64, zeros) == 0)
     zeros++;
   return g_array_remove_range (sizes, 0, zeros);
 }
 
 GArray *
-ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy)
+gemem_ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy)
 {
   GArray *ranges = g_array_new (FALSE, FALSE, sizeof (guint64));
   g_autoptr (GArray) sizes = NULL;
@@ -70,6 +70,6 @@ ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy)
   if (sizes->len > 0 && strategy->single_range)
     g_array_append_val (ranges, g_array_index (sizes, guint64, sizes->len - 1));
   else if (sizes->len > 0)
-    ge_binary_ranges ((const guint64 *) (gconstpointer) sizes->data, sizes->len, ranges);
+    gemem_ge_binary_ranges ((const guint64 *) (gconstpointer) sizes->data, sizes->len, ranges);
   return ranges;
 }

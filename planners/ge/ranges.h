@@ -13,4 +13,4 @@ typedef struct
 
 /* The size classes of @strategy (guint64, ascending); empty: a block has the size of its tensor,
  * rounded up (1.2).  Free with g_array_unref(). */
-GArray *ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy);
+GArray *gemem_ge_strategy_ranges (const GeModel *model, const GeStrategy *strategy);

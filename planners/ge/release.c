@@ -28,13 +28,13 @@ last_use (GeAssigner *a, GeBlock *block, guint32 *reached)
   if (user->kind != GE_KIND_OUTPUT)
     return a->time;
   /* [QUIRK] for a subgraph's output the stream of the owner counts, not that of the producer */
-  time = ge_max_life (a->model, user->node, user->index,
-                      a->model->options->quirks ? -1 : block->stream, reached, streams);
+  time = gemem_ge_max_life (a->model, user->node, user->index,
+                            a->model->options->quirks ? -1 : block->stream, reached, streams);
   if ((ge_block_last (block)->flags & GE_OCCUPANT_REF) != 0)
-    ge_block_raise_out_cnt (block, ge_count_streams (a->model, streams));
+    gemem_ge_block_raise_out_cnt (block, gemem_ge_count_streams (a->model, streams));
   if (block->first && block->last)
     for (guint32 i = 0; i < gemem_graph_node (a->model->graph, user->node)->n_outputs; i++)
-      ge_max_life (a->model, user->node, i, -1, reached, NULL);
+      gemem_ge_max_life (a->model, user->node, i, -1, reached, NULL);
   return time;
 }
 
@@ -58,7 +58,7 @@ visit (GeBlock *block, gint32 stream, guint32 out, guint32 end)
       block->visits = g_renew (GeVisit, block->visits, block->visits_size);
     }
   block->visits[block->n_visits++] = (GeVisit){ stream, out, end };
-  ge_block_raise_out_cnt (block, block->n_visits);
+  gemem_ge_block_raise_out_cnt (block, block->n_visits);
 }
 
 static void
@@ -67,11 +67,11 @@ end_on_one_stream (GeBlock *block, gint32 consumer_stream)
   const GeVisit *only = &block->visits[0];
 
   if (block->stream != only->stream && only->end == GE_MAX)
-    ge_block_set_end (block, only->out, consumer_stream);
+    gemem_ge_block_set_end (block, only->out, consumer_stream);
   else
-    ge_block_set_end (block, only->end, block->stream);
+    gemem_ge_block_set_end (block, only->end, block->stream);
   if (block->diff_prior && block->stream != consumer_stream)
-    ge_block_set_end (block, only->out, consumer_stream);
+    gemem_ge_block_set_end (block, only->out, consumer_stream);
 }
 
 static void
@@ -83,11 +83,11 @@ end_on_several (GeBlock *block)
     latest = MAX (latest, block->visits[i].end);
   if (latest == GE_MAX)
     block->same_stream = FALSE;
-  ge_block_set_end (block, latest, block->stream);
+  gemem_ge_block_set_end (block, latest, block->stream);
 }
 
 void
-ge_release (GeAssigner *a, GeBlock *block, gint32 consumer_stream, gboolean no_release)
+gemem_ge_release (GeAssigner *a, GeBlock *block, gint32 consumer_stream, gboolean no_release)
 {
   guint32 time = a->time, reached = a->time, end;
 
@@ -114,9 +114,9 @@ ge_release (GeAssigner *a, GeBlock *block, gint32 consumer_stream, gboolean no_r
   if (!block->post_reuse || no_release)
     {
       ge_block_last (block)->diff_stream = GE_NO_DIFF;
-      ge_block_set_end (block, GE_MAX, block->stream);
+      gemem_ge_block_set_end (block, GE_MAX, block->stream);
     }
-  ge_pools_push (a, block);
+  gemem_ge_pools_push (a, block);
   block->n_visits = 0;
   block->used_by_diff = FALSE;
 }

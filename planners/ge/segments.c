@@ -63,7 +63,7 @@ add_feature_map (const GeAssigner *a, GememPlan *plan, guint64 end)
 }
 
 void
-ge_segments (const GeAssigner *a, GememPlan *plan, guint64 feature_map, guint64 cleared)
+gemem_ge_segments (const GeAssigner *a, GememPlan *plan, guint64 feature_map, guint64 cleared)
 {
   const guint64 total = a->counters[GE_SPACE_HBM];
 

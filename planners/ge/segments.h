@@ -5,5 +5,5 @@
 
 /* Adds the segments to @plan.  @feature_map, @cleared: the HBM counter after 4.2 and before the
  * zero-copy tail. */
-void ge_segments (const GeAssigner *assigner, GememPlan *plan, guint64 feature_map,
-                  guint64 cleared);
+void gemem_ge_segments (const GeAssigner *assigner, GememPlan *plan, guint64 feature_map,
+                        guint64 cleared);

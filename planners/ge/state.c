@@ -18,7 +18,7 @@ free_block (GeBlock *block)
 }
 
 GeBlock *
-ge_block_new (GeAssigner *a, guint64 size, gint32 stream, GeSpace space, gboolean reuse_mem)
+gemem_ge_block_new (GeAssigner *a, guint64 size, gint32 stream, GeSpace space, gboolean reuse_mem)
 {
   GeBlock *block;
 
@@ -36,7 +36,7 @@ ge_block_new (GeAssigner *a, guint64 size, gint32 stream, GeSpace space, gboolea
 }
 
 void
-ge_blocks_free (GeAssigner *a)
+gemem_ge_blocks_free (GeAssigner *a)
 {
   for (guint32 i = 0; i < a->n_blocks; i++)
     free_block ((GeBlock *) g_ptr_array_index (a->chunks, i / CHUNK) + i % CHUNK);
@@ -44,7 +44,7 @@ ge_blocks_free (GeAssigner *a)
 }
 
 void
-ge_zero (GeAssigner *a, guint32 node, guint32 output)
+gemem_ge_zero (GeAssigner *a, guint32 node, guint32 output)
 {
   const guint32 item = gemem_node_output_item (gemem_graph_node (a->model->graph, node), output);
 
@@ -52,7 +52,7 @@ ge_zero (GeAssigner *a, guint32 node, guint32 output)
 }
 
 void
-ge_place_item (GeAssigner *a, guint32 item, guint64 offset, guint8 space, guint64 bytes)
+gemem_ge_place_item (GeAssigner *a, guint32 item, guint64 offset, guint8 space, guint64 bytes)
 {
   a->offsets[item] = offset;
   a->spaces[item] = space;
@@ -60,7 +60,7 @@ ge_place_item (GeAssigner *a, guint32 item, guint64 offset, guint8 space, guint6
 }
 
 void
-ge_place_output (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
+gemem_ge_place_output (GeAssigner *a, guint32 tensor, guint64 offset, guint8 space, guint64 bytes)
 {
-  ge_place_item (a, gemem_graph_tensor_item (a->model->graph, tensor), offset, space, bytes);
+  gemem_ge_place_item (a, gemem_graph_tensor_item (a->model->graph, tensor), offset, space, bytes);
 }

@@ -64,15 +64,15 @@ typedef struct
   (gemem_graph_node ((assigner)->model->graph, (request)->node)->first_output + (request)->index)
 
 /* Appends a new block without occupants to B. */
-GeBlock *ge_block_new (GeAssigner *assigner, guint64 size, gint32 stream, GeSpace space,
-                       gboolean reuse_mem);
+GeBlock *gemem_ge_block_new (GeAssigner *assigner, guint64 size, gint32 stream, GeSpace space,
+                             gboolean reuse_mem);
 /* Frees all blocks. */
-void ge_blocks_free (GeAssigner *assigner);
+void gemem_ge_blocks_free (GeAssigner *assigner);
 /* The output gets no block; its offset is 0 until another step sets it. */
-void ge_zero (GeAssigner *assigner, guint32 node, guint32 output);
+void gemem_ge_zero (GeAssigner *assigner, guint32 node, guint32 output);
 /* Sets the offset of @item in @space; @bytes are reserved for the item there. */
-void ge_place_item (GeAssigner *assigner, guint32 item, guint64 offset, guint8 space,
-                    guint64 bytes);
+void gemem_ge_place_item (GeAssigner *assigner, guint32 item, guint64 offset, guint8 space,
+                          guint64 bytes);
 /* The same for the item of an output. */
-void ge_place_output (GeAssigner *assigner, guint32 tensor, guint64 offset, guint8 space,
-                      guint64 bytes);
+void gemem_ge_place_output (GeAssigner *assigner, guint32 tensor, guint64 offset, guint8 space,
+                            guint64 bytes);

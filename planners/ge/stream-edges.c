@@ -146,7 +146,7 @@ prune (GeEdges *table)
 }
 
 void
-ge_model_fill_edges (GeModel *model)
+gemem_ge_model_fill_edges (GeModel *model)
 {
   model->in_edges = g_new0 (GeEdges, (gsize) model->n_streams * model->n_streams + 1);
   for (guint32 id = 0; model->n_streams > 1 && id < model->n_nodes; id++)
@@ -168,7 +168,7 @@ ge_model_fill_edges (GeModel *model)
 /* ---- queries */
 
 guint32
-ge_first_return (const GeModel *model, guint32 node, gint32 stream)
+gemem_ge_first_return (const GeModel *model, guint32 node, gint32 stream)
 {
   const gint32 own = model->nodes[node].stream;
   const GeEdges *table;
@@ -184,7 +184,7 @@ ge_first_return (const GeModel *model, guint32 node, gint32 stream)
 }
 
 guint32
-ge_last_known (const GeModel *model, guint32 node, gint32 stream)
+gemem_ge_last_known (const GeModel *model, guint32 node, gint32 stream)
 {
   const gint32 own = model->nodes[node].stream;
   const GeEdges *table;
@@ -204,7 +204,7 @@ ge_last_known (const GeModel *model, guint32 node, gint32 stream)
 }
 
 guint32
-ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life)
+gemem_ge_depend (const GeModel *model, gint32 dst, gint32 src, guint32 life)
 {
   const GeEdges *table;
   guint at;
@@ -227,7 +227,7 @@ add_consumer (const GeModel *model, GeLife *life, guint32 member, gint32 stream)
     return;
   life->other = TRUE;
   life->other_latest = life->latest;
-  life->returns = MAX (life->returns, ge_first_return (model, member, stream));
+  life->returns = MAX (life->returns, gemem_ge_first_return (model, member, stream));
 }
 
 /* The lifetime of @symbol from its consumers, as seen from @stream; adds their streams to @streams
@@ -240,7 +240,7 @@ symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint6
   for (guint32 i = 0; i < symbol->n_members; i++)
     {
       const guint32 anchor = model->members[symbol->first_member + i];
-      const guint32 node = ge_anchor_node (model, anchor);
+      const guint32 node = gemem_ge_anchor_node (model, anchor);
       const guint32 own = model->nodes[node].stream < 0 ? model->n_streams
                                                         : (guint32) model->nodes[node].stream;
 
@@ -254,7 +254,7 @@ symbol_life (const GeModel *model, const GeSymbol *symbol, gint32 stream, guint6
 }
 
 void
-ge_model_fill_lives (GeModel *model)
+gemem_ge_model_fill_lives (GeModel *model)
 {
   const gsize words = ge_stream_words (model);
 
@@ -264,15 +264,15 @@ ge_model_fill_lives (GeModel *model)
     {
       const GeSymbol *symbol = &model->symbols[s];
 
-      model->lives[s] = symbol_life (model, symbol,
-                                     model->nodes[ge_anchor_node (model, symbol->name)].stream,
-                                     model->life_streams + s * words);
+      model->lives[s] = symbol_life (
+          model, symbol, model->nodes[gemem_ge_anchor_node (model, symbol->name)].stream,
+          model->life_streams + s * words);
     }
 }
 
 guint32
-ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_stream, guint32 *tsym,
-             guint64 *streams)
+gemem_ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_stream,
+                   guint32 *tsym, guint64 *streams)
 {
   const guint32 tensor = gemem_graph_node (model->graph, node)->first_output + output;
   const guint32 symbol = model->symbol_of[tensor];
@@ -284,7 +284,7 @@ ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_str
   if (model->symbols[symbol].name != tensor
       && model->options->quirks) /* [QUIRK] only the naming output knows the readers */
     return result;
-  if (stream == model->nodes[ge_anchor_node (model, model->symbols[symbol].name)].stream)
+  if (stream == model->nodes[gemem_ge_anchor_node (model, model->symbols[symbol].name)].stream)
     life = model->lives[symbol];
   else
     life = symbol_life (model, &model->symbols[symbol], stream, NULL);
@@ -301,7 +301,7 @@ ge_max_life (const GeModel *model, guint32 node, guint32 output, gint32 base_str
 }
 
 guint32
-ge_count_streams (const GeModel *model, const guint64 *streams)
+gemem_ge_count_streams (const GeModel *model, const guint64 *streams)
 {
   guint32 n = 0;
 

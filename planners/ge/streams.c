@@ -15,7 +15,7 @@
 #define INVALID (-1)
 
 gint64 *
-ge_model_effective_streams (const GeModel *model)
+gemem_ge_model_effective_streams (const GeModel *model)
 {
   gint64 *ids = g_new (gint64, (gsize) model->n_nodes + 1);
 
@@ -231,7 +231,7 @@ fill_output_streams (GeModel *model)
 }
 
 gboolean
-ge_model_fill_streams (GeModel *model, gint64 *ids, GError **error)
+gemem_ge_model_fill_streams (GeModel *model, gint64 *ids, GError **error)
 {
   guint32 length;
 

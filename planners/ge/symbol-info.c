@@ -21,8 +21,8 @@ listed_type (const GeModel *model, guint32 anchor)
                                     : GEMEM_ATTRIBUTE_OUTPUT_MEMORY_TYPE;
   gint64 type;
 
-  return ge_listed (model, ge_anchor_node (model, anchor), key, ge_anchor_index (model, anchor),
-                    &type)
+  return gemem_ge_listed (model, gemem_ge_anchor_node (model, anchor), key,
+                          gemem_ge_anchor_index (model, anchor), &type)
                  && type > 0
              ? (guint64) type
              : GEMEM_MEMORY_DEFAULT;
@@ -138,7 +138,7 @@ scan_outputs (const GeModel *model, const GeSymbol *symbol)
 
       if (ge_anchor_is_input (model, anchor))
         continue;
-      if ((model->nodes[ge_anchor_node (model, anchor)].kind & (GE_DATA | GE_NESTED))
+      if ((model->nodes[gemem_ge_anchor_node (model, anchor)].kind & (GE_DATA | GE_NESTED))
           == (GE_DATA | GE_NESTED))
         has_sub_data = TRUE;
       else
@@ -159,7 +159,7 @@ fill_symbol (const GeModel *model, GeSymbol *symbol)
   symbol->type = symbol_type (model, symbol);
   for (guint32 i = 0; i < symbol->n_members; i++)
     {
-      const guint32 id = ge_anchor_node (model, members[i]);
+      const guint32 id = gemem_ge_anchor_node (model, members[i]);
       const gboolean is_input = ge_anchor_is_input (model, members[i]);
 
       n_inputs += is_input;
@@ -167,14 +167,14 @@ fill_symbol (const GeModel *model, GeSymbol *symbol)
                             GEMEM_ATTRIBUTE_IS_FIXED_ADDR_PRIOR))
         symbol->flags |= GE_SYMBOL_FIXED;
       if (!is_input && (model->nodes[id].kind & GE_ZERO_MEMORY) == 0)
-        symbol->size = MAX (symbol->size, ge_tensor_size (model, members[i]));
+        symbol->size = MAX (symbol->size, gemem_ge_tensor_size (model, members[i]));
     }
   if (n_inputs >= 2 && n_inputs * 2 == symbol->n_members)
     {
       const guint32 last = members[symbol->n_members - 1];
 
-      if (ge_anchor_is_input (model, last) && ge_anchor_index (model, last) != 0
-          && (model->nodes[ge_anchor_node (model, last)].kind & GE_RAW_NOPADDING_IN) != 0)
+      if (ge_anchor_is_input (model, last) && gemem_ge_anchor_index (model, last) != 0
+          && (model->nodes[gemem_ge_anchor_node (model, last)].kind & GE_RAW_NOPADDING_IN) != 0)
         symbol->flags |= GE_SYMBOL_NO_ASSIGN;
     }
 }
@@ -197,8 +197,8 @@ fill_same_out (GeModel *model)
         if (inputs[i].tensor != GEMEM_NONE)
           {
             first = first == GEMEM_NONE ? inputs[i].tensor : first;
-            several |= model->nodes[ge_anchor_node (model, inputs[i].tensor)].stream
-                       != model->nodes[ge_anchor_node (model, first)].stream;
+            several |= model->nodes[gemem_ge_anchor_node (model, inputs[i].tensor)].stream
+                       != model->nodes[gemem_ge_anchor_node (model, first)].stream;
           }
       for (guint32 i = 0; several && i < n; i++)
         if (inputs[i].tensor != GEMEM_NONE)
@@ -207,7 +207,7 @@ fill_same_out (GeModel *model)
 }
 
 void
-ge_model_fill_symbol_info (GeModel *model)
+gemem_ge_model_fill_symbol_info (GeModel *model)
 {
   for (guint32 s = 0; s < model->n_symbols; s++)
     fill_symbol (model, &model->symbols[s]);

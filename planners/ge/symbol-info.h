@@ -4,4 +4,4 @@
 #include "planners/ge/model.h"
 
 /* Fills size, type and flags of the symbols, and multi_same_out. */
-void ge_model_fill_symbol_info (GeModel *model);
+void gemem_ge_model_fill_symbol_info (GeModel *model);

@@ -289,12 +289,12 @@ merge_inplace (Classes *classes, const gint64 *streams)
   const guint32 n_anchors = model->n_tensors + model->n_inputs;
   g_autofree guint32 *class_of = NULL;
 
-  if (!ge_inplace_is_declared (model))
+  if (!gemem_ge_inplace_is_declared (model))
     return;
   class_of = g_new (guint32, (gsize) n_anchors + 1);
   for (guint32 a = 0; a < n_anchors; a++)
     class_of[a] = find_class (classes, a);
-  ge_inplace_pairs (model, streams, class_of, pairs);
+  gemem_ge_inplace_pairs (model, streams, class_of, pairs);
   for (guint i = 0; i < pairs->len; i++)
     {
       const GeInplacePair *pair = &g_array_index (pairs, GeInplacePair, i);
@@ -341,7 +341,7 @@ number_symbols (Classes *classes, guint32 n_anchors)
 }
 
 void
-ge_model_fill_symbols (GeModel *model, const gint64 *streams)
+gemem_ge_model_fill_symbols (GeModel *model, const gint64 *streams)
 {
   const guint32 n_anchors = model->n_tensors + model->n_inputs;
   Classes classes = { .model = model,

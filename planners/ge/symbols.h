@@ -5,4 +5,4 @@
 
 /* Fills is_reference, referenced_input, origin, symbols (members and names), members, symbol_of,
  * including in-place pairs (8.3).  @streams: effective, not normalised. */
-void ge_model_fill_symbols (GeModel *model, const gint64 *streams);
+void gemem_ge_model_fill_symbols (GeModel *model, const gint64 *streams);

@@ -26,12 +26,13 @@ refreshable_around (const GeModel *model, guint32 node, guint32 tensor)
 }
 
 gboolean
-ge_symbol_refreshable (const GeModel *model, guint32 tensor)
+gemem_ge_symbol_refreshable (const GeModel *model, guint32 tensor)
 {
   const GeSymbol *symbol = &model->symbols[model->symbol_of[tensor]];
 
   for (guint32 i = 0; i < symbol->n_members; i++)
-    if (!refreshable (model, ge_anchor_node (model, model->members[symbol->first_member + i])))
+    if (!refreshable (model,
+                      gemem_ge_anchor_node (model, model->members[symbol->first_member + i])))
       return FALSE;
   return TRUE;
 }
@@ -48,7 +49,7 @@ graph_outputs (const GeModel *model, guint32 tensor, gboolean *outputs_refreshab
   for (guint32 i = 0; i < symbol->n_members; i++)
     {
       const guint32 anchor = model->members[symbol->first_member + i],
-                    node = ge_anchor_node (model, anchor);
+                    node = gemem_ge_anchor_node (model, anchor);
 
       if (!ge_anchor_is_input (model, anchor))
         *outputs_refreshable = *outputs_refreshable && refreshable (model, node);
@@ -71,8 +72,8 @@ data_is_zero_copy (const GeModel *model, guint32 node, guint32 tensor)
 }
 
 gboolean
-ge_is_zero_copy (const GeModel *model, guint32 node, guint32 output, gboolean continuous,
-                 guint64 noalign)
+gemem_ge_is_zero_copy (const GeModel *model, guint32 node, guint32 output, gboolean continuous,
+                       guint64 noalign)
 {
   const guint32 kind = model->nodes[node].kind,
                 tensor = gemem_graph_node (model->graph, node)->first_output + output;

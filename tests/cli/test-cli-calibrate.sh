@@ -41,12 +41,12 @@ run 0 gemem-sim plot m.json -f markdown; says out '^\| direct \|'
 run 2 gemem-sim plot m.json -f html; says err 'html'
 
 # ---- a GPU
-standin=$GEMEM_BUILDDIR/tests/dry/.libs
+gemem_driver=$GEMEM_BUILDDIR/tests/dry/.libs
 if ! has_cuda; then
   skip 'a GPU' 'built without the CUDA headers'
   done_testing
 fi
-LD_LIBRARY_PATH=$standin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN=sim:capacity=4GiB GEMEM_STANDIN_REPORT=$GEMEM_TMP/report
+LD_LIBRARY_PATH=$gemem_driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN=sim:capacity=4GiB GEMEM_STANDIN_REPORT=$GEMEM_TMP/report
 export LD_LIBRARY_PATH GEMEM_STANDIN GEMEM_STANDIN_REPORT
 run 0 gemem-sim calibrate -d cuda:0 --repeats 3 -o gpu.ini
 check 'it says on what it was measured' grep -q '^# device: gemem stand-in 0, CUDA 13.0$' gpu.ini

@@ -37,12 +37,12 @@ run 2 gemem-sim replay untimed.txt -a direct --occupy; says err 'untimed.txt: th
 run 0 gemem-sim replay untimed.txt -a direct --pace=asap
 
 # ---- a GPU
-standin=$GEMEM_BUILDDIR/tests/dry/.libs
+gemem_driver=$GEMEM_BUILDDIR/tests/dry/.libs
 if ! has_cuda; then
   skip 'a GPU' 'built without the CUDA headers'
   done_testing
 fi
-LD_LIBRARY_PATH=$standin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN_REPORT=$GEMEM_TMP/report
+LD_LIBRARY_PATH=$gemem_driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN_REPORT=$GEMEM_TMP/report
 export LD_LIBRARY_PATH GEMEM_STANDIN_REPORT
 ms () { echo $(($(date +%s%N) / 1000000)); }
 began=$(ms)

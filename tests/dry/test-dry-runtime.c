@@ -562,7 +562,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (scenarios); i++)
     {
-      g_autofree char *path = g_strdup_printf ("/standin/dry-runtime/%s", scenarios[i].name);
+      g_autofree char *path = g_strdup_printf ("/gemem_driver/dry-runtime/%s", scenarios[i].name);
       g_test_add_data_func (path, &scenarios[i], test_scenario);
     }
   return g_test_run ();

@@ -86,16 +86,16 @@ run_image (const guint8 *data, gsize size)
 static void
 read_symbols (const char *path)
 {
-  SymbolsElf *elf = symbols_elf_open (path);
+  SymbolsElf *elf = gemem_symbols_elf_open (path);
   gsize size;
 
   if (elf == NULL)
     return;
-  symbols_elf_build_id (elf, &size);
+  gemem_symbols_elf_build_id (elf, &size);
   for (guint64 address = 0; address < 0x4000; address += 0x101)
-    symbols_elf_function (elf, address);
-  symbols_elf_function (elf, G_MAXUINT64);
-  symbols_elf_close (elf);
+    gemem_symbols_elf_function (elf, address);
+  gemem_symbols_elf_function (elf, G_MAXUINT64);
+  gemem_symbols_elf_close (elf);
 }
 
 static gboolean
@@ -133,13 +133,13 @@ run_report (const guint8 *data, gsize size)
   DryFinding found = { .pid = 7 };
   guint n = 0;
 
-  dry_counts_init (&verdict);
-  dry_report_read (&run, &verdict);
-  dry_report_process (&run, &found);
+  gemem_dry_counts_init (&verdict);
+  gemem_dry_notes_read (&run, &verdict);
+  gemem_dry_notes_process (&run, &found);
 #define LIST(name) n += verdict.name->len;
   DRY_COUNTS (LIST)
 #undef LIST
-  dry_counts_clear (&verdict);
+  gemem_dry_counts_clear (&verdict);
   g_free (found.nccl_on);
   return n > 0;
 }

@@ -96,7 +96,7 @@ test_sort (void)
       state = sorts[s].n * 1000 + sorts[s].limit;
       for (guint i = 0; i < sorts[s].n; i++)
         keys[i] = draw () % sorts[s].limit;
-      ge_std_sort (array, sorts[s].n, key_less, keys);
+      gemem_ge_std_sort (array, sorts[s].n, key_less, keys);
       g_assert_cmphex (hash_array (array, sorts[s].n), ==, sorts[s].hash);
     }
 }
@@ -109,7 +109,7 @@ test_sort_ties (void)
   guint64 keys[17] = { 0 };
   g_autofree gpointer *array = positions (17);
 
-  ge_std_sort (array, 17, key_less, keys);
+  gemem_ge_std_sort (array, 17, key_less, keys);
   for (guint i = 0; i < 17; i++)
     g_assert_cmpuint (GPOINTER_TO_UINT (array[i]), ==, expected[i]);
 }
@@ -149,7 +149,7 @@ test_sort_fallback (void)
   adversary->open = 3001;
   for (guint i = 0; i < 3000; i++)
     adversary->key[i] = adversary->open;
-  ge_std_sort (array, 3000, adversary_less, adversary);
+  gemem_ge_std_sort (array, 3000, adversary_less, adversary);
   g_assert_cmpuint (adversary->comparisons, ==, 104993);
   g_assert_cmphex (hash_array (array, 3000), ==, G_GUINT64_CONSTANT (0x75cabac2e24699e5));
 }
@@ -174,7 +174,7 @@ test_sort_nonsense (void)
       g_autofree gpointer *array = positions (n);
       guint sum = 0;
 
-      ge_std_sort (array, n, nonsense_less, round % 2 == 0 ? NULL : array);
+      gemem_ge_std_sort (array, n, nonsense_less, round % 2 == 0 ? NULL : array);
       for (guint i = 0; i < n; i++)
         sum += GPOINTER_TO_UINT (array[i]);
       g_assert_cmpuint (sum, ==, n * (n - 1) / 2);
@@ -228,7 +228,7 @@ test_map (void)
           keys[i - 1] = keys[other];
           keys[other] = keep;
         }
-      ge_unordered_order (keys, n, order);
+      gemem_ge_unordered_order (keys, n, order);
       for (guint i = 0; i < n; i++)
         hash = hash_add (hash, order[i]);
       g_assert_cmphex (hash, ==, maps[s].hash);
@@ -244,7 +244,7 @@ test_map_growth (void)
   static const gsize expected[] = { 0, 13, 1, 2, 10, 3, 7, 4, 6, 8, 5, 9, 12, 11 };
   gsize order[14];
 
-  ge_unordered_order (keys, 14, order);
+  gemem_ge_unordered_order (keys, 14, order);
   for (guint i = 0; i < 14; i++)
     g_assert_cmpuint (order[i], ==, expected[i]);
 }
@@ -256,7 +256,7 @@ check_ranges (const guint64 *sizes, gsize n, const guint64 *expected, guint n_ex
 {
   g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (guint64));
 
-  ge_binary_ranges (sizes, n, ranges);
+  gemem_ge_binary_ranges (sizes, n, ranges);
   g_assert_cmpuint (ranges->len, ==, n_expected);
   for (guint i = 0; i < n_expected; i++)
     g_assert_cmpuint (g_array_index (ranges, guint64, i), ==, expected[i]);

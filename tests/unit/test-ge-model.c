@@ -23,7 +23,7 @@ static Fixture
 use_graph (GememGraph *graph)
 {
   GError *error = NULL;
-  Fixture f = { graph, ge_model_new (graph, &options, &error) };
+  Fixture f = { graph, gemem_ge_model_new (graph, &options, &error) };
 
   g_assert_no_error (error);
   return f;
@@ -46,7 +46,7 @@ make (const char *lines)
 static void
 drop (Fixture *f)
 {
-  ge_model_free (f->model);
+  gemem_ge_model_free (f->model);
   gemem_graph_unref (f->graph);
 }
 
@@ -75,7 +75,7 @@ symbol (const Fixture *f, const char *name, guint32 output)
 static const char *
 name_of (const Fixture *f, const GeSymbol *symbol)
 {
-  return gemem_graph_node (f->graph, ge_anchor_node (f->model, symbol->name))->name;
+  return gemem_graph_node (f->graph, gemem_ge_anchor_node (f->model, symbol->name))->name;
 }
 
 /* "2<-0: 4<-1" */
@@ -106,12 +106,12 @@ test_edges (void)
       "d stream=1 in=b,c out=512\ne stream=2 in=c,d out=512\nf stream=2 in=d,e out=512\n");
 
   check_edges (&f, "1<-0:2<-1 2<-0:4<-1 2<-1:4<-3");
-  g_assert_cmpuint (ge_first_return (f.model, id_of (&f, "a"), 1), ==, 2);
-  g_assert_cmpuint (ge_first_return (f.model, id_of (&f, "b"), 2), ==, 4);
-  g_assert_cmpuint (ge_first_return (f.model, id_of (&f, "b"), 0), ==, 1);
-  g_assert_cmpuint (ge_first_return (f.model, id_of (&f, "e"), 0), ==, GE_MAX);
-  g_assert_cmpuint (ge_depend (f.model, 2, 1, 5), ==, 3);
-  g_assert_cmpuint (ge_depend (f.model, 2, 1, 3), ==, 0);
+  g_assert_cmpuint (gemem_ge_first_return (f.model, id_of (&f, "a"), 1), ==, 2);
+  g_assert_cmpuint (gemem_ge_first_return (f.model, id_of (&f, "b"), 2), ==, 4);
+  g_assert_cmpuint (gemem_ge_first_return (f.model, id_of (&f, "b"), 0), ==, 1);
+  g_assert_cmpuint (gemem_ge_first_return (f.model, id_of (&f, "e"), 0), ==, GE_MAX);
+  g_assert_cmpuint (gemem_ge_depend (f.model, 2, 1, 5), ==, 3);
+  g_assert_cmpuint (gemem_ge_depend (f.model, 2, 1, 3), ==, 0);
   drop (&f);
 }
 
@@ -133,8 +133,8 @@ test_edges_larger_peer (void)
                     "in=a,c out=512\n");
 
   check_edges (&f, "1<-0:1<-0 1<-0:3<-2");
-  g_assert_cmpuint (ge_first_return (f.model, id_of (&f, "c"), 1), ==, 3);
-  g_assert_cmpuint (ge_first_return (f.model, id_of (&f, "a"), 1), ==, 1);
+  g_assert_cmpuint (gemem_ge_first_return (f.model, id_of (&f, "c"), 1), ==, 3);
+  g_assert_cmpuint (gemem_ge_first_return (f.model, id_of (&f, "a"), 1), ==, 1);
   drop (&f);
 }
 
@@ -165,16 +165,16 @@ test_last_known (void)
   Fixture f = make (lines);
 
   check_edges (&f, "1<-0:3<-0 1<-0:5<-1");
-  g_assert_cmpuint (ge_last_known (f.model, id_of (&f, "d"), 0), ==, 1);
-  g_assert_cmpuint (ge_last_known (f.model, id_of (&f, "y"), 0), ==, 0);
-  g_assert_cmpuint (ge_last_known (f.model, id_of (&f, "x"), 0), ==, GE_MIN_LIFE);
-  g_assert_cmpuint (ge_last_known (f.model, id_of (&f, "x"), 1), ==, 2);
+  g_assert_cmpuint (gemem_ge_last_known (f.model, id_of (&f, "d"), 0), ==, 1);
+  g_assert_cmpuint (gemem_ge_last_known (f.model, id_of (&f, "y"), 0), ==, 0);
+  g_assert_cmpuint (gemem_ge_last_known (f.model, id_of (&f, "x"), 0), ==, GE_MIN_LIFE);
+  g_assert_cmpuint (gemem_ge_last_known (f.model, id_of (&f, "x"), 1), ==, 2);
   /* [QUIRK] although d is known to follow b */
-  g_assert_cmpuint (ge_last_known (f.model, id_of (&f, "z"), 0), ==, GE_MIN_LIFE);
+  g_assert_cmpuint (gemem_ge_last_known (f.model, id_of (&f, "z"), 0), ==, GE_MIN_LIFE);
   drop (&f);
   options.quirks = FALSE;
   f = use (lines);
-  g_assert_cmpuint (ge_last_known (f.model, id_of (&f, "z"), 0), ==, 1);
+  g_assert_cmpuint (gemem_ge_last_known (f.model, id_of (&f, "z"), 0), ==, 1);
   drop (&f);
 }
 
@@ -246,23 +246,23 @@ test_max_life (void)
   guint32 tsym = 1;
   guint64 streams = 0;
 
-  g_assert_cmpuint (ge_max_life (f.model, id_of (&f, "a"), 0, -1, &tsym, &streams), ==, 4);
+  g_assert_cmpuint (gemem_ge_max_life (f.model, id_of (&f, "a"), 0, -1, &tsym, &streams), ==, 4);
   g_assert_cmpuint (tsym, ==, 3);
   g_assert_cmphex (streams, ==, 2);
   tsym = 9;
-  g_assert_cmpuint (ge_max_life (f.model, id_of (&f, "a"), 0, -1, &tsym, NULL), ==, 9);
+  g_assert_cmpuint (gemem_ge_max_life (f.model, id_of (&f, "a"), 0, -1, &tsym, NULL), ==, 9);
   g_assert_cmpuint (tsym, ==, 9);
   tsym = 0;
-  g_assert_cmpuint (ge_max_life (f.model, id_of (&f, "a"), 0, 1, &tsym, NULL), ==, 3);
+  g_assert_cmpuint (gemem_ge_max_life (f.model, id_of (&f, "a"), 0, 1, &tsym, NULL), ==, 3);
   tsym = 0;
   /* without reader */
-  g_assert_cmpuint (ge_max_life (f.model, id_of (&f, "b"), 0, 0, &tsym, NULL), ==, 1);
+  g_assert_cmpuint (gemem_ge_max_life (f.model, id_of (&f, "b"), 0, 0, &tsym, NULL), ==, 1);
   drop (&f);
   /* Not the naming output: the output's own id. */
   f = make ("a stream=0 out=512\nb stream=0 in=a out=512 reuse=0.0\nc stream=0 in=b out=512\n");
   tsym = 0;
-  g_assert_cmpuint (ge_max_life (f.model, id_of (&f, "b"), 0, -1, &tsym, NULL), ==, 1);
-  g_assert_cmpuint (ge_max_life (f.model, id_of (&f, "a"), 0, -1, &tsym, NULL), ==, 2);
+  g_assert_cmpuint (gemem_ge_max_life (f.model, id_of (&f, "b"), 0, -1, &tsym, NULL), ==, 1);
+  g_assert_cmpuint (gemem_ge_max_life (f.model, id_of (&f, "a"), 0, -1, &tsym, NULL), ==, 2);
   drop (&f);
 }
 
@@ -486,10 +486,10 @@ test_sizes (void)
       "d out=0 0._tensor_no_tiling_mem_type=1 0._tensor_no_tiling_size=77\nn:NetOutput "
       "in=c\nv:Const out=5000\nw in=v out=64 reuse=0.0\n");
 
-  g_assert_cmpuint (ge_tensor_size (f.model, out_of (&f, "a", 0)), ==, 300);
-  g_assert_cmpuint (ge_tensor_size (f.model, out_of (&f, "b", 0)), ==, 1000);
-  g_assert_cmpuint (ge_tensor_size (f.model, out_of (&f, "c", 0)), ==, 1000);
-  g_assert_cmpuint (ge_tensor_size (f.model, out_of (&f, "d", 0)), ==, 77);
+  g_assert_cmpuint (gemem_ge_tensor_size (f.model, out_of (&f, "a", 0)), ==, 300);
+  g_assert_cmpuint (gemem_ge_tensor_size (f.model, out_of (&f, "b", 0)), ==, 1000);
+  g_assert_cmpuint (gemem_ge_tensor_size (f.model, out_of (&f, "c", 0)), ==, 1000);
+  g_assert_cmpuint (gemem_ge_tensor_size (f.model, out_of (&f, "d", 0)), ==, 77);
   g_assert_cmpuint (symbol (&f, "v", 0)->size, ==, 64); /* constants do not count */
   drop (&f);
 }
@@ -511,22 +511,22 @@ test_cascade (void)
   g_assert_cmpuint (f.model->cascade[id_of (&f, "a")], ==, id_of (&f, "b"));
   g_assert_cmpuint (f.model->cascade[id_of (&f, "b")], ==, GEMEM_NONE);
   g_assert_true (
-      ge_find_continuous (f.model, out_of (&f, "b", 0), 0, GE_NOPADDING_IN, &node, &input));
+      gemem_ge_find_continuous (f.model, out_of (&f, "b", 0), 0, GE_NOPADDING_IN, &node, &input));
   g_assert_cmpuint (node, ==, id_of (&f, "p"));
   g_assert_cmpuint (input, ==, 1);
   g_assert_false (
-      ge_find_continuous (f.model, out_of (&f, "b", 0), 0, GE_PADDED_IN, &node, &input));
+      gemem_ge_find_continuous (f.model, out_of (&f, "b", 0), 0, GE_PADDED_IN, &node, &input));
   g_assert_false (
-      ge_find_continuous (f.model, out_of (&f, "p", 0), 0, GE_NOPADDING_IN, &node, &input));
+      gemem_ge_find_continuous (f.model, out_of (&f, "p", 0), 0, GE_NOPADDING_IN, &node, &input));
   drop (&f);
   /* In a cascade, input 0 of the inner concat belongs to the outer one. */
   f = make ("x out=512\ny out=512\nz out=512\np in=z,y out=1024 " CONCAT
             "\nq in=p,x out=1536 " CONCAT "\n");
   g_assert_true (
-      ge_find_continuous (f.model, out_of (&f, "z", 0), 0, GE_NOPADDING_IN, &node, &input));
+      gemem_ge_find_continuous (f.model, out_of (&f, "z", 0), 0, GE_NOPADDING_IN, &node, &input));
   g_assert_cmpuint (node, ==, id_of (&f, "q"));
   g_assert_true (
-      ge_find_continuous (f.model, out_of (&f, "y", 0), 0, GE_NOPADDING_IN, &node, &input));
+      gemem_ge_find_continuous (f.model, out_of (&f, "y", 0), 0, GE_NOPADDING_IN, &node, &input));
   g_assert_cmpuint (node, ==, id_of (&f, "p"));
   g_assert_cmpuint (f.model->cascade[id_of (&f, "z")], ==, id_of (&f, "x"));
   g_assert_cmpuint (f.model->cascade[id_of (&f, "q")], ==, id_of (&f, "x"));
@@ -600,7 +600,7 @@ check_refused (const char *lines, const char *message)
   g_autoptr (GError) error = NULL;
 
   options = (GeOptions){ .quirks = TRUE };
-  g_assert_null (ge_model_new (graph, &options, &error));
+  g_assert_null (gemem_ge_model_new (graph, &options, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
   g_assert_cmpstr (error->message, ==, message);
 }

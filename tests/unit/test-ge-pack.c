@@ -19,9 +19,9 @@
 static GeAssigner *
 assign (const GeModel *model, const GeStrategy *strategy)
 {
-  GeAssigner *a = ge_assigner_new (model, strategy);
+  GeAssigner *a = gemem_ge_assigner_new (model, strategy);
 
-  ge_assigner_walk (a);
+  gemem_ge_assigner_walk (a);
   return a;
 }
 
@@ -103,7 +103,7 @@ plain_block (const GeModel *model, GeBlock *block)
     g_ptr_array_add (plain->children, plain_block (model, g_ptr_array_index (block->children, i)));
   plain->stream = block->stream;
   plain->label = block->label;
-  plain->type = ge_space_type ((GeSpace) block->space);
+  plain->type = gemem_ge_space_type ((GeSpace) block->space);
   plain->reuse_mem = block->reuse_mem;
   plain->same_stream = block->same_stream;
   plain->zero_copy = block->zc;
@@ -115,7 +115,7 @@ plain_block (const GeModel *model, GeBlock *block)
   plain->first = block->first;
   plain->last = block->last;
   plain->child = block->child;
-  plain->align_size = ge_block_align_size (block);
+  plain->align_size = gemem_ge_block_align_size (block);
   plain->taken = block->child_off;
   return plain;
 }
@@ -218,7 +218,7 @@ compare (guint64 seed, const GeModel *model, const GeStrategy *strategy, GememRn
   if (variation != NULL)
     vary (fast, variation);
   naive.blocks = plain_blocks (fast);
-  ge_pack (fast);
+  gemem_ge_pack (fast);
   packed = plain_blocks (fast);
   naive_pack_run (&naive);
   describe (packed, fast_text);
@@ -231,7 +231,7 @@ compare (guint64 seed, const GeModel *model, const GeStrategy *strategy, GememRn
   g_ptr_array_unref (packed);
   g_ptr_array_unref (naive.blocks);
   free_edges (naive.edges);
-  ge_assigner_free (fast);
+  gemem_ge_assigner_free (fast);
 }
 
 static void
@@ -246,7 +246,7 @@ compare_all (guint64 seed)
   g_autoptr (GememGraph) graph = test_random_graph (
       seed, features, (guint) gemem_rng_range (&rng, 5, seed % 10 == 0 ? 400 : 80));
 
-  gemem_params_set_defaults (ge_params, &options);
+  gemem_params_set_defaults (gemem_ge_params, &options);
   options.memory_priority = seed % 3 == 0;
   options.quirks = seed % 5 != 0;
   if (seed % 2 == 0)
@@ -254,7 +254,7 @@ compare_all (guint64 seed)
       options.input_reuse = g_strdup ("0,1,2");
       options.output_reuse = g_strdup ("0");
     }
-  GeModel *model = ge_model_new (graph, &options, &error);
+  GeModel *model = gemem_ge_model_new (graph, &options, &error);
   g_assert_no_error (error);
   for (guint32 t = seed % 4 == 0 ? 0 : model->n_tensors; t < model->n_tensors; t++)
     model->multi_same_out[t] |= gemem_rng_below (&rng, 8) == 0;
@@ -269,8 +269,8 @@ compare_all (guint64 seed)
       compare (seed, model, &strategy, NULL);
       compare (seed, model, &strategy, &rng);
     }
-  ge_model_free (model);
-  gemem_params_clear (ge_params, &options);
+  gemem_ge_model_free (model);
+  gemem_params_clear (gemem_ge_params, &options);
 }
 
 static void

@@ -840,15 +840,15 @@ write_calls (gpointer data)
   for (guint i = 0; i < rounds; i++)
     {
       Moment moment;
-      g_assert_true (recorder_ready () && recorder_moment (&moment));
-      recorder_add (&moment,
-                    (JournalRecord){ .call = JOURNAL_ALLOC, .p = moment.sequence << 12, .q = 64 });
+      g_assert_true (gemem_recorder_ready () && gemem_recorder_moment (&moment));
+      gemem_recorder_add (
+          &moment, (JournalRecord){ .call = JOURNAL_ALLOC, .p = moment.sequence << 12, .q = 64 });
       if (i % 50 == 0)
         g_assert_true (
-            recorder_add_data ((JournalRecord){ .call = JOURNAL_STRING, .p = 1, .q = 87 },
-                               "a string of more than one slot, so that it has to "
-                               "be told from the records that follow it",
-                               87));
+            gemem_recorder_add_data ((JournalRecord){ .call = JOURNAL_STRING, .p = 1, .q = 87 },
+                                     "a string of more than one slot, so that it has to "
+                                     "be told from the records that follow it",
+                                     87));
     }
   return NULL;
 }

@@ -127,13 +127,13 @@ static void
 test_self (void)
 {
   const Loaded loaded = this_program ();
-  SymbolsElf *elf = symbols_elf_open (loaded.path);
+  SymbolsElf *elf = gemem_symbols_elf_open (loaded.path);
   gsize size = 0;
   char *note;
 
   test_symbols_caller ();
   g_assert_nonnull (elf);
-  const guint8 *id = symbols_elf_build_id (elf, &size);
+  const guint8 *id = gemem_symbols_elf_build_id (elf, &size);
 #ifdef HAVE_LIBDW
   g_autofree char *expected = g_strdup_printf ("tests::symbols::caller(int)|test-symbols.c|%u",
                                                line);
@@ -148,10 +148,10 @@ test_self (void)
   g_assert_cmpstr (same, ==, expected);
   g_assert_null (note);
   /* the table of symbols alone */
-  g_assert_cmpstr (symbols_elf_function (elf, address - 1 - loaded.bias), ==,
+  g_assert_cmpstr (gemem_symbols_elf_function (elf, address - 1 - loaded.bias), ==,
                    "_ZN5tests7symbols6callerEi");
-  g_assert_null (symbols_elf_function (elf, 0));
-  symbols_elf_close (elf);
+  g_assert_null (gemem_symbols_elf_function (elf, 0));
+  gemem_symbols_elf_close (elf);
   /* built again since */
   g_autofree char *bare = only_offset (&loaded, loaded.path);
   g_autofree char *other = name_address (&loaded, loaded.path, (const guint8 *) "other", 5, &note);
@@ -208,13 +208,13 @@ test_damaged (void)
               (char) gemem_rng_below (&rng, 256);
       memcpy (copy, data, 6); /* else it is not read at all */
       g_assert_true (g_file_set_contents (path, copy, (gssize) length, NULL));
-      SymbolsElf *elf = symbols_elf_open (path);
+      SymbolsElf *elf = gemem_symbols_elf_open (path);
       if (elf == NULL)
         continue;
-      symbols_elf_build_id (elf, &id_size);
-      const char *name = symbols_elf_function (elf, address - 1 - loaded.bias);
+      gemem_symbols_elf_build_id (elf, &id_size);
+      const char *name = gemem_symbols_elf_function (elf, address - 1 - loaded.bias);
       g_assert_true (round > 0 || g_strcmp0 (name, "_ZN5tests7symbols6callerEi") == 0);
-      symbols_elf_close (elf);
+      gemem_symbols_elf_close (elf);
     }
 }
 

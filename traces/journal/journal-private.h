@@ -86,36 +86,36 @@ struct _JournalState
 };
 
 /* Appends an event; the pointer is valid until the next one. */
-GememTraceEvent *journal_emit (JournalState *state, GememEventKind kind, guint64 device,
-                               guint64 id);
+GememTraceEvent *gemem_journal_emit (JournalState *state, GememEventKind kind, guint64 device,
+                                     guint64 id);
 /* Appends the ALLOC of the memory of @record as a new block; returns its id. */
-guint64 journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
-                            JournalKind kind);
+guint64 gemem_journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
+                                  JournalKind kind);
 /* Omits a free of @key (address or handle) that is no block; counts the free if @key is unknown. */
-void journal_unknown_free (JournalState *state, guint64 key);
+void gemem_journal_unknown_free (JournalState *state, guint64 key);
 
 /* places.c: the stack of the call @record, in `info`; 0: it has none.  Calls in ascending order. */
-guint32 journal_stack_of (JournalState *state, const JournalRecord *record);
+guint32 gemem_journal_stack_of (JournalState *state, const JournalRecord *record);
 
 /* physical.c: each function handles the call of its name. */
-void journal_create (JournalState *state, const JournalRecord *record);
-void journal_retain (JournalState *state, const JournalRecord *record);
-void journal_release (JournalState *state, const JournalRecord *record);
-void journal_map (JournalState *state, const JournalRecord *record);
-void journal_unmap (JournalState *state, const JournalRecord *record);
+void gemem_journal_create (JournalState *state, const JournalRecord *record);
+void gemem_journal_retain (JournalState *state, const JournalRecord *record);
+void gemem_journal_release (JournalState *state, const JournalRecord *record);
+void gemem_journal_map_page (JournalState *state, const JournalRecord *record);
+void gemem_journal_unmap (JournalState *state, const JournalRecord *record);
 
 /* requests.c */
-JournalRequests *journal_requests_new (void);
-void journal_requests_free (JournalRequests *requests); /* may be NULL */
+JournalRequests *gemem_journal_requests_new (void);
+void gemem_journal_requests_free (JournalRequests *requests); /* may be NULL */
 /* Append the events of a request, and of the end of its block; @made: time, device, stack, stream and a new id.
  * take(): TRUE if a block was live there, whose end was not seen; drop(): FALSE if none was. */
-gboolean journal_requests_take (JournalRequests *requests, const JournalRecord *record,
-                                const GememTraceEvent *made, GArray *events);
-gboolean journal_requests_drop (JournalRequests *requests, const JournalRecord *record,
-                                const GememTraceEvent *made, GArray *events);
+gboolean gemem_journal_requests_take (JournalRequests *requests, const JournalRecord *record,
+                                      const GememTraceEvent *made, GArray *events);
+gboolean gemem_journal_requests_drop (JournalRequests *requests, const JournalRecord *record,
+                                      const GememTraceEvent *made, GArray *events);
 /* Makes of the events from number @first on, to which the call @record was converted, what they are below
  * the allocator. */
-void journal_requests_sort (JournalRequests *requests, const JournalRecord *record, GArray *events,
-                            guint first);
+void gemem_journal_requests_sort (JournalRequests *requests, const JournalRecord *record,
+                                  GArray *events, guint first);
 /* Notes what was left out. */
-void journal_requests_end (const JournalRequests *requests, GememTraceInfo *info);
+void gemem_journal_requests_end (const JournalRequests *requests, GememTraceInfo *info);

@@ -202,11 +202,11 @@ take_data (JournalReader *reader, const Cursor *cursor, const JournalRecord *rec
                     : module ? "loaded file"
                              : "string");
   if (stack)
-    journal_state_add_stack (reader->state, record, (const guint64 *) (record + 1));
+    gemem_journal_state_add_stack (reader->state, record, (const guint64 *) (record + 1));
   else if (module)
-    journal_state_add_module (reader->state, record, (const guint8 *) (record + 1));
+    gemem_journal_state_add_module (reader->state, record, (const guint8 *) (record + 1));
   else
-    journal_state_add_string (reader->state, record, (const char *) (record + 1));
+    gemem_journal_state_add_string (reader->state, record, (const char *) (record + 1));
   *slots += (guint) journal_slots_after (record);
   return TRUE;
 }
@@ -231,8 +231,8 @@ take_record (JournalReader *reader, const Cursor *cursor, guint *slots, GError *
     return take_data (reader, cursor, record, slots, error);
   if (record->call == JOURNAL_EVENT)
     return take_event (reader, cursor, record, slots, error);
-  journal_state_take (reader->state, record, record->time - MIN (record->time, reader->start),
-                      reader->events);
+  gemem_journal_state_take (reader->state, record, record->time - MIN (record->time, reader->start),
+                            reader->events);
   return TRUE;
 }
 
@@ -250,7 +250,7 @@ take_places (JournalReader *reader)
       const JournalRecord *record = &cursor->slots[cursor->slot];
       guint slots = 1;
       if (record->call == JOURNAL_PLACE)
-        journal_state_add_place (reader->state, record);
+        gemem_journal_state_add_place (reader->state, record);
       if (record->call != JOURNAL_STRING)
         slots += (guint) MIN (journal_slots_after (record), JOURNAL_SLOTS);
       else if (!take_data (reader, cursor, record, &slots, &problem))
@@ -277,7 +277,7 @@ fill (JournalReader *reader, GError **error)
       if (cursor == NULL)
         {
           reader->ended = TRUE;
-          journal_state_end (reader->state);
+          gemem_journal_state_end (reader->state);
           if (problem != NULL)
             g_propagate_error (error, problem);
           return problem == NULL;
@@ -415,7 +415,7 @@ note_requests (JournalReader *reader, const JournalHeader *header)
   reader->base.info.flags |= GEMEM_TRACE_HAS_SEGMENTS;
   if (library != NULL)
     gemem_trace_info_note (&reader->base.info, GEMEM_JOURNAL_REQUESTS, "%s", library);
-  journal_state_above (reader->state);
+  gemem_journal_state_above (reader->state);
 }
 
 static gboolean
@@ -490,7 +490,7 @@ journal_close (GememTraceReader *base)
   forget_cursors (reader);
   g_array_unref (reader->cursors);
   g_array_unref (reader->events);
-  journal_state_free (reader->state);
+  gemem_journal_state_free (reader->state);
   gemem_input_close (reader->input);
   gemem_trace_info_clear (&reader->base.info);
   g_free (reader);
@@ -509,7 +509,7 @@ journal_open (GememInput *input, const GememReadOptions *options, GError **error
   reader->cursors = g_array_new (FALSE, FALSE, sizeof (Cursor));
   reader->events = g_array_sized_new (FALSE, TRUE, sizeof (GememTraceEvent), BATCH);
   gemem_trace_info_init (&reader->base.info, "journal", gemem_input_name (input));
-  reader->state = journal_state_new (&reader->base.info, &reader->options);
+  reader->state = gemem_journal_state_new (&reader->base.info, &reader->options);
   if (read_header (reader, error))
     return &reader->base;
   journal_close (&reader->base);

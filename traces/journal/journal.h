@@ -11,25 +11,26 @@
 /* The state after the calls so far: memory, streams, events, pools. */
 typedef struct _JournalState JournalState;
 
-/* @info receives the tags, the call stacks, the number of omitted records (skipped) and, from journal_state_end(),
+/* @info receives the tags, the call stacks, the number of omitted records (skipped) and, from gemem_journal_state_end(),
  * notes; @info must outlive the state. */
 /* Of @options: memory, managed_on_host. */
-JournalState *journal_state_new (GememTraceInfo *info, const GememReadOptions *options);
-void journal_state_free (JournalState *state);
+JournalState *gemem_journal_state_new (GememTraceInfo *info, const GememReadOptions *options);
+void gemem_journal_state_free (JournalState *state);
 /* From here on the blocks are the requests of an allocator above the calls. */
-void journal_state_above (JournalState *state);
+void gemem_journal_state_above (JournalState *state);
 /* Converts @record and appends the events to @events (GememTraceEvent); @time in ns since the
  * start.
  * Cost: a few lookups in hash tables; for the end of a device or context, O(live blocks). */
-void journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
-                         GArray *events);
+void gemem_journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
+                               GArray *events);
 /* Add what stands after @record, whose size was checked: the addresses of a stack, a loaded file, a
  * stack as text.  A new stack costs the lookup of its new addresses (symbols.h). */
-void journal_state_add_stack (JournalState *state, const JournalRecord *record,
-                              const guint64 *addresses);
-void journal_state_add_module (JournalState *state, const JournalRecord *record,
-                               const guint8 *data);
-void journal_state_add_string (JournalState *state, const JournalRecord *record, const char *text);
+void gemem_journal_state_add_stack (JournalState *state, const JournalRecord *record,
+                                    const guint64 *addresses);
+void gemem_journal_state_add_module (JournalState *state, const JournalRecord *record,
+                                     const guint8 *data);
+void gemem_journal_state_add_string (JournalState *state, const JournalRecord *record,
+                                     const char *text);
 /* Adds @record, a PLACE, whose string was added; in ascending order, before the calls that it belongs to. */
-void journal_state_add_place (JournalState *state, const JournalRecord *record);
-void journal_state_end (JournalState *state);
+void gemem_journal_state_add_place (JournalState *state, const JournalRecord *record);
+void gemem_journal_state_end (JournalState *state);

@@ -10,9 +10,9 @@
 #include "traces/journal/journal-private.h"
 
 void
-journal_create (JournalState *state, const JournalRecord *record)
+gemem_journal_create (JournalState *state, const JournalRecord *record)
 {
-  guint64 id = journal_emit_alloc (state, record, 0, JOURNAL_KIND_PHYSICAL);
+  guint64 id = gemem_journal_emit_alloc (state, record, 0, JOURNAL_KIND_PHYSICAL);
   JournalPhysical *memory = gemem_idmap_insert (state->physical, id, NULL);
   memory->device = record->device;
   memory->references = 1;
@@ -27,13 +27,13 @@ settle (JournalState *state, guint64 id)
   const JournalPhysical *memory = gemem_idmap_lookup (state->physical, id);
   if (memory == NULL || memory->references > 0 || memory->mappings > 0)
     return;
-  journal_emit (state, GEMEM_EVENT_FREE, memory->device, id);
+  gemem_journal_emit (state, GEMEM_EVENT_FREE, memory->device, id);
   gemem_idmap_remove (state->physical, id, NULL);
 }
 
 /* Counts one more handle of the memory mapped at an address. */
 void
-journal_retain (JournalState *state, const JournalRecord *record)
+gemem_journal_retain (JournalState *state, const JournalRecord *record)
 {
   const JournalMapping *mapping = gemem_idmap_lookup (state->mappings, record->q);
   const guint64 *known = gemem_idmap_lookup (state->handles, record->p);
@@ -47,14 +47,14 @@ journal_retain (JournalState *state, const JournalRecord *record)
 }
 
 void
-journal_release (JournalState *state, const JournalRecord *record)
+gemem_journal_release (JournalState *state, const JournalRecord *record)
 {
   const guint64 *id = gemem_idmap_lookup (state->handles, record->p);
   JournalPhysical *memory = id != NULL ? gemem_idmap_lookup (state->physical, *id) : NULL;
 
   if (memory == NULL || memory->references == 0)
     {
-      journal_unknown_free (state, record->p);
+      gemem_journal_unknown_free (state, record->p);
       return;
     }
   guint64 released = *id;
@@ -64,7 +64,7 @@ journal_release (JournalState *state, const JournalRecord *record)
 }
 
 void
-journal_map (JournalState *state, const JournalRecord *record)
+gemem_journal_map_page (JournalState *state, const JournalRecord *record)
 {
   const guint64 *id = gemem_idmap_lookup (state->handles, record->r);
   JournalPhysical *memory = id != NULL ? gemem_idmap_lookup (state->physical, *id) : NULL;
@@ -87,7 +87,7 @@ journal_map (JournalState *state, const JournalRecord *record)
 
 /* Removes the adjacent mappings in the range. */
 void
-journal_unmap (JournalState *state, const JournalRecord *record)
+gemem_journal_unmap (JournalState *state, const JournalRecord *record)
 {
   guint64 address = record->p, left = record->q;
   JournalMapping mapping;

@@ -14,7 +14,7 @@
 #define OTHER_THREAD "in another thread" /* as a frame: the line is the main thread's, meanwhile */
 
 void
-journal_state_add_place (JournalState *state, const JournalRecord *record)
+gemem_journal_state_add_place (JournalState *state, const JournalRecord *record)
 {
   const guint64 *stack = gemem_idmap_lookup (state->stacks, record->p);
   const JournalPlace place = { .sequence = record->sequence,
@@ -50,7 +50,7 @@ join_stacks (JournalState *state, guint32 native, const JournalPlace *place, gbo
 }
 
 guint32
-journal_stack_of (JournalState *state, const JournalRecord *record)
+gemem_journal_stack_of (JournalState *state, const JournalRecord *record)
 {
   const guint64 *number = record->stack != 0 ? gemem_idmap_lookup (state->stacks, record->stack)
                                              : NULL;

@@ -42,7 +42,7 @@ typedef struct
 } Left;
 
 JournalRequests *
-journal_requests_new (void)
+gemem_journal_requests_new (void)
 {
   JournalRequests *self = g_new0 (JournalRequests, 1);
 
@@ -56,7 +56,7 @@ journal_requests_new (void)
 }
 
 void
-journal_requests_free (JournalRequests *self)
+gemem_journal_requests_free (JournalRequests *self)
 {
   if (self == NULL)
     return;
@@ -133,8 +133,8 @@ promote (JournalRequests *self, guint64 address, const GememTraceEvent *made, GA
 /* ---- requests */
 
 gboolean
-journal_requests_take (JournalRequests *self, const JournalRecord *record,
-                       const GememTraceEvent *made, GArray *events)
+gemem_journal_requests_take (JournalRequests *self, const JournalRecord *record,
+                             const GememTraceEvent *made, GArray *events)
 {
   GememTraceEvent event = *made;
   gboolean existed;
@@ -173,8 +173,8 @@ journal_requests_take (JournalRequests *self, const JournalRecord *record,
 }
 
 gboolean
-journal_requests_drop (JournalRequests *self, const JournalRecord *record,
-                       const GememTraceEvent *made, GArray *events)
+gemem_journal_requests_drop (JournalRequests *self, const JournalRecord *record,
+                             const GememTraceEvent *made, GArray *events)
 {
   GememTraceEvent event = *made;
   JournalLive block;
@@ -247,8 +247,8 @@ take_free (JournalRequests *self, const GememTraceEvent *event, gboolean below)
 }
 
 void
-journal_requests_sort (JournalRequests *self, const JournalRecord *record, GArray *events,
-                       guint first)
+gemem_journal_requests_sort (JournalRequests *self, const JournalRecord *record, GArray *events,
+                             guint first)
 {
   const gboolean below = record->below != 0;
 
@@ -274,7 +274,7 @@ journal_requests_sort (JournalRequests *self, const JournalRecord *record, GArra
 }
 
 void
-journal_requests_end (const JournalRequests *self, GememTraceInfo *info)
+gemem_journal_requests_end (const JournalRequests *self, GememTraceInfo *info)
 {
   if (self->left_out > 0)
     gemem_trace_info_note (info, "note",

@@ -27,7 +27,7 @@
 #define HOST_STREAM G_MAXUINT64 /* not a handle of any stream */
 
 JournalState *
-journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
+gemem_journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
 {
   JournalState *state = g_new0 (JournalState, 1);
   state->info = info;
@@ -51,7 +51,7 @@ journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
 }
 
 void
-journal_state_free (JournalState *state)
+gemem_journal_state_free (JournalState *state)
 {
   GememIdMap *const maps[] = { state->blocks,  state->physical, state->handles, state->mappings,
                                state->streams, state->events,   state->pools,   state->threads,
@@ -60,7 +60,7 @@ journal_state_free (JournalState *state)
     gemem_idmap_free (maps[i]);
   g_array_unref (state->places);
   gemem_symbols_free (state->symbols);
-  journal_requests_free (state->requests);
+  gemem_journal_requests_free (state->requests);
   g_free (state);
 }
 
@@ -132,14 +132,16 @@ tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
 /* ---- call stacks */
 
 void
-journal_state_add_stack (JournalState *state, const JournalRecord *record, const guint64 *addresses)
+gemem_journal_state_add_stack (JournalState *state, const JournalRecord *record,
+                               const guint64 *addresses)
 {
   guint64 *stack = gemem_idmap_insert (state->stacks, record->p, NULL);
   *stack = gemem_symbols_stack (state->symbols, addresses, record->q);
 }
 
 void
-journal_state_add_module (JournalState *state, const JournalRecord *record, const guint8 *data)
+gemem_journal_state_add_module (JournalState *state, const JournalRecord *record,
+                                const guint8 *data)
 {
   g_autofree char *path = g_strndup ((const char *) data, record->q);
   const gsize length = strlen (path) + 1;
@@ -150,7 +152,7 @@ journal_state_add_module (JournalState *state, const JournalRecord *record, cons
 }
 
 void
-journal_state_add_string (JournalState *state, const JournalRecord *record, const char *text)
+gemem_journal_state_add_string (JournalState *state, const JournalRecord *record, const char *text)
 {
   g_autofree char *copy = g_strndup (text, record->q);
   guint64 *stack = gemem_idmap_insert (state->stacks, record->p, NULL);
@@ -160,7 +162,7 @@ journal_state_add_string (JournalState *state, const JournalRecord *record, cons
 /* ---- events */
 
 GememTraceEvent *
-journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
+gemem_journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
 {
   guint at = state->out->len;
   g_array_set_size (state->out, at + 1); /* zeroed */
@@ -174,13 +176,14 @@ journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 
 }
 
 guint64
-journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
-                    JournalKind kind)
+gemem_journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
+                          JournalKind kind)
 {
   guint64 stream = stream_of (state, record);
   guint32 tag = tag_of (state, record, kind);
   JournalPool pool = pool_of (state, record);
-  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_ALLOC, pool.device, ++state->last_id);
+  GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_ALLOC, pool.device,
+                                               ++state->last_id);
   event->size = record->q;
   event->address = address;
   event->stream = stream;
@@ -214,12 +217,12 @@ alloc (JournalState *state, const JournalRecord *record)
 
   if (existed)
     {
-      journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id)->stack = 0;
+      gemem_journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id)->stack = 0;
       state->unseen++;
     }
   gemem_idmap_remove (state->foreign, record->p, NULL);
-  block->id = journal_emit_alloc (state, record, record->call == JOURNAL_ARRAY ? 0 : record->p,
-                                  kind_of (record->call));
+  block->id = gemem_journal_emit_alloc (
+      state, record, record->call == JOURNAL_ARRAY ? 0 : record->p, kind_of (record->call));
   block->device = g_array_index (state->out, GememTraceEvent, state->out->len - 1).device;
   block->stream = record->r;
   block->context = belongs_to_context (record->call) ? record->s : 0;
@@ -229,14 +232,14 @@ static void
 refused (JournalState *state, const JournalRecord *record)
 {
   guint64 stream = stream_of (state, record);
-  GememTraceEvent *event = journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
+  GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
   event->size = record->q;
   event->stream = stream;
   event->aux = record->s;
 }
 
 void
-journal_unknown_free (JournalState *state, guint64 key)
+gemem_journal_unknown_free (JournalState *state, guint64 key)
 {
   if (gemem_idmap_remove (state->foreign, key, NULL))
     return;
@@ -251,15 +254,16 @@ free_block (JournalState *state, const JournalRecord *record)
 
   if (!gemem_idmap_remove (state->blocks, record->p, &block))
     {
-      journal_unknown_free (state, record->p);
+      gemem_journal_unknown_free (state, record->p);
       return;
     }
   if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
     {
       guint64 stream = stream_of (state, record);
-      journal_emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream = stream;
+      gemem_journal_emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream =
+          stream;
     }
-  journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
+  gemem_journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
 }
 
 /* What an allocator above the calls says. */
@@ -274,9 +278,9 @@ request (JournalState *state, const JournalRecord *record)
                                  .id = begins && record->p != 0 ? ++state->last_id : 0 };
 
   if (begins)
-    state->unseen += journal_requests_take (state->requests, record, &made, state->out);
-  else if (!journal_requests_drop (state->requests, record, &made, state->out))
-    journal_unknown_free (state, record->p);
+    state->unseen += gemem_journal_requests_take (state->requests, record, &made, state->out);
+  else if (!gemem_journal_requests_drop (state->requests, record, &made, state->out))
+    gemem_journal_unknown_free (state, record->p);
 }
 
 /* ---- ends of devices and contexts */
@@ -314,7 +318,7 @@ end_of (JournalState *state, guint64 device, guint64 context)
     {
       const Ending *end = &g_array_index (ending, Ending, i);
       gemem_idmap_remove (state->blocks, end->address, NULL);
-      journal_emit (state, GEMEM_EVENT_FREE, end->device, end->id);
+      gemem_journal_emit (state, GEMEM_EVENT_FREE, end->device, end->id);
     }
 }
 
@@ -356,7 +360,7 @@ wait_for_event (JournalState *state, const JournalRecord *record)
   if (mark->device != record->device)
     return;
   guint64 id = mark->number, stream = stream_of (state, record);
-  journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
+  gemem_journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
 }
 
 static void
@@ -369,7 +373,7 @@ record_event (JournalState *state, const JournalRecord *record)
     mark->number = ++state->last_event;
   mark->device = record->device;
   guint64 id = mark->number, stream = stream_of (state, record);
-  journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
+  gemem_journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
 /* The host waits for an event, whichever device is current.  This is expressed as an otherwise empty stream
@@ -383,8 +387,8 @@ sync_event (JournalState *state, const JournalRecord *record)
     return;
   guint64 id = mark->number, device = mark->device,
           stream = number_of (state->streams, HOST_STREAM, &state->last_stream);
-  journal_emit (state, GEMEM_EVENT_EVENT_WAIT, device, id)->stream = stream;
-  journal_emit (state, GEMEM_EVENT_STREAM_SYNC, device, 0)->stream = stream;
+  gemem_journal_emit (state, GEMEM_EVENT_EVENT_WAIT, device, id)->stream = stream;
+  gemem_journal_emit (state, GEMEM_EVENT_STREAM_SYNC, device, 0)->stream = stream;
 }
 
 /* Notes memory that is omitted, so that its free is not counted as unknown. */
@@ -423,7 +427,7 @@ pool_call (JournalState *state, const JournalRecord *record)
         state->current_pool[record->device] = pool_with (state, record->p, record->device)->number;
       break;
     case JOURNAL_POOL_TRIM:
-      journal_emit (state, GEMEM_EVENT_TRIM, record->device, 0);
+      gemem_journal_emit (state, GEMEM_EVENT_TRIM, record->device, 0);
       break;
     default:
       gemem_idmap_remove (state->pools, record->p, NULL);
@@ -432,13 +436,14 @@ pool_call (JournalState *state, const JournalRecord *record)
 }
 
 void
-journal_state_take (JournalState *state, const JournalRecord *record, guint64 time, GArray *events)
+gemem_journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
+                          GArray *events)
 {
   const guint first = events->len;
 
   state->out = events;
   state->time = state->last_time = MAX (time, state->last_time);
-  state->stack = journal_stack_of (state, record);
+  state->stack = gemem_journal_stack_of (state, record);
   if (is_omitted (state, record->call))
     {
       gemem_idmap_insert (state->foreign, record->p, NULL);
@@ -463,19 +468,19 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
       free_block (state, record);
       break;
     case JOURNAL_CREATE:
-      journal_create (state, record);
+      gemem_journal_create (state, record);
       break;
     case JOURNAL_RETAIN:
-      journal_retain (state, record);
+      gemem_journal_retain (state, record);
       break;
     case JOURNAL_RELEASE:
-      journal_release (state, record);
+      gemem_journal_release (state, record);
       break;
     case JOURNAL_MAP:
-      journal_map (state, record);
+      gemem_journal_map_page (state, record);
       break;
     case JOURNAL_UNMAP:
-      journal_unmap (state, record);
+      gemem_journal_unmap (state, record);
       break;
     case JOURNAL_POOL_CREATE:
     case JOURNAL_POOL_DEFAULT:
@@ -487,7 +492,7 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
     case JOURNAL_STREAM_SYNC:
       {
         guint64 stream = stream_of (state, record);
-        journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
+        gemem_journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
         break;
       }
     case JOURNAL_STREAM_DESTROY:
@@ -509,7 +514,7 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
       leave_out (state, record);
       break;
     case JOURNAL_DEVICE_SYNC:
-      journal_emit (state, GEMEM_EVENT_DEVICE_SYNC, record->device, 0);
+      gemem_journal_emit (state, GEMEM_EVENT_DEVICE_SYNC, record->device, 0);
       break;
     case JOURNAL_DEVICE_RESET:
       end_of (state, record->device, 0);
@@ -532,18 +537,18 @@ journal_state_take (JournalState *state, const JournalRecord *record, guint64 ti
       break;
     }
   if (state->requests != NULL)
-    journal_requests_sort (state->requests, record, events, first);
+    gemem_journal_requests_sort (state->requests, record, events, first);
 }
 
 void
-journal_state_above (JournalState *state)
+gemem_journal_state_above (JournalState *state)
 {
   if (state->requests == NULL)
-    state->requests = journal_requests_new ();
+    state->requests = gemem_journal_requests_new ();
 }
 
 void
-journal_state_end (JournalState *state)
+gemem_journal_state_end (JournalState *state)
 {
   static const char *const left[JOURNAL_LEFT_COUNT] = {
     [JOURNAL_LEFT_GRAPH] = "allocations that graphs make when they run are not recorded",
@@ -554,7 +559,7 @@ journal_state_end (JournalState *state)
 
   gemem_symbols_note_changed (state->symbols);
   if (state->requests != NULL)
-    journal_requests_end (state->requests, state->info);
+    gemem_journal_requests_end (state->requests, state->info);
   for (guint i = 0; i < JOURNAL_LEFT_COUNT; i++)
     if (left[i] != NULL && state->left_out[i] > 0)
       gemem_trace_info_note (state->info, "note", "%" G_GUINT64_FORMAT " %s", state->left_out[i],

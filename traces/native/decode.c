@@ -1,7 +1,7 @@
 /* decode.c - decodes the payload of a native chunk into events (layout: format.h,
  * doc/trace-formats.md).
  *
- * native_decoder_start() checks the whole directory and unpacks the columns.  native_decode() then
+ * gemem_native_decoder_start() checks the whole directory and unpacks the columns.  gemem_native_decode() then
  * makes the events of the chunk, 256 at a time so that the batch stays in the cache.  For each
  * batch the indices of the events of each kind are listed once, without a branch; every stored
  * column is then decoded densely and scattered to these indices.  A column that is not stored costs
@@ -66,7 +66,7 @@ struct _NativeDecoder
 };
 
 NativeDecoder *
-native_decoder_new (void)
+gemem_native_decoder_new (void)
 {
   NativeDecoder *decoder = g_new0 (NativeDecoder, 1);
   decoder->zstd = gemem_zstd_have (ZSTD_createDCtx ());
@@ -76,7 +76,7 @@ native_decoder_new (void)
 }
 
 void
-native_decoder_free (NativeDecoder *decoder)
+gemem_native_decoder_free (NativeDecoder *decoder)
 {
   if (decoder == NULL)
     return;
@@ -273,8 +273,8 @@ start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n, con
 }
 
 const char *
-native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n,
-                      guint32 strings, guint32 stacks)
+gemem_native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n,
+                            guint32 strings, guint32 stacks)
 {
   const guint8 *data;
   const char *problem = start (decoder, payload, size, n, &data);
@@ -426,7 +426,7 @@ check_references (const NativeDecoder *decoder, const Column *column, guint32 m)
 }
 
 gssize
-native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem)
+gemem_native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem)
 {
   guint32 m = MIN (BATCH, decoder->n - decoder->done);
 
@@ -459,15 +459,15 @@ native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **pr
 /* ---- the devices alone */
 
 const char *
-native_decoder_devices (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n,
-                        guint8 *seen)
+gemem_native_decoder_devices (NativeDecoder *decoder, const guint8 *payload, gsize size, guint32 n,
+                              guint8 *seen)
 {
   const Group *common = &decoder->groups[0];
   const guint8 *data;
   const char *problem = start (decoder, payload, size, n, &data);
   gsize left = problem == NULL ? (gsize) (payload + size - data) : 0;
 
-  decoder->n = 0; /* nothing is left for native_decode() */
+  decoder->n = 0; /* nothing is left for gemem_native_decode() */
   for (guint c = 0; problem == NULL && c < common->column_count; c++)
     {
       Column *column = &decoder->groups[0].columns[c];

@@ -44,7 +44,7 @@ struct _NativeEncoder
 #define RAW_MAX ((gsize) NATIVE_CHUNK_EVENTS * 8 + TABLE_MAX * 8)
 
 NativeEncoder *
-native_encoder_new (void)
+gemem_native_encoder_new (void)
 {
   NativeEncoder *encoder = g_new0 (NativeEncoder, 1);
   encoder->zstd = gemem_zstd_have (ZSTD_createCCtx ());
@@ -62,7 +62,7 @@ native_encoder_new (void)
 }
 
 void
-native_encoder_free (NativeEncoder *encoder)
+gemem_native_encoder_free (NativeEncoder *encoder)
 {
   if (encoder == NULL)
     return;
@@ -268,7 +268,8 @@ encode_group (NativeEncoder *encoder, const GememTraceEvent *events, gsize n, gu
 }
 
 void
-native_encode (NativeEncoder *encoder, const GememTraceEvent *events, gsize n, GByteArray *payload)
+gemem_native_encode (NativeEncoder *encoder, const GememTraceEvent *events, gsize n,
+                     GByteArray *payload)
 {
   gboolean present[GEMEM_EVENT_KIND_COUNT] = { FALSE };
   guint32 groups = 1;

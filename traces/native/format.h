@@ -102,31 +102,31 @@ native_put64 (guint8 *p, guint64 value)
 
 typedef struct _NativeEncoder NativeEncoder;
 
-NativeEncoder *native_encoder_new (void);
-void native_encoder_free (NativeEncoder *encoder);
+NativeEncoder *gemem_native_encoder_new (void);
+void gemem_native_encoder_free (NativeEncoder *encoder);
 /* Appends the payload of a chunk of @n events (1..NATIVE_CHUNK_EVENTS) to @payload.  The tags of
  * the events and their stacks are numbers of the file. */
-void native_encode (NativeEncoder *encoder, const GememTraceEvent *events, gsize n,
-                    GByteArray *payload);
+void gemem_native_encode (NativeEncoder *encoder, const GememTraceEvent *events, gsize n,
+                          GByteArray *payload);
 
 /* ---- decode.c */
 
 typedef struct _NativeDecoder NativeDecoder;
 
-NativeDecoder *native_decoder_new (void);
-void native_decoder_free (NativeDecoder *decoder);
-/* Starts a chunk of @n events; @payload must stay valid until the last native_decode().  Returns
+NativeDecoder *gemem_native_decoder_new (void);
+void gemem_native_decoder_free (NativeDecoder *decoder);
+/* Starts a chunk of @n events; @payload must stay valid until the last gemem_native_decode().  Returns
  * NULL, or a description of the damage.  @strings, @stacks: how many the file has defined so far,
  * with string 0 and stack 0. */
-const char *native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
-                                  guint32 n, guint32 strings, guint32 stacks);
+const char *gemem_native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
+                                        guint32 n, guint32 strings, guint32 stacks);
 /* Decodes the next events of the chunk, valid until the next call.  Returns their count, 0 at the
  * end of the chunk, -1 with *@problem if the chunk contradicts itself. */
-gssize native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem);
+gssize gemem_native_decode (NativeDecoder *decoder, GememTraceEvent **events, const char **problem);
 /* Sets @seen[d], of 65 536, to 1 for each device d of a chunk of @n events, instead of decoding it.
  * Returns NULL, or a description of the damage. */
-const char *native_decoder_devices (NativeDecoder *decoder, const guint8 *payload, gsize size,
-                                    guint32 n, guint8 *seen);
+const char *gemem_native_decoder_devices (NativeDecoder *decoder, const guint8 *payload, gsize size,
+                                          guint32 n, guint8 *seen);
 
 /* ---- writer.c */
 

@@ -372,11 +372,12 @@ start_chunk (NativeReader *reader, const NativeBlock *block, const guint8 *paylo
   if (block->first != reader->event)
     return block_damaged (reader, block->type, "is not the one that must follow here", error);
   const char *problem = reader->seen != NULL
-                            ? native_decoder_devices (reader->decoder, payload, block->stored,
-                                                      block->count, reader->seen)
-                            : native_decoder_start (reader->decoder, payload, block->stored,
-                                                    block->count, reader->base.info.strings->len,
-                                                    stack_count (&reader->base.info) + 1);
+                            ? gemem_native_decoder_devices (reader->decoder, payload, block->stored,
+                                                            block->count, reader->seen)
+                            : gemem_native_decoder_start (reader->decoder, payload, block->stored,
+                                                          block->count,
+                                                          reader->base.info.strings->len,
+                                                          stack_count (&reader->base.info) + 1);
   if (problem == NULL)
     {
       reader->chunk++;
@@ -433,7 +434,7 @@ next_batch (NativeReader *reader, GememTraceEvent **events, GError **error)
   while (!reader->ended)
     {
       const char *problem = NULL;
-      gssize n = native_decode (reader->decoder, events, &problem);
+      gssize n = gemem_native_decode (reader->decoder, events, &problem);
       if (n > 0)
         {
           reader->event += (guint64) n;
@@ -654,7 +655,7 @@ native_close (GememTraceReader *base)
 {
   NativeReader *reader = (NativeReader *) base;
   gemem_input_close (reader->input);
-  native_decoder_free (reader->decoder);
+  gemem_native_decoder_free (reader->decoder);
   g_clear_pointer (&reader->index, g_array_unref);
   gemem_trace_info_clear (&reader->base.info);
   g_free (reader);
@@ -710,7 +711,7 @@ native_open (GememInput *input, const GememReadOptions *options, GError **error)
   reader->base.close = native_close;
   reader->input = input;
   reader->options = *options;
-  reader->decoder = native_decoder_new ();
+  reader->decoder = gemem_native_decoder_new ();
   reader->in_order = TRUE;
   gemem_trace_info_init (&reader->base.info, "native", gemem_input_name (input));
   if (read_header (reader, error) && read_first_info (reader, error) && look_ahead (reader, error))

@@ -196,7 +196,7 @@ flush_chunk (NativeWriter *writer, GError **error)
   if (!flush_tables (writer, STACKS, error))
     return FALSE;
   g_byte_array_set_size (writer->payload, 0);
-  native_encode (writer->encoder, writer->chunk, count, writer->payload);
+  gemem_native_encode (writer->encoder, writer->chunk, count, writer->payload);
   writer->used = 0;
   return write_block (writer, NATIVE_EVENTS, writer->payload->data, writer->payload->len, 0, count,
                       writer->events - count, error);
@@ -380,7 +380,7 @@ native_write (GememTraceWriter *base, const GememTraceEvent *events, gsize n, GE
 static void
 writer_free (NativeWriter *writer)
 {
-  native_encoder_free (writer->encoder);
+  gemem_native_encoder_free (writer->encoder);
   gemem_trace_info_clear (&writer->own);
   g_array_unref (writer->tags);
   g_array_unref (writer->frame_numbers);
@@ -475,7 +475,7 @@ gemem_native_create (const char *path, const GememTraceInfo *info, guint32 chunk
   writer->base.discard = native_discard;
   writer->output = output;
   writer->info = info;
-  writer->encoder = native_encoder_new ();
+  writer->encoder = gemem_native_encoder_new ();
   writer->chunk_events = CLAMP (chunk_events, 1, NATIVE_CHUNK_EVENTS);
   writer->chunk = g_new (GememTraceEvent, writer->chunk_events);
   writer->tags = g_array_new (FALSE, TRUE, sizeof (guint32));

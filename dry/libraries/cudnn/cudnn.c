@@ -24,19 +24,19 @@ enum
 DRY_FUNCTION (int, cudnnCreate, void **handle)
 {
   INVALID_VALUE_UNLESS (handle != NULL, CUDNN_BAD_PARAM);
-  *handle = dry_object_new ();
+  *handle = gemem_library_object_new ();
   return CUDNN_SUCCESS;
 }
 
 DRY_FUNCTION (int, cudnnDestroy, void *handle)
 {
-  dry_object_free (handle);
+  gemem_library_object_free (handle);
   return CUDNN_SUCCESS;
 }
 
 DRY_FUNCTION (int, cudnnSetStream, void *handle, void *stream)
 {
-  dry_keep (handle, STREAM, &stream, sizeof stream);
+  gemem_library_keep (handle, STREAM, &stream, sizeof stream);
   return CUDNN_SUCCESS;
 }
 
@@ -44,28 +44,28 @@ DRY_FUNCTION (int, cudnnGetStream, void *handle, void **stream)
 {
   INVALID_VALUE_UNLESS (stream != NULL, CUDNN_BAD_PARAM);
   *stream = NULL;
-  dry_kept (handle, STREAM, stream, sizeof *stream);
+  gemem_library_kept (handle, STREAM, stream, sizeof *stream);
   return CUDNN_SUCCESS;
 }
 
 /* 90100 is 9.1.0, 8907 is 8.9.7 */
 DRY_FUNCTION (size_t, cudnnGetVersion, void)
 {
-  const int major = dry_version ("cudnn", 0);
-  return (size_t) (major * (major >= 9 ? 10000 : 1000) + dry_version ("cudnn", 1) * 100
-                   + dry_version ("cudnn", 2));
+  const int major = gemem_library_version ("cudnn", 0);
+  return (size_t) (major * (major >= 9 ? 10000 : 1000) + gemem_library_version ("cudnn", 1) * 100
+                   + gemem_library_version ("cudnn", 2));
 }
 
 DRY_FUNCTION (int, cudnnGetProperty, int type, int *value)
 {
   INVALID_VALUE_UNLESS (value != NULL, CUDNN_BAD_PARAM);
-  *value = dry_version ("cudnn", type);
+  *value = gemem_library_version ("cudnn", type);
   return CUDNN_SUCCESS;
 }
 
 DRY_FUNCTION (size_t, cudnnGetCudartVersion, void)
 {
-  return (size_t) runtime_version ();
+  return (size_t) gemem_runtime_version ();
 }
 
 DRY_FUNCTION (const char *, cudnnGetErrorString, int status)
@@ -86,12 +86,12 @@ DRY_FUNCTION (void, cudnnGetLastErrorString, char *message, size_t size)
   DRY_FUNCTION (int, cudnnCreate##kind##Descriptor, void **descriptor) \
   { \
     INVALID_VALUE_UNLESS (descriptor != NULL, CUDNN_BAD_PARAM); \
-    *descriptor = dry_object_new (); \
+    *descriptor = gemem_library_object_new (); \
     return CUDNN_SUCCESS; \
   } \
   DRY_FUNCTION (int, cudnnDestroy##kind##Descriptor, void *descriptor) \
   { \
-    dry_object_free (descriptor); \
+    gemem_library_object_free (descriptor); \
     return CUDNN_SUCCESS; \
   }
 DESCRIPTOR (Activation)
@@ -132,14 +132,14 @@ cudnn_set_tensor (gpointer descriptor, int type, int format, int n, const int *d
     tensor.dimensions[i] = dimensions[i];
   for (int i = tensor.n - 1, step = 1; i >= 0; step *= MAX (1, tensor.dimensions[i]), i--)
     tensor.strides[i] = strides != NULL ? strides[i] : step;
-  dry_keep (descriptor, TENSOR, &tensor, sizeof tensor);
+  gemem_library_keep (descriptor, TENSOR, &tensor, sizeof tensor);
 }
 
 CudnnTensor
 cudnn_tensor (gconstpointer descriptor)
 {
   CudnnTensor tensor = { 0 };
-  dry_kept (descriptor, TENSOR, &tensor, sizeof tensor);
+  gemem_library_kept (descriptor, TENSOR, &tensor, sizeof tensor);
   return tensor;
 }
 
@@ -289,7 +289,7 @@ DRY_FUNCTION (int, cudnnSetConvolutionNdDescriptor, void *descriptor, int n, con
       convolution.strides[i] = strides[i];
       convolution.dilations[i] = dilations[i];
     }
-  dry_keep (descriptor, CONVOLUTION, &convolution, sizeof convolution);
+  gemem_library_keep (descriptor, CONVOLUTION, &convolution, sizeof convolution);
   return CUDNN_SUCCESS;
 }
 
@@ -300,20 +300,20 @@ DRY_FUNCTION (int, cudnnSetConvolution2dDescriptor, void *descriptor, int pad_h,
   const Convolution convolution = {
     2, { pad_h, pad_w }, { stride_h, stride_w }, { dilation_h, dilation_w }
   };
-  dry_keep (descriptor, CONVOLUTION, &convolution, sizeof convolution);
+  gemem_library_keep (descriptor, CONVOLUTION, &convolution, sizeof convolution);
   return CUDNN_SUCCESS;
 }
 
 DRY_FUNCTION (int, cudnnSetConvolutionGroupCount, void *descriptor, int groups)
 {
-  dry_keep (descriptor, GROUPS, &groups, sizeof groups);
+  gemem_library_keep (descriptor, GROUPS, &groups, sizeof groups);
   return CUDNN_SUCCESS;
 }
 
 DRY_FUNCTION (int, cudnnGetConvolutionGroupCount, void *descriptor, int *groups)
 {
   INVALID_VALUE_UNLESS (groups != NULL, CUDNN_BAD_PARAM);
-  *groups = (int) dry_kept_number (descriptor, GROUPS, 1);
+  *groups = (int) gemem_library_kept_number (descriptor, GROUPS, 1);
   return CUDNN_SUCCESS;
 }
 
@@ -323,7 +323,7 @@ DRY_FUNCTION (int, cudnnGetConvolutionNdForwardOutputDim, void *descriptor, void
   const CudnnTensor x = cudnn_tensor (input), w = cudnn_tensor (filter);
   Convolution c = { 0 };
 
-  dry_kept (descriptor, CONVOLUTION, &c, sizeof c);
+  gemem_library_kept (descriptor, CONVOLUTION, &c, sizeof c);
   INVALID_VALUE_UNLESS (output != NULL && n >= 2 && n == c.n + 2 && x.n == n && w.n == n,
                         CUDNN_BAD_PARAM);
   output[0] = x.dimensions[0];
@@ -364,9 +364,10 @@ static int
 one_algorithm (const char *function, int algorithm, int wanted, int *found, Performance *results)
 {
   INVALID_VALUE_UNLESS (wanted > 0 && found != NULL && results != NULL, CUDNN_BAD_PARAM);
-  *results = (Performance){
-    .algorithm = algorithm, .time = 1, .determinism = 1, .memory = dry_unknown_size (function, 0)
-  };
+  *results = (Performance){ .algorithm = algorithm,
+                            .time = 1,
+                            .determinism = 1,
+                            .memory = gemem_library_unknown_size (function, 0) };
   gemem_dry_wrote (0, 0, NULL, FALSE); /* it tried them */
   *found = 1;
   return CUDNN_SUCCESS;

@@ -51,14 +51,14 @@ type_size (int type)
 DRY_FUNCTION (int, cudnnBackendCreateDescriptor, int kind, void **descriptor)
 {
   INVALID_VALUE_UNLESS (descriptor != NULL, BAD_PARAM);
-  *descriptor = dry_object_new ();
-  dry_keep_number (*descriptor, KIND, kind);
+  *descriptor = gemem_library_object_new ();
+  gemem_library_keep_number (*descriptor, KIND, kind);
   return SUCCESS;
 }
 
 DRY_FUNCTION (int, cudnnBackendDestroyDescriptor, void *descriptor)
 {
-  dry_object_free (descriptor);
+  gemem_library_object_free (descriptor);
   return SUCCESS;
 }
 
@@ -74,7 +74,7 @@ DRY_FUNCTION (int, cudnnBackendSetAttribute, void *descriptor, int id, int type,
 {
   INVALID_VALUE_UNLESS (descriptor != NULL && count >= 0 && (count == 0 || elements != NULL),
                         BAD_PARAM);
-  dry_keep (descriptor, id, elements, (gsize) count * type_size (type));
+  gemem_library_keep (descriptor, id, elements, (gsize) count * type_size (type));
   return SUCCESS;
 }
 
@@ -82,20 +82,20 @@ DRY_FUNCTION (int, cudnnBackendSetAttribute, void *descriptor, int id, int type,
 static void
 fill_config (void *heuristics, void *config)
 {
-  void *graph = NULL, *engine = dry_object_new ();
+  void *graph = NULL, *engine = gemem_library_object_new ();
 
-  dry_kept (heuristics, HEURISTICS_GRAPH, &graph, sizeof graph);
-  dry_keep_number (engine, KIND, ENGINE);
-  dry_keep (engine, ENGINE_GRAPH, &graph, sizeof graph);
-  dry_keep_number (engine, ENGINE_INDEX, 0);
-  dry_keep (config, CONFIG_ENGINE, &engine, sizeof engine);
+  gemem_library_kept (heuristics, HEURISTICS_GRAPH, &graph, sizeof graph);
+  gemem_library_keep_number (engine, KIND, ENGINE);
+  gemem_library_keep (engine, ENGINE_GRAPH, &graph, sizeof graph);
+  gemem_library_keep_number (engine, ENGINE_INDEX, 0);
+  gemem_library_keep (config, CONFIG_ENGINE, &engine, sizeof engine);
 }
 
 /* What was not set, but has an answer; -1: nothing. */
 static gint64
 derived (void *descriptor, int id)
 {
-  const gint64 kind = dry_kept_number (descriptor, KIND, -1);
+  const gint64 kind = gemem_library_kept_number (descriptor, KIND, -1);
 
   if (id == GRAPH_ENGINES)
     return 1;
@@ -103,7 +103,8 @@ derived (void *descriptor, int id)
     return 0;
   if ((kind == EXECUTION_PLAN && id == PLAN_WORKSPACE)
       || (kind == ENGINE_CONFIG && id == CONFIG_WORKSPACE))
-    return (gint64) dry_unknown_size ("cudnnBackendGetAttribute (workspace of a plan)", 0);
+    return (gint64) gemem_library_unknown_size ("cudnnBackendGetAttribute (workspace of a plan)",
+                                                0);
   return -1;
 }
 
@@ -112,9 +113,10 @@ static int
 get_descriptors (void *descriptor, int id, int64_t wanted, int64_t *count, void **elements)
 {
   void *kept[64] = { 0 };
-  gsize n = dry_kept (descriptor, id, kept, sizeof kept) / sizeof kept[0];
+  gsize n = gemem_library_kept (descriptor, id, kept, sizeof kept) / sizeof kept[0];
 
-  if (id == HEURISTICS_RESULTS && dry_kept_number (descriptor, KIND, -1) == ENGINE_HEURISTICS)
+  if (id == HEURISTICS_RESULTS
+      && gemem_library_kept_number (descriptor, KIND, -1) == ENGINE_HEURISTICS)
     {
       n = 1;
       if (wanted > 0 && elements != NULL && elements[0] != NULL)
@@ -124,7 +126,7 @@ get_descriptors (void *descriptor, int id, int64_t wanted, int64_t *count, void 
     {
       for (gsize i = 0; i < MIN (n, G_N_ELEMENTS (kept)) && (int64_t) i < wanted; i++)
         if (elements[i] != NULL)
-          dry_copy (elements[i], kept[i]);
+          gemem_library_copy (elements[i], kept[i]);
         else
           elements[i] = kept[i];
     }
@@ -150,7 +152,8 @@ DRY_FUNCTION (int, cudnnBackendGetAttribute, void *descriptor, int id, int type,
         *count = 1;
       return SUCCESS;
     }
-  const gsize has = dry_kept (descriptor, id, elements, wanted > 0 ? (gsize) wanted * size : 0);
+  const gsize has = gemem_library_kept (descriptor, id, elements,
+                                        wanted > 0 ? (gsize) wanted * size : 0);
   if (count != NULL)
     *count = (int64_t) (has / size);
   return SUCCESS;
@@ -166,9 +169,9 @@ DRY_FUNCTION (int, cudnnBackendExecute, void *handle, void *plan, void *pack)
   gemem_dry_launched ("cudnnBackendExecute", &calls);
   for (int id = PACK_POINTERS; id <= PACK_WORKSPACE; id++)
     {
-      const gsize size = dry_kept (pack, id, NULL, 0);
+      const gsize size = gemem_library_kept (pack, id, NULL, 0);
       g_autofree gpointer *pointers = g_malloc0 (MAX (size, sizeof *pointers));
-      dry_kept (pack, id, pointers, size);
+      gemem_library_kept (pack, id, pointers, size);
       for (gsize i = 0; i < size / sizeof *pointers; i++)
         gemem_dry_reached (pointers[i]);
     }

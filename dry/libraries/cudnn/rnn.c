@@ -38,14 +38,14 @@ DRY_FUNCTION (int, cudnnSetRNNDescriptor_v8, void *descriptor, int algorithm, in
   const Network network = { algorithm, cell,  bias,   direction,  input_mode, type,    precision,
                             math_type, input, hidden, projection, layers,     dropout, flags };
   INVALID_VALUE_UNLESS (descriptor != NULL && hidden > 0 && layers > 0, CUDNN_BAD_PARAM);
-  dry_keep (descriptor, NETWORK, &network, sizeof network);
+  gemem_library_keep (descriptor, NETWORK, &network, sizeof network);
   return CUDNN_SUCCESS;
 }
 
 static gboolean
 find_network (void *descriptor, Network *network)
 {
-  return dry_kept (descriptor, NETWORK, network, sizeof *network) == sizeof *network;
+  return gemem_library_kept (descriptor, NETWORK, network, sizeof *network) == sizeof *network;
 }
 
 /* Each answer may be NULL. */
@@ -196,12 +196,12 @@ DRY_FUNCTION (int, cudnnGetRNNTempSpaceSizes, void *handle, void *descriptor, in
               size_t *workspace, size_t *kept)
 {
   if (workspace != NULL)
-    *workspace = dry_unknown_size ("cudnnGetRNNTempSpaceSizes", 0);
+    *workspace = gemem_library_unknown_size ("cudnnGetRNNTempSpaceSizes", 0);
   if (kept != NULL)
     *kept = 0; /* in inference */
   if (kept != NULL && mode == TRAINING)
     {
-      const gsize chosen = dry_unknown_size (
+      const gsize chosen = gemem_library_unknown_size (
           "cudnnGetRNNTempSpaceSizes (kept for the backward pass; 512 bytes instead of 0)", 0);
       *kept = gemem_align_up (MAX (chosen, 1), KEPT_LEAST);
     }

@@ -11,9 +11,9 @@ FREE_OBJECT (curandDestroyGenerator)
 DRY_FUNCTION (int, curandCreateGenerator, void **generator, int type)
 {
   INVALID_VALUE_UNLESS (generator != NULL, RAND_TYPE_ERROR);
-  dry_unknown_size ("curandCreateGenerator",
-                    0); /* the generator's state, which it allocates itself */
-  *generator = dry_object_new ();
+  gemem_library_unknown_size ("curandCreateGenerator",
+                              0); /* the generator's state, which it allocates itself */
+  *generator = gemem_library_object_new ();
   return SUCCESS;
 }
 

@@ -53,7 +53,7 @@ DRY_FUNCTION (int, cusolverGetVersion, int *version)
     for (int i = 0; norms != NULL && i < batch; i++) \
       norms[i] = 0; \
     if (norms != NULL) \
-      dry_unknown_value (#name); \
+      gemem_library_unknown_value (#name); \
     return SUCCESS; \
   }
 SVD_BATCHED (cusolverDnSgesvdaStridedBatched)
@@ -106,7 +106,7 @@ DRY_FUNCTION (const char *, cusparseGetErrorString, int status)
 #define PROPERTY(name, id) \
   DRY_FUNCTION (int, cusparseSet##name, void *object, int value) \
   { \
-    dry_keep (object, id, &value, sizeof value); \
+    gemem_library_keep (object, id, &value, sizeof value); \
     return SUCCESS; \
   }
 PROPERTY (PointerMode, POINTER_MODE)
@@ -118,7 +118,7 @@ PROPERTY (MatIndexBase, FIRST_PROPERTY + 3)
 #define ASK_PROPERTY(name, id) \
   DRY_FUNCTION (int, cusparseGet##name, void *object) \
   { \
-    return (int) dry_kept_number (object, id, 0); \
+    return (int) gemem_library_kept_number (object, id, 0); \
   }
 ASK_PROPERTY (MatType, FIRST_PROPERTY)
 ASK_PROPERTY (MatFillMode, FIRST_PROPERTY + 1)
@@ -128,7 +128,7 @@ ASK_PROPERTY (MatIndexBase, FIRST_PROPERTY + 3)
 DRY_FUNCTION (int, cusparseGetPointerMode, void *handle, int *mode)
 {
   INVALID_VALUE_UNLESS (mode != NULL, SPARSE_INVALID_VALUE);
-  *mode = (int) dry_kept_number (handle, POINTER_MODE, 0);
+  *mode = (int) gemem_library_kept_number (handle, POINTER_MODE, 0);
   return SUCCESS;
 }
 
@@ -138,8 +138,8 @@ new_matrix (void **matrix, int64_t rows, int64_t columns, int64_t elements)
   const int64_t sizes[] = { rows, columns, elements };
 
   INVALID_VALUE_UNLESS (matrix != NULL, SPARSE_INVALID_VALUE);
-  *matrix = dry_object_new ();
-  dry_keep (*matrix, SIZES, sizes, sizeof sizes);
+  *matrix = gemem_library_object_new ();
+  gemem_library_keep (*matrix, SIZES, sizes, sizeof sizes);
   return SUCCESS;
 }
 
@@ -209,14 +209,14 @@ DRY_FUNCTION (int, cusparseSpMatGetSize, void *matrix, int64_t *rows, int64_t *c
 {
   int64_t sizes[3] = { 0 };
 
-  dry_kept (matrix, SIZES, sizes, sizeof sizes);
+  gemem_library_kept (matrix, SIZES, sizes, sizeof sizes);
   if (rows != NULL)
     *rows = sizes[0];
   if (columns != NULL)
     *columns = sizes[1];
   if (elements != NULL)
     *elements = sizes[2];
-  dry_unknown_value ("cusparseSpMatGetSize");
+  gemem_library_unknown_value ("cusparseSpMatGetSize");
   return SUCCESS;
 }
 
@@ -224,9 +224,9 @@ DRY_FUNCTION (int, cusparseSpMatGetSize, void *matrix, int64_t *rows, int64_t *c
 #define ZERO_PIVOT(name) \
   DRY_FUNCTION (int, name, void *handle, void *info, int *position) \
   { \
-    if (position != NULL && dry_kept_number (handle, POINTER_MODE, 0) == 0) \
+    if (position != NULL && gemem_library_kept_number (handle, POINTER_MODE, 0) == 0) \
       *position = -1; \
-    dry_unknown_value (#name); \
+    gemem_library_unknown_value (#name); \
     return SUCCESS; \
   }
 ZERO_PIVOT (cusparseXbsrsv2_zeroPivot)
@@ -237,9 +237,9 @@ DRY_FUNCTION (int, cusparseXcsrgeam2Nnz, void *handle, int m, int n, void *desc_
               const int *rows_b, const int *columns_b, void *desc_c, int *rows_c, int *elements,
               void *workspace)
 {
-  if (elements != NULL && dry_kept_number (handle, POINTER_MODE, 0) == 0)
+  if (elements != NULL && gemem_library_kept_number (handle, POINTER_MODE, 0) == 0)
     *elements = 0;
-  dry_unknown_value ("cusparseXcsrgeam2Nnz");
+  gemem_library_unknown_value ("cusparseXcsrgeam2Nnz");
   return SUCCESS;
 }
 
@@ -249,7 +249,7 @@ DRY_FUNCTION (int, cusparseXcsrgeam2Nnz, void *handle, int m, int n, void *desc_
                 void *descriptor, size_t *size, void *buffer) \
   { \
     if (size != NULL && buffer == NULL) \
-      *size = dry_unknown_size (#name, 0); \
+      *size = gemem_library_unknown_size (#name, 0); \
     gemem_dry_wrote (0, 0, NULL, FALSE); \
     return SUCCESS; \
   }

@@ -1,4 +1,4 @@
-/* test-standin.c - the stand-in driver itself: refusals, counts, real bytes under several mappings,
+/* test-gemem_driver.c - the stand-in driver itself: refusals, counts, real bytes under several mappings,
  * and the order of work.
  *
  * Every scenario runs in a process of its own, which opens the library as a program does; the test
@@ -831,7 +831,7 @@ add_tests (void)
 {
   for (guint i = 0; i < G_N_ELEMENTS (scenarios); i++)
     {
-      g_autofree char *path = g_strconcat ("/standin/", scenarios[i].name, NULL);
+      g_autofree char *path = g_strconcat ("/gemem_driver/", scenarios[i].name, NULL);
       g_test_add_data_func (path, &scenarios[i], test_scenario);
     }
 }
