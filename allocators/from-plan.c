@@ -57,9 +57,9 @@ static const GememParam params[] = {
     .default_text = "auto",
     .choices = "auto|graph|trace",
     FIELD (input),
-    .help = "What is planned where a graph was lowered: the graph, or the trace it became; auto: "
-            "the graph, if the planner is made for "
-            "graphs, the graph has several streams, or a file is given." },
+    .help = "What is planned where a graph was lowered: the graph, or the trace it became. "
+            "auto: the graph, if the planner is made for graphs, the graph has several streams, or "
+            "a file is given." },
   { NULL }
 };
 

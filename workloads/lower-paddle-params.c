@@ -56,12 +56,13 @@ const GememParam gemem_lower_paddle_params[] = {
     .choices = GEMEM_PADDLE_VERSION_CHOICES, .conflicts = "preset",
     .help = "Release of Paddle (default: 3.x, or what preset says): its flags, defaults, in-place "
             "pass and rules of fusion." },
-  GEMEM_RULES_ROW (Params, rules,
-                   "garbage collection off by default, fractions of the number of tensors, "
-                   "whitelisted operators never in place, gradients in groups of "
-                   "fuse_parameter_groups_size (3) up to fuse_parameter_memory_size MiB, "
-                   "init_allocated_mem in every allocator, workspaces of exactly "
-                   "times_excess_than_required_tmp_allocation times the size reused, too."),
+  GEMEM_RULES_ROW (
+      Params, rules,
+      "garbage collection is off by default, fractions are of the number of tensors, and "
+      "whitelisted operators are never in place. Gradients lie in groups of "
+      "fuse_parameter_groups_size (3) up to fuse_parameter_memory_size MiB. "
+      "Every allocator obeys init_allocated_mem. Workspaces of exactly "
+      "times_excess_than_required_tmp_allocation times the size are reused, too."),
   { ROW ("place", GEMEM_PARAM_CHOICE, cpu), .default_text = "gpu", .choices = "gpu|cpu",
     .help = "Where the program runs.  cpu: no stream is waited for, workspaces are freed at once, "
             "fused gradients are padded to 4 KiB." },
@@ -127,16 +128,16 @@ const GememParam gemem_lower_paddle_params[] = {
     .default_text = "version", .sweep = "-1|0|1|4|16|32|64|128",
     .special = "version=" BY_PRESET_REAL, .min = "-1e15", .max = "1e15",
     .help =
-        "A group of fused gradients is closed at this size: bytes in 1.4 (0: off), MiB since "
-        "1.5 (negative: off; 0: off, since 1.6 one group of all); documented: the most MiB of a "
-        "group, -1: no limit.  "
+        "A group of fused gradients is closed at this size: bytes in 1.4 (0: off), MiB since 1.5 "
+        "(negative: off; 0: off, since 1.6 one group of all). "
+        "Documented: the most MiB of a group, -1: no limit.  "
         "Default in 1.4-1.5: 0, 1.6-3.x: -1." },
   { FLAG ("fuse_parameter_groups_size", GEMEM_PARAM_INT, fuse_parameter_groups_size),
     .default_text = "version", .sweep = "-1|1|3|10|50", .special = "version=" BY_PRESET_INT,
     .min = "-2147483648", .max = "2147483647",
-    .help = "1.4: groups that are merged (-1: all); since 1.5: parameters after which a group is "
-            "closed (1: never), where fuse_parameter_memory_size is above 0; documented: "
-            "parameters of a group (-1: all; 3 by default).  "
+    .help = "1.4: groups that are merged (-1: all). Since 1.5: parameters after which a group is "
+            "closed (1: never), where fuse_parameter_memory_size is above 0. "
+            "Documented: parameters of a group (-1: all; 3 by default).  "
             "Default in 1.4-1.5: 3, 1.6-3.x: 1." },
   { ROW ("places", GEMEM_PARAM_UINT, places), .default_text = "0", .special = "version=0",
     .max = "65536",
@@ -155,7 +156,7 @@ const GememParam gemem_lower_paddle_params[] = {
     .aliases = "reuse_tmp_allocation_excess_fraction|FLAGS_times_excess_than_required_tmp_"
                "allocation|FLAGS_reuse_tmp_allocation_excess_fraction",
     .help = "A returned workspace serves a request if it is less than this many times as large "
-            "(removed in 1.6); as documented it may be as many times as large, and the number is "
+            "(removed in 1.6). As documented it may be as many times as large, and the number is "
             "whole.  Default in 1.3-1.5: 2." },
   { NULL },
 };

@@ -28,7 +28,7 @@ static const GememParam params[] = {
     .aliases = "ge.exec.atomicCleanPolicy|policy",
     .offset = G_STRUCT_OFFSET (Params, policy),
     .help = "0: memory to be cleared lies together and is set at the head of the step, by one "
-            "memset; 1: each node clears its own just before it runs: less memory, more memsets." },
+            "memset. 1: each node clears its own just before it runs: less memory, more memsets." },
   { NULL }
 };
 

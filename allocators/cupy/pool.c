@@ -58,7 +58,7 @@ static const GememParam params[] = {
     .choices = "lowest_address|recorded",
     .offset = G_STRUCT_OFFSET (Params, tie),
     .help = "Which of several free chunks of equal size is taken: the lowest, or the one that the "
-            "recording has, if it has one of them; CuPy goes by the identity of its own objects." },
+            "recording has, if it has one of them. CuPy goes by the identity of its own objects." },
   { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "14.2",

@@ -24,10 +24,9 @@ static const GememParam params[] = {
     .choices = "single|two|rts|fixed",
     .aliases = "mode",
     FIELD (stack),
-    .help = "Pools: an L1 pool for each stream over the device's bottom pool (two), a bare pool "
-            "for each stream on the device (single), "
-            "the bottom pool alone (rts), or one pool that begins with a range of fixed_size "
-            "(fixed)." },
+    .help = "Pools. two: an L1 pool for each stream over the device's bottom pool. "
+            "single: a bare pool for each stream on the device. rts: the bottom pool alone. "
+            "fixed: one pool that begins with a range of fixed_size." },
   { .name = "fixed_size",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,

@@ -72,10 +72,10 @@ const GememParam gemem_paddle_auto_growth_params[] = {
     .max = "1GiB",
     .aliases = "alignment|FLAGS_alignment_size",
     .offset = G_STRUCT_OFFSET (Params, alignment),
-    .help = "Rounding unit of requests and, until 2.2, of the aligning allocator below; a power of "
-            "two (256 on CUDA, 64KiB for pinned memory; a flag in 3.x, "
-            "which Paddle reads on other devices than CUDA's only; before, a rule that may be "
-            "tried).  Default in 1.6-3.x: 256." },
+    .help = "Rounding unit of requests and, until 2.2, of the aligning allocator below. "
+            "A power of two: 256 on CUDA, 64KiB for pinned memory. A flag in 3.x, which Paddle "
+            "reads on other devices than CUDA's only; before, a rule that may be tried.  "
+            "Default in 1.6-3.x: 256." },
   { .name = "use_stream_safe_cuda_allocator",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",

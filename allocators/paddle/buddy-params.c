@@ -33,9 +33,9 @@ const GememParam gemem_paddle_buddy_params[] = {
     .default_text = "no",
     .aliases = "FLAGS_free_idle_memory",
     .offset = G_STRUCT_OFFSET (Params, free_idle_memory),
-    .help = "Return free chunks to the device while (used + max_chunk) * 2 < free (the "
-            "documentation of 1.4 and 1.5 still lists it, no code "
-            "reads it; as documented it works in every version).  Default in 1.2-1.3: no." },
+    .help = "Return free chunks to the device while (used + max_chunk) * 2 < free. "
+            "The documentation of 1.4 and 1.5 still lists it, no code reads it; as documented it "
+            "works in every version.  Default in 1.2-1.3: no." },
   GEMEM_PADDLE_BUDDY_LIMIT_ROWS,
   { .name = "fraction_of_cpu_memory_to_use",
     .type = GEMEM_PARAM_DOUBLE,

@@ -91,8 +91,8 @@ enum
         .aliases = "fraction|FLAGS_fraction_of_gpu_memory_to_use", \
         .offset = G_STRUCT_OFFSET (GememPaddleBuddyParams, chunk.fraction), \
         .help = "Part of the memory (less 5 %) that one chunk takes where no size is set: of the " \
-                "total until 1.5, of what is available since 1.6; as documented of the total, " \
-                "and above 0; the default is (double)0.92f, on Windows 0.5.  Default in 1.2-3.x: " \
+                "total until 1.5, of what is available since 1.6. Documented: of the total, and " \
+                "above 0. The default is (double)0.92f, on Windows 0.5.  Default in 1.2-3.x: " \
                 "0.92." }, \
       { .name = "initial_gpu_memory_in_mb", \
         .type = GEMEM_PARAM_SIZE, \

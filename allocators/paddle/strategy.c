@@ -62,7 +62,7 @@ static const GememParam params[] = {
   VERSION_ROW (
       GEMEM_PADDLE_VERSIONS, "default", "1.3|1.5|1.6|2.0|2.2|2.6|3.x",
       "Release of Paddle, whose defaults and names count (default: 3.x, with "
-      "rules=documented 1.5); presets stand for the last of a group: P13 1.3, P14 1.5, P16 "
+      "rules=documented 1.5). Presets stand for the last of a group: P13 1.3, P14 1.5, P16 "
       "2.0, P2 2.6, P3 3.x."),
   GEMEM_RULES_ROW (Choice, rules,
                    "the strategies of every version are legacy, the default, and naive_best_fit, a "

@@ -65,8 +65,8 @@ static const GememParam params[] = {
     .aliases = "FLAGS_alignment_size",
     .offset = G_STRUCT_OFFSET (Params, alignment),
     .help = "Rounding unit of requests, what each mapping has in addition, and the most that is "
-            "left uncut; a power of two (a flag in 3.x, which Paddle "
-            "reads on other devices than CUDA's only).  Default in 3.x: 256." },
+            "left uncut; a power of two. A flag in 3.x, which Paddle reads on other devices than "
+            "CUDA's only.  Default in 3.x: 256." },
   { .name = "use_stream_safe_cuda_allocator",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "yes",

@@ -46,12 +46,12 @@ static const GOptionEntry entries[] = {
     "what the process holds besides what it asks for (default: 0): CUDA's context and kernels",
     "SIZE" },
   { "workspaces", 0, 0, G_OPTION_ARG_STRING, &workspaces,
-    "what each workspace takes whose size only NVIDIA's libraries know: the program runs a second "
-    "time so, for the upper end of the verdict",
+    "size to take for each workspace whose size only NVIDIA's libraries know. "
+    "The program runs a second time with it, for the upper end of the verdict",
     "SIZE" },
   { "stand-ins", 0, 0, G_OPTION_ARG_NONE, &options.stand_ins,
-    "do not run cuDNN, cuSOLVER, cuSPARSE and NCCL where they are installed: the sizes of their "
-    "workspaces and buffers are not known then",
+    "do not run cuDNN, cuSOLVER, cuSPARSE and NCCL where they are installed. "
+    "The sizes of their workspaces and buffers are not known then",
     NULL },
   { "gpus", 0, 0, G_OPTION_ARG_INT, &options.gpus, "how many of them (default: 1)", "N" },
   { "rank", 0, 0, G_OPTION_ARG_INT, &options.rank,
@@ -64,11 +64,11 @@ static const GOptionEntry entries[] = {
     "where to write the trace (default: out.gmt)", "FILE" },
   { "stacks", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks,
     "record the call stacks of CUDA calls, DEPTH frames of each; without =DEPTH " G_STRINGIFY (
-        GEMEM_LAUNCH_FRAMES) " (those of PyTorch's requests are always there)",
+        GEMEM_LAUNCH_FRAMES) ". Those of PyTorch's requests are always there",
     "DEPTH" },
   { "value", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.values,
-    "values that a Python program reads from the GPU in a stack that REGEX matches are N (default: "
-    "0), or one after the other: 0*99,1; several may be given",
+    "what a Python program reads from the GPU where REGEX matches its stack (default: 0). "
+    "One value after the other: 0*99,1. Several may be given",
     "REGEX=N" },
   { "once", 0, 0, G_OPTION_ARG_NONE, &options.once,
     "do not run a program again that reads integers or truth values from the GPU, to see whether "
@@ -81,9 +81,8 @@ static const GOptionEntry entries[] = {
   { "json", 0, 0, G_OPTION_ARG_FILENAME, &options.json,
     "write the verdict for programs, too; '-': on standard output", "FILE" },
   { "fit", 0, 0, G_OPTION_ARG_STRING_ARRAY, &fit,
-    "find the largest value of NAME, a word in the arguments, with which the program fits; "
-    "FROM..TO "
-    "or A,B,C; given again: a table over the values of the others",
+    "find the largest value of NAME, a word in the arguments, with which the program fits. "
+    "VALUES are FROM..TO or A,B,C. Given again: a table over the values of the others",
     "NAME=VALUES" },
   { "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
   G_OPTION_ENTRY_NULL,

@@ -307,7 +307,7 @@ static const GememParam params[] = {
     .choices = PADDLE_ERA_CHOICES,
     .aliases = "era",
     .offset = G_STRUCT_OFFSET (PaddleMemoryOptimize, era),
-    .help = "Release: from 1.3 on the pool is sorted by size, in 1.0 to 1.2 in the order of death; "
+    .help = "Release: from 1.3 on the pool is sorted by size, in 1.0 to 1.2 in the order of death. "
             "2019-02-01 is a state before 1.3 that does not compare element types." },
   GEMEM_RULES_ROW (PaddleMemoryOptimize, rules,
                    "skip_grads leaves out all variables that the backward part writes and is off "

@@ -81,8 +81,8 @@ const GOptionEntry gemem_batch_entries[] = {
     "(default on the simulated device, whose clock needs no waiting)",
     "asap|recorded" },
   { "occupy", 0, 0, G_OPTION_ARG_NONE, &occupy,
-    "Keep each stream busy as long as it was between its events when recorded, so that what "
-    "streams order has work in front of it",
+    "Keep each stream busy between its events for as long as when it was recorded. "
+    "What streams order then has work in front of it",
     NULL },
   { "find-capacity", 0, 0, G_OPTION_ARG_NONE, &find_capacity,
     "Find the least device capacity on which nothing fails", NULL },

@@ -141,13 +141,13 @@ const GememCommand gemem_command_calibrate = {
   .name = "calibrate",
   .synopsis = "",
   .summary = "Measure what the calls of a device cost, and write a profile",
-  .description =
-      "Every device call is made many times over several sizes, among up to 4096 others that are "
-      "live, and while a stream has work to do: base\n"
-      "cost, slopes, and whether it waits until the device is idle, each number with its source, "
-      "medians and p99 behind them as comments; and on a GPU what this host\n"
-      "takes for a request that an allocator serves without any call. The profile is for -d "
-      "sim:profile=FILE.ini. Nothing else should use the GPU meanwhile.",
+  .description = "Every device call is made many times over several sizes, among up to 4096\n"
+                 "others that are live, and while a stream has work to do. The profile has its\n"
+                 "base cost, slopes, and whether it waits until the device is idle, each\n"
+                 "number with its source, medians and p99 behind them as comments. On a GPU it\n"
+                 "also has what this host takes for a request that an allocator serves without\n"
+                 "any call. The profile is for -d sim:profile=FILE.ini. Nothing else should\n"
+                 "use the GPU meanwhile.",
   .examples = "  gemem-sim calibrate -d cuda:0 -o h200.ini\n"
               "      the profile of this machine\n"
               "  gemem-sim compare train.gmt -d cuda:0:profile=h200.ini --measure\n"

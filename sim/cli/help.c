@@ -50,15 +50,13 @@ const GememCommand gemem_command_help = {
   .name = "help",
   .synopsis = "[NAME|terms|paddle-flags]",
   .summary = "Explain a command, an allocator, a parameter, a flag, or any name of a real system",
-  .description =
-      "NAME is a command or an option, an allocator, planner, lowering, generator, device or "
-      "format, a\n"
-      "parameter, environment variable or value, a measure, an event, an attribute of graphs, or "
-      "what\n"
-      "one of these is called in PyTorch, PaddlePaddle or the Ascend Graph Engine (empty_cache,\n"
-      "ScalableAllocator). All places that have the name are shown, with commands to try. 'terms' "
-      "is\n"
-      "the index of all names, 'paddle-flags' the table of PaddlePaddle's flags.",
+  .description = "NAME is a command or an option, an allocator, planner, lowering, generator,\n"
+                 "device or format, a parameter, environment variable or value, a measure, an\n"
+                 "event, or an attribute of graphs. It may also be what one of these is called\n"
+                 "in PyTorch, PaddlePaddle or the Ascend Graph Engine (empty_cache,\n"
+                 "ScalableAllocator). All places that have the name are shown, with commands\n"
+                 "to try. 'terms' is the index of all names, 'paddle-flags' the table of\n"
+                 "PaddlePaddle's flags.",
   .examples = "  gemem-sim help max_split_size_mb\n  gemem-sim help GE_USE_STATIC_MEMORY\n"
               "  gemem-sim help empty_cache\n",
   .options = { entries },

@@ -165,7 +165,7 @@ gemem_manual (const GememCommand *const *commands)
       "side, with plots.\n"
       "Results go to standard output, messages to standard error.\n"
       ".PP\nAn input may be a pipe, a FIFO or \\- (standard input) where a file is named, "
-      "compressed or not: it is read once, kept in an unnamed\n"
+      "compressed or not. It is read once, kept in an unnamed\n"
       "temporary file while it is used, and recognised by its content. It can be given once.\n"
       ".PP\nAn allocator is written \\fINAME\\fR[:\\fIkey\\fR=\\fIvalue\\fR,...]. Parameters bear "
       "the names they have in the real system; \\- and _ are\n"
@@ -179,7 +179,7 @@ gemem_manual (const GememCommand *const *commands)
       "bytes. A number without a unit\n"
       "counts bytes, or the unit in [] behind the parameter (max_split_size_mb: MiB); then it is "
       "whole, as the real system\n"
-      "reads it, and text that is the real system's own (PYTORCH_CUDA_ALLOC_CONF, FLAGS_ in the "
+      "reads it. Text that is the real system's own (PYTORCH_CUDA_ALLOC_CONF, FLAGS_ in the "
       "environment) takes no units.\n"
       "Amounts of memory below 4096 bytes need a unit: capacity=16 is refused, write 16GiB, or 16B "
       "if so few are meant.\n");

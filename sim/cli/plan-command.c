@@ -326,7 +326,7 @@ const GememCommand gemem_command_plan = {
       "brings.\n"
       "With --trace FILE the plans become a session: the static memory of every graph is loaded "
       "with its segments, runs in turn, and is\n"
-      "unloaded; 'gemem-sim compare FILE' shows what the run-time allocators make of it.",
+      "unloaded. 'gemem-sim compare FILE' shows what the run-time allocators make of it.",
   .examples = "  gemem-sim plan model.json\n"
               "      all planners, and how far each is from the lower bound\n"
               "  gemem-sim plan step.gmt -p 'ge-*' -p 'first-fit*' --plan best.json --plots plots\n"

@@ -52,9 +52,9 @@ const GememCommand gemem_command_replay = {
       "device: one "
       "-a for all, or one for each trace in their order.\n"
       "Where the trace has call stacks or tags, the report names the line, operator or tag that "
-      "allocated what it names: failed\n"
-      "requests and what stands in their way, the largest blocks at the live peak and those never "
-      "freed, the segment map.",
+      "allocated what it tells of.\n"
+      "It tells of failed requests and what stands in their way, the largest blocks at the live "
+      "peak and those never freed, the segment map.",
   .examples =
       "  gemem-sim replay step.gmt -a pytorch-caching\n"
       "      one training step, the defaults of PyTorch\n"

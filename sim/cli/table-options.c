@@ -14,8 +14,8 @@ const GOptionEntry gemem_table_entries[] = {
     "A row for every run: in tables for people, runs that are equal in every measure share one",
     NULL },
   { "sort", 0, 0, G_OPTION_ARG_STRING, &sort,
-    "Order the runs of a trace by MEASURE ('gemem-sim help measures'), the best first, or with "
-    "-MEASURE the worst; runs that failed or are not allowed come last in any case",
+    "Order the runs of a trace by MEASURE ('gemem-sim help measures'), the best first, "
+    "or with -MEASURE the worst. Runs that failed or are not allowed come last in any case",
     "MEASURE" },
   { "columns", 0, 0, G_OPTION_ARG_STRING, &columns,
     "Show these measures, separated by commas, and no others (table, Markdown, CSV)", "LIST" },
