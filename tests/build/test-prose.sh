@@ -2,9 +2,9 @@
 # test-prose.sh - a tired engineer reads it once: no sentence of the pages and of the help texts has more than 40 words, and no line of a page more
 # than 100 characters.
 #
-# A sentence ends at . ! or ? before a blank, and with its paragraph, list item or cell of a table; not in "e.g.", "i.e." and "vs.", nor at "..." in
-# its midst.  A word has a letter or a digit; `code`, a link's target, a web address and a number with its unit's sign are one or none.  Left out are
-# fenced and indented code, the length of a table's lines and of web addresses, and doc/conformance.md, which gemem-sim writes.
+# A sentence ends at . ! or ? before a blank, and with its paragraph, list item or cell of a table; not at "e.g.", "i.e.", "vs." and "...", nor in
+# 3.10 or file.c.  A word has a letter or a digit; `some code` is one, and a link is its text.  Left out are fenced and indented code, the length
+# of a table's lines and of web addresses, and doc/conformance.md, which gemem-sim writes.
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
@@ -18,7 +18,7 @@ prose () {
     }
     function finish () { # the paragraph
       gsub (/`[^`]*`/, "code", text); gsub (/\]\([^)]*\)/, "", text); gsub (/https?:[^ )>]*/, "address", text)
-      gsub (/\.\.\.[])"*_]* [^A-Z]/, "_ ", text); gsub (/e\.g\./, "eg", text); gsub (/i\.e\./, "ie", text); gsub (/vs\./, "vs", text)
+      gsub (/\.\.\.[])"]* /, "_ ", text); gsub (/e\.g\./, "eg", text); gsub (/i\.e\./, "ie", text); gsub (/vs\./, "vs", text)
       while (match (text, /[.!?][])"*_\047]* /)) { say(substr (text, 1, RSTART)); text = substr (text, RSTART + RLENGTH) }
       say(text); text = ""
     }
@@ -36,12 +36,14 @@ prose () {
     END { finish() }' "$@"
 }
 
-# A manual page in roff as paragraphs, without its macros, fonts, examples and the names of options; and a help text, whose indented lines are paragraphs.
+# A manual page in roff as paragraphs, without its macros, fonts, examples and the names of options.
 manual () {
   sed -n '/^\.\\"\|^\.TH/d; /^\.\(nf\|EX\)/,/^\.\(fi\|EE\)/d; /^\.TP/{N;s/.*//p;d}; s/^\.\(S[HS]\|PP\|IP\|R[SE]\).*//; s/^\.[A-Z]* //
-    s/\\f[A-Z]//g; s/\\(aq/'"'"'/g; s/\\[&e|]//g; s/\\-/-/g; s/^[ |#]*//; p'
+    s/\\f[A-Z]//g; s/\\(aq/"/g; s/\\[&e|]//g; s/\\-/-/g; s/^[ |#]*//; p'
 }
-help () { sed 's/^  *\(-.*   *\)\{0,1\}[|#]*\(.*\)/\2\n/'; }
+
+# A help text as paragraphs: an indented line is one.  Lists of names are none.
+help () { sed "/^  *\(Also\|Also written\|Worth trying ('\*')\): /d; s/^  *\(-.*   *\)\{0,1\}[|#]*\(.*\)/\2\n/"; }
 
 # ---- pages
 cd "$GEMEM_SRCDIR" || exit 99
@@ -67,8 +69,33 @@ prose ./* | grep ': [0-9]* words: ' >../found
 [ ! -s ../found ]; ok $? 'help texts: no sentence has more than 40 words'
 sed 's/^/# /' ../found
 check 'and the help texts are there' sh -c 'test $(cat * | wc -l) -gt 3000'
+
 # ---- what counts
-cat >text.md <<'END'
-x
+cd "$GEMEM_TMP" || exit 99
+ten='one - `two two` 3.10 [four](http://a.b/c.d) e.g. six, i.e. eight vs. ten...'
+long=$(printf '%0101d' 0)
+cat >text <<END
+$ten $long
+$ten
+$ten
+$ten (and)
+the 44th.) Ended.
+
+* $ten
+  $ten
+  $ten
+  $ten Next!
+* $ten
+* $ten
+  http://address/$long
+
+    $long
+\`\`\`
+$long
+\`\`\`
+| $long | $ten $ten | $ten $ten |
 END
+prose text | sed 's/words: .*/words/' >found
+printf 'text:%s\n' '1: 163 characters' '1: 44 words' '7: 41 words' >wanted
+check 'what counts, and what does not' diff wanted found
 done_testing
