@@ -5,6 +5,7 @@
 # A sentence ends at . ! or ? before a blank, and with its paragraph, list item or cell of a table; not at "e.g.", "i.e.", "vs." and "...", nor in
 # 3.10 or file.c.  A word has a letter or a digit; `some code` is one, and a link is its text.  Left out are fenced and indented code, the length
 # of a table's lines and of web addresses, and doc/conformance.md, which gemem-sim writes.
+# shellcheck disable=SC2016 # scripts for sh -c
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
