@@ -115,7 +115,7 @@ def watch_cupy(cupy, stacks):
 
 
 # ---- RMM, if $GEMEM_DRY_RMM says so.  It tells nobody of its requests; a resource of its own kind that calls Python, CallbackMemoryResource, can stand before another,
-# which changes the program: doc/dry-run.md says how.
+# which changes the program: doc/dry-run-frameworks.md says how.
 
 # those whose settings can be read, or that need none; what stands before another one, or is made of others, is taken for that
 _RESOURCES = {"PoolMemoryResource": "rmm-pool", "ArenaMemoryResource": "rmm-arena", "CudaAsyncMemoryResource": "rmm-cuda-async"}
