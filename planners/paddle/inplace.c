@@ -2,7 +2,7 @@
  * of FLAGS_enable_inplace_whitelist.
  *
  * Rules (paddle.md 7).  Operators of the global block are visited in planning order; their pairs
- * come from the in-place rule (graphs/inplace.h: attribute `inplace_pairs`, else first input and
+ * come from the in-place rule (graphs/overlay.h: attribute `inplace_pairs`, else first input and
  * first output of the whitelisted types):
  *   version=1.4  the flag on: only whitelisted operators;
  *   version=1.5  the flag on: only operators that are not whitelisted (as the documentation says);
@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "base/rules.h"
-#include "graphs/inplace.h"
+#include "graphs/overlay.h"
 #include "graphs/meaning.h"
 #include "planners/paddle/inplace.h"
 #include "planners/paddle/node-size.h"

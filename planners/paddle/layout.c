@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "graphs/inplace.h"
+#include "graphs/overlay.h"
 #include "graphs/meaning.h"
 #include "planners/paddle/rewrite.h"
 
