@@ -216,7 +216,7 @@ npu_create (gconstpointer given, GememDevice *device, GError **error)
   npu->workspace_pool = params->workspace_pool;
   npu->keeps_pages = params->keep_pages;
   npu->erases = params->reuse != 0;
-  npu->waits = gemem_npu_versions[params->version].waits;
+  npu->waits = gemem_npu_versions[params->common.version].waits;
   return &npu->caching.base;
 }
 
