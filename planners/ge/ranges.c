@@ -8,7 +8,7 @@
 #include "base/compare.h"
 #include "planners/ge/anchors.h"
 #include "planners/ge/library.h"
-#include "planners/ge/ranges.h"
+#include "planners/ge/state.h"
 
 /* 3.1: the sizes of the unlabelled nodes and of the label with the largest total, ascending,
  * without zeros. */
