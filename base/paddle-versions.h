@@ -1,16 +1,23 @@
-/* paddle-versions.h - the releases of PaddlePaddle that `version=` names, and the group of releases
- * (preset) to which each belongs.
+/* paddle-versions.h - the releases of PaddlePaddle that `version=` names, the group of releases
+ * (preset) to which each belongs, and the parameter `version` of allocators and lowerings.
  *
- * Why: a user knows the number of the release that runs, not the name of a group of releases.  What
- * differs inside a group asks for the release; where only the group is given, the group's rule
- * holds.
+ * Why: what a flag means, which flags there are and which allocator serves by default changed from
+ * release to release.  A user knows the number of the release that runs; older notes speak of
+ * presets, groups of releases that decide nearly alike.  What differs inside a group asks for the
+ * release; where only the group is given, the group's rule holds.  For allocators a preset is a
+ * synonym of the last release of its group, and `preset` another name of the parameter, so that the
+ * two never contradict each other.
+ * This is the one table: base is the lowest folder that its users (workloads, allocators, sim/cli)
+ * may include.  The planners' own list (planners/paddle/params.h) has the releases of Python scripts.
  *
  * Invariants: releases ascend, so "since 1.6" is a comparison; a group's releases follow each
- * other.  Origin: paddle.md, table of presets, and 13.1.
+ * other; the choices of a class are a run of releases without gaps, and the index of a choice counts
+ * from the first of them.
+ * Origin: paddle.md, table of presets, and 13.1.
  */
 #pragma once
 
-#include <glib.h>
+#include "base/params.h"
 
 /* Groups of releases with nearly the same rules. */
 typedef enum
@@ -50,6 +57,7 @@ typedef enum
 
 #define GEMEM_PADDLE_SYMBOL_(symbol, name, era) GEMEM_PADDLE_##symbol,
 #define GEMEM_PADDLE_NAME_(symbol, name, era) "|" name
+#define GEMEM_PADDLE_CHOICE_(symbol, name, era) name "|"
 
 typedef enum
 {
@@ -68,6 +76,30 @@ typedef enum
  * GememPaddleVersion. */
 #define GEMEM_PADDLE_VERSION_CHOICES \
   "default" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
+
+/* The choices of a class: a run of releases, then presets and full numbers as synonyms. */
+#define GEMEM_PADDLE_VERSIONS_UNTIL_1_5 \
+  GEMEM_PADDLE_UNTIL_1_5 (GEMEM_PADDLE_CHOICE_) "P13=1.3|P14=1.5"
+#define GEMEM_PADDLE_VERSIONS_SINCE_2_3 \
+  GEMEM_PADDLE_SINCE_2_3 (GEMEM_PADDLE_CHOICE_) \
+  "P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_3
+#define GEMEM_PADDLE_VERSIONS_SINCE_2_0 \
+  GEMEM_PADDLE_SINCE_2_0 (GEMEM_PADDLE_CHOICE_) \
+  "P16=2.0|P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_0
+#define GEMEM_PADDLE_VERSIONS_SINCE_1_6 \
+  GEMEM_PADDLE_SINCE_1_6 (GEMEM_PADDLE_CHOICE_) \
+  "P16=2.0|P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
+#define GEMEM_PADDLE_VERSIONS \
+  GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_CHOICE_) \
+  "P13=1.3|P14=1.5|P16=2.0|P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
+
+/* The row, an int @field of @Type; @versions: GEMEM_PADDLE_VERSIONS...; @one_each: one release of
+ * each kind that the class tells apart; @text: what they differ in. */
+#define GEMEM_PADDLE_VERSION_ROW(Type, field, versions, standard, one_each, text) \
+  { \
+    .name = "version", .type = GEMEM_PARAM_CHOICE, .default_text = standard, .choices = versions, \
+    .sweep = one_each, .aliases = "preset", .offset = G_STRUCT_OFFSET (Type, field), .help = text \
+  }
 
 /* The group of @version. */
 static inline GememPaddleEra

@@ -671,6 +671,18 @@ gemem_param_value_text (const GememParam *param, gconstpointer dest)
     }
 }
 
+gboolean
+gemem_param_is_default (const GememParam *param, gconstpointer dest)
+{
+  const Value value = load (param, dest);
+
+  if (param->type == GEMEM_PARAM_STRING)
+    return strcmp (value.string != NULL ? value.string : "",
+                   param->default_text != NULL ? param->default_text : "")
+           == 0;
+  return compare_values (param, value, default_value (param)) == 0;
+}
+
 char *
 gemem_params_describe (const GememParam *table, gconstpointer dest)
 {

@@ -163,6 +163,9 @@ GPtrArray *gemem_param_sweep (const GememParam *param);
 /* The effective value of @param in @dest as text that parses back to the same value. */
 char *gemem_param_value_text (const GememParam *param, gconstpointer dest);
 
+/* TRUE if @param is by default in @dest; a text that is empty is one that is not set. */
+gboolean gemem_param_is_default (const GememParam *param, gconstpointer dest);
+
 /* "key=value,..." of the settings that differ from their default; "" if none. */
 char *gemem_params_describe (const GememParam *table, gconstpointer dest);
 

@@ -2,15 +2,9 @@
  * and lines through them. */
 #include "config.h"
 
+#include "base/compare.h"
 #include "base/units.h"
 #include "devices/calibrate-private.h"
-
-static int
-compare (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-  return x < y ? -1 : x > y;
-}
 
 static int
 compare_double (gconstpointer a, gconstpointer b)
@@ -22,7 +16,7 @@ compare_double (gconstpointer a, gconstpointer b)
 guint64
 gemem_calibrate_quantile (GArray *samples, guint permille)
 {
-  g_array_sort (samples, compare);
+  g_array_sort (samples, gemem_compare_uint64);
   return g_array_index (samples, guint64, MIN (samples->len - 1, samples->len * permille / 1000));
 }
 

@@ -30,16 +30,6 @@ gemem_attribute_find (const char *name, GememAttributeOwner owner)
 
 /* ---- creation and release */
 
-static void
-free_setting (gpointer data)
-{
-  GememSetting *setting = data;
-
-  g_free (setting->key);
-  g_free (setting->value);
-  g_free (setting);
-}
-
 /* Allocated even when empty, so that the address of an empty slice is not computed from NULL. */
 #define NEW_ARRAY(type) g_array_sized_new (FALSE, FALSE, sizeof (type), 1)
 
@@ -52,7 +42,7 @@ gemem_graph_new (const char *name)
   graph->references = 1;
   graph->release_first = -1;
   graph->strings = g_string_chunk_new (4096);
-  graph->settings = g_ptr_array_new_with_free_func (free_setting);
+  graph->settings = gemem_settings_new ();
   graph->provenance = g_ptr_array_new_with_free_func (g_free);
   graph->nodes = NEW_ARRAY (GememNode);
   graph->tensors = NEW_ARRAY (GememTensor);
@@ -138,11 +128,7 @@ gemem_graph_set_name (GememGraph *graph, const char *name)
 void
 gemem_graph_add_setting (GememGraph *graph, const char *key, const char *value)
 {
-  GememSetting *setting = g_new (GememSetting, 1);
-
-  setting->key = g_strdup (key);
-  setting->value = g_strdup (value);
-  g_ptr_array_add (graph->settings, setting);
+  gemem_settings_add (graph->settings, key, value);
 }
 
 void

@@ -2,7 +2,7 @@
  * and the checker of plans.
  *
  * Groups of types, which input an output refers to, how a subgraph is connected to its owner.  What
- * may be written in place is in inplace.h.  The rules are those of Ascend GE, extended by the named
+ * may be written in place is in overlay.h.  The rules are those of Ascend GE, extended by the named
  * variables of programs; deliberate deviations of a system are in that system's code.  Origin:
  * ge-static.md 1.1, 1.6.  Cost: a few comparisons of names per call, and as noted below.
  */

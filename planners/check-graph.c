@@ -15,7 +15,7 @@
  */
 #include "config.h"
 
-#include "graphs/inplace.h"
+#include "graphs/overlay.h"
 #include "planners/check-private.h"
 #include "planners/check-roles.h"
 #include "planners/check-sweep.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graphs/inplace.h"
 #include "graphs/order.h"
+#include "graphs/overlay.h"
 #include "planners/convert.h"
 #include "planners/demand.h"
 

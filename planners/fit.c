@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/units.h"
 #include "planners/occupancy.h"
 #include "planners/planner.h"
@@ -107,14 +108,6 @@ typedef struct
   guint32 n;
 } Columns;
 
-static int
-compare_steps (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-
-  return x < y ? -1 : x > y;
-}
-
 static Columns
 find_columns (const GememLifetimes *lifetimes)
 {
@@ -126,7 +119,7 @@ find_columns (const GememLifetimes *lifetimes)
       columns.steps[2 * i] = gemem_lifetimes_get (lifetimes, i)->begin;
       columns.steps[2 * i + 1] = gemem_lifetimes_get (lifetimes, i)->safe_end;
     }
-  qsort (columns.steps, 2 * n, sizeof (guint64), compare_steps);
+  qsort (columns.steps, 2 * n, sizeof (guint64), gemem_compare_uint64);
   for (gsize i = 0; i < 2 * n; i++)
     if (columns.n == 0 || columns.steps[i] != columns.steps[columns.n - 1])
       columns.steps[columns.n++] = columns.steps[i];
@@ -137,7 +130,7 @@ static guint32
 column_of (const Columns *columns, guint64 step)
 {
   const guint64 *found = bsearch (&step, columns->steps, columns->n, sizeof (guint64),
-                                  compare_steps);
+                                  gemem_compare_uint64);
 
   return (guint32) (found - columns->steps);
 }

@@ -32,7 +32,7 @@ static gboolean show_version, without_gpu;
 static gboolean
 parse_stacks (const char *name, const char *value, gpointer data, GError **error)
 {
-  return gemem_launch_parse_stacks (value, &stacks, error);
+  return gemem_launcher_parse_stacks (value, &stacks, error);
 }
 
 static const GOptionEntry entries[] = {
@@ -40,7 +40,7 @@ static const GOptionEntry entries[] = {
     "FILE" },
   { "stacks", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks,
     "record the call stacks, DEPTH frames of each; without =DEPTH " G_STRINGIFY (
-        GEMEM_LAUNCH_FRAMES),
+        GEMEM_LAUNCHER_FRAMES),
     "DEPTH" },
   { "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
   { "without-gpu", 0, 0, G_OPTION_ARG_NONE, &without_gpu,
@@ -63,9 +63,9 @@ is_script (const char *path)
 static void
 finish (const char *program, const char *folder, pid_t pid, int status)
 {
-  g_autoptr (GPtrArray) journals = gemem_launch_journals (folder, ".gmj");
-  const GememJournal *first = gemem_launch_main (journals, pid);
-  g_autofree char *ended = gemem_launch_ended (status);
+  g_autoptr (GPtrArray) journals = gemem_launcher_journals (folder, ".gmj");
+  const GememJournal *first = gemem_launcher_main (journals, pid);
+  g_autofree char *ended = gemem_launcher_ended (status);
   const GememLaunchFacts facts = { .format = "journal", .ended = ended };
   const GememLaunchFacts others = { .format = "journal" };
   guint64 count;
@@ -74,31 +74,31 @@ finish (const char *program, const char *folder, pid_t pid, int status)
     {
       const GememJournal *journal = journals->pdata[i];
       g_autofree char *path = journal == first ? g_strdup (output)
-                                               : gemem_launch_output (output, journal);
-      if (gemem_launch_still_runs (journal, pid))
-        gemem_launch_say ("process %" G_GINT64_FORMAT
-                          " still runs; its recording is %s, which gemem-sim reads",
-                          journal->pid, journal->path);
-      else if (!gemem_launch_convert (journal, journal == first ? &facts : &others, path, &count))
+                                               : gemem_launcher_output (output, journal);
+      if (gemem_launcher_still_runs (journal, pid))
+        gemem_launcher_say ("process %" G_GINT64_FORMAT
+                            " still runs; its recording is %s, which gemem-sim reads",
+                            journal->pid, journal->path);
+      else if (!gemem_launcher_convert (journal, journal == first ? &facts : &others, path, &count))
         continue;
       else if (journal != first && count > 0)
-        gemem_launch_say ("%s: recorded from process %" G_GINT64_FORMAT, path, journal->pid);
+        gemem_launcher_say ("%s: recorded from process %" G_GINT64_FORMAT, path, journal->pid);
       else if (journal == first && count == 0)
-        gemem_launch_say ("%s used CUDA, but no allocation was recorded; %s holds no events",
-                          program, path);
+        gemem_launcher_say ("%s used CUDA, but no allocation was recorded; %s holds no events",
+                            program, path);
     }
-  if (first == NULL && gemem_launch_convert (NULL, &facts, output, &count))
+  if (first == NULL && gemem_launcher_convert (NULL, &facts, output, &count))
     {
       g_autofree char *path = g_find_program_in_path (program);
-      const char *reason = path != NULL && !is_script (path) ? gemem_launch_privileged (path)
+      const char *reason = path != NULL && !is_script (path) ? gemem_launcher_privileged (path)
                                                              : NULL;
       if (reason != NULL)
-        gemem_launch_say ("%s: LD_PRELOAD has no effect on it, so nothing was recorded: %s; %s "
-                          "holds no events",
-                          program, reason, output);
+        gemem_launcher_say ("%s: LD_PRELOAD has no effect on it, so nothing was recorded: %s; %s "
+                            "holds no events",
+                            program, reason, output);
       else
-        gemem_launch_say ("%s made no CUDA calls that are recorded; %s holds no events", program,
-                          output);
+        gemem_launcher_say ("%s made no CUDA calls that are recorded; %s holds no events", program,
+                            output);
     }
   g_rmdir (folder); /* fails, as intended, if a journal remains */
 }
@@ -108,11 +108,11 @@ static gboolean
 parse (int *count, char ***arguments, GError **error)
 {
   static const char *const valued[] = { "-o", "--output", NULL };
-  gemem_launch_name_depth (*count, *arguments, valued);
-  if (!gemem_launch_parse (entries, "PROGRAM [ARGUMENTS...]",
-                           "Runs PROGRAM and records its use of CUDA memory as a trace for "
-                           "gemem-sim.",
-                           count, arguments, error))
+  gemem_launcher_name_depth (*count, *arguments, valued);
+  if (!gemem_launcher_parse (entries, "PROGRAM [ARGUMENTS...]",
+                             "Runs PROGRAM and records its use of CUDA memory as a trace for "
+                             "gemem-sim.",
+                             count, arguments, error))
     return FALSE;
   if (without_gpu)
     {
@@ -130,12 +130,12 @@ parse (int *count, char ***arguments, GError **error)
 static int
 become_dry_run (char **arguments)
 {
-  g_autofree char *program = gemem_launch_find (DRY_RUN, GEMEM_BINDIR);
+  g_autofree char *program = gemem_launcher_find (DRY_RUN, GEMEM_BINDIR);
   arguments[1] = arguments[0];
   if (program != NULL)
     execv (program, arguments + 1);
-  gemem_launch_say (DRY_RUN " was not found in " GEMEM_BINDIR "; install gemem whole");
-  return GEMEM_LAUNCH_NOT_FOUND;
+  gemem_launcher_say (DRY_RUN " was not found in " GEMEM_BINDIR "; install gemem whole");
+  return GEMEM_LAUNCHER_NOT_FOUND;
 }
 
 int
@@ -145,12 +145,12 @@ main (int argc, char **argv)
   pid_t pid;
 
   setlocale (LC_ALL, "");
-  gemem_launch_begin ("gemem-record");
+  gemem_launcher_begin ("gemem-record");
   if (argc > 1 && strcmp (argv[1], "--without-gpu") == 0)
     return become_dry_run (argv);
   if (!parse (&argc, &argv, &error))
     {
-      gemem_launch_say ("%s", error->message);
+      gemem_launcher_say ("%s", error->message);
       return 2;
     }
   if (show_version)
@@ -160,28 +160,28 @@ main (int argc, char **argv)
     }
   g_autofree char *given = output != NULL ? output : g_strdup ("out.gmt");
   output = g_canonicalize_filename (given, NULL);
-  char *links = NULL; /* see gemem_launch_list_path() */
-  g_autofree char *library = gemem_launch_find (GEMEM_LAUNCH_RECORDER, GEMEM_PKGLIBDIR);
+  char *links = NULL; /* see gemem_launcher_list_path() */
+  g_autofree char *library = gemem_launcher_find (GEMEM_LAUNCHER_RECORDER, GEMEM_PKGLIBDIR);
   g_autofree char *folder = g_strconcat (output, ".recording-XXXXXX", NULL);
   if (library == NULL)
-    gemem_launch_say (GEMEM_LAUNCH_RECORDER " was not found in " GEMEM_PKGLIBDIR
-                                            "; %s runs without being recorded",
-                      argv[1]);
-  else if ((library = gemem_launch_list_path (library, &links, &error)) == NULL)
-    gemem_launch_say ("%s; %s runs without being recorded", error->message, argv[1]);
+    gemem_launcher_say (GEMEM_LAUNCHER_RECORDER " was not found in " GEMEM_PKGLIBDIR
+                                                "; %s runs without being recorded",
+                        argv[1]);
+  else if ((library = gemem_launcher_list_path (library, &links, &error)) == NULL)
+    gemem_launcher_say ("%s; %s runs without being recorded", error->message, argv[1]);
   else if (g_mkdtemp (folder) == NULL)
     {
-      gemem_launch_say ("%s: %s; %s runs without being recorded", given, g_strerror (errno),
-                        argv[1]);
+      gemem_launcher_say ("%s: %s; %s runs without being recorded", given, g_strerror (errno),
+                          argv[1]);
       g_clear_pointer (&library, g_free);
     }
   g_auto (GStrv) environment = g_get_environ ();
   if (library != NULL)
-    environment = gemem_launch_record (
-        gemem_launch_preload (g_steal_pointer (&environment), library), folder, stacks);
-  int status = gemem_launch_run (argv + 1, environment, 0, &pid);
+    environment = gemem_launcher_record (
+        gemem_launcher_preload (g_steal_pointer (&environment), library), folder, stacks);
+  int status = gemem_launcher_run (argv + 1, environment, 0, &pid);
   if (library != NULL)
     finish (argv[1], folder, pid, status);
-  gemem_launch_remove_links (links);
+  gemem_launcher_remove_links (links);
   return status;
 }

@@ -1,4 +1,4 @@
-/* launcher.c - see launch.h. */
+/* launcher.c - see launcher.h. */
 #include "config.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 #define MOST_FRAMES 128 /* record/stacks.c */
 
 static const char *launcher = "gemem";
-static struct sigaction file_size;   /* before gemem_launch_begin() */
+static struct sigaction file_size;   /* before gemem_launcher_begin() */
 static int ended = 1;                /* the exit status of the program, once it has one */
 static GememTraceWriter *unfinished; /* the trace that is being written */
 
@@ -46,7 +46,7 @@ gemem_end_without_memory (const char *what, gsize length)
 }
 
 void
-gemem_launch_begin (const char *name)
+gemem_launcher_begin (const char *name)
 {
   const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
@@ -56,7 +56,7 @@ gemem_launch_begin (const char *name)
 }
 
 void
-gemem_launch_say (const char *format, ...)
+gemem_launcher_say (const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
@@ -68,7 +68,7 @@ gemem_launch_say (const char *format, ...)
 /* ---- options */
 
 gboolean
-gemem_launch_parse_stacks (const char *value, int *depth, GError **error)
+gemem_launcher_parse_stacks (const char *value, int *depth, GError **error)
 {
   char *end = NULL;
   gint64 frames = g_ascii_strtoll (value, &end, 10);
@@ -84,9 +84,9 @@ gemem_launch_parse_stacks (const char *value, int *depth, GError **error)
 }
 
 void
-gemem_launch_name_depth (int count, char **arguments, const char *const *valued)
+gemem_launcher_name_depth (int count, char **arguments, const char *const *valued)
 {
-  static char written_out[] = "--stacks=" G_STRINGIFY (GEMEM_LAUNCH_FRAMES);
+  static char written_out[] = "--stacks=" G_STRINGIFY (GEMEM_LAUNCHER_FRAMES);
   for (int i = 1; i < count && arguments[i][0] == '-'; i++)
     if (strcmp (arguments[i], "--stacks") == 0)
       arguments[i] = written_out;
@@ -95,8 +95,8 @@ gemem_launch_name_depth (int count, char **arguments, const char *const *valued)
 }
 
 gboolean
-gemem_launch_parse (const GOptionEntry *entries, const char *usage, const char *summary, int *count,
-                    char ***arguments, GError **error)
+gemem_launcher_parse (const GOptionEntry *entries, const char *usage, const char *summary,
+                      int *count, char ***arguments, GError **error)
 {
   g_autoptr (GOptionContext) context = g_option_context_new (usage);
   g_option_context_add_main_entries (context, entries, NULL);
@@ -115,7 +115,7 @@ gemem_launch_parse (const GOptionEntry *entries, const char *usage, const char *
 /* ---- the program */
 
 char *
-gemem_launch_find (const char *name, const char *installed)
+gemem_launcher_find (const char *name, const char *installed)
 {
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
   g_autofree char *folder = self != NULL ? g_path_get_dirname (self) : g_strdup (".");
@@ -128,7 +128,7 @@ gemem_launch_find (const char *name, const char *installed)
 }
 
 char *
-gemem_launch_list_path (char *path, char **links, GError **error)
+gemem_launcher_list_path (char *path, char **links, GError **error)
 {
   char *link;
 
@@ -152,7 +152,7 @@ gemem_launch_list_path (char *path, char **links, GError **error)
 }
 
 void
-gemem_launch_remove_links (char *links)
+gemem_launcher_remove_links (char *links)
 {
   g_autoptr (GDir) folder = links != NULL ? g_dir_open (links, 0, NULL) : NULL;
   const char *name;
@@ -168,7 +168,7 @@ gemem_launch_remove_links (char *links)
 }
 
 const char *
-gemem_launch_privileged (const char *path)
+gemem_launcher_privileged (const char *path)
 {
   struct stat facts;
   struct statvfs mount;
@@ -186,7 +186,7 @@ gemem_launch_privileged (const char *path)
 }
 
 char **
-gemem_launch_preload (char **environment, const char *library)
+gemem_launcher_preload (char **environment, const char *library)
 {
   const char *preloaded = g_environ_getenv (environment, "LD_PRELOAD");
   g_autofree char *both = preloaded != NULL && *preloaded != '\0'
@@ -196,7 +196,7 @@ gemem_launch_preload (char **environment, const char *library)
 }
 
 char **
-gemem_launch_record (char **environment, const char *folder, int stacks)
+gemem_launcher_record (char **environment, const char *folder, int stacks)
 {
   environment = g_environ_setenv (environment, "GEMEM_JOURNALS", folder, TRUE);
   if (stacks == 0)
@@ -244,7 +244,7 @@ set_signals (void)
 }
 
 int
-gemem_launch_stopped (void)
+gemem_launcher_stopped (void)
 {
   return stopped;
 }
@@ -261,7 +261,7 @@ step_aside (void)
 }
 
 int
-gemem_launch_run (char **arguments, char **environment, guint limit, pid_t *pid)
+gemem_launcher_run (char **arguments, char **environment, guint limit, pid_t *pid)
 {
   const struct sigaction over = { .sa_handler = end_aside, .sa_flags = SA_RESTART };
   sigset_t all, before;
@@ -282,11 +282,11 @@ gemem_launch_run (char **arguments, char **environment, guint limit, pid_t *pid)
       environ = environment;
       execvp (arguments[0], arguments);
       int problem = errno;
-      gemem_launch_say ("%s: %s%s", arguments[0], g_strerror (problem),
-                        problem == ENOENT && access (arguments[0], F_OK) == 0
-                            ? ": what its first line, or its ELF header, names to run it"
-                            : "");
-      _exit (problem == ENOENT ? GEMEM_LAUNCH_NOT_FOUND : GEMEM_LAUNCH_CANNOT_RUN);
+      gemem_launcher_say ("%s: %s%s", arguments[0], g_strerror (problem),
+                          problem == ENOENT && access (arguments[0], F_OK) == 0
+                              ? ": what its first line, or its ELF header, names to run it"
+                              : "");
+      _exit (problem == ENOENT ? GEMEM_LAUNCHER_NOT_FOUND : GEMEM_LAUNCHER_CANNOT_RUN);
     }
   child = *pid;
   aside = limit > 0;
@@ -299,8 +299,8 @@ gemem_launch_run (char **arguments, char **environment, guint limit, pid_t *pid)
   sigprocmask (SIG_SETMASK, &before, NULL);
   if (*pid < 0)
     {
-      gemem_launch_say ("%s: %s", arguments[0], g_strerror (errno));
-      return GEMEM_LAUNCH_CANNOT_RUN;
+      gemem_launcher_say ("%s: %s", arguments[0], g_strerror (errno));
+      return GEMEM_LAUNCHER_CANNOT_RUN;
     }
   while (waitpid (*pid, &status, 0) < 0 && errno == EINTR)
     ;
@@ -315,7 +315,7 @@ gemem_launch_run (char **arguments, char **environment, guint limit, pid_t *pid)
 }
 
 char *
-gemem_launch_ended (int status)
+gemem_launcher_ended (int status)
 {
   return status > 128 ? g_strdup_printf ("signal %d", status - 128)
                       : g_strdup_printf ("exit status %d", status);
@@ -340,7 +340,7 @@ compare_journals (gconstpointer a, gconstpointer b)
 }
 
 GPtrArray *
-gemem_launch_journals (const char *folder, const char *suffix)
+gemem_launcher_journals (const char *folder, const char *suffix)
 {
   GPtrArray *journals = g_ptr_array_new_with_free_func (journal_free);
   g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
@@ -362,7 +362,7 @@ gemem_launch_journals (const char *folder, const char *suffix)
 }
 
 const GememJournal *
-gemem_launch_main (const GPtrArray *journals, pid_t pid)
+gemem_launcher_main (const GPtrArray *journals, pid_t pid)
 {
   const GememJournal *chosen = journals->len > 0 ? journals->pdata[0] : NULL;
   for (guint i = 0; i < journals->len; i++)
@@ -372,29 +372,29 @@ gemem_launch_main (const GPtrArray *journals, pid_t pid)
 }
 
 char *
-gemem_launch_beside (const char *output, const char *tag)
+gemem_launcher_beside (const char *output, const char *tag)
 {
   gsize length = g_str_has_suffix (output, ".gmt") ? strlen (output) - 4 : strlen (output);
   return g_strdup_printf ("%.*s.%s.gmt", (int) length, output, tag);
 }
 
 char *
-gemem_launch_output (const char *output, const GememJournal *journal)
+gemem_launcher_output (const char *output, const GememJournal *journal)
 {
   g_autofree char *part = journal->part > 1 ? g_strdup_printf ("-%" G_GINT64_FORMAT, journal->part)
                                             : g_strdup ("");
   g_autofree char *tag = g_strdup_printf ("%" G_GINT64_FORMAT "%s", journal->pid, part);
-  return gemem_launch_beside (output, tag);
+  return gemem_launcher_beside (output, tag);
 }
 
 gboolean
-gemem_launch_still_runs (const GememJournal *journal, pid_t pid)
+gemem_launcher_still_runs (const GememJournal *journal, pid_t pid)
 {
   return journal->pid != pid && kill ((pid_t) journal->pid, 0) == 0;
 }
 
 GememTraceReader *
-gemem_launch_open (const GememJournal *journal, const GememLaunchFacts *facts, GError **error)
+gemem_launcher_open (const GememJournal *journal, const GememLaunchFacts *facts, GError **error)
 {
   GememReadOptions options = { .allow_partial = TRUE,
                                .device = -1,
@@ -476,22 +476,22 @@ copy (GememTraceReader *reader, const GememLaunchFacts *facts, const char *path,
 }
 
 gboolean
-gemem_launch_convert (const GememJournal *journal, const GememLaunchFacts *facts, const char *path,
-                      guint64 *count)
+gemem_launcher_convert (const GememJournal *journal, const GememLaunchFacts *facts,
+                        const char *path, guint64 *count)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, facts, &error);
+  g_autoptr (GememTraceReader) reader = gemem_launcher_open (journal, facts, &error);
 
   if (reader == NULL || !copy (reader, facts, path, count, &error))
     {
-      gemem_launch_say ("%s%s%s", error->message,
-                        journal != NULL ? "; the recording is still in " : "",
-                        journal != NULL ? journal->path : "");
+      gemem_launcher_say ("%s%s%s", error->message,
+                          journal != NULL ? "; the recording is still in " : "",
+                          journal != NULL ? journal->path : "");
       return FALSE;
     }
   if ((reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0)
-    gemem_launch_say ("%s: calls are missing, which could not be recorded; was the disk full?",
-                      path);
+    gemem_launcher_say ("%s: calls are missing, which could not be recorded; was the disk full?",
+                        path);
   if (journal != NULL)
     g_unlink (journal->path);
   return TRUE;

@@ -1,4 +1,4 @@
-/* launch.h - what gemem-record and gemem-dry-run share: they start a program with libraries before
+/* launcher.h - what gemem-record and gemem-dry-run share: they start a program with libraries before
  * its own, and make traces of the journals that it leaves.
  *
  * Invariants: a failed recording never stops the program; standard streams and signals of the
@@ -13,55 +13,55 @@
 
 #include "traces/trace.h"
 
-#define GEMEM_LAUNCH_RECORDER "libgemem-record.so"
-#define GEMEM_LAUNCH_FRAMES 32      /* of --stacks without =DEPTH */
-#define GEMEM_LAUNCH_CANNOT_RUN 126 /* exit status: the program cannot be run */
-#define GEMEM_LAUNCH_NOT_FOUND 127  /* there is no such program */
+#define GEMEM_LAUNCHER_RECORDER "libgemem-record.so"
+#define GEMEM_LAUNCHER_FRAMES 32      /* of --stacks without =DEPTH */
+#define GEMEM_LAUNCHER_CANNOT_RUN 126 /* exit status: the program cannot be run */
+#define GEMEM_LAUNCHER_NOT_FOUND 127  /* there is no such program */
 
 /* First of all: sets the name before messages ("gemem-record"), and lets writing beyond the limit of a
  * file's size be an error; the program has its own way. */
-void gemem_launch_begin (const char *name);
+void gemem_launcher_begin (const char *name);
 /* Prints a line on stderr. */
-void gemem_launch_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
+void gemem_launcher_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
 /* ---- options */
 
 /* Parses "--stacks=DEPTH": 1 to 128 frames.  G_OPTION_ERROR_BAD_VALUE. */
-gboolean gemem_launch_parse_stacks (const char *value, int *depth, GError **error);
+gboolean gemem_launcher_parse_stacks (const char *value, int *depth, GError **error);
 /* Replaces --stacks by --stacks=32, because GLib would take the program's name for the depth.
  * @valued: NULL-terminated, the other options whose value is the next argument ("-o"). */
-void gemem_launch_name_depth (int count, char **arguments, const char *const *valued);
+void gemem_launcher_name_depth (int count, char **arguments, const char *const *valued);
 /* Parses @entries; *@arguments then starts with the program's name, which may be missing. */
-gboolean gemem_launch_parse (const GOptionEntry *entries, const char *usage, const char *summary,
-                             int *count, char ***arguments, GError **error);
+gboolean gemem_launcher_parse (const GOptionEntry *entries, const char *usage, const char *summary,
+                               int *count, char ***arguments, GError **error);
 
 /* ---- the program */
 
 /* Finds @name, a library or a program of gemem: beside this program in a build folder, else in
  * @installed, a folder.  NULL: missing.  g_free(). */
-char *gemem_launch_find (const char *name, const char *installed);
+char *gemem_launcher_find (const char *name, const char *installed);
 /* A name for @path, which is consumed, in lists whose items end at blanks or colons (LD_PRELOAD): itself, or
  * a link in the folder *@links, which is made where there is none.  NULL with @error.  g_free(). */
-char *gemem_launch_list_path (char *path, char **links, GError **error);
+char *gemem_launcher_list_path (char *path, char **links, GError **error);
 /* Removes the folder @links, or nothing where it is NULL, and the links in it; consumes it. */
-void gemem_launch_remove_links (char *links);
+void gemem_launcher_remove_links (char *links);
 /* Why the loader of the executable @path (no script) preloads nothing into it, because it gets rights that
  * the user lacks, and what to do; NULL: it does. */
-const char *gemem_launch_privileged (const char *path);
+const char *gemem_launcher_privileged (const char *path);
 /* The environment of the program with @library before those already in LD_PRELOAD; consumes
  * @environment.  g_strfreev(). */
-char **gemem_launch_preload (char **environment, const char *library);
+char **gemem_launcher_preload (char **environment, const char *library);
 /* The environment of a program into which the recorder is preloaded: @folder takes the journals, @stacks
  * frames of each call (0: none).  Consumes @environment.  g_strfreev(). */
-char **gemem_launch_record (char **environment, const char *folder, int stacks);
+char **gemem_launcher_record (char **environment, const char *folder, int stacks);
 /* Runs @arguments to the end, passing signals on; returns the exit status as a shell does.
  * @limit: 0, or the seconds after which it and what it started are ended; then it runs without its
  * standard streams, which are /dev/null, and nothing that it started outlives it.  *@pid: the process. */
-int gemem_launch_run (char **arguments, char **environment, guint limit, pid_t *pid);
+int gemem_launcher_run (char **arguments, char **environment, guint limit, pid_t *pid);
 /* The last signal that asked this process to end since the first run; 0: none. */
-int gemem_launch_stopped (void);
+int gemem_launcher_stopped (void);
 /* How the program ended, for the trace: "exit status 3", "signal 9".  g_free(). */
-char *gemem_launch_ended (int status);
+char *gemem_launcher_ended (int status);
 
 /* ---- what it leaves */
 
@@ -73,16 +73,16 @@ typedef struct
 } GememJournal;
 
 /* The files @suffix (".gmj") in @folder by process id: array of GememJournal; g_ptr_array_unref(). */
-GPtrArray *gemem_launch_journals (const char *folder, const char *suffix);
+GPtrArray *gemem_launcher_journals (const char *folder, const char *suffix);
 /* The one that becomes FILE: the last one of the program's process (which may have executed another
  * program), else that of the first process; NULL: there are none. */
-const GememJournal *gemem_launch_main (const GPtrArray *journals, pid_t pid);
+const GememJournal *gemem_launcher_main (const GPtrArray *journals, pid_t pid);
 /* "out.TAG.gmt" of "out.gmt".  g_free(). */
-char *gemem_launch_beside (const char *output, const char *tag);
+char *gemem_launcher_beside (const char *output, const char *tag);
 /* The path of the trace of a child: @output with the process id before the extension.  g_free(). */
-char *gemem_launch_output (const char *output, const GememJournal *journal);
+char *gemem_launcher_output (const char *output, const GememJournal *journal);
 /* TRUE if the process is not @pid, the program's, and still runs. */
-gboolean gemem_launch_still_runs (const GememJournal *journal, pid_t pid);
+gboolean gemem_launcher_still_runs (const GememJournal *journal, pid_t pid);
 /* What is known of a recording beside its file. */
 typedef struct
 {
@@ -101,9 +101,9 @@ typedef struct
 } GememLaunchFacts;
 
 /* Opens @journal (NULL: nothing was recorded), noting the tool and the facts; gemem_trace_close(). */
-GememTraceReader *gemem_launch_open (const GememJournal *journal, const GememLaunchFacts *facts,
-                                     GError **error);
+GememTraceReader *gemem_launcher_open (const GememJournal *journal, const GememLaunchFacts *facts,
+                                       GError **error);
 /* Converts @journal (NULL: nothing was recorded) to @path and removes it; on failure prints the
  * reason, says where the recording is, and returns FALSE. */
-gboolean gemem_launch_convert (const GememJournal *journal, const GememLaunchFacts *facts,
-                               const char *path, guint64 *count);
+gboolean gemem_launcher_convert (const GememJournal *journal, const GememLaunchFacts *facts,
+                                 const char *path, guint64 *count);

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include "workloads/garbage.h"
-#include "workloads/last-users.h"
 
 static void
 collect (GememGarbage *garbage, GememLower *lower)

@@ -7,7 +7,7 @@
  * the step.  Fraction F in (0, 1): only the largest tensors (bytes without padding, -1 counting as
  * 1; ties in program order) are collected, as long as the sum of the selected ones is below (i64)
  * (F x the sum of all); 0: none, 1: all.  Both sums count a tensor once for each of its last
- * operators (last-users.h).  A tensor is freed only if it is selected for all of its last
+ * operators (last-users.c).  A tensor is freed only if it is selected for all of its last
  * operators: otherwise its count does not reach zero.  As the manual has it: F x the number of
  * tensors are collected, rounded down, each tensor counting once.  Origin: paddle.md 1.2 (reported
  * sizes), 5.1, 5.3, E19.
@@ -37,3 +37,13 @@ void gemem_garbage_add (GememGarbage *garbage, GememLower *lower, guint32 storag
 void gemem_garbage_end (GememGarbage *garbage, GememLower *lower);
 /* Empties the queue without freeing. */
 void gemem_garbage_forget (GememGarbage *garbage);
+
+/* ---- last-users.c: the operators after which graph executors treat a variable as garbage */
+
+typedef struct
+{
+  guint32 storage, node;
+} GememLastUser;
+
+/* GArray of GememLastUser, of all storages but workspaces; those of one storage ordered by node. */
+GArray *gemem_last_users (const GememLower *lower);

@@ -1,7 +1,7 @@
 /* lower-inplace.c - lowering `inplace`: like eager, but an output takes over the memory of an input
  * last used there.
  *
- * The operator determines the permitted pairs (graphs/inplace.h: attributes, PaddlePaddle's
+ * The operator determines the permitted pairs (graphs/overlay.h: attributes, PaddlePaddle's
  * whitelist).  The node must read the input exactly once and last, with all uses on the output's
  * stream; the input must be no variable and have the output's size.  The first fitting input is
  * taken, each once.  Origin: ge-static.md 8.3; paddle.md 7 (enable_inplace_whitelist).

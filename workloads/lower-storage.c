@@ -15,8 +15,8 @@
 
 #include <string.h>
 
-#include "graphs/inplace.h"
 #include "graphs/meaning.h"
+#include "graphs/overlay.h"
 #include "workloads/lower.h"
 
 #define CLEARED_ALIGN 512 /* of buffers that are cleared together */

@@ -58,7 +58,7 @@ enum
 typedef struct
 {
   /* An output may reuse the memory of an input whose last user is the same node, where the operator
-   * permits it (graphs/inplace.h). */
+   * permits it (graphs/overlay.h). */
   gboolean inplace;
   int clear; /* GEMEM_CLEAR_* */
   /* A variable is one storage from its first use to its last, even while not needed. */

@@ -1,8 +1,17 @@
-/* partition.c - see partition.h.
+/* partition.c - spatial partitioning of `tf-bfc`: requests of two kinds share a region from its two
+ * ends, so that neither end's placements follow from what the other does.
+ *
+ * The chunks of a region are, in order of address: those of the lower end, at most one free chunk that
+ * belongs to nobody (the gap), those of the upper end.  Each end takes its own holes first, then from
+ * the gap.  What is freed beside the gap becomes part of it; so does what is freed where the ends meet.
+ *
+ * Invariants: the group of a chunk's node is its part of the region, free or live, and never falls from
+ * one chunk to the next; the gap is free.
+ * Cost: O(log free chunks).  Origin: peers.md 1b.6, TensorFlow 2.22.
  */
 #include "config.h"
 
-#include "allocators/bfc/partition.h"
+#include "allocators/bfc/regions.h"
 
 /* The smallest free chunk of @part with @size bytes, the lowest among equals, or NULL. */
 static GememTreeNode *

@@ -24,7 +24,7 @@ typedef struct
 } GememBfcRegion;
 
 /* The parts of a region in order of address, groups of the nodes of its chunks; all is lower unless it
- * is partitioned (partition.h). */
+ * is partitioned (partition.c). */
 typedef enum
 {
   BFC_LOWER,
@@ -125,3 +125,11 @@ gboolean gemem_bfc_adopt_block (GememAllocator *allocator, const GememAdopt *ado
 void gemem_bfc_adopt_done (GememAllocator *allocator);
 gboolean gemem_bfc_check (GememAllocator *allocator, GError **error);
 void gemem_bfc_destroy (GememAllocator *allocator);
+
+/* ---- partition.c */
+
+/* A chunk of @size bytes for @end, BFC_LOWER or BFC_UPPER, no longer free; NULL: none.  The lower end
+ * cuts where that is worth it, the upper one always, and takes the upper bytes. */
+GememNeighbour *gemem_bfc_find_at (GememBfc *self, GememBfcPart end, guint64 size);
+/* `rejoin` of a partitioned allocator: @chunk is new or no longer live. */
+void gemem_bfc_rejoin (GememBfc *self, GememNeighbour *chunk);

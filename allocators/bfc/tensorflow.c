@@ -14,7 +14,7 @@
  */
 #include "config.h"
 
-#include "allocators/bfc/partition.h"
+#include "allocators/bfc/regions.h"
 #include "allocators/bfc/stamps.h"
 #include "base/units.h"
 

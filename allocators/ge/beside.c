@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "allocators/ge/beside.h"
-#include "allocators/ge/spans.h"
+#include "allocators/spans.h"
 
 gboolean
 gemem_ge_beside_init (GeBeside *self, const GememAllocatorClass *klass, const GeStackParams *params,
@@ -141,9 +141,9 @@ gemem_ge_beside_walk (GememAllocator *allocator, GememSpanFunc func, gpointer da
   GeBeside *self = (GeBeside *) allocator;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
 
-  gemem_ge_stack_walk (&self->stack->base, gemem_ge_spans_append, spans);
+  gemem_ge_stack_walk (&self->stack->base, gemem_spans_append, spans);
   gemem_ge_static_walk (&self->memory, spans);
-  gemem_ge_spans_report (spans, func, data);
+  gemem_spans_report (spans, func, data);
 }
 
 gboolean

@@ -28,13 +28,13 @@ gemem_ge_report_walk (GememAllocator *allocator, GememSpanFunc func, gpointer da
   const GeEngine *ge = (const GeEngine *) allocator;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
 
-  gemem_ge_stack_walk (&ge->hbm->base, gemem_ge_spans_append, spans);
+  gemem_ge_stack_walk (&ge->hbm->base, gemem_spans_append, spans);
   if (ge->p2p != NULL)
-    gemem_ge_stack_walk (&ge->p2p->base, gemem_ge_spans_append, spans);
-  gemem_ge_other_walk (&ge->others, gemem_ge_spans_append, spans);
+    gemem_ge_stack_walk (&ge->p2p->base, gemem_spans_append, spans);
+  gemem_ge_other_walk (&ge->others, gemem_spans_append, spans);
   hide_inner (ge, spans);
   gemem_ge_static_walk (&ge->memory, spans);
-  gemem_ge_spans_report (spans, func, data);
+  gemem_spans_report (spans, func, data);
 }
 
 gboolean

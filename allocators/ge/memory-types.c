@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocators/ge/memory-types.h"
+#include "base/compare.h"
 #include "base/units.h"
 
 static const char *const names[] = { "hbm", "p2p", "host", "variable", "weight", "rdma", NULL };
@@ -99,14 +100,6 @@ gemem_ge_memory_types_have (const GArray *types, GeMemoryType type)
 
 /* ---- ids of graphs */
 
-static int
-compare_ids (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-
-  return (x > y) - (x < y);
-}
-
 GArray *
 gemem_ge_ids_parse (const char *text, const char *name, const char *what, GError **error)
 {
@@ -126,12 +119,12 @@ gemem_ge_ids_parse (const char *text, const char *name, const char *what, GError
         }
       g_array_append_val (ids, id);
     }
-  g_array_sort (ids, compare_ids);
+  g_array_sort (ids, gemem_compare_uint64);
   return g_steal_pointer (&ids);
 }
 
 gboolean
 gemem_ge_ids_have (const GArray *ids, guint64 id)
 {
-  return g_array_binary_search ((GArray *) ids, &id, compare_ids, NULL);
+  return g_array_binary_search ((GArray *) ids, &id, gemem_compare_uint64, NULL);
 }

@@ -147,9 +147,9 @@ walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
 
   for (const Block *block = self->blocks; block != NULL; block = block->next)
-    gemem_ge_spans_append_whole (spans, block->address, block->size, GEMEM_SPAN_LIVE);
-  gemem_ge_session_walk_lost (&self->pages, gemem_ge_spans_append, spans);
-  gemem_ge_spans_report (spans, func, data);
+    gemem_spans_append_whole (spans, block->address, block->size, GEMEM_SPAN_LIVE);
+  gemem_ge_session_walk_lost (&self->pages, gemem_spans_append, spans);
+  gemem_spans_report (spans, func, data);
 }
 
 static gboolean

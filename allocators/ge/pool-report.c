@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include "allocators/ge/stack.h"
+#include "base/compare.h"
 
 #define U64 "%" G_GUINT64_FORMAT
 
@@ -59,14 +60,6 @@ append_device_memory (GString *text, const GeSpanPool *pool)
 
 /* ---- allocated spans */
 
-static int
-compare_pages (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-
-  return (x > y) - (x < y);
-}
-
 static void
 collect_chain (GArray *pages, const GeSpan *first)
 {
@@ -90,7 +83,7 @@ collect_used (const GeSpanPool *pool)
   collect_chain (pages, pool->fixed.first);
   if (pool->expandable != NULL)
     collect_chain (pages, pool->expandable->root.first);
-  g_array_sort (pages, compare_pages);
+  g_array_sort (pages, gemem_compare_uint64);
   return pages;
 }
 
@@ -107,7 +100,7 @@ collect_new_va (const GeSpanPool *pool, gboolean occupied)
 
         g_array_append_val (pages, n);
       }
-  g_array_sort (pages, compare_pages);
+  g_array_sort (pages, gemem_compare_uint64);
   return pages;
 }
 

@@ -105,8 +105,8 @@ walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
 
-  gemem_ge_variables_walk (&((Session *) allocator)->variables, gemem_ge_spans_append, spans);
-  gemem_ge_spans_report (spans, func, data);
+  gemem_ge_variables_walk (&((Session *) allocator)->variables, gemem_spans_append, spans);
+  gemem_spans_report (spans, func, data);
 }
 
 static gboolean

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "allocators/ge/spans.h"
 #include "allocators/ge/stack.h"
+#include "allocators/spans.h"
 
 guint64
 gemem_ge_stack_largest_pages (const GeStack *self, const GeL1 *l1, guint64 limit)
@@ -136,7 +136,7 @@ gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointer dat
       if (l1->pool.expandable != NULL)
         gemem_ge_expandable_walk (&l1->pool, l1->stream, append_span, &walk);
     }
-  gemem_ge_spans_report (spans, func, data);
+  gemem_spans_report (spans, func, data);
 }
 
 /* Bytes that the L1 pools have: from below, and pages under their ranges. */

@@ -15,7 +15,7 @@
 static void
 append_block (GArray *spans, const GeStaticBlock *block)
 {
-  gemem_ge_spans_append_overhead (spans, block->address, block->size);
+  gemem_spans_append_overhead (spans, block->address, block->size);
 }
 
 void
@@ -38,17 +38,17 @@ gemem_ge_static_walk (const GeStatic *memory, GArray *spans)
     {
       const GeActiveBlock *block = &g_array_index (memory->active.blocks, GeActiveBlock, i);
       if (block->plain)
-        gemem_ge_spans_append_overhead (spans, block->address, block->total);
+        gemem_spans_append_overhead (spans, block->address, block->total);
     }
   for (guint i = 0; i < memory->active.leaked->len; i++)
     {
       const GeActiveBlock *block = &g_array_index (memory->active.leaked, GeActiveBlock, i);
-      gemem_ge_spans_append_overhead (spans, block->address, block->total);
+      gemem_spans_append_overhead (spans, block->address, block->total);
     }
   if (memory->options.pages != NULL)
-    gemem_ge_session_walk (&memory->range, gemem_ge_spans_append, spans);
-  gemem_ge_session_walk (&memory->fixed, gemem_ge_spans_append, spans);
-  gemem_ge_session_walk_lost (memory->fixed.backing.pages, gemem_ge_spans_append, spans);
+    gemem_ge_session_walk (&memory->range, gemem_spans_append, spans);
+  gemem_ge_session_walk (&memory->fixed, gemem_spans_append, spans);
+  gemem_ge_session_walk_lost (memory->fixed.backing.pages, gemem_spans_append, spans);
 }
 
 /* What work of the graph uses: all of the block that graphs share under the documented policies. */
@@ -62,15 +62,15 @@ gemem_ge_static_walk_graph (const GeStatic *memory, guint64 id, GememSpanFunc fu
     return;
   append_block (spans, &(*found)->own);
   append_block (spans, &(*found)->apart);
-  gemem_ge_spans_append_overhead (spans, memory->fixed.backing.base, (*found)->fixed);
+  gemem_spans_append_overhead (spans, memory->fixed.backing.base, (*found)->fixed);
   if ((*found)->shares)
     append_block (spans, &memory->largest);
   for (guint i = 0; (*found)->pieces != NULL && i < (*found)->pieces->len; i++)
     {
       const GeActivePiece *piece = &g_array_index ((*found)->pieces, GeActivePiece, i);
-      gemem_ge_spans_append_overhead (spans, piece->address, piece->used);
+      gemem_spans_append_overhead (spans, piece->address, piece->used);
     }
-  gemem_ge_spans_report (spans, func, data);
+  gemem_spans_report (spans, func, data);
 }
 
 /* ---- invariants */

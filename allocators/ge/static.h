@@ -16,7 +16,7 @@
 #pragma once
 
 #include "allocators/ge/active-blocks.h"
-#include "allocators/ge/spans.h"
+#include "allocators/spans.h"
 #include "base/idmap.h"
 #include "base/rules.h"
 

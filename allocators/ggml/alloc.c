@@ -21,7 +21,6 @@
 
 #include "allocators/allocator.h"
 #include "planners/ggml/offsets.h"
-#include "planners/ggml/params.h"
 #include "planners/planner.h"
 
 typedef struct

@@ -23,7 +23,7 @@
 
 #include "allocators/neighbours.h"
 #include "allocators/paddle/auto-growth-params.h"
-#include "allocators/paddle/limit.h"
+#include "allocators/paddle/shared-flags.h"
 #include "allocators/paddle/stream-safe.h"
 #include "base/idmap.h"
 #include "base/units.h"

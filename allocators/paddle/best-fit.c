@@ -20,8 +20,7 @@
 #include "config.h"
 
 #include "allocators/neighbours.h"
-#include "allocators/paddle/buddy-params.h"
-#include "allocators/paddle/limit.h"
+#include "allocators/paddle/buddy.h"
 #include "base/units.h"
 
 #define ALIGNMENT 64
@@ -110,14 +109,10 @@ static const GememParam params[] = {
     FIELD (chunks),
     .help = "Most chunks; 0 derives it: what is available at the start, divided by the size of a "
             "chunk." },
-  { .name = "gpu_allocator_retry_time",
-    .type = GEMEM_PARAM_TIME,
-    .default_text = "0",
-    .unit = "ms",
-    .aliases = "FLAGS_gpu_allocator_retry_time",
-    FIELD (retry_time),
-    .help = "Virtual time to wait before the one repetition of a request that a chunk refused; 0: "
-            "none.  Default in 1.2-1.5: 0." },
+  GEMEM_PADDLE_RETRY_ROW (
+      Params, "0", NULL,
+      "Virtual time to wait before the one repetition of a request that a chunk refused; 0: "
+      "none.  Default in 1.2-1.5: 0."),
   { NULL },
 };
 

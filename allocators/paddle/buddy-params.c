@@ -1,4 +1,4 @@
-/* buddy-params.c - the table of buddy-params.h and its rules.
+/* buddy-params.c - the table of buddy.h and its rules.
  *
  * Every flag has its name in Paddle; FLAGS_NAME and the short keys of the vector files are
  * aliases.  A flag that would have no effect under the chosen version or place is refused rather
@@ -7,9 +7,7 @@
  */
 #include "config.h"
 
-#include "allocators/paddle/buddy-params.h"
-#include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/limit.h"
+#include "allocators/paddle/buddy.h"
 
 typedef GememPaddleBuddyParams Params;
 

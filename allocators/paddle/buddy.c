@@ -24,8 +24,6 @@
 
 #include "allocators/neighbours.h"
 #include "allocators/paddle/buddy.h"
-#include "allocators/paddle/chunk-size.h"
-#include "allocators/paddle/limit.h"
 #include "base/units.h"
 
 /* Bytes added to each request; also the offset of the user pointer in its block, and the largest

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "allocators/paddle/versions.h"
+#include "base/paddle-versions.h"
 #include "base/rules.h"
 
 /* (double)0.92f, Paddle's default fraction; 0.92 itself gives other chunks. */

@@ -16,8 +16,7 @@
 
 #include <string.h>
 
-#include "allocators/paddle/buddy-params.h"
-#include "allocators/paddle/limit.h"
+#include "allocators/paddle/buddy.h"
 #include "allocators/registry.h"
 #include "allocators/shorthand.h"
 #include "base/rules.h"

@@ -11,6 +11,7 @@
 
 #include "allocators/neighbours.h"
 #include "allocators/paddle/buddy.h"
+#include "allocators/spans.h"
 #include "base/idmap.h"
 
 typedef struct
@@ -115,27 +116,14 @@ thread_local_largest_free (GememAllocator *allocator, guint64 stream)
 /* ---- questions: those of every buddy */
 
 static void
-add_span (const GememSpan *span, gpointer data)
-{
-  g_array_append_vals (data, span, 1);
-}
-
-static int
-compare_spans (gconstpointer a, gconstpointer b)
-{
-  const GememSpan *x = a, *y = b;
-  return (x->address > y->address) - (x->address < y->address);
-}
-
-static void
 thread_local_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
   const ThreadLocal *self = (const ThreadLocal *) allocator;
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
 
   for (guint i = 0; i < self->buddies->len; i++)
-    buddy_at (self, i)->klass->walk (buddy_at (self, i), add_span, spans);
-  g_array_sort (spans, compare_spans);
+    buddy_at (self, i)->klass->walk (buddy_at (self, i), gemem_spans_append, spans);
+  gemem_spans_sort (spans);
   for (guint i = 0; i < spans->len; i++)
     func (&g_array_index (spans, GememSpan, i), data);
 }

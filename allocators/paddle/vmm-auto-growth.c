@@ -20,9 +20,8 @@
  */
 #include "config.h"
 
-#include "allocators/paddle/limit.h"
+#include "allocators/paddle/shared-flags.h"
 #include "allocators/paddle/stream-safe.h"
-#include "allocators/paddle/versions.h"
 #include "base/idmap.h"
 #include "base/units.h"
 
@@ -41,39 +40,18 @@ static const GememParam params[] = {
   GEMEM_PADDLE_VERSION_ROW (Params, version, GEMEM_PADDLE_VERSIONS_SINCE_2_3, "3.x", "2.6|3.x",
                             "Release of Paddle; seen at work in 2.6.2, not in 2.2.2; "
                             "2.3 to 2.5 are taken to be like 2.6."),
-  { .name = "gpu_memory_limit_mb",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "0",
-    .unit = "MiB",
-    .aliases = "FLAGS_gpu_memory_limit_mb",
-    .offset = G_STRUCT_OFFSET (Params, memory_limit),
-    .help = "Most memory this process may hold; 0: no limit.  Default in 2.3-3.x: 0." },
-  { .name = "gpu_allocator_retry_time",
-    .type = GEMEM_PARAM_TIME,
-    .default_text = "10000",
-    .unit = "ms",
-    .aliases = "FLAGS_gpu_allocator_retry_time",
-    .offset = G_STRUCT_OFFSET (Params, retry_time),
-    .help = "Virtual time to wait before the one repetition of a request that found no memory; 0: "
-            "none.  Default in 2.3-3.x: 10000." },
-  { .name = "alignment_size",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "256",
-    .sweep = "256|512|4KiB|64KiB|1MiB|2MiB",
-    .min = "256",
-    .max = "1GiB",
-    .aliases = "FLAGS_alignment_size",
-    .offset = G_STRUCT_OFFSET (Params, alignment),
-    .help = "Rounding unit of requests, what each mapping has in addition, and the most that is "
-            "left uncut; a power of two. A flag in 3.x, which Paddle reads on other devices than "
-            "CUDA's only.  Default in 3.x: 256." },
-  { .name = "use_stream_safe_cuda_allocator",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "yes",
-    .aliases = "FLAGS_use_stream_safe_cuda_allocator",
-    .offset = G_STRUCT_OFFSET (Params, stream_safe),
-    .help = "A freed block that other streams use waits until they are done (since 2.3).  Default "
-            "in 2.3-3.x: yes." },
+  GEMEM_PADDLE_LIMIT_ROW (
+      Params, "Most memory this process may hold; 0: no limit.  Default in 2.3-3.x: 0."),
+  GEMEM_PADDLE_RETRY_ROW (
+      Params, "10000", NULL,
+      "Virtual time to wait before the one repetition of a request that found no memory; 0: "
+      "none.  Default in 2.3-3.x: 10000."),
+  GEMEM_PADDLE_ALIGNMENT_ROW (
+      Params, "FLAGS_alignment_size",
+      "Rounding unit of requests, what each mapping has in addition, and the most that is "
+      "left uncut; a power of two. A flag in 3.x, which Paddle reads on other devices than "
+      "CUDA's only.  Default in 3.x: 256."),
+  GEMEM_PADDLE_STREAM_SAFE_ROW (Params),
   { NULL },
 };
 

@@ -36,18 +36,10 @@ static char *
 native_settings (const CachingParams *params)
 {
   GString *names = g_string_new (NULL);
-  CachingParams defaults;
 
-  gemem_params_set_defaults (gemem_caching_params, &defaults);
   for (const GememParam *row = gemem_caching_params; row->name != NULL; row++)
-    {
-      g_autofree char *value = gemem_param_value_text (row, params);
-      g_autofree char *usual = gemem_param_value_text (row, &defaults);
-
-      if (is_native (row) && strcmp (value, usual) != 0)
-        g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", row->name);
-    }
-  gemem_params_clear (gemem_caching_params, &defaults);
+    if (is_native (row) && !gemem_param_is_default (row, params))
+      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", row->name);
   return g_string_free (names, FALSE);
 }
 
@@ -65,6 +57,7 @@ void
 gemem_caching_notes (gconstpointer given, GememNoteFunc func, gpointer data)
 {
   const CachingParams *params = given;
+  const char *conf = gemem_caching_conf_of (&params->common);
   CachingSettings settings;
   g_autofree char *names = NULL, *note = NULL;
 
@@ -76,7 +69,7 @@ gemem_caching_notes (gconstpointer given, GememNoteFunc func, gpointer data)
                           names);
   if (*names != '\0')
     func (note, data);
-  if (gemem_caching_conf_of (params) != NULL && says_more (gemem_caching_conf_of (params)))
+  if (conf != NULL && says_more (conf))
     func ("pytorch-caching: conf: nothing else is read with " CHOICE "; leave the rest out, or "
           "choose backend:native",
           data);

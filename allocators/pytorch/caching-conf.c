@@ -59,10 +59,10 @@ static const Key keys[] = {
   { "max_non_split_rounding_mb", CACHING_2_6, ROUNDING, TRUE, -1 },
   { "garbage_collection_threshold", CACHING_2_6, THRESHOLD, TRUE, -1 },
   { "roundup_power2_divisions", CACHING_2_6, DIVISIONS, TRUE, -1 },
-  { "expandable_segments", CACHING_2_6, FLAG, TRUE, FIELD (expandable_segments) },
+  { "expandable_segments", CACHING_2_6, FLAG, TRUE, FIELD (common.expandable_segments) },
   { "pinned_use_background_threads", CACHING_2_6, FLAG, TRUE, -1 },
-  { "release_lock_on_cudamalloc", CACHING_2_6, FLAG, FALSE, FIELD (release_lock) },
-  { "release_lock_on_hipmalloc", CACHING_2_6, FLAG, FALSE, FIELD (release_lock) },
+  { "release_lock_on_cudamalloc", CACHING_2_6, FLAG, FALSE, FIELD (common.release_lock) },
+  { "release_lock_on_hipmalloc", CACHING_2_6, FLAG, FALSE, FIELD (common.release_lock) },
   { "pinned_use_cuda_host_register", CACHING_2_6, FLAG, FALSE, -1 },
   { "pinned_use_hip_host_register", CACHING_2_6, FLAG, FALSE, -1 },
   { "pinned_num_register_threads", CACHING_2_6, THREADS, FALSE, -1 },
@@ -70,7 +70,7 @@ static const Key keys[] = {
   { "graph_capture_record_stream_reuse", CACHING_2_9, FLAG, FALSE, FIELD (capture_reuse) },
   { "per_process_memory_fraction", CACHING_2_10, FRACTION, FALSE, -1 },
   { "large_segment_size_mb", CACHING_2_11, LARGE, TRUE, -1 },
-  { "throw_on_cudamalloc_oom", CACHING_2_12_1, FLAG, FALSE, FIELD (throw_on_oom) },
+  { "throw_on_cudamalloc_oom", CACHING_2_12_1, FLAG, FALSE, FIELD (common.throw_on_oom) },
   { "pinned_free_catch_all", CACHING_2_12_1, FLAG, FALSE, -1 },
   { "pinned_max_round_threshold_mb", CACHING_2_13, NUMBER, FALSE, -1 },
   { "pinned_max_cached_size_mb", CACHING_2_13, NUMBER, FALSE, -1 },
@@ -211,19 +211,6 @@ gemem_caching_conf_number (Conf *conf, guint i, gboolean small, guint64 *value)
   return TRUE;
 }
 
-gboolean
-gemem_caching_conf_real (Conf *conf, guint i, double *value)
-{
-  char *end;
-
-  errno = 0;
-  *value = g_ascii_strtod (gemem_caching_conf_token (conf, i), &end);
-  if (end == gemem_caching_conf_token (conf, i) || errno != 0)
-    return gemem_caching_conf_refuse (conf, "'%s' is no number that fits; use one such as 0.8",
-                                      gemem_caching_conf_token (conf, i));
-  return TRUE;
-}
-
 static gboolean
 is_power (guint64 value)
 {
@@ -321,22 +308,20 @@ classes_value (Conf *conf, guint *i)
   return TRUE;
 }
 
-static gboolean
-flag_value (Conf *conf, const Key *key, guint i)
+gboolean
+gemem_caching_conf_flag (Conf *conf, const char *name, guint i, gboolean *value)
 {
-  if (!gemem_caching_conf_is (conf, i, "True") && !gemem_caching_conf_is (conf, i, "False"))
-    return gemem_caching_conf_refuse (conf, "%s is True or False, not '%s'", key->name,
-                                      gemem_caching_conf_token (conf, i));
-  if (key->field >= 0)
-    G_STRUCT_MEMBER (gboolean, conf->params, key->field) = gemem_caching_conf_is (conf, i, "True");
-  return TRUE;
+  *value = gemem_caching_conf_is (conf, i, "True");
+  return *value || gemem_caching_conf_is (conf, i, "False")
+         || gemem_caching_conf_refuse (conf, "%s is True or False, not '%s'", name,
+                                       gemem_caching_conf_token (conf, i));
 }
 
 /* A size in MiB that large_segment_size_mb bounds. */
 static gboolean
 bounded_value (Conf *conf, const Key *key, guint i, guint64 *bytes)
 {
-  const guint64 least = conf->params->large_segment_size / GEMEM_MIB;
+  const guint64 least = conf->common->large_segment_size / GEMEM_MIB;
   guint64 value;
 
   if (!gemem_caching_conf_number (conf, i, TRUE, &value))
@@ -363,31 +348,38 @@ counted_value (Conf *conf, const Key *key, guint i)
   if (key->kind == LARGE && value <= CACHING_MIN_LARGE / GEMEM_MIB)
     return gemem_caching_conf_refuse (conf, "%s has to be above 10", key->name);
   if (key->kind == LARGE)
-    conf->params->large_segment_size = gemem_caching_conf_mebibytes (value);
+    conf->common->large_segment_size = gemem_caching_conf_mebibytes (value);
   return TRUE;
 }
 
-static gboolean
-part_value (Conf *conf, const Key *key, guint i)
+gboolean
+gemem_caching_conf_part (Conf *conf, const char *name, gboolean fraction, guint i)
 {
+  const char *text = gemem_caching_conf_token (conf, i);
+  char *end;
   double value;
 
-  if (!gemem_caching_conf_real (conf, i, &value))
-    return FALSE;
-  if (key->kind == THRESHOLD && !(value > 0 && value < 1))
-    return gemem_caching_conf_refuse (conf, "%s has to be between 0 and 1", key->name);
-  if (key->kind == FRACTION && !(value >= 0 && value <= 1))
-    return gemem_caching_conf_refuse (conf, "%s has to be from 0 to 1", key->name);
-  if (key->kind == THRESHOLD)
-    conf->params->garbage_collection_threshold = value;
+  errno = 0;
+  value = g_ascii_strtod (text, &end);
+  if (end == text || errno != 0)
+    return gemem_caching_conf_refuse (conf, "'%s' is no number that fits; use one such as 0.8",
+                                      text);
+  if (!fraction && !(value > 0 && value < 1))
+    return gemem_caching_conf_refuse (conf, "%s has to be between 0 and 1", name);
+  if (fraction && !(value >= 0 && value <= 1))
+    return gemem_caching_conf_refuse (conf, "%s has to be from 0 to 1", name);
+  if (fraction)
+    conf->common->memory_fraction = value;
   else
-    conf->params->memory_fraction = value;
+    conf->common->garbage_collection_threshold = value;
   return TRUE;
 }
 
 static gboolean
 read_value (Conf *conf, const Key *key, guint *i)
 {
+  gboolean unused;
+
   if (gemem_caching_conf_token (conf, *i) == NULL)
     return gemem_caching_conf_separator (conf, *i, "");
   switch (key->kind)
@@ -398,14 +390,16 @@ read_value (Conf *conf, const Key *key, guint *i)
                  conf, "the backend is native or cudaMallocAsync, named first, not '%s'",
                  gemem_caching_conf_token (conf, *i));
     case FLAG:
-      return flag_value (conf, key, *i);
+      return gemem_caching_conf_flag (conf, key->name, *i,
+                                      key->field >= 0 ? G_STRUCT_MEMBER_P (conf->params, key->field)
+                                                      : &unused);
     case MAX_SPLIT:
-      return bounded_value (conf, key, *i, &conf->params->max_split_size);
+      return bounded_value (conf, key, *i, &conf->common->max_split_size);
     case ROUNDING:
-      return bounded_value (conf, key, *i, &conf->params->max_non_split_rounding);
+      return bounded_value (conf, key, *i, &conf->common->max_non_split_rounding);
     case THRESHOLD:
     case FRACTION:
-      return part_value (conf, key, *i);
+      return gemem_caching_conf_part (conf, key->name, key->kind == FRACTION, *i);
     case DIVISIONS:
       return gemem_caching_conf_divisions (conf, i);
     case RESERVE: /* another value is passed over, with a warning */
@@ -559,16 +553,15 @@ gboolean
 gemem_caching_conf_parse (const char *text, CachingParams *params, CachingSettings *settings,
                           gboolean *has_divisions, GError **error)
 {
-  Conf conf = { text,
-                "allocator pytorch-caching: ",
-                "PyTorch",
-                settings->version,
-                (CachingRelease) params->version,
-                params,
-                settings,
-                FALSE,
-                NULL,
-                error };
+  Conf conf = { .text = text,
+                .prefix = "allocator pytorch-caching: ",
+                .system = "PyTorch",
+                .version = settings->version,
+                .release = (CachingRelease) params->common.version,
+                .common = &params->common,
+                .params = params,
+                .settings = settings,
+                .error = error };
   gboolean ok;
 
   gemem_caching_conf_tokenize (&conf);

@@ -21,12 +21,12 @@ gemem_caching_settings_change (const CachingSettings *before, GememDevice *devic
   gboolean ok;
 
   gemem_params_set_defaults (gemem_caching_params, &params);
-  params.version = (int) (before->version - gemem_caching_versions);
-  params.total = before->total;
-  params.memory_limit = before->limit;
-  params.release_private_pools = before->release_private_pools;
+  params.common.version = (int) (before->version - gemem_caching_versions);
+  params.common.total = before->total;
+  params.common.memory_limit = before->limit;
+  params.common.release_private_pools = before->release_private_pools;
   if (*text != '\0')
-    params.conf = g_strdup (text);
+    params.common.conf = g_strdup (text);
   ok = gemem_caching_settings_resolve (&params, device, settings, error);
   gemem_params_clear (gemem_caching_params, &params);
   if (ok && settings->async)

@@ -1,5 +1,5 @@
-/* caching-settings.c - the options of `pytorch-caching`, under PyTorch's names, and the rounding
- * they decide.
+/* caching-settings.c - the options of `pytorch-caching`, under PyTorch's names, the rounding they
+ * decide, and what `torch-npu` shares of them.
  *
  * Why separate: the event path should not parse text (a number or "[64:8,128:2,>:1]"); it reads
  * CachingSettings, which holds plain numbers.
@@ -16,13 +16,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "allocators/pytorch/caching.h"
+#include "allocators/pytorch/caching-rows.h"
 #include "base/flags.h"
 #include "base/units.h"
 
 #define WHAT "allocator pytorch-caching"
 
-#define CACHING_LARGE_SEGMENT (20 * GEMEM_MIB)
 /* The choices, and other releases that decide as one of them. */
 #define CACHING_VERSIONS \
   "2.6|2.8|2.9|2.10|2.11|2.12.1|2.13|2.15|2.0=2.6|2.1=2.6|2.2=2.6|2.3=2.6|2.4=2.6|2.5=2.6|2.7=2." \
@@ -34,103 +33,47 @@
 
 #define PARAM(field) .offset = G_STRUCT_OFFSET (CachingParams, field)
 #define CONF_KEYS \
-  "backend|max_split_size_mb|max_non_split_rounding_mb|large_segment_size_mb|garbage_collection_" \
-  "threshold|roundup_power2_divisions|" \
-  "expandable_segments|per_process_memory_fraction|release_lock_on_cudamalloc|throw_on_" \
-  "cudamalloc_" \
-  "oom|graph_capture_record_stream_reuse|expandable_segments_reserve|pinned"
+  "backend|" CACHING_CONF_KEYS \
+  "per_process_memory_fraction|release_lock_on_cudamalloc|throw_on_cudamalloc_oom|" \
+  "graph_capture_record_stream_reuse|expandable_segments_reserve|pinned"
 
 const GememParam gemem_caching_params[] = {
   { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "2.15",
     .choices = CACHING_VERSIONS,
-    PARAM (version),
+    CACHING_FIELD (version),
     .help = "The release of PyTorch whose decisions are made: ties between free blocks, private "
             "pools, and what settings mean differ." },
-  { .name = "max_split_size_mb",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "unlimited",
-    .sweep = "unlimited|20|32|64|128|256|512|1024",
-    .min = "20",
-    .unit = "MiB",
-    .special = "unlimited=18446744073709551615",
-    PARAM (max_split_size),
-    .help = "Blocks of at least this size are never split, nor given to smaller requests." },
-  { .name = "max_non_split_rounding_mb",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "segment",
-    .sweep = "20|32|64|128|256",
-    .max = "1TiB",
-    .unit = "MiB",
-    .special = "segment=0",
-    PARAM (max_non_split_rounding),
-    .help = "An oversize block serves an oversize request only if less than this would be wasted; "
-            "segment: the size of large_segment_size_mb, which is also the least." },
-  { .name = "large_segment_size_mb",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "20",
-    .sweep = "10|20|32|64|128|256",
-    .min = "10",
-    .max = "1TiB",
-    .unit = "MiB",
-    PARAM (large_segment_size),
-    .help = "Size of the segments for requests between 1 and 10 MiB." },
-  { .name = "garbage_collection_threshold",
-    .type = GEMEM_PARAM_DOUBLE,
-    .default_text = "0",
-    .sweep = "0|0.5|0.6|0.7|0.8|0.9",
-    .min = "0",
-    .max = "1",
-    PARAM (garbage_collection_threshold),
-    .help = "Above this part of the memory limit, old cached segments are released before new ones "
-            "are taken; 0 is off, and without a limit it "
-            "has no effect." },
-  { .name = "roundup_power2_divisions",
-    .type = GEMEM_PARAM_STRING,
-    .default_text = "0",
-    .sweep = "0|1|2|4|8|16",
-    PARAM (divisions),
-    .help = "Divisions of each power of two to which requests are rounded: one power of two, or a "
-            "list by size in MiB as [64:8,128:2,>:1]." },
-  { .name = "per_process_memory_fraction",
-    .type = GEMEM_PARAM_DOUBLE,
-    .default_text = "1",
-    .min = "0",
-    .max = "1",
-    .conflicts = "memory_limit",
-    PARAM (memory_fraction),
-    .help = "Below 1: the memory limit, as a part of the device's memory (total)." },
-  { .name = "memory_limit",
-    .type = GEMEM_PARAM_SIZE,
-    .flags = GEMEM_PARAM_MEMORY,
-    .default_text = "none",
-    .aliases = "limit",
-    .special = "none=18446744073709551615",
-    .conflicts = "per_process_memory_fraction",
-    PARAM (memory_limit),
-    .help = "The memory limit in bytes: per_process_memory_fraction, already multiplied." },
-  { .name = "expandable_segments",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
-    PARAM (expandable_segments),
-    .help = "Segments are ranges of addresses that pages are mapped into as they are needed; on a "
-            "device with virtual memory." },
-  { .name = "total",
-    .type = GEMEM_PARAM_SIZE,
-    .flags = GEMEM_PARAM_MEMORY,
-    .default_text = "device",
-    .special = "device=0",
-    PARAM (total),
-    .help =
-        "Memory of the device, of which per_process_memory_fraction is a part and the addresses of "
-        "an expandable segment are 9/8; device: as it reports." },
-  { .name = "release_private_pools",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
-    PARAM (release_private_pools),
-    .help = "Takes private pools (CUDA graphs, MemPool) as given up by the program, so that "
-            "emptying the cache returns their free segments too." },
+  CACHING_MAX_SPLIT_ROW (
+      "Blocks of at least this size are never split, nor given to smaller requests."),
+  CACHING_ROUNDING_ROW (
+      "An oversize block serves an oversize request only if less than this would be wasted; "
+      "segment: the size of large_segment_size_mb, which is also the least."),
+  CACHING_LARGE_ROW ("10", "10|20|32|64|128|256",
+                     "Size of the segments for requests between 1 and 10 MiB."),
+  CACHING_THRESHOLD_ROW (
+      "Above this part of the memory limit, old cached segments are released before new ones "
+      "are taken; 0 is off, and without a limit it "
+      "has no effect."),
+  CACHING_DIVISIONS_ROW (
+      "Divisions of each power of two to which requests are rounded: one power of two, or a "
+      "list by size in MiB as [64:8,128:2,>:1]."),
+  CACHING_FRACTION_ROW ("memory_limit",
+                        "Below 1: the memory limit, as a part of the device's memory (total)."),
+  CACHING_LIMIT_ROW ("per_process_memory_fraction",
+                     "The memory limit in bytes: per_process_memory_fraction, already multiplied."),
+  CACHING_BOOL_ROW (
+      "expandable_segments", expandable_segments,
+      "Segments are ranges of addresses that pages are mapped into as they are needed; on a "
+      "device with virtual memory."),
+  CACHING_TOTAL_ROW (
+      "Memory of the device, of which per_process_memory_fraction is a part and the addresses of "
+      "an expandable segment are 9/8; device: as it reports."),
+  CACHING_BOOL_ROW (
+      "release_private_pools", release_private_pools,
+      "Takes private pools (CUDA graphs, MemPool) as given up by the program, so that "
+      "emptying the cache returns their free segments too."),
   { .name = "backend",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "native",
@@ -139,17 +82,12 @@ const GememParam gemem_caching_params[] = {
     .help =
         "cudaMallocAsync: a pool of CUDA that keeps its memory, as cuda-async:release_threshold="
         "unlimited; an approximation, and no other setting has an effect." },
-  { .name = "release_lock_on_cudamalloc",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
-    PARAM (release_lock),
-    .help = "Accepted; no effect in a sequential model." },
-  { .name = "throw_on_cudamalloc_oom",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
-    PARAM (throw_on_oom),
-    .help = "A request for which the device would need more memory than it has is refused at once, "
-            "before anything is released; without a memory limit, since 2.12.1." },
+  CACHING_BOOL_ROW ("release_lock_on_cudamalloc", release_lock,
+                    "Accepted; no effect in a sequential model."),
+  CACHING_BOOL_ROW (
+      "throw_on_cudamalloc_oom", throw_on_oom,
+      "A request for which the device would need more memory than it has is refused at once, "
+      "before anything is released; without a memory limit, since 2.12.1."),
   { .name = "expandable_segments_reserve",
     .type = GEMEM_PARAM_STRING,
     .default_text = "",
@@ -183,22 +121,13 @@ const GememParam gemem_caching_params[] = {
     .choices = "no",
     PARAM (no_split),
     .help = "Only no: an option of a torch.cuda.MemPool, which no trace names." },
-  { .name = "conf",
-    .type = GEMEM_PARAM_STRING,
-    .aliases = "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF",
-    .choices = "max_split_size_mb:128",
-    .conflicts = "alloc_conf|" CONF_KEYS,
-    PARAM (conf),
-    .help =
-        "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings, read to the letter "
-        "as `version` reads it; in quotes where it has commas." },
-  { .name = "alloc_conf",
-    .type = GEMEM_PARAM_STRING,
-    .aliases = "PYTORCH_ALLOC_CONF",
-    .choices = "max_split_size_mb:128",
-    .conflicts = CONF_KEYS, /* not conf, which counts more in the environment */
-    PARAM (alloc_conf),
-    .help = "The same, as PYTORCH_ALLOC_CONF, which is read since 2.10." },
+  CACHING_CONF_ROW (
+      "conf", conf, "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF", "alloc_conf|" CONF_KEYS,
+      "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings, read to the letter "
+      "as `version` reads it; in quotes where it has commas."),
+  /* not conf, which counts more in the environment */
+  CACHING_CONF_ROW ("alloc_conf", alloc_conf, "PYTORCH_ALLOC_CONF", CONF_KEYS,
+                    "The same, as PYTORCH_ALLOC_CONF, which is read since 2.10."),
   { NULL }
 };
 
@@ -379,39 +308,41 @@ gemem_caching_reserve_parse (const char *text, CachingSettings *settings)
 
 /* ---- together */
 
+const CachingNews *
+gemem_caching_too_new (const GememParam *table, const CachingCommon *params,
+                       const CachingNews *news, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (params->version < news[i].since
+        && !gemem_param_is_default (gemem_params_find (table, news[i].key), params))
+      return &news[i];
+  return NULL;
+}
+
 /* Settings that the version does not have. */
 static gboolean
-check_version (const CachingParams *params, GError **error)
+check_version (const CachingCommon *params, GError **error)
 {
-  const struct
-  {
-    const char *name;
-    CachingRelease since;
-    gboolean set;
-  } rows[] = {
-    { "large_segment_size_mb", CACHING_2_11, params->large_segment_size != CACHING_LARGE_SEGMENT },
-    { "throw_on_cudamalloc_oom", CACHING_2_12_1, params->throw_on_oom },
-    { "graph_capture_record_stream_reuse", CACHING_2_9, params->capture_reuse },
-    { "expandable_segments_reserve", CACHING_2_15,
-      params->reserve != NULL && *params->reserve != '\0' },
+  static const CachingNews news[] = {
+    { "large_segment_size_mb", CACHING_2_11 },
+    { "throw_on_cudamalloc_oom", CACHING_2_12_1 },
+    { "graph_capture_record_stream_reuse", CACHING_2_9 },
+    { "expandable_segments_reserve", CACHING_2_15 },
   };
+  const CachingNews *newer = gemem_caching_too_new (gemem_caching_params, params, news,
+                                                    G_N_ELEMENTS (news));
 
-  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (rows[i].set && (CachingRelease) params->version < rows[i].since)
-      {
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                     "%s: PyTorch %s does not have it; leave it out, or use version=%s or "
-                     "later",
-                     rows[i].name, gemem_caching_versions[params->version].name,
-                     gemem_caching_versions[rows[i].since].name);
-        return FALSE;
-      }
-  return TRUE;
+  if (newer != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: PyTorch %s does not have it; leave it out, or use version=%s or later",
+                 newer->key, gemem_caching_versions[params->version].name,
+                 gemem_caching_versions[newer->since].name);
+  return newer == NULL;
 }
 
 /* A variable that the version does not read. */
 static gboolean
-check_variable (const CachingParams *params, GError **error)
+check_variable (const CachingCommon *params, GError **error)
 {
   const GememFlag flag = { "PYTORCH_ALLOC_CONF", params->alloc_conf != NULL,
                            params->version >= CACHING_2_10,
@@ -422,7 +353,7 @@ check_variable (const CachingParams *params, GError **error)
 
 /* max_split_size_mb and max_non_split_rounding_mb are at least, before 2.10 above, the large segment. */
 static gboolean
-check_sizes (const CachingParams *params, const CachingVersion *version, GError **error)
+check_sizes (const CachingCommon *params, const CachingVersion *version, GError **error)
 {
   const guint64 least = params->large_segment_size + (version->strict ? 1 : 0);
 
@@ -449,9 +380,8 @@ gemem_caching_settings_plain (CachingSettings *settings)
   settings->align_from = settings->reject_above = CACHING_UNLIMITED;
 }
 
-/* The memory of which a fraction is the limit. */
-static guint64
-memory_of (const CachingParams *params, GememDevice *device)
+guint64
+gemem_caching_memory_of (const CachingCommon *params, GememDevice *device)
 {
   GememDeviceInfo info = { .total = params->total };
 
@@ -460,48 +390,57 @@ memory_of (const CachingParams *params, GememDevice *device)
   return info.total;
 }
 
-static gboolean
-resolve (const CachingParams *params, GememDevice *device, gboolean has_divisions,
-         CachingSettings *settings, GError **error)
+gboolean
+gemem_caching_common_resolve (const CachingCommon *params, guint64 limit, gboolean has_divisions,
+                              CachingSettings *settings, GError **error)
 {
-  const guint64 part_of = params->memory_fraction < 1 && device != NULL ? memory_of (params, device)
-                                                                        : 0;
-
-  if (params->garbage_collection_threshold >= 1)
-    return fail (error, "garbage_collection_threshold", "1",
-                 "too large; use a number below 1, or 0 for none");
-  if (!check_version (params, error) || !check_sizes (params, settings->version, error))
-    return FALSE;
-  if (part_of >= GEMEM_UNLIMITED)
-    return fail (error, "per_process_memory_fraction", NULL,
-                 "the device has no limit to take a part of; give it a capacity, or total=");
   settings->max_split_size = params->max_split_size;
   settings->max_non_split_rounding = params->max_non_split_rounding != 0
                                          ? params->max_non_split_rounding
                                          : params->large_segment_size;
-  settings->large_segment_size = settings->page = params->large_segment_size;
+  settings->large_segment_size = params->large_segment_size;
   settings->release_private_pools = params->release_private_pools;
   settings->expandable = params->expandable_segments;
-  settings->throw_on_oom = params->throw_on_oom;
   settings->total = params->total;
-  settings->limit = params->memory_limit;
-  if (params->memory_fraction < 1)
-    settings->limit = (guint64) (params->memory_fraction * (double) part_of);
-  settings->gc = settings->limit != CACHING_UNLIMITED && params->garbage_collection_threshold > 0;
-  settings->gc_trigger = settings->gc ? (guint64) (params->garbage_collection_threshold
-                                                   * (double) settings->limit)
-                                      : 0;
-  if (params->reserve != NULL && *params->reserve != '\0'
-      && !gemem_caching_reserve_parse (params->reserve, settings))
-    return fail (error, "expandable_segments_reserve", params->reserve,
-                 "use a part of the device's memory, as 0.5, or GiB, as 40G");
+  settings->limit = limit;
+  settings->gc = limit != CACHING_UNLIMITED && params->garbage_collection_threshold > 0;
+  if (settings->gc)
+    settings->gc_trigger = (guint64) (params->garbage_collection_threshold * (double) limit);
   if (!has_divisions
       && !gemem_caching_divisions_parse (settings->version, params->divisions, settings->divisions,
                                          error))
     return FALSE;
   for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
-    settings->has_divisions = settings->has_divisions || settings->divisions[i] > 1;
+    settings->has_divisions |= settings->divisions[i] > 1;
   return TRUE;
+}
+
+static gboolean
+resolve (const CachingParams *params, GememDevice *device, gboolean has_divisions,
+         CachingSettings *settings, GError **error)
+{
+  const CachingCommon *common = &params->common;
+  const gboolean fraction = common->memory_fraction < 1;
+  const guint64 part_of = fraction && device != NULL ? gemem_caching_memory_of (common, device) : 0;
+
+  if (common->garbage_collection_threshold >= 1)
+    return fail (error, "garbage_collection_threshold", "1",
+                 "too large; use a number below 1, or 0 for none");
+  if (!check_version (common, error) || !check_sizes (common, settings->version, error))
+    return FALSE;
+  if (part_of >= GEMEM_UNLIMITED)
+    return fail (error, "per_process_memory_fraction", NULL,
+                 "the device has no limit to take a part of; give it a capacity, or total=");
+  settings->page = common->large_segment_size;
+  settings->throw_on_oom = common->throw_on_oom;
+  if (params->reserve != NULL && *params->reserve != '\0'
+      && !gemem_caching_reserve_parse (params->reserve, settings))
+    return fail (error, "expandable_segments_reserve", params->reserve,
+                 "use a part of the device's memory, as 0.5, or GiB, as 40G");
+  return gemem_caching_common_resolve (
+      common,
+      fraction ? (guint64) (common->memory_fraction * (double) part_of) : common->memory_limit,
+      has_divisions, settings, error);
 }
 
 gboolean
@@ -509,13 +448,13 @@ gemem_caching_settings_resolve (const CachingParams *params, GememDevice *device
                                 CachingSettings *settings, GError **error)
 {
   CachingParams copy = *params;
-  const char *conf = gemem_caching_conf_of (params);
+  const char *conf = gemem_caching_conf_of (&params->common);
   gboolean has_divisions = FALSE;
 
   memset (settings, 0, sizeof *settings);
   gemem_caching_settings_plain (settings);
-  settings->version = &gemem_caching_versions[params->version];
-  if (!check_variable (params, error)
+  settings->version = &gemem_caching_versions[params->common.version];
+  if (!check_variable (&params->common, error)
       || (conf != NULL && !gemem_caching_conf_parse (conf, &copy, settings, &has_divisions, error)))
     return FALSE;
   settings->async = copy.backend == CACHING_BACKEND_ASYNC;

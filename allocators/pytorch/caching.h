@@ -78,16 +78,23 @@ typedef enum /* why a request fails */
 
 /* ---- caching-settings.c */
 
-/* As the user set them. */
+/* What PyTorch and torch_npu both let the user set, as the user set it. */
 typedef struct
 {
   guint64 max_split_size, max_non_split_rounding, large_segment_size, memory_limit, total;
   double garbage_collection_threshold, memory_fraction;
-  char *divisions, *conf, *alloc_conf, *reserve;
-  int backend, version; /* version: CachingRelease */
-  gboolean expandable_segments, release_lock, release_private_pools, throw_on_oom, capture_reuse;
-  gboolean use_on_oom, no_split;
-  char *pinned;
+  char *divisions, *conf, *alloc_conf;
+  int version; /* CachingRelease; NpuRelease */
+  gboolean expandable_segments, release_lock, release_private_pools, throw_on_oom;
+} CachingCommon;
+
+/* As the user set them. */
+typedef struct
+{
+  CachingCommon common; /* first */
+  char *reserve, *pinned;
+  int backend;
+  gboolean capture_reuse, use_on_oom, no_split;
 } CachingParams;
 
 enum /* CachingParams.backend */
@@ -98,7 +105,7 @@ enum /* CachingParams.backend */
 
 /* The whole settings string, or NULL. */
 static inline const char *
-gemem_caching_conf_of (const CachingParams *params)
+gemem_caching_conf_of (const CachingCommon *params)
 {
   return params->conf != NULL ? params->conf : params->alloc_conf;
 }
@@ -139,6 +146,23 @@ typedef struct
 } CachingSettings;
 
 extern const GememParam gemem_caching_params[];
+
+typedef struct /* a setting that not all releases have */
+{
+  const char *key;
+  int since; /* the first release that has it */
+} CachingNews;
+
+/* The first of the @n @news that came after the version in @params and is not by default there; NULL: none. */
+const CachingNews *gemem_caching_too_new (const GememParam *table, const CachingCommon *params,
+                                          const CachingNews *news, guint n);
+/* The memory of which fractions are taken: `total`, or what the device reports. */
+guint64 gemem_caching_memory_of (const CachingCommon *params, GememDevice *device);
+/* Carries @params, which were checked, over to @settings; @limit: CACHING_UNLIMITED, none;
+ * @has_divisions: the divisions are in @settings already.  GEMEM_ERROR_USAGE: unsound divisions. */
+gboolean gemem_caching_common_resolve (const CachingCommon *params, guint64 limit,
+                                       gboolean has_divisions, CachingSettings *settings,
+                                       GError **error);
 
 /* Checks @params alone and together; @device: of whose memory a fraction is a part, or NULL. */
 gboolean gemem_caching_settings_resolve (const CachingParams *params, GememDevice *device,
@@ -194,6 +218,7 @@ typedef struct
   const char *text, *prefix, *system; /* prefix, system: of messages */
   const CachingVersion *version;
   CachingRelease release;
+  CachingCommon *common;
   CachingParams *params; /* of PyTorch alone */
   CachingSettings *settings;
   gboolean has_divisions;
@@ -211,7 +236,10 @@ gboolean gemem_caching_conf_is (const CachingConf *conf, guint i, const char *wo
 gboolean gemem_caching_conf_separator (CachingConf *conf, guint i, const char *word);
 /* The number that word @i begins with; @small: which strict releases read as an int. */
 gboolean gemem_caching_conf_number (CachingConf *conf, guint i, gboolean small, guint64 *value);
-gboolean gemem_caching_conf_real (CachingConf *conf, guint i, double *value);
+/* Word @i as the value of the key @name: True or False. */
+gboolean gemem_caching_conf_flag (CachingConf *conf, const char *name, guint i, gboolean *value);
+/* Word @i as the value of the key @name: per_process_memory_fraction, or garbage_collection_threshold. */
+gboolean gemem_caching_conf_part (CachingConf *conf, const char *name, gboolean fraction, guint i);
 /* @value MiB in bytes, as far as they go. */
 guint64 gemem_caching_conf_mebibytes (guint64 value);
 /* roundup_power2_divisions, from word *@i; leaves there the last one that it read. */

@@ -137,21 +137,9 @@ divisions_value (NpuConf *npu, guint *i)
 }
 
 static gboolean
-flag_value (NpuConf *npu, const Key *key, guint i)
-{
-  if (!is_token (npu, i, "True") && !is_token (npu, i, "False"))
-    return refuse ("%s is True or False, not '%s'", key->name,
-                   gemem_caching_conf_token (&npu->conf, i));
-  G_STRUCT_MEMBER (gboolean, npu->params,
-                   gemem_params_find (gemem_npu_params, key->name)->offset) = is_token (npu, i,
-                                                                                        "True");
-  return TRUE;
-}
-
-static gboolean
 megabytes_value (NpuConf *npu, const Key *key, guint i)
 {
-  const guint64 large = npu->params->large_segment_size / GEMEM_MIB;
+  const guint64 large = npu->conf.common->large_segment_size / GEMEM_MIB;
   guint64 least = 0, value;
 
   if (!size_number (npu, i, FALSE, &value))
@@ -165,11 +153,12 @@ megabytes_value (NpuConf *npu, const Key *key, guint i)
   if (value < least)
     return refuse ("%s is too small; it has to be at least %" G_GUINT64_FORMAT, key->name, least);
   if (key->kind == SPLIT)
-    npu->params->max_split_size = gemem_caching_conf_mebibytes (value);
+    npu->conf.common->max_split_size = gemem_caching_conf_mebibytes (value);
   else if (key->kind == ROUNDING)
-    npu->params->max_non_split_rounding = gemem_caching_conf_mebibytes (value);
+    npu->conf.common->max_non_split_rounding = gemem_caching_conf_mebibytes (value);
   else if (key->kind == LARGE) /* a segment of more than this no device has */
-    npu->params->large_segment_size = MIN (gemem_caching_conf_mebibytes (value), GEMEM_GIB << 20);
+    npu->conf.common->large_segment_size = MIN (gemem_caching_conf_mebibytes (value),
+                                                GEMEM_GIB << 20);
   return TRUE;
 }
 
@@ -204,22 +193,6 @@ segment_value (NpuConf *npu, guint i)
 }
 
 static gboolean
-part_value (NpuConf *npu, const Key *key, guint i)
-{
-  double value;
-
-  if (!gemem_caching_conf_real (&npu->conf, i, &value))
-    return FALSE;
-  if (key->kind == FRACTION)
-    {
-      npu->params->memory_fraction = value;
-      return (value >= 0 && value <= 1) || refuse ("%s has to be from 0 to 1", key->name);
-    }
-  npu->params->garbage_collection_threshold = value;
-  return (value > 0 && value < 1) || refuse ("%s has to be between 0 and 1", key->name);
-}
-
-static gboolean
 read_value (NpuConf *npu, const Key *key, guint *i)
 {
   if (*i >= npu->conf.tokens->len)
@@ -227,10 +200,12 @@ read_value (NpuConf *npu, const Key *key, guint *i)
   switch (key->kind)
     {
     case FLAG:
-      return flag_value (npu, key, *i);
+      return gemem_caching_conf_flag (
+          &npu->conf, key->name, *i,
+          G_STRUCT_MEMBER_P (npu->params, gemem_params_find (gemem_npu_params, key->name)->offset));
     case THRESHOLD:
     case FRACTION:
-      return part_value (npu, key, *i);
+      return gemem_caching_conf_part (&npu->conf, key->name, key->kind == FRACTION, *i);
     case DIVISIONS:
       return divisions_value (npu, i);
     case ALIGN:
@@ -298,11 +273,12 @@ gboolean
 gemem_npu_conf_parse (const char *text, NpuParams *params, CachingSettings *settings,
                       gboolean *has_divisions, GError **error)
 {
-  const NpuRelease release = (NpuRelease) params->version;
+  const NpuRelease release = (NpuRelease) params->common.version;
   NpuConf npu = { .conf = { .text = text,
                             .prefix = "",
                             .system = "torch_npu",
                             .version = &gemem_npu_versions[release].caching,
+                            .common = &params->common,
                             .settings = settings,
                             .error = error },
                   .release = release,

@@ -1,7 +1,8 @@
 /* npu-settings.c - the options of `torch-npu`, under torch_npu's names, by version.
  *
  * Why separate from caching-settings.c: torch_npu has keys of its own, lacks some of PyTorch's, reads
- * other variables of the environment and refuses other combinations.  Lists of divisions are shared;
+ * other variables of the environment and refuses other combinations.  The rows that both have are in
+ * caching-rows.h; what follows from CachingCommon, and lists of divisions, in caching-settings.c;
  * whole strings are read by npu-conf.c.
  *
  * Invariants: a key that a version lacks is refused where it is set to something; products of a
@@ -13,17 +14,16 @@
 
 #include <string.h>
 
+#include "allocators/pytorch/caching-rows.h"
 #include "allocators/pytorch/npu.h"
 
 #define PARAM(field) .offset = G_STRUCT_OFFSET (NpuParams, field)
 #define CONF_KEYS \
-  "max_split_size_mb|max_non_split_rounding_mb|large_segment_size_mb|garbage_collection_" \
-  "threshold|" \
-  "roundup_power2_divisions|expandable_segments|base_addr_aligned_kb|page_size|segment_size_mb|" \
-  "multi_stream_lazy_reclaim|per_process_memory_fraction|throw_on_npumalloc_oom|" \
-  "release_lock_on_npumalloc|pin_memory_expandable_segments|pinned_mem_register|" \
-  "pinned_reserve_segment_size_mb|pinned_use_background_threads|pinned_max_round_threshold_mb|" \
-  "pinned_max_cached_size_mb"
+  CACHING_CONF_KEYS \
+  "base_addr_aligned_kb|page_size|segment_size_mb|multi_stream_lazy_reclaim|" \
+  "per_process_memory_fraction|throw_on_npumalloc_oom|release_lock_on_npumalloc|" \
+  "pin_memory_expandable_segments|pinned_mem_register|pinned_reserve_segment_size_mb|" \
+  "pinned_use_background_threads|pinned_max_round_threshold_mb|pinned_max_cached_size_mb"
 #define NO_EFFECT "Accepted; no effect on the device's memory in a sequential model."
 
 enum
@@ -43,62 +43,29 @@ const GememParam gemem_npu_params[] = {
                "2.6=2.7.1-7.3.0|2.6.0=2.7.1-7.3.0|2.6.0.post5=2.7.1-7.3.0|2.7=2.7.1-7.3.0|"
                "2.7.1=2.7.1-7.3.0|2.7.1.post2=2.7.1-7.3.0|7.3=2.7.1-7.3.0|7.3.0=2.7.1-7.3.0|"
                "2.9=2.9.0.post9|2.9.0=2.9.0.post9|2.14=master|2.14.0=master|2026=master",
-    PARAM (version),
+    CACHING_FIELD (version),
     .help = "The branch of torch_npu, version of PyTorch and of the plug-in, or the release as pip "
             "names "
             "it: it decides which settings there are and how a whole string of them is read." },
-  { .name = "max_split_size_mb",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "unlimited",
-    .sweep = "unlimited|20|32|64|128|256|512|1024",
-    .min = "20",
-    .unit = "MiB",
-    .special = "unlimited=18446744073709551615",
-    PARAM (max_split_size),
-    .help = "Blocks of at least this size are never split, nor given to smaller requests; not with "
-            "expandable_segments." },
-  { .name = "max_non_split_rounding_mb",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "segment",
-    .sweep = "20|32|64|128|256",
-    .max = "1TiB",
-    .unit = "MiB",
-    .special = "segment=0",
-    PARAM (max_non_split_rounding),
-    .help = "An oversize block serves an oversize request only if less than this would be wasted; "
-            "segment: as large_segment_size_mb." },
-  { .name = "large_segment_size_mb",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "20",
-    .sweep = "20|32|64|128|256",
-    .min = "11",
-    .max = "1TiB",
-    .unit = "MiB",
-    PARAM (large_segment_size),
-    .help = "Size of the segments for requests between 1 and 10 MiB, and of the pages of large "
-            "expandable segments; since master." },
-  { .name = "garbage_collection_threshold",
-    .type = GEMEM_PARAM_DOUBLE,
-    .default_text = "0",
-    .sweep = "0|0.5|0.6|0.7|0.8|0.9",
-    .min = "0",
-    .max = "1",
-    PARAM (garbage_collection_threshold),
-    .help = "Above this part of the memory limit, old cached segments are released before new ones "
-            "are taken; 0 is off; not with expandable_segments." },
-  { .name = "roundup_power2_divisions",
-    .type = GEMEM_PARAM_STRING,
-    .default_text = "0",
-    .sweep = "0|1|2|4|8|16",
-    PARAM (divisions),
-    .help =
-        "Divisions of each power of two to which padded requests are rounded: one power of two, or "
-        "a list by size in MiB as [64:8,128:2,>:1]; since 2.7.1-7.3.0." },
-  { .name = "expandable_segments",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
-    PARAM (expandable_segments),
-    .help = "Segments are ranges of addresses that pages are mapped into as they are needed." },
+  CACHING_MAX_SPLIT_ROW (
+      "Blocks of at least this size are never split, nor given to smaller requests; not with "
+      "expandable_segments."),
+  CACHING_ROUNDING_ROW (
+      "An oversize block serves an oversize request only if less than this would be wasted; "
+      "segment: as large_segment_size_mb."),
+  CACHING_LARGE_ROW (
+      "11", "20|32|64|128|256",
+      "Size of the segments for requests between 1 and 10 MiB, and of the pages of large "
+      "expandable segments; since master."),
+  CACHING_THRESHOLD_ROW (
+      "Above this part of the memory limit, old cached segments are released before new ones "
+      "are taken; 0 is off; not with expandable_segments."),
+  CACHING_DIVISIONS_ROW (
+      "Divisions of each power of two to which padded requests are rounded: one power of two, or "
+      "a list by size in MiB as [64:8,128:2,>:1]; since 2.7.1-7.3.0."),
+  CACHING_BOOL_ROW (
+      "expandable_segments", expandable_segments,
+      "Segments are ranges of addresses that pages are mapped into as they are needed."),
   { .name = "base_addr_aligned_kb",
     .type = GEMEM_PARAM_UINT,
     .default_text = "16",
@@ -134,37 +101,17 @@ const GememParam gemem_npu_params[] = {
     PARAM (lazy_reclaim),
     .help = "Events are not polled at each request, but when nothing fits, or more than 512 are "
             "outstanding." },
-  { .name = "per_process_memory_fraction",
-    .type = GEMEM_PARAM_DOUBLE,
-    .default_text = "1",
-    .min = "0",
-    .max = "1",
-    PARAM (memory_fraction),
-    .help = "Below 1: the memory limit, as a part of the device's memory; since master." },
-  { .name = "throw_on_npumalloc_oom",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
-    PARAM (reject),
-    .help =
-        "A request that would take more than per_process_memory_fraction fails at once: nothing is "
-        "released for it; since master." },
-  { .name = "memory_limit",
-    .type = GEMEM_PARAM_SIZE,
-    .flags = GEMEM_PARAM_MEMORY,
-    .default_text = "none",
-    .aliases = "limit",
-    .special = "none=18446744073709551615",
-    PARAM (memory_limit),
-    .help =
-        "The memory limit in bytes, as set_per_process_memory_fraction() sets it at run time." },
-  { .name = "total",
-    .type = GEMEM_PARAM_SIZE,
-    .flags = GEMEM_PARAM_MEMORY,
-    .default_text = "device",
-    .special = "device=0",
-    PARAM (total),
-    .help = "Memory of the device, of which fractions are taken and a range of addresses is 9/8; "
-            "device: as it reports." },
+  CACHING_FRACTION_ROW (
+      NULL, "Below 1: the memory limit, as a part of the device's memory; since master."),
+  CACHING_BOOL_ROW (
+      "throw_on_npumalloc_oom", throw_on_oom,
+      "A request that would take more than per_process_memory_fraction fails at once: nothing is "
+      "released for it; since master."),
+  CACHING_LIMIT_ROW (
+      NULL, "The memory limit in bytes, as set_per_process_memory_fraction() sets it at run time."),
+  CACHING_TOTAL_ROW (
+      "Memory of the device, of which fractions are taken and a range of addresses is 9/8; "
+      "device: as it reports."),
   { .name = "pad",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "32",
@@ -209,18 +156,11 @@ const GememParam gemem_npu_params[] = {
     .aliases = "PYTORCH_NO_NPU_MEMORY_CACHING",
     PARAM (uncached),
     .help = "Every request and every free is a call of the device." },
-  { .name = "release_private_pools",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
-    PARAM (release_private_pools),
-    .help =
-        "Takes private pools (graphs, MemPool) as given up by the program, so that emptying the "
-        "cache returns their free segments too." },
-  { .name = "release_lock_on_npumalloc",
-    .type = GEMEM_PARAM_BOOL,
-    .default_text = "no",
-    PARAM (release_lock),
-    .help = NO_EFFECT },
+  CACHING_BOOL_ROW (
+      "release_private_pools", release_private_pools,
+      "Takes private pools (graphs, MemPool) as given up by the program, so that emptying the "
+      "cache returns their free segments too."),
+  CACHING_BOOL_ROW ("release_lock_on_npumalloc", release_lock, NO_EFFECT),
   { .name = "pin_memory_expandable_segments",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",
@@ -254,21 +194,12 @@ const GememParam gemem_npu_params[] = {
     .unit = "MiB",
     PARAM (pinned_cached),
     .help = NO_EFFECT },
-  { .name = "conf",
-    .type = GEMEM_PARAM_STRING,
-    .aliases = "PYTORCH_NPU_ALLOC_CONF",
-    .choices = "max_split_size_mb:128",
-    .conflicts = "alloc_conf|" CONF_KEYS,
-    PARAM (conf),
-    .help = "A whole PYTORCH_NPU_ALLOC_CONF string, instead of single settings; in quotes where it "
-            "has commas." },
-  { .name = "alloc_conf",
-    .type = GEMEM_PARAM_STRING,
-    .aliases = "PYTORCH_ALLOC_CONF",
-    .choices = "max_split_size_mb:128",
-    .conflicts = "conf|" CONF_KEYS,
-    PARAM (alloc_conf),
-    .help = "The same, as PYTORCH_ALLOC_CONF; both at once are an error." },
+  CACHING_CONF_ROW (
+      "conf", conf, "PYTORCH_NPU_ALLOC_CONF", "alloc_conf|" CONF_KEYS,
+      "A whole PYTORCH_NPU_ALLOC_CONF string, instead of single settings; in quotes where it "
+      "has commas."),
+  CACHING_CONF_ROW ("alloc_conf", alloc_conf, "PYTORCH_ALLOC_CONF", "conf|" CONF_KEYS,
+                    "The same, as PYTORCH_ALLOC_CONF; both at once are an error."),
   { NULL }
 };
 
@@ -280,21 +211,6 @@ fail (GError **error, const char *text)
 }
 
 /* ---- versions */
-
-/* Is the setting @key, that a version may lack, other than its default? */
-static gboolean
-is_set (const NpuParams *params, const char *key)
-{
-  const GememParam *row = gemem_params_find (gemem_npu_params, key);
-  g_autofree char *text = gemem_param_value_text (row, params);
-  NpuParams defaults;
-  g_autofree char *other = NULL;
-
-  gemem_params_set_defaults (gemem_npu_params, &defaults);
-  other = gemem_param_value_text (row, &defaults);
-  gemem_params_clear (gemem_npu_params, &defaults);
-  return strcmp (text, other) != 0;
-}
 
 /* name, ties, pool_holds, trim_refused, rest_replaces, range_suffices, strict; numbers, waits, unmap_waits.  As
  * gemem_caching_versions: what master took over from PyTorch 2.13 is what its pools hold, not the order of
@@ -310,11 +226,7 @@ const NpuVersion gemem_npu_versions[NPU_RELEASES] = {
 };
 
 /* What not all releases have. */
-static const struct
-{
-  const char *key;
-  NpuRelease since;
-} news[] = {
+static const CachingNews news[] = {
   { "page_size", NPU_2_5_7_1 },
   { "free_physical", NPU_2_1_7_2 },
   { "roundup_power2_divisions", NPU_2_7_7_3 },
@@ -340,30 +252,29 @@ gemem_npu_since (const char *key)
 {
   for (guint i = 0; i < G_N_ELEMENTS (news); i++)
     if (strcmp (news[i].key, key) == 0)
-      return news[i].since;
+      return (NpuRelease) news[i].since;
   return NPU_2_1_6_0;
 }
 
 static gboolean
-check_version (const NpuParams *params, GError **error)
+check_version (const CachingCommon *params, GError **error)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (news); i++)
-    if (params->version < (int) news[i].since && is_set (params, news[i].key))
-      {
-        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                     "version=%s has no %s; leave it out, or use version=%s%s",
-                     gemem_npu_versions[params->version].caching.name, news[i].key,
-                     gemem_npu_versions[news[i].since].caching.name,
-                     news[i].since < NPU_MASTER ? " or later" : "");
-        return FALSE;
-      }
-  return TRUE;
+  const CachingNews *newer = gemem_caching_too_new (gemem_npu_params, params, news,
+                                                    G_N_ELEMENTS (news));
+
+  if (newer != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "version=%s has no %s; leave it out, or use version=%s%s",
+                 gemem_npu_versions[params->version].caching.name, newer->key,
+                 gemem_npu_versions[newer->since].caching.name,
+                 newer->since < NPU_MASTER ? " or later" : "");
+  return newer == NULL;
 }
 
 /* ---- all together */
 
 static gboolean
-check (const NpuParams *params, guint64 part_of, GError **error)
+check (const CachingCommon *params, guint64 part_of, GError **error)
 {
   if (params->garbage_collection_threshold >= 1)
     return fail (error, "garbage_collection_threshold=1: too large; use a number below 1, or 0 for "
@@ -398,66 +309,41 @@ page_of (const NpuParams *params)
 {
   if (params->page_size == NPU_PAGE_1G)
     return GEMEM_GIB;
-  return params->segment_size != 0 && params->large_segment_size == 20 * GEMEM_MIB
+  return params->segment_size != 0 && params->common.large_segment_size == 20 * GEMEM_MIB
              ? params->segment_size
-             : params->large_segment_size;
-}
-
-/* The memory of which the settings take a part; 0: of none. */
-static guint64
-memory_of (const NpuParams *params, GememDevice *device)
-{
-  GememDeviceInfo info = { .total = params->total };
-
-  if (params->memory_fraction >= 1 && !params->reject)
-    return 0;
-  if (params->total == 0)
-    gemem_device_info (device, &info);
-  return info.total;
+             : params->common.large_segment_size;
 }
 
 static gboolean
 resolve (const NpuParams *params, GememDevice *device, gboolean has_divisions,
          CachingSettings *settings, GError **error)
 {
-  const guint64 total = memory_of (params, device);
+  const CachingCommon *common = &params->common;
+  const gboolean rejects = common->throw_on_oom, fraction = common->memory_fraction < 1;
+  const guint64 total = fraction || rejects ? gemem_caching_memory_of (common, device) : 0;
+  guint64 part, limit;
 
-  if (!check (params, total, error)
-      || (!has_divisions
-          && !gemem_caching_divisions_parse (settings->version, params->divisions,
-                                             settings->divisions, error)))
+  if (!check (common, total, error))
     return FALSE;
-  for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
-    settings->has_divisions |= settings->divisions[i] > 1;
-  settings->max_split_size = params->max_split_size;
-  settings->large_segment_size = params->large_segment_size;
-  settings->max_non_split_rounding = MAX (params->max_non_split_rounding,
-                                          params->large_segment_size);
-  settings->total = params->total;
-  settings->limit = params->memory_limit;
-  if (params->memory_fraction < 1 && settings->limit == CACHING_UNLIMITED)
-    settings->limit = (guint64) (params->memory_fraction * (double) total);
-  settings->gc = settings->limit != CACHING_UNLIMITED && params->garbage_collection_threshold > 0;
-  if (settings->gc)
-    settings->gc_trigger = (guint64) (params->garbage_collection_threshold
-                                      * (double) settings->limit);
-  settings->release_private_pools = params->release_private_pools;
-  settings->expandable = params->expandable_segments;
+  part = (guint64) (common->memory_fraction * (double) total);
+  limit = fraction && common->memory_limit == CACHING_UNLIMITED ? part : common->memory_limit;
+  if (!gemem_caching_common_resolve (common, limit, has_divisions, settings, error))
+    return FALSE;
   settings->page = page_of (params);
   settings->pad = params->pad == PAD_32 ? 32 : 0;
-  if (params->expandable_segments && params->align_kb > 0)
+  if (settings->expandable && params->align_kb > 0)
     {
       settings->align = params->align_kb * GEMEM_KIB;
       settings->align_from = 2 * GEMEM_MIB;
     }
   settings->segment_unit = params->page_size == NPU_PAGE_1G ? GEMEM_GIB : 0;
-  if (params->reject)
-    settings->reject_above = (guint64) (params->memory_fraction * (double) total);
+  if (rejects)
+    settings->reject_above = part;
   settings->small_range = params->zero_copy ? 2 * GEMEM_GIB : 0;
   settings->stream_range = params->zero_copy ? 10 * GEMEM_GIB : 0;
   settings->lazy_events = params->lazy_reclaim ? 512 : 0;
   settings->eighth_down = settings->sync_device = TRUE;
-  settings->unmap_waits = gemem_npu_versions[params->version].unmap_waits;
+  settings->unmap_waits = gemem_npu_versions[common->version].unmap_waits;
   settings->uncached = params->uncached;
   return TRUE;
 }
@@ -467,12 +353,12 @@ gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, Cachin
                             GError **error)
 {
   NpuParams copy = *params;
-  const char *conf = params->conf != NULL ? params->conf : params->alloc_conf;
+  const char *conf = gemem_caching_conf_of (&params->common);
   gboolean has_divisions = FALSE;
 
   memset (settings, 0, sizeof *settings);
   gemem_caching_settings_plain (settings);
-  settings->version = &gemem_npu_versions[params->version].caching;
+  settings->version = &gemem_npu_versions[params->common.version].caching;
   if ((conf == NULL || gemem_npu_conf_parse (conf, &copy, settings, &has_divisions, error))
       && resolve (&copy, device, has_divisions, settings, error))
     return TRUE;
@@ -491,7 +377,7 @@ gemem_npu_notes (gconstpointer given, GememNoteFunc func, gpointer data)
     func ("torch-npu: segment_size_mb has no effect beside page_size=1g or large_segment_size_mb; "
           "leave it out",
           data);
-  else if (params->segment_size != 0 && !params->expandable_segments)
+  else if (params->segment_size != 0 && !params->common.expandable_segments)
     func ("torch-npu: segment_size_mb has no effect without expandable_segments; set both, or none",
           data);
 }

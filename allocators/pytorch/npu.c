@@ -19,6 +19,7 @@
 #include "config.h"
 
 #include "allocators/pytorch/npu.h"
+#include "allocators/spans.h"
 
 typedef struct
 {
@@ -148,20 +149,6 @@ npu_trim (GememAllocator *allocator)
 /* ---- reports */
 
 static void
-add_span (const GememSpan *span, gpointer spans)
-{
-  g_array_append_vals (spans, span, 1);
-}
-
-static int
-compare_spans (gconstpointer a, gconstpointer b)
-{
-  const GememSpan *x = a, *y = b;
-
-  return x->address < y->address ? -1 : x->address > y->address;
-}
-
-static void
 npu_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
   const Npu *npu = (const Npu *) allocator;
@@ -173,7 +160,7 @@ npu_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
       return;
     }
   spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
-  gemem_caching_walk (allocator, add_span, spans);
+  gemem_caching_walk (allocator, gemem_spans_append, spans);
   for (guint i = 0; i < npu->workspaces.blocks->len; i++)
     {
       const NpuWorkspace *workspace = g_ptr_array_index (npu->workspaces.blocks, i);
@@ -187,9 +174,9 @@ npu_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
                                .user = workspace->address };
 
       if (workspace->address != 0)
-        add_span (&span, spans);
+        gemem_spans_append (&span, spans);
     }
-  g_array_sort (spans, compare_spans);
+  gemem_spans_sort (spans);
   for (guint i = 0; i < spans->len; i++)
     func (&g_array_index (spans, GememSpan, i), data);
 }
@@ -229,7 +216,7 @@ npu_create (gconstpointer given, GememDevice *device, GError **error)
   npu->workspace_pool = params->workspace_pool;
   npu->keeps_pages = params->keep_pages;
   npu->erases = params->reuse != 0;
-  npu->waits = gemem_npu_versions[params->version].waits;
+  npu->waits = gemem_npu_versions[params->common.version].waits;
   return &npu->caching.base;
 }
 

@@ -53,15 +53,11 @@ enum /* NpuParams.page_size */
 /* As the user set them. */
 typedef struct
 {
-  guint64 max_split_size, max_non_split_rounding, large_segment_size, segment_size;
-  guint64 align_kb, total, memory_limit, workspace_pool;
-  guint64 pinned_reserve, pinned_round, pinned_cached;
-  double garbage_collection_threshold, memory_fraction;
-  char *divisions, *conf, *alloc_conf;
-  int version, page_size, pad, reuse; /* version: NpuRelease */
-  gboolean expandable_segments, lazy_reclaim, reject, keep_pages, zero_copy, uncached;
-  gboolean release_private_pools;
-  gboolean release_lock, pin_expandable, pinned_register, pinned_background;
+  CachingCommon common; /* first */
+  guint64 segment_size, align_kb, workspace_pool, pinned_reserve, pinned_round, pinned_cached;
+  int page_size, pad, reuse;
+  gboolean lazy_reclaim, keep_pages, zero_copy, uncached;
+  gboolean pin_expandable, pinned_register, pinned_background;
 } NpuParams;
 
 extern const GememParam gemem_npu_params[];

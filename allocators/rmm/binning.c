@@ -13,8 +13,9 @@
 
 #include <string.h>
 
-#include "allocators/rmm/fixed-size.h"
 #include "allocators/rmm/passing.h"
+#include "allocators/rmm/upstream.h"
+#include "allocators/spans.h"
 #include "base/units.h"
 
 #define WHAT "rmm-binning"
@@ -297,10 +298,10 @@ binning_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 
   gemem_rmm_passing_append (&self->passing, &self->upstream, above);
   for (guint i = 0; i < self->bins->len; i++)
-    bin_at (self, i)->resource->klass->walk (bin_at (self, i)->resource, gemem_rmm_span_append,
+    bin_at (self, i)->resource->klass->walk (bin_at (self, i)->resource, gemem_spans_append,
                                              bin_at (self, i)->own ? all : above);
-  gemem_rmm_upstream_walk (&self->upstream, above, gemem_rmm_span_append, all);
-  gemem_rmm_spans_sort (all);
+  gemem_rmm_upstream_walk (&self->upstream, above, gemem_spans_append, all);
+  gemem_spans_sort (all);
   for (guint i = 0; i < all->len; i++)
     func (&g_array_index (all, GememSpan, i), data);
 }

@@ -13,8 +13,8 @@
  */
 #include "config.h"
 
-#include "allocators/rmm/fixed-size.h"
 #include "allocators/rmm/streams.h"
+#include "allocators/rmm/upstream.h"
 #include "base/units.h"
 
 #define WHAT "rmm-fixed-size"

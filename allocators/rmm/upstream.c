@@ -5,6 +5,7 @@
 
 #include "allocators/registry.h"
 #include "allocators/rmm/upstream.h"
+#include "allocators/spans.h"
 #include "base/idmap.h"
 #include "base/units.h"
 
@@ -321,26 +322,6 @@ gemem_rmm_cannot_begin (GememAllocator *self, const GememAllocator *resource, co
 
 /* ---- walk */
 
-void
-gemem_rmm_span_append (const GememSpan *span, gpointer data)
-{
-  g_array_append_val ((GArray *) data, *span);
-}
-
-static int
-compare_spans (gconstpointer a, gconstpointer b)
-{
-  const GememSpan *one = a, *other = b;
-
-  return (one->address > other->address) - (one->address < other->address);
-}
-
-void
-gemem_rmm_spans_sort (GArray *spans)
-{
-  g_array_sort (spans, compare_spans);
-}
-
 typedef struct
 {
   const GArray *spans; /* of the resource above */
@@ -380,7 +361,7 @@ gemem_rmm_upstream_walk (const GememRmmUpstream *self, GArray *spans, GememSpanF
 {
   Replacing replacing = { .spans = spans, .func = func, .data = data };
 
-  gemem_rmm_spans_sort (spans);
+  gemem_spans_sort (spans);
   if (self->resource != NULL)
     self->resource->klass->walk (self->resource, replace_span, &replacing);
   else

@@ -120,13 +120,17 @@ guint64 gemem_rmm_upstream_largest_free (const GememRmmUpstream *self, guint64 s
  * the segments of the device.  Sorts @spans. */
 void gemem_rmm_upstream_walk (const GememRmmUpstream *self, GArray *spans, GememSpanFunc func,
                               gpointer data);
-/* Sorts GememSpans by address. */
-void gemem_rmm_spans_sort (GArray *spans);
-/* A GememSpanFunc that appends to @data, a GArray of GememSpan. */
-void gemem_rmm_span_append (const GememSpan *span, gpointer data);
 /* report.stats() of @resource, with @prefix before the names. */
 void gemem_rmm_resource_stats (GememAllocator *resource, const char *prefix, GememStatFunc func,
                                gpointer data);
 /* check() and report.stats() of the upstream; the names get "upstream." before them. */
 gboolean gemem_rmm_upstream_check (const GememRmmUpstream *self, GError **error);
 void gemem_rmm_upstream_stats (const GememRmmUpstream *self, GememStatFunc func, gpointer data);
+
+/* ---- fixed-size.c: a resource of blocks of one size, for the bins of the binning resource */
+
+extern const GememAllocatorClass gemem_rmm_fixed_size_class;
+
+/* A `rmm-fixed-size` with blocks of @block_size bytes, @count of them per allocation of @device. */
+GememAllocator *gemem_rmm_fixed_size_new (guint64 block_size, guint64 count, int version,
+                                          GememDevice *device);

@@ -1,12 +1,80 @@
-/* pool.c - see pool.h. */
+/* pool.c - Umpire's QuickPool (`umpire-quick`) and DynamicPoolList (`umpire-list`): blocks of the
+ * device, cut into chunks.
+ *
+ * Requests are rounded up to the alignment.  The smallest chunk that suffices serves a request and
+ * is cut at its size; without one the device is asked for a block, of at least `first` bytes when
+ * the pool is empty and of at least `next` bytes otherwise.  Each device call is one alignment
+ * longer than the block, whose start is rounded up.  A freed chunk merges with its neighbours in
+ * its block.  Blocks that are whole and free again ("releasable") return to the device when the
+ * program releases the pool, before a request fails, and when a heuristic says after a free that
+ * the pool should coalesce: what it released it then asks for again, as one block.
+ *
+ * The two pools differ in two rules.  Of free chunks of equal size QuickPool takes the one that
+ * became free first, DynamicPoolList the one at the lowest address.  A free of QuickPool may
+ * coalesce; the block with which it does so is freed like any other, so that the heuristic is asked
+ * again.  Where the answer stays the same the real program recurses until its stack overflows: the
+ * run is marked, and the replay goes on from the state that repeats.  A free of DynamicPoolList
+ * coalesces only if more than one block is whole and free, and the heuristic is not asked again.
+ *
+ * Invariants: the chunks of a block cover it in order of address, and no two neighbours are free;
+ * the tree has exactly the free chunks; `releasable` has exactly the free chunks that are a whole
+ * block.
+ * Cost: O(log free chunks) per operation, O(log) for each block released.
+ * Origin: peers.md sections 1k, 1k.1 (QuickPool) and 1k.2 (DynamicPoolList).
+ */
 #include "config.h"
 
-#include "allocators/umpire/pool.h"
+#include "allocators/neighbours.h"
+#include "allocators/umpire/heuristic.h"
 #include "base/units.h"
+
+typedef struct
+{
+  guint64 first, next, alignment;
+  char *coalesce;
+} UmpireParams;
+
+typedef struct _UmpireChunk UmpireChunk;
+
+/* What one call of the device gave. */
+typedef struct
+{
+  GememTreeNode by_address; /* address: as the device gave it */
+  GememTreeNode releasable; /* in the tree while whole and free, in the order of release */
+  guint64 size;             /* without the bytes for the alignment */
+  UmpireChunk *first;
+} UmpireBlock;
+
+struct _UmpireChunk
+{
+  GememNeighbour part; /* in the tree node.address orders chunks of one size */
+  guint64 address;
+  UmpireBlock *block;
+};
+
+typedef struct
+{
+  GememAllocator base;
+  UmpireParams params; /* without the text */
+  UmpireHeuristic heuristic;
+  guint64 least_blocks; /* releasable ones; with fewer the heuristic does not hit */
+  gboolean by_age;      /* chunks of equal size: the one that became free first, else the lowest */
+  guint64 aligned;      /* rounded bytes in use */
+  guint64 aligned_high; /* most of them */
+  guint64 actual;       /* bytes of all blocks */
+  guint64 actual_high;  /* most of them */
+  guint64 releasable_now; /* bytes of the blocks in `releasable` */
+  guint64 age;            /* chunks that became free so far */
+  guint64 chunks;
+  GememTree free, blocks, releasable;
+  GememSlab chunk_slab, block_slab;
+} UmpirePool;
+
+extern const GememAllocatorClass gemem_umpire_quick_class, gemem_umpire_list_class;
 
 #define FIELD(field) .offset = G_STRUCT_OFFSET (UmpireParams, field)
 
-const GememParam gemem_umpire_params[] = {
+static const GememParam params[] = {
   { .name = "first",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -87,8 +155,9 @@ extract (UmpirePool *self, UmpireChunk *chunk)
   self->releasable_now -= chunk->part.node.size;
 }
 
-gboolean
-gemem_umpire_release (UmpirePool *self)
+/* Returns every block that is whole and free; TRUE if there was one. */
+static gboolean
+release (UmpirePool *self)
 {
   const gboolean any = self->releasable.count > 0;
   GememTreeNode *node;
@@ -120,7 +189,7 @@ obtain (UmpirePool *self, guint64 least)
 
   if (address == 0)
     {
-      self->base.retries += gemem_umpire_release (self);
+      self->base.retries += release (self);
       address = gemem_device_malloc (self->base.device, call, 0);
     }
   if (address == 0)
@@ -139,8 +208,9 @@ obtain (UmpirePool *self, guint64 least)
   return block->first;
 }
 
-UmpireChunk *
-gemem_umpire_take (UmpirePool *self, guint64 n)
+/* Allocates @n bytes, at least 1; NULL: out of memory. */
+static UmpireChunk *
+take (UmpirePool *self, guint64 n)
 {
   const guint64 size = gemem_align_up (n, self->params.alignment);
   GememTreeNode *node = gemem_tree_fit (&self->free, 0, size);
@@ -169,8 +239,9 @@ gemem_umpire_take (UmpirePool *self, guint64 n)
   return chunk;
 }
 
-void
-gemem_umpire_put (UmpirePool *self, UmpireChunk *chunk)
+/* Frees @chunk without asking the heuristic. */
+static void
+put (UmpirePool *self, UmpireChunk *chunk)
 {
   const guint64 before = self->free.count;
 
@@ -182,15 +253,17 @@ gemem_umpire_put (UmpirePool *self, UmpireChunk *chunk)
 
 /* ---- coalescing */
 
-gboolean
-gemem_umpire_coalesce (UmpirePool *self, guint64 bytes)
+/* Releases, and makes up for what is missing to @bytes with one block, which is then free.  FALSE:
+ * nothing was missing, or the device refused, which ends the real program and marks the run. */
+static gboolean
+coalesce (UmpirePool *self, guint64 bytes)
 {
   UmpireChunk *chunk;
 
-  gemem_umpire_release (self);
+  release (self);
   if (self->actual >= bytes)
     return FALSE;
-  chunk = gemem_umpire_take (self, bytes - self->actual);
+  chunk = take (self, bytes - self->actual);
   if (chunk == NULL)
     {
       gemem_allocator_break_rule (
@@ -201,12 +274,13 @@ gemem_umpire_coalesce (UmpirePool *self, guint64 bytes)
           bytes - self->actual);
       return FALSE;
     }
-  gemem_umpire_put (self, chunk);
+  put (self, chunk);
   return TRUE;
 }
 
-guint64
-gemem_umpire_suggestion (const UmpirePool *self, gboolean all_free)
+/* What the heuristic says now. */
+static guint64
+suggestion (const UmpirePool *self, gboolean all_free)
 {
   return gemem_umpire_heuristic_ask (&self->heuristic,
                                      &(UmpireFigures){ .actual = self->actual,
@@ -216,30 +290,116 @@ gemem_umpire_suggestion (const UmpirePool *self, gboolean all_free)
                                                        .all_free = all_free });
 }
 
-/* ---- the class */
+/* ---- frees of QuickPool */
 
-gboolean
-gemem_umpire_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
+/* How one level of coalescing ends; two equal ones in succession have no end. */
+typedef struct
+{
+  guint64 bytes, actual, high, free;
+} Level;
+
+static gboolean
+repeats (const Level *a, const Level *b)
+{
+  return a->bytes == b->bytes && a->actual == b->actual && a->high == b->high && a->free == b->free;
+}
+
+static guint64
+ask (const UmpirePool *self)
+{
+  return suggestion (self, self->releasable_now == self->actual);
+}
+
+static G_GNUC_NO_INLINE void
+coalesce_again (UmpirePool *self, guint64 bytes)
+{
+  Level now = { 0 }, before;
+
+  while (bytes > 0 && self->free.count > 1 && coalesce (self, bytes))
+    {
+      before = now;
+      bytes = ask (self);
+      now = (Level){ bytes, self->actual, self->aligned_high, self->free.count };
+      if (bytes > 0 && repeats (&now, &before))
+        {
+          gemem_allocator_break_rule (
+              &self->base, "a free coalesces without end, which overflows the stack of the real "
+                           "program; let coalesce= be a percentage of 0 or 100, or 2 blocks or "
+                           "more, or take umpire-list");
+          return;
+        }
+    }
+}
+
+static void
+quick_free (GememAllocator *allocator, const GememBlock *block,
+            G_GNUC_UNUSED gboolean completion_follows)
+{
+  UmpirePool *self = (UmpirePool *) allocator;
+
+  put (self, block->handle);
+  if (G_UNLIKELY (self->releasable.count >= self->least_blocks))
+    coalesce_again (self, ask (self));
+}
+
+static void
+quick_notes (gconstpointer params, GememNoteFunc func, gpointer data)
+{
+  const char *text = ((const UmpireParams *) params)->coalesce;
+  UmpireHeuristic heuristic;
+
+  if (gemem_umpire_heuristic_parse ("umpire-quick", text, &heuristic, NULL)
+      && gemem_umpire_heuristic_repeats (&heuristic))
+    {
+      g_autofree char *note = g_strdup_printf (
+          "coalesce=%s: the real QuickPool overflows its stack when it coalesces while free "
+          "chunks lie between used ones; a run in which that happens is marked",
+          text);
+      func (note, data);
+    }
+}
+
+/* ---- frees of DynamicPoolList */
+
+static void
+list_free (GememAllocator *allocator, const GememBlock *block,
+           G_GNUC_UNUSED gboolean completion_follows)
+{
+  UmpirePool *self = (UmpirePool *) allocator;
+  guint64 bytes;
+
+  put (self, block->handle);
+  if (self->releasable.count < MAX (self->least_blocks, 2))
+    return;
+  bytes = suggestion (self, self->aligned == 0);
+  if (bytes > 0)
+    coalesce (self, bytes);
+}
+
+/* ---- the classes */
+
+static gboolean
+umpire_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
   UmpireChunk *chunk;
 
   if (request->size > G_MAXINT64)
     return FALSE;
-  chunk = gemem_umpire_take ((UmpirePool *) allocator, MAX (request->size, 1));
+  chunk = take ((UmpirePool *) allocator, MAX (request->size, 1));
   if (chunk == NULL)
     return FALSE;
   *block = (GememBlock){ chunk->address, chunk->part.node.size, chunk };
   return TRUE;
 }
 
-void
-gemem_umpire_trim (GememAllocator *allocator)
+static void
+umpire_trim (GememAllocator *allocator)
 {
-  gemem_umpire_release ((UmpirePool *) allocator);
+  release ((UmpirePool *) allocator);
 }
 
-guint64
-gemem_umpire_largest_free (GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
+static guint64
+umpire_largest_free (GememAllocator *allocator, G_GNUC_UNUSED guint64 stream)
 {
   const UmpirePool *self = (const UmpirePool *) allocator;
   const GememTreeNode *node = gemem_tree_last (&self->free);
@@ -257,8 +417,8 @@ report_overhead (GememSpan span, guint64 from, guint64 to, GememSpanFunc func, g
     func (&span, data);
 }
 
-void
-gemem_umpire_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
+static void
+umpire_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
   const UmpirePool *self = (const UmpirePool *) allocator;
 
@@ -313,8 +473,8 @@ block_is_sound (const UmpirePool *self, const UmpireBlock *block, Counts *counts
   return ok && end == block->first->address + block->size;
 }
 
-gboolean
-gemem_umpire_check (GememAllocator *allocator, GError **error)
+static gboolean
+umpire_check (GememAllocator *allocator, GError **error)
 {
   const UmpirePool *self = (const UmpirePool *) allocator;
   Counts counts = { 0 };
@@ -341,9 +501,9 @@ gemem_umpire_check (GememAllocator *allocator, GError **error)
   return FALSE;
 }
 
-/* As the methods of the pools are called. */
-void
-gemem_umpire_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
+/* Named as the methods of the pools. */
+static void
+umpire_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
   const UmpirePool *self = (const UmpirePool *) allocator;
   const GememTreeNode *largest = gemem_tree_last (&self->free);
@@ -359,9 +519,10 @@ gemem_umpire_stats (GememAllocator *allocator, GememStatFunc func, gpointer data
   func ("getLargestAvailableBlock", largest != NULL ? largest->size : 0, "B", data);
 }
 
-GememAllocator *
-gemem_umpire_create (const GememAllocatorClass *klass, gconstpointer given, GememDevice *device,
-                     gboolean by_age, GError **error)
+/* @by_age as in UmpirePool. */
+static GememAllocator *
+create (const GememAllocatorClass *klass, gconstpointer given, GememDevice *device, gboolean by_age,
+        GError **error)
 {
   const UmpireParams *own = given;
   UmpireHeuristic heuristic;
@@ -390,8 +551,8 @@ gemem_umpire_create (const GememAllocatorClass *klass, gconstpointer given, Geme
   return &self->base;
 }
 
-void
-gemem_umpire_destroy (GememAllocator *allocator)
+static void
+umpire_destroy (GememAllocator *allocator)
 {
   UmpirePool *self = (UmpirePool *) allocator;
 
@@ -407,3 +568,44 @@ gemem_umpire_destroy (GememAllocator *allocator)
   gemem_slab_clear (&self->block_slab);
   g_free (self);
 }
+
+static GememAllocator *
+quick_create (gconstpointer given, GememDevice *device, GError **error)
+{
+  return create (&gemem_umpire_quick_class, given, device, TRUE, error);
+}
+
+static GememAllocator *
+list_create (gconstpointer given, GememDevice *device, GError **error)
+{
+  return create (&gemem_umpire_list_class, given, device, FALSE, error);
+}
+
+#define COMMON \
+  .abi = GEMEM_ALLOCATOR_ABI, .alignment = 16, .params = params, \
+  .params_size = sizeof (UmpireParams), .alloc = umpire_alloc, \
+  .prefetch = gemem_neighbours_prefetch, .trim = umpire_trim, .largest_free = umpire_largest_free, \
+  .walk = umpire_walk, .check = umpire_check, .destroy = umpire_destroy, \
+  .report.stats = umpire_stats
+
+const GememAllocatorClass gemem_umpire_quick_class = {
+  COMMON,
+  .name = "umpire-quick",
+  .aliases = "umpire",
+  .summary = "Umpire's QuickPool: best fit in blocks that coalesce when all are free",
+  .origin = "Umpire of October 2024 (peers.md 1k.1)",
+  .known_as = "QuickPool|percent_releasable|blocks_releasable",
+  .notes = quick_notes,
+  .create = quick_create,
+  .free = quick_free,
+};
+
+const GememAllocatorClass gemem_umpire_list_class = {
+  COMMON,
+  .name = "umpire-list",
+  .summary = "Umpire's DynamicPoolList: best fit by address in blocks that coalesce",
+  .origin = "Umpire of October 2024 (peers.md 1k.2)",
+  .known_as = "DynamicPoolList|DynamicPool|DynamicSizePool",
+  .create = list_create,
+  .free = list_free,
+};

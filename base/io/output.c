@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/in-place.h"
 #include "base/io/output.h"
 
 #define BUFFER_SIZE ((gsize) 256 << 10)
@@ -95,6 +94,43 @@ open_temporary (GememOutput *output)
     (void) !fchmod (output->fd, old.st_mode & 0777);
 }
 
+/* The descriptor that @path names, or -1: "/dev/stdout", "/dev/fd/3", "/proc/self/fd/3". */
+static int
+descriptor_of (const char *path)
+{
+  static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+  guint64 number;
+
+  if (strcmp (path, "/dev/stdout") == 0)
+    return STDOUT_FILENO;
+  if (strcmp (path, "/dev/stderr") == 0)
+    return STDERR_FILENO;
+  for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
+    if (g_str_has_prefix (path, folders[i])
+        && g_ascii_string_to_unsigned (path + strlen (folders[i]), 10, 0, G_MAXINT, &number, NULL))
+      return (int) number;
+  return -1;
+}
+
+/* TRUE if @path is written directly: it is no regular file, or names an open stream of the process.
+ * *fd: a descriptor opened for writing with close-on-exec, or -1 with errno.
+ * /dev/stdout resolves to a regular file if a shell redirected the output to one: a renamed file
+ * would replace the name /dev/stdout for all users and leave the shell's file empty. */
+static gboolean
+open_directly (const char *path, int *fd)
+{
+  const int descriptor = descriptor_of (path);
+  struct stat status;
+
+  if (descriptor >= 0)
+    *fd = fcntl (descriptor, F_DUPFD_CLOEXEC, 0); /* continues at the position of the stream */
+  else if (stat (path, &status) == 0 && !S_ISREG (status.st_mode))
+    *fd = open (path, O_WRONLY | O_CLOEXEC);
+  else
+    return FALSE;
+  return TRUE;
+}
+
 GememOutput *
 gemem_output_create (const char *path, GError **error)
 {
@@ -105,7 +141,7 @@ gemem_output_create (const char *path, GError **error)
   output->name = g_strdup (standard ? "standard output" : path);
   if (standard)
     output->fd = dup (STDOUT_FILENO);
-  else if (!gemem_open_in_place (path, &output->fd))
+  else if (!open_directly (path, &output->fd))
     {
       char *target = realpath (path, NULL);
       if (target == NULL && errno == ENOMEM)

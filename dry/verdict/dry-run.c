@@ -7,7 +7,7 @@
  * addresses that nobody backs and run no kernel.  Its requests become FILE, as with gemem-record,
  * and the verdict follows on stderr.
  *
- * Invariants: those of launch.h.  Unlike gemem-record it runs nothing where it cannot stand for the
+ * Invariants: those of launcher.h.  Unlike gemem-record it runs nothing where it cannot stand for the
  * GPU: a real one would be used.  The exit status is that of the program, 2 for a wrong option.
  */
 #include "config.h"
@@ -34,7 +34,7 @@ static gboolean show_version;
 static gboolean
 parse_stacks (const char *name, const char *value, gpointer data, GError **error)
 {
-  return gemem_launch_parse_stacks (value, &options.stacks, error);
+  return gemem_launcher_parse_stacks (value, &options.stacks, error);
 }
 
 static const GOptionEntry entries[] = {
@@ -64,7 +64,7 @@ static const GOptionEntry entries[] = {
     "where to write the trace (default: out.gmt)", "FILE" },
   { "stacks", 0, 0, G_OPTION_ARG_CALLBACK, (gpointer) parse_stacks,
     "record the call stacks of CUDA calls, DEPTH frames of each; without =DEPTH " G_STRINGIFY (
-        GEMEM_LAUNCH_FRAMES) ". Those of PyTorch's requests are always there",
+        GEMEM_LAUNCHER_FRAMES) ". Those of PyTorch's requests are always there",
     "DEPTH" },
   { "value", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.values,
     "what a Python program reads from the GPU where REGEX matches its stack (default: 0). "
@@ -236,8 +236,8 @@ parse (int *count, char ***arguments, GError **error)
                                         "--gpus", "--rank",     "--world",   "--orders",
                                         "-o",     "--output",   "--value",   "--json",
                                         "--fit",  NULL };
-  gemem_launch_name_depth (*count, *arguments, valued);
-  if (!gemem_launch_parse (
+  gemem_launcher_name_depth (*count, *arguments, valued);
+  if (!gemem_launcher_parse (
           entries, "PROGRAM [ARGUMENTS...]",
           "Runs PROGRAM, unchanged, without a GPU, and says how much memory of one "
           "it needs.",
@@ -260,15 +260,15 @@ main (int argc, char **argv)
   int status;
 
   setlocale (LC_ALL, "");
-  gemem_launch_begin ("gemem-dry-run");
+  gemem_launcher_begin ("gemem-dry-run");
   if (argc > 1 && strcmp (argv[1], "--print-environment") == 0) /* by sitecustomize.py */
     return gemem_library_print_environment (argv + 2);
   if (!parse (&argc, &argv, &error))
     {
-      gemem_launch_say ("%s%s", error->message,
-                        g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION)
-                            ? "; 'gemem-dry-run --help' shows all"
-                            : "");
+      gemem_launcher_say ("%s%s", error->message,
+                          g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION)
+                              ? "; 'gemem-dry-run --help' shows all"
+                              : "");
       return 2;
     }
   if (show_version)
@@ -281,9 +281,9 @@ main (int argc, char **argv)
   verdict = gemem_library_run_once (&options, argv + 1, &error);
   if (verdict == NULL)
     {
-      gemem_launch_say ("%s", error->message);
-      return g_error_matches (error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ? GEMEM_LAUNCH_NOT_FOUND
-                                                                       : GEMEM_LAUNCH_CANNOT_RUN;
+      gemem_launcher_say ("%s", error->message);
+      return g_error_matches (error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ? GEMEM_LAUNCHER_NOT_FOUND
+                                                                       : GEMEM_LAUNCHER_CANNOT_RUN;
     }
   status = verdict->status;
   if (status == 0 && verdict->lost > 0 && verdict->findings->len == 0)
@@ -291,7 +291,7 @@ main (int argc, char **argv)
   gemem_library_verdict_print (&options, verdict);
   if (options.json != NULL && !gemem_library_verdict_write_json (&options, verdict, &error))
     {
-      gemem_launch_say ("%s", error->message);
+      gemem_launcher_say ("%s", error->message);
       status = status != 0 ? status : 1;
     }
   gemem_library_verdict_free (verdict);

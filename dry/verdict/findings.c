@@ -339,6 +339,6 @@ gemem_library_findings_add (const DryOptions *options, const char *path, gint64 
   g_free (common.allocator);
   g_free (common.model);
   if (!ok)
-    gemem_launch_say ("%s: %s", path, error->message);
+    gemem_launcher_say ("%s: %s", path, error->message);
   return ok;
 }

@@ -235,7 +235,7 @@ static char *
 output_of (const Search *search)
 {
   g_autofree char *tag = g_strdelimit (describe (search, 0, "-", "."), "/", '_');
-  return gemem_launch_beside (search->options->output, tag);
+  return gemem_launcher_beside (search->options->output, tag);
 }
 
 static char *
@@ -300,11 +300,11 @@ try_values (Search *search, GError **error)
   };
   g_ptr_array_add (search->runs, run);
   const gboolean fits = run->fit != DRY_DOES_NOT_FIT && run->status == 0;
-  const int stopped = gemem_launch_stopped ();
-  gemem_launch_say ("%s: %s%s%s%s; %s", run->values,
-                    fits || run->fit == DRY_DOES_NOT_FIT ? answers[run->fit] : "failed",
-                    fits ? ", " : "", fits ? gemem_format_size (need, run->needed) : "",
-                    fits ? " needed" : "", output);
+  const int stopped = gemem_launcher_stopped ();
+  gemem_launcher_say ("%s: %s%s%s%s; %s", run->values,
+                      fits || run->fit == DRY_DOES_NOT_FIT ? answers[run->fit] : "failed",
+                      fits ? ", " : "", fits ? gemem_format_size (need, run->needed) : "",
+                      fits ? " needed" : "", output);
   if (stopped == 0 && (fits || run->fit == DRY_DOES_NOT_FIT))
     return run;
   if (stopped != 0)
@@ -321,7 +321,7 @@ try_values (Search *search, GError **error)
 static gboolean
 try_index (Search *search, guint64 index, Run **best, gboolean *fits, GError **error)
 {
-  const int stopped = gemem_launch_stopped ();
+  const int stopped = gemem_launcher_stopped ();
   if (stopped != 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "stopped by signal %d", stopped);
@@ -424,11 +424,11 @@ print_best (const Search *search, const Run *best, const char *from, const char 
   const char *gpu = search->options->gpu->name;
 
   if (best == NULL)
-    gemem_launch_say ("no value of %s from %s to %s fits %s", first->name, from, to, gpu);
+    gemem_launcher_say ("no value of %s from %s to %s fits %s", first->name, from, to, gpu);
   else
-    gemem_launch_say ("%s is the largest of %s to %s that fits %s%s%s", best->values, from, to, gpu,
-                      best->only_if != NULL ? ", but only if " : "",
-                      best->only_if != NULL ? best->only_if : "");
+    gemem_launcher_say ("%s is the largest of %s to %s that fits %s%s%s", best->values, from, to,
+                        gpu, best->only_if != NULL ? ", but only if " : "",
+                        best->only_if != NULL ? best->only_if : "");
 }
 
 /* With several a table, a row for each combination of the others. */
@@ -440,8 +440,8 @@ print_table (const Search *search, const char *from, const char *to)
 
   for (guint i = 0; i < search->best->len; i++)
     width = MAX (width, (guint) strlen (search->others->pdata[i]));
-  gemem_launch_say ("the largest %s of %s to %s that fits %s:", first->name, from, to,
-                    search->options->gpu->name);
+  gemem_launcher_say ("the largest %s of %s to %s that fits %s:", first->name, from, to,
+                      search->options->gpu->name);
   for (guint i = 0; i < search->best->len; i++)
     {
       const Run *best = search->best->pdata[i];
@@ -525,6 +525,6 @@ gemem_library_fit (const DryOptions *options, char **ranges, char **arguments)
   if (runs->len > 0 && options->json != NULL)
     ok &= write_json (&search, ok ? &error : NULL);
   if (error != NULL)
-    gemem_launch_say ("%s", error->message);
+    gemem_launcher_say ("%s", error->message);
   return error != NULL ? gemem_error_exit_status (error) : ok && any ? 0 : 1;
 }

@@ -150,7 +150,7 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
              verdict->lost);
   if (status != 0)
     {
-      g_autofree char *ended = gemem_launch_ended (status);
+      g_autofree char *ended = gemem_launcher_ended (status);
       only_if (conditions, "it needs no more after the point where it ended with %s", ended);
     }
   if (verdict->missing->len > 0)

@@ -17,7 +17,7 @@ gemem_library_run_and_judge (const DryOptions *options, char **arguments, GError
   if (run == NULL)
     return NULL;
   const gint64 start = g_get_monotonic_time ();
-  int status = gemem_launch_run (arguments, run->environment, options->limit, &pid);
+  int status = gemem_launcher_run (arguments, run->environment, options->limit, &pid);
   const gint64 ran = g_get_monotonic_time () - start;
   verdict = gemem_library_verdict_new (options, run, arguments[0], pid, status);
   verdict->seconds = (guint) (ran / G_USEC_PER_SEC);
@@ -30,16 +30,16 @@ gemem_library_run_once (const DryOptions *options, char **arguments, GError **er
 {
   DryVerdict *verdict = gemem_library_run_and_judge (options, arguments, error);
   DryOptions second = *options;
-  g_autofree char *output = gemem_launch_beside (options->output, "workspaces");
+  g_autofree char *output = gemem_launcher_beside (options->output, "workspaces");
   char size[GEMEM_FORMAT_MAX];
 
   if (verdict != NULL)
     gemem_library_try_values (options, arguments, verdict);
   if (verdict == NULL || options->workspaces == 0 || verdict->workspaces->len == 0
-      || verdict->status != 0 || gemem_launch_stopped () != 0)
+      || verdict->status != 0 || gemem_launcher_stopped () != 0)
     return verdict;
-  gemem_launch_say ("runs %s again, with workspaces of %s; the trace is %s", arguments[0],
-                    gemem_format_size (size, options->workspaces), output);
+  gemem_launcher_say ("runs %s again, with workspaces of %s; the trace is %s", arguments[0],
+                      gemem_format_size (size, options->workspaces), output);
   second.with_workspaces = TRUE;
   second.output = output;
   verdict->most = gemem_library_run_and_judge (&second, arguments, error);

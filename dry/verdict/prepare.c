@@ -70,7 +70,7 @@ write_python (DryRun *run, GError **error)
           return FALSE;
         }
     }
-  run->python = gemem_launch_list_path (g_steal_pointer (&folder), &run->links, error);
+  run->python = gemem_launcher_list_path (g_steal_pointer (&folder), &run->links, error);
   return run->python != NULL;
 }
 
@@ -167,15 +167,15 @@ set_audit (char **environment, const char *audit, const char *stubs)
   return g_environ_setenv (environment, "LD_AUDIT", all, TRUE);
 }
 
-/* Sets *@path to that of the library @name, *@links as gemem_launch_list_path(). */
+/* Sets *@path to that of the library @name, *@links as gemem_launcher_list_path(). */
 static gboolean
 find_library (const char *name, char **path, char **links, GError **error)
 {
-  char *found = gemem_launch_find (name, GEMEM_PKGLIBDIR);
+  char *found = gemem_launcher_find (name, GEMEM_PKGLIBDIR);
   if (found == NULL)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
                  "%s was not found in " GEMEM_PKGLIBDIR "; install gemem whole", name);
-  *path = found != NULL ? gemem_launch_list_path (found, links, error) : NULL;
+  *path = found != NULL ? gemem_launcher_list_path (found, links, error) : NULL;
   return *path != NULL;
 }
 
@@ -213,9 +213,9 @@ make_stubs (char **roots, char **libraries, GememDryInstalled **installed, const
       stubs = gemem_dry_stubs ((const char *const *) roots, (const char *const *) libraries,
                                *installed, folder, error);
       if (stubs != NULL)
-        gemem_launch_say ("%s; made for this run alone", inner->message);
+        gemem_launcher_say ("%s; made for this run alone", inner->message);
     }
-  return stubs != NULL ? gemem_launch_list_path (stubs, links, error) : NULL;
+  return stubs != NULL ? gemem_launcher_list_path (stubs, links, error) : NULL;
 }
 
 /* "A:B" of the files that are preloaded: @recorder, of @libraries those whose module does not run by itself,
@@ -256,7 +256,7 @@ set_installed (char **environment, const GememDryInstalled *installed)
 }
 
 /* Makes what stands for the libraries that @roots ask for, and lets @environment, which is consumed,
- * load it.  @folder: that of the run; *@links: as gemem_launch_list_path().  NULL with @error. */
+ * load it.  @folder: that of the run; *@links: as gemem_launcher_list_path().  NULL with @error. */
 static char **
 load_libraries (char **environment, char **roots, const char *folder, char **links, GError **error)
 {
@@ -264,7 +264,7 @@ load_libraries (char **environment, char **roots, const char *folder, char **lin
   g_autoptr (GememDryInstalled) installed = NULL;
   g_auto (GStrv) libraries = find_libraries (links, error);
 
-  if (libraries == NULL || !find_library (GEMEM_LAUNCH_RECORDER, &recorder, links, error)
+  if (libraries == NULL || !find_library (GEMEM_LAUNCHER_RECORDER, &recorder, links, error)
       || !find_library (AUDIT, &audit, links, error)
       || (stubs = make_stubs (roots, libraries, &installed, folder, links, error)) == NULL)
     {
@@ -273,7 +273,7 @@ load_libraries (char **environment, char **roots, const char *folder, char **lin
     }
   g_autofree char *all = join_preloaded (recorder, libraries, installed, stubs);
   g_autofree char *known = g_strjoinv (":", roots);
-  environment = set_audit (gemem_launch_preload (environment, all), audit, stubs);
+  environment = set_audit (gemem_launcher_preload (environment, all), audit, stubs);
   environment = set_installed (environment, installed);
   environment = g_environ_setenv (environment, "GEMEM_DRY_ROOTS", known, TRUE);
   return set_versions (environment, roots, stubs);
@@ -292,7 +292,7 @@ gemem_library_print_environment (char **folders)
       environment, folders, g_environ_getenv (environment, "GEMEM_DRY_SNAPSHOTS"), &links, &error);
   if (environment == NULL)
     {
-      gemem_launch_say ("%s", error->message);
+      gemem_launcher_say ("%s", error->message);
       return 1;
     }
   for (char **variable = environment; *variable != NULL; variable++)
@@ -335,7 +335,7 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
   environment = load_libraries (g_get_environ (), roots, run->folder, &run->links, error);
   if (environment == NULL)
     return NULL;
-  environment = gemem_launch_record (environment, run->folder, options->stacks);
+  environment = gemem_launcher_record (environment, run->folder, options->stacks);
   if (run->links != NULL)
     environment = g_environ_setenv (environment, "GEMEM_DRY_LINKS", run->links, TRUE);
   environment = g_environ_setenv (environment, "GEMEM_DRY", "1", TRUE);
@@ -408,7 +408,7 @@ gemem_library_run_free (DryRun *run)
 {
   if (*run->folder != '\0')
     remove_folder (run->folder);
-  gemem_launch_remove_links (run->links);
+  gemem_launcher_remove_links (run->links);
   g_free (run->python);
   g_free (run->folder);
   g_free (run->report);

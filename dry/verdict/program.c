@@ -101,7 +101,7 @@ names_the_driver (const char *path)
 static gboolean
 can_be_preloaded (const char *path, GError **error)
 {
-  const char *problem = gemem_launch_privileged (path);
+  const char *problem = gemem_launcher_privileged (path);
 
   if (problem == NULL && is_static (path) && names_the_driver (path))
     problem = "it is linked statically; link it dynamically (CUDA's runtime may stay static)";

@@ -51,7 +51,7 @@ char *
 gemem_library_ranks_output (const char *output, gint64 rank)
 {
   g_autofree char *tag = g_strdup_printf ("rank-%" G_GINT64_FORMAT, rank);
-  return gemem_launch_beside (output, tag);
+  return gemem_launcher_beside (output, tag);
 }
 
 static int

@@ -217,7 +217,7 @@ settle (const Trial *trial, DryTrial result, char *text)
 static DryVerdict *
 run_aside (const Trial *trial, guint number, const char *truths)
 {
-  g_autofree char *output = gemem_launch_beside (trial->options->output, "again");
+  g_autofree char *output = gemem_launcher_beside (trial->options->output, "again");
   g_autoptr (GError) error = NULL;
   DryOptions again = *trial->options;
 
@@ -229,7 +229,7 @@ run_aside (const Trial *trial, guint number, const char *truths)
   DryVerdict *run = gemem_library_run_and_judge (&again, trial->arguments, &error);
   if (run != NULL && run->findings->len == 0)
     g_unlink (output);
-  if (run != NULL && gemem_launch_stopped () == 0)
+  if (run != NULL && gemem_launcher_stopped () == 0)
     return run;
   settle (trial, DRY_TRIAL_FAILED,
           run != NULL ? g_strdup ("another run, which was stopped, does not tell")
@@ -250,7 +250,7 @@ static char *
 describe_end (const Trial *trial, const DryVerdict *run)
 {
   const guint limit = limit_of (trial->verdict);
-  g_autofree char *ended = gemem_launch_ended (run->status);
+  g_autofree char *ended = gemem_launcher_ended (run->status);
 
   return run->seconds >= limit ? g_strdup_printf ("took longer than %u s", limit)
                                : g_strdup_printf ("ended with %s", ended);
@@ -400,14 +400,14 @@ try_truths (Trial *trial)
 static void
 try_kind (Trial *trial, const char *kind, const GPtrArray *places, void (*try) (Trial *trial))
 {
-  if (places->len == 0 || gemem_launch_stopped () != 0)
+  if (places->len == 0 || gemem_launcher_stopped () != 0)
     return;
   if (trial->options->once)
     {
       settle (trial, DRY_TRIAL_LEFT_OUT, NULL);
       return;
     }
-  gemem_launch_say (
+  gemem_launcher_say (
       "runs %s again, for it read %s from the GPU, as zero: whether it asks for other "
       "memory with others (--once: not)",
       trial->arguments[0], kind);

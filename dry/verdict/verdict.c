@@ -64,7 +64,7 @@ check_torch (const DryRun *run, gint64 pid, DryVerdict *verdict)
 static void
 check_torches (const DryRun *run, DryVerdict *verdict)
 {
-  g_autoptr (GPtrArray) facts = gemem_launch_journals (run->folder, ".torch");
+  g_autoptr (GPtrArray) facts = gemem_launcher_journals (run->folder, ".torch");
   gboolean fine = TRUE;
 
   for (guint i = 0; i < facts->len && fine; i++)
@@ -79,7 +79,7 @@ held_by (const GememJournal *journal, GememDeviceMemory memory)
     .format = "journal", .calls_only = TRUE, .managed_on_host = TRUE, .memory = memory
   };
   GArray *held = g_array_new (FALSE, TRUE, sizeof (guint64));
-  g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
+  g_autoptr (GememTraceReader) reader = gemem_launcher_open (journal, &facts, NULL);
   GememTraceSummary *summary = reader != NULL ? gemem_trace_summarise (reader, NULL) : NULL;
 
   for (guint i = 0; summary != NULL && i < summary->devices->len; i++)
@@ -173,7 +173,7 @@ static void
 note_library (DryVerdict *verdict, const GememJournal *journal)
 {
   const GememLaunchFacts facts = { .format = "journal" };
-  g_autoptr (GememTraceReader) reader = gemem_launch_open (journal, &facts, NULL);
+  g_autoptr (GememTraceReader) reader = gemem_launcher_open (journal, &facts, NULL);
   const char *library = reader != NULL ? gemem_library_library_of (&reader->info) : NULL;
 
   if (library != NULL)
@@ -202,7 +202,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   g_autofree char *path = g->several && rank >= 0
                               ? gemem_library_ranks_output (g->options->output, rank)
                           : first ? g_strdup (g->options->output)
-                                  : gemem_launch_output (g->options->output, source);
+                                  : gemem_launcher_output (g->options->output, source);
   g_autofree char *version = gemem_library_fact (g->run, source->pid, "torch", "version");
   g_autofree char *release = release_of (version),
                   *refusals = gemem_library_fact (g->run, source->pid, "torch", "refusals");
@@ -212,7 +212,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   const guint known = g->verdict->findings->len;
   guint64 count;
 
-  if (gemem_launch_still_runs (source, g->pid))
+  if (gemem_launcher_still_runs (source, g->pid))
     {
       note (g->verdict,
             "process %" G_GINT64_FORMAT " still runs; its recording is %s, which "
@@ -238,7 +238,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
                                    .never_refused = g_strcmp0 (refusals, "0") == 0,
                                    .left_out = left_out,
                                    .memory = passes_on ? GEMEM_MEMORY_OF_POOLS : GEMEM_MEMORY_ALL };
-  if (!gemem_launch_convert (source, &facts, path, &count))
+  if (!gemem_launcher_convert (source, &facts, path, &count))
     {
       g->verdict->lost++;
       return;
@@ -260,7 +260,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
           && !(gemem_library_jax_replay (g->options, g->run, found, &error)
                && gemem_library_tensorflow_replay (g->options, g->run, found, &error)))
         {
-          gemem_launch_say ("%s: %s", path, error->message);
+          gemem_launcher_say ("%s: %s", path, error->message);
           g->verdict->lost++;
         }
       if (found->limit > 0 && beside != NULL && (guint) found->device < beside->len)
@@ -289,9 +289,10 @@ can_write (const char *folder)
 static void
 gather (Gathering *g)
 {
-  g_autoptr (GPtrArray) journals = gemem_launch_journals (g->run->folder, ".gmj");
-  g_autoptr (GPtrArray) snapshots = gemem_launch_journals (g->run->folder, ".pickle");
-  const GememJournal *main = gemem_launch_main (snapshots->len > 0 ? snapshots : journals, g->pid);
+  g_autoptr (GPtrArray) journals = gemem_launcher_journals (g->run->folder, ".gmj");
+  g_autoptr (GPtrArray) snapshots = gemem_launcher_journals (g->run->folder, ".pickle");
+  const GememJournal *main = gemem_launcher_main (snapshots->len > 0 ? snapshots : journals,
+                                                  g->pid);
   guint64 count;
 
   g->main = main != NULL ? main->pid : 0;
@@ -313,13 +314,14 @@ gather (Gathering *g)
   const GememLaunchFacts facts = { .ended = g->ended };
   if (snapshots->len + journals->len == 0 && !can_write (g->run->folder))
     {
-      gemem_launch_say ("%s: nothing could be recorded there; free some space or name another file "
-                        "with -o",
-                        g->run->folder);
+      gemem_launcher_say (
+          "%s: nothing could be recorded there; free some space or name another file "
+          "with -o",
+          g->run->folder);
       g->verdict->lost++;
     }
   if (!g->written && g->verdict->lost == 0
-      && gemem_launch_convert (NULL, &facts, g->options->output, &count))
+      && gemem_launcher_convert (NULL, &facts, g->options->output, &count))
     {
       note (g->verdict, "%s made no CUDA calls; %s holds no events%s", g->name, g->options->output,
             g->verdict->status != 0
@@ -351,7 +353,7 @@ gemem_library_verdict_new (const DryOptions *options, const DryRun *run, const c
                            pid_t pid, int status)
 {
   DryVerdict *verdict = g_new0 (DryVerdict, 1);
-  g_autofree char *ended = gemem_launch_ended (status);
+  g_autofree char *ended = gemem_launcher_ended (status);
   Gathering gathering = {
     .options = options, .run = run, .verdict = verdict, .name = name, .ended = ended, .pid = pid
   };

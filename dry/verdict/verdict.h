@@ -31,7 +31,7 @@ typedef struct
   guint number;  /* what integers of the GPU read */
   const char *
       truths; /* the place where truth values of the GPU read true, DRY_EVERYWHERE, or NULL: nowhere */
-  guint limit;        /* seconds of a run aside (launch.h); 0: as the user runs it */
+  guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   char *json;         /* file for the findings; NULL: none, "-": standard output */
 } DryOptions;

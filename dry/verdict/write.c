@@ -271,7 +271,7 @@ gemem_library_value_word (const char *place, const char *numbers)
 static void
 append_end (GString *out, const DryVerdict *verdict)
 {
-  g_autofree char *ended = gemem_launch_ended (verdict->status);
+  g_autofree char *ended = gemem_launcher_ended (verdict->status);
 
   append_row (out, "program", "ended with %s", ended);
   if (verdict->last_value != NULL)

@@ -4,10 +4,8 @@
 #include "config.h"
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/apply-output.h"
-#include "planners/ge/apply.h"
 #include "planners/ge/continuous.h"
-#include "planners/ge/zero-copy.h"
+#include "planners/ge/ge-private.h"
 
 /* The symbol has a block: the output becomes a further reference in it. */
 static GeBlock *

@@ -3,8 +3,7 @@
  */
 #include "config.h"
 
-#include "planners/ge/apply.h"
-#include "planners/ge/pools.h"
+#include "planners/ge/ge-private.h"
 
 guint64
 gemem_ge_block_size (const GeAssigner *a, guint64 size)

@@ -11,17 +11,9 @@
 #include <string.h>
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/apply-output.h"
-#include "planners/ge/apply.h"
-#include "planners/ge/assigner.h"
-#include "planners/ge/clear.h"
 #include "planners/ge/continuous.h"
+#include "planners/ge/ge-private.h"
 #include "planners/ge/library.h"
-#include "planners/ge/pack.h"
-#include "planners/ge/padded-outputs.h"
-#include "planners/ge/place.h"
-#include "planners/ge/pools.h"
-#include "planners/ge/release.h"
 #include "planners/planner.h"
 
 #define DESCRIPTOR_SIZE 1024 /* bytes, in addition to a no-tiling tensor */

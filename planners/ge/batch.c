@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "planners/ge/batch.h"
+#include "planners/ge/ge-private.h"
 #include "planners/ge/library.h"
 
 enum

@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/buffer-pools.h"
+#include "planners/ge/ge-private.h"
 
 typedef struct
 {

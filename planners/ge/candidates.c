@@ -9,14 +9,8 @@
 
 #include "base/parallel.h"
 #include "planners/ge/anchors.h"
-#include "planners/ge/assigner.h"
-#include "planners/ge/buffer-pools.h"
-#include "planners/ge/clear.h"
-#include "planners/ge/fixups.h"
-#include "planners/ge/memset.h"
-#include "planners/ge/params.h"
-#include "planners/ge/place.h"
-#include "planners/ge/segments.h"
+#include "planners/ge/ge-private.h"
+#include "planners/ge/options.h"
 #include "planners/planner.h"
 
 /* ---- strategies (3.3) */

@@ -1,5 +1,5 @@
 /* chains.c - outputs that lie side by side and are adjacent inputs of further nodes, and so on: one
- * block for the whole row; see chains.h.
+ * block for the whole row; see ge-private.h.
  *
  * The search for a row first goes left: from a node with padded inputs to the producer of its input
  * 0, while that input is an output, other than the first, of a node with padded outputs.  Then it
@@ -9,9 +9,7 @@
 #include "config.h"
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/chains.h"
-#include "planners/ge/continuous-model.h"
-#include "planners/ge/padded-outputs.h"
+#include "planners/ge/ge-private.h"
 #include "planners/ge/stream-edges.h"
 
 typedef struct

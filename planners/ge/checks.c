@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/checks.h"
+#include "planners/ge/ge-private.h"
 
 static gboolean fail (const GememNode *node, GError **error, const char *format, ...)
     G_GNUC_PRINTF (3, 4);

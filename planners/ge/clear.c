@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/clear.h"
-#include "planners/ge/zero-copy.h"
+#include "planners/ge/ge-private.h"
 
 static const gint64 *
 cleared_workspaces (const GeModel *model, guint32 id, guint *n)

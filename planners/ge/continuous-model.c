@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/continuous-model.h"
+#include "planners/ge/ge-private.h"
 
 /* ---- searches forward through references */
 

@@ -12,9 +12,8 @@
 #include <string.h>
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/chains.h"
-#include "planners/ge/continuous-model.h"
 #include "planners/ge/continuous.h"
+#include "planners/ge/ge-private.h"
 #include "planners/ge/library.h"
 #include "planners/ge/stream-edges.h"
 

@@ -14,8 +14,7 @@
 
 #include "graphs/meaning.h"
 #include "planners/ge/anchors.h"
-#include "planners/ge/clear.h"
-#include "planners/ge/fixups.h"
+#include "planners/ge/ge-private.h"
 
 static guint64
 offset_of (const GeAssigner *a, guint32 tensor)

@@ -10,7 +10,7 @@
 #include "config.h"
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/inplace.h"
+#include "planners/ge/ge-private.h"
 
 enum /* contents of a symbol */
 {

@@ -10,7 +10,7 @@
 
 #include "base/named.h"
 #include "graphs/meaning.h"
-#include "planners/ge/kinds.h"
+#include "planners/ge/ge-private.h"
 
 static gboolean
 listed (const char *text, const char *const *list)

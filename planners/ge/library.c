@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/units.h"
 #include "planners/ge/library.h"
 
@@ -357,14 +358,6 @@ merge_buckets (GPtrArray *buckets, gsize limit, GArray *carry)
   return changed;
 }
 
-gint
-gemem_ge_compare_sizes (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-
-  return x < y ? -1 : x > y;
-}
-
 void
 gemem_ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges)
 {
@@ -387,5 +380,5 @@ gemem_ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges)
         largest = MAX (largest, g_array_index (bucket, guint64, k));
       g_array_append_val (ranges, largest);
     }
-  g_array_sort (ranges, gemem_ge_compare_sizes);
+  g_array_sort (ranges, gemem_compare_uint64);
 }

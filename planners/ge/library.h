@@ -17,9 +17,6 @@ void gemem_ge_sort (const GeOptions *options, gpointer *array, gsize n, GeLess l
  * @keys (unique) were inserted in this order: fills @order with positions in @keys. */
 void gemem_ge_unordered_order (const guint64 *keys, gsize n, gsize *order);
 
-/* Compares two guint64, for g_array_sort(). */
-gint gemem_ge_compare_sizes (gconstpointer a, gconstpointer b);
-
 /* 3.2: the range list of binary-block from the sorted sizes (zeros deleted); appends to @ranges
  * (guint64). */
 void gemem_ge_binary_ranges (const guint64 *sizes, gsize n, GArray *ranges);

@@ -15,7 +15,7 @@
 
 #include "graphs/meaning.h"
 #include "planners/ge/anchors.h"
-#include "planners/ge/memset.h"
+#include "planners/ge/ge-private.h"
 
 #define VARIABLE_BASE (32 * GEMEM_GIB)
 #define DTYPE_FLOAT 0

@@ -7,14 +7,9 @@
  */
 #include "config.h"
 
-#include "planners/ge/checks.h"
-#include "planners/ge/continuous-model.h"
-#include "planners/ge/kinds.h"
+#include "planners/ge/ge-private.h"
 #include "planners/ge/model.h"
 #include "planners/ge/stream-edges.h"
-#include "planners/ge/streams.h"
-#include "planners/ge/symbol-info.h"
-#include "planners/ge/symbols.h"
 
 static void
 fill_input_nodes (GeModel *model)

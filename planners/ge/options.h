@@ -1,5 +1,8 @@
-/* options.h - the settings of all GE planners (ge-static.md appendix C). */
+/* options.h - the settings of all GE planners (ge-static.md appendix C), and their tables. */
 #pragma once
+
+#include "base/params.h"
+#include "base/rules.h"
 
 #include <glib.h>
 
@@ -31,3 +34,18 @@ typedef struct
    * sizes of split blocks (4.1). */
   gboolean quirks;
 } GeOptions;
+
+/* ---- params.c: the parameter tables */
+
+/* `ge-block`: a ReuseStrategy whose fields are parameters (ge-static.md 3.3). */
+typedef struct
+{
+  GeOptions common;
+  gboolean use_range, ascending_sort, reuse_first_release, memory_priority_mode;
+} GeBlockOptions;
+
+extern const GememParam gemem_ge_params[];
+/* memory_priority=yes, the only mode with range strategies */
+extern const GememParam gemem_ge_priority_params[];
+extern const GememParam gemem_ge_extend_params[]; /* static_memory_policy=2 */
+extern const GememParam gemem_ge_block_params[];

@@ -23,8 +23,8 @@
 
 #include <string.h>
 
+#include "planners/ge/ge-private.h"
 #include "planners/ge/pack-private.h"
-#include "planners/ge/pack.h"
 #include "planners/ge/stream-edges.h"
 #include "planners/planner.h"
 

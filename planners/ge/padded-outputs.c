@@ -7,10 +7,8 @@
 #include "config.h"
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/apply.h"
-#include "planners/ge/padded-outputs.h"
+#include "planners/ge/ge-private.h"
 #include "planners/ge/stream-edges.h"
-#include "planners/ge/zero-copy.h"
 
 GeBlock *
 gemem_ge_continuous_allocate (GeAssigner *a, GeRequest *request)

@@ -1,7 +1,7 @@
 /* params.c - the parameter tables of the GE planners (ge-static.md appendix C). */
 #include "config.h"
 
-#include "planners/ge/params.h"
+#include "planners/ge/options.h"
 
 #define PRIORITY "no"
 #define POLICY "unset"

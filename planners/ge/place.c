@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/batch.h"
 #include "planners/ge/continuous.h"
+#include "planners/ge/ge-private.h"
 #include "planners/ge/library.h"
-#include "planners/ge/place.h"
 
 /* ---- offsets */
 

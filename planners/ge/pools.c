@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "planners/ge/pools.h"
+#include "planners/ge/ge-private.h"
 
 typedef struct
 {

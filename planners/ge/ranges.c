@@ -5,9 +5,10 @@
  */
 #include "config.h"
 
+#include "base/compare.h"
 #include "planners/ge/anchors.h"
 #include "planners/ge/library.h"
-#include "planners/ge/ranges.h"
+#include "planners/ge/state.h"
 
 /* 3.1: the sizes of the unlabelled nodes and of the label with the largest total, ascending,
  * without zeros. */
@@ -52,7 +53,7 @@ collect_sizes (const GeModel *model)
       const guint64 least = GE_ALIGN;
       g_array_append_val (sizes, least);
     }
-  g_array_sort (sizes, gemem_ge_compare_sizes);
+  g_array_sort (sizes, gemem_compare_uint64);
   while (zeros < sizes->len && g_array_index (sizes, guint64, zeros) == 0)
     zeros++;
   return g_array_remove_range (sizes, 0, zeros);

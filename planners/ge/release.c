@@ -6,8 +6,7 @@
  */
 #include "config.h"
 
-#include "planners/ge/pools.h"
-#include "planners/ge/release.h"
+#include "planners/ge/ge-private.h"
 #include "planners/ge/stream-edges.h"
 
 /* The time by which all readers of the symbol have finished, as seen from the stream of the block;

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "planners/ge/segments.h"
+#include "planners/ge/ge-private.h"
 
 #define STATIC_LIMIT G_GUINT64_CONSTANT (512)
 #define DYNAMIC_LIMIT (200 * GEMEM_MIB)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "graphs/meaning.h"
-#include "planners/ge/streams.h"
+#include "planners/ge/ge-private.h"
 
 #define INVALID (-1)
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/symbol-info.h"
+#include "planners/ge/ge-private.h"
 
 /* ---- memory type */
 

@@ -15,8 +15,7 @@
 
 #include "graphs/meaning.h"
 #include "planners/ge/anchors.h"
-#include "planners/ge/inplace.h"
-#include "planners/ge/symbols.h"
+#include "planners/ge/ge-private.h"
 
 /* All arrays are per anchor; tail and n_members are valid at roots only.  A root is the first
  * member and the head of its list. */

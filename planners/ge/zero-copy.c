@@ -5,7 +5,7 @@
 #include "config.h"
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/zero-copy.h"
+#include "planners/ge/ge-private.h"
 
 static gboolean
 refreshable (const GeModel *model, guint32 node)

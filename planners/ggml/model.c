@@ -1,10 +1,9 @@
 /* model.c - see model.h. */
 #include "config.h"
 
-#include "graphs/inplace.h"
 #include "graphs/meaning.h"
+#include "graphs/overlay.h"
 #include "planners/ggml/model.h"
-#include "planners/ggml/operators.h"
 
 /* What only building needs. */
 typedef struct

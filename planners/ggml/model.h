@@ -35,3 +35,8 @@ typedef struct
 GgmlModel *gemem_ggml_model_new (const GememGraph *graph);
 void gemem_ggml_model_free (GgmlModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GgmlModel, gemem_ggml_model_free)
+
+/* ---- operators.c: which operators ggml lets write over a source, by their names in many systems */
+
+/* TRUE if nodes of @type are operators that ggml runs in place. */
+gboolean gemem_ggml_runs_in_place (const char *type);

@@ -1,10 +1,18 @@
-/* operators.c - see operators.h. */
+/* operators.c - which operators ggml lets write over a source, by their names in many systems.
+ *
+ * Why: graphs of gemem have the types of PyTorch, ONNX, PaddlePaddle, GE or ggml itself.
+ *
+ * A type is compared without what surrounds the name (a namespace as in "aten::add", a leading
+ * "elementwise_", underscores) and without regard to case.  Where a name means other things in two
+ * systems, what the graph says of the node decides (graphs/overlay.h).
+ * Origin: peers.md section 1l.2.
+ */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/ggml/operators.h"
+#include "planners/ggml/model.h"
 
 /* Ascending, for bsearch().  Names of ggml and, of the operators of its UNARY and for what has
  * another name elsewhere, those of other systems. */

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "planners/ggml/offsets.h"
-#include "planners/ggml/params.h"
 
 #define FIELD(field) .offset = G_STRUCT_OFFSET (GgmlParams, field)
 

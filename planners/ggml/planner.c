@@ -11,7 +11,7 @@
 #include "config.h"
 
 #include "planners/ggml/model.h"
-#include "planners/ggml/params.h"
+#include "planners/ggml/offsets.h"
 #include "planners/planner.h"
 
 /* The offset of @tensor where the chunks of its buffer lie one behind the other. */

@@ -21,8 +21,8 @@
 
 #include <string.h>
 
-#include "planners/paddle/buffer-shared.h"
-#include "planners/paddle/params.h"
+#include "planners/paddle/inplace.h"
+#include "planners/paddle/passes.h"
 #include "planners/paddle/skip.h"
 
 typedef struct
@@ -237,16 +237,13 @@ static GememPlan *
 plan (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const PaddleBufferShared *settings = params;
-  g_autoptr (PaddleProgram) program = NULL;
-  g_autoptr (PaddleRewrite) rewrite = NULL;
+  g_autoptr (PaddleProgram)
+      program = gemem_paddle_program_begin (input, settings->alignment, error);
 
-  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
-    return NULL;
-  program = gemem_paddle_program_new (input->graph);
-  program->interrupted = input->interrupted;
-  rewrite = gemem_paddle_buffer_shared (program, settings);
-  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-buffer-shared-pass",
-                                    settings->alignment);
+  return program != NULL
+             ? gemem_paddle_rewrite_plan (program, gemem_paddle_buffer_shared (program, settings),
+                                          "paddle-buffer-shared-pass", settings->alignment)
+             : NULL;
 }
 
 static const GememParam params[] = {

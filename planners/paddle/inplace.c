@@ -2,7 +2,7 @@
  * of FLAGS_enable_inplace_whitelist.
  *
  * Rules (paddle.md 7).  Operators of the global block are visited in planning order; their pairs
- * come from the in-place rule (graphs/inplace.h: attribute `inplace_pairs`, else first input and
+ * come from the in-place rule (graphs/overlay.h: attribute `inplace_pairs`, else first input and
  * first output of the whitelisted types):
  *   version=1.4  the flag on: only whitelisted operators;
  *   version=1.5  the flag on: only operators that are not whitelisted (as the documentation says);
@@ -26,8 +26,8 @@
 #include <string.h>
 
 #include "base/rules.h"
-#include "graphs/inplace.h"
 #include "graphs/meaning.h"
+#include "graphs/overlay.h"
 #include "planners/paddle/inplace.h"
 #include "planners/paddle/node-size.h"
 #include "planners/paddle/params.h"
@@ -228,14 +228,13 @@ static GememPlan *
 plan (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const PaddleInplace *settings = params;
-  g_autoptr (PaddleProgram) program = NULL;
-  g_autoptr (PaddleRewrite) rewrite = NULL;
+  g_autoptr (PaddleProgram)
+      program = gemem_paddle_program_begin (input, settings->alignment, error);
+  PaddleRewrite *rewrite;
   PaddleSharing sharing;
 
-  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
+  if (program == NULL)
     return NULL;
-  program = gemem_paddle_program_new (input->graph);
-  program->interrupted = input->interrupted;
   rewrite = gemem_paddle_rewrite_new (program);
   gemem_paddle_sharing_init (&sharing, program);
   gemem_paddle_inplace (&sharing, settings, rewrite);

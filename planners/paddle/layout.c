@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "graphs/inplace.h"
 #include "graphs/meaning.h"
+#include "graphs/overlay.h"
 #include "planners/paddle/rewrite.h"
 
 typedef struct
@@ -243,5 +243,6 @@ gemem_paddle_rewrite_plan (const PaddleProgram *program, PaddleRewrite *rewrite,
   g_free (settle.buffer_of_item);
   g_free (settle.read_at);
   g_free (settle.apart);
+  gemem_paddle_rewrite_free (rewrite);
   return plan;
 }

@@ -24,8 +24,7 @@
 #include <string.h>
 
 #include "base/rules.h"
-#include "planners/paddle/memory-optimize.h"
-#include "planners/paddle/params.h"
+#include "planners/paddle/passes.h"
 #include "planners/paddle/skip.h"
 #include "planners/paddle/walk.h"
 
@@ -260,15 +259,12 @@ static GememPlan *
 plan (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const PaddleMemoryOptimize *settings = params;
-  g_autoptr (PaddleProgram) program = NULL;
-  g_autoptr (PaddleRewrite) rewrite = NULL;
+  g_autoptr (PaddleProgram)
+      program = gemem_paddle_program_begin (input, settings->alignment, error);
+  PaddleRewrite *rewrite = program != NULL ? gemem_paddle_memory_optimize (program, settings, error)
+                                           : NULL;
   GememPlan *result;
 
-  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
-    return NULL;
-  program = gemem_paddle_program_new (input->graph);
-  program->interrupted = input->interrupted;
-  rewrite = gemem_paddle_memory_optimize (program, settings, error);
   if (rewrite == NULL)
     return NULL;
   result = gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize",

@@ -22,8 +22,7 @@
 #include <string.h>
 
 #include "planners/paddle/node-size.h"
-#include "planners/paddle/optimize-pass.h"
-#include "planners/paddle/params.h"
+#include "planners/paddle/passes.h"
 #include "planners/paddle/skip.h"
 #include "planners/paddle/walk.h"
 
@@ -142,16 +141,13 @@ static GememPlan *
 plan (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const PaddleOptimizePass *settings = params;
-  g_autoptr (PaddleProgram) program = NULL;
-  g_autoptr (PaddleRewrite) rewrite = NULL;
+  g_autoptr (PaddleProgram)
+      program = gemem_paddle_program_begin (input, settings->alignment, error);
 
-  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
-    return NULL;
-  program = gemem_paddle_program_new (input->graph);
-  program->interrupted = input->interrupted;
-  rewrite = gemem_paddle_optimize_pass (program, settings);
-  return gemem_paddle_rewrite_plan (program, rewrite, "paddle-memory-optimize-pass",
-                                    settings->alignment);
+  return program != NULL
+             ? gemem_paddle_rewrite_plan (program, gemem_paddle_optimize_pass (program, settings),
+                                          "paddle-memory-optimize-pass", settings->alignment)
+             : NULL;
 }
 
 static const GememParam params[] = {

@@ -36,6 +36,3 @@ gemem_paddle_is_old_era (int era)
     .min = "1", .max = "1GiB", .offset = G_STRUCT_OFFSET (Struct, alignment), \
     .help = "Offsets are multiples of this power of two." \
   }
-
-/* FALSE with GEMEM_ERROR_USAGE if @alignment is not a power of two. */
-gboolean gemem_paddle_check_plan_alignment (guint64 alignment, GError **error);

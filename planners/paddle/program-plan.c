@@ -1,7 +1,25 @@
-/* program-plan.c - from offsets of variables to a plan of items; see program.h. */
+/* program-plan.c - what a plan begins with and ends in: the program, and a plan of items from offsets
+ * of variables; see program.h. */
 #include "config.h"
 
+#include "base/error.h"
 #include "planners/paddle/program.h"
+
+PaddleProgram *
+gemem_paddle_program_begin (const GememPlanInput *input, guint64 alignment, GError **error)
+{
+  PaddleProgram *program;
+
+  if ((alignment & (alignment - 1)) != 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "alignment: %" G_GUINT64_FORMAT " is no power of two; try 256", alignment);
+      return NULL;
+    }
+  program = gemem_paddle_program_new (input->graph);
+  program->interrupted = input->interrupted;
+  return program;
+}
 
 gboolean
 gemem_paddle_has_place (const PaddleProgram *program, guint32 item)

@@ -79,6 +79,10 @@ typedef struct
 } PaddleProgram;
 
 PaddleProgram *gemem_paddle_program_new (const GememGraph *graph);
+/* The program of the graph of @input, for a planner whose offsets are multiples of @alignment.
+ * GEMEM_ERROR_USAGE: that is no power of two. */
+PaddleProgram *gemem_paddle_program_begin (const GememPlanInput *input, guint64 alignment,
+                                           GError **error);
 void gemem_paddle_program_free (PaddleProgram *program);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (PaddleProgram, gemem_paddle_program_free)
 

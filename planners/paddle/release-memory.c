@@ -324,14 +324,13 @@ static GememPlan *
 plan (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const Settings *settings = params;
-  g_autoptr (PaddleProgram) program = NULL;
+  g_autoptr (PaddleProgram)
+      program = gemem_paddle_program_begin (input, settings->alignment, error);
   GememPlan *result = NULL;
   Release release;
 
-  if (!gemem_paddle_check_plan_alignment (settings->alignment, error))
+  if (program == NULL)
     return NULL;
-  program = gemem_paddle_program_new (input->graph);
-  program->interrupted = input->interrupted;
   release = (Release){ program,
                        g_new0 (guint8, (gsize) program->n_variables + 1),
                        g_array_new (FALSE, FALSE, sizeof (Life)),

@@ -69,7 +69,7 @@ void gemem_paddle_rewrite_node (const PaddleProgram *program, PaddleNames *names
                                 PaddleRewrite *rewrite);
 void gemem_paddle_log (PaddleRewrite *rewrite, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* The plan of @rewrite, which loses its log to the plan (layout.c).  PaddlePaddle's passes overlook
+/* The plan of @rewrite, which is freed (layout.c).  PaddlePaddle's passes overlook
  * that a dead name is written again later.  Where the renames would therefore lose a value, or
  * write over an input that the operator does not allow, the name gets other memory from there on,
  * and the log says so. */

@@ -14,7 +14,7 @@
  */
 #include "config.h"
 
-#include "sim/engine/audit.h"
+#include "sim/engine/engine-private.h"
 
 /* Free bytes of span @i if it lies in @segment; else 0. */
 static guint64

@@ -10,7 +10,7 @@
  */
 #include "config.h"
 
-#include "sim/engine/origins.h"
+#include "sim/engine/engine-private.h"
 
 #define FIRST 1000   /* events that are all checked */
 #define PER_EVENT 16 /* spans and blocks that a later event pays for */

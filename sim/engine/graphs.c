@@ -1,6 +1,7 @@
 /* graphs.c - see graphs.h. */
 #include "config.h"
 
+#include "base/compare.h"
 #include "sim/engine/blocks-private.h"
 
 enum
@@ -264,13 +265,6 @@ gemem_run_graph (GememRun *run, const GememTraceEvent *event, GError **error)
 
 /* ---- the end */
 
-static int
-compare_ids (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-  return (x > y) - (x < y);
-}
-
 void
 gemem_run_unload_all (GememRun *run)
 {
@@ -286,7 +280,7 @@ gemem_run_unload_all (GememRun *run)
   run->graphs.missing = 0;
   if (run->klass->graphs.load == NULL)
     return; /* the graphs are ordinary blocks, released as such */
-  g_array_sort (ids, compare_ids);
+  g_array_sort (ids, gemem_compare_uint64);
   for (guint i = 0; i < ids->len; i++)
     run->klass->graphs.unload (run->allocator, g_array_index (ids, guint64, i));
   gemem_accounts_set_graphs (&run->accounts, 0);

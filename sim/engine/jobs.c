@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "sim/engine/merge.h"
+#include "sim/engine/engine-private.h"
 #include "sim/engine/run.h"
-#include "sim/engine/setup.h"
 
 /* Runs a second pass that ends at the peak and takes the map there. */
 static gboolean

@@ -1,4 +1,8 @@
-/* merge.c - see merge.h.
+/* merge.c - one file for the logs (--events, --calls) of several runs.
+ *
+ * Why: a trace of several devices is one run for each, and its log is one file, whose rows stand in
+ * the order of the trace; the column `device` tells them apart.
+ * Invariants: the file is complete or absent; where a run ended early it is FILE.partial.
  *
  * Each row begins with the number of its event in the trace, and each part is in their order, so the
  * parts are merged line by line; rows of one number stand in the order of the jobs.
@@ -13,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/io/output.h"
-#include "sim/engine/merge.h"
+#include "sim/engine/engine-private.h"
 #include "sim/engine/rows.h"
 
 typedef struct

@@ -1,4 +1,9 @@
-/* origins.c - the probe that knows who allocated what: see origins.h.
+/* origins.c - who allocated the blocks that a result names: failed requests and the blocks in their
+ * way, the largest blocks at the live peak, blocks never freed, the segment map.
+ *
+ * A probe (gemem_origins_probe), attached only where the job asks for origins
+ * (GememJob.keep_origins) and the trace has call stacks or tags, so that the event path of all other
+ * runs is the same as without it.
  *
  * It keeps stack and tag of every live block, and turns them into text only for the blocks that the
  * result names.
@@ -14,7 +19,7 @@
 #include <string.h>
 
 #include "base/idmap.h"
-#include "sim/engine/origins.h"
+#include "sim/engine/engine-private.h"
 #include "traces/origin.h"
 
 /* A live block. */

@@ -15,11 +15,9 @@
 #include <string.h>
 
 #include "planners/planner.h"
+#include "sim/engine/engine-private.h"
 #include "sim/engine/lifetimes.h"
-#include "sim/engine/origins.h"
 #include "sim/engine/run.h"
-#include "sim/engine/setup.h"
-#include "sim/engine/share.h"
 
 static const char *
 trace_name (const GememTraceInfo *info)

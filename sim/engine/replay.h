@@ -80,7 +80,7 @@ typedef struct
   /* epochs before these, neither counted nor measured (but a failed request ends the epoch, and
    * fidelity is that of the very first epoch) */
   guint warm_up;
-  guint threads; /* host threads that serve the events in turn (turns.h); 0 and 1: the run's own */
+  guint threads; /* host threads that serve the events in turn (turns.c); 0 and 1: the run's own */
   GememPaceMode pace;
   gboolean occupy;       /* streams get work that lasts as long as in the recording: pace.h */
   gboolean stop_at_oom;  /* the first failed request ends the replay */
@@ -108,7 +108,7 @@ typedef struct
   GememJobProgress *progress; /* or NULL */
   const gint *interrupted;    /* atomic; non-zero stops the run, result marked partial */
   guint oom_max;              /* failed requests kept in detail; 0 = 100 */
-  /* Further programs on the same simulated device (share.h); all else that is said here holds for
+  /* Further programs on the same simulated device (share.c); all else that is said here holds for
    * them too.  The result is that of all together, with those of each in its `programs`. */
   const GememSharer *others;
   guint n_others;

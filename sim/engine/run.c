@@ -2,8 +2,7 @@
  * state of the device. */
 #include "config.h"
 
-#include "sim/engine/audit.h"
-#include "sim/engine/origins.h"
+#include "sim/engine/engine-private.h"
 #include "sim/engine/run.h"
 
 /* @advice: what to do, besides leaving the event out. */

@@ -10,7 +10,18 @@
 #include "sim/engine/probe.h"
 #include "sim/engine/replay.h"
 #include "sim/engine/timeline.h"
-#include "sim/engine/turns.h"
+
+/* ---- turns.c: serves the events of a run from several host threads, one event at a time */
+
+typedef struct _GememRun GememRun;
+typedef struct _GememTurns GememTurns;
+
+/* @threads: at least 1.  They serve @run until gemem_turns_free(), which ends them. */
+GememTurns *gemem_turns_new (GememRun *run, guint threads);
+void gemem_turns_free (GememTurns *turns);
+/* As gemem_run_events(); also GEMEM_ERROR_INPUT where the allocator refuses a call of a thread. */
+gboolean gemem_turns_events (GememTurns *turns, const GememTraceEvent *events, gsize n,
+                             GError **error);
 
 /* What the event loop does before it serves the next event; bits of GememRun.attention, so that an
  * ordinary event pays for one test. */
@@ -76,7 +87,7 @@ struct _GememRun
   const GememTraceInfo *info; /* of the reader that is open; NULL: none */
   gboolean has_origins;       /* of these, the job wants origins, and the trace has some */
   gboolean compared;          /* with the recording's decisions (fidelity.c), from some event on */
-  GememProbe *origins;        /* the probe that knows them (origins.h), or NULL */
+  GememProbe *origins;        /* the probe that knows them (origins.c), or NULL */
   gboolean adopt;             /* initial segments and blocks are taken over as recorded */
   gboolean adopted;           /* a segment was taken over */
   guint attention;            /* GememRunAttention: what is to be done before the next event */
@@ -166,7 +177,7 @@ typedef struct
   gssize n;
 } GememRunReading;
 
-/* A pass in steps, for runs that share a device (share.h): the caller feeds the events of @reading
+/* A pass in steps, for runs that share a device (share.c): the caller feeds the events of @reading
  * with gemem_run_events().  @job: without epochs, threads and map; @beside: the device whose memory
  * is shared, or NULL.  Creates device and allocator and reads the first batch into @reading; NULL
  * with @error. */

@@ -2,7 +2,7 @@
  * event, at which the pass ends. */
 #include "config.h"
 
-#include "sim/engine/origins.h"
+#include "sim/engine/engine-private.h"
 
 static void
 take_map (GememRun *run, GArray *out)

@@ -1,4 +1,4 @@
-/* setup.c - see setup.h.
+/* setup.c - creates the device of a job, and finds the settings of its allocator.
  *
  * Settings are merged as text, key by key, so that a device class sees one list in which each key
  * stands once and names in its messages what the user wrote.  A key of the trace that the chosen
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "sim/engine/setup.h"
+#include "sim/engine/engine-private.h"
 
 static const GememParam *
 find_param (const GememDeviceClass *klass, const char *key)

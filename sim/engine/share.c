@@ -1,13 +1,23 @@
-/* share.c - see share.h.
+/* share.c - several programs on one device: as many traces and allocators, one capacity.
+ *
+ * Why: training and serving on one GPU fail together.  What one program caches the other cannot
+ * have, so that neither alone shows whether both fit.
+ *
+ * Each program is a run of its own (run.h) with its own simulated device: own addresses, clock,
+ * counters and allocator, as processes have.  The devices share their bytes
+ * (gemem_device_share()).  Events are served one at a time, in the order of GememShareOrder; a trace
+ * that has ended keeps what it holds, as a program that waits does.
+ *
+ * Invariants: the order depends on the traces alone; the sum that is sampled after each event is
+ * that of the devices' held bytes; while one program is served the others hold what they held.
  *
  * The timelines of the programs and of the sum count the same events and have the same number of
  * points, so they close their points together, and the curves can be stacked.
  */
 #include "config.h"
 
+#include "sim/engine/engine-private.h"
 #include "sim/engine/run.h"
-#include "sim/engine/setup.h"
-#include "sim/engine/share.h"
 
 typedef struct
 {

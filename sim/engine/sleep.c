@@ -12,8 +12,8 @@
  */
 #include "config.h"
 
-#include "sim/engine/audit.h"
 #include "sim/engine/blocks-private.h"
+#include "sim/engine/engine-private.h"
 
 static void
 leave (GememRun *run, GememLive *live)

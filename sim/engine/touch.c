@@ -30,7 +30,7 @@
 #include "base/slab.h"
 #include "base/tree.h"
 #include "base/units.h"
-#include "sim/engine/origins.h"
+#include "sim/engine/engine-private.h"
 
 #define SEED 1
 #define BATCH 4096    /* verifications whose outcome may be unknown */

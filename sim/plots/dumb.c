@@ -10,10 +10,8 @@
 
 #include "base/error.h"
 #include "base/params.h"
-#include "sim/plots/plot.h"
 #include "sim/plots/plots-private.h"
 #include "sim/plots/plots.h"
-#include "sim/plots/render.h"
 #include "sim/report/report.h"
 
 /* Writes the data as a here-document, so that no file is needed. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "sim/plots/picture.h"
+#include "sim/plots/plots-private.h"
 #include "sim/plots/plots.h"
-#include "sim/plots/render.h"
 #include "sim/plots/script.h"
 
 typedef struct

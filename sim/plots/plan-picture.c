@@ -1,4 +1,4 @@
-/* plan-picture.c - a plan as a picture of fixed size; see plan-picture.h.
+/* plan-picture.c - a plan as a picture of fixed size.
  *
  * Rectangles thinner than a pixel in either direction are first painted into a raster of pixels,
  * and runs of equal pixels are drawn as one rectangle, so that a picture of many items stays small
@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/plots/plan-picture.h"
 #include "sim/plots/plan-view.h"
+#include "sim/plots/plots-private.h"
 #include "sim/plots/script.h"
 
 #define WIDTH 1280

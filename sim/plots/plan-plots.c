@@ -2,9 +2,8 @@
 #include "config.h"
 
 #include "sim/plots/group.h"
-#include "sim/plots/plan-picture.h"
+#include "sim/plots/plots-private.h"
 #include "sim/plots/plots.h"
-#include "sim/plots/render.h"
 
 void
 gemem_plan_svg (GString *out, const GememPlanResult *result)

@@ -6,10 +6,8 @@
  */
 #include "config.h"
 
-#include "sim/plots/plot.h"
 #include "sim/plots/plots-private.h"
 #include "sim/plots/plots.h"
-#include "sim/plots/render.h"
 #include "sim/report/report.h"
 
 static gboolean

@@ -1,9 +1,13 @@
-/* plots-private.h - the pictures of a group of results, one file each: NAME_data() writes the rows
- * of its .dat, exact integers, and NAME_script() the .gp that draws BASE.svg and BASE.png from it.
+/* plots-private.h - what the files of the folder offer each other.
+ *
+ * The pictures of a group of results, one file each: NAME_data() writes the rows of its .dat, exact
+ * integers, and NAME_script() the .gp that draws BASE.svg and BASE.png from it.
  */
 #pragma once
 
+#include "sim/plots/picture.h"
 #include "sim/plots/script.h"
+#include "sim/report/plan-report.h"
 
 /* comparison.c */
 void gemem_plot_comparison_data (GString *out, const GememPlotGroup *group);
@@ -48,3 +52,46 @@ void gemem_plot_latency_script (GString *out, const GememPlotGroup *group, const
  * timeline and of the calls. */
 gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
 void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, const char *base);
+
+/* ---- plot.c: every picture of a group of results by its kind */
+
+typedef enum
+{
+  GEMEM_PLOT_COMPARISON,
+  GEMEM_PLOT_TIMELINE,
+  GEMEM_PLOT_FRAGMENTATION,
+  GEMEM_PLOT_CALLS,
+  GEMEM_PLOT_MEASURED,
+  GEMEM_PLOT_LATENCY,
+  GEMEM_PLOT_PROGRAMS,
+  GEMEM_PLOT_RESERVED, /* last: its script reads the data of the timeline and of the calls */
+  GEMEM_PLOT_COUNT
+} GememPlotKind;
+
+/* The data file: comment lines, then rows; empty where the script reads data of others. */
+void gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group);
+/* The script, to be run in the folder of the data; it draws BASE.svg and BASE.png from BASE.dat. */
+void gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group,
+                        const char *base);
+
+/* ---- plan-picture.c: a plan as a picture of fixed size */
+
+GememPicture *gemem_plan_picture (const GememPlanResult *result); /* gemem_picture_free() */
+
+/* ---- render.c: runs gnuplot */
+
+/* The program to run: @gnuplot, or if NULL the one in PATH; NULL if there is none or @gnuplot is
+ * "". g_free(). */
+char *gemem_plot_program (const char *gnuplot);
+/* Runs SCRIPT in @dir (NULL: here) with @input on standard input; standard output goes to *output
+ * unless @output is NULL.  GEMEM_ERROR_FAILED with gnuplot's message;
+ * GEMEM_ERROR_INTERRUPTED: see gemem_plot_stop_when(). */
+gboolean gemem_plot_run (const char *program, const char *dir, const char *script,
+                         const char *input, char **output, GError **error);
+/* Writes DIR/BASEENDING. */
+gboolean gemem_plot_write_part (const char *dir, const char *base, const char *ending,
+                                const GString *text, GError **error);
+/* Draws .png, and with @svg .svg, by DIR/BASE.gp, which exists.  GEMEM_ERROR_FAILED: gnuplot
+ * failed, or a picture is incomplete, which is then removed. */
+gboolean gemem_plot_render (const char *program, const char *dir, const char *base, gboolean svg,
+                            GError **error);

@@ -1,4 +1,4 @@
-/* render.c - see render.h.
+/* render.c - runs gnuplot.
  *
  * gnuplot is run without the user's start file (-d) and the environment's settings of fonts and
  * terminals, in the C locale, so that pictures depend only on the script and on gnuplot's version.
@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/io/child.h"
 #include "base/io/output.h"
+#include "sim/plots/plots-private.h"
 #include "sim/plots/plots.h"
-#include "sim/plots/render.h"
 #include "sim/report/report.h"
 
 static const gint *stop; /* atomic; NULL: nothing interrupts drawing */

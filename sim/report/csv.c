@@ -4,8 +4,8 @@
  * last column, `program`, numbers them from 1. */
 #include "config.h"
 
-#include "sim/report/emitters.h"
 #include "sim/report/measures.h"
+#include "sim/report/report-private.h"
 #include "sim/report/rows.h"
 
 /* The row of @r, of program number @program (0: of all together) where devices are shared. */

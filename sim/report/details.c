@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/report/emitters.h"
 #include "sim/report/measures.h"
-#include "sim/report/programs.h"
+#include "sim/report/report-private.h"
 #include "sim/report/rows.h"
 
 static int

@@ -12,10 +12,9 @@
 
 #include <string.h>
 
-#include "sim/report/emitters.h"
 #include "sim/report/json-fields.h"
-#include "sim/report/json.h"
 #include "sim/report/measures.h"
+#include "sim/report/report-private.h"
 
 void
 gemem_json_append_number (GString *out, guint64 value)

@@ -14,8 +14,8 @@
 #include <zstd.h>
 
 #include "base/io/input.h"
-#include "sim/report/json.h"
 #include "sim/report/machine.h"
+#include "sim/report/report-private.h"
 #include "sim/report/report.h"
 
 static void

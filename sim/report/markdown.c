@@ -4,9 +4,8 @@
 #include "config.h"
 
 #include "sim/report/arrange.h"
-#include "sim/report/emitters.h"
 #include "sim/report/notes.h"
-#include "sim/report/programs.h"
+#include "sim/report/report-private.h"
 #include "sim/report/rows.h"
 
 static void

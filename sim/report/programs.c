@@ -1,11 +1,11 @@
-/* programs.c - see programs.h. */
+/* programs.c - what the programs of a shared device had, each beside the sum. */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/units.h"
 #include "sim/report/measures.h"
-#include "sim/report/programs.h"
+#include "sim/report/report-private.h"
 #include "sim/report/rows.h"
 
 #define FAILURES_MAX 20

@@ -5,8 +5,8 @@
 
 #include "base/params.h"
 #include "sim/report/arrange.h"
-#include "sim/report/emitters.h"
 #include "sim/report/notes.h"
+#include "sim/report/report-private.h"
 
 static const char *const formats[] = { "table", "json", "csv", "markdown", NULL };
 

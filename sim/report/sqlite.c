@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/report/json.h"
 #include "sim/report/measures.h"
+#include "sim/report/report-private.h"
 #include "sim/report/report.h"
 
 #ifdef HAVE_SQLITE

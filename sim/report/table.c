@@ -14,9 +14,8 @@
 
 #include "base/units.h"
 #include "sim/report/arrange.h"
-#include "sim/report/emitters.h"
 #include "sim/report/notes.h"
-#include "sim/report/programs.h"
+#include "sim/report/report-private.h"
 #include "sim/report/rows.h"
 
 #define MAX_COLUMNS 64

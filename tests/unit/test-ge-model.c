@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "planners/ge/anchors.h"
-#include "planners/ge/continuous-model.h"
+#include "planners/ge/ge-private.h"
 #include "planners/ge/stream-edges.h"
 #include "tests/util/graph-lines.h"
 

@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "planners/ge/assigner.h"
-#include "planners/ge/pack.h"
-#include "planners/ge/params.h"
+#include "planners/ge/ge-private.h"
+#include "planners/ge/options.h"
 #include "tests/util/naive-ge-pack.h"
 #include "tests/util/random-graph.h"
 

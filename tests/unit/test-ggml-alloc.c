@@ -3,8 +3,8 @@
 #include "config.h"
 
 #include "base/rng.h"
+#include "planners/ggml/model.h"
 #include "planners/ggml/offsets.h"
-#include "planners/ggml/operators.h"
 
 /* ---- the model */
 

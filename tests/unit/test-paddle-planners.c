@@ -7,9 +7,8 @@
 
 #include "base/rules.h"
 #include "planners/check.h"
-#include "planners/paddle/buffer-shared.h"
+#include "planners/paddle/passes.h"
 #include "planners/paddle/node-size.h"
-#include "planners/paddle/optimize-pass.h"
 #include "tests/util/paddle-program.h"
 #include "tests/util/testutil.h"
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "graphs/inplace.h"
 #include "graphs/order.h"
+#include "graphs/overlay.h"
 #include "planners/check.h"
 #include "planners/demand.h"
 #include "tests/util/random-graph.h"

@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "sim/plots/picture.h"
-#include "sim/plots/plan-picture.h"
+#include "sim/plots/plots-private.h"
 #include "sim/plots/plots.h"
 #include "tests/util/testutil.h"
 

@@ -8,9 +8,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "sim/plots/plot.h"
+#include "sim/plots/plots-private.h"
 #include "sim/plots/plots.h"
-#include "sim/plots/render.h"
 #include "sim/plots/script.h"
 #include "sim/report/report.h"
 #include "tests/util/sample-result.h"

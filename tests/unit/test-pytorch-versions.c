@@ -346,7 +346,7 @@ verdict (CachingRelease release, const char *conf, GError **error)
   char found;
 
   gemem_params_set_defaults (gemem_caching_params, &params);
-  params.version = (int) release;
+  params.common.version = (int) release;
   ok = gemem_caching_conf_parse (conf, &params, &settings, &has_divisions, error);
   found = !ok ? '-' : params.backend == CACHING_BACKEND_ASYNC ? 'C' : 'A';
   gemem_params_clear (gemem_caching_params, &params);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "allocators/ge/spans.h"
+#include "allocators/spans.h"
 #include "tests/util/engine-job.h"
 
 #define SIZE (G_GUINT64_CONSTANT (2) << 20)
@@ -173,9 +173,9 @@ walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 
   for (guint i = 0; i < self->n; i++)
     if (!self->blocks[i].gone)
-      gemem_ge_spans_append_whole (spans, self->blocks[i].address, SIZE,
-                                   self->blocks[i].live ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE);
-  gemem_ge_spans_report (spans, func, data);
+      gemem_spans_append_whole (spans, self->blocks[i].address, SIZE,
+                                self->blocks[i].live ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE);
+  gemem_spans_report (spans, func, data);
 }
 
 static gboolean

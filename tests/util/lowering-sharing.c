@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "graphs/inplace.h"
+#include "graphs/overlay.h"
 #include "tests/util/lowering-run.h"
 
 typedef struct

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "planners/paddle/memory-optimize.h"
+#include "planners/paddle/passes.h"
 
 /* Returns a sealed graph; fails the test on text that is no program. */
 GememGraph *test_paddle_program (const char *text);

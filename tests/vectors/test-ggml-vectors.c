@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "planners/ggml/gallocr.h"
-#include "planners/ggml/operators.h"
+#include "planners/ggml/model.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 

@@ -13,7 +13,7 @@
 #include "graphs/format.h"
 #include "graphs/json.h"
 #include "planners/check.h"
-#include "planners/paddle/memory-optimize.h"
+#include "planners/paddle/passes.h"
 #include "tests/util/testutil.h"
 
 enum

@@ -4,7 +4,7 @@
  * The events are grouped by thread, not ordered by time; a stable sort by `ts` puts every free
  * after its allocation.  The memory events are therefore kept as records of 56 bytes until the
  * whole file is read (at most 2^26 records, 3.5 GiB), and with them the operators, annotations and
- * Python functions (spans.h), which tell the call stacks, phases and steps; all other events
+ * Python functions (intervals.h), which tell the call stacks, phases and steps; all other events
  * are skipped while reading.
  *
  * Events delivered: the initial state (initial.h); ALLOC and FREE (a free is logged when it
@@ -28,7 +28,7 @@
 #include "base/io/json-stream.h"
 #include "base/io/scan.h"
 #include "traces/kineto/initial.h"
-#include "traces/kineto/spans.h"
+#include "traces/kineto/intervals.h"
 #include "traces/trace.h"
 
 #define BATCH 1024u
@@ -47,7 +47,7 @@ typedef struct
   guint64 total;    /* Total Allocated after the event; after pairing: the id */
   gint64 reserved;  /* Total Reserved after the event; after pairing: its change */
   guint32 sequence; /* index among the memory events of the file */
-  guint32 thread;   /* of spans.h, 0: unknown */
+  guint32 thread;   /* of intervals.h, 0: unknown */
   guint32 stack;
   guint16 device;
   guint8 kind;
@@ -82,7 +82,7 @@ typedef struct
   guint64 memory; /* memory events of the file */
   guint64 other;  /* other trace events */
   guint64 type;   /* device type of the accelerator, 0: none seen */
-  GememKinetoSpans *spans;
+  GememKinetoIntervals *intervals;
   GString *name, *call; /* of the trace event being read */
   const GArray *phases; /* GememKinetoPhase */
   guint phase;          /* the next one to deliver */
@@ -249,7 +249,7 @@ keep (Kineto *kineto, const Fields *fields, GError **error)
   if (fields->type != 0 && kineto->type == 0)
     kineto->type = fields->type;
   if (fields->has_pid && fields->has_tid)
-    record.thread = gemem_kineto_spans_thread (kineto->spans, fields->pid, fields->tid);
+    record.thread = gemem_kineto_intervals_thread (kineto->intervals, fields->pid, fields->tid);
   record.device = (guint16) (fields->type == 0 ? HOST : fields->device);
   record.kind = fields->oom        ? GEMEM_EVENT_OOM
                 : fields->negative ? GEMEM_EVENT_FREE
@@ -270,14 +270,15 @@ keep (Kineto *kineto, const Fields *fields, GError **error)
 
 /* Keeps the trace event as a span, if it is an operator, annotation or Python function. */
 static void
-keep_span (Kineto *kineto, const Fields *fields)
+keep_interval (Kineto *kineto, const Fields *fields)
 {
   kineto->other++;
   if (fields->kind <= GEMEM_KINETO_OTHER || kineto->name->len == 0 || !fields->has_time
       || !fields->has_duration || !fields->has_pid || !fields->has_tid)
     return;
-  gemem_kineto_spans_add (
-      kineto->spans, gemem_kineto_spans_thread (kineto->spans, fields->pid, fields->tid),
+  gemem_kineto_intervals_add (
+      kineto->intervals,
+      gemem_kineto_intervals_thread (kineto->intervals, fields->pid, fields->tid),
       (GememKinetoKind) fields->kind, kineto->name->str,
       fields->has_call ? kineto->call->str : NULL, fields->time, fields->time + fields->duration);
 }
@@ -348,7 +349,7 @@ read_event (Kineto *kineto, GError **error)
   fields.oom = strcmp (kineto->name->str, "[OutOfMemory]") == 0;
   if (fields.memory || fields.oom)
     return keep (kineto, &fields, error);
-  keep_span (kineto, &fields);
+  keep_interval (kineto, &fields);
   return TRUE;
 }
 
@@ -625,10 +626,10 @@ settle_initial (Kineto *kineto, guint16 number, const char *name, Device *device
 
 /* Assigns the call stacks, and takes the phases if there is anything to set them against. */
 static void
-settle_spans (Kineto *kineto)
+settle_intervals (Kineto *kineto)
 {
   GememTraceInfo *info = &kineto->reader.info;
-  const guint64 left_out = gemem_kineto_spans_settle (kineto->spans);
+  const guint64 left_out = gemem_kineto_intervals_settle (kineto->intervals);
 
   kineto->origin = kineto->n > 0 ? kineto->records[0].time : 0;
   if (left_out > 0)
@@ -637,13 +638,13 @@ settle_spans (Kineto *kineto)
                            " operators and Python functions are left out; their allocations have "
                            "incomplete stacks",
                            left_out);
-  if (kineto->n == 0 || !gemem_kineto_spans_any (kineto->spans))
+  if (kineto->n == 0 || !gemem_kineto_intervals_any (kineto->intervals))
     return;
   gemem_trace_info_stacks (info);
   for (gsize i = 0; i < kineto->n; i++)
-    kineto->records[i].stack = gemem_kineto_spans_stack (kineto->spans, kineto->records[i].thread,
-                                                         kineto->records[i].time);
-  kineto->phases = gemem_kineto_spans_phases (kineto->spans);
+    kineto->records[i].stack = gemem_kineto_intervals_stack (
+        kineto->intervals, kineto->records[i].thread, kineto->records[i].time);
+  kineto->phases = gemem_kineto_intervals_phases (kineto->intervals);
   info->events += kineto->phases->len;
   for (guint i = 0; i < kineto->phases->len; i++)
     info->skipped -= g_array_index (kineto->phases, GememKinetoPhase, i).kind
@@ -725,7 +726,7 @@ load (Kineto *kineto, GError **error)
   select_devices (kineto);
   if (kineto->n > 0)
     qsort (kineto->records, kineto->n, sizeof *kineto->records, compare_records);
-  settle_spans (kineto);
+  settle_intervals (kineto);
   if (!settle (kineto, damage == NULL ? &damage : NULL) && !kineto->options.allow_partial)
     {
       g_propagate_error (error, g_steal_pointer (&damage));
@@ -830,7 +831,7 @@ kineto_close (GememTraceReader *reader)
   gemem_json_free (kineto->json);
   gemem_input_close (kineto->input);
   g_array_unref (kineto->initial);
-  gemem_kineto_spans_free (kineto->spans);
+  gemem_kineto_intervals_free (kineto->intervals);
   g_string_free (kineto->name, TRUE);
   g_string_free (kineto->call, TRUE);
   g_free (kineto->records);
@@ -853,7 +854,7 @@ kineto_open (GememInput *input, const GememReadOptions *options, GError **error)
   kineto->name = g_string_new (NULL);
   kineto->call = g_string_new (NULL);
   gemem_trace_info_init (&kineto->reader.info, "kineto", gemem_input_name (input));
-  kineto->spans = gemem_kineto_spans_new (&kineto->reader.info);
+  kineto->intervals = gemem_kineto_intervals_new (&kineto->reader.info);
   if (load (kineto, error))
     return &kineto->reader;
   kineto_close (&kineto->reader);

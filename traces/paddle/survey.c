@@ -1,14 +1,8 @@
 /* survey.c - see survey.h. */
 #include "config.h"
 
+#include "base/compare.h"
 #include "traces/paddle/survey.h"
-
-static int
-compare_numbers (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-  return (x > y) - (x < y);
-}
 
 static void
 settle (PaddleSurvey *survey, const PaddleThread *thread)
@@ -28,7 +22,7 @@ conclude (PaddleSurvey *survey)
   if (survey->buddy > 0)
     g_array_append_vals (survey->failed, survey->failed_buddy->data, survey->failed_buddy->len);
   g_array_unref (survey->failed_buddy);
-  g_array_sort (survey->failed, compare_numbers);
+  g_array_sort (survey->failed, gemem_compare_uint64);
 }
 
 static void

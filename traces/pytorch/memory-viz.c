@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/io/input.h"
 #include "base/io/scan.h"
-#include "traces/pytorch/snapshot.h"
+#include "traces/pytorch/snapshot-private.h"
 
 #define CHUNK ((gsize) 64 << 10)
 #define MAX_PATTERN 64 /* base64" : " including blanks */

@@ -5,9 +5,28 @@
  */
 #pragma once
 
+#include "traces/pytorch/pickle.h"
 #include "traces/pytorch/record.h"
 #include "traces/pytorch/releases.h"
-#include "traces/pytorch/snapshot.h"
+#include "traces/trace.h"
+
+/* ---- snapshot.c: opens a snapshot whose pickle is a file or part of an HTML page */
+
+/* A rewindable source of the bytes of a pickle. */
+typedef struct
+{
+  GememPickleSource source;
+  gboolean (*rewind) (gpointer data, GError **error); /* to the first byte of the pickle */
+  void (*close) (gpointer data);
+  GememInput *input; /* the file of these bytes; closed by `close` */
+} GememSnapshotBytes;
+
+/* Takes ownership of @bytes in all cases. */
+GememTraceReader *gemem_pytorch_snapshot_open (const GememTraceFormat *format,
+                                               const GememSnapshotBytes *bytes,
+                                               const GememReadOptions *options, GError **error);
+
+extern const GememTraceFormat gemem_format_pytorch_snapshot;
 
 #define GEMEM_SNAPSHOT_BATCH 1024u
 #define GEMEM_SNAPSHOT_NPU_PAD 32 /* that torch_npu adds to each request */

@@ -8,12 +8,13 @@
 #include "allocators/allocator.h"
 
 /* A GememSpanFunc that appends to @spans, a GArray of GememSpan. */
-void gemem_ge_spans_append (const GememSpan *span, gpointer spans);
+void gemem_spans_append (const GememSpan *span, gpointer spans);
 /* Appends all of [@address, @address + @size) as one span and segment, unless it is empty. */
-void gemem_ge_spans_append_whole (GArray *spans, guint64 address, guint64 size,
-                                  GememSpanState state);
+void gemem_spans_append_whole (GArray *spans, guint64 address, guint64 size, GememSpanState state);
 /* The same with memory that is no block. */
-void gemem_ge_spans_append_overhead (GArray *spans, guint64 address, guint64 size);
+void gemem_spans_append_overhead (GArray *spans, guint64 address, guint64 size);
+/* Puts @spans in the order of their addresses. */
+void gemem_spans_sort (GArray *spans);
 /* Calls @func for each: segments in address order, spans in address order within a segment.  Sorts
  * @spans. */
-void gemem_ge_spans_report (GArray *spans, GememSpanFunc func, gpointer data);
+void gemem_spans_report (GArray *spans, GememSpanFunc func, gpointer data);

@@ -1,10 +1,10 @@
-/* inplace.c - in-place rules of nodes; see inplace.h. */
+/* overlay.c - in-place rules of nodes; see overlay.h. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "graphs/inplace.h"
+#include "graphs/overlay.h"
 
 /* Ascending, for bsearch(). */
 static const char *const whitelist[] = {

@@ -1,8 +1,8 @@
-/* spans.c - see spans.h.
+/* intervals.c - see intervals.h.
  *
- * The spans of each thread are kept in one list for each kind, because the profiler writes these in
- * order of time; a list out of order is sorted.  The lists are merged while time advances, and the
- * open spans are a stack.
+ * The intervals of each thread are kept in one list for each kind, because the profiler writes these
+ * in order of time; a list out of order is sorted.  The lists are merged while time advances, and the
+ * open intervals are a stack.
  * Origin: peers.md 2.2.
  */
 #include "config.h"
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/idmap.h"
-#include "traces/kineto/spans.h"
+#include "traces/kineto/intervals.h"
 
-#define MAX_SPANS ((guint64) 1 << 26)
+#define MAX_INTERVALS ((guint64) 1 << 26)
 #define STEP "ProfilerStep#"
 #define GRADIENTS "autograd::engine::evaluate_function"
 #define WAITS_FOR_GRADIENTS "run_backward"
@@ -22,11 +22,11 @@ typedef struct
 {
   gint64 begin, end;
   guint32 name, call; /* index of a name; of the place of the call, 0: unknown */
-} Span;
+} Interval;
 
-G_STATIC_ASSERT (sizeof (Span) == 24);
+G_STATIC_ASSERT (sizeof (Interval) == 24);
 
-/* A name of spans, or a place; strings of `info` are made when the name is first used. */
+/* A name of intervals, or a place; strings of `info` are made when the name is first used. */
 typedef struct
 {
   const char *text;
@@ -43,14 +43,14 @@ typedef struct
 
 typedef struct
 {
-  GArray *lists[GEMEM_KINETO_KINDS]; /* Span */
+  GArray *lists[GEMEM_KINETO_KINDS]; /* Interval */
   guint next[GEMEM_KINETO_KINDS];
   GArray *open;   /* Open, outermost first */
-  gboolean known; /* `stack` is that of the open spans */
+  gboolean known; /* `stack` is that of the open intervals */
   guint32 stack;
 } Thread;
 
-struct _GememKinetoSpans
+struct _GememKinetoIntervals
 {
   GememTraceInfo *info;
   GememIdMap *numbers; /* mixed pid and tid -> number of the thread */
@@ -62,41 +62,41 @@ struct _GememKinetoSpans
   guint64 count, left_out;
 };
 
-GememKinetoSpans *
-gemem_kineto_spans_new (GememTraceInfo *info)
+GememKinetoIntervals *
+gemem_kineto_intervals_new (GememTraceInfo *info)
 {
-  GememKinetoSpans *spans = g_new0 (GememKinetoSpans, 1);
+  GememKinetoIntervals *intervals = g_new0 (GememKinetoIntervals, 1);
 
-  spans->info = info;
-  spans->numbers = gemem_idmap_new (sizeof (guint64));
-  spans->threads = g_array_new (FALSE, TRUE, sizeof (Thread));
-  spans->index = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  spans->names = g_array_new (FALSE, TRUE, sizeof (Name));
-  g_array_set_size (spans->names, 1);
-  spans->phases = g_array_new (FALSE, FALSE, sizeof (GememKinetoPhase));
-  spans->frames = g_array_new (FALSE, FALSE, sizeof (guint32));
-  return spans;
+  intervals->info = info;
+  intervals->numbers = gemem_idmap_new (sizeof (guint64));
+  intervals->threads = g_array_new (FALSE, TRUE, sizeof (Thread));
+  intervals->index = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  intervals->names = g_array_new (FALSE, TRUE, sizeof (Name));
+  g_array_set_size (intervals->names, 1);
+  intervals->phases = g_array_new (FALSE, FALSE, sizeof (GememKinetoPhase));
+  intervals->frames = g_array_new (FALSE, FALSE, sizeof (guint32));
+  return intervals;
 }
 
 void
-gemem_kineto_spans_free (GememKinetoSpans *spans)
+gemem_kineto_intervals_free (GememKinetoIntervals *intervals)
 {
-  if (spans == NULL)
+  if (intervals == NULL)
     return;
-  for (guint i = 0; i < spans->threads->len; i++)
+  for (guint i = 0; i < intervals->threads->len; i++)
     {
-      Thread *thread = &g_array_index (spans->threads, Thread, i);
+      Thread *thread = &g_array_index (intervals->threads, Thread, i);
       for (guint kind = 1; kind < GEMEM_KINETO_KINDS; kind++)
         g_array_unref (thread->lists[kind]);
       g_array_unref (thread->open);
     }
-  g_array_unref (spans->threads);
-  gemem_idmap_free (spans->numbers);
-  g_hash_table_unref (spans->index);
-  g_array_unref (spans->names);
-  g_array_unref (spans->phases);
-  g_array_unref (spans->frames);
-  g_free (spans);
+  g_array_unref (intervals->threads);
+  gemem_idmap_free (intervals->numbers);
+  g_hash_table_unref (intervals->index);
+  g_array_unref (intervals->names);
+  g_array_unref (intervals->phases);
+  g_array_unref (intervals->frames);
+  g_free (intervals);
 }
 
 /* ---- adding */
@@ -111,29 +111,29 @@ gemem_kineto_kind (const char *cat)
 }
 
 guint32
-gemem_kineto_spans_thread (GememKinetoSpans *spans, gint64 pid, gint64 tid)
+gemem_kineto_intervals_thread (GememKinetoIntervals *intervals, gint64 pid, gint64 tid)
 {
   gboolean existed;
   guint64 *number = gemem_idmap_insert (
-      spans->numbers, (guint64) pid * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) + (guint64) tid,
+      intervals->numbers, (guint64) pid * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) + (guint64) tid,
       &existed);
 
   if (existed)
     return (guint32) *number;
-  g_array_set_size (spans->threads, spans->threads->len + 1);
-  Thread *thread = &g_array_index (spans->threads, Thread, spans->threads->len - 1);
+  g_array_set_size (intervals->threads, intervals->threads->len + 1);
+  Thread *thread = &g_array_index (intervals->threads, Thread, intervals->threads->len - 1);
   for (guint kind = 1; kind < GEMEM_KINETO_KINDS; kind++)
-    thread->lists[kind] = g_array_new (FALSE, FALSE, sizeof (Span));
+    thread->lists[kind] = g_array_new (FALSE, FALSE, sizeof (Interval));
   thread->open = g_array_new (FALSE, FALSE, sizeof (Open));
-  *number = spans->threads->len;
+  *number = intervals->threads->len;
   return (guint32) *number;
 }
 
 /* The index of @text among the names; a new one is added. */
 static guint32
-index_of (GememKinetoSpans *spans, const char *text)
+index_of (GememKinetoIntervals *intervals, const char *text)
 {
-  gpointer known = g_hash_table_lookup (spans->index, text);
+  gpointer known = g_hash_table_lookup (intervals->index, text);
 
   if (known != NULL)
     return GPOINTER_TO_UINT (known);
@@ -141,17 +141,17 @@ index_of (GememKinetoSpans *spans, const char *text)
   const Name name = { .text = copy,
                       .gradients = g_str_has_prefix (text, GRADIENTS),
                       .waits = strstr (text, WAITS_FOR_GRADIENTS) != NULL };
-  g_array_append_val (spans->names, name);
-  g_hash_table_insert (spans->index, copy, GUINT_TO_POINTER (spans->names->len - 1));
-  return spans->names->len - 1;
+  g_array_append_val (intervals->names, name);
+  g_hash_table_insert (intervals->index, copy, GUINT_TO_POINTER (intervals->names->len - 1));
+  return intervals->names->len - 1;
 }
 
 /* Adds the phase or step that the annotation @name is; FALSE: it is a step. */
 static gboolean
-add_phase (GememKinetoSpans *spans, const char *name, gint64 begin, gint64 end)
+add_phase (GememKinetoIntervals *intervals, const char *name, gint64 begin, gint64 end)
 {
   GememKinetoPhase phase = {
-    .time = begin, .other = end, .number = spans->phases->len, .kind = GEMEM_EVENT_PHASE
+    .time = begin, .other = end, .number = intervals->phases->len, .kind = GEMEM_EVENT_PHASE
   };
   char *stop = NULL;
 
@@ -160,43 +160,43 @@ add_phase (GememKinetoSpans *spans, const char *name, gint64 begin, gint64 end)
   if (stop != NULL && *stop == '\0' && stop > name + strlen (STEP))
     {
       phase.kind = GEMEM_EVENT_STEP;
-      g_array_append_val (spans->phases, phase);
+      g_array_append_val (intervals->phases, phase);
       return FALSE;
     }
   phase.step = 0;
-  phase.tag = gemem_trace_info_intern (spans->info, name);
-  g_array_append_val (spans->phases, phase);
+  phase.tag = gemem_trace_info_intern (intervals->info, name);
+  g_array_append_val (intervals->phases, phase);
   phase.kind = GEMEM_EVENT_PHASE_END;
   phase.time = end;
   phase.other = begin;
-  g_array_append_val (spans->phases, phase);
+  g_array_append_val (intervals->phases, phase);
   return TRUE;
 }
 
 void
-gemem_kineto_spans_add (GememKinetoSpans *spans, guint32 thread, GememKinetoKind kind,
-                        const char *name, const char *call_from, gint64 begin, gint64 end)
+gemem_kineto_intervals_add (GememKinetoIntervals *intervals, guint32 thread, GememKinetoKind kind,
+                            const char *name, const char *call_from, gint64 begin, gint64 end)
 {
-  if (spans->count >= MAX_SPANS)
+  if (intervals->count >= MAX_INTERVALS)
     {
-      spans->left_out++;
+      intervals->left_out++;
       return;
     }
-  spans->count++;
-  if (kind == GEMEM_KINETO_ANNOTATION && !add_phase (spans, name, begin, end))
+  intervals->count++;
+  if (kind == GEMEM_KINETO_ANNOTATION && !add_phase (intervals, name, begin, end))
     return;
-  const Span span = { begin, end, index_of (spans, name),
-                      call_from != NULL ? index_of (spans, call_from) : 0 };
-  g_array_append_val (g_array_index (spans->threads, Thread, thread - 1).lists[kind], span);
+  const Interval interval = { begin, end, index_of (intervals, name),
+                              call_from != NULL ? index_of (intervals, call_from) : 0 };
+  g_array_append_val (g_array_index (intervals->threads, Thread, thread - 1).lists[kind], interval);
 }
 
 /* ---- order */
 
-/* Outer spans precede inner ones. */
+/* Outer intervals precede inner ones. */
 static gint
-compare_spans (gconstpointer a, gconstpointer b)
+compare_intervals (gconstpointer a, gconstpointer b)
 {
-  const Span *x = a, *y = b;
+  const Interval *x = a, *y = b;
   if (x->begin != y->begin)
     return x->begin < y->begin ? -1 : 1;
   return (x->end < y->end) - (x->end > y->end);
@@ -206,9 +206,11 @@ static void
 put_in_order (GArray *list)
 {
   for (guint i = 1; i < list->len; i++)
-    if (compare_spans (&g_array_index (list, Span, i - 1), &g_array_index (list, Span, i)) > 0)
+    if (compare_intervals (&g_array_index (list, Interval, i - 1),
+                           &g_array_index (list, Interval, i))
+        > 0)
       {
-        g_array_sort (list, compare_spans); /* stable */
+        g_array_sort (list, compare_intervals); /* stable */
         return;
       }
 }
@@ -235,25 +237,25 @@ compare_phases (gconstpointer a, gconstpointer b)
 }
 
 guint64
-gemem_kineto_spans_settle (GememKinetoSpans *spans)
+gemem_kineto_intervals_settle (GememKinetoIntervals *intervals)
 {
-  for (guint i = 0; i < spans->threads->len; i++)
+  for (guint i = 0; i < intervals->threads->len; i++)
     for (guint kind = 1; kind < GEMEM_KINETO_KINDS; kind++)
-      put_in_order (g_array_index (spans->threads, Thread, i).lists[kind]);
-  g_array_sort (spans->phases, compare_phases);
-  return spans->left_out;
+      put_in_order (g_array_index (intervals->threads, Thread, i).lists[kind]);
+  g_array_sort (intervals->phases, compare_phases);
+  return intervals->left_out;
 }
 
 gboolean
-gemem_kineto_spans_any (const GememKinetoSpans *spans)
+gemem_kineto_intervals_any (const GememKinetoIntervals *intervals)
 {
-  return spans->count > 0;
+  return intervals->count > 0;
 }
 
 const GArray *
-gemem_kineto_spans_phases (const GememKinetoSpans *spans)
+gemem_kineto_intervals_phases (const GememKinetoIntervals *intervals)
 {
-  return spans->phases;
+  return intervals->phases;
 }
 
 /* ---- frames */
@@ -297,7 +299,7 @@ without_address (const char *text)
 
 /* Makes the strings of a name; @call: it is a place, FILE:LINE. */
 static void
-make_name (GememKinetoSpans *spans, Name *name, GememKinetoKind kind, gboolean call)
+make_name (GememKinetoIntervals *intervals, Name *name, GememKinetoKind kind, gboolean call)
 {
   g_autofree char *file = NULL;
   const char *function = NULL;
@@ -306,44 +308,44 @@ make_name (GememKinetoSpans *spans, Name *name, GememKinetoKind kind, gboolean c
   if ((kind == GEMEM_KINETO_PYTHON || call)
       && split (name->text, call, &file, &name->line, &function))
     {
-      name->file = gemem_trace_info_intern (spans->info, file);
-      name->name = call ? 0 : gemem_trace_info_intern (spans->info, function);
+      name->file = gemem_trace_info_intern (intervals->info, file);
+      name->name = call ? 0 : gemem_trace_info_intern (intervals->info, function);
       return;
     }
   g_autofree char *text = without_address (name->text);
-  name->name = gemem_trace_info_intern (spans->info, text);
+  name->name = gemem_trace_info_intern (intervals->info, text);
   if (kind == GEMEM_KINETO_PYTHON && *text == '<')
-    name->file = gemem_trace_info_intern (spans->info, "??");
+    name->file = gemem_trace_info_intern (intervals->info, "??");
 }
 
-/* Appends the frames of the open spans of @thread. */
+/* Appends the frames of the open intervals of @thread. */
 static void
-append_frames (GememKinetoSpans *spans, const Thread *thread)
+append_frames (GememKinetoIntervals *intervals, const Thread *thread)
 {
-  GememCallStacks *stacks = gemem_trace_info_stacks (spans->info);
+  GememCallStacks *stacks = gemem_trace_info_stacks (intervals->info);
   guint32 call = 0; /* of the next inner Python function */
 
   for (guint i = thread->open->len; i-- > 0;)
     {
       const Open *open = &g_array_index (thread->open, Open, i);
-      Name *name = &g_array_index (spans->names, Name, open->name);
-      Name *place = &g_array_index (spans->names, Name, call);
+      Name *name = &g_array_index (intervals->names, Name, open->name);
+      Name *place = &g_array_index (intervals->names, Name, call);
       if (!name->made)
-        make_name (spans, name, open->kind, FALSE);
+        make_name (intervals, name, open->kind, FALSE);
       if (call != 0 && !place->made)
-        make_name (spans, place, GEMEM_KINETO_PYTHON, TRUE);
+        make_name (intervals, place, GEMEM_KINETO_PYTHON, TRUE);
       const gboolean python = open->kind == GEMEM_KINETO_PYTHON;
       const gboolean placed = python && call != 0 && name->line > 0 && place->file == name->file;
       const GememFrame frame = { .name = name->name,
                                  .file = name->file,
                                  .line = placed ? place->line : name->line };
       const guint32 number = gemem_call_stacks_frame (stacks, &frame);
-      g_array_append_val (spans->frames, number);
+      g_array_append_val (intervals->frames, number);
       call = python ? open->call : call;
     }
 }
 
-/* ---- the spans that are open */
+/* ---- the intervals that are open */
 
 static void
 close_until (Thread *thread, gint64 time, gboolean included)
@@ -364,17 +366,17 @@ advance (Thread *thread, gint64 time)
 {
   for (;;)
     {
-      const Span *first = NULL;
+      const Interval *first = NULL;
       guint kind = 0;
       for (guint i = 1; i < GEMEM_KINETO_KINDS; i++)
         {
-          const Span *span = thread->next[i] < thread->lists[i]->len
-                                 ? &g_array_index (thread->lists[i], Span, thread->next[i])
-                                 : NULL;
-          if (span != NULL && span->begin <= time
-              && (first == NULL || compare_spans (span, first) < 0))
+          const Interval *interval = thread->next[i] < thread->lists[i]->len ? &g_array_index (
+                                         thread->lists[i], Interval, thread->next[i])
+                                                                             : NULL;
+          if (interval != NULL && interval->begin <= time
+              && (first == NULL || compare_intervals (interval, first) < 0))
             {
-              first = span;
+              first = interval;
               kind = i;
             }
         }
@@ -394,13 +396,13 @@ advance (Thread *thread, gint64 time)
 /* The only thread whose innermost Python function waits for gradients at @time; NULL: none, or
  * several. */
 static Thread *
-find_waiting (GememKinetoSpans *spans, gint64 time)
+find_waiting (GememKinetoIntervals *intervals, gint64 time)
 {
   Thread *found = NULL;
 
-  for (guint i = 0; i < spans->threads->len; i++)
+  for (guint i = 0; i < intervals->threads->len; i++)
     {
-      Thread *thread = &g_array_index (spans->threads, Thread, i);
+      Thread *thread = &g_array_index (intervals->threads, Thread, i);
       const Open *python = NULL;
       if (thread->lists[GEMEM_KINETO_PYTHON]->len == 0)
         continue;
@@ -408,7 +410,7 @@ find_waiting (GememKinetoSpans *spans, gint64 time)
       for (guint j = 0; j < thread->open->len; j++)
         if (g_array_index (thread->open, Open, j).kind == GEMEM_KINETO_PYTHON)
           python = &g_array_index (thread->open, Open, j);
-      if (python == NULL || !g_array_index (spans->names, Name, python->name).waits)
+      if (python == NULL || !g_array_index (intervals->names, Name, python->name).waits)
         continue;
       if (found != NULL)
         return NULL;
@@ -418,30 +420,30 @@ find_waiting (GememKinetoSpans *spans, gint64 time)
 }
 
 static gboolean
-computes_gradients (const GememKinetoSpans *spans, const Thread *thread)
+computes_gradients (const GememKinetoIntervals *intervals, const Thread *thread)
 {
   return thread->open->len > 0
-         && g_array_index (spans->names, Name, g_array_index (thread->open, Open, 0).name)
+         && g_array_index (intervals->names, Name, g_array_index (thread->open, Open, 0).name)
                 .gradients;
 }
 
 guint32
-gemem_kineto_spans_stack (GememKinetoSpans *spans, guint32 thread, gint64 time)
+gemem_kineto_intervals_stack (GememKinetoIntervals *intervals, guint32 thread, gint64 time)
 {
   if (thread == 0)
     return 0;
-  Thread *own = &g_array_index (spans->threads, Thread, thread - 1);
+  Thread *own = &g_array_index (intervals->threads, Thread, thread - 1);
   advance (own, time);
-  Thread *waiting = computes_gradients (spans, own) ? find_waiting (spans, time) : NULL;
+  Thread *waiting = computes_gradients (intervals, own) ? find_waiting (intervals, time) : NULL;
   if (own->known && waiting == NULL)
     return own->stack;
-  g_array_set_size (spans->frames, 0);
-  append_frames (spans, own);
+  g_array_set_size (intervals->frames, 0);
+  append_frames (intervals, own);
   if (waiting != NULL)
-    append_frames (spans, waiting);
-  own->stack = gemem_call_stacks_extend (gemem_trace_info_stacks (spans->info), 0,
-                                         (const guint32 *) (gconstpointer) spans->frames->data,
-                                         spans->frames->len);
+    append_frames (intervals, waiting);
+  own->stack = gemem_call_stacks_extend (gemem_trace_info_stacks (intervals->info), 0,
+                                         (const guint32 *) (gconstpointer) intervals->frames->data,
+                                         intervals->frames->len);
   own->known = waiting == NULL;
   return own->stack;
 }

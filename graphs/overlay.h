@@ -1,4 +1,4 @@
-/* inplace.h - which output of a node may be written over which of its inputs while the node runs.
+/* overlay.h - which output of a node may be written over which of its inputs while the node runs.
  *
  * In-place planners, lowerings and the checker of plans share this rule.  An output may lie on an
  * input when

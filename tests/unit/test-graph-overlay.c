@@ -1,7 +1,7 @@
-/* test-graph-inplace.c - graphs/inplace.h: which output may overwrite which input. */
+/* test-graph-overlay.c - graphs/overlay.h: which output may overwrite which input. */
 #include "config.h"
 
-#include "graphs/inplace.h"
+#include "graphs/overlay.h"
 #include "tests/util/testutil.h"
 
 static const char *const paddle_whitelist[] = { "sigmoid",
