@@ -34,7 +34,7 @@ static int
 node_of (const char *path)
 {
   static const char begin[] = "/dev/nvidia";
-  const char *devices = getenv ("GEMEM_STANDIN_DEVICES");
+  const char *devices = getenv ("GEMEM_DRIVER_DEVICES");
 
   if (path == NULL || strncmp (path, begin, strlen (begin)) != 0 || !gemem_dry_mode ())
     return -1;

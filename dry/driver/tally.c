@@ -1,4 +1,4 @@
-/* report.c - the report of the stand-in driver, appended to the file $GEMEM_STANDIN_REPORT when the
+/* report.c - the report of the stand-in driver, appended to the file $GEMEM_DRIVER_REPORT when the
  * process ends; tests read it.
  *
  *   call cuMemAlloc_v2 12             calls, by symbol
@@ -109,7 +109,7 @@ count_remaining (void)
 void
 gemem_driver_report_write (void)
 {
-  const char *name = g_getenv ("GEMEM_STANDIN_REPORT");
+  const char *name = g_getenv ("GEMEM_DRIVER_REPORT");
   g_autoptr (GString) text = g_string_new (NULL);
   int file;
 
@@ -131,7 +131,7 @@ gemem_driver_report_write (void)
   g_string_append (text, "end\n");
   file = open (name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0 || write (file, text->str, text->len) != (gssize) text->len)
-    g_printerr ("stand-in libcuda: GEMEM_STANDIN_REPORT=%s: cannot be written\n", name);
+    g_printerr ("stand-in libcuda: GEMEM_DRIVER_REPORT=%s: cannot be written\n", name);
   if (file >= 0)
     close (file);
 }

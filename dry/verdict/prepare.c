@@ -344,8 +344,8 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
                                   TRUE);
   environment = g_environ_setenv (environment, "GEMEM_DRY_PRELOADED",
                                   preloaded != NULL ? preloaded : "", TRUE);
-  environment = g_environ_setenv (environment, "GEMEM_STANDIN", device, TRUE);
-  environment = set_number (environment, "GEMEM_STANDIN_DEVICES", (guint64) options->gpus);
+  environment = g_environ_setenv (environment, "GEMEM_DRIVER", device, TRUE);
+  environment = set_number (environment, "GEMEM_DRIVER_DEVICES", (guint64) options->gpus);
   environment = g_environ_setenv (environment, "GEMEM_DRY_REPORT", run->report, TRUE);
   environment = set_number (environment, "GEMEM_DRY_WORKSPACES",
                             options->with_workspaces ? options->workspaces : 0);

@@ -658,7 +658,7 @@ test_scenario (gconstpointer data)
   path = g_build_filename (test_tmpdir (), scenarios[i].name, NULL);
   set ("GEMEM_DRY", "1");
   set ("GEMEM_DRY_GPU", scenarios[i].gpu);
-  set ("GEMEM_STANDIN_DEVICES", scenarios[i].devices);
+  set ("GEMEM_DRIVER_DEVICES", scenarios[i].devices);
   set ("GEMEM_DRY_REPORT", path);
   g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
   g_test_trap_assert_passed ();
