@@ -315,7 +315,7 @@ gpointer gemem_driver_absent (const char *name, int version, int *since) __attri
 /* ---- the report (report.c) */
 
 void gemem_driver_report_call (DriverEntry entry);
-void gemem_driver_report_line (const char *word, const char *text); /* "misuse", "fault" */
+void gemem_driver_report_line (GememDryNote word, const char *text); /* MISUSE, FAULT */
 void gemem_driver_report_leak (DriverKind kind, guint64 bytes);
 void gemem_driver_report_write (void);
 /* notes.c: the program reads @size bytes at @to that were on the device; the lock is held. */

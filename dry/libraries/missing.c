@@ -6,7 +6,7 @@
  * A harmless function returns 0, every library's success. Every other one returns its library's
  * status for what it does not support (libraries.def), and, but for those of which that is known to
  * change nothing, is named once, on stderr and in the
- * report, because what the program does next may no longer be what it does on a GPU.
+ * notes, because what the program does next may no longer be what it does on a GPU.
  *
  * Invariants: a generated function asks once; its further calls do not come here. Callable from any
  * thread, also while the process ends.
@@ -130,9 +130,9 @@ say_missing (const char *name, const char *library, const Row *row)
   line = g_strdup_printf ("gemem: %s (%s) is not written for dry runs; it returns %s\n", name,
                           library, row->result_name);
   if (write (STDERR_FILENO, line, strlen (line)) < 0)
-    return; /* the program closed it: the report says it */
+    return; /* the program closed it: the notes say it */
   text = g_strdup_printf ("%s %s", name, library);
-  gemem_dry_note ("missing", text);
+  gemem_dry_note (GEMEM_DRY_NOTE_MISSING, text);
 }
 
 /* The caller holds the mutex. */
@@ -212,9 +212,9 @@ report_calls (void)
     {
       const Called *one = &g_array_index (called, Called, i);
       g_autofree char *text = g_strdup_printf (
-          "%s %" G_GUINT64_FORMAT, one->name,
-          __atomic_load_n (&one->stub->calls, __ATOMIC_RELAXED));
-      gemem_dry_note (one->harmless ? "harmless" : "failed", text);
+          "%" G_GUINT64_FORMAT " %s", __atomic_load_n (&one->stub->calls, __ATOMIC_RELAXED),
+          one->name);
+      gemem_dry_note (one->harmless ? GEMEM_DRY_NOTE_HARMLESS : GEMEM_DRY_NOTE_FAILED, text);
     }
   pthread_mutex_unlock (&mutex);
 }
