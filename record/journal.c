@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "record/recorder.h"
+#include "record/variables.h"
 #include "traces/journal/file.h"
 
 #define MOST_NAMES 100 /* journals of one process id: a program may execute another one */
@@ -155,7 +156,7 @@ on_fork (void)
 static void
 open_journal (void)
 {
-  const char *directory = getenv ("GEMEM_JOURNALS");
+  const char *directory = getenv (GEMEM_ENV_JOURNALS);
   JournalHeader *header;
 
   if (directory == NULL || directory[0] == '\0')

@@ -20,6 +20,7 @@
 #include "base/io/input.h"
 #include "base/no-memory.h"
 #include "record/launcher.h"
+#include "record/variables.h"
 #include "traces/journal/format.h"
 
 #define MOST_FRAMES 128 /* record/stacks.c */
@@ -198,11 +199,11 @@ gemem_launcher_preload (char **environment, const char *library)
 char **
 gemem_launcher_record (char **environment, const char *folder, int stacks)
 {
-  environment = g_environ_setenv (environment, "GEMEM_JOURNALS", folder, TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_JOURNALS, folder, TRUE);
   if (stacks == 0)
-    return g_environ_unsetenv (environment, "GEMEM_RECORD_STACKS");
+    return g_environ_unsetenv (environment, GEMEM_ENV_RECORD_STACKS);
   g_autofree char *depth = g_strdup_printf ("%d", stacks);
-  return g_environ_setenv (environment, "GEMEM_RECORD_STACKS", depth, TRUE);
+  return g_environ_setenv (environment, GEMEM_ENV_RECORD_STACKS, depth, TRUE);
 }
 
 static const int signals[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGQUIT };

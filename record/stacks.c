@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "record/recorder.h"
+#include "record/variables.h"
 
 #define MOST_FRAMES 128
 #define OWN_FRAMES 8 /* most frames of the recorder above the caller's */
@@ -270,7 +271,7 @@ look_for_own (struct dl_phdr_info *info, size_t unused, void *data)
 uint32_t
 gemem_recorder_stacks_init (void)
 {
-  const char *depth = getenv ("GEMEM_RECORD_STACKS");
+  const char *depth = getenv (GEMEM_ENV_RECORD_STACKS);
   void *frame[1];
 
   pthread_mutex_init (&stacks.lock, NULL);

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "dry/driver/dry.h"
+#include "dry/protocol/protocol.h"
 
 #define MAJOR 195 /* of the driver, by Linux's list of devices */
 #define CONTROL 255
@@ -34,7 +35,7 @@ static int
 node_of (const char *path)
 {
   static const char begin[] = "/dev/nvidia";
-  const char *devices = getenv ("GEMEM_STANDIN_DEVICES");
+  const char *devices = getenv (GEMEM_ENV_DRIVER_DEVICES);
 
   if (path == NULL || strncmp (path, begin, strlen (begin)) != 0 || !gemem_dry_mode ())
     return -1;

@@ -1,21 +1,7 @@
 /* driver.c - the core of the stand-in driver: cuInit and the environment, cuGetProcAddress, names
  * of errors, and the beginning of every call.
  *
- * Environment:
- *   GEMEM_STANDIN          specification of each device's simulated device ("sim"), as in
- *                          faulty:nth=5,call=map,capacity=1GiB
- *   GEMEM_STANDIN_DEVICES  number of devices (1); 0: cuInit returns CUDA_ERROR_NO_DEVICE
- *   GEMEM_STANDIN_VERSION  the driver's version (13000): newer functions are not found
- *   GEMEM_STANDIN_VMM=0    no virtual memory, GEMEM_STANDIN_POOLS=0: no stream-ordered pools
- *   GEMEM_STANDIN_REAL_TIME=1  the clock is the host's: a call takes as long as the simulated
- *                              device's profile says, and work on streams proceeds meanwhile
- *   GEMEM_STANDIN_FAIL     calls that fail: cuMemMap=3:CUDA_ERROR_UNKNOWN,cuMemcpyDtoH=2+ - the
- *                          third call of cuMemMap with that code, and the second and all later ones
- *                          of cuMemcpyDtoH; without a code: CUDA_ERROR_OUT_OF_MEMORY
- *   GEMEM_STANDIN_REPORT   file to which the report is appended (report.c)
- *
- * Names in GEMEM_STANDIN_FAIL are those of cuGetProcAddress, without suffix; calls of one name are
- * counted together.
+ * Environment: GEMEM_DRIVER and what begins so (dry/protocol/variables.def).
  */
 #include "config.h"
 
@@ -61,10 +47,11 @@ static const struct
 } errors[] = {
 #define DRY_ERROR(number, driver_name, runtime_name, text) { number, driver_name, text },
 #include "dry/driver/errors.def"
+#include "dry/protocol/protocol.h"
 #undef DRY_ERROR
 };
 
-/* A call that fails by $GEMEM_STANDIN_FAIL. */
+/* A call that fails by $GEMEM_DRIVER_FAIL. */
 typedef struct
 {
   char *name;
@@ -187,7 +174,7 @@ read_failure (const char *text)
       || (how[1] != NULL && code_of (how[1]) == CUDA_SUCCESS)
       || n_failures + 1 == G_N_ELEMENTS (failures))
     {
-      complain ("GEMEM_STANDIN_FAIL", text,
+      complain (GEMEM_ENV_DRIVER_FAIL, text,
                 "write NAME=N, NAME=N+ or NAME=N:CUDA_ERROR_..., with names and errors known here");
       return;
     }
@@ -200,7 +187,7 @@ read_failure (const char *text)
 static void
 open_devices (void)
 {
-  const char *spec = g_getenv ("GEMEM_STANDIN");
+  const char *spec = g_getenv (GEMEM_ENV_DRIVER);
   g_autofree char *dry_spec = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT,
                                                gemem_dry_gpu ()->memory);
   guint seen[DRIVER_DEVICES_MAX];
@@ -224,7 +211,7 @@ open_devices (void)
       device->memory = gemem_device_new (spec, places, i, &error);
       if (device->memory == NULL)
         {
-          complain ("GEMEM_STANDIN", spec != NULL ? spec : "", error->message);
+          complain (GEMEM_ENV_DRIVER, spec != NULL ? spec : "", error->message);
           return;
         }
       gemem_device_info (device->memory, &info);
@@ -239,18 +226,18 @@ open_devices (void)
 static void
 read_environment (void)
 {
-  const char *fail = g_getenv ("GEMEM_STANDIN_FAIL");
+  const char *fail = g_getenv (GEMEM_ENV_DRIVER_FAIL);
   g_auto (GStrv) each = g_strsplit (fail != NULL ? fail : "", ",", 0);
 
-  gemem_driver.version = number_of ("GEMEM_STANDIN_VERSION", 13000, 99999);
-  gemem_driver.virtual_memory = number_of ("GEMEM_STANDIN_VMM", 1, 1);
-  gemem_driver.began = number_of ("GEMEM_STANDIN_REAL_TIME", 0, 1) != 0 ? host_now () : 0;
-  gemem_driver.pools = number_of ("GEMEM_STANDIN_POOLS", 1, 1);
+  gemem_driver.version = number_of (GEMEM_ENV_DRIVER_VERSION, 13000, 99999);
+  gemem_driver.virtual_memory = number_of (GEMEM_ENV_DRIVER_VMM, 1, 1);
+  gemem_driver.began = number_of (GEMEM_ENV_DRIVER_REAL_TIME, 0, 1) != 0 ? host_now () : 0;
+  gemem_driver.pools = number_of (GEMEM_ENV_DRIVER_POOLS, 1, 1);
   for (guint i = 0; each[i] != NULL; i++)
     read_failure (each[i]);
   gemem_driver.objects = g_hash_table_new (g_int64_hash, g_int64_equal);
   gemem_driver.queue = g_sequence_new (NULL);
-  gemem_driver.gpus = number_of ("GEMEM_STANDIN_DEVICES", 1, DRIVER_DEVICES_MAX);
+  gemem_driver.gpus = number_of (GEMEM_ENV_DRIVER_DEVICES, 1, DRIVER_DEVICES_MAX);
   gemem_driver.dry = gemem_dry_mode ();
 }
 
@@ -347,7 +334,7 @@ gemem_driver_misuse (CUresult code, const char *format, ...)
   g_autofree char *what = g_strdup_vprintf (format, arguments);
   va_end (arguments);
   g_autofree char *text = g_strdup_printf ("%s: %s", entries[gemem_driver.entry].symbol, what);
-  gemem_driver_report_line ("misuse", text);
+  gemem_driver_report_line (GEMEM_DRY_NOTE_MISUSE, text);
   return code;
 }
 
@@ -499,7 +486,7 @@ cuGetExportTable (const void **table, const CUuuid *id)
       g_printerr ("gemem: this program has CUDA's runtime linked in (libcudart_static), and its "
                   "functions were "
                   "not found in it; do not strip it, or link it with nvcc -cudart shared\n");
-      gemem_dry_note ("missing", "cuGetExportTable libcuda.so.1");
+      gemem_dry_note (GEMEM_DRY_NOTE_MISSING, "cuGetExportTable libcuda.so.1");
     }
   return CUDA_ERROR_NOT_FOUND;
 }

@@ -247,12 +247,12 @@ typedef struct
   gboolean initialised, forked; /* by cuInit(); in a child of the process that called it */
   gboolean dry;                 /* gemem_dry_mode() */
   int version;
-  guint gpus;      /* of the machine, as $GEMEM_STANDIN_DEVICES says (visible.c) */
+  guint gpus;      /* of the machine, as $GEMEM_DRIVER_DEVICES says (visible.c) */
   guint n_devices; /* that this process sees */
   gboolean virtual_memory, pools;
   DriverDevice devices[DRIVER_DEVICES_MAX];
   guint64 now;       /* ns */
-  guint64 began;     /* $GEMEM_STANDIN_REAL_TIME: host time of now = 0; or 0 */
+  guint64 began;     /* $GEMEM_DRIVER_REAL_TIME: host time of now = 0; or 0 */
   DriverEntry entry; /* the call being made, for messages */
   GSequence *queue;  /* DriverWork, by done and sequence */
   guint64 sequence;
@@ -274,7 +274,7 @@ typedef enum
   RETURNS, /* releases an object: needs cuInit, and works in a lost context too */
 } DriverNeeds;
 
-/* Takes the lock until the end of the function; counts the call, fails it if $GEMEM_STANDIN_FAIL
+/* Takes the lock until the end of the function; counts the call, fails it if $GEMEM_DRIVER_FAIL
  * says so, and checks its preconditions. */
 #define DRIVER_BEGIN(number, needs) \
   __attribute__ ((cleanup (gemem_driver_end))) \
@@ -315,7 +315,7 @@ gpointer gemem_driver_absent (const char *name, int version, int *since) __attri
 /* ---- the report (report.c) */
 
 void gemem_driver_report_call (DriverEntry entry);
-void gemem_driver_report_line (const char *word, const char *text); /* "misuse", "fault" */
+void gemem_driver_report_line (GememDryNote word, const char *text); /* MISUSE, FAULT */
 void gemem_driver_report_leak (DriverKind kind, guint64 bytes);
 void gemem_driver_report_write (void);
 /* notes.c: the program reads @size bytes at @to that were on the device; the lock is held. */

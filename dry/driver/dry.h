@@ -9,6 +9,7 @@
 #include <glib.h>
 
 #include "devices/gpus.h"
+#include "dry/protocol/protocol.h"
 
 /* ---- the driver (notes.c) */
 
@@ -19,13 +20,16 @@ gboolean gemem_dry_mode (void);
 /* The GPU that the devices pretend to be: $GEMEM_DRY_GPU, without it an H100. */
 const GememGpu *gemem_dry_gpu (void);
 
-/* Adds the line "@word @text" to the report ($GEMEM_DRY_REPORT); the words are those at the top of
- * notes.c. The line appears at once, and once: how often it came is told at the end. */
-void gemem_dry_note (const char *word, const char *text);
+/* The words of the notes, by GememDryNote. */
+extern const char *const gemem_dry_note_words[];
 
-/* A library took @bytes of @device for itself (below 0: gave them back), as on @machine, constant or NULL;
- * the report says at the end how much it held at most. */
-void gemem_dry_took (guint device, gint64 bytes, const char *machine);
+/* Adds the line of @word and @text, its fields, to the notes ($GEMEM_DRY_NOTES). The line appears at once, and once: how
+ * often it came is told at the end. */
+void gemem_dry_note (GememDryNote word, const char *text);
+
+/* A library took @bytes of @device for itself (below 0: gave them back), as on @machine, constant or NULL,
+ * which the user said if @given; the notes say at the end how much it held at most. */
+void gemem_dry_took (guint device, gint64 bytes, const char *machine, gboolean given);
 
 /* Notes which rank of a distributed program this process is, if $RANK says so. */
 void gemem_dry_note_rank (void);
@@ -44,7 +48,7 @@ typedef enum
  * program will look at: @to holds them, and may be changed.  No lock of the driver is held; any thread. */
 typedef void (*GememDryValueFunc) (gpointer to, gsize size, GememDryValue value, guint64 from);
 
-/* Lets @func note the values that the program looks at, in the place of the report's "value SIZE":
+/* Lets @func note the values that the program looks at, in the place of the notes of sizes alone:
  * Python knows the line that asks.  NULL: ends that. */
 __attribute__ ((visibility ("default"))) void gemem_dry_on_value (GememDryValueFunc func);
 
@@ -82,7 +86,7 @@ typedef struct
 } GememDryStub;
 
 /* The written function @name was called, which does nothing but launch work, and says itself what that writes (gemem_dry_wrote());
- * @stub is its own. Counted and reported as the harmless ones. */
+ * @stub is its own. Counted and noted as the harmless ones. */
 __attribute__ ((visibility ("default"))) void gemem_dry_launched (const char *name,
                                                                   GememDryStub *stub);
 
@@ -92,10 +96,10 @@ guint64 gemem_dry_work (gboolean told) __attribute__ ((weak));
 
 /* The result of the function @name of @library (a soname), which is not written: 0 if its success
  * without effect is harmless (harmless.def), else the library's status for what it does not support.
- * The first failing call of a function is named on stderr and in the report ("missing NAME
+ * The first failing call of a function is named on stderr and in the notes ("missing NAME
  * LIBRARY"). */
 int gemem_dry_missing (const char *name, const char *library);
 
 /* The same for a generated function, whose further calls @stub answers. Their number is in the
- * report at the end: "harmless NAME CALLS", "failed NAME CALLS". */
+ * notes at the end: "harmless CALLS NAME", "failed CALLS NAME". */
 int gemem_dry_stub (const char *name, const char *library, GememDryStub *stub);

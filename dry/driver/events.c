@@ -170,8 +170,9 @@ elapsed (float *milliseconds, CUevent start, CUevent end)
   if (first->done > gemem_driver.now || last->done > gemem_driver.now)
     return CUDA_ERROR_NOT_READY;
   if (gemem_driver.dry)
-    gemem_dry_note ("told", "the program measured times of the GPU, which a dry run does not have; "
-                            "what it chose by them (autotuning), and memory with it, may differ");
+    gemem_dry_note (GEMEM_DRY_NOTE_TOLD,
+                    "the program measured times of the GPU, which a dry run does not have; "
+                    "what it chose by them (autotuning), and memory with it, may differ");
   *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;
   return CUDA_SUCCESS;
 }

@@ -116,8 +116,8 @@ cuMemAllocManaged (CUdeviceptr *address, size_t size, unsigned int flags)
   *address = host_memory (KIND_MANAGED, size, flags)->node.address;
   if (gemem_driver.dry)
     {
-      g_autofree char *text = g_strdup_printf ("%zu", size);
-      gemem_dry_note ("managed", text);
+      g_autofree char *text = g_strdup_printf ("%zu bytes", size);
+      gemem_dry_note (GEMEM_DRY_NOTE_MANAGED, text);
     }
   return CUDA_SUCCESS;
 }

@@ -100,7 +100,7 @@ load (guint64 *handle, const void *image, DriverContext *context)
       kept = gemem_dry_image_load (image, 0, capability ());
       if (gemem_dry_image_state (kept, capability (), &problem) != GEMEM_DRY_IMAGE_READ
           && !gemem_dry_in_library (0))
-        gemem_dry_note ("image", problem != NULL ? problem : "cannot be read");
+        gemem_dry_note (GEMEM_DRY_NOTE_IMAGE, problem != NULL ? problem : "cannot be read");
     }
   else if (!looks_like_image (image))
     return gemem_driver_misuse (CUDA_ERROR_INVALID_IMAGE,
@@ -277,7 +277,7 @@ gemem_driver_function_needs (const DriverFunction *function)
 
   if (gemem_driver.dry && !function->of_library
       && (needs == NULL || (needs->registers == 0 && !needs->idle)))
-    gemem_dry_note ("kernel", function->name);
+    gemem_dry_note (GEMEM_DRY_NOTE_KERNEL, function->name);
   return needs != NULL ? needs : &unknown;
 }
 
@@ -436,7 +436,7 @@ new_global (const DriverModule *module, const char *name, gboolean *known)
     return NULL;
   if (!*known)
     {
-      gemem_dry_note ("variable", name);
+      gemem_dry_note (GEMEM_DRY_NOTE_VARIABLE, name);
       size = GLOBAL_UNKNOWN;
     }
   return variable_area (gemem_driver_context ()->device, size);

@@ -1,41 +1,7 @@
-/* notes.c - dry runs: whether this is one, of which GPU, and the report of what the program
- * met, the file $GEMEM_DRY_REPORT.
+/* notes.c - dry runs: whether this is one, of which GPU, and the notes of what the program met, a
+ * line each in the file $GEMEM_DRY_NOTES (dry/protocol/notes.def).
  *
- * Each line is written at once, so that a killed program leaves what it met:
- *
- *   missing NAME ...       a function that is not written was called (missing.c)
- *   harmless NAME ..., failed NAME ...   how often such functions were called (missing.c)
- *   misuse NAME: ...       the driver refused a call as the program's mistake
- *   fault NAME: ...        work on a stream used memory that is not there
- *   image ...              a module that cannot be read: what its kernels need is unknown
- *   kernel NAME            the program asked what this kernel needs, and its image does not say
- *   variable NAME          the image does not say how large this variable is
- *   installed SONAME       a library of NVIDIA's that ran by itself
- *   workspace NAME 0..MOST only the real library knows the size that NAME was asked for; it is taken as
- *                          0, or as $GEMEM_DRY_WORKSPACES
- *   version NAME ...       the version of a library is not known
- *   value SIZE             copies of so few bytes to the host: values that the program looks at
- *   number SIZE, truth SIZE  the same, which may be an integer, or a truth value (dry/verdict/notes.c)
- *   value PLACE            the same in Python programs (dry/python/sitecustomize.py)
- *   value NAME             the same, by a function of a library
- *   python ...             a value was read by Python in which sitecustomize.py did not run: nobody tells sizes
- *   visible PID DEVICE GPU which GPU of the machine a device of the process is, by $CUDA_VISIBLE_DEVICES
- *   assumed SIZE, PLACE    the same, of values that are known if all ranks hold what this one holds
- *   buffers OF WHAT        memory of the device that a library takes for itself: how much is not known
- *   pools OF WHAT          what memory pools keep unused is not known; here it is what the next request of the same size gets
- *   managed BYTES          an allocation of managed memory: it is on the host until a kernel touches it,
- *                          and is not counted as the device's
- *   rank PID RANK          which rank of a distributed program a process is; the last such line counts
- *   threshold PID DEVICE BYTES  a pool of the device may keep so much unused; the last such line counts
- *   held PID DEVICE BYTES  at the end: most memory of a device that the process held at once, with that of
- *                          memory pools which no request uses
- *   refused PID DEVICE     NCCL asked for memory that the device did not have
- *   nccl PID DEVICE BYTES WHERE   at the end: most of that which NCCL held, and on which machine it takes so much
- *   times COUNT WORD TEXT  at the end: a line that came more than once
- *   more lines             there were more lines than are kept
- *
- * A line appears once. The first 1000 different lines are kept. Several processes may write to one
- * file.
+ * Invariants: a line is written at once, and once.  The first 1000 different lines are kept.
  */
 #include "config.h"
 
@@ -47,8 +13,15 @@
 #include <unistd.h>
 
 #include "dry/driver/driver.h"
+#include "dry/protocol/protocol.h"
 
 #define LINES_MAX 1000
+
+const char *const gemem_dry_note_words[] = {
+#define GEMEM_DRY_NOTE(name, word, ...) word,
+#include "dry/protocol/notes.def"
+#undef GEMEM_DRY_NOTE
+};
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static GHashTable *seen; /* line -> how often */
@@ -61,7 +34,7 @@ gemem_dry_mode (void)
   static gint known; /* 1: no, 2: yes */
 
   if (g_atomic_int_get (&known) == 0)
-    g_atomic_int_set (&known, g_strcmp0 (g_getenv ("GEMEM_DRY"), "1") == 0 ? 2 : 1);
+    g_atomic_int_set (&known, g_strcmp0 (g_getenv (GEMEM_ENV_DRY), "1") == 0 ? 2 : 1);
   return g_atomic_int_get (&known) == 2;
 }
 
@@ -72,7 +45,7 @@ gemem_dry_gpu (void)
 
   if (g_once_init_enter (&gpu))
     {
-      const char *name = g_getenv ("GEMEM_DRY_GPU");
+      const char *name = g_getenv (GEMEM_ENV_DRY_GPU);
       g_autoptr (GError) error = NULL;
       const GememGpu *found = gemem_gpu_find (name != NULL && *name != '\0' ? name : "h100",
                                               &error);
@@ -87,10 +60,17 @@ gemem_dry_gpu (void)
   return (const GememGpu *) gpu;
 }
 
+/* g_free(). */
+static char *
+line_of (GememDryNote word, const char *text)
+{
+  return g_strdup_printf ("%s %s\n", gemem_dry_note_words[word], text);
+}
+
 static void
 write_line (const char *line)
 {
-  const char *name = g_getenv ("GEMEM_DRY_REPORT");
+  const char *name = g_getenv (GEMEM_ENV_DRY_NOTES);
   int file;
 
   if (name == NULL || *name == '\0')
@@ -110,9 +90,9 @@ write_line (const char *line)
 }
 
 void
-gemem_dry_note (const char *word, const char *text)
+gemem_dry_note (GememDryNote word, const char *text)
 {
-  char *line = g_strdup_printf ("%s %s\n", word, text);
+  char *line = line_of (word, text);
   gsize times;
 
   pthread_mutex_lock (&mutex);
@@ -133,7 +113,10 @@ gemem_dry_note (const char *word, const char *text)
       if (times > 0)
         g_hash_table_insert (seen, line, GSIZE_TO_POINTER (times + 1)); /* keeps the first key */
       else if (!more)
-        write_line ("more lines than are kept\n");
+        {
+          g_autofree char *last = line_of (GEMEM_DRY_NOTE_MORE, "lines than are kept");
+          write_line (last);
+        }
       more |= times == 0;
       g_free (line);
     }
@@ -149,7 +132,7 @@ gemem_dry_note_rank (void)
   if (rank == NULL || !g_ascii_isdigit (*rank) || strlen (rank) > 9)
     return;
   g_snprintf (text, sizeof text, "%d %s", (int) getpid (), rank);
-  gemem_dry_note ("rank", text);
+  gemem_dry_note (GEMEM_DRY_NOTE_RANK, text);
 }
 
 void
@@ -160,7 +143,7 @@ gemem_dry_note_visible (void)
       {
         g_autofree char *text = g_strdup_printf ("%d %u %u", (int) getpid (), i,
                                                  gemem_driver.devices[i].place);
-        gemem_dry_note ("visible", text);
+        gemem_dry_note (GEMEM_DRY_NOTE_VISIBLE, text);
       }
 }
 
@@ -200,7 +183,7 @@ tell_value (gpointer data)
 /* What a Python program's sitecustomize.py sets is that of this process alone. */
 static void __attribute__ ((constructor)) forget_python (void)
 {
-  g_unsetenv ("GEMEM_DRY_PYTHON");
+  g_unsetenv (GEMEM_ENV_DRY_PYTHON);
 }
 
 /* TRUE if this is a Python that did not run sitecustomize.py. */
@@ -209,7 +192,7 @@ is_python_alone (void)
 {
   int (*is_initialised) (void) = (int (*) (void)) dlsym (RTLD_DEFAULT, "Py_IsInitialized");
 
-  return is_initialised != NULL && is_initialised () && g_getenv ("GEMEM_DRY_PYTHON") == NULL;
+  return is_initialised != NULL && is_initialised () && g_getenv (GEMEM_ENV_DRY_PYTHON) == NULL;
 }
 
 /* Whether XLA asks here, when it measures kernels, whether they wrote what they should: zero errors, which is no fact of the program. */
@@ -244,22 +227,22 @@ is_check_of_xla (void)
 
 /* What a program without Python read, of @size: 4 and 8 bytes may be an integer (17 as a real number is as good as zero), one a truth
  * value.  They read what a second run chose (dry/verdict/trial.c). */
-static const char *
-read_without_python (gpointer to, gsize size, const char *text)
+static GememDryNote
+read_without_python (gpointer to, gsize size, const char *place)
 {
-  const char *number = g_getenv ("GEMEM_DRY_NUMBERS"), *truths = g_getenv ("GEMEM_DRY_TRUTHS");
+  const char *number = g_getenv (GEMEM_ENV_DRY_NUMBERS), *truths = g_getenv (GEMEM_ENV_DRY_TRUTHS);
 
   if (size == 1)
     {
-      g_autofree char *place = g_strconcat (text, " bytes", NULL); /* as report.c names it */
-      *(guint8 *) to = g_strcmp0 (truths, "everywhere") == 0 || g_strcmp0 (truths, place) == 0;
-      return "truth";
+      *(guint8 *) to = g_strcmp0 (truths, GEMEM_DRY_EVERYWHERE) == 0
+                       || g_strcmp0 (truths, place) == 0;
+      return GEMEM_DRY_NOTE_TRUTH;
     }
   if ((size != sizeof (guint32) && size != sizeof (guint64)) || is_check_of_xla ())
-    return "value";
+    return GEMEM_DRY_NOTE_VALUE;
   if (number != NULL && strcmp (number, "0") != 0)
     *(guint8 *) to = (guint8) atoi (number);
-  return "number";
+  return GEMEM_DRY_NOTE_NUMBER;
 }
 
 void
@@ -267,7 +250,7 @@ gemem_driver_note_value (gpointer to, gsize size, GememDryValue known, guint64 f
 {
   const gboolean heard = g_atomic_pointer_get (&on_value) != NULL;
   static gint told;
-  char text[24];
+  char place[32];
 
   if (size > (heard && known == GEMEM_DRY_UNKNOWN ? LISTS : LOOKED_AT)
       && known != GEMEM_DRY_ASSUMED)
@@ -279,22 +262,23 @@ gemem_driver_note_value (gpointer to, gsize size, GememDryValue known, guint64 f
       gemem_driver_call_later ((DriverCallback){ .function = tell_value, .data = value });
       return;
     }
-  g_snprintf (text, sizeof text, "%" G_GSIZE_FORMAT, size);
+  g_snprintf (place, sizeof place, "%" G_GSIZE_FORMAT " bytes", size);
   if (known == GEMEM_DRY_ASSUMED)
-    gemem_dry_note ("assumed", text);
+    gemem_dry_note (GEMEM_DRY_NOTE_ASSUMED, place);
   if (known != GEMEM_DRY_UNKNOWN)
     return;
-  gemem_dry_note (read_without_python (to, size, text), text);
+  gemem_dry_note (read_without_python (to, size, place), place);
   if (is_python_alone () && g_atomic_int_add (&told, 1) == 0)
-    gemem_dry_note ("python", "ran without what gemem adds to it (options -I, -E, -S, another "
-                              "$PYTHONPATH): values that were read, as zero, may be sizes");
+    gemem_dry_note (GEMEM_DRY_NOTE_PYTHON,
+                    "ran without what gemem adds to it (options -I, -E, -S, another "
+                    "$PYTHONPATH): values that were read, as zero, may be sizes");
 }
 
 /* Which of the libraries of $GEMEM_DRY_INSTALLED, "A:B", this process has loaded. */
 static void
 note_installed (void)
 {
-  const char *names = g_getenv ("GEMEM_DRY_INSTALLED");
+  const char *names = g_getenv (GEMEM_ENV_DRY_INSTALLED);
   g_auto (GStrv) sonames = g_strsplit (names != NULL ? names : "", ":", -1);
 
   for (char **soname = sonames; *soname != NULL; soname++)
@@ -302,23 +286,36 @@ note_installed (void)
       gpointer loaded = dlopen (*soname, RTLD_LAZY | RTLD_NOLOAD);
       if (loaded != NULL)
         {
-          gemem_dry_note ("installed", *soname);
+          gemem_dry_note (GEMEM_DRY_NOTE_INSTALLED, *soname);
           dlclose (loaded);
         }
     }
 }
 
 static gint64 taken[DRIVER_DEVICES_MAX], taken_most[DRIVER_DEVICES_MAX];
-static const char *taken_on;
+static const char *taken_on; /* the machine */
+static gboolean taken_given;
 
 void
-gemem_dry_took (guint device, gint64 bytes, const char *machine)
+gemem_dry_took (guint device, gint64 bytes, const char *machine, gboolean given)
 {
   pthread_mutex_lock (&mutex);
   taken[device] += bytes;
   taken_most[device] = MAX (taken_most[device], taken[device]);
   taken_on = machine;
+  taken_given = given;
   pthread_mutex_unlock (&mutex);
+}
+
+static void G_GNUC_PRINTF (3, 4)
+    append_note (GString *text, GememDryNote word, const char *format, ...)
+{
+  va_list arguments;
+
+  g_string_append_printf (text, "%s ", gemem_dry_note_words[word]);
+  va_start (arguments, format);
+  g_string_append_vprintf (text, format, arguments);
+  va_end (arguments);
 }
 
 void
@@ -333,16 +330,16 @@ gemem_driver_notes_end (void)
       const char *line = order->pdata[i];
       gsize times = GPOINTER_TO_SIZE (g_hash_table_lookup (seen, line));
       if (times > 1)
-        g_string_append_printf (text, "times %" G_GSIZE_FORMAT " %s", times, line);
+        append_note (text, GEMEM_DRY_NOTE_TIMES, "%" G_GSIZE_FORMAT " %s", times, line);
     }
   for (guint i = 0; i < gemem_driver.n_devices; i++)
     if (gemem_driver.devices[i].memory != NULL && gemem_driver.devices[i].memory->peak_held > 0)
-      g_string_append_printf (text, "held %d %u %" G_GUINT64_FORMAT "\n", (int) getpid (), i,
-                              gemem_driver.devices[i].memory->peak_held);
+      append_note (text, GEMEM_DRY_NOTE_HELD, "%d %u %" G_GUINT64_FORMAT "\n", (int) getpid (), i,
+                   gemem_driver.devices[i].memory->peak_held);
   for (guint i = 0; i < gemem_driver.n_devices && taken_on != NULL; i++)
     if (taken_most[i] > 0)
-      g_string_append_printf (text, "nccl %d %u %" G_GINT64_FORMAT " %s\n", (int) getpid (), i,
-                              taken_most[i], taken_on);
+      append_note (text, GEMEM_DRY_NOTE_NCCL, "%d %u %" G_GINT64_FORMAT " %d %s\n", (int) getpid (),
+                   i, taken_most[i], taken_given, taken_on);
   if (text->len > 0)
     write_line (text->str);
   pthread_mutex_unlock (&mutex);

@@ -126,7 +126,7 @@ new_block (DriverPool *pool, guint64 size)
   if (address == 0)
     return NULL;
   if (pool->reserved_high == 0)
-    gemem_dry_note ("pools",
+    gemem_dry_note (GEMEM_DRY_NOTE_POOLS,
                     "of CUDA keep memory by their own rules; here they use it for requests "
                     "of the same size");
   pool->reserved += size;
@@ -474,7 +474,7 @@ cuMemPoolSetAttribute (CUmemoryPool handle, CUmemPool_attribute attribute, void 
     {
       g_autofree char *text = g_strdup_printf ("%d %d %" G_GUINT64_FORMAT, (int) getpid (),
                                                pool->device->ordinal, pool->threshold);
-      gemem_dry_note ("threshold", text);
+      gemem_dry_note (GEMEM_DRY_NOTE_THRESHOLD, text);
     }
   return CUDA_SUCCESS;
 }

@@ -169,7 +169,7 @@ gemem_driver_fault (const DriverWork *work, CUresult code, const char *format, .
   g_autofree char *what = g_strdup_vprintf (format, arguments);
   va_end (arguments);
   g_autofree char *text = g_strdup_printf ("%s: %s", gemem_driver_entry_name (work->entry), what);
-  gemem_driver_report_line ("fault", text);
+  gemem_driver_report_line (GEMEM_DRY_NOTE_FAULT, text);
   work->context->lost = code;
 }
 

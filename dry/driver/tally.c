@@ -1,4 +1,4 @@
-/* report.c - the report of the stand-in driver, appended to the file $GEMEM_STANDIN_REPORT when the
+/* report.c - the report of the stand-in driver, appended to the file $GEMEM_DRIVER_REPORT when the
  * process ends; tests read it.
  *
  *   call cuMemAlloc_v2 12             calls, by symbol
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "dry/driver/driver.h"
+#include "dry/protocol/protocol.h"
 
 #define LINES_MAX 100
 
@@ -59,14 +60,14 @@ gemem_driver_report_call (DriverEntry entry)
 }
 
 void
-gemem_driver_report_line (const char *word, const char *text)
+gemem_driver_report_line (GememDryNote word, const char *text)
 {
   if (lines == NULL)
     lines = g_string_new (NULL);
   if (gemem_driver.dry)
     gemem_dry_note (word, text);
   if (n_lines++ < LINES_MAX)
-    g_string_append_printf (lines, "%s %s\n", word, text);
+    g_string_append_printf (lines, "%s %s\n", gemem_dry_note_words[word], text);
 }
 
 void
@@ -109,7 +110,7 @@ count_remaining (void)
 void
 gemem_driver_report_write (void)
 {
-  const char *name = g_getenv ("GEMEM_STANDIN_REPORT");
+  const char *name = g_getenv (GEMEM_ENV_DRIVER_REPORT);
   g_autoptr (GString) text = g_string_new (NULL);
   int file;
 
@@ -131,7 +132,7 @@ gemem_driver_report_write (void)
   g_string_append (text, "end\n");
   file = open (name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0 || write (file, text->str, text->len) != (gssize) text->len)
-    g_printerr ("stand-in libcuda: GEMEM_STANDIN_REPORT=%s: cannot be written\n", name);
+    g_printerr ("stand-in libcuda: %s=%s: cannot be written\n", GEMEM_ENV_DRIVER_REPORT, name);
   if (file >= 0)
     close (file);
 }

@@ -35,6 +35,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dry/protocol/protocol.h"
+
 #define EXPORT __attribute__ ((visibility ("default")))
 #define MOST_WAITING 4096 /* objects of one call of dlopen() */
 
@@ -123,7 +125,7 @@ add_function (uint64_t address, const char *name)
 static void
 read_list (void)
 {
-  const char *path = getenv ("GEMEM_DRY_LIST");
+  const char *path = getenv (GEMEM_ENV_DRY_LIST);
   FILE *file = path != NULL ? fopen (path, "re") : NULL;
   char *line = NULL;
   size_t size = 0;

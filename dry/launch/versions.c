@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "dry/launch/launch.h"
+#include "dry/protocol/protocol.h"
 
-#define VARIABLE "GEMEM_DRY_"
 #define LARGEST_METADATA (1 << 20)
 
 /* "nvidia-cuda-runtime-cu12" -> "CUDART", "nvidia-cudnn-cu12" -> "CUDNN"; NULL: another package. */
@@ -35,14 +35,14 @@ variable_of (const char *package)
   return *bare != '\0' ? g_ascii_strup (bare, -1) : NULL;
 }
 
-/* Adds "GEMEM_DRY_CUDNN" -> @version unless it is known. */
+/* Adds GEMEM_ENV_DRY_CUDNN -> @version unless it is known. */
 static void
 add (GHashTable *versions, const char *package, const char *version)
 {
   g_autofree char *name = variable_of (package);
   if (name == NULL || !g_ascii_isdigit (*version))
     return;
-  char *variable = g_strconcat (VARIABLE, name, NULL);
+  char *variable = g_strconcat (GEMEM_ENV_DRY_VERSION_OF, name, NULL);
   gsize n = strspn (version, "0123456789.");
   n -= version[n - 1] == '.'; /* of "9.1.0.70.dist-info" */
   if (g_hash_table_contains (versions, variable))

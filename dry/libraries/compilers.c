@@ -293,7 +293,7 @@ DRY_FUNCTION (int, cuptiGetVersion, uint32_t *version)
 /* Refused, as where profiling is not permitted: there is no kernel to see. */
 DRY_FUNCTION (int, cuptiSubscribe, void **subscriber, void *function, void *data)
 {
-  gemem_dry_note ("told",
+  gemem_dry_note (GEMEM_DRY_NOTE_TOLD,
                   "the program profiles the GPU, on which no kernel runs here; what NVIDIA's "
                   "profiler (CUPTI) takes of its memory, some MiB, is not counted");
   return CUPTI_NOT_SUPPORTED;

@@ -3,7 +3,7 @@
  *
  * The workspace of an algorithm is known only to the real library. The answer is 0, which matters only
  * to a program that then gives the multiplication less than the limit that it named (PyTorch always
- * gives that much): the report has the interval up to the limit for those that do.
+ * gives that much): the notes have the interval up to the limit for those that do.
  */
 #include "config.h"
 

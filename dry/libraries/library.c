@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dry/libraries/library.h"
+#include "dry/protocol/protocol.h"
 #include "dry/runtime/runtime.h"
 
 #define OBJECT_SIZE 512
@@ -21,7 +22,7 @@ typedef struct
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static GHashTable *objects; /* address -> Kept */
-static GHashTable *noted;   /* lines of the report */
+static GHashTable *noted;   /* notes that were made */
 
 static void
 kept_free (gpointer data)
@@ -150,9 +151,9 @@ gemem_library_kept_number (gconstpointer object, int id, gint64 otherwise)
 /* ---- answers */
 
 static void
-note_once (const char *word, const char *text)
+note_once (GememDryNote word, const char *text)
 {
-  g_autofree char *line = g_strdup_printf ("%s %s", word, text);
+  g_autofree char *line = g_strdup_printf ("%d %s", (int) word, text);
 
   pthread_mutex_lock (&mutex);
   if (noted == NULL)
@@ -167,7 +168,7 @@ int
 gemem_library_version (const char *library, int part)
 {
   g_autofree char *upper = g_ascii_strup (library, -1);
-  g_autofree char *name = g_strconcat ("GEMEM_DRY_", upper, NULL);
+  g_autofree char *name = g_strconcat (GEMEM_ENV_DRY_VERSION_OF, upper, NULL);
   const char *text = getenv (name);
   const int cuda = gemem_runtime_version (); /* 12040 is 12.4 */
 
@@ -179,7 +180,7 @@ gemem_library_version (const char *library, int part)
                                   : g_strdup_printf (
                                       "%s is taken to be that of CUDA %d.%d: %s is not set",
                                       library, cuda / 1000, cuda % 1000 / 10, name);
-      note_once ("version", line);
+      note_once (GEMEM_DRY_NOTE_VERSION, line);
       return own || part > 1 ? 0 : part == 0 ? cuda / 1000 : cuda % 1000 / 10;
     }
   g_auto (GStrv) parts = g_strsplit (text, ".", -1);
@@ -189,19 +190,19 @@ gemem_library_version (const char *library, int part)
 gsize
 gemem_library_workspaces (void)
 {
-  const char *size = getenv ("GEMEM_DRY_WORKSPACES");
+  const char *size = getenv (GEMEM_ENV_DRY_WORKSPACES);
   return size != NULL ? (gsize) g_ascii_strtoull (size, NULL, 10) : 0;
 }
 
 gsize
 gemem_library_unknown_size (const char *function, guint64 limit)
 {
-  const char *problem = getenv ("GEMEM_DRY_NOT_RUN"); /* why an installed library did not run */
+  const char *problem = getenv (GEMEM_ENV_DRY_NOT_RUN); /* why an installed library did not run */
   g_autofree char *line = limit > 0 ? g_strdup_printf ("%s 0..%" G_GUINT64_FORMAT, function, limit)
                                     : g_strdup_printf ("%s 0..unknown", function);
-  note_once ("workspace", line);
+  note_once (GEMEM_DRY_NOTE_WORKSPACE, line);
   if (problem != NULL && *problem != '\0')
-    note_once ("told", problem);
+    note_once (GEMEM_DRY_NOTE_TOLD, problem);
   return limit > 0 ? MIN (gemem_library_workspaces (), limit) : gemem_library_workspaces ();
 }
 
@@ -209,5 +210,5 @@ void
 gemem_library_unknown_value (const char *function)
 {
   gemem_dry_wrote (0, 0, NULL, FALSE); /* it may have written to the device, too */
-  note_once ("value", function);
+  note_once (GEMEM_DRY_NOTE_VALUE, function);
 }

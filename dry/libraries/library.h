@@ -6,7 +6,7 @@
  * through a pointer matters; the others are in harmless.def, or fail by their name (missing.c).
  *
  * Invariants: a size that only the real library knows is never invented: the answer is 0, or what the
- * user chose ($GEMEM_DRY_WORKSPACES), and a line "workspace" of the report says so, with the most that
+ * user chose ($GEMEM_DRY_WORKSPACES), and a note WORKSPACE says so, with the most that
  * it could be where a limit is known.
  *
  * Origin: the public reference manuals of the libraries.
@@ -51,7 +51,7 @@ gint64 gemem_library_kept_number (gconstpointer object, int id, gint64 otherwise
 /* ---- answers */
 
 /* Part @part (0 major, 1 minor, 2 patch) of the version of @library ("cudnn"): $GEMEM_DRY_CUDNN, which
- * the launcher finds in the program's packages (dry/launch/versions.c). Without it the report says so, and
+ * the launcher finds in the program's packages (dry/launch/versions.c). Without it the notes say so, and
  * the answer is that of CUDA; 0 for cuDNN and NCCL, whose versions have their own count. */
 int gemem_library_version (const char *library, int part);
 

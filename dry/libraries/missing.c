@@ -6,7 +6,7 @@
  * A harmless function returns 0, every library's success. Every other one returns its library's
  * status for what it does not support (libraries.def), and, but for those of which that is known to
  * change nothing, is named once, on stderr and in the
- * report, because what the program does next may no longer be what it does on a GPU.
+ * notes, because what the program does next may no longer be what it does on a GPU.
  *
  * Invariants: a generated function asks once; its further calls do not come here. Callable from any
  * thread, also while the process ends.
@@ -34,11 +34,22 @@ static const Row libraries[] = {
 #undef GEMEM_DRY_LIBRARY
 };
 
-static const struct
+/* What a harmless function does with device memory on a GPU. */
+typedef enum
 {
-  const char *pattern, *why;
-} harmless[] = {
-#define GEMEM_DRY_HARMLESS(pattern, why) { pattern, why },
+  NOTHING,
+  WORK,
+  COPY,
+} Does;
+
+typedef struct
+{
+  const char *pattern;
+  Does does;
+} Harmless;
+
+static const Harmless harmless[] = {
+#define GEMEM_DRY_HARMLESS(pattern, does, why) { pattern, does },
 #include "dry/libraries/harmless.def"
 };
 
@@ -57,7 +68,7 @@ typedef struct
 } Called;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static GHashTable *exact;    /* pattern -> why, of harmless */
+static GHashTable *exact;    /* pattern -> row, of harmless */
 static GArray *patterns;     /* guint: those of harmless with '*' or '?' */
 static GHashTable *failures; /* names that were reported */
 static GArray *called;       /* Called, in the order of first calls */
@@ -79,22 +90,22 @@ make_tables (void)
     if (is_pattern (harmless[i].pattern))
       g_array_append_val (patterns, i);
     else
-      g_hash_table_insert (exact, (gpointer) harmless[i].pattern, (gpointer) harmless[i].why);
+      g_hash_table_insert (exact, (gpointer) harmless[i].pattern, (gpointer) &harmless[i]);
 }
 
-/* Why success of @name without effect is harmless; NULL: it is not. */
-static const char *
-why_harmless (const char *name)
+/* The row that says that success of @name without effect is harmless; NULL: it is not. */
+static const Harmless *
+harmless_row (const char *name)
 {
-  const char *why = g_hash_table_lookup (exact, name);
+  const Harmless *row = g_hash_table_lookup (exact, name);
 
-  for (guint i = 0; i < patterns->len && why == NULL; i++)
+  for (guint i = 0; i < patterns->len && row == NULL; i++)
     {
-      const guint row = g_array_index (patterns, guint, i);
-      if (g_pattern_match_simple (harmless[row].pattern, name))
-        why = harmless[row].why;
+      const Harmless *one = &harmless[g_array_index (patterns, guint, i)];
+      if (g_pattern_match_simple (one->pattern, name))
+        row = one;
     }
-  return why;
+  return row;
 }
 
 static const Row *
@@ -119,9 +130,9 @@ say_missing (const char *name, const char *library, const Row *row)
   line = g_strdup_printf ("gemem: %s (%s) is not written for dry runs; it returns %s\n", name,
                           library, row->result_name);
   if (write (STDERR_FILENO, line, strlen (line)) < 0)
-    return; /* the program closed it: the report says it */
+    return; /* the program closed it: the notes say it */
   text = g_strdup_printf ("%s %s", name, library);
-  gemem_dry_note ("missing", text);
+  gemem_dry_note (GEMEM_DRY_NOTE_MISSING, text);
 }
 
 /* The caller holds the mutex. */
@@ -141,18 +152,16 @@ gemem_dry_stub (const char *name, const char *library, GememDryStub *stub)
   pthread_mutex_lock (&mutex);
   if (exact == NULL)
     make_tables ();
-  const char *why = why_harmless (name);
-  if (why == NULL)
+  const Harmless *fine = harmless_row (name);
+  if (fine == NULL)
     result = row->result;
-  if (why == NULL && !g_strv_contains (refused, name))
+  if (fine == NULL && !g_strv_contains (refused, name))
     say_missing (name, library, row);
   if (stub != NULL && !stub->known)
     {
-      const gboolean works = why != NULL
-                             && (g_str_has_prefix (why, "launches work")
-                                 || g_str_has_prefix (why, "copies"));
       stub->result = result;
-      add_called ((Called){ name, stub, why != NULL, works, FALSE });
+      add_called (
+          (Called){ name, stub, fine != NULL, fine != NULL && fine->does != NOTHING, FALSE });
     }
   pthread_mutex_unlock (&mutex);
   return result;
@@ -203,9 +212,9 @@ report_calls (void)
     {
       const Called *one = &g_array_index (called, Called, i);
       g_autofree char *text = g_strdup_printf (
-          "%s %" G_GUINT64_FORMAT, one->name,
-          __atomic_load_n (&one->stub->calls, __ATOMIC_RELAXED));
-      gemem_dry_note (one->harmless ? "harmless" : "failed", text);
+          "%" G_GUINT64_FORMAT " %s", __atomic_load_n (&one->stub->calls, __ATOMIC_RELAXED),
+          one->name);
+      gemem_dry_note (one->harmless ? GEMEM_DRY_NOTE_HARMLESS : GEMEM_DRY_NOTE_FAILED, text);
     }
   pthread_mutex_unlock (&mutex);
 }

@@ -26,6 +26,7 @@
 
 #include "dry/driver/driver.h"
 #include "dry/libraries/nccl.h"
+#include "dry/protocol/protocol.h"
 #include "dry/runtime/runtime.h"
 
 #define IN_PROGRESS 7
@@ -34,7 +35,8 @@
 
 static NcclCalls calls;
 static gboolean loaded;
-static char *machine; /* that NCCL finds */
+static char *machine;  /* that NCCL finds */
+static gboolean given; /* the user said which */
 
 /* ---- the library */
 
@@ -69,23 +71,23 @@ open_library (const char *path)
 static void
 load (void)
 {
-  const char *path = g_getenv ("GEMEM_DRY_NCCL_INSTALLED");
+  const char *path = g_getenv (GEMEM_ENV_DRY_NCCL_INSTALLED);
   gpointer library;
 
-  if (path == NULL || *path == '\0' || g_getenv ("GEMEM_DRY_WORLD") != NULL)
+  if (path == NULL || *path == '\0' || g_getenv (GEMEM_ENV_DRY_WORLD) != NULL)
     return;
   stay_here ();
-  if ((machine = nccl_topology ()) == NULL)
+  if ((machine = nccl_topology (&given)) == NULL)
     {
       g_autofree char *text = g_strdup_printf (
           "of NCCL: %s does not describe a machine with so many GPUs", g_getenv ("NCCL_TOPO_FILE"));
-      gemem_dry_note ("buffers", text);
+      gemem_dry_note (GEMEM_DRY_NOTE_BUFFERS, text);
       return;
     }
   if ((library = open_library (path)) == NULL)
     {
       g_autofree char *text = g_strdup_printf ("of NCCL, which did not load: %s", dlerror ());
-      gemem_dry_note ("buffers", text);
+      gemem_dry_note (GEMEM_DRY_NOTE_BUFFERS, text);
       return;
     }
   loaded = TRUE;
@@ -103,7 +105,8 @@ load (void)
   *(void **) &calls.Scatter = dlsym (library, "ncclScatter");
   *(void **) &calls.CommQueryProperties = dlsym (library, "ncclCommQueryProperties"); /* 2.29 */
   if (!loaded)
-    gemem_dry_note ("buffers", "of NCCL: the installed version lacks functions that are needed");
+    gemem_dry_note (GEMEM_DRY_NOTE_BUFFERS,
+                    "of NCCL: the installed version lacks functions that are needed");
 }
 
 const NcclCalls *
@@ -149,7 +152,7 @@ nccl_installed_leave (void)
   pthread_mutex_lock (&measuring);
   inside--;
   for (guint i = 0; inside == 0 && i < gemem_driver.n_devices; i++)
-    gemem_dry_took (i, (gint64) free_before[i] - (gint64) free_of (i), machine);
+    gemem_dry_took (i, (gint64) free_before[i] - (gint64) free_of (i), machine, given);
   pthread_mutex_unlock (&measuring);
 }
 
@@ -177,12 +180,12 @@ give_up (gpointer communicator, const char *function)
                                            why != NULL && *why != '\0' ? why : "no reason");
 
   g_strdelimit (text, "\n", ' ');
-  gemem_dry_note ("buffers", text);
+  gemem_dry_note (GEMEM_DRY_NOTE_BUFFERS, text);
   if (strstr (text, "out of memory") != NULL)
     {
       g_autofree char *who = g_strdup_printf (
           "%d %d", (int) getpid (), (int) gemem_library_kept_number (communicator, DEVICE, 0));
-      gemem_dry_note ("refused", who);
+      gemem_dry_note (GEMEM_DRY_NOTE_REFUSED, who);
     }
   *NCCL_BESIDE (communicator) = NULL;
 }
@@ -341,8 +344,9 @@ nccl_installed_begin (gpointer communicator, const NcclWork *work, void *stream)
       return own;
     }
   if (made == MOST_CALLS)
-    gemem_dry_note ("buffers", "of NCCL's for collectives after the first " G_STRINGIFY (
-                                   MOST_CALLS) " that differ");
+    gemem_dry_note (
+        GEMEM_DRY_NOTE_BUFFERS,
+        "of NCCL's for collectives after the first " G_STRINGIFY (MOST_CALLS) " that differ");
   return NULL;
 }
 

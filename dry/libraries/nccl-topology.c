@@ -6,7 +6,7 @@
  * with that its buffers, follows from this.  Where the user names a file, the machine is that one, and its GPUs
  * are these.
  *
- * Invariants: the report says which machine it was (gemem_dry_took()).  The file has no name, and lives as long
+ * Invariants: the notes say which machine it was (gemem_dry_took()).  The file has no name, and lives as long
  * as the process.
  *
  * Origin: NCCL's user guide for NCCL_TOPO_FILE; the form is that of what NCCL_TOPO_DUMP_FILE writes.
@@ -156,18 +156,18 @@ file_with (const char *text)
 }
 
 char *
-nccl_topology (void)
+nccl_topology (gboolean *given)
 {
   const char *path = g_getenv ("NCCL_TOPO_FILE");
-  const gboolean given = path != NULL && *path != '\0';
   const int links = gemem_dry_gpu ()->nvlinks;
   unsigned count = 0;
 
+  *given = path != NULL && *path != '\0';
   nvmlDeviceGetCount_v2 (&count);
-  g_autofree char *text = given ? given_machine (path, count) : assumed_machine (count);
+  g_autofree char *text = *given ? given_machine (path, count) : assumed_machine (count);
   g_autofree char *own = text != NULL ? file_with (text) : NULL;
   char *machine = own == NULL ? NULL
-                  : given     ? g_strdup_printf ("the topology of %s", path)
+                  : *given    ? g_strdup_printf ("the topology of %s", path)
                   : links > 0
                       ? g_strdup_printf ("a machine where %d NVLinks of each GPU lead to NVSwitch",
                                          links)

@@ -3,7 +3,7 @@
  *
  * What is known of the bytes to be sent (dry/driver/remembered.c) is handed on as if all ranks held the
  * same: then a gather has this rank's bytes in every slot, a broadcast is this rank's own, a maximum is
- * what is there, a sum is that times the number of ranks. A value that is read later is reported as
+ * what is there, a sum is that times the number of ranks. A value that is read later is noted as
  * assumed. What comes from one other rank alone is not known, unless a group of calls shows what this
  * rank gives in its turn: PyTorch gathers by a group of broadcasts, one from each rank, and exchanges by
  * a group of sends and receives, of which one is to the rank itself.
@@ -131,7 +131,8 @@ end (Call *call)
 #define INSTALLED_IF_NEW(name, arguments, communicator, ...) \
   { \
     if (nccl_installed () != NULL && nccl_installed ()->name == NULL) \
-      gemem_dry_note ("buffers", "of NCCL's for nccl" #name ", which the installed one has not"); \
+      gemem_dry_note (GEMEM_DRY_NOTE_BUFFERS, \
+                      "of NCCL's for nccl" #name ", which the installed one has not"); \
     else \
       INSTALLED (name, arguments, communicator, __VA_ARGS__) \
   }

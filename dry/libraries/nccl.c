@@ -4,7 +4,7 @@
  * NCCL takes memory of the device for itself: by its manual NCCL_BUFFSIZE (4 MiB) for each pair of ranks
  * that exchange data and each channel, and how many channels there are it finds out from the machine's
  * topology. Where NVIDIA's NCCL is installed it takes that memory itself (nccl-installed.c); else it is
- * not known, and the report names each communicator.
+ * not known, and the notes name each communicator.
  */
 #include "config.h"
 
@@ -55,7 +55,7 @@ note_buffers (int ranks)
 {
   g_autofree char *text = g_strdup_printf ("of NCCL's communicator of %d ranks", ranks);
   if (ranks > 1)
-    gemem_dry_note ("buffers", text);
+    gemem_dry_note (GEMEM_DRY_NOTE_BUFFERS, text);
 }
 
 static int
@@ -315,7 +315,8 @@ DRY_FUNCTION (int, ncclMemFree, void *address)
   { \
     INVALID_VALUE_UNLESS (handle != NULL, INVALID_ARGUMENT); \
     if (nccl_installed () != NULL) \
-      gemem_dry_note ("buffers", "of NCCL's for memory that was registered by " #name); \
+      gemem_dry_note (GEMEM_DRY_NOTE_BUFFERS, \
+                      "of NCCL's for memory that was registered by " #name); \
     *handle = gemem_library_object_new (); \
     return SUCCESS; \
   }

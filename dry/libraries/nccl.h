@@ -22,9 +22,9 @@ typedef struct
   char bytes[128];
 } UniqueId;
 
-/* Shows the installed library a machine, and says which: for the report (g_free()); NULL: it cannot
- * (nccl-topology.c). */
-char *nccl_topology (void);
+/* Shows the installed library a machine, and says which: for the notes (g_free()); NULL: it cannot
+ * (nccl-topology.c).  *@given: the user said which. */
+char *nccl_topology (gboolean *given);
 
 /* ---- the installed library (nccl-installed.c) */
 

@@ -1,6 +1,6 @@
 /* sizes.h - how large a workspace must be: known only to the real library.
  *
- * The answer is 0, and a line "workspace" of the report for each function asked: a recording made so is
+ * The answer is 0, and a note WORKSPACE for each function asked: a recording made so is
  * a lower bound, and the verdict says that it is one. With $GEMEM_DRY_WORKSPACES every workspace has that
  * many bytes.  A list of such functions is included behind this (*sizes.def):
  *

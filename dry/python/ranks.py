@@ -15,7 +15,7 @@ buckets anew before the second step: whether the first ones are still held then 
 DeepSpeed's ZeRO 3 has rank 0 tell others its numbers through the device, and ends where they differ.  A rank would find its own tensor unchanged there: the check is
 left out, as if all ranks held the same.
 
-    ranks.start (torch, note, assume)     once, when torch has been imported; NOTE writes a line of the report, ASSUME one that names the line of the program
+    ranks.start (torch, note, assume)     once, when torch has been imported; NOTE writes a line of the notes, ASSUME one that names the line of the program
     ranks.watch_deepspeed (module)        once deepspeed.runtime.zero.utils has been imported
     ranks.watch_zero (module)             once torch.distributed.optim.zero_redundancy_optimizer has been imported
 """
@@ -222,7 +222,7 @@ class _Objects(object):
         store, data = self.c10d._get_default_store(), pickle.dumps(value)
         parts = range(0, len(data), _PART)
         if len(parts) > 1:
-            self.note("buffers of PyTorch's for a moment, for Python objects of more than %d MiB that ranks exchange" % (_PART >> 20))
+            self.note("buffers", "of PyTorch's for a moment, for Python objects of more than %d MiB that ranks exchange" % (_PART >> 20))
         for i, start in enumerate(parts):
             store.set("%s/%d/%d" % (key, rank, i), data[start : start + _PART])
         store.set("%s/%d" % (key, rank), str(len(parts)))
@@ -359,7 +359,7 @@ def start(torch, note, assume):
     def begin(theirs):
         def init_process_group(*arguments, **options):
             theirs(*arguments, **options)
-            note("rank %d %d" % (os.getpid(), torch.distributed.get_rank()))
+            note("rank", "%d %d" % (os.getpid(), torch.distributed.get_rank()))
 
         return init_process_group
 

@@ -119,7 +119,7 @@ class _History(object):
         try:
             if os.path.exists(path + ".part"):
                 os.remove(path + ".part")
-                _load("values").note("python PyTorch's%s requests could not be written: %s" % (" last" * os.path.exists(path), getattr(error, "strerror", None) or error))
+                _load("values").note("python", "PyTorch's%s requests could not be written: %s" % (" last" * os.path.exists(path), getattr(error, "strerror", None) or error))
         except OSError as worse:
             _say(worse)
 
@@ -173,7 +173,7 @@ def _leave_host_lazy(torch):
 
     def tell():
         for place in module.read():
-            _load("values").note("host " + place)
+            _load("values").note("host", place)
 
     import atexit
 

@@ -65,12 +65,12 @@ class _Numbers(object):
         return number
 
 
-def note(line):
-    """Adds a line to the report of the run (dry/verdict/notes.c)."""
-    name = os.environ.get("GEMEM_DRY_REPORT")
+def note(word, text):
+    """Adds a line to the notes of the run (dry/protocol/notes.def)."""
+    name = os.environ.get("GEMEM_DRY_NOTES")
     if name:
         with open(name, "a") as stream:
-            stream.write(line + "\n")
+            stream.write("%s %s\n" % (word, text))
 
 
 _told = set()
@@ -80,7 +80,7 @@ def tell(text):
     """Notes what is assumed of a known place, once."""
     if text not in _told:
         _told.add(text)
-        note("told " + text)
+        note("told", text)
 
 
 class _Symbol(ctypes.Structure):
@@ -190,7 +190,7 @@ class Values(object):
         self.kinds = _Kinds()
         self.number = os.environ.get("GEMEM_DRY_NUMBERS") or "0"  # what integers read
         self.truths = os.environ.get("GEMEM_DRY_TRUTHS")  # the place where truth values read true
-        self.places = {}  # line of the report -> how often
+        self.places = {}  # word and place of a note -> how often
         self.last = None  # the place that read last, and how often it did
         self.operators = _Operators()
         self.chosen = []
@@ -233,11 +233,11 @@ class Values(object):
             return
         self.library.gemem_dry_on_value(None)
         self.library.gemem_dry_on_block(None)
-        for line, times in self.places.items():
+        for place, times in self.places.items():
             if times > 1:
-                note("times %d %s" % (times, line))
+                note("times", "%d %s %s" % ((times,) + place))
         if self.last:
-            note("last %d %s" % self.last)
+            note("last", "%d %s" % self.last)
         self.places, self.last = {}, None
 
     def block(self, address):
@@ -276,21 +276,21 @@ class Values(object):
         return stack
 
     def count(self, word, stack, operator=None):
-        """Reports the innermost line of the program, and the operator that it called; returns it."""
+        """Notes the innermost line of the program, and the operator that it called; returns it."""
         own = [line for line in stack if "-packages" not in line and not line.startswith(("<frozen", _HERE, _STANDARD))]
         place = (own or stack)[0]
-        line = "%s %s%s" % (word, place, " (%s)" % operator if operator else "")
-        self.places[line] = self.places.get(line, 0) + 1
+        told = word, place + (" (%s)" % operator if operator else "")
+        self.places[told] = self.places.get(told, 0) + 1
         if word != "assumed":
-            self.last = (self.places[line], "%s:%s" % (os.path.basename(place.partition(":")[0]), place.partition(":")[2]))
-        if self.places[line] == 1:
-            note(line)
-        elif self.places[line] == OFTEN and word != "assumed":
+            self.last = (self.places[told], "%s:%s" % (os.path.basename(place.partition(":")[0]), place.partition(":")[2]))
+        if self.places[told] == 1:
+            note(*told)
+        elif self.places[told] == OFTEN and word != "assumed":
             sys.stderr.write(
                 "gemem-dry-run: %s has read %d values of the GPU, all as zero; if it waits for another one, stop it (Ctrl-C) and "
                 "choose when that comes: --value '%s=0*99,1'\n" % (place, OFTEN, self.last[1])
             )
-        return line.partition(" ")[2]
+        return told[1]
 
     def assume(self):
         """This rank took its own object for that of another rank."""

@@ -35,7 +35,7 @@ look_at_object (struct dl_phdr_info *info, size_t size, void *data)
 static void
 find_version (int *version)
 {
-  const char *text = g_getenv ("GEMEM_DRY_CUDART");
+  const char *text = g_getenv (GEMEM_ENV_DRY_CUDART);
   int major = 0, minor = -1;
 
   if (text != NULL && *text != '\0')
@@ -109,6 +109,7 @@ static const struct
 } errors[] = {
 #define DRY_ERROR(number, driver_name, runtime_name, text) { number, runtime_name, text },
 #include "dry/driver/errors.def"
+#include "dry/protocol/protocol.h"
 #undef DRY_ERROR
 };
 

@@ -74,7 +74,7 @@ gemem_library_jax_forget_pools (DryVerdict *verdict)
     if (((const DryFinding *) verdict->findings->pdata[i])->limit == 0)
       return;
   for (guint i = unknown->len; i > 0; i--)
-    if (g_str_has_prefix (((const DryCount *) unknown->pdata[i - 1])->name, "pools "))
+    if (((const DryCount *) unknown->pdata[i - 1])->word == GEMEM_DRY_NOTE_POOLS)
       g_ptr_array_remove_index (unknown, i - 1);
 }
 

@@ -17,7 +17,7 @@
  * Integers and truth values are one, unless runs with others tell that memory does not follow from them (trial.c).  So are those that operators read to know
  * the sizes of their results.
  *
- * Invariants: reads only what findings.c and report.c found; the order of conditions is constant.
+ * Invariants: reads only what findings.c and notes.c found; the order of conditions is constant.
  */
 #include "config.h"
 
@@ -168,13 +168,6 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
     only_if (conditions, "what is not known besides ('unknown', below) needs no more");
 }
 
-/* Whether the user said how the machine's GPUs are linked. */
-static gboolean
-given_topology (const DryFinding *found)
-{
-  return found->nccl_on != NULL && g_str_has_prefix (found->nccl_on, DRY_TOPOLOGY_GIVEN);
-}
-
 /* Those of @found alone, which fits by what was found. */
 static void
 add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryVerdict *most,
@@ -208,7 +201,7 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
     only_if (conditions,
              "the processes on GPU %d, which need %s in all, do not hold it at the same time",
              found->gpu, gemem_format_size (size, together));
-  if (found->nccl > 0 && links < MAX (found->nccl, LEFT_FOR_LINKS) && !given_topology (found))
+  if (found->nccl > 0 && links < MAX (found->nccl, LEFT_FOR_LINKS) && !found->nccl_given)
     only_if (conditions,
              "NCCL finds links like those that were assumed ('NCCL', below), and takes no more "
              "than the %s "

@@ -1,29 +1,8 @@
-/* report.c - reads what the libraries of a dry run noted (GEMEM_DRY_REPORT), one fact a line:
+/* notes.c - reads what the libraries of a dry run, and Python, noted ($GEMEM_DRY_NOTES).  dry/protocol/notes.def says which words
+ * there are, what each carries, and in which list of the verdict it is counted.
  *
- *   missing NAME LIBRARY        a function that does not exist here was called, and failed
- *   failed NAME CALLS           how often, at the end of a process
- *   harmless NAME CALLS         calls of functions whose success without effect is harmless
- *   value WHAT                  a place where the program read a value from the device
- *   number WHAT                 the same, an integer, or what may be one, which the program itself looks at
- *   truth WHAT                  the same, a truth value, or what may be one
- *   sized WHAT                  the same, by an operator whose result has that size
- *   last TIMES WHAT             the place that read last, and how often it did
- *   assumed WHAT                the same, of a value that came from other ranks, as if these held the same
- *   buffers WHAT                memory that a library takes for itself: how much is not known
- *   workspace NAME 0..MOST      a size that only the real library knows; it was taken as 0
- *   installed SONAME            a library of NVIDIA's that ran by itself
- *   told WHAT                   what a program was told that a GPU may answer otherwise
- *   refused PID DEVICE          NCCL asked for memory that the device did not have
- *   nccl PID DEVICE BYTES WHERE what NCCL held, on that machine (gemem_dry_notes_process())
- *   visible PID DEVICE GPU      which GPU of the machine a device of the process is, by $CUDA_VISIBLE_DEVICES
- *   host WHERE                  a tensor of random numbers that was read on the host, as zeros
- *   pools WHAT                  what a memory pool keeps unused is not known
- *   managed BYTES               an allocation of managed memory, which is not counted
- *   python, kernel, image, variable, version, misuse, fault   what else is not known, or went wrong
- *   more ...                    there were further lines
- *   times COUNT WORD TEXT       an earlier line of the same process came so often
- *
- * Other words are of no interest here.  The order of lines is that of several processes.
+ * Invariants: what is no such line is left out, for a program that was killed leaves a part of one.  The order of lines is that of
+ * several processes.
  */
 #include "config.h"
 
@@ -31,9 +10,106 @@
 
 #include "dry/verdict/verdict.h"
 
-/* Adds @count to the entry called @name. */
+/* Where the verdict keeps what is counted. */
+enum
+{
+  IN_none = 0,
+#define LIST(name) IN_##name = G_STRUCT_OFFSET (DryVerdict, name),
+  DRY_COUNTS (LIST)
+#undef LIST
+};
+
+static const struct
+{
+  const char *word, *fields;
+  glong list; /* IN_... */
+} known[] = {
+#define GEMEM_DRY_NOTE(name, word, fields, list, ...) { word, fields, IN_##list },
+#include "dry/protocol/notes.def"
+#undef GEMEM_DRY_NOTE
+};
+
+/* ---- lines */
+
+/* Cuts @line into @note, which keeps its text.  FALSE: it is none. */
+static gboolean
+parse (char *line, DryNote *note)
+{
+  char *text = strchr (line, ' ');
+  guint n = 0;
+
+  if (text == NULL)
+    return FALSE;
+  *text++ = '\0';
+  for (note->word = 0; strcmp (known[note->word].word, line) != 0;)
+    if (++note->word == GEMEM_DRY_N_NOTES)
+      return FALSE;
+  const char *field = known[note->word].fields;
+  while (g_ascii_islower (*field))
+    {
+      if (!g_ascii_isdigit (*text))
+        return FALSE;
+      note->numbers[n++] = g_ascii_strtoull (text, &text, 10);
+      if (*text != ' ' && *text != '\0')
+        return FALSE;
+      text += *text == ' ';
+      field += strcspn (field, " ");
+      field += *field == ' ';
+    }
+  note->text = text;
+  return (*field != '\0') == (*text != '\0');
+}
+
+/* The same; for a line of TIMES the note is that which it repeats. */
+static gboolean
+read_line (char *line, DryNote *note)
+{
+  *note = (DryNote){ .times = 1 };
+  if (!parse (line, note))
+    return FALSE;
+  if (note->word != GEMEM_DRY_NOTE_TIMES)
+    return TRUE;
+  const guint64 times = note->numbers[0];
+  line = note->text;
+  *note = (DryNote){ .times = times - 1, .again = TRUE }; /* one was told before */
+  return times > 1 && parse (line, note) && note->word != GEMEM_DRY_NOTE_TIMES;
+}
+
+void
+gemem_dry_notes_load (DryRun *run)
+{
+  DryNote note;
+
+  run->notes = g_array_new (FALSE, FALSE, sizeof (DryNote));
+  if (!g_file_get_contents (run->notes_file, &run->notes_text, NULL, NULL))
+    return;
+  for (char *line = run->notes_text, *end; line != NULL; line = end)
+    {
+      if ((end = strchr (line, '\n')) != NULL)
+        *end++ = '\0';
+      if (read_line (line, &note))
+        g_array_append_val (run->notes, note);
+    }
+}
+
+const DryNote *
+gemem_dry_notes_next (const DryRun *run, GememDryNote word, gint64 pid, int device, guint *at)
+{
+  while (*at < run->notes->len)
+    {
+      const DryNote *note = &g_array_index (run->notes, DryNote, (*at)++);
+      if (note->word == word && !note->again && (pid == 0 || note->numbers[0] == (guint64) pid)
+          && (device < 0 || note->numbers[1] == (guint64) device))
+        return note;
+    }
+  return NULL;
+}
+
+/* ---- what is counted */
+
+/* Adds @count to the entry of @word called @name. */
 static void
-add_count (GPtrArray *counts, const char *name, guint64 count)
+add_count (GPtrArray *counts, GememDryNote word, const char *name, guint64 count)
 {
   for (guint i = 0; i < counts->len; i++)
     {
@@ -45,21 +121,10 @@ add_count (GPtrArray *counts, const char *name, guint64 count)
         }
     }
   DryCount *entry = g_new0 (DryCount, 1);
+  entry->word = word;
   entry->name = g_strdup (name);
   entry->count = count;
   g_ptr_array_add (counts, entry);
-}
-
-/* The number at the end of @text, which is cut off; 1 if there is none. */
-static guint64
-take_number (char *text)
-{
-  char *space = strrchr (text, ' ');
-  guint64 number = 1;
-
-  if (space != NULL && g_ascii_string_to_unsigned (space + 1, 10, 0, G_MAXUINT64, &number, NULL))
-    *space = '\0';
-  return number;
 }
 
 /* Adds the calls of function @name, of which one is counted, to what the entry of the function says. */
@@ -76,78 +141,29 @@ add_failed (GPtrArray *missing, const char *name, guint64 calls)
     }
 }
 
-/* Where the lines that begin with @word go; NULL: nowhere.  *@whole: with the word. */
-static GPtrArray *
-list_of (DryVerdict *verdict, const char *word, gboolean *whole)
-{
-  const struct
-  {
-    const char *word;
-    GPtrArray *list;
-    gboolean whole;
-  } rows[] = {
-    { "assumed", verdict->assumed, FALSE }, { "told", verdict->notes, FALSE },
-    { "buffers", verdict->unknown, TRUE },  { "missing", verdict->missing, FALSE },
-    { "value", verdict->values, FALSE },    { "sized", verdict->sizes, FALSE },
-    { "number", verdict->numbers, FALSE },  { "managed", verdict->managed, FALSE },
-    { "truth", verdict->truths, FALSE },    { "workspace", verdict->workspaces, FALSE },
-    { "host", verdict->host, FALSE },       { "kernel", verdict->unknown, TRUE },
-    { "image", verdict->unknown, TRUE },    { "variable", verdict->unknown, TRUE },
-    { "version", verdict->unknown, TRUE },  { "misuse", verdict->unknown, TRUE },
-    { "fault", verdict->unknown, TRUE },    { "more", verdict->unknown, TRUE },
-    { "pools", verdict->unknown, TRUE },    { "installed", verdict->installed, FALSE },
-    { "python", verdict->unknown, TRUE },
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (strcmp (rows[i].word, word) == 0)
-      {
-        *whole = rows[i].whole;
-        return rows[i].list;
-      }
-  return NULL;
-}
-
 static void
-read_line (DryVerdict *verdict, char *line, guint64 times)
+count_note (DryVerdict *verdict, const DryNote *note)
 {
-  char *text = strchr (line, ' ');
-  gboolean whole = FALSE;
+  GPtrArray *list = known[note->word].list != IN_none
+                        ? G_STRUCT_MEMBER (GPtrArray *, verdict, known[note->word].list)
+                        : NULL;
 
-  if (text == NULL)
-    return;
-  *text++ = '\0';
-  GPtrArray *list = list_of (verdict, line, &whole);
-  if (strcmp (line, "times") == 0)
+  if (note->word == GEMEM_DRY_NOTE_FAILED)
+    add_failed (verdict->missing, note->text, note->numbers[0]);
+  else if (note->word == GEMEM_DRY_NOTE_HARMLESS)
+    add_count (verdict->harmless, note->word, note->text, note->numbers[0]);
+  else if (note->word == GEMEM_DRY_NOTE_LAST && note->numbers[0] > verdict->last_times)
     {
-      guint64 count = g_ascii_strtoull (text, &text, 10);
-      if (*text == ' ' && count > 1 && !g_str_has_prefix (text, " times")) /* never nested */
-        read_line (verdict, text + 1, count - 1);                          /* one was told before */
-    }
-  else if (strcmp (line, "last") == 0)
-    {
-      guint64 count = g_ascii_strtoull (text, &text, 10);
-      if (*text == ' ' && count > verdict->last_times)
-        {
-          g_free (verdict->last_value);
-          verdict->last_value = g_strdup (text + 1);
-          verdict->last_times = count;
-        }
-    }
-  else if (strcmp (line, "harmless") == 0 || strcmp (line, "failed") == 0)
-    {
-      guint64 number = take_number (text);
-      if (*line == 'f')
-        add_failed (verdict->missing, text, number);
-      else
-        add_count (verdict->harmless, text, number);
+      g_free (verdict->last_value);
+      verdict->last_value = g_strdup (note->text);
+      verdict->last_times = note->numbers[0];
     }
   else if (list != NULL)
     {
-      const gboolean bytes = strspn (text, "0123456789") == strlen (text);
-      g_autofree char *what = g_strconcat (whole ? line : "", whole ? " " : "", text,
-                                           bytes ? " bytes" : "", NULL);
-      add_count (list, what, times);
+      g_autofree char *what = list == verdict->unknown
+                                  ? g_strdup_printf ("%s %s", known[note->word].word, note->text)
+                                  : g_strdup (note->text);
+      add_count (list, note->word, what, note->times);
     }
 }
 
@@ -162,13 +178,8 @@ compare_counts (gconstpointer a, gconstpointer b)
 void
 gemem_dry_notes_read (const DryRun *run, DryVerdict *verdict)
 {
-  g_autofree char *text = NULL;
-
-  if (!g_file_get_contents (run->report, &text, NULL, NULL))
-    return;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i] != NULL; i++)
-    read_line (verdict, lines[i], 1);
+  for (guint i = 0; i < run->notes->len; i++)
+    count_note (verdict, &g_array_index (run->notes, DryNote, i));
   g_ptr_array_sort (verdict->harmless, compare_counts);
   g_ptr_array_sort (verdict->missing, compare_counts);
   g_ptr_array_sort (verdict->values, compare_counts);
@@ -180,29 +191,24 @@ gemem_dry_notes_read (const DryRun *run, DryVerdict *verdict)
 void
 gemem_dry_notes_process (const DryRun *run, DryFinding *found)
 {
-  g_autofree char *text = NULL;
+  const gint64 pid = found->pid;
+  const int device = found->device;
+  const DryNote *note;
+  guint refused = 0;
 
-  if (!g_file_get_contents (run->report, &text, NULL, NULL))
-    return;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  g_autofree char *start = g_strdup_printf ("nccl %" G_GINT64_FORMAT " %d ", found->pid,
-                                            found->device);
-  g_autofree char *refused = g_strdup_printf ("refused %" G_GINT64_FORMAT " %d", found->pid,
-                                              found->device);
-  g_autofree char *visible = g_strdup_printf ("visible %" G_GINT64_FORMAT " %d ", found->pid,
-                                              found->device);
-  for (guint i = 0; lines[i] != NULL; i++)
-    if (strcmp (lines[i], refused) == 0)
-      found->nccl_refused = TRUE;
-    else if (g_str_has_prefix (lines[i], visible))
-      found->gpu = atoi (lines[i] + strlen (visible));
-    else if (g_str_has_prefix (lines[i], start))
-      {
-        char *on;
-        found->nccl = g_ascii_strtoull (lines[i] + strlen (start), &on, 10);
-        g_free (found->nccl_on);
-        found->nccl_on = g_strdup (g_strstrip (on));
-      }
+  found->nccl_refused = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_REFUSED, pid, device, &refused)
+                        != NULL;
+  for (guint at = 0;
+       (note = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_VISIBLE, pid, device, &at)) != NULL;)
+    found->gpu = (int) note->numbers[2];
+  for (guint at = 0;
+       (note = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_NCCL, pid, device, &at)) != NULL;)
+    {
+      found->nccl = note->numbers[2];
+      found->nccl_given = note->numbers[3] != 0;
+      g_free (found->nccl_on);
+      found->nccl_on = g_strdup (note->text);
+    }
 }
 
 /* ---- the lists */

@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "dry/launch/launch.h"
+#include "dry/protocol/protocol.h"
 #include "dry/verdict/python-texts.h"
 #include "dry/verdict/verdict.h"
 
@@ -83,13 +84,13 @@ set_python (char **environment, const DryOptions *options, const DryRun *run)
   g_autofree char *path = g_strconcat (run->python, more ? ":" : NULL, before, NULL);
 
   if (options->fill_host)
-    environment = g_environ_setenv (environment, "GEMEM_DRY_FILL_HOST", "1", TRUE);
+    environment = g_environ_setenv (environment, GEMEM_ENV_DRY_FILL_HOST, "1", TRUE);
   if (options->values != NULL)
     {
       g_autofree char *values = g_strjoinv ("\n", options->values);
-      environment = g_environ_setenv (environment, "GEMEM_DRY_VALUES", values, TRUE);
+      environment = g_environ_setenv (environment, GEMEM_ENV_DRY_VALUES, values, TRUE);
     }
-  environment = g_environ_setenv (environment, "GEMEM_DRY_SNAPSHOTS", run->folder, TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_SNAPSHOTS, run->folder, TRUE);
   return g_environ_setenv (environment, "PYTHONPATH", path, TRUE);
 }
 
@@ -116,25 +117,25 @@ set_compilers (char **environment, const DryRun *run)
 static char **
 set_found (char **environment, const char *name, const char *value)
 {
-  const char *before = g_environ_getenv (environment, "GEMEM_DRY_FOUND");
+  const char *before = g_environ_getenv (environment, GEMEM_ENV_DRY_FOUND);
   g_autofree char *found = g_strconcat (before != NULL ? before : "", before != NULL ? ":" : "",
                                         name, NULL);
 
   if (g_environ_getenv (environment, name) != NULL)
     return environment;
   environment = g_environ_setenv (environment, name, value, TRUE);
-  return g_environ_setenv (environment, "GEMEM_DRY_FOUND", found, TRUE);
+  return g_environ_setenv (environment, GEMEM_ENV_DRY_FOUND, found, TRUE);
 }
 
 static char **
 unset_found (char **environment)
 {
-  const char *found = g_environ_getenv (environment, "GEMEM_DRY_FOUND");
+  const char *found = g_environ_getenv (environment, GEMEM_ENV_DRY_FOUND);
   g_auto (GStrv) names = g_strsplit (found != NULL ? found : "", ":", -1);
 
   for (char **name = names; *name != NULL; name++)
     environment = g_environ_unsetenv (environment, *name);
-  return g_environ_unsetenv (environment, "GEMEM_DRY_FOUND");
+  return g_environ_unsetenv (environment, GEMEM_ENV_DRY_FOUND);
 }
 
 /* Tells our libraries which versions those are that the program was built for, and Triton, which links
@@ -160,7 +161,7 @@ set_audit (char **environment, const char *audit, const char *stubs)
   g_autofree char *list = g_build_filename (stubs, GEMEM_DRY_LIST, NULL);
   const char *before = g_environ_getenv (environment, "LD_AUDIT");
 
-  environment = g_environ_setenv (environment, "GEMEM_DRY_LIST", list, TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_LIST, list, TRUE);
   if (before != NULL && g_str_has_prefix (before, audit))
     return environment; /* of this Python's first start */
   g_autofree char *all = g_strconcat (audit, before != NULL ? ":" : NULL, before, NULL);
@@ -200,7 +201,7 @@ static char *
 make_stubs (char **roots, char **libraries, GememDryInstalled **installed, const char *folder,
             char **links, GError **error)
 {
-  const gboolean wanted = g_getenv ("GEMEM_DRY_STAND_INS") == NULL;
+  const gboolean wanted = g_getenv (GEMEM_ENV_DRY_STAND_INS) == NULL;
   g_autoptr (GError) inner = NULL;
 
   *installed = gemem_dry_installed_new (wanted);
@@ -247,11 +248,11 @@ set_installed (char **environment, const GememDryInstalled *installed)
 
   const char *beside = gemem_dry_installed_beside (installed);
 
-  environment = g_environ_setenv (environment, "GEMEM_DRY_NCCL_INSTALLED",
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_NCCL_INSTALLED,
                                   beside != NULL ? beside : "", TRUE);
-  environment = g_environ_setenv (environment, "GEMEM_DRY_INSTALLED", names != NULL ? names : "",
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_INSTALLED, names != NULL ? names : "",
                                   TRUE);
-  return g_environ_setenv (environment, "GEMEM_DRY_NOT_RUN", problems != NULL ? problems : "",
+  return g_environ_setenv (environment, GEMEM_ENV_DRY_NOT_RUN, problems != NULL ? problems : "",
                            TRUE);
 }
 
@@ -275,7 +276,7 @@ load_libraries (char **environment, char **roots, const char *folder, char **lin
   g_autofree char *known = g_strjoinv (":", roots);
   environment = set_audit (gemem_launcher_preload (environment, all), audit, stubs);
   environment = set_installed (environment, installed);
-  environment = g_environ_setenv (environment, "GEMEM_DRY_ROOTS", known, TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_ROOTS, known, TRUE);
   return set_versions (environment, roots, stubs);
 }
 
@@ -284,12 +285,13 @@ gemem_library_print_environment (char **folders)
 {
   g_autoptr (GError) error = NULL;
   char **environment = unset_found (g_get_environ ());
-  const char *own = g_environ_getenv (environment, "GEMEM_DRY_PRELOADED");
+  const char *own = g_environ_getenv (environment, GEMEM_ENV_DRY_PRELOADED);
 
   environment = g_environ_setenv (environment, "LD_PRELOAD", own != NULL ? own : "", TRUE);
-  g_autofree char *links = g_strdup (g_environ_getenv (environment, "GEMEM_DRY_LINKS"));
-  environment = load_libraries (
-      environment, folders, g_environ_getenv (environment, "GEMEM_DRY_SNAPSHOTS"), &links, &error);
+  g_autofree char *links = g_strdup (g_environ_getenv (environment, GEMEM_ENV_DRY_LINKS));
+  environment = load_libraries (environment, folders,
+                                g_environ_getenv (environment, GEMEM_ENV_DRY_SNAPSHOTS), &links,
+                                &error);
   if (environment == NULL)
     {
       gemem_launcher_say ("%s", error->message);
@@ -309,8 +311,8 @@ set_rank (char **environment, const DryOptions *options)
 {
   const guint64 local = MIN (options->gpus, options->world), rank = options->rank;
 
-  environment = set_number (environment, "GEMEM_DRY_RANK", rank);
-  environment = set_number (environment, "GEMEM_DRY_WORLD", options->world);
+  environment = set_number (environment, GEMEM_ENV_DRY_RANK, rank);
+  environment = set_number (environment, GEMEM_ENV_DRY_WORLD, options->world);
   environment = set_number (environment, "RANK", rank);
   environment = set_number (environment, "WORLD_SIZE", options->world);
   environment = set_number (environment, "LOCAL_RANK", rank % local);
@@ -331,29 +333,29 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
   char **environment;
 
   if (options->stand_ins)
-    g_setenv ("GEMEM_DRY_STAND_INS", "1", TRUE);
+    g_setenv (GEMEM_ENV_DRY_STAND_INS, "1", TRUE);
   environment = load_libraries (g_get_environ (), roots, run->folder, &run->links, error);
   if (environment == NULL)
     return NULL;
   environment = gemem_launcher_record (environment, run->folder, options->stacks);
   if (run->links != NULL)
-    environment = g_environ_setenv (environment, "GEMEM_DRY_LINKS", run->links, TRUE);
-  environment = g_environ_setenv (environment, "GEMEM_DRY", "1", TRUE);
-  environment = g_environ_setenv (environment, "GEMEM_DRY_GPU", options->gpu->name, TRUE);
-  environment = g_environ_setenv (environment, "GEMEM_DRY_LAUNCHER", self != NULL ? self : "",
+    environment = g_environ_setenv (environment, GEMEM_ENV_DRY_LINKS, run->links, TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY, "1", TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_GPU, options->gpu->name, TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_LAUNCHER, self != NULL ? self : "",
                                   TRUE);
-  environment = g_environ_setenv (environment, "GEMEM_DRY_PRELOADED",
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_PRELOADED,
                                   preloaded != NULL ? preloaded : "", TRUE);
-  environment = g_environ_setenv (environment, "GEMEM_STANDIN", device, TRUE);
-  environment = set_number (environment, "GEMEM_STANDIN_DEVICES", (guint64) options->gpus);
-  environment = g_environ_setenv (environment, "GEMEM_DRY_REPORT", run->report, TRUE);
-  environment = set_number (environment, "GEMEM_DRY_WORKSPACES",
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRIVER, device, TRUE);
+  environment = set_number (environment, GEMEM_ENV_DRIVER_DEVICES, (guint64) options->gpus);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_NOTES, run->notes_file, TRUE);
+  environment = set_number (environment, GEMEM_ENV_DRY_WORKSPACES,
                             options->with_workspaces ? options->workspaces : 0);
-  environment = set_number (environment, "GEMEM_DRY_NUMBERS", options->number);
-  environment = g_environ_setenv (environment, "GEMEM_DRY_TRUTHS",
+  environment = set_number (environment, GEMEM_ENV_DRY_NUMBERS, options->number);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_TRUTHS,
                                   options->truths != NULL ? options->truths : "", TRUE);
   environment = g_environ_unsetenv (environment, "CUDA_VISIBLE_DEVICES"); /* of this machine */
-  environment = g_environ_unsetenv (environment, "GEMEM_DRY_WORLD");
+  environment = g_environ_unsetenv (environment, GEMEM_ENV_DRY_WORLD);
   if (options->world > 0)
     environment = set_rank (environment, options);
   return set_python (set_compilers (environment, run), options, run);
@@ -377,7 +379,7 @@ gemem_library_run_new (const DryOptions *options, char **arguments, GError **err
     }
   else if (write_python (run, error))
     {
-      run->report = g_build_filename (run->folder, "report", NULL);
+      run->notes_file = g_build_filename (run->folder, "notes", NULL);
       run->environment = make_environment (options, run, (char **) roots->pdata, error);
     }
   if (run->environment == NULL)
@@ -411,7 +413,9 @@ gemem_library_run_free (DryRun *run)
   gemem_launcher_remove_links (run->links);
   g_free (run->python);
   g_free (run->folder);
-  g_free (run->report);
+  g_free (run->notes_file);
+  g_free (run->notes_text);
+  g_clear_pointer (&run->notes, g_array_unref);
   g_strfreev (run->environment);
   g_free (run);
 }

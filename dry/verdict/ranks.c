@@ -1,12 +1,10 @@
 /* ranks.c - which process is which rank of a distributed program, and the table over ranks.
  *
- * A process says its rank in the report (GEMEM_DRY_REPORT) with a line "rank PID RANK": what RANK is in its environment when it
- * starts CUDA, or what it told PyTorch; the last line of a process counts. Of several processes with one rank only the first that
+ * A process notes its rank (GEMEM_DRY_NOTE_RANK): what RANK is in its environment when it
+ * starts CUDA, or what it told PyTorch; the last note of a process counts. Of several processes with one rank only the first that
  * is asked about has it.
  */
 #include "config.h"
-
-#include <string.h>
 
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
@@ -15,21 +13,12 @@ GHashTable *
 gemem_library_ranks_read (const DryRun *run)
 {
   GHashTable *ranks = g_hash_table_new (NULL, NULL);
-  g_autofree char *text = NULL;
+  const DryNote *note;
 
-  if (!g_file_get_contents (run->report, &text, NULL, NULL))
-    return ranks;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i] != NULL; i++)
-    {
-      g_auto (GStrv) words = g_strsplit (lines[i], " ", 4);
-      guint64 pid, rank;
-      if (g_strv_length (words) == 3 && strcmp (words[0], "rank") == 0
-          && g_ascii_string_to_unsigned (words[1], 10, 1, G_MAXINT32, &pid, NULL)
-          && g_ascii_string_to_unsigned (words[2], 10, 0, DRY_WORLD_MAX - 1, &rank, NULL))
-        g_hash_table_insert (ranks, GUINT_TO_POINTER ((guint) pid),
-                             GUINT_TO_POINTER ((guint) rank + 1));
-    }
+  for (guint at = 0; (note = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_RANK, 0, -1, &at)) != NULL;)
+    if (note->numbers[0] > 0 && note->numbers[0] <= G_MAXINT32 && note->numbers[1] < DRY_WORLD_MAX)
+      g_hash_table_insert (ranks, GUINT_TO_POINTER ((guint) note->numbers[0]),
+                           GUINT_TO_POINTER ((guint) note->numbers[1] + 1));
   return ranks;
 }
 

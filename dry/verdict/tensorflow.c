@@ -8,14 +8,12 @@
  *
  * How much the allocator may take, TensorFlow computes from what the driver says is free, less a reserve
  * that follows from the GPU, and from what the program chose.  It tells its pool the same figure, as the
- * most that the pool may keep, and the driver of the dry run notes it: "threshold PID DEVICE BYTES".
+ * most that the pool may keep, and the driver of the dry run notes it (GEMEM_DRY_NOTE_THRESHOLD).
  *
  * Invariants: what the program chose stands in the file PID.tensorflow of the run's folder, lines "NAME
  * VALUE"; without the file, or where the program chose another allocator, nothing is done here.
  */
 #include "config.h"
-
-#include <string.h>
 
 #include "dry/verdict/verdict.h"
 
@@ -23,16 +21,13 @@
 static guint64
 limit_of (const DryRun *run, gint64 pid, int device)
 {
-  g_autofree char *text = NULL;
-  g_autofree char *begin = g_strdup_printf ("threshold %" G_GINT64_FORMAT " %d ", pid, device);
+  const DryNote *note;
   guint64 limit = 0;
 
-  if (!g_file_get_contents (run->report, &text, NULL, NULL))
-    return 0;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i] != NULL; i++)
-    if (g_str_has_prefix (lines[i], begin))
-      g_ascii_string_to_unsigned (lines[i] + strlen (begin), 10, 1, G_MAXUINT64 - 1, &limit, NULL);
+  for (guint at = 0;
+       (note = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_THRESHOLD, pid, device, &at)) != NULL;)
+    if (note->numbers[2] > 0 && note->numbers[2] < G_MAXUINT64)
+      limit = note->numbers[2];
   return limit;
 }
 

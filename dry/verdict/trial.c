@@ -377,7 +377,7 @@ try_truths (Trial *trial)
   gboolean plain, alone;
 
   if (places->len == 1 ? !try_place_alone (trial, place[0]->name, &plain)
-                       : !try_place (trial, DRY_EVERYWHERE, &plain))
+                       : !try_place (trial, GEMEM_DRY_EVERYWHERE, &plain))
     return;
   if (!plain && places->len > 1)
     for (guint i = 0; i < count; i++)

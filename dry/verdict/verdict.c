@@ -10,6 +10,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "dry/protocol/protocol.h"
 #include "dry/verdict/verdict.h"
 #include "traces/journal/format.h"
 #include "traces/summary.h"
@@ -101,22 +102,15 @@ held_by (const GememJournal *journal, GememDeviceMemory memory)
 static void
 add_told (const DryRun *run, gint64 pid, GArray *held)
 {
-  g_autofree char *text = NULL;
+  const DryNote *note;
 
-  if (!g_file_get_contents (run->report, &text, NULL, NULL))
-    return;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i] != NULL; i++)
-    {
-      g_auto (GStrv) words = g_strsplit (lines[i], " ", 5);
-      guint64 process, device, bytes;
-      if (g_strv_length (words) == 4 && strcmp (words[0], "held") == 0
-          && g_ascii_string_to_unsigned (words[1], 10, 1, G_MAXINT32, &process, NULL)
-          && g_ascii_string_to_unsigned (words[2], 10, 0, held->len - 1, &device, NULL)
-          && g_ascii_string_to_unsigned (words[3], 10, 0, G_MAXUINT64, &bytes, NULL)
-          && (gint64) process == pid)
-        g_array_index (held, guint64, device) = MAX (g_array_index (held, guint64, device), bytes);
-    }
+  for (guint at = 0;
+       (note = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_HELD, pid, -1, &at)) != NULL;)
+    if (note->numbers[1] < held->len)
+      {
+        guint64 *bytes = &g_array_index (held, guint64, note->numbers[1]);
+        *bytes = MAX (*bytes, note->numbers[2]);
+      }
 }
 
 /* ---- traces */
@@ -188,7 +182,7 @@ note_library (DryVerdict *verdict, const GememJournal *journal)
 static guint64
 history_length (void)
 {
-  const char *chosen = g_getenv ("GEMEM_DRY_HISTORY");
+  const char *chosen = g_getenv (GEMEM_ENV_DRY_HISTORY);
   return chosen != NULL && *chosen != '\0' ? g_ascii_strtoull (chosen, NULL, 10) : 1000000;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "devices/gpus.h"
+#include "dry/protocol/protocol.h"
 #include "record/launcher.h"
 #include "traces/trace.h"
 
@@ -30,7 +31,7 @@ typedef struct
   gboolean once; /* --once: no second run for the values that the program reads */
   guint number;  /* what integers of the GPU read */
   const char *
-      truths; /* the place where truth values of the GPU read true, DRY_EVERYWHERE, or NULL: nowhere */
+      truths; /* the place where truth values of the GPU read true, GEMEM_DRY_EVERYWHERE, or NULL: nowhere */
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   char *json;         /* file for the findings; NULL: none, "-": standard output */
@@ -48,10 +49,12 @@ GPtrArray *gemem_library_program_roots (char **arguments, GError **error);
 /* The folders of one run, which are removed after it. */
 typedef struct
 {
-  char *folder; /* OUTPUT.recording-XXXXXX: journals, snapshots */
-  char *report; /* what the libraries noted: a file in it */
-  char *links;  /* a folder of links to folders whose names cannot stand in lists, or NULL */
-  char *python; /* the folder that stands first in $PYTHONPATH */
+  char *folder;     /* OUTPUT.recording-XXXXXX: journals, snapshots */
+  char *notes_file; /* what the libraries noted: a file in it */
+  char *notes_text;
+  GArray *notes; /* DryNote, after gemem_dry_notes_load() */
+  char *links;   /* a folder of links to folders whose names cannot stand in lists, or NULL */
+  char *python;  /* the folder that stands first in $PYTHONPATH */
   char **environment;
 } DryRun;
 
@@ -98,6 +101,7 @@ typedef struct
   /* of this, what NCCL held at most, and the machine where it takes so much; 0, NULL: not known, or none */
   guint64 nccl;
   char *nccl_on;
+  gboolean nccl_given;             /* the user said which machine */
   gboolean nccl_refused;           /* there was no memory for it */
   guint64 ooms, oom_seq, oom_size; /* refused requests, the first of them */
   guint64 after_ooms;              /* requests that were served after the last of these */
@@ -118,14 +122,25 @@ typedef struct
   GPtrArray *only_if; /* texts: the conditions of DRY_FITS_ONLY_IF, beside those of the whole run */
 } DryFinding;
 
+/* A line of the notes (dry/protocol/notes.def). */
+typedef struct
+{
+  GememDryNote word;
+  guint64 numbers[4]; /* its fields in small letters, in their order */
+  char *text;         /* the one in capitals, or "" */
+  guint64 times;      /* how often it came */
+  gboolean again;     /* beyond once, which another note tells */
+} DryNote;
+
 /* A name and how often. */
 typedef struct
 {
+  GememDryNote word; /* that told it; in `notes` of no meaning */
   char *name;
   guint64 count;
 } DryCount;
 
-/* The lists of a verdict, GPtrArray of DryCount: what the libraries reported, and notes. */
+/* The lists of a verdict, GPtrArray of DryCount: what was noted, and notes for the user. */
 /* clang-format off */
 #define DRY_COUNTS(LIST) \
   LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (assumed) \
@@ -242,13 +257,18 @@ const DryFinding *gemem_library_ranks_largest (const GPtrArray *ranks);
 /* One row for each. */
 void gemem_library_ranks_append (GString *out, const GPtrArray *ranks);
 
-/* ---- report.c */
+/* ---- notes.c */
 
-/* Reads the report that the libraries of @run wrote into @verdict. */
+/* Reads what was noted in @run, once; freed with that. */
+void gemem_dry_notes_load (DryRun *run);
+/* The next note @word of process @pid (0: any) about @device (below 0: any, or it is about none), from number *@at on, which is
+ * moved behind it; NULL: there is none. */
+const DryNote *gemem_dry_notes_next (const DryRun *run, GememDryNote word, gint64 pid, int device,
+                                     guint *at);
+/* Counts the notes of @run in @verdict. */
 void gemem_dry_notes_read (const DryRun *run, DryVerdict *verdict);
 /* Reads of the process of @found what NCCL held of its device, and which GPU of the machine that is. */
 void gemem_dry_notes_process (const DryRun *run, DryFinding *found);
-#define DRY_TOPOLOGY_GIVEN "the topology of " /* nccl_on begins so, if the user said which */
 /* Makes the lists of @verdict, and frees them with what else gemem_dry_notes_read() set. */
 void gemem_dry_counts_init (DryVerdict *verdict);
 void gemem_dry_counts_clear (DryVerdict *verdict);
@@ -282,9 +302,6 @@ DryVerdict *gemem_library_run_and_judge (const DryOptions *options, char **argum
 DryVerdict *gemem_library_run_once (const DryOptions *options, char **arguments, GError **error);
 
 /* ---- trial.c */
-
-/* DryOptions.truths: at all places. */
-#define DRY_EVERYWHERE "everywhere"
 
 /* If the program of @verdict, a run of @arguments, read integers or truth values from the GPU, runs it again with others, and
  * judges @verdict anew. */

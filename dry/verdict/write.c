@@ -186,9 +186,7 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
   if (found->nccl > 0)
     append_row (out, "NCCL", "took %s of that for itself, as on %s%s",
                 gemem_format_size (held, found->nccl), found->nccl_on,
-                g_str_has_prefix (found->nccl_on, DRY_TOPOLOGY_GIVEN)
-                    ? ""
-                    : "; NCCL_TOPO_FILE names another");
+                found->nccl_given ? "" : "; NCCL_TOPO_FILE names another");
   if (found->nccl_refused)
     append_row (out, found->nccl > 0 ? "" : "NCCL", "asked for memory that the GPU did not have");
   if (found->ooms > 0)

@@ -46,8 +46,8 @@ if ! has_cuda; then
   skip 'a GPU' 'built without the CUDA headers'
   done_testing
 fi
-LD_LIBRARY_PATH=$gemem_driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN=sim:capacity=4GiB GEMEM_STANDIN_REPORT=$GEMEM_TMP/report
-export LD_LIBRARY_PATH GEMEM_STANDIN GEMEM_STANDIN_REPORT
+LD_LIBRARY_PATH=$gemem_driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_DRIVER=sim:capacity=4GiB GEMEM_DRIVER_REPORT=$GEMEM_TMP/report
+export LD_LIBRARY_PATH GEMEM_DRIVER GEMEM_DRIVER_REPORT
 run 0 gemem-sim calibrate -d cuda:0 --repeats 3 -o gpu.ini
 check 'it says on what it was measured' grep -q '^# device: gemem stand-in 0, CUDA 13.0$' gpu.ini
 check 'each source does' sh -c "test \$(grep -c '^source=measured: .*; gemem stand-in 0, CUDA' gpu.ini) = 16"
@@ -66,7 +66,7 @@ check 'each call has its histogram' sh -c "grep -q '\"map\": {\"count\": [1-9][0
 awk '/^\[/ { group = $0 } /^base_ns=/ { sub (/=.*/, "=" (group ~ /malloc|free|create|destroy|map|reserve|release/ ? 300000 : 100000)) }
   /^(per_mib|per_page|set_access)_ns/ { next } { print } /^\[(map|free)\]/ { print "per_1000_live_ns=3000000" }' \
   "$GEMEM_PROFILES/generic.ini" >known.ini
-real () { env GEMEM_STANDIN_REAL_TIME=1 GEMEM_STANDIN="sim:capacity=2GiB,profile=$PWD/known.ini" "$@"; }
+real () { env GEMEM_DRIVER_REAL_TIME=1 GEMEM_DRIVER="sim:capacity=2GiB,profile=$PWD/known.ini" "$@"; }
 # A call on the GPU may be two of the driver's: as much as it must be, and not half as much again.
 near () { # GROUP KEY LEAST MOST
   got=$(awk -v group="[$1]" -v key="$2" -F = '$0 == group { on = 1; next } /^\[/ { on = 0 } on && $1 == key { print $2 }' found.ini)
@@ -95,9 +95,9 @@ run 0 real gemem-sim replay few.gmt -a direct -d cuda:0:profile=found.ini --meas
 modelled=$(sed -n 's/.*"alloc_p50": \([0-9]*\).*/\1/p' "$out") measured=$(sed -n 's/.*"measured_alloc_p50": \([0-9]*\).*/\1/p' "$out")
 check "it predicts what the replay takes: $modelled ns for an allocation of $measured ns" test $((modelled * 10)) -gt $((measured * 6)) -a $((modelled * 10)) -lt $((measured * 14))
 
-GEMEM_STANDIN_FAIL=cuMemMap=4:CUDA_ERROR_UNKNOWN; export GEMEM_STANDIN_FAIL
+GEMEM_DRIVER_FAIL=cuMemMap=4:CUDA_ERROR_UNKNOWN; export GEMEM_DRIVER_FAIL
 run 1 gemem-sim calibrate -d cuda:0 --repeats 2; says err 'cuMemMap: CUDA_ERROR_UNKNOWN'
-GEMEM_STANDIN_DEVICES=0; export GEMEM_STANDIN_DEVICES
+GEMEM_DRIVER_DEVICES=0; export GEMEM_DRIVER_DEVICES
 run 77 gemem-sim calibrate; says err 'device cuda'
 
 done_testing

@@ -42,8 +42,8 @@ if ! has_cuda; then
   skip 'a GPU' 'built without the CUDA headers'
   done_testing
 fi
-LD_LIBRARY_PATH=$gemem_driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN_REPORT=$GEMEM_TMP/report
-export LD_LIBRARY_PATH GEMEM_STANDIN_REPORT
+LD_LIBRARY_PATH=$gemem_driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_DRIVER_REPORT=$GEMEM_TMP/report
+export LD_LIBRARY_PATH GEMEM_DRIVER_REPORT
 ms () { echo $(($(date +%s%N) / 1000000)); }
 began=$(ms)
 run 0 gemem-sim replay shared.txt -a pytorch-caching -d cuda:0 --pace=recorded --manifest m.json
@@ -80,9 +80,9 @@ places () { gemem-sim replay ordered.txt -a direct -d cuda:0:mode=async --calls 
 check 'without work in front of it, memory freed on a stream is there for the next' test "$(places)" -eq 1
 check 'with work it is not yet' test "$(places --occupy)" -eq 2
 for mode in malloc vmm async; do run 0 gemem-sim replay shared.txt -a direct -d "cuda:0:mode=$mode" --occupy --warm-up=1; done
-run 77 env GEMEM_STANDIN_FAIL=cuModuleLoadData=1:CUDA_ERROR_NO_BINARY_FOR_GPU gemem-sim replay shared.txt -a direct -d cuda:0 --occupy
+run 77 env GEMEM_DRIVER_FAIL=cuModuleLoadData=1:CUDA_ERROR_NO_BINARY_FOR_GPU gemem-sim replay shared.txt -a direct -d cuda:0 --occupy
 says err 'does not take the kernels of --occupy'
-run 1 env GEMEM_STANDIN_FAIL=cuLaunchKernel=2:CUDA_ERROR_LAUNCH_FAILED gemem-sim replay shared.txt -a direct -d cuda:0 --occupy
+run 1 env GEMEM_DRIVER_FAIL=cuLaunchKernel=2:CUDA_ERROR_LAUNCH_FAILED gemem-sim replay shared.txt -a direct -d cuda:0 --occupy
 says err 'cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED'
 check 'nothing was misused or left behind' sh -c "! grep -q '^leak\|^misuse' report"
 

@@ -360,7 +360,7 @@ run 0 gemem-sim compare empty.txt -a 'paddle-*' -a 'ge*' --check
 # ---- the fill of init_allocated_mem is done on a real device, as are blocks of 0 bytes
 library=$GEMEM_BUILDDIR/tests/dry/.libs
 if has_cuda; then
-  with () { env LD_LIBRARY_PATH="$library" GEMEM_STANDIN_REPORT=report "$@"; }
+  with () { env LD_LIBRARY_PATH="$library" GEMEM_DRIVER_REPORT=report "$@"; }
   run 0 with gemem-sim replay graph.json -a paddle-buddy:initial_mb=1 --lower=paddle:preset=P16,allocator_strategy=naive_best_fit,init_allocated_mem=yes -d cuda:0
   check 'a memset for each tensor' grep -q '^call cuMemsetD8Async 2$' report
   run 0 with gemem-sim replay empty.txt -a paddle-legacy:initial_mb=1 -d cuda:0 --touch

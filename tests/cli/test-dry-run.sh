@@ -137,7 +137,7 @@ run 0 gemem-dry-run --capacity 8GiB --workspaces 7.5GiB "$program" workspace; sa
 rm -f two.workspaces.gmt; run 0 gemem-dry-run -o two.gmt --workspaces 1GiB "$program" runtime; check "no second run without unknown sizes" test ! -e two.workspaces.gmt
 run 0 gemem-dry-run --capacity 4MiB --context 1MiB "$program" children; says err '^ +- the processes on GPU 0, which need 5\.000 MiB in all, do not hold it at the same time'
 run 3 gemem-dry-run --json - sh -c "'$program' runtime; exit 3"; says out '"fits": null'; says err '^ +- it needs no more after the point where it ended with exit status 3'
-run 0 gemem-dry-run --json - sh -c "echo 'sized a.py:3 f (nonzero)' >>\$GEMEM_DRY_REPORT; '$program' runtime"; says out '"fits": null'
+run 0 gemem-dry-run --json - sh -c "echo 'sized a.py:3 f (nonzero)' >>\$GEMEM_DRY_NOTES; '$program' runtime"; says out '"fits": null'
 says out '"sizes": \[\{"name": "a\.py:3 f \(nonzero\)", "count": 1\}\]'; says err '^ +- tensors are no larger whose sizes were read .*; --value chooses them$'
 says err '^  sizes +1 sizes of tensors were read from the GPU, as zero .*: a\.py:3 f \(nonzero\)$'
 run 2 gemem-dry-run --workspaces much true; says err '^gemem-dry-run: --workspaces='

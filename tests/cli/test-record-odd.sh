@@ -34,7 +34,7 @@ rm -f out*.gmt; run 0 gemem-record "$odd" forks-late; has out.gmt 2
 check "no file of the child" test "$(find . -name 'out.*.gmt' | wc -l)" -eq 0
 
 # ---- two devices, two threads on each
-rm -f out*.gmt; run 0 env GEMEM_STANDIN_DEVICES=2 gemem-record "$odd" devices; has out.gmt 2000
+rm -f out*.gmt; run 0 env GEMEM_DRIVER_DEVICES=2 gemem-record "$odd" devices; has out.gmt 2000
 for device in 0 1; do
   gemem-sim info out.gmt --trace-device=$device >info; check "device $device has its half" grep -Eq 'events +2000, alloc 1000, free 1000$' info
 done
@@ -50,12 +50,12 @@ run 0 gemem-sim info out.gmt
 fi
 
 # ---- what the recorder asks the driver fails, and what the program asks fails with it
-run 0 env GEMEM_STANDIN_FAIL=cuCtxGetDevice=1+:CUDA_ERROR_UNKNOWN,cuCtxGetCurrent=1+:CUDA_ERROR_UNKNOWN,cuDeviceTotalMem=1+:CUDA_ERROR_UNKNOWN \
+run 0 env GEMEM_DRIVER_FAIL=cuCtxGetDevice=1+:CUDA_ERROR_UNKNOWN,cuCtxGetCurrent=1+:CUDA_ERROR_UNKNOWN,cuDeviceTotalMem=1+:CUDA_ERROR_UNKNOWN \
   gemem-record "$odd" pairs 2
 has out.gmt 2; silent err
-run 9 env GEMEM_STANDIN_FAIL=cuMemAlloc=2,cuMemGetInfo=1+:CUDA_ERROR_UNKNOWN gemem-record "$odd" pairs 3; has out.gmt 1
+run 9 env GEMEM_DRIVER_FAIL=cuMemAlloc=2,cuMemGetInfo=1+:CUDA_ERROR_UNKNOWN gemem-record "$odd" pairs 3; has out.gmt 1
 check "the refusal, of how much was left nothing" grep -q '^oom size=1048576 t=[0-9]*$' count.txt
-run 9 env GEMEM_STANDIN_FAIL=cuMemFree=2:CUDA_ERROR_UNKNOWN,cuCtxGetDevice=2+:CUDA_ERROR_UNKNOWN gemem-record "$odd" pairs 3
+run 9 env GEMEM_DRIVER_FAIL=cuMemFree=2:CUDA_ERROR_UNKNOWN,cuCtxGetDevice=2+:CUDA_ERROR_UNKNOWN gemem-record "$odd" pairs 3
 check "the free that failed is not recorded" test "$(count out.gmt alloc) $(count out.gmt free)" = "2 1"
 
 # ---- where the recording is to go

@@ -81,9 +81,9 @@ records "the last release of a context, too" 'alloc 1 size=1048576;alloc 2 size=
 records "memory of graphs is left out" 'alloc 1 size=1048576 stream=1;free 1' "$driver" proc capture
 run 0 gemem-sim info out.gmt; says out 'note: 2 allocations that graphs make when they run are not recorded'
 check "no free of the unknown" sh -c '! gemem-sim info out.gmt | grep -q "frees of memory"'
-GEMEM_STANDIN_DEVICES=2; export GEMEM_STANDIN_DEVICES
+GEMEM_DRIVER_DEVICES=2; export GEMEM_DRIVER_DEVICES
 records "two devices" 'alloc 1 size=1048576;alloc 2 size=2097152 device=1;free 1;free 2 device=1' "$driver" dlsym devices
-unset GEMEM_STANDIN_DEVICES
+unset GEMEM_DRIVER_DEVICES
 records "refused requests, frees of nothing, of the unknown, twice" 'oom size=35184372088832 free=85899345920;alloc 1 size=1048576;free 1' "$driver" dlsym hostile
 RECORD_EARLY=1; export RECORD_EARLY
 records "before main() and after exit()" "$basic;alloc 4 size=100000 device=host;alloc 5 size=5000 device=host;free 4 device=host;free 5 device=host\

@@ -5,8 +5,8 @@
 . "$GEMEM_SRCDIR/tests/util/decisions.sh"
 library=$GEMEM_BUILDDIR/tests/dry/.libs
 has_cuda || { echo '1..0 # SKIP built without the CUDA headers'; exit 0; }
-driver="env LD_LIBRARY_PATH=$library GEMEM_STANDIN_REPORT=$GEMEM_TMP/report \
-GEMEM_STANDIN=sim:address=first-fit,base=0x7f0000000000,va=first-fit,va_base=0x300000000000,va_step=2MiB"
+driver="env LD_LIBRARY_PATH=$library GEMEM_DRIVER_REPORT=$GEMEM_TMP/report \
+GEMEM_DRIVER=sim:address=first-fit,base=0x7f0000000000,va=first-fit,va_base=0x300000000000,va_step=2MiB"
 
 all_decisions cuda:gpu=0
 check 'the addresses were the driver'\''s' grep -qE ',0x(7f00|3000)' real.csv

@@ -11,6 +11,6 @@ grep -q '^SANITIZE_CFLAGS = .*-fsanitize=thread' "$GEMEM_BUILDDIR/Makefile" && s
 if ! ${CC:-cc} -O1 -g $sanitizer -o threads "$GEMEM_SRCDIR/tests/programs/dry-threads.c" "$libraries/libgemem-dry.so" -Wl,-rpath,"$libraries" -pthread 2>cc.err; then
   skip "threads" "$(head -n 1 cc.err)"; done_testing
 fi
-run 0 env GEMEM_DRY=1 GEMEM_STANDIN=sim:capacity=4GiB ./threads "${GEMEM_DRY_SECONDS:-60}" 16; says out '^0 calls failed$'
+run 0 env GEMEM_DRY=1 GEMEM_DRIVER=sim:capacity=4GiB ./threads "${GEMEM_DRY_SECONDS:-60}" 16; says out '^0 calls failed$'
 check "no race" sh -c "! grep -q 'data race' $err"
 done_testing

@@ -6,9 +6,9 @@ collect=$GEMEM_SRCDIR/tests/gpu/collect.sh
 run 2 "$collect" -o x walk; says err "no step is called 'walk'"
 run 2 "$collect" -z
 has_cuda || { skip 'the rest' 'built without the CUDA headers'; done_testing; }
-LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/dry/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_STANDIN=sim:capacity=4GiB
-export LD_LIBRARY_PATH GEMEM_STANDIN
-run 77 env GEMEM_STANDIN_DEVICES=0 "$collect" -o none; says err 'CUDA_ERROR_NO_DEVICE'; check 'and no folder is left' test ! -e none
+LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/dry/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GEMEM_DRIVER=sim:capacity=4GiB
+export LD_LIBRARY_PATH GEMEM_DRIVER
+run 77 env GEMEM_DRIVER_DEVICES=0 "$collect" -o none; says err 'CUDA_ERROR_NO_DEVICE'; check 'and no folder is left' test ! -e none
 run 2 "$collect" calibrate; says err 'this is the stand-in driver; results/gpu is for GPUs'
 run 1 "$collect" -q -o early compare; says out 'compare: failed \(there is no .*gemem-stand-in-0.ini yet'
 run 1 "$collect" -q -t 0 -o late calibrate; says out 'calibrate: not run \(no time was left\)'

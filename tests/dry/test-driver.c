@@ -530,9 +530,9 @@ scenario_faults (void)
   REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc (&memory, 3 << 20)); /* more than the capacity */
   OK (cu.cuMemAddressReserve (&range, PAGE, 0, 0, 0));
   OK (cu.cuMemCreate (&page, PAGE, &on_device, 0));
-  REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemMap (range, PAGE, 0, page, 0)); /* $GEMEM_STANDIN */
+  REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemMap (range, PAGE, 0, page, 0)); /* $GEMEM_DRIVER */
   OK (cu.cuMemMap (range, PAGE, 0, page, 0));
-  /* $GEMEM_STANDIN_FAIL */
+  /* $GEMEM_DRIVER_FAIL */
   REFUSED (CUDA_ERROR_UNKNOWN, cu.cuMemSetAccess (range, PAGE, &to_device, 1));
   OK (cu.cuMemSetAccess (range, PAGE, &to_device, 1));
   OK (cu.cuMemUnmap (range, PAGE));
@@ -757,13 +757,13 @@ static const Scenario scenarios[] = {
   { "capture", scenario_capture, "", "", 9 },
   { "kernels", scenario_kernels, "", "", 4 },
   { "faults", scenario_faults,
-    "GEMEM_STANDIN=faulty:nth=1,call=map,capacity=2MiB "
-    "GEMEM_STANDIN_FAIL=cuMemSetAccess=1:CUDA_ERROR_UNKNOWN,cuMemsetD8=1+",
+    "GEMEM_DRIVER=faulty:nth=1,call=map,capacity=2MiB "
+    "GEMEM_DRIVER_FAIL=cuMemSetAccess=1:CUDA_ERROR_UNKNOWN,cuMemsetD8=1+",
     "", 0 },
   { "old", scenario_old,
-    "GEMEM_STANDIN_VERSION=12000 GEMEM_STANDIN_DEVICES=3 GEMEM_STANDIN_VMM=0 GEMEM_STANDIN_POOLS=0",
-    "", 0 },
-  { "no-device", scenario_no_device, "GEMEM_STANDIN_DEVICES=0", "", 0 },
+    "GEMEM_DRIVER_VERSION=12000 GEMEM_DRIVER_DEVICES=3 GEMEM_DRIVER_VMM=0 GEMEM_DRIVER_POOLS=0", "",
+    0 },
+  { "no-device", scenario_no_device, "GEMEM_DRIVER_DEVICES=0", "", 0 },
   { "threads", scenario_threads, "", "", 0 },
   { "fork", scenario_fork, "", "", 0 },
 };
@@ -817,7 +817,7 @@ test_scenario (gconstpointer data)
     }
   path = g_build_filename (test_tmpdir (), scenario->name, NULL);
   set_environment (scenario->environment, TRUE);
-  g_setenv ("GEMEM_STANDIN_REPORT", path, TRUE);
+  g_setenv ("GEMEM_DRIVER_REPORT", path, TRUE);
   g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
   set_environment (scenario->environment, FALSE);
   g_test_trap_assert_passed ();

@@ -1,5 +1,5 @@
 /* test-dry-driver.c - the driver and NVML of dry runs: memory that is not backed, work that completes at
- * once, any image, graphs, several devices, what is not written, and what the report says.
+ * once, any image, graphs, several devices, what is not written, and what the notes say.
  *
  * Every scenario runs in a process of its own, which opens libgemem-dry.so.
  */
@@ -362,7 +362,7 @@ scenario_devices (void)
   g_assert_cmpuint (used (), ==, GIB);
 }
 
-/* A stream frees memory whichever context is current, and the report has what pools may keep. */
+/* A stream frees memory whichever context is current, and the notes have what pools may keep. */
 static void
 scenario_pools (void)
 {
@@ -615,11 +615,11 @@ static const struct
   const char *name;
   void (*run) (void);
   const char *gpu, *devices;
-  const char *report; /* lines that the report must have */
+  const char *notes; /* lines that the notes must have */
 } scenarios[] = {
   { "memory", scenario_memory, NULL, NULL,
-    "managed 1048576\nvalue 16\nfault cuMemcpyDtoH_v2: reads " },
-  { "regions", scenario_regions, NULL, NULL, "number 4\ntimes 2 number 4\n" },
+    "managed 1048576 bytes\nvalue 16 bytes\nfault cuMemcpyDtoH_v2: reads " },
+  { "regions", scenario_regions, NULL, NULL, "number 4 bytes\ntimes 2 number 4 bytes\n" },
   { "kernels", scenario_kernels, NULL, NULL, "kernel kernel\n" },
   { "older", scenario_older, NULL, NULL, "" },
   { "graphs", scenario_graphs, NULL, NULL, "" },
@@ -648,7 +648,7 @@ static void
 test_scenario (gconstpointer data)
 {
   const gsize i = GPOINTER_TO_SIZE (data);
-  g_autofree char *path = NULL, *report = NULL;
+  g_autofree char *path = NULL, *notes = NULL;
 
   if (g_test_subprocess ())
     {
@@ -658,17 +658,17 @@ test_scenario (gconstpointer data)
   path = g_build_filename (test_tmpdir (), scenarios[i].name, NULL);
   set ("GEMEM_DRY", "1");
   set ("GEMEM_DRY_GPU", scenarios[i].gpu);
-  set ("GEMEM_STANDIN_DEVICES", scenarios[i].devices);
-  set ("GEMEM_DRY_REPORT", path);
+  set ("GEMEM_DRIVER_DEVICES", scenarios[i].devices);
+  set ("GEMEM_DRY_NOTES", path);
   g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
   g_test_trap_assert_passed ();
-  if (!g_file_get_contents (path, &report, NULL, NULL))
-    report = g_strdup ("");
-  g_auto (GStrv) lines = g_strsplit (scenarios[i].report, "\n", 0);
+  if (!g_file_get_contents (path, &notes, NULL, NULL))
+    notes = g_strdup ("");
+  g_auto (GStrv) lines = g_strsplit (scenarios[i].notes, "\n", 0);
   for (guint l = 0; lines[l] != NULL; l++)
-    if (strstr (report, lines[l]) == NULL)
-      g_error ("'%s' is not in the report:\n%s", lines[l], report);
-  g_assert_null (strstr (report, "kernel quiet"));
+    if (strstr (notes, lines[l]) == NULL)
+      g_error ("'%s' is not in the notes:\n%s", lines[l], notes);
+  g_assert_null (strstr (notes, "kernel quiet"));
 }
 
 int

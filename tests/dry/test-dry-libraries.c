@@ -1,6 +1,6 @@
 /* test-dry-libraries.c - what libgemem-dry.so answers for NVIDIA's libraries: properties and
  * descriptors are read back as they were set, results in host memory, sizes of parameters, versions,
- * kernels of compiled text.  A process has one report; unknown sizes are in it.
+ * kernels of compiled text.  A process has one file of notes; unknown sizes are in it.
  */
 #include "config.h"
 
@@ -45,11 +45,11 @@ test_cublas (void)
   g_assert_cmpint (CALL (cublasDestroy_v2, (void *), handle), ==, 0);
 }
 
-/* TRUE if the report has @line. */
+/* TRUE if the notes have @line. */
 static gboolean
 noted (const char *line)
 {
-  g_autofree char *path = g_build_filename (test_tmpdir (), "report", NULL), *text = NULL;
+  g_autofree char *path = g_build_filename (test_tmpdir (), "notes", NULL), *text = NULL;
   return g_file_get_contents (path, &text, NULL, NULL) && strstr (text, line) != NULL;
 }
 
@@ -329,7 +329,7 @@ test_curand (void)
 
 /* Everything above that only the real library knows. */
 static void
-test_report (void)
+test_notes (void)
 {
   g_assert_true (noted ("workspace cudnnGetConvolutionForwardWorkspaceSize 0..unknown\n"));
   g_assert_true (noted ("value cublasSdot_v2\n"));
@@ -363,9 +363,9 @@ main (int argc, char **argv)
                                          ".libs/libgemem-dry-solvers.so" };
 
   g_test_init (&argc, &argv, NULL);
-  g_autofree char *report = g_build_filename (test_tmpdir (), "report", NULL);
+  g_autofree char *notes = g_build_filename (test_tmpdir (), "notes", NULL);
   g_setenv ("GEMEM_DRY", "1", TRUE);
-  g_setenv ("GEMEM_DRY_REPORT", report, TRUE);
+  g_setenv ("GEMEM_DRY_NOTES", notes, TRUE);
   g_setenv ("GEMEM_DRY_CUBLAS", "12.4.5.8", TRUE);
   g_setenv ("GEMEM_DRY_CUDNN", "9.1.0.70", TRUE);
   for (guint i = 0; i < G_N_ELEMENTS (modules); i++)
@@ -381,6 +381,6 @@ main (int argc, char **argv)
   g_test_add_func ("/libraries/compiler", test_compiler);
   g_test_add_func ("/libraries/nccl", test_nccl);
   g_test_add_func ("/libraries/chosen-sizes", test_chosen_sizes);
-  g_test_add_func ("/libraries/report", test_report);
+  g_test_add_func ("/libraries/notes", test_notes);
   return g_test_run ();
 }

@@ -244,7 +244,7 @@ test_scenario (gconstpointer data)
     }
   g_setenv ("GEMEM_DRY", "1", TRUE);
   g_setenv ("GEMEM_DRY_GPU", scenarios[i].gpu, TRUE);
-  g_setenv ("GEMEM_STANDIN_DEVICES", scenarios[i].devices, TRUE);
+  g_setenv ("GEMEM_DRIVER_DEVICES", scenarios[i].devices, TRUE);
   g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
   g_test_trap_assert_passed ();
 }

@@ -399,13 +399,13 @@ test_split (void)
 
 /* Reads of what is not known, and of what rests on the other ranks; the first read of the host's own value is neither. */
 static void
-test_report (void)
+test_notes (void)
 {
-  g_autofree char *path = g_build_filename (test_tmpdir (), "report", NULL), *text = NULL;
+  g_autofree char *path = g_build_filename (test_tmpdir (), "notes", NULL), *text = NULL;
 
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_assert_nonnull (strstr (text, "number 4\n"));
-  g_assert_nonnull (strstr (text, "assumed 4\n"));
+  g_assert_nonnull (strstr (text, "number 4 bytes\n"));
+  g_assert_nonnull (strstr (text, "assumed 4 bytes\n"));
   g_assert_nonnull (strstr (text, "buffers of NCCL's communicator of 4 ranks\n"));
   g_assert_nonnull (strstr (text, " 5\n"));
   g_assert_nonnull (strstr (text, "rank "));
@@ -420,9 +420,9 @@ main (int argc, char **argv)
   CUmodule module;
 
   g_test_init (&argc, &argv, NULL);
-  g_autofree char *report = g_build_filename (test_tmpdir (), "report", NULL);
+  g_autofree char *notes = g_build_filename (test_tmpdir (), "notes", NULL);
   g_setenv ("GEMEM_DRY", "1", TRUE);
-  g_setenv ("GEMEM_DRY_REPORT", report, TRUE);
+  g_setenv ("GEMEM_DRY_NOTES", notes, TRUE);
   g_setenv ("RANK", "5", TRUE);
   library = test_open_library (".libs/libgemem-dry.so", RTLD_NOW | RTLD_LOCAL);
   OK (CALL ("cuInit", (unsigned), 0));
@@ -445,8 +445,8 @@ main (int argc, char **argv)
   g_test_add_func ("/remembered/collectives", test_collectives);
   g_test_add_func ("/remembered/groups", test_groups);
   g_test_add_func ("/remembered/split", test_split);
-  g_test_add_func ("/remembered/report", test_report);
+  g_test_add_func ("/remembered/notes", test_notes);
   const int status = g_test_run ();
-  g_unsetenv ("GEMEM_DRY_REPORT"); /* its folder is gone */
+  g_unsetenv ("GEMEM_DRY_NOTES"); /* its folder is gone */
   return status;
 }

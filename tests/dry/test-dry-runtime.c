@@ -520,17 +520,17 @@ typedef struct
 } Scenario;
 
 static const Scenario scenarios[] = {
-  { "memory", scenario_memory, "GEMEM_STANDIN", "sim:capacity=1GiB" },
+  { "memory", scenario_memory, "GEMEM_DRIVER", "sim:capacity=1GiB" },
   { "properties", scenario_properties, NULL, NULL },
   { "twelve", scenario_twelve, "GEMEM_DRY_CUDART", "12.4" },
   { "streams", scenario_streams, NULL, NULL },
   { "kernels", scenario_kernels, NULL, NULL },
   { "copies", scenario_copies, NULL, NULL },
-  { "devices", scenario_devices, "GEMEM_STANDIN_DEVICES", "2" },
+  { "devices", scenario_devices, "GEMEM_DRIVER_DEVICES", "2" },
   { "threads", scenario_threads, NULL, NULL },
   { "driver", scenario_driver, NULL, NULL },
-  { "failure", scenario_failure, "GEMEM_STANDIN_FAIL", "cuMemAlloc=2" },
-  { "none", scenario_none, "GEMEM_STANDIN_DEVICES", "0" },
+  { "failure", scenario_failure, "GEMEM_DRIVER_FAIL", "cuMemAlloc=2" },
+  { "none", scenario_none, "GEMEM_DRIVER_DEVICES", "0" },
   { "fork", scenario_fork, NULL, NULL },
 };
 

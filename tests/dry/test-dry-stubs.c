@@ -57,11 +57,11 @@ preload (const char *stubs)
 }
 
 static void
-run_over (const char *stubs, gboolean bind_now, char **out, char **err, char **report)
+run_over (const char *stubs, gboolean bind_now, char **out, char **err, char **notes)
 {
   g_autofree char *program = built ("tests/programs/dry-asks");
   g_autofree char *objects = preload (stubs);
-  g_autofree char *file = g_build_filename (folder, "report", NULL);
+  g_autofree char *file = g_build_filename (folder, "notes", NULL);
   char *arguments[] = { program, NULL };
   char **environment = g_get_environ ();
   GError *error = NULL;
@@ -70,14 +70,14 @@ run_over (const char *stubs, gboolean bind_now, char **out, char **err, char **r
   g_unlink (file);
   environment = g_environ_setenv (environment, "LD_PRELOAD", objects, TRUE);
   environment = g_environ_setenv (environment, "GEMEM_DRY", "1", TRUE);
-  environment = g_environ_setenv (environment, "GEMEM_DRY_REPORT", file, TRUE);
+  environment = g_environ_setenv (environment, "GEMEM_DRY_NOTES", file, TRUE);
   if (bind_now)
     environment = g_environ_setenv (environment, "LD_BIND_NOW", "1", TRUE);
   g_spawn_sync (NULL, arguments, environment, G_SPAWN_DEFAULT, NULL, NULL, out, err, &status,
                 &error);
   g_assert_no_error (error);
   g_assert_cmpint (status, ==, 0);
-  g_assert_true (g_file_get_contents (file, report, NULL, NULL));
+  g_assert_true (g_file_get_contents (file, notes, NULL, NULL));
   g_strfreev (environment);
 }
 
@@ -94,14 +94,14 @@ static void
 test_program (gconstpointer bind_now)
 {
   g_autofree char *program = built ("tests/programs/dry-asks");
-  g_autofree char *out = NULL, *err = NULL, *report = NULL, *stubs = NULL;
+  g_autofree char *out = NULL, *err = NULL, *notes = NULL, *stubs = NULL;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   g_test_skip ("a sanitizer must be loaded before what is preloaded");
   return;
 #endif
   stubs = stubs_of (program);
-  run_over (stubs, bind_now != NULL, &out, &err, &report);
+  run_over (stubs, bind_now != NULL, &out, &err, &notes);
   g_assert_cmpstr (out, ==,
                    "create 0 1\n"
                    "harmless 0 0\n"
@@ -117,10 +117,10 @@ test_program (gconstpointer bind_now)
                    "nvmlInit_v2 in libnvidia-ml.so.1 1\n");
   g_assert_cmpuint (count (err, "cublasMadeUp (libcublas.so.12)"), ==, 1);
   g_assert_nonnull (strstr (err, "CUBLAS_STATUS_NOT_SUPPORTED"));
-  g_assert_nonnull (strstr (report, "missing cublasMadeUp libcublas.so.12\n"));
-  g_assert_nonnull (strstr (report, "missing ncclMadeUp libnccl.so.2\n"));
-  g_assert_nonnull (strstr (report, "harmless cublasStrsm_v2 4001\n"));
-  g_assert_nonnull (strstr (report, "failed cublasMadeUp 2\n"));
+  g_assert_nonnull (strstr (notes, "missing cublasMadeUp libcublas.so.12\n"));
+  g_assert_nonnull (strstr (notes, "missing ncclMadeUp libnccl.so.2\n"));
+  g_assert_nonnull (strstr (notes, "harmless 4001 cublasStrsm_v2\n"));
+  g_assert_nonnull (strstr (notes, "failed 2 cublasMadeUp\n"));
 }
 
 /* A name that the program defines is asked of no library, unless another object looks it up. */

@@ -10,8 +10,8 @@ says err 'device sim: it has no memory to touch; use -d cuda:0'
 
 has_cuda || { skip 'the rest' 'built without the CUDA headers'; done_testing; }
 LD_LIBRARY_PATH=$GEMEM_BUILDDIR/tests/dry/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-GEMEM_STANDIN_REPORT=$PWD/report
-export LD_LIBRARY_PATH GEMEM_STANDIN_REPORT
+GEMEM_DRIVER_REPORT=$PWD/report
+export LD_LIBRARY_PATH GEMEM_DRIVER_REPORT
 if gemem-sim replay small.gmt -a direct -d cuda:0 --touch 2>&1 | grep -q 'built without kernels'; then
   run 77 gemem-sim replay small.gmt -a direct -d cuda:0 --touch
   skip 'the rest' 'built without nvcc'
@@ -50,9 +50,9 @@ touch_finds_nothing cuda:0 "$events"
 check 'nothing is left behind, nothing misused' sh -c '! grep -E "^(leak|misuse|fault)" report'
 
 # The kernels do not load, or do not start.
-run 77 env GEMEM_STANDIN_FAIL=cuModuleLoadData=1:CUDA_ERROR_NO_BINARY_FOR_GPU gemem-sim replay small.gmt -a direct -d cuda:0 --touch
+run 77 env GEMEM_DRIVER_FAIL=cuModuleLoadData=1:CUDA_ERROR_NO_BINARY_FOR_GPU gemem-sim replay small.gmt -a direct -d cuda:0 --touch
 says err 'cuModuleLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU'
-run 1 env GEMEM_STANDIN_FAIL=cuLaunchKernel=7:CUDA_ERROR_LAUNCH_FAILED gemem-sim replay small.gmt -a direct -d cuda:0 --touch
+run 1 env GEMEM_DRIVER_FAIL=cuLaunchKernel=7:CUDA_ERROR_LAUNCH_FAILED gemem-sim replay small.gmt -a direct -d cuda:0 --touch
 says err 'cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED'
 check 'nothing is left behind then' sh -c '! grep -E "^(leak|misuse)" report'
 done_testing

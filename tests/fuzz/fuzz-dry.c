@@ -1,5 +1,5 @@
 /* fuzz-dry.c - what dry runs read: images with kernels, programs and shared objects (which recordings are
- * named from, too), and the report of the libraries.
+ * named from, too), and the notes of a run.
  */
 #include "config.h"
 
@@ -13,13 +13,13 @@
 #include "tests/fuzz/fuzz.h"
 #include "traces/symbols-private.h"
 
-static const char *const members[] = { "image", "elf", "report", NULL };
+static const char *const members[] = { "image", "elf", "notes", NULL };
 
 enum
 {
   IMAGE,
   ELF,
-  REPORT
+  NOTES
 };
 
 static const char *
@@ -123,17 +123,18 @@ run_elf (const guint8 *data, gsize size)
   return TRUE;
 }
 
-/* ---- reports */
+/* ---- notes */
 
 static gboolean
-run_report (const guint8 *data, gsize size)
+run_notes (const guint8 *data, gsize size)
 {
-  const DryRun run = { .report = (char *) fuzz_file (data, size) };
+  DryRun run = { .notes_file = (char *) fuzz_file (data, size) };
   DryVerdict verdict = { 0 };
   DryFinding found = { .pid = 7 };
   guint n = 0;
 
   gemem_dry_counts_init (&verdict);
+  gemem_dry_notes_load (&run);
   gemem_dry_notes_read (&run, &verdict);
   gemem_dry_notes_process (&run, &found);
 #define LIST(name) n += verdict.name->len;
@@ -141,6 +142,8 @@ run_report (const guint8 *data, gsize size)
 #undef LIST
   gemem_dry_counts_clear (&verdict);
   g_free (found.nccl_on);
+  g_free (run.notes_text);
+  g_array_unref (run.notes);
   return n > 0;
 }
 
@@ -151,20 +154,23 @@ run_dry (guint member, const guint8 *data, gsize size)
 {
   return member == IMAGE ? run_image (data, size)
          : member == ELF ? run_elf (data, size)
-                         : run_report (data, size);
+                         : run_notes (data, size);
 }
 
 static void
 dry_seeds (guint member, GPtrArray *seeds)
 {
-  static const char report[] =
-      "missing cudaLaunchCooperativeKernel libcudart.so.12\nfailed cudaLaunchCooperativeKernel 3\n"
-      "harmless cudaStreamAttachMemAsync 7\nvalue cudaMemcpy of 8 bytes at 0x1000\n"
-      "assumed train.py:9 step\nsized train.py:10 nonzero\nmanaged 4096\ntold generate()\nbuffers "
+  static const char notes[] =
+      "missing cudaLaunchCooperativeKernel libcudart.so.12\nfailed 3 cudaLaunchCooperativeKernel\n"
+      "harmless 7 cudaStreamAttachMemAsync\nvalue cudaMemcpy of 8 bytes at 0x1000\n"
+      "assumed train.py:9 step\nsized train.py:10 nonzero\nmanaged 4096 bytes\ntold "
+      "generate()\nbuffers "
       "of NCCL\n"
       "workspace cublasLtMatmulAlgoGetHeuristic 0..33554432\nhost train.py:7\n"
       "kernel vectorAdd\nimage 3 entries\ntimes 12 value cudaMemcpy of 8 bytes at 0x1000\n"
-      "last 2000 train.py:31 main\nrefused 7 0\nnccl 7 0 545259520 one h100\n";
+      "last 2000 train.py:31 main\nrefused 7 0\nnccl 7 0 545259520 0 one h100\nheld 7 0 4096\nrank "
+      "7 1\n"
+      "threshold 7 0 0\nvisible 7 0 2\n";
   GememDryWanted function = { (char *) "cublasCreate_v2", (char *) "libcublas.so.12", 0 },
                  table = { (char *) "table", NULL, 64 };
   GememDryLibrary library = { .soname = (char *) "libcublas.so.12", .symbols = g_ptr_array_new () };
@@ -172,8 +178,8 @@ dry_seeds (guint member, GPtrArray *seeds)
 
   g_ptr_array_add (library.symbols, &function);
   g_ptr_array_add (library.symbols, &table);
-  if (member == REPORT)
-    fuzz_add_text (seeds, report);
+  if (member == NOTES)
+    fuzz_add_text (seeds, notes);
   else if (member == ELF)
     g_ptr_array_add (seeds, g_byte_array_free_to_bytes (gemem_dry_write (&library, written)));
   g_ptr_array_unref (library.symbols);

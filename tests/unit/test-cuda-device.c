@@ -91,7 +91,7 @@ play (Scene scene, const char *spec, const char *environment, char **report)
       char path[32];
 
       g_snprintf (path, sizeof path, "/dev/fd/%d", told[1]);
-      g_setenv ("GEMEM_STANDIN_REPORT", path, TRUE);
+      g_setenv ("GEMEM_DRIVER_REPORT", path, TRUE);
       begin (environment);
       scene (spec, said[1]);
       exit (0);
@@ -257,7 +257,7 @@ test_two (void)
 {
   g_autofree char *report = NULL;
 
-  g_free (play (scene_two, "cuda:gpu=1", "GEMEM_STANDIN_DEVICES=2", &report));
+  g_free (play (scene_two, "cuda:gpu=1", "GEMEM_DRIVER_DEVICES=2", &report));
   g_assert_true (is_clean (report));
   g_assert_cmpuint (count (report, "cuCtxPushCurrent"), ==, count (report, "cuCtxPopCurrent"));
 }
@@ -286,7 +286,7 @@ test_full (void)
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
     {
       g_autofree char *report = NULL;
-      g_free (play (scene_full, modes[i], "GEMEM_STANDIN=sim:capacity=8MiB", &report));
+      g_free (play (scene_full, modes[i], "GEMEM_DRIVER=sim:capacity=8MiB", &report));
       g_assert_true (is_clean (report));
     }
 }
@@ -319,18 +319,18 @@ test_bad_machines (void)
   {
     const char *spec, *environment, *message;
   } cases[] = {
-    { "cuda", "GEMEM_STANDIN_DEVICES=0",
+    { "cuda", "GEMEM_DRIVER_DEVICES=0",
       "device cuda: cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected; use a "
       "simulated device, for example -d sim:profile=h200" },
-    { "cuda:2", "GEMEM_STANDIN_DEVICES=2",
+    { "cuda:2", "GEMEM_DRIVER_DEVICES=2",
       "device cuda:2: no such GPU, the driver finds 2, counted from 0; give another number" },
-    { "cuda", "GEMEM_STANDIN_VERSION=11020",
+    { "cuda", "GEMEM_DRIVER_VERSION=11020",
       "device cuda: the driver is too old: it is for CUDA 11.2, and 11.3 is needed; use a "
       "simulated device, for example -d sim:profile=h200" },
-    { "cuda:0:mode=vmm", "GEMEM_STANDIN_VMM=0",
+    { "cuda:0:mode=vmm", "GEMEM_DRIVER_VMM=0",
       "device cuda:0: this GPU or its driver has no virtual memory, which mode=vmm needs; use "
       "mode=malloc" },
-    { "cuda:0:mode=async", "GEMEM_STANDIN_POOLS=0",
+    { "cuda:0:mode=async", "GEMEM_DRIVER_POOLS=0",
       "device cuda:0: this GPU or its driver has no memory pools, which mode=async needs; use "
       "mode=malloc" },
   };
@@ -371,7 +371,7 @@ test_plain (void)
   g_autofree char *report = NULL;
 
   g_free (play (scene_plain, "cuda",
-                "GEMEM_STANDIN_VMM=0 GEMEM_STANDIN_POOLS=0 GEMEM_STANDIN_VERSION=11030", &report));
+                "GEMEM_DRIVER_VMM=0 GEMEM_DRIVER_POOLS=0 GEMEM_DRIVER_VERSION=11030", &report));
   g_assert_true (is_clean (report));
 }
 
@@ -463,7 +463,7 @@ scene_faults (const char *spec, int out)
 static void
 fail (const char *spec, const char *call, guint n, gboolean later, gboolean ended, const char *code)
 {
-  g_autofree char *environment = g_strdup_printf ("GEMEM_STANDIN_FAIL=%s=%u%s:%s", call, n,
+  g_autofree char *environment = g_strdup_printf ("GEMEM_DRIVER_FAIL=%s=%u%s:%s", call, n,
                                                   later ? "+" : "", code),
                   *report = NULL;
   g_autofree char *said = play (scene_faults, spec, environment, &report);
@@ -537,7 +537,7 @@ test_double_faults (gconstpointer spec)
     for (guint k = i % 2; k < G_N_ELEMENTS (undoing); k += 2)
       {
         g_autofree char *environment = g_strdup_printf (
-            "GEMEM_STANDIN_FAIL=%s=1:CUDA_ERROR_UNKNOWN,%s=1+:CUDA_ERROR_ILLEGAL_ADDRESS", first[i],
+            "GEMEM_DRIVER_FAIL=%s=1:CUDA_ERROR_UNKNOWN,%s=1+:CUDA_ERROR_ILLEGAL_ADDRESS", first[i],
             undoing[k]);
         g_autofree char *report = NULL, *said = NULL;
 
@@ -573,7 +573,7 @@ test_short_then_fault (gconstpointer spec)
     for (guint k = 0; k < G_N_ELEMENTS (later); k++)
       {
         g_autofree char *environment = g_strdup_printf (
-            "GEMEM_STANDIN_FAIL=%s=1:CUDA_ERROR_OUT_OF_MEMORY,%s=2:CUDA_ERROR_UNKNOWN", asking[i],
+            "GEMEM_DRIVER_FAIL=%s=1:CUDA_ERROR_OUT_OF_MEMORY,%s=2:CUDA_ERROR_UNKNOWN", asking[i],
             later[k]);
         g_autofree char *report = NULL, *said = NULL;
 
@@ -656,7 +656,7 @@ test_nameless (void)
 
   said = play (
       scene_faults, "cuda:0",
-      "GEMEM_STANDIN_FAIL=cuMemAlloc=1:CUDA_ERROR_UNKNOWN,cuGetErrorName=1+:CUDA_ERROR_UNKNOWN",
+      "GEMEM_DRIVER_FAIL=cuMemAlloc=1:CUDA_ERROR_UNKNOWN,cuGetErrorName=1+:CUDA_ERROR_UNKNOWN",
       &report);
   g_assert_cmpstr (said, ==,
                    "1 device cuda:0: cuMemAlloc: error 999; the GPU cannot go on, look into the "

@@ -532,16 +532,16 @@ test_threads_on_cuda (gconstpointer allocator)
                                                     "gemem_driver", ".libs", NULL);
   g_autofree char *report = g_build_filename (test_tmpdir (), "report", NULL), *text = NULL;
   g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", gemem_driver, NULL),
-                  *to = g_strconcat ("GEMEM_STANDIN_REPORT=", report, NULL);
+                  *to = g_strconcat ("GEMEM_DRIVER_REPORT=", report, NULL);
   const char *settings[] = { "",
                              "",
                              "",
                              "GEMEM_DEVICE=cuda",
                              path,
                              to,
-                             needs_all (allocator) ? "GEMEM_STANDIN=sim:capacity=64GiB"
-                                                   : "GEMEM_STANDIN=sim:capacity=4GiB",
-                             "GEMEM_STANDIN_DEVICES=2",
+                             needs_all (allocator) ? "GEMEM_DRIVER=sim:capacity=64GiB"
+                                                   : "GEMEM_DRIVER=sim:capacity=4GiB",
+                             "GEMEM_DRIVER_DEVICES=2",
                              NULL };
   /* the base of ranges in the stand-in driver */
   static const char *const simulated[] = { "sim:va_base=0x200000000000",
@@ -585,10 +585,10 @@ test_double_faults (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *fail = g_strconcat ("GEMEM_STANDIN_FAIL=", cases[i].fail, NULL),
+      g_autofree char *fail = g_strconcat ("GEMEM_DRIVER_FAIL=", cases[i].fail, NULL),
                       *allocator = g_strconcat ("GEMEM_ALLOCATOR=", cases[i].allocator, NULL);
-      const char *const settings[] = { "GEMEM_DEVICE=cuda",       fail, allocator, path,
-                                       "GEMEM_STANDIN_DEVICES=2", NULL };
+      const char *const settings[] = { "GEMEM_DEVICE=cuda",      fail, allocator, path,
+                                       "GEMEM_DRIVER_DEVICES=2", NULL };
       g_autofree char *said = run_child ("unlucky", cases[i].status, settings);
 
       g_test_message ("%s: %s", cases[i].fail, said);
@@ -610,7 +610,7 @@ test_capture (void)
                                                     "gemem_driver", ".libs", NULL);
   g_autofree char *report = g_build_filename (test_tmpdir (), "captured", NULL);
   g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", gemem_driver, NULL),
-                  *to = g_strconcat ("GEMEM_STANDIN_REPORT=", report, NULL);
+                  *to = g_strconcat ("GEMEM_DRIVER_REPORT=", report, NULL);
   const GememAllocatorClass *const *classes = gemem_allocator_classes ();
   guint n = 0;
 
@@ -625,8 +625,8 @@ test_capture (void)
                                  i < n ? "GEMEM_DEVICE=cuda" : "GEMEM_DEVICE=cuda:mode=vmm",
                                  path,
                                  to,
-                                 "GEMEM_STANDIN=sim:capacity=4GiB",
-                                 "GEMEM_STANDIN_DEVICES=2",
+                                 "GEMEM_DRIVER=sim:capacity=4GiB",
+                                 "GEMEM_DRIVER_DEVICES=2",
                                  NULL };
 
       if (classes[i % n]->prepare != NULL)
