@@ -74,7 +74,7 @@ extern const GememAllocatorClass gemem_umpire_quick_class, gemem_umpire_list_cla
 
 #define FIELD(field) .offset = G_STRUCT_OFFSET (UmpireParams, field)
 
-static const GememParam params[] = {
+static const GememParam parameters[] = {
   { .name = "first",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -582,7 +582,7 @@ list_create (gconstpointer given, GememDevice *device, GError **error)
 }
 
 #define COMMON \
-  .abi = GEMEM_ALLOCATOR_ABI, .alignment = 16, .params = params, \
+  .abi = GEMEM_ALLOCATOR_ABI, .alignment = 16, .params = parameters, \
   .params_size = sizeof (UmpireParams), .alloc = umpire_alloc, \
   .prefetch = gemem_neighbours_prefetch, .trim = umpire_trim, .largest_free = umpire_largest_free, \
   .walk = umpire_walk, .check = umpire_check, .destroy = umpire_destroy, \

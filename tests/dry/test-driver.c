@@ -1,4 +1,4 @@
-/* test-gemem_driver.c - the stand-in driver itself: refusals, counts, real bytes under several mappings,
+/* test-driver.c - the stand-in driver itself: refusals, counts, real bytes under several mappings,
  * and the order of work.
  *
  * Every scenario runs in a process of its own, which opens the library as a program does; the test
