@@ -528,8 +528,8 @@ static void
 test_threads_on_cuda (gconstpointer allocator)
 {
 #ifdef HAVE_CUDA
-  g_autofree char *gemem_driver = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests",
-                                                    "gemem_driver", ".libs", NULL);
+  g_autofree char *gemem_driver = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "dry",
+                                                    ".libs", NULL);
   g_autofree char *report = g_build_filename (test_tmpdir (), "report", NULL), *text = NULL;
   g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", gemem_driver, NULL),
                   *to = g_strconcat ("GEMEM_DRIVER_REPORT=", report, NULL);
@@ -579,8 +579,8 @@ test_double_faults (void)
     { "cuEventRecord=1:CUDA_ERROR_UNKNOWN,cuEventDestroy=1+:CUDA_ERROR_ILLEGAL_ADDRESS",
       "pytorch-caching" }
   };
-  g_autofree char *gemem_driver = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests",
-                                                    "gemem_driver", ".libs", NULL);
+  g_autofree char *gemem_driver = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "dry",
+                                                    ".libs", NULL);
   g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", gemem_driver, NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -606,8 +606,8 @@ static void
 test_capture (void)
 {
 #ifdef HAVE_CUDA
-  g_autofree char *gemem_driver = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests",
-                                                    "gemem_driver", ".libs", NULL);
+  g_autofree char *gemem_driver = g_build_filename (g_getenv ("GEMEM_BUILDDIR"), "tests", "dry",
+                                                    ".libs", NULL);
   g_autofree char *report = g_build_filename (test_tmpdir (), "captured", NULL);
   g_autofree char *path = g_strconcat ("LD_LIBRARY_PATH=", gemem_driver, NULL),
                   *to = g_strconcat ("GEMEM_DRIVER_REPORT=", report, NULL);
