@@ -1,7 +1,7 @@
 /* multicast.c - multicast objects, in dry runs: addresses whose writes NVSwitch hands to the memory of
  * several devices.
  *
- * An object is a page that belongs to nobody (driver.h): mapping it takes nothing of a device.  What is
+ * An object is a page that belongs to nobody (areas.h): mapping it takes nothing of a device.  What is
  * bound to it are pages that the program made itself, which are counted where they were made.
  *
  * Invariant: only between devices that reach each other by NVSwitch of the third generation or later
