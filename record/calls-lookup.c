@@ -1,8 +1,10 @@
-/* calls-lookup.c - calls that look up functions: they return the wrapper of a hooked function.
- * These calls are not recorded. */
+/* calls-lookup.c - calls that look up functions: they return the wrapper of a hooked function
+ * (shapes.h). These calls are not recorded. */
 #include "config.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "record/shapes.h"
 
@@ -19,12 +21,37 @@ wants_per_thread (const Hook *hook, unsigned long long flags)
     return NOT_INITIALIZED; \
   int result = real (__VA_ARGS__)
 
+/* The function to return to a program for which the driver looked up @symbol as @real: @real or its
+ * wrapper. */
+static void *
+wrap_driver (const char *symbol, void *real, int version, bool per_thread)
+{
+  Hook *best = NULL;
+
+  if (symbol == NULL || real == NULL)
+    return real;
+  for (int i = 0; i < gemem_recorder_hook_count; i++)
+    {
+      Hook *hook = &gemem_recorder_hooks[i];
+      if (real == hook->wrapper)
+        return real;
+      if (hook->base == NULL || strcmp (hook->base, symbol) != 0 || hook->since > version)
+        continue;
+      /* choose the newest hook up to @version; of a pair, the hook for this kind of default
+       * stream */
+      if (best == NULL || hook->since > best->since
+          || (hook->since == best->since && hook->per_thread == per_thread))
+        best = hook;
+    }
+  return best != NULL ? gemem_recorder_adopt (best, real) : real;
+}
+
 static int
 wrap_found (int result, const char *symbol, void **function, int version, bool per_thread)
 {
   int saved = errno;
   if (result == 0 && function != NULL)
-    *function = gemem_recorder_wrap_driver (symbol, *function, version, per_thread);
+    *function = wrap_driver (symbol, *function, version, per_thread);
   errno = saved;
   return result;
 }

@@ -70,7 +70,7 @@ uint32_t gemem_recorder_stack (void);
 /* Has Python's main thread say where it is, as soon as it can. */
 void gemem_recorder_ask_line (void);
 
-/* ---- resolve.c */
+/* ---- hooks.c */
 
 typedef struct
 {
@@ -85,14 +85,21 @@ typedef struct
 extern Hook gemem_recorder_hooks[];
 extern const int gemem_recorder_hook_count;
 
+/* ---- resolve.c */
+
+typedef void *(*RecorderLookup) (void *, const char *);
+
+/* The dlsym() of the C library. */
+RecorderLookup gemem_recorder_dlsym (void);
+/* Looks up @name after this library in the global scope; NULL, with dlerror() set: not there. */
+void *gemem_recorder_behind (const char *name);
+/* Whether the addresses @a and @b are in one object. */
+bool gemem_recorder_same_object (const void *a, const void *b);
 /* The real function of @hook for a caller at @caller; NULL if there is none. */
 void *gemem_recorder_real (Hook *hook, const void *caller);
-/* A function of the driver; NULL if the driver is not loaded. */
+/* A function of the driver that is not hooked; NULL if the driver is not loaded. */
 void *gemem_recorder_driver_function (const char *name);
-/* The function to return to a program for which the driver looked up @symbol as @real: @real or its
- * wrapper. */
-void *gemem_recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thread);
-/* The same for the entry point with the exported name of @hook. */
+/* What to return to a program that found @real for @hook itself: @real or the wrapper. */
 void *gemem_recorder_adopt (Hook *hook, void *real);
 
 /* ---- driver.c; only after a call of the program has succeeded */

@@ -1,21 +1,13 @@
-/* resolve.c - finds the real function of a wrapper, and returns the wrapper to programs that look
- * up functions themselves (recorder.h).
+/* resolve.c - finds the real function of a wrapper (recorder.h).
  *
  * Programs reach CUDA by linking (the preloaded library is found first), by dlsym() on a handle
- * (Python's ctypes, the runtime on the driver), and by cuGetProcAddress() and
- * cudaGetDriverEntryPoint().  All three are handled here.
+ * (dlsym.c; Python's ctypes, the runtime on the driver), and by cuGetProcAddress() and
+ * cudaGetDriverEntryPoint() (calls-lookup.c).
  *
  * The real function is searched where the caller would have found it: among the libraries of the
  * calling object (those of a Python extension are not in the global scope), then after this library
  * in the global scope, then in any loaded libcuda or libcudart.  What the calling object defines
  * itself comes last of these three, as for the dynamic loader.
- *
- * Such a definition may be a stub that opens the driver and looks the same name up there (TensorFlow
- * links no CUDA library).  It is reached through the wrapper, so its lookup returns the driver's
- * function: the wrapper would call the stub again, for ever.
- *
- * dlsym() is replaced for hooked names.  Any other call continues in the dlsym() of the C library
- * by a tail call, because that function identifies the caller of RTLD_NEXT by its return address.
  *
  * Invariants: a name is found only if it would be found without the recorder; a function of a
  * second runtime library in the same process is not wrapped (its driver calls are recorded).
@@ -28,8 +20,6 @@
 
 #include "record/recorder.h"
 
-typedef void *(*Lookup) (void *, const char *);
-
 /* The versions of dlsym(): that of glibc 2.34, and the first one of the architecture. */
 #if defined(__x86_64__)
 #define FIRST_VERSION "GLIBC_2.2.5"
@@ -39,41 +29,20 @@ typedef void *(*Lookup) (void *, const char *);
 #define FIRST_VERSION "GLIBC_2.0"
 #endif
 
-/* TAIL_RETURN must compile to a jump. */
-#if defined(__clang__)
-#define TAIL_CALLER
-#define TAIL_RETURN __attribute__ ((musttail)) return
-#else
-#define TAIL_CALLER \
-  __attribute__ ((optimize ("O2", "optimize-sibling-calls", "omit-frame-pointer")))
-#define TAIL_RETURN return
-#endif
-
-static Lookup
-real_dlsym (void)
+RecorderLookup
+gemem_recorder_dlsym (void)
 {
-  static _Atomic (Lookup) found;
-  Lookup lookup = atomic_load_explicit (&found, memory_order_relaxed);
+  static _Atomic (RecorderLookup) found;
+  RecorderLookup lookup = atomic_load_explicit (&found, memory_order_relaxed);
 
   if (lookup == NULL)
     {
-      lookup = (Lookup) dlvsym (RTLD_NEXT, "dlsym", "GLIBC_2.34");
+      lookup = (RecorderLookup) dlvsym (RTLD_NEXT, "dlsym", "GLIBC_2.34");
       if (lookup == NULL)
-        lookup = (Lookup) dlvsym (RTLD_NEXT, "dlsym", FIRST_VERSION);
+        lookup = (RecorderLookup) dlvsym (RTLD_NEXT, "dlsym", FIRST_VERSION);
       atomic_store_explicit (&found, lookup, memory_order_relaxed);
     }
   return lookup;
-}
-
-static Hook *
-hook_named (const char *name)
-{
-  if (name == NULL || name[0] != 'c' || name[1] != 'u')
-    return NULL;
-  for (int i = 0; i < gemem_recorder_hook_count; i++)
-    if (strcmp (gemem_recorder_hooks[i].name, name) == 0)
-      return &gemem_recorder_hooks[i];
-  return NULL;
 }
 
 static bool
@@ -91,12 +60,11 @@ unless_own (const Hook *hook, void *function)
 
 /* ---- the real function */
 
-/* Looks up @name after this library in the global scope.  Must not be a tail call, which would
- * search after another caller. */
-static void *
-behind_this (const char *name)
+/* Must not be a tail call, which would search after another caller. */
+void *
+gemem_recorder_behind (const char *name)
 {
-  void *function = real_dlsym () (RTLD_NEXT, name);
+  void *function = gemem_recorder_dlsym () (RTLD_NEXT, name);
   __asm__ volatile("" : "+r"(function));
   return function;
 }
@@ -106,7 +74,7 @@ static void *
 in_library (const char *path, const char *name)
 {
   void *handle = dlopen (path, RTLD_LAZY | RTLD_NOLOAD);
-  void *function = handle != NULL ? real_dlsym () (handle, name) : NULL;
+  void *function = handle != NULL ? gemem_recorder_dlsym () (handle, name) : NULL;
 
   if (handle != NULL)
     dlclose (handle); /* the library was loaded before, and stays loaded */
@@ -144,11 +112,7 @@ in_loaded (const char *begins, const char *name)
 void *
 gemem_recorder_driver_function (const char *name)
 {
-  void *function = in_loaded ("libcuda.so", name);
-  for (int i = 0; i < gemem_recorder_hook_count; i++)
-    if (function != NULL && function == gemem_recorder_hooks[i].wrapper)
-      return NULL;
-  return function;
+  return in_loaded ("libcuda.so", name);
 }
 
 /* Keeps the library of @function loaded, in any name space: a wrapper may outlive its handle. */
@@ -176,9 +140,8 @@ know (Hook *hook, void *real)
   return real;
 }
 
-/* Whether the addresses @a and @b are in one object. */
-static bool
-same_object (const void *a, const void *b)
+bool
+gemem_recorder_same_object (const void *a, const void *b)
 {
   Dl_info of_a, of_b;
   return dladdr (a, &of_a) != 0 && dladdr (b, &of_b) != 0 && of_a.dli_fbase == of_b.dli_fbase;
@@ -194,13 +157,13 @@ gemem_recorder_real (Hook *hook, const void *caller)
     return real;
   if (dladdr (caller, &info) != 0 && info.dli_fname != NULL)
     real = unless_own (hook, in_library (info.dli_fname, hook->name));
-  if (real != NULL && same_object (real, caller))
+  if (real != NULL && gemem_recorder_same_object (real, caller))
     {
       own = real;
       real = NULL;
     }
   if (real == NULL)
-    real = unless_own (hook, behind_this (hook->name));
+    real = unless_own (hook, gemem_recorder_behind (hook->name));
   if (real == NULL)
     real = own;
   if (real == NULL)
@@ -217,61 +180,4 @@ gemem_recorder_adopt (Hook *hook, void *real)
   if (real == NULL || real == hook->wrapper)
     return real;
   return know (hook, real) == real || !is_runtime (hook) ? hook->wrapper : real;
-}
-
-void *
-gemem_recorder_wrap_driver (const char *symbol, void *real, int version, bool per_thread)
-{
-  Hook *best = NULL;
-
-  if (symbol == NULL || real == NULL)
-    return real;
-  for (int i = 0; i < gemem_recorder_hook_count; i++)
-    {
-      Hook *hook = &gemem_recorder_hooks[i];
-      if (real == hook->wrapper)
-        return real;
-      if (hook->base == NULL || strcmp (hook->base, symbol) != 0 || hook->since > version)
-        continue;
-      /* choose the newest hook up to @version; of a pair, the hook for this kind of default
-       * stream */
-      if (best == NULL || hook->since > best->since
-          || (hook->since == best->since && hook->per_thread == per_thread))
-        best = hook;
-    }
-  return best != NULL ? gemem_recorder_adopt (best, real) : real;
-}
-
-/* Whether the object of @caller has the function that @hook's wrapper calls: it is a stub. */
-static bool
-is_stub (Hook *hook, const void *caller)
-{
-  const void *real = atomic_load_explicit (&hook->real, memory_order_acquire);
-  return real != NULL && same_object (real, caller);
-}
-
-static __attribute__ ((noinline)) void *
-hooked_symbol (Hook *hook, void *handle, const void *caller)
-{
-  void *function = real_dlsym () (handle, hook->name);
-
-  if (function != hook->wrapper)
-    return function != NULL && is_stub (hook, caller) ? function
-                                                      : gemem_recorder_adopt (hook, function);
-  if (gemem_recorder_real (hook, caller) != NULL)
-    return function;
-  return behind_this (hook->name); /* not found: returns NULL and sets dlerror() */
-}
-
-EXPORT void *dlsym (void *restrict handle, const char *restrict name);
-
-TAIL_CALLER void *
-dlsym (void *restrict handle, const char *restrict name)
-{
-  Hook *hook = handle != RTLD_NEXT ? hook_named (name) : NULL;
-
-  if (hook != NULL)
-    return hooked_symbol (hook, handle, __builtin_return_address (0));
-  Lookup lookup = real_dlsym ();
-  TAIL_RETURN lookup (handle, name);
 }

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/areas.h"
+#include "dry/driver/remembered.h"
 
 /* From this size on bytes are mapped from the kernel, where untouched pages cost nothing. */
 #define MAP_FROM (1 << 20)
@@ -51,6 +52,25 @@ gemem_driver_bytes_data (DriverBytes *bytes)
         g_error ("stand-in libcuda: this machine has no %" G_GUINT64_FORMAT " bytes", bytes->size);
     }
   return bytes->data;
+}
+
+DriverPage *
+gemem_driver_page_new (DriverDevice *device, guint64 size)
+{
+  DriverPage *page = gemem_driver_object_add (g_new0 (DriverPage, 1), KIND_PAGE, NULL);
+
+  page->device = device;
+  page->size = size;
+  page->owners = 1;
+  page->bytes = gemem_driver_bytes_new (size);
+  return page;
+}
+
+DriverPage *
+gemem_driver_page (CUmemGenericAllocationHandle handle)
+{
+  DriverPage *page = gemem_driver_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
+  return page != NULL && page->owners > 0 ? page : NULL;
 }
 
 DriverArea *

@@ -10,7 +10,7 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
+#include "dry/driver/capture.h"
 
 /* A capture, shared by the streams that take part in it. */
 struct _DriverCapture
@@ -130,13 +130,9 @@ add_library_work (DriverCapture *capture)
                             &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL }, NULL, 0);
 }
 
-static CUresult
-begin_capture (DriverEntry entry, CUstream handle, CUstreamCaptureMode mode)
+CUresult
+gemem_driver_capture_begin (DriverStream *stream, CUstreamCaptureMode mode)
 {
-  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
-  DriverStream *stream = gemem_driver_stream (handle);
-  if (stream == NULL || (guint) mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such stream, or no mode");
   if (stream == &stream->object.context->legacy)
     return gemem_driver_misuse (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                                 "the default stream cannot be captured");
@@ -209,11 +205,9 @@ gemem_driver_capture_clear (const DriverContext *context)
       dissolve (captures->pdata[i]);
 }
 
-static CUresult
-end_capture (DriverEntry entry, CUstream handle, CUgraph *graph)
+CUresult
+gemem_driver_capture_end (const DriverStream *stream, CUgraph *graph)
 {
-  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
-  DriverStream *stream = gemem_driver_stream (handle);
   DriverCapture *capture = stream != NULL ? stream->capture : NULL;
   if (graph == NULL || capture == NULL || capture->origin != stream)
     return gemem_driver_misuse (CUDA_ERROR_ILLEGAL_STATE, "no capture began with this stream");
@@ -230,30 +224,6 @@ end_capture (DriverEntry entry, CUstream handle, CUgraph *graph)
   return invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI
-cuStreamBeginCapture_v2 (CUstream stream, CUstreamCaptureMode mode)
-{
-  return begin_capture (ENTRY_cuStreamBeginCapture_v2, stream, mode);
-}
-
-CUresult CUDAAPI
-cuStreamBeginCapture_v2_ptsz (CUstream stream, CUstreamCaptureMode mode)
-{
-  return begin_capture (ENTRY_cuStreamBeginCapture_v2_ptsz, gemem_driver_per_thread (stream), mode);
-}
-
-CUresult CUDAAPI
-cuStreamEndCapture (CUstream stream, CUgraph *graph)
-{
-  return end_capture (ENTRY_cuStreamEndCapture, stream, graph);
-}
-
-CUresult CUDAAPI
-cuStreamEndCapture_ptsz (CUstream stream, CUgraph *graph)
-{
-  return end_capture (ENTRY_cuStreamEndCapture_ptsz, gemem_driver_per_thread (stream), graph);
-}
-
 CUstreamCaptureStatus
 gemem_driver_capture_status (const DriverStream *stream)
 {
@@ -262,17 +232,11 @@ gemem_driver_capture_status (const DriverStream *stream)
                                     : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-/* ---- the thread's mode */
-
-CUresult CUDAAPI
-cuThreadExchangeStreamCaptureMode (CUstreamCaptureMode *mode)
+CUstreamCaptureMode
+gemem_driver_capture_exchange_mode (CUstreamCaptureMode mode)
 {
-  CUstreamCaptureMode before = thread_mode;
+  const CUstreamCaptureMode before = thread_mode;
 
-  BEGIN (cuThreadExchangeStreamCaptureMode, 0);
-  if (mode == NULL || (guint) *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no mode");
-  thread_mode = *mode;
-  *mode = before;
-  return CUDA_SUCCESS;
+  thread_mode = mode;
+  return before;
 }

@@ -7,34 +7,13 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
+#include "dry/driver/areas.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/capture.h"
+#include "dry/driver/pools.h"
 
-#define DEPTH 64 /* of the context stack of a thread */
-
-static __thread DriverContext *stack[DEPTH];
-static __thread guint depth;
-
-/* Not inlined: the compiler would warn that the result can be NULL, and does not know that
- * callers that asked for a context have one. */
-__attribute__ ((noinline)) DriverContext *
-gemem_driver_context (void)
-{
-  return depth > 0 ? stack[depth - 1] : NULL;
-}
-
-CUresult
-gemem_driver_context_state (void)
-{
-  const DriverContext *context = gemem_driver_context ();
-  if (context == NULL)
-    return CUDA_SUCCESS;
-  return context->alive ? context->lost
-                        : gemem_driver_misuse (CUDA_ERROR_CONTEXT_IS_DESTROYED,
-                                               "the current context is destroyed");
-}
-
-void
-gemem_driver_context_init (DriverContext *context, DriverDevice *device, guint flags)
+static void
+context_init (DriverContext *context, DriverDevice *device, guint flags)
 {
   context->device = device;
   context->flags = flags;
@@ -85,8 +64,8 @@ clear_memory (DriverContext *context)
     }
 }
 
-void
-gemem_driver_context_clear (DriverContext *context)
+static void
+context_clear (DriverContext *context)
 {
   if (context->lost == CUDA_SUCCESS)
     gemem_driver_wait_until (context->busy);
@@ -99,23 +78,16 @@ gemem_driver_context_clear (DriverContext *context)
 
 /* ---- primary contexts */
 
-#define DEVICE(number) \
-  DriverDevice *device = gemem_driver_device (number); \
-  if (device == NULL) \
-  return gemem_driver_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, \
-                              gemem_driver.n_devices)
-
 CUresult CUDAAPI
 cuDevicePrimaryCtxRetain (CUcontext *context, CUdevice number)
 {
   BEGIN (cuDevicePrimaryCtxRetain, NEEDS_INIT);
-  if (context == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  PLACE (context);
   DEVICE (number);
   if (device->primary == NULL)
     device->primary = gemem_driver_object_add (g_new0 (DriverContext, 1), KIND_CONTEXT, NULL);
   if (!device->primary->alive)
-    gemem_driver_context_init (device->primary, device, device->primary->flags);
+    context_init (device->primary, device, device->primary->flags);
   device->primary->retained++;
   *context = DRIVER_HANDLE (CUcontext, device->primary);
   return CUDA_SUCCESS;
@@ -130,7 +102,7 @@ cuDevicePrimaryCtxRelease_v2 (CUdevice number)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT,
                                 "the primary context of device %d is not retained", number);
   if (--device->primary->retained == 0)
-    gemem_driver_context_clear (device->primary);
+    context_clear (device->primary);
   return CUDA_SUCCESS;
 }
 
@@ -140,7 +112,7 @@ cuDevicePrimaryCtxReset_v2 (CUdevice number)
   BEGIN (cuDevicePrimaryCtxReset_v2, RETURNS);
   DEVICE (number);
   if (device->primary != NULL && device->primary->alive)
-    gemem_driver_context_clear (device->primary);
+    context_clear (device->primary);
   return CUDA_SUCCESS;
 }
 
@@ -180,11 +152,14 @@ create (CUcontext *handle, unsigned int flags, CUdevice number)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x, or no place for the result",
                                 flags);
   DEVICE (number);
-  if (depth == DEPTH)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  context = gemem_driver_object_add (g_new0 (DriverContext, 1), KIND_CONTEXT, NULL);
-  gemem_driver_context_init (context, device, flags);
-  stack[depth++] = context;
+  context = g_new0 (DriverContext, 1);
+  if (!gemem_driver_context_push (context))
+    {
+      g_free (context);
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+  gemem_driver_object_add (context, KIND_CONTEXT, NULL);
+  context_init (context, device, flags);
   *handle = DRIVER_HANDLE (CUcontext, context);
   return CUDA_SUCCESS;
 }
@@ -215,9 +190,9 @@ cuCtxDestroy_v2 (CUcontext handle)
   if (context == context->device->primary)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT,
                                 "a primary context is released, not destroyed");
-  gemem_driver_context_clear (context);
+  context_clear (context);
   if (gemem_driver_context () == context)
-    depth--;
+    gemem_driver_context_pop ();
   return CUDA_SUCCESS;
 }
 
@@ -227,8 +202,7 @@ CUresult CUDAAPI
 cuCtxGetCurrent (CUcontext *context)
 {
   BEGIN (cuCtxGetCurrent, NEEDS_INIT);
-  if (context == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  PLACE (context);
   *context = gemem_driver_context () != NULL ? DRIVER_HANDLE (CUcontext, gemem_driver_context ())
                                              : NULL;
   return CUDA_SUCCESS;
@@ -243,10 +217,9 @@ cuCtxSetCurrent (CUcontext handle)
   context = gemem_driver_object (handle, KIND_CONTEXT);
   if (handle != NULL && (context == NULL || !context->alive))
     return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
-  if (depth > 0)
-    depth--;
+  gemem_driver_context_pop ();
   if (context != NULL)
-    stack[depth++] = context;
+    gemem_driver_context_push (context);
   return CUDA_SUCCESS;
 }
 
@@ -259,29 +232,25 @@ cuCtxPushCurrent_v2 (CUcontext handle)
   context = gemem_driver_object (handle, KIND_CONTEXT);
   if (context == NULL || !context->alive)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no such context");
-  if (depth == DEPTH)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  stack[depth++] = context;
-  return CUDA_SUCCESS;
+  return gemem_driver_context_push (context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult CUDAAPI
 cuCtxPopCurrent_v2 (CUcontext *context)
 {
   BEGIN (cuCtxPopCurrent_v2, NEEDS_INIT);
-  if (depth == 0)
+  if (gemem_driver_context () == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_CONTEXT, "no context is current to this thread");
   if (context != NULL)
     *context = DRIVER_HANDLE (CUcontext, gemem_driver_context ());
-  depth--;
+  gemem_driver_context_pop ();
   return CUDA_SUCCESS;
 }
 
 static CUresult
 device_of (CUdevice *number, const DriverContext *context)
 {
-  if (number == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  PLACE (number);
   *number = context->device->ordinal;
   return CUDA_SUCCESS;
 }
@@ -297,8 +266,7 @@ CUresult CUDAAPI
 cuCtxGetFlags (unsigned int *flags)
 {
   BEGIN (cuCtxGetFlags, NEEDS_CONTEXT);
-  if (flags == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  PLACE (flags);
   *flags = gemem_driver_context ()->flags;
   return CUDA_SUCCESS;
 }

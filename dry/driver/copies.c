@@ -12,7 +12,11 @@
 
 #include <string.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/areas.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/copies.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/remembered.h"
 
 /* ---- the work */
 
@@ -20,7 +24,7 @@
 static gboolean
 is_unbacked (guint64 address)
 {
-  return gemem_driver.dry && gemem_driver_is_device_address (address);
+  return !gemem_driver.mode->backed && gemem_driver_is_device_address (address);
 }
 
 #define PAGE 4096
@@ -164,14 +168,6 @@ run_copy (DriverWork *work)
 
 /* ---- calls */
 
-/* The stream for work in the current context, or NULL. */
-static DriverStream *
-own_stream (CUstream handle)
-{
-  DriverStream *stream = gemem_driver_stream (handle);
-  return stream != NULL && stream->object.context == gemem_driver_context () ? stream : NULL;
-}
-
 static CUresult
 fill (DriverEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t count,
       CUstream handle)
@@ -182,19 +178,18 @@ fill (DriverEntry entry, CUdeviceptr address, guint32 value, guint unit, size_t 
                       .value = value,
                       .unit = unit,
                       .size = (guint64) count * unit };
-  DriverStream *stream;
   DriverDevice *device;
   gboolean ok;
 
   DRIVER_BEGIN (entry, NEEDS_CONTEXT);
-  if ((stream = own_stream (handle)) == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
+  OWN_STREAM (handle);
   if (address % unit != 0)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address,
                                 unit);
   if (count == 0)
     return CUDA_SUCCESS;
-  if (gemem_driver.dry && stream->capture != NULL) /* nothing is written now, wherever that is */
+  if (gemem_driver.mode->lenient
+      && stream->capture != NULL) /* nothing is written now, wherever that is */
     {
       gemem_driver_enqueue (stream, 0, &work);
       return CUDA_SUCCESS;
@@ -261,10 +256,7 @@ put_copy (guint64 to, guint64 from, size_t size, HostSides host, gboolean wait, 
   DriverWork work = {
     .run = run_copy, .node = CU_GRAPH_NODE_TYPE_MEMCPY, .to = to, .from = from, .size = size
   };
-  DriverStream *stream;
-
-  if ((stream = own_stream (handle)) == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
+  OWN_STREAM (handle);
   if (size == 0)
     return CUDA_SUCCESS;
   if (to == 0 || from == 0)
@@ -273,7 +265,7 @@ put_copy (guint64 to, guint64 from, size_t size, HostSides host, gboolean wait, 
       && ((is_pageable (to) && host != HOST_TO) || (is_pageable (from) && host != HOST_FROM)))
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
                                 "an address that was never one of a device");
-  if (is_pageable (from) && !gemem_driver.dry)
+  if (is_pageable (from) && !gemem_driver.mode->at_once)
     {
       work.staged = g_malloc (size);
       memcpy (work.staged, (gconstpointer) (guintptr) from, size);

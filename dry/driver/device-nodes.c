@@ -24,8 +24,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "dry/driver/dry.h"
-#include "dry/protocol/protocol.h"
+#include "dry/driver/notes.h"
 
 #define MAJOR 195 /* of the driver, by Linux's list of devices */
 #define CONTROL 255

@@ -4,35 +4,10 @@
 
 #include <string.h>
 
-#include "dry/driver/driver.h"
-
-DriverDevice *
-gemem_driver_device (CUdevice device)
-{
-  return device >= 0 && (guint) device < gemem_driver.n_devices ? &gemem_driver.devices[device]
-                                                                : NULL;
-}
-
-GememDevice *
-gemem_driver_enter_device (DriverDevice *device)
-{
-  device->memory->now = gemem_driver.now;
-  return device->memory;
-}
-
-void
-gemem_driver_leave_device (DriverDevice *device)
-{
-  if (device->memory->now > gemem_driver.now)
-    gemem_driver.now = device->memory->now;
-}
-
-/* The device @number of a call; returns from the call if there is none. */
-#define DEVICE(number) \
-  DriverDevice *device = gemem_driver_device (number); \
-  if (device == NULL) \
-  return gemem_driver_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, \
-                              gemem_driver.n_devices)
+#include "dry/driver/calls.h"
+#include "dry/driver/devices.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/streams.h"
 
 CUresult CUDAAPI
 cuDeviceGetCount (int *count)
@@ -61,31 +36,11 @@ cuDeviceGetName (char *name, int size, CUdevice number)
   BEGIN (cuDeviceGetName, NEEDS_INIT);
   PLACE (name);
   DEVICE (number);
-  if (gemem_driver.dry)
+  if (gemem_driver.mode->as_gpu)
     g_strlcpy (name, gemem_dry_gpu ()->model, MAX (size, 0));
   else
     g_snprintf (name, MAX (size, 0), "gemem stand-in %d", device->ordinal);
   return CUDA_SUCCESS;
-}
-
-/* The UUID of GPU @place of the machine. */
-static void
-set_uuid (guint place, CUuuid *uuid)
-{
-  memset (uuid, 0, sizeof *uuid);
-  g_snprintf (uuid->bytes, sizeof uuid->bytes, "stand-in %u", place);
-}
-
-void
-gemem_driver_uuid_text (guint place, char text[DRIVER_UUID_TEXT])
-{
-  gsize length = g_strlcpy (text, "GPU-", DRIVER_UUID_TEXT);
-  CUuuid uuid;
-
-  set_uuid (place, &uuid);
-  for (guint i = 0; i < sizeof uuid.bytes; i++)
-    length += g_snprintf (text + length, DRIVER_UUID_TEXT - length, "%s%02x",
-                          i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (guint8) uuid.bytes[i]);
 }
 
 static CUresult
@@ -93,7 +48,7 @@ get_uuid (CUuuid *uuid, CUdevice number)
 {
   PLACE (uuid);
   DEVICE (number);
-  set_uuid (device->place, uuid);
+  gemem_driver_uuid (device->place, uuid);
   return CUDA_SUCCESS;
 }
 
@@ -202,7 +157,7 @@ cuDeviceGetAttribute (int *value, CUdevice_attribute attribute, CUdevice number)
 gboolean
 gemem_driver_peers_reach (void)
 {
-  return !gemem_driver.dry || gemem_dry_gpu ()->nvlinks >= 0;
+  return !gemem_driver.mode->as_gpu || gemem_dry_gpu ()->nvlinks >= 0;
 }
 
 CUresult CUDAAPI

@@ -6,12 +6,10 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
-
-#define STREAM(handle) \
-  DriverStream *stream = gemem_driver_stream (handle); \
-  if (stream == NULL) \
-  return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
+#include "dry/driver/calls.h"
+#include "dry/driver/capture.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/pools.h"
 
 #define EVENT(handle) \
   DriverEvent *event = gemem_driver_object (handle, KIND_EVENT); \
@@ -67,8 +65,8 @@ record (DriverEntry entry, CUevent handle, CUstream stream_handle, unsigned int 
   gemem_driver_leave_device (device);
   if (made == 0)
     return CUDA_ERROR_UNKNOWN; /* injected fault */
-  event->done = gemem_driver.dry ? gemem_driver.now
-                                 : MAX (gemem_driver_stream_start (stream), made - 1);
+  event->done = gemem_driver.mode->at_once ? gemem_driver.now
+                                           : MAX (gemem_driver_stream_start (stream), made - 1);
   event->recorded = TRUE;
   gemem_driver_stream_occupy (stream, event->done);
   return CUDA_SUCCESS;
@@ -161,18 +159,16 @@ elapsed (float *milliseconds, CUevent start, CUevent end)
   const DriverEvent *first = gemem_driver_object (start, KIND_EVENT),
                     *last = gemem_driver_object (end, KIND_EVENT);
 
-  if (milliseconds == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  PLACE (milliseconds);
   if (first == NULL || last == NULL || !first->recorded || !last->recorded
       || ((first->flags | last->flags) & CU_EVENT_DISABLE_TIMING) != 0)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE,
                                 "an event that is not there, not recorded, or made without timing");
   if (first->done > gemem_driver.now || last->done > gemem_driver.now)
     return CUDA_ERROR_NOT_READY;
-  if (gemem_driver.dry)
-    gemem_dry_note (GEMEM_DRY_NOTE_TOLD,
-                    "the program measured times of the GPU, which a dry run does not have; "
-                    "what it chose by them (autotuning), and memory with it, may differ");
+  gemem_driver.mode->note (GEMEM_DRY_NOTE_TOLD,
+                           "the program measured times of the GPU, which a dry run does not have; "
+                           "what it chose by them (autotuning), and memory with it, may differ");
   *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;
   return CUDA_SUCCESS;
 }

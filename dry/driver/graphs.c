@@ -1,6 +1,6 @@
 /* graphs.c - graphs of the stand-in driver, and executable graphs.
  *
- * A graph is a list of nodes (graph-nodes.c), from a capture or added one by one. Launching calls the functions of the host
+ * A graph is a list of nodes (graph-model.c), from a capture or added one by one. Launching calls the functions of the host
  * that nodes name, and does nothing else. Strict mode has no executable graphs, since it would owe them their bytes.
  *
  * Memory of nodes comes from a pool of the device, for which it counts from when the node is made
@@ -8,33 +8,12 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
-
-#define DRY_ONLY() \
-  if (!gemem_driver.dry) \
-  return CUDA_ERROR_NOT_SUPPORTED
+#include "dry/driver/calls.h"
+#include "dry/driver/capture.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/remembered.h"
 
 /* ---- graphs */
-
-static void
-finish_graph (gpointer object)
-{
-  DriverGraph *graph = object;
-
-  gemem_driver_graph_drop_objects (graph);
-  g_ptr_array_unref (graph->nodes);
-}
-
-DriverGraph *
-gemem_driver_graph_new (void)
-{
-  DriverGraph *graph = gemem_driver_object_add (g_new0 (DriverGraph, 1), KIND_GRAPH, NULL);
-
-  graph->nodes = g_ptr_array_new_with_free_func (gemem_driver_graph_free_node);
-  graph->kept = gemem_driver_graph_objects_new ();
-  graph->object.finish = finish_graph;
-  return graph;
-}
 
 CUresult CUDAAPI
 cuGraphCreate (CUgraph *handle, unsigned int flags)
@@ -53,19 +32,6 @@ cuGraphDestroy (CUgraph handle)
   gemem_driver_object_remove (graph);
   gemem_driver_object_free (graph);
   return CUDA_SUCCESS;
-}
-
-DriverGraph *
-gemem_driver_graph_copy (const DriverGraph *graph)
-{
-  DriverGraph *copy = gemem_driver_graph_new ();
-
-  for (guint i = 0; i < graph->nodes->len; i++)
-    {
-      const DriverNode *node = graph->nodes->pdata[i];
-      gemem_driver_graph_add (copy, &node->what, NULL, 0)->unknown = node->unknown;
-    }
-  return copy;
 }
 
 CUresult CUDAAPI
@@ -164,7 +130,7 @@ instantiate (CUgraphExec *place, CUgraph handle, cuuint64_t flags)
 {
   DriverExec *exec;
 
-  DRY_ONLY ();
+  LENIENT_ONLY ();
   PLACE (place);
   GRAPH (handle);
   exec = gemem_driver_object_add (g_new0 (DriverExec, 1), KIND_EXEC, NULL);

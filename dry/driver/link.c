@@ -5,7 +5,8 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/mode.h"
 
 static char image[64] = "\177ELF";
 
@@ -20,10 +21,8 @@ cuLinkCreate_v2 (unsigned int count, CUjit_option *options, void **values, CUlin
   const DriverObject *link;
 
   BEGIN (cuLinkCreate_v2, NEEDS_CONTEXT);
-  if (place == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
-  if (!gemem_driver.dry)
-    return CUDA_ERROR_NOT_SUPPORTED;
+  PLACE (place);
+  LENIENT_ONLY ();
   link = gemem_driver_object_add (g_new0 (DriverObject, 1), KIND_LINK, gemem_driver_context ());
   *place = (CUlinkState) (guintptr) link->id;
   return CUDA_SUCCESS;
@@ -52,8 +51,7 @@ cuLinkComplete (CUlinkState handle, void **linked, size_t *size)
 {
   BEGIN (cuLinkComplete, NEEDS_CONTEXT);
   LINK (handle);
-  if (linked == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  PLACE (linked);
   *linked = image;
   if (size != NULL)
     *size = sizeof image;

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/pools.h"
 
 #define PITCH 512
 #define HOST_FLAGS \
@@ -114,11 +116,8 @@ cuMemAllocManaged (CUdeviceptr *address, size_t size, unsigned int flags)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
                                 "%zu bytes, flags 0x%x, or no place for the result", size, flags);
   *address = host_memory (KIND_MANAGED, size, flags)->node.address;
-  if (gemem_driver.dry)
-    {
-      g_autofree char *text = g_strdup_printf ("%zu bytes", size);
-      gemem_dry_note (GEMEM_DRY_NOTE_MANAGED, text);
-    }
+  g_autofree char *text = g_strdup_printf ("%zu", size);
+  gemem_driver.mode->note (GEMEM_DRY_NOTE_MANAGED, text);
   return CUDA_SUCCESS;
 }
 
@@ -301,8 +300,7 @@ cuPointerGetAttribute (void *value, CUpointer_attribute attribute, CUdeviceptr a
   const DriverArea *area;
 
   BEGIN (cuPointerGetAttribute, NEEDS_INIT);
-  if (value == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  PLACE (value);
   /* No misuse: programs ask this way whether a pointer belongs to CUDA. */
   if ((area = gemem_driver_area_at (address)) == NULL || !area->owned)
     return CUDA_ERROR_INVALID_VALUE;

@@ -1,18 +1,19 @@
 /* modules.c - modules, libraries and functions of the stand-in driver.
  *
- * No code is loaded. In strict mode a module is an image of which only the first bytes are checked
- * (PTX, ELF or a fat binary), and has gemem's own kernels. In dry runs every image is taken and every
- * function is found; what a function needs comes from its image (images.h) where that says it. A
- * library is a module of no context, and its kernels are functions of no context. A global variable
- * gets an address at the first question.
+ * No code is loaded: what an image is and which functions it has decides the mode (mode.h); dry runs take every image and find
+ * every function, and what it needs comes from the image (images.h) where that says it. A library is a module of no context, and its
+ * kernels are functions of no context. A global variable gets an address at the first question.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/areas.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/remembered.h"
 
-/* Where the addresses of variables begin, from the device's own part of the address space (driver.c). */
+/* Where the addresses of variables begin, from the device's own part of the address space (init.c). */
 #define VARIABLES_BASE (G_GUINT64_CONSTANT (1) << 46)
 #define GLOBAL_UNKNOWN 65536 /* bytes of a variable whose size the image does not say */
 
@@ -22,12 +23,6 @@ typedef struct
   gconstpointer image;             /* of images.h; NULL in strict mode */
   GHashTable *functions, *globals; /* name -> DriverFunction, DriverArea */
 } DriverModule;
-
-static int
-capability (void)
-{
-  return 10 * gemem_dry_gpu ()->major + gemem_dry_gpu ()->minor;
-}
 
 /* ---- modules and libraries */
 
@@ -68,43 +63,16 @@ new_module (gconstpointer image, DriverContext *context)
   return module;
 }
 
-/* What strict mode takes for an image. */
-static gboolean
-looks_like_image (const char *image)
-{
-  static const char fat_binary[] = { 0x50, (char) 0xed, 0x55, (char) 0xba };
-
-  if (memcmp (image, fat_binary, 4) == 0 || memcmp (image, "\177ELF", 4) == 0)
-    return TRUE;
-  while (g_str_has_prefix (image, "//")
-         || g_ascii_isspace (*image)) /* comments and empty lines may precede PTX */
-    {
-      const char *end = strchr (image, '\n');
-      if (end == NULL)
-        break;
-      image = end + 1;
-    }
-  return g_str_has_prefix (image, ".version");
-}
-
 static CUresult
 load (guint64 *handle, const void *image, DriverContext *context)
 {
-  const char *problem = NULL;
-  gconstpointer kept = NULL;
+  gconstpointer kept;
+  CUresult loaded;
 
   if (handle == NULL || image == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no image, or no place for the result");
-  if (gemem_driver.dry)
-    {
-      kept = gemem_dry_image_load (image, 0, capability ());
-      if (gemem_dry_image_state (kept, capability (), &problem) != GEMEM_DRY_IMAGE_READ
-          && !gemem_dry_in_library (0))
-        gemem_dry_note (GEMEM_DRY_NOTE_IMAGE, problem != NULL ? problem : "cannot be read");
-    }
-  else if (!looks_like_image (image))
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_IMAGE,
-                                "an image that is no PTX, ELF or fat binary");
+  if ((loaded = gemem_driver.mode->load (image, &kept)) != CUDA_SUCCESS)
+    return loaded;
   *handle = new_module (kept, context)->object.id;
   return CUDA_SUCCESS;
 }
@@ -226,24 +194,23 @@ find_function (guint64 *handle, DriverModule *module, const char *name)
 {
   const GememGpu *gpu = gemem_dry_gpu ();
   DriverFunction *function;
-  const DriverKernel *kernel;
 
   if (handle == NULL || name == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no name, or no place for the result");
   function = g_hash_table_lookup (module->functions, name);
   if (function == NULL)
     {
-      kernel = gemem_driver_kernel (name);
-      if (!gemem_driver.dry && kernel == NULL)
-        return CUDA_ERROR_NOT_FOUND;
-      function = gemem_driver_object_add (g_new0 (DriverFunction, 1), KIND_FUNCTION,
-                                          module->object.context);
+      function = g_new0 (DriverFunction, 1);
+      function->name = g_strdup (name);
+      if (!gemem_driver.mode->find (module->image, function))
+        {
+          g_free (function->name);
+          g_free (function);
+          return CUDA_ERROR_NOT_FOUND;
+        }
+      gemem_driver_object_add (function, KIND_FUNCTION, module->object.context);
       function->object.finish = finish_function;
       function->module = &module->object;
-      function->kernel = kernel;
-      function->name = g_strdup (name);
-      function->needs = gemem_driver.dry ? gemem_dry_kernel (module->image, name, capability ())
-                                         : NULL;
       function->dynamic_limit = gpu->shared_per_block
                                 - (function->needs != NULL ? function->needs->static_shared : 0);
       function->of_library = gemem_dry_in_library (0);
@@ -275,9 +242,8 @@ gemem_driver_function_needs (const DriverFunction *function)
   static const GememDryKernel unknown;
   const GememDryKernel *needs = function->needs;
 
-  if (gemem_driver.dry && !function->of_library
-      && (needs == NULL || (needs->registers == 0 && !needs->idle)))
-    gemem_dry_note (GEMEM_DRY_NOTE_KERNEL, function->name);
+  if (!function->of_library && (needs == NULL || (needs->registers == 0 && !needs->idle)))
+    gemem_driver.mode->note (GEMEM_DRY_NOTE_KERNEL, function->name);
   return needs != NULL ? needs : &unknown;
 }
 
@@ -293,9 +259,9 @@ get_attribute (int *value, CUfunction_attribute attribute, gconstpointer handle)
   PLACE (value);
   FUNCTION (handle);
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-    *value = gemem_driver.dry ? function->dynamic_limit : 0;
+    *value = gemem_driver.mode->lenient ? function->dynamic_limit : 0;
   else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
-    *value = gemem_driver.dry ? function->carveout : 0;
+    *value = gemem_driver.mode->lenient ? function->carveout : 0;
   else
     {
       const GememDryKernel *needs = gemem_driver_function_needs (function);
@@ -431,8 +397,10 @@ new_global (const DriverModule *module, const char *name, gboolean *known)
 {
   guint64 size = 0;
 
-  *known = gemem_dry_symbol (module->image, name, capability (), &size);
-  if (!*known && gemem_dry_image_state (module->image, capability (), NULL) == GEMEM_DRY_IMAGE_READ)
+  *known = gemem_dry_symbol (module->image, name, gemem_driver_capability (), &size);
+  if (!*known
+      && gemem_dry_image_state (module->image, gemem_driver_capability (), NULL)
+             == GEMEM_DRY_IMAGE_READ)
     return NULL;
   if (!*known)
     {
@@ -450,7 +418,7 @@ find_global (CUdeviceptr *address, size_t *size, DriverModule *module, const cha
 
   if (name == NULL || (address == NULL && size == NULL))
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no name, or no place for the result");
-  if (!gemem_driver.dry)
+  if (!gemem_driver.mode->lenient)
     return CUDA_ERROR_NOT_FOUND;
   area = g_hash_table_lookup (module->globals, name);
   if (area == NULL)

@@ -1,7 +1,7 @@
 /* multicast.c - multicast objects, in dry runs: addresses whose writes NVSwitch hands to the memory of
  * several devices.
  *
- * An object is a page that belongs to nobody (driver.h): mapping it takes nothing of a device.  What is
+ * An object is a page that belongs to nobody (areas.h): mapping it takes nothing of a device.  What is
  * bound to it are pages that the program made itself, which are counted where they were made.
  *
  * Invariant: only between devices that reach each other by NVSwitch of the third generation or later
@@ -13,20 +13,24 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
+#include "dry/driver/areas.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/devices.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/remembered.h"
 
 #define RECOMMENDED (G_GUINT64_CONSTANT (512) << 20)
 
-#define DRY_ONLY() \
-  if (!gemem_driver.dry \
+#define MULTICAST_ONLY() \
+  if (!gemem_driver.mode->lenient \
       || !gemem_driver_device_attribute (NULL, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED)) \
   return CUDA_ERROR_NOT_SUPPORTED
 
 static DriverPage *
 find (CUmemGenericAllocationHandle handle, gboolean multicast)
 {
-  DriverPage *page = gemem_driver_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
-  return page != NULL && page->owners > 0 && page->multicast == multicast ? page : NULL;
+  DriverPage *page = gemem_driver_page (handle);
+  return page != NULL && page->multicast == multicast ? page : NULL;
 }
 
 CUresult CUDAAPI
@@ -34,7 +38,7 @@ cuMulticastGetGranularity (size_t *granularity, const CUmulticastObjectProp *pro
                            CUmulticastGranularity_flags option)
 {
   BEGIN (cuMulticastGetGranularity, NEEDS_INIT);
-  DRY_ONLY ();
+  MULTICAST_ONLY ();
   PLACE (granularity);
   PLACE (properties);
   if (option != CU_MULTICAST_GRANULARITY_MINIMUM && option != CU_MULTICAST_GRANULARITY_RECOMMENDED)
@@ -50,7 +54,7 @@ cuMulticastCreate (CUmemGenericAllocationHandle *handle, const CUmulticastObject
   DriverPage *page;
 
   BEGIN (cuMulticastCreate, NEEDS_INIT);
-  DRY_ONLY ();
+  MULTICAST_ONLY ();
   PLACE (handle);
   PLACE (properties);
   if (properties->numDevices == 0 || properties->size == 0 || properties->flags != 0
@@ -59,12 +63,8 @@ cuMulticastCreate (CUmemGenericAllocationHandle *handle, const CUmulticastObject
         CUDA_ERROR_INVALID_VALUE,
         "%u devices, %zu bytes that are no multiple of the granularity, or flags",
         properties->numDevices, properties->size);
-  page = gemem_driver_object_add (g_new0 (DriverPage, 1), KIND_PAGE, NULL);
-  page->device = &gemem_driver.devices[0];
-  page->size = properties->size;
-  page->owners = 1;
+  page = gemem_driver_page_new (&gemem_driver.devices[0], properties->size);
   page->imported = page->multicast = TRUE;
-  page->bytes = gemem_driver_bytes_new (page->size);
   *handle = page->object.id;
   return CUDA_SUCCESS;
 }
@@ -73,7 +73,7 @@ CUresult CUDAAPI
 cuMulticastAddDevice (CUmemGenericAllocationHandle handle, CUdevice device)
 {
   BEGIN (cuMulticastAddDevice, NEEDS_INIT);
-  DRY_ONLY ();
+  MULTICAST_ONLY ();
   if (gemem_driver_device (device) == NULL)
     return CUDA_ERROR_INVALID_DEVICE;
   if (find (handle, TRUE) == NULL)
@@ -113,7 +113,7 @@ cuMulticastBindMem (CUmemGenericAllocationHandle handle, size_t offset,
   DriverPage *page;
 
   BEGIN (cuMulticastBindMem, NEEDS_INIT);
-  DRY_ONLY ();
+  MULTICAST_ONLY ();
   page = find (memory, FALSE);
   if (page == NULL || memory_offset > page->size || flags != 0)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
@@ -129,7 +129,7 @@ cuMulticastBindAddr (CUmemGenericAllocationHandle handle, size_t offset, CUdevic
   DriverArea *area;
 
   BEGIN (cuMulticastBindAddr, NEEDS_INIT);
-  DRY_ONLY ();
+  MULTICAST_ONLY ();
   area = gemem_driver_area_at (memory);
   if (area == NULL || area->page == NULL || area->page->multicast || flags != 0)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not mapped, or flags", memory);
@@ -141,6 +141,6 @@ CUresult CUDAAPI
 cuMulticastUnbind (CUmemGenericAllocationHandle handle, CUdevice device, size_t offset, size_t size)
 {
   BEGIN (cuMulticastUnbind, RETURNS);
-  DRY_ONLY ();
+  MULTICAST_ONLY ();
   return bind (handle, offset, size, size);
 }

@@ -5,7 +5,8 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/kernels.h"
 
 static CUresult
 active_blocks (int *blocks, CUfunction handle, int threads, size_t shared)

@@ -9,12 +9,14 @@
 
 #include <unistd.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/pools.h"
 
 #define ALIGNMENT 512
 
-DriverPool *
-gemem_driver_pool_new (DriverDevice *device)
+static DriverPool *
+pool_new (DriverDevice *device)
 {
   DriverPool *pool = gemem_driver_object_add (g_new0 (DriverPool, 1), KIND_POOL, NULL);
   pool->device = device;
@@ -28,7 +30,7 @@ default_pool (DriverDevice *device)
 {
   if (device->default_pool == NULL)
     {
-      device->default_pool = gemem_driver_pool_new (device);
+      device->default_pool = pool_new (device);
       device->default_pool->own = TRUE;
     }
   return device->default_pool;
@@ -157,7 +159,7 @@ gemem_driver_graph_pool (DriverDevice *device)
 {
   if (device->graph_pool == NULL)
     {
-      device->graph_pool = gemem_driver_pool_new (device);
+      device->graph_pool = pool_new (device);
       device->graph_pool->own = TRUE;
       device->graph_pool->threshold = G_MAXUINT64;
     }
@@ -181,7 +183,6 @@ allocate (DriverEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_po
           CUmemoryPool pool_handle, CUstream handle)
 {
   DriverWork work = { .run = run_begin, .node = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
-  DriverStream *stream;
   DriverPool *pool;
   guint64 size = rounded (wanted);
 
@@ -191,10 +192,8 @@ allocate (DriverEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_po
   if (place == NULL || wanted == 0)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "%zu bytes, or no place for the result",
                                 wanted);
-  if ((stream = gemem_driver_stream (handle)) == NULL
-      || stream->object.context != gemem_driver_context ())
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
-  if (gemem_driver.dry && stream->capture != NULL && !from_pool)
+  OWN_STREAM (handle);
+  if (gemem_driver.mode->lenient && stream->capture != NULL && !from_pool)
     pool = gemem_driver_graph_pool (gemem_driver_context ()->device);
   else
     pool = from_pool ? gemem_driver_object (pool_handle, KIND_POOL)
@@ -205,7 +204,7 @@ allocate (DriverEntry entry, CUdeviceptr *place, size_t wanted, gboolean from_po
   if (work.area == NULL && (work.area = new_block (pool, size)) == NULL)
     return CUDA_ERROR_OUT_OF_MEMORY;
   hand_out (work.area);
-  if (gemem_driver.dry)
+  if (gemem_driver.mode->at_once)
     work.area->live = TRUE; /* also in a graph */
   gemem_driver_enqueue (stream, 0, &work);
   *place = work.area->node.address;
@@ -251,7 +250,7 @@ free_block (DriverEntry entry, CUdeviceptr address, CUstream handle)
     return gemem_driver_context_state ();
   /* The manual does not ask for a stream of the current context; the strict stand-in does. */
   if ((stream = gemem_driver_stream (handle)) == NULL
-      || (!gemem_driver.dry && gemem_driver_context () != NULL
+      || (!gemem_driver.mode->lenient && gemem_driver_context () != NULL
           && stream->object.context != gemem_driver_context ()))
     return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no stream of this context");
   if ((area = gemem_driver_area_start (address, KIND_POOLED)) == NULL)
@@ -303,11 +302,6 @@ cuMemFreeAsync_ptsz (CUdeviceptr address, CUstream stream)
 #define SUPPORTED() \
   if (!gemem_driver.pools) \
   return CUDA_ERROR_NOT_SUPPORTED
-#define DEVICE(number) \
-  DriverDevice *device = gemem_driver_device (number); \
-  if (device == NULL) \
-  return gemem_driver_misuse (CUDA_ERROR_INVALID_DEVICE, "device %d, of %u", number, \
-                              gemem_driver.n_devices)
 #define POOL(handle) \
   DriverPool *pool = gemem_driver_object (handle, KIND_POOL); \
   if (pool == NULL) \
@@ -316,8 +310,7 @@ cuMemFreeAsync_ptsz (CUdeviceptr address, CUstream stream)
 static CUresult
 give (CUmemoryPool *handle, const DriverPool *pool)
 {
-  if (handle == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  PLACE (handle);
   *handle = DRIVER_HANDLE (CUmemoryPool, pool);
   return CUDA_SUCCESS;
 }
@@ -365,7 +358,7 @@ cuMemPoolCreate (CUmemoryPool *handle, const CUmemPoolProps *properties)
       || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE
       || (device = gemem_driver_device (properties->location.id)) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "properties, or no place for the result");
-  pool = gemem_driver_pool_new (device);
+  pool = pool_new (device);
   pool->limit = properties->maxSize;
   return give (handle, pool);
 }
@@ -470,11 +463,11 @@ cuMemPoolSetAttribute (CUmemoryPool handle, CUmemPool_attribute attribute, void 
                                 (int) attribute);
   if ((place = attribute_of (pool, attribute)) != NULL)
     *place = *(cuuint64_t *) value;
-  if (gemem_driver.dry && attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+  if (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
     {
       g_autofree char *text = g_strdup_printf ("%d %d %" G_GUINT64_FORMAT, (int) getpid (),
                                                pool->device->ordinal, pool->threshold);
-      gemem_dry_note (GEMEM_DRY_NOTE_THRESHOLD, text);
+      gemem_driver.mode->note (GEMEM_DRY_NOTE_THRESHOLD, text);
     }
   return CUDA_SUCCESS;
 }

@@ -3,7 +3,8 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/copies.h"
 
 /* One side of a copy. */
 typedef struct
@@ -154,11 +155,8 @@ static CUresult
 fill_rows (DriverEntry entry, CUdeviceptr address, guint64 pitch, guint32 value, guint unit,
            size_t width, size_t height, CUstream handle)
 {
-  DriverStream *stream;
-
   DRIVER_BEGIN (entry, NEEDS_CONTEXT);
-  if ((stream = gemem_driver_stream (handle)) == NULL)
-    return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
+  STREAM (handle);
   if (address % unit != 0 || pitch % unit != 0)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is not aligned to %u", address,
                                 unit);

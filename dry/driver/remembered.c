@@ -24,7 +24,10 @@
 
 #include <string.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/areas.h"
+#include "dry/driver/graphs.h"
+#include "dry/driver/kernels.h"
+#include "dry/driver/remembered.h"
 
 #define COPY_MAX 65536
 #define BYTES_MAX (1 << 20)
@@ -213,22 +216,6 @@ gemem_driver_remember_host (guint64 to, guint64 from, guint64 size)
     }
   see_bytes ((const guint8 *) (guintptr) from, size);
   gemem_driver_remember (to, (gconstpointer) (guintptr) from, size, FALSE);
-}
-
-const guint8 *
-gemem_driver_parameter_buffer (void **extra, gsize *size)
-{
-  const guint8 *buffer = NULL;
-
-  *size = 0;
-  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2)
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
-      buffer = extra[1];
-    else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
-      *size = *(const size_t *) extra[1];
-    else
-      return NULL;
-  return buffer;
 }
 
 void

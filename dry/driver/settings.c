@@ -7,7 +7,9 @@
 
 #include <stdio.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/devices.h"
+#include "dry/driver/streams.h"
 
 /* ---- limits, which are the same in all contexts */
 

@@ -10,7 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/areas.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/devices.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/remembered.h"
 
 #define MAGIC 0x67656d656d64ULL
 
@@ -22,10 +26,6 @@ typedef struct
   guint64 address;
   guint32 multicast; /* of a page: DriverPage */
 } Shared;
-
-#define DRY_ONLY() \
-  if (!gemem_driver.dry) \
-  return CUDA_ERROR_NOT_SUPPORTED
 
 /* The device whose addresses memory of GPU @place gets here: links lead to GPUs that the process does not see, too. */
 static DriverDevice *
@@ -43,7 +43,7 @@ cuIpcGetMemHandle (CUipcMemHandle *handle, CUdeviceptr address)
   Shared shared;
 
   BEGIN (cuIpcGetMemHandle, NEEDS_INIT);
-  DRY_ONLY ();
+  LENIENT_ONLY ();
   PLACE (handle);
   if ((area = gemem_driver_area_at (address)) == NULL || area->kind != KIND_ALLOCATION)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "0x%llx is no allocation", address);
@@ -67,7 +67,7 @@ cuIpcOpenMemHandle_v2 (CUdeviceptr *place, CUipcMemHandle handle, unsigned int f
   Shared shared;
 
   BEGIN (cuIpcOpenMemHandle_v2, NEEDS_CONTEXT);
-  DRY_ONLY ();
+  LENIENT_ONLY ();
   PLACE (place);
   memcpy (&shared, &handle, sizeof shared);
   if (shared.magic != MAGIC || shared.process == getpid ())
@@ -114,7 +114,7 @@ cuMemExportToShareableHandle (void *place, CUmemGenericAllocationHandle handle,
   int file;
 
   BEGIN (cuMemExportToShareableHandle, NEEDS_INIT);
-  DRY_ONLY ();
+  LENIENT_ONLY ();
   PLACE (place);
   page = gemem_driver_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
   if (page == NULL)
@@ -141,20 +141,16 @@ cuMemImportFromShareableHandle (CUmemGenericAllocationHandle *handle, void *from
   Shared shared;
 
   BEGIN (cuMemImportFromShareableHandle, NEEDS_INIT);
-  DRY_ONLY ();
+  LENIENT_ONLY ();
   PLACE (handle);
   if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_NOT_SUPPORTED;
   if (pread ((int) (gintptr) from, &shared, sizeof shared, 0) != sizeof shared
       || shared.magic != MAGIC)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no handle of a page");
-  page = gemem_driver_object_add (g_new0 (DriverPage, 1), KIND_PAGE, NULL);
-  page->device = home_of (shared.place);
-  page->size = shared.size;
-  page->owners = 1;
+  page = gemem_driver_page_new (home_of (shared.place), shared.size);
   page->imported = TRUE;
   page->multicast = shared.multicast != 0;
-  page->bytes = gemem_driver_bytes_new (shared.size);
   *handle = page->object.id;
   return CUDA_SUCCESS;
 }
@@ -165,7 +161,7 @@ CUresult CUDAAPI
 cuIpcGetEventHandle (CUipcEventHandle *handle, CUevent event)
 {
   BEGIN (cuIpcGetEventHandle, NEEDS_INIT);
-  DRY_ONLY ();
+  LENIENT_ONLY ();
   PLACE (handle);
   if (gemem_driver_object (event, KIND_EVENT) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such event");
@@ -179,7 +175,7 @@ cuIpcOpenEventHandle (CUevent *place, CUipcEventHandle handle)
   DriverEvent *event;
 
   BEGIN (cuIpcOpenEventHandle, NEEDS_CONTEXT);
-  DRY_ONLY ();
+  LENIENT_ONLY ();
   PLACE (place);
   event = gemem_driver_object_add (g_new0 (DriverEvent, 1), KIND_EVENT, gemem_driver_context ());
   event->flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
@@ -193,7 +189,7 @@ CUresult CUDAAPI
 cuMemPoolSetAccess (CUmemoryPool handle, const CUmemAccessDesc *access, size_t n)
 {
   BEGIN (cuMemPoolSetAccess, NEEDS_INIT);
-  DRY_ONLY ();
+  LENIENT_ONLY ();
   if (gemem_driver_object (handle, KIND_POOL) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");
   return CUDA_SUCCESS;
@@ -203,7 +199,7 @@ CUresult CUDAAPI
 cuMemPoolGetAccess (CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location)
 {
   BEGIN (cuMemPoolGetAccess, NEEDS_INIT);
-  DRY_ONLY ();
+  LENIENT_ONLY ();
   PLACE (flags);
   if (gemem_driver_object (handle, KIND_POOL) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such pool");

@@ -1,5 +1,5 @@
 /* stream-calls.c - what streams do besides copies and kernels: functions of the program, values
- * in memory, attributes, and questions about captures.
+ * in memory, attributes, captures.
  *
  * A function of the program is called when all earlier work of its stream is done, on the thread that
  * put it there, which waits: with the lock released (gemem_driver_call_later()).
@@ -8,12 +8,10 @@
 
 #include <string.h>
 
-#include "dry/driver/driver.h"
-
-#define STREAM(handle) \
-  DriverStream *stream = gemem_driver_stream (handle); \
-  if (stream == NULL) \
-  return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream")
+#include "dry/driver/calls.h"
+#include "dry/driver/capture.h"
+#include "dry/driver/copies.h"
+#include "dry/driver/mode.h"
 
 /* ---- functions of the program */
 
@@ -111,8 +109,7 @@ wait_value (DriverEntry entry, CUstream handle)
 {
   DRIVER_BEGIN (entry, NEEDS_CONTEXT);
   STREAM (handle);
-  if (!gemem_driver.dry)
-    return CUDA_ERROR_NOT_SUPPORTED;
+  LENIENT_ONLY ();
   return gemem_driver_capture_add (stream,
                                    &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP });
 }
@@ -165,6 +162,57 @@ cuStreamGetAttribute (CUstream handle, CUlaunchAttributeID attribute, CUlaunchAt
 }
 
 /* ---- captures */
+
+static CUresult
+begin_capture (DriverEntry entry, CUstream handle, CUstreamCaptureMode mode)
+{
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
+  DriverStream *stream = gemem_driver_stream (handle);
+  if (stream == NULL || (guint) mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such stream, or no mode");
+  return gemem_driver_capture_begin (stream, mode);
+}
+
+static CUresult
+end_capture (DriverEntry entry, CUstream handle, CUgraph *graph)
+{
+  DRIVER_BEGIN (entry, NEEDS_CONTEXT);
+  return gemem_driver_capture_end (gemem_driver_stream (handle), graph);
+}
+
+CUresult CUDAAPI
+cuStreamBeginCapture_v2 (CUstream stream, CUstreamCaptureMode mode)
+{
+  return begin_capture (ENTRY_cuStreamBeginCapture_v2, stream, mode);
+}
+
+CUresult CUDAAPI
+cuStreamBeginCapture_v2_ptsz (CUstream stream, CUstreamCaptureMode mode)
+{
+  return begin_capture (ENTRY_cuStreamBeginCapture_v2_ptsz, gemem_driver_per_thread (stream), mode);
+}
+
+CUresult CUDAAPI
+cuStreamEndCapture (CUstream stream, CUgraph *graph)
+{
+  return end_capture (ENTRY_cuStreamEndCapture, stream, graph);
+}
+
+CUresult CUDAAPI
+cuStreamEndCapture_ptsz (CUstream stream, CUgraph *graph)
+{
+  return end_capture (ENTRY_cuStreamEndCapture_ptsz, gemem_driver_per_thread (stream), graph);
+}
+
+CUresult CUDAAPI
+cuThreadExchangeStreamCaptureMode (CUstreamCaptureMode *mode)
+{
+  BEGIN (cuThreadExchangeStreamCaptureMode, 0);
+  if (mode == NULL || (guint) *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no mode");
+  *mode = gemem_driver_capture_exchange_mode (*mode);
+  return CUDA_SUCCESS;
+}
 
 static CUresult
 capture_info (DriverEntry entry, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,

@@ -1,4 +1,4 @@
-/* report.c - the report of the stand-in driver, appended to the file $GEMEM_DRIVER_REPORT when the
+/* tally.c - the report of the stand-in driver, appended to the file $GEMEM_DRIVER_REPORT when the
  * process ends; tests read it.
  *
  *   call cuMemAlloc_v2 12             calls, by symbol
@@ -16,8 +16,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "dry/driver/driver.h"
-#include "dry/protocol/protocol.h"
+#include "dry/driver/areas.h"
+#include "dry/driver/mode.h"
+#include "dry/driver/pools.h"
 
 #define LINES_MAX 100
 
@@ -64,10 +65,22 @@ gemem_driver_report_line (GememDryNote word, const char *text)
 {
   if (lines == NULL)
     lines = g_string_new (NULL);
-  if (gemem_driver.dry)
-    gemem_dry_note (word, text);
+  gemem_driver.mode->note (word, text);
   if (n_lines++ < LINES_MAX)
     g_string_append_printf (lines, "%s %s\n", gemem_dry_note_words[word], text);
+}
+
+CUresult
+gemem_driver_misuse (CUresult code, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *what = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_autofree char *text = g_strdup_printf ("%s: %s", gemem_driver_entry_name (gemem_driver.entry),
+                                           what);
+  gemem_driver_report_line (GEMEM_DRY_NOTE_MISUSE, text);
+  return code;
 }
 
 void
@@ -104,7 +117,9 @@ count_remaining (void)
       if (area->owned && area->kind != KIND_VARIABLE)
         gemem_driver_report_leak (area->kind, area->size);
     }
-  gemem_driver_virtual_leaks ();
+  for (GememTreeNode *node = gemem_tree_first (&gemem_driver.ranges); node != NULL;
+       node = gemem_tree_next (node))
+    gemem_driver_report_leak (KIND_RANGE, GEMEM_TREE_ENTRY (node, DriverRange, node)->size);
 }
 
 void

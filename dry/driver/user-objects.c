@@ -3,7 +3,8 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/graphs.h"
 
 typedef struct
 {
@@ -31,21 +32,12 @@ drop_user_object (guint64 id, guint references)
   gemem_driver_object_free (self);
 }
 
-void
-gemem_driver_graph_drop_objects (DriverGraph *graph)
+/* A graph is destroyed. */
+static void
+drop_kept (gpointer data)
 {
-  for (guint i = 0; i < graph->kept->len; i++)
-    {
-      const Kept *kept = &g_array_index (graph->kept, Kept, i);
-      drop_user_object (kept->object, kept->references);
-    }
-  g_array_unref (graph->kept);
-}
-
-GArray *
-gemem_driver_graph_objects_new (void)
-{
-  return g_array_new (FALSE, FALSE, sizeof (Kept));
+  const Kept *kept = data;
+  drop_user_object (kept->object, kept->references);
 }
 
 #define USER_OBJECT(handle) \
@@ -97,6 +89,11 @@ cuGraphRetainUserObject (CUgraph graph_handle, CUuserObject handle, unsigned int
   Kept kept = { user->object.id, count };
   if ((flags & CU_GRAPH_USER_OBJECT_MOVE) == 0)
     user->references += count;
+  if (graph->kept == NULL)
+    {
+      graph->kept = g_array_new (FALSE, FALSE, sizeof (Kept));
+      g_array_set_clear_func (graph->kept, drop_kept);
+    }
   g_array_append_val (graph->kept, kept);
   return CUDA_SUCCESS;
 }
@@ -107,7 +104,7 @@ cuGraphReleaseUserObject (CUgraph graph_handle, CUuserObject handle, unsigned in
   BEGIN (cuGraphReleaseUserObject, RETURNS);
   GRAPH (graph_handle);
   USER_OBJECT (handle);
-  for (guint i = 0; i < graph->kept->len; i++)
+  for (guint i = 0; graph->kept != NULL && i < graph->kept->len; i++)
     {
       Kept *kept = &g_array_index (graph->kept, Kept, i);
       if (kept->object != user->object.id)

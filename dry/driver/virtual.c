@@ -11,7 +11,10 @@
  */
 #include "config.h"
 
-#include "dry/driver/driver.h"
+#include "dry/driver/areas.h"
+#include "dry/driver/calls.h"
+#include "dry/driver/remembered.h"
+#include "dry/driver/streams.h"
 
 #define SUPPORTED() \
   if (!gemem_driver.virtual_memory) \
@@ -169,21 +172,10 @@ cuMemCreate (CUmemGenericAllocationHandle *handle, size_t size,
   gemem_driver_leave_device (device);
   if (number == 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  page = gemem_driver_object_add (g_new0 (DriverPage, 1), KIND_PAGE, NULL);
-  page->device = device;
-  page->size = size;
+  page = gemem_driver_page_new (device, size);
   page->page = number;
-  page->owners = 1;
-  page->bytes = gemem_driver_bytes_new (size);
   *handle = page->object.id;
   return CUDA_SUCCESS;
-}
-
-static DriverPage *
-find_page (CUmemGenericAllocationHandle handle)
-{
-  DriverPage *page = gemem_driver_object ((gconstpointer) (guintptr) handle, KIND_PAGE);
-  return page != NULL && page->owners > 0 ? page : NULL;
 }
 
 static void
@@ -210,7 +202,7 @@ cuMemRelease (CUmemGenericAllocationHandle handle)
 
   BEGIN (cuMemRelease, RETURNS);
   SUPPORTED ();
-  if ((page = find_page (handle)) == NULL)
+  if ((page = gemem_driver_page (handle)) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or released before");
   page->owners--;
   drop_page (page);
@@ -225,7 +217,7 @@ cuMemGetAllocationPropertiesFromHandle (CUmemAllocationProp *properties,
 
   BEGIN (cuMemGetAllocationPropertiesFromHandle, NEEDS_INIT);
   SUPPORTED ();
-  if (properties == NULL || (page = find_page (handle)) == NULL)
+  if (properties == NULL || (page = gemem_driver_page (handle)) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
                                 "no such page, or no place for the result");
   *properties = (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -262,7 +254,7 @@ cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocatio
 
   BEGIN (cuMemMap, NEEDS_INIT);
   SUPPORTED ();
-  if ((page = find_page (handle)) == NULL)
+  if ((page = gemem_driver_page (handle)) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no such page, or released before");
   if (size == 0 || !is_multiple (size, page->device) || !is_multiple (address, page->device)
       || offset != 0 || flags != 0)
@@ -405,13 +397,4 @@ cuMemGetAccess (unsigned long long *flags, const CUmemLocation *location, CUdevi
   *flags = (area->access & (1u << device->ordinal)) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                                                          : CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;
-}
-
-/* Reports the virtual memory still in use at the end of the process. */
-void
-gemem_driver_virtual_leaks (void)
-{
-  for (GememTreeNode *node = gemem_tree_first (&gemem_driver.ranges); node != NULL;
-       node = gemem_tree_next (node))
-    gemem_driver_report_leak (KIND_RANGE, GEMEM_TREE_ENTRY (node, DriverRange, node)->size);
 }

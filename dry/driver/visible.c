@@ -11,7 +11,27 @@
 
 #include <string.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/devices.h"
+#include "dry/driver/mode.h"
+
+void
+gemem_driver_uuid (guint place, CUuuid *uuid)
+{
+  memset (uuid, 0, sizeof *uuid);
+  g_snprintf (uuid->bytes, sizeof uuid->bytes, "stand-in %u", place);
+}
+
+void
+gemem_driver_uuid_text (guint place, char text[DRIVER_UUID_TEXT])
+{
+  gsize length = g_strlcpy (text, "GPU-", DRIVER_UUID_TEXT);
+  CUuuid uuid;
+
+  gemem_driver_uuid (place, &uuid);
+  for (guint i = 0; i < sizeof uuid.bytes; i++)
+    length += g_snprintf (text + length, DRIVER_UUID_TEXT - length, "%s%02x",
+                          i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (guint8) uuid.bytes[i]);
+}
 
 /* The GPU of the machine, of @gpus, that @entry names; -1: none. */
 static int
@@ -41,7 +61,7 @@ read_entry (const char *entry, guint gpus)
 guint
 gemem_driver_visible (guint gpus, guint places[DRIVER_DEVICES_MAX])
 {
-  const char *text = gemem_driver.dry ? g_getenv ("CUDA_VISIBLE_DEVICES") : NULL;
+  const char *text = gemem_driver.mode->as_gpu ? g_getenv ("CUDA_VISIBLE_DEVICES") : NULL;
   g_auto (GStrv) entries = g_strsplit (text != NULL ? text : "", ",", -1);
   guint64 seen = 0;
   guint count = 0;

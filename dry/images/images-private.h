@@ -22,8 +22,9 @@ typedef struct
                           cannot make the table larger than the image */
 } GememDryImage;
 
-/* The kernel @name, added if it is new; NULL: the names are longer than the image. */
+/* names.c. The kernel @name, added if it is new; NULL: the names are longer than the image. */
 GememDryKernel *gemem_dry_image_add (GememDryImage *image, const char *name, gsize length);
+/* The same for a variable of @size bytes; FALSE: the names are longer than the image. */
 gboolean gemem_dry_image_add_symbol (GememDryImage *image, const char *name, gsize length,
                                      guint64 size);
 

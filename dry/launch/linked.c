@@ -5,7 +5,7 @@
  * tables, which unwinding needs, still tell where every function begins and how long it is.  The runtime
  * of a version is one piece, which no linker takes apart, and its functions follow each other with lengths
  * like no others (linked-runtimes.def).  Of another version there is nothing to go by: the program then
- * fails at the driver, which says why (cuGetExportTable in driver.c).
+ * fails at the driver, which says why (cuGetExportTable in entry-points.c).
  *
  * Invariants: an object is taken to have a runtime if it registers kernels and allocates by itself, so
  * that a program's own function whose name begins by chance as CUDA's do is left alone; a stripped one,

@@ -11,7 +11,7 @@
  *
  *   read     headers, .hash, .dynsym, .dynstr, .gnu.version, .gnu.version_d, .rela.dyn
  *   execute  .text: 64 bytes per function
- *   write    .dynamic, .got: the address of gemem_dry_stub; .bss: a GememDryStub (dry.h) per
+ *   write    .dynamic, .got: the address of gemem_dry_stub; .bss: a GememDryStub (missing.h) per
  *            function, then the objects
  *
  * and section headers, which debuggers and readelf like to have.  An address is the offset in the

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dry/driver/driver.h"
+#include "dry/libraries/missing.h"
 
 #define ABSENT(symbol, library) \
   int symbol (void); \
@@ -31,8 +32,8 @@ static const struct
 #include "dry/libraries/absent.def"
 };
 
-gpointer
-gemem_driver_absent (const char *name, int version, int *since)
+static gpointer
+find_absent (const char *name, int version, int *since)
 {
   gpointer function = NULL;
 
@@ -44,4 +45,11 @@ gemem_driver_absent (const char *name, int version, int *since)
         function = (gpointer) absent[i].function;
       }
   return function;
+}
+
+/* The generated libraries need this one, so that this runs before what is linked to them. */
+static void __attribute__ ((constructor)) tell_driver (void)
+{
+  static const DriverLibraries libraries = { find_absent, gemem_dry_work };
+  gemem_driver.libraries = &libraries;
 }

@@ -10,7 +10,9 @@
  */
 #include "config.h"
 
+#include "dry/driver/remembered.h"
 #include "dry/libraries/cublas.h"
+#include "dry/libraries/missing.h"
 
 /* ---- what is written */
 

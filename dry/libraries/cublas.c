@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "dry/driver/remembered.h"
 #include "dry/libraries/cublas.h"
 
 #define SUCCESS 0

@@ -9,7 +9,9 @@
 
 #include <string.h>
 
+#include "dry/driver/remembered.h"
 #include "dry/libraries/cublas.h"
+#include "dry/libraries/missing.h"
 
 #define SUCCESS 0
 #define INVALID_VALUE 7

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dry/driver/remembered.h"
 #include "dry/libraries/library.h"
 #include "dry/protocol/protocol.h"
 #include "dry/runtime/runtime.h"

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dry/driver/dry.h"
+#include "dry/driver/notes.h"
 
 /* Begins the definition of a function that programs call. */
 #define DRY_FUNCTION(result, name, ...) \

@@ -1,5 +1,5 @@
 /* missing.c - the functions that are not written: which of them succeed without effect
- * (harmless.def), and which fail by their name (dry.h).
+ * (harmless.def), and which fail by their name.
  *
  * Written functions that do nothing but launch work are counted with the harmless ones (gemem_dry_launched()).
  *
@@ -18,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dry/driver/dry.h"
+#include "dry/driver/notes.h"
+#include "dry/libraries/missing.h"
 
 typedef struct
 {

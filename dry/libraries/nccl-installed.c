@@ -24,7 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dry/driver/devices.h"
 #include "dry/driver/driver.h"
+#include "dry/driver/remembered.h"
 #include "dry/libraries/nccl.h"
 #include "dry/protocol/protocol.h"
 #include "dry/runtime/runtime.h"

@@ -18,7 +18,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dry/driver/driver.h"
 #include "dry/libraries/nccl.h"
 #include "dry/nvml/nvml.h"
 

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "dry/driver/api.h"
+#include "dry/driver/remembered.h"
 #include "dry/libraries/nccl.h"
 
 #define KNOWN_MAX 65536 /* bytes: more are never known */

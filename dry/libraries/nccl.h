@@ -22,6 +22,9 @@ typedef struct
   char bytes[128];
 } UniqueId;
 
+/* The next communicator that is split off in this thread has @size ranks, of which this is @rank; 0: not known. */
+__attribute__ ((visibility ("default"))) void gemem_dry_next_group (int size, int rank);
+
 /* Shows the installed library a machine, and says which: for the notes (g_free()); NULL: it cannot
  * (nccl-topology.c).  *@given: the user said which. */
 char *nccl_topology (gboolean *given);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/devices.h"
 #include "dry/nvml/nvml.h"
 
 #define P2P_OK 0

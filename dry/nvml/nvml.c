@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/devices.h"
 #include "dry/nvml/nvml.h"
 
 #define NOT_FOUND 6

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "dry/driver/remembered.h"
 #include "dry/runtime/runtime.h"
 
 #define DEPTH 16 /* nested call configurations */

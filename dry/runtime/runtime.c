@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dry/protocol/protocol.h"
 #include "dry/runtime/runtime.h"
 
 static __thread int last_error;
@@ -109,7 +110,6 @@ static const struct
 } errors[] = {
 #define DRY_ERROR(number, driver_name, runtime_name, text) { number, runtime_name, text },
 #include "dry/driver/errors.def"
-#include "dry/protocol/protocol.h"
 #undef DRY_ERROR
 };
 

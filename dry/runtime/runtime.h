@@ -12,7 +12,8 @@
 
 #include <glib.h>
 
-#include "dry/driver/driver.h"
+#include "dry/driver/api.h"
+#include "dry/driver/notes.h"
 #include "dry/runtime/api.h"
 
 #define RUNTIME_DEVICES_MAX DRIVER_DEVICES_MAX

@@ -7,8 +7,8 @@
 
 #include "base/rules.h"
 #include "planners/check.h"
-#include "planners/paddle/passes.h"
 #include "planners/paddle/node-size.h"
+#include "planners/paddle/passes.h"
 #include "tests/util/paddle-program.h"
 #include "tests/util/testutil.h"
 

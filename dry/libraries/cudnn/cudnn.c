@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "dry/driver/remembered.h"
 #include "dry/libraries/cudnn/cudnn.h"
 #include "dry/libraries/sizes.h"
 #include "dry/runtime/runtime.h"

@@ -10,7 +10,9 @@
 
 #include <string.h>
 
+#include "dry/driver/remembered.h"
 #include "dry/libraries/library.h"
+#include "dry/libraries/missing.h"
 
 #define SUCCESS 0
 #define BAD_PARAM 2000

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "dry/driver/remembered.h"
 #include "dry/libraries/objects.h"
 #include "dry/libraries/sizes.h"
 
